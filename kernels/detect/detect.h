@@ -1,0 +1,56 @@
+// detect: luma, scale levels, integrals, cascade and grouping put together: cv::CascadeClassifier's
+// detectMultiScale (S0.01, S0.03, S0.15, S0.18), equal to OpenCV 4.6 with the default options.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/cascade/cascade.h"
+#include "kernels/common/backend.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/group/group.h"
+
+namespace cuface {
+
+enum class ScaleMode {
+  kPyramid,  ///< the picture is scaled, the window stays: OpenCV's way, and exact
+  kWindow,   ///< the window and its features are scaled over one integral (S0.15, thesis 4.3.3)
+};
+
+struct DetectConfig {
+  double scale_factor = 1.1;  ///< > 1
+  int min_neighbors = 3;      ///< >= 0; a group needs MORE than this many windows
+  int min_size = 0;           ///< 0 = no limit; n = OpenCV's minSize (n,n)
+  int max_size = 0;           ///< 0 = no limit; n = OpenCV's maxSize (n,n)
+  int max_faces = 64;         ///< >= 1; the most neighbours win, then smaller y, then smaller x
+  Grouping grouping = Grouping::kOpenCv;
+  ScaleMode scale_mode = ScaleMode::kPyramid;
+  int step = 0;          ///< 0 = OpenCV's (1 where the scale is >= 2, else 2); 1 or 2 = always that
+  int detect_scale = 1;  ///< 1 = full size; n = search a picture n times smaller (S0.03)
+};
+
+/// Most raw windows of one frame; more make the search "none" and set `overflow`.
+inline constexpr int kMaxRawWindows = 65536;
+
+struct DetectResult {
+  std::vector<Detection> faces;  ///< sorted: most neighbours first, then y, then x
+  bool overflow = false;
+};
+
+/// Plan: validates, allocates all scratch for one picture size. Enqueue: no allocation in steady
+/// state. An object serves one thread at a time; the model is shared.
+class Detector {
+ public:
+  static Result<std::unique_ptr<Detector>> create(Backend backend,
+                                                  std::shared_ptr<const CascadeModel> model,
+                                                  const DetectConfig& config, int width,
+                                                  int height);
+  virtual ~Detector() = default;
+
+  /// `luma` must have the planned size. Pictures smaller than the window give an empty list.
+  virtual Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out) = 0;
+};
+
+}  // namespace cuface

@@ -1,0 +1,51 @@
+// What every stage after the detector passes on: the faces of one frame.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/common/geometry.h"
+
+namespace cuface {
+
+enum class Origin : std::uint8_t {
+  kDetected,  ///< the box comes from a search of this frame
+  kTracked,   ///< the box was moved here from the previous frame
+};
+
+struct Face {
+  std::uint64_t id = 0;  ///< lasting id from the tracker, from 1; 0 = nobody has given one
+  float confidence = 0;  ///< 0..1: n/(n+3) for n grouped windows; a tracked face's check
+  int neighbors = -1;    ///< raw windows in the detection's group; -1 = tracked
+  Origin origin = Origin::kDetected;
+  int age = 0;  ///< frames since the face's box was last confirmed by a detection; 0 = now
+  Box box;      ///< pixels, edges
+};
+
+/// The faces of one frame, in pixels of a width x height picture.
+/// Filled by one thread, then shared as `std::shared_ptr<const FaceList>` and never changed again.
+struct FaceList {
+  int width = 0, height = 0;
+  bool searched = false;  ///< a detector searched this frame (an empty list then means: no face)
+  std::string detector;   ///< file stem of the cascade the boxes come from, e.g.
+                          ///< "haarcascade_frontalface_alt"; selects the landmark box map
+  std::vector<Face> faces;
+  int landmarks_per_face = 0;    ///< 0 = no landmarks yet
+  std::vector<Point> landmarks;  ///< faces.size() * landmarks_per_face, face after face
+
+  const Point* landmarks_of(std::size_t face) const {
+    return landmarks.data() + face * static_cast<std::size_t>(landmarks_per_face);
+  }
+};
+
+using FaceListRef = std::shared_ptr<const FaceList>;
+
+/// Confidence of a detection that grouped `neighbors` raw windows: n / (n + 3).
+inline float detection_confidence(int neighbors) {
+  const float n = static_cast<float>(neighbors);
+  return n / (n + 3.0f);
+}
+
+}  // namespace cuface

@@ -1,0 +1,37 @@
+// flow: where did these points go? Pyramidal Lucas-Kanade on sparse points (Bouguet; S0.31-S0.34,
+// S0.37; thesis 4.5), equal to OpenCV's calcOpticalFlowPyrLK within 0.01 px (median).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/common/geometry.h"
+#include "kernels/pyramid/pyramid.h"
+
+namespace cuface {
+
+struct FlowConfig {
+  int window = 21;          ///< side of the square window, odd, 5..63
+  int levels = 3;           ///< >= 1, counts level 0 (OpenCV's maxLevel + 1)
+  int max_iterations = 30;  ///< 1..100
+  float epsilon = 0.01f;    ///< px; stops when a step is no longer than this
+  float min_eigen = 1e-4f;  ///< OpenCV's minEigThreshold; smaller means flat, and the point fails
+};
+
+/// Scratch of flow(), sized by the window. One a thread.
+class FlowScratch {
+ public:
+  explicit FlowScratch(const FlowConfig& config);
+  std::vector<std::int16_t> patch;  ///< window^2 * 3: I, dI/dx, dI/dy
+};
+
+/// For every from[i], `to[i]` is its position in `next` and `status[i]` is 1, or 0 when it could
+/// not be followed (flat, or outside; `to` then holds the last estimate). Starts at the same place
+/// (no initial guess). Both pyramids have the same sizes. Deterministic; points do not influence
+/// each other. Thread-safe with one scratch a thread.
+void flow(const GaussianPyramid& prev, const GaussianPyramid& next, std::span<const Point> from,
+          std::span<Point> to, std::span<std::uint8_t> status, const FlowConfig& config,
+          FlowScratch& scratch);
+
+}  // namespace cuface

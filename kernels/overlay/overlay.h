@@ -1,0 +1,42 @@
+// overlay: draws boxes, contours, points and short texts straight into a frame of any layout
+// (S0.38).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/faces/faces.h"
+#include "kernels/luma/luma.h"
+
+namespace cuface {
+
+/// What to draw of each face; a bit set.
+enum DrawFlags : unsigned {
+  kDrawNone = 0,
+  kDrawBox = 1 << 0,
+  kDrawContour = 1 << 1,  ///< lines through the landmarks of each facial feature (68-point scheme)
+  kDrawPoints = 1 << 2,
+  kDrawId = 1 << 3,
+  kDrawConfidence = 1 << 4,  ///< per cent, beside the id
+  kDrawPixelate = 1 << 5,    ///< nothing of the face stays readable
+};
+
+/// 0xAARRGGBB, full range; converted to the frame's colour space by the kernel.
+using Argb = std::uint32_t;
+
+struct OverlayStyle {
+  unsigned draw = kDrawBox | kDrawContour | kDrawId;
+  Argb box_color = 0xff00ff00, landmark_color = 0xffffff00, text_color = 0xffffffff;
+  int line_width = 0;  ///< px; 0 = from the frame's height
+};
+
+/// How 8-bit RGB becomes the frame's Y, U, V (or stays RGB): BT.601 or BT.709, full or limited
+/// range is the frame's own flag.
+enum class ColorMatrix { kBt601, kBt709, kBt2020 };
+
+/// Draws all faces of `faces` (pixels of this frame) in place, clipped to the frame. Integer
+/// arithmetic only: the CUDA twin writes the same bytes. Thread-safe for distinct frames.
+void draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& faces,
+                const OverlayStyle& style);
+
+}  // namespace cuface

@@ -1,0 +1,38 @@
+// pyramid: the picture at several sizes. Two kinds, because two stages of the published system need
+// different ones: the detector's scale levels (S0.15, INTER_LINEAR_EXACT) and the flow's Gaussian
+// octaves (S0.30, thesis 4.5.3).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/common/image.h"
+
+namespace cuface {
+
+/// `dst` := `src` resized to dst's size, bit-equal to OpenCV 4.6's resize(INTER_LINEAR_EXACT) on
+/// 8-bit grey (fixed point). Sizes from 1x1; up- and downscaling. Allocates nothing larger than two
+/// rows.
+void resize_linear_exact(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst);
+
+/// One Gaussian octave, bit-equal to OpenCV's pyrDown on 8-bit grey: [1 4 6 4 1]^2 / 256 rounded,
+/// odd rows and columns dropped, border BORDER_REFLECT_101. dst is ((w+1)/2) x ((h+1)/2).
+void gaussian_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst);
+
+/// Level 0 is the full picture; level i+1 is gaussian_down of level i. Owns its levels, allocates
+/// only in the constructor. Not thread-safe while build() runs; concurrent reads are safe.
+class GaussianPyramid {
+ public:
+  /// `levels` >= 1 counts level 0. Fewer are kept where a level would get smaller than `min_side`
+  /// in either direction (OpenCV's rule: no smaller than the flow window).
+  GaussianPyramid(int width, int height, int levels, int min_side);
+
+  void build(ImageView<const std::uint8_t> picture);
+  int levels() const { return static_cast<int>(levels_.size()); }
+  ImageView<const std::uint8_t> level(int i) const;
+
+ private:
+  std::vector<Image<std::uint8_t>> levels_;
+};
+
+}  // namespace cuface

@@ -1,0 +1,28 @@
+// Where models come from: files, checked before anything in them is used, each loaded once a
+// process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/cascade/cascade.h"
+#include "kernels/common/status.h"
+#include "kernels/forest/forest.h"
+
+namespace cuface {
+
+/// An OpenCV cascade XML (old or new layout) or our own file. A model file is untrusted input: the
+/// result is validated, or a Status says which file, where in it, and what is wrong.
+/// Thread-safe. The same unchanged file gives the same object while somebody holds it.
+Result<std::shared_ptr<const CascadeModel>> load_cascade(const std::string& path);
+
+/// A dlib shape predictor .dat or our own file (mapped). Otherwise as load_cascade.
+Result<std::shared_ptr<const ForestModel>> load_forest(const std::string& path);
+
+/// The first default file found in $CUFACE_MODEL_PATH, $XDG_CACHE_HOME/gst-cuface (~/.cache where
+/// unset), the installed data folder, and for cascades OpenCV's folders. kNotFound names every
+/// folder looked in and the command that fetches the models.
+Result<std::string> find_default_cascade();
+Result<std::string> find_default_forest();
+
+}  // namespace cuface
