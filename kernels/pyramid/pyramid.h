@@ -23,10 +23,11 @@ void gaussian_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> ds
 /// only in the constructor. Not thread-safe while build() runs; concurrent reads are safe.
 class GaussianPyramid {
  public:
-  /// `levels` >= 1 counts level 0. Fewer are kept where a level would get smaller than `min_side`
-  /// in either direction (OpenCV's rule: no smaller than the flow window).
+  /// `levels` >= 1 counts level 0. Fewer are kept where a level above 0 would not be larger than
+  /// `min_side` in both directions (OpenCV's rule, with the flow window as min_side).
   GaussianPyramid(int width, int height, int levels, int min_side);
 
+  /// `picture` must have the constructor's size; it is copied.
   void build(ImageView<const std::uint8_t> picture);
   int levels() const { return static_cast<int>(levels_.size()); }
   ImageView<const std::uint8_t> level(int i) const;

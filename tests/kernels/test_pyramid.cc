@@ -1,0 +1,119 @@
+// gaussian_down against cv::pyrDown: every byte, on odd, thin and single-pixel pictures.
+#include <gtest/gtest.h>
+
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <random>
+
+#include "kernels/pyramid/pyramid.h"
+#include "tests/data.h"
+
+namespace cuface {
+namespace {
+
+ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
+  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
+}
+
+cv::Mat mat_of(ImageView<const std::uint8_t> v) {
+  return {v.height, v.width, CV_8U, const_cast<std::uint8_t*>(v.data),
+          static_cast<std::size_t>(v.stride)};
+}
+
+cv::Mat noise(int width, int height, unsigned seed) {
+  std::mt19937 random(seed);
+  cv::Mat m(height, width, CV_8U);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) m.at<std::uint8_t>(y, x) = static_cast<std::uint8_t>(random());
+  }
+  return m;
+}
+
+/// Bytes that differ from cv::pyrDown.
+int differences(const cv::Mat& picture) {
+  Image<std::uint8_t> ours((picture.cols + 1) / 2, (picture.rows + 1) / 2);
+  gaussian_down(view_of(picture), ours.view());
+  cv::Mat theirs;
+  cv::pyrDown(picture, theirs);
+  if (theirs.cols != ours.width() || theirs.rows != ours.height()) return -1;
+  return cv::countNonZero(theirs != mat_of(ours.view()));
+}
+
+TEST(GaussianDown, EqualsOpenCvOnEverySmallSize) {
+  for (int h = 1; h <= 24; ++h) {
+    for (int w = 1; w <= 40; ++w) {
+      EXPECT_EQ(differences(noise(w, h, static_cast<unsigned>(w * 100 + h))), 0) << w << "x" << h;
+    }
+  }
+}
+
+TEST(GaussianDown, EqualsOpenCvOnLargeAndThinSizes) {
+  const int sizes[][2] = {{1023, 5},  {1024, 7}, {1025, 9}, {1026, 3}, {1027, 11}, {2047, 4},
+                          {2053, 17}, {1, 999},  {2, 1000}, {3, 1001}, {999, 1},   {1000, 2}};
+  for (const auto& s : sizes) {
+    EXPECT_EQ(differences(noise(s[0], s[1], 7)), 0) << s[0] << "x" << s[1];
+  }
+}
+
+TEST(GaussianDown, EqualsOpenCvOnExtremes) {
+  EXPECT_EQ(differences(cv::Mat(33, 47, CV_8U, cv::Scalar(255))), 0);
+  EXPECT_EQ(differences(cv::Mat(33, 47, CV_8U, cv::Scalar(0))), 0);
+  cv::Mat checker(64, 65, CV_8U);
+  for (int y = 0; y < 64; ++y) {
+    for (int x = 0; x < 65; ++x) checker.at<std::uint8_t>(y, x) = (x + y) % 2 ? 255 : 0;
+  }
+  EXPECT_EQ(differences(checker), 0);
+}
+
+TEST(GaussianDown, RespectsThePitch) {
+  const cv::Mat big = noise(200, 100, 3);
+  const cv::Mat part = big(cv::Rect(13, 7, 101, 55));
+  Image<std::uint8_t> ours(51, 28);
+  gaussian_down(view_of(part), ours.view());
+  cv::Mat theirs;
+  cv::pyrDown(part.clone(), theirs);
+  EXPECT_EQ(cv::countNonZero(theirs != mat_of(ours.view())), 0);
+}
+
+TEST(GaussianDown, EqualsOpenCvOnPictures) {
+  CUFACE_NEEDS_DATA();
+  int pictures = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           test::data_dir() + "/images",
+           std::filesystem::directory_options::skip_permission_denied)) {
+    const std::string folder = entry.path().parent_path().filename();
+    if (!entry.is_regular_file() || folder == "helen") continue;
+    cv::Mat picture = cv::imread(entry.path(), cv::IMREAD_GRAYSCALE);
+    if (picture.empty()) continue;
+    for (; picture.cols > 2 && picture.rows > 2; cv::pyrDown(picture.clone(), picture)) {
+      ASSERT_EQ(differences(picture), 0) << entry.path();
+    }
+    ++pictures;
+  }
+  EXPECT_GE(pictures, 20);
+}
+
+TEST(GaussianPyramid, HoldsThePictureAndItsOctaves) {
+  const cv::Mat picture = noise(173, 131, 11);
+  GaussianPyramid pyramid(173, 131, 4, 21);
+  ASSERT_EQ(pyramid.levels(), 3);  // 173x131, 87x66, 44x33; 22x17 is not larger than 21
+  pyramid.build(view_of(picture));
+  cv::Mat expected = picture;
+  for (int i = 0; i < pyramid.levels(); ++i) {
+    const cv::Mat level = mat_of(pyramid.level(i));
+    ASSERT_EQ(level.size(), expected.size());
+    EXPECT_EQ(cv::countNonZero(level != expected), 0);
+    cv::Mat next;
+    cv::pyrDown(expected, next);
+    expected = next;
+  }
+}
+
+TEST(GaussianPyramid, KeepsLevelZeroHoweverSmall) {
+  EXPECT_EQ(GaussianPyramid(1, 1, 5, 21).levels(), 1);
+  EXPECT_EQ(GaussianPyramid(43, 43, 5, 21).levels(), 2);  // 22 > 21, then 11
+  EXPECT_EQ(GaussianPyramid(42, 43, 5, 21).levels(), 1);  // 21 is not larger
+}
+
+}  // namespace
+}  // namespace cuface
