@@ -1,0 +1,264 @@
+#!/usr/bin/python3
+"""The main job in one program: finds faces, puts landmarks on them, follows them, draws and publishes them."""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import shlex
+import signal
+import sys
+import time
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstPbutils", "1.0")
+from gi.repository import GLib, Gst, GstPbutils  # noqa: E402
+
+ELEMENTS = ("cufacedetect", "culktrack", "cufacelandmark", "cufaceoverlay", "cufacepublish")
+# What writes a video, best first; the first whose elements are all installed is used.
+RECORDERS = (
+    ("mp4", "x264enc speed-preset=veryfast ! h264parse ! mp4mux"),
+    ("mp4", "openh264enc ! h264parse ! mp4mux"),
+    ("webm", "vp8enc deadline=1 ! webmmux"),
+    ("avi", "jpegenc ! avimux"),
+)
+
+
+class DemoError(Exception):
+    """Something the user can mend; the text says what."""
+
+
+def parse_arguments(argv):
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "gst-cuface"
+    parser = argparse.ArgumentParser(
+        prog="pipelines/demo",
+        description="Finds faces in INPUT, puts landmarks on them and follows them; writes the video with the "
+        "faces drawn in and faces.jsonl, one JSON object a frame.",
+    )
+    parser.add_argument("input", nargs="?", metavar="INPUT", default=str(cache / "WolfgangLanger_Pexels.mp4"),
+                        help="a video, a picture or a URI (rtsp://..., v4l2:///dev/video0); default: the sample clip")
+    parser.add_argument("--output", metavar="DIR", default="cuface-demo", help="where to write (default %(default)s)")
+    parser.add_argument("--display", action="store_true", help="show a window instead of writing a video")
+    parser.add_argument("--frames", type=int, default=0, metavar="N", help="stop after N frames (default: all)")
+    parser.add_argument("--redetect-interval", type=int, metavar="N",
+                        help="search every N frames, follow in between (default: the element's, 10)")
+    parser.add_argument("--cascade", metavar="FILE", help="an OpenCV Haar cascade (default: frontalface_alt)")
+    parser.add_argument("--model", metavar="FILE", help="a dlib shape predictor (default: 68 points)")
+    parser.add_argument("--min-size", type=int, metavar="PX", help="smallest face looked for")
+    parser.add_argument("--min-neighbors", type=int, metavar="N", help="a face needs more than N hits")
+    parser.add_argument("--draw", metavar="FLAGS", help="what to draw, for example box+points+id")
+    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="where to compute")
+    return parser.parse_args(argv)
+
+
+def input_uri(text):
+    if Gst.uri_is_valid(text):
+        return text
+    path = pathlib.Path(text)
+    if not path.is_file():
+        raise DemoError(f"{text}: no such file; give a file, a picture or a URI such as rtsp://host/path")
+    return path.resolve().as_uri()
+
+
+def is_picture(uri):
+    """True for a still picture: its result is a picture too."""
+    if not uri.startswith("file:"):
+        return False
+    try:
+        streams = GstPbutils.Discoverer.new(10 * Gst.SECOND).discover_uri(uri).get_video_streams()
+    except GLib.Error as error:
+        raise DemoError(f"{uri}: cannot be read as a video or picture: {error.message}") from error
+    if not streams:
+        raise DemoError(f"{uri}: holds no video and no picture")
+    return streams[0].is_image()
+
+
+def installed(chain):
+    return all(Gst.ElementFactory.find(part.split()[0]) for part in chain.split(" ! "))
+
+
+def properties(**values):
+    return "".join(f" {name.replace('_', '-')}={shlex.quote(str(value))}"
+                   for name, value in values.items() if value is not None)
+
+
+def sink_for(arguments, picture, folder):
+    """The end of the pipeline, and the file it writes (None: a window)."""
+    if arguments.display:
+        return "videoconvert ! autovideosink", None
+    if picture:
+        path = folder / "faces.png"
+        return f"videoconvert ! pngenc snapshot=true ! filesink location={shlex.quote(str(path))}", path
+    for suffix, chain in RECORDERS:
+        if installed(chain):
+            path = folder / f"faces.{suffix}"
+            return f"videoconvert ! {chain} ! filesink location={shlex.quote(str(path))}", path
+    raise DemoError("no video encoder is installed; install gstreamer1.0-plugins-ugly (x264enc)")
+
+
+def pipeline_text(arguments, uri, sink, lines):
+    limit = f" ! identity eos-after={arguments.frames}" if arguments.frames else ""
+    common = properties(backend=arguments.backend)
+    return (
+        f"uridecodebin uri={shlex.quote(uri)} caps=video/x-raw expose-all-streams=false{limit} ! videoconvert ! queue"
+        f" ! cufacedetect{common}"
+        + properties(cascade=arguments.cascade, redetect_interval=arguments.redetect_interval,
+                     min_size=arguments.min_size, min_neighbors=arguments.min_neighbors)
+        + f" ! culktrack{common} ! cufacelandmark{common}{properties(model=arguments.model)}"
+        f" ! cufaceoverlay{common}{properties(draw=arguments.draw)}"
+        f" ! cufacepublish{properties(location=lines)} ! queue ! {sink}"
+    )
+
+
+def stats_of(pipeline):
+    """{factory name: its `stats` as a dictionary}, in the order of ELEMENTS."""
+    found = {}
+    iterator = pipeline.iterate_recurse()
+    while True:
+        result, element = iterator.next()
+        if result != Gst.IteratorResult.OK:
+            break
+        name = element.get_factory().get_name() if element.get_factory() else ""
+        if name in ELEMENTS:
+            stats = element.get_property("stats")
+            found[name] = {stats.nth_field_name(i): stats.get_value(stats.nth_field_name(i))
+                           for i in range(stats.n_fields())}
+    return {name: found[name] for name in ELEMENTS if name in found}
+
+
+class Progress:
+    """One line that is rewritten on a terminal, a line every few seconds elsewhere."""
+
+    def __init__(self, pipeline):
+        self.pipeline, self.start, self.width = pipeline, time.monotonic(), 0
+        self.terminal = sys.stderr.isatty()
+        GLib.timeout_add(200 if self.terminal else 5000, self.show)
+
+    def show(self):
+        frames = stats_of(self.pipeline)["cufacedetect"]["frames"]
+        seconds = time.monotonic() - self.start
+        text = f"{frames} frames, {frames / seconds:.0f} frames/s"
+        known, length = self.pipeline.query_duration(Gst.Format.TIME)
+        done, position = self.pipeline.query_position(Gst.Format.TIME)
+        if known and done and length > 0:
+            text += f", {min(100, 100 * position // length)} %"
+        if self.terminal:
+            print("\r" + text.ljust(self.width), end="", file=sys.stderr, flush=True)
+            self.width = len(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
+        return True
+
+    def clear(self):
+        if self.terminal:
+            print("\r" + " " * self.width + "\r", end="", file=sys.stderr, flush=True)
+
+
+def run(pipeline):
+    """Plays to the end (or Ctrl-C, which ends the recording properly). Returns the seconds it took."""
+    loop, failure = GLib.MainLoop(), []
+
+    def on_message(_bus, message):
+        if message.type == Gst.MessageType.ERROR:
+            error, debug = message.parse_error()
+            failure.append(f"{message.src.get_name()}: {error.message}" + (f"\n({debug})" if debug else ""))
+            loop.quit()
+        elif message.type == Gst.MessageType.WARNING:
+            warning, _debug = message.parse_warning()
+            print(f"\nwarning: {message.src.get_name()}: {warning.message}", file=sys.stderr)
+        elif message.type == Gst.MessageType.EOS:
+            loop.quit()
+
+    def on_interrupt():
+        pipeline.send_event(Gst.Event.new_eos())
+        return GLib.SOURCE_REMOVE
+
+    bus = pipeline.get_bus()
+    bus.add_signal_watch()
+    bus.connect("message", on_message)
+    GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGINT, on_interrupt)
+    start = time.monotonic()
+    progress = Progress(pipeline)
+    if pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
+        message = bus.timed_pop_filtered(0, Gst.MessageType.ERROR)
+        if message:
+            on_message(bus, message)
+        else:
+            failure.append("the pipeline does not start; GST_DEBUG=3 says more")
+    else:
+        loop.run()
+    seconds = time.monotonic() - start
+    progress.clear()
+    if failure:
+        raise DemoError(failure[0])
+    return seconds
+
+
+def read_lines(path):
+    """Counts what faces.jsonl says."""
+    count = collections.Counter()
+    ids, stamps = set(), []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            frame = json.loads(line)
+            count["frames"] += 1
+            count["with_face"] += bool(frame["objects"])
+            ids.update(face["id"] for face in frame["objects"])
+            if frame["timestamp"] is not None:
+                stamps.append(frame["timestamp"])
+    ids.discard(None)
+    # n frames span n - 1 intervals
+    length = (max(stamps) - min(stamps)) / 1e9 * len(stamps) / (len(stamps) - 1) if len(stamps) > 1 else 0
+    return count["frames"], count["with_face"], len(ids), length
+
+
+def summarise(stats, seconds, lines, video, text):
+    frames, with_face, ids, length = read_lines(lines)
+    print(f"video       {video or '(shown)'}")
+    print(f"faces       {lines}")
+    print(f"frames      {frames}, {with_face} with a face, {ids} distinct {'id' if ids == 1 else 'ids'}")
+    for name, values in stats.items():
+        mean = values["time-total-ns"] / max(1, values["frames"]) / 1e6
+        extra = f", {values['searches']} searches" if name == "cufacedetect" else ""
+        print(f"  {name:<15}{mean:8.3f} ms a frame (longest {values['time-max-ns'] / 1e6:.1f} ms){extra}")
+    rate = frames / seconds
+    real_time = f", {length / seconds:.1f} x real time" if length else ""
+    print(f"rate        {rate:.1f} frames/s{real_time}, decoding and encoding included")
+    print(f"same chain  gst-launch-1.0 {text}")
+
+
+def main(argv):
+    arguments = parse_arguments(argv)
+    Gst.init(None)
+    missing = [name for name in ELEMENTS if not Gst.ElementFactory.find(name)]
+    if missing:
+        raise DemoError(f"no element {', '.join(missing)}: GST_PLUGIN_PATH must name the plugin's folder")
+    uri = input_uri(arguments.input)
+    folder = pathlib.Path(arguments.output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DemoError(f"--output {folder}: {error.strerror}") from error
+    sink, video = sink_for(arguments, is_picture(uri), folder)
+    lines = folder / "faces.jsonl"
+    text = pipeline_text(arguments, uri, sink, lines)
+    try:
+        pipeline = Gst.parse_launch(text)
+    except GLib.Error as error:
+        raise DemoError(f"{error.message}\n(pipeline: {text})") from error
+    try:
+        seconds = run(pipeline)
+        stats = stats_of(pipeline)
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+    summarise(stats, seconds, lines, video, text)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except DemoError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        sys.exit(1)
