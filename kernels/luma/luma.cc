@@ -1,0 +1,171 @@
+#include "kernels/luma/luma.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace cuface {
+namespace {
+
+/// Full-range grey of one luma sample of `Depth` bits.
+template <int Depth>
+constexpr std::uint8_t grey_full(std::uint32_t v) {
+  return static_cast<std::uint8_t>(v >> (Depth - 8));
+}
+
+/// Limited range (16..235 at 8 bits) expanded to 0..255, halves rounded up. The contract's
+/// clamp(((v - black) * 255 + white/2) / white), with the division done on 36/219 of the value only
+/// (255 = 219 + 36) so that 8 bits fit 16-bit arithmetic.
+template <int Depth>
+constexpr std::uint8_t grey_limited(std::uint32_t v) {
+  if constexpr (Depth == 8) {
+    const auto above = static_cast<std::uint16_t>(v < 16 ? 0 : (v > 235 ? 235u - 16u : v - 16));
+    const auto rest = static_cast<std::uint16_t>(above * 36 + 109);
+    // rest / 219 for every rest <= 219 * 36 + 109: 38305 = ceil(2^23 / 219), checked below.
+    const auto quotient = static_cast<std::uint16_t>((std::uint32_t{rest} * 38305u) >> 23);
+    return static_cast<std::uint8_t>(above + quotient);
+  } else {
+    constexpr std::uint32_t kBlack = 16u << (Depth - 8);
+    constexpr std::uint32_t kSpan = 219u << (Depth - 8);
+    const std::uint32_t above = v < kBlack ? 0 : (v > kBlack + kSpan ? kSpan : v - kBlack);
+    return static_cast<std::uint8_t>((above * 255 + kSpan / 2) / kSpan);
+  }
+}
+
+constexpr bool short_division_is_exact() {
+  for (std::uint32_t v = 16; v <= 235; ++v)
+    if (grey_limited<8>(v) != ((v - 16) * 255 + 109) / 219) return false;
+  return true;
+}
+static_assert(short_division_is_exact());
+
+/// One sample as a number: a byte, or a little-endian word shifted to its significant bits.
+template <int Depth>
+std::uint32_t sample(const std::uint8_t* p, int shift) {
+  if constexpr (Depth == 8) {
+    return *p;
+  } else {
+    return static_cast<std::uint32_t>((p[0] | (p[1] << 8)) >> shift) & ((1u << Depth) - 1);
+  }
+}
+
+/// `Stride` 0 = known at run time only; constants let the compiler vectorise the usual layouts.
+template <int Depth, bool Full, int Stride>
+void luma_row(const std::uint8_t* in, int pixel_stride, int shift, int width, std::uint8_t* out) {
+  const std::ptrdiff_t step = Stride ? Stride : pixel_stride;
+  for (int x = 0; x < width; ++x) {
+    const std::uint32_t v = sample<Depth>(in + x * step, shift);
+    out[x] = Full ? grey_full<Depth>(v) : grey_limited<Depth>(v);
+  }
+}
+
+/// OpenCV's weights and rounding of COLOR_RGB2GRAY; deeper samples are cut to 8 bits first.
+template <int Depth, int Stride>
+void rgb_row(const FrameView& frame, int y, std::uint8_t* out) {
+  const std::uint8_t* in[3];
+  for (int c = 0; c < 3; ++c) in[c] = frame.component[c].data + y * frame.component[c].stride;
+  const std::ptrdiff_t step = Stride ? Stride : frame.component[0].pixel_stride;
+  const int shift = frame.component[0].shift;
+  for (int x = 0; x < frame.width; ++x) {
+    std::uint32_t v[3];
+    for (int c = 0; c < 3; ++c) v[c] = sample<Depth>(in[c] + x * step, shift) >> (Depth - 8);
+    out[x] = static_cast<std::uint8_t>((9798 * v[0] + 19235 * v[1] + 3735 * v[2] + 16384) >> 15);
+  }
+}
+
+template <int Depth>
+void luma_rgb(const FrameView& frame, ImageView<std::uint8_t> out) {
+  for (int y = 0; y < frame.height; ++y) {
+    switch (frame.component[0].pixel_stride) {
+      case 3:
+        rgb_row<Depth, 3>(frame, y, out.row(y));
+        break;
+      case 4:
+        rgb_row<Depth, 4>(frame, y, out.row(y));
+        break;
+      default:
+        rgb_row<Depth, 0>(frame, y, out.row(y));
+    }
+  }
+}
+
+template <int Depth, bool Full>
+void luma_yuv(const FrameView& frame, ImageView<std::uint8_t> out) {
+  constexpr int kBytes = Depth > 8 ? 2 : 1;
+  const Component& luma = frame.component[0];
+  for (int y = 0; y < frame.height; ++y) {
+    const std::uint8_t* in = luma.data + y * luma.stride;
+    if (Full && Depth == 8 && luma.pixel_stride == 1)
+      std::memcpy(out.row(y), in, static_cast<std::size_t>(frame.width));
+    else if (luma.pixel_stride == kBytes)
+      luma_row<Depth, Full, kBytes>(in, 0, luma.shift, frame.width, out.row(y));
+    else
+      luma_row<Depth, Full, 0>(in, luma.pixel_stride, luma.shift, frame.width, out.row(y));
+  }
+}
+
+template <int Depth>
+void luma_of_depth(const FrameView& frame, ImageView<std::uint8_t> out) {
+  if (frame.rgb)
+    luma_rgb<Depth>(frame, out);
+  else if (frame.full_range)
+    luma_yuv<Depth, true>(frame, out);
+  else
+    luma_yuv<Depth, false>(frame, out);
+}
+
+Status invalid(const char* what) {
+  return {StatusCode::kInvalidArgument, std::string("frame: ") + what};
+}
+
+Status validate(const Component& c, int width) {
+  if (!c.data) return invalid("a component has no data");
+  if (c.depth < 8 || c.depth > 16) return invalid("depth is not 8..16 bits");
+  if (c.sub_x != 0 || c.sub_y != 0) return invalid("the component grey is made of is subsampled");
+  const int bytes = c.depth > 8 ? 2 : 1;
+  if (c.shift < 0 || c.depth + c.shift > 8 * bytes) return invalid("shift is out of range");
+  if (c.pixel_stride < bytes || c.pixel_stride > 64) return invalid("pixel stride is out of range");
+  const std::ptrdiff_t row = std::ptrdiff_t{width - 1} * c.pixel_stride + bytes;
+  if (std::abs(c.stride) < row) return invalid("stride is smaller than a row");
+  return {};
+}
+
+}  // namespace
+
+Status validate(const FrameView& frame) {
+  if (frame.width < 1 || frame.height < 1) return invalid("size is below 1x1");
+  const int read = frame.rgb ? 3 : 1;
+  for (int c = 0; c < read; ++c)
+    if (Status status = validate(frame.component[c], frame.width); !status.ok()) return status;
+  for (int c = 1; c < read; ++c)
+    if (frame.component[c].depth != frame.component[0].depth ||
+        frame.component[c].shift != frame.component[0].shift ||
+        frame.component[c].pixel_stride != frame.component[0].pixel_stride)
+      return invalid("R, G and B differ in layout");
+  return {};
+}
+
+void luma(const FrameView& frame, ImageView<std::uint8_t> out) {
+  switch (frame.component[0].depth) {
+    case 8:
+      return luma_of_depth<8>(frame, out);
+    case 9:
+      return luma_of_depth<9>(frame, out);
+    case 10:
+      return luma_of_depth<10>(frame, out);
+    case 11:
+      return luma_of_depth<11>(frame, out);
+    case 12:
+      return luma_of_depth<12>(frame, out);
+    case 13:
+      return luma_of_depth<13>(frame, out);
+    case 14:
+      return luma_of_depth<14>(frame, out);
+    case 15:
+      return luma_of_depth<15>(frame, out);
+    default:
+      return luma_of_depth<16>(frame, out);
+  }
+}
+
+}  // namespace cuface
