@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/status.h"
 #include "kernels/pyramid/pyramid.h"
 
 namespace cuface {
@@ -19,17 +20,25 @@ struct FlowConfig {
   float min_eigen = 1e-4f;  ///< OpenCV's minEigThreshold; smaller means flat, and the point fails
 };
 
-/// Scratch of flow(), sized by the window. One a thread.
+/// kInvalidArgument and a sentence for a value out of the range stated above.
+Status validate(const FlowConfig& config);
+
+/// Scratch of flow(), sized by the window of a valid config. One a thread.
 class FlowScratch {
  public:
   explicit FlowScratch(const FlowConfig& config);
-  std::vector<std::int16_t> patch;  ///< window^2 * 3: I, dI/dx, dI/dy
+
+  int row = 0;                       ///< elements of one row of every block: window + 3, padded
+  std::vector<std::uint8_t> pixels;  ///< the window and its border, copied out of a picture
+  std::vector<std::int16_t> slopes;  ///< 2 blocks: Scharr d/dx and d/dy of `pixels`
+  std::vector<std::int16_t> patch;   ///< 3 blocks at the sub-pixel position: I, dI/dx, dI/dy
 };
 
 /// For every from[i], `to[i]` is its position in `next` and `status[i]` is 1, or 0 when it could
-/// not be followed (flat, or outside; `to` then holds the last estimate). Starts at the same place
-/// (no initial guess). Both pyramids have the same sizes. Deterministic; points do not influence
-/// each other. Thread-safe with one scratch a thread.
+/// not be followed (flat, outside by more than a window, not finite; `to` then holds the last
+/// estimate). Starts at the same place (no initial guess). Both pyramids have the same sizes; of
+/// their levels those are used that `config` asks for and that are larger than the window.
+/// Deterministic; points do not influence each other. Thread-safe with one scratch a thread.
 void flow(const GaussianPyramid& prev, const GaussianPyramid& next, std::span<const Point> from,
           std::span<Point> to, std::span<std::uint8_t> status, const FlowConfig& config,
           FlowScratch& scratch);

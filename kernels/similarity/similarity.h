@@ -18,13 +18,14 @@ struct Similarity {
 };
 
 /// Least squares over all pairs, sums in index order, double. False (and `out` untouched) with
-/// fewer than two pairs or when `from` has no extent. Thread-safe.
+/// fewer than two pairs, when `from` has no extent, or when a value is not finite. Thread-safe.
 bool fit_similarity(std::span<const Point> from, std::span<const Point> to, Similarity& out);
 
 /// Robust fit: a fixed number of two-point samples drawn by a counter-based generator keyed by
 /// `seed`, the sample with the most pairs within `threshold` px wins (ties: the earlier), then
-/// least squares on its inliers. inlier[i] := 0/1. Returns the number of inliers, 0 = no fit.
-/// Deterministic, thread-safe.
+/// least squares on its inliers. inlier[i] := 0/1, of as many as there are pairs. Returns the
+/// number of inliers, 0 = no fit. Pairs that are not finite are never inliers. Deterministic,
+/// thread-safe.
 int fit_similarity_robust(std::span<const Point> from, std::span<const Point> to, float threshold,
                           std::uint64_t seed, std::span<std::uint8_t> inlier, Similarity& out);
 
