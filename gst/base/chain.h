@@ -1,0 +1,59 @@
+// What the elements of one chain share besides the faces: the grey picture of the frame on its way
+// and the tracker's wish for a search. docs/design/chain.md says why it is so little.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "kernels/common/image.h"
+
+namespace cuface::gst {
+
+/// Made by the first of our elements that sees a buffer (the head), carried by the face meta.
+///
+/// Everything but the atomics belongs to the head's streaming thread: others may hold the object,
+/// and must ask on_own_thread() before they touch it. So nothing depends on timing: an element
+/// behind a queue never gets through, an element without one always does.
+class Chain {
+ public:
+  /// The head starts a frame: the luma of the frame before is gone.
+  std::uint64_t begin_frame() {
+    thread_.store(g_thread_self(), std::memory_order_relaxed);
+    luma_ready_ = false;
+    return ++generation_;
+  }
+  bool on_own_thread() const { return thread_.load(std::memory_order_relaxed) == g_thread_self(); }
+
+  /// The frame's luma if somebody has computed it and the head has not moved on, else null.
+  const Image<std::uint8_t>* luma(std::uint64_t generation) const {
+    return luma_ready_ && generation == generation_ ? &luma_ : nullptr;
+  }
+  /// Where to put the luma of the current frame; null when the head has moved on.
+  Image<std::uint8_t>* luma_to_fill(std::uint64_t generation, int width, int height) {
+    if (generation != generation_) return nullptr;
+    if (luma_.width() != width || luma_.height() != height)
+      luma_ = Image<std::uint8_t>(width, height);
+    return &luma_;
+  }
+  void luma_filled() { luma_ready_ = true; }
+
+  void request_search() { search_requested_ = true; }
+  bool take_search_request() { return std::exchange(search_requested_, false); }
+
+  /// True the first time only; from any thread.
+  bool first_geometry_warning() { return !geometry_warned_.exchange(true); }
+
+ private:
+  std::atomic<GThread*> thread_{nullptr};
+  std::atomic<bool> geometry_warned_{false};
+  std::uint64_t generation_ = 0;
+  Image<std::uint8_t> luma_;
+  bool luma_ready_ = false;
+  bool search_requested_ = false;
+};
+
+}  // namespace cuface::gst

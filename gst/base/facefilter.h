@@ -1,0 +1,86 @@
+// GstCufaceFilter: what all our elements have in common. In place, pixels untouched.
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include "gst/base/frame.h"
+#include "kernels/common/backend.h"
+#include "kernels/common/status.h"
+
+G_BEGIN_DECLS
+#define GST_TYPE_CUFACE_FILTER (gst_cuface_filter_get_type())
+#define GST_CUFACE_FILTER(obj) \
+  (G_TYPE_CHECK_INSTANCE_CAST((obj), GST_TYPE_CUFACE_FILTER, GstCufaceFilter))
+#define GST_IS_CUFACE_FILTER(obj) (G_TYPE_CHECK_INSTANCE_TYPE((obj), GST_TYPE_CUFACE_FILTER))
+#define GST_CUFACE_FILTER_CLASS(klass) \
+  (G_TYPE_CHECK_CLASS_CAST((klass), GST_TYPE_CUFACE_FILTER, GstCufaceFilterClass))
+#define GST_CUFACE_FILTER_GET_CLASS(obj) \
+  (G_TYPE_INSTANCE_GET_CLASS((obj), GST_TYPE_CUFACE_FILTER, GstCufaceFilterClass))
+
+GType gst_cuface_filter_get_type(void);
+G_END_DECLS
+
+namespace cuface::gst {
+
+struct FilterState;
+
+/// Why an element forgets what it knew of earlier frames.
+enum class Reset {
+  kStart,  ///< READY to PAUSED
+  kFlush,
+  kCaps,  ///< the next frame has another size, format or rate
+};
+
+/// A mutex taken for as long as settings are copied or written, no longer.
+class SettingsLock {
+ public:
+  explicit SettingsLock(gpointer element) : element_(GST_OBJECT_CAST(element)) {
+    GST_OBJECT_LOCK(element_);
+  }
+  ~SettingsLock() { GST_OBJECT_UNLOCK(element_); }
+  SettingsLock(const SettingsLock&) = delete;
+  SettingsLock& operator=(const SettingsLock&) = delete;
+
+ private:
+  GstObject* element_;
+};
+
+}  // namespace cuface::gst
+
+struct GstCufaceFilter {
+  GstBaseTransform parent;
+  cuface::gst::FilterState* state;
+};
+
+/// Everything but `process` is optional. All are called with the stream lock or before data flows,
+/// one at a time. A Status that is not ok is posted as an error and ends the stream.
+struct GstCufaceFilterClass {
+  GstBaseTransformClass parent_class;
+
+  /// READY to PAUSED: loads what the MUTABLE_READY properties name.
+  cuface::Status (*load)(GstCufaceFilter* self);
+  /// Caps have come: validates and allocates for frames of this kind. Follows reset(kCaps).
+  cuface::Status (*plan)(GstCufaceFilter* self, const GstVideoInfo& info);
+  /// One frame.
+  cuface::Status (*process)(GstCufaceFilter* self, cuface::gst::Frame& frame);
+  /// Forgets earlier frames.
+  void (*reset)(GstCufaceFilter* self, cuface::gst::Reset why);
+  /// PAUSED to READY: frees what plan() made.
+  void (*unplan)(GstCufaceFilter* self);
+
+  /// The element writes into the frames it passes on, so luma computed before it is not the luma
+  /// behind it.
+  gboolean changes_pixels;
+};
+
+namespace cuface::gst {
+
+/// The caps of both pads; every element's class_init calls it, after its metadata.
+void add_pad_templates(GstElementClass* element_class);
+
+/// The processor that `backend` chose at start.
+Backend backend_of(GstCufaceFilter* self);
+
+}  // namespace cuface::gst

@@ -1,0 +1,87 @@
+#include "gst/base/frame.h"
+
+#include <utility>
+
+namespace cuface::gst {
+
+FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry) {
+  const GstVideoFormatInfo* format = frame.info.finfo;
+  FrameView view;
+  view.width = geometry.width;
+  view.height = geometry.height;
+  view.rgb = GST_VIDEO_FORMAT_INFO_IS_RGB(format);
+  view.full_range = view.rgb || frame.info.colorimetry.range != GST_VIDEO_COLOR_RANGE_16_235;
+  const int components = GST_VIDEO_FORMAT_INFO_IS_GRAY(format) ? 1 : 3;
+  for (int i = 0; i < components; ++i) {
+    const auto c = static_cast<guint>(i);
+    Component& out = view.component[i];
+    out.stride = GST_VIDEO_FRAME_COMP_STRIDE(&frame, c);
+    out.pixel_stride = GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c);
+    out.depth = static_cast<int>(GST_VIDEO_FORMAT_INFO_DEPTH(format, c));
+    out.shift = static_cast<int>(GST_VIDEO_FORMAT_INFO_SHIFT(format, c));
+    out.sub_x = static_cast<int>(GST_VIDEO_FORMAT_INFO_W_SUB(format, c));
+    out.sub_y = static_cast<int>(GST_VIDEO_FORMAT_INFO_H_SUB(format, c));
+    out.data = GST_VIDEO_FRAME_COMP_DATA(&frame, c) + (geometry.crop_y >> out.sub_y) * out.stride +
+               (geometry.crop_x >> out.sub_x) * out.pixel_stride;
+  }
+  return view;
+}
+
+Frame::Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<Chain>& own_chain,
+             Image<std::uint8_t>& scratch, const void* self, const void* upstream_element)
+    : buffer_(buffer),
+      info_(info),
+      geometry_(frame_geometry(buffer, info.width, info.height)),
+      scratch_(scratch),
+      had_record_(get_face_record(buffer) != nullptr),
+      record_(&ensure_face_record(buffer)) {
+  if (!had_record_) {
+    record_->chain = own_chain;
+    record_->generation = own_chain->begin_frame();
+  } else {
+    upstream_ = read_faces(buffer, geometry_.width, geometry_.height);
+  }
+  untouched_ = !had_record_ || (upstream_element && record_->untouched_since == upstream_element);
+  record_->untouched_since = untouched_ ? self : nullptr;
+}
+
+Status Frame::compute_luma(Image<std::uint8_t>& out) {
+  GstVideoFrame frame;
+  constexpr auto kFlags =
+      static_cast<GstMapFlags>(GST_MAP_READ | static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
+  if (!gst_video_frame_map(&frame, &info_, buffer_, kFlags))
+    return {StatusCode::kIo, "cannot map the video frame for reading"};
+  const FrameView view = frame_view(frame, geometry_);
+  Status status = validate(view);
+  if (status.ok()) cuface::luma(view, out.view());
+  gst_video_frame_unmap(&frame);
+  return status;
+}
+
+Result<ImageView<const std::uint8_t>> Frame::luma() {
+  if (luma_in_scratch_) return std::as_const(scratch_).view();
+  Chain* chain = untouched_ ? chain_on_this_thread() : nullptr;
+  if (chain)
+    if (const Image<std::uint8_t>* shared = chain->luma(record_->generation)) return shared->view();
+  Image<std::uint8_t>* target =
+      chain ? chain->luma_to_fill(record_->generation, width(), height()) : nullptr;
+  const bool shared = target != nullptr;
+  if (!shared) {
+    if (scratch_.width() != width() || scratch_.height() != height())
+      scratch_ = Image<std::uint8_t>(width(), height());
+    target = &scratch_;
+  }
+  if (Status status = compute_luma(*target); !status.ok()) return status;
+  if (shared)
+    chain->luma_filled();
+  else
+    luma_in_scratch_ = true;
+  return std::as_const(*target).view();
+}
+
+void Frame::deliver(FaceListRef faces) {
+  delivered_ = faces;
+  append_faces(buffer_, std::move(faces));
+}
+
+}  // namespace cuface::gst

@@ -1,0 +1,81 @@
+// One buffer on its way through one of our elements.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <cstdint>
+
+#include "gst/meta/facemeta.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/luma/luma.h"
+
+namespace cuface::gst {
+
+/// The pixel formats every element takes: those whose components lie one sample after the other
+/// at a fixed distance, in bytes or little-endian words.
+#define CUFACE_VIDEO_FORMATS                                                                       \
+  "{ GRAY8, NV12, I420, YV12, NV21, NV16, NV61, NV24, Y42B, Y444, Y41B, YUV9, YVU9, YUY2, UYVY, "  \
+  "YVYU, VYUY, v308, IYU2, AYUV, VUYA, A420, AV12, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, " \
+  "ARGB, ABGR, GBR, GBRA, RGBP, BGRP, P010_10LE, I420_10LE, I422_10LE, Y444_10LE, GBR_10LE, "      \
+  "P012_LE, I420_12LE, I422_12LE, Y444_12LE, GBR_12LE, P016_LE, Y444_16LE, GRAY16_LE }"
+
+/// The kernels' view of a mapped frame, within its crop rectangle. Valid while the frame is mapped.
+FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry);
+
+/// What process() gets. Lives for one call; owns nothing but the mapping.
+class Frame {
+ public:
+  /// `own_chain` is used when no element of ours has seen the buffer; `scratch` keeps the luma when
+  /// the chain's cannot be used; `self` and `upstream_element` tell whether somebody else sits in
+  /// between. The buffer must be writable (its metas are; its memory need not be).
+  Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<Chain>& own_chain,
+        Image<std::uint8_t>& scratch, const void* self, const void* upstream_element);
+
+  GstBuffer* buffer() const { return buffer_; }
+  const GstVideoInfo& info() const { return info_; }
+  int width() const { return geometry_.width; }
+  int height() const { return geometry_.height; }
+  bool is_gap() const { return GST_BUFFER_FLAG_IS_SET(buffer_, GST_BUFFER_FLAG_GAP); }
+  bool is_discont() const { return GST_BUFFER_FLAG_IS_SET(buffer_, GST_BUFFER_FLAG_DISCONT); }
+  GstClockTime pts() const { return GST_BUFFER_PTS(buffer_); }
+
+  /// Whether one of our elements has seen this buffer before.
+  bool has_record() const { return had_record_; }
+  /// The newest faces of the elements before, in pixels of this frame.
+  const FacesRead& upstream() const { return upstream_; }
+  FaceRecord& record() { return *record_; }
+  /// The chain of this frame when this is its thread, else null.
+  Chain* chain_on_this_thread() {
+    return record_->chain->on_own_thread() ? record_->chain.get() : nullptr;
+  }
+
+  /// The grey picture, computed at most once in an unbroken line of our elements. Maps the frame
+  /// for reading when it has to compute it.
+  Result<ImageView<const std::uint8_t>> luma();
+
+  /// The result of this element for this frame; to be called once.
+  void deliver(FaceListRef faces);
+  const FaceListRef& delivered() const { return delivered_; }
+
+  /// What stats count.
+  int searches = 0;
+  int lost_tracks = 0;
+
+ private:
+  Status compute_luma(Image<std::uint8_t>& out);
+
+  GstBuffer* buffer_;
+  const GstVideoInfo& info_;
+  FrameGeometry geometry_;
+  Image<std::uint8_t>& scratch_;
+  bool had_record_;
+  bool untouched_ = false;  ///< the pixels are those the chain's head saw
+  FaceRecord* record_;
+  FacesRead upstream_;
+  FaceListRef delivered_;
+  bool luma_in_scratch_ = false;
+};
+
+}  // namespace cuface::gst

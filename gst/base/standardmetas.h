@@ -1,0 +1,18 @@
+// Our faces in the metas that everybody else reads.
+#pragma once
+
+#include <gst/video/video.h>
+
+#include "kernels/faces/faces.h"
+
+namespace cuface::gst {
+
+/// Replaces the standard entries that our elements wrote before on this buffer by those of `faces`
+/// (pixels of a frame of `info`), and touches nobody else's. Needs a writable buffer.
+void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceListRef& faces);
+
+/// The faces of others: every GstVideoRegionOfInterestMeta with roi-type "face" that our elements
+/// did not write, as detections in the order of the metas. Null when there is none.
+FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height);
+
+}  // namespace cuface::gst

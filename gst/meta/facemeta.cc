@@ -1,0 +1,242 @@
+#include "gst/meta/facemeta.h"
+
+#include "gst/meta/witness.h"
+
+/// Lives in its buffer's list of metas, so the pointer back is valid as long as the meta is.
+struct _GstCufaceMeta {
+  GstMeta meta;
+  GstBuffer* buffer;
+  cuface::gst::FaceRecord* record;
+};
+
+struct _GstCufaceFaces {
+  gatomicrefcount references;
+  cuface::FaceListRef list;
+};
+
+namespace cuface::gst {
+namespace {
+
+GST_DEBUG_CATEGORY_STATIC(cuface_meta_debug);
+#define GST_CAT_DEFAULT cuface_meta_debug
+
+gboolean init(GstMeta* base, gpointer, GstBuffer* buffer) {
+  auto* meta = reinterpret_cast<GstCufaceMeta*>(base);
+  meta->buffer = buffer;
+  meta->record = new FaceRecord;
+  return TRUE;
+}
+
+void free_record(GstMeta* base, GstBuffer*) {
+  delete reinterpret_cast<GstCufaceMeta*>(base)->record;
+}
+
+gboolean transform(GstBuffer* dest, GstMeta* base, GstBuffer*, GQuark type, gpointer data) {
+  if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
+  if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
+  ensure_face_record(dest) = *reinterpret_cast<GstCufaceMeta*>(base)->record;
+  return TRUE;
+}
+
+const GstMetaInfo* meta_info() {
+  static const GstMetaInfo* const info = [] {
+    GST_DEBUG_CATEGORY_INIT(cuface_meta_debug, "cufacemeta", 0, "face meta of gst-cuface");
+    return gst_meta_register(gst_cuface_meta_api_get_type(), "GstCufaceMeta", sizeof(GstCufaceMeta),
+                             init, free_record, transform);
+  }();
+  return info;
+}
+
+GstCufaceMeta* get_meta(GstBuffer* buffer) {
+  return reinterpret_cast<GstCufaceMeta*>(
+      gst_buffer_get_meta(buffer, gst_cuface_meta_api_get_type()));
+}
+
+/// The newest result if it fits the picture; without, says so once a chain.
+FaceListRef faces_of(const GstCufaceMeta& meta) {
+  const FaceRecord& record = *meta.record;
+  if (record.results.empty()) return nullptr;
+  if (witness_agrees(meta.buffer, 0, 0)) return record.results.back();
+  if (record.chain && record.chain->first_geometry_warning())
+    GST_WARNING(
+        "an element between the face elements and this reader cropped, flipped or padded the "
+        "picture; the faces found before it no longer fit and are not delivered");
+  return nullptr;
+}
+
+const Face* face_at(const GstCufaceFaces* faces, guint index) {
+  g_return_val_if_fail(faces, nullptr);
+  g_return_val_if_fail(faces->list && index < faces->list->faces.size(), nullptr);
+  return &faces->list->faces[index];
+}
+
+}  // namespace
+
+FrameGeometry frame_geometry(GstBuffer* buffer, int width, int height) {
+  if (const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer))
+    return {static_cast<int>(crop->width), static_cast<int>(crop->height),
+            static_cast<int>(crop->x), static_cast<int>(crop->y)};
+  return {width, height, 0, 0};
+}
+
+FaceRecord* get_face_record(GstBuffer* buffer) {
+  GstCufaceMeta* meta = get_meta(buffer);
+  return meta ? meta->record : nullptr;
+}
+
+FaceRecord& ensure_face_record(GstBuffer* buffer) {
+  GstCufaceMeta* meta = get_meta(buffer);
+  if (!meta)
+    meta = reinterpret_cast<GstCufaceMeta*>(gst_buffer_add_meta(buffer, meta_info(), nullptr));
+  return *meta->record;
+}
+
+void append_faces(GstBuffer* buffer, FaceListRef faces) {
+  set_witness(buffer, frame_geometry(buffer, faces->width, faces->height));
+  ensure_face_record(buffer).results.push_back(std::move(faces));
+}
+
+FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {
+  if (faces->width == width && faces->height == height) return faces;
+  const float sx = static_cast<float>(width) / static_cast<float>(faces->width);
+  const float sy = static_cast<float>(height) / static_cast<float>(faces->height);
+  auto scaled = std::make_shared<FaceList>(*faces);
+  scaled->width = width;
+  scaled->height = height;
+  for (Face& face : scaled->faces)
+    face.box = {face.box.x * sx, face.box.y * sy, face.box.w * sx, face.box.h * sy};
+  for (Point& p : scaled->landmarks) p = {(p.x + 0.5f) * sx - 0.5f, (p.y + 0.5f) * sy - 0.5f};
+  return scaled;
+}
+
+FacesRead read_faces(GstBuffer* buffer, int width, int height) {
+  const FaceRecord* record = get_face_record(buffer);
+  if (!record || record->results.empty()) return {};
+  if (!witness_agrees(buffer, width, height)) return {Positions::kUnknown, nullptr};
+  return {Positions::kKnown, scale_faces(record->results.back(), width, height)};
+}
+
+GstCufaceFaces* make_faces_snapshot(FaceListRef faces) {
+  auto* snapshot = new GstCufaceFaces{{}, std::move(faces)};
+  g_atomic_ref_count_init(&snapshot->references);
+  return snapshot;
+}
+
+}  // namespace cuface::gst
+
+using cuface::Face;
+using cuface::gst::face_at;
+
+GType gst_cuface_meta_api_get_type() {
+  static const gchar* no_tags[] = {nullptr};
+  static const GType type = gst_meta_api_type_register("GstCuFaceMetaAPI", no_tags);
+  return type;
+}
+
+GType gst_cuface_origin_get_type() {
+  static const GEnumValue values[] = {
+      {GST_CUFACE_ORIGIN_DETECTED, "GST_CUFACE_ORIGIN_DETECTED", "detected"},
+      {GST_CUFACE_ORIGIN_TRACKED, "GST_CUFACE_ORIGIN_TRACKED", "tracked"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstCufaceOrigin", values);
+  return type;
+}
+
+G_DEFINE_BOXED_TYPE(GstCufaceFaces, gst_cuface_faces, gst_cuface_faces_ref, gst_cuface_faces_unref)
+
+GstCufaceMeta* gst_cuface_buffer_get_face_meta(GstBuffer* buffer) {
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
+  return cuface::gst::get_meta(buffer);
+}
+
+guint gst_cuface_meta_get_n_faces(GstCufaceMeta* meta) {
+  g_return_val_if_fail(meta, 0);
+  const cuface::FaceListRef faces = cuface::gst::faces_of(*meta);
+  return faces ? static_cast<guint>(faces->faces.size()) : 0;
+}
+
+GstCufaceFaces* gst_cuface_meta_get_faces(GstCufaceMeta* meta) {
+  g_return_val_if_fail(meta, nullptr);
+  return cuface::gst::make_faces_snapshot(cuface::gst::faces_of(*meta));
+}
+
+gboolean gst_cuface_meta_is_ready(GstCufaceMeta* meta) {
+  g_return_val_if_fail(meta, FALSE);
+  return TRUE;  // results are in host memory when they are appended
+}
+
+GstCufaceFaces* gst_cuface_faces_ref(GstCufaceFaces* faces) {
+  g_return_val_if_fail(faces, nullptr);
+  g_atomic_ref_count_inc(&faces->references);
+  return faces;
+}
+
+void gst_cuface_faces_unref(GstCufaceFaces* faces) {
+  g_return_if_fail(faces);
+  if (g_atomic_ref_count_dec(&faces->references)) delete faces;
+}
+
+guint gst_cuface_faces_get_count(const GstCufaceFaces* faces) {
+  g_return_val_if_fail(faces, 0);
+  return faces->list ? static_cast<guint>(faces->list->faces.size()) : 0;
+}
+
+gboolean gst_cuface_faces_get_searched(const GstCufaceFaces* faces) {
+  g_return_val_if_fail(faces, FALSE);
+  return faces->list && faces->list->searched;
+}
+
+guint64 gst_cuface_faces_get_id(const GstCufaceFaces* faces, guint index) {
+  const Face* face = face_at(faces, index);
+  return face ? face->id : 0;
+}
+
+gfloat gst_cuface_faces_get_confidence(const GstCufaceFaces* faces, guint index) {
+  const Face* face = face_at(faces, index);
+  return face ? face->confidence : 0;
+}
+
+GstCufaceOrigin gst_cuface_faces_get_origin(const GstCufaceFaces* faces, guint index) {
+  const Face* face = face_at(faces, index);
+  return face && face->origin == cuface::Origin::kTracked ? GST_CUFACE_ORIGIN_TRACKED
+                                                          : GST_CUFACE_ORIGIN_DETECTED;
+}
+
+guint gst_cuface_faces_get_age(const GstCufaceFaces* faces, guint index) {
+  const Face* face = face_at(faces, index);
+  return face ? static_cast<guint>(face->age) : 0;
+}
+
+gint gst_cuface_faces_get_neighbors(const GstCufaceFaces* faces, guint index) {
+  const Face* face = face_at(faces, index);
+  return face ? face->neighbors : -1;
+}
+
+void gst_cuface_faces_get_box(const GstCufaceFaces* faces, guint index, gfloat* x, gfloat* y,
+                              gfloat* width, gfloat* height) {
+  const Face* face = face_at(faces, index);
+  const cuface::Box box = face ? face->box : cuface::Box{};
+  const auto w = static_cast<float>(face ? faces->list->width : 1);
+  const auto h = static_cast<float>(face ? faces->list->height : 1);
+  if (x) *x = box.x / w;
+  if (y) *y = box.y / h;
+  if (width) *width = box.w / w;
+  if (height) *height = box.h / h;
+}
+
+guint gst_cuface_faces_get_n_landmarks(const GstCufaceFaces* faces) {
+  g_return_val_if_fail(faces, 0);
+  return faces->list ? static_cast<guint>(faces->list->landmarks_per_face) : 0;
+}
+
+void gst_cuface_faces_get_landmark(const GstCufaceFaces* faces, guint index, guint landmark,
+                                   gfloat* x, gfloat* y) {
+  if (x) *x = 0;
+  if (y) *y = 0;
+  if (!face_at(faces, index)) return;
+  g_return_if_fail(landmark < gst_cuface_faces_get_n_landmarks(faces));
+  const cuface::Point point = faces->list->landmarks_of(index)[landmark];
+  if (x) *x = (point.x + 0.5f) / static_cast<float>(faces->list->width);
+  if (y) *y = (point.y + 0.5f) / static_cast<float>(faces->list->height);
+}

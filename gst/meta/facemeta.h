@@ -1,0 +1,90 @@
+// The C++ side of the face meta, for our own elements (not installed).
+//
+// Faces are kept in pixels of the frame they were found on. The face meta itself has no tags, so it
+// passes every element that copies metas, also those that move pixels. Whether it still fits the
+// picture is told by a twin, the witness: a meta with the tags of size and orientation, which such
+// elements either transform (scaling) or drop (crop, flip, borders). docs/design/metadata.md.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gst/base/chain.h"
+#include "gst/meta/gstcufacemeta.h"
+#include "kernels/faces/faces.h"
+
+namespace cuface::gst {
+
+/// The way back from cufacelandmark to culktrack: landmarks regressed in the boxes of this frame.
+/// Touched by its owner thread alone.
+class FeedbackCell {
+ public:
+  explicit FeedbackCell(GThread* owner) : owner_(owner) {}
+  /// The first result posted on the owner's thread stays. False when this is another thread.
+  bool post(FaceListRef faces) {
+    if (g_thread_self() != owner_) return false;
+    if (!faces_) faces_ = std::move(faces);
+    return true;
+  }
+  FaceListRef take() { return std::move(faces_); }
+
+ private:
+  GThread* owner_;
+  FaceListRef faces_;
+};
+
+/// What the face meta holds. Copies of the buffer share what is there and see nothing added later.
+struct FaceRecord {
+  std::vector<FaceListRef> results;  ///< one per element, the newest last
+  std::shared_ptr<Chain> chain;
+  std::uint64_t generation = 0;  ///< the chain's number for this frame
+  std::shared_ptr<FeedbackCell> feedback;
+  /// The last of our elements in an unbroken line of our elements from the chain's head, or null:
+  /// only for comparison. While the line lasts nobody else can have touched a pixel.
+  const void* untouched_since = nullptr;
+};
+
+/// The frame an element sees: its size, and where in the mapped memory it starts.
+struct FrameGeometry {
+  int width = 0, height = 0;
+  int crop_x = 0, crop_y = 0;  ///< from GstVideoCropMeta
+  friend bool operator==(const FrameGeometry&, const FrameGeometry&) = default;
+};
+
+enum class Positions {
+  kNone,     ///< no face meta, or one without any result
+  kKnown,    ///< the faces fit the picture
+  kUnknown,  ///< somebody moved pixels and did not say where to
+};
+
+struct FacesRead {
+  Positions positions = Positions::kNone;
+  FaceListRef faces;  ///< kKnown only: the newest result, in pixels of the size asked for
+};
+
+/// The buffer's crop rectangle if it has one, else the given size.
+GST_CUFACE_API FrameGeometry frame_geometry(GstBuffer* buffer, int width, int height);
+
+/// The buffer's record, or null. Valid as long as the buffer has its metas.
+GST_CUFACE_API FaceRecord* get_face_record(GstBuffer* buffer);
+/// The same, added when missing. Needs a writable buffer.
+GST_CUFACE_API FaceRecord& ensure_face_record(GstBuffer* buffer);
+
+/// Adds a result and makes the witness say that it fits the frame as it is now. `faces` must be in
+/// pixels of that frame. Needs a writable buffer.
+GST_CUFACE_API void append_faces(GstBuffer* buffer, FaceListRef faces);
+
+/// The newest result, scaled to width x height. Says nothing on its own; see warn_positions_lost.
+GST_CUFACE_API FacesRead read_faces(GstBuffer* buffer, int width, int height);
+
+/// A copy of `faces` in pixels of width x height.
+GST_CUFACE_API FaceListRef scale_faces(const FaceListRef& faces, int width, int height);
+
+/// The snapshot of the public interface, for our own elements that publish.
+GST_CUFACE_API GstCufaceFaces* make_faces_snapshot(FaceListRef faces);
+
+}  // namespace cuface::gst
