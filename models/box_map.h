@@ -1,23 +1,25 @@
 // A Haar cascade and dlib's detector put their boxes differently around the same face (trap 13):
-// this maps the box of a named cascade to the one the landmark model was trained on.
+// this maps the box of a named cascade to the one the landmark model was trained on. The map is
+// calibrated for dlib's models; loaders put it into ForestModel::box_maps, and our own model file
+// keeps it.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "kernels/common/geometry.h"
+#include "kernels/forest/forest.h"
 
 namespace cuface {
 
-/// Side times `scale` about the centre, then moved down by `shift_y` of the ORIGINAL side.
-struct BoxMap {
-  float scale = 1, shift_x = 0, shift_y = 0;
-  Box apply(const Box& box) const;
-};
+/// The maps of dlib's models, calibrated by tests/models/calibrate (result:
+/// docs/results/box-map.json).
+std::vector<std::pair<std::string, BoxMap>> dlib_box_maps();
 
-/// The map for boxes of the cascade with this file stem; calibrated by tests/models/calibrate (the
-/// result is committed under docs/results/). Unknown names give the map of frontalface_alt for
-/// square windows' cascades, so a custom cascade still works; "" (boxes that need no map) gives the
-/// identity.
-BoxMap box_map_for(std::string_view cascade);
+/// The model's map for boxes of the cascade with this file stem. A name it does not know gives the
+/// map of haarcascade_frontalface_alt, so a custom face cascade still works; "" (boxes that need no
+/// map) and a model without maps give the identity. Thread-safe.
+BoxMap box_map_for(const ForestModel& model, std::string_view cascade);
 
 }  // namespace cuface

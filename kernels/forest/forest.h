@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/backend.h"
@@ -20,6 +21,14 @@ namespace cuface {
 struct ForestSplit {
   std::uint32_t a = 0, b = 0;
   float threshold = 0;
+};
+
+/// How to get from the box of one detector to the box a landmark model was trained on (trap 13):
+/// side times `scale` about the centre, then moved by `shift` times the ORIGINAL side.
+struct BoxMap {
+  float scale = 1, shift_x = 0, shift_y = 0;
+  Box apply(const Box& box) const;
+  friend bool operator==(const BoxMap&, const BoxMap&) = default;
 };
 
 /// A validated shape predictor: all indices in range, all numbers finite. The spans point into
@@ -40,16 +49,39 @@ struct ForestModel {
   std::span<const float> leaves;           ///< [cascades][trees][2^depth][2 * landmarks]
   std::shared_ptr<const void> storage;
 
+  /// Where this model wants its box, seen from the box of the cascade with this file stem
+  /// (models/box_map.h); sorted by name.
+  std::vector<std::pair<std::string, BoxMap>> box_maps;
+
   int splits_per_tree() const { return (1 << depth) - 1; }
   int leaves_per_tree() const { return 1 << depth; }
+  /// Floats in one leaf: x and y of every landmark.
+  int leaf_size() const { return 2 * landmarks; }
 };
 
+/// Largest values a model may have; what is larger is refused before anything is allocated.
+inline constexpr int kMaxLandmarks = 256;
+inline constexpr int kMaxForestCascades = 1000;
+inline constexpr int kMaxForestTrees = 100000;
+inline constexpr int kMaxForestDepth = 12;
+inline constexpr int kMaxForestPool = 100000;
+
+/// The one check every loader ends with: sizes, spans, indices, finiteness. kCorrupt and a sentence
+/// that says which cascade and tree is wrong. Reads all of the model once.
 Status validate(const ForestModel& model);
 
+/// The box in which the model's mean shape fits these landmarks (pixels) best: least squares over
+/// scale and shift, no rotation. The only way to get a box for this model from landmarks (the tight
+/// box of the points fails on every eighth face). An empty box (w = h = 0) when the count is not
+/// the model's or the points have no extent or are not finite. Thread-safe.
+Box box_from_landmarks(const ForestModel& model, std::span<const Point> landmarks);
+
 /// Plan allocates scratch; enqueue allocates nothing. One thread at a time; the model is shared.
+/// The arithmetic is the numeric contract's (docs/design/forest.md).
 class Landmarker {
  public:
-  /// `iterations`: cascades to run, 0 = all (S0.28: fewer is faster and coarser).
+  /// `iterations`: cascades to run, 0 = all (S0.28: fewer is faster and coarser). The model must
+  /// have passed validate().
   static Result<std::unique_ptr<Landmarker>> create(Backend backend,
                                                     std::shared_ptr<const ForestModel> model,
                                                     int iterations = 0);
@@ -58,6 +90,8 @@ class Landmarker {
   /// `boxes` in pixels of `luma` (edges), already mapped to what the model was trained on
   /// (models/box_map.h). `out` holds boxes.size() * model.landmarks points, in pixels.
   /// Equal to dlib on the same grey picture and the rectangle (x, y, x+w-1, y+h-1), in floats.
+  /// kInvalidArgument, and `out` untouched, for a wrong size of `out` or a box that is empty or not
+  /// finite.
   virtual Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                          std::span<Point> out) = 0;
 };

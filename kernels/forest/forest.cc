@@ -1,0 +1,276 @@
+#include "kernels/forest/forest.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "kernels/similarity/similarity.h"
+
+namespace cuface {
+namespace {
+
+// Leaves are fetched this many trees ahead of the sum: long enough for a miss to the last level
+// cache, short enough to stay in the first (docs/design/forest.md).
+constexpr int kPrefetchTrees = 8;
+
+Status corrupt(std::string message) { return {StatusCode::kCorrupt, std::move(message)}; }
+
+bool in_range(int value, int low, int high) { return value >= low && value <= high; }
+
+/// True when every value is finite. Integer compare, so that it vectorises without SSE4.
+bool all_finite(std::span<const float> values) {
+  std::int32_t bad = 0;
+  for (const float value : values) {
+    bad |= (std::bit_cast<std::int32_t>(value) & 0x7fffffff) > 0x7f7fffff ? -1 : 0;
+  }
+  return bad == 0;
+}
+
+// A shape is read as points and summed as a row of coordinates.
+static_assert(sizeof(Point) == 2 * sizeof(float) && alignof(Point) == alignof(float));
+
+/// The 2x2 part [a -b; b a] of the similarity that best carries one shape onto another: fitted in
+/// double, cast to float once. dlib takes it from a singular value decomposition; fit_similarity()
+/// is the same minimum in closed form. One landmark, or no extent: the identity, as dlib has it.
+struct Turn {
+  float a = 1, b = 0;
+};
+
+Turn fit_turn(std::span<const Point> mean, std::span<const Point> shape) {
+  Similarity fit;
+  if (!fit_similarity(mean, shape, fit)) return {};
+  return {static_cast<float>(fit.a), static_cast<float>(fit.b)};
+}
+
+/// One cascade's feature pixels: nearest pixel, 0 outside the picture (S0.25).
+struct PixelReader {
+  ImageView<const std::uint8_t> luma;
+  double x, y, width, height;  // the box, dlib's inclusive size
+
+  PixelReader(ImageView<const std::uint8_t> picture, const Box& box)
+      : luma(picture),
+        x(box.x),
+        y(box.y),
+        width(static_cast<double>(box.w) - 1.0),
+        height(static_cast<double>(box.h) - 1.0) {}
+
+  /// The test comes before the cast, so NaN and huge values read 0; truncation is floor() here.
+  float at(float u, float v) const {
+    const double px = width * static_cast<double>(u) + x + 0.5;
+    const double py = height * static_cast<double>(v) + y + 0.5;
+    const bool inside = px >= 0 && px < luma.width && py >= 0 && py < luma.height;
+    return inside ? static_cast<float>(luma.at(static_cast<int>(px), static_cast<int>(py))) : 0.0f;
+  }
+
+  Point to_picture(Point p) const {
+    return {static_cast<float>(width * static_cast<double>(p.x) + x),
+            static_cast<float>(height * static_cast<double>(p.y) + y)};
+  }
+};
+
+void read_pool(const PixelReader& pixels, std::span<const Point> shape, Turn turn,
+               const std::uint32_t* anchors, const float* deltas, int count, float* pool) {
+  for (int i = 0; i < count; ++i) {
+    const float dx = deltas[2 * i], dy = deltas[2 * i + 1];
+    const Point anchor = shape[anchors[i]];
+    pool[i] =
+        pixels.at((turn.a * dx - turn.b * dy) + anchor.x, (turn.b * dx + turn.a * dy) + anchor.y);
+  }
+}
+
+/// The leaf of one tree, 0 .. 2^depth - 1. NaN goes right.
+std::uint32_t walk_tree(const ForestSplit* splits, int depth, const float* pool) {
+  std::uint32_t node = 0;
+  for (int level = 0; level < depth; ++level) {
+    const ForestSplit& split = splits[node];
+    const bool left = pool[split.a] - pool[split.b] > split.threshold;
+    node = 2 * node + (left ? 1 : 2);
+  }
+  return node - ((1u << depth) - 1);
+}
+
+void prefetch_leaf(const float* leaf, int size) {
+  for (int i = 0; i < size; i += 16) __builtin_prefetch(leaf + i);
+}
+
+/// shape += the leaves, coordinate by coordinate in tree order; four trees a pass only spares
+/// loads and stores.
+void add_leaves(const float* const* leaves, int trees, int size, float* __restrict shape) {
+  int tree = 0;
+  for (; tree + 4 <= trees; tree += 4) {
+    const int ahead_end = std::min(tree + kPrefetchTrees + 4, trees);
+    for (int t = tree + kPrefetchTrees; t < ahead_end; ++t) prefetch_leaf(leaves[t], size);
+    const float* a = leaves[tree];
+    const float* b = leaves[tree + 1];
+    const float* c = leaves[tree + 2];
+    const float* d = leaves[tree + 3];
+    for (int i = 0; i < size; ++i) shape[i] = (((shape[i] + a[i]) + b[i]) + c[i]) + d[i];
+  }
+  for (; tree < trees; ++tree) {
+    for (int i = 0; i < size; ++i) shape[i] += leaves[tree][i];
+  }
+}
+
+class CpuLandmarker final : public Landmarker {
+ public:
+  CpuLandmarker(std::shared_ptr<const ForestModel> model, int iterations)
+      : model_(std::move(model)),
+        iterations_(iterations),
+        mean_(static_cast<std::size_t>(model_->landmarks)),
+        shape_(mean_.size()),
+        pool_(static_cast<std::size_t>(model_->pool)),
+        leaves_(static_cast<std::size_t>(model_->trees)) {
+    for (std::size_t i = 0; i < mean_.size(); ++i) {
+      mean_[i] = {model_->mean_shape[2 * i], model_->mean_shape[2 * i + 1]};
+    }
+  }
+
+  Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
+                 std::span<Point> out) override {
+    const std::size_t landmarks = static_cast<std::size_t>(model_->landmarks);
+    if (out.size() != boxes.size() * landmarks) {
+      return {StatusCode::kInvalidArgument, "landmarks need room for every point of every box"};
+    }
+    for (const Box& box : boxes) {
+      const bool usable = std::isfinite(box.x) && std::isfinite(box.y) && std::isfinite(box.w) &&
+                          std::isfinite(box.h) && box.w > 0 && box.h > 0;
+      if (!usable) return {StatusCode::kInvalidArgument, "a face box is empty or not finite"};
+    }
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      regress(PixelReader(luma, boxes[i]), out.subspan(i * landmarks, landmarks));
+    }
+    return {};
+  }
+
+ private:
+  void regress(const PixelReader& pixels, std::span<Point> out) {
+    const ForestModel& m = *model_;
+    const std::size_t tree_splits = static_cast<std::size_t>(m.splits_per_tree());
+    const std::size_t leaf_size = static_cast<std::size_t>(m.leaf_size());
+    const std::size_t tree_leaves = static_cast<std::size_t>(m.leaves_per_tree()) * leaf_size;
+    const std::size_t trees = static_cast<std::size_t>(m.trees);
+    const std::size_t pool = static_cast<std::size_t>(m.pool);
+
+    std::copy(mean_.begin(), mean_.end(), shape_.begin());
+    float* const coordinates = reinterpret_cast<float*>(shape_.data());
+    for (std::size_t cascade = 0; cascade < static_cast<std::size_t>(iterations_); ++cascade) {
+      read_pool(pixels, shape_, fit_turn(mean_, shape_), m.anchors.data() + cascade * pool,
+                m.deltas.data() + 2 * cascade * pool, m.pool, pool_.data());
+      const ForestSplit* splits = m.splits.data() + cascade * trees * tree_splits;
+      const float* leaves = m.leaves.data() + cascade * trees * tree_leaves;
+      for (std::size_t tree = 0; tree < trees; ++tree) {
+        leaves_[tree] = leaves + tree * tree_leaves +
+                        leaf_size * walk_tree(splits + tree * tree_splits, m.depth, pool_.data());
+      }
+      add_leaves(leaves_.data(), m.trees, m.leaf_size(), coordinates);
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = pixels.to_picture(shape_[i]);
+  }
+
+  std::shared_ptr<const ForestModel> model_;
+  int iterations_;
+  std::vector<Point> mean_, shape_;  // unit box
+  std::vector<float> pool_;
+  std::vector<const float*> leaves_;
+};
+
+}  // namespace
+
+Box BoxMap::apply(const Box& box) const {
+  const float w = box.w * scale, h = box.h * scale;
+  return {box.x + (box.w - w) * 0.5f + shift_x * box.w,
+          box.y + (box.h - h) * 0.5f + shift_y * box.h, w, h};
+}
+
+Status validate(const ForestModel& m) {
+  if (!in_range(m.landmarks, 1, kMaxLandmarks)) {
+    return corrupt("it has " + std::to_string(m.landmarks) + " landmarks, not 1 to " +
+                   std::to_string(kMaxLandmarks));
+  }
+  if (!in_range(m.cascades, 1, kMaxForestCascades) || !in_range(m.trees, 1, kMaxForestTrees) ||
+      !in_range(m.depth, 1, kMaxForestDepth) || !in_range(m.pool, 1, kMaxForestPool)) {
+    return corrupt("its sizes are out of range (" + std::to_string(m.cascades) + " cascades, " +
+                   std::to_string(m.trees) + " trees, depth " + std::to_string(m.depth) + ", " +
+                   std::to_string(m.pool) + " feature pixels)");
+  }
+  const std::size_t cascades = static_cast<std::size_t>(m.cascades);
+  const std::size_t all_trees = cascades * static_cast<std::size_t>(m.trees);
+  const std::size_t pool = static_cast<std::size_t>(m.pool);
+  const std::size_t tree_splits = static_cast<std::size_t>(m.splits_per_tree());
+  const std::size_t tree_leaves =
+      static_cast<std::size_t>(m.leaves_per_tree()) * static_cast<std::size_t>(m.leaf_size());
+  if (m.mean_shape.size() != static_cast<std::size_t>(m.leaf_size()) ||
+      m.anchors.size() != cascades * pool || m.deltas.size() != 2 * cascades * pool ||
+      m.splits.size() != all_trees * tree_splits || m.leaves.size() != all_trees * tree_leaves) {
+    return corrupt("its tables do not have the sizes its header gives");
+  }
+  if (!all_finite(m.mean_shape)) return corrupt("its mean shape is not finite");
+  if (!all_finite(m.deltas)) return corrupt("its feature pixels are not finite");
+  for (std::size_t i = 0; i < m.anchors.size(); ++i) {
+    if (m.anchors[i] >= static_cast<std::uint32_t>(m.landmarks)) {
+      return corrupt("feature pixel " + std::to_string(i % pool) + " of cascade " +
+                     std::to_string(i / pool) + " hangs on a landmark that does not exist");
+    }
+  }
+  for (std::size_t i = 0; i < m.splits.size(); ++i) {
+    const ForestSplit& split = m.splits[i];
+    if (split.a >= pool || split.b >= pool || !std::isfinite(split.threshold)) {
+      const std::size_t tree = i / tree_splits, trees = static_cast<std::size_t>(m.trees);
+      return corrupt("a split of tree " + std::to_string(tree % trees) + " of cascade " +
+                     std::to_string(tree / trees) + " is out of range");
+    }
+  }
+  if (!all_finite(m.leaves)) return corrupt("a leaf is not finite");
+  for (const auto& [name, map] : m.box_maps) {
+    const bool usable = map.scale > 0 && std::isfinite(map.scale) && std::isfinite(map.shift_x) &&
+                        std::isfinite(map.shift_y);
+    if (!usable) return corrupt("its box map for " + name + " is out of range");
+  }
+  return {};
+}
+
+Box box_from_landmarks(const ForestModel& model, std::span<const Point> landmarks) {
+  const std::size_t n = static_cast<std::size_t>(model.landmarks);
+  if (landmarks.size() != n) return {};
+  const std::span<const float> mean = model.mean_shape;
+  double mx = 0, my = 0, px = 0, py = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    mx += mean[2 * i];
+    my += mean[2 * i + 1];
+    px += landmarks[i].x;
+    py += landmarks[i].y;
+  }
+  const double count = static_cast<double>(n);
+  mx /= count;
+  my /= count;
+  px /= count;
+  py /= count;
+  double dot = 0, extent = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double ux = mean[2 * i] - mx, uy = mean[2 * i + 1] - my;
+    dot += ux * (landmarks[i].x - px) + uy * (landmarks[i].y - py);
+    extent += ux * ux + uy * uy;
+  }
+  const double size = dot / extent;  // dlib's inclusive size: one less than the edges'
+  if (!(size > 0) || !std::isfinite(size)) return {};
+  const float side = static_cast<float>(size + 1.0);
+  return {static_cast<float>(px - size * mx), static_cast<float>(py - size * my), side, side};
+}
+
+Result<std::unique_ptr<Landmarker>> Landmarker::create(Backend backend,
+                                                       std::shared_ptr<const ForestModel> model,
+                                                       int iterations) {
+  if (backend != Backend::kCpu) {
+    return Status(StatusCode::kUnsupported, "this build has no CUDA landmark regression");
+  }
+  if (!model) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
+  if (!in_range(iterations, 0, model->cascades)) {
+    return Status(StatusCode::kInvalidArgument, "iterations must be 0 (all) to " +
+                                                    std::to_string(model->cascades) + ", not " +
+                                                    std::to_string(iterations));
+  }
+  return std::unique_ptr<Landmarker>(std::make_unique<CpuLandmarker>(
+      std::move(model), iterations == 0 ? model->cascades : iterations));
+}
+
+}  // namespace cuface

@@ -1,0 +1,118 @@
+#include "models/models.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "models/dlib_dat.h"
+#include "models/mapped_file.h"
+
+namespace cuface {
+namespace {
+
+/// Models of one kind that somebody in this process holds, by the content they were read from. The
+/// one lock is held while a file is read, so that two elements starting together read it once.
+template <typename Model>
+class Registry {
+ public:
+  using ModelRef = std::shared_ptr<const Model>;
+
+  template <typename Read>
+  Result<ModelRef> get(const std::string& path, Read read) {
+    const std::lock_guard lock(mutex_);
+    Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+    if (!file.ok()) return file.status();
+    const FileIdentity identity = file.value()->identity();
+    if (const auto it = models_.find(identity); it != models_.end()) {
+      if (ModelRef held = it->second.lock()) return held;
+    }
+    Result<ModelRef> model = read(file.value());
+    std::erase_if(models_, [](const auto& entry) { return entry.second.expired(); });
+    if (model.ok()) models_[identity] = model.value();
+    return model;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<FileIdentity, std::weak_ptr<const Model>> models_;
+};
+
+/// The process-wide part: one model is loaded once however many elements use it.
+template <typename Model>
+Registry<Model>& registry() {
+  static Registry<Model> instance;
+  return instance;
+}
+
+Result<std::shared_ptr<const ForestModel>> read_forest(
+    const std::shared_ptr<const MappedFile>& file) {
+  file->will_read();
+  if (looks_like_dlib_dat(file->bytes())) return parse_dlib_dat(file->bytes(), file->path());
+  return Status(StatusCode::kCorrupt,
+                file->path() + ": neither a dlib shape predictor (.dat) nor a .cuface model");
+}
+
+/// A set variable that is not empty.
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// Where fetched and installed models lie, in the order they are looked for.
+std::vector<std::string> model_folders() {
+  std::vector<std::string> folders;
+  if (const std::string path = environment("CUFACE_MODEL_PATH"); !path.empty()) {
+    folders.push_back(path);
+  }
+  if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty()) {
+    folders.push_back(cache + "/gst-cuface");
+  } else if (const std::string home = environment("HOME"); !home.empty()) {
+    folders.push_back(home + "/.cache/gst-cuface");
+  }
+  folders.push_back(CUFACE_DATA_DIR);
+  return folders;
+}
+
+Result<std::string> find_first(const std::vector<std::string>& folders,
+                               const std::vector<std::string>& names, const std::string& what,
+                               const std::string& remedy) {
+  std::string looked_in;
+  for (const std::string& folder : folders) {
+    for (const std::string& name : names) {
+      const std::string path = folder + "/" + name;
+      std::error_code ignored;
+      if (std::filesystem::is_regular_file(path, ignored)) return path;
+    }
+    looked_in += (looked_in.empty() ? "" : ", ") + folder;
+  }
+  return Status(StatusCode::kNotFound,
+                "no " + what + " (" + names.back() + ") in " + looked_in + ". " + remedy);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ForestModel>> load_forest(const std::string& path) {
+  return registry<ForestModel>().get(path, read_forest);
+}
+
+Result<std::string> find_default_forest() {
+  return find_first(
+      model_folders(),
+      {"shape_predictor_68_face_landmarks.cuface", "shape_predictor_68_face_landmarks.dat"},
+      "landmark model", "Fetch it with: models/fetch --models");
+}
+
+Result<std::string> find_default_cascade() {
+  std::vector<std::string> folders = model_folders();
+  for (const char* folder : {"/usr/share/opencv4/haarcascades", "/usr/share/opencv/haarcascades",
+                             "/usr/local/share/opencv4/haarcascades"}) {
+    folders.emplace_back(folder);
+  }
+  return find_first(folders,
+                    {"haarcascade_frontalface_alt.cuface", "haarcascade_frontalface_alt.xml"},
+                    "face cascade", "Debian: apt install opencv-data");
+}
+
+}  // namespace cuface
