@@ -1,7 +1,9 @@
 // track: faces with lasting ids. Between searches every face is carried by the flow of its points
 // and a similarity (S0.35, S0.36); on searched frames detections confirm, start and replace tracks.
+// docs/design/track.md tells how the rules work together and how the defaults were chosen.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -14,46 +16,117 @@
 
 namespace cuface {
 
+/// Most faces followed at once, and most points followed of one face.
+inline constexpr int kMaxTracks = 64;
+inline constexpr int kMaxTrackPoints = 256;
+
 /// The lost-track rules and their defaults live here and nowhere else; culktrack makes one property
-/// of each. The stage's owner completes this list; every field states unit, range and the rule it
-/// sets.
+/// of each.
 struct TrackConfig {
   FlowConfig flow;
-  int max_faces = 64;
+
+  /// 1..64. Detections beyond it start no track.
+  int max_faces = kMaxTracks;
+
+  /// px, 0.01..100. A point counts as followed when flowing it forward and back again ends within
+  /// this distance of where it began.
+  float forward_backward = 1.0f;
+
+  /// Fraction of the box's width, 0.001..1. A followed point agrees with the face's motion when it
+  /// ends within this distance (never less than half a pixel) of the fitted similarity.
+  float max_residual = 0.03f;
+
+  /// Fraction of the face's points, 0..1. Fewer followed, or fewer of them agreeing: lost.
+  float min_points = 0.5f;
+
+  /// Ratio, 1..10. A face that grows or shrinks by more between two frames is lost.
+  float max_scale_step = 1.15f;
+
+  /// Fraction of the box's width, 0..10; 0 turns the rule off. Lost when the landmarks regressed in
+  /// the box have changed their shape since the last confirmation by more than this (root mean
+  /// square distance after the best similarity). Works only where landmarks are fed back.
+  float max_shape_change = 0.1f;
+
+  /// Fraction of the box's area, 0..1. A face of which less is inside the frame is lost.
+  float min_visible = 0.5f;
+
+  /// px, 1..1000. A face whose box gets narrower is lost.
+  float min_width = 12.0f;
+
+  /// Intersection over union, 0.01..1. A detection confirms a track when their boxes overlap by at
+  /// least this; an unconfirmed track that overlaps a confirmed one by it is the same face: lost.
+  float min_overlap = 0.3f;
+
+  /// Searches in a row, 0..1000. A healthy track that more searches than this missed, over more
+  /// than `hold_time`, is lost.
+  int max_missed = 1;
+
+  /// Seconds since the last confirmation, 0..60: see `max_missed`. It matters where searches follow
+  /// each other frame by frame.
+  float hold_time = 0.5f;
+
+  /// Seconds, 0..60. A face detected within this time of the loss of a track, near where it was,
+  /// keeps the track's id.
+  float revive_time = 1.0f;
+
+  /// Multiple of the larger box's width, 0..10: how far apart the centres may be for that. The
+  /// widths may differ by a factor of 2.
+  float revive_distance = 0.5f;
 };
+
+/// kInvalidArgument and a sentence for a value out of the range stated above.
+Status validate(const TrackConfig& config);
+
+/// Why a track ended.
+enum class Loss : std::uint8_t {
+  kPoints,    ///< too few points could be followed
+  kResidual,  ///< too few of them move as one face
+  kScale,     ///< jump in scale
+  kShape,     ///< implausible shape: mirrored, or the landmarks changed too much
+  kFrame,     ///< left the frame, or too small
+  kMissed,    ///< searches did not find it any more, or found it to be another track's face
+};
+inline constexpr int kLossCount = 6;
 
 /// What the tracker is told about one frame.
 struct TrackInput {
   ImageView<const std::uint8_t> luma;
   /// Faces of this frame from the elements before; `searched` says whether a detector looked. May
   /// carry landmarks (order detect, landmark, track): the tracker then follows those and delivers
-  /// them.
+  /// them. All its faces count as detections. Null = none, not searched.
   const FaceList* faces = nullptr;
   /// Landmarks that were regressed inside the boxes the tracker gave for the PREVIOUS frame (same
   /// ids), or null: it then follows points of its own inside each box.
   const FaceList* feedback = nullptr;
   /// Identifies the frame for the random generator; counts up by one a frame.
   std::uint64_t frame = 0;
-  /// Seconds since the previous frame (0 = unknown); for rules stated in time.
+  /// Seconds since the previous frame; 0 = unknown, counts as 1/30. For rules stated in time.
   double elapsed = 0;
 };
 
 struct TrackOutput {
-  FaceList faces;              ///< confirmed and tracked faces with ids, by id
-  int lost = 0;                ///< tracks that ended on this frame
-  bool search_wanted = false;  ///< the last track was lost: search the next frame
+  /// Confirmed and tracked faces with ids, by id. Confidence of a tracked face: the fraction of its
+  /// points that passed the checks, divided by 1 + the searches that missed it.
+  FaceList faces;
+  int lost = 0;                           ///< tracks that ended on this frame
+  std::array<int, kLossCount> lost_by{};  ///< the same, by reason
+  bool search_wanted = false;             ///< the last track was lost: search the next frame
 };
 
-/// One a chain. Allocates at create(). One thread at a time.
+/// One a chain. Allocates at create(). One thread at a time. Two trackers that are told the same
+/// give the same bytes.
 class Tracker {
  public:
   static Result<std::unique_ptr<Tracker>> create(Backend backend, const TrackConfig& config,
                                                  int width, int height);
   virtual ~Tracker() = default;
+  /// `out` may be reused from frame to frame; it then allocates nothing in steady state.
   virtual Status enqueue(const TrackInput& input, TrackOutput& out) = 0;
-  /// Ends every track (flush, caps change, time jump). Ids go on counting.
+  /// Ends every track (flush, caps change, time jump) for good: none is revived. Ids go on
+  /// counting.
   virtual void end_tracks() = 0;
-  /// New values for the next frame; sizes of scratch may change, so not from a hot path.
+  /// New values for the next frame; sizes of scratch may change, so not from a hot path. Tracks go
+  /// on. On an error everything stays as it was.
   virtual Status configure(const TrackConfig& config) = 0;
 };
 
