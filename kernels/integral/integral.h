@@ -16,6 +16,9 @@ void integral(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum);
 /// Sum and sum of squares in one pass over the picture.
 void integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum,
                       ImageView<std::uint32_t> squared);
+/// The same with squares that never wrap: for windows of more than 255 x 255 pixels.
+void integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum,
+                      ImageView<std::uint64_t> squared);
 /// Tilted(x,y) = sum of I(x',y') with y' < y and |x' - x + 1| <= y - y' - 1 (Lienhart).
 void integral_tilted(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> tilted);
 

@@ -10,9 +10,29 @@
 
 namespace cuface {
 
-/// `dst` := `src` resized to dst's size, bit-equal to OpenCV 4.6's resize(INTER_LINEAR_EXACT) on
-/// 8-bit grey (fixed point). Sizes from 1x1; up- and downscaling. Allocates nothing larger than two
-/// rows.
+/// Resizing from one fixed size to another, bit-equal to OpenCV 4.6's resize(INTER_LINEAR_EXACT) on
+/// 8-bit grey (fixed point). Sizes from 1x1; up- and downscaling. Immutable, so threads may share
+/// it.
+class LinearResize {
+ public:
+  LinearResize(int src_width, int src_height, int dst_width, int dst_height);
+
+  /// Allocates nothing: `two_rows` has room for 2 * dst_width values.
+  void run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst,
+           std::uint16_t* two_rows) const;
+
+  /// The two source indices a destination index lies between, and their weights in 1/256.
+  struct Tap {
+    int first, second;
+    std::uint16_t weight_first, weight_second;
+  };
+
+ private:
+  std::vector<Tap> columns_, rows_;
+};
+
+/// `dst` := `src` resized to dst's size, by a LinearResize made for this one call. Allocates two
+/// rows and the plan.
 void resize_linear_exact(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst);
 
 /// One Gaussian octave, bit-equal to OpenCV's pyrDown on 8-bit grey: [1 4 6 4 1]^2 / 256 rounded,

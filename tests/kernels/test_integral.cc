@@ -1,0 +1,112 @@
+// The integrals against cv::integral, and against their definition where OpenCV's types overflow.
+#include <gtest/gtest.h>
+
+#include <opencv2/imgproc.hpp>
+
+#include "kernels/integral/integral.h"
+#include "tests/kernels/pictures.h"
+
+namespace cuface {
+namespace {
+
+using test::view_of;
+
+template <typename T>
+Image<T> table_for(const cv::Mat& picture) {
+  return Image<T>(picture.cols + 1, picture.rows + 1);
+}
+
+// Compares all of ours with OpenCV's; returns the number of entries compared.
+std::size_t compare(const cv::Mat& picture) {
+  cv::Mat sum, squared, tilted;
+  cv::integral(picture, sum, squared, tilted, CV_32S, CV_64F);
+  auto our_sum = table_for<std::uint32_t>(picture), only_sum = table_for<std::uint32_t>(picture);
+  auto our_squared = table_for<std::uint32_t>(picture);
+  auto our_tilted = table_for<std::uint32_t>(picture);
+  auto wide_sum = table_for<std::uint32_t>(picture);
+  auto wide_squared = table_for<std::uint64_t>(picture);
+  integral(view_of(picture), only_sum.view());
+  integral_squared(view_of(picture), our_sum.view(), our_squared.view());
+  integral_squared(view_of(picture), wide_sum.view(), wide_squared.view());
+  integral_tilted(view_of(picture), our_tilted.view());
+  std::size_t wrong = 0, compared = 0;
+  for (int y = 0; y <= picture.rows; ++y) {
+    for (int x = 0; x <= picture.cols; ++x) {
+      const auto s = static_cast<std::uint32_t>(sum.at<int>(y, x));
+      const auto q = static_cast<std::uint64_t>(squared.at<double>(y, x));
+      wrong += only_sum.view().at(x, y) != s;
+      wrong += our_sum.view().at(x, y) != s;
+      wrong += wide_sum.view().at(x, y) != s;
+      wrong += our_squared.view().at(x, y) != static_cast<std::uint32_t>(q);
+      wrong += wide_squared.view().at(x, y) != q;
+      wrong += our_tilted.view().at(x, y) != static_cast<std::uint32_t>(tilted.at<int>(y, x));
+      compared += 6;
+    }
+  }
+  EXPECT_EQ(wrong, 0u) << picture.size();
+  return compared;
+}
+
+TEST(Integral, EqualsOpenCvOnNoiseOfManySizes) {
+  std::mt19937 random(2);
+  std::size_t compared = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto side = [&] { return 1 + static_cast<int>(random() % (i < 150 ? 12 : 200)); };
+    const int w = side(), h = side();
+    compared += compare(test::noise(w, h, random()));
+  }
+  EXPECT_GT(compared, 1'000'000u);
+}
+
+TEST(Integral, EqualsOpenCvOnExtremes) {
+  for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 50), cv::Size(50, 1), cv::Size(2, 2),
+                              cv::Size(24, 24), cv::Size(640, 480)}) {
+    for (const int grey : {0, 1, 255}) compare(cv::Mat(size, CV_8U, cv::Scalar(grey)));
+  }
+}
+
+// Entry (x,y) is the sum over the cone of the header's definition.
+TEST(Integral, TiltedIsTheSumOverItsCone) {
+  const cv::Mat picture = test::noise(13, 9, 4);
+  Image<std::uint32_t> tilted(14, 10);
+  integral_tilted(view_of(picture), tilted.view());
+  for (int y = 0; y <= 9; ++y) {
+    for (int x = 0; x <= 13; ++x) {
+      std::uint32_t expected = 0;
+      for (int v = 0; v < y; ++v) {
+        for (int u = 0; u < 13; ++u) {
+          if (std::abs(u - x + 1) <= y - v - 1) expected += picture.at<std::uint8_t>(v, u);
+        }
+      }
+      EXPECT_EQ(tilted.view().at(x, y), expected) << x << "," << y;
+    }
+  }
+}
+
+// Squares wrap (all 255: from 66,052 pixels on), but differences over a window stay exact.
+TEST(Integral, WrappedSquaresGiveExactWindowSums) {
+  const cv::Mat white(700, 700, CV_8U, cv::Scalar(255));
+  Image<std::uint32_t> sum(701, 701), squared(701, 701);
+  integral_squared(view_of(white), sum.view(), squared.view());
+  const auto q = squared.view();
+  EXPECT_NE(std::uint64_t{q.at(700, 700)}, 255ull * 255 * 700 * 700);
+  EXPECT_EQ(q.at(690, 690) - q.at(435, 690) - q.at(690, 435) + q.at(435, 435),
+            255u * 255u * 255u * 255u);
+}
+
+TEST(Integral, ReadsPaddedRows) {
+  const cv::Mat wide = test::noise(60, 40, 6);
+  compare(wide.colRange(3, 44));
+}
+
+TEST(Integral, EqualsOpenCvOnNaturalPictures) {
+  CUFACE_NEEDS_DATA();
+  for (const char* name : {"scenes/multi_face.jpg", "lfpw/image_0001.png"}) {
+    const cv::Mat picture = test::natural(name, 4000);
+    ASSERT_FALSE(picture.empty()) << name;
+    compare(picture);
+  }
+}
+
+}  // namespace
+}  // namespace cuface

@@ -1,0 +1,82 @@
+// resize_linear_exact against cv::resize(INTER_LINEAR_EXACT).
+#include <gtest/gtest.h>
+
+#include <opencv2/imgproc.hpp>
+
+#include "kernels/pyramid/pyramid.h"
+#include "tests/kernels/pictures.h"
+
+namespace cuface {
+namespace {
+
+using test::view_of;
+
+// Returns how many pixels differ; the padding of our rows must stay untouched.
+int differences(const cv::Mat& source, int width, int height) {
+  cv::Mat expected;
+  cv::resize(source, expected, cv::Size(width, height), 0, 0, cv::INTER_LINEAR_EXACT);
+  cv::Mat buffer(height, width + 5, CV_8U, cv::Scalar(77));
+  resize_linear_exact(view_of(source),
+                      {buffer.data, width, height, static_cast<std::ptrdiff_t>(buffer.step)});
+  EXPECT_EQ(cv::countNonZero(buffer.colRange(width, width + 5) != 77), 0);
+  return cv::countNonZero(buffer.colRange(0, width) != expected);
+}
+
+TEST(ResizeLinearExact, EqualsOpenCvOnRandomSizes) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 400; ++i) {
+    const auto side = [&] { return 1 + static_cast<int>(random() % (i < 200 ? 24 : 300)); };
+    const cv::Mat source = test::noise(side(), side(), random());
+    const int w = side(), h = side();
+    ASSERT_EQ(differences(source, w, h), 0) << source.size() << " to " << w << "x" << h;
+  }
+}
+
+TEST(ResizeLinearExact, EqualsOpenCvOnExtremes) {
+  const cv::Size sizes[] = {{1, 1}, {1, 2}, {2, 1}, {1, 97}, {97, 1}, {2, 2}, {64, 64}, {257, 33}};
+  for (const cv::Size from : sizes) {
+    for (const cv::Size to : sizes) {
+      for (const int grey : {0, 255}) {
+        EXPECT_EQ(differences(cv::Mat(from, CV_8U, cv::Scalar(grey)), to.width, to.height), 0);
+      }
+      EXPECT_EQ(differences(test::noise(from.width, from.height, 3), to.width, to.height), 0)
+          << from << " to " << to;
+    }
+  }
+}
+
+TEST(ResizeLinearExact, EqualsOpenCvOnAScalePyramid) {
+  const cv::Mat source = test::drawn_faces(640, 360, 5);
+  int levels = 0;
+  for (double f = 1.1; 360 / f > 20; f *= 1.1, ++levels) {
+    ASSERT_EQ(differences(source, cvRound(640 / f), cvRound(360 / f)), 0) << f;
+  }
+  EXPECT_GE(levels, 25);
+}
+
+TEST(ResizeLinearExact, ReadsPaddedRowsAndReusesItsPlan) {
+  const cv::Mat wide = test::noise(90, 50, 9);
+  const cv::Mat source = wide.colRange(7, 71);
+  cv::Mat expected;
+  cv::resize(source, expected, cv::Size(31, 47), 0, 0, cv::INTER_LINEAR_EXACT);
+  const LinearResize plan(64, 50, 31, 47);
+  std::vector<std::uint16_t> two_rows(62);
+  for (int run = 0; run < 2; ++run) {
+    cv::Mat out(47, 31, CV_8U, cv::Scalar(0));
+    plan.run(view_of(source), {out.data, 31, 47, static_cast<std::ptrdiff_t>(out.step)},
+             two_rows.data());
+    EXPECT_EQ(cv::countNonZero(out != expected), 0);
+  }
+}
+
+TEST(ResizeLinearExact, EqualsOpenCvOnNaturalPictures) {
+  CUFACE_NEEDS_DATA();
+  const cv::Mat source = test::natural("scenes/astronaut.png", 4000);
+  ASSERT_FALSE(source.empty());
+  for (double f = 0.7; f < 20; f *= 1.1) {
+    EXPECT_EQ(differences(source, cvRound(source.cols / f), cvRound(source.rows / f)), 0) << f;
+  }
+}
+
+}  // namespace
+}  // namespace cuface
