@@ -20,15 +20,20 @@ enum class ScaleMode {
 };
 
 struct DetectConfig {
-  double scale_factor = 1.1;  ///< > 1
+  double scale_factor = 1.1;  ///< >= 1.001 (nearer to 1 the levels would be without number)
   int min_neighbors = 3;      ///< >= 0; a group needs MORE than this many windows
   int min_size = 0;           ///< 0 = no limit; n = OpenCV's minSize (n,n)
   int max_size = 0;           ///< 0 = no limit; n = OpenCV's maxSize (n,n)
   int max_faces = 64;         ///< >= 1; the most neighbours win, then smaller y, then smaller x
   Grouping grouping = Grouping::kOpenCv;
   ScaleMode scale_mode = ScaleMode::kPyramid;
-  int step = 0;          ///< 0 = OpenCV's (1 where the scale is >= 2, else 2); 1 or 2 = always that
-  int detect_scale = 1;  ///< 1 = full size; n = search a picture n times smaller (S0.03)
+  /// Distance between windows. kPyramid: pixels of the level, 0 = OpenCV's (1 where the scale is
+  /// >= 2, else 2); 1 or 2 = always that. kWindow: pixels of the picture, 0 = max(2, scale)
+  /// rounded.
+  int step = 0;
+  /// 1 = full size; n = search a picture of 1/n of the width and height, rounded down (S0.03).
+  /// Boxes and limits are still in pixels of the full picture.
+  int detect_scale = 1;
 };
 
 /// Most raw windows of one frame; more make the search "none" and set `overflow`.
@@ -39,17 +44,23 @@ struct DetectResult {
   bool overflow = false;
 };
 
+/// The largest side of a picture.
+inline constexpr int kMaxPictureSide = 16384;
+
 /// Plan: validates, allocates all scratch for one picture size. Enqueue: no allocation in steady
 /// state. An object serves one thread at a time; the model is shared.
 class Detector {
  public:
+  /// kInvalidArgument: a value out of its range; kUnsupported: kCuda in a build without CUDA, a
+  /// picture too large; kOutOfMemory; kCorrupt: a model that validate() refuses.
   static Result<std::unique_ptr<Detector>> create(Backend backend,
                                                   std::shared_ptr<const CascadeModel> model,
                                                   const DetectConfig& config, int width,
                                                   int height);
   virtual ~Detector() = default;
 
-  /// `luma` must have the planned size. Pictures smaller than the window give an empty list.
+  /// `luma` must have the planned size (kInvalidArgument). Pictures smaller than the window give an
+  /// empty list.
   virtual Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out) = 0;
 };
 

@@ -2,6 +2,7 @@
 // thesis 4.2.5, 4.3.6, and OpenCV's groupRectangles).
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace cuface {
 
 enum class Grouping {
   kOpenCv,   ///< similar edges (eps 0.2), more than min_neighbors windows, inner boxes dropped
-  kOverlap,  ///< the published rule: transitive overlap, groups of at least three windows
+  kOverlap,  ///< the published rule: transitive overlap, at least min_neighbors windows
 };
 
 struct Detection {
@@ -20,9 +21,19 @@ struct Detection {
   friend bool operator==(const Detection&, const Detection&) = default;
 };
 
-/// Groups `windows` (any order; the result does not depend on it beyond the stated sort). With
-/// min_neighbors 0 every window is returned as it is, with neighbors 1. Thread-safe.
-void group(std::span<const Rect> windows, Grouping rule, int min_neighbors,
+/// Working memory of group(), so that it allocates nothing once it has grown (or was reserved).
+struct GroupScratch {
+  std::vector<int> order, parent;
+  std::vector<Detection> sums, means;
+  void reserve(std::size_t windows);
+};
+
+/// Groups `windows`; neither their order nor anything else but their values changes the result. out
+/// is sorted: most neighbours first, then by y, x, height, width.
+/// kOpenCv keeps groups of MORE than min_neighbors windows, kOverlap groups of min_neighbors or
+/// more (3 is the published rule; a window counts itself, trap 7). With min_neighbors 0 every
+/// window is returned as it is, with neighbors 1. Thread-safe as long as `scratch` is not shared.
+void group(std::span<const Rect> windows, Grouping rule, int min_neighbors, GroupScratch& scratch,
            std::vector<Detection>& out);
 
 }  // namespace cuface

@@ -1,0 +1,121 @@
+// What a cascade must be before anybody computes with it.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cascade/cascade.h"
+
+namespace cuface {
+namespace {
+
+constexpr int kMinSide = 3;    // the norm leaves out a border of one pixel
+constexpr int kMaxSide = 255;  // so that a window's sum of squares fits 32 bits
+constexpr float kMaxWeight = 1000.0f;
+
+Status corrupt(const std::string& what, std::size_t index, const std::string& why) {
+  return {StatusCode::kCorrupt, what + " " + std::to_string(index) + ": " + why};
+}
+
+// `first` and `count` describe a part of a list of `size` entries.
+bool is_part(int first, int count, std::size_t size) {
+  return first >= 0 && count >= 0 && static_cast<std::size_t>(first) <= size &&
+         static_cast<std::size_t>(count) <= size - static_cast<std::size_t>(first);
+}
+
+// Sides are checked before sums of them, so that nothing overflows.
+bool is_inside(const HaarRect& r, bool tilted, int width, int height) {
+  if (r.w < 1 || r.h < 1 || r.x < 0 || r.y < 0) return false;
+  if (r.w > width || r.h > height || r.x > width || r.y > height) return false;
+  if (tilted) return r.x >= r.h && r.x + r.w <= width && r.y + r.w + r.h <= height;
+  return r.x + r.w <= width && r.y + r.h <= height;
+}
+
+Status validate_features(const CascadeModel& m) {
+  for (std::size_t i = 0; i < m.features.size(); ++i) {
+    const HaarFeature& f = m.features[i];
+    if (f.rect_count < 2 || f.rect_count > 3) {
+      return corrupt("feature", i,
+                     "has " + std::to_string(f.rect_count) + " rectangles, 2 or 3 are possible");
+    }
+    for (int r = 0; r < f.rect_count; ++r) {
+      if (!is_inside(f.rects[r], f.tilted, m.window_width, m.window_height)) {
+        return corrupt("feature", i, "rectangle " + std::to_string(r) + " leaves the window");
+      }
+      if (!(std::fabs(f.rects[r].weight) <= kMaxWeight)) {
+        return corrupt(
+            "feature", i,
+            "rectangle " + std::to_string(r) + " has a weight that is not between -1000 and 1000");
+      }
+    }
+  }
+  return {};
+}
+
+Status validate_child(const HaarTree& tree, std::size_t tree_index, int node, int child) {
+  const bool is_node = child > node && child < tree.node_count;
+  const bool is_leaf = child <= 0 && child > -tree.leaf_count;
+  if (is_node || is_leaf) return {};
+  return corrupt("tree", tree_index,
+                 "node " + std::to_string(node) + " has the child " + std::to_string(child) +
+                     ", which is neither a later node nor a leaf of the tree");
+}
+
+Status validate_trees(const CascadeModel& m) {
+  for (std::size_t i = 0; i < m.trees.size(); ++i) {
+    const HaarTree& t = m.trees[i];
+    if (!is_part(t.first_node, t.node_count, m.nodes.size()) || t.node_count < 1) {
+      return corrupt("tree", i, "its nodes are not in the list of nodes");
+    }
+    if (!is_part(t.first_leaf, t.leaf_count, m.leaves.size()) || t.leaf_count != t.node_count + 1) {
+      return corrupt("tree", i,
+                     "has " + std::to_string(t.leaf_count) + " leaves for " +
+                         std::to_string(t.node_count) + " nodes");
+    }
+    for (int n = 0; n < t.node_count; ++n) {
+      const HaarNode& node = m.nodes[static_cast<std::size_t>(t.first_node + n)];
+      if (!is_part(node.feature, 1, m.features.size())) {
+        return corrupt("tree", i,
+                       "node " + std::to_string(n) + " uses feature " +
+                           std::to_string(node.feature) + " of " +
+                           std::to_string(m.features.size()));
+      }
+      if (!std::isfinite(node.threshold)) {
+        return corrupt("tree", i, "node " + std::to_string(n) + " has no finite threshold");
+      }
+      for (const int child : {node.left, node.right}) {
+        if (Status s = validate_child(t, i, n, child); !s.ok()) return s;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool CascadeModel::has_tilted() const {
+  return std::any_of(features.begin(), features.end(),
+                     [](const HaarFeature& f) { return f.tilted; });
+}
+
+Status validate(const CascadeModel& m) {
+  if (m.window_width < kMinSide || m.window_width > kMaxSide || m.window_height < kMinSide ||
+      m.window_height > kMaxSide) {
+    return {StatusCode::kCorrupt, "the window is " + std::to_string(m.window_width) + "x" +
+                                      std::to_string(m.window_height) +
+                                      ", sides of 3 to 255 are possible"};
+  }
+  if (m.stages.empty()) return {StatusCode::kCorrupt, "the cascade has no stages"};
+  for (std::size_t i = 0; i < m.stages.size(); ++i) {
+    const HaarStage& s = m.stages[i];
+    if (!is_part(s.first_tree, s.tree_count, m.trees.size()) || s.tree_count < 1) {
+      return corrupt("stage", i, "its trees are not in the list of trees");
+    }
+    if (!std::isfinite(s.threshold)) return corrupt("stage", i, "has no finite threshold");
+  }
+  for (std::size_t i = 0; i < m.leaves.size(); ++i) {
+    if (!std::isfinite(m.leaves[i])) return corrupt("leaf", i, "is not a finite number");
+  }
+  if (Status s = validate_trees(m); !s.ok()) return s;
+  return validate_features(m);
+}
+
+}  // namespace cuface

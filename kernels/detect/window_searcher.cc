@@ -1,0 +1,93 @@
+// The published system's way (S0.15): one set of integrals, the window and its features are scaled.
+// Every window of the grid is looked at; nothing is skipped.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/detect/levels.h"
+#include "kernels/detect/searcher.h"
+#include "kernels/integral/integral.h"
+
+namespace cuface {
+namespace {
+
+class WindowSearcher final : public Searcher {
+ public:
+  WindowSearcher(const CascadeModel& model, const SearchPlan& plan)
+      : model_(model), tilted_(model.has_tilted()), step_(plan.step) {
+    const LevelQuery query{model.window_width, model.window_height, plan.width,   plan.height,
+                           plan.scale_factor,  plan.min_size,       plan.max_size};
+    scales_ = search_scales(query);
+    if (scales_.empty()) return;
+    sums_ = Image<std::uint32_t>(plan.width + 1, (plan.height + 1) * (tilted_ ? 2 : 1));
+    squared_ = Image<std::uint64_t>(plan.width + 1, plan.height + 1);
+    layout_.stride =
+        static_cast<int>(sums_.view().stride / static_cast<std::ptrdiff_t>(sizeof(std::uint32_t)));
+    layout_.tilted = static_cast<std::ptrdiff_t>(plan.height + 1) * layout_.stride;
+    features_.resize(model.features.size());
+  }
+
+  bool search(ImageView<const std::uint8_t> picture, std::vector<Rect>& out) override {
+    if (scales_.empty()) return true;
+    ImageView<std::uint32_t> sum = sums_.view();
+    sum.height = picture.height + 1;
+    integral_squared(picture, sum, squared_.view());
+    if (tilted_) {
+      ImageView<std::uint32_t> tilted = sum;
+      tilted.data += layout_.tilted;
+      integral_tilted(picture, tilted);
+    }
+    for (const float scale : scales_) {
+      if (!search_scale(picture.width, picture.height, scale, out)) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool search_scale(int width, int height, float scale, std::vector<Rect>& out) {
+    const int w = scaled_side(model_.window_width, scale);
+    const int h = scaled_side(model_.window_height, scale);
+    for (std::size_t i = 0; i < features_.size(); ++i) {
+      features_[i] = bind_scaled(model_.features[i], scale, w, h, layout_);
+    }
+    const int stages = static_cast<int>(model_.stages.size());
+    const int step = step_ > 0 ? step_ : std::max(2, static_cast<int>(std::lrintf(scale)));
+    const ImageView<const std::uint32_t> sum = std::as_const(sums_).view();
+    const ImageView<const std::uint64_t> squared = std::as_const(squared_).view();
+    for (int y = 0; y + h <= height; y += step) {
+      for (int x = 0; x + w <= width; x += step) {
+        const float v = inverse_norm(static_cast<std::uint64_t>(w) * static_cast<std::uint64_t>(h),
+                                     sum_in(sum, x, y, w, h), sum_in(squared, x, y, w, h));
+        if (v == 0.0f ||
+            first_rejecting_stage(model_, features_.data(), 0, &sum.at(x, y), v) < stages) {
+          continue;
+        }
+        if (out.size() >= kMaxRawWindows) return false;
+        out.push_back({x, y, w, h});
+      }
+    }
+    return true;
+  }
+
+  template <typename T>
+  static T sum_in(const ImageView<const T>& integral, int x, int y, int w, int h) {
+    return integral.at(x, y) - integral.at(x + w, y) - integral.at(x, y + h) +
+           integral.at(x + w, y + h);
+  }
+
+  const CascadeModel& model_;
+  const bool tilted_;
+  const int step_;
+  std::vector<float> scales_;
+  Image<std::uint32_t> sums_;
+  Image<std::uint64_t> squared_;
+  SumLayout layout_;
+  std::vector<BoundFeature> features_;
+};
+
+}  // namespace
+
+std::unique_ptr<Searcher> make_window_searcher(const CascadeModel& model, const SearchPlan& plan) {
+  return std::make_unique<WindowSearcher>(model, plan);
+}
+
+}  // namespace cuface

@@ -1,0 +1,112 @@
+#include "kernels/group/group.h"
+
+#include <numeric>
+
+#include "kernels/group/rules.h"
+
+namespace cuface {
+namespace {
+
+// Union-find over window indices; every set's root is its smallest index.
+int find_root(std::vector<int>& parent, int i) {
+  const auto at = [&](int k) -> int& { return parent[static_cast<std::size_t>(k)]; };
+  while (at(i) != i) {
+    at(i) = at(at(i));
+    i = at(i);
+  }
+  return i;
+}
+
+void unite(std::vector<int>& parent, int a, int b) {
+  a = find_root(parent, a);
+  b = find_root(parent, b);
+  parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+}
+
+// How far below the top of `r` the top of a related box can lie.
+double reach(const Rect& r, Grouping rule) {
+  return rule == Grouping::kOpenCv ? edge_tolerance(r.w, r.h) : r.h;
+}
+
+bool related(const Rect& a, const Rect& b, Grouping rule) {
+  return rule == Grouping::kOpenCv ? similar(a, b) : overlap(a, b);
+}
+
+// Unites every pair of related windows. Sorted by their tops, only windows within reach are
+// compared.
+void unite_related(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch) {
+  const auto window = [&](int i) -> const Rect& { return windows[static_cast<std::size_t>(i)]; };
+  std::vector<int>& order = scratch.order;
+  order.resize(windows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return window(a).y != window(b).y ? window(a).y < window(b).y : a < b;
+  });
+  scratch.parent.resize(windows.size());
+  std::iota(scratch.parent.begin(), scratch.parent.end(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Rect& a = window(order[i]);
+    const double last = a.y + reach(a, rule);
+    for (std::size_t j = i + 1; j < order.size() && window(order[j]).y <= last; ++j) {
+      if (related(a, window(order[j]), rule)) unite(scratch.parent, order[i], order[j]);
+    }
+  }
+}
+
+// Sums of each set's boxes, at its root; neighbors counts them.
+void sum_sets(std::span<const Rect> windows, GroupScratch& scratch) {
+  scratch.sums.assign(windows.size(), Detection{});
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const int root = find_root(scratch.parent, static_cast<int>(i));
+    Detection& sum = scratch.sums[static_cast<std::size_t>(root)];
+    sum.box.x += windows[i].x;
+    sum.box.y += windows[i].y;
+    sum.box.w += windows[i].w;
+    sum.box.h += windows[i].h;
+    ++sum.neighbors;
+  }
+}
+
+bool enough(int neighbors, Grouping rule, int min_neighbors) {
+  return rule == Grouping::kOpenCv ? neighbors > min_neighbors : neighbors >= min_neighbors;
+}
+
+}  // namespace
+
+void GroupScratch::reserve(std::size_t windows) {
+  order.reserve(windows);
+  parent.reserve(windows);
+  sums.reserve(windows);
+  means.reserve(windows);
+}
+
+void group(std::span<const Rect> windows, Grouping rule, int min_neighbors, GroupScratch& scratch,
+           std::vector<Detection>& out) {
+  out.clear();
+  if (min_neighbors == 0) {
+    for (const Rect& r : windows) out.push_back({r, 1});
+    std::sort(out.begin(), out.end(), comes_before);
+    return;
+  }
+  unite_related(windows, rule, scratch);
+  sum_sets(windows, scratch);
+  scratch.means.clear();
+  for (const Detection& sum : scratch.sums) {
+    const int n = sum.neighbors;
+    if (n == 0 || !enough(n, rule, min_neighbors)) continue;
+    scratch.means.push_back({{rounded_mean(sum.box.x, n), rounded_mean(sum.box.y, n),
+                              rounded_mean(sum.box.w, n), rounded_mean(sum.box.h, n)},
+                             n});
+  }
+  for (const Detection& mean : scratch.means) {
+    const bool dropped =
+        rule == Grouping::kOpenCv &&
+        std::any_of(scratch.means.begin(), scratch.means.end(), [&](const Detection& outer) {
+          return &outer != &mean && is_inner_box(mean, outer);
+        });
+    if (!dropped) out.push_back(mean);
+  }
+  std::sort(out.begin(), out.end(), comes_before);
+}
+
+}  // namespace cuface
