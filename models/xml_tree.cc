@@ -1,0 +1,85 @@
+#include "models/xml_tree.h"
+
+#include <glib.h>
+
+#include <memory>
+
+namespace cuface {
+
+// GMarkup's callbacks. They are called by C code, so nothing may be thrown through them; memory is
+// bounded by the limits of XmlTree.
+struct XmlTreeBuilder {
+  XmlTree tree;
+  std::vector<int> open;  // indices of the elements that are open, outermost first
+
+  static void start(GMarkupParseContext* context, const gchar* name, const gchar**, const gchar**,
+                    gpointer data, GError** error) {
+    XmlTreeBuilder& self = *static_cast<XmlTreeBuilder*>(data);
+    std::vector<XmlElement>& elements = self.tree.elements_;
+    if (self.open.size() >= XmlTree::kMaxDepth) {
+      g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT,
+                  "elements are nested more than %d deep", XmlTree::kMaxDepth);
+      return;
+    }
+    if (elements.size() >= XmlTree::kMaxElements) {
+      g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT, "more than %d elements",
+                  XmlTree::kMaxElements);
+      return;
+    }
+    const int index = static_cast<int>(elements.size());
+    if (!self.open.empty()) self.top().children.push_back(index);
+    gint line = 0;
+    g_markup_parse_context_get_position(context, &line, nullptr);
+    elements.push_back({name, {}, line, {}});
+    self.open.push_back(index);
+  }
+
+  static void end(GMarkupParseContext*, const gchar*, gpointer data, GError**) {
+    static_cast<XmlTreeBuilder*>(data)->open.pop_back();
+  }
+
+  static void text(GMarkupParseContext*, const gchar* text, gsize length, gpointer data, GError**) {
+    XmlTreeBuilder& self = *static_cast<XmlTreeBuilder*>(data);
+    if (!self.open.empty()) self.top().text.append(text, length);
+  }
+
+  XmlElement& top() { return tree.elements_[static_cast<std::size_t>(open.back())]; }
+};
+
+Result<XmlTree> XmlTree::parse(std::string_view bytes, const std::string& path) {
+  if (bytes.empty()) return Status(StatusCode::kCorrupt, path + ": the file is empty");
+  if (bytes.size() > kMaxBytes) {
+    return Status(StatusCode::kCorrupt, path + ": larger than any cascade (" +
+                                            std::to_string(kMaxBytes >> 20) + " MiB are read)");
+  }
+  const GMarkupParser parser = {XmlTreeBuilder::start, XmlTreeBuilder::end, XmlTreeBuilder::text,
+                                nullptr, nullptr};
+  XmlTreeBuilder builder;
+  const std::unique_ptr<GMarkupParseContext, decltype(&g_markup_parse_context_free)> context(
+      g_markup_parse_context_new(&parser, GMarkupParseFlags{}, &builder, nullptr),
+      g_markup_parse_context_free);
+  GError* error = nullptr;
+  if (!g_markup_parse_context_parse(context.get(), bytes.data(), static_cast<gssize>(bytes.size()),
+                                    &error) ||
+      !g_markup_parse_context_end_parse(context.get(), &error)) {
+    gint line = 0;
+    g_markup_parse_context_get_position(context.get(), &line, nullptr);
+    const std::string message =
+        path + ":" + std::to_string(line) + ": not a readable XML file: " + error->message;
+    g_error_free(error);
+    return Status(StatusCode::kCorrupt, message);
+  }
+  if (builder.tree.elements_.empty()) {
+    return Status(StatusCode::kCorrupt, path + ": there is no XML element in the file");
+  }
+  return std::move(builder.tree);
+}
+
+const XmlElement* XmlTree::child(const XmlElement& parent, std::string_view name) const {
+  for (const int index : parent.children) {
+    if (element(index).name == name) return &element(index);
+  }
+  return nullptr;
+}
+
+}  // namespace cuface
