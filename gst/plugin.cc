@@ -3,6 +3,8 @@
 
 #include <initializer_list>
 
+#include "gst/faceoverlay/faceoverlay.h"
+
 namespace {
 
 struct Factory {
@@ -15,6 +17,7 @@ struct Factory {
 constexpr std::initializer_list<Factory> kFactories = {
 #ifdef CUFACE_ALIASES
 #endif
+    {"cufaceoverlay", gst_cuface_overlay_get_type},
 };
 
 gboolean plugin_init(GstPlugin* plugin) {

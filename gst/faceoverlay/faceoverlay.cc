@@ -1,0 +1,184 @@
+#include "gst/faceoverlay/faceoverlay.h"
+
+#include "gst/base/facefilter.h"
+#include "gst/meta/facemeta.h"
+#include "kernels/overlay/overlay.h"
+
+using cuface::ColorMatrix;
+using cuface::OverlayStyle;
+using cuface::Status;
+using cuface::StatusCode;
+using cuface::gst::Frame;
+using cuface::gst::SettingsLock;
+
+struct GstCufaceOverlay {
+  GstCufaceFilter parent;
+  OverlayStyle style;  // under SettingsLock
+};
+
+struct GstCufaceOverlayClass {
+  GstCufaceFilterClass parent_class;
+};
+
+G_DEFINE_TYPE(GstCufaceOverlay, gst_cuface_overlay, GST_TYPE_CUFACE_FILTER)
+
+namespace {
+
+GstCufaceOverlay* self_of(gpointer object) { return static_cast<GstCufaceOverlay*>(object); }
+
+enum Property { kPropDraw = 1, kPropBoxColor, kPropLandmarkColor, kPropTextColor, kPropLineWidth };
+
+constexpr int kMaxLineWidth = 64;
+
+GType draw_type() {
+  static const GFlagsValue values[] = {
+      {cuface::kDrawNone, "Nothing", "none"},
+      {cuface::kDrawBox, "The box", "box"},
+      {cuface::kDrawContour, "Lines through 68 landmarks; other models' landmarks as points",
+       "contour"},
+      {cuface::kDrawPoints, "The landmarks as points", "points"},
+      {cuface::kDrawId, "The tracker's id", "id"},
+      {cuface::kDrawConfidence, "The confidence in per cent", "confidence"},
+      {cuface::kDrawPixelate, "Large blocks, so that nobody can be recognised", "pixelate"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_flags_register_static("GstCufaceDraw", values);
+  return type;
+}
+
+ColorMatrix matrix_of(const GstVideoInfo& info) {
+  switch (info.colorimetry.matrix) {
+    case GST_VIDEO_COLOR_MATRIX_BT709:
+    case GST_VIDEO_COLOR_MATRIX_SMPTE240M:
+      return ColorMatrix::kBt709;
+    case GST_VIDEO_COLOR_MATRIX_BT2020:
+      return ColorMatrix::kBt2020;
+    default:
+      return ColorMatrix::kBt601;
+  }
+}
+
+/// The pixels are copied first when somebody else holds them, and only then.
+Status process(GstCufaceFilter* filter, Frame& frame) {
+  OverlayStyle style;
+  {
+    SettingsLock lock(filter);
+    style = self_of(filter)->style;
+  }
+  const cuface::FaceListRef& faces = frame.upstream().faces;
+  if (style.draw == cuface::kDrawNone || !faces || faces->faces.empty()) return {};
+
+  constexpr auto kFlags = static_cast<GstMapFlags>(
+      GST_MAP_READWRITE | static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
+  GstVideoFrame mapped;
+  if (!gst_video_frame_map(&mapped, &frame.info(), frame.buffer(), kFlags))
+    return {StatusCode::kUnsupported, "cannot write into the video frame's memory"};
+  const auto geometry = cuface::gst::frame_geometry(
+      frame.buffer(), GST_VIDEO_INFO_WIDTH(&frame.info()), GST_VIDEO_INFO_HEIGHT(&frame.info()));
+  cuface::draw_faces(cuface::gst::frame_view(mapped, geometry), matrix_of(frame.info()), *faces,
+                     style);
+  gst_video_frame_unmap(&mapped);
+  return {};
+}
+
+/// Properties that a controller animates take their values for this frame.
+void before_transform(GstBaseTransform* trans, GstBuffer* buffer) {
+  const GstClockTime time =
+      gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT_CAST(trans), time);
+}
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  OverlayStyle& style = self_of(object)->style;
+  SettingsLock lock(object);
+  switch (id) {
+    case kPropDraw:
+      style.draw = g_value_get_flags(value);
+      break;
+    case kPropBoxColor:
+      style.box_color = g_value_get_uint(value);
+      break;
+    case kPropLandmarkColor:
+      style.landmark_color = g_value_get_uint(value);
+      break;
+    case kPropTextColor:
+      style.text_color = g_value_get_uint(value);
+      break;
+    case kPropLineWidth:
+      style.line_width = g_value_get_int(value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+  const OverlayStyle& style = self_of(object)->style;
+  SettingsLock lock(object);
+  switch (id) {
+    case kPropDraw:
+      g_value_set_flags(value, style.draw);
+      break;
+    case kPropBoxColor:
+      g_value_set_uint(value, style.box_color);
+      break;
+    case kPropLandmarkColor:
+      g_value_set_uint(value, style.landmark_color);
+      break;
+    case kPropTextColor:
+      g_value_set_uint(value, style.text_color);
+      break;
+    case kPropLineWidth:
+      g_value_set_int(value, style.line_width);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+}
+
+}  // namespace
+
+static void gst_cuface_overlay_init(GstCufaceOverlay* self) { self->style = {}; }
+
+static void gst_cuface_overlay_class_init(GstCufaceOverlayClass* klass) {
+  auto* object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = set_property;
+  object_class->get_property = get_property;
+
+  const OverlayStyle defaults;
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING);
+  g_object_class_install_property(object_class, kPropDraw,
+                                  g_param_spec_flags("draw", "Draw", "What to draw of each face",
+                                                     draw_type(), defaults.draw, flags));
+  const auto install_color = [&](guint id, const char* name, const char* nick, const char* blurb,
+                                 cuface::Argb value) {
+    g_object_class_install_property(
+        object_class, id, g_param_spec_uint(name, nick, blurb, 0, G_MAXUINT32, value, flags));
+  };
+  install_color(kPropBoxColor, "box-color", "Box colour", "Colour of the box, 0xAARRGGBB",
+                defaults.box_color);
+  install_color(kPropLandmarkColor, "landmark-color", "Landmark colour",
+                "Colour of contour and points, 0xAARRGGBB", defaults.landmark_color);
+  install_color(kPropTextColor, "text-color", "Text colour",
+                "Colour of id and confidence, 0xAARRGGBB", defaults.text_color);
+  g_object_class_install_property(
+      object_class, kPropLineWidth,
+      g_param_spec_int("line-width", "Line width",
+                       "Width of lines in pixels (0 = a 360th of the frame's height)", 0,
+                       kMaxLineWidth, defaults.line_width, flags));
+
+  auto* element_class = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(
+      element_class, "Face overlay", "Filter/Effect/Video",
+      "Draws boxes, landmarks, ids and confidences of faces, or pixelates them",
+      "gst-cuface developers");
+  cuface::gst::add_pad_templates(element_class);
+  GST_BASE_TRANSFORM_CLASS(klass)->before_transform = before_transform;
+
+  auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);
+  filter_class->process = process;
+  filter_class->changes_pixels = TRUE;
+
+  gst_type_mark_as_plugin_api(draw_type(), static_cast<GstPluginAPIFlags>(0));
+}
