@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "gst/faceoverlay/faceoverlay.h"
+#include "gst/facepublish/facepublish.h"
 
 namespace {
 
@@ -18,6 +19,7 @@ constexpr std::initializer_list<Factory> kFactories = {
 #ifdef CUFACE_ALIASES
 #endif
     {"cufaceoverlay", gst_cuface_overlay_get_type},
+    {"cufacepublish", gst_cuface_publish_get_type},
 };
 
 gboolean plugin_init(GstPlugin* plugin) {

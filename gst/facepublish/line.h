@@ -1,0 +1,25 @@
+// One line of faces.jsonl (docs/faces.schema.json).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kernels/faces/faces.h"
+
+namespace cuface::gst {
+
+/// What is known of one frame.
+struct Line {
+  std::uint64_t frame = 0;
+  std::optional<std::uint64_t> timestamp, running_time;  ///< ns
+  std::optional<std::string> source;
+  int width = 0, height = 0;
+  FaceListRef faces;  ///< in pixels of width x height; null = none
+};
+
+/// One JSON object and a newline. Floats are written with the fewest digits that give the same
+/// float back. A face with a coordinate that is not finite is left out: JSON has no such numbers.
+std::string to_json(const Line& line);
+
+}  // namespace cuface::gst

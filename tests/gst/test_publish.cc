@@ -1,0 +1,447 @@
+// cufacepublish: the lines themselves, when they are in the file, and what is said when they cannot
+// be written.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/gst/faces.h"
+
+namespace cuface::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kWidth = 640, kHeight = 360;
+
+class FacePublish : public testing::Test {
+ public:
+  void SetUp() override {
+    folder_ =
+        std::filesystem::temp_directory_path() / ("cuface-publish-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    path_ = folder_ / "faces.jsonl";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string launch(const std::string& more = "") const {
+    return "cufacepublish location=" + path_.string() + " " + more;
+  }
+  std::string text() const {
+    std::ifstream file(path_);
+    std::ostringstream all;
+    all << file.rdbuf();
+    return all.str();
+  }
+  std::vector<std::string> lines() const {
+    std::vector<std::string> all;
+    std::istringstream stream(text());
+    for (std::string line; std::getline(stream, line);) all.push_back(line);
+    return all;
+  }
+
+  std::filesystem::path folder_, path_;
+};
+
+GstBuffer* frame(int number, int faces = 1, int landmarks = 68) {
+  return with_faces(
+      make_frame("GRAY8", kWidth, kHeight, number),
+      make_faces(kWidth, kHeight, faces, landmarks, 0.1f * static_cast<float>(number)));
+}
+
+/// Pushes and throws away what comes out.
+GstFlowReturn push(const Harness& h, GstBuffer* buffer) {
+  const GstFlowReturn flow = gst_harness_push(h.get(), buffer);
+  if (GstBuffer* out = gst_harness_try_pull(h.get())) gst_buffer_unref(out);
+  return flow;
+}
+
+void check_error(Bus& bus, GQuark domain, int code, const std::string& part) {
+  GstMessage* message = bus.next(GST_MESSAGE_ERROR);
+  ASSERT_NE(message, nullptr) << part;
+  GError* error = nullptr;
+  gst_message_parse_error(message, &error, nullptr);
+  EXPECT_EQ(error->domain, domain);
+  EXPECT_EQ(error->code, code) << error->message;
+  EXPECT_NE(std::string(error->message).find(part), std::string::npos) << error->message;
+  g_error_free(error);
+  gst_message_unref(message);
+  EXPECT_EQ(bus.count(GST_MESSAGE_ERROR), 0) << "one error is enough";
+}
+
+TEST_F(FacePublish, ALineHoldsWhatDesignSays) {
+  auto faces = make_faces(kWidth, kHeight, 2, 3);
+  faces->faces[1].id = 0;
+  faces->faces[1].neighbors = -1;
+  faces->faces[1].origin = Origin::kTracked;
+  faces->faces[1].age = 7;
+  faces->faces[0].box = {212.4f, 80.1f, 120, 120};
+  faces->landmarks[0] = {230.11f, 121.87f};
+  {
+    const Harness h = make_harness(launch("source=cam1"), "GRAY8", kWidth, kHeight);
+    push(h, with_faces(make_frame("GRAY8", kWidth, kHeight, 5), faces));
+  }
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 1u);
+  const std::string start =
+      R"({"frame":0,"timestamp":200000000,"running_time":200000000,"source":"cam1",)"
+      R"("resolution":{"width":640,"height":360},"objects":[{"id":1,"roi_type":"face",)"
+      R"("x":212.4,"y":80.1,"w":120.0,"h":120.0,"detection":{"label":"face","confidence":)";
+  EXPECT_EQ(all[0].substr(0, start.size()), start);
+  EXPECT_NE(
+      all[0].find(R"("neighbors":31,"origin":"detected","age":0,"landmarks":[[230.11,121.87],)"),
+      std::string::npos)
+      << all[0];
+  EXPECT_NE(all[0].find(R"("neighbors":null,"origin":"tracked","age":7,)"), std::string::npos);
+  const Json line = Json::parse(all[0]);
+  EXPECT_TRUE(line["objects"][1]["id"].is_null());
+  const Json& box = line["objects"][0]["detection"]["bounding_box"];
+  EXPECT_NEAR(box["x_min"].get<double>(), 212.4 / 640, 1e-6);
+  EXPECT_NEAR(box["y_min"].get<double>(), 80.1 / 360, 1e-6);
+  EXPECT_NEAR(box["x_max"].get<double>(), 332.4 / 640, 1e-6);
+  EXPECT_NEAR(box["y_max"].get<double>(), 200.1 / 360, 1e-6);
+  std::string keys;
+  for (const auto& [key, value] : line["objects"][0].items()) keys += key + " ";
+  EXPECT_EQ(keys, "id roi_type x y w h detection neighbors origin age landmarks ");
+  EXPECT_EQ(text().back(), '\n');
+}
+
+TEST_F(FacePublish, FloatsComeBackTheSame) {
+  auto faces = make_faces(kWidth, kHeight, 1, 68);
+  std::uint32_t seed = 1;
+  const auto next = [&] {
+    return static_cast<float>((seed = seed * 1664525 + 1013904223) >> 8) / 31337;
+  };
+  for (Point& p : faces->landmarks) p = {next(), -next()};
+  faces->faces[0].box = {next(), next(), next(), next()};
+  {
+    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+    push(h, with_faces(make_frame("GRAY8", kWidth, kHeight), faces));
+  }
+  const Json object = Json::parse(lines().at(0))["objects"][0];
+  EXPECT_EQ(object["x"].get<float>(), faces->faces[0].box.x);
+  EXPECT_EQ(object["detection"]["confidence"].get<float>(), faces->faces[0].confidence);
+  int compared = 0;
+  for (std::size_t i = 0; i < 68; ++i, ++compared) {
+    ASSERT_EQ(object["landmarks"][i][0].get<float>(), faces->landmarks[i].x);
+    ASSERT_EQ(object["landmarks"][i][1].get<float>(), faces->landmarks[i].y);
+  }
+  EXPECT_EQ(compared, 68);
+}
+
+TEST_F(FacePublish, EveryFrameHasItsLineBeforeEos) {
+  const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+  const int n = 1000;  // more than the queue holds
+  for (int i = 0; i < n; ++i) ASSERT_EQ(push(h, frame(i, i % 3)), GST_FLOW_OK);
+  struct AtEos {
+    const FacePublish* test;
+    std::size_t lines;
+  } at_eos{this, 0};
+  gst_pad_add_probe(
+      h->sinkpad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+      [](GstPad*, GstPadProbeInfo* info, gpointer data) {
+        auto* eos = static_cast<AtEos*>(data);
+        if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS)
+          eos->lines = eos->test->lines().size();
+        return GST_PAD_PROBE_OK;
+      },
+      &at_eos, nullptr);
+  gst_harness_push_event(h.get(), gst_event_new_eos());
+  EXPECT_EQ(at_eos.lines, static_cast<std::size_t>(n));
+  const auto all = lines();
+  for (int i = 0; i < n; ++i) {
+    const Json line = Json::parse(all[static_cast<std::size_t>(i)]);
+    ASSERT_EQ(line["frame"], i);
+    ASSERT_EQ(line["timestamp"], i * 40000000ll);
+    ASSERT_EQ(line["objects"].size(), static_cast<std::size_t>(i % 3));
+  }
+}
+
+TEST_F(FacePublish, VideoPassesUntouchedAndUncopied) {
+  const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+  GstBuffer* in = frame(0);
+  const GstMemory* memory = gst_buffer_peek_memory(in, 0);
+  const auto before = bytes_of(in);
+  gst_buffer_ref(in);  // somebody else looks at it too
+  GstBuffer* out = gst_harness_push_and_pull(h.get(), in);
+  EXPECT_EQ(gst_buffer_peek_memory(out, 0), memory);
+  EXPECT_EQ(bytes_of(out), before);
+  gst_buffer_unref(in);
+  gst_buffer_unref(out);
+}
+
+TEST_F(FacePublish, NoVideoIsHeldWhileLinesWait) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const int reader = open(path_.c_str(), O_RDWR);  // open, but nobody reads
+  {
+    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+    int freed = 0;
+    for (int i = 0; i < 100; ++i) {  // a pipe holds about 30 lines
+      GstBuffer* buffer = frame(i);
+      gst_mini_object_weak_ref(
+          GST_MINI_OBJECT(buffer),
+          [](gpointer count, GstMiniObject*) { ++*static_cast<int*>(count); }, &freed);
+      push(h, buffer);
+    }
+    EXPECT_EQ(freed, 100);
+    std::thread drain([&] {  // lets the end come
+      char bytes[65536];
+      std::size_t newlines = 0;
+      while (newlines < 100) {
+        const ssize_t n = read(reader, bytes, sizeof bytes);
+        newlines += static_cast<std::size_t>(std::count(bytes, bytes + n, '\n'));
+      }
+    });
+    gst_harness_push_event(h.get(), gst_event_new_eos());
+    drain.join();
+  }
+  close(reader);
+}
+
+TEST_F(FacePublish, NullWhereThereIsNoTime) {
+  {
+    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+    GstBuffer* buffer = frame(0, 0);
+    GST_BUFFER_PTS(buffer) = GST_CLOCK_TIME_NONE;
+    push(h, buffer);
+  }
+  const Json line = Json::parse(lines().at(0));
+  EXPECT_TRUE(line["timestamp"].is_null());
+  EXPECT_TRUE(line["running_time"].is_null());
+  EXPECT_TRUE(line["source"].is_null());
+  EXPECT_TRUE(line["objects"].empty());
+}
+
+TEST_F(FacePublish, WhatIsNotANumberIsLeftOut) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  auto faces = make_faces(kWidth, kHeight, 4, 5);
+  faces->faces[0].box.w = nan;
+  faces->faces[1].confidence = std::numeric_limits<float>::infinity();
+  faces->landmarks[2 * 5 + 1].y = nan;
+  {
+    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+    GstElement* publish = gst_harness_find_element(h.get(), "cufacepublish");
+    g_object_set(publish, "source", "\xff\xfe", nullptr);
+    gst_object_unref(publish);
+    push(h, with_faces(make_frame("GRAY8", kWidth, kHeight), faces));
+  }
+  const Json line = Json::parse(lines().at(0));
+  ASSERT_EQ(line["objects"].size(), 1u);
+  EXPECT_EQ(line["objects"][0]["id"], 4);
+}
+
+TEST_F(FacePublish, AppendKeepsAndMends) {
+  const auto write = [&](const std::string& content) { std::ofstream(path_) << content; };
+  const auto run = [&](const char* more) {
+    const Harness h = make_harness(launch(more), "GRAY8", kWidth, kHeight);
+    push(h, frame(0, 0));
+  };
+  write("{\"old\":1}\n");
+  run("");
+  EXPECT_EQ(lines().size(), 1u);
+  run("append=true");
+  EXPECT_EQ(lines().size(), 2u);
+  write("{\"old\":1}\n{\"cut\":");  // as after a kill
+  run("append=true");
+  ASSERT_EQ(lines().size(), 2u);
+  EXPECT_EQ(lines()[0], "{\"old\":1}");
+  EXPECT_EQ(Json::parse(lines()[1])["frame"], 0);
+  write("{\"old\":1}");  // whole, but for its newline
+  run("append=true");
+  ASSERT_EQ(lines().size(), 2u);
+  EXPECT_EQ(lines()[0], "{\"old\":1}");
+}
+
+TEST_F(FacePublish, CountsFromZeroAfterReady) {
+  const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+  for (int i = 0; i < 3; ++i) push(h, frame(i));
+  gst_harness_push_event(h.get(), gst_event_new_flush_start());
+  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+  EXPECT_EQ(lines().size(), 3u) << "written at a flush";
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  push(h, frame(1));
+  gst_element_set_state(h->element, GST_STATE_READY);
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 4u) << "written at stop";
+  EXPECT_EQ(Json::parse(all[3])["frame"], 3) << "a flush does not start anew";
+  gst_element_set_state(h->element, GST_STATE_PLAYING);
+  EXPECT_EQ(lines().size(), 0u);
+}
+
+TEST_F(FacePublish, PostsMessagesWithoutAFile) {
+  const Harness h =
+      make_harness("cufacepublish post-messages=true source=cam2", "GRAY8", kWidth, kHeight);
+  Bus bus(h);
+  const auto faces = make_faces(kWidth, kHeight, 2, 5);
+  push(h, with_faces(make_frame("GRAY8", kWidth, kHeight, 3), faces));
+  GstMessage* message = bus.next(GST_MESSAGE_ELEMENT);
+  ASSERT_NE(message, nullptr);
+  const GstStructure* s = gst_message_get_structure(message);
+  EXPECT_TRUE(gst_structure_has_name(s, "cuface-faces"));
+  guint64 number = 9, timestamp = 0;
+  GstCufaceFaces* found = nullptr;
+  EXPECT_TRUE(gst_structure_get(s, "frame", G_TYPE_UINT64, &number, "timestamp", G_TYPE_UINT64,
+                                &timestamp, "faces", GST_TYPE_CUFACE_FACES, &found, nullptr));
+  EXPECT_EQ(number, 0u);
+  EXPECT_EQ(timestamp, 3 * 40 * GST_MSECOND);
+  EXPECT_STREQ(gst_structure_get_string(s, "source"), "cam2");
+  gst_message_unref(message);
+  ASSERT_EQ(gst_cuface_faces_get_count(found), 2u);
+  gfloat x = 0;
+  gst_cuface_faces_get_box(found, 1, &x, nullptr, nullptr, nullptr);
+  EXPECT_FLOAT_EQ(x, faces->faces[1].box.x / kWidth);
+  gst_cuface_faces_unref(found);
+}
+
+TEST_F(FacePublish, SaysOnceThatNoElementFindsFaces) {
+  const Harness h = make_harness("cufaceoverlay ! " + launch(), "GRAY8", kWidth, kHeight);
+  Bus bus(h);
+  for (int i = 0; i < 5; ++i) push(h, make_frame("GRAY8", kWidth, kHeight, i));
+  GstMessage* message = bus.next(GST_MESSAGE_WARNING);
+  ASSERT_NE(message, nullptr);
+  GError* error = nullptr;
+  gst_message_parse_warning(message, &error, nullptr);
+  EXPECT_NE(std::string(error->message).find("cufacedetect"), std::string::npos);
+  g_error_free(error);
+  gst_message_unref(message);
+  EXPECT_EQ(bus.count(GST_MESSAGE_WARNING), 0);
+  gst_harness_push_event(h.get(), gst_event_new_eos());
+  EXPECT_EQ(lines().size(), 5u);
+}
+
+// ---- errors ------------------------------------------------------------------------------------
+
+/// Starts the element, which must fail.
+void check_start_error(const std::string& launch, int code, const std::string& part) {
+  GstElement* element = gst_parse_launch(launch.c_str(), nullptr);
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  EXPECT_EQ(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE) << launch;
+  GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+  ASSERT_NE(message, nullptr) << launch;
+  GError* error = nullptr;
+  gst_message_parse_error(message, &error, nullptr);
+  EXPECT_EQ(error->domain, GST_RESOURCE_ERROR);
+  EXPECT_EQ(error->code, code) << error->message;
+  EXPECT_NE(std::string(error->message).find(part), std::string::npos) << error->message;
+  g_error_free(error);
+  gst_message_unref(message);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_object_unref(element);
+  gst_object_unref(bus);
+}
+
+TEST_F(FacePublish, SaysWhyItCannotOpen) {
+  check_start_error("cufacepublish", GST_RESOURCE_ERROR_NOT_FOUND, "set location");
+  check_start_error("cufacepublish location=" + (folder_ / "no/such/f").string(),
+                    GST_RESOURCE_ERROR_OPEN_WRITE, "mkdir -p '" + (folder_ / "no/such").string());
+  check_start_error("cufacepublish location=" + folder_.string(), GST_RESOURCE_ERROR_OPEN_WRITE,
+                    folder_.string());
+  std::ofstream(path_) << "x";
+  check_start_error("cufacepublish location=" + path_.string() + "/f",
+                    GST_RESOURCE_ERROR_OPEN_WRITE, "is a file");
+  check_start_error("cufacepublish location=/proc/faces.jsonl", GST_RESOURCE_ERROR_OPEN_WRITE,
+                    "/proc/faces.jsonl");
+}
+
+TEST_F(FacePublish, SaysThatTheDiskIsFull) {
+  const Harness h = make_harness("cufacepublish location=/dev/full", "GRAY8", kWidth, kHeight);
+  Bus bus(h);
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (int i = 0; i < 2000 && flow == GST_FLOW_OK; ++i) {
+    flow = push(h, frame(i, 0));
+    g_usleep(1000);
+  }
+  EXPECT_EQ(flow, GST_FLOW_ERROR);
+  check_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "/dev/full");
+}
+
+TEST_F(FacePublish, LeavesWholeLinesWhenTheFileMayNotGrow) {
+  // The size limit cuts a write in the middle of a line, as a full disk does.
+  rlimit old{};
+  getrlimit(RLIMIT_FSIZE, &old);
+  const rlimit small = {10000, old.rlim_max};
+  {
+    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+    Bus bus(h);
+    setrlimit(RLIMIT_FSIZE, &small);
+    GstFlowReturn flow = GST_FLOW_OK;
+    for (int i = 0; i < 2000 && flow == GST_FLOW_OK; ++i) {
+      flow = push(h, frame(i));
+      g_usleep(1000);
+    }
+    setrlimit(RLIMIT_FSIZE, &old);
+    EXPECT_EQ(flow, GST_FLOW_ERROR);
+    check_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, path_.string());
+  }
+  const auto all = lines();
+  EXPECT_GT(all.size(), 2u);
+  EXPECT_EQ(text().back(), '\n');
+  for (const auto& line : all) EXPECT_TRUE(Json::accept(line));
+}
+
+TEST_F(FacePublish, SurvivesAReaderThatLeaves) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+  Bus bus(h);
+  push(h, frame(0));
+  close(reader);
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (int i = 1; i < 2000 && flow == GST_FLOW_OK; ++i) {
+    flow = push(h, frame(i));
+    g_usleep(1000);
+  }
+  EXPECT_EQ(flow, GST_FLOW_ERROR);
+  check_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, "has ended");
+}
+
+TEST_F(FacePublish, AStalledReaderHoldsTheVideoButNotTheShutdown) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const int reader = open(path_.c_str(), O_RDWR);
+  GstElement* pipeline =
+      gst_parse_launch(("videotestsrc ! video/x-raw,width=64,height=64,framerate=1000/1 ! " +
+                        launch("name=p") + " ! fakesink sync=false")
+                           .c_str(),
+                       nullptr);
+  GstElement* publish = gst_bin_get_by_name(GST_BIN(pipeline), "p");
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  const auto frames = [&] {
+    GstStructure* stats = nullptr;
+    g_object_get(publish, "stats", &stats, nullptr);
+    guint64 n = 0;
+    gst_structure_get_uint64(stats, "frames", &n);
+    gst_structure_free(stats);
+    return n;
+  };
+  guint64 last = 0, now = 1;
+  for (int i = 0; i < 100 && (now == 0 || now != last); ++i) {
+    last = now;
+    g_usleep(100000);
+    now = frames();
+  }
+  EXPECT_GT(now, 256u);
+  EXPECT_LT(now, 5000u) << "back-pressure";
+  const gint64 begin = g_get_monotonic_time();
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  EXPECT_LT(g_get_monotonic_time() - begin, 5 * G_USEC_PER_SEC);
+  gst_object_unref(publish);
+  gst_object_unref(pipeline);
+  close(reader);
+}
+
+}  // namespace
+}  // namespace cuface::test
