@@ -6,7 +6,9 @@
 #include <mutex>
 #include <vector>
 
+#include "models/container.h"
 #include "models/dlib_dat.h"
+#include "models/forest_file.h"
 #include "models/mapped_file.h"
 
 namespace cuface {
@@ -49,6 +51,12 @@ Registry<Model>& registry() {
 Result<std::shared_ptr<const ForestModel>> read_forest(
     const std::shared_ptr<const MappedFile>& file) {
   file->will_read();
+  if (Container::looks_like(file->bytes())) {
+    const Result<Container> container = Container::open(file);
+    if (!container.ok()) return container.status();
+    if (container.value().kind() == "forest") return read_forest_file(container.value());
+    return Status(StatusCode::kCorrupt, file->path() + ": a model, but not of landmarks");
+  }
   if (looks_like_dlib_dat(file->bytes())) return parse_dlib_dat(file->bytes(), file->path());
   return Status(StatusCode::kCorrupt,
                 file->path() + ": neither a dlib shape predictor (.dat) nor a .cuface model");

@@ -1,0 +1,213 @@
+#include "models/container.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "models/xxh64.h"
+
+namespace cuface {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format is little-endian");
+
+using Json = nlohmann::json;
+
+// The first bytes of a file. A byte above 127 and a line feed show damage by text transfers.
+constexpr std::uint8_t kMagic[8] = {0x89, 'C', 'U', 'F', 'A', 'C', 'E', '\n'};
+
+struct Prefix {
+  std::uint8_t magic[8];
+  std::uint32_t version;
+  std::uint32_t json_bytes;   // text and the blanks that fill it up to a multiple of 64
+  std::uint64_t data_bytes;   // to the end of the file
+  std::uint64_t data_hash;    // of those
+  std::uint64_t header_hash;  // of everything before this field, then the JSON text
+};
+static_assert(sizeof(Prefix) == 40);
+
+constexpr std::size_t kMaxJsonBytes = 1 << 20;
+
+std::size_t aligned(std::size_t offset) {
+  return (offset + Container::kAlignment - 1) / Container::kAlignment * Container::kAlignment;
+}
+
+std::uint64_t hash_header(const Prefix& prefix, std::span<const std::uint8_t> json) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&prefix);
+  return xxh64(json, xxh64({bytes, offsetof(Prefix, header_hash)}));
+}
+
+/// A member, or null (JSON's) when there is none.
+const Json& member(const Json& object, const char* key) {
+  static const Json none;
+  if (!object.is_object()) return none;
+  const auto it = object.find(key);
+  return it == object.end() ? none : *it;
+}
+
+std::string text(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+/// [offset, bytes] of one block, checked against the data; false when it is anything else.
+bool block_range(const Json& range, std::size_t data_bytes, std::uint64_t& offset,
+                 std::uint64_t& bytes) {
+  if (!range.is_array() || range.size() != 2 || !range[0].is_number_unsigned() ||
+      !range[1].is_number_unsigned()) {
+    return false;
+  }
+  offset = range[0].get<std::uint64_t>();
+  bytes = range[1].get<std::uint64_t>();
+  return offset % Container::kAlignment == 0 && offset <= data_bytes &&
+         bytes <= data_bytes - offset;
+}
+
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path)
+      : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {}
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (fd_ < 0) return;
+    ::close(fd_);
+    ::unlink(path_.c_str());  // fails, as it should, once it was renamed
+  }
+
+  bool ok() const { return fd_ >= 0; }
+  bool write(const void* data, std::size_t size) {
+    const auto* p = static_cast<const char*>(data);
+    while (size > 0) {
+      const ssize_t written = ::write(fd_, p, size);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      p += written;
+      size -= static_cast<std::size_t>(written);
+    }
+    return true;
+  }
+  bool finish(const std::string& target) {
+    return ::fsync(fd_) == 0 && ::rename(path_.c_str(), target.c_str()) == 0;
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+}  // namespace
+
+bool Container::looks_like(std::span<const std::uint8_t> bytes) {
+  return bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
+}
+
+Result<Container> Container::open(std::shared_ptr<const MappedFile> file) {
+  const std::span<const std::uint8_t> bytes = file->bytes();
+  const auto corrupt = [&](const std::string& what) {
+    return Status(StatusCode::kCorrupt, file->path() + ": not a usable .cuface model: " + what);
+  };
+  if (!looks_like(bytes)) return corrupt("it does not start as one");
+  Prefix prefix;
+  if (bytes.size() < sizeof prefix) return corrupt("the file ends within its header");
+  std::memcpy(&prefix, bytes.data(), sizeof prefix);
+  if (prefix.version != kVersion) {
+    return Status(StatusCode::kUnsupported,
+                  file->path() + ": version " + std::to_string(prefix.version) +
+                      " of the .cuface format; this program reads version " +
+                      std::to_string(kVersion) + ". Convert the original model again");
+  }
+  const std::size_t data_start = sizeof prefix + prefix.json_bytes;
+  if (prefix.json_bytes > kMaxJsonBytes || data_start % kAlignment != 0) {
+    return corrupt("its header has an impossible size");
+  }
+  if (bytes.size() < data_start || bytes.size() - data_start != prefix.data_bytes) {
+    return corrupt("the file has " + std::to_string(bytes.size()) +
+                   " bytes, its header asks for another size; it was cut or added to");
+  }
+  const std::span<const std::uint8_t> json = bytes.subspan(sizeof prefix, prefix.json_bytes);
+  const std::span<const std::uint8_t> data = bytes.subspan(data_start);
+  if (hash_header(prefix, json) != prefix.header_hash) {
+    return corrupt("the header's checksum is wrong; the file was damaged");
+  }
+  if (xxh64(data) != prefix.data_hash) {
+    return corrupt("the data's checksum is wrong; the file was damaged");
+  }
+  Json header = Json::parse(json.begin(), json.end(), nullptr, false);
+  if (!header.is_object()) return corrupt("its header is not a JSON object");
+  const Json& blocks = member(header, "blocks");
+  if (!blocks.is_object()) return corrupt("its header lists no blocks");
+  for (const auto& [name, range] : blocks.items()) {
+    std::uint64_t offset = 0, size = 0;
+    if (!block_range(range, data.size(), offset, size)) {
+      return corrupt("block " + name + " does not lie inside the file");
+    }
+  }
+  return Container(std::move(file), std::move(header), data);
+}
+
+Container::Container(std::shared_ptr<const MappedFile> file, Json header,
+                     std::span<const std::uint8_t> data)
+    : file_(std::move(file)), header_(std::move(header)), data_(data) {}
+
+std::string Container::kind() const { return text(header_, "kind"); }
+
+Provenance Container::provenance() const {
+  const Json& source = member(header_, "source");
+  return {text(source, "file"), text(source, "sha256"), text(source, "licence")};
+}
+
+int Container::integer(const char* key, int high) const {
+  const Json& value = member(header_, key);
+  if (!value.is_number_unsigned()) return -1;
+  const std::uint64_t number = value.get<std::uint64_t>();
+  return number <= static_cast<std::uint64_t>(high) ? static_cast<int>(number) : -1;
+}
+
+std::span<const std::uint8_t> Container::block_bytes(const char* name) const {
+  std::uint64_t offset = 0, size = 0;
+  if (!block_range(member(member(header_, "blocks"), name), data_.size(), offset, size)) return {};
+  return data_.subspan(offset, size);
+}
+
+Status write_container(const std::string& path, const std::string& kind, Json header,
+                       const Provenance& source, const std::vector<Block>& blocks) {
+  std::vector<std::uint8_t> data;
+  header["kind"] = kind;
+  header["source"] = {
+      {"file", source.file}, {"sha256", source.sha256}, {"licence", source.licence}};
+  header["blocks"] = Json::object();
+  for (const Block& block : blocks) {
+    data.resize(aligned(data.size()));
+    header["blocks"][block.name] = {data.size(), block.bytes.size()};
+    data.insert(data.end(), block.bytes.begin(), block.bytes.end());
+  }
+  // Names of files need not be UTF-8; what is not is replaced.
+  std::string json = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  json.resize(aligned(sizeof(Prefix) + json.size()) - sizeof(Prefix), ' ');
+  if (json.size() > kMaxJsonBytes) {
+    return {StatusCode::kInvalidArgument, path + ": the model's header would be too large"};
+  }
+
+  Prefix prefix{};
+  std::memcpy(prefix.magic, kMagic, sizeof kMagic);
+  prefix.version = Container::kVersion;
+  prefix.json_bytes = static_cast<std::uint32_t>(json.size());
+  prefix.data_bytes = data.size();
+  prefix.data_hash = xxh64(data);
+  prefix.header_hash =
+      hash_header(prefix, {reinterpret_cast<const std::uint8_t*>(json.data()), json.size()});
+
+  OutputFile out(path + ".part-" + std::to_string(::getpid()));
+  if (!out.ok() || !out.write(&prefix, sizeof prefix) || !out.write(json.data(), json.size()) ||
+      !out.write(data.data(), data.size()) || !out.finish(path)) {
+    return {StatusCode::kIo, path + ": cannot be written: " + std::strerror(errno)};
+  }
+  return {};
+}
+
+}  // namespace cuface

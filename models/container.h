@@ -1,0 +1,78 @@
+// The frame of our own model files (.cuface): a header in JSON, then blocks that are used where
+// they lie, in the mapped file (docs/design/model-file.md). What is in them is forest_file.h's and
+// cascade_file.h's business.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/common/status.h"
+#include "models/mapped_file.h"
+
+namespace cuface {
+
+/// Where a model comes from; kept with it.
+struct Provenance {
+  std::string file;     ///< name of the file it was converted from
+  std::string sha256;   ///< of that file
+  std::string licence;  ///< one sentence
+};
+
+/// One array of 32-bit little-endian words or floats.
+struct Block {
+  std::string name;
+  std::span<const std::uint8_t> bytes;
+};
+
+template <typename T>
+Block block_of(std::string name, std::span<const T> values) {
+  return {std::move(name),
+          {reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes()}};
+}
+
+/// A container whose frame is sound: version known, checksums right, every block inside the file,
+/// at a multiple of 64 bytes. What the header says beyond that is still untrusted.
+class Container {
+ public:
+  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::size_t kAlignment = 64;
+
+  static bool looks_like(std::span<const std::uint8_t> bytes);
+  static Result<Container> open(std::shared_ptr<const MappedFile> file);
+
+  const nlohmann::json& header() const { return header_; }
+  std::string kind() const;  ///< "forest", "cascade"
+  Provenance provenance() const;
+  /// A non-negative integer of the header, at most `high`; -1 when it is anything else.
+  int integer(const char* key, int high) const;
+  /// The block as values of T (trivial, alignment up to 64); empty when it is missing or its size
+  /// is no multiple of T's.
+  template <typename T>
+  std::span<const T> block(const char* name) const {
+    const std::span<const std::uint8_t> bytes = block_bytes(name);
+    if (bytes.size() % sizeof(T) != 0) return {};
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  const std::shared_ptr<const MappedFile>& file() const { return file_; }
+
+ private:
+  Container(std::shared_ptr<const MappedFile> file, nlohmann::json header,
+            std::span<const std::uint8_t> data);
+  std::span<const std::uint8_t> block_bytes(const char* name) const;
+
+  std::shared_ptr<const MappedFile> file_;
+  nlohmann::json header_;
+  std::span<const std::uint8_t> data_;
+};
+
+/// Writes a container beside `path` and renames it into place, so that `path` is the old file or
+/// the whole new one at any time. "kind", "source" and "blocks" are put into `header` here.
+Status write_container(const std::string& path, const std::string& kind, nlohmann::json header,
+                       const Provenance& source, const std::vector<Block>& blocks);
+
+}  // namespace cuface

@@ -1,0 +1,79 @@
+#include "models/forest_file.h"
+
+#include <charconv>
+#include <filesystem>
+
+namespace cuface {
+namespace {
+
+using Json = nlohmann::json;
+
+static_assert(sizeof(ForestSplit) == 12, "splits are used as they lie in the file");
+
+/// The double with the float's shortest text, so that a header says 0.95, not 0.949999988.
+double shortest(float value) {
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  double result = 0;
+  std::from_chars(digits, end, result);
+  return result;
+}
+
+float number(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number() ? it->get<float>() : 0.0f;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& container) {
+  const std::string& path = container.file()->path();
+  auto model = std::make_shared<ForestModel>();
+  model->name = std::filesystem::path(path).stem().string();
+  model->landmarks = container.integer("landmarks", kMaxLandmarks);
+  model->cascades = container.integer("cascades", kMaxForestCascades);
+  model->trees = container.integer("trees", kMaxForestTrees);
+  model->depth = container.integer("depth", kMaxForestDepth);
+  model->pool = container.integer("pool", kMaxForestPool);
+  model->mean_shape = container.block<float>("mean_shape");
+  model->anchors = container.block<std::uint32_t>("anchors");
+  model->deltas = container.block<float>("deltas");
+  model->splits = container.block<ForestSplit>("splits");
+  model->leaves = container.block<float>("leaves");
+  model->storage = container.file();
+  if (const auto maps = container.header().find("box_maps");
+      maps != container.header().end() && maps->is_object()) {
+    for (const auto& [name, map] : maps->items()) {
+      // What is no number becomes 0, and a scale of 0 is refused below.
+      const bool usable = map.is_object();
+      model->box_maps.emplace_back(
+          name, usable
+                    ? BoxMap{number(map, "scale"), number(map, "shift_x"), number(map, "shift_y")}
+                    : BoxMap{0, 0, 0});
+    }
+  }
+  if (const Status status = validate(*model); !status.ok()) {
+    return Status(status.code(), path + ": not a usable landmark model: " + status.message());
+  }
+  return std::shared_ptr<const ForestModel>(std::move(model));
+}
+
+Status write_forest_file(const ForestModel& model, const Provenance& source,
+                         const std::string& path) {
+  Json header = {{"landmarks", model.landmarks},
+                 {"cascades", model.cascades},
+                 {"trees", model.trees},
+                 {"depth", model.depth},
+                 {"pool", model.pool}};
+  for (const auto& [name, map] : model.box_maps) {
+    header["box_maps"][name] = {{"scale", shortest(map.scale)},
+                                {"shift_x", shortest(map.shift_x)},
+                                {"shift_y", shortest(map.shift_y)}};
+  }
+  return write_container(path, "forest", std::move(header), source,
+                         {block_of("mean_shape", model.mean_shape),
+                          block_of("anchors", model.anchors), block_of("deltas", model.deltas),
+                          block_of("splits", model.splits), block_of("leaves", model.leaves)});
+}
+
+}  // namespace cuface

@@ -1,0 +1,19 @@
+// Landmark models in our own file format.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/common/status.h"
+#include "kernels/forest/forest.h"
+#include "models/container.h"
+
+namespace cuface {
+
+/// The model of a container of kind "forest", validated; its tables stay in the mapped file.
+Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& container);
+
+Status write_forest_file(const ForestModel& model, const Provenance& source,
+                         const std::string& path);
+
+}  // namespace cuface
