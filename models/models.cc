@@ -4,8 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 
+#include "models/cascade_file.h"
+#include "models/cascade_xml.h"
 #include "models/container.h"
 #include "models/dlib_dat.h"
 #include "models/forest_file.h"
@@ -13,6 +16,8 @@
 
 namespace cuface {
 namespace {
+
+constexpr std::size_t kMaxModelBytes = std::size_t{1} << 31;
 
 /// Models of one kind that somebody in this process holds, by the content they were read from. The
 /// one lock is held while a file is read, so that two elements starting together read it once.
@@ -30,13 +35,26 @@ class Registry {
     if (const auto it = models_.find(identity); it != models_.end()) {
       if (ModelRef held = it->second.lock()) return held;
     }
-    Result<ModelRef> model = read(file.value());
+    Result<ModelRef> model = read_guarded(file.value(), read);
     std::erase_if(models_, [](const auto& entry) { return entry.second.expired(); });
     if (model.ok()) models_[identity] = model.value();
     return model;
   }
 
  private:
+  template <typename Read>
+  static Result<ModelRef> read_guarded(const std::shared_ptr<const MappedFile>& file, Read read) {
+    if (file->bytes().size() > kMaxModelBytes) {
+      return Status(StatusCode::kUnsupported,
+                    file->path() + ": too large for a model (over 2 GiB)");
+    }
+    try {
+      return read(file);
+    } catch (const std::bad_alloc&) {
+      return Status(StatusCode::kOutOfMemory, file->path() + ": not enough memory for this model");
+    }
+  }
+
   std::mutex mutex_;
   std::map<FileIdentity, std::weak_ptr<const Model>> models_;
 };
@@ -48,18 +66,41 @@ Registry<Model>& registry() {
   return instance;
 }
 
-Result<std::shared_ptr<const ForestModel>> read_forest(
-    const std::shared_ptr<const MappedFile>& file) {
+using FileRef = std::shared_ptr<const MappedFile>;
+
+/// `read_ours` for one of our files of this kind, `read_foreign` for anything else.
+template <typename Model, typename ReadOurs, typename ReadForeign>
+Result<std::shared_ptr<const Model>> read_model(const FileRef& file, const char* kind,
+                                                ReadOurs read_ours, ReadForeign read_foreign) {
+  if (!Container::looks_like(file->bytes())) return read_foreign(file);
   file->will_read();
-  if (Container::looks_like(file->bytes())) {
-    const Result<Container> container = Container::open(file);
-    if (!container.ok()) return container.status();
-    if (container.value().kind() == "forest") return read_forest_file(container.value());
-    return Status(StatusCode::kCorrupt, file->path() + ": a model, but not of landmarks");
-  }
-  if (looks_like_dlib_dat(file->bytes())) return parse_dlib_dat(file->bytes(), file->path());
+  const Result<Container> container = Container::open(file);
+  if (!container.ok()) return container.status();
+  const std::string found = container.value().kind();
+  if (found == kind) return read_ours(container.value());
   return Status(StatusCode::kCorrupt,
-                file->path() + ": neither a dlib shape predictor (.dat) nor a .cuface model");
+                file->path() + ": a model of kind \"" + found + "\", not \"" + kind + "\"");
+}
+
+Result<std::shared_ptr<const ForestModel>> read_forest(const FileRef& file) {
+  return read_model<ForestModel>(
+      file, "forest", read_forest_file,
+      [](const FileRef& foreign) -> Result<std::shared_ptr<const ForestModel>> {
+        if (looks_like_dlib_dat(foreign->bytes())) {
+          return parse_dlib_dat(foreign->bytes(), foreign->path());
+        }
+        return Status(
+            StatusCode::kCorrupt,
+            foreign->path() + ": neither a dlib shape predictor (.dat) nor ours (.cuface)");
+      });
+}
+
+Result<std::shared_ptr<const CascadeModel>> read_cascade(const FileRef& file) {
+  return read_model<CascadeModel>(file, "cascade", read_cascade_file, [](const FileRef& foreign) {
+    const std::span<const std::uint8_t> bytes = foreign->bytes();
+    return parse_cascade_xml({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                             foreign->path());
+  });
 }
 
 /// A set variable that is not empty.
@@ -103,6 +144,10 @@ Result<std::string> find_first(const std::vector<std::string>& folders,
 
 Result<std::shared_ptr<const ForestModel>> load_forest(const std::string& path) {
   return registry<ForestModel>().get(path, read_forest);
+}
+
+Result<std::shared_ptr<const CascadeModel>> load_cascade(const std::string& path) {
+  return registry<CascadeModel>().get(path, read_cascade);
 }
 
 Result<std::string> find_default_forest() {
