@@ -1,32 +1,143 @@
 #include "gst/base/standardmetas.h"
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gst/meta/facemeta.h"
+
 namespace cuface::gst {
 namespace {
 
 /// Our entries carry this parameter, so that they can be told from others'.
 constexpr const char* kOwnParam = "cuface";
 
+constexpr const char* kFaceType = "face";
+
 bool is_face(const GstVideoRegionOfInterestMeta* roi) {
-  static const GQuark face = g_quark_from_static_string("face");
+  static const GQuark face = g_quark_from_static_string(kFaceType);
   return roi->roi_type == face;
+}
+
+bool is_own_face(const GstVideoRegionOfInterestMeta* roi) {
+  // The call only reads, but takes no const.
+  return is_face(roi) && gst_video_region_of_interest_meta_get_param(
+                             const_cast<GstVideoRegionOfInterestMeta*>(roi), kOwnParam);
+}
+
+/// Whole pixels of the picture in memory, inside it; empty where nothing of the box is.
+Rect visible_part(const Box& box, const FrameGeometry& geometry) {
+  if (!std::isfinite(box.x + box.w) || !std::isfinite(box.y + box.h)) return {};
+  const auto clip = [](float v, int size) {
+    return static_cast<int>(std::lrint(std::clamp(v, 0.0f, static_cast<float>(size))));
+  };
+  const int left = clip(box.x, geometry.width), right = clip(box.x + box.w, geometry.width);
+  const int top = clip(box.y, geometry.height), bottom = clip(box.y + box.h, geometry.height);
+  return {geometry.crop_x + left, geometry.crop_y + top, right - left, bottom - top};
+}
+
+Rect box_of(const GstVideoRegionOfInterestMeta& roi) {
+  return {static_cast<int>(roi.x), static_cast<int>(roi.y), static_cast<int>(roi.w),
+          static_cast<int>(roi.h)};
+}
+
+/// More than half of what both cover together is covered by both.
+bool is_same_place(const Rect& a, const Rect& b) {
+  const std::int64_t w = std::min(a.x + a.w, b.x + b.w) - std::max(a.x, b.x);
+  const std::int64_t h = std::min(a.y + a.h, b.y + b.h) - std::max(a.y, b.y);
+  const std::int64_t areas = std::int64_t{a.w} * a.h + std::int64_t{b.w} * b.h;
+  return w > 0 && h > 0 && 3 * w * h > areas;
+}
+
+/// GStreamer's scalers keep a region but drop its parameters, and so our mark. Such a region is
+/// known by its id and place among the faces we found before the scaler.
+struct OwnFaces {
+  FrameGeometry geometry;
+  std::vector<FaceListRef> scaled;
+
+  bool holds(const GstVideoRegionOfInterestMeta& roi) const {
+    return is_own_face(&roi) || (is_face(&roi) && !roi.params && was_scaled(roi));
+  }
+  bool was_scaled(const GstVideoRegionOfInterestMeta& roi) const {
+    for (const FaceListRef& list : scaled)
+      for (const Face& face : list->faces)
+        if (static_cast<gint>(face.id) == roi.id &&
+            is_same_place(visible_part(face.box, geometry), box_of(roi)))
+          return true;
+    return false;
+  }
+};
+
+OwnFaces own_faces(GstBuffer* buffer, const FrameGeometry& geometry) {
+  OwnFaces own{geometry, {}};
+  if (const FaceRecord* record = get_face_record(buffer))
+    for (const FaceListRef& list : record->results)
+      if (list->width != geometry.width || list->height != geometry.height)
+        own.scaled.push_back(scale_faces(list, geometry.width, geometry.height));
+  return own;
+}
+
+gboolean remove_own(GstBuffer*, GstMeta** meta, gpointer own) {
+  if ((*meta)->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE &&
+      static_cast<const OwnFaces*>(own)->holds(
+          *reinterpret_cast<GstVideoRegionOfInterestMeta*>(*meta)))
+    *meta = nullptr;
+  return TRUE;
+}
+
+/// Normalised, because a scaler adapts the box of a region but not its parameters.
+void set_landmarks(GstStructure* params, const FaceList& faces, std::size_t i) {
+  GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
+  gst_value_array_init(&array, static_cast<guint>(2 * faces.landmarks_per_face));
+  g_value_init(&value, G_TYPE_FLOAT);
+  const auto append = [&](float v) {
+    g_value_set_float(&value, v);
+    gst_value_array_append_value(&array, &value);
+  };
+  const Point* points = faces.landmarks_of(i);
+  for (int p = 0; p < faces.landmarks_per_face; ++p) {
+    append((points[p].x + 0.5f) / static_cast<float>(faces.width));
+    append((points[p].y + 0.5f) / static_cast<float>(faces.height));
+  }
+  g_value_unset(&value);
+  gst_structure_take_value(params, "landmarks", &array);
 }
 
 }  // namespace
 
-void publish_standard_metas(GstBuffer*, const GstVideoInfo&, const FaceListRef&) {}
+void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceListRef& faces) {
+  const FrameGeometry geometry = frame_geometry(buffer, info.width, info.height);
+  OwnFaces own = own_faces(buffer, geometry);
+  gst_buffer_foreach_meta(buffer, remove_own, &own);
+  for (std::size_t i = 0; i < faces->faces.size(); ++i) {
+    const Face& face = faces->faces[i];
+    const Rect box = visible_part(face.box, geometry);
+    if (box.w <= 0 || box.h <= 0) continue;
+    GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
+        buffer, kFaceType, static_cast<guint>(box.x), static_cast<guint>(box.y),
+        static_cast<guint>(box.w), static_cast<guint>(box.h));
+    roi->id = static_cast<gint>(face.id);
+    GstStructure* params = gst_structure_new(kOwnParam, "id", G_TYPE_UINT64, face.id, "confidence",
+                                             G_TYPE_FLOAT, face.confidence, nullptr);
+    if (faces->landmarks_per_face > 0) set_landmarks(params, *faces, i);
+    gst_video_region_of_interest_meta_add_param(roi, params);
+  }
+}
 
 FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
+  const FrameGeometry geometry = frame_geometry(buffer, width, height);
   std::shared_ptr<FaceList> list;
   gpointer state = nullptr;
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
-    if (!is_face(roi) || gst_video_region_of_interest_meta_get_param(roi, kOwnParam)) continue;
+    if (!is_face(roi) || is_own_face(roi)) continue;
     if (!list) list = std::make_shared<FaceList>(FaceList{width, height, true, "", {}, 0, {}});
     Face face;
     face.confidence = 1;
-    face.box = {static_cast<float>(roi->x), static_cast<float>(roi->y), static_cast<float>(roi->w),
-                static_cast<float>(roi->h)};
+    face.box = {static_cast<float>(roi->x) - static_cast<float>(geometry.crop_x),
+                static_cast<float>(roi->y) - static_cast<float>(geometry.crop_y),
+                static_cast<float>(roi->w), static_cast<float>(roi->h)};
     list->faces.push_back(face);
   }
   return list;

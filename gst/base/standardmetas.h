@@ -8,11 +8,17 @@
 namespace cuface::gst {
 
 /// Replaces the standard entries that our elements wrote before on this buffer by those of `faces`
-/// (pixels of a frame of `info`), and touches nobody else's. Needs a writable buffer.
+/// (pixels of a frame of `info`, within its crop rectangle), and touches nobody else's. Needs a
+/// writable buffer.
+///
+/// One GstVideoRegionOfInterestMeta a face: roi-type "face", id, the visible part of the box in
+/// whole pixels, and a parameter "cuface" with id (guint64), confidence (float) and landmarks
+/// (array of floats x0, y0, x1, y1, ..., normalised to the frame).
 void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceListRef& faces);
 
 /// The faces of others: every GstVideoRegionOfInterestMeta with roi-type "face" that our elements
-/// did not write, as detections in the order of the metas. Null when there is none.
+/// did not write, as detections in the order of the metas, in pixels of the crop rectangle (width x
+/// height). Null when there is none.
 FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height);
 
 }  // namespace cuface::gst
