@@ -67,7 +67,9 @@ TEST(FaceOverlay, LooksTheSameInYuvAndRgb) {
       "RGB");
   ASSERT_EQ(native.size(), converted.size());
   int compared = 0;
+  const std::size_t stride = GST_ROUND_UP_4(kWidth * 3);
   for (std::size_t i = 0; i < native.size(); ++i) {
+    if (i % stride >= kWidth * 3) continue;        // padding
     ASSERT_NEAR(native[i], converted[i], 8) << i;  // videoconvert is 4 off on plain grey
     compared += native[i] != 100;
   }
