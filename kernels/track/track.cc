@@ -15,6 +15,7 @@ constexpr double kUnknownElapsed = 1.0 / 30;
 
 struct Track {
   Face face;
+  int confirmed = 0;       // searches that found it
   int missed = 0;          // searches in a row that did not find it
   double unconfirmed = 0;  // seconds since the last confirmation
   bool lost = false;       // decided on this frame
@@ -159,6 +160,7 @@ void CpuTracker::confirm(Track& t, const FaceList& faces, std::size_t face) {
   t.face = faces.faces[face];
   t.face.id = id;
   t.face.age = 0;
+  ++t.confirmed;
   t.missed = 0;
   t.unconfirmed = 0;
   t.lost = false;
@@ -235,8 +237,9 @@ void CpuTracker::apply_search() {
       same = same || (other.missed == 0 && !other.lost &&
                       track::overlap(t.face.box, other.face.box) >= config_.min_overlap);
     }
-    const bool stale =
-        t.missed > config_.max_missed && t.unconfirmed > static_cast<double>(config_.hold_time);
+    const bool held = t.confirmed >= config_.min_confirmed &&
+                      t.unconfirmed <= static_cast<double>(config_.hold_time);
+    const bool stale = t.missed > config_.max_missed && !held;
     if (same || stale) {
       t.lost = true;
       t.reason = Loss::kMissed;
@@ -342,6 +345,7 @@ Status validate(const TrackConfig& c) {
       {"min_width", c.min_width, 1, 1000},
       {"min_overlap", c.min_overlap, 0.01, 1},
       {"max_missed", static_cast<double>(c.max_missed), 0, 1000},
+      {"min_confirmed", static_cast<double>(c.min_confirmed), 1, 1000},
       {"hold_time", c.hold_time, 0, 60},
       {"revive_time", c.revive_time, 0, 60},
       {"revive_distance", c.revive_distance, 0, 10},

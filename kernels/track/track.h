@@ -34,10 +34,10 @@ struct TrackConfig {
 
   /// Fraction of the box's width, 0.001..1. A followed point agrees with the face's motion when it
   /// ends within this distance (never less than half a pixel) of the fitted similarity.
-  float max_residual = 0.03f;
+  float max_residual = 0.04f;
 
   /// Fraction of the face's points, 0..1. Fewer followed, or fewer of them agreeing: lost.
-  float min_points = 0.5f;
+  float min_points = 0.4f;
 
   /// Ratio, 1..10. A face that grows or shrinks by more between two frames is lost.
   float max_scale_step = 1.15f;
@@ -57,13 +57,17 @@ struct TrackConfig {
   /// least this; an unconfirmed track that overlaps a confirmed one by it is the same face: lost.
   float min_overlap = 0.3f;
 
-  /// Searches in a row, 0..1000. A healthy track that more searches than this missed, over more
-  /// than `hold_time`, is lost.
+  /// Searches in a row, 0..1000. A healthy track that more searches than this missed is lost,
+  /// unless it is held for `hold_time`.
   int max_missed = 1;
 
-  /// Seconds since the last confirmation, 0..60: see `max_missed`. It matters where searches follow
-  /// each other frame by frame.
-  float hold_time = 0.5f;
+  /// Searches, 1..1000. Only a track that this many have confirmed is held: a false detection is
+  /// seldom repeated, and goes after `max_missed`.
+  int min_confirmed = 2;
+
+  /// Seconds since the last confirmation, 0..60. So long searches may miss a healthy track. It
+  /// matters most where they follow each other frame by frame because they find nothing.
+  float hold_time = 1.0f;
 
   /// Seconds, 0..60. A face detected within this time of the loss of a track, near where it was,
   /// keeps the track's id.
