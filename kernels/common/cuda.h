@@ -1,0 +1,124 @@
+// What every CUDA stage stands on: errors as Status, and the owners of device and pinned memory.
+//
+// Everything works on the calling thread's current context; the caller pushes the right one first.
+// Owners are move-only and allocate when they are made, which may synchronise: plan time, never per
+// frame.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+
+namespace cuface::cuda {
+
+/// ok, or what CUDA said about `what`.
+inline Status check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return {};
+  const StatusCode code =
+      error == cudaErrorMemoryAllocation ? StatusCode::kOutOfMemory : StatusCode::kUnsupported;
+  return {code, std::string(what) + ": " + cudaGetErrorString(error)};
+}
+
+/// After a launch: its configuration error, if any. Does not wait for the kernel.
+inline Status check_launch(const char* what) { return check(cudaGetLastError(), what); }
+
+/// `count` elements of device memory; contents start undefined.
+template <typename T>
+class DeviceBuffer {
+ public:
+  static_assert(std::is_trivially_copyable_v<T>);
+  DeviceBuffer() = default;
+  static Result<DeviceBuffer> create(std::size_t count) {
+    DeviceBuffer buffer;
+    void* p = nullptr;
+    if (count > 0) {
+      if (Status s = check(cudaMalloc(&p, count * sizeof(T)), "allocating GPU memory"); !s.ok())
+        return s;
+    }
+    buffer.data_.reset(static_cast<T*>(p));
+    buffer.size_ = count;
+    return buffer;
+  }
+
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { cudaFree(p); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::size_t size_ = 0;
+};
+
+/// One picture in device memory, rows on 256-byte boundaries; contents start undefined.
+template <typename T>
+class DeviceImage {
+ public:
+  DeviceImage() = default;
+  static Result<DeviceImage> create(int width, int height) {
+    constexpr std::size_t kAlignment = 256;
+    DeviceImage image;
+    const std::size_t row = static_cast<std::size_t>(width) * sizeof(T);
+    image.stride_ = static_cast<std::ptrdiff_t>((row + kAlignment - 1) / kAlignment * kAlignment);
+    image.width_ = width;
+    image.height_ = height;
+    auto bytes = DeviceBuffer<std::uint8_t>::create(static_cast<std::size_t>(image.stride_) *
+                                                    static_cast<std::size_t>(height));
+    if (!bytes.ok()) return bytes.status();
+    image.bytes_ = std::move(bytes.value());
+    return image;
+  }
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  ImageView<T> view() { return {reinterpret_cast<T*>(bytes_.data()), width_, height_, stride_}; }
+  ImageView<const T> view() const {
+    return {reinterpret_cast<const T*>(bytes_.data()), width_, height_, stride_};
+  }
+
+ private:
+  DeviceBuffer<std::uint8_t> bytes_;
+  int width_ = 0, height_ = 0;
+  std::ptrdiff_t stride_ = 0;
+};
+
+/// `count` elements of page-locked host memory, for asynchronous copies.
+template <typename T>
+class PinnedBuffer {
+ public:
+  static_assert(std::is_trivially_copyable_v<T>);
+  PinnedBuffer() = default;
+  static Result<PinnedBuffer> create(std::size_t count) {
+    PinnedBuffer buffer;
+    void* p = nullptr;
+    if (Status s = check(cudaMallocHost(&p, count * sizeof(T)), "allocating pinned memory");
+        !s.ok())
+      return s;
+    buffer.data_.reset(static_cast<T*>(p));
+    buffer.size_ = count;
+    return buffer;
+  }
+
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { cudaFreeHost(p); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace cuface::cuda

@@ -1,0 +1,42 @@
+// The faces of one frame as they live in device memory: what FaceList is to the CPU stages.
+//
+// Counts stay on the device: a stage launches for the greatest number and its blocks return at once
+// where there is no face (S0.02). A stage that finds nothing writes its counts all the same (trap
+// 9).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/common/host_device.h"
+#include "kernels/faces/faces.h"
+
+namespace cuface::cuda {
+
+inline constexpr int kMaxFaces = 64;
+
+/// One allocation: this header, then kMaxFaces * landmarks points. Copied to the host as it is.
+struct DeviceFaces {
+  std::int32_t count;               ///< faces, 0..kMaxFaces
+  std::int32_t landmarks_per_face;  ///< 0 = none yet
+  std::int32_t searched;            ///< a detector searched this frame
+  std::int32_t overflow;       ///< the search had more than kMaxRawWindows windows, and is "none"
+  std::int32_t lost;           ///< tracks that ended on this frame
+  std::int32_t search_wanted;  ///< the tracker lost its last face on this frame
+  std::uint64_t frame;         ///< the chain's number of the frame, for checks
+  Face faces[kMaxFaces];
+
+  CUFACE_HD Point* landmarks() { return reinterpret_cast<Point*>(this + 1); }
+  CUFACE_HD const Point* landmarks() const { return reinterpret_cast<const Point*>(this + 1); }
+  CUFACE_HD Point* landmarks_of(int face) { return landmarks() + face * landmarks_per_face; }
+  CUFACE_HD const Point* landmarks_of(int face) const {
+    return landmarks() + face * landmarks_per_face;
+  }
+};
+
+/// Bytes to allocate for faces with up to `landmarks` points each.
+constexpr std::size_t device_faces_bytes(int landmarks) {
+  return sizeof(DeviceFaces) + sizeof(Point) * kMaxFaces * static_cast<std::size_t>(landmarks);
+}
+
+}  // namespace cuface::cuda
