@@ -1,7 +1,6 @@
 #include "models/cascade_file.h"
 
 #include <cstdint>
-#include <filesystem>
 
 namespace cuface {
 namespace {
@@ -37,7 +36,7 @@ constexpr int kMaxWindow = 1 << 15;  // validate() is stricter
 Result<std::shared_ptr<const CascadeModel>> read_cascade_file(const Container& container) {
   const std::string& path = container.file()->path();
   auto model = std::make_shared<CascadeModel>();
-  model->name = std::filesystem::path(path).stem().string();
+  model->name = container.name();
   model->window_width = container.integer("window_width", kMaxWindow);
   model->window_height = container.integer("window_height", kMaxWindow);
   for (const StageRecord& r : container.block<StageRecord>("stages")) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "models/xxh64.h"
 
@@ -159,6 +160,11 @@ std::string Container::kind() const { return text(header_, "kind"); }
 Provenance Container::provenance() const {
   const Json& source = member(header_, "source");
   return {text(source, "file"), text(source, "sha256"), text(source, "licence")};
+}
+
+std::string Container::name() const {
+  const std::string source = provenance().file;
+  return std::filesystem::path(source.empty() ? file_->path() : source).stem().string();
 }
 
 int Container::integer(const char* key, int high) const {

@@ -48,6 +48,8 @@ class Container {
   const nlohmann::json& header() const { return header_; }
   std::string kind() const;  ///< "forest", "cascade"
   Provenance provenance() const;
+  /// Stem of the name the model had before it was converted (box maps go by it), else of this file.
+  std::string name() const;
   /// A non-negative integer of the header, at most `high`; -1 when it is anything else.
   int integer(const char* key, int high) const;
   /// The block as values of T (trivial, alignment up to 64); empty when it is missing or its size

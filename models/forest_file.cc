@@ -1,7 +1,6 @@
 #include "models/forest_file.h"
 
 #include <charconv>
-#include <filesystem>
 
 namespace cuface {
 namespace {
@@ -29,7 +28,7 @@ float number(const Json& object, const char* key) {
 Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& container) {
   const std::string& path = container.file()->path();
   auto model = std::make_shared<ForestModel>();
-  model->name = std::filesystem::path(path).stem().string();
+  model->name = container.name();
   model->landmarks = container.integer("landmarks", kMaxLandmarks);
   model->cascades = container.integer("cascades", kMaxForestCascades);
   model->trees = container.integer("trees", kMaxForestTrees);

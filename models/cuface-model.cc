@@ -1,0 +1,159 @@
+// cuface-model: what is in a model file, is it whole, and make ours of it.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/cascade_file.h"
+#include "models/dlib_dat.h"
+#include "models/forest_file.h"
+#include "models/models.h"
+#include "models/provenance.h"
+
+namespace {
+
+using namespace cuface;
+
+constexpr int kBad = 1, kUsage = 2;
+
+constexpr const char* kHelp =
+    R"(usage: cuface-model info FILE         what the model is, where it comes from, its licence
+       cuface-model check FILE        read and check all of it
+       cuface-model convert IN OUT    write it in the format that loads fastest (.cuface)
+       cuface-model --help | --version
+
+FILE and IN: a landmark model (dlib shape predictor .dat), a Haar cascade (OpenCV .xml, old or new
+layout), or a .cuface file. OUT is replaced only when all of it has been written.
+
+exit status: 0 done; 1 the file is missing, damaged or cannot be written; 2 wrong arguments
+)";
+
+/// Either kind of model, loaded and checked, with the file it lies in.
+struct Loaded {
+  std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<const ForestModel> forest;
+  std::shared_ptr<const CascadeModel> cascade;
+};
+
+Result<bool> is_forest(const std::shared_ptr<const MappedFile>& file) {
+  if (!Container::looks_like(file->bytes())) return looks_like_dlib_dat(file->bytes());
+  const Result<Container> container = Container::open(file);
+  if (!container.ok()) return container.status();
+  return container.value().kind() == "forest";
+}
+
+Result<Loaded> load(const std::string& path) {
+  auto file = MappedFile::open(path);
+  if (!file.ok()) return file.status();
+  const Result<bool> forest = is_forest(file.value());
+  if (!forest.ok()) return forest.status();
+  Loaded loaded{file.value(), nullptr, nullptr};
+  if (forest.value()) {
+    auto model = load_forest(path);
+    if (!model.ok()) return model.status();
+    loaded.forest = model.value();
+  } else {
+    auto model = load_cascade(path);
+    if (!model.ok()) return model.status();
+    loaded.cascade = model.value();
+  }
+  return loaded;
+}
+
+int fail(const Status& status) {
+  std::fprintf(stderr, "cuface-model: %s\n", status.message().c_str());
+  return kBad;
+}
+
+std::string summary(const Loaded& loaded) {
+  if (loaded.forest) {
+    return "landmark model, " + std::to_string(loaded.forest->landmarks) + " points";
+  }
+  return "Haar cascade, " + std::to_string(loaded.cascade->stages.size()) + " stages";
+}
+
+void print(const ForestModel& m) {
+  const std::size_t bytes = m.mean_shape.size_bytes() + m.anchors.size_bytes() +
+                            m.deltas.size_bytes() + m.splits.size_bytes() + m.leaves.size_bytes();
+  std::printf("kind       landmark model (ensemble of regression trees)\n");
+  std::printf("landmarks  %d\n", m.landmarks);
+  std::printf("forest     %d cascades of %d trees of depth %d, %d feature pixels each\n",
+              m.cascades, m.trees, m.depth, m.pool);
+  std::printf("in memory  %.1f MB\n", static_cast<double>(bytes) / 1e6);
+  for (const auto& [name, map] : m.box_maps) {
+    std::printf("box map    %s: side x %g, right %g, down %g of the side\n", name.c_str(),
+                static_cast<double>(map.scale), static_cast<double>(map.shift_x),
+                static_cast<double>(map.shift_y));
+  }
+}
+
+void print(const CascadeModel& m) {
+  std::printf("kind       Haar cascade\n");
+  std::printf("window     %dx%d\n", m.window_width, m.window_height);
+  std::printf("cascade    %zu stages, %zu trees, %zu splits, %zu features%s\n", m.stages.size(),
+              m.trees.size(), m.nodes.size(), m.features.size(),
+              m.has_tilted() ? ", some tilted" : "");
+}
+
+int info(const std::string& path) {
+  const Result<Loaded> loaded = load(path);
+  if (!loaded.ok()) return fail(loaded.status());
+  const Provenance source = provenance_of(loaded.value().file);
+  std::printf("file       %s (%zu bytes)\n", path.c_str(), loaded.value().file->bytes().size());
+  if (loaded.value().forest) print(*loaded.value().forest);
+  if (loaded.value().cascade) print(*loaded.value().cascade);
+  std::printf("source     %s\n", source.file.c_str());
+  std::printf("SHA-256    %s\n", source.sha256.c_str());
+  std::printf("licence    %s\n", source.licence.c_str());
+  return 0;
+}
+
+int check(const std::string& path) {
+  const Result<Loaded> loaded = load(path);
+  if (!loaded.ok()) return fail(loaded.status());
+  std::printf("%s: good (%s)\n", path.c_str(), summary(loaded.value()).c_str());
+  return 0;
+}
+
+int convert(const std::string& in, const std::string& out) {
+  const Result<Loaded> loaded = load(in);
+  if (!loaded.ok()) return fail(loaded.status());
+  const Provenance source = provenance_of(loaded.value().file);
+  const Status status = loaded.value().forest
+                            ? write_forest_file(*loaded.value().forest, source, out)
+                            : write_cascade_file(*loaded.value().cascade, source, out);
+  if (!status.ok()) return fail(status);
+  std::printf("%s: written (%s)\n", out.c_str(), summary(loaded.value()).c_str());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const std::string_view command = arguments.empty() ? "" : std::string_view(arguments[0]);
+  int result = kUsage;
+  if (command == "--help" || command == "-h") {
+    std::fputs(kHelp, stdout);
+    result = 0;
+  } else if (command == "--version") {
+    std::puts("cuface-model " CUFACE_VERSION);
+    result = 0;
+  } else if (command == "info" && arguments.size() == 2) {
+    result = info(arguments[1]);
+  } else if (command == "check" && arguments.size() == 2) {
+    result = check(arguments[1]);
+  } else if (command == "convert" && arguments.size() == 3) {
+    result = convert(arguments[1], arguments[2]);
+  } else {
+    std::fputs(kHelp, stderr);
+  }
+  // A full disk or a closed pipe must not pass for success.
+  if (std::fflush(stdout) != 0 && result == 0) {
+    std::fprintf(stderr, "cuface-model: cannot write the output: %s\n", std::strerror(errno));
+    result = kBad;
+  }
+  return result;
+}
