@@ -44,13 +44,14 @@ std::uint64_t seed_of(std::uint64_t frame, std::uint64_t id) {
 
 class CpuTracker final : public Tracker {
  public:
-  CpuTracker(const TrackConfig& config, int width, int height)
+  CpuTracker(const TrackConfig& config, int width, int height, std::uint64_t first_id)
       : config_(config),
         width_(width),
         height_(height),
         pyramids_{{width, height, config.flow.levels, config.flow.window},
                   {width, height, config.flow.levels, config.flow.window}},
-        scratch_(config.flow) {
+        scratch_(config.flow),
+        last_id_(first_id - 1) {
     tracks_.reserve(kMaxTracks);
     ghosts_.reserve(kMaxTracks);
   }
@@ -80,7 +81,7 @@ class CpuTracker final : public Tracker {
   FlowScratch scratch_;
   std::vector<Track> tracks_;  // by id
   std::vector<Ghost> ghosts_;  // oldest first
-  std::uint64_t last_id_ = 0;
+  std::uint64_t last_id_;
   std::string detector_;
   // Of one face at a time.
   Point grid_[track::kGridSide * track::kGridSide];
@@ -363,7 +364,7 @@ Status validate(const TrackConfig& c) {
 }
 
 Result<std::unique_ptr<Tracker>> Tracker::create(Backend backend, const TrackConfig& config,
-                                                 int width, int height) {
+                                                 int width, int height, std::uint64_t first_id) {
   if (backend != Backend::kCpu) {
     return Status(StatusCode::kUnsupported, "track: this build has no CUDA");
   }
@@ -371,7 +372,7 @@ Result<std::unique_ptr<Tracker>> Tracker::create(Backend backend, const TrackCon
   if (width < 1 || height < 1) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is empty");
   }
-  return std::unique_ptr<Tracker>(std::make_unique<CpuTracker>(config, width, height));
+  return std::unique_ptr<Tracker>(std::make_unique<CpuTracker>(config, width, height, first_id));
 }
 
 }  // namespace cuface

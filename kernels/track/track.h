@@ -121,8 +121,10 @@ struct TrackOutput {
 /// give the same bytes.
 class Tracker {
  public:
+  /// `first_id` lets ids count on where another tracker, for another picture size, has ended.
   static Result<std::unique_ptr<Tracker>> create(Backend backend, const TrackConfig& config,
-                                                 int width, int height);
+                                                 int width, int height,
+                                                 std::uint64_t first_id = 1);
   virtual ~Tracker() = default;
   /// `out` may be reused from frame to frame; it then allocates nothing in steady state.
   virtual Status enqueue(const TrackInput& input, TrackOutput& out) = 0;
