@@ -3,8 +3,11 @@
 
 #include <initializer_list>
 
+#include "gst/facedetect/facedetect.h"
+#include "gst/facelandmark/facelandmark.h"
 #include "gst/faceoverlay/faceoverlay.h"
 #include "gst/facepublish/facepublish.h"
+#include "gst/lktrack/lktrack.h"
 
 namespace {
 
@@ -13,18 +16,34 @@ struct Factory {
   GType (*type)();
 };
 
-// One line an element. Second names come first: of two factories of one type, messages and
-// gst_element_get_factory() name the one registered last.
 constexpr std::initializer_list<Factory> kFactories = {
-#ifdef CUFACE_ALIASES
-#endif
+    {"cufacedetect", gst_cuface_detect_get_type},
+    {"culktrack", gst_cuface_lk_track_get_type},
+    {"cufacelandmark", gst_cuface_landmark_get_type},
     {"cufaceoverlay", gst_cuface_overlay_get_type},
     {"cufacepublish", gst_cuface_publish_get_type},
 };
 
+constexpr std::initializer_list<Factory> kAliases = {
+#ifdef CUFACE_ALIASES
+    {"facedetect", gst_cuface_detect_get_type},
+    {"lktrack", gst_cuface_lk_track_get_type},
+    {"facelandmark", gst_cuface_landmark_get_type},
+#endif
+};
+
+bool register_factory(GstPlugin* plugin, const Factory& factory) {
+  if (!gst_element_register(plugin, factory.name, GST_RANK_NONE, factory.type())) return false;
+  // A class belongs to the factory that was registered before it was made. Making it now leaves it
+  // to the first name, whatever the registry knew of the second (gst-opencv has a facedetect too).
+  g_type_class_ref(factory.type());
+  return true;
+}
+
 gboolean plugin_init(GstPlugin* plugin) {
-  for (const Factory& factory : kFactories)
-    if (!gst_element_register(plugin, factory.name, GST_RANK_NONE, factory.type())) return FALSE;
+  for (const auto& list : {kFactories, kAliases})
+    for (const Factory& factory : list)
+      if (!register_factory(plugin, factory)) return FALSE;
   return TRUE;
 }
 

@@ -24,6 +24,7 @@ class Chain {
   std::uint64_t begin_frame() {
     thread_.store(g_thread_self(), std::memory_order_relaxed);
     luma_ready_ = false;
+    search_requested_ = std::exchange(search_wanted_next_, false);
     return ++generation_;
   }
   bool on_own_thread() const { return thread_.load(std::memory_order_relaxed) == g_thread_self(); }
@@ -41,8 +42,9 @@ class Chain {
   }
   void luma_filled() { luma_ready_ = true; }
 
-  void request_search() { search_requested_ = true; }
-  bool take_search_request() { return std::exchange(search_requested_, false); }
+  /// The tracker's wish for the next frame, and what it wished on the frame before.
+  void request_search() { search_wanted_next_ = true; }
+  bool search_requested() const { return search_requested_; }
 
   /// True the first time only; from any thread.
   bool first_geometry_warning() { return !geometry_warned_.exchange(true); }
@@ -53,6 +55,7 @@ class Chain {
   std::uint64_t generation_ = 0;
   Image<std::uint8_t> luma_;
   bool luma_ready_ = false;
+  bool search_wanted_next_ = false;
   bool search_requested_ = false;
 };
 

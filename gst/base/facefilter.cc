@@ -23,7 +23,7 @@ struct Settings {
 };
 
 struct Stats {
-  guint64 frames = 0, searches = 0, faces = 0, lost_tracks = 0;
+  guint64 frames = 0, searches = 0, overflows = 0, faces = 0, lost_tracks = 0;
   guint64 time_total_ns = 0, time_max_ns = 0;
 };
 
@@ -81,11 +81,11 @@ GType standard_metas_type() {
 }
 
 GstStructure* stats_structure(const cuface::gst::Stats& stats) {
-  return gst_structure_new("application/x-cuface-stats", "frames", G_TYPE_UINT64, stats.frames,
-                           "searches", G_TYPE_UINT64, stats.searches, "faces", G_TYPE_UINT64,
-                           stats.faces, "lost-tracks", G_TYPE_UINT64, stats.lost_tracks,
-                           "time-total-ns", G_TYPE_UINT64, stats.time_total_ns, "time-max-ns",
-                           G_TYPE_UINT64, stats.time_max_ns, nullptr);
+  return gst_structure_new(
+      "application/x-cuface-stats", "frames", G_TYPE_UINT64, stats.frames, "searches",
+      G_TYPE_UINT64, stats.searches, "overflows", G_TYPE_UINT64, stats.overflows, "faces",
+      G_TYPE_UINT64, stats.faces, "lost-tracks", G_TYPE_UINT64, stats.lost_tracks, "time-total-ns",
+      G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns, nullptr);
 }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
@@ -171,6 +171,15 @@ gboolean stop(GstBaseTransform* trans) {
   return TRUE;
 }
 
+GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
+  const GstStateChangeReturn result =
+      GST_ELEMENT_CLASS(gst_cuface_filter_parent_class)->change_state(element, change);
+  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(element);
+  if (change == GST_STATE_CHANGE_READY_TO_NULL && klass->unload)
+    klass->unload(GST_CUFACE_FILTER(element));
+  return result;
+}
+
 gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   GstCufaceFilter* self = GST_CUFACE_FILTER(trans);
   auto* state = self->state;
@@ -225,6 +234,7 @@ void count(GstCufaceFilter* self, const Frame& frame, std::chrono::nanoseconds t
   const auto ns = static_cast<guint64>(took.count());
   ++stats.frames;
   stats.searches += static_cast<guint64>(frame.searches);
+  stats.overflows += static_cast<guint64>(frame.overflows);
   stats.lost_tracks += static_cast<guint64>(frame.lost_tracks);
   if (frame.delivered()) stats.faces += frame.delivered()->faces.size();
   stats.time_total_ns += ns;
@@ -287,11 +297,14 @@ static void gst_cuface_filter_class_init(GstCufaceFilterClass* klass) {
                         static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       object_class, kPropStats,
-      g_param_spec_boxed("stats", "Statistics",
-                         "Since the last start: frames, searches, faces (summed over the frames), "
-                         "lost-tracks, time-total-ns and time-max-ns spent in this element",
-                         GST_TYPE_STRUCTURE,
-                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+      g_param_spec_boxed(
+          "stats", "Statistics",
+          "Since the last start: frames, searches, overflows (searches given up because "
+          "too much looked like a face), faces (summed over the frames), "
+          "lost-tracks, time-total-ns and time-max-ns spent in this element",
+          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+
+  GST_ELEMENT_CLASS(klass)->change_state = change_state;
 
   auto* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   trans_class->start = start;

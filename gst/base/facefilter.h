@@ -69,6 +69,8 @@ struct GstCufaceFilterClass {
   void (*reset)(GstCufaceFilter* self, cuface::gst::Reset why);
   /// PAUSED to READY: frees what plan() made.
   void (*unplan)(GstCufaceFilter* self);
+  /// READY to NULL: frees what load() made.
+  void (*unload)(GstCufaceFilter* self);
 
   /// The element writes into the frames it passes on, so luma computed before it is not the luma
   /// behind it.

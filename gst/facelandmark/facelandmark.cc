@@ -1,0 +1,262 @@
+#include "gst/facelandmark/facelandmark.h"
+
+#include <string>
+#include <vector>
+
+#include "gst/base/facefilter.h"
+#include "gst/base/standardmetas.h"
+#include "kernels/forest/forest.h"
+#include "models/box_map.h"
+#include "models/models.h"
+
+GST_DEBUG_CATEGORY_STATIC(cuface_landmark_debug);
+#define GST_CAT_DEFAULT cuface_landmark_debug
+
+namespace {
+
+using cuface::Box;
+using cuface::FaceList;
+using cuface::FaceListRef;
+using cuface::Result;
+using cuface::Status;
+using cuface::gst::Frame;
+using cuface::gst::Positions;
+using cuface::gst::Reset;
+using cuface::gst::SettingsLock;
+
+enum class BoxMapChoice { kAuto, kNone };
+
+struct Settings {
+  std::string model;
+  gint iterations = 0;
+  BoxMapChoice box_map = BoxMapChoice::kAuto;
+};
+
+struct LandmarkState {
+  Settings settings;  // under SettingsLock
+
+  // The streaming thread's.
+  std::shared_ptr<const cuface::ForestModel> model;
+  std::unique_ptr<cuface::Landmarker> landmarker;
+  gint planned_iterations = 0;
+  std::vector<Box> boxes;
+  bool told_no_feedback = false;
+};
+
+}  // namespace
+
+struct GstCufaceLandmark {
+  GstCufaceFilter parent;
+  LandmarkState* state;
+};
+
+struct GstCufaceLandmarkClass {
+  GstCufaceFilterClass parent_class;
+};
+
+G_DEFINE_TYPE_WITH_CODE(GstCufaceLandmark, gst_cuface_landmark, GST_TYPE_CUFACE_FILTER,
+                        GST_DEBUG_CATEGORY_INIT(cuface_landmark_debug, "cufacelandmark", 0,
+                                                "face landmarks"))
+
+namespace {
+
+enum Property { kPropModel = 1, kPropIterations, kPropBoxMap };
+
+LandmarkState* state_of(gpointer self) { return reinterpret_cast<GstCufaceLandmark*>(self)->state; }
+
+GType box_map_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(BoxMapChoice::kAuto),
+       "As calibrated for the cascade that found the face; boxes of other elements stay", "auto"},
+      {static_cast<int>(BoxMapChoice::kNone), "Boxes as they come", "none"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstCufaceBoxMap", values);
+  return type;
+}
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  SettingsLock lock(object);
+  Settings& settings = state_of(object)->settings;
+  switch (id) {
+    case kPropModel: {
+      const char* path = g_value_get_string(value);
+      settings.model = path ? path : "";
+      break;
+    }
+    case kPropIterations:
+      settings.iterations = g_value_get_int(value);
+      break;
+    case kPropBoxMap:
+      settings.box_map = static_cast<BoxMapChoice>(g_value_get_enum(value));
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+  SettingsLock lock(object);
+  const Settings& settings = state_of(object)->settings;
+  switch (id) {
+    case kPropModel:
+      g_value_set_string(value, settings.model.empty() ? nullptr : settings.model.c_str());
+      break;
+    case kPropIterations:
+      g_value_set_int(value, settings.iterations);
+      break;
+    case kPropBoxMap:
+      g_value_set_enum(value, static_cast<int>(settings.box_map));
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+}
+
+void finalize(GObject* object) {
+  delete state_of(object);
+  G_OBJECT_CLASS(gst_cuface_landmark_parent_class)->finalize(object);
+}
+
+Settings copy_settings(GstCufaceFilter* self) {
+  SettingsLock lock(self);
+  return state_of(self)->settings;
+}
+
+Status make_landmarker(GstCufaceFilter* self, gint iterations) {
+  LandmarkState* state = state_of(self);
+  auto landmarker =
+      cuface::Landmarker::create(cuface::gst::backend_of(self), state->model, iterations);
+  if (!landmarker.ok()) return landmarker.status();
+  state->landmarker = std::move(landmarker.value());
+  state->planned_iterations = iterations;
+  return {};
+}
+
+Status load(GstCufaceFilter* self) {
+  LandmarkState* state = state_of(self);
+  const Settings settings = copy_settings(self);
+  std::string path = settings.model;
+  if (path.empty()) {
+    Result<std::string> found = cuface::find_default_forest();
+    if (!found.ok()) return found.status();
+    path = found.value();
+  }
+  auto model = cuface::load_forest(path);
+  if (!model.ok()) return model.status();
+  state->model = std::move(model.value());
+  GST_INFO_OBJECT(self, "%d landmarks from %s", state->model->landmarks, path.c_str());
+  return make_landmarker(self, settings.iterations);
+}
+
+void unload(GstCufaceFilter* self) {
+  state_of(self)->landmarker.reset();
+  state_of(self)->model.reset();
+}
+
+void reset(GstCufaceFilter* self, Reset why) {
+  if (why == Reset::kStart) state_of(self)->told_no_feedback = false;
+}
+
+/// The boxes to put landmarks into: those of the element before, or of somebody else's metas where
+/// none of our elements has been.
+FaceListRef input_faces(Frame& frame) {
+  if (frame.upstream().positions == Positions::kKnown) return frame.upstream().faces;
+  if (!frame.has_record())
+    if (FaceListRef foreign =
+            cuface::gst::read_foreign_faces(frame.buffer(), frame.width(), frame.height()))
+      return foreign;
+  auto none = std::make_shared<FaceList>();
+  none->width = frame.width();
+  none->height = frame.height();
+  return none;
+}
+
+Status regress(GstCufaceFilter* self, const Settings& settings, Frame& frame, FaceList& list) {
+  LandmarkState* state = state_of(self);
+  const auto per_face = static_cast<std::size_t>(state->model->landmarks);
+  list.landmarks_per_face = state->model->landmarks;
+  list.landmarks.resize(list.faces.size() * per_face);
+  if (list.faces.empty()) return {};
+
+  const cuface::BoxMap map = settings.box_map == BoxMapChoice::kAuto
+                                 ? cuface::box_map_for(*state->model, list.detector)
+                                 : cuface::BoxMap{};
+  state->boxes.clear();
+  for (const cuface::Face& face : list.faces) state->boxes.push_back(map.apply(face.box));
+  const auto picture = frame.luma();
+  if (!picture.ok()) return picture.status();
+  if (settings.iterations != state->planned_iterations)
+    if (Status status = make_landmarker(self, settings.iterations); !status.ok()) return status;
+  return state->landmarker->enqueue(picture.value(), state->boxes, list.landmarks);
+}
+
+/// The way back to a tracker before this element.
+void give_feedback(GstCufaceFilter* self, Frame& frame, const FaceListRef& faces) {
+  const auto& cell = frame.record().feedback;
+  if (!cell || frame.upstream().positions != Positions::kKnown || cell->post(faces)) return;
+  if (!std::exchange(state_of(self)->told_no_feedback, true))
+    GST_INFO_OBJECT(self,
+                    "culktrack runs in another streaming thread (a queue lies between): it tracks "
+                    "points of its own instead of these landmarks");
+}
+
+Status process(GstCufaceFilter* self, Frame& frame) {
+  const Settings settings = copy_settings(self);
+  auto list = std::make_shared<FaceList>(*input_faces(frame));
+  if (Status status = regress(self, settings, frame, *list); !status.ok()) return status;
+  const FaceListRef result = std::move(list);
+  give_feedback(self, frame, result);
+  frame.deliver(result);
+  return {};
+}
+
+void install_properties(GObjectClass* klass) {
+  constexpr int kFlags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS;
+  g_object_class_install_property(
+      klass, kPropModel,
+      g_param_spec_string("model", "Model",
+                          "File with the landmark model, a dlib shape predictor (68 points, 5 "
+                          "points, ...) or converted by cuface-model; unset = the first found in "
+                          "$CUFACE_MODEL_PATH, $XDG_CACHE_HOME/gst-cuface and the installed data "
+                          "folder",
+                          nullptr, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      klass, kPropIterations,
+      g_param_spec_int("iterations", "Iterations",
+                       "Steps of the model to run, of the 15 that dlib's models have: fewer are "
+                       "faster and coarser; 0 = all",
+                       0, 1000, 0, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
+  g_object_class_install_property(
+      klass, kPropBoxMap,
+      g_param_spec_enum("box-map", "Box map",
+                        "How a face box becomes the box that the model was trained on",
+                        box_map_type(), static_cast<int>(BoxMapChoice::kAuto),
+                        static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
+  gst_type_mark_as_plugin_api(box_map_type(), static_cast<GstPluginAPIFlags>(0));
+}
+
+}  // namespace
+
+static void gst_cuface_landmark_init(GstCufaceLandmark* self) { self->state = new LandmarkState; }
+
+static void gst_cuface_landmark_class_init(GstCufaceLandmarkClass* klass) {
+  auto* object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = set_property;
+  object_class->get_property = get_property;
+  object_class->finalize = finalize;
+  install_properties(object_class);
+
+  auto* element_class = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(
+      element_class, "Face landmarks", "Filter/Analyzer/Video",
+      "Puts landmarks on the faces of each frame with an ensemble of regression trees",
+      "The gst-cuface project");
+  cuface::gst::add_pad_templates(element_class);
+
+  auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);
+  filter_class->load = load;
+  filter_class->unload = unload;
+  filter_class->process = process;
+  filter_class->reset = reset;
+}

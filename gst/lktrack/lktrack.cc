@@ -1,0 +1,233 @@
+#include "gst/lktrack/lktrack.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "gst/base/facefilter.h"
+#include "gst/base/standardmetas.h"
+#include "gst/base/trackerquery.h"
+#include "gst/lktrack/trackprops.h"
+#include "kernels/track/track.h"
+
+GST_DEBUG_CATEGORY_STATIC(cuface_track_debug);
+#define GST_CAT_DEFAULT cuface_track_debug
+
+namespace {
+
+using cuface::FaceListRef;
+using cuface::Status;
+using cuface::TrackConfig;
+using cuface::gst::FeedbackCell;
+using cuface::gst::Frame;
+using cuface::gst::Positions;
+using cuface::gst::Reset;
+using cuface::gst::SettingsLock;
+
+/// A jump of the timestamps by more ends the tracks, in seconds.
+constexpr double kMaxJump = 1.0;
+constexpr guint kFirstProperty = 1;
+
+struct Settings {
+  TrackConfig config;
+  guint changes = 0;  ///< counts writes of `config`
+};
+
+struct TrackState {
+  Settings settings;  // under SettingsLock
+
+  // The streaming thread's.
+  std::unique_ptr<cuface::Tracker> tracker;
+  guint planned_changes = 0;
+  cuface::TrackOutput output;
+  std::shared_ptr<FeedbackCell> feedback;  ///< of the previous frame
+  std::uint64_t frame = 0;
+  std::uint64_t last_id = 0;
+  GstClockTime last_pts = GST_CLOCK_TIME_NONE;
+  bool told_no_request = false;
+};
+
+}  // namespace
+
+struct GstCufaceLkTrack {
+  GstCufaceFilter parent;
+  TrackState* state;
+};
+
+struct GstCufaceLkTrackClass {
+  GstCufaceFilterClass parent_class;
+};
+
+G_DEFINE_TYPE_WITH_CODE(GstCufaceLkTrack, gst_cuface_lk_track, GST_TYPE_CUFACE_FILTER,
+                        GST_DEBUG_CATEGORY_INIT(cuface_track_debug, "culktrack", 0, "face tracker"))
+
+namespace {
+
+TrackState* state_of(gpointer self) { return reinterpret_cast<GstCufaceLkTrack*>(self)->state; }
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  SettingsLock lock(object);
+  Settings& settings = state_of(object)->settings;
+  ++settings.changes;
+  if (!cuface::gst::set_track_property(settings.config, kFirstProperty, id, value))
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+  SettingsLock lock(object);
+  if (!cuface::gst::get_track_property(state_of(object)->settings.config, kFirstProperty, id,
+                                       value))
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+void finalize(GObject* object) {
+  delete state_of(object);
+  G_OBJECT_CLASS(gst_cuface_lk_track_parent_class)->finalize(object);
+}
+
+Settings copy_settings(GstCufaceFilter* self) {
+  SettingsLock lock(self);
+  return state_of(self)->settings;
+}
+
+Status plan(GstCufaceFilter* self, const GstVideoInfo& info) {
+  TrackState* state = state_of(self);
+  const Settings settings = copy_settings(self);
+  auto tracker = cuface::Tracker::create(cuface::gst::backend_of(self), settings.config, info.width,
+                                         info.height, state->last_id + 1);
+  if (!tracker.ok()) return tracker.status();
+  state->tracker = std::move(tracker.value());
+  state->planned_changes = settings.changes;
+  return {};
+}
+
+void unplan(GstCufaceFilter* self) {
+  state_of(self)->tracker.reset();
+  state_of(self)->feedback.reset();
+}
+
+void end_tracks(TrackState* state) {
+  if (state->tracker) state->tracker->end_tracks();
+  state->feedback.reset();
+  state->last_pts = GST_CLOCK_TIME_NONE;
+}
+
+void reset(GstCufaceFilter* self, Reset why) {
+  TrackState* state = state_of(self);
+  end_tracks(state);
+  if (why != Reset::kStart) return;
+  state->frame = 0;
+  state->last_id = 0;
+  state->told_no_request = false;
+}
+
+/// Seconds since the previous frame, 0 when unknown. A jump ends the tracks.
+double advance_time(GstCufaceFilter* self, GstClockTime pts) {
+  TrackState* state = state_of(self);
+  const GstClockTime last = std::exchange(state->last_pts, pts);
+  if (!GST_CLOCK_TIME_IS_VALID(last) || !GST_CLOCK_TIME_IS_VALID(pts)) return 0;
+  const double elapsed = static_cast<double>(GST_CLOCK_DIFF(last, pts)) / GST_SECOND;
+  if (std::abs(elapsed) > kMaxJump) {
+    GST_INFO_OBJECT(self, "timestamps jump by %.3f s: all tracks end", elapsed);
+    end_tracks(state);
+    state->last_pts = pts;
+    return 0;
+  }
+  return std::max(elapsed, 0.0);
+}
+
+/// The faces of the elements before, or of somebody else's metas where none of ours has been.
+FaceListRef input_faces(Frame& frame) {
+  if (frame.upstream().positions == Positions::kKnown) return frame.upstream().faces;
+  if (frame.has_record()) return nullptr;
+  return cuface::gst::read_foreign_faces(frame.buffer(), frame.width(), frame.height());
+}
+
+/// What cufacelandmark posted for the previous frame, in pixels of this one.
+FaceListRef take_feedback(TrackState* state, const Frame& frame) {
+  const auto cell = std::exchange(state->feedback, nullptr);
+  const FaceListRef faces = cell ? cell->take() : nullptr;
+  return faces ? cuface::gst::scale_faces(faces, frame.width(), frame.height()) : nullptr;
+}
+
+void request_search(GstCufaceFilter* self, Frame& frame) {
+  if (cuface::gst::Chain* chain = frame.chain_on_this_thread()) {
+    chain->request_search();
+  } else if (!std::exchange(state_of(self)->told_no_request, true)) {
+    GST_INFO_OBJECT(self,
+                    "cufacedetect runs in another streaming thread (a queue lies between): after "
+                    "the last track is lost, faces are found at the next regular search");
+  }
+}
+
+Status process(GstCufaceFilter* self, Frame& frame) {
+  TrackState* state = state_of(self);
+  const Settings settings = copy_settings(self);
+  if (settings.changes != state->planned_changes) {
+    if (Status status = state->tracker->configure(settings.config); !status.ok()) return status;
+    state->planned_changes = settings.changes;
+  }
+  const double elapsed = advance_time(self, frame.pts());
+  const FaceListRef faces = input_faces(frame);
+  const FaceListRef feedback = take_feedback(state, frame);
+  const auto picture = frame.luma();
+  if (!picture.ok()) return picture.status();
+
+  const cuface::TrackInput input{picture.value(), faces.get(), feedback.get(), state->frame++,
+                                 elapsed};
+  if (Status status = state->tracker->enqueue(input, state->output); !status.ok()) return status;
+  frame.lost_tracks = state->output.lost;
+  for (const cuface::Face& face : state->output.faces.faces)
+    state->last_id = std::max(state->last_id, face.id);
+  if (state->output.search_wanted) request_search(self, frame);
+  GST_LOG_OBJECT(self, "%zu faces, %d lost%s", state->output.faces.faces.size(), state->output.lost,
+                 feedback ? ", landmarks fed back" : "");
+
+  state->feedback = std::make_shared<FeedbackCell>(g_thread_self());
+  frame.record().feedback = state->feedback;
+  frame.deliver(std::make_shared<cuface::FaceList>(state->output.faces));
+  return {};
+}
+
+gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) {
+    const GstSegment* segment = nullptr;
+    gst_event_parse_segment(event, &segment);
+    if (segment->rate < 0) end_tracks(state_of(trans));
+  }
+  return GST_BASE_TRANSFORM_CLASS(gst_cuface_lk_track_parent_class)->sink_event(trans, event);
+}
+
+gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
+  if (direction == GST_PAD_SINK && cuface::gst::answer_tracker_query(query)) return TRUE;
+  return GST_BASE_TRANSFORM_CLASS(gst_cuface_lk_track_parent_class)->query(trans, direction, query);
+}
+
+}  // namespace
+
+static void gst_cuface_lk_track_init(GstCufaceLkTrack* self) { self->state = new TrackState; }
+
+static void gst_cuface_lk_track_class_init(GstCufaceLkTrackClass* klass) {
+  auto* object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = set_property;
+  object_class->get_property = get_property;
+  object_class->finalize = finalize;
+  cuface::gst::install_track_properties(object_class, kFirstProperty);
+
+  auto* element_class = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(
+      element_class, "Face tracker", "Filter/Analyzer/Video",
+      "Follows faces from frame to frame with pyramidal Lucas-Kanade and gives them lasting ids",
+      "The gst-cuface project");
+  cuface::gst::add_pad_templates(element_class);
+
+  auto* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
+  trans_class->sink_event = sink_event;
+  trans_class->query = query;
+
+  auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);
+  filter_class->plan = plan;
+  filter_class->unplan = unplan;
+  filter_class->process = process;
+  filter_class->reset = reset;
+}

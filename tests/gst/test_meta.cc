@@ -1,0 +1,251 @@
+// The face meta on its way through other elements.
+#include "tests/gst/support.h"
+
+namespace cuface::test {
+namespace {
+
+constexpr int kWidth = 320, kHeight = 240;
+
+FaceListRef one_face() {
+  auto list = std::make_shared<FaceList>();
+  list->width = kWidth;
+  list->height = kHeight;
+  list->searched = true;
+  list->detector = "test";
+  Face face;
+  face.id = 7;
+  face.confidence = 0.75f;
+  face.neighbors = 9;
+  face.age = 2;
+  face.origin = Origin::kTracked;
+  face.box = {32, 24, 80, 60};
+  list->faces = {face};
+  list->landmarks_per_face = 2;
+  list->landmarks = {{31.5f, 23.5f}, {159.5f, 119.5f}};
+  return list;
+}
+
+GstVideoInfo frame_info() {
+  GstVideoInfo info = video_info(GST_VIDEO_FORMAT_I420, kWidth, kHeight);
+  info.colorimetry.range = GST_VIDEO_COLOR_RANGE_0_255;
+  return info;
+}
+
+GstBuffer* frame_with_face(FaceListRef faces = one_face()) {
+  GstBuffer* buffer = make_frame(frame_info(), dark_ground(kWidth, kHeight));
+  gst::ensure_face_record(buffer).chain = std::make_shared<gst::Chain>();
+  gst::append_faces(buffer, std::move(faces));
+  return buffer;
+}
+
+void expect_the_face(GstBuffer* buffer, const char* where) {
+  GstCufaceFaces* faces = faces_of(buffer);
+  ASSERT_NE(faces, nullptr) << where;
+  ASSERT_EQ(gst_cuface_faces_get_count(faces), 1u) << where;
+  EXPECT_EQ(gst_cuface_faces_get_id(faces, 0), 7u);
+  EXPECT_FLOAT_EQ(gst_cuface_faces_get_confidence(faces, 0), 0.75f);
+  EXPECT_EQ(gst_cuface_faces_get_neighbors(faces, 0), 9);
+  EXPECT_EQ(gst_cuface_faces_get_age(faces, 0), 2u);
+  EXPECT_EQ(gst_cuface_faces_get_origin(faces, 0), GST_CUFACE_ORIGIN_TRACKED);
+  EXPECT_TRUE(gst_cuface_faces_get_searched(faces));
+  float x, y, w, h;
+  gst_cuface_faces_get_box(faces, 0, &x, &y, &w, &h);
+  EXPECT_FLOAT_EQ(x, 0.1f);
+  EXPECT_FLOAT_EQ(y, 0.1f);
+  EXPECT_FLOAT_EQ(w, 0.25f);
+  EXPECT_FLOAT_EQ(h, 0.25f);
+  ASSERT_EQ(gst_cuface_faces_get_n_landmarks(faces), 2u);
+  gst_cuface_faces_get_landmark(faces, 0, 0, &x, &y);
+  EXPECT_FLOAT_EQ(x, 0.1f);
+  EXPECT_FLOAT_EQ(y, 0.1f);
+  gst_cuface_faces_get_landmark(faces, 0, 1, &x, &y);
+  EXPECT_FLOAT_EQ(x, 0.5f);
+  EXPECT_FLOAT_EQ(y, 0.5f);
+  gst_cuface_faces_unref(faces);
+}
+
+/// Sends a frame with a face through `pipeline`.
+GstBuffer* through(const std::string& pipeline) {
+  Harness harness(pipeline);
+  harness.set_caps(frame_info());
+  return harness.pass(frame_with_face());
+}
+
+TEST(Meta, ReadsBackWhatWasWritten) {
+  GstBuffer* buffer = frame_with_face();
+  expect_the_face(buffer, "same buffer");
+  GstCufaceMeta* meta = gst_cuface_buffer_get_face_meta(buffer);
+  EXPECT_EQ(gst_cuface_meta_get_n_faces(meta), 1u);
+  EXPECT_TRUE(gst_cuface_meta_is_ready(meta));
+  EXPECT_STREQ(g_type_name(gst_cuface_meta_api_get_type()), "GstCuFaceMetaAPI");
+  gst_buffer_unref(buffer);
+}
+
+TEST(Meta, BufferWithoutFacesHasNone) {
+  GstBuffer* buffer = gst_buffer_new();
+  EXPECT_EQ(gst_cuface_buffer_get_face_meta(buffer), nullptr);
+  gst_buffer_unref(buffer);
+}
+
+TEST(Meta, SnapshotOutlivesTheBuffer) {
+  GstBuffer* buffer = frame_with_face();
+  GstCufaceFaces* faces = faces_of(buffer);
+  GstCufaceFaces* second = gst_cuface_faces_ref(faces);
+  gst_buffer_unref(buffer);
+  gst_cuface_faces_unref(faces);
+  EXPECT_EQ(gst_cuface_faces_get_id(second, 0), 7u);
+  void* boxed = g_boxed_copy(GST_TYPE_CUFACE_FACES, second);
+  gst_cuface_faces_unref(second);
+  EXPECT_EQ(gst_cuface_faces_get_count(static_cast<GstCufaceFaces*>(boxed)), 1u);
+  g_boxed_free(GST_TYPE_CUFACE_FACES, boxed);
+}
+
+TEST(Meta, CopySharesWhatIsThereAndSeesNothingAdded) {
+  GstBuffer* buffer = frame_with_face();
+  GstBuffer* copy = gst_buffer_copy(buffer);
+  auto empty = std::make_shared<FaceList>();
+  empty->width = kWidth;
+  empty->height = kHeight;
+  gst::append_faces(buffer, empty);
+  EXPECT_EQ(face_count(buffer), 0);
+  expect_the_face(copy, "the copy");
+  EXPECT_EQ(gst::get_face_record(copy)->results[0], gst::get_face_record(buffer)->results[0]);
+  gst_buffer_unref(buffer);
+  expect_the_face(copy, "the copy, alone");
+  gst_buffer_unref(copy);
+}
+
+TEST(Meta, PartOfABufferHasNoFaces) {
+  GstBuffer* buffer = frame_with_face();
+  GstBuffer* part = gst_buffer_copy_region(buffer, GST_BUFFER_COPY_ALL, 0, kWidth);
+  EXPECT_LE(face_count(part), 0);
+  gst_buffer_unref(part);
+  gst_buffer_unref(buffer);
+}
+
+TEST(Meta, PassesWhatLeavesPixelsInPlace) {
+  for (const char* pipeline :
+       {"identity", "queue", "videoconvert ! capsfilter caps=video/x-raw,format=RGBx",
+        "tee ! queue",
+        "videoconvert ! capsfilter caps=video/x-raw,format=NV12 ! videoconvert ! capsfilter "
+        "caps=video/x-raw,format=BGR",
+        "videobalance brightness=0.1"}) {
+    GstBuffer* out = through(pipeline);
+    ASSERT_NE(out, nullptr) << pipeline;
+    expect_the_face(out, pipeline);
+    gst_buffer_unref(out);
+  }
+}
+
+TEST(Meta, IsScaledWithThePicture) {
+  struct Case {
+    const char* caps;
+    int width, height;
+  };
+  for (const Case& c : {Case{"width=640,height=480", 640, 480},
+                        {"width=160,height=120", 160, 120},
+                        {"width=640,height=240,pixel-aspect-ratio=1/2", 640, 240}}) {
+    GstBuffer* out = through("videoscale ! capsfilter caps=video/x-raw," + std::string(c.caps));
+    ASSERT_NE(out, nullptr) << c.caps;
+    expect_the_face(out, c.caps);
+    const gst::FacesRead read = gst::read_faces(out, c.width, c.height);
+    ASSERT_EQ(read.positions, gst::Positions::kKnown) << c.caps;
+    const float sx = static_cast<float>(c.width) / kWidth;
+    const float sy = static_cast<float>(c.height) / kHeight;
+    EXPECT_FLOAT_EQ(read.faces->faces[0].box.x, 32 * sx);
+    EXPECT_FLOAT_EQ(read.faces->faces[0].box.h, 60 * sy);
+    EXPECT_FLOAT_EQ(read.faces->landmarks[0].x, 32 * sx - 0.5f);
+    EXPECT_FLOAT_EQ(read.faces->landmarks[0].y, 24 * sy - 0.5f);
+    gst_buffer_unref(out);
+  }
+}
+
+TEST(Meta, IsNotDeliveredWherePixelsWentElsewhere) {
+  for (const char* pipeline :
+       {"videocrop left=40", "videoflip video-direction=horiz", "videoflip video-direction=90r",
+        "videobox left=-20",
+        // A letterbox: the display aspect ratio changes, so borders are added.
+        "videoscale ! capsfilter caps=video/x-raw,width=320,height=320,pixel-aspect-ratio=1/1",
+        "videocrop left=40 ! videoscale ! capsfilter caps=video/x-raw,width=320,height=240",
+        "videoscale ! capsfilter caps=video/x-raw,width=640,height=480 ! videocrop top=10"}) {
+    GstBuffer* out = through(pipeline);
+    ASSERT_NE(out, nullptr) << pipeline;
+    EXPECT_EQ(face_count(out), 0) << pipeline;
+    EXPECT_EQ(gst::read_faces(out, 280, 240).positions, gst::Positions::kUnknown);
+    gst_buffer_unref(out);
+  }
+}
+
+TEST(Meta, CropMetaAddedLaterIsNoticed) {
+  GstBuffer* buffer = frame_with_face();
+  GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(buffer);
+  crop->x = 40;
+  crop->y = 0;
+  crop->width = 280;
+  crop->height = 240;
+  EXPECT_EQ(face_count(buffer), 0);
+  EXPECT_EQ(gst::read_faces(buffer, 280, 240).positions, gst::Positions::kUnknown);
+  gst_buffer_unref(buffer);
+}
+
+TEST(Meta, ANewResultAfterACropIsReadAgain) {
+  GstBuffer* buffer = through("videocrop left=40");
+  auto list = std::make_shared<FaceList>(*one_face());
+  list->width = 280;
+  gst::append_faces(buffer, list);
+  EXPECT_EQ(face_count(buffer), 1);
+  EXPECT_EQ(gst::read_faces(buffer, 280, 240).positions, gst::Positions::kKnown);
+  gst_buffer_unref(buffer);
+}
+
+/// Counts the log's warnings about lost positions.
+int warnings_logged = 0;
+void count_warnings(GstDebugCategory* category, GstDebugLevel level, const gchar*, const gchar*,
+                    gint, GObject*, GstDebugMessage*, gpointer) {
+  if (level == GST_LEVEL_WARNING &&
+      std::string(gst_debug_category_get_name(category)) == "cufacemeta")
+    ++warnings_logged;
+}
+
+TEST(Meta, LostPositionsAreLoggedOnceAChain) {
+  gst_debug_set_threshold_for_name("cufacemeta", GST_LEVEL_WARNING);
+  gst_debug_add_log_function(count_warnings, nullptr, nullptr);
+  warnings_logged = 0;
+  GstBuffer* out = through("videocrop left=40");
+  GstBuffer* copy = gst_buffer_copy(out);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(face_count(out), 0);
+    EXPECT_EQ(face_count(copy), 0);
+  }
+  gst_debug_remove_log_function(count_warnings);
+  EXPECT_EQ(warnings_logged, 1);
+  gst_buffer_unref(copy);
+  gst_buffer_unref(out);
+}
+
+TEST(Meta, FeedbackIsTakenFromItsOwnThreadOnly) {
+  gst::FeedbackCell cell(g_thread_self());
+  const FaceListRef first = one_face(), second = one_face();
+  struct Post {
+    gst::FeedbackCell* cell;
+    FaceListRef faces;
+    bool accepted;
+  } post{&cell, first, true};
+  GThread* other = g_thread_new(
+      "other",
+      [](gpointer data) -> gpointer {
+        auto* p = static_cast<Post*>(data);
+        p->accepted = p->cell->post(p->faces);
+        return nullptr;
+      },
+      &post);
+  g_thread_join(other);
+  EXPECT_FALSE(post.accepted);
+  EXPECT_EQ(cell.take(), nullptr);
+  EXPECT_TRUE(cell.post(first));
+  EXPECT_TRUE(cell.post(second));
+  EXPECT_EQ(cell.take(), first);
+}
+
+}  // namespace
+}  // namespace cuface::test
