@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,7 +76,72 @@ struct SumLayout {
   std::ptrdiff_t offset(int x, int y) const { return static_cast<std::ptrdiff_t>(y) * stride + x; }
 };
 
-/// One level's sums in a SumLayout. `squared` has the same stride.
+/// A feature bound to a layout: corner offsets from the window's first word, rectangle after
+/// rectangle. Of two rectangles the third has weight 0.
+struct BoundFeature {
+  std::int32_t corner[3][4];
+  float weight[3];
+
+  /// The weighted sums, added in fp32 in the order of the rectangles. `window` points at the
+  /// window's corner in the sum plane.
+  float value(const std::uint32_t* window) const {
+    const float v = weight[0] * sum(0, window) + weight[1] * sum(1, window);
+    return weight[2] != 0.0f ? v + weight[2] * sum(2, window) : v;
+  }
+  float sum(int i, const std::uint32_t* window) const {
+    const std::int32_t* c = corner[i];
+    return static_cast<float>(
+        static_cast<std::int32_t>(window[c[0]] - window[c[1]] - window[c[2]] + window[c[3]]));
+  }
+};
+
+/// A cascade bound to a layout, so that windows can be evaluated. The model must outlive it.
+/// Evaluating is thread-safe, binding is not.
+class BoundCascade {
+ public:
+  struct Node {
+    BoundFeature feature;
+    float threshold;
+    int left, right;  ///< as HaarNode
+  };
+  struct Tree {
+    const Node* nodes;
+    const float* leaves;
+    int node_count;
+  };
+  struct Stage {
+    const Tree* trees;
+    int tree_count;
+    double threshold;  ///< a sum below it rejects
+  };
+
+  explicit BoundCascade(const CascadeModel& model);
+  BoundCascade(const BoundCascade&) = delete;
+  BoundCascade& operator=(const BoundCascade&) = delete;
+
+  /// Binds the features as they are. Allocates nothing; nor does bind_scaled.
+  void bind(const SumLayout& layout);
+  /// Binds them with the window scaled to width x height (S0.15): edges are rounded to whole
+  /// pixels, which keeps rectangles that share an edge adjacent, and the first weight of each
+  /// feature is derived again so that a flat picture gives 0 (trap 4).
+  void bind_scaled(float scale, int width, int height, const SumLayout& layout);
+
+  std::span<const Stage> stages() const { return stages_; }
+  int most_nodes() const { return most_nodes_; }  ///< of one tree
+
+  /// Does the window pass every stage? inverse_norm is what feature values are multiplied by before
+  /// they are compared.
+  bool passes(const std::uint32_t* window, float inverse_norm) const;
+
+ private:
+  const CascadeModel& model_;
+  std::vector<Node> nodes_;
+  std::vector<Tree> trees_;
+  std::vector<Stage> stages_;
+  int most_nodes_ = 0;
+};
+
+/// One level's sums. Both planes have the layout's stride.
 struct LevelSums {
   const std::uint32_t* sum = nullptr;
   const std::uint32_t* squared = nullptr;
@@ -84,61 +150,44 @@ struct LevelSums {
 /// The windows of a level to look at: x = 0, step, 2 step, ... < columns; y likewise < rows.
 struct SearchGrid {
   int columns = 0, rows = 0;
-  int step = 1;
+  int step = 1;  ///< 1 or 2
 };
 
-/// A feature bound to a memory layout: corner offsets from the window's first word. Of two
-/// rectangles the third has weight 0.
-struct BoundFeature {
-  std::int32_t corner[3][4];
-  float weight[3];
-
-  /// weight * sum, rectangle after rectangle, in fp32. `window` points at the window's corner in
-  /// the sum plane.
-  float value(const std::uint32_t* window) const {
-    float v = weight[0] * sum(0, window) + weight[1] * sum(1, window);
-    if (weight[2] != 0.0f) v += weight[2] * sum(2, window);
-    return v;
-  }
-
- private:
-  float sum(int i, const std::uint32_t* window) const {
-    const std::int32_t* c = corner[i];
-    return static_cast<float>(
-        static_cast<std::int32_t>(window[c[0]] - window[c[1]] - window[c[2]] + window[c[3]]));
-  }
-};
-
-/// The feature as it is, or with the window scaled (S0.15): edges are rounded to whole pixels,
-/// which keeps rectangles that share an edge adjacent, and the first weight is derived again so
-/// that a flat picture gives 0 (trap 4). `window` is the scaled window's size.
-BoundFeature bind(const HaarFeature& feature, const SumLayout& layout);
-BoundFeature bind_scaled(const HaarFeature& feature, float scale, int window_width,
-                         int window_height, const SumLayout& layout);
-
-/// A cascade ready to search. Immutable; the model must outlive it.
+/// Searches levels as OpenCV does: a window that fails the first stage makes the search skip the
+/// next one in its row, a flat one does not. Serves one thread at a time.
 class CascadeSearch {
  public:
-  CascadeSearch(const CascadeModel& model, const SumLayout& layout);
+  /// No grid may have more than max_columns columns.
+  CascadeSearch(const CascadeModel& model, const SumLayout& layout, int max_columns);
 
-  /// Appends the windows of one level that pass all stages, by y, then x. Stops before the window
-  /// that would make `out` larger than `limit` and returns false. Equal to OpenCV: a window that
-  /// fails the first stage makes the search skip the next one in its row; a flat one does not.
+  /// Appends the windows of one level that pass all stages, by y, then x. Returns false, with
+  /// `limit` windows in `out`, where there are more. Allocates nothing but what `out` needs.
   bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-           std::vector<RawWindow>& out) const;
+           std::vector<RawWindow>& out);
 
  private:
-  const CascadeModel& model_;
+  /// Windows that passed every stage so far, from one row or several. Parallel lists.
+  struct Candidates {
+    std::vector<int> x, y;
+    std::vector<std::int32_t> offset;  ///< of the window's corner in the sum plane
+    std::vector<float> norm;
+    std::vector<double> sum;  ///< of the stage being computed
+    void clear();
+  };
+
+  template <int kStep>
+  void compute_norms(const std::uint32_t* sum, const std::uint32_t* squared, int count);
+  template <int kStep>
+  void run_row(const LevelSums& sums, int y, int count);
+  void keep_passing(const std::uint32_t* sum);
+
+  int window_width_, window_height_;
   SumLayout layout_;
-  std::vector<BoundFeature> features_;
+  BoundCascade cascade_;
+  std::vector<float> row_norm_;  ///< of each window of a row; 0 = flat
+  std::vector<double> row_sum_;  ///< of the first stage
+  Candidates candidates_;
+  std::vector<std::vector<float>> node_value_;  ///< of each node of one tree, per window
 };
-
-/// Index of the first stage from `stage` on that rejects the window, or the number of stages.
-int first_rejecting_stage(const CascadeModel& model, const BoundFeature* features, int stage,
-                          const std::uint32_t* window, float inverse_norm);
-
-/// 1 / sqrt(n * squares - sum^2) over n pixels, in double, rounded to float; 0 where the picture is
-/// flat (the root is 0) and no window is to be searched.
-float inverse_norm(std::uint64_t pixels, std::uint64_t sum, std::uint64_t squares);
 
 }  // namespace cuface

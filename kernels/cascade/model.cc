@@ -7,8 +7,9 @@
 namespace cuface {
 namespace {
 
-constexpr int kMinSide = 3;    // the norm leaves out a border of one pixel
-constexpr int kMaxSide = 255;  // so that a window's sum of squares fits 32 bits
+constexpr int kMinSide = 3;     // the norm leaves out a border of one pixel
+constexpr int kMaxSide = 255;   // so that a window's sum of squares fits 32 bits
+constexpr int kMaxNodes = 255;  // of a tree; the search keeps a list of values for each
 constexpr float kMaxWeight = 1000.0f;
 
 Status corrupt(const std::string& what, std::size_t index, const std::string& why) {
@@ -64,6 +65,9 @@ Status validate_trees(const CascadeModel& m) {
     const HaarTree& t = m.trees[i];
     if (!is_part(t.first_node, t.node_count, m.nodes.size()) || t.node_count < 1) {
       return corrupt("tree", i, "its nodes are not in the list of nodes");
+    }
+    if (t.node_count > kMaxNodes) {
+      return corrupt("tree", i, "has more than " + std::to_string(kMaxNodes) + " nodes");
     }
     if (!is_part(t.first_leaf, t.leaf_count, m.leaves.size()) || t.leaf_count != t.node_count + 1) {
       return corrupt("tree", i,

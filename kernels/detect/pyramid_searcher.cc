@@ -30,7 +30,7 @@ class PyramidSearcher final : public Searcher {
         static_cast<int>(all.stride / static_cast<std::ptrdiff_t>(sizeof(std::uint32_t)));
     plane_words_ = static_cast<std::ptrdiff_t>(height + 1) * layout_.stride;
     layout_.tilted = 2 * plane_words_;
-    cascade_ = std::make_unique<CascadeSearch>(model, layout_);
+    cascade_ = std::make_unique<CascadeSearch>(model, layout_, width);
   }
 
   bool search(ImageView<const std::uint8_t> picture, std::vector<Rect>& out) override {

@@ -10,10 +10,17 @@
 namespace cuface {
 namespace {
 
+// 1 / sqrt(n * squares - sum^2) over the whole window, in double, rounded to float; 0 where it is
+// flat. The integers are exact: 2^24 pixels at most.
+float inverse_norm(std::uint64_t pixels, std::uint64_t sum, std::uint64_t squares) {
+  const std::uint64_t n = pixels * squares, s = sum * sum;
+  return n > s ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(n - s))) : 0.0f;
+}
+
 class WindowSearcher final : public Searcher {
  public:
   WindowSearcher(const CascadeModel& model, const SearchPlan& plan)
-      : model_(model), tilted_(model.has_tilted()), step_(plan.step) {
+      : model_(model), tilted_(model.has_tilted()), step_(plan.step), cascade_(model) {
     const LevelQuery query{model.window_width, model.window_height, plan.width,   plan.height,
                            plan.scale_factor,  plan.min_size,       plan.max_size};
     scales_ = search_scales(query);
@@ -23,7 +30,6 @@ class WindowSearcher final : public Searcher {
     layout_.stride =
         static_cast<int>(sums_.view().stride / static_cast<std::ptrdiff_t>(sizeof(std::uint32_t)));
     layout_.tilted = static_cast<std::ptrdiff_t>(plan.height + 1) * layout_.stride;
-    features_.resize(model.features.size());
   }
 
   bool search(ImageView<const std::uint8_t> picture, std::vector<Rect>& out) override {
@@ -46,10 +52,7 @@ class WindowSearcher final : public Searcher {
   bool search_scale(int width, int height, float scale, std::vector<Rect>& out) {
     const int w = scaled_side(model_.window_width, scale);
     const int h = scaled_side(model_.window_height, scale);
-    for (std::size_t i = 0; i < features_.size(); ++i) {
-      features_[i] = bind_scaled(model_.features[i], scale, w, h, layout_);
-    }
-    const int stages = static_cast<int>(model_.stages.size());
+    cascade_.bind_scaled(scale, w, h, layout_);
     const int step = step_ > 0 ? step_ : std::max(2, static_cast<int>(std::lrintf(scale)));
     const ImageView<const std::uint32_t> sum = std::as_const(sums_).view();
     const ImageView<const std::uint64_t> squared = std::as_const(squared_).view();
@@ -57,10 +60,7 @@ class WindowSearcher final : public Searcher {
       for (int x = 0; x + w <= width; x += step) {
         const float v = inverse_norm(static_cast<std::uint64_t>(w) * static_cast<std::uint64_t>(h),
                                      sum_in(sum, x, y, w, h), sum_in(squared, x, y, w, h));
-        if (v == 0.0f ||
-            first_rejecting_stage(model_, features_.data(), 0, &sum.at(x, y), v) < stages) {
-          continue;
-        }
+        if (v == 0.0f || !cascade_.passes(&sum.at(x, y), v)) continue;
         if (out.size() >= kMaxRawWindows) return false;
         out.push_back({x, y, w, h});
       }
@@ -81,7 +81,7 @@ class WindowSearcher final : public Searcher {
   Image<std::uint32_t> sums_;
   Image<std::uint64_t> squared_;
   SumLayout layout_;
-  std::vector<BoundFeature> features_;
+  BoundCascade cascade_;
 };
 
 }  // namespace
