@@ -1,0 +1,52 @@
+// The natural grey pictures that benchmarks time.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <opencv2/core.hpp>
+#include <sstream>
+#include <string>
+
+#include "models/cascade_xml.h"
+#include "tests/clip.h"
+#include "tests/data.h"
+
+namespace cuface::bench {
+
+/// A 640x360 frame with one face; empty without the test data and ffmpeg.
+inline cv::Mat video_frame() {
+  const auto frames =
+      test::read_clip(test::data_dir() + "/videos/WolfgangLanger_Pexels.mp4", 640, 360, 40);
+  return frames.empty() ? cv::Mat() : frames.back();
+}
+
+/// The mosaic of 12 faces that the data folder's mosaics.sh makes, 1280x720; empty without them.
+inline cv::Mat mosaic() {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "cuface-bench";
+  const std::filesystem::path file = folder / "mosaic720.raw";
+  if (!std::filesystem::exists(file)) {
+    const std::string command =
+        "sh '" + test::data_dir() + "/mosaics.sh' '" + folder.string() + "'";
+    if (std::system(command.c_str()) != 0) return {};
+  }
+  cv::Mat picture(720, 1280, CV_8U);
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(reinterpret_cast<char*>(picture.data), static_cast<std::streamsize>(picture.total()));
+  return stream ? picture : cv::Mat();
+}
+
+inline std::string cascade_path(const std::string& name) {
+  return std::string(test::kCascadeDir) + "/haarcascade_" + name + ".xml";
+}
+
+inline std::shared_ptr<const CascadeModel> cascade(const std::string& name) {
+  std::ifstream file(cascade_path(name), std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto parsed = parse_cascade_xml(text.str(), cascade_path(name));
+  return parsed.ok() ? parsed.value() : nullptr;
+}
+
+}  // namespace cuface::bench
