@@ -50,7 +50,7 @@ typedef enum {
 
 #define GST_TYPE_CUFACE_ORIGIN (gst_cuface_origin_get_type())
 #define GST_TYPE_CUFACE_FACES (gst_cuface_faces_get_type())
-/** GST_CUFACE_META_API_TYPE: registered as "GstCuFaceMetaAPI" */
+/* registered as "GstCuFaceMetaAPI" */
 #define GST_CUFACE_META_API_TYPE (gst_cuface_meta_api_get_type())
 
 GST_CUFACE_API GType gst_cuface_origin_get_type(void);

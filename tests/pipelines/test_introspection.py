@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+"""What leaves the plugin, as a Python application sees it: the face meta, the bus messages, the standard metas
+and the lines of JSON. Boxes are given as regions of interest, so that no model is needed; culktrack takes them up.
+"""
+import copy
+import json
+
+import tap
+
+try:
+    import gi
+    gi.require_version("Gst", "1.0")
+    gi.require_version("GstVideo", "1.0")
+    from gi.repository import Gst, GstVideo
+except (ImportError, ValueError) as reason:
+    print(f"1..0 # SKIP {reason}")
+    raise SystemExit(0)
+try:
+    gi.require_version("GstCuface", "1.0")
+    from gi.repository import GstCuface
+except ValueError as reason:
+    print(f"1..0 # SKIP built without introspection: {reason}")
+    raise SystemExit(0)
+
+WIDTH, HEIGHT, FRAMES = 320, 240, 12
+BOX = (100, 60, 120, 120)
+SCHEMA = tap.SOURCE / "docs/faces.schema.json"
+
+
+def texture():
+    """A picture that a tracker can hold on to."""
+    return bytes((x * x // 7 + y * y // 5 + x * y // 11 + 40 * ((x // 8 + y // 8) % 3)) % 256
+                 for y in range(HEIGHT) for x in range(WIDTH))
+
+
+def run(chain, on_buffer=None, messages=None, region=True):
+    """Pushes FRAMES pictures, each with a region of interest, through the chain; nothing of it is left."""
+    pipeline = Gst.parse_launch(
+        f"appsrc name=src format=time caps=video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT},framerate=25/1"
+        f" ! {chain} ! fakesink name=sink sync=false")
+    if on_buffer:
+        def probe(_, info):
+            on_buffer(info.get_buffer())
+            return Gst.PadProbeReturn.OK
+        pipeline.get_by_name("sink").get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, probe)
+    source, picture = pipeline.get_by_name("src"), texture()
+    pipeline.set_state(Gst.State.PLAYING)
+    for number in range(FRAMES):
+        buffer = Gst.Buffer.new_wrapped(picture)
+        buffer.pts, buffer.duration = number * 40 * Gst.MSECOND, 40 * Gst.MSECOND
+        if region:
+            GstVideo.buffer_add_video_region_of_interest_meta(buffer, "face", *BOX)
+        source.emit("push-buffer", buffer)
+    source.emit("end-of-stream")
+    bus = pipeline.get_bus()
+    while True:
+        message = bus.timed_pop(20 * Gst.SECOND)
+        tap.need(message is not None, "the pipeline hangs")
+        if message.type == Gst.MessageType.ERROR:
+            raise AssertionError(message.parse_error()[0].message)
+        if message.type == Gst.MessageType.ELEMENT and messages is not None:
+            messages.append(message.get_structure().copy())
+        if message.type == Gst.MessageType.EOS:
+            break
+    pipeline.set_state(Gst.State.NULL)
+
+
+def check_face(faces):
+    tap.need(faces.get_count() == 1, f"{faces.get_count()} faces")
+    tap.need(faces.get_id(0) == 1, f"id {faces.get_id(0)}")
+    tap.need(0 <= faces.get_confidence(0) <= 1, f"confidence {faces.get_confidence(0)}")
+    x, y, w, h = faces.get_box(0)
+    near = all(abs(got - want / size) < 0.02
+               for got, want, size in zip((x, y, w, h), BOX, (WIDTH, HEIGHT) * 2))
+    tap.need(near, f"box {x, y, w, h}")
+
+
+def a_snapshot_outlives_the_pipeline():
+    kept = []
+
+    def keep(buffer):
+        meta = GstCuface.buffer_get_face_meta(buffer)
+        tap.need(meta is not None, "no meta")
+        tap.need(meta.is_ready(), "faces in system memory are there at once")
+        tap.need(meta.get_n_faces() == 1, f"{meta.get_n_faces()} faces")
+        kept.append(meta.get_faces())
+    run("culktrack", keep)
+    tap.need(len(kept) == FRAMES, f"{len(kept)} of {FRAMES} frames")
+    for faces in kept:
+        check_face(faces)
+        tap.need(faces.get_n_landmarks() == 0, "nobody has put landmarks")
+    tap.need(isinstance(kept[0].get_origin(0), GstCuface.Origin), "an enum of ours")
+
+
+def without_our_elements_there_is_no_meta():
+    found = []
+    run("identity", lambda buffer: found.append(GstCuface.buffer_get_face_meta(buffer)))
+    tap.need(found == [None] * FRAMES, f"{found}")
+
+
+def messages_carry_the_snapshot():
+    messages = []
+    run("culktrack ! cufacepublish post-messages=true source=door", messages=messages)
+    tap.need(len(messages) == FRAMES, f"{len(messages)} messages")
+    for number, message in enumerate(messages):
+        tap.need(message.get_name() == "cuface-faces", message.get_name())
+        tap.need(message.get_value("frame") == number, message.to_string())
+        tap.need(message.get_value("timestamp") == number * 40 * Gst.MSECOND, message.to_string())
+        tap.need(message.get_value("source") == "door", message.to_string())
+        check_face(message.get_value("faces"))
+
+
+def regions_of(buffer):
+    """The boxes of the regions with the id that culktrack gives the first face."""
+    meta = GstVideo.buffer_get_video_region_of_interest_meta_id(buffer, 1)
+    return [(meta.x, meta.y, meta.w, meta.h)] if meta else []
+
+
+def regions_of_interest_carry_the_id():
+    found = []
+    run("culktrack", lambda buffer: found.extend(regions_of(buffer)))
+    tap.need(len(found) == FRAMES, f"{len(found)} regions with our id")
+    tap.need(all(abs(got - want) <= 4 for box in found for got, want in zip(box, BOX)), f"{found}")
+    none = []
+    run("culktrack standard-metas=never", lambda buffer: none.extend(regions_of(buffer)))
+    tap.need(not none, f"standard-metas=never, and {none}")
+
+
+def validator():
+    try:
+        import jsonschema
+    except ImportError as reason:
+        raise tap.Skip(str(reason)) from reason
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema)
+
+
+def published(chain, **options):
+    with tap.Folder() as folder:
+        path = folder / "faces.jsonl"
+        run(f"{chain} ! cufacepublish location={path}", **options)
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def lines_keep_to_the_schema():
+    check = validator()
+    for chain, region in (("culktrack", True), ("culktrack", False), ("identity", False)):
+        lines = published(chain, region=region)
+        tap.need([line["frame"] for line in lines] == list(range(FRAMES)), f"{chain}: not a line a frame")
+        for line in lines:
+            errors = list(check.iter_errors(line))
+            tap.need(not errors, f"{errors[0].message if errors else ''}")
+            tap.need(len(line["objects"]) == region, f"{line}")
+
+
+def the_schema_refuses_what_is_wrong():
+    check = validator()
+    good = published("culktrack")[0]
+    good["objects"][0]["landmarks"] = [[1.5, 2.5]]
+    tap.need(check.is_valid(good), "the sample itself is wrong")
+    face = good["objects"][0]
+    wrong = [(good, key, None) for key in ("frame", "resolution", "objects")]
+    wrong += [(face, key, None) for key in ("x", "y", "w", "h", "detection", "origin", "age", "landmarks", "roi_type")]
+    wrong += [(good, "frame", -1), (good, "timestamp", 1.5), (good, "source", 3), (face, "id", 0), (face, "id", "1"),
+              (face, "origin", "seen"), (face, "landmarks", [[1]]), (face, "landmarks", [1, 2]),
+              (face, "neighbors", -1), (face["detection"], "confidence", 1.5), (face["detection"], "confidence", None),
+              (face["detection"]["bounding_box"], "x_min", "0")]
+    for place, key, value in wrong:
+        saved = place[key]
+        place[key] = value
+        tap.need(not check.is_valid(good), f"{key} = {value} passes")
+        place[key] = saved
+    required = [(good, key) for key in list(good)] + [(face, key) for key in list(face)]
+    for place, key in required:
+        saved = copy.copy(place)
+        del place[key]
+        tap.need(not check.is_valid(good), f"a line without {key} passes")
+        place.clear()
+        place.update(saved)
+    tap.need(check.is_valid(good), "the sample has changed")
+
+
+Gst.init(None)
+tap.run_cases(a_snapshot_outlives_the_pipeline, without_our_elements_there_is_no_meta, messages_carry_the_snapshot,
+              regions_of_interest_carry_the_id, lines_keep_to_the_schema, the_schema_refuses_what_is_wrong)
