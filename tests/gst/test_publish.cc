@@ -340,6 +340,7 @@ void check_start_error(const std::string& launch, int code, const std::string& p
   g_error_free(error);
   gst_message_unref(message);
   gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, nullptr);  // its other messages hold the element
   gst_object_unref(element);
   gst_object_unref(bus);
 }
