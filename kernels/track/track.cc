@@ -33,8 +33,10 @@ struct Ghost {
   double age = 0;  // seconds
 };
 
-bool usable(const Box& b) {
-  return b.w > 0 && b.h > 0 && b.x - b.x == 0 && b.y - b.y == 0 && b.w - b.w == 0 && b.h - b.h == 0;
+/// A box to start or confirm a track with: finite, and some of it inside the frame.
+bool usable(const Box& b, int width, int height) {
+  return b.w > 0 && b.h > 0 && b.x - b.x == 0 && b.y - b.y == 0 && b.w - b.w == 0 &&
+         b.h - b.h == 0 && track::visible_fraction(b, width, height) > 0;
 }
 
 /// One random stream per frame and face.
@@ -208,7 +210,7 @@ void CpuTracker::match_detections(const FaceList& faces) {
   for (std::size_t t = 0; t < tracks_.size(); ++t) track_boxes[t] = tracks_[t].face.box;
   std::size_t count = 0;
   for (std::size_t f = 0; f < faces.faces.size() && count < kMaxTracks; ++f) {
-    if (!usable(faces.faces[f].box)) continue;
+    if (!usable(faces.faces[f].box, width_, height_)) continue;
     boxes[count] = faces.faces[f].box;
     face_of[count++] = f;
   }

@@ -2,9 +2,12 @@
 // background by sub-pixel similarities, is covered, cut away, leaves and comes back.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/objdetect.hpp>
 #include <random>
@@ -14,6 +17,19 @@
 #include "kernels/track/track.h"
 #include "tests/clip.h"
 #include "tests/data.h"
+
+namespace {
+std::atomic<int> allocations{0};
+}  // namespace
+
+// Counts what the tracker allocates.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* p = std::malloc(bytes ? bytes : 1)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace cuface {
 namespace {
@@ -464,6 +480,29 @@ TEST(Track, TwoRunsGiveTheSameBytes) {
   }
 }
 
+TEST(Track, AllocatesNothingInSteadyState) {
+  const World world;
+  Session session;
+  int frames = 0, counted = 0;
+  for (int f = 0; f < 120; ++f) {
+    // One face stays, another comes and goes and comes back.
+    std::vector<Pose> poses = {{80 + 0.3 * f, 100}};
+    if (f / 15 % 2 == 0) poses.push_back({240 - 0.2 * f, 150});
+    const cv::Mat frame = world.render(poses);
+    std::vector<Box> boxes;
+    for (const Pose& p : poses) boxes.push_back(box_of(p));
+    const FaceList found = detections(boxes);
+    const int before = allocations;
+    session.step(frame, f % 5 == 0 ? &found : nullptr);
+    if (f < 60) continue;
+    counted += allocations - before;
+    ++frames;
+  }
+  EXPECT_EQ(counted, 0);
+  EXPECT_EQ(frames, 60);
+  EXPECT_GT(allocations, 100);  // the counter works
+}
+
 TEST(Track, BadNumbersLoseTheFaceAndNothingElse) {
   const World world;
   const Pose pose{160, 120};
@@ -484,8 +523,7 @@ TEST(Track, BadNumbersLoseTheFaceAndNothingElse) {
                                      {10, 10, 50, nan}});
   EXPECT_TRUE(session.step(world.render({pose}), &found).faces.faces.empty());
   const FaceList far_away = detections({{1e9f, 1e9f, 50, 50}, {-5000, 10, 60, 60}});
-  session.step(world.render({pose}), &far_away);
-  EXPECT_TRUE(session.step(world.render({pose})).faces.faces.empty());
+  EXPECT_TRUE(session.step(world.render({pose}), &far_away).faces.faces.empty());
   // Some bad points among good ones do not matter.
   Session other;
   settle(other, world, pose);
