@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
+
+#include "kernels/common/border.h"
 
 namespace cuface {
 namespace {
@@ -44,12 +45,6 @@ bool readable(Point p, int window, Picture picture) {
   const auto out = static_cast<float>(-window);
   return p.x >= out && p.x < static_cast<float>(picture.width) && p.y >= out &&
          p.y < static_cast<float>(picture.height);
-}
-
-int reflect_101(int i, int n) {
-  if (n == 1) return 0;
-  while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
-  return i;
 }
 
 /// Copies a side x side block whose corner is (x0, y0), with BORDER_REFLECT_101 outside.

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/common/border.h"
+
 namespace cuface {
 namespace {
-
-/// Index into [0, n) that BORDER_REFLECT_101 (dcb|abcd|cba) reads for position i.
-int reflect_101(int i, int n) {
-  if (n == 1) return 0;
-  while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
-  return i;
-}
 
 /// Destination columns done at a time; bounds the stack.
 constexpr int kChunk = 512;

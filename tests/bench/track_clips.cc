@@ -18,9 +18,9 @@
 #include <map>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
-#include <opencv2/objdetect.hpp>
 #include <set>
 
+#include "kernels/detect/detect.h"
 #include "kernels/forest/forest.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/track.h"
@@ -84,6 +84,10 @@ bool set(TrackConfig& c, const std::string& name, double value) {
   return true;
 }
 
+ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
+  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
+}
+
 using Detections = std::vector<std::vector<Face>>;  // by frame
 
 Detections detect(const std::vector<cv::Mat>& frames, const std::string& cached) {
@@ -97,22 +101,23 @@ Detections detect(const std::vector<cv::Mat>& frames, const std::string& cached)
     }
     return all;
   }
-  cv::CascadeClassifier cascade(std::string(test::kCascadeDir) + "/" + kCascade + ".xml");
+  if (frames.empty()) return all;
+  const auto model = load_cascade(std::string(test::kCascadeDir) + "/" + kCascade + ".xml").value();
+  const auto detector =
+      std::move(Detector::create(Backend::kCpu, model, {}, frames[0].cols, frames[0].rows).value());
   std::ofstream out(cached);
+  DetectResult result;
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    std::vector<cv::Rect> boxes;
-    std::vector<int> neighbors;
-    cascade.detectMultiScale(frames[i], boxes, neighbors, 1.1, 3);
-    for (std::size_t k = 0; k < boxes.size(); ++k) {
-      const cv::Rect& b = boxes[k];
+    if (!detector->enqueue(view_of(frames[i]), result).ok()) std::abort();
+    for (const Detection& d : result.faces) {
       Face f;
-      f.box = {static_cast<float>(b.x), static_cast<float>(b.y), static_cast<float>(b.width),
-               static_cast<float>(b.height)};
-      f.neighbors = neighbors[k];
+      f.box = {static_cast<float>(d.box.x), static_cast<float>(d.box.y),
+               static_cast<float>(d.box.w), static_cast<float>(d.box.h)};
+      f.neighbors = d.neighbors;
       f.confidence = detection_confidence(f.neighbors);
       all[i].push_back(f);
-      out << i << ' ' << b.x << ' ' << b.y << ' ' << b.width << ' ' << b.height << ' '
-          << neighbors[k] << '\n';
+      out << i << ' ' << d.box.x << ' ' << d.box.y << ' ' << d.box.w << ' ' << d.box.h << ' '
+          << d.neighbors << '\n';
     }
   }
   return all;
@@ -179,7 +184,7 @@ class Chain {
       ++searches;
     }
     TrackInput input;
-    input.luma = {frame.data, frame.cols, frame.rows, static_cast<std::ptrdiff_t>(frame.step)};
+    input.luma = view_of(frame);
     input.faces = &found;
     input.feedback = count_ > 0 && landmarker_ ? &feedback_ : nullptr;
     input.frame = static_cast<std::uint64_t>(count_++);
