@@ -33,6 +33,20 @@ Span2 join(const Span2& a, const Span2& b) {
 struct Tile {
   Span2 area;
   std::uint16_t coverage[kTile][kTile];  // of pixel (area.x0 + x, area.y0 + y)
+  int first[kTile], last[kTile];         // of each row: coverage [first, last) may not be 0
+
+  void clear() {
+    std::memset(coverage, 0, sizeof coverage);
+    std::fill_n(first, kTile, kTile);
+    std::fill_n(last, kTile, 0);
+  }
+  /// The coverage of pixels [x0, x1) of row y, to be written.
+  std::uint16_t* touch(int y, int x0, int x1) {
+    const int row = y - area.y0;
+    first[row] = std::min(first[row], x0 - area.x0);
+    last[row] = std::max(last[row], x1 - area.x0);
+    return coverage[row] + (x0 - area.x0);
+  }
 };
 
 std::int64_t floor_sqrt(std::int64_t n) {
@@ -58,36 +72,59 @@ Span2 bounds(const Stroke& s) {
           ((std::max(s.a.x, s.b.x) + reach) >> 8) + 1, ((std::max(s.a.y, s.b.y) + reach) >> 8) + 1};
 }
 
+/// The segment of a stroke, ready for distances. 64 bits: products of two positions.
+struct Segment {
+  explicit Segment(const Stroke& s)
+      : x(s.a.x),
+        y(s.a.y),
+        dx(s.b.x - s.a.x),
+        dy(s.b.y - s.a.y),
+        square(dx * dx + dy * dy),
+        length(std::max<std::int64_t>(floor_sqrt(square), 1)),
+        reach(s.radius + kOne / 2) {}
+
+  /// How near pixel (px, py) is, 0..reach; 0 beyond the reach.
+  std::int64_t nearness(int px, int py) const {
+    std::int64_t rx = std::int64_t{px} * kOne - x, ry = std::int64_t{py} * kOne - y;
+    const std::int64_t along = rx * dx + ry * dy;
+    if (along > 0 && along < square) {
+      const std::int64_t across = std::abs(rx * dy - ry * dx);
+      return across < reach * length ? reach - across / length : 0;
+    }
+    if (along > 0) rx -= dx, ry -= dy;
+    const std::int64_t from_end = rx * rx + ry * ry;
+    return from_end < reach * reach ? reach - floor_sqrt(from_end) : 0;
+  }
+
+  /// Narrows [x0, x1) to the pixels of row py that can be near: those in the strip along the whole
+  /// line, and one more on both sides for the rounding.
+  void narrow(int py, int& x0, int& x1) const {
+    if (dy == 0) return;
+    const std::int64_t middle = (std::int64_t{py} * kOne - y) * dx, half = reach * length;
+    const std::int64_t low = (middle - half) / dy, high = (middle + half) / dy;
+    x0 = static_cast<int>(std::max<std::int64_t>(x0, ((x + std::min(low, high)) >> 8) - 1));
+    x1 = static_cast<int>(std::min<std::int64_t>(x1, ((x + std::max(low, high)) >> 8) + 3));
+  }
+
+  std::int64_t x, y, dx, dy, square, length, reach;
+};
+
 /// Coverage 256 where the whole pixel is inside, falling to 0 over one pixel across the edge.
-/// Says whether the stroke's bounds meet the tile.
-bool cover(const Stroke& s, Tile& tile) {
+void cover(const Stroke& s, Tile& tile) {
   const Span2 area = intersect(bounds(s), tile.area);
-  if (area.empty()) return false;
-  const std::int64_t dx = s.b.x - s.a.x, dy = s.b.y - s.a.y;
-  const std::int64_t square = dx * dx + dy * dy;
-  const std::int64_t length = std::max<std::int64_t>(floor_sqrt(square), 1);
-  const std::int64_t reach = s.radius + kOne / 2;
+  if (area.empty()) return;
+  const Segment segment(s);
   for (int y = area.y0; y < area.y1; ++y) {
-    std::uint16_t* row = tile.coverage[y - tile.area.y0] - tile.area.x0;
-    for (int x = area.x0; x < area.x1; ++x) {
-      std::int64_t rx = std::int64_t{x} * kOne - s.a.x, ry = std::int64_t{y} * kOne - s.a.y;
-      const std::int64_t along = rx * dx + ry * dy;
-      std::int64_t distance;
-      if (along > 0 && along < square) {
-        const std::int64_t area2 = std::abs(rx * dy - ry * dx);
-        if (area2 >= reach * length) continue;
-        distance = area2 / length;
-      } else {
-        if (along > 0) rx -= dx, ry -= dy;
-        const std::int64_t from_end = rx * rx + ry * ry;
-        if (from_end >= reach * reach) continue;
-        distance = floor_sqrt(from_end);
-      }
-      const auto c = std::clamp<std::int64_t>(reach - distance, 0, kOne);
-      row[x] = std::max(row[x], static_cast<std::uint16_t>(c));
+    int x0 = area.x0, x1 = area.x1;
+    segment.narrow(y, x0, x1);
+    if (x0 >= x1) continue;
+    std::uint16_t* row = tile.touch(y, x0, x1);
+    for (int x = x0; x < x1; ++x) {
+      const auto c =
+          static_cast<std::uint16_t>(std::min<std::int64_t>(segment.nearness(x, y), kOne));
+      row[x - x0] = std::max(row[x - x0], c);
     }
   }
-  return true;
 }
 
 /// How much of pixel i lies in [low, high), 0..256.
@@ -109,11 +146,11 @@ void cover(const Outline& o, Tile& tile) {
   const Outline in = inner(o);
   for (int y = area.y0; y < area.y1; ++y) {
     const int out_y = overlap(y, o.top, o.bottom), in_y = overlap(y, in.top, in.bottom);
-    std::uint16_t* row = tile.coverage[y - tile.area.y0] - tile.area.x0;
+    std::uint16_t* row = tile.touch(y, area.x0, area.x1);
     for (int x = area.x0; x < area.x1; ++x) {
       const int out = overlap(x, o.left, o.right) * out_y;
       const int hole = overlap(x, in.left, in.right) * in_y;
-      row[x] = static_cast<std::uint16_t>((out - hole + kOne / 2) / kOne);
+      row[x - area.x0] = static_cast<std::uint16_t>((out - hole + kOne / 2) / kOne);
     }
   }
 }
@@ -147,33 +184,36 @@ Span2 samples_of(const Component& c, const Span2& pixels) {
           (pixels.y1 + more_y) >> c.sub_y};
 }
 
-/// Mean coverage of the pixels that sample (x, y) stands for.
-int mean_coverage(const Tile& tile, const Component& c, int x, int y) {
-  const int x0 = (x << c.sub_x) - tile.area.x0, y0 = (y << c.sub_y) - tile.area.y0;
-  if (c.sub_x == 0 && c.sub_y == 0) return tile.coverage[y0][x0];
-  const int x1 = std::min(x0 + (1 << c.sub_x), tile.area.x1 - tile.area.x0);
-  const int y1 = std::min(y0 + (1 << c.sub_y), tile.area.y1 - tile.area.y0);
-  int sum = 0;
-  for (int j = y0; j < y1; ++j)
-    for (int i = x0; i < x1; ++i) sum += tile.coverage[j][i];
-  const int n = (x1 - x0) * (y1 - y0);
-  return (sum + n / 2) / n;
-}
-
+/// Every sample takes the mean coverage of the pixels that it stands for.
 void blend(const Component& c, const Tile& tile, int color, int alpha) {
-  const Span2 area = samples_of(c, tile.area);
-  for (int y = area.y0; y < area.y1; ++y) {
-    for (int x = area.x0; x < area.x1; ++x) {
-      const int weight = mean_coverage(tile, c, x, y) * alpha / 4;  // 0..2^14
-      if (weight == 0) continue;
-      std::uint8_t* at = sample(c, x, y);
+  const int width = tile.area.x1 - tile.area.x0, height = tile.area.y1 - tile.area.y0;
+  const int step_x = 1 << c.sub_x, step_y = 1 << c.sub_y;
+  for (int y = 0; y < height; y += step_y) {
+    const int bottom = std::min(y + step_y, height);
+    const int first = *std::min_element(tile.first + y, tile.first + bottom) & -step_x;
+    const int last = *std::max_element(tile.last + y, tile.last + bottom);
+    if (first >= last) continue;
+    const int end = std::min((last + step_x - 1) & -step_x, width);
+    int column[kTile];  // coverage of the rows together
+    std::copy(tile.coverage[y] + first, tile.coverage[y] + end, column + first);
+    for (int row = y + 1; row < bottom; ++row)
+      for (int x = first; x < end; ++x) column[x] += tile.coverage[row][x];
+
+    std::uint8_t* at = sample(c, (tile.area.x0 + first) >> c.sub_x, (tile.area.y0 + y) >> c.sub_y);
+    for (int x = first; x < end; x += step_x, at += c.pixel_stride) {
+      const int right = std::min(x + step_x, end);
+      int sum = column[x];
+      for (int i = x + 1; i < right; ++i) sum += column[i];
+      if (sum == 0) continue;
+      const int n = (right - x) * (bottom - y);
+      const int weight = (sum + n / 2) / n * alpha / 4;  // 0..2^14
       const int old = load(c, at);
       store(c, at, old + (((color - old) * weight + (1 << 13)) >> 14));
     }
   }
 }
 
-/// Cuts `wanted` into tiles and blends those that paint(tile) put something into.
+/// Cuts `wanted` into tiles and blends what paint(tile) puts into each.
 template <typename Paint>
 void for_each_tile(const FrameView& frame, const Span2& wanted, const Ink& ink, Paint paint) {
   const Span2 whole = {0, 0, frame.width, frame.height};
@@ -185,9 +225,8 @@ void for_each_tile(const FrameView& frame, const Span2& wanted, const Ink& ink, 
   for (int y = area.y0; y < area.y1; y += kTile) {
     for (int x = area.x0; x < area.x1; x += kTile) {
       tile.area = intersect({x, y, x + kTile, y + kTile}, area);
-      for (int row = 0; row < tile.area.y1 - tile.area.y0; ++row)
-        std::memset(tile.coverage[row], 0, sizeof tile.coverage[row]);
-      if (!paint(tile)) continue;
+      tile.clear();
+      paint(tile);
       for (std::size_t i = 0; i < ink.value.size(); ++i)
         if (frame.component[i].data) blend(frame.component[i], tile, ink.value[i], ink.alpha);
     }
@@ -258,9 +297,7 @@ void fill(const FrameView& frame, std::span<const Stroke> strokes, const Ink& in
   Span2 area = bounds(strokes[0]);
   for (const Stroke& s : strokes) area = join(area, bounds(s));
   for_each_tile(frame, area, ink, [&](Tile& tile) {
-    bool any = false;
-    for (const Stroke& s : strokes) any |= cover(s, tile);
-    return any;
+    for (const Stroke& s : strokes) cover(s, tile);
   });
 }
 
@@ -272,10 +309,7 @@ void fill(const FrameView& frame, const Outline& outline, const Ink& ink) {
   const int top = std::max(out.y0, align_up((in.top >> 8) + 1));
   const int right = std::max(left, align_down(in.right >> 8));
   const int bottom = std::max(top, align_down(in.bottom >> 8));
-  const auto paint = [&](Tile& tile) {
-    cover(outline, tile);
-    return true;
-  };
+  const auto paint = [&](Tile& tile) { cover(outline, tile); };
   for_each_tile(frame, {out.x0, out.y0, out.x1, top}, ink, paint);
   for_each_tile(frame, {out.x0, top, left, bottom}, ink, paint);
   for_each_tile(frame, {right, top, out.x1, bottom}, ink, paint);
