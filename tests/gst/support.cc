@@ -126,7 +126,15 @@ std::vector<std::string> run_frames(const std::string& pipeline, const GstVideoI
   Harness harness(pipeline);
   harness.set_caps(info);
   std::vector<std::string> texts;
-  for (const cv::Mat& frame : frames) texts.push_back(harness.pass_text(make_frame(info, frame)));
+  std::size_t pushed = 0;
+  for (const cv::Mat& frame : frames)
+    pushed += harness.push(make_frame(info, frame)) == GST_FLOW_OK;
+  for (std::size_t i = 0; i < pushed; ++i) {
+    GstBuffer* out = harness.pull();
+    texts.push_back(out ? faces_text(out) : "no buffer");
+    if (out) gst_buffer_unref(out);
+  }
+  EXPECT_EQ(pushed, frames.size()) << pipeline;
   return texts;
 }
 

@@ -146,7 +146,8 @@ class Harness {
   guint64 frames_ = 0;
 };
 
-/// The text of every frame's faces after a piece of pipeline.
+/// The text of every frame's faces after a piece of pipeline. All frames are sent before the first
+/// is taken out, so that elements in different threads work at the same time.
 std::vector<std::string> run_frames(const std::string& pipeline, const GstVideoInfo& info,
                                     const std::vector<cv::Mat>& frames);
 

@@ -1,0 +1,120 @@
+// Bad input: an error of the right domain that names the file, never a crash or a hang.
+#include "tests/gst/support.h"
+#include "tests/models/synthetic_forest.h"
+
+namespace cuface::test {
+namespace {
+
+class Errors : public testing::Test {
+ protected:
+  TempFolder folder;
+  std::string cascade = folder.write("square.xml", square_cascade_xml());
+  std::string dat = synthetic_dat(7, 4, 20, 3, 40, 11);
+
+  static BusReport run(const std::string& element) {
+    return run_pipeline("videotestsrc num-buffers=3 ! video/x-raw,width=160,height=120 ! " +
+                        element + " ! fakesink");
+  }
+  void expect_file_error(const std::string& element, const std::string& property,
+                         const std::string& file, GQuark domain, int code, const char* what) {
+    const BusReport report = run(element + " " + property + "=" + file);
+    EXPECT_TRUE(report.finished) << what << ": neither error nor end";
+    EXPECT_EQ(g_quark_to_string(report.error_domain), std::string(g_quark_to_string(domain)))
+        << what << ": " << report.error;
+    EXPECT_EQ(report.error_code, code) << what << ": " << report.error;
+    EXPECT_NE(report.error.find(file), std::string::npos) << what << ": " << report.error;
+  }
+};
+
+TEST_F(Errors, ModelFiles) {
+  const auto decode = GST_STREAM_ERROR_DECODE;
+  const std::string xml = square_cascade_xml();
+  struct Case {
+    const char* what;
+    std::string cascade, model;
+    GQuark domain;
+    int code;
+  };
+  const std::string missing = folder.path() + "/missing";
+  const Case cases[] = {
+      {"missing", missing, missing, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND},
+      {"empty", folder.write("e.xml", ""), folder.write("e.dat", ""), GST_STREAM_ERROR, decode},
+      {"truncated", folder.write("t.xml", xml.substr(0, xml.size() / 2)),
+       folder.write("t.dat", dat.substr(0, dat.size() / 2)), GST_STREAM_ERROR, decode},
+      {"no model", folder.write("n.xml", "<html>not a cascade</html>"),
+       folder.write("n.dat", std::string(1000, 'x')), GST_STREAM_ERROR, decode},
+      {"folder", folder.path(), folder.path(), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ},
+  };
+  for (const Case& c : cases) {
+    expect_file_error("cufacedetect", "cascade", c.cascade, c.domain, c.code, c.what);
+    expect_file_error("cufacelandmark", "model", c.model, c.domain, c.code, c.what);
+  }
+}
+
+TEST_F(Errors, ACascadeIsNoLandmarkModelAndBack) {
+  const std::string model = folder.write("small.dat", dat);
+  EXPECT_NE(run("cufacedetect cascade=" + model).error.find(model), std::string::npos);
+  EXPECT_NE(run("cufacelandmark model=" + cascade).error.find(cascade), std::string::npos);
+}
+
+TEST_F(Errors, NoDefaultModelNamesTheFoldersAndTheCommand) {
+  const char* names[] = {"CUFACE_MODEL_PATH", "XDG_CACHE_HOME"};
+  std::vector<std::pair<bool, std::string>> saved;
+  for (const char* name : names) {
+    const char* value = g_getenv(name);
+    saved.emplace_back(value != nullptr, value ? value : "");
+    g_setenv(name, folder.path().c_str(), TRUE);
+  }
+  const BusReport report = run("cufacelandmark");
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    if (saved[i].first)
+      g_setenv(names[i], saved[i].second.c_str(), TRUE);
+    else
+      g_unsetenv(names[i]);
+  }
+  if (report.error.empty()) GTEST_SKIP() << "a model is installed in the data folder";
+  EXPECT_EQ(report.error_domain, GST_RESOURCE_ERROR);
+  EXPECT_EQ(report.error_code, GST_RESOURCE_ERROR_NOT_FOUND);
+  EXPECT_NE(report.error.find(folder.path()), std::string::npos) << report.error;
+  EXPECT_NE(report.error.find("models/fetch"), std::string::npos) << report.error;
+}
+
+TEST_F(Errors, CudaIsNotInThisBuild) {
+  for (const char* element : {"cufacedetect", "culktrack", "cufacelandmark"}) {
+    const BusReport report = run(std::string(element) + " backend=cuda");
+    EXPECT_EQ(report.error_domain, GST_RESOURCE_ERROR) << element;
+    EXPECT_NE(report.error.find("CUDA"), std::string::npos) << report.error;
+  }
+}
+
+TEST_F(Errors, BadSettings) {
+  const BusReport report = run("culktrack window-size=20");
+  EXPECT_EQ(report.error_domain, GST_LIBRARY_ERROR) << report.error;
+  EXPECT_EQ(report.error_code, GST_LIBRARY_ERROR_SETTINGS);
+}
+
+TEST_F(Errors, InterlacedVideoIsWarnedOfOnce) {
+  const BusReport report = run_pipeline(
+      "videotestsrc num-buffers=3 ! video/x-raw,width=160,height=120 ! capssetter "
+      "caps=video/x-raw,interlace-mode=interleaved ! cufacedetect cascade=" +
+      cascade + " ! fakesink");
+  EXPECT_EQ(report.error, "");
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_NE(report.warnings[0].find("interlaced"), std::string::npos);
+}
+
+TEST_F(Errors, TooManyWindowsAreReportedNotSearched) {
+  // A cascade that says yes everywhere, on a picture with more windows than the limit.
+  std::string yes = square_cascade_xml();
+  yes.replace(yes.find("0 -1 0 1.6"), 10, "0 -1 0 -99");
+  const BusReport report = run_pipeline(
+      "videotestsrc pattern=snow num-buffers=2 ! video/x-raw,width=640,height=480 ! cufacedetect "
+      "cascade=" +
+      folder.write("yes.xml", yes) + " ! fakesink");
+  EXPECT_EQ(report.error, "");
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_NE(report.warnings[0].find("65536"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cuface::test

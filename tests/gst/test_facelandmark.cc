@@ -1,0 +1,153 @@
+// cufacelandmark: the landmarks are the forest's in the mapped box, whatever the order of elements.
+#include <dlib/image_processing.h>
+
+#include <cmath>
+#include <opencv2/imgcodecs.hpp>
+
+#include "kernels/forest/forest.h"
+#include "models/box_map.h"
+#include "models/models.h"
+#include "tests/gst/support.h"
+#include "tests/models/synthetic_forest.h"
+
+namespace cuface::test {
+namespace {
+
+constexpr int kWidth = 320, kHeight = 200;
+
+class LandmarkElement : public testing::Test {
+ protected:
+  TempFolder folder;
+  std::string cascade = folder.write("square.xml", square_cascade_xml());
+  std::string model = folder.write("small.dat", synthetic_dat(7, 4, 20, 3, 40, 11));
+  std::string detect = "cufacedetect name=d min-size=60 cascade=" + cascade + " ";
+  std::string landmark = "cufacelandmark name=l model=" + model + " ";
+  GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  cv::Mat two = squares(kWidth, kHeight, {{40, 40, 48, 48}, {200, 70, 60, 60}});
+
+  gst::FacesRead faces_after(const std::string& pipeline, const cv::Mat& picture) {
+    Harness harness(pipeline);
+    GstVideoInfo format = video_info(GST_VIDEO_FORMAT_GRAY8, picture.cols, picture.rows);
+    harness.set_caps(format);
+    GstBuffer* out = harness.pass(make_frame(format, picture));
+    gst::FacesRead read = gst::read_faces(out, picture.cols, picture.rows);
+    gst_buffer_unref(out);
+    return read;
+  }
+};
+
+TEST_F(LandmarkElement, EqualsDlibInTheSameBoxes) {
+  const auto read = faces_after(detect + "! " + landmark + "box-map=none", two);
+  ASSERT_EQ(read.faces->faces.size(), 2u);
+  ASSERT_EQ(read.faces->landmarks_per_face, 7);
+  const dlib::shape_predictor predictor = synthetic_predictor(7, 4, 20, 3, 40, 11);
+  dlib::array2d<unsigned char> picture(kHeight, kWidth);
+  for (int y = 0; y < kHeight; ++y)
+    for (int x = 0; x < kWidth; ++x) picture[y][x] = two.at<uchar>(y, x);
+  for (std::size_t f = 0; f < 2; ++f) {
+    const Box& box = read.faces->faces[f].box;
+    const auto x = static_cast<long>(box.x), y = static_cast<long>(box.y);
+    const auto shape = predictor(picture, dlib::rectangle(x, y, x + static_cast<long>(box.w) - 1,
+                                                          y + static_cast<long>(box.h) - 1));
+    for (unsigned j = 0; j < 7; ++j) {
+      EXPECT_EQ(std::lround(std::floor(read.faces->landmarks_of(f)[j].x + 0.5f)),
+                shape.part(j).x());
+      EXPECT_EQ(std::lround(std::floor(read.faces->landmarks_of(f)[j].y + 0.5f)),
+                shape.part(j).y());
+    }
+  }
+}
+
+TEST_F(LandmarkElement, MapsTheBoxOfTheCascade) {
+  CUFACE_NEEDS_DATA();
+  const std::string path = model_dir() + "/shape_predictor_68_face_landmarks.dat";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
+  const auto loaded = load_forest(path);
+  ASSERT_TRUE(loaded.ok());
+  const cv::Mat picture =
+      cv::imread(data_dir() + "/images/scenes/multi_face.jpg", cv::IMREAD_GRAYSCALE);
+  ASSERT_FALSE(picture.empty());
+  std::size_t compared = 0;
+  for (const char* name : {"haarcascade_frontalface_default", "haarcascade_frontalface_alt2"}) {
+    const std::string xml = std::string(kCascadeDir) + "/" + name + ".xml";
+    const auto read = faces_after(
+        "cufacedetect cascade=" + xml + " ! culktrack ! cufacelandmark model=" + path, picture);
+    ASSERT_EQ(read.faces->landmarks_per_face, 68);
+    EXPECT_EQ(read.faces->detector, name);
+    std::vector<Box> boxes;
+    for (const Face& face : read.faces->faces)
+      boxes.push_back(box_map_for(*loaded.value(), name).apply(face.box));
+    std::vector<Point> expected(boxes.size() * 68);
+    auto landmarker = Landmarker::create(Backend::kCpu, loaded.value());
+    ASSERT_TRUE(landmarker.ok());
+    ASSERT_TRUE(landmarker.value()
+                    ->enqueue({picture.data, picture.cols, picture.rows,
+                               static_cast<std::ptrdiff_t>(picture.step)},
+                              boxes, expected)
+                    .ok());
+    EXPECT_EQ(read.faces->landmarks, expected);
+    compared += boxes.size();
+  }
+  EXPECT_GE(compared, 8u);
+}
+
+TEST_F(LandmarkElement, WorksInBothOrdersAndOnForeignRegions) {
+  Harness harness(detect + "redetect-interval=5 ! " + landmark + "! culktrack");
+  harness.set_caps(info);
+  for (int i = 0; i < 8; ++i) {
+    const cv::Mat frame = squares(kWidth, kHeight, {{60 + 2 * i, 60, 48, 48}});
+    GstBuffer* out = harness.pass(make_frame(info, frame));
+    GstCufaceFaces* faces = faces_of(out);
+    EXPECT_EQ(gst_cuface_faces_get_count(faces), 1u) << i;
+    EXPECT_EQ(gst_cuface_faces_get_n_landmarks(faces), 7u) << i;
+    gst_cuface_faces_unref(faces);
+    gst_buffer_unref(out);
+  }
+
+  Harness foreign(landmark + "box-map=auto");
+  foreign.set_caps(info);
+  GstBuffer* buffer = make_frame(info, two);
+  gst_buffer_add_video_region_of_interest_meta(buffer, "face", 40, 40, 48, 48);
+  GstBuffer* out = foreign.pass(buffer);
+  const auto read = gst::read_faces(out, kWidth, kHeight);
+  ASSERT_EQ(read.faces->faces.size(), 1u);
+  auto landmarker = Landmarker::create(Backend::kCpu, load_forest(model).value());
+  std::vector<Point> expected(7);
+  ASSERT_TRUE(landmarker.value()
+                  ->enqueue({two.data, kWidth, kHeight, static_cast<std::ptrdiff_t>(two.step)},
+                            std::vector<Box>{{40, 40, 48, 48}}, expected)
+                  .ok());
+  EXPECT_EQ(read.faces->landmarks, expected) << "a foreign box is taken as it is";
+  gst_buffer_unref(out);
+}
+
+TEST_F(LandmarkElement, FramesWithoutFacesGetAnEmptyResult) {
+  const auto read = faces_after(detect + "! " + landmark, dark_ground(kWidth, kHeight));
+  ASSERT_EQ(read.positions, gst::Positions::kKnown);
+  EXPECT_TRUE(read.faces->faces.empty());
+  EXPECT_TRUE(read.faces->landmarks.empty());
+  const auto alone = faces_after(landmark, two);
+  EXPECT_TRUE(alone.faces->faces.empty());
+}
+
+TEST_F(LandmarkElement, IterationsStopTheForestEarlier) {
+  const auto all = faces_after(detect + "! " + landmark, two);
+  const auto four = faces_after(detect + "! " + landmark + "iterations=4", two);
+  const auto one = faces_after(detect + "! " + landmark + "iterations=1", two);
+  EXPECT_EQ(all.faces->landmarks, four.faces->landmarks);
+  EXPECT_NE(all.faces->landmarks, one.faces->landmarks);
+}
+
+TEST_F(LandmarkElement, PostsItsResultForTheTracker) {
+  Harness harness(detect + "! culktrack ! " + landmark);
+  harness.set_caps(info);
+  GstBuffer* out = harness.pass(make_frame(info, two));
+  gst::FaceRecord* record = gst::get_face_record(out);
+  ASSERT_NE(record->feedback, nullptr);
+  EXPECT_EQ(record->feedback->take(), record->results.back());
+  EXPECT_EQ(record->results.size(), 3u) << "one result an element";
+  gst_buffer_unref(out);
+}
+
+}  // namespace
+}  // namespace cuface::test
