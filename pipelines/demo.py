@@ -102,7 +102,7 @@ def pipeline_text(arguments, uri, sink, lines):
     limit = f" ! identity eos-after={arguments.frames}" if arguments.frames else ""
     common = properties(backend=arguments.backend)
     return (
-        f"uridecodebin uri={shlex.quote(uri)} caps=video/x-raw expose-all-streams=false{limit} ! videoconvert ! queue"
+        f"uridecodebin uri={shlex.quote(uri)}{limit} ! videoconvert ! queue"
         f" ! cufacedetect{common}"
         + properties(cascade=arguments.cascade, redetect_interval=arguments.redetect_interval,
                      min_size=arguments.min_size, min_neighbors=arguments.min_neighbors)
