@@ -99,10 +99,9 @@ def sink_for(arguments, picture, folder):
 
 
 def pipeline_text(arguments, uri, sink, lines):
-    limit = f" ! identity eos-after={arguments.frames}" if arguments.frames else ""
     common = properties(backend=arguments.backend)
     return (
-        f"uridecodebin uri={shlex.quote(uri)}{limit} ! videoconvert ! queue"
+        f"uridecodebin uri={shlex.quote(uri)} ! videoconvert ! queue"
         f" ! cufacedetect{common}"
         + properties(cascade=arguments.cascade, redetect_interval=arguments.redetect_interval,
                      min_size=arguments.min_size, min_neighbors=arguments.min_neighbors)
@@ -112,20 +111,33 @@ def pipeline_text(arguments, uri, sink, lines):
     )
 
 
-def stats_of(pipeline):
-    """{factory name: its `stats` as a dictionary}, in the order of ELEMENTS."""
+def our_elements(pipeline):
+    """{factory name: element}, in the order of ELEMENTS."""
     found = {}
-    iterator = pipeline.iterate_recurse()
-    while True:
-        result, element = iterator.next()
-        if result != Gst.IteratorResult.OK:
-            break
-        name = element.get_factory().get_name() if element.get_factory() else ""
-        if name in ELEMENTS:
-            stats = element.get_property("stats")
-            found[name] = {stats.nth_field_name(i): stats.get_value(stats.nth_field_name(i))
-                           for i in range(stats.n_fields())}
+    iterator = pipeline.iterate_elements()
+    while (step := iterator.next())[0] == Gst.IteratorResult.OK:
+        found[step[1].get_factory().get_name()] = step[1]
     return {name: found[name] for name in ELEMENTS if name in found}
+
+
+def stats_of(element):
+    """The element's `stats` as a dictionary."""
+    stats = element.get_property("stats")
+    return {stats.nth_field_name(i): stats.get_value(stats.nth_field_name(i)) for i in range(stats.n_fields())}
+
+
+def stop_after(pipeline, frames):
+    """Lets exactly `frames` frames into the chain, then ends the stream."""
+    seen = 0
+
+    def count(_pad, _info):
+        nonlocal seen
+        seen += 1
+        if seen == frames + 1:
+            GLib.idle_add(lambda: pipeline.send_event(Gst.Event.new_eos()) and False)
+        return Gst.PadProbeReturn.OK if seen <= frames else Gst.PadProbeReturn.DROP
+
+    our_elements(pipeline)["cufacedetect"].get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, count)
 
 
 class Progress:
@@ -133,11 +145,12 @@ class Progress:
 
     def __init__(self, pipeline):
         self.pipeline, self.start, self.width = pipeline, time.monotonic(), 0
+        self.detector = our_elements(pipeline)["cufacedetect"]
         self.terminal = sys.stderr.isatty()
         GLib.timeout_add(200 if self.terminal else 5000, self.show)
 
     def show(self):
-        frames = stats_of(self.pipeline)["cufacedetect"]["frames"]
+        frames = stats_of(self.detector)["frames"]
         seconds = time.monotonic() - self.start
         text = f"{frames} frames, {frames / seconds:.0f} frames/s"
         known, length = self.pipeline.query_duration(Gst.Format.TIME)
@@ -248,9 +261,11 @@ def main(argv):
         pipeline = Gst.parse_launch(text)
     except GLib.Error as error:
         raise DemoError(f"{error.message}\n(pipeline: {text})") from error
+    if arguments.frames:
+        stop_after(pipeline, arguments.frames)
     try:
         seconds = run(pipeline)
-        stats = stats_of(pipeline)
+        stats = {name: stats_of(element) for name, element in our_elements(pipeline).items()}
     finally:
         pipeline.set_state(Gst.State.NULL)
     summarise(stats, seconds, lines, video, text)

@@ -49,11 +49,13 @@ def child(text):
         raise SystemExit(message.parse_error()[0].message)
     wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF)
     elements = {}
-    for element in pipeline.iterate_elements():
-        if element.find_property("stats") and element.get_factory().get_name().startswith("cu"):
-            stats = element.get_property("stats")
-            elements[element.get_factory().get_name()] = {
-                stats.nth_field_name(i): stats.get_value(stats.nth_field_name(i)) for i in range(stats.n_fields())}
+    iterator = pipeline.iterate_elements()
+    while (step := iterator.next())[0] == Gst.IteratorResult.OK:
+        name = step[1].get_factory().get_name()
+        if name.startswith("cuface") or name == "culktrack":
+            stats = step[1].get_property("stats")
+            elements[name] = {stats.nth_field_name(i): stats.get_value(stats.nth_field_name(i))
+                              for i in range(stats.n_fields())}
     pipeline.set_state(Gst.State.NULL)
     print(json.dumps({"wall": wall, "cpu": after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime,
                       "rss_mib": after.ru_maxrss / 1024, "elements": elements}))

@@ -39,7 +39,7 @@ def a_clip_gives_a_video_lines_and_a_summary():
                      "gst-launch-1.0 "):
             tap.need(word in done.stdout, f"'{word}' is not in: {done.stdout}")
         lines = lines_of(folder)
-        tap.need(59 <= len(lines) <= 60, f"{len(lines)} lines")
+        tap.need(len(lines) == 60, f"{len(lines)} lines")
         faces = [face for line in lines for face in line["objects"]]
         tap.need(len(faces) >= 50 and all(len(face["landmarks"]) == 68 for face in faces), "faces are missing")
         video = next(folder.glob("faces.mp4"))
@@ -54,11 +54,13 @@ def the_printed_line_runs_again():
         done = demo(CLIP, "--output", folder, "--frames", 12)
         tap.need(done.returncode == 0, done.stderr)
         line = done.stdout.split("gst-launch-1.0 ", 1)[1].strip()
-        before = (folder / "faces.jsonl").read_bytes()
+        before = (folder / "faces.jsonl").read_text().splitlines()
         (folder / "faces.jsonl").unlink()
         again = tap.gst_launch(line, env={**os.environ, "GST_PLUGIN_PATH": os.environ["CUFACE_BUILD_ROOT"] + "/gst"})
         tap.need(again.returncode == 0, again.stdout)
-        tap.need((folder / "faces.jsonl").read_bytes() == before, "other faces than the demo's own run")
+        after = (folder / "faces.jsonl").read_text().splitlines()
+        tap.need(len(before) == 12 and len(after) > 400, f"{len(before)} and {len(after)} lines")
+        tap.need(after[:12] == before, "other faces than in the demo's own run")
 
 
 def a_picture_gives_a_picture():

@@ -35,11 +35,16 @@ def run_cases(*cases):
             print(f"ok {number} - {name}", flush=True)
         except Skip as reason:
             print(f"ok {number} - {name} # SKIP {reason}", flush=True)
-        except Exception as error:  # pylint: disable=broad-except
-            for line in traceback.format_exc().splitlines():
-                print("#", line)
-            print(f"not ok {number} - {name}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
-                  flush=True)
+        except AssertionError as error:
+            fail(number, name, str(error))
+        except Exception:  # pylint: disable=broad-except
+            fail(number, name, traceback.format_exc())
+
+
+def fail(number, name, text):
+    for line in text.splitlines():
+        print("#", line)
+    print(f"not ok {number} - {name}", flush=True)
 
 
 def gst_launch(pipeline, timeout=300, **options):
