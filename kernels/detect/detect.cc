@@ -75,7 +75,8 @@ class CpuDetector final : public Detector {
     plan.step = config.step;
     plan.scale_factor = config.scale_factor;
     // The limits hold for the full picture: a window of min_size or more there is kept.
-    plan.min_size = (config.min_size + config.detect_scale - 1) / config.detect_scale;
+    plan.min_size =
+        config.min_size / config.detect_scale + (config.min_size % config.detect_scale != 0);
     plan.max_size = config.max_size > 0 ? std::max(config.max_size / config.detect_scale, 1) : 0;
     searcher_ = make_searcher(config.scale_mode, *model_, plan);
     windows_.reserve(kMaxRawWindows);

@@ -1,0 +1,251 @@
+// The search of one level against the definition, on random models: stumps and trees, upright and
+// tilted features, windows of any shape, both steps.
+#include <gtest/gtest.h>
+
+#include "kernels/cascade/cascade.h"
+#include "kernels/integral/integral.h"
+#include "tests/kernels/brute_cascade.h"
+#include "tests/kernels/pictures.h"
+
+namespace cuface {
+namespace {
+
+int below(std::mt19937& random, int n) {
+  return static_cast<int>(random() % static_cast<unsigned>(n));
+}
+
+float uniform(std::mt19937& random, float low, float high) {
+  return low + (high - low) * static_cast<float>(random() % 10'000) / 10'000.0f;
+}
+
+HaarRect random_rect(std::mt19937& random, bool tilted, int width, int height) {
+  for (;;) {
+    HaarRect r{below(random, width), below(random, height), 1 + below(random, width),
+               1 + below(random, height), static_cast<float>(1 + below(random, 3))};
+    const bool inside = tilted ? r.x >= r.h && r.x + r.w <= width && r.y + r.w + r.h <= height
+                               : r.x + r.w <= width && r.y + r.h <= height;
+    if (inside) return r;
+  }
+}
+
+// Two or three rectangles whose weighted areas cancel, so that either child is taken now and then.
+HaarFeature random_feature(std::mt19937& random, int width, int height) {
+  HaarFeature f;
+  f.tilted = below(random, 3) == 0;
+  f.rect_count = 2 + below(random, 2);
+  float others = 0;
+  for (int i = f.rect_count - 1; i >= 0; --i) {
+    f.rects[i] = random_rect(random, f.tilted, width, height);
+    const float area = static_cast<float>(f.rects[i].w * f.rects[i].h);
+    if (i > 0) others += area * f.rects[i].weight;
+    if (i == 0) f.rects[i].weight = -others / area;
+  }
+  return f;
+}
+
+// A binary tree of `nodes` nodes whose children come after their parents.
+void add_tree(std::mt19937& random, int nodes, CascadeModel& m) {
+  HaarTree tree{static_cast<int>(m.nodes.size()), nodes, static_cast<int>(m.leaves.size()),
+                nodes + 1};
+  int leaf = 0;
+  std::vector<HaarNode> list(static_cast<std::size_t>(nodes));
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    list[n].feature = static_cast<int>(m.features.size());
+    list[n].threshold = uniform(random, -0.05f, 0.05f);
+    m.features.push_back(random_feature(random, m.window_width, m.window_height));
+  }
+  for (int n = 1, parent = 0; n < nodes; ++n) {
+    HaarNode& p = list[static_cast<std::size_t>(parent)];
+    const bool left = below(random, 2) == 0;
+    (left ? p.left : p.right) = n;
+    parent = n;
+  }
+  for (HaarNode& n : list) {
+    if (n.left == 0) n.left = -leaf++;
+    if (n.right == 0) n.right = -leaf++;
+  }
+  for (int i = 0; i <= nodes; ++i) m.leaves.push_back(uniform(random, -1, 1));
+  m.nodes.insert(m.nodes.end(), list.begin(), list.end());
+  m.trees.push_back(tree);
+}
+
+CascadeModel random_model(std::mt19937& random) {
+  CascadeModel m;
+  m.name = "random";
+  m.window_width = 4 + below(random, 28);
+  m.window_height = 4 + below(random, 28);
+  const int stages = 1 + below(random, 5), most_nodes = 1 + below(random, 4);
+  for (int s = 0; s < stages; ++s) {
+    const HaarStage stage{static_cast<int>(m.trees.size()), 1 + below(random, 6),
+                          uniform(random, -1.2f, 0.3f)};
+    for (int t = 0; t < stage.tree_count; ++t) add_tree(random, 1 + below(random, most_nodes), m);
+    m.stages.push_back(stage);
+  }
+  return m;
+}
+
+// The sums of a picture, in one block as the search wants them.
+struct Sums {
+  Image<std::uint32_t> block;
+  SumLayout layout;
+  LevelSums level;
+
+  explicit Sums(const cv::Mat& picture) : block(picture.cols + 4, 3 * (picture.rows + 1)) {
+    const auto plane = [&](int i) {
+      ImageView<std::uint32_t> v = block.view();
+      return ImageView<std::uint32_t>{v.row(i * (picture.rows + 1)), picture.cols + 1,
+                                      picture.rows + 1, v.stride};
+    };
+    integral_squared(test::view_of(picture), plane(0), plane(1));
+    integral_tilted(test::view_of(picture), plane(2));
+    layout.stride = static_cast<int>(plane(0).stride / 4);
+    layout.tilted = plane(2).data - plane(0).data;
+    level = {plane(0).data, plane(1).data};
+  }
+};
+
+cv::Mat random_picture(std::mt19937& random, int width, int height) {
+  switch (below(random, 4)) {
+    case 0:
+      return test::noise(width, height, random());
+    case 1: {  // flat parts, which the norm rejects
+      cv::Mat out = test::noise(width, height, random()) / 100 + 90;
+      cv::Mat(out, {0, 0, width / 2 + 1, height / 2 + 1}).setTo(55);
+      return out;
+    }
+    default:
+      return test::smooth_noise(width, height, 3 + below(random, 8), random());
+  }
+}
+
+TEST(CascadeSearch, EqualsTheDefinitionOnRandomModels) {
+  std::mt19937 random(40);
+  std::size_t found = 0, searched = 0, tilted = 0, trees = 0;
+  for (int round = 0; round < 600; ++round) {
+    const CascadeModel m = random_model(random);
+    ASSERT_TRUE(validate(m).ok()) << validate(m).message();
+    tilted += m.has_tilted();
+    trees += m.nodes.size() > m.trees.size();
+    const cv::Mat picture = random_picture(random, m.window_width + below(random, 90),
+                                           m.window_height + below(random, 60));
+    const Sums sums(picture);
+    const test::BruteCascade brute(m, picture);
+    CascadeSearch search(m, sums.layout, picture.cols);
+    for (const int step : {1, 2}) {
+      const SearchGrid grid{picture.cols - m.window_width + 1, picture.rows - m.window_height + 1,
+                            step};
+      std::vector<RawWindow> windows;
+      ASSERT_TRUE(search.run(sums.level, grid, round, 1 << 20, windows));
+      ASSERT_EQ(windows, brute.search(grid.columns, grid.rows, step, round)) << round;
+      found += windows.size();
+      searched += static_cast<std::size_t>(grid.columns / step) *
+                  static_cast<std::size_t>(grid.rows / step);
+    }
+  }
+  EXPECT_GT(searched, 500'000u);
+  EXPECT_GT(found, searched / 100);
+  EXPECT_LT(found, searched / 2);
+  EXPECT_GT(tilted, 300u);
+  EXPECT_GT(trees, 200u);
+}
+
+TEST(CascadeSearch, SearchesNothingOutsideTheGrid) {
+  std::mt19937 random(41);
+  const CascadeModel m = random_model(random);
+  const cv::Mat picture = test::smooth_noise(80, 60, 5, 42);
+  const Sums sums(picture);
+  CascadeSearch search(m, sums.layout, picture.cols);
+  std::vector<RawWindow> windows;
+  for (const SearchGrid grid : {SearchGrid{0, 30, 1}, SearchGrid{30, 0, 1}, SearchGrid{0, 0, 2}}) {
+    EXPECT_TRUE(search.run(sums.level, grid, 0, 100, windows));
+    EXPECT_TRUE(windows.empty());
+  }
+  const SearchGrid small{9, 7, 1};
+  EXPECT_TRUE(search.run(sums.level, small, 0, 100, windows));
+  EXPECT_EQ(windows, test::BruteCascade(m, picture).search(9, 7, 1, 0));
+}
+
+// One stage that lets every window pass.
+CascadeModel all_accepting(int side) {
+  CascadeModel m;
+  m.window_width = m.window_height = side;
+  m.stages = {{0, 1, -5}};
+  m.trees = {{0, 1, 0, 2}};
+  m.nodes = {{0, 0, 0, -1}};
+  m.leaves = {1, 2};
+  m.features.resize(1);
+  m.features[0].rect_count = 2;
+  m.features[0].rects[0] = {0, 0, side, side, -1};
+  m.features[0].rects[1] = {0, 0, side / 2, side, 2};
+  return m;
+}
+
+TEST(CascadeSearch, StopsAtTheLimit) {
+  const CascadeModel m = all_accepting(10);
+  const cv::Mat picture = test::noise(60, 50, 43);
+  const Sums sums(picture);
+  CascadeSearch search(m, sums.layout, picture.cols);
+  const SearchGrid grid{51, 41, 1};
+  std::vector<RawWindow> all, some;
+  EXPECT_TRUE(search.run(sums.level, grid, 3, 51 * 41, all));
+  EXPECT_EQ(all.size(), 51u * 41);
+  EXPECT_FALSE(search.run(sums.level, grid, 3, 51 * 41 - 1, some));
+  EXPECT_EQ(some.size(), 51u * 41 - 1);
+  EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()));
+  some.clear();
+  EXPECT_TRUE(search.run(sums.level, grid, 3, 51 * 41, some)) << "an earlier stop left traces";
+  EXPECT_EQ(some, all);
+}
+
+// A deviation of 10 grey levels or less is flat: rejected, and the next window is not skipped.
+TEST(CascadeSearch, FlatWindowsAreRejected) {
+  const CascadeModel m = all_accepting(10);
+  for (const int contrast : {0, 1, 9, 10, 11, 40}) {
+    cv::Mat picture(30, 30, CV_8U, cv::Scalar(100));
+    for (int y = 0; y < 30; ++y) {
+      for (int x = y % 2; x < 30; x += 2) picture.at<std::uint8_t>(y, x) += 2 * contrast;
+    }
+    const Sums sums(picture);
+    CascadeSearch search(m, sums.layout, picture.cols);
+    std::vector<RawWindow> windows;
+    EXPECT_TRUE(search.run(sums.level, {21, 21, 1}, 0, 1000, windows));
+    EXPECT_EQ(windows.size(), contrast > 10 ? 21u * 21 : 0u) << contrast;
+  }
+}
+
+TEST(CascadeModel, ValidateNamesWhatIsWrong) {
+  using Change = void (*)(CascadeModel&);
+  const std::pair<Change, const char*> cases[] = {
+      {[](CascadeModel& m) { m.stages.clear(); }, "no stages"},
+      {[](CascadeModel& m) { m.window_width = 2; }, "window"},
+      {[](CascadeModel& m) { m.window_height = 256; }, "window"},
+      {[](CascadeModel& m) { m.stages[0].tree_count = 2; }, "stage 0"},
+      {[](CascadeModel& m) { m.stages[0].tree_count = 0; }, "stage 0"},
+      {[](CascadeModel& m) { m.stages[0].first_tree = -1; }, "stage 0"},
+      {[](CascadeModel& m) { m.stages[0].first_tree = 2147483647; }, "stage 0"},
+      {[](CascadeModel& m) { m.stages[0].threshold = std::nanf(""); }, "stage 0"},
+      {[](CascadeModel& m) { m.trees[0].first_node = 1; }, "tree 0"},
+      {[](CascadeModel& m) { m.trees[0].leaf_count = 1; }, "tree 0"},
+      {[](CascadeModel& m) { m.trees[0].first_leaf = -1; }, "tree 0"},
+      {[](CascadeModel& m) { m.nodes[0].feature = 1; }, "uses feature 1"},
+      {[](CascadeModel& m) { m.nodes[0].threshold = INFINITY; }, "threshold"},
+      {[](CascadeModel& m) { m.nodes[0].left = -2; }, "child -2"},
+      {[](CascadeModel& m) { m.nodes[0].right = 1; }, "child 1"},
+      {[](CascadeModel& m) { m.leaves[1] = std::nanf(""); }, "leaf 1"},
+      {[](CascadeModel& m) { m.features[0].rect_count = 4; }, "feature 0"},
+      {[](CascadeModel& m) { m.features[0].rects[1].w = 11; }, "leaves the window"},
+      {[](CascadeModel& m) { m.features[0].rects[1].weight = std::nanf(""); }, "weight"},
+      {[](CascadeModel& m) { m.features[0].tilted = true; }, "leaves the window"},
+  };
+  ASSERT_TRUE(validate(all_accepting(10)).ok());
+  for (const auto& [change, message] : cases) {
+    CascadeModel m = all_accepting(10);
+    change(m);
+    const Status status = validate(m);
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << message;
+    EXPECT_NE(status.message().find(message), std::string::npos) << status.message();
+  }
+}
+
+}  // namespace
+}  // namespace cuface
