@@ -131,7 +131,7 @@ FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
-    if (!is_face(roi) || is_own_face(roi)) continue;
+    if (!is_face(roi) || is_own_face(roi) || roi->w == 0 || roi->h == 0) continue;
     if (!list) list = std::make_shared<FaceList>(FaceList{width, height, true, "", {}, 0, {}});
     Face face;
     face.confidence = 1;

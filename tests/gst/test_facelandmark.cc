@@ -108,6 +108,7 @@ TEST_F(LandmarkElement, WorksInBothOrdersAndOnForeignRegions) {
   foreign.set_caps(info);
   GstBuffer* buffer = make_frame(info, two);
   gst_buffer_add_video_region_of_interest_meta(buffer, "face", 40, 40, 48, 48);
+  gst_buffer_add_video_region_of_interest_meta(buffer, "face", 40, 40, 0, 0);
   GstBuffer* out = foreign.pass(buffer);
   const auto read = gst::read_faces(out, kWidth, kHeight);
   ASSERT_EQ(read.faces->faces.size(), 1u);

@@ -1,0 +1,207 @@
+#include "gst/facedetect/detectprops.h"
+
+#include <gst/gst.h>
+
+namespace cuface::gst {
+namespace {
+
+enum Property {
+  kPropCascade = 1,
+  kPropRedetectInterval,
+  kPropScaleFactor,
+  kPropMinNeighbors,
+  kPropMinSize,
+  kPropMaxSize,
+  kPropMaxFaces,
+  kPropGrouping,
+  kPropDetectScale,
+  kPropScaleMode,
+  kPropStep,
+};
+
+GType grouping_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(Grouping::kOpenCv),
+       "Windows with similar edges, more than min-neighbors of them (OpenCV's groupRectangles)",
+       "opencv"},
+      {static_cast<int>(Grouping::kOverlap),
+       "Windows that overlap, in groups of three or more (the published system)", "overlap"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstCufaceGrouping", values);
+  return type;
+}
+
+GType scale_mode_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(ScaleMode::kPyramid), "The picture is scaled, exactly as OpenCV does",
+       "pyramid"},
+      {static_cast<int>(ScaleMode::kWindow),
+       "The window and its features are scaled (the published system)", "window"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstCufaceScaleMode", values);
+  return type;
+}
+
+constexpr auto kReady =
+    static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                   GST_PARAM_MUTABLE_PLAYING);
+
+}  // namespace
+
+void install_detect_properties(GObjectClass* klass) {
+  const DetectConfig defaults;
+  g_object_class_install_property(
+      klass, kPropCascade,
+      g_param_spec_string("cascade", "Cascade",
+                          "File with the Haar cascade, an OpenCV XML (both layouts) or converted "
+                          "by cuface-model; unset = the first found in $CUFACE_MODEL_PATH, "
+                          "$XDG_CACHE_HOME/gst-cuface, the installed data folder and OpenCV's",
+                          nullptr, kReady));
+  g_object_class_install_property(
+      klass, kPropRedetectInterval,
+      g_param_spec_uint("redetect-interval", "Redetect interval",
+                        "Search every N-th frame, in frames; besides, a frame is searched after a "
+                        "search that found nothing and on request. 0 = 10 where a culktrack is "
+                        "downstream, else 1",
+                        0, G_MAXUINT, 0, kPlaying));
+  g_object_class_install_property(
+      klass, kPropScaleFactor,
+      g_param_spec_double("scale-factor", "Scale factor",
+                          "Ratio between one searched face size and the next", 1.001, 10,
+                          defaults.scale_factor, kPlaying));
+  g_object_class_install_property(
+      klass, kPropMinNeighbors,
+      g_param_spec_int("min-neighbors", "Minimum neighbours",
+                       "A face needs more than this many agreeing windows; 0 = every window is "
+                       "delivered as it is",
+                       0, 1000, defaults.min_neighbors, kPlaying));
+  g_object_class_install_property(
+      klass, kPropMinSize,
+      g_param_spec_int("min-size", "Minimum size",
+                       "Smallest face, in pixels of both sides; 0 = the cascade's window", 0, 32767,
+                       defaults.min_size, kPlaying));
+  g_object_class_install_property(
+      klass, kPropMaxSize,
+      g_param_spec_int("max-size", "Maximum size",
+                       "Largest face, in pixels of both sides; 0 = the frame", 0, 32767,
+                       defaults.max_size, kPlaying));
+  g_object_class_install_property(
+      klass, kPropMaxFaces,
+      g_param_spec_int("max-faces", "Maximum faces",
+                       "Most faces of a frame; those with the most neighbours stay", 1, 65536,
+                       defaults.max_faces, kPlaying));
+  g_object_class_install_property(
+      klass, kPropGrouping,
+      g_param_spec_enum("grouping", "Grouping", "How windows on one face become one face",
+                        grouping_type(), static_cast<int>(defaults.grouping), kPlaying));
+  g_object_class_install_property(
+      klass, kPropDetectScale,
+      g_param_spec_int("detect-scale", "Detect scale",
+                       "Search a picture this many times smaller: faster, but faces below "
+                       "detect-scale times the cascade's window are missed; 1 = full size",
+                       1, 16, defaults.detect_scale, kPlaying));
+  g_object_class_install_property(
+      klass, kPropScaleMode,
+      g_param_spec_enum("scale-mode", "Scale mode", "What is scaled to find faces of all sizes",
+                        scale_mode_type(), static_cast<int>(defaults.scale_mode), kPlaying));
+  g_object_class_install_property(
+      klass, kPropStep,
+      g_param_spec_int("step", "Step",
+                       "Pixels from one window to the next, at the searched scale; 0 = 2, and 1 "
+                       "from scale 2 on, as OpenCV does",
+                       0, 2, defaults.step, kPlaying));
+  gst_type_mark_as_plugin_api(grouping_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(scale_mode_type(), static_cast<GstPluginAPIFlags>(0));
+}
+
+bool set_detect_property(DetectSettings& settings, guint id, const GValue* value) {
+  DetectConfig& config = settings.config;
+  if (id > kPropRedetectInterval) ++settings.config_changes;
+  switch (id) {
+    case kPropCascade: {
+      const char* path = g_value_get_string(value);
+      settings.cascade = path ? path : "";
+      break;
+    }
+    case kPropRedetectInterval:
+      settings.redetect_interval = g_value_get_uint(value);
+      break;
+    case kPropScaleFactor:
+      config.scale_factor = g_value_get_double(value);
+      break;
+    case kPropMinNeighbors:
+      config.min_neighbors = g_value_get_int(value);
+      break;
+    case kPropMinSize:
+      config.min_size = g_value_get_int(value);
+      break;
+    case kPropMaxSize:
+      config.max_size = g_value_get_int(value);
+      break;
+    case kPropMaxFaces:
+      config.max_faces = g_value_get_int(value);
+      break;
+    case kPropGrouping:
+      config.grouping = static_cast<Grouping>(g_value_get_enum(value));
+      break;
+    case kPropDetectScale:
+      config.detect_scale = g_value_get_int(value);
+      break;
+    case kPropScaleMode:
+      config.scale_mode = static_cast<ScaleMode>(g_value_get_enum(value));
+      break;
+    case kPropStep:
+      config.step = g_value_get_int(value);
+      break;
+    default:
+      return false;
+  }
+  return true;
+}
+
+bool get_detect_property(const DetectSettings& settings, guint id, GValue* value) {
+  const DetectConfig& config = settings.config;
+  switch (id) {
+    case kPropCascade:
+      g_value_set_string(value, settings.cascade.empty() ? nullptr : settings.cascade.c_str());
+      break;
+    case kPropRedetectInterval:
+      g_value_set_uint(value, settings.redetect_interval);
+      break;
+    case kPropScaleFactor:
+      g_value_set_double(value, config.scale_factor);
+      break;
+    case kPropMinNeighbors:
+      g_value_set_int(value, config.min_neighbors);
+      break;
+    case kPropMinSize:
+      g_value_set_int(value, config.min_size);
+      break;
+    case kPropMaxSize:
+      g_value_set_int(value, config.max_size);
+      break;
+    case kPropMaxFaces:
+      g_value_set_int(value, config.max_faces);
+      break;
+    case kPropGrouping:
+      g_value_set_enum(value, static_cast<int>(config.grouping));
+      break;
+    case kPropDetectScale:
+      g_value_set_int(value, config.detect_scale);
+      break;
+    case kPropScaleMode:
+      g_value_set_enum(value, static_cast<int>(config.scale_mode));
+      break;
+    case kPropStep:
+      g_value_set_int(value, config.step);
+      break;
+    default:
+      return false;
+  }
+  return true;
+}
+
+}  // namespace cuface::gst

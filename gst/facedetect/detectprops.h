@@ -1,0 +1,25 @@
+// The properties of cufacedetect.
+#pragma once
+
+#include <glib-object.h>
+
+#include <string>
+
+#include "kernels/detect/detect.h"
+
+namespace cuface::gst {
+
+struct DetectSettings {
+  std::string cascade;
+  guint redetect_interval = 0;
+  DetectConfig config;
+  guint config_changes = 0;  ///< counts writes of `config`
+};
+
+void install_detect_properties(GObjectClass* klass);
+
+/// Sets or gets the property `id`; false when it is none of these.
+bool set_detect_property(DetectSettings& settings, guint id, const GValue* value);
+bool get_detect_property(const DetectSettings& settings, guint id, GValue* value);
+
+}  // namespace cuface::gst
