@@ -69,8 +69,11 @@ const TrackProperty kProperties[] = {
      "A detection confirms a track when their boxes overlap by this, as intersection over union",
      FLOAT_FIELD(min_overlap), 0.01, 1},
     {"max-missed", "Maximum missed searches",
-     "A track that more searches in a row than this missed, over more than hold-time, is lost",
+     "A track that more searches in a row than this missed is lost, unless it is held",
      INT_FIELD(max_missed), 0, 1000},
+    {"min-confirmed", "Minimum confirmations",
+     "Searches that have to have found a face before it is held for hold-time",
+     INT_FIELD(min_confirmed), 1, 1000},
     {"hold-time", "Hold time",
      "Seconds since the last confirmation for which missed searches do not end a track",
      FLOAT_FIELD(hold_time), 0, 60},
@@ -81,6 +84,9 @@ const TrackProperty kProperties[] = {
      "How far from there the face may be, in widths of the box", FLOAT_FIELD(revive_distance), 0,
      10},
 };
+
+static_assert(std::size(kProperties) * sizeof(int) == sizeof(TrackConfig),
+              "every field of TrackConfig, all of four bytes, has its property");
 
 const TrackProperty* find(guint first_id, guint id) {
   return id >= first_id && id - first_id < std::size(kProperties) ? &kProperties[id - first_id]

@@ -218,6 +218,7 @@ TEST_F(Track, EveryRuleIsAPropertyWithTheKernelsDefault) {
       {"min-width", static_cast<double>(d.min_width)},
       {"min-overlap", static_cast<double>(d.min_overlap)},
       {"max-missed", d.max_missed},
+      {"min-confirmed", d.min_confirmed},
       {"hold-time", static_cast<double>(d.hold_time)},
       {"revive-time", static_cast<double>(d.revive_time)},
       {"revive-distance", static_cast<double>(d.revive_distance)},
@@ -242,6 +243,33 @@ TEST_F(Track, EveryRuleIsAPropertyWithTheKernelsDefault) {
   g_object_get(element, "window-size", &window, "epsilon", &epsilon, nullptr);
   EXPECT_EQ(window, 31);
   EXPECT_FLOAT_EQ(epsilon, 0.5f);
+  gst_object_unref(element);
+}
+
+TEST_F(Track, BothEndsOfEveryRangeAreAccepted) {
+  GstElement* element = gst_element_factory_make("culktrack", nullptr);
+  guint count = 0, tried = 0;
+  GParamSpec** specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+  for (guint i = 0; i < count; ++i) {
+    if (!(specs[i]->flags & GST_PARAM_MUTABLE_PLAYING)) continue;
+    std::vector<std::string> ends;
+    if (G_IS_PARAM_SPEC_INT(specs[i])) {
+      ends = {std::to_string(G_PARAM_SPEC_INT(specs[i])->minimum),
+              std::to_string(G_PARAM_SPEC_INT(specs[i])->maximum)};
+    } else if (G_IS_PARAM_SPEC_FLOAT(specs[i])) {
+      ends = {std::to_string(G_PARAM_SPEC_FLOAT(specs[i])->minimum),
+              std::to_string(G_PARAM_SPEC_FLOAT(specs[i])->maximum)};
+    }
+    for (const std::string& end : ends) {
+      const BusReport report = run_pipeline(
+          "videotestsrc num-buffers=2 ! video/x-raw,width=160,height=120 ! culktrack " +
+          std::string(specs[i]->name) + "=" + end + " ! fakesink");
+      EXPECT_EQ(report.error, "") << specs[i]->name << "=" << end;
+      ++tried;
+    }
+  }
+  EXPECT_EQ(tried, 2 * 19u);
+  g_free(specs);
   gst_object_unref(element);
 }
 
