@@ -143,4 +143,9 @@ FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
   return list;
 }
 
+FaceListRef known_faces(const Frame& frame) {
+  if (frame.upstream().positions != Positions::kNone) return frame.upstream().faces;
+  return read_foreign_faces(frame.buffer(), frame.width(), frame.height());
+}
+
 }  // namespace cuface::gst

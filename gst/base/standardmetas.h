@@ -3,6 +3,7 @@
 
 #include <gst/video/video.h>
 
+#include "gst/base/frame.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface::gst {
@@ -20,5 +21,9 @@ void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const F
 /// did not write, as detections in the order of the metas, in pixels of the crop rectangle (width x
 /// height). Null when there is none.
 FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height);
+
+/// The faces of our elements before; where none of them delivered any, those of others. Null when
+/// nobody found faces, or when ours no longer fit the picture.
+FaceListRef known_faces(const Frame& frame);
 
 }  // namespace cuface::gst

@@ -1,6 +1,7 @@
 #include "gst/faceoverlay/faceoverlay.h"
 
 #include "gst/base/facefilter.h"
+#include "gst/base/standardmetas.h"
 #include "gst/meta/facemeta.h"
 #include "kernels/overlay/overlay.h"
 
@@ -65,8 +66,9 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
     SettingsLock lock(filter);
     style = self_of(filter)->style;
   }
-  const cuface::FaceListRef& faces = frame.upstream().faces;
-  if (style.draw == cuface::kDrawNone || !faces || faces->faces.empty()) return {};
+  if (style.draw == cuface::kDrawNone) return {};
+  const cuface::FaceListRef faces = cuface::gst::known_faces(frame);
+  if (!faces || faces->faces.empty()) return {};
 
   constexpr auto kFlags = static_cast<GstMapFlags>(
       GST_MAP_READWRITE | static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));

@@ -9,6 +9,7 @@
 
 #include "gst/base/errors.h"
 #include "gst/base/facefilter.h"
+#include "gst/base/standardmetas.h"
 #include "gst/facepublish/line_writer.h"
 #include "gst/meta/facemeta.h"
 
@@ -171,18 +172,20 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
   GstCufacePublish* self = self_of(filter);
   PublishState* state = self->state;
   Settings settings = settings_of(self);
-  if (frame.upstream().positions == Positions::kNone && !std::exchange(state->warned_no_meta, true))
+  cuface::FaceListRef faces = cuface::gst::known_faces(frame);
+  if (!faces && frame.upstream().positions == Positions::kNone &&
+      !std::exchange(state->warned_no_meta, true))
     cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
                               "The video brings no faces: cufacedetect (then culktrack, "
-                              "cufacelandmark) is missing before "
-                              "cufacepublish. Lines without faces are written.");
+                              "cufacelandmark) is missing before cufacepublish. "
+                              "Lines without faces are written.");
   Line line{state->frames++,
             valid(frame.pts()),
             valid(running_time(GST_BASE_TRANSFORM(self), frame.pts())),
             std::move(settings.source),
             frame.width(),
             frame.height(),
-            frame.upstream().faces};
+            std::move(faces)};
   if (settings.post_messages) post_faces(self, line);
   // After an error the line is dropped here and transform_ip ends the stream.
   if (state->writer) state->writer->push(std::move(line));
@@ -205,7 +208,7 @@ gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
       break;
     case GST_EVENT_FLUSH_STOP:
       release_writer(self, false);
-      if (self->state->writer) self->state->writer->drain();
+      if (self->state->writer) self->state->writer->drain(LineWriter::kPatience);
       break;
     default:
       break;

@@ -18,8 +18,6 @@
 namespace cuface::gst {
 namespace {
 
-constexpr int kPatienceMs = 2000;
-
 /// The longest line that is looked for at the end of a file.
 constexpr off_t kLongestTail = 4 << 20;
 
@@ -131,10 +129,13 @@ bool LineWriter::push(Line line) {
   return true;
 }
 
-bool LineWriter::drain() {
+void LineWriter::drain(std::optional<std::chrono::milliseconds> patience) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return lines_.empty() || released_ || failed_; });
-  return !failed_;
+  const auto done = [&] { return lines_.empty() || released_ || failed_; };
+  if (patience)
+    changed_.wait_for(lock, *patience, done);
+  else
+    changed_.wait(lock, done);
 }
 
 void LineWriter::release(bool on) {
@@ -202,7 +203,7 @@ bool LineWriter::wait_until_writable() {
       closing = closing_;
     }
     pollfd fds[] = {{fd_, POLLOUT, 0}, {wake_, POLLIN, 0}};
-    const int n = closing ? poll(fds, 1, kPatienceMs) : poll(fds, 2, -1);
+    const int n = closing ? poll(fds, 1, static_cast<int>(kPatience.count())) : poll(fds, 2, -1);
     if (n > 0 && fds[0].revents) return true;
     if (n == 0) return false;
   }

@@ -2,12 +2,14 @@
 // order, none lost while the other end takes them.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -27,13 +29,16 @@ class LineWriter {
   /// Lines that wait at most; push() waits beyond.
   static constexpr std::size_t kCapacity = 256;
 
+  /// What a reader that has stalled is given when the stream flushes or stops.
+  static constexpr std::chrono::milliseconds kPatience{2000};
+
   /// `location` is a path, or "-" for standard output. When appending to a file whose last line was
   /// cut off (the process was killed), that part is removed first. Null, and the reason in `error`,
   /// if the file cannot be opened. `on_error` is called once at most, on the writer's thread.
   static std::unique_ptr<LineWriter> open(const std::string& location, bool append,
                                           OnError on_error, WriteError& error);
 
-  /// Finishes what waits. A reader that takes nothing for two seconds loses the rest (an error).
+  /// Finishes what waits. A reader that takes nothing for kPatience loses the rest (an error).
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
@@ -41,8 +46,8 @@ class LineWriter {
   /// False after an error. One thread at a time.
   bool push(Line line);
 
-  /// Waits until all pushed lines are written, or there was an error. False after an error.
-  bool drain();
+  /// Waits until all pushed lines are written, there was an error, or that long has passed.
+  void drain(std::optional<std::chrono::milliseconds> patience = {});
 
   /// While released, push() and drain() do not wait; push() still keeps the line. For flushing and
   /// shutting down when the reader has stalled. From any thread.

@@ -1,39 +1,26 @@
 // Frames and faces for the tests of elements.
 #pragma once
 
-#include <gst/check/gstharness.h>
-#include <gst/video/video.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "gst/meta/facemeta.h"
+#include "tests/gst/support.h"
 
 namespace cuface::test {
 
-/// A harness around a launch line, freed at the end of the test.
-struct HarnessFree {
-  void operator()(GstHarness* h) const { gst_harness_teardown(h); }
+/// A harness that knows what it gets.
+struct FrameHarness : Harness {
+  FrameHarness(const std::string& pipeline, const char* format, int width, int height)
+      : Harness(pipeline) {
+    set_caps(video_info(gst_video_format_from_string(format), width, height));
+  }
 };
-using Harness = std::unique_ptr<GstHarness, HarnessFree>;
-
-inline Harness make_harness(const std::string& launch, const std::string& format, int width,
-                            int height) {
-  Harness h(gst_harness_new_parse(launch.c_str()));
-  gst_harness_set_src_caps_str(h.get(),
-                               ("video/x-raw,format=" + format + ",width=" + std::to_string(width) +
-                                ",height=" + std::to_string(height) + ",framerate=25/1")
-                                   .c_str());
-  return h;
-}
 
 /// A frame of one byte value, 40 ms after the last.
-inline GstBuffer* make_frame(const std::string& format, int width, int height, int number = 0,
-                             int value = 100) {
-  GstVideoInfo info;
-  gst_video_info_set_format(&info, gst_video_format_from_string(format.c_str()),
-                            static_cast<guint>(width), static_cast<guint>(height));
+inline GstBuffer* plain_frame(const char* format, int width, int height, int number = 0,
+                              int value = 100) {
+  const GstVideoInfo info = video_info(gst_video_format_from_string(format), width, height);
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
   gst_buffer_memset(buffer, 0, static_cast<guint8>(value), info.size);
   GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(number) * 40 * GST_MSECOND;
@@ -78,7 +65,7 @@ inline std::vector<std::uint8_t> bytes_of(GstBuffer* buffer) {
 /// Everything posted on the bus of the harness' elements. Make it before data flows.
 class Bus {
  public:
-  explicit Bus(const Harness& h) : element_(h->element), bus_(gst_bus_new()) {
+  explicit Bus(Harness& h) : element_(h.get()->element), bus_(gst_bus_new()) {
     gst_element_set_bus(element_, bus_);
   }
   ~Bus() {

@@ -23,9 +23,9 @@ int changed_bytes(const std::vector<std::uint8_t>& bytes, int value = 100) {
 /// The bytes behind `launch` of a frame with `faces` faces.
 std::vector<std::uint8_t> drawn(const std::string& launch, const std::string& format = "I420",
                                 int faces = 1, int landmarks = 68) {
-  const Harness h = make_harness(launch, format, kWidth, kHeight);
+  FrameHarness h(launch, format.c_str(), kWidth, kHeight);
   GstBuffer* out =
-      gst_harness_push_and_pull(h.get(), with_faces(make_frame(format, kWidth, kHeight),
+      gst_harness_push_and_pull(h.get(), with_faces(plain_frame(format.c_str(), kWidth, kHeight),
                                                     make_faces(kWidth, kHeight, faces, landmarks)));
   const auto bytes = bytes_of(out);
   gst_buffer_unref(out);
@@ -94,8 +94,8 @@ TEST(FaceOverlay, DrawChoosesWhatIsDrawn) {
 }
 
 TEST(FaceOverlay, PixelateLeavesNoDetail) {
-  const Harness h = make_harness("cufaceoverlay draw=pixelate", "GRAY8", 320, 240);
-  GstBuffer* frame = make_frame("GRAY8", 320, 240);
+  FrameHarness h("cufaceoverlay draw=pixelate", "GRAY8", 320, 240);
+  GstBuffer* frame = plain_frame("GRAY8", 320, 240);
   GstMapInfo map;
   gst_buffer_map(frame, &map, GST_MAP_WRITE);
   for (gsize i = 0; i < map.size; ++i) map.data[i] = static_cast<guint8>(i * 2654435761u >> 24);
@@ -120,9 +120,9 @@ TEST(FaceOverlay, CopiesOnlyWhatItMustChange) {
                         {"cufaceoverlay draw=none", 1, true, false},
                         {"cufaceoverlay", 1, false, false},
                         {"cufaceoverlay", 1, true, true}}) {
-    const Harness h = make_harness(c.launch, "I420", kWidth, kHeight);
+    FrameHarness h(c.launch, "I420", kWidth, kHeight);
     GstBuffer* in =
-        with_faces(make_frame("I420", kWidth, kHeight), make_faces(kWidth, kHeight, c.faces, 68));
+        with_faces(plain_frame("I420", kWidth, kHeight), make_faces(kWidth, kHeight, c.faces, 68));
     GstMemory* memory = gst_buffer_peek_memory(in, 0);
     if (c.held) gst_buffer_ref(in);
     GstBuffer* out = gst_harness_push_and_pull(h.get(), in);
@@ -137,8 +137,8 @@ TEST(FaceOverlay, CopiesOnlyWhatItMustChange) {
 
 TEST(FaceOverlay, DrawsInsideTheCropRectangle) {
   // Faces are in pixels of the cropped picture.
-  const Harness h = make_harness("cufaceoverlay draw=box", "GRAY8", 200, 100);
-  GstBuffer* in = make_frame("GRAY8", 200, 100);
+  FrameHarness h("cufaceoverlay draw=box", "GRAY8", 200, 100);
+  GstBuffer* in = plain_frame("GRAY8", 200, 100);
   GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(in);
   crop->x = 60, crop->y = 10, crop->width = 100, crop->height = 80;
   auto faces = make_faces(100, 80, 1, 0);
@@ -155,15 +155,24 @@ TEST(FaceOverlay, DrawsInsideTheCropRectangle) {
   gst_buffer_unref(out);
 }
 
+TEST(FaceOverlay, DrawsFacesOfOtherDetectors) {
+  FrameHarness h("cufaceoverlay", "GRAY8", kWidth, kHeight);
+  GstBuffer* in = plain_frame("GRAY8", kWidth, kHeight);
+  gst_buffer_add_video_region_of_interest_meta(in, "face", 10, 20, 30, 40);
+  GstBuffer* out = gst_harness_push_and_pull(h.get(), in);
+  EXPECT_EQ(changed_bytes(bytes_of(out)), 2 * 30 + 2 * 38);
+  gst_buffer_unref(out);
+}
+
 TEST(FaceOverlay, SurvivesFramesWithoutFacesOrPicture) {
-  const Harness h = make_harness("cufaceoverlay", "I420", kWidth, kHeight);
-  GstBuffer* out = gst_harness_push_and_pull(h.get(), make_frame("I420", kWidth, kHeight));
+  FrameHarness h("cufaceoverlay", "I420", kWidth, kHeight);
+  GstBuffer* out = gst_harness_push_and_pull(h.get(), plain_frame("I420", kWidth, kHeight));
   EXPECT_EQ(changed_bytes(bytes_of(out)), 0);
   gst_buffer_unref(out);
 }
 
 TEST(FaceOverlay, PropertiesFollowAController) {
-  const Harness h = make_harness("cufaceoverlay name=o draw=box", "GRAY8", kWidth, kHeight);
+  FrameHarness h("cufaceoverlay name=o draw=box", "GRAY8", kWidth, kHeight);
   GstElement* overlay = gst_harness_find_element(h.get(), "cufaceoverlay");
   ASSERT_NE(overlay, nullptr);
   GstControlSource* source = gst_interpolation_control_source_new();
@@ -178,7 +187,7 @@ TEST(FaceOverlay, PropertiesFollowAController) {
   for (int n = 0; n < 2; ++n) {
     GstBuffer* out = gst_harness_push_and_pull(
         h.get(),
-        with_faces(make_frame("GRAY8", kWidth, kHeight, n), make_faces(kWidth, kHeight, 1, 0)));
+        with_faces(plain_frame("GRAY8", kWidth, kHeight, n), make_faces(kWidth, kHeight, 1, 0)));
     inked[n] = changed_bytes(bytes_of(out));
     gst_buffer_unref(out);
   }

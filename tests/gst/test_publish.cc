@@ -27,14 +27,6 @@ constexpr int kWidth = 640, kHeight = 360;
 
 class FacePublish : public testing::Test {
  public:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("cuface-publish-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    path_ = folder_ / "faces.jsonl";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string launch(const std::string& more = "") const {
     return "cufacepublish location=" + path_.string() + " " + more;
   }
@@ -51,17 +43,18 @@ class FacePublish : public testing::Test {
     return all;
   }
 
-  std::filesystem::path folder_, path_;
+  const TempFolder temp_;
+  const std::filesystem::path folder_ = temp_.path(), path_ = folder_ / "faces.jsonl";
 };
 
 GstBuffer* frame(int number, int faces = 1, int landmarks = 68) {
   return with_faces(
-      make_frame("GRAY8", kWidth, kHeight, number),
+      plain_frame("GRAY8", kWidth, kHeight, number),
       make_faces(kWidth, kHeight, faces, landmarks, 0.1f * static_cast<float>(number)));
 }
 
 /// Pushes and throws away what comes out.
-GstFlowReturn push(const Harness& h, GstBuffer* buffer) {
+GstFlowReturn push(Harness& h, GstBuffer* buffer) {
   const GstFlowReturn flow = gst_harness_push(h.get(), buffer);
   if (GstBuffer* out = gst_harness_try_pull(h.get())) gst_buffer_unref(out);
   return flow;
@@ -89,8 +82,8 @@ TEST_F(FacePublish, ALineHoldsWhatDesignSays) {
   faces->faces[0].box = {212.4f, 80.1f, 120, 120};
   faces->landmarks[0] = {230.11f, 121.87f};
   {
-    const Harness h = make_harness(launch("source=cam1"), "GRAY8", kWidth, kHeight);
-    push(h, with_faces(make_frame("GRAY8", kWidth, kHeight, 5), faces));
+    FrameHarness h(launch("source=cam1"), "GRAY8", kWidth, kHeight);
+    push(h, with_faces(plain_frame("GRAY8", kWidth, kHeight, 5), faces));
   }
   const auto all = lines();
   ASSERT_EQ(all.size(), 1u);
@@ -126,8 +119,8 @@ TEST_F(FacePublish, FloatsComeBackTheSame) {
   for (Point& p : faces->landmarks) p = {next(), -next()};
   faces->faces[0].box = {next(), next(), next(), next()};
   {
-    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
-    push(h, with_faces(make_frame("GRAY8", kWidth, kHeight), faces));
+    FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
+    push(h, with_faces(plain_frame("GRAY8", kWidth, kHeight), faces));
   }
   const Json object = Json::parse(lines().at(0))["objects"][0];
   EXPECT_EQ(object["x"].get<float>(), faces->faces[0].box.x);
@@ -141,7 +134,7 @@ TEST_F(FacePublish, FloatsComeBackTheSame) {
 }
 
 TEST_F(FacePublish, EveryFrameHasItsLineBeforeEos) {
-  const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+  FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
   const int n = 1000;  // more than the queue holds
   for (int i = 0; i < n; ++i) ASSERT_EQ(push(h, frame(i, i % 3)), GST_FLOW_OK);
   struct AtEos {
@@ -149,7 +142,7 @@ TEST_F(FacePublish, EveryFrameHasItsLineBeforeEos) {
     std::size_t lines;
   } at_eos{this, 0};
   gst_pad_add_probe(
-      h->sinkpad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+      h.get()->sinkpad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
       [](GstPad*, GstPadProbeInfo* info, gpointer data) {
         auto* eos = static_cast<AtEos*>(data);
         if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS)
@@ -169,7 +162,7 @@ TEST_F(FacePublish, EveryFrameHasItsLineBeforeEos) {
 }
 
 TEST_F(FacePublish, VideoPassesUntouchedAndUncopied) {
-  const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+  FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
   GstBuffer* in = frame(0);
   const GstMemory* memory = gst_buffer_peek_memory(in, 0);
   const auto before = bytes_of(in);
@@ -185,7 +178,7 @@ TEST_F(FacePublish, NoVideoIsHeldWhileLinesWait) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   const int reader = open(path_.c_str(), O_RDWR);  // open, but nobody reads
   {
-    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+    FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
     int freed = 0;
     for (int i = 0; i < 100; ++i) {  // a pipe holds about 30 lines
       GstBuffer* buffer = frame(i);
@@ -211,7 +204,7 @@ TEST_F(FacePublish, NoVideoIsHeldWhileLinesWait) {
 
 TEST_F(FacePublish, NullWhereThereIsNoTime) {
   {
-    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+    FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
     GstBuffer* buffer = frame(0, 0);
     GST_BUFFER_PTS(buffer) = GST_CLOCK_TIME_NONE;
     push(h, buffer);
@@ -230,11 +223,11 @@ TEST_F(FacePublish, WhatIsNotANumberIsLeftOut) {
   faces->faces[1].confidence = std::numeric_limits<float>::infinity();
   faces->landmarks[2 * 5 + 1].y = nan;
   {
-    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+    FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
     GstElement* publish = gst_harness_find_element(h.get(), "cufacepublish");
     g_object_set(publish, "source", "\xff\xfe", nullptr);
     gst_object_unref(publish);
-    push(h, with_faces(make_frame("GRAY8", kWidth, kHeight), faces));
+    push(h, with_faces(plain_frame("GRAY8", kWidth, kHeight), faces));
   }
   const Json line = Json::parse(lines().at(0));
   ASSERT_EQ(line["objects"].size(), 1u);
@@ -244,7 +237,7 @@ TEST_F(FacePublish, WhatIsNotANumberIsLeftOut) {
 TEST_F(FacePublish, AppendKeepsAndMends) {
   const auto write = [&](const std::string& content) { std::ofstream(path_) << content; };
   const auto run = [&](const char* more) {
-    const Harness h = make_harness(launch(more), "GRAY8", kWidth, kHeight);
+    FrameHarness h(launch(more), "GRAY8", kWidth, kHeight);
     push(h, frame(0, 0));
   };
   write("{\"old\":1}\n");
@@ -264,7 +257,7 @@ TEST_F(FacePublish, AppendKeepsAndMends) {
 }
 
 TEST_F(FacePublish, CountsFromZeroAfterReady) {
-  const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+  FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
   for (int i = 0; i < 3; ++i) push(h, frame(i));
   gst_harness_push_event(h.get(), gst_event_new_flush_start());
   gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
@@ -273,20 +266,19 @@ TEST_F(FacePublish, CountsFromZeroAfterReady) {
   gst_segment_init(&segment, GST_FORMAT_TIME);
   gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
   push(h, frame(1));
-  gst_element_set_state(h->element, GST_STATE_READY);
+  gst_element_set_state(h.get()->element, GST_STATE_READY);
   const auto all = lines();
   ASSERT_EQ(all.size(), 4u) << "written at stop";
   EXPECT_EQ(Json::parse(all[3])["frame"], 3) << "a flush does not start anew";
-  gst_element_set_state(h->element, GST_STATE_PLAYING);
+  gst_element_set_state(h.get()->element, GST_STATE_PLAYING);
   EXPECT_EQ(lines().size(), 0u);
 }
 
 TEST_F(FacePublish, PostsMessagesWithoutAFile) {
-  const Harness h =
-      make_harness("cufacepublish post-messages=true source=cam2", "GRAY8", kWidth, kHeight);
+  FrameHarness h("cufacepublish post-messages=true source=cam2", "GRAY8", kWidth, kHeight);
   Bus bus(h);
   const auto faces = make_faces(kWidth, kHeight, 2, 5);
-  push(h, with_faces(make_frame("GRAY8", kWidth, kHeight, 3), faces));
+  push(h, with_faces(plain_frame("GRAY8", kWidth, kHeight, 3), faces));
   GstMessage* message = bus.next(GST_MESSAGE_ELEMENT);
   ASSERT_NE(message, nullptr);
   const GstStructure* s = gst_message_get_structure(message);
@@ -307,9 +299,9 @@ TEST_F(FacePublish, PostsMessagesWithoutAFile) {
 }
 
 TEST_F(FacePublish, SaysOnceThatNoElementFindsFaces) {
-  const Harness h = make_harness("cufaceoverlay ! " + launch(), "GRAY8", kWidth, kHeight);
+  FrameHarness h("cufaceoverlay ! " + launch(), "GRAY8", kWidth, kHeight);
   Bus bus(h);
-  for (int i = 0; i < 5; ++i) push(h, make_frame("GRAY8", kWidth, kHeight, i));
+  for (int i = 0; i < 5; ++i) push(h, plain_frame("GRAY8", kWidth, kHeight, i));
   GstMessage* message = bus.next(GST_MESSAGE_WARNING);
   ASSERT_NE(message, nullptr);
   GError* error = nullptr;
@@ -320,6 +312,21 @@ TEST_F(FacePublish, SaysOnceThatNoElementFindsFaces) {
   EXPECT_EQ(bus.count(GST_MESSAGE_WARNING), 0);
   gst_harness_push_event(h.get(), gst_event_new_eos());
   EXPECT_EQ(lines().size(), 5u);
+}
+
+TEST_F(FacePublish, WritesFacesOfOtherDetectors) {
+  {
+    FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
+    Bus bus(h);
+    GstBuffer* buffer = plain_frame("GRAY8", kWidth, kHeight);
+    gst_buffer_add_video_region_of_interest_meta(buffer, "face", 10, 20, 30, 40);
+    push(h, buffer);
+    EXPECT_EQ(bus.count(GST_MESSAGE_WARNING), 0);
+  }
+  const Json object = Json::parse(lines().at(0))["objects"].at(0);
+  EXPECT_EQ(object["x"], 10);
+  EXPECT_EQ(object["h"], 40);
+  EXPECT_TRUE(object["id"].is_null());
 }
 
 // ---- errors ------------------------------------------------------------------------------------
@@ -359,7 +366,7 @@ TEST_F(FacePublish, SaysWhyItCannotOpen) {
 }
 
 TEST_F(FacePublish, SaysThatTheDiskIsFull) {
-  const Harness h = make_harness("cufacepublish location=/dev/full", "GRAY8", kWidth, kHeight);
+  FrameHarness h("cufacepublish location=/dev/full", "GRAY8", kWidth, kHeight);
   Bus bus(h);
   GstFlowReturn flow = GST_FLOW_OK;
   for (int i = 0; i < 2000 && flow == GST_FLOW_OK; ++i) {
@@ -376,7 +383,7 @@ TEST_F(FacePublish, LeavesWholeLinesWhenTheFileMayNotGrow) {
   getrlimit(RLIMIT_FSIZE, &old);
   const rlimit small = {10000, old.rlim_max};
   {
-    const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+    FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
     Bus bus(h);
     setrlimit(RLIMIT_FSIZE, &small);
     GstFlowReturn flow = GST_FLOW_OK;
@@ -397,7 +404,7 @@ TEST_F(FacePublish, LeavesWholeLinesWhenTheFileMayNotGrow) {
 TEST_F(FacePublish, SurvivesAReaderThatLeaves) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
-  const Harness h = make_harness(launch(), "GRAY8", kWidth, kHeight);
+  FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
   Bus bus(h);
   push(h, frame(0));
   close(reader);
@@ -408,6 +415,36 @@ TEST_F(FacePublish, SurvivesAReaderThatLeaves) {
   }
   EXPECT_EQ(flow, GST_FLOW_ERROR);
   check_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE, "has ended");
+}
+
+TEST_F(FacePublish, AStalledReaderDoesNotHoldAFlush) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const int reader = open(path_.c_str(), O_RDWR);
+  FrameHarness h(launch("name=p"), "GRAY8", kWidth, kHeight);
+  GThread* stream = g_thread_new(
+      "stream",
+      [](gpointer harness) -> gpointer {
+        for (int i = 0; i < 1000; ++i)
+          if (push(*static_cast<Harness*>(harness), frame(i)) != GST_FLOW_OK) break;
+        return nullptr;
+      },
+      static_cast<Harness*>(&h));
+  guint64 before = 0, now = 1;
+  for (int i = 0; i < 100 && before != now; ++i) {
+    before = now;
+    g_usleep(50000);
+    now = h.stat("p", "frames");
+  }
+  EXPECT_GT(now, 250u) << "the queue is full";
+  EXPECT_LT(now, 1000u);
+  gint64 begin = g_get_monotonic_time();
+  gst_harness_push_event(h.get(), gst_event_new_flush_start());
+  g_thread_join(stream);
+  EXPECT_LT(g_get_monotonic_time() - begin, G_USEC_PER_SEC);
+  begin = g_get_monotonic_time();
+  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+  EXPECT_LT(g_get_monotonic_time() - begin, 4 * G_USEC_PER_SEC);
+  close(reader);
 }
 
 TEST_F(FacePublish, AStalledReaderHoldsTheVideoButNotTheShutdown) {

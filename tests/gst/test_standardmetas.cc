@@ -16,7 +16,7 @@ class StandardMetas : public testing::Test {
  protected:
   void SetUp() override {
     gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
-    buffer_ = make_frame("GRAY8", kWidth, kHeight);
+    buffer_ = plain_frame("GRAY8", kWidth, kHeight);
   }
   void TearDown() override { gst_buffer_unref(buffer_); }
 
@@ -134,8 +134,8 @@ TEST_F(StandardMetas, ForeignFacesAreThoseOfOthers) {
 }
 
 TEST_F(StandardMetas, AreKnownAsOursBehindAScaler) {
-  const Harness h = make_harness("videoscale ! capsfilter caps=video/x-raw,width=320,height=180",
-                                 "GRAY8", kWidth, kHeight);
+  FrameHarness h("videoscale ! capsfilter caps=video/x-raw,width=320,height=180", "GRAY8", kWidth,
+                 kHeight);
   const auto faces = make_faces(kWidth, kHeight, 2, 68);
   GstBuffer* in = with_faces(gst_buffer_copy(buffer_), faces);
   gst::publish_standard_metas(in, info_, faces);
