@@ -152,7 +152,7 @@ void plan_trees(Reader& in, std::int64_t splits, ForestModel& m, Tables& t) {
     in.fail("a tree that is not full");
     return;
   }
-  m.depth = std::bit_width(static_cast<std::uint64_t>(splits));
+  m.depth = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(splits)));
   const std::size_t trees =
       static_cast<std::size_t>(m.cascades) * static_cast<std::size_t>(m.trees);
   const std::size_t leaf_floats = trees * static_cast<std::size_t>(m.leaves_per_tree()) *
