@@ -45,7 +45,7 @@ class DeviceBuffer {
     }
     buffer.data_.reset(static_cast<T*>(p));
     buffer.size_ = count;
-    return buffer;
+    return Result<DeviceBuffer>(std::move(buffer));  // nvcc does not move by itself
   }
 
   T* data() { return data_.get(); }
@@ -76,7 +76,7 @@ class DeviceImage {
                                                     static_cast<std::size_t>(height));
     if (!bytes.ok()) return bytes.status();
     image.bytes_ = std::move(bytes.value());
-    return image;
+    return Result<DeviceImage>(std::move(image));  // nvcc does not move by itself
   }
 
   int width() const { return width_; }
@@ -106,7 +106,7 @@ class PinnedBuffer {
       return s;
     buffer.data_.reset(static_cast<T*>(p));
     buffer.size_ = count;
-    return buffer;
+    return Result<PinnedBuffer>(std::move(buffer));  // nvcc does not move by itself
   }
 
   T* data() { return data_.get(); }

@@ -7,6 +7,8 @@
 #include <new>
 #include <type_traits>
 
+#include "kernels/common/host_device.h"
+
 namespace cuface {
 
 /// A rectangle of elements somebody else owns. Row 0 is the top row; x grows to the right.
@@ -19,13 +21,16 @@ struct ImageView {
   int height = 0;
   std::ptrdiff_t stride = 0;
 
-  T* row(int y) const {
+  CUFACE_HD T* row(int y) const {
     using Byte = std::conditional_t<std::is_const_v<T>, const std::uint8_t, std::uint8_t>;
     return reinterpret_cast<T*>(reinterpret_cast<Byte*>(data) + y * stride);
   }
-  T& at(int x, int y) const { return row(y)[x]; }
-  operator ImageView<const T>() const  // NOLINT(google-explicit-constructor)
-      requires(!std::is_const_v<T>) {
+  CUFACE_HD T& at(int x, int y) const { return row(y)[x]; }
+  /// To a view of const elements. A template, because nvcc warns of the plain operator where T is
+  /// const and it could never be called.
+  template <typename U>
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) CUFACE_HD operator ImageView<U>()
+      const {  // NOLINT(google-explicit-constructor)
     return {data, width, height, stride};
   }
 };
