@@ -4,62 +4,22 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/luma/grey.h"
+
 namespace cuface {
 namespace {
-
-/// Full-range grey of one luma sample of `Depth` bits.
-template <int Depth>
-constexpr std::uint8_t grey_full(std::uint32_t v) {
-  return static_cast<std::uint8_t>(v >> (Depth - 8));
-}
-
-/// Limited range (16..235 at 8 bits) expanded to 0..255, halves rounded up. The contract's
-/// clamp(((v - black) * 255 + white/2) / white), with the division done on 36/219 of the value only
-/// (255 = 219 + 36) so that 8 bits fit 16-bit arithmetic.
-template <int Depth>
-constexpr std::uint8_t grey_limited(std::uint32_t v) {
-  if constexpr (Depth == 8) {
-    const auto above = static_cast<std::uint16_t>(v < 16 ? 0 : (v > 235 ? 235u - 16u : v - 16));
-    const auto rest = static_cast<std::uint16_t>(above * 36 + 109);
-    // rest / 219 for every rest <= 219 * 36 + 109: 38305 = ceil(2^23 / 219), checked below.
-    const auto quotient = static_cast<std::uint16_t>((std::uint32_t{rest} * 38305u) >> 23);
-    return static_cast<std::uint8_t>(above + quotient);
-  } else {
-    constexpr std::uint32_t kBlack = 16u << (Depth - 8);
-    constexpr std::uint32_t kSpan = 219u << (Depth - 8);
-    const std::uint32_t above = v < kBlack ? 0 : (v > kBlack + kSpan ? kSpan : v - kBlack);
-    return static_cast<std::uint8_t>((above * 255 + kSpan / 2) / kSpan);
-  }
-}
-
-constexpr bool short_division_is_exact() {
-  for (std::uint32_t v = 16; v <= 235; ++v)
-    if (grey_limited<8>(v) != ((v - 16) * 255 + 109) / 219) return false;
-  return true;
-}
-static_assert(short_division_is_exact());
-
-/// One sample as a number: a byte, or a little-endian word shifted to its significant bits.
-template <int Depth>
-std::uint32_t sample(const std::uint8_t* p, int shift) {
-  if constexpr (Depth == 8) {
-    return *p;
-  } else {
-    return static_cast<std::uint32_t>((p[0] | (p[1] << 8)) >> shift) & ((1u << Depth) - 1);
-  }
-}
 
 /// `Stride` 0 = known at run time only; constants let the compiler vectorise the usual layouts.
 template <int Depth, bool Full, int Stride>
 void luma_row(const std::uint8_t* in, int pixel_stride, int shift, int width, std::uint8_t* out) {
   const std::ptrdiff_t step = Stride ? Stride : pixel_stride;
   for (int x = 0; x < width; ++x) {
-    const std::uint32_t v = sample<Depth>(in + x * step, shift);
-    out[x] = Full ? grey_full<Depth>(v) : grey_limited<Depth>(v);
+    const std::uint32_t v = grey::sample(in + x * step, Depth, shift);
+    out[x] = Full ? grey::full(v, Depth) : grey::limited(v, Depth);
   }
 }
 
-/// OpenCV's weights and rounding of COLOR_RGB2GRAY; deeper samples are cut to 8 bits first.
+/// Deeper samples are cut to 8 bits first.
 template <int Depth, int Stride>
 void rgb_row(const FrameView& frame, int y, std::uint8_t* out) {
   const std::uint8_t* in[3];
@@ -68,8 +28,9 @@ void rgb_row(const FrameView& frame, int y, std::uint8_t* out) {
   const int shift = frame.component[0].shift;
   for (int x = 0; x < frame.width; ++x) {
     std::uint32_t v[3];
-    for (int c = 0; c < 3; ++c) v[c] = sample<Depth>(in[c] + x * step, shift) >> (Depth - 8);
-    out[x] = static_cast<std::uint8_t>((9798 * v[0] + 19235 * v[1] + 3735 * v[2] + 16384) >> 15);
+    for (int c = 0; c < 3; ++c)
+      v[c] = grey::full(grey::sample(in[c] + x * step, Depth, shift), Depth);
+    out[x] = grey::rgb(v[0], v[1], v[2]);
   }
 }
 

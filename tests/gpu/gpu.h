@@ -1,0 +1,157 @@
+// What the tests of the CUDA versions share: is there a GPU, natural pictures without an image
+// library, guarded device memory, times.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/common/cuda.h"
+#include "kernels/common/image.h"
+
+namespace cuface::test {
+
+inline bool has_gpu() {
+  int devices = 0;
+  return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+}
+
+/// Skips the test, with the reason, where no kernel can run.
+#define CUFACE_NEEDS_GPU() \
+  if (!cuface::test::has_gpu()) GTEST_SKIP() << "no NVIDIA GPU with a driver"
+
+struct GrayPicture {
+  std::string name;
+  int width = 0, height = 0;
+  std::vector<std::uint8_t> pixels;
+
+  ImageView<const std::uint8_t> view() const { return {pixels.data(), width, height, width}; }
+};
+
+/// The natural pictures of $CUFACE_GPU_DATA (tests/gpu/pack makes them): NAME.gray, raw, and
+/// sizes.txt with lines "name width height". Empty where there are none.
+inline std::vector<GrayPicture> load_gray_pictures() {
+  std::vector<GrayPicture> pictures;
+  const char* folder = std::getenv("CUFACE_GPU_DATA");
+  if (!folder) return pictures;
+  std::ifstream sizes(std::string(folder) + "/sizes.txt");
+  for (GrayPicture p; sizes >> p.name >> p.width >> p.height;) {
+    std::ifstream file(std::string(folder) + "/" + p.name + ".gray", std::ios::binary);
+    p.pixels.resize(static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height));
+    file.read(reinterpret_cast<char*>(p.pixels.data()),
+              static_cast<std::streamsize>(p.pixels.size()));
+    EXPECT_TRUE(file) << p.name << " is not as sizes.txt says";
+    if (file) pictures.push_back(p);
+  }
+  return pictures;
+}
+
+#define CUFACE_CUDA_OK(call) \
+  ASSERT_EQ((call), cudaSuccess) << cudaGetErrorString(cudaGetLastError())
+
+/// Bytes in device memory with guard bands of `kGuardByte` before and behind.
+class GuardedBytes {
+ public:
+  static constexpr std::size_t kBand = 256;  ///< keeps what cudaMalloc aligned aligned
+  static constexpr std::uint8_t kGuardByte = 0xC3;
+
+  /// `bytes` as the first content.
+  explicit GuardedBytes(const std::vector<std::uint8_t>& bytes) : size_(bytes.size()) {
+    auto buffer = cuda::DeviceBuffer<std::uint8_t>::create(size_ + 2 * kBand);
+    EXPECT_TRUE(buffer.ok()) << buffer.status().message();
+    if (buffer.ok()) buffer_ = std::move(buffer.value());
+    EXPECT_EQ(cudaMemset(buffer_.data(), kGuardByte, buffer_.size()), cudaSuccess);
+    set(bytes);
+  }
+  /// `size` bytes of a canary.
+  GuardedBytes(std::size_t size, std::uint8_t canary)
+      : GuardedBytes(std::vector<std::uint8_t>(size, canary)) {}
+
+  std::uint8_t* data() { return buffer_.data() + kBand; }
+  std::size_t size() const { return size_; }
+
+  void set(const std::vector<std::uint8_t>& bytes) {
+    ASSERT_EQ(bytes.size(), size_);
+    ASSERT_EQ(cudaMemcpy(data(), bytes.data(), size_, cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);  // streams of their own do not wait for it
+  }
+  /// The content, once all work of the device is done; fails when a guard byte changed.
+  std::vector<std::uint8_t> get() const {
+    std::vector<std::uint8_t> all(buffer_.size());
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << cudaGetErrorString(cudaGetLastError());
+    EXPECT_EQ(cudaMemcpy(all.data(), buffer_.data(), all.size(), cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    const auto begin = all.begin() + kBand, end = begin + static_cast<std::ptrdiff_t>(size_);
+    EXPECT_EQ(std::count(all.begin(), begin, kGuardByte) + std::count(end, all.end(), kGuardByte),
+              static_cast<std::ptrdiff_t>(2 * kBand))
+        << "wrote outside of its memory";
+    return {begin, end};
+  }
+
+ private:
+  std::size_t size_;
+  cuda::DeviceBuffer<std::uint8_t> buffer_;
+};
+
+/// A stream that lives as long as the test.
+class Stream {
+ public:
+  Stream() { EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const { return stream_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// What `enqueue()` puts on the stream, as a graph that can be launched again and again.
+template <typename Enqueue>
+cudaGraphExec_t capture(cudaStream_t stream, Enqueue enqueue) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  enqueue();
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+  if (graph) cudaGraphDestroy(graph);
+  return exec;
+}
+
+/// Median time on the device of `enqueue()`, in microseconds.
+template <typename Enqueue>
+double median_us(cudaStream_t stream, Enqueue enqueue, int rounds = 101) {
+  cudaEvent_t begin = nullptr, end = nullptr;
+  cudaEventCreate(&begin);
+  cudaEventCreate(&end);
+  std::vector<float> times;
+  for (int i = -10; i < rounds; ++i) {
+    cudaEventRecord(begin, stream);
+    enqueue();
+    cudaEventRecord(end, stream);
+    cudaEventSynchronize(end);
+    float ms = 0;
+    cudaEventElapsedTime(&ms, begin, end);
+    if (i >= 0) times.push_back(ms);
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
+  return times[static_cast<std::size_t>(rounds / 2)] * 1000.0;
+}
+
+/// One line that tests/gpu/run collects into its results.
+inline void report_time(const std::string& what, const std::string& size, double us) {
+  std::printf("{\"what\":\"%s\",\"size\":\"%s\",\"us\":%.2f}\n", what.c_str(), size.c_str(), us);
+}
+
+}  // namespace cuface::test
