@@ -6,15 +6,13 @@
 namespace cuface {
 namespace {
 
-int round_to_int(double v) { return static_cast<int>(std::lrint(v)); }
-
 // The scales 1, f, f^2, ... whose window fits the picture.
 std::vector<float> possible_scales(const LevelQuery& q) {
   std::vector<float> scales;
   if (q.picture_width < q.window_width || q.picture_height < q.window_height) return scales;
   for (double factor = 1;; factor *= q.scale_factor) {
-    if (round_to_int(q.window_width * factor) > q.picture_width ||
-        round_to_int(q.window_height * factor) > q.picture_height) {
+    if (std::rint(q.window_width * factor) > q.picture_width ||
+        std::rint(q.window_height * factor) > q.picture_height) {
       return scales;
     }
     scales.push_back(static_cast<float>(factor));

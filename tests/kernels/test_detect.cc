@@ -205,7 +205,7 @@ TEST(DetectEqualsOpenCv, SizeLimits) {
   const std::pair<int, int> limits[] = {
       {0, 47},   {47, 47},     {48, 48}, {61, 62}, {100, 100},    {0, 10},
       {0, 19},   {0, 20},      {19, 19}, {5, 3},   {90, 40},      {150, 150},
-      {1000, 0}, {1000, 1000}, {20, 0},  {21, 0},  {65535, 65535}};
+      {1000, 0}, {1000, 1000}, {20, 0},  {21, 0},  {30000, 30000}};
   std::size_t boxes = 0, fallbacks = 0;
   const cv::Mat picture = test::drawn_faces(300, 190, 21);
   for (const char* name : {"frontalface_alt", "smile", "fullbody"}) {
@@ -495,6 +495,8 @@ TEST(Detect, CreateRefusesWhatItCannotDo) {
   EXPECT_EQ(with(same, 16385, 1), StatusCode::kUnsupported);
   EXPECT_EQ(with([](C& c) { c.scale_mode = ScaleMode::kWindow; }, 8192, 4096),
             StatusCode::kUnsupported);
+  EXPECT_EQ(with([](C& c) { c.scale_factor = 1e10; }), StatusCode::kOk);
+  EXPECT_EQ(with([](C& c) { c.scale_factor = 1e300; }), StatusCode::kOk);
   EXPECT_EQ(with([](C& c) { c.min_size = c.max_size = 2147483647; }), StatusCode::kOk);
   EXPECT_EQ(with([](C& c) { c.detect_scale = 2147483647; }), StatusCode::kOk);
 }
