@@ -5,7 +5,7 @@
 //
 //   detect_matrix OUTPUT.json [--commit HASH] [--date YYYY-MM-DD] [--pictures N]
 //
-// Takes about 20 minutes on one idle core. `meson compile -C build detect-parity` runs it and
+// Takes about 15 minutes on one idle core. `meson compile -C build detect-parity` runs it and
 // writes docs/results/detect-parity.json.
 #include <ctime>
 #include <fstream>
