@@ -11,6 +11,8 @@
 #include <random>
 
 #include "kernels/flow/flow.h"
+#include "kernels/forest/forest.h"
+#include "models/models.h"
 #include "tests/clip.h"
 #include "tests/data.h"
 
@@ -236,15 +238,37 @@ TEST(Flow, ConfigsOutOfRangeAreRefused) {
   EXPECT_FALSE(validate(c).ok());
 }
 
-/// Corners, and a grid over the faces (over the middle where none is found); the grid has flat
-/// places and some of it hangs out of the picture, so that failures are compared too.
-std::vector<Point> interesting_points(const cv::Mat& frame, cv::CascadeClassifier& cascade) {
+/// The landmarks of the faces in `boxes`, by the 68-point model.
+std::vector<Point> landmarks(const cv::Mat& frame, const std::vector<cv::Rect>& boxes,
+                             const std::shared_ptr<const ForestModel>& model) {
+  auto landmarker = Landmarker::create(Backend::kCpu, model);
+  std::vector<Box> faces;
+  for (const cv::Rect& r : boxes) {
+    faces.push_back({static_cast<float>(r.x), static_cast<float>(r.y), static_cast<float>(r.width),
+                     static_cast<float>(r.height)});
+  }
+  std::vector<Point> points(faces.size() * static_cast<std::size_t>(model->landmarks));
+  EXPECT_TRUE(landmarker.value()->enqueue(view_of(frame), faces, points).ok());
+  return points;
+}
+
+/// Corners, and the landmarks of the faces and a grid over them (over the middle where none is
+/// found); the grid has flat places and some of it hangs out of the picture, so that failures are
+/// compared too.
+std::vector<Point> interesting_points(const cv::Mat& frame, cv::CascadeClassifier& cascade,
+                                      const std::shared_ptr<const ForestModel>& model,
+                                      std::size_t& landmark_count) {
   std::vector<cv::Point2f> corners;
   cv::goodFeaturesToTrack(frame, corners, 150, 0.01, 5);
   std::vector<Point> points;
   for (const cv::Point2f& p : corners) points.push_back({p.x, p.y});
   std::vector<cv::Rect> boxes;
   if (!cascade.empty()) cascade.detectMultiScale(frame, boxes, 1.2, 3, 0, {40, 40});
+  if (model && !boxes.empty()) {
+    const std::vector<Point> found = landmarks(frame, boxes, model);
+    points.insert(points.end(), found.begin(), found.end());
+    landmark_count += found.size();
+  }
   if (boxes.empty())
     boxes.push_back({frame.cols / 3, frame.rows / 3, frame.cols / 4, frame.rows / 3});
   for (const cv::Rect& box : boxes) {
@@ -274,6 +298,10 @@ TEST(Flow, EqualsOpenCvOnConsecutiveFramesOfSixClips) {
                         {"sister.mkv", 640, 480}};
   cv::CascadeClassifier cascade(std::string(test::kCascadeDir) +
                                 "/haarcascade_frontalface_alt.xml");
+  // Where the model has not been fetched the other points are compared all the same.
+  std::shared_ptr<const ForestModel> model;
+  if (const auto path = find_default_forest(); path.ok()) model = load_forest(path.value()).value();
+  std::size_t landmark_count = 0;
   Comparison all;
   for (const Clip& clip : clips) {
     const auto frames =
@@ -281,7 +309,8 @@ TEST(Flow, EqualsOpenCvOnConsecutiveFramesOfSixClips) {
     ASSERT_GE(frames.size(), 30u) << clip.name;
     Comparison c;
     for (std::size_t f = 0; f + 1 < frames.size(); f += 5) {
-      const std::vector<Point> points = interesting_points(frames[f], cascade);
+      const std::vector<Point> points =
+          interesting_points(frames[f], cascade, model, landmark_count);
       for (int window : {9, 15, 21, 31}) {
         for (int levels : {1, 2, 3, 4}) {
           FlowConfig config;
@@ -305,6 +334,10 @@ TEST(Flow, EqualsOpenCvOnConsecutiveFramesOfSixClips) {
   }
   EXPECT_GT(all.distances.size(), 100000u);
   EXPECT_GT(all.lost, 1000u);
+  std::printf("%zu of the points are landmarks of faces\n", landmark_count);
+  if (model) {
+    EXPECT_GT(landmark_count, 1000u);
+  }
 }
 
 }  // namespace
