@@ -15,8 +15,11 @@ inline std::string data_dir() {
   return dir && std::filesystem::is_directory(dir) ? dir : "";
 }
 
-/// Debian's OpenCV cascades (package opencv-data).
-inline constexpr const char* kCascadeDir = "/usr/share/opencv4/haarcascades";
+/// $CUFACE_CASCADES, else Debian's OpenCV cascades (package opencv-data).
+inline const std::string kCascadeDir = [] {
+  const char* dir = std::getenv("CUFACE_CASCADES");
+  return std::string(dir ? dir : "/usr/share/opencv4/haarcascades");
+}();
 
 /// The folder models/fetch fills: $CUFACE_MODEL_PATH, else $XDG_CACHE_HOME/gst-cuface, else
 /// ~/.cache/gst-cuface.
