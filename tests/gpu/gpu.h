@@ -149,6 +149,11 @@ double median_us(cudaStream_t stream, Enqueue enqueue, int rounds = 101) {
   return times[static_cast<std::size_t>(rounds / 2)] * 1000.0;
 }
 
+/// The pictures that times are stated of: 1280x720, 1920x1080 and 640x360.
+inline bool is_timed(const GrayPicture& picture) {
+  return picture.name == "mosaic720" || picture.name == "mosaic1080" || picture.name == "pexels_00";
+}
+
 /// One line that tests/gpu/run collects into its results.
 inline void report_time(const std::string& what, const std::string& size, double us) {
   std::printf("{\"what\":\"%s\",\"size\":\"%s\",\"us\":%.2f}\n", what.c_str(), size.c_str(), us);
