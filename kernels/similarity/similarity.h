@@ -6,13 +6,14 @@
 #include <span>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
 
 namespace cuface {
 
 /// q = [a -b; b a] p + (tx, ty): scale = hypot(a, b), rotation = atan2(b, a), y downwards.
 struct Similarity {
   double a = 1, b = 0, tx = 0, ty = 0;
-  Point apply(Point p) const {
+  CUFACE_HD Point apply(Point p) const {
     return {static_cast<float>(a * p.x - b * p.y + tx), static_cast<float>(b * p.x + a * p.y + ty)};
   }
 };

@@ -1,45 +1,176 @@
 // The tracker's decisions as small functions over plain arrays: no state, no allocation, and no
-// libm beyond sqrt, so that the CUDA twin can run the same code.
+// libm beyond sqrt, so that the CPU and CUDA run the same code.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
+#include "kernels/common/lanes.h"
+#include "kernels/similarity/fit.h"
 #include "kernels/similarity/similarity.h"
 #include "kernels/track/track.h"
 
 namespace cuface::track {
 
+CUFACE_HD inline float area(const Box& b) { return b.w * b.h; }
+
+CUFACE_HD inline float intersection(const Box& a, const Box& b) {
+  const float w = std::min(a.x + a.w, b.x + b.w) - std::max(a.x, b.x);
+  const float h = std::min(a.y + a.h, b.y + b.h) - std::max(a.y, b.y);
+  return w > 0 && h > 0 ? w * h : 0.0f;
+}
+
+CUFACE_HD inline float distance2(Point a, Point b) {
+  const float dx = a.x - b.x, dy = a.y - b.y;
+  return dx * dx + dy * dy;
+}
+
 /// Intersection over union; 0 when either box is empty or not finite.
-float overlap(const Box& a, const Box& b);
+CUFACE_HD inline float overlap(const Box& a, const Box& b) {
+  const float common = intersection(a, b);
+  const float all = area(a) + area(b) - common;
+  return common > 0 && all > 0 ? common / all : 0.0f;
+}
 
 /// Fraction of the box's area inside a width x height frame.
-float visible_fraction(const Box& box, int width, int height);
+CUFACE_HD inline float visible_fraction(const Box& box, int width, int height) {
+  const Box frame{0, 0, static_cast<float>(width), static_cast<float>(height)};
+  const float all = area(box);
+  return all > 0 ? intersection(box, frame) / all : 0.0f;
+}
+
+/// What the lanes of one association share.
+struct AssociateScratch {
+  float overlap[kMaxTracks];  // of each track with its best free detection
+  int best[kMaxTracks];       // that detection, or -1
+  bool taken[kMaxTracks];     // detections
+  int detection;              // given away last, or -1
+};
+
+/// The best free detection for a track, or -1.
+CUFACE_HD inline int best_detection(const Box& track, std::span<const Box> detections,
+                                    const bool* taken, float min_overlap, float& best) {
+  int found = -1;
+  for (std::size_t d = 0; d < detections.size(); ++d) {
+    if (taken[d]) continue;
+    const float o = overlap(track, detections[d]);
+    if (o >= min_overlap && (found < 0 || o > best)) {
+      best = o;
+      found = static_cast<int>(d);
+    }
+  }
+  return found;
+}
 
 /// Greedy one-to-one matching by overlap, largest first; ties go to the smaller track, then the
 /// smaller detection. match[track] := detection, or -1. At most kMaxTracks boxes on either side.
-void associate(std::span<const Box> tracks, std::span<const Box> detections, float min_overlap,
-               std::span<int> match);
+/// `match` and `scratch` are visible to all lanes.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD void associate(const Lanes& lanes, std::span<const Box> tracks,
+                         std::span<const Box> detections, float min_overlap, std::span<int> match,
+                         AssociateScratch& scratch) {
+  const int n = static_cast<int>(tracks.size());
+  const auto find_best = [&](int t) {
+    scratch.best[t] = best_detection(tracks[static_cast<std::size_t>(t)], detections, scratch.taken,
+                                     min_overlap, scratch.overlap[t]);
+  };
+  lanes.each(static_cast<int>(detections.size()), [&](int d) { scratch.taken[d] = false; });
+  lanes.each(n, [&](int t) {
+    match[static_cast<std::size_t>(t)] = -1;
+    find_best(t);
+  });
+  for (;;) {
+    lanes.once([&] {
+      int top = -1;
+      for (int t = 0; t < n; ++t) {
+        if (scratch.best[t] >= 0 && (top < 0 || scratch.overlap[t] > scratch.overlap[top])) top = t;
+      }
+      scratch.detection = top < 0 ? -1 : scratch.best[top];
+      if (top < 0) return;
+      match[static_cast<std::size_t>(top)] = scratch.detection;
+      scratch.taken[scratch.detection] = true;
+      scratch.best[top] = -1;
+    });
+    if (scratch.detection < 0) return;
+    lanes.each(n, [&](int t) {
+      if (scratch.best[t] == scratch.detection) find_best(t);
+    });
+  }
+}
+
+/// The same in turn, for a few boxes.
+inline void associate(std::span<const Box> tracks, std::span<const Box> detections,
+                      float min_overlap, std::span<int> match) {
+  AssociateScratch scratch;
+  associate(SerialLanes{}, tracks, detections, min_overlap, match, scratch);
+}
 
 /// Are these two places of one face near enough for the same id (revive_distance)?
 /// Negative = no, else the squared distance of the centres.
-float revive_distance2(const Box& before, const Box& now, float revive_distance);
+CUFACE_HD inline float revive_distance2(const Box& before, const Box& now, float revive_distance) {
+  const float larger = std::max(before.w, now.w), smaller = std::min(before.w, now.w);
+  const float d2 = distance2({before.x + before.w / 2, before.y + before.h / 2},
+                             {now.x + now.w / 2, now.y + now.h / 2});
+  const float reach = revive_distance * larger;
+  return smaller * 2 >= larger && d2 <= reach * reach ? d2 : -1.0f;
+}
 
 /// Fixed points inside a box, for faces without landmarks: a kGridSide x kGridSide grid over the
 /// part of a Haar box that is face and not background.
 inline constexpr int kGridSide = 8;
-void grid_points(const Box& box, std::span<Point> points);
+inline constexpr int kGridPoints = kGridSide * kGridSide;
+CUFACE_HD inline Point grid_point(const Box& box, int i) {
+  constexpr float first = 0.2f, step = 0.6f / (kGridSide - 1);
+  const float u = first + step * static_cast<float>(i % kGridSide);
+  const float v = first + step * static_cast<float>(i / kGridSide);
+  return {box.x + u * box.w - 0.5f, box.y + v * box.h - 0.5f};
+}
 
 /// The box after a similarity of its points: scale and shift, without the rotation. `from` are the
 /// points with inlier != 0 before the motion; their centroid keeps its place relative to the box
 /// (dropping only the rotation from the similarity would throw the box around the origin).
-Box move_box(const Box& box, const Similarity& motion, std::span<const Point> from,
-             std::span<const std::uint8_t> inlier);
+CUFACE_HD inline Box move_box(const Box& box, const Similarity& motion, std::span<const Point> from,
+                              std::span<const std::uint8_t> inlier) {
+  double mx = 0, my = 0;
+  int n = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!inlier[i]) continue;
+    mx += from[i].x;
+    my += from[i].y;
+    ++n;
+  }
+  mx /= n;
+  my /= n;
+  // Points count from pixel centres, boxes from pixel edges: half a pixel between them.
+  const double cx = box.x + box.w / 2.0 - 0.5, cy = box.y + box.h / 2.0 - 0.5;
+  const double scale = std::sqrt(motion.a * motion.a + motion.b * motion.b);
+  const double to_x = motion.a * mx - motion.b * my + motion.tx;
+  const double to_y = motion.b * mx + motion.a * my + motion.ty;
+  const double w = scale * box.w, h = scale * box.h;
+  return {static_cast<float>(to_x + scale * (cx - mx) + 0.5 - w / 2),
+          static_cast<float>(to_y + scale * (cy - my) + 0.5 - h / 2), static_cast<float>(w),
+          static_cast<float>(h)};
+}
 
 /// Root mean square distance between two shapes after the best similarity, in units of `to`.
 /// Negative when there is none.
-float shape_distance(std::span<const Point> from, std::span<const Point> to);
+CUFACE_HD inline float shape_distance(std::span<const Point> from, std::span<const Point> to) {
+  Similarity s;
+  if (from.size() != to.size() || !similarity::fit(from, to, nullptr, s)) return -1;
+  double sum = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const double dx = s.a * from[i].x - s.b * from[i].y + s.tx - to[i].x;
+    const double dy = s.b * from[i].x + s.a * from[i].y + s.ty - to[i].y;
+    sum += dx * dx + dy * dy;
+  }
+  return static_cast<float>(std::sqrt(sum / static_cast<double>(from.size())));
+}
 
 /// One face's points on two frames, and what became of them.
 struct Motion {
@@ -50,17 +181,81 @@ struct Motion {
   float check = 0;  ///< fraction of all points that passed
 };
 
-/// `from` on the previous frame, `to` on this one, `back` = `to` flowed back; good[i] = both flows
-/// succeeded. On return good[i] = 1 for points that agree with the motion. `scratch_from` and
-/// `scratch_to` hold as many points, `scratch_inlier` as many flags.
+/// What the lanes that judge one motion share.
 struct MotionScratch {
   Point from[kMaxTrackPoints];
   Point to[kMaxTrackPoints];
   std::uint8_t inlier[kMaxTrackPoints];
+  int followed;
+  similarity::RobustScratch robust;
 };
-Motion judge_motion(const Box& box, std::span<const Point> from, std::span<const Point> to,
-                    std::span<const Point> back, std::span<std::uint8_t> good,
-                    const TrackConfig& config, std::uint64_t seed, int width, int height,
-                    MotionScratch& scratch);
+
+CUFACE_HD inline void lose(Motion& m, Loss reason) {
+  m.lost = true;
+  m.reason = reason;
+}
+
+/// Is the similarity one of a head, and its face still there? Fills in the box.
+CUFACE_HD inline void accept_motion(const Box& box, std::span<const Point> from,
+                                    std::span<const std::uint8_t> inlier, const TrackConfig& config,
+                                    int width, int height, Motion& m) {
+  // Upside down or mirrored within one frame is no head's motion.
+  if (!(m.similarity.a > 0)) return lose(m, Loss::kShape);
+  const double scale2 = m.similarity.a * m.similarity.a + m.similarity.b * m.similarity.b;
+  const double step2 = static_cast<double>(config.max_scale_step) * config.max_scale_step;
+  if (!(scale2 <= step2 && scale2 * step2 >= 1)) return lose(m, Loss::kScale);
+
+  m.box = move_box(box, m.similarity, from, inlier);
+  if (!(m.box.w >= config.min_width &&
+        visible_fraction(m.box, width, height) >= config.min_visible)) {
+    lose(m, Loss::kFrame);
+  }
+}
+
+/// `from` on the previous frame, `to` on this one, `back` = `to` flowed back; good[i] = both flows
+/// succeeded. On return good[i] = 1 for points that agree with the motion, unless it is lost.
+/// `good`, `m` and `scratch` are visible to all lanes.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD void judge_motion(const Lanes& lanes, const Box& box, std::span<const Point> from,
+                            std::span<const Point> to, std::span<const Point> back,
+                            std::span<std::uint8_t> good, const TrackConfig& config,
+                            std::uint64_t seed, int width, int height, Motion& m,
+                            MotionScratch& scratch) {
+  const float reach2 = config.forward_backward * config.forward_backward;
+  lanes.each(static_cast<int>(from.size()), [&](int p) {
+    const auto i = static_cast<std::size_t>(p);
+    good[i] = good[i] && distance2(from[i], back[i]) <= reach2;
+  });
+  lanes.once([&] {
+    m = Motion{};
+    scratch.followed = 0;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (!good[i]) continue;
+      scratch.from[scratch.followed] = from[i];
+      scratch.to[scratch.followed] = to[i];
+      ++scratch.followed;
+    }
+  });
+  const float needed = std::max(2.0f, config.min_points * static_cast<float>(from.size()));
+  if (!(static_cast<float>(scratch.followed) >= needed)) {
+    lanes.once([&] { lose(m, Loss::kPoints); });
+    return;
+  }
+  const auto followed = static_cast<std::size_t>(scratch.followed);
+  const std::span<const Point> f(scratch.from, followed), t(scratch.to, followed);
+  const std::span<std::uint8_t> inlier(scratch.inlier, followed);
+  const int agreeing =
+      similarity::fit_robust(lanes, f, t, std::max(0.5f, config.max_residual * box.w), seed, inlier,
+                             m.similarity, scratch.robust);
+  lanes.once([&] {
+    if (!(static_cast<float>(agreeing) >= needed)) return lose(m, Loss::kResidual);
+    for (std::size_t i = 0, k = 0; i < good.size(); ++i) {
+      if (good[i]) good[i] = inlier[k++];
+    }
+    m.check = static_cast<float>(agreeing) / static_cast<float>(from.size());
+    accept_motion(box, f, inlier, config, width, height, m);
+  });
+}
 
 }  // namespace cuface::track

@@ -1,0 +1,140 @@
+// How a similarity is fitted, for the host and for a device alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/common/host_device.h"
+#include "kernels/similarity/similarity.h"
+
+namespace cuface::similarity {
+
+/// Two-point samples of the robust fit: with 40 % outliers all of them are bad once in 10^12 times.
+inline constexpr int kSamples = 64;
+
+/// SplitMix64's mixing function: value `counter` of the stream `seed`, without any state.
+CUFACE_HD inline std::uint64_t random_at(std::uint64_t seed, std::uint64_t counter) {
+  std::uint64_t z = seed + (counter + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/// Value `counter` of the stream, in [0, n).
+CUFACE_HD inline std::size_t random_index(std::uint64_t seed, std::uint64_t counter,
+                                          std::size_t n) {
+  return static_cast<std::size_t>(((random_at(seed, counter) >> 32) * n) >> 32);
+}
+
+/// Pairs with inlier[i] != 0 (all, where `inlier` is null); sums in index order.
+CUFACE_HD inline bool fit(std::span<const Point> from, std::span<const Point> to,
+                          const std::uint8_t* inlier, Similarity& out) {
+  int n = 0;
+  double fx = 0, fy = 0, tx = 0, ty = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (inlier && !inlier[i]) continue;
+    fx += from[i].x;
+    fy += from[i].y;
+    tx += to[i].x;
+    ty += to[i].y;
+    ++n;
+  }
+  if (n < 2) return false;
+  fx /= n;
+  fy /= n;
+  tx /= n;
+  ty /= n;
+  double extent = 0, dot = 0, cross = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (inlier && !inlier[i]) continue;
+    const double x = from[i].x - fx, y = from[i].y - fy;
+    const double u = to[i].x - tx, v = to[i].y - ty;
+    extent += x * x + y * y;
+    dot += x * u + y * v;
+    cross += x * v - y * u;
+  }
+  if (!(extent > 0)) return false;
+  const double a = dot / extent, b = cross / extent;
+  const Similarity s{a, b, tx - (a * fx - b * fy), ty - (b * fx + a * fy)};
+  // Any NaN or infinity among the points ends up in one of these.
+  if (!(s.a - s.a == 0 && s.b - s.b == 0 && s.tx - s.tx == 0 && s.ty - s.ty == 0)) return false;
+  out = s;
+  return true;
+}
+
+/// The similarity that carries exactly two points onto two others.
+CUFACE_HD inline bool through_two(Point p, Point q, Point p2, Point q2, Similarity& out) {
+  const double x = static_cast<double>(q.x) - p.x, y = static_cast<double>(q.y) - p.y;
+  const double u = static_cast<double>(q2.x) - p2.x, v = static_cast<double>(q2.y) - p2.y;
+  const double extent = x * x + y * y;
+  if (!(extent > 0)) return false;
+  const double a = (x * u + y * v) / extent, b = (x * v - y * u) / extent;
+  out = {a, b, p2.x - (a * p.x - b * p.y), p2.y - (b * p.x + a * p.y)};
+  return true;
+}
+
+CUFACE_HD inline bool within(const Similarity& s, Point p, Point q, double threshold2) {
+  const double dx = s.a * p.x - s.b * p.y + s.tx - q.x;
+  const double dy = s.b * p.x + s.a * p.y + s.ty - q.y;
+  return dx * dx + dy * dy <= threshold2;
+}
+
+/// Sample number k of n >= 2 pairs; false when its two points are one.
+CUFACE_HD inline bool sample(std::span<const Point> from, std::span<const Point> to,
+                             std::uint64_t seed, int k, Similarity& out) {
+  const std::size_t n = from.size();
+  const auto counter = static_cast<std::uint64_t>(2 * k);
+  const std::size_t i = random_index(seed, counter, n);
+  const std::size_t other = random_index(seed, counter + 1, n - 1);
+  const std::size_t j = other < i ? other : other + 1;
+  return through_two(from[i], from[j], to[i], to[j], out);
+}
+
+/// What the lanes of one robust fit share.
+struct RobustScratch {
+  int count[kSamples];  // pairs within reach of each sample
+  int agreeing;
+  Similarity best;
+};
+
+/// fit_similarity_robust() by any lanes; `inlier`, `out` and `scratch` are visible to all of them.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD int fit_robust(const Lanes& lanes, std::span<const Point> from, std::span<const Point> to,
+                         float threshold, std::uint64_t seed, std::span<std::uint8_t> inlier,
+                         Similarity& out, RobustScratch& scratch) {
+  const int n = static_cast<int>(from.size());
+  lanes.each(n, [&](int i) { inlier[static_cast<std::size_t>(i)] = 0; });
+  if (n < 2) return 0;
+  const double threshold2 = static_cast<double>(threshold) * threshold;
+  lanes.each(kSamples, [&](int k) {
+    Similarity s;
+    int count = 0;
+    if (sample(from, to, seed, k, s)) {
+      for (std::size_t i = 0; i < from.size(); ++i) count += within(s, from[i], to[i], threshold2);
+    }
+    scratch.count[k] = count;
+  });
+  lanes.once([&] {
+    int best = 0;  // the earlier of equals
+    for (int k = 1; k < kSamples; ++k) {
+      if (scratch.count[k] > scratch.count[best]) best = k;
+    }
+    scratch.agreeing = scratch.count[best];
+    if (scratch.agreeing > 0) sample(from, to, seed, best, scratch.best);
+  });
+  if (scratch.agreeing < 2) return 0;
+  lanes.each(n, [&](int p) {
+    const auto i = static_cast<std::size_t>(p);
+    inlier[i] = within(scratch.best, from[i], to[i], threshold2);
+  });
+  lanes.once([&] {
+    if (!fit(from, to, inlier.data(), out)) scratch.agreeing = 0;
+  });
+  const int agreeing = scratch.agreeing;
+  if (agreeing == 0) lanes.each(n, [&](int i) { inlier[static_cast<std::size_t>(i)] = 0; });
+  return agreeing;
+}
+
+}  // namespace cuface::similarity
