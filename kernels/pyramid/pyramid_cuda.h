@@ -1,0 +1,44 @@
+// The flow's Gaussian octaves in device memory, bit-equal to GaussianPyramid.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/common/cuda.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+
+namespace cuface::cuda {
+
+/// Level 0 is a copy of the picture; level i+1 is gaussian_down of level i. Owns its levels.
+/// One thread at a time; the order of builds and reads is that of the streams they are put on.
+class GaussianPyramid {
+ public:
+  /// Most levels a pyramid may have.
+  static constexpr int kMaxLevels = 10;
+
+  /// As cuface::GaussianPyramid; `levels` is 1..kMaxLevels. kInvalidArgument, kOutOfMemory.
+  static Result<std::unique_ptr<GaussianPyramid>> create(int width, int height, int levels,
+                                                         int min_side);
+
+  /// Builds the first `levels` levels (at most levels()) from a picture in device memory of the
+  /// planned size, which is not read by anything after these launches.
+  Status enqueue(ImageView<const std::uint8_t> picture, int levels, cudaStream_t stream);
+  Status enqueue(ImageView<const std::uint8_t> picture, cudaStream_t stream) {
+    return enqueue(picture, levels(), stream);
+  }
+  /// Builds levels `first`..`levels`-1 from the one below, which has been built; first >= 1.
+  Status enqueue_above(int first, int levels, cudaStream_t stream);
+
+  int levels() const { return static_cast<int>(levels_.size()); }
+  ImageView<const std::uint8_t> level(int i) const;
+
+ private:
+  GaussianPyramid() = default;
+  std::vector<DeviceImage<std::uint8_t>> levels_;
+};
+
+}  // namespace cuface::cuda
