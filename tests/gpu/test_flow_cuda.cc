@@ -1,0 +1,323 @@
+// cuda flow against flow(): positions and status of every point, bit for bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/flow/flow.h"
+#include "kernels/flow/flow_cuda.h"
+#include "tests/gpu/compare.h"
+#include "tests/gpu/gpu.h"
+#include "tests/moving_faces.h"
+
+namespace cuface {
+namespace {
+
+using test::Grey;
+
+Grey noise(int width, int height, unsigned seed) {
+  std::mt19937 random(seed);
+  Grey out(width, height);
+  for (auto& p : out.pixels) p = static_cast<std::uint8_t>(random());
+  return out;
+}
+
+std::vector<Point> random_points(int count, float rim, int width, int height, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> x(-rim, static_cast<float>(width) + rim),
+      y(-rim, static_cast<float>(height) + rim);
+  std::vector<Point> points;
+  for (int i = 0; i < count; ++i) points.push_back({x(random), y(random)});
+  return points;
+}
+
+/// What the reference says about points, forward and back.
+struct Answers {
+  std::vector<Point> to, back;
+  std::vector<std::uint8_t> forward, both;
+};
+
+Answers reference(const Grey& a, const Grey& b, const std::vector<Point>& points,
+                  const FlowConfig& config) {
+  GaussianPyramid prev(a.width, a.height, config.levels, config.window);
+  GaussianPyramid next(a.width, a.height, config.levels, config.window);
+  prev.build(a.view());
+  next.build(b.view());
+  FlowScratch scratch(config);
+  const std::size_t n = points.size();
+  Answers out{std::vector<Point>(n), std::vector<Point>(n), std::vector<std::uint8_t>(n),
+              std::vector<std::uint8_t>(n)};
+  flow(prev, next, points, out.to, out.forward, config, scratch);
+  flow(next, prev, out.to, out.back, out.both, config, scratch);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!out.forward[i]) out.back[i] = out.to[i];
+    out.both[i] = out.both[i] && out.forward[i];
+  }
+  return out;
+}
+
+/// Arrays of points in guarded device memory, with canaries in the answers.
+struct DevicePoints {
+  DevicePoints(const std::vector<Point>& points, std::int32_t count, int max_count)
+      : from(test::bytes_of(points)),
+        counted(test::bytes_of(std::vector<std::int32_t>{count})),
+        to(points.size() * sizeof(Point), test::kCanary),
+        back(points.size() * sizeof(Point), test::kCanary),
+        status(points.size(), test::kCanary) {
+    arrays.from = reinterpret_cast<const Point*>(from.data());
+    arrays.count = reinterpret_cast<const std::int32_t*>(counted.data());
+    arrays.max_count = max_count;
+    arrays.to = reinterpret_cast<Point*>(to.data());
+    arrays.back = reinterpret_cast<Point*>(back.data());
+    arrays.status = status.data();
+  }
+  test::GuardedBytes from, counted, to, back, status;
+  cuda::FlowPoints arrays;
+};
+
+class FlowCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    stream_.emplace();
+  }
+
+  std::unique_ptr<cuda::GaussianPyramid> pyramid_of(const Grey& picture, int levels, int min_side) {
+    auto made = cuda::GaussianPyramid::create(picture.width, picture.height, levels, min_side);
+    EXPECT_TRUE(made.ok());
+    test::DevicePicture device(picture.width, picture.height, 0, 0);
+    device.set(picture.view());
+    EXPECT_TRUE(made.value()->enqueue(device.view(), *stream_).ok());
+    EXPECT_EQ(cudaStreamSynchronize(*stream_), cudaSuccess);
+    return std::move(made.value());
+  }
+
+  /// The first `count` points have the reference's answers, the others none.
+  void expect_answers(DevicePoints& device, const std::vector<Point>& points,
+                      const Answers& answers, std::size_t count, bool round_trip) {
+    const auto to_bytes = device.to.get(), back_bytes = device.back.get();
+    const auto to = test::values_of<Point>(to_bytes), back = test::values_of<Point>(back_bytes);
+    const auto status = device.status.get();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (i >= count) {
+        ASSERT_EQ(status[i], test::kCanary);
+        ASSERT_EQ(to_bytes[i * sizeof(Point)], test::kCanary);
+        ASSERT_EQ(back_bytes[i * sizeof(Point)], test::kCanary);
+        continue;
+      }
+      ASSERT_EQ(status[i], round_trip ? answers.both[i] : answers.forward[i])
+          << i << ": " << points[i].x << ", " << points[i].y;
+      ASSERT_TRUE(test::same_bits(to[i], answers.to[i]))
+          << i << ": " << to[i].x << ", " << to[i].y << " / " << answers.to[i].x << ", "
+          << answers.to[i].y;
+      if (round_trip) {
+        ASSERT_TRUE(test::same_bits(back[i], answers.back[i])) << i;
+      } else {
+        ASSERT_EQ(back_bytes[i * sizeof(Point)], test::kCanary);
+      }
+      ++points_;
+      lost_ += !answers.forward[i];
+      one_way_ += answers.forward[i] && !answers.both[i];
+      far_ += answers.forward[i] &&
+              std::hypot(answers.to[i].x - points[i].x, answers.to[i].y - points[i].y) > 5;
+    }
+  }
+
+  void compare(const Grey& a, const Grey& b, const std::vector<Point>& points,
+               const FlowConfig& config) {
+    const Answers answers = reference(a, b, points, config);
+    // More levels than asked for, too: they must not be used.
+    const auto prev = pyramid_of(a, 10, 5), next = pyramid_of(b, 10, 5);
+    const auto n = static_cast<int>(points.size());
+    for (bool round_trip : {true, false}) {
+      DevicePoints device(points, n, n);
+      if (!round_trip) device.arrays.back = nullptr;
+      ASSERT_TRUE(cuda::enqueue_flow(*prev, *next, device.arrays, config, *stream_).ok());
+      expect_answers(device, points, answers, points.size(), round_trip);
+    }
+  }
+
+  std::optional<test::Stream> stream_;
+  int points_ = 0, lost_ = 0, one_way_ = 0, far_ = 0;
+};
+
+TEST_F(FlowCuda, EveryWindowAndLevelAtAndBeyondTheBorder) {
+  for (int window : {5, 9, 21, 31, 63}) {
+    for (int levels : {1, 3, 10}) {
+      for (const auto& [w, h] : {std::pair{200, 150}, {64, 300}, {37, 41}}) {
+        FlowConfig config;
+        config.window = window;
+        config.levels = levels;
+        compare(test::textured(w, h, 0), test::textured(w, h, 0, 5.7, -4.2),
+                random_points(150, 80, w, h, static_cast<unsigned>(window)), config);
+      }
+    }
+  }
+  EXPECT_GE(points_, 10000);
+  EXPECT_GE(lost_, 500);
+  EXPECT_GE(far_, 500);
+}
+
+TEST_F(FlowCuda, NoiseAndFullContrast) {
+  for (int window : {7, 21, 63}) {
+    FlowConfig config;
+    config.window = window;
+    Grey checks(180, 140);
+    for (int y = 0; y < 140; ++y) {
+      for (int x = 0; x < 180; ++x) checks.view().at(x, y) = (x / 3 + y / 3) % 2 ? 255 : 0;
+    }
+    Grey inverse = checks;
+    for (auto& p : inverse.pixels) p = static_cast<std::uint8_t>(255 - p);
+    const auto points = random_points(150, 20, 180, 140, 3);
+    compare(noise(180, 140, 1), noise(180, 140, 2), points, config);
+    compare(checks, inverse, points, config);
+    compare(checks, noise(180, 140, 4), points, config);
+    compare(Grey(180, 140, 255), Grey(180, 140, 0), points, config);
+  }
+  EXPECT_GE(points_, 3000);
+  EXPECT_GE(lost_, 500);
+  EXPECT_GE(one_way_, 20);
+}
+
+TEST_F(FlowCuda, TinyPictures) {
+  for (const auto& [w, h] : {std::pair{1, 1}, {2, 9}, {9, 1}, {12, 15}, {22, 22}, {43, 42}}) {
+    compare(test::textured(w, h, 0), test::textured(w, h, 0, 0.3, 0.2),
+            random_points(100, 30, w, h, 5), {});
+  }
+  EXPECT_GE(points_, 1200);
+}
+
+TEST_F(FlowCuda, OtherSettings) {
+  const Grey a = test::textured(240, 180, 2), b = test::textured(240, 180, 2, 7.3, 3.1);
+  const auto points = random_points(120, 10, 240, 180, 9);
+  FlowConfig config;
+  config.max_iterations = 1;
+  compare(a, b, points, config);
+  config.max_iterations = 100;
+  config.epsilon = 0;
+  compare(a, b, points, config);
+  config.min_eigen = 0.05f;
+  compare(a, b, points, config);
+  config = {};
+  config.epsilon = 3;
+  compare(a, b, points, config);
+  EXPECT_GE(points_, 900);
+  EXPECT_GE(far_, 300);
+}
+
+TEST_F(FlowCuda, BadPointsFail) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<Point> points = {{nan, 50},   {50, nan},     {inf, 50},     {50, -inf}, {1e30f, 50},
+                               {50, -1e9f}, {-3e9f, 3e9f}, {-0.0f, 0.0f}, {1e-40f, 7}};
+  const Grey a = test::textured(160, 120, 1);
+  compare(a, test::textured(160, 120, 1, 1.25, 0.5), points, {});
+  EXPECT_GE(lost_, 14);
+}
+
+TEST_F(FlowCuda, TheCountIsTheDevices) {
+  const Grey a = test::textured(200, 150, 1), b = test::textured(200, 150, 1, -6.5, 2.5);
+  const auto prev = pyramid_of(a, 3, 21), next = pyramid_of(b, 3, 21);
+  const auto points = random_points(5000, 5, 200, 150, 2);
+  const Answers answers = reference(a, b, points, {});
+  for (int count : {0, 1, 2, 127, 2048, 2049, 5000}) {
+    DevicePoints device(points, count, 5000);
+    ASSERT_TRUE(cuda::enqueue_flow(*prev, *next, device.arrays, {}, *stream_).ok());
+    expect_answers(device, points, answers, static_cast<std::size_t>(count), true);
+  }
+  DevicePoints device(points, 5000, 30);  // never more than was planned for
+  ASSERT_TRUE(cuda::enqueue_flow(*prev, *next, device.arrays, {}, *stream_).ok());
+  expect_answers(device, points, answers, 30, true);
+  EXPECT_GE(far_, 5000);
+}
+
+TEST_F(FlowCuda, OneGraphOverChangingPicturesAndPoints) {
+  const int w = 200, h = 150;
+  auto prev = cuda::GaussianPyramid::create(w, h, 3, 21);
+  auto next = cuda::GaussianPyramid::create(w, h, 3, 21);
+  ASSERT_TRUE(prev.ok() && next.ok());
+  test::DevicePicture picture_a(w, h, 3, 5), picture_b(w, h, 0, 1);
+  const auto none = random_points(200, 5, w, h, 0);
+  DevicePoints device(none, 200, 200);
+  cudaGraphExec_t graph = test::capture(*stream_, [&] {
+    EXPECT_TRUE(prev.value()->enqueue(picture_a.view(), *stream_).ok());
+    EXPECT_TRUE(next.value()->enqueue(picture_b.view(), *stream_).ok());
+    EXPECT_TRUE(cuda::enqueue_flow(*prev.value(), *next.value(), device.arrays, {}, *stream_).ok());
+  });
+  std::vector<std::uint8_t> first;
+  for (int round = 0; round < 6; ++round) {
+    const int kind = round % 3;
+    const Grey a = test::textured(w, h, kind), b = test::textured(w, h, kind, kind * 3, -kind);
+    const auto points = random_points(200, 5, w, h, static_cast<unsigned>(kind));
+    const int count = kind == 2 ? 0 : 200;
+    picture_a.set(a.view());
+    picture_b.set(b.view());
+    device.from.set(test::bytes_of(points));
+    device.counted.set(test::bytes_of(std::vector<std::int32_t>{count}));
+    for (auto* out : {&device.to, &device.back, &device.status}) {
+      out->set(std::vector<std::uint8_t>(out->size(), test::kCanary));
+    }
+    CUFACE_CUDA_OK(cudaGraphLaunch(graph, *stream_));
+    expect_answers(device, points, reference(a, b, points, {}), static_cast<std::size_t>(count),
+                   true);
+    if (round == 0) first = device.to.get();
+    if (round == 3) {
+      EXPECT_EQ(first, device.to.get()) << "two runs differ";
+    }
+  }
+  cudaGraphExecDestroy(graph);
+  EXPECT_GE(points_, 800);
+}
+
+TEST_F(FlowCuda, NaturalPictures) {
+  const auto pictures = test::load_gray_pictures();
+  if (pictures.empty()) GTEST_SKIP() << "no natural pictures: set CUFACE_GPU_DATA";
+  for (const auto& p : pictures) {
+    // A moving cut-out, as of a camera that pans.
+    const int w = std::min(p.width - 12, 640), h = std::min(p.height - 9, 480);
+    if (w < 30 || h < 30) continue;
+    Grey a(w, h), b(w, h);
+    for (int y = 0; y < h; ++y) {
+      for (int x = 0; x < w; ++x) {
+        a.view().at(x, y) = p.view().at(x, y);
+        b.view().at(x, y) = p.view().at(x + 7, y + 4);
+      }
+    }
+    compare(a, b, random_points(300, 10, w, h, 1), {});
+  }
+  EXPECT_GE(far_, 50 * static_cast<int>(pictures.size()));
+}
+
+TEST_F(FlowCuda, Time) {
+  const int sizes[][2] = {{640, 360}, {1280, 720}, {1920, 1080}};
+  for (const auto& s : sizes) {
+    const Grey a = test::textured(s[0], s[1], 1), b = test::textured(s[0], s[1], 1, 2.3, 1.1);
+    const auto prev = pyramid_of(a, 3, 21), next = pyramid_of(b, 3, 21);
+    test::DevicePicture picture(s[0], s[1], 0, 0);
+    picture.set(b.view());
+    const std::string size = std::to_string(s[0]) + "x" + std::to_string(s[1]);
+    for (int n : {68, 1088}) {
+      const auto points = random_points(n, -40, s[0], s[1], 4);
+      DevicePoints device(points, n, n);
+      for (bool round_trip : {false, true}) {
+        if (!round_trip) device.arrays.back = nullptr;
+        if (round_trip) device.arrays.back = reinterpret_cast<Point*>(device.back.data());
+        const double us = test::median_us(*stream_, [&] {
+          EXPECT_TRUE(next->enqueue(picture.view(), *stream_).ok());
+          EXPECT_TRUE(cuda::enqueue_flow(*prev, *next, device.arrays, {}, *stream_).ok());
+        });
+        test::report_time("pyramid and flow, " + std::to_string(n) + " points" +
+                              (round_trip ? ", forward and back" : ""),
+                          size, us);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cuface
