@@ -1,0 +1,257 @@
+#include <algorithm>
+#include <utility>
+
+#include "kernels/common/lanes.h"
+#include "kernels/flow/flow_cuda.h"
+#include "kernels/track/rules.h"
+#include "kernels/track/state.h"
+#include "kernels/track/track_cuda.h"
+
+namespace cuface::cuda {
+namespace {
+
+static_assert(kMaxTracks == kMaxFaces);
+
+constexpr int kPlanThreads = 256, kCarryThreads = 128, kConcludeThreads = 128;
+constexpr int kMaxPoints = kMaxTracks * kMaxTrackPoints;
+
+/// Which points are followed on a frame: those of the track with place i lie from offset[i] on, and
+/// offset[number of tracks] counts them all.
+struct Plan {
+  std::int32_t total;
+  std::int32_t offset[kMaxTracks + 1];
+};
+
+/// The points of a frame, track after track; device memory.
+struct PointArrays {
+  Point* from;
+  Point* to;
+  Point* back;
+  std::uint8_t* good;
+};
+
+/// What an enqueue passes to its kernels.
+struct Told {
+  const DeviceFaces* faces;
+  const DeviceFaces* feedback;
+  std::uint64_t number;
+  double elapsed;
+  int width, height, max_landmarks;
+};
+
+/// Shared memory for a T that has a constructor, which is not run.
+template <typename T>
+struct alignas(T) Raw {
+  unsigned char bytes[sizeof(T)];
+  __device__ T& get() { return *reinterpret_cast<T*>(bytes); }
+};
+
+__device__ track::Faces plain_faces(const DeviceFaces* list) {
+  if (!list) return {};
+  return {list->faces, list->landmarks(), list->count, list->landmarks_per_face,
+          list->searched != 0};
+}
+
+__device__ track::Frame frame_of(const Told& told) {
+  track::Frame frame;
+  frame.faces = plain_faces(told.faces);
+  frame.feedback = plain_faces(told.feedback);
+  frame.number = told.number;
+  frame.elapsed = told.elapsed;
+  frame.width = told.width;
+  frame.height = told.height;
+  frame.max_landmarks = told.max_landmarks;
+  return frame;
+}
+
+/// One block: begins the frame and gathers the points of all tracks.
+__global__ void __launch_bounds__(kPlanThreads)
+    plan_frame(track::State* state, const __grid_constant__ Told told,
+               const __grid_constant__ TrackConfig config, bool ended, Plan* plan, Point* from) {
+  __shared__ int counts[kMaxTracks];
+  __shared__ int offsets[kMaxTracks + 1];
+  __shared__ const Point* arrays[kMaxTracks];
+  const track::Frame frame = frame_of(told);
+  const BlockLanes lanes;
+  lanes.once([&] {
+    if (ended) track::end_tracks(*state);
+    track::begin_frame(*state, frame, config);
+  });
+  const int tracks = state->count;
+  lanes.each(tracks, [&](int i) {
+    const track::Points points = track::choose_points(*state, state->slot[i], frame.feedback);
+    arrays[i] = points.array;
+    counts[i] = points.count;
+  });
+  lanes.once([&] {
+    offsets[0] = 0;
+    for (int i = 0; i < tracks; ++i) offsets[i + 1] = offsets[i] + counts[i];
+    plan->total = offsets[tracks];
+  });
+  lanes.each(tracks + 1, [&](int i) { plan->offset[i] = offsets[i]; });
+  for (int i = 0; i < tracks; ++i) {
+    const track::Points points{arrays[i], counts[i]};
+    const Box box = state->of(i).face.box;
+    for (int p = static_cast<int>(threadIdx.x); p < points.count; p += kPlanThreads) {
+      from[offsets[i] + p] = track::point_at(points, box, p);
+    }
+  }
+}
+
+/// A block a track.
+__global__ void __launch_bounds__(kCarryThreads)
+    carry_tracks(track::State* state, const __grid_constant__ Told told,
+                 const __grid_constant__ TrackConfig config, const Plan* plan, PointArrays points) {
+  __shared__ Raw<track::Motion> motion;
+  __shared__ Raw<track::MotionScratch> scratch;
+  const int i = static_cast<int>(blockIdx.x);
+  if (i >= state->count) return;
+  const track::Frame frame = frame_of(told);
+  const BlockLanes lanes;
+  const int slot = state->slot[i];
+  track::age_track(lanes, *state, slot, frame, config);
+  if (state->track[slot].lost) return;
+  const int first = plan->offset[i];
+  const auto n = static_cast<std::size_t>(plan->offset[i + 1] - first);
+  const bool own =
+      track::choose_points(*state, slot, frame.feedback).array == state->landmark[slot];
+  track::carry_track(
+      lanes, *state, slot, frame, config, own, std::span<const Point>(points.from + first, n),
+      std::span<const Point>(points.to + first, n), std::span<const Point>(points.back + first, n),
+      std::span<std::uint8_t>(points.good + first, n), motion.get(), scratch.get());
+}
+
+/// One block: detections, losses, and what is passed on.
+__global__ void __launch_bounds__(kConcludeThreads)
+    conclude_tracks(track::State* state, const __grid_constant__ Told told,
+                    const __grid_constant__ TrackConfig config, DeviceFaces* out) {
+  __shared__ Raw<track::ConcludeScratch> scratch;
+  __shared__ track::Outcome outcome;
+  const track::Frame frame = frame_of(told);
+  const BlockLanes lanes;
+  track::conclude_frame(lanes, *state, frame, config, scratch.get(), outcome);
+  const int count = state->count, n = track::common_landmarks(*state);
+  lanes.once([&] {
+    out->count = count;
+    out->landmarks_per_face = n;
+    out->searched = frame.faces.searched;
+    out->overflow = told.faces ? told.faces->overflow : 0;
+    out->lost = outcome.lost;
+    out->search_wanted = outcome.search_wanted;
+    out->frame = told.number;
+  });
+  lanes.each(count, [&](int i) { out->faces[i] = state->of(i).face; });
+  lanes.each(count * n,
+             [&](int k) { out->landmarks()[k] = state->landmark[state->slot[k / n]][k % n]; });
+}
+
+}  // namespace
+
+struct Tracker::Buffers {
+  std::unique_ptr<GaussianPyramid> pyramids[2];
+  DeviceBuffer<track::State> state;
+  DeviceBuffer<Plan> plan;
+  DeviceBuffer<Point> points;  // from, to, back
+  DeviceBuffer<std::uint8_t> good;
+
+  PointArrays arrays() {
+    return {points.data(), points.data() + kMaxPoints, points.data() + 2 * kMaxPoints, good.data()};
+  }
+};
+
+Tracker::Tracker() : buffers_(std::make_unique<Buffers>()) {}
+Tracker::~Tracker() = default;
+
+Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int width, int height,
+                                                 int landmarks_capacity, std::uint64_t first_id) {
+  if (Status s = validate(config); !s.ok()) return s;
+  if (width < 1 || height < 1 || landmarks_capacity < 0) {
+    return Status(StatusCode::kInvalidArgument, "track: the picture is empty");
+  }
+  std::unique_ptr<Tracker> made(new Tracker);
+  made->config_ = config;
+  made->width_ = width;
+  made->height_ = height;
+  made->landmarks_capacity_ = landmarks_capacity;
+  Buffers& b = *made->buffers_;
+  // All the levels that any valid config could ask for: configure() then allocates nothing.
+  constexpr int kSmallestWindow = 5;
+  for (auto& pyramid : b.pyramids) {
+    auto p = GaussianPyramid::create(width, height, GaussianPyramid::kMaxLevels, kSmallestWindow);
+    if (!p.ok()) return p.status();
+    pyramid = std::move(p.value());
+  }
+  auto state = DeviceBuffer<track::State>::create(1);
+  auto plan = DeviceBuffer<Plan>::create(1);
+  auto points = DeviceBuffer<Point>::create(3 * kMaxPoints);
+  auto good = DeviceBuffer<std::uint8_t>::create(kMaxPoints);
+  for (const Status& s : {state.status(), plan.status(), points.status(), good.status()}) {
+    if (!s.ok()) return s;
+  }
+  b.state = std::move(state.value());
+  b.plan = std::move(plan.value());
+  b.points = std::move(points.value());
+  b.good = std::move(good.value());
+  const auto start = std::make_unique<track::State>();
+  track::start_state(*start, first_id);
+  if (Status s = check(
+          cudaMemcpy(b.state.data(), start.get(), sizeof(track::State), cudaMemcpyHostToDevice),
+          "track: starting");
+      !s.ok()) {
+    return s;
+  }
+  return Result<std::unique_ptr<Tracker>>(std::move(made));
+}
+
+Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, cudaStream_t stream) {
+  if (!inputs.luma.data || inputs.luma.width != width_ || inputs.luma.height != height_) {
+    return Status(StatusCode::kInvalidArgument, "track: the picture is not of the planned size");
+  }
+  Buffers& b = *buffers_;
+  GaussianPyramid &prev = *b.pyramids[current_], &next = *b.pyramids[1 - current_];
+  const int levels = flow_levels(next, config_.flow);
+  if (Status s = next.enqueue(inputs.luma, levels, stream); !s.ok()) return s;
+  // After configure() the previous picture may lack levels. On the first frame there is none.
+  if (built_ > 0 && built_ < levels) {
+    if (Status s = prev.enqueue_above(built_, levels, stream); !s.ok()) return s;
+  }
+
+  const Told told{inputs.faces,
+                  inputs.feedback,
+                  inputs.frame,
+                  track::known_elapsed(inputs.elapsed),
+                  width_,
+                  height_,
+                  std::min(landmarks_capacity_, kMaxTrackPoints)};
+  const PointArrays points = b.arrays();
+  plan_frame<<<1, kPlanThreads, 0, stream>>>(b.state.data(), told, config_, ended_, b.plan.data(),
+                                             points.from);
+  if (Status s = check_launch("track: plan"); !s.ok()) return s;
+  FlowPoints flow;
+  flow.from = points.from;
+  flow.count = &b.plan.data()->total;
+  flow.max_count = kMaxPoints;
+  flow.to = points.to;
+  flow.back = points.back;
+  flow.status = points.good;
+  if (Status s = enqueue_flow(prev, next, flow, config_.flow, stream); !s.ok()) return s;
+  carry_tracks<<<kMaxTracks, kCarryThreads, 0, stream>>>(b.state.data(), told, config_,
+                                                         b.plan.data(), points);
+  if (Status s = check_launch("track: carry"); !s.ok()) return s;
+  conclude_tracks<<<1, kConcludeThreads, 0, stream>>>(b.state.data(), told, config_, out);
+  if (Status s = check_launch("track: conclude"); !s.ok()) return s;
+  ended_ = false;
+  current_ = 1 - current_;
+  built_ = levels;
+  return {};
+}
+
+void Tracker::end_tracks() { ended_ = true; }
+
+Status Tracker::configure(const TrackConfig& config) {
+  if (Status s = validate(config); !s.ok()) return s;
+  config_ = config;
+  return {};
+}
+
+}  // namespace cuface::cuda

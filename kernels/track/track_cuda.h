@@ -1,0 +1,65 @@
+// The tracker on the device, bit-equal to the CPU's: tracks, ids and decisions live there, and the
+// host never waits for them.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/common/cuda.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/faces/faces_cuda.h"
+#include "kernels/pyramid/pyramid_cuda.h"
+#include "kernels/track/track.h"
+
+namespace cuface::cuda {
+
+/// TrackInput in device memory. What it points to is read by the launches of this enqueue only.
+struct TrackerInputs {
+  ImageView<const std::uint8_t> luma;
+  const DeviceFaces* faces = nullptr;     ///< null = none, not searched
+  const DeviceFaces* feedback = nullptr;  ///< as TrackInput::feedback; whether there is one is the
+                                          ///< host's decision
+  std::uint64_t frame = 0;
+  double elapsed = 0;
+};
+
+/// One a chain. Allocates at create() only. One thread at a time, one stream (or streams ordered by
+/// the caller). The picture of one frame and that of the previous one take turns in two pyramids:
+/// a captured graph stands for one of the two turns, so capture an even number of frames, or one
+/// graph for each.
+class Tracker {
+ public:
+  /// `landmarks_capacity`: points per face that `out` of enqueue() has room for. Detections with
+  /// more landmarks (or with more than kMaxTrackPoints) count as having none.
+  static Result<std::unique_ptr<Tracker>> create(const TrackConfig& config, int width, int height,
+                                                 int landmarks_capacity,
+                                                 std::uint64_t first_id = 1);
+  ~Tracker();
+
+  /// Launches the tracking of one frame. `out` (device memory, none of the inputs) gets the faces
+  /// with their ids, `lost` and `search_wanted`; `searched` and `overflow` are those of
+  /// inputs.faces, `frame` that of the inputs. kInvalidArgument for a picture of another size,
+  /// after which everything is as it was.
+  Status enqueue(const TrackerInputs& inputs, DeviceFaces* out, cudaStream_t stream);
+
+  /// From the next enqueue() on every track has ended for good. Ids go on counting.
+  void end_tracks();
+
+  /// New values from the next enqueue() on; tracks go on. Allocates nothing and waits for nothing.
+  Status configure(const TrackConfig& config);
+
+ private:
+  struct Buffers;
+  Tracker();
+  std::unique_ptr<Buffers> buffers_;
+  TrackConfig config_;
+  int width_ = 0, height_ = 0, landmarks_capacity_ = 0;
+  int current_ = 0;     // which pyramid is that of the last frame
+  int built_ = 0;       // levels of it that are built
+  bool ended_ = false;  // since the last enqueue()
+};
+
+}  // namespace cuface::cuda
