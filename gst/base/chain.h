@@ -9,9 +9,12 @@
 #include <memory>
 #include <utility>
 
+#include "gst/meta/results.h"
 #include "kernels/common/image.h"
 
 namespace cuface::gst {
+
+class DeviceChain;
 
 /// Made by the first of our elements that sees a buffer (the head), carried by the face meta.
 ///
@@ -25,6 +28,7 @@ class Chain {
     thread_.store(g_thread_self(), std::memory_order_relaxed);
     luma_ready_ = false;
     search_requested_ = std::exchange(search_wanted_next_, false);
+    search_asker_ = std::exchange(search_asker_next_, nullptr);
     return ++generation_;
   }
   bool on_own_thread() const { return thread_.load(std::memory_order_relaxed) == g_thread_self(); }
@@ -45,6 +49,21 @@ class Chain {
   /// The tracker's wish for the next frame, and what it wished on the frame before.
   void request_search() { search_wanted_next_ = true; }
   bool search_requested() const { return search_requested_; }
+  /// The same where only the GPU knows whether there is a wish: these faces say so
+  /// (cuda::DeviceFaces::search_wanted).
+  void request_search_if(PendingFacesRef faces) { search_asker_next_ = std::move(faces); }
+  const PendingFacesRef& search_asker() const { return search_asker_; }
+
+  /// The GPU's half of the chain: the stream and the luma of the current frame, once somebody has
+  /// begun it there, else null.
+  std::shared_ptr<DeviceChain> device(std::uint64_t generation) const {
+    return generation == device_generation_ ? device_ : nullptr;
+  }
+  void set_device(std::shared_ptr<DeviceChain> device, std::uint64_t generation) {
+    if (generation != generation_) return;
+    device_ = std::move(device);
+    device_generation_ = generation;
+  }
 
   /// True the first time only; from any thread.
   bool first_geometry_warning() { return !geometry_warned_.exchange(true); }
@@ -57,6 +76,9 @@ class Chain {
   bool luma_ready_ = false;
   bool search_wanted_next_ = false;
   bool search_requested_ = false;
+  PendingFacesRef search_asker_, search_asker_next_;
+  std::shared_ptr<DeviceChain> device_;
+  std::uint64_t device_generation_ = 0;
 };
 
 }  // namespace cuface::gst

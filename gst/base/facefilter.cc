@@ -3,45 +3,18 @@
 #include <chrono>
 
 #include "gst/base/errors.h"
+#include "gst/base/filterstate.h"
 #include "gst/base/standardmetas.h"
 
 using cuface::Status;
 using cuface::StatusCode;
+using cuface::gst::CudaUse;
+using cuface::gst::DeviceCounts;
+using cuface::gst::DeviceScope;
+using cuface::gst::DeviceSide;
 using cuface::gst::Frame;
 using cuface::gst::Reset;
 using cuface::gst::SettingsLock;
-
-namespace cuface::gst {
-namespace {
-
-enum class BackendChoice { kAuto, kCpu, kCuda };
-enum class StandardMetas { kAuto, kAlways, kNever };
-
-struct Settings {
-  BackendChoice backend = BackendChoice::kAuto;
-  StandardMetas standard_metas = StandardMetas::kAuto;
-};
-
-struct Stats {
-  guint64 frames = 0, searches = 0, overflows = 0, faces = 0, lost_tracks = 0;
-  guint64 time_total_ns = 0, time_max_ns = 0;
-};
-
-}  // namespace
-
-struct FilterState {
-  Settings settings;  // under SettingsLock, as are stats
-  Stats stats;
-
-  // The streaming thread's.
-  GstVideoInfo info;
-  bool planned = false;
-  bool warned_interlaced = false, warned_positions = false;
-  std::shared_ptr<Chain> chain = std::make_shared<Chain>();
-  Image<std::uint8_t> scratch;
-};
-
-}  // namespace cuface::gst
 
 using cuface::gst::BackendChoice;
 using cuface::gst::StandardMetas;
@@ -55,72 +28,6 @@ G_DEFINE_ABSTRACT_TYPE_WITH_CODE(GstCufaceFilter, gst_cuface_filter, GST_TYPE_BA
 
 namespace {
 
-enum Property { kPropBackend = 1, kPropStandardMetas, kPropStats };
-
-GType backend_type() {
-  static const GEnumValue values[] = {
-      {static_cast<int>(BackendChoice::kAuto), "CUDA for frames in CUDA memory, else the CPU",
-       "auto"},
-      {static_cast<int>(BackendChoice::kCpu), "The CPU, frames in system memory", "cpu"},
-      {static_cast<int>(BackendChoice::kCuda), "CUDA; an error in a build without it", "cuda"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static("GstCufaceBackend", values);
-  return type;
-}
-
-GType standard_metas_type() {
-  static const GEnumValue values[] = {
-      {static_cast<int>(StandardMetas::kAuto), "On frames in system memory", "auto"},
-      {static_cast<int>(StandardMetas::kAlways), "On every frame", "always"},
-      {static_cast<int>(StandardMetas::kNever), "Only gst-cuface's own meta", "never"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static("GstCufaceStandardMetas", values);
-  return type;
-}
-
-GstStructure* stats_structure(const cuface::gst::Stats& stats) {
-  return gst_structure_new(
-      "application/x-cuface-stats", "frames", G_TYPE_UINT64, stats.frames, "searches",
-      G_TYPE_UINT64, stats.searches, "overflows", G_TYPE_UINT64, stats.overflows, "faces",
-      G_TYPE_UINT64, stats.faces, "lost-tracks", G_TYPE_UINT64, stats.lost_tracks, "time-total-ns",
-      G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns, nullptr);
-}
-
-void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  auto& settings = GST_CUFACE_FILTER(object)->state->settings;
-  SettingsLock lock(object);
-  switch (id) {
-    case kPropBackend:
-      settings.backend = static_cast<BackendChoice>(g_value_get_enum(value));
-      break;
-    case kPropStandardMetas:
-      settings.standard_metas = static_cast<StandardMetas>(g_value_get_enum(value));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  }
-}
-
-void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
-  const auto* state = GST_CUFACE_FILTER(object)->state;
-  SettingsLock lock(object);
-  switch (id) {
-    case kPropBackend:
-      g_value_set_enum(value, static_cast<int>(state->settings.backend));
-      break;
-    case kPropStandardMetas:
-      g_value_set_enum(value, static_cast<int>(state->settings.standard_metas));
-      break;
-    case kPropStats:
-      g_value_take_boxed(value, stats_structure(state->stats));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  }
-}
-
 void finalize(GObject* object) {
   delete GST_CUFACE_FILTER(object)->state;
   G_OBJECT_CLASS(gst_cuface_filter_parent_class)->finalize(object);
@@ -132,29 +39,67 @@ bool report(GstCufaceFilter* self, const Status& status) {
   return status.ok();
 }
 
+/// The GPU where the element works on it, for a DeviceScope.
+DeviceSide* device_in_use(GstCufaceFilter* self) {
+  return self->state->backend == cuface::Backend::kCuda ? self->state->device.get() : nullptr;
+}
+
 /// Forgets what was known of earlier frames. Frames still on their way keep the old chain.
 void reset(GstCufaceFilter* self, Reset why) {
   self->state->chain = std::make_shared<cuface::gst::Chain>();
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
+  const DeviceScope scope(device_in_use(self));
   if (klass->reset) klass->reset(self, why);
+}
+
+void unplan(GstCufaceFilter* self) {
+  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
+  DeviceSide* device = device_in_use(self);
+  const DeviceScope scope(device);
+  if (device) device->settle();
+  if (klass->unplan) klass->unplan(self);
+  self->state->planned = false;
+}
+
+Status plan(GstCufaceFilter* self, cuface::Backend backend) {
+  auto* state = self->state;
+  unplan(self);
+  state->backend = backend;
+  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
+  const DeviceScope scope(device_in_use(self));
+  const Status status = klass->plan ? klass->plan(self, state->info) : Status();
+  state->planned = status.ok();
+  return status;
+}
+
+Status start_device(GstCufaceFilter* self, int device_id) {
+  const bool required = self->state->choice == BackendChoice::kCuda;
+  if (required && GST_CUFACE_FILTER_GET_CLASS(self)->cuda_use == CudaUse::kNone)
+    return {StatusCode::kNotFound,
+            "backend=cuda: in this build of gst-cuface the element has no CUDA version; use "
+            "backend=auto or backend=cpu"};
+  const std::string& missing = DeviceSide::missing();
+  if (missing.empty()) return self->state->device->start(device_id, required);
+  if (required)
+    return {StatusCode::kNotFound,
+            "backend=cuda: " + missing + "; use backend=auto or backend=cpu"};
+  if (self->state->choice == BackendChoice::kAuto)
+    GST_INFO_OBJECT(self, "the CPU does the work: %s", missing.c_str());
+  return {};
 }
 
 gboolean start(GstBaseTransform* trans) {
   GstCufaceFilter* self = GST_CUFACE_FILTER(trans);
-  BackendChoice backend;
+  auto* state = self->state;
+  gint device_id;
   {
     SettingsLock lock(self);
-    backend = self->state->settings.backend;
-    self->state->stats = {};
+    state->choice = state->settings.backend;
+    device_id = state->settings.device_id;
+    state->stats = {};
   }
-  if (backend == BackendChoice::kCuda) {
-    cuface::gst::post_error(
-        GST_ELEMENT_CAST(self),
-        {StatusCode::kNotFound,
-         "backend=cuda: this build of gst-cuface has no CUDA; use backend=auto or backend=cpu"});
-    return FALSE;
-  }
-  self->state->warned_interlaced = self->state->warned_positions = false;
+  if (!report(self, start_device(self, device_id))) return FALSE;
+  state->warned_interlaced = state->warned_positions = false;
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   if (klass->load && !report(self, klass->load(self))) return FALSE;
   reset(self, Reset::kStart);
@@ -163,11 +108,12 @@ gboolean start(GstBaseTransform* trans) {
 
 gboolean stop(GstBaseTransform* trans) {
   GstCufaceFilter* self = GST_CUFACE_FILTER(trans);
-  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
-  if (klass->unplan) klass->unplan(self);
-  self->state->planned = false;
-  self->state->chain = std::make_shared<cuface::gst::Chain>();
-  self->state->scratch = {};
+  auto* state = self->state;
+  unplan(self);
+  state->chain = std::make_shared<cuface::gst::Chain>();
+  state->scratch = {};
+  state->backend = cuface::Backend::kCpu;
+  if (state->device) state->device->stop();
   return TRUE;
 }
 
@@ -180,6 +126,44 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   return result;
 }
 
+void set_context(GstElement* element, GstContext* context) {
+  auto* state = GST_CUFACE_FILTER(element)->state;
+  gint device_id;
+  {
+    SettingsLock lock(element);
+    device_id = state->settings.device_id;
+  }
+  if (state->device) state->device->set_context(context, device_id);
+  GST_ELEMENT_CLASS(gst_cuface_filter_parent_class)->set_context(element, context);
+}
+
+gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
+  DeviceSide* device = GST_CUFACE_FILTER(trans)->state->device.get();
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && device && device->answer_query(query))
+    return TRUE;
+  return GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->query(trans, direction, query);
+}
+
+gboolean is_not_in_cuda_memory(GstCapsFeatures* features, GstStructure*, gpointer) {
+  return !gst_caps_features_contains(features, cuface::gst::kCudaFeature);
+}
+
+GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps,
+                        GstCaps* filter) {
+  GstCufaceFilter* self = GST_CUFACE_FILTER(trans);
+  bool cpu_only;
+  {
+    SettingsLock lock(self);
+    cpu_only = self->state->settings.backend == BackendChoice::kCpu;
+  }
+  GstCaps* taken = gst_caps_copy(caps);
+  if (cpu_only) gst_caps_filter_and_map_in_place(taken, is_not_in_cuda_memory, nullptr);
+  GstCaps* result = GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)
+                        ->transform_caps(trans, direction, taken, filter);
+  gst_caps_unref(taken);
+  return result;
+}
+
 gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   GstCufaceFilter* self = GST_CUFACE_FILTER(trans);
   auto* state = self->state;
@@ -188,17 +172,24 @@ gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
     GST_ERROR_OBJECT(self, "not video caps: %" GST_PTR_FORMAT, in);
     return FALSE;
   }
-  if (state->planned && gst_video_info_is_equal(&info, &state->info)) return TRUE;
+  const bool in_cuda_memory =
+      gst_caps_features_contains(gst_caps_get_features(in, 0), cuface::gst::kCudaFeature);
+  if (state->planned && gst_video_info_is_equal(&info, &state->info) &&
+      in_cuda_memory == state->in_cuda_memory)
+    return TRUE;
   if (state->planned) reset(self, Reset::kCaps);
+  unplan(self);
   state->info = info;
+  state->in_cuda_memory = in_cuda_memory;
   if (GST_VIDEO_INFO_IS_INTERLACED(&info) && !std::exchange(state->warned_interlaced, true))
     cuface::gst::post_warning(
         GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "the video is interlaced: faces that move are torn into two fields; put a deinterlace "
         "element before the face elements");
-  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
-  state->planned = !klass->plan || report(self, klass->plan(self, info));
-  return state->planned;
+  const CudaUse use = GST_CUFACE_FILTER_GET_CLASS(self)->cuda_use;
+  if (in_cuda_memory || (state->choice == BackendChoice::kCuda && use == CudaUse::kStage))
+    return TRUE;  // the first frame says on which GPU
+  return report(self, plan(self, cuface::Backend::kCpu));
 }
 
 gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
@@ -236,9 +227,47 @@ void count(GstCufaceFilter* self, const Frame& frame, std::chrono::nanoseconds t
   stats.searches += static_cast<guint64>(frame.searches);
   stats.overflows += static_cast<guint64>(frame.overflows);
   stats.lost_tracks += static_cast<guint64>(frame.lost_tracks);
-  if (frame.delivered()) stats.faces += frame.delivered()->faces.size();
+  if (const auto& list = frame.delivered().list) stats.faces += list->faces.size();
   stats.time_total_ns += ns;
   stats.time_max_ns = MAX(stats.time_max_ns, ns);
+}
+
+/// In system memory an element left to itself follows the elements before it onto the GPU.
+bool is_for_device(GstCufaceFilter* self, const Frame& frame) {
+  const auto* state = self->state;
+  const CudaUse use = GST_CUFACE_FILTER_GET_CLASS(self)->cuda_use;
+  if (use != CudaUse::kDraws && use != CudaUse::kStage) return false;
+  if (state->in_cuda_memory) return true;
+  if (use != CudaUse::kStage || state->choice == BackendChoice::kCpu) return false;
+  return state->choice == BackendChoice::kCuda || frame.upstream().faces.pending;
+}
+
+/// Chooses the processor for this frame, and plans anew where it is another than before.
+Status choose_processor(GstCufaceFilter* self, Frame& frame) {
+  auto* state = self->state;
+  if (!is_for_device(self, frame)) {
+    if (state->planned && state->backend == cuface::Backend::kCpu) return {};
+    return plan(self, cuface::Backend::kCpu);
+  }
+  const cuface::Result<bool> other = state->device->finds_other(frame, state->in_cuda_memory);
+  if (!other.ok()) return other.status();
+  if (other.value()) {
+    unplan(self);
+    if (Status status = state->device->adopt(); !status.ok()) return status;
+  }
+  if (state->planned && state->backend == cuface::Backend::kCuda) return {};
+  return plan(self, cuface::Backend::kCuda);
+}
+
+Status process(GstCufaceFilter* self, Frame& frame) {
+  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
+  DeviceSide* device = device_in_use(self);
+  if (!device) return klass->process(self, frame);
+  const DeviceScope scope(device);
+  frame.set_device(device->begin(frame, self->state->in_cuda_memory));
+  const Status status = klass->process(self, frame);
+  const Status ended = device->end();
+  return status.ok() ? ended : status;
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
@@ -256,9 +285,13 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   Frame frame(buffer, state->info, state->chain, state->scratch,
               klass->changes_pixels ? nullptr : self, upstream_element(trans));
   if (frame.upstream().positions == cuface::gst::Positions::kUnknown) warn_positions_lost(self);
-  if (!report(self, klass->process(self, frame))) return GST_FLOW_ERROR;
-  if (frame.delivered() && standard_metas != StandardMetas::kNever)
-    cuface::gst::publish_standard_metas(buffer, state->info, frame.delivered());
+  if (!report(self, choose_processor(self, frame))) return GST_FLOW_ERROR;
+  if (!report(self, process(self, frame))) return GST_FLOW_ERROR;
+  // Plain numbers make the streaming thread wait for a GPU, so there only where they are asked for.
+  const bool standard = standard_metas == StandardMetas::kAlways ||
+                        (standard_metas == StandardMetas::kAuto && !state->in_cuda_memory);
+  if (frame.delivered() && standard)
+    cuface::gst::publish_standard_metas(buffer, state->info, frame.delivered().read());
 
   count(self, frame, std::chrono::steady_clock::now() - begin);
   return GST_FLOW_OK;
@@ -270,6 +303,7 @@ constexpr const char* kCaps = GST_VIDEO_CAPS_MAKE(CUFACE_VIDEO_FORMATS);
 
 static void gst_cuface_filter_init(GstCufaceFilter* self) {
   self->state = new cuface::gst::FilterState;
+  self->state->device = DeviceSide::create(GST_ELEMENT_CAST(self));
   GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
   gst_base_transform_set_in_place(trans, TRUE);
   gst_base_transform_set_gap_aware(trans, TRUE);
@@ -277,52 +311,33 @@ static void gst_cuface_filter_init(GstCufaceFilter* self) {
 
 static void gst_cuface_filter_class_init(GstCufaceFilterClass* klass) {
   auto* object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = set_property;
-  object_class->get_property = get_property;
   object_class->finalize = finalize;
-
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
-  g_object_class_install_property(
-      object_class, kPropBackend,
-      g_param_spec_enum("backend", "Backend",
-                        "The processor that does the work; this build has the CPU only",
-                        backend_type(), static_cast<int>(BackendChoice::kAuto),
-                        static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property(
-      object_class, kPropStandardMetas,
-      g_param_spec_enum("standard-metas", "Standard metas",
-                        "Whether faces are also written as GStreamer's own metas "
-                        "(GstVideoRegionOfInterestMeta \"face\") for elements of others",
-                        standard_metas_type(), static_cast<int>(StandardMetas::kAuto),
-                        static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING)));
-  g_object_class_install_property(
-      object_class, kPropStats,
-      g_param_spec_boxed(
-          "stats", "Statistics",
-          "Since the last start: frames, searches, overflows (searches given up because "
-          "too much looked like a face), faces (summed over the frames), "
-          "lost-tracks, time-total-ns and time-max-ns spent in this element",
-          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  cuface::gst::install_filter_properties(object_class);
 
   GST_ELEMENT_CLASS(klass)->change_state = change_state;
+  GST_ELEMENT_CLASS(klass)->set_context = set_context;
 
   auto* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   trans_class->start = start;
   trans_class->stop = stop;
   trans_class->set_caps = set_caps;
+  trans_class->transform_caps = transform_caps;
+  trans_class->query = query;
   trans_class->sink_event = sink_event;
   trans_class->transform_ip = transform_ip;
   trans_class->transform_ip_on_passthrough = FALSE;
 
-  gst_type_mark_as_plugin_api(backend_type(), static_cast<GstPluginAPIFlags>(0));
-  gst_type_mark_as_plugin_api(standard_metas_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(GST_TYPE_CUFACE_FILTER, static_cast<GstPluginAPIFlags>(0));
 }
 
 namespace cuface::gst {
 
-void add_pad_templates(GstElementClass* element_class) {
-  GstCaps* caps = gst_caps_from_string(kCaps);
+void add_pad_templates(GstElementClass* element_class, CudaUse cuda_use) {
+  GST_CUFACE_FILTER_CLASS(element_class)->cuda_use = cuda_use;
+  GstCaps* caps = gst_caps_new_empty();
+  if (cuda_use != CudaUse::kNone && DeviceSide::caps())
+    gst_caps_append(caps, gst_caps_from_string(DeviceSide::caps()));
+  gst_caps_append(caps, gst_caps_from_string(kCaps));
   gst_element_class_add_pad_template(
       element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template(
@@ -330,6 +345,10 @@ void add_pad_templates(GstElementClass* element_class) {
   gst_caps_unref(caps);
 }
 
-Backend backend_of(GstCufaceFilter*) { return Backend::kCpu; }
+Backend backend_of(GstCufaceFilter* self) { return self->state->backend; }
+
+DeviceCounts device_counts(GstCufaceFilter* self) {
+  return self->state->device ? self->state->device->counts() : DeviceCounts{};
+}
 
 }  // namespace cuface::gst

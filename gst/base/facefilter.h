@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include "gst/base/device.h"
 #include "gst/base/frame.h"
 #include "kernels/common/backend.h"
 #include "kernels/common/status.h"
@@ -61,13 +62,14 @@ struct GstCufaceFilterClass {
 
   /// READY to PAUSED: loads what the MUTABLE_READY properties name.
   cuface::Status (*load)(GstCufaceFilter* self);
-  /// Caps have come: validates and allocates for frames of this kind. Follows reset(kCaps).
+  /// Validates and allocates for frames of this kind, on the processor backend_of() names: when
+  /// caps have come (follows reset(kCaps)), on CUDA with the first frame after them.
   cuface::Status (*plan)(GstCufaceFilter* self, const GstVideoInfo& info);
   /// One frame.
   cuface::Status (*process)(GstCufaceFilter* self, cuface::gst::Frame& frame);
   /// Forgets earlier frames.
   void (*reset)(GstCufaceFilter* self, cuface::gst::Reset why);
-  /// PAUSED to READY: frees what plan() made.
+  /// PAUSED to READY, or before another plan(): frees what plan() made.
   void (*unplan)(GstCufaceFilter* self);
   /// READY to NULL: frees what load() made.
   void (*unload)(GstCufaceFilter* self);
@@ -75,14 +77,19 @@ struct GstCufaceFilterClass {
   /// The element writes into the frames it passes on, so luma computed before it is not the luma
   /// behind it.
   gboolean changes_pixels;
+  cuface::gst::CudaUse cuda_use;
 };
 
 namespace cuface::gst {
 
-/// The caps of both pads; every element's class_init calls it, after its metadata.
-void add_pad_templates(GstElementClass* element_class);
+/// The caps of both pads; every element's class_init calls it, after its metadata. Frames in CUDA
+/// memory come first, and are not offered without a driver and a GPU.
+void add_pad_templates(GstElementClass* element_class, CudaUse cuda_use);
 
-/// The processor that `backend` chose at start.
+/// The processor that works on the frames: known from plan() on.
 Backend backend_of(GstCufaceFilter* self);
+
+/// What the GPU has counted for this element; zeros without one.
+DeviceCounts device_counts(GstCufaceFilter* self);
 
 }  // namespace cuface::gst

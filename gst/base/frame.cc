@@ -39,13 +39,13 @@ Frame::Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<
     record_->chain = own_chain;
     record_->generation = own_chain->begin_frame();
   } else {
-    upstream_ = read_faces(buffer, geometry_.width, geometry_.height);
+    upstream_ = find_faces(buffer, geometry_.width, geometry_.height);
   }
   untouched_ = !had_record_ || (upstream_element && record_->untouched_since == upstream_element);
   record_->untouched_since = untouched_ ? self : nullptr;
 }
 
-Status Frame::compute_luma(Image<std::uint8_t>& out) {
+Status Frame::compute_luma(ImageView<std::uint8_t> out) {
   GstVideoFrame frame;
   constexpr auto kFlags =
       static_cast<GstMapFlags>(GST_MAP_READ | static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
@@ -53,14 +53,14 @@ Status Frame::compute_luma(Image<std::uint8_t>& out) {
     return {StatusCode::kIo, "cannot map the video frame for reading"};
   const FrameView view = frame_view(frame, geometry_);
   Status status = validate(view);
-  if (status.ok()) cuface::luma(view, out.view());
+  if (status.ok()) cuface::luma(view, out);
   gst_video_frame_unmap(&frame);
   return status;
 }
 
 Result<ImageView<const std::uint8_t>> Frame::luma() {
   if (luma_in_scratch_) return std::as_const(scratch_).view();
-  Chain* chain = untouched_ ? chain_on_this_thread() : nullptr;
+  Chain* chain = chain_with_these_pixels();
   if (chain)
     if (const Image<std::uint8_t>* shared = chain->luma(record_->generation)) return shared->view();
   Image<std::uint8_t>* target =
@@ -71,7 +71,7 @@ Result<ImageView<const std::uint8_t>> Frame::luma() {
       scratch_ = Image<std::uint8_t>(width(), height());
     target = &scratch_;
   }
-  if (Status status = compute_luma(*target); !status.ok()) return status;
+  if (Status status = compute_luma(target->view()); !status.ok()) return status;
   if (shared)
     chain->luma_filled();
   else
@@ -79,7 +79,7 @@ Result<ImageView<const std::uint8_t>> Frame::luma() {
   return std::as_const(*target).view();
 }
 
-void Frame::deliver(FaceListRef faces) {
+void Frame::deliver(FaceResult faces) {
   delivered_ = faces;
   append_faces(buffer_, std::move(faces));
 }

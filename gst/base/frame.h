@@ -13,6 +13,8 @@
 
 namespace cuface::gst {
 
+class DeviceFrame;
+
 /// The pixel formats every element takes: those whose components lie one sample after the other
 /// at a fixed distance, in bytes or little-endian words.
 #define CUFACE_VIDEO_FORMATS                                                                       \
@@ -44,20 +46,31 @@ class Frame {
   /// Whether one of our elements has seen this buffer before.
   bool has_record() const { return had_record_; }
   /// The newest faces of the elements before, in pixels of this frame.
-  const FacesRead& upstream() const { return upstream_; }
+  const FacesFound& upstream() const { return upstream_; }
   FaceRecord& record() { return *record_; }
   /// The chain of this frame when this is its thread, else null.
   Chain* chain_on_this_thread() {
     return record_->chain->on_own_thread() ? record_->chain.get() : nullptr;
   }
 
-  /// The grey picture, computed at most once in an unbroken line of our elements. Maps the frame
-  /// for reading when it has to compute it.
+  /// The same while nobody can have touched a pixel since the chain's head saw the frame.
+  Chain* chain_with_these_pixels() { return untouched_ ? chain_on_this_thread() : nullptr; }
+
+  /// The frame on the GPU when the element works there, else null.
+  DeviceFrame* device() const { return device_; }
+  void set_device(DeviceFrame* device) { device_ = device; }
+  const FrameGeometry& geometry() const { return geometry_; }
+
+  /// The grey picture in host memory, computed at most once in an unbroken line of our elements.
+  /// Maps the frame for reading when it has to compute it.
   Result<ImageView<const std::uint8_t>> luma();
 
   /// The result of this element for this frame; to be called once.
-  void deliver(FaceListRef faces);
-  const FaceListRef& delivered() const { return delivered_; }
+  void deliver(FaceResult faces);
+  const FaceResult& delivered() const { return delivered_; }
+
+  /// Computes the grey picture into `out`, which has the frame's size.
+  Status compute_luma(ImageView<std::uint8_t> out);
 
   /// What stats count.
   int searches = 0;
@@ -65,8 +78,6 @@ class Frame {
   int lost_tracks = 0;
 
  private:
-  Status compute_luma(Image<std::uint8_t>& out);
-
   GstBuffer* buffer_;
   const GstVideoInfo& info_;
   FrameGeometry geometry_;
@@ -74,8 +85,9 @@ class Frame {
   bool had_record_;
   bool untouched_ = false;  ///< the pixels are those the chain's head saw
   FaceRecord* record_;
-  FacesRead upstream_;
-  FaceListRef delivered_;
+  FacesFound upstream_;
+  FaceResult delivered_;
+  DeviceFrame* device_ = nullptr;
   bool luma_in_scratch_ = false;
 };
 

@@ -71,9 +71,9 @@ struct OwnFaces {
 OwnFaces own_faces(GstBuffer* buffer, const FrameGeometry& geometry) {
   OwnFaces own{geometry, {}};
   if (const FaceRecord* record = get_face_record(buffer))
-    for (const FaceListRef& list : record->results)
-      if (list->width != geometry.width || list->height != geometry.height)
-        own.scaled.push_back(scale_faces(list, geometry.width, geometry.height));
+    for (const FaceResult& result : record->results)
+      if (result.width != geometry.width || result.height != geometry.height)
+        own.scaled.push_back(result.scaled(geometry.width, geometry.height).read());
   return own;
 }
 
@@ -143,7 +143,7 @@ FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
   return list;
 }
 
-FaceListRef known_faces(const Frame& frame) {
+FaceResult known_faces(const Frame& frame) {
   if (frame.upstream().positions != Positions::kNone) return frame.upstream().faces;
   return read_foreign_faces(frame.buffer(), frame.width(), frame.height());
 }

@@ -24,6 +24,6 @@ FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height);
 
 /// The faces of our elements before; where none of them delivered any, those of others. Null when
 /// nobody found faces, or when ours no longer fit the picture.
-FaceListRef known_faces(const Frame& frame);
+FaceResult known_faces(const Frame& frame);
 
 }  // namespace cuface::gst

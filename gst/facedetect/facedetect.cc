@@ -8,7 +8,7 @@
 #include "gst/base/trackerquery.h"
 #include "gst/facedetect/detectprops.h"
 #include "gst/facedetect/search.h"
-#include "kernels/detect/detect.h"
+#include "gst/facedetect/stage.h"
 #include "models/models.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_detect_debug);
@@ -16,12 +16,10 @@ GST_DEBUG_CATEGORY_STATIC(cuface_detect_debug);
 
 namespace {
 
-using cuface::FaceList;
 using cuface::Result;
 using cuface::Status;
 using cuface::gst::DetectSettings;
 using cuface::gst::Frame;
-using cuface::gst::Positions;
 using cuface::gst::Reset;
 using cuface::gst::SettingsLock;
 
@@ -35,10 +33,8 @@ struct DetectState {
 
   // The streaming thread's.
   std::shared_ptr<const cuface::CascadeModel> model;
-  std::unique_ptr<cuface::Detector> detector;
-  guint planned_changes = 0;
-  cuface::DetectResult found;
-  cuface::gst::SearchSchedule schedule;
+  std::unique_ptr<cuface::gst::DetectStage> stage;
+  cuface::gst::SearchPeriod period;
   bool tracker_downstream = false;
   bool warned_overflow = false;
 };
@@ -102,25 +98,21 @@ Status load(GstCufaceFilter* self) {
 
 void unload(GstCufaceFilter* self) { state_of(self)->model.reset(); }
 
-Status make_detector(GstCufaceFilter* self, const DetectSettings& settings, int width, int height) {
+Status plan(GstCufaceFilter* self, const GstVideoInfo& info) {
   DetectState* state = state_of(self);
-  auto detector = cuface::Detector::create(cuface::gst::backend_of(self), state->model,
-                                           settings.config, width, height);
-  if (!detector.ok()) return detector.status();
-  state->detector = std::move(detector.value());
-  state->planned_changes = settings.config_changes;
+  auto stage = cuface::gst::make_detect_stage(cuface::gst::backend_of(self), state->model,
+                                              copy_settings(self), info.width, info.height);
+  if (!stage.ok()) return stage.status();
+  state->stage = std::move(stage.value());
   return {};
 }
 
-Status plan(GstCufaceFilter* self, const GstVideoInfo& info) {
-  return make_detector(self, copy_settings(self), info.width, info.height);
-}
-
-void unplan(GstCufaceFilter* self) { state_of(self)->detector.reset(); }
+void unplan(GstCufaceFilter* self) { state_of(self)->stage.reset(); }
 
 void reset(GstCufaceFilter* self, Reset) {
   DetectState* state = state_of(self);
-  state->schedule.restart();
+  state->period.restart();
+  if (state->stage) state->stage->restart();
   state->ask_for_tracker = true;
   state->warned_overflow = false;
 }
@@ -136,58 +128,38 @@ std::uint64_t interval_of(GstCufaceFilter* self, const DetectSettings& settings)
   return state->tracker_downstream ? kIntervalWithTracker : 1;
 }
 
-bool search_due(GstCufaceFilter* self, const DetectSettings& settings, Frame& frame) {
+/// What the host knows of whether to search this frame.
+cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& settings,
+                                Frame& frame) {
   DetectState* state = state_of(self);
   const cuface::gst::Chain* chain = frame.chain_on_this_thread();
   const bool asked = state->search_asked.exchange(false);
-  if (asked || frame.is_discont() || (chain && chain->search_requested()))
-    state->schedule.request();
-  return state->schedule.next(interval_of(self, settings), !frame.is_gap());
+  const bool periodic = state->period.next(interval_of(self, settings));
+  cuface::gst::SearchTurn turn;
+  turn.due = asked || periodic || frame.is_discont() || (chain && chain->search_requested());
+  turn.searchable = !frame.is_gap();
+  if (chain) turn.asker = chain->search_asker();
+  return turn;
 }
 
-Status search(GstCufaceFilter* self, const DetectSettings& settings, Frame& frame) {
-  DetectState* state = state_of(self);
-  const auto picture = frame.luma();
-  if (!picture.ok()) return picture.status();
-  if (settings.config_changes != state->planned_changes)
-    if (Status status = make_detector(self, settings, frame.width(), frame.height()); !status.ok())
-      return status;
-  if (Status status = state->detector->enqueue(picture.value(), state->found); !status.ok())
-    return status;
-  ++frame.searches;
-  if (!state->found.overflow) return {};
-  ++frame.overflows;
-  if (!std::exchange(state->warned_overflow, true))
-    cuface::gst::post_warning(
-        GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-        "more than 65536 windows of a frame looked like a face: the search counts as none found; "
-        "raise min-size or scale-factor");
-  return {};
+void warn_overflow(GstCufaceFilter* self) {
+  if (std::exchange(state_of(self)->warned_overflow, true)) return;
+  cuface::gst::post_warning(
+      GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+      "more than 65536 windows of a frame looked like a face: the search counts as none found; "
+      "raise min-size or scale-factor");
 }
 
 Status process(GstCufaceFilter* self, Frame& frame) {
-  DetectState* state = state_of(self);
   const DetectSettings settings = copy_settings(self);
-  const bool due = search_due(self, settings, frame);
-  if (due)
-    if (Status status = search(self, settings, frame); !status.ok()) return status;
-
-  FaceList own;
-  own.width = frame.width();
-  own.height = frame.height();
-  if (due)
-    own = cuface::gst::faces_from_detections(state->found.faces, state->model->name, own.width,
-                                             own.height);
-  auto list = std::make_shared<FaceList>();
-  if (frame.upstream().positions == Positions::kKnown) {
-    *list = *frame.upstream().faces;
-    if (due) cuface::gst::merge_faces(own, *list);
-  } else {
-    *list = std::move(own);
-  }
-  if (due) state->schedule.searched(!list->faces.empty());
-  GST_LOG_OBJECT(self, "%s, %zu faces", due ? "searched" : "not searched", list->faces.size());
-  frame.deliver(std::move(list));
+  auto faces = state_of(self)->stage->run(frame, settings, turn_of(self, settings, frame));
+  if (!faces.ok()) return faces.status();
+  if (frame.overflows > 0 || cuface::gst::device_counts(self).overflows > 0) warn_overflow(self);
+  GST_LOG_OBJECT(self, "%s",
+                 faces.value().pending ? "on the GPU"
+                 : frame.searches      ? "searched"
+                                       : "not searched");
+  frame.deliver(std::move(faces.value()));
   return {};
 }
 
@@ -223,7 +195,7 @@ static void gst_cuface_detect_class_init(GstCufaceDetectClass* klass) {
       element_class, "Face detector", "Filter/Analyzer/Video",
       "Finds faces with a Haar cascade and attaches their boxes to the video",
       "The gst-cuface project");
-  cuface::gst::add_pad_templates(element_class);
+  cuface::gst::add_pad_templates(element_class, cuface::gst::kDetectCuda);
 
   GST_BASE_TRANSFORM_CLASS(klass)->src_event = src_event;
 

@@ -1,12 +1,10 @@
 #include "gst/facelandmark/facelandmark.h"
 
 #include <string>
-#include <vector>
 
 #include "gst/base/facefilter.h"
 #include "gst/base/standardmetas.h"
-#include "kernels/forest/forest.h"
-#include "models/box_map.h"
+#include "gst/facelandmark/stage.h"
 #include "models/models.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_landmark_debug);
@@ -14,12 +12,12 @@ GST_DEBUG_CATEGORY_STATIC(cuface_landmark_debug);
 
 namespace {
 
-using cuface::Box;
 using cuface::FaceList;
-using cuface::FaceListRef;
 using cuface::Result;
 using cuface::Status;
+using cuface::gst::FaceResult;
 using cuface::gst::Frame;
+using cuface::gst::LandmarkSettings;
 using cuface::gst::Positions;
 using cuface::gst::Reset;
 using cuface::gst::SettingsLock;
@@ -28,8 +26,7 @@ enum class BoxMapChoice { kAuto, kNone };
 
 struct Settings {
   std::string model;
-  gint iterations = 0;
-  BoxMapChoice box_map = BoxMapChoice::kAuto;
+  LandmarkSettings stage;
 };
 
 struct LandmarkState {
@@ -37,9 +34,7 @@ struct LandmarkState {
 
   // The streaming thread's.
   std::shared_ptr<const cuface::ForestModel> model;
-  std::unique_ptr<cuface::Landmarker> landmarker;
-  gint planned_iterations = 0;
-  std::vector<Box> boxes;
+  std::unique_ptr<cuface::gst::LandmarkStage> stage;
   bool told_no_feedback = false;
 };
 
@@ -85,10 +80,11 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec* sp
       break;
     }
     case kPropIterations:
-      settings.iterations = g_value_get_int(value);
+      settings.stage.iterations = g_value_get_int(value);
       break;
     case kPropBoxMap:
-      settings.box_map = static_cast<BoxMapChoice>(g_value_get_enum(value));
+      settings.stage.map_boxes =
+          static_cast<BoxMapChoice>(g_value_get_enum(value)) == BoxMapChoice::kAuto;
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -103,10 +99,11 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
       g_value_set_string(value, settings.model.empty() ? nullptr : settings.model.c_str());
       break;
     case kPropIterations:
-      g_value_set_int(value, settings.iterations);
+      g_value_set_int(value, settings.stage.iterations);
       break;
     case kPropBoxMap:
-      g_value_set_enum(value, static_cast<int>(settings.box_map));
+      g_value_set_enum(value, static_cast<int>(settings.stage.map_boxes ? BoxMapChoice::kAuto
+                                                                        : BoxMapChoice::kNone));
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -123,16 +120,6 @@ Settings copy_settings(GstCufaceFilter* self) {
   return state_of(self)->settings;
 }
 
-Status make_landmarker(GstCufaceFilter* self, gint iterations) {
-  LandmarkState* state = state_of(self);
-  auto landmarker =
-      cuface::Landmarker::create(cuface::gst::backend_of(self), state->model, iterations);
-  if (!landmarker.ok()) return landmarker.status();
-  state->landmarker = std::move(landmarker.value());
-  state->planned_iterations = iterations;
-  return {};
-}
-
 Status load(GstCufaceFilter* self) {
   LandmarkState* state = state_of(self);
   const Settings settings = copy_settings(self);
@@ -146,13 +133,21 @@ Status load(GstCufaceFilter* self) {
   if (!model.ok()) return model.status();
   state->model = std::move(model.value());
   GST_INFO_OBJECT(self, "%d landmarks from %s", state->model->landmarks, path.c_str());
-  return make_landmarker(self, settings.iterations);
+  return {};
 }
 
-void unload(GstCufaceFilter* self) {
-  state_of(self)->landmarker.reset();
-  state_of(self)->model.reset();
+void unload(GstCufaceFilter* self) { state_of(self)->model.reset(); }
+
+Status plan(GstCufaceFilter* self, const GstVideoInfo&) {
+  LandmarkState* state = state_of(self);
+  auto stage = cuface::gst::make_landmark_stage(cuface::gst::backend_of(self), state->model,
+                                                copy_settings(self).stage);
+  if (!stage.ok()) return stage.status();
+  state->stage = std::move(stage.value());
+  return {};
 }
+
+void unplan(GstCufaceFilter* self) { state_of(self)->stage.reset(); }
 
 void reset(GstCufaceFilter* self, Reset why) {
   if (why == Reset::kStart) state_of(self)->told_no_feedback = false;
@@ -160,39 +155,20 @@ void reset(GstCufaceFilter* self, Reset why) {
 
 /// The boxes to put landmarks into: those of the element before, or of somebody else's metas where
 /// none of our elements has been.
-FaceListRef input_faces(Frame& frame) {
+FaceResult input_faces(Frame& frame) {
   if (frame.upstream().positions == Positions::kKnown) return frame.upstream().faces;
   if (!frame.has_record())
-    if (FaceListRef foreign =
+    if (cuface::FaceListRef foreign =
             cuface::gst::read_foreign_faces(frame.buffer(), frame.width(), frame.height()))
       return foreign;
   auto none = std::make_shared<FaceList>();
   none->width = frame.width();
   none->height = frame.height();
-  return none;
-}
-
-Status regress(GstCufaceFilter* self, const Settings& settings, Frame& frame, FaceList& list) {
-  LandmarkState* state = state_of(self);
-  const auto per_face = static_cast<std::size_t>(state->model->landmarks);
-  list.landmarks_per_face = state->model->landmarks;
-  list.landmarks.resize(list.faces.size() * per_face);
-  if (list.faces.empty()) return {};
-
-  const cuface::BoxMap map = settings.box_map == BoxMapChoice::kAuto
-                                 ? cuface::box_map_for(*state->model, list.detector)
-                                 : cuface::BoxMap{};
-  state->boxes.clear();
-  for (const cuface::Face& face : list.faces) state->boxes.push_back(map.apply(face.box));
-  const auto picture = frame.luma();
-  if (!picture.ok()) return picture.status();
-  if (settings.iterations != state->planned_iterations)
-    if (Status status = make_landmarker(self, settings.iterations); !status.ok()) return status;
-  return state->landmarker->enqueue(picture.value(), state->boxes, list.landmarks);
+  return {std::move(none)};
 }
 
 /// The way back to a tracker before this element.
-void give_feedback(GstCufaceFilter* self, Frame& frame, const FaceListRef& faces) {
+void give_feedback(GstCufaceFilter* self, Frame& frame, const FaceResult& faces) {
   const auto& cell = frame.record().feedback;
   if (!cell || frame.upstream().positions != Positions::kKnown || cell->post(faces)) return;
   if (!std::exchange(state_of(self)->told_no_feedback, true))
@@ -202,12 +178,10 @@ void give_feedback(GstCufaceFilter* self, Frame& frame, const FaceListRef& faces
 }
 
 Status process(GstCufaceFilter* self, Frame& frame) {
-  const Settings settings = copy_settings(self);
-  auto list = std::make_shared<FaceList>(*input_faces(frame));
-  if (Status status = regress(self, settings, frame, *list); !status.ok()) return status;
-  const FaceListRef result = std::move(list);
-  give_feedback(self, frame, result);
-  frame.deliver(result);
+  auto result = state_of(self)->stage->run(frame, input_faces(frame), copy_settings(self).stage);
+  if (!result.ok()) return result.status();
+  give_feedback(self, frame, result.value());
+  frame.deliver(std::move(result.value()));
   return {};
 }
 
@@ -252,11 +226,13 @@ static void gst_cuface_landmark_class_init(GstCufaceLandmarkClass* klass) {
       element_class, "Face landmarks", "Filter/Analyzer/Video",
       "Puts landmarks on the faces of each frame with an ensemble of regression trees",
       "The gst-cuface project");
-  cuface::gst::add_pad_templates(element_class);
+  cuface::gst::add_pad_templates(element_class, cuface::gst::kLandmarkCuda);
 
   auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);
   filter_class->load = load;
   filter_class->unload = unload;
+  filter_class->plan = plan;
+  filter_class->unplan = unplan;
   filter_class->process = process;
   filter_class->reset = reset;
 }

@@ -67,7 +67,7 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
     style = self_of(filter)->style;
   }
   if (style.draw == cuface::kDrawNone) return {};
-  const cuface::FaceListRef faces = cuface::gst::known_faces(frame);
+  const cuface::FaceListRef faces = cuface::gst::known_faces(frame).read();
   if (!faces || faces->faces.empty()) return {};
 
   constexpr auto kFlags = static_cast<GstMapFlags>(
@@ -175,7 +175,7 @@ static void gst_cuface_overlay_class_init(GstCufaceOverlayClass* klass) {
       element_class, "Face overlay", "Filter/Effect/Video",
       "Draws boxes, landmarks, ids and confidences of faces, or pixelates them",
       "gst-cuface developers");
-  cuface::gst::add_pad_templates(element_class);
+  cuface::gst::add_pad_templates(element_class, cuface::gst::CudaUse::kNone);
   GST_BASE_TRANSFORM_CLASS(klass)->before_transform = before_transform;
 
   auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);

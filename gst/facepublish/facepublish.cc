@@ -172,7 +172,7 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
   GstCufacePublish* self = self_of(filter);
   PublishState* state = self->state;
   Settings settings = settings_of(self);
-  cuface::FaceListRef faces = cuface::gst::known_faces(frame);
+  cuface::gst::FaceResult faces = cuface::gst::known_faces(frame);
   if (!faces && frame.upstream().positions == Positions::kNone &&
       !std::exchange(state->warned_no_meta, true))
     cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
@@ -309,7 +309,7 @@ static void gst_cuface_publish_class_init(GstCufacePublishClass* klass) {
   gst_element_class_set_static_metadata(element_class, "Face publisher", "Filter/Analyzer/Video",
                                         "Writes the faces of each frame as a line of JSON",
                                         "gst-cuface developers");
-  cuface::gst::add_pad_templates(element_class);
+  cuface::gst::add_pad_templates(element_class, cuface::gst::CudaUse::kPasses);
   element_class->change_state = change_state;
 
   auto* trans_class = GST_BASE_TRANSFORM_CLASS(klass);

@@ -61,11 +61,12 @@ Json object_of(const Face& face, std::span<const Point> landmarks, const Line& l
 
 std::string to_json(const Line& line) {
   Json objects = Json::array();
-  const std::size_t n = line.faces ? line.faces->faces.size() : 0;
+  const FaceListRef faces = line.faces.read();
+  const std::size_t n = faces ? faces->faces.size() : 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const auto landmarks = landmarks_of(*line.faces, i);
-    if (is_finite(line.faces->faces[i], landmarks))
-      objects.push_back(object_of(line.faces->faces[i], landmarks, line));
+    const auto landmarks = landmarks_of(*faces, i);
+    if (is_finite(faces->faces[i], landmarks))
+      objects.push_back(object_of(faces->faces[i], landmarks, line));
   }
   const Json json = {
       {"frame", line.frame},

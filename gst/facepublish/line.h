@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/faces/faces.h"
+#include "gst/meta/results.h"
 
 namespace cuface::gst {
 
@@ -15,11 +15,12 @@ struct Line {
   std::optional<std::uint64_t> timestamp, running_time;  ///< ns
   std::optional<std::string> source;
   int width = 0, height = 0;
-  FaceListRef faces;  ///< in pixels of width x height; null = none
+  FaceResult faces;  ///< in pixels of width x height
 };
 
 /// One JSON object and a newline. Floats are written with the fewest digits that give the same
-/// float back. A face with a coordinate that is not finite is left out: JSON has no such numbers.
+/// float back. Waits for faces that are still on a GPU. A face with a coordinate that is not finite
+/// is left out: JSON has no such numbers.
 std::string to_json(const Line& line);
 
 }  // namespace cuface::gst

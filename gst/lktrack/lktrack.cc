@@ -7,17 +7,17 @@
 #include "gst/base/facefilter.h"
 #include "gst/base/standardmetas.h"
 #include "gst/base/trackerquery.h"
+#include "gst/lktrack/stage.h"
 #include "gst/lktrack/trackprops.h"
-#include "kernels/track/track.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_track_debug);
 #define GST_CAT_DEFAULT cuface_track_debug
 
 namespace {
 
-using cuface::FaceListRef;
 using cuface::Status;
 using cuface::TrackConfig;
+using cuface::gst::FaceResult;
 using cuface::gst::FeedbackCell;
 using cuface::gst::Frame;
 using cuface::gst::Positions;
@@ -37,9 +37,8 @@ struct TrackState {
   Settings settings;  // under SettingsLock
 
   // The streaming thread's.
-  std::unique_ptr<cuface::Tracker> tracker;
+  std::unique_ptr<cuface::gst::TrackStage> stage;
   guint planned_changes = 0;
-  cuface::TrackOutput output;
   std::shared_ptr<FeedbackCell> feedback;  ///< of the previous frame
   std::uint64_t frame = 0;
   std::uint64_t last_id = 0;
@@ -93,21 +92,24 @@ Settings copy_settings(GstCufaceFilter* self) {
 Status plan(GstCufaceFilter* self, const GstVideoInfo& info) {
   TrackState* state = state_of(self);
   const Settings settings = copy_settings(self);
-  auto tracker = cuface::Tracker::create(cuface::gst::backend_of(self), settings.config, info.width,
-                                         info.height, state->last_id + 1);
-  if (!tracker.ok()) return tracker.status();
-  state->tracker = std::move(tracker.value());
+  auto stage = cuface::gst::make_track_stage(cuface::gst::backend_of(self), settings.config,
+                                             info.width, info.height, state->last_id + 1);
+  if (!stage.ok()) return stage.status();
+  state->stage = std::move(stage.value());
   state->planned_changes = settings.changes;
   return {};
 }
 
 void unplan(GstCufaceFilter* self) {
-  state_of(self)->tracker.reset();
-  state_of(self)->feedback.reset();
+  TrackState* state = state_of(self);
+  if (state->stage)
+    state->last_id = std::max(state->stage->last_id(), cuface::gst::device_counts(self).last_id);
+  state->stage.reset();
+  state->feedback.reset();
 }
 
 void end_tracks(TrackState* state) {
-  if (state->tracker) state->tracker->end_tracks();
+  if (state->stage) state->stage->end_tracks();
   state->feedback.reset();
   state->last_pts = GST_CLOCK_TIME_NONE;
 }
@@ -137,55 +139,51 @@ double advance_time(GstCufaceFilter* self, GstClockTime pts) {
 }
 
 /// The faces of the elements before, or of somebody else's metas where none of ours has been.
-FaceListRef input_faces(Frame& frame) {
+FaceResult input_faces(Frame& frame) {
   if (frame.upstream().positions == Positions::kKnown) return frame.upstream().faces;
-  if (frame.has_record()) return nullptr;
+  if (frame.has_record()) return {};
   return cuface::gst::read_foreign_faces(frame.buffer(), frame.width(), frame.height());
 }
 
 /// What cufacelandmark posted for the previous frame, in pixels of this one.
-FaceListRef take_feedback(TrackState* state, const Frame& frame) {
+FaceResult take_feedback(TrackState* state, const Frame& frame) {
   const auto cell = std::exchange(state->feedback, nullptr);
-  const FaceListRef faces = cell ? cell->take() : nullptr;
-  return faces ? cuface::gst::scale_faces(faces, frame.width(), frame.height()) : nullptr;
+  const FaceResult faces = cell ? cell->take() : FaceResult();
+  return faces ? faces.scaled(frame.width(), frame.height()) : faces;
 }
 
-void request_search(GstCufaceFilter* self, Frame& frame) {
-  if (cuface::gst::Chain* chain = frame.chain_on_this_thread()) {
+void request_search(GstCufaceFilter* self, Frame& frame, const FaceResult& faces) {
+  TrackState* state = state_of(self);
+  cuface::gst::Chain* chain = frame.chain_on_this_thread();
+  if (chain && faces.pending) chain->request_search_if(faces.pending);
+  if (!state->stage->search_wanted()) return;
+  if (chain)
     chain->request_search();
-  } else if (!std::exchange(state_of(self)->told_no_request, true)) {
+  else if (!std::exchange(state->told_no_request, true))
     GST_INFO_OBJECT(self,
                     "cufacedetect runs in another streaming thread (a queue lies between): after "
                     "the last track is lost, faces are found at the next regular search");
-  }
 }
 
 Status process(GstCufaceFilter* self, Frame& frame) {
   TrackState* state = state_of(self);
   const Settings settings = copy_settings(self);
   if (settings.changes != state->planned_changes) {
-    if (Status status = state->tracker->configure(settings.config); !status.ok()) return status;
+    if (Status status = state->stage->configure(settings.config); !status.ok()) return status;
     state->planned_changes = settings.changes;
   }
   const double elapsed = advance_time(self, frame.pts());
-  const FaceListRef faces = input_faces(frame);
-  const FaceListRef feedback = take_feedback(state, frame);
-  const auto picture = frame.luma();
-  if (!picture.ok()) return picture.status();
-
-  const cuface::TrackInput input{picture.value(), faces.get(), feedback.get(), state->frame++,
-                                 elapsed};
-  if (Status status = state->tracker->enqueue(input, state->output); !status.ok()) return status;
-  frame.lost_tracks = state->output.lost;
-  for (const cuface::Face& face : state->output.faces.faces)
-    state->last_id = std::max(state->last_id, face.id);
-  if (state->output.search_wanted) request_search(self, frame);
-  GST_LOG_OBJECT(self, "%zu faces, %d lost%s", state->output.faces.faces.size(), state->output.lost,
-                 feedback ? ", landmarks fed back" : "");
+  const cuface::gst::TrackFrame input{input_faces(frame), take_feedback(state, frame),
+                                      state->frame++, elapsed};
+  auto result = state->stage->run(frame, input);
+  if (!result.ok()) return result.status();
+  request_search(self, frame, result.value());
+  GST_LOG_OBJECT(self, "%d lost%s", frame.lost_tracks,
+                 input.feedback ? ", landmarks fed back" : "");
 
   state->feedback = std::make_shared<FeedbackCell>(g_thread_self());
   frame.record().feedback = state->feedback;
-  frame.deliver(std::make_shared<cuface::FaceList>(state->output.faces));
+  frame.deliver(std::move(result.value()));
   return {};
 }
 
@@ -219,7 +217,7 @@ static void gst_cuface_lk_track_class_init(GstCufaceLkTrackClass* klass) {
       element_class, "Face tracker", "Filter/Analyzer/Video",
       "Follows faces from frame to frame with pyramidal Lucas-Kanade and gives them lasting ids",
       "The gst-cuface project");
-  cuface::gst::add_pad_templates(element_class);
+  cuface::gst::add_pad_templates(element_class, cuface::gst::kTrackCuda);
 
   auto* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   trans_class->sink_event = sink_event;

@@ -1,5 +1,8 @@
 #include "gst/meta/facemeta.h"
 
+#include <mutex>
+#include <utility>
+
 #include "gst/meta/witness.h"
 
 /// Lives in its buffer's list of metas, so the pointer back is valid as long as the meta is.
@@ -11,6 +14,8 @@ struct _GstCufaceMeta {
 
 struct _GstCufaceFaces {
   gatomicrefcount references;
+  cuface::gst::FaceResult result;
+  std::once_flag read;
   cuface::FaceListRef list;
 };
 
@@ -27,14 +32,21 @@ gboolean init(GstMeta* base, gpointer, GstBuffer* buffer) {
   return TRUE;
 }
 
+/// Runs before a pool gets the frame back, and before its memory is freed.
 void free_record(GstMeta* base, GstBuffer*) {
-  delete reinterpret_cast<GstCufaceMeta*>(base)->record;
+  FaceRecord* record = reinterpret_cast<GstCufaceMeta*>(base)->record;
+  for (const auto& use : record->uses) use->wait();
+  delete record;
 }
 
 gboolean transform(GstBuffer* dest, GstMeta* base, GstBuffer*, GQuark type, gpointer data) {
   if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
   if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
-  ensure_face_record(dest) = *reinterpret_cast<GstCufaceMeta*>(base)->record;
+  FaceRecord& copy = ensure_face_record(dest);
+  // The copy may share the memory that is in use, and it may be some already.
+  auto uses = std::move(copy.uses);
+  copy = *reinterpret_cast<GstCufaceMeta*>(base)->record;
+  copy.uses.insert(copy.uses.end(), uses.begin(), uses.end());
   return TRUE;
 }
 
@@ -52,22 +64,38 @@ GstCufaceMeta* get_meta(GstBuffer* buffer) {
       gst_buffer_get_meta(buffer, gst_cuface_meta_api_get_type()));
 }
 
+/// Whether the newest result fits the picture. Where a frame goes to or from CUDA memory the
+/// witness is lost though nobody moves a pixel.
+bool positions_hold(GstBuffer* buffer, const FaceRecord& record, int width, int height) {
+  if (has_witness(buffer)) return witness_agrees(buffer, width, height);
+  return record.found_in_cuda_memory || in_cuda_memory(buffer);
+}
+
 /// The newest result if it fits the picture; without, says so once a chain.
-FaceListRef faces_of(const GstCufaceMeta& meta) {
+FaceResult faces_of(const GstCufaceMeta& meta) {
   const FaceRecord& record = *meta.record;
-  if (record.results.empty()) return nullptr;
-  if (witness_agrees(meta.buffer, 0, 0)) return record.results.back();
+  if (record.results.empty()) return {};
+  if (positions_hold(meta.buffer, record, 0, 0)) return record.results.back();
   if (record.chain && record.chain->first_geometry_warning())
     GST_WARNING(
         "an element between the face elements and this reader cropped, flipped or padded the "
         "picture; the faces found before it no longer fit and are not delivered");
-  return nullptr;
+  return {};
+}
+
+/// The faces of a snapshot, read by the first who asks; null when there are none.
+const FaceList* list_of(const GstCufaceFaces* faces) {
+  // Nobody sees the snapshot change: the list is what the result says all along.
+  auto* cache = const_cast<GstCufaceFaces*>(faces);
+  std::call_once(cache->read, [cache] { cache->list = cache->result.read(); });
+  return cache->list.get();
 }
 
 const Face* face_at(const GstCufaceFaces* faces, guint index) {
   g_return_val_if_fail(faces, nullptr);
-  g_return_val_if_fail(faces->list && index < faces->list->faces.size(), nullptr);
-  return &faces->list->faces[index];
+  const FaceList* list = list_of(faces);
+  g_return_val_if_fail(list && index < list->faces.size(), nullptr);
+  return &list->faces[index];
 }
 
 }  // namespace
@@ -91,9 +119,16 @@ FaceRecord& ensure_face_record(GstBuffer* buffer) {
   return *meta->record;
 }
 
-void append_faces(GstBuffer* buffer, FaceListRef faces) {
-  set_witness(buffer, frame_geometry(buffer, faces->width, faces->height));
-  ensure_face_record(buffer).results.push_back(std::move(faces));
+bool in_cuda_memory(GstBuffer* buffer) {
+  return gst_buffer_n_memory(buffer) > 0 &&
+         gst_memory_is_type(gst_buffer_peek_memory(buffer, 0), kCudaMemoryType);
+}
+
+void append_faces(GstBuffer* buffer, FaceResult faces) {
+  set_witness(buffer, frame_geometry(buffer, faces.width, faces.height));
+  FaceRecord& record = ensure_face_record(buffer);
+  record.found_in_cuda_memory = in_cuda_memory(buffer);
+  record.results.push_back(std::move(faces));
 }
 
 FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {
@@ -109,15 +144,20 @@ FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {
   return scaled;
 }
 
-FacesRead read_faces(GstBuffer* buffer, int width, int height) {
+FacesFound find_faces(GstBuffer* buffer, int width, int height) {
   const FaceRecord* record = get_face_record(buffer);
   if (!record || record->results.empty()) return {};
-  if (!witness_agrees(buffer, width, height)) return {Positions::kUnknown, nullptr};
-  return {Positions::kKnown, scale_faces(record->results.back(), width, height)};
+  if (!positions_hold(buffer, *record, width, height)) return {Positions::kUnknown, {}};
+  return {Positions::kKnown, record->results.back().scaled(width, height)};
 }
 
-GstCufaceFaces* make_faces_snapshot(FaceListRef faces) {
-  auto* snapshot = new GstCufaceFaces{{}, std::move(faces)};
+FacesRead read_faces(GstBuffer* buffer, int width, int height) {
+  const FacesFound found = find_faces(buffer, width, height);
+  return {found.positions, found.faces.read()};
+}
+
+GstCufaceFaces* make_faces_snapshot(FaceResult faces) {
+  auto* snapshot = new GstCufaceFaces{{}, std::move(faces), {}, nullptr};
   g_atomic_ref_count_init(&snapshot->references);
   return snapshot;
 }
@@ -126,6 +166,7 @@ GstCufaceFaces* make_faces_snapshot(FaceListRef faces) {
 
 using cuface::Face;
 using cuface::gst::face_at;
+using cuface::gst::list_of;
 
 GType gst_cuface_meta_api_get_type() {
   static const gchar* no_tags[] = {nullptr};
@@ -152,18 +193,20 @@ GstCufaceMeta* gst_cuface_buffer_get_face_meta(GstBuffer* buffer) {
 
 guint gst_cuface_meta_get_n_faces(GstCufaceMeta* meta) {
   g_return_val_if_fail(meta, 0);
-  const cuface::FaceListRef faces = cuface::gst::faces_of(*meta);
+  const cuface::FaceListRef faces = cuface::gst::faces_of(*meta).read();
   return faces ? static_cast<guint>(faces->faces.size()) : 0;
 }
 
 GstCufaceFaces* gst_cuface_meta_get_faces(GstCufaceMeta* meta) {
   g_return_val_if_fail(meta, nullptr);
-  return cuface::gst::make_faces_snapshot(cuface::gst::faces_of(*meta));
+  GstCufaceFaces* faces = cuface::gst::make_faces_snapshot(cuface::gst::faces_of(*meta));
+  cuface::gst::list_of(faces);  // whoever waits does it here
+  return faces;
 }
 
 gboolean gst_cuface_meta_is_ready(GstCufaceMeta* meta) {
   g_return_val_if_fail(meta, FALSE);
-  return TRUE;  // results are in host memory when they are appended
+  return meta->record->results.empty() || meta->record->results.back().is_ready();
 }
 
 GstCufaceFaces* gst_cuface_faces_ref(GstCufaceFaces* faces) {
@@ -179,12 +222,14 @@ void gst_cuface_faces_unref(GstCufaceFaces* faces) {
 
 guint gst_cuface_faces_get_count(const GstCufaceFaces* faces) {
   g_return_val_if_fail(faces, 0);
-  return faces->list ? static_cast<guint>(faces->list->faces.size()) : 0;
+  const cuface::FaceList* list = list_of(faces);
+  return list ? static_cast<guint>(list->faces.size()) : 0;
 }
 
 gboolean gst_cuface_faces_get_searched(const GstCufaceFaces* faces) {
   g_return_val_if_fail(faces, FALSE);
-  return faces->list && faces->list->searched;
+  const cuface::FaceList* list = list_of(faces);
+  return list && list->searched;
 }
 
 guint64 gst_cuface_faces_get_id(const GstCufaceFaces* faces, guint index) {
@@ -227,7 +272,8 @@ void gst_cuface_faces_get_box(const GstCufaceFaces* faces, guint index, gfloat* 
 
 guint gst_cuface_faces_get_n_landmarks(const GstCufaceFaces* faces) {
   g_return_val_if_fail(faces, 0);
-  return faces->list ? static_cast<guint>(faces->list->landmarks_per_face) : 0;
+  const cuface::FaceList* list = list_of(faces);
+  return list ? static_cast<guint>(list->landmarks_per_face) : 0;
 }
 
 void gst_cuface_faces_get_landmark(const GstCufaceFaces* faces, guint index, guint landmark,

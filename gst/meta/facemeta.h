@@ -15,6 +15,7 @@
 
 #include "gst/base/chain.h"
 #include "gst/meta/gstcufacemeta.h"
+#include "gst/meta/results.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface::gst {
@@ -25,27 +26,31 @@ class FeedbackCell {
  public:
   explicit FeedbackCell(GThread* owner) : owner_(owner) {}
   /// The first result posted on the owner's thread stays. False when this is another thread.
-  bool post(FaceListRef faces) {
+  bool post(FaceResult faces) {
     if (g_thread_self() != owner_) return false;
     if (!faces_) faces_ = std::move(faces);
     return true;
   }
-  FaceListRef take() { return std::move(faces_); }
+  FaceResult take() { return std::exchange(faces_, {}); }
 
  private:
   GThread* owner_;
-  FaceListRef faces_;
+  FaceResult faces_;
 };
 
 /// What the face meta holds. Copies of the buffer share what is there and see nothing added later.
 struct FaceRecord {
-  std::vector<FaceListRef> results;  ///< one per element, the newest last
+  std::vector<FaceResult> results;  ///< one per element, the newest last
   std::shared_ptr<Chain> chain;
   std::uint64_t generation = 0;  ///< the chain's number for this frame
   std::shared_ptr<FeedbackCell> feedback;
   /// The last of our elements in an unbroken line of our elements from the chain's head, or null:
   /// only for comparison. While the line lasts nobody else can have touched a pixel.
   const void* untouched_since = nullptr;
+  /// What still reads or writes the frame's memory.
+  std::vector<std::shared_ptr<const FrameUse>> uses;
+  /// The newest result was made on a frame in CUDA memory.
+  bool found_in_cuda_memory = false;
 };
 
 /// The frame an element sees: its size, and where in the mapped memory it starts.
@@ -61,9 +66,15 @@ enum class Positions {
   kUnknown,  ///< somebody moved pixels and did not say where to
 };
 
+struct FacesFound {
+  Positions positions = Positions::kNone;
+  FaceResult faces;  ///< kKnown only: the newest result, in pixels of the size asked for
+};
+
+/// The same, read.
 struct FacesRead {
   Positions positions = Positions::kNone;
-  FaceListRef faces;  ///< kKnown only: the newest result, in pixels of the size asked for
+  FaceListRef faces;
 };
 
 /// The buffer's crop rectangle if it has one, else the given size.
@@ -76,15 +87,21 @@ GST_CUFACE_API FaceRecord& ensure_face_record(GstBuffer* buffer);
 
 /// Adds a result and makes the witness say that it fits the frame as it is now. `faces` must be in
 /// pixels of that frame. Needs a writable buffer.
-GST_CUFACE_API void append_faces(GstBuffer* buffer, FaceListRef faces);
+GST_CUFACE_API void append_faces(GstBuffer* buffer, FaceResult faces);
 
 /// The newest result, scaled to width x height. Says nothing on its own; see warn_positions_lost.
+/// Does not wait.
+GST_CUFACE_API FacesFound find_faces(GstBuffer* buffer, int width, int height);
+/// The same, and waits for a GPU that still works on it.
 GST_CUFACE_API FacesRead read_faces(GstBuffer* buffer, int width, int height);
 
-/// A copy of `faces` in pixels of width x height.
-GST_CUFACE_API FaceListRef scale_faces(const FaceListRef& faces, int width, int height);
+/// The snapshot of the public interface, for our own elements that publish. Whoever first looks
+/// into it waits for a GPU that still works on it.
+GST_CUFACE_API GstCufaceFaces* make_faces_snapshot(FaceResult faces);
 
-/// The snapshot of the public interface, for our own elements that publish.
-GST_CUFACE_API GstCufaceFaces* make_faces_snapshot(FaceListRef faces);
+/// The type name of memory that GStreamer's CUDA library allocates.
+inline constexpr const char* kCudaMemoryType = "gst.cuda.memory";
+/// Whether the frame lies on a GPU.
+GST_CUFACE_API bool in_cuda_memory(GstBuffer* buffer);
 
 }  // namespace cuface::gst

@@ -71,6 +71,8 @@ void set_witness(GstBuffer* buffer, const FrameGeometry& geometry) {
   reinterpret_cast<WitnessMeta*>(meta)->geometry = geometry;
 }
 
+bool has_witness(GstBuffer* buffer) { return gst_buffer_get_meta(buffer, api_type()); }
+
 bool witness_agrees(GstBuffer* buffer, int width, int height) {
   const auto* witness = reinterpret_cast<WitnessMeta*>(gst_buffer_get_meta(buffer, api_type()));
   if (!witness) return false;

@@ -1,4 +1,6 @@
 // Bad input: an error of the right domain that names the file, never a crash or a hang.
+#include <gst/base/gstbasetransform.h>
+
 #include "tests/gst/support.h"
 #include "tests/models/synthetic_forest.h"
 
@@ -79,11 +81,37 @@ TEST_F(Errors, NoDefaultModelNamesTheFoldersAndTheCommand) {
   EXPECT_NE(report.error.find("models/fetch"), std::string::npos) << report.error;
 }
 
-TEST_F(Errors, CudaIsNotInThisBuild) {
-  for (const char* element : {"cufacedetect", "culktrack", "cufacelandmark"}) {
-    const BusReport report = run(std::string(element) + " backend=cuda");
-    EXPECT_EQ(report.error_domain, GST_RESOURCE_ERROR) << element;
-    EXPECT_NE(report.error.find("CUDA"), std::string::npos) << report.error;
+bool offers_cuda_memory(const char* element) {
+  GstElementFactory* factory = gst_element_factory_find(element);
+  GstElement* made = gst_element_factory_create(factory, nullptr);
+  gst_object_unref(factory);
+  GstCaps* caps = gst_pad_get_pad_template_caps(GST_BASE_TRANSFORM_SINK_PAD(made));
+  bool offers = false;
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i)
+    offers |= gst_caps_features_contains(gst_caps_get_features(caps, i), "memory:CUDAMemory");
+  gst_caps_unref(caps);
+  gst_object_unref(made);
+  return offers;
+}
+
+// Without CUDA in the build, a driver or a GPU: nothing is offered, cuda says why it cannot be, and
+// auto works on the CPU.
+TEST_F(Errors, NoCuda) {
+  if (offers_cuda_memory("cufacepublish")) GTEST_SKIP() << "there is a GPU";
+  const std::string model = folder.write("small.dat", dat);
+  const std::string elements[] = {"cufacedetect cascade=" + cascade, "culktrack",
+                                  "cufacelandmark model=" + model, "cufaceoverlay",
+                                  "cufacepublish post-messages=true"};
+  for (const std::string& element : elements) {
+    EXPECT_FALSE(offers_cuda_memory(element.substr(0, element.find(' ')).c_str())) << element;
+    const BusReport cuda = run(element + " backend=cuda");
+    EXPECT_EQ(cuda.error_domain, GST_RESOURCE_ERROR) << element;
+    EXPECT_EQ(cuda.error_code, GST_RESOURCE_ERROR_NOT_FOUND) << element;
+    EXPECT_NE(cuda.error.find("backend=cuda: "), std::string::npos) << cuda.error;
+    EXPECT_NE(cuda.error.find("backend=auto"), std::string::npos) << cuda.error;
+    const BusReport any = run(element + " backend=auto");
+    EXPECT_EQ(any.error, "") << element;
+    EXPECT_TRUE(any.finished) << element;
   }
 }
 

@@ -145,7 +145,7 @@ TEST_F(LandmarkElement, PostsItsResultForTheTracker) {
   GstBuffer* out = harness.pass(make_frame(info, two));
   gst::FaceRecord* record = gst::get_face_record(out);
   ASSERT_NE(record->feedback, nullptr);
-  EXPECT_EQ(record->feedback->take(), record->results.back());
+  EXPECT_EQ(record->feedback->take().list, record->results.back().list);
   EXPECT_EQ(record->results.size(), 3u) << "one result an element";
   gst_buffer_unref(out);
 }

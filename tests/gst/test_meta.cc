@@ -109,7 +109,8 @@ TEST(Meta, CopySharesWhatIsThereAndSeesNothingAdded) {
   gst::append_faces(buffer, empty);
   EXPECT_EQ(face_count(buffer), 0);
   expect_the_face(copy, "the copy");
-  EXPECT_EQ(gst::get_face_record(copy)->results[0], gst::get_face_record(buffer)->results[0]);
+  EXPECT_EQ(gst::get_face_record(copy)->results[0].list,
+            gst::get_face_record(buffer)->results[0].list);
   gst_buffer_unref(buffer);
   expect_the_face(copy, "the copy, alone");
   gst_buffer_unref(copy);
@@ -241,10 +242,10 @@ TEST(Meta, FeedbackIsTakenFromItsOwnThreadOnly) {
       &post);
   g_thread_join(other);
   EXPECT_FALSE(post.accepted);
-  EXPECT_EQ(cell.take(), nullptr);
+  EXPECT_EQ(cell.take().list, nullptr);
   EXPECT_TRUE(cell.post(first));
   EXPECT_TRUE(cell.post(second));
-  EXPECT_EQ(cell.take(), first);
+  EXPECT_EQ(cell.take().list, first);
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+#include "gst/base/cuda/counters.h"
+#include "kernels/common/cuda.h"
+
+namespace cuface::cuda {
+namespace {
+
+__global__ void count_kernel(const DeviceFaces* faces, CountedWork work, Counters* counters) {
+  // Host memory is far: it is read and written once.
+  Counters sum = *counters;
+  if (work.searched && *work.searched) {
+    ++sum.searches;
+    if (faces->overflow) ++sum.overflows;
+  }
+  sum.faces += static_cast<std::uint64_t>(faces->count);
+  if (work.tracks) sum.lost_tracks += static_cast<std::uint64_t>(faces->lost);
+  for (int i = 0; i < faces->count; ++i)
+    if (faces->faces[i].id > sum.last_id) sum.last_id = faces->faces[i].id;
+  *counters = sum;
+}
+
+}  // namespace
+
+Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
+                   cudaStream_t stream) {
+  count_kernel<<<1, 1, 0, stream>>>(faces, work, counters);
+  return check_launch("counting faces");
+}
+
+}  // namespace cuface::cuda

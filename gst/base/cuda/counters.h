@@ -1,0 +1,29 @@
+// What the GPU counts for the elements' stats: in pinned host memory that a kernel writes, so that
+// nothing is copied and nobody waits.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/common/status.h"
+#include "kernels/faces/faces_cuda.h"
+
+namespace cuface::cuda {
+
+struct Counters {
+  std::uint64_t searches, overflows, faces, lost_tracks;
+  std::uint64_t last_id;  ///< the greatest id of any face
+};
+
+/// What of a frame's faces an element counts as its own.
+struct CountedWork {
+  const std::int32_t* searched = nullptr;  ///< device flag of whether it has searched; null = never
+  bool tracks = false;                     ///< the tracks lost are its own
+};
+
+/// Adds one frame's. One launch.
+Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
+                   cudaStream_t stream);
+
+}  // namespace cuface::cuda

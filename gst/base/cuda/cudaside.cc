@@ -1,0 +1,212 @@
+// The GPU side of elements: which context they work in, and what they keep there.
+#include <gst/cuda/gstcudautils.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "gst/base/cuda/context.h"
+#include "gst/base/cuda/deviceframe.h"
+#include "gst/base/device.h"
+
+namespace cuface::gst {
+namespace {
+
+using cuda::check;
+
+/// What GStreamer's CUDA memory holds (1.22) and luma reads.
+constexpr const char* kCudaCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES(
+    "memory:CUDAMemory",
+    "{ NV12, I420, YV12, NV21, P010_10LE, P016_LE, I420_10LE, Y444, Y444_16LE, Y42B, I422_10LE, "
+    "I422_12LE, BGRA, RGBA, RGBx, BGRx, ARGB, ABGR, RGB, BGR, RGBP, BGRP, GBR, GBRA }");
+
+Status refuse(std::string text) { return {StatusCode::kInvalidArgument, std::move(text)}; }
+
+DeviceCounts sum(DeviceCounts a, const cuda::Counters& b) {
+  a.searches += b.searches;
+  a.overflows += b.overflows;
+  a.faces += b.faces;
+  a.lost_tracks += b.lost_tracks;
+  a.last_id = std::max(a.last_id, b.last_id);
+  return a;
+}
+
+class CudaSide final : public DeviceSide {
+ public:
+  explicit CudaSide(GstElement* element) : element_(element) {}
+  ~CudaSide() override { stop(); }
+
+  Status start(int device_id, bool required) override {
+    device_id_ = device_id;
+    {
+      const std::lock_guard lock(counts_mutex_);
+      counted_ = {};
+    }
+    *kept_.waits = 0;
+    return required ? given_context().status() : Status();
+  }
+
+  void stop() override {
+    release();
+    const std::lock_guard lock(context_mutex_);
+    gst_clear_object(&given_);
+  }
+
+  void set_context(GstContext* context, int device_id) override {
+    const std::lock_guard lock(context_mutex_);
+    gst_cuda_handle_set_context(element_, context, device_id, &given_);
+  }
+
+  bool answer_query(GstQuery* query) override {
+    CudaContext context;
+    {
+      const std::lock_guard lock(context_mutex_);
+      context = CudaContext(given_);
+    }
+    return context && gst_cuda_handle_context_query(element_, query, context.get());
+  }
+
+  Result<bool> finds_other(Frame& frame, bool in_cuda_memory) override {
+    auto wanted = in_cuda_memory ? memory_context(frame) : chain_context(frame);
+    if (!wanted.ok()) return wanted.status();
+    if (kept_.context && wanted.value() == kept_.context) return false;
+    const int there = wanted.value().device_id();
+    if (device_id_ >= 0 && there != device_id_)
+      return refuse("the frame lies on CUDA device " + std::to_string(there) +
+                    ", this element works on device " + std::to_string(device_id_) +
+                    " (cuda-device-id); let decoder and face elements use the same GPU");
+    if (kept_.context && there != kept_.context.device_id())
+      return refuse("the frame lies on CUDA device " + std::to_string(there) +
+                    ", those before it on device " + std::to_string(kept_.context.device_id()) +
+                    "; let all decoders before the face elements use the same GPU");
+    next_ = std::move(wanted.value());
+    return true;
+  }
+
+  Status adopt() override {
+    release();
+    kept_.context = std::move(next_);
+    const ContextScope scope(kept_.context);
+    if (Status s = check(cudaEventCreateWithFlags(&kept_.last, cudaEventDisableTiming),
+                         "making a CUDA event");
+        !s.ok())
+      return s;
+    auto counters = cuda::PinnedBuffer<cuda::Counters>::create(1);
+    if (!counters.ok()) return counters.status();
+    *counters.value().data() = {};
+    const std::lock_guard lock(counts_mutex_);
+    kept_.counters = std::move(counters.value());
+    return {};
+  }
+
+  void enter() override {
+    if (kept_.context && gst_cuda_context_push(kept_.context.get())) ++entered_;
+  }
+  void leave() override {
+    if (entered_ == 0) return;
+    gst_cuda_context_pop(nullptr);
+    --entered_;
+  }
+
+  void settle() override {
+    if (kept_.last_chain) cudaEventSynchronize(kept_.last);
+  }
+
+  DeviceFrame* begin(Frame& frame, bool in_cuda_memory) override {
+    frame_.emplace(kept_, frame, in_cuda_memory);
+    return &*frame_;
+  }
+
+  Status end() override {
+    const Status status = frame_->end();
+    frame_.reset();
+    return status;
+  }
+
+  DeviceCounts counts() const override {
+    const std::lock_guard lock(counts_mutex_);
+    if (kept_.counters.size() == 0) return counted_;
+    // The GPU may be writing: each number is whole, and the next look sees the rest.
+    const volatile cuda::Counters& now = *kept_.counters.data();
+    return sum(counted_, {now.searches, now.overflows, now.faces, now.lost_tracks, now.last_id});
+  }
+
+  std::uint64_t waits() const override { return *kept_.waits; }
+
+ private:
+  /// From the application or a neighbour, or made for this element.
+  Result<CudaContext> given_context() {
+    const std::lock_guard lock(context_mutex_);
+    // Asks neighbours and application, whose answers come by set_context().
+    if (given_ || gst_cuda_ensure_element_context(element_, device_id_, &given_))
+      return CudaContext(given_);
+    const int devices = cuda_machine().devices;
+    if (device_id_ >= devices)
+      return Status(StatusCode::kNotFound,
+                    "there is no CUDA device " + std::to_string(device_id_) +
+                        ": this machine has " + std::to_string(devices) +
+                        ", numbered from 0; set cuda-device-id to one of them");
+    return Status(StatusCode::kNotFound, "cannot make a context on CUDA device " +
+                                             std::to_string(std::max<int>(device_id_, 0)));
+  }
+
+  Result<CudaContext> memory_context(Frame& frame) {
+    CudaContext context = context_of(frame.buffer());
+    if (!context)
+      return Status(StatusCode::kUnsupported,
+                    "the caps say that the video lies in CUDA memory, but it does not");
+    return context;
+  }
+
+  /// For frames in system memory: the GPU of the elements before, if any works for this element.
+  Result<CudaContext> chain_context(Frame& frame) {
+    const DeviceFacesRef before = on_device(frame.upstream().faces.pending);
+    if (before && (device_id_ < 0 || before->context().device_id() == device_id_))
+      return before->context();
+    if (kept_.context) return kept_.context;
+    return given_context();
+  }
+
+  void release() {
+    if (!kept_.context) return;
+    const ContextScope scope(kept_.context);
+    settle();
+    const std::lock_guard lock(counts_mutex_);
+    if (kept_.counters.size() > 0) counted_ = sum(counted_, *kept_.counters.data());
+    if (kept_.last) cudaEventDestroy(kept_.last);
+    kept_.own.reset();
+    kept_.last_chain.reset();
+    kept_.slots.reset();
+    kept_.counters = {};
+    kept_.last = nullptr;
+    kept_.context = {};
+  }
+
+  GstElement* const element_;
+  int device_id_ = -1;  // set in start(), before there is a streaming thread
+
+  std::recursive_mutex context_mutex_;  // an application may answer while it is asked
+  GstCudaContext* given_ = nullptr;
+
+  mutable std::mutex counts_mutex_;  // of the counters and counted_
+  DeviceCounts counted_;
+
+  // The streaming thread's.
+  DeviceElement kept_;
+  CudaContext next_;
+  std::optional<DeviceFrame> frame_;
+  int entered_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceSide> DeviceSide::create(GstElement* element) {
+  return std::make_unique<CudaSide>(element);
+}
+
+const std::string& DeviceSide::missing() { return cuda_machine().missing; }
+
+const char* DeviceSide::caps() { return missing().empty() ? kCudaCaps : nullptr; }
+
+}  // namespace cuface::gst

@@ -1,0 +1,149 @@
+#include "gst/base/cuda/devicechain.h"
+
+#include <utility>
+
+#include "kernels/luma/luma_cuda.h"
+
+namespace cuface::gst {
+namespace {
+
+using cuda::check;
+
+/// The memory of one frame, until the chain's stream is past it.
+class ChainFrameUse final : public FrameUse {
+ public:
+  ChainFrameUse(std::shared_ptr<DeviceChain> chain, std::uint64_t number)
+      : chain_(std::move(chain)), number_(number) {}
+  void wait() const override { chain_->wait_for_use(number_); }
+
+ private:
+  const std::shared_ptr<DeviceChain> chain_;
+  const std::uint64_t number_;
+};
+
+Status make_event(cudaEvent_t& event) {
+  return check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+               "making a CUDA event");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DeviceChain>> DeviceChain::create(const CudaContext& context, int width,
+                                                         int height, std::shared_ptr<Waits> waits) {
+  std::shared_ptr<DeviceChain> chain(new DeviceChain(context, std::move(waits)));
+  if (Status s = chain->allocate(width, height); !s.ok()) return s;
+  return chain;
+}
+
+Status DeviceChain::allocate(int width, int height) {
+  int least = 0, greatest = 0;
+  if (Status s = check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking the GPU");
+      !s.ok())
+    return s;
+  if (Status s = check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
+                       "making a CUDA stream");
+      !s.ok())
+    return s;
+  auto luma = cuda::DeviceImage<std::uint8_t>::create(width, height);
+  if (!luma.ok()) return luma.status();
+  luma_ = std::move(luma.value());
+  for (InFlight& frame : in_flight_) {
+    if (Status s = make_event(frame.done); !s.ok()) return s;
+    if (Status s = make_event(frame.used); !s.ok()) return s;
+  }
+  return {};
+}
+
+DeviceChain::~DeviceChain() {
+  const ContextScope scope(context_);
+  if (stream_) cudaStreamSynchronize(stream_);
+  for (InFlight& frame : in_flight_) {
+    frame.inputs.clear();
+    if (frame.done) cudaEventDestroy(frame.done);
+    if (frame.used) cudaEventDestroy(frame.used);
+  }
+  if (stream_) cudaStreamDestroy(stream_);
+  luma_ = {};
+  for (auto& staging : staging_) staging = {};
+}
+
+Status DeviceChain::begin_frame() {
+  InFlight& frame = slot(number_ + 1);
+  if (frame.number != 0 && cudaEventQuery(frame.done) == cudaErrorNotReady) {
+    count_wait();
+    if (Status s = check(cudaEventSynchronize(frame.done), "waiting for the GPU"); !s.ok())
+      return s;
+  }
+  frame.inputs.clear();
+  frame.number = ++number_;
+  luma_ready_ = false;
+  return {};
+}
+
+Status DeviceChain::mark_done() {
+  return check(cudaEventRecord(current().done, stream_), "recording a CUDA event");
+}
+
+ImageView<const std::uint8_t> DeviceChain::luma() const {
+  return luma_ready_ ? luma_.view() : ImageView<const std::uint8_t>{};
+}
+
+Result<std::shared_ptr<const FrameUse>> DeviceChain::fill_luma(const FrameView& frame) {
+  if (Status s = cuda::luma(frame, luma_.view(), stream_); !s.ok()) return s;
+  luma_ready_ = true;
+  return use_frame();
+}
+
+Result<std::shared_ptr<const FrameUse>> DeviceChain::use_frame() {
+  if (Status s = check(cudaEventRecord(current().used, stream_), "recording a CUDA event"); !s.ok())
+    return s;
+  return std::shared_ptr<const FrameUse>(
+      std::make_shared<ChainFrameUse>(shared_from_this(), number_));
+}
+
+Status DeviceChain::follow(cudaStream_t other) {
+  if (Status s = check(cudaEventRecord(current().used, other), "recording a CUDA event"); !s.ok())
+    return s;
+  return check(cudaStreamWaitEvent(stream_, current().used, 0), "ordering CUDA streams");
+}
+
+Status DeviceChain::lead(cudaStream_t other) {
+  if (Status s = check(cudaEventRecord(current().used, stream_), "recording a CUDA event"); !s.ok())
+    return s;
+  return check(cudaStreamWaitEvent(other, current().used, 0), "ordering CUDA streams");
+}
+
+Status DeviceChain::upload_luma(Frame& frame) {
+  // begin_frame() has waited for the copy that used this staging picture before.
+  auto& staging = staging_[number_ % kInFlight];
+  const auto width = static_cast<std::size_t>(luma_.width());
+  const auto height = static_cast<std::size_t>(luma_.height());
+  if (staging.size() == 0) {
+    auto pinned = cuda::PinnedBuffer<std::uint8_t>::create(width * height);
+    if (!pinned.ok()) return pinned.status();
+    staging = std::move(pinned.value());
+  }
+  const ImageView<std::uint8_t> host{staging.data(), luma_.width(), luma_.height(),
+                                     static_cast<std::ptrdiff_t>(width)};
+  if (Status s = frame.compute_luma(host); !s.ok()) return s;
+  const ImageView<std::uint8_t> device = luma_.view();
+  if (Status s =
+          check(cudaMemcpy2DAsync(device.data, static_cast<std::size_t>(device.stride), host.data,
+                                  width, width, height, cudaMemcpyHostToDevice, stream_),
+                "copying the grey picture to the GPU");
+      !s.ok())
+    return s;
+  luma_ready_ = true;
+  return {};
+}
+
+void DeviceChain::wait_for_use(std::uint64_t number) {
+  InFlight& frame = slot(number);
+  if (frame.number != number) return;  // begin_frame() has waited for it
+  const ContextScope scope(context_);
+  if (cudaEventQuery(frame.used) != cudaErrorNotReady) return;
+  count_wait();
+  cudaEventSynchronize(frame.used);
+}
+
+}  // namespace cuface::gst

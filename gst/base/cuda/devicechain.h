@@ -1,0 +1,89 @@
+// The GPU's half of a chain: one stream, the luma of the frame on its way, and how far the GPU is
+// behind.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gst/base/cuda/context.h"
+#include "gst/base/frame.h"
+#include "gst/meta/results.h"
+#include "kernels/common/cuda.h"
+
+namespace cuface::gst {
+
+/// How often a thread had to wait for the GPU.
+using Waits = std::atomic<std::uint64_t>;
+
+/// Made by an element for frames of one size in one context. The element begins each frame; the
+/// elements behind it in the same thread, where nobody can have touched a pixel, go on in the same
+/// stream. Everything but wait_for_use() belongs to that thread, with the context
+/// current.
+class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
+ public:
+  /// Frames the GPU may be behind; begin_frame() waits for more.
+  static constexpr int kInFlight = 4;
+
+  static Result<std::shared_ptr<DeviceChain>> create(const CudaContext& context, int width,
+                                                     int height, std::shared_ptr<Waits> waits);
+  ~DeviceChain();
+
+  bool fits(const CudaContext& context, int width, int height) const {
+    return context_ == context && luma_.width() == width && luma_.height() == height;
+  }
+  cudaStream_t stream() const { return stream_; }
+
+  Status begin_frame();
+  /// Records that this is all the work on the frame so far; each element's last call.
+  Status mark_done();
+  /// Keeps faces that work enqueued for this frame reads until that work is over.
+  void keep(PendingFacesRef faces) { current().inputs.push_back(std::move(faces)); }
+
+  /// The frame's luma once somebody has filled it, else an image without data.
+  ImageView<const std::uint8_t> luma() const;
+  /// From a frame in device memory: one kernel reads it. Returns what to wait for before the
+  /// frame's memory may be written.
+  Result<std::shared_ptr<const FrameUse>> fill_luma(const FrameView& frame);
+  /// From a frame in host memory, which is done with on return.
+  Status upload_luma(Frame& frame);
+  /// The work enqueued so far reads or writes a frame's memory: what to wait for.
+  Result<std::shared_ptr<const FrameUse>> use_frame();
+
+  /// What is enqueued from now on comes after what `other` has now, and the other way round.
+  Status follow(cudaStream_t other);
+  Status lead(cudaStream_t other);
+
+  /// Returns when the frame-memory work of frame `number` is over. From any thread.
+  void wait_for_use(std::uint64_t number);
+  void count_wait() { waits_->fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  struct InFlight {
+    cudaEvent_t done = nullptr;            ///< all work of the frame
+    cudaEvent_t used = nullptr;            ///< all that touches the frame's memory
+    std::atomic<std::uint64_t> number{0};  ///< of the frame; 0 = none yet
+    std::vector<PendingFacesRef> inputs;
+  };
+
+  DeviceChain(const CudaContext& context, std::shared_ptr<Waits> waits)
+      : context_(context), waits_(std::move(waits)) {}
+  Status allocate(int width, int height);
+  InFlight& slot(std::uint64_t number) { return in_flight_[number % kInFlight]; }
+  InFlight& current() { return slot(number_); }
+
+  const CudaContext context_;
+  const std::shared_ptr<Waits> waits_;
+  cudaStream_t stream_ = nullptr;
+  cuda::DeviceImage<std::uint8_t> luma_;
+  bool luma_ready_ = false;
+  std::uint64_t number_ = 0;
+  std::array<InFlight, kInFlight> in_flight_;
+  std::array<cuda::PinnedBuffer<std::uint8_t>, kInFlight> staging_;  // made by the first upload
+};
+
+}  // namespace cuface::gst

@@ -1,0 +1,231 @@
+#include "gst/base/cuda/deviceframe.h"
+
+#include <gst/cuda/gstcudamemory.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+// GstCudaStream came with 1.24. Before, a frame's memory is ready when it is pushed.
+#if GST_CHECK_VERSION(1, 24, 0)
+#include <gst/cuda/gstcudastream.h>
+#define CUFACE_HAVE_CUDA_STREAMS
+#endif
+
+namespace cuface::gst {
+namespace {
+
+using cuda::check;
+using cuda::DeviceFaces;
+
+GstMemory* cuda_memory_of(GstBuffer* buffer) {
+  if (gst_buffer_n_memory(buffer) == 0) return nullptr;
+  GstMemory* memory = gst_buffer_peek_memory(buffer, 0);
+  return gst_is_cuda_memory(memory) ? memory : nullptr;
+}
+
+#ifdef CUFACE_HAVE_CUDA_STREAMS
+/// The stream that whoever writes the memory works in, null when there is none.
+cudaStream_t stream_of(GstMemory* memory) {
+  GstCudaStream* stream = gst_cuda_memory_get_stream(GST_CUDA_MEMORY_CAST(memory));
+  return stream ? gst_cuda_stream_get_handle(stream) : nullptr;
+}
+#endif
+
+}  // namespace
+
+CudaContext context_of(GstBuffer* buffer) {
+  GstMemory* memory = cuda_memory_of(buffer);
+  return memory ? CudaContext(GST_CUDA_MEMORY_CAST(memory)->context) : CudaContext();
+}
+
+int landmarks_capacity(const FaceResult& faces) {
+  if (const DeviceFacesRef device = on_device(faces.pending)) return device->landmarks_capacity();
+  return faces.list ? faces.list->landmarks_per_face : 0;
+}
+
+std::string detector_of(const FaceResult& faces) {
+  if (const DeviceFacesRef device = on_device(faces.pending)) return device->detector();
+  return faces.list ? faces.list->detector : std::string();
+}
+
+Result<std::unique_ptr<DeviceMapping>> DeviceMapping::map(Frame& frame, GstMapFlags flags) {
+  GstMemory* memory = cuda_memory_of(frame.buffer());
+  if (!memory) return Status(StatusCode::kIo, "the frame does not lie in CUDA memory");
+  GstVideoInfo info = frame.info();
+  if (!gst_buffer_get_video_meta(frame.buffer())) {
+    const GstVideoInfo& layout = GST_CUDA_MEMORY_CAST(memory)->info;
+    std::copy(std::begin(layout.stride), std::end(layout.stride), info.stride);
+    std::copy(std::begin(layout.offset), std::end(layout.offset), info.offset);
+  }
+  const auto all =
+      static_cast<GstMapFlags>(static_cast<int>(flags) | static_cast<int>(GST_MAP_CUDA) |
+                               static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
+  GstVideoFrame mapped;
+  if (!gst_video_frame_map(&mapped, &info, frame.buffer(), all))
+    return Status(StatusCode::kIo, "cannot map the video frame on the GPU");
+  std::unique_ptr<DeviceMapping> mapping(new DeviceMapping);
+  mapping->frame_ = mapped;
+  mapping->view_ = frame_view(mapping->frame_, frame.geometry());
+  return mapping;
+}
+
+/// The chain of the elements before, while they are in this thread and nobody can have touched a
+/// pixel since; else one of the element's own.
+Status DeviceFrame::join() {
+  if (chain_) return {};
+  Chain* shared = frame_.chain_with_these_pixels();
+  const std::uint64_t generation = frame_.record().generation;
+  std::shared_ptr<DeviceChain> chain = shared ? shared->device(generation) : nullptr;
+  if (!chain || !chain->fits(element_.context, frame_.width(), frame_.height())) {
+    if (!element_.own || !element_.own->fits(element_.context, frame_.width(), frame_.height())) {
+      auto own =
+          DeviceChain::create(element_.context, frame_.width(), frame_.height(), element_.waits);
+      if (!own.ok()) return own.status();
+      element_.own = std::move(own.value());
+    }
+    chain = element_.own;
+    if (Status s = chain->begin_frame(); !s.ok()) return s;
+    if (shared) shared->set_device(chain, generation);
+  }
+  if (element_.last_chain && element_.last_chain != chain)
+    if (Status s =
+            check(cudaStreamWaitEvent(chain->stream(), element_.last, 0), "ordering CUDA streams");
+        !s.ok())
+      return s;
+  chain_ = std::move(chain);
+  return {};
+}
+
+Result<cudaStream_t> DeviceFrame::stream() {
+  if (Status s = join(); !s.ok()) return s;
+  return chain_->stream();
+}
+
+Status DeviceFrame::follow_producer() {
+#ifdef CUFACE_HAVE_CUDA_STREAMS
+  if (const cudaStream_t producer = stream_of(cuda_memory_of(frame_.buffer())))
+    return chain_->follow(producer);
+#endif
+  return {};
+}
+
+Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
+  if (Status s = join(); !s.ok()) return s;
+  if (const auto view = chain_->luma(); view.data) return view;
+  if (!in_cuda_memory_) {
+    if (Status s = chain_->upload_luma(frame_); !s.ok()) return s;
+    return chain_->luma();
+  }
+  const auto mapping = DeviceMapping::map(frame_, GST_MAP_READ);
+  if (!mapping.ok()) return mapping.status();
+  if (Status s = follow_producer(); !s.ok()) return s;
+  auto use = chain_->fill_luma(mapping.value()->view());
+  if (!use.ok()) return use.status();
+  frame_.record().uses.push_back(std::move(use.value()));
+  return chain_->luma();
+}
+
+Result<const DeviceFaces*> DeviceFrame::use(const DeviceFacesRef& faces) {
+  if (Status s = join(); !s.ok()) return s;
+  if (faces->producer() != chain_->stream())
+    if (Status s = check(cudaStreamWaitEvent(chain_->stream(), faces->ready(), 0),
+                         "ordering CUDA streams");
+        !s.ok())
+      return s;
+  chain_->keep(faces);
+  return static_cast<const DeviceFaces*>(faces->faces());
+}
+
+Result<const DeviceFaces*> DeviceFrame::upload(const FaceList& faces) {
+  auto room = new_faces(faces.landmarks_per_face);
+  if (!room.ok()) return room.status();
+  std::vector<std::byte> bytes(cuda::device_faces_bytes(faces.landmarks_per_face));
+  auto* host = reinterpret_cast<DeviceFaces*>(bytes.data());
+  const std::size_t count = std::min<std::size_t>(faces.faces.size(), cuda::kMaxFaces);
+  host->count = static_cast<std::int32_t>(count);
+  host->landmarks_per_face = faces.landmarks_per_face;
+  host->searched = faces.searched;
+  std::copy_n(faces.faces.begin(), count, host->faces);
+  std::copy_n(faces.landmarks.begin(), count * static_cast<std::size_t>(faces.landmarks_per_face),
+              host->landmarks());
+  // From memory that is not pinned: read before the call returns.
+  if (Status s = check(cudaMemcpyAsync(room.value()->faces(), bytes.data(), bytes.size(),
+                                       cudaMemcpyHostToDevice, chain_->stream()),
+                       "copying faces to the GPU");
+      !s.ok())
+    return s;
+  chain_->keep(room.value());
+  return static_cast<const DeviceFaces*>(room.value()->faces());
+}
+
+Result<const DeviceFaces*> DeviceFrame::faces(const FaceResult& faces) {
+  if (!faces) return static_cast<const DeviceFaces*>(nullptr);
+  if (Status s = join(); !s.ok()) return s;
+  const DeviceFacesRef device = on_device(faces.pending);
+  if (device && device->context() == element_.context && device->width() == faces.width &&
+      device->height() == faces.height)
+    return use(device);
+  if (!faces.is_ready()) chain_->count_wait();
+  return upload(*faces.read());
+}
+
+Result<const DeviceFaces*> DeviceFrame::flags(const PendingFacesRef& faces) {
+  const DeviceFacesRef device = on_device(faces);
+  if (!device || !(device->context() == element_.context))
+    return static_cast<const DeviceFaces*>(nullptr);
+  return use(device);
+}
+
+Result<std::shared_ptr<DeviceFacesResult>> DeviceFrame::new_faces(int landmarks) {
+  if (!element_.slots || element_.slots->landmarks() < landmarks) {
+    auto slots = FaceSlots::create(element_.context, landmarks);
+    if (!slots.ok()) return slots.status();
+    element_.slots = std::move(slots.value());
+  }
+  return DeviceFacesResult::create(element_.slots);
+}
+
+Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
+                                       std::string detector, const cuda::CountedWork& work) {
+  const cudaStream_t on = chain_->stream();
+  if (Status s = cuda::count_faces(faces->faces(), work, element_.counters.data(), on); !s.ok())
+    return s;
+  if (Status s = check(cudaEventRecord(faces->ready(), on), "recording a CUDA event"); !s.ok())
+    return s;
+  faces->describe(frame_.width(), frame_.height(), std::move(detector), on);
+  return FaceResult(std::move(faces), frame_.width(), frame_.height());
+}
+
+Status DeviceFrame::settle() {
+  if (Status s = join(); !s.ok()) return s;
+  return check(cudaStreamSynchronize(chain_->stream()), "waiting for the GPU");
+}
+
+Status DeviceFrame::hand_over() {
+  auto use = chain_->use_frame();
+  if (!use.ok()) return use.status();
+#ifdef CUFACE_HAVE_CUDA_STREAMS
+  GstMemory* memory = cuda_memory_of(frame_.buffer());
+  if (const cudaStream_t producer = stream_of(memory)) {
+    frame_.record().uses.push_back(std::move(use.value()));
+    GST_MEMORY_FLAG_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
+    return chain_->lead(producer);
+  }
+#endif
+  use.value()->wait();  // nobody behind knows our stream
+  return {};
+}
+
+Status DeviceFrame::end() {
+  if (!chain_) return {};
+  if (Status s = chain_->mark_done(); !s.ok()) return s;
+  if (Status s = check(cudaEventRecord(element_.last, chain_->stream()), "recording a CUDA event");
+      !s.ok())
+    return s;
+  element_.last_chain = chain_;
+  return {};
+}
+
+}  // namespace cuface::gst

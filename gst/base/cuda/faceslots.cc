@@ -1,0 +1,165 @@
+#include "gst/base/cuda/faceslots.h"
+
+#include <gst/gst.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace cuface::gst {
+namespace {
+
+using cuda::check;
+using cuda::DeviceFaces;
+
+/// Slots made at once: what an unhurried chain has on its way.
+constexpr int kChunk = 16;
+constexpr std::size_t kAlignment = 256;
+
+}  // namespace
+
+FaceSlots::FaceSlots(const CudaContext& context, int landmarks)
+    : context_(context),
+      landmarks_(landmarks),
+      slot_bytes_((cuda::device_faces_bytes(landmarks) + kAlignment - 1) / kAlignment *
+                  kAlignment) {}
+
+Result<std::shared_ptr<FaceSlots>> FaceSlots::create(const CudaContext& context, int landmarks) {
+  std::shared_ptr<FaceSlots> slots(new FaceSlots(context, landmarks));
+  if (Status s = slots->grow(); !s.ok()) return s;
+  return slots;
+}
+
+FaceSlots::~FaceSlots() {
+  const ContextScope scope(context_);
+  for (cudaEvent_t event : events_) cudaEventDestroy(event);
+  if (copied_) cudaEventDestroy(copied_);
+  if (stream_) cudaStreamDestroy(stream_);
+  chunks_.clear();
+  pinned_ = {};
+}
+
+Status FaceSlots::grow() {
+  auto chunk = cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kChunk);
+  if (!chunk.ok()) return chunk.status();
+  for (std::size_t i = 0; i < kChunk; ++i) {
+    Slot slot;
+    slot.faces = reinterpret_cast<DeviceFaces*>(chunk.value().data() + i * slot_bytes_);
+    if (Status s = check(
+            cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming | cudaEventBlockingSync),
+            "making a CUDA event");
+        !s.ok())
+      return s;
+    events_.push_back(slot.ready);
+    free_.push_back(slot);
+  }
+  chunks_.push_back(std::move(chunk.value()));
+  return {};
+}
+
+Result<FaceSlots::Slot> FaceSlots::take() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty())
+    if (Status s = grow(); !s.ok()) return s;
+  const Slot slot = free_.back();
+  free_.pop_back();
+  return slot;
+}
+
+void FaceSlots::give_back(Slot slot) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(slot);
+}
+
+Status FaceSlots::make_reader() {
+  if (copied_) return {};
+  if (Status s =
+          check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a CUDA stream");
+      !s.ok())
+    return s;
+  auto pinned = cuda::PinnedBuffer<std::byte>::create(slot_bytes_);
+  if (!pinned.ok()) return pinned.status();
+  pinned_ = std::move(pinned.value());
+  return check(cudaEventCreateWithFlags(&copied_, cudaEventDisableTiming | cudaEventBlockingSync),
+               "making a CUDA event");
+}
+
+Status FaceSlots::copy_and_wait(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (Status s = check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
+                       "copying faces from the GPU");
+      !s.ok())
+    return s;
+  if (Status s = check(cudaEventRecord(copied_, stream_), "recording a CUDA event"); !s.ok())
+    return s;
+  return check(cudaEventSynchronize(copied_), "waiting for faces on the GPU");
+}
+
+Status FaceSlots::read(const Slot& slot, FaceList& list) {
+  const std::lock_guard lock(reader_);
+  const ContextScope scope(context_);
+  if (Status s = make_reader(); !s.ok()) return s;
+  if (Status s = check(cudaStreamWaitEvent(stream_, slot.ready, 0), "waiting for faces"); !s.ok())
+    return s;
+  const auto* from = reinterpret_cast<const std::byte*>(slot.faces);
+  if (Status s = copy_and_wait(pinned_.data(), from, sizeof(DeviceFaces)); !s.ok()) return s;
+  const auto* head = reinterpret_cast<const DeviceFaces*>(pinned_.data());
+  const int count = std::clamp<int>(head->count, 0, cuda::kMaxFaces);
+  const int landmarks = std::clamp<int>(head->landmarks_per_face, 0, landmarks_);
+  const auto points = static_cast<std::size_t>(count) * static_cast<std::size_t>(landmarks);
+  list.searched = head->searched != 0;
+  list.faces.assign(head->faces, head->faces + count);
+  list.landmarks_per_face = landmarks;
+  list.landmarks.resize(points);
+  if (points == 0) return {};
+  std::byte* to = pinned_.data() + sizeof(DeviceFaces);
+  if (Status s = copy_and_wait(to, from + sizeof(DeviceFaces), points * sizeof(Point)); !s.ok())
+    return s;
+  std::memcpy(list.landmarks.data(), to, points * sizeof(Point));
+  return {};
+}
+
+DeviceFacesResult::DeviceFacesResult(std::shared_ptr<FaceSlots> slots, FaceSlots::Slot slot)
+    : slots_(std::move(slots)), slot_(slot) {}
+
+Result<std::shared_ptr<DeviceFacesResult>> DeviceFacesResult::create(
+    std::shared_ptr<FaceSlots> slots) {
+  const auto slot = slots->take();
+  if (!slot.ok()) return slot.status();
+  return std::shared_ptr<DeviceFacesResult>(new DeviceFacesResult(std::move(slots), slot.value()));
+}
+
+DeviceFacesResult::~DeviceFacesResult() { slots_->give_back(slot_); }
+
+void DeviceFacesResult::describe(int width, int height, std::string detector,
+                                 cudaStream_t producer) {
+  width_ = width;
+  height_ = height;
+  detector_ = std::move(detector);
+  producer_ = producer;
+}
+
+bool DeviceFacesResult::is_ready() const {
+  const ContextScope scope(slots_->context());
+  return cudaEventQuery(slot_.ready) != cudaErrorNotReady;
+}
+
+FaceListRef DeviceFacesResult::read() const {
+  const std::lock_guard lock(mutex_);
+  if (list_) return list_;
+  auto list = std::make_shared<FaceList>();
+  if (const Status s = slots_->read(slot_, *list); !s.ok()) {
+    GST_ERROR("%s", s.message().c_str());
+    *list = {};
+  }
+  list->width = width_;
+  list->height = height_;
+  list->detector = detector_;
+  list_ = std::move(list);
+  return list_;
+}
+
+DeviceFacesRef on_device(const PendingFacesRef& faces) {
+  return std::dynamic_pointer_cast<const DeviceFacesResult>(faces);
+}
+
+}  // namespace cuface::gst

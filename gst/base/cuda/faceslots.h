@@ -1,0 +1,106 @@
+// Where the faces of frames live on the GPU until the last who may read them is gone.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gst/base/cuda/context.h"
+#include "gst/meta/results.h"
+#include "kernels/common/cuda.h"
+#include "kernels/faces/faces_cuda.h"
+
+namespace cuface::gst {
+
+/// One element's store. Slots are reused and grow in number only while more of them wait at once
+/// than ever before. Thread-safe.
+class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
+ public:
+  struct Slot {
+    cuda::DeviceFaces* faces = nullptr;
+    cudaEvent_t ready = nullptr;  ///< recorded behind the work that writes the faces
+  };
+
+  /// `landmarks`: points per face there is room for. The context must be current.
+  static Result<std::shared_ptr<FaceSlots>> create(const CudaContext& context, int landmarks);
+  ~FaceSlots();
+
+  const CudaContext& context() const { return context_; }
+  int landmarks() const { return landmarks_; }
+
+  /// The context must be current.
+  Result<Slot> take();
+  void give_back(Slot slot);
+
+  /// Copies the faces of a slot into `list`, and waits for them on a stream of its own. Pushes the
+  /// context itself.
+  Status read(const Slot& slot, FaceList& list);
+
+ private:
+  FaceSlots(const CudaContext& context, int landmarks);
+  Status grow();
+  Status make_reader();
+  Status copy_and_wait(std::byte* to, const std::byte* from, std::size_t bytes);
+
+  const CudaContext context_;
+  const int landmarks_;
+  const std::size_t slot_bytes_;
+
+  std::mutex mutex_;  // of the two below
+  std::vector<cuda::DeviceBuffer<std::byte>> chunks_;
+  std::vector<Slot> free_;
+  std::vector<cudaEvent_t> events_;  // all there are
+
+  std::mutex reader_;  // of the three below; one reads at a time
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t copied_ = nullptr;
+  cuda::PinnedBuffer<std::byte> pinned_;
+};
+
+/// The faces that an element has put into a slot, or will have when `ready` has passed.
+class DeviceFacesResult final : public PendingFaces {
+ public:
+  /// Takes a slot; it goes back with the result.
+  static Result<std::shared_ptr<DeviceFacesResult>> create(std::shared_ptr<FaceSlots> slots);
+  ~DeviceFacesResult() override;
+  DeviceFacesResult(const DeviceFacesResult&) = delete;
+  DeviceFacesResult& operator=(const DeviceFacesResult&) = delete;
+
+  /// Before it is delivered: the picture's size, the cascade the boxes come from, and the stream
+  /// that `ready` was recorded in.
+  void describe(int width, int height, std::string detector, cudaStream_t producer);
+
+  cuda::DeviceFaces* faces() const { return slot_.faces; }
+  cudaEvent_t ready() const { return slot_.ready; }
+  int width() const { return width_; }
+  int height() const { return height_; }
+  int landmarks_capacity() const { return slots_->landmarks(); }
+  const std::string& detector() const { return detector_; }
+  cudaStream_t producer() const { return producer_; }
+  const CudaContext& context() const { return slots_->context(); }
+
+  bool is_ready() const override;
+  FaceListRef read() const override;
+
+ private:
+  DeviceFacesResult(std::shared_ptr<FaceSlots> slots, FaceSlots::Slot slot);
+
+  const std::shared_ptr<FaceSlots> slots_;
+  const FaceSlots::Slot slot_;
+  int width_ = 0, height_ = 0;
+  std::string detector_;
+  cudaStream_t producer_ = nullptr;  // to compare only
+  mutable std::mutex mutex_;
+  mutable FaceListRef list_;  // once read
+};
+
+using DeviceFacesRef = std::shared_ptr<const DeviceFacesResult>;
+
+/// The result as faces on the GPU, null when they are elsewhere.
+DeviceFacesRef on_device(const PendingFacesRef& faces);
+
+}  // namespace cuface::gst

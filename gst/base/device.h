@@ -1,0 +1,94 @@
+// The GPU side of an element, as the base class sees it. Without CUDA in the build there is none.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/common/status.h"
+
+namespace cuface::gst {
+
+class DeviceFrame;
+class Frame;
+
+/// What an element does with frames in CUDA memory.
+enum class CudaUse {
+  kNone,    ///< it takes none
+  kPasses,  ///< does not touch the pixels
+  kDraws,   ///< works on the GPU when the frame lies there
+  kStage,   ///< the same, and with backend=cuda also for frames in system memory
+};
+
+/// The caps feature of frames in CUDA memory.
+inline constexpr const char* kCudaFeature = "memory:CUDAMemory";
+
+/// What the GPU has counted since the last start, a few frames late while it is working.
+struct DeviceCounts {
+  std::uint64_t searches = 0, overflows = 0, faces = 0, lost_tracks = 0;
+  std::uint64_t last_id = 0;  ///< the greatest id of any face
+};
+
+/// One an element. Belongs to the streaming thread but for set_context(), answer_query() and the
+/// counts.
+class DeviceSide {
+ public:
+  /// Null in a build without CUDA.
+  static std::unique_ptr<DeviceSide> create(GstElement* element);
+  /// Empty where there are a driver and a GPU; else a sentence on what is missing.
+  static const std::string& missing();
+  /// The caps offered for frames in CUDA memory, null when none can be.
+  static const char* caps();
+
+  virtual ~DeviceSide() = default;
+
+  /// READY to PAUSED. With `required` a GPU must be there: kNotFound says what is missing.
+  virtual Status start(int device_id, bool required) = 0;
+  /// PAUSED to READY, after the element has freed what lives on the GPU.
+  virtual void stop() = 0;
+
+  virtual void set_context(GstContext* context, int device_id) = 0;
+  virtual bool answer_query(GstQuery* query) = 0;
+
+  /// Whether this frame is to be worked on by another GPU than the one chosen, or by the first.
+  /// kInvalidArgument for a frame of a GPU that the element may not use.
+  virtual Result<bool> finds_other(Frame& frame, bool in_cuda_memory) = 0;
+  /// Chooses the one that finds_other() found. The element must have nothing on the old one.
+  virtual Status adopt() = 0;
+
+  /// Makes the chosen GPU the thread's, until leave().
+  virtual void enter() = 0;
+  virtual void leave() = 0;
+
+  /// Waits for all that the element has enqueued.
+  virtual void settle() = 0;
+
+  /// Starts and ends the work on a frame, between enter() and leave().
+  virtual DeviceFrame* begin(Frame& frame, bool in_cuda_memory) = 0;
+  virtual Status end() = 0;
+
+  virtual DeviceCounts counts() const = 0;
+  /// How often the streaming thread, or whoever freed a frame, had to wait for the GPU.
+  virtual std::uint64_t waits() const = 0;
+};
+
+/// enter() and leave(); nothing for null.
+class DeviceScope {
+ public:
+  explicit DeviceScope(DeviceSide* side) : side_(side) {
+    if (side_) side_->enter();
+  }
+  ~DeviceScope() {
+    if (side_) side_->leave();
+  }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  DeviceSide* side_;
+};
+
+}  // namespace cuface::gst

@@ -1,0 +1,125 @@
+#include "gst/base/facefilter.h"
+#include "gst/base/filterstate.h"
+
+namespace cuface::gst {
+namespace {
+
+enum Property { kPropBackend = 1, kPropStandardMetas, kPropStats, kPropDeviceId };
+
+GType backend_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(BackendChoice::kAuto), "CUDA for frames in CUDA memory, else the CPU",
+       "auto"},
+      {static_cast<int>(BackendChoice::kCpu), "The CPU, frames in system memory", "cpu"},
+      {static_cast<int>(BackendChoice::kCuda),
+       "CUDA, also for frames in system memory; an error where there is none", "cuda"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstCufaceBackend", values);
+  return type;
+}
+
+GType standard_metas_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(StandardMetas::kAuto), "On frames in system memory", "auto"},
+      {static_cast<int>(StandardMetas::kAlways), "On every frame", "always"},
+      {static_cast<int>(StandardMetas::kNever), "Only gst-cuface's own meta", "never"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstCufaceStandardMetas", values);
+  return type;
+}
+
+GstStructure* stats_structure(const FilterState& state) {
+  const auto& stats = state.stats;
+  const DeviceCounts device = state.device ? state.device->counts() : DeviceCounts{};
+  GstStructure* structure = gst_structure_new(
+      "application/x-cuface-stats", "frames", G_TYPE_UINT64, stats.frames, "searches",
+      G_TYPE_UINT64, stats.searches + device.searches, "overflows", G_TYPE_UINT64,
+      stats.overflows + device.overflows, "faces", G_TYPE_UINT64, stats.faces + device.faces,
+      "lost-tracks", G_TYPE_UINT64, stats.lost_tracks + device.lost_tracks, "time-total-ns",
+      G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns, nullptr);
+  if (state.device)
+    gst_structure_set(structure, "waits", G_TYPE_UINT64, guint64{state.device->waits()}, nullptr);
+  return structure;
+}
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  auto& settings = GST_CUFACE_FILTER(object)->state->settings;
+  SettingsLock lock(object);
+  switch (id) {
+    case kPropBackend:
+      settings.backend = static_cast<BackendChoice>(g_value_get_enum(value));
+      break;
+    case kPropStandardMetas:
+      settings.standard_metas = static_cast<StandardMetas>(g_value_get_enum(value));
+      break;
+    case kPropDeviceId:
+      settings.device_id = g_value_get_int(value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+  const auto* state = GST_CUFACE_FILTER(object)->state;
+  SettingsLock lock(object);
+  switch (id) {
+    case kPropBackend:
+      g_value_set_enum(value, static_cast<int>(state->settings.backend));
+      break;
+    case kPropStandardMetas:
+      g_value_set_enum(value, static_cast<int>(state->settings.standard_metas));
+      break;
+    case kPropStats:
+      g_value_take_boxed(value, stats_structure(*state));
+      break;
+    case kPropDeviceId:
+      g_value_set_int(value, state->settings.device_id);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+}
+
+}  // namespace
+
+void install_filter_properties(GObjectClass* klass) {
+  klass->set_property = set_property;
+  klass->get_property = get_property;
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_property(
+      klass, kPropBackend,
+      g_param_spec_enum("backend", "Backend", "The processor that does the work", backend_type(),
+                        static_cast<int>(BackendChoice::kAuto),
+                        static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      klass, kPropStandardMetas,
+      g_param_spec_enum("standard-metas", "Standard metas",
+                        "Whether faces are also written as GStreamer's own metas "
+                        "(GstVideoRegionOfInterestMeta \"face\") for elements of others",
+                        standard_metas_type(), static_cast<int>(StandardMetas::kAuto),
+                        static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING)));
+  g_object_class_install_property(
+      klass, kPropStats,
+      g_param_spec_boxed(
+          "stats", "Statistics",
+          "Since the last start: frames, searches, overflows (searches given up because "
+          "too much looked like a face), faces (summed over the frames), "
+          "lost-tracks, time-total-ns and time-max-ns spent in this element; with CUDA also "
+          "waits (times a thread had to wait for the GPU)",
+          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+
+  if (DeviceSide::create(nullptr))
+    g_object_class_install_property(
+        klass, kPropDeviceId,
+        g_param_spec_int("cuda-device-id", "CUDA device",
+                         "The GPU to work on; -1 = the one where the frames lie, or the first", -1,
+                         G_MAXINT, -1, static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY)));
+
+  gst_type_mark_as_plugin_api(backend_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(standard_metas_type(), static_cast<GstPluginAPIFlags>(0));
+}
+
+}  // namespace cuface::gst

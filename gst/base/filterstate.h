@@ -1,0 +1,48 @@
+// What the base class of our elements keeps, and its properties.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <memory>
+
+#include "gst/base/chain.h"
+#include "gst/base/device.h"
+#include "kernels/common/backend.h"
+#include "kernels/common/image.h"
+
+namespace cuface::gst {
+enum class BackendChoice { kAuto, kCpu, kCuda };
+enum class StandardMetas { kAuto, kAlways, kNever };
+
+struct Settings {
+  BackendChoice backend = BackendChoice::kAuto;
+  StandardMetas standard_metas = StandardMetas::kAuto;
+  gint device_id = -1;
+};
+
+struct Stats {
+  guint64 frames = 0, searches = 0, overflows = 0, faces = 0, lost_tracks = 0;
+  guint64 time_total_ns = 0, time_max_ns = 0;
+};
+
+struct FilterState {
+  Settings settings;  // under SettingsLock, as are stats
+  Stats stats;
+  std::unique_ptr<DeviceSide> device;  // made once; null without CUDA
+
+  // The streaming thread's.
+  BackendChoice choice = BackendChoice::kAuto;
+  GstVideoInfo info;
+  bool in_cuda_memory = false;
+  Backend backend = Backend::kCpu;
+  bool planned = false;
+  bool warned_interlaced = false, warned_positions = false;
+  std::shared_ptr<Chain> chain = std::make_shared<Chain>();
+  Image<std::uint8_t> scratch;
+};
+
+/// backend, standard-metas, stats, and cuda-device-id in builds with CUDA.
+void install_filter_properties(GObjectClass* klass);
+
+}  // namespace cuface::gst

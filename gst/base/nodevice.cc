@@ -1,0 +1,15 @@
+// The GPU side of elements in a build without CUDA.
+#include "gst/base/device.h"
+
+namespace cuface::gst {
+
+std::unique_ptr<DeviceSide> DeviceSide::create(GstElement*) { return nullptr; }
+
+const std::string& DeviceSide::missing() {
+  static const std::string text = "this build of gst-cuface has no CUDA";
+  return text;
+}
+
+const char* DeviceSide::caps() { return nullptr; }
+
+}  // namespace cuface::gst

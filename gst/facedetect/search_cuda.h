@@ -1,0 +1,40 @@
+// The search schedule on the GPU: whether this frame is searched is decided there, with the very
+// functions of search.h.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "gst/facedetect/search.h"
+#include "kernels/common/status.h"
+#include "kernels/faces/faces_cuda.h"
+
+namespace cuface::cuda {
+
+/// In device memory; begin_search() with `restart` initialises it.
+struct SearchState {
+  gst::SearchWish wish;
+  std::uint64_t frame;
+  std::int32_t run;  ///< whether this frame is searched: the flag for cuda::Detector
+};
+
+struct SearchBegin {
+  bool restart = false;  ///< forget what earlier searches found
+  bool due = false;      ///< as in SearchWish::next
+  bool searchable = true;
+  std::uint64_t frame = 0;             ///< the chain's number of it
+  const DeviceFaces* asker = nullptr;  ///< their search_wanted makes it due too; may be null
+};
+
+/// Decides; sets state->run. One launch.
+Status begin_search(SearchState* state, const SearchBegin& begin, cudaStream_t stream);
+
+/// After the detector, which has written `found` where state->run: `out` gets the faces of the
+/// detector before (`before`, may be null) and those found; the next frame is searched too where
+/// there are none. `out` may be `found` when `before` is null. `landmarks`: points per face there
+/// is room for in `out`. One launch.
+Status end_search(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
+                  DeviceFaces* out, int landmarks, cudaStream_t stream);
+
+}  // namespace cuface::cuda

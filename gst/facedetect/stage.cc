@@ -1,0 +1,79 @@
+#include "gst/facedetect/stage.h"
+
+#include <utility>
+
+#include "gst/facedetect/search.h"
+
+namespace cuface::gst {
+namespace {
+
+class CpuDetectStage final : public DetectStage {
+ public:
+  explicit CpuDetectStage(std::shared_ptr<const CascadeModel> model) : model_(std::move(model)) {}
+
+  Status make_detector(const DetectSettings& settings, int width, int height) {
+    auto detector = Detector::create(Backend::kCpu, model_, settings.config, width, height);
+    if (!detector.ok()) return detector.status();
+    detector_ = std::move(detector.value());
+    planned_changes_ = settings.config_changes;
+    return {};
+  }
+
+  void restart() override { wish_ = {}; }
+
+  Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
+                         const SearchTurn& turn) override {
+    const bool search_it = wish_.next(turn.due, turn.searchable);
+    if (search_it)
+      if (Status status = search(frame, settings); !status.ok()) return status;
+
+    FaceList own;
+    own.width = frame.width();
+    own.height = frame.height();
+    if (search_it) own = faces_from_detections(found_.faces, model_->name, own.width, own.height);
+    auto list = std::make_shared<FaceList>();
+    if (frame.upstream().positions == Positions::kKnown) {
+      *list = *frame.upstream().faces.read();
+      if (search_it) merge_faces(own, *list);
+    } else {
+      *list = std::move(own);
+    }
+    if (search_it) wish_.searched(!list->faces.empty());
+    return FaceResult(std::move(list));
+  }
+
+ private:
+  Status search(Frame& frame, const DetectSettings& settings) {
+    const auto picture = frame.luma();
+    if (!picture.ok()) return picture.status();
+    if (settings.config_changes != planned_changes_)
+      if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
+    if (Status s = detector_->enqueue(picture.value(), found_); !s.ok()) return s;
+    ++frame.searches;
+    if (found_.overflow) ++frame.overflows;
+    return {};
+  }
+
+  const std::shared_ptr<const CascadeModel> model_;
+  std::unique_ptr<Detector> detector_;
+  guint planned_changes_ = 0;
+  DetectResult found_;
+  SearchWish wish_;
+};
+
+}  // namespace
+
+DetectStageResult make_detect_stage(Backend backend, std::shared_ptr<const CascadeModel> model,
+                                    const DetectSettings& settings, int width, int height) {
+#ifdef CUFACE_CUDA_DETECT
+  if (backend == Backend::kCuda)
+    return make_cuda_detect_stage(std::move(model), settings, width, height);
+#endif
+  if (backend != Backend::kCpu)
+    return Status(StatusCode::kUnsupported, "this build searches on the CPU only");
+  auto stage = std::make_unique<CpuDetectStage>(std::move(model));
+  if (Status s = stage->make_detector(settings, width, height); !s.ok()) return s;
+  return DetectStageResult(std::move(stage));
+}
+
+}  // namespace cuface::gst

@@ -1,0 +1,45 @@
+// What cufacedetect does with a frame, on the processor it was planned for.
+#pragma once
+
+#include <memory>
+
+#include "gst/base/device.h"
+#include "gst/base/frame.h"
+#include "gst/facedetect/detectprops.h"
+#include "kernels/common/backend.h"
+#include "kernels/detect/detect.h"
+
+namespace cuface::gst {
+
+/// What is known in host memory of whether to search a frame.
+struct SearchTurn {
+  bool due = false;        ///< its turn has come, or somebody asks for it
+  bool searchable = true;  ///< false for a gap
+  PendingFacesRef asker;   ///< faces on the GPU that say whether the tracker asks for it; or null
+};
+
+class DetectStage {
+ public:
+  virtual ~DetectStage() = default;
+  /// Forgets what earlier searches found.
+  virtual void restart() = 0;
+  /// The faces of the frame: those of a detector before and those that a search finds.
+  virtual Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
+                                 const SearchTurn& turn) = 0;
+};
+
+using DetectStageResult = Result<std::unique_ptr<DetectStage>>;
+
+/// For pictures of width x height; later changes of the settings are followed in run().
+DetectStageResult make_detect_stage(Backend backend, std::shared_ptr<const CascadeModel> model,
+                                    const DetectSettings& settings, int width, int height);
+
+#ifdef CUFACE_CUDA_DETECT
+inline constexpr CudaUse kDetectCuda = CudaUse::kStage;
+DetectStageResult make_cuda_detect_stage(std::shared_ptr<const CascadeModel> model,
+                                         const DetectSettings& settings, int width, int height);
+#else
+inline constexpr CudaUse kDetectCuda = CudaUse::kNone;
+#endif
+
+}  // namespace cuface::gst

@@ -1,0 +1,70 @@
+#include "gst/facelandmark/stage.h"
+
+#include <utility>
+#include <vector>
+
+#include "models/box_map.h"
+
+namespace cuface::gst {
+namespace {
+
+class CpuLandmarkStage final : public LandmarkStage {
+ public:
+  explicit CpuLandmarkStage(std::shared_ptr<const ForestModel> model) : model_(std::move(model)) {}
+
+  Status make_landmarker(int iterations) {
+    auto landmarker = Landmarker::create(Backend::kCpu, model_, iterations);
+    if (!landmarker.ok()) return landmarker.status();
+    landmarker_ = std::move(landmarker.value());
+    planned_iterations_ = iterations;
+    return {};
+  }
+
+  Result<FaceResult> run(Frame& frame, const FaceResult& faces,
+                         const LandmarkSettings& settings) override {
+    auto list = std::make_shared<FaceList>(*faces.read());
+    list->landmarks_per_face = model_->landmarks;
+    list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
+    if (!list->faces.empty())
+      if (Status s = regress(frame, settings, *list); !s.ok()) return s;
+    return FaceResult(std::move(list));
+  }
+
+ private:
+  Status regress(Frame& frame, const LandmarkSettings& settings, FaceList& list) {
+    const BoxMap map = box_map_of(settings, *model_, list.detector);
+    boxes_.clear();
+    for (const Face& face : list.faces) boxes_.push_back(map.apply(face.box));
+    const auto picture = frame.luma();
+    if (!picture.ok()) return picture.status();
+    if (settings.iterations != planned_iterations_)
+      if (Status s = make_landmarker(settings.iterations); !s.ok()) return s;
+    return landmarker_->enqueue(picture.value(), boxes_, list.landmarks);
+  }
+
+  const std::shared_ptr<const ForestModel> model_;
+  std::unique_ptr<Landmarker> landmarker_;
+  int planned_iterations_ = 0;
+  std::vector<Box> boxes_;
+};
+
+}  // namespace
+
+BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
+                  const std::string& cascade) {
+  return settings.map_boxes ? box_map_for(model, cascade) : BoxMap{};
+}
+
+LandmarkStageResult make_landmark_stage(Backend backend, std::shared_ptr<const ForestModel> model,
+                                        const LandmarkSettings& settings) {
+#ifdef CUFACE_CUDA_LANDMARK
+  if (backend == Backend::kCuda) return make_cuda_landmark_stage(std::move(model), settings);
+#endif
+  if (backend != Backend::kCpu)
+    return Status(StatusCode::kUnsupported, "this build regresses landmarks on the CPU only");
+  auto stage = std::make_unique<CpuLandmarkStage>(std::move(model));
+  if (Status s = stage->make_landmarker(settings.iterations); !s.ok()) return s;
+  return LandmarkStageResult(std::move(stage));
+}
+
+}  // namespace cuface::gst

@@ -1,0 +1,44 @@
+// What cufacelandmark does with a frame, on the processor it was planned for.
+#pragma once
+
+#include <memory>
+
+#include "gst/base/device.h"
+#include "gst/base/frame.h"
+#include "kernels/common/backend.h"
+#include "kernels/forest/forest.h"
+
+namespace cuface::gst {
+
+struct LandmarkSettings {
+  int iterations = 0;
+  bool map_boxes = true;  ///< as calibrated for the cascade that found the faces
+};
+
+class LandmarkStage {
+ public:
+  virtual ~LandmarkStage() = default;
+  /// The faces with landmarks in their boxes; `faces` is not empty, but may have no face.
+  virtual Result<FaceResult> run(Frame& frame, const FaceResult& faces,
+                                 const LandmarkSettings& settings) = 0;
+};
+
+using LandmarkStageResult = Result<std::unique_ptr<LandmarkStage>>;
+
+/// Later changes of the settings are followed in run().
+LandmarkStageResult make_landmark_stage(Backend backend, std::shared_ptr<const ForestModel> model,
+                                        const LandmarkSettings& settings);
+
+/// The map for boxes of this cascade.
+BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
+                  const std::string& cascade);
+
+#ifdef CUFACE_CUDA_LANDMARK
+inline constexpr CudaUse kLandmarkCuda = CudaUse::kStage;
+LandmarkStageResult make_cuda_landmark_stage(std::shared_ptr<const ForestModel> model,
+                                             const LandmarkSettings& settings);
+#else
+inline constexpr CudaUse kLandmarkCuda = CudaUse::kNone;
+#endif
+
+}  // namespace cuface::gst

@@ -1,0 +1,78 @@
+// culktrack on CUDA: association, ids and the wish for a search stay on the device.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "gst/base/cuda/deviceframe.h"
+#include "gst/lktrack/stage.h"
+#include "kernels/track/track_cuda.h"
+
+namespace cuface::gst {
+namespace {
+
+class CudaTrackStage final : public TrackStage {
+ public:
+  CudaTrackStage(const TrackConfig& config, std::uint64_t first_id)
+      : config_(config), first_id_(first_id) {}
+
+  /// `landmarks`: points per face that the tracker delivers, as many as the faces before it have.
+  Status make_tracker(int width, int height, int landmarks, std::uint64_t first_id) {
+    auto tracker = cuda::Tracker::create(config_, width, height, landmarks, first_id);
+    if (!tracker.ok()) return tracker.status();
+    tracker_ = std::move(tracker.value());
+    landmarks_ = landmarks;
+    return {};
+  }
+
+  Result<FaceResult> run(Frame& frame, const TrackFrame& input) override {
+    DeviceFrame& device = *frame.device();
+    const auto stream = device.stream();
+    if (!stream.ok()) return stream.status();
+    if (const int landmarks = landmarks_capacity(input.faces); landmarks > landmarks_) {
+      // Once, on the first frame behind a cufacelandmark. The tracks start anew.
+      if (Status s = device.settle(); !s.ok()) return s;
+      const std::uint64_t first_id = std::max(first_id_, device.last_id() + 1);
+      if (Status s = make_tracker(frame.width(), frame.height(), landmarks, first_id); !s.ok())
+        return s;
+    }
+    const auto picture = device.luma();
+    if (!picture.ok()) return picture.status();
+    auto out = device.new_faces(landmarks_);
+    if (!out.ok()) return out.status();
+    const auto faces = device.faces(input.faces);
+    if (!faces.ok()) return faces.status();
+    const auto feedback = device.faces(input.feedback);
+    if (!feedback.ok()) return feedback.status();
+    const cuda::TrackerInputs told{picture.value(), faces.value(), feedback.value(), input.number,
+                                   input.elapsed};
+    if (Status s = tracker_->enqueue(told, out.value()->faces(), stream.value()); !s.ok()) return s;
+    if (input.faces) detector_ = detector_of(input.faces);
+    return device.finish(std::move(out.value()), detector_, {nullptr, true});
+  }
+
+  bool search_wanted() const override { return false; }
+  void end_tracks() override { tracker_->end_tracks(); }
+  Status configure(const TrackConfig& config) override {
+    config_ = config;
+    return tracker_->configure(config);
+  }
+  std::uint64_t last_id() const override { return first_id_ - 1; }
+
+ private:
+  TrackConfig config_;
+  const std::uint64_t first_id_;
+  std::unique_ptr<cuda::Tracker> tracker_;
+  int landmarks_ = 0;
+  std::string detector_;
+};
+
+}  // namespace
+
+TrackStageResult make_cuda_track_stage(const TrackConfig& config, int width, int height,
+                                       std::uint64_t first_id) {
+  auto stage = std::make_unique<CudaTrackStage>(config, first_id);
+  if (Status s = stage->make_tracker(width, height, 0, first_id); !s.ok()) return s;
+  return TrackStageResult(std::move(stage));
+}
+
+}  // namespace cuface::gst

@@ -1,0 +1,49 @@
+#include "gst/lktrack/stage.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cuface::gst {
+namespace {
+
+class CpuTrackStage final : public TrackStage {
+ public:
+  CpuTrackStage(std::unique_ptr<Tracker> tracker, std::uint64_t first_id)
+      : tracker_(std::move(tracker)), last_id_(first_id - 1) {}
+
+  Result<FaceResult> run(Frame& frame, const TrackFrame& input) override {
+    const auto picture = frame.luma();
+    if (!picture.ok()) return picture.status();
+    const FaceListRef faces = input.faces.read(), feedback = input.feedback.read();
+    const TrackInput told{picture.value(), faces.get(), feedback.get(), input.number,
+                          input.elapsed};
+    if (Status status = tracker_->enqueue(told, output_); !status.ok()) return status;
+    frame.lost_tracks = output_.lost;
+    for (const Face& face : output_.faces.faces) last_id_ = std::max(last_id_, face.id);
+    return FaceResult(std::make_shared<FaceList>(output_.faces));
+  }
+
+  bool search_wanted() const override { return output_.search_wanted; }
+  void end_tracks() override { tracker_->end_tracks(); }
+  Status configure(const TrackConfig& config) override { return tracker_->configure(config); }
+  std::uint64_t last_id() const override { return last_id_; }
+
+ private:
+  const std::unique_ptr<Tracker> tracker_;
+  TrackOutput output_;
+  std::uint64_t last_id_;
+};
+
+}  // namespace
+
+TrackStageResult make_track_stage(Backend backend, const TrackConfig& config, int width, int height,
+                                  std::uint64_t first_id) {
+#ifdef CUFACE_CUDA_TRACK
+  if (backend == Backend::kCuda) return make_cuda_track_stage(config, width, height, first_id);
+#endif
+  auto tracker = Tracker::create(backend, config, width, height, first_id);
+  if (!tracker.ok()) return tracker.status();
+  return TrackStageResult(std::make_unique<CpuTrackStage>(std::move(tracker.value()), first_id));
+}
+
+}  // namespace cuface::gst

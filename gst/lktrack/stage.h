@@ -1,0 +1,50 @@
+// What culktrack does with a frame, on the processor it was planned for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gst/base/device.h"
+#include "gst/base/frame.h"
+#include "kernels/common/backend.h"
+#include "kernels/track/track.h"
+
+namespace cuface::gst {
+
+/// What is known of a frame beside its picture.
+struct TrackFrame {
+  FaceResult faces;     ///< of the elements before; empty = none, and nobody searched
+  FaceResult feedback;  ///< landmarks in the boxes of the previous frame, or empty
+  std::uint64_t number = 0;
+  double elapsed = 0;  ///< seconds since the previous frame, 0 = unknown
+};
+
+class TrackStage {
+ public:
+  virtual ~TrackStage() = default;
+  virtual Result<FaceResult> run(Frame& frame, const TrackFrame& input) = 0;
+  /// Whether run() lost the last face on this frame. Where only the GPU knows, false, and its
+  /// result says so.
+  virtual bool search_wanted() const = 0;
+  virtual void end_tracks() = 0;
+  virtual Status configure(const TrackConfig& config) = 0;
+  /// The greatest id given so far; on the GPU those of the stages before (DeviceCounts has the
+  /// rest).
+  virtual std::uint64_t last_id() const = 0;
+};
+
+using TrackStageResult = Result<std::unique_ptr<TrackStage>>;
+
+/// For pictures of width x height.
+TrackStageResult make_track_stage(Backend backend, const TrackConfig& config, int width, int height,
+                                  std::uint64_t first_id);
+
+#ifdef CUFACE_CUDA_TRACK
+inline constexpr CudaUse kTrackCuda = CudaUse::kStage;
+TrackStageResult make_cuda_track_stage(const TrackConfig& config, int width, int height,
+                                       std::uint64_t first_id);
+#else
+inline constexpr CudaUse kTrackCuda = CudaUse::kNone;
+#endif
+
+}  // namespace cuface::gst
