@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The CPU chain behind avdec_h264 and the CUDA chain behind nvh264dec write the same faces.jsonl, line by
+# line; so does the CUDA chain that gets its frames from system memory (backend=cuda).
+#
+#   tests/gpu/same_lines.sh [CLIP ...]     default: the clips of $CUFACE_CLIPS
+#
+# H.264 in MP4 or Matroska; others are skipped and named. Needs nvh264dec and avdec_h264.
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+clips=("$@")
+if ((${#clips[@]} == 0)); then
+  [[ ${CUFACE_CLIPS-} ]] || { echo "SKIP: no clips (CUFACE_CLIPS)"; exit 77; }
+  clips=("$CUFACE_CLIPS"/*)
+fi
+for element in nvh264dec avdec_h264 cufacedetect; do
+  gst-inspect-1.0 --exists "$element" || { echo "SKIP: no $element here"; exit 77; }
+done
+chain="cufacedetect name=detect ! culktrack ! cufacelandmark"
+
+# play CLIP DEMUXER DECODER CHAIN OUT
+play() {
+  gst-launch-1.0 -q filesrc location="$1" ! "$2" ! h264parse ! $3 ! $4 ! cufacepublish location="$5" \
+    ! fakesink sync=false > "$work/log" 2>&1
+}
+
+passed=0 failed=0 skipped=0 compared=0 faces=0
+for clip in "${clips[@]}"; do
+  case $clip in
+    *.mp4 | *.mov) demuxer=qtdemux ;;
+    *.mkv) demuxer=matroskademux ;;
+    *)
+      echo "skipped (neither MP4 nor Matroska): ${clip##*/}"
+      skipped=$((skipped + 1))
+      continue
+      ;;
+  esac
+  if ! play "$clip" $demuxer "avdec_h264 ! capsfilter caps=video/x-raw" "$chain" "$work/cpu"; then
+    echo "skipped (no H.264?): ${clip##*/}: $(tail -n 1 "$work/log")"
+    skipped=$((skipped + 1))
+    continue
+  fi
+  cuda="cufacedetect backend=cuda ! culktrack ! cufacelandmark"
+  for way in "device|nvh264dec ! capsfilter caps=video/x-raw(memory:CUDAMemory)|$chain" \
+    "upload|avdec_h264 ! capsfilter caps=video/x-raw|$cuda"; do
+    IFS='|' read -r name decoder text <<< "$way"
+    if ! play "$clip" $demuxer "$decoder" "$text" "$work/$name"; then
+      echo "FAIL ${clip##*/} $name: $(tail -n 3 "$work/log")"
+      failed=$((failed + 1))
+    elif ! cmp -s "$work/cpu" "$work/$name"; then
+      echo "FAIL ${clip##*/} $name: $(wc -l < "$work/$name") lines, the CPU $(wc -l < "$work/cpu");" \
+        "first difference:"
+      diff "$work/cpu" "$work/$name" | sed -n '2p;/^---$/,$p' | cut -c 1-400 | head -n 3 || true
+      echo "  lines that differ: $(diff "$work/cpu" "$work/$name" | grep -c '^<' || true)"
+      failed=$((failed + 1))
+    else
+      passed=$((passed + 1))
+      compared=$((compared + $(wc -l < "$work/$name")))
+      found=$(grep -o '"id":[0-9]' "$work/$name" | wc -l || true)
+      faces=$((faces + found))
+      echo "ok ${clip##*/} $name: $(wc -l < "$work/$name") lines, $found faces"
+    fi
+  done
+done
+echo "$compared lines with $faces faces are equal"
+if ((compared < 100 || faces < 100)); then
+  echo "FAIL too little was compared"
+  failed=$((failed + 1))
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))

@@ -1,0 +1,217 @@
+// The search schedule, the joining of two detectors' faces and the counting on the GPU, against the
+// same on the CPU.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "gst/base/cuda/counters.h"
+#include "gst/facedetect/search_cuda.h"
+#include "kernels/common/cuda.h"
+#include "tests/gpu/gpu.h"
+
+namespace cuface::test {
+namespace {
+
+using cuda::DeviceFaces;
+
+constexpr int kLandmarks = 5;
+constexpr int kFrames = 400;
+
+/// Faces in host memory as the device holds them.
+struct Faces {
+  std::vector<std::byte> bytes = std::vector<std::byte>(cuda::device_faces_bytes(kLandmarks));
+  DeviceFaces* operator->() { return reinterpret_cast<DeviceFaces*>(bytes.data()); }
+};
+
+class SearchCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    make(before_);
+    make(found_);
+    make(out_);
+    make(asker_);
+    auto state = cuda::DeviceBuffer<cuda::SearchState>::create(1);
+    ASSERT_TRUE(state.ok());
+    state_ = std::move(state.value());
+    ASSERT_EQ(cudaMemset(state_.data(), 0xa5, sizeof(cuda::SearchState)), cudaSuccess);
+  }
+  static void make(cuda::DeviceBuffer<std::byte>& buffer) {
+    auto made = cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(kLandmarks));
+    ASSERT_TRUE(made.ok());
+    buffer = std::move(made.value());
+  }
+  static DeviceFaces* faces(cuda::DeviceBuffer<std::byte>& buffer) {
+    return reinterpret_cast<DeviceFaces*>(buffer.data());
+  }
+  static void put(cuda::DeviceBuffer<std::byte>& to, const Faces& from) {
+    ASSERT_EQ(cudaMemcpy(to.data(), from.bytes.data(), from.bytes.size(), cudaMemcpyHostToDevice),
+              cudaSuccess);
+  }
+  static Faces get(const cuda::DeviceBuffer<std::byte>& from) {
+    Faces to;
+    EXPECT_EQ(cudaMemcpy(to.bytes.data(), from.data(), to.bytes.size(), cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    return to;
+  }
+  Faces random_faces(int count, int landmarks) {
+    Faces made;
+    made->count = count;
+    made->landmarks_per_face = landmarks;
+    made->searched = chance(2);
+    made->lost = 3;
+    made->search_wanted = 1;
+    for (int i = 0; i < count; ++i) {
+      // On a coarse grid, so that many overlap and some are equal.
+      const auto side = static_cast<float>(20 + 10 * below(4));
+      made->faces[i] = Face{
+          static_cast<std::uint64_t>(below(100)),
+          static_cast<float>(below(8)) / 8,
+          below(30),
+          Origin::kDetected,
+          below(3),
+          {static_cast<float>(10 * below(30)), static_cast<float>(10 * below(20)), side, side}};
+    }
+    for (int i = 0; i < count * landmarks; ++i)
+      made->landmarks()[i] = {static_cast<float>(below(640)), static_cast<float>(below(480))};
+    return made;
+  }
+  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  bool chance(int n) { return below(n) == 0; }
+
+  std::mt19937 random_{1};
+  cuda::DeviceBuffer<std::byte> before_, found_, out_, asker_;
+  cuda::DeviceBuffer<cuda::SearchState> state_;
+};
+
+TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
+  gst::SearchWish wish;
+  Faces asker;
+  int searched = 0, skipped = 0, wished = 0;
+  for (int i = 0; i < kFrames; ++i) {
+    const bool restart = i == 0 || chance(50);
+    const bool due = chance(6), searchable = !chance(5), asked = chance(2), wants = chance(10);
+    const int found = chance(3) ? 0 : 1 + below(3);
+    asker->search_wanted = wants;
+    put(asker_, asker);
+    Faces result = random_faces(found, 0);
+
+    if (restart) wish = {};
+    const bool run = wish.next(due || (asked && wants), searchable);
+    wished += run && !due && !(asked && wants);
+    (run ? searched : skipped)++;
+
+    const auto frame = static_cast<std::uint64_t>(i);
+    const cuda::SearchBegin begin{restart, due, searchable, frame, asked ? faces(asker_) : nullptr};
+    ASSERT_TRUE(cuda::begin_search(state_.data(), begin, nullptr).ok());
+    std::int32_t ran = -1;
+    ASSERT_EQ(cudaMemcpy(&ran, &state_.data()->run, sizeof ran, cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    ASSERT_EQ(ran, run) << "frame " << i;
+
+    if (!run) result->count = 0;  // as cuda::Detector does
+    put(out_, result);
+    ASSERT_TRUE(
+        cuda::end_search(state_.data(), nullptr, faces(out_), faces(out_), 0, nullptr).ok());
+    Faces out = get(out_);
+    ASSERT_EQ(out->count, run ? found : 0);
+    ASSERT_EQ(out->searched, run);
+    ASSERT_EQ(out->landmarks_per_face, 0);
+    ASSERT_EQ(out->lost, 0);
+    ASSERT_EQ(out->search_wanted, 0);
+    ASSERT_EQ(out->frame, frame);
+    if (run) wish.searched(found > 0);
+  }
+  EXPECT_GT(searched, 50);
+  EXPECT_GT(skipped, 50);
+  EXPECT_GT(wished, 10);
+}
+
+TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
+  int joined = 0, kept = 0, full = 0;
+  for (int i = 0; i < kFrames; ++i) {
+    const bool due = !chance(4);
+    const bool many = chance(8);
+    const int landmarks = chance(2) ? kLandmarks : 0;
+    Faces before = random_faces(many ? 50 + below(15) : below(10), landmarks);
+    Faces found = random_faces(many ? 50 + below(15) : below(10), 0);
+    put(before_, before);
+    put(found_, found);
+    ASSERT_EQ(cudaMemset(out_.data(), 0xa5, out_.size()), cudaSuccess);
+    const cuda::SearchBegin begin{true, due, true, 7, nullptr};
+    ASSERT_TRUE(cuda::begin_search(state_.data(), begin, nullptr).ok());
+    ASSERT_TRUE(cuda::end_search(state_.data(), faces(before_), faces(found_), faces(out_),
+                                 kLandmarks, nullptr)
+                    .ok());
+    Faces out = get(out_);
+
+    std::vector<Face> expected(before->faces, before->faces + before->count);
+    if (due) {
+      FaceList list, add;
+      list.faces = expected;
+      add.faces.assign(found->faces, found->faces + found->count);
+      gst::merge_faces(add, list);
+      expected = list.faces;
+      full += expected.size() > cuda::kMaxFaces;
+      joined += static_cast<int>(expected.size()) != before->count + found->count;
+      if (expected.size() > cuda::kMaxFaces) expected.resize(cuda::kMaxFaces);
+    }
+    ASSERT_EQ(out->count, static_cast<int>(expected.size())) << i;
+    ASSERT_EQ(out->searched, before->searched || due);
+    for (int f = 0; f < out->count; ++f) {
+      const Face& a = out->faces[f];
+      const Face& b = expected[static_cast<std::size_t>(f)];
+      ASSERT_EQ(a.id, b.id);
+      ASSERT_EQ(a.box, b.box);
+      ASSERT_EQ(a.confidence, b.confidence);
+      ASSERT_EQ(a.neighbors, b.neighbors);
+      ASSERT_EQ(a.age, b.age);
+    }
+    ASSERT_EQ(out->landmarks_per_face, due ? 0 : landmarks);
+    if (!due && landmarks > 0 && before->count > 0) {
+      ++kept;
+      ASSERT_EQ(std::memcmp(out->landmarks(), before->landmarks(),
+                            sizeof(Point) * static_cast<std::size_t>(before->count * landmarks)),
+                0);
+    }
+  }
+  EXPECT_GT(joined, 100);
+  EXPECT_GT(kept, 20);
+  EXPECT_GT(full, 5);
+}
+
+TEST_F(SearchCuda, CountsInPinnedMemory) {
+  auto counters = cuda::PinnedBuffer<cuda::Counters>::create(1);
+  ASSERT_TRUE(counters.ok());
+  *counters.value().data() = {};
+  cuda::Counters expected{};
+  const cuda::SearchBegin begin{true, true, true, 0, nullptr};
+  ASSERT_TRUE(cuda::begin_search(state_.data(), begin, nullptr).ok());  // searched
+  for (int i = 0; i < kFrames; ++i) {
+    Faces some = random_faces(below(65), 0);
+    some->overflow = chance(3);
+    const bool searches = chance(2), tracks = chance(2);
+    put(found_, some);
+    const cuda::CountedWork work{searches ? &state_.data()->run : nullptr, tracks};
+    ASSERT_TRUE(cuda::count_faces(faces(found_), work, counters.value().data(), nullptr).ok());
+    expected.searches += searches;
+    expected.overflows += searches && some->overflow;
+    expected.faces += static_cast<std::uint64_t>(some->count);
+    if (tracks) expected.lost_tracks += 3;
+    for (int f = 0; f < some->count; ++f)
+      expected.last_id = std::max(expected.last_id, some->faces[f].id);
+  }
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const cuda::Counters& got = *counters.value().data();
+  EXPECT_EQ(got.searches, expected.searches);
+  EXPECT_EQ(got.overflows, expected.overflows);
+  EXPECT_EQ(got.faces, expected.faces);
+  EXPECT_EQ(got.lost_tracks, expected.lost_tracks);
+  EXPECT_EQ(got.last_id, expected.last_id);
+  EXPECT_GT(got.faces, 5000u);
+}
+
+}  // namespace
+}  // namespace cuface::test
