@@ -4,15 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/image.h"
 #include "kernels/faces/faces.h"
 #include "kernels/faces/faces_cuda.h"
 #include "tests/gpu/gpu.h"
+#include "tests/moving_faces.h"
 
 namespace cuface::test {
 
@@ -72,6 +75,35 @@ template <typename T>
 std::vector<T> values_of(const std::vector<std::uint8_t>& bytes) {
   std::vector<T> out(bytes.size() / sizeof(T));
   if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
+  return out;
+}
+
+/// A picture that times are stated of, and what a camera that moves a little sees next.
+struct TimedPicture {
+  std::string name;
+  Grey now, next;
+};
+
+/// The natural ones, or made-up ones of the same sizes where there are none.
+inline std::vector<TimedPicture> timed_pictures() {
+  std::vector<TimedPicture> out;
+  for (const GrayPicture& p : load_gray_pictures()) {
+    if (!is_timed(p)) continue;
+    Grey now(p.width, p.height), next = now;
+    now.pixels = p.pixels;
+    for (int y = 0; y < p.height; ++y) {
+      for (int x = 0; x < p.width; ++x) {
+        next.view().at(x, y) =
+            p.view().at(std::min(x + 2, p.width - 1), std::min(y + 1, p.height - 1));
+      }
+    }
+    out.push_back({p.name, now, next});
+  }
+  if (!out.empty()) return out;
+  for (const auto& [w, h] : {std::pair{640, 360}, {1280, 720}, {1920, 1080}}) {
+    out.push_back({"waves " + std::to_string(w) + "x" + std::to_string(h), textured(w, h, 1),
+                   textured(w, h, 1, 2.3, 1.1)});
+  }
   return out;
 }
 

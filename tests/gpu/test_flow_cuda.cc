@@ -294,26 +294,24 @@ TEST_F(FlowCuda, NaturalPictures) {
 }
 
 TEST_F(FlowCuda, Time) {
-  const int sizes[][2] = {{640, 360}, {1280, 720}, {1920, 1080}};
-  for (const auto& s : sizes) {
-    const Grey a = test::textured(s[0], s[1], 1), b = test::textured(s[0], s[1], 1, 2.3, 1.1);
-    const auto prev = pyramid_of(a, 3, 21), next = pyramid_of(b, 3, 21);
-    test::DevicePicture picture(s[0], s[1], 0, 0);
-    picture.set(b.view());
-    const std::string size = std::to_string(s[0]) + "x" + std::to_string(s[1]);
+  for (const auto& [name, now, then] : test::timed_pictures()) {
+    const int w = now.width, h = now.height;
+    const auto prev = pyramid_of(now, 3, 21), next = pyramid_of(then, 3, 21);
+    test::DevicePicture picture(w, h);
+    picture.set(then.view());
     for (int n : {68, 1088}) {
-      const auto points = random_points(n, -40, s[0], s[1], 4);
+      const auto points = random_points(n, -40, w, h, 4);
       DevicePoints device(points, n, n);
+      Point* const back = device.arrays.back;
       for (bool round_trip : {false, true}) {
-        if (!round_trip) device.arrays.back = nullptr;
-        if (round_trip) device.arrays.back = reinterpret_cast<Point*>(device.back.data());
+        device.arrays.back = round_trip ? back : nullptr;
         const double us = test::median_us(*stream_, [&] {
           EXPECT_TRUE(next->enqueue(picture.view(), *stream_).ok());
           EXPECT_TRUE(cuda::enqueue_flow(*prev, *next, device.arrays, {}, *stream_).ok());
         });
         test::report_time("pyramid and flow, " + std::to_string(n) + " points" +
                               (round_trip ? ", forward and back" : ""),
-                          size, us);
+                          name, us);
       }
     }
   }

@@ -141,17 +141,14 @@ TEST_F(PyramidCuda, RefusesWhatItCannotDo) {
 }
 
 TEST_F(PyramidCuda, Time) {
-  const int sizes[][2] = {{640, 360}, {1280, 720}, {1920, 1080}};
-  for (const auto& s : sizes) {
-    const Grey picture = test::textured(s[0], s[1], 1);
-    auto made = cuda::GaussianPyramid::create(s[0], s[1], 3, 21);
+  for (const auto& [name, picture, next] : test::timed_pictures()) {
+    auto made = cuda::GaussianPyramid::create(picture.width, picture.height, 3, 21);
     ASSERT_TRUE(made.ok());
-    test::DevicePicture device(s[0], s[1], 0, 0);
+    test::DevicePicture device(picture.width, picture.height);
     device.set(picture.view());
     const double us = test::median_us(
         *stream_, [&] { EXPECT_TRUE(made.value()->enqueue(device.view(), *stream_).ok()); });
-    test::report_time("gaussian pyramid, 3 levels",
-                      std::to_string(s[0]) + "x" + std::to_string(s[1]), us);
+    test::report_time("gaussian pyramid, 3 levels", name, us);
   }
 }
 
