@@ -4,10 +4,16 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/forest/rules.h"
 #include "kernels/similarity/similarity.h"
 
 namespace cuface {
 namespace {
+
+using forest::is_usable;
+using forest::PixelReader;
+using forest::Turn;
+using forest::walk_tree;
 
 // Leaves are fetched this many trees ahead of the sum: long enough for a miss to the last level
 // cache, short enough to stay in the first (docs/design/forest.md).
@@ -29,64 +35,18 @@ bool all_finite(std::span<const float> values) {
 // A shape is read as points and summed as a row of coordinates.
 static_assert(sizeof(Point) == 2 * sizeof(float) && alignof(Point) == alignof(float));
 
-/// The 2x2 part [a -b; b a] of the similarity that best carries one shape onto another: fitted in
-/// double, cast to float once. dlib takes it from a singular value decomposition; fit_similarity()
-/// is the same minimum in closed form. One landmark, or no extent: the identity, as dlib has it.
-struct Turn {
-  float a = 1, b = 0;
-};
-
+/// One landmark, or no extent: the identity, as dlib has it.
 Turn fit_turn(std::span<const Point> mean, std::span<const Point> shape) {
   Similarity fit;
   if (!fit_similarity(mean, shape, fit)) return {};
   return {static_cast<float>(fit.a), static_cast<float>(fit.b)};
 }
 
-/// One cascade's feature pixels: nearest pixel, 0 outside the picture (S0.25).
-struct PixelReader {
-  ImageView<const std::uint8_t> luma;
-  double x, y, width, height;  // the box, dlib's inclusive size
-
-  PixelReader(ImageView<const std::uint8_t> picture, const Box& box)
-      : luma(picture),
-        x(box.x),
-        y(box.y),
-        width(static_cast<double>(box.w) - 1.0),
-        height(static_cast<double>(box.h) - 1.0) {}
-
-  /// The test comes before the cast, so NaN and huge values read 0; truncation is floor() here.
-  float at(float u, float v) const {
-    const double px = width * static_cast<double>(u) + x + 0.5;
-    const double py = height * static_cast<double>(v) + y + 0.5;
-    const bool inside = px >= 0 && px < luma.width && py >= 0 && py < luma.height;
-    return inside ? static_cast<float>(luma.at(static_cast<int>(px), static_cast<int>(py))) : 0.0f;
-  }
-
-  Point to_picture(Point p) const {
-    return {static_cast<float>(width * static_cast<double>(p.x) + x),
-            static_cast<float>(height * static_cast<double>(p.y) + y)};
-  }
-};
-
 void read_pool(const PixelReader& pixels, std::span<const Point> shape, Turn turn,
                const std::uint32_t* anchors, const float* deltas, int count, float* pool) {
   for (int i = 0; i < count; ++i) {
-    const float dx = deltas[2 * i], dy = deltas[2 * i + 1];
-    const Point anchor = shape[anchors[i]];
-    pool[i] =
-        pixels.at((turn.a * dx - turn.b * dy) + anchor.x, (turn.b * dx + turn.a * dy) + anchor.y);
+    pool[i] = pixels.at(turn.place(shape[anchors[i]], {deltas[2 * i], deltas[2 * i + 1]}));
   }
-}
-
-/// The leaf of one tree, 0 .. 2^depth - 1. NaN goes right.
-std::uint32_t walk_tree(const ForestSplit* splits, int depth, const float* pool) {
-  std::uint32_t node = 0;
-  for (int level = 0; level < depth; ++level) {
-    const ForestSplit& split = splits[node];
-    const bool left = pool[split.a] - pool[split.b] > split.threshold;
-    node = 2 * node + (left ? 1 : 2);
-  }
-  return node - ((1u << depth) - 1);
 }
 
 void prefetch_leaf(const float* leaf, int size) {
@@ -132,9 +92,8 @@ class CpuLandmarker final : public Landmarker {
       return {StatusCode::kInvalidArgument, "landmarks need room for every point of every box"};
     }
     for (const Box& box : boxes) {
-      const bool usable = std::isfinite(box.x) && std::isfinite(box.y) && std::isfinite(box.w) &&
-                          std::isfinite(box.h) && box.w > 0 && box.h > 0;
-      if (!usable) return {StatusCode::kInvalidArgument, "a face box is empty or not finite"};
+      if (!is_usable(box))
+        return {StatusCode::kInvalidArgument, "a face box is empty or not finite"};
     }
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       regress(PixelReader(luma, boxes[i]), out.subspan(i * landmarks, landmarks));
@@ -175,12 +134,6 @@ class CpuLandmarker final : public Landmarker {
 };
 
 }  // namespace
-
-Box BoxMap::apply(const Box& box) const {
-  const float w = box.w * scale, h = box.h * scale;
-  return {box.x + (box.w - w) * 0.5f + shift_x * box.w,
-          box.y + (box.h - h) * 0.5f + shift_y * box.h, w, h};
-}
 
 Status validate(const ForestModel& m) {
   if (!in_range(m.landmarks, 1, kMaxLandmarks)) {
@@ -264,13 +217,10 @@ Result<std::unique_ptr<Landmarker>> Landmarker::create(Backend backend,
     return Status(StatusCode::kUnsupported, "this build has no CUDA landmark regression");
   }
   if (!model) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
-  if (!in_range(iterations, 0, model->cascades)) {
-    return Status(StatusCode::kInvalidArgument, "iterations must be 0 (all) to " +
-                                                    std::to_string(model->cascades) + ", not " +
-                                                    std::to_string(iterations));
-  }
-  return std::unique_ptr<Landmarker>(std::make_unique<CpuLandmarker>(
-      std::move(model), iterations == 0 ? model->cascades : iterations));
+  const Result<int> cascades = forest::cascades_to_run(iterations, model->cascades);
+  if (!cascades.ok()) return cascades.status();
+  return std::unique_ptr<Landmarker>(
+      std::make_unique<CpuLandmarker>(std::move(model), cascades.value()));
 }
 
 }  // namespace cuface

@@ -12,6 +12,7 @@
 
 #include "kernels/common/backend.h"
 #include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 
@@ -27,7 +28,11 @@ struct ForestSplit {
 /// side times `scale` about the centre, then moved by `shift` times the ORIGINAL side.
 struct BoxMap {
   float scale = 1, shift_x = 0, shift_y = 0;
-  Box apply(const Box& box) const;
+  CUFACE_HD Box apply(const Box& box) const {
+    const float w = box.w * scale, h = box.h * scale;
+    return {box.x + (box.w - w) * 0.5f + shift_x * box.w,
+            box.y + (box.h - h) * 0.5f + shift_y * box.h, w, h};
+  }
   friend bool operator==(const BoxMap&, const BoxMap&) = default;
 };
 

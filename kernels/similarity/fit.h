@@ -27,40 +27,61 @@ CUFACE_HD inline std::size_t random_index(std::uint64_t seed, std::uint64_t coun
   return static_cast<std::size_t>(((random_at(seed, counter) >> 32) * n) >> 32);
 }
 
+/// Means of both point sets.
+struct Means {
+  double fx = 0, fy = 0, tx = 0, ty = 0;
+};
+
+/// Centred products: of one pair, or summed over all in the order of the points.
+struct Moments {
+  double extent = 0, dot = 0, cross = 0;
+};
+
+CUFACE_HD inline Moments moments_of(Point from, Point to, const Means& mean) {
+  const double x = from.x - mean.fx, y = from.y - mean.fy;
+  const double u = to.x - mean.tx, v = to.y - mean.ty;
+  return {x * x + y * y, x * u + y * v, x * v - y * u};
+}
+
+/// False, and `out` untouched, without extent or when a value is not finite.
+CUFACE_HD inline bool solve(const Means& mean, const Moments& sum, Similarity& out) {
+  if (!(sum.extent > 0)) return false;
+  const double a = sum.dot / sum.extent, b = sum.cross / sum.extent;
+  const double tx = mean.tx - (a * mean.fx - b * mean.fy);
+  const double ty = mean.ty - (b * mean.fx + a * mean.fy);
+  // Any NaN or infinity among the points ends up in one of these.
+  if (!(a - a == 0 && b - b == 0 && tx - tx == 0 && ty - ty == 0)) return false;
+  out = {a, b, tx, ty};
+  return true;
+}
+
 /// Pairs with inlier[i] != 0 (all, where `inlier` is null); sums in index order.
 CUFACE_HD inline bool fit(std::span<const Point> from, std::span<const Point> to,
                           const std::uint8_t* inlier, Similarity& out) {
   int n = 0;
-  double fx = 0, fy = 0, tx = 0, ty = 0;
+  Means mean;
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (inlier && !inlier[i]) continue;
-    fx += from[i].x;
-    fy += from[i].y;
-    tx += to[i].x;
-    ty += to[i].y;
+    mean.fx += from[i].x;
+    mean.fy += from[i].y;
+    mean.tx += to[i].x;
+    mean.ty += to[i].y;
     ++n;
   }
   if (n < 2) return false;
-  fx /= n;
-  fy /= n;
-  tx /= n;
-  ty /= n;
-  double extent = 0, dot = 0, cross = 0;
+  mean.fx /= n;
+  mean.fy /= n;
+  mean.tx /= n;
+  mean.ty /= n;
+  Moments sum;
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (inlier && !inlier[i]) continue;
-    const double x = from[i].x - fx, y = from[i].y - fy;
-    const double u = to[i].x - tx, v = to[i].y - ty;
-    extent += x * x + y * y;
-    dot += x * u + y * v;
-    cross += x * v - y * u;
+    const Moments pair = moments_of(from[i], to[i], mean);
+    sum.extent += pair.extent;
+    sum.dot += pair.dot;
+    sum.cross += pair.cross;
   }
-  if (!(extent > 0)) return false;
-  const double a = dot / extent, b = cross / extent;
-  const Similarity s{a, b, tx - (a * fx - b * fy), ty - (b * fx + a * fy)};
-  // Any NaN or infinity among the points ends up in one of these.
-  if (!(s.a - s.a == 0 && s.b - s.b == 0 && s.tx - s.tx == 0 && s.ty - s.ty == 0)) return false;
-  out = s;
-  return true;
+  return solve(mean, sum, out);
 }
 
 /// The similarity that carries exactly two points onto two others.

@@ -1,0 +1,82 @@
+// The steps of one regression, for the host and for a device alike.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/forest/forest.h"
+
+namespace cuface::forest {
+
+/// True for a box that can hold a face: finite, and not empty.
+CUFACE_HD inline bool is_usable(const Box& box) {
+  // Infinities and NaN less themselves are NaN.
+  return box.x - box.x == 0 && box.y - box.y == 0 && box.w - box.w == 0 && box.h - box.h == 0 &&
+         box.w > 0 && box.h > 0;
+}
+
+/// The 2x2 part [a -b; b a] of the similarity that best carries one shape onto another: fitted in
+/// double, cast to float once. dlib takes it from a singular value decomposition; fit_similarity()
+/// is the same minimum in closed form.
+struct Turn {
+  float a = 1, b = 0;
+
+  /// Where the feature pixel lies that hangs on a landmark by `delta`.
+  CUFACE_HD Point place(Point landmark, Point delta) const {
+    return {(a * delta.x - b * delta.y) + landmark.x, (b * delta.x + a * delta.y) + landmark.y};
+  }
+};
+
+/// One face's pixels: nearest pixel, 0 outside the picture (S0.25).
+struct PixelReader {
+  ImageView<const std::uint8_t> luma;
+  double x, y, width, height;  // the box, dlib's inclusive size
+
+  CUFACE_HD PixelReader(ImageView<const std::uint8_t> picture, const Box& box)
+      : luma(picture),
+        x(box.x),
+        y(box.y),
+        width(static_cast<double>(box.w) - 1.0),
+        height(static_cast<double>(box.h) - 1.0) {}
+
+  /// At p in the unit box. The test comes before the cast, so NaN and huge values read 0;
+  /// truncation is floor() here.
+  CUFACE_HD float at(Point p) const {
+    const double px = width * static_cast<double>(p.x) + x + 0.5;
+    const double py = height * static_cast<double>(p.y) + y + 0.5;
+    const bool inside = px >= 0 && px < luma.width && py >= 0 && py < luma.height;
+    return inside ? static_cast<float>(luma.at(static_cast<int>(px), static_cast<int>(py))) : 0.0f;
+  }
+
+  CUFACE_HD Point to_picture(Point p) const {
+    return {static_cast<float>(width * static_cast<double>(p.x) + x),
+            static_cast<float>(height * static_cast<double>(p.y) + y)};
+  }
+};
+
+/// The leaf of one tree, 0 .. 2^depth - 1. NaN goes right.
+CUFACE_HD inline std::uint32_t walk_tree(const ForestSplit* splits, int depth, const float* pool) {
+  std::uint32_t node = 0;
+  for (int level = 0; level < depth; ++level) {
+    const ForestSplit& split = splits[node];
+    const bool left = pool[split.a] - pool[split.b] > split.threshold;
+    node = 2 * node + (left ? 1 : 2);
+  }
+  return node - ((1u << depth) - 1);
+}
+
+/// What the setting `iterations` means to a model of so many cascades; 0 = all.
+inline Result<int> cascades_to_run(int iterations, int cascades) {
+  if (iterations < 0 || iterations > cascades) {
+    return Status(StatusCode::kInvalidArgument, "iterations must be 0 (all) to " +
+                                                    std::to_string(cascades) + ", not " +
+                                                    std::to_string(iterations));
+  }
+  return iterations == 0 ? cascades : iterations;
+}
+
+}  // namespace cuface::forest
