@@ -1,0 +1,80 @@
+// forest of faces in device memory: the bits of Landmarker (forest.h), written on the caller's
+// stream.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/common/cuda.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/faces/faces_cuda.h"
+#include "kernels/forest/forest.h"
+
+namespace cuface::cuda {
+
+/// The tables of a ForestModel in device memory, of the same shapes.
+struct ForestTables {
+  const Point* mean = nullptr;
+  const std::uint32_t* anchors = nullptr;
+  const Point* deltas = nullptr;
+  const ForestSplit* splits = nullptr;
+  const float* leaves = nullptr;
+  int landmarks = 0, trees = 0, depth = 0, pool = 0;
+};
+
+/// A model's copy on the device (67 MB for dlib's 68 points), for all landmarkers of one context.
+/// Immutable; shared by any threads. The last owner lets go with the context current in which it
+/// was created.
+class DeviceForest {
+ public:
+  /// Uploads and waits for it. The model must have passed validate() and is not kept.
+  static Result<std::shared_ptr<const DeviceForest>> create(const ForestModel& model);
+
+  ForestTables tables() const;
+  int cascades() const { return cascades_; }
+
+ private:
+  DeviceBuffer<float> mean_, deltas_, leaves_;
+  DeviceBuffer<std::uint32_t> anchors_;
+  DeviceBuffer<ForestSplit> splits_;
+  int landmarks_ = 0, cascades_ = 0, trees_ = 0, depth_ = 0, pool_ = 0;
+};
+
+/// Create and enqueue in the context of the forest. Keeps nothing between frames: one object serves
+/// any number of streams and threads.
+class Landmarker {
+ public:
+  /// `iterations`: cascades to run, 0 = all. kUnsupported when the model's feature pixels and trees
+  /// do not fit into the device's shared memory (of each 1,600 fit into the smallest, which is
+  /// 64 KiB; dlib's models have 500).
+  static Result<std::unique_ptr<Landmarker>> create(std::shared_ptr<const DeviceForest> forest,
+                                                    int iterations = 0);
+  /// The same with an upload of its own.
+  static Result<std::unique_ptr<Landmarker>> create(std::shared_ptr<const ForestModel> model,
+                                                    int iterations = 0);
+
+  /// `out` gets the header and the faces of `in`, landmarks_per_face = landmarks(), and the points
+  /// of every face in its box as `map` carries it, in pixels of `luma`. A face whose mapped box is
+  /// empty or not finite, which the CPU refuses, gets all its points at (0, 0). What lies behind
+  /// in->count faces is left as it was.
+  ///
+  /// All in device memory. `out` has device_faces_bytes() of landmarks() or more; it may be `in`
+  /// itself, and must not overlap it otherwise. One launch for kMaxFaces; no allocation, copy or
+  /// wait; may be captured into a graph. kInvalidArgument for a null pointer or an empty picture.
+  Status enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in, const BoxMap& map,
+                 DeviceFaces* out, cudaStream_t stream) const;
+
+  int landmarks() const { return forest_->tables().landmarks; }
+
+ private:
+  Landmarker(std::shared_ptr<const DeviceForest> forest, int cascades)
+      : forest_(std::move(forest)), cascades_(cascades) {}
+
+  std::shared_ptr<const DeviceForest> forest_;
+  int cascades_;
+};
+
+}  // namespace cuface::cuda

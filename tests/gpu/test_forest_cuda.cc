@@ -1,0 +1,343 @@
+// Landmarks on CUDA against Landmarker (forest.h) on the same bytes: models of many shapes, good
+// and bad boxes, 0 to 64 faces, and the model for 68 points on natural pictures.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/forest/forest.h"
+#include "kernels/forest/forest_cuda.h"
+#include "kernels/forest/rules.h"
+#include "models/models.h"
+#include "tests/data.h"
+#include "tests/gpu/forest_inputs.h"
+#include "tests/gpu/gpu.h"
+
+namespace cuface {
+namespace {
+
+using cuda::device_faces_bytes;
+using cuda::DeviceFaces;
+using cuda::kMaxFaces;
+using test::block_of;
+using test::boxes_of_all_kinds;
+using test::Bytes;
+using test::ForestShape;
+using test::GuardedBytes;
+using test::kCanary;
+using test::make_picture;
+using test::ModelRef;
+using test::noise;
+using test::Picture;
+using test::random_forest;
+
+constexpr BoxMap kMap{0.95f, 0.01f, 0.025f};
+
+/// What was compared, so that a comparison of nothing fails.
+struct Seen {
+  long blocks = 0, faces = 0, refused = 0, points = 0, far = 0;
+};
+
+/// The bytes `out` must have: those it had before, but for what enqueue() says it writes.
+Bytes expected_block(cuface::Landmarker& reference, const ForestModel& model,
+                     ImageView<const std::uint8_t> luma, const Bytes& in, const BoxMap& map,
+                     Bytes out, Seen& seen) {
+  const auto* from = reinterpret_cast<const DeviceFaces*>(in.data());
+  auto* to = reinterpret_cast<DeviceFaces*>(out.data());
+  const auto count = static_cast<std::size_t>(from->count);
+  std::copy_n(in.begin(), offsetof(DeviceFaces, faces) + count * sizeof(Face), out.begin());
+  to->landmarks_per_face = model.landmarks;
+  std::vector<Point> points(static_cast<std::size_t>(model.landmarks));
+  ++seen.blocks;
+  for (std::size_t f = 0; f < count; ++f) {
+    const Box box = map.apply(from->faces[f].box);
+    const forest::PixelReader start(luma, box);
+    ++seen.faces;
+    if (reference.enqueue(luma, {&box, 1}, points).ok()) {
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const Point mean = start.to_picture({model.mean_shape[2 * i], model.mean_shape[2 * i + 1]});
+        ++seen.points;
+        seen.far += std::hypot(points[i].x - mean.x, points[i].y - mean.y) > 5;
+      }
+    } else {
+      std::fill(points.begin(), points.end(), Point{0, 0});
+      ++seen.refused;
+    }
+    std::memcpy(reinterpret_cast<std::uint8_t*>(to->landmarks_of(static_cast<int>(f))),
+                points.data(), points.size() * sizeof(Point));
+  }
+  return out;
+}
+
+std::unique_ptr<cuface::Landmarker> make_reference(const ModelRef& model, int iterations = 0) {
+  auto made = cuface::Landmarker::create(Backend::kCpu, model, iterations);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return std::move(made.value());
+}
+
+std::unique_ptr<cuda::Landmarker> make_cuda(const ModelRef& model, int iterations = 0) {
+  auto made = cuda::Landmarker::create(model, iterations);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return made.ok() ? std::move(made.value()) : nullptr;
+}
+
+DeviceFaces* faces_at(GuardedBytes& memory) {
+  return reinterpret_cast<DeviceFaces*>(memory.data());
+}
+
+/// Where two blocks differ first, as landmarks.
+std::string first_difference(const Bytes& got, const Bytes& want, int landmarks) {
+  const auto at = static_cast<std::size_t>(
+      std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin());
+  if (at < sizeof(DeviceFaces)) return "byte " + std::to_string(at) + " of the header or faces";
+  const std::size_t point = (at - sizeof(DeviceFaces)) / sizeof(Point);
+  const auto per_face = static_cast<std::size_t>(landmarks);
+  return "face " + std::to_string(point / per_face) + " landmark " +
+         std::to_string(point % per_face);
+}
+
+class ForestCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    stream_.emplace();
+  }
+
+  /// One call on `picture`, in one block or two, compared byte for byte.
+  void compare(cuda::Landmarker& ours, cuface::Landmarker& reference, const ForestModel& model,
+               const Picture& picture, const std::vector<Box>& boxes, const BoxMap& map,
+               bool in_place = false) {
+    const Bytes in = block_of(boxes, model.landmarks);
+    const Bytes before = in_place ? in : Bytes(in.size(), kCanary);
+    GuardedBytes luma(picture.bytes), from(in), to(before);
+    GuardedBytes& out = in_place ? from : to;
+    const Status status =
+        ours.enqueue(picture.at(luma.data()), faces_at(from), map, faces_at(out), *stream_);
+    ASSERT_TRUE(status.ok()) << status.message();
+    const Bytes got = out.get();
+    const Bytes want =
+        expected_block(reference, model, picture.at(picture.bytes.data()), in, map, before, seen_);
+    ASSERT_TRUE(got == want) << boxes.size() << " faces, " << model.landmarks
+                             << " landmarks: " << first_difference(got, want, model.landmarks);
+    ASSERT_EQ(luma.get(), picture.bytes) << "the picture was written to";
+    ASSERT_EQ(from.get(), in_place ? got : in) << "the faces were written to";
+  }
+
+  std::optional<test::Stream> stream_;
+  Seen seen_;
+};
+
+TEST_F(ForestCuda, ModelsPicturesAndBoxesOfAllKindsHaveTheBytesOfTheReference) {
+  const std::vector<Picture> pictures{noise(160, 120, 1), noise(257, 131, 2, 13, 7),
+                                      make_picture(
+                                          31, 40, [](int, int) { return 0; }, 1),
+                                      make_picture(33, 17, [](int, int) { return 255; }),
+                                      make_picture(
+                                          1, 1, [](int, int) { return 200; }, 0, 3)};
+  unsigned seed = 0;
+  // More and fewer trees than threads and than a chunk holds; leaves of 8 and of 16 bytes'
+  // alignment; deep trees; the smallest and the largest leaf; a landmark alone, which has no
+  // similarity.
+  for (const ForestShape& shape :
+       {ForestShape{68, 15, 500, 4, 500}, ForestShape{5, 3, 9, 2, 20}, ForestShape{1, 2, 7, 1, 3},
+        ForestShape{2, 1, 1, 1, 1}, ForestShape{33, 4, 600, 2, 1100},
+        ForestShape{256, 2, 40, 6, 700}, ForestShape{255, 2, 13, 3, 512},
+        ForestShape{3, 2, 20, 12, 60}, ForestShape{1, 1, 1600, 1, 513},
+        ForestShape{68, 2, 45, 5, 511}, ForestShape{68, 2, 44, 5, 513},
+        ForestShape{68, 2, 67, 3, 64}}) {
+    const ModelRef model = random_forest(shape, ++seed);
+    const auto reference = make_reference(model);
+    const auto ours = make_cuda(model);
+    ASSERT_TRUE(ours);
+    for (const Picture& picture : pictures) {
+      for (const int faces : {0, 1, 5, kMaxFaces}) {
+        const auto boxes = boxes_of_all_kinds(faces, picture.width, picture.height, ++seed);
+        ASSERT_NO_FATAL_FAILURE(compare(*ours, *reference, *model, picture, boxes,
+                                        faces % 2 ? BoxMap{} : kMap, faces == 5));
+      }
+    }
+  }
+  EXPECT_EQ(seen_.blocks, 12 * 5 * 4);
+  EXPECT_EQ(seen_.faces, 12 * 5 * (1 + 5 + kMaxFaces));
+  EXPECT_GT(seen_.refused, 400);
+  EXPECT_GT(seen_.points, 200'000);
+  EXPECT_GT(seen_.far, 50'000);
+}
+
+TEST_F(ForestCuda, FewerIterationsAndOneForestForMany) {
+  const ModelRef model = random_forest({68, 5, 120, 4, 200}, 3);
+  const Picture picture = noise(200, 150, 4, 6);
+  const auto boxes = boxes_of_all_kinds(20, 200, 150, 5);
+  auto forest = cuda::DeviceForest::create(*model);
+  ASSERT_TRUE(forest.ok()) << forest.status().message();
+  for (const int iterations : {0, 1, 3, 5}) {
+    const auto ours = cuda::Landmarker::create(forest.value(), iterations);
+    ASSERT_TRUE(ours.ok()) << ours.status().message();
+    EXPECT_EQ(ours.value()->landmarks(), 68);
+    ASSERT_NO_FATAL_FAILURE(
+        compare(*ours.value(), *make_reference(model, iterations), *model, picture, boxes, kMap));
+  }
+  for (const int iterations : {-1, 6})
+    EXPECT_EQ(cuda::Landmarker::create(forest.value(), iterations).status().code(),
+              StatusCode::kInvalidArgument);
+  EXPECT_GT(seen_.far, 1000);
+}
+
+TEST_F(ForestCuda, SplitsGoBothWaysAndEveryLeafIsReached) {
+  // Of the first cascade, where the shape is the mean: what the comparisons above walked through.
+  const ModelRef model = random_forest({68, 1, 300, 3, 200}, 8);
+  const Picture picture = noise(160, 120, 9);
+  std::vector<long> reached(static_cast<std::size_t>(model->leaves_per_tree()));
+  const auto boxes = boxes_of_all_kinds(kMaxFaces, 160, 120, 10);
+  for (const Box& box : boxes) {
+    if (!forest::is_usable(box)) continue;
+    const forest::PixelReader pixels(picture.at(picture.bytes.data()), box);
+    std::vector<float> pool;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(model->pool); ++i) {
+      const std::size_t anchor = model->anchors[i];
+      pool.push_back(pixels.at(
+          forest::Turn{}.place({model->mean_shape[2 * anchor], model->mean_shape[2 * anchor + 1]},
+                               {model->deltas[2 * i], model->deltas[2 * i + 1]})));
+    }
+    for (int t = 0; t < model->trees; ++t)
+      ++reached[forest::walk_tree(model->splits.data() + t * model->splits_per_tree(), model->depth,
+                                  pool.data())];
+  }
+  for (const long count : reached) EXPECT_GT(count, 500);
+  ASSERT_NO_FATAL_FAILURE(
+      compare(*make_cuda(model), *make_reference(model), *model, picture, boxes, BoxMap{}));
+}
+
+TEST_F(ForestCuda, OneGraphOverDifferentPicturesAndCounts) {
+  const ModelRef model = random_forest({68, 4, 200, 4, 300}, 12);
+  const auto reference = make_reference(model);
+  const auto ours = make_cuda(model);
+  ASSERT_TRUE(ours);
+  Picture picture = noise(190, 143, 20, 5, 1);
+  GuardedBytes luma(picture.bytes), in(device_faces_bytes(68), kCanary),
+      out(device_faces_bytes(68), kCanary);
+  const cudaGraphExec_t graph = test::capture(*stream_, [&] {
+    EXPECT_TRUE(
+        ours->enqueue(picture.at(luma.data()), faces_at(in), kMap, faces_at(out), *stream_).ok());
+  });
+  Bytes last;
+  int round = 0;
+  // Old content stays in `out` between the rounds: only what a round writes may change.
+  Bytes before(out.size(), kCanary);
+  for (const int faces : {0, 30, 30, 0, kMaxFaces, 1, 0}) {
+    picture = noise(190, 143, 20 + static_cast<unsigned>(round / 3), 5, 1);
+    const Bytes block =
+        block_of(boxes_of_all_kinds(faces, 190, 143, static_cast<unsigned>(faces)), 68);
+    luma.set(picture.bytes);
+    in.set(block);
+    CUFACE_CUDA_OK(cudaGraphLaunch(graph, *stream_));
+    const Bytes got = out.get();
+    const Bytes want = expected_block(*reference, *model, picture.at(picture.bytes.data()), block,
+                                      kMap, before, seen_);
+    ASSERT_TRUE(got == want) << "round " << round << ": " << first_difference(got, want, 68);
+    EXPECT_EQ(got == last, round == 2);  // the same once more gives the same
+    last = before = got;
+    ++round;
+  }
+  EXPECT_GT(seen_.far, 1000);
+  CUFACE_CUDA_OK(cudaGraphExecDestroy(graph));
+}
+
+TEST_F(ForestCuda, AModelTooLargeForSharedMemoryIsRefused) {
+  const auto made = cuda::Landmarker::create(random_forest({5, 1, 3, 1, kMaxForestPool}, 1));
+  EXPECT_EQ(made.status().code(), StatusCode::kUnsupported) << made.status().message();
+}
+
+// ---- the real model ----
+
+TEST_F(ForestCuda, SixtyEightPointsOnNaturalPicturesAndTimes) {
+  ModelRef model;
+  for (const char* name :
+       {"shape_predictor_68_face_landmarks.cuface", "shape_predictor_68_face_landmarks.dat"})
+    if (auto loaded = load_forest(test::model_dir() + "/" + name); !model && loaded.ok())
+      model = loaded.value();
+  if (!model) GTEST_SKIP() << "no shape_predictor_68_face_landmarks in " << test::model_dir();
+  const auto pictures = test::load_gray_pictures();
+  if (pictures.empty()) GTEST_SKIP() << "no pictures: set CUFACE_GPU_DATA";
+  const BoxMap map = model->box_maps.empty() ? kMap : model->box_maps.front().second;
+  const auto reference = make_reference(model);
+  const auto ours = make_cuda(model);
+  ASSERT_TRUE(ours);
+  unsigned seed = 40;
+  for (const test::GrayPicture& gray : pictures) {
+    const Picture picture{gray.pixels, gray.width, gray.height, gray.width, 0};
+    GuardedBytes luma(picture.bytes);
+    for (const int faces : {1, 16, kMaxFaces}) {
+      const auto boxes = boxes_of_all_kinds(faces, gray.width, gray.height, ++seed);
+      ASSERT_NO_FATAL_FAILURE(compare(*ours, *reference, *model, picture, boxes, map)) << gray.name;
+      // Times of good boxes only.
+      std::vector<Box> good;
+      for (unsigned more = 0; good.size() < static_cast<std::size_t>(faces); ++more)
+        for (const Box& box : boxes_of_all_kinds(2, gray.width, gray.height, 1000 + more))
+          if (good.size() < static_cast<std::size_t>(faces)) good.push_back(box);
+      GuardedBytes in(block_of(good, 68)), out(device_faces_bytes(68), kCanary);
+      test::report_time("forest 68 points, " + std::to_string(faces) + " faces", gray.name,
+                        test::median_us(*stream_, [&] {
+                          EXPECT_TRUE(ours->enqueue(picture.at(luma.data()), faces_at(in), map,
+                                                    faces_at(out), *stream_)
+                                          .ok());
+                        }));
+    }
+  }
+  EXPECT_GT(seen_.points, static_cast<long>(pictures.size()) * 60 * 68);
+  EXPECT_GT(seen_.far, static_cast<long>(pictures.size()) * 200);
+}
+
+// Without natural pictures or the model: the same shape, so that there are times all the same.
+TEST_F(ForestCuda, TimesOfARandomModel) {
+  const auto ours = make_cuda(random_forest({68, 15, 500, 4, 500}, 50));
+  ASSERT_TRUE(ours);
+  const Picture picture = noise(640, 360, 51);
+  GuardedBytes luma(picture.bytes);
+  for (const int faces : {0, 1, 16, kMaxFaces}) {
+    std::vector<Box> boxes;
+    for (int i = 0; i < faces; ++i) boxes.push_back({5.0f * static_cast<float>(i), 100, 120, 120});
+    GuardedBytes in(block_of(boxes, 68)), out(device_faces_bytes(68), kCanary);
+    test::report_time("forest random model, " + std::to_string(faces) + " faces", "640x360",
+                      test::median_us(*stream_, [&] {
+                        EXPECT_TRUE(ours->enqueue(picture.at(luma.data()), faces_at(in), kMap,
+                                                  faces_at(out), *stream_)
+                                        .ok());
+                      }));
+    const auto got = out.get();
+    EXPECT_EQ(reinterpret_cast<const DeviceFaces*>(got.data())->count, faces);
+  }
+}
+
+TEST(ForestCudaArguments, AreCheckedBeforeAnyGpuIsNeeded) {
+  const ModelRef model = random_forest({5, 2, 3, 2, 4}, 1);
+  EXPECT_EQ(cuda::Landmarker::create(ModelRef()).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(cuda::Landmarker::create(std::shared_ptr<const cuda::DeviceForest>()).status().code(),
+            StatusCode::kInvalidArgument);
+  for (const int iterations : {-1, 3})
+    EXPECT_EQ(cuda::Landmarker::create(model, iterations).status().code(),
+              StatusCode::kInvalidArgument);
+}
+
+TEST_F(ForestCuda, NullPointersAndEmptyPicturesAreRefused) {
+  const auto ours = make_cuda(random_forest({5, 2, 3, 2, 4}, 1));
+  ASSERT_TRUE(ours);
+  GuardedBytes memory(device_faces_bytes(5), 0);
+  const auto code = [&](ImageView<const std::uint8_t> luma, DeviceFaces* in, DeviceFaces* out) {
+    return ours->enqueue(luma, in, BoxMap{}, out, *stream_).code();
+  };
+  DeviceFaces* const faces = faces_at(memory);
+  const std::uint8_t* pixels = memory.data();
+  EXPECT_EQ(code({nullptr, 4, 4, 4}, faces, faces), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({pixels, 0, 4, 4}, faces, faces), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({pixels, 4, 0, 4}, faces, faces), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({pixels, 4, 4, 4}, nullptr, faces), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({pixels, 4, 4, 4}, faces, nullptr), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace cuface
