@@ -1,34 +1,13 @@
 #include "kernels/overlay/raster.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace cuface::raster {
 namespace {
 
-constexpr int kTile = 32;
-
-/// Where tiles may begin and end: the largest chroma block, so that every sample lies in one tile.
-constexpr int kAlign = 4;
-static_assert(kTile % kAlign == 0);
-
 int align_down(int v) { return v & -kAlign; }
 int align_up(int v) { return (v + kAlign - 1) & -kAlign; }
-
-/// Pixels [x0, x1) x [y0, y1).
-struct Span2 {
-  int x0, y0, x1, y1;
-  bool empty() const { return x0 >= x1 || y0 >= y1; }
-};
-
-Span2 intersect(const Span2& a, const Span2& b) {
-  return {std::max(a.x0, b.x0), std::max(a.y0, b.y0), std::min(a.x1, b.x1), std::min(a.y1, b.y1)};
-}
-
-Span2 join(const Span2& a, const Span2& b) {
-  return {std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)};
-}
 
 struct Tile {
   Span2 area;
@@ -49,140 +28,41 @@ struct Tile {
   }
 };
 
-std::int64_t floor_sqrt(std::int64_t n) {
-  std::uint64_t rest = static_cast<std::uint64_t>(n), root = 0;
-  if (n <= 0) return 0;
-  for (std::uint64_t bit = std::uint64_t{1} << ((std::bit_width(rest) - 1) & ~1); bit; bit >>= 2) {
-    if (rest >= root + bit) {
-      rest -= root + bit;
-      root = (root >> 1) + bit;
-    } else {
-      root >>= 1;
-    }
-  }
-  return static_cast<std::int64_t>(root);
+/// Narrows [x0, x1) to the pixels of row py that can be near: those in the strip along the whole
+/// line, and one more on both sides for the rounding.
+void narrow(const Segment& s, int py, int& x0, int& x1) {
+  if (s.dy == 0) return;
+  // length is rounded down: with one more, nothing near an end is outside of the strip.
+  const std::int64_t middle = (std::int64_t{py} * kOne - s.y) * s.dx;
+  const std::int64_t half = s.reach * (s.length + 1);
+  const std::int64_t low = (middle - half) / s.dy, high = (middle + half) / s.dy;
+  x0 = static_cast<int>(std::max<std::int64_t>(x0, ((s.x + std::min(low, high)) >> 8) - 1));
+  x1 = static_cast<int>(std::min<std::int64_t>(x1, ((s.x + std::max(low, high)) >> 8) + 3));
 }
 
-// ---- coverage ----------------------------------------------------------------------------------
-
-/// Pixels whose centre is nearer than half a pixel to the stroke.
-Span2 bounds(const Stroke& s) {
-  const int reach = s.radius + kOne / 2;
-  return {(std::min(s.a.x, s.b.x) - reach) >> 8, (std::min(s.a.y, s.b.y) - reach) >> 8,
-          ((std::max(s.a.x, s.b.x) + reach) >> 8) + 1, ((std::max(s.a.y, s.b.y) + reach) >> 8) + 1};
-}
-
-/// The segment of a stroke, ready for distances. 64 bits: products of two positions.
-struct Segment {
-  explicit Segment(const Stroke& s)
-      : x(s.a.x),
-        y(s.a.y),
-        dx(s.b.x - s.a.x),
-        dy(s.b.y - s.a.y),
-        square(dx * dx + dy * dy),
-        length(std::max<std::int64_t>(floor_sqrt(square), 1)),
-        reach(s.radius + kOne / 2) {}
-
-  /// How near pixel (px, py) is, 0..reach; 0 beyond the reach.
-  std::int64_t nearness(int px, int py) const {
-    std::int64_t rx = std::int64_t{px} * kOne - x, ry = std::int64_t{py} * kOne - y;
-    const std::int64_t along = rx * dx + ry * dy;
-    if (along > 0 && along < square) {
-      const std::int64_t across = std::abs(rx * dy - ry * dx);
-      return across < reach * length ? reach - across / length : 0;
-    }
-    if (along > 0) rx -= dx, ry -= dy;
-    const std::int64_t from_end = rx * rx + ry * ry;
-    return from_end < reach * reach ? reach - floor_sqrt(from_end) : 0;
-  }
-
-  /// Narrows [x0, x1) to the pixels of row py that can be near: those in the strip along the whole
-  /// line, and one more on both sides for the rounding.
-  void narrow(int py, int& x0, int& x1) const {
-    if (dy == 0) return;
-    const std::int64_t middle = (std::int64_t{py} * kOne - y) * dx, half = reach * length;
-    const std::int64_t low = (middle - half) / dy, high = (middle + half) / dy;
-    x0 = static_cast<int>(std::max<std::int64_t>(x0, ((x + std::min(low, high)) >> 8) - 1));
-    x1 = static_cast<int>(std::min<std::int64_t>(x1, ((x + std::max(low, high)) >> 8) + 3));
-  }
-
-  std::int64_t x, y, dx, dy, square, length, reach;
-};
-
-/// Coverage 256 where the whole pixel is inside, falling to 0 over one pixel across the edge.
 void cover(const Stroke& s, Tile& tile) {
   const Span2 area = intersect(bounds(s), tile.area);
   if (area.empty()) return;
-  const Segment segment(s);
+  const Segment segment = segment_of(s);
   for (int y = area.y0; y < area.y1; ++y) {
     int x0 = area.x0, x1 = area.x1;
-    segment.narrow(y, x0, x1);
+    narrow(segment, y, x0, x1);
     if (x0 >= x1) continue;
     std::uint16_t* row = tile.touch(y, x0, x1);
-    for (int x = x0; x < x1; ++x) {
-      const auto c =
-          static_cast<std::uint16_t>(std::min<std::int64_t>(segment.nearness(x, y), kOne));
-      row[x - x0] = std::max(row[x - x0], c);
-    }
+    for (int x = x0; x < x1; ++x) row[x - x0] = std::max(row[x - x0], segment.coverage(x, y));
   }
 }
 
-/// How much of pixel i lies in [low, high), 0..256.
-int overlap(int i, int low, int high) {
-  return std::max(0, std::min(high, (i + 1) * kOne) - std::max(low, i * kOne));
-}
-
-Span2 bounds(const Outline& o) {
-  return {o.left >> 8, o.top >> 8, (o.right + kOne - 1) >> 8, (o.bottom + kOne - 1) >> 8};
-}
-
-Outline inner(const Outline& o) {
-  return {o.left + o.width, o.top + o.width, o.right - o.width, o.bottom - o.width, 0};
-}
-
-/// The area is a product of two overlaps, so the coverage is exact.
 void cover(const Outline& o, Tile& tile) {
   const Span2 area = intersect(bounds(o), tile.area);
   const Outline in = inner(o);
   for (int y = area.y0; y < area.y1; ++y) {
-    const int out_y = overlap(y, o.top, o.bottom), in_y = overlap(y, in.top, in.bottom);
     std::uint16_t* row = tile.touch(y, area.x0, area.x1);
-    for (int x = area.x0; x < area.x1; ++x) {
-      const int out = overlap(x, o.left, o.right) * out_y;
-      const int hole = overlap(x, in.left, in.right) * in_y;
-      row[x - area.x0] = static_cast<std::uint16_t>((out - hole + kOne / 2) / kOne);
-    }
+    for (int x = area.x0; x < area.x1; ++x) row[x - area.x0] = coverage(o, in, x, y);
   }
 }
 
 // ---- samples -----------------------------------------------------------------------------------
-
-int load(const Component& c, const std::uint8_t* at) {
-  if (c.depth <= 8) return *at >> c.shift;
-  std::uint16_t word;
-  std::memcpy(&word, at, 2);
-  return word >> c.shift;
-}
-
-void store(const Component& c, std::uint8_t* at, int value) {
-  if (c.depth <= 8) {
-    *at = static_cast<std::uint8_t>(value << c.shift);
-    return;
-  }
-  const auto word = static_cast<std::uint16_t>(value << c.shift);
-  std::memcpy(at, &word, 2);
-}
-
-std::uint8_t* sample(const Component& c, int x, int y) {
-  return c.data + y * c.stride + std::ptrdiff_t{x} * c.pixel_stride;
-}
-
-/// The samples that hold these pixels; the last one of an odd size stands for fewer pixels.
-Span2 samples_of(const Component& c, const Span2& pixels) {
-  const int more_x = (1 << c.sub_x) - 1, more_y = (1 << c.sub_y) - 1;
-  return {pixels.x0 >> c.sub_x, pixels.y0 >> c.sub_y, (pixels.x1 + more_x) >> c.sub_x,
-          (pixels.y1 + more_y) >> c.sub_y};
-}
 
 /// Every sample takes the mean coverage of the pixels that it stands for.
 void blend(const Component& c, const Tile& tile, int color, int alpha) {
@@ -205,10 +85,7 @@ void blend(const Component& c, const Tile& tile, int color, int alpha) {
       int sum = column[x];
       for (int i = x + 1; i < right; ++i) sum += column[i];
       if (sum == 0) continue;
-      const int n = (right - x) * (bottom - y);
-      const int weight = (sum + n / 2) / n * alpha / 4;  // 0..2^14
-      const int old = load(c, at);
-      store(c, at, old + (((color - old) * weight + (1 << 13)) >> 14));
+      blend_sample(c, at, color, alpha, sum, (right - x) * (bottom - y));
     }
   }
 }
@@ -239,7 +116,7 @@ void pixelate_cell(const Component& c, const Span2& pixels) {
   for (int y = area.y0; y < area.y1; ++y)
     for (int x = area.x0; x < area.x1; ++x) sum += load(c, sample(c, x, y));
   const std::int64_t n = std::int64_t{area.x1 - area.x0} * (area.y1 - area.y0);
-  const int mean = static_cast<int>((sum + n / 2) / n);
+  const int mean = mean_of(sum, n);
   for (int y = area.y0; y < area.y1; ++y)
     for (int x = area.x0; x < area.x1; ++x) store(c, sample(c, x, y), mean);
 }
@@ -292,6 +169,12 @@ Ink make_ink(const FrameView& frame, ColorMatrix matrix, Argb color) {
   return ink;
 }
 
+Inks make_inks(const FrameView& frame, ColorMatrix matrix, const OverlayStyle& style) {
+  return {make_ink(frame, matrix, style.box_color), make_ink(frame, matrix, style.landmark_color),
+          make_ink(frame, matrix, style.text_color),
+          make_ink(frame, matrix, style.text_color & 0xff000000)};
+}
+
 void fill(const FrameView& frame, std::span<const Stroke> strokes, const Ink& ink) {
   if (strokes.empty()) return;
   Span2 area = bounds(strokes[0]);
@@ -318,10 +201,9 @@ void fill(const FrameView& frame, const Outline& outline, const Ink& ink) {
 
 void pixelate(const FrameView& frame, const Rect& wanted, int block) {
   const Span2 whole = {0, 0, frame.width, frame.height};
-  const Span2 area =
-      intersect({wanted.x, wanted.y, wanted.x + wanted.w, wanted.y + wanted.h}, whole);
-  for (int y = area.y0 / block * block; y < area.y1; y += block)
-    for (int x = area.x0 / block * block; x < area.x1; x += block)
+  const Span2 cells = cells_of(frame.width, frame.height, wanted, block);
+  for (int y = cells.y0; y < cells.y1; y += block)
+    for (int x = cells.x0; x < cells.x1; x += block)
       for (const Component& c : frame.component)
         if (c.data) pixelate_cell(c, intersect({x, y, x + block, y + block}, whole));
 }

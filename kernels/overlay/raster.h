@@ -6,41 +6,22 @@
 // and what a frame shows does not depend on its format.
 #pragma once
 
-#include <array>
 #include <span>
 
 #include "kernels/common/geometry.h"
 #include "kernels/overlay/overlay.h"
+#include "kernels/overlay/primitives.h"
 
 namespace cuface::raster {
 
-/// Positions have 8 fraction bits.
-inline constexpr int kOne = 256;
-
-/// A point's meaning: a multiple of kOne is the centre of a pixel.
-struct FixedPoint {
-  int x = 0, y = 0;
-};
-
-/// All that is at most `radius` (in 1/256 px) away from the segment a-b; a disc where a == b.
-struct Stroke {
-  FixedPoint a, b;
-  int radius = 0;
-};
-
-/// The frame of a box, `width` thick, inside its edges (1/256 px; a multiple of kOne is the edge
-/// between two pixels). Filled when thinner than two widths.
-struct Outline {
-  int left = 0, top = 0, right = 0, bottom = 0, width = 0;
-};
-
-/// A colour in the samples of one frame.
-struct Ink {
-  std::array<int, 3> value{};
-  int alpha = 0;  ///< 0..256
-};
-
 Ink make_ink(const FrameView& frame, ColorMatrix matrix, Argb color);
+
+/// The colours of a style.
+struct Inks {
+  Ink box, landmark, text, rim;
+};
+
+Inks make_inks(const FrameView& frame, ColorMatrix matrix, const OverlayStyle& style);
 
 /// Draws the union of the strokes: where they overlap nothing is blended twice.
 void fill(const FrameView& frame, std::span<const Stroke> strokes, const Ink& ink);
