@@ -145,7 +145,8 @@ gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* que
 }
 
 gboolean is_not_in_cuda_memory(GstCapsFeatures* features, GstStructure*, gpointer) {
-  return !gst_caps_features_contains(features, cuface::gst::kCudaFeature);
+  return gst_caps_features_is_any(features) ||
+         !gst_caps_features_contains(features, cuface::gst::kCudaFeature);
 }
 
 GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps,

@@ -2,6 +2,7 @@
 
 #include "gst/base/facefilter.h"
 #include "gst/base/standardmetas.h"
+#include "gst/faceoverlay/cuda_draw.h"
 #include "gst/meta/facemeta.h"
 #include "kernels/overlay/overlay.h"
 
@@ -67,7 +68,13 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
     style = self_of(filter)->style;
   }
   if (style.draw == cuface::kDrawNone) return {};
-  const cuface::FaceListRef faces = cuface::gst::known_faces(frame).read();
+  const cuface::gst::FaceResult known = cuface::gst::known_faces(frame);
+#ifdef CUFACE_CUDA_OVERLAY
+  if (frame.device())
+    return known ? cuface::gst::draw_on_device(frame, known, matrix_of(frame.info()), style)
+                 : Status();
+#endif
+  const cuface::FaceListRef faces = known.read();
   if (!faces || faces->faces.empty()) return {};
 
   constexpr auto kFlags = static_cast<GstMapFlags>(
@@ -175,7 +182,7 @@ static void gst_cuface_overlay_class_init(GstCufaceOverlayClass* klass) {
       element_class, "Face overlay", "Filter/Effect/Video",
       "Draws boxes, landmarks, ids and confidences of faces, or pixelates them",
       "gst-cuface developers");
-  cuface::gst::add_pad_templates(element_class, cuface::gst::CudaUse::kNone);
+  cuface::gst::add_pad_templates(element_class, cuface::gst::kOverlayCuda);
   GST_BASE_TRANSFORM_CLASS(klass)->before_transform = before_transform;
 
   auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);

@@ -22,6 +22,7 @@ namespace cuface::cuda {
 /// ok, or what CUDA said about `what`.
 inline Status check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return {};
+  cudaGetLastError();  // or the next check_launch() of this thread would tell it again
   const StatusCode code =
       error == cudaErrorMemoryAllocation ? StatusCode::kOutOfMemory : StatusCode::kUnsupported;
   return {code, std::string(what) + ": " + cudaGetErrorString(error)};
@@ -29,6 +30,13 @@ inline Status check(cudaError_t error, const char* what) {
 
 /// After a launch: its configuration error, if any. Does not wait for the kernel.
 inline Status check_launch(const char* what) { return check(cudaGetLastError(), what); }
+
+/// Whether the work before `event` is over. Does not wait.
+inline bool is_over(cudaEvent_t event) {
+  if (cudaEventQuery(event) != cudaErrorNotReady) return true;
+  cudaGetLastError();  // "not ready" is no error, but is kept like one
+  return false;
+}
 
 /// `count` elements of device memory; contents start undefined.
 template <typename T>

@@ -69,7 +69,7 @@ DeviceChain::~DeviceChain() {
 
 Status DeviceChain::begin_frame() {
   InFlight& frame = slot(number_ + 1);
-  if (frame.number != 0 && cudaEventQuery(frame.done) == cudaErrorNotReady) {
+  if (frame.number != 0 && !cuda::is_over(frame.done)) {
     count_wait();
     if (Status s = check(cudaEventSynchronize(frame.done), "waiting for the GPU"); !s.ok())
       return s;
@@ -141,7 +141,7 @@ void DeviceChain::wait_for_use(std::uint64_t number) {
   InFlight& frame = slot(number);
   if (frame.number != number) return;  // begin_frame() has waited for it
   const ContextScope scope(context_);
-  if (cudaEventQuery(frame.used) != cudaErrorNotReady) return;
+  if (cuda::is_over(frame.used)) return;
   count_wait();
   cudaEventSynchronize(frame.used);
 }

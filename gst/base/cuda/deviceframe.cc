@@ -210,7 +210,7 @@ Status DeviceFrame::hand_over() {
   GstMemory* memory = cuda_memory_of(frame_.buffer());
   if (const cudaStream_t producer = stream_of(memory)) {
     frame_.record().uses.push_back(std::move(use.value()));
-    GST_MEMORY_FLAG_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
+    GST_MINI_OBJECT_FLAG_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
     return chain_->lead(producer);
   }
 #endif

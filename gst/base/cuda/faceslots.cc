@@ -140,7 +140,7 @@ void DeviceFacesResult::describe(int width, int height, std::string detector,
 
 bool DeviceFacesResult::is_ready() const {
   const ContextScope scope(slots_->context());
-  return cudaEventQuery(slot_.ready) != cudaErrorNotReady;
+  return cuda::is_over(slot_.ready);
 }
 
 FaceListRef DeviceFacesResult::read() const {
