@@ -1,18 +1,40 @@
 #include "gst/faceoverlay/cuda_draw.h"
 
+#include <utility>
+
 #include "gst/base/cuda/deviceframe.h"
 #include "kernels/overlay/overlay_cuda.h"
 
 namespace cuface::gst {
+namespace {
 
-Status draw_on_device(Frame& frame, const FaceResult& faces, ColorMatrix matrix,
-                      const OverlayStyle& style) {
-  DeviceFrame& device = *frame.device();
-  const auto known = device.faces(faces);
-  if (!known.ok()) return known.status();
-  return device.draw([&](const FrameView& view, cudaStream_t stream) {
-    return cuda::draw_faces(view, matrix, known.value(), style, stream);
-  });
-}
+class CudaDrawer final : public DeviceDrawer {
+ public:
+  Status draw(Frame& frame, const FaceResult& faces, ColorMatrix matrix,
+              const OverlayStyle& style) override {
+    DeviceFrame& device = *frame.device();
+    if (const int landmarks = landmarks_capacity(faces); landmarks > landmarks_) {
+      // On the first frame, or behind a model with more points.
+      if (Status s = device.settle(); !s.ok()) return s;
+      auto overlay = cuda::Overlay::create(landmarks);
+      if (!overlay.ok()) return overlay.status();
+      overlay_ = std::move(overlay.value());
+      landmarks_ = landmarks;
+    }
+    const auto known = device.faces(faces);
+    if (!known.ok()) return known.status();
+    return device.draw([&](const FrameView& view, cudaStream_t stream) {
+      return overlay_->enqueue(view, matrix, known.value(), style, stream);
+    });
+  }
+
+ private:
+  std::unique_ptr<cuda::Overlay> overlay_;
+  int landmarks_ = -1;  // none made yet
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceDrawer> make_device_drawer() { return std::make_unique<CudaDrawer>(); }
 
 }  // namespace cuface::gst

@@ -1,20 +1,29 @@
 // cufaceoverlay on frames in CUDA memory.
 #pragma once
 
+#include <memory>
+
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
 #include "kernels/overlay/overlay.h"
 
 namespace cuface::gst {
 
+/// Draws in place, ordered before whatever the next element does with the frame: from GStreamer
+/// 1.24 on by streams, before that by waiting.
+class DeviceDrawer {
+ public:
+  virtual ~DeviceDrawer() = default;
+  virtual Status draw(Frame& frame, const FaceResult& faces, ColorMatrix matrix,
+                      const OverlayStyle& style) = 0;
+};
+
 #ifdef CUFACE_CUDA_OVERLAY
 inline constexpr CudaUse kOverlayCuda = CudaUse::kDraws;
-/// Draws in place, ordered before whatever the next element does with the frame: from GStreamer
-/// 1.24 on by streams, before that by waiting here.
-Status draw_on_device(Frame& frame, const FaceResult& faces, ColorMatrix matrix,
-                      const OverlayStyle& style);
+std::unique_ptr<DeviceDrawer> make_device_drawer();
 #else
 inline constexpr CudaUse kOverlayCuda = CudaUse::kNone;
+inline std::unique_ptr<DeviceDrawer> make_device_drawer() { return nullptr; }
 #endif
 
 }  // namespace cuface::gst

@@ -15,7 +15,8 @@ using cuface::gst::SettingsLock;
 
 struct GstCufaceOverlay {
   GstCufaceFilter parent;
-  OverlayStyle style;  // under SettingsLock
+  OverlayStyle style;                 // under SettingsLock
+  cuface::gst::DeviceDrawer* drawer;  // while planned for the GPU
 };
 
 struct GstCufaceOverlayClass {
@@ -60,6 +61,17 @@ ColorMatrix matrix_of(const GstVideoInfo& info) {
   }
 }
 
+void unplan(GstCufaceFilter* filter) {
+  delete self_of(filter)->drawer;
+  self_of(filter)->drawer = nullptr;
+}
+
+Status plan(GstCufaceFilter* filter, const GstVideoInfo&) {
+  if (cuface::gst::backend_of(filter) == cuface::Backend::kCuda)
+    self_of(filter)->drawer = cuface::gst::make_device_drawer().release();
+  return {};
+}
+
 /// The pixels are copied first when somebody else holds them, and only then.
 Status process(GstCufaceFilter* filter, Frame& frame) {
   OverlayStyle style;
@@ -69,11 +81,9 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
   }
   if (style.draw == cuface::kDrawNone) return {};
   const cuface::gst::FaceResult known = cuface::gst::known_faces(frame);
-#ifdef CUFACE_CUDA_OVERLAY
   if (frame.device())
-    return known ? cuface::gst::draw_on_device(frame, known, matrix_of(frame.info()), style)
+    return known ? self_of(filter)->drawer->draw(frame, known, matrix_of(frame.info()), style)
                  : Status();
-#endif
   const cuface::FaceListRef faces = known.read();
   if (!faces || faces->faces.empty()) return {};
 
@@ -186,6 +196,8 @@ static void gst_cuface_overlay_class_init(GstCufaceOverlayClass* klass) {
   GST_BASE_TRANSFORM_CLASS(klass)->before_transform = before_transform;
 
   auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);
+  filter_class->plan = plan;
+  filter_class->unplan = unplan;
   filter_class->process = process;
   filter_class->changes_pixels = TRUE;
 
