@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/cascade/cascade.h"
+#include "kernels/cascade/evaluate.h"
 
 namespace cuface {
 namespace {
@@ -76,16 +77,6 @@ const HaarFeature& feature_of(const CascadeModel& model, std::size_t node) {
   return model.features[static_cast<std::size_t>(model.nodes[node].feature)];
 }
 
-float tree_value(const BoundCascade::Tree& tree, const std::uint32_t* window, float inverse_norm) {
-  int child = 0;
-  do {
-    const BoundCascade::Node& node = tree.nodes[child];
-    const float value = node.feature.value(window) * inverse_norm;
-    child = value < node.threshold ? node.left : node.right;
-  } while (child > 0);
-  return tree.leaves[-child];
-}
-
 }  // namespace
 
 BoundCascade::BoundCascade(const CascadeModel& model) : model_(model) {
@@ -123,7 +114,7 @@ bool BoundCascade::passes(const std::uint32_t* window, float inverse_norm) const
   for (const Stage& stage : stages_) {
     double sum = 0;
     for (const Tree& tree : std::span(stage.trees, static_cast<std::size_t>(stage.tree_count))) {
-      sum += static_cast<double>(tree_value(tree, window, inverse_norm));
+      sum += static_cast<double>(tree_value(tree.nodes, tree.leaves, window, inverse_norm));
     }
     if (sum < stage.threshold) return false;
   }

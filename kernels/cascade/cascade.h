@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 
@@ -84,11 +85,11 @@ struct BoundFeature {
 
   /// The weighted sums, added in fp32 in the order of the rectangles. `window` points at the
   /// window's corner in the sum plane.
-  float value(const std::uint32_t* window) const {
+  CUFACE_HD float value(const std::uint32_t* window) const {
     const float v = weight[0] * sum(0, window) + weight[1] * sum(1, window);
     return weight[2] != 0.0f ? v + weight[2] * sum(2, window) : v;
   }
-  float sum(int i, const std::uint32_t* window) const {
+  CUFACE_HD float sum(int i, const std::uint32_t* window) const {
     const std::int32_t* c = corner[i];
     return static_cast<float>(
         static_cast<std::int32_t>(window[c[0]] - window[c[1]] - window[c[2]] + window[c[3]]));

@@ -1,9 +1,9 @@
 // The first stage is computed for whole rows of windows; those that pass it are collected over
 // several rows and taken through the further stages together.
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/cascade/cascade.h"
+#include "kernels/cascade/evaluate.h"
 #include "kernels/cascade/stage_sums.h"
 
 namespace cuface {
@@ -38,7 +38,7 @@ CascadeSearch::CascadeSearch(const CascadeModel& model, const SumLayout& layout,
   node_value_.assign(static_cast<std::size_t>(cascade_.most_nodes()), std::vector<float>(most));
 }
 
-// The norm leaves out a border of one pixel. Everything but the root and the division is exact.
+// The norm leaves out a border of one pixel.
 template <int kStep>
 void CascadeSearch::compute_norms(const std::uint32_t* sum, const std::uint32_t* squared,
                                   int count) {
@@ -53,13 +53,7 @@ void CascadeSearch::compute_norms(const std::uint32_t* sum, const std::uint32_t*
   for (int i = 0; i < count; ++i) {
     const double s = static_cast<std::int32_t>(inner_sum(sum, i * kStep));
     const std::uint32_t q = inner_sum(squared, i * kStep);
-    // In two halves, because vector units convert signed numbers only.
-    const double squares =
-        static_cast<std::int32_t>(q >> 16) * 65536.0 + static_cast<std::int32_t>(q & 0xffff);
-    const double nf = area * squares - s * s;
-    const float v = static_cast<float>(1.0 / std::sqrt(nf));
-    const bool usable = (nf > 0) & (area * static_cast<double>(v) < 0.1);
-    row_norm_[static_cast<std::size_t>(i)] = usable ? v : 0.0f;
+    row_norm_[static_cast<std::size_t>(i)] = inverse_norm(area, s, q);
   }
 }
 

@@ -1,58 +1,16 @@
 #include "kernels/detect/detect.h"
 
-#include <algorithm>
-#include <cmath>
 #include <new>
 #include <utility>
 
-#include "kernels/detect/levels.h"
+#include "kernels/detect/boxes.h"
 #include "kernels/detect/searcher.h"
 #include "kernels/pyramid/pyramid.h"
 
 namespace cuface {
 namespace {
 
-constexpr long long kMaxWindowModePixels = 1LL << 24;
-
 Status invalid(const std::string& what) { return {StatusCode::kInvalidArgument, what}; }
-
-Status validate(const DetectConfig& c, int width, int height) {
-  if (!(c.scale_factor >= 1.001 && std::isfinite(c.scale_factor))) {
-    return invalid("scale_factor must be 1.001 or more");
-  }
-  if (c.min_neighbors < 0) return invalid("min_neighbors must be 0 or more");
-  if (c.min_size < 0 || c.max_size < 0) return invalid("min_size and max_size must be 0 or more");
-  if (c.max_faces < 1) return invalid("max_faces must be 1 or more");
-  if (c.step < 0 || c.step > 2) return invalid("step must be 0, 1 or 2");
-  if (c.detect_scale < 1) return invalid("detect_scale must be 1 or more");
-  if (width < 1 || height < 1) return invalid("a picture has at least one pixel");
-  if (width > kMaxPictureSide || height > kMaxPictureSide) {
-    return {StatusCode::kUnsupported, "pictures of more than " + std::to_string(kMaxPictureSide) +
-                                          " pixels a side are not searched"};
-  }
-  const long long pixels =
-      static_cast<long long>(width / c.detect_scale) * (height / c.detect_scale);
-  if (c.scale_mode == ScaleMode::kWindow && pixels > kMaxWindowModePixels) {
-    return {
-        StatusCode::kUnsupported,
-        "kWindow searches pictures of at most 2^24 pixels: the norm of a window must fit 64 bits"};
-  }
-  return {};
-}
-
-// A length in the searched picture, as one in the full picture, rounded.
-int enlarge(int v, int full, int searched) {
-  return static_cast<int>((2LL * v * full + searched) / (2LL * searched));
-}
-
-bool clip(Rect& r, int width, int height) {
-  const int right = std::min(r.x + r.w, width), bottom = std::min(r.y + r.h, height);
-  r.x = std::max(r.x, 0);
-  r.y = std::max(r.y, 0);
-  r.w = right - r.x;
-  r.h = bottom - r.y;
-  return r.w > 0 && r.h > 0;
-}
 
 class CpuDetector final : public Detector {
  public:
@@ -62,23 +20,13 @@ class CpuDetector final : public Detector {
         config_(config),
         width_(width),
         height_(height),
-        searched_width_(std::max(width / config.detect_scale, 1)),
-        searched_height_(std::max(height / config.detect_scale, 1)),
-        shrink_(width, height, searched_width_, searched_height_) {
+        plan_(plan_search(config, width, height)),
+        shrink_(width, height, plan_.width, plan_.height) {
     if (config.detect_scale > 1) {
-      small_ = Image<std::uint8_t>(searched_width_, searched_height_);
-      two_rows_.resize(2 * static_cast<std::size_t>(searched_width_));
+      small_ = Image<std::uint8_t>(plan_.width, plan_.height);
+      two_rows_.resize(2 * static_cast<std::size_t>(plan_.width));
     }
-    SearchPlan plan;
-    plan.width = searched_width_;
-    plan.height = searched_height_;
-    plan.step = config.step;
-    plan.scale_factor = config.scale_factor;
-    // The limits hold for the full picture: a window of min_size or more there is kept.
-    plan.min_size =
-        config.min_size / config.detect_scale + (config.min_size % config.detect_scale != 0);
-    plan.max_size = config.max_size > 0 ? std::max(config.max_size / config.detect_scale, 1) : 0;
-    searcher_ = make_searcher(config.scale_mode, *model_, plan);
+    searcher_ = make_searcher(config.scale_mode, *model_, plan_);
     windows_.reserve(kMaxRawWindows);
     scratch_.reserve(kMaxRawWindows);
   }
@@ -107,22 +55,16 @@ class CpuDetector final : public Detector {
     return std::as_const(small_).view();
   }
 
-  // Clips, as OpenCV does last, in the searched picture.
   void to_full_picture(std::vector<Detection>& faces) const {
-    std::erase_if(faces,
-                  [&](Detection& d) { return !clip(d.box, searched_width_, searched_height_); });
+    std::erase_if(faces, [&](Detection& d) { return !clip(d.box, plan_.width, plan_.height); });
     if (config_.detect_scale == 1) return;
-    for (Detection& d : faces) {
-      d.box = {
-          enlarge(d.box.x, width_, searched_width_), enlarge(d.box.y, height_, searched_height_),
-          enlarge(d.box.w, width_, searched_width_), enlarge(d.box.h, height_, searched_height_)};
-    }
+    for (Detection& d : faces) d.box = enlarged(d.box, width_, height_, plan_.width, plan_.height);
   }
 
   std::shared_ptr<const CascadeModel> model_;
   const DetectConfig config_;
   const int width_, height_;
-  const int searched_width_, searched_height_;
+  const SearchPlan plan_;
   LinearResize shrink_;
   Image<std::uint8_t> small_;
   std::vector<std::uint16_t> two_rows_;
@@ -140,7 +82,7 @@ Result<std::unique_ptr<Detector>> Detector::create(Backend backend,
   if (backend == Backend::kCuda) return Status(StatusCode::kUnsupported, "built without CUDA");
   if (!model) return invalid("there is no cascade");
   if (Status s = validate(*model); !s.ok()) return s;
-  if (Status s = validate(config, width, height); !s.ok()) return s;
+  if (Status s = validate_search(config, width, height); !s.ok()) return s;
   try {
     return std::unique_ptr<Detector>(
         std::make_unique<CpuDetector>(std::move(model), config, width, height));

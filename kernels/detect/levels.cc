@@ -23,10 +23,6 @@ double squared(double v) { return v * v; }
 
 }  // namespace
 
-int scaled_side(int size, float scale) {
-  return static_cast<int>(std::lrintf(static_cast<float>(size) * scale));
-}
-
 std::vector<float> search_scales(const LevelQuery& q) {
   const std::vector<float> possible = possible_scales(q);
   std::vector<float> scales;

@@ -1,9 +1,12 @@
 // Which sizes of faces a search looks for, and where: pure functions of the picture's size.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "kernels/cascade/cascade.h"
+#include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
 
 namespace cuface {
 
@@ -21,7 +24,15 @@ struct LevelQuery {
 std::vector<float> search_scales(const LevelQuery& query);
 
 /// round(size * scale), ties to even, in fp32: the side of a window in the picture.
-int scaled_side(int size, float scale);
+CUFACE_HD inline int scaled_side(int size, float scale) {
+  return static_cast<int>(std::lrintf(static_cast<float>(size) * scale));
+}
+
+/// The window at (x,y) of a level as a box in the searched picture.
+CUFACE_HD inline Rect window_box(int x, int y, int window_width, int window_height, float scale) {
+  return {scaled_side(x, scale), scaled_side(y, scale), scaled_side(window_width, scale),
+          scaled_side(window_height, scale)};
+}
 
 /// One level of the scaled-picture search.
 struct Level {

@@ -13,9 +13,7 @@ class PyramidSearcher final : public Searcher {
  public:
   PyramidSearcher(const CascadeModel& model, const SearchPlan& plan)
       : model_(model), tilted_(model.has_tilted()) {
-    const LevelQuery query{model.window_width, model.window_height, plan.width,   plan.height,
-                           plan.scale_factor,  plan.min_size,       plan.max_size};
-    levels_ = pyramid_levels(query, search_scales(query), plan.step);
+    levels_ = plan_levels(model, plan);
     if (levels_.empty()) return;
     for (const Level& l : levels_) {
       resizes_.emplace_back(plan.width, plan.height, l.width, l.height);
@@ -65,8 +63,7 @@ class PyramidSearcher final : public Searcher {
 
   Rect box_of(const RawWindow& w) const {
     const float scale = levels_[static_cast<std::size_t>(w.level)].scale;
-    return {scaled_side(w.x, scale), scaled_side(w.y, scale),
-            scaled_side(model_.window_width, scale), scaled_side(model_.window_height, scale)};
+    return window_box(w.x, w.y, model_.window_width, model_.window_height, scale);
   }
 
   const CascadeModel& model_;

@@ -7,6 +7,7 @@
 #include "kernels/common/geometry.h"
 #include "kernels/common/image.h"
 #include "kernels/detect/detect.h"
+#include "kernels/detect/levels.h"
 
 namespace cuface {
 
@@ -17,6 +18,15 @@ struct SearchPlan {
   int min_size = 0, max_size = 0;
   int step = 0;
 };
+
+/// kInvalidArgument or kUnsupported, with the reason, where a picture cannot be searched like that.
+Status validate_search(const DetectConfig& config, int width, int height);
+
+/// The plan for a valid configuration.
+SearchPlan plan_search(const DetectConfig& config, int width, int height);
+
+/// The levels of the scaled-picture search; none where the picture is smaller than the window.
+std::vector<Level> plan_levels(const CascadeModel& model, const SearchPlan& plan);
 
 /// Finds the raw windows of a picture of the planned size. Serves one thread at a time.
 class Searcher {

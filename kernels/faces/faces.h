@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
 
 namespace cuface {
 
@@ -43,7 +44,7 @@ struct FaceList {
 using FaceListRef = std::shared_ptr<const FaceList>;
 
 /// Confidence of a detection that grouped `neighbors` raw windows: n / (n + 3).
-inline float detection_confidence(int neighbors) {
+CUFACE_HD inline float detection_confidence(int neighbors) {
   const float n = static_cast<float>(neighbors);
   return n / (n + 3.0f);
 }

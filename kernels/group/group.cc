@@ -28,10 +28,6 @@ double reach(const Rect& r, Grouping rule) {
   return rule == Grouping::kOpenCv ? edge_tolerance(r.w, r.h) : r.h;
 }
 
-bool related(const Rect& a, const Rect& b, Grouping rule) {
-  return rule == Grouping::kOpenCv ? similar(a, b) : overlap(a, b);
-}
-
 // Unites every pair of related windows. Sorted by their tops, only windows within reach are
 // compared.
 void unite_related(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch) {
@@ -67,10 +63,6 @@ void sum_sets(std::span<const Rect> windows, GroupScratch& scratch) {
   }
 }
 
-bool enough(int neighbors, Grouping rule, int min_neighbors) {
-  return rule == Grouping::kOpenCv ? neighbors > min_neighbors : neighbors >= min_neighbors;
-}
-
 }  // namespace
 
 void GroupScratch::reserve(std::size_t windows) {
@@ -92,11 +84,8 @@ void group(std::span<const Rect> windows, Grouping rule, int min_neighbors, Grou
   sum_sets(windows, scratch);
   scratch.means.clear();
   for (const Detection& sum : scratch.sums) {
-    const int n = sum.neighbors;
-    if (n == 0 || !enough(n, rule, min_neighbors)) continue;
-    scratch.means.push_back({{rounded_mean(sum.box.x, n), rounded_mean(sum.box.y, n),
-                              rounded_mean(sum.box.w, n), rounded_mean(sum.box.h, n)},
-                             n});
+    if (sum.neighbors == 0 || !enough(sum.neighbors, rule, min_neighbors)) continue;
+    scratch.means.push_back(mean_of(sum));
   }
   for (const Detection& mean : scratch.means) {
     const bool dropped =

@@ -7,32 +7,52 @@
 #include <cstdlib>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
 #include "kernels/group/group.h"
 
 namespace cuface {
 
 /// How far the edges of boxes as large as these may differ (OpenCV's eps 0.2), in pixels.
-inline double edge_tolerance(int width, int height) { return 0.2 * (width + height) * 0.5; }
+CUFACE_HD inline double edge_tolerance(int width, int height) {
+  return 0.2 * (width + height) * 0.5;
+}
 
 /// OpenCV: all four edges within the tolerance of the smaller sides.
-inline bool similar(const Rect& a, const Rect& b) {
+CUFACE_HD inline bool similar(const Rect& a, const Rect& b) {
   const double delta = edge_tolerance(std::min(a.w, b.w), std::min(a.h, b.h));
   return std::abs(a.x - b.x) <= delta && std::abs(a.y - b.y) <= delta &&
          std::abs(a.x + a.w - b.x - b.w) <= delta && std::abs(a.y + a.h - b.y - b.h) <= delta;
 }
 
 /// The published rule: the boxes share at least one pixel.
-inline bool overlap(const Rect& a, const Rect& b) {
+CUFACE_HD inline bool overlap(const Rect& a, const Rect& b) {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
+CUFACE_HD inline bool related(const Rect& a, const Rect& b, Grouping rule) {
+  return rule == Grouping::kOpenCv ? similar(a, b) : overlap(a, b);
+}
+
+/// Is a group of `neighbors` windows kept?
+CUFACE_HD inline bool enough(int neighbors, Grouping rule, int min_neighbors) {
+  return rule == Grouping::kOpenCv ? neighbors > min_neighbors : neighbors >= min_neighbors;
+}
+
 /// The mean of n values from their sum, in fp32, ties to even.
-inline int rounded_mean(int sum, int n) {
+CUFACE_HD inline int rounded_mean(int sum, int n) {
   return static_cast<int>(std::lrintf(static_cast<float>(sum) * (1.0f / static_cast<float>(n))));
 }
 
+/// The box of a group from the sums of its boxes.
+CUFACE_HD inline Detection mean_of(const Detection& sum) {
+  const int n = sum.neighbors;
+  return {{rounded_mean(sum.box.x, n), rounded_mean(sum.box.y, n), rounded_mean(sum.box.w, n),
+           rounded_mean(sum.box.h, n)},
+          n};
+}
+
 /// OpenCV: `inner` lies inside `outer` widened by a fifth, and fewer windows agree on it.
-inline bool is_inner_box(const Detection& inner, const Detection& outer) {
+CUFACE_HD inline bool is_inner_box(const Detection& inner, const Detection& outer) {
   const int dx = static_cast<int>(std::lrint(outer.box.w * 0.2));
   const int dy = static_cast<int>(std::lrint(outer.box.h * 0.2));
   const Rect& a = inner.box;
@@ -43,7 +63,7 @@ inline bool is_inner_box(const Detection& inner, const Detection& outer) {
 }
 
 /// The order of results: most neighbours first, then by y, x, height, width.
-inline bool comes_before(const Detection& a, const Detection& b) {
+CUFACE_HD inline bool comes_before(const Detection& a, const Detection& b) {
   if (a.neighbors != b.neighbors) return a.neighbors > b.neighbors;
   if (a.box.y != b.box.y) return a.box.y < b.box.y;
   if (a.box.x != b.box.x) return a.box.x < b.box.x;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 
 namespace cuface {
@@ -26,6 +27,21 @@ class LinearResize {
     int first, second;
     std::uint16_t weight_first, weight_second;
   };
+
+  const std::vector<Tap>& columns() const { return columns_; }
+  const std::vector<Tap>& rows() const { return rows_; }
+
+  /// A source row's value at a destination column, times 256.
+  CUFACE_HD static std::uint16_t along_row(const std::uint8_t* row, const Tap& column) {
+    return static_cast<std::uint16_t>(row[column.first] * column.weight_first +
+                                      row[column.second] * column.weight_second);
+  }
+  /// Two rows' values with the weights of the destination row, rounded once.
+  CUFACE_HD static std::uint8_t blend(std::uint32_t a, std::uint32_t b, std::uint32_t weight_a,
+                                      std::uint32_t weight_b) {
+    constexpr std::uint32_t kHalf = 1u << 15;
+    return static_cast<std::uint8_t>((a * weight_a + b * weight_b + kHalf) >> 16);
+  }
 
  private:
   std::vector<Tap> columns_, rows_;

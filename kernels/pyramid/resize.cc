@@ -37,17 +37,13 @@ std::vector<LinearResize::Tap> make_taps(int source, int destination) {
 void resize_row(const std::uint8_t* source, const std::vector<LinearResize::Tap>& taps,
                 std::uint16_t* out) {
   for (const LinearResize::Tap& tap : taps) {
-    *out++ = static_cast<std::uint16_t>(source[tap.first] * tap.weight_first +
-                                        source[tap.second] * tap.weight_second);
+    *out++ = LinearResize::along_row(source, tap);
   }
 }
 
 void blend_rows(const std::uint16_t* a, const std::uint16_t* b, std::uint32_t weight_a,
                 std::uint32_t weight_b, int width, std::uint8_t* out) {
-  constexpr std::uint32_t kHalf = 1u << 15;
-  for (int x = 0; x < width; ++x) {
-    out[x] = static_cast<std::uint8_t>((a[x] * weight_a + b[x] * weight_b + kHalf) >> 16);
-  }
+  for (int x = 0; x < width; ++x) out[x] = LinearResize::blend(a[x], b[x], weight_a, weight_b);
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+// The last steps of a search on single boxes, for the host and for a device alike.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
+
+namespace cuface {
+
+/// Cuts the box to the searched picture, as OpenCV does last. False where nothing is left.
+CUFACE_HD inline bool clip(Rect& r, int width, int height) {
+  const int right = std::min(r.x + r.w, width), bottom = std::min(r.y + r.h, height);
+  r.x = std::max(r.x, 0);
+  r.y = std::max(r.y, 0);
+  r.w = right - r.x;
+  r.h = bottom - r.y;
+  return r.w > 0 && r.h > 0;
+}
+
+/// A length in the searched picture, as one in the full picture, rounded half up.
+CUFACE_HD inline int enlarged(int v, int full, int searched) {
+  return static_cast<int>((2LL * v * full + searched) / (2LL * searched));
+}
+
+/// A box of the searched picture in the full one.
+CUFACE_HD inline Rect enlarged(const Rect& r, int full_width, int full_height, int searched_width,
+                               int searched_height) {
+  return {enlarged(r.x, full_width, searched_width), enlarged(r.y, full_height, searched_height),
+          enlarged(r.w, full_width, searched_width), enlarged(r.h, full_height, searched_height)};
+}
+
+}  // namespace cuface

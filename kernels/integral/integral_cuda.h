@@ -1,0 +1,53 @@
+// integral on CUDA: the sums of all levels of an atlas, word for word those of integral.h.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/common/cuda.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/pyramid/atlas.h"
+
+namespace cuface::cuda {
+
+/// How the planes of an atlas's sums lie in one block of words: row by row the sums, the squares
+/// and, if any, the tilted sums of that row, so that offsets from a window stay small.
+struct SumPlanes {
+  std::uint32_t* data = nullptr;
+  std::ptrdiff_t stride = 0;   ///< words between rows of one plane
+  std::ptrdiff_t squared = 0;  ///< words from a sum to its square, and
+  std::ptrdiff_t tilted = 0;   ///< to its tilted sum; 0 = none
+
+  CUFACE_HD std::uint32_t* row(const AtlasSlot& slot, int y) const {
+    return data + (slot.y + y) * stride + slot.x;
+  }
+};
+
+/// One level of LevelIntegrals, as its kernels read it. The slot is the level's pixels; its sums
+/// take a row and a column more.
+struct IntegralLevel {
+  AtlasSlot slot;
+  std::uint32_t first_row, first_column, first_diagonal;
+};
+
+class LevelIntegrals {
+ public:
+  /// Every slot has room for a row and a column more in the atlas of sums. Allocates.
+  static Result<LevelIntegrals> create(const std::vector<AtlasSlot>& slots, bool tilted);
+
+  /// `pixels` is the atlas the levels' pictures lie in. Two launches, four with tilted sums, none
+  /// without levels; nothing is written where *run is 0.
+  Status enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
+                 const std::int32_t* run, cudaStream_t stream);
+
+ private:
+  DeviceBuffer<IntegralLevel> levels_;
+  DeviceBuffer<std::uint32_t> edge_;  ///< per row of sums: see integral_cuda.cu
+  std::uint32_t rows_ = 0, columns_ = 0, diagonals_ = 0;
+};
+
+}  // namespace cuface::cuda

@@ -1,0 +1,165 @@
+// Detection on CUDA and on the CPU side by side: pictures, and what a search left compared.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "kernels/detect/detect_cuda.h"
+#include "kernels/detect/searcher.h"
+#include "tests/gpu/gpu.h"
+#include "tests/gpu/random_cascade.h"
+
+namespace cuface::test {
+
+using Model = std::shared_ptr<const CascadeModel>;
+
+inline constexpr std::uint8_t kCanary = 0xA5;
+
+template <typename T>
+std::vector<T> download(const T* device, std::size_t count) {
+  std::vector<T> out(count);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << cudaGetErrorString(cudaGetLastError());
+  if (count == 0) return out;
+  EXPECT_EQ(cudaMemcpy(out.data(), device, count * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+  return out;
+}
+
+/// A picture with rows of `stride` bytes and `lead` bytes in front; the rest is noise, so that
+/// reading beside the picture shows.
+struct Picture {
+  std::vector<std::uint8_t> bytes;
+  int width = 0, height = 0, stride = 0, lead = 0;
+
+  ImageView<const std::uint8_t> at(const std::uint8_t* base) const {
+    return {base + lead, width, height, stride};
+  }
+  ImageView<const std::uint8_t> view() const { return at(bytes.data()); }
+};
+
+inline Picture padded(const std::vector<std::uint8_t>& pixels, int width, int height, int lead = 0,
+                      int padding = 0) {
+  Picture p{{}, width, height, width + padding, lead};
+  p.bytes = smooth_noise(p.stride, height + 1, 0, 77);
+  for (int y = 0; y < height; ++y)
+    std::copy_n(pixels.begin() + y * width, width, p.bytes.begin() + lead + y * p.stride);
+  return p;
+}
+
+inline Picture smooth(int width, int height, int radius, unsigned seed, int lead = 0,
+                      int padding = 0) {
+  return padded(smooth_noise(width, height, radius, seed), width, height, lead, padding);
+}
+
+inline Picture flat(int width, int height, std::uint8_t value) {
+  return padded(std::vector<std::uint8_t>(static_cast<std::size_t>(width * height), value), width,
+                height);
+}
+
+inline auto values(const Rect& r) { return std::array{r.x, r.y, r.w, r.h}; }
+inline bool less(const Rect& a, const Rect& b) { return values(a) < values(b); }
+
+inline std::vector<Rect> sorted(std::vector<Rect> boxes) {
+  std::sort(boxes.begin(), boxes.end(), less);
+  return boxes;
+}
+
+/// One configuration on the device and on the CPU; what it compared.
+class Pair {
+ public:
+  Pair(Model model, const DetectConfig& config, int width, int height)
+      : out_(cuda::device_faces_bytes(0), kCanary) {
+    auto gpu = cuda::Detector::create(model, config, width, height);
+    EXPECT_TRUE(gpu.ok()) << gpu.status().message();
+    if (gpu.ok()) gpu_ = std::move(gpu.value());
+    cpu_ = std::move(Detector::create(Backend::kCpu, model, config, width, height).value());
+    plan_ = plan_search(config, width, height);
+    searcher_ = make_pyramid_searcher(*model, plan_);
+    model_ = model;
+    config_ = config;
+  }
+
+  Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run = nullptr) {
+    return gpu_->enqueue(luma, run, faces(), stream_);
+  }
+  void check(const Picture& picture) {
+    GuardedBytes in(picture.bytes);
+    ASSERT_TRUE(enqueue(picture.at(in.data())).ok());
+    EXPECT_EQ(in.get(), picture.bytes) << "the picture was written to";
+    compare(picture);
+  }
+  /// What the last search left against what the CPU finds in `picture`.
+  void compare(const Picture& picture) {
+    DetectResult expected;
+    ASSERT_TRUE(cpu_->enqueue(picture.view(), expected).ok());
+    compare_raw(picture);
+    const std::vector<std::uint8_t> bytes = out_.get();
+    cuda::DeviceFaces got;
+    std::memcpy(static_cast<void*>(&got), bytes.data(), sizeof got);
+    EXPECT_EQ(got.searched, 1);
+    EXPECT_EQ(got.overflow, expected.overflow);
+    EXPECT_EQ(got.landmarks_per_face, 0);
+    ASSERT_EQ(got.count, static_cast<int>(expected.faces.size()));
+    for (int i = 0; i < got.count; ++i) {
+      const Face& f = got.faces[i];
+      const Detection& e = expected.faces[static_cast<std::size_t>(i)];
+      EXPECT_EQ(f.box, (Box{static_cast<float>(e.box.x), static_cast<float>(e.box.y),
+                            static_cast<float>(e.box.w), static_cast<float>(e.box.h)}))
+          << "face " << i;
+      EXPECT_EQ(f.neighbors, e.neighbors);
+      EXPECT_EQ(f.confidence, detection_confidence(e.neighbors));
+      EXPECT_EQ(f.origin, Origin::kDetected);
+      EXPECT_EQ(f.age, 0);
+      EXPECT_EQ(f.id, 0u);
+    }
+    // Nothing else of the header, and no face behind the last, is touched.
+    EXPECT_EQ(got.frame, 0xA5A5A5A5A5A5A5A5u);
+    EXPECT_EQ(static_cast<std::uint32_t>(got.lost), 0xA5A5A5A5u);
+    EXPECT_EQ(static_cast<std::uint32_t>(got.search_wanted), 0xA5A5A5A5u);
+    const auto behind = bytes.begin() + offsetof(cuda::DeviceFaces, faces) +
+                        static_cast<std::ptrdiff_t>(sizeof(Face)) * got.count;
+    EXPECT_EQ(std::count(behind, bytes.end(), kCanary), bytes.end() - behind);
+    faces_compared += got.count;
+  }
+
+  cuda::DeviceFaces* faces() { return reinterpret_cast<cuda::DeviceFaces*>(out_.data()); }
+  GuardedBytes& out() { return out_; }
+  cuda::Detector& gpu() { return *gpu_; }
+  const Stream& stream() const { return stream_; }
+
+  static inline long raw_compared = 0, faces_compared = 0, listed[3] = {};
+
+ private:
+  void compare_raw(const Picture& picture) {
+    if (config_.detect_scale != 1) return;  // the searched picture is not at hand
+    std::vector<Rect> expected;
+    const bool fits = searcher_->search(picture.view(), expected);
+    const cuda::SearchCounts counts = download(gpu_->search().counts(), 1)[0];
+    for (int i = 0; i < 3; ++i) listed[i] += counts.listed[i];
+    if (!fits) {
+      EXPECT_GT(counts.raw, static_cast<std::uint32_t>(kMaxRawWindows));
+      return;
+    }
+    ASSERT_EQ(counts.raw, expected.size());
+    EXPECT_EQ(sorted(download(gpu_->search().raw_windows(), counts.raw)), sorted(expected));
+    raw_compared += static_cast<long>(expected.size());
+  }
+
+  Model model_;
+  DetectConfig config_;
+  SearchPlan plan_;
+  Stream stream_;
+  GuardedBytes out_;
+  std::unique_ptr<cuda::Detector> gpu_;
+  std::unique_ptr<Detector> cpu_;
+  std::unique_ptr<Searcher> searcher_;
+};
+
+}  // namespace cuface::test

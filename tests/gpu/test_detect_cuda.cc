@@ -1,0 +1,384 @@
+// Detection on CUDA against the CPU's on the same pictures: levels, sums, raw windows, groups,
+// faces.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/detect/detect_cuda.h"
+#include "kernels/group/rules.h"
+#include "kernels/integral/integral.h"
+#include "models/models.h"
+#include "tests/data.h"
+#include "tests/gpu/detect_pair.h"
+#include "tests/gpu/gpu.h"
+#include "tests/gpu/random_cascade.h"
+
+namespace cuface {
+namespace {
+
+using cuda::DeviceFaces;
+using test::download;
+using test::flat;
+using test::GuardedBytes;
+using test::Model;
+using test::padded;
+using test::Pair;
+using test::Picture;
+using test::smooth;
+
+Model shared(CascadeModel model) {
+  EXPECT_TRUE(validate(model).ok()) << validate(model).message();
+  return std::make_shared<const CascadeModel>(std::move(model));
+}
+
+std::vector<DetectConfig> configurations() {
+  std::vector<DetectConfig> all;
+  const auto add = [&](auto change) {
+    DetectConfig c;
+    change(c);
+    all.push_back(c);
+  };
+  add([](DetectConfig&) {});
+  add([](DetectConfig& c) { c.scale_factor = 1.2, c.min_neighbors = 0; });
+  add([](DetectConfig& c) { c.min_neighbors = 1; });
+  add([](DetectConfig& c) { c.min_size = 60, c.min_neighbors = 2; });
+  add([](DetectConfig& c) { c.max_size = 45, c.min_size = 25, c.min_neighbors = 1; });
+  add([](DetectConfig& c) { c.step = 1, c.min_neighbors = 5; });
+  add([](DetectConfig& c) { c.step = 2, c.max_faces = 3, c.min_neighbors = 1; });
+  add([](DetectConfig& c) { c.detect_scale = 2, c.min_size = 41, c.min_neighbors = 1; });
+  add([](DetectConfig& c) { c.detect_scale = 3, c.min_neighbors = 0; });
+  add([](DetectConfig& c) { c.grouping = Grouping::kOverlap, c.scale_factor = 1.3; });
+  add([](DetectConfig& c) { c.grouping = Grouping::kOverlap, c.min_neighbors = 1; });
+  add([](DetectConfig& c) { c.scale_factor = 3.7, c.max_faces = 1, c.min_neighbors = 0; });
+  return all;
+}
+
+class DetectCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    Pair::raw_compared = Pair::faces_compared = 0;
+    std::fill_n(Pair::listed, 3, 0);
+  }
+};
+
+TEST_F(DetectCuda, GeneratedCascadesAndPictures) {
+  const std::vector<Model> models = {shared(test::random_cascade(11, 20, 20, 13, false)),
+                                     shared(test::random_cascade(36, 24, 16, 12, true)),
+                                     shared(test::random_cascade(20, 18, 37, 5, true)),
+                                     shared(test::random_cascade(14, 7, 9, 1, false))};
+  const std::vector<Picture> pictures = {smooth(64, 48, 2, 1), smooth(161, 121, 5, 2, 3, 7),
+                                         smooth(333, 97, 0, 3, 1, 0),
+                                         smooth(257, 203, 9, 4, 0, 63)};
+  for (const Model& model : models) {
+    const long before = Pair::raw_compared;
+    for (const DetectConfig& config : configurations())
+      for (const Picture& picture : pictures) {
+        SCOPED_TRACE(model->name + " " + std::to_string(picture.width) + " scale factor " +
+                     std::to_string(config.scale_factor));
+        Pair pair(model, config, picture.width, picture.height);
+        pair.check(picture);
+        if (HasFatalFailure()) return;
+      }
+    EXPECT_GT(Pair::raw_compared, before + 5'000) << model->name;
+  }
+  EXPECT_GT(Pair::raw_compared, 100'000);
+  EXPECT_GT(Pair::faces_compared, 1'000);
+  EXPECT_GT(Pair::listed[2], Pair::raw_compared + 1'000);
+  EXPECT_GT(Pair::listed[1], Pair::listed[2] + 1'000);
+  EXPECT_GT(Pair::listed[0], Pair::listed[1] + 1'000);
+  std::printf("compared %ld raw windows, %ld faces; lists %ld %ld %ld\n", Pair::raw_compared,
+              Pair::faces_compared, Pair::listed[0], Pair::listed[1], Pair::listed[2]);
+}
+
+TEST_F(DetectCuda, ExtremePictures) {
+  const Model model = shared(test::random_cascade(36, 24, 16, 12, true));
+  DetectConfig config;
+  config.min_neighbors = 0;
+  std::vector<Picture> pictures = {
+      flat(100, 80, 0),        flat(100, 80, 255),       flat(1, 1, 9),
+      smooth(23, 16, 1, 5),    smooth(24, 15, 1, 5),     smooth(24, 16, 1, 5),
+      smooth(25, 17, 1, 5, 1), smooth(24, 300, 2, 6, 5), smooth(700, 17, 2, 7, 0, 1)};
+  Picture half = flat(120, 90, 0);  // squares as large as they get
+  for (int y = 0; y < 90; ++y)
+    for (int x = 0; x < 120; ++x)
+      half.bytes[static_cast<std::size_t>(y * half.stride + x)] = x / 5 % 2 ? 255 : 0;
+  pictures.push_back(half);
+  for (const Picture& picture : pictures) {
+    SCOPED_TRACE(std::to_string(picture.width) + "x" + std::to_string(picture.height));
+    Pair pair(model, config, picture.width, picture.height);
+    pair.check(picture);
+  }
+}
+
+TEST_F(DetectCuda, RawWindowsUpToTheLimitAndBeyond) {
+  const Model model = shared(test::passing_cascade(20, 20));
+  DetectConfig config;
+  config.step = 1;
+  config.min_size = config.max_size = 20;  // one level
+  for (int rows : {256, 257}) {
+    for (int neighbors : {0, 3}) {
+      config.min_neighbors = neighbors;
+      Pair pair(model, config, 275, rows + 19);
+      pair.check(smooth(275, rows + 19, 0, 8));
+    }
+  }
+  EXPECT_EQ(Pair::raw_compared, 2 * kMaxRawWindows);
+}
+
+TEST_F(DetectCuda, LevelsAndSumsAreThoseOfTheReference) {
+  const Model model = shared(test::random_cascade(36, 24, 16, 12, true));
+  const DetectConfig config;
+  long compared = 0;
+  for (const Picture& picture : {smooth(301, 211, 3, 9, 5, 11), smooth(24, 16, 1, 10),
+                                 smooth(1030, 40, 0, 11), flat(600, 300, 255)}) {
+    Pair pair(model, config, picture.width, picture.height);
+    pair.check(picture);
+    const cuda::SumPlanes planes = pair.gpu().planes();
+    const ImageView<const std::uint8_t> pixels = pair.gpu().pixels();
+    const auto all_pixels =
+        download(pixels.data, static_cast<std::size_t>(pixels.stride * pixels.height));
+    const auto all_words =
+        download(planes.data, static_cast<std::size_t>(planes.stride * pixels.height));
+    for (const cuface::AtlasSlot& slot : pair.gpu().slots()) {
+      Image<std::uint8_t> level(slot.width, slot.height);
+      resize_linear_exact(picture.view(), level.view());
+      Image<std::uint32_t> sums[3];
+      for (auto& s : sums) s = Image<std::uint32_t>(slot.width + 1, slot.height + 1);
+      integral_squared(level.view(), sums[0].view(), sums[1].view());
+      integral_tilted(level.view(), sums[2].view());
+      const std::ptrdiff_t plane[3] = {0, planes.squared, planes.tilted};
+      for (int y = 0; y <= slot.height; ++y) {
+        if (y < slot.height) {
+          ASSERT_EQ(std::memcmp(level.view().row(y),
+                                all_pixels.data() + (slot.y + y) * pixels.stride + slot.x,
+                                static_cast<std::size_t>(slot.width)),
+                    0)
+              << "pixels of row " << y << " of " << slot.width << "x" << slot.height;
+        }
+        for (int p = 0; p < 3; ++p)
+          ASSERT_EQ(std::memcmp(sums[p].view().row(y),
+                                all_words.data() + (slot.y + y) * planes.stride + slot.x + plane[p],
+                                sizeof(std::uint32_t) * (static_cast<std::size_t>(slot.width) + 1)),
+                    0)
+              << "plane " << p << " row " << y << " of " << slot.width << "x" << slot.height;
+        compared += slot.width;
+      }
+    }
+  }
+  EXPECT_GT(compared, 500'000);
+}
+
+TEST_F(DetectCuda, GroupsOfAnyWindows) {
+  const test::Stream stream;
+  std::mt19937 random(21);
+  long groups = 0, grouped = 0;
+  for (int count : {0, 1, 2, 31, 300, 3000, 5000}) {
+    std::vector<Rect> windows;
+    for (int i = 0; i < count; ++i) {
+      const int side = 20 + static_cast<int>(random() % 100);
+      windows.push_back({static_cast<int>(random() % 2000), static_cast<int>(random() % 1000), side,
+                         side + static_cast<int>(random() % 3)});
+      if (i % 3 > 0) {  // near another
+        windows.back() = windows[static_cast<std::size_t>(random() % static_cast<unsigned>(i))];
+        windows.back().x += static_cast<int>(random() % 5);
+      }
+    }
+    auto device = cuda::DeviceBuffer<Rect>::create(5000);
+    auto number = cuda::DeviceBuffer<std::uint32_t>::create(1);
+    const std::uint32_t n = static_cast<std::uint32_t>(count);
+    ASSERT_TRUE(device.ok() && number.ok());
+    CUFACE_CUDA_OK(cudaMemcpy(device.value().data(), windows.data(), windows.size() * sizeof(Rect),
+                              cudaMemcpyHostToDevice));
+    CUFACE_CUDA_OK(cudaMemcpy(number.value().data(), &n, sizeof n, cudaMemcpyHostToDevice));
+    CUFACE_CUDA_OK(cudaDeviceSynchronize());
+    for (Grouping rule : {Grouping::kOpenCv, Grouping::kOverlap})
+      for (int neighbors : {0, 1, 2, 3, 8}) {
+        auto grouper = cuda::Grouper::create(rule, neighbors, 5000);
+        ASSERT_TRUE(grouper.ok());
+        ASSERT_TRUE(
+            grouper.value().enqueue(device.value().data(), number.value().data(), stream).ok());
+        auto got =
+            download(grouper.value().groups(), download(grouper.value().group_count(), 1)[0]);
+        std::sort(got.begin(), got.end(), comes_before);
+        GroupScratch scratch;
+        std::vector<Detection> expected;
+        group(windows, rule, neighbors, scratch, expected);
+        ASSERT_EQ(got, expected) << count << " windows, more than " << neighbors;
+        groups += static_cast<long>(got.size());
+        for (const Detection& d : got) grouped += d.neighbors;
+      }
+  }
+  EXPECT_GT(groups, 5'000);
+  EXPECT_GT(grouped, groups + 10'000);
+}
+
+TEST_F(DetectCuda, TheRunFlagDecidesOnTheDevice) {
+  const Picture picture = smooth(200, 150, 4, 31);
+  const Model model = shared(test::random_cascade(11, 20, 20, 13, false));
+  DetectConfig config;
+  config.min_neighbors = 1;
+  Pair pair(model, config, picture.width, picture.height);
+  GuardedBytes in(picture.bytes), flag(sizeof(std::int32_t), 0);
+  const auto* run = reinterpret_cast<const std::int32_t*>(flag.data());
+  for (std::uint8_t wanted : {0, 1, 0, 2, 0}) {
+    flag.set({0, 0, wanted, 0});
+    ASSERT_TRUE(pair.enqueue(picture.at(in.data()), run).ok());
+    DeviceFaces got;
+    std::memcpy(static_cast<void*>(&got), pair.out().get().data(), sizeof got);
+    EXPECT_EQ(got.searched, wanted != 0);
+    if (wanted) {
+      EXPECT_GT(got.count, 0);
+      pair.compare(picture);
+    } else {
+      EXPECT_EQ(got.count, 0);
+      EXPECT_EQ(got.overflow, 0);
+      pair.out().set(std::vector<std::uint8_t>(pair.out().size(), test::kCanary));
+    }
+  }
+}
+
+TEST_F(DetectCuda, OneGraphOverDifferentPictures) {
+  const int width = 240, height = 180;
+  DetectConfig config;
+  config.min_neighbors = 1;
+  Pair pair(shared(test::random_cascade(36, 24, 16, 12, true)), config, width, height);
+  const std::vector<Picture> pictures = {
+      smooth(width, height, 3, 41), flat(width, height, 0),   smooth(width, height, 6, 42),
+      smooth(width, height, 3, 41), flat(width, height, 255), smooth(width, height, 0, 43)};
+  GuardedBytes in(pictures[0].bytes);
+  const cudaGraphExec_t graph = test::capture(
+      pair.stream(), [&] { EXPECT_TRUE(pair.enqueue(pictures[0].at(in.data())).ok()); });
+  std::map<std::size_t, std::vector<std::uint8_t>> results;
+  for (std::size_t round = 0; round < 2 * pictures.size(); ++round) {
+    const std::size_t i = round % pictures.size();
+    in.set(pictures[i].bytes);
+    pair.out().set(std::vector<std::uint8_t>(pair.out().size(), test::kCanary));
+    CUFACE_CUDA_OK(cudaGraphLaunch(graph, pair.stream()));
+    const auto got = pair.out().get();
+    pair.compare(pictures[i]);
+    EXPECT_EQ(got, results.try_emplace(i, got).first->second) << "two runs differ";
+  }
+  EXPECT_EQ(results[0], results[3]);
+  EXPECT_NE(results[0], results[2]);
+  EXPECT_GT(Pair::faces_compared, 20);
+  CUFACE_CUDA_OK(cudaGraphExecDestroy(graph));
+}
+
+std::vector<Model> real_cascades() {
+  std::map<std::string, Model> found;
+  for (const std::string& folder : {test::model_dir(), std::string(test::kCascadeDir)}) {
+    if (!std::filesystem::is_directory(folder)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".xml" || found.count(entry.path().stem())) continue;
+      const auto model = load_cascade(entry.path());
+      EXPECT_TRUE(model.ok()) << model.status().message();
+      if (model.ok()) found[entry.path().stem()] = model.value();
+    }
+  }
+  std::vector<Model> models;
+  for (const auto& [name, model] : found) models.push_back(model);
+  return models;
+}
+
+/// A part of a natural picture, in place: its rows are far apart.
+Picture part_of(const test::GrayPicture& whole, int width, int height) {
+  Picture p{whole.pixels, std::min(width, whole.width), std::min(height, whole.height), whole.width,
+            0};
+  p.lead = (whole.height - p.height) / 2 * whole.width + (whole.width - p.width) / 2;
+  return p;
+}
+
+TEST_F(DetectCuda, RealCascades) {
+  const auto models = real_cascades();
+  if (models.empty()) GTEST_SKIP() << "no cascades: set CUFACE_MODEL_PATH";
+  std::vector<Picture> pictures = {smooth(200, 140, 4, 51, 3, 5)};
+  const auto natural = test::load_gray_pictures();
+  for (const test::GrayPicture& p : natural) pictures.push_back(part_of(p, 401, 303));
+  if (pictures.size() > 7) pictures.resize(7);
+  const auto all = configurations();
+  for (const Model& model : models) {
+    const bool every = model->name.find("frontalface") != std::string::npos;
+    for (std::size_t c = 0; c < (every ? all.size() : 2); ++c)
+      for (const Picture& picture : pictures) {
+        SCOPED_TRACE(model->name + " configuration " + std::to_string(c) + " " +
+                     std::to_string(picture.width));
+        Pair pair(model, all[c], picture.width, picture.height);
+        pair.check(picture);
+        if (HasFatalFailure()) return;
+      }
+  }
+  std::printf("%zu cascades: compared %ld raw windows, %ld faces\n", models.size(),
+              Pair::raw_compared, Pair::faces_compared);
+  if (natural.empty()) return;
+  EXPECT_GT(Pair::raw_compared, 2'000);
+  EXPECT_GT(Pair::faces_compared, 50);
+}
+
+TEST_F(DetectCuda, WholeNaturalPicturesAndTimes) {
+  const auto pictures = test::load_gray_pictures();
+  const auto models = real_cascades();
+  if (pictures.empty() || models.empty())
+    GTEST_SKIP() << "no pictures or cascades: set CUFACE_GPU_DATA and CUFACE_MODEL_PATH";
+  struct Run {
+    const char *picture, *cascade;
+    int min_size;
+  };
+  for (const Run& run : {Run{"mosaic720", "haarcascade_frontalface_alt", 24},
+                         {"mosaic720", "haarcascade_frontalface_alt", 60},
+                         {"mosaic1080", "haarcascade_frontalface_default", 24}})
+    for (const test::GrayPicture& picture : pictures)
+      for (const Model& model : models) {
+        if (picture.name != run.picture || model->name != run.cascade) continue;
+        DetectConfig config;
+        config.min_size = run.min_size;
+        Pair pair(model, config, picture.width, picture.height);
+        const Picture whole = padded(picture.pixels, picture.width, picture.height);
+        pair.check(whole);
+        GuardedBytes in(whole.bytes);
+        const auto enqueue = [&] { EXPECT_TRUE(pair.enqueue(whole.at(in.data())).ok()); };
+        const std::string what =
+            "detect " + model->name + " 1.1 min " + std::to_string(run.min_size);
+        test::report_time(what, picture.name, test::median_us(pair.stream(), enqueue));
+        const cudaGraphExec_t graph = test::capture(pair.stream(), enqueue);
+        test::report_time(what + " graph", picture.name, test::median_us(pair.stream(), [&] {
+                            EXPECT_EQ(cudaGraphLaunch(graph, pair.stream()), cudaSuccess);
+                          }));
+        CUFACE_CUDA_OK(cudaGraphExecDestroy(graph));
+      }
+}
+
+TEST(DetectCudaArguments, AreCheckedBeforeAnyGpuIsNeeded) {
+  const Model model = shared(test::random_cascade(11, 20, 20, 3, false));
+  const auto code = [&](Model m, auto change, int width = 100, int height = 100) {
+    DetectConfig config;
+    change(config);
+    return cuda::Detector::create(m, config, width, height).status().code();
+  };
+  const auto as_is = [](DetectConfig&) {};
+  EXPECT_EQ(code(nullptr, as_is), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(std::make_shared<const CascadeModel>(), as_is), StatusCode::kCorrupt);
+  EXPECT_EQ(code(model, as_is, 0), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(model, as_is, 20000), StatusCode::kUnsupported);
+  EXPECT_EQ(code(model, [](DetectConfig& c) { c.scale_mode = ScaleMode::kWindow; }),
+            StatusCode::kUnsupported);
+  EXPECT_EQ(code(model, [](DetectConfig& c) { c.max_faces = cuda::kMaxFaces + 1; }),
+            StatusCode::kUnsupported);
+  EXPECT_EQ(code(model, [](DetectConfig& c) { c.scale_factor = 1; }), StatusCode::kInvalidArgument);
+}
+
+TEST_F(DetectCuda, RefusesAPictureOfAnotherSize) {
+  Pair pair(shared(test::random_cascade(11, 20, 20, 3, false)), {}, 100, 80);
+  GuardedBytes in(std::vector<std::uint8_t>(10000, 0));
+  EXPECT_EQ(pair.enqueue({in.data(), 99, 80, 99}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(pair.enqueue({nullptr, 100, 80, 100}).code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace cuface
