@@ -13,8 +13,9 @@ if ((${#clips[@]} == 0)); then
   [[ ${CUFACE_CLIPS-} ]] || { echo "SKIP: no clips (CUFACE_CLIPS)"; exit 77; }
   clips=("$CUFACE_CLIPS"/*)
 fi
+# Not --exists: that asks for a plugin as new as GStreamer itself.
 for element in nvh264dec avdec_h264 cufacedetect; do
-  gst-inspect-1.0 --exists "$element" || { echo "SKIP: no $element here"; exit 77; }
+  gst-inspect-1.0 "$element" > "$work/log" 2>&1 || { echo "SKIP: no $element here"; exit 77; }
 done
 chain="cufacedetect name=detect ! culktrack ! cufacelandmark"
 

@@ -17,7 +17,7 @@ namespace {
 using cuda::DeviceFaces;
 
 constexpr int kLandmarks = 5;
-constexpr int kFrames = 400;
+constexpr int kFrames = 1200;
 
 /// Faces in host memory as the device holds them.
 struct Faces {
