@@ -230,8 +230,8 @@ __device__ void blend_tile(const FrameView& frame, const Span2& tile, const Ink&
         for (int x = x0; x < x1; ++x) sum += canvas.coverage[y][x];
       if (sum == 0) continue;  // also where the sample lies outside of the frame
       std::uint8_t* at = raster::sample(c, (tile.x0 + x0) >> c.sub_x, (tile.y0 + y0) >> c.sub_y);
-      raster::blend_sample(c, at, ink.value[static_cast<std::size_t>(i)], ink.alpha, sum,
-                           (x1 - x0) * (y1 - y0));
+      raster::blend_sample(c, at, ink.value[static_cast<std::size_t>(i)], ink.alpha,
+                           raster::mean_coverage(sum, (x1 - x0) * (y1 - y0)));
     }
   }
 }

@@ -156,12 +156,23 @@ CUFACE_HD inline void store(const Component& c, std::uint8_t* at, int value) {
   std::memcpy(at, &word, 2);
 }
 
-/// A sample takes the mean coverage of the `n` pixels that it stands for: `sum` is theirs, not 0.
+/// What is covered of the `n` pixels that a sample stands for, 0..256: `sum` is theirs.
+CUFACE_HD inline int mean_coverage(int sum, int n) {
+  // Only at the edge of a frame of odd size may n be other than these.
+  if (n == 1) return sum;
+  if (n == 4) return (sum + 2) >> 2;
+  return (sum + n / 2) / n;
+}
+
+/// A sample of `old` under that much of a colour; unchanged where nothing is covered.
+CUFACE_HD inline int blended(int old, int color, int alpha, int coverage) {
+  const int weight = coverage * alpha >> 2;  // 0..2^14
+  return old + (((color - old) * weight + (1 << 13)) >> 14);
+}
+
 CUFACE_HD inline void blend_sample(const Component& c, std::uint8_t* at, int color, int alpha,
-                                   int sum, int n) {
-  const int weight = (sum + n / 2) / n * alpha / 4;  // 0..2^14
-  const int old = load(c, at);
-  store(c, at, old + (((color - old) * weight + (1 << 13)) >> 14));
+                                   int coverage) {
+  store(c, at, blended(load(c, at), color, alpha, coverage));
 }
 
 /// The samples that hold these pixels; the last one of an odd size stands for fewer pixels.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace cuface::raster {
 namespace {
@@ -64,6 +65,36 @@ void cover(const Outline& o, Tile& tile) {
 
 // ---- samples -----------------------------------------------------------------------------------
 
+/// Without a branch a pixel: which ones are covered is another pattern in every frame. The
+/// component comes by value, as the samples are bytes and writing them could change it otherwise.
+void blend_row(const Component c, std::uint8_t* at, const int* coverage, int samples, int color,
+               int alpha) {
+  if (c.depth <= 8 && c.shift == 0 && c.pixel_stride == 1) {
+    for (int i = 0; i < samples; ++i)
+      at[i] = static_cast<std::uint8_t>(blended(at[i], color, alpha, coverage[i]));
+    return;
+  }
+  for (int i = 0; i < samples; ++i, at += c.pixel_stride)
+    blend_sample(c, at, color, alpha, coverage[i]);
+}
+
+/// The coverage of pixels, summed over `rows` rows, becomes that of samples `step` pixels wide, in
+/// place. Returns how many there are; the last one may be narrower.
+template <int step>
+int to_samples(int* coverage, int pixels, int rows) {
+  if (step == 1 && rows == 1) return pixels;
+  const int whole = pixels / step, rest = pixels % step;
+  for (int i = 0; i < whole; ++i) {
+    int sum = 0;
+    for (int k = 0; k < step; ++k) sum += coverage[i * step + k];
+    coverage[i] = mean_coverage(sum, step * rows);
+  }
+  if (rest == 0) return whole;
+  coverage[whole] =
+      mean_coverage(std::accumulate(coverage + whole * step, coverage + pixels, 0), rest * rows);
+  return whole + 1;
+}
+
 /// Every sample takes the mean coverage of the pixels that it stands for.
 void blend(const Component& c, const Tile& tile, int color, int alpha) {
   const int width = tile.area.x1 - tile.area.x0, height = tile.area.y1 - tile.area.y0;
@@ -73,20 +104,17 @@ void blend(const Component& c, const Tile& tile, int color, int alpha) {
     const int first = *std::min_element(tile.first + y, tile.first + bottom) & -step_x;
     const int last = *std::max_element(tile.last + y, tile.last + bottom);
     if (first >= last) continue;
-    const int end = std::min((last + step_x - 1) & -step_x, width);
-    int column[kTile];  // coverage of the rows together
-    std::copy(tile.coverage[y] + first, tile.coverage[y] + end, column + first);
+    const int pixels = std::min((last + step_x - 1) & -step_x, width) - first;
+    int coverage[kTile];
+    std::copy_n(tile.coverage[y] + first, pixels, coverage);
     for (int row = y + 1; row < bottom; ++row)
-      for (int x = first; x < end; ++x) column[x] += tile.coverage[row][x];
-
+      for (int i = 0; i < pixels; ++i) coverage[i] += tile.coverage[row][first + i];
+    const int rows = bottom - y;
+    const int samples = step_x == 1   ? to_samples<1>(coverage, pixels, rows)
+                        : step_x == 2 ? to_samples<2>(coverage, pixels, rows)
+                                      : to_samples<4>(coverage, pixels, rows);
     std::uint8_t* at = sample(c, (tile.area.x0 + first) >> c.sub_x, (tile.area.y0 + y) >> c.sub_y);
-    for (int x = first; x < end; x += step_x, at += c.pixel_stride) {
-      const int right = std::min(x + step_x, end);
-      int sum = column[x];
-      for (int i = x + 1; i < right; ++i) sum += column[i];
-      if (sum == 0) continue;
-      blend_sample(c, at, color, alpha, sum, (right - x) * (bottom - y));
-    }
+    blend_row(c, at, coverage, samples, color, alpha);
   }
 }
 
