@@ -49,6 +49,9 @@ def parse_arguments(argv):
     parser.add_argument("--min-size", type=int, metavar="PX", help="smallest face looked for")
     parser.add_argument("--min-neighbors", type=int, metavar="N", help="a face needs more than N hits")
     parser.add_argument("--draw", metavar="FLAGS", help="what to draw, for example box+points+id")
+    parser.add_argument("--cuda", action="store_true",
+                        help="build the CUDA elements first, with a compiler from PyPI where the machine has none; "
+                        "compute on the GPU where there is one")
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="where to compute")
     return parser.parse_args(argv)
 
@@ -96,6 +99,11 @@ def sink_for(arguments, picture, folder):
             path = folder / f"faces.{suffix}"
             return f"videoconvert ! {chain} ! filesink location={shlex.quote(str(path))}", path
     raise DemoError("no video encoder is installed; install gstreamer1.0-plugins-ugly (x264enc)")
+
+
+def takes_cuda_memory(factory):
+    """True where the plugin was built with CUDA and has found a driver and a GPU."""
+    return "memory:CUDAMemory" in Gst.ElementFactory.make(factory).get_pad_template("sink").get_caps().to_string()
 
 
 def pipeline_text(arguments, uri, sink, lines):
@@ -248,6 +256,11 @@ def main(argv):
     missing = [name for name in ELEMENTS if not Gst.ElementFactory.find(name)]
     if missing:
         raise DemoError(f"no element {', '.join(missing)}: GST_PLUGIN_PATH must name the plugin's folder")
+    if arguments.cuda and not arguments.backend:
+        if takes_cuda_memory("cufacedetect"):
+            arguments.backend = "cuda"
+        else:
+            print("demo: no NVIDIA GPU, computing on the CPU (--backend cuda says what is missing)", file=sys.stderr)
     uri = input_uri(arguments.input)
     folder = pathlib.Path(arguments.output)
     try:

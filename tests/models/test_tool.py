@@ -142,6 +142,20 @@ class Fetch(unittest.TestCase):
         self.assertIn('SHA-256', result.stderr)
         self.assertEqual(self.left_over(), [])
 
+    def test_no_compiler_in_the_index(self):
+        result = self.fetch('--cuda-compiler', self.target + '/cuda')
+        if 'pip is missing' in result.stderr:
+            self.skipTest('no pip')
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('nvidia_cuda_nvcc-13.0', result.stderr)
+        self.assertEqual(self.left_over(), [])
+
+    def test_a_compiler_replaces_nothing_else(self):
+        result = self.fetch('--cuda-compiler', os.path.dirname(__file__))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('remove it', result.stderr)
+        self.assertTrue(os.path.isfile(__file__))
+
     def test_a_folder_that_cannot_be_made(self):
         open(self.target, 'w', encoding='ascii').close()
         result = self.fetch('--clip')
@@ -152,7 +166,7 @@ class Fetch(unittest.TestCase):
     def test_help(self):
         result = run(FETCH, '--help')
         self.assertEqual(result.returncode, 0)
-        for option in ('--models', '--clip', '--dir', '--tool', '--verify'):
+        for option in ('--models', '--clip', '--cuda-compiler', '--dir', '--tool', '--verify'):
             self.assertIn(option, result.stdout)
 
 
