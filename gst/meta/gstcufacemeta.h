@@ -54,7 +54,9 @@ typedef enum {
 #define GST_CUFACE_META_API_TYPE (gst_cuface_meta_api_get_type())
 
 GST_CUFACE_API GType gst_cuface_origin_get_type(void);
+#ifndef __GI_SCANNER__ /* which takes GstCuFaceMetaAPI for a type of namespace Gst */
 GST_CUFACE_API GType gst_cuface_meta_api_get_type(void);
+#endif
 
 /**
  * gst_cuface_buffer_get_face_meta:

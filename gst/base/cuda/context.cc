@@ -1,5 +1,6 @@
 #include "gst/base/cuda/context.h"
 
+#include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudautils.h>
 
 namespace cuface::gst {
