@@ -17,9 +17,10 @@ gi.require_version("GstPbutils", "1.0")
 from gi.repository import GLib, Gst, GstPbutils  # noqa: E402
 
 ELEMENTS = ("cufacedetect", "culktrack", "cufacelandmark", "cufaceoverlay", "cufacepublish")
-# What writes a video, best first; the first whose elements are all installed is used.
+# What writes a video, best first; the first whose elements are all installed is used. x264 with a fixed
+# quantizer: network cameras state frame rates like 24000/1, and a frame's share of a bit rate would be nothing.
 RECORDERS = (
-    ("mp4", "x264enc speed-preset=veryfast ! h264parse ! mp4mux"),
+    ("mp4", "x264enc speed-preset=veryfast pass=quant quantizer=23 ! h264parse ! mp4mux"),
     ("mp4", "openh264enc ! h264parse ! mp4mux"),
     ("webm", "vp8enc deadline=1 ! webmmux"),
     ("avi", "jpegenc ! avimux"),
@@ -90,6 +91,9 @@ def properties(**values):
 def sink_for(arguments, picture, folder):
     """The end of the pipeline, and the file it writes (None: a window)."""
     if arguments.display:
+        if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+            raise DemoError("--display: there is no screen (neither DISPLAY nor WAYLAND_DISPLAY is set); without "
+                            "--display the video is written to a file")
         return "videoconvert ! autovideosink", None
     if picture:
         path = folder / "faces.png"
@@ -279,6 +283,8 @@ def main(argv):
     try:
         seconds = run(pipeline)
         stats = {name: stats_of(element) for name, element in our_elements(pipeline).items()}
+    except DemoError as error:
+        raise DemoError(f"{arguments.input}: {error}") from error
     finally:
         pipeline.set_state(Gst.State.NULL)
     summarise(stats, seconds, lines, video, text)

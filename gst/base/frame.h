@@ -44,7 +44,6 @@ class Frame {
   GstClockTime pts() const { return GST_BUFFER_PTS(buffer_); }
 
   /// Whether one of our elements has seen this buffer before.
-  bool has_record() const { return had_record_; }
   /// The newest faces of the elements before, in pixels of this frame.
   const FacesFound& upstream() const { return upstream_; }
   FaceRecord& record() { return *record_; }

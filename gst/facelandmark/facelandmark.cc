@@ -153,14 +153,10 @@ void reset(GstCufaceFilter* self, Reset why) {
   if (why == Reset::kStart) state_of(self)->told_no_feedback = false;
 }
 
-/// The boxes to put landmarks into: those of the element before, or of somebody else's metas where
-/// none of our elements has been.
-FaceResult input_faces(Frame& frame) {
-  if (frame.upstream().positions == Positions::kKnown) return frame.upstream().faces;
-  if (!frame.has_record())
-    if (cuface::FaceListRef foreign =
-            cuface::gst::read_foreign_faces(frame.buffer(), frame.width(), frame.height()))
-      return foreign;
+/// The boxes to put landmarks into. An empty list where none are known: the result is a list in any
+/// case.
+FaceResult input_faces(const Frame& frame) {
+  if (FaceResult known = cuface::gst::known_faces(frame)) return known;
   auto none = std::make_shared<FaceList>();
   none->width = frame.width();
   none->height = frame.height();

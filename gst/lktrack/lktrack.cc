@@ -20,7 +20,6 @@ using cuface::TrackConfig;
 using cuface::gst::FaceResult;
 using cuface::gst::FeedbackCell;
 using cuface::gst::Frame;
-using cuface::gst::Positions;
 using cuface::gst::Reset;
 using cuface::gst::SettingsLock;
 
@@ -138,13 +137,6 @@ double advance_time(GstCufaceFilter* self, GstClockTime pts) {
   return std::max(elapsed, 0.0);
 }
 
-/// The faces of the elements before, or of somebody else's metas where none of ours has been.
-FaceResult input_faces(Frame& frame) {
-  if (frame.upstream().positions == Positions::kKnown) return frame.upstream().faces;
-  if (frame.has_record()) return {};
-  return cuface::gst::read_foreign_faces(frame.buffer(), frame.width(), frame.height());
-}
-
 /// What cufacelandmark posted for the previous frame, in pixels of this one.
 FaceResult take_feedback(TrackState* state, const Frame& frame) {
   const auto cell = std::exchange(state->feedback, nullptr);
@@ -173,7 +165,7 @@ Status process(GstCufaceFilter* self, Frame& frame) {
     state->planned_changes = settings.changes;
   }
   const double elapsed = advance_time(self, frame.pts());
-  const cuface::gst::TrackFrame input{input_faces(frame), take_feedback(state, frame),
+  const cuface::gst::TrackFrame input{cuface::gst::known_faces(frame), take_feedback(state, frame),
                                       state->frame++, elapsed};
   auto result = state->stage->run(frame, input);
   if (!result.ok()) return result.status();

@@ -6,16 +6,11 @@ import subprocess
 import time
 
 import tap
+from tap import demo
 
 CLIP = tap.DATA / "videos" / "WolfgangLanger_Pexels.mp4"
 PICTURE = tap.DATA / "images" / "scenes" / "multi_face.jpg"
 READY_SECONDS = 2.0
-
-
-def demo(*arguments, timeout=300):
-    return subprocess.run([tap.SOURCE / "pipelines/demo", *map(str, arguments)], timeout=timeout, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                          env={**os.environ, "CUFACE_BUILD": os.environ["CUFACE_BUILD_ROOT"]})
 
 
 def lines_of(folder):
@@ -77,11 +72,14 @@ def a_second_call_starts_within_two_seconds():
     tap.need_data()
     with tap.Folder() as folder:
         demo(PICTURE, "--output", folder)
-        start = time.monotonic()
-        done = demo(PICTURE, "--output", folder)
-        seconds = time.monotonic() - start
-        print(f"# whole call on one picture: {seconds:.2f} s")
-        tap.need(done.returncode == 0 and seconds < READY_SECONDS, f"{seconds:.2f} s")
+        times = []
+        for _ in range(3):  # other load on the machine only ever adds
+            start = time.monotonic()
+            done = demo(PICTURE, "--output", folder)
+            times.append(time.monotonic() - start)
+            tap.need(done.returncode == 0, done.stderr)
+        print(f"# whole call on one picture: {min(times):.2f} s")
+        tap.need(min(times) < READY_SECONDS, f"{min(times):.2f} s")
 
 
 def a_missing_file_is_named():

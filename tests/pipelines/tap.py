@@ -47,6 +47,24 @@ def fail(number, name, text):
     print(f"not ok {number} - {name}", flush=True)
 
 
+def start_demo(*arguments, **environment):
+    """pipelines/demo on this build, as a process."""
+    return subprocess.Popen([SOURCE / "pipelines/demo", *map(str, arguments)], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env={**os.environ, "CUFACE_BUILD": os.environ["CUFACE_BUILD_ROOT"], **environment})
+
+
+def demo(*arguments, timeout=300, **environment):
+    """pipelines/demo on this build; the completed process has its output as text."""
+    with start_demo(*arguments, **environment) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired as late:
+            process.kill()
+            raise AssertionError(f"demo is not over after {timeout} s: {process.communicate()[1]}") from late
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
 def gst_launch(pipeline, timeout=300, **options):
     """Runs gst-launch-1.0 on a pipeline text; the completed process has its output as text."""
     return subprocess.run(["gst-launch-1.0", "-q", *_split(pipeline)], timeout=timeout, text=True,
