@@ -1,0 +1,106 @@
+// A libcuda.so.1 without a GPU, for the test of the trace: every function does nothing and says "no
+// device", but for those whose results the test looks at.
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace {
+constexpr int kSuccess = 0, kNoDevice = 100, kNotFound = 500;
+using Word = std::uintptr_t;
+}  // namespace
+
+extern "C" {
+
+#define NO_DEVICE(name) \
+  int name() { return kNoDevice; }
+NO_DEVICE(cuInit)
+NO_DEVICE(cuGetErrorName)
+NO_DEVICE(cuGetErrorString)
+NO_DEVICE(cuCtxCreate_v2)
+NO_DEVICE(cuCtxDestroy_v2)
+NO_DEVICE(cuCtxPopCurrent_v2)
+NO_DEVICE(cuCtxPushCurrent_v2)
+NO_DEVICE(cuCtxEnablePeerAccess)
+NO_DEVICE(cuCtxDisablePeerAccess)
+NO_DEVICE(cuGraphicsMapResources)
+NO_DEVICE(cuGraphicsUnmapResources)
+NO_DEVICE(cuGraphicsUnregisterResource)
+NO_DEVICE(cuGraphicsGLRegisterImage)
+NO_DEVICE(cuGraphicsGLRegisterBuffer)
+NO_DEVICE(cuGraphicsResourceSetMapFlags_v2)
+NO_DEVICE(cuGraphicsSubResourceGetMappedArray)
+NO_DEVICE(cuGraphicsResourceGetMappedPointer_v2)
+NO_DEVICE(cuGLGetDevices_v2)
+NO_DEVICE(cuMemAllocHost_v2)
+NO_DEVICE(cuMemcpy2D_v2)
+NO_DEVICE(cuMemFreeHost)
+NO_DEVICE(cuDeviceGet)
+NO_DEVICE(cuDeviceGetCount)
+NO_DEVICE(cuDeviceGetName)
+NO_DEVICE(cuDeviceGetAttribute)
+NO_DEVICE(cuDeviceCanAccessPeer)
+NO_DEVICE(cuModuleLoadData)
+NO_DEVICE(cuModuleUnload)
+NO_DEVICE(cuModuleGetFunction)
+NO_DEVICE(cuTexObjectCreate)
+NO_DEVICE(cuTexObjectDestroy)
+NO_DEVICE(cuCtxGetCurrent)
+NO_DEVICE(cuGetExportTable)
+
+#define SUCCEEDS(name) \
+  int name() { return kSuccess; }
+SUCCEEDS(cuStreamSynchronize)
+SUCCEEDS(cuEventQuery)
+SUCCEEDS(cuGraphLaunch)
+SUCCEEDS(cuMemcpyDtoHAsync_v2)
+SUCCEEDS(cuMemcpyDtoHAsync_v2_ptsz)
+SUCCEEDS(cuMemcpy2DAsync_v2)
+SUCCEEDS(cuMemFree_v2)
+SUCCEEDS(cuEventDestroy_v2)
+SUCCEEDS(cuStreamDestroy)
+SUCCEEDS(cuStreamCreate)
+SUCCEEDS(cuGraphExecDestroy)
+
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return kSuccess;
+}
+
+/// The stream 0x40 is being captured.
+int cuStreamIsCapturing(Word stream, int* status) {
+  *status = stream == 0x40;
+  return kSuccess;
+}
+
+/// What all arguments give, so that the test knows that all of them came through.
+int cuLaunchKernel(Word f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, Word stream, Word params, Word extra) {
+  return static_cast<int>(f + 3 * gx + 5 * gy + 7 * gz + 11 * bx + 13 * by + 17 * bz + 19 * shared +
+                          23 * stream + 29 * params + 31 * extra);
+}
+
+Word next_handle = 0x1000;
+int make(Word* handle) {
+  *handle = next_handle += 0x1000;
+  return kSuccess;
+}
+int cuMemAlloc_v2(Word* block, std::size_t) { return make(block); }
+int cuMemAllocPitch_v2(Word* block, std::size_t* pitch, std::size_t, std::size_t, unsigned) {
+  *pitch = 512;
+  return make(block);
+}
+int cuEventCreate(Word* event, unsigned) { return make(event); }
+int cuGraphInstantiateWithFlags(Word* graph, Word, unsigned long long) { return make(graph); }
+
+int cuGetProcAddress_v2(const char* name, void** found, int, std::uint64_t, int* status) {
+  char versioned[100];
+  std::strncpy(versioned, name, sizeof versioned - 4);
+  versioned[sizeof versioned - 4] = '\0';
+  *found = dlsym(RTLD_DEFAULT, std::strcat(versioned, "_v2"));
+  if (!*found) *found = dlsym(RTLD_DEFAULT, name);
+  if (status) *status = *found ? 0 : 1;
+  return *found ? kSuccess : kNotFound;
+}
+
+}  // extern "C"

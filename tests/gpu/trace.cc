@@ -1,0 +1,448 @@
+#include "tests/gpu/trace.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+namespace cuface::test::trace {
+namespace {
+
+using Word = std::uintptr_t;
+/// As many as cuLaunchKernel has, and one more. Reading what a caller with fewer has left on the
+/// stack is harmless, and so is passing it on; none of the functions below takes a float or a
+/// structure.
+using Words = std::array<Word, 12>;
+using Function = CUresult (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word,
+                              Word);
+
+enum class Resource { kNone, kBlock, kHostBlock, kEvent, kStream, kGraph };
+
+/// A function of the driver that is traced. Versions of one name (_v2, _ptsz) have one order of
+/// arguments, as far as those are read here.
+struct Known {
+  std::string_view name;
+  Kind kind;
+  std::uint64_t (*bytes)(const Words&) = nullptr;  ///< asked after the call
+  int stream = -1;                                 ///< which argument
+  Resource resource = Resource::kNone;
+  int handle = 0;  ///< of the resource: the argument that points to it, or (freeing) is it
+};
+
+template <int I>
+std::uint64_t argument(const Words& words) {
+  return words[I];
+}
+template <typename T>
+const T& pointed(Word word) {
+  return *reinterpret_cast<const T*>(word);
+}
+std::uint64_t copied_2d(const Words& words) {
+  const auto& copy = pointed<CUDA_MEMCPY2D>(words[0]);
+  return copy.WidthInBytes * copy.Height;
+}
+std::uint64_t copied_3d(const Words& words) {
+  const auto& copy = pointed<CUDA_MEMCPY3D>(words[0]);
+  return copy.WidthInBytes * copy.Height * copy.Depth;
+}
+std::uint64_t pitched(const Words& words) { return pointed<std::size_t>(words[1]) * words[3]; }
+std::uint64_t unknown_amount(const Words&) { return UINT32_MAX; }
+/// The third number of CUVIDDECODECREATEINFO.
+std::uint64_t decoder_surfaces(const Words& words) {
+  return pointed<std::array<unsigned long, 3>>(words[1])[2];
+}
+/// CUlaunchConfig, for cuLaunchKernelEx.
+Word stream_of_config(const Words& words) {
+  return reinterpret_cast<Word>(pointed<CUlaunchConfig>(words[0]).hStream);
+}
+
+constexpr Known kKnown[] = {
+    {"cuGetProcAddress", Kind::kOther},
+    {"cuInit", Kind::kOther},
+    {"cuEventRecord", Kind::kOther},
+    {"cuStreamWaitEvent", Kind::kOther},
+    {"cuvidCreateDecoder", Kind::kOther, decoder_surfaces},
+
+    {"cuLaunchKernel", Kind::kLaunch, nullptr, 8},
+    {"cuLaunchKernelEx", Kind::kLaunch},
+    {"cuLaunchCooperativeKernel", Kind::kLaunch, nullptr, 8},
+    {"cuLaunchHostFunc", Kind::kLaunch, nullptr, 0},
+    {"cuGraphLaunch", Kind::kGraph, nullptr, 1},
+
+    {"cuMemcpy", Kind::kCopy, argument<2>},
+    {"cuMemcpyAsync", Kind::kCopy, argument<2>, 3},
+    {"cuMemcpyHtoD", Kind::kCopy, argument<2>},
+    {"cuMemcpyHtoDAsync", Kind::kCopy, argument<2>, 3},
+    {"cuMemcpyDtoH", Kind::kCopy, argument<2>},
+    {"cuMemcpyDtoHAsync", Kind::kCopy, argument<2>, 3},
+    {"cuMemcpyDtoD", Kind::kCopy, argument<2>},
+    {"cuMemcpyDtoDAsync", Kind::kCopy, argument<2>, 3},
+    {"cuMemcpyPeer", Kind::kCopy, argument<4>},
+    {"cuMemcpyPeerAsync", Kind::kCopy, argument<4>, 5},
+    {"cuMemcpy2D", Kind::kCopy, copied_2d},
+    {"cuMemcpy2DUnaligned", Kind::kCopy, copied_2d},
+    {"cuMemcpy2DAsync", Kind::kCopy, copied_2d, 1},
+    {"cuMemcpy3D", Kind::kCopy, copied_3d},
+    {"cuMemcpy3DAsync", Kind::kCopy, copied_3d, 1},
+    {"cuMemcpyBatchAsync", Kind::kCopy, unknown_amount},
+    {"cuMemcpy3DBatchAsync", Kind::kCopy, unknown_amount},
+    {"cuMemcpyDtoA", Kind::kCopy, unknown_amount},
+    {"cuMemcpyAtoD", Kind::kCopy, unknown_amount},
+    {"cuMemcpyHtoA", Kind::kCopy, unknown_amount},
+    {"cuMemcpyAtoH", Kind::kCopy, unknown_amount},
+    {"cuMemcpyHtoAAsync", Kind::kCopy, unknown_amount},
+    {"cuMemcpyAtoHAsync", Kind::kCopy, unknown_amount},
+    {"cuMemsetD8", Kind::kSet, argument<2>},
+    {"cuMemsetD16", Kind::kSet, argument<2>},
+    {"cuMemsetD32", Kind::kSet, argument<2>},
+    {"cuMemsetD8Async", Kind::kSet, argument<2>, 3},
+    {"cuMemsetD16Async", Kind::kSet, argument<2>, 3},
+    {"cuMemsetD32Async", Kind::kSet, argument<2>, 3},
+    {"cuMemsetD2D8", Kind::kSet, unknown_amount},
+    {"cuMemsetD2D32", Kind::kSet, unknown_amount},
+    {"cuMemsetD2D8Async", Kind::kSet, unknown_amount, 5},
+    {"cuMemsetD2D32Async", Kind::kSet, unknown_amount, 5},
+
+    {"cuCtxSynchronize", Kind::kWait},
+    {"cuStreamSynchronize", Kind::kWait},
+    {"cuEventSynchronize", Kind::kWait},
+    {"cuStreamQuery", Kind::kQuery},
+    {"cuEventQuery", Kind::kQuery},
+
+    {"cuMemAlloc", Kind::kAllocate, argument<1>, -1, Resource::kBlock},
+    {"cuMemAllocPitch", Kind::kAllocate, pitched, -1, Resource::kBlock},
+    {"cuMemAllocAsync", Kind::kAllocate, argument<1>, -1, Resource::kBlock},
+    {"cuMemAllocFromPoolAsync", Kind::kAllocate, argument<1>, -1, Resource::kBlock},
+    {"cuMemAllocManaged", Kind::kAllocate, argument<1>, -1, Resource::kBlock},
+    {"cuMemFree", Kind::kFree, nullptr, -1, Resource::kBlock},
+    {"cuMemFreeAsync", Kind::kFree, nullptr, -1, Resource::kBlock},
+    {"cuMemAllocHost", Kind::kAllocate, argument<1>, -1, Resource::kHostBlock},
+    {"cuMemHostAlloc", Kind::kAllocate, argument<1>, -1, Resource::kHostBlock},
+    {"cuMemHostRegister", Kind::kAllocate, argument<1>},
+    {"cuMemFreeHost", Kind::kFree, nullptr, -1, Resource::kHostBlock},
+    {"cuMemCreate", Kind::kAllocate, argument<1>},
+    {"cuMemPoolCreate", Kind::kAllocate},
+    {"cuArrayCreate", Kind::kAllocate},
+    {"cuArray3DCreate", Kind::kAllocate},
+    {"cuModuleLoadData", Kind::kAllocate},
+    {"cuModuleLoadDataEx", Kind::kAllocate},
+    {"cuLibraryLoadData", Kind::kAllocate},
+    {"cuEventCreate", Kind::kAllocate, nullptr, -1, Resource::kEvent},
+    {"cuEventDestroy", Kind::kFree, nullptr, -1, Resource::kEvent},
+    {"cuStreamCreate", Kind::kAllocate, nullptr, -1, Resource::kStream},
+    {"cuStreamCreateWithPriority", Kind::kAllocate, nullptr, -1, Resource::kStream},
+    {"cuStreamDestroy", Kind::kFree, nullptr, -1, Resource::kStream},
+    {"cuGraphInstantiate", Kind::kAllocate, nullptr, -1, Resource::kGraph},
+    {"cuGraphInstantiateWithFlags", Kind::kAllocate, nullptr, -1, Resource::kGraph},
+    {"cuGraphInstantiateWithParams", Kind::kAllocate, nullptr, -1, Resource::kGraph},
+    {"cuGraphExecDestroy", Kind::kFree, nullptr, -1, Resource::kGraph},
+    {"cuGraphExecUpdate", Kind::kOther},
+};
+
+/// "cuMemAlloc" for "cuMemAlloc_v2_ptsz".
+std::string_view base_name(std::string_view name) {
+  for (const std::string_view end : {"_ptsz", "_ptds"})
+    if (name.ends_with(end)) name.remove_suffix(end.size());
+  if (name.size() > 3 && name[name.size() - 3] == '_' && name[name.size() - 2] == 'v')
+    name.remove_suffix(3);
+  return name;
+}
+
+const Known* known(const char* name) {
+  if (std::strncmp(name, "cu", 2) != 0) return nullptr;
+  const auto* end = std::end(kKnown);
+  const auto* found = std::find_if(
+      std::begin(kKnown), end, [base = base_name(name)](const Known& k) { return k.name == base; });
+  return found == end ? nullptr : found;
+}
+
+/// A wrapper in use: one for each of the driver's functions, so for each version of a name.
+struct Slot {
+  const Known* known = nullptr;
+  Function real = nullptr;
+};
+
+/// The part of memory a loaded file takes.
+struct Mapping {
+  Word begin = 0, end = 0;
+  bool holds(const void* address) const {
+    const auto word = reinterpret_cast<Word>(address);
+    return word >= begin && word < end;
+  }
+};
+
+/// The file whose name holds `part`; with an empty part the program itself.
+Mapping mapping_of(std::string_view part) {
+  struct Search {
+    std::string_view part;
+    Mapping found;
+  } search{part, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& search = *static_cast<Search*>(data);
+        const std::string_view name = info->dlpi_name;
+        if (search.part.empty() ? !name.empty() : name.find(search.part) == name.npos) return 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& part = info->dlpi_phdr[i];
+          if (part.p_type != PT_LOAD) continue;
+          const Word begin = info->dlpi_addr + part.p_vaddr;
+          Mapping& found = search.found;
+          if (found.end == 0) found.begin = begin;
+          found.begin = std::min(found.begin, begin);
+          found.end = std::max<Word>(found.end, begin + part.p_memsz);
+        }
+        return 1;
+      },
+      &search);
+  return search.found;
+}
+
+constexpr int kSlots = 512;
+
+struct State {
+  std::mutex mutex;
+  std::array<Slot, kSlots> slots;
+  int used = 0;
+  std::vector<Call> calls;
+  std::map<std::pair<Resource, Word>, std::uint64_t> live;
+  LastSubmission last;
+  Hook hook;
+  std::atomic<bool> recording = false, hooked = false;
+};
+State& state() {
+  static auto* state = new State;  // outlives the libraries' own clean-up
+  return *state;
+}
+
+thread_local std::uint64_t current_mark = 0;
+thread_local bool inside = false;
+
+Caller caller_of(const void* direct) {
+  static const Mapping program = mapping_of("");
+  static std::atomic<bool> plugin_known = false;
+  static Mapping plugin;
+  if (!plugin_known) {
+    const std::lock_guard lock(state().mutex);
+    if (!plugin_known) {
+      plugin = mapping_of("/libgstcuface.so");
+      plugin_known = plugin.end != 0;  // never unloaded: GStreamer keeps plugins
+    }
+  }
+  if (plugin_known) {
+    std::array<void*, 48> frames;
+    const int depth = backtrace(frames.data(), frames.size());
+    if (std::any_of(frames.begin(), frames.begin() + depth,
+                    [](const void* frame) { return plugin.holds(frame); }))
+      return Caller::kElements;
+  }
+  return program.holds(direct) ? Caller::kTest : Caller::kOthers;
+}
+
+bool is_submission(Kind kind) {
+  return kind == Kind::kLaunch || kind == Kind::kGraph || kind == Kind::kCopy || kind == Kind::kSet;
+}
+
+bool is_captured(CUstream stream) {
+  static const auto ask =
+      driver<CUresult (*)(CUstream, CUstreamCaptureStatus*)>("cuStreamIsCapturing");
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return ask && stream && ask(stream, &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/// Caller holds the mutex.
+void account(const Known& known, const Call& call, const Words& words) {
+  auto& live = state().live;
+  const Word handle = words[static_cast<std::size_t>(known.handle)];
+  if (known.kind == Kind::kFree)
+    live.erase({known.resource, handle});
+  else if (call.caller == Caller::kElements)
+    live[{known.resource, pointed<Word>(handle)}] = call.bytes;
+}
+
+CUresult invoke(Function real, const Words& w) {
+  return real(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11]);
+}
+
+CUresult traced(const Slot& slot, const Words& words, const void* direct) {
+  const Known& known = *slot.known;
+  if (inside) return invoke(slot.real, words);
+  inside = true;
+  State& s = state();
+  const bool accounted = known.resource != Resource::kNone;
+  const bool watched = s.recording || accounted || (s.hooked && is_submission(known.kind));
+  Call call{known.name.data(), known.kind, Caller::kOthers, 0, 0, current_mark};
+  CUstream stream = nullptr;
+  if (watched) {
+    call.thread = gettid();
+    call.caller = caller_of(direct);
+    if (known.name == "cuLaunchKernelEx")
+      stream = reinterpret_cast<CUstream>(stream_of_config(words));
+    else if (known.stream >= 0)
+      stream = reinterpret_cast<CUstream>(words[static_cast<std::size_t>(known.stream)]);
+    if (is_submission(known.kind) && is_captured(stream))
+      call.kind = Kind::kCapture;
+    else if (s.hooked && is_submission(known.kind))
+      s.hook(call, stream);
+  }
+  inside = false;
+  const CUresult result = invoke(slot.real, words);
+  if (!watched) return result;
+  inside = true;
+  if (known.bytes && result == CUDA_SUCCESS) call.bytes = known.bytes(words);
+  {
+    const std::lock_guard lock(s.mutex);
+    if (accounted && result == CUDA_SUCCESS) account(known, call, words);
+    if (s.recording) s.calls.push_back(call);
+    if (is_submission(call.kind) && call.caller == Caller::kElements) {
+      static const auto current = driver<CUresult (*)(CUcontext*)>("cuCtxGetCurrent");
+      s.last.stream = stream;
+      if (current) current(&s.last.context);
+    }
+  }
+  inside = false;
+  return result;
+}
+
+void* wrapped(const char* name, void* real);
+
+CUresult get_proc_address(const Slot& slot, const Words& words) {
+  const CUresult result = invoke(slot.real, words);
+  auto** found = reinterpret_cast<void**>(words[1]);
+  if (result == CUDA_SUCCESS && found && *found)
+    *found = wrapped(reinterpret_cast<const char*>(words[0]), *found);
+  return result;
+}
+
+template <std::size_t I>
+CUresult entry(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j,
+               Word k, Word l) {
+  const Slot& slot = state().slots[I];
+  const Words words{a, b, c, d, e, f, g, h, i, j, k, l};
+  if (slot.known == kKnown) return get_proc_address(slot, words);
+  return traced(slot, words, __builtin_return_address(0));
+}
+
+template <std::size_t... I>
+constexpr std::array<Function, sizeof...(I)> make_entries(std::index_sequence<I...>) {
+  return {entry<I>...};
+}
+constexpr auto kEntries = make_entries(std::make_index_sequence<kSlots>());
+
+/// The wrapper of what dlsym() or cuGetProcAddress() has found; `real` itself for what is not
+/// traced.
+void* wrapped(const char* name, void* real) {
+  const Known* found = known(name);
+  if (!found) return real;
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  const auto function = reinterpret_cast<Function>(real);
+  if (std::find(kEntries.begin(), kEntries.end(), function) != kEntries.end()) return real;
+  int i = 0;
+  while (i < s.used && s.slots[static_cast<std::size_t>(i)].real != function) ++i;
+  if (i == kSlots) return real;
+  if (i == s.used) s.slots[static_cast<std::size_t>(s.used++)] = {found, function};
+  return reinterpret_cast<void*>(kEntries[static_cast<std::size_t>(i)]);
+}
+
+using Dlsym = void* (*)(void*, const char*);
+Dlsym real_dlsym() {
+  static const Dlsym real = [] {
+    void* found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+    if (!found) found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+    return reinterpret_cast<Dlsym>(found);
+  }();
+  return real;
+}
+
+}  // namespace
+
+void start() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.calls.clear();
+  s.calls.reserve(100000);
+  s.recording = true;
+}
+
+std::vector<Call> stop() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.recording = false;
+  return std::move(s.calls);
+}
+
+void mark(std::uint64_t number) { current_mark = number; }
+
+Live live() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  Live sum;
+  for (const auto& [key, bytes] : s.live) switch (key.first) {
+      case Resource::kBlock:
+        ++sum.blocks;
+        sum.bytes += bytes;
+        break;
+      case Resource::kHostBlock:
+        ++sum.host_blocks;
+        break;
+      case Resource::kEvent:
+        ++sum.events;
+        break;
+      case Resource::kStream:
+        ++sum.streams;
+        break;
+      case Resource::kGraph:
+        ++sum.graphs;
+        break;
+      case Resource::kNone:
+        break;
+    }
+  return sum;
+}
+
+std::string text(const Live& live) {
+  const auto number = [](auto n) { return std::to_string(n); };
+  return number(live.bytes) + " bytes in " + number(live.blocks) + " blocks, " +
+         number(live.host_blocks) + " host blocks, " + number(live.events) + " events, " +
+         number(live.streams) + " streams, " + number(live.graphs) + " graphs";
+}
+
+void before_submission(Hook hook) {
+  State& s = state();
+  s.hooked = false;
+  s.hook = std::move(hook);
+  s.hooked = static_cast<bool>(s.hook);
+}
+
+LastSubmission last_submission() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  return s.last;
+}
+
+void* driver_function(const char* name) {
+  static void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  return library ? real_dlsym()(library, name) : nullptr;
+}
+
+}  // namespace cuface::test::trace
+
+/// Found before libc's, because it is the program's. What has nothing to do with CUDA is passed on
+/// by a jump, so that RTLD_NEXT still means the caller.
+extern "C" __attribute__((visibility("default"))) void* dlsym(
+    void* __restrict handle, const char* __restrict name) noexcept {
+  using namespace cuface::test::trace;
+  if (!known(name)) return real_dlsym()(handle, name);
+  void* const real = real_dlsym()(handle, name);
+  return real ? wrapped(name, real) : nullptr;
+}

@@ -1,0 +1,86 @@
+// What this process asks of the CUDA driver: every launch, copy, wait, allocation, by whom.
+//
+// Linked into a test, this interposes dlsym(): GStreamer's CUDA library and the CUDA runtime inside
+// our plugin (through cuGetProcAddress) both find the driver's functions by it. No profiler and no
+// privilege is needed, and tests/gpu/test_trace.cc proves without a GPU that it counts. Calls that
+// the driver's own libraries make among themselves (libnvcuvid into libcuda) are not seen.
+//
+// All functions may be called from any thread.
+#pragma once
+
+#include <cuda.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cuface::test::trace {
+
+enum class Kind {
+  kLaunch,    ///< kernels, host functions
+  kGraph,     ///< graph launches
+  kCapture,   ///< what goes into a graph that is being captured: nothing runs
+  kCopy,      ///< any direction
+  kSet,       ///< memset
+  kWait,      ///< the host waits for the device
+  kQuery,     ///< the host asks how far the device is
+  kAllocate,  ///< of memory, events, streams, graphs, modules
+  kFree,
+  kOther,
+};
+
+enum class Caller {
+  kElements,  ///< libgstcuface.so is on the call stack
+  kTest,      ///< called from the program itself
+  kOthers,    ///< GStreamer, its decoder
+};
+
+struct Call {
+  const char* name;  ///< without _v2, _ptsz and the like
+  Kind kind;
+  Caller caller;
+  pid_t thread;
+  std::uint64_t bytes;  ///< copied or allocated; of cuvidCreateDecoder: its surfaces
+  std::uint64_t mark;   ///< the thread's last mark(), 0 without
+};
+
+/// Forgets what was recorded and records until stop(), which returns it.
+void start();
+std::vector<Call> stop();
+
+/// A number for all further calls of this thread.
+void mark(std::uint64_t number);
+
+/// What is allocated and not freed, all of it since the program began. Of our elements only.
+struct Live {
+  long blocks = 0, host_blocks = 0, events = 0, streams = 0, graphs = 0;
+  std::uint64_t bytes = 0;
+  bool operator==(const Live&) const = default;
+};
+Live live();
+std::string text(const Live& live);
+
+/// Called before each launch, graph launch, copy or memset that goes to a stream, in the calling
+/// thread with its context current; not while the stream is being captured. What it calls itself is
+/// not recorded. Empty to end. The caller sees to it that no call is under way then.
+using Hook = std::function<void(const Call&, CUstream)>;
+void before_submission(Hook hook);
+
+/// Where the elements submitted last.
+struct LastSubmission {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+};
+LastSubmission last_submission();
+
+/// The driver's own function, past the trace; null without a driver. `name` as libcuda exports it.
+void* driver_function(const char* name);
+template <typename Function>
+Function driver(const char* name) {
+  return reinterpret_cast<Function>(driver_function(name));
+}
+
+}  // namespace cuface::test::trace
