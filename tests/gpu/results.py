@@ -129,11 +129,13 @@ def table(path):
         print(f'- failed: {failure["test"]}')
     for skip in result['tests']['skips']:
         print(f'- skipped: {skip["test"]} ({skip["why"]})')
-    columns = list(dict.fromkeys(k for b in result['benchmarks'] for k in b))
-    if columns:
-        print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
+    tables = {}  # measurements of one kind have the same keys
     for row in result['benchmarks']:
-        print('| ' + ' | '.join(str(row.get(c, '')) for c in columns) + ' |')
+        tables.setdefault(tuple(row), []).append(row)
+    for columns, rows in tables.items():
+        print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
+        for row in rows:
+            print('| ' + ' | '.join(str(row[c]) for c in columns) + ' |')
     return 0
 
 

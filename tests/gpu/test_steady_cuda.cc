@@ -1,0 +1,380 @@
+// What the chain asks of the driver while it runs steadily: no copy of a picture, no wait, no
+// allocation, one submission an element and frame, at most four frames in flight.
+#include <cuda_runtime_api.h>
+#include <gst/gst.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gst/meta/gstcufacemeta.h"
+#include "kernels/faces/faces_cuda.h"
+#include "tests/gpu/pipeline.h"
+#include "tests/gpu/spin.h"
+#include "tests/gpu/trace.h"
+
+namespace cuface::test {
+namespace {
+
+using trace::Call;
+using trace::Caller;
+using trace::Kind;
+
+constexpr int kWarmUp = 60, kFrames = 300;
+/// Between frames, as from a camera: at full speed the chain may be four frames behind, and waits.
+constexpr int kPaceUs = 4000;
+/// No plane of a picture is as small as this.
+constexpr std::uint64_t kFacesBytes = cuda::device_faces_bytes(68);
+static_assert(kFacesBytes < 360 * 288 / 2);
+
+/// What was traced during kFrames frames.
+struct Steady {
+  std::vector<Call> calls;
+  pid_t thread = 0;  ///< that streamed
+  Ending ending;
+  std::uint64_t frames = 0, searches = 0, faces = 0;  ///< of the whole run
+  std::uint64_t waits = 0;                            ///< of stats, during those frames
+};
+
+/// Which of kStages, and on which frame, a call was made for; 0 = behind them or in another thread.
+constexpr std::uint64_t mark_of(std::uint64_t frame, std::size_t stage) {
+  return frame * 8 + stage + 1;
+}
+constexpr std::uint64_t kBehind = 7;
+
+/// `description` holds kChain; `after` is the name of the element behind it.
+Steady run_steadily(const std::string& description, const std::string& after,
+                    const std::function<void(GstBuffer*)>& on_frame = {}) {
+  Steady steady;
+  std::uint64_t waits_before = 0;
+  Pipeline pipeline(description);
+  for (std::size_t stage = 0; stage < kStages.size(); ++stage)
+    pipeline.on_buffer(kStages[stage], "sink", [&, stage](GstBuffer*) {
+      if (stage == 0) {
+        ++steady.frames;
+        if (steady.frames == kWarmUp + kFrames + 1) {
+          steady.calls = trace::stop();
+          steady.waits = pipeline.sum_of("waits") - waits_before;
+        }
+        usleep(kPaceUs);
+        if (steady.frames == kWarmUp + 1) {
+          steady.thread = gettid();
+          waits_before = pipeline.sum_of("waits");
+          trace::start();
+        }
+      }
+      trace::mark(mark_of(steady.frames, stage));
+    });
+  pipeline.on_buffer(after, "sink", [&](GstBuffer* buffer) {
+    trace::mark(steady.frames * 8 + kBehind);
+    if (on_frame) on_frame(buffer);
+  });
+  steady.ending = pipeline.play();
+  steady.searches = pipeline.stat("detect", "searches");
+  steady.faces = pipeline.stat("landmark", "faces");
+  return steady;
+}
+
+void expect_a_real_run(const Steady& steady) {
+  EXPECT_TRUE(steady.ending.eos) << steady.ending.error;
+  EXPECT_GT(steady.frames, std::uint64_t{kWarmUp + kFrames});
+  EXPECT_GE(steady.searches, 30u);
+  EXPECT_GE(steady.faces, 300u);
+}
+
+bool is_submission(Kind kind) {
+  return kind == Kind::kLaunch || kind == Kind::kGraph || kind == Kind::kCopy || kind == Kind::kSet;
+}
+
+/// What the trace shows of the elements that must not be, each with how often.
+std::map<std::string, long> faults(const Steady& steady) {
+  std::map<std::string, long> found;
+  std::map<std::uint64_t, int> submissions;  // by mark
+  for (const Call& call : steady.calls) {
+    if (call.caller != Caller::kElements) continue;
+    const bool streaming = call.thread == steady.thread;
+    if (call.kind == Kind::kCopy && (streaming || call.bytes > kFacesBytes))
+      ++found["copy by " + std::string(call.name) + " of " + std::to_string(call.bytes) + " bytes" +
+              (streaming ? "" : " in another thread")];
+    if (!streaming) continue;
+    if (call.kind == Kind::kWait) ++found["wait in " + std::string(call.name)];
+    if (call.kind == Kind::kAllocate || call.kind == Kind::kFree)
+      ++found["allocation by " + std::string(call.name)];
+    if (is_submission(call.kind)) ++submissions[call.mark];
+  }
+  for (const auto& [mark, count] : submissions)
+    if (count > 1) {
+      const std::uint64_t stage = mark % 8;
+      ++found["more than one submission for a frame by " +
+              (stage >= 1 && stage <= kStages.size() ? kStages[stage - 1] : "an element behind")];
+    }
+  if (steady.waits > 0) found["waits in stats"] = static_cast<long>(steady.waits);
+  return found;
+}
+
+std::string text(const std::map<std::string, long>& faults) {
+  std::string all;
+  for (const auto& [what, times] : faults) all += what + ": " + std::to_string(times) + "\n";
+  return all;
+}
+
+bool any(const std::map<std::string, long>& faults, const std::string& beginning) {
+  return std::any_of(faults.begin(), faults.end(),
+                     [&](const auto& f) { return f.first.starts_with(beginning); });
+}
+
+/// A line a caller for tests/gpu/run: what it asks of the driver on a frame.
+void report(const std::string& chain, const Steady& steady) {
+  std::map<std::string, std::map<std::string, long>> counts;
+  for (const Call& call : steady.calls) {
+    const std::uint64_t stage = call.mark % 8;
+    std::string who = "decoder and others";
+    if (call.caller == Caller::kElements)
+      who = call.thread != steady.thread            ? "another thread"
+            : stage >= 1 && stage <= kStages.size() ? kStages[stage - 1]
+                                                    : "behind the chain";
+    auto& of = counts[who];
+    if (is_submission(call.kind)) ++of["submissions"];
+    if (call.kind == Kind::kCopy) ++of["copies"];
+    if (call.kind == Kind::kWait) ++of["waits"];
+    if (call.kind == Kind::kQuery) ++of["queries"];
+    if (call.kind == Kind::kAllocate || call.kind == Kind::kFree) ++of["allocations"];
+    if (call.kind == Kind::kOther) ++of["events"];
+  }
+  for (auto& [who, of] : counts) {
+    std::printf("{\"what\":\"driver calls a frame\",\"chain\":\"%s\",\"by\":\"%s\"", chain.c_str(),
+                who.c_str());
+    for (const char* kind : {"submissions", "copies", "waits", "queries", "allocations", "events"})
+      std::printf(",\"%s\":%.2f", kind, static_cast<double>(of[kind]) / kFrames);
+    std::printf("}\n");
+  }
+}
+
+class SteadyCuda : public testing::Test {
+ protected:
+  void SetUp() override { CUFACE_NEEDS_CHAINS(); }
+
+ private:
+  const TimeLimit limit_{60};
+};
+
+/// Were the trace blind on this machine, all below would pass.
+TEST_F(SteadyCuda, TheTraceSeesTheRuntimeOfThisProgram) {
+  trace::start();
+  void* block = nullptr;
+  cudaEvent_t event = nullptr;
+  std::array<char, 100> bytes{};
+  ASSERT_EQ(cudaMalloc(&block, 4096), cudaSuccess);
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  ASSERT_EQ(cudaMemset(block, 0, 100), cudaSuccess);
+  ASSERT_EQ(spin(10, nullptr), cudaSuccess);
+  ASSERT_EQ(cudaEventRecord(event), cudaSuccess);
+  ASSERT_EQ(cudaEventSynchronize(event), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(bytes.data(), block, bytes.size(), cudaMemcpyDeviceToHost), cudaSuccess);
+  ASSERT_EQ(cudaEventDestroy(event), cudaSuccess);
+  ASSERT_EQ(cudaFree(block), cudaSuccess);
+  const std::vector<Call> calls = trace::stop();
+  for (const auto& [kind, least] : {std::pair{Kind::kAllocate, 2},
+                                    {Kind::kFree, 2},
+                                    {Kind::kSet, 1},
+                                    {Kind::kLaunch, 1},
+                                    {Kind::kWait, 1},
+                                    {Kind::kCopy, 1}})
+    EXPECT_GE(std::count_if(calls.begin(), calls.end(),
+                            [kind = kind](const Call& c) {
+                              return c.kind == kind && c.caller == Caller::kTest;
+                            }),
+              least)
+        << "kind " << static_cast<int>(kind);
+  EXPECT_TRUE(std::any_of(calls.begin(), calls.end(),
+                          [](const Call& c) { return c.kind == Kind::kCopy && c.bytes == 100; }));
+}
+
+TEST_F(SteadyCuda, NoCopyNoWaitNoAllocationOneSubmissionAnElement) {
+  const Steady steady = run_steadily(
+      decoded_on_gpu(clip(kPexels)) + " ! " + kChain + " ! fakesink name=sink", "sink");
+  report("detect, track, landmark", steady);
+  expect_a_real_run(steady);
+  const auto submissions = std::count_if(
+      steady.calls.begin(), steady.calls.end(),
+      [](const Call& c) { return c.caller == Caller::kElements && is_submission(c.kind); });
+  EXPECT_GE(submissions, kFrames) << "the trace sees too little";
+  const auto found = faults(steady);
+  EXPECT_TRUE(found.empty()) << text(found);
+}
+
+TEST_F(SteadyCuda, PublishingBringsBackTheFacesInItsOwnThread) {
+  const TempFolder folder;
+  const Steady steady = run_steadily(
+      decoded_on_gpu(clip(kPexels)) + " ! " + kChain +
+          " ! cufacepublish name=publish location=" + folder.file("faces.jsonl") + " ! fakesink",
+      "publish");
+  report("detect, track, landmark, publish", steady);
+  expect_a_real_run(steady);
+  const auto found = faults(steady);
+  EXPECT_TRUE(found.empty()) << text(found);
+  std::uint64_t bytes = 0;
+  long copies = 0;
+  std::set<pid_t> readers;
+  for (const Call& call : steady.calls)
+    if (call.caller == Caller::kElements && call.thread != steady.thread) {
+      if (call.kind == Kind::kCopy) {
+        ++copies;
+        bytes += call.bytes;
+      }
+      if (call.kind == Kind::kCopy || call.kind == Kind::kWait) readers.insert(call.thread);
+    }
+  EXPECT_GE(copies, kFrames / 2) << "nobody reads the faces";
+  EXPECT_LE(bytes, kFrames * kFacesBytes);
+  EXPECT_EQ(readers.size(), 1u);
+  EXPECT_GE(lines_of(folder.file("faces.jsonl")).size(), std::size_t{kWarmUp + kFrames});
+}
+
+/// The same counting finds what is there.
+TEST_F(SteadyCuda, AnUploadIsSeenAsCopies) {
+  const Steady steady = run_steadily(
+      decoded_on_cpu(clip(kPexels)) +
+          " ! cufacedetect name=detect backend=cuda ! culktrack name=track ! cufacelandmark "
+          "name=landmark ! fakesink name=sink",
+      "sink");
+  report("uploaded: detect, track, landmark", steady);
+  expect_a_real_run(steady);
+  const auto found = faults(steady);
+  EXPECT_TRUE(any(found, "copy by")) << text(found);
+  EXPECT_TRUE(std::any_of(steady.calls.begin(), steady.calls.end(), [](const Call& c) {
+    return c.caller == Caller::kElements && c.kind == Kind::kCopy && c.bytes == 640 * 360;
+  })) << "the uploads of whole pictures are not seen with their size";
+}
+
+TEST_F(SteadyCuda, ReadingInTheStreamingThreadIsSeenAsAWait) {
+  long faces = 0;
+  const Steady steady =
+      run_steadily(decoded_on_gpu(clip(kPexels)) + " ! " + kChain + " ! fakesink name=sink", "sink",
+                   [&](GstBuffer* buffer) {
+                     GstCufaceMeta* meta = gst_cuface_buffer_get_face_meta(buffer);
+                     ASSERT_NE(meta, nullptr);
+                     faces += gst_cuface_meta_get_n_faces(meta);
+                   });
+  expect_a_real_run(steady);
+  EXPECT_GE(faces, 300);
+  const auto found = faults(steady);
+  EXPECT_TRUE(any(found, "wait in")) << text(found);
+  EXPECT_TRUE(any(found, "copy by")) << text(found);
+}
+
+TEST_F(SteadyCuda, TheDecoderAllocatesNoMoreThanWithoutUs) {
+  struct Allocated {
+    std::uint64_t surfaces = 0;
+    long blocks = 0;
+  };
+  const auto run = [](const std::string& description) {
+    trace::start();
+    Pipeline pipeline(decoded_on_gpu(clip(kPexels)) + " ! identity sleep-time=1000 ! " +
+                      description);
+    EXPECT_TRUE(pipeline.play().eos);
+    Allocated sum;
+    for (const Call& call : trace::stop()) {
+      if (call.caller == Caller::kElements) continue;
+      if (std::string_view(call.name) == "cuvidCreateDecoder") sum.surfaces += call.bytes;
+      if (std::string_view(call.name).starts_with("cuMemAlloc")) ++sum.blocks;
+    }
+    return sum;
+  };
+  const Allocated alone = run("fakesink");
+  const Allocated with_us = run(kChain + " ! fakesink");
+  std::printf(
+      "{\"what\":\"decoder's memory\",\"surfaces alone\":%lu,\"surfaces with us\":%lu,"
+      "\"blocks alone\":%ld,\"blocks with us\":%ld}\n",
+      alone.surfaces, with_us.surfaces, alone.blocks, with_us.blocks);
+  EXPECT_GE(alone.surfaces, 1u);
+  EXPECT_GE(alone.blocks, 1);
+  EXPECT_LE(with_us.surfaces, alone.surfaces);
+  EXPECT_LE(with_us.blocks, alone.blocks);
+}
+
+/// Events in the elements' stream, behind each frame's work: how many are not over.
+class InFlight {
+ public:
+  void record() {
+    const trace::LastSubmission last = trace::last_submission();
+    ASSERT_NE(last.context, nullptr);
+    push_(last.context);
+    CUevent event = nullptr;
+    EXPECT_EQ(create_(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    EXPECT_EQ(record_(event, last.stream), CUDA_SUCCESS);
+    events_.push_back(event);
+    const auto begin = events_.end() - std::min<std::ptrdiff_t>(16, std::ssize(events_));
+    most_ = std::max<std::ptrdiff_t>(most_, std::count_if(begin, events_.end(), [&](CUevent e) {
+                                       return query_(e) == CUDA_ERROR_NOT_READY;
+                                     }));
+    CUcontext popped = nullptr;
+    pop_(&popped);
+  }
+  std::ptrdiff_t most() const { return most_; }
+
+ private:
+  const decltype(&cuCtxPushCurrent) push_ =
+      trace::driver<decltype(&cuCtxPushCurrent)>("cuCtxPushCurrent_v2");
+  const decltype(&cuCtxPopCurrent) pop_ =
+      trace::driver<decltype(&cuCtxPopCurrent)>("cuCtxPopCurrent_v2");
+  const decltype(&cuEventCreate) create_ = trace::driver<decltype(&cuEventCreate)>("cuEventCreate");
+  const decltype(&cuEventRecord) record_ = trace::driver<decltype(&cuEventRecord)>("cuEventRecord");
+  const decltype(&cuEventQuery) query_ = trace::driver<decltype(&cuEventQuery)>("cuEventQuery");
+  std::vector<CUevent> events_;  // they go with their context
+  std::ptrdiff_t most_ = 0;
+};
+
+/// With a GPU that is slower than the decoder: the chain is four frames ahead of it and no more.
+TEST_F(SteadyCuda, AtMostFourFramesAreInFlight) {
+  constexpr int kSlowFrames = 150, kSpinUs = 4000;
+  InFlight in_flight;
+  int frames = 0;
+  long spins = 0;
+  bool armed = false;
+  std::deque<GstBuffer*> held;  // as a sink that shows frames late: else freeing them waits first
+  Pipeline pipeline(decoded_on_gpu(clip(kPexels)) + " ! " + kChain +
+                    " ! fakesink name=sink num-buffers=" + std::to_string(kSlowFrames));
+  pipeline.on_buffer("detect", "sink", [&](GstBuffer*) { armed = true; });
+  pipeline.on_buffer("sink", "sink", [&](GstBuffer* buffer) {
+    ++frames;
+    in_flight.record();
+    held.push_back(gst_buffer_ref(buffer));
+    if (held.size() <= 8) return;
+    gst_buffer_unref(held.front());
+    held.pop_front();
+  });
+  trace::before_submission([&](const Call& call, CUstream stream) {
+    if (call.caller != Caller::kElements || !std::exchange(armed, false)) return;
+    EXPECT_EQ(spin(kSpinUs, stream), cudaSuccess);
+    ++spins;
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  const Ending ending = pipeline.play();
+  const double seconds = seconds_since(begin);
+  const std::uint64_t waits = pipeline.sum_of("waits");
+  for (GstBuffer* buffer : held) gst_buffer_unref(buffer);
+  pipeline.set_state(GST_STATE_NULL);
+  trace::before_submission({});
+  EXPECT_TRUE(ending.eos) << ending.error;
+  EXPECT_GE(frames, kSlowFrames - 1);
+  EXPECT_GE(spins, frames);
+  EXPECT_GE(seconds, (frames - 5) * kSpinUs * 1e-6) << "the GPU was not slow";
+  std::printf("{\"what\":\"frames in flight\",\"frames\":%d,\"most\":%td,\"waits\":%lu}\n", frames,
+              in_flight.most(), waits);
+  EXPECT_LE(in_flight.most(), 4);
+  EXPECT_GE(in_flight.most(), 3) << "the chain was not ahead of the GPU";
+  EXPECT_GE(waits, static_cast<std::uint64_t>(frames) / 2) << "waits are not counted";
+}
+
+}  // namespace
+}  // namespace cuface::test
