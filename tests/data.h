@@ -21,6 +21,15 @@ inline const std::string kCascadeDir = [] {
   return std::string(dir ? dir : "/usr/share/opencv4/haarcascades");
 }();
 
+/// The file of a cascade, named without prefix and suffix as in OpenCV 4.6; one name is spelt
+/// otherwise from 4.10 on.
+inline std::string cascade_path(const std::string& name) {
+  const auto path = [](const std::string& n) { return kCascadeDir + "/haarcascade_" + n + ".xml"; };
+  if (name == "licence_plate_rus_16stages" && !std::filesystem::exists(path(name)))
+    return path("license_plate_rus_16stages");
+  return path(name);
+}
+
 /// The folder models/fetch fills: $CUFACE_MODEL_PATH, else $XDG_CACHE_HOME/gst-cuface, else
 /// ~/.cache/gst-cuface.
 inline std::string model_dir() {

@@ -25,7 +25,7 @@ void ours(benchmark::State& state, const std::string& name, const cv::Mat& pictu
 }
 
 void opencv(benchmark::State& state, const std::string& name, const cv::Mat& picture) {
-  cv::CascadeClassifier classifier(bench::cascade_path(name));
+  cv::CascadeClassifier classifier(test::cascade_path(name));
   const cv::Size window = classifier.getOriginalWindowSize();
   const int side = std::max(window.width, window.height);
   std::vector<cv::Rect> faces;

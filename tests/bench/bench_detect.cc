@@ -33,7 +33,7 @@ void ours(benchmark::State& state, const Case& c) {
 }
 
 void opencv(benchmark::State& state, const Case& c) {
-  cv::CascadeClassifier classifier(bench::cascade_path(c.cascade));
+  cv::CascadeClassifier classifier(test::cascade_path(c.cascade));
   std::vector<cv::Rect> faces;
   for (auto _ : state) {
     classifier.detectMultiScale(c.picture, faces, 1.1, 3, 0, {c.min_size, c.min_size});

@@ -37,15 +37,11 @@ inline cv::Mat mosaic() {
   return stream ? picture : cv::Mat();
 }
 
-inline std::string cascade_path(const std::string& name) {
-  return std::string(test::kCascadeDir) + "/haarcascade_" + name + ".xml";
-}
-
 inline std::shared_ptr<const CascadeModel> cascade(const std::string& name) {
-  std::ifstream file(cascade_path(name), std::ios::binary);
+  std::ifstream file(test::cascade_path(name), std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
-  auto parsed = parse_cascade_xml(text.str(), cascade_path(name));
+  auto parsed = parse_cascade_xml(text.str(), test::cascade_path(name));
   return parsed.ok() ? parsed.value() : nullptr;
 }
 

@@ -49,10 +49,6 @@ using Model = std::shared_ptr<const CascadeModel>;
 
 constexpr int kNoLimit = 1 << 20;
 
-std::string cascade_path(const std::string& name) {
-  return std::string(test::kCascadeDir) + "/haarcascade_" + name + ".xml";
-}
-
 Model load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
@@ -178,8 +174,8 @@ TEST(DetectEqualsOpenCv, ExtremePictures) {
   std::size_t cases = 0;
   for (const char* name :
        {"frontalface_default", "smile", "fullbody", "licence_plate_rus_16stages"}) {
-    const Model model = load(cascade_path(name));
-    cv::CascadeClassifier classifier(cascade_path(name));
+    const Model model = load(test::cascade_path(name));
+    cv::CascadeClassifier classifier(test::cascade_path(name));
     const int w = model->window_width, h = model->window_height;
     std::vector<cv::Mat> pictures;
     for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 200), cv::Size(200, 1), cv::Size(w, h),
@@ -209,8 +205,8 @@ TEST(DetectEqualsOpenCv, SizeLimits) {
   std::size_t boxes = 0, fallbacks = 0;
   const cv::Mat picture = test::drawn_faces(300, 190, 21);
   for (const char* name : {"frontalface_alt", "smile", "fullbody"}) {
-    const Model model = load(cascade_path(name));
-    cv::CascadeClassifier classifier(cascade_path(name));
+    const Model model = load(test::cascade_path(name));
+    cv::CascadeClassifier classifier(test::cascade_path(name));
     for (const auto& [smallest, largest] : limits) {
       const std::size_t found =
           compare(model, classifier, config_with(1.1, 0, smallest, largest), picture);
@@ -225,8 +221,8 @@ TEST(DetectEqualsOpenCv, SizeLimits) {
 
 TEST(DetectEqualsOpenCv, ScaleFactors) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = load(cascade_path("frontalface_alt2"));
-  cv::CascadeClassifier classifier(cascade_path("frontalface_alt2"));
+  const Model model = load(test::cascade_path("frontalface_alt2"));
+  cv::CascadeClassifier classifier(test::cascade_path("frontalface_alt2"));
   std::size_t boxes = 0;
   for (const double scale_factor : {1.01, 1.05, 1.3, 1.5, 2.0, 3.7, 100.0}) {
     for (const int min_neighbors : {0, 1, 2, 5, 50}) {
@@ -239,7 +235,7 @@ TEST(DetectEqualsOpenCv, ScaleFactors) {
 
 TEST(Detect, OnePlanServesManyPictures) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = load(cascade_path("frontalface_alt"));
+  const Model model = load(test::cascade_path("frontalface_alt"));
   const DetectConfig config = config_with(1.2, 0, 0);
   auto detector = Detector::create(Backend::kCpu, model, config, 220, 140);
   ASSERT_TRUE(detector.ok());
@@ -261,7 +257,7 @@ TEST(Detect, SteadyStateAllocatesNothing) {
       config.scale_mode = mode;
       config.detect_scale = detect_scale;
       auto detector =
-          Detector::create(Backend::kCpu, load(cascade_path("smile")), config, 220, 140);
+          Detector::create(Backend::kCpu, load(test::cascade_path("smile")), config, 220, 140);
       ASSERT_TRUE(detector.ok());
       DetectResult result;
       ASSERT_TRUE(detector.value()->enqueue(view_of(picture), result).ok());
@@ -275,7 +271,7 @@ TEST(Detect, SteadyStateAllocatesNothing) {
 
 TEST(Detect, DetectorsShareAModelAcrossThreads) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = load(cascade_path("frontalface_alt2"));
+  const Model model = load(test::cascade_path("frontalface_alt2"));
   const cv::Mat picture = test::drawn_faces(220, 140, 21);
   const DetectConfig config = config_with(1.1, 0, 0);
   const DetectResult expected = detect(model, config, picture);
@@ -290,7 +286,7 @@ TEST(Detect, DetectorsShareAModelAcrossThreads) {
 
 TEST(Detect, MaxFacesKeepsTheMostNeighbors) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = load(cascade_path("frontalface_alt"));
+  const Model model = load(test::cascade_path("frontalface_alt"));
   const cv::Mat picture = test::drawn_faces(300, 190, 21);
   DetectConfig config = config_with(1.1, 1, 0);
   const std::vector<Detection> all = detect(model, config, picture).faces;
@@ -310,8 +306,8 @@ TEST(Detect, MaxFacesKeepsTheMostNeighbors) {
 // The raw windows are OpenCV's; the rule itself is tested in test_group.
 TEST(Detect, OverlapGroupingUsesTheSameWindows) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = load(cascade_path("frontalface_alt"));
-  cv::CascadeClassifier classifier(cascade_path("frontalface_alt"));
+  const Model model = load(test::cascade_path("frontalface_alt"));
+  cv::CascadeClassifier classifier(test::cascade_path("frontalface_alt"));
   const cv::Mat picture = test::drawn_faces(300, 190, 21);
   DetectConfig config = config_with(1.1, 0, 0);
   std::vector<Rect> windows;
@@ -329,8 +325,8 @@ TEST(Detect, OverlapGroupingUsesTheSameWindows) {
 // S0.03: the search in the picture of 1/n, boxes brought back to the full one.
 TEST(Detect, DetectScaleSearchesASmallerPicture) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = load(cascade_path("frontalface_alt"));
-  cv::CascadeClassifier classifier(cascade_path("frontalface_alt"));
+  const Model model = load(test::cascade_path("frontalface_alt"));
+  cv::CascadeClassifier classifier(test::cascade_path("frontalface_alt"));
   const cv::Mat picture = test::drawn_faces(451, 287, 21);
   std::size_t boxes = 0;
   for (const int n : {2, 3, 1000}) {
@@ -357,7 +353,7 @@ TEST(Detect, DetectScaleSearchesASmallerPicture) {
 // A forced step, by the definition: same scales, same rows, another grid.
 TEST(Detect, ForcedStepsFollowTheDefinition) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = load(cascade_path("frontalface_alt"));
+  const Model model = load(test::cascade_path("frontalface_alt"));
   const cv::Mat picture = test::drawn_faces(150, 110, 25);
   for (const int step : {1, 2}) {
     std::vector<Detection> expected;
@@ -391,7 +387,7 @@ TEST(Detect, ScaledWindowsFollowTheDefinition) {
   const cv::Mat picture = test::drawn_faces(160, 100, 26);
   std::size_t found[2] = {};
   for (const char* name : {"frontalface_alt", "lefteye_2splits", "smile"}) {
-    const Model model = load(cascade_path(name));
+    const Model model = load(test::cascade_path(name));
     const test::BruteCascade brute(*model, picture);
     for (const int step : {0, 1, 2}) {
       std::vector<Detection> expected;

@@ -28,10 +28,6 @@ Parsed load(const std::string& path) { return parse_cascade_xml(file_text(path),
 #define CUFACE_NEEDS_CASCADES() \
   if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data"
 
-std::string cascade_path(const std::string& name) {
-  return std::string(test::kCascadeDir) + "/haarcascade_" + name + ".xml";
-}
-
 // Everything in the model, number by number, as OpenCV's own storage reader sees the file.
 void compare_with_storage(const CascadeModel& m, const std::string& path) {
   const cv::FileStorage storage(path, cv::FileStorage::READ);
@@ -119,7 +115,7 @@ TEST(CascadeXml, ReadsEveryNumberOfDebiansFiles) {
 TEST(CascadeXml, CountsAreThePublishedOnes) {
   CUFACE_NEEDS_CASCADES();
   const auto model = [](const char* name) {
-    const Parsed parsed = load(cascade_path(name));
+    const Parsed parsed = load(test::cascade_path(name));
     EXPECT_TRUE(parsed.ok()) << parsed.status().message();
     return parsed.value();
   };
@@ -314,7 +310,7 @@ TEST(CascadeXml, RefusesEveryTruncation) {
 TEST(CascadeXml, RefusesTruncationsOfRealFiles) {
   CUFACE_NEEDS_CASCADES();
   for (const char* name : {"licence_plate_rus_16stages", "russian_plate_number"}) {
-    const std::string text = file_text(cascade_path(name));
+    const std::string text = file_text(test::cascade_path(name));
     for (std::size_t n = 0; n + 20 < text.size(); n += 1009) {
       ASSERT_FALSE(parse(text.substr(0, n)).ok()) << name << " " << n;
     }
