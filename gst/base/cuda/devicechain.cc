@@ -101,16 +101,15 @@ Result<std::shared_ptr<const FrameUse>> DeviceChain::use_frame() {
       std::make_shared<ChainFrameUse>(shared_from_this(), number_));
 }
 
-Status DeviceChain::follow(cudaStream_t other) {
-  if (Status s = check(cudaEventRecord(current().used, other), "recording a CUDA event"); !s.ok())
+Status DeviceChain::follow(cudaStream_t producer) {
+  if (Status s = check(cudaEventRecord(current().used, producer), "recording a CUDA event");
+      !s.ok())
     return s;
   return check(cudaStreamWaitEvent(stream_, current().used, 0), "ordering CUDA streams");
 }
 
-Status DeviceChain::lead(cudaStream_t other) {
-  if (Status s = check(cudaEventRecord(current().used, stream_), "recording a CUDA event"); !s.ok())
-    return s;
-  return check(cudaStreamWaitEvent(other, current().used, 0), "ordering CUDA streams");
+Status DeviceChain::hold_back(cudaStream_t writer) {
+  return check(cudaStreamWaitEvent(writer, current().used, 0), "ordering CUDA streams");
 }
 
 Status DeviceChain::upload_luma(Frame& frame) {

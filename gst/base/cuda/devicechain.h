@@ -54,9 +54,10 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
   /// The work enqueued so far reads or writes a frame's memory: what to wait for.
   Result<std::shared_ptr<const FrameUse>> use_frame();
 
-  /// What is enqueued from now on comes after what `other` has now, and the other way round.
-  Status follow(cudaStream_t other);
-  Status lead(cudaStream_t other);
+  /// What is enqueued from now on comes after what `producer` has now.
+  Status follow(cudaStream_t producer);
+  /// What `writer` gets from now on comes after the work that touches the frame's memory.
+  Status hold_back(cudaStream_t writer);
 
   /// Returns when the frame-memory work of frame `number` is over. From any thread.
   void wait_for_use(std::uint64_t number);

@@ -123,7 +123,10 @@ Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
   if (Status s = follow_producer(); !s.ok()) return s;
   auto use = chain_->fill_luma(mapping.value()->view());
   if (!use.ok()) return use.status();
-  frame_.record().uses.push_back(std::move(use.value()));
+#ifdef CUFACE_HAVE_CUDA_STREAMS
+  writer_ = stream_of(cuda_memory_of(frame_.buffer()));
+#endif
+  if (!writer_) frame_.record().uses.push_back(std::move(use.value()));
   return chain_->luma();
 }
 
@@ -209,9 +212,8 @@ Status DeviceFrame::hand_over() {
 #ifdef CUFACE_HAVE_CUDA_STREAMS
   GstMemory* memory = cuda_memory_of(frame_.buffer());
   if (const cudaStream_t producer = stream_of(memory)) {
-    frame_.record().uses.push_back(std::move(use.value()));
     GST_MINI_OBJECT_FLAG_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
-    return chain_->lead(producer);
+    return chain_->hold_back(producer);
   }
 #endif
   use.value()->wait();  // nobody behind knows our stream
@@ -220,6 +222,8 @@ Status DeviceFrame::hand_over() {
 
 Status DeviceFrame::end() {
   if (!chain_) return {};
+  if (writer_)
+    if (Status s = chain_->hold_back(writer_); !s.ok()) return s;
   if (Status s = chain_->mark_done(); !s.ok()) return s;
   if (Status s = check(cudaEventRecord(element_.last, chain_->stream()), "recording a CUDA event");
       !s.ok())

@@ -97,6 +97,8 @@ class DeviceFrame {
   Frame& frame_;
   const bool in_cuda_memory_;
   std::shared_ptr<DeviceChain> chain_;  // from join() on
+  /// Where the frame's memory is written, from 1.24 on: the next writing comes after our reading.
+  cudaStream_t writer_ = nullptr;
 };
 
 /// The context of a frame in CUDA memory; empty for other memory.
