@@ -3,12 +3,22 @@
 #include <utility>
 
 #include "gst/base/cuda/deviceframe.h"
+#include "gst/base/cuda/sharedincontext.h"
 #include "gst/facedetect/search_cuda.h"
 #include "gst/facedetect/stage.h"
 #include "kernels/detect/detect_cuda.h"
 
 namespace cuface::gst {
 namespace {
+
+/// One a context, as large as its largest plan asks for: searches use it in turn. A plan keeps the
+/// one it was made for.
+Result<std::shared_ptr<cuda::Scratch>> device_scratch(std::size_t bytes) {
+  static SharedInContext<cuda::Scratch> shared;
+  return shared.get(
+      nullptr, [&](const cuda::Scratch& scratch) { return scratch.size() >= bytes; },
+      [&] { return cuda::Scratch::create(bytes); });
+}
 
 class CudaDetectStage final : public DetectStage {
  public:
@@ -26,10 +36,19 @@ class CudaDetectStage final : public DetectStage {
 
   Status make_detector(const DetectSettings& settings, int width, int height) {
     DetectConfig config = settings.config;
+    if (config.scale_mode != ScaleMode::kPyramid)
+      return {
+          StatusCode::kUnsupported,
+          "scale-mode=window works on the CPU only: set scale-mode=pyramid, or backend=cpu with "
+          "frames in system memory"};
     config.max_faces = std::min(config.max_faces, cuda::kMaxFaces);
-    auto detector = cuda::Detector::create(model_, config, width, height);
+    detector_.reset();  // or the scratch would be there twice
+    auto detector = cuda::Detector::create(model_, config, width, height, device_scratch);
     if (!detector.ok()) return detector.status();
     detector_ = std::move(detector.value());
+    GST_DEBUG("searching %dx%d takes %" G_GSIZE_FORMAT " of the %" G_GSIZE_FORMAT
+              " bytes of the GPU's search scratch",
+              width, height, detector_->scratch_bytes(), detector_->scratch().size());
     planned_changes_ = settings.config_changes;
     return {};
   }
@@ -45,8 +64,8 @@ class CudaDetectStage final : public DetectStage {
     }
     const FaceResult& upstream = frame.upstream().faces;
     const int landmarks = landmarks_capacity(upstream);
-    const auto stream = device.stream();
-    if (!stream.ok()) return stream.status();
+    const auto launch = device.launcher();
+    if (!launch.ok()) return launch.status();
     const auto picture = device.luma();
     if (!picture.ok()) return picture.status();
     const auto before = device.faces(upstream);
@@ -55,23 +74,22 @@ class CudaDetectStage final : public DetectStage {
     if (!asker.ok()) return asker.status();
     auto out = device.new_faces(landmarks);
     if (!out.ok()) return out.status();
-    cuda::DeviceFaces* faces = out.value()->faces();
-    cuda::DeviceFaces* found =
-        before.value() ? reinterpret_cast<cuda::DeviceFaces*>(found_.data()) : faces;
+    auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
 
     const cuda::SearchBegin begin{std::exchange(restart_, false), turn.due, turn.searchable,
                                   frame.record().generation, asker.value()};
-    if (Status s = cuda::begin_search(state_.data(), begin, stream.value()); !s.ok()) return s;
+    if (Status s = cuda::begin_search(state_.data(), begin, launch.value()); !s.ok()) return s;
     const std::int32_t* run = &state_.data()->run;
-    if (Status s = detector_->enqueue(picture.value(), run, found, stream.value()); !s.ok())
+    if (Status s = detector_->enqueue(picture.value(), run, found, launch.value()); !s.ok())
       return s;
-    if (Status s = cuda::end_search(state_.data(), before.value(), found, faces, landmarks,
-                                    stream.value());
+    if (Status s = cuda::end_search(state_.data(), before.value(), found, out.value()->faces(),
+                                    landmarks, launch.value());
         !s.ok())
       return s;
     // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
     std::string name = upstream ? detector_of(upstream) : model_->name;
-    return device.finish(std::move(out.value()), std::move(name), {run, false});
+    return device.finish(std::move(out.value()), std::move(name), {run, false},
+                         &detector_->scratch());
   }
 
  private:
@@ -79,7 +97,7 @@ class CudaDetectStage final : public DetectStage {
   std::unique_ptr<cuda::Detector> detector_;
   guint planned_changes_ = 0;
   cuda::DeviceBuffer<cuda::SearchState> state_;
-  cuda::DeviceBuffer<std::byte> found_;  // where there are faces of a detector before
+  cuda::DeviceBuffer<std::byte> found_;  // by the last search
   bool restart_ = true;
 };
 

@@ -90,9 +90,10 @@ void install_detect_properties(GObjectClass* klass) {
                        defaults.max_size, kPlaying));
   g_object_class_install_property(
       klass, kPropMaxFaces,
-      g_param_spec_int("max-faces", "Maximum faces",
-                       "Most faces of a frame; those with the most neighbours stay", 1, 65536,
-                       defaults.max_faces, kPlaying));
+      g_param_spec_int(
+          "max-faces", "Maximum faces",
+          "Most faces of a frame; those with the most neighbours stay. On CUDA at most 64", 1,
+          65536, defaults.max_faces, kPlaying));
   g_object_class_install_property(
       klass, kPropGrouping,
       g_param_spec_enum("grouping", "Grouping", "How windows on one face become one face",
@@ -105,7 +106,8 @@ void install_detect_properties(GObjectClass* klass) {
                        1, 16, defaults.detect_scale, kPlaying));
   g_object_class_install_property(
       klass, kPropScaleMode,
-      g_param_spec_enum("scale-mode", "Scale mode", "What is scaled to find faces of all sizes",
+      g_param_spec_enum("scale-mode", "Scale mode",
+                        "What is scaled to find faces of all sizes; window: on the CPU only",
                         scale_mode_type(), static_cast<int>(defaults.scale_mode), kPlaying));
   g_object_class_install_property(
       klass, kPropStep,

@@ -9,6 +9,7 @@
 #include "gst/facedetect/detectprops.h"
 #include "gst/facedetect/search.h"
 #include "gst/facedetect/stage.h"
+#include "kernels/faces/faces_cuda.h"
 #include "models/models.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_detect_debug);
@@ -37,6 +38,7 @@ struct DetectState {
   cuface::gst::SearchPeriod period;
   bool tracker_downstream = false;
   bool warned_overflow = false;
+  bool warned_max_faces = false;
 };
 
 }  // namespace
@@ -114,7 +116,7 @@ void reset(GstCufaceFilter* self, Reset) {
   state->period.restart();
   if (state->stage) state->stage->restart();
   state->ask_for_tracker = true;
-  state->warned_overflow = false;
+  state->warned_overflow = state->warned_max_faces = false;
 }
 
 /// The period in frames, from 1.
@@ -150,8 +152,22 @@ void warn_overflow(GstCufaceFilter* self) {
       "raise min-size or scale-factor");
 }
 
+/// max-faces may be more than lists on the GPU have room for.
+void warn_max_faces(GstCufaceFilter* self, int max_faces) {
+  if (cuface::gst::backend_of(self) != cuface::Backend::kCuda ||
+      max_faces <= cuface::cuda::kMaxFaces || std::exchange(state_of(self)->warned_max_faces, true))
+    return;
+  const std::string text = "max-faces is " + std::to_string(max_faces) +
+                           ", but on CUDA a frame has at most " +
+                           std::to_string(cuface::cuda::kMaxFaces) +
+                           " faces; for more set backend=cpu, with frames in system memory";
+  cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+                            text.c_str());
+}
+
 Status process(GstCufaceFilter* self, Frame& frame) {
   const DetectSettings settings = copy_settings(self);
+  warn_max_faces(self, settings.config.max_faces);
   auto faces = state_of(self)->stage->run(frame, settings, turn_of(self, settings, frame));
   if (!faces.ok()) return faces.status();
   if (frame.overflows > 0 || cuface::gst::device_counts(self).overflows > 0) warn_overflow(self);

@@ -15,30 +15,24 @@ __global__ void begin_kernel(SearchState* state, SearchBegin begin) {
 __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
                            DeviceFaces* out, int landmarks) {
   const bool run = state->run != 0;
-  if (before) {
-    for (int i = threadIdx.x; i < before->count; i += blockDim.x) out->faces[i] = before->faces[i];
-    // Landmarks of an element before would not fit the faces added here.
-    const bool keep = !run && before->landmarks_per_face <= landmarks;
-    const int points = keep ? before->count * before->landmarks_per_face : 0;
-    for (int i = threadIdx.x; i < points; i += blockDim.x)
-      out->landmarks()[i] = before->landmarks()[i];
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    out->count = before->count;
-    out->landmarks_per_face = keep ? before->landmarks_per_face : 0;
-    out->searched = before->searched || run;
-    out->overflow = run ? found->overflow : before->overflow;
-    if (run)
-      out->count = gst::merge_faces(found->faces, found->count, out->faces, out->count, kMaxFaces);
-  } else {
-    if (threadIdx.x != 0) return;
-    out->searched = run;
-    out->landmarks_per_face = 0;
-    if (!run) {
-      out->count = 0;
-      out->overflow = 0;
-    }
-  }
+  const int earlier = before ? before->count : 0, added = run ? found->count : 0;
+  // What is first is copied by all; the rest is joined.
+  const Face* first = earlier > 0 ? before->faces : found->faces;
+  const int first_count = earlier > 0 ? earlier : added;
+  for (int i = threadIdx.x; i < first_count; i += blockDim.x) out->faces[i] = first[i];
+  // Landmarks of an element before would not fit the faces added here.
+  const bool keep = before && !run && before->landmarks_per_face <= landmarks;
+  const int points = keep ? earlier * before->landmarks_per_face : 0;
+  for (int i = threadIdx.x; i < points; i += blockDim.x)
+    out->landmarks()[i] = before->landmarks()[i];
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  out->count = first_count;
+  if (earlier > 0)
+    out->count = gst::merge_faces(found->faces, added, out->faces, earlier, kMaxFaces);
+  out->landmarks_per_face = keep ? before->landmarks_per_face : 0;
+  out->searched = run || (before && before->searched);
+  out->overflow = run ? found->overflow : before ? before->overflow : 0;
   out->lost = 0;
   out->search_wanted = 0;
   out->frame = state->frame;
@@ -49,15 +43,14 @@ constexpr int kThreads = 128;
 
 }  // namespace
 
-Status begin_search(SearchState* state, const SearchBegin& begin, cudaStream_t stream) {
-  begin_kernel<<<1, 1, 0, stream>>>(state, begin);
-  return check_launch("deciding on a search");
+Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launch) {
+  return launch("deciding on a search", begin_kernel, {1, 1}, state, begin);
 }
 
 Status end_search(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
-                  DeviceFaces* out, int landmarks, cudaStream_t stream) {
-  end_kernel<<<1, kThreads, 0, stream>>>(state, before, found, out, landmarks);
-  return check_launch("joining the faces found");
+                  DeviceFaces* out, int landmarks, Launcher launch) {
+  return launch("joining the faces found", end_kernel, {1, kThreads}, state, before, found, out,
+                landmarks);
 }
 
 }  // namespace cuface::cuda

@@ -2,11 +2,10 @@
 // functions of search.h.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstdint>
 
 #include "gst/facedetect/search.h"
+#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 
@@ -28,13 +27,13 @@ struct SearchBegin {
 };
 
 /// Decides; sets state->run. One launch.
-Status begin_search(SearchState* state, const SearchBegin& begin, cudaStream_t stream);
+Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launch);
 
 /// After the detector, which has written `found` where state->run: `out` gets the faces of the
 /// detector before (`before`, may be null) and those found; the next frame is searched too where
-/// there are none. `out` may be `found` when `before` is null. `landmarks`: points per face there
+/// there are none. The three do not overlap. `landmarks`: points per face there
 /// is room for in `out`. One launch.
 Status end_search(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
-                  DeviceFaces* out, int landmarks, cudaStream_t stream);
+                  DeviceFaces* out, int landmarks, Launcher launch);
 
 }  // namespace cuface::cuda

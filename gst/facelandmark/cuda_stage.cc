@@ -1,11 +1,8 @@
 // cufacelandmark on CUDA.
-#include <gst/cuda/gstcudautils.h>
-
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "gst/base/cuda/deviceframe.h"
+#include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/stage.h"
 #include "kernels/forest/forest_cuda.h"
 
@@ -16,20 +13,10 @@ using ForestRef = std::shared_ptr<const cuda::DeviceForest>;
 
 /// The model in the current context, shared by all elements that use both: it is large.
 Result<ForestRef> device_forest(const ForestModel& model) {
-  static std::mutex mutex;
-  static std::map<std::pair<const ForestModel*, CUcontext>, std::weak_ptr<const cuda::DeviceForest>>
-      known;
-  CUcontext context = nullptr;
-  if (CuCtxPopCurrent(&context) != CUDA_SUCCESS || CuCtxPushCurrent(context) != CUDA_SUCCESS)
-    return Status(StatusCode::kUnsupported, "no CUDA context is current");
-  const std::lock_guard lock(mutex);
-  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
-  auto& entry = known[{&model, context}];
-  if (ForestRef forest = entry.lock()) return forest;
-  auto forest = cuda::DeviceForest::create(model);
-  if (!forest.ok()) return forest.status();
-  entry = forest.value();
-  return forest;
+  static SharedInContext<const cuda::DeviceForest> shared;
+  return shared.get(
+      &model, [](const cuda::DeviceForest&) { return true; },
+      [&] { return cuda::DeviceForest::create(model); });
 }
 
 class CudaLandmarkStage final : public LandmarkStage {
@@ -53,8 +40,8 @@ class CudaLandmarkStage final : public LandmarkStage {
       if (Status s = device.settle(); !s.ok()) return s;
       if (Status s = make_landmarker(settings.iterations); !s.ok()) return s;
     }
-    const auto stream = device.stream();
-    if (!stream.ok()) return stream.status();
+    const auto launch = device.launcher();
+    if (!launch.ok()) return launch.status();
     const auto picture = device.luma();
     if (!picture.ok()) return picture.status();
     auto out = device.new_faces(model_->landmarks);
@@ -64,7 +51,7 @@ class CudaLandmarkStage final : public LandmarkStage {
     std::string name = detector_of(faces);
     const BoxMap map = box_map_of(settings, *model_, name);
     if (Status s = landmarker_->enqueue(picture.value(), in.value(), map, out.value()->faces(),
-                                        stream.value());
+                                        launch.value());
         !s.ok())
       return s;
     return device.finish(std::move(out.value()), std::move(name), {});

@@ -23,8 +23,8 @@ class CudaDrawer final : public DeviceDrawer {
     }
     const auto known = device.faces(faces);
     if (!known.ok()) return known.status();
-    return device.draw([&](const FrameView& view, cudaStream_t stream) {
-      return overlay_->enqueue(view, matrix, known.value(), style, stream);
+    return device.draw([&](const FrameView& view, cuda::Launcher launch) {
+      return overlay_->enqueue(view, matrix, known.value(), style, launch);
     });
   }
 

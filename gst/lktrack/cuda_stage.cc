@@ -26,8 +26,8 @@ class CudaTrackStage final : public TrackStage {
 
   Result<FaceResult> run(Frame& frame, const TrackFrame& input) override {
     DeviceFrame& device = *frame.device();
-    const auto stream = device.stream();
-    if (!stream.ok()) return stream.status();
+    const auto launch = device.launcher();
+    if (!launch.ok()) return launch.status();
     if (const int landmarks = landmarks_capacity(input.faces); landmarks > landmarks_) {
       // Once, on the first frame behind a cufacelandmark. The tracks start anew.
       if (Status s = device.settle(); !s.ok()) return s;
@@ -45,7 +45,7 @@ class CudaTrackStage final : public TrackStage {
     if (!feedback.ok()) return feedback.status();
     const cuda::TrackerInputs told{picture.value(), faces.value(), feedback.value(), input.number,
                                    input.elapsed};
-    if (Status s = tracker_->enqueue(told, out.value()->faces(), stream.value()); !s.ok()) return s;
+    if (Status s = tracker_->enqueue(told, out.value()->faces(), launch.value()); !s.ok()) return s;
     if (input.faces) detector_ = detector_of(input.faces);
     return device.finish(std::move(out.value()), detector_, {nullptr, true});
   }

@@ -156,7 +156,7 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
                                             const std::vector<Level>& levels,
                                             const std::vector<AtlasSlot>& slots,
                                             const SumLayout& layout, std::ptrdiff_t squared,
-                                            std::uint32_t limit) {
+                                            std::uint32_t limit, ScratchLayout& scratch) {
   CascadeSearch search;
   BoundCascade bound(model);
   bound.bind(layout);
@@ -186,12 +186,10 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
   if (Status s = take(upload(flat.nodes), search.nodes_); !s.ok()) return s;
   if (Status s = take(upload(flat.leaves), search.leaves_); !s.ok()) return s;
   if (Status s = take(upload(table), search.levels_); !s.ok()) return s;
-  if (Status s = take(DeviceBuffer<std::uint8_t>::create(windows), search.results_); !s.ok())
-    return s;
-  for (DeviceBuffer<std::uint32_t>& list : search.list_)
-    if (Status s = take(DeviceBuffer<std::uint32_t>::create(windows), list); !s.ok()) return s;
-  if (Status s = take(DeviceBuffer<Rect>::create(limit), search.raw_); !s.ok()) return s;
-  if (Status s = take(DeviceBuffer<SearchCounts>::create(1), search.counts_); !s.ok()) return s;
+  for (ScratchPart<std::uint32_t>& list : search.list_) list = scratch.add<std::uint32_t>(windows);
+  search.results_ = search.list_[1].as<std::uint8_t>();  // read before the second list is written
+  search.raw_ = scratch.add<Rect>(limit);
+  search.counts_ = scratch.add<SearchCounts>(1);
   int device = 0, processors = 0;
   if (Status s = check(cudaGetDevice(&device), "asking for the GPU"); !s.ok()) return s;
   if (Status s = check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
@@ -200,6 +198,13 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
     return s;
   search.blocks_ = processors * kBlocksPerProcessor;
   return Result<CascadeSearch>(std::move(search));  // nvcc does not move by itself
+}
+
+void CascadeSearch::bind(std::byte* scratch) {
+  results_.bind(scratch);
+  for (ScratchPart<std::uint32_t>& list : list_) list.bind(scratch);
+  raw_.bind(scratch);
+  counts_.bind(scratch);
 }
 
 CascadeView CascadeSearch::cascade() const {
@@ -212,33 +217,31 @@ WindowTable CascadeSearch::windows() const {
   return table;
 }
 
-Status CascadeSearch::enqueue(const std::uint32_t* sums, const std::int32_t* run,
-                              cudaStream_t stream) {
+Status CascadeSearch::enqueue(const std::uint32_t* sums, const std::int32_t* run, Launcher launch) {
   SearchCounts* counts = counts_.data();
-  reset_kernel<<<1, 1, 0, stream>>>(counts);
-  if (Status s = check_launch("starting the search"); !s.ok()) return s;
+  if (Status s = launch("starting the search", reset_kernel, {1, 1}, counts); !s.ok()) return s;
   if (window_count_ == 0) return {};
   const unsigned all = (window_count_ - 1) / kBlock + 1;
-  first_stage_kernel<<<all, kBlock, 0, stream>>>(cascade(), windows(), sums, window_count_,
-                                                 results_.data(), run);
-  if (Status s = check_launch("the first stage"); !s.ok()) return s;
-  visit_kernel<<<all, kBlock, 0, stream>>>(windows(), window_count_, results_.data(),
-                                           list_[0].data(), &counts->listed[0], run);
-  if (Status s = check_launch("skipping windows"); !s.ok()) return s;
+  if (Status s = launch("the first stage", first_stage_kernel, {all, kBlock}, cascade(), windows(),
+                        sums, window_count_, results_.data(), run);
+      !s.ok())
+    return s;
+  if (Status s = launch("skipping windows", visit_kernel, {all, kBlock}, windows(), window_count_,
+                        results_.data(), list_[0].data(), &counts->listed[0], run);
+      !s.ok())
+    return s;
   const int stages = static_cast<int>(stages_.size());
   const int second = std::min(kSecondGroup, stages), third = std::min(kThirdGroup, stages);
   const auto narrow = [&](int group, int first, int end) {
-    stages_kernel<<<blocks_, kBlock, 0, stream>>>(
-        cascade(), windows(), sums, first, end, list_[group % 2].data(), &counts->listed[group],
-        list_[(group + 1) % 2].data(), &counts->listed[group + 1], run);
-    return check_launch("the next stages");
+    return launch("the next stages", stages_kernel, {blocks_, kBlock}, cascade(), windows(), sums,
+                  first, end, list_[group % 2].data(), &counts->listed[group],
+                  list_[(group + 1) % 2].data(), &counts->listed[group + 1], run);
   };
   if (Status s = narrow(0, 1, second); !s.ok()) return s;
   if (Status s = narrow(1, second, third); !s.ok()) return s;
-  last_stages_kernel<<<blocks_, kBlock, 0, stream>>>(
-      cascade(), windows(), sums, third, stages, list_[0].data(), &counts->listed[2], raw_.data(),
-      static_cast<std::uint32_t>(raw_.size()), &counts->raw, run);
-  return check_launch("the last stages");
+  return launch("the last stages", last_stages_kernel, {blocks_, kBlock}, cascade(), windows(),
+                sums, third, stages, list_[0].data(), &counts->listed[2], raw_.data(),
+                static_cast<std::uint32_t>(raw_.size()), &counts->raw, run);
 }
 
 }  // namespace cuface::cuda

@@ -2,8 +2,6 @@
 // finds.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -11,6 +9,8 @@
 #include "kernels/cascade/cascade.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/geometry.h"
+#include "kernels/common/launch_cuda.h"
+#include "kernels/common/scratch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/detect/levels.h"
 #include "kernels/pyramid/atlas.h"
@@ -57,14 +57,17 @@ struct SearchCounts {
 class CascadeSearch {
  public:
   /// `layout` is that of the sums, levels[i] lies at slots[i] of them; `squared` as in WindowTable.
-  /// Room for `limit` raw windows. Allocates. kUnsupported where there are 2^31 windows or more.
+  /// Room for `limit` raw windows. Allocates its tables. kUnsupported where there are 2^31 windows
+  /// or more.
   static Result<CascadeSearch> create(const CascadeModel& model, const std::vector<Level>& levels,
                                       const std::vector<AtlasSlot>& slots, const SumLayout& layout,
-                                      std::ptrdiff_t squared, std::uint32_t limit);
+                                      std::ptrdiff_t squared, std::uint32_t limit,
+                                      ScratchLayout& scratch);
+  void bind(std::byte* scratch);
 
   /// Leaves the boxes of the windows that pass in raw_windows(), in any order, and their number in
   /// counts(); with *run 0 the number is 0. The sums are those of the planned layout.
-  Status enqueue(const std::uint32_t* sums, const std::int32_t* run, cudaStream_t stream);
+  Status enqueue(const std::uint32_t* sums, const std::int32_t* run, Launcher launch);
 
   const Rect* raw_windows() const { return raw_.data(); }        ///< in device memory
   const SearchCounts* counts() const { return counts_.data(); }  ///< in device memory
@@ -78,10 +81,10 @@ class CascadeSearch {
   DeviceBuffer<BoundCascade::Node> nodes_;
   DeviceBuffer<float> leaves_;
   DeviceBuffer<WindowLevel> levels_;
-  DeviceBuffer<std::uint8_t> results_;   ///< of the first stage, per window
-  DeviceBuffer<std::uint32_t> list_[2];  ///< numbers of windows
-  DeviceBuffer<Rect> raw_;
-  DeviceBuffer<SearchCounts> counts_;
+  ScratchPart<std::uint8_t> results_;   ///< of the first stage, per window
+  ScratchPart<std::uint32_t> list_[2];  ///< numbers of windows
+  ScratchPart<Rect> raw_;
+  ScratchPart<SearchCounts> counts_;
   WindowTable table_ = {};  ///< but for the pointer
   std::uint32_t window_count_ = 0;
   int blocks_ = 0;  ///< for lists whose length only the device knows

@@ -71,7 +71,7 @@ Status invalid(const char* what) { return {StatusCode::kInvalidArgument, what}; 
 
 Result<std::unique_ptr<Detector>> Detector::create(std::shared_ptr<const CascadeModel> model,
                                                    const DetectConfig& config, int width,
-                                                   int height) {
+                                                   int height, const ScratchSource& scratch) {
   if (!model) return invalid("there is no cascade");
   if (Status s = validate(*model); !s.ok()) return s;
   if (Status s = validate_search(config, width, height); !s.ok()) return s;
@@ -82,25 +82,30 @@ Result<std::unique_ptr<Detector>> Detector::create(std::shared_ptr<const Cascade
                   "CUDA keeps at most " + std::to_string(kMaxFaces) + " faces");
   try {
     std::unique_ptr<Detector> detector(new Detector);
-    if (Status s = detector->plan(*model, config, width, height); !s.ok()) return s;
+    if (Status s = detector->plan(*model, config, width, height, scratch); !s.ok()) return s;
     return Result<std::unique_ptr<Detector>>(std::move(detector));  // nvcc does not move by itself
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kOutOfMemory, "no memory to search a picture of this size");
   }
 }
 
-Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int width,
-                      int height) {
+Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int width, int height,
+                      const ScratchSource& scratch) {
   const SearchPlan plan = plan_search(config, width, height);
   width_ = width;
   height_ = height;
   searched_width_ = plan.width;
   searched_height_ = plan.height;
   max_faces_ = config.max_faces;
+  ScratchLayout parts;
+  const auto plan_image = [&](ImageView<std::uint8_t>& image, int w, int h) {
+    const std::size_t stride = ScratchLayout::stride_of(w);
+    image = {nullptr, w, h, static_cast<std::ptrdiff_t>(stride)};
+    return parts.add<std::uint8_t>(stride * static_cast<std::size_t>(h));
+  };
+  ScratchPart<std::uint8_t> small;
   if (config.detect_scale > 1) {
-    if (Status s = take(DeviceImage<std::uint8_t>::create(plan.width, plan.height), small_);
-        !s.ok())
-      return s;
+    small = plan_image(small_, plan.width, plan.height);
     const std::vector<AtlasSlot> whole = {{0, 0, plan.width, plan.height}};
     if (Status s = take(LevelResize::create(width, height, whole), shrink_); !s.ok()) return s;
   }
@@ -115,9 +120,7 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
     --slot.height;
     slots_.push_back(slot);
   }
-  if (Status s = take(DeviceImage<std::uint8_t>::create(atlas.width, atlas.height), pixels_);
-      !s.ok())
-    return s;
+  ScratchPart<std::uint8_t> pixels = plan_image(pixels_, atlas.width, atlas.height);
   if (Status s = take(LevelResize::create(plan.width, plan.height, slots_), resize_); !s.ok())
     return s;
   const bool tilted = model.has_tilted();
@@ -127,40 +130,58 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
   planes_.tilted = tilted ? 2 * static_cast<std::ptrdiff_t>(atlas.width) : 0;
   const std::size_t words =
       static_cast<std::size_t>(planes_.stride) * static_cast<std::size_t>(atlas.height);
-  if (Status s = take(DeviceBuffer<std::uint32_t>::create(words), words_); !s.ok()) return s;
-  planes_.data = words_.data();
-  if (Status s = take(LevelIntegrals::create(slots_, tilted), integrals_); !s.ok()) return s;
+  auto sums = parts.add<std::uint32_t>(words);
+  if (Status s = take(LevelIntegrals::create(slots_, tilted, parts), integrals_); !s.ok()) return s;
   const SumLayout layout = {static_cast<int>(planes_.stride), planes_.tilted};
-  if (Status s = take(
-          CascadeSearch::create(model, levels, slots_, layout, planes_.squared, kMaxRawWindows),
-          search_);
+  if (Status s = take(CascadeSearch::create(model, levels, slots_, layout, planes_.squared,
+                                            kMaxRawWindows, parts),
+                      search_);
       !s.ok())
     return s;
-  return take(Grouper::create(config.grouping, config.min_neighbors, kMaxRawWindows), grouper_);
+  grouper_ = Grouper(config.grouping, config.min_neighbors, kMaxRawWindows, parts);
+
+  scratch_bytes_ = parts.bytes();
+  if (Status s = take(scratch(scratch_bytes_), scratch_); !s.ok()) return s;
+  std::byte* memory = scratch_->data();
+  small.bind(memory);
+  small_.data = small.data();
+  pixels.bind(memory);
+  pixels_.data = pixels.data();
+  sums.bind(memory);
+  planes_.data = sums.data();
+  integrals_.bind(memory);
+  search_.bind(memory);
+  grouper_.bind(memory);
+  return {};
 }
 
 Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                         DeviceFaces* out, cudaStream_t stream) {
+                         DeviceFaces* out, Launcher launch) {
   if (luma.width != width_ || luma.height != height_ || !luma.data)
     return invalid("the picture does not have the planned size");
   if (!out) return invalid("there is no room for faces");
-  start_kernel<<<1, 1, 0, stream>>>(out, run);
-  if (Status s = check_launch("starting detection"); !s.ok()) return s;
+  if (run) launch.begin_if(run);
+  if (Status s = enqueue_search(luma, run, out, launch); !s.ok()) return s;
+  if (run) launch.end_if();
+  return {};
+}
+
+Status Detector::enqueue_search(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+                                DeviceFaces* out, Launcher launch) {
+  if (Status s = launch("starting detection", start_kernel, {1, 1}, out, run); !s.ok()) return s;
   ImageView<const std::uint8_t> picture = luma;
-  if (small_.width() > 0) {
-    if (Status s = shrink_.enqueue(luma, small_.view(), run, stream); !s.ok()) return s;
-    picture = std::as_const(small_).view();
+  if (small_.width > 0) {
+    if (Status s = shrink_.enqueue(luma, small_, run, launch); !s.ok()) return s;
+    picture = small_;
   }
-  if (Status s = resize_.enqueue(picture, pixels_.view(), run, stream); !s.ok()) return s;
-  if (Status s = integrals_.enqueue(std::as_const(pixels_).view(), planes_, run, stream); !s.ok())
-    return s;
-  if (Status s = search_.enqueue(planes_.data, run, stream); !s.ok()) return s;
-  if (Status s = grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, stream); !s.ok())
+  if (Status s = resize_.enqueue(picture, pixels_, run, launch); !s.ok()) return s;
+  if (Status s = integrals_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
+  if (Status s = search_.enqueue(planes_.data, run, launch); !s.ok()) return s;
+  if (Status s = grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, launch); !s.ok())
     return s;
   const Output output = {width_, height_, searched_width_, searched_height_, max_faces_};
-  write_kernel<<<kBlocks, kBlock, 0, stream>>>(output, grouper_.groups(), grouper_.group_count(),
-                                               search_.counts(), out);
-  return check_launch("writing the faces");
+  return launch("writing the faces", write_kernel, {kBlocks, kBlock}, output, grouper_.groups(),
+                grouper_.group_count(), search_.counts(), out);
 }
 
 }  // namespace cuface::cuda

@@ -192,13 +192,12 @@ int flow_levels(const GaussianPyramid& pyramid, const FlowConfig& config) {
 }
 
 Status enqueue_flow(const GaussianPyramid& prev, const GaussianPyramid& next,
-                    const FlowPoints& points, const FlowConfig& config, cudaStream_t stream) {
+                    const FlowPoints& points, const FlowConfig& config, Launcher launch) {
   const int blocks = std::min(points.max_count, kMaxBlocks);
   const int levels = std::min(flow_levels(prev, config), next.levels());
   const auto bytes = static_cast<std::size_t>(layout_of(config.window).bytes);
-  follow_points<<<static_cast<unsigned>(blocks), kThreads, bytes, stream>>>(
-      levels_of(prev), levels_of(next), levels, points, config);
-  return check_launch("flow");
+  return launch("flow", follow_points, {static_cast<unsigned>(blocks), kThreads, bytes},
+                levels_of(prev), levels_of(next), levels, points, config);
 }
 
 }  // namespace cuface::cuda

@@ -1,11 +1,10 @@
 // flow on the device, bit-equal to cuface::flow.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstdint>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/flow/flow.h"
 #include "kernels/pyramid/pyramid_cuda.h"
@@ -26,7 +25,7 @@ struct FlowPoints {
 /// As cuface::flow: from `prev` to `next`, which have the same sizes and hold at least the levels
 /// that `config`, which is valid, uses of them. One launch.
 Status enqueue_flow(const GaussianPyramid& prev, const GaussianPyramid& next,
-                    const FlowPoints& points, const FlowConfig& config, cudaStream_t stream);
+                    const FlowPoints& points, const FlowConfig& config, Launcher launch);
 
 /// Levels enqueue_flow() uses of such pyramids.
 int flow_levels(const GaussianPyramid& pyramid, const FlowConfig& config);

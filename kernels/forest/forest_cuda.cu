@@ -270,13 +270,12 @@ Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const For
 }
 
 Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in,
-                           const BoxMap& map, DeviceFaces* out, cudaStream_t stream) const {
+                           const BoxMap& map, DeviceFaces* out, Launcher launch) const {
   if (!luma.data || luma.width < 1 || luma.height < 1 || !in || !out)
     return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
   const ForestTables forest = forest_->tables();
-  forest_kernel<<<kMaxFaces, kThreads, Scratch::bytes(forest), stream>>>(forest, cascades_, luma,
-                                                                         in, map, out);
-  return check_launch("landmarks");
+  return launch("landmarks", forest_kernel, {kMaxFaces, kThreads, Scratch::bytes(forest)}, forest,
+                cascades_, luma, in, map, out);
 }
 
 }  // namespace cuface::cuda

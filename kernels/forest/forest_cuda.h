@@ -1,14 +1,12 @@
-// forest of faces in device memory: the bits of Landmarker (forest.h), written on the caller's
-// stream.
+// forest of faces in device memory: the bits of Landmarker (forest.h).
 #pragma once
-
-#include <cuda_runtime.h>
 
 #include <cstdint>
 #include <memory>
 
 #include "kernels/common/cuda.h"
 #include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/forest/forest.h"
@@ -63,9 +61,9 @@ class Landmarker {
   ///
   /// All in device memory. `out` has device_faces_bytes() of landmarks() or more; it may be `in`
   /// itself, and must not overlap it otherwise. One launch for kMaxFaces; no allocation, copy or
-  /// wait; may be captured into a graph. kInvalidArgument for a null pointer or an empty picture.
+  /// wait. kInvalidArgument for a null pointer or an empty picture.
   Status enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in, const BoxMap& map,
-                 DeviceFaces* out, cudaStream_t stream) const;
+                 DeviceFaces* out, Launcher launch) const;
 
   int landmarks() const { return forest_->tables().landmarks; }
 

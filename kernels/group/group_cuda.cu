@@ -1,4 +1,5 @@
-#include "kernels/common/cuda_table.h"
+#include <type_traits>
+
 #include "kernels/group/group_cuda.h"
 #include "kernels/group/rules.h"
 
@@ -16,10 +17,11 @@ __device__ std::uint32_t task_step() { return gridDim.x * blockDim.x; }
 struct Windows {
   const Rect* boxes;
   const std::uint32_t* number;
-  std::uint32_t limit;
+  std::uint64_t limit;  // no padding: Launcher::begin_if()
 
   __device__ std::uint32_t count() const { return *number > limit ? 0 : *number; }
 };
+static_assert(std::has_unique_object_representations_v<Windows>);
 
 /// Every window a set of its own.
 __global__ void start_kernel(Windows windows, std::int32_t* parent, Detection* sums,
@@ -109,40 +111,48 @@ __global__ void keep_windows_kernel(Windows windows, Detection* groups,
 
 }  // namespace
 
-Result<Grouper> Grouper::create(Grouping rule, int min_neighbors, std::uint32_t limit) {
-  Grouper grouper;
-  grouper.rule_ = rule;
-  grouper.min_neighbors_ = min_neighbors;
-  grouper.limit_ = limit;
-  if (Status s = take(DeviceBuffer<std::int32_t>::create(limit), grouper.parent_); !s.ok())
-    return s;
-  for (DeviceBuffer<Detection>* list : {&grouper.sums_, &grouper.means_, &grouper.groups_})
-    if (Status s = take(DeviceBuffer<Detection>::create(limit), *list); !s.ok()) return s;
-  if (Status s = take(DeviceBuffer<std::uint32_t>::create(2), grouper.counts_); !s.ok()) return s;
-  return Result<Grouper>(std::move(grouper));  // nvcc does not move by itself
+Grouper::Grouper(Grouping rule, int min_neighbors, std::uint32_t limit, ScratchLayout& layout)
+    : rule_(rule),
+      min_neighbors_(min_neighbors),
+      limit_(limit),
+      parent_(layout.add<std::int32_t>(limit)),
+      sums_(layout.add<Detection>(limit)),
+      means_(layout.add<Detection>(limit)),
+      groups_(layout.add<Detection>(limit)),
+      counts_(layout.add<std::uint32_t>(2)) {}
+
+void Grouper::bind(std::byte* scratch) {
+  parent_.bind(scratch);
+  for (ScratchPart<Detection>* list : {&sums_, &means_, &groups_}) list->bind(scratch);
+  counts_.bind(scratch);
 }
 
-Status Grouper::enqueue(const Rect* boxes, const std::uint32_t* count, cudaStream_t stream) {
+Status Grouper::enqueue(const Rect* boxes, const std::uint32_t* count, Launcher launch) {
   const Windows windows = {boxes, count, limit_};
   std::uint32_t* mean_count = counts_.data();
   std::uint32_t* group_count = counts_.data() + 1;
   if (min_neighbors_ == 0) {
-    keep_windows_kernel<<<kListBlocks, kBlock, 0, stream>>>(windows, groups_.data(), group_count);
-    return check_launch("listing the windows");
+    return launch("listing the windows", keep_windows_kernel, {kListBlocks, kBlock}, windows,
+                  groups_.data(), group_count);
   }
-  start_kernel<<<kListBlocks, kBlock, 0, stream>>>(windows, parent_.data(), sums_.data(),
-                                                   counts_.data());
-  if (Status s = check_launch("starting the groups"); !s.ok()) return s;
-  unite_kernel<<<kPairBlocks, kBlock, 0, stream>>>(windows, rule_, parent_.data());
-  if (Status s = check_launch("uniting windows"); !s.ok()) return s;
-  sum_kernel<<<kListBlocks, kBlock, 0, stream>>>(windows, parent_.data(), sums_.data());
-  if (Status s = check_launch("summing the groups"); !s.ok()) return s;
-  mean_kernel<<<kListBlocks, kBlock, 0, stream>>>(windows, rule_, min_neighbors_, sums_.data(),
-                                                  means_.data(), mean_count);
-  if (Status s = check_launch("the means of the groups"); !s.ok()) return s;
-  keep_kernel<<<kListBlocks, kBlock, 0, stream>>>(rule_, means_.data(), mean_count, groups_.data(),
-                                                  group_count);
-  return check_launch("dropping inner boxes");
+  if (Status s = launch("starting the groups", start_kernel, {kListBlocks, kBlock}, windows,
+                        parent_.data(), sums_.data(), counts_.data());
+      !s.ok())
+    return s;
+  if (Status s = launch("uniting windows", unite_kernel, {kPairBlocks, kBlock}, windows, rule_,
+                        parent_.data());
+      !s.ok())
+    return s;
+  if (Status s = launch("summing the groups", sum_kernel, {kListBlocks, kBlock}, windows,
+                        parent_.data(), sums_.data());
+      !s.ok())
+    return s;
+  if (Status s = launch("the means of the groups", mean_kernel, {kListBlocks, kBlock}, windows,
+                        rule_, min_neighbors_, sums_.data(), means_.data(), mean_count);
+      !s.ok())
+    return s;
+  return launch("dropping inner boxes", keep_kernel, {kListBlocks, kBlock}, rule_, means_.data(),
+                mean_count, groups_.data(), group_count);
 }
 
 }  // namespace cuface::cuda

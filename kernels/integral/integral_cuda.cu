@@ -146,7 +146,8 @@ std::uint32_t blocks(std::uint32_t tasks) { return (tasks - 1) / kBlock + 1; }
 
 }  // namespace
 
-Result<LevelIntegrals> LevelIntegrals::create(const std::vector<AtlasSlot>& slots, bool tilted) {
+Result<LevelIntegrals> LevelIntegrals::create(const std::vector<AtlasSlot>& slots, bool tilted,
+                                              ScratchLayout& layout) {
   LevelIntegrals integrals;
   std::vector<IntegralLevel> levels;
   std::uint64_t rows = 0, columns = 0, diagonals = 0;
@@ -163,28 +164,30 @@ Result<LevelIntegrals> LevelIntegrals::create(const std::vector<AtlasSlot>& slot
   integrals.columns_ = static_cast<std::uint32_t>(columns);
   integrals.diagonals_ = tilted ? static_cast<std::uint32_t>(diagonals) : 0;
   if (Status s = take(upload(levels), integrals.levels_); !s.ok()) return s;
-  if (Status s = take(DeviceBuffer<std::uint32_t>::create(tilted ? rows : 0), integrals.edge_);
-      !s.ok())
-    return s;
+  integrals.edge_ = layout.add<std::uint32_t>(tilted ? rows : 0);
   return Result<LevelIntegrals>(std::move(integrals));  // nvcc does not move by itself
 }
 
 Status LevelIntegrals::enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
-                               const std::int32_t* run, cudaStream_t stream) {
+                               const std::int32_t* run, Launcher launch) {
   const int count = static_cast<int>(levels_.size());
   if (count == 0) return {};
-  row_kernel<<<rows_, kBlock, 0, stream>>>(pixels, planes, levels_.data(), count, run);
-  if (Status s = check_launch("integral rows"); !s.ok()) return s;
-  column_kernel<<<blocks(columns_), kBlock, 0, stream>>>(planes, levels_.data(), count, columns_,
-                                                         run);
-  if (Status s = check_launch("integral columns"); !s.ok()) return s;
+  if (Status s = launch("integral rows", row_kernel, {rows_, kBlock}, pixels, planes,
+                        levels_.data(), count, run);
+      !s.ok())
+    return s;
+  if (Status s = launch("integral columns", column_kernel, {blocks(columns_), kBlock}, planes,
+                        levels_.data(), count, columns_, run);
+      !s.ok())
+    return s;
   if (diagonals_ == 0) return {};
-  tilted_down_left_kernel<<<blocks(diagonals_), kBlock, 0, stream>>>(
-      pixels, planes, levels_.data(), count, diagonals_, edge_.data(), run);
-  if (Status s = check_launch("tilted sums to the left"); !s.ok()) return s;
-  tilted_down_right_kernel<<<blocks(diagonals_), kBlock, 0, stream>>>(
-      planes, levels_.data(), count, diagonals_, edge_.data(), run);
-  return check_launch("tilted sums to the right");
+  if (Status s =
+          launch("tilted sums to the left", tilted_down_left_kernel, {blocks(diagonals_), kBlock},
+                 pixels, planes, levels_.data(), count, diagonals_, edge_.data(), run);
+      !s.ok())
+    return s;
+  return launch("tilted sums to the right", tilted_down_right_kernel, {blocks(diagonals_), kBlock},
+                planes, levels_.data(), count, diagonals_, edge_.data(), run);
 }
 
 }  // namespace cuface::cuda

@@ -1,14 +1,14 @@
 // integral on CUDA: the sums of all levels of an atlas, word for word those of integral.h.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "kernels/common/cuda.h"
 #include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
+#include "kernels/common/scratch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/pyramid/atlas.h"
 
@@ -36,17 +36,19 @@ struct IntegralLevel {
 
 class LevelIntegrals {
  public:
-  /// Every slot has room for a row and a column more in the atlas of sums. Allocates.
-  static Result<LevelIntegrals> create(const std::vector<AtlasSlot>& slots, bool tilted);
+  /// Every slot has room for a row and a column more in the atlas of sums. Allocates its tables.
+  static Result<LevelIntegrals> create(const std::vector<AtlasSlot>& slots, bool tilted,
+                                       ScratchLayout& layout);
+  void bind(std::byte* scratch) { edge_.bind(scratch); }
 
   /// `pixels` is the atlas the levels' pictures lie in. Two launches, four with tilted sums, none
   /// without levels; nothing is written where *run is 0.
   Status enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
-                 const std::int32_t* run, cudaStream_t stream);
+                 const std::int32_t* run, Launcher launch);
 
  private:
   DeviceBuffer<IntegralLevel> levels_;
-  DeviceBuffer<std::uint32_t> edge_;  ///< per row of sums: see integral_cuda.cu
+  ScratchPart<std::uint32_t> edge_;  ///< per row of sums: see integral_cuda.cu
   std::uint32_t rows_ = 0, columns_ = 0, diagonals_ = 0;
 };
 

@@ -73,7 +73,7 @@ unsigned blocks(int n, int block) { return static_cast<unsigned>((n - 1) / block
 
 }  // namespace
 
-Status luma(const FrameView& frame, ImageView<std::uint8_t> out, cudaStream_t stream) {
+Status luma(const FrameView& frame, ImageView<std::uint8_t> out, Launcher launch) {
   if (Status status = validate(frame); !status.ok()) return status;
   if (!out.data || out.width != frame.width || out.height != frame.height)
     return {StatusCode::kInvalidArgument, "luma: the output has not the frame's size"};
@@ -83,12 +83,10 @@ Status luma(const FrameView& frame, ImageView<std::uint8_t> out, cudaStream_t st
   if (!frame.rgb && y.depth == 8 && y.shift == 0 && y.pixel_stride == 1 &&
       rows_are_aligned(y.data, y.stride) && rows_are_aligned(out.data, out.stride)) {
     const dim3 grid(blocks(frame.width, kBlockX * kVector), rows);
-    luma_vector_kernel<<<grid, block, 0, stream>>>({y.data, frame.width, frame.height, y.stride},
-                                                   frame.full_range, out);
-  } else {
-    luma_kernel<<<dim3(blocks(frame.width, kBlockX), rows), block, 0, stream>>>(frame, out);
+    const ImageView<const std::uint8_t> plane = {y.data, frame.width, frame.height, y.stride};
+    return launch("luma", luma_vector_kernel, {grid, block}, plane, frame.full_range, out);
   }
-  return check_launch("luma");
+  return launch("luma", luma_kernel, {dim3(blocks(frame.width, kBlockX), rows), block}, frame, out);
 }
 
 }  // namespace cuface::cuda

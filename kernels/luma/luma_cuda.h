@@ -1,11 +1,10 @@
-// luma of a frame in device memory: the bytes of luma(), written on the caller's stream.
+// luma of a frame in device memory: the bytes of luma().
 #pragma once
-
-#include <cuda_runtime.h>
 
 #include <cstdint>
 
 #include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/luma/luma.h"
 
@@ -13,7 +12,7 @@ namespace cuface::cuda {
 
 /// Enqueues the only kernel that reads a decoder's frame. `frame` and `out` lie in device memory;
 /// `out` has the frame's size. kInvalidArgument where validate() refuses the frame or the sizes
-/// differ. One launch; no allocation, copy or wait; may be captured into a graph. Thread-safe.
-Status luma(const FrameView& frame, ImageView<std::uint8_t> out, cudaStream_t stream);
+/// differ. One launch; no allocation, copy or wait. Thread-safe.
+Status luma(const FrameView& frame, ImageView<std::uint8_t> out, Launcher launch);
 
 }  // namespace cuface::cuda

@@ -340,7 +340,7 @@ class OverlayImpl final : public Overlay {
   }
 
   Status enqueue(const FrameView& frame, ColorMatrix matrix, const DeviceFaces* faces,
-                 const OverlayStyle& style, cudaStream_t stream) override {
+                 const OverlayStyle& style, Launcher launch) override {
     if (frame.width < 1 || frame.height < 1 || !frame.component[0].data || !faces)
       return {StatusCode::kInvalidArgument, "overlay: no frame or no faces"};
     if (style.draw == kDrawNone) return {};
@@ -356,14 +356,16 @@ class OverlayImpl final : public Overlay {
     job.prepared = prepared_.data();
     job.strokes = strokes_.data();
     if (style.draw & kDrawPixelate) {
-      pixelate_kernel<<<kMaxFaces, kPixelateThreads, 0, stream>>>(job);
-      if (Status s = check_launch("overlay: pixelate"); !s.ok()) return s;
+      if (Status s =
+              launch("overlay: pixelate", pixelate_kernel, {kMaxFaces, kPixelateThreads}, job);
+          !s.ok())
+        return s;
     }
     if (style.draw == kDrawPixelate) return {};
-    prepare_kernel<<<kMaxFaces, 2 * kWarp, 0, stream>>>(job);
-    if (Status s = check_launch("overlay: prepare"); !s.ok()) return s;
-    paint_kernel<<<dim3(tiles(frame.width), tiles(frame.height)), kPaintThreads, 0, stream>>>(job);
-    return check_launch("overlay: paint");
+    if (Status s = launch("overlay: prepare", prepare_kernel, {kMaxFaces, 2 * kWarp}, job); !s.ok())
+      return s;
+    return launch("overlay: paint", paint_kernel,
+                  {dim3(tiles(frame.width), tiles(frame.height)), kPaintThreads}, job);
   }
 
  private:

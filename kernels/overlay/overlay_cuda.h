@@ -1,10 +1,9 @@
 // overlay of a frame in device memory: the bytes of draw_faces(), from faces in device memory.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <memory>
 
+#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/overlay/overlay.h"
@@ -20,11 +19,11 @@ class Overlay {
   virtual ~Overlay() = default;
 
   /// Enqueues the drawing of `faces` (pixels of this frame) into `frame` (device memory, in place).
-  /// Launches only: no allocation, copy or wait; may be captured into a graph. What is drawn of how
+  /// Launches only: no allocation, copy or wait. What is drawn of how
   /// many faces is decided on the device; `style`, `matrix` and the frame's layout and address are
   /// those of this call.
   virtual Status enqueue(const FrameView& frame, ColorMatrix matrix, const DeviceFaces* faces,
-                         const OverlayStyle& style, cudaStream_t stream) = 0;
+                         const OverlayStyle& style, Launcher launch) = 0;
 };
 
 }  // namespace cuface::cuda

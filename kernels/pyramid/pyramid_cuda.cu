@@ -48,12 +48,11 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 Status launch_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst,
-                   ImageView<std::uint8_t> copy, cudaStream_t stream) {
+                   ImageView<std::uint8_t> copy, Launcher launch) {
   const int width = (src.width + 1) / 2, height = (src.height + 1) / 2;
   const dim3 grid(static_cast<unsigned>((width + kTileWidth - 1) / kTileWidth),
                   static_cast<unsigned>((height + kTileHeight - 1) / kTileHeight));
-  down<<<grid, kThreads, 0, stream>>>(src, dst, copy);
-  return check_launch("pyramid");
+  return launch("pyramid", down, {grid, kThreads}, src, dst, copy);
 }
 
 }  // namespace
@@ -78,22 +77,22 @@ Result<std::unique_ptr<GaussianPyramid>> GaussianPyramid::create(int width, int 
 }
 
 Status GaussianPyramid::enqueue(ImageView<const std::uint8_t> picture, int levels,
-                                cudaStream_t stream) {
+                                Launcher launch) {
   const ImageView<std::uint8_t> base = levels_[0].view();
   if (!picture.data || picture.width != base.width || picture.height != base.height) {
     return Status(StatusCode::kInvalidArgument, "pyramid: the picture is not of the planned size");
   }
   levels = std::min(levels, this->levels());
   const ImageView<std::uint8_t> first = levels > 1 ? levels_[1].view() : ImageView<std::uint8_t>{};
-  if (Status s = launch_down(picture, first, base, stream); !s.ok()) return s;
-  return enqueue_above(2, levels, stream);
+  if (Status s = launch_down(picture, first, base, launch); !s.ok()) return s;
+  return enqueue_above(2, levels, launch);
 }
 
-Status GaussianPyramid::enqueue_above(int first, int levels, cudaStream_t stream) {
+Status GaussianPyramid::enqueue_above(int first, int levels, Launcher launch) {
   levels = std::min(levels, this->levels());
   for (int i = first; i < levels; ++i) {
     const auto k = static_cast<std::size_t>(i);
-    if (Status s = launch_down(levels_[k - 1].view(), levels_[k].view(), {}, stream); !s.ok()) {
+    if (Status s = launch_down(levels_[k - 1].view(), levels_[k].view(), {}, launch); !s.ok()) {
       return s;
     }
   }

@@ -1,14 +1,13 @@
 // The flow's Gaussian octaves in device memory, bit-equal to GaussianPyramid.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "kernels/common/cuda.h"
 #include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 
 namespace cuface::cuda {
@@ -26,12 +25,12 @@ class GaussianPyramid {
 
   /// Builds the first `levels` levels (at most levels()) from a picture in device memory of the
   /// planned size, which is not read by anything after these launches.
-  Status enqueue(ImageView<const std::uint8_t> picture, int levels, cudaStream_t stream);
-  Status enqueue(ImageView<const std::uint8_t> picture, cudaStream_t stream) {
-    return enqueue(picture, levels(), stream);
+  Status enqueue(ImageView<const std::uint8_t> picture, int levels, Launcher launch);
+  Status enqueue(ImageView<const std::uint8_t> picture, Launcher launch) {
+    return enqueue(picture, levels(), launch);
   }
   /// Builds levels `first`..`levels`-1 from the one below, which has been built; first >= 1.
-  Status enqueue_above(int first, int levels, cudaStream_t stream);
+  Status enqueue_above(int first, int levels, Launcher launch);
 
   int levels() const { return static_cast<int>(levels_.size()); }
   ImageView<const std::uint8_t> level(int i) const;

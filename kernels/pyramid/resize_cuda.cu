@@ -57,11 +57,10 @@ Result<LevelResize> LevelResize::create(int src_width, int src_height,
 }
 
 Status LevelResize::enqueue(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out,
-                            const std::int32_t* run, cudaStream_t stream) const {
+                            const std::int32_t* run, Launcher launch) const {
   if (tiles_ == 0) return {};
-  resize_kernel<<<tiles_, dim3(kTileX, kTileY), 0, stream>>>(
-      src, out, targets_.data(), static_cast<int>(targets_.size()), taps_.data(), run);
-  return check_launch("resizing the levels");
+  return launch("resizing the levels", resize_kernel, {tiles_, dim3(kTileX, kTileY)}, src, out,
+                targets_.data(), static_cast<int>(targets_.size()), taps_.data(), run);
 }
 
 }  // namespace cuface::cuda

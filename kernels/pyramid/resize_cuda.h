@@ -1,14 +1,13 @@
 // pyramid on CUDA: a picture at several sizes by one launch; each has the bytes of LinearResize.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "kernels/common/cuda.h"
 #include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/pyramid/atlas.h"
 #include "kernels/pyramid/pyramid.h"
@@ -31,7 +30,7 @@ class LevelResize {
   /// `src` has the planned size, `out` is the atlas, both in device memory. One launch, or none;
   /// nothing is written where *run is 0.
   Status enqueue(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out,
-                 const std::int32_t* run, cudaStream_t stream) const;
+                 const std::int32_t* run, Launcher launch) const;
 
  private:
   DeviceBuffer<LinearResize::Tap> taps_;

@@ -203,17 +203,18 @@ Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int 
   return Result<std::unique_ptr<Tracker>>(std::move(made));
 }
 
-Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, cudaStream_t stream) {
+Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher launch) {
   if (!inputs.luma.data || inputs.luma.width != width_ || inputs.luma.height != height_) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is not of the planned size");
   }
   Buffers& b = *buffers_;
+  launch.set_variant(current_);
   GaussianPyramid &prev = *b.pyramids[current_], &next = *b.pyramids[1 - current_];
   const int levels = flow_levels(next, config_.flow);
-  if (Status s = next.enqueue(inputs.luma, levels, stream); !s.ok()) return s;
+  if (Status s = next.enqueue(inputs.luma, levels, launch); !s.ok()) return s;
   // After configure() the previous picture may lack levels. On the first frame there is none.
   if (built_ > 0 && built_ < levels) {
-    if (Status s = prev.enqueue_above(built_, levels, stream); !s.ok()) return s;
+    if (Status s = prev.enqueue_above(built_, levels, launch); !s.ok()) return s;
   }
 
   const Told told{inputs.faces,
@@ -224,9 +225,10 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, cudaStrea
                   height_,
                   std::min(landmarks_capacity_, kMaxTrackPoints)};
   const PointArrays points = b.arrays();
-  plan_frame<<<1, kPlanThreads, 0, stream>>>(b.state.data(), told, config_, ended_, b.plan.data(),
-                                             points.from);
-  if (Status s = check_launch("track: plan"); !s.ok()) return s;
+  if (Status s = launch("track: plan", plan_frame, {1, kPlanThreads}, b.state.data(), told, config_,
+                        ended_, b.plan.data(), points.from);
+      !s.ok())
+    return s;
   FlowPoints flow;
   flow.from = points.from;
   flow.count = &b.plan.data()->total;
@@ -234,12 +236,15 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, cudaStrea
   flow.to = points.to;
   flow.back = points.back;
   flow.status = points.good;
-  if (Status s = enqueue_flow(prev, next, flow, config_.flow, stream); !s.ok()) return s;
-  carry_tracks<<<kMaxTracks, kCarryThreads, 0, stream>>>(b.state.data(), told, config_,
-                                                         b.plan.data(), points);
-  if (Status s = check_launch("track: carry"); !s.ok()) return s;
-  conclude_tracks<<<1, kConcludeThreads, 0, stream>>>(b.state.data(), told, config_, out);
-  if (Status s = check_launch("track: conclude"); !s.ok()) return s;
+  if (Status s = enqueue_flow(prev, next, flow, config_.flow, launch); !s.ok()) return s;
+  if (Status s = launch("track: carry", carry_tracks, {kMaxTracks, kCarryThreads}, b.state.data(),
+                        told, config_, b.plan.data(), points);
+      !s.ok())
+    return s;
+  if (Status s = launch("track: conclude", conclude_tracks, {1, kConcludeThreads}, b.state.data(),
+                        told, config_, out);
+      !s.ok())
+    return s;
   ended_ = false;
   current_ = 1 - current_;
   built_ = levels;

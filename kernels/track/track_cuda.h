@@ -2,13 +2,12 @@
 // host never waits for them.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstdint>
 #include <memory>
 
 #include "kernels/common/cuda.h"
 #include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/pyramid/pyramid_cuda.h"
@@ -28,8 +27,7 @@ struct TrackerInputs {
 
 /// One a chain. Allocates at create() only. One thread at a time, one stream (or streams ordered by
 /// the caller). The picture of one frame and that of the previous one take turns in two pyramids:
-/// a captured graph stands for one of the two turns, so capture an even number of frames, or one
-/// graph for each.
+/// they are the two variants of the launches (LaunchList::set_variant).
 class Tracker {
  public:
   /// `landmarks_capacity`: points per face that `out` of enqueue() has room for. Detections with
@@ -43,7 +41,7 @@ class Tracker {
   /// with their ids, `lost` and `search_wanted`; `searched` and `overflow` are those of
   /// inputs.faces, `frame` that of the inputs. kInvalidArgument for a picture of another size,
   /// after which everything is as it was.
-  Status enqueue(const TrackerInputs& inputs, DeviceFaces* out, cudaStream_t stream);
+  Status enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher launch);
 
   /// From the next enqueue() on every track has ended for good. Ids go on counting.
   void end_tracks();

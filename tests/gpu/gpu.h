@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "kernels/common/cuda.h"
+#include "kernels/common/graph_cuda.h"
 #include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
 
 namespace cuface::test {
 
@@ -126,6 +128,22 @@ cudaGraphExec_t capture(cudaStream_t stream, Enqueue enqueue) {
   if (graph) cudaGraphDestroy(graph);
   return exec;
 }
+
+/// Submits what `enqueue(launcher)` launches as one graph, as an element of the plugin does.
+class Submitter {
+ public:
+  template <typename Enqueue>
+  Status operator()(cudaStream_t stream, const Enqueue& enqueue) {
+    list_.clear();
+    if (Status s = enqueue(cuda::Launcher(list_)); !s.ok()) return s;
+    return graphs_.submit(list_, stream);
+  }
+  const cuda::GraphSet::Built& built() const { return graphs_.built(); }
+
+ private:
+  cuda::LaunchList list_;
+  cuda::GraphSet graphs_;
+};
 
 /// Median time on the device of `enqueue()`, in microseconds.
 template <typename Enqueue>

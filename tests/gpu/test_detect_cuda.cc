@@ -200,12 +200,13 @@ TEST_F(DetectCuda, GroupsOfAnyWindows) {
     CUFACE_CUDA_OK(cudaDeviceSynchronize());
     for (Grouping rule : {Grouping::kOpenCv, Grouping::kOverlap})
       for (int neighbors : {0, 1, 2, 3, 8}) {
-        auto grouper = cuda::Grouper::create(rule, neighbors, 5000);
-        ASSERT_TRUE(grouper.ok());
-        ASSERT_TRUE(
-            grouper.value().enqueue(device.value().data(), number.value().data(), stream).ok());
-        auto got =
-            download(grouper.value().groups(), download(grouper.value().group_count(), 1)[0]);
+        cuda::ScratchLayout layout;
+        cuda::Grouper grouper(rule, neighbors, 5000, layout);
+        const auto memory = cuda::Scratch::create(layout.bytes());
+        ASSERT_TRUE(memory.ok());
+        grouper.bind(memory.value()->data());
+        ASSERT_TRUE(grouper.enqueue(device.value().data(), number.value().data(), stream).ok());
+        auto got = download(grouper.groups(), download(grouper.group_count(), 1)[0]);
         std::sort(got.begin(), got.end(), comes_before);
         GroupScratch scratch;
         std::vector<Detection> expected;

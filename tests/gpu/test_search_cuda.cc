@@ -112,9 +112,9 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ASSERT_EQ(ran, run) << "frame " << i;
 
     if (!run) result->count = 0;  // as cuda::Detector does
-    put(out_, result);
+    put(found_, result);
     ASSERT_TRUE(
-        cuda::end_search(state_.data(), nullptr, faces(out_), faces(out_), 0, nullptr).ok());
+        cuda::end_search(state_.data(), nullptr, faces(found_), faces(out_), 0, nullptr).ok());
     Faces out = get(out_);
     ASSERT_EQ(out->count, run ? found : 0);
     ASSERT_EQ(out->searched, run);

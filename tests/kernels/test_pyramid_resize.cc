@@ -1,8 +1,9 @@
-// resize_linear_exact against cv::resize(INTER_LINEAR_EXACT).
+// resize_linear_exact against cv::resize(INTER_LINEAR_EXACT); where levels lie in an atlas.
 #include <gtest/gtest.h>
 
 #include <opencv2/imgproc.hpp>
 
+#include "kernels/pyramid/atlas.h"
 #include "kernels/pyramid/pyramid.h"
 #include "tests/kernels/pictures.h"
 
@@ -76,6 +77,35 @@ TEST(ResizeLinearExact, EqualsOpenCvOnNaturalPictures) {
   for (double f = 0.7; f < 20; f *= 1.1) {
     EXPECT_EQ(differences(source, cvRound(source.cols / f), cvRound(source.rows / f)), 0) << f;
   }
+}
+
+TEST(Atlas, HoldsAllLevelsWithoutOverlapAndLittleWaste) {
+  for (const auto& [width, height] : {std::pair{1920, 1080}, {1080, 1920}, {640, 360}, {33, 20}}) {
+    std::vector<AtlasSlot> levels;
+    double pixels = 0;
+    for (double f = 1; height / f >= 20 && width / f >= 20; f *= 1.1) {
+      levels.push_back({0, 0, static_cast<int>(width / f), static_cast<int>(height / f)});
+      pixels += levels.back().width * levels.back().height;
+    }
+    const Atlas atlas = make_atlas(levels);
+    cv::Mat taken(atlas.height, atlas.width, CV_8U, cv::Scalar(0));
+    ASSERT_EQ(atlas.slots.size(), levels.size());
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const AtlasSlot& slot = atlas.slots[i];
+      ASSERT_EQ(slot.width, levels[i].width);
+      ASSERT_EQ(slot.height, levels[i].height);
+      ASSERT_GE(std::min(slot.x, slot.y), 0);
+      ASSERT_LE(slot.x + slot.width, atlas.width);
+      ASSERT_LE(slot.y + slot.height, atlas.height);
+      cv::Mat here = taken(cv::Rect(slot.x, slot.y, slot.width, slot.height));
+      EXPECT_EQ(cv::countNonZero(here), 0) << "level " << i << " lies on another";
+      here = 1;
+    }
+    if (levels.size() > 20) {
+      EXPECT_LT(double{1} * atlas.width * atlas.height, 1.12 * pixels);
+    }
+  }
+  EXPECT_EQ(make_atlas({}).width, 0);
 }
 
 }  // namespace

@@ -21,9 +21,8 @@ __global__ void count_kernel(const DeviceFaces* faces, CountedWork work, Counter
 }  // namespace
 
 Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
-                   cudaStream_t stream) {
-  count_kernel<<<1, 1, 0, stream>>>(faces, work, counters);
-  return check_launch("counting faces");
+                   Launcher launch) {
+  return launch("counting faces", count_kernel, {1, 1}, faces, work, counters);
 }
 
 }  // namespace cuface::cuda

@@ -2,10 +2,9 @@
 // nothing is copied and nobody waits.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstdint>
 
+#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 
@@ -24,6 +23,6 @@ struct CountedWork {
 
 /// Adds one frame's. One launch.
 Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
-                   cudaStream_t stream);
+                   Launcher launch);
 
 }  // namespace cuface::cuda

@@ -44,6 +44,7 @@ class CudaSide final : public DeviceSide {
       counted_ = {};
     }
     *kept_.waits = 0;
+    kept_.clock.reset_total();
     return required ? given_context().status() : Status();
   }
 
@@ -92,6 +93,7 @@ class CudaSide final : public DeviceSide {
                          "making a CUDA event");
         !s.ok())
       return s;
+    if (Status s = kept_.clock.start(); !s.ok()) return s;
     auto counters = cuda::PinnedBuffer<cuda::Counters>::create(1);
     if (!counters.ok()) return counters.status();
     *counters.value().data() = {};
@@ -121,15 +123,24 @@ class CudaSide final : public DeviceSide {
   Status end() override {
     const Status status = frame_->end();
     frame_.reset();
+    if (const auto& built = kept_.graphs.built(); built.graphs != told_graphs_) {
+      told_graphs_ = built.graphs;
+      GST_DEBUG_OBJECT(element_, "CUDA graph %d: %d nodes, %d of them conditional", built.graphs,
+                       built.nodes, built.conditional);
+    }
     return status;
   }
 
   DeviceCounts counts() const override {
     const std::lock_guard lock(counts_mutex_);
-    if (kept_.counters.size() == 0) return counted_;
-    // The GPU may be writing: each number is whole, and the next look sees the rest.
-    const volatile cuda::Counters& now = *kept_.counters.data();
-    return sum(counted_, {now.searches, now.overflows, now.faces, now.lost_tracks, now.last_id});
+    DeviceCounts counts = counted_;
+    if (kept_.counters.size() > 0) {
+      // The GPU may be writing: each number is whole, and the next look sees the rest.
+      const volatile cuda::Counters& now = *kept_.counters.data();
+      counts = sum(counts, {now.searches, now.overflows, now.faces, now.lost_tracks, now.last_id});
+    }
+    counts.device_time_ns = kept_.clock.total_ns();
+    return counts;
   }
 
   std::uint64_t waits() const override { return *kept_.waits; }
@@ -175,6 +186,9 @@ class CudaSide final : public DeviceSide {
     const std::lock_guard lock(counts_mutex_);
     if (kept_.counters.size() > 0) counted_ = sum(counted_, *kept_.counters.data());
     if (kept_.last) cudaEventDestroy(kept_.last);
+    kept_.graphs = {};
+    told_graphs_ = 0;
+    kept_.clock.stop();
     kept_.own.reset();
     kept_.last_chain.reset();
     kept_.slots.reset();
@@ -197,6 +211,7 @@ class CudaSide final : public DeviceSide {
   CudaContext next_;
   std::optional<DeviceFrame> frame_;
   int entered_ = 0;
+  int told_graphs_ = 0;  // in the log
 };
 
 }  // namespace

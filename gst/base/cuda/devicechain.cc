@@ -88,17 +88,22 @@ ImageView<const std::uint8_t> DeviceChain::luma() const {
   return luma_ready_ ? luma_.view() : ImageView<const std::uint8_t>{};
 }
 
-Result<std::shared_ptr<const FrameUse>> DeviceChain::fill_luma(const FrameView& frame) {
-  if (Status s = cuda::luma(frame, luma_.view(), stream_); !s.ok()) return s;
+Result<std::shared_ptr<const FrameUse>> DeviceChain::fill_luma(const FrameView& frame,
+                                                               cuda::Launcher launch) {
+  if (Status s = cuda::luma(frame, luma_.view(), launch); !s.ok()) return s;
+  if (Status s = launch.record(current().used); !s.ok()) return s;
   luma_ready_ = true;
-  return use_frame();
+  return make_use();
+}
+
+std::shared_ptr<const FrameUse> DeviceChain::make_use() {
+  return std::make_shared<ChainFrameUse>(shared_from_this(), number_);
 }
 
 Result<std::shared_ptr<const FrameUse>> DeviceChain::use_frame() {
   if (Status s = check(cudaEventRecord(current().used, stream_), "recording a CUDA event"); !s.ok())
     return s;
-  return std::shared_ptr<const FrameUse>(
-      std::make_shared<ChainFrameUse>(shared_from_this(), number_));
+  return make_use();
 }
 
 Status DeviceChain::follow(cudaStream_t producer) {

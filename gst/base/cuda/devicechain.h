@@ -14,6 +14,7 @@
 #include "gst/base/frame.h"
 #include "gst/meta/results.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/launch_cuda.h"
 
 namespace cuface::gst {
 
@@ -47,11 +48,11 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
   /// The frame's luma once somebody has filled it, else an image without data.
   ImageView<const std::uint8_t> luma() const;
   /// From a frame in device memory: one kernel reads it. Returns what to wait for before the
-  /// frame's memory may be written.
-  Result<std::shared_ptr<const FrameUse>> fill_luma(const FrameView& frame);
+  /// frame's memory may be written, once what `launch` collects is submitted.
+  Result<std::shared_ptr<const FrameUse>> fill_luma(const FrameView& frame, cuda::Launcher launch);
   /// From a frame in host memory, which is done with on return.
   Status upload_luma(Frame& frame);
-  /// The work enqueued so far reads or writes a frame's memory: what to wait for.
+  /// The work on the stream so far reads or writes a frame's memory: what to wait for.
   Result<std::shared_ptr<const FrameUse>> use_frame();
 
   /// What is enqueued from now on comes after what `producer` has now.
@@ -76,6 +77,7 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
   Status allocate(int width, int height);
   InFlight& slot(std::uint64_t number) { return in_flight_[number % kInFlight]; }
   InFlight& current() { return slot(number_); }
+  std::shared_ptr<const FrameUse> make_use();
 
   const CudaContext context_;
   const std::shared_ptr<Waits> waits_;

@@ -95,12 +95,22 @@ Status DeviceFrame::join() {
         !s.ok())
       return s;
   chain_ = std::move(chain);
-  return {};
+  element_.work.clear();
+  return element_.clock.begin(cuda::Launcher(element_.work));
 }
 
-Result<cudaStream_t> DeviceFrame::stream() {
+Result<cuda::Launcher> DeviceFrame::launcher() {
   if (Status s = join(); !s.ok()) return s;
-  return chain_->stream();
+  return cuda::Launcher(element_.work);
+}
+
+/// The stream orders the graph behind what was put there directly: uploads, and waits for the work
+/// of others.
+Status DeviceFrame::submit(cuda::Scratch* scratch) {
+  if (Status s = element_.clock.end(cuda::Launcher(element_.work)); !s.ok()) return s;
+  const cudaStream_t on = chain_->stream();
+  const auto submit_graph = [&] { return element_.graphs.submit(element_.work, on); };
+  return scratch ? scratch->take_turn(on, submit_graph) : submit_graph();
 }
 
 Status DeviceFrame::follow_producer() {
@@ -121,7 +131,7 @@ Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
   const auto mapping = DeviceMapping::map(frame_, GST_MAP_READ);
   if (!mapping.ok()) return mapping.status();
   if (Status s = follow_producer(); !s.ok()) return s;
-  auto use = chain_->fill_luma(mapping.value()->view());
+  auto use = chain_->fill_luma(mapping.value()->view(), cuda::Launcher(element_.work));
   if (!use.ok()) return use.status();
 #ifdef CUFACE_HAVE_CUDA_STREAMS
   writer_ = stream_of(cuda_memory_of(frame_.buffer()));
@@ -191,10 +201,13 @@ Result<std::shared_ptr<DeviceFacesResult>> DeviceFrame::new_faces(int landmarks)
 }
 
 Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
-                                       std::string detector, const cuda::CountedWork& work) {
-  const cudaStream_t on = chain_->stream();
-  if (Status s = cuda::count_faces(faces->faces(), work, element_.counters.data(), on); !s.ok())
+                                       std::string detector, const cuda::CountedWork& work,
+                                       cuda::Scratch* scratch) {
+  const cuda::Launcher launch(element_.work);
+  if (Status s = cuda::count_faces(faces->faces(), work, element_.counters.data(), launch); !s.ok())
     return s;
+  if (Status s = submit(scratch); !s.ok()) return s;
+  const cudaStream_t on = chain_->stream();
   if (Status s = check(cudaEventRecord(faces->ready(), on), "recording a CUDA event"); !s.ok())
     return s;
   faces->describe(frame_.width(), frame_.height(), std::move(detector), on);

@@ -1,5 +1,5 @@
-// One frame on the GPU, for the CUDA stages of the elements: the stream to enqueue on, the luma,
-// and the faces before and after.
+// One frame on the GPU, for the CUDA stages of the elements: where their kernels go, the luma, and
+// the faces before and after.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,8 +10,12 @@
 #include "gst/base/cuda/context.h"
 #include "gst/base/cuda/counters.h"
 #include "gst/base/cuda/devicechain.h"
+#include "gst/base/cuda/deviceclock.h"
 #include "gst/base/cuda/faceslots.h"
 #include "gst/base/frame.h"
+#include "kernels/common/graph_cuda.h"
+#include "kernels/common/launch_cuda.h"
+#include "kernels/common/scratch_cuda.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/luma/luma.h"
 
@@ -39,29 +43,34 @@ struct DeviceElement {
   std::shared_ptr<FaceSlots> slots;
   cuda::PinnedBuffer<cuda::Counters> counters;
   std::shared_ptr<Waits> waits = std::make_shared<Waits>(0);
+  cuda::LaunchList work;  ///< on the frame it has now,
+  cuda::GraphSet graphs;  ///< and what it is submitted by
+  DeviceClock clock;
   cudaEvent_t last = nullptr;               ///< behind the element's work on its last frame,
   std::shared_ptr<DeviceChain> last_chain;  ///< which was in this chain's stream
 };
 
-/// Lives for one process() call, in the streaming thread and with the context current.
+/// Lives for one process() call, in the streaming thread and with the context current. The
+/// element's kernels are collected and go to the chain's stream as one graph, at the end.
 class DeviceFrame {
  public:
   DeviceFrame(DeviceElement& element, Frame& frame, bool in_cuda_memory)
       : element_(element), frame_(frame), in_cuda_memory_(in_cuda_memory) {}
 
-  /// The stream all work on this frame goes to; the element's earlier work comes before.
-  Result<cudaStream_t> stream();
+  /// Where all the element's kernels for this frame go; its earlier work comes before.
+  Result<cuda::Launcher> launcher();
   /// The grey picture, made at most once in an unbroken line of our elements.
   Result<ImageView<const std::uint8_t>> luma();
 
-  /// The faces in device memory and pixels of this frame, for work enqueued on the stream from now
-  /// on; null for an empty result. Uploads faces that are in host memory or of another size.
+  /// The faces in device memory and pixels of this frame, for kernels of this frame; null for an
+  /// empty result. Uploads faces that are in host memory or of another size.
   Result<const cuda::DeviceFaces*> faces(const FaceResult& faces);
   /// Room for this element's faces with up to that many landmarks each.
   Result<std::shared_ptr<DeviceFacesResult>> new_faces(int landmarks);
-  /// Closes the work on `faces`, which are then the result. `detector`: as in FaceList.
+  /// Submits the work on `faces`, which are then the result. `detector`: as in FaceList. `scratch`:
+  /// what the work uses in turn with others, or null.
   Result<FaceResult> finish(std::shared_ptr<DeviceFacesResult> faces, std::string detector,
-                            const cuda::CountedWork& work);
+                            const cuda::CountedWork& work, cuda::Scratch* scratch = nullptr);
   /// Faces of an earlier frame, whatever their size, for the sake of their flags; null where they
   /// are not in this context.
   Result<const cuda::DeviceFaces*> flags(const PendingFacesRef& faces);
@@ -70,16 +79,17 @@ class DeviceFrame {
   /// Waits for all of the element's work: before something it uses is freed, never per frame.
   Status settle();
 
-  /// Draws into the frame: maps it for writing, calls draw(view, stream), and sees to it that
-  /// whoever gets the frame sees the drawing.
+  /// Draws into the frame: maps it for writing, submits what draw(view, launcher) launches, and
+  /// sees to it that whoever gets the frame sees the drawing.
   template <typename Draw>
   Status draw(const Draw& draw_on) {
     const auto mapping = DeviceMapping::map(frame_, static_cast<GstMapFlags>(GST_MAP_READWRITE));
     if (!mapping.ok()) return mapping.status();
-    const auto on = stream();
-    if (!on.ok()) return on.status();
+    const auto launch = launcher();
+    if (!launch.ok()) return launch.status();
     if (Status s = follow_producer(); !s.ok()) return s;
-    if (Status s = draw_on(mapping.value()->view(), on.value()); !s.ok()) return s;
+    if (Status s = draw_on(mapping.value()->view(), launch.value()); !s.ok()) return s;
+    if (Status s = submit(nullptr); !s.ok()) return s;
     return hand_over();
   }
 
@@ -91,6 +101,7 @@ class DeviceFrame {
   Status follow_producer();
   Result<const cuda::DeviceFaces*> use(const DeviceFacesRef& faces);
   Result<const cuda::DeviceFaces*> upload(const FaceList& faces);
+  Status submit(cuda::Scratch* scratch);
   Status hand_over();
 
   DeviceElement& element_;

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "kernels/common/cuda.h"
+#include "kernels/common/graph_cuda.h"
+
+namespace cuface::cuda {
+namespace {
+
+using Kind = LaunchList::Kind;
+
+__global__ void condition_kernel(cudaGraphConditionalHandle handle, const std::int32_t* run) {
+  cudaGraphSetConditional(handle, *run != 0);
+}
+
+bool same(const dim3& a, const dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+bool same(const LaunchShape& a, const LaunchShape& b) {
+  return same(a.grid, b.grid) && same(a.block, b.block) && a.shared == b.shared;
+}
+
+/// Whether the entries are the same altogether, arguments included.
+bool equal(const LaunchList& a, const LaunchList& b, std::size_t i) {
+  const LaunchList::Entry &x = a.entries()[i], &y = b.entries()[i];
+  return same(x.shape, y.shape) && x.event == y.event && x.bytes == y.bytes &&
+         (x.bytes == 0 || std::memcmp(a.argument_bytes(x), b.argument_bytes(y), x.bytes) == 0);
+}
+
+/// Whether a graph made of `a` can stand for `b`. Nodes inside of an if are never changed.
+bool fits(const LaunchList& a, const LaunchList& b) {
+  if (a.variant() != b.variant() || a.entries().size() != b.entries().size()) return false;
+  for (std::size_t i = 0; i < a.entries().size(); ++i) {
+    const LaunchList::Entry &x = a.entries()[i], &y = b.entries()[i];
+    if (x.kind != y.kind || x.inside != y.inside || x.kernel != y.kernel || x.bytes != y.bytes ||
+        x.run != y.run)
+      return false;
+    if (x.inside && !equal(a, b, i)) return false;
+  }
+  return true;
+}
+
+/// Every if has its end, and there is nothing but kernels between.
+Status validate(const LaunchList& list) {
+  bool open = false;
+  for (const LaunchList::Entry& entry : list.entries()) {
+    if (open && entry.kind != Kind::kKernel && entry.kind != Kind::kEndIf)
+      return {StatusCode::kInvalidArgument, "graph: only kernels can be conditional"};
+    if (!open && entry.kind == Kind::kEndIf)
+      return {StatusCode::kInvalidArgument, "graph: the end of an if without one"};
+    if (entry.kind == Kind::kIf) open = true;
+    if (entry.kind == Kind::kEndIf) open = false;
+  }
+  if (open || list.entries().empty())
+    return {StatusCode::kInvalidArgument, "graph: an if without end, or no work"};
+  return {};
+}
+
+}  // namespace
+
+/// One list as a graph: each node behind the one before.
+class GraphSet::Graph {
+ public:
+  explicit Graph(const LaunchList& list) : list_(list), nodes_(list.entries().size()) {}
+  ~Graph() {
+    // A graph that is running is freed when it is over.
+    if (exec_) cudaGraphExecDestroy(exec_);
+    if (graph_) cudaGraphDestroy(graph_);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  Status build(Built& built) {
+    if (Status s = check(cudaGraphCreate(&graph_, 0), "making a CUDA graph"); !s.ok()) return s;
+    cudaGraph_t into = graph_;
+    cudaGraphNode_t last = nullptr, conditional = nullptr;
+    built.nodes = built.conditional = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const LaunchList::Entry& entry = list_.entries()[i];
+      switch (entry.kind) {
+        case Kind::kKernel: {
+          const cudaKernelNodeParams params = kernel_params(list_, entry);
+          if (Status s =
+                  check(cudaGraphAddKernelNode(&nodes_[i], into, &last, last ? 1 : 0, &params),
+                        entry.what);
+              !s.ok())
+            return s;
+          if (entry.inside) ++built.conditional;
+          last = nodes_[i];
+          break;
+        }
+        case Kind::kEvent:
+          if (Status s = check(
+                  cudaGraphAddEventRecordNode(&nodes_[i], into, &last, last ? 1 : 0, entry.event),
+                  entry.what);
+              !s.ok())
+            return s;
+          last = nodes_[i];
+          break;
+        case Kind::kIf:
+          if (Status s = add_if(entry.run, last, conditional, into); !s.ok()) return s;
+          last = nullptr;
+          ++built.nodes;  // the kernel that sets the condition
+          break;
+        case Kind::kEndIf:
+          into = graph_;
+          last = conditional;
+          continue;  // no node
+      }
+      ++built.nodes;
+    }
+    return check(cudaGraphInstantiate(&exec_, graph_, 0), "making a CUDA graph");
+  }
+
+  bool fits(const LaunchList& list) const { return cuda::fits(list_, list); }
+
+  /// Sets what differs.
+  Status update(const LaunchList& list, Built& built) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const LaunchList::Entry& entry = list.entries()[i];
+      if (equal(list_, list, i)) continue;
+      if (entry.kind == Kind::kEvent) {
+        if (Status s = check(cudaGraphExecEventRecordNodeSetEvent(exec_, nodes_[i], entry.event),
+                             entry.what);
+            !s.ok())
+          return s;
+      } else {
+        const cudaKernelNodeParams params = kernel_params(list, entry);
+        if (Status s =
+                check(cudaGraphExecKernelNodeSetParams(exec_, nodes_[i], &params), entry.what);
+            !s.ok())
+          return s;
+      }
+      list_.assign(i, list);
+      ++built.set;
+    }
+    return {};
+  }
+
+  Status launch(cudaStream_t stream) {
+    return check(cudaGraphLaunch(exec_, stream), "launching a CUDA graph");
+  }
+
+ private:
+  cudaKernelNodeParams kernel_params(const LaunchList& list, const LaunchList::Entry& entry) {
+    list.argument_pointers(entry, pointers_);
+    cudaKernelNodeParams params = {};
+    params.func = const_cast<void*>(entry.kernel);
+    params.gridDim = entry.shape.grid;
+    params.blockDim = entry.shape.block;
+    params.sharedMemBytes = static_cast<unsigned>(entry.shape.shared);
+    params.kernelParams = pointers_.data();
+    return params;
+  }
+
+  /// A kernel that sets the condition, and behind it the conditional node; `body` gets its nodes.
+  Status add_if(const std::int32_t* run, cudaGraphNode_t last, cudaGraphNode_t& node,
+                cudaGraph_t& body) {
+    cudaGraphConditionalHandle handle = 0;
+    if (Status s =
+            check(cudaGraphConditionalHandleCreate(&handle, graph_, 0, cudaGraphCondAssignDefault),
+                  "making a conditional node");
+        !s.ok())
+      return s;
+    void* arguments[] = {&handle, &run};
+    cudaKernelNodeParams setter = {};
+    setter.func = reinterpret_cast<void*>(condition_kernel);
+    setter.gridDim = setter.blockDim = dim3(1);
+    setter.kernelParams = arguments;
+    cudaGraphNode_t set = nullptr;
+    if (Status s = check(cudaGraphAddKernelNode(&set, graph_, &last, last ? 1 : 0, &setter),
+                         "making a conditional node");
+        !s.ok())
+      return s;
+    cudaGraphNodeParams params = {};
+    params.type = cudaGraphNodeTypeConditional;
+    params.conditional.handle = handle;
+    params.conditional.type = cudaGraphCondTypeIf;
+    params.conditional.size = 1;
+#if CUDART_VERSION >= 13000
+    const cudaError_t added = cudaGraphAddNode(&node, graph_, &set, nullptr, 1, &params);
+#else
+    const cudaError_t added = cudaGraphAddNode(&node, graph_, &set, 1, &params);
+#endif
+    if (Status s = check(added, "making a conditional node"); !s.ok()) return s;
+    body = params.conditional.phGraph_out[0];
+    return {};
+  }
+
+  LaunchList list_;                     ///< what the executable graph does
+  std::vector<cudaGraphNode_t> nodes_;  ///< per entry
+  std::vector<void*> pointers_;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t exec_ = nullptr;
+};
+
+GraphSet::GraphSet() = default;
+GraphSet::~GraphSet() = default;
+GraphSet::GraphSet(GraphSet&&) noexcept = default;
+GraphSet& GraphSet::operator=(GraphSet&&) noexcept = default;
+
+Status GraphSet::submit(const LaunchList& list, cudaStream_t stream) {
+  const auto known = std::find_if(graphs_.begin(), graphs_.end(),
+                                  [&](const auto& graph) { return graph->fits(list); });
+  if (known != graphs_.end()) {
+    graphs_.splice(graphs_.begin(), graphs_, known);
+    if (Status s = graphs_.front()->update(list, built_); !s.ok()) return s;
+    return graphs_.front()->launch(stream);
+  }
+  if (Status s = validate(list); !s.ok()) return s;
+  auto made = std::make_unique<Graph>(list);
+  if (Status s = made->build(built_); !s.ok()) return s;
+  ++built_.graphs;
+  graphs_.push_front(std::move(made));
+  if (graphs_.size() > kMost) graphs_.pop_back();
+  return graphs_.front()->launch(stream);
+}
+
+}  // namespace cuface::cuda

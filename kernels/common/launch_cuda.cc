@@ -1,0 +1,98 @@
+#include "kernels/common/launch_cuda.h"
+
+#include <cstring>
+
+#include "kernels/common/cuda.h"
+
+namespace cuface::cuda {
+namespace {
+
+/// Enough for the argument of any kernel.
+constexpr std::size_t kAlignment = alignof(std::max_align_t);
+
+}  // namespace
+
+void LaunchList::clear() {
+  variant_ = 0;
+  inside_ = false;
+  entries_.clear();
+  bytes_.clear();
+  offsets_.clear();
+}
+
+LaunchList::Entry& LaunchList::add(Kind kind, const char* what) {
+  Entry entry = {};
+  entry.kind = kind;
+  entry.inside = inside_;
+  entry.what = what;
+  entry.first_byte = bytes_.size();
+  entry.first_argument = offsets_.size();
+  return entries_.emplace_back(entry);
+}
+
+void LaunchList::add_kernel(const char* what, const void* kernel, const LaunchShape& shape,
+                            const void* const* arguments, const std::size_t* sizes,
+                            std::size_t count) {
+  Entry& entry = add(Kind::kKernel, what);
+  entry.kernel = kernel;
+  entry.shape = shape;
+  entry.arguments = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = bytes_.size();
+    offsets_.push_back(at - entry.first_byte);
+    bytes_.resize(at + (sizes[i] + kAlignment - 1) / kAlignment * kAlignment);
+    std::memcpy(bytes_.data() + at, arguments[i], sizes[i]);
+  }
+  entry.bytes = bytes_.size() - entry.first_byte;
+}
+
+void LaunchList::add_event(cudaEvent_t event) {
+  add(Kind::kEvent, "recording a CUDA event").event = event;
+}
+
+void LaunchList::add_if(const std::int32_t* run) {
+  add(Kind::kIf, "a conditional part").run = run;
+  inside_ = true;
+}
+
+void LaunchList::add_end_if() {
+  inside_ = false;
+  add(Kind::kEndIf, "a conditional part");
+}
+
+void LaunchList::argument_pointers(const Entry& entry, std::vector<void*>& out) const {
+  out.clear();
+  for (std::size_t i = 0; i < entry.arguments; ++i)
+    // The runtime takes pointers to what it only reads.
+    out.push_back(
+        const_cast<std::byte*>(argument_bytes(entry) + offsets_[entry.first_argument + i]));
+}
+
+void LaunchList::assign(std::size_t entry, const LaunchList& from) {
+  Entry& to = entries_[entry];
+  const Entry& other = from.entries_[entry];
+  to.shape = other.shape;
+  to.event = other.event;
+  if (to.bytes > 0)
+    std::memcpy(bytes_.data() + to.first_byte, from.argument_bytes(other), to.bytes);
+}
+
+Status Launcher::launch(const char* what, const void* kernel, const LaunchShape& shape,
+                        void** arguments, const std::size_t* sizes, std::size_t count) const {
+  if (list_) {
+    list_->add_kernel(what, kernel, shape, arguments, sizes, count);
+    return {};
+  }
+  return check(cudaLaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared, stream_),
+               what);
+}
+
+Status Launcher::record(cudaEvent_t event) const {
+  if (list_) {
+    list_->add_event(event);
+    return {};
+  }
+  return check(cudaEventRecord(event, stream_), "recording a CUDA event");
+}
+
+}  // namespace cuface::cuda
