@@ -112,7 +112,7 @@ class CudaSide final : public DeviceSide {
   }
 
   void settle() override {
-    if (kept_.last_chain) cudaEventSynchronize(kept_.last);
+    if (kept_.last_chain && kept_.mark_last().ok()) cudaEventSynchronize(kept_.last);
   }
 
   DeviceFrame* begin(Frame& frame, bool in_cuda_memory) override {

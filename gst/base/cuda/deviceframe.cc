@@ -89,11 +89,13 @@ Status DeviceFrame::join() {
     if (Status s = chain->begin_frame(); !s.ok()) return s;
     if (shared) shared->set_device(chain, generation);
   }
-  if (element_.last_chain && element_.last_chain != chain)
+  if (element_.last_chain && element_.last_chain != chain) {
+    if (Status s = element_.mark_last(); !s.ok()) return s;
     if (Status s =
             check(cudaStreamWaitEvent(chain->stream(), element_.last, 0), "ordering CUDA streams");
         !s.ok())
       return s;
+  }
   chain_ = std::move(chain);
   element_.work.clear();
   return element_.clock.begin(cuda::Launcher(element_.work));
@@ -237,12 +239,8 @@ Status DeviceFrame::end() {
   if (!chain_) return {};
   if (writer_)
     if (Status s = chain_->hold_back(writer_); !s.ok()) return s;
-  if (Status s = chain_->mark_done(); !s.ok()) return s;
-  if (Status s = check(cudaEventRecord(element_.last, chain_->stream()), "recording a CUDA event");
-      !s.ok())
-    return s;
   element_.last_chain = chain_;
-  return {};
+  return chain_->mark_done();
 }
 
 }  // namespace cuface::gst

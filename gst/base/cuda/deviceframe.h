@@ -46,8 +46,13 @@ struct DeviceElement {
   cuda::LaunchList work;  ///< on the frame it has now,
   cuda::GraphSet graphs;  ///< and what it is submitted by
   DeviceClock clock;
-  cudaEvent_t last = nullptr;               ///< behind the element's work on its last frame,
-  std::shared_ptr<DeviceChain> last_chain;  ///< which was in this chain's stream
+  std::shared_ptr<DeviceChain> last_chain;  ///< of its last frame
+  cudaEvent_t last = nullptr;
+
+  /// Records `last` behind all the element's work.
+  Status mark_last() {
+    return cuda::check(cudaEventRecord(last, last_chain->stream()), "recording a CUDA event");
+  }
 };
 
 /// Lives for one process() call, in the streaming thread and with the context current. The

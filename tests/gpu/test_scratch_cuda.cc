@@ -1,0 +1,128 @@
+// The memory that detectors share: how much it is, and that they use it in turn.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "kernels/common/scratch_cuda.h"
+#include "kernels/detect/detect_cuda.h"
+#include "tests/gpu/detect_pair.h"
+#include "tests/gpu/gpu.h"
+
+namespace cuface::test {
+namespace {
+
+using cuda::DeviceFaces;
+using cuda::Launcher;
+
+Model made(CascadeModel model) { return std::make_shared<const CascadeModel>(std::move(model)); }
+
+class ScratchCuda : public testing::Test {
+ protected:
+  void SetUp() override { CUFACE_NEEDS_GPU(); }
+};
+
+TEST_F(ScratchCuda, DetectorsOfOneScratchTakeTurns) {
+  constexpr int kRounds = 40;
+  DetectConfig config;
+  config.min_neighbors = 1;
+  const Model model = made(random_cascade(20, 18, 37, 5, true));
+  std::shared_ptr<cuda::Scratch> scratch;
+  const auto shared_scratch = [&](std::size_t bytes) -> Result<std::shared_ptr<cuda::Scratch>> {
+    if (!scratch) {
+      auto made = cuda::Scratch::create(bytes);
+      if (!made.ok()) return made.status();
+      scratch = made.value();
+    }
+    EXPECT_GE(scratch->size(), bytes);
+    return scratch;
+  };
+  struct Chain {
+    Stream stream;
+    Submitter submit;
+    std::unique_ptr<cuda::Detector> gpu;
+    std::vector<Picture> pictures;
+    std::vector<std::unique_ptr<GuardedBytes>> memory;
+    std::vector<DetectResult> expected;
+    std::vector<std::unique_ptr<GuardedBytes>> outs;
+  };
+  std::array<Chain, 3> chains;
+  long faces = 0;
+  for (std::size_t c = 0; c < chains.size(); ++c) {
+    Chain& chain = chains[c];
+    const int width = 640 - 100 * static_cast<int>(c), height = 480 - 70 * static_cast<int>(c);
+    auto gpu = cuda::Detector::create(model, config, width, height, shared_scratch);
+    ASSERT_TRUE(gpu.ok()) << gpu.status().message();
+    chain.gpu = std::move(gpu.value());
+    const auto cpu =
+        std::move(Detector::create(Backend::kCpu, model, config, width, height).value());
+    for (unsigned i = 0; i < 3; ++i) {
+      const auto seed = static_cast<unsigned>(10 * c) + i;
+      const Picture& picture =
+          chain.pictures.emplace_back(smooth(width, height, 2 + static_cast<int>(i), seed));
+      chain.memory.push_back(std::make_unique<GuardedBytes>(picture.bytes));
+      ASSERT_TRUE(cpu->enqueue(picture.view(), chain.expected.emplace_back()).ok());
+      faces += static_cast<long>(chain.expected.back().faces.size());
+    }
+    for (int i = 0; i < kRounds; ++i)
+      chain.outs.push_back(std::make_unique<GuardedBytes>(cuda::device_faces_bytes(0), kCanary));
+  }
+  EXPECT_GT(faces, 20);
+  for (std::size_t round = 0; round < kRounds; ++round)
+    for (Chain& chain : chains) {
+      const auto luma = chain.pictures[round % 3].at(chain.memory[round % 3]->data());
+      const Status submitted = scratch->take_turn(chain.stream, [&] {
+        return chain.submit(chain.stream, [&](Launcher launch) {
+          return chain.gpu->enqueue(
+              luma, nullptr, reinterpret_cast<DeviceFaces*>(chain.outs[round]->data()), launch);
+        });
+      });
+      ASSERT_TRUE(submitted.ok()) << submitted.message();
+    }
+  for (std::size_t round = 0; round < kRounds; ++round)
+    for (Chain& chain : chains) {
+      DeviceFaces got;
+      std::memcpy(static_cast<void*>(&got), chain.outs[round]->get().data(), sizeof got);
+      const auto& expected = chain.expected[round % 3].faces;
+      ASSERT_EQ(got.count, static_cast<int>(expected.size())) << "round " << round;
+      for (int i = 0; i < got.count; ++i) {
+        const Detection& e = expected[static_cast<std::size_t>(i)];
+        EXPECT_EQ(got.faces[i].neighbors, e.neighbors);
+        EXPECT_EQ(got.faces[i].box,
+                  (Box{static_cast<float>(e.box.x), static_cast<float>(e.box.y),
+                       static_cast<float>(e.box.w), static_cast<float>(e.box.h)}));
+      }
+    }
+  for (Chain& chain : chains) EXPECT_EQ(chain.submit.built().graphs, 1);
+}
+
+TEST_F(ScratchCuda, TheSearchScratchIsWithinItsLimits) {
+  struct Case {
+    int width, height;
+    bool tilted;
+    double most;
+  };
+  for (const Case& c :
+       {Case{1920, 1080, false, 160}, Case{3840, 2160, false, 640}, Case{1920, 1080, true, 215}}) {
+    std::size_t bytes = 0;
+    const auto none = [&](std::size_t asked) {
+      bytes = asked;
+      return cuda::Scratch::create(256);  // nothing is searched
+    };
+    const auto detector = cuda::Detector::create(made(random_cascade(3, 20, 20, 3, c.tilted)), {},
+                                                 c.width, c.height, none);
+    ASSERT_TRUE(detector.ok()) << detector.status().message();
+    const double mib = static_cast<double>(bytes) / (1 << 20);
+    std::printf("search scratch for %dx%d%s: %.1f MiB\n", c.width, c.height,
+                c.tilted ? " with tilted features" : "", mib);
+    EXPECT_EQ(bytes, detector.value()->scratch_bytes());
+    EXPECT_LT(mib, c.most);
+    EXPECT_GT(mib, c.most / 2);
+  }
+}
+
+}  // namespace
+}  // namespace cuface::test
