@@ -45,21 +45,26 @@ GstPadProbeReturn call_back(GstPad*, GstPadProbeInfo* info, gpointer data) {
 
 }  // namespace
 
-std::string missing_for_chains() {
+std::string missing_for_cpu_chains() {
   if (g_getenv("CUFACE_GPU_TOOL")) return "whole pipelines are not run under compute-sanitizer";
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-    return "no NVIDIA GPU with a driver";
-  for (const char* name : {"cufacedetect", "nvh264dec", "avdec_h264", "h264parse", "qtdemux"})
+  for (const char* name : {"cufacedetect", "avdec_h264", "h264parse", "qtdemux"})
     if (!has_element(name)) return std::string("no element ") + name;
   for (const std::string& name : {kPexels, kFranck})
     if (!std::filesystem::exists(clip(name))) return "no clip " + name + " (CUFACE_CLIPS)";
   return "";
 }
 
+std::string missing_for_chains() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+    return "no NVIDIA GPU with a driver";
+  return has_element("nvh264dec") ? missing_for_cpu_chains() : "no element nvh264dec";
+}
+
 std::string clip(const std::string& name) {
-  const char* folder = g_getenv("CUFACE_CLIPS");
-  return std::string(folder ? folder : ".") + "/" + name;
+  if (const char* folder = g_getenv("CUFACE_CLIPS")) return std::string(folder) + "/" + name;
+  const char* data = g_getenv("CUFACE_DATA");
+  return std::string(data ? data : ".") + "/videos/" + name;
 }
 
 std::string decoded_on_gpu(const std::string& file, const std::string& decoder) {

@@ -16,12 +16,14 @@ namespace cuface::test {
 
 /// Empty when whole chains can run here; else what is missing: GPU, decoder, clips, plugin.
 std::string missing_for_chains();
+/// The same for chains on the CPU.
+std::string missing_for_cpu_chains();
 
 #define CUFACE_NEEDS_CHAINS()                                                    \
   if (const auto missing = cuface::test::missing_for_chains(); !missing.empty()) \
   GTEST_SKIP() << missing
 
-/// A clip of $CUFACE_CLIPS by its file name, and what decodes it.
+/// A clip of $CUFACE_CLIPS (else $CUFACE_DATA/videos) by its file name, and what decodes it.
 std::string clip(const std::string& name);
 inline const std::string kPexels = "WolfgangLanger_Pexels.mp4";  // 472 frames, 640x360, one face
 inline const std::string kFranck = "franck.mp4";                 // 360x288, one face
