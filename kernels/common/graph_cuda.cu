@@ -71,10 +71,12 @@ class GraphSet::Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  Status build(Built& built) {
+  /// Not `conditional`: the kernels inside of an if are nodes like the others, and look themselves
+  /// whether to run.
+  Status build(bool conditional, Built& built) {
     if (Status s = check(cudaGraphCreate(&graph_, 0), "making a CUDA graph"); !s.ok()) return s;
     cudaGraph_t into = graph_;
-    cudaGraphNode_t last = nullptr, conditional = nullptr;
+    cudaGraphNode_t last = nullptr, outside = nullptr;
     built.nodes = built.conditional = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const LaunchList::Entry& entry = list_.entries()[i];
@@ -86,7 +88,7 @@ class GraphSet::Graph {
                         entry.what);
               !s.ok())
             return s;
-          if (entry.inside) ++built.conditional;
+          if (entry.inside && conditional) ++built.conditional;
           last = nodes_[i];
           break;
         }
@@ -99,13 +101,14 @@ class GraphSet::Graph {
           last = nodes_[i];
           break;
         case Kind::kIf:
-          if (Status s = add_if(entry.run, last, conditional, into); !s.ok()) return s;
+          if (!conditional) continue;  // no node
+          if (Status s = add_if(entry.run, last, outside, into); !s.ok()) return s;
           last = nullptr;
           ++built.nodes;  // the kernel that sets the condition
           break;
         case Kind::kEndIf:
+          if (conditional) last = outside;
           into = graph_;
-          last = conditional;
           continue;  // no node
       }
       ++built.nodes;
@@ -210,7 +213,11 @@ Status GraphSet::submit(const LaunchList& list, cudaStream_t stream) {
   }
   if (Status s = validate(list); !s.ok()) return s;
   auto made = std::make_unique<Graph>(list);
-  if (Status s = made->build(built_); !s.ok()) return s;
+  if (!made->build(true, built_).ok()) {
+    // Perhaps a driver that does not take conditional nodes.
+    made = std::make_unique<Graph>(list);
+    if (Status s = made->build(false, built_); !s.ok()) return s;
+  }
   ++built_.graphs;
   graphs_.push_front(std::move(made));
   if (graphs_.size() > kMost) graphs_.pop_back();

@@ -15,7 +15,8 @@ namespace cuface::cuda {
 /// The graphs of somebody who submits much the same list again and again. A list with the kernels
 /// of an earlier one goes into that one's graph: only the arguments that differ are set, so that
 /// nothing is allocated. Other kernels, or other arguments inside of an if, make a new graph; the
-/// one that has not been used for longest goes when there are kMost.
+/// one that has not been used for longest goes when there are kMost. Where the driver refuses
+/// conditional nodes the kernels of an if are launched always, as on a stream.
 ///
 /// For one thread at a time, with the same context current throughout, the destructor included.
 class GraphSet {
@@ -25,7 +26,7 @@ class GraphSet {
   struct Built {
     int graphs = 0;         ///< made so far
     int nodes = 0;          ///< of the last one made
-    int conditional = 0;    ///< of these, inside of an if
+    int conditional = 0;    ///< of these, in a conditional node
     std::uint64_t set = 0;  ///< arguments or events that were set anew, over all submissions
   };
 
