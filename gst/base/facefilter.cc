@@ -47,6 +47,7 @@ DeviceSide* device_in_use(GstCufaceFilter* self) {
 /// Forgets what was known of earlier frames. Frames still on their way keep the old chain.
 void reset(GstCufaceFilter* self, Reset why) {
   self->state->chain = std::make_shared<cuface::gst::Chain>();
+  self->state->first_seen.clear();
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   const DeviceScope scope(device_in_use(self));
   if (klass->reset) klass->reset(self, why);
@@ -292,7 +293,8 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   const bool standard = standard_metas == StandardMetas::kAlways ||
                         (standard_metas == StandardMetas::kAuto && !state->in_cuda_memory);
   if (frame.delivered() && standard)
-    cuface::gst::publish_standard_metas(buffer, state->info, frame.delivered().read());
+    cuface::gst::publish_standard_metas(buffer, state->info, frame.delivered().read(),
+                                        state->first_seen);
 
   count(self, frame, std::chrono::steady_clock::now() - begin);
   return GST_FLOW_OK;

@@ -8,6 +8,7 @@
 
 #include "gst/base/chain.h"
 #include "gst/base/device.h"
+#include "gst/base/standardmetas.h"
 #include "kernels/common/backend.h"
 #include "kernels/common/image.h"
 
@@ -40,6 +41,7 @@ struct FilterState {
   bool warned_interlaced = false, warned_positions = false;
   std::shared_ptr<Chain> chain = std::make_shared<Chain>();
   Image<std::uint8_t> scratch;
+  FirstSeen first_seen;
 };
 
 /// backend, standard-metas, stats, and cuda-device-id in builds with CUDA.

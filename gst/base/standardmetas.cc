@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "gst/base/analyticsmetas.h"
 #include "gst/meta/facemeta.h"
 
 namespace cuface::gst {
@@ -103,25 +105,46 @@ void set_landmarks(GstStructure* params, const FaceList& faces, std::size_t i) {
   gst_structure_take_value(params, "landmarks", &array);
 }
 
+void add_region(GstBuffer* buffer, const Rect& box, const FaceList& faces, std::size_t i) {
+  const Face& face = faces.faces[i];
+  GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
+      buffer, kFaceType, static_cast<guint>(box.x), static_cast<guint>(box.y),
+      static_cast<guint>(box.w), static_cast<guint>(box.h));
+  roi->id = static_cast<gint>(face.id);
+  GstStructure* params = gst_structure_new(kOwnParam, "id", G_TYPE_UINT64, face.id, "confidence",
+                                           G_TYPE_FLOAT, face.confidence, nullptr);
+  if (faces.landmarks_per_face > 0) set_landmarks(params, faces, i);
+  gst_video_region_of_interest_meta_add_param(roi, params);
+}
+
+void update(FirstSeen& first_seen, const FaceList& faces, GstClockTime now) {
+  FirstSeen next;
+  for (const Face& face : faces.faces) {
+    if (face.id == 0) continue;
+    const auto before = first_seen.find(face.id);
+    next.emplace(face.id, before == first_seen.end() ? now : before->second);
+  }
+  first_seen = std::move(next);
+}
+
 }  // namespace
 
-void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceListRef& faces) {
+void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceListRef& faces,
+                            FirstSeen& first_seen) {
   const FrameGeometry geometry = frame_geometry(buffer, info.width, info.height);
   OwnFaces own = own_faces(buffer, geometry);
   gst_buffer_foreach_meta(buffer, remove_own, &own);
+  update(first_seen, *faces, GST_BUFFER_PTS(buffer));
+  std::vector<PlainFace> plain;
   for (std::size_t i = 0; i < faces->faces.size(); ++i) {
     const Face& face = faces->faces[i];
     const Rect box = visible_part(face.box, geometry);
     if (box.w <= 0 || box.h <= 0) continue;
-    GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
-        buffer, kFaceType, static_cast<guint>(box.x), static_cast<guint>(box.y),
-        static_cast<guint>(box.w), static_cast<guint>(box.h));
-    roi->id = static_cast<gint>(face.id);
-    GstStructure* params = gst_structure_new(kOwnParam, "id", G_TYPE_UINT64, face.id, "confidence",
-                                             G_TYPE_FLOAT, face.confidence, nullptr);
-    if (faces->landmarks_per_face > 0) set_landmarks(params, *faces, i);
-    gst_video_region_of_interest_meta_add_param(roi, params);
+    add_region(buffer, box, *faces, i);
+    plain.push_back(
+        {box, face.id, face.confidence, face.id ? first_seen.at(face.id) : GST_CLOCK_TIME_NONE});
   }
+  publish_analytics(buffer, plain, GST_BUFFER_PTS(buffer));
 }
 
 FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {

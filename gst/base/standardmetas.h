@@ -3,19 +3,27 @@
 
 #include <gst/video/video.h>
 
+#include <cstdint>
+#include <unordered_map>
+
 #include "gst/base/frame.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface::gst {
 
+/// The PTS of the first frame with each id; of the last frame's faces only.
+using FirstSeen = std::unordered_map<std::uint64_t, GstClockTime>;
+
 /// Replaces the standard entries that our elements wrote before on this buffer by those of `faces`
 /// (pixels of a frame of `info`, within its crop rectangle), and touches nobody else's. Needs a
-/// writable buffer.
+/// writable buffer. `first_seen` belongs to the element and is brought up to date.
 ///
 /// One GstVideoRegionOfInterestMeta a face: roi-type "face", id, the visible part of the box in
 /// whole pixels, and a parameter "cuface" with id (guint64), confidence (float) and landmarks
-/// (array of floats x0, y0, x1, y1, ..., normalised to the frame).
-void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceListRef& faces);
+/// (array of floats x0, y0, x1, y1, ..., normalised to the frame). With GStreamer 1.24 or later
+/// also what analyticsmetas.h says.
+void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceListRef& faces,
+                            FirstSeen& first_seen);
 
 /// The faces of others: every GstVideoRegionOfInterestMeta with roi-type "face" that our elements
 /// did not write, as detections in the order of the metas, in pixels of the crop rectangle (width x

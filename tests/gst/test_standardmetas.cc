@@ -20,7 +20,9 @@ class StandardMetas : public testing::Test {
   }
   void TearDown() override { gst_buffer_unref(buffer_); }
 
-  void publish(const FaceListRef& faces) { gst::publish_standard_metas(buffer_, info_, faces); }
+  void publish(const FaceListRef& faces) {
+    gst::publish_standard_metas(buffer_, info_, faces, first_seen_);
+  }
 
   static std::vector<GstVideoRegionOfInterestMeta*> regions(GstBuffer* buffer) {
     std::vector<GstVideoRegionOfInterestMeta*> all;
@@ -39,6 +41,7 @@ class StandardMetas : public testing::Test {
 
   GstVideoInfo info_;
   GstBuffer* buffer_ = nullptr;
+  gst::FirstSeen first_seen_;
 };
 
 TEST_F(StandardMetas, TellBoxIdConfidenceAndLandmarks) {
@@ -138,7 +141,7 @@ TEST_F(StandardMetas, AreKnownAsOursBehindAScaler) {
                  kHeight);
   const auto faces = make_faces(kWidth, kHeight, 2, 68);
   GstBuffer* in = with_faces(gst_buffer_copy(buffer_), faces);
-  gst::publish_standard_metas(in, info_, faces);
+  gst::publish_standard_metas(in, info_, faces, first_seen_);
   gst_buffer_add_video_region_of_interest_meta(in, "face", 4, 4, 40, 40);
   GstBuffer* copy = gst_buffer_copy(in);
   EXPECT_EQ(regions(copy).size(), 3u);
@@ -150,7 +153,7 @@ TEST_F(StandardMetas, AreKnownAsOursBehindAScaler) {
   EXPECT_EQ(regions(out)[0]->w, 96u);
   GstVideoInfo small;
   gst_video_info_set_format(&small, GST_VIDEO_FORMAT_GRAY8, 320, 180);
-  gst::publish_standard_metas(out, small, make_faces(320, 180, 1, 0));
+  gst::publish_standard_metas(out, small, make_faces(320, 180, 1, 0), first_seen_);
   const auto all = regions(out);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0]->x, 2u) << "the foreign one";
