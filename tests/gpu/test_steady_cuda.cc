@@ -19,6 +19,7 @@
 
 #include "gst/meta/gstcufacemeta.h"
 #include "kernels/faces/faces_cuda.h"
+#include "tests/gpu/driver_calls.h"
 #include "tests/gpu/pipeline.h"
 #include "tests/gpu/spin.h"
 #include "tests/gpu/trace.h"
@@ -28,6 +29,7 @@ namespace {
 
 using trace::Call;
 using trace::Caller;
+using trace::is_submission;
 using trace::Kind;
 
 constexpr int kWarmUp = 60, kFrames = 300;
@@ -90,10 +92,6 @@ void expect_a_real_run(const Steady& steady) {
   EXPECT_GT(steady.frames, std::uint64_t{kWarmUp + kFrames});
   EXPECT_GE(steady.searches, 30u);
   EXPECT_GE(steady.faces, 300u);
-}
-
-bool is_submission(Kind kind) {
-  return kind == Kind::kLaunch || kind == Kind::kGraph || kind == Kind::kCopy || kind == Kind::kSet;
 }
 
 /// What the trace shows of the elements that must not be, each with how often.

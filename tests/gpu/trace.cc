@@ -14,156 +14,10 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/gpu/driver_calls.h"
+
 namespace cuface::test::trace {
 namespace {
-
-using Word = std::uintptr_t;
-/// As many as cuLaunchKernel has, and one more. Reading what a caller with fewer has left on the
-/// stack is harmless, and so is passing it on; none of the functions below takes a float or a
-/// structure.
-using Words = std::array<Word, 12>;
-using Function = CUresult (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word,
-                              Word);
-
-enum class Resource { kNone, kBlock, kHostBlock, kEvent, kStream, kGraph };
-
-/// A function of the driver that is traced. Versions of one name (_v2, _ptsz) have one order of
-/// arguments, as far as those are read here.
-struct Known {
-  std::string_view name;
-  Kind kind;
-  std::uint64_t (*bytes)(const Words&) = nullptr;  ///< asked after the call
-  int stream = -1;                                 ///< which argument
-  Resource resource = Resource::kNone;
-  int handle = 0;  ///< of the resource: the argument that points to it, or (freeing) is it
-};
-
-template <int I>
-std::uint64_t argument(const Words& words) {
-  return words[I];
-}
-template <typename T>
-const T& pointed(Word word) {
-  return *reinterpret_cast<const T*>(word);
-}
-std::uint64_t copied_2d(const Words& words) {
-  const auto& copy = pointed<CUDA_MEMCPY2D>(words[0]);
-  return copy.WidthInBytes * copy.Height;
-}
-std::uint64_t copied_3d(const Words& words) {
-  const auto& copy = pointed<CUDA_MEMCPY3D>(words[0]);
-  return copy.WidthInBytes * copy.Height * copy.Depth;
-}
-std::uint64_t pitched(const Words& words) { return pointed<std::size_t>(words[1]) * words[3]; }
-std::uint64_t unknown_amount(const Words&) { return UINT32_MAX; }
-/// The third number of CUVIDDECODECREATEINFO.
-std::uint64_t decoder_surfaces(const Words& words) {
-  return pointed<std::array<unsigned long, 3>>(words[1])[2];
-}
-/// CUlaunchConfig, for cuLaunchKernelEx.
-Word stream_of_config(const Words& words) {
-  return reinterpret_cast<Word>(pointed<CUlaunchConfig>(words[0]).hStream);
-}
-
-constexpr Known kKnown[] = {
-    {"cuGetProcAddress", Kind::kOther},
-    {"cuInit", Kind::kOther},
-    {"cuEventRecord", Kind::kOther},
-    {"cuStreamWaitEvent", Kind::kOther},
-    {"cuvidCreateDecoder", Kind::kOther, decoder_surfaces},
-
-    {"cuLaunchKernel", Kind::kLaunch, nullptr, 8},
-    {"cuLaunchKernelEx", Kind::kLaunch},
-    {"cuLaunchCooperativeKernel", Kind::kLaunch, nullptr, 8},
-    {"cuLaunchHostFunc", Kind::kLaunch, nullptr, 0},
-    {"cuGraphLaunch", Kind::kGraph, nullptr, 1},
-
-    {"cuMemcpy", Kind::kCopy, argument<2>},
-    {"cuMemcpyAsync", Kind::kCopy, argument<2>, 3},
-    {"cuMemcpyHtoD", Kind::kCopy, argument<2>},
-    {"cuMemcpyHtoDAsync", Kind::kCopy, argument<2>, 3},
-    {"cuMemcpyDtoH", Kind::kCopy, argument<2>},
-    {"cuMemcpyDtoHAsync", Kind::kCopy, argument<2>, 3},
-    {"cuMemcpyDtoD", Kind::kCopy, argument<2>},
-    {"cuMemcpyDtoDAsync", Kind::kCopy, argument<2>, 3},
-    {"cuMemcpyPeer", Kind::kCopy, argument<4>},
-    {"cuMemcpyPeerAsync", Kind::kCopy, argument<4>, 5},
-    {"cuMemcpy2D", Kind::kCopy, copied_2d},
-    {"cuMemcpy2DUnaligned", Kind::kCopy, copied_2d},
-    {"cuMemcpy2DAsync", Kind::kCopy, copied_2d, 1},
-    {"cuMemcpy3D", Kind::kCopy, copied_3d},
-    {"cuMemcpy3DAsync", Kind::kCopy, copied_3d, 1},
-    {"cuMemcpyBatchAsync", Kind::kCopy, unknown_amount},
-    {"cuMemcpy3DBatchAsync", Kind::kCopy, unknown_amount},
-    {"cuMemcpyDtoA", Kind::kCopy, unknown_amount},
-    {"cuMemcpyAtoD", Kind::kCopy, unknown_amount},
-    {"cuMemcpyHtoA", Kind::kCopy, unknown_amount},
-    {"cuMemcpyAtoH", Kind::kCopy, unknown_amount},
-    {"cuMemcpyHtoAAsync", Kind::kCopy, unknown_amount},
-    {"cuMemcpyAtoHAsync", Kind::kCopy, unknown_amount},
-    {"cuMemsetD8", Kind::kSet, argument<2>},
-    {"cuMemsetD16", Kind::kSet, argument<2>},
-    {"cuMemsetD32", Kind::kSet, argument<2>},
-    {"cuMemsetD8Async", Kind::kSet, argument<2>, 3},
-    {"cuMemsetD16Async", Kind::kSet, argument<2>, 3},
-    {"cuMemsetD32Async", Kind::kSet, argument<2>, 3},
-    {"cuMemsetD2D8", Kind::kSet, unknown_amount},
-    {"cuMemsetD2D32", Kind::kSet, unknown_amount},
-    {"cuMemsetD2D8Async", Kind::kSet, unknown_amount, 5},
-    {"cuMemsetD2D32Async", Kind::kSet, unknown_amount, 5},
-
-    {"cuCtxSynchronize", Kind::kWait},
-    {"cuStreamSynchronize", Kind::kWait},
-    {"cuEventSynchronize", Kind::kWait},
-    {"cuStreamQuery", Kind::kQuery},
-    {"cuEventQuery", Kind::kQuery},
-
-    {"cuMemAlloc", Kind::kAllocate, argument<1>, -1, Resource::kBlock},
-    {"cuMemAllocPitch", Kind::kAllocate, pitched, -1, Resource::kBlock},
-    {"cuMemAllocAsync", Kind::kAllocate, argument<1>, -1, Resource::kBlock},
-    {"cuMemAllocFromPoolAsync", Kind::kAllocate, argument<1>, -1, Resource::kBlock},
-    {"cuMemAllocManaged", Kind::kAllocate, argument<1>, -1, Resource::kBlock},
-    {"cuMemFree", Kind::kFree, nullptr, -1, Resource::kBlock},
-    {"cuMemFreeAsync", Kind::kFree, nullptr, -1, Resource::kBlock},
-    {"cuMemAllocHost", Kind::kAllocate, argument<1>, -1, Resource::kHostBlock},
-    {"cuMemHostAlloc", Kind::kAllocate, argument<1>, -1, Resource::kHostBlock},
-    {"cuMemHostRegister", Kind::kAllocate, argument<1>},
-    {"cuMemFreeHost", Kind::kFree, nullptr, -1, Resource::kHostBlock},
-    {"cuMemCreate", Kind::kAllocate, argument<1>},
-    {"cuMemPoolCreate", Kind::kAllocate},
-    {"cuArrayCreate", Kind::kAllocate},
-    {"cuArray3DCreate", Kind::kAllocate},
-    {"cuModuleLoadData", Kind::kAllocate},
-    {"cuModuleLoadDataEx", Kind::kAllocate},
-    {"cuLibraryLoadData", Kind::kAllocate},
-    {"cuEventCreate", Kind::kAllocate, nullptr, -1, Resource::kEvent},
-    {"cuEventDestroy", Kind::kFree, nullptr, -1, Resource::kEvent},
-    {"cuStreamCreate", Kind::kAllocate, nullptr, -1, Resource::kStream},
-    {"cuStreamCreateWithPriority", Kind::kAllocate, nullptr, -1, Resource::kStream},
-    {"cuStreamDestroy", Kind::kFree, nullptr, -1, Resource::kStream},
-    {"cuGraphInstantiate", Kind::kAllocate, nullptr, -1, Resource::kGraph},
-    {"cuGraphInstantiateWithFlags", Kind::kAllocate, nullptr, -1, Resource::kGraph},
-    {"cuGraphInstantiateWithParams", Kind::kAllocate, nullptr, -1, Resource::kGraph},
-    {"cuGraphExecDestroy", Kind::kFree, nullptr, -1, Resource::kGraph},
-    {"cuGraphExecUpdate", Kind::kOther},
-};
-
-/// "cuMemAlloc" for "cuMemAlloc_v2_ptsz".
-std::string_view base_name(std::string_view name) {
-  for (const std::string_view end : {"_ptsz", "_ptds"})
-    if (name.ends_with(end)) name.remove_suffix(end.size());
-  if (name.size() > 3 && name[name.size() - 3] == '_' && name[name.size() - 2] == 'v')
-    name.remove_suffix(3);
-  return name;
-}
-
-const Known* known(const char* name) {
-  if (std::strncmp(name, "cu", 2) != 0) return nullptr;
-  const auto* end = std::end(kKnown);
-  const auto* found = std::find_if(
-      std::begin(kKnown), end, [base = base_name(name)](const Known& k) { return k.name == base; });
-  return found == end ? nullptr : found;
-}
 
 /// A wrapper in use: one for each of the driver's functions, so for each version of a name.
 struct Slot {
@@ -247,10 +101,6 @@ Caller caller_of(const void* direct) {
   return program.holds(direct) ? Caller::kTest : Caller::kOthers;
 }
 
-bool is_submission(Kind kind) {
-  return kind == Kind::kLaunch || kind == Kind::kGraph || kind == Kind::kCopy || kind == Kind::kSet;
-}
-
 bool is_captured(CUstream stream) {
   static const auto ask =
       driver<CUresult (*)(CUstream, CUstreamCaptureStatus*)>("cuStreamIsCapturing");
@@ -261,12 +111,11 @@ bool is_captured(CUstream stream) {
 
 /// Caller holds the mutex.
 void account(const Known& known, const Call& call, const Words& words) {
-  auto& live = state().live;
-  const Word handle = words[static_cast<std::size_t>(known.handle)];
+  const std::pair key{known.resource, handle_of(known, words)};
   if (known.kind == Kind::kFree)
-    live.erase({known.resource, handle});
+    state().live.erase(key);
   else if (call.caller == Caller::kElements)
-    live[{known.resource, pointed<Word>(handle)}] = call.bytes;
+    state().live[key] = call.bytes;
 }
 
 CUresult invoke(Function real, const Words& w) {
@@ -285,10 +134,7 @@ CUresult traced(const Slot& slot, const Words& words, const void* direct) {
   if (watched) {
     call.thread = gettid();
     call.caller = caller_of(direct);
-    if (known.name == "cuLaunchKernelEx")
-      stream = reinterpret_cast<CUstream>(stream_of_config(words));
-    else if (known.stream >= 0)
-      stream = reinterpret_cast<CUstream>(words[static_cast<std::size_t>(known.stream)]);
+    stream = stream_of(known, words);
     if (is_submission(known.kind) && is_captured(stream))
       call.kind = Kind::kCapture;
     else if (s.hooked && is_submission(known.kind))
@@ -328,7 +174,7 @@ CUresult entry(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, W
                Word k, Word l) {
   const Slot& slot = state().slots[I];
   const Words words{a, b, c, d, e, f, g, h, i, j, k, l};
-  if (slot.known == kKnown) return get_proc_address(slot, words);
+  if (finds_functions(*slot.known)) return get_proc_address(slot, words);
   return traced(slot, words, __builtin_return_address(0));
 }
 
