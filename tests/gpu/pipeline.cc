@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 #include <gst/cuda/gstcudacontext.h>
+#include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudautils.h>
 #include <signal.h>
 #include <stdlib.h>
