@@ -85,7 +85,9 @@ Caller caller_of(const void* direct) {
   static std::atomic<bool> plugin_known = false;
   static Mapping plugin;
   if (!plugin_known) {
-    const std::lock_guard lock(state().mutex);
+    static std::mutex
+        search;  // not that of the state, which dlsym() takes below the loader's locks
+    const std::lock_guard lock(search);
     if (!plugin_known) {
       plugin = mapping_of("/libgstcuface.so");
       plugin_known = plugin.end != 0;  // never unloaded: GStreamer keeps plugins
