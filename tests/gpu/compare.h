@@ -100,14 +100,14 @@ inline std::vector<TimedPicture> timed_pictures() {
     out.push_back({p.name, now, next});
   }
   if (!out.empty()) return out;
-  for (const auto& [w, h] : {std::pair{640, 360}, {1280, 720}, {1920, 1080}}) {
+  std::vector<std::pair<int, int>> sizes = {{640, 360}, {1280, 720}, {1920, 1080}};
+  if (under_tool()) sizes = {{160, 120}};
+  for (const auto& [w, h] : sizes) {
     out.push_back({"waves " + std::to_string(w) + "x" + std::to_string(h), textured(w, h, 1),
                    textured(w, h, 1, 2.3, 1.1)});
   }
   return out;
 }
-
-inline constexpr std::uint8_t kCanary = 0xA7;
 
 /// A list as DeviceFaces with room for `capacity` landmarks a face; unused parts are canaries.
 /// Faces beyond kMaxFaces are left out.

@@ -9,11 +9,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/detect/detect_cuda.h"
 #include "kernels/detect/searcher.h"
+#include "models/models.h"
+#include "tests/data.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/random_cascade.h"
 
@@ -21,7 +27,34 @@ namespace cuface::test {
 
 using Model = std::shared_ptr<const CascadeModel>;
 
-inline constexpr std::uint8_t kCanary = 0xA5;
+inline Model shared(CascadeModel model) {
+  EXPECT_TRUE(validate(model).ok()) << validate(model).message();
+  return std::make_shared<const CascadeModel>(std::move(model));
+}
+
+/// The cascades that are installed, by name; none where there are none.
+inline std::vector<Model> real_cascades() {
+  std::map<std::string, Model> found;
+  for (const std::string& folder : {model_dir(), kCascadeDir}) {
+    if (!std::filesystem::is_directory(folder)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".xml" || found.count(entry.path().stem())) continue;
+      const auto model = load_cascade(entry.path());
+      EXPECT_TRUE(model.ok()) << model.status().message();
+      if (model.ok()) found[entry.path().stem()] = model.value();
+    }
+  }
+  std::vector<Model> models;
+  for (const auto& [name, model] : found) models.push_back(model);
+  return models;
+}
+
+/// Only the first `stages` stages.
+inline Model cut(const Model& model, std::size_t stages) {
+  CascadeModel part = *model;
+  part.stages.resize(std::min(stages, part.stages.size()));
+  return shared(std::move(part));
+}
 
 template <typename T>
 std::vector<T> download(const T* device, std::size_t count) {
@@ -63,6 +96,14 @@ inline Picture flat(int width, int height, std::uint8_t value) {
                 height);
 }
 
+/// The middle of a natural picture, in place: its rows are far apart.
+inline Picture part_of(const GrayPicture& whole, int width, int height) {
+  Picture p{whole.pixels, std::min(width, whole.width), std::min(height, whole.height), whole.width,
+            0};
+  p.lead = (whole.height - p.height) / 2 * whole.width + (whole.width - p.width) / 2;
+  return p;
+}
+
 inline auto values(const Rect& r) { return std::array{r.x, r.y, r.w, r.h}; }
 inline bool less(const Rect& a, const Rect& b) { return values(a) < values(b); }
 
@@ -91,9 +132,22 @@ class Pair {
   }
   void check(const Picture& picture) {
     GuardedBytes in(picture.bytes);
+    fill(gpu_->search().raw_windows(), kMaxRawWindows);
     ASSERT_TRUE(enqueue(picture.at(in.data())).ok());
     EXPECT_EQ(in.get(), picture.bytes) << "the picture was written to";
     compare(picture);
+    const auto raw = download(gpu_->search().raw_windows(), kMaxRawWindows);
+    const auto* end = reinterpret_cast<const std::uint8_t*>(raw.data() + raw.size());
+    const auto* behind = reinterpret_cast<const std::uint8_t*>(
+        raw.data() +
+        std::min<std::size_t>(download(gpu_->search().counts(), 1)[0].raw, raw.size()));
+    EXPECT_EQ(std::count(behind, end, kCanary), end - behind) << "behind the last raw window";
+  }
+  /// Canaries in memory that the search is to fill.
+  template <typename T>
+  static void fill(const T* device, std::size_t count) {
+    EXPECT_EQ(cudaMemset(const_cast<T*>(device), kCanary, count * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
   /// What the last search left against what the CPU finds in `picture`.
   void compare(const Picture& picture) {

@@ -14,13 +14,13 @@
 #include "kernels/common/image.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/forest/forest.h"
+#include "tests/gpu/gpu.h"
 
 namespace cuface::test {
 
 using ModelRef = std::shared_ptr<const ForestModel>;
 using Bytes = std::vector<std::uint8_t>;
 
-inline constexpr std::uint8_t kCanary = 0x5A;
 struct ForestShape {
   int landmarks, cascades, trees, depth, pool;
 };

@@ -30,6 +30,20 @@ inline bool has_gpu() {
 #define CUFACE_NEEDS_GPU() \
   if (!cuface::test::has_gpu()) GTEST_SKIP() << "no NVIDIA GPU with a driver"
 
+/// Under compute-sanitizer, where everything takes a hundred times as long? (tests/gpu/run says
+/// so.)
+inline bool under_tool() { return std::getenv("CUFACE_GPU_TOOL") != nullptr; }
+
+/// How many of `all` random cases are tried: under a tool a tenth.
+inline int cases(int all) { return under_tool() ? std::max(1, all / 10) : all; }
+
+/// Says how much a test has compared. Fails below a minimum, which is that of all cases.
+inline void compared(const char* what, long count, long minimum) {
+  if (under_tool()) minimum = std::max(1L, minimum / 10);
+  std::printf("compared: %ld %s, at least %ld\n", count, what, minimum);
+  EXPECT_GE(count, minimum) << what;
+}
+
 struct GrayPicture {
   std::string name;
   int width = 0, height = 0;
@@ -58,6 +72,9 @@ inline std::vector<GrayPicture> load_gray_pictures() {
 
 #define CUFACE_CUDA_OK(call) \
   ASSERT_EQ((call), cudaSuccess) << cudaGetErrorString(cudaGetLastError())
+
+/// What memory is filled with where only a kernel is to write.
+inline constexpr std::uint8_t kCanary = 0xA5;
 
 /// Bytes in device memory with guard bands of `kGuardByte` before and behind.
 class GuardedBytes {
@@ -145,9 +162,14 @@ class Submitter {
   cuda::GraphSet graphs_;
 };
 
-/// Median time on the device of `enqueue()`, in microseconds.
+/// Median time on the device of `enqueue()`, in microseconds. Under a tool it only runs once.
 template <typename Enqueue>
 double median_us(cudaStream_t stream, Enqueue enqueue, int rounds = 101) {
+  if (under_tool()) {
+    enqueue();
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    return 0;
+  }
   cudaEvent_t begin = nullptr, end = nullptr;
   cudaEventCreate(&begin);
   cudaEventCreate(&end);
@@ -172,8 +194,9 @@ inline bool is_timed(const GrayPicture& picture) {
   return picture.name == "mosaic720" || picture.name == "mosaic1080" || picture.name == "pexels_00";
 }
 
-/// One line that tests/gpu/run collects into its results.
+/// One line that tests/gpu/run collects into its results; none under a tool.
 inline void report_time(const std::string& what, const std::string& size, double us) {
+  if (under_tool()) return;
   std::printf("{\"what\":\"%s\",\"size\":\"%s\",\"us\":%.2f}\n", what.c_str(), size.c_str(), us);
 }
 

@@ -1,6 +1,7 @@
 // cuda flow against flow(): positions and status of every point, bit for bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -80,6 +81,11 @@ struct DevicePoints {
   cuda::FlowPoints arrays;
 };
 
+bool untouched(const std::vector<std::uint8_t>& bytes, std::size_t point) {
+  const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(point * sizeof(Point));
+  return std::count(first, first + sizeof(Point), test::kCanary) == sizeof(Point);
+}
+
 class FlowCuda : public testing::Test {
  protected:
   void SetUp() override {
@@ -106,8 +112,7 @@ class FlowCuda : public testing::Test {
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (i >= count) {
         ASSERT_EQ(status[i], test::kCanary);
-        ASSERT_EQ(to_bytes[i * sizeof(Point)], test::kCanary);
-        ASSERT_EQ(back_bytes[i * sizeof(Point)], test::kCanary);
+        ASSERT_TRUE(untouched(to_bytes, i) && untouched(back_bytes, i)) << i;
         continue;
       }
       ASSERT_EQ(status[i], round_trip ? answers.both[i] : answers.forward[i])
@@ -118,7 +123,7 @@ class FlowCuda : public testing::Test {
       if (round_trip) {
         ASSERT_TRUE(test::same_bits(back[i], answers.back[i])) << i;
       } else {
-        ASSERT_EQ(back_bytes[i * sizeof(Point)], test::kCanary);
+        ASSERT_TRUE(untouched(back_bytes, i)) << i;
       }
       ++points_;
       lost_ += !answers.forward[i];
@@ -154,13 +159,13 @@ TEST_F(FlowCuda, EveryWindowAndLevelAtAndBeyondTheBorder) {
         config.window = window;
         config.levels = levels;
         compare(test::textured(w, h, 0), test::textured(w, h, 0, 5.7, -4.2),
-                random_points(150, 80, w, h, static_cast<unsigned>(window)), config);
+                random_points(test::cases(150), 80, w, h, static_cast<unsigned>(window)), config);
       }
     }
   }
-  EXPECT_GE(points_, 10000);
-  EXPECT_GE(lost_, 500);
-  EXPECT_GE(far_, 500);
+  test::compared("points", points_, 10000);
+  test::compared("lost points", lost_, 500);
+  test::compared("points that moved over 5 px", far_, 500);
 }
 
 TEST_F(FlowCuda, NoiseAndFullContrast) {
@@ -173,28 +178,28 @@ TEST_F(FlowCuda, NoiseAndFullContrast) {
     }
     Grey inverse = checks;
     for (auto& p : inverse.pixels) p = static_cast<std::uint8_t>(255 - p);
-    const auto points = random_points(150, 20, 180, 140, 3);
+    const auto points = random_points(test::cases(150), 20, 180, 140, 3);
     compare(noise(180, 140, 1), noise(180, 140, 2), points, config);
     compare(checks, inverse, points, config);
     compare(checks, noise(180, 140, 4), points, config);
     compare(Grey(180, 140, 255), Grey(180, 140, 0), points, config);
   }
-  EXPECT_GE(points_, 3000);
-  EXPECT_GE(lost_, 500);
-  EXPECT_GE(one_way_, 20);
+  test::compared("points", points_, 3000);
+  test::compared("lost points", lost_, 500);
+  test::compared("points lost on the way back", one_way_, 20);
 }
 
 TEST_F(FlowCuda, TinyPictures) {
   for (const auto& [w, h] : {std::pair{1, 1}, {2, 9}, {9, 1}, {12, 15}, {22, 22}, {43, 42}}) {
     compare(test::textured(w, h, 0), test::textured(w, h, 0, 0.3, 0.2),
-            random_points(100, 30, w, h, 5), {});
+            random_points(test::cases(100), 30, w, h, 5), {});
   }
-  EXPECT_GE(points_, 1200);
+  test::compared("points", points_, 1200);
 }
 
 TEST_F(FlowCuda, OtherSettings) {
   const Grey a = test::textured(240, 180, 2), b = test::textured(240, 180, 2, 7.3, 3.1);
-  const auto points = random_points(120, 10, 240, 180, 9);
+  const auto points = random_points(test::cases(120), 10, 240, 180, 9);
   FlowConfig config;
   config.max_iterations = 1;
   compare(a, b, points, config);
@@ -206,8 +211,8 @@ TEST_F(FlowCuda, OtherSettings) {
   config = {};
   config.epsilon = 3;
   compare(a, b, points, config);
-  EXPECT_GE(points_, 900);
-  EXPECT_GE(far_, 300);
+  test::compared("points", points_, 900);
+  test::compared("points that moved over 5 px", far_, 300);
 }
 
 TEST_F(FlowCuda, BadPointsFail) {
@@ -217,7 +222,7 @@ TEST_F(FlowCuda, BadPointsFail) {
                                {50, -1e9f}, {-3e9f, 3e9f}, {-0.0f, 0.0f}, {1e-40f, 7}};
   const Grey a = test::textured(160, 120, 1);
   compare(a, test::textured(160, 120, 1, 1.25, 0.5), points, {});
-  EXPECT_GE(lost_, 14);
+  test::compared("lost points", lost_, 14);
 }
 
 TEST_F(FlowCuda, TheCountIsTheDevices) {
@@ -226,6 +231,7 @@ TEST_F(FlowCuda, TheCountIsTheDevices) {
   const auto points = random_points(5000, 5, 200, 150, 2);
   const Answers answers = reference(a, b, points, {});
   for (int count : {0, 1, 2, 127, 2048, 2049, 5000}) {
+    if (test::under_tool() && count > 2049) continue;
     DevicePoints device(points, count, 5000);
     ASSERT_TRUE(cuda::enqueue_flow(*prev, *next, device.arrays, {}, *stream_).ok());
     expect_answers(device, points, answers, static_cast<std::size_t>(count), true);
@@ -233,7 +239,7 @@ TEST_F(FlowCuda, TheCountIsTheDevices) {
   DevicePoints device(points, 5000, 30);  // never more than was planned for
   ASSERT_TRUE(cuda::enqueue_flow(*prev, *next, device.arrays, {}, *stream_).ok());
   expect_answers(device, points, answers, 30, true);
-  EXPECT_GE(far_, 5000);
+  test::compared("points that moved over 5 px", far_, 5000);
 }
 
 TEST_F(FlowCuda, OneGraphOverChangingPicturesAndPoints) {
@@ -271,7 +277,7 @@ TEST_F(FlowCuda, OneGraphOverChangingPicturesAndPoints) {
     }
   }
   cudaGraphExecDestroy(graph);
-  EXPECT_GE(points_, 800);
+  test::compared("points", points_, 800);
 }
 
 TEST_F(FlowCuda, NaturalPictures) {
@@ -290,7 +296,7 @@ TEST_F(FlowCuda, NaturalPictures) {
     }
     compare(a, b, random_points(300, 10, w, h, 1), {});
   }
-  EXPECT_GE(far_, 50 * static_cast<int>(pictures.size()));
+  test::compared("points that moved over 5 px", far_, 50 * static_cast<int>(pictures.size()));
 }
 
 TEST_F(FlowCuda, Time) {

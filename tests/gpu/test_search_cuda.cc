@@ -2,7 +2,9 @@
 // same on the CPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -17,11 +19,12 @@ namespace {
 using cuda::DeviceFaces;
 
 constexpr int kLandmarks = 5;
-constexpr int kFrames = 1200;
+const int kFrames = cases(1200);
 
 /// Faces in host memory as the device holds them.
 struct Faces {
-  std::vector<std::byte> bytes = std::vector<std::byte>(cuda::device_faces_bytes(kLandmarks));
+  std::vector<std::uint8_t> bytes =
+      std::vector<std::uint8_t>(cuda::device_faces_bytes(kLandmarks), kCanary);
   DeviceFaces* operator->() { return reinterpret_cast<DeviceFaces*>(bytes.data()); }
 };
 
@@ -29,33 +32,16 @@ class SearchCuda : public testing::Test {
  protected:
   void SetUp() override {
     CUFACE_NEEDS_GPU();
-    make(before_);
-    make(found_);
-    make(out_);
-    make(asker_);
-    auto state = cuda::DeviceBuffer<cuda::SearchState>::create(1);
-    ASSERT_TRUE(state.ok());
-    state_ = std::move(state.value());
-    ASSERT_EQ(cudaMemset(state_.data(), 0xa5, sizeof(cuda::SearchState)), cudaSuccess);
+    for (auto* memory : {&before_, &found_, &out_, &asker_})
+      memory->emplace(cuda::device_faces_bytes(kLandmarks), kCanary);
+    state_memory_.emplace(sizeof(cuda::SearchState), kCanary);
+    state_ = reinterpret_cast<cuda::SearchState*>(state_memory_->data());
   }
-  static void make(cuda::DeviceBuffer<std::byte>& buffer) {
-    auto made = cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(kLandmarks));
-    ASSERT_TRUE(made.ok());
-    buffer = std::move(made.value());
+  static DeviceFaces* faces(std::optional<GuardedBytes>& memory) {
+    return reinterpret_cast<DeviceFaces*>(memory->data());
   }
-  static DeviceFaces* faces(cuda::DeviceBuffer<std::byte>& buffer) {
-    return reinterpret_cast<DeviceFaces*>(buffer.data());
-  }
-  static void put(cuda::DeviceBuffer<std::byte>& to, const Faces& from) {
-    ASSERT_EQ(cudaMemcpy(to.data(), from.bytes.data(), from.bytes.size(), cudaMemcpyHostToDevice),
-              cudaSuccess);
-  }
-  static Faces get(const cuda::DeviceBuffer<std::byte>& from) {
-    Faces to;
-    EXPECT_EQ(cudaMemcpy(to.bytes.data(), from.data(), to.bytes.size(), cudaMemcpyDeviceToHost),
-              cudaSuccess);
-    return to;
-  }
+  static void put(std::optional<GuardedBytes>& to, const Faces& from) { to->set(from.bytes); }
+  static Faces get(const std::optional<GuardedBytes>& from) { return {from->get()}; }
   Faces random_faces(int count, int landmarks) {
     Faces made;
     made->count = count;
@@ -82,8 +68,8 @@ class SearchCuda : public testing::Test {
   bool chance(int n) { return below(n) == 0; }
 
   std::mt19937 random_{1};
-  cuda::DeviceBuffer<std::byte> before_, found_, out_, asker_;
-  cuda::DeviceBuffer<cuda::SearchState> state_;
+  std::optional<GuardedBytes> before_, found_, out_, asker_, state_memory_;
+  cuda::SearchState* state_ = nullptr;
 };
 
 TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
@@ -105,16 +91,14 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
 
     const auto frame = static_cast<std::uint64_t>(i);
     const cuda::SearchBegin begin{restart, due, searchable, frame, asked ? faces(asker_) : nullptr};
-    ASSERT_TRUE(cuda::begin_search(state_.data(), begin, nullptr).ok());
+    ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
     std::int32_t ran = -1;
-    ASSERT_EQ(cudaMemcpy(&ran, &state_.data()->run, sizeof ran, cudaMemcpyDeviceToHost),
-              cudaSuccess);
+    ASSERT_EQ(cudaMemcpy(&ran, &state_->run, sizeof ran, cudaMemcpyDeviceToHost), cudaSuccess);
     ASSERT_EQ(ran, run) << "frame " << i;
 
     if (!run) result->count = 0;  // as cuda::Detector does
     put(found_, result);
-    ASSERT_TRUE(
-        cuda::end_search(state_.data(), nullptr, faces(found_), faces(out_), 0, nullptr).ok());
+    ASSERT_TRUE(cuda::end_search(state_, nullptr, faces(found_), faces(out_), 0, nullptr).ok());
     Faces out = get(out_);
     ASSERT_EQ(out->count, run ? found : 0);
     ASSERT_EQ(out->searched, run);
@@ -124,9 +108,9 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ASSERT_EQ(out->frame, frame);
     if (run) wish.searched(found > 0);
   }
-  EXPECT_GT(searched, 50);
-  EXPECT_GT(skipped, 50);
-  EXPECT_GT(wished, 10);
+  compared("frames searched", searched, 50);
+  compared("frames not searched", skipped, 50);
+  compared("searches wished for", wished, 10);
 }
 
 TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
@@ -139,12 +123,12 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
     Faces found = random_faces(many ? 50 + below(15) : below(10), 0);
     put(before_, before);
     put(found_, found);
-    ASSERT_EQ(cudaMemset(out_.data(), 0xa5, out_.size()), cudaSuccess);
+    out_->set(std::vector<std::uint8_t>(out_->size(), kCanary));
     const cuda::SearchBegin begin{true, due, true, 7, nullptr};
-    ASSERT_TRUE(cuda::begin_search(state_.data(), begin, nullptr).ok());
-    ASSERT_TRUE(cuda::end_search(state_.data(), faces(before_), faces(found_), faces(out_),
-                                 kLandmarks, nullptr)
-                    .ok());
+    ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
+    ASSERT_TRUE(
+        cuda::end_search(state_, faces(before_), faces(found_), faces(out_), kLandmarks, nullptr)
+            .ok());
     Faces out = get(out_);
 
     std::vector<Face> expected(before->faces, before->faces + before->count);
@@ -169,6 +153,12 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
       ASSERT_EQ(a.neighbors, b.neighbors);
       ASSERT_EQ(a.age, b.age);
     }
+    const auto* behind = reinterpret_cast<const std::uint8_t*>(out->faces + out->count);
+    ASSERT_TRUE(std::all_of(behind, reinterpret_cast<const std::uint8_t*>(out->landmarks()),
+                            [](std::uint8_t b) { return b == kCanary; }))
+        << "wrote behind the last face";
+    ASSERT_EQ(get(before_).bytes, before.bytes) << "its input was written to";
+    ASSERT_EQ(get(found_).bytes, found.bytes) << "its input was written to";
     ASSERT_EQ(out->landmarks_per_face, due ? 0 : landmarks);
     if (!due && landmarks > 0 && before->count > 0) {
       ++kept;
@@ -177,9 +167,9 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
                 0);
     }
   }
-  EXPECT_GT(joined, 100);
-  EXPECT_GT(kept, 20);
-  EXPECT_GT(full, 5);
+  compared("lists in which faces met", joined, 100);
+  compared("lists with landmarks kept", kept, 20);
+  compared("lists too long", full, 5);
 }
 
 TEST_F(SearchCuda, CountsInPinnedMemory) {
@@ -188,13 +178,13 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   *counters.value().data() = {};
   cuda::Counters expected{};
   const cuda::SearchBegin begin{true, true, true, 0, nullptr};
-  ASSERT_TRUE(cuda::begin_search(state_.data(), begin, nullptr).ok());  // searched
+  ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());  // searched
   for (int i = 0; i < kFrames; ++i) {
     Faces some = random_faces(below(65), 0);
     some->overflow = chance(3);
     const bool searches = chance(2), tracks = chance(2);
     put(found_, some);
-    const cuda::CountedWork work{searches ? &state_.data()->run : nullptr, tracks};
+    const cuda::CountedWork work{searches ? &state_->run : nullptr, tracks};
     ASSERT_TRUE(cuda::count_faces(faces(found_), work, counters.value().data(), nullptr).ok());
     expected.searches += searches;
     expected.overflows += searches && some->overflow;
@@ -210,7 +200,7 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   EXPECT_EQ(got.faces, expected.faces);
   EXPECT_EQ(got.lost_tracks, expected.lost_tracks);
   EXPECT_EQ(got.last_id, expected.last_id);
-  EXPECT_GT(got.faces, 5000u);
+  compared("faces counted", static_cast<long>(got.faces), 5000);
 }
 
 }  // namespace

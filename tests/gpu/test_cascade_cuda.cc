@@ -1,0 +1,156 @@
+// The search for windows on CUDA against the CPU's: cascades cut after every stage, so that a
+// window that leaves at the wrong one shows; all cascades of Debian's opencv-data; the limit of raw
+// windows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/gpu/detect_pair.h"
+#include "tests/gpu/gpu.h"
+#include "tests/gpu/random_cascade.h"
+
+namespace cuface {
+namespace {
+
+using test::cut;
+using test::Model;
+using test::Pair;
+using test::part_of;
+using test::Picture;
+using test::real_cascades;
+using test::smooth;
+
+class CascadeCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    Pair::raw_compared = Pair::faces_compared = 0;
+  }
+
+  /// Raw windows of one picture.
+  static long search(const Model& model, const Picture& picture, const DetectConfig& config) {
+    const long before = Pair::raw_compared;
+    Pair pair(model, config, picture.width, picture.height);
+    pair.check(picture);
+    return Pair::raw_compared - before;
+  }
+
+  /// How many windows leave at each stage behind the first, summed over the pictures.
+  static std::vector<long> exits_of(const Model& model, const std::vector<Picture>& pictures,
+                                    const DetectConfig& config) {
+    std::vector<long> passed(model->stages.size());
+    for (std::size_t stages = 1; stages <= passed.size(); ++stages) {
+      const Model part = cut(model, stages);
+      for (const Picture& picture : pictures) passed[stages - 1] += search(part, picture, config);
+    }
+    std::vector<long> exits;
+    for (std::size_t s = 1; s < passed.size(); ++s) exits.push_back(passed[s - 1] - passed[s]);
+    return exits;
+  }
+};
+
+TEST_F(CascadeCuda, EveryStageOfARandomCascade) {
+  DetectConfig config;
+  config.min_neighbors = 0;
+  config.scale_factor = 1.2;
+  std::vector<long> exits(12);
+  for (const bool tilted : {false, true}) {
+    const Model model = test::shared(test::random_cascade(tilted ? 36 : 11, 20, 20, 13, tilted));
+    const auto some =
+        exits_of(model, {smooth(161, 121, 5, 2, 3, 7), smooth(130, 99, 2, 3)}, config);
+    ASSERT_EQ(some.size(), exits.size());
+    for (std::size_t s = 0; s < exits.size(); ++s) exits[s] += some[s];
+  }
+  for (std::size_t s = 0; s < exits.size(); ++s)
+    test::compared(("windows leave at stage " + std::to_string(s + 2)).c_str(), exits[s], 50);
+  test::compared("raw windows", Pair::raw_compared, 20'000);
+}
+
+TEST_F(CascadeCuda, EveryStageOnNaturalPictures) {
+  std::vector<Picture> pictures;
+  for (const test::GrayPicture& p : test::load_gray_pictures())
+    if (pictures.size() < 6) pictures.push_back(part_of(p, 640, 360));
+  const auto models = real_cascades();
+  if (pictures.empty() || models.empty())
+    GTEST_SKIP() << "no pictures or cascades: set CUFACE_GPU_DATA and CUFACE_MODEL_PATH";
+  DetectConfig config;
+  config.min_neighbors = 0;
+  int compared = 0;
+  for (const Model& model : models) {
+    if (model->name != "haarcascade_frontalface_alt") continue;
+    const auto exits = exits_of(model, pictures, config);
+    ASSERT_EQ(exits.size(), 21u);
+    // Few get as far as the last stages; under a tool there are but 160x120 pixels.
+    for (std::size_t s = 0; s < exits.size(); ++s)
+      if (!test::under_tool() || s < 12)
+        test::compared(("windows leave at stage " + std::to_string(s + 2)).c_str(), exits[s], 1);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 1) << "haarcascade_frontalface_alt is missing";
+  test::compared("raw windows", Pair::raw_compared, 20'000);
+}
+
+/// As they are and cut in their middle, so that there are windows of those that find nothing here.
+TEST_F(CascadeCuda, AllCascadesOfDebian) {
+  const auto models = real_cascades();
+  if (models.empty()) GTEST_SKIP() << "no cascades: set CUFACE_CASCADES";
+  EXPECT_EQ(models.size(), 17u);
+  std::vector<Picture> pictures = {smooth(200, 140, 4, 51, 3, 5)};
+  for (const test::GrayPicture& p : test::load_gray_pictures())
+    if (pictures.size() < (test::under_tool() ? 2 : 7)) pictures.push_back(part_of(p, 401, 303));
+  int tilted = 0;
+  for (const Model& model : models) {
+    SCOPED_TRACE(model->name);
+    tilted += model->has_tilted();
+    const long before = Pair::raw_compared;
+    for (const std::size_t stages : {model->stages.size(), std::size_t{5}, std::size_t{2}})
+      for (const int step : {0, 2}) {
+        DetectConfig config;
+        config.min_neighbors = step;  // 0: no grouping
+        config.step = step;
+        for (const Picture& picture : pictures) search(cut(model, stages), picture, config);
+      }
+    test::compared(("raw windows of " + model->name).c_str(), Pair::raw_compared - before, 500);
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(tilted, 3);
+  test::compared("faces", Pair::faces_compared, 1'000);
+}
+
+TEST_F(CascadeCuda, RawWindowsUpToTheLimitAndBeyond) {
+  const Model model = test::shared(test::passing_cascade(20, 20));
+  DetectConfig config;
+  config.step = 1;
+  config.min_size = config.max_size = 20;  // one level
+  for (int rows : {256, 257}) {
+    for (int neighbors : {0, 3}) {
+      if (test::under_tool() && rows == 256 && neighbors > 0) continue;  // 2^31 pairs of windows
+      config.min_neighbors = neighbors;
+      search(model, smooth(275, rows + 19, 0, 8), config);
+    }
+  }
+  EXPECT_EQ(Pair::raw_compared, (test::under_tool() ? 1 : 2) * kMaxRawWindows);
+}
+
+TEST_F(CascadeCuda, FlatWindowsAreNotSkippedFor) {
+  // A flat window is passed over without the next one being skipped: squares of flat and of noise.
+  const Model model = test::shared(test::random_cascade(11, 20, 20, 3, false));
+  DetectConfig config;
+  config.min_neighbors = 0;
+  config.step = 1;
+  long raw = 0;
+  for (const int size : {21, 23, 30}) {
+    Picture picture = smooth(230, 190, 1, 17);
+    for (int y = 0; y < picture.height; ++y)
+      for (int x = 0; x < picture.width; ++x)
+        if ((x / size + y / size) % 2)
+          picture.bytes[static_cast<std::size_t>(y * picture.stride + x)] = 90;
+    raw += search(model, picture, config);
+  }
+  test::compared("raw windows", raw, 5'000);
+}
+
+}  // namespace
+}  // namespace cuface

@@ -1,0 +1,211 @@
+// cuda::Tracker against the CPU's: how tracks begin, end, come back and keep their ids, one by one
+// and all at once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "tests/gpu/track_pair.h"
+
+namespace cuface {
+namespace {
+
+using test::detections;
+using test::Grey;
+using test::MovingFaces;
+using test::Pose;
+using Pair = test::TrackPair;
+
+class TrackLifeCuda : public test::TrackCudaTest {};
+
+TEST_F(TrackLifeCuda, EveryWayToLoseAFace) {
+  const MovingFaces world;
+  MovingFaces elsewhere;
+  elsewhere.seed = 50;
+  const Pose pose{160, 120};
+  const Grey start = world.render({pose});
+  Grey covered = start;
+  for (int y = 70; y < 170; ++y) {
+    for (int x = 110; x < 210; ++x) covered.view().at(x, y) = 90;
+  }
+  const std::vector<Grey> endings = {Grey(world.width, world.height, 128),
+                                     Grey(world.width, world.height, 0),
+                                     elsewhere.render({pose}),
+                                     world.render({}),
+                                     covered,
+                                     world.render({{160, 120, 1.3}}),
+                                     world.render({{160, 120, 0.75}}),
+                                     world.render({{160, 120, 1, 3.0}})};
+  const FaceList found = detections({world.box_of(pose)}), nothing = detections({});
+  for (const Grey& ending : endings) {
+    Pair pair({}, world.width, world.height, seen_);
+    for (int f = 0; f < 4; ++f) STEP(pair.step(*stream_, start, f % 2 ? nullptr : &found));
+    for (int f = 0; f < 3; ++f) STEP(pair.step(*stream_, ending, f == 1 ? &nothing : nullptr));
+    STEP(pair.step(*stream_, start, &found));  // with its id again
+    STEP(pair.step(*stream_, start));
+  }
+  {  // Out of the picture.
+    Pair pair({}, world.width, world.height, seen_);
+    for (int f = 0; f < 40; ++f) {
+      const Pose p{240 + 3.0 * f, 120};
+      const FaceList first = detections({world.box_of(p)});
+      STEP(pair.step(*stream_, world.render({p}), f == 0 ? &first : nullptr));
+    }
+  }
+  {  // Not found any more, and held for a while before.
+    for (int confirmations : {1, 4}) {
+      Pair pair({}, world.width, world.height, seen_);
+      for (int f = 0; f < confirmations; ++f) STEP(pair.step(*stream_, start, &found));
+      for (int f = 0; f < 35; ++f) STEP(pair.step(*stream_, start, &nothing));
+    }
+  }
+  const auto lost = [&](Loss reason) { return seen_.lost[static_cast<std::size_t>(reason)]; };
+  test::compared("tracks lost by their points", lost(Loss::kPoints) + lost(Loss::kResidual), 3);
+  test::compared("tracks lost by their scale", lost(Loss::kScale), 1);
+  test::compared("tracks lost over the edge", lost(Loss::kFrame), 1);
+  test::compared("tracks not found again", lost(Loss::kMissed), 2);
+  test::compared("faces that came back", seen_.revived, 3);
+  test::compared("searches wanted", seen_.wanted, 5);
+}
+
+TEST_F(TrackLifeCuda, NewIdsAfterAWhileAndAfterTheEnd) {
+  const MovingFaces world;
+  Pair pair({}, world.width, world.height, seen_);
+  const Grey empty = world.render({});
+  for (int round = 0; round < 8; ++round) {
+    const Pose pose{round % 2 ? 80.0 : 240.0, 120};
+    const FaceList found = detections({world.box_of(pose)});
+    const Grey frame = world.render({pose});
+    STEP(pair.step(*stream_, frame, &found));
+    STEP(pair.step(*stream_, frame));
+    if (round % 3 == 0) {
+      pair.cpu->end_tracks();
+      pair.gpu->end_tracks();
+      STEP(pair.step(*stream_, frame));
+    } else {
+      for (int f = 0; f < 12; ++f) STEP(pair.step(*stream_, empty, nullptr, nullptr, 0.1 * round));
+    }
+  }
+  test::compared("frames", seen_.frames, 60);
+}
+
+TEST_F(TrackLifeCuda, AStorm) {
+  std::mt19937 random(77);
+  const auto chance = [&](int percent) { return static_cast<int>(random() % 100) < percent; };
+  const auto uniform = [&](float low, float high) {
+    return std::uniform_real_distribution<float>(low, high)(random);
+  };
+  constexpr int kWide = 400, kHigh = 300;
+  for (int crowd : {1, 6, 64}) {
+    TrackConfig config;
+    if (crowd == 6) config.max_faces = 4;
+    Pair pair(config, kWide, kHigh, seen_);
+    const int frames = crowd < 64 ? 80 : test::under_tool() ? 8 : 50;
+    std::vector<Box> boxes;
+    for (int i = 0; i < crowd; ++i) {
+      const float side = uniform(16, crowd == 64 ? 60 : 120);
+      boxes.push_back({uniform(-10, kWide - side), uniform(-10, kHigh - side), side, side});
+    }
+    float x = 0, y = 0;
+    FaceList fed;
+    for (int f = 0; f < frames; ++f) {
+      const float dx = uniform(-7, 7), dy = uniform(-4, 4);
+      x += dx;
+      y += dy;
+      for (Box& b : boxes) b = {b.x + dx, b.y + dy, b.w, b.h};
+      const Grey frame = chance(4) ? Grey(kWide, kHigh, 60)
+                                   : test::textured(kWide, kHigh, chance(3) ? 9 : 1, x, y);
+      std::vector<Box> some;
+      for (const Box& b : boxes) {
+        if (f == 0 || chance(75))
+          some.push_back({b.x + uniform(-3, 3), b.y + uniform(-3, 3), b.w, b.h});
+      }
+      if (chance(20) && some.size() < 60) {
+        some.push_back({test::kNan, 10, 50, 50});
+        some.push_back({10, 10, 0, 50});
+        some.push_back({1e9f, 10, 50, 50});
+        if (some.size() > 4) some.push_back(some[0]);
+      }
+      some.resize(std::min<std::size_t>(some.size(), 64));
+      FaceList found = detections(some);
+      found.searched = !chance(10);
+      if (chance(30)) {
+        found.landmarks_per_face = chance(50) ? 68 : 5;
+        for (const Box& b : some) {
+          for (int i = 0; i < found.landmarks_per_face; ++i) {
+            found.landmarks.push_back({b.x + uniform(0, 1) * b.w, b.y + uniform(0, 1) * b.h});
+          }
+        }
+      }
+      if (f == 40) {
+        config.flow.window = 15;
+        config.flow.levels = 5;
+        config.min_overlap = 0.4f;
+      } else if (f == 55) {
+        config.flow.levels = 2;
+        config.max_missed = 0;
+      }
+      if (f == 40 || f == 55) {
+        ASSERT_TRUE(pair.cpu->configure(config).ok());
+        ASSERT_TRUE(pair.gpu->configure(config).ok());
+      }
+      if (f == 30 && crowd != 1) {
+        pair.cpu->end_tracks();
+        pair.gpu->end_tracks();
+      }
+      const bool with_feedback = chance(60);
+      STEP(pair.step(*stream_, frame, f == 0 || chance(25) ? &found : nullptr,
+                     with_feedback ? &fed : nullptr, chance(10) ? 0 : uniform(0.01f, 0.3f)));
+      fed = pair.expected.faces;
+      fed.landmarks.clear();
+      fed.landmarks_per_face = 5;
+      for (Face& face : fed.faces) {
+        const Box& b = face.box;
+        for (int i = 0; i < 5; ++i) {
+          fed.landmarks.push_back({b.x + b.w * (0.2f + 0.15f * static_cast<float>(i)),
+                                   b.y + b.h * (i % 2 ? 0.3f : 0.7f)});
+        }
+        if (chance(5)) fed.landmarks.back() = {test::kNan, 4};
+        if (chance(5)) fed.landmarks.back().x += b.w;
+        if (chance(5)) face.id += 1000;
+      }
+    }
+  }
+  EXPECT_EQ(seen_.most, 64u);
+  test::compared("tracked faces", seen_.tracked, 500);
+  test::compared("faces that moved over 5 px", seen_.moved_far, 100);
+  test::compared("landmarks", seen_.landmarks, 1000);
+  test::compared("faces that came back", seen_.revived, 20);
+  test::compared("searches wanted", seen_.wanted, 3);
+  for (Loss reason : {Loss::kPoints, Loss::kShape, Loss::kMissed}) {
+    test::compared("tracks lost for one reason", seen_.lost[static_cast<std::size_t>(reason)], 3);
+  }
+}
+
+TEST_F(TrackLifeCuda, ConfigureWhileRunningKeepsTheTracks) {
+  const MovingFaces world;
+  Pair pair({}, world.width, world.height, seen_);
+  TrackConfig config;
+  int f = 0;
+  for (const auto& [window, levels] :
+       {std::pair{21, 3}, {15, 4}, {9, 10}, {31, 1}, {5, 6}, {63, 2}, {21, 3}}) {
+    config.flow.window = window;
+    config.flow.levels = levels;
+    ASSERT_TRUE(pair.cpu->configure(config).ok());
+    ASSERT_TRUE(pair.gpu->configure(config).ok());
+    for (int i = 0; i < 3; ++i, ++f) {
+      const Pose pose{160 + 1.5 * f, 120};
+      const FaceList found = detections({world.box_of(pose)});
+      // A track is there when the settings change.
+      STEP(pair.step(*stream_, world.render({pose}), f == 0 || i == 2 ? &found : nullptr));
+    }
+  }
+  config.flow.window = 4;
+  EXPECT_FALSE(pair.gpu->configure(config).ok());
+  STEP(pair.step(*stream_, world.render({{160 + 1.5 * f, 120}})));
+  test::compared("tracked faces", seen_.tracked, 10);
+}
+
+}  // namespace
+}  // namespace cuface

@@ -1,0 +1,169 @@
+// Trackers on CUDA and on the CPU side by side: told the same, and every field of every frame
+// compared, bit for bit.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/track/track.h"
+#include "kernels/track/track_cuda.h"
+#include "tests/gpu/compare.h"
+#include "tests/gpu/gpu.h"
+#include "tests/moving_faces.h"
+
+namespace cuface::test {
+
+inline constexpr int kTrackCapacity = 68;
+inline const float kNan = std::numeric_limits<float>::quiet_NaN();
+
+inline FaceList detections(const std::vector<Box>& boxes) {
+  FaceList list;
+  list.searched = true;
+  for (const Box& b : boxes) {
+    Face f;
+    f.box = b;
+    f.neighbors = 4 + static_cast<int>(list.faces.size()) % 20;
+    f.confidence = detection_confidence(f.neighbors);
+    list.faces.push_back(f);
+  }
+  return list;
+}
+
+/// What all comparisons of one test have seen.
+struct TrackSeen {
+  int frames = 0, faces = 0, tracked = 0, moved_far = 0, landmarks = 0, wanted = 0, revived = 0;
+  std::array<int, kLossCount> lost{};
+  std::size_t most = 0;
+};
+
+/// Both trackers, told the same.
+class TrackPair {
+ public:
+  TrackPair(const TrackConfig& config, int width, int height, TrackSeen& seen,
+            int capacity = kTrackCapacity)
+      : picture(width, height, 1, 5),
+        faces(cuda::device_faces_bytes(capacity), kCanary),
+        feedback(cuda::device_faces_bytes(capacity), kCanary),
+        out(cuda::device_faces_bytes(capacity), kCanary),
+        capacity_(capacity),
+        seen_(seen) {
+    auto host = Tracker::create(Backend::kCpu, config, width, height);
+    auto device = cuda::Tracker::create(config, width, height, capacity);
+    EXPECT_TRUE(host.ok() && device.ok()) << device.status().message();
+    cpu = std::move(host.value());
+    gpu = std::move(device.value());
+  }
+
+  /// What the reference makes of a frame, into `expected`; and the device's inputs for it.
+  void tell(const Grey& frame, const FaceList* found, const FaceList* fed, std::uint64_t number,
+            double elapsed) {
+    TrackInput input;
+    input.luma = frame.view();
+    input.faces = found;
+    input.feedback = fed;
+    input.frame = number;
+    input.elapsed = elapsed;
+    ASSERT_TRUE(cpu->enqueue(input, expected).ok());
+    picture.set(frame.view());
+    if (found) faces.set(pack_faces(*found, capacity_));
+    if (fed) feedback.set(pack_faces(*fed, capacity_));
+    out.set(std::vector<std::uint8_t>(out.size(), kCanary));
+  }
+
+  cuda::TrackerInputs inputs(bool with_faces, bool with_feedback, std::uint64_t number,
+                             double elapsed) {
+    cuda::TrackerInputs in;
+    in.luma = picture.view();
+    if (with_faces) in.faces = reinterpret_cast<const cuda::DeviceFaces*>(faces.data());
+    if (with_feedback) in.feedback = reinterpret_cast<const cuda::DeviceFaces*>(feedback.data());
+    in.frame = number;
+    in.elapsed = elapsed;
+    return in;
+  }
+  cuda::DeviceFaces* device_out() { return reinterpret_cast<cuda::DeviceFaces*>(out.data()); }
+
+  /// The device's output against `expected`.
+  void check(std::uint64_t number) {
+    const auto bytes = out.get();
+    ASSERT_TRUE(holds_faces(bytes, expected.faces)) << "frame " << number;
+    const auto* got = reinterpret_cast<const cuda::DeviceFaces*>(bytes.data());
+    ASSERT_EQ(got->lost, expected.lost) << "frame " << number;
+    ASSERT_EQ(got->search_wanted, expected.search_wanted ? 1 : 0) << "frame " << number;
+    ASSERT_EQ(got->frame, number);
+    ASSERT_EQ(got->overflow, 0);
+    ++seen_.frames;
+    seen_.wanted += expected.search_wanted;
+    seen_.faces += got->count;
+    seen_.landmarks += got->count * got->landmarks_per_face;
+    seen_.most = std::max(seen_.most, expected.faces.faces.size());
+    for (int i = 0; i < kLossCount; ++i) {
+      seen_.lost[static_cast<std::size_t>(i)] += expected.lost_by[static_cast<std::size_t>(i)];
+    }
+    std::set<std::uint64_t> now;
+    for (const Face& f : expected.faces.faces) {
+      now.insert(f.id);
+      seen_.tracked += f.origin == Origin::kTracked;
+      for (const Face& b : before_) {
+        seen_.moved_far += f.id == b.id && f.origin == Origin::kTracked &&
+                           std::hypot(f.box.x - b.box.x, f.box.y - b.box.y) > 5;
+      }
+      seen_.revived += ever_.count(f.id) && !ids_.count(f.id);
+    }
+    ever_.insert(now.begin(), now.end());
+    ids_ = now;
+    before_ = expected.faces.faces;
+  }
+
+  void step(cudaStream_t stream, const Grey& frame, const FaceList* found = nullptr,
+            const FaceList* fed = nullptr, double elapsed = 0.04) {
+    const std::uint64_t number = count++;
+    tell(frame, found, fed, number, elapsed);
+    ASSERT_TRUE(gpu->enqueue(inputs(found, fed, number, elapsed), device_out(), stream).ok());
+    check(number);
+  }
+
+  std::unique_ptr<Tracker> cpu;
+  std::unique_ptr<cuda::Tracker> gpu;
+  TrackOutput expected;
+  std::uint64_t count = 0;
+  DevicePicture picture;
+  GuardedBytes faces, feedback, out;
+
+ private:
+  int capacity_;
+  TrackSeen& seen_;
+  std::set<std::uint64_t> ids_, ever_;
+  std::vector<Face> before_;
+};
+
+class TrackCudaTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    stream_.emplace();
+  }
+  std::optional<Stream> stream_;
+  TrackSeen seen_;
+};
+
+#define STEP(...) ASSERT_NO_FATAL_FAILURE(__VA_ARGS__)
+
+/// Landmarks spread over a face.
+inline void add_landmarks(FaceList& list, const MovingFaces& world, const Pose& pose, int n) {
+  list.landmarks_per_face = n;
+  for (int i = 0; i < n; ++i) {
+    list.landmarks.push_back(
+        world.point_of(pose, -0.3 + 0.6 * (i % 9) / 8, -0.3 + 0.6 * (i / 9) / 8));
+  }
+}
+
+}  // namespace cuface::test
