@@ -55,7 +55,7 @@ std::string_view trimmed(std::string_view s) {
 
 std::string tag(std::string_view name) {
   std::string out(1, '<');
-  out.append(name).push_back('>');
+  out.append(shortened(name)).push_back('>');
   return out;
 }
 
@@ -244,8 +244,8 @@ class CascadeReader {
     const std::string_view found = trimmed(element->text);
     if (found == expected) return true;
     return fail(*element,
-                tag(name) + " is " + std::string(found.substr(0, 32)) + ", only " +
-                    std::string(expected) + " cascades are handled",
+                tag(name) + " is " + shortened(found) + ", only " + std::string(expected) +
+                    " cascades are handled",
                 StatusCode::kUnsupported);
   }
 

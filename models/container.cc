@@ -31,7 +31,8 @@ struct Prefix {
 };
 static_assert(sizeof(Prefix) == 40);
 
-constexpr std::size_t kMaxJsonBytes = 1 << 20;
+// A header has some 700 bytes; parsed, hostile text takes 80 times its size.
+constexpr std::size_t kMaxJsonBytes = 1 << 16;
 
 std::size_t aligned(std::size_t offset) {
   return (offset + Container::kAlignment - 1) / Container::kAlignment * Container::kAlignment;
@@ -107,7 +108,7 @@ bool Container::looks_like(std::span<const std::uint8_t> bytes) {
   return bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
 }
 
-Result<Container> Container::open(std::shared_ptr<const MappedFile> file) {
+Result<Container> Container::open(std::shared_ptr<const FileBytes> file) {
   const std::span<const std::uint8_t> bytes = file->bytes();
   const auto corrupt = [&](const std::string& what) {
     return Status(StatusCode::kCorrupt, file->path() + ": not a usable .cuface model: " + what);
@@ -145,13 +146,13 @@ Result<Container> Container::open(std::shared_ptr<const MappedFile> file) {
   for (const auto& [name, range] : blocks.items()) {
     std::uint64_t offset = 0, size = 0;
     if (!block_range(range, data.size(), offset, size)) {
-      return corrupt("block " + name + " does not lie inside the file");
+      return corrupt("block " + shortened(name) + " does not lie inside the file");
     }
   }
   return Container(std::move(file), std::move(header), data);
 }
 
-Container::Container(std::shared_ptr<const MappedFile> file, Json header,
+Container::Container(std::shared_ptr<const FileBytes> file, Json header,
                      std::span<const std::uint8_t> data)
     : file_(std::move(file)), header_(std::move(header)), data_(data) {}
 

@@ -1,6 +1,6 @@
 // The frame of our own model files (.cuface): a header in JSON, then blocks that are used where
-// they lie, in the mapped file (docs/design/model-file.md). What is in them is forest_file.h's and
-// cascade_file.h's business.
+// they lie, in the copy of the file (docs/design/model-file.md). What is in them is forest_file.h's
+// and cascade_file.h's business.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/common/status.h"
-#include "models/mapped_file.h"
+#include "models/file_bytes.h"
 
 namespace cuface {
 
@@ -43,7 +43,7 @@ class Container {
   static constexpr std::size_t kAlignment = 64;
 
   static bool looks_like(std::span<const std::uint8_t> bytes);
-  static Result<Container> open(std::shared_ptr<const MappedFile> file);
+  static Result<Container> open(std::shared_ptr<const FileBytes> file);
 
   const nlohmann::json& header() const { return header_; }
   std::string kind() const;  ///< "forest", "cascade"
@@ -60,14 +60,14 @@ class Container {
     if (bytes.size() % sizeof(T) != 0) return {};
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  const std::shared_ptr<const MappedFile>& file() const { return file_; }
+  const std::shared_ptr<const FileBytes>& file() const { return file_; }
 
  private:
-  Container(std::shared_ptr<const MappedFile> file, nlohmann::json header,
+  Container(std::shared_ptr<const FileBytes> file, nlohmann::json header,
             std::span<const std::uint8_t> data);
   std::span<const std::uint8_t> block_bytes(const char* name) const;
 
-  std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<const FileBytes> file_;
   nlohmann::json header_;
   std::span<const std::uint8_t> data_;
 };

@@ -17,6 +17,7 @@ namespace {
 using namespace cuface;
 
 constexpr int kBad = 1, kUsage = 2;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
 
 constexpr const char* kHelp =
     R"(usage: cuface-model info FILE         what the model is, where it comes from, its licence
@@ -32,12 +33,12 @@ exit status: 0 done; 1 the file is missing, damaged or cannot be written; 2 wron
 
 /// Either kind of model, loaded and checked, with the file it lies in.
 struct Loaded {
-  std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<const FileBytes> file;
   std::shared_ptr<const ForestModel> forest;
   std::shared_ptr<const CascadeModel> cascade;
 };
 
-Result<bool> is_forest(const std::shared_ptr<const MappedFile>& file) {
+Result<bool> is_forest(const std::shared_ptr<const FileBytes>& file) {
   if (!Container::looks_like(file->bytes())) return looks_like_dlib_dat(file->bytes());
   const Result<Container> container = Container::open(file);
   if (!container.ok()) return container.status();
@@ -45,7 +46,9 @@ Result<bool> is_forest(const std::shared_ptr<const MappedFile>& file) {
 }
 
 Result<Loaded> load(const std::string& path) {
-  auto file = MappedFile::open(path);
+  const Result<ModelFile> opened = ModelFile::open(path);
+  if (!opened.ok()) return opened.status();
+  const auto file = opened.value().read(kMaxBytes);
   if (!file.ok()) return file.status();
   const Result<bool> forest = is_forest(file.value());
   if (!forest.ok()) return forest.status();

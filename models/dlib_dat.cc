@@ -161,12 +161,23 @@ void plan_trees(Reader& in, std::int64_t splits, ForestModel& m, Tables& t) {
     in.fail("fewer bytes than the leaves of all trees need");
     return;
   }
-  t.splits.resize(trees * static_cast<std::size_t>(splits));
-  t.leaves.resize(leaf_floats);
+  // Addresses only: pages come as trees are read, so a claim that is not kept costs nothing.
+  t.splits.reserve(trees * static_cast<std::size_t>(splits));
+  t.leaves.reserve(leaf_floats);
 }
 
-void read_tree(Reader& in, const ForestModel& m, ForestSplit* splits, float* leaves) {
+/// Makes a list longer and returns its new part.
+template <typename T>
+T* extend(std::vector<T>& list, int count) {
+  const std::size_t size = list.size();
+  list.resize(size + static_cast<std::size_t>(count));
+  return list.data() + size;
+}
+
+void read_tree(Reader& in, const ForestModel& m, Tables& t) {
   constexpr std::int64_t kMax = kMaxForestPool - 1;
+  ForestSplit* const splits = extend(t.splits, m.splits_per_tree());
+  float* const leaves = extend(t.leaves, m.leaves_per_tree() * m.leaf_size());
   for (int i = 0; i < m.splits_per_tree(); ++i) {
     splits[i].a = static_cast<std::uint32_t>(in.integer(0, kMax, "a feature pixel out of range"));
     splits[i].b = static_cast<std::uint32_t>(in.integer(0, kMax, "a feature pixel out of range"));
@@ -195,12 +206,7 @@ void read_forests(Reader& in, ForestModel& m, Tables& t) {
       if (!first && splits != m.splits_per_tree())
         in.fail("a tree deeper or flatter than the first");
       if (in.failed()) return;
-      const std::size_t index =
-          static_cast<std::size_t>(cascade) * static_cast<std::size_t>(m.trees) +
-          static_cast<std::size_t>(tree);
-      read_tree(in, m, t.splits.data() + index * static_cast<std::size_t>(splits),
-                t.leaves.data() + index * static_cast<std::size_t>(m.leaves_per_tree()) *
-                                      static_cast<std::size_t>(m.leaf_size()));
+      read_tree(in, m, t);
     }
   }
 }

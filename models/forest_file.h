@@ -10,7 +10,7 @@
 
 namespace cuface {
 
-/// The model of a container of kind "forest", validated; its tables stay in the mapped file.
+/// The model of a container of kind "forest", validated; its tables stay in the file's bytes.
 Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& container);
 
 Status write_forest_file(const ForestModel& model, const Provenance& source,

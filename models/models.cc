@@ -11,13 +11,18 @@
 #include "models/cascade_xml.h"
 #include "models/container.h"
 #include "models/dlib_dat.h"
+#include "models/file_bytes.h"
 #include "models/forest_file.h"
-#include "models/mapped_file.h"
+#include "models/xml_tree.h"
 
 namespace cuface {
 namespace {
 
-constexpr std::size_t kMaxModelBytes = std::size_t{1} << 31;
+// Far more than any model of the kind has; what a hostile file may cost.
+constexpr std::size_t kMaxCascadeBytes = XmlTree::kMaxBytes;
+constexpr std::size_t kMaxForestBytes = std::size_t{1} << 30;
+
+using FileRef = std::shared_ptr<const FileBytes>;
 
 /// Models of one kind that somebody in this process holds, by the content they were read from. The
 /// one lock is held while a file is read, so that two elements starting together read it once.
@@ -29,9 +34,9 @@ class Registry {
   template <typename Read>
   Result<ModelRef> get(const std::string& path, Read read) {
     const std::lock_guard lock(mutex_);
-    Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+    const Result<ModelFile> file = ModelFile::open(path);
     if (!file.ok()) return file.status();
-    const FileIdentity identity = file.value()->identity();
+    const FileIdentity identity = file.value().identity();
     if (const auto it = models_.find(identity); it != models_.end()) {
       if (ModelRef held = it->second.lock()) return held;
     }
@@ -43,15 +48,11 @@ class Registry {
 
  private:
   template <typename Read>
-  static Result<ModelRef> read_guarded(const std::shared_ptr<const MappedFile>& file, Read read) {
-    if (file->bytes().size() > kMaxModelBytes) {
-      return Status(StatusCode::kUnsupported,
-                    file->path() + ": too large for a model (over 2 GiB)");
-    }
+  static Result<ModelRef> read_guarded(const ModelFile& file, Read read) {
     try {
       return read(file);
     } catch (const std::bad_alloc&) {
-      return Status(StatusCode::kOutOfMemory, file->path() + ": not enough memory for this model");
+      return Status(StatusCode::kOutOfMemory, file.path() + ": not enough memory for this model");
     }
   }
 
@@ -66,41 +67,42 @@ Registry<Model>& registry() {
   return instance;
 }
 
-using FileRef = std::shared_ptr<const MappedFile>;
-
 /// `read_ours` for one of our files of this kind, `read_foreign` for anything else.
 template <typename Model, typename ReadOurs, typename ReadForeign>
-Result<std::shared_ptr<const Model>> read_model(const FileRef& file, const char* kind,
-                                                ReadOurs read_ours, ReadForeign read_foreign) {
-  if (!Container::looks_like(file->bytes())) return read_foreign(file);
-  file->will_read();
-  const Result<Container> container = Container::open(file);
+Result<std::shared_ptr<const Model>> read_model(const ModelFile& file, std::size_t limit,
+                                                const char* kind, ReadOurs read_ours,
+                                                ReadForeign read_foreign) {
+  const Result<FileRef> bytes = file.read(limit);
+  if (!bytes.ok()) return bytes.status();
+  if (!Container::looks_like(file.head())) return read_foreign(*bytes.value());
+  const Result<Container> container = Container::open(bytes.value());
   if (!container.ok()) return container.status();
   const std::string found = container.value().kind();
   if (found == kind) return read_ours(container.value());
-  return Status(StatusCode::kCorrupt,
-                file->path() + ": a model of kind \"" + found + "\", not \"" + kind + "\"");
+  return Status(StatusCode::kCorrupt, file.path() + ": a model of kind \"" + shortened(found) +
+                                          "\", not \"" + kind + "\"");
 }
 
-Result<std::shared_ptr<const ForestModel>> read_forest(const FileRef& file) {
+Result<std::shared_ptr<const ForestModel>> read_forest(const ModelFile& file) {
+  // Before a film that was given for a model is read.
+  if (!Container::looks_like(file.head()) && !looks_like_dlib_dat(file.head())) {
+    return Status(StatusCode::kCorrupt,
+                  file.path() +
+                      ": neither a dlib shape predictor (.dat) nor ours (.cuface): its "
+                      "first bytes are of another kind of file");
+  }
   return read_model<ForestModel>(
-      file, "forest", read_forest_file,
-      [](const FileRef& foreign) -> Result<std::shared_ptr<const ForestModel>> {
-        if (looks_like_dlib_dat(foreign->bytes())) {
-          return parse_dlib_dat(foreign->bytes(), foreign->path());
-        }
-        return Status(
-            StatusCode::kCorrupt,
-            foreign->path() + ": neither a dlib shape predictor (.dat) nor ours (.cuface)");
-      });
+      file, kMaxForestBytes, "forest", read_forest_file,
+      [](const FileBytes& dat) { return parse_dlib_dat(dat.bytes(), dat.path()); });
 }
 
-Result<std::shared_ptr<const CascadeModel>> read_cascade(const FileRef& file) {
-  return read_model<CascadeModel>(file, "cascade", read_cascade_file, [](const FileRef& foreign) {
-    const std::span<const std::uint8_t> bytes = foreign->bytes();
-    return parse_cascade_xml({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                             foreign->path());
-  });
+Result<std::shared_ptr<const CascadeModel>> read_cascade(const ModelFile& file) {
+  return read_model<CascadeModel>(
+      file, kMaxCascadeBytes, "cascade", read_cascade_file, [](const FileBytes& xml) {
+        const std::span<const std::uint8_t> bytes = xml.bytes();
+        return parse_cascade_xml({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                 xml.path());
+      });
 }
 
 /// A set variable that is not empty.

@@ -16,7 +16,7 @@ namespace cuface {
 /// Thread-safe. The same unchanged file gives the same object while somebody holds it.
 Result<std::shared_ptr<const CascadeModel>> load_cascade(const std::string& path);
 
-/// A dlib shape predictor .dat or our own file (mapped). Otherwise as load_cascade.
+/// A dlib shape predictor .dat or our own file. Otherwise as load_cascade.
 Result<std::shared_ptr<const ForestModel>> load_forest(const std::string& path);
 
 /// The first default file found in $CUFACE_MODEL_PATH, $XDG_CACHE_HOME/gst-cuface (~/.cache where

@@ -43,7 +43,7 @@ std::string licence_of(const std::string& sha256, bool forest) {
 
 }  // namespace
 
-Provenance provenance_of(const std::shared_ptr<const MappedFile>& file) {
+Provenance provenance_of(const std::shared_ptr<const FileBytes>& file) {
   if (Container::looks_like(file->bytes())) {
     const Result<Container> container = Container::open(file);
     return container.ok() ? container.value().provenance() : Provenance{};

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "models/container.h"
-#include "models/mapped_file.h"
+#include "models/file_bytes.h"
 
 namespace cuface {
 
 /// Of a file of any format: what our own file keeps, or else the file's name, its SHA-256 (reads
 /// all of it) and the licence as far as it is known.
-Provenance provenance_of(const std::shared_ptr<const MappedFile>& file);
+Provenance provenance_of(const std::shared_ptr<const FileBytes>& file);
 
 }  // namespace cuface

@@ -64,8 +64,8 @@ Result<XmlTree> XmlTree::parse(std::string_view bytes, const std::string& path) 
       !g_markup_parse_context_end_parse(context.get(), &error)) {
     gint line = 0;
     g_markup_parse_context_get_position(context.get(), &line, nullptr);
-    const std::string message =
-        path + ":" + std::to_string(line) + ": not a readable XML file: " + error->message;
+    const std::string message = path + ":" + std::to_string(line) +
+                                ": not a readable XML file: " + shortened(error->message);
     g_error_free(error);
     return Status(StatusCode::kCorrupt, message);
   }

@@ -24,8 +24,8 @@ struct XmlElement {
 class XmlTree {
  public:
   static constexpr int kMaxDepth = 16;
-  static constexpr int kMaxElements = 500'000;
-  static constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
+  static constexpr int kMaxElements = 200'000;
+  static constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
 
   /// `path` is used in messages only.
   static Result<XmlTree> parse(std::string_view bytes, const std::string& path);

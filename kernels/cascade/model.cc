@@ -16,10 +16,20 @@ Status corrupt(const std::string& what, std::size_t index, const std::string& wh
   return {StatusCode::kCorrupt, what + " " + std::to_string(index) + ": " + why};
 }
 
-// `first` and `count` describe a part of a list of `size` entries.
-bool is_part(int first, int count, std::size_t size) {
-  return first >= 0 && count >= 0 && static_cast<std::size_t>(first) <= size &&
-         static_cast<std::size_t>(count) <= size - static_cast<std::size_t>(first);
+// Stages share no trees, and trees no nodes and no leaves: each takes the next `count` of a list of
+// `size` entries, of which `used` are taken, so a search costs no more than the file is long.
+bool is_next(int first, int count, std::size_t& used, std::size_t size) {
+  if (first < 0 || static_cast<std::size_t>(first) != used) return false;
+  if (count < 1 || static_cast<std::size_t>(count) > size - used) return false;
+  used += static_cast<std::size_t>(count);
+  return true;
+}
+
+// What no tree or stage takes would be bound without having been checked.
+Status check_used(const char* what, std::size_t used, std::size_t size) {
+  if (used == size) return {};
+  return {StatusCode::kCorrupt, std::string(what) + " " + std::to_string(used) + " of " +
+                                    std::to_string(size) + " belongs to nothing"};
 }
 
 // Sides are checked before sums of them, so that nothing overflows.
@@ -61,22 +71,26 @@ Status validate_child(const HaarTree& tree, std::size_t tree_index, int node, in
 }
 
 Status validate_trees(const CascadeModel& m) {
+  std::size_t nodes = 0, leaves = 0;  // of the trees before
   for (std::size_t i = 0; i < m.trees.size(); ++i) {
     const HaarTree& t = m.trees[i];
-    if (!is_part(t.first_node, t.node_count, m.nodes.size()) || t.node_count < 1) {
-      return corrupt("tree", i, "its nodes are not in the list of nodes");
+    if (!is_next(t.first_node, t.node_count, nodes, m.nodes.size())) {
+      return corrupt("tree", i, "its nodes do not follow those of the tree before");
     }
     if (t.node_count > kMaxNodes) {
       return corrupt("tree", i, "has more than " + std::to_string(kMaxNodes) + " nodes");
     }
-    if (!is_part(t.first_leaf, t.leaf_count, m.leaves.size()) || t.leaf_count != t.node_count + 1) {
+    if (t.leaf_count != t.node_count + 1) {
       return corrupt("tree", i,
                      "has " + std::to_string(t.leaf_count) + " leaves for " +
                          std::to_string(t.node_count) + " nodes");
     }
+    if (!is_next(t.first_leaf, t.leaf_count, leaves, m.leaves.size())) {
+      return corrupt("tree", i, "its leaves do not follow those of the tree before");
+    }
     for (int n = 0; n < t.node_count; ++n) {
       const HaarNode& node = m.nodes[static_cast<std::size_t>(t.first_node + n)];
-      if (!is_part(node.feature, 1, m.features.size())) {
+      if (node.feature < 0 || static_cast<std::size_t>(node.feature) >= m.features.size()) {
         return corrupt("tree", i,
                        "node " + std::to_string(n) + " uses feature " +
                            std::to_string(node.feature) + " of " +
@@ -90,7 +104,8 @@ Status validate_trees(const CascadeModel& m) {
       }
     }
   }
-  return {};
+  if (Status s = check_used("node", nodes, m.nodes.size()); !s.ok()) return s;
+  return check_used("leaf", leaves, m.leaves.size());
 }
 
 }  // namespace
@@ -108,13 +123,15 @@ Status validate(const CascadeModel& m) {
                                       ", sides of 3 to 255 are possible"};
   }
   if (m.stages.empty()) return {StatusCode::kCorrupt, "the cascade has no stages"};
+  std::size_t trees = 0;  // of the stages before
   for (std::size_t i = 0; i < m.stages.size(); ++i) {
     const HaarStage& s = m.stages[i];
-    if (!is_part(s.first_tree, s.tree_count, m.trees.size()) || s.tree_count < 1) {
-      return corrupt("stage", i, "its trees are not in the list of trees");
+    if (!is_next(s.first_tree, s.tree_count, trees, m.trees.size())) {
+      return corrupt("stage", i, "has no trees, or they do not follow those of the stage before");
     }
     if (!std::isfinite(s.threshold)) return corrupt("stage", i, "has no finite threshold");
   }
+  if (Status s = check_used("tree", trees, m.trees.size()); !s.ok()) return s;
   for (std::size_t i = 0; i < m.leaves.size(); ++i) {
     if (!std::isfinite(m.leaves[i])) return corrupt("leaf", i, "is not a finite number");
   }

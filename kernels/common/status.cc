@@ -2,6 +2,14 @@
 
 namespace cuface {
 
+std::string shortened(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  if (text.size() <= kMost) return std::string(text);
+  std::size_t end = kMost - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
 const char* status_code_name(StatusCode code) {
   switch (code) {
     case StatusCode::kOk:

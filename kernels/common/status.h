@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -16,6 +17,10 @@ enum class StatusCode {
   kUnsupported,      ///< well-formed, but not something this build handles
   kOutOfMemory,
 };
+
+/// Foreign text for a message: at most 60 bytes of it, cut between UTF-8 characters, "..." where
+/// something is missing.
+std::string shortened(std::string_view text);
 
 /// A short name for logs and tests, in static storage.
 const char* status_code_name(StatusCode code);

@@ -23,13 +23,44 @@ Status corrupt(std::string message) { return {StatusCode::kCorrupt, std::move(me
 
 bool in_range(int value, int low, int high) { return value >= low && value <= high; }
 
-/// True when every value is finite. Integer compare, so that it vectorises without SSE4.
-bool all_finite(std::span<const float> values) {
+/// The index of the first value that is not finite; the size when all are. Integer compare, so that
+/// it vectorises without SSE4.
+std::size_t first_not_finite(std::span<const float> values) {
+  const auto is_bad = [](float value) {
+    return (std::bit_cast<std::int32_t>(value) & 0x7fffffff) > 0x7f7fffff;
+  };
   std::int32_t bad = 0;
-  for (const float value : values) {
-    bad |= (std::bit_cast<std::int32_t>(value) & 0x7fffffff) > 0x7f7fffff ? -1 : 0;
+  for (const float value : values) bad |= is_bad(value) ? -1 : 0;
+  if (bad == 0) return values.size();
+  return static_cast<std::size_t>(std::find_if(values.begin(), values.end(), is_bad) -
+                                  values.begin());
+}
+
+/// "tree 3 of cascade 2", of all trees or of all feature pixels.
+std::string numbered(const char* what, std::size_t index, std::size_t per_cascade) {
+  return std::string(what) + " " + std::to_string(index % per_cascade) + " of cascade " +
+         std::to_string(index / per_cascade);
+}
+
+Status check_tables(const ForestModel& m) {
+  const auto size = [](int value) { return static_cast<std::size_t>(value); };
+  const std::size_t cascades = size(m.cascades), trees = cascades * size(m.trees);
+  const std::size_t leaves = size(m.leaves_per_tree()) * size(m.leaf_size());
+  const struct {
+    const char* name;
+    std::size_t has, needs;
+  } tables[] = {{"mean_shape", m.mean_shape.size(), size(m.leaf_size())},
+                {"anchors", m.anchors.size(), cascades * size(m.pool)},
+                {"deltas", m.deltas.size(), 2 * cascades * size(m.pool)},
+                {"splits", m.splits.size(), trees * size(m.splits_per_tree())},
+                {"leaves", m.leaves.size(), trees * leaves}};
+  for (const auto& table : tables) {
+    if (table.has != table.needs) {
+      return corrupt(std::string("its table ") + table.name + " has " + std::to_string(table.has) +
+                     " values where its sizes ask for " + std::to_string(table.needs));
+    }
   }
-  return bad == 0;
+  return {};
 }
 
 // A shape is read as points and summed as a row of coordinates.
@@ -146,38 +177,37 @@ Status validate(const ForestModel& m) {
                    std::to_string(m.trees) + " trees, depth " + std::to_string(m.depth) + ", " +
                    std::to_string(m.pool) + " feature pixels)");
   }
-  const std::size_t cascades = static_cast<std::size_t>(m.cascades);
-  const std::size_t all_trees = cascades * static_cast<std::size_t>(m.trees);
+  if (Status status = check_tables(m); !status.ok()) return status;
   const std::size_t pool = static_cast<std::size_t>(m.pool);
+  const std::size_t trees = static_cast<std::size_t>(m.trees);
   const std::size_t tree_splits = static_cast<std::size_t>(m.splits_per_tree());
   const std::size_t tree_leaves =
       static_cast<std::size_t>(m.leaves_per_tree()) * static_cast<std::size_t>(m.leaf_size());
-  if (m.mean_shape.size() != static_cast<std::size_t>(m.leaf_size()) ||
-      m.anchors.size() != cascades * pool || m.deltas.size() != 2 * cascades * pool ||
-      m.splits.size() != all_trees * tree_splits || m.leaves.size() != all_trees * tree_leaves) {
-    return corrupt("its tables do not have the sizes its header gives");
+  if (const std::size_t i = first_not_finite(m.mean_shape); i < m.mean_shape.size()) {
+    return corrupt("landmark " + std::to_string(i / 2) + " of its mean shape is not finite");
   }
-  if (!all_finite(m.mean_shape)) return corrupt("its mean shape is not finite");
-  if (!all_finite(m.deltas)) return corrupt("its feature pixels are not finite");
+  if (const std::size_t i = first_not_finite(m.deltas); i < m.deltas.size()) {
+    return corrupt(numbered("feature pixel", i / 2, pool) + " is not finite");
+  }
   for (std::size_t i = 0; i < m.anchors.size(); ++i) {
     if (m.anchors[i] >= static_cast<std::uint32_t>(m.landmarks)) {
-      return corrupt("feature pixel " + std::to_string(i % pool) + " of cascade " +
-                     std::to_string(i / pool) + " hangs on a landmark that does not exist");
+      return corrupt(numbered("feature pixel", i, pool) +
+                     " hangs on a landmark that does not exist");
     }
   }
   for (std::size_t i = 0; i < m.splits.size(); ++i) {
     const ForestSplit& split = m.splits[i];
     if (split.a >= pool || split.b >= pool || !std::isfinite(split.threshold)) {
-      const std::size_t tree = i / tree_splits, trees = static_cast<std::size_t>(m.trees);
-      return corrupt("a split of tree " + std::to_string(tree % trees) + " of cascade " +
-                     std::to_string(tree / trees) + " is out of range");
+      return corrupt("a split of " + numbered("tree", i / tree_splits, trees) + " is out of range");
     }
   }
-  if (!all_finite(m.leaves)) return corrupt("a leaf is not finite");
+  if (const std::size_t i = first_not_finite(m.leaves); i < m.leaves.size()) {
+    return corrupt("a leaf of " + numbered("tree", i / tree_leaves, trees) + " is not finite");
+  }
   for (const auto& [name, map] : m.box_maps) {
     const bool usable = map.scale > 0 && std::isfinite(map.scale) && std::isfinite(map.shift_x) &&
                         std::isfinite(map.shift_y);
-    if (!usable) return corrupt("its box map for " + name + " is out of range");
+    if (!usable) return corrupt("its box map for " + shortened(name) + " is out of range");
   }
   return {};
 }

@@ -37,7 +37,7 @@ struct BoxMap {
 };
 
 /// A validated shape predictor: all indices in range, all numbers finite. The spans point into
-/// memory that `storage` keeps alive (a mapped file or a heap block). Immutable; shared by any
+/// memory that `storage` keeps alive (a file's bytes or a heap block). Immutable; shared by any
 /// threads. Shapes are in unit-box coordinates: (0,0) is the box's top left, (1,1) its bottom
 /// right.
 struct ForestModel {

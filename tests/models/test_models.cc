@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "models/dlib_dat.h"
+#include "models/forest_file.h"
 #include "models/models.h"
 #include "tests/models/synthetic_forest.h"
 #include "tests/models/temporary.h"
@@ -233,6 +234,33 @@ TEST(LoadForest, NewContentIsANewModelAndTheOldStaysGood) {
   test::write_file(folder / "bad", "nothing");
   std::filesystem::rename(folder / "bad", path);
   EXPECT_FALSE(load_forest(path).ok());
+}
+
+// Another program cuts or overwrites the file in place, or removes it: who uses the model sees
+// nothing of it, and lives.
+TEST(LoadForest, WhatHappensToTheFileLaterChangesNothing) {
+  const TemporaryFolder folder;
+  const auto bytes_of = [](const ForestModel& m) {
+    std::string bytes(reinterpret_cast<const char*>(m.leaves.data()), m.leaves.size_bytes());
+    return bytes.append(reinterpret_cast<const char*>(m.splits.data()), m.splits.size_bytes());
+  };
+  const std::string path = folder / "a.cuface";
+  const auto original = test::synthetic_forest(20, 5, 40, 4, 50, 1);
+  ASSERT_TRUE(write_forest_file(*original, {}, path).ok());
+  const auto used = load_forest(path);
+  ASSERT_TRUE(used.ok()) << used.status().message();
+  const std::string before = bytes_of(*used.value());
+  EXPECT_GT(before.size(), 500'000u);
+  std::fstream(path) << std::string(before.size(), '\xff');
+  EXPECT_EQ(bytes_of(*used.value()), before) << "overwritten";
+  EXPECT_FALSE(load_forest(path).ok());
+  std::filesystem::resize_file(path, 100);
+  EXPECT_EQ(bytes_of(*used.value()), before) << "cut";
+  EXPECT_FALSE(load_forest(path).ok());
+  std::filesystem::remove(path);
+  EXPECT_EQ(bytes_of(*used.value()), before) << "removed";
+  EXPECT_EQ(load_forest(path).status().code(), StatusCode::kNotFound);
+  EXPECT_TRUE(validate(*used.value()).ok());
 }
 
 class Defaults : public testing::Test {

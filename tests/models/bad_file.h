@@ -1,0 +1,198 @@
+// What a damaged or hostile model file may do: be refused with a message that names the file and
+// the place, or be loaded and then work; in either case fast and in little memory.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "kernels/detect/detect.h"
+#include "models/box_map.h"
+#include "models/models.h"
+#include "tests/models/temporary.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CUFACE_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CUFACE_SANITIZED 1
+#endif
+#endif
+
+namespace cuface::test {
+
+constexpr double kMostSeconds = 1.0;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+
+/// CPU time and peak memory from now on. A sanitizer's memory is not the program's: 0 under one.
+class Cost {
+ public:
+  Cost() {
+    std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts anew
+    start_bytes_ = status("VmRSS:");
+    start_ = now();
+  }
+  double seconds() const { return now() - start_; }
+  std::size_t bytes() const {
+#ifdef CUFACE_SANITIZED
+    return 0;
+#else
+    return std::max(status("VmHWM:"), start_bytes_) - start_bytes_;
+#endif
+  }
+
+ private:
+  static double now() {
+    timespec t{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  }
+  static std::size_t status(const std::string& key) {
+    std::ifstream file("/proc/self/status");
+    for (std::string line; std::getline(file, line);) {
+      if (line.rfind(key, 0) == 0) return std::stoull(line.substr(key.size())) * 1024;
+    }
+    return 0;
+  }
+
+  std::size_t start_bytes_ = 0;
+  double start_ = 0;
+};
+
+/// A picture that wakes up features: noise, the same in every run.
+inline std::vector<std::uint8_t> noise_pixels(int width, int height) {
+  std::mt19937 random(1);
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(width) *
+                                   static_cast<std::size_t>(height));
+  for (std::uint8_t& p : pixels) p = static_cast<std::uint8_t>(random());
+  return pixels;
+}
+
+/// Uses a loaded model once, as an element would.
+inline void use(const std::shared_ptr<const CascadeModel>& model) {
+  constexpr int kWidth = 72, kHeight = 56;
+  static const std::vector<std::uint8_t> pixels = noise_pixels(kWidth, kHeight);
+  for (const ScaleMode mode : {ScaleMode::kPyramid, ScaleMode::kWindow}) {
+    DetectConfig config;
+    config.scale_mode = mode;
+    config.scale_factor = 1.4;
+    auto detector = Detector::create(Backend::kCpu, model, config, kWidth, kHeight);
+    ASSERT_TRUE(detector.ok()) << detector.status().message();
+    DetectResult result;
+    EXPECT_TRUE(detector.value()->enqueue({pixels.data(), kWidth, kHeight, kWidth}, result).ok());
+  }
+}
+
+inline void use(const std::shared_ptr<const ForestModel>& model) {
+  constexpr int kSide = 64;
+  static const std::vector<std::uint8_t> pixels = noise_pixels(kSide, kSide);
+  auto landmarker = Landmarker::create(Backend::kCpu, model);
+  ASSERT_TRUE(landmarker.ok()) << landmarker.status().message();
+  const Box face = box_map_for(*model, "haarcascade_frontalface_alt").apply({10, 12, 40, 40});
+  std::vector<Point> points(static_cast<std::size_t>(model->landmarks));
+  // A map of a hostile file may give a box that cannot be used; then enqueue says so.
+  (void)landmarker.value()->enqueue({pixels.data(), kSide, kSide, kSide}, {&face, 1}, points);
+  (void)box_from_landmarks(*model, points);
+}
+
+/// What feeding many files gave.
+struct Fed {
+  int refused = 0, loaded = 0;
+  double most_seconds = 0;
+  std::size_t most_bytes = 0;
+};
+
+/// Writes files of one kind and loads each as an element does.
+template <typename Model>
+class Feeder {
+ public:
+  using Load = Result<std::shared_ptr<const Model>> (*)(const std::string&);
+
+  Feeder(Load load, const char* name) : load_(load), path_(folder_ / name) {}
+
+  /// False when it was refused. `name` is for the report of a failure. The file itself may be as
+  /// large as it is: the limit is for what comes on top of it.
+  bool feed(const std::string& content, const std::string& name) {
+    write_file(path_, content);
+    const Cost cost;
+    const auto model = load_(path_);
+    const double seconds = cost.seconds();
+    const std::size_t bytes = cost.bytes();
+    fed_.most_seconds = std::max(fed_.most_seconds, seconds);
+    fed_.most_bytes = std::max(fed_.most_bytes, bytes);
+    EXPECT_LT(seconds, kMostSeconds) << name;
+    EXPECT_LT(bytes, kMostBytes + content.size()) << name;
+    if (model.ok()) {
+      ++fed_.loaded;
+      EXPECT_TRUE(validate(*model.value()).ok()) << name;
+      use(model.value());
+      return true;
+    }
+    ++fed_.refused;
+    check_message(model.status().message(), name);
+    return false;
+  }
+
+  /// Cut at every hundredth of its length; none may load.
+  void feed_truncations(const std::string& good, const std::string& name) {
+    for (std::size_t i = 0; i < 100; ++i) {
+      const std::size_t size = good.size() * i / 100;
+      EXPECT_FALSE(feed(good.substr(0, size), name + " cut at " + std::to_string(i) + " %"));
+    }
+  }
+
+  /// One random bit, byte or run of bytes changed, `count` times; then `mend` may repair checksums.
+  template <typename Mend>
+  void feed_flips(const std::string& good, const std::string& name, int count, Mend mend) {
+    std::mt19937_64 random(20);
+    for (int i = 0; i < count; ++i) {
+      std::string bad = good;
+      std::size_t at = random() % bad.size();
+      switch (random() % 3) {
+        case 0:
+          bad[at] = static_cast<char>(bad[at] ^ (1 << (random() % 8)));
+          break;
+        case 1:
+          bad[at] = static_cast<char>(random());
+          break;
+        default:
+          for (std::size_t n = 1 + random() % 16; n > 0 && at < bad.size(); --n, ++at) {
+            bad[at] = static_cast<char>(random() % 2 ? 0xff : random());
+          }
+      }
+      mend(bad);
+      feed(bad, name + " flip " + std::to_string(i));
+    }
+  }
+
+  Fed take() {
+    std::printf("%d refused, %d loaded and used; at most %.3f s, %.1f MB\n", fed_.refused,
+                fed_.loaded, fed_.most_seconds, static_cast<double>(fed_.most_bytes) / 1e6);
+    return std::exchange(fed_, {});
+  }
+
+ private:
+  void check_message(const std::string& message, const std::string& name) const {
+    EXPECT_EQ(message.rfind(path_, 0), 0u) << name << ": " << message;
+    EXPECT_LT(message.size(), path_.size() + 300) << name;
+    // A line, a byte, a part with its number, or the header or the whole as such.
+    static const std::regex place(
+        ":\\d+: |at byte \\d+|(stage|tree|feature|leaf|node|landmark|pixel) \\d+|the window is|"
+        "has no stages|block |header|checksum|start as one|first bytes|its table |its sizes|"
+        "\\d+ landmarks|box map|version|kind|is empty|larger|too large|no XML element");
+    EXPECT_TRUE(std::regex_search(message.substr(path_.size()), place)) << name << ": " << message;
+  }
+
+  const Load load_;
+  const TemporaryFolder folder_;
+  const std::string path_;
+  Fed fed_;
+};
+
+}  // namespace cuface::test
