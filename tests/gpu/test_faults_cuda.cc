@@ -20,7 +20,13 @@ namespace {
 
 class FaultsCuda : public testing::Test {
  protected:
-  void SetUp() override { CUFACE_NEEDS_CHAINS(); }
+  void SetUp() override {
+    CUFACE_NEEDS_CHAINS();
+    // A plugin that is loaded while there is no memory finds no decoders, for the whole process.
+    GstElement* decoder = gst_element_factory_make("nvh264dec", nullptr);
+    ASSERT_NE(decoder, nullptr);
+    gst_object_unref(decoder);
+  }
 
   /// A chain that publishes to a file of that name.
   std::string chain(const std::string& out, const std::string& detect = "") const {

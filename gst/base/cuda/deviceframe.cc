@@ -95,6 +95,7 @@ Status DeviceFrame::join() {
             check(cudaStreamWaitEvent(chain->stream(), element_.last, 0), "ordering CUDA streams");
         !s.ok())
       return s;
+    element_.graphs = {};  // they record events of a chain that may go now
   }
   chain_ = std::move(chain);
   element_.work.clear();
