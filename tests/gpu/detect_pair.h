@@ -130,6 +130,12 @@ class Pair {
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run = nullptr) {
     return gpu_->enqueue(luma, run, faces(), stream_);
   }
+  /// The kernels of a search.
+  cuda::LaunchList launches(ImageView<const std::uint8_t> luma) {
+    cuda::LaunchList list;
+    EXPECT_TRUE(gpu_->enqueue(luma, nullptr, faces(), cuda::Launcher(list)).ok());
+    return list;
+  }
   void check(const Picture& picture) {
     GuardedBytes in(picture.bytes);
     fill(gpu_->search().raw_windows(), kMaxRawWindows);

@@ -200,4 +200,46 @@ inline void report_time(const std::string& what, const std::string& size, double
   std::printf("{\"what\":\"%s\",\"size\":\"%s\",\"us\":%.2f}\n", what.c_str(), size.c_str(), us);
 }
 
+/// Reports the median time of each kernel of `list` (no if in it), in order: a graph with an event
+/// behind each, so the figures hold a microsecond or so of the events.
+inline void report_parts(const std::string& what, const std::string& size,
+                         const cuda::LaunchList& list, cudaStream_t stream, int rounds = 51) {
+  if (under_tool()) return;
+  const auto& entries = list.entries();
+  std::vector<cudaEvent_t> events(entries.size() + 1);
+  for (cudaEvent_t& event : events) ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  const auto record = [&](std::size_t i) {
+    EXPECT_EQ(cudaEventRecordWithFlags(events[i], stream, cudaEventRecordExternal), cudaSuccess);
+  };
+  const cudaGraphExec_t graph = capture(stream, [&] {
+    std::vector<void*> arguments;
+    record(0);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      list.argument_pointers(entries[i], arguments);
+      const cuda::LaunchShape& shape = entries[i].shape;
+      EXPECT_EQ(cudaLaunchKernel(entries[i].kernel, shape.grid, shape.block, arguments.data(),
+                                 shape.shared, stream),
+                cudaSuccess);
+      record(i + 1);
+    }
+  });
+  std::vector<std::vector<float>> times(entries.size());
+  for (int round = -5; round < rounds; ++round) {
+    EXPECT_EQ(cudaGraphLaunch(graph, stream), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    for (std::size_t i = 0; i < entries.size() && round >= 0; ++i) {
+      float ms = 0;
+      EXPECT_EQ(cudaEventElapsedTime(&ms, events[i], events[i + 1]), cudaSuccess);
+      times[i].push_back(ms);
+    }
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    std::nth_element(times[i].begin(), times[i].begin() + rounds / 2, times[i].end());
+    report_time(what + " part " + std::to_string(i + 1) + " " + entries[i].what, size,
+                times[i][static_cast<std::size_t>(rounds / 2)] * 1000.0);
+  }
+  CUFACE_CUDA_OK(cudaGraphExecDestroy(graph));
+  for (cudaEvent_t event : events) CUFACE_CUDA_OK(cudaEventDestroy(event));
+}
+
 }  // namespace cuface::test

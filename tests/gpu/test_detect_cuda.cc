@@ -217,6 +217,8 @@ TEST_F(DetectCuda, WholeNaturalPicturesAndTimes) {
                             EXPECT_EQ(cudaGraphLaunch(graph, pair.stream()), cudaSuccess);
                           }));
         CUFACE_CUDA_OK(cudaGraphExecDestroy(graph));
+        test::report_parts(what, picture.name, pair.launches(whole.at(in.data())), pair.stream());
+        pair.compare(whole);
       }
 }
 
