@@ -173,6 +173,18 @@ void Pipeline::stamp(const ByteStream& stream) {
   gst_object_unref(pad);
 }
 
+void Pipeline::feed(const std::string& name, const std::vector<GstBuffer*>& buffers) {
+  GstElement* e = element(name);
+  ASSERT_NE(e, nullptr);
+  GstFlowReturn result = GST_FLOW_OK;
+  for (GstBuffer* buffer : buffers) {
+    g_signal_emit_by_name(e, "push-buffer", buffer, &result);
+    EXPECT_EQ(result, GST_FLOW_OK);
+    gst_buffer_unref(buffer);
+  }
+  g_signal_emit_by_name(e, "end-of-stream", &result);
+}
+
 int Pipeline::width(const std::string& name) {
   GstPad* pad = gst_element_get_static_pad(element(name), "sink");
   GstCaps* caps = gst_pad_get_current_caps(pad);

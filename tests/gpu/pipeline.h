@@ -76,6 +76,8 @@ class Pipeline {
   void on_buffer(const std::string& element, const char* pad, std::function<void(GstBuffer*)> what);
   /// Gives the access units of byte_stream_on_...() their times.
   void stamp(const ByteStream& stream);
+  /// Gives a named appsrc its buffers (taken) and the end, before play().
+  void feed(const std::string& name, const std::vector<GstBuffer*>& buffers);
   /// Of the video at a named element's sink pad.
   int width(const std::string& element);
   /// A number of the stats of one of our elements.
