@@ -1,4 +1,7 @@
+#include <cooperative_groups.h>
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/cascade/cascade_cuda.h"
@@ -12,6 +15,9 @@ constexpr int kBlock = 128;
 constexpr int kBlocksPerProcessor = 16;
 // Lists are made anew behind the first stage and these.
 constexpr int kSecondGroup = 4, kThirdGroup = 11;
+// Threads a window behind these. One thread would walk 2,000 trees one after the other, and wait
+// for memory at each: the few windows that get far took longer than all others.
+constexpr int kThirdLanes = 8, kLastLanes = 32;
 
 enum FirstResult : std::uint8_t { kFails, kPasses, kFlat };
 
@@ -49,16 +55,44 @@ __device__ float norm_of(const WindowTable& table, const std::uint32_t* corner) 
                       squares);
 }
 
+template <int kLanes>
+using Lanes = cooperative_groups::thread_block_tile<kLanes>;
+
+template <int kLanes>
+__device__ Lanes<kLanes> lanes() {
+  return cooperative_groups::tiled_partition<kLanes>(cooperative_groups::this_thread_block());
+}
+
+/// The same in all lanes.
+template <int kLanes>
+__device__ double stage_sum(const CascadeView& cascade, const CascadeView::Stage& stage,
+                            const std::uint32_t* corner, float norm, const Lanes<kLanes>& lanes) {
+  const auto leaf = [&](int t) {
+    const CascadeView::Tree tree = cascade.trees[stage.first_tree + t];
+    return tree_value(cascade.nodes + tree.first_node, cascade.leaves + tree.first_leaf, corner,
+                      norm);
+  };
+  const int lane = static_cast<int>(lanes.thread_rank());
+  double sum = 0;
+  if (stage.any_order) {
+    for (int t = lane; t < stage.tree_count; t += kLanes) sum += static_cast<double>(leaf(t));
+    for (int apart = kLanes / 2; apart > 0; apart /= 2) sum += lanes.shfl_xor(sum, apart);
+    return sum;
+  }
+  for (int first = 0; first < stage.tree_count; first += kLanes) {
+    const int count = min(kLanes, stage.tree_count - first);
+    const float value = lane < count ? leaf(first + lane) : 0.0f;
+    for (int k = 0; k < count; ++k) sum += static_cast<double>(lanes.shfl(value, k));
+  }
+  return sum;
+}
+
+template <int kLanes>
 __device__ bool passes(const CascadeView& cascade, int first_stage, int end_stage,
-                       const std::uint32_t* corner, float norm) {
+                       const std::uint32_t* corner, float norm, const Lanes<kLanes>& lanes) {
   for (int s = first_stage; s < end_stage; ++s) {
     const CascadeView::Stage stage = cascade.stages[s];
-    double sum = 0;
-    for (int t = stage.first_tree; t < stage.first_tree + stage.tree_count; ++t) {
-      const CascadeView::Tree tree = cascade.trees[t];
-      sum += static_cast<double>(tree_value(cascade.nodes + tree.first_node,
-                                            cascade.leaves + tree.first_leaf, corner, norm));
-    }
+    const double sum = stage_sum<kLanes>(cascade, stage, corner, norm, lanes);
     if (sum < stage.threshold) return false;
   }
   return true;
@@ -75,7 +109,9 @@ __global__ void first_stage_kernel(CascadeView cascade, WindowTable table,
   if (number >= windows) return;
   const std::uint32_t* corner = window_at(table, sums, number).corner;
   const float norm = norm_of(table, corner);
-  results[number] = norm == 0.0f ? kFlat : passes(cascade, 0, 1, corner, norm) ? kPasses : kFails;
+  results[number] = norm == 0.0f                                         ? kFlat
+                    : passes<1>(cascade, 0, 1, corner, norm, lanes<1>()) ? kPasses
+                                                                         : kFails;
 }
 
 /// Lists the windows that pass the first stage and are not skipped. A visited window that fails
@@ -95,35 +131,66 @@ __global__ void visit_kernel(WindowTable table, std::uint32_t windows, const std
   if (failing % 2 == 0) list[atomicAdd(listed, 1u)] = number;
 }
 
-/// A thread a listed window at a time: those that pass [first_stage, end_stage) are listed anew.
+/// `kLanes` threads a listed window at a time: those that pass [first_stage, end_stage) are listed
+/// anew.
+template <int kLanes>
 __global__ void stages_kernel(CascadeView cascade, WindowTable table, const std::uint32_t* sums,
                               int first_stage, int end_stage, const std::uint32_t* list,
                               const std::uint32_t* listed, std::uint32_t* next_list,
                               std::uint32_t* next_listed, const std::int32_t* run) {
   if (idle(run)) return;
-  const std::uint32_t count = *listed, step = gridDim.x * blockDim.x;
-  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+  const auto group = lanes<kLanes>();
+  const std::uint32_t count = *listed, step = gridDim.x * blockDim.x / kLanes;
+  for (std::uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; i < count; i += step) {
     const std::uint32_t* corner = window_at(table, sums, list[i]).corner;
-    if (passes(cascade, first_stage, end_stage, corner, norm_of(table, corner)))
+    if (passes<kLanes>(cascade, first_stage, end_stage, corner, norm_of(table, corner), group) &&
+        group.thread_rank() == 0)
       next_list[atomicAdd(next_listed, 1u)] = list[i];
   }
 }
 
-/// The last stages: the windows that pass become boxes.
+/// The last stages, with kLastLanes threads a window: those that pass become boxes.
 __global__ void last_stages_kernel(CascadeView cascade, WindowTable table,
                                    const std::uint32_t* sums, int first_stage, int end_stage,
                                    const std::uint32_t* list, const std::uint32_t* listed,
                                    Rect* raw, std::uint32_t limit, std::uint32_t* raw_count,
                                    const std::int32_t* run) {
   if (idle(run)) return;
-  const std::uint32_t count = *listed, step = gridDim.x * blockDim.x;
-  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+  const auto group = lanes<kLastLanes>();
+  const std::uint32_t count = *listed, step = gridDim.x * blockDim.x / kLastLanes;
+  for (std::uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / kLastLanes; i < count;
+       i += step) {
     const Window w = window_at(table, sums, list[i]);
-    if (!passes(cascade, first_stage, end_stage, w.corner, norm_of(table, w.corner))) continue;
+    const float norm = norm_of(table, w.corner);
+    if (!passes<kLastLanes>(cascade, first_stage, end_stage, w.corner, norm, group) ||
+        group.thread_rank() != 0)
+      continue;
     const std::uint32_t at = atomicAdd(raw_count, 1u);
     if (at < limit)
       raw[at] = window_box(w.x, w.y, table.width, table.height, table.levels[w.level].scale);
   }
+}
+
+/// Whether every sum of leaves, one of each tree, is exact in double at every step in any order:
+/// all are multiples of one power of two, and none exceeds 2^53 of it.
+bool exact_in_any_order(const BoundCascade::Stage& stage) {
+  double most = 0;                               // rounded, so one bit is left spare
+  int lowest = std::numeric_limits<int>::max();  // exponent of the lowest bit of all leaves
+  for (int t = 0; t < stage.tree_count; ++t) {
+    const BoundCascade::Tree& tree = stage.trees[t];
+    float largest = 0;
+    for (int l = 0; l <= tree.node_count; ++l) {
+      int exponent = 0;
+      const float leaf = std::abs(tree.leaves[l]);
+      if (leaf == 0.0f) continue;
+      largest = std::max(largest, leaf);
+      auto bits = static_cast<std::uint32_t>(std::ldexp(std::frexp(leaf, &exponent), 24));
+      for (exponent -= 24; bits % 2 == 0; bits /= 2) ++exponent;
+      lowest = std::min(lowest, exponent);
+    }
+    most += static_cast<double>(largest);
+  }
+  return most == 0 || most <= std::ldexp(1.0, lowest + 52);
 }
 
 /// The bound cascade as tables without pointers.
@@ -137,8 +204,8 @@ struct FlatCascade {
 FlatCascade flatten(const BoundCascade& cascade) {
   FlatCascade flat;
   for (const BoundCascade::Stage& stage : cascade.stages()) {
-    flat.stages.push_back(
-        {static_cast<std::int32_t>(flat.trees.size()), stage.tree_count, stage.threshold});
+    flat.stages.push_back({static_cast<std::int32_t>(flat.trees.size()), stage.tree_count,
+                           stage.threshold, exact_in_any_order(stage)});
     for (int t = 0; t < stage.tree_count; ++t) {
       const BoundCascade::Tree& tree = stage.trees[t];
       flat.trees.push_back({static_cast<std::int32_t>(flat.nodes.size()),
@@ -232,13 +299,13 @@ Status CascadeSearch::enqueue(const std::uint32_t* sums, const std::int32_t* run
     return s;
   const int stages = static_cast<int>(stages_.size());
   const int second = std::min(kSecondGroup, stages), third = std::min(kThirdGroup, stages);
-  const auto narrow = [&](int group, int first, int end) {
-    return launch("the next stages", stages_kernel, {blocks_, kBlock}, cascade(), windows(), sums,
-                  first, end, list_[group % 2].data(), &counts->listed[group],
+  const auto narrow = [&](auto* kernel, int group, int first, int end) {
+    return launch("the next stages", kernel, {blocks_, kBlock}, cascade(), windows(), sums, first,
+                  end, list_[group % 2].data(), &counts->listed[group],
                   list_[(group + 1) % 2].data(), &counts->listed[group + 1], run);
   };
-  if (Status s = narrow(0, 1, second); !s.ok()) return s;
-  if (Status s = narrow(1, second, third); !s.ok()) return s;
+  if (Status s = narrow(stages_kernel<1>, 0, 1, second); !s.ok()) return s;
+  if (Status s = narrow(stages_kernel<kThirdLanes>, 1, second, third); !s.ok()) return s;
   return launch("the last stages", last_stages_kernel, {blocks_, kBlock}, cascade(), windows(),
                 sums, third, stages, list_[0].data(), &counts->listed[2], raw_.data(),
                 static_cast<std::uint32_t>(raw_.size()), &counts->raw, run);

@@ -25,6 +25,7 @@ struct CascadeView {
   struct Stage {
     std::int32_t first_tree, tree_count;
     double threshold;
+    bool any_order;  ///< its leaves add up to the same double in any order
   };
   const Stage* stages;
   const Tree* trees;

@@ -78,6 +78,23 @@ inline CascadeModel passing_cascade(int width, int height) {
   return model;
 }
 
+/// One stage more than `stages`, and that depends on the order in which leaves are added: where the
+/// middle one of three is 0.3, 2^43 + 0.3 - 2^43 is the 0.30078125 that passes only from left to
+/// right.
+inline CascadeModel order_cascade(int width, int height, int stages) {
+  CascadeModel model = random_cascade(5, width, height, stages, false);
+  for (HaarStage& stage : model.stages) stage.threshold = -1000;
+  model.stages.push_back({static_cast<int>(model.trees.size()), 3, 0.3005f});
+  const float huge = 0x1p43f;
+  for (const auto& [left, right] : {std::pair{huge, huge}, {0.3f, 0.0f}, {-huge, -huge}}) {
+    model.trees.push_back(
+        {static_cast<int>(model.nodes.size()), 1, static_cast<int>(model.leaves.size()), 2});
+    model.nodes.push_back({0, 0.0f, 0, -1});
+    model.leaves.insert(model.leaves.end(), {left, right});
+  }
+  return model;
+}
+
 /// Noise averaged over squares of 2 * radius + 1 pixels, spread to all grey values.
 inline std::vector<std::uint8_t> smooth_noise(int width, int height, int radius, unsigned seed) {
   std::mt19937 random(seed);

@@ -68,6 +68,17 @@ TEST_F(CascadeCuda, EveryStageOfARandomCascade) {
   test::compared("raw windows", Pair::raw_compared, 20'000);
 }
 
+TEST_F(CascadeCuda, LeavesAreAddedInTheOrderOfTheTreesWhereItCounts) {
+  DetectConfig config;
+  config.min_neighbors = 0;
+  config.scale_factor = 1.2;
+  for (const int stages : {1, 3, 7, 12}) {  // in each part of the search
+    const Model model = test::shared(test::order_cascade(20, 20, stages));
+    const long raw = search(model, smooth(161, 121, 5, 2, 3, 7), config);
+    test::compared(("raw windows of stage " + std::to_string(stages + 1)).c_str(), raw, 500);
+  }
+}
+
 TEST_F(CascadeCuda, EveryStageOnNaturalPictures) {
   std::vector<Picture> pictures;
   for (const test::GrayPicture& p : test::load_gray_pictures())
