@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -49,8 +50,12 @@ inline ModelRef random_forest(const ForestShape& s, unsigned seed) {
   fill(tables->deltas, 2 * s.cascades * s.pool, -0.3f, 0.3f);
   fill(tables->leaves, (trees << s.depth) * 2 * s.landmarks, -0.02f, 0.02f);
   for (int i = 0; i < s.cascades * s.pool; ++i) tables->anchors.push_back(below(s.landmarks));
-  for (int i = 0; i < trees * ((1 << s.depth) - 1); ++i)
-    tables->splits.push_back({below(s.pool), below(s.pool), uniform(-30, 30)});
+  // Every second threshold is a whole number, as differences of pixels are.
+  for (int i = 0; i < trees * ((1 << s.depth) - 1); ++i) {
+    const float threshold = uniform(-30, 30);
+    tables->splits.push_back(
+        {below(s.pool), below(s.pool), i % 2 ? std::round(threshold) : threshold});
+  }
 
   auto model = std::make_shared<ForestModel>();
   model->name = "random";

@@ -15,6 +15,7 @@ namespace cuface {
 namespace {
 
 using test::cut;
+using test::flat;
 using test::Model;
 using test::Pair;
 using test::part_of;
@@ -143,6 +144,25 @@ TEST_F(CascadeCuda, RawWindowsUpToTheLimitAndBeyond) {
     }
   }
   EXPECT_EQ(Pair::raw_compared, (test::under_tool() ? 1 : 2) * kMaxRawWindows);
+}
+
+/// Rows of one grey: the feature is 0, the node's threshold; its leaf is the stage's. Both pass.
+TEST_F(CascadeCuda, ValuesAtTheThresholds) {
+  CascadeModel model;
+  model.name = "ties";
+  model.window_width = model.window_height = 20;
+  model.features = {{false, 2, {{2, 2, 16, 8, -1}, {2, 2, 8, 8, 2}}}};
+  model.nodes = {{0, 0, 0, -1}};
+  model.leaves = {-1, 1};
+  model.trees = {{0, 1, 0, 2}};
+  model.stages = {{0, 1, 1.00001f}, {0, 1, 1.00001f}};
+  Picture picture = flat(210, 160, 0);
+  for (int y = 0; y < picture.height; ++y)
+    std::fill_n(picture.bytes.begin() + y * picture.stride, picture.width,
+                static_cast<std::uint8_t>(y * y * 37));
+  DetectConfig config;
+  config.min_neighbors = 0;
+  test::compared("raw windows", search(test::shared(model), picture, config), 5'000);
 }
 
 TEST_F(CascadeCuda, FlatWindowsAreNotSkippedFor) {
