@@ -104,6 +104,13 @@ TEST_F(SimilarityCuda, MotionsWithNoiseAndOutliers) {
   for (int i = 0; i < test::cases(600); ++i)
     add(pairs, 2 + static_cast<int>(random_() % 400), i % 3 ? 0.5f * static_cast<float>(i % 5) : 0,
         10 * (i % 10));
+  for (int i = 0; i < test::cases(100); ++i) {  // two motions, equally good
+    const int count = 2 + static_cast<int>(random_() % 60);
+    add(pairs, count, 0, 0);
+    add(pairs, count, 0, 0);
+    pairs.tasks.pop_back();
+    pairs.tasks.back().count *= 2;
+  }
   ASSERT_NO_FATAL_FAILURE(compare(pairs));
   test::compared("fits", fits_, 500);
   test::compared("robust fits", robust_, 400);
