@@ -23,6 +23,12 @@ struct ForestTables {
   int landmarks = 0, trees = 0, depth = 0, pool = 0;
 };
 
+/// The parts of a block's shared memory of which a device may have more or less.
+struct ForestRoom {
+  std::int32_t stage_floats;  ///< of one chunk of leaves
+  std::int32_t tables;        ///< 1: the next cascade's feature pixels and splits wait there
+};
+
 /// A model's copy on the device (67 MB for dlib's 68 points), for all landmarkers of one context.
 /// Immutable; shared by any threads. The last owner lets go with the context current in which it
 /// was created.
@@ -68,11 +74,12 @@ class Landmarker {
   int landmarks() const { return forest_->tables().landmarks; }
 
  private:
-  Landmarker(std::shared_ptr<const DeviceForest> forest, int cascades)
-      : forest_(std::move(forest)), cascades_(cascades) {}
+  Landmarker(std::shared_ptr<const DeviceForest> forest, int cascades, ForestRoom room)
+      : forest_(std::move(forest)), cascades_(cascades), room_(room) {}
 
   std::shared_ptr<const DeviceForest> forest_;
   int cascades_;
+  ForestRoom room_;
 };
 
 }  // namespace cuface::cuda

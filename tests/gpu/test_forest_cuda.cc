@@ -143,7 +143,7 @@ TEST_F(ForestCuda, ModelsPicturesAndBoxesOfAllKindsHaveTheBytesOfTheReference) {
   const int many = test::under_tool() ? 9 : kMaxFaces;
   // More and fewer trees than threads and than a chunk holds; leaves of 8 and of 16 bytes'
   // alignment; deep trees; the smallest and the largest leaf; a landmark alone, which has no
-  // similarity.
+  // similarity; blocks without a tree or a coordinate.
   for (const ForestShape& shape :
        {ForestShape{68, 15, 500, 4, 500}, ForestShape{5, 3, 9, 2, 20}, ForestShape{1, 2, 7, 1, 3},
         ForestShape{2, 1, 1, 1, 1}, ForestShape{33, 4, 600, 2, 1100},
@@ -288,6 +288,7 @@ TEST_P(RealForestCuda, NaturalPicturesAndTimes) {
     for (const int faces : {1, 16, kMaxFaces}) {
       const auto boxes = boxes_of_all_kinds(faces, gray.width, gray.height, ++seed);
       ASSERT_NO_FATAL_FAILURE(compare(*ours, *reference, *model, picture, boxes, map)) << gray.name;
+      if (gray.name != "mosaic720" && gray.name != "pexels_00") continue;
       // Times of good boxes only.
       std::vector<Box> good;
       for (unsigned more = 0; good.size() < static_cast<std::size_t>(faces); ++more)
