@@ -53,6 +53,11 @@ inline std::vector<Model> real_cascades() {
 inline Model cut(const Model& model, std::size_t stages) {
   CascadeModel part = *model;
   part.stages.resize(std::min(stages, part.stages.size()));
+  const HaarStage& last = part.stages.back();
+  part.trees.resize(static_cast<std::size_t>(last.first_tree + last.tree_count));
+  const HaarTree& tree = part.trees.back();
+  part.nodes.resize(static_cast<std::size_t>(tree.first_node + tree.node_count));
+  part.leaves.resize(static_cast<std::size_t>(tree.first_leaf + tree.leaf_count));
   return shared(std::move(part));
 }
 

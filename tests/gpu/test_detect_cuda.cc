@@ -183,7 +183,7 @@ TEST_F(DetectCuda, EverySettingWithRealCascades) {
       }
   }
   if (natural.empty()) return;
-  test::compared("raw windows", Pair::raw_compared, 2'000);
+  test::compared("raw windows", Pair::raw_compared, 200);
   test::compared("faces", Pair::faces_compared, 50);
 }
 
