@@ -34,12 +34,13 @@ inline bool has_gpu() {
 /// so.)
 inline bool under_tool() { return std::getenv("CUFACE_GPU_TOOL") != nullptr; }
 
-/// How many of `all` random cases are tried: under a tool a tenth.
-inline int cases(int all) { return under_tool() ? std::max(1, all / 10) : all; }
+/// How many of `all` random cases are tried: under a tool, which takes minutes, one of kUnderTool.
+inline constexpr int kUnderTool = 30;
+inline int cases(int all) { return under_tool() ? std::max(1, all / kUnderTool) : all; }
 
 /// Says how much a test has compared. Fails below a minimum, which is that of all cases.
 inline void compared(const char* what, long count, long minimum) {
-  if (under_tool()) minimum = std::max(1L, minimum / 10);
+  if (under_tool()) minimum = std::max(1L, minimum / kUnderTool);
   std::printf("compared: %ld %s, at least %ld\n", count, what, minimum);
   EXPECT_GE(count, minimum) << what;
 }
