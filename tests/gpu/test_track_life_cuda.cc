@@ -90,6 +90,29 @@ TEST_F(TrackLifeCuda, NewIdsAfterAWhileAndAfterTheEnd) {
   test::compared("frames", seen_.frames, 60);
 }
 
+/// Both are within reach of the detection that brings one of them back.
+TEST_F(TrackLifeCuda, TheNearestOfTwoLostFacesComesBack) {
+  const MovingFaces world;
+  const std::vector<Pose> poses = {{130, 100}, {155, 122}};
+  const Grey start = world.render(poses), flat(world.width, world.height, 128);
+  const FaceList both = detections({world.box_of(poses[0]), world.box_of(poses[1])});
+  for (std::size_t back : {0u, 1u}) {
+    Pair pair({}, world.width, world.height, seen_);
+    STEP(pair.step(*stream_, start, &both));
+    ASSERT_EQ(pair.expected.faces.faces.size(), 2u);
+    const std::uint64_t id = pair.expected.faces.faces[back].id;
+    STEP(pair.step(*stream_, flat));
+    ASSERT_TRUE(pair.expected.faces.faces.empty());
+    const FaceList one = detections({world.box_of({poses[back].x + 2, poses[back].y + 1})});
+    STEP(pair.step(*stream_, start, &one));
+    ASSERT_EQ(pair.expected.faces.faces.size(), 1u);
+    EXPECT_EQ(pair.expected.faces.faces[0].id, id);
+  }
+  EXPECT_EQ(seen_.revived, 2);
+}
+
+/// Everything at once: many faces, detections that come, go, overlap and are broken, feedback for
+/// some ids and for unknown ones, ends, new settings, gaps in time.
 TEST_F(TrackLifeCuda, AStorm) {
   std::mt19937 random(77);
   const auto chance = [&](int percent) { return static_cast<int>(random() % 100) < percent; };
