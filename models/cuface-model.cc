@@ -1,5 +1,6 @@
 // cuface-model: what is in a model file, is it whole, and make ours of it.
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -135,6 +136,7 @@ int convert(const std::string& in, const std::string& out) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit to the size of files is an error like a full disk
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::string_view command = arguments.empty() ? "" : std::string_view(arguments[0]);
   int result = kUsage;

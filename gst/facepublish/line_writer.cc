@@ -23,6 +23,12 @@ namespace {
 /// The longest line that is looked for at the end of a file.
 constexpr off_t kLongestTail = 4 << 20;
 
+/// Nobody can find what is written to a file without a name.
+bool is_removed(int fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && info.st_nlink == 0;
+}
+
 bool is_regular(int fd, off_t& size) {
   struct stat info;
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return false;
@@ -74,6 +80,10 @@ std::string explain(const std::string& location, int code) {
       return reason + "Free some space or set location to a file on another disk.";
     case EPIPE:
       return reason + "The program that reads it has ended; keep it running or write to a file.";
+    case ESTALE:
+      return "Cannot write faces to " + name +
+             ": it was removed, and what was written with it. To keep lines, rename the file "
+             "instead.";
     case ETIMEDOUT:
       return reason + "The program that reads it has stopped reading; the last lines are lost.";
     default:
@@ -197,6 +207,10 @@ bool LineWriter::write_line(const std::string& text) {
       fail(code);
       return false;
     }
+  }
+  if (regular_ && is_removed(fd_)) {
+    fail(ESTALE);
+    return false;
   }
   return true;
 }

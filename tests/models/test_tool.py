@@ -3,6 +3,7 @@
 import glob
 import hashlib
 import os
+import resource
 import subprocess
 import sys
 import tarfile
@@ -89,6 +90,20 @@ class Tool(unittest.TestCase):
         with open('/dev/full', 'w', encoding='ascii') as full:
             result = subprocess.run([TOOL, '--help'], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(result.returncode, 1)
+
+    @unittest.skipUnless(os.path.exists(CASCADE), 'no opencv-data')
+    def test_a_disk_that_fills_up_leaves_the_old_file(self):
+        ours = self.path('ours.cuface')
+        with open(ours, 'w', encoding='ascii') as f:
+            f.write('old')
+        result = subprocess.run([TOOL, 'convert', CASCADE, ours], stderr=subprocess.PIPE, text=True, check=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000)))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(ours, result.stderr)
+        self.assertIn('cannot be written', result.stderr)
+        self.assertEqual(os.listdir(self.folder), ['ours.cuface'])
+        with open(ours, encoding='ascii') as f:
+            self.assertEqual(f.read(), 'old')
 
     def test_licence_of_the_68_point_model(self):
         model = os.path.join(os.environ.get('CUFACE_MODEL_PATH') or os.path.join(
