@@ -1,6 +1,6 @@
 // Every loader, through the call the elements use, fed with damaged and hostile files: cut at every
 // hundredth, 2,000 random flips, and files made to hurt. What is refused says where; what loads is
-// used on a picture. Sanitizers make more of it: tests/sanitize.
+// used on a picture.
 #include <cstring>
 #include <functional>
 #include <map>
