@@ -194,7 +194,7 @@ TEST_F(FlowCuda, TinyPictures) {
     compare(test::textured(w, h, 0), test::textured(w, h, 0, 0.3, 0.2),
             random_points(test::cases(100), 30, w, h, 5), {});
   }
-  test::compared("points", points_, 1200);
+  test::compared("points", points_, 1000);
 }
 
 TEST_F(FlowCuda, OtherSettings) {
