@@ -39,13 +39,16 @@ def x_server(folder):
     if not shutil.which("Xvfb"):
         raise tap.Skip("no Xvfb")
     read, write = os.pipe()
-    server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "800x600x24", "-nolisten", "tcp",
-                               "-fbdir", str(folder)], pass_fds=[write], stderr=subprocess.DEVNULL)
+    # -noreset: a sink that is tried and closed again would be the last client, and the server would start
+    # over under the next one.
+    with (folder / "Xvfb.log").open("wb") as log:
+        server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "800x600x24", "-nolisten", "tcp",
+                                   "-noreset", "-fbdir", str(folder)], pass_fds=[write], stderr=log)
     os.close(write)
     with os.fdopen(read) as number:
         display = number.readline().strip()
     try:
-        tap.need(display, "Xvfb does not start")
+        tap.need(display, "Xvfb does not start: " + (folder / "Xvfb.log").read_text(errors="replace"))
         yield ":" + display, folder / "Xvfb_screen0"
     finally:
         server.kill()
@@ -85,7 +88,7 @@ def a_window_shows_the_frames():
             changed = max(changed, sum(a != b for a, b in zip(now[::97], before[::97])))
             time.sleep(0.3)
         out, err = child.communicate()
-        tap.need(child.returncode == 0 and "(shown)" in out, err)
+        tap.need(child.returncode == 0 and "(shown)" in out, f"exit status {child.returncode}: {out}{err}")
         tap.need(faces_in(folder)[0] == 60, out)
         # A 640x360 picture is nearly half of the screen, a quarter of whose bytes are padding.
         tap.need(changed > len(before) // 97 // 5, f"{changed} of {len(before) // 97} samples of the screen changed")
