@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "kernels/common/simd.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/searcher.h"
 #include "kernels/pyramid/pyramid.h"
@@ -81,6 +82,7 @@ Result<std::unique_ptr<Detector>> Detector::create(Backend backend,
                                                    int height) {
   if (backend == Backend::kCuda) return Status(StatusCode::kUnsupported, "built without CUDA");
   if (!model) return invalid("there is no cascade");
+  if (Status s = simd::status(); !s.ok()) return s;
   if (Status s = validate(*model); !s.ok()) return s;
   if (Status s = validate_search(config, width, height); !s.ok()) return s;
   try {
