@@ -95,7 +95,7 @@ void CascadeSearch::keep_passing(const std::uint32_t* sum) {
       c.y[kept] = c.y[i];
       c.offset[kept] = c.offset[i];
       c.norm[kept] = c.norm[i];
-      kept += c.sum[i] < stage.threshold ? 0 : 1;
+      kept += c.sum[i] < stage.threshold ? 0u : 1u;
     }
     count = kept;
   }

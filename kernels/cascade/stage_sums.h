@@ -83,7 +83,7 @@ class StageSums {
                          const float* norm, int count, Left left, Right right, Out out) {
     const BoundFeature f = node.feature;
     const float threshold = node.threshold;
-    const std::uint32_t* corner[kRects][4];
+    const std::uint32_t* corner[static_cast<std::size_t>(kRects)][4];
     for (int r = 0; r < kRects; ++r) {
       for (int c = 0; c < 4; ++c) corner[r][c] = base + f.corner[r][c];
     }
