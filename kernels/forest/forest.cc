@@ -4,20 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "kernels/forest/rules.h"
-#include "kernels/similarity/similarity.h"
-
 namespace cuface {
 namespace {
-
-using forest::is_usable;
-using forest::PixelReader;
-using forest::Turn;
-using forest::walk_tree;
-
-// Leaves are fetched this many trees ahead of the sum: long enough for a miss to the last level
-// cache, short enough to stay in the first (docs/design/forest.md).
-constexpr int kPrefetchTrees = 8;
 
 Status corrupt(std::string message) { return {StatusCode::kCorrupt, std::move(message)}; }
 
@@ -62,107 +50,6 @@ Status check_tables(const ForestModel& m) {
   }
   return {};
 }
-
-// A shape is read as points and summed as a row of coordinates.
-static_assert(sizeof(Point) == 2 * sizeof(float) && alignof(Point) == alignof(float));
-
-/// One landmark, or no extent: the identity, as dlib has it.
-Turn fit_turn(std::span<const Point> mean, std::span<const Point> shape) {
-  Similarity fit;
-  if (!fit_similarity(mean, shape, fit)) return {};
-  return {static_cast<float>(fit.a), static_cast<float>(fit.b)};
-}
-
-void read_pool(const PixelReader& pixels, std::span<const Point> shape, Turn turn,
-               const std::uint32_t* anchors, const float* deltas, int count, float* pool) {
-  for (int i = 0; i < count; ++i) {
-    pool[i] = pixels.at(turn.place(shape[anchors[i]], {deltas[2 * i], deltas[2 * i + 1]}));
-  }
-}
-
-void prefetch_leaf(const float* leaf, int size) {
-  for (int i = 0; i < size; i += 16) __builtin_prefetch(leaf + i);
-}
-
-/// shape += the leaves, coordinate by coordinate in tree order; four trees a pass only spares
-/// loads and stores.
-void add_leaves(const float* const* leaves, int trees, int size, float* __restrict shape) {
-  int tree = 0;
-  for (; tree + 4 <= trees; tree += 4) {
-    const int ahead_end = std::min(tree + kPrefetchTrees + 4, trees);
-    for (int t = tree + kPrefetchTrees; t < ahead_end; ++t) prefetch_leaf(leaves[t], size);
-    const float* a = leaves[tree];
-    const float* b = leaves[tree + 1];
-    const float* c = leaves[tree + 2];
-    const float* d = leaves[tree + 3];
-    for (int i = 0; i < size; ++i) shape[i] = (((shape[i] + a[i]) + b[i]) + c[i]) + d[i];
-  }
-  for (; tree < trees; ++tree) {
-    for (int i = 0; i < size; ++i) shape[i] += leaves[tree][i];
-  }
-}
-
-class CpuLandmarker final : public Landmarker {
- public:
-  CpuLandmarker(std::shared_ptr<const ForestModel> model, int iterations)
-      : model_(std::move(model)),
-        iterations_(iterations),
-        mean_(static_cast<std::size_t>(model_->landmarks)),
-        shape_(mean_.size()),
-        pool_(static_cast<std::size_t>(model_->pool)),
-        leaves_(static_cast<std::size_t>(model_->trees)) {
-    for (std::size_t i = 0; i < mean_.size(); ++i) {
-      mean_[i] = {model_->mean_shape[2 * i], model_->mean_shape[2 * i + 1]};
-    }
-  }
-
-  Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                 std::span<Point> out) override {
-    const std::size_t landmarks = static_cast<std::size_t>(model_->landmarks);
-    if (out.size() != boxes.size() * landmarks) {
-      return {StatusCode::kInvalidArgument, "landmarks need room for every point of every box"};
-    }
-    for (const Box& box : boxes) {
-      if (!is_usable(box))
-        return {StatusCode::kInvalidArgument, "a face box is empty or not finite"};
-    }
-    for (std::size_t i = 0; i < boxes.size(); ++i) {
-      regress(PixelReader(luma, boxes[i]), out.subspan(i * landmarks, landmarks));
-    }
-    return {};
-  }
-
- private:
-  void regress(const PixelReader& pixels, std::span<Point> out) {
-    const ForestModel& m = *model_;
-    const std::size_t tree_splits = static_cast<std::size_t>(m.splits_per_tree());
-    const std::size_t leaf_size = static_cast<std::size_t>(m.leaf_size());
-    const std::size_t tree_leaves = static_cast<std::size_t>(m.leaves_per_tree()) * leaf_size;
-    const std::size_t trees = static_cast<std::size_t>(m.trees);
-    const std::size_t pool = static_cast<std::size_t>(m.pool);
-
-    std::copy(mean_.begin(), mean_.end(), shape_.begin());
-    float* const coordinates = reinterpret_cast<float*>(shape_.data());
-    for (std::size_t cascade = 0; cascade < static_cast<std::size_t>(iterations_); ++cascade) {
-      read_pool(pixels, shape_, fit_turn(mean_, shape_), m.anchors.data() + cascade * pool,
-                m.deltas.data() + 2 * cascade * pool, m.pool, pool_.data());
-      const ForestSplit* splits = m.splits.data() + cascade * trees * tree_splits;
-      const float* leaves = m.leaves.data() + cascade * trees * tree_leaves;
-      for (std::size_t tree = 0; tree < trees; ++tree) {
-        leaves_[tree] = leaves + tree * tree_leaves +
-                        leaf_size * walk_tree(splits + tree * tree_splits, m.depth, pool_.data());
-      }
-      add_leaves(leaves_.data(), m.trees, m.leaf_size(), coordinates);
-    }
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = pixels.to_picture(shape_[i]);
-  }
-
-  std::shared_ptr<const ForestModel> model_;
-  int iterations_;
-  std::vector<Point> mean_, shape_;  // unit box
-  std::vector<float> pool_;
-  std::vector<const float*> leaves_;
-};
 
 }  // namespace
 
@@ -238,19 +125,6 @@ Box box_from_landmarks(const ForestModel& model, std::span<const Point> landmark
   if (!(size > 0) || !std::isfinite(size)) return {};
   const float side = static_cast<float>(size + 1.0);
   return {static_cast<float>(px - size * mx), static_cast<float>(py - size * my), side, side};
-}
-
-Result<std::unique_ptr<Landmarker>> Landmarker::create(Backend backend,
-                                                       std::shared_ptr<const ForestModel> model,
-                                                       int iterations) {
-  if (backend != Backend::kCpu) {
-    return Status(StatusCode::kUnsupported, "this build has no CUDA landmark regression");
-  }
-  if (!model) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
-  const Result<int> cascades = forest::cascades_to_run(iterations, model->cascades);
-  if (!cascades.ok()) return cascades.status();
-  return std::unique_ptr<Landmarker>(
-      std::make_unique<CpuLandmarker>(std::move(model), cascades.value()));
 }
 
 }  // namespace cuface

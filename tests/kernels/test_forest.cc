@@ -15,6 +15,8 @@
 #include "models/dlib_dat.h"
 #include "models/models.h"
 #include "tests/data.h"
+#include "tests/kernels/pictures.h"
+#include "tests/kernels/versions.h"
 #include "tests/models/dlib_forest.h"
 #include "tests/models/landmark_rows.h"
 #include "tests/models/synthetic_forest.h"
@@ -82,6 +84,26 @@ cv::Mat noise_picture(int width, int height, unsigned seed) {
   cv::GaussianBlur(picture, picture, cv::Size(5, 5), 2);
   return picture;
 }
+
+/// A model whose tables can be changed.
+struct Copy : ForestModel {
+  explicit Copy(const ForestModel& m)
+      : ForestModel(m),
+        shape(m.mean_shape.begin(), m.mean_shape.end()),
+        offsets(m.deltas.begin(), m.deltas.end()),
+        values(m.leaves.begin(), m.leaves.end()),
+        landmarks_of(m.anchors.begin(), m.anchors.end()),
+        nodes(m.splits.begin(), m.splits.end()) {
+    mean_shape = shape;
+    deltas = offsets;
+    leaves = values;
+    anchors = landmarks_of;
+    splits = nodes;
+  }
+  std::vector<float> shape, offsets, values;
+  std::vector<std::uint32_t> landmarks_of;
+  std::vector<ForestSplit> nodes;
+};
 
 // ---- needs nothing ----
 
@@ -217,24 +239,6 @@ TEST(ForestValidate, FindsEveryKindOfDamage) {
   const auto good = test::synthetic_forest(5, 2, 3, 2, 4, 23);
   ASSERT_TRUE(validate(*good).ok());
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  struct Copy : ForestModel {
-    explicit Copy(const ForestModel& m)
-        : ForestModel(m),
-          shape(m.mean_shape.begin(), m.mean_shape.end()),
-          offsets(m.deltas.begin(), m.deltas.end()),
-          values(m.leaves.begin(), m.leaves.end()),
-          landmarks_of(m.anchors.begin(), m.anchors.end()),
-          nodes(m.splits.begin(), m.splits.end()) {
-      mean_shape = shape;
-      deltas = offsets;
-      leaves = values;
-      anchors = landmarks_of;
-      splits = nodes;
-    }
-    std::vector<float> shape, offsets, values;
-    std::vector<std::uint32_t> landmarks_of;
-    std::vector<ForestSplit> nodes;
-  };
   const std::vector<void (*)(Copy&, float)> damages = {
       [](Copy& m, float bad) { m.shape[3] = bad; },
       [](Copy& m, float bad) { m.offsets.back() = bad; },
@@ -268,6 +272,105 @@ TEST(ForestValidate, FindsEveryKindOfDamage) {
       EXPECT_FALSE(status.message().empty());
     }
   }
+}
+
+// ---- vector code against the plain reference ----
+
+/// Bits, but for what a NaN carries.
+bool same_bits(std::span<const Point> a, std::span<const Point> b) {
+  const auto same = [](float x, float y) {
+    return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) ||
+           (std::isnan(x) && std::isnan(y));
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](Point p, Point q) { return same(p.x, q.x) && same(p.y, q.y); });
+}
+
+class ForestVersions : public test::EveryVersion {
+ protected:
+  /// Faces whose points are not those of the plain reference; all boxes in one call.
+  static std::size_t differences(Landmarker& landmarker, const cv::Mat& picture,
+                                 std::span<const Box> boxes, int landmarks) {
+    const auto points = boxes.size() * static_cast<std::size_t>(landmarks);
+    std::vector<Point> ours(points), plain(points);
+    EXPECT_TRUE(landmarker.enqueue(test::view(picture), boxes, ours).ok());
+    EXPECT_TRUE(simd::force("scalar").ok());
+    EXPECT_TRUE(landmarker.enqueue(test::view(picture), boxes, plain).ok());
+    EXPECT_TRUE(simd::force(GetParam()).ok());
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < points; i += static_cast<std::size_t>(landmarks)) {
+      const auto face = [&](const std::vector<Point>& all) {
+        return std::span(all).subspan(i, static_cast<std::size_t>(landmarks));
+      };
+      count += !same_bits(face(ours), face(plain));
+    }
+    return count;
+  }
+
+  static std::vector<Box> random_boxes(const cv::Mat& picture, int count, unsigned seed) {
+    std::mt19937 random(seed);
+    const auto uniform = [&](float low, float high) {
+      return std::uniform_real_distribution<float>(low, high)(random);
+    };
+    std::vector<Box> boxes;
+    for (int i = 0; i < count; ++i) {
+      const auto w = static_cast<float>(picture.cols), h = static_cast<float>(picture.rows);
+      boxes.push_back({uniform(-w, w), uniform(-h, h), uniform(0.5f, 2 * w), uniform(0.5f, 2 * h)});
+    }
+    return boxes;
+  }
+};
+CUFACE_EVERY_VERSION(ForestVersions);
+
+TEST_P(ForestVersions, SyntheticModelsOnRandomAndExtremePictures) {
+  // Trees, pools and leaves that fill no whole vector; depths and pools beyond those of vector
+  // code.
+  const Shape shapes[] = {{68, 3, 50, 4, 60}, {5, 3, 9, 2, 20},  {1, 2, 3, 1, 4},
+                          {97, 2, 33, 5, 33}, {194, 1, 8, 3, 1}, {6, 2, 16, 4, 2048},
+                          {6, 2, 5, 4, 2049}, {7, 2, 17, 6, 30}};
+  const std::vector<cv::Mat> pictures = {
+      noise_picture(160, 120, 3), test::noise(33, 17, 1), test::noise(1, 1, 2),
+      cv::Mat(40, 50, CV_8UC1, cv::Scalar(255)), test::noise(900, 3, 5)(cv::Rect(7, 1, 800, 2))};
+  std::size_t faces = 0;
+  for (const Shape& s : shapes) {
+    const auto model =
+        test::synthetic_forest(s.landmarks, s.cascades, s.trees, s.depth, s.pool, 41);
+    const auto landmarker = make(model);
+    for (const cv::Mat& picture : pictures) {
+      for (const int count : {1, 7, 8, 21}) {
+        const auto boxes = random_boxes(picture, count, static_cast<unsigned>(count));
+        EXPECT_EQ(differences(*landmarker, picture, boxes, s.landmarks), 0u)
+            << s.landmarks << " landmarks, picture " << picture.cols << "x" << picture.rows;
+        faces += boxes.size();
+      }
+    }
+    const float big = std::numeric_limits<float>::max();
+    const std::vector<Box> huge = {{0, 0, big, big}, {-big, big, 10, 10}, {3e9f, -3e9f, 5e9f, 1}};
+    EXPECT_EQ(differences(*landmarker, pictures[0], huge, s.landmarks), 0u);
+  }
+  EXPECT_EQ(faces, std::size(shapes) * 5 * 37);
+}
+
+TEST_P(ForestVersions, ExtremeThresholdsAndLeaves) {
+  const auto model = test::synthetic_forest(68, 3, 40, 4, 50, 43);
+  const cv::Mat picture = test::noise(120, 100, 4);
+  const auto boxes = random_boxes(picture, 40, 9);
+  const float big = std::numeric_limits<float>::max();
+  const float thresholds[] = {0,   -0.0f, 1e-30f,  -1e-30f, 1,    -1,  254.5f, 255,
+                              256, -255,  -255.5f, -256,    -257, big, -big};
+  for (const float bias : {0.0f, 1.0f}) {  // all trees with the same thresholds, and mixed
+    Copy changed(*model);
+    for (std::size_t i = 0; i < changed.nodes.size(); ++i) {
+      changed.nodes[i].threshold =
+          bias > 0 ? std::floor(changed.nodes[i].threshold) : thresholds[i % std::size(thresholds)];
+    }
+    EXPECT_EQ(differences(*make(std::make_shared<Copy>(changed)), picture, boxes, 68), 0u);
+  }
+  // Shapes that run away until they are infinite and NaN.
+  Copy wild(*model);
+  for (std::size_t i = 0; i < wild.values.size(); i += 7) wild.values[i] = i % 2 ? big : -big;
+  ASSERT_TRUE(validate(wild).ok());
+  EXPECT_EQ(differences(*make(std::make_shared<Copy>(wild)), picture, boxes, 68), 0u);
 }
 
 TEST(BoxFromLandmarks, FindsTheBoxOfAScaledMeanShape) {
@@ -404,6 +507,31 @@ TEST_F(RealForest, SixtyEightPointsEqualDlib) {
   std::printf("mean error on human rows: ours %.4f %%, dlib's %.4f %%\n", r.our_nme, r.dlib_nme);
   EXPECT_NEAR(r.our_nme, r.dlib_nme, 0.01);
   EXPECT_NEAR(r.our_nme, 2.73, 0.02);
+}
+
+TEST_P(ForestVersions, RealFacesAndBoxesAroundThem) {
+  CUFACE_NEEDS_DATA();
+  const std::string path = test::model_dir() + "/shape_predictor_68_face_landmarks.dat";
+  if (!std::filesystem::exists(path))
+    GTEST_SKIP() << "no " << path << ": run models/fetch --models";
+  const auto model = load_forest(path);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto landmarker = make(model.value());
+  std::size_t rows = 0, faces = 0;
+  for (const test::LandmarkRow& row : test::landmark_rows()) {
+    if (!row.human || ++rows % 5 != 0) continue;
+    const Box box = box_from_landmarks(*model.value(), row.truth);
+    std::vector<Box> boxes;
+    for (const float shift : {0.0f, 0.04f, -0.09f, 0.33f, -1.0f}) {
+      boxes.push_back(
+          {box.x + shift * box.w, box.y - shift * box.h, box.w * (1 + shift / 2), box.h});
+    }
+    boxes.erase(boxes.begin() + static_cast<long>(faces % 5));  // fewer than go together
+    boxes.insert(boxes.end(), 6, box);                          // and more
+    EXPECT_EQ(differences(*landmarker, row.picture(), boxes, 68), 0u) << row.path;
+    faces += boxes.size();
+  }
+  EXPECT_EQ(faces, 33u * 10);
 }
 
 TEST_F(RealForest, BadBoxesEqualDlibToo) {

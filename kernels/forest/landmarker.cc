@@ -1,0 +1,121 @@
+// Landmark regression on the CPU: the plain reference, and the choice between it and vector code.
+#include <algorithm>
+#include <optional>
+
+#include "kernels/common/simd.h"
+#include "kernels/forest/forest.h"
+#include "kernels/forest/regress_vector.h"
+#include "kernels/forest/rules.h"
+
+namespace cuface {
+namespace {
+
+using namespace forest;
+
+// A shape is read as points and summed as a row of coordinates.
+static_assert(sizeof(Point) == 2 * sizeof(float) && alignof(Point) == alignof(float));
+
+/// One face after the other, tree by tree.
+class PlainRegression {
+ public:
+  explicit PlainRegression(const ForestModel& model)
+      : shape_(static_cast<std::size_t>(model.leaf_size())),
+        pool_(static_cast<std::size_t>(model.pool)) {}
+
+  /// The coordinates found, in the unit box.
+  std::span<const float> run(const ForestModel& m, int cascades, std::span<const Point> mean,
+                             const PixelReader& pixels) {
+    const std::span<const Point> points(reinterpret_cast<const Point*>(shape_.data()), mean.size());
+    const std::size_t tree_splits = static_cast<std::size_t>(m.splits_per_tree());
+    const ForestSplit* splits = m.splits.data();
+    const float* leaves = m.leaves.data();
+    std::copy(m.mean_shape.begin(), m.mean_shape.end(), shape_.begin());
+    for (int cascade = 0; cascade < cascades; ++cascade) {
+      const Turn turn = fit_turn(mean, points);
+      for (std::size_t i = 0; i < pool_.size(); ++i) {
+        const std::size_t k = static_cast<std::size_t>(cascade) * pool_.size() + i;
+        pool_[i] =
+            pixels.at(turn.place(points[m.anchors[k]], {m.deltas[2 * k], m.deltas[2 * k + 1]}));
+      }
+      for (int tree = 0; tree < m.trees; ++tree) {
+        const float* leaf = leaves + walk_tree(splits, m.depth, pool_.data()) * shape_.size();
+        for (std::size_t i = 0; i < shape_.size(); ++i) shape_[i] += leaf[i];
+        splits += tree_splits;
+        leaves += static_cast<std::size_t>(m.leaves_per_tree()) * shape_.size();
+      }
+    }
+    return shape_;
+  }
+
+ private:
+  std::vector<float> shape_, pool_;
+};
+
+class CpuLandmarker final : public Landmarker {
+ public:
+  CpuLandmarker(std::shared_ptr<const ForestModel> model, int cascades)
+      : model_(std::move(model)), cascades_(cascades), plain_(*model_) {
+    for (std::size_t i = 0; i < model_->mean_shape.size(); i += 2) {
+      mean_.push_back({model_->mean_shape[i], model_->mean_shape[i + 1]});
+    }
+    faces_.reserve(kFacesTogether);
+    if (!VectorForest::takes(*model_)) return;
+    vector_.emplace(*model_, cascades_);
+    scratch_.emplace(*model_);
+  }
+
+  Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
+                 std::span<Point> out) override {
+    const std::size_t landmarks = mean_.size();
+    if (out.size() != boxes.size() * landmarks) {
+      return {StatusCode::kInvalidArgument, "landmarks need room for every point of every box"};
+    }
+    if (!std::all_of(boxes.begin(), boxes.end(), is_usable)) {
+      return {StatusCode::kInvalidArgument, "a face box is empty or not finite"};
+    }
+    const bool vectors = vector_ && simd::vectors() && takes(luma);
+    for (std::size_t first = 0; first < boxes.size(); first += kFacesTogether) {
+      faces_.clear();
+      for (const Box& box : boxes.subspan(first).first(
+               std::min<std::size_t>(kFacesTogether, boxes.size() - first))) {
+        faces_.emplace_back(luma, box);
+      }
+      if (vectors) regress_vector(*model_, *vector_, cascades_, mean_, faces_, *scratch_);
+      for (std::size_t i = 0; i < faces_.size(); ++i) {
+        const std::span<const float> shape =
+            vectors ? scratch_->shape(i) : plain_.run(*model_, cascades_, mean_, faces_[i]);
+        for (std::size_t p = 0; p < landmarks; ++p) {
+          out[(first + i) * landmarks + p] = faces_[i].to_picture({shape[2 * p], shape[2 * p + 1]});
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::shared_ptr<const ForestModel> model_;
+  int cascades_;
+  std::vector<Point> mean_;  // unit box
+  std::vector<PixelReader> faces_;
+  PlainRegression plain_;
+  std::optional<VectorForest> vector_;  // for a model that it takes
+  std::optional<VectorScratch> scratch_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Landmarker>> Landmarker::create(Backend backend,
+                                                       std::shared_ptr<const ForestModel> model,
+                                                       int iterations) {
+  if (backend != Backend::kCpu) {
+    return Status(StatusCode::kUnsupported, "this build has no CUDA landmark regression");
+  }
+  if (Status status = simd::status(); !status.ok()) return status;
+  if (!model) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
+  const Result<int> cascades = cascades_to_run(iterations, model->cascades);
+  if (!cascades.ok()) return cascades.status();
+  return std::unique_ptr<Landmarker>(
+      std::make_unique<CpuLandmarker>(std::move(model), cascades.value()));
+}
+
+}  // namespace cuface
