@@ -3,12 +3,11 @@
 import argparse
 import collections
 import json
-import os
-import pathlib
-import shlex
-import signal
 import sys
 import time
+
+import common
+from common import UserError, properties
 
 import gi
 
@@ -17,28 +16,15 @@ gi.require_version("GstPbutils", "1.0")
 from gi.repository import GLib, Gst, GstPbutils  # noqa: E402
 
 ELEMENTS = ("cufacedetect", "culktrack", "cufacelandmark", "cufaceoverlay", "cufacepublish")
-# What writes a video, best first; the first whose elements are all installed is used. x264 with a fixed
-# quantizer: network cameras state frame rates like 24000/1, and a frame's share of a bit rate would be nothing.
-RECORDERS = (
-    ("mp4", "x264enc speed-preset=veryfast pass=quant quantizer=23 ! h264parse ! mp4mux"),
-    ("mp4", "openh264enc ! h264parse ! mp4mux"),
-    ("webm", "vp8enc deadline=1 ! webmmux"),
-    ("avi", "jpegenc ! avimux"),
-)
 
 
-class DemoError(Exception):
-    """Something the user can mend; the text says what."""
-
-
-def parse_arguments(argv):
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "gst-cuface"
+def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="pipelines/demo",
         description="Finds faces in INPUT, puts landmarks on them and follows them; writes the video with the "
         "faces drawn in and faces.jsonl, one JSON object a frame.",
     )
-    parser.add_argument("input", nargs="?", metavar="INPUT", default=str(cache / "WolfgangLanger_Pexels.mp4"),
+    parser.add_argument("input", nargs="?", metavar="INPUT", default=str(common.SAMPLE_CLIP),
                         help="a video, a picture or a URI (rtsp://..., v4l2:///dev/video0); default: the sample clip")
     parser.add_argument("--output", metavar="DIR", default="cuface-demo", help="where to write (default %(default)s)")
     parser.add_argument("--display", action="store_true", help="show a window instead of writing a video")
@@ -54,16 +40,7 @@ def parse_arguments(argv):
                         help="build the CUDA elements first, with a compiler from PyPI where the machine has none; "
                         "compute on the GPU where there is one")
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="where to compute")
-    return parser.parse_args(argv)
-
-
-def input_uri(text):
-    if Gst.uri_is_valid(text):
-        return text
-    path = pathlib.Path(text)
-    if not path.is_file():
-        raise DemoError(f"{text}: no such file; give a file, a picture or a URI such as rtsp://host/path")
-    return path.resolve().as_uri()
+    return parser.parse_args()
 
 
 def is_picture(uri):
@@ -73,36 +50,20 @@ def is_picture(uri):
     try:
         streams = GstPbutils.Discoverer.new(10 * Gst.SECOND).discover_uri(uri).get_video_streams()
     except GLib.Error as error:
-        raise DemoError(f"{uri}: cannot be read as a video or picture: {error.message}") from error
+        raise UserError(f"{uri}: cannot be read as a video or picture: {error.message}") from error
     if not streams:
-        raise DemoError(f"{uri}: holds no video and no picture")
+        raise UserError(f"{uri}: holds no video and no picture")
     return streams[0].is_image()
-
-
-def installed(chain):
-    return all(Gst.ElementFactory.find(part.split()[0]) for part in chain.split(" ! "))
-
-
-def properties(**values):
-    return "".join(f" {name.replace('_', '-')}={shlex.quote(str(value))}"
-                   for name, value in values.items() if value is not None)
 
 
 def sink_for(arguments, picture, folder):
     """The end of the pipeline, and the file it writes (None: a window)."""
     if arguments.display:
-        if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-            raise DemoError("--display: there is no screen (neither DISPLAY nor WAYLAND_DISPLAY is set); without "
-                            "--display the video is written to a file")
-        return "videoconvert ! autovideosink", None
+        return common.window(), None
     if picture:
         path = folder / "faces.png"
-        return f"videoconvert ! pngenc snapshot=true ! filesink location={shlex.quote(str(path))}", path
-    for suffix, chain in RECORDERS:
-        if installed(chain):
-            path = folder / f"faces.{suffix}"
-            return f"videoconvert ! {chain} ! filesink location={shlex.quote(str(path))}", path
-    raise DemoError("no video encoder is installed; install gstreamer1.0-plugins-ugly (x264enc)")
+        return f"videoconvert ! pngenc snapshot=true ! filesink{properties(location=path)}", path
+    return common.recorder(folder / "faces")
 
 
 def takes_cuda_memory(factory):
@@ -111,14 +72,14 @@ def takes_cuda_memory(factory):
 
 
 def pipeline_text(arguments, uri, sink, lines):
-    common = properties(backend=arguments.backend)
+    backend = properties(backend=arguments.backend)
     return (
-        f"uridecodebin uri={shlex.quote(uri)} ! videoconvert ! queue"
-        f" ! cufacedetect{common}"
+        f"uridecodebin{properties(uri=uri)} ! videoconvert ! queue"
+        f" ! cufacedetect{backend}"
         + properties(cascade=arguments.cascade, redetect_interval=arguments.redetect_interval,
                      min_size=arguments.min_size, min_neighbors=arguments.min_neighbors)
-        + f" ! culktrack{common} ! cufacelandmark{common}{properties(model=arguments.model)}"
-        f" ! cufaceoverlay{common}{properties(draw=arguments.draw)}"
+        + f" ! culktrack{backend} ! cufacelandmark{backend}{properties(model=arguments.model)}"
+        f" ! cufaceoverlay{backend}{properties(draw=arguments.draw)}"
         f" ! cufacepublish{properties(location=lines)} ! queue ! {sink}"
     )
 
@@ -182,43 +143,14 @@ class Progress:
 
 
 def run(pipeline):
-    """Plays to the end (or Ctrl-C, which ends the recording properly). Returns the seconds it took."""
-    loop, failure = GLib.MainLoop(), []
-
-    def on_message(_bus, message):
-        if message.type == Gst.MessageType.ERROR:
-            error, debug = message.parse_error()
-            failure.append(f"{message.src.get_name()}: {error.message}" + (f"\n({debug})" if debug else ""))
-            loop.quit()
-        elif message.type == Gst.MessageType.WARNING:
-            warning, _debug = message.parse_warning()
-            print(f"\nwarning: {message.src.get_name()}: {warning.message}", file=sys.stderr)
-        elif message.type == Gst.MessageType.EOS:
-            loop.quit()
-
-    def on_interrupt():
-        pipeline.send_event(Gst.Event.new_eos())
-        return GLib.SOURCE_REMOVE
-
-    bus = pipeline.get_bus()
-    bus.add_signal_watch()
-    bus.connect("message", on_message)
-    GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGINT, on_interrupt)
+    """Plays to the end and shows how far it is. Returns the seconds it took."""
     start = time.monotonic()
     progress = Progress(pipeline)
-    if pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
-        message = bus.timed_pop_filtered(0, Gst.MessageType.ERROR)
-        if message:
-            on_message(bus, message)
-        else:
-            failure.append("the pipeline does not start; GST_DEBUG=3 says more")
-    else:
-        loop.run()
-    seconds = time.monotonic() - start
-    progress.clear()
-    if failure:
-        raise DemoError(failure[0])
-    return seconds
+    try:
+        common.run(pipeline)
+    finally:
+        progress.clear()
+    return time.monotonic() - start
 
 
 def read_lines(path):
@@ -254,45 +186,29 @@ def summarise(stats, seconds, lines, video, text):
     print(f"same chain  gst-launch-1.0 {text}")
 
 
-def main(argv):
-    arguments = parse_arguments(argv)
-    Gst.init(None)
-    missing = [name for name in ELEMENTS if not Gst.ElementFactory.find(name)]
-    if missing:
-        raise DemoError(f"no element {', '.join(missing)}: GST_PLUGIN_PATH must name the plugin's folder")
+def main(arguments):
     if arguments.cuda and not arguments.backend:
         if takes_cuda_memory("cufacedetect"):
             arguments.backend = "cuda"
         else:
             print("demo: no NVIDIA GPU, computing on the CPU (--backend cuda says what is missing)", file=sys.stderr)
-    uri = input_uri(arguments.input)
-    folder = pathlib.Path(arguments.output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DemoError(f"--output {folder}: {error.strerror}") from error
+    uri = common.input_uri(arguments.input)
+    folder = common.output_folder(arguments.output)
     sink, video = sink_for(arguments, is_picture(uri), folder)
     lines = folder / "faces.jsonl"
     text = pipeline_text(arguments, uri, sink, lines)
-    try:
-        pipeline = Gst.parse_launch(text)
-    except GLib.Error as error:
-        raise DemoError(f"{error.message}\n(pipeline: {text})") from error
+    pipeline = common.parse(text)
     if arguments.frames:
         stop_after(pipeline, arguments.frames)
     try:
         seconds = run(pipeline)
         stats = {name: stats_of(element) for name, element in our_elements(pipeline).items()}
-    except DemoError as error:
-        raise DemoError(f"{arguments.input}: {error}") from error
+    except UserError as error:
+        raise UserError(f"{arguments.input}: {error}") from error
     finally:
         pipeline.set_state(Gst.State.NULL)
     summarise(stats, seconds, lines, video, text)
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except DemoError as error:
-        print(f"demo: {error}", file=sys.stderr)
-        sys.exit(1)
+    common.start(main, parse_arguments())

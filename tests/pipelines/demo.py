@@ -1,28 +1,15 @@
 #!/usr/bin/python3
 """pipelines/demo as a user calls it: a clip, a picture, and everything that can be wrong with the call."""
-import json
 import os
 import subprocess
 import time
 
 import tap
-from tap import demo
+from tap import demo, lines_of, refused
 
 CLIP = tap.DATA / "videos" / "WolfgangLanger_Pexels.mp4"
 PICTURE = tap.DATA / "images" / "scenes" / "multi_face.jpg"
 READY_SECONDS = 2.0
-
-
-def lines_of(folder):
-    return [json.loads(line) for line in (folder / "faces.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def refused(done, *words):
-    """The call failed, at once and in words that name what is wrong."""
-    tap.need(done.returncode not in (0, None) and done.returncode > 0, f"exit code {done.returncode}: {done.stderr}")
-    for word in words:
-        tap.need(word in done.stderr, f"'{word}' is not in: {done.stderr}")
-    tap.need("Traceback" not in done.stderr, done.stderr)
 
 
 def a_clip_gives_a_video_lines_and_a_summary():
@@ -33,7 +20,7 @@ def a_clip_gives_a_video_lines_and_a_summary():
         for word in ("faces.jsonl", "distinct id", "cufacedetect", "culktrack", "cufacelandmark", "frames/s",
                      "gst-launch-1.0 "):
             tap.need(word in done.stdout, f"'{word}' is not in: {done.stdout}")
-        lines = lines_of(folder)
+        lines = lines_of(folder / "faces.jsonl")
         tap.need(len(lines) == 60, f"{len(lines)} lines")
         faces = [face for line in lines for face in line["objects"]]
         tap.need(len(faces) >= 50 and all(len(face["landmarks"]) == 68 for face in faces), "faces are missing")
@@ -63,7 +50,7 @@ def a_picture_gives_a_picture():
     with tap.Folder() as folder:
         done = demo(PICTURE, "--output", folder)
         tap.need(done.returncode == 0, done.stderr)
-        lines = lines_of(folder)
+        lines = lines_of(folder / "faces.jsonl")
         tap.need(len(lines) == 1 and len(lines[0]["objects"]) >= 4, f"{lines}")
         tap.need((folder / "faces.png").stat().st_size > 10000, "no picture")
 

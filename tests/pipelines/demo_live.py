@@ -1,11 +1,9 @@
 #!/usr/bin/python3
 """pipelines/demo with what is no file: a network camera, a camera that is not there, a window."""
 import contextlib
-import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 
 import tap
@@ -15,22 +13,8 @@ CLIP = tap.DATA / "videos" / "WolfgangLanger_Pexels.mp4"
 
 
 def faces_in(folder):
-    lines = [json.loads(line) for line in (folder / "faces.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = tap.lines_of(folder / "faces.jsonl")
     return len(lines), sum(bool(line["objects"]) for line in lines)
-
-
-@contextlib.contextmanager
-def rtsp_server():
-    server = subprocess.Popen([sys.executable, tap.SOURCE / "tests/pipelines/rtsp_server.py", CLIP],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    port = server.stdout.readline().strip()
-    try:
-        if not port:
-            raise tap.Skip("no RTSP server: " + (server.stderr.read().strip().splitlines() or ["no reason given"])[-1])
-        yield f"rtsp://127.0.0.1:{port}/faces"
-    finally:
-        server.kill()
-        server.wait()
 
 
 @contextlib.contextmanager
@@ -57,7 +41,7 @@ def x_server(folder):
 
 def a_network_camera_gives_faces():
     tap.need_data()
-    with tap.Folder() as folder, rtsp_server() as uri:
+    with tap.Folder() as folder, tap.rtsp_server(CLIP) as (_, uri):
         done = demo(uri, "--output", folder, "--frames", 50)
         tap.need(done.returncode == 0, done.stderr)
         lines, with_face = faces_in(folder)

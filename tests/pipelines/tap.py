@@ -1,8 +1,11 @@
 """Test Anything Protocol output, so that meson counts the cases of a Python test one by one."""
+import contextlib
+import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import traceback
 
@@ -47,22 +50,60 @@ def fail(number, name, text):
     print(f"not ok {number} - {name}", flush=True)
 
 
-def start_demo(*arguments, **environment):
-    """pipelines/demo on this build, as a process."""
-    return subprocess.Popen([SOURCE / "pipelines/demo", *map(str, arguments)], text=True,
+def start(program, *arguments, **environment):
+    """pipelines/PROGRAM on this build, as a process. It finds plugin and library by itself."""
+    clean = {name: value for name, value in os.environ.items()
+             if name not in ("GST_PLUGIN_PATH", "GI_TYPELIB_PATH", "LD_LIBRARY_PATH")}
+    return subprocess.Popen([SOURCE / "pipelines" / program, *map(str, arguments)], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env={**os.environ, "CUFACE_BUILD": os.environ["CUFACE_BUILD_ROOT"], **environment})
+                            env={**clean, "CUFACE_BUILD": os.environ["CUFACE_BUILD_ROOT"], **environment})
 
 
-def demo(*arguments, timeout=300, **environment):
-    """pipelines/demo on this build; the completed process has its output as text."""
-    with start_demo(*arguments, **environment) as process:
+def run(program, *arguments, timeout=300, **environment):
+    """pipelines/PROGRAM on this build; the completed process has its output as text."""
+    with start(program, *arguments, **environment) as process:
         try:
             out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired as late:
             process.kill()
-            raise AssertionError(f"demo is not over after {timeout} s: {process.communicate()[1]}") from late
+            raise AssertionError(f"{program} is not over after {timeout} s: {process.communicate()[1]}") from late
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def start_demo(*arguments, **environment):
+    return start("demo", *arguments, **environment)
+
+
+def demo(*arguments, **options):
+    return run("demo", *arguments, **options)
+
+
+def refused(done, *words):
+    """The call failed, at once and in words that name what is wrong."""
+    need(done.returncode > 0, f"exit code {done.returncode}: {done.stderr}")
+    for word in words:
+        need(str(word) in done.stderr, f"'{word}' is not in: {done.stderr}")
+    need("Traceback" not in done.stderr, done.stderr)
+
+
+def lines_of(path):
+    """What a file of JSON Lines holds."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@contextlib.contextmanager
+def rtsp_server(clip, port=0):
+    """Serves a clip; yields the process, which may be killed before, and the URI."""
+    server = subprocess.Popen([sys.executable, SOURCE / "pipelines/rtsp_server.py", clip, str(port)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    port = server.stdout.readline().strip()
+    try:
+        if not port:
+            raise Skip("no RTSP server: " + (server.stderr.read().strip().splitlines() or ["no reason given"])[-1])
+        yield server, f"rtsp://127.0.0.1:{port}/faces"
+    finally:
+        server.kill()
+        server.wait()
 
 
 def gst_launch(pipeline, timeout=300, **options):
