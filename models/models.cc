@@ -156,7 +156,8 @@ Result<std::string> find_default_forest() {
   return find_first(
       model_folders(),
       {"shape_predictor_68_face_landmarks.cuface", "shape_predictor_68_face_landmarks.dat"},
-      "landmark model", "Fetch it with: models/fetch --models");
+      "landmark model",
+      "Fetch it with: models/fetch --models (where installed: cuface-fetch --models)");
 }
 
 Result<std::string> find_default_cascade() {

@@ -41,8 +41,6 @@ class DeviceSide {
   static std::unique_ptr<DeviceSide> create(GstElement* element);
   /// Empty where there are a driver and a GPU; else a sentence on what is missing.
   static const std::string& missing();
-  /// The caps offered for frames in CUDA memory, null when none can be.
-  static const char* caps();
 
   virtual ~DeviceSide() = default;
 

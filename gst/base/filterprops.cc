@@ -30,21 +30,6 @@ GType standard_metas_type() {
   return type;
 }
 
-GstStructure* stats_structure(const FilterState& state) {
-  const auto& stats = state.stats;
-  const DeviceCounts device = state.device ? state.device->counts() : DeviceCounts{};
-  GstStructure* structure = gst_structure_new(
-      "application/x-cuface-stats", "frames", G_TYPE_UINT64, stats.frames, "searches",
-      G_TYPE_UINT64, stats.searches + device.searches, "overflows", G_TYPE_UINT64,
-      stats.overflows + device.overflows, "faces", G_TYPE_UINT64, stats.faces + device.faces,
-      "lost-tracks", G_TYPE_UINT64, stats.lost_tracks + device.lost_tracks, "time-total-ns",
-      G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns, nullptr);
-  if (state.device)
-    gst_structure_set(structure, "device-time-ns", G_TYPE_UINT64, guint64{device.device_time_ns},
-                      "waits", G_TYPE_UINT64, guint64{state.device->waits()}, nullptr);
-  return structure;
-}
-
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
   auto& settings = GST_CUFACE_FILTER(object)->state->settings;
   SettingsLock lock(object);
@@ -86,6 +71,21 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
 
 }  // namespace
 
+GstStructure* stats_structure(const FilterState& state) {
+  const auto& stats = state.stats;
+  const DeviceCounts device = state.device ? state.device->counts() : DeviceCounts{};
+  GstStructure* structure = gst_structure_new(
+      "application/x-cuface-stats", "frames", G_TYPE_UINT64, stats.frames, "searches",
+      G_TYPE_UINT64, stats.searches + device.searches, "overflows", G_TYPE_UINT64,
+      stats.overflows + device.overflows, "faces", G_TYPE_UINT64, stats.faces + device.faces,
+      "lost-tracks", G_TYPE_UINT64, stats.lost_tracks + device.lost_tracks, "time-total-ns",
+      G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns, nullptr);
+  if (state.device)
+    gst_structure_set(structure, "device-time-ns", G_TYPE_UINT64, guint64{device.device_time_ns},
+                      "waits", G_TYPE_UINT64, guint64{state.device->waits()}, nullptr);
+  return structure;
+}
+
 void install_filter_properties(GObjectClass* klass) {
   klass->set_property = set_property;
   klass->get_property = get_property;
@@ -112,14 +112,18 @@ void install_filter_properties(GObjectClass* klass) {
           "device-time-ns (spent on the GPU, from the first to the last kernel of each frame, a "
           "few "
           "frames late) and waits (times a thread had to wait for the GPU)",
-          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+          GST_TYPE_STRUCTURE,
+          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS |
+                                   GST_PARAM_DOC_SHOW_DEFAULT)));
 
   if (DeviceSide::create(nullptr))
     g_object_class_install_property(
         klass, kPropDeviceId,
         g_param_spec_int("cuda-device-id", "CUDA device",
                          "The GPU to work on; -1 = the one where the frames lie, or the first", -1,
-                         G_MAXINT, -1, static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY)));
+                         G_MAXINT, -1,
+                         static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY |
+                                                  GST_PARAM_CONDITIONALLY_AVAILABLE)));
 
   gst_type_mark_as_plugin_api(backend_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(standard_metas_type(), static_cast<GstPluginAPIFlags>(0));

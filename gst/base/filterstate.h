@@ -47,4 +47,7 @@ struct FilterState {
 /// backend, standard-metas, stats, and cuda-device-id in builds with CUDA.
 void install_filter_properties(GObjectClass* klass);
 
+/// The value of `stats`; the caller's, made under SettingsLock.
+GstStructure* stats_structure(const FilterState& state);
+
 }  // namespace cuface::gst

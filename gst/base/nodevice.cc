@@ -10,6 +10,4 @@ const std::string& DeviceSide::missing() {
   return text;
 }
 
-const char* DeviceSide::caps() { return nullptr; }
-
 }  // namespace cuface::gst

@@ -191,7 +191,7 @@ static void gst_cuface_overlay_class_init(GstCufaceOverlayClass* klass) {
   gst_element_class_set_static_metadata(
       element_class, "Face overlay", "Filter/Effect/Video",
       "Draws boxes, landmarks, ids and confidences of faces, or pixelates them",
-      "gst-cuface developers");
+      "The gst-cuface project");
   cuface::gst::add_pad_templates(element_class, cuface::gst::kOverlayCuda);
   GST_BASE_TRANSFORM_CLASS(klass)->before_transform = before_transform;
 

@@ -308,7 +308,7 @@ static void gst_cuface_publish_class_init(GstCufacePublishClass* klass) {
   auto* element_class = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element_class, "Face publisher", "Filter/Analyzer/Video",
                                         "Writes the faces of each frame as a line of JSON",
-                                        "gst-cuface developers");
+                                        "The gst-cuface project");
   cuface::gst::add_pad_templates(element_class, cuface::gst::CudaUse::kPasses);
   element_class->change_state = change_state;
 

@@ -15,12 +15,6 @@ namespace {
 
 using cuda::check;
 
-/// What GStreamer's CUDA memory holds (1.22) and luma reads.
-constexpr const char* kCudaCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES(
-    "memory:CUDAMemory",
-    "{ NV12, I420, YV12, NV21, P010_10LE, P016_LE, I420_10LE, Y444, Y444_16LE, Y42B, I422_10LE, "
-    "I422_12LE, BGRA, RGBA, RGBx, BGRx, ARGB, ABGR, RGB, BGR, RGBP, BGRP, GBR, GBRA }");
-
 Status refuse(std::string text) { return {StatusCode::kInvalidArgument, std::move(text)}; }
 
 DeviceCounts sum(DeviceCounts a, const cuda::Counters& b) {
@@ -221,7 +215,5 @@ std::unique_ptr<DeviceSide> DeviceSide::create(GstElement* element) {
 }
 
 const std::string& DeviceSide::missing() { return cuda_machine().missing; }
-
-const char* DeviceSide::caps() { return missing().empty() ? kCudaCaps : nullptr; }
 
 }  // namespace cuface::gst

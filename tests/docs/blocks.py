@@ -1,0 +1,262 @@
+#!/usr/bin/python3
+"""Runs every block of code in the documentation as a reader would, against the plugin installed from this build.
+
+Each document gets a folder of its own with in.mp4 (two seconds of the sample clip), a home with the fetched
+models, and links to the project's folders. Blocks are run from top to bottom: sh by bash, python by Python; json
+must be JSON; text is what programs print. A comment before a block says what is special about it:
+
+  <!-- file: NAME -->       the block is this file; a later block of the document uses it
+  <!-- prints: TEXT -->     it prints that
+  <!-- no faces: WHY -->    its pipelines need not find any
+  <!-- not run: WHY -->     counted as skipped
+
+A block fails with its exit status, with an error or warning on the bus, when a pipeline ends otherwise than by EOS,
+when its elements saw no frames or no faces, and when the files that it names are not written.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import staged
+from staged import tap
+
+sys.path.insert(0, str(tap.SOURCE / "tests/pipelines"))
+from demo_live import x_server  # noqa: E402
+
+DOCUMENTS = [tap.SOURCE / "README.md", tap.SOURCE / "CONTRIBUTING.md",
+             *sorted((tap.SOURCE / "docs").rglob("*.md")), *sorted((tap.SOURCE / "pipelines").rglob("*.md"))]
+CACHE = pathlib.Path(os.environ.get("CUFACE_MODEL_PATH") or pathlib.Path(
+    os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "gst-cuface")
+CLIP = "WolfgangLanger_Pexels.mp4"
+SECONDS_OF_CLIP = 2
+TIMEOUT = 240
+DIRECTIVES = ("file", "prints", "no faces", "not run")
+RUN = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": ["/usr/bin/python3", "-c"]}
+
+
+class Block:
+    """One block of code: where it stands, its language, its text, and what the comments before it say."""
+
+    def __init__(self, path, line, language, text, directives):
+        self.path, self.language, self.text, self.directives = path, language, text, directives
+        self.name = f"{path.relative_to(tap.SOURCE)}:{line} {language}"
+
+
+def blocks_of(path):
+    """The blocks of a document. One without a language, or made by indenting, is an error."""
+    found, directives, fence = [], {}, None
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        where = f"{path.relative_to(tap.SOURCE)}:{number}"
+        if fence is not None:
+            if line.strip() == "```":
+                found.append(Block(path, fence[0], fence[1], "\n".join(fence[2]) + "\n", directives))
+                directives, fence = {}, None
+            else:
+                fence[2].append(line)
+        elif line.startswith("```"):
+            tap.need(line[3:].strip() in (*RUN, "c", "cpp", "json", "text"), f"{where}: which language is this block?")
+            fence = (number, line[3:].strip(), [])
+        elif comment := re.fullmatch(r"<!-- ([a-z ]+): (.+) -->", line):
+            tap.need(comment[1] in DIRECTIVES, f"{where}: {comment[1]}?")
+            directives[comment[1]] = comment[2]
+        elif line.startswith("    ") and number > 1 and not lines[number - 2].strip():
+            raise AssertionError(f"{where}: a block made by indenting; give it a fence and a language")
+        elif line.strip():
+            tap.need(not directives, f"{where}: no block follows {directives}")
+    tap.need(fence is None, f"{path}: an open block")
+    return found
+
+
+# ---- a reader's folder --------------------------------------------------------------------------
+
+def fill(folder):
+    """The reader's folder: the project's files, the fetched models, a video."""
+    for entry in tap.SOURCE.iterdir():
+        if not entry.name.startswith((".git", "build")):
+            (folder / entry.name).symlink_to(entry)
+    (folder / "build").symlink_to(staged.BUILD)
+    (folder / "home/.cache").mkdir(parents=True)
+    (folder / "home/bin").mkdir()
+    (folder / "home/bin/python3").symlink_to("/usr/bin/python3")  # the one that has GStreamer
+    (folder / "home/.cache/gst-cuface").symlink_to(CACHE)
+    clip = next((path for path in (CACHE / CLIP, tap.DATA / "videos" / CLIP) if path.is_file()), None)
+    if clip is None:
+        return
+    done = shutil.which("ffmpeg") and subprocess.run(
+        ["ffmpeg", "-v", "error", "-t", str(SECONDS_OF_CLIP), "-i", clip, "-c:v", "libx264", "-preset", "veryfast",
+         folder / "in.mp4"], check=False)
+    if not done or done.returncode:
+        shutil.copy(clip, folder / "in.mp4")
+
+
+def need_models():
+    if not list(CACHE.glob("shape_predictor_68_face_landmarks.*")):
+        raise tap.Skip("no landmark model: run models/fetch --models")
+
+
+# ---- one block ----------------------------------------------------------------------------------
+
+def check_log(folder, block):
+    """What the elements logged when they stopped: all saw frames, and some faces."""
+    counts = []
+    for log in folder.glob("log-*"):
+        of_process = re.findall(r"<([^>]+)>.*x-cuface-stats, frames=\(guint64\)(\d+),.* faces=\(guint64\)(\d+)",
+                                log.read_text(encoding="utf-8", errors="replace"))
+        log.unlink()
+        for name, frames, _ in of_process:
+            tap.need(int(frames) > 0, f"{name} saw no frame")
+        if of_process:
+            counts.append(max(int(faces) for _, _, faces in of_process))
+    tap.need("no faces" in block.directives or all(counts), f"no faces: {counts}")
+    elements = re.search(r"\b(cufacedetect|culktrack|cufacelandmark)\b", block.text)
+    starts_pipelines = block.language == "python" or "gst-launch-1.0" in block.text
+    tap.need(counts or not (elements and starts_pipelines), "the elements logged nothing")
+
+
+def check_files(folder, block, output):
+    """What the block's pipelines name as their outputs has been written, and lines of JSON hold faces."""
+    if block.language != "sh":
+        return
+    for name in re.findall(r"\blocation=(\S+)", block.text):
+        path = folder / name
+        if name == "in.mp4" or "$" in name:
+            continue
+        if name == "-":
+            lines = output.splitlines()
+        else:
+            tap.need(path.is_file(), f"{name} was not written")
+            if path.suffix != ".jsonl":
+                tap.need(path.stat().st_size > 10000, f"{name} has {path.stat().st_size} bytes")
+                continue
+            lines = path.read_text(encoding="utf-8").splitlines()
+        if " | " not in block.text and "|\n" not in block.text:
+            faces = sum(len(json.loads(line)["objects"]) for line in lines)
+            tap.need(lines and (faces or "no faces" in block.directives), f"{name}: {len(lines)} lines, {faces} faces")
+
+
+def check_json(value):
+    """A line of ours must keep to the schema."""
+    if "objects" in value:
+        try:
+            import jsonschema
+        except ImportError as missing:
+            raise tap.Skip(str(missing)) from missing
+        schema = json.loads((tap.SOURCE / "docs/faces.schema.json").read_text(encoding="utf-8"))
+        jsonschema.validate(value, schema)
+        tap.need(value["objects"], "a line without a face shows little")
+
+
+def dry_run():
+    return subprocess.run(["ninja", "-C", staged.BUILD, "-n"], stdout=subprocess.PIPE, text=True, check=False).stdout
+
+
+def run(command, folder, environment):
+    """Exit status, output and errors; what it started does not outlive it."""
+    with subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired as late:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise AssertionError(f"not over after {TIMEOUT} s: {''.join(process.communicate())[-2000:]}") from late
+    return process.returncode, output, errors
+
+
+def run_block(block, folder, environment):
+    if "not run" in block.directives:
+        raise tap.Skip(block.directives["not run"])
+    if "file" in block.directives:
+        (folder / block.directives["file"]).write_text(block.text, encoding="utf-8")
+        return
+    if block.language == "json":
+        check_json(json.loads(block.text))
+    if block.language not in RUN:
+        tap.need(block.language in ("json", "text"), "a block that nothing compiles: say which file it is")
+        return
+    if not (folder / "in.mp4").exists() and "in.mp4" in block.text:
+        raise tap.Skip("no sample clip: run models/fetch --clip")
+    if "cufacelandmark" in block.text:
+        need_models()
+    if "autovideosink" in block.text and "DISPLAY" not in environment:
+        raise tap.Skip("no screen, and no Xvfb")
+    if "pipelines/setup" in block.text and "no work to do" not in dry_run():
+        raise tap.Skip("the build is not complete: pipelines/setup would build for minutes")
+    status, output, errors = run(RUN[block.language] + [block.text], folder, environment)
+    text = output + errors
+    tap.need(status == 0, f"exit status {status}: {text[-2000:]}")
+    # A sink may warn that a busy machine drops frames.
+    for word in ("ERROR: from element", "/GstCuface", "WARNING: erroneous pipeline"):
+        tap.need(word not in text, text[-2000:])
+    if (want := block.directives.get("prints")) is not None:
+        tap.need(want in text, f"'{want}' is not in: {text[-2000:]}")
+    launches = len(re.findall(r"gst-launch-1\.0 (?!-q)", block.text))
+    if block.language == "sh" and launches:
+        tap.need(text.count("Got EOS") >= launches, f"not ended by EOS: {text[-2000:]}")
+    check_log(folder, block)
+    check_files(folder, block, output)
+
+
+# ---- all of them --------------------------------------------------------------------------------
+
+def check_saved_files_are_used(path, blocks):
+    for number, block in enumerate(blocks):
+        name = block.directives.get("file")
+        used = any(name in later.text for later in blocks[number + 1:] if name and "not run" not in later.directives)
+        tap.need(not name or used, f"{path.name}: no later block uses {name}")
+
+
+def tutorial_is_run():
+    """What is skipped stays the exception, and the tutorial is run but for what needs a camera or a GPU."""
+    for path, least in ((tap.SOURCE / "docs/tutorial.md", 0.75), (tap.SOURCE / "README.md", 0.4)):
+        blocks = [block for block in blocks_of(path) if block.language not in ("text", "json")]
+        run = sum("not run" not in block.directives for block in blocks)
+        tap.need(run >= least * len(blocks) and run >= 3, f"{path.name}: {run} of {len(blocks)} blocks are run")
+
+
+def every_element_has_two_pipelines():
+    for path in sorted((tap.SOURCE / "docs/elements").glob("*.md")):
+        pipelines = sum(block.text.count("gst-launch-1.0 ") for block in blocks_of(path)
+                        if "not run" not in block.directives and path.stem in block.text)
+        tap.need(pipelines >= 2, f"{path.name}: {pipelines} pipelines")
+
+
+def main(arguments):
+    """With arguments: only documents whose path contains one of them."""
+    documents = [path for path in DOCUMENTS if not arguments or any(word in str(path) for word in arguments)]
+    with contextlib.ExitStack() as stack:
+        place = stack.enter_context(staged.stage())
+        environment = place.environment()
+        environment["CUFACE_BUILD"] = str(staged.BUILD)
+        environment.pop("XDG_CACHE_HOME", None)
+        environment.pop("CUFACE_MODEL_PATH", None)
+        environment.pop("WAYLAND_DISPLAY", None)
+        environment.pop("DISPLAY", None)
+        with contextlib.suppress(tap.Skip):
+            environment["DISPLAY"] = stack.enter_context(x_server(stack.enter_context(tap.Folder())))[0]
+        cases = []
+        for path in documents:
+            blocks = blocks_of(path)
+            check_saved_files_are_used(path, blocks)
+            if not blocks:
+                continue
+            folder = stack.enter_context(tap.Folder())
+            fill(folder)
+            own = environment | {"HOME": str(folder / "home"),
+                                 "PATH": f"{folder}/home/bin:{environment['PATH']}", "GST_DEBUG": "cufacefilter:4",
+                                 "GST_DEBUG_NO_COLOR": "1", "GST_DEBUG_FILE": str(folder / "log-%p")}
+            cases += [(block.name, lambda b=block, f=folder, e=own: run_block(b, f, e)) for block in blocks]
+        if not arguments:
+            cases += [("the tutorial and the README are run", tutorial_is_run),
+                      ("every element has two pipelines", every_element_has_two_pipelines)]
+        tap.run_cases(*cases)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

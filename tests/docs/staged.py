@@ -1,0 +1,44 @@
+"""This build, installed below a folder as a packager does it (DESTDIR), and the environment of a user of that."""
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import sysconfig
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipelines"))
+import tap  # noqa: E402
+
+BUILD = pathlib.Path(os.environ.get("CUFACE_BUILD_ROOT", tap.SOURCE / "build"))
+
+
+class Stage:
+    """Where things were installed."""
+
+    def __init__(self, folder):
+        done = subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", folder],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        tap.need(done.returncode == 0, f"meson install: {done.stdout}")
+        plugins = list(folder.rglob("gstreamer-1.0/libgstcuface.so"))
+        tap.need(len(plugins) == 1, f"{len(plugins)} plugins are installed")
+        self.plugin, self.lib = plugins[0], plugins[0].parents[1]
+        multiarch = sysconfig.get_config_var("MULTIARCH") or ""
+        self.prefix = self.lib.parents[1] if self.lib.name == multiarch else self.lib.parent
+
+    def environment(self):
+        """Variables for programs that use what was installed, and nothing of the build folder."""
+        paths = {"PATH": self.prefix / "bin", "GST_PLUGIN_PATH": self.plugin.parent, "LD_LIBRARY_PATH": self.lib,
+                 "GI_TYPELIB_PATH": self.lib / "girepository-1.0", "PKG_CONFIG_PATH": self.lib / "pkgconfig",
+                 "GST_PRESET_PATH": self.prefix / "share/gstreamer-1.0/presets"}
+        rest = {name: os.environ[name] for name in os.environ if name not in paths or name == "PATH"}
+        rest.pop("CUFACE_BUILD_ROOT", None)
+        rest["GST_REGISTRY"] = str(self.prefix / "registry.bin")
+        rest |= {name: str(path) for name, path in paths.items()}
+        rest["PATH"] += ":" + os.environ["PATH"]
+        return rest
+
+
+@contextlib.contextmanager
+def stage():
+    with tap.Folder() as folder:
+        yield Stage(folder)

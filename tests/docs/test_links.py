@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+"""What the documentation points at is there: links, headings, files and folders named in the text."""
+import re
+import sys
+
+from staged import tap
+
+DOCUMENTS = sorted({tap.SOURCE / "README.md", tap.SOURCE / "CONTRIBUTING.md", *(tap.SOURCE / "docs").rglob("*.md"),
+                    *(tap.SOURCE / "pipelines").rglob("*.md")})
+FOLDERS = ("kernels", "models", "gst", "pipelines", "tests", "docs", "debian")
+# What a reader replaces, and the installed header.
+PLACEHOLDER = re.compile(r"[*<>{}$]|NAME|^gst/cuface/")
+
+
+def prose(path):
+    """The text without blocks of code."""
+    return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def anchor(heading):
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def links_lead_somewhere():
+    count = 0
+    for path in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose(path)):
+            if re.match(r"\w+:", target):
+                continue
+            name, _, fragment = target.partition("#")
+            there = (path.parent / name).resolve() if name else path
+            tap.need(there.exists(), f"{path.relative_to(tap.SOURCE)}: {target} is not there")
+            if fragment:
+                headings = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), flags=re.M)
+                tap.need(fragment in map(anchor, headings), f"{path.relative_to(tap.SOURCE)}: no heading {target}")
+            count += 1
+    tap.need(count >= 40, f"only {count} links")
+    print(f"# {count} links")
+
+
+def files_named_in_the_text_are_there():
+    count = 0
+    for path in DOCUMENTS:
+        for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./*{{}},-]*)", prose(path)):
+            if PLACEHOLDER.search(name):
+                continue
+            tap.need((tap.SOURCE / name).exists(), f"{path.relative_to(tap.SOURCE)}: {name} is not there")
+            count += 1
+    tap.need(count >= 30, f"only {count} files")
+    print(f"# {count} files and folders")
+
+
+def every_page_is_in_the_index():
+    index = tap.SOURCE / "docs/README.md"
+    linked = {(index.parent / target.partition("#")[0]).resolve()
+              for target in re.findall(r"\]\(([^)\s]+)\)", prose(index))}
+    pages = {path for path in (tap.SOURCE / "docs").rglob("*.md")} - {index}
+    tap.need(pages <= linked, f"not in docs/README.md: {sorted(str(p) for p in pages - linked)}")
+    tap.need(len(pages) >= 18, f"{len(pages)} pages")
+
+
+if __name__ == "__main__":
+    sys.exit(tap.run_cases(links_lead_somewhere, files_named_in_the_text_are_there, every_page_is_in_the_index))
