@@ -59,5 +59,20 @@ def every_page_is_in_the_index():
     tap.need(len(pages) >= 18, f"{len(pages)} pages")
 
 
+def every_stage_has_what_contributing_asks_for():
+    lists = {folder: (tap.SOURCE / folder / "meson.build").read_text(encoding="utf-8")
+             for folder in ("kernels", "tests/kernels", "tests/bench")}
+    stages = re.search(r"foreach stage : \[(.*?)\]", lists["kernels"], flags=re.S)[1]
+    stages = re.findall(r"'(\w+)'", stages)
+    tap.need(len(stages) >= 10, f"stages {stages}")
+    for name in stages:
+        for file in (f"kernels/{name}/{name}.h", f"kernels/{name}/meson.build", f"tests/kernels/test_{name}.cc",
+                     f"tests/bench/bench_{name}.cc"):
+            tap.need((tap.SOURCE / file).is_file(), f"no {file}")
+        for folder, text in lists.items():
+            tap.need(f"'{name}'" in text, f"{folder}/meson.build does not list {name}")
+
+
 if __name__ == "__main__":
-    sys.exit(tap.run_cases(links_lead_somewhere, files_named_in_the_text_are_there, every_page_is_in_the_index))
+    sys.exit(tap.run_cases(links_lead_somewhere, files_named_in_the_text_are_there, every_page_is_in_the_index,
+                           every_stage_has_what_contributing_asks_for))
