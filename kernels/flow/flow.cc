@@ -5,34 +5,19 @@
 #include <string>
 
 #include "kernels/common/border.h"
+#include "kernels/common/simd.h"
 #include "kernels/flow/follow.h"
+#include "kernels/flow/patch.h"
 
 namespace cuface {
+namespace flow_steps {
 namespace {
 
-using namespace flow_steps;
-
-constexpr int kLanes = 8;  // rows are padded to this, so that loops over them vectorise
-
-/// Copies a side x side block whose corner is (x0, y0), with BORDER_REFLECT_101 outside.
-void gather(Picture picture, int x0, int y0, int side, int row, std::uint8_t* out) {
-  const bool inside = x0 >= 0 && x0 + side <= picture.width;
-  for (int y = 0; y < side; ++y, out += row) {
-    const std::uint8_t* from = picture.row(reflect_101(y0 + y, picture.height));
-    if (inside) {
-      std::memcpy(out, from + x0, static_cast<std::size_t>(side));
-    } else {
-      for (int x = 0; x < side; ++x) out[x] = from[reflect_101(x0 + x, picture.width)];
-    }
-  }
-}
-
-void scharr_row(const std::uint8_t* __restrict p, int row, int count, std::int16_t* __restrict dx,
-                std::int16_t* __restrict dy) {
-  for (int x = 0; x < count; ++x) {
-    dx[x] = scharr_x(p + x, row);
-    dy[x] = scharr_y(p + x, row);
-  }
+/// Exact: at most 63 products below 2^25.
+int dot_row(const std::int16_t* __restrict a, const std::int16_t* __restrict b, int count) {
+  int sum = 0;
+  for (int x = 0; x < count; ++x) sum += a[x] * b[x];
+  return sum;
 }
 
 template <int shift, typename T>
@@ -43,81 +28,8 @@ void interpolate_row(const T* __restrict p, const T* __restrict below, const Sam
   }
 }
 
-/// Exact: at most 63 products below 2^25.
-int dot_row(const std::int16_t* __restrict a, const std::int16_t* __restrict b, int count) {
-  int sum = 0;
-  for (int x = 0; x < count; ++x) sum += a[x] * b[x];
-  return sum;
-}
-
-/// Fills scratch.patch from the window at `s`. Pixels outside the picture are reflected, but their
-/// derivatives are 0.
-GradientSums take_patch(Picture picture, const Sample& s, int window, FlowScratch& scratch) {
-  const int row = scratch.row;
-  const int padded = row - kLanes;
-  const std::ptrdiff_t block = static_cast<std::ptrdiff_t>(window + 3) * row;
-  gather(picture, s.x - 1, s.y - 1, window + 3, row, scratch.pixels.data());
-
-  std::int16_t* dx = scratch.slopes.data();
-  std::int16_t* dy = dx + block;
-  for (int y = 0; y <= window; ++y) {
-    std::int16_t *dx_row = dx + y * row, *dy_row = dy + y * row;
-    scharr_row(scratch.pixels.data() + (y + 1) * row + 1, row, window + 1, dx_row, dy_row);
-    if (s.y + y < 0 || s.y + y >= picture.height) {
-      std::fill_n(dx_row, window + 1, std::int16_t{0});
-      std::fill_n(dy_row, window + 1, std::int16_t{0});
-    }
-  }
-  for (int x = 0; x <= window; ++x) {
-    if (s.x + x >= 0 && s.x + x < picture.width) continue;
-    for (int y = 0; y <= window; ++y) dx[y * row + x] = dy[y * row + x] = 0;
-  }
-
-  std::int64_t xx = 0, xy = 0, yy = 0;
-  std::int16_t* patch = scratch.patch.data();
-  for (int y = 0; y < window; ++y) {
-    const std::uint8_t* p = scratch.pixels.data() + (y + 1) * row + 1;
-    std::int16_t *value = patch + y * row, *px = value + block, *py = px + block;
-    interpolate_row<kWeightBits - kPatchBits>(p, p + row, s, padded, value);
-    interpolate_row<kWeightBits>(dx + y * row, dx + (y + 1) * row, s, padded, px);
-    interpolate_row<kWeightBits>(dy + y * row, dy + (y + 1) * row, s, padded, py);
-    std::fill(px + window, px + padded, std::int16_t{0});  // the padding adds nothing to any sum
-    std::fill(py + window, py + padded, std::int16_t{0});
-    xx += dot_row(px, px, padded);
-    xy += dot_row(px, py, padded);
-    yy += dot_row(py, py, padded);
-  }
-  return {xx, xy, yy};
-}
-
-MismatchSums compare_patch(Picture picture, const Sample& s, int window, FlowScratch& scratch) {
-  const int row = scratch.row, padded = row - kLanes;
-  const std::ptrdiff_t block = static_cast<std::ptrdiff_t>(window + 3) * row;
-  const std::uint8_t* p = nullptr;
-  std::ptrdiff_t stride = 0;
-  if (s.x >= 0 && s.y >= 0 && s.x + padded + 1 <= picture.width &&
-      s.y + window + 1 <= picture.height) {
-    p = picture.row(s.y) + s.x;
-    stride = picture.stride;
-  } else {
-    gather(picture, s.x, s.y, window + 1, row, scratch.pixels.data());
-    p = scratch.pixels.data();
-    stride = row;
-  }
-  std::int64_t bx = 0, by = 0;
-  const std::int16_t* patch = scratch.patch.data();
-  std::int16_t value[64];
-  for (int y = 0; y < window; ++y, p += stride, patch += row) {
-    interpolate_row<kWeightBits - kPatchBits>(p, p + stride, s, padded, value);
-    for (int x = 0; x < padded; ++x) value[x] = static_cast<std::int16_t>(value[x] - patch[x]);
-    bx += dot_row(value, patch + block, padded);
-    by += dot_row(value, patch + 2 * block, padded);
-  }
-  return {bx, by};
-}
-
 /// What follow() asks of the pixels.
-struct ScratchPatch {
+struct PlainPatch {
   FlowScratch& scratch;
   int window;
 
@@ -129,9 +41,72 @@ struct ScratchPatch {
   }
 };
 
-int padded_row(int window) { return (window + kLanes - 1) / kLanes * kLanes + kLanes; }
-
 }  // namespace
+
+void gather(const Picture& picture, int x0, int y0, int side, FlowScratch& scratch) {
+  const bool inside = x0 >= 0 && x0 + side <= picture.width;
+  std::uint8_t* out = scratch.pixels.data();
+  for (int y = 0; y < side; ++y, out += scratch.row) {
+    const std::uint8_t* from = picture.row(reflect_101(y0 + y, picture.height));
+    if (inside) {
+      std::memcpy(out, from + x0, static_cast<std::size_t>(side));
+    } else {
+      for (int x = 0; x < side; ++x) out[x] = from[reflect_101(x0 + x, picture.width)];
+    }
+  }
+}
+
+GradientSums take_patch(const Picture& picture, const Sample& s, int window, FlowScratch& scratch) {
+  const int row = scratch.row;
+  gather(picture, s.x - 1, s.y - 1, window + 3, scratch);
+  const std::uint8_t* pixels = scratch.pixels.data() + row + 1;  // of the window
+
+  std::int16_t* dx = scratch.slopes.data();
+  std::int16_t* dy = dx + scratch.block();
+  for (int y = 0; y <= window; ++y) {
+    for (int x = 0; x <= window; ++x) {
+      const int at = y * row + x;
+      const bool inside =
+          s.x + x >= 0 && s.x + x < picture.width && s.y + y >= 0 && s.y + y < picture.height;
+      dx[at] = inside ? scharr_x(pixels + at, row) : std::int16_t{0};
+      dy[at] = inside ? scharr_y(pixels + at, row) : std::int16_t{0};
+    }
+  }
+
+  GradientSums sums{0, 0, 0};
+  for (int y = 0; y < window; ++y) {
+    const std::ptrdiff_t at = std::ptrdiff_t{y} * row;
+    std::int16_t *value = scratch.patch.data() + at, *px = value + scratch.block(),
+                 *py = px + scratch.block();
+    interpolate_row<kWeightBits - kPatchBits>(pixels + at, pixels + at + row, s, window, value);
+    interpolate_row<kWeightBits>(dx + at, dx + at + row, s, window, px);
+    interpolate_row<kWeightBits>(dy + at, dy + at + row, s, window, py);
+    sums.xx += dot_row(px, px, window);
+    sums.xy += dot_row(px, py, window);
+    sums.yy += dot_row(py, py, window);
+  }
+  return sums;
+}
+
+MismatchSums compare_patch(const Picture& picture, const Sample& s, int window,
+                           FlowScratch& scratch) {
+  gather(picture, s.x, s.y, window + 1, scratch);
+  MismatchSums sums{0, 0};
+  std::int16_t difference[64];
+  for (int y = 0; y < window; ++y) {
+    const std::uint8_t* p = scratch.pixels.data() + std::ptrdiff_t{y} * scratch.row;
+    const std::int16_t* patch = scratch.patch.data() + std::ptrdiff_t{y} * scratch.row;
+    interpolate_row<kWeightBits - kPatchBits>(p, p + scratch.row, s, window, difference);
+    for (int x = 0; x < window; ++x) {
+      difference[x] = static_cast<std::int16_t>(difference[x] - patch[x]);
+    }
+    sums.x += dot_row(difference, patch + scratch.block(), window);
+    sums.y += dot_row(difference, patch + 2 * scratch.block(), window);
+  }
+  return sums;
+}
+
+}  // namespace flow_steps
 
 Status validate(const FlowConfig& config) {
   const auto invalid = [](const char* what) {
@@ -153,18 +128,24 @@ Status validate(const FlowConfig& config) {
   return {};
 }
 
-FlowScratch::FlowScratch(const FlowConfig& config) : row(padded_row(config.window)) {
-  const auto block = static_cast<std::size_t>((config.window + 3) * row);
-  pixels.resize(block + kLanes);
-  slopes.resize(2 * block + kLanes);
-  patch.resize(3 * block + kLanes);
+FlowScratch::FlowScratch(const FlowConfig& config)
+    : row((config.window + kLanes - 1) / kLanes * kLanes + kLanes), rows(config.window + 3) {
+  const auto size = static_cast<std::size_t>(block());
+  pixels.resize(size);
+  slopes.resize(2 * size);
+  patch.resize(3 * size);
 }
 
 void flow(const GaussianPyramid& prev, const GaussianPyramid& next, std::span<const Point> from,
           std::span<Point> to, std::span<std::uint8_t> status, const FlowConfig& config,
           FlowScratch& scratch) {
+  using namespace flow_steps;
   const int levels = used_levels(prev, std::min(prev.levels(), next.levels()), config);
-  ScratchPatch patch{scratch, config.window};
+  if (simd::vectors()) {
+    flow_vector(prev, next, levels, from, to, status, config, scratch);
+    return;
+  }
+  PlainPatch patch{scratch, config.window};
   for (std::size_t i = 0; i < from.size(); ++i) {
     status[i] = follow(patch, prev, next, levels, from[i], config, to[i]) ? 1 : 0;
   }

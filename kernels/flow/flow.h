@@ -2,6 +2,7 @@
 // S0.37; thesis 4.5), equal to OpenCV's calcOpticalFlowPyrLK within 0.01 px (median).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -26,9 +27,17 @@ Status validate(const FlowConfig& config);
 /// Scratch of flow(), sized by the window of a valid config. One a thread.
 class FlowScratch {
  public:
+  /// Rows are whole vectors of at most so many elements, and one more for what vector code reads
+  /// beyond the window.
+  static constexpr int kLanes = 32;
+
   explicit FlowScratch(const FlowConfig& config);
 
+  /// Elements of a block.
+  std::ptrdiff_t block() const { return std::ptrdiff_t{row} * rows; }
+
   int row = 0;                       ///< elements of one row of every block: window + 3, padded
+  int rows = 0;                      ///< of every block: window + 3
   std::vector<std::uint8_t> pixels;  ///< the window and its border, copied out of a picture
   std::vector<std::int16_t> slopes;  ///< 2 blocks: Scharr d/dx and d/dy of `pixels`
   std::vector<std::int16_t> patch;   ///< 3 blocks at the sub-pixel position: I, dI/dx, dI/dy

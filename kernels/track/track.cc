@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/common/lanes.h"
+#include "kernels/common/simd.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/state.h"
 
@@ -178,6 +179,7 @@ Result<std::unique_ptr<Tracker>> Tracker::create(Backend backend, const TrackCon
   if (backend != Backend::kCpu) {
     return Status(StatusCode::kUnsupported, "track: this build has no CUDA");
   }
+  if (Status s = simd::status(); !s.ok()) return s;
   if (Status s = validate(config); !s.ok()) return s;
   if (width < 1 || height < 1) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is empty");

@@ -15,6 +15,8 @@
 #include "models/models.h"
 #include "tests/clip.h"
 #include "tests/data.h"
+#include "tests/kernels/pictures.h"
+#include "tests/kernels/versions.h"
 
 namespace cuface {
 namespace {
@@ -168,6 +170,76 @@ TEST(Flow, FlatPicturesAndBadPointsFail) {
   const std::vector<Point> bad = {{nan, 50},  {50, nan},   {inf, 50},
                                   {50, -inf}, {1e30f, 50}, {50, -1e9f}};
   for (std::uint8_t s : ours(a, a, bad, {}).status) EXPECT_EQ(s, 0);
+}
+
+class FlowVersions : public test::EveryVersion {
+ protected:
+  /// Points whose place or status is not what the plain reference says.
+  std::size_t differences(const cv::Mat& a, const cv::Mat& b, const std::vector<Point>& points,
+                          const FlowConfig& config) {
+    const Tracked vectors = ours(a, b, points, config);
+    EXPECT_TRUE(simd::force("scalar").ok());
+    const Tracked plain = ours(a, b, points, config);
+    EXPECT_TRUE(simd::force(GetParam()).ok());
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const Point p = vectors.points[i], q = plain.points[i];
+      const bool nan = (std::isnan(p.x) && std::isnan(q.x)) || (std::isnan(p.y) && std::isnan(q.y));
+      const bool same = nan || std::memcmp(&p, &q, sizeof p) == 0;
+      count += !same || vectors.status[i] != plain.status[i];
+    }
+    compared_ += points.size();
+    return count;
+  }
+  std::size_t compared_ = 0;
+};
+CUFACE_EVERY_VERSION(FlowVersions);
+
+TEST_P(FlowVersions, EveryWindowOnSmoothNoisyAndExtremePictures) {
+  cv::Mat checker(150, 200, CV_8U);
+  for (int y = 0; y < checker.rows; ++y) {
+    for (int x = 0; x < checker.cols; ++x)
+      checker.at<std::uint8_t>(y, x) = (x / 3 + y / 3) % 2 ? 255 : 0;
+  }
+  const std::pair<cv::Mat, cv::Mat> pairs[] = {
+      {textured(200, 150, 0, 0), textured(200, 150, 1.7, -1.2)},
+      {test::noise(160, 120, 1), test::noise(160, 120, 2)},
+      {test::smooth_noise(123, 97, 7, 3), test::smooth_noise(123, 97, 7, 3)},
+      {checker, 255 - checker},
+      {textured(37, 41, 0, 0), textured(37, 41, 2, 1)},
+      {test::noise(9, 1, 3), test::noise(9, 1, 4)},
+      {test::noise(1, 1, 3), test::noise(1, 1, 4)},
+      {cv::Mat(50, 60, CV_8U, cv::Scalar(255)), cv::Mat(50, 60, CV_8U, cv::Scalar(255))}};
+  for (int window = 5; window <= 63; window += 2) {
+    FlowConfig config;
+    config.window = window;
+    config.min_eigen = 0;
+    for (const auto& [a, b] : pairs) {
+      const auto w = static_cast<float>(a.cols), h = static_cast<float>(a.rows);
+      EXPECT_EQ(differences(a, b, random_points(40, -40, w + 40, -40, h + 40), config), 0u)
+          << "window " << window << ", picture " << a.cols << "x" << a.rows;
+      EXPECT_EQ(differences(a, b, random_points(20, w / 3, w * 2 / 3, h / 3, h * 2 / 3), config),
+                0u)
+          << "window " << window << ", inside picture " << a.cols << "x" << a.rows;
+    }
+  }
+  EXPECT_EQ(compared_, 30u * std::size(pairs) * 60);
+}
+
+TEST_P(FlowVersions, ConsecutiveFramesOfAClip) {
+  CUFACE_NEEDS_DATA();
+  const auto frames =
+      test::read_clip(test::data_dir() + "/videos/WolfgangLanger_Pexels.mp4", 640, 360, 12);
+  ASSERT_GE(frames.size(), 12u);
+  for (std::size_t f = 0; f + 1 < frames.size(); f += 2) {
+    for (const int window : {9, 21, 31}) {
+      FlowConfig config;
+      config.window = window;
+      const std::vector<Point> points = random_points(400, -20, 660, -20, 380);
+      EXPECT_EQ(differences(frames[f], frames[f + 1], points, config), 0u) << "frame " << f;
+    }
+  }
+  EXPECT_EQ(compared_, 6u * 3 * 400);
 }
 
 TEST(Flow, StepEdgesAreNotFollowed) {
