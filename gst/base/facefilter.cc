@@ -68,7 +68,10 @@ Status plan(GstCufaceFilter* self, cuface::Backend backend) {
   state->backend = backend;
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   const DeviceScope scope(device_in_use(self));
-  const Status status = klass->plan ? klass->plan(self, state->info) : Status();
+  GstVideoInfo picture = state->info;
+  picture.width = state->width;
+  picture.height = state->height;
+  const Status status = klass->plan ? klass->plan(self, picture) : Status();
   state->planned = status.ok();
   return status;
 }
@@ -193,12 +196,9 @@ gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   if (state->planned) reset(self, Reset::kCaps);
   unplan(self);
   state->info = info;
+  state->width = info.width;
+  state->height = info.height;
   state->in_cuda_memory = in_cuda_memory;
-  if (GST_VIDEO_INFO_IS_INTERLACED(&info) && !std::exchange(state->warned_interlaced, true))
-    cuface::gst::post_warning(
-        GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "the video is interlaced: faces that move are torn into two fields; put a deinterlace "
-        "element before the face elements");
   const CudaUse use = GST_CUFACE_FILTER_GET_CLASS(self)->cuda_use;
   if (in_cuda_memory || (state->choice == BackendChoice::kCuda && use == CudaUse::kStage))
     return TRUE;  // the first frame says on which GPU
@@ -211,6 +211,28 @@ gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
       GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->sink_event(trans, event);
   if (flush) reset(GST_CUFACE_FILTER(trans), Reset::kFlush);
   return handled;
+}
+
+/// Once, and by the first of our elements only.
+void warn_interlaced(GstCufaceFilter* self, const Frame& frame) {
+  if (!GST_VIDEO_INFO_IS_INTERLACED(&self->state->info) || !frame.is_head() ||
+      std::exchange(self->state->warned_interlaced, true))
+    return;
+  cuface::gst::post_warning(
+      GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "the video is interlaced: faces that move are torn into two fields; put a deinterlace "
+      "element before the face elements");
+}
+
+/// A crop rectangle of another size than the last one's is another picture, as after new caps.
+void follow_crop(GstCufaceFilter* self, GstBuffer* buffer) {
+  auto* state = self->state;
+  const auto geometry = cuface::gst::frame_geometry(buffer, state->info.width, state->info.height);
+  if (geometry.width == state->width && geometry.height == state->height) return;
+  reset(self, Reset::kCaps);
+  unplan(self);
+  state->width = geometry.width;
+  state->height = geometry.height;
 }
 
 /// The element right before ours, for comparison only.
@@ -294,9 +316,12 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
     standard_metas = state->settings.standard_metas;
   }
   if (gst_buffer_get_size(buffer) == 0) return GST_FLOW_OK;  // a gap without a picture
+  if (!report(self, cuface::gst::validate_crop(buffer, state->info))) return GST_FLOW_ERROR;
+  follow_crop(self, buffer);
 
   Frame frame(buffer, state->info, state->chain, state->scratch,
               klass->changes_pixels ? nullptr : self, upstream_element(trans));
+  warn_interlaced(self, frame);
   if (frame.upstream().positions == cuface::gst::Positions::kUnknown) warn_positions_lost(self);
   if (!report(self, choose_processor(self, frame))) return GST_FLOW_ERROR;
   if (!report(self, process(self, frame))) return GST_FLOW_ERROR;

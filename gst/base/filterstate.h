@@ -35,6 +35,7 @@ struct FilterState {
   // The streaming thread's.
   BackendChoice choice = BackendChoice::kAuto;
   GstVideoInfo info;
+  int width = 0, height = 0;  // of the picture planned for: a crop rectangle's, else the caps'
   bool in_cuda_memory = false;
   Backend backend = Backend::kCpu;
   bool planned = false;

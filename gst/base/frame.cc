@@ -1,5 +1,6 @@
 #include "gst/base/frame.h"
 
+#include <string>
 #include <utility>
 
 namespace cuface::gst {
@@ -25,6 +26,24 @@ FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry) 
                (geometry.crop_x >> out.sub_x) * out.pixel_stride;
   }
   return view;
+}
+
+Status validate_crop(GstBuffer* buffer, const GstVideoInfo& info) {
+  const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer);
+  if (!crop) return {};
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
+  const auto width = meta ? meta->width : static_cast<guint>(info.width);
+  const auto height = meta ? meta->height : static_cast<guint>(info.height);
+  const auto fits = [](guint64 start, guint64 size, guint64 whole) {
+    return size > 0 && start + size <= whole;
+  };
+  if (fits(crop->x, crop->width, width) && fits(crop->y, crop->height, height)) return {};
+  const auto text = [](guint value) { return std::to_string(value); };
+  return {StatusCode::kUnsupported, "the crop rectangle of the buffer, " + text(crop->width) + "x" +
+                                        text(crop->height) + " at (" + text(crop->x) + ", " +
+                                        text(crop->y) + "), is not inside its picture of " +
+                                        text(width) + "x" + text(height) +
+                                        ": the element before set a wrong GstVideoCropMeta"};
 }
 
 Frame::Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<Chain>& own_chain,

@@ -26,6 +26,9 @@ class DeviceFrame;
 /// The kernels' view of a mapped frame, within its crop rectangle. Valid while the frame is mapped.
 FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry);
 
+/// Refuses a crop rectangle that leaves the picture in memory: it says where to read and write.
+Status validate_crop(GstBuffer* buffer, const GstVideoInfo& info);
+
 /// What process() gets. Lives for one call; owns nothing but the mapping.
 class Frame {
  public:
@@ -43,7 +46,8 @@ class Frame {
   bool is_discont() const { return GST_BUFFER_FLAG_IS_SET(buffer_, GST_BUFFER_FLAG_DISCONT); }
   GstClockTime pts() const { return GST_BUFFER_PTS(buffer_); }
 
-  /// Whether one of our elements has seen this buffer before.
+  /// No other element of ours has seen this buffer before.
+  bool is_head() const { return !had_record_; }
   /// The newest faces of the elements before, in pixels of this frame.
   const FacesFound& upstream() const { return upstream_; }
   FaceRecord& record() { return *record_; }

@@ -1,5 +1,7 @@
 #include "tests/gst/support.h"
 
+#include <gst/base/gstbasetransform.h>
+
 #include <cstdarg>
 #include <cstdio>
 
@@ -56,6 +58,19 @@ GstBuffer* make_frame(const GstVideoInfo& info, const cv::Mat& grey) {
   return buffer;
 }
 
+std::vector<std::string> offered_formats(const char* element) {
+  GstElement* made = gst_element_factory_make(element, nullptr);
+  GstCaps* caps = gst_pad_get_pad_template_caps(GST_BASE_TRANSFORM_SINK_PAD(made));
+  std::vector<std::string> formats;
+  const GValue* list =
+      gst_structure_get_value(gst_caps_get_structure(caps, gst_caps_get_size(caps) - 1), "format");
+  for (guint i = 0; i < gst_value_list_get_size(list); ++i)
+    formats.push_back(g_value_get_string(gst_value_list_get_value(list, i)));
+  gst_caps_unref(caps);
+  gst_object_unref(made);
+  return formats;
+}
+
 std::string faces_text(GstBuffer* buffer) {
   GstCufaceFaces* faces = faces_of(buffer);
   if (!faces) return "-";
@@ -103,6 +118,17 @@ std::string Harness::pass_text(GstBuffer* buffer) {
   std::string text = faces_text(out);
   gst_buffer_unref(out);
   return text;
+}
+
+bool Harness::finish() {
+  gst_harness_push_event(h_, gst_event_new_eos());
+  for (bool ended = false; !ended;) {
+    GstEvent* event = gst_harness_pull_event(h_);
+    if (!event) return false;
+    ended = GST_EVENT_TYPE(event) == GST_EVENT_EOS;
+    gst_event_unref(event);
+  }
+  return true;
 }
 
 GstElement* Harness::element(const char* name) {

@@ -99,6 +99,9 @@ inline GstBuffer* grey_frame(const cv::Mat& grey) {
   return make_frame(video_info(GST_VIDEO_FORMAT_GRAY8, grey.cols, grey.rows), grey);
 }
 
+/// The pixel formats in the caps of an element.
+std::vector<std::string> offered_formats(const char* element);
+
 /// The newest faces of a buffer as text, floats exact; "-" without a meta.
 std::string faces_text(GstBuffer* buffer);
 
@@ -136,6 +139,8 @@ class Harness {
   /// push() then pull(); the caller unrefs.
   GstBuffer* pass(GstBuffer* buffer) { return push(buffer) == GST_FLOW_OK ? pull() : nullptr; }
   std::string pass_text(GstBuffer* buffer);
+  /// Ends the stream; true when the end has come out.
+  bool finish();
   /// A field of the named element's stats.
   guint64 stat(const char* element, const char* field);
   GstElement* element(const char* name);

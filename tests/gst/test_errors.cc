@@ -115,22 +115,6 @@ TEST_F(Errors, NoCuda) {
   }
 }
 
-TEST_F(Errors, BadSettings) {
-  const BusReport report = run("culktrack window-size=20");
-  EXPECT_EQ(report.error_domain, GST_LIBRARY_ERROR) << report.error;
-  EXPECT_EQ(report.error_code, GST_LIBRARY_ERROR_SETTINGS);
-}
-
-TEST_F(Errors, InterlacedVideoIsWarnedOfOnce) {
-  const BusReport report = run_pipeline(
-      "videotestsrc num-buffers=3 ! video/x-raw,width=160,height=120 ! capssetter "
-      "caps=video/x-raw,interlace-mode=interleaved ! cufacedetect cascade=" +
-      cascade + " ! fakesink");
-  EXPECT_EQ(report.error, "");
-  ASSERT_EQ(report.warnings.size(), 1u);
-  EXPECT_NE(report.warnings[0].find("interlaced"), std::string::npos);
-}
-
 TEST_F(Errors, TooManyWindowsAreReportedNotSearched) {
   // A cascade that says yes everywhere, on a picture with more windows than the limit.
   std::string yes = square_cascade_xml();
