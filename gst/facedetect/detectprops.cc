@@ -64,8 +64,8 @@ void install_detect_properties(GObjectClass* klass) {
       klass, kPropRedetectInterval,
       g_param_spec_uint("redetect-interval", "Redetect interval",
                         "Search every N-th frame, in frames; besides, a frame is searched after a "
-                        "search that found nothing and on request. 0 = 10 where a culktrack is "
-                        "downstream, else 1",
+                        "search that found nothing, after a jump of the timestamps by over a "
+                        "second, and on request. 0 = 10 where a culktrack is downstream, else 1",
                         0, G_MAXUINT, 0, kPlaying));
   g_object_class_install_property(
       klass, kPropScaleFactor,

@@ -5,6 +5,7 @@
 
 #include "gst/base/errors.h"
 #include "gst/base/facefilter.h"
+#include "gst/base/timejump.h"
 #include "gst/base/trackerquery.h"
 #include "gst/facedetect/detectprops.h"
 #include "gst/facedetect/search.h"
@@ -36,6 +37,7 @@ struct DetectState {
   std::shared_ptr<const cuface::CascadeModel> model;
   std::unique_ptr<cuface::gst::DetectStage> stage;
   cuface::gst::SearchPeriod period;
+  cuface::gst::TimeLine time;
   bool tracker_downstream = false;
   bool warned_overflow = false;
   bool warned_max_faces = false;
@@ -114,6 +116,7 @@ void unplan(GstCufaceFilter* self) { state_of(self)->stage.reset(); }
 void reset(GstCufaceFilter* self, Reset) {
   DetectState* state = state_of(self);
   state->period.restart();
+  state->time.restart();
   if (state->stage) state->stage->restart();
   state->ask_for_tracker = true;
   state->warned_overflow = state->warned_max_faces = false;
@@ -138,7 +141,9 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   const bool asked = state->search_asked.exchange(false);
   const bool periodic = state->period.next(interval_of(self, settings));
   cuface::gst::SearchTurn turn;
-  turn.due = asked || periodic || frame.is_discont() || (chain && chain->search_requested());
+  const bool jump = cuface::gst::TimeLine::is_jump(state->time.advance(frame.pts()));
+  turn.due =
+      asked || periodic || jump || frame.is_discont() || (chain && chain->search_requested());
   turn.searchable = !frame.is_gap();
   if (chain) turn.asker = chain->search_asker();
   return turn;
@@ -179,6 +184,11 @@ Status process(GstCufaceFilter* self, Frame& frame) {
   return {};
 }
 
+gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
+  if (cuface::gst::is_reverse_segment(event)) state_of(trans)->search_asked = true;
+  return GST_BASE_TRANSFORM_CLASS(gst_cuface_detect_parent_class)->sink_event(trans, event);
+}
+
 gboolean src_event(GstBaseTransform* trans, GstEvent* event) {
   DetectState* state = state_of(trans);
   bool ours = false;
@@ -213,7 +223,9 @@ static void gst_cuface_detect_class_init(GstCufaceDetectClass* klass) {
       "The gst-cuface project");
   cuface::gst::add_pad_templates(element_class, cuface::gst::kDetectCuda);
 
-  GST_BASE_TRANSFORM_CLASS(klass)->src_event = src_event;
+  auto* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
+  trans_class->sink_event = sink_event;
+  trans_class->src_event = src_event;
 
   auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);
   filter_class->load = load;

@@ -1,11 +1,11 @@
 #include "gst/lktrack/lktrack.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "gst/base/facefilter.h"
 #include "gst/base/standardmetas.h"
+#include "gst/base/timejump.h"
 #include "gst/base/trackerquery.h"
 #include "gst/lktrack/stage.h"
 #include "gst/lktrack/trackprops.h"
@@ -23,8 +23,6 @@ using cuface::gst::Frame;
 using cuface::gst::Reset;
 using cuface::gst::SettingsLock;
 
-/// A jump of the timestamps by more ends the tracks, in seconds.
-constexpr double kMaxJump = 1.0;
 constexpr guint kFirstProperty = 1;
 
 struct Settings {
@@ -41,7 +39,7 @@ struct TrackState {
   std::shared_ptr<FeedbackCell> feedback;  ///< of the previous frame
   std::uint64_t frame = 0;
   std::uint64_t last_id = 0;
-  GstClockTime last_pts = GST_CLOCK_TIME_NONE;
+  cuface::gst::TimeLine time;
   bool told_no_request = false;
 };
 
@@ -64,6 +62,12 @@ namespace {
 TrackState* state_of(gpointer self) { return reinterpret_cast<GstCufaceLkTrack*>(self)->state; }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  if (!cuface::gst::accepts_track_property(kFirstProperty, id, value)) {
+    // As GObject says it of values out of range.
+    g_warning("%s: %s must be odd, %d is refused", GST_OBJECT_NAME(object), spec->name,
+              g_value_get_int(value));
+    return;
+  }
   SettingsLock lock(object);
   Settings& settings = state_of(object)->settings;
   ++settings.changes;
@@ -110,7 +114,7 @@ void unplan(GstCufaceFilter* self) {
 void end_tracks(TrackState* state) {
   if (state->stage) state->stage->end_tracks();
   state->feedback.reset();
-  state->last_pts = GST_CLOCK_TIME_NONE;
+  state->time.restart();
 }
 
 void reset(GstCufaceFilter* self, Reset why) {
@@ -125,16 +129,12 @@ void reset(GstCufaceFilter* self, Reset why) {
 /// Seconds since the previous frame, 0 when unknown. A jump ends the tracks.
 double advance_time(GstCufaceFilter* self, GstClockTime pts) {
   TrackState* state = state_of(self);
-  const GstClockTime last = std::exchange(state->last_pts, pts);
-  if (!GST_CLOCK_TIME_IS_VALID(last) || !GST_CLOCK_TIME_IS_VALID(pts)) return 0;
-  const double elapsed = static_cast<double>(GST_CLOCK_DIFF(last, pts)) / GST_SECOND;
-  if (std::abs(elapsed) > kMaxJump) {
-    GST_INFO_OBJECT(self, "timestamps jump by %.3f s: all tracks end", elapsed);
-    end_tracks(state);
-    state->last_pts = pts;
-    return 0;
-  }
-  return std::max(elapsed, 0.0);
+  const double elapsed = state->time.advance(pts);
+  if (!cuface::gst::TimeLine::is_jump(elapsed)) return std::max(elapsed, 0.0);
+  GST_INFO_OBJECT(self, "timestamps jump by %.3f s: all tracks end", elapsed);
+  end_tracks(state);
+  state->time.advance(pts);
+  return 0;
 }
 
 /// What cufacelandmark posted for the previous frame, in pixels of this one.
@@ -180,11 +180,7 @@ Status process(GstCufaceFilter* self, Frame& frame) {
 }
 
 gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) {
-    const GstSegment* segment = nullptr;
-    gst_event_parse_segment(event, &segment);
-    if (segment->rate < 0) end_tracks(state_of(trans));
-  }
+  if (cuface::gst::is_reverse_segment(event)) end_tracks(state_of(trans));
   return GST_BASE_TRANSFORM_CLASS(gst_cuface_lk_track_parent_class)->sink_event(trans, event);
 }
 

@@ -17,6 +17,7 @@ struct TrackProperty {
   const char* blurb;
   std::variant<IntField, FloatField> field;
   double min, max;
+  bool odd = false;
 };
 
 #define INT_FIELD(member) \
@@ -28,7 +29,7 @@ const TrackProperty kProperties[] = {
     {"window-size", "Window size",
      "Side of the square window around each point, in pixels; odd. Larger follows faster motion "
      "and blurs what is near the face's edge",
-     INT_FIELD(flow.window), 5, 63},
+     INT_FIELD(flow.window), 5, 63, true},
     {"pyramid-levels", "Pyramid levels",
      "Picture sizes searched, the full one included; each more doubles the motion that is followed",
      INT_FIELD(flow.levels), 1, 10},
@@ -110,6 +111,11 @@ GParamSpec* make_spec(const TrackProperty& p) {
 void install_track_properties(GObjectClass* klass, guint first_id) {
   for (const TrackProperty& p : kProperties)
     g_object_class_install_property(klass, first_id++, make_spec(p));
+}
+
+bool accepts_track_property(guint first_id, guint id, const GValue* value) {
+  const TrackProperty* p = find(first_id, id);
+  return !p || !p->odd || g_value_get_int(value) % 2 != 0;
 }
 
 bool set_track_property(TrackConfig& config, guint first_id, guint id, const GValue* value) {

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 int main(int argc, char** argv) {
-  g_setenv("G_DEBUG", "fatal-criticals", FALSE);
   gst_init(&argc, &argv);
+  // G_DEBUG=fatal-criticals would come too late: GLib reads it before main().
+  g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_CRITICAL | G_LOG_FATAL_MASK));
   testing::InitGoogleTest(&argc, argv);
   if (!gst_registry_check_feature_version(gst_registry_get(), "cufacedetect", 0, 0, 0)) {
     g_printerr("the plugin is not there: GST_PLUGIN_PATH must name its build folder\n");
