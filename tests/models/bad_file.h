@@ -12,10 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/detect/detect.h"
-#include "models/box_map.h"
 #include "models/models.h"
 #include "tests/models/temporary.h"
+#include "tests/models/use_model.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define CUFACE_SANITIZED 1
@@ -65,42 +64,6 @@ class Cost {
   double start_ = 0;
 };
 
-/// A picture that wakes up features: noise, the same in every run.
-inline std::vector<std::uint8_t> noise_pixels(int width, int height) {
-  std::mt19937 random(1);
-  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(width) *
-                                   static_cast<std::size_t>(height));
-  for (std::uint8_t& p : pixels) p = static_cast<std::uint8_t>(random());
-  return pixels;
-}
-
-/// Uses a loaded model once, as an element would.
-inline void use(const std::shared_ptr<const CascadeModel>& model) {
-  constexpr int kWidth = 72, kHeight = 56;
-  static const std::vector<std::uint8_t> pixels = noise_pixels(kWidth, kHeight);
-  for (const ScaleMode mode : {ScaleMode::kPyramid, ScaleMode::kWindow}) {
-    DetectConfig config;
-    config.scale_mode = mode;
-    config.scale_factor = 1.4;
-    auto detector = Detector::create(Backend::kCpu, model, config, kWidth, kHeight);
-    ASSERT_TRUE(detector.ok()) << detector.status().message();
-    DetectResult result;
-    EXPECT_TRUE(detector.value()->enqueue({pixels.data(), kWidth, kHeight, kWidth}, result).ok());
-  }
-}
-
-inline void use(const std::shared_ptr<const ForestModel>& model) {
-  constexpr int kSide = 64;
-  static const std::vector<std::uint8_t> pixels = noise_pixels(kSide, kSide);
-  auto landmarker = Landmarker::create(Backend::kCpu, model);
-  ASSERT_TRUE(landmarker.ok()) << landmarker.status().message();
-  const Box face = box_map_for(*model, "haarcascade_frontalface_alt").apply({10, 12, 40, 40});
-  std::vector<Point> points(static_cast<std::size_t>(model->landmarks));
-  // A map of a hostile file may give a box that cannot be used; then enqueue says so.
-  (void)landmarker.value()->enqueue({pixels.data(), kSide, kSide, kSide}, {&face, 1}, points);
-  (void)box_from_landmarks(*model, points);
-}
-
 /// What feeding many files gave.
 struct Fed {
   int refused = 0, loaded = 0;
@@ -131,7 +94,7 @@ class Feeder {
     if (model.ok()) {
       ++fed_.loaded;
       EXPECT_TRUE(validate(*model.value()).ok()) << name;
-      use(model.value());
+      EXPECT_TRUE(use(model.value())) << name;
       return true;
     }
     ++fed_.refused;

@@ -9,9 +9,9 @@
 #include "models/cascade_file.h"
 #include "models/forest_file.h"
 #include "models/xml_tree.h"
-#include "models/xxh64.h"
 #include "tests/data.h"
 #include "tests/models/bad_file.h"
+#include "tests/models/mend_checksums.h"
 #include "tests/models/synthetic_forest.h"
 
 namespace cuface::test {
@@ -280,19 +280,6 @@ TEST(BadDat, Hostile) {
 }
 
 // ---- our own format ----
-
-/// Changes bytes and then makes both checksums right again, as somebody who means harm would.
-void mend_checksums(std::string& bytes) {
-  if (bytes.size() < 40) return;
-  std::uint32_t json = 0;
-  std::memcpy(&json, bytes.data() + 12, sizeof json);
-  if (json > bytes.size() - 40) return;
-  const auto all = as_bytes(bytes);
-  const std::uint64_t data_hash = xxh64(all.subspan(40 + json));
-  std::memcpy(bytes.data() + 24, &data_hash, sizeof data_hash);
-  const std::uint64_t header_hash = xxh64(all.subspan(40, json), xxh64(all.first(32)));
-  std::memcpy(bytes.data() + 32, &header_hash, sizeof header_hash);
-}
 
 std::string forest_file() {
   const TemporaryFolder folder;

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Writes small valid models for the fuzz targets to start from: tests/fuzz/seeds.py FOLDER CUFACE_MODEL
+
+FOLDER/cascade_xml, FOLDER/dlib_dat and FOLDER/cuface; the last are the others, converted with the tool.
+"""
+import glob
+import os
+import random
+import subprocess
+import sys
+
+TREE = '<_><internalNodes>{}</internalNodes><leafValues>{}</leafValues></_>'
+NEW = ('<?xml version="1.0"?>\n<opencv_storage><cascade type_id="opencv-cascade-classifier">'
+       '<stageType>BOOST</stageType><featureType>HAAR</featureType><height>20</height><width>24</width>\n'
+       '<stages><_><stageThreshold>-0.5</stageThreshold>\n<weakClassifiers>{}</weakClassifiers></_></stages>\n'
+       '<features><_><rects><_>2 3 8 4 -1.</_><_>2 3 4 4 2.</_></rects></_>\n'
+       '<_><rects><_>10 3 8 4 -1.</_><_>10 3 4 4 3.</_><_>10 5 2 2 1.</_></rects><tilted>1</tilted></_>'
+       '</features></cascade></opencv_storage>\n')
+OLD = ('<?xml version="1.0"?>\n<opencv_storage><c type_id="opencv-haar-classifier"><size>20 20</size>\n'
+       '<stages><_><trees><_><_><feature><rects><_>0 0 8 8 -1.</_><_>0 0 4 8 2.</_></rects><tilted>0</tilted>'
+       '</feature><threshold>0.01</threshold><left_val>-1.</left_val><right_node>1</right_node></_>\n'
+       '<_><feature><rects><_>0 0 8 8 -1.</_><_>0 0 8 4 2.</_></rects><tilted>0</tilted></feature>'
+       '<threshold>0.02</threshold><left_val>0.5</left_val><right_val>1.</right_val></_></_></trees>\n'
+       '<stage_threshold>-0.5</stage_threshold><parent>-1</parent><next>-1</next></_></stages></c>'
+       '</opencv_storage>\n')
+
+
+def integer(value):
+    magnitude = abs(value)
+    size = max(1, (magnitude.bit_length() + 7) // 8)
+    return bytes([size | (0x80 if value < 0 else 0)]) + magnitude.to_bytes(size, 'little')
+
+
+def number(value):
+    return integer(round(value * 4096)) + integer(-12)
+
+
+def column(values):
+    return integer(-len(values)) + integer(-1) + b''.join(map(number, values))
+
+
+def dat(landmarks, cascades, trees, depth, pool):
+    """A shape predictor as dlib writes it."""
+    draw = random.Random(landmarks)
+    some = lambda n: [draw.uniform(0, 1) for _ in range(n)]
+    out = integer(1) + column(some(2 * landmarks)) + integer(cascades)
+    for _ in range(cascades):
+        out += integer(trees)
+        for _ in range(trees):
+            out += integer(2 ** depth - 1)
+            for _ in range(2 ** depth - 1):
+                out += integer(draw.randrange(pool)) + integer(draw.randrange(pool)) + number(draw.uniform(-30, 30))
+            out += integer(2 ** depth)
+            for _ in range(2 ** depth):
+                out += column([x / 50 for x in some(2 * landmarks)])
+    out += integer(cascades)
+    for _ in range(cascades):
+        out += integer(pool) + b''.join(integer(draw.randrange(landmarks)) for _ in range(pool))
+    out += integer(cascades)
+    for _ in range(cascades):
+        out += integer(pool) + b''.join(map(number, some(2 * pool)))
+    return out
+
+
+def main(folder, tool):
+    for name in ('cascade_xml', 'dlib_dat', 'cuface'):
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+    stump = TREE.format('0 -1 0 0.25', '-1. 1.5')
+    deep = TREE.format('2 1 0 -0.5 0 -1 1 0.25 -2 -3 0 1e-3', '1 2 3 4')
+    texts = {'stump': NEW.format(stump), 'trees': NEW.format(stump + deep), 'old': OLD}
+    for name, text in texts.items():
+        with open(os.path.join(folder, 'cascade_xml', name + '.xml'), 'w', encoding='ascii') as f:
+            f.write(text)
+    for sizes in ((1, 1, 1, 1, 1), (2, 2, 2, 2, 3), (5, 1, 3, 4, 8)):
+        with open(os.path.join(folder, 'dlib_dat', '%d.dat' % sizes[0]), 'wb') as f:
+            f.write(dat(*sizes))
+    for path in sorted(glob.glob(os.path.join(folder, '*', '*.xml')) + glob.glob(os.path.join(folder, '*', '*.dat'))):
+        name = os.path.splitext(os.path.basename(path))[0]
+        subprocess.run([tool, 'convert', path, os.path.join(folder, 'cuface', name + '.cuface')], check=True,
+                       stdout=subprocess.DEVNULL)
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
