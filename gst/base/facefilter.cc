@@ -316,7 +316,7 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
     standard_metas = state->settings.standard_metas;
   }
   if (gst_buffer_get_size(buffer) == 0) return GST_FLOW_OK;  // a gap without a picture
-  if (!report(self, cuface::gst::validate_crop(buffer, state->info))) return GST_FLOW_ERROR;
+  if (!report(self, cuface::gst::validate_picture(buffer, state->info))) return GST_FLOW_ERROR;
   follow_crop(self, buffer);
 
   Frame frame(buffer, state->info, state->chain, state->scratch,

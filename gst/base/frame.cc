@@ -28,22 +28,30 @@ FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry) 
   return view;
 }
 
-Status validate_crop(GstBuffer* buffer, const GstVideoInfo& info) {
-  const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer);
-  if (!crop) return {};
-  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
-  const auto width = meta ? meta->width : static_cast<guint>(info.width);
-  const auto height = meta ? meta->height : static_cast<guint>(info.height);
+Status validate_picture(GstBuffer* buffer, const GstVideoInfo& info) {
+  struct Rectangle {
+    guint x, y, width, height;
+  };
+  const auto text = [](guint x, guint y) { return std::to_string(x) + "x" + std::to_string(y); };
+  Rectangle used{0, 0, static_cast<guint>(info.width), static_cast<guint>(info.height)};
+  guint width = used.width, height = used.height;
+  if (const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer)) {
+    width = meta->width;
+    height = meta->height;
+  }
+  std::string what = "its caps say " + text(used.width, used.height);
+  if (const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer)) {
+    used = {crop->x, crop->y, crop->width, crop->height};
+    what = "its crop rectangle is " + text(used.width, used.height) + " at (" +
+           std::to_string(used.x) + ", " + std::to_string(used.y) + ")";
+  }
   const auto fits = [](guint64 start, guint64 size, guint64 whole) {
     return size > 0 && start + size <= whole;
   };
-  if (fits(crop->x, crop->width, width) && fits(crop->y, crop->height, height)) return {};
-  const auto text = [](guint value) { return std::to_string(value); };
-  return {StatusCode::kUnsupported, "the crop rectangle of the buffer, " + text(crop->width) + "x" +
-                                        text(crop->height) + " at (" + text(crop->x) + ", " +
-                                        text(crop->y) + "), is not inside its picture of " +
-                                        text(width) + "x" + text(height) +
-                                        ": the element before set a wrong GstVideoCropMeta"};
+  if (fits(used.x, used.width, width) && fits(used.y, used.height, height)) return {};
+  return {StatusCode::kUnsupported, "the buffer holds a picture of " + text(width, height) +
+                                        ", but " + what +
+                                        ": an element before has set a wrong meta"};
 }
 
 Frame::Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<Chain>& own_chain,

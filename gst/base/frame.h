@@ -26,8 +26,9 @@ class DeviceFrame;
 /// The kernels' view of a mapped frame, within its crop rectangle. Valid while the frame is mapped.
 FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry);
 
-/// Refuses a crop rectangle that leaves the picture in memory: it says where to read and write.
-Status validate_crop(GstBuffer* buffer, const GstVideoInfo& info);
+/// Refuses a buffer whose picture, by its GstVideoMeta, is smaller than its caps or its crop
+/// rectangle: they say where to read and write.
+Status validate_picture(GstBuffer* buffer, const GstVideoInfo& info);
 
 /// What process() gets. Lives for one call; owns nothing but the mapping.
 class Frame {

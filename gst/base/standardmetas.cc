@@ -147,6 +147,20 @@ void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const F
   publish_analytics(buffer, plain, GST_BUFFER_PTS(buffer));
 }
 
+namespace {
+
+/// A box that lies in the picture, at least in part, and is not many times its size.
+bool is_plausible(const GstVideoRegionOfInterestMeta& roi, const FrameGeometry& geometry) {
+  const auto fits = [](guint start, guint size, int origin, int whole) {
+    const std::int64_t left = std::int64_t{start} - origin;
+    return size > 0 && size <= 2 * std::int64_t{whole} && left < whole && left + size > 0;
+  };
+  return fits(roi.x, roi.w, geometry.crop_x, geometry.width) &&
+         fits(roi.y, roi.h, geometry.crop_y, geometry.height);
+}
+
+}  // namespace
+
 FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
   const FrameGeometry geometry = frame_geometry(buffer, width, height);
   std::shared_ptr<FaceList> list;
@@ -154,7 +168,7 @@ FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
-    if (!is_face(roi) || is_own_face(roi) || roi->w == 0 || roi->h == 0) continue;
+    if (!is_face(roi) || is_own_face(roi) || !is_plausible(*roi, geometry)) continue;
     if (!list) list = std::make_shared<FaceList>(FaceList{width, height, true, "", {}, 0, {}});
     Face face;
     face.confidence = 1;

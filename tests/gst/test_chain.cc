@@ -149,29 +149,5 @@ TEST_F(ChainTest, ElementsBehindACropIgnoreOldPositionsAndWarnOnce) {
   EXPECT_NE(report.warnings[0].find("cropped, flipped or padded"), std::string::npos);
 }
 
-TEST_F(ChainTest, TwentyCyclesFromNullToPlaying) {
-  GError* error = nullptr;
-  GstElement* pipeline =
-      gst_parse_launch(("videotestsrc num-buffers=4 ! video/x-raw,width=320,height=200 ! " +
-                        detect + " ! queue ! " + track + " ! " + landmark + " ! fakesink")
-                           .c_str(),
-                       &error);
-  ASSERT_EQ(error, nullptr);
-  GstBus* bus = gst_element_get_bus(pipeline);
-  for (int cycle = 0; cycle < 20; ++cycle) {
-    gst_element_set_state(pipeline, GST_STATE_PLAYING);
-    if (cycle % 3 != 2) {  // every third time without waiting for the end
-      GstMessage* message = gst_bus_timed_pop_filtered(
-          bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-      ASSERT_NE(message, nullptr) << cycle;
-      EXPECT_EQ(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS) << cycle;
-      gst_message_unref(message);
-    }
-    EXPECT_EQ(gst_element_set_state(pipeline, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
-  }
-  gst_object_unref(bus);
-  gst_object_unref(pipeline);
-}
-
 }  // namespace
 }  // namespace cuface::test

@@ -168,6 +168,66 @@ TEST_F(Sizes, CropRectanglesOutsideThePictureAreRefused) {
   EXPECT_EQ(refused, 5 * 11);
 }
 
+TEST_F(Sizes, BuffersThatHoldLessThanTheirCapsSayAreRefused) {
+  constexpr int kWidth = 64, kHeight = 48;
+  GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  int refused = 0;
+  for (const std::string& element : parts.each()) {
+    if (element == parts.publish) continue;  // does not look at pixels
+    for (const int kind : {0, 1, 2}) {
+      FrameHarness harness(element, "GRAY8", kWidth, kHeight);
+      Bus bus(harness);
+      GstBuffer* buffer = grey_frame(dark_ground(kWidth, kHeight));
+      gst_buffer_add_video_region_of_interest_meta(buffer, "face", 4, 4, 30, 30);
+      if (kind == 0) gst_buffer_set_size(buffer, kWidth * kHeight / 2);
+      if (kind == 1)
+        gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8,
+                                       kWidth, kHeight - 1, 1, info.offset, info.stride);
+      if (kind == 2)
+        gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8,
+                                       kWidth / 2, kHeight, 1, info.offset, info.stride);
+      EXPECT_EQ(harness.push(buffer), GST_FLOW_ERROR) << element << " " << kind;
+      EXPECT_EQ(bus.count(GST_MESSAGE_ERROR), 1) << element << " " << kind;
+      ++refused;
+    }
+  }
+  EXPECT_EQ(refused, 4 * 3);
+}
+
+// Whatever stands in the regions of others: what cannot be a face of this picture is none.
+TEST_F(Sizes, RegionsThatAreNoFaceAreIgnored) {
+  constexpr int kWidth = 64, kHeight = 48;
+  constexpr guint kMost = G_MAXUINT, kHalf = G_MAXINT;
+  const guint regions[][4] = {{kMost, kMost, kMost, kMost},
+                              {0, 0, kMost, kMost},
+                              {0, 0, kMost, 10},
+                              {kHalf, kHalf, 10, 10},
+                              {64, 0, 10, 10},
+                              {0, 48, 10, 10},
+                              {0, 0, 0, 10},
+                              {0, 0, 10, 0},
+                              {0, 0, 129, 10},
+                              {kMost, 0, 2, 10},
+                              {10, 0, 10, 97}};
+  for (const std::string& element : {parts.track, parts.landmark, parts.overlay}) {
+    FrameHarness harness(element + " ! " + parts.overlay.substr(0, 13) + " draw=none ! culktrack",
+                         "GRAY8", kWidth, kHeight);
+    for (const auto& [x, y, w, h] : regions) {
+      GstBuffer* buffer = grey_frame(dark_ground(kWidth, kHeight));
+      gst_buffer_add_video_region_of_interest_meta(buffer, "face", x, y, w, h);
+      GstBuffer* out = harness.pass(buffer);
+      ASSERT_NE(out, nullptr) << element;
+      EXPECT_EQ(face_count(out), 0) << element << " " << x << " " << y << " " << w << " " << h;
+      gst_buffer_unref(out);
+    }
+    GstBuffer* buffer = grey_frame(dark_ground(kWidth, kHeight));
+    gst_buffer_add_video_region_of_interest_meta(buffer, "face", 30, 20, 40, 40);
+    GstBuffer* out = harness.pass(buffer);
+    EXPECT_EQ(face_count(out), 1) << element << " half outside";
+    gst_buffer_unref(out);
+  }
+}
+
 TEST_F(Sizes, InterlacedVideoPassesAndTheFirstElementWarns) {
   for (const char* mode : {"interleaved", "mixed", "fields"}) {
     const BusReport report = run_pipeline(
