@@ -17,6 +17,7 @@ enum Property {
   kPropDetectScale,
   kPropScaleMode,
   kPropStep,
+  kPropThreads,
 };
 
 GType grouping_type() {
@@ -115,6 +116,13 @@ void install_detect_properties(GObjectClass* klass) {
                        "Pixels from one window to the next, at the searched scale; 0 = 2, and 1 "
                        "from scale 2 on, as OpenCV does",
                        0, 2, defaults.step, kPlaying));
+  g_object_class_install_property(
+      klass, kPropThreads,
+      g_param_spec_int("threads", "Threads",
+                       "Threads that share a search on the CPU; the faces do not depend on it. 0 = "
+                       "as many as the processors and the size of the search make worthwhile, 1 = "
+                       "none but the streaming thread. Not used on CUDA nor by scale-mode=window",
+                       0, 1024, 0, kPlaying));
   gst_type_mark_as_plugin_api(grouping_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(scale_mode_type(), static_cast<GstPluginAPIFlags>(0));
 }
@@ -158,6 +166,9 @@ bool set_detect_property(DetectSettings& settings, guint id, const GValue* value
     case kPropStep:
       config.step = g_value_get_int(value);
       break;
+    case kPropThreads:
+      config.threads = g_value_get_int(value);
+      break;
     default:
       return false;
   }
@@ -199,6 +210,9 @@ bool get_detect_property(const DetectSettings& settings, guint id, GValue* value
       break;
     case kPropStep:
       g_value_set_int(value, config.step);
+      break;
+    case kPropThreads:
+      g_value_set_int(value, config.threads);
       break;
     default:
       return false;

@@ -99,26 +99,31 @@ BoundCascade::BoundCascade(const CascadeModel& model) : model_(model) {
 }
 
 void BoundCascade::bind(const SumLayout& layout) {
+  layout_ = layout;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     nodes_[i].feature = bound(feature_of(model_, i), layout);
   }
 }
 
 void BoundCascade::bind_scaled(float scale, int width, int height, const SumLayout& layout) {
+  layout_ = layout;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     nodes_[i].feature = bound_scaled(feature_of(model_, i), scale, width, height, layout);
   }
 }
 
-bool BoundCascade::passes(const std::uint32_t* window, float inverse_norm) const {
-  for (const Stage& stage : stages_) {
+std::size_t BoundCascade::failed_stage(const std::uint32_t* window, float inverse_norm,
+                                       std::size_t first) const {
+  std::size_t at = first;
+  for (; at < stages_.size(); ++at) {
+    const Stage& stage = stages_[at];
     double sum = 0;
     for (const Tree& tree : std::span(stage.trees, static_cast<std::size_t>(stage.tree_count))) {
       sum += static_cast<double>(tree_value(tree.nodes, tree.leaves, window, inverse_norm));
     }
-    if (sum < stage.threshold) return false;
+    if (sum < stage.threshold) break;
   }
-  return true;
+  return at;
 }
 
 }  // namespace cuface

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,10 +72,16 @@ struct RawWindow {
 
 /// How the sums of a level lie in memory: planes of 32-bit words with one stride, in one block.
 struct SumLayout {
-  int stride = 0;             ///< words between rows
+  int stride = 0;             ///< words between rows; a multiple of step
   std::ptrdiff_t tilted = 0;  ///< words from the sum plane to the tilted plane
+  /// Distance of the windows that are searched. 2: the even columns of a row come first, then the
+  /// odd ones, so that what neighbouring windows read lies side by side.
+  int step = 1;
 
-  std::ptrdiff_t offset(int x, int y) const { return static_cast<std::ptrdiff_t>(y) * stride + x; }
+  /// Of the sums at (x,y); of a corner at (x,y) in a window, from the window's first word.
+  std::ptrdiff_t offset(int x, int y) const {
+    return static_cast<std::ptrdiff_t>(y) * stride + x % step * (stride / step) + x / step;
+  }
 };
 
 /// A feature bound to a layout: corner offsets from the window's first word, rectangle after
@@ -127,26 +134,32 @@ class BoundCascade {
   /// feature is derived again so that a flat picture gives 0 (trap 4).
   void bind_scaled(float scale, int width, int height, const SumLayout& layout);
 
+  const CascadeModel& model() const { return model_; }
+  const SumLayout& layout() const { return layout_; }  ///< that it is bound to
   std::span<const Stage> stages() const { return stages_; }
   int most_nodes() const { return most_nodes_; }  ///< of one tree
 
-  /// Does the window pass every stage? inverse_norm is what feature values are multiplied by before
-  /// they are compared.
-  bool passes(const std::uint32_t* window, float inverse_norm) const;
+  /// The first stage from `first` on that the window fails, the number of stages where it passes
+  /// all. inverse_norm is what feature values are multiplied by before they are compared.
+  std::size_t failed_stage(const std::uint32_t* window, float inverse_norm,
+                           std::size_t first = 0) const;
 
  private:
   const CascadeModel& model_;
+  SumLayout layout_;
   std::vector<Node> nodes_;
   std::vector<Tree> trees_;
   std::vector<Stage> stages_;
   int most_nodes_ = 0;
 };
 
-/// One level's sums. Both planes have the layout's stride.
+/// One level's sums. Both planes have the layout's stride; vector code reads, and does not use, up
+/// to kSumPadding words behind the last row of each plane.
 struct LevelSums {
   const std::uint32_t* sum = nullptr;
   const std::uint32_t* squared = nullptr;
 };
+inline constexpr int kSumPadding = 64;
 
 /// The windows of a level to look at: x = 0, step, 2 step, ... < columns; y likewise < rows.
 struct SearchGrid {
@@ -154,41 +167,26 @@ struct SearchGrid {
   int step = 1;  ///< 1 or 2
 };
 
+class VectorSearch;
+
 /// Searches levels as OpenCV does: a window that fails the first stage makes the search skip the
-/// next one in its row, a flat one does not. Serves one thread at a time.
+/// next one in its row, a flat one does not. Serves one thread at a time; several may share the
+/// cascade, which must outlive them.
 class CascadeSearch {
  public:
   /// No grid may have more than max_columns columns.
-  CascadeSearch(const CascadeModel& model, const SumLayout& layout, int max_columns);
+  CascadeSearch(const BoundCascade& cascade, int max_columns);
+  ~CascadeSearch();
 
   /// Appends the windows of one level that pass all stages, by y, then x. Returns false, with
-  /// `limit` windows in `out`, where there are more. Allocates nothing but what `out` needs.
+  /// `limit` windows in `out`, where there are more. The grid has the step of the cascade's layout.
+  /// Allocates nothing but what `out` needs.
   bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
            std::vector<RawWindow>& out);
 
  private:
-  /// Windows that passed every stage so far, from one row or several. Parallel lists.
-  struct Candidates {
-    std::vector<int> x, y;
-    std::vector<std::int32_t> offset;  ///< of the window's corner in the sum plane
-    std::vector<float> norm;
-    std::vector<double> sum;  ///< of the stage being computed
-    void clear();
-  };
-
-  template <int kStep>
-  void compute_norms(const std::uint32_t* sum, const std::uint32_t* squared, int count);
-  template <int kStep>
-  void run_row(const LevelSums& sums, int y, int count);
-  void keep_passing(const std::uint32_t* sum);
-
-  int window_width_, window_height_;
-  SumLayout layout_;
-  BoundCascade cascade_;
-  std::vector<float> row_norm_;  ///< of each window of a row; 0 = flat
-  std::vector<double> row_sum_;  ///< of the first stage
-  Candidates candidates_;
-  std::vector<std::vector<float>> node_value_;  ///< of each node of one tree, per window
+  const BoundCascade& cascade_;
+  std::unique_ptr<VectorSearch> vector_;  ///< null: the plain reference
 };
 
 }  // namespace cuface

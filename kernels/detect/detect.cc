@@ -23,10 +23,7 @@ class CpuDetector final : public Detector {
         height_(height),
         plan_(plan_search(config, width, height)),
         shrink_(width, height, plan_.width, plan_.height) {
-    if (config.detect_scale > 1) {
-      small_ = Image<std::uint8_t>(plan_.width, plan_.height);
-      two_rows_.resize(2 * static_cast<std::size_t>(plan_.width));
-    }
+    if (config.detect_scale > 1) small_ = Image<std::uint8_t>(plan_.width, plan_.height);
     searcher_ = make_searcher(config.scale_mode, *model_, plan_);
     windows_.reserve(kMaxRawWindows);
     scratch_.reserve(kMaxRawWindows);
@@ -52,7 +49,7 @@ class CpuDetector final : public Detector {
  private:
   ImageView<const std::uint8_t> shrunk(ImageView<const std::uint8_t> luma) {
     if (config_.detect_scale == 1) return luma;
-    shrink_.run(luma, small_.view(), two_rows_.data());
+    shrink_.run(luma, small_.view());
     return std::as_const(small_).view();
   }
 
@@ -68,7 +65,6 @@ class CpuDetector final : public Detector {
   const SearchPlan plan_;
   LinearResize shrink_;
   Image<std::uint8_t> small_;
-  std::vector<std::uint16_t> two_rows_;
   std::unique_ptr<Searcher> searcher_;
   std::vector<Rect> windows_;
   GroupScratch scratch_;

@@ -34,6 +34,9 @@ struct DetectConfig {
   /// 1 = full size; n = search a picture of 1/n of the width and height, rounded down (S0.03).
   /// Boxes and limits are still in pixels of the full picture.
   int detect_scale = 1;
+  /// Of the CPU, for kPyramid; the answers are the same. 0 = as many as the processors and the size
+  /// of the search make worthwhile; 1 = the calling thread alone.
+  int threads = 1;
 };
 
 /// Most raw windows of one frame; more make the search "none" and set `overflow`.

@@ -23,6 +23,7 @@ Status validate_search(const DetectConfig& c, int width, int height) {
   if (c.max_faces < 1) return invalid("max_faces must be 1 or more");
   if (c.step < 0 || c.step > 2) return invalid("step must be 0, 1 or 2");
   if (c.detect_scale < 1) return invalid("detect_scale must be 1 or more");
+  if (c.threads < 0) return invalid("threads must be 0 or more");
   if (width < 1 || height < 1) return invalid("a picture has at least one pixel");
   if (width > kMaxPictureSide || height > kMaxPictureSide) {
     return {StatusCode::kUnsupported, "pictures of more than " + std::to_string(kMaxPictureSide) +
@@ -43,6 +44,7 @@ SearchPlan plan_search(const DetectConfig& c, int width, int height) {
   plan.width = std::max(width / c.detect_scale, 1);
   plan.height = std::max(height / c.detect_scale, 1);
   plan.step = c.step;
+  plan.threads = c.threads;
   plan.scale_factor = c.scale_factor;
   // The limits hold for the full picture: a window of min_size or more there is kept.
   plan.min_size = c.min_size / c.detect_scale + (c.min_size % c.detect_scale != 0);

@@ -17,6 +17,7 @@ struct SearchPlan {
   double scale_factor = 1.1;
   int min_size = 0, max_size = 0;
   int step = 0;
+  int threads = 1;  ///< as in DetectConfig
 };
 
 /// kInvalidArgument or kUnsupported, with the reason, where a picture cannot be searched like that.

@@ -60,7 +60,8 @@ class WindowSearcher final : public Searcher {
       for (int x = 0; x + w <= width; x += step) {
         const float v = inverse_norm(static_cast<std::uint64_t>(w) * static_cast<std::uint64_t>(h),
                                      sum_in(sum, x, y, w, h), sum_in(squared, x, y, w, h));
-        if (v == 0.0f || !cascade_.passes(&sum.at(x, y), v)) continue;
+        if (v == 0.0f || cascade_.failed_stage(&sum.at(x, y), v) < cascade_.stages().size())
+          continue;
         if (out.size() >= kMaxRawWindows) return false;
         out.push_back({x, y, w, h});
       }

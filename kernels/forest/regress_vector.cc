@@ -117,7 +117,7 @@ void walk_trees(const std::int32_t* splits, std::size_t row, const std::int32_t*
   const std::size_t tree_leaves = leaf_size << depth;
   HWY_ALIGN std::int32_t leaf[HWY_MAX_BYTES / sizeof(std::int32_t)];
   for (std::size_t t = 0; t < trees; t += lanes) {
-    IntMask left[depth];
+    IntMask left[static_cast<std::size_t>(depth)];
     hn::Store(walk_from<depth>(splits + t, row, pool, left), i, leaf);
     const std::size_t count = std::min(lanes, trees - t);
     for (std::size_t j = 0; j < count; ++j) {

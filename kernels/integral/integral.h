@@ -6,11 +6,29 @@
 // cascades are exact all the same (trap 1). Bit-equal to OpenCV's cv::integral. Thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/common/image.h"
 
 namespace cuface {
+
+/// Where the columns of a row lie: in order, or the even ones first and the odd ones from `odd` on.
+struct ColumnOrder {
+  std::ptrdiff_t odd = 0;  ///< words; 0 = in order
+  std::ptrdiff_t at(int x) const { return odd == 0 ? x : x % 2 * odd + x / 2; }
+};
+
+/// The row of sums, and that of squares, under a row of pixels; `sum_above` and `squared_above` are
+/// the rows before. All have room for width + 1 words in that order.
+void integral_squared_row(const std::uint8_t* pixels, int width, ColumnOrder order,
+                          const std::uint32_t* sum_above, std::uint32_t* sum,
+                          const std::uint32_t* squared_above, std::uint32_t* squared);
+/// The row of tilted sums under a row of pixels: `above` and `above2` are those one and two rows
+/// before, `pixels_above` the pixels one row before (null for the first row of a picture).
+void integral_tilted_row(const std::uint8_t* pixels, const std::uint8_t* pixels_above, int width,
+                         ColumnOrder order, const std::uint32_t* above2, const std::uint32_t* above,
+                         std::uint32_t* tilted);
 
 void integral(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum);
 /// Sum and sum of squares in one pass over the picture.

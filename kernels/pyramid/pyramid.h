@@ -18,14 +18,20 @@ class LinearResize {
  public:
   LinearResize(int src_width, int src_height, int dst_width, int dst_height);
 
-  /// Allocates nothing: `two_rows` has room for 2 * dst_width values.
-  void run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst,
-           std::uint16_t* two_rows) const;
+  void run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) const;
+  /// The row y of what run() makes.
+  void row(ImageView<const std::uint8_t> src, int y, std::uint8_t* dst) const;
 
   /// The two source indices a destination index lies between, and their weights in 1/256.
   struct Tap {
     int first, second;
     std::uint16_t weight_first, weight_second;
+  };
+
+  /// The same for vector code, which reads four bytes at once: those at `at` hold the pixels of
+  /// column x `shift` bits up, wherever that is in the row. Empty where a row has less than four.
+  struct VectorColumns {
+    std::vector<std::int32_t> at, shift, weight_second;
   };
 
   const std::vector<Tap>& columns() const { return columns_; }
@@ -45,10 +51,11 @@ class LinearResize {
 
  private:
   std::vector<Tap> columns_, rows_;
+  VectorColumns vector_columns_;
 };
 
-/// `dst` := `src` resized to dst's size, by a LinearResize made for this one call. Allocates two
-/// rows and the plan.
+/// `dst` := `src` resized to dst's size, by a LinearResize made for this one call. Allocates the
+/// plan.
 void resize_linear_exact(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst);
 
 /// One Gaussian octave, bit-equal to OpenCV's pyrDown on 8-bit grey: [1 4 6 4 1]^2 / 256 rounded,

@@ -1,10 +1,60 @@
 // Bilinear resizing in fixed point: weights with 8 fraction bits in each direction, rounded once at
 // the end. The sample positions are double arithmetic with a fixed order of operations, so every
 // machine computes the same weights.
+#include "kernels/common/simd.h"
+#include "kernels/pyramid/pyramid.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pyramid/resize.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace cuface::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Ints = hn::ScalableTag<std::int32_t>;
+using VI = hn::Vec<Ints>;
+
+constexpr int kLanes = static_cast<int>(hn::MaxLanes(Ints()));
+
+// A source row's values at some columns, times 256.
+HWY_INLINE VI along_row(const std::uint8_t* row, VI at, VI shift, VI weight) {
+  const Ints d;
+  const hn::RebindToUnsigned<Ints> u;
+  const VI bytes = hn::GatherOffset(d, reinterpret_cast<const std::int32_t*>(row), at);
+  const VI both = hn::BitCast(d, hn::Shr(hn::BitCast(u, bytes), hn::BitCast(u, shift)));
+  const VI byte = hn::Set(d, 0xff);
+  const VI first = hn::And(both, byte), second = hn::And(hn::ShiftRight<8>(both), byte);
+  return hn::Add(hn::ShiftLeft<8>(first), hn::Mul(weight, hn::Sub(second, first)));
+}
+
+// A row of at least kLanes columns.
+void resize_row(const std::uint8_t* first, const std::uint8_t* second, int weight_second,
+                const LinearResize::VectorColumns& columns, int width, std::uint8_t* out) {
+  const Ints d;
+  const hn::Rebind<std::uint8_t, Ints> bytes;
+  const VI lower = hn::Set(d, weight_second), half = hn::Set(d, 1 << 15);
+  for (int begin = 0; begin < width; begin += kLanes) {
+    const int x = begin + kLanes <= width ? begin : width - kLanes;
+    const VI at = hn::LoadU(d, columns.at.data() + x),
+             shift = hn::LoadU(d, columns.shift.data() + x);
+    const VI weight = hn::LoadU(d, columns.weight_second.data() + x);
+    const VI a = along_row(first, at, shift, weight), b = along_row(second, at, shift, weight);
+    const VI sum = hn::Add(hn::ShiftLeft<8>(a), hn::Mul(lower, hn::Sub(b, a)));
+    hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<16>(hn::Add(sum, half))), bytes, out + x);
+  }
+}
+
+int lanes() { return kLanes; }
+
+}  // namespace cuface::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include <algorithm>
 #include <cmath>
-
-#include "kernels/pyramid/pyramid.h"
 
 namespace cuface {
 namespace {
@@ -34,51 +84,50 @@ std::vector<LinearResize::Tap> make_taps(int source, int destination) {
   return taps;
 }
 
-void resize_row(const std::uint8_t* source, const std::vector<LinearResize::Tap>& taps,
-                std::uint16_t* out) {
+LinearResize::VectorColumns vector_columns(const std::vector<LinearResize::Tap>& taps, int source) {
+  LinearResize::VectorColumns columns;
+  if (source < 4) return columns;
   for (const LinearResize::Tap& tap : taps) {
-    *out++ = LinearResize::along_row(source, tap);
+    const int at = std::min(tap.first, source - 4);
+    columns.at.push_back(at);
+    columns.shift.push_back(8 * (tap.first - at));
+    columns.weight_second.push_back(tap.weight_second);
   }
+  return columns;
 }
 
-void blend_rows(const std::uint16_t* a, const std::uint16_t* b, std::uint32_t weight_a,
-                std::uint32_t weight_b, int width, std::uint8_t* out) {
-  for (int x = 0; x < width; ++x) out[x] = LinearResize::blend(a[x], b[x], weight_a, weight_b);
-}
+HWY_EXPORT(resize_row);
+HWY_EXPORT(lanes);
 
 }  // namespace
 
 LinearResize::LinearResize(int src_width, int src_height, int dst_width, int dst_height)
-    : columns_(make_taps(src_width, dst_width)), rows_(make_taps(src_height, dst_height)) {}
+    : columns_(make_taps(src_width, dst_width)),
+      rows_(make_taps(src_height, dst_height)),
+      vector_columns_(vector_columns(columns_, src_width)) {}
 
-void LinearResize::run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst,
-                       std::uint16_t* two_rows) const {
-  std::uint16_t* row[2] = {two_rows, two_rows + dst.width};
-  int held[2] = {-1, -1};  // the source row that each buffer holds
-  for (int y = 0; y < dst.height; ++y) {
-    const Tap& tap = rows_[static_cast<std::size_t>(y)];
-    if (held[1] == tap.first) {
-      std::swap(row[0], row[1]);
-      std::swap(held[0], held[1]);
-    }
-    if (held[0] != tap.first) {
-      resize_row(src.row(tap.first), columns_, row[0]);
-      held[0] = tap.first;
-    }
-    const bool pair = tap.second != tap.first;
-    if (pair && held[1] != tap.second) {
-      resize_row(src.row(tap.second), columns_, row[1]);
-      held[1] = tap.second;
-    }
-    blend_rows(row[0], pair ? row[1] : row[0], tap.weight_first, tap.weight_second, dst.width,
-               dst.row(y));
+void LinearResize::row(ImageView<const std::uint8_t> src, int y, std::uint8_t* dst) const {
+  const Tap& tap = rows_[static_cast<std::size_t>(y)];
+  const std::uint8_t *first = src.row(tap.first), *second = src.row(tap.second);
+  const int width = static_cast<int>(columns_.size());
+  if (simd::vectors() && src.width >= 4 && width >= HWY_DYNAMIC_DISPATCH(lanes)()) {
+    HWY_DYNAMIC_DISPATCH(resize_row)
+    (first, second, tap.weight_second, vector_columns_, width, dst);
+    return;
+  }
+  for (const Tap& column : columns_) {
+    *dst++ = blend(along_row(first, column), along_row(second, column), tap.weight_first,
+                   tap.weight_second);
   }
 }
 
+void LinearResize::run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) const {
+  for (int y = 0; y < dst.height; ++y) row(src, y, dst.row(y));
+}
+
 void resize_linear_exact(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) {
-  const LinearResize plan(src.width, src.height, dst.width, dst.height);
-  std::vector<std::uint16_t> two_rows(2 * static_cast<std::size_t>(dst.width));
-  plan.run(src, dst, two_rows.data());
+  LinearResize(src.width, src.height, dst.width, dst.height).run(src, dst);
 }
 
 }  // namespace cuface
+#endif

@@ -22,16 +22,17 @@ inline cv::Mat video_frame() {
   return frames.empty() ? cv::Mat() : frames.back();
 }
 
-/// The mosaic of 12 faces that the data folder's mosaics.sh makes, 1280x720; empty without them.
-inline cv::Mat mosaic() {
+/// The mosaic of 12 faces that the data folder's mosaics.sh makes, 1280x720 or 1920x1080; empty
+/// without them.
+inline cv::Mat mosaic(int height = 720) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "cuface-bench";
-  const std::filesystem::path file = folder / "mosaic720.raw";
+  const std::filesystem::path file = folder / ("mosaic" + std::to_string(height) + ".raw");
   if (!std::filesystem::exists(file)) {
     const std::string command =
         "sh '" + test::data_dir() + "/mosaics.sh' '" + folder.string() + "'";
     if (std::system(command.c_str()) != 0) return {};
   }
-  cv::Mat picture(720, 1280, CV_8U);
+  cv::Mat picture(height, height * 16 / 9, CV_8U);
   std::ifstream stream(file, std::ios::binary);
   stream.read(reinterpret_cast<char*>(picture.data), static_cast<std::streamsize>(picture.total()));
   return stream ? picture : cv::Mat();

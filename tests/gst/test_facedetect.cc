@@ -269,6 +269,10 @@ TEST_F(Detect, PropertiesReachTheSearch) {
   EXPECT_NE(run_frames(detect + "grouping=overlap", info, {picture}),
             run_frames(detect, info, {picture}));
   EXPECT_LT(count("scale-factor=2 min-neighbors=0"), count("min-neighbors=0"));
+  for (const char* threads : {"threads=1", "threads=2", "threads=1000"}) {
+    EXPECT_EQ(run_frames(detect + threads, info, {picture}), run_frames(detect, info, {picture}))
+        << threads;
+  }
 }
 
 TEST_F(Detect, PropertiesChangeWhilePlaying) {

@@ -6,6 +6,7 @@
 #include "kernels/integral/integral.h"
 #include "tests/kernels/brute_cascade.h"
 #include "tests/kernels/pictures.h"
+#include "tests/kernels/versions.h"
 
 namespace cuface {
 namespace {
@@ -84,25 +85,44 @@ CascadeModel random_model(std::mt19937& random) {
   return m;
 }
 
-// The sums of a picture, in one block as the search wants them.
+// The sums of a picture and a cascade bound to them, for windows `step` apart.
 struct Sums {
   Image<std::uint32_t> block;
   SumLayout layout;
   LevelSums level;
 
-  explicit Sums(const cv::Mat& picture) : block(picture.cols + 4, 3 * (picture.rows + 1)) {
-    const auto plane = [&](int i) {
-      ImageView<std::uint32_t> v = block.view();
-      return ImageView<std::uint32_t>{v.row(i * (picture.rows + 1)), picture.cols + 1,
-                                      picture.rows + 1, v.stride};
+  // A row more than the planes have holds their padding.
+  explicit Sums(const cv::Mat& picture, int step = 1)
+      : block(std::max(picture.cols + 4, kSumPadding), 3 * (picture.rows + 1) + 1) {
+    const auto row = [&](int plane, int y) {
+      return block.view().row(plane * (picture.rows + 1) + y);
     };
-    integral_squared(test::view_of(picture), plane(0), plane(1));
-    integral_tilted(test::view_of(picture), plane(2));
-    layout.stride = static_cast<int>(plane(0).stride / 4);
-    layout.tilted = plane(2).data - plane(0).data;
-    level = {plane(0).data, plane(1).data};
+    layout.stride = static_cast<int>(block.view().stride / 4);
+    layout.tilted = row(2, 0) - row(0, 0);
+    layout.step = step;
+    const ColumnOrder order{step == 2 ? layout.stride / 2 : 0};
+    for (int plane = 0; plane < 3; ++plane) std::fill_n(row(plane, 0), layout.stride, 0);
+    for (int y = 0; y < picture.rows; ++y) {
+      const std::uint8_t *pixels = picture.ptr(y), *above = y > 0 ? picture.ptr(y - 1) : nullptr;
+      integral_squared_row(pixels, picture.cols, order, row(0, y), row(0, y + 1), row(1, y),
+                           row(1, y + 1));
+      integral_tilted_row(pixels, above, picture.cols, order, y > 0 ? row(2, y - 1) : nullptr,
+                          row(2, y), row(2, y + 1));
+    }
+    level = {row(0, 0), row(1, 0)};
   }
 };
+
+struct BoundSearch {
+  BoundCascade cascade;
+  CascadeSearch search;
+
+  BoundSearch(const CascadeModel& m, const Sums& sums, const cv::Mat& picture)
+      : cascade(m), search((cascade.bind(sums.layout), cascade), picture.cols) {}
+};
+
+class CascadeSearchTest : public test::EveryVersion {};
+CUFACE_EVERY_VERSION(CascadeSearchTest);
 
 cv::Mat random_picture(std::mt19937& random, int width, int height) {
   switch (below(random, 4)) {
@@ -118,7 +138,7 @@ cv::Mat random_picture(std::mt19937& random, int width, int height) {
   }
 }
 
-TEST(CascadeSearch, EqualsTheDefinitionOnRandomModels) {
+TEST_P(CascadeSearchTest, EqualsTheDefinitionOnRandomModels) {
   std::mt19937 random(40);
   std::size_t found = 0, searched = 0, tilted = 0, trees = 0;
   for (int round = 0; round < 600; ++round) {
@@ -128,14 +148,14 @@ TEST(CascadeSearch, EqualsTheDefinitionOnRandomModels) {
     trees += m.nodes.size() > m.trees.size();
     const cv::Mat picture = random_picture(random, m.window_width + below(random, 90),
                                            m.window_height + below(random, 60));
-    const Sums sums(picture);
     const test::BruteCascade brute(m, picture);
-    CascadeSearch search(m, sums.layout, picture.cols);
     for (const int step : {1, 2}) {
+      const Sums sums(picture, step);
+      BoundSearch bound(m, sums, picture);
       const SearchGrid grid{picture.cols - m.window_width + 1, picture.rows - m.window_height + 1,
                             step};
       std::vector<RawWindow> windows;
-      ASSERT_TRUE(search.run(sums.level, grid, round, 1 << 20, windows));
+      ASSERT_TRUE(bound.search.run(sums.level, grid, round, 1 << 20, windows));
       ASSERT_EQ(windows, brute.search(grid.columns, grid.rows, step, round)) << round;
       found += windows.size();
       searched += static_cast<std::size_t>(grid.columns / step) *
@@ -149,14 +169,15 @@ TEST(CascadeSearch, EqualsTheDefinitionOnRandomModels) {
   EXPECT_GT(trees, 200u);
 }
 
-TEST(CascadeSearch, SearchesNothingOutsideTheGrid) {
+TEST_P(CascadeSearchTest, SearchesNothingOutsideTheGrid) {
   std::mt19937 random(41);
   const CascadeModel m = random_model(random);
   const cv::Mat picture = test::smooth_noise(80, 60, 5, 42);
   const Sums sums(picture);
-  CascadeSearch search(m, sums.layout, picture.cols);
+  BoundSearch bound(m, sums, picture);
+  CascadeSearch& search = bound.search;
   std::vector<RawWindow> windows;
-  for (const SearchGrid grid : {SearchGrid{0, 30, 1}, SearchGrid{30, 0, 1}, SearchGrid{0, 0, 2}}) {
+  for (const SearchGrid grid : {SearchGrid{0, 30, 1}, SearchGrid{30, 0, 1}, SearchGrid{0, 0, 1}}) {
     EXPECT_TRUE(search.run(sums.level, grid, 0, 100, windows));
     EXPECT_TRUE(windows.empty());
   }
@@ -180,11 +201,12 @@ CascadeModel all_accepting(int side) {
   return m;
 }
 
-TEST(CascadeSearch, StopsAtTheLimit) {
+TEST_P(CascadeSearchTest, StopsAtTheLimit) {
   const CascadeModel m = all_accepting(10);
   const cv::Mat picture = test::noise(60, 50, 43);
   const Sums sums(picture);
-  CascadeSearch search(m, sums.layout, picture.cols);
+  BoundSearch bound(m, sums, picture);
+  CascadeSearch& search = bound.search;
   const SearchGrid grid{51, 41, 1};
   std::vector<RawWindow> all, some;
   EXPECT_TRUE(search.run(sums.level, grid, 3, 51 * 41, all));
@@ -198,7 +220,7 @@ TEST(CascadeSearch, StopsAtTheLimit) {
 }
 
 // A deviation of 10 grey levels or less is flat: rejected, and the next window is not skipped.
-TEST(CascadeSearch, FlatWindowsAreRejected) {
+TEST_P(CascadeSearchTest, FlatWindowsAreRejected) {
   const CascadeModel m = all_accepting(10);
   for (const int contrast : {0, 1, 9, 10, 11, 40}) {
     cv::Mat picture(30, 30, CV_8U, cv::Scalar(100));
@@ -206,7 +228,8 @@ TEST(CascadeSearch, FlatWindowsAreRejected) {
       for (int x = y % 2; x < 30; x += 2) picture.at<std::uint8_t>(y, x) += 2 * contrast;
     }
     const Sums sums(picture);
-    CascadeSearch search(m, sums.layout, picture.cols);
+    BoundSearch bound(m, sums, picture);
+    CascadeSearch& search = bound.search;
     std::vector<RawWindow> windows;
     EXPECT_TRUE(search.run(sums.level, {21, 21, 1}, 0, 1000, windows));
     EXPECT_EQ(windows.size(), contrast > 10 ? 21u * 21 : 0u) << contrast;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <tuple>
 
+#include "kernels/common/simd.h"
 #include "kernels/detect/detect.h"
 #include "models/cascade_xml.h"
 #include "tests/kernels/brute_cascade.h"
@@ -101,17 +102,29 @@ Multiset multiset(const std::vector<Detection>& detections) {
   return out;
 }
 
-// Boxes that both gave; a test failure where they differ.
-std::size_t compare(const Model& model, cv::CascadeClassifier& classifier,
-                    const DetectConfig& config, const cv::Mat& picture) {
-  const std::vector<Detection> expected = opencv(classifier, config, picture);
-  const DetectResult result = detect(model, config, picture);
-  EXPECT_FALSE(result.overflow);
-  EXPECT_EQ(multiset(result.faces), multiset(expected))
-      << model->name << " on " << picture.size() << " scale factor " << config.scale_factor
-      << " min neighbors " << config.min_neighbors << " sizes " << config.min_size << ".."
-      << config.max_size;
-  return expected.size();
+// Boxes that OpenCV gave; a test failure where any version of ours, with one thread or several,
+// gave others.
+std::size_t compare(const Model& model, cv::CascadeClassifier& classifier, DetectConfig config,
+                    const cv::Mat& picture) {
+  const Multiset expected = multiset(opencv(classifier, config, picture));
+  const std::string before = simd::chosen();
+  const std::vector<std::string> versions = simd::available();
+  static std::size_t calls = 0;
+  ++calls;
+  for (const std::string& version : {versions.back(), versions[calls % versions.size()]}) {
+    EXPECT_TRUE(simd::force(version).ok());
+    config.threads = static_cast<int>(calls / versions.size() % 3 + 1);
+    const DetectResult result = detect(model, config, picture);
+    EXPECT_FALSE(result.overflow);
+    EXPECT_EQ(multiset(result.faces), expected)
+        << model->name << " on " << picture.size() << " scale factor " << config.scale_factor
+        << " min neighbors " << config.min_neighbors << " sizes " << config.min_size << ".."
+        << config.max_size << " with " << version << ", threads " << config.threads;
+  }
+  EXPECT_TRUE(simd::force(before).ok());
+  std::size_t boxes = 0;
+  for (const auto& [box, times] : expected) boxes += static_cast<std::size_t>(times);
+  return boxes;
 }
 
 struct Counts {
@@ -245,6 +258,29 @@ TEST(Detect, OnePlanServesManyPictures) {
         seed % 2 ? test::drawn_faces(220, 140, seed) : test::smooth_noise(220, 140, 6, seed);
     ASSERT_TRUE(detector.value()->enqueue(view_of(picture), result).ok());
     EXPECT_EQ(result.faces, detect(model, config, picture).faces);
+  }
+}
+
+// What is found is the same, in the same order, however the work is divided, and whether raw
+// windows are too many does not depend on it either.
+TEST(Detect, ThreadsDoNotChangeTheAnswer) {
+  CUFACE_NEEDS_CASCADES();
+  const Model model = load(test::cascade_path("frontalface_alt"));
+  const cv::Mat picture = test::drawn_faces(640, 400, 27);
+  for (const int neighbors : {0, 3}) {
+    DetectConfig config = config_with(1.1, neighbors, 0);
+    const std::vector<Detection> expected = detect(model, config, picture).faces;
+    ASSERT_GT(expected.size(), 2u);
+    for (const int threads : {0, 2, 3, 5, 64}) {
+      config.threads = threads;
+      auto detector = Detector::create(Backend::kCpu, model, config, picture.cols, picture.rows);
+      ASSERT_TRUE(detector.ok());
+      for (int run = 0; run < 10; ++run) {
+        DetectResult result;
+        ASSERT_TRUE(detector.value()->enqueue(view_of(picture), result).ok());
+        ASSERT_EQ(result.faces, expected) << threads;
+      }
+    }
   }
 }
 
@@ -439,6 +475,7 @@ TEST(Detect, OverflowMakesTheSearchNone) {
     DetectConfig config = config_with(4, 0, 0);
     config.scale_mode = mode;
     config.step = 1;
+    config.threads = 3;
     // Exactly as many windows as there may be: one level of 256 x 256 positions.
     config.max_size = 20;
     const cv::Mat fits = test::noise(275, 275, 60), more = test::noise(276, 275, 61);
@@ -486,6 +523,7 @@ TEST(Detect, CreateRefusesWhatItCannotDo) {
   EXPECT_EQ(with([](C& c) { c.max_faces = 0; }), invalid);
   EXPECT_EQ(with([](C& c) { c.step = 3; }), invalid);
   EXPECT_EQ(with([](C& c) { c.detect_scale = 0; }), invalid);
+  EXPECT_EQ(with([](C& c) { c.threads = -1; }), invalid);
   EXPECT_EQ(with(same, 0, 100), invalid);
   EXPECT_EQ(with(same, 100, -1), invalid);
   EXPECT_EQ(with(same, 16385, 1), StatusCode::kUnsupported);

@@ -5,11 +5,15 @@
 
 #include "kernels/integral/integral.h"
 #include "tests/kernels/pictures.h"
+#include "tests/kernels/versions.h"
 
 namespace cuface {
 namespace {
 
 using test::view_of;
+
+class Integral : public test::EveryVersion {};
+CUFACE_EVERY_VERSION(Integral);
 
 template <typename T>
 Image<T> table_for(const cv::Mat& picture) {
@@ -47,7 +51,7 @@ std::size_t compare(const cv::Mat& picture) {
   return compared;
 }
 
-TEST(Integral, EqualsOpenCvOnNoiseOfManySizes) {
+TEST_P(Integral, EqualsOpenCvOnNoiseOfManySizes) {
   std::mt19937 random(2);
   std::size_t compared = 0;
   for (int i = 0; i < 200; ++i) {
@@ -58,7 +62,7 @@ TEST(Integral, EqualsOpenCvOnNoiseOfManySizes) {
   EXPECT_GT(compared, 1'000'000u);
 }
 
-TEST(Integral, EqualsOpenCvOnExtremes) {
+TEST_P(Integral, EqualsOpenCvOnExtremes) {
   for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 50), cv::Size(50, 1), cv::Size(2, 2),
                               cv::Size(24, 24), cv::Size(640, 480)}) {
     for (const int grey : {0, 1, 255}) compare(cv::Mat(size, CV_8U, cv::Scalar(grey)));
@@ -66,7 +70,7 @@ TEST(Integral, EqualsOpenCvOnExtremes) {
 }
 
 // Entry (x,y) is the sum over the cone of the header's definition.
-TEST(Integral, TiltedIsTheSumOverItsCone) {
+TEST_P(Integral, TiltedIsTheSumOverItsCone) {
   const cv::Mat picture = test::noise(13, 9, 4);
   Image<std::uint32_t> tilted(14, 10);
   integral_tilted(view_of(picture), tilted.view());
@@ -84,7 +88,7 @@ TEST(Integral, TiltedIsTheSumOverItsCone) {
 }
 
 // Squares wrap (all 255: from 66,052 pixels on), but differences over a window stay exact.
-TEST(Integral, WrappedSquaresGiveExactWindowSums) {
+TEST_P(Integral, WrappedSquaresGiveExactWindowSums) {
   const cv::Mat white(700, 700, CV_8U, cv::Scalar(255));
   Image<std::uint32_t> sum(701, 701), squared(701, 701);
   integral_squared(view_of(white), sum.view(), squared.view());
@@ -94,12 +98,12 @@ TEST(Integral, WrappedSquaresGiveExactWindowSums) {
             255u * 255u * 255u * 255u);
 }
 
-TEST(Integral, ReadsPaddedRows) {
+TEST_P(Integral, ReadsPaddedRows) {
   const cv::Mat wide = test::noise(60, 40, 6);
   compare(wide.colRange(3, 44));
 }
 
-TEST(Integral, EqualsOpenCvOnNaturalPictures) {
+TEST_P(Integral, EqualsOpenCvOnNaturalPictures) {
   CUFACE_NEEDS_DATA();
   for (const char* name : {"scenes/multi_face.jpg", "lfpw/image_0001.png"}) {
     const cv::Mat picture = test::natural(name, 4000);

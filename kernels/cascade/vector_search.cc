@@ -1,0 +1,308 @@
+// The search of a level's rows, compiled for each instruction set.
+#include "kernels/cascade/vector_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cascade/vector_search.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace cuface::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using Ints = hn::RebindToSigned<Floats>;
+using VF = hn::Vec<Floats>;
+using VI = hn::Vec<Ints>;
+using Bits = std::uint32_t;  // one for each lane
+
+constexpr std::size_t kLanes = hn::MaxLanes(Floats());
+constexpr Bits kAllLanes = kLanes == 32 ? ~Bits{0} : (Bits{1} << kLanes) - 1;
+// As long as so many windows of a vector are left they stay together.
+constexpr int kFewWindows = kLanes / 8;
+// As few waiting windows are taken one by one.
+constexpr std::size_t kFewWaiting = kLanes / 4;
+
+template <class D, class M>
+HWY_INLINE Bits bits_of(D d, M mask) {
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(d, mask, bytes);
+  Bits bits;
+  std::memcpy(&bits, bytes, sizeof bits);
+  return bits;
+}
+
+// Where the windows of a vector lie. Neighbours:
+struct SideBySide {
+  const std::int32_t* first;
+  HWY_INLINE VI load(std::int32_t corner) const { return hn::LoadU(Ints(), first + corner); }
+  const std::uint32_t* window(int lane) const {
+    return reinterpret_cast<const std::uint32_t*>(first + lane);
+  }
+};
+
+// Anywhere:
+struct Scattered {
+  const std::int32_t* plane;
+  const std::int32_t* offset;
+  VI offsets;
+  HWY_INLINE VI load(std::int32_t corner) const {
+    return hn::GatherIndex(Ints(), plane + corner, offsets);
+  }
+  const std::uint32_t* window(int lane) const {
+    return reinterpret_cast<const std::uint32_t*>(plane + offset[lane]);
+  }
+};
+
+template <class Windows>
+HWY_INLINE VF rect_sum(const Windows& windows, const std::int32_t* c) {
+  const VI sum =
+      hn::Add(hn::Sub(hn::Sub(windows.load(c[0]), windows.load(c[1])), windows.load(c[2])),
+              windows.load(c[3]));
+  return hn::ConvertTo(Floats(), sum);
+}
+
+// The windows for which the node's value is below its threshold.
+template <class Windows>
+HWY_INLINE auto goes_left(const Windows& windows, const VectorNode& node, VF norm) {
+  const Floats f;
+  VF value = hn::Add(hn::Mul(hn::Set(f, node.weight[0]), rect_sum(windows, node.corner[0])),
+                     hn::Mul(hn::Set(f, node.weight[1]), rect_sum(windows, node.corner[1])));
+  if (node.weight[2] != 0.0f) {
+    value = hn::Add(value, hn::Mul(hn::Set(f, node.weight[2]), rect_sum(windows, node.corner[2])));
+  }
+  return hn::RebindMask(Ints(), hn::Lt(hn::Mul(value, norm), hn::Set(f, node.threshold)));
+}
+
+template <class Windows>
+HWY_INLINE VI tree_values(const Windows& windows, const VectorNode* nodes, int count, VF norm,
+                          std::int32_t* values) {
+  const Ints d;
+  VI value = hn::Zero(d);
+  // Children come behind their parents: backwards, every child is there when it is needed.
+  for (int n = count - 1; n >= 0; --n) {
+    const VectorNode& node = nodes[n];
+    const auto side = [&](int child, std::int32_t leaf) {
+      return child > 0 ? hn::LoadU(d, values + static_cast<std::size_t>(child) * kLanes)
+                       : hn::Set(d, leaf);
+    };
+    value = hn::IfThenElse(goes_left(windows, node, norm), side(node.left, node.left_leaf),
+                           side(node.right, node.right_leaf));
+    if (n > 0) hn::StoreU(value, d, values + static_cast<std::size_t>(n) * kLanes);
+  }
+  return value;
+}
+
+// Those of the windows `asked` that pass the stage.
+template <class Windows>
+HWY_INLINE Bits passing(VectorSearch& search, std::size_t at, const Windows& windows, VF norm,
+                        Bits asked) {
+  const Ints d;
+  const VectorStage& stage = search.stages()[at];
+  VI sum = hn::Zero(d);
+  const VectorNode* node = stage.nodes;
+  if (stage.tree_nodes == nullptr) {
+    for (const VectorNode* end = node + stage.tree_count; node != end; ++node) {
+      sum = hn::Add(sum, hn::IfThenElse(goes_left(windows, *node, norm),
+                                        hn::Set(d, node->left_leaf), hn::Set(d, node->right_leaf)));
+    }
+  } else {
+    std::int32_t* values = search.node_values().data();
+    for (int t = 0; t < stage.tree_count; ++t) {
+      sum = hn::Add(sum, tree_values(windows, node, stage.tree_nodes[t], norm, values));
+      node += stage.tree_nodes[t];
+    }
+  }
+  const Bits fail = bits_of(d, hn::Lt(sum, hn::Set(d, stage.fails)));
+  const Bits pass = bits_of(d, hn::Gt(sum, hn::Set(d, stage.passes - 1)));
+  Bits passed = asked & pass;
+  for (Bits unsure = asked & ~fail & ~pass; HWY_UNLIKELY(unsure != 0); unsure &= unsure - 1) {
+    const int lane = std::countr_zero(unsure);
+    alignas(64) float norms[kLanes];
+    hn::Store(norm, Floats(), norms);
+    if (search.cascade().failed_stage(windows.window(lane), norms[lane], at) > at) {
+      passed |= Bits{1} << lane;
+    }
+  }
+  return passed;
+}
+
+inline void take_waiting(VectorSearch& search, const std::int32_t* plane, std::size_t stage);
+
+// Puts the windows `passed` of a vector on the list of a stage, or of those found behind the last.
+inline void put(VectorSearch& search, const std::int32_t* plane, std::size_t stage, VI offsets,
+                VF norm, Bits passed) {
+  if (passed == 0) return;
+  if (stage == search.stages().size()) {
+    alignas(64) std::int32_t lanes[kLanes];
+    hn::Store(offsets, Ints(), lanes);
+    for (; passed != 0; passed &= passed - 1) {
+      search.found().push_back(lanes[std::countr_zero(passed)]);
+    }
+    return;
+  }
+  WaitingWindows& list = search.waiting(stage);
+  if (list.count + kLanes > WaitingWindows::kCapacity) take_waiting(search, plane, stage);
+  std::uint8_t bytes[8] = {};
+  std::memcpy(bytes, &passed, sizeof passed);
+  hn::CompressBitsStore(offsets, bytes, Ints(), list.offset.data() + list.count);
+  hn::CompressBitsStore(norm, bytes, Floats(), list.norm.data() + list.count);
+  list.count += static_cast<std::size_t>(std::popcount(passed));
+}
+
+// Takes all windows that wait for a stage through it.
+inline void take_waiting(VectorSearch& search, const std::int32_t* plane, std::size_t stage) {
+  WaitingWindows& list = search.waiting(stage);
+  const std::size_t count = list.count;
+  list.count = 0;
+  std::size_t i = 0;
+  for (; i + kFewWaiting < count; i += kLanes) {
+    const std::size_t left = count - i;
+    const Bits asked = left < kLanes ? (Bits{1} << left) - 1 : kAllLanes;
+    for (std::size_t k = left; k < kLanes; ++k) list.offset[i + k] = list.offset[i];
+    const VI offsets = hn::LoadU(Ints(), list.offset.data() + i);
+    const VF norm = hn::LoadU(Floats(), list.norm.data() + i);
+    const Scattered windows{plane, list.offset.data() + i, offsets};
+    put(search, plane, stage + 1, offsets, norm, passing(search, stage, windows, norm, asked));
+  }
+  const std::uint32_t* sums = reinterpret_cast<const std::uint32_t*>(plane);
+  for (; i < count; ++i) {
+    if (search.cascade().failed_stage(sums + list.offset[i], list.norm[i], stage) ==
+        search.stages().size()) {
+      search.found().push_back(list.offset[i]);
+    }
+  }
+}
+
+// What the norms of a row's windows are made of: corners of the window less a border of one pixel.
+struct NormCorners {
+  double area;
+  std::int32_t corner[4];
+
+  explicit NormCorners(const BoundCascade& cascade) {
+    const int w = cascade.model().window_width, h = cascade.model().window_height;
+    const SumLayout& layout = cascade.layout();
+    area = (w - 2) * (h - 2);
+    corner[0] = static_cast<std::int32_t>(layout.offset(1, 1));
+    corner[1] = static_cast<std::int32_t>(layout.offset(w - 1, 1));
+    corner[2] = static_cast<std::int32_t>(layout.offset(1, h - 1));
+    corner[3] = static_cast<std::int32_t>(layout.offset(w - 1, h - 1));
+  }
+};
+
+template <class Plane>
+HWY_INLINE VI inner_sum(const NormCorners& n, const Plane& plane) {
+  return hn::Add(
+      hn::Sub(hn::Sub(plane.load(n.corner[0]), plane.load(n.corner[1])), plane.load(n.corner[2])),
+      plane.load(n.corner[3]));
+}
+
+// inverse_norm() for half a vector.
+template <class V>
+HWY_INLINE auto inverse_norms(double area, V sum, V squares) {
+  const hn::RebindToFloat<hn::DFromV<V>> half;
+  const hn::Rebind<double, decltype(half)> d;
+  const hn::DFromV<V> i;
+  const auto s = hn::PromoteTo(d, sum);
+  const hn::RebindToUnsigned<hn::DFromV<V>> u;
+  const auto high = hn::PromoteTo(d, hn::BitCast(i, hn::ShiftRight<16>(hn::BitCast(u, squares))));
+  const auto low = hn::PromoteTo(d, hn::And(squares, hn::Set(i, 0xffff)));
+  const auto q = hn::Add(hn::Mul(high, hn::Set(d, 65536.0)), low);
+  const auto a = hn::Set(d, area);
+  const auto nf = hn::Sub(hn::Mul(a, q), hn::Mul(s, s));
+  const auto v = hn::DemoteTo(half, hn::Div(hn::Set(d, 1.0), hn::Sqrt(nf)));
+  const auto wide = hn::PromoteTo(d, v);
+  const auto usable = hn::And(hn::Gt(nf, hn::Zero(d)), hn::Lt(hn::Mul(a, wide), hn::Set(d, 0.1)));
+  return hn::DemoteTo(half, hn::IfThenElseZero(usable, wide));
+}
+
+HWY_INLINE VF row_norms(const NormCorners& n, const SideBySide& sum, const SideBySide& squared) {
+  const hn::Half<Ints> half;
+  const VI s = inner_sum(n, sum), q = inner_sum(n, squared);
+  return hn::Combine(Floats(),
+                     inverse_norms(n.area, hn::UpperHalf(half, s), hn::UpperHalf(half, q)),
+                     inverse_norms(n.area, hn::LowerHalf(half, s), hn::LowerHalf(half, q)));
+}
+
+inline Bits bits_at(const std::vector<std::uint64_t>& words, std::size_t i) {
+  return static_cast<Bits>(words[i / 64] >> (i % 64)) & kAllLanes;
+}
+
+// The first stage of a row of windows: leaves in alive() a bit for each window that passes it.
+inline void first_stage(VectorSearch& search, const NormCorners& corners, const std::int32_t* sum,
+                        const std::int32_t* squared, std::size_t count) {
+  std::vector<std::uint64_t>&failed = search.failed(), &alive = search.alive();
+  const std::size_t words = (count + 63) / 64;
+  std::fill_n(failed.begin(), words, 0);
+  std::fill_n(alive.begin(), words, 0);
+  for (std::size_t i = 0; i < count; i += kLanes) {
+    const SideBySide windows{sum + i};
+    const VF norm = row_norms(corners, windows, {squared + i});
+    hn::StoreU(norm, Floats(), search.row_norm().data() + i);
+    const Bits there = count - i < kLanes ? (Bits{1} << (count - i)) - 1 : kAllLanes;
+    const Bits asked = there & bits_of(Floats(), hn::Gt(norm, hn::Zero(Floats())));
+    const Bits passed = asked == 0 ? 0 : passing(search, 0, windows, norm, asked);
+    alive[i / 64] |= std::uint64_t{passed} << (i % 64);
+    failed[i / 64] |= std::uint64_t{asked & ~passed} << (i % 64);
+  }
+  bool carry = false;
+  for (std::size_t w = 0; w < words; ++w) alive[w] &= ~skipped_windows(failed[w], carry);
+}
+
+void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& grid) {
+  const NormCorners corners(search.cascade());
+  const int stride = search.cascade().layout().stride;
+  const std::size_t count = static_cast<std::size_t>((grid.columns + grid.step - 1) / grid.step);
+  const std::size_t stages = search.stages().size();
+  const std::int32_t* plane = reinterpret_cast<const std::int32_t*>(sums.sum);
+  for (int y = 0; y < grid.rows; y += grid.step) {
+    const std::int32_t start = y * stride;
+    first_stage(search, corners, plane + start,
+                reinterpret_cast<const std::int32_t*>(sums.squared) + start, count);
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      Bits alive = bits_at(search.alive(), i);
+      if (alive == 0) continue;
+      const SideBySide windows{plane + start + i};
+      const VF norm = hn::LoadU(Floats(), search.row_norm().data() + i);
+      std::size_t stage = 1;
+      while (stage < stages && std::popcount(alive) > kFewWindows) {
+        alive = passing(search, stage++, windows, norm, alive);
+      }
+      put(search, plane, stage, hn::Iota(Ints(), start + static_cast<std::int32_t>(i)), norm,
+          alive);
+    }
+  }
+  for (std::size_t stage = 1; stage < stages; ++stage) take_waiting(search, plane, stage);
+}
+
+}  // namespace cuface::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cuface {
+
+HWY_EXPORT(search_rows);
+
+bool VectorSearch::run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
+                       std::vector<RawWindow>& out) {
+  found_.clear();
+  if (grid.columns > 0 && grid.rows > 0) HWY_DYNAMIC_DISPATCH(search_rows)(*this, sums, grid);
+  // Offsets grow with y, and in a row of the windows' columns with x.
+  std::sort(found_.begin(), found_.end());
+  const SumLayout& layout = cascade_.layout();
+  for (const std::int32_t offset : found_) {
+    if (out.size() >= limit) return false;
+    out.push_back({level, offset % layout.stride * layout.step, offset / layout.stride});
+  }
+  return true;
+}
+
+}  // namespace cuface
+#endif

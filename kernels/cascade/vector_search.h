@@ -1,0 +1,83 @@
+// The search in vector code: what its instruction sets share.
+//
+// A vector holds neighbouring windows of a row. They go through the stages together, reading their
+// sums side by side, until few of them are left; those wait, stage by stage, until there are enough
+// to fill vectors with windows from anywhere.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cascade/cascade.h"
+
+namespace cuface {
+
+/// A node with its leaves as integers: multiples of the stage's unit, rounded.
+struct VectorNode {
+  std::int32_t corner[3][4];
+  float weight[3];
+  float threshold;
+  int left, right;  ///< a later node of the tree, or 0 = the leaf
+  std::int32_t left_leaf, right_leaf;
+};
+
+/// A stage's sum is computed in integers, from rounded leaves. The rounding may change it by less
+/// than the distance of `fails` and `passes` from the threshold: a sum below `fails` fails, one
+/// from `passes` on passes, and what lies between is decided by the definition.
+struct VectorStage {
+  const VectorNode* nodes;
+  const int* tree_nodes;  ///< nodes of each tree; null where all have one
+  int tree_count;
+  std::int32_t fails, passes;
+};
+
+/// A list of windows that wait for a stage.
+struct WaitingWindows {
+  static constexpr std::size_t kCapacity = 256;
+  static constexpr std::size_t kPadding = 16;  ///< what a vector may read and write behind them
+  std::size_t count = 0;
+  std::array<std::int32_t, kCapacity + kPadding> offset;  ///< of their first word in the sum plane
+  std::array<float, kCapacity + kPadding> norm;
+};
+
+/// Serves one thread at a time. The cascade must outlive it.
+class VectorSearch {
+ public:
+  VectorSearch(const BoundCascade& cascade, int max_columns);
+
+  /// As CascadeSearch::run.
+  bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
+           std::vector<RawWindow>& out);
+
+  // For the code of each instruction set.
+
+  const BoundCascade& cascade() const { return cascade_; }
+  const std::vector<VectorStage>& stages() const { return stages_; }
+  /// Of a tree that has a node `node`: room for the value of each of a tree's nodes.
+  std::vector<std::int32_t>& node_values() { return node_values_; }
+  std::vector<float>& row_norm() { return row_norm_; }
+  /// A bit for each window of a row.
+  std::vector<std::uint64_t>& failed() { return failed_; }
+  std::vector<std::uint64_t>& alive() { return alive_; }
+  WaitingWindows& waiting(std::size_t stage) { return waiting_[stage]; }
+  /// Offsets of the windows that passed all stages, in any order.
+  std::vector<std::int32_t>& found() { return found_; }
+
+ private:
+  const BoundCascade& cascade_;
+  std::vector<VectorNode> nodes_;
+  std::vector<int> tree_nodes_;
+  std::vector<VectorStage> stages_;
+  std::vector<std::int32_t> node_values_;
+  std::vector<float> row_norm_;
+  std::vector<std::uint64_t> failed_, alive_;
+  std::vector<WaitingWindows> waiting_;
+  std::vector<std::int32_t> found_;
+};
+
+/// Of the windows of a row, 64 a word: those that an earlier one's failure makes the search skip.
+/// `carry` says in and out whether the first window of the next word is skipped.
+std::uint64_t skipped_windows(std::uint64_t failed, bool& carry);
+
+}  // namespace cuface
