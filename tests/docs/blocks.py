@@ -16,7 +16,6 @@ when its elements saw no frames or no faces, and when the files that it names ar
 import contextlib
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -31,8 +30,6 @@ from demo_live import x_server  # noqa: E402
 
 DOCUMENTS = [tap.SOURCE / "README.md", tap.SOURCE / "CONTRIBUTING.md",
              *sorted((tap.SOURCE / "docs").rglob("*.md")), *sorted((tap.SOURCE / "pipelines").rglob("*.md"))]
-CACHE = pathlib.Path(os.environ.get("CUFACE_MODEL_PATH") or pathlib.Path(
-    os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "gst-cuface")
 CLIP = "WolfgangLanger_Pexels.mp4"
 SECONDS_OF_CLIP = 2
 TIMEOUT = 240
@@ -85,8 +82,8 @@ def fill(folder):
     (folder / "home/.cache").mkdir(parents=True)
     (folder / "home/bin").mkdir()
     (folder / "home/bin/python3").symlink_to("/usr/bin/python3")  # the one that has GStreamer
-    (folder / "home/.cache/gst-cuface").symlink_to(CACHE)
-    clip = next((path for path in (CACHE / CLIP, tap.DATA / "videos" / CLIP) if path.is_file()), None)
+    (folder / "home/.cache/gst-cuface").symlink_to(tap.CACHE)
+    clip = next((path for path in (tap.CACHE / CLIP, tap.DATA / "videos" / CLIP) if path.is_file()), None)
     if clip is None:
         return
     done = shutil.which("ffmpeg") and subprocess.run(
@@ -94,11 +91,6 @@ def fill(folder):
          folder / "in.mp4"], check=False)
     if not done or done.returncode:
         shutil.copy(clip, folder / "in.mp4")
-
-
-def need_models():
-    if not list(CACHE.glob("shape_predictor_68_face_landmarks.*")):
-        raise tap.Skip("no landmark model: run models/fetch --models")
 
 
 # ---- one block ----------------------------------------------------------------------------------
@@ -183,7 +175,7 @@ def run_block(block, folder, environment):
     if not (folder / "in.mp4").exists() and "in.mp4" in block.text:
         raise tap.Skip("no sample clip: run models/fetch --clip")
     if "cufacelandmark" in block.text:
-        need_models()
+        tap.need_models()
     if "autovideosink" in block.text and "DISPLAY" not in environment:
         raise tap.Skip("no screen, and no Xvfb")
     if "pipelines/setup" in block.text and "no work to do" not in dry_run():

@@ -53,6 +53,7 @@ def json_writes_a_line_a_frame():
 
 
 def json_says_what_is_wrong():
+    tap.need_models()
     refused(run("json"), "INPUT is missing")
     refused(run("json", "/nonexistent.mp4"), "/nonexistent.mp4", "no such file")
     refused(run("json", tap.SOURCE / "README.md"), "README.md", "text file")

@@ -10,6 +10,9 @@ import tempfile
 import traceback
 
 SOURCE = pathlib.Path(os.environ.get("CUFACE_SOURCE_ROOT", pathlib.Path(__file__).resolve().parents[2]))
+# Where models/fetch puts models and the sample clip.
+CACHE = pathlib.Path(os.environ.get("CUFACE_MODEL_PATH") or pathlib.Path(
+    os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "gst-cuface")
 DATA = pathlib.Path(os.environ.get("CUFACE_DATA", SOURCE / "../shared/data"))
 
 
@@ -17,9 +20,16 @@ class Skip(Exception):
     """Raised by a case that cannot run here; the text says what is missing."""
 
 
+def need_models():
+    if not list(CACHE.glob("shape_predictor_68_face_landmarks.*")):
+        raise Skip("no landmark model: run models/fetch --models")
+
+
 def need_data():
+    """Pictures and clips, and the model that finds something in them."""
     if not DATA.is_dir():
         raise Skip("no test data: set CUFACE_DATA")
+    need_models()
 
 
 def need(condition, text):
@@ -71,10 +81,13 @@ def run(program, *arguments, timeout=300, **environment):
 
 
 def start_demo(*arguments, **environment):
+    """The demo would fetch the models; a test does not."""
+    need_models()
     return start("demo", *arguments, **environment)
 
 
 def demo(*arguments, **options):
+    need_models()
     return run("demo", *arguments, **options)
 
 
