@@ -1,62 +1,15 @@
-// How an octave is made, for the plain version and the vector one.
+// An octave of the flow's pyramid: the vector version of gaussian_down().
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
-#include "kernels/common/border.h"
 #include "kernels/common/image.h"
 
 namespace cuface::octave {
 
-/// [1 4 6 4 1] down `count` columns from `first`. 255 * 16 fits 12 bits.
-inline void column_sums(const std::uint8_t* const rows[5], int first, int count,
-                        std::uint16_t* sums) {
-  const std::uint8_t *r0 = rows[0] + first, *r1 = rows[1] + first, *r2 = rows[2] + first,
-                     *r3 = rows[3] + first, *r4 = rows[4] + first;
-  for (int x = 0; x < count; ++x) {
-    sums[x] = static_cast<std::uint16_t>(r0[x] + r4[x] + 4 * (r1[x] + r3[x]) + 6 * r2[x]);
-  }
-}
+/// Destination columns done at a time; bounds the stack and keeps what is made in the cache.
+inline constexpr int kChunk = 1024;
 
-/// [1 4 6 4 1] along the row at every second column, rounded: 255 * 256 + 128 still fits 16 bits.
-/// sums[0] is the column two to the left of the first centre.
-inline void row_sums(const std::uint16_t* sums, int count, std::uint8_t* out) {
-  for (int x = 0; x < count; ++x) {
-    const std::uint16_t* s = sums + 2 * x;
-    const auto sum = static_cast<std::uint16_t>(s[0] + s[4] + 4 * (s[1] + s[3]) + 6 * s[2] + 128);
-    out[x] = static_cast<std::uint8_t>(sum >> 8);
-  }
-}
-
-/// gaussian_down() with the functions above, or others that do the same.
-template <typename ColumnSums, typename RowSums>
-void make(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst, ColumnSums columns,
-          RowSums row) {
-  constexpr int kChunk = 512;  // destination columns done at a time; bounds the stack
-  alignas(64) std::uint16_t sums[2 * kChunk + 4];
-  for (int y = 0; y < dst.height; ++y) {
-    const std::uint8_t* rows[5];
-    for (int k = 0; k < 5; ++k) rows[k] = src.row(reflect_101(2 * y + k - 2, src.height));
-    for (int begin = 0; begin < dst.width; begin += kChunk) {
-      const int count = std::min(kChunk, dst.width - begin);
-      const int first = 2 * begin - 2;  // source column of sums[0]
-      const int last = 2 * (begin + count - 1) + 2;
-      const int inside_first = std::max(first, 0);
-      const int inside_last = std::min(last, src.width - 1);
-      columns(rows, inside_first, inside_last - inside_first + 1, sums + inside_first - first);
-      for (int x = first; x < 0; ++x) {
-        column_sums(rows, reflect_101(x, src.width), 1, sums + x - first);
-      }
-      for (int x = src.width; x <= last; ++x) {
-        column_sums(rows, reflect_101(x, src.width), 1, sums + x - first);
-      }
-      row(sums, count, dst.row(y) + begin);
-    }
-  }
-}
-
-/// The vector version of gaussian_down().
 void make_vector(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst);
 
 }  // namespace cuface::octave

@@ -3,6 +3,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+
+#include "kernels/common/border.h"
 #include "kernels/pyramid/octave.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -14,58 +17,87 @@ void make_octave(ImageView<const std::uint8_t>, ImageView<std::uint8_t>) {}
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Shorts = hn::ScalableTag<std::int16_t>;
-using Ints = hn::Repartition<std::int32_t, Shorts>;
+using Shorts = hn::ScalableTag<std::uint16_t>;
+using Bytes = hn::Repartition<std::uint8_t, Shorts>;
 
-void vector_column_sums(const std::uint8_t* const rows[5], int first, int count,
-                        std::uint16_t* sums) {
+/// [1 4 6 4 1] of five values or sums.
+template <typename V>
+HWY_INLINE V weighted(V a, V b, V c, V d, V e) {
+  const V near = hn::Add(hn::Add(b, d), c);
+  return hn::Add(hn::Add(hn::Add(a, e), hn::Add(c, c)), hn::ShiftLeft<2>(near));
+}
+
+/// The filter along a row at columns 2 * x, x from `begin`: a vector from x = begin on, whose five
+/// pixels all lie in the row.
+HWY_INLINE void filter_vector(const std::uint8_t* row, int x, std::uint16_t* out) {
   const Shorts d;
-  const hn::RebindToUnsigned<Shorts> unsigned_shorts;
+  const auto pairs_at = [&](int column) {  // little-endian: even columns are the low bytes
+    return hn::BitCast(d, hn::LoadU(Bytes(), row + column));
+  };
+  const auto left = pairs_at(2 * x - 2), middle = pairs_at(2 * x), right = pairs_at(2 * x + 2);
+  const auto low = hn::Set(d, 255);
+  hn::StoreU(weighted(hn::And(left, low), hn::ShiftRight<8>(left), hn::And(middle, low),
+                      hn::ShiftRight<8>(middle), hn::And(right, low)),
+             d, out);
+}
+
+/// The filter along a row for the destination columns [begin, begin + count).
+void filter_row(const std::uint8_t* row, int width, int begin, int count, std::uint16_t* out) {
+  const int lanes = static_cast<int>(hn::Lanes(Shorts()));
+  const int end = begin + count;
+  const auto at = [&](int column) { return static_cast<int>(row[reflect_101(column, width)]); };
+  const auto one = [&](int x) {
+    const int c = 2 * x;
+    out[x - begin] =
+        static_cast<std::uint16_t>(at(c - 2) + at(c + 2) + 4 * (at(c - 1) + at(c + 1)) + 6 * at(c));
+  };
+  int x = begin;
+  if (x == 0) one(x++);
+  // The last vector may cover columns for the second time.
+  const int last = std::min(end, (width - 2) / 2) - lanes;
+  if (last >= x) {
+    for (; x < last; x += lanes) filter_vector(row, x, out + (x - begin));
+    filter_vector(row, last, out + (last - begin));
+    x = last + lanes;
+  }
+  for (; x < end; ++x) one(x);
+}
+
+/// The filter down filtered rows, rounded.
+void filter_columns(const std::uint16_t* const rows[5], int count, std::uint8_t* out) {
+  const Shorts d;
+  const hn::RebindToSigned<Shorts> shorts;
   const hn::Rebind<std::uint8_t, Shorts> bytes;
   const int lanes = static_cast<int>(hn::Lanes(d));
   int x = 0;
   for (; x + lanes <= count; x += lanes) {
-    const auto row = [&](int k) { return hn::PromoteTo(d, hn::LoadU(bytes, rows[k] + first + x)); };
-    const auto middle = row(2);
-    const auto near = hn::Add(hn::Add(row(1), row(3)), middle);
-    const auto sum = hn::Add(hn::Add(row(0), row(4)), hn::Add(middle, middle));
-    hn::StoreU(hn::BitCast(unsigned_shorts, hn::Add(sum, hn::ShiftLeft<2>(near))), unsigned_shorts,
-               sums + x);
+    const auto row = [&](int k) { return hn::LoadU(d, rows[k] + x); };
+    const auto sum = hn::Add(weighted(row(0), row(1), row(2), row(3), row(4)), hn::Set(d, 128));
+    hn::StoreU(hn::DemoteTo(bytes, hn::BitCast(shorts, hn::ShiftRight<8>(sum))), bytes, out + x);
   }
-  if (x < count) column_sums(rows, first + x, count - x, sums + x);
-}
-
-/// Lane i: a[2i] * b[2i] + a[2i + 1] * b[2i + 1].
-HWY_INLINE hn::Vec<Ints> pair_products(hn::Vec<Shorts> a, hn::Vec<Shorts> b) {
-  const Ints d;
-  auto second = hn::Zero(d);
-  const auto first = hn::ReorderWidenMulAccumulate(d, a, b, hn::Zero(d), second);
-  return hn::RearrangeToOddPlusEven(first, second);
-}
-
-void vector_row_sums(const std::uint16_t* sums, int count, std::uint8_t* out) {
-  const Shorts d;
-  const Ints ints;
-  const hn::Rebind<std::uint8_t, Ints> bytes;
-  const auto pairs = [&](std::int16_t even, std::int16_t odd) {
-    return hn::OddEven(hn::Set(d, odd), hn::Set(d, even));
-  };
-  const auto left = pairs(1, 4), middle = pairs(6, 4), right = pairs(1, 0);
-  const auto half = hn::Set(ints, 128);
-  const auto* s = reinterpret_cast<const std::int16_t*>(sums);
-  const int lanes = static_cast<int>(hn::Lanes(ints));
-  int x = 0;
-  for (; x + lanes < count; x += lanes, s += 2 * lanes) {  // reads up to the next four sums
-    const auto sum = hn::Add(
-        hn::Add(pair_products(hn::LoadU(d, s), left), pair_products(hn::LoadU(d, s + 2), middle)),
-        hn::Add(pair_products(hn::LoadU(d, s + 4), right), half));
-    hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<8>(sum)), bytes, out + x);
+  for (; x < count; ++x) {
+    const int sum = rows[0][x] + rows[4][x] + 4 * (rows[1][x] + rows[3][x]) + 6 * rows[2][x];
+    out[x] = static_cast<std::uint8_t>((sum + 128) >> 8);
   }
-  row_sums(sums + 2 * x, count - x, out + x);
 }
 
+/// Along the rows first, so that every row is read once.
 void make_octave(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) {
-  make(src, dst, vector_column_sums, vector_row_sums);
+  constexpr int kTaps = 5;
+  alignas(64) std::uint16_t ring[kTaps][kChunk];
+  for (int begin = 0; begin < dst.width; begin += kChunk) {
+    const int count = std::min(kChunk, dst.width - begin);
+    int next = -2;  // row to be filtered next
+    for (int y = 0; y < dst.height; ++y) {
+      for (; next <= 2 * y + 2; ++next) {
+        filter_row(src.row(reflect_101(next, src.height)), src.width, begin, count,
+                   ring[(next + 2) % kTaps]);
+      }
+      const std::uint16_t* rows[kTaps];
+      for (int k = 0; k < kTaps; ++k) rows[k] = ring[(2 * y + k) % kTaps];
+      filter_columns(rows, count, dst.row(y) + begin);
+    }
+  }
 }
 
 #endif
