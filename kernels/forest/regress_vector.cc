@@ -135,27 +135,30 @@ HWY_INLINE void prefetch_leaf(const float* leaf, std::size_t size) {
   for (std::size_t i = 0; i < size; i += kCacheLine / sizeof(float)) hwy::Prefetch(leaf + i);
 }
 
+/// shape += the leaves of kTreesAtOnce trees in whole vectors from coordinate i on, which is moved
+/// behind what was done.
 template <class D>
-HWY_INLINE void add_part(D d, const float* const* leaves, std::size_t trees, std::size_t i,
-                         float* shape) {
-  auto sum = hn::LoadU(d, shape + i);
-  for (std::size_t t = 0; t < trees; ++t) sum = hn::Add(sum, hn::LoadU(d, leaves[t] + i));
-  hn::StoreU(sum, d, shape + i);
+HWY_INLINE void add_vectors(D d, const float* const* leaves, std::size_t size, std::size_t& i,
+                            float* shape) {
+  static_assert(kTreesAtOnce == 8);
+  // By value: the compiler cannot know that a vector store leaves pointers as they are.
+  const float *a = leaves[0], *b = leaves[1], *c = leaves[2], *e = leaves[3];
+  const float *f = leaves[4], *g = leaves[5], *h = leaves[6], *k = leaves[7];
+  const std::size_t lanes = hn::Lanes(d);
+  for (; i + lanes <= size; i += lanes) {
+    auto sum = hn::LoadU(d, shape + i);
+    for (const float* leaf : {a, b, c, e, f, g, h, k}) sum = hn::Add(sum, hn::LoadU(d, leaf + i));
+    hn::StoreU(sum, d, shape + i);
+  }
 }
 
 /// shape += the leaves of up to kTreesAtOnce trees, coordinate by coordinate in the trees' order.
 HWY_INLINE void add_leaves(const float* const* leaves, std::size_t trees, std::size_t size,
                            float* shape) {
-  const Floats all;
-  const hn::CappedTag<float, 4> four;
   std::size_t i = 0;
-  if (trees == kTreesAtOnce) {  // a constant, so that the loop over trees is unrolled
-    for (; i + hn::Lanes(all) <= size; i += hn::Lanes(all)) {
-      add_part(all, leaves, kTreesAtOnce, i, shape);
-    }
-    for (; i + hn::Lanes(four) <= size; i += hn::Lanes(four)) {
-      add_part(four, leaves, kTreesAtOnce, i, shape);
-    }
+  if (trees == kTreesAtOnce) {
+    add_vectors(Floats(), leaves, size, i, shape);
+    add_vectors(hn::CappedTag<float, 4>(), leaves, size, i, shape);
   }
   for (; i < size; ++i) {
     for (std::size_t t = 0; t < trees; ++t) shape[i] += leaves[t][i];
@@ -187,7 +190,10 @@ void regress(const ForestModel& model, const VectorForest& forest, int cascades,
     for (std::size_t t = 0; t < trees; t += kTreesAtOnce) {
       const std::size_t next = t + kPrefetchTrees, end = std::min(next + kTreesAtOnce, trees);
       for (int f = 0; f < count; ++f) {
-        for (std::size_t k = next; k < end; ++k) prefetch_leaf(found.row(f)[k], size);
+        for (std::size_t k = next; k < end; ++k) {
+          const float* leaf = found.row(f)[k];
+          if (f == 0 || leaf != found.row(f - 1)[k]) prefetch_leaf(leaf, size);
+        }
         add_leaves(found.row(f) + t, std::min(kTreesAtOnce, trees - t), size, shapes.row(f));
       }
     }

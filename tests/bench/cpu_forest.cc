@@ -15,7 +15,7 @@ namespace {
 
 using namespace cuface;
 
-constexpr int kPasses = 9;
+constexpr int kPasses = 5;
 
 struct Face {
   cv::Mat picture;
