@@ -23,7 +23,7 @@ struct Provenance {
   std::string licence;  ///< one sentence
 };
 
-/// One array of 32-bit little-endian words or floats.
+/// One array of little-endian words or floats.
 struct Block {
   std::string name;
   std::span<const std::uint8_t> bytes;

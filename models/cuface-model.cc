@@ -23,11 +23,13 @@ constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
 constexpr const char* kHelp =
     R"(usage: cuface-model info FILE         what the model is, where it comes from, its licence
        cuface-model check FILE        read and check all of it
-       cuface-model convert IN OUT    write it in the format that loads fastest (.cuface)
+       cuface-model convert [--compact] IN OUT
+                                      write it in the format that loads fastest (.cuface)
        cuface-model --help | --version
 
 FILE and IN: a landmark model (dlib shape predictor .dat), a Haar cascade (OpenCV .xml, old or new
-layout), or a .cuface file. OUT is replaced only when all of it has been written.
+layout), or a .cuface file. --compact rounds a landmark model's leaves to integers: half the size, and
+faster, but no longer dlib's points bit for bit; for the CPU. OUT is replaced only when all of it has been written.
 
 exit status: 0 done; 1 the file is missing, damaged or cannot be written; 2 wrong arguments
 )";
@@ -80,11 +82,13 @@ std::string summary(const Loaded& loaded) {
 
 void print(const ForestModel& m) {
   const std::size_t bytes = m.mean_shape.size_bytes() + m.anchors.size_bytes() +
-                            m.deltas.size_bytes() + m.splits.size_bytes() + m.leaves.size_bytes();
+                            m.deltas.size_bytes() + m.splits.size_bytes() + m.leaves.size_bytes() +
+                            m.compact_leaves.size_bytes() + m.leaf_scales.size_bytes();
   std::printf("kind       landmark model (ensemble of regression trees)\n");
   std::printf("landmarks  %d\n", m.landmarks);
   std::printf("forest     %d cascades of %d trees of depth %d, %d feature pixels each\n",
               m.cascades, m.trees, m.depth, m.pool);
+  if (m.is_compact()) std::printf("leaves     compact: integers, for the CPU\n");
   std::printf("in memory  %.1f MB\n", static_cast<double>(bytes) / 1e6);
   for (const auto& [name, map] : m.box_maps) {
     std::printf("box map    %s: side x %g, right %g, down %g of the side\n", name.c_str(),
@@ -121,9 +125,14 @@ int check(const std::string& path) {
   return 0;
 }
 
-int convert(const std::string& in, const std::string& out) {
-  const Result<Loaded> loaded = load(in);
+int convert(const std::string& in, const std::string& out, bool compact) {
+  Result<Loaded> loaded = load(in);
   if (!loaded.ok()) return fail(loaded.status());
+  auto& forest = loaded.value().forest;
+  if (compact && !forest) {
+    return fail({StatusCode::kUnsupported, in + ": a cascade has no compact form"});
+  }
+  if (compact && !forest->is_compact()) forest = compact_forest(*forest);
   const Provenance source = provenance_of(loaded.value().file);
   const Status status = loaded.value().forest
                             ? write_forest_file(*loaded.value().forest, source, out)
@@ -151,7 +160,9 @@ int main(int argc, char** argv) {
   } else if (command == "check" && arguments.size() == 2) {
     result = check(arguments[1]);
   } else if (command == "convert" && arguments.size() == 3) {
-    result = convert(arguments[1], arguments[2]);
+    result = convert(arguments[1], arguments[2], false);
+  } else if (command == "convert" && arguments.size() == 4 && arguments[1] == "--compact") {
+    result = convert(arguments[2], arguments[3], true);
   } else {
     std::fputs(kHelp, stderr);
   }

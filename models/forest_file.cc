@@ -1,6 +1,9 @@
 #include "models/forest_file.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <vector>
 
 namespace cuface {
 namespace {
@@ -39,6 +42,8 @@ Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& con
   model->deltas = container.block<float>("deltas");
   model->splits = container.block<ForestSplit>("splits");
   model->leaves = container.block<float>("leaves");
+  model->compact_leaves = container.block<std::int16_t>("compact_leaves");
+  model->leaf_scales = container.block<float>("leaf_scales");
   model->storage = container.file();
   if (const auto maps = container.header().find("box_maps");
       maps != container.header().end() && maps->is_object()) {
@@ -69,10 +74,52 @@ Status write_forest_file(const ForestModel& model, const Provenance& source,
                                 {"shift_x", shortest(map.shift_x)},
                                 {"shift_y", shortest(map.shift_y)}};
   }
-  return write_container(path, "forest", std::move(header), source,
-                         {block_of("mean_shape", model.mean_shape),
-                          block_of("anchors", model.anchors), block_of("deltas", model.deltas),
-                          block_of("splits", model.splits), block_of("leaves", model.leaves)});
+  std::vector<Block> blocks = {block_of("mean_shape", model.mean_shape),
+                               block_of("anchors", model.anchors), block_of("deltas", model.deltas),
+                               block_of("splits", model.splits)};
+  if (model.is_compact()) {
+    blocks.push_back(block_of("compact_leaves", model.compact_leaves));
+    blocks.push_back(block_of("leaf_scales", model.leaf_scales));
+  } else {
+    blocks.push_back(block_of("leaves", model.leaves));
+  }
+  return write_container(path, "forest", std::move(header), source, blocks);
+}
+
+std::shared_ptr<const ForestModel> compact_forest(const ForestModel& model) {
+  struct Tables {
+    std::vector<std::int16_t> leaves;
+    std::vector<float> scales;
+    std::shared_ptr<const void> rest;
+  };
+  const auto size = static_cast<std::size_t>(model.leaf_size());
+  const auto cascades = static_cast<std::size_t>(model.cascades);
+  const std::size_t values = model.leaves.size() / cascades;  // of a cascade
+  auto tables = std::make_shared<Tables>();
+  tables->leaves.resize(model.leaves.size());
+  tables->scales.resize(cascades * size);
+  tables->rest = model.storage;
+  for (std::size_t c = 0; c < cascades; ++c) {
+    const std::span<const float> from = model.leaves.subspan(c * values, values);
+    float* const scale = tables->scales.data() + c * size;
+    for (std::size_t i = 0; i < values; ++i) {
+      scale[i % size] = std::max(scale[i % size], std::abs(from[i]));
+    }
+    for (std::size_t i = 0; i < size; ++i) scale[i] /= kCompactLimit;
+    for (std::size_t i = 0; i < values; ++i) {
+      const float unit = scale[i % size];
+      const float steps = unit > 0 ? from[i] / unit : 0.0f;  // up to the limit and a rounding
+      constexpr float kLimit = kCompactLimit;
+      tables->leaves[c * values + i] =
+          static_cast<std::int16_t>(std::lrint(std::clamp(steps, -kLimit, kLimit)));
+    }
+  }
+  auto compact = std::make_shared<ForestModel>(model);
+  compact->leaves = {};
+  compact->compact_leaves = tables->leaves;
+  compact->leaf_scales = tables->scales;
+  compact->storage = std::move(tables);
+  return compact;
 }
 
 }  // namespace cuface

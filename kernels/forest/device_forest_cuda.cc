@@ -19,6 +19,10 @@ Status upload(std::span<const T> from, DeviceBuffer<T>& to) {
 }  // namespace
 
 Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestModel& model) {
+  if (model.is_compact()) {
+    return Status(StatusCode::kUnsupported,
+                  "landmarks on CUDA need the exact model: convert it without --compact");
+  }
   const auto forest = std::make_shared<DeviceForest>();
   forest->landmarks_ = model.landmarks;
   forest->cascades_ = model.cascades;

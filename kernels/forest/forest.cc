@@ -34,14 +34,18 @@ Status check_tables(const ForestModel& m) {
   const auto size = [](int value) { return static_cast<std::size_t>(value); };
   const std::size_t cascades = size(m.cascades), trees = cascades * size(m.trees);
   const std::size_t leaves = size(m.leaves_per_tree()) * size(m.leaf_size());
+  const bool compact = !m.compact_leaves.empty();
   const struct {
     const char* name;
     std::size_t has, needs;
-  } tables[] = {{"mean_shape", m.mean_shape.size(), size(m.leaf_size())},
-                {"anchors", m.anchors.size(), cascades * size(m.pool)},
-                {"deltas", m.deltas.size(), 2 * cascades * size(m.pool)},
-                {"splits", m.splits.size(), trees * size(m.splits_per_tree())},
-                {"leaves", m.leaves.size(), trees * leaves}};
+  } tables[] = {
+      {"mean_shape", m.mean_shape.size(), size(m.leaf_size())},
+      {"anchors", m.anchors.size(), cascades * size(m.pool)},
+      {"deltas", m.deltas.size(), 2 * cascades * size(m.pool)},
+      {"splits", m.splits.size(), trees * size(m.splits_per_tree())},
+      {"leaves", m.leaves.size(), compact ? 0 : trees * leaves},
+      {"compact_leaves", m.compact_leaves.size(), compact ? trees * leaves : 0},
+      {"leaf_scales", m.leaf_scales.size(), compact ? cascades * size(m.leaf_size()) : 0}};
   for (const auto& table : tables) {
     if (table.has != table.needs) {
       return corrupt(std::string("its table ") + table.name + " has " + std::to_string(table.has) +
@@ -90,6 +94,18 @@ Status validate(const ForestModel& m) {
   }
   if (const std::size_t i = first_not_finite(m.leaves); i < m.leaves.size()) {
     return corrupt("a leaf of " + numbered("tree", i / tree_leaves, trees) + " is not finite");
+  }
+  const auto leaf_size = static_cast<std::size_t>(m.leaf_size());
+  if (const std::size_t i = first_not_finite(m.leaf_scales); i < m.leaf_scales.size()) {
+    return corrupt("the scale of coordinate " + std::to_string(i % leaf_size) + " of cascade " +
+                   std::to_string(i / leaf_size) + " is not finite");
+  }
+  const auto too_large = std::find_if(
+      m.compact_leaves.begin(), m.compact_leaves.end(),
+      [](std::int16_t value) { return !in_range(value, -kCompactLimit, kCompactLimit); });
+  if (too_large != m.compact_leaves.end()) {
+    const auto i = static_cast<std::size_t>(too_large - m.compact_leaves.begin());
+    return corrupt("a leaf of " + numbered("tree", i / tree_leaves, trees) + " is out of range");
   }
   for (const auto& [name, map] : m.box_maps) {
     const bool usable = map.scale > 0 && std::isfinite(map.scale) && std::isfinite(map.shift_x) &&

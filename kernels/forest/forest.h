@@ -52,6 +52,14 @@ struct ForestModel {
   std::span<const float> deltas;           ///< [cascades][pool][2]: offset from it, unit box
   std::span<const ForestSplit> splits;     ///< [cascades][trees][2^depth - 1]
   std::span<const float> leaves;           ///< [cascades][trees][2^depth][2 * landmarks]
+
+  /// A compact model has these instead of `leaves`: integers of at most kCompactLimit either way,
+  /// laid out alike, and what 1 of them is worth. Their sums are exact, whatever the order, and are
+  /// scaled once a cascade.
+  std::span<const std::int16_t> compact_leaves;
+  std::span<const float> leaf_scales;  ///< [cascades][2 * landmarks]
+  bool is_compact() const { return leaves.empty(); }
+
   std::shared_ptr<const void> storage;
 
   /// Where this model wants its box, seen from the box of the cascade with this file stem
@@ -70,6 +78,9 @@ inline constexpr int kMaxForestCascades = 1000;
 inline constexpr int kMaxForestTrees = 100000;
 inline constexpr int kMaxForestDepth = 12;
 inline constexpr int kMaxForestPool = 100000;
+
+/// Largest leaf value of a compact model: eight of them fit 16 bits.
+inline constexpr int kCompactLimit = 4095;
 
 /// The one check every loader ends with: sizes, spans, indices, finiteness. kCorrupt and a sentence
 /// that says which cascade and tree is wrong. Reads all of the model once.

@@ -20,15 +20,16 @@ class PlainRegression {
  public:
   explicit PlainRegression(const ForestModel& model)
       : shape_(static_cast<std::size_t>(model.leaf_size())),
-        pool_(static_cast<std::size_t>(model.pool)) {}
+        pool_(static_cast<std::size_t>(model.pool)),
+        sums_(shape_.size()) {}
 
   /// The coordinates found, in the unit box.
   std::span<const float> run(const ForestModel& m, int cascades, std::span<const Point> mean,
                              const PixelReader& pixels) {
     const std::span<const Point> points(reinterpret_cast<const Point*>(shape_.data()), mean.size());
-    const std::size_t tree_splits = static_cast<std::size_t>(m.splits_per_tree());
+    const std::size_t size = shape_.size();
     const ForestSplit* splits = m.splits.data();
-    const float* leaves = m.leaves.data();
+    std::size_t first_leaf = 0;  // of the tree
     std::copy(m.mean_shape.begin(), m.mean_shape.end(), shape_.begin());
     for (int cascade = 0; cascade < cascades; ++cascade) {
       const Turn turn = fit_turn(mean, points);
@@ -37,18 +38,29 @@ class PlainRegression {
         pool_[i] =
             pixels.at(turn.place(points[m.anchors[k]], {m.deltas[2 * k], m.deltas[2 * k + 1]}));
       }
+      std::fill(sums_.begin(), sums_.end(), 0);
       for (int tree = 0; tree < m.trees; ++tree) {
-        const float* leaf = leaves + walk_tree(splits, m.depth, pool_.data()) * shape_.size();
-        for (std::size_t i = 0; i < shape_.size(); ++i) shape_[i] += leaf[i];
-        splits += tree_splits;
-        leaves += static_cast<std::size_t>(m.leaves_per_tree()) * shape_.size();
+        const std::size_t leaf = (first_leaf + walk_tree(splits, m.depth, pool_.data())) * size;
+        for (std::size_t i = 0; i < size; ++i) {
+          if (m.is_compact()) {
+            sums_[i] += m.compact_leaves[leaf + i];
+          } else {
+            shape_[i] += m.leaves[leaf + i];
+          }
+        }
+        splits += m.splits_per_tree();
+        first_leaf += static_cast<std::size_t>(m.leaves_per_tree());
       }
+      if (!m.is_compact()) continue;
+      add_scaled(sums_.data(), m.leaf_scales.data() + static_cast<std::size_t>(cascade) * size,
+                 size, shape_.data());
     }
     return shape_;
   }
 
  private:
   std::vector<float> shape_, pool_;
+  std::vector<std::int32_t> sums_;  // of a compact model's leaves
 };
 
 class CpuLandmarker final : public Landmarker {

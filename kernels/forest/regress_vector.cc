@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -108,60 +109,100 @@ HWY_INLINE IntVector walk_from(const std::int32_t* splits, std::size_t row,
   }
 }
 
-/// Finds the leaf of every tree.
+/// Finds the leaf of every tree, counted through the cascade.
 template <int depth>
 void walk_trees(const std::int32_t* splits, std::size_t row, const std::int32_t* pool,
-                std::size_t trees, const float* leaves, std::size_t leaf_size, const float** out) {
+                std::size_t trees, std::int32_t* out) {
   const Ints i;
   const std::size_t lanes = hn::Lanes(i);
-  const std::size_t tree_leaves = leaf_size << depth;
-  HWY_ALIGN std::int32_t leaf[HWY_MAX_BYTES / sizeof(std::int32_t)];
   for (std::size_t t = 0; t < trees; t += lanes) {
     IntMask left[static_cast<std::size_t>(depth)];
-    hn::Store(walk_from<depth>(splits + t, row, pool, left), i, leaf);
-    const std::size_t count = std::min(lanes, trees - t);
-    for (std::size_t j = 0; j < count; ++j) {
-      out[t + j] = leaves + (t + j) * tree_leaves + static_cast<std::size_t>(leaf[j]) * leaf_size;
-    }
+    const auto tree = hn::Iota(i, static_cast<std::int32_t>(t));
+    hn::Store(hn::Add(hn::ShiftLeft<depth>(tree), walk_from<depth>(splits + t, row, pool, left)), i,
+              out + t);
   }
 }
 
 using WalkTrees = void (*)(const std::int32_t*, std::size_t, const std::int32_t*, std::size_t,
-                           const float*, std::size_t, const float**);
+                           std::int32_t*);
 constexpr WalkTrees kWalkTrees[VectorForest::kMaxDepth] = {
     walk_trees<1>, walk_trees<2>, walk_trees<3>, walk_trees<4>, walk_trees<5>};
 
-HWY_INLINE void prefetch_leaf(const float* leaf, std::size_t size) {
-  for (std::size_t i = 0; i < size; i += kCacheLine / sizeof(float)) hwy::Prefetch(leaf + i);
+template <typename Leaf>
+HWY_INLINE void prefetch_leaf(const Leaf* leaf, std::size_t size) {
+  for (std::size_t i = 0; i < size; i += kCacheLine / sizeof(Leaf)) hwy::Prefetch(leaf + i);
 }
 
-/// shape += the leaves of kTreesAtOnce trees in whole vectors from coordinate i on, which is moved
-/// behind what was done.
+/// sum + leaves, in their order. By value: the compiler cannot know that a vector store leaves an
+/// array of pointers as it is.
+template <class D, typename Leaf, class V = hn::Vec<D>>
+HWY_INLINE V add_all(D d, V sum, const std::array<const Leaf*, kTreesAtOnce> leaves,
+                     std::size_t i) {
+  for (const Leaf* leaf : leaves) sum = hn::Add(sum, hn::LoadU(d, leaf + i));
+  return sum;
+}
+
+/// Adds the leaves of kTreesAtOnce trees in whole vectors from coordinate i on, which is moved
+/// behind what was done: floats one by one to each coordinate.
 template <class D>
-HWY_INLINE void add_vectors(D d, const float* const* leaves, std::size_t size, std::size_t& i,
-                            float* shape) {
-  static_assert(kTreesAtOnce == 8);
-  // By value: the compiler cannot know that a vector store leaves pointers as they are.
-  const float *a = leaves[0], *b = leaves[1], *c = leaves[2], *e = leaves[3];
-  const float *f = leaves[4], *g = leaves[5], *h = leaves[6], *k = leaves[7];
+HWY_INLINE void add_vectors(D d, const std::array<const float*, kTreesAtOnce> leaves,
+                            std::size_t size, std::size_t& i, float* shape) {
+  for (const std::size_t lanes = hn::Lanes(d); i + lanes <= size; i += lanes) {
+    hn::StoreU(add_all(d, hn::LoadU(d, shape + i), leaves, i), d, shape + i);
+  }
+}
+
+/// The same of a compact model: so few fit 16 bits.
+template <class D>
+HWY_INLINE void add_vectors(D d, const std::array<const std::int16_t*, kTreesAtOnce> leaves,
+                            std::size_t size, std::size_t& i, std::int32_t* sums) {
+  static_assert(kTreesAtOnce * kCompactLimit < 32768);
+  const hn::Rebind<std::int32_t, hn::Half<D>> half;
+  const hn::Half<D> half_shorts;
   const std::size_t lanes = hn::Lanes(d);
   for (; i + lanes <= size; i += lanes) {
-    auto sum = hn::LoadU(d, shape + i);
-    for (const float* leaf : {a, b, c, e, f, g, h, k}) sum = hn::Add(sum, hn::LoadU(d, leaf + i));
-    hn::StoreU(sum, d, shape + i);
+    const auto part = add_all(d, hn::Zero(d), leaves, i);
+    const auto low = hn::PromoteTo(half, hn::LowerHalf(half_shorts, part));
+    const auto high = hn::PromoteTo(half, hn::UpperHalf(half_shorts, part));
+    std::int32_t* const middle = sums + i + lanes / 2;
+    hn::StoreU(hn::Add(hn::LoadU(half, sums + i), low), half, sums + i);
+    hn::StoreU(hn::Add(hn::LoadU(half, middle), high), half, middle);
   }
 }
 
-/// shape += the leaves of up to kTreesAtOnce trees, coordinate by coordinate in the trees' order.
-HWY_INLINE void add_leaves(const float* const* leaves, std::size_t trees, std::size_t size,
-                           float* shape) {
+/// Adds the leaves of up to kTreesAtOnce trees to `sums`, coordinate by coordinate in the trees'
+/// order.
+template <typename Leaf, typename Sum>
+HWY_INLINE void add_leaves(const Leaf* leaves, const std::int32_t* found, std::size_t trees,
+                           std::size_t size, Sum* sums) {
+  std::array<const Leaf*, kTreesAtOnce> leaf;
+  for (std::size_t t = 0; t < trees; ++t) {
+    leaf[t] = leaves + static_cast<std::size_t>(found[t]) * size;
+  }
   std::size_t i = 0;
   if (trees == kTreesAtOnce) {
-    add_vectors(Floats(), leaves, size, i, shape);
-    add_vectors(hn::CappedTag<float, 4>(), leaves, size, i, shape);
+    add_vectors(hn::ScalableTag<Leaf>(), leaf, size, i, sums);
+    add_vectors(hn::CappedTag<Leaf, 16 / sizeof(Leaf)>(), leaf, size, i, sums);
   }
   for (; i < size; ++i) {
-    for (std::size_t t = 0; t < trees; ++t) shape[i] += leaves[t][i];
+    for (std::size_t t = 0; t < trees; ++t) sums[i] += leaf[t][i];
+  }
+}
+
+/// Adds what all trees of a cascade found to the sums of each face.
+template <typename Leaf, typename Sum>
+void add_trees(const Leaf* leaves, ImageView<const std::int32_t> found, int faces,
+               std::size_t trees, std::size_t size, ImageView<Sum> sums) {
+  for (std::size_t t = 0; t < trees; t += kTreesAtOnce) {
+    const std::size_t next = t + kPrefetchTrees, end = std::min(next + kTreesAtOnce, trees);
+    for (int f = 0; f < faces; ++f) {
+      for (std::size_t k = next; k < end; ++k) {
+        const std::int32_t leaf = found.row(f)[k];
+        if (f > 0 && leaf == found.row(f - 1)[k]) continue;
+        prefetch_leaf(leaves + static_cast<std::size_t>(leaf) * size, size);
+      }
+      add_leaves(leaves, found.row(f) + t, std::min(kTreesAtOnce, trees - t), size, sums.row(f));
+    }
   }
 }
 
@@ -170,33 +211,33 @@ void regress(const ForestModel& model, const VectorForest& forest, int cascades,
              VectorScratch& scratch) {
   const auto trees = static_cast<std::size_t>(model.trees);
   const auto size = static_cast<std::size_t>(model.leaf_size());
-  const std::size_t cascade_leaves = trees * size << model.depth;
   const auto shapes = scratch.shapes.view();
   const auto pools = scratch.pools.view();
   const auto found = scratch.leaves.view();
+  const auto sums = scratch.sums.view();
   const int count = static_cast<int>(faces.size());
   for (int f = 0; f < count; ++f) {
     std::copy(model.mean_shape.begin(), model.mean_shape.end(), shapes.row(f));
   }
   for (int c = 0; c < cascades; ++c) {
-    const float* leaves = model.leaves.data() + static_cast<std::size_t>(c) * cascade_leaves;
     for (int f = 0; f < count; ++f) {
       const Turn turn = fit_turn(mean, {reinterpret_cast<Point*>(shapes.row(f)), mean.size()});
       read_pool(faces[static_cast<std::size_t>(f)], shapes.row(f), turn, forest.pool(c),
                 forest.pool_row(), pools.row(f));
-      kWalkTrees[model.depth - 1](forest.splits(c), forest.split_row(), pools.row(f), trees, leaves,
-                                  size, found.row(f));
+      kWalkTrees[model.depth - 1](forest.splits(c), forest.split_row(), pools.row(f), trees,
+                                  found.row(f));
     }
-    for (std::size_t t = 0; t < trees; t += kTreesAtOnce) {
-      const std::size_t next = t + kPrefetchTrees, end = std::min(next + kTreesAtOnce, trees);
-      for (int f = 0; f < count; ++f) {
-        for (std::size_t k = next; k < end; ++k) {
-          const float* leaf = found.row(f)[k];
-          if (f == 0 || leaf != found.row(f - 1)[k]) prefetch_leaf(leaf, size);
-        }
-        add_leaves(found.row(f) + t, std::min(kTreesAtOnce, trees - t), size, shapes.row(f));
-      }
+    const std::size_t first_leaf = (static_cast<std::size_t>(c) * trees * size) << model.depth;
+    if (!model.is_compact()) {
+      add_trees(model.leaves.data() + first_leaf, ImageView<const std::int32_t>(found), count,
+                trees, size, shapes);
+      continue;
     }
+    for (int f = 0; f < count; ++f) std::fill_n(sums.row(f), size, 0);
+    add_trees(model.compact_leaves.data() + first_leaf, ImageView<const std::int32_t>(found), count,
+              trees, size, sums);
+    const float* scales = model.leaf_scales.data() + static_cast<std::size_t>(c) * size;
+    for (int f = 0; f < count; ++f) add_scaled(sums.row(f), scales, size, shapes.row(f));
   }
 }
 

@@ -22,6 +22,12 @@ inline Turn fit_turn(std::span<const Point> mean, std::span<const Point> shape) 
   return {static_cast<float>(fit.a), static_cast<float>(fit.b)};
 }
 
+/// What the trees of a cascade of a compact model add to a shape.
+inline void add_scaled(const std::int32_t* sums, const float* scales, std::size_t size,
+                       float* shape) {
+  for (std::size_t i = 0; i < size; ++i) shape[i] += static_cast<float>(sums[i]) * scales[i];
+}
+
 /// A model's tables in the order vector code reads them. Rows are padded to whole vectors.
 ///
 /// A feature pixel is an integer from 0 to 255, so that pool[a] - pool[b] > threshold holds for the
@@ -68,7 +74,8 @@ struct VectorScratch {
   explicit VectorScratch(const ForestModel& model)
       : shapes(model.leaf_size(), kFacesTogether),
         pools(model.pool, kFacesTogether),
-        leaves(model.trees, kFacesTogether) {}
+        leaves(model.trees, kFacesTogether),
+        sums(model.leaf_size(), kFacesTogether) {}
 
   std::span<const float> shape(std::size_t face) const {
     return {shapes.view().row(static_cast<int>(face)), static_cast<std::size_t>(shapes.width())};
@@ -76,7 +83,8 @@ struct VectorScratch {
 
   Image<float> shapes;         ///< coordinates, unit box
   Image<std::int32_t> pools;   ///< feature pixels
-  Image<const float*> leaves;  ///< what each tree adds
+  Image<std::int32_t> leaves;  ///< the leaf of each tree, counted through the cascade
+  Image<std::int32_t> sums;    ///< of a compact model's leaves
 };
 
 /// Whether offsets into the picture fit 32 bits.

@@ -7,12 +7,14 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <random>
 #include <sstream>
 
 #include "kernels/forest/forest.h"
 #include "models/dlib_dat.h"
+#include "models/forest_file.h"
 #include "models/models.h"
 #include "tests/data.h"
 #include "tests/kernels/pictures.h"
@@ -274,6 +276,57 @@ TEST(ForestValidate, FindsEveryKindOfDamage) {
   }
 }
 
+TEST(ForestValidate, FindsDamageOfACompactModel) {
+  const auto good = compact_forest(*test::synthetic_forest(5, 2, 3, 2, 4, 23));
+  ASSERT_TRUE(validate(*good).ok());
+  ASSERT_TRUE(good->is_compact());
+  struct CompactCopy : ForestModel {
+    explicit CompactCopy(const ForestModel& m)
+        : ForestModel(m),
+          values(m.compact_leaves.begin(), m.compact_leaves.end()),
+          scales(m.leaf_scales.begin(), m.leaf_scales.end()) {
+      compact_leaves = values;
+      leaf_scales = scales;
+    }
+    std::vector<std::int16_t> values;
+    std::vector<float> scales;
+  };
+  const float exact[1] = {0};
+  const std::vector<std::function<void(CompactCopy&)>> damages = {
+      [](CompactCopy& m) { m.values[7] = kCompactLimit + 1; },
+      [](CompactCopy& m) { m.values.back() = -kCompactLimit - 1; },
+      [](CompactCopy& m) { m.scales.back() = std::numeric_limits<float>::quiet_NaN(); },
+      [](CompactCopy& m) { m.scales[0] = -std::numeric_limits<float>::infinity(); },
+      [](CompactCopy& m) { m.leaf_scales = m.leaf_scales.first(m.leaf_scales.size() - 1); },
+      [](CompactCopy& m) { m.compact_leaves = m.compact_leaves.subspan(1); },
+      [](CompactCopy& m) { m.compact_leaves = {}; },
+      [&](CompactCopy& m) { m.leaves = exact; },  // both at once
+  };
+  for (std::size_t i = 0; i < damages.size(); ++i) {
+    CompactCopy damaged(*good);
+    ASSERT_TRUE(validate(damaged).ok());
+    damages[i](damaged);
+    const Status status = validate(damaged);
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << "damage " << i;
+    EXPECT_FALSE(status.message().empty());
+  }
+}
+
+TEST(ForestCompact, LeavesAreRoundedToTheNearestStep) {
+  const auto model = test::synthetic_forest(7, 3, 9, 3, 10, 47);
+  const auto compact = compact_forest(*model);
+  ASSERT_EQ(compact->compact_leaves.size(), model->leaves.size());
+  const std::size_t size = 14, cascade = model->leaves.size() / 3;
+  int largest = 0;
+  for (std::size_t i = 0; i < model->leaves.size(); ++i) {
+    const float scale = compact->leaf_scales[i / cascade * size + i % size];
+    const int value = compact->compact_leaves[i];
+    EXPECT_NEAR(static_cast<float>(value) * scale, model->leaves[i], 0.5001f * scale) << i;
+    largest = std::max(largest, std::abs(value));
+  }
+  EXPECT_EQ(largest, kCompactLimit);
+}
+
 // ---- vector code against the plain reference ----
 
 /// Bits, but for what a NaN carries.
@@ -336,10 +389,13 @@ TEST_P(ForestVersions, SyntheticModelsOnRandomAndExtremePictures) {
     const auto model =
         test::synthetic_forest(s.landmarks, s.cascades, s.trees, s.depth, s.pool, 41);
     const auto landmarker = make(model);
+    const auto compact = make(compact_forest(*model));
     for (const cv::Mat& picture : pictures) {
       for (const int count : {1, 7, 8, 21}) {
         const auto boxes = random_boxes(picture, count, static_cast<unsigned>(count));
         EXPECT_EQ(differences(*landmarker, picture, boxes, s.landmarks), 0u)
+            << s.landmarks << " landmarks, picture " << picture.cols << "x" << picture.rows;
+        EXPECT_EQ(differences(*compact, picture, boxes, s.landmarks), 0u)
             << s.landmarks << " landmarks, picture " << picture.cols << "x" << picture.rows;
         faces += boxes.size();
       }
@@ -366,6 +422,12 @@ TEST_P(ForestVersions, ExtremeThresholdsAndLeaves) {
     }
     EXPECT_EQ(differences(*make(std::make_shared<Copy>(changed)), picture, boxes, 68), 0u);
   }
+  // Eight times the largest integers a compact model may have.
+  Copy flat(*model);
+  std::fill(flat.values.begin(), flat.values.end(), 0.01f);
+  const auto largest = compact_forest(flat);
+  EXPECT_EQ(largest->compact_leaves.front(), kCompactLimit);
+  EXPECT_EQ(differences(*make(largest), picture, boxes, 68), 0u);
   // Shapes that run away until they are infinite and NaN.
   Copy wild(*model);
   for (std::size_t i = 0; i < wild.values.size(); i += 7) wild.values[i] = i % 2 ? big : -big;
@@ -516,7 +578,7 @@ TEST_P(ForestVersions, RealFacesAndBoxesAroundThem) {
     GTEST_SKIP() << "no " << path << ": run models/fetch --models";
   const auto model = load_forest(path);
   ASSERT_TRUE(model.ok()) << model.status().message();
-  const auto landmarker = make(model.value());
+  const auto landmarker = make(model.value()), compact = make(compact_forest(*model.value()));
   std::size_t rows = 0, faces = 0;
   for (const test::LandmarkRow& row : test::landmark_rows()) {
     if (!row.human || ++rows % 5 != 0) continue;
@@ -529,9 +591,47 @@ TEST_P(ForestVersions, RealFacesAndBoxesAroundThem) {
     boxes.erase(boxes.begin() + static_cast<long>(faces % 5));  // fewer than go together
     boxes.insert(boxes.end(), 6, box);                          // and more
     EXPECT_EQ(differences(*landmarker, row.picture(), boxes, 68), 0u) << row.path;
+    EXPECT_EQ(differences(*compact, row.picture(), boxes, 68), 0u) << row.path;
     faces += boxes.size();
   }
   EXPECT_EQ(faces, 33u * 10);
+}
+
+// A forest answers any rounding by other leaves in some faces, so single faces differ in both
+// directions and only a mean over many says something.
+TEST_F(RealForest, ACompactModelIsAsGood) {
+  CUFACE_NEEDS_DATA();
+  NEEDS_MODEL("shape_predictor_68_face_landmarks.dat");
+  const auto model = load_forest(path_of("shape_predictor_68_face_landmarks.dat"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto exact = make(model.value()), compact = make(compact_forest(*model.value()));
+  double exact_sum = 0, compact_sum = 0, exact_true = 0, compact_true = 0;
+  std::size_t faces = 0, rows = 0;
+  for (const test::LandmarkRow& row : test::landmark_rows()) {
+    if (!row.human) continue;
+    const cv::Mat picture = row.picture();
+    const Box box = box_from_landmarks(*model.value(), row.truth);
+    ++rows;
+    for (int i = 0; i < 9; ++i) {
+      const float dx = static_cast<float>((i + 4) % 9 % 3 - 1) * 0.03f * box.w;
+      const float dy = static_cast<float>((i + 4) % 9 / 3 - 1) * 0.03f * box.h;
+      const Box moved{box.x + dx, box.y + dy, box.w, box.h};
+      const double e = test::nme_percent(run(*exact, picture, moved, 68), row.truth);
+      const double c = test::nme_percent(run(*compact, picture, moved, 68), row.truth);
+      exact_sum += e;
+      compact_sum += c;
+      if (i == 0) exact_true += e, compact_true += c;
+      ++faces;
+    }
+  }
+  ASSERT_EQ(rows, 166u);
+  const auto n = static_cast<double>(faces), r = static_cast<double>(rows);
+  std::printf(
+      "mean error of %zu boxes: exact %.4f %%, compact %.4f %%; of the %zu true ones: %.4f %%, "
+      "%.4f %%\n",
+      faces, exact_sum / n, compact_sum / n, rows, exact_true / r, compact_true / r);
+  EXPECT_LE(compact_sum / n, exact_sum / n + 0.02);
+  EXPECT_LE(compact_true / r, exact_true / r + 0.02);
 }
 
 TEST_F(RealForest, BadBoxesEqualDlibToo) {

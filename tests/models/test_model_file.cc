@@ -39,6 +39,8 @@ void expect_same(const ForestModel& a, const ForestModel& b) {
   EXPECT_TRUE(same(a.deltas, b.deltas));
   EXPECT_TRUE(same(a.splits, b.splits));
   EXPECT_TRUE(same(a.leaves, b.leaves));
+  EXPECT_TRUE(same(a.compact_leaves, b.compact_leaves));
+  EXPECT_TRUE(same(a.leaf_scales, b.leaf_scales));
 }
 
 std::shared_ptr<const FileBytes> open(const std::string& path) {
@@ -91,6 +93,15 @@ TEST_F(ForestFile, ComesBackAsItWas) {
   EXPECT_EQ(container.value().provenance().file, source.file);
   EXPECT_EQ(container.value().provenance().sha256, source.sha256);
   EXPECT_EQ(container.value().provenance().licence, source.licence);
+}
+
+TEST_F(ForestFile, HoldsACompactModelToo) {
+  const auto compact = compact_forest(*model);
+  ASSERT_TRUE(write_forest_file(*compact, source, path).ok());
+  const auto loaded = load_forest(path);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_TRUE(loaded.value()->is_compact());
+  expect_same(*compact, *loaded.value());
 }
 
 TEST_F(ForestFile, TablesLieAlignedInTheFileBytes) {

@@ -118,6 +118,17 @@ class Tool(unittest.TestCase):
             self.assertIn('300-W', text)
             self.assertIn('exclude commercial use', text)
             self.assertIn('landmarks  68', text)
+        compact = self.path('compact.cuface')
+        self.assertEqual(run(TOOL, 'convert', '--compact', self.path('68.cuface'), compact).returncode, 0)
+        self.assertIn('compact: integers', run(TOOL, 'info', compact).stdout)
+        self.assertLess(os.path.getsize(compact), 0.52 * os.path.getsize(self.path('68.cuface')))
+
+    @unittest.skipUnless(os.path.exists(CASCADE), 'no opencv-data')
+    def test_a_cascade_has_no_compact_form(self):
+        result = run(TOOL, 'convert', '--compact', CASCADE, self.path('out'))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('no compact form', result.stderr)
+        self.assertFalse(os.path.exists(self.path('out')))
 
 
 class Fetch(unittest.TestCase):
