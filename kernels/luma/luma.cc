@@ -4,7 +4,9 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/common/simd.h"
 #include "kernels/luma/grey.h"
+#include "kernels/luma/limited.h"
 
 namespace cuface {
 namespace {
@@ -54,10 +56,13 @@ template <int Depth, bool Full>
 void luma_yuv(const FrameView& frame, ImageView<std::uint8_t> out) {
   constexpr int kBytes = Depth > 8 ? 2 : 1;
   const Component& luma = frame.component[0];
+  const bool vectors = simd::vectors();
   for (int y = 0; y < frame.height; ++y) {
     const std::uint8_t* in = luma.data + y * luma.stride;
     if (Full && Depth == 8 && luma.pixel_stride == 1)
       std::memcpy(out.row(y), in, static_cast<std::size_t>(frame.width));
+    else if (!Full && Depth == 8 && luma.pixel_stride == 1 && vectors)
+      grey::limited_row(in, frame.width, out.row(y));
     else if (luma.pixel_stride == kBytes)
       luma_row<Depth, Full, kBytes>(in, 0, luma.shift, frame.width, out.row(y));
     else

@@ -9,6 +9,7 @@
 
 #include "kernels/luma/luma.h"
 #include "tests/kernels/luma_frames.h"
+#include "tests/kernels/versions.h"
 
 namespace cuface {
 namespace {
@@ -41,12 +42,23 @@ int expected_grey(const FrameView& frame, int x, int y) {
   return static_cast<int>(std::clamp(scaled, 0L, 255L));
 }
 
-TEST(Luma, EveryLayoutRangeAndSizeFollowsTheFormula) {
+class LumaVersions : public test::EveryVersion {};
+CUFACE_EVERY_VERSION(LumaVersions);
+
+TEST_P(LumaVersions, EveryLayoutRangeAndSizeFollowsTheFormula) {
   std::mt19937 random(1);
   long compared = 0;
   for (const LumaLayout& layout : kLumaLayouts) {
-    for (const auto& [width, height] :
-         {std::pair{1, 1}, {2, 3}, {15, 4}, {16, 2}, {17, 5}, {33, 7}, {641, 23}}) {
+    for (const auto& [width, height] : {std::pair{1, 1},
+                                        {2, 3},
+                                        {15, 4},
+                                        {16, 2},
+                                        {17, 5},
+                                        {33, 7},
+                                        {64, 2},
+                                        {65, 3},
+                                        {127, 2},
+                                        {641, 23}}) {
       for (bool full : {false, true}) {
         TestFrame frame = make_frame(layout, width, height, random);
         frame.view.full_range = full;
@@ -73,7 +85,7 @@ TEST(Luma, EveryLayoutRangeAndSizeFollowsTheFormula) {
   EXPECT_GT(compared, 500'000);
 }
 
-TEST(Luma, EveryValueOfADepthFollowsTheFormula) {
+TEST_P(LumaVersions, EveryValueOfADepthFollowsTheFormula) {
   for (int depth : {8, 10, 12, 16}) {
     const int values = 1 << depth;
     const int bytes = depth > 8 ? 2 : 1;
