@@ -67,8 +67,11 @@ Frame::Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<
     record_->generation = own_chain->begin_frame();
   } else {
     upstream_ = find_faces(buffer, geometry_.width, geometry_.height);
+    // Landmarks in pixels of this picture are no use to a tracker that sees another.
+    if (upstream_.cropped || upstream_.positions == Positions::kUnknown) record_->feedback.reset();
   }
-  untouched_ = !had_record_ || (upstream_element && record_->untouched_since == upstream_element);
+  untouched_ = !had_record_ || (upstream_element && !upstream_.cropped &&
+                                record_->untouched_since == upstream_element);
   record_->untouched_since = untouched_ ? self : nullptr;
 }
 

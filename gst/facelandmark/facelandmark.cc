@@ -166,7 +166,7 @@ FaceResult input_faces(const Frame& frame) {
 /// The way back to a tracker before this element.
 void give_feedback(GstCufaceFilter* self, Frame& frame, const FaceResult& faces) {
   const auto& cell = frame.record().feedback;
-  if (!cell || frame.upstream().positions != Positions::kKnown || cell->post(faces)) return;
+  if (!cell || cell->post(faces)) return;
   if (!std::exchange(state_of(self)->told_no_feedback, true))
     GST_INFO_OBJECT(self,
                     "culktrack runs in another streaming thread (a queue lies between): it tracks "

@@ -64,23 +64,63 @@ GstCufaceMeta* get_meta(GstBuffer* buffer) {
       gst_buffer_get_meta(buffer, gst_cuface_meta_api_get_type()));
 }
 
-/// Whether the newest result fits the picture. Where a frame goes to or from CUDA memory the
-/// witness is lost though nobody moves a pixel.
-bool positions_hold(GstBuffer* buffer, const FaceRecord& record, int width, int height) {
-  if (has_witness(buffer)) return witness_agrees(buffer, width, height);
-  return record.found_in_cuda_memory || in_cuda_memory(buffer);
+/// The faces in pixels of another part of the picture they were found on: `to` says where it starts
+/// from `from`, and its size. Those outside are left out.
+FaceListRef cropped_faces(const FaceList& faces, const FrameGeometry& from,
+                          const FrameGeometry& to) {
+  const auto dx = static_cast<float>(from.crop_x - to.crop_x);
+  const auto dy = static_cast<float>(from.crop_y - to.crop_y);
+  auto cropped = std::make_shared<FaceList>(faces);
+  cropped->width = to.width;
+  cropped->height = to.height;
+  cropped->faces.clear();
+  cropped->landmarks.clear();
+  for (std::size_t i = 0; i < faces.faces.size(); ++i) {
+    Face face = faces.faces[i];
+    face.box.x += dx;
+    face.box.y += dy;
+    const bool visible = face.box.x < static_cast<float>(to.width) &&
+                         face.box.y < static_cast<float>(to.height) &&
+                         face.box.x + face.box.w > 0 && face.box.y + face.box.h > 0;
+    if (!visible) continue;
+    cropped->faces.push_back(face);
+    const Point* points = faces.landmarks_of(i);
+    for (int p = 0; p < faces.landmarks_per_face; ++p)
+      cropped->landmarks.push_back({points[p].x + dx, points[p].y + dy});
+  }
+  return cropped;
+}
+
+/// The newest result in the picture as it is now, in pixels of whatever size; the size of a picture
+/// without a crop rectangle is told, or 0 where it is not known.
+FacesFound place_faces(GstBuffer* buffer, const FaceRecord& record, int width, int height) {
+  if (record.results.empty()) return {};
+  const FaceResult& newest = record.results.back();
+  const FrameGeometry* said = witness_geometry(buffer);
+  if (!said) {
+    // On the way to and from CUDA memory the witness is lost though nobody moves a pixel.
+    if (record.found_in_cuda_memory || in_cuda_memory(buffer)) return {Positions::kKnown, newest};
+    return {Positions::kUnknown, {}};
+  }
+  const FrameGeometry now =
+      frame_geometry(buffer, width ? width : said->width, height ? height : said->height);
+  if (now == *said) return {Positions::kKnown, newest};
+  // A crop rectangle set since then says what it leaves of the picture.
+  if (!gst_buffer_get_video_crop_meta(buffer) || newest.pending) return {Positions::kUnknown, {}};
+  const FaceListRef found = newest.scaled(said->width, said->height).read();
+  return {Positions::kKnown, FaceResult(cropped_faces(*found, *said, now)), true};
 }
 
 /// The newest result if it fits the picture; without, says so once a chain.
 FaceResult faces_of(const GstCufaceMeta& meta) {
   const FaceRecord& record = *meta.record;
-  if (record.results.empty()) return {};
-  if (positions_hold(meta.buffer, record, 0, 0)) return record.results.back();
-  if (record.chain && record.chain->first_geometry_warning())
+  FacesFound found = place_faces(meta.buffer, record, 0, 0);
+  if (found.positions == Positions::kUnknown && record.chain &&
+      record.chain->first_geometry_warning())
     GST_WARNING(
         "an element between the face elements and this reader cropped, flipped or padded the "
         "picture; the faces found before it no longer fit and are not delivered");
-  return {};
+  return std::move(found.faces);
 }
 
 /// The faces of a snapshot, read by the first who asks; null when there are none.
@@ -146,9 +186,10 @@ FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {
 
 FacesFound find_faces(GstBuffer* buffer, int width, int height) {
   const FaceRecord* record = get_face_record(buffer);
-  if (!record || record->results.empty()) return {};
-  if (!positions_hold(buffer, *record, width, height)) return {Positions::kUnknown, {}};
-  return {Positions::kKnown, record->results.back().scaled(width, height)};
+  if (!record) return {};
+  FacesFound found = place_faces(buffer, *record, width, height);
+  if (found.faces) found.faces = found.faces.scaled(width, height);
+  return found;
 }
 
 FacesRead read_faces(GstBuffer* buffer, int width, int height) {

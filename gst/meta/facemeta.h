@@ -68,7 +68,8 @@ enum class Positions {
 
 struct FacesFound {
   Positions positions = Positions::kNone;
-  FaceResult faces;  ///< kKnown only: the newest result, in pixels of the size asked for
+  FaceResult faces;      ///< kKnown only: the newest result, in pixels of the size asked for
+  bool cropped = false;  ///< a crop rectangle was set since: the frame starts elsewhere
 };
 
 /// The same, read.

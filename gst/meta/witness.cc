@@ -71,15 +71,9 @@ void set_witness(GstBuffer* buffer, const FrameGeometry& geometry) {
   reinterpret_cast<WitnessMeta*>(meta)->geometry = geometry;
 }
 
-bool has_witness(GstBuffer* buffer) { return gst_buffer_get_meta(buffer, api_type()); }
-
-bool witness_agrees(GstBuffer* buffer, int width, int height) {
+const FrameGeometry* witness_geometry(GstBuffer* buffer) {
   const auto* witness = reinterpret_cast<WitnessMeta*>(gst_buffer_get_meta(buffer, api_type()));
-  if (!witness) return false;
-  const FrameGeometry& said = witness->geometry;
-  const FrameGeometry now =
-      frame_geometry(buffer, width ? width : said.width, height ? height : said.height);
-  return now == said;
+  return witness ? &witness->geometry : nullptr;
 }
 
 }  // namespace cuface::gst

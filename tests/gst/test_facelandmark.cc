@@ -150,5 +150,24 @@ TEST_F(LandmarkElement, PostsItsResultForTheTracker) {
   gst_buffer_unref(out);
 }
 
+// Its pixels are not the tracker's: a crop, which a second detector may have searched since.
+TEST_F(LandmarkElement, PostsNothingToATrackerThatSeesAnotherPicture) {
+  const std::string again = "cufacedetect min-size=60 cascade=" + cascade + " ! ";
+  for (const std::string& between :
+       {std::string("videocrop left=20 ! "), "videocrop left=20 ! " + again,
+        "videoflip video-direction=horiz ! " + again}) {
+    for (const bool only_tells : {false, true}) {
+      Harness harness(detect + "! culktrack ! " + between + landmark);
+      if (only_tells)
+        gst_harness_add_propose_allocation_meta(harness.get(), GST_VIDEO_CROP_META_API_TYPE,
+                                                nullptr);
+      harness.set_caps(info);
+      GstBuffer* out = harness.pass(make_frame(info, two));
+      EXPECT_EQ(gst::get_face_record(out)->feedback, nullptr) << between;
+      gst_buffer_unref(out);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cuface::test

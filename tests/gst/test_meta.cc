@@ -177,16 +177,48 @@ TEST(Meta, IsNotDeliveredWherePixelsWentElsewhere) {
   }
 }
 
-TEST(Meta, CropMetaAddedLaterIsNoticed) {
-  GstBuffer* buffer = frame_with_face();
-  GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(buffer);
-  crop->x = 40;
-  crop->y = 0;
-  crop->width = 280;
-  crop->height = 240;
-  EXPECT_EQ(face_count(buffer), 0);
-  EXPECT_EQ(gst::read_faces(buffer, 280, 240).positions, gst::Positions::kUnknown);
-  gst_buffer_unref(buffer);
+TEST(Meta, ACropRectangleSetLaterMovesThePositions) {
+  struct Case {
+    cv::Rect crop;
+    int faces;
+  };
+  for (const std::string scale :
+       {"identity", "videoscale ! capsfilter caps=video/x-raw,width=640,height=480"}) {
+    const int s = scale == "identity" ? 1 : 2;
+    for (const Case& c : {Case{{40 * s, 10 * s, 280 * s, 200 * s}, 1},
+                          {{10, 0, 60 * s, 70 * s}, 1},
+                          {{120 * s, 0, 100, 100}, 0},
+                          {{0, 90 * s, 100, 100}, 0},
+                          {{0, 0, 30, 30}, 0}}) {
+      GstBuffer* buffer = through(scale);
+      GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(buffer);
+      crop->x = static_cast<guint>(c.crop.x), crop->y = static_cast<guint>(c.crop.y);
+      crop->width = static_cast<guint>(c.crop.width),
+      crop->height = static_cast<guint>(c.crop.height);
+      EXPECT_EQ(face_count(buffer), c.faces) << c.crop;
+      const auto read = gst::read_faces(buffer, c.crop.width, c.crop.height);
+      ASSERT_EQ(read.positions, gst::Positions::kKnown);
+      EXPECT_EQ(read.faces->width, c.crop.width);
+      ASSERT_EQ(static_cast<int>(read.faces->faces.size()), c.faces) << c.crop;
+      EXPECT_EQ(static_cast<int>(read.faces->landmarks.size()), 2 * c.faces) << c.crop;
+      if (c.faces == 0) {
+        gst_buffer_unref(buffer);
+        continue;
+      }
+      const auto f = static_cast<float>(s), x = static_cast<float>(c.crop.x),
+                 y = static_cast<float>(c.crop.y);
+      EXPECT_EQ(read.faces->faces[0].box, (Box{32 * f - x, 24 * f - y, 80 * f, 60 * f}));
+      EXPECT_FLOAT_EQ(read.faces->landmarks[0].x, 32 * f - 0.5f - x);
+      EXPECT_FLOAT_EQ(read.faces->landmarks[0].y, 24 * f - 0.5f - y);
+      GstCufaceFaces* faces = faces_of(buffer);
+      float left, top;
+      gst_cuface_faces_get_box(faces, 0, &left, &top, nullptr, nullptr);
+      EXPECT_FLOAT_EQ(left * static_cast<float>(c.crop.width), 32 * f - x);
+      EXPECT_FLOAT_EQ(top * static_cast<float>(c.crop.height), 24 * f - y);
+      gst_cuface_faces_unref(faces);
+      gst_buffer_unref(buffer);
+    }
+  }
 }
 
 TEST(Meta, ANewResultAfterACropIsReadAgain) {

@@ -141,6 +141,37 @@ TEST_F(Sizes, CropRectanglesThatChangeFromFrameToFrame) {
   EXPECT_GE(compared, 5);
 }
 
+// Where downstream takes crop rectangles videocrop moves no pixel, it only says where the picture
+// is.
+TEST_F(Sizes, AVideocropThatOnlyTellsIsHeard) {
+  constexpr int kWidth = 320, kHeight = 240;
+  const cv::Mat picture = squares(kWidth, kHeight, {{120, 100, 40, 40}});
+  const auto pass = [&](const std::string& pipeline, bool only_tells) {
+    Harness harness(pipeline);
+    if (only_tells) {
+      gst_harness_add_propose_allocation_meta(harness.get(), GST_VIDEO_META_API_TYPE, nullptr);
+      gst_harness_add_propose_allocation_meta(harness.get(), GST_VIDEO_CROP_META_API_TYPE, nullptr);
+    }
+    harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight));
+    GstBuffer* buffer = grey_frame(picture);
+    GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8,
+                                   kWidth, kHeight, 1, info.offset, info.stride);
+    GstBuffer* out = harness.pass(buffer);
+    EXPECT_EQ(gst_buffer_get_video_crop_meta(out) != nullptr, only_tells) << pipeline;
+    const std::string text = faces_text(out);
+    gst_buffer_unref(out);
+    return text;
+  };
+  const std::string before = "videocrop left=40 top=20 ! " + parts.faces();
+  const std::string cropped_text = pass(before, false);
+  EXPECT_NE(cropped_text.find("id 1 "), std::string::npos) << cropped_text;
+  EXPECT_EQ(pass(before, true), cropped_text) << "elements behind it see the same picture";
+  const std::string behind = parts.faces() + " ! videocrop left=40 top=20";
+  EXPECT_EQ(pass(behind, false).find("id 1 "), std::string::npos) << "nobody says what was cropped";
+  EXPECT_NE(pass(behind, true).find("id 1 "), std::string::npos);
+}
+
 TEST_F(Sizes, CropRectanglesOutsideThePictureAreRefused) {
   constexpr int kWidth = 64, kHeight = 48;
   const cv::Rect rectangles[] = {{0, 0, 65, 48},     {0, 0, 64, 49},  {1, 0, 64, 48},
