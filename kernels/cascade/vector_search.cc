@@ -69,16 +69,38 @@ HWY_INLINE VF rect_sum(const Windows& windows, const std::int32_t* c) {
   return hn::ConvertTo(Floats(), sum);
 }
 
+template <class Windows>
+HWY_INLINE VF general_value(const Windows& windows, const VectorNode& node) {
+  const Floats f;
+  VF value = hn::Add(hn::Mul(hn::Set(f, node.weight[0]), rect_sum(windows, node.corner)),
+                     hn::Mul(hn::Set(f, node.weight[1]), rect_sum(windows, node.corner + 4)));
+  if (node.weight[2] != 0.0f) {
+    value = hn::Add(value, hn::Mul(hn::Set(f, node.weight[2]), rect_sum(windows, node.corner + 8)));
+  }
+  return value;
+}
+
+template <class Windows>
+HWY_INLINE VF node_value(const Windows& windows, const VectorNode& node) {
+  if (node.shape == NodeShape::kGeneral) return general_value(windows, node);
+  const std::int32_t* c = node.corner;
+  const VI once = hn::Sub(hn::Add(windows.load(c[0]), windows.load(c[1])),
+                          hn::Add(windows.load(c[2]), windows.load(c[3])));
+  if (node.shape == NodeShape::kEdge) {
+    const VI inner = hn::Sub(windows.load(c[4]), windows.load(c[5]));
+    return hn::ConvertTo(Floats(), hn::Add(once, hn::Add(inner, inner)));
+  }
+  const VI inner = hn::Sub(hn::Add(windows.load(c[4]), windows.load(c[5])),
+                           hn::Add(windows.load(c[6]), windows.load(c[7])));
+  const VI twice = hn::Add(once, hn::Add(inner, inner));
+  return hn::ConvertTo(Floats(), node.shape == NodeShape::kLine3 ? hn::Add(twice, inner) : twice);
+}
+
 // The windows for which the node's value is below its threshold.
 template <class Windows>
 HWY_INLINE auto goes_left(const Windows& windows, const VectorNode& node, VF norm) {
-  const Floats f;
-  VF value = hn::Add(hn::Mul(hn::Set(f, node.weight[0]), rect_sum(windows, node.corner[0])),
-                     hn::Mul(hn::Set(f, node.weight[1]), rect_sum(windows, node.corner[1])));
-  if (node.weight[2] != 0.0f) {
-    value = hn::Add(value, hn::Mul(hn::Set(f, node.weight[2]), rect_sum(windows, node.corner[2])));
-  }
-  return hn::RebindMask(Ints(), hn::Lt(hn::Mul(value, norm), hn::Set(f, node.threshold)));
+  const VF value = hn::Mul(node_value(windows, node), norm);
+  return hn::RebindMask(Ints(), hn::Lt(value, hn::Set(Floats(), node.threshold)));
 }
 
 template <class Windows>
@@ -106,12 +128,12 @@ HWY_INLINE Bits passing(VectorSearch& search, std::size_t at, const Windows& win
                         Bits asked) {
   const Ints d;
   const VectorStage& stage = search.stages()[at];
-  VI sum = hn::Zero(d);
+  VI sum = hn::Set(d, stage.base);
   const VectorNode* node = stage.nodes;
   if (stage.tree_nodes == nullptr) {
     for (const VectorNode* end = node + stage.tree_count; node != end; ++node) {
-      sum = hn::Add(sum, hn::IfThenElse(goes_left(windows, *node, norm),
-                                        hn::Set(d, node->left_leaf), hn::Set(d, node->right_leaf)));
+      sum = hn::Add(
+          sum, hn::IfThenElseZero(goes_left(windows, *node, norm), hn::Set(d, node->left_leaf)));
     }
   } else {
     std::int32_t* values = search.node_values().data();

@@ -13,9 +13,20 @@
 
 namespace cuface {
 
+/// How the value of a node is computed. Two rectangles with the weights -1 and 2 or 3 are sums of
+/// corners in integers, in which corners that both have fall together; that is exact, as the float
+/// arithmetic is, wherever windows are not so large that sums pass 2^24.
+enum class NodeShape : std::int32_t {
+  kGeneral,  ///< floats, by the weights
+  kEdge,     ///< (c0 + c1) - (c2 + c3) + 2 (c4 - c5)
+  kLine2,    ///< (c0 + c1) - (c2 + c3) + 2 ((c4 + c5) - (c6 + c7))
+  kLine3,    ///< the same with 3
+};
+
 /// A node with its leaves as integers: multiples of the stage's unit, rounded.
 struct VectorNode {
-  std::int32_t corner[3][4];
+  std::int32_t corner[12];  ///< kGeneral: four of each rectangle
+  NodeShape shape;
   float weight[3];
   float threshold;
   int left, right;  ///< a later node of the tree, or 0 = the leaf
@@ -27,8 +38,11 @@ struct VectorNode {
 /// from `passes` on passes, and what lies between is decided by the definition.
 struct VectorStage {
   const VectorNode* nodes;
-  const int* tree_nodes;  ///< nodes of each tree; null where all have one
+  /// Nodes of each tree. Null where all have one: then `base` is the sum of all right leaves, and
+  /// left leaves are without them.
+  const int* tree_nodes;
   int tree_count;
+  std::int32_t base;
   std::int32_t fails, passes;
 };
 
@@ -65,6 +79,8 @@ class VectorSearch {
   std::vector<std::int32_t>& found() { return found_; }
 
  private:
+  void add_stage(const BoundCascade::Stage& stage);
+
   const BoundCascade& cascade_;
   std::vector<VectorNode> nodes_;
   std::vector<int> tree_nodes_;
