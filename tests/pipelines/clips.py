@@ -4,53 +4,30 @@
   tests/pipelines/clips.py             TAP: a case a clip; worse than docs/results/clips.json fails
   tests/pipelines/clips.py --update    measures again and writes docs/results/clips.json
 
-Measures: `with_face` frames with at least one face; `ids` distinct ids; `appearances` faces that have no
-predecessor (IoU > 0.3) in the frame before; `blinks` faces missing for 1 to 5 frames between two frames
-that have them in the same place (IoU > 0.3).
+Measures: `with_face` frames with at least one face; `ids` distinct ids; `appearances` and `blinks` as in
+tests/quality/measures.py.
 """
 import json
 import sys
 
 import tap
 
+sys.path.insert(0, str(tap.SOURCE / "tests/quality"))
+import measures  # noqa: E402  pylint: disable=wrong-import-position
+
 SUMMARY = tap.SOURCE / "docs/results/clips.json"
 SCHEMA = tap.SOURCE / "docs/faces.schema.json"
-LONGEST_BLINK = 5
 CHAIN = "cufacedetect ! culktrack ! cufacelandmark"
-
-
-def overlap(a, b):
-    """Intersection over union of two objects of a line."""
-    w = min(a["x"] + a["w"], b["x"] + b["w"]) - max(a["x"], b["x"])
-    h = min(a["y"] + a["h"], b["y"] + b["h"]) - max(a["y"], b["y"])
-    if w <= 0 or h <= 0:
-        return 0.0
-    return w * h / (a["w"] * a["h"] + b["w"] * b["h"] - w * h)
-
-
-def has(face, faces):
-    return any(overlap(face, other) > 0.3 for other in faces)
-
-
-def count_blinks(frames):
-    blinks = 0
-    for t, faces in enumerate(frames):
-        for face in faces:
-            if t + 1 >= len(frames) or has(face, frames[t + 1]):
-                continue
-            later = frames[t + 2:t + 2 + LONGEST_BLINK]
-            blinks += any(has(face, candidates) for candidates in later)
-    return blinks
 
 
 def summarise(lines):
     frames = [line["objects"] for line in lines]
     return {
         "frames": len(frames),
-        "with_face": sum(bool(faces) for faces in frames),
+        "with_face": measures.frames_with_face(frames),
         "ids": len({face["id"] for faces in frames for face in faces}),
-        "appearances": sum(not has(face, frames[t - 1] if t else []) for t, faces in enumerate(frames) for face in faces),
-        "blinks": count_blinks(frames),
+        "appearances": measures.count_appearances(frames),
+        "blinks": measures.count_blinks(frames),
     }
 
 

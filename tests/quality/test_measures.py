@@ -1,0 +1,221 @@
+#!/usr/bin/python3
+"""The measures on made-up tracks whose answers are known, good ones and bad ones."""
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipelines"))
+import goals  # noqa: E402  pylint: disable=wrong-import-position
+import measures  # noqa: E402  pylint: disable=wrong-import-position
+import report  # noqa: E402  pylint: disable=wrong-import-position
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
+EYES = 100.0  # px between the outer eye corners of made-up faces
+
+
+def face(x=0.0, y=0.0, side=10.0, number=None, **more):
+    return {"x": x, "y": y, "w": side, "h": side, "id": number, **more}
+
+
+def shape(count=1):
+    """[count, 68, 2]: a face that stands still."""
+    points = np.random.default_rng(1).uniform(0, 200, (68, 2))
+    points[measures.EYE_CORNERS[0]] = 50, 80
+    points[measures.EYE_CORNERS[1]] = 50 + EYES, 80
+    return np.repeat(points[None], count, axis=0)
+
+
+def moving(step, count=100):
+    return shape(count) + np.arange(count)[:, None, None] * np.asarray(step, dtype=float)
+
+
+def near(found, expected, tolerance=1e-9):
+    tap.need(found is not None and abs(found - expected) <= tolerance, f"{found} instead of {expected}")
+
+
+def same(found, expected):
+    tap.need(found == expected, f"{found} instead of {expected}")
+
+
+def overlaps():
+    near(measures.overlap(face(), face(5)), 50 / 150)
+    near(measures.overlap(face(), face(10)), 0)
+    near(measures.overlap(face(), face(2, 2, 6)), 0.36)
+
+
+def blinks():
+    def events(*gaps):
+        """Two faces; the first is missing for `gaps` frames again and again."""
+        frames = []
+        for gap in gaps:
+            frames += [[face(), face(50)]] * 3 + [[face(50)]] * gap
+        return frames + [[face(), face(50)]] * 3
+    same(measures.count_blinks(events()), 0)
+    same(measures.count_blinks(events(1)), 1)
+    same(measures.count_blinks(events(5)), 1)
+    same(measures.count_blinks(events(6)), 0)
+    same(measures.count_blinks(events(2, 1, 5, 7)), 3)
+    same(measures.count_blinks([[face()], [], [face(9)]]), 0)  # another place
+
+
+def appearances():
+    same(measures.count_appearances([[face()], [face(1)], [face(2), face(50)], [face(3)], [], [face(3)]]), 3)
+    same(measures.frames_with_face([[face()], [], [face(), face(50)]]), 2)
+
+
+def truth_of_faces():
+    truth = {0: [face(), face(100)], 5: [face(0, difficult=True), face(100)]}
+    frames = [[]] * 6
+    frames[0] = [face(1), face(2), face(300)]  # one face found twice, one missed, one false
+    frames[5] = [face(1), face(101)]
+    same(measures.detection(frames, truth),
+         {"faces": 3, "found": 2, "difficult": 1, "difficult_found": 1, "false": 2})
+    frames[5] = []
+    same(measures.detection(frames, truth),
+         {"faces": 3, "found": 1, "difficult": 1, "difficult_found": 0, "false": 2})
+    # The best pair wins, not the first box; 0.4 is enough, less is not.
+    same(measures.match([face(3), face(0)], [face(0)]), {1: 0})
+    same(measures.match([face(4)], [face(0)]), {0: 0})
+    same(measures.match([face(4.5)], [face(0)]), {})
+
+
+def followed():
+    frames = [[], [face(50, side=5, landmarks=[[9, 9]]), face(landmarks=[[1, 1]])], [face(50, landmarks=[[9, 9]])],
+              [face(50, landmarks=[[9, 9]]), face(1, landmarks=[[2, 2]])]]
+    points = measures.follow(frames)
+    same(points.shape, (4, 1, 2))
+    same([None if np.isnan(p).any() else p.tolist() for p in points], [None, [[1, 1]], None, [[2, 2]]])
+    same(measures.follow([[], []]).shape, (2, 1, 2))
+
+
+def jitters():
+    near(measures.jitter(moving((0.7, -0.2))), 0, 1e-6)  # steady motion is none
+    shaking = shape(50)
+    shaking[::2, :, 0] += 1  # +1 0 +1 0: second differences of 2 px in 100
+    near(measures.jitter(shaking), 2.0)
+    larger = 3 * shaking
+    near(measures.jitter(larger), 2.0)
+    shaking[20] = np.nan  # a missing face is no motion
+    near(measures.jitter(shaking), 2.0)
+    same(measures.jitter(shape(2)), None)
+
+
+def distortions_and_lags():
+    noise = np.random.default_rng(2).normal(0, 0.3, (200, 68, 2))
+    sway = 8 * np.sin(np.arange(200) / 6)[:, None, None] * [1, 0.5]
+    raw = shape(200) + sway + noise
+    near(measures.distortion(measures.centred_mean(raw), raw), 0)
+    near(measures.lag(measures.centred_mean(raw), raw), 0)
+    for delay in (-0.5, 0.25, 1, 2.5):
+        near(measures.lag(measures.delayed(measures.centred_mean(raw), delay), raw), delay)
+    behind = measures.distortion(measures.delayed(raw, 2), raw)
+    tap.need(behind > 2 * measures.distortion(raw, raw) > 0.1, f"a track two frames late has distortion {behind}")
+    # What freezes does not shake, and shows as distortion.
+    frozen = np.repeat(raw[:1], 200, axis=0)
+    near(measures.jitter(frozen), 0)
+    tap.need(measures.distortion(frozen, raw) > 4, "a frozen track seems undistorted")
+    near(measures.distortion(shape(9) + [3, 4], shape(9)), 5.0)
+    same(measures.lag(shape(3), shape(3)), None)
+
+
+def drifts():
+    truth = moving((0.3, 0.4))
+    near(measures.bias(truth + [3, 4], truth), 5, 1e-6)
+    near(measures.bias(truth + [4, -3], truth), 0, 1e-6)  # across the motion
+    late = measures.delayed(truth, 0.5)
+    near(measures.bias(late, truth), -0.25, 1e-6)
+    near(measures.best_delay([(late, truth)]), 0.5)
+    noisy = late + np.random.default_rng(3).normal(0, 0.3, late.shape)
+    near(measures.best_delay([(noisy, truth), (measures.delayed(truth[:30], 0.5), truth[:30])]), 0.5)
+    stop = truth.copy()
+    stop[50:] = stop[50]
+    near(measures.bias(stop + [3, 4], stop), 5, 1e-6)  # the direction of the last motion
+    frozen = np.repeat(truth[:1], len(truth), axis=0)
+    tap.need(measures.bias(frozen, truth) < -20, "a frozen track has no drift")
+    # A dead band of 0.5 px: it follows late, by up to 0.5 px.
+    banded = truth.copy()
+    for t in range(1, len(banded)):
+        banded[t] = banded[t - 1] if np.abs(truth[t] - banded[t - 1]).max() < 0.5 else truth[t]
+    tap.need(measures.bias(banded, truth) < -0.1, "a dead band has no drift")
+
+
+def accuracies():
+    truth = shape()[0]
+    near(measures.nme(truth + [3, 4], truth), 5)
+    found = measures.accuracy([1.0, 3.0, 11.0, None])
+    same(found, {"rows": 4, "missed": 1, "mean": 5.0, "failures": 2, "median": 7.0})
+    same(measures.accuracy([1.0, None, None])["median"], float("inf"))
+    pair = measures.paired([1.0, 2.0, 3.0, None, 9.0], [2.0, 2.0, 5.0, 1.0, None])
+    same(pair["rows"], 3)
+    near(pair["mean"], -1)
+    near(pair["standard_error"], 1 / np.sqrt(3))
+    same(measures.paired([1.0], [None])["mean"], None)
+
+
+def stale_boxes():
+    frames = [[face()]] * 10
+    same(measures.stale_frames(frames + [[]] * 5, 10), 0)
+    same(measures.stale_frames(frames + [[face()]] * 3 + [[]] * 5, 10), 3)
+    same(measures.stale_frames(frames + [[face()]] * 7, 10), 7)
+    same(measures.stale_frames(frames + [[face()], [], [face()]], 10), 1)
+
+
+def ids():
+    truth = [{"a": face(), "b": face(50)}] * 4
+    def changes(*frames):
+        return measures.id_changes([[face(0, number=a), face(50, number=b)] for a, b in frames], truth)["changes"]
+    same(changes((1, 2), (1, 2), (1, 2), (1, 2)), 0)
+    same(changes((1, 2), (1, 3), (1, 3), (1, 3)), 1)
+    same(changes((1, 2), (2, 1), (2, 1), (1, 2)), 4)  # two exchanges
+    gone = [[face(0, number=1)], [], [face(0, number=1)], [face(0, number=2)]]
+    same(measures.id_changes(gone, truth), {"changes": 1, "found": 3, "faces": 8})
+    taken = [[face(0, number=1)], [], [face(50, number=1)], [face(50, number=1)]]  # b begins with the id of a
+    same(measures.id_changes(taken, truth)["changes"], 1)
+
+
+def paces():
+    near(measures.pace([2.0] * 100), 1)
+    tap.need(measures.pace([2.0] * 90 + [20.0] * 10) > 9, "a search that takes ten times as long does not show")
+
+
+def hand_drawn_truth():
+    """The files of truth are whole: boxes on every 5th frame, inside the picture but for difficult ones."""
+    files = sorted((pathlib.Path(__file__).parent / "truth").glob("*.json"))
+    boxes = 0
+    for file in files:
+        clip = json.loads(file.read_text(encoding="utf-8"))
+        numbers = [frame["frame"] for frame in clip["frames"]]
+        same(numbers, list(range(0, clip["length"], 5)))
+        for frame in clip["frames"]:
+            people = [box["person"] for box in frame["faces"]]
+            same(len(set(people)), len(people))
+            for box in frame["faces"]:
+                x, y, w, h = box["box"]
+                tap.need(w == h and w > 0, f"{file.name}, frame {frame['frame']}: {box} is not square")
+                inside = x >= 0 and y >= 0 and x + w <= clip["width"] and y + h <= clip["height"]
+                tap.need(inside or box.get("difficult"), f"{file.name}, frame {frame['frame']}: {box} is outside")
+                boxes += 1
+    same(len(files), 5)
+    tap.need(boxes >= 190, f"only {boxes} boxes")
+    print(f"# {boxes} boxes")
+
+
+def goals_and_table():
+    for ours, peer, goal, reached in (
+            (2, None, goals.at_most(2), True), (2.1, 1, goals.at_most(2), False), (2, 1, goals.at_least(3), False),
+            (None, 1, goals.at_most(2), None), (1, 2, goals.FEWER, True), (2, 2, goals.FEWER, False),
+            (2, 2, goals.NOT_MORE, True), (1, None, goals.FEWER, None), (1, 2, goals.NONE, None)):
+        same(goals.row("m", "%", ours, peer, goal)["reached"], reached)
+    page = report.PAGE.read_text(encoding="utf-8")
+    committed = json.loads((report.PAGE.parents[1] / "results/quality.json").read_text(encoding="utf-8"))
+    parts = committed["parts"]
+    tap.need(sum(len(part["rows"]) for part in parts.values()) >= 10, "hardly any result")
+    same(report.with_table(page, parts), page)
+    same(json.loads(report.as_json(parts)), committed)
+
+
+if __name__ == "__main__":
+    tap.run_cases(overlaps, blinks, appearances, truth_of_faces, followed, jitters, distortions_and_lags, drifts,
+                  accuracies, stale_boxes, ids, paces, hand_drawn_truth, goals_and_table)
