@@ -84,12 +84,13 @@ def window():
     return "videoconvert ! autovideosink"
 
 
-def recorder(stem):
-    """The end of a pipeline that writes its video, and the file: `stem` with the suffix of what can be written."""
+def recorder(stem, **options):
+    """The end of a pipeline that writes its video, and the file: `stem` with the suffix of what can be written.
+    `options` are properties of its filesink."""
     for suffix, chain in RECORDERS:
         if all(Gst.ElementFactory.find(part.split()[0]) for part in chain.split(" ! ")):
             path = stem.with_name(f"{stem.name}.{suffix}")
-            return f"videoconvert ! {chain} ! filesink{properties(location=path)}", path
+            return f"videoconvert ! {chain} ! filesink{properties(location=path, **options)}", path
     raise UserError("no video encoder is installed; install gstreamer1.0-plugins-ugly (x264enc)")
 
 

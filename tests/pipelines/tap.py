@@ -119,9 +119,9 @@ def rtsp_server(clip, port=0):
         server.wait()
 
 
-def gst_launch(pipeline, timeout=300, **options):
+def gst_launch(pipeline, timeout=300, messages=False, **options):
     """Runs gst-launch-1.0 on a pipeline text; the completed process has its output as text."""
-    return subprocess.run(["gst-launch-1.0", "-q", *_split(pipeline)], timeout=timeout, text=True,
+    return subprocess.run(["gst-launch-1.0", "-m" if messages else "-q", *_split(pipeline)], timeout=timeout, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
 
 
