@@ -35,14 +35,20 @@ class Properties : public testing::Test {
   }
 };
 
-/// Counts the warnings with this text in them while it lives.
+/// Counts the warnings with this text in them while it lives; newer GLib says them as criticals.
 class Refusals {
  public:
   Refusals(const char* domain, const char* text)
       : domain_(domain),
         text_(text),
-        handler_(g_log_set_handler(domain, G_LOG_LEVEL_WARNING, count_it, this)) {}
-  ~Refusals() { g_log_remove_handler(domain_, handler_); }
+        fatal_(g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_FATAL_MASK))),
+        handler_(g_log_set_handler(
+            domain, static_cast<GLogLevelFlags>(G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL),
+            count_it, this)) {}
+  ~Refusals() {
+    g_log_remove_handler(domain_, handler_);
+    g_log_set_always_fatal(fatal_);
+  }
   Refusals(const Refusals&) = delete;
   Refusals& operator=(const Refusals&) = delete;
   int count() const { return count_; }
@@ -55,6 +61,7 @@ class Refusals {
   const char* domain_;
   const char* text_;
   int count_ = 0;
+  GLogLevelFlags fatal_;
   guint handler_;
 };
 
