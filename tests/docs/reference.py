@@ -54,15 +54,30 @@ def number(value):
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def members(spec):
+    """[(number, nick, description)] of an enum or flags type, by number. PyGObject has two ways to say it."""
+    if spec.value_type.is_a(GObject.TYPE_ENUM):
+        klass = spec.enum_class
+        if hasattr(klass, "__enum_values__"):  # before 3.50
+            return sorted((int(v), v.value_nick, v.value_name) for v in klass.__enum_values__.values())
+        values = [GObject.enum_get_value(klass, number) for number in range(klass.minimum, klass.maximum + 1)]
+    else:
+        klass = spec.flags_class
+        if hasattr(klass, "__flags_values__"):
+            return sorted((int(v), v.first_value_nick, v.first_value_name) for v in klass.__flags_values__.values())
+        bits = [0, *(1 << bit for bit in range(32) if klass.mask >> bit & 1)]
+        values = [GObject.flags_get_first_value(klass, bit) for bit in bits]
+    return [(int(v.value), v.value_nick, v.value_name) for v in values if v]
+
+
 def choices(spec):
     """[(nick, value as text, description)] of an enum or flags type, and the default as text."""
+    values, default = members(spec), int(spec.default_value)
     if spec.value_type.is_a(GObject.TYPE_ENUM):
-        values = [(v.value_nick, str(int(v)), v.value_name) for v in spec.enum_class.__enum_values__.values()]
-        return values, f"{spec.default_value.value_nick} ({int(spec.default_value)})"
-    values = [(v.first_value_nick, f"0x{int(v):08x}", v.first_value_name)
-              for v in spec.flags_class.__flags_values__.values()]
-    default = int(spec.default_value)
-    return values, "+".join(nick for nick, text, _ in reversed(values) if int(text, 16) & default) or "(none)"
+        nick = next(nick for number, nick, _ in values if number == default)
+        return [(nick, str(number), text) for number, nick, text in values], f"{nick} ({default})"
+    set_bits = [nick for number, nick, _ in reversed(values) if number & default]
+    return [(nick, f"0x{number:08x}", text) for number, nick, text in values], "+".join(set_bits) or "(none)"
 
 
 def mutability(flags):
@@ -91,7 +106,8 @@ def property_entry(spec):
     elif spec.value_type == GObject.TYPE_BOOLEAN:
         entry["default"] = "true" if spec.default_value else "false"
     elif spec.value_type == GObject.TYPE_STRING or spec.value_type.is_a(GObject.TYPE_BOXED):
-        entry["default"] = spec.default_value if spec.default_value is not None else "NULL"
+        default = getattr(spec, "default_value", None)
+        entry["default"] = "NULL" if default is None else default
     else:
         entry.update({"default": number(spec.default_value), "min": number(spec.minimum),
                       "max": number(spec.maximum)})
