@@ -234,8 +234,12 @@ def main(arguments):
             environment["DISPLAY"] = stack.enter_context(x_server(stack.enter_context(tap.Folder())))[0]
         cases = []
         for path in documents:
-            blocks = blocks_of(path)
-            check_saved_files_are_used(path, blocks)
+            try:
+                blocks = blocks_of(path)
+                check_saved_files_are_used(path, blocks)
+            except AssertionError as error:
+                cases.append((path.name, lambda e=error: tap.need(False, str(e))))
+                continue
             if not blocks:
                 continue
             folder = stack.enter_context(tap.Folder())
