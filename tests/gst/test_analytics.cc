@@ -86,7 +86,8 @@ Car add_car(GstBuffer* buffer, int x, GstBuffer* mask) {
   std::array<GQuark, 2> names{quark("red"), quark("blue")};
   EXPECT_TRUE(
       gst_analytics_relation_meta_add_cls_mtd(meta, 2, levels.data(), names.data(), &car.classes));
-  gst_buffer_add_video_meta(mask, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 8, 8);
+  if (!gst_buffer_get_video_meta(mask))  // of a car before; shared since
+    gst_buffer_add_video_meta(mask, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 8, 8);
   guint region = 7;
   EXPECT_TRUE(gst_analytics_relation_meta_add_segmentation_mtd(meta, gst_buffer_ref(mask),
                                                                GST_SEGMENTATION_TYPE_SEMANTIC, 1,
