@@ -9,7 +9,6 @@
 using cuface::Status;
 using cuface::StatusCode;
 using cuface::gst::CudaUse;
-using cuface::gst::DeviceCounts;
 using cuface::gst::DeviceScope;
 using cuface::gst::DeviceSide;
 using cuface::gst::Frame;
@@ -71,7 +70,7 @@ Status plan(GstCufaceFilter* self, cuface::Backend backend) {
   GstVideoInfo picture = state->info;
   picture.width = state->width;
   picture.height = state->height;
-  const Status status = klass->plan ? klass->plan(self, picture) : Status();
+  Status status = klass->plan ? klass->plan(self, picture) : Status();
   state->planned = status.ok();
   return status;
 }

@@ -18,7 +18,6 @@ using cuface::Status;
 using cuface::gst::FaceResult;
 using cuface::gst::Frame;
 using cuface::gst::LandmarkSettings;
-using cuface::gst::Positions;
 using cuface::gst::Reset;
 using cuface::gst::SettingsLock;
 

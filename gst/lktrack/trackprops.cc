@@ -20,10 +20,8 @@ struct TrackProperty {
   bool odd = false;
 };
 
-#define INT_FIELD(member) \
-  (IntField)[](TrackConfig & c)->int& { return c.member; }
-#define FLOAT_FIELD(member) \
-  (FloatField)[](TrackConfig & c)->float& { return c.member; }
+#define INT_FIELD(member) ((IntField)[](TrackConfig & c)->int& { return c.member; })
+#define FLOAT_FIELD(member) ((FloatField)[](TrackConfig & c)->float& { return c.member; })
 
 const TrackProperty kProperties[] = {
     {"window-size", "Window size",

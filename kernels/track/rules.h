@@ -127,8 +127,9 @@ inline constexpr int kGridSide = 8;
 inline constexpr int kGridPoints = kGridSide * kGridSide;
 CUFACE_HD inline Point grid_point(const Box& box, int i) {
   constexpr float first = 0.2f, step = 0.6f / (kGridSide - 1);
-  const float u = first + step * static_cast<float>(i % kGridSide);
-  const float v = first + step * static_cast<float>(i / kGridSide);
+  const int column = i % kGridSide, row = i / kGridSide;
+  const float u = first + step * static_cast<float>(column);
+  const float v = first + step * static_cast<float>(row);
   return {box.x + u * box.w - 0.5f, box.y + v * box.h - 0.5f};
 }
 
