@@ -4,16 +4,18 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/common/simd.h"
+#include "kernels/overlay/blend_vector.h"
+
 namespace cuface::raster {
 namespace {
 
 int align_down(int v) { return v & -kAlign; }
 int align_up(int v) { return (v + kAlign - 1) & -kAlign; }
 
-struct Tile {
+/// Coverage of the pixels from (area.x0, area.y0) on.
+struct Tile : CoverageTile {
   Span2 area;
-  std::uint16_t coverage[kTile][kTile];  // of pixel (area.x0 + x, area.y0 + y)
-  int first[kTile], last[kTile];         // of each row: coverage [first, last) may not be 0
 
   void clear() {
     std::memset(coverage, 0, sizeof coverage);
@@ -99,6 +101,13 @@ int to_samples(int* coverage, int pixels, int rows) {
 void blend(const Component& c, const Tile& tile, int color, int alpha) {
   const int width = tile.area.x1 - tile.area.x0, height = tile.area.y1 - tile.area.y0;
   const int step_x = 1 << c.sub_x, step_y = 1 << c.sub_y;
+  if (width == kTile && height == kTile && c.sub_x == c.sub_y && c.sub_x <= 1 && c.depth <= 8 &&
+      c.shift == 0 && c.pixel_stride == 1 && simd::vectors()) {
+    const auto blend_tile = c.sub_x == 0 ? blend_tile_1 : blend_tile_2;
+    blend_tile(sample(c, tile.area.x0 >> c.sub_x, tile.area.y0 >> c.sub_y), c.stride, tile, color,
+               alpha);
+    return;
+  }
   for (int y = 0; y < height; y += step_y) {
     const int bottom = std::min(y + step_y, height);
     const int first = *std::min_element(tile.first + y, tile.first + bottom) & -step_x;
@@ -207,6 +216,13 @@ void fill(const FrameView& frame, std::span<const Stroke> strokes, const Ink& in
   if (strokes.empty()) return;
   Span2 area = bounds(strokes[0]);
   for (const Stroke& s : strokes) area = join(area, bounds(s));
+  // Whole tiles, but at the frame's edges: vector code blends those.
+  const auto whole_tiles = [](int& low, int& high) {
+    low = align_down(low);
+    high = low + (high - low + kTile - 1) / kTile * kTile;
+  };
+  whole_tiles(area.x0, area.x1);
+  whole_tiles(area.y0, area.y1);
   for_each_tile(frame, area, ink, [&](Tile& tile) {
     for (const Stroke& s : strokes) cover(s, tile);
   });
