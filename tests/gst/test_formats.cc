@@ -92,6 +92,21 @@ void copy_picture(GstBuffer* inner, const GstVideoInfo& inner_info, const GstVid
   gst_video_frame_unmap(&from);
 }
 
+/// make_frame() of `info` with its pixel (0, 0) at (x, y) of `layout`, all else of which is 0xee.
+GstBuffer* make_frame_in(GstVideoInfo layout, const GstVideoInfo& info, const cv::Mat& p, int x,
+                         int y) {
+  GstBuffer* plain = make_frame(info, p);
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, layout.size, nullptr);
+  gst_buffer_memset(buffer, 0, 0xee, layout.size);
+  gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&layout),
+                                 static_cast<guint>(layout.width),
+                                 static_cast<guint>(layout.height),
+                                 GST_VIDEO_INFO_N_PLANES(&layout), layout.offset, layout.stride);
+  copy_picture(plain, info, layout, buffer, x, y);
+  gst_buffer_unref(plain);
+  return buffer;
+}
+
 TEST_F(Formats, PaddedRowsAndPlanes) {
   const auto expected = grey_faces();
   int compared = 0;
@@ -105,17 +120,8 @@ TEST_F(Formats, PaddedRowsAndPlanes) {
     for (guint& bytes : alignment.stride_align) bytes = 63;
     ASSERT_TRUE(gst_video_info_align(&padded, &alignment)) << format;
     EXPECT_GT(padded.size, info.size) << format;
-    const auto texts = faces(info, [&](const cv::Mat& p) {
-      GstBuffer* plain = make_frame(info, p);
-      GstBuffer* buffer = gst_buffer_new_allocate(nullptr, padded.size, nullptr);
-      gst_buffer_memset(buffer, 0, 0xee, padded.size);
-      gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE,
-                                     GST_VIDEO_INFO_FORMAT(&info), kWidth, kHeight,
-                                     GST_VIDEO_INFO_N_PLANES(&info), padded.offset, padded.stride);
-      copy_picture(plain, info, info, buffer, 0, 0);
-      gst_buffer_unref(plain);
-      return buffer;
-    });
+    const auto texts =
+        faces(info, [&](const cv::Mat& p) { return make_frame_in(padded, info, p, 0, 0); });
     EXPECT_EQ(texts, expected) << format;
     ++compared;
   }
@@ -130,16 +136,9 @@ TEST_F(Formats, CropRectangles) {
     GstVideoInfo large = video_info(GST_VIDEO_INFO_FORMAT(&info), kWidth + 41, kHeight + 30);
     large.colorimetry = info.colorimetry;
     const auto texts = faces(info, [&](const cv::Mat& p) {
-      GstBuffer* plain = make_frame(info, p);
-      GstBuffer* buffer = gst_buffer_new_allocate(nullptr, large.size, nullptr);
-      gst_buffer_memset(buffer, 0, 0xee, large.size);
-      gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE,
-                                     GST_VIDEO_INFO_FORMAT(&large), large.width, large.height,
-                                     GST_VIDEO_INFO_N_PLANES(&large), large.offset, large.stride);
+      GstBuffer* buffer = make_frame_in(large, info, p, 24, 12);
       GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(buffer);
       crop->x = 24, crop->y = 12, crop->width = kWidth, crop->height = kHeight;
-      copy_picture(plain, info, large, buffer, 24, 12);
-      gst_buffer_unref(plain);
       return buffer;
     });
     EXPECT_EQ(texts, expected) << format;
