@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
@@ -42,6 +43,27 @@ std::uint64_t hash_header(const Prefix& prefix, std::span<const std::uint8_t> js
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(&prefix);
   return xxh64(json, xxh64({bytes, offsetof(Prefix, header_hash)}));
 }
+
+/// The hash of a file's data, which start where its head says. A head that is wrong about that is
+/// found out before the hash is looked at.
+class DataHash {
+ public:
+  explicit DataHash(std::span<const std::uint8_t> head) {
+    Prefix prefix{};
+    std::memcpy(&prefix, head.data(), std::min(head.size(), sizeof prefix));
+    before_data_ = sizeof prefix + prefix.json_bytes;
+  }
+  void add(std::span<const std::uint8_t> piece) {
+    const std::size_t skipped = std::min(before_data_, piece.size());
+    before_data_ -= skipped;
+    hash_.add(piece.subspan(skipped));
+  }
+  std::uint64_t value() const { return hash_.value(); }
+
+ private:
+  std::size_t before_data_;
+  Xxh64 hash_;
+};
 
 /// A member, or null (JSON's) when there is none.
 const Json& member(const Json& object, const char* key) {
@@ -109,6 +131,20 @@ bool Container::looks_like(std::span<const std::uint8_t> bytes) {
 }
 
 Result<Container> Container::open(std::shared_ptr<const FileBytes> file) {
+  DataHash hash(file->bytes());
+  hash.add(file->bytes());
+  return parse(std::move(file), hash.value());
+}
+
+Result<Container> Container::read(const ModelFile& file, std::size_t limit) {
+  DataHash hash(file.head());
+  Result<std::shared_ptr<const FileBytes>> bytes =
+      file.read(limit, [&](std::span<const std::uint8_t> piece) { hash.add(piece); });
+  if (!bytes.ok()) return bytes.status();
+  return parse(std::move(bytes.value()), hash.value());
+}
+
+Result<Container> Container::parse(std::shared_ptr<const FileBytes> file, std::uint64_t data_hash) {
   const std::span<const std::uint8_t> bytes = file->bytes();
   const auto corrupt = [&](const std::string& what) {
     return Status(StatusCode::kCorrupt, file->path() + ": not a usable .cuface model: " + what);
@@ -136,7 +172,7 @@ Result<Container> Container::open(std::shared_ptr<const FileBytes> file) {
   if (hash_header(prefix, json) != prefix.header_hash) {
     return corrupt("the header's checksum is wrong; the file was damaged");
   }
-  if (xxh64(data) != prefix.data_hash) {
+  if (data_hash != prefix.data_hash) {
     return corrupt("the data's checksum is wrong; the file was damaged");
   }
   Json header = Json::parse(json.begin(), json.end(), nullptr, false);

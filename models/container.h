@@ -44,6 +44,9 @@ class Container {
 
   static bool looks_like(std::span<const std::uint8_t> bytes);
   static Result<Container> open(std::shared_ptr<const FileBytes> file);
+  /// The same of a file that is still to be read: checked as it comes, so memory is gone through
+  /// once. Errors are ModelFile::read's too.
+  static Result<Container> read(const ModelFile& file, std::size_t limit);
 
   const nlohmann::json& header() const { return header_; }
   std::string kind() const;  ///< "forest", "cascade"
@@ -65,6 +68,7 @@ class Container {
  private:
   Container(std::shared_ptr<const FileBytes> file, nlohmann::json header,
             std::span<const std::uint8_t> data);
+  static Result<Container> parse(std::shared_ptr<const FileBytes> file, std::uint64_t data_hash);
   std::span<const std::uint8_t> block_bytes(const char* name) const;
 
   std::shared_ptr<const FileBytes> file_;

@@ -8,14 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace cuface {
 namespace {
 
-/// What is read at once: small enough that fresh pages are still in the cache when they are filled.
+/// What is read at once: small enough that a piece is still in the cache when it is looked at.
 constexpr std::size_t kChunk = std::size_t{256} << 10;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
@@ -31,38 +29,21 @@ FileIdentity identity_of(const struct stat& info) {
           info.st_mtim.tv_sec * std::int64_t{1000000000} + info.st_mtim.tv_nsec};
 }
 
-/// Reads up to `size` bytes; fewer where the file ends. Minus errno when it fails.
-ssize_t read_at(int fd, std::uint8_t* out, std::size_t size, std::size_t offset) {
+/// Reads up to `size` bytes from the start; fewer where the file ends. Minus errno when it fails.
+ssize_t read_start(int fd, std::uint8_t* out, std::size_t size, const ModelFile::Visitor& visitor) {
   std::size_t done = 0;
   while (done < size) {
     const ssize_t n =
-        ::pread(fd, out + done, std::min(size - done, kChunk), static_cast<off_t>(offset + done));
+        ::pread(fd, out + done, std::min(size - done, kChunk), static_cast<off_t>(done));
     if (n == 0) break;
     if (n > 0) {
+      if (visitor) visitor({out + done, static_cast<std::size_t>(n)});
       done += static_cast<std::size_t>(n);
     } else if (errno != EINTR) {
       return -errno;
     }
   }
   return static_cast<ssize_t>(done);
-}
-
-/// The same by two threads where that pays: half of the time goes into filling fresh pages.
-ssize_t read_all(int fd, std::uint8_t* out, std::size_t size) {
-  constexpr std::size_t kWorthTwo = std::size_t{8} << 20;
-  if (size < kWorthTwo) return read_at(fd, out, size, 0);
-  const std::size_t half = size / 2 / kHugePage * kHugePage;
-  ssize_t second = 0;
-  std::jthread other;
-  try {
-    other = std::jthread([&] { second = read_at(fd, out + half, size - half, half); });
-  } catch (const std::system_error&) {  // no thread to be had
-    return read_at(fd, out, size, 0);
-  }
-  const ssize_t first = read_at(fd, out, half, 0);
-  other.join();
-  if (first < 0 || second < 0) return std::min(first, second);
-  return static_cast<std::size_t>(first) == half ? first + second : first;
 }
 
 }  // namespace
@@ -83,7 +64,7 @@ Result<ModelFile> ModelFile::open(const std::string& path) {
   if (!S_ISREG(info.st_mode)) return Status(StatusCode::kIo, path + ": not a regular file");
   if (info.st_size == 0) return Status(StatusCode::kCorrupt, path + ": the file is empty");
   file.identity_ = identity_of(info);
-  const ssize_t head = read_at(fd, file.head_, kHeadBytes, 0);
+  const ssize_t head = read_start(fd, file.head_, kHeadBytes, {});
   if (head < 0) return failed(path, static_cast<int>(-head));
   file.head_size_ = static_cast<std::size_t>(head);
   return file;
@@ -104,7 +85,8 @@ ModelFile::~ModelFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<std::shared_ptr<const FileBytes>> ModelFile::read(std::size_t limit) const {
+Result<std::shared_ptr<const FileBytes>> ModelFile::read(std::size_t limit,
+                                                         const Visitor& visitor) const {
   const std::size_t size = identity_.size;
   if (size > limit) {
     return Status(StatusCode::kUnsupported, path_ + ": too large for a model of this kind (" +
@@ -121,7 +103,7 @@ Result<std::shared_ptr<const FileBytes>> ModelFile::read(std::size_t limit) cons
   const std::shared_ptr<const FileBytes> bytes(new FileBytes(path_, data, size));
   // Fewer faults now, and fewer misses later: a regression reads leaves all over the file.
   if (size >= kHugePage) ::madvise(memory, size, MADV_HUGEPAGE);
-  const ssize_t got = read_all(fd_, data, size);
+  const ssize_t got = read_start(fd_, data, size, visitor);
   if (got < 0) return failed(path_, static_cast<int>(-got));
   struct stat now = {};
   if (static_cast<std::size_t>(got) != size || ::fstat(fd_, &now) != 0 ||

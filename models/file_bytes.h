@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,8 +60,11 @@ class ModelFile {
   /// The first bytes, at most kHeadBytes: what kind of file it is.
   std::span<const std::uint8_t> head() const { return {head_, head_size_}; }
   /// All of it. kIo when it cannot be read, or changed meanwhile; kUnsupported when it has more
-  /// than `limit` bytes (then nothing is read).
-  Result<std::shared_ptr<const FileBytes>> read(std::size_t limit) const;
+  /// than `limit` bytes (then nothing is read). `visitor` gets it in pieces, in order, each while
+  /// it is in the cache.
+  using Visitor = std::function<void(std::span<const std::uint8_t> piece)>;
+  Result<std::shared_ptr<const FileBytes>> read(std::size_t limit,
+                                                const Visitor& visitor = {}) const;
 
  private:
   ModelFile(std::string path, int fd, const FileIdentity& identity);

@@ -72,10 +72,12 @@ template <typename Model, typename ReadOurs, typename ReadForeign>
 Result<std::shared_ptr<const Model>> read_model(const ModelFile& file, std::size_t limit,
                                                 const char* kind, ReadOurs read_ours,
                                                 ReadForeign read_foreign) {
-  const Result<FileRef> bytes = file.read(limit);
-  if (!bytes.ok()) return bytes.status();
-  if (!Container::looks_like(file.head())) return read_foreign(*bytes.value());
-  const Result<Container> container = Container::open(bytes.value());
+  if (!Container::looks_like(file.head())) {
+    const Result<FileRef> bytes = file.read(limit);
+    if (!bytes.ok()) return bytes.status();
+    return read_foreign(*bytes.value());
+  }
+  const Result<Container> container = Container::read(file, limit);
   if (!container.ok()) return container.status();
   const std::string found = container.value().kind();
   if (found == kind) return read_ours(container.value());

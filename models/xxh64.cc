@@ -1,5 +1,6 @@
 #include "models/xxh64.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -29,24 +30,49 @@ std::uint64_t merge(std::uint64_t hash, std::uint64_t lane) {
   return (hash ^ round(0, lane)) * kPrime1 + kPrime4;
 }
 
+/// In registers from the first stripe to the last.
+void add_stripes(std::uint64_t (&lanes)[4], const std::uint8_t* p, std::size_t count) {
+  auto [a, b, c, d] = lanes;
+  for (; count > 0; --count, p += 32) {
+    a = round(a, word_at<std::uint64_t>(p));
+    b = round(b, word_at<std::uint64_t>(p + 8));
+    c = round(c, word_at<std::uint64_t>(p + 16));
+    d = round(d, word_at<std::uint64_t>(p + 24));
+  }
+  lanes[0] = a, lanes[1] = b, lanes[2] = c, lanes[3] = d;
+}
+
 }  // namespace
 
-std::uint64_t xxh64(std::span<const std::uint8_t> bytes, std::uint64_t seed) {
-  const std::uint8_t* p = bytes.data();
-  std::size_t left = bytes.size();
-  std::uint64_t hash = seed + kPrime5;
-  if (left >= 32) {
-    std::uint64_t a = seed + kPrime1 + kPrime2, b = seed + kPrime2, c = seed, d = seed - kPrime1;
-    for (; left >= 32; left -= 32, p += 32) {
-      a = round(a, word_at<std::uint64_t>(p));
-      b = round(b, word_at<std::uint64_t>(p + 8));
-      c = round(c, word_at<std::uint64_t>(p + 16));
-      d = round(d, word_at<std::uint64_t>(p + 24));
-    }
+Xxh64::Xxh64(std::uint64_t seed)
+    : seed_(seed), lanes_{seed + kPrime1 + kPrime2, seed + kPrime2, seed, seed - kPrime1} {}
+
+void Xxh64::add(std::span<const std::uint8_t> piece) {
+  const std::size_t waiting = size_ % kStripe;
+  size_ += piece.size();
+  if (waiting > 0) {
+    const std::size_t taken = std::min(piece.size(), kStripe - waiting);
+    std::copy_n(piece.data(), taken, rest_ + waiting);
+    piece = piece.subspan(taken);
+    if (waiting + taken < kStripe) return;
+    add_stripes(lanes_, rest_, 1);
+  }
+  const std::size_t whole = piece.size() / kStripe;
+  add_stripes(lanes_, piece.data(), whole);
+  piece = piece.subspan(whole * kStripe);
+  std::copy_n(piece.data(), piece.size(), rest_);
+}
+
+std::uint64_t Xxh64::value() const {
+  std::uint64_t hash = seed_ + kPrime5;
+  if (size_ >= kStripe) {
+    const auto [a, b, c, d] = lanes_;
     hash = std::rotl(a, 1) + std::rotl(b, 7) + std::rotl(c, 12) + std::rotl(d, 18);
     hash = merge(merge(merge(merge(hash, a), b), c), d);
   }
-  hash += bytes.size();
+  hash += size_;
+  const std::uint8_t* p = rest_;
+  std::size_t left = size_ % kStripe;
   for (; left >= 8; left -= 8, p += 8) {
     hash = std::rotl(hash ^ round(0, word_at<std::uint64_t>(p)), 27) * kPrime1 + kPrime4;
   }

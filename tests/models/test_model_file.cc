@@ -62,6 +62,39 @@ TEST(Xxh64, GivesThePublishedValues) {
   EXPECT_EQ(hash("xxhash", 20141025), 0xb559b98d844e0635u);
 }
 
+TEST(Xxh64, IsTheSameWhateverThePieces) {
+  std::vector<std::uint8_t> bytes(1000);
+  std::mt19937 random(1);
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+  const std::uint64_t whole = xxh64(bytes, 5);
+  for (std::size_t size = 1; size <= 70; ++size) {
+    Xxh64 hash(5);
+    for (std::size_t at = 0; at < bytes.size(); at += size) {
+      hash.add(std::span<const std::uint8_t>(bytes).subspan(at, std::min(size, bytes.size() - at)));
+    }
+    EXPECT_EQ(hash.value(), whole) << "in pieces of " << size;
+  }
+}
+
+TEST(ModelFile, ComesInPiecesInOrder) {
+  const TemporaryFolder folder;
+  std::string content;
+  for (int i = 0; i < 200000; ++i) content += std::to_string(i);
+  test::write_file(folder / "large", content);
+  const auto file = ModelFile::open(folder / "large");
+  ASSERT_TRUE(file.ok());
+  std::string seen;
+  int pieces = 0;
+  const auto bytes = file.value().read(content.size(), [&](std::span<const std::uint8_t> piece) {
+    seen.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    ++pieces;
+  });
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_GT(pieces, 2);
+  EXPECT_TRUE(seen == content);
+  EXPECT_TRUE(std::ranges::equal(bytes.value()->bytes(), test::as_bytes(content)));
+}
+
 class ForestFile : public testing::Test {
  protected:
   TemporaryFolder folder;
