@@ -9,8 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "gst/base/picturepool.h"
 #include "gst/meta/results.h"
-#include "kernels/common/image.h"
 
 namespace cuface::gst {
 
@@ -26,7 +26,7 @@ class Chain {
   /// The head starts a frame: the luma of the frame before is gone.
   std::uint64_t begin_frame() {
     thread_.store(g_thread_self(), std::memory_order_relaxed);
-    luma_ready_ = false;
+    luma_ = nullptr;
     search_requested_ = std::exchange(search_wanted_next_, false);
     search_asker_ = std::exchange(search_asker_next_, nullptr);
     return ++generation_;
@@ -34,17 +34,14 @@ class Chain {
   bool on_own_thread() const { return thread_.load(std::memory_order_relaxed) == g_thread_self(); }
 
   /// The frame's luma if somebody has computed it and the head has not moved on, else null.
-  const Image<std::uint8_t>* luma(std::uint64_t generation) const {
-    return luma_ready_ && generation == generation_ ? &luma_ : nullptr;
+  GreyPicture luma(std::uint64_t generation) const {
+    return generation == generation_ ? luma_ : nullptr;
   }
-  /// Where to put the luma of the current frame; null when the head has moved on.
-  Image<std::uint8_t>* luma_to_fill(std::uint64_t generation, int width, int height) {
-    if (generation != generation_) return nullptr;
-    if (luma_.width() != width || luma_.height() != height)
-      luma_ = Image<std::uint8_t>(width, height);
-    return &luma_;
+  /// Where the luma of the current frame may be made; null when the head has moved on.
+  PicturePool* luma_pool(std::uint64_t generation) {
+    return generation == generation_ ? &luma_pool_ : nullptr;
   }
-  void luma_filled() { luma_ready_ = true; }
+  void set_luma(GreyPicture luma) { luma_ = std::move(luma); }
 
   /// The tracker's wish for the next frame, and what it wished on the frame before.
   void request_search() { search_wanted_next_ = true; }
@@ -72,8 +69,8 @@ class Chain {
   std::atomic<GThread*> thread_{nullptr};
   std::atomic<bool> geometry_warned_{false};
   std::uint64_t generation_ = 0;
-  Image<std::uint8_t> luma_;
-  bool luma_ready_ = false;
+  PicturePool luma_pool_;
+  GreyPicture luma_;
   bool search_wanted_next_ = false;
   bool search_requested_ = false;
   PendingFacesRef search_asker_, search_asker_next_;

@@ -125,7 +125,7 @@ gboolean stop(GstBaseTransform* trans) {
   unplan(self);
   log_stats(self);
   state->chain = std::make_shared<cuface::gst::Chain>();
-  state->scratch = {};
+  state->pictures = {};
   state->backend = cuface::Backend::kCpu;
   if (state->device) state->device->stop();
   return TRUE;
@@ -318,7 +318,7 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   if (!report(self, cuface::gst::validate_picture(buffer, state->info))) return GST_FLOW_ERROR;
   follow_crop(self, buffer);
 
-  Frame frame(buffer, state->info, state->chain, state->scratch,
+  Frame frame(buffer, state->info, state->chain, state->pictures,
               klass->changes_pixels ? nullptr : self, upstream_element(trans));
   warn_interlaced(self, frame);
   if (frame.upstream().positions == cuface::gst::Positions::kUnknown) warn_positions_lost(self);

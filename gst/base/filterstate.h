@@ -8,9 +8,9 @@
 
 #include "gst/base/chain.h"
 #include "gst/base/device.h"
+#include "gst/base/picturepool.h"
 #include "gst/base/standardmetas.h"
 #include "kernels/common/backend.h"
-#include "kernels/common/image.h"
 
 namespace cuface::gst {
 enum class BackendChoice { kAuto, kCpu, kCuda };
@@ -41,7 +41,7 @@ struct FilterState {
   bool planned = false;
   bool warned_interlaced = false, warned_positions = false;
   std::shared_ptr<Chain> chain = std::make_shared<Chain>();
-  Image<std::uint8_t> scratch;
+  PicturePool pictures;
   FirstSeen first_seen;
 };
 

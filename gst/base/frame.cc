@@ -55,11 +55,11 @@ Status validate_picture(GstBuffer* buffer, const GstVideoInfo& info) {
 }
 
 Frame::Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<Chain>& own_chain,
-             Image<std::uint8_t>& scratch, const void* self, const void* upstream_element)
+             PicturePool& pictures, const void* self, const void* upstream_element)
     : buffer_(buffer),
       info_(info),
       geometry_(frame_geometry(buffer, info.width, info.height)),
-      scratch_(scratch),
+      pictures_(pictures),
       had_record_(get_face_record(buffer) != nullptr),
       record_(&ensure_face_record(buffer)) {
   if (!had_record_) {
@@ -88,25 +88,19 @@ Status Frame::compute_luma(ImageView<std::uint8_t> out) {
   return status;
 }
 
-Result<ImageView<const std::uint8_t>> Frame::luma() {
-  if (luma_in_scratch_) return std::as_const(scratch_).view();
+Result<GreyPicture> Frame::luma() {
+  if (own_luma_) return own_luma_;
   Chain* chain = chain_with_these_pixels();
   if (chain)
-    if (const Image<std::uint8_t>* shared = chain->luma(record_->generation)) return shared->view();
-  Image<std::uint8_t>* target =
-      chain ? chain->luma_to_fill(record_->generation, width(), height()) : nullptr;
-  const bool shared = target != nullptr;
-  if (!shared) {
-    if (scratch_.width() != width() || scratch_.height() != height())
-      scratch_ = Image<std::uint8_t>(width(), height());
-    target = &scratch_;
-  }
-  if (Status status = compute_luma(target->view()); !status.ok()) return status;
-  if (shared)
-    chain->luma_filled();
+    if (GreyPicture shared = chain->luma(record_->generation)) return shared;
+  PicturePool* pool = chain ? chain->luma_pool(record_->generation) : nullptr;
+  const auto made = (pool ? *pool : pictures_).take(width(), height());
+  if (Status status = compute_luma(made->view()); !status.ok()) return status;
+  if (pool)
+    chain->set_luma(made);
   else
-    luma_in_scratch_ = true;
-  return std::as_const(*target).view();
+    own_luma_ = made;
+  return GreyPicture(made);
 }
 
 void Frame::deliver(FaceResult faces) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "gst/base/picturepool.h"
 #include "gst/meta/facemeta.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
@@ -33,11 +34,11 @@ Status validate_picture(GstBuffer* buffer, const GstVideoInfo& info);
 /// What process() gets. Lives for one call; owns nothing but the mapping.
 class Frame {
  public:
-  /// `own_chain` is used when no element of ours has seen the buffer; `scratch` keeps the luma when
-  /// the chain's cannot be used; `self` and `upstream_element` tell whether somebody else sits in
-  /// between. The buffer must be writable (its metas are; its memory need not be).
+  /// `own_chain` is used when no element of ours has seen the buffer; `pictures` are for the
+  /// luma when the chain's cannot be used; `self` and `upstream_element` tell whether somebody else
+  /// sits in between. The buffer must be writable (its metas are; its memory need not be).
   Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<Chain>& own_chain,
-        Image<std::uint8_t>& scratch, const void* self, const void* upstream_element);
+        PicturePool& pictures, const void* self, const void* upstream_element);
 
   GstBuffer* buffer() const { return buffer_; }
   const GstVideoInfo& info() const { return info_; }
@@ -67,7 +68,8 @@ class Frame {
 
   /// The grey picture in host memory, computed at most once in an unbroken line of our elements.
   /// Maps the frame for reading when it has to compute it.
-  Result<ImageView<const std::uint8_t>> luma();
+  /// Whoever holds it keeps it as it is.
+  Result<GreyPicture> luma();
 
   /// The result of this element for this frame; to be called once.
   void deliver(FaceResult faces);
@@ -85,14 +87,14 @@ class Frame {
   GstBuffer* buffer_;
   const GstVideoInfo& info_;
   FrameGeometry geometry_;
-  Image<std::uint8_t>& scratch_;
+  PicturePool& pictures_;
   bool had_record_;
   bool untouched_ = false;  ///< the pixels are those the chain's head saw
   FaceRecord* record_;
   FacesFound upstream_;
   FaceResult delivered_;
   DeviceFrame* device_ = nullptr;
-  bool luma_in_scratch_ = false;
+  GreyPicture own_luma_;
 };
 
 }  // namespace cuface::gst

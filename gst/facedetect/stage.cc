@@ -48,7 +48,7 @@ class CpuDetectStage final : public DetectStage {
     if (!picture.ok()) return picture.status();
     if (settings.config_changes != planned_changes_)
       if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
-    if (Status s = detector_->enqueue(picture.value(), found_); !s.ok()) return s;
+    if (Status s = detector_->enqueue(picture.value()->view(), found_); !s.ok()) return s;
     ++frame.searches;
     if (found_.overflow) ++frame.overflows;
     return {};

@@ -39,7 +39,7 @@ class CpuLandmarkStage final : public LandmarkStage {
     if (!picture.ok()) return picture.status();
     if (settings.iterations != planned_iterations_)
       if (Status s = make_landmarker(settings.iterations); !s.ok()) return s;
-    return landmarker_->enqueue(picture.value(), boxes_, list.landmarks);
+    return landmarker_->enqueue(picture.value()->view(), boxes_, list.landmarks);
   }
 
   const std::shared_ptr<const ForestModel> model_;

@@ -15,8 +15,12 @@ class CpuTrackStage final : public TrackStage {
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
     const FaceListRef faces = input.faces.read(), feedback = input.feedback.read();
-    const TrackInput told{picture.value(), faces.get(), feedback.get(), input.number,
-                          input.elapsed};
+    const TrackInput told{.luma = picture.value()->view(),
+                          .luma_owner = picture.value(),
+                          .faces = faces.get(),
+                          .feedback = feedback.get(),
+                          .frame = input.number,
+                          .elapsed = input.elapsed};
     if (Status status = tracker_->enqueue(told, output_); !status.ok()) return status;
     frame.lost_tracks = output_.lost;
     for (const Face& face : output_.faces.faces) last_id_ = std::max(last_id_, face.id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "kernels/common/border.h"
 #include "kernels/common/simd.h"
@@ -58,7 +59,8 @@ void gaussian_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> ds
 }
 
 GaussianPyramid::GaussianPyramid(int width, int height, int levels, int min_side) {
-  levels_.emplace_back(width, height);
+  base_ = {nullptr, width, height, 0};
+  levels_.emplace_back();
   for (int i = 1; i < levels; ++i) {
     width = (width + 1) / 2;
     height = (height + 1) / 2;
@@ -67,18 +69,26 @@ GaussianPyramid::GaussianPyramid(int width, int height, int levels, int min_side
   }
 }
 
-void GaussianPyramid::build(ImageView<const std::uint8_t> picture) {
-  const ImageView<std::uint8_t> base = levels_[0].view();
-  for (int y = 0; y < base.height; ++y) {
-    std::memcpy(base.row(y), picture.row(y), static_cast<std::size_t>(base.width));
+void GaussianPyramid::build(ImageView<const std::uint8_t> picture,
+                            std::shared_ptr<const void> owner) {
+  if (owner) {
+    base_ = picture;
+  } else {
+    Image<std::uint8_t>& copy = levels_[0];
+    if (copy.width() == 0) copy = Image<std::uint8_t>(base_.width, base_.height);
+    for (int y = 0; y < base_.height; ++y) {
+      std::memcpy(copy.view().row(y), picture.row(y), static_cast<std::size_t>(base_.width));
+    }
+    base_ = copy.view();
   }
-  for (std::size_t i = 1; i < levels_.size(); ++i) {
-    gaussian_down(levels_[i - 1].view(), levels_[i].view());
+  owner_ = std::move(owner);
+  for (int i = 1; i < levels(); ++i) {
+    gaussian_down(level(i - 1), levels_[static_cast<std::size_t>(i)].view());
   }
 }
 
 ImageView<const std::uint8_t> GaussianPyramid::level(int i) const {
-  return levels_[static_cast<std::size_t>(i)].view();
+  return i == 0 ? base_ : levels_[static_cast<std::size_t>(i)].view();
 }
 
 }  // namespace cuface

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/common/host_device.h"
@@ -62,21 +63,28 @@ void resize_linear_exact(ImageView<const std::uint8_t> src, ImageView<std::uint8
 /// odd rows and columns dropped, border BORDER_REFLECT_101. dst is ((w+1)/2) x ((h+1)/2).
 void gaussian_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst);
 
-/// Level 0 is the full picture; level i+1 is gaussian_down of level i. Owns its levels, allocates
-/// only in the constructor. Not thread-safe while build() runs; concurrent reads are safe.
+/// Level 0 is the full picture; level i+1 is gaussian_down of level i. Owns the levels above 0;
+/// what it needs is allocated in the constructor and, for copies, once. Not thread-safe while
+/// build() runs; concurrent reads are safe.
 class GaussianPyramid {
  public:
   /// `levels` >= 1 counts level 0. Fewer are kept where a level above 0 would not be larger than
   /// `min_side` in both directions (OpenCV's rule, with the flow window as min_side).
   GaussianPyramid(int width, int height, int levels, int min_side);
 
-  /// `picture` must have the constructor's size; it is copied.
-  void build(ImageView<const std::uint8_t> picture);
+  /// `picture` must have the constructor's size; it is copied where nobody owns it, else it is
+  /// level 0 itself, and `owner`, which keeps its pixels there and as they are, is held until the
+  /// next build() or let_go().
+  void build(ImageView<const std::uint8_t> picture, std::shared_ptr<const void> owner = nullptr);
+  /// Gives the owner back; level 0 must not be read any more.
+  void let_go() { owner_ = nullptr; }
   int levels() const { return static_cast<int>(levels_.size()); }
   ImageView<const std::uint8_t> level(int i) const;
 
  private:
-  std::vector<Image<std::uint8_t>> levels_;
+  ImageView<const std::uint8_t> base_;
+  std::shared_ptr<const void> owner_;        // of base_, if that is not the copy
+  std::vector<Image<std::uint8_t>> levels_;  // the first is empty until there is something to copy
 };
 
 }  // namespace cuface

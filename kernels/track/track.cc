@@ -108,7 +108,7 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
   if (has_faces) detector_ = input.faces->detector;
   if (state_.had_tracks || has_faces) {
     current_ = 1 - current_;
-    pyramids_[current_].build(input.luma);
+    pyramids_[current_].build(input.luma, input.luma_owner);
   }
   for (int i = 0; i < state_.count; ++i) {
     const int slot = state_.slot[i];
@@ -120,6 +120,8 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
   out.lost = outcome.lost;
   std::copy_n(outcome.lost_by, kLossCount, out.lost_by.begin());
   out.search_wanted = outcome.search_wanted;
+  pyramids_[1 - current_].let_go();
+  if (state_.count == 0) pyramids_[current_].let_go();
   write(input.faces, out);
   return {};
 }

@@ -95,6 +95,9 @@ inline constexpr int kLossCount = 6;
 /// What the tracker is told about one frame.
 struct TrackInput {
   ImageView<const std::uint8_t> luma;
+  /// Keeps the pixels of `luma` where and as they are; the tracker holds it until the next frame,
+  /// so that it need not copy them. Null: it copies.
+  std::shared_ptr<const void> luma_owner = nullptr;
   /// Faces of this frame from the elements before; `searched` says whether a detector looked. May
   /// carry landmarks (order detect, landmark, track): the tracker then follows those and delivers
   /// them. All its faces count as detections. Null = none, not searched.
@@ -123,8 +126,7 @@ class Tracker {
  public:
   /// `first_id` lets ids count on where another tracker, for another picture size, has ended.
   static Result<std::unique_ptr<Tracker>> create(Backend backend, const TrackConfig& config,
-                                                 int width, int height,
-                                                 std::uint64_t first_id = 1);
+                                                 int width, int height, std::uint64_t first_id = 1);
   virtual ~Tracker() = default;
   /// `out` may be reused from frame to frame; it then allocates nothing in steady state.
   virtual Status enqueue(const TrackInput& input, TrackOutput& out) = 0;

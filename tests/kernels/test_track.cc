@@ -111,8 +111,10 @@ struct Session {
     tracker = std::move(made.value());
   }
   const TrackOutput& step(const cv::Mat& frame, const FaceList* faces = nullptr,
-                          const FaceList* feedback = nullptr, double elapsed = 0.04) {
+                          const FaceList* feedback = nullptr, double elapsed = 0.04,
+                          std::shared_ptr<const void> owner = nullptr) {
     TrackInput input;
+    input.luma_owner = std::move(owner);
     input.luma = {frame.data, frame.cols, frame.rows, static_cast<std::ptrdiff_t>(frame.step)};
     input.faces = faces;
     input.feedback = feedback;
@@ -581,6 +583,37 @@ TEST(Track, ConfigureWhileRunningKeepsTheTracks) {
   config.flow.window = 4;
   EXPECT_FALSE(session.tracker->configure(config).ok());
   EXPECT_EQ(session.step(world.render({next})).faces.faces.size(), 1u);
+}
+
+TEST(Track, KeepsAnOwnedPictureUntilTheNextFrameAndFindsTheSame) {
+  const World world;
+  Session copying, keeping;
+  std::shared_ptr<cv::Mat> previous;
+  int followed = 0;
+  for (int f = 0; f < 20; ++f) {
+    const Pose pose{120 + 1.7 * f, 100.0 + f, 1, 0.01 * f};
+    const auto picture = std::make_shared<cv::Mat>(world.render({pose}));
+    const FaceList found = detections({box_of(pose)});
+    const FaceList* faces = f == 0 ? &found : nullptr;
+    copying.step(*picture, faces);
+    keeping.step(*picture, faces, nullptr, 0.04, picture);
+    ASSERT_EQ(keeping.out.faces.faces.size(), 1u);
+    const Face &a = copying.out.faces.faces[0], &b = keeping.out.faces.faces[0];
+    EXPECT_EQ(std::memcmp(&a.box, &b.box, sizeof a.box), 0);
+    EXPECT_EQ(a.confidence, b.confidence);
+    followed += b.origin == Origin::kTracked;
+    EXPECT_EQ(picture.use_count(), 2) << "held for the next frame";
+    if (previous) {
+      EXPECT_EQ(previous.use_count(), 1) << "and no longer";
+      previous->setTo(0);
+    }
+    previous = picture;
+  }
+  EXPECT_EQ(followed, 19);
+  const auto flat = std::make_shared<cv::Mat>(kHeight, kWidth, CV_8U, cv::Scalar(90));
+  EXPECT_EQ(keeping.step(*flat, nullptr, nullptr, 0.04, flat).lost, 1);
+  EXPECT_EQ(previous.use_count(), 1);
+  EXPECT_EQ(flat.use_count(), 1) << "nothing is held for no track";
 }
 
 TEST(Track, TinyPicturesAreNoCrash) {
