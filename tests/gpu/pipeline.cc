@@ -108,30 +108,50 @@ bool Pipeline::reached() {
 }
 
 Ending Pipeline::play(int seconds) {
+  using Parse = void (*)(GstMessage*, GError**, gchar**);
+  const auto text = [](GstMessage* message, Parse parse) {
+    GError* error = nullptr;
+    gchar* details = nullptr;
+    parse(message, &error, &details);
+    std::string all = std::string(error->message) + (details ? std::string(": ") + details : "");
+    g_error_free(error);
+    g_free(details);
+    return all;
+  };
   Ending ending;
   set_state(GST_STATE_PLAYING);
   GstBus* bus = gst_element_get_bus(pipeline_);
-  GstMessage* message =
-      gst_bus_timed_pop_filtered(bus, static_cast<GstClockTime>(seconds) * GST_SECOND,
-                                 static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  for (bool ended = false; !ended;) {
+    const std::chrono::nanoseconds left = until - std::chrono::steady_clock::now();
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus, static_cast<GstClockTime>(std::max<std::int64_t>(left.count(), 0)),
+        static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING));
+    if (!message) {
+      ADD_FAILURE() << "neither the end nor an error within " << seconds << " s";
+      break;
+    }
+    const std::string source = GST_MESSAGE_SRC_NAME(message);
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
+      ending.warnings.push_back(source + ": " + text(message, gst_message_parse_warning));
+    } else {
+      ended = true;
+      ending.eos = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
+      if (!ending.eos) {
+        ending.error = text(message, gst_message_parse_error);
+        ending.source = source;
+      }
+    }
+    gst_message_unref(message);
+  }
   gst_object_unref(bus);
-  if (!message) {
-    ADD_FAILURE() << "neither the end nor an error within " << seconds << " s";
-    return ending;
-  }
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS) {
-    ending.eos = true;
-  } else {
-    GError* error = nullptr;
-    gchar* details = nullptr;
-    gst_message_parse_error(message, &error, &details);
-    ending.error = std::string(error->message) + (details ? std::string(": ") + details : "");
-    ending.source = GST_MESSAGE_SRC_NAME(message);
-    g_error_free(error);
-    g_free(details);
-  }
-  gst_message_unref(message);
   return ending;
+}
+
+void Pipeline::set(const std::string& name, const char* property, const std::string& value) {
+  GstElement* e = element(name);
+  ASSERT_NE(e, nullptr);
+  gst_util_set_object_arg(G_OBJECT(e), property, value.c_str());
 }
 
 GstElement* Pipeline::element(const std::string& name) {

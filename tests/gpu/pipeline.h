@@ -51,8 +51,9 @@ class TimeLimit {
 /// How a pipeline ended.
 struct Ending {
   bool eos = false;
-  std::string error;   ///< message and details; empty without one
-  std::string source;  ///< the element that posted it
+  std::string error;                  ///< message and details; empty without one
+  std::string source;                 ///< the element that posted it
+  std::vector<std::string> warnings;  ///< "ELEMENT: message: details"
 };
 
 struct ByteStream;
@@ -74,6 +75,8 @@ class Pipeline {
 
   /// Calls `what` for each buffer at a pad of a named element, in the streaming thread.
   void on_buffer(const std::string& element, const char* pad, std::function<void(GstBuffer*)> what);
+  /// A property of a named element, from text.
+  void set(const std::string& element, const char* property, const std::string& value);
   /// Gives the access units of byte_stream_on_...() their times.
   void stamp(const ByteStream& stream);
   /// Gives a named appsrc its buffers (taken) and the end, before play().

@@ -6,62 +6,18 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/gpu/both_chains.h"
 #include "tests/gpu/pipeline.h"
 
 namespace cuface::test {
 namespace {
 
-class FaultsCuda : public testing::Test {
- protected:
-  void SetUp() override {
-    CUFACE_NEEDS_CHAINS();
-    // A plugin that is loaded while there is no memory finds no decoders, for the whole process.
-    GstElement* decoder = gst_element_factory_make("nvh264dec", nullptr);
-    ASSERT_NE(decoder, nullptr);
-    gst_object_unref(decoder);
-  }
-
-  /// A chain that publishes to a file of that name.
-  std::string chain(const std::string& out, const std::string& detect = "") const {
-    return "cufacedetect name=detect " + detect + " ! culktrack ! cufacelandmark name=landmark ! " +
-           "cufacepublish location=" + folder_.file(out) + " ! fakesink name=sink sync=false ";
-  }
-  std::vector<std::string> lines(const std::string& out) const {
-    return lines_of(folder_.file(out));
-  }
-  /// Plays to the end, which must come.
-  std::vector<std::string> play_to_end(const std::string& decoded, const std::string& out,
-                                       const std::string& detect = "") const {
-    Pipeline pipeline(decoded + " ! " + chain(out, detect));
-    const Ending ending = pipeline.play();
-    EXPECT_TRUE(ending.eos) << out << ": " << ending.error;
-    pipeline.set_state(GST_STATE_NULL);
-    return lines(out);
-  }
-  /// backend=cuda and backend=cpu behind the same source in system memory give the same; their
-  /// lines.
-  std::vector<std::string> same_on_both(const std::string& source,
-                                        const std::string& detect) const {
-    const auto on_cpu = play_to_end(source, "cpu", "backend=cpu " + detect);
-    const auto on_gpu = play_to_end(source, "gpu", "backend=cuda " + detect);
-    expect_same_lines(on_cpu, on_gpu, detect);
-    return on_gpu;
-  }
-
-  const TempFolder folder_;
-
- private:
-  const TimeLimit limit_{90};
-};
-
-long faces_of(const std::string& line) { return faces_in({line}); }
+class FaultsCuda : public BothChains {};
 
 // ---- GPU memory
 // ----------------------------------------------------------------------------------
@@ -252,57 +208,6 @@ TEST_F(FaultsCuda, AThousandFramesWithoutAFace) {
   EXPECT_GE(first, 300);
   EXPECT_EQ(between, 0);
   EXPECT_GE(last, 300);
-}
-
-/// One face, a quarter of its size, in rows and columns over the whole picture; empty when the face
-/// is not there.
-std::string many_faces(int width, int height) {
-  constexpr int kWidth = 387, kHeight = 541;  // of the picture that tests/gpu/pack makes
-  const char* folder = g_getenv("CUFACE_GPU_DATA");
-  std::ifstream in(std::string(folder ? folder : ".") + "/single_face.gray", std::ios::binary);
-  const std::string face{std::istreambuf_iterator<char>(in), {}};
-  if (face.size() != std::size_t{kWidth * kHeight}) return "";
-  std::string picture;
-  for (int y = 0; y < height; ++y)
-    for (int x = 0; x < width; ++x) {
-      const int from_x = x % (kWidth / 4) * 4, from_y = y % (kHeight / 4) * 4;
-      int sum = 8;
-      for (int i = 0; i < 16; ++i)
-        sum += static_cast<unsigned char>(
-            face[static_cast<std::size_t>((from_y + i / 4) * kWidth + from_x + i % 4)]);
-      picture.push_back(static_cast<char>(sum / 16));
-    }
-  return picture;
-}
-
-TEST_F(FaultsCuda, MoreFacesThanMaxFaces) {
-  const std::string picture = many_faces(1920, 1080);
-  if (picture.empty()) GTEST_SKIP() << "no single_face.gray (CUFACE_GPU_DATA)";
-  write_file(folder_.file("clip.gray"), picture + picture + picture);
-  const std::string source = "filesrc location=" + folder_.file("clip.gray") +
-                             " blocksize=2073600 ! rawvideoparse " +
-                             "format=gray8 width=1920 height=1080 framerate=25/1";
-  for (const int most : {1, 7, 63, 64}) {
-    const auto found = same_on_both(source, "max-faces=" + std::to_string(most));
-    ASSERT_EQ(found.size(), 3u);
-    EXPECT_EQ(faces_of(found[0]), most);
-  }
-  // A list on the GPU holds 64, and culktrack follows 64: more is asked for in vain, of all
-  // elements.
-  const auto detected = [&](const std::string& settings) {
-    Pipeline pipeline(source + " ! cufacedetect redetect-interval=1 " + settings +
-                      " ! cufacepublish location=" + folder_.file("detected") + " ! fakesink");
-    EXPECT_TRUE(pipeline.play().eos) << settings;
-    pipeline.set_state(GST_STATE_NULL);
-    return lines("detected");
-  };
-  const auto all = detected("backend=cpu max-faces=1000");
-  ASSERT_EQ(all.size(), 3u);
-  EXPECT_GT(faces_of(all[0]), 64);
-  const auto on_gpu = detected("backend=cuda max-faces=1000");
-  expect_same_lines(detected("backend=cpu max-faces=64"), on_gpu, "max-faces=1000");
-  EXPECT_EQ(faces_in(on_gpu), 3 * 64);
-  std::printf("%ld faces there, 5 limits compared\n", faces_of(all[0]));
 }
 
 // ---- devices and drivers

@@ -254,6 +254,22 @@ TEST_F(SteadyCuda, AnUploadIsSeenAsCopies) {
   })) << "the uploads of whole pictures are not seen with their size";
 }
 
+/// Two detectors between the marks of one.
+TEST_F(SteadyCuda, ASecondSubmissionIsSeen) {
+  const Steady steady = run_steadily(decoded_on_gpu(clip(kPexels)) +
+                                         " ! cufacedetect name=detect ! cufacedetect ! culktrack "
+                                         "name=track ! cufacelandmark name=landmark ! fakesink "
+                                         "name=sink",
+                                     "sink");
+  expect_a_real_run(steady);
+  const auto found = faults(steady);
+  const std::string too_many = "more than one submission for a frame by ";
+  ASSERT_TRUE(found.contains(too_many + "detect")) << text(found);
+  EXPECT_GE(found.at(too_many + "detect"), kFrames - 5);
+  for (const char* other : {"track", "landmark"})
+    EXPECT_FALSE(found.contains(too_many + other)) << text(found);
+}
+
 TEST_F(SteadyCuda, ReadingInTheStreamingThreadIsSeenAsAWait) {
   long faces = 0;
   const Steady steady =
