@@ -26,6 +26,18 @@
 
 namespace cuface::test {
 
+constexpr int kFlips = 2000;  ///< of each file
+/// For flips in formats without checksums.
+inline const auto kNoMend = [](std::string&) {};
+
+/// `text` over and over, at least so many bytes.
+inline std::string repeated(const std::string& text, std::size_t bytes) {
+  std::string out;
+  out.reserve(bytes + text.size());
+  while (out.size() < bytes) out += text;
+  return out;
+}
+
 constexpr double kMostSeconds = 1.0;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 

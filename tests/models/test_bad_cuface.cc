@@ -1,0 +1,158 @@
+// Our own format, damaged, forged and hostile.
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "models/cascade_file.h"
+#include "models/forest_file.h"
+#include "tests/data.h"
+#include "tests/models/bad_cascade.h"
+#include "tests/models/bad_file.h"
+#include "tests/models/mend_checksums.h"
+#include "tests/models/synthetic_forest.h"
+
+namespace cuface::test {
+namespace {
+
+std::string forest_file() {
+  const TemporaryFolder folder;
+  const auto model = synthetic_forest(68, 3, 12, 4, 50, 68);
+  EXPECT_TRUE(write_forest_file(*model, {"small.dat", "", ""}, folder / "f").ok());
+  return read_file(folder / "f");
+}
+
+std::string cascade_file(const CascadeModel& model) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(write_cascade_file(model, {"small.xml", "", ""}, folder / "c").ok());
+  return read_file(folder / "c");
+}
+
+CascadeModel some_cascade() {
+  const TemporaryFolder folder;
+  write_file(folder / "c.xml", xml("1 -2 0 1.6 0 -1 1 0.5", "0. 1. 0.5",
+                                   kRects + "</rects></_><_><rects>" + kRects, "0.5", "24",
+                                   "<_><internalNodes>0 -1 0 1.6</internalNodes>"
+                                   "<leafValues>0. 1.</leafValues></_>"));
+  const auto model = load_cascade(folder / "c.xml");
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return *model.value();
+}
+
+template <typename Model>
+void feed_own(Feeder<Model>& feeder, const std::string& good) {
+  ASSERT_TRUE(feeder.feed(good, "good"));
+  (void)feeder.take();
+  feeder.feed_truncations(good, "truncated");
+  EXPECT_EQ(feeder.take().refused, 100);
+  feeder.feed_flips(good, "damaged", kFlips, kNoMend);
+  const Fed damaged = feeder.take();
+  EXPECT_LE(damaged.loaded, kFlips / 100) << "only what changed nothing may load";
+  feeder.feed_flips(good, "forged", kFlips, mend_checksums);
+  const Fed forged = feeder.take();
+  EXPECT_GT(forged.refused, kFlips / 20);
+  EXPECT_GT(forged.loaded, kFlips / 20);
+}
+
+TEST(BadCuface, Forest) {
+  Feeder<ForestModel> feeder(load_forest, "bad.cuface");
+  feed_own(feeder, forest_file());
+}
+
+TEST(BadCuface, Cascade) {
+  Feeder<CascadeModel> feeder(load_cascade, "bad.cuface");
+  feed_own(feeder, cascade_file(some_cascade()));
+}
+
+/// A file of our format with this header text and data, checksums right.
+std::string own_file(std::string json, const std::string& data) {
+  json.resize((40 + json.size() + 63) / 64 * 64 - 40, ' ');
+  std::string bytes(
+      "\x89"
+      "CUFACE\n\1\0\0\0",
+      12);
+  const auto size = static_cast<std::uint32_t>(json.size());
+  const std::uint64_t data_size = data.size();
+  bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
+  bytes.append(reinterpret_cast<const char*>(&data_size), sizeof data_size);
+  bytes.append(16, '\0');
+  bytes += json + data;
+  mend_checksums(bytes);
+  return bytes;
+}
+
+TEST(BadCuface, Hostile) {
+  Feeder<ForestModel> forests(load_forest, "bad.cuface");
+  Feeder<CascadeModel> cascades(load_cascade, "bad.cuface");
+  const std::string start = "{\"kind\":\"forest\",\"blocks\":{",
+                    sizes = R"(,"landmarks":1,"cascades":1,)"
+                            R"("trees":1,"depth":1,"pool":1})";
+  const std::pair<const char*, std::string> texts[] = {
+      {"depth bomb", repeated("[", 60'000)},
+      {"objects in objects", repeated("{\"a\":", 60'000)},
+      {"deep and closed", "{\"blocks\":" + repeated("[", 30'000) + repeated("]", 30'000) + "}"},
+      {"width bomb", "{\"blocks\":{},\"a\":[" + repeated("[],", 60'000) + "0]}"},
+      {"header over its limit", repeated("[", 1'000'000)},
+      {"long kind", R"({"blocks":{},"kind":")" + repeated("k", 60'000) + "\"}"},
+      {"long block name", start + "\"" + repeated("n", 60'000) + "\":7}}"},
+      {"no UTF-8", "{\"kind\":\"\xff\xfe\",\"blocks\":{}}"},
+      {"block of 2^63", start + "\"leaves\":[0,9223372036854775808]}" + sizes},
+      {"block of 2^64-1", start + "\"leaves\":[64,18446744073709551615]}" + sizes},
+      {"block that wraps", start + "\"leaves\":[18446744073709551552,128]}" + sizes},
+      {"block of a float size", start + "\"leaves\":[0,1e300]}" + sizes},
+      {"sizes of 2^63", start + R"(},"landmarks":9223372036854775808,"cascades":1,"trees":1,)"
+                                R"("depth":1,"pool":1})"},
+      {"depth of 2^31-1", start + R"(},"landmarks":1,"cascades":1,"trees":1,"depth":2147483647,)"
+                                  R"("pool":1})"},
+      {"no blocks", start + "}" + sizes},
+      {"all sizes 0", start + R"(},"landmarks":0,"cascades":0,"trees":0,"depth":0,"pool":0})"},
+      {"all sizes the largest", start + R"(},"landmarks":256,"cascades":1000,"trees":100000,)"
+                                        R"("depth":12,"pool":100000})"},
+  };
+  for (const auto& [name, text] : texts) {
+    EXPECT_FALSE(forests.feed(own_file(text, std::string(64, '\0')), name)) << name;
+    EXPECT_FALSE(cascades.feed(own_file(text, std::string(64, '\0')), name)) << name;
+  }
+  EXPECT_EQ(forests.take().refused, static_cast<int>(std::size(texts)));
+  EXPECT_EQ(cascades.take().refused, static_cast<int>(std::size(texts)));
+
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = HUGE_VALF;
+  const std::pair<const char*, std::function<void(CascadeModel&)>> changes[] = {
+      {"a node of no tree, of a feature far away",
+       [](CascadeModel& m) {
+         m.nodes.push_back({2'000'000'000, 0, 0, -1});
+       }},
+      {"a tree of no stage", [](CascadeModel& m) { m.stages[0].tree_count = 1; }},
+      {"a leaf of no tree", [](CascadeModel& m) { m.leaves.push_back(nanf("")); }},
+      {"the same tree in two stages", [](CascadeModel& m) { m.stages.push_back(m.stages[0]); }},
+      {"the same nodes in two trees", [](CascadeModel& m) { m.trees[1].first_node = 0; }},
+      {"the same leaves in two trees", [](CascadeModel& m) { m.trees[1].first_leaf = 0; }},
+      {"a stage of no trees", [](CascadeModel& m) { m.stages[0].tree_count = 0; }},
+      {"trees from -1", [](CascadeModel& m) { m.stages[0].first_tree = -1; }},
+      {"nan stage", [&](CascadeModel& m) { m.stages[0].threshold = nan; }},
+      {"infinite stage", [&](CascadeModel& m) { m.stages[0].threshold = -inf; }},
+      {"nan node", [&](CascadeModel& m) { m.nodes[0].threshold = nan; }},
+      {"infinite node", [&](CascadeModel& m) { m.nodes[0].threshold = inf; }},
+      {"nan leaf", [&](CascadeModel& m) { m.leaves[1] = nan; }},
+      {"nan weight", [&](CascadeModel& m) { m.features[1].rects[1].weight = nan; }},
+      {"outside the window", [](CascadeModel& m) { m.features[1].rects[1].x = 20; }},
+      {"above the window", [](CascadeModel& m) { m.features[1].rects[1].y = -1; }},
+      {"tilted out of it", [](CascadeModel& m) { m.features[1].tilted = true; }},
+      {"cycle", [](CascadeModel& m) { m.nodes[1].left = 1; }},
+      {"backwards", [](CascadeModel& m) { m.nodes[1].left = 0, m.nodes[0].left = 0; }},
+  };
+  int refused = 0;
+  for (const auto& [name, change] : changes) {
+    CascadeModel model = some_cascade();
+    change(model);
+    const bool loaded = cascades.feed(cascade_file(model), name);
+    // 0 is leaf 0 to a node, not the node it is: such trees are well-formed.
+    EXPECT_EQ(loaded, std::string(name) == "backwards") << name;
+    refused += !loaded;
+  }
+  EXPECT_EQ(refused, static_cast<int>(std::size(changes)) - 1);
+}
+
+}  // namespace
+}  // namespace cuface::test
