@@ -1,0 +1,100 @@
+// The rules of the tracker, each by itself.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "kernels/track/rules.h"
+#include "tests/kernels/track_world.h"
+
+namespace cuface {
+namespace {
+
+TEST(TrackRules, OverlapIsIntersectionOverUnion) {
+  EXPECT_FLOAT_EQ(track::overlap({0, 0, 10, 10}, {0, 0, 10, 10}), 1.0f);
+  EXPECT_FLOAT_EQ(track::overlap({0, 0, 10, 10}, {5, 0, 10, 10}), 50.0f / 150);
+  EXPECT_EQ(track::overlap({0, 0, 10, 10}, {10, 0, 10, 10}), 0.0f);
+  EXPECT_EQ(track::overlap({0, 0, 0, 0}, {0, 0, 0, 0}), 0.0f);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(track::overlap({nan, 0, 10, 10}, {0, 0, 10, 10}), 0.0f);
+}
+
+/// Greedy matching from its definition: sort all pairs, take what is free.
+std::vector<int> brute_force(const std::vector<Box>& tracks, const std::vector<Box>& found,
+                             float min_overlap) {
+  std::vector<std::tuple<float, int, int>> pairs;
+  for (int t = 0; t < static_cast<int>(tracks.size()); ++t) {
+    for (int d = 0; d < static_cast<int>(found.size()); ++d) {
+      const float o =
+          track::overlap(tracks[static_cast<std::size_t>(t)], found[static_cast<std::size_t>(d)]);
+      if (o >= min_overlap) pairs.emplace_back(-o, t, d);
+    }
+  }
+  std::sort(pairs.begin(), pairs.end());
+  std::vector<int> match(tracks.size(), -1);
+  std::set<int> taken;
+  for (const auto& [o, t, d] : pairs) {
+    if (match[static_cast<std::size_t>(t)] >= 0 || taken.count(d)) continue;
+    match[static_cast<std::size_t>(t)] = d;
+    taken.insert(d);
+  }
+  return match;
+}
+
+TEST(TrackRules, AssociationEqualsItsDefinition) {
+  std::mt19937 random(4);
+  int matched = 0;
+  for (int round = 0; round < 400; ++round) {
+    // Few places and whole numbers, so that ties are common.
+    const auto boxes = [&](std::size_t n) {
+      std::vector<Box> list;
+      for (std::size_t i = 0; i < n; ++i) {
+        list.push_back({static_cast<float>(random() % 12) * 4, static_cast<float>(random() % 6) * 4,
+                        static_cast<float>(8 + random() % 2 * 4), 12});
+      }
+      return list;
+    };
+    const std::vector<Box> tracks = boxes(random() % 65), found = boxes(random() % 65);
+    std::vector<int> match(tracks.size(), 99);
+    track::associate(tracks, found, 0.3f, match);
+    EXPECT_EQ(match, brute_force(tracks, found, 0.3f));
+    for (int m : match) matched += m >= 0;
+  }
+  EXPECT_GT(matched, 1000);
+}
+
+TEST(TrackRules, DroppingTheRotationDoesNotThrowTheBox) {
+  // 5 degrees about the centre of a face far from the origin: the box must stay.
+  const Box box{600, 400, 100, 100};
+  const double a = std::cos(0.0873), b = std::sin(0.0873);
+  const double cx = 649.5, cy = 449.5;
+  const Similarity turn{a, b, cx - (a * cx - b * cy), cy - (b * cx + a * cy)};
+  std::vector<Point> points;
+  for (int i = 0; i < 16; ++i) {
+    points.push_back(
+        {620 + static_cast<float>(i % 4) * 59 / 3, 420 + static_cast<float>(i / 4) * 59 / 3});
+  }
+  const std::vector<std::uint8_t> all(points.size(), 1);
+  EXPECT_LT(box_error(track::move_box(box, turn, points, all), box), 0.01f);
+  const Similarity grow{1.1, 0, cx - 1.1 * cx, cy - 1.1 * cy};
+  EXPECT_LT(box_error(track::move_box(box, grow, points, all), {595, 395, 110, 110}), 0.01f);
+}
+
+TEST(TrackRules, ShapeDistanceIgnoresPlaceSizeAndTurn) {
+  const std::vector<Point> shape = {{0, 0}, {10, 0}, {10, 20}, {0, 20}, {5, 9}};
+  const Similarity s{1.2, 0.5, 30, -7};
+  std::vector<Point> moved;
+  for (const Point& p : shape) moved.push_back(s.apply(p));
+  EXPECT_NEAR(track::shape_distance(shape, moved), 0, 1e-3);
+  moved[4].x += 5;
+  EXPECT_GT(track::shape_distance(shape, moved), 1.0f);
+  EXPECT_LT(track::shape_distance(std::vector<Point>(5), moved), 0.0f);
+}
+
+}  // namespace
+}  // namespace cuface
