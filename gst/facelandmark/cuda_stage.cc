@@ -4,7 +4,7 @@
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/stage.h"
-#include "kernels/forest/forest_cuda.h"
+#include "kernels/forest/samples_cuda.h"
 
 namespace cuface::gst {
 namespace {
@@ -23,22 +23,23 @@ class CudaLandmarkStage final : public LandmarkStage {
  public:
   explicit CudaLandmarkStage(std::shared_ptr<const ForestModel> model) : model_(std::move(model)) {}
 
-  Status make_landmarker(int iterations) {
+  Status make_landmarker(const LandmarkSettings& settings) {
     auto forest = device_forest(*model_);
     if (!forest.ok()) return forest.status();
-    auto landmarker = cuda::Landmarker::create(std::move(forest.value()), iterations);
+    auto landmarker = cuda::SampledLandmarker::create(std::move(forest.value()),
+                                                      settings.iterations, settings.samples);
     if (!landmarker.ok()) return landmarker.status();
     landmarker_ = std::move(landmarker.value());
-    planned_iterations_ = iterations;
+    planned_ = settings;
     return {};
   }
 
   Result<FaceResult> run(Frame& frame, const FaceResult& faces,
                          const LandmarkSettings& settings) override {
     DeviceFrame& device = *frame.device();
-    if (settings.iterations != planned_iterations_) {
+    if (settings.iterations != planned_.iterations || settings.samples != planned_.samples) {
       if (Status s = device.settle(); !s.ok()) return s;
-      if (Status s = make_landmarker(settings.iterations); !s.ok()) return s;
+      if (Status s = make_landmarker(settings); !s.ok()) return s;
     }
     const auto launch = device.launcher();
     if (!launch.ok()) return launch.status();
@@ -59,8 +60,8 @@ class CudaLandmarkStage final : public LandmarkStage {
 
  private:
   const std::shared_ptr<const ForestModel> model_;
-  std::unique_ptr<cuda::Landmarker> landmarker_;
-  int planned_iterations_ = 0;
+  std::unique_ptr<cuda::SampledLandmarker> landmarker_;
+  LandmarkSettings planned_;  // what the landmarker was made for
 };
 
 }  // namespace
@@ -68,7 +69,7 @@ class CudaLandmarkStage final : public LandmarkStage {
 LandmarkStageResult make_cuda_landmark_stage(std::shared_ptr<const ForestModel> model,
                                              const LandmarkSettings& settings) {
   auto stage = std::make_unique<CudaLandmarkStage>(std::move(model));
-  if (Status s = stage->make_landmarker(settings.iterations); !s.ok()) return s;
+  if (Status s = stage->make_landmarker(settings); !s.ok()) return s;
   return LandmarkStageResult(std::move(stage));
 }
 

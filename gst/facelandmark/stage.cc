@@ -13,7 +13,7 @@ class CpuLandmarkStage final : public LandmarkStage {
   explicit CpuLandmarkStage(std::shared_ptr<const ForestModel> model) : model_(std::move(model)) {}
 
   Status make_landmarker(int iterations) {
-    auto landmarker = Landmarker::create(Backend::kCpu, model_, iterations);
+    auto landmarker = SampledLandmarker::create(Backend::kCpu, model_, iterations);
     if (!landmarker.ok()) return landmarker.status();
     landmarker_ = std::move(landmarker.value());
     planned_iterations_ = iterations;
@@ -34,16 +34,17 @@ class CpuLandmarkStage final : public LandmarkStage {
   Status regress(Frame& frame, const LandmarkSettings& settings, FaceList& list) {
     const BoxMap map = box_map_of(settings, *model_, list.detector);
     boxes_.clear();
-    for (const Face& face : list.faces) boxes_.push_back(map.apply(face.box));
+    for (const Face& face : list.faces) boxes_.push_back(face.box);
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
     if (settings.iterations != planned_iterations_)
       if (Status s = make_landmarker(settings.iterations); !s.ok()) return s;
-    return landmarker_->enqueue(picture.value()->view(), boxes_, list.landmarks);
+    return landmarker_->enqueue(picture.value()->view(), boxes_, map, settings.samples,
+                                list.landmarks);
   }
 
   const std::shared_ptr<const ForestModel> model_;
-  std::unique_ptr<Landmarker> landmarker_;
+  std::unique_ptr<SampledLandmarker> landmarker_;
   int planned_iterations_ = 0;
   std::vector<Box> boxes_;
 };

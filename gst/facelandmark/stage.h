@@ -6,12 +6,13 @@
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
 #include "kernels/common/backend.h"
-#include "kernels/forest/forest.h"
+#include "kernels/forest/samples.h"
 
 namespace cuface::gst {
 
 struct LandmarkSettings {
   int iterations = 0;
+  int samples = 1;
   bool map_boxes = true;  ///< as calibrated for the cascade that found the faces
 };
 

@@ -187,6 +187,7 @@ const Setting kSettings[] = {
     {"d", "step", "1"},
     {"l", "iterations", "1"},
     {"l", "box-map", "none"},
+    {"l", "samples", "5"},
     {"o", "draw", "points"},
     {"o", "draw", "pixelate"},
     {"o", "draw", "none"},

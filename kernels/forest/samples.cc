@@ -1,0 +1,80 @@
+#include "kernels/forest/samples.h"
+
+#include <string>
+#include <utility>
+
+namespace cuface {
+namespace {
+
+/// Digit for digit mirrored at the point: the Halton sequence, which fills [0, 1) evenly whatever
+/// its length.
+double radical_inverse(int i, int base) {
+  double part = 1, sum = 0;
+  for (; i > 0; i /= base) {
+    part /= base;
+    sum += part * (i % base);
+  }
+  return sum;
+}
+
+float between_minus_one_and_one(int i, int base) {
+  return static_cast<float>(2 * radical_inverse(i, base) - 1);
+}
+
+}  // namespace
+
+Result<SampleMaps> make_sample_maps(const BoxMap& map, int samples) {
+  if (samples < 1 || samples > kMaxSamples) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        "samples must be 1 to " + std::to_string(kMaxSamples) + ", not " + std::to_string(samples));
+  }
+  SampleMaps maps;
+  maps.count = samples;
+  const int middle = samples % 2;
+  if (middle) maps.map[0] = map;
+  for (int k = middle; k < samples; ++k) {
+    const int pair = (k - middle) / 2 + 1;
+    const float sign = (k - middle) % 2 ? -1.0f : 1.0f;
+    const float shift = sign * kSampleShift * map.scale;
+    maps.map[k] = {map.scale * (1 + sign * kSampleScale * between_minus_one_and_one(pair, 5)),
+                   map.shift_x + shift * between_minus_one_and_one(pair, 2),
+                   map.shift_y + shift * between_minus_one_and_one(pair, 3)};
+  }
+  return maps;
+}
+
+Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
+    Backend backend, std::shared_ptr<const ForestModel> model, int iterations) {
+  auto landmarker = Landmarker::create(backend, model, iterations);
+  if (!landmarker.ok()) return landmarker.status();
+  return std::unique_ptr<SampledLandmarker>(
+      new SampledLandmarker(std::move(landmarker.value()), model->landmarks));
+}
+
+Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
+                                  const BoxMap& map, int samples, std::span<Point> out) {
+  const Result<SampleMaps> maps = make_sample_maps(map, samples);
+  if (!maps.ok()) return maps.status();
+  if (out.size() != boxes.size() * landmarks_) {
+    return {StatusCode::kInvalidArgument, "landmarks need room for every point of every face"};
+  }
+  boxes_.clear();
+  for (const Box& box : boxes) {
+    for (int k = 0; k < samples; ++k) boxes_.push_back(maps.value().map[k].apply(box));
+  }
+  if (samples == 1) return landmarker_->enqueue(luma, boxes_, out);
+
+  points_.resize(boxes_.size() * landmarks_);
+  if (Status s = landmarker_->enqueue(luma, boxes_, points_); !s.ok()) return s;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t face = i / landmarks_, landmark = i % landmarks_;
+    const Point* first =
+        points_.data() + face * static_cast<std::size_t>(samples) * landmarks_ + landmark;
+    out[i] = mean_of_samples(
+        samples, [&](int k) { return first[static_cast<std::size_t>(k) * landmarks_]; });
+  }
+  return {};
+}
+
+}  // namespace cuface

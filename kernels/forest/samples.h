@@ -1,0 +1,75 @@
+// Several boxes for each face, and the mean of what the forest finds in them: the regression reacts
+// to a pixel's noise and to a box's place, and both average out without any delay.
+//
+// Sample boxes are the face's box moved by at most kSampleShift and scaled by at most kSampleScale,
+// in pairs on either side of it, so that their mean is the box itself; of an odd number one is the
+// box itself. docs/design/forest.md tells how the figures were chosen.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/forest/forest.h"
+
+namespace cuface {
+
+inline constexpr int kMaxSamples = 32;
+inline constexpr float kSampleShift = 0.02f;  ///< of the box's side
+inline constexpr float kSampleScale = 0.03f;
+
+/// How to get from a detector's box to each sample box.
+struct SampleMaps {
+  BoxMap map[kMaxSamples];
+  int count = 1;
+};
+
+/// The samples about what `map` gives. Computed on the host, for devices too. kInvalidArgument
+/// unless 1 <= samples <= kMaxSamples.
+Result<SampleMaps> make_sample_maps(const BoxMap& map, int samples);
+
+/// The mean of one landmark over its samples: doubles added in the order of the samples.
+/// `at(k)` is the landmark of sample k.
+CUFACE_HD_GENERIC
+template <typename At>
+CUFACE_HD Point mean_of_samples(int samples, At at) {
+  double x = 0, y = 0;
+  for (int k = 0; k < samples; ++k) {
+    const Point p = at(k);
+    x += static_cast<double>(p.x);
+    y += static_cast<double>(p.y);
+  }
+  return {static_cast<float>(x / samples), static_cast<float>(y / samples)};
+}
+
+/// Landmarks of faces by means over samples. Allocates where there are more boxes than ever before.
+/// One thread at a time.
+class SampledLandmarker {
+ public:
+  /// As Landmarker::create(). `samples` is checked with each call.
+  static Result<std::unique_ptr<SampledLandmarker>> create(Backend backend,
+                                                           std::shared_ptr<const ForestModel> model,
+                                                           int iterations = 0);
+
+  /// `boxes` as the detector gave them, `out` as in Landmarker::enqueue(). With one sample the bits
+  /// are Landmarker's in map.apply(box). kInvalidArgument, and `out` untouched, for a wrong number
+  /// of samples, a wrong size of `out`, or a sample box that is empty or not finite.
+  Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
+                 int samples, std::span<Point> out);
+
+ private:
+  SampledLandmarker(std::unique_ptr<Landmarker> landmarker, int landmarks)
+      : landmarker_(std::move(landmarker)), landmarks_(static_cast<std::size_t>(landmarks)) {}
+
+  std::unique_ptr<Landmarker> landmarker_;
+  std::size_t landmarks_;
+  std::vector<Box> boxes_;  // face after face
+  std::vector<Point> points_;
+};
+
+}  // namespace cuface

@@ -1,0 +1,40 @@
+// Samples of faces in device memory: the bits of SampledLandmarker (samples.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/common/cuda.h"
+#include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
+#include "kernels/common/status.h"
+#include "kernels/faces/faces_cuda.h"
+#include "kernels/forest/forest_cuda.h"
+#include "kernels/forest/samples.h"
+
+namespace cuface::cuda {
+
+/// Each sample of a face is a face to the forest: they go through it side by side. Create and
+/// enqueue in the context of the forest. With more than one sample it has memory of its own, so
+/// that it serves one stream (or streams ordered by the caller).
+class SampledLandmarker {
+ public:
+  /// Allocates. As Landmarker::create(); kInvalidArgument for a wrong number of samples.
+  static Result<std::unique_ptr<SampledLandmarker>> create(
+      std::shared_ptr<const DeviceForest> forest, int iterations, int samples);
+
+  /// As Landmarker::enqueue(). A face of which a sample box is empty or not finite, which the CPU
+  /// refuses, gets all its points at (0, 0). One launch for one sample, else 2 + samples.
+  Status enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in, const BoxMap& map,
+                 DeviceFaces* out, Launcher launch);
+
+ private:
+  SampledLandmarker(std::unique_ptr<Landmarker> landmarker, int samples)
+      : landmarker_(std::move(landmarker)), samples_(samples) {}
+
+  std::unique_ptr<Landmarker> landmarker_;
+  int samples_;
+  DeviceBuffer<std::uint8_t> rows_;  // `samples` blocks of kMaxFaces faces; none for one sample
+};
+
+}  // namespace cuface::cuda

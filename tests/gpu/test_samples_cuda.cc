@@ -1,0 +1,180 @@
+// Samples on CUDA against SampledLandmarker (samples.h) on the same bytes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "kernels/forest/samples.h"
+#include "kernels/forest/samples_cuda.h"
+#include "tests/data.h"
+#include "tests/gpu/forest_inputs.h"
+#include "tests/gpu/gpu.h"
+
+namespace cuface {
+namespace {
+
+using cuda::DeviceFaces;
+using cuda::kMaxFaces;
+using test::Bytes;
+using test::GuardedBytes;
+using test::ModelRef;
+using test::Picture;
+
+constexpr BoxMap kMap{0.95f, 0.01f, 0.025f};
+
+struct Seen {
+  long faces = 0, refused = 0, points = 0, averaged = 0;
+};
+
+DeviceFaces* faces_at(GuardedBytes& memory) {
+  return reinterpret_cast<DeviceFaces*>(memory.data());
+}
+
+/// The bytes `out` must have: those it had before, but for what enqueue() says it writes.
+Bytes expected_block(SampledLandmarker& reference, const ForestModel& model,
+                     ImageView<const std::uint8_t> luma, const Bytes& in, int samples, Bytes out,
+                     Seen& seen) {
+  const auto* from = reinterpret_cast<const DeviceFaces*>(in.data());
+  auto* to = reinterpret_cast<DeviceFaces*>(out.data());
+  const auto count = static_cast<std::size_t>(from->count);
+  std::copy_n(in.begin(), offsetof(DeviceFaces, faces) + count * sizeof(Face), out.begin());
+  to->landmarks_per_face = model.landmarks;
+  std::vector<Point> points(static_cast<std::size_t>(model.landmarks)), alone(points.size());
+  for (std::size_t f = 0; f < count; ++f) {
+    const Box& box = from->faces[f].box;
+    ++seen.faces;
+    if (reference.enqueue(luma, {&box, 1}, kMap, samples, points).ok()) {
+      EXPECT_TRUE(reference.enqueue(luma, {&box, 1}, kMap, 1, alone).ok());
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        ++seen.points;
+        seen.averaged += points[i] != alone[i];
+      }
+    } else {
+      std::fill(points.begin(), points.end(), Point{0, 0});
+      ++seen.refused;
+    }
+    std::memcpy(reinterpret_cast<std::uint8_t*>(to->landmarks_of(static_cast<int>(f))),
+                points.data(), points.size() * sizeof(Point));
+  }
+  return out;
+}
+
+class SamplesCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    stream_.emplace();
+  }
+  std::optional<test::Stream> stream_;
+  Seen seen_;
+};
+
+TEST_F(SamplesCuda, HaveTheBytesOfTheReference) {
+  const Picture picture = test::noise(160, 120, 6, 5, 3);
+  const int many = test::under_tool() ? 9 : kMaxFaces;
+  unsigned seed = 30;
+  for (const test::ForestShape& shape :
+       {test::ForestShape{68, 4, 60, 4, 100}, test::ForestShape{5, 3, 9, 2, 20},
+        test::ForestShape{256, 2, 20, 3, 60}}) {
+    const ModelRef model = test::random_forest(shape, ++seed);
+    auto reference = SampledLandmarker::create(Backend::kCpu, model);
+    ASSERT_TRUE(reference.ok()) << reference.status().message();
+    auto forest = cuda::DeviceForest::create(*model);
+    ASSERT_TRUE(forest.ok()) << forest.status().message();
+    for (const int samples : {1, 2, 3, 8, kMaxSamples}) {
+      auto ours = cuda::SampledLandmarker::create(forest.value(), 0, samples);
+      ASSERT_TRUE(ours.ok()) << ours.status().message();
+      // 8 samples of 8 faces fill a list, 9 faces begin another; fewer again leave one behind.
+      for (const int faces : {0, 1, 8, 9, many, 2}) {
+        const bool in_place = faces == 9;
+        const Bytes in =
+            test::block_of(test::boxes_of_all_kinds(faces, 160, 120, ++seed), model->landmarks);
+        const Bytes before = in_place ? in : Bytes(in.size(), test::kCanary);
+        GuardedBytes luma(picture.bytes), from(in), to(before);
+        GuardedBytes& out = in_place ? from : to;
+        const Status status = ours.value()->enqueue(picture.at(luma.data()), faces_at(from), kMap,
+                                                    faces_at(out), *stream_);
+        ASSERT_TRUE(status.ok()) << status.message();
+        const Bytes got = out.get();
+        const Bytes want =
+            expected_block(*reference.value(), *model, picture.at(picture.bytes.data()), in,
+                           samples, before, seen_);
+        ASSERT_TRUE(got == want) << faces << " faces, " << samples << " samples, first at byte "
+                                 << std::mismatch(got.begin(), got.end(), want.begin()).first -
+                                        got.begin();
+        ASSERT_EQ(from.get(), in_place ? got : in) << "the faces were written to";
+      }
+    }
+  }
+  EXPECT_EQ(seen_.faces, 3 * 5 * (1 + 8 + 9 + many + 2));
+  test::compared("unusable boxes", seen_.refused, test::under_tool() ? 50 : 100);
+  test::compared("points", seen_.points, 10'000);
+  test::compared("points that are not those of the box alone", seen_.averaged, 5'000);
+}
+
+TEST_F(SamplesCuda, OneGraphOverDifferentCounts) {
+  const ModelRef model = test::random_forest({68, 4, 60, 4, 100}, 12);
+  auto reference = SampledLandmarker::create(Backend::kCpu, model);
+  auto forest = cuda::DeviceForest::create(*model);
+  ASSERT_TRUE(reference.ok() && forest.ok());
+  auto ours = cuda::SampledLandmarker::create(forest.value(), 0, 8);
+  ASSERT_TRUE(ours.ok()) << ours.status().message();
+  const Picture picture = test::noise(190, 143, 20);
+  GuardedBytes luma(picture.bytes);
+  test::Submitter submit;
+  for (const int faces : {0, 30, 1, kMaxFaces, 0, 9}) {
+    const Bytes block = test::block_of(test::boxes_of_all_kinds(faces, 190, 143, 5), 68);
+    GuardedBytes in(block), out(Bytes(block.size(), test::kCanary));
+    const Status submitted = submit(*stream_, [&](cuda::Launcher launch) {
+      return ours.value()->enqueue(picture.at(luma.data()), faces_at(in), kMap, faces_at(out),
+                                   launch);
+    });
+    ASSERT_TRUE(submitted.ok()) << submitted.message();
+    ASSERT_TRUE(out.get() == expected_block(*reference.value(), *model,
+                                            picture.at(picture.bytes.data()), block, 8,
+                                            Bytes(block.size(), test::kCanary), seen_))
+        << faces << " faces";
+  }
+  EXPECT_EQ(submit.built().graphs, 1);
+  test::compared("points", seen_.points, 1000);
+}
+
+TEST_F(SamplesCuda, Times) {
+  auto forest = cuda::DeviceForest::create(*test::random_forest({68, 15, 500, 4, 500}, 50));
+  ASSERT_TRUE(forest.ok()) << forest.status().message();
+  const Picture picture = test::noise(640, 360, 51);
+  GuardedBytes luma(picture.bytes);
+  for (const int samples : {1, 8, kMaxSamples}) {
+    auto ours = cuda::SampledLandmarker::create(forest.value(), 0, samples);
+    ASSERT_TRUE(ours.ok()) << ours.status().message();
+    for (const int faces : {1, 16}) {
+      std::vector<Box> boxes;
+      for (int i = 0; i < faces; ++i)
+        boxes.push_back({5.0f * static_cast<float>(i), 100, 120, 120});
+      const Bytes block = test::block_of(boxes, 68);
+      GuardedBytes in(block), out(Bytes(block.size(), test::kCanary));
+      test::report_time("forest random model, " + std::to_string(samples) + " samples of " +
+                            std::to_string(faces) + " faces",
+                        "640x360", test::median_us(*stream_, [&] {
+                          EXPECT_TRUE(ours.value()
+                                          ->enqueue(picture.at(luma.data()), faces_at(in), kMap,
+                                                    faces_at(out), *stream_)
+                                          .ok());
+                        }));
+    }
+  }
+}
+
+TEST(SamplesCudaArguments, AreCheckedBeforeAnyGpuIsNeeded) {
+  for (const int samples : {0, kMaxSamples + 1})
+    EXPECT_EQ(cuda::SampledLandmarker::create(nullptr, 0, samples).status().code(),
+              StatusCode::kInvalidArgument);
+  EXPECT_EQ(cuda::SampledLandmarker::create(nullptr, 0, 8).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace cuface

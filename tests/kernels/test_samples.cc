@@ -1,0 +1,198 @@
+// Samples of a face: where their boxes lie, that the result is their mean, and what it is worth.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "kernels/forest/samples.h"
+#include "models/box_map.h"
+#include "models/dlib_dat.h"
+#include "models/models.h"
+#include "tests/data.h"
+#include "tests/kernels/pictures.h"
+#include "tests/models/landmark_rows.h"
+#include "tests/models/synthetic_forest.h"
+
+namespace cuface {
+namespace {
+
+constexpr BoxMap kMap{0.95f, 0.01f, 0.025f};
+
+SampleMaps maps_of(const BoxMap& map, int samples) {
+  const auto maps = make_sample_maps(map, samples);
+  EXPECT_TRUE(maps.ok()) << maps.status().message();
+  return maps.value();
+}
+
+std::shared_ptr<const ForestModel> small_model() {
+  static const std::string bytes = test::synthetic_dat(9, 4, 30, 3, 40, 5);
+  const auto model = parse_dlib_dat(
+      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, "small.dat");
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return model.value();
+}
+
+cv::Mat noise(int width, int height) {
+  cv::Mat picture(height, width, CV_8UC1);
+  cv::RNG(4).fill(picture, cv::RNG::UNIFORM, 0, 256);
+  return picture;
+}
+
+TEST(SampleMaps, LieInPairsAboutTheBoxAndWithinTheLimits) {
+  const Box face{100, 50, 200, 200}, box = kMap.apply(face);
+  for (int samples = 1; samples <= kMaxSamples; ++samples) {
+    const SampleMaps maps = maps_of(kMap, samples);
+    ASSERT_EQ(maps.count, samples);
+    std::set<std::array<float, 3>> places;
+    double x = 0, y = 0, side = 0, farthest = 0;
+    for (int k = 0; k < samples; ++k) {
+      const Box sample = maps.map[k].apply(face);
+      const double dx = (sample.x + sample.w / 2 - box.x - box.w / 2) / box.w;
+      const double dy = (sample.y + sample.h / 2 - box.y - box.h / 2) / box.h;
+      const double ds = sample.w / box.w - 1;
+      EXPECT_LE(std::abs(dx), kSampleShift);
+      EXPECT_LE(std::abs(dy), kSampleShift);
+      EXPECT_LE(std::abs(ds), kSampleScale);
+      EXPECT_FLOAT_EQ(sample.w, sample.h);
+      x += dx, y += dy, side += ds;
+      farthest = std::max({farthest, std::abs(dx), std::abs(dy)});
+      places.insert({sample.x, sample.y, sample.w});
+    }
+    EXPECT_NEAR(x, 0, 1e-5 * samples);
+    EXPECT_NEAR(y, 0, 1e-5 * samples);
+    EXPECT_NEAR(side, 0, 1e-5 * samples);
+    EXPECT_EQ(places.size(), static_cast<std::size_t>(samples)) << "no box twice";
+    if (samples > 3) {
+      EXPECT_GT(farthest, 0.25 * kSampleShift);
+    }
+    if (samples % 2) {
+      EXPECT_EQ(maps.map[0], kMap) << "of an odd number one is the box itself";
+    }
+  }
+  for (const int samples : {-1, 0, kMaxSamples + 1}) {
+    const Status status = make_sample_maps(kMap, samples).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find("32"), std::string::npos) << status.message();
+  }
+}
+
+TEST(Samples, OneIsTheLandmarkerAndMoreAreItsMean) {
+  const auto model = small_model();
+  auto sampled = SampledLandmarker::create(Backend::kCpu, model);
+  auto plain = Landmarker::create(Backend::kCpu, model);
+  ASSERT_TRUE(sampled.ok() && plain.ok());
+  const cv::Mat picture = noise(320, 240);
+  const std::vector<Box> faces{{20, 30, 90, 90}, {150, 60, 120, 118}, {-10, 100, 70.5f, 70.5f}};
+  const auto landmarks = static_cast<std::size_t>(model->landmarks);
+  long compared = 0, moved = 0;
+  for (const int samples : {1, 2, 3, 8, 13, kMaxSamples, 1}) {
+    std::vector<Point> got(faces.size() * landmarks), one(landmarks);
+    const Status status = sampled.value()->enqueue(test::view(picture), faces, kMap, samples, got);
+    ASSERT_TRUE(status.ok()) << status.message();
+    const SampleMaps maps = maps_of(kMap, samples);
+    for (std::size_t f = 0; f < faces.size(); ++f) {
+      std::vector<double> x(landmarks), y(landmarks);
+      for (int k = 0; k < samples; ++k) {
+        const Box box = maps.map[k].apply(faces[f]);
+        ASSERT_TRUE(plain.value()->enqueue(test::view(picture), {&box, 1}, one).ok());
+        for (std::size_t i = 0; i < landmarks; ++i) x[i] += one[i].x, y[i] += one[i].y;
+      }
+      const Box box = kMap.apply(faces[f]);
+      ASSERT_TRUE(plain.value()->enqueue(test::view(picture), {&box, 1}, one).ok());
+      for (std::size_t i = 0; i < landmarks; ++i) {
+        const Point expected{static_cast<float>(x[i] / samples),
+                             static_cast<float>(y[i] / samples)};
+        EXPECT_EQ(got[f * landmarks + i], expected) << samples << " samples";
+        moved += got[f * landmarks + i] != one[i];
+        ++compared;
+      }
+    }
+  }
+  EXPECT_EQ(compared, 7 * 3 * 9);
+  EXPECT_GE(moved, 4 * 3 * 9) << "points that are not those of the box alone";
+}
+
+TEST(Samples, RefuseWhatTheLandmarkerRefuses) {
+  auto made = SampledLandmarker::create(Backend::kCpu, small_model());
+  ASSERT_TRUE(made.ok());
+  const cv::Mat picture = noise(100, 100);
+  std::vector<Point> out(9, Point{7, 7});
+  const auto code = [&](const Box& box, int samples, std::size_t room = 9) {
+    return made.value()
+        ->enqueue(test::view(picture), {&box, 1}, kMap, samples, std::span(out).first(room))
+        .code();
+  };
+  const Box good{10, 10, 50, 50};
+  for (const int samples : {1, 8}) {
+    EXPECT_EQ(code({10, 10, 0, 50}, samples), StatusCode::kInvalidArgument);
+    EXPECT_EQ(code({std::numeric_limits<float>::quiet_NaN(), 10, 50, 50}, samples),
+              StatusCode::kInvalidArgument);
+    EXPECT_EQ(code(good, samples, 8), StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(code(good, 0), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(good, kMaxSamples + 1), StatusCode::kInvalidArgument);
+  EXPECT_EQ(out, std::vector<Point>(9, Point{7, 7}));
+  EXPECT_EQ(code(good, 8), StatusCode::kOk);
+  EXPECT_EQ(SampledLandmarker::create(Backend::kCpu, nullptr).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+// What they are for: pictures that differ in their noise alone give points that differ less, and
+// the mean lies nearer to what people have labelled.
+TEST(Samples, SteadierAndNearerToPeoplesLabels) {
+  CUFACE_NEEDS_DATA();
+  const std::string path = test::model_dir() + "/shape_predictor_68_face_landmarks.dat";
+  const auto model = load_forest(path);
+  if (!model.ok()) GTEST_SKIP() << model.status().message();
+  auto made = SampledLandmarker::create(Backend::kCpu, model.value());
+  ASSERT_TRUE(made.ok());
+  constexpr int kSteps = 3;
+  const int counts[kSteps] = {1, 8, 24};
+  double error[kSteps] = {}, tremor[kSteps] = {};
+  int rows = 0;
+  cv::RNG random(9);
+  for (const test::LandmarkRow& row : test::landmark_rows()) {
+    if (!row.human || ++rows % 3) continue;
+    const cv::Mat picture = row.picture();
+    // As a detector's box: the same place for all, not quite right.
+    Box box = box_from_landmarks(*model.value(), row.truth);
+    box.x += static_cast<float>(random.uniform(-0.05, 0.05)) * box.w;
+    box.y += static_cast<float>(random.uniform(-0.05, 0.05)) * box.w;
+    const double eyes =
+        std::hypot(row.truth[36].x - row.truth[45].x, row.truth[36].y - row.truth[45].y);
+    cv::Mat grain(picture.size(), CV_16SC1), noisy[2];
+    for (cv::Mat& to : noisy) {
+      random.fill(grain, cv::RNG::NORMAL, 0, 2);
+      cv::add(picture, grain, to, cv::noArray(), CV_8U);
+    }
+    for (int s = 0; s < kSteps; ++s) {
+      std::vector<Point> points[2] = {std::vector<Point>(68), std::vector<Point>(68)};
+      for (int i = 0; i < 2; ++i) {
+        const Status status =
+            made.value()->enqueue(test::view(noisy[i]), {&box, 1}, BoxMap{}, counts[s], points[i]);
+        ASSERT_TRUE(status.ok()) << status.message();
+      }
+      for (std::size_t k = 0; k < 68; ++k) {
+        const Point &a = points[0][k], &b = points[1][k], &t = row.truth[k];
+        tremor[s] += std::hypot(a.x - b.x, a.y - b.y) / eyes;
+        error[s] += std::hypot(a.x - t.x, a.y - t.y) / eyes;
+      }
+    }
+  }
+  const int faces = rows / 3;
+  ASSERT_GE(faces, 50);
+  for (int s = 0; s < kSteps; ++s) {
+    std::printf("%d samples: error %.3f %%, tremor %.3f %%\n", counts[s],
+                100 * error[s] / faces / 68, 100 * tremor[s] / faces / 68);
+  }
+  EXPECT_LT(tremor[1], 0.6 * tremor[0]);
+  EXPECT_LT(tremor[2], 0.85 * tremor[1]);
+  EXPECT_LT(error[1], error[0]);
+}
+
+}  // namespace
+}  // namespace cuface
