@@ -78,7 +78,18 @@ inline std::string processor() {
   return "unknown";
 }
 
-/// Runs all contests; writes JSON to the file named by the only argument, if there is one.
+/// To the file named by the only argument, if there is one; a program's exit status.
+inline int write_json(const nlohmann::ordered_json& report, int argc, char** argv) {
+  if (argc < 2) return 0;
+  std::ofstream file(argv[1]);
+  file << report.dump(2) << '\n';
+  file.close();
+  if (file) return 0;
+  std::fprintf(stderr, "%s: %s\n", argv[1], std::strerror(errno));
+  return 1;
+}
+
+/// Runs all contests and writes them with write_json().
 inline int run_contests(const char* peer, const std::vector<Contest>& contests, int passes,
                         int argc, char** argv) {
   nlohmann::ordered_json report = {
@@ -88,13 +99,7 @@ inline int run_contests(const char* peer, const std::vector<Contest>& contests, 
       {"instruction_set", simd::chosen()},
       {"passes", passes}};
   for (const Contest& contest : contests) report["cases"].push_back(compare(contest, passes));
-  if (argc < 2) return 0;
-  std::ofstream file(argv[1]);
-  file << report.dump(2) << '\n';
-  file.close();
-  if (file) return 0;
-  std::fprintf(stderr, "%s: %s\n", argv[1], std::strerror(errno));
-  return 1;
+  return write_json(report, argc, argv);
 }
 
 }  // namespace cuface::bench

@@ -1,6 +1,10 @@
 """The results as JSON, as a table in Markdown and as plots in plain SVG."""
 import json
 import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from svg import line, picture, rectangle, text  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/design/quality.md"
 BEGIN, END = "<!-- made by tests/quality/run: begin -->\n", "<!-- end -->\n"
@@ -71,20 +75,6 @@ def write(parts, output):
         PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
-def text(x, y, what, anchor="start"):
-    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{what}</text>'
-
-
-def rectangle(x, y, width, height, colour):
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{colour}"/>'
-
-
-def picture(width, height, parts):
-    head = ('<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="12" '
-            f'viewBox="0 0 {width} {height}">')
-    return "\n".join([head, rectangle(0, 0, width, height, "#fff"), *parts, "</svg>\n"])
-
-
 def legend(names, x, y):
     parts = []
     for i, name in enumerate(names):
@@ -131,6 +121,5 @@ def curve(plot):
     parts = [text(10, 20, f"processor time of each frame, up to {highest:.0f} ms"), *legend(("peer", "ours"), 330, 20)]
     for who in ("peer", "ours"):
         step = 600 / len(plot["ours"])
-        points = " ".join(f"{10 + step * t:.1f},{240 - 200 * ms / highest:.1f}" for t, ms in enumerate(plot[who]))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[who]}"/>')
+        parts.append(line([(10 + step * t, 240 - 200 * ms / highest) for t, ms in enumerate(plot[who])], COLOURS[who]))
     return picture(620, 250, parts)
