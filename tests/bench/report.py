@@ -53,7 +53,8 @@ def source(parts, name):
 
 
 def figure(us):
-    return f"{us / 1e3:,.0f} ms" if us >= 1e5 else f"{us / 1e3:.1f} ms" if us >= 1e4 else f"{us / 1e3:.2f} ms"
+    unit, value = ("s", us / 1e6) if us >= 1e6 else ("ms", us / 1e3) if us >= 1e3 else ("us", us)
+    return f"{value:.3g} {unit}"
 
 
 def detect_table(part):
