@@ -115,6 +115,29 @@ TEST_F(Errors, NoCuda) {
   }
 }
 
+TEST_F(Errors, MoreFacesThanMaxFacesAreLeftOutWithoutAWord) {
+  std::string yes = square_cascade_xml();
+  yes.replace(yes.find("0 -1 0 1.6"), 10, "0 -1 0 -99");
+  const std::string cascade = folder.write("yes.xml", yes), lines = folder.path() + "/lines";
+  for (const int most : {1, 64, 1000}) {
+    const BusReport report = run_pipeline(
+        "videotestsrc pattern=snow num-buffers=2 ! video/x-raw,width=320,height=240 ! cufacedetect "
+        "backend=cpu redetect-interval=1 min-neighbors=0 min-size=48 cascade=" +
+        cascade + " max-faces=" + std::to_string(most) + " ! cufacepublish location=" + lines +
+        " ! fakesink");
+    EXPECT_EQ(report.error, "") << most;
+    EXPECT_TRUE(report.warnings.empty()) << report.warnings[0];
+    std::ifstream file(lines);
+    int frames = 0;
+    for (std::string line; std::getline(file, line); ++frames) {
+      int faces = 0;
+      for (std::size_t at = 0; (at = line.find("roi_type", at)) != std::string::npos; ++at) ++faces;
+      EXPECT_EQ(faces, most);
+    }
+    EXPECT_EQ(frames, 2);
+  }
+}
+
 TEST_F(Errors, TooManyWindowsAreReportedNotSearched) {
   // A cascade that says yes everywhere, on a picture with more windows than the limit.
   std::string yes = square_cascade_xml();
