@@ -132,6 +132,7 @@ def webcam_without_a_camera_says_so():
     refused(run("webcam", "/dev/video99"), "/dev/video99", "no such camera")
     if glob.glob("/dev/video*"):
         raise tap.Skip("this machine has a camera")
+    tap.need_models()
     with tap.Folder() as folder:
         done = good(run("webcam", "--output", folder, "--frames", 5, XDG_CACHE_HOME=str(folder), DISPLAY="",
                         WAYLAND_DISPLAY="", CUFACE_MODEL_PATH=os.path.expanduser("~/.cache/gst-cuface")))
