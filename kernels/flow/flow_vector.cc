@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/pair_products-inl.h"
 #include "kernels/flow/patch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -16,6 +17,7 @@ void follow_all(const GaussianPyramid&, const GaussianPyramid&, int, std::span<c
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
+using cuface::HWY_NAMESPACE::pair_products;
 
 using Shorts = hn::CappedTag<std::int16_t, FlowScratch::kLanes>;
 using Bytes = hn::Rebind<std::uint8_t, Shorts>;
@@ -28,14 +30,6 @@ constexpr int kRowsAtOnce = 32;
 
 HWY_INLINE ShortVector load_pixels(const std::uint8_t* p) {
   return hn::PromoteTo(Shorts(), hn::LoadU(Bytes(), p));
-}
-
-/// Lane i: a[2i] * b[2i] + a[2i + 1] * b[2i + 1].
-HWY_INLINE IntVector pair_products(ShortVector a, ShortVector b) {
-  const Ints d;
-  auto second = hn::Zero(d);
-  const auto first = hn::ReorderWidenMulAccumulate(d, a, b, hn::Zero(d), second);
-  return hn::RearrangeToOddPlusEven(first, second);
 }
 
 /// A pixel or derivative and its right neighbour: of a vector's even lanes in `even`, of its odd
@@ -63,10 +57,10 @@ HWY_INLINE ShortVector resample(const Neighbours& upper, const Neighbours& lower
                                 const Weights& weights) {
   const Ints d;
   const auto half = hn::Set(d, 1 << (shift - 1));
-  const auto even = hn::Add(hn::Add(pair_products(upper.even, weights.upper), half),
-                            pair_products(lower.even, weights.lower));
-  const auto odd = hn::Add(hn::Add(pair_products(upper.odd, weights.upper), half),
-                           pair_products(lower.odd, weights.lower));
+  const auto even = hn::Add(hn::Add(pair_products(Ints(), upper.even, weights.upper), half),
+                            pair_products(Ints(), lower.even, weights.lower));
+  const auto odd = hn::Add(hn::Add(pair_products(Ints(), upper.odd, weights.upper), half),
+                           pair_products(Ints(), lower.odd, weights.lower));
   const Shorts shorts;
   return hn::OddEven(hn::BitCast(shorts, hn::ShiftLeft<16 - shift>(odd)),
                      hn::BitCast(shorts, hn::ShiftRight<shift>(even)));

@@ -7,6 +7,7 @@
 #include "kernels/common/simd.h"
 #include "kernels/luma/grey.h"
 #include "kernels/luma/limited.h"
+#include "kernels/luma/rgb.h"
 
 namespace cuface {
 namespace {
@@ -28,7 +29,10 @@ void rgb_row(const FrameView& frame, int y, std::uint8_t* out) {
   for (int c = 0; c < 3; ++c) in[c] = frame.component[c].data + y * frame.component[c].stride;
   const std::ptrdiff_t step = Stride ? Stride : frame.component[0].pixel_stride;
   const int shift = frame.component[0].shift;
-  for (int x = 0; x < frame.width; ++x) {
+  int x = 0;
+  if (Depth == 8 && simd::vectors())
+    x = grey::rgb_row_vector({{in[0], in[1], in[2]}, static_cast<int>(step)}, frame.width, out);
+  for (; x < frame.width; ++x) {
     std::uint32_t v[3];
     for (int c = 0; c < 3; ++c)
       v[c] = grey::full(grey::sample(in[c] + x * step, Depth, shift), Depth);
