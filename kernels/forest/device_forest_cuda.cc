@@ -1,19 +1,75 @@
-// The model's copy on the device.
+// The model's copy on the device, laid out for the kernel's copies into shared memory.
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "kernels/forest/forest_cuda.h"
 
 namespace cuface::cuda {
 namespace {
 
+/// Feature pixels that a DeviceSplit can name; far more than shared memory holds.
+constexpr int kMaxPool = std::numeric_limits<std::uint16_t>::max() + 1;
+
+Status copy(const void* from, void* to, std::size_t bytes) {
+  return check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "uploading the landmark model");
+}
+
 template <typename T>
 Status upload(std::span<const T> from, DeviceBuffer<T>& to) {
   auto buffer = DeviceBuffer<T>::create(from.size());
   if (!buffer.ok()) return buffer.status();
   to = std::move(buffer.value());
-  return check(cudaMemcpy(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice),
-               "uploading the landmark model");
+  return copy(from.data(), to.data(), from.size_bytes());
+}
+
+/// All cascades' tables as CascadeLayout says.
+std::vector<unsigned char> pack_tables(const ForestModel& model) {
+  const CascadeLayout layout(model.pool, model.trees, model.splits_per_tree());
+  const auto pool = static_cast<std::size_t>(model.pool);
+  const std::size_t splits = model.splits.size() / static_cast<std::size_t>(model.cascades);
+  std::vector<unsigned char> tables(layout.bytes() * static_cast<std::size_t>(model.cascades));
+  for (std::size_t c = 0; c < static_cast<std::size_t>(model.cascades); ++c) {
+    unsigned char* to = tables.data() + c * layout.bytes();
+    std::memcpy(to, model.deltas.data() + c * pool * 2, pool * sizeof(Point));
+    std::memcpy(to + pool * sizeof(Point), model.anchors.data() + c * pool,
+                pool * sizeof(std::uint32_t));
+    to += layout.pixels;
+    for (std::size_t i = 0; i < splits; ++i) {
+      const ForestSplit& split = model.splits[c * splits + i];
+      const DeviceSplit packed{static_cast<std::uint16_t>(split.a),
+                               static_cast<std::uint16_t>(split.b), split.threshold};
+      std::memcpy(to + i * sizeof packed, &packed, sizeof packed);
+    }
+  }
+  return tables;
+}
+
+/// Column by column, so that no second copy of all leaves is made.
+Status upload_leaves(const ForestModel& model, DeviceBuffer<float>& to) {
+  const auto size = static_cast<std::size_t>(model.leaf_size());
+  constexpr std::size_t kWidth = kLeafColumn;
+  const std::size_t leaves = model.leaves.size() / size, columns = (size + kWidth - 1) / kWidth;
+  auto buffer = DeviceBuffer<float>::create(columns * leaves * kWidth);
+  if (!buffer.ok()) return buffer.status();
+  to = std::move(buffer.value());
+  std::vector<float> column(leaves * kWidth);
+  for (std::size_t c = 0; c < columns; ++c) {
+    const std::size_t first = c * kWidth, count = std::min(kWidth, size - first);
+    std::fill(column.begin(), column.end(), 0.0f);
+    for (std::size_t i = 0; i < leaves; ++i)
+      std::copy_n(model.leaves.data() + i * size + first, count, column.data() + i * kWidth);
+    if (Status s =
+            copy(column.data(), to.data() + c * column.size(), column.size() * sizeof(float));
+        !s.ok())
+      return s;
+  }
+  return {};
 }
 
 }  // namespace
@@ -23,17 +79,22 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestMod
     return Status(StatusCode::kUnsupported,
                   "landmarks on CUDA need the exact model: convert it without --compact");
   }
+  if (model.pool > kMaxPool) {
+    return Status(StatusCode::kUnsupported,
+                  "the landmark model has more feature pixels a cascade than a GPU's shared memory "
+                  "holds (" +
+                      std::to_string(model.pool) + ")");
+  }
   const auto forest = std::make_shared<DeviceForest>();
   forest->landmarks_ = model.landmarks;
   forest->cascades_ = model.cascades;
   forest->trees_ = model.trees;
   forest->depth_ = model.depth;
   forest->pool_ = model.pool;
+  const std::vector<unsigned char> tables = pack_tables(model);
   if (Status s = upload(model.mean_shape, forest->mean_); !s.ok()) return s;
-  if (Status s = upload(model.anchors, forest->anchors_); !s.ok()) return s;
-  if (Status s = upload(model.deltas, forest->deltas_); !s.ok()) return s;
-  if (Status s = upload(model.splits, forest->splits_); !s.ok()) return s;
-  if (Status s = upload(model.leaves, forest->leaves_); !s.ok()) return s;
+  if (Status s = upload(std::span(tables), forest->tables_); !s.ok()) return s;
+  if (Status s = upload_leaves(model, forest->leaves_); !s.ok()) return s;
   // Streams that do not wait for the default stream must not see half of it.
   if (Status s = check(cudaStreamSynchronize(nullptr), "uploading the landmark model"); !s.ok())
     return s;
@@ -43,11 +104,12 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestMod
 ForestTables DeviceForest::tables() const {
   // Points are read from rows of coordinates.
   static_assert(sizeof(Point) == 2 * sizeof(float) && alignof(Point) == alignof(float));
+  const std::size_t column_leaves = static_cast<std::size_t>(cascades_) *
+                                    static_cast<std::size_t>(trees_) * (std::size_t{1} << depth_);
   return {reinterpret_cast<const Point*>(mean_.data()),
-          anchors_.data(),
-          reinterpret_cast<const Point*>(deltas_.data()),
-          splits_.data(),
+          tables_.data(),
           leaves_.data(),
+          column_leaves,
           landmarks_,
           trees_,
           depth_,

@@ -1,7 +1,6 @@
 // A few blocks of threads do all cascades of one face, each for a part of the coordinates: what is
 // wide is spread over the blocks, and what has one order only, the sums, is all that a thread waits
 // for. docs/design/forest.md has the figures.
-#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
 #include <algorithm>
@@ -9,250 +8,197 @@
 
 #include "kernels/forest/forest_cuda.h"
 #include "kernels/forest/rules.h"
+#include "kernels/forest/team.cuh"
 #include "kernels/similarity/fit.h"
-
-// Blocks that reach into each other's shared memory: since Hopper.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define CUFACE_FOREST_CLUSTERS 1
-#define CUFACE_FOREST_CLUSTER_DIMS __cluster_dims__(kFaceBlocks, 1, 1)
-#else
-#define CUFACE_FOREST_CLUSTERS 0
-#define CUFACE_FOREST_CLUSTER_DIMS
-#endif
 
 namespace cuface::cuda {
 namespace {
 
 using forest::PixelReader;
-using forest::Turn;
 
 constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kThreads = 512;
 static_assert(kThreads >= 2 * kMaxLandmarks, "a thread adds up one coordinate");
+static_assert(kLeafColumn == kWarp);
 
-/// Blocks launched a face. Without clusters the first does the work of all.
-constexpr int kFaceBlocks = 4;
-constexpr int kStages = 4;      // chunks of leaves in the ring, of which three are on their way
-constexpr int kLeafLanes = 16;  // threads that fetch one leaf's part
+// All leaves of dlib's trees for 68 points at once, two blocks a multiprocessor; and what fits into
+// 64 KiB.
+constexpr int kStagedFloats = 128 * kLeafColumn;
+constexpr ForestRoom kRooms[] = {{kStagedFloats, true}, {4096, false}};
+static_assert(kRooms[1].stage_floats >=
+              (2 * kMaxLandmarks + kLeafColumn - 1) / kLeafColumn * kLeafColumn);
 
-// Four chunks of 128 trees for 68 points, two blocks a multiprocessor of 228 KiB; and what fits
-// into 64 KiB.
-constexpr ForestRoom kRooms[] = {{4608, true}, {3072, false}};
-static_assert(kRooms[1].stage_floats >= 2 * kMaxLandmarks);
-
-/// The blocks of one face.
-struct Team {
-#if CUFACE_FOREST_CLUSTERS
-  static constexpr int kBlocks = kFaceBlocks;
-  __device__ static void sync() { cooperative_groups::this_cluster().sync(); }
-  /// `mine`, in shared memory, as block `block` has it.
-  template <typename T>
-  __device__ static T* of(T* mine, int block) {
-    return cooperative_groups::this_cluster().map_shared_rank(mine, block);
-  }
-#else
-  static constexpr int kBlocks = 1;
-  __device__ static void sync() { __syncthreads(); }
-  template <typename T>
-  __device__ static T* of(T* mine, int) {
-    return mine;
-  }
-#endif
-};
-
-/// The part of [0, n) that is a block's, in multiples of `unit` but for the end. The first is the
-/// largest; the last may be empty.
-struct Part {
-  int each, first, count;
-  CUFACE_HD Part(int n, int unit, int blocks, int block)
-      : each(((n + unit - 1) / unit + blocks - 1) / blocks * unit),
-        first(block * each < n ? block * each : n),
-        count(n - first < each ? n - first : each) {}
-};
-// Parts of tables start where 16 bytes can be copied, if the table does.
-constexpr int kTreeUnit = 4;
-
-CUFACE_HD std::size_t splits_per_tree(const ForestTables& forest) {
-  return (std::size_t{1} << forest.depth) - 1;
-}
-
-/// What the threads of a block share.
-struct Scratch {
-  float* leaves;           // [kStages][room.stage_floats]
-  ForestSplit* splits;     // [trees of this block][splits_per_tree], if room.tables
-  Point* deltas;           // [pool], if room.tables
-  std::uint32_t* anchors;  // [pool], if room.tables
-  double* products;        // [3][landmarks]
-  double* mean_of_mean;    // x, y
-  Point* mean;             // [landmarks]
-  Point* shape;            // [landmarks]
-  Turn* turn;              // [1]
-  float* pool;             // [pool]
-  std::uint32_t* rows;     // [trees]: the leaf reached, counted from the cascade's first
-  std::size_t bytes = 0;
-
-  CUFACE_HD Scratch(unsigned char* memory, const ForestTables& forest, ForestRoom room) {
-    const auto landmarks = static_cast<std::size_t>(forest.landmarks);
-    const auto pool_size = static_cast<std::size_t>(forest.pool);
-    const std::size_t staged = room.tables ? pool_size : 0;
-    const auto trees = static_cast<std::size_t>(Part(forest.trees, kTreeUnit, kFaceBlocks, 0).each);
-    take(memory, leaves, static_cast<std::size_t>(kStages * room.stage_floats));
-    take(memory, splits, room.tables ? trees * splits_per_tree(forest) : 0);
-    take(memory, deltas, staged);
-    take(memory, anchors, staged);
-    take(memory, products, 3 * landmarks);
-    take(memory, mean_of_mean, 2);
-    take(memory, mean, landmarks);
-    take(memory, shape, landmarks);
-    take(memory, turn, 1);
-    take(memory, pool, pool_size);
-    take(memory, rows, static_cast<std::size_t>(forest.trees));
-  }
-
- private:
-  template <typename T>
-  CUFACE_HD void take(unsigned char* memory, T*& part, std::size_t count) {
-    part = reinterpret_cast<T*>(memory + bytes);
-    bytes += (count * sizeof(T) + 15) / 16 * 16;
-  }
-};
-
-/// sum + at(0) + at(1) + ..., in this order. The next values are read while a batch is added: a
-/// read takes longer than several sums.
-template <int kBatch, typename T, typename At>
-__device__ T add_in_order(T sum, int count, At at) {
-  T now[kBatch];
-  int i = 0;
+/// sum + values[0] + values[kStride] + ..., in this order. A batch is read while the one before is
+/// added: a read takes longer than several sums. Loops are kept short for the sake of the cache of
+/// instructions.
+template <int kBatch, int kStride, typename T>
+__device__ T add_in_order(T sum, int count, const T* values) {
+  T even[kBatch], odd[kBatch];
+  const auto read = [&](T(&batch)[kBatch], int number) {
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) batch[k] = values[(number * kBatch + k) * kStride];
+  };
+  const auto add = [&](const T(&batch)[kBatch]) {
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) sum += batch[k];
+  };
   if (count >= kBatch) {
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) now[k] = at(k);
-    for (; i + 2 * kBatch <= count; i += kBatch) {
-      T next[kBatch];
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) next[k] = at(i + kBatch + k);
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) sum += now[k];
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) now[k] = next[k];
+    read(even, 0);
+#pragma unroll 1
+    for (; count >= 3 * kBatch; count -= 2 * kBatch, values += 2 * kBatch * kStride) {
+      read(odd, 1);
+      add(even);
+      read(even, 2);
+      add(odd);
     }
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) sum += now[k];
-    i += kBatch;
+    add(even);
+    if (count >= 2 * kBatch) {
+      read(odd, 1);
+      add(odd);
+    }
+    values += count / kBatch * kBatch * kStride;
+    count %= kBatch;
   }
-  if (i == count) return sum;
-#pragma unroll
-  for (int k = 0; k < kBatch; ++k)
-    if (i + k < count) now[k] = at(i + k);
-#pragma unroll
-  for (int k = 0; k < kBatch; ++k)
-    if (i + k < count) sum += now[k];
-  return sum;
+  if constexpr (kBatch > 4) {
+    return add_in_order<4, kStride>(sum, count, values);
+  } else {
+#pragma unroll 1
+    for (; count > 0; --count, values += kStride) sum += *values;
+    return sum;
+  }
 }
-constexpr int kFloatBatch = 8, kDoubleBatch = 4;
+constexpr int kFloatBatch = 16, kDoubleBatch = 4;
 
-/// fit_similarity() by the block's first warp: the sums side by side, each in the order of the
-/// landmarks. All lanes return the same. The mean shape's own mean is that of the `first` cascade,
-/// where it is the shape.
-__device__ Turn fit_turn(const Scratch& s, int n, bool first) {
+/// The means of x and y, by one warp; all lanes return the same.
+__device__ double2 mean_of(const Point* shape, int n, double* scratch) {
+  const float* const coordinates = reinterpret_cast<const float*>(shape);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  // A double holds any sum of `n` coordinates of these sizes without rounding, in any order. Lanes
+  // of even number have x, the others y.
+  const float count = static_cast<float>(n);
+  double sum = 0;
+  bool exact = true;
+#pragma unroll 4
+  for (int i = lane; i < 2 * n; i += kWarp) {
+    const float v = coordinates[i];
+    exact &= (v == 0) | ((fabsf(v) >= 0x1p-22f) & (fabsf(v) * count <= 0x1p7f));
+    sum += v;
+  }
+  if (__all_sync(kAllLanes, exact)) {
+#pragma unroll 1
+    for (int other = kWarp / 2; other > 1; other /= 2)
+      sum += __shfl_xor_sync(kAllLanes, sum, other);
+  } else {
+#pragma unroll 1
+    for (int i = lane; i < 2 * n; i += kWarp) scratch[i] = coordinates[i];
+    __syncwarp();
+    sum = add_in_order<kDoubleBatch, 2>(0.0, n, scratch + (lane & 1));
+  }
+  const double mean = sum / n;  // takes as long as ten sums, so once for both
+  return {__shfl_sync(kAllLanes, mean, 0), __shfl_sync(kAllLanes, mean, 1)};
+}
+
+/// fit_similarity() by the block's first warp: what has an order is added side by side, in the
+/// order of the landmarks. All lanes return the same. The mean shape's own mean is that of the
+/// `first` cascade, where it is the shape.
+__device__ Turn fit_turn(const Scratch& s, const Point* shape, int n, bool first) {
   if (n < 2) return {};
   const int lane = static_cast<int>(threadIdx.x);
-  const float* coordinate = reinterpret_cast<const float*>(s.shape) + (lane & 1);
-  const double sum =
-      add_in_order<kDoubleBatch>(0.0, n, [&](int i) -> double { return coordinate[2 * i]; }) / n;
-  if (first && lane < 2) s.mean_of_mean[lane] = sum;
+  const double2 of_shape = mean_of(shape, n, s.products);
+  if (first && lane == 0) {
+    s.mean_of_mean[0] = of_shape.x;
+    s.mean_of_mean[1] = of_shape.y;
+  }
   __syncwarp();
-  const similarity::Means mean{s.mean_of_mean[0], s.mean_of_mean[1], __shfl_sync(kAllLanes, sum, 0),
-                               __shfl_sync(kAllLanes, sum, 1)};
+  const similarity::Means mean{s.mean_of_mean[0], s.mean_of_mean[1], of_shape.x, of_shape.y};
+#pragma unroll 3
   for (int i = lane; i < n; i += kWarp) {
-    const similarity::Moments pair = similarity::moments_of(s.mean[i], s.shape[i], mean);
+    const similarity::Moments pair = similarity::moments_of(s.mean[i], shape[i], mean);
     s.products[i] = pair.extent;
     s.products[n + i] = pair.dot;
     s.products[2 * n + i] = pair.cross;
   }
   __syncwarp();
-  const double* products = s.products + n * min(lane, 2);
-  const double total = add_in_order<kDoubleBatch>(0.0, n, [&](int i) { return products[i]; });
-  const similarity::Moments moments{__shfl_sync(kAllLanes, total, 0),
-                                    __shfl_sync(kAllLanes, total, 1),
-                                    __shfl_sync(kAllLanes, total, 2)};
+  const double total = add_in_order<kDoubleBatch, 1>(0.0, n, s.products + n * min(lane, 2));
+  const double extent = __shfl_sync(kAllLanes, total, 0);
+  const double quotient = total / extent;
   Similarity fit;
-  if (!similarity::solve(mean, moments, fit)) return {};
+  if (!(extent > 0) || !similarity::complete(mean, __shfl_sync(kAllLanes, quotient, 1),
+                                             __shfl_sync(kAllLanes, quotient, 2), fit))
+    return {};
   return {static_cast<float>(fit.a), static_cast<float>(fit.b)};
 }
 
-/// `count` values by all threads of the block, on their way when it returns. `to` is aligned to 16
-/// bytes.
-template <typename T>
-__device__ void copy_async(const T* from, T* to, std::size_t count) {
-  const std::size_t bytes = count * sizeof(T);
-  const auto* source = reinterpret_cast<const unsigned char*>(from);
-  auto* target = reinterpret_cast<unsigned char*>(to);
-  if ((reinterpret_cast<std::uintptr_t>(from) | bytes) % 16 == 0) {
-    for (std::size_t i = 16 * threadIdx.x; i < bytes; i += 16 * kThreads)
-      __pipeline_memcpy_async(target + i, source + i, 16);
-  } else {
-    for (std::size_t i = 4 * threadIdx.x; i < bytes; i += 4 * kThreads)
-      __pipeline_memcpy_async(target + i, source + i, 4);
+/// The leaves of a cascade: this block's columns of each, in a ring of chunks of trees. Whole lines
+/// of memory are copied, each by a few threads; and not by those that add, which would wait behind
+/// their own copies, unless few others would be left.
+class LeafRing {
+ public:
+  int chunks;
+  int coordinate;  // that this thread adds up; negative when it adds none
+
+  __device__ LeafRing(const Scratch& s, const ForestTables& forest, int stage_floats, int block)
+      : scratch_(s), forest_(forest), stage_floats_(stage_floats), block_(block) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int all = (2 * forest.landmarks + kLeafColumn - 1) / kLeafColumn;
+    columns_ = (all - block + Team::kBlocks - 1) / Team::kBlocks;
+    coordinate =
+        (block + thread / kLeafColumn * Team::kBlocks) * kLeafColumn + thread % kLeafColumn;
+    if (coordinate >= 2 * forest.landmarks) coordinate = -1;
+    const int widest = (all + Team::kBlocks - 1) / Team::kBlocks * kLeafColumn;
+    const int fitting = stage_floats / widest;
+    chunk_trees_ = fitting < kFloatBatch ? fitting : fitting / kFloatBatch * kFloatBatch;
+    chunks = (forest.trees - 1) / chunk_trees_ + 1;
+    const int first = columns_ * kWarp <= kThreads / 2 ? columns_ * kWarp : 0;
+    line_ = thread < first ? -1 : (thread - first) / kLineThreads;
+    lines_at_once_ = (kThreads - first) / kLineThreads;
   }
-}
 
-/// The threads of a leaf copy `size` floats in pieces as large as every leaf's alignment allows.
-template <int kBytes>
-__device__ void fetch_leaf(const float* from, float* to, int size) {
-  constexpr int kFloats = kBytes / static_cast<int>(sizeof(float));
-  const int lane = static_cast<int>(threadIdx.x) % kLeafLanes;
-  for (int i = lane * kFloats; i < size; i += kLeafLanes * kFloats)
-    __pipeline_memcpy_async(to + i, from + i, kBytes);
-}
-
-/// shape += the leaves of all trees, in the shape of all blocks: a thread a coordinate of this
-/// block's, in the order of the trees. `fetch_more()` starts copies of the caller's; all are there
-/// when it returns, for the threads that made them.
-template <typename FetchMore>
-__device__ void add_leaves(const Scratch& s, const float* leaves, int trees, int size, int block,
-                           int stage_floats, FetchMore fetch_more) {
-  const int thread = static_cast<int>(threadIdx.x);
-  const Part mine(size, size % 4 == 0 ? 4 : 2, Team::kBlocks, block);
-  const int fitting = stage_floats / mine.each;
-  const int chunk_trees = fitting < kFloatBatch ? fitting : fitting / kFloatBatch * kFloatBatch;
-  const int chunks = (trees - 1) / chunk_trees + 1;
-  const auto trees_of = [&](int chunk) { return min(chunk_trees, trees - chunk * chunk_trees); };
-  const auto stage = [&](int chunk) { return s.leaves + (chunk % kStages) * stage_floats; };
-  const auto fetch = [&](int chunk) {
-    for (int t = thread / kLeafLanes; chunk < chunks && t < trees_of(chunk);
-         t += kThreads / kLeafLanes) {
-      const float* from = leaves +
-                          static_cast<std::size_t>(s.rows[chunk * chunk_trees + t]) *
-                              static_cast<std::size_t>(size) +
-                          mine.first;
-      float* to = stage(chunk) + t * mine.each;
-      if (size % 4 == 0)
-        fetch_leaf<16>(from, to, mine.count);
-      else
-        fetch_leaf<8>(from, to, mine.count);
+  /// This thread's pieces of the chunk are on their way when it returns.
+  __device__ void fetch(int cascade, int chunk) const {
+    if (line_ < 0) return;
+    if (chunk < chunks) {
+      const int count = trees_of(chunk), piece = static_cast<int>(threadIdx.x) % kLineThreads * 4;
+      for (int column = 0; column < columns_; ++column) {
+        const std::size_t first =
+            static_cast<std::size_t>(block_ + column * Team::kBlocks) * forest_.column_leaves +
+            ((static_cast<std::size_t>(cascade) * forest_.trees) << forest_.depth);
+        const float* const from = forest_.leaves + first * kLeafColumn + piece;
+        float* const to = stage(chunk) + column * chunk_trees_ * kLeafColumn + piece;
+#pragma unroll 3
+        for (int t = line_; t < count; t += lines_at_once_)
+          __pipeline_memcpy_async(
+              to + t * kLeafColumn,
+              from +
+                  static_cast<std::size_t>(scratch_.rows[chunk * chunk_trees_ + t]) * kLeafColumn,
+              16);
+      }
     }
     __pipeline_commit();  // an empty one behind the last chunk, so that the wait counts right
-  };
-
-  for (int chunk = 0; chunk < kStages - 1; ++chunk) fetch(chunk);
-  fetch_more();  // behind the first chunks, which are waited for
-  float* const coordinates = reinterpret_cast<float*>(s.shape) + mine.first;
-  const bool adds = thread < mine.count;
-  float sum = adds ? coordinates[thread] : 0.0f;
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    __pipeline_wait_prior(kStages - 2);
-    __syncthreads();  // this chunk is there, and nobody reads the one before any more
-    fetch(chunk + kStages - 1);
-    if (!adds) continue;
-    const float* leaf = stage(chunk) + thread;
-    sum =
-        add_in_order<kFloatBatch>(sum, trees_of(chunk), [&](int t) { return leaf[t * mine.each]; });
   }
-  __pipeline_wait_prior(0);
-  if (!adds) return;
-  for (int other = 0; other < Team::kBlocks; ++other) Team::of(coordinates, other)[thread] = sum;
-}
+
+  /// sum + this thread's coordinate of each leaf of the chunk, in the order of the trees.
+  __device__ float add(float sum, int chunk) const {
+    const int thread = static_cast<int>(threadIdx.x);
+    const float* const from =
+        stage(chunk) + thread / kLeafColumn * chunk_trees_ * kLeafColumn + thread % kLeafColumn;
+    return add_in_order<kFloatBatch, kLeafColumn>(sum, trees_of(chunk), from);
+  }
+
+ private:
+  static constexpr int kLineThreads = kLeafColumn / 4;
+  const Scratch& scratch_;
+  const ForestTables& forest_;
+  int stage_floats_, block_, columns_, chunk_trees_, line_, lines_at_once_;
+
+  __device__ int trees_of(int chunk) const {
+    return min(chunk_trees_, forest_.trees - chunk * chunk_trees_);
+  }
+  __device__ float* stage(int chunk) const {
+    return scratch_.leaves + (chunk % kStages) * stage_floats_;
+  }
+};
 
 /// `bytes`, a multiple of 4, by all threads of the block.
 __device__ void copy_words(const void* from, void* to, std::size_t bytes) {
@@ -260,26 +206,29 @@ __device__ void copy_words(const void* from, void* to, std::size_t bytes) {
     static_cast<std::uint32_t*>(to)[i] = static_cast<const std::uint32_t*>(from)[i];
 }
 
-/// What a cascade reads of the model besides its leaves, from this block's first tree on.
-struct CascadeTables {
-  const std::uint32_t* anchors;
-  const Point* deltas;
-  const ForestSplit* splits;
-
-  __device__ CascadeTables(const ForestTables& forest, int cascade, const Part& trees)
-      : anchors(forest.anchors + static_cast<std::size_t>(cascade) * forest.pool),
-        deltas(forest.deltas + static_cast<std::size_t>(cascade) * forest.pool),
-        splits(forest.splits + (static_cast<std::size_t>(cascade) * forest.trees + trees.first) *
-                                   splits_per_tree(forest)) {}
-  __device__ explicit CascadeTables(const Scratch& s)
-      : anchors(s.anchors), deltas(s.deltas), splits(s.splits) {}
+/// What a kernel is made for.
+enum class Fit {
+  kDlib,    // dlib's model for 68 points: with its sizes known, half of the instructions go
+  kStaged,  // room.tables
+  kUnstaged,
 };
 
+constexpr bool is_dlib(const ForestTables& forest) {
+  return forest.landmarks == 68 && forest.trees == 500 && forest.depth == 4 && forest.pool == 500;
+}
+
+template <Fit kFit>
 __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
     forest_kernel(ForestTables forest, ForestRoom room, int cascades,
                   ImageView<const std::uint8_t> luma, const DeviceFaces* in, BoxMap map,
                   DeviceFaces* out) {
   extern __shared__ __align__(16) unsigned char memory[];
+  if constexpr (kFit == Fit::kDlib) {
+    forest.landmarks = 68;
+    forest.trees = forest.pool = 500;
+    forest.depth = 4;
+    room = {kStagedFloats, true};
+  }
   const int face = static_cast<int>(blockIdx.x) / kFaceBlocks;
   const int block = static_cast<int>(blockIdx.x) % kFaceBlocks;
   const int thread = static_cast<int>(threadIdx.x);
@@ -303,52 +252,63 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
   }
 
   const Scratch s(memory, forest, room);
+  const Team team{s, landmarks, forest.trees};
   const PixelReader pixels(luma, box);
-  const Part trees(forest.trees, kTreeUnit, Team::kBlocks, block);
-  // One block's trees would not fit where those of a few have room.
-  const bool staged = room.tables && Team::kBlocks == kFaceBlocks;
-  const auto stage_tables = [&](int cascade) {
-    if (!staged || cascade >= cascades) return;
-    const CascadeTables tables(forest, cascade, trees);
-    copy_async(tables.anchors, s.anchors, static_cast<std::size_t>(forest.pool));
-    copy_async(tables.deltas, s.deltas, static_cast<std::size_t>(forest.pool));
-    copy_async(tables.splits, s.splits,
-               static_cast<std::size_t>(trees.count) * splits_per_tree(forest));
-  };
+  const Share share(forest.trees, Team::kBlocks, block);
+  const LeafRing ring(s, forest, room.stage_floats, block);
+  // One block's share would not fit where those of a few have room.
+  constexpr bool kStaged = kFit != Fit::kUnstaged && Team::kBlocks == kFaceBlocks;
 
-  stage_tables(0);
-  __pipeline_commit();
-  if (thread < landmarks) s.mean[thread] = s.shape[thread] = forest.mean[thread];
-  __pipeline_wait_prior(0);
-  Team::sync();  // before anything is written into a block, it has to run
+  if (thread < landmarks) s.mean[thread] = team.shape(0)[thread] = forest.mean[thread];
+  team.start();
+  if (kStaged && thread == 0) team.fetch_tables(forest, 0, share);
+  float sum =
+      ring.coordinate < 0 ? 0.0f : reinterpret_cast<const float*>(team.shape(0))[ring.coordinate];
+#pragma unroll 1
   for (int cascade = 0; cascade < cascades; ++cascade) {
+    const Point* const shape = team.shape(cascade);
+    if (Team::kBlocks == 1 || thread < kWarp) team.wait_for_shape(cascade);
     if (thread < kWarp) {
-      const Turn turn = fit_turn(s, landmarks, cascade == 0);
-      if (thread == 0) *s.turn = turn;
+      const Turn turn = fit_turn(s, shape, landmarks, cascade == 0);
+      if (thread == 0) {
+        *s.turn = turn;
+        team.expect(cascade);
+      }
     }
     __syncthreads();
     const Turn turn = *s.turn;
-    const CascadeTables tables = staged ? CascadeTables(s) : CascadeTables(forest, cascade, trees);
+    const CascadeTables tables =
+        kStaged ? CascadeTables(forest, s) : CascadeTables(forest, cascade, share);
+    if (kStaged) team.wait_for_tables(cascade);
+#pragma unroll 1
     for (int i = thread; i < forest.pool; i += kThreads)
-      s.pool[i] = pixels.at(turn.place(s.shape[tables.anchors[i]], tables.deltas[i]));
+      s.pool[i] = pixels.at(turn.place(shape[tables.anchor(i)], tables.delta(i)));
     __syncthreads();
-    for (int i = thread; i < trees.count; i += kThreads) {
-      const int tree = trees.first + i;
-      const std::uint32_t row =
-          (static_cast<std::uint32_t>(tree) << forest.depth) +
-          forest::walk_tree(tables.splits + static_cast<std::size_t>(i) * splits_per_tree(forest),
-                            forest.depth, s.pool);
-      for (int other = 0; other < Team::kBlocks; ++other) Team::of(s.rows, other)[tree] = row;
+#pragma unroll 1
+    for (int i = thread; i < share.count; i += kThreads) {
+      const int tree = share.first + i;
+      team.send_row(tree,
+                    (static_cast<std::uint32_t>(tree) << forest.depth) +
+                        forest::walk_tree(TreeSplits{tables.splits + static_cast<std::size_t>(i) *
+                                                                         forest.splits_per_tree()},
+                                          forest.depth, s.pool));
     }
-    Team::sync();
-    const std::size_t first_leaf = (static_cast<std::size_t>(cascade) * forest.trees)
-                                   << forest.depth;
-    add_leaves(s, forest.leaves + first_leaf * (2 * landmarks), forest.trees, 2 * landmarks, block,
-               room.stage_floats, [&] { stage_tables(cascade + 1); });
-    // All coordinates are there; and, of the last cascade, no block writes into another any more.
-    Team::sync();
+    team.wait_for_rows(cascade);
+#pragma unroll 1
+    for (int chunk = 0; chunk < kAhead; ++chunk) ring.fetch(cascade, chunk);
+#pragma unroll 1
+    for (int chunk = 0; chunk < ring.chunks; ++chunk) {
+      __pipeline_wait_prior(kAhead - 1);
+      __syncthreads();  // this chunk is there, and nobody reads the one before any more
+      if (kStaged && chunk == 0 && thread == kThreads - 1 && cascade + 1 < cascades)
+        team.fetch_tables(forest, cascade + 1, share);
+      ring.fetch(cascade, chunk + kAhead);
+      if (ring.coordinate >= 0) sum = ring.add(sum, chunk);
+    }
+    if (ring.coordinate >= 0) team.send_coordinate(cascade + 1, ring.coordinate, sum);
   }
-  if (writes) points[thread] = pixels.to_picture(s.shape[thread]);
+  team.wait_for_shape(cascades);  // also so that a block runs as long as anything is sent to it
+  if (writes) points[thread] = pixels.to_picture(team.shape(cascades)[thread]);
 }
 
 /// Lets the kernel have as much shared memory as the device gives: the limit belongs to the kernel,
@@ -361,11 +321,14 @@ Result<ForestRoom> allow_shared_memory(const ForestTables& forest) {
                 "landmarks");
       !s.ok())
     return s;
-  if (Status s = check(
-          cudaFuncSetAttribute(forest_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-          "landmarks");
-      !s.ok())
-    return s;
+  for (const auto kernel :
+       {forest_kernel<Fit::kDlib>, forest_kernel<Fit::kStaged>, forest_kernel<Fit::kUnstaged>}) {
+    if (Status s =
+            check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+                  "landmarks");
+        !s.ok())
+      return s;
+  }
   std::size_t needed = 0;
   for (const ForestRoom& room : kRooms) {
     needed = Scratch(nullptr, forest, room).bytes;
@@ -406,8 +369,11 @@ Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces
     return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
   const ForestTables forest = forest_->tables();
   const Scratch scratch(nullptr, forest, room_);
-  return launch("landmarks", forest_kernel, {kMaxFaces * kFaceBlocks, kThreads, scratch.bytes},
-                forest, room_, cascades_, luma, in, map, out);
+  const auto kernel = !room_.tables     ? forest_kernel<Fit::kUnstaged>
+                      : is_dlib(forest) ? forest_kernel<Fit::kDlib>
+                                        : forest_kernel<Fit::kStaged>;
+  return launch("landmarks", kernel, {kMaxFaces * kFaceBlocks, kThreads, scratch.bytes}, forest,
+                room_, cascades_, luma, in, map, out);
 }
 
 }  // namespace cuface::cuda

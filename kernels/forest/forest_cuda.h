@@ -1,10 +1,13 @@
 // forest of faces in device memory: the bits of Landmarker (forest.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "kernels/common/cuda.h"
+#include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
@@ -13,23 +16,49 @@
 
 namespace cuface::cuda {
 
-/// The tables of a ForestModel in device memory, of the same shapes.
+/// A ForestSplit in 8 bytes.
+struct alignas(8) DeviceSplit {
+  std::uint16_t a, b;
+  float threshold;
+};
+
+/// Coordinates of a leaf that lie together: a line of memory, and a warp to add them up.
+inline constexpr int kLeafColumn = 32;
+
+/// What a cascade has besides its leaves, in one piece of device memory. Sizes in bytes, multiples
+/// of 16.
+struct CascadeLayout {
+  std::size_t pixels;  ///< Point delta[pool], then std::uint32_t anchor[pool]
+  std::size_t splits;  ///< DeviceSplit [trees][splits_per_tree]
+
+  CUFACE_HD CascadeLayout(int pool, int trees, int splits_per_tree)
+      : pixels(rounded(static_cast<std::size_t>(pool) * (sizeof(Point) + sizeof(std::uint32_t)))),
+        splits(rounded(static_cast<std::size_t>(trees) * static_cast<std::size_t>(splits_per_tree) *
+                       sizeof(DeviceSplit))) {}
+  CUFACE_HD std::size_t bytes() const { return pixels + splits; }
+  CUFACE_HD static std::size_t rounded(std::size_t n) { return (n + 15) / 16 * 16; }
+};
+
+/// A ForestModel in device memory.
 struct ForestTables {
-  const Point* mean = nullptr;
-  const std::uint32_t* anchors = nullptr;
-  const Point* deltas = nullptr;
-  const ForestSplit* splits = nullptr;
+  const Point* mean = nullptr;              ///< [landmarks]
+  const unsigned char* cascades = nullptr;  ///< CascadeLayout, one behind the other
+  /// [columns][cascades][trees][2^depth][kLeafColumn]; behind the last coordinate zeros.
   const float* leaves = nullptr;
+  std::size_t column_leaves = 0;  ///< leaves of a column
   int landmarks = 0, trees = 0, depth = 0, pool = 0;
+
+  CUFACE_HD int splits_per_tree() const { return (1 << depth) - 1; }
+  CUFACE_HD CascadeLayout layout() const { return {pool, trees, splits_per_tree()}; }
 };
 
 /// The parts of a block's shared memory of which a device may have more or less.
 struct ForestRoom {
   std::int32_t stage_floats;  ///< of one chunk of leaves
-  std::int32_t tables;        ///< 1: the next cascade's feature pixels and splits wait there
+  std::int32_t tables;        ///< 1: the next cascade's CascadeLayout, a block's share, waits there
 };
 
-/// A model's copy on the device (67 MB for dlib's 68 points), for all landmarkers of one context.
+/// A model's copy on the device (78 MB for dlib's 68 points), for all landmarkers of one context.
 /// Immutable; shared by any threads. The last owner lets go with the context current in which it
 /// was created.
 class DeviceForest {
@@ -41,9 +70,8 @@ class DeviceForest {
   int cascades() const { return cascades_; }
 
  private:
-  DeviceBuffer<float> mean_, deltas_, leaves_;
-  DeviceBuffer<std::uint32_t> anchors_;
-  DeviceBuffer<ForestSplit> splits_;
+  DeviceBuffer<float> mean_, leaves_;
+  DeviceBuffer<unsigned char> tables_;
   int landmarks_ = 0, cascades_ = 0, trees_ = 0, depth_ = 0, pool_ = 0;
 };
 

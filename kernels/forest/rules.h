@@ -58,11 +58,12 @@ struct PixelReader {
   }
 };
 
-/// The leaf of one tree, 0 .. 2^depth - 1. NaN goes right.
-CUFACE_HD inline std::uint32_t walk_tree(const ForestSplit* splits, int depth, const float* pool) {
+/// The leaf of one tree, 0 .. 2^depth - 1; splits[node] is a split. NaN goes right.
+template <typename Splits>
+CUFACE_HD std::uint32_t walk_tree(const Splits& splits, int depth, const float* pool) {
   std::uint32_t node = 0;
   for (int level = 0; level < depth; ++level) {
-    const ForestSplit& split = splits[node];
+    const auto split = splits[node];
     const bool left = pool[split.a] - pool[split.b] > split.threshold;
     node = 2 * node + (left ? 1 : 2);
   }

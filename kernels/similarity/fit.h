@@ -43,16 +43,20 @@ CUFACE_HD inline Moments moments_of(Point from, Point to, const Means& mean) {
   return {x * x + y * y, x * u + y * v, x * v - y * u};
 }
 
-/// False, and `out` untouched, without extent or when a value is not finite.
-CUFACE_HD inline bool solve(const Means& mean, const Moments& sum, Similarity& out) {
-  if (!(sum.extent > 0)) return false;
-  const double a = sum.dot / sum.extent, b = sum.cross / sum.extent;
+/// The similarity of this turn between these means. False, and `out` untouched, when a value is not
+/// finite.
+CUFACE_HD inline bool complete(const Means& mean, double a, double b, Similarity& out) {
   const double tx = mean.tx - (a * mean.fx - b * mean.fy);
   const double ty = mean.ty - (b * mean.fx + a * mean.fy);
   // Any NaN or infinity among the points ends up in one of these.
   if (!(a - a == 0 && b - b == 0 && tx - tx == 0 && ty - ty == 0)) return false;
   out = {a, b, tx, ty};
   return true;
+}
+
+/// The same without extent.
+CUFACE_HD inline bool solve(const Means& mean, const Moments& sum, Similarity& out) {
+  return sum.extent > 0 && complete(mean, sum.dot / sum.extent, sum.cross / sum.extent, out);
 }
 
 /// Pairs with inlier[i] != 0 (all, where `inlier` is null); sums in index order.
