@@ -80,8 +80,12 @@ const TrackProperty kProperties[] = {
      "A face found near where a track was lost keeps its id for this time, in seconds",
      FLOAT_FIELD(revive_time), 0, 60},
     {"revive-distance", "Revive distance",
-     "How far from there the face may be, in widths of the box", FLOAT_FIELD(revive_distance), 0,
-     10},
+     "How far from there, or from where its motion would have taken it, the face may be, in widths "
+     "of the box",
+     FLOAT_FIELD(revive_distance), 0, 10},
+    {"revive-motion", "Revive motion",
+     "A lost face is thought to go on as it moved for this time, in seconds; 0 = it stays",
+     FLOAT_FIELD(revive_motion), 0, 60},
 };
 
 static_assert(std::size(kProperties) * sizeof(int) == sizeof(TrackConfig),

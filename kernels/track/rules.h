@@ -121,6 +121,20 @@ CUFACE_HD inline float revive_distance2(const Box& before, const Box& now, float
   return smaller * 2 >= larger && d2 <= reach * reach ? d2 : -1.0f;
 }
 
+/// How fast a face moves, px/s, by two of its confirmations: what covers a face drags its points
+/// along before the track is lost. Those that lie closer in time tell the detector's noise.
+inline constexpr double kMotionTime = 0.2;
+CUFACE_HD inline Point velocity_of(const Box& before, const Box& now, double seconds) {
+  const double dx = now.x + now.w / 2.0 - (before.x + before.w / 2.0);
+  const double dy = now.y + now.h / 2.0 - (before.y + before.h / 2.0);
+  return {static_cast<float>(dx / seconds), static_cast<float>(dy / seconds)};
+}
+
+CUFACE_HD inline Box moved_on(const Box& box, Point velocity, double seconds) {
+  return {static_cast<float>(box.x + velocity.x * seconds),
+          static_cast<float>(box.y + velocity.y * seconds), box.w, box.h};
+}
+
 /// Fixed points inside a box, for faces without landmarks: a kGridSide x kGridSide grid over the
 /// part of a Haar box that is face and not background.
 inline constexpr int kGridSide = 8;

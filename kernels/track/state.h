@@ -49,15 +49,22 @@ struct Track {
   double unconfirmed = 0;  // seconds since the last confirmation
   bool lost = false;       // decided on this frame
   Loss reason = Loss::kPoints;
-  int landmarks = 0;     // held here, from the elements before (order detect, landmark, track)
-  int shape_points = 0;  // of the fed-back shape at the last confirmation
+  int landmarks = 0;       // held here, from the elements before (order detect, landmark, track)
+  int shape_points = 0;    // of the fed-back shape at the last confirmation
+  Box confirmed_box;       // at the last confirmation
+  Box motion_box;          // at the one that the velocity is next counted from,
+  double motion_time = 0;  // which was so many seconds ago
+  Point velocity;          // px/s
 };
 
 /// A lost track that may come back.
 struct Ghost {
   std::uint64_t id = 0;
-  Box box;
+  Box box;         // where it was lost
   double age = 0;  // seconds
+  Box confirmed_box;
+  Point velocity;
+  double unconfirmed = 0;  // seconds
 };
 
 struct State {
@@ -90,6 +97,7 @@ CUFACE_HD inline void begin_frame(State& state, const Frame& frame, const TrackC
   for (int i = 0; i < state.ghosts; ++i) {
     Ghost g = state.ghost[i];
     g.age += frame.elapsed;
+    g.unconfirmed += frame.elapsed;
     if (g.age <= static_cast<double>(config.revive_time)) state.ghost[kept++] = g;
   }
   state.ghosts = kept;
@@ -152,6 +160,7 @@ CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const Frame
     }
     ++t.face.age;
     t.unconfirmed += frame.elapsed;
+    t.motion_time += frame.elapsed;
   });
 }
 
@@ -218,6 +227,13 @@ struct ConcludeScratch {
 /// The landmarks are copied later, by all lanes.
 CUFACE_HD inline void confirm(Track& t, const Frame& frame, int face, int& source) {
   const std::uint64_t id = t.face.id;
+  const Box& box = frame.faces.faces[face].box;
+  if (t.motion_time >= kMotionTime) t.velocity = velocity_of(t.motion_box, box, t.motion_time);
+  if (t.motion_time >= kMotionTime || t.confirmed == 0) {
+    t.motion_box = box;
+    t.motion_time = 0;
+  }
+  t.confirmed_box = box;
   t.face = frame.faces.faces[face];
   t.face.id = id;
   t.face.age = 0;
@@ -229,6 +245,40 @@ CUFACE_HD inline void confirm(Track& t, const Frame& frame, int face, int& sourc
   const int n = frame.faces.landmarks_per_face;
   t.landmarks = n >= 2 && n <= frame.max_landmarks ? n : 0;
   source = t.landmarks > 0 ? face : -1;
+}
+
+/// As revive_distance2(), to where a face's motion would have taken it since it was confirmed;
+/// `seen` is a track or a ghost.
+template <typename Seen>
+CUFACE_HD float onward_distance2(const Seen& seen, const Box& now, const TrackConfig& config) {
+  if (!(config.revive_motion > 0)) return -1;
+  const double seconds = std::min(seen.unconfirmed, static_cast<double>(config.revive_motion));
+  return revive_distance2(moved_on(seen.confirmed_box, seen.velocity, seconds), now,
+                          config.revive_distance);
+}
+
+/// As revive_distance2(), to where the ghost was lost or to where its motion would have taken it.
+CUFACE_HD inline float ghost_distance2(const Ghost& g, const Box& now, const TrackConfig& config) {
+  const float there = revive_distance2(g.box, now, config.revive_distance);
+  const float onward = onward_distance2(g, now, config);
+  return there < 0 || (onward >= 0 && onward < there) ? onward : there;
+}
+
+/// The track that a free detection belongs to although their boxes lie apart, or -1: what covers a
+/// face may drag its track along, until the face comes out where its own motion has taken it.
+CUFACE_HD inline int dragged_track(const State& state, const Box& now, const TrackConfig& config) {
+  int nearest = -1;
+  float least = 0;
+  for (int i = 0; i < state.count; ++i) {
+    const Track& t = state.of(i);
+    if (t.missed == 0 || !(t.unconfirmed <= static_cast<double>(config.revive_time))) continue;
+    const float distance = onward_distance2(t, now, config);
+    if (distance >= 0 && (nearest < 0 || distance < least)) {
+      nearest = i;
+      least = distance;
+    }
+  }
+  return nearest;
 }
 
 /// Takes the ghost that is nearest (scratch distances, negative = too far) out and gives its id, or
@@ -317,11 +367,15 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& f
     if (scratch.used[d]) continue;
     const int face = scratch.face_of[d];
     lanes.each(state.ghosts, [&](int g) {
-      scratch.distance[g] =
-          revive_distance2(state.ghost[g].box, faces.faces[face].box, config.revive_distance);
+      scratch.distance[g] = ghost_distance2(state.ghost[g], faces.faces[face].box, config);
     });
     lanes.once([&] {
-      if (state.count < config.max_faces) start_track(state, frame, face, scratch);
+      const int dragged = dragged_track(state, faces.faces[face].box, config);
+      if (dragged >= 0) {
+        confirm(state.of(dragged), frame, face, scratch.source[state.slot[dragged]]);
+      } else if (state.count < config.max_faces) {
+        start_track(state, frame, face, scratch);
+      }
     });
   }
   const int n = faces.landmarks_per_face;
@@ -350,8 +404,9 @@ CUFACE_HD inline void bury_lost(State& state, Outcome& out) {
   for (int g = forgotten; g < state.ghosts; ++g) state.ghost[g - forgotten] = state.ghost[g];
   state.ghosts -= forgotten;
   for (int i = 0; i < out.lost; ++i) {
-    const Face& face = state.track[buried[i]].face;
-    state.ghost[state.ghosts++] = {face.id, face.box, 0};
+    const Track& t = state.track[buried[i]];
+    state.ghost[state.ghosts++] = {t.face.id,       t.face.box, 0,
+                                   t.confirmed_box, t.velocity, t.unconfirmed};
     state.slot[kept + i] = buried[i];
   }
   state.count = kept;

@@ -163,6 +163,7 @@ Status validate(const TrackConfig& c) {
       {"hold_time", c.hold_time, 0, 60},
       {"revive_time", c.revive_time, 0, 60},
       {"revive_distance", c.revive_distance, 0, 10},
+      {"revive_motion", c.revive_motion, 0, 60},
   };
   for (const Range& r : ranges) {
     // Bounds in float: 0.01f is a little less than 0.01.

@@ -71,11 +71,16 @@ struct TrackConfig {
 
   /// Seconds, 0..60. A face detected within this time of the loss of a track, near where it was,
   /// keeps the track's id.
-  float revive_time = 1.0f;
+  float revive_time = 3.0f;
 
   /// Multiple of the larger box's width, 0..10: how far apart the centres may be for that. The
-  /// widths may differ by a factor of 2.
+  /// widths may differ by a factor of 2. It holds for where the track was lost, and for where its
+  /// motion would have taken it.
   float revive_distance = 0.5f;
+
+  /// Seconds, 0..60; 0 = not at all. For so long a face that was lost is thought to go on as it
+  /// moved between its last confirmations.
+  float revive_motion = 3.0f;
 };
 
 /// kInvalidArgument and a sentence for a value out of the range stated above.

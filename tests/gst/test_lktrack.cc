@@ -82,7 +82,7 @@ TEST_F(Track, AFaceThatComesBackLateGetsANewId) {
   harness.set_caps(info);
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(ids_of(harness.pass(make_frame(info, square_at(100, 70)))), std::set<guint64>{1});
-  for (int i = 0; i < 30; ++i) gst_buffer_unref(harness.pass(make_frame(info, none)));
+  for (int i = 0; i < 100; ++i) gst_buffer_unref(harness.pass(make_frame(info, none)));
   EXPECT_EQ(ids_of(harness.pass(make_frame(info, square_at(100, 70)))), std::set<guint64>{2});
 }
 
@@ -222,6 +222,7 @@ TEST_F(Track, EveryRuleIsAPropertyWithTheKernelsDefault) {
       {"hold-time", static_cast<double>(d.hold_time)},
       {"revive-time", static_cast<double>(d.revive_time)},
       {"revive-distance", static_cast<double>(d.revive_distance)},
+      {"revive-motion", static_cast<double>(d.revive_motion)},
   };
   // backend, standard-metas, stats, name, parent and qos are not rules, nor is cuda-device-id.
   guint count = 0;
@@ -269,7 +270,7 @@ TEST_F(Track, BothEndsOfEveryRangeAreAccepted) {
       ++tried;
     }
   }
-  EXPECT_EQ(tried, 2 * 19u);
+  EXPECT_EQ(tried, 2 * 20u);
   g_free(specs);
   gst_object_unref(element);
 }

@@ -56,7 +56,7 @@ TEST(Track, IsLostWhenItLeavesTheFrame) {
   EXPECT_GT(gone_at, 15);
 }
 
-TEST(Track, ComesBackWithItsIdWithinASecond) {
+TEST(Track, ComesBackWithItsIdForAWhile) {
   const World world;
   const Pose pose{160, 120}, near{176, 112, 1.1}, far{60, 60};
   const cv::Mat empty = world.render({});
@@ -66,8 +66,8 @@ TEST(Track, ComesBackWithItsIdWithinASecond) {
     int frames_away;
     std::uint64_t id;
   };
-  for (const Case& c : {Case{"same place", pose, 10, 1}, Case{"near", near, 20, 1},
-                        Case{"far", far, 10, 2}, Case{"late", pose, 40, 2}}) {
+  for (const Case& c : {Case{"same place", pose, 10, 1}, Case{"near", near, 60, 1},
+                        Case{"far", far, 10, 2}, Case{"late", pose, 100, 2}}) {
     Session session;
     settle(session, world, pose);
     for (int f = 0; f < c.frames_away; ++f) {
@@ -77,6 +77,70 @@ TEST(Track, ComesBackWithItsIdWithinASecond) {
     const TrackOutput& out = session.step(world.render({c.back}), &found);
     ASSERT_EQ(out.faces.faces.size(), 1u);
     EXPECT_EQ(out.faces.faces[0].id, c.id) << c.name;
+  }
+}
+
+/// A face that walked to the right at `kSpeed` and was found on every tenth frame.
+constexpr double kSpeed = 4;
+Pose walked(int frame) { return {60 + kSpeed * frame, 120}; }
+void walk(Session& session, const World& world) {
+  for (int f = 0; f <= 20; ++f) {
+    const FaceList found = detections({box_of(walked(f))});
+    const auto& faces = session.step(world.render({walked(f)}), f % 10 ? nullptr : &found).faces;
+    ASSERT_EQ(faces.faces.size(), 1u) << f;
+  }
+}
+
+TEST(Track, IsFoundAgainWhereItsMotionHasTakenIt) {
+  const World world;
+  const cv::Mat empty = world.render({});
+  struct Case {
+    const char* name;
+    Pose back;
+    float revive_motion;
+    std::uint64_t id;
+  };
+  const Pose there = walked(20);
+  for (const Case& c :
+       {Case{"behind something", walked(45), 3, 1},
+        Case{"behind something, but it stays", walked(45), 0, 2}, Case{"turned back", there, 3, 1},
+        Case{"gone the other way", walked(-5), 3, 2},
+        Case{"went on for a moment only", walked(45), 0.3f, 2},
+        Case{"stopped after a moment", walked(31), 0.3f, 1}}) {
+    TrackConfig config;
+    config.revive_motion = c.revive_motion;
+    Session session(config);
+    ASSERT_NO_FATAL_FAILURE(walk(session, world));
+    for (int f = 21; f < 45; ++f) ASSERT_TRUE(session.step(empty, &kNothing).faces.faces.empty());
+    const FaceList found = detections({box_of(c.back)});
+    const TrackOutput& out = session.step(world.render({c.back}), &found);
+    ASSERT_EQ(out.faces.faces.size(), 1u);
+    EXPECT_EQ(out.faces.faces[0].id, c.id) << c.name;
+  }
+}
+
+// Who passes in front takes the points along: the track is still there, but beside its face.
+TEST(Track, WhatCoversAFaceMayDragItsTrackAlong) {
+  const World world;
+  for (const float revive_motion : {3.0f, 0.0f}) {
+    TrackConfig config;
+    config.revive_motion = revive_motion;
+    Session session(config);
+    ASSERT_NO_FATAL_FAILURE(walk(session, world));
+    for (int f = 21; f < 40; ++f) {
+      const FaceList& faces =
+          session.step(world.render({walked(40 - f)}), f == 30 ? &kNothing : nullptr).faces;
+      ASSERT_EQ(faces.faces.size(), 1u) << "it follows what it sees";
+    }
+    const FaceList found = detections({box_of(walked(40))});
+    const FaceList& faces = session.step(world.render({walked(40)}), &found).faces;
+    ASSERT_FALSE(faces.faces.empty());
+    const Face& face = faces.faces.back();
+    EXPECT_EQ(face.origin, Origin::kDetected);
+    EXPECT_EQ(face.id, revive_motion > 0 ? 1u : 2u);
+    if (revive_motion > 0) {
+      EXPECT_EQ(faces.faces.size(), 1u);
+    }
   }
 }
 
