@@ -135,6 +135,7 @@ void VectorSearch::add_stage(const BoundCascade::Stage& stage) {
   const bool exact = model.window_width * model.window_height * 255 * 3 < 1 << 24;
   const double units = units_of(stage);
   std::vector<VectorTree> trees;
+  trees.reserve(static_cast<std::size_t>(stage.tree_count));
   for (int t = 0; t < stage.tree_count; ++t) {
     trees.push_back(vector_tree(stage.trees[t], units, exact));
   }
