@@ -3,10 +3,11 @@
 without queues and tees at each place, give the same faces.jsonl byte for byte."""
 import concurrent.futures
 import hashlib
+import os
 
 import tap
 
-RUNS = 20
+RUNS = int(os.environ.get("CUFACE_RUNS", "20"))
 FRAMES = 109
 CLIP = tap.DATA / "videos" / "book.mkv"
 ELEMENTS = ("cufacedetect", "culktrack", "cufacelandmark")
