@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,8 +12,8 @@ namespace cuface::gst {
 
 using GreyPicture = std::shared_ptr<const Image<std::uint8_t>>;
 
-/// Of one thread, though what it gave may be let go in any. Grows only when more are held at once
-/// than ever before.
+/// Of one thread, which alone reads and writes the pictures; they may be let go in any. Grows only
+/// when more are held at once than ever before.
 class PicturePool {
  public:
   /// One that nobody else holds; contents undefined.
@@ -25,7 +24,6 @@ class PicturePool {
                                    [](const auto& p) { return p.use_count() == 1; });
     if (free == pictures_.end())
       return pictures_.emplace_back(std::make_shared<Image<std::uint8_t>>(width, height));
-    std::atomic_thread_fence(std::memory_order_acquire);  // its last holder has read it
     return *free;
   }
 
