@@ -61,7 +61,8 @@ HWY_INLINE int weigh_all(int width, std::uint8_t* out, Load load) {
 
 int weigh_row(const RgbRow& row, int width, std::uint8_t* out) {
   const Bytes d;
-  const auto& [red, green, blue] = row.component;
+  // Not a structured binding: clang before 16 lets no lambda capture one.
+  const std::uint8_t *red = row.component[0], *green = row.component[1], *blue = row.component[2];
   const std::uint8_t* first = std::min({red, green, blue});
   if (row.pixel_stride == 1) {
     return weigh_all(width, out, [&](int x, ByteVector& r, ByteVector& g, ByteVector& b) {
