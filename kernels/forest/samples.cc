@@ -45,7 +45,7 @@ Result<SampleMaps> make_sample_maps(const BoxMap& map, int samples) {
 }
 
 Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
-    Backend backend, std::shared_ptr<const ForestModel> model, int iterations) {
+    Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations) {
   auto landmarker = Landmarker::create(backend, model, iterations);
   if (!landmarker.ok()) return landmarker.status();
   return std::unique_ptr<SampledLandmarker>(

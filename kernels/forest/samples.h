@@ -52,9 +52,8 @@ CUFACE_HD Point mean_of_samples(int samples, At at) {
 class SampledLandmarker {
  public:
   /// As Landmarker::create(). `samples` is checked with each call.
-  static Result<std::unique_ptr<SampledLandmarker>> create(Backend backend,
-                                                           std::shared_ptr<const ForestModel> model,
-                                                           int iterations = 0);
+  static Result<std::unique_ptr<SampledLandmarker>> create(
+      Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations = 0);
 
   /// `boxes` as the detector gave them, `out` as in Landmarker::enqueue(). With one sample the bits
   /// are Landmarker's in map.apply(box). kInvalidArgument, and `out` untouched, for a wrong number
