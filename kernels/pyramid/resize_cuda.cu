@@ -6,9 +6,11 @@
 namespace cuface::cuda {
 namespace {
 
-constexpr int kTileX = 64, kTileY = 4;
+constexpr int kTileX = 64, kTileY = 32;
+constexpr int kThreadsY = 4;
 
-/// A block a tile of a destination, a thread a pixel.
+/// A block a tile of a destination; a thread pixels of one column, whose reads do not wait for one
+/// another.
 __global__ void resize_kernel(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out,
                               const ResizeTarget* targets, int count, const LinearResize::Tap* taps,
                               const std::int32_t* run) {
@@ -17,13 +19,17 @@ __global__ void resize_kernel(ImageView<const std::uint8_t> src, ImageView<std::
       targets[part_of<&ResizeTarget::first_tile>(targets, count, blockIdx.x)];
   const std::uint32_t tile = blockIdx.x - target.first_tile;
   const int x = static_cast<int>(tile % target.tiles_across * kTileX + threadIdx.x);
-  const int y = static_cast<int>(tile / target.tiles_across * kTileY + threadIdx.y);
-  if (x >= target.slot.width || y >= target.slot.height) return;
+  const int top = static_cast<int>(tile / target.tiles_across * kTileY + threadIdx.y);
+  if (x >= target.slot.width) return;
   const LinearResize::Tap column = taps[target.first_column + static_cast<std::uint32_t>(x)];
-  const LinearResize::Tap row = taps[target.first_row + static_cast<std::uint32_t>(y)];
-  out.at(target.slot.x + x, target.slot.y + y) = LinearResize::blend(
-      LinearResize::along_row(src.row(row.first), column),
-      LinearResize::along_row(src.row(row.second), column), row.weight_first, row.weight_second);
+#pragma unroll
+  for (int y = top; y < top + kTileY; y += kThreadsY) {
+    if (y >= target.slot.height) return;
+    const LinearResize::Tap row = taps[target.first_row + static_cast<std::uint32_t>(y)];
+    out.at(target.slot.x + x, target.slot.y + y) = LinearResize::blend(
+        LinearResize::along_row(src.row(row.first), column),
+        LinearResize::along_row(src.row(row.second), column), row.weight_first, row.weight_second);
+  }
 }
 
 }  // namespace
@@ -59,7 +65,7 @@ Result<LevelResize> LevelResize::create(int src_width, int src_height,
 Status LevelResize::enqueue(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out,
                             const std::int32_t* run, Launcher launch) const {
   if (tiles_ == 0) return {};
-  return launch("resizing the levels", resize_kernel, {tiles_, dim3(kTileX, kTileY)}, src, out,
+  return launch("resizing the levels", resize_kernel, {tiles_, dim3(kTileX, kThreadsY)}, src, out,
                 targets_.data(), static_cast<int>(targets_.size()), taps_.data(), run);
 }
 
