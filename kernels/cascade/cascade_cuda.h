@@ -7,88 +7,87 @@
 #include <vector>
 
 #include "kernels/cascade/cascade.h"
+#include "kernels/cascade/tables_cuda.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/geometry.h"
+#include "kernels/common/image.h"
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/scratch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/detect/levels.h"
+#include "kernels/integral/integral_cuda.h"
 #include "kernels/pyramid/atlas.h"
 
 namespace cuface::cuda {
 
-/// A cascade bound to a layout, in device memory; pointers are valid on the device.
-struct CascadeView {
-  struct Tree {
-    std::int32_t first_node, first_leaf;
-  };
-  struct Stage {
-    std::int32_t first_tree, tree_count;
-    double threshold;
-    bool any_order;  ///< its leaves add up to the same double in any order
-  };
-  const Stage* stages;
-  const Tree* trees;
-  const BoundCascade::Node* nodes;
-  const float* leaves;
-};
-
-/// Where the windows of one level lie. Windows are numbered over all levels, by level, y, x.
+/// The windows of one level. A tile is kTileColumns x TileTable::rows of them.
 struct WindowLevel {
-  std::uint32_t first_window;
-  std::int32_t per_row, step;
+  std::uint32_t first_tile, tiles_across;
+  std::int32_t columns, rows, step;
   float scale;
-  std::ptrdiff_t origin;  ///< words from the first sum to the level's first sum
+  std::int32_t x, y;  ///< of the level's first pixel, and sum, in their atlases
 };
 
-struct WindowTable {
+inline constexpr int kTileColumns = 64;
+inline constexpr int kMostTileRows = 32;
+
+struct TileTable {
   const WindowLevel* levels;
   std::int32_t count;
-  std::int32_t stride;         ///< words between rows
-  std::ptrdiff_t squared;      ///< words from a sum to its square
+  std::uint32_t step_2;  ///< the first tile of levels with step 2: those with 1 come first
+  std::int32_t rows;     ///< of windows in a tile, at most kMostTileRows
+  std::int32_t stage_count;
   std::int32_t width, height;  ///< the cascade's window
+  /// By step - 1: words between rows of sums, and where the windows' borders lie, without a pixel
+  /// all around: top left, top right, bottom left, bottom right.
+  std::int32_t stride[2];
+  std::int32_t border[2][4];
 };
 
 /// How many windows came how far.
 struct SearchCounts {
-  std::uint32_t listed[3];  ///< passed the first stage and were not skipped; the next two groups
-  std::uint32_t raw;        ///< passed all; more than kMaxRawWindows are counted, not stored
+  std::uint32_t listed;  ///< passed the first stage and were not skipped
+  std::uint32_t exact;   ///< stages that were decided by the definition and not by integers
+  std::uint32_t raw;     ///< passed all; more than kMaxRawWindows are counted, not stored
 };
 
 class CascadeSearch {
  public:
-  /// `layout` is that of the sums, levels[i] lies at slots[i] of them; `squared` as in WindowTable.
-  /// Room for `limit` raw windows. Allocates its tables. kUnsupported where there are 2^31 windows
-  /// or more.
+  /// levels[i] lies at slots[i] of the pixels' atlas, and of the sums', whose planes lie like
+  /// `planes`. Room for `limit` raw windows. Allocates its tables. kUnsupported where there are too
+  /// many windows.
   static Result<CascadeSearch> create(const CascadeModel& model, const std::vector<Level>& levels,
-                                      const std::vector<AtlasSlot>& slots, const SumLayout& layout,
-                                      std::ptrdiff_t squared, std::uint32_t limit,
-                                      ScratchLayout& scratch);
+                                      const std::vector<AtlasSlot>& slots, const SumPlanes& planes,
+                                      std::uint32_t limit, ScratchLayout& scratch);
   void bind(std::byte* scratch);
 
+  /// Whether the search makes the sums it needs, tile by tile; else it reads those in the planes.
+  bool makes_sums() const { return makes_sums_; }
+
   /// Leaves the boxes of the windows that pass in raw_windows(), in any order, and their number in
-  /// counts(); with *run 0 the number is 0. The sums are those of the planned layout.
-  Status enqueue(const std::uint32_t* sums, const std::int32_t* run, Launcher launch);
+  /// counts(); with *run 0 the number is 0. Pixels and sums are those of the planned layout.
+  Status enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
+                 const std::int32_t* run, Launcher launch);
 
   const Rect* raw_windows() const { return raw_.data(); }        ///< in device memory
   const SearchCounts* counts() const { return counts_.data(); }  ///< in device memory
 
  private:
-  CascadeView cascade() const;
-  WindowTable windows() const;
-
-  DeviceBuffer<CascadeView::Stage> stages_;
+  DeviceBuffer<SearchStage> stages_;
+  DeviceBuffer<SearchNode> nodes_;
   DeviceBuffer<CascadeView::Tree> trees_;
-  DeviceBuffer<BoundCascade::Node> nodes_;
+  DeviceBuffer<BoundCascade::Node> exact_nodes_;
   DeviceBuffer<float> leaves_;
   DeviceBuffer<WindowLevel> levels_;
-  ScratchPart<std::uint8_t> results_;   ///< of the first stage, per window
-  ScratchPart<std::uint32_t> list_[2];  ///< numbers of windows
   ScratchPart<Rect> raw_;
   ScratchPart<SearchCounts> counts_;
-  WindowTable table_ = {};  ///< but for the pointer
-  std::uint32_t window_count_ = 0;
-  int blocks_ = 0;  ///< for lists whose length only the device knows
+  ScratchPart<unsigned long long> skips_;  ///< per tile: see cascade_cuda.cu
+  FirstNodes first_nodes_ = {};
+  TileTable table_ = {};  ///< but for the pointer
+  std::int32_t node_count_ = 0;
+  std::uint32_t tiles_ = 0;
+  std::size_t shared_bytes_ = 0;
+  bool makes_sums_ = false;
 };
 
 }  // namespace cuface::cuda

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/cascade/cascade.h"
+#include "kernels/common/host_device.h"
 
 namespace cuface {
 
@@ -94,6 +95,18 @@ class VectorSearch {
 
 /// Of the windows of a row, 64 a word: those that an earlier one's failure makes the search skip.
 /// `carry` says in and out whether the first window of the next word is skipped.
-std::uint64_t skipped_windows(std::uint64_t failed, bool& carry);
+CUFACE_HD inline std::uint64_t skipped_windows(std::uint64_t failed, bool& carry) {
+  // A run of failures fails every second of its windows and skips those between. Adding its first
+  // bit to a run makes it overflow into the bit behind it, which tells where runs end; whether they
+  // began at an odd or an even place tells which of their windows are skipped.
+  constexpr std::uint64_t kEven = 0x5555555555555555;
+  const std::uint64_t first = carry ? 1 : 0;
+  failed &= ~first;
+  const std::uint64_t behind = failed << 1 | first;
+  const std::uint64_t odd_starts = failed & ~kEven & ~behind;
+  const std::uint64_t sum = odd_starts + failed;
+  carry = sum < failed;
+  return (kEven ^ (sum << 1)) & behind;
+}
 
 }  // namespace cuface

@@ -95,20 +95,6 @@ VectorTree vector_tree(const BoundCascade::Tree& tree, double units, bool exact_
 
 }  // namespace
 
-std::uint64_t skipped_windows(std::uint64_t failed, bool& carry) {
-  // A run of failures fails every second of its windows and skips those between. Adding its first
-  // bit to a run makes it overflow into the bit behind it, which tells where runs end; whether they
-  // began at an odd or an even place tells which of their windows are skipped.
-  constexpr std::uint64_t kEven = 0x5555555555555555;
-  const std::uint64_t first = carry ? 1 : 0;
-  failed &= ~first;
-  const std::uint64_t behind = failed << 1 | first;
-  const std::uint64_t odd_starts = failed & ~kEven & ~behind;
-  const std::uint64_t sum = odd_starts + failed;
-  carry = sum < failed;
-  return (kEven ^ (sum << 1)) & behind;
-}
-
 VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns) : cascade_(cascade) {
   std::size_t nodes = 0, trees = 0, most_nodes = 0;
   for (const BoundCascade::Stage& stage : cascade.stages()) {

@@ -128,16 +128,17 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
   planes_.stride = static_cast<std::ptrdiff_t>(atlas.width) * plane_count;
   planes_.squared = atlas.width;
   planes_.tilted = tilted ? 2 * static_cast<std::ptrdiff_t>(atlas.width) : 0;
-  const std::size_t words =
-      static_cast<std::size_t>(planes_.stride) * static_cast<std::size_t>(atlas.height);
-  auto sums = parts.add<std::uint32_t>(words);
-  if (Status s = take(LevelIntegrals::create(slots_, tilted, parts), integrals_); !s.ok()) return s;
-  const SumLayout layout = {static_cast<int>(planes_.stride), planes_.tilted};
-  if (Status s = take(CascadeSearch::create(model, levels, slots_, layout, planes_.squared,
-                                            kMaxRawWindows, parts),
+  if (Status s = take(CascadeSearch::create(model, levels, slots_, planes_, kMaxRawWindows, parts),
                       search_);
       !s.ok())
     return s;
+  ScratchPart<std::uint32_t> sums;
+  if (!search_.makes_sums()) {
+    sums = parts.add<std::uint32_t>(static_cast<std::size_t>(planes_.stride) *
+                                    static_cast<std::size_t>(atlas.height));
+    if (Status s = take(LevelIntegrals::create(slots_, tilted, parts), integrals_); !s.ok())
+      return s;
+  }
   grouper_ = Grouper(config.grouping, config.min_neighbors, kMaxRawWindows, parts);
 
   scratch_bytes_ = parts.bytes();
@@ -147,9 +148,11 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
   small_.data = small.data();
   pixels.bind(memory);
   pixels_.data = pixels.data();
-  sums.bind(memory);
-  planes_.data = sums.data();
-  integrals_.bind(memory);
+  if (!search_.makes_sums()) {
+    sums.bind(memory);
+    planes_.data = sums.data();
+    integrals_.bind(memory);
+  }
   search_.bind(memory);
   grouper_.bind(memory);
   return {};
@@ -175,8 +178,9 @@ Status Detector::enqueue_search(ImageView<const std::uint8_t> luma, const std::i
     picture = small_;
   }
   if (Status s = resize_.enqueue(picture, pixels_, run, launch); !s.ok()) return s;
-  if (Status s = integrals_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
-  if (Status s = search_.enqueue(planes_.data, run, launch); !s.ok()) return s;
+  if (!search_.makes_sums())
+    if (Status s = integrals_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
+  if (Status s = search_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
   if (Status s = grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, launch); !s.ok())
     return s;
   const Output output = {width_, height_, searched_width_, searched_height_, max_faces_};

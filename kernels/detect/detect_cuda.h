@@ -45,8 +45,8 @@ class Detector {
   /// Bytes that the plan needs of it, of which it may have more.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
   Scratch& scratch() { return *scratch_; }
-  /// The levels' pictures and sums of the last search, and where each level lies in both: for
-  /// tests.
+  /// The levels' pictures of the last search, their sums (none where the search makes its own), and
+  /// where each level lies in both: for tests.
   ImageView<const std::uint8_t> pixels() const { return pixels_; }
   const SumPlanes& planes() const { return planes_; }
   const std::vector<AtlasSlot>& slots() const { return slots_; }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cub/block/block_scan.cuh>
 #include <limits>
 
 #include "kernels/common/cuda_table.h"
@@ -9,42 +8,44 @@ namespace cuface::cuda {
 namespace {
 
 constexpr int kBlock = 256;
+constexpr int kWarp = 32;
 constexpr int kBatch = 8;  // rows a thread reads ahead
 
-using RowScan = cub::BlockScan<std::uint64_t, kBlock>;
-
-/// A block a row of sums: prefix sums along the row. The sum of a row of 16384 pixels fits 23 bits
+/// A warp a row of sums: prefix sums along the row. The sum of a row of 16384 pixels fits 23 bits
 /// and its squares 31, so that one scan of 64-bit words does both.
 __global__ void row_kernel(ImageView<const std::uint8_t> pixels, SumPlanes planes,
-                           const IntegralLevel* levels, int count, const std::int32_t* run) {
+                           const IntegralLevel* levels, int count, std::uint32_t rows,
+                           const std::int32_t* run) {
   if (idle(run)) return;
-  __shared__ typename RowScan::TempStorage temp;
-  const IntegralLevel& level =
-      levels[part_of<&IntegralLevel::first_row>(levels, count, blockIdx.x)];
+  const std::uint32_t task = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
+  if (task >= rows) return;
+  const IntegralLevel& level = levels[part_of<&IntegralLevel::first_row>(levels, count, task)];
   const AtlasSlot slot = level.slot;
-  const int y = static_cast<int>(blockIdx.x - level.first_row);
-  const int thread = static_cast<int>(threadIdx.x);
+  const int y = static_cast<int>(task - level.first_row);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
   std::uint32_t* sum = planes.row(slot, y);
   std::uint32_t* squared = sum + planes.squared;
   if (y == 0) {
-    for (int x = thread; x <= slot.width; x += kBlock) sum[x] = squared[x] = 0;
+    for (int x = lane; x <= slot.width; x += kWarp) sum[x] = squared[x] = 0;
     return;
   }
-  if (thread == 0) sum[0] = squared[0] = 0;
+  if (lane == 0) sum[0] = squared[0] = 0;
   const std::uint8_t* in = pixels.row(slot.y + y - 1) + slot.x;
   std::uint64_t before = 0;
-  for (int begin = 0; begin < slot.width; begin += kBlock) {
-    const int x = begin + thread;
+  for (int begin = 0; begin < slot.width; begin += kWarp) {
+    const int x = begin + lane;
     const std::uint64_t v = x < slot.width ? in[x] : 0;
-    std::uint64_t here = v | (v * v) << 32, all = 0;
-    RowScan(temp).InclusiveSum(here, here, all);
+    std::uint64_t here = v | (v * v) << 32;
+    for (int apart = 1; apart < kWarp; apart *= 2) {
+      const std::uint64_t left = __shfl_up_sync(~0u, here, static_cast<unsigned>(apart));
+      if (lane >= apart) here += left;
+    }
     here += before;
-    before += all;
+    before = __shfl_sync(~0u, here, kWarp - 1);
     if (x < slot.width) {
       sum[x + 1] = static_cast<std::uint32_t>(here);
       squared[x + 1] = static_cast<std::uint32_t>(here >> 32);
     }
-    __syncthreads();  // before the next scan uses temp
   }
 }
 
@@ -157,7 +158,7 @@ Result<LevelIntegrals> LevelIntegrals::create(const std::vector<AtlasSlot>& slot
     rows += static_cast<std::uint64_t>(slot.height) + 1;
     columns += static_cast<std::uint64_t>(slot.width);
     diagonals += static_cast<std::uint64_t>(slot.width) + static_cast<std::uint64_t>(slot.height);
-    if (std::max(rows, diagonals) > std::numeric_limits<std::int32_t>::max())
+    if (std::max(rows * kWarp, diagonals) > std::numeric_limits<std::int32_t>::max())
       return Status(StatusCode::kUnsupported, "the levels of this picture are too many");
   }
   integrals.rows_ = static_cast<std::uint32_t>(rows);
@@ -172,8 +173,8 @@ Status LevelIntegrals::enqueue(ImageView<const std::uint8_t> pixels, const SumPl
                                const std::int32_t* run, Launcher launch) {
   const int count = static_cast<int>(levels_.size());
   if (count == 0) return {};
-  if (Status s = launch("integral rows", row_kernel, {rows_, kBlock}, pixels, planes,
-                        levels_.data(), count, run);
+  if (Status s = launch("integral rows", row_kernel, {blocks(rows_ * kWarp), kBlock}, pixels,
+                        planes, levels_.data(), count, rows_, run);
       !s.ok())
     return s;
   if (Status s = launch("integral columns", column_kernel, {blocks(columns_), kBlock}, planes,

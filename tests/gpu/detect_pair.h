@@ -199,7 +199,8 @@ class Pair {
   cuda::Detector& gpu() { return *gpu_; }
   const Stream& stream() const { return stream_; }
 
-  static inline long raw_compared = 0, faces_compared = 0, listed[3] = {};
+  static inline long raw_compared = 0, faces_compared = 0, listed = 0, exact = 0;
+  static void restart() { raw_compared = faces_compared = listed = exact = 0; }
 
  private:
   void compare_raw(const Picture& picture) {
@@ -207,7 +208,8 @@ class Pair {
     std::vector<Rect> expected;
     const bool fits = searcher_->search(picture.view(), expected);
     const cuda::SearchCounts counts = download(gpu_->search().counts(), 1)[0];
-    for (int i = 0; i < 3; ++i) listed[i] += counts.listed[i];
+    listed += counts.listed;
+    exact += counts.exact;
     if (!fits) {
       EXPECT_GT(counts.raw, static_cast<std::uint32_t>(kMaxRawWindows));
       return;

@@ -27,7 +27,7 @@ class CascadeCuda : public testing::Test {
  protected:
   void SetUp() override {
     CUFACE_NEEDS_GPU();
-    Pair::raw_compared = Pair::faces_compared = 0;
+    Pair::restart();
   }
 
   /// Raw windows of one picture.
@@ -78,6 +78,7 @@ TEST_F(CascadeCuda, LeavesAreAddedInTheOrderOfTheTreesWhereItCounts) {
     const long raw = search(model, smooth(161, 121, 5, 2, 3, 7), config);
     test::compared(("raw windows of stage " + std::to_string(stages + 1)).c_str(), raw, 500);
   }
+  test::compared("stages decided by the definition", Pair::exact, 2'000);
 }
 
 TEST_F(CascadeCuda, EveryStageOnNaturalPictures) {
@@ -170,6 +171,33 @@ TEST_F(CascadeCuda, ValuesAtTheThresholds) {
   model.trees.push_back({2, 1, 4, 2});
   model.stages[1].tree_count = 2;
   EXPECT_EQ(search(test::shared(model), picture, config), 0);
+}
+
+/// Bands of rows that grow brighter up to some column, where all windows fail the first stage, and
+/// darker behind it, where all pass: runs of failures as long as several tiles.
+TEST_F(CascadeCuda, FailuresSkipAcrossTiles) {
+  CascadeModel model;
+  model.name = "slope";
+  model.window_width = model.window_height = 20;
+  model.features = {{false, 2, {{2, 2, 16, 8, -1}, {2, 2, 8, 8, 2}}}};
+  model.nodes = {{0, 0, 0, -1}};
+  model.leaves = {-1, 1};
+  model.trees = {{0, 1, 0, 2}};
+  model.stages = {{0, 1, 0}};
+  Picture picture = flat(900, 100, 0);
+  for (int y = 0; y < picture.height; ++y)
+    for (int x = 0; x < picture.width; ++x) {
+      const int from = std::abs(x - (30 + y / 8 * 71));  // the column where it is brightest
+      picture.bytes[static_cast<std::size_t>(y * picture.stride + x)] =
+          static_cast<std::uint8_t>(110 - from / 8 + y % 2 * 120);
+    }
+  DetectConfig config;
+  config.min_neighbors = 0;
+  for (const int step : {1, 2}) {
+    config.step = step;
+    config.min_size = config.max_size = 20;  // one level, of the picture's size
+    test::compared("raw windows", search(test::shared(model), picture, config), 5'000);
+  }
 }
 
 TEST_F(CascadeCuda, FlatWindowsAreNotSkippedFor) {

@@ -108,7 +108,7 @@ TEST_F(ScratchCuda, TheSearchScratchIsWithinItsLimits) {
     double most;
   };
   for (const Case& c :
-       {Case{1920, 1080, false, 160}, Case{3840, 2160, false, 640}, Case{1920, 1080, true, 215}}) {
+       {Case{1920, 1080, false, 20}, Case{3840, 2160, false, 60}, Case{1920, 1080, true, 180}}) {
     std::size_t bytes = 0;
     const auto none = [&](std::size_t asked) {
       bytes = asked;
