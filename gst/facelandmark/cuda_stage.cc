@@ -5,6 +5,7 @@
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/stage.h"
 #include "kernels/forest/samples_cuda.h"
+#include "kernels/forest/smooth_cuda.h"
 
 namespace cuface::gst {
 namespace {
@@ -34,8 +35,8 @@ class CudaLandmarkStage final : public LandmarkStage {
     return {};
   }
 
-  Result<FaceResult> run(Frame& frame, const FaceResult& faces,
-                         const LandmarkSettings& settings) override {
+  Result<FaceResult> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
+                         double seconds) override {
     DeviceFrame& device = *frame.device();
     if (settings.iterations != planned_.iterations || settings.samples != planned_.samples) {
       if (Status s = device.settle(); !s.ok()) return s;
@@ -55,13 +56,32 @@ class CudaLandmarkStage final : public LandmarkStage {
                                         launch.value());
         !s.ok())
       return s;
+    if (Status s = smooth(out.value()->faces(), settings.smooth, seconds, launch.value()); !s.ok())
+      return s;
     return device.finish(std::move(out.value()), std::move(name), {});
+  }
+  void forget() override {
+    if (smoother_) smoother_->forget();
   }
 
  private:
+  Status smooth(cuda::DeviceFaces* faces, float amount, double seconds, cuda::Launcher launch) {
+    if (!(amount > 0)) {
+      forget();
+      return {};
+    }
+    if (!smoother_) {
+      auto made = cuda::LandmarkSmoother::create();
+      if (!made.ok()) return made.status();
+      smoother_ = std::move(made.value());
+    }
+    return smoother_->enqueue(faces, seconds, amount, launch);
+  }
+
   const std::shared_ptr<const ForestModel> model_;
   std::unique_ptr<cuda::SampledLandmarker> landmarker_;
-  LandmarkSettings planned_;  // what the landmarker was made for
+  std::unique_ptr<cuda::LandmarkSmoother> smoother_;  // once it is asked for
+  LandmarkSettings planned_;                          // what the landmarker was made for
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "gst/base/facefilter.h"
 #include "gst/base/standardmetas.h"
+#include "gst/base/timejump.h"
 #include "gst/facelandmark/stage.h"
 #include "models/models.h"
 
@@ -34,6 +35,7 @@ struct LandmarkState {
   // The streaming thread's.
   std::shared_ptr<const cuface::ForestModel> model;
   std::unique_ptr<cuface::gst::LandmarkStage> stage;
+  cuface::gst::TimeLine time;
   bool told_no_feedback = false;
 };
 
@@ -54,7 +56,7 @@ G_DEFINE_TYPE_WITH_CODE(GstCufaceLandmark, gst_cuface_landmark, GST_TYPE_CUFACE_
 
 namespace {
 
-enum Property { kPropModel = 1, kPropIterations, kPropBoxMap, kPropSamples };
+enum Property { kPropModel = 1, kPropIterations, kPropBoxMap, kPropSamples, kPropSmooth };
 
 LandmarkState* state_of(gpointer self) { return reinterpret_cast<GstCufaceLandmark*>(self)->state; }
 
@@ -88,6 +90,9 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec* sp
     case kPropSamples:
       settings.stage.samples = g_value_get_int(value);
       break;
+    case kPropSmooth:
+      settings.stage.smooth = g_value_get_float(value);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
@@ -109,6 +114,9 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
       break;
     case kPropSamples:
       g_value_set_int(value, settings.stage.samples);
+      break;
+    case kPropSmooth:
+      g_value_set_float(value, settings.stage.smooth);
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -154,8 +162,25 @@ Status plan(GstCufaceFilter* self, const GstVideoInfo&) {
 
 void unplan(GstCufaceFilter* self) { state_of(self)->stage.reset(); }
 
+void forget(LandmarkState* state) {
+  if (state->stage) state->stage->forget();
+  state->time.restart();
+}
+
 void reset(GstCufaceFilter* self, Reset why) {
+  forget(state_of(self));
   if (why == Reset::kStart) state_of(self)->told_no_feedback = false;
+}
+
+/// Seconds since the previous frame. After a jump nothing is known of the faces before.
+double advance_time(LandmarkState* state, GstClockTime pts) {
+  constexpr double kUnknown = 1.0 / 30;
+  double elapsed = state->time.advance(pts);
+  if (cuface::gst::TimeLine::is_jump(elapsed)) {
+    forget(state);
+    elapsed = state->time.advance(pts);
+  }
+  return elapsed > 0 ? elapsed : kUnknown;
 }
 
 /// The boxes to put landmarks into. An empty list where none are known: the result is a list in any
@@ -179,7 +204,9 @@ void give_feedback(GstCufaceFilter* self, Frame& frame, const FaceResult& faces)
 }
 
 Status process(GstCufaceFilter* self, Frame& frame) {
-  auto result = state_of(self)->stage->run(frame, input_faces(frame), copy_settings(self).stage);
+  LandmarkState* state = state_of(self);
+  const double seconds = advance_time(state, frame.pts());
+  auto result = state->stage->run(frame, input_faces(frame), copy_settings(self).stage, seconds);
   if (!result.ok()) return result.status();
   give_feedback(self, frame, result.value());
   frame.deliver(std::move(result.value()));
@@ -216,6 +243,13 @@ void install_properties(GObjectClass* klass) {
                        "delay, for so many times the work; 1 = the face's box alone",
                        1, cuface::kMaxSamples, 1,
                        static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
+  g_object_class_install_property(
+      klass, kPropSmooth,
+      g_param_spec_float("smooth", "Smooth",
+                         "How much the landmarks of a face with an id, so behind culktrack, are "
+                         "smoothed in time: a point at rest over about this part of a second, a "
+                         "moving one less (One-Euro filter); 0 = not at all",
+                         0, 10, 0, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   gst_type_mark_as_plugin_api(box_map_type(), static_cast<GstPluginAPIFlags>(0));
 }
 

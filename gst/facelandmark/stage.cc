@@ -1,8 +1,10 @@
 #include "gst/facelandmark/stage.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "kernels/forest/smooth.h"
 #include "models/box_map.h"
 
 namespace cuface::gst {
@@ -20,15 +22,23 @@ class CpuLandmarkStage final : public LandmarkStage {
     return {};
   }
 
-  Result<FaceResult> run(Frame& frame, const FaceResult& faces,
-                         const LandmarkSettings& settings) override {
+  Result<FaceResult> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
+                         double seconds) override {
     auto list = std::make_shared<FaceList>(*faces.read());
     list->landmarks_per_face = model_->landmarks;
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
     if (!list->faces.empty())
       if (Status s = regress(frame, settings, *list); !s.ok()) return s;
+    if (settings.smooth > 0) {
+      forest::smooth_landmarks(SerialLanes{}, *smooth_, list->faces.data(), list->landmarks.data(),
+                               static_cast<int>(list->faces.size()), model_->landmarks, seconds,
+                               settings.smooth, smooth_scratch_);
+    } else {
+      forget();
+    }
     return FaceResult(std::move(list));
   }
+  void forget() override { std::ranges::fill(smooth_->id, 0); }
 
  private:
   Status regress(Frame& frame, const LandmarkSettings& settings, FaceList& list) {
@@ -47,6 +57,8 @@ class CpuLandmarkStage final : public LandmarkStage {
   std::unique_ptr<SampledLandmarker> landmarker_;
   int planned_iterations_ = 0;
   std::vector<Box> boxes_;
+  const std::unique_ptr<SmoothState> smooth_ = std::make_unique<SmoothState>();
+  forest::SmoothScratch smooth_scratch_;
 };
 
 }  // namespace

@@ -13,15 +13,19 @@ namespace cuface::gst {
 struct LandmarkSettings {
   int iterations = 0;
   int samples = 1;
+  float smooth = 0;       ///< 0 = off
   bool map_boxes = true;  ///< as calibrated for the cascade that found the faces
 };
 
 class LandmarkStage {
  public:
   virtual ~LandmarkStage() = default;
-  /// The faces with landmarks in their boxes; `faces` is not empty, but may have no face.
+  /// The faces with landmarks in their boxes; `faces` is not empty, but may have no face. `seconds`
+  /// > 0 since the frame before.
   virtual Result<FaceResult> run(Frame& frame, const FaceResult& faces,
-                                 const LandmarkSettings& settings) = 0;
+                                 const LandmarkSettings& settings, double seconds) = 0;
+  /// The next frame's faces have nothing to do with those before.
+  virtual void forget() = 0;
 };
 
 using LandmarkStageResult = Result<std::unique_ptr<LandmarkStage>>;

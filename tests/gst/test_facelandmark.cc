@@ -139,6 +139,35 @@ TEST_F(LandmarkElement, IterationsStopTheForestEarlier) {
   EXPECT_NE(all.faces->landmarks, one.faces->landmarks);
 }
 
+// The landmarks of a frame after one in which the face lay elsewhere.
+TEST_F(LandmarkElement, SmoothsFacesWithAnIdUntilTheStreamBreaks) {
+  const auto landmarks_of_second = [&](const std::string& smooth, bool flush, bool track = true) {
+    Harness harness(detect + "redetect-interval=1 ! " + (track ? "culktrack ! " : "") + landmark +
+                    smooth);
+    harness.set_caps(info);
+    const cv::Mat first = squares(kWidth, kHeight, {{60, 60, 48, 48}});
+    gst_buffer_unref(harness.pass(make_frame(info, first)));
+    if (flush) {
+      gst_harness_push_event(harness.get(), gst_event_new_flush_start());
+      gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE));
+      GstSegment segment;
+      gst_segment_init(&segment, GST_FORMAT_TIME);
+      gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
+    }
+    GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{64, 63, 48, 48}})));
+    std::vector<Point> points = gst::read_faces(out, kWidth, kHeight).faces->landmarks;
+    gst_buffer_unref(out);
+    EXPECT_EQ(points.size(), 7u);
+    return points;
+  };
+  const auto raw = landmarks_of_second("", false);
+  EXPECT_NE(landmarks_of_second("smooth=0.5", false), raw);
+  EXPECT_NE(landmarks_of_second("smooth=5", false), landmarks_of_second("smooth=0.5", false));
+  EXPECT_EQ(landmarks_of_second("smooth=5", true), landmarks_of_second("", true));
+  EXPECT_EQ(landmarks_of_second("smooth=5", false, false), landmarks_of_second("", false, false))
+      << "without ids";
+}
+
 TEST_F(LandmarkElement, PostsItsResultForTheTracker) {
   Harness harness(detect + "! culktrack ! " + landmark);
   harness.set_caps(info);

@@ -1,0 +1,29 @@
+// Landmarks smoothed in time in device memory: the bits of smooth.h.
+#pragma once
+
+#include <memory>
+
+#include "kernels/common/cuda.h"
+#include "kernels/common/launch_cuda.h"
+#include "kernels/common/status.h"
+#include "kernels/faces/faces_cuda.h"
+#include "kernels/forest/smooth.h"
+
+namespace cuface::cuda {
+
+/// One a chain. Allocates at create() only. One stream, or streams ordered by the caller.
+class LandmarkSmoother {
+ public:
+  static Result<std::unique_ptr<LandmarkSmoother>> create();
+  /// Smooths the landmarks of `faces` in place; all as smooth_landmarks(). One launch.
+  Status enqueue(DeviceFaces* faces, double seconds, float smooth, Launcher launch);
+  /// The next enqueue() knows no face.
+  void forget() { forget_ = true; }
+
+ private:
+  LandmarkSmoother() = default;
+  DeviceBuffer<SmoothState> state_;
+  bool forget_ = true;
+};
+
+}  // namespace cuface::cuda
