@@ -42,7 +42,7 @@ struct Pass {
     if (pass == 0) return;
     std::uint32_t first = 0;
     if (lane == 0) first = atomicAdd(next_count, static_cast<std::uint32_t>(__popc(pass)));
-    first = __shfl_sync(kWholeWarp, first, 0);
+    first = __shfl_sync(kAllLanes, first, 0);
     if (pass >> lane & 1)
       next[first + static_cast<std::uint32_t>(__popc(pass & ((1u << lane) - 1)))] =
           static_cast<std::uint16_t>(window);
@@ -58,7 +58,7 @@ __device__ void take_many(const Pass& pass, const SearchNode* first_nodes, const
   const int threads = static_cast<int>(blockDim.x);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   for (int first = (static_cast<int>(threadIdx.x) - lane) * kWindows;
-       __any_sync(kWholeWarp, first < pass.count); first += threads * kWindows) {
+       __any_sync(kAllLanes, first < pass.count); first += threads * kWindows) {
     int window[kWindows], index[kWindows];
     decltype(corner(0)) at[kWindows];
     float norm[kWindows];
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     }
   };
   const auto for_each_row = [&](auto&& f) {
-    for (int y = warp; __any_sync(kWholeWarp, y < tile.rows); y += warps) {
+    for (int y = warp; __any_sync(kAllLanes, y < tile.rows); y += warps) {
       int window[kRowWindows];
       for (int u = 0; u < kRowWindows; ++u)
         window[u] = y * kTileColumns + min(lane + u * kWarp, tile.columns - 1);
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     }
     for (int u = 0; u < kRowWindows; ++u) {
       const bool live = lane + u * kWarp < tile.columns && norm[u] != 0.0f;  // 0: flat
-      const unsigned all = __ballot_sync(kWholeWarp, live);
+      const unsigned all = __ballot_sync(kAllLanes, live);
       const unsigned pass =
           passing(cascade, first, at[u], norm[u], sum[u], live, &out.counts->exact);
       passed |= static_cast<std::uint64_t>(pass) << (u * kWarp);
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     if (mask == 0) return;
     std::uint32_t at = 0;
     if (lane == 0) at = atomicAdd(&block.listed[1], static_cast<std::uint32_t>(__popcll(mask)));
-    at = __shfl_sync(kWholeWarp, at, 0);
+    at = __shfl_sync(kAllLanes, at, 0);
     for (int x = lane; x < kTileColumns; x += kWarp)
       if (mask >> x & 1)
         lists.list(
@@ -235,7 +235,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
   int s = 1, count = static_cast<int>(block.listed[1]);
   if (thread == 0 && count > 0) atomicAdd(&out.counts->listed, static_cast<std::uint32_t>(count));
 #pragma unroll 1
-  for (; s < table.stage_count && __any_sync(kWholeWarp, count > 0); ++s) {
+  for (; s < table.stage_count && __any_sync(kAllLanes, count > 0); ++s) {
     if (thread == 0) block.listed[(s + 2) % 3] = 0;
     std::uint32_t* next_count = &block.listed[(s + 1) % 3];
     const Pass pass = {cascade, cascade.stages[s], lists,      lists.list(s),
@@ -243,9 +243,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     const SearchNode* nodes = first_nodes.node + among_first;
     if (s >= first_nodes.stage_count) {
       take_few<false>(pass, cascade.nodes, pass.stage, corner);
-    } else if (__any_sync(kWholeWarp, count > threads)) {
+    } else if (__any_sync(kAllLanes, count > threads)) {
       take_many<2>(pass, nodes, first_nodes.stage[s], corner);
-    } else if (__any_sync(kWholeWarp, count > threads / 2)) {
+    } else if (__any_sync(kAllLanes, count > threads / 2)) {
       take_many<1>(pass, nodes, first_nodes.stage[s], corner);
     } else {
       take_few<true>(pass, nodes, first_nodes.stage[s], corner);

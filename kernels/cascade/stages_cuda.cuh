@@ -8,11 +8,9 @@
 #include "kernels/cascade/cascade_cuda.h"
 #include "kernels/cascade/evaluate.h"
 #include "kernels/cascade/vector_search.h"
+#include "kernels/common/warp.cuh"
 
 namespace cuface::cuda {
-
-constexpr int kWarp = 32;
-constexpr unsigned kWholeWarp = 0xffffffff;
 
 /// The sums of a tile, made by the block that searches it.
 extern __shared__ std::uint32_t tile_sums[];
@@ -30,12 +28,10 @@ __device__ inline const std::uint32_t* pointer(const std::uint32_t* corner, int 
   return reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const char*>(corner) + bytes);
 }
 
-__device__ inline int of_lane(int corner, int lane) {
-  return __shfl_sync(kWholeWarp, corner, lane);
-}
+__device__ inline int of_lane(int corner, int lane) { return __shfl_sync(kAllLanes, corner, lane); }
 __device__ inline const std::uint32_t* of_lane(const std::uint32_t* corner, int lane) {
   return reinterpret_cast<const std::uint32_t*>(
-      __shfl_sync(kWholeWarp, reinterpret_cast<unsigned long long>(corner), lane));
+      __shfl_sync(kAllLanes, reinterpret_cast<unsigned long long>(corner), lane));
 }
 
 /// A node's value before it is multiplied by the norm: bit for bit that of BoundFeature::value,
@@ -150,7 +146,7 @@ __device__ __noinline__ bool passes_by_definition(const CascadeView& cascade,
       value = tree_value(cascade.exact_nodes + tree.first_node, cascade.leaves + tree.first_leaf,
                          corner, norm);
     }
-    for (int k = 0; k < count; ++k) sum += static_cast<double>(__shfl_sync(kWholeWarp, value, k));
+    for (int k = 0; k < count; ++k) sum += static_cast<double>(__shfl_sync(kAllLanes, value, k));
   }
   return !(sum < stage.threshold);
 }
@@ -161,14 +157,14 @@ __device__ __noinline__ bool passes_by_definition(const CascadeView& cascade,
 template <typename C>
 __device__ unsigned passing(const CascadeView& cascade, const SearchStage& stage, C at, float norm,
                             std::int32_t sum, bool live, std::uint32_t* exact) {
-  unsigned pass = __ballot_sync(kWholeWarp, live && sum >= stage.passes);
-  unsigned open = __ballot_sync(kWholeWarp, live && sum >= stage.fails && sum < stage.passes);
+  unsigned pass = __ballot_sync(kAllLanes, live && sum >= stage.passes);
+  unsigned open = __ballot_sync(kAllLanes, live && sum >= stage.fails && sum < stage.passes);
   if (open != 0 && threadIdx.x % kWarp == 0)
     atomicAdd(exact, static_cast<std::uint32_t>(__popc(open)));
   for (; open != 0; open &= open - 1) {
     const int lane = __ffs(static_cast<int>(open)) - 1;
     const C window = of_lane(at, lane);
-    const float window_norm = __shfl_sync(kWholeWarp, norm, lane);
+    const float window_norm = __shfl_sync(kAllLanes, norm, lane);
     if (passes_by_definition(cascade, stage, pointer(window), window_norm)) pass |= 1u << lane;
   }
   return pass;

@@ -80,7 +80,7 @@ __device__ void make_sums(ImageView<const std::uint8_t> pixels, int width, int h
     for (int x = begin; x < end; ++x) mine += row[column(x)];
     std::uint32_t sum = mine;
     for (int apart = 1; apart < kWarp; apart *= 2) {
-      const std::uint32_t before = __shfl_up_sync(kWholeWarp, sum, static_cast<unsigned>(apart));
+      const std::uint32_t before = __shfl_up_sync(kAllLanes, sum, static_cast<unsigned>(apart));
       if (lane >= apart) sum += before;
     }
     sum -= mine;
@@ -99,11 +99,11 @@ __device__ inline bool first_is_skipped(unsigned long long* skips, std::uint32_t
                                         bool depends, bool skips_if_visited,
                                         bool skips_if_skipped) {
   const unsigned lane = threadIdx.x % kWarp;
-  const unsigned may_skip = __ballot_sync(kWholeWarp, skips_if_visited || skips_if_skipped);
-  const unsigned may_visit = __ballot_sync(kWholeWarp, !skips_if_visited || !skips_if_skipped);
+  const unsigned may_skip = __ballot_sync(kAllLanes, skips_if_visited || skips_if_skipped);
+  const unsigned may_visit = __ballot_sync(kAllLanes, !skips_if_visited || !skips_if_skipped);
   if (lane == 0) atomicExch(skips, may_skip | static_cast<unsigned long long>(may_visit) << kWarp);
   bool skipped = false;
-  while (left_tiles-- > 0 && __any_sync(kWholeWarp, depends)) {
+  while (left_tiles-- > 0 && __any_sync(kAllLanes, depends)) {
     --skips;
     unsigned long long said = 0;
     while (said == 0) said = *static_cast<volatile unsigned long long*>(skips);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/common/warp.cuh"
+#include "kernels/faces/copy.cuh"
 #include "kernels/forest/forest_cuda.h"
 #include "kernels/forest/rules.h"
 #include "kernels/forest/team.cuh"
@@ -16,8 +18,6 @@ namespace {
 
 using forest::PixelReader;
 
-constexpr int kWarp = 32;
-constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kThreads = 512;
 static_assert(kThreads >= 2 * kMaxLandmarks, "a thread adds up one coordinate");
 static_assert(kLeafColumn == kWarp);
@@ -200,12 +200,6 @@ class LeafRing {
   }
 };
 
-/// `bytes`, a multiple of 4, by all threads of the block.
-__device__ void copy_words(const void* from, void* to, std::size_t bytes) {
-  for (std::size_t i = threadIdx.x; i < bytes / 4; i += kThreads)
-    static_cast<std::uint32_t*>(to)[i] = static_cast<const std::uint32_t*>(from)[i];
-}
-
 /// What a kernel is made for.
 enum class Fit {
   kDlib,    // dlib's model for 68 points: with its sizes known, half of the instructions go
@@ -213,8 +207,11 @@ enum class Fit {
   kUnstaged,
 };
 
-constexpr bool is_dlib(const ForestTables& forest) {
-  return forest.landmarks == 68 && forest.trees == 500 && forest.depth == 4 && forest.pool == 500;
+constexpr int kDlibLandmarks = 68, kDlibTrees = 500, kDlibDepth = 4, kDlibPool = 500;
+
+bool is_dlib(const ForestTables& forest) {
+  return forest.landmarks == kDlibLandmarks && forest.trees == kDlibTrees &&
+         forest.depth == kDlibDepth && forest.pool == kDlibPool;
 }
 
 template <Fit kFit>
@@ -224,9 +221,10 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
                   DeviceFaces* out) {
   extern __shared__ __align__(16) unsigned char memory[];
   if constexpr (kFit == Fit::kDlib) {
-    forest.landmarks = 68;
-    forest.trees = forest.pool = 500;
-    forest.depth = 4;
+    forest.landmarks = kDlibLandmarks;
+    forest.trees = kDlibTrees;
+    forest.depth = kDlibDepth;
+    forest.pool = kDlibPool;
     room = {kStagedFloats, true};
   }
   const int face = static_cast<int>(blockIdx.x) / kFaceBlocks;
@@ -235,13 +233,9 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
   const int landmarks = forest.landmarks;
   if (block >= Team::kBlocks) return;
 
-  if (blockIdx.x == 0) {
-    if (in != out) copy_words(in, out, offsetof(DeviceFaces, faces));
-    __syncthreads();
-    if (thread == 0) out->landmarks_per_face = landmarks;
-  }
+  if (blockIdx.x == 0) copy_header<kThreads>(in, out, landmarks);
   if (face >= in->count) return;
-  if (block == 0 && in != out) copy_words(in->faces + face, out->faces + face, sizeof(Face));
+  if (block == 0) copy_face<kThreads>(in, out, face);
 
   Point* const points = out->landmarks() + face * landmarks;
   const bool writes = block == 0 && thread < landmarks;

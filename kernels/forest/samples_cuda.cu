@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "kernels/faces/copy.cuh"
 #include "kernels/forest/rules.h"
 #include "kernels/forest/samples_cuda.h"
 
@@ -37,18 +38,9 @@ __global__ void __launch_bounds__(kMaxFaces)
 __global__ void __launch_bounds__(kMeanThreads)
     mean_samples(const DeviceFaces* in, Rows rows, int samples, int landmarks, DeviceFaces* out) {
   const int face = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
-  const auto copy = [&](const void* from, void* to, std::size_t bytes) {
-    if (in == out) return;
-    for (std::size_t i = threadIdx.x; i < bytes / 4; i += kMeanThreads)
-      static_cast<std::uint32_t*>(to)[i] = static_cast<const std::uint32_t*>(from)[i];
-  };
-  if (face == 0) {
-    copy(in, out, offsetof(DeviceFaces, faces));
-    __syncthreads();
-    if (thread == 0) out->landmarks_per_face = landmarks;
-  }
+  if (face == 0) copy_header<kMeanThreads>(in, out, landmarks);
   if (face >= in->count) return;
-  copy(in->faces + face, out->faces + face, sizeof(Face));
+  copy_face<kMeanThreads>(in, out, face);
   const int first = face * samples;
   bool usable = true;
   for (int k = 0; k < samples; ++k) usable = usable && forest::is_usable(rows.box(first + k));

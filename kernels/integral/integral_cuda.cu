@@ -2,13 +2,13 @@
 #include <limits>
 
 #include "kernels/common/cuda_table.h"
+#include "kernels/common/warp.cuh"
 #include "kernels/integral/integral_cuda.h"
 
 namespace cuface::cuda {
 namespace {
 
 constexpr int kBlock = 256;
-constexpr int kWarp = 32;
 constexpr int kBatch = 8;  // rows a thread reads ahead
 
 /// A warp a row of sums: prefix sums along the row. The sum of a row of 16384 pixels fits 23 bits
@@ -37,11 +37,11 @@ __global__ void row_kernel(ImageView<const std::uint8_t> pixels, SumPlanes plane
     const std::uint64_t v = x < slot.width ? in[x] : 0;
     std::uint64_t here = v | (v * v) << 32;
     for (int apart = 1; apart < kWarp; apart *= 2) {
-      const std::uint64_t left = __shfl_up_sync(~0u, here, static_cast<unsigned>(apart));
+      const std::uint64_t left = __shfl_up_sync(kAllLanes, here, static_cast<unsigned>(apart));
       if (lane >= apart) here += left;
     }
     here += before;
-    before = __shfl_sync(~0u, here, kWarp - 1);
+    before = __shfl_sync(kAllLanes, here, kWarp - 1);
     if (x < slot.width) {
       sum[x + 1] = static_cast<std::uint32_t>(here);
       squared[x + 1] = static_cast<std::uint32_t>(here >> 32);

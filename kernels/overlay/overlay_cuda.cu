@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/common/cuda.h"
+#include "kernels/common/warp.cuh"
 #include "kernels/overlay/layout.h"
 #include "kernels/overlay/overlay_cuda.h"
 #include "kernels/overlay/raster.h"
@@ -21,7 +22,6 @@ using raster::Stroke;
 constexpr int kTile = raster::kTile;
 constexpr int kPaintThreads = 256;
 constexpr int kPixelateThreads = 1024;
-constexpr int kWarp = 32;
 constexpr int kMaxTextStrokes = layout::kMaxLabel * layout::kMaxGlyphStrokes;
 static_assert(kMaxFaces <= 64, "a 64-bit set of faces");
 
