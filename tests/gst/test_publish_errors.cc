@@ -13,9 +13,8 @@
 namespace cuface::test {
 namespace {
 
-void check_error(Bus& bus, GQuark domain, int code, const std::string& part) {
-  GstMessage* message = bus.next(GST_MESSAGE_ERROR);
-  ASSERT_NE(message, nullptr) << part;
+/// Takes the message, which is one of an error.
+void check_message(GstMessage* message, GQuark domain, int code, const std::string& part) {
   GError* error = nullptr;
   gst_message_parse_error(message, &error, nullptr);
   EXPECT_EQ(error->domain, domain);
@@ -23,6 +22,12 @@ void check_error(Bus& bus, GQuark domain, int code, const std::string& part) {
   EXPECT_NE(std::string(error->message).find(part), std::string::npos) << error->message;
   g_error_free(error);
   gst_message_unref(message);
+}
+
+void check_error(Bus& bus, GQuark domain, int code, const std::string& part) {
+  GstMessage* message = bus.next(GST_MESSAGE_ERROR);
+  ASSERT_NE(message, nullptr) << part;
+  check_message(message, domain, code, part);
   EXPECT_EQ(bus.count(GST_MESSAGE_ERROR), 0) << "one error is enough";
 }
 
@@ -34,13 +39,7 @@ void check_start_error(const std::string& launch, int code, const std::string& p
   EXPECT_EQ(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE) << launch;
   GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
   ASSERT_NE(message, nullptr) << launch;
-  GError* error = nullptr;
-  gst_message_parse_error(message, &error, nullptr);
-  EXPECT_EQ(error->domain, GST_RESOURCE_ERROR);
-  EXPECT_EQ(error->code, code) << error->message;
-  EXPECT_NE(std::string(error->message).find(part), std::string::npos) << error->message;
-  g_error_free(error);
-  gst_message_unref(message);
+  check_message(message, GST_RESOURCE_ERROR, code, part);
   gst_element_set_state(element, GST_STATE_NULL);
   gst_element_set_bus(element, nullptr);  // its other messages hold the element
   gst_object_unref(element);
