@@ -30,6 +30,7 @@ class CpuLandmarkStage final : public LandmarkStage {
     if (!list->faces.empty())
       if (Status s = regress(frame, settings, *list); !s.ok()) return s;
     if (settings.smooth > 0) {
+      if (!smooth_) smooth_ = std::make_unique<SmoothState>();
       forest::smooth_landmarks(SerialLanes{}, *smooth_, list->faces.data(), list->landmarks.data(),
                                static_cast<int>(list->faces.size()), model_->landmarks, seconds,
                                settings.smooth, smooth_scratch_);
@@ -38,7 +39,9 @@ class CpuLandmarkStage final : public LandmarkStage {
     }
     return FaceResult(std::move(list));
   }
-  void forget() override { std::ranges::fill(smooth_->id, 0); }
+  void forget() override {
+    if (smooth_) std::ranges::fill(smooth_->id, 0);
+  }
 
  private:
   Status regress(Frame& frame, const LandmarkSettings& settings, FaceList& list) {
@@ -57,7 +60,7 @@ class CpuLandmarkStage final : public LandmarkStage {
   std::unique_ptr<SampledLandmarker> landmarker_;
   int planned_iterations_ = 0;
   std::vector<Box> boxes_;
-  const std::unique_ptr<SmoothState> smooth_ = std::make_unique<SmoothState>();
+  std::unique_ptr<SmoothState> smooth_;  // once it is asked for
   forest::SmoothScratch smooth_scratch_;
 };
 
