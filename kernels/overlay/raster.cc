@@ -16,6 +16,7 @@ int align_up(int v) { return (v + kAlign - 1) & -kAlign; }
 /// Coverage of the pixels from (area.x0, area.y0) on.
 struct Tile : CoverageTile {
   Span2 area;
+  bool inside;  ///< kTile x kTile pixels from there on lie in the frame
 
   void clear() {
     std::memset(coverage, 0, sizeof coverage);
@@ -31,28 +32,38 @@ struct Tile : CoverageTile {
   }
 };
 
-/// Narrows [x0, x1) to the pixels of row py that can be near: those in the strip along the whole
-/// line, and one more on both sides for the rounding.
-void narrow(const Segment& s, int py, int& x0, int& x1) {
-  if (s.dy == 0) return;
+/// A stroke that is to be drawn into several tiles.
+struct Pen {
+  Span2 area;
+  Segment segment;
+  /// The strip along the whole line, in pixels: where its middle is in row 0, how far that moves a
+  /// row, and half its width along the row. Without meaning where segment.dy == 0.
+  double middle, slope, half;
+};
+
+Pen pen_of(const Stroke& stroke) {
+  const Segment s = segment_of(stroke);
+  const auto dy = static_cast<double>(s.dy == 0 ? 1 : s.dy);
+  const double slope = static_cast<double>(s.dx) / dy;
   // length is rounded down: with one more, nothing near an end is outside of the strip.
-  const std::int64_t middle = (std::int64_t{py} * kOne - s.y) * s.dx;
-  const std::int64_t half = s.reach * (s.length + 1);
-  const std::int64_t low = (middle - half) / s.dy, high = (middle + half) / s.dy;
-  x0 = static_cast<int>(std::max<std::int64_t>(x0, ((s.x + std::min(low, high)) >> 8) - 1));
-  x1 = static_cast<int>(std::min<std::int64_t>(x1, ((s.x + std::max(low, high)) >> 8) + 3));
+  const double half = static_cast<double>(s.reach * (s.length + 1)) / std::abs(dy);
+  const double middle = static_cast<double>(s.x) - static_cast<double>(s.y) * slope;
+  return {bounds(stroke), s, middle / kOne, slope, half / kOne};
 }
 
-void cover(const Stroke& s, Tile& tile) {
-  const Span2 area = intersect(bounds(s), tile.area);
-  if (area.empty()) return;
-  const Segment segment = segment_of(s);
+void cover(const Pen& pen, Tile& tile) {
+  const Span2 area = intersect(pen.area, tile.area);
   for (int y = area.y0; y < area.y1; ++y) {
     int x0 = area.x0, x1 = area.x1;
-    narrow(segment, y, x0, x1);
+    if (pen.segment.dy != 0) {
+      // To the pixels that can be near, and one more on both sides for the rounding.
+      const double middle = pen.middle + y * pen.slope;
+      x0 = static_cast<int>(std::clamp<double>(middle - pen.half - 1, area.x0, area.x1));
+      x1 = static_cast<int>(std::clamp<double>(middle + pen.half + 2, area.x0, area.x1));
+    }
     if (x0 >= x1) continue;
     std::uint16_t* row = tile.touch(y, x0, x1);
-    for (int x = x0; x < x1; ++x) row[x - x0] = std::max(row[x - x0], segment.coverage(x, y));
+    for (int x = x0; x < x1; ++x) row[x - x0] = std::max(row[x - x0], pen.segment.coverage(x, y));
   }
 }
 
@@ -101,8 +112,8 @@ int to_samples(int* coverage, int pixels, int rows) {
 void blend(const Component& c, const Tile& tile, int color, int alpha) {
   const int width = tile.area.x1 - tile.area.x0, height = tile.area.y1 - tile.area.y0;
   const int step_x = 1 << c.sub_x, step_y = 1 << c.sub_y;
-  if (width == kTile && height == kTile && c.sub_x == c.sub_y && c.sub_x <= 1 && c.depth <= 8 &&
-      c.shift == 0 && c.pixel_stride == 1 && simd::vectors()) {
+  if (tile.inside && c.sub_x == c.sub_y && c.sub_x <= 1 && c.depth <= 8 && c.shift == 0 &&
+      c.pixel_stride == 1 && simd::vectors()) {
     const auto blend_tile = c.sub_x == 0 ? blend_tile_1 : blend_tile_2;
     blend_tile(sample(c, tile.area.x0 >> c.sub_x, tile.area.y0 >> c.sub_y), c.stride, tile, color,
                alpha);
@@ -127,18 +138,24 @@ void blend(const Component& c, const Tile& tile, int color, int alpha) {
   }
 }
 
-/// Cuts `wanted` into tiles and blends what paint(tile) puts into each.
-template <typename Paint>
-void for_each_tile(const FrameView& frame, const Span2& wanted, const Ink& ink, Paint paint) {
+/// The rows and columns of `wanted` in the frame, made longer to where a chroma sample ends.
+Span2 visible(const FrameView& frame, const Span2& wanted) {
   const Span2 whole = {0, 0, frame.width, frame.height};
-  if (ink.alpha == 0 || intersect(wanted, whole).empty()) return;
-  const Span2 area = intersect(
+  if (intersect(wanted, whole).empty()) return {};
+  return intersect(
       {align_down(wanted.x0), align_down(wanted.y0), align_up(wanted.x1), align_up(wanted.y1)},
       whole);
+}
+
+/// Cuts `area` into tiles and blends what paint(tile) puts into each.
+template <typename Paint>
+void for_each_tile(const FrameView& frame, const Span2& area, const Ink& ink, Paint paint) {
   Tile tile;
   for (int y = area.y0; y < area.y1; y += kTile) {
     for (int x = area.x0; x < area.x1; x += kTile) {
-      tile.area = intersect({x, y, x + kTile, y + kTile}, area);
+      const Span2 square = {x, y, x + kTile, y + kTile};
+      tile.area = intersect(square, area);
+      tile.inside = square.x1 <= frame.width && square.y1 <= frame.height;
       tile.clear();
       paint(tile);
       for (std::size_t i = 0; i < ink.value.size(); ++i)
@@ -213,22 +230,27 @@ Inks make_inks(const FrameView& frame, ColorMatrix matrix, const OverlayStyle& s
 }
 
 void fill(const FrameView& frame, std::span<const Stroke> strokes, const Ink& ink) {
-  if (strokes.empty()) return;
-  Span2 area = bounds(strokes[0]);
-  for (const Stroke& s : strokes) area = join(area, bounds(s));
-  // Whole tiles, but at the frame's edges: vector code blends those.
-  const auto whole_tiles = [](int& low, int& high) {
-    low = align_down(low);
-    high = low + (high - low + kTile - 1) / kTile * kTile;
-  };
-  whole_tiles(area.x0, area.x1);
-  whole_tiles(area.y0, area.y1);
-  for_each_tile(frame, area, ink, [&](Tile& tile) {
-    for (const Stroke& s : strokes) cover(s, tile);
-  });
+  if (strokes.empty() || ink.alpha == 0) return;
+  std::array<Pen, kBatch> pens;
+  std::transform(strokes.begin(), strokes.end(), pens.begin(), pen_of);
+  Span2 wanted = pens[0].area;
+  for (std::size_t i = 1; i < strokes.size(); ++i) wanted = join(wanted, pens[i].area);
+  const Span2 area = visible(frame, wanted);
+  // Most strokes cross few tiles: those of a row of tiles are looked up once.
+  std::array<const Pen*, kBatch> near;
+  for (int y = area.y0; y < area.y1; y += kTile) {
+    const Span2 row = intersect(area, {area.x0, y, area.x1, y + kTile});
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < strokes.size(); ++i)
+      if (!intersect(pens[i].area, row).empty()) near[count++] = &pens[i];
+    for_each_tile(frame, row, ink, [&](Tile& tile) {
+      for (std::size_t i = 0; i < count; ++i) cover(*near[i], tile);
+    });
+  }
 }
 
 void fill(const FrameView& frame, const Outline& outline, const Ink& ink) {
+  if (ink.alpha == 0) return;
   // Above, below, left and right of the empty middle, so that no tile lies in it.
   const Span2 out = bounds(outline);
   const Outline in = inner(outline);
@@ -236,11 +258,13 @@ void fill(const FrameView& frame, const Outline& outline, const Ink& ink) {
   const int top = std::max(out.y0, align_up((in.top >> 8) + 1));
   const int right = std::max(left, align_down(in.right >> 8));
   const int bottom = std::max(top, align_down(in.bottom >> 8));
-  const auto paint = [&](Tile& tile) { cover(outline, tile); };
-  for_each_tile(frame, {out.x0, out.y0, out.x1, top}, ink, paint);
-  for_each_tile(frame, {out.x0, top, left, bottom}, ink, paint);
-  for_each_tile(frame, {right, top, out.x1, bottom}, ink, paint);
-  for_each_tile(frame, {out.x0, bottom, out.x1, out.y1}, ink, paint);
+  const auto draw = [&](const Span2& side) {
+    for_each_tile(frame, visible(frame, side), ink, [&](Tile& tile) { cover(outline, tile); });
+  };
+  draw({out.x0, out.y0, out.x1, top});
+  draw({out.x0, top, left, bottom});
+  draw({right, top, out.x1, bottom});
+  draw({out.x0, bottom, out.x1, out.y1});
 }
 
 void pixelate(const FrameView& frame, const Rect& wanted, int block) {
