@@ -123,6 +123,7 @@ LineWriter::~LineWriter() {
     closing_ = true;
   }
   changed_.notify_all();
+  hurry_.notify_all();
   const std::uint64_t one = 1;
   // Fails only if the counter is full, and then the thread is awake.
   [[maybe_unused]] const ssize_t done = ::write(wake_, &one, sizeof one);
@@ -136,18 +137,23 @@ bool LineWriter::push(Line line) {
   changed_.wait(lock, [&] { return lines_.size() < kCapacity || released_ || failed_; });
   if (failed_) return false;
   lines_.push_back(std::move(line));
+  const bool enough = lines_.size() >= kBatch;
   lock.unlock();
   changed_.notify_all();
+  if (enough) hurry_.notify_all();
   return true;
 }
 
 void LineWriter::drain(std::optional<std::chrono::milliseconds> patience) {
   std::unique_lock lock(mutex_);
   const auto done = [&] { return lines_.empty() || released_ || failed_; };
+  draining_ = true;
+  hurry_.notify_all();
   if (patience)
     changed_.wait_for(lock, *patience, done);
   else
     changed_.wait(lock, done);
+  draining_ = false;
 }
 
 void LineWriter::release(bool on) {
@@ -175,7 +181,11 @@ void LineWriter::run() {
     Line line;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !lines_.empty() || closing_; });
+      if (lines_.empty()) {
+        hurry_.wait_for(lock, kPause,
+                        [&] { return lines_.size() >= kBatch || draining_ || closing_; });
+        changed_.wait(lock, [&] { return !lines_.empty() || closing_; });
+      }
       if (lines_.empty()) return;
       line = std::move(lines_.front());
     }

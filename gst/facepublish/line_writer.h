@@ -29,6 +29,11 @@ class LineWriter {
   /// Lines that wait at most; push() waits beyond.
   static constexpr std::size_t kCapacity = 256;
 
+  /// After writing all there is the thread looks again when that long has passed, or that many
+  /// lines wait: a wake-up costs the streaming thread more than its line.
+  static constexpr std::chrono::milliseconds kPause{20};
+  static constexpr std::size_t kBatch = 8;
+
   /// What a reader that has stalled is given when the stream flushes or stops.
   static constexpr std::chrono::milliseconds kPatience{2000};
 
@@ -67,9 +72,10 @@ class LineWriter {
   bool regular_ = false;
 
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Line> lines_;  // the front one stays until it is written
-  bool released_ = false, closing_ = false, failed_ = false;
+  std::condition_variable changed_;  // a line came or went, or one of the flags
+  std::condition_variable hurry_;    // the end of a pause
+  std::deque<Line> lines_;           // the front one stays until it is written
+  bool released_ = false, closing_ = false, failed_ = false, draining_ = false;
 
   std::thread thread_;
 };
