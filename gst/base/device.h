@@ -28,7 +28,7 @@ inline constexpr const char* kCudaFeature = "memory:CUDAMemory";
 
 /// What the GPU has counted since the last start, a few frames late while it is working.
 struct DeviceCounts {
-  std::uint64_t searches = 0, overflows = 0, faces = 0, lost_tracks = 0;
+  std::uint64_t searches = 0, skipped_searches = 0, overflows = 0, faces = 0, lost_tracks = 0;
   std::uint64_t last_id = 0;         ///< the greatest id of any face
   std::uint64_t device_time_ns = 0;  ///< from the first to the last kernel of each frame
 };

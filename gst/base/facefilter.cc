@@ -259,6 +259,7 @@ void count(GstCufaceFilter* self, const Frame& frame, std::chrono::nanoseconds t
   const auto ns = static_cast<guint64>(took.count());
   ++stats.frames;
   stats.searches += static_cast<guint64>(frame.searches);
+  stats.skipped_searches += static_cast<guint64>(frame.skipped_searches);
   stats.overflows += static_cast<guint64>(frame.overflows);
   stats.lost_tracks += static_cast<guint64>(frame.lost_tracks);
   if (const auto& list = frame.delivered().list) stats.faces += list->faces.size();

@@ -76,7 +76,8 @@ GstStructure* stats_structure(const FilterState& state) {
   const DeviceCounts device = state.device ? state.device->counts() : DeviceCounts{};
   GstStructure* structure = gst_structure_new(
       "application/x-cuface-stats", "frames", G_TYPE_UINT64, stats.frames, "searches",
-      G_TYPE_UINT64, stats.searches + device.searches, "overflows", G_TYPE_UINT64,
+      G_TYPE_UINT64, stats.searches + device.searches, "skipped-searches", G_TYPE_UINT64,
+      stats.skipped_searches + device.skipped_searches, "overflows", G_TYPE_UINT64,
       stats.overflows + device.overflows, "faces", G_TYPE_UINT64, stats.faces + device.faces,
       "lost-tracks", G_TYPE_UINT64, stats.lost_tracks + device.lost_tracks, "time-total-ns",
       G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns, nullptr);
@@ -106,7 +107,10 @@ void install_filter_properties(GObjectClass* klass) {
       klass, kPropStats,
       g_param_spec_boxed(
           "stats", "Statistics",
-          "Since the last start: frames, searches, overflows (searches given up because "
+          "Since the last start: frames, searches, skipped-searches (frames that were due for one "
+          "but "
+          "not searched, because the frames of a live source come late), overflows (searches given "
+          "up because "
           "too much looked like a face), faces (summed over the frames), "
           "lost-tracks, time-total-ns and time-max-ns spent in this element; with CUDA also "
           "device-time-ns (spent on the GPU, from the first to the last kernel of each frame, a "

@@ -80,6 +80,7 @@ class Frame {
 
   /// What stats count.
   int searches = 0;
+  int skipped_searches = 0;
   int overflows = 0;
   int lost_tracks = 0;
 

@@ -76,8 +76,8 @@ class CudaDetectStage final : public DetectStage {
     if (!out.ok()) return out.status();
     auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
 
-    const cuda::SearchBegin begin{std::exchange(restart_, false), turn.due, turn.searchable,
-                                  frame.record().generation, asker.value()};
+    const cuda::SearchBegin begin{std::exchange(restart_, false), turn.due,      turn.searchable,
+                                  frame.record().generation,      asker.value(), turn.late};
     if (Status s = cuda::begin_search(state_.data(), begin, launch.value()); !s.ok()) return s;
     const std::int32_t* run = &state_.data()->run;
     if (Status s = detector_->enqueue(picture.value(), run, found, launch.value()); !s.ok())
@@ -88,8 +88,8 @@ class CudaDetectStage final : public DetectStage {
       return s;
     // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
     std::string name = upstream ? detector_of(upstream) : model_->name;
-    return device.finish(std::move(out.value()), std::move(name), {run, false},
-                         &detector_->scratch());
+    return device.finish(std::move(out.value()), std::move(name),
+                         {run, false, &state_.data()->skipped}, &detector_->scratch());
   }
 
  private:

@@ -8,6 +8,7 @@ namespace {
 enum Property {
   kPropCascade = 1,
   kPropRedetectInterval,
+  kPropQos,
   kPropScaleFactor,
   kPropMinNeighbors,
   kPropMinSize,
@@ -68,6 +69,15 @@ void install_detect_properties(GObjectClass* klass) {
                         "search that found nothing, after a jump of the timestamps by over a "
                         "second, and on request. 0 = 10 where a culktrack is downstream, else 1",
                         0, G_MAXUINT, 0, kPlaying));
+  // In place of GstBaseTransform's, which drops late frames.
+  g_object_class_install_property(
+      klass, kPropQos,
+      g_param_spec_boolean("qos", "Quality of service",
+                           "While QOS events say that the frames of a live source come late, "
+                           "searches wait for the first frame in time (stats counts the frames as "
+                           "skipped-searches); frames are never dropped. No effect where the "
+                           "source is not live",
+                           TRUE, kPlaying));
   g_object_class_install_property(
       klass, kPropScaleFactor,
       g_param_spec_double("scale-factor", "Scale factor",
@@ -129,7 +139,7 @@ void install_detect_properties(GObjectClass* klass) {
 
 bool set_detect_property(DetectSettings& settings, guint id, const GValue* value) {
   DetectConfig& config = settings.config;
-  if (id > kPropRedetectInterval) ++settings.config_changes;
+  if (id > kPropQos) ++settings.config_changes;
   switch (id) {
     case kPropCascade: {
       const char* path = g_value_get_string(value);
@@ -138,6 +148,9 @@ bool set_detect_property(DetectSettings& settings, guint id, const GValue* value
     }
     case kPropRedetectInterval:
       settings.redetect_interval = g_value_get_uint(value);
+      break;
+    case kPropQos:
+      settings.qos = g_value_get_boolean(value);
       break;
     case kPropScaleFactor:
       config.scale_factor = g_value_get_double(value);
@@ -183,6 +196,9 @@ bool get_detect_property(const DetectSettings& settings, guint id, GValue* value
       break;
     case kPropRedetectInterval:
       g_value_set_uint(value, settings.redetect_interval);
+      break;
+    case kPropQos:
+      g_value_set_boolean(value, settings.qos);
       break;
     case kPropScaleFactor:
       g_value_set_double(value, config.scale_factor);

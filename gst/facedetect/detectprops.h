@@ -12,6 +12,7 @@ namespace cuface::gst {
 struct DetectSettings {
   std::string cascade;
   guint redetect_interval = 0;
+  bool qos = true;
   DetectConfig config = {.threads = 0};
   guint config_changes = 0;  ///< counts writes of `config`
 };

@@ -8,6 +8,7 @@
 #include "gst/base/timejump.h"
 #include "gst/base/trackerquery.h"
 #include "gst/facedetect/detectprops.h"
+#include "gst/facedetect/lateness.h"
 #include "gst/facedetect/search.h"
 #include "gst/facedetect/stage.h"
 #include "kernels/faces/faces_cuda.h"
@@ -32,6 +33,7 @@ struct DetectState {
   DetectSettings settings;  // under SettingsLock
   std::atomic<bool> search_asked{false};
   std::atomic<bool> ask_for_tracker{true};
+  cuface::gst::Lateness lateness;
 
   // The streaming thread's.
   std::shared_ptr<const cuface::CascadeModel> model;
@@ -119,6 +121,7 @@ void reset(GstCufaceFilter* self, Reset) {
   state->time.restart();
   if (state->stage) state->stage->restart();
   state->ask_for_tracker = true;
+  state->lateness.restart();
   state->warned_overflow = state->warned_max_faces = false;
 }
 
@@ -133,6 +136,14 @@ std::uint64_t interval_of(GstCufaceFilter* self, const DetectSettings& settings)
   return state->tracker_downstream ? kIntervalWithTracker : 1;
 }
 
+/// Whether searches must wait because frames of a live source come late.
+bool is_late(GstCufaceFilter* self, const Frame& frame) {
+  GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
+  const GstClockTime running_time =
+      gst_segment_to_running_time(&trans->segment, GST_FORMAT_TIME, frame.pts());
+  return state_of(self)->lateness.is_late(running_time, GST_BASE_TRANSFORM_SINK_PAD(trans));
+}
+
 /// What the host knows of whether to search this frame.
 cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& settings,
                                 Frame& frame) {
@@ -144,7 +155,8 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   const bool jump = cuface::gst::TimeLine::is_jump(state->time.advance(frame.pts()));
   turn.due =
       asked || periodic || jump || frame.is_discont() || (chain && chain->search_requested());
-  turn.searchable = !frame.is_gap();
+  turn.late = settings.qos && !frame.is_gap() && is_late(self, frame);
+  turn.searchable = !frame.is_gap() && !turn.late;
   if (chain) turn.asker = chain->search_asker();
   return turn;
 }
@@ -200,6 +212,7 @@ gboolean src_event(GstBaseTransform* trans, GstEvent* event) {
   } else if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE) {
     state->ask_for_tracker = true;
   }
+  state->lateness.told(event);
   const gboolean handled =
       GST_BASE_TRANSFORM_CLASS(gst_cuface_detect_parent_class)->src_event(trans, event);
   return handled || ours;

@@ -10,7 +10,7 @@
 namespace cuface::gst {
 
 // A search happens on frame n with n mod interval = 0, after a search that found nothing, and on
-// request. A frame that cannot be searched passes its turn on.
+// request. A frame that cannot be searched, or may not because frames are late, passes its turn on.
 
 /// The part that counts, from restart(). `interval` >= 1.
 class SearchPeriod {
@@ -31,6 +31,8 @@ struct SearchWish {
     if (due) wanted = 1;
     return searchable && wanted;
   }
+  /// After next(): whether a search was skipped on this frame because frames are late.
+  CUFACE_HD bool skipped(bool late) const { return late && wanted; }
   CUFACE_HD void searched(bool found_any) { wanted = !found_any; }
 };
 

@@ -9,6 +9,7 @@ __global__ void begin_kernel(SearchState* state, SearchBegin begin) {
   const bool due = begin.due || (begin.asker && begin.asker->search_wanted);
   state->frame = begin.frame;
   state->run = state->wish.next(due, begin.searchable);
+  state->skipped = state->wish.skipped(begin.late);
 }
 
 /// A block; thread 0 decides, all copy.

@@ -15,7 +15,8 @@ namespace cuface::cuda {
 struct SearchState {
   gst::SearchWish wish;
   std::uint64_t frame;
-  std::int32_t run;  ///< whether this frame is searched: the flag for cuda::Detector
+  std::int32_t run;      ///< whether this frame is searched: the flag for cuda::Detector
+  std::int32_t skipped;  ///< whether it is not because frames are late
 };
 
 struct SearchBegin {
@@ -24,9 +25,10 @@ struct SearchBegin {
   bool searchable = true;
   std::uint64_t frame = 0;             ///< the chain's number of it
   const DeviceFaces* asker = nullptr;  ///< their search_wanted makes it due too; may be null
+  bool late = false;                   ///< as in SearchWish::skipped; then not searchable
 };
 
-/// Decides; sets state->run. One launch.
+/// Decides; sets state->run and state->skipped. One launch.
 Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launch);
 
 /// After the detector, which has written `found` where state->run: `out` gets the faces of the

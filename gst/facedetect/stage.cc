@@ -24,6 +24,7 @@ class CpuDetectStage final : public DetectStage {
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
                          const SearchTurn& turn) override {
     const bool search_it = wish_.next(turn.due, turn.searchable);
+    frame.skipped_searches = wish_.skipped(turn.late);
     if (search_it)
       if (Status status = search(frame, settings); !status.ok()) return status;
 

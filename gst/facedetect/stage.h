@@ -14,7 +14,8 @@ namespace cuface::gst {
 /// What is known in host memory of whether to search a frame.
 struct SearchTurn {
   bool due = false;        ///< its turn has come, or somebody asks for it
-  bool searchable = true;  ///< false for a gap
+  bool searchable = true;  ///< false for a gap, and while frames are late
+  bool late = false;       ///< it could be searched, were frames not late
   PendingFacesRef asker;   ///< faces on the GPU that say whether the tracker asks for it; or null
 };
 

@@ -36,6 +36,7 @@ PRESENCES = {Gst.PadPresence.ALWAYS: "always", Gst.PadPresence.SOMETIMES: "somet
 STATS = {
     "frames": "frames that went through",
     "searches": "frames that were searched",
+    "skipped-searches": "frames that were due for a search but not searched, because the frames of a live source come late",
     "overflows": "searches given up because too much looked like a face",
     "faces": "faces, summed over the frames",
     "lost-tracks": "faces that the tracker lost",

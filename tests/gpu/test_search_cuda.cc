@@ -75,10 +75,11 @@ class SearchCuda : public testing::Test {
 TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   gst::SearchWish wish;
   Faces asker;
-  int searched = 0, skipped = 0, wished = 0;
+  int searched = 0, skipped = 0, wished = 0, too_late = 0;
   for (int i = 0; i < kFrames; ++i) {
     const bool restart = i == 0 || chance(50);
-    const bool due = chance(6), searchable = !chance(5), asked = chance(2), wants = chance(10);
+    const bool due = chance(6), asked = chance(2), wants = chance(10), late = chance(6);
+    const bool searchable = !late && !chance(5);
     const int found = chance(3) ? 0 : 1 + below(3);
     asker->search_wanted = wants;
     put(asker_, asker);
@@ -90,11 +91,17 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     (run ? searched : skipped)++;
 
     const auto frame = static_cast<std::uint64_t>(i);
-    const cuda::SearchBegin begin{restart, due, searchable, frame, asked ? faces(asker_) : nullptr};
+    const cuda::SearchBegin begin{restart, due, searchable, frame, asked ? faces(asker_) : nullptr,
+                                  late};
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
     std::int32_t ran = -1;
     ASSERT_EQ(cudaMemcpy(&ran, &state_->run, sizeof ran, cudaMemcpyDeviceToHost), cudaSuccess);
     ASSERT_EQ(ran, run) << "frame " << i;
+    std::int32_t put_off = -1;
+    ASSERT_EQ(cudaMemcpy(&put_off, &state_->skipped, sizeof put_off, cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    ASSERT_EQ(put_off, wish.skipped(late)) << "frame " << i;
+    too_late += put_off;
 
     if (!run) result->count = 0;  // as cuda::Detector does
     put(found_, result);
@@ -111,6 +118,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   compared("frames searched", searched, 50);
   compared("frames not searched", skipped, 50);
   compared("searches wished for", wished, 10);
+  compared("searches skipped on late frames", too_late, 20);
 }
 
 TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
@@ -182,11 +190,13 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   for (int i = 0; i < kFrames; ++i) {
     Faces some = random_faces(below(65), 0);
     some->overflow = chance(3);
-    const bool searches = chance(2), tracks = chance(2);
+    const bool searches = chance(2), tracks = chance(2), skips = chance(2);
     put(found_, some);
-    const cuda::CountedWork work{searches ? &state_->run : nullptr, tracks};
+    const cuda::CountedWork work{searches ? &state_->run : nullptr, tracks,
+                                 skips ? &state_->run : nullptr};
     ASSERT_TRUE(cuda::count_faces(faces(found_), work, counters.value().data(), nullptr).ok());
     expected.searches += searches;
+    expected.skipped_searches += skips;
     expected.overflows += searches && some->overflow;
     expected.faces += static_cast<std::uint64_t>(some->count);
     if (tracks) expected.lost_tracks += 3;
@@ -196,6 +206,7 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   const cuda::Counters& got = *counters.value().data();
   EXPECT_EQ(got.searches, expected.searches);
+  EXPECT_EQ(got.skipped_searches, expected.skipped_searches);
   EXPECT_EQ(got.overflows, expected.overflows);
   EXPECT_EQ(got.faces, expected.faces);
   EXPECT_EQ(got.lost_tracks, expected.lost_tracks);

@@ -283,6 +283,8 @@ TEST_F(Events, CapsInMidStream) {
 TEST_F(Events, QosPassesAndLateFramesAreDroppedWhereAskedFor) {
   for (const std::string& element : parts.each()) {
     for (const bool qos : {false, true}) {
+      // cufacedetect skips searches instead.
+      const bool drops = qos && element != parts.detect;
       Harness harness(element + " qos=" + (qos ? "true" : "false"));
       Bus bus(harness);
       harness.set_caps(info);
@@ -305,8 +307,8 @@ TEST_F(Events, QosPassesAndLateFramesAreDroppedWhereAskedFor) {
       }
       EXPECT_NE(event, nullptr) << element << ": the source must hear of it";
       if (event) gst_event_unref(event);
-      EXPECT_EQ(passes(GST_SECOND), !qos) << element << " a late frame";
-      EXPECT_EQ(bus.count(GST_MESSAGE_QOS), qos ? 1 : 0) << element;
+      EXPECT_EQ(passes(GST_SECOND), !drops) << element << " a late frame";
+      EXPECT_EQ(bus.count(GST_MESSAGE_QOS), drops ? 1 : 0) << element;
       EXPECT_TRUE(passes(60 * GST_SECOND)) << element << " a frame in time";
     }
   }

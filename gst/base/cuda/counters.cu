@@ -11,6 +11,7 @@ __global__ void count_kernel(const DeviceFaces* faces, CountedWork work, Counter
     ++sum.searches;
     if (faces->overflow) ++sum.overflows;
   }
+  if (work.skipped && *work.skipped) ++sum.skipped_searches;
   sum.faces += static_cast<std::uint64_t>(faces->count);
   if (work.tracks) sum.lost_tracks += static_cast<std::uint64_t>(faces->lost);
   for (int i = 0; i < faces->count; ++i)

@@ -11,7 +11,7 @@
 namespace cuface::cuda {
 
 struct Counters {
-  std::uint64_t searches, overflows, faces, lost_tracks;
+  std::uint64_t searches, skipped_searches, overflows, faces, lost_tracks;
   std::uint64_t last_id;  ///< the greatest id of any face
 };
 
@@ -19,6 +19,7 @@ struct Counters {
 struct CountedWork {
   const std::int32_t* searched = nullptr;  ///< device flag of whether it has searched; null = never
   bool tracks = false;                     ///< the tracks lost are its own
+  const std::int32_t* skipped = nullptr;   ///< device flag of a search skipped; null = never
 };
 
 /// Adds one frame's. One launch.

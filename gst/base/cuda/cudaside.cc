@@ -19,6 +19,7 @@ Status refuse(std::string text) { return {StatusCode::kInvalidArgument, std::mov
 
 DeviceCounts sum(DeviceCounts a, const cuda::Counters& b) {
   a.searches += b.searches;
+  a.skipped_searches += b.skipped_searches;
   a.overflows += b.overflows;
   a.faces += b.faces;
   a.lost_tracks += b.lost_tracks;
@@ -131,7 +132,8 @@ class CudaSide final : public DeviceSide {
     if (kept_.counters.size() > 0) {
       // The GPU may be writing: each number is whole, and the next look sees the rest.
       const volatile cuda::Counters& now = *kept_.counters.data();
-      counts = sum(counts, {now.searches, now.overflows, now.faces, now.lost_tracks, now.last_id});
+      counts = sum(counts, {now.searches, now.skipped_searches, now.overflows, now.faces,
+                            now.lost_tracks, now.last_id});
     }
     counts.device_time_ns = kept_.clock.total_ns();
     return counts;

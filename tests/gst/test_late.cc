@@ -1,0 +1,157 @@
+// cufacedetect behind a live source: searches wait while QOS events say that frames come late.
+#include "tests/gst/parts.h"
+
+namespace cuface::test {
+namespace {
+
+constexpr GstClockTime kFrame = GST_SECOND / 25;
+
+class Late : public testing::Test {
+ protected:
+  Parts parts;
+  GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, 200, 150);
+  cv::Mat one = squares(200, 150, {{60, 40, 30, 30}});
+  std::string detect = parts.detect + " redetect-interval=4 ";
+  std::vector<std::string> texts;  // of the frames of the last run
+  guint64 skipped = 0, searches = 0;
+
+  /// What a sink says after a frame: by how many frames it came too late.
+  struct Qos {
+    int frame;
+    double late;
+    GstQOSType type = GST_QOS_TYPE_UNDERFLOW;
+  };
+
+  static void say(Harness& harness, const Qos& qos) {
+    const auto late = static_cast<GstClockTimeDiff>(qos.late * kFrame);
+    GstEvent* event =
+        gst_event_new_qos(qos.type, 1.5, late, static_cast<GstClockTime>(qos.frame) * kFrame);
+    EXPECT_TRUE(gst_harness_push_upstream_event(harness.get(), event));
+  }
+
+  /// 'x' for each frame that was searched, '-' for one that was not; every frame must come out.
+  std::string run(const std::string& pipeline, bool live, const std::vector<Qos>& told,
+                  int frames = 13, int discont = -1) {
+    Harness harness(pipeline);
+    gst_harness_set_live(harness.get(), live);
+    harness.set_caps(info);
+    texts.clear();
+    std::string searched;
+    for (int i = 0; i < frames; ++i) {
+      GstBuffer* buffer = make_frame(info, one);
+      if (i == discont) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
+      GstBuffer* out = harness.pass(buffer);
+      EXPECT_TRUE(out) << "frame " << i;
+      if (!out) break;
+      searched += was_searched(out) ? 'x' : '-';
+      texts.push_back(faces_text(out));
+      gst_buffer_unref(out);
+      for (const Qos& qos : told)
+        if (qos.frame == i) say(harness, qos);
+    }
+    EXPECT_EQ(harness.stat("d", "frames"), static_cast<guint64>(frames));
+    skipped = harness.stat("d", "skipped-searches");
+    searches = harness.stat("d", "searches");
+    EXPECT_EQ(searches, static_cast<guint64>(std::count(searched.begin(), searched.end(), 'x')));
+    return searched;
+  }
+};
+
+TEST_F(Late, SearchesWaitForTheFirstFrameInTime) {
+  // Frame 3 is late by 0.9 frames: what comes until 4.8 will be late too, so frame 4.
+  EXPECT_EQ(run(detect, true, {{3, 0.9}}), "x----x--x---x");
+  EXPECT_EQ(skipped, 1u);
+  // Late until 10: two turns of the period have become one search.
+  EXPECT_EQ(run(detect, true, {{2, 1}, {4, 3}}), "x----------xx");
+  EXPECT_EQ(skipped, 7u) << "frames 4 to 10 were due";
+  // In time again sooner than expected.
+  EXPECT_EQ(run(detect, true, {{3, 9}, {5, -0.5}}), "x-----x-x---x");
+  EXPECT_EQ(skipped, 2u);
+  // Late, but no search was due.
+  EXPECT_EQ(run(detect, true, {{1, 0.9}}), "x---x---x---x");
+  EXPECT_EQ(skipped, 0u);
+}
+
+TEST_F(Late, NothingIsSkippedInTimeNorWhenThrottled) {
+  EXPECT_EQ(run(detect, true, {{3, -0.5}, {7, 0}}), "x---x---x---x");
+  EXPECT_EQ(skipped, 0u);
+  EXPECT_EQ(run(detect, true, {{3, 9, GST_QOS_TYPE_THROTTLE}}), "x---x---x---x");
+  EXPECT_EQ(skipped, 0u);
+  EXPECT_EQ(run(detect + "qos=false", true, {{3, 9}}), "x---x---x---x");
+  EXPECT_EQ(skipped, 0u);
+}
+
+TEST_F(Late, WithoutALiveSourceNothingDependsOnSpeed) {
+  for (const std::string& pipeline : {detect, parts.all() + " ! identity"}) {
+    const std::string expected = run(pipeline, false, {});
+    const auto plain = texts;
+    ASSERT_EQ(plain.size(), 13u);
+    EXPECT_EQ(run(pipeline, false, {{0, 2}, {3, 9}, {6, 30}}), expected);
+    EXPECT_EQ(texts, plain);
+    EXPECT_EQ(skipped, 0u);
+    EXPECT_NE(run(pipeline, true, {{0, 2}, {3, 9}, {6, 30}}), expected) << "live it would differ";
+  }
+}
+
+TEST_F(Late, TracksAndRequestsGoOn) {
+  // With the tracker a face on every frame, though nothing is searched after the first.
+  EXPECT_EQ(run(detect + "! " + parts.track, true, {{0, 50}}), "x------------");
+  EXPECT_EQ(skipped, 9u);
+  for (const std::string& text : texts) EXPECT_NE(text.find("\n id 1 "), std::string::npos) << text;
+  // A request waits as the period's turn does.
+  const std::string seldom = parts.detect + " redetect-interval=100";
+  EXPECT_EQ(run(seldom, true, {{3, 0.9}}, 13, 4), "x----x-------");
+  EXPECT_EQ(skipped, 1u);
+}
+
+TEST_F(Late, EventsPassUpstreamAndAFlushForgetsThem) {
+  Harness harness(detect);
+  harness.set_caps(info);
+  while (GstEvent* event = gst_harness_try_pull_upstream_event(harness.get()))
+    gst_event_unref(event);
+  const auto searched = [&] {
+    GstBuffer* out = harness.pass(make_frame(info, one));
+    const bool was = was_searched(out);
+    gst_buffer_unref(out);
+    return was;
+  };
+  EXPECT_TRUE(searched());
+  say(harness, {0, 40});
+  GstEvent* passed = gst_harness_try_pull_upstream_event(harness.get());
+  ASSERT_TRUE(passed);
+  ASSERT_EQ(GST_EVENT_TYPE(passed), GST_EVENT_QOS);
+  GstClockTimeDiff late = 0;
+  gst_event_parse_qos(passed, nullptr, nullptr, &late, nullptr);
+  EXPECT_EQ(late, static_cast<GstClockTimeDiff>(40 * kFrame));
+  gst_event_unref(passed);
+  for (int i = 1; i < 6; ++i) EXPECT_FALSE(searched());
+  gst_harness_push_event(harness.get(), gst_event_new_flush_start());
+  gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
+  EXPECT_TRUE(searched());
+}
+
+TEST_F(Late, ASourceThatTurnsLiveIsNoticed) {
+  Harness harness(detect + "redetect-interval=1");
+  gst_harness_set_live(harness.get(), FALSE);
+  harness.set_caps(info);
+  const auto searched = [&] {
+    GstBuffer* out = harness.pass(make_frame(info, one));
+    const bool was = was_searched(out);
+    gst_buffer_unref(out);
+    return was;
+  };
+  EXPECT_TRUE(searched());
+  say(harness, {0, 40});
+  EXPECT_TRUE(searched());
+  gst_harness_set_live(harness.get(), TRUE);
+  EXPECT_TRUE(searched()) << "nobody has said so yet";
+  EXPECT_TRUE(gst_harness_push_upstream_event(harness.get(), gst_event_new_latency(kFrame)));
+  EXPECT_FALSE(searched());
+  EXPECT_EQ(harness.stat("d", "skipped-searches"), 1u);
+}
+
+}  // namespace
+}  // namespace cuface::test
