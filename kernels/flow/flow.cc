@@ -33,11 +33,11 @@ struct PlainPatch {
   FlowScratch& scratch;
   int window;
 
-  GradientSums take(const Picture& picture, const Sample& s) {
-    return take_patch(picture, s, window, scratch);
+  GradientSums take(PyramidLevel& level, const Sample& s) {
+    return take_patch(around(level, s, window), s, window, scratch);
   }
-  MismatchSums compare(const Picture& picture, const Sample& s) {
-    return compare_patch(picture, s, window, scratch);
+  MismatchSums compare(PyramidLevel& level, const Sample& s) {
+    return compare_patch(around(level, s, window), s, window, scratch);
   }
 };
 
@@ -136,7 +136,7 @@ FlowScratch::FlowScratch(const FlowConfig& config)
   patch.resize(3 * size);
 }
 
-void flow(const GaussianPyramid& prev, const GaussianPyramid& next, std::span<const Point> from,
+void flow(GaussianPyramid& prev, GaussianPyramid& next, std::span<const Point> from,
           std::span<Point> to, std::span<std::uint8_t> status, const FlowConfig& config,
           FlowScratch& scratch) {
   using namespace flow_steps;

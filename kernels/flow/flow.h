@@ -47,8 +47,9 @@ class FlowScratch {
 /// not be followed (flat, outside by more than a window, not finite; `to` then holds the last
 /// estimate). Starts at the same place (no initial guess). Both pyramids have the same sizes; of
 /// their levels those are used that `config` asks for and that are larger than the window.
-/// Deterministic; points do not influence each other. Thread-safe with one scratch a thread.
-void flow(const GaussianPyramid& prev, const GaussianPyramid& next, std::span<const Point> from,
+/// Deterministic; points do not influence each other. Reads, and so makes, the parts of the
+/// pyramids around the points: one thread at a time for each pyramid and scratch.
+void flow(GaussianPyramid& prev, GaussianPyramid& next, std::span<const Point> from,
           std::span<Point> to, std::span<std::uint8_t> status, const FlowConfig& config,
           FlowScratch& scratch);
 

@@ -12,8 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace cuface::flow_steps::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 // Never chosen: without vectors the plain version runs.
-void follow_all(const GaussianPyramid&, const GaussianPyramid&, int, std::span<const Point>,
-                std::span<Point>, std::span<std::uint8_t>, const FlowConfig&, FlowScratch&) {}
+void follow_all(GaussianPyramid&, GaussianPyramid&, int, std::span<const Point>, std::span<Point>,
+                std::span<std::uint8_t>, const FlowConfig&, FlowScratch&) {}
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -136,7 +136,8 @@ class VectorPatch {
         dx_(scratch.patch.data() + scratch.block()),
         dy_(dx_ + scratch.block()) {}
 
-  GradientSums take(const Picture& picture, const Sample& s) {
+  GradientSums take(PyramidLevel& level, const Sample& s) {
+    const Picture picture = around(level, s, window_);
     const bool inside =
         s.x >= 0 && s.y >= 0 && s.x + window_ < picture.width && s.y + window_ < picture.height;
     if (!inside) return take_at_border(picture, s);
@@ -148,7 +149,8 @@ class VectorPatch {
     return take_from(scratch_.pixels.data() + scratch_.row + 1, scratch_.row, s);
   }
 
-  MismatchSums compare(const Picture& picture, const Sample& s) {
+  MismatchSums compare(PyramidLevel& level, const Sample& s) {
+    const Picture picture = around(level, s, window_);
     if (s.x >= 0 && s.y >= 0 && s.x + width_ + 1 <= picture.width &&
         s.y + window_ + 1 <= picture.height) {
       return compare_with(picture.row(s.y) + s.x, picture.stride, s);
@@ -253,7 +255,7 @@ class VectorPatch {
   MismatchSums own_{0, 0};  // of the patch itself
 };
 
-void follow_all(const GaussianPyramid& prev, const GaussianPyramid& next, int levels,
+void follow_all(GaussianPyramid& prev, GaussianPyramid& next, int levels,
                 std::span<const Point> from, std::span<Point> to, std::span<std::uint8_t> status,
                 const FlowConfig& config, FlowScratch& scratch) {
   VectorPatch patch(config.window, scratch);
@@ -271,7 +273,7 @@ namespace cuface::flow_steps {
 
 HWY_EXPORT(follow_all);
 
-void flow_vector(const GaussianPyramid& prev, const GaussianPyramid& next, int levels,
+void flow_vector(GaussianPyramid& prev, GaussianPyramid& next, int levels,
                  std::span<const Point> from, std::span<Point> to, std::span<std::uint8_t> status,
                  const FlowConfig& config, FlowScratch& scratch) {
   HWY_DYNAMIC_DISPATCH(follow_all)(prev, next, levels, from, to, status, config, scratch);

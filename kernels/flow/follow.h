@@ -64,7 +64,9 @@ CUFACE_HD inline std::int16_t scharr_y(const std::uint8_t* p, int row) {
 CUFACE_HD inline float half_window(int window) { return static_cast<float>(window - 1) * 0.5f; }
 
 /// May a window whose top-left corner is `p` be read? It may hang out by its whole width.
-CUFACE_HD inline bool readable(Point p, int window, const Picture& picture) {
+CUFACE_HD_GENERIC
+template <typename Level>
+CUFACE_HD inline bool readable(Point p, int window, const Level& picture) {
   const auto out = static_cast<float>(-window);
   return p.x >= out && p.x < static_cast<float>(picture.width) && p.y >= out &&
          p.y < static_cast<float>(picture.height);
@@ -100,10 +102,10 @@ CUFACE_HD inline Gradient make_gradient(const GradientSums& sums, int window, fl
 }
 
 /// Newton steps on one level from the estimate `to`, which they improve; false when the window left
-/// the picture. patch.compare(picture, sample) gives MismatchSums.
+/// the picture. patch.compare(level, sample) gives MismatchSums.
 CUFACE_HD_GENERIC
-template <typename Patch>
-CUFACE_HD inline bool iterate(Patch& patch, const Picture& next, const Gradient& g,
+template <typename Patch, typename Level>
+CUFACE_HD inline bool iterate(Patch& patch, Level& next, const Gradient& g,
                               const FlowConfig& config, Point& to) {
   const float half = half_window(config.window);
   const double epsilon2 = static_cast<double>(config.epsilon) * config.epsilon;
@@ -128,20 +130,20 @@ CUFACE_HD inline bool iterate(Patch& patch, const Picture& next, const Gradient&
   return readable({to.x - half, to.y - half}, config.window, next);
 }
 
-/// One point through all levels, coarsest first. `Pyramid` has level(i). patch.take(picture,
+/// One point through all levels, coarsest first. `Pyramid` has level(i). patch.take(level,
 /// sample) takes the window there as the patch and gives GradientSums; pixels outside the picture
 /// are reflected, but their derivatives are 0.
 CUFACE_HD_GENERIC
 template <typename Patch, typename Pyramid>
-CUFACE_HD inline bool follow(Patch& patch, const Pyramid& prev, const Pyramid& next, int levels,
-                             Point from, const FlowConfig& config, Point& to) {
+CUFACE_HD inline bool follow(Patch& patch, Pyramid& prev, Pyramid& next, int levels, Point from,
+                             const FlowConfig& config, Point& to) {
   const float half = half_window(config.window);
   bool good = false;
   for (int level = levels - 1; level >= 0; --level) {
     const float scale = 1.0f / static_cast<float>(1 << level);
     const Point start{from.x * scale, from.y * scale};
     to = level == levels - 1 ? start : Point{to.x * 2.0f, to.y * 2.0f};
-    const Picture a = prev.level(level);
+    auto&& a = prev.level(level);
     const Point corner{start.x - half, start.y - half};
     good = readable(corner, config.window, a);
     if (!good) continue;
@@ -149,14 +151,15 @@ CUFACE_HD inline bool follow(Patch& patch, const Pyramid& prev, const Pyramid& n
         make_gradient(patch.take(a, sample_at(corner)), config.window, config.min_eigen);
     good = g.usable;
     if (!good) continue;
-    good = iterate(patch, next.level(level), g, config, to);
+    auto&& b = next.level(level);
+    good = iterate(patch, b, g, config, to);
   }
   return good;
 }
 
 /// Levels that are used of two pyramids with `available` levels.
 template <typename Pyramid>
-int used_levels(const Pyramid& pyramid, int available, const FlowConfig& config) {
+int used_levels(Pyramid& pyramid, int available, const FlowConfig& config) {
   int levels = std::min(config.levels, available);
   while (levels > 1 && std::min(pyramid.level(levels - 1).width,
                                 pyramid.level(levels - 1).height) <= config.window) {

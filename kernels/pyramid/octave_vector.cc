@@ -1,5 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/pyramid/octave_vector.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -12,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cuface::octave::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 // Never chosen: without vectors the plain version runs.
-void make_octave(ImageView<const std::uint8_t>, ImageView<std::uint8_t>) {}
+void make_part(ImageView<const std::uint8_t>, ImageView<std::uint8_t>, Rect) {}
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -41,7 +42,13 @@ HWY_INLINE void filter_vector(const std::uint8_t* row, int x, std::uint16_t* out
              d, out);
 }
 
-/// The filter along a row for the destination columns [begin, begin + count).
+/// What a vector may write beside what is asked for.
+constexpr int kMargin = HWY_MAX_BYTES / sizeof(std::uint16_t);
+
+constexpr int kRowsAhead = 36, kCacheLine = 64;
+
+/// The filter along a row for the destination columns [begin, begin + count); up to kMargin values
+/// before and behind them are overwritten.
 void filter_row(const std::uint8_t* row, int width, int begin, int count, std::uint16_t* out) {
   const int lanes = static_cast<int>(hn::Lanes(Shorts()));
   const int end = begin + count;
@@ -53,10 +60,10 @@ void filter_row(const std::uint8_t* row, int width, int begin, int count, std::u
   };
   int x = begin;
   if (x == 0) one(x++);
-  // The last vector may cover columns for the second time.
-  const int last = std::min(end, (width - 2) / 2) - lanes;
-  if (last >= x) {
-    for (; x < last; x += lanes) filter_vector(row, x, out + (x - begin));
+  // The last vector may begin before those asked for, and end behind them.
+  const int last = (width - 2) / 2 - lanes;
+  for (; x < end && x <= last; x += lanes) filter_vector(row, x, out + (x - begin));
+  if (x < end && last > 0 && last > x - lanes) {
     filter_vector(row, last, out + (last - begin));
     x = last + lanes;
   }
@@ -82,19 +89,24 @@ void filter_columns(const std::uint16_t* const rows[5], int count, std::uint8_t*
 }
 
 /// Along the rows first, so that every row is read once.
-void make_octave(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) {
+void make_part(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst, Rect part) {
   constexpr int kTaps = 5;
-  alignas(64) std::uint16_t ring[kTaps][kChunk];
-  for (int begin = 0; begin < dst.width; begin += kChunk) {
-    const int count = std::min(kChunk, dst.width - begin);
-    int next = -2;  // row to be filtered next
-    for (int y = 0; y < dst.height; ++y) {
+  alignas(64) std::uint16_t ring[kTaps][kMargin + kChunk + kMargin];
+  const int right = part.x + part.w;
+  for (int begin = part.x; begin < right; begin += kChunk) {
+    const int count = std::min(kChunk, right - begin);
+    int next = 2 * part.y - 2;  // row to be filtered next
+    for (int y = part.y; y < part.y + part.h; ++y) {
       for (; next <= 2 * y + 2; ++next) {
         filter_row(src.row(reflect_101(next, src.height)), src.width, begin, count,
-                   ring[(next + 2) % kTaps]);
+                   ring[(next + 2) % kTaps] + kMargin);
+        // A part's rows are short and far apart: the processor does not see what comes next, which
+        // is mostly the part below.
+        const std::uint8_t* ahead = src.row(std::min(next + kRowsAhead, src.height - 1));
+        for (int x = 2 * begin; x < 2 * (begin + count); x += kCacheLine) hwy::Prefetch(ahead + x);
       }
       const std::uint16_t* rows[kTaps];
-      for (int k = 0; k < kTaps; ++k) rows[k] = ring[(2 * y + k) % kTaps];
+      for (int k = 0; k < kTaps; ++k) rows[k] = ring[(2 * y + k) % kTaps] + kMargin;
       filter_columns(rows, count, dst.row(y) + begin);
     }
   }
@@ -107,10 +119,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cuface::octave {
 
-HWY_EXPORT(make_octave);
+HWY_EXPORT(make_part);
 
-void make_vector(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) {
-  HWY_DYNAMIC_DISPATCH(make_octave)(src, dst);
+void make_vector(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst, Rect part) {
+  HWY_DYNAMIC_DISPATCH(make_part)(src, dst, part);
 }
 
 }  // namespace cuface::octave

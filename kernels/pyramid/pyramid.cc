@@ -34,14 +34,15 @@ void row_sums(const std::uint16_t* sums, int count, std::uint8_t* out) {
 
 }  // namespace
 
-void gaussian_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) {
-  if (simd::vectors()) return octave::make_vector(src, dst);
+void octave::make(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst, Rect part) {
+  if (simd::vectors()) return make_vector(src, dst, part);
   std::uint16_t sums[2 * kChunk + 4];
-  for (int y = 0; y < dst.height; ++y) {
+  const int right = part.x + part.w;
+  for (int y = part.y; y < part.y + part.h; ++y) {
     const std::uint8_t* rows[5];
     for (int k = 0; k < 5; ++k) rows[k] = src.row(reflect_101(2 * y + k - 2, src.height));
-    for (int begin = 0; begin < dst.width; begin += kChunk) {
-      const int count = std::min(kChunk, dst.width - begin);
+    for (int begin = part.x; begin < right; begin += kChunk) {
+      const int count = std::min(kChunk, right - begin);
       const int first = 2 * begin - 2;  // source column of sums[0]
       const int last = 2 * (begin + count - 1) + 2;
       const int inside_first = std::max(first, 0);
@@ -58,37 +59,76 @@ void gaussian_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> ds
   }
 }
 
+void gaussian_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) {
+  octave::make(src, dst, {0, 0, dst.width, dst.height});
+}
+
+PyramidLevel::PyramidLevel(int width, int height, PyramidLevel* below)
+    : width(width), height(height), below_(below) {
+  if (!below) return;
+  own_ = Image<std::uint8_t>(width, height);
+  picture_ = own_.view();
+  // Vector code reads pixels beside a window that nobody made, and ignores them.
+  for (int y = 0; y < height; ++y) std::fill_n(own_.view().row(y), width, std::uint8_t{});
+  tiles_across_ = (width + kTileWidth - 1) / kTileWidth;
+  made_.resize(static_cast<std::size_t>(tiles_across_) *
+               static_cast<std::size_t>((height + kTileHeight - 1) / kTileHeight));
+}
+
+void PyramidLevel::forget() {
+  ready_ = {};
+  std::fill(made_.begin(), made_.end(), false);
+}
+
+void PyramidLevel::take(ImageView<const std::uint8_t> picture, bool copied) {
+  ready_ = {0, 0, width, height};
+  picture_ = picture;
+  if (!copied) return;
+  if (own_.width() == 0) own_ = Image<std::uint8_t>(width, height);
+  picture_ = own_.view();
+  for (int y = 0; y < height; ++y) {
+    std::memcpy(own_.view().row(y), picture.row(y), static_cast<std::size_t>(width));
+  }
+}
+
+void PyramidLevel::make(const Rect& part) {
+  const int left = part.x / kTileWidth, right = (part.x + part.w - 1) / kTileWidth,
+            top = part.y / kTileHeight, bottom = (part.y + part.h - 1) / kTileHeight;
+  for (int row = top; row <= bottom; ++row) {
+    const auto tiles = made_.begin() + row * tiles_across_;
+    for (int tile = left; tile <= right; ++tile) {
+      const int first = tile;
+      for (; tile <= right && !tiles[tile]; ++tile) tiles[tile] = true;
+      if (tile == first) continue;
+      const int x = first * kTileWidth, y = row * kTileHeight;
+      const Rect run{x, y, std::min(tile * kTileWidth, width) - x,
+                     std::min(kTileHeight, height - y)};
+      const ImageView<const std::uint8_t> src =
+          below_->part({2 * x - 2, 2 * y - 2, 2 * run.w + 3, 2 * run.h + 3});
+      octave::make(src, own_.view(), run);
+    }
+  }
+  const int x = left * kTileWidth, y = top * kTileHeight;
+  ready_ = {x, y, std::min((right + 1) * kTileWidth, width) - x,
+            std::min((bottom + 1) * kTileHeight, height) - y};
+}
+
 GaussianPyramid::GaussianPyramid(int width, int height, int levels, int min_side) {
-  base_ = {nullptr, width, height, 0};
-  levels_.emplace_back();
+  levels_.reserve(static_cast<std::size_t>(levels));  // levels point to each other
+  levels_.emplace_back(width, height, nullptr);
   for (int i = 1; i < levels; ++i) {
     width = (width + 1) / 2;
     height = (height + 1) / 2;
     if (width <= min_side || height <= min_side) break;
-    levels_.emplace_back(width, height);
+    levels_.emplace_back(width, height, &levels_.back());
   }
 }
 
 void GaussianPyramid::build(ImageView<const std::uint8_t> picture,
                             std::shared_ptr<const void> owner) {
-  if (owner) {
-    base_ = picture;
-  } else {
-    Image<std::uint8_t>& copy = levels_[0];
-    if (copy.width() == 0) copy = Image<std::uint8_t>(base_.width, base_.height);
-    for (int y = 0; y < base_.height; ++y) {
-      std::memcpy(copy.view().row(y), picture.row(y), static_cast<std::size_t>(base_.width));
-    }
-    base_ = copy.view();
-  }
+  level(0).take(picture, !owner);
   owner_ = std::move(owner);
-  for (int i = 1; i < levels(); ++i) {
-    gaussian_down(level(i - 1), levels_[static_cast<std::size_t>(i)].view());
-  }
-}
-
-ImageView<const std::uint8_t> GaussianPyramid::level(int i) const {
-  return i == 0 ? base_ : levels_[static_cast<std::size_t>(i)].view();
+  for (int i = 1; i < levels(); ++i) level(i).forget();
 }
 
 }  // namespace cuface

@@ -3,10 +3,12 @@
 // octaves (S0.30, thesis 4.5.3).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 
@@ -63,9 +65,51 @@ void resize_linear_exact(ImageView<const std::uint8_t> src, ImageView<std::uint8
 /// odd rows and columns dropped, border BORDER_REFLECT_101. dst is ((w+1)/2) x ((h+1)/2).
 void gaussian_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst);
 
+/// A level of GaussianPyramid. Above level 0 it is made where it is read, in tiles: a tracked face
+/// needs a small part of a frame.
+class PyramidLevel {
+ public:
+  /// What is made at once at the least. Rows around a tile are filtered for its neighbours again.
+  static constexpr int kTileWidth = 32, kTileHeight = 16;
+
+  /// `below` outlives this level; none: this is level 0.
+  PyramidLevel(int width, int height, PyramidLevel* below);
+
+  int width, height;
+
+  /// The level, whose pixels in `part` are made, and those that reflection at the rim reads in
+  /// their place where it lies outside. The others are not to be trusted.
+  ImageView<const std::uint8_t> part(const Rect& part) {
+    const Rect inside{std::clamp(part.x, 0, std::max(width - part.w, 0)),
+                      std::clamp(part.y, 0, std::max(height - part.h, 0)), std::min(part.w, width),
+                      std::min(part.h, height)};
+    if (inside.x < ready_.x || inside.x + inside.w > ready_.x + ready_.w || inside.y < ready_.y ||
+        inside.y + inside.h > ready_.y + ready_.h) {
+      make(inside);
+    }
+    return picture_;
+  }
+  ImageView<const std::uint8_t> all() { return part({0, 0, width, height}); }
+
+ private:
+  friend class GaussianPyramid;
+
+  void take(ImageView<const std::uint8_t> picture, bool copied);  ///< level 0
+  void forget();                                                  ///< the others
+  void own();
+  void make(const Rect& part);
+
+  PyramidLevel* below_;
+  ImageView<const std::uint8_t> picture_;
+  Image<std::uint8_t> own_;  // level 0 has it when there is something to copy
+  Rect ready_;               // a part that is made
+  int tiles_across_ = 0;
+  std::vector<std::uint8_t> made_;  // of each tile, row by row: is it made?
+};
+
 /// Level 0 is the full picture; level i+1 is gaussian_down of level i. Owns the levels above 0;
-/// what it needs is allocated in the constructor and, for copies, once. Not thread-safe while
-/// build() runs; concurrent reads are safe.
+/// what it needs is allocated in the constructor and, for copies, once. For one thread at a time:
+/// who reads a level makes it.
 class GaussianPyramid {
  public:
   /// `levels` >= 1 counts level 0. Fewer are kept where a level above 0 would not be larger than
@@ -76,15 +120,14 @@ class GaussianPyramid {
   /// level 0 itself, and `owner`, which keeps its pixels there and as they are, is held until the
   /// next build() or let_go().
   void build(ImageView<const std::uint8_t> picture, std::shared_ptr<const void> owner = nullptr);
-  /// Gives the owner back; level 0 must not be read any more.
+  /// Gives the owner back; no level must be read any more.
   void let_go() { owner_ = nullptr; }
   int levels() const { return static_cast<int>(levels_.size()); }
-  ImageView<const std::uint8_t> level(int i) const;
+  PyramidLevel& level(int i) { return levels_[static_cast<std::size_t>(i)]; }
 
  private:
-  ImageView<const std::uint8_t> base_;
-  std::shared_ptr<const void> owner_;        // of base_, if that is not the copy
-  std::vector<Image<std::uint8_t>> levels_;  // the first is empty until there is something to copy
+  std::shared_ptr<const void> owner_;  // of level 0, if that is not a copy
+  std::vector<PyramidLevel> levels_;
 };
 
 }  // namespace cuface

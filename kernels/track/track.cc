@@ -67,7 +67,7 @@ void CpuTracker::move(int slot, const track::Frame& frame) {
   const std::span<const Point> from(points.array ? points.array : grid_, n);
   const std::span<Point> to(to_, n), back(back_, n);
   const std::span<std::uint8_t> good(good_, n), good_back(good_back_, n);
-  const GaussianPyramid &prev = pyramids_[1 - current_], &next = pyramids_[current_];
+  GaussianPyramid &prev = pyramids_[1 - current_], &next = pyramids_[current_];
   flow(prev, next, from, to, good, config_.flow, scratch_);
   flow(next, prev, to, back, good_back, config_.flow, scratch_);
   for (std::size_t i = 0; i < n; ++i) good[i] = good[i] && good_back[i];
@@ -130,7 +130,7 @@ Status CpuTracker::configure(const TrackConfig& config) {
   if (Status s = validate(config); !s.ok()) return s;
   if (config.flow.window != config_.flow.window || config.flow.levels != config_.flow.levels) {
     GaussianPyramid previous(width_, height_, config.flow.levels, config.flow.window);
-    if (state_.count > 0) previous.build(pyramids_[current_].level(0));
+    if (state_.count > 0) previous.build(pyramids_[current_].level(0).all());
     pyramids_[current_] = std::move(previous);
     pyramids_[1 - current_] =
         GaussianPyramid(width_, height_, config.flow.levels, config.flow.window);

@@ -104,13 +104,48 @@ TEST(GaussianPyramid, HoldsThePictureAndItsOctaves) {
   pyramid.build(view_of(picture));
   cv::Mat expected = picture;
   for (int i = 0; i < pyramid.levels(); ++i) {
-    const cv::Mat level = mat_of(pyramid.level(i));
+    const cv::Mat level = mat_of(pyramid.level(i).all());
     ASSERT_EQ(level.size(), expected.size());
     EXPECT_EQ(cv::countNonZero(level != expected), 0);
     cv::Mat next;
     cv::pyrDown(expected, next);
     expected = next;
   }
+}
+
+class GaussianPyramidParts : public test::EveryVersion {};
+CUFACE_EVERY_VERSION(GaussianPyramidParts);
+
+TEST_P(GaussianPyramidParts, AreOpenCvsInAnyOrder) {
+  std::mt19937 random(5);
+  const auto up_to = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  int parts = 0;
+  for (const auto& size : {cv::Size(173, 131), cv::Size(640, 97), cv::Size(61, 400)}) {
+    GaussianPyramid pyramid(size.width, size.height, 3, 5);
+    ASSERT_EQ(pyramid.levels(), 3);
+    for (unsigned frame = 0; frame < 8; ++frame) {
+      cv::Mat octaves[3] = {noise(size.width, size.height, frame)};
+      for (int i = 1; i < 3; ++i) cv::pyrDown(octaves[i - 1], octaves[i]);
+      pyramid.build(view_of(octaves[0]));
+      for (int k = 0; k < 40; ++k, ++parts) {
+        const int i = up_to(3), side = 1 + up_to(40);
+        const cv::Mat& octave = octaves[i];
+        // Also beside the picture, where reflection is all that reads it.
+        const int x = up_to(octave.cols + side) - side, y = up_to(octave.rows + side) - side;
+        const ImageView<const std::uint8_t> got = pyramid.level(i).part({x, y, side, side});
+        int wrong = 0;
+        for (int v = y; v < y + side; ++v) {
+          for (int u = x; u < x + side; ++u) {
+            const int a = cv::borderInterpolate(u, octave.cols, cv::BORDER_REFLECT_101),
+                      b = cv::borderInterpolate(v, octave.rows, cv::BORDER_REFLECT_101);
+            wrong += got.at(a, b) != octave.at<std::uint8_t>(b, a);
+          }
+        }
+        ASSERT_EQ(wrong, 0) << size << " level " << i << " " << x << "," << y << " side " << side;
+      }
+    }
+  }
+  EXPECT_EQ(parts, 3 * 8 * 40);
 }
 
 TEST(GaussianPyramid, KeepsLevelZeroHoweverSmall) {
