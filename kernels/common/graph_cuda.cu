@@ -71,9 +71,8 @@ class GraphSet::Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// Not `conditional`: the kernels inside of an if are nodes like the others, and look themselves
-  /// whether to run.
-  Status build(bool conditional, Built& built) {
+  Status build(Ifs ifs, Built& built) {
+    const bool conditional = ifs == Ifs::kConditional;
     if (Status s = check(cudaGraphCreate(&graph_, 0), "making a CUDA graph"); !s.ok()) return s;
     cudaGraph_t into = graph_;
     cudaGraphNode_t last = nullptr, outside = nullptr;
@@ -198,7 +197,7 @@ class GraphSet::Graph {
   cudaGraphExec_t exec_ = nullptr;
 };
 
-GraphSet::GraphSet() = default;
+GraphSet::GraphSet(Ifs ifs) : ifs_(ifs) {}
 GraphSet::~GraphSet() = default;
 GraphSet::GraphSet(GraphSet&&) noexcept = default;
 GraphSet& GraphSet::operator=(GraphSet&&) noexcept = default;
@@ -213,10 +212,11 @@ Status GraphSet::submit(const LaunchList& list, cudaStream_t stream) {
   }
   if (Status s = validate(list); !s.ok()) return s;
   auto made = std::make_unique<Graph>(list);
-  if (!made->build(true, built_).ok()) {
+  if (Status as_asked = made->build(ifs_, built_); !as_asked.ok()) {
+    if (ifs_ == Ifs::kLaunched) return as_asked;
     // Perhaps a driver that does not take conditional nodes.
     made = std::make_unique<Graph>(list);
-    if (Status s = made->build(false, built_); !s.ok()) return s;
+    if (Status s = made->build(Ifs::kLaunched, built_); !s.ok()) return s;
   }
   ++built_.graphs;
   graphs_.push_front(std::move(made));

@@ -15,8 +15,7 @@ namespace cuface::cuda {
 /// The graphs of somebody who submits much the same list again and again. A list with the kernels
 /// of an earlier one goes into that one's graph: only the arguments that differ are set, so that
 /// nothing is allocated. Other kernels, or other arguments inside of an if, make a new graph; the
-/// one that has not been used for longest goes when there are kMost. Where the driver refuses
-/// conditional nodes the kernels of an if are launched always, as on a stream.
+/// one that has not been used for longest goes when there are kMost.
 ///
 /// For one thread at a time, with the same context current throughout, the destructor included.
 class GraphSet {
@@ -30,7 +29,14 @@ class GraphSet {
     std::uint64_t set = 0;  ///< arguments or events that were set anew, over all submissions
   };
 
-  GraphSet();
+  /// What becomes of an if. Where the driver refuses conditional nodes it is kLaunched.
+  enum class Ifs {
+    kConditional,  ///< a conditional node
+    kLaunched,     ///< its kernels are launched always, as on a stream, and look themselves
+  };
+
+  GraphSet() : GraphSet(Ifs::kConditional) {}
+  explicit GraphSet(Ifs ifs);
   ~GraphSet();
   GraphSet(GraphSet&&) noexcept;
   GraphSet& operator=(GraphSet&&) noexcept;
@@ -43,6 +49,7 @@ class GraphSet {
 
  private:
   class Graph;
+  Ifs ifs_;
   std::list<std::unique_ptr<Graph>> graphs_;  ///< the last used first
   Built built_;
 };

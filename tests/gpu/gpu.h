@@ -34,6 +34,13 @@ inline bool has_gpu() {
 /// so.)
 inline bool under_tool() { return std::getenv("CUFACE_GPU_TOOL") != nullptr; }
 
+/// Under one of these?
+template <typename... Names>
+bool under_tool(const Names&... names) {
+  const char* tool = std::getenv("CUFACE_GPU_TOOL");
+  return tool && ((std::string(tool) == names) || ...);
+}
+
 /// How many of `all` random cases are tried: under a tool, which takes minutes, one of kUnderTool.
 inline constexpr int kUnderTool = 30;
 inline int cases(int all) { return under_tool() ? std::max(1, all / kUnderTool) : all; }
@@ -150,6 +157,8 @@ cudaGraphExec_t capture(cudaStream_t stream, Enqueue enqueue) {
 /// Submits what `enqueue(launcher)` launches as one graph, as an element of the plugin does.
 class Submitter {
  public:
+  explicit Submitter(cuda::GraphSet::Ifs ifs = cuda::GraphSet::Ifs::kConditional) : graphs_(ifs) {}
+
   template <typename Enqueue>
   Status operator()(cudaStream_t stream, const Enqueue& enqueue) {
     list_.clear();

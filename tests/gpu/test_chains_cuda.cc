@@ -3,7 +3,9 @@
 #include <cuda_runtime_api.h>
 #include <gst/gst.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -90,6 +92,65 @@ TEST_F(ChainsCuda, OneEightAndThirtyTwoGiveTheSameLinesAsOneAlone) {
         chains, equal, chains * std::int64_t{kPexelsFrames}, chains * kPexelsFrames / seconds,
         chains * kPexelsFrames / decoding);
   }
+}
+
+/// A queue of 4 behind the decoder, with us and without.
+TEST_F(ChainsCuda, BesideTheDecoderAt720p) {
+  constexpr int kRounds = 3;
+  const std::string name = "pexels720.mp4";
+  if (!std::filesystem::exists(clip(name))) GTEST_SKIP() << "no clip " << name << " (CUFACE_CLIPS)";
+  const std::string decoded = decoded_on_gpu(clip(name)) + " ! queue max-size-buffers=4";
+  std::vector<double> decoding;
+  std::map<int, std::vector<double>> with_us;  // by redetect-interval
+  double frames = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    decoding.push_back(seconds_to_play(decoding_only(decoded, 1)));
+    for (const int interval : {10, 1}) {
+      with_us[interval].push_back(
+          seconds_to_play(chain(0, decoded, "redetect-interval=" + std::to_string(interval))));
+      const auto lines = lines_of(faces_file(0));
+      frames = static_cast<double>(lines.size());
+      EXPECT_GE(faces_in(lines), 900);
+    }
+  }
+  ASSERT_GE(frames, 900);
+  const auto rate = [&](std::vector<double>& seconds) {
+    std::sort(seconds.begin(), seconds.end());
+    return frames / seconds[kRounds / 2];
+  };
+  const double alone = rate(decoding);
+  for (auto& [interval, seconds] : with_us)
+    std::printf(
+        "{\"what\":\"one chain beside the decoder\",\"size\":\"1280x720\","
+        "\"redetect-interval\":%d,\"frames/s\":%.0f,\"frames/s decoding only\":%.0f,"
+        "\"percent\":%.0f}\n",
+        interval, rate(seconds), alone, 100 * rate(seconds) / alone);
+}
+
+/// From a frame's arrival at the first element until the last one has pushed it, in the one thread
+/// they share: what they cost the host.
+TEST_F(ChainsCuda, HostTimeOfAFrame) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::size_t kWarmUp = 50;
+  Pipeline pipeline(decoded_on_gpu(clip(kPexels)) + " ! " + kChain + " ! fakesink name=sink");
+  Clock::time_point arrived;
+  std::vector<double> us;
+  pipeline.on_buffer("detect", "sink", [&](GstBuffer*) {
+    usleep(2000);  // the GPU is idle: nothing of ours waits for it
+    arrived = Clock::now();
+  });
+  pipeline.on_buffer("sink", "sink", [&](GstBuffer*) {
+    us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - arrived).count());
+  });
+  EXPECT_TRUE(pipeline.play().eos);
+  EXPECT_GE(pipeline.stat("landmark", "faces"), 400u);
+  ASSERT_GE(us.size(), 400u);
+  us.erase(us.begin(), us.begin() + kWarmUp);
+  std::sort(us.begin(), us.end());
+  std::printf(
+      "{\"what\":\"host time of a frame in detect, track, landmark\",\"size\":\"640x360\","
+      "\"frames\":%zu,\"us median\":%.1f,\"us of 95 %% of them\":%.1f}\n",
+      us.size(), us[us.size() / 2], us[us.size() * 95 / 100]);
 }
 
 /// With the first frame through all of it.

@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/integral/integral.h"
+#include "kernels/integral/integral_cuda.h"
+#include "kernels/luma/luma_cuda.h"
 #include "kernels/pyramid/pyramid.h"
+#include "kernels/pyramid/resize_cuda.h"
 #include "tests/gpu/detect_pair.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/random_cascade.h"
@@ -116,6 +121,59 @@ TEST_F(IntegralCuda, NaturalPictures) {
     ASSERT_NO_FATAL_FAILURE(compare(upright_, part_of(p, 401, 303)));
   }
   test::compared("words of sums", words_, static_cast<long>(pictures.size()) * 200'000);
+}
+
+/// Luma, all levels and their sums, as a search would read them that does not make its sums itself.
+TEST_F(IntegralCuda, Times) {
+  const auto pictures = test::load_gray_pictures();
+  const auto models = test::real_cascades();
+  if (pictures.empty() || models.empty())
+    GTEST_SKIP() << "no pictures or cascades: set CUFACE_GPU_DATA and CUFACE_MODEL_PATH";
+  for (const test::GrayPicture& picture : pictures)
+    for (const Model& model : models) {
+      if (!picture.name.starts_with("mosaic") || model->name != "haarcascade_frontalface_default")
+        continue;
+      DetectConfig config;
+      config.min_size = 24;
+      Pair pair(model, config, picture.width, picture.height);
+      const std::vector<AtlasSlot>& slots = pair.gpu().slots();
+      auto resize = cuda::LevelResize::create(picture.width, picture.height, slots);
+      cuda::ScratchLayout layout;
+      auto integrals = cuda::LevelIntegrals::create(slots, false, layout);
+      cuda::SumPlanes planes = pair.gpu().planes();
+      ImageView<const std::uint8_t> atlas = pair.gpu().pixels();
+      auto sums = cuda::DeviceBuffer<std::uint32_t>::create(
+          static_cast<std::size_t>(planes.stride * atlas.height));
+      auto scratch = cuda::DeviceBuffer<std::byte>::create(layout.bytes());
+      auto luma = cuda::DeviceImage<std::uint8_t>::create(picture.width, picture.height);
+      ASSERT_TRUE(resize.ok() && integrals.ok() && sums.ok() && scratch.ok() && luma.ok());
+      integrals.value().bind(scratch.value().data());
+      planes.data = sums.value().data();
+      test::GuardedBytes in(picture.pixels);
+      FrameView frame;
+      frame.width = picture.width;
+      frame.height = picture.height;
+      frame.component[0] = {in.data(), picture.width};
+      const ImageView<std::uint8_t> levels = {const_cast<std::uint8_t*>(atlas.data), atlas.width,
+                                              atlas.height, atlas.stride};
+      const test::Stream stream;
+      test::Submitter submit;
+      for (const bool with_sums : {false, true}) {
+        const auto enqueue = [&](cuda::Launcher launch) {
+          if (Status s = cuda::luma(frame, luma.value().view(), launch); !s.ok()) return s;
+          if (Status s = resize.value().enqueue(std::as_const(luma.value()).view(), levels, nullptr,
+                                                launch);
+              !s.ok() || !with_sums)
+            return s;
+          return integrals.value().enqueue(levels, planes, nullptr, launch);
+        };
+        std::string what = "luma and levels";
+        if (with_sums) what += " and both integrals";
+        test::report_time(
+            what + " of " + model->name + " 1.1 min 24", picture.name,
+            test::median_us(stream, [&] { EXPECT_TRUE(submit(stream, enqueue).ok()); }));
+      }
+    }
 }
 
 }  // namespace
