@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <random>
@@ -169,6 +171,26 @@ inline Bytes block_of(const std::vector<Box>& boxes, int landmarks) {
     faces->faces[i].box = boxes[i];
   }
   return bytes;
+}
+
+/// The bytes a block must have behind enqueue() from `in` to `out`: those `out` had, but for what
+/// is said to be written. points_of(box, points) says whether the reference gives the box
+/// landmarks.
+template <typename PointsOf>
+Bytes expected_block(const Bytes& in, int landmarks, Bytes out, const PointsOf& points_of) {
+  const auto* from = reinterpret_cast<const cuda::DeviceFaces*>(in.data());
+  auto* to = reinterpret_cast<cuda::DeviceFaces*>(out.data());
+  const auto count = static_cast<std::size_t>(from->count);
+  std::copy_n(in.begin(), offsetof(cuda::DeviceFaces, faces) + count * sizeof(Face), out.begin());
+  to->landmarks_per_face = landmarks;
+  std::vector<Point> points(static_cast<std::size_t>(landmarks));
+  for (std::size_t f = 0; f < count; ++f) {
+    if (!points_of(from->faces[f].box, points))
+      std::fill(points.begin(), points.end(), Point{0, 0});
+    std::memcpy(reinterpret_cast<std::uint8_t*>(to->landmarks_of(static_cast<int>(f))),
+                points.data(), points.size() * sizeof(Point));
+  }
+  return out;
 }
 
 }  // namespace cuface::test

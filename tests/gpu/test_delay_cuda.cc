@@ -122,7 +122,7 @@ TEST_F(DelayCuda, BeforeTheDecodersCopy) {
       [](const Call& call) { return call.caller == Caller::kOthers && call.kind == Kind::kCopy; },
       "the decoder's copy");
   if (spins_ == 0) GTEST_SKIP() << "this decoder copies nothing";
-  EXPECT_GE(spins_, kFrames / 2);  // one unit may bring two pictures, and the end several
+  EXPECT_GE(spins_, kFrames / 3);  // one unit may bring several pictures
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ GstBuffer* numbered(GstBuffer* buffer, int number) {
 class GpuFrames {
  public:
   explicit GpuFrames(const std::vector<Bytes>& pictures) {
+    EXPECT_TRUE(gst_cuda_load_library());
     gst_cuda_memory_init_once();
     cuda_ = gst_cuda_context_new(0);
     context_ = gst_context_new_cuda_context(cuda_);
