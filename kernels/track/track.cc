@@ -7,6 +7,7 @@
 
 #include "kernels/common/lanes.h"
 #include "kernels/common/simd.h"
+#include "kernels/track/conclude.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/state.h"
 
@@ -85,7 +86,7 @@ void CpuTracker::write(const FaceList* faces, TrackOutput& out) const {
   list.faces.clear();
   list.landmarks.clear();
   list.landmarks_per_face = track::common_landmarks(state_);
-  for (int i = 0; i < state_.count; ++i) {
+  for (int i = 0, n = state_.faces(); i < n; ++i) {
     const Point* landmarks = state_.landmark[state_.slot[i]];
     list.faces.push_back(state_.of(i).face);
     list.landmarks.insert(list.landmarks.end(), landmarks, landmarks + list.landmarks_per_face);
@@ -160,6 +161,7 @@ Status validate(const TrackConfig& c) {
       {"min_overlap", c.min_overlap, 0.01, 1},
       {"max_missed", static_cast<double>(c.max_missed), 0, 1000},
       {"min_confirmed", static_cast<double>(c.min_confirmed), 1, 1000},
+      {"doubt_below", c.doubt_below, 0, 1},
       {"hold_time", c.hold_time, 0, 60},
       {"revive_time", c.revive_time, 0, 60},
       {"revive_distance", c.revive_distance, 0, 10},

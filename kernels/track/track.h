@@ -65,6 +65,11 @@ struct TrackConfig {
   /// seldom repeated, and goes after `max_missed`.
   int min_confirmed = 2;
 
+  /// Confidence, 0..1. A new face that is less is doubted: followed, but delivered only once a
+  /// second search has found it, which the tracker asks for. Those of the first search are not:
+  /// there may be no other. 0 = none is.
+  float doubt_below = 0.8f;
+
   /// Seconds since the last confirmation, 0..60. So long searches may miss a healthy track. It
   /// matters most where they follow each other frame by frame because they find nothing.
   float hold_time = 1.0f;
@@ -120,9 +125,10 @@ struct TrackOutput {
   /// Confirmed and tracked faces with ids, by id. Confidence of a tracked face: the fraction of its
   /// points that passed the checks, divided by 1 + the searches that missed it.
   FaceList faces;
-  int lost = 0;                           ///< tracks that ended on this frame
+  int lost = 0;                           ///< faces that ended on this frame
   std::array<int, kLossCount> lost_by{};  ///< the same, by reason
-  bool search_wanted = false;             ///< the last track was lost: search the next frame
+  bool search_wanted =
+      false;  ///< the last face was lost, or one is in doubt: search the next frame
 };
 
 /// One a chain. Allocates at create(). One thread at a time. Two trackers that are told the same

@@ -3,6 +3,7 @@
 
 #include "kernels/common/lanes.h"
 #include "kernels/flow/flow_cuda.h"
+#include "kernels/track/conclude.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/state.h"
 #include "kernels/track/track_cuda.h"
@@ -130,7 +131,7 @@ __global__ void __launch_bounds__(kConcludeThreads)
   const track::Frame frame = frame_of(told);
   const BlockLanes lanes;
   track::conclude_frame(lanes, *state, frame, config, scratch.get(), outcome);
-  const int count = state->count, n = track::common_landmarks(*state);
+  const int count = state->faces(), n = track::common_landmarks(*state);
   lanes.once([&] {
     out->count = count;
     out->landmarks_per_face = n;

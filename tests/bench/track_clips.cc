@@ -66,6 +66,7 @@ bool set(TrackConfig& c, const std::string& name, double value) {
                                                 {"min_visible", &c.min_visible},
                                                 {"min_width", &c.min_width},
                                                 {"min_overlap", &c.min_overlap},
+                                                {"doubt_below", &c.doubt_below},
                                                 {"hold_time", &c.hold_time},
                                                 {"revive_time", &c.revive_time},
                                                 {"revive_distance", &c.revive_distance}};

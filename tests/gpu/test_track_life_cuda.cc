@@ -153,6 +153,11 @@ TEST_F(TrackLifeCuda, AStorm) {
       some.resize(std::min<std::size_t>(some.size(), 64));
       FaceList found = detections(some);
       found.searched = !chance(10);
+      for (Face& face : found.faces) {
+        if (chance(60)) continue;
+        face.neighbors = 4;
+        face.confidence = detection_confidence(face.neighbors);
+      }
       if (chance(30)) {
         found.landmarks_per_face = chance(50) ? 68 : 5;
         for (const Box& b : some) {
@@ -201,6 +206,7 @@ TEST_F(TrackLifeCuda, AStorm) {
   test::compared("landmarks", seen_.landmarks, 1000);
   test::compared("faces that came back", seen_.revived, 20);
   test::compared("searches wanted", seen_.wanted, 3);
+  test::compared("frames with a face in doubt", seen_.doubted, 3);
   for (Loss reason : {Loss::kPoints, Loss::kShape, Loss::kMissed}) {
     test::compared("tracks lost for one reason", seen_.lost[static_cast<std::size_t>(reason)], 3);
   }

@@ -31,7 +31,7 @@ inline FaceList detections(const std::vector<Box>& boxes) {
   for (const Box& b : boxes) {
     Face f;
     f.box = b;
-    f.neighbors = 4 + static_cast<int>(list.faces.size()) % 20;
+    f.neighbors = 12 + static_cast<int>(list.faces.size()) % 20;
     f.confidence = detection_confidence(f.neighbors);
     list.faces.push_back(f);
   }
@@ -40,7 +40,8 @@ inline FaceList detections(const std::vector<Box>& boxes) {
 
 /// What all comparisons of one test have seen.
 struct TrackSeen {
-  int frames = 0, faces = 0, tracked = 0, moved_far = 0, landmarks = 0, wanted = 0, revived = 0;
+  int frames = 0, faces = 0, tracked = 0, moved_far = 0, landmarks = 0, wanted = 0, revived = 0,
+      doubted = 0;
   std::array<int, kLossCount> lost{};
   std::size_t most = 0;
 };
@@ -102,6 +103,7 @@ class TrackPair {
     ASSERT_EQ(got->overflow, 0);
     ++seen_.frames;
     seen_.wanted += expected.search_wanted;
+    seen_.doubted += expected.search_wanted && !expected.faces.faces.empty();
     seen_.faces += got->count;
     seen_.landmarks += got->count * got->landmarks_per_face;
     seen_.most = std::max(seen_.most, expected.faces.faces.size());

@@ -219,6 +219,7 @@ TEST_F(Track, EveryRuleIsAPropertyWithTheKernelsDefault) {
       {"min-overlap", static_cast<double>(d.min_overlap)},
       {"max-missed", d.max_missed},
       {"min-confirmed", d.min_confirmed},
+      {"doubt-below", static_cast<double>(d.doubt_below)},
       {"hold-time", static_cast<double>(d.hold_time)},
       {"revive-time", static_cast<double>(d.revive_time)},
       {"revive-distance", static_cast<double>(d.revive_distance)},
@@ -270,7 +271,7 @@ TEST_F(Track, BothEndsOfEveryRangeAreAccepted) {
       ++tried;
     }
   }
-  EXPECT_EQ(tried, 2 * 20u);
+  EXPECT_EQ(tried, 2 * 21u);
   g_free(specs);
   gst_object_unref(element);
 }

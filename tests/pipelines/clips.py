@@ -17,6 +17,7 @@ import measures  # noqa: E402  pylint: disable=wrong-import-position
 
 SUMMARY = tap.SOURCE / "docs/results/clips.json"
 SCHEMA = tap.SOURCE / "docs/faces.schema.json"
+FACELESS = "vtest.avi",  # every face found in these is a false one
 CHAIN = "cufacedetect ! culktrack ! cufacelandmark"
 
 
@@ -57,7 +58,10 @@ def check_clip(clip, committed):
     print(f"# {clip.name}: {found}")
     tap.need(committed is not None, f"{clip.name} has no entry in {SUMMARY.name}; run with --update")
     tap.need(found["frames"] == committed["frames"], f"{found['frames']} lines for {committed['frames']} frames")
-    tap.need(found["with_face"] >= committed["with_face"], f"fewer frames with a face: {found}, was {committed}")
+    if clip.name in FACELESS:
+        tap.need(found["with_face"] <= committed["with_face"], f"more false faces: {found}, was {committed}")
+    else:
+        tap.need(found["with_face"] >= committed["with_face"], f"fewer frames with a face: {found}, was {committed}")
     for measure in ("ids", "appearances", "blinks"):
         tap.need(found[measure] <= committed[measure], f"more {measure}: {found}, was {committed}")
 

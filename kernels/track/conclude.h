@@ -1,0 +1,273 @@
+// What the detections of a frame do to the tracks: they confirm, revive, doubt, start and end them.
+// One source for the CPU and for CUDA.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
+#include "kernels/faces/faces.h"
+#include "kernels/track/rules.h"
+#include "kernels/track/state.h"
+#include "kernels/track/track.h"
+
+namespace cuface::track {
+
+/// A box to start or confirm a track with: finite, and some of it inside the frame.
+CUFACE_HD inline bool usable(const Box& b, int width, int height) {
+  return b.w > 0 && b.h > 0 && b.x - b.x == 0 && b.y - b.y == 0 && b.w - b.w == 0 &&
+         b.h - b.h == 0 && visible_fraction(b, width, height) > 0;
+}
+
+/// What happened on a frame.
+struct Outcome {
+  int lost;  // tracks that ended, without those in doubt
+  int lost_by[kLossCount];
+  bool search_wanted;
+};
+
+/// What the lanes that conclude a frame share.
+struct ConcludeScratch {
+  Box tracks[kMaxTracks], boxes[kMaxTracks];  // of tracks and of usable detections
+  int face_of[kMaxTracks];                    // the detections' places among the faces
+  int detections;
+  int match[kMaxTracks];       // of tracks
+  bool used[kMaxTracks];       // detections
+  int source[kMaxTracks];      // by slot: the face whose landmarks the track takes over, or -1
+  float distance[kMaxTracks];  // of ghosts
+  AssociateScratch associate;
+};
+
+/// The landmarks are copied later, by all lanes.
+CUFACE_HD inline void confirm(Track& t, const Frame& frame, int face, int& source) {
+  const std::uint64_t id = t.face.id;
+  const Box& box = frame.faces.faces[face].box;
+  if (t.motion_time >= kMotionTime) t.velocity = velocity_of(t.motion_box, box, t.motion_time);
+  if (t.motion_time >= kMotionTime || t.confirmed == 0) {
+    t.motion_box = box;
+    t.motion_time = 0;
+  }
+  t.confirmed_box = box;
+  t.face = frame.faces.faces[face];
+  t.face.id = id;
+  t.face.age = 0;
+  ++t.confirmed;
+  t.missed = 0;
+  t.unconfirmed = 0;
+  t.lost = false;
+  t.shape_points = 0;
+  const int n = frame.faces.landmarks_per_face;
+  t.landmarks = n >= 2 && n <= frame.max_landmarks ? n : 0;
+  source = t.landmarks > 0 ? face : -1;
+}
+
+/// As revive_distance2(), to where a face's motion would have taken it since it was confirmed;
+/// `seen` is a track or a ghost.
+template <typename Seen>
+CUFACE_HD float onward_distance2(const Seen& seen, const Box& now, const TrackConfig& config) {
+  if (!(config.revive_motion > 0)) return -1;
+  const double seconds = std::min(seen.unconfirmed, static_cast<double>(config.revive_motion));
+  return revive_distance2(moved_on(seen.confirmed_box, seen.velocity, seconds), now,
+                          config.revive_distance);
+}
+
+/// As revive_distance2(), to where the ghost was lost or to where its motion would have taken it.
+CUFACE_HD inline float ghost_distance2(const Ghost& g, const Box& now, const TrackConfig& config) {
+  const float there = revive_distance2(g.box, now, config.revive_distance);
+  const float onward = onward_distance2(g, now, config);
+  return there < 0 || (onward >= 0 && onward < there) ? onward : there;
+}
+
+/// The track that a free detection belongs to although their boxes lie apart, or -1: what covers a
+/// face may drag its track along, until the face comes out where its own motion has taken it.
+CUFACE_HD inline int dragged_track(const State& state, const Box& now, const TrackConfig& config) {
+  int nearest = -1;
+  float least = 0;
+  for (int i = 0; i < state.count; ++i) {
+    const Track& t = state.of(i);
+    if (t.missed == 0 || !(t.unconfirmed <= static_cast<double>(config.revive_time))) continue;
+    const float distance = onward_distance2(t, now, config);
+    if (distance >= 0 && (nearest < 0 || distance < least)) {
+      nearest = i;
+      least = distance;
+    }
+  }
+  return nearest;
+}
+
+/// Takes the ghost that is nearest (scratch distances, negative = too far) out and gives its id, or
+/// a new one.
+CUFACE_HD inline std::uint64_t revive_or_count(State& state, const float* distance, bool doubted) {
+  int nearest = -1;
+  for (int g = 0; g < state.ghosts; ++g) {
+    if (distance[g] >= 0 && (nearest < 0 || distance[g] < distance[nearest])) nearest = g;
+  }
+  if (nearest < 0) return doubted ? ++state.last_doubted : ++state.last_id;
+  const std::uint64_t id = state.ghost[nearest].id;
+  --state.ghosts;
+  for (int g = nearest; g < state.ghosts; ++g) state.ghost[g] = state.ghost[g + 1];
+  return id;
+}
+
+/// A detection without a track: a face that was lost here a moment ago, or a new one. What searches
+/// before this one did not see is doubted while it is weak.
+CUFACE_HD inline void start_track(State& state, const Frame& frame, int face,
+                                  const TrackConfig& config, ConcludeScratch& scratch) {
+  const bool doubted = state.searched && frame.faces.faces[face].confidence < config.doubt_below;
+  const std::uint64_t id = revive_or_count(state, scratch.distance, doubted);
+  const std::uint8_t slot = state.slot[state.count];
+  int place = state.count++;
+  for (; place > 0 && state.of(place - 1).face.id > id; --place) {
+    state.slot[place] = state.slot[place - 1];
+  }
+  state.slot[place] = slot;
+  state.track[slot] = Track{};
+  state.track[slot].face.id = id;
+  confirm(state.track[slot], frame, face, scratch.source[slot]);
+}
+
+/// What a search says about a track that it did not confirm. Does not change what it reads of the
+/// others: those it changes have been missed.
+CUFACE_HD inline void apply_search(State& state, int i, const TrackConfig& config) {
+  Track& t = state.of(i);
+  if (t.lost || t.missed == 0) return;
+  bool same = false;
+  for (int k = 0; k < state.count; ++k) {
+    const Track& other = state.of(k);
+    same = same || (other.missed == 0 && !other.lost &&
+                    overlap(t.face.box, other.face.box) >= config.min_overlap);
+  }
+  const bool held =
+      t.confirmed >= config.min_confirmed && t.unconfirmed <= static_cast<double>(config.hold_time);
+  const bool stale = t.missed > config.max_missed && !held;
+  if (same || stale) {
+    t.lost = true;
+    t.reason = Loss::kMissed;
+  }
+}
+
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& frame,
+                                const TrackConfig& config, ConcludeScratch& scratch) {
+  const Faces& faces = frame.faces;
+  lanes.each(kMaxTracks, [&](int i) {
+    if (i < state.count) scratch.tracks[i] = state.of(i).face.box;
+    scratch.used[i] = false;
+    scratch.source[i] = -1;
+  });
+  lanes.once([&] {
+    scratch.detections = 0;
+    for (int f = 0; f < faces.count && scratch.detections < kMaxTracks; ++f) {
+      if (!usable(faces.faces[f].box, frame.width, frame.height)) continue;
+      scratch.boxes[scratch.detections] = faces.faces[f].box;
+      scratch.face_of[scratch.detections++] = f;
+    }
+  });
+  const int tracks = state.count, detections = scratch.detections;
+  associate(lanes, std::span<const Box>(scratch.tracks, static_cast<std::size_t>(tracks)),
+            std::span<const Box>(scratch.boxes, static_cast<std::size_t>(detections)),
+            config.min_overlap, std::span<int>(scratch.match, static_cast<std::size_t>(tracks)),
+            scratch.associate);
+  lanes.each(tracks, [&](int i) {
+    const int d = scratch.match[i];
+    if (d >= 0) {
+      scratch.used[d] = true;
+      confirm(state.of(i), frame, scratch.face_of[d], scratch.source[state.slot[i]]);
+    } else if (faces.searched) {
+      ++state.of(i).missed;
+    }
+  });
+  lanes.each(tracks, [&](int i) { apply_search(state, i, config); });
+  for (int d = 0; d < detections; ++d) {
+    if (scratch.used[d]) continue;
+    const int face = scratch.face_of[d];
+    lanes.each(state.ghosts, [&](int g) {
+      scratch.distance[g] = ghost_distance2(state.ghost[g], faces.faces[face].box, config);
+    });
+    lanes.once([&] {
+      const int dragged = dragged_track(state, faces.faces[face].box, config);
+      if (dragged >= 0) {
+        confirm(state.of(dragged), frame, face, scratch.source[state.slot[dragged]]);
+      } else if (state.count < config.max_faces) {
+        start_track(state, frame, face, config, scratch);
+      }
+    });
+  }
+  const int n = faces.landmarks_per_face;
+  lanes.each(n >= 2 && n <= frame.max_landmarks ? state.count * n : 0, [&](int k) {
+    const int slot = state.slot[k / n], face = scratch.source[slot];
+    if (face >= 0) state.landmark[slot][k % n] = faces.landmarks_of(face)[k % n];
+  });
+}
+
+/// Tracks in doubt that a second search has found get their ids; by one lane.
+CUFACE_HD inline void end_doubts(State& state) {
+  int faces = state.faces();
+  for (int i = faces; i < state.count; ++i) {
+    if (state.of(i).lost || state.of(i).confirmed < 2) continue;
+    const std::uint8_t slot = state.slot[i];
+    state.track[slot].face.id = ++state.last_id;
+    for (int place = i; place > faces; --place) state.slot[place] = state.slot[place - 1];
+    state.slot[faces++] = slot;
+  }
+}
+
+/// Takes lost tracks out and remembers those for a while that were not in doubt; by one lane.
+CUFACE_HD inline void bury_lost(State& state, Outcome& out) {
+  out = {};
+  std::uint8_t buried[kMaxTracks], dropped[kMaxTracks];
+  int kept = 0, drops = 0;
+  for (int i = 0; i < state.count; ++i) {
+    const std::uint8_t slot = state.slot[i];
+    const Track& t = state.track[slot];
+    if (t.lost && is_doubted(t)) {
+      dropped[drops++] = slot;
+    } else if (t.lost) {
+      buried[out.lost++] = slot;
+      ++out.lost_by[static_cast<int>(t.reason)];
+    } else {
+      state.slot[kept++] = slot;
+    }
+  }
+  const int forgotten = std::max(0, state.ghosts + out.lost - kMaxTracks);
+  for (int g = forgotten; g < state.ghosts; ++g) state.ghost[g - forgotten] = state.ghost[g];
+  state.ghosts -= forgotten;
+  for (int i = 0; i < out.lost; ++i) {
+    const Track& t = state.track[buried[i]];
+    state.ghost[state.ghosts++] = {t.face.id,       t.face.box, 0,
+                                   t.confirmed_box, t.velocity, t.unconfirmed};
+    state.slot[kept + i] = buried[i];
+  }
+  for (int i = 0; i < drops; ++i) state.slot[kept + out.lost + i] = dropped[i];
+  state.count = kept;
+}
+
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& frame,
+                              const TrackConfig& config, ConcludeScratch& scratch, Outcome& out) {
+  if (frame.faces.searched || frame.faces.count > 0) {
+    match_detections(lanes, state, frame, config, scratch);
+  }
+  lanes.once([&] {
+    end_doubts(state);
+    bury_lost(state, out);
+    const int faces = state.faces();
+    out.search_wanted = (state.had_faces && faces == 0) || state.count > faces;
+    state.searched = state.searched || frame.faces.searched || frame.faces.count > 0;
+  });
+}
+
+/// Landmarks of each face, 0 where they differ.
+CUFACE_HD inline int common_landmarks(const State& state) {
+  const int faces = state.faces(), n = faces > 0 ? state.of(0).landmarks : 0;
+  for (int i = 1; i < faces; ++i) {
+    if (state.of(i).landmarks != n) return 0;
+  }
+  return n;
+}
+
+}  // namespace cuface::track

@@ -1,0 +1,171 @@
+// New faces that are doubted: followed, but nobody is told of them before a second search.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/track/rules.h"
+#include "tests/kernels/track_world.h"
+
+namespace cuface {
+namespace {
+
+const Pose kAt{160, 120};
+const Pose kOther{60, 60, 0.8};
+
+FaceList weak(const std::vector<Box>& boxes) {
+  FaceList list = detections(boxes);
+  for (Face& f : list.faces) {
+    f.neighbors = 5;
+    f.confidence = detection_confidence(5);
+  }
+  return list;
+}
+
+class Doubt : public testing::Test {
+ protected:
+  World world;
+  cv::Mat empty = world.render({}), one = world.render({kAt}), both = world.render({kAt, kOther});
+  FaceList found = weak({box_of(kAt)}), other = weak({box_of(kOther)});
+
+  /// A session whose first search has seen nothing.
+  Session searched(const TrackConfig& config = {}) {
+    Session session(config);
+    session.step(empty, &kNothing);
+    return session;
+  }
+  static std::vector<std::uint64_t> ids(const TrackOutput& out) {
+    std::vector<std::uint64_t> all;
+    for (const Face& f : out.faces.faces) all.push_back(f.id);
+    return all;
+  }
+};
+
+using Ids = std::vector<std::uint64_t>;
+
+TEST_F(Doubt, EndsWithASecondSearch) {
+  Session session = searched();
+  const TrackOutput* out = &session.step(one, &found);
+  EXPECT_EQ(ids(*out), Ids{});
+  EXPECT_TRUE(out->search_wanted);
+  EXPECT_EQ(out->faces.landmarks_per_face, 0);
+  out = &session.step(one, &found);
+  EXPECT_EQ(ids(*out), Ids{1});
+  EXPECT_EQ(out->faces.faces.at(0).age, 0);
+  EXPECT_FALSE(out->search_wanted);
+  EXPECT_EQ(ids(session.step(one)), Ids{1});
+}
+
+TEST_F(Doubt, IsFollowedMeanwhile) {
+  Session session = searched();
+  for (int f = 0; f <= 10; ++f) {
+    const Pose pose{100 + 8.0 * f, 120};
+    const FaceList here = weak({box_of(pose)});
+    const TrackOutput& out = session.step(world.render({pose}), f % 10 ? nullptr : &here);
+    EXPECT_EQ(ids(out), f < 10 ? Ids{} : Ids{1}) << f;
+    EXPECT_EQ(out.search_wanted, f < 10) << f;
+    EXPECT_EQ(out.lost, 0);
+  }
+}
+
+TEST_F(Doubt, TakesNoIdWhereNothingWasThere) {
+  Session session = searched();
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(ids(session.step(one, &found)), Ids{});
+    const TrackOutput* out = &session.step(one, &kNothing);
+    EXPECT_EQ(ids(*out), Ids{}) << "one search may miss a face";
+    EXPECT_TRUE(out->search_wanted);
+    out = &session.step(one, &kNothing);
+    EXPECT_EQ(ids(*out), Ids{});
+    EXPECT_FALSE(out->search_wanted);
+    EXPECT_EQ(out->lost, 0) << "nobody had heard of it";
+  }
+  const FaceList sure = detections({box_of(kAt)});
+  EXPECT_EQ(ids(session.step(one, &sure)), Ids{1});
+}
+
+TEST_F(Doubt, NotOfTheFirstSearchNorOfSureOnesNorWhenOff) {
+  Session first;
+  EXPECT_EQ(ids(first.step(one, &found)), Ids{1}) << "there may be no second picture";
+  EXPECT_FALSE(first.out.search_wanted);
+  first.tracker->end_tracks();
+  EXPECT_EQ(ids(first.step(one, &found)), Ids{2}) << "another picture";
+
+  Session sure = searched();
+  const FaceList strong = detections({box_of(kAt)});
+  EXPECT_EQ(ids(sure.step(one, &strong)), Ids{1});
+
+  TrackConfig off;
+  off.doubt_below = 0;
+  Session all = searched(off);
+  EXPECT_EQ(ids(all.step(one, &found)), Ids{1});
+}
+
+TEST_F(Doubt, NotOfAFaceThatComesBack) {
+  Session session;
+  ASSERT_NO_FATAL_FAILURE(settle(session, world, kAt));
+  for (int f = 0; f < 10; ++f) ASSERT_EQ(ids(session.step(empty, &kNothing)), Ids{});
+  EXPECT_EQ(ids(session.step(one, &found)), Ids{1});
+}
+
+TEST_F(Doubt, OfOneLeavesTheOthersAlone) {
+  Session session;
+  const FaceList sure = detections({box_of(kAt)});
+  ASSERT_EQ(ids(session.step(both, &sure)), Ids{1});
+  // Two in doubt, of which the second is confirmed first: ids tell the order in which doubts end.
+  const Pose third{260, 200, 0.6};
+  const cv::Mat all = world.render({kAt, kOther, third});
+  FaceList two = weak({box_of(kAt), box_of(kOther), box_of(third)});
+  for (const Face& f : two.faces) {
+    for (int i = 0; i < 5; ++i)
+      two.landmarks.push_back({f.box.x + f.box.w * (0.3f + 0.2f * static_cast<float>(i % 3)),
+                               f.box.y + f.box.h * (0.4f + 0.2f * static_cast<float>(i / 3))});
+  }
+  two.landmarks_per_face = 5;
+  EXPECT_EQ(ids(session.step(all, &two)), Ids{1});
+  EXPECT_EQ(session.out.faces.landmarks_per_face, 5);
+  EXPECT_EQ(session.out.faces.landmarks.size(), 5u);
+  EXPECT_TRUE(session.out.search_wanted);
+  const FaceList last = weak({box_of(kAt), box_of(third)});
+  const TrackOutput* out = &session.step(all, &last);
+  ASSERT_EQ(ids(*out), (Ids{1, 2}));
+  EXPECT_LT(box_error(out->faces.faces[1].box, box_of(third)), 1);
+  EXPECT_TRUE(out->search_wanted);
+  two.landmarks_per_face = 0;
+  two.landmarks.clear();
+  out = &session.step(all, &two);
+  ASSERT_EQ(ids(*out), (Ids{1, 2, 3}));
+  EXPECT_LT(box_error(out->faces.faces[2].box, box_of(kOther)), 1);
+  EXPECT_FALSE(out->search_wanted);
+}
+
+TEST_F(Doubt, TheLossOfTheLastFaceIsToldAlthoughOneIsInDoubt) {
+  Session session;
+  const FaceList sure = detections({box_of(kAt)});
+  ASSERT_EQ(ids(session.step(one, &sure)), Ids{1});
+  ASSERT_EQ(ids(session.step(one, &sure)), Ids{1});
+  FaceList also = weak({box_of(kAt), box_of(kOther)});
+  ASSERT_EQ(ids(session.step(both, &also)), Ids{1});
+  const TrackOutput& out = session.step(empty, &kNothing);
+  EXPECT_EQ(ids(out), Ids{});
+  EXPECT_EQ(out.lost, 1);
+  EXPECT_TRUE(out.search_wanted);
+}
+
+TEST_F(Doubt, ManyComeAndGo) {
+  // More than there is room for: places are free again, and none is lost.
+  Session session = searched();
+  for (int round = 0; round < 30; ++round) {
+    std::vector<Box> boxes;
+    for (int i = 0; i < 64; ++i)
+      boxes.push_back({10.0f + 35 * (i % 8) + round % 3, 8.0f + 28 * (i / 8), 30, 26});
+    const FaceList crowd = weak(boxes);
+    ASSERT_EQ(session.step(empty, &crowd).faces.faces.size(), 0u) << round;
+    ASSERT_EQ(session.step(empty, &kNothing).faces.faces.size(), 0u) << round;
+    ASSERT_EQ(session.step(empty, &kNothing).faces.faces.size(), 0u) << round;
+  }
+  const FaceList sure = detections({box_of(kAt)});
+  EXPECT_EQ(ids(session.step(one, &sure)), Ids{1});
+}
+
+}  // namespace
+}  // namespace cuface
