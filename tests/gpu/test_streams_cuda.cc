@@ -45,8 +45,7 @@ DeviceFaces* faces_at(GuardedBytes& memory) {
 class OneFace {
  public:
   OneFace(std::shared_ptr<const cuda::DeviceForest> forest, int width, int height)
-      : found_(block_of({{static_cast<float>(width) / 4, static_cast<float>(height) / 4, 100, 100}},
-                        kLandmarks)),
+      : found_(block_of({{40, 20, 100, 100}}, kLandmarks)),
         tracked_(cuda::device_faces_bytes(kLandmarks), kCanary),
         marked_(cuda::device_faces_bytes(kLandmarks), kCanary) {
     auto tracker = cuda::Tracker::create({}, width, height, kLandmarks);
