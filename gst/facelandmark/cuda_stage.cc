@@ -4,6 +4,7 @@
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/stage.h"
+#include "kernels/forest/roll_cuda.h"
 #include "kernels/forest/samples_cuda.h"
 #include "kernels/forest/smooth_cuda.h"
 
@@ -27,10 +28,13 @@ class CudaLandmarkStage final : public LandmarkStage {
   Status make_landmarker(const LandmarkSettings& settings) {
     auto forest = device_forest(*model_);
     if (!forest.ok()) return forest.status();
+    auto rolls = cuda::RollMemory::create(forest.value());
+    if (!rolls.ok()) return rolls.status();
     auto landmarker = cuda::SampledLandmarker::create(std::move(forest.value()),
                                                       settings.iterations, settings.samples);
     if (!landmarker.ok()) return landmarker.status();
     landmarker_ = std::move(landmarker.value());
+    rolls_ = std::move(rolls.value());
     planned_ = settings;
     return {};
   }
@@ -52,22 +56,26 @@ class CudaLandmarkStage final : public LandmarkStage {
     if (!in.ok()) return in.status();
     std::string name = detector_of(faces);
     const BoxMap map = box_map_of(settings, *model_, name);
+    if (!settings.follow_roll) rolls_->forget();
     if (Status s = landmarker_->enqueue(picture.value(), in.value(), map, out.value()->faces(),
-                                        launch.value());
+                                        launch.value(), rolls_->known());
         !s.ok())
       return s;
+    if (settings.follow_roll)
+      if (Status s = rolls_->remember(out.value()->faces(), launch.value()); !s.ok()) return s;
     if (Status s = smooth(out.value()->faces(), settings.smooth, seconds, launch.value()); !s.ok())
       return s;
     return device.finish(std::move(out.value()), std::move(name), {});
   }
   void forget() override {
     if (smoother_) smoother_->forget();
+    rolls_->forget();
   }
 
  private:
   Status smooth(cuda::DeviceFaces* faces, float amount, double seconds, cuda::Launcher launch) {
     if (!(amount > 0)) {
-      forget();
+      if (smoother_) smoother_->forget();
       return {};
     }
     if (!smoother_) {
@@ -80,6 +88,7 @@ class CudaLandmarkStage final : public LandmarkStage {
 
   const std::shared_ptr<const ForestModel> model_;
   std::unique_ptr<cuda::SampledLandmarker> landmarker_;
+  std::unique_ptr<cuda::RollMemory> rolls_;
   std::unique_ptr<cuda::LandmarkSmoother> smoother_;  // once it is asked for
   LandmarkSettings planned_;                          // what the landmarker was made for
 };

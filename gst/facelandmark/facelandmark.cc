@@ -56,7 +56,14 @@ G_DEFINE_TYPE_WITH_CODE(GstCufaceLandmark, gst_cuface_landmark, GST_TYPE_CUFACE_
 
 namespace {
 
-enum Property { kPropModel = 1, kPropIterations, kPropBoxMap, kPropSamples, kPropSmooth };
+enum Property {
+  kPropModel = 1,
+  kPropIterations,
+  kPropBoxMap,
+  kPropSamples,
+  kPropSmooth,
+  kPropFollowRoll
+};
 
 LandmarkState* state_of(gpointer self) { return reinterpret_cast<GstCufaceLandmark*>(self)->state; }
 
@@ -93,6 +100,9 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec* sp
     case kPropSmooth:
       settings.stage.smooth = g_value_get_float(value);
       break;
+    case kPropFollowRoll:
+      settings.stage.follow_roll = g_value_get_boolean(value);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
@@ -117,6 +127,9 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
       break;
     case kPropSmooth:
       g_value_set_float(value, settings.stage.smooth);
+      break;
+    case kPropFollowRoll:
+      g_value_set_boolean(value, settings.stage.follow_roll);
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -250,6 +263,14 @@ void install_properties(GObjectClass* klass) {
                          "smoothed in time: a point at rest over about this part of a second, a "
                          "moving one less (One-Euro filter); 0 = not at all",
                          0, 10, 0, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
+  g_object_class_install_property(
+      klass, kPropFollowRoll,
+      g_param_spec_boolean("follow-roll", "Follow roll",
+                           "Look for the landmarks of a face with an id, so behind culktrack, in "
+                           "the picture as it is turned with the head: upright as the model knows "
+                           "faces, by the landmarks of the frame before",
+                           LandmarkSettings{}.follow_roll,
+                           static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   gst_type_mark_as_plugin_api(box_map_type(), static_cast<GstPluginAPIFlags>(0));
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/forest/roll.h"
 #include "kernels/forest/smooth.h"
 #include "models/box_map.h"
 
@@ -12,7 +13,10 @@ namespace {
 
 class CpuLandmarkStage final : public LandmarkStage {
  public:
-  explicit CpuLandmarkStage(std::shared_ptr<const ForestModel> model) : model_(std::move(model)) {}
+  explicit CpuLandmarkStage(std::shared_ptr<const ForestModel> model) : model_(std::move(model)) {
+    for (std::size_t i = 0; i < model_->mean_shape.size(); i += 2)
+      mean_.push_back({model_->mean_shape[i], model_->mean_shape[i + 1]});
+  }
 
   Status make_landmarker(int iterations) {
     auto landmarker = SampledLandmarker::create(Backend::kCpu, model_, iterations);
@@ -29,37 +33,53 @@ class CpuLandmarkStage final : public LandmarkStage {
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
     if (!list->faces.empty())
       if (Status s = regress(frame, settings, *list); !s.ok()) return s;
+    if (settings.follow_roll)
+      forest::remember_rolls(SerialLanes{}, known_rolls_, list->faces.data(),
+                             list->landmarks.data(), static_cast<int>(list->faces.size()), mean_);
+    else
+      known_rolls_.count = 0;
     if (settings.smooth > 0) {
       if (!smooth_) smooth_ = std::make_unique<SmoothState>();
       forest::smooth_landmarks(SerialLanes{}, *smooth_, list->faces.data(), list->landmarks.data(),
                                static_cast<int>(list->faces.size()), model_->landmarks, seconds,
                                settings.smooth, smooth_scratch_);
     } else {
-      forget();
+      forget_places();
     }
     return FaceResult(std::move(list));
   }
   void forget() override {
-    if (smooth_) std::ranges::fill(smooth_->id, 0);
+    forget_places();
+    known_rolls_.count = 0;
   }
 
  private:
+  void forget_places() {
+    if (smooth_) std::ranges::fill(smooth_->id, 0);
+  }
   Status regress(Frame& frame, const LandmarkSettings& settings, FaceList& list) {
     const BoxMap map = box_map_of(settings, *model_, list.detector);
     boxes_.clear();
-    for (const Face& face : list.faces) boxes_.push_back(face.box);
+    rolls_.clear();
+    for (const Face& face : list.faces) {
+      boxes_.push_back(face.box);
+      rolls_.push_back(forest::recall_roll(known_rolls_, face));
+    }
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
     if (settings.iterations != planned_iterations_)
       if (Status s = make_landmarker(settings.iterations); !s.ok()) return s;
     return landmarker_->enqueue(picture.value()->view(), boxes_, map, settings.samples,
-                                list.landmarks);
+                                list.landmarks, rolls_);
   }
 
   const std::shared_ptr<const ForestModel> model_;
   std::unique_ptr<SampledLandmarker> landmarker_;
   int planned_iterations_ = 0;
   std::vector<Box> boxes_;
+  std::vector<Roll> rolls_;
+  std::vector<Point> mean_;              // of the model's shape
+  RollState known_rolls_;                // of the frame before; nobody's without follow_roll
   std::unique_ptr<SmoothState> smooth_;  // once it is asked for
   forest::SmoothScratch smooth_scratch_;
 };

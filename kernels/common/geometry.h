@@ -17,6 +17,12 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
+/// A turn in the picture, clockwise, as y points down.
+struct Roll {
+  float cos = 1, sin = 0;
+  friend bool operator==(const Roll&, const Roll&) = default;
+};
+
 /// A box on whole pixels, as OpenCV's cv::Rect.
 struct Rect {
   int x = 0, y = 0, w = 0, h = 0;

@@ -25,13 +25,15 @@ struct ForestSplit {
 };
 
 /// How to get from the box of one detector to the box a landmark model was trained on (trap 13):
-/// side times `scale` about the centre, then moved by `shift` times the ORIGINAL side.
+/// side times `scale` about the centre, then moved by `shift` times the ORIGINAL side, in the
+/// directions of a face that is turned by `roll`.
 struct BoxMap {
   float scale = 1, shift_x = 0, shift_y = 0;
-  CUFACE_HD Box apply(const Box& box) const {
+  CUFACE_HD Box apply(const Box& box, Roll roll = {}) const {
     const float w = box.w * scale, h = box.h * scale;
-    return {box.x + (box.w - w) * 0.5f + shift_x * box.w,
-            box.y + (box.h - h) * 0.5f + shift_y * box.h, w, h};
+    const float right = shift_x * box.w, down = shift_y * box.h;
+    return {box.x + (box.w - w) * 0.5f + (roll.cos * right - roll.sin * down),
+            box.y + (box.h - h) * 0.5f + (roll.sin * right + roll.cos * down), w, h};
   }
   friend bool operator==(const BoxMap&, const BoxMap&) = default;
 };
@@ -104,12 +106,13 @@ class Landmarker {
   virtual ~Landmarker() = default;
 
   /// `boxes` in pixels of `luma` (edges), already mapped to what the model was trained on
-  /// (models/box_map.h). `out` holds boxes.size() * model.landmarks points, in pixels.
-  /// Equal to dlib on the same grey picture and the rectangle (x, y, x+w-1, y+h-1), in floats.
-  /// kInvalidArgument, and `out` untouched, for a wrong size of `out` or a box that is empty or not
-  /// finite.
+  /// (models/box_map.h), each turned about its centre by its roll; no `rolls`: none is turned.
+  /// `out` holds boxes.size() * model.landmarks points, in pixels.
+  /// Without rolls equal to dlib on the same grey picture and the rectangle (x, y, x+w-1, y+h-1),
+  /// in floats. kInvalidArgument, and `out` untouched, for a wrong size of `out` or `rolls`, or a
+  /// box that is empty or not finite.
   virtual Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                         std::span<Point> out) = 0;
+                         std::span<Point> out, std::span<const Roll> rolls = {}) = 0;
 };
 
 }  // namespace cuface

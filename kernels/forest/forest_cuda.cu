@@ -218,7 +218,7 @@ template <Fit kFit>
 __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
     forest_kernel(ForestTables forest, ForestRoom room, int cascades,
                   ImageView<const std::uint8_t> luma, const DeviceFaces* in, BoxMap map,
-                  DeviceFaces* out) {
+                  DeviceFaces* out, const RollState* rolls) {
   extern __shared__ __align__(16) unsigned char memory[];
   if constexpr (kFit == Fit::kDlib) {
     forest.landmarks = kDlibLandmarks;
@@ -239,7 +239,8 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
 
   Point* const points = out->landmarks() + face * landmarks;
   const bool writes = block == 0 && thread < landmarks;
-  const Box box = map.apply(in->faces[face].box);
+  const Roll roll = rolls ? forest::recall_roll(*rolls, in->faces[face]) : Roll{};
+  const Box box = map.apply(in->faces[face].box, roll);
   if (!forest::is_usable(box)) {
     if (writes) points[thread] = {0, 0};
     return;
@@ -247,7 +248,7 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
 
   const Scratch s(memory, forest, room);
   const Team team{s, landmarks, forest.trees};
-  const PixelReader pixels(luma, box);
+  const PixelReader pixels(luma, box, roll);
   const Share share(forest.trees, Team::kBlocks, block);
   const LeafRing ring(s, forest, room.stage_floats, block);
   // One block's share would not fit where those of a few have room.
@@ -358,7 +359,8 @@ Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const For
 }
 
 Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in,
-                           const BoxMap& map, DeviceFaces* out, Launcher launch) const {
+                           const BoxMap& map, DeviceFaces* out, Launcher launch,
+                           const RollState* rolls) const {
   if (!luma.data || luma.width < 1 || luma.height < 1 || !in || !out)
     return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
   const ForestTables forest = forest_->tables();
@@ -367,7 +369,7 @@ Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces
                       : is_dlib(forest) ? forest_kernel<Fit::kDlib>
                                         : forest_kernel<Fit::kStaged>;
   return launch("landmarks", kernel, {kMaxFaces * kFaceBlocks, kThreads, scratch.bytes}, forest,
-                room_, cascades_, luma, in, map, out);
+                room_, cascades_, luma, in, map, out, rolls);
 }
 
 }  // namespace cuface::cuda

@@ -13,6 +13,7 @@
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/forest/forest.h"
+#include "kernels/forest/roll.h"
 
 namespace cuface::cuda {
 
@@ -89,15 +90,16 @@ class Landmarker {
                                                     int iterations = 0);
 
   /// `out` gets the header and the faces of `in`, landmarks_per_face = landmarks(), and the points
-  /// of every face in its box as `map` carries it, in pixels of `luma`. A face whose mapped box is
-  /// empty or not finite, which the CPU refuses, gets all its points at (0, 0). What lies behind
-  /// in->count faces is left as it was.
+  /// of every face in its box as `map` carries it, in pixels of `luma`, turned by what `rolls`
+  /// knows of it (null: no face is turned). A face whose mapped box is empty or not finite, which
+  /// the CPU refuses, gets all its points at (0, 0). What lies behind in->count faces is left as it
+  /// was.
   ///
   /// All in device memory. `out` has device_faces_bytes() of landmarks() or more; it may be `in`
   /// itself, and must not overlap it otherwise. One launch for kMaxFaces; no allocation, copy or
   /// wait. kInvalidArgument for a null pointer or an empty picture.
   Status enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in, const BoxMap& map,
-                 DeviceFaces* out, Launcher launch) const;
+                 DeviceFaces* out, Launcher launch, const RollState* rolls = nullptr) const;
 
   int landmarks() const { return forest_->tables().landmarks; }
 

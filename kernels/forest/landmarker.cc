@@ -77,10 +77,13 @@ class CpuLandmarker final : public Landmarker {
   }
 
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                 std::span<Point> out) override {
+                 std::span<Point> out, std::span<const Roll> rolls) override {
     const std::size_t landmarks = mean_.size();
     if (out.size() != boxes.size() * landmarks) {
       return {StatusCode::kInvalidArgument, "landmarks need room for every point of every box"};
+    }
+    if (!rolls.empty() && rolls.size() != boxes.size()) {
+      return {StatusCode::kInvalidArgument, "landmarks need the roll of every box, or of none"};
     }
     if (!std::all_of(boxes.begin(), boxes.end(), is_usable)) {
       return {StatusCode::kInvalidArgument, "a face box is empty or not finite"};
@@ -88,9 +91,9 @@ class CpuLandmarker final : public Landmarker {
     const bool vectors = vector_ && simd::vectors() && takes(luma);
     for (std::size_t first = 0; first < boxes.size(); first += kFacesTogether) {
       faces_.clear();
-      for (const Box& box : boxes.subspan(first).first(
-               std::min<std::size_t>(kFacesTogether, boxes.size() - first))) {
-        faces_.emplace_back(luma, box);
+      const std::size_t last = std::min<std::size_t>(first + kFacesTogether, boxes.size());
+      for (std::size_t i = first; i < last; ++i) {
+        faces_.emplace_back(luma, boxes[i], rolls.empty() ? Roll{} : rolls[i]);
       }
       if (vectors) regress_vector(*model_, *vector_, cascades_, mean_, faces_, *scratch_);
       for (std::size_t i = 0; i < faces_.size(); ++i) {

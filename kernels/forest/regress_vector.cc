@@ -33,19 +33,21 @@ constexpr std::size_t kPrefetchTrees = 8, kTreesAtOnce = 8;
 constexpr std::size_t kCacheLine = 64;
 
 /// Where feature pixels lie along one axis: in whole pixels, -1 outside the picture.
-HWY_INLINE IntVector pixel_along(hn::Vec<Floats> p, double size, double offset, int limit) {
+HWY_INLINE IntVector pixel_along(hn::Vec<Floats> px, hn::Vec<Floats> py, double from_x,
+                                 double from_y, double offset, int limit) {
   const Doubles d;
   const Ints i;
   const hn::Half<Floats> half;
   const hn::Half<Ints> half_ints;
-  const auto along = [&](auto q) {
-    const auto v = hn::Add(hn::Add(hn::Mul(hn::Set(d, size), hn::PromoteTo(d, q)),  //
-                                   hn::Set(d, offset)),
-                           hn::Set(d, 0.5));
+  const auto along = [&](auto x, auto y) {
+    const auto sum = hn::Add(hn::Mul(hn::Set(d, from_x), hn::PromoteTo(d, x)),
+                             hn::Mul(hn::Set(d, from_y), hn::PromoteTo(d, y)));
+    const auto v = hn::Add(hn::Add(sum, hn::Set(d, offset)), hn::Set(d, 0.5));
     const auto inside = hn::And(hn::Ge(v, hn::Zero(d)), hn::Lt(v, hn::Set(d, limit)));
     return hn::DemoteTo(half_ints, hn::IfThenElse(inside, v, hn::Set(d, -1.0)));
   };
-  return hn::Combine(i, along(hn::UpperHalf(half, p)), along(hn::LowerHalf(half, p)));
+  return hn::Combine(i, along(hn::UpperHalf(half, px), hn::UpperHalf(half, py)),
+                     along(hn::LowerHalf(half, px), hn::LowerHalf(half, py)));
 }
 
 /// Reads the feature pixels of a face.
@@ -65,8 +67,8 @@ HWY_INLINE void read_pool(const PixelReader& face, const float* shape, Turn turn
                             hn::GatherIndex(f, shape, anchor));
     const auto py =
         hn::Add(hn::Add(hn::Mul(b, dx), hn::Mul(a, dy)), hn::GatherIndex(f, shape + 1, anchor));
-    const auto x = pixel_along(px, face.width, face.x, face.luma.width);
-    const auto y = pixel_along(py, face.height, face.y, face.luma.height);
+    const auto x = pixel_along(px, py, face.xx, face.xy, face.x, face.luma.width);
+    const auto y = pixel_along(px, py, face.yx, face.yy, face.y, face.luma.height);
     const auto outside = hn::BroadcastSignBit(hn::Or(x, y));
     hn::Store(hn::AndNot(outside, hn::Add(hn::Mul(y, stride), x)), i, offset);
     for (std::size_t j = 0; j < lanes; ++j) pool[k + j] = face.luma.data[offset[j]];

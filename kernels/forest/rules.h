@@ -34,27 +34,38 @@ struct Turn {
 /// One face's pixels: nearest pixel, 0 outside the picture (S0.25).
 struct PixelReader {
   ImageView<const std::uint8_t> luma;
-  double x, y, width, height;  // the box, dlib's inclusive size
+  // From the unit box to the picture: (xx xy; yx yy) p + (x, y). Sizes are dlib's, inclusive.
+  double xx, xy = 0, yx = 0, yy, x, y;
 
-  CUFACE_HD PixelReader(ImageView<const std::uint8_t> picture, const Box& box)
+  CUFACE_HD PixelReader(ImageView<const std::uint8_t> picture, const Box& box, Roll roll = {})
       : luma(picture),
+        xx(static_cast<double>(box.w) - 1.0),
+        yy(static_cast<double>(box.h) - 1.0),
         x(box.x),
-        y(box.y),
-        width(static_cast<double>(box.w) - 1.0),
-        height(static_cast<double>(box.h) - 1.0) {}
+        y(box.y) {
+    if (roll.sin == 0 && roll.cos == 1) return;  // the corner keeps its bits
+    const double width = xx, height = yy, c = roll.cos, s = roll.sin;
+    xx = c * width;
+    xy = -s * height;
+    yx = s * width;
+    yy = c * height;
+    x += (width - xx - xy) / 2;
+    y += (height - yx - yy) / 2;
+  }
 
   /// At p in the unit box. The test comes before the cast, so NaN and huge values read 0;
   /// truncation is floor() here.
   CUFACE_HD float at(Point p) const {
-    const double px = width * static_cast<double>(p.x) + x + 0.5;
-    const double py = height * static_cast<double>(p.y) + y + 0.5;
+    const double u = p.x, v = p.y;
+    const double px = (xx * u + xy * v) + x + 0.5;
+    const double py = (yx * u + yy * v) + y + 0.5;
     const bool inside = px >= 0 && px < luma.width && py >= 0 && py < luma.height;
     return inside ? static_cast<float>(luma.at(static_cast<int>(px), static_cast<int>(py))) : 0.0f;
   }
 
   CUFACE_HD Point to_picture(Point p) const {
-    return {static_cast<float>(width * static_cast<double>(p.x) + x),
-            static_cast<float>(height * static_cast<double>(p.y) + y)};
+    const double u = p.x, v = p.y;
+    return {static_cast<float>((xx * u + xy * v) + x), static_cast<float>((yx * u + yy * v) + y)};
   }
 };
 

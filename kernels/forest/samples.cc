@@ -53,20 +53,29 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
 }
 
 Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                                  const BoxMap& map, int samples, std::span<Point> out) {
+                                  const BoxMap& map, int samples, std::span<Point> out,
+                                  std::span<const Roll> rolls) {
   const Result<SampleMaps> maps = make_sample_maps(map, samples);
   if (!maps.ok()) return maps.status();
   if (out.size() != boxes.size() * landmarks_) {
     return {StatusCode::kInvalidArgument, "landmarks need room for every point of every face"};
   }
-  boxes_.clear();
-  for (const Box& box : boxes) {
-    for (int k = 0; k < samples; ++k) boxes_.push_back(maps.value().map[k].apply(box));
+  if (!rolls.empty() && rolls.size() != boxes.size()) {
+    return {StatusCode::kInvalidArgument, "landmarks need the roll of every face, or of none"};
   }
-  if (samples == 1) return landmarker_->enqueue(luma, boxes_, out);
+  boxes_.clear();
+  rolls_.clear();
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const Roll roll = rolls.empty() ? Roll{} : rolls[i];
+    for (int k = 0; k < samples; ++k) {
+      boxes_.push_back(maps.value().map[k].apply(boxes[i], roll));
+      rolls_.push_back(roll);
+    }
+  }
+  if (samples == 1) return landmarker_->enqueue(luma, boxes_, out, rolls_);
 
   points_.resize(boxes_.size() * landmarks_);
-  if (Status s = landmarker_->enqueue(luma, boxes_, points_); !s.ok()) return s;
+  if (Status s = landmarker_->enqueue(luma, boxes_, points_, rolls_); !s.ok()) return s;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::size_t face = i / landmarks_, landmark = i % landmarks_;
     const Point* first =

@@ -55,11 +55,12 @@ class SampledLandmarker {
   static Result<std::unique_ptr<SampledLandmarker>> create(
       Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations = 0);
 
-  /// `boxes` as the detector gave them, `out` as in Landmarker::enqueue(). With one sample the bits
-  /// are Landmarker's in map.apply(box). kInvalidArgument, and `out` untouched, for a wrong number
-  /// of samples, a wrong size of `out`, or a sample box that is empty or not finite.
+  /// `boxes` as the detector gave them, `out` and `rolls` as in Landmarker::enqueue(). With one
+  /// sample the bits are Landmarker's in map.apply(box, roll). kInvalidArgument, and `out`
+  /// untouched, for a wrong number of samples, a wrong size of `out`, or a sample box that is empty
+  /// or not finite.
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
-                 int samples, std::span<Point> out);
+                 int samples, std::span<Point> out, std::span<const Roll> rolls = {});
 
  private:
   SampledLandmarker(std::unique_ptr<Landmarker> landmarker, int landmarks)
@@ -68,6 +69,7 @@ class SampledLandmarker {
   std::unique_ptr<Landmarker> landmarker_;
   std::size_t landmarks_;
   std::vector<Box> boxes_;  // face after face
+  std::vector<Roll> rolls_;
   std::vector<Point> points_;
 };
 

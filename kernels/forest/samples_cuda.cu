@@ -21,17 +21,22 @@ struct Rows {
   CUFACE_HD DeviceFaces* list(int i) const {
     return reinterpret_cast<DeviceFaces*>(memory + static_cast<std::size_t>(i) * list_bytes);
   }
-  CUFACE_HD Box& box(int row) const { return list(row / kMaxFaces)->faces[row % kMaxFaces].box; }
+  CUFACE_HD Face& face(int row) const { return list(row / kMaxFaces)->faces[row % kMaxFaces]; }
 };
 
 /// A block a list, a thread a row.
 __global__ void __launch_bounds__(kMaxFaces)
-    spread_samples(const DeviceFaces* in, const __grid_constant__ SampleMaps maps, Rows rows) {
+    spread_samples(const DeviceFaces* in, const __grid_constant__ SampleMaps maps, Rows rows,
+                   const RollState* rolls) {
   const int list = static_cast<int>(blockIdx.x),
             row = list * kMaxFaces + static_cast<int>(threadIdx.x);
   const int all = in->count * maps.count;
   if (threadIdx.x == 0) rows.list(list)->count = min(max(all - list * kMaxFaces, 0), kMaxFaces);
-  if (row < all) rows.box(row) = maps.map[row % maps.count].apply(in->faces[row / maps.count].box);
+  if (row >= all) return;
+  Face face = in->faces[row / maps.count];
+  const Roll roll = rolls ? forest::recall_roll(*rolls, face) : Roll{};
+  face.box = maps.map[row % maps.count].apply(face.box, roll);
+  rows.face(row) = face;
 }
 
 /// A block a face. `out` may be `in`.
@@ -43,7 +48,7 @@ __global__ void __launch_bounds__(kMeanThreads)
   copy_face<kMeanThreads>(in, out, face);
   const int first = face * samples;
   bool usable = true;
-  for (int k = 0; k < samples; ++k) usable = usable && forest::is_usable(rows.box(first + k));
+  for (int k = 0; k < samples; ++k) usable = usable && forest::is_usable(rows.face(first + k).box);
   Point* const points = out->landmarks() + face * landmarks;
   for (int i = thread; i < landmarks; i += kMeanThreads) {
     points[i] =
@@ -77,23 +82,25 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
 }
 
 Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in,
-                                  const BoxMap& map, DeviceFaces* out, Launcher launch) {
-  if (samples_ == 1) return landmarker_->enqueue(luma, in, map, out, launch);
+                                  const BoxMap& map, DeviceFaces* out, Launcher launch,
+                                  const RollState* rolls) {
+  if (samples_ == 1) return landmarker_->enqueue(luma, in, map, out, launch, rolls);
   if (!in || !out) return {StatusCode::kInvalidArgument, "landmarks: no faces"};
   const Result<SampleMaps> maps = make_sample_maps(map, samples_);
   if (!maps.ok()) return maps.status();
-  const Rows rows{rows_.data(), device_faces_bytes(landmarker_->landmarks())};
+  const Rows samples{rows_.data(), device_faces_bytes(landmarker_->landmarks())};
   const auto lists = static_cast<unsigned>(samples_);
-  if (Status s =
-          launch("landmarks: samples", spread_samples, {lists, kMaxFaces}, in, maps.value(), rows);
+  if (Status s = launch("landmarks: samples", spread_samples, {lists, kMaxFaces}, in, maps.value(),
+                        samples, rolls);
       !s.ok())
     return s;
   for (int i = 0; i < samples_; ++i) {
-    if (Status s = landmarker_->enqueue(luma, rows.list(i), BoxMap{}, rows.list(i), launch);
+    if (Status s =
+            landmarker_->enqueue(luma, samples.list(i), BoxMap{}, samples.list(i), launch, rolls);
         !s.ok())
       return s;
   }
-  return launch("landmarks: mean", mean_samples, {kMaxFaces, kMeanThreads}, in, rows, samples_,
+  return launch("landmarks: mean", mean_samples, {kMaxFaces, kMeanThreads}, in, samples, samples_,
                 landmarker_->landmarks(), out);
 }
 

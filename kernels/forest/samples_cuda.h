@@ -26,7 +26,7 @@ class SampledLandmarker {
   /// As Landmarker::enqueue(). A face of which a sample box is empty or not finite, which the CPU
   /// refuses, gets all its points at (0, 0). One launch for one sample, else 2 + samples.
   Status enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in, const BoxMap& map,
-                 DeviceFaces* out, Launcher launch);
+                 DeviceFaces* out, Launcher launch, const RollState* rolls = nullptr);
 
  private:
   SampledLandmarker(std::unique_ptr<Landmarker> landmarker, int samples)

@@ -140,10 +140,10 @@ TEST_F(LandmarkElement, IterationsStopTheForestEarlier) {
 }
 
 // The landmarks of a frame after one in which the face lay elsewhere.
-TEST_F(LandmarkElement, SmoothsFacesWithAnIdUntilTheStreamBreaks) {
-  const auto landmarks_of_second = [&](const std::string& smooth, bool flush, bool track = true) {
+TEST_F(LandmarkElement, SmoothsAndTurnsFacesWithAnIdUntilTheStreamBreaks) {
+  const auto landmarks_of_second = [&](const std::string& settings, bool flush, bool track = true) {
     Harness harness(detect + "redetect-interval=1 ! " + (track ? "culktrack ! " : "") + landmark +
-                    smooth);
+                    "follow-roll=false " + settings);
     harness.set_caps(info);
     const cv::Mat first = squares(kWidth, kHeight, {{60, 60, 48, 48}});
     gst_buffer_unref(harness.pass(make_frame(info, first)));
@@ -166,6 +166,10 @@ TEST_F(LandmarkElement, SmoothsFacesWithAnIdUntilTheStreamBreaks) {
   EXPECT_EQ(landmarks_of_second("smooth=5", true), landmarks_of_second("", true));
   EXPECT_EQ(landmarks_of_second("smooth=5", false, false), landmarks_of_second("", false, false))
       << "without ids";
+  EXPECT_NE(landmarks_of_second("follow-roll=true", false), raw);
+  EXPECT_EQ(landmarks_of_second("follow-roll=true", true), landmarks_of_second("", true));
+  EXPECT_EQ(landmarks_of_second("follow-roll=true", false, false),
+            landmarks_of_second("", false, false));
 }
 
 TEST_F(LandmarkElement, PostsItsResultForTheTracker) {

@@ -1,0 +1,64 @@
+// How far each face's head is turned in the picture, remembered from frame to frame by its id, so
+// that the forest, which knows upright faces only, sees it upright. One source for the CPU and
+// CUDA.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
+#include "kernels/faces/faces.h"
+#include "kernels/similarity/fit.h"
+
+namespace cuface {
+
+/// The rolls of one frame's faces. Zeros know no face.
+struct RollState {
+  static constexpr int kFaces = 64;
+  int count = 0;
+  std::uint64_t id[kFaces] = {};
+  Roll roll[kFaces];
+};
+
+namespace forest {
+
+/// A cascade of upright faces finds none that is turned by more: then the memory is wrong.
+inline constexpr float kMostDetectedSine = 0.5f;
+
+/// The roll to look for a face's landmarks with; upright for a face that is not known.
+CUFACE_HD inline Roll recall_roll(const RollState& state, const Face& face) {
+  Roll roll;
+  for (int i = 0; i < state.count && face.id != 0; ++i)
+    if (state.id[i] == face.id) roll = state.roll[i];
+  const bool fits = face.origin != Origin::kDetected ||
+                    (roll.cos > 0 && std::fabs(roll.sin) <= kMostDetectedSine);
+  return fits ? roll : Roll{};
+}
+
+/// The roll that best turns the mean shape (unit box, square) into these landmarks.
+CUFACE_HD inline Roll roll_of(std::span<const Point> mean, std::span<const Point> landmarks) {
+  Similarity s;
+  if (!similarity::fit(mean, landmarks, nullptr, s)) return {};
+  const double scale = std::sqrt(s.a * s.a + s.b * s.b);
+  if (!(scale > 0)) return {};
+  return {static_cast<float>(s.a / scale), static_cast<float>(s.b / scale)};
+}
+
+/// Remembers the rolls of the first kFaces faces and forgets all others.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD void remember_rolls(const Lanes& lanes, RollState& state, const Face* faces,
+                              const Point* landmarks, int count, std::span<const Point> mean) {
+  const int some = count < RollState::kFaces ? count : RollState::kFaces;
+  lanes.each(some, [&](int f) {
+    state.id[f] = faces[f].id;
+    state.roll[f] =
+        roll_of(mean, {landmarks + static_cast<std::size_t>(f) * mean.size(), mean.size()});
+  });
+  lanes.once([&] { state.count = some; });
+}
+
+}  // namespace forest
+}  // namespace cuface

@@ -1,0 +1,37 @@
+// The rolls of faces in device memory: the bits of remember_rolls() (roll.h).
+#pragma once
+
+#include <memory>
+
+#include "kernels/common/cuda.h"
+#include "kernels/common/launch_cuda.h"
+#include "kernels/common/status.h"
+#include "kernels/faces/faces_cuda.h"
+#include "kernels/forest/forest_cuda.h"
+#include "kernels/forest/roll.h"
+
+namespace cuface::cuda {
+
+/// What one chain remembers: create and enqueue in the context of the forest, on one stream.
+class RollMemory {
+ public:
+  static Result<std::unique_ptr<RollMemory>> create(std::shared_ptr<const DeviceForest> forest);
+
+  /// Before the landmarks of a frame: what is known of its faces, or null where that is nothing.
+  const RollState* known() const { return empty_ ? nullptr : state_.data(); }
+
+  /// Behind them: `faces` have the forest's landmarks. One launch; no allocation, copy or wait.
+  Status remember(const DeviceFaces* faces, Launcher launch);
+
+  /// The next frame's faces have nothing to do with those before.
+  void forget() { empty_ = true; }
+
+ private:
+  RollMemory() = default;
+
+  std::shared_ptr<const DeviceForest> forest_;
+  DeviceBuffer<RollState> state_;
+  bool empty_ = true;
+};
+
+}  // namespace cuface::cuda

@@ -1,0 +1,183 @@
+// The turn of a head: remembered by its face's id, and the forest in a picture turned with it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/common/lanes.h"
+#include "kernels/forest/roll.h"
+#include "kernels/forest/samples.h"
+#include "models/dlib_dat.h"
+#include "tests/kernels/pictures.h"
+#include "tests/kernels/versions.h"
+#include "tests/models/synthetic_forest.h"
+
+namespace cuface {
+namespace {
+
+constexpr BoxMap kMap{0.95f, 0.01f, 0.025f};
+
+Roll turned(double degrees) {
+  const double angle = degrees * std::acos(-1.0) / 180;
+  return {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
+}
+
+std::shared_ptr<const ForestModel> small_model() {
+  static const std::string bytes = test::synthetic_dat(9, 4, 30, 3, 40, 5);
+  const auto model = parse_dlib_dat(
+      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, "small.dat");
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return model.value();
+}
+
+std::vector<Point> mean_of(const ForestModel& model) {
+  std::vector<Point> mean;
+  for (std::size_t i = 0; i < model.mean_shape.size(); i += 2)
+    mean.push_back({model.mean_shape[i], model.mean_shape[i + 1]});
+  return mean;
+}
+
+/// Pixels of neighbours differ little, so that a rounding seldom changes a split.
+cv::Mat smooth_noise(int width, int height) {
+  cv::Mat picture(height, width, CV_8UC1);
+  cv::RNG(4).fill(picture, cv::RNG::UNIFORM, 0, 256);
+  cv::GaussianBlur(picture, picture, {}, 3);
+  cv::normalize(picture, picture, 0, 255, cv::NORM_MINMAX);
+  return picture;
+}
+
+ImageView<const std::uint8_t> view(const cv::Mat& m) {
+  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
+}
+
+Face face_of(std::uint64_t id, Origin origin) {
+  Face face;
+  face.id = id;
+  face.origin = origin;
+  return face;
+}
+
+class TurnedForest : public test::EveryVersion {};
+CUFACE_EVERY_VERSION(TurnedForest);
+
+// A picture turned by a quarter is the same pixels, so the landmarks in it are those of the upright
+// one, turned: in each box, through the map and with samples too.
+TEST_P(TurnedForest, TurnedPicturesGiveTurnedLandmarks) {
+  const auto model = small_model();
+  const auto landmarker = SampledLandmarker::create(Backend::kCpu, model);
+  ASSERT_TRUE(landmarker.ok());
+  const cv::Mat upright = smooth_noise(320, 240);
+  const std::vector<Box> boxes{{41.3f, 52.7f, 97.1f, 97.1f},
+                               {150.2f, 33.4f, 120.6f, 120.6f},
+                               {-20.3f, 100.8f, 110.2f, 110.2f}};
+  const std::size_t n = boxes.size() * 9;
+  for (const int samples : {1, 3}) {
+    std::vector<Point> straight(n), without(n);
+    const std::vector<Roll> none(boxes.size());
+    ASSERT_TRUE(
+        landmarker.value()->enqueue(view(upright), boxes, kMap, samples, straight, none).ok());
+    ASSERT_TRUE(landmarker.value()->enqueue(view(upright), boxes, kMap, samples, without).ok());
+    EXPECT_EQ(straight, without);
+    cv::Mat picture = upright;
+    std::vector<Box> moved = boxes;
+    std::vector<Point> want = straight;
+    for (const int degrees : {90, 180, 270}) {
+      // Pixel (x, y) goes to (height - 1 - y, x).
+      const float height = static_cast<float>(picture.rows);
+      cv::Mat next;
+      cv::rotate(picture, next, cv::ROTATE_90_CLOCKWISE);
+      picture = next.clone();
+      for (Box& b : moved) b = {height - b.y - b.h, b.x, b.h, b.w};
+      for (Point& p : want) p = {height - 1 - p.y, p.x};
+      std::vector<Point> got(n);
+      const std::vector<Roll> rolls(boxes.size(), turned(degrees));
+      ASSERT_TRUE(
+          landmarker.value()->enqueue(view(picture), moved, kMap, samples, got, rolls).ok());
+      int near = 0;
+      for (std::size_t i = 0; i < n; ++i)
+        near += std::hypot(got[i].x - want[i].x, got[i].y - want[i].y) < 1e-2;
+      EXPECT_EQ(near, static_cast<int>(n)) << degrees << " degrees, " << samples << " samples";
+    }
+  }
+}
+
+// Any angle: vector code has the reference's bits.
+TEST_P(TurnedForest, HasTheBitsOfTheReference) {
+  const auto model = small_model();
+  const auto landmarker = SampledLandmarker::create(Backend::kCpu, model);
+  ASSERT_TRUE(landmarker.ok());
+  const cv::Mat picture = smooth_noise(320, 240);
+  const auto landmarks_in = [&](Box box, Roll roll) {
+    std::vector<Point> out(9);
+    EXPECT_TRUE(
+        landmarker.value()->enqueue(view(picture), {&box, 1}, kMap, 1, out, {&roll, 1}).ok());
+    return out;
+  };
+  int compared = 0, moved = 0;
+  for (int degrees = -175; degrees <= 180; degrees += 5) {
+    const float x = static_cast<float>(degrees) * 0.37f + 100;
+    const Box box{x, 60.3f, 101.7f, 99.2f};
+    const auto got = landmarks_in(box, turned(degrees));
+    ASSERT_TRUE(simd::force("scalar").ok());
+    const auto want = landmarks_in(box, turned(degrees));
+    moved += want != landmarks_in(box, {});
+    ASSERT_TRUE(simd::force(GetParam()).ok());
+    ASSERT_EQ(got, want) << degrees << " degrees";
+    ++compared;
+  }
+  EXPECT_EQ(compared, 72);
+  EXPECT_EQ(moved, 71) << "only an upright face is upright";
+}
+
+TEST(RollArguments, EveryBoxOrNoneHasOne) {
+  const auto model = small_model();
+  const auto landmarker = SampledLandmarker::create(Backend::kCpu, model);
+  ASSERT_TRUE(landmarker.ok());
+  const cv::Mat picture = smooth_noise(64, 64);
+  const std::vector<Box> boxes(2, {10, 10, 40, 40});
+  const std::vector<Roll> one(1);
+  std::vector<Point> out(18, {-7, -7});
+  const auto status = landmarker.value()->enqueue(view(picture), boxes, {}, 1, out, one);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(out, std::vector<Point>(18, {-7, -7}));
+}
+
+TEST(RollMemory, KnowsTheTurnOfTheLandmarksByTheFacesId) {
+  const std::vector<Point> mean = mean_of(*small_model());
+  std::vector<Face> faces;
+  std::vector<Point> landmarks;
+  for (int i = 0; i < 5; ++i) {
+    faces.push_back(face_of(static_cast<std::uint64_t>(10 + i), Origin::kTracked));
+    const Roll roll = turned(40.0 * i - 80);
+    for (const Point& p : mean)
+      landmarks.push_back({100 * (roll.cos * p.x - roll.sin * p.y) + 30,
+                           100 * (roll.sin * p.x + roll.cos * p.y) + 70});
+  }
+  RollState state;
+  forest::remember_rolls(SerialLanes{}, state, faces.data(), landmarks.data(), 5, mean);
+  for (int i = 0; i < 5; ++i) {
+    const Roll got = forest::recall_roll(state, faces[static_cast<std::size_t>(i)]);
+    const Roll want = turned(40.0 * i - 80);
+    EXPECT_NEAR(got.cos, want.cos, 1e-5);
+    EXPECT_NEAR(got.sin, want.sin, 1e-5);
+  }
+  EXPECT_EQ(forest::recall_roll(state, face_of(99, Origin::kTracked)), Roll{}) << "not known";
+  EXPECT_EQ(forest::recall_roll(state, face_of(0, Origin::kTracked)), Roll{}) << "no id";
+  EXPECT_EQ(forest::recall_roll(state, face_of(10, Origin::kDetected)), Roll{})
+      << "a face at 80 degrees is not found upright";
+  EXPECT_EQ(forest::recall_roll(state, face_of(12, Origin::kDetected)),
+            forest::recall_roll(state, faces[2]));
+  forest::remember_rolls(SerialLanes{}, state, faces.data(), landmarks.data(), 1, mean);
+  EXPECT_EQ(forest::recall_roll(state, faces[3]), Roll{}) << "gone";
+}
+
+TEST(RollMemory, LandmarksWithoutAShapeAreUpright) {
+  const std::vector<Point> mean = mean_of(*small_model());
+  std::vector<Point> landmarks(mean.size(), {5, 5});
+  EXPECT_EQ(forest::roll_of(mean, landmarks), Roll{});
+  landmarks[3].x = std::nanf("");
+  EXPECT_EQ(forest::roll_of(mean, landmarks), Roll{});
+}
+
+}  // namespace
+}  // namespace cuface
