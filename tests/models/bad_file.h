@@ -38,7 +38,11 @@ inline std::string repeated(const std::string& text, std::size_t bytes) {
   return out;
 }
 
+#ifdef CUFACE_SANITIZED
+constexpr double kMostSeconds = 20.0;  // instrumented code is that much slower
+#else
 constexpr double kMostSeconds = 1.0;
+#endif
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 /// CPU time and peak memory from now on. A sanitizer's memory is not the program's: 0 under one.
