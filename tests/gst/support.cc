@@ -47,10 +47,9 @@ GstBuffer* make_frame(const GstVideoInfo& info, const cv::Mat& grey) {
                   x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c);
         const unsigned value =
             c > 0 && !rgb ? 128u << (depth - 8) : sample_for(grey.at<uchar>(y, x), depth, full);
-        if (depth == 8)
-          *p = static_cast<guint8>(value);
-        else
-          GST_WRITE_UINT16_LE(p, value << shift);
+        p[0] = static_cast<guint8>(depth == 8 ? value : value << shift);
+        // Rows may begin at odd addresses: no word is written.
+        if (depth > 8) p[1] = static_cast<guint8>(value << shift >> 8);
       }
     }
   }

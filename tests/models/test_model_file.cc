@@ -24,7 +24,8 @@ using test::TemporaryFolder;
 
 template <typename T>
 bool same(std::span<const T> a, std::span<const T> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
 void expect_same(const ForestModel& a, const ForestModel& b) {
