@@ -31,13 +31,12 @@ class CpuLandmarkStage final : public LandmarkStage {
     auto list = std::make_shared<FaceList>(*faces.read());
     list->landmarks_per_face = model_->landmarks;
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
+    if (!settings.follow_roll) known_rolls_.count = 0;
     if (!list->faces.empty())
       if (Status s = regress(frame, settings, *list); !s.ok()) return s;
     if (settings.follow_roll)
       forest::remember_rolls(SerialLanes{}, known_rolls_, list->faces.data(),
                              list->landmarks.data(), static_cast<int>(list->faces.size()), mean_);
-    else
-      known_rolls_.count = 0;
     if (settings.smooth > 0) {
       if (!smooth_) smooth_ = std::make_unique<SmoothState>();
       forest::smooth_landmarks(SerialLanes{}, *smooth_, list->faces.data(), list->landmarks.data(),
