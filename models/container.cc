@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "kernels/forest/forest.h"
 #include "models/xxh64.h"
 
 namespace cuface {
@@ -43,27 +44,6 @@ std::uint64_t hash_header(const Prefix& prefix, std::span<const std::uint8_t> js
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(&prefix);
   return xxh64(json, xxh64({bytes, offsetof(Prefix, header_hash)}));
 }
-
-/// The hash of a file's data, which start where its head says. A head that is wrong about that is
-/// found out before the hash is looked at.
-class DataHash {
- public:
-  explicit DataHash(std::span<const std::uint8_t> head) {
-    Prefix prefix{};
-    std::memcpy(&prefix, head.data(), std::min(head.size(), sizeof prefix));
-    before_data_ = sizeof prefix + prefix.json_bytes;
-  }
-  void add(std::span<const std::uint8_t> piece) {
-    const std::size_t skipped = std::min(before_data_, piece.size());
-    before_data_ -= skipped;
-    hash_.add(piece.subspan(skipped));
-  }
-  std::uint64_t value() const { return hash_.value(); }
-
- private:
-  std::size_t before_data_;
-  Xxh64 hash_;
-};
 
 /// A member, or null (JSON's) when there is none.
 const Json& member(const Json& object, const char* key) {
@@ -126,25 +106,59 @@ class OutputFile {
 
 }  // namespace
 
+/// What is found out about a file's data while they are read: their hash, and whether all words are
+/// finite floats. They start where the head says; a head that is wrong about that is found out
+/// before the hash is looked at.
+class DataScan {
+ public:
+  explicit DataScan(std::span<const std::uint8_t> head) {
+    Prefix prefix{};
+    std::memcpy(&prefix, head.data(), std::min(head.size(), sizeof prefix));
+    before_data_ = sizeof prefix + prefix.json_bytes;
+  }
+  void add(std::span<const std::uint8_t> piece) {
+    const std::size_t skipped = std::min(before_data_, piece.size());
+    before_data_ -= skipped;
+    piece = piece.subspan(skipped);
+    hash_.add(piece);
+    // Only the last piece may end within a word.
+    all_finite_ = all_finite_ && whole_words_ && is_word(piece.data()) &&
+                  cuface::all_finite(
+                      {reinterpret_cast<const float*>(piece.data()), piece.size() / sizeof(float)});
+    whole_words_ = piece.size() % sizeof(float) == 0;
+  }
+  std::uint64_t hash() const { return hash_.value(); }
+  bool all_finite() const { return all_finite_; }
+
+ private:
+  static bool is_word(const std::uint8_t* p) {
+    return reinterpret_cast<std::uintptr_t>(p) % alignof(float) == 0;
+  }
+
+  std::size_t before_data_;
+  Xxh64 hash_;
+  bool all_finite_ = true, whole_words_ = true;
+};
+
 bool Container::looks_like(std::span<const std::uint8_t> bytes) {
   return bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
 }
 
 Result<Container> Container::open(std::shared_ptr<const FileBytes> file) {
-  DataHash hash(file->bytes());
-  hash.add(file->bytes());
-  return parse(std::move(file), hash.value());
+  DataScan scan(file->bytes());
+  scan.add(file->bytes());
+  return parse(std::move(file), scan);
 }
 
 Result<Container> Container::read(const ModelFile& file, std::size_t limit) {
-  DataHash hash(file.head());
+  DataScan scan(file.head());
   Result<std::shared_ptr<const FileBytes>> bytes =
-      file.read(limit, [&](std::span<const std::uint8_t> piece) { hash.add(piece); });
+      file.read(limit, [&](std::span<const std::uint8_t> piece) { scan.add(piece); });
   if (!bytes.ok()) return bytes.status();
-  return parse(std::move(bytes.value()), hash.value());
+  return parse(std::move(bytes.value()), scan);
 }
 
-Result<Container> Container::parse(std::shared_ptr<const FileBytes> file, std::uint64_t data_hash) {
+Result<Container> Container::parse(std::shared_ptr<const FileBytes> file, const DataScan& scan) {
   const std::span<const std::uint8_t> bytes = file->bytes();
   const auto corrupt = [&](const std::string& what) {
     return Status(StatusCode::kCorrupt, file->path() + ": not a usable .cuface model: " + what);
@@ -172,7 +186,7 @@ Result<Container> Container::parse(std::shared_ptr<const FileBytes> file, std::u
   if (hash_header(prefix, json) != prefix.header_hash) {
     return corrupt("the header's checksum is wrong; the file was damaged");
   }
-  if (data_hash != prefix.data_hash) {
+  if (scan.hash() != prefix.data_hash) {
     return corrupt("the data's checksum is wrong; the file was damaged");
   }
   Json header = Json::parse(json.begin(), json.end(), nullptr, false);
@@ -185,12 +199,12 @@ Result<Container> Container::parse(std::shared_ptr<const FileBytes> file, std::u
       return corrupt("block " + shortened(name) + " does not lie inside the file");
     }
   }
-  return Container(std::move(file), std::move(header), data);
+  return Container(std::move(file), std::move(header), data, scan.all_finite());
 }
 
 Container::Container(std::shared_ptr<const FileBytes> file, Json header,
-                     std::span<const std::uint8_t> data)
-    : file_(std::move(file)), header_(std::move(header)), data_(data) {}
+                     std::span<const std::uint8_t> data, bool all_finite)
+    : file_(std::move(file)), header_(std::move(header)), data_(data), all_finite_(all_finite) {}
 
 std::string Container::kind() const { return text(header_, "kind"); }
 

@@ -35,6 +35,8 @@ Block block_of(std::string name, std::span<const T> values) {
           {reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes()}};
 }
 
+class DataScan;
+
 /// A container whose frame is sound: version known, checksums right, every block inside the file,
 /// at a multiple of 64 bytes. What the header says beyond that is still untrusted.
 class Container {
@@ -63,17 +65,21 @@ class Container {
     if (bytes.size() % sizeof(T) != 0) return {};
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
+  /// No word of the data is an infinite float or NaN: found out while they were read. False says
+  /// nothing, as integers may look like those.
+  bool all_finite() const { return all_finite_; }
   const std::shared_ptr<const FileBytes>& file() const { return file_; }
 
  private:
   Container(std::shared_ptr<const FileBytes> file, nlohmann::json header,
-            std::span<const std::uint8_t> data);
-  static Result<Container> parse(std::shared_ptr<const FileBytes> file, std::uint64_t data_hash);
+            std::span<const std::uint8_t> data, bool all_finite);
+  static Result<Container> parse(std::shared_ptr<const FileBytes> file, const DataScan& scan);
   std::span<const std::uint8_t> block_bytes(const char* name) const;
 
   std::shared_ptr<const FileBytes> file_;
   nlohmann::json header_;
   std::span<const std::uint8_t> data_;
+  bool all_finite_;
 };
 
 /// Writes a container beside `path` and renames it into place, so that `path` is the old file or

@@ -56,7 +56,7 @@ Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& con
                     : BoxMap{0, 0, 0});
     }
   }
-  if (const Status status = validate(*model); !status.ok()) {
+  if (const Status status = validate(*model, container.all_finite()); !status.ok()) {
     return Status(status.code(), path + ": not a usable landmark model: " + status.message());
   }
   return std::shared_ptr<const ForestModel>(std::move(model));

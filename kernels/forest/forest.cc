@@ -11,15 +11,12 @@ Status corrupt(std::string message) { return {StatusCode::kCorrupt, std::move(me
 
 bool in_range(int value, int low, int high) { return value >= low && value <= high; }
 
-/// The index of the first value that is not finite; the size when all are. Integer compare, so that
-/// it vectorises without SSE4.
+/// Integer compare, so that it vectorises without SSE4.
+bool is_bad(float value) { return (std::bit_cast<std::int32_t>(value) & 0x7fffffff) > 0x7f7fffff; }
+
+/// The index of the first value that is not finite; the size when all are.
 std::size_t first_not_finite(std::span<const float> values) {
-  const auto is_bad = [](float value) {
-    return (std::bit_cast<std::int32_t>(value) & 0x7fffffff) > 0x7f7fffff;
-  };
-  std::int32_t bad = 0;
-  for (const float value : values) bad |= is_bad(value) ? -1 : 0;
-  if (bad == 0) return values.size();
+  if (all_finite(values)) return values.size();
   return static_cast<std::size_t>(std::find_if(values.begin(), values.end(), is_bad) -
                                   values.begin());
 }
@@ -57,7 +54,13 @@ Status check_tables(const ForestModel& m) {
 
 }  // namespace
 
-Status validate(const ForestModel& m) {
+bool all_finite(std::span<const float> values) {
+  std::int32_t bad = 0;
+  for (const float value : values) bad |= is_bad(value) ? -1 : 0;
+  return bad == 0;
+}
+
+Status validate(const ForestModel& m, bool leaves_finite) {
   if (!in_range(m.landmarks, 1, kMaxLandmarks)) {
     return corrupt("it has " + std::to_string(m.landmarks) + " landmarks, not 1 to " +
                    std::to_string(kMaxLandmarks));
@@ -92,7 +95,8 @@ Status validate(const ForestModel& m) {
       return corrupt("a split of " + numbered("tree", i / tree_splits, trees) + " is out of range");
     }
   }
-  if (const std::size_t i = first_not_finite(m.leaves); i < m.leaves.size()) {
+  if (const std::size_t i = leaves_finite ? m.leaves.size() : first_not_finite(m.leaves);
+      i < m.leaves.size()) {
     return corrupt("a leaf of " + numbered("tree", i / tree_leaves, trees) + " is not finite");
   }
   const auto leaf_size = static_cast<std::size_t>(m.leaf_size());

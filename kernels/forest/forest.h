@@ -84,9 +84,12 @@ inline constexpr int kMaxForestPool = 100000;
 /// Largest leaf value of a compact model: eight of them fit 16 bits.
 inline constexpr int kCompactLimit = 4095;
 
+bool all_finite(std::span<const float> values);
+
 /// The one check every loader ends with: sizes, spans, indices, finiteness. kCorrupt and a sentence
-/// that says which cascade and tree is wrong. Reads all of the model once.
-Status validate(const ForestModel& model);
+/// that says which cascade and tree is wrong. Reads all of the model once, but for the leaves where
+/// the loader found them finite.
+Status validate(const ForestModel& model, bool leaves_finite = false);
 
 /// The box in which the model's mean shape fits these landmarks (pixels) best: least squares over
 /// scale and shift, no rotation. The only way to get a box for this model from landmarks (the tight

@@ -1,11 +1,14 @@
 // Our own file: what goes in comes out, and no damaged or hostile file gets through.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <random>
+#include <utility>
 
 #include "models/box_map.h"
 #include "models/cascade_file.h"
@@ -136,6 +139,35 @@ TEST_F(ForestFile, HoldsACompactModelToo) {
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_TRUE(loaded.value()->is_compact());
   expect_same(*compact, *loaded.value());
+}
+
+TEST_F(ForestFile, LeavesThatAreNotFiniteAreNamedInAnyPiece) {
+  // 1.3 MB: some pieces of what is read at once.
+  const auto large = test::synthetic_forest(68, 2, 75, 4, 50, 2);
+  const auto read_finite = [&](const ForestModel& m) {
+    EXPECT_TRUE(write_forest_file(m, source, path).ok());
+    const auto file = ModelFile::open(path);
+    auto container = Container::read(file.value(), 1 << 24);
+    EXPECT_TRUE(container.ok());
+    return container.value().all_finite();
+  };
+  EXPECT_TRUE(read_finite(*large)) << "then nobody looks at the leaves again";
+  std::vector<float> leaves(large->leaves.begin(), large->leaves.end());
+  const std::size_t tree = std::size_t{16} * 136;
+  for (const std::size_t at : {std::size_t{0}, leaves.size() / 2 + 1, leaves.size() - 1}) {
+    for (const float value : {std::numeric_limits<float>::quiet_NaN(), HUGE_VALF, -HUGE_VALF}) {
+      const float before = std::exchange(leaves[at], value);
+      ForestModel bad = *large;
+      bad.leaves = leaves;
+      EXPECT_FALSE(read_finite(bad));
+      const std::string message = load_forest(path).status().message();
+      const std::string expected = "a leaf of tree " + std::to_string(at / tree % 75) +
+                                   " of cascade " + std::to_string(at / tree / 75) +
+                                   " is not finite";
+      EXPECT_NE(message.find(expected), std::string::npos) << message << ", not " << expected;
+      leaves[at] = before;
+    }
+  }
 }
 
 TEST_F(ForestFile, TablesLieAlignedInTheFileBytes) {
