@@ -320,10 +320,13 @@ GstPadProbeReturn draw(GstPad*, GstPadProbeInfo* probe, gpointer) {
 }
 
 TEST_F(States, UnlinkAndRelinkWhilePlaying) {
-  GstElement* pipeline = parse(
-      "videotestsrc is-live=true ! " + kCaps + ",framerate=200/1 ! identity name=before0 ! " +
-      parts.detect + " redetect-interval=5 min-size=60 ! identity name=before ! " + parts.track +
-      " ! identity name=after ! " + parts.landmark + " ! fakesink name=s sync=false");
+  // The made-up model never saw a turned picture either: with follow-roll its shapes do not settle,
+  // and the tracker takes them for another face's.
+  GstElement* pipeline =
+      parse("videotestsrc is-live=true ! " + kCaps + ",framerate=200/1 ! identity name=before0 ! " +
+            parts.detect + " redetect-interval=5 min-size=60 ! identity name=before ! " +
+            parts.track + " ! identity name=after ! " + parts.landmark +
+            " follow-roll=false ! fakesink name=s sync=false");
   add_probe(pipeline, "before0", "src", GST_PAD_PROBE_TYPE_BUFFER, draw, nullptr);
   Watch watch(pipeline);
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
