@@ -154,6 +154,20 @@ cudaGraphExec_t capture(cudaStream_t stream, Enqueue enqueue) {
   return exec;
 }
 
+/// An event that lives as long as the test.
+class Event {
+ public:
+  Event() { EXPECT_EQ(cudaEventCreate(&event_), cudaSuccess); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  operator cudaEvent_t() const { return event_; }  // NOLINT(google-explicit-constructor)
+  bool is_over() const { return cuda::is_over(event_); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
 /// Submits what `enqueue(launcher)` launches as one graph, as an element of the plugin does.
 class Submitter {
  public:

@@ -34,19 +34,6 @@ FrameView plane(ImageView<const std::uint8_t> picture, bool full_range) {
 
 Model shared(CascadeModel model) { return std::make_shared<const CascadeModel>(std::move(model)); }
 
-class Event {
- public:
-  Event() { EXPECT_EQ(cudaEventCreate(&event_), cudaSuccess); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  operator cudaEvent_t() const { return event_; }  // NOLINT(google-explicit-constructor)
-  bool is_over() const { return cuda::is_over(event_); }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
 class GraphCuda : public testing::Test {
  protected:
   void SetUp() override { CUFACE_NEEDS_GPU(); }
@@ -69,8 +56,8 @@ TEST_F(GraphCuda, AnEventIsPendingFromTheLaunchUntilTheWorkBeforeItIsOver) {
     return s;
   };
   Submitter submit;
-  const std::array<Event, 2> early, late;
-  const Event behind_early, behind_late;  // in another stream
+  const std::array<test::Event, 2> early, late;
+  const test::Event behind_early, behind_late;  // in another stream
   for (std::size_t round = 0; round < 6; ++round) {
     const std::size_t now = round % 2;
     const Status submitted = submit(stream, [&](Launcher launch) {
@@ -183,7 +170,7 @@ class DetectElement {
 
  private:
   Stream stream_;
-  Event used_;
+  test::Event used_;
   Submitter submitter_;
   GuardedBytes found_;
   std::unique_ptr<cuda::Detector> gpu_;
@@ -318,7 +305,7 @@ INSTANTIATE_TEST_SUITE_P(Ifs, GraphIfsCuda, testing::Values(Ifs::kConditional, I
 
 TEST_F(GraphCuda, RefusesListsThatAreNoGraph) {
   const Stream stream;
-  const Event event;
+  const test::Event event;
   const auto flag = cuda::DeviceBuffer<std::int32_t>::create(1);
   ASSERT_TRUE(flag.ok());
   const auto code = [&](const auto& fill) {

@@ -25,18 +25,6 @@ using cuda::Launcher;
 
 constexpr int kLandmarks = 68;
 
-class Event {
- public:
-  Event() { EXPECT_EQ(cudaEventCreate(&event_), cudaSuccess); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  operator cudaEvent_t() const { return event_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
 DeviceFaces* faces_at(GuardedBytes& memory) {
   return reinterpret_cast<DeviceFaces*>(memory.data());
 }

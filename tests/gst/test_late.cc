@@ -29,6 +29,13 @@ class Late : public testing::Test {
     EXPECT_TRUE(gst_harness_push_upstream_event(harness.get(), event));
   }
 
+  bool searched(Harness& harness) {
+    GstBuffer* out = harness.pass(make_frame(info, one));
+    const bool was = was_searched(out);
+    gst_buffer_unref(out);
+    return was;
+  }
+
   /// 'x' for each frame that was searched, '-' for one that was not; every frame must come out.
   std::string run(const std::string& pipeline, bool live, const std::vector<Qos>& told,
                   int frames = 13, int discont = -1) {
@@ -109,13 +116,7 @@ TEST_F(Late, EventsPassUpstreamAndAFlushForgetsThem) {
   harness.set_caps(info);
   while (GstEvent* event = gst_harness_try_pull_upstream_event(harness.get()))
     gst_event_unref(event);
-  const auto searched = [&] {
-    GstBuffer* out = harness.pass(make_frame(info, one));
-    const bool was = was_searched(out);
-    gst_buffer_unref(out);
-    return was;
-  };
-  EXPECT_TRUE(searched());
+  EXPECT_TRUE(searched(harness));
   say(harness, {0, 40});
   GstEvent* passed = gst_harness_try_pull_upstream_event(harness.get());
   ASSERT_TRUE(passed);
@@ -124,32 +125,26 @@ TEST_F(Late, EventsPassUpstreamAndAFlushForgetsThem) {
   gst_event_parse_qos(passed, nullptr, nullptr, &late, nullptr);
   EXPECT_EQ(late, static_cast<GstClockTimeDiff>(40 * kFrame));
   gst_event_unref(passed);
-  for (int i = 1; i < 6; ++i) EXPECT_FALSE(searched());
+  for (int i = 1; i < 6; ++i) EXPECT_FALSE(searched(harness));
   gst_harness_push_event(harness.get(), gst_event_new_flush_start());
   gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE));
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
   gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
-  EXPECT_TRUE(searched());
+  EXPECT_TRUE(searched(harness));
 }
 
 TEST_F(Late, ASourceThatTurnsLiveIsNoticed) {
   Harness harness(detect + "redetect-interval=1");
   gst_harness_set_live(harness.get(), FALSE);
   harness.set_caps(info);
-  const auto searched = [&] {
-    GstBuffer* out = harness.pass(make_frame(info, one));
-    const bool was = was_searched(out);
-    gst_buffer_unref(out);
-    return was;
-  };
-  EXPECT_TRUE(searched());
+  EXPECT_TRUE(searched(harness));
   say(harness, {0, 40});
-  EXPECT_TRUE(searched());
+  EXPECT_TRUE(searched(harness));
   gst_harness_set_live(harness.get(), TRUE);
-  EXPECT_TRUE(searched()) << "nobody has said so yet";
+  EXPECT_TRUE(searched(harness)) << "nobody has said so yet";
   EXPECT_TRUE(gst_harness_push_upstream_event(harness.get(), gst_event_new_latency(kFrame)));
-  EXPECT_FALSE(searched());
+  EXPECT_FALSE(searched(harness));
   EXPECT_EQ(harness.stat("d", "skipped-searches"), 1u);
 }
 

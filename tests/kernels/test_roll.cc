@@ -7,7 +7,6 @@
 #include "kernels/common/lanes.h"
 #include "kernels/forest/roll.h"
 #include "kernels/forest/samples.h"
-#include "models/dlib_dat.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
 #include "tests/models/synthetic_forest.h"
@@ -23,11 +22,7 @@ Roll turned(double degrees) {
 }
 
 std::shared_ptr<const ForestModel> small_model() {
-  static const std::string bytes = test::synthetic_dat(9, 4, 30, 3, 40, 5);
-  const auto model = parse_dlib_dat(
-      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, "small.dat");
-  EXPECT_TRUE(model.ok()) << model.status().message();
-  return model.value();
+  return test::synthetic_forest(9, 4, 30, 3, 40, 5);
 }
 
 std::vector<Point> mean_of(const ForestModel& model) {

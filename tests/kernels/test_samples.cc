@@ -10,7 +10,6 @@
 
 #include "kernels/forest/samples.h"
 #include "models/box_map.h"
-#include "models/dlib_dat.h"
 #include "models/models.h"
 #include "tests/data.h"
 #include "tests/kernels/pictures.h"
@@ -29,11 +28,7 @@ SampleMaps maps_of(const BoxMap& map, int samples) {
 }
 
 std::shared_ptr<const ForestModel> small_model() {
-  static const std::string bytes = test::synthetic_dat(9, 4, 30, 3, 40, 5);
-  const auto model = parse_dlib_dat(
-      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, "small.dat");
-  EXPECT_TRUE(model.ok()) << model.status().message();
-  return model.value();
+  return test::synthetic_forest(9, 4, 30, 3, 40, 5);
 }
 
 cv::Mat noise(int width, int height) {
