@@ -13,10 +13,7 @@ namespace {
 
 class CpuLandmarkStage final : public LandmarkStage {
  public:
-  explicit CpuLandmarkStage(std::shared_ptr<const ForestModel> model) : model_(std::move(model)) {
-    for (std::size_t i = 0; i < model_->mean_shape.size(); i += 2)
-      mean_.push_back({model_->mean_shape[i], model_->mean_shape[i + 1]});
-  }
+  explicit CpuLandmarkStage(std::shared_ptr<const ForestModel> model) : model_(std::move(model)) {}
 
   Status make_landmarker(int iterations) {
     auto landmarker = SampledLandmarker::create(Backend::kCpu, model_, iterations);
@@ -77,7 +74,7 @@ class CpuLandmarkStage final : public LandmarkStage {
   int planned_iterations_ = 0;
   std::vector<Box> boxes_;
   std::vector<Roll> rolls_;
-  std::vector<Point> mean_;              // of the model's shape
+  const std::vector<Point> mean_ = mean_points(*model_);
   RollState known_rolls_;                // of the frame before; nobody's without follow_roll
   std::unique_ptr<SmoothState> smooth_;  // once it is asked for
   forest::SmoothScratch smooth_scratch_;

@@ -119,6 +119,13 @@ Status validate(const ForestModel& m, bool leaves_finite) {
   return {};
 }
 
+std::vector<Point> mean_points(const ForestModel& model) {
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < model.mean_shape.size(); i += 2)
+    points.push_back({model.mean_shape[i], model.mean_shape[i + 1]});
+  return points;
+}
+
 Box box_from_landmarks(const ForestModel& model, std::span<const Point> landmarks) {
   const std::size_t n = static_cast<std::size_t>(model.landmarks);
   if (landmarks.size() != n) return {};

@@ -91,6 +91,9 @@ bool all_finite(std::span<const float> values);
 /// the loader found them finite.
 Status validate(const ForestModel& model, bool leaves_finite = false);
 
+/// The model's mean shape, in the unit box.
+std::vector<Point> mean_points(const ForestModel& model);
+
 /// The box in which the model's mean shape fits these landmarks (pixels) best: least squares over
 /// scale and shift, no rotation. The only way to get a box for this model from landmarks (the tight
 /// box of the points fails on every eighth face). An empty box (w = h = 0) when the count is not

@@ -66,10 +66,10 @@ class PlainRegression {
 class CpuLandmarker final : public Landmarker {
  public:
   CpuLandmarker(std::shared_ptr<const ForestModel> model, int cascades)
-      : model_(std::move(model)), cascades_(cascades), plain_(*model_) {
-    for (std::size_t i = 0; i < model_->mean_shape.size(); i += 2) {
-      mean_.push_back({model_->mean_shape[i], model_->mean_shape[i + 1]});
-    }
+      : model_(std::move(model)),
+        cascades_(cascades),
+        mean_(mean_points(*model_)),
+        plain_(*model_) {
     faces_.reserve(kFacesTogether);
     if (!VectorForest::takes(*model_)) return;
     vector_.emplace(*model_, cascades_);

@@ -127,8 +127,8 @@ struct TrackOutput {
   FaceList faces;
   int lost = 0;                           ///< faces that ended on this frame
   std::array<int, kLossCount> lost_by{};  ///< the same, by reason
-  bool search_wanted =
-      false;  ///< the last face was lost, or one is in doubt: search the next frame
+  /// The last face was lost, or one is in doubt: search the next frame.
+  bool search_wanted = false;
 };
 
 /// One a chain. Allocates at create(). One thread at a time. Two trackers that are told the same

@@ -25,13 +25,6 @@ std::shared_ptr<const ForestModel> small_model() {
   return test::synthetic_forest(9, 4, 30, 3, 40, 5);
 }
 
-std::vector<Point> mean_of(const ForestModel& model) {
-  std::vector<Point> mean;
-  for (std::size_t i = 0; i < model.mean_shape.size(); i += 2)
-    mean.push_back({model.mean_shape[i], model.mean_shape[i + 1]});
-  return mean;
-}
-
 /// Pixels of neighbours differ little, so that a rounding seldom changes a split.
 cv::Mat smooth_noise(int width, int height) {
   cv::Mat picture(height, width, CV_8UC1);
@@ -138,7 +131,7 @@ TEST(RollArguments, EveryBoxOrNoneHasOne) {
 }
 
 TEST(RollMemory, KnowsTheTurnOfTheLandmarksByTheFacesId) {
-  const std::vector<Point> mean = mean_of(*small_model());
+  const std::vector<Point> mean = mean_points(*small_model());
   std::vector<Face> faces;
   std::vector<Point> landmarks;
   for (int i = 0; i < 5; ++i) {
@@ -167,7 +160,7 @@ TEST(RollMemory, KnowsTheTurnOfTheLandmarksByTheFacesId) {
 }
 
 TEST(RollMemory, LandmarksWithoutAShapeAreUpright) {
-  const std::vector<Point> mean = mean_of(*small_model());
+  const std::vector<Point> mean = mean_points(*small_model());
   std::vector<Point> landmarks(mean.size(), {5, 5});
   EXPECT_EQ(forest::roll_of(mean, landmarks), Roll{});
   landmarks[3].x = std::nanf("");
