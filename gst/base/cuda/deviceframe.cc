@@ -139,7 +139,8 @@ Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
 #ifdef CUFACE_HAVE_CUDA_STREAMS
   writer_ = stream_of(cuda_memory_of(frame_.buffer()));
 #endif
-  if (!writer_) frame_.record().uses.push_back(std::move(use.value()));
+  // With a stream too: a decoder that goes (a new size) frees its surfaces, in no stream's order.
+  frame_.record().uses.push_back(std::move(use.value()));
   return chain_->luma();
 }
 
@@ -229,6 +230,7 @@ Status DeviceFrame::hand_over() {
   GstMemory* memory = cuda_memory_of(frame_.buffer());
   if (const cudaStream_t producer = stream_of(memory)) {
     GST_MINI_OBJECT_FLAG_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
+    frame_.record().uses.push_back(std::move(use.value()));  // as in luma()
     return chain_->hold_back(producer);
   }
 #endif
