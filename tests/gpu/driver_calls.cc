@@ -112,6 +112,10 @@ constexpr Known kKnown[] = {
     {"cuGraphDestroy", Kind::kFree, nullptr, -1, Resource::kGraph},
     {"cuGraphExecDestroy", Kind::kFree, nullptr, -1, Resource::kGraph},
     {"cuGraphExecUpdate", Kind::kOther},
+    {"cuGraphExecKernelNodeSetParams", Kind::kHost},
+    {"cuGraphExecEventRecordNodeSetEvent", Kind::kHost},
+    {"cuCtxPushCurrent", Kind::kHost},
+    {"cuCtxPopCurrent", Kind::kHost},
 };
 
 /// "cuMemAlloc" for "cuMemAlloc_v2_ptsz".

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/gpu/pipeline.h"
+#include "tests/gpu/trace.h"
 
 namespace cuface::test {
 namespace {
@@ -128,29 +129,59 @@ TEST_F(ChainsCuda, BesideTheDecoderAt720p) {
 }
 
 /// From a frame's arrival at the first element until the last one has pushed it, in the one thread
-/// they share: what they cost the host.
-TEST_F(ChainsCuda, HostTimeOfAFrame) {
+/// they share: what they cost the host. With `traced`, the driver's calls of the frames' second
+/// half too: asking who calls takes its time, so their sum stands beside what another run has
+/// taken.
+void host_time_of_a_frame(const std::string& description, bool traced) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::size_t kWarmUp = 50;
-  Pipeline pipeline(decoded_on_gpu(clip(kPexels)) + " ! " + kChain + " ! fakesink name=sink");
+  constexpr std::size_t kWarmUp = 50, kTraced = 200;
+  Pipeline pipeline(description);
   Clock::time_point arrived;
   std::vector<double> us;
   pipeline.on_buffer("detect", "sink", [&](GstBuffer*) {
     usleep(2000);  // the GPU is idle: nothing of ours waits for it
+    if (traced && us.size() == kTraced) trace::start();
     arrived = Clock::now();
   });
   pipeline.on_buffer("sink", "sink", [&](GstBuffer*) {
     us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - arrived).count());
   });
   EXPECT_TRUE(pipeline.play().eos);
+  const auto calls = trace::stop();
   EXPECT_GE(pipeline.stat("landmark", "faces"), 400u);
   ASSERT_GE(us.size(), 400u);
+  if (traced) {
+    struct Sum {
+      double calls = 0, us = 0;
+    };
+    std::map<std::string, Sum> sums;
+    const double frames = static_cast<double>(us.size() - kTraced);
+    for (const trace::Call& call : calls) {
+      if (call.caller != trace::Caller::kElements) continue;
+      for (const std::string& of : {std::string(call.name), std::string("all")}) {
+        sums[of].calls += 1 / frames;
+        sums[of].us += static_cast<double>(call.ns) / 1e3 / frames;
+      }
+    }
+    EXPECT_GE(sums["cuGraphLaunch"].calls, 2.9);
+    for (const auto& [name, sum] : sums)
+      std::printf(
+          "{\"what\":\"calls of the driver a frame\",\"call\":\"%s\",\"calls\":%.1f,\"us\":%.1f}\n",
+          name.c_str(), sum.calls, sum.us);
+    return;
+  }
   us.erase(us.begin(), us.begin() + kWarmUp);
   std::sort(us.begin(), us.end());
   std::printf(
       "{\"what\":\"host time of a frame in detect, track, landmark\",\"size\":\"640x360\","
       "\"frames\":%zu,\"us median\":%.1f,\"us of 95 %% of them\":%.1f}\n",
       us.size(), us[us.size() / 2], us[us.size() * 95 / 100]);
+}
+TEST_F(ChainsCuda, HostTimeOfAFrame) {
+  const std::string description =
+      decoded_on_gpu(clip(kPexels)) + " ! " + kChain + " ! fakesink name=sink";
+  host_time_of_a_frame(description, false);
+  host_time_of_a_frame(description, true);
 }
 
 /// With the first frame through all of it.

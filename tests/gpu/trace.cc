@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -143,8 +144,10 @@ CUresult traced(const Slot& slot, const Words& words, const void* direct) {
       s.hook(call, stream);
   }
   inside = false;
+  const auto begin = std::chrono::steady_clock::now();
   const CUresult result = invoke(slot.real, words);
   if (!watched) return result;
+  call.ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   inside = true;
   if (known.bytes && result == CUDA_SUCCESS) call.bytes = known.bytes(words);
   {

@@ -29,6 +29,7 @@ enum class Kind {
   kQuery,     ///< the host asks how far the device is
   kAllocate,  ///< of memory, events, streams, graphs, modules
   kFree,
+  kHost,  ///< contexts, arguments of a graph's nodes: nothing goes to the device
   kOther,
 };
 
@@ -45,6 +46,7 @@ struct Call {
   pid_t thread;
   std::uint64_t bytes;  ///< copied or allocated; of cuvidCreateDecoder: its surfaces
   std::uint64_t mark;   ///< the thread's last mark(), 0 without
+  std::int64_t ns = 0;  ///< until it returned
 };
 
 /// Forgets what was recorded and records until stop(), which returns it.
