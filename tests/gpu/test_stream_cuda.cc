@@ -2,6 +2,7 @@
 // in that stream, and what comes there next waits for our reading and drawing. Each test has a
 // control in which the same is done in a stream nobody waits for, which must show.
 #include <cuda_runtime_api.h>
+#include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudastream.h>
 #include <gst/cuda/gstcudautils.h>
