@@ -4,6 +4,7 @@
 
 #include "kernels/cascade/cascade.h"
 #include "kernels/integral/integral.h"
+#include "tests/fewer.h"
 #include "tests/kernels/brute_cascade.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
@@ -176,7 +177,7 @@ cv::Mat random_picture(std::mt19937& random, int width, int height) {
 TEST_P(CascadeSearchTest, EqualsTheDefinitionOnRandomModels) {
   std::mt19937 random(40);
   std::size_t found = 0, searched = 0, tilted = 0, trees = 0;
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < test::fewer(600); ++round) {
     const CascadeModel m = random_model(random);
     ASSERT_TRUE(validate(m).ok()) << validate(m).message();
     tilted += m.has_tilted();
@@ -197,11 +198,11 @@ TEST_P(CascadeSearchTest, EqualsTheDefinitionOnRandomModels) {
                   static_cast<std::size_t>(grid.rows / step);
     }
   }
-  EXPECT_GT(searched, 500'000u);
+  EXPECT_GT(searched, test::fewer(500'000u));
   EXPECT_GT(found, searched / 100);
   EXPECT_LT(found, searched / 2);
-  EXPECT_GT(tilted, 300u);
-  EXPECT_GT(trees, 200u);
+  EXPECT_GT(tilted, test::fewer(300u));
+  EXPECT_GT(trees, test::fewer(200u));
 }
 
 // A threshold that is a sum of leaves but for leaves too small for any rounding: what the vector
@@ -227,7 +228,7 @@ void put_sums_on_the_threshold(std::mt19937& random, CascadeModel& m) {
 TEST_P(CascadeSearchTest, SumsOnTheThresholdAreDecidedByTheDefinition) {
   std::mt19937 random(44);
   std::size_t found = 0, searched = 0, exact = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < test::fewer(300); ++round) {
     CascadeModel m = random_model(random);
     put_sums_on_the_threshold(random, m);
     ASSERT_TRUE(validate(m).ok()) << validate(m).message();
@@ -243,7 +244,7 @@ TEST_P(CascadeSearchTest, SumsOnTheThresholdAreDecidedByTheDefinition) {
     found += windows.size();
     searched += 61 * 21;
   }
-  EXPECT_GT(exact, 300u);
+  EXPECT_GT(exact, test::fewer(300u));
   EXPECT_GT(found, searched / 20);
   EXPECT_LT(found, searched);
 }

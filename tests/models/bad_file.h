@@ -13,20 +13,13 @@
 #include <vector>
 
 #include "models/models.h"
+#include "tests/fewer.h"
 #include "tests/models/temporary.h"
 #include "tests/models/use_model.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CUFACE_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CUFACE_SANITIZED 1
-#endif
-#endif
-
 namespace cuface::test {
 
-constexpr int kFlips = 2000;  ///< of each file
+inline const int kFlips = fewer(2000);  ///< of each file
 /// For flips in formats without checksums.
 inline const auto kNoMend = [](std::string&) {};
 
@@ -118,12 +111,14 @@ class Feeder {
     return false;
   }
 
-  /// Cut at every hundredth of its length; none may load.
-  void feed_truncations(const std::string& good, const std::string& name) {
-    for (std::size_t i = 0; i < 100; ++i) {
+  /// Cut at every hundredth of its length; none may load. How many they were.
+  int feed_truncations(const std::string& good, const std::string& name) {
+    int cuts = 0;
+    for (std::size_t i = 0; i < 100; i += static_cast<std::size_t>(every()), ++cuts) {
       const std::size_t size = good.size() * i / 100;
       EXPECT_FALSE(feed(good.substr(0, size), name + " cut at " + std::to_string(i) + " %"));
     }
+    return cuts;
   }
 
   /// One random bit, byte or run of bytes changed, `count` times; then `mend` may repair checksums.

@@ -14,6 +14,8 @@ SOURCE = pathlib.Path(os.environ.get("CUFACE_SOURCE_ROOT", pathlib.Path(__file__
 CACHE = pathlib.Path(os.environ.get("CUFACE_MODEL_PATH") or pathlib.Path(
     os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "gst-cuface")
 DATA = pathlib.Path(os.environ.get("CUFACE_DATA", SOURCE / "../shared/data"))
+# Times and memory of instrumented code are not the product's (tests/sanitize sets this).
+SANITIZED = "CUFACE_SANITIZED" in os.environ
 
 
 class Skip(Exception):
