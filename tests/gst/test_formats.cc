@@ -147,5 +147,65 @@ TEST_F(Formats, CropRectangles) {
   EXPECT_GE(compared, 50);
 }
 
+/// The frame with a memory for each plane and something behind each, as capture devices give them.
+GstBuffer* in_memories(GstBuffer* plain, GstVideoInfo info) {
+  constexpr gsize kBehind = 100;
+  const guint planes = GST_VIDEO_INFO_N_PLANES(&info);
+  GstBuffer* buffer = gst_buffer_new();
+  gsize offset[GST_VIDEO_MAX_PLANES] = {}, at = 0;
+  for (guint i = 0; i < planes; ++i) {
+    const gsize from = info.offset[i], to = i + 1 < planes ? info.offset[i + 1] : info.size;
+    GstMemory* memory = gst_allocator_alloc(nullptr, to - from + kBehind, nullptr);
+    GstMapInfo map;
+    EXPECT_TRUE(gst_memory_map(memory, &map, GST_MAP_WRITE));
+    std::memset(map.data, 0xee, map.size);
+    EXPECT_EQ(gst_buffer_extract(plain, from, map.data, to - from), to - from);
+    gst_memory_unmap(memory, &map);
+    gst_buffer_append_memory(buffer, memory);
+    offset[i] = at;
+    at += to - from + kBehind;
+  }
+  gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
+                                 static_cast<guint>(info.width), static_cast<guint>(info.height),
+                                 planes, offset, info.stride);
+  gst_buffer_unref(plain);
+  return buffer;
+}
+
+/// Faces and pixels of one frame behind the chain with the overlay.
+std::string shown(const Parts& parts, GstVideoInfo info, GstBuffer* frame) {
+  Harness harness(parts.faces() + " ! " + parts.overlay);
+  harness.set_caps(info);
+  GstBuffer* out = harness.pass(frame);
+  std::string text = faces_text(out);
+  GstVideoFrame mapped;
+  EXPECT_TRUE(gst_video_frame_map(&mapped, &info, out, GST_MAP_READ));
+  for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&mapped); ++c) {
+    const int step = GST_VIDEO_FRAME_COMP_PSTRIDE(&mapped, c);
+    for (int y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&mapped, c); ++y)
+      for (int x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH(&mapped, c); ++x)
+        text += reinterpret_cast<const char*>(GST_VIDEO_FRAME_COMP_DATA(
+            &mapped, c))[y * GST_VIDEO_FRAME_COMP_STRIDE(&mapped, c) + x * step];
+  }
+  gst_video_frame_unmap(&mapped);
+  gst_buffer_unref(out);
+  return text;
+}
+
+TEST_F(Formats, PlanesInMemoriesOfTheirOwn) {
+  int compared = 0;
+  for (const std::string& format : offered_formats("cufacedetect")) {
+    const GstVideoInfo info = info_of(format);
+    if (GST_VIDEO_INFO_N_PLANES(&info) < 2) continue;
+    const std::string expected = shown(parts, info, make_frame(info, picture(0)));
+    EXPECT_NE(expected.find("id 2 "), std::string::npos) << format;
+    GstBuffer* buffer = in_memories(make_frame(info, picture(0)), info);
+    EXPECT_EQ(gst_buffer_n_memory(buffer), GST_VIDEO_INFO_N_PLANES(&info)) << format;
+    EXPECT_TRUE(shown(parts, info, buffer) == expected) << format;
+    ++compared;
+  }
+  EXPECT_GE(compared, 15);
+}
+
 }  // namespace
 }  // namespace cuface::test
