@@ -74,6 +74,24 @@ def every_stage_has_what_contributing_asks_for():
             tap.need(f"'{name}'" in text, f"{folder}/meson.build does not list {name}")
 
 
+def symptoms_quote_what_the_elements_say():
+    """Each element's page has symptoms, and where one is a message (in quotes, of several words), the code says it."""
+    code = " ".join(path.read_text(encoding="utf-8") for folder in ("gst", "models")
+                    for path in (tap.SOURCE / folder).rglob("*.cc"))
+    code = re.sub(r"\s+", " ", re.sub(r'"\s+"', "", code)).lower()
+    messages = 0
+    for path in sorted((tap.SOURCE / "docs/elements").glob("*.md")):
+        part = re.search(r"^## Symptoms\n(.*?)^(?:##|<!--)", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+        rows = re.findall(r"^\| (.+?) \| .+ \|$", part[1] if part else "", flags=re.M)[1:]
+        tap.need(len(rows) >= 5, f"{path.name}: {len(rows)} symptoms")
+        for text in (text for row in rows for text in re.findall(r"`([^`]+ [^`]+)`", row)):
+            # "no X: looked in ..." is put together for each kind of file.
+            tap.need(text.lower().removeprefix("no ") in code, f"{path.name}: no element says '{text}'")
+            messages += 1
+    tap.need(messages >= 4, f"only {messages} messages")
+    print(f"# {messages} messages")
+
+
 if __name__ == "__main__":
     sys.exit(tap.run_cases(links_lead_somewhere, files_named_in_the_text_are_there, every_page_is_in_the_index,
-                           every_stage_has_what_contributing_asks_for))
+                           symptoms_quote_what_the_elements_say, every_stage_has_what_contributing_asks_for))
