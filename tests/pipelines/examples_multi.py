@@ -90,7 +90,8 @@ def one_source_fails_and_the_others_go_on():
 
         frames, faces = zip(*(map(int, found) for found in re.findall(r"\d: (\d+) frames, (\d+) faces", "\n".join(said.lines))))
         print(f"# frames {frames}, faces {faces}")
-        tap.need(len(frames) == 4 and min(frames[:3]) >= 15 and frames[3] == 0, f"{frames}")
+        # In real time, of which instrumented code makes little.
+        tap.need(len(frames) == 4 and min(frames[:3]) >= (5 if tap.SANITIZED else 15) and frames[3] == 0, f"{frames}")
         # Each source counts its own faces; one that has come back goes on counting.
         tap.need([face[0] for face in said.faces(2)] == [1, 2], f"{said.faces(2)}")
         tap.need(said.faces(1)[0][0] == said.faces(3)[0][0] == 1, f"{said.lines}")
