@@ -169,7 +169,8 @@ FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
     if (!is_face(roi) || is_own_face(roi) || !is_plausible(*roi, geometry)) continue;
-    if (!list) list = std::make_shared<FaceList>(FaceList{width, height, true, "", {}, 0, {}});
+    if (!list)
+      list = std::make_shared<FaceList>(FaceList{width, height, true, "", {}, 0, {}, 0, {}});
     Face face;
     face.confidence = 1;
     face.box = {static_cast<float>(roi->x) - static_cast<float>(geometry.crop_x),

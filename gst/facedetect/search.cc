@@ -3,7 +3,7 @@
 namespace cuface::gst {
 FaceList faces_from_detections(const std::vector<Detection>& detections, const std::string& cascade,
                                int width, int height) {
-  FaceList list{width, height, true, cascade, {}, 0, {}};
+  FaceList list{width, height, true, cascade, {}, 0, {}, 0, {}};
   list.faces.reserve(detections.size());
   for (const Detection& d : detections) {
     Face face;
@@ -19,8 +19,10 @@ FaceList faces_from_detections(const std::vector<Detection>& detections, const s
 void merge_faces(const FaceList& found, FaceList& into) {
   into.searched = into.searched || found.searched;
   if (into.faces.empty()) into.detector = found.detector;
-  into.landmarks_per_face = 0;  // those of an element before would not fit the faces added here
+  // Those of an element before would not fit the faces added here.
+  into.landmarks_per_face = into.followed_per_face = 0;
   into.landmarks.clear();
+  into.followed.clear();
   const auto count = static_cast<int>(into.faces.size());
   const auto n = static_cast<int>(found.faces.size());
   into.faces.resize(into.faces.size() + found.faces.size());

@@ -32,6 +32,7 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
   if (earlier > 0)
     out->count = gst::merge_faces(found->faces, added, out->faces, earlier, kMaxFaces);
   out->landmarks_per_face = keep ? before->landmarks_per_face : 0;
+  out->followed_per_face = 0;
   out->searched = run || (before && before->searched);
   out->overflow = run ? found->overflow : before ? before->overflow : 0;
   out->lost = 0;

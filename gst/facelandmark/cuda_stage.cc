@@ -4,6 +4,7 @@
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/stage.h"
+#include "kernels/forest/inertia_cuda.h"
 #include "kernels/forest/roll_cuda.h"
 #include "kernels/forest/samples_cuda.h"
 #include "kernels/forest/smooth_cuda.h"
@@ -61,6 +62,11 @@ class CudaLandmarkStage final : public LandmarkStage {
                                         launch.value(), rolls_->known());
         !s.ok())
       return s;
+    if (settings.inertia > 0)
+      if (Status s =
+              cuda::add_inertia(in.value(), out.value()->faces(), settings.inertia, launch.value());
+          !s.ok())
+        return s;
     if (settings.follow_roll)
       if (Status s = rolls_->remember(out.value()->faces(), launch.value()); !s.ok()) return s;
     if (Status s = smooth(out.value()->faces(), settings.smooth, seconds, launch.value()); !s.ok())

@@ -62,7 +62,8 @@ enum Property {
   kPropBoxMap,
   kPropSamples,
   kPropSmooth,
-  kPropFollowRoll
+  kPropFollowRoll,
+  kPropInertia
 };
 
 LandmarkState* state_of(gpointer self) { return reinterpret_cast<GstCufaceLandmark*>(self)->state; }
@@ -103,6 +104,9 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec* sp
     case kPropFollowRoll:
       settings.stage.follow_roll = g_value_get_boolean(value);
       break;
+    case kPropInertia:
+      settings.stage.inertia = g_value_get_float(value);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
@@ -130,6 +134,9 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
       break;
     case kPropFollowRoll:
       g_value_set_boolean(value, settings.stage.follow_roll);
+      break;
+    case kPropInertia:
+      g_value_set_float(value, settings.stage.inertia);
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -271,6 +278,15 @@ void install_properties(GObjectClass* klass) {
                            "faces, by the landmarks of the frame before",
                            LandmarkSettings{}.follow_roll,
                            static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
+  g_object_class_install_property(
+      klass, kPropInertia,
+      g_param_spec_float("inertia", "Inertia",
+                         "How far the landmarks of a face that culktrack follows, in the same "
+                         "streaming thread, are where the picture has carried those of the frame "
+                         "before, and not where they are found anew: steadier, without delay; 0 = "
+                         "found anew only",
+                         0, 0.95f, LandmarkSettings{}.inertia,
+                         static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   gst_type_mark_as_plugin_api(box_map_type(), static_cast<GstPluginAPIFlags>(0));
 }
 

@@ -4,8 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/forest/inertia.h"
 #include "kernels/forest/roll.h"
 #include "kernels/forest/smooth.h"
+#include "kernels/track/track.h"
 #include "models/box_map.h"
 
 namespace cuface::gst {
@@ -31,6 +33,14 @@ class CpuLandmarkStage final : public LandmarkStage {
     if (!settings.follow_roll) known_rolls_.count = 0;
     if (!list->faces.empty())
       if (Status s = regress(frame, settings, *list); !s.ok()) return s;
+    if (settings.inertia > 0 && list->followed_per_face == model_->landmarks) {
+      bool jumped[kMaxTracks];  // no more have been followed
+      forest::add_inertia(SerialLanes{}, list->faces.data(), static_cast<int>(list->faces.size()),
+                          model_->landmarks, list->followed.data(), list->landmarks.data(),
+                          settings.inertia, jumped);
+    }
+    list->followed.clear();
+    list->followed_per_face = 0;
     if (settings.follow_roll)
       forest::remember_rolls(SerialLanes{}, known_rolls_, list->faces.data(),
                              list->landmarks.data(), static_cast<int>(list->faces.size()), mean_);

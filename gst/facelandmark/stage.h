@@ -13,7 +13,8 @@ namespace cuface::gst {
 struct LandmarkSettings {
   int iterations = 0;
   int samples = 1;
-  float smooth = 0;  ///< 0 = off
+  float inertia = 0.6f;  ///< 0 = off
+  float smooth = 0;      ///< 0 = off
   bool follow_roll = true;
   bool map_boxes = true;  ///< as calibrated for the cascade that found the faces
 };

@@ -15,12 +15,10 @@ class CudaTrackStage final : public TrackStage {
   CudaTrackStage(const TrackConfig& config, std::uint64_t first_id)
       : config_(config), first_id_(first_id) {}
 
-  /// `landmarks`: points per face that the tracker delivers, as many as the faces before it have.
-  Status make_tracker(int width, int height, int landmarks, std::uint64_t first_id) {
-    auto tracker = cuda::Tracker::create(config_, width, height, landmarks, first_id);
+  Status make_tracker(int width, int height) {
+    auto tracker = cuda::Tracker::create(config_, width, height, first_id_);
     if (!tracker.ok()) return tracker.status();
     tracker_ = std::move(tracker.value());
-    landmarks_ = landmarks;
     return {};
   }
 
@@ -28,23 +26,17 @@ class CudaTrackStage final : public TrackStage {
     DeviceFrame& device = *frame.device();
     const auto launch = device.launcher();
     if (!launch.ok()) return launch.status();
-    if (const int landmarks = landmarks_capacity(input.faces); landmarks > landmarks_) {
-      // Once, on the first frame behind a cufacelandmark. The tracks start anew.
-      if (Status s = device.settle(); !s.ok()) return s;
-      const std::uint64_t first_id = std::max(first_id_, device.last_id() + 1);
-      if (Status s = make_tracker(frame.width(), frame.height(), landmarks, first_id); !s.ok())
-        return s;
-    }
     const auto picture = device.luma();
     if (!picture.ok()) return picture.status();
-    auto out = device.new_faces(landmarks_);
+    room_ = std::max({room_, landmarks_capacity(input.faces), landmarks_capacity(input.feedback)});
+    auto out = device.new_faces(room_);
     if (!out.ok()) return out.status();
     const auto faces = device.faces(input.faces);
     if (!faces.ok()) return faces.status();
     const auto feedback = device.faces(input.feedback);
     if (!feedback.ok()) return feedback.status();
-    const cuda::TrackerInputs told{picture.value(), faces.value(), feedback.value(), input.number,
-                                   input.elapsed};
+    const cuda::TrackerInputs told{picture.value(), faces.value(), feedback.value(),
+                                   input.number,    input.elapsed, room_};
     if (Status s = tracker_->enqueue(told, out.value()->faces(), launch.value()); !s.ok()) return s;
     if (input.faces) detector_ = detector_of(input.faces);
     return device.finish(std::move(out.value()), detector_, {nullptr, true});
@@ -62,7 +54,7 @@ class CudaTrackStage final : public TrackStage {
   TrackConfig config_;
   const std::uint64_t first_id_;
   std::unique_ptr<cuda::Tracker> tracker_;
-  int landmarks_ = 0;
+  int room_ = 0;  ///< points per face of what it delivers
   std::string detector_;
 };
 
@@ -71,7 +63,7 @@ class CudaTrackStage final : public TrackStage {
 TrackStageResult make_cuda_track_stage(const TrackConfig& config, int width, int height,
                                        std::uint64_t first_id) {
   auto stage = std::make_unique<CudaTrackStage>(config, first_id);
-  if (Status s = stage->make_tracker(width, height, 0, first_id); !s.ok()) return s;
+  if (Status s = stage->make_tracker(width, height); !s.ok()) return s;
   return TrackStageResult(std::move(stage));
 }
 

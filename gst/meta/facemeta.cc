@@ -75,6 +75,8 @@ FaceListRef cropped_faces(const FaceList& faces, const FrameGeometry& from,
   cropped->height = to.height;
   cropped->faces.clear();
   cropped->landmarks.clear();
+  cropped->followed.clear();
+  cropped->followed_per_face = 0;
   for (std::size_t i = 0; i < faces.faces.size(); ++i) {
     Face face = faces.faces[i];
     face.box.x += dx;
@@ -180,7 +182,8 @@ FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {
   scaled->height = height;
   for (Face& face : scaled->faces)
     face.box = {face.box.x * sx, face.box.y * sy, face.box.w * sx, face.box.h * sy};
-  for (Point& p : scaled->landmarks) p = {(p.x + 0.5f) * sx - 0.5f, (p.y + 0.5f) * sy - 0.5f};
+  for (auto* points : {&scaled->landmarks, &scaled->followed})
+    for (Point& p : *points) p = {(p.x + 0.5f) * sx - 0.5f, (p.y + 0.5f) * sy - 0.5f};
   return scaled;
 }
 

@@ -14,14 +14,13 @@ namespace {
 struct InstructionSet {
   const char* name;
   std::int64_t targets;  ///< Highway's, any of them
+  bool byte_permutes = false;
 };
 
 constexpr InstructionSet kInstructionSets[] = {
     {"scalar", 0},
 #if HWY_ARCH_X86
-    {"sse4", HWY_SSE4},
-    {"avx2", HWY_AVX2},
-    {"avx512", HWY_AVX3},
+    {"sse4", HWY_SSE4}, {"avx2", HWY_AVX2}, {"avx512", HWY_AVX3}, {"avx512vbmi", HWY_AVX3, true},
 #elif HWY_ARCH_ARM
 #ifdef HWY_NEON_WITHOUT_AES
     {"neon", HWY_NEON | HWY_NEON_WITHOUT_AES},
@@ -34,8 +33,9 @@ constexpr InstructionSet kInstructionSets[] = {
 std::atomic<const InstructionSet*> current{nullptr};
 
 bool is_available(const InstructionSet& set) {
-  static const std::int64_t machine = hwy::SupportedTargets() & HWY_TARGETS;
-  return set.targets == 0 || (set.targets & machine) != 0;
+  static const std::int64_t machine = hwy::SupportedTargets();
+  if (set.byte_permutes && (machine & HWY_AVX3_DL) == 0) return false;
+  return set.targets == 0 || (set.targets & machine & HWY_TARGETS) != 0;
 }
 
 Status choose(std::string_view name) {
@@ -68,6 +68,11 @@ const Status& from_environment() {
 }
 
 }  // namespace
+
+bool byte_permutes() {
+  from_environment();
+  return current.load()->byte_permutes;
+}
 
 bool vectors() {
   from_environment();

@@ -36,11 +36,15 @@ namespace cuface::simd {
 /// False: the plain references are to run (CUFACE_SIMD=scalar).
 bool vectors();
 
+/// Whether AVX-512 may look bytes up in registers (VBMI): Highway compiles for it as for any
+/// AVX-512, and a function that does says so to the compiler (kernels/forest/walk-inl.h).
+bool byte_permutes();
+
 /// kUnsupported where CUFACE_SIMD names something that is not in available().
 Status status();
 
 /// What this build and this machine can run, the slowest first: "scalar" (the plain references),
-/// then those of sse4, avx2, avx512, neon that are there.
+/// then those of sse4, avx2, avx512, avx512vbmi, neon that are there.
 std::vector<std::string> available();
 
 /// One of available() from now on; "" = the last of them. For tests and benchmarks: not while

@@ -18,6 +18,7 @@ constexpr int kBlock = 256, kBlocks = 256;
 __global__ void start_kernel(DeviceFaces* out, const std::int32_t* run) {
   out->count = 0;
   out->landmarks_per_face = 0;
+  out->followed_per_face = 0;
   out->searched = !idle(run);
   out->overflow = 0;
 }

@@ -21,7 +21,10 @@ template <int kThreads>
 __device__ void copy_header(const DeviceFaces* in, DeviceFaces* out, int landmarks) {
   if (in != out) copy_words<kThreads>(in, out, offsetof(DeviceFaces, faces));
   __syncthreads();
-  if (threadIdx.x == 0) out->landmarks_per_face = landmarks;
+  if (threadIdx.x == 0) {
+    out->landmarks_per_face = landmarks;
+    out->followed_per_face = 0;
+  }
 }
 
 /// One face without its landmarks, by all threads of one block.

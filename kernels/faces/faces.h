@@ -35,11 +35,20 @@ struct FaceList {
   std::vector<Face> faces;
   int landmarks_per_face = 0;    ///< 0 = no landmarks yet
   std::vector<Point> landmarks;  ///< faces.size() * landmarks_per_face, face after face
+  /// From the tracker to the landmarks behind it, and no landmarks yet: those of the frame before,
+  /// moved here with the picture; NaN for a face that had none.
+  int followed_per_face = 0;  ///< 0 = none
+  std::vector<Point> followed;
 
   const Point* landmarks_of(std::size_t face) const {
     return landmarks.data() + face * static_cast<std::size_t>(landmarks_per_face);
   }
 };
+
+/// Points of each face that the list has: landmarks, or followed ones.
+inline int points_per_face(const FaceList& faces) {
+  return faces.landmarks_per_face > 0 ? faces.landmarks_per_face : faces.followed_per_face;
+}
 
 using FaceListRef = std::shared_ptr<const FaceList>;
 

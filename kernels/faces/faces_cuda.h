@@ -24,6 +24,8 @@ struct DeviceFaces {
   std::int32_t lost;           ///< tracks that ended on this frame
   std::int32_t search_wanted;  ///< the tracker lost its last face on this frame
   std::uint64_t frame;         ///< the chain's number of the frame, for checks
+  /// As of FaceList. While it is not 0 there are no landmarks, and these points lie in their place.
+  std::int32_t followed_per_face;
   Face faces[kMaxFaces];
 
   CUFACE_HD Point* landmarks() { return reinterpret_cast<Point*>(this + 1); }
@@ -33,6 +35,11 @@ struct DeviceFaces {
     return landmarks() + face * landmarks_per_face;
   }
 };
+
+/// Points of each face that lie behind the header: landmarks, or followed ones.
+CUFACE_HD inline int points_per_face(const DeviceFaces& faces) {
+  return faces.landmarks_per_face > 0 ? faces.landmarks_per_face : faces.followed_per_face;
+}
 
 /// Bytes to allocate for faces with up to `landmarks` points each.
 constexpr std::size_t device_faces_bytes(int landmarks) {

@@ -10,6 +10,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "kernels/common/simd.h"
+#include "kernels/forest/walk-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cuface::forest::HWY_NAMESPACE {
@@ -19,17 +25,11 @@ void regress(const ForestModel&, const VectorForest&, int, std::span<const Point
              std::span<const PixelReader>, VectorScratch&) {}
 #else
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Ints = hn::ScalableTag<std::int32_t>;
-using IntVector = hn::Vec<Ints>;
-using IntMask = hn::Mask<Ints>;
 using Floats = hn::ScalableTag<float>;
 using Doubles = hn::Repartition<double, Floats>;
 
-// Leaves are fetched this many trees ahead of the sum, and summed this many at a time, which spares
-// loads and stores of the shape.
-constexpr std::size_t kPrefetchTrees = 8, kTreesAtOnce = 8;
+// Leaves are summed this many at a time, which spares loads and stores of the shape.
+constexpr std::size_t kTreesAtOnce = 8;
 constexpr std::size_t kCacheLine = 64;
 
 /// Where feature pixels lie along one axis: in whole pixels, -1 outside the picture.
@@ -50,89 +50,69 @@ HWY_INLINE IntVector pixel_along(hn::Vec<Floats> px, hn::Vec<Floats> py, double 
                      along(hn::LowerHalf(half, px), hn::LowerHalf(half, py)));
 }
 
-/// Reads the feature pixels of a face.
-HWY_INLINE void read_pool(const PixelReader& face, const float* shape, Turn turn,
-                          const VectorForest::Pool& table, std::size_t pool_row,
-                          std::int32_t* pool) {
+/// The landmarks that a vector of feature pixels hang on. Their numbers are sorted, so that most
+/// often as many landmarks from the first on are all there are, and no gather is needed.
+HWY_INLINE void anchors_at(const std::int32_t* anchors, const float* xs, const float* ys,
+                           hn::Vec<Floats>& x, hn::Vec<Floats>& y) {
   const Floats f;
   const Ints i;
+  const auto anchor = hn::Load(i, anchors);
+  const std::int32_t first = anchors[0], last = anchors[hn::Lanes(i) - 1];
+  if (static_cast<std::size_t>(last - first) < hn::Lanes(i)) {
+    const auto indices = hn::IndicesFromVec(f, hn::Sub(anchor, hn::Set(i, first)));
+    x = hn::TableLookupLanes(hn::LoadU(f, xs + first), indices);
+    y = hn::TableLookupLanes(hn::LoadU(f, ys + first), indices);
+  } else {
+    x = hn::GatherIndex(f, xs, anchor);
+    y = hn::GatherIndex(f, ys, anchor);
+  }
+}
+
+/// Reads the feature pixels of a face, 0 outside the picture.
+HWY_INLINE void read_pool(const PixelReader& face, std::span<const Point> shape, Turn turn,
+                          const VectorForest::Pool& table, std::size_t pool_row,
+                          std::uint8_t* pool) {
+  const Floats f;
+  const Ints i;
+  const hn::Rebind<std::uint8_t, Ints> some_bytes;
   const std::size_t lanes = hn::Lanes(f);
   const auto a = hn::Set(f, turn.a), b = hn::Set(f, turn.b);
   const auto stride = hn::Set(i, static_cast<std::int32_t>(face.luma.stride));
-  HWY_ALIGN std::int32_t offset[HWY_MAX_BYTES / sizeof(std::int32_t)];
+  HWY_ALIGN float xs[kMaxLandmarks + hn::MaxLanes(Floats())] = {}, ys[std::size(xs)] = {};
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    xs[k] = shape[k].x;
+    ys[k] = shape[k].y;
+  }
+  HWY_ALIGN std::int32_t offset[VectorForest::kMaxPool];
+  HWY_ALIGN std::uint8_t inside[VectorForest::kMaxPool];
   for (std::size_t k = 0; k < pool_row; k += lanes) {
-    const auto anchor = hn::Load(i, table.anchors + k);
     const auto dx = hn::Load(f, table.dx + k), dy = hn::Load(f, table.dy + k);
-    const auto px = hn::Add(hn::Sub(hn::Mul(a, dx), hn::Mul(b, dy)),  //
-                            hn::GatherIndex(f, shape, anchor));
-    const auto py =
-        hn::Add(hn::Add(hn::Mul(b, dx), hn::Mul(a, dy)), hn::GatherIndex(f, shape + 1, anchor));
+    hn::Vec<Floats> x0, y0;
+    anchors_at(table.anchors + k, xs, ys, x0, y0);
+    const auto px = hn::Add(hn::Sub(hn::Mul(a, dx), hn::Mul(b, dy)), x0);
+    const auto py = hn::Add(hn::Add(hn::Mul(b, dx), hn::Mul(a, dy)), y0);
     const auto x = pixel_along(px, py, face.xx, face.xy, face.x, face.luma.width);
     const auto y = pixel_along(px, py, face.yx, face.yy, face.y, face.luma.height);
     const auto outside = hn::BroadcastSignBit(hn::Or(x, y));
-    hn::Store(hn::AndNot(outside, hn::Add(hn::Mul(y, stride), x)), i, offset);
-    for (std::size_t j = 0; j < lanes; ++j) pool[k + j] = face.luma.data[offset[j]];
-    hn::Store(hn::AndNot(outside, hn::Load(i, pool + k)), i, pool + k);
+    hn::Store(hn::AndNot(outside, hn::Add(hn::Mul(y, stride), x)), i, offset + k);
+    hn::Store(hn::DemoteTo(some_bytes, hn::AndNot(outside, hn::Set(i, 255))), some_bytes,
+              inside + k);
+  }
+  // In loops of their own: a load of a whole vector waits for stores of its bytes.
+  const std::uint8_t* const picture = face.luma.data;
+  for (std::size_t k = 0; k < pool_row; ++k) pool[k] = picture[offset[k]];
+  for (std::size_t k = 0; k < pool_row; k += lanes) {
+    hn::Store(hn::And(hn::Load(some_bytes, pool + k), hn::Load(some_bytes, inside + k)), some_bytes,
+              pool + k);
   }
 }
-
-/// Which of several trees go left at these splits.
-HWY_INLINE IntMask goes_left(IntVector split, const std::int32_t* pool) {
-  const Ints i;
-  const auto a = hn::ShiftRight<20>(split);
-  const auto b = hn::And(hn::ShiftRight<9>(split), hn::Set(i, 2047));
-  const auto threshold = hn::Sub(hn::And(split, hn::Set(i, 511)), hn::Set(i, 256));
-  return hn::Gt(hn::Sub(hn::GatherIndex(i, pool, a), hn::GatherIndex(i, pool, b)), threshold);
-}
-
-/// The split that each of several trees has come to, `levels` below `node`. Reading them all and
-/// selecting is faster than a gather.
-template <int levels>
-HWY_INLINE IntVector split_below(const std::int32_t* splits, std::size_t row, std::size_t node,
-                                 const IntMask* left) {
-  if constexpr (levels == 0) {
-    return hn::Load(Ints(), splits + node * row);
-  } else {
-    return hn::IfThenElse(left[0], split_below<levels - 1>(splits, row, 2 * node + 1, left + 1),  //
-                          split_below<levels - 1>(splits, row, 2 * node + 2, left + 1));
-  }
-}
-
-template <int depth, int level = 0>
-HWY_INLINE IntVector walk_from(const std::int32_t* splits, std::size_t row,
-                               const std::int32_t* pool, IntMask* left) {
-  const Ints i;
-  if constexpr (level == depth) {
-    return hn::Zero(i);
-  } else {
-    left[level] = goes_left(split_below<level>(splits, row, 0, left), pool);
-    const auto right = hn::IfThenZeroElse(left[level], hn::Set(i, 1 << (depth - 1 - level)));
-    return hn::Add(right, walk_from<depth, level + 1>(splits, row, pool, left));
-  }
-}
-
-/// Finds the leaf of every tree, counted through the cascade.
-template <int depth>
-void walk_trees(const std::int32_t* splits, std::size_t row, const std::int32_t* pool,
-                std::size_t trees, std::int32_t* out) {
-  const Ints i;
-  const std::size_t lanes = hn::Lanes(i);
-  for (std::size_t t = 0; t < trees; t += lanes) {
-    IntMask left[static_cast<std::size_t>(depth)];
-    const auto tree = hn::Iota(i, static_cast<std::int32_t>(t));
-    hn::Store(hn::Add(hn::ShiftLeft<depth>(tree), walk_from<depth>(splits + t, row, pool, left)), i,
-              out + t);
-  }
-}
-
-using WalkTrees = void (*)(const std::int32_t*, std::size_t, const std::int32_t*, std::size_t,
-                           std::int32_t*);
-constexpr WalkTrees kWalkTrees[VectorForest::kMaxDepth] = {
-    walk_trees<1>, walk_trees<2>, walk_trees<3>, walk_trees<4>, walk_trees<5>};
 
 template <typename Leaf>
 HWY_INLINE void prefetch_leaf(const Leaf* leaf, std::size_t size) {
-  for (std::size_t i = 0; i < size; i += kCacheLine / sizeof(Leaf)) hwy::Prefetch(leaf + i);
+  const auto* const end = reinterpret_cast<const std::uint8_t*>(leaf + size);
+  for (auto* line = reinterpret_cast<const std::uint8_t*>(leaf); line < end; line += kCacheLine) {
+    hwy::Prefetch(line);
+  }
 }
 
 /// sum + leaves, in their order. By value: the compiler cannot know that a vector store leaves an
@@ -184,6 +164,7 @@ HWY_INLINE void add_leaves(const Leaf* leaves, const std::int32_t* found, std::s
   std::size_t i = 0;
   if (trees == kTreesAtOnce) {
     add_vectors(hn::ScalableTag<Leaf>(), leaf, size, i, sums);
+    add_vectors(hn::Half<hn::ScalableTag<Leaf>>(), leaf, size, i, sums);
     add_vectors(hn::CappedTag<Leaf, 16 / sizeof(Leaf)>(), leaf, size, i, sums);
   }
   for (; i < size; ++i) {
@@ -191,19 +172,47 @@ HWY_INLINE void add_leaves(const Leaf* leaves, const std::int32_t* found, std::s
   }
 }
 
+/// The leaves that several faces found in trees from `begin` to `end`, each of them once: faces
+/// that are boxes of one face share most of them. Returns how many.
+HWY_INLINE std::size_t distinct_leaves(ImageView<const std::int32_t> found, int faces,
+                                       std::size_t begin, std::size_t end, std::int32_t* out) {
+  const Ints i;
+  std::size_t count = 0;
+  for (std::size_t t = begin; t < end; t += hn::Lanes(i)) {
+    IntVector of_face[kFacesTogether];
+    for (int f = 0; f < faces; ++f) {
+      of_face[f] = hn::Load(i, found.row(f) + t);
+      auto is_new = hn::FirstN(i, end - t);
+      for (int g = 0; g < f; ++g) is_new = hn::And(is_new, hn::Ne(of_face[f], of_face[g]));
+      hn::StoreU(hn::Compress(of_face[f], is_new), i, out + count);
+      count += hn::CountTrue(i, is_new);
+    }
+  }
+  return count;
+}
+
 /// Adds what all trees of a cascade found to the sums of each face.
 template <typename Leaf, typename Sum>
 void add_trees(const Leaf* leaves, ImageView<const std::int32_t> found, int faces,
                std::size_t trees, std::size_t size, ImageView<Sum> sums) {
-  for (std::size_t t = 0; t < trees; t += kTreesAtOnce) {
-    const std::size_t next = t + kPrefetchTrees, end = std::min(next + kTreesAtOnce, trees);
-    for (int f = 0; f < faces; ++f) {
-      for (std::size_t k = next; k < end; ++k) {
-        const std::int32_t leaf = found.row(f)[k];
-        if (f > 0 && leaf == found.row(f - 1)[k]) continue;
-        prefetch_leaf(leaves + static_cast<std::size_t>(leaf) * size, size);
+  constexpr std::size_t kGroup = std::max(hn::MaxLanes(Ints()), kTreesAtOnce);
+  HWY_ALIGN std::int32_t wanted[(kFacesTogether + 1) * kGroup];
+  for (std::size_t t = 0; t < trees; t += kGroup) {
+    // While a group is summed the leaves of the next one come, a share with each part.
+    const std::size_t end = std::min(t + kGroup, trees);
+    const std::size_t count =
+        distinct_leaves(found, faces, end, std::min(end + kGroup, trees), wanted);
+    const std::size_t parts =
+        (end - t + kTreesAtOnce - 1) / kTreesAtOnce * static_cast<std::size_t>(faces);
+    const std::size_t share = (count + parts - 1) / parts;
+    std::size_t done = 0;
+    for (std::size_t k = t; k < end; k += kTreesAtOnce) {
+      for (int f = 0; f < faces; ++f) {
+        for (const std::size_t stop = std::min(done + share, count); done < stop; ++done) {
+          prefetch_leaf(leaves + static_cast<std::size_t>(wanted[done]) * size, size);
+        }
+        add_leaves(leaves, found.row(f) + k, std::min(kTreesAtOnce, end - k), size, sums.row(f));
       }
-      add_leaves(leaves, found.row(f) + t, std::min(kTreesAtOnce, trees - t), size, sums.row(f));
     }
   }
 }
@@ -214,7 +223,7 @@ void regress(const ForestModel& model, const VectorForest& forest, int cascades,
   const auto trees = static_cast<std::size_t>(model.trees);
   const auto size = static_cast<std::size_t>(model.leaf_size());
   const auto shapes = scratch.shapes.view();
-  const auto pools = scratch.pools.view();
+  std::uint8_t* const pool = scratch.pool.view().data;
   const auto found = scratch.leaves.view();
   const auto sums = scratch.sums.view();
   const int count = static_cast<int>(faces.size());
@@ -223,11 +232,10 @@ void regress(const ForestModel& model, const VectorForest& forest, int cascades,
   }
   for (int c = 0; c < cascades; ++c) {
     for (int f = 0; f < count; ++f) {
-      const Turn turn = fit_turn(mean, {reinterpret_cast<Point*>(shapes.row(f)), mean.size()});
-      read_pool(faces[static_cast<std::size_t>(f)], shapes.row(f), turn, forest.pool(c),
-                forest.pool_row(), pools.row(f));
-      kWalkTrees[model.depth - 1](forest.splits(c), forest.split_row(), pools.row(f), trees,
-                                  found.row(f));
+      const std::span<const Point> shape(reinterpret_cast<Point*>(shapes.row(f)), mean.size());
+      read_pool(faces[static_cast<std::size_t>(f)], shape, fit_turn(mean, shape), forest.pool(c),
+                forest.pool_row(), pool);
+      find_leaves(forest, c, model.depth, trees, pool, scratch.wide_pool.view().data, found.row(f));
     }
     const std::size_t first_leaf = (static_cast<std::size_t>(c) * trees * size) << model.depth;
     if (!model.is_compact()) {
@@ -267,6 +275,19 @@ std::int32_t whole_threshold(float threshold) {
   return static_cast<std::int32_t>(std::clamp(std::floor(threshold), -256.0f, 255.0f));
 }
 
+/// One of SplitBytes.
+void set_split(std::uint32_t a, std::uint32_t b, std::int32_t threshold, std::uint8_t* out) {
+  const bool other = threshold < 0;
+  if (other) std::swap(a, b);
+  const std::uint32_t flags = (a >> 8 != 0 ? SplitBytes::kFarA : 0u) |
+                              (b >> 8 != 0 ? SplitBytes::kFarB : 0u) |
+                              (other ? SplitBytes::kOther : 0u);
+  out[SplitBytes::kA] = static_cast<std::uint8_t>(a);
+  out[SplitBytes::kB] = static_cast<std::uint8_t>(b);
+  out[SplitBytes::kThreshold] = static_cast<std::uint8_t>(other ? -1 - threshold : threshold);
+  out[SplitBytes::kFlags] = static_cast<std::uint8_t>(flags);
+}
+
 }  // namespace
 
 bool VectorForest::takes(const ForestModel& model) {
@@ -284,20 +305,38 @@ VectorForest::VectorForest(const ForestModel& model, int cascades)
       anchors_(zeros<std::int32_t>(model.pool, cascades)),
       dx_(zeros<float>(model.pool, cascades)),
       dy_(zeros<float>(model.pool, cascades)) {
+  const bool bytes = model.pool <= SplitBytes::kMaxPool && simd::byte_permutes();
+  if (bytes) {
+    blocks_ = (model.trees + SplitBytes::kTrees - 1) / SplitBytes::kTrees;
+    split_bytes_ = zeros<std::uint8_t>(SplitBytes::kSize, cascades * blocks_ * nodes_);
+  }
   const ForestSplit* split = model.splits.data();
+  std::vector<int> order(static_cast<std::size_t>(model.pool)), place(order.size());
   for (int c = 0; c < cascades; ++c) {
-    for (int t = 0; t < model.trees; ++t) {
-      for (int n = 0; n < nodes_; ++n, ++split) {
-        splits_.view().at(t, c * nodes_ + n) =
-            static_cast<std::int32_t>(split->a << 20 | split->b << 9) |
-            (whole_threshold(split->threshold) + 256);
-      }
-    }
-    for (int i = 0; i < model.pool; ++i) {
-      const auto k = static_cast<std::size_t>(c * model.pool + i);
-      anchors_.view().at(i, c) = 2 * static_cast<std::int32_t>(model.anchors[k]);
+    const std::uint32_t* const anchors = model.anchors.data() + c * model.pool;
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return anchors[a] < anchors[b]; });
+    for (int i = 0; i < static_cast<int>(pool_row()); ++i) {
+      const int from = order[static_cast<std::size_t>(std::min(i, model.pool - 1))];
+      anchors_.view().row(c)[i] = static_cast<std::int32_t>(anchors[from]);
+      if (i >= model.pool) continue;
+      const auto k = static_cast<std::size_t>(c * model.pool + from);
       dx_.view().at(i, c) = model.deltas[2 * k];
       dy_.view().at(i, c) = model.deltas[2 * k + 1];
+      place[static_cast<std::size_t>(from)] = i;
+    }
+    for (int t = 0; t < model.trees; ++t) {
+      for (int n = 0; n < nodes_; ++n, ++split) {
+        const auto a = static_cast<std::uint32_t>(place[split->a]);
+        const auto b = static_cast<std::uint32_t>(place[split->b]);
+        const std::int32_t threshold = whole_threshold(split->threshold);
+        splits_.view().at(t, c * nodes_ + n) =
+            static_cast<std::int32_t>(a << 20 | b << 9) | (threshold + 256);
+        if (!bytes) continue;
+        const int row = (c * blocks_ + t / SplitBytes::kTrees) * nodes_ + n;
+        set_split(a, b, threshold, split_bytes_.view().row(row) + t % SplitBytes::kTrees);
+      }
     }
   }
 }

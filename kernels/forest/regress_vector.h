@@ -2,6 +2,7 @@
 // and what they share.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,6 +29,17 @@ inline void add_scaled(const std::int32_t* sums, const float* scales, std::size_
   for (std::size_t i = 0; i < size; ++i) shape[i] += static_cast<float>(sums[i]) * scales[i];
 }
 
+/// The same splits for byte permutes: SplitBytes::kTrees of one node lie together, in four vectors.
+/// A threshold t >= 0 is held against a - b, any other as -1 - t against b - a, both of which are 0
+/// where they would be negative, and the answer is turned round.
+struct SplitBytes {
+  static constexpr int kTrees = 64;
+  static constexpr int kMaxPool = 512;  ///< what eight registers hold
+  static constexpr int kA = 0, kB = 64, kThreshold = 128, kFlags = 192, kSize = 256;
+  static constexpr std::uint8_t kFarA = 1, kFarB = 2;  ///< the ninth bit of a and b
+  static constexpr std::uint8_t kOther = 4;            ///< held against b - a
+};
+
 /// A model's tables in the order vector code reads them. Rows are padded to whole vectors.
 ///
 /// A feature pixel is an integer from 0 to 255, so that pool[a] - pool[b] > threshold holds for the
@@ -44,7 +56,7 @@ class VectorForest {
 
   /// Rows of values, one a feature pixel.
   struct Pool {
-    const std::int32_t* anchors;  ///< index of the landmark's x among the coordinates
+    const std::int32_t* anchors;  ///< landmarks, in ascending order
     const float *dx, *dy;
   };
   Pool pool(int cascade) const;
@@ -54,13 +66,20 @@ class VectorForest {
   const std::int32_t* splits(int cascade) const { return splits_.view().row(cascade * nodes_); }
   std::size_t split_row() const { return row_length(splits_); }
 
+  /// SplitBytes, all nodes of some trees after those of others; null where the machine has no such
+  /// permutes or the pool is too large.
+  const std::uint8_t* split_bytes(int cascade) const {
+    return blocks_ == 0 ? nullptr : split_bytes_.view().row(cascade * blocks_ * nodes_);
+  }
+
   template <typename T>
   static std::size_t row_length(const Image<T>& table) {
     return static_cast<std::size_t>(table.view().stride) / sizeof(T);
   }
 
  private:
-  int nodes_;
+  int nodes_, blocks_ = 0;
+  Image<std::uint8_t> split_bytes_;
   Image<std::int32_t> splits_, anchors_;
   Image<float> dx_, dy_;
 };
@@ -73,7 +92,8 @@ inline constexpr int kFacesTogether = 8;
 struct VectorScratch {
   explicit VectorScratch(const ForestModel& model)
       : shapes(model.leaf_size(), kFacesTogether),
-        pools(model.pool, kFacesTogether),
+        pool(std::max(model.pool, SplitBytes::kMaxPool), 1),
+        wide_pool(model.pool, 1),
         leaves(model.trees, kFacesTogether),
         sums(model.leaf_size(), kFacesTogether) {}
 
@@ -81,10 +101,11 @@ struct VectorScratch {
     return {shapes.view().row(static_cast<int>(face)), static_cast<std::size_t>(shapes.width())};
   }
 
-  Image<float> shapes;         ///< coordinates, unit box
-  Image<std::int32_t> pools;   ///< feature pixels
-  Image<std::int32_t> leaves;  ///< the leaf of each tree, counted through the cascade
-  Image<std::int32_t> sums;    ///< of a compact model's leaves
+  Image<float> shapes;            ///< coordinates, unit box
+  Image<std::uint8_t> pool;       ///< feature pixels of one face
+  Image<std::int32_t> wide_pool;  ///< the same
+  Image<std::int32_t> leaves;     ///< the leaf of each tree, counted through the cascade
+  Image<std::int32_t> sums;       ///< of a compact model's leaves
 };
 
 /// Whether offsets into the picture fit 32 bits.

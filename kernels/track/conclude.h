@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "kernels/common/geometry.h"
@@ -60,6 +61,7 @@ CUFACE_HD inline void confirm(Track& t, const Frame& frame, int face, int& sourc
   t.shape_points = 0;
   const int n = frame.faces.landmarks_per_face;
   t.landmarks = n >= 2 && n <= frame.max_landmarks ? n : 0;
+  if (t.landmarks > 0) t.followed = 0;  // there is room for one of them
   source = t.landmarks > 0 ? face : -1;
 }
 
@@ -268,6 +270,21 @@ CUFACE_HD inline int common_landmarks(const State& state) {
     if (state.of(i).landmarks != n) return 0;
   }
   return n;
+}
+
+/// Landmarks fed back that any face was followed by, if there are no others: at most `most`.
+CUFACE_HD inline int common_followed(const State& state, int most) {
+  if (common_landmarks(state) > 0) return 0;
+  int n = 0;
+  for (int i = 0; i < state.faces(); ++i) n = std::max(n, state.of(i).followed);
+  return n <= most ? n : 0;
+}
+
+/// Point p of those, NaN where the face of that place has none.
+CUFACE_HD inline Point followed_point(const State& state, int face, int p) {
+  if (p < state.of(face).followed) return state.landmark[state.slot[face]][p];
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  return {kNone, kNone};
 }
 
 }  // namespace cuface::track

@@ -51,6 +51,7 @@ struct Track {
   bool lost = false;       // decided on this frame
   Loss reason = Loss::kPoints;
   int landmarks = 0;       // held here, from the elements before (order detect, landmark, track)
+  int followed = 0;        // held there instead: those fed back, carried to this frame
   int shape_points = 0;    // of the fed-back shape at the last confirmation
   Box confirmed_box;       // at the last confirmation
   Box motion_box;          // at the one that the velocity is next counted from,
@@ -135,15 +136,16 @@ CUFACE_HD inline const Point* find_landmarks(const Faces& list, std::uint64_t id
 struct Points {
   const Point* array;
   int count;
+  enum From { kGrid, kLandmarks, kFeedback } from;
 };
 
 CUFACE_HD inline Points choose_points(const State& state, int slot, const Faces& feedback) {
   const Track& t = state.track[slot];
   if (const Point* fed = find_landmarks(feedback, t.face.id)) {
-    return {fed, feedback.landmarks_per_face};
+    return {fed, feedback.landmarks_per_face, Points::kFeedback};
   }
-  if (t.landmarks >= 2) return {state.landmark[slot], t.landmarks};
-  return {nullptr, kGridPoints};
+  if (t.landmarks >= 2) return {state.landmark[slot], t.landmarks, Points::kLandmarks};
+  return {nullptr, kGridPoints, Points::kGrid};
 }
 
 CUFACE_HD inline Point point_at(const Points& points, const Box& box, int i) {
@@ -177,6 +179,7 @@ CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const Frame
       check_shape(t, std::span<const Point>(state.shape[slot], count),
                   std::span<const Point>(fed, count), config.max_shape_change);
     }
+    t.followed = 0;
     ++t.face.age;
     t.unconfirmed += frame.elapsed;
     t.motion_time += frame.elapsed;
@@ -189,21 +192,25 @@ CUFACE_HD inline std::uint64_t seed_of(std::uint64_t frame, std::uint64_t id) {
 }
 
 /// Carries a track to where its points went, or marks it lost where it was. `from` are the points
-/// that choose_points() chose; `own` says that they are the track's landmarks.
+/// that choose_points() chose, and where it took them from.
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void carry_track(const Lanes& lanes, State& state, int slot, const Frame& frame,
-                           const TrackConfig& config, bool own, std::span<const Point> from,
-                           std::span<const Point> to, std::span<const Point> back,
-                           std::span<std::uint8_t> good, Motion& motion, MotionScratch& scratch) {
+                           const TrackConfig& config, Points::From source,
+                           std::span<const Point> from, std::span<const Point> to,
+                           std::span<const Point> back, std::span<std::uint8_t> good,
+                           Motion& motion, MotionScratch& scratch) {
   Track& t = state.track[slot];
   judge_motion(lanes, t.face.box, from, to, back, good, config, seed_of(frame.number, t.face.id),
                frame.width, frame.height, motion, scratch);
-  lanes.each(motion.lost ? 0 : t.landmarks, [&](int i) {
+  const bool fed = source == Points::kFeedback && t.landmarks == 0;
+  const bool own = source == Points::kLandmarks;
+  const int held = fed ? static_cast<int>(from.size()) : t.landmarks;
+  lanes.each(motion.lost ? 0 : held, [&](int i) {
     // Landmarks that could not be followed keep their place in the face.
     const auto k = static_cast<std::size_t>(i);
     Point& p = state.landmark[slot][i];
-    p = own && good[k] ? to[k] : motion.similarity.apply(p);
+    p = (own || fed) && good[k] ? to[k] : motion.similarity.apply(fed ? from[k] : p);
   });
   lanes.once([&] {
     if (motion.lost) {
@@ -211,6 +218,7 @@ CUFACE_HD void carry_track(const Lanes& lanes, State& state, int slot, const Fra
       t.reason = motion.reason;
       return;
     }
+    t.followed = fed ? held : 0;
     t.face.box = motion.box;
     t.face.confidence = motion.check / static_cast<float>(1 + t.missed);
     t.face.neighbors = -1;

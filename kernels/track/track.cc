@@ -58,7 +58,6 @@ track::Faces plain_faces(const FaceList* list) {
 /// Carries a track from the previous frame to this one.
 void CpuTracker::move(int slot, const track::Frame& frame) {
   const track::Points points = track::choose_points(state_, slot, frame.feedback);
-  const bool own = points.array == state_.landmark[slot];
   if (!points.array) {
     for (int i = 0; i < points.count; ++i) {
       grid_[i] = track::grid_point(state_.track[slot].face.box, i);
@@ -73,8 +72,8 @@ void CpuTracker::move(int slot, const track::Frame& frame) {
   flow(next, prev, to, back, good_back, config_.flow, scratch_);
   for (std::size_t i = 0; i < n; ++i) good[i] = good[i] && good_back[i];
   track::Motion motion;
-  track::carry_track(SerialLanes{}, state_, slot, frame, config_, own, from, to, back, good, motion,
-                     motion_);
+  track::carry_track(SerialLanes{}, state_, slot, frame, config_, points.from, from, to, back, good,
+                     motion, motion_);
 }
 
 void CpuTracker::write(const FaceList* faces, TrackOutput& out) const {
@@ -85,11 +84,15 @@ void CpuTracker::write(const FaceList* faces, TrackOutput& out) const {
   list.detector = detector_;
   list.faces.clear();
   list.landmarks.clear();
+  list.followed.clear();
   list.landmarks_per_face = track::common_landmarks(state_);
+  list.followed_per_face = track::common_followed(state_, kMaxTrackPoints);
   for (int i = 0, n = state_.faces(); i < n; ++i) {
     const Point* landmarks = state_.landmark[state_.slot[i]];
     list.faces.push_back(state_.of(i).face);
     list.landmarks.insert(list.landmarks.end(), landmarks, landmarks + list.landmarks_per_face);
+    for (int p = 0; p < list.followed_per_face; ++p)
+      list.followed.push_back(track::followed_point(state_, i, p));
   }
 }
 

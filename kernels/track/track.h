@@ -123,7 +123,8 @@ struct TrackInput {
 
 struct TrackOutput {
   /// Confirmed and tracked faces with ids, by id. Confidence of a tracked face: the fraction of its
-  /// points that passed the checks, divided by 1 + the searches that missed it.
+  /// points that passed the checks, divided by 1 + the searches that missed it. Of faces that were
+  /// followed by landmarks fed back, `followed` says where these went.
   FaceList faces;
   int lost = 0;                           ///< faces that ended on this frame
   std::array<int, kLossCount> lost_by{};  ///< the same, by reason

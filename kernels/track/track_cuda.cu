@@ -37,7 +37,7 @@ struct Told {
   const DeviceFaces* feedback;
   std::uint64_t number;
   double elapsed;
-  int width, height, max_landmarks;
+  int width, height, room;
 };
 
 /// Shared memory for a T that has a constructor, which is not run.
@@ -61,7 +61,7 @@ __device__ track::Frame frame_of(const Told& told) {
   frame.elapsed = told.elapsed;
   frame.width = told.width;
   frame.height = told.height;
-  frame.max_landmarks = told.max_landmarks;
+  frame.max_landmarks = told.room;
   return frame;
 }
 
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kPlanThreads)
   });
   lanes.each(tracks + 1, [&](int i) { plan->offset[i] = offsets[i]; });
   for (int i = 0; i < tracks; ++i) {
-    const track::Points points{arrays[i], counts[i]};
+    const track::Points points{arrays[i], counts[i], {}};
     const Box box = state->of(i).face.box;
     for (int p = static_cast<int>(threadIdx.x); p < points.count; p += kPlanThreads) {
       from[offsets[i] + p] = track::point_at(points, box, p);
@@ -114,10 +114,9 @@ __global__ void __launch_bounds__(kCarryThreads)
   if (state->track[slot].lost) return;
   const int first = plan->offset[i];
   const auto n = static_cast<std::size_t>(plan->offset[i + 1] - first);
-  const bool own =
-      track::choose_points(*state, slot, frame.feedback).array == state->landmark[slot];
+  const auto source = track::choose_points(*state, slot, frame.feedback).from;
   track::carry_track(
-      lanes, *state, slot, frame, config, own, std::span<const Point>(points.from + first, n),
+      lanes, *state, slot, frame, config, source, std::span<const Point>(points.from + first, n),
       std::span<const Point>(points.to + first, n), std::span<const Point>(points.back + first, n),
       std::span<std::uint8_t>(points.good + first, n), motion.get(), scratch.get());
 }
@@ -132,9 +131,11 @@ __global__ void __launch_bounds__(kConcludeThreads)
   const BlockLanes lanes;
   track::conclude_frame(lanes, *state, frame, config, scratch.get(), outcome);
   const int count = state->faces(), n = track::common_landmarks(*state);
+  const int followed = track::common_followed(*state, told.room);
   lanes.once([&] {
     out->count = count;
     out->landmarks_per_face = n;
+    out->followed_per_face = followed;
     out->searched = frame.faces.searched;
     out->overflow = told.faces ? told.faces->overflow : 0;
     out->lost = outcome.lost;
@@ -144,6 +145,9 @@ __global__ void __launch_bounds__(kConcludeThreads)
   lanes.each(count, [&](int i) { out->faces[i] = state->of(i).face; });
   lanes.each(count * n,
              [&](int k) { out->landmarks()[k] = state->landmark[state->slot[k / n]][k % n]; });
+  lanes.each(count * followed, [&](int k) {
+    out->landmarks()[k] = track::followed_point(*state, k / followed, k % followed);
+  });
 }
 
 }  // namespace
@@ -164,16 +168,15 @@ Tracker::Tracker() : buffers_(std::make_unique<Buffers>()) {}
 Tracker::~Tracker() = default;
 
 Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int width, int height,
-                                                 int landmarks_capacity, std::uint64_t first_id) {
+                                                 std::uint64_t first_id) {
   if (Status s = validate(config); !s.ok()) return s;
-  if (width < 1 || height < 1 || landmarks_capacity < 0) {
+  if (width < 1 || height < 1) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is empty");
   }
   std::unique_ptr<Tracker> made(new Tracker);
   made->config_ = config;
   made->width_ = width;
   made->height_ = height;
-  made->landmarks_capacity_ = landmarks_capacity;
   Buffers& b = *made->buffers_;
   // All the levels that any valid config could ask for: configure() then allocates nothing.
   constexpr int kSmallestWindow = 5;
@@ -224,7 +227,7 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
                   track::known_elapsed(inputs.elapsed),
                   width_,
                   height_,
-                  std::min(landmarks_capacity_, kMaxTrackPoints)};
+                  std::min(inputs.room, kMaxTrackPoints)};
   const PointArrays points = b.arrays();
   if (Status s = launch("track: plan", plan_frame, {1, kPlanThreads}, b.state.data(), told, config_,
                         ended_, b.plan.data(), points.from);

@@ -23,6 +23,9 @@ struct TrackerInputs {
                                           ///< host's decision
   std::uint64_t frame = 0;
   double elapsed = 0;
+  /// Points per face that the output has room for. Detections with more landmarks (or with more
+  /// than kMaxTrackPoints) count as having none, and more landmarks fed back are not passed on.
+  int room = 0;
 };
 
 /// One a chain. Allocates at create() only. One thread at a time, one stream (or streams ordered by
@@ -30,10 +33,7 @@ struct TrackerInputs {
 /// they are the two variants of the launches (LaunchList::set_variant).
 class Tracker {
  public:
-  /// `landmarks_capacity`: points per face that `out` of enqueue() has room for. Detections with
-  /// more landmarks (or with more than kMaxTrackPoints) count as having none.
   static Result<std::unique_ptr<Tracker>> create(const TrackConfig& config, int width, int height,
-                                                 int landmarks_capacity,
                                                  std::uint64_t first_id = 1);
   ~Tracker();
 
@@ -54,7 +54,7 @@ class Tracker {
   Tracker();
   std::unique_ptr<Buffers> buffers_;
   TrackConfig config_;
-  int width_ = 0, height_ = 0, landmarks_capacity_ = 0;
+  int width_ = 0, height_ = 0;
   int current_ = 0;     // which pyramid is that of the last frame
   int built_ = 0;       // levels of it that are built
   bool ended_ = false;  // since the last enqueue()

@@ -163,6 +163,7 @@ inline Bytes block_of(const std::vector<Box>& boxes, int landmarks) {
   faces->overflow = 0;
   faces->lost = 5;
   faces->search_wanted = 1;
+  faces->followed_per_face = 2;
   faces->frame = 0x123456789abcdef0u;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     faces->faces[i].id = 1000 + i;
@@ -183,6 +184,7 @@ Bytes expected_block(const Bytes& in, int landmarks, Bytes out, const PointsOf& 
   const auto count = static_cast<std::size_t>(from->count);
   std::copy_n(in.begin(), offsetof(cuda::DeviceFaces, faces) + count * sizeof(Face), out.begin());
   to->landmarks_per_face = landmarks;
+  to->followed_per_face = 0;
   std::vector<Point> points(static_cast<std::size_t>(landmarks));
   for (std::size_t f = 0; f < count; ++f) {
     if (!points_of(from->faces[f].box, points))

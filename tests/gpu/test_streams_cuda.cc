@@ -36,7 +36,7 @@ class OneFace {
       : found_(block_of({{40, 20, 100, 100}}, kLandmarks)),
         tracked_(cuda::device_faces_bytes(kLandmarks), kCanary),
         marked_(cuda::device_faces_bytes(kLandmarks), kCanary) {
-    auto tracker = cuda::Tracker::create({}, width, height, kLandmarks);
+    auto tracker = cuda::Tracker::create({}, width, height);
     auto landmarker = cuda::Landmarker::create(std::move(forest), 0);
     EXPECT_TRUE(tracker.ok() && landmarker.ok());
     tracker_ = std::move(tracker.value());
@@ -50,6 +50,7 @@ class OneFace {
       if (frame_ == 0) in.faces = faces_at(found_);
       in.frame = ++frame_;
       in.elapsed = 0.04;
+      in.room = kLandmarks;
       return tracker_->enqueue(in, faces_at(tracked_), launch);
     });
     const Status marked = mark_(stream, [&](Launcher launch) {

@@ -160,9 +160,8 @@ TEST_F(TrackCuda, AGraphOverPicturesAndAddresses) {
 TEST_F(TrackCuda, RefusesWhatItCannotDo) {
   TrackConfig bad;
   bad.max_faces = 65;
-  EXPECT_FALSE(cuda::Tracker::create(bad, 64, 48, 68).ok());
-  EXPECT_FALSE(cuda::Tracker::create({}, 0, 48, 68).ok());
-  EXPECT_FALSE(cuda::Tracker::create({}, 64, 48, -1).ok());
+  EXPECT_FALSE(cuda::Tracker::create(bad, 64, 48).ok());
+  EXPECT_FALSE(cuda::Tracker::create({}, 0, 48).ok());
   const MovingFaces world;
   Pair pair({}, world.width, world.height, seen_);
   const Pose pose{160, 120};

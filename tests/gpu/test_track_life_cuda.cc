@@ -204,6 +204,7 @@ TEST_F(TrackLifeCuda, AStorm) {
   test::compared("tracked faces", seen_.tracked, 500);
   test::compared("faces that moved over 5 px", seen_.moved_far, 100);
   test::compared("landmarks", seen_.landmarks, 1000);
+  test::compared("landmarks carried", seen_.followed, 1000);
   test::compared("faces that came back", seen_.revived, 20);
   test::compared("searches wanted", seen_.wanted, 3);
   test::compared("frames with a face in doubt", seen_.doubted, 3);

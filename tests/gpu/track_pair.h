@@ -41,7 +41,7 @@ inline FaceList detections(const std::vector<Box>& boxes) {
 /// What all comparisons of one test have seen.
 struct TrackSeen {
   int frames = 0, faces = 0, tracked = 0, moved_far = 0, landmarks = 0, wanted = 0, revived = 0,
-      doubted = 0;
+      doubted = 0, followed = 0;
   std::array<int, kLossCount> lost{};
   std::size_t most = 0;
 };
@@ -58,7 +58,7 @@ class TrackPair {
         capacity_(capacity),
         seen_(seen) {
     auto host = Tracker::create(Backend::kCpu, config, width, height);
-    auto device = cuda::Tracker::create(config, width, height, capacity);
+    auto device = cuda::Tracker::create(config, width, height);
     EXPECT_TRUE(host.ok() && device.ok()) << device.status().message();
     cpu = std::move(host.value());
     gpu = std::move(device.value());
@@ -88,6 +88,7 @@ class TrackPair {
     if (with_feedback) in.feedback = reinterpret_cast<const cuda::DeviceFaces*>(feedback.data());
     in.frame = number;
     in.elapsed = elapsed;
+    in.room = capacity_;
     return in;
   }
   cuda::DeviceFaces* device_out() { return reinterpret_cast<cuda::DeviceFaces*>(out.data()); }
@@ -106,6 +107,7 @@ class TrackPair {
     seen_.doubted += expected.search_wanted && !expected.faces.faces.empty();
     seen_.faces += got->count;
     seen_.landmarks += got->count * got->landmarks_per_face;
+    seen_.followed += got->count * got->followed_per_face;
     seen_.most = std::max(seen_.most, expected.faces.faces.size());
     for (int i = 0; i < kLossCount; ++i) {
       seen_.lost[static_cast<std::size_t>(i)] += expected.lost_by[static_cast<std::size_t>(i)];

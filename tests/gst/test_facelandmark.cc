@@ -172,6 +172,42 @@ TEST_F(LandmarkElement, SmoothsAndTurnsFacesWithAnIdUntilTheStreamBreaks) {
             landmarks_of_second("", false, false));
 }
 
+// A square with a texture that can be followed moves by one pixel.
+TEST_F(LandmarkElement, HasInertiaWhereTheTrackerCarriesItsLandmarks) {
+  cv::Mat still = squares(kWidth, kHeight, {{60, 60, 48, 48}}), texture(still.size(), CV_8UC1);
+  cv::RNG(1).fill(texture, cv::RNG::UNIFORM, 0, 160);
+  cv::GaussianBlur(texture, texture, {}, 2);
+  cv::addWeighted(still, 0.7, texture, 0.7, 0, still);
+  const auto landmarks_of_second = [&](const std::string& settings, const std::string& track,
+                                       int moved) {
+    Harness harness(detect + "redetect-interval=1 ! " + track + landmark +
+                    "follow-roll=false iterations=1 " + settings);
+    harness.set_caps(info);
+    gst_buffer_unref(harness.pass(make_frame(info, still)));
+    cv::Mat next;
+    cv::warpAffine(still, next, cv::Matx23d(1, 0, moved, 0, 1, 0), still.size());
+    GstBuffer* out = harness.pass(make_frame(info, next));
+    std::vector<Point> points = gst::read_faces(out, kWidth, kHeight).faces->landmarks;
+    gst_buffer_unref(out);
+    EXPECT_EQ(points.size(), 7u);
+    return points;
+  };
+  const std::string track = "culktrack ! ";
+  const auto anew = landmarks_of_second("inertia=0", track, 1),
+             half = landmarks_of_second("inertia=0.5", track, 1),
+             most = landmarks_of_second("inertia=0.95", track, 1);
+  const auto before = landmarks_of_second("inertia=0", track, 0);
+  for (std::size_t i = 0; i < 7; ++i) {
+    const Point carried{before[i].x + 1, before[i].y};
+    EXPECT_NEAR(most[i].x, 0.05 * anew[i].x + 0.95 * carried.x, 0.1) << i;
+    EXPECT_NEAR(most[i].y, 0.05 * anew[i].y + 0.95 * carried.y, 0.1) << i;
+    EXPECT_NEAR(half[i].x, 0.5 * anew[i].x + 0.5 * carried.x, 0.1) << i;
+  }
+  EXPECT_NE(half, anew);
+  EXPECT_EQ(landmarks_of_second("inertia=0.95", "", 1), landmarks_of_second("inertia=0", "", 1))
+      << "nobody carries them";
+}
+
 TEST_F(LandmarkElement, PostsItsResultForTheTracker) {
   Harness harness(detect + "! culktrack ! " + landmark);
   harness.set_caps(info);

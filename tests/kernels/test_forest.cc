@@ -385,7 +385,8 @@ TEST_P(ForestVersions, SyntheticModelsOnRandomAndExtremePictures) {
   // code.
   const Shape shapes[] = {{68, 3, 50, 4, 60}, {5, 3, 9, 2, 20},  {1, 2, 3, 1, 4},
                           {97, 2, 33, 5, 33}, {194, 1, 8, 3, 1}, {6, 2, 16, 4, 2048},
-                          {6, 2, 5, 4, 2049}, {7, 2, 17, 6, 30}};
+                          {6, 2, 5, 4, 2049}, {7, 2, 17, 6, 30}, {68, 2, 130, 4, 512},
+                          {9, 2, 70, 5, 513}, {3, 2, 65, 1, 300}};
   const std::vector<cv::Mat> pictures = {
       noise_picture(160, 120, 3), test::noise(33, 17, 1), test::noise(1, 1, 2),
       cv::Mat(40, 50, CV_8UC1, cv::Scalar(255)), test::noise(900, 3, 5)(cv::Rect(7, 1, 800, 2))};

@@ -105,6 +105,50 @@ TEST(Track, FollowsLandmarksThatAreFedBack) {
   }
 }
 
+// What is passed on to the landmarks behind the tracker: where the picture has carried those of the
+// frame before, also where a search has found the face again; nothing for a face without.
+TEST(Track, SaysWhereLandmarksFedBackHaveGone) {
+  const World world;
+  Session session;
+  const std::vector<Point> in_face = {{-20, -18}, {20, -16}, {0, 2}, {-14, 20}, {15, 21}};
+  const auto points_of = [&](const Pose& pose) {
+    std::vector<Point> points;
+    const Similarity truth{pose.scale * std::cos(pose.angle), pose.scale * std::sin(pose.angle),
+                           pose.x - 0.5, pose.y - 0.5};
+    for (const Point& p : in_face) points.push_back(truth.apply(p));
+    return points;
+  };
+  FaceList fed;
+  for (int f = 0; f < 20; ++f) {
+    const Pose pose{120 + 2.3 * f, 120 - 0.8 * f, 1, 0.01 * f}, other{70, 60, 0.8};
+    const bool both = f >= 10, searched = f % 5 == 0;
+    const cv::Mat frame = world.render(both ? std::vector{pose, other} : std::vector{pose});
+    const FaceList found =
+        detections(both ? std::vector{box_of(pose), box_of(other)} : std::vector{box_of(pose)});
+    const FaceList& list =
+        session.step(frame, searched ? &found : nullptr, f ? &fed : nullptr).faces;
+    ASSERT_EQ(list.faces.size(), both ? 2u : 1u) << f;
+    EXPECT_EQ(list.landmarks_per_face, 0);
+    ASSERT_EQ(list.followed_per_face, f ? 5 : 0);
+    ASSERT_EQ(list.followed.size(), list.faces.size() * static_cast<std::size_t>(f ? 5 : 0));
+    const auto truth = points_of(pose);
+    for (std::size_t i = 0; i < list.followed.size(); ++i) {
+      const Point got = list.followed[i];
+      if (i < 5) {
+        EXPECT_LT(std::hypot(got.x - truth[i].x, got.y - truth[i].y), 0.3f) << f << " " << i;
+      } else {
+        EXPECT_TRUE(std::isnan(got.x) && std::isnan(got.y)) << "it has no landmarks";
+      }
+    }
+    fed = list;
+    fed.faces.resize(1);
+    fed.landmarks_per_face = 5;
+    fed.landmarks = truth;
+  }
+  EXPECT_EQ(session.step(world.render({{120 + 2.3 * 20, 104}})).faces.followed_per_face, 0)
+      << "nothing was fed back";
+}
+
 TEST(Track, TwoRunsGiveTheSameBytes) {
   const World world;
   Session a, b;

@@ -42,7 +42,7 @@ CudaContext context_of(GstBuffer* buffer) {
 
 int landmarks_capacity(const FaceResult& faces) {
   if (const DeviceFacesRef device = on_device(faces.pending)) return device->landmarks_capacity();
-  return faces.list ? faces.list->landmarks_per_face : 0;
+  return faces.list ? points_per_face(*faces.list) : 0;
 }
 
 std::string detector_of(const FaceResult& faces) {
@@ -156,17 +156,19 @@ Result<const DeviceFaces*> DeviceFrame::use(const DeviceFacesRef& faces) {
 }
 
 Result<const DeviceFaces*> DeviceFrame::upload(const FaceList& faces) {
-  auto room = new_faces(faces.landmarks_per_face);
+  const int each = points_per_face(faces);
+  auto room = new_faces(each);
   if (!room.ok()) return room.status();
-  std::vector<std::byte> bytes(cuda::device_faces_bytes(faces.landmarks_per_face));
+  std::vector<std::byte> bytes(cuda::device_faces_bytes(each));
   auto* host = reinterpret_cast<DeviceFaces*>(bytes.data());
   const std::size_t count = std::min<std::size_t>(faces.faces.size(), cuda::kMaxFaces);
   host->count = static_cast<std::int32_t>(count);
   host->landmarks_per_face = faces.landmarks_per_face;
+  host->followed_per_face = faces.landmarks_per_face > 0 ? 0 : faces.followed_per_face;
   host->searched = faces.searched;
   std::copy_n(faces.faces.begin(), count, host->faces);
-  std::copy_n(faces.landmarks.begin(), count * static_cast<std::size_t>(faces.landmarks_per_face),
-              host->landmarks());
+  const auto& points = faces.landmarks_per_face > 0 ? faces.landmarks : faces.followed;
+  std::copy_n(points.begin(), count * static_cast<std::size_t>(each), host->landmarks());
   // From memory that is not pinned: read before the call returns.
   if (Status s = check(cudaMemcpyAsync(room.value()->faces(), bytes.data(), bytes.size(),
                                        cudaMemcpyHostToDevice, chain_->stream()),

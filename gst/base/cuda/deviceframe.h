@@ -79,8 +79,6 @@ class DeviceFrame {
   /// Faces of an earlier frame, whatever their size, for the sake of their flags; null where they
   /// are not in this context.
   Result<const cuda::DeviceFaces*> flags(const PendingFacesRef& faces);
-  /// The greatest id the element has counted; exact after settle().
-  std::uint64_t last_id() const { return element_.counters.data()->last_id; }
   /// Waits for all of the element's work: before something it uses is freed, never per frame.
   Status settle();
 

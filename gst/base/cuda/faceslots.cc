@@ -104,17 +104,19 @@ Status FaceSlots::read(const Slot& slot, FaceList& list) {
   if (Status s = copy_and_wait(pinned_.data(), from, sizeof(DeviceFaces)); !s.ok()) return s;
   const auto* head = reinterpret_cast<const DeviceFaces*>(pinned_.data());
   const int count = std::clamp<int>(head->count, 0, cuda::kMaxFaces);
-  const int landmarks = std::clamp<int>(head->landmarks_per_face, 0, landmarks_);
-  const auto points = static_cast<std::size_t>(count) * static_cast<std::size_t>(landmarks);
+  const int each = std::clamp<int>(points_per_face(*head), 0, landmarks_);
+  const auto points = static_cast<std::size_t>(count) * static_cast<std::size_t>(each);
   list.searched = head->searched != 0;
   list.faces.assign(head->faces, head->faces + count);
-  list.landmarks_per_face = landmarks;
-  list.landmarks.resize(points);
+  const bool found = head->landmarks_per_face > 0;
+  (found ? list.landmarks_per_face : list.followed_per_face) = each;
+  std::vector<Point>& to = found ? list.landmarks : list.followed;
+  to.resize(points);
   if (points == 0) return {};
-  std::byte* to = pinned_.data() + sizeof(DeviceFaces);
-  if (Status s = copy_and_wait(to, from + sizeof(DeviceFaces), points * sizeof(Point)); !s.ok())
+  std::byte* pinned = pinned_.data() + sizeof(DeviceFaces);
+  if (Status s = copy_and_wait(pinned, from + sizeof(DeviceFaces), points * sizeof(Point)); !s.ok())
     return s;
-  std::memcpy(list.landmarks.data(), to, points * sizeof(Point));
+  std::memcpy(to.data(), pinned, points * sizeof(Point));
   return {};
 }
 

@@ -1,0 +1,105 @@
+// Inertia of landmarks on CUDA against the CPU's (inertia.h).
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernels/common/lanes.h"
+#include "kernels/forest/inertia.h"
+#include "kernels/forest/inertia_cuda.h"
+#include "tests/gpu/forest_inputs.h"
+#include "tests/gpu/gpu.h"
+
+namespace cuface {
+namespace {
+
+using cuda::DeviceFaces;
+using test::Bytes;
+
+DeviceFaces* faces_in(Bytes& bytes) { return reinterpret_cast<DeviceFaces*>(bytes.data()); }
+DeviceFaces* faces_at(test::GuardedBytes& block) {
+  return reinterpret_cast<DeviceFaces*>(block.data());
+}
+
+TEST(InertiaCuda, HasTheBytesOfTheReference) {
+  CUFACE_NEEDS_GPU();
+  const test::Stream stream;
+  std::mt19937 random(9);
+  const auto uniform = [&](float low, float high) {
+    return std::uniform_real_distribution<float>(low, high)(random);
+  };
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  long weighed = 0, jumps = 0, strangers = 0;
+  for (const int landmarks : {1, 5, 68, kMaxLandmarks}) {
+    test::Submitter submit;
+    test::GuardedBytes tracked(cuda::device_faces_bytes(landmarks), test::kCanary);
+    test::GuardedBytes block(cuda::device_faces_bytes(landmarks), test::kCanary);
+    for (int f = 0; f < 40; ++f) {
+      std::vector<Box> boxes;
+      for (int n = f == 5   ? 0
+                   : f == 6 ? cuda::kMaxFaces
+                            : static_cast<int>(random() % 9);
+           n > 0; --n)
+        boxes.push_back({0, 0, uniform(20, 200), 50});
+      Bytes from = test::block_of(boxes, landmarks), bytes = from;
+      DeviceFaces &carried = *faces_in(from), &faces = *faces_in(bytes);
+      faces.landmarks_per_face = landmarks;
+      faces.followed_per_face = 0;
+      // Some frames have other points, or the landmarks of somebody else.
+      const bool stranger = f % 8 == 7;
+      carried.landmarks_per_face = stranger && f % 16 == 7 ? landmarks : 0;
+      carried.followed_per_face = carried.landmarks_per_face ? 0
+                                  : stranger                 ? landmarks - 1
+                                                             : landmarks;
+      for (int i = 0; i < faces.count; ++i) {
+        // Near, at the limit, far; or not carried.
+        const float far = uniform(0, 0.2f) * boxes[static_cast<std::size_t>(i)].w;
+        const bool none = random() % 6 == 0;
+        for (int p = 0; p < landmarks; ++p) {
+          const int k = i * landmarks + p;
+          faces.landmarks()[k] = {uniform(0, 300), uniform(0, 200)};
+          carried.landmarks()[k] = {faces.landmarks()[k].x + uniform(-far, far),
+                                    faces.landmarks()[k].y + uniform(-far, far)};
+          if (none) carried.landmarks()[k] = {kNan, kNan};
+        }
+      }
+      tracked.set(from);
+      block.set(bytes);
+      const float inertia = uniform(0.1f, 0.9f);
+      const Status submitted = submit(stream, [&](cuda::Launcher launch) {
+        return cuda::add_inertia(faces_at(tracked), faces_at(block), inertia, launch);
+      });
+      ASSERT_TRUE(submitted.ok()) << submitted.message();
+      bool jumped[cuda::kMaxFaces];
+      if (!stranger)
+        forest::add_inertia(SerialLanes{}, faces.faces, faces.count, landmarks, carried.landmarks(),
+                            faces.landmarks(), inertia, jumped);
+      ASSERT_TRUE(block.get() == bytes) << landmarks << " landmarks, frame " << f;
+      ASSERT_TRUE(tracked.get() == from) << "what the tracker says was written to";
+      strangers += stranger;
+      for (int i = 0; i < faces.count && !stranger; ++i) {
+        jumps += jumped[i];
+        weighed += jumped[i] ? 0 : landmarks;
+      }
+    }
+    EXPECT_EQ(submit.built().graphs, 1);
+  }
+  test::compared("points that were weighed", weighed, 20'000);
+  test::compared("faces that had jumped", jumps, 100);
+  test::compared("frames with other points", strangers, 20);
+}
+
+TEST(InertiaCudaArguments, ThereHaveToBeFaces) {
+  CUFACE_NEEDS_GPU();
+  const test::Stream stream;
+  test::GuardedBytes block(cuda::device_faces_bytes(1), test::kCanary);
+  EXPECT_EQ(cuda::add_inertia(nullptr, faces_at(block), 0.5f, stream).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(cuda::add_inertia(faces_at(block), nullptr, 0.5f, stream).code(),
+            StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace cuface
