@@ -40,8 +40,8 @@ class CudaLandmarkStage final : public LandmarkStage {
     return {};
   }
 
-  Result<FaceResult> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
-                         double seconds) override {
+  Result<Landmarks> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
+                        double seconds) override {
     DeviceFrame& device = *frame.device();
     if (settings.iterations != planned_.iterations || settings.samples != planned_.samples) {
       if (Status s = device.settle(); !s.ok()) return s;
@@ -69,9 +69,12 @@ class CudaLandmarkStage final : public LandmarkStage {
         return s;
     if (settings.follow_roll)
       if (Status s = rolls_->remember(out.value()->faces(), launch.value()); !s.ok()) return s;
-    if (Status s = smooth(out.value()->faces(), settings.smooth, seconds, launch.value()); !s.ok())
-      return s;
-    return device.finish(std::move(out.value()), std::move(name), {});
+    if (settings.smooth > 0)
+      return smoothed(device, std::move(out.value()), std::move(name), settings.smooth, seconds);
+    if (smoother_) smoother_->forget();
+    auto found = device.finish(std::move(out.value()), std::move(name), {});
+    if (!found.ok()) return found.status();
+    return Landmarks{std::move(found.value()), {}};
   }
   void forget() override {
     if (smoother_) smoother_->forget();
@@ -79,17 +82,26 @@ class CudaLandmarkStage final : public LandmarkStage {
   }
 
  private:
-  Status smooth(cuda::DeviceFaces* faces, float amount, double seconds, cuda::Launcher launch) {
-    if (!(amount > 0)) {
-      if (smoother_) smoother_->forget();
-      return {};
-    }
+  Result<Landmarks> smoothed(DeviceFrame& device, std::shared_ptr<DeviceFacesResult> faces,
+                             std::string name, float amount, double seconds) {
     if (!smoother_) {
       auto made = cuda::LandmarkSmoother::create();
       if (!made.ok()) return made.status();
       smoother_ = std::move(made.value());
     }
-    return smoother_->enqueue(faces, seconds, amount, launch);
+    const auto launch = device.launcher();
+    if (!launch.ok()) return launch.status();
+    auto smooth = device.new_faces(model_->landmarks);
+    if (!smooth.ok()) return smooth.status();
+    if (Status s = smoother_->enqueue(faces->faces(), smooth.value()->faces(), seconds, amount,
+                                      launch.value());
+        !s.ok())
+      return s;
+    auto delivered = device.finish(std::move(smooth.value()), name, {});
+    if (!delivered.ok()) return delivered.status();
+    auto unsmoothed = device.submitted(std::move(faces), std::move(name));
+    if (!unsmoothed.ok()) return unsmoothed.status();
+    return Landmarks{std::move(delivered.value()), std::move(unsmoothed.value())};
   }
 
   const std::shared_ptr<const ForestModel> model_;

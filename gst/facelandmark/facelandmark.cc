@@ -228,8 +228,9 @@ Status process(GstCufaceFilter* self, Frame& frame) {
   const double seconds = advance_time(state, frame.pts());
   auto result = state->stage->run(frame, input_faces(frame), copy_settings(self).stage, seconds);
   if (!result.ok()) return result.status();
-  give_feedback(self, frame, result.value());
-  frame.deliver(std::move(result.value()));
+  auto& [faces, unsmoothed] = result.value();
+  give_feedback(self, frame, unsmoothed ? unsmoothed : faces);
+  frame.deliver(std::move(faces));
   return {};
 }
 

@@ -25,8 +25,8 @@ class CpuLandmarkStage final : public LandmarkStage {
     return {};
   }
 
-  Result<FaceResult> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
-                         double seconds) override {
+  Result<Landmarks> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
+                        double seconds) override {
     auto list = std::make_shared<FaceList>(*faces.read());
     list->landmarks_per_face = model_->landmarks;
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
@@ -44,15 +44,9 @@ class CpuLandmarkStage final : public LandmarkStage {
     if (settings.follow_roll)
       forest::remember_rolls(SerialLanes{}, known_rolls_, list->faces.data(),
                              list->landmarks.data(), static_cast<int>(list->faces.size()), mean_);
-    if (settings.smooth > 0) {
-      if (!smooth_) smooth_ = std::make_unique<SmoothState>();
-      forest::smooth_landmarks(SerialLanes{}, *smooth_, list->faces.data(), list->landmarks.data(),
-                               static_cast<int>(list->faces.size()), model_->landmarks, seconds,
-                               settings.smooth, smooth_scratch_);
-    } else {
-      forget_places();
-    }
-    return FaceResult(std::move(list));
+    if (settings.smooth > 0) return smoothed(std::move(list), settings.smooth, seconds);
+    forget_places();
+    return Landmarks{FaceResult(std::move(list)), {}};
   }
   void forget() override {
     forget_places();
@@ -60,6 +54,14 @@ class CpuLandmarkStage final : public LandmarkStage {
   }
 
  private:
+  Landmarks smoothed(std::shared_ptr<const FaceList> list, float amount, double seconds) {
+    if (!smooth_) smooth_ = std::make_unique<SmoothState>();
+    auto smooth = std::make_shared<FaceList>(*list);
+    forest::smooth_landmarks(SerialLanes{}, *smooth_, smooth->faces.data(),
+                             smooth->landmarks.data(), static_cast<int>(smooth->faces.size()),
+                             model_->landmarks, seconds, amount, smooth_scratch_);
+    return {FaceResult(std::move(smooth)), FaceResult(std::move(list))};
+  }
   void forget_places() {
     if (smooth_) std::ranges::fill(smooth_->id, 0);
   }

@@ -19,13 +19,20 @@ struct LandmarkSettings {
   bool map_boxes = true;  ///< as calibrated for the cascade that found the faces
 };
 
+struct Landmarks {
+  FaceResult faces;
+  /// The same before they were smoothed, for the tracker: what it carries on must not lag. Null
+  /// where that is no difference.
+  FaceResult unsmoothed;
+};
+
 class LandmarkStage {
  public:
   virtual ~LandmarkStage() = default;
   /// The faces with landmarks in their boxes; `faces` is not empty, but may have no face. `seconds`
   /// > 0 since the frame before.
-  virtual Result<FaceResult> run(Frame& frame, const FaceResult& faces,
-                                 const LandmarkSettings& settings, double seconds) = 0;
+  virtual Result<Landmarks> run(Frame& frame, const FaceResult& faces,
+                                const LandmarkSettings& settings, double seconds) = 0;
   /// The next frame's faces have nothing to do with those before.
   virtual void forget() = 0;
 };

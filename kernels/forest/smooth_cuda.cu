@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "kernels/common/lanes.h"
+#include "kernels/faces/copy.cuh"
 #include "kernels/forest/smooth_cuda.h"
 
 namespace cuface::cuda {
@@ -11,13 +12,17 @@ static_assert(SmoothState::kFaces == kMaxFaces);
 constexpr int kThreads = 256;
 
 __global__ void __launch_bounds__(kThreads)
-    smooth_faces(SmoothState* state, DeviceFaces* faces, double seconds, float smooth,
-                 bool forget) {
+    smooth_faces(SmoothState* state, const DeviceFaces* from, DeviceFaces* to, double seconds,
+                 float smooth, bool forget) {
   __shared__ forest::SmoothScratch scratch;
   const BlockLanes lanes;
+  const int count = from->count, landmarks = from->landmarks_per_face;
+  copy_header<kThreads>(from, to, landmarks);
+  for (int face = 0; face < count; ++face) copy_face<kThreads>(from, to, face);
+  lanes.each(count * landmarks, [&](int i) { to->landmarks()[i] = from->landmarks()[i]; });
   if (forget) lanes.each(kMaxFaces, [&](int s) { state->id[s] = 0; });
-  forest::smooth_landmarks(lanes, *state, faces->faces, faces->landmarks(), faces->count,
-                           faces->landmarks_per_face, seconds, smooth, scratch);
+  forest::smooth_landmarks(lanes, *state, to->faces, to->landmarks(), count, landmarks, seconds,
+                           smooth, scratch);
 }
 
 }  // namespace
@@ -30,11 +35,12 @@ Result<std::unique_ptr<LandmarkSmoother>> LandmarkSmoother::create() {
   return Result<std::unique_ptr<LandmarkSmoother>>(std::move(made));
 }
 
-Status LandmarkSmoother::enqueue(DeviceFaces* faces, double seconds, float smooth,
-                                 Launcher launch) {
-  if (!faces) return {StatusCode::kInvalidArgument, "landmarks: no faces to smooth"};
+Status LandmarkSmoother::enqueue(const DeviceFaces* from, DeviceFaces* to, double seconds,
+                                 float smooth, Launcher launch) {
+  if (!from || !to || from == to)
+    return {StatusCode::kInvalidArgument, "landmarks: no faces to smooth"};
   const Status status = launch("landmarks: smooth", smooth_faces, {1, kThreads}, state_.data(),
-                               faces, seconds, smooth, forget_);
+                               from, to, seconds, smooth, forget_);
   if (status.ok()) forget_ = false;
   return status;
 }

@@ -15,8 +15,11 @@ namespace cuface::cuda {
 class LandmarkSmoother {
  public:
   static Result<std::unique_ptr<LandmarkSmoother>> create();
-  /// Smooths the landmarks of `faces` in place; all as smooth_landmarks(). One launch.
-  Status enqueue(DeviceFaces* faces, double seconds, float smooth, Launcher launch);
+  /// `to`, which is not `from`, gets the faces with their landmarks smoothed; all as
+  /// smooth_landmarks(). One launch. kInvalidArgument where one of them is null, or they are the
+  /// same.
+  Status enqueue(const DeviceFaces* from, DeviceFaces* to, double seconds, float smooth,
+                 Launcher launch);
   /// The next enqueue() knows no face.
   void forget() { forget_ = true; }
 

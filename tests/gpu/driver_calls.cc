@@ -114,6 +114,7 @@ constexpr Known kKnown[] = {
     {"cuGraphExecUpdate", Kind::kOther},
     {"cuGraphExecKernelNodeSetParams", Kind::kHost},
     {"cuGraphExecEventRecordNodeSetEvent", Kind::kHost},
+    {"cuEventElapsedTime", Kind::kHost},
     {"cuCtxPushCurrent", Kind::kHost},
     {"cuCtxPopCurrent", Kind::kHost},
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "kernels/forest/smooth_cuda.h"
@@ -30,7 +31,8 @@ TEST(SmoothCuda, HasTheBytesOfTheReference) {
     test::Submitter submit;
     const auto state = std::make_unique<SmoothState>();
     const auto scratch = std::make_unique<forest::SmoothScratch>();
-    test::GuardedBytes block(cuda::device_faces_bytes(landmarks), test::kCanary);
+    test::GuardedBytes from(cuda::device_faces_bytes(landmarks), test::kCanary),
+        to(from.size(), test::kCanary);
     for (int f = 0; f < 40; ++f) {
       std::vector<Box> boxes;
       std::vector<std::uint64_t> ids;
@@ -46,7 +48,8 @@ TEST(SmoothCuda, HasTheBytesOfTheReference) {
       for (int i = 0; i < count; ++i) faces->faces[i].id = ids[static_cast<std::size_t>(i)];
       for (int i = 0; i < count * landmarks; ++i)
         faces->landmarks()[i] = {uniform(0, 300), uniform(0, 200)};
-      block.set(bytes);
+      from.set(bytes);
+      to.set(Bytes(bytes.size(), test::kCanary));
       const double seconds = f % 3 ? 0.04 : 0.1;
       const float smooth = f % 2 ? 0.5f : 3;
       if (f == 20) {
@@ -54,14 +57,17 @@ TEST(SmoothCuda, HasTheBytesOfTheReference) {
         *state = {};
       }
       const Status submitted = submit(stream, [&](cuda::Launcher launch) {
-        return made.value()->enqueue(reinterpret_cast<DeviceFaces*>(block.data()), seconds, smooth,
+        return made.value()->enqueue(reinterpret_cast<DeviceFaces*>(from.data()),
+                                     reinterpret_cast<DeviceFaces*>(to.data()), seconds, smooth,
                                      launch);
       });
       ASSERT_TRUE(submitted.ok()) << submitted.message();
       const Bytes measured = bytes;
       forest::smooth_landmarks(SerialLanes{}, *state, faces->faces, faces->landmarks(), count,
                                landmarks, seconds, smooth, *scratch);
-      ASSERT_TRUE(block.get() == bytes) << landmarks << " landmarks, frame " << f;
+      ASSERT_TRUE(from.get() == measured) << "what is smoothed was written to";
+      faces->followed_per_face = 0;
+      ASSERT_TRUE(to.get() == bytes) << landmarks << " landmarks, frame " << f;
       points += count * landmarks;
       const auto* before = reinterpret_cast<const DeviceFaces*>(measured.data())->landmarks();
       for (int i = 0; i < count * landmarks; ++i) smoothed += faces->landmarks()[i] != before[i];
@@ -77,7 +83,12 @@ TEST(SmoothCudaArguments, ThereHaveToBeFaces) {
   const test::Stream stream;
   auto made = cuda::LandmarkSmoother::create();
   ASSERT_TRUE(made.ok());
-  EXPECT_EQ(made.value()->enqueue(nullptr, 0.04, 1, stream).code(), StatusCode::kInvalidArgument);
+  test::GuardedBytes block(cuda::device_faces_bytes(1), test::kCanary);
+  auto* faces = reinterpret_cast<DeviceFaces*>(block.data());
+  for (const auto& [from, to] :
+       {std::pair<DeviceFaces*, DeviceFaces*>{nullptr, faces}, {faces, nullptr}, {faces, faces}})
+    EXPECT_EQ(made.value()->enqueue(from, to, 0.04, 1, stream).code(),
+              StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ DeviceFaces* faces_at(GuardedBytes& memory) {
 class OneFace {
  public:
   OneFace(std::shared_ptr<const cuda::DeviceForest> forest, int width, int height)
-      : found_(block_of({{40, 20, 100, 100}}, kLandmarks)),
+      : found_(detection()),
         tracked_(cuda::device_faces_bytes(kLandmarks), kCanary),
         marked_(cuda::device_faces_bytes(kLandmarks), kCanary) {
     auto tracker = cuda::Tracker::create({}, width, height);
@@ -64,6 +64,13 @@ class OneFace {
   const Event end;
 
  private:
+  static Bytes detection() {
+    Bytes bytes = block_of({{40, 20, 100, 100}}, kLandmarks);
+    auto* faces = reinterpret_cast<DeviceFaces*>(bytes.data());
+    faces->landmarks_per_face = faces->followed_per_face = 0;  // else the tracker follows those
+    return bytes;
+  }
+
   GuardedBytes found_, tracked_, marked_;
   std::unique_ptr<cuda::Tracker> tracker_;
   std::unique_ptr<cuda::Landmarker> landmarker_;

@@ -219,6 +219,27 @@ TEST_F(LandmarkElement, PostsItsResultForTheTracker) {
   gst_buffer_unref(out);
 }
 
+// What lags must not be carried on.
+TEST_F(LandmarkElement, PostsLandmarksBeforeTheyAreSmoothed) {
+  const auto second = [&](const std::string& settings) {
+    Harness harness(detect + "redetect-interval=1 ! culktrack ! " + landmark +
+                    "inertia=0 follow-roll=false " + settings);
+    harness.set_caps(info);
+    gst_buffer_unref(harness.pass(make_frame(info, squares(kWidth, kHeight, {{60, 60, 48, 48}}))));
+    GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{64, 63, 48, 48}})));
+    gst::FaceRecord* record = gst::get_face_record(out);
+    std::pair told{record->results.back().list->landmarks,
+                   record->feedback->take().list->landmarks};
+    gst_buffer_unref(out);
+    return told;
+  };
+  const auto [found, found_told] = second("");
+  const auto [smooth, smooth_told] = second("smooth=2");
+  EXPECT_EQ(found_told, found);
+  EXPECT_EQ(smooth_told, found);
+  EXPECT_NE(smooth, found);
+}
+
 // Its pixels are not the tracker's: a crop, which a second detector may have searched since.
 TEST_F(LandmarkElement, PostsNothingToATrackerThatSeesAnotherPicture) {
   const std::string again = "cufacedetect min-size=60 cascade=" + cascade + " ! ";

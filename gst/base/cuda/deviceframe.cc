@@ -213,6 +213,11 @@ Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
   if (Status s = cuda::count_faces(faces->faces(), work, element_.counters.data(), launch); !s.ok())
     return s;
   if (Status s = submit(scratch); !s.ok()) return s;
+  return submitted(std::move(faces), std::move(detector));
+}
+
+Result<FaceResult> DeviceFrame::submitted(std::shared_ptr<DeviceFacesResult> faces,
+                                          std::string detector) {
   const cudaStream_t on = chain_->stream();
   if (Status s = check(cudaEventRecord(faces->ready(), on), "recording a CUDA event"); !s.ok())
     return s;

@@ -76,6 +76,8 @@ class DeviceFrame {
   /// what the work uses in turn with others, or null.
   Result<FaceResult> finish(std::shared_ptr<DeviceFacesResult> faces, std::string detector,
                             const cuda::CountedWork& work, cuda::Scratch* scratch = nullptr);
+  /// After finish(): another list that the same work writes.
+  Result<FaceResult> submitted(std::shared_ptr<DeviceFacesResult> faces, std::string detector);
   /// Faces of an earlier frame, whatever their size, for the sake of their flags; null where they
   /// are not in this context.
   Result<const cuda::DeviceFaces*> flags(const PendingFacesRef& faces);
