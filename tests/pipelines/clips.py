@@ -52,6 +52,7 @@ def validate(lines):
 
 
 def check_clip(clip, committed):
+    tap.need_models()
     lines = faces_of(clip)
     validate(lines)
     found = summarise(lines)
