@@ -8,14 +8,13 @@
 
 using cuface::Status;
 using cuface::StatusCode;
+using cuface::gst::BackendChoice;
 using cuface::gst::CudaUse;
 using cuface::gst::DeviceScope;
 using cuface::gst::DeviceSide;
 using cuface::gst::Frame;
 using cuface::gst::Reset;
 using cuface::gst::SettingsLock;
-
-using cuface::gst::BackendChoice;
 using cuface::gst::StandardMetas;
 
 GST_DEBUG_CATEGORY_STATIC(cuface_filter_debug);

@@ -28,7 +28,7 @@ constexpr Bits kAllLanes = kLanes == 32 ? ~Bits{0} : (Bits{1} << kLanes) - 1;
 // As long as so many windows of a vector are left they stay together.
 constexpr int kFewWindows = kLanes / 8;
 // As few waiting windows are taken one by one.
-constexpr std::size_t kFewWaiting = kLanes / 4;
+constexpr std::size_t kFewWaiting = kLanes < 8 ? 1 : 2;
 
 template <class D, class M>
 HWY_INLINE Bits bits_of(D d, M mask) {

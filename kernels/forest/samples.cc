@@ -69,10 +69,10 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, std::span<
     const Roll roll = rolls.empty() ? Roll{} : rolls[i];
     for (int k = 0; k < samples; ++k) {
       boxes_.push_back(maps.value().map[k].apply(boxes[i], roll));
-      rolls_.push_back(roll);
+      if (samples > 1 && !rolls.empty()) rolls_.push_back(roll);
     }
   }
-  if (samples == 1) return landmarker_->enqueue(luma, boxes_, out, rolls_);
+  if (samples == 1) return landmarker_->enqueue(luma, boxes_, out, rolls);
 
   points_.resize(boxes_.size() * landmarks_);
   if (Status s = landmarker_->enqueue(luma, boxes_, points_, rolls_); !s.ok()) return s;

@@ -68,8 +68,8 @@ class SampledLandmarker {
 
   std::unique_ptr<Landmarker> landmarker_;
   std::size_t landmarks_;
-  std::vector<Box> boxes_;  // face after face
-  std::vector<Roll> rolls_;
+  std::vector<Box> boxes_;   // face after face
+  std::vector<Roll> rolls_;  // of several samples; none where no face is turned
   std::vector<Point> points_;
 };
 
