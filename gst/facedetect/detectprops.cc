@@ -2,6 +2,8 @@
 
 #include <gst/gst.h>
 
+#include "kernels/detect/turns.h"
+
 namespace cuface::gst {
 namespace {
 
@@ -19,6 +21,7 @@ enum Property {
   kPropScaleMode,
   kPropStep,
   kPropThreads,
+  kPropRoll,
 };
 
 GType grouping_type() {
@@ -133,6 +136,14 @@ void install_detect_properties(GObjectClass* klass) {
                        "as many as the processors and the size of the search make worthwhile, 1 = "
                        "none but the streaming thread. Not used on CUDA nor by scale-mode=window",
                        0, 1024, 0, kPlaying));
+  g_object_class_install_property(
+      klass, kPropRoll,
+      g_param_spec_uint("roll", "Roll",
+                        "Also find faces turned in the picture by up to so many degrees to either "
+                        "side: the picture is searched turned too, at angles at most 25 degrees "
+                        "apart, which takes a multiple of the time; 0 = upright faces only, which "
+                        "are those within about 15 degrees",
+                        0, kMaxRoll, static_cast<guint>(defaults.roll), kPlaying));
   gst_type_mark_as_plugin_api(grouping_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(scale_mode_type(), static_cast<GstPluginAPIFlags>(0));
 }
@@ -182,6 +193,9 @@ bool set_detect_property(DetectSettings& settings, guint id, const GValue* value
     case kPropThreads:
       config.threads = g_value_get_int(value);
       break;
+    case kPropRoll:
+      config.roll = static_cast<int>(g_value_get_uint(value));
+      break;
     default:
       return false;
   }
@@ -229,6 +243,9 @@ bool get_detect_property(const DetectSettings& settings, guint id, GValue* value
       break;
     case kPropThreads:
       g_value_set_int(value, config.threads);
+      break;
+    case kPropRoll:
+      g_value_set_uint(value, static_cast<guint>(config.roll));
       break;
     default:
       return false;

@@ -1,16 +1,16 @@
 #include "gst/facedetect/search.h"
 
+#include "kernels/detect/boxes.h"
+
 namespace cuface::gst {
-FaceList faces_from_detections(const std::vector<Detection>& detections, const std::string& cascade,
-                               int width, int height) {
+FaceList faces_from_detections(const DetectResult& found, const std::string& cascade, int width,
+                               int height) {
   FaceList list{width, height, true, cascade, {}, 0, {}, 0, {}};
-  list.faces.reserve(detections.size());
-  for (const Detection& d : detections) {
+  list.faces.reserve(found.faces.size());
+  for (std::size_t i = 0; i < found.faces.size(); ++i) {
     Face face;
-    face.confidence = detection_confidence(d.neighbors);
-    face.neighbors = d.neighbors;
-    face.box = {static_cast<float>(d.box.x), static_cast<float>(d.box.y),
-                static_cast<float>(d.box.w), static_cast<float>(d.box.h)};
+    const Detection& d = found.faces[i];
+    write_found(face, d.box, d.neighbors, found.rolls.empty() ? Roll{} : found.rolls[i]);
     list.faces.push_back(face);
   }
   return list;

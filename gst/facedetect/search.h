@@ -65,8 +65,8 @@ CUFACE_HD inline int merge_faces(const Face* found, int n, Face* into, int count
 }
 
 /// The detections as faces of a frame.
-FaceList faces_from_detections(const std::vector<Detection>& detections, const std::string& cascade,
-                               int width, int height);
+FaceList faces_from_detections(const DetectResult& found, const std::string& cascade, int width,
+                               int height);
 
 /// The same for lists, without a limit.
 void merge_faces(const FaceList& found, FaceList& into);

@@ -31,7 +31,7 @@ class CpuDetectStage final : public DetectStage {
     FaceList own;
     own.width = frame.width();
     own.height = frame.height();
-    if (search_it) own = faces_from_detections(found_.faces, model_->name, own.width, own.height);
+    if (search_it) own = faces_from_detections(found_, model_->name, own.width, own.height);
     auto list = std::make_shared<FaceList>();
     if (frame.upstream().positions == Positions::kKnown) {
       *list = *frame.upstream().faces.read();

@@ -58,8 +58,9 @@ class CudaLandmarkStage final : public LandmarkStage {
     std::string name = detector_of(faces);
     const BoxMap map = box_map_of(settings, *model_, name);
     if (!settings.follow_roll) rolls_->forget();
-    if (Status s = landmarker_->enqueue(picture.value(), in.value(), map, out.value()->faces(),
-                                        launch.value(), rolls_->known());
+    if (Status s =
+            landmarker_->enqueue(picture.value(), in.value(), map, out.value()->faces(),
+                                 launch.value(), settings.follow_roll ? rolls_->known() : nullptr);
         !s.ok())
       return s;
     if (settings.inertia > 0)

@@ -276,7 +276,8 @@ void install_properties(GObjectClass* klass) {
       g_param_spec_boolean("follow-roll", "Follow roll",
                            "Look for the landmarks of a face with an id, so behind culktrack, in "
                            "the picture as it is turned with the head: upright as the model knows "
-                           "faces, by the landmarks of the frame before",
+                           "faces, by the landmarks of the frame before; faces that cufacedetect "
+                           "roll found turned begin in that turn",
                            LandmarkSettings{}.follow_roll,
                            static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(

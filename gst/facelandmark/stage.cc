@@ -71,7 +71,7 @@ class CpuLandmarkStage final : public LandmarkStage {
     rolls_.clear();
     for (const Face& face : list.faces) {
       boxes_.push_back(face.box);
-      rolls_.push_back(forest::recall_roll(known_rolls_, face));
+      if (settings.follow_roll) rolls_.push_back(forest::recall_roll(known_rolls_, face));
     }
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();

@@ -5,6 +5,7 @@
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
+#include "kernels/faces/faces.h"
 
 namespace cuface {
 
@@ -28,6 +29,20 @@ CUFACE_HD inline Rect enlarged(const Rect& r, int full_width, int full_height, i
                                int searched_height) {
   return {enlarged(r.x, full_width, searched_width), enlarged(r.y, full_height, searched_height),
           enlarged(r.w, full_width, searched_width), enlarged(r.h, full_height, searched_height)};
+}
+
+/// A face just found, field by field, so that padding is left alone.
+CUFACE_HD inline void write_found(Face& face, const Rect& box, int neighbors, const Roll& roll) {
+  face.id = 0;
+  face.confidence = detection_confidence(neighbors);
+  face.neighbors = neighbors;
+  face.origin = Origin::kDetected;
+  face.age = 0;
+  face.box.x = static_cast<float>(box.x);
+  face.box.y = static_cast<float>(box.y);
+  face.box.w = static_cast<float>(box.w);
+  face.box.h = static_cast<float>(box.h);
+  face.roll = roll;
 }
 
 }  // namespace cuface

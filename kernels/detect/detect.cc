@@ -6,6 +6,7 @@
 #include "kernels/common/simd.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/searcher.h"
+#include "kernels/detect/turned_detector.h"
 #include "kernels/pyramid/pyramid.h"
 
 namespace cuface {
@@ -31,6 +32,7 @@ class CpuDetector final : public Detector {
 
   Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out) override {
     out.faces.clear();
+    out.rolls.clear();
     out.overflow = false;
     if (luma.width != width_ || luma.height != height_ || luma.data == nullptr) {
       return invalid("the picture does not have the planned size");
@@ -81,6 +83,7 @@ Result<std::unique_ptr<Detector>> Detector::create(Backend backend,
   if (Status s = simd::status(); !s.ok()) return s;
   if (Status s = validate(*model); !s.ok()) return s;
   if (Status s = validate_search(config, width, height); !s.ok()) return s;
+  if (config.roll > 0) return make_turned_detector(std::move(model), config, width, height);
   try {
     return std::unique_ptr<Detector>(
         std::make_unique<CpuDetector>(std::move(model), config, width, height));

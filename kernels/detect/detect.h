@@ -37,13 +37,23 @@ struct DetectConfig {
   /// Of the CPU, for kPyramid; the answers are the same. 0 = as many as the processors and the size
   /// of the search make worthwhile; 1 = the calling thread alone.
   int threads = 1;
+  /// Degrees, 0..90: also look for faces turned by up to so much in the picture, to either side.
+  /// 0 = upright only. Each further angle (turns.h) is a search of the turned picture by itself,
+  /// with the same limits; there a face needs twice as many neighbours. Boxes whose centre is not
+  /// in the picture are dropped, and of several finds of one head the one with the most neighbours
+  /// stays. Where one of the searches has too many windows, all count as "none".
+  int roll = 0;
 };
 
 /// Most raw windows of one frame; more make the search "none" and set `overflow`.
 inline constexpr int kMaxRawWindows = 65536;
 
 struct DetectResult {
-  std::vector<Detection> faces;  ///< sorted: most neighbours first, then y, then x
+  /// Sorted: most neighbours first, then y, then x. With DetectConfig::roll most neighbours first,
+  /// then those found nearest upright; boxes found turned are not cut to the picture.
+  std::vector<Detection> faces;
+  /// With DetectConfig::roll, of each of `faces` the angle it was found at. Else empty: upright.
+  std::vector<Roll> rolls;
   bool overflow = false;
 };
 

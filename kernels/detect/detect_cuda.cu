@@ -1,72 +1,92 @@
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <string>
 #include <utility>
 
 #include "kernels/common/cuda_table.h"
+#include "kernels/common/lanes.h"
+#include "kernels/common/raw.cuh"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/detect_cuda.h"
 #include "kernels/detect/searcher.h"
-#include "kernels/group/rules.h"
+#include "kernels/turn/turn_cuda.h"
 
 namespace cuface::cuda {
 namespace {
 
-constexpr int kBlock = 256, kBlocks = 256;
+Status invalid(const char* what) { return {StatusCode::kInvalidArgument, what}; }
 
-__global__ void start_kernel(DeviceFaces* out, const std::int32_t* run) {
-  out->count = 0;
-  out->landmarks_per_face = 0;
-  out->followed_per_face = 0;
-  out->searched = !idle(run);
-  out->overflow = 0;
-}
-
-/// What the boxes of groups become.
-struct Output {
-  int width, height, searched_width, searched_height;
-  int max_faces;
-
-  __device__ bool clipped(Rect& box) const { return clip(box, searched_width, searched_height); }
+struct Turns {
+  int count;
+  Turn turn[kMaxAngles];
 };
 
-/// A thread a group at a time: its place is the number of groups that come before it. Groups that
-/// are equal come in the order of the list; nobody can tell them apart.
-__global__ void write_kernel(Output output, const Detection* groups, const std::uint32_t* count,
-                             const SearchCounts* counts, DeviceFaces* out) {
-  const std::uint32_t n = *count;
-  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
-  if (first == 0) out->overflow = counts->raw > kMaxRawWindows;
-  for (std::uint32_t i = first; i < n; i += gridDim.x * blockDim.x) {
-    const Detection group = groups[i];
-    Rect box = group.box;
-    if (!output.clipped(box)) continue;
-    int place = 0;
-    for (std::uint32_t j = 0; j < n && place < output.max_faces; ++j) {
-      const Detection other = groups[j];
-      const bool before = comes_before(other, group) || (j < i && !comes_before(group, other));
-      Rect other_box = other.box;
-      if (before && output.clipped(other_box)) ++place;
-    }
-    if (place >= output.max_faces) continue;
-    box = enlarged(box, output.width, output.height, output.searched_width, output.searched_height);
-    // Field by field, so that padding is left alone.
-    Face& face = out->faces[place];
-    face.id = 0;
-    face.confidence = detection_confidence(group.neighbors);
-    face.neighbors = group.neighbors;
-    face.origin = Origin::kDetected;
-    face.age = 0;
-    face.box.x = static_cast<float>(box.x);
-    face.box.y = static_cast<float>(box.y);
-    face.box.w = static_cast<float>(box.w);
-    face.box.h = static_cast<float>(box.h);
-    atomicMax(&out->count, place + 1);
-  }
-}
+/// What join_turns() reads and writes. In shared memory: made by fill().
+struct Lists {
+  int counts[kMaxAngles];
+  int number[kMaxAngles][kMaxFaces];  ///< of neighbours
+  Rect boxes[kMaxAngles][kMaxFaces];  ///< in the picture
+  int angle_of[kMaxFaces];            ///< of the faces that are kept
+  Box box_of[kMaxFaces];
+  JoinScratch scratch;
+  const Turns* turns;
+  DeviceFaces* out;
 
-Status invalid(const char* what) { return {StatusCode::kInvalidArgument, what}; }
+  __device__ int count(int angle) const { return counts[angle]; }
+  __device__ int neighbors(int angle, int place) const { return number[angle][place]; }
+  __device__ Box box(int angle, int place) const {
+    const Rect& r = boxes[angle][place];
+    return {static_cast<float>(r.x), static_cast<float>(r.y), static_cast<float>(r.w),
+            static_cast<float>(r.h)};
+  }
+  __device__ int kept_angle(int k) const { return angle_of[k]; }
+  __device__ const Box& kept_box(int k) const { return box_of[k]; }
+  __device__ void keep(int k, int angle, int place) {
+    angle_of[k] = angle;
+    box_of[k] = box(angle, place);
+    write_found(out->faces[k], boxes[angle][place], number[angle][place],
+                turns->turn[angle].roll());
+  }
+  /// The faces of one angle whose centres are in the picture; by one lane.
+  __device__ void fill(int angle, const DeviceFaces& found) {
+    int n = 0;
+    for (int i = 0; i < found.count; ++i) {
+      const Box& b = found.faces[i].box;
+      Rect box{static_cast<int>(b.x), static_cast<int>(b.y), static_cast<int>(b.w),
+               static_cast<int>(b.h)};
+      // Upright boxes are where they belong, cut to the picture as they are.
+      if (angle > 0 && !turning::to_picture(turns->turn[angle], box)) continue;
+      boxes[angle][n] = box;
+      number[angle][n++] = found.faces[i].neighbors;
+    }
+    counts[angle] = n;
+  }
+};
+
+/// One block.
+__global__ void __launch_bounds__(kMaxFaces)
+    join_kernel(const __grid_constant__ Turns turns, int max_faces, const DeviceFaces* found,
+                DeviceFaces* out) {
+  __shared__ Raw<Lists> memory;
+  __shared__ bool overflow;
+  Lists& lists = memory.get();
+  const BlockLanes lanes;
+  lanes.once([&] {
+    lists.turns = &turns;
+    lists.out = out;
+    overflow = false;
+    for (int a = 0; a < turns.count; ++a) overflow = overflow || found[a].overflow;
+  });
+  lanes.each(turns.count, [&](int a) { lists.fill(a, found[a]); });
+  const int kept = overflow ? 0 : join_turns(lanes, lists, turns.count, max_faces, lists.scratch);
+  lanes.once([&] {
+    out->count = kept;
+    out->landmarks_per_face = 0;
+    out->followed_per_face = 0;
+    out->searched = found[0].searched;
+    out->overflow = overflow;
+  });
+}
 
 }  // namespace
 
@@ -92,101 +112,73 @@ Result<std::unique_ptr<Detector>> Detector::create(std::shared_ptr<const Cascade
 
 Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int width, int height,
                       const ScratchSource& scratch) {
-  const SearchPlan plan = plan_search(config, width, height);
-  width_ = width;
-  height_ = height;
-  searched_width_ = plan.width;
-  searched_height_ = plan.height;
   max_faces_ = config.max_faces;
-  ScratchLayout parts;
-  const auto plan_image = [&](ImageView<std::uint8_t>& image, int w, int h) {
-    const std::size_t stride = ScratchLayout::stride_of(w);
-    image = {nullptr, w, h, static_cast<std::ptrdiff_t>(stride)};
-    return parts.add<std::uint8_t>(stride * static_cast<std::size_t>(h));
-  };
-  ScratchPart<std::uint8_t> small;
-  if (config.detect_scale > 1) {
-    small = plan_image(small_, plan.width, plan.height);
-    const std::vector<AtlasSlot> whole = {{0, 0, plan.width, plan.height}};
-    if (Status s = take(LevelResize::create(width, height, whole), shrink_); !s.ok()) return s;
-  }
-
-  const std::vector<Level> levels = plan_levels(model, plan);
-  std::vector<AtlasSlot> with_margin;  // sums take a row and a column more
-  for (const Level& level : levels)
-    with_margin.push_back({0, 0, level.width + 1, level.height + 1});
-  const Atlas atlas = make_atlas(std::move(with_margin));
-  for (AtlasSlot slot : atlas.slots) {
-    --slot.width;
-    --slot.height;
-    slots_.push_back(slot);
-  }
-  ScratchPart<std::uint8_t> pixels = plan_image(pixels_, atlas.width, atlas.height);
-  if (Status s = take(LevelResize::create(plan.width, plan.height, slots_), resize_); !s.ok())
-    return s;
-  const bool tilted = model.has_tilted();
-  const int plane_count = tilted ? 3 : 2;
-  planes_.stride = static_cast<std::ptrdiff_t>(atlas.width) * plane_count;
-  planes_.squared = atlas.width;
-  planes_.tilted = tilted ? 2 * static_cast<std::ptrdiff_t>(atlas.width) : 0;
-  if (Status s = take(CascadeSearch::create(model, levels, slots_, planes_, kMaxRawWindows, parts),
-                      search_);
-      !s.ok())
-    return s;
-  ScratchPart<std::uint32_t> sums;
-  if (!search_.makes_sums()) {
-    sums = parts.add<std::uint32_t>(static_cast<std::size_t>(planes_.stride) *
-                                    static_cast<std::size_t>(atlas.height));
-    if (Status s = take(LevelIntegrals::create(slots_, tilted, parts), integrals_); !s.ok())
+  DetectConfig one = config;
+  std::size_t search_bytes = 0, canvas_bytes = 0;
+  for (const double angle : search_angles(config.roll)) {
+    const Turn turn = make_turn(angle, width, height);
+    turns_.push_back(turn);
+    if (search_of(turns_.size() - 1) < searches_.size()) continue;
+    if (turns_.size() > 1) {
+      one.min_neighbors = turned_neighbors(config.min_neighbors);
+      if (Status s = validate_search(one, turn.canvas_width, turn.canvas_height); !s.ok()) return s;
+      canvas_bytes = std::max(canvas_bytes, ScratchLayout::stride_of(turn.canvas_width) *
+                                                static_cast<std::size_t>(turn.canvas_height));
+    }
+    UprightSearch& search = searches_.emplace_back();
+    if (Status s = search.plan(model, one, turn.canvas_width, turn.canvas_height); !s.ok())
       return s;
+    search_bytes = std::max(search_bytes, search.scratch_bytes());
   }
-  grouper_ = Grouper(config.grouping, config.min_neighbors, kMaxRawWindows, parts);
-
+  ScratchLayout parts;
+  parts.add<std::byte>(search_bytes);
+  if (turns_.size() > 1) {
+    canvas_ = parts.add<std::uint8_t>(canvas_bytes);
+    found_ = parts.add<DeviceFaces>(turns_.size());
+  }
   scratch_bytes_ = parts.bytes();
   if (Status s = take(scratch(scratch_bytes_), scratch_); !s.ok()) return s;
-  std::byte* memory = scratch_->data();
-  small.bind(memory);
-  small_.data = small.data();
-  pixels.bind(memory);
-  pixels_.data = pixels.data();
-  if (!search_.makes_sums()) {
-    sums.bind(memory);
-    planes_.data = sums.data();
-    integrals_.bind(memory);
-  }
-  search_.bind(memory);
-  grouper_.bind(memory);
+  for (UprightSearch& search : searches_) search.bind(scratch_->data());
+  canvas_.bind(scratch_->data());
+  found_.bind(scratch_->data());
   return {};
 }
 
 Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
                          DeviceFaces* out, Launcher launch) {
-  if (luma.width != width_ || luma.height != height_ || !luma.data)
+  if (luma.width != turns_[0].width || luma.height != turns_[0].height || !luma.data)
     return invalid("the picture does not have the planned size");
   if (!out) return invalid("there is no room for faces");
   if (run) launch.begin_if(run);
-  if (Status s = enqueue_search(luma, run, out, launch); !s.ok()) return s;
+  if (Status s = turns_.size() == 1 ? searches_[0].enqueue(luma, run, out, launch)
+                                    : enqueue_angles(luma, run, out, launch);
+      !s.ok())
+    return s;
   if (run) launch.end_if();
   return {};
 }
 
-Status Detector::enqueue_search(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+Status Detector::enqueue_angles(ImageView<const std::uint8_t> luma, const std::int32_t* run,
                                 DeviceFaces* out, Launcher launch) {
-  if (Status s = launch("starting detection", start_kernel, {1, 1}, out, run); !s.ok()) return s;
-  ImageView<const std::uint8_t> picture = luma;
-  if (small_.width > 0) {
-    if (Status s = shrink_.enqueue(luma, small_, run, launch); !s.ok()) return s;
-    picture = small_;
+  Turns turns;
+  turns.count = static_cast<int>(turns_.size());
+  std::copy(turns_.begin(), turns_.end(), turns.turn);
+  for (std::size_t i = 0; i < turns_.size(); ++i) {
+    ImageView<const std::uint8_t> upright = luma;
+    if (i > 0) {
+      const Turn& turn = turns_[i];
+      const ImageView<std::uint8_t> canvas{
+          canvas_.data(), turn.canvas_width, turn.canvas_height,
+          static_cast<std::ptrdiff_t>(ScratchLayout::stride_of(turn.canvas_width))};
+      if (Status s = turn_picture(luma, turn, canvas, run, launch); !s.ok()) return s;
+      upright = canvas;
+    }
+    if (Status s = searches_[search_of(i)].enqueue(upright, run, found_.data() + i, launch);
+        !s.ok())
+      return s;
   }
-  if (Status s = resize_.enqueue(picture, pixels_, run, launch); !s.ok()) return s;
-  if (!search_.makes_sums())
-    if (Status s = integrals_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
-  if (Status s = search_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
-  if (Status s = grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, launch); !s.ok())
-    return s;
-  const Output output = {width_, height_, searched_width_, searched_height_, max_faces_};
-  return launch("writing the faces", write_kernel, {kBlocks, kBlock}, output, grouper_.groups(),
-                grouper_.group_count(), search_.counts(), out);
+  return launch("joining what was found at each angle", join_kernel, {1, kMaxFaces}, turns,
+                max_faces_, found_.data(), out);
 }
 
 }  // namespace cuface::cuda

@@ -1,22 +1,22 @@
 // detect on CUDA: the faces that the CPU's Detector finds, left in device memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "kernels/cascade/cascade.h"
-#include "kernels/cascade/cascade_cuda.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/image.h"
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/scratch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/detect/detect.h"
+#include "kernels/detect/turns.h"
+#include "kernels/detect/upright_cuda.h"
 #include "kernels/faces/faces_cuda.h"
-#include "kernels/group/group_cuda.h"
-#include "kernels/integral/integral_cuda.h"
-#include "kernels/pyramid/resize_cuda.h"
+#include "kernels/turn/turn.h"
 
 namespace cuface::cuda {
 
@@ -40,35 +40,29 @@ class Detector {
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, DeviceFaces* out,
                  Launcher launch);
 
-  /// What the last search found before grouping, in device memory: for tests and statistics.
-  const CascadeSearch& search() const { return search_; }
+  /// What the last search left in device memory, at the upright angle with DetectConfig::roll 0:
+  /// for tests and statistics. What it found before grouping; the levels' pictures, their sums
+  /// (none where the search makes its own), and where each level lies in both.
+  const CascadeSearch& search() const { return searches_[0].search(); }
+  ImageView<const std::uint8_t> pixels() const { return searches_[0].pixels(); }
+  const SumPlanes& planes() const { return searches_[0].planes(); }
+  const std::vector<AtlasSlot>& slots() const { return searches_[0].slots(); }
   /// Bytes that the plan needs of it, of which it may have more.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
   Scratch& scratch() { return *scratch_; }
-  /// The levels' pictures of the last search, their sums (none where the search makes its own), and
-  /// where each level lies in both: for tests.
-  ImageView<const std::uint8_t> pixels() const { return pixels_; }
-  const SumPlanes& planes() const { return planes_; }
-  const std::vector<AtlasSlot>& slots() const { return slots_; }
 
  private:
   Detector() = default;
   Status plan(const CascadeModel& model, const DetectConfig& config, int width, int height,
               const ScratchSource& scratch);
-  Status enqueue_search(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+  Status enqueue_angles(ImageView<const std::uint8_t> luma, const std::int32_t* run,
                         DeviceFaces* out, Launcher launch);
 
-  int width_ = 0, height_ = 0;                    ///< of the picture
-  int searched_width_ = 0, searched_height_ = 0;  ///< of the picture that is searched
   int max_faces_ = 0;
-  LevelResize shrink_, resize_;
-  ImageView<std::uint8_t> small_;   ///< with detect_scale
-  ImageView<std::uint8_t> pixels_;  ///< atlas of the levels
-  std::vector<AtlasSlot> slots_;    ///< of each level's pixels, and of its sums, in their atlases
-  SumPlanes planes_;
-  LevelIntegrals integrals_;
-  CascadeSearch search_;
-  Grouper grouper_;
+  std::vector<Turn> turns_;              ///< upright first
+  std::vector<UprightSearch> searches_;  ///< by search_of(); one after the other in one scratch
+  ScratchPart<std::uint8_t> canvas_;     ///< of each turn in its turn
+  ScratchPart<DeviceFaces> found_;       ///< at each angle
   std::size_t scratch_bytes_ = 0;
   std::shared_ptr<Scratch> scratch_;
 };

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/detect/searcher.h"
+#include "kernels/detect/turns.h"
 
 namespace cuface {
 namespace {
@@ -24,6 +25,7 @@ Status validate_search(const DetectConfig& c, int width, int height) {
   if (c.step < 0 || c.step > 2) return invalid("step must be 0, 1 or 2");
   if (c.detect_scale < 1) return invalid("detect_scale must be 1 or more");
   if (c.threads < 0) return invalid("threads must be 0 or more");
+  if (c.roll < 0 || c.roll > kMaxRoll) return invalid("roll must be 0 to 90 degrees");
   if (width < 1 || height < 1) return invalid("a picture has at least one pixel");
   if (width > kMaxPictureSide || height > kMaxPictureSide) {
     return {StatusCode::kUnsupported, "pictures of more than " + std::to_string(kMaxPictureSide) +

@@ -23,6 +23,7 @@ struct Face {
   Origin origin = Origin::kDetected;
   int age = 0;  ///< frames since the face's box was last confirmed by a detection; 0 = now
   Box box;      ///< pixels, edges
+  Roll roll;    ///< as which the detector that found or confirmed it last saw its head turned
 };
 
 /// The faces of one frame, in pixels of a width x height picture.
@@ -51,6 +52,14 @@ inline int points_per_face(const FaceList& faces) {
 }
 
 using FaceListRef = std::shared_ptr<const FaceList>;
+
+/// Boxes found at different angles are of one head where the centre of either lies in the other:
+/// what is found in a head that is seen askew may be smaller or larger than the head.
+CUFACE_HD inline bool is_one_head(const Box& a, const Box& b) {
+  const float dx = a.x + a.w / 2 - (b.x + b.w / 2), dy = a.y + a.h / 2 - (b.y + b.h / 2);
+  const float w = (a.w > b.w ? a.w : b.w) / 2, h = (a.h > b.h ? a.h : b.h) / 2;
+  return dx < w && -dx < w && dy < h && -dy < h;
+}
 
 /// Confidence of a detection that grouped `neighbors` raw windows: n / (n + 3).
 CUFACE_HD inline float detection_confidence(int neighbors) {

@@ -24,17 +24,18 @@ struct RollState {
 
 namespace forest {
 
-/// A cascade of upright faces finds none that is turned by more: then the memory is wrong.
+/// A cascade finds no face turned further from the angle it looks at: then the memory is wrong.
 inline constexpr float kMostDetectedSine = 0.5f;
 
-/// The roll to look for a face's landmarks with; upright for a face that is not known.
+/// The roll to look for a face's landmarks with; the detector's for a face that is not known.
 CUFACE_HD inline Roll recall_roll(const RollState& state, const Face& face) {
-  Roll roll;
+  Roll roll = face.roll;
   for (int i = 0; i < state.count && face.id != 0; ++i)
     if (state.id[i] == face.id) roll = state.roll[i];
-  const bool fits = face.origin != Origin::kDetected ||
-                    (roll.cos > 0 && std::fabs(roll.sin) <= kMostDetectedSine);
-  return fits ? roll : Roll{};
+  if (face.origin != Origin::kDetected) return roll;
+  const float cos = face.roll.cos * roll.cos + face.roll.sin * roll.sin;
+  const float sin = face.roll.cos * roll.sin - face.roll.sin * roll.cos;
+  return cos > 0 && std::fabs(sin) <= kMostDetectedSine ? roll : face.roll;
 }
 
 /// The roll that best turns the mean shape (unit box, square) into these landmarks.

@@ -1,7 +1,9 @@
 #include <cstddef>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "kernels/common/cuda_table.h"
 #include "kernels/common/lanes.h"
 #include "kernels/forest/roll_cuda.h"
 
@@ -20,7 +22,7 @@ __global__ void __launch_bounds__(kMaxFaces)
 
 Result<std::unique_ptr<RollMemory>> RollMemory::create(std::shared_ptr<const DeviceForest> forest) {
   if (!forest) return Status(StatusCode::kInvalidArgument, "the memory of rolls needs a model");
-  auto state = DeviceBuffer<RollState>::create(1);
+  auto state = upload(std::vector<RollState>(2));
   if (!state.ok()) return state.status();
   std::unique_ptr<RollMemory> made(new RollMemory);
   made->forest_ = std::move(forest);

@@ -17,8 +17,8 @@ class RollMemory {
  public:
   static Result<std::unique_ptr<RollMemory>> create(std::shared_ptr<const DeviceForest> forest);
 
-  /// Before the landmarks of a frame: what is known of its faces, or null where that is nothing.
-  const RollState* known() const { return empty_ ? nullptr : state_.data(); }
+  /// Before the landmarks of a frame: what is known of its faces.
+  const RollState* known() const { return state_.data() + (empty_ ? 1 : 0); }
 
   /// Behind them: `faces` have the forest's landmarks. One launch; no allocation, copy or wait.
   Status remember(const DeviceFaces* faces, Launcher launch);
@@ -30,7 +30,7 @@ class RollMemory {
   RollMemory() = default;
 
   std::shared_ptr<const DeviceForest> forest_;
-  DeviceBuffer<RollState> state_;
+  DeviceBuffer<RollState> state_;  ///< and behind it one that knows no face
   bool empty_ = true;
 };
 

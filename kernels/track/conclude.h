@@ -34,6 +34,7 @@ struct ConcludeScratch {
   Box tracks[kMaxTracks], boxes[kMaxTracks];  // of tracks and of usable detections
   int face_of[kMaxTracks];                    // the detections' places among the faces
   int detections;
+  bool search_again;           // a part of a face hid from the detector that it found no face
   int match[kMaxTracks];       // of tracks
   bool used[kMaxTracks];       // detections
   int source[kMaxTracks];      // by slot: the face whose landmarks the track takes over, or -1
@@ -113,6 +114,15 @@ CUFACE_HD inline std::uint64_t revive_or_count(State& state, const float* distan
   return id;
 }
 
+/// The track of the face that a turned find is only a part of, or -1: a cheek and half a mouth may
+/// look like a turned face.
+CUFACE_HD inline int track_around(const State& state, const Face& face) {
+  if (face.roll.sin == 0) return -1;
+  for (int i = 0; i < state.count; ++i)
+    if (!state.of(i).lost && is_one_head(face.box, state.of(i).face.box)) return i;
+  return -1;
+}
+
 /// A detection without a track: a face that was lost here a moment ago, or a new one. What searches
 /// before this one did not see is doubted while it is weak.
 CUFACE_HD inline void start_track(State& state, const Frame& frame, int face,
@@ -161,6 +171,7 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& f
     scratch.source[i] = -1;
   });
   lanes.once([&] {
+    scratch.search_again = false;
     scratch.detections = 0;
     for (int f = 0; f < faces.count && scratch.detections < kMaxTracks; ++f) {
       if (!usable(faces.faces[f].box, frame.width, frame.height)) continue;
@@ -193,6 +204,9 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& f
       const int dragged = dragged_track(state, faces.faces[face].box, config);
       if (dragged >= 0) {
         confirm(state.of(dragged), frame, face, scratch.source[state.slot[dragged]]);
+      } else if (const int around = track_around(state, faces.faces[face]); around >= 0) {
+        // To the detector it was a find, after which it does not look again by itself.
+        scratch.search_again = scratch.search_again || state.of(around).missed > 0;
       } else if (state.count < config.max_faces) {
         start_track(state, frame, face, config, scratch);
       }
@@ -251,15 +265,15 @@ CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& frame,
                               const TrackConfig& config, ConcludeScratch& scratch, Outcome& out) {
-  if (frame.faces.searched || frame.faces.count > 0) {
-    match_detections(lanes, state, frame, config, scratch);
-  }
+  const bool told = frame.faces.searched || frame.faces.count > 0;
+  if (told) match_detections(lanes, state, frame, config, scratch);
   lanes.once([&] {
     end_doubts(state);
     bury_lost(state, out);
     const int faces = state.faces();
-    out.search_wanted = (state.had_faces && faces == 0) || state.count > faces;
-    state.searched = state.searched || frame.faces.searched || frame.faces.count > 0;
+    out.search_wanted =
+        (state.had_faces && faces == 0) || state.count > faces || (told && scratch.search_again);
+    state.searched = state.searched || told;
   });
 }
 

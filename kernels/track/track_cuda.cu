@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kernels/common/lanes.h"
+#include "kernels/common/raw.cuh"
 #include "kernels/flow/flow_cuda.h"
 #include "kernels/track/conclude.h"
 #include "kernels/track/rules.h"
@@ -38,13 +39,6 @@ struct Told {
   std::uint64_t number;
   double elapsed;
   int width, height, room;
-};
-
-/// Shared memory for a T that has a constructor, which is not run.
-template <typename T>
-struct alignas(T) Raw {
-  unsigned char bytes[sizeof(T)];
-  __device__ T& get() { return *reinterpret_cast<T*>(bytes); }
 };
 
 __device__ track::Faces plain_faces(const DeviceFaces* list) {

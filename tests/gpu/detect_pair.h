@@ -143,10 +143,11 @@ class Pair {
   }
   void check(const Picture& picture) {
     GuardedBytes in(picture.bytes);
-    fill(gpu_->search().raw_windows(), kMaxRawWindows);
+    if (config_.roll == 0) fill(gpu_->search().raw_windows(), kMaxRawWindows);
     ASSERT_TRUE(enqueue(picture.at(in.data())).ok());
     EXPECT_EQ(in.get(), picture.bytes) << "the picture was written to";
     compare(picture);
+    if (config_.roll > 0) return;  // other angles' searches have used the same memory
     const auto raw = download(gpu_->search().raw_windows(), kMaxRawWindows);
     const auto* end = reinterpret_cast<const std::uint8_t*>(raw.data() + raw.size());
     const auto* behind = reinterpret_cast<const std::uint8_t*>(
@@ -183,6 +184,9 @@ class Pair {
       EXPECT_EQ(f.origin, Origin::kDetected);
       EXPECT_EQ(f.age, 0);
       EXPECT_EQ(f.id, 0u);
+      EXPECT_EQ(f.roll,
+                expected.rolls.empty() ? Roll{} : expected.rolls[static_cast<std::size_t>(i)]);
+      turned += f.roll.sin != 0;
     }
     // Nothing else of the header, and no face behind the last, is touched.
     EXPECT_EQ(got.frame, 0xA5A5A5A5A5A5A5A5u);
@@ -199,12 +203,13 @@ class Pair {
   cuda::Detector& gpu() { return *gpu_; }
   const Stream& stream() const { return stream_; }
 
-  static inline long raw_compared = 0, faces_compared = 0, listed = 0, exact = 0;
-  static void restart() { raw_compared = faces_compared = listed = exact = 0; }
+  static inline long raw_compared = 0, faces_compared = 0, listed = 0, exact = 0, turned = 0;
+  static void restart() { raw_compared = faces_compared = listed = exact = turned = 0; }
 
  private:
   void compare_raw(const Picture& picture) {
-    if (config_.detect_scale != 1) return;  // the searched picture is not at hand
+    // The searched picture, or what was found in it, is not at hand.
+    if (config_.detect_scale != 1 || config_.roll > 0) return;
     std::vector<Rect> expected;
     const bool fits = searcher_->search(picture.view(), expected);
     const cuda::SearchCounts counts = download(gpu_->search().counts(), 1)[0];

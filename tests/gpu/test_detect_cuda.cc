@@ -85,6 +85,55 @@ TEST_F(DetectCuda, GeneratedCascadesAndPictures) {
                  10'000);
 }
 
+TEST_F(DetectCuda, TurnedFaces) {
+  const Model round = shared(test::random_cascade(11, 20, 20, 13, false));
+  const Model tilted = shared(test::random_cascade(36, 24, 16, 12, true));
+  std::vector<DetectConfig> all;
+  for (const int roll : {1, 25, 45, 90})
+    for (const DetectConfig& plain : configurations()) {
+      all.push_back(plain);
+      all.back().roll = roll;
+    }
+  if (test::under_tool()) all.resize(4);
+  for (const Model& model : {round, tilted})
+    for (std::size_t c = 0; c < all.size(); ++c)
+      for (const Picture& picture :
+           {smooth(161, 121, 5, 2, 3, 7), smooth(97, 133, 3, 3, 1, 0), flat(90, 40, 200)}) {
+        SCOPED_TRACE(model->name + " configuration " + std::to_string(c) + " roll " +
+                     std::to_string(all[c].roll) + " " + std::to_string(picture.width));
+        Pair pair(model, all[c], picture.width, picture.height);
+        pair.check(picture);
+        pair.out().set(std::vector<std::uint8_t>(pair.out().size(), test::kCanary));
+        pair.check(picture);
+        if (HasFatalFailure()) return;
+      }
+  test::compared("faces", Pair::faces_compared, test::under_tool() ? 50 : 1'000);
+  test::compared("faces found turned", Pair::turned, test::under_tool() ? 20 : 500);
+}
+
+TEST_F(DetectCuda, TooManyWindowsAtOneAngleAreNoneAtAll) {
+  // Every window passes: they are few enough upright, and too many in the larger canvas.
+  CascadeModel everything = *test::shared(test::random_cascade(11, 20, 20, 1, false));
+  everything.stages[0].threshold = -1e6f;
+  const Model model = shared(std::move(everything));
+  DetectConfig config;
+  config.min_neighbors = 0;
+  config.roll = 45;
+  int none = 0, some = 0;
+  for (const int side : {60, 200, 260, 300}) {
+    const Picture picture = smooth(side, side, 3, 9);
+    Pair pair(model, config, side, side);
+    pair.check(picture);
+    if (HasFatalFailure()) return;
+    DeviceFaces got;
+    std::memcpy(static_cast<void*>(&got), pair.out().get().data(), sizeof got);
+    (got.overflow ? none : some) += 1;
+    EXPECT_EQ(got.count == 0, got.overflow != 0);
+  }
+  EXPECT_GT(none, 0);
+  EXPECT_GT(some, 0);
+}
+
 TEST_F(DetectCuda, ExtremePictures) {
   const Model model = shared(test::random_cascade(36, 24, 16, 12, true));
   DetectConfig config;
@@ -109,53 +158,60 @@ TEST_F(DetectCuda, ExtremePictures) {
 TEST_F(DetectCuda, TheRunFlagDecidesOnTheDevice) {
   const Picture picture = smooth(200, 150, 4, 31);
   const Model model = shared(test::random_cascade(11, 20, 20, 13, false));
-  DetectConfig config;
-  config.min_neighbors = 1;
-  Pair pair(model, config, picture.width, picture.height);
-  GuardedBytes in(picture.bytes), flag(sizeof(std::int32_t), 0);
-  const auto* run = reinterpret_cast<const std::int32_t*>(flag.data());
-  for (std::uint8_t wanted : {0, 1, 0, 2, 0}) {
-    flag.set({0, 0, wanted, 0});
-    ASSERT_TRUE(pair.enqueue(picture.at(in.data()), run).ok());
-    DeviceFaces got;
-    std::memcpy(static_cast<void*>(&got), pair.out().get().data(), sizeof got);
-    EXPECT_EQ(got.searched, wanted != 0);
-    if (wanted) {
-      EXPECT_GT(got.count, 0);
-      pair.compare(picture);
-    } else {
-      EXPECT_EQ(got.count, 0);
-      EXPECT_EQ(got.overflow, 0);
-      pair.out().set(std::vector<std::uint8_t>(pair.out().size(), test::kCanary));
+  for (const int roll : {0, 40}) {
+    DetectConfig config;
+    config.min_neighbors = 1;
+    config.roll = roll;
+    Pair pair(model, config, picture.width, picture.height);
+    GuardedBytes in(picture.bytes), flag(sizeof(std::int32_t), 0);
+    const auto* run = reinterpret_cast<const std::int32_t*>(flag.data());
+    for (std::uint8_t wanted : {0, 1, 0, 2, 0}) {
+      flag.set({0, 0, wanted, 0});
+      ASSERT_TRUE(pair.enqueue(picture.at(in.data()), run).ok());
+      DeviceFaces got;
+      std::memcpy(static_cast<void*>(&got), pair.out().get().data(), sizeof got);
+      EXPECT_EQ(got.searched, wanted != 0);
+      if (wanted) {
+        EXPECT_GT(got.count, 0);
+        pair.compare(picture);
+      } else {
+        EXPECT_EQ(got.count, 0);
+        EXPECT_EQ(got.overflow, 0);
+        pair.out().set(std::vector<std::uint8_t>(pair.out().size(), test::kCanary));
+      }
     }
   }
 }
 
 TEST_F(DetectCuda, OneGraphOverDifferentPictures) {
   const int width = 240, height = 180;
-  DetectConfig config;
-  config.min_neighbors = 1;
-  Pair pair(shared(test::random_cascade(36, 24, 16, 12, true)), config, width, height);
-  const std::vector<Picture> pictures = {
-      smooth(width, height, 3, 41), flat(width, height, 0),   smooth(width, height, 6, 42),
-      smooth(width, height, 3, 41), flat(width, height, 255), smooth(width, height, 0, 43)};
-  GuardedBytes in(pictures[0].bytes);
-  const cudaGraphExec_t graph = test::capture(
-      pair.stream(), [&] { EXPECT_TRUE(pair.enqueue(pictures[0].at(in.data())).ok()); });
-  std::map<std::size_t, std::vector<std::uint8_t>> results;
-  for (std::size_t round = 0; round < 2 * pictures.size(); ++round) {
-    const std::size_t i = round % pictures.size();
-    in.set(pictures[i].bytes);
-    pair.out().set(std::vector<std::uint8_t>(pair.out().size(), test::kCanary));
-    CUFACE_CUDA_OK(cudaGraphLaunch(graph, pair.stream()));
-    const auto got = pair.out().get();
-    pair.compare(pictures[i]);
-    EXPECT_EQ(got, results.try_emplace(i, got).first->second) << "two runs differ";
+  for (const int roll : {0, 30}) {
+    DetectConfig config;
+    config.min_neighbors = 1;
+    config.roll = roll;
+    Pair::restart();
+    Pair pair(shared(test::random_cascade(36, 24, 16, 12, true)), config, width, height);
+    const std::vector<Picture> pictures = {
+        smooth(width, height, 3, 41), flat(width, height, 0),   smooth(width, height, 6, 42),
+        smooth(width, height, 3, 41), flat(width, height, 255), smooth(width, height, 0, 43)};
+    GuardedBytes in(pictures[0].bytes);
+    const cudaGraphExec_t graph = test::capture(
+        pair.stream(), [&] { EXPECT_TRUE(pair.enqueue(pictures[0].at(in.data())).ok()); });
+    std::map<std::size_t, std::vector<std::uint8_t>> results;
+    for (std::size_t round = 0; round < 2 * pictures.size(); ++round) {
+      const std::size_t i = round % pictures.size();
+      in.set(pictures[i].bytes);
+      pair.out().set(std::vector<std::uint8_t>(pair.out().size(), test::kCanary));
+      CUFACE_CUDA_OK(cudaGraphLaunch(graph, pair.stream()));
+      const auto got = pair.out().get();
+      pair.compare(pictures[i]);
+      EXPECT_EQ(got, results.try_emplace(i, got).first->second) << "two runs differ";
+    }
+    EXPECT_EQ(results[0], results[3]);
+    EXPECT_NE(results[0], results[2]);
+    test::compared("faces", Pair::faces_compared, 20);
+    CUFACE_CUDA_OK(cudaGraphExecDestroy(graph));
   }
-  EXPECT_EQ(results[0], results[3]);
-  EXPECT_NE(results[0], results[2]);
-  test::compared("faces", Pair::faces_compared, 20);
-  CUFACE_CUDA_OK(cudaGraphExecDestroy(graph));
 }
 
 TEST_F(DetectCuda, EverySettingWithRealCascades) {

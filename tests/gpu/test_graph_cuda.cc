@@ -153,7 +153,7 @@ class DetectElement {
       DetectResult result;
       const Image<std::uint8_t> picture = frame.luma();
       EXPECT_TRUE(cpu_->enqueue(picture.view(), result).ok());
-      gst::merge_faces(gst::faces_from_detections(result.faces, "", kWidth, kHeight), before);
+      gst::merge_faces(gst::faces_from_detections(result, "", kWidth, kHeight), before);
       if (before.faces.size() > cuda::kMaxFaces) before.faces.resize(cuda::kMaxFaces);
       wish_.searched(!before.faces.empty());
       before.searched = true;

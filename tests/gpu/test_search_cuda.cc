@@ -52,13 +52,14 @@ class SearchCuda : public testing::Test {
     for (int i = 0; i < count; ++i) {
       // On a coarse grid, so that many overlap and some are equal.
       const auto side = static_cast<float>(20 + 10 * below(4));
-      made->faces[i] = Face{
-          static_cast<std::uint64_t>(below(100)),
-          static_cast<float>(below(8)) / 8,
-          below(30),
-          Origin::kDetected,
-          below(3),
-          {static_cast<float>(10 * below(30)), static_cast<float>(10 * below(20)), side, side}};
+      made->faces[i] =
+          Face{static_cast<std::uint64_t>(below(100)),
+               static_cast<float>(below(8)) / 8,
+               below(30),
+               Origin::kDetected,
+               below(3),
+               {static_cast<float>(10 * below(30)), static_cast<float>(10 * below(20)), side, side},
+               {static_cast<float>(below(2)), static_cast<float>(below(2))}};
     }
     for (int i = 0; i < count * landmarks; ++i)
       made->landmarks()[i] = {static_cast<float>(below(640)), static_cast<float>(below(480))};

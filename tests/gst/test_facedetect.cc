@@ -275,6 +275,30 @@ TEST_F(Detect, PropertiesReachTheSearch) {
   }
 }
 
+TEST_F(Detect, RollFindsWhatIsTurned) {
+  const cv::Mat upright = squares(320, 200, {{130, 70, 60, 60}});
+  cv::Mat turned;
+  cv::warpAffine(upright, turned, cv::getRotationMatrix2D({160, 100}, -25, 1), upright.size(),
+                 cv::INTER_LINEAR, cv::BORDER_REPLICATE);
+  Harness harness(detect + "redetect-interval=1 min-size=70");
+  harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, 320, 200));
+  const auto found = [&](guint roll) {
+    g_object_set(harness.element("d"), "roll", roll, nullptr);
+    GstBuffer* out = harness.pass(grey_frame(turned));
+    FaceListRef faces = gst::read_faces(out, 320, 200).faces;
+    gst_buffer_unref(out);
+    return faces;
+  };
+  EXPECT_TRUE(found(0)->faces.empty());
+  const FaceListRef faces = found(25);
+  ASSERT_EQ(faces->faces.size(), 1u);
+  const Face& face = faces->faces[0];
+  EXPECT_NEAR(face.box.x + face.box.w / 2, 160, 4);
+  EXPECT_NEAR(face.box.y + face.box.h / 2, 100, 4);
+  EXPECT_NEAR(face.roll.sin, std::sin(25 * CV_PI / 180), 1e-4) << "clockwise";
+  EXPECT_TRUE(found(0)->faces.empty());
+}
+
 TEST_F(Detect, PropertiesChangeWhilePlaying) {
   Harness harness(detect + "redetect-interval=1");
   harness.set_caps(info);

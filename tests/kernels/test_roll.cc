@@ -155,6 +155,22 @@ TEST(RollMemory, KnowsTheTurnOfTheLandmarksByTheFacesId) {
       << "a face at 80 degrees is not found upright";
   EXPECT_EQ(forest::recall_roll(state, face_of(12, Origin::kDetected)),
             forest::recall_roll(state, faces[2]));
+  // Of what a detector finds turned.
+  const auto seen_at = [](double degrees, std::uint64_t id, Origin origin) {
+    Face face = face_of(id, origin);
+    face.roll = turned(degrees);
+    return face;
+  };
+  EXPECT_EQ(forest::recall_roll(state, seen_at(50, 99, Origin::kDetected)), turned(50));
+  EXPECT_EQ(forest::recall_roll(state, seen_at(50, 0, Origin::kDetected)), turned(50));
+  EXPECT_EQ(forest::recall_roll(state, seen_at(50, 99, Origin::kTracked)), turned(50));
+  EXPECT_NEAR(forest::recall_roll(state, seen_at(-60, 10, Origin::kDetected)).sin, turned(-80).sin,
+              1e-5)
+      << "what is remembered is nearer the truth than the angle of a search";
+  EXPECT_EQ(forest::recall_roll(state, seen_at(-45, 10, Origin::kDetected)), turned(-45))
+      << "a face at -80 degrees is not found at -45";
+  EXPECT_NEAR(forest::recall_roll(state, seen_at(-45, 10, Origin::kTracked)).sin, turned(-80).sin,
+              1e-5);
   forest::remember_rolls(SerialLanes{}, state, faces.data(), landmarks.data(), 1, mean);
   EXPECT_EQ(forest::recall_roll(state, faces[3]), Roll{}) << "gone";
 }

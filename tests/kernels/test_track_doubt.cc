@@ -1,6 +1,7 @@
 // New faces that are doubted: followed, but nobody is told of them before a second search.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "kernels/track/rules.h"
@@ -136,6 +137,31 @@ TEST_F(Doubt, OfOneLeavesTheOthersAlone) {
   ASSERT_EQ(ids(*out), (Ids{1, 2, 3}));
   EXPECT_LT(box_error(out->faces.faces[2].box, box_of(kOther)), 1);
   EXPECT_FALSE(out->search_wanted);
+}
+
+TEST_F(Doubt, OfAPartOfAFaceIsNoNewFace) {
+  // Found turned, where it is seen upright: a cheek. Twice, so that it would no longer be doubted.
+  Box cheek = box_of(kAt);
+  cheek = {cheek.x + cheek.w * 0.4f, cheek.y + cheek.h * 0.5f, cheek.w * 0.4f, cheek.h * 0.4f};
+  FaceList part = detections({cheek}), with_head = detections({box_of(kAt), cheek});
+  const auto turn = [](Face& face, float sin) { face.roll = {std::sqrt(1 - sin * sin), sin}; };
+  Session session;
+  ASSERT_NO_FATAL_FAILURE(settle(session, world, kAt));
+  for (const float sin : {0.4f, -0.4f, 0.7f}) {
+    turn(part.faces[0], sin);
+    turn(with_head.faces[1], sin);
+    EXPECT_EQ(ids(session.step(one, &part)), Ids{1});
+    EXPECT_TRUE(session.out.search_wanted) << "for the detector it was a find";
+    EXPECT_EQ(ids(session.step(one, &with_head)), Ids{1});
+    EXPECT_FALSE(session.out.search_wanted) << "the search has found the face";
+  }
+  // Elsewhere it is one, and so is what is found upright.
+  FaceList far = detections({box_of(kAt), box_of(kOther)});
+  turn(far.faces[1], 0.4f);
+  EXPECT_EQ(ids(session.step(both, &far)), (Ids{1, 2}));
+  turn(with_head.faces[1], 0);
+  with_head.faces.push_back(far.faces[1]);
+  EXPECT_EQ(ids(session.step(both, &with_head)), (Ids{1, 2, 3}));
 }
 
 TEST_F(Doubt, TheLossOfTheLastFaceIsToldAlthoughOneIsInDoubt) {

@@ -1,0 +1,132 @@
+// A search at several angles: each is a search for upright faces in the turned picture.
+#include "kernels/detect/turned_detector.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "kernels/common/lanes.h"
+#include "kernels/detect/turns.h"
+#include "kernels/turn/turn.h"
+
+namespace cuface {
+
+std::vector<double> search_angles(int roll) {
+  std::vector<double> angles = {0};
+  const int a_side = (roll + kTurnStep - 1) / kTurnStep;
+  for (int i = 1; i <= a_side; ++i) {
+    const double angle = static_cast<double>(roll) * i / a_side;
+    angles.push_back(angle);
+    angles.push_back(-angle);
+  }
+  return angles;
+}
+
+namespace {
+
+Box as_box(const Rect& r) {
+  return {static_cast<float>(r.x), static_cast<float>(r.y), static_cast<float>(r.w),
+          static_cast<float>(r.h)};
+}
+
+/// What join_turns() reads and writes.
+struct Lists {
+  const std::vector<DetectResult>& found;
+  std::vector<Detection>& faces;
+  std::vector<int>& angle_of;
+
+  const Detection& at(int angle, int place) const {
+    return found[static_cast<std::size_t>(angle)].faces[static_cast<std::size_t>(place)];
+  }
+  int count(int angle) const {
+    return static_cast<int>(found[static_cast<std::size_t>(angle)].faces.size());
+  }
+  int neighbors(int angle, int place) const { return at(angle, place).neighbors; }
+  Box box(int angle, int place) const { return as_box(at(angle, place).box); }
+  int kept_angle(int k) const { return angle_of[static_cast<std::size_t>(k)]; }
+  Box kept_box(int k) const { return as_box(faces[static_cast<std::size_t>(k)].box); }
+  void keep(int, int angle, int place) {
+    faces.push_back(at(angle, place));
+    angle_of.push_back(angle);
+  }
+};
+
+class TurnedDetector final : public Detector {
+ public:
+  Status plan(const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config,
+              int width, int height) {
+    DetectConfig one = config;
+    one.roll = 0;
+    max_faces_ = config.max_faces;
+    for (const double angle : search_angles(config.roll))
+      turns_.push_back(make_turn(angle, width, height));
+    int canvas_width = 0, canvas_height = 0;
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      const Turn& t = turns_[i];
+      if (search_of(i) < detectors_.size()) continue;
+      if (i > 0) one.min_neighbors = turned_neighbors(config.min_neighbors);
+      auto detector = Detector::create(Backend::kCpu, model, one, t.canvas_width, t.canvas_height);
+      if (!detector.ok()) return detector.status();
+      detectors_.push_back(std::move(detector.value()));
+      canvas_width = std::max(canvas_width, t.canvas_width);
+      canvas_height = std::max(canvas_height, t.canvas_height);
+    }
+    canvas_ = Image<std::uint8_t>(canvas_width, canvas_height);
+    found_.resize(turns_.size());
+    return {};
+  }
+
+  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out) override {
+    out.faces.clear();
+    out.rolls.clear();
+    out.overflow = false;
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      if (Status s = search(luma, i); !s.ok()) return s;
+      out.overflow = out.overflow || found_[i].overflow;
+    }
+    if (out.overflow) return {};
+    angle_of_.clear();
+    Lists lists{found_, out.faces, angle_of_};
+    join_turns(SerialLanes{}, lists, static_cast<int>(turns_.size()), max_faces_, scratch_);
+    for (const int angle : angle_of_)
+      out.rolls.push_back(turns_[static_cast<std::size_t>(angle)].roll());
+    return {};
+  }
+
+ private:
+  Status search(ImageView<const std::uint8_t> luma, std::size_t i) {
+    if (i == 0) return detectors_[0]->enqueue(luma, found_[0]);
+    const Turn& turn = turns_[i];
+    ImageView<std::uint8_t> canvas = canvas_.view();
+    canvas.width = turn.canvas_width;
+    canvas.height = turn.canvas_height;
+    if (Status s = turn_picture(luma, turn, canvas); !s.ok()) return s;
+    if (Status s = detectors_[search_of(i)]->enqueue(canvas, found_[i]); !s.ok()) return s;
+    std::erase_if(found_[i].faces, [&](Detection& d) { return !turning::to_picture(turn, d.box); });
+    return {};
+  }
+
+  int max_faces_ = 0;
+  std::vector<Turn> turns_;                           ///< upright first
+  std::vector<std::unique_ptr<Detector>> detectors_;  ///< by search_of()
+  Image<std::uint8_t> canvas_;                        ///< of each turn in its turn
+  std::vector<DetectResult> found_;                   ///< at each
+  std::vector<int> angle_of_;                         ///< of the faces that are kept
+  JoinScratch scratch_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Detector>> make_turned_detector(std::shared_ptr<const CascadeModel> model,
+                                                       const DetectConfig& config, int width,
+                                                       int height) {
+  try {
+    auto detector = std::make_unique<TurnedDetector>();
+    if (Status s = detector->plan(model, config, width, height); !s.ok()) return s;
+    return std::unique_ptr<Detector>(std::move(detector));
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::kOutOfMemory, "no memory to search a picture of this size");
+  }
+}
+
+}  // namespace cuface

@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <utility>
+
+#include "kernels/common/cuda_table.h"
+#include "kernels/detect/boxes.h"
+#include "kernels/detect/searcher.h"
+#include "kernels/detect/upright_cuda.h"
+#include "kernels/group/rules.h"
+
+namespace cuface::cuda {
+namespace {
+
+constexpr int kBlock = 256, kBlocks = 256;
+
+__global__ void start_kernel(DeviceFaces* out, const std::int32_t* run) {
+  out->count = 0;
+  out->landmarks_per_face = 0;
+  out->followed_per_face = 0;
+  out->searched = !idle(run);
+  out->overflow = 0;
+}
+
+/// What the boxes of groups become.
+struct Output {
+  int width, height, searched_width, searched_height;
+  int max_faces;
+
+  __device__ bool clipped(Rect& box) const { return clip(box, searched_width, searched_height); }
+};
+
+/// A thread a group at a time: its place is the number of groups that come before it. Groups that
+/// are equal come in the order of the list; nobody can tell them apart.
+__global__ void write_kernel(Output output, const Detection* groups, const std::uint32_t* count,
+                             const SearchCounts* counts, DeviceFaces* out) {
+  const std::uint32_t n = *count;
+  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
+  if (first == 0) out->overflow = counts->raw > kMaxRawWindows;
+  for (std::uint32_t i = first; i < n; i += gridDim.x * blockDim.x) {
+    const Detection group = groups[i];
+    Rect box = group.box;
+    if (!output.clipped(box)) continue;
+    int place = 0;
+    for (std::uint32_t j = 0; j < n && place < output.max_faces; ++j) {
+      const Detection other = groups[j];
+      const bool before = comes_before(other, group) || (j < i && !comes_before(group, other));
+      Rect other_box = other.box;
+      if (before && output.clipped(other_box)) ++place;
+    }
+    if (place >= output.max_faces) continue;
+    box = enlarged(box, output.width, output.height, output.searched_width, output.searched_height);
+    write_found(out->faces[place], box, group.neighbors, Roll{});
+    atomicMax(&out->count, place + 1);
+  }
+}
+
+}  // namespace
+
+Status UprightSearch::plan(const CascadeModel& model, const DetectConfig& config, int width,
+                           int height) {
+  const SearchPlan plan = plan_search(config, width, height);
+  width_ = width;
+  height_ = height;
+  searched_width_ = plan.width;
+  searched_height_ = plan.height;
+  max_faces_ = config.max_faces;
+  ScratchLayout parts;
+  const auto plan_image = [&](ImageView<std::uint8_t>& image, int w, int h) {
+    const std::size_t stride = ScratchLayout::stride_of(w);
+    image = {nullptr, w, h, static_cast<std::ptrdiff_t>(stride)};
+    return parts.add<std::uint8_t>(stride * static_cast<std::size_t>(h));
+  };
+  if (config.detect_scale > 1) {
+    small_part_ = plan_image(small_, plan.width, plan.height);
+    const std::vector<AtlasSlot> whole = {{0, 0, plan.width, plan.height}};
+    if (Status s = take(LevelResize::create(width, height, whole), shrink_); !s.ok()) return s;
+  }
+
+  const std::vector<Level> levels = plan_levels(model, plan);
+  std::vector<AtlasSlot> with_margin;  // sums take a row and a column more
+  for (const Level& level : levels)
+    with_margin.push_back({0, 0, level.width + 1, level.height + 1});
+  const Atlas atlas = make_atlas(std::move(with_margin));
+  for (AtlasSlot slot : atlas.slots) {
+    --slot.width;
+    --slot.height;
+    slots_.push_back(slot);
+  }
+  pixels_part_ = plan_image(pixels_, atlas.width, atlas.height);
+  if (Status s = take(LevelResize::create(plan.width, plan.height, slots_), resize_); !s.ok())
+    return s;
+  const bool tilted = model.has_tilted();
+  const int plane_count = tilted ? 3 : 2;
+  planes_.stride = static_cast<std::ptrdiff_t>(atlas.width) * plane_count;
+  planes_.squared = atlas.width;
+  planes_.tilted = tilted ? 2 * static_cast<std::ptrdiff_t>(atlas.width) : 0;
+  if (Status s = take(CascadeSearch::create(model, levels, slots_, planes_, kMaxRawWindows, parts),
+                      search_);
+      !s.ok())
+    return s;
+  if (!search_.makes_sums()) {
+    sums_part_ = parts.add<std::uint32_t>(static_cast<std::size_t>(planes_.stride) *
+                                          static_cast<std::size_t>(atlas.height));
+    if (Status s = take(LevelIntegrals::create(slots_, tilted, parts), integrals_); !s.ok())
+      return s;
+  }
+  grouper_ = Grouper(config.grouping, config.min_neighbors, kMaxRawWindows, parts);
+
+  scratch_bytes_ = parts.bytes();
+  return {};
+}
+
+void UprightSearch::bind(std::byte* scratch) {
+  small_part_.bind(scratch);
+  small_.data = small_part_.data();
+  pixels_part_.bind(scratch);
+  pixels_.data = pixels_part_.data();
+  if (!search_.makes_sums()) {
+    sums_part_.bind(scratch);
+    planes_.data = sums_part_.data();
+    integrals_.bind(scratch);
+  }
+  search_.bind(scratch);
+  grouper_.bind(scratch);
+}
+
+Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+                              DeviceFaces* out, Launcher launch) {
+  if (Status s = launch("starting detection", start_kernel, {1, 1}, out, run); !s.ok()) return s;
+  ImageView<const std::uint8_t> picture = luma;
+  if (small_.width > 0) {
+    if (Status s = shrink_.enqueue(luma, small_, run, launch); !s.ok()) return s;
+    picture = small_;
+  }
+  if (Status s = resize_.enqueue(picture, pixels_, run, launch); !s.ok()) return s;
+  if (!search_.makes_sums())
+    if (Status s = integrals_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
+  if (Status s = search_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
+  if (Status s = grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, launch); !s.ok())
+    return s;
+  const Output output = {width_, height_, searched_width_, searched_height_, max_faces_};
+  return launch("writing the faces", write_kernel, {kBlocks, kBlock}, output, grouper_.groups(),
+                grouper_.group_count(), search_.counts(), out);
+}
+
+}  // namespace cuface::cuda

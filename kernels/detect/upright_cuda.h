@@ -1,0 +1,57 @@
+// One search for upright faces on CUDA: what cuda::Detector does at each of its angles.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cascade/cascade.h"
+#include "kernels/cascade/cascade_cuda.h"
+#include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
+#include "kernels/common/scratch_cuda.h"
+#include "kernels/common/status.h"
+#include "kernels/detect/detect.h"
+#include "kernels/faces/faces_cuda.h"
+#include "kernels/group/group_cuda.h"
+#include "kernels/integral/integral_cuda.h"
+#include "kernels/pyramid/resize_cuda.h"
+
+namespace cuface::cuda {
+
+/// plan(), then bind() to a scratch, then enqueue() as often as wanted; the scratch may be used for
+/// something else in between.
+class UprightSearch {
+ public:
+  /// For a valid configuration, of which it does not see `roll`. May throw std::bad_alloc.
+  Status plan(const CascadeModel& model, const DetectConfig& config, int width, int height);
+  /// Bytes of scratch that it needs.
+  std::size_t scratch_bytes() const { return scratch_bytes_; }
+  void bind(std::byte* scratch);
+
+  /// As Detector::enqueue, without its checks, and always on a stream as far as `run` goes.
+  Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, DeviceFaces* out,
+                 Launcher launch);
+
+  const CascadeSearch& search() const { return search_; }
+  ImageView<const std::uint8_t> pixels() const { return pixels_; }
+  const SumPlanes& planes() const { return planes_; }
+  const std::vector<AtlasSlot>& slots() const { return slots_; }
+
+ private:
+  int width_ = 0, height_ = 0;                    ///< of the picture
+  int searched_width_ = 0, searched_height_ = 0;  ///< of the picture that is searched
+  int max_faces_ = 0;
+  LevelResize shrink_, resize_;
+  ImageView<std::uint8_t> small_;   ///< with detect_scale
+  ImageView<std::uint8_t> pixels_;  ///< atlas of the levels
+  std::vector<AtlasSlot> slots_;    ///< of each level's pixels, and of its sums, in their atlases
+  SumPlanes planes_;
+  LevelIntegrals integrals_;
+  CascadeSearch search_;
+  Grouper grouper_;
+  ScratchPart<std::uint8_t> small_part_, pixels_part_;
+  ScratchPart<std::uint32_t> sums_part_;
+  std::size_t scratch_bytes_ = 0;
+};
+
+}  // namespace cuface::cuda
