@@ -175,7 +175,11 @@ def run_block(block, folder, environment):
     # faces.jsonl: what an earlier block made of the clip.
     if not (folder / "in.mp4").exists() and re.search(r"\b(in\.mp4|faces\.jsonl)\b", block.text):
         raise tap.Skip("no sample clip: run models/fetch --clip")
-    if "cufacelandmark" in block.text:
+    # The program that an earlier block has saved, and the lines that one with landmarks has written.
+    programs = [path.read_text(encoding="utf-8") for path in folder.glob("*.py") if path.name in block.text]
+    given = "faces.jsonl" in block.text and "location=" not in block.text
+    if any("cufacelandmark" in text for text in (block.text, *programs)) or \
+            (given and not (folder / "faces.jsonl").exists()):
         tap.need_models()
     if "autovideosink" in block.text and "DISPLAY" not in environment:
         raise tap.Skip("no screen, and no Xvfb")
