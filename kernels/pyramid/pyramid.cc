@@ -11,8 +11,6 @@
 namespace cuface {
 namespace {
 
-using octave::kChunk;
-
 /// [1 4 6 4 1] down the columns. 255 * 16 fits 12 bits.
 void column_sums(const std::uint8_t* const rows[5], int first, int count, std::uint16_t* sums) {
   const std::uint8_t *r0 = rows[0] + first, *r1 = rows[1] + first, *r2 = rows[2] + first,
@@ -36,13 +34,13 @@ void row_sums(const std::uint16_t* sums, int count, std::uint8_t* out) {
 
 void octave::make(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst, Rect part) {
   if (simd::vectors()) return make_vector(src, dst, part);
-  std::uint16_t sums[2 * kChunk + 4];
+  std::uint16_t sums[2 * octave::kChunk + 4];
   const int right = part.x + part.w;
   for (int y = part.y; y < part.y + part.h; ++y) {
     const std::uint8_t* rows[5];
     for (int k = 0; k < 5; ++k) rows[k] = src.row(reflect_101(2 * y + k - 2, src.height));
-    for (int begin = part.x; begin < right; begin += kChunk) {
-      const int count = std::min(kChunk, right - begin);
+    for (int begin = part.x; begin < right; begin += octave::kChunk) {
+      const int count = std::min(octave::kChunk, right - begin);
       const int first = 2 * begin - 2;  // source column of sums[0]
       const int last = 2 * (begin + count - 1) + 2;
       const int inside_first = std::max(first, 0);
