@@ -319,9 +319,10 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
     sums = 0;
   }
   search.shared_bytes_ = shared_bytes(sums, table.rows);
+  // The limit belongs to the kernel: one of this plan would be too little for others.
   const auto kernel = search.makes_sums_ ? search_kernel<true> : search_kernel<false>;
   if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(search.shared_bytes_)),
+                                            static_cast<int>(room)),
                        "asking for shared memory");
       !s.ok())
     return s;

@@ -111,6 +111,20 @@ TEST_F(DetectCuda, TurnedFaces) {
   test::compared("faces found turned", Pair::turned, test::under_tool() ? 20 : 500);
 }
 
+// Those whose windows lie two pixels apart need more shared memory than a plan made after them.
+TEST_F(DetectCuda, PlansOfOneProcessLeaveEachOtherAlone) {
+  const Model model = shared(test::random_cascade(11, 20, 20, 13, false));
+  const Picture picture = smooth(161, 121, 5, 2, 3, 7);
+  DetectConfig wide, narrow;
+  wide.step = 2;
+  narrow.step = 1;
+  Pair first(model, wide, picture.width, picture.height);
+  Pair second(model, narrow, picture.width, picture.height);
+  first.check(picture);
+  if (HasFatalFailure()) return;
+  second.check(picture);
+}
+
 TEST_F(DetectCuda, TooManyWindowsAtOneAngleAreNoneAtAll) {
   // Every window passes: they are few enough upright, and too many in the larger canvas.
   CascadeModel everything = *test::shared(test::random_cascade(11, 20, 20, 1, false));
