@@ -31,6 +31,11 @@ CUFACE_HD inline Rect enlarged(const Rect& r, int full_width, int full_height, i
           enlarged(r.w, full_width, searched_width), enlarged(r.h, full_height, searched_height)};
 }
 
+CUFACE_HD inline Box as_box(const Rect& r) {
+  return {static_cast<float>(r.x), static_cast<float>(r.y), static_cast<float>(r.w),
+          static_cast<float>(r.h)};
+}
+
 /// A face just found, field by field, so that padding is left alone.
 CUFACE_HD inline void write_found(Face& face, const Rect& box, int neighbors, const Roll& roll) {
   face.id = 0;

@@ -34,11 +34,7 @@ struct Lists {
 
   __device__ int count(int angle) const { return counts[angle]; }
   __device__ int neighbors(int angle, int place) const { return number[angle][place]; }
-  __device__ Box box(int angle, int place) const {
-    const Rect& r = boxes[angle][place];
-    return {static_cast<float>(r.x), static_cast<float>(r.y), static_cast<float>(r.w),
-            static_cast<float>(r.h)};
-  }
+  __device__ Box box(int angle, int place) const { return as_box(boxes[angle][place]); }
   __device__ int kept_angle(int k) const { return angle_of[k]; }
   __device__ const Box& kept_box(int k) const { return box_of[k]; }
   __device__ void keep(int k, int angle, int place) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/common/lanes.h"
+#include "kernels/detect/boxes.h"
 #include "kernels/detect/turns.h"
 #include "kernels/turn/turn.h"
 
@@ -23,11 +24,6 @@ std::vector<double> search_angles(int roll) {
 }
 
 namespace {
-
-Box as_box(const Rect& r) {
-  return {static_cast<float>(r.x), static_cast<float>(r.y), static_cast<float>(r.w),
-          static_cast<float>(r.h)};
-}
 
 /// What join_turns() reads and writes.
 struct Lists {
