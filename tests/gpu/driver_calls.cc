@@ -112,6 +112,7 @@ constexpr Known kKnown[] = {
     {"cuGraphDestroy", Kind::kFree, nullptr, -1, Resource::kGraph},
     {"cuGraphExecDestroy", Kind::kFree, nullptr, -1, Resource::kGraph},
     {"cuGraphExecUpdate", Kind::kOther},
+    {"cuGraphConditionalHandleCreate", Kind::kHost},
     {"cuGraphExecKernelNodeSetParams", Kind::kHost},
     {"cuGraphExecEventRecordNodeSetEvent", Kind::kHost},
     {"cuEventElapsedTime", Kind::kHost},

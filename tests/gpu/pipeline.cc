@@ -44,22 +44,37 @@ GstPadProbeReturn call_back(GstPad*, GstPadProbeInfo* info, gpointer data) {
   return GST_PAD_PROBE_OK;
 }
 
-}  // namespace
-
-std::string missing_for_cpu_chains() {
-  if (g_getenv("CUFACE_GPU_TOOL")) return "whole pipelines are not run under compute-sanitizer";
+std::string missing_for_cpu_pipelines() {
   for (const char* name : {"cufacedetect", "avdec_h264", "h264parse", "qtdemux"})
     if (!has_element(name)) return std::string("no element ") + name;
+  return "";
+}
+
+std::string missing_clips() {
+  if (g_getenv("CUFACE_GPU_TOOL"))
+    return "of whole pipelines only test_small_chain_cuda runs under compute-sanitizer";
   for (const std::string& name : {kPexels, kFranck})
     if (!std::filesystem::exists(clip(name))) return "no clip " + name + " (CUFACE_CLIPS)";
   return "";
 }
 
-std::string missing_for_chains() {
+}  // namespace
+
+std::string missing_for_pipelines() {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
     return "no NVIDIA GPU with a driver";
-  return has_element("nvh264dec") ? missing_for_cpu_chains() : "no element nvh264dec";
+  return has_element("nvh264dec") ? missing_for_cpu_pipelines() : "no element nvh264dec";
+}
+
+std::string missing_for_cpu_chains() {
+  const std::string missing = missing_for_cpu_pipelines();
+  return missing.empty() ? missing_clips() : missing;
+}
+
+std::string missing_for_chains() {
+  const std::string missing = missing_for_pipelines();
+  return missing.empty() ? missing_clips() : missing;
 }
 
 std::string clip(const std::string& name) {

@@ -14,7 +14,9 @@
 
 namespace cuface::test {
 
-/// Empty when whole chains can run here; else what is missing: GPU, decoder, clips, plugin.
+/// Empty when pipelines with a GPU can run here; else what is missing: GPU, decoder, plugin.
+std::string missing_for_pipelines();
+/// Empty when there are the clips of the tests too, and time to play them: no compute-sanitizer.
 std::string missing_for_chains();
 /// The same for chains on the CPU.
 std::string missing_for_cpu_chains();

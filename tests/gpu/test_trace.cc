@@ -171,5 +171,17 @@ TEST_F(Trace, HooksSubmissionsButNotTheirOwnNorCaptures) {
   EXPECT_EQ(calls[1].kind, Kind::kCapture);
 }
 
+TEST_F(Trace, RefusesOneFunctionUntilToldToStop) {
+  trace::refuse("cuGraphLaunch");
+  trace::start();
+  EXPECT_EQ(call(found("cuGraphLaunch"), Word{1}, Word{0x30}), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(call(found("cuStreamSynchronize"), Word{0x30}), CUDA_SUCCESS);
+  EXPECT_EQ(trace::refused(), 1);
+  trace::refuse("");
+  EXPECT_EQ(call(found("cuGraphLaunch"), Word{1}, Word{0x30}), CUDA_SUCCESS);
+  EXPECT_EQ(trace::stop().size(), 2u);
+  EXPECT_EQ(trace::refused(), 0);
+}
+
 }  // namespace
 }  // namespace cuface::test

@@ -71,6 +71,8 @@ struct State {
   std::map<std::pair<Resource, Word>, std::uint64_t> live;
   LastSubmission last;
   Hook hook;
+  std::string to_refuse;
+  std::atomic<long> refused = 0;
   std::atomic<bool> recording = false, hooked = false;
 };
 State& state() {
@@ -128,8 +130,12 @@ CUresult invoke(Function real, const Words& w) {
 CUresult traced(const Slot& slot, const Words& words, const void* direct) {
   const Known& known = *slot.known;
   if (inside) return invoke(slot.real, words);
-  inside = true;
   State& s = state();
+  if (known.name == s.to_refuse) {
+    ++s.refused;
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  inside = true;
   const bool accounted = known.resource != Resource::kNone;
   const bool watched = s.recording || accounted || (s.hooked && is_submission(known.kind));
   Call call{known.name.data(), known.kind, Caller::kOthers, 0, 0, current_mark};
@@ -274,6 +280,12 @@ void before_submission(Hook hook) {
   s.hook = std::move(hook);
   s.hooked = static_cast<bool>(s.hook);
 }
+
+void refuse(std::string name) {
+  state().to_refuse = std::move(name);
+  state().refused = 0;
+}
+long refused() { return state().refused; }
 
 LastSubmission last_submission() {
   State& s = state();

@@ -71,6 +71,12 @@ std::string text(const Live& live);
 using Hook = std::function<void(const Call&, CUstream)>;
 void before_submission(Hook hook);
 
+/// Calls of this function return CUDA_ERROR_NOT_SUPPORTED from now on, as an older driver's would;
+/// empty for none. The caller sees to it that no call is under way.
+void refuse(std::string name);
+/// How many calls were refused since.
+long refused();
+
 /// Where the elements submitted last.
 struct LastSubmission {
   CUcontext context = nullptr;

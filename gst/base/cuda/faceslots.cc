@@ -16,6 +16,19 @@ using cuda::DeviceFaces;
 constexpr int kChunk = 16;
 constexpr std::size_t kAlignment = 256;
 
+/// Waits until it is done, as what allocates may.
+Status zero(std::byte* bytes, std::size_t count) {
+  cudaStream_t stream = nullptr;
+  if (Status s =
+          check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a CUDA stream");
+      !s.ok())
+    return s;
+  cudaError_t error = cudaMemsetAsync(bytes, 0, count, stream);
+  if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+  cudaStreamDestroy(stream);
+  return check(error, "clearing GPU memory");
+}
+
 }  // namespace
 
 FaceSlots::FaceSlots(const CudaContext& context, int landmarks)
@@ -42,6 +55,8 @@ FaceSlots::~FaceSlots() {
 Status FaceSlots::grow() {
   auto chunk = cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kChunk);
   if (!chunk.ok()) return chunk.status();
+  // Lists are copied whole: between what is written lies what never is.
+  if (Status s = zero(chunk.value().data(), slot_bytes_ * kChunk); !s.ok()) return s;
   for (std::size_t i = 0; i < kChunk; ++i) {
     Slot slot;
     slot.faces = reinterpret_cast<DeviceFaces*>(chunk.value().data() + i * slot_bytes_);
