@@ -63,11 +63,9 @@ class CudaLandmarkStage final : public LandmarkStage {
                                  launch.value(), settings.follow_roll ? rolls_->known() : nullptr);
         !s.ok())
       return s;
-    if (settings.inertia > 0)
-      if (Status s =
-              cuda::add_inertia(in.value(), out.value()->faces(), settings.inertia, launch.value());
-          !s.ok())
-        return s;
+    if (Status s = add_inertia(in.value(), out.value()->faces(), settings.inertia, launch.value());
+        !s.ok())
+      return s;
     if (settings.follow_roll)
       if (Status s = rolls_->remember(out.value()->faces(), launch.value()); !s.ok()) return s;
     if (settings.smooth > 0)
@@ -79,10 +77,24 @@ class CudaLandmarkStage final : public LandmarkStage {
   }
   void forget() override {
     if (smoother_) smoother_->forget();
+    if (inertia_) inertia_->forget();
     rolls_->forget();
   }
 
  private:
+  Status add_inertia(const cuda::DeviceFaces* tracked, cuda::DeviceFaces* faces, float inertia,
+                     cuda::Launcher launch) {
+    if (inertia <= 0) {
+      if (inertia_) inertia_->forget();
+      return {};
+    }
+    if (!inertia_) {
+      auto made = cuda::LandmarkInertia::create();
+      if (!made.ok()) return made.status();
+      inertia_ = std::move(made.value());
+    }
+    return inertia_->enqueue(tracked, faces, inertia, launch);
+  }
   Result<Landmarks> smoothed(DeviceFrame& device, std::shared_ptr<DeviceFacesResult> faces,
                              std::string name, float amount, double seconds) {
     if (!smoother_) {
@@ -108,8 +120,9 @@ class CudaLandmarkStage final : public LandmarkStage {
   const std::shared_ptr<const ForestModel> model_;
   std::unique_ptr<cuda::SampledLandmarker> landmarker_;
   std::unique_ptr<cuda::RollMemory> rolls_;
-  std::unique_ptr<cuda::LandmarkSmoother> smoother_;  // once it is asked for
-  LandmarkSettings planned_;                          // what the landmarker was made for
+  std::unique_ptr<cuda::LandmarkInertia> inertia_;  // these two once they are asked for
+  std::unique_ptr<cuda::LandmarkSmoother> smoother_;
+  LandmarkSettings planned_;  // what the landmarker was made for
 };
 
 }  // namespace

@@ -283,10 +283,10 @@ void install_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, kPropInertia,
       g_param_spec_float("inertia", "Inertia",
-                         "How far the landmarks of a face that culktrack follows, in the same "
-                         "streaming thread, are where the picture has carried those of the frame "
-                         "before, and not where they are found anew: steadier, without delay; 0 = "
-                         "found anew only",
+                         "How far the landmarks of a face at rest that culktrack follows, in the "
+                         "same streaming thread, are where the picture has carried those of the "
+                         "frame before, and not where they are found anew; the further they were "
+                         "carried the less: steadier, without delay; 0 = found anew only",
                          0, 0.95f, LandmarkSettings{}.inertia,
                          static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   gst_type_mark_as_plugin_api(box_map_type(), static_cast<GstPluginAPIFlags>(0));

@@ -7,7 +7,6 @@
 #include "kernels/forest/inertia.h"
 #include "kernels/forest/roll.h"
 #include "kernels/forest/smooth.h"
-#include "kernels/track/track.h"
 #include "models/box_map.h"
 
 namespace cuface::gst {
@@ -33,12 +32,7 @@ class CpuLandmarkStage final : public LandmarkStage {
     if (!settings.follow_roll) known_rolls_.count = 0;
     if (!list->faces.empty())
       if (Status s = regress(frame, settings, *list); !s.ok()) return s;
-    if (settings.inertia > 0 && list->followed_per_face == model_->landmarks) {
-      bool jumped[kMaxTracks];  // no more have been followed
-      forest::add_inertia(SerialLanes{}, list->faces.data(), static_cast<int>(list->faces.size()),
-                          model_->landmarks, list->followed.data(), list->landmarks.data(),
-                          settings.inertia, jumped);
-    }
+    add_inertia(settings.inertia, *list);
     list->followed.clear();
     list->followed_per_face = 0;
     if (settings.follow_roll)
@@ -50,6 +44,7 @@ class CpuLandmarkStage final : public LandmarkStage {
   }
   void forget() override {
     forget_places();
+    forget_inertia();
     known_rolls_.count = 0;
   }
 
@@ -59,8 +54,20 @@ class CpuLandmarkStage final : public LandmarkStage {
     auto smooth = std::make_shared<FaceList>(*list);
     forest::smooth_landmarks(SerialLanes{}, *smooth_, smooth->faces.data(),
                              smooth->landmarks.data(), static_cast<int>(smooth->faces.size()),
-                             model_->landmarks, seconds, amount, smooth_scratch_);
+                             model_->landmarks, seconds, amount, smooth_slots_);
     return {FaceResult(std::move(smooth)), FaceResult(std::move(list))};
+  }
+  void add_inertia(float inertia, FaceList& list) {
+    if (inertia <= 0) return forget_inertia();
+    if (!inertia_) inertia_ = std::make_unique<InertiaState>();
+    const bool followed = list.followed_per_face == model_->landmarks;
+    forest::add_inertia(SerialLanes{}, *inertia_, list.faces.data(),
+                        static_cast<int>(list.faces.size()), model_->landmarks,
+                        followed ? list.followed.data() : nullptr, list.landmarks.data(), inertia,
+                        inertia_scratch_);
+  }
+  void forget_inertia() {
+    if (inertia_) std::ranges::fill(inertia_->id, 0);
   }
   void forget_places() {
     if (smooth_) std::ranges::fill(smooth_->id, 0);
@@ -87,9 +94,11 @@ class CpuLandmarkStage final : public LandmarkStage {
   std::vector<Box> boxes_;
   std::vector<Roll> rolls_;
   const std::vector<Point> mean_ = mean_points(*model_);
-  RollState known_rolls_;                // of the frame before; nobody's without follow_roll
+  RollState known_rolls_;                  // of the frame before; nobody's without follow_roll
+  std::unique_ptr<InertiaState> inertia_;  // once it is asked for
+  forest::InertiaScratch inertia_scratch_;
   std::unique_ptr<SmoothState> smooth_;  // once it is asked for
-  forest::SmoothScratch smooth_scratch_;
+  forest::FaceSlots smooth_slots_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace cuface::gst {
 struct LandmarkSettings {
   int iterations = 0;
   int samples = 1;
-  float inertia = 0.6f;  ///< 0 = off
+  float inertia = 0.8f;  ///< 0 = off
   float smooth = 0;      ///< 0 = off
   bool follow_roll = true;
   bool map_boxes = true;  ///< as calibrated for the cascade that found the faces

@@ -13,26 +13,20 @@
 #include "kernels/common/host_device.h"
 #include "kernels/common/lanes.h"
 #include "kernels/faces/faces.h"
+#include "kernels/forest/face_slots.h"
 #include "kernels/forest/forest.h"
 
 namespace cuface {
 
 /// What is remembered of each face until a frame without it. Zeros know no face.
 struct SmoothState {
-  static constexpr int kFaces = 64;
+  static constexpr int kFaces = forest::kSlots;
   std::uint64_t id[kFaces] = {};  ///< 0 = free
   Point place[kFaces][kMaxLandmarks];
   Point speed[kFaces][kMaxLandmarks];  ///< px/s
 };
 
 namespace forest {
-
-/// What the lanes share.
-struct SmoothScratch {
-  int slot[SmoothState::kFaces];  // of each face, or -1
-  bool fresh[SmoothState::kFaces];
-  bool used[SmoothState::kFaces];
-};
 
 /// The weight of a new value in a low-pass filter.
 CUFACE_HD inline double low_pass_weight(double hertz, double seconds) {
@@ -59,52 +53,23 @@ CUFACE_HD inline Point smooth_point(Point measured, Point& place, Point& speed, 
   return place;
 }
 
-/// Where each face's points are remembered; forgets faces that are gone.
-CUFACE_HD_GENERIC
-template <typename Lanes>
-CUFACE_HD void assign_slots(const Lanes& lanes, SmoothState& state, const Face* faces, int count,
-                            SmoothScratch& scratch) {
-  lanes.each(SmoothState::kFaces, [&](int s) { scratch.used[s] = false; });
-  lanes.each(count, [&](int f) {
-    scratch.slot[f] = -1;
-    scratch.fresh[f] = false;
-    for (int s = 0; s < SmoothState::kFaces && faces[f].id != 0; ++s) {
-      if (state.id[s] == faces[f].id) scratch.slot[f] = s;
-    }
-    if (scratch.slot[f] >= 0) scratch.used[scratch.slot[f]] = true;
-  });
-  lanes.once([&] {
-    int next = 0;
-    for (int f = 0; f < count; ++f) {
-      if (scratch.slot[f] >= 0 || faces[f].id == 0) continue;
-      while (scratch.used[next]) ++next;  // there are as many as faces
-      scratch.used[next] = scratch.fresh[f] = true;
-      scratch.slot[f] = next;
-      state.id[next] = faces[f].id;
-    }
-  });
-  lanes.each(SmoothState::kFaces, [&](int s) {
-    if (!scratch.used[s]) state.id[s] = 0;
-  });
-}
-
 /// Smooths the landmarks of all faces with an id, each of another. The first kFaces faces count;
-/// up to kMaxLandmarks points a face. `seconds` > 0 since the frame before, `smooth` > 0. `scratch`
+/// up to kMaxLandmarks points a face. `seconds` > 0 since the frame before, `smooth` > 0. `slots`
 /// is visible to all lanes.
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void smooth_landmarks(const Lanes& lanes, SmoothState& state, const Face* faces,
                                 Point* landmarks, int count, int per_face, double seconds,
-                                float smooth, SmoothScratch& scratch) {
+                                float smooth, FaceSlots& slots) {
   // The outer eye corners are about half the width of a detector's box apart.
   constexpr double kEyes = 0.5;
   const int some = count < SmoothState::kFaces ? count : SmoothState::kFaces;
-  assign_slots(lanes, state, faces, some, scratch);
+  assign_slots(lanes, state.id, faces, some, slots);
   lanes.each(some * per_face, [&](int k) {
-    const int face = k / per_face, i = k % per_face, slot = scratch.slot[face];
+    const int face = k / per_face, i = k % per_face, slot = slots.slot[face];
     if (slot < 0) return;
     Point &place = state.place[slot][i], &speed = state.speed[slot][i];
-    if (scratch.fresh[face]) {
+    if (slots.fresh[face]) {
       place = landmarks[k];
       speed = {0, 0};
     } else {

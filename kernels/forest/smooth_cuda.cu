@@ -14,7 +14,7 @@ constexpr int kThreads = 256;
 __global__ void __launch_bounds__(kThreads)
     smooth_faces(SmoothState* state, const DeviceFaces* from, DeviceFaces* to, double seconds,
                  float smooth, bool forget) {
-  __shared__ forest::SmoothScratch scratch;
+  __shared__ forest::FaceSlots slots;
   const BlockLanes lanes;
   const int count = from->count, landmarks = from->landmarks_per_face;
   copy_header<kThreads>(from, to, landmarks);
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads)
   lanes.each(count * landmarks, [&](int i) { to->landmarks()[i] = from->landmarks()[i]; });
   if (forget) lanes.each(kMaxFaces, [&](int s) { state->id[s] = 0; });
   forest::smooth_landmarks(lanes, *state, to->faces, to->landmarks(), count, landmarks, seconds,
-                           smooth, scratch);
+                           smooth, slots);
 }
 
 }  // namespace

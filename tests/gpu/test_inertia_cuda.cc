@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -31,9 +32,13 @@ TEST(InertiaCuda, HasTheBytesOfTheReference) {
     return std::uniform_real_distribution<float>(low, high)(random);
   };
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  long weighed = 0, jumps = 0, strangers = 0;
+  long weighed = 0, jumps = 0, strangers = 0, known = 0;
   for (const int landmarks : {1, 5, 68, kMaxLandmarks}) {
     test::Submitter submit;
+    auto inertias = cuda::LandmarkInertia::create();
+    ASSERT_TRUE(inertias.ok()) << inertias.status().message();
+    const auto state = std::make_unique<InertiaState>();
+    const auto scratch = std::make_unique<forest::InertiaScratch>();
     test::GuardedBytes tracked(cuda::device_faces_bytes(landmarks), test::kCanary);
     test::GuardedBytes block(cuda::device_faces_bytes(landmarks), test::kCanary);
     for (int f = 0; f < 40; ++f) {
@@ -54,12 +59,16 @@ TEST(InertiaCuda, HasTheBytesOfTheReference) {
                                   : stranger                 ? landmarks - 1
                                                              : landmarks;
       for (int i = 0; i < faces.count; ++i) {
+        // Ids that go on and others, some without any. Each frame's points lie near those before.
+        faces.faces[i].id = static_cast<std::uint64_t>(
+            i % 10 == 7 ? 0 : 1 + (i + static_cast<int>(random() % 8 == 0) * cuda::kMaxFaces));
         // Near, at the limit, far; or not carried.
         const float far = uniform(0, 0.2f) * boxes[static_cast<std::size_t>(i)].w;
         const bool none = random() % 6 == 0;
         for (int p = 0; p < landmarks; ++p) {
           const int k = i * landmarks + p;
-          faces.landmarks()[k] = {uniform(0, 300), uniform(0, 200)};
+          faces.landmarks()[k] = {uniform(-2, 2) + static_cast<float>(i),
+                                  uniform(-2, 2) + static_cast<float>(p)};
           carried.landmarks()[k] = {faces.landmarks()[k].x + uniform(-far, far),
                                     faces.landmarks()[k].y + uniform(-far, far)};
           if (none) carried.landmarks()[k] = {kNan, kNan};
@@ -68,25 +77,30 @@ TEST(InertiaCuda, HasTheBytesOfTheReference) {
       tracked.set(from);
       block.set(bytes);
       const float inertia = uniform(0.1f, 0.9f);
+      if (f % 16 == 11) {
+        inertias.value()->forget();
+        *state = {};
+      }
       const Status submitted = submit(stream, [&](cuda::Launcher launch) {
-        return cuda::add_inertia(faces_at(tracked), faces_at(block), inertia, launch);
+        return inertias.value()->enqueue(faces_at(tracked), faces_at(block), inertia, launch);
       });
       ASSERT_TRUE(submitted.ok()) << submitted.message();
-      bool jumped[cuda::kMaxFaces];
-      if (!stranger)
-        forest::add_inertia(SerialLanes{}, faces.faces, faces.count, landmarks, carried.landmarks(),
-                            faces.landmarks(), inertia, jumped);
+      forest::add_inertia(SerialLanes{}, *state, faces.faces, faces.count, landmarks,
+                          stranger ? nullptr : carried.landmarks(), faces.landmarks(), inertia,
+                          *scratch);
       ASSERT_TRUE(block.get() == bytes) << landmarks << " landmarks, frame " << f;
       ASSERT_TRUE(tracked.get() == from) << "what the tracker says was written to";
       strangers += stranger;
       for (int i = 0; i < faces.count && !stranger; ++i) {
-        jumps += jumped[i];
-        weighed += jumped[i] ? 0 : landmarks;
+        jumps += scratch->jumped[i];
+        weighed += scratch->jumped[i] ? 0 : landmarks;
+        known += !scratch->jumped[i] && scratch->slots.slot[i] >= 0 && !scratch->slots.fresh[i];
       }
     }
     EXPECT_EQ(submit.built().graphs, 1);
   }
   test::compared("points that were weighed", weighed, 20'000);
+  test::compared("faces known from the frame before that were weighed", known, 100);
   test::compared("faces that had jumped", jumps, 100);
   test::compared("frames with other points", strangers, 20);
 }
@@ -95,9 +109,11 @@ TEST(InertiaCudaArguments, ThereHaveToBeFaces) {
   CUFACE_NEEDS_GPU();
   const test::Stream stream;
   test::GuardedBytes block(cuda::device_faces_bytes(1), test::kCanary);
-  EXPECT_EQ(cuda::add_inertia(nullptr, faces_at(block), 0.5f, stream).code(),
+  auto inertia = cuda::LandmarkInertia::create();
+  ASSERT_TRUE(inertia.ok()) << inertia.status().message();
+  EXPECT_EQ(inertia.value()->enqueue(nullptr, faces_at(block), 0.5f, stream).code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(cuda::add_inertia(faces_at(block), nullptr, 0.5f, stream).code(),
+  EXPECT_EQ(inertia.value()->enqueue(faces_at(block), nullptr, 0.5f, stream).code(),
             StatusCode::kInvalidArgument);
 }
 

@@ -178,6 +178,7 @@ TEST_F(LandmarkElement, HasInertiaWhereTheTrackerCarriesItsLandmarks) {
   cv::RNG(1).fill(texture, cv::RNG::UNIFORM, 0, 160);
   cv::GaussianBlur(texture, texture, {}, 2);
   cv::addWeighted(still, 0.7, texture, 0.7, 0, still);
+  float width = 0;
   const auto landmarks_of_second = [&](const std::string& settings, const std::string& track,
                                        int moved) {
     Harness harness(detect + "redetect-interval=1 ! " + track + landmark +
@@ -187,7 +188,9 @@ TEST_F(LandmarkElement, HasInertiaWhereTheTrackerCarriesItsLandmarks) {
     cv::Mat next;
     cv::warpAffine(still, next, cv::Matx23d(1, 0, moved, 0, 1, 0), still.size());
     GstBuffer* out = harness.pass(make_frame(info, next));
-    std::vector<Point> points = gst::read_faces(out, kWidth, kHeight).faces->landmarks;
+    const auto faces = gst::read_faces(out, kWidth, kHeight).faces;
+    std::vector<Point> points = faces->landmarks;
+    width = faces->faces.at(0).box.w;
     gst_buffer_unref(out);
     EXPECT_EQ(points.size(), 7u);
     return points;
@@ -197,11 +200,16 @@ TEST_F(LandmarkElement, HasInertiaWhereTheTrackerCarriesItsLandmarks) {
              half = landmarks_of_second("inertia=0.5", track, 1),
              most = landmarks_of_second("inertia=0.95", track, 1);
   const auto before = landmarks_of_second("inertia=0", track, 0);
+  // A point that was carried by 1/80 of the box's width counts half.
+  const double share = width / (width + 80.0);
   for (std::size_t i = 0; i < 7; ++i) {
     const Point carried{before[i].x + 1, before[i].y};
-    EXPECT_NEAR(most[i].x, 0.05 * anew[i].x + 0.95 * carried.x, 0.1) << i;
-    EXPECT_NEAR(most[i].y, 0.05 * anew[i].y + 0.95 * carried.y, 0.1) << i;
-    EXPECT_NEAR(half[i].x, 0.5 * anew[i].x + 0.5 * carried.x, 0.1) << i;
+    const auto between = [&](double inertia, float measured, float there) {
+      return measured + inertia * share * (there - measured);
+    };
+    EXPECT_NEAR(most[i].x, between(0.95, anew[i].x, carried.x), 0.1) << i;
+    EXPECT_NEAR(most[i].y, between(0.95, anew[i].y, carried.y), 0.1) << i;
+    EXPECT_NEAR(half[i].x, between(0.5, anew[i].x, carried.x), 0.1) << i;
   }
   EXPECT_NE(half, anew);
   EXPECT_EQ(landmarks_of_second("inertia=0.95", "", 1), landmarks_of_second("inertia=0", "", 1))

@@ -34,7 +34,7 @@ class Smooth : public testing::Test {
     const int count = static_cast<int>(frame.faces.size());
     const int per_face = count ? static_cast<int>(frame.landmarks.size()) / count : 0;
     forest::smooth_landmarks(SerialLanes{}, *state_, frame.faces.data(), frame.landmarks.data(),
-                             count, per_face, seconds, smooth, scratch_);
+                             count, per_face, seconds, smooth, slots_);
     return frame.landmarks;
   }
   Point one(std::uint64_t id, Point at, float smooth = 0.5f, double seconds = kSeconds) {
@@ -43,7 +43,7 @@ class Smooth : public testing::Test {
     return run(frame, smooth, seconds)[0];
   }
   std::unique_ptr<SmoothState> state_ = std::make_unique<SmoothState>();
-  forest::SmoothScratch scratch_;
+  forest::FaceSlots slots_;
 };
 
 /// The published filter, written down once more.
