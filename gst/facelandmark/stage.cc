@@ -54,7 +54,7 @@ class CpuLandmarkStage final : public LandmarkStage {
     auto smooth = std::make_shared<FaceList>(*list);
     forest::smooth_landmarks(SerialLanes{}, *smooth_, smooth->faces.data(),
                              smooth->landmarks.data(), static_cast<int>(smooth->faces.size()),
-                             model_->landmarks, seconds, amount, smooth_slots_);
+                             model_->landmarks, seconds, amount, smooth_scratch_);
     return {FaceResult(std::move(smooth)), FaceResult(std::move(list))};
   }
   void add_inertia(float inertia, FaceList& list) {
@@ -98,7 +98,7 @@ class CpuLandmarkStage final : public LandmarkStage {
   std::unique_ptr<InertiaState> inertia_;  // once it is asked for
   forest::InertiaScratch inertia_scratch_;
   std::unique_ptr<SmoothState> smooth_;  // once it is asked for
-  forest::FaceSlots smooth_slots_;
+  forest::SmoothScratch smooth_scratch_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "kernels/common/lanes.h"
+#include "kernels/common/raw.cuh"
 #include "kernels/faces/copy.cuh"
 #include "kernels/forest/smooth_cuda.h"
 
@@ -14,7 +15,7 @@ constexpr int kThreads = 256;
 __global__ void __launch_bounds__(kThreads)
     smooth_faces(SmoothState* state, const DeviceFaces* from, DeviceFaces* to, double seconds,
                  float smooth, bool forget) {
-  __shared__ forest::FaceSlots slots;
+  __shared__ Raw<forest::SmoothScratch> scratch;
   const BlockLanes lanes;
   const int count = from->count, landmarks = from->landmarks_per_face;
   copy_header<kThreads>(from, to, landmarks);
@@ -22,7 +23,7 @@ __global__ void __launch_bounds__(kThreads)
   lanes.each(count * landmarks, [&](int i) { to->landmarks()[i] = from->landmarks()[i]; });
   if (forget) lanes.each(kMaxFaces, [&](int s) { state->id[s] = 0; });
   forest::smooth_landmarks(lanes, *state, to->faces, to->landmarks(), count, landmarks, seconds,
-                           smooth, slots);
+                           smooth, scratch.get());
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST(SmoothCuda, HasTheBytesOfTheReference) {
     ASSERT_TRUE(made.ok()) << made.status().message();
     test::Submitter submit;
     const auto state = std::make_unique<SmoothState>();
-    const auto slots = std::make_unique<forest::FaceSlots>();
+    const auto scratch = std::make_unique<forest::SmoothScratch>();
     test::GuardedBytes from(cuda::device_faces_bytes(landmarks), test::kCanary),
         to(from.size(), test::kCanary);
     for (int f = 0; f < 40; ++f) {
@@ -64,7 +64,7 @@ TEST(SmoothCuda, HasTheBytesOfTheReference) {
       ASSERT_TRUE(submitted.ok()) << submitted.message();
       const Bytes measured = bytes;
       forest::smooth_landmarks(SerialLanes{}, *state, faces->faces, faces->landmarks(), count,
-                               landmarks, seconds, smooth, *slots);
+                               landmarks, seconds, smooth, *scratch);
       ASSERT_TRUE(from.get() == measured) << "what is smoothed was written to";
       faces->followed_per_face = 0;
       ASSERT_TRUE(to.get() == bytes) << landmarks << " landmarks, frame " << f;
