@@ -170,7 +170,7 @@ FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
     auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
     if (!is_face(roi) || is_own_face(roi) || !is_plausible(*roi, geometry)) continue;
     if (!list)
-      list = std::make_shared<FaceList>(FaceList{width, height, true, "", {}, 0, {}, 0, {}});
+      list = std::make_shared<FaceList>(FaceList{width, height, true, "", {}, 0, {}, 0, {}, {}});
     Face face;
     face.confidence = 1;
     face.box = {static_cast<float>(roi->x) - static_cast<float>(geometry.crop_x),

@@ -5,7 +5,7 @@
 namespace cuface::gst {
 FaceList faces_from_detections(const DetectResult& found, const std::string& cascade, int width,
                                int height) {
-  FaceList list{width, height, true, cascade, {}, 0, {}, 0, {}};
+  FaceList list{width, height, true, cascade, {}, 0, {}, 0, {}, {}};
   list.faces.reserve(found.faces.size());
   for (std::size_t i = 0; i < found.faces.size(); ++i) {
     Face face;

@@ -119,8 +119,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     search_kernel(const __grid_constant__ TileTable table, CascadeView by_step_1,
                   CascadeView by_step_2, const __grid_constant__ FirstNodes first_nodes,
                   ImageView<const std::uint8_t> pixels, SumPlanes planes, int list_offset,
-                  unsigned long long* skips, Output out, const std::int32_t* run) {
+                  unsigned long long* skips, Output out, const std::int32_t* run,
+                  const Band* band) {
   if (idle(run)) return;
+  Tile tile = tile_at(table, blockIdx.x);
+  if (band && !keep_band(tile, table, *band)) return;
   __shared__ Block block;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
   const int threads = static_cast<int>(blockDim.x), warps = threads / kWarp;
@@ -128,7 +131,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
   const Lists lists(tile_sums + list_offset, table.rows * kTileColumns);
   for (int i = thread; i < table.rows * kTileColumns; i += threads) lists.sum[i] = 0;
   __syncthreads();
-  const Tile tile = tile_at(table, blockIdx.x);
   const WindowLevel level = *tile.level;
   const CascadeView cascade = level.step == 2 ? by_step_2 : by_step_1;
   const int among_first = blockIdx.x < table.step_2 ? 0 : FirstNodes::kCount;
@@ -352,6 +354,7 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
     level.tiles_across = static_cast<std::uint32_t>((level.columns - 1) / kTileColumns + 1);
     level.step = grid.step;
     level.scale = levels[i].scale;
+    level.height = levels[i].height;
     level.x = slots[i].x;
     level.y = slots[i].y;
     if (level.step == 2) table.step_2 = std::min(table.step_2, level.first_tile);
@@ -384,7 +387,7 @@ void CascadeSearch::bind(std::byte* scratch) {
 }
 
 Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
-                              const std::int32_t* run, Launcher launch) {
+                              const std::int32_t* run, const Band* band, Launcher launch) {
   constexpr unsigned kBlock = 256;
   if (Status s = launch("starting the search", reset_kernel, {tiles_ / kBlock + 1, kBlock},
                         counts_.data(), skips_.data(), tiles_);
@@ -403,7 +406,7 @@ Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const SumPla
       static_cast<int>((shared_bytes_ - shared_bytes(0, table.rows)) / sizeof(std::uint32_t));
   return launch("all stages", makes_sums_ ? search_kernel<true> : search_kernel<false>,
                 {tiles_, kThreads, shared_bytes_}, table, view(0), view(1), first_nodes_, pixels,
-                planes, list_offset, skips_.data(), out, run);
+                planes, list_offset, skips_.data(), out, run, band);
 }
 
 }  // namespace cuface::cuda

@@ -25,7 +25,8 @@ struct WindowLevel {
   std::uint32_t first_tile, tiles_across;
   std::int32_t columns, rows, step;
   float scale;
-  std::int32_t x, y;  ///< of the level's first pixel, and sum, in their atlases
+  std::int32_t height;  ///< of the level, in pixels
+  std::int32_t x, y;    ///< of the level's first pixel, and sum, in their atlases
 };
 
 inline constexpr int kTileColumns = 64;
@@ -65,9 +66,10 @@ class CascadeSearch {
   bool makes_sums() const { return makes_sums_; }
 
   /// Leaves the boxes of the windows that pass in raw_windows(), in any order, and their number in
-  /// counts(); with *run 0 the number is 0. Pixels and sums are those of the planned layout.
+  /// counts(); with *run 0 the number is 0. Pixels and sums are those of the planned layout. Only
+  /// the rows of *band are searched (band_rows()); null = all.
   Status enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
-                 const std::int32_t* run, Launcher launch);
+                 const std::int32_t* run, const Band* band, Launcher launch);
 
   const Rect* raw_windows() const { return raw_.data(); }        ///< in device memory
   const SearchCounts* counts() const { return counts_.data(); }  ///< in device memory

@@ -28,6 +28,19 @@ __device__ inline Tile tile_at(const TileTable& table, std::uint32_t number) {
   return tile;
 }
 
+/// Leaves the rows of a tile that a search of a band looks at; false where there are none. Tiles of
+/// one row of tiles keep the same rows.
+__device__ inline bool keep_band(Tile& tile, const TileTable& table, const Band& band) {
+  const WindowLevel& level = *tile.level;
+  const RowRange range =
+      band_rows(band, level.height, table.height, level.rows * level.step, level.step);
+  const int first = max(range.first / level.step, tile.y);
+  const int last = min((range.last + level.step - 1) / level.step, tile.y + tile.rows);
+  tile.y = first;
+  tile.rows = last - first;
+  return last > first;
+}
+
 /// What the threads of a block share besides the sums.
 struct Block {
   std::uint64_t failed[kMostTileRows], passed[kMostTileRows];  ///< at the first stage, by columns

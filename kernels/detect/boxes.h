@@ -5,6 +5,7 @@
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
+#include "kernels/faces/band.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface {
@@ -34,6 +35,13 @@ CUFACE_HD inline Rect enlarged(const Rect& r, int full_width, int full_height, i
 CUFACE_HD inline Box as_box(const Rect& r) {
   return {static_cast<float>(r.x), static_cast<float>(r.y), static_cast<float>(r.w),
           static_cast<float>(r.h)};
+}
+
+/// Whether a search of a band gives a box of the searched picture: also where it lies at the
+/// border, so that a face that trembles there is found by one of two searches.
+CUFACE_HD inline bool belongs(const Band& band, const Rect& box, int searched_height) {
+  constexpr float kBorder = 1.0f / 16;
+  return !band.is_part() || is_in(band, as_box(box), searched_height, kBorder);
 }
 
 /// A face just found, field by field, so that padding is left alone.

@@ -30,7 +30,7 @@ class CpuDetector final : public Detector {
     scratch_.reserve(kMaxRawWindows);
   }
 
-  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out) override {
+  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band) override {
     out.faces.clear();
     out.rolls.clear();
     out.overflow = false;
@@ -38,10 +38,10 @@ class CpuDetector final : public Detector {
       return invalid("the picture does not have the planned size");
     }
     windows_.clear();
-    out.overflow = !searcher_->search(shrunk(luma), windows_);
+    out.overflow = !searcher_->search(shrunk(luma), band, windows_);
     if (out.overflow) return {};
     group(windows_, config_.grouping, config_.min_neighbors, scratch_, out.faces);
-    to_full_picture(out.faces);
+    to_full_picture(out.faces, band);
     if (out.faces.size() > static_cast<std::size_t>(config_.max_faces)) {
       out.faces.resize(static_cast<std::size_t>(config_.max_faces));
     }
@@ -55,8 +55,10 @@ class CpuDetector final : public Detector {
     return std::as_const(small_).view();
   }
 
-  void to_full_picture(std::vector<Detection>& faces) const {
-    std::erase_if(faces, [&](Detection& d) { return !clip(d.box, plan_.width, plan_.height); });
+  void to_full_picture(std::vector<Detection>& faces, const Band& band) const {
+    std::erase_if(faces, [&](Detection& d) {
+      return !belongs(band, d.box, plan_.height) || !clip(d.box, plan_.width, plan_.height);
+    });
     if (config_.detect_scale == 1) return;
     for (Detection& d : faces) d.box = enlarged(d.box, width_, height_, plan_.width, plan_.height);
   }

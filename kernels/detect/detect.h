@@ -10,6 +10,7 @@
 #include "kernels/common/backend.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
+#include "kernels/faces/band.h"
 #include "kernels/group/group.h"
 
 namespace cuface {
@@ -45,6 +46,13 @@ struct DetectConfig {
   int roll = 0;
 };
 
+/// Whether a search can be split into bands: scaled pictures, upright ones only, since a band of a
+/// turned picture is none of the picture, and a grouping whose groups stay near one face.
+inline bool can_search_bands(const DetectConfig& config) {
+  return config.scale_mode == ScaleMode::kPyramid && config.roll == 0 &&
+         config.grouping == Grouping::kOpenCv;
+}
+
 /// Most raw windows of one frame; more make the search "none" and set `overflow`.
 inline constexpr int kMaxRawWindows = 65536;
 
@@ -73,8 +81,10 @@ class Detector {
   virtual ~Detector() = default;
 
   /// `luma` must have the planned size (kInvalidArgument). Pictures smaller than the window give an
-  /// empty list.
-  virtual Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out) = 0;
+  /// empty list. Of a band, which can_search_bands() must allow, the faces that belong to it or lie
+  /// at its border.
+  virtual Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
+                         const Band& band = kWholePicture) = 0;
 };
 
 }  // namespace cuface

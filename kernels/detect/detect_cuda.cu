@@ -80,6 +80,7 @@ __global__ void __launch_bounds__(kMaxFaces)
     out->landmarks_per_face = 0;
     out->followed_per_face = 0;
     out->searched = found[0].searched;
+    out->part = {};
     out->overflow = overflow;
   });
 }
@@ -141,12 +142,12 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
 }
 
 Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                         DeviceFaces* out, Launcher launch) {
+                         DeviceFaces* out, Launcher launch, const Band* band) {
   if (luma.width != turns_[0].width || luma.height != turns_[0].height || !luma.data)
     return invalid("the picture does not have the planned size");
   if (!out) return invalid("there is no room for faces");
   if (run) launch.begin_if(run);
-  if (Status s = turns_.size() == 1 ? searches_[0].enqueue(luma, run, out, launch)
+  if (Status s = turns_.size() == 1 ? searches_[0].enqueue(luma, run, band, out, launch)
                                     : enqueue_angles(luma, run, out, launch);
       !s.ok())
     return s;
@@ -169,7 +170,8 @@ Status Detector::enqueue_angles(ImageView<const std::uint8_t> luma, const std::i
       if (Status s = turn_picture(luma, turn, canvas, run, launch); !s.ok()) return s;
       upright = canvas;
     }
-    if (Status s = searches_[search_of(i)].enqueue(upright, run, found_.data() + i, launch);
+    if (Status s =
+            searches_[search_of(i)].enqueue(upright, run, nullptr, found_.data() + i, launch);
         !s.ok())
       return s;
   }

@@ -36,9 +36,11 @@ class Detector {
   /// `out`. Writes count, landmarks_per_face (0), searched, overflow and faces[0..count) of `out`,
   /// in the order of DetectResult. `run` null = always search; where *run is 0 nothing is searched:
   /// on a stream count, searched and overflow are 0, in a graph nothing is written at all. In a
-  /// graph with `run` all pointers stay the same from one submission to the next.
+  /// graph with `run` all pointers stay the same from one submission to the next. `band`, in device
+  /// memory too, as in cuface::Detector::enqueue; null = the whole picture. Of a part of the
+  /// picture `searched` is 0 and `part` says which.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, DeviceFaces* out,
-                 Launcher launch);
+                 Launcher launch, const Band* band = nullptr);
 
   /// What the last search left in device memory, at the upright angle with DetectConfig::roll 0:
   /// for tests and statistics. What it found before grouping; the levels' pictures, their sums

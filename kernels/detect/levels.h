@@ -7,6 +7,7 @@
 #include "kernels/cascade/cascade.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
+#include "kernels/faces/band.h"
 
 namespace cuface {
 
@@ -40,6 +41,24 @@ struct Level {
   int width = 0, height = 0;  ///< of the scaled picture
   SearchGrid grid;
 };
+
+/// Rows of windows from `first`, a multiple of the step, up to but not with `last`.
+struct RowRange {
+  int first = 0, last = 0;
+};
+
+/// The rows of a level that a search of a band looks at: windows whose middle lies in it, and as
+/// many around them as the windows of one face lie apart. `height` of the level and the `window` in
+/// the level's pixels.
+CUFACE_HD inline RowRange band_rows(const Band& band, int height, int window, int rows, int step) {
+  if (!band.is_part()) return {0, rows};
+  const int around = window / 5;
+  const int top = band_border(height, band.index, band.count) - window / 2 - around;
+  const int bottom = band_border(height, band.index + 1, band.count) - window / 2 + around + 1;
+  const int first = band.index == 0 || top < 0 ? 0 : top - top % step;
+  const int last = band.index + 1 == band.count || bottom > rows ? rows : bottom;
+  return {first, last > first ? last : first};
+}
 
 /// The levels for `scales`. step: 0 = 1 where the scale is >= 2, else 2; otherwise as given. Of
 /// each level only the rows that OpenCV's division of the work into stripes covers are searched.

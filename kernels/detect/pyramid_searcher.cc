@@ -40,7 +40,12 @@ struct Plan {
       resizes.emplace_back(plan.width, plan.height, l.width, l.height);
       width = std::max(width, l.width);
     }
-    for (std::size_t i = 0; i < levels.size(); ++i) add_stripes(i);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const SearchGrid& grid = levels[i].grid;
+      add_stripes(i, {0, grid.rows}, stripes);
+      windows += static_cast<long long>(grid.columns / grid.step) * (grid.rows / grid.step);
+    }
+    for (const Stripe& s : stripes) height = std::max(height, s.grid.rows + m.window_height - 1);
     stride = stride_for(width + 2);
     plane_words = static_cast<std::ptrdiff_t>(height + 1) * stride;
     for (const int step : {1, 2}) {
@@ -49,18 +54,25 @@ struct Plan {
     }
   }
 
-  void add_stripes(std::size_t i) {
+  /// Those of some rows of a level; none is higher than the highest of the whole level.
+  void add_stripes(std::size_t i, const RowRange& range, std::vector<Stripe>& out) const {
     const SearchGrid& grid = levels[i].grid;
     if (grid.columns == 0) return;
     const int parts = std::max((grid.rows + kStripeRows / 2) / kStripeRows, 1);
     const int rows = (grid.rows + parts * grid.step - 1) / (parts * grid.step) * grid.step;
-    for (int top = 0; top < grid.rows; top += rows) {
+    for (int top = range.first; top < range.last; top += rows) {
       SearchGrid part = grid;
-      part.rows = std::min(rows, grid.rows - top);
-      stripes.push_back({i, top, part});
-      height = std::max(height, part.rows + model.window_height - 1);
+      part.rows = std::min(rows, range.last - top);
+      out.push_back({i, top, part});
     }
-    windows += static_cast<long long>(grid.columns / grid.step) * (grid.rows / grid.step);
+  }
+
+  /// Those of a band, in the order of levels and rows.
+  void add_stripes(const Band& band, std::vector<Stripe>& out) const {
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const Level& l = levels[i];
+      add_stripes(i, band_rows(band, l.height, model.window_height, l.grid.rows, l.grid.step), out);
+    }
   }
 
   const CascadeModel& model;
@@ -135,21 +147,25 @@ class PyramidSearcher final : public Searcher {
       threads_.push_back(std::make_unique<StripeSearch>(plan_));
     }
     found_.resize(plan_.stripes.size());
+    stripes_.reserve(plan_.stripes.size());
   }
 
-  bool search(ImageView<const std::uint8_t> picture, std::vector<Rect>& out) override {
+  bool search(ImageView<const std::uint8_t> picture, const Band& band,
+              std::vector<Rect>& out) override {
+    stripes_.clear();
+    plan_.add_stripes(band, stripes_);
     const std::size_t limit = kMaxRawWindows - out.size();
     std::atomic<std::size_t> total = 0;
-    workers_.run(static_cast<int>(plan_.stripes.size()), [&](int task, int worker) {
+    workers_.run(static_cast<int>(stripes_.size()), [&](int task, int worker) {
       if (total > limit) return;
       const std::size_t i = static_cast<std::size_t>(task);
-      const bool all = threads_[static_cast<std::size_t>(worker)]->run(picture, plan_.stripes[i],
-                                                                       limit, found_[i]);
+      const bool all =
+          threads_[static_cast<std::size_t>(worker)]->run(picture, stripes_[i], limit, found_[i]);
       total += all ? found_[i].size() : limit + 1;
     });
     if (total > limit) return false;
-    for (const std::vector<RawWindow>& windows : found_) {
-      for (const RawWindow& w : windows) out.push_back(box_of(w));
+    for (std::size_t i = 0; i < stripes_.size(); ++i) {
+      for (const RawWindow& w : found_[i]) out.push_back(box_of(w));
     }
     return true;
   }
@@ -170,7 +186,8 @@ class PyramidSearcher final : public Searcher {
   const Plan plan_;
   Workers workers_;
   std::vector<std::unique_ptr<StripeSearch>> threads_;  ///< of each worker
-  std::vector<std::vector<RawWindow>> found_;           ///< in each stripe
+  std::vector<Stripe> stripes_;                         ///< of the band
+  std::vector<std::vector<RawWindow>> found_;           ///< in each of them
 };
 
 }  // namespace

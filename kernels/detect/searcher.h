@@ -33,9 +33,10 @@ std::vector<Level> plan_levels(const CascadeModel& model, const SearchPlan& plan
 class Searcher {
  public:
   virtual ~Searcher() = default;
-  /// Appends the windows as boxes in the picture, by (level, y, x). False where they are more than
-  /// kMaxRawWindows.
-  virtual bool search(ImageView<const std::uint8_t> picture, std::vector<Rect>& out) = 0;
+  /// Appends the windows of a band as boxes in the picture, by (level, y, x). False where they are
+  /// more than kMaxRawWindows. A part of the picture: by the pyramid's searcher only.
+  virtual bool search(ImageView<const std::uint8_t> picture, const Band& band,
+                      std::vector<Rect>& out) = 0;
 };
 
 /// The model must outlive the searcher. May throw std::bad_alloc.

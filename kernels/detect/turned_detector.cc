@@ -72,7 +72,7 @@ class TurnedDetector final : public Detector {
     return {};
   }
 
-  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out) override {
+  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band&) override {
     out.faces.clear();
     out.rolls.clear();
     out.overflow = false;

@@ -12,11 +12,13 @@ namespace {
 
 constexpr int kBlock = 256, kBlocks = 256;
 
-__global__ void start_kernel(DeviceFaces* out, const std::int32_t* run) {
+__global__ void start_kernel(DeviceFaces* out, const std::int32_t* run, const Band* band) {
   out->count = 0;
   out->landmarks_per_face = 0;
   out->followed_per_face = 0;
-  out->searched = !idle(run);
+  const bool part = band && band->is_part();
+  out->searched = !idle(run) && !part;
+  out->part = part ? *band : Band{};
   out->overflow = 0;
 }
 
@@ -25,26 +27,30 @@ struct Output {
   int width, height, searched_width, searched_height;
   int max_faces;
 
-  __device__ bool clipped(Rect& box) const { return clip(box, searched_width, searched_height); }
+  /// False for a box that is none of the band's, or not in the picture.
+  __device__ bool keep(const Band* band, Rect& box) const {
+    return (!band || belongs(*band, box, searched_height)) &&
+           clip(box, searched_width, searched_height);
+  }
 };
 
 /// A thread a group at a time: its place is the number of groups that come before it. Groups that
 /// are equal come in the order of the list; nobody can tell them apart.
 __global__ void write_kernel(Output output, const Detection* groups, const std::uint32_t* count,
-                             const SearchCounts* counts, DeviceFaces* out) {
+                             const SearchCounts* counts, const Band* band, DeviceFaces* out) {
   const std::uint32_t n = *count;
   const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
   if (first == 0) out->overflow = counts->raw > kMaxRawWindows;
   for (std::uint32_t i = first; i < n; i += gridDim.x * blockDim.x) {
     const Detection group = groups[i];
     Rect box = group.box;
-    if (!output.clipped(box)) continue;
+    if (!output.keep(band, box)) continue;
     int place = 0;
     for (std::uint32_t j = 0; j < n && place < output.max_faces; ++j) {
       const Detection other = groups[j];
       const bool before = comes_before(other, group) || (j < i && !comes_before(group, other));
       Rect other_box = other.box;
-      if (before && output.clipped(other_box)) ++place;
+      if (before && output.keep(band, other_box)) ++place;
     }
     if (place >= output.max_faces) continue;
     box = enlarged(box, output.width, output.height, output.searched_width, output.searched_height);
@@ -124,8 +130,9 @@ void UprightSearch::bind(std::byte* scratch) {
 }
 
 Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                              DeviceFaces* out, Launcher launch) {
-  if (Status s = launch("starting detection", start_kernel, {1, 1}, out, run); !s.ok()) return s;
+                              const Band* band, DeviceFaces* out, Launcher launch) {
+  if (Status s = launch("starting detection", start_kernel, {1, 1}, out, run, band); !s.ok())
+    return s;
   ImageView<const std::uint8_t> picture = luma;
   if (small_.width > 0) {
     if (Status s = shrink_.enqueue(luma, small_, run, launch); !s.ok()) return s;
@@ -134,12 +141,12 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
   if (Status s = resize_.enqueue(picture, pixels_, run, launch); !s.ok()) return s;
   if (!search_.makes_sums())
     if (Status s = integrals_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
-  if (Status s = search_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
+  if (Status s = search_.enqueue(pixels_, planes_, run, band, launch); !s.ok()) return s;
   if (Status s = grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, launch); !s.ok())
     return s;
   const Output output = {width_, height_, searched_width_, searched_height_, max_faces_};
   return launch("writing the faces", write_kernel, {kBlocks, kBlock}, output, grouper_.groups(),
-                grouper_.group_count(), search_.counts(), out);
+                grouper_.group_count(), search_.counts(), band, out);
 }
 
 }  // namespace cuface::cuda

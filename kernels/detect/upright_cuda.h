@@ -29,8 +29,8 @@ class UprightSearch {
   void bind(std::byte* scratch);
 
   /// As Detector::enqueue, without its checks, and always on a stream as far as `run` goes.
-  Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, DeviceFaces* out,
-                 Launcher launch);
+  Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, const Band* band,
+                 DeviceFaces* out, Launcher launch);
 
   const CascadeSearch& search() const { return search_; }
   ImageView<const std::uint8_t> pixels() const { return pixels_; }

@@ -8,6 +8,7 @@
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
+#include "kernels/faces/band.h"
 
 namespace cuface {
 
@@ -40,6 +41,10 @@ struct FaceList {
   /// moved here with the picture; NaN for a face that had none.
   int followed_per_face = 0;  ///< 0 = none
   std::vector<Point> followed;
+  /// From the detector to the tracker, where a search is spread over frames: the part of the
+  /// picture that was searched on this one, in which no box means no face. `searched` is then
+  /// false.
+  Band part;
 
   const Point* landmarks_of(std::size_t face) const {
     return landmarks.data() + face * static_cast<std::size_t>(landmarks_per_face);

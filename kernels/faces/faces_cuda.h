@@ -26,6 +26,7 @@ struct DeviceFaces {
   std::uint64_t frame;         ///< the chain's number of the frame, for checks
   /// As of FaceList. While it is not 0 there are no landmarks, and these points lie in their place.
   std::int32_t followed_per_face;
+  Band part;  ///< as of FaceList
   Face faces[kMaxFaces];
 
   CUFACE_HD Point* landmarks() { return reinterpret_cast<Point*>(this + 1); }

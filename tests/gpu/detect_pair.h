@@ -121,7 +121,7 @@ inline std::vector<Rect> sorted(std::vector<Rect> boxes) {
 class Pair {
  public:
   Pair(Model model, const DetectConfig& config, int width, int height)
-      : out_(cuda::device_faces_bytes(0), kCanary) {
+      : out_(cuda::device_faces_bytes(0), kCanary), band_memory_(sizeof(Band), 0) {
     auto gpu = cuda::Detector::create(model, config, width, height);
     EXPECT_TRUE(gpu.ok()) << gpu.status().message();
     if (gpu.ok()) gpu_ = std::move(gpu.value());
@@ -133,7 +133,17 @@ class Pair {
   }
 
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run = nullptr) {
-    return gpu_->enqueue(luma, run, faces(), stream_);
+    return gpu_->enqueue(
+        luma, run, faces(), stream_,
+        band_.count > 0 ? reinterpret_cast<const Band*>(band_memory_.data()) : nullptr);
+  }
+  /// What of the pictures both search from now on.
+  void search_band(const Band& band) {
+    band_ = band;
+    std::vector<std::uint8_t> bytes(sizeof band);
+    std::memcpy(bytes.data(), &band, sizeof band);
+    band_memory_.set(bytes);
+    out_.set(std::vector<std::uint8_t>(out_.size(), kCanary));
   }
   /// The kernels of a search.
   cuda::LaunchList launches(ImageView<const std::uint8_t> luma) {
@@ -164,12 +174,13 @@ class Pair {
   /// What the last search left against what the CPU finds in `picture`.
   void compare(const Picture& picture) {
     DetectResult expected;
-    ASSERT_TRUE(cpu_->enqueue(picture.view(), expected).ok());
+    ASSERT_TRUE(cpu_->enqueue(picture.view(), expected, band_).ok());
     compare_raw(picture);
     const std::vector<std::uint8_t> bytes = out_.get();
     cuda::DeviceFaces got;
     std::memcpy(static_cast<void*>(&got), bytes.data(), sizeof got);
-    EXPECT_EQ(got.searched, 1);
+    EXPECT_EQ(got.searched, !band_.is_part());
+    EXPECT_EQ(got.part, band_.is_part() ? band_ : Band{});
     EXPECT_EQ(got.overflow, expected.overflow);
     EXPECT_EQ(got.landmarks_per_face, 0);
     ASSERT_EQ(got.count, static_cast<int>(expected.faces.size()));
@@ -211,7 +222,7 @@ class Pair {
     // The searched picture, or what was found in it, is not at hand.
     if (config_.detect_scale != 1 || config_.roll > 0) return;
     std::vector<Rect> expected;
-    const bool fits = searcher_->search(picture.view(), expected);
+    const bool fits = searcher_->search(picture.view(), band_, expected);
     const cuda::SearchCounts counts = download(gpu_->search().counts(), 1)[0];
     listed += counts.listed;
     exact += counts.exact;
@@ -228,7 +239,8 @@ class Pair {
   DetectConfig config_;
   SearchPlan plan_;
   Stream stream_;
-  GuardedBytes out_;
+  GuardedBytes out_, band_memory_;
+  Band band_;
   std::unique_ptr<cuda::Detector> gpu_;
   std::unique_ptr<Detector> cpu_;
   std::unique_ptr<Searcher> searcher_;

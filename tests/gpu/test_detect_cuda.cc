@@ -197,6 +197,42 @@ TEST_F(DetectCuda, TheRunFlagDecidesOnTheDevice) {
   }
 }
 
+// Every band of pictures, also of those too low to be cut in so many.
+TEST_F(DetectCuda, Bands) {
+  std::vector<Picture> pictures = {smooth(400, 300, 4, 31), smooth(130, 90, 3, 32),
+                                   smooth(60, 24, 3, 33), smooth(801, 450, 5, 34, 3, 5)};
+  std::vector<std::pair<Model, DetectConfig>> searches;
+  for (const bool tilted : {false, true}) {
+    DetectConfig config;
+    config.min_neighbors = 1;
+    searches.emplace_back(shared(test::random_cascade(11, 20, 20, 13, tilted)), config);
+    config.min_neighbors = 0;
+    config.detect_scale = 2;
+    searches.emplace_back(shared(test::random_cascade(12, 24, 16, 12, tilted)), config);
+  }
+  const auto natural = test::load_gray_pictures();
+  for (const Model& model : real_cascades())
+    if (model->name == "haarcascade_frontalface_alt") searches.emplace_back(model, DetectConfig{});
+  for (std::size_t i = 0; i < natural.size() && i < 4; ++i)
+    pictures.push_back(part_of(natural[i], 800, 600));
+  for (const auto& [model, config] : searches)
+    for (const Picture& picture : pictures) {
+      Pair pair(model, config, picture.width, picture.height);
+      for (const int count : {2, 5, 10, 16})
+        for (int index = 0; index < count; ++index) {
+          SCOPED_TRACE(std::to_string(picture.width) + "x" + std::to_string(picture.height) +
+                       " band " + std::to_string(index) + " of " + std::to_string(count));
+          pair.search_band({index, count});
+          pair.check(picture);
+          if (HasFatalFailure()) return;
+        }
+      pair.search_band(kWholePicture);
+      pair.check(picture);
+    }
+  test::compared("raw windows", Pair::raw_compared, 1000);
+  test::compared("faces", Pair::faces_compared, 100);
+}
+
 TEST_F(DetectCuda, OneGraphOverDifferentPictures) {
   const int width = 240, height = 180;
   for (const int roll : {0, 30}) {
@@ -263,6 +299,7 @@ TEST_F(DetectCuda, WholeNaturalPicturesAndTimes) {
     const char *picture, *cascade;
     int min_size;
   };
+  constexpr int kBands = 10;
   for (const Run& run : {Run{"mosaic720", "haarcascade_frontalface_alt", 24},
                          {"mosaic720", "haarcascade_frontalface_alt", 60},
                          {"mosaic1080", "haarcascade_frontalface_default", 24}})
@@ -286,6 +323,12 @@ TEST_F(DetectCuda, WholeNaturalPicturesAndTimes) {
         CUFACE_CUDA_OK(cudaGraphExecDestroy(graph));
         test::report_parts(what, picture.name, pair.launches(whole.at(in.data())), pair.stream());
         pair.compare(whole);
+        for (int index = 0; index < kBands; ++index) {
+          pair.search_band({index, kBands});
+          test::report_time(what + " band " + std::to_string(index), picture.name,
+                            test::median_us(pair.stream(), enqueue));
+          pair.compare(whole);
+        }
       }
 }
 
