@@ -142,9 +142,11 @@ CUFACE_HD inline void start_track(State& state, const Frame& frame, int face,
 
 /// What a search says about a track that it did not confirm. Does not change what it reads of the
 /// others: those it changes have been missed.
-CUFACE_HD inline void apply_search(State& state, int i, const TrackConfig& config) {
+CUFACE_HD inline void apply_search(State& state, int i, const Frame& frame,
+                                   const TrackConfig& config) {
   Track& t = state.of(i);
   if (t.lost || t.missed == 0) return;
+  if (frame.faces.part.is_part() && !frame.faces.looked_at(t.face.box, frame.height)) return;
   bool same = false;
   for (int k = 0; k < state.count; ++k) {
     const Track& other = state.of(k);
@@ -158,6 +160,26 @@ CUFACE_HD inline void apply_search(State& state, int i, const TrackConfig& confi
     t.lost = true;
     t.reason = Loss::kMissed;
   }
+}
+
+/// Whether a search of this frame should have found a track that it did not confirm. The search of
+/// a band may, on the frame before, have found a face that trembles at its border.
+CUFACE_HD inline bool is_missed(const Track& t, const Frame& frame) {
+  return frame.faces.looked_at(t.face.box, frame.height) &&
+         (frame.faces.searched || t.face.age > 1);
+}
+
+/// Whether a part of a search has missed a track and none is left that was found last: then, as
+/// after a whole search that finds nothing, the next frame is searched.
+CUFACE_HD inline bool nothing_is_found(const State& state, const Frame& frame) {
+  if (frame.faces.searched || !frame.faces.part.is_part()) return false;
+  bool missed = false;
+  for (int i = 0; i < state.count; ++i) {
+    const Track& t = state.of(i);
+    if (t.missed == 0) return false;
+    missed = missed || is_missed(t, frame);
+  }
+  return missed;
 }
 
 CUFACE_HD_GENERIC
@@ -189,11 +211,11 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& f
     if (d >= 0) {
       scratch.used[d] = true;
       confirm(state.of(i), frame, scratch.face_of[d], scratch.source[state.slot[i]]);
-    } else if (faces.searched) {
+    } else if (is_missed(state.of(i), frame)) {
       ++state.of(i).missed;
     }
   });
-  lanes.each(tracks, [&](int i) { apply_search(state, i, config); });
+  lanes.each(tracks, [&](int i) { apply_search(state, i, frame, config); });
   for (int d = 0; d < detections; ++d) {
     if (scratch.used[d]) continue;
     const int face = scratch.face_of[d];
@@ -265,14 +287,14 @@ CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& frame,
                               const TrackConfig& config, ConcludeScratch& scratch, Outcome& out) {
-  const bool told = frame.faces.searched || frame.faces.count > 0;
+  const bool told = frame.faces.tell();
   if (told) match_detections(lanes, state, frame, config, scratch);
   lanes.once([&] {
     end_doubts(state);
     bury_lost(state, out);
     const int faces = state.faces();
-    out.search_wanted =
-        (state.had_faces && faces == 0) || state.count > faces || (told && scratch.search_again);
+    out.search_wanted = (state.had_faces && faces == 0) || state.count > faces ||
+                        (told && (scratch.search_again || nothing_is_found(state, frame)));
     state.searched = state.searched || told;
   });
 }

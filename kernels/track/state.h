@@ -25,9 +25,16 @@ struct Faces {
   int count = 0;
   int landmarks_per_face = 0;
   bool searched = false;
+  Band part;  ///< as of FaceList
 
   CUFACE_HD const Point* landmarks_of(int face) const {
     return landmarks + face * landmarks_per_face;
+  }
+  /// Whether they say anything about a face, or that there is none.
+  CUFACE_HD bool tell() const { return searched || part.is_part() || count > 0; }
+  /// Whether a search has looked at all that lies around a box.
+  CUFACE_HD bool looked_at(const Box& box, int height) const {
+    return searched || (part.is_part() && is_in(part, box, height, 0));
   }
 };
 

@@ -51,8 +51,8 @@ class CpuTracker final : public Tracker {
 
 track::Faces plain_faces(const FaceList* list) {
   if (!list) return {};
-  return {list->faces.data(), list->landmarks.data(), static_cast<int>(list->faces.size()),
-          list->landmarks_per_face, list->searched};
+  return {list->faces.data(),       list->landmarks.data(), static_cast<int>(list->faces.size()),
+          list->landmarks_per_face, list->searched,         list->part};
 }
 
 /// Carries a track from the previous frame to this one.

@@ -43,8 +43,8 @@ struct Told {
 
 __device__ track::Faces plain_faces(const DeviceFaces* list) {
   if (!list) return {};
-  return {list->faces, list->landmarks(), list->count, list->landmarks_per_face,
-          list->searched != 0};
+  return {list->faces,         list->landmarks(), list->count, list->landmarks_per_face,
+          list->searched != 0, list->part};
 }
 
 __device__ track::Frame frame_of(const Told& told) {
@@ -131,6 +131,7 @@ __global__ void __launch_bounds__(kConcludeThreads)
     out->landmarks_per_face = n;
     out->followed_per_face = followed;
     out->searched = frame.faces.searched;
+    out->part = {};
     out->overflow = told.faces ? told.faces->overflow : 0;
     out->lost = outcome.lost;
     out->search_wanted = outcome.search_wanted;

@@ -119,6 +119,7 @@ inline std::vector<std::uint8_t> pack_faces(const FaceList& list, int capacity) 
   out->landmarks_per_face = list.landmarks_per_face;
   out->followed_per_face = list.followed_per_face;
   out->searched = list.searched;
+  out->part = list.part;
   out->overflow = 0;
   for (int i = 0; i < out->count; ++i) out->faces[i] = list.faces[static_cast<std::size_t>(i)];
   const auto& points = list.landmarks_per_face > 0 ? list.landmarks : list.followed;

@@ -213,6 +213,36 @@ TEST_F(TrackLifeCuda, AStorm) {
   }
 }
 
+TEST_F(TrackLifeCuda, SearchesOfBands) {
+  const MovingFaces world;
+  constexpr std::int32_t kBands = 4;
+  TrackConfig config;
+  config.hold_time = 0.2f;
+  for (const bool all_seen : {false, true}) {
+    Pair pair(config, world.width, world.height, seen_);
+    for (int f = 0; f < 60; ++f) {
+      const std::vector<Pose> poses = {
+          {60 + 0.5 * f, 45, 0.8}, {200, 70 + 1.5 * f, 0.9}, {90, 185, 0.8}};
+      const Band band = {f % kBands, kBands};
+      std::vector<Box> found;
+      for (std::size_t i = 0; i < poses.size(); ++i) {
+        const Box box = world.box_of(poses[i]);
+        const bool seen = f > 40 ? all_seen : i != 1 || f / kBands % 3 != 2;
+        if (f == 0 || (seen && is_in(band, box, world.height, 0.1f))) found.push_back(box);
+      }
+      FaceList list = detections(found);
+      if (f > 0) {
+        list.searched = false;
+        list.part = band;
+      }
+      STEP(pair.step(*stream_, world.render(poses), &list));
+    }
+  }
+  test::compared("tracked faces", seen_.tracked, 200);
+  test::compared("searches wanted", seen_.wanted, 2);
+  test::compared("tracks missed", seen_.lost[static_cast<std::size_t>(Loss::kMissed)], 1);
+}
+
 TEST_F(TrackLifeCuda, ConfigureWhileRunningKeepsTheTracks) {
   const MovingFaces world;
   Pair pair({}, world.width, world.height, seen_);
