@@ -29,6 +29,7 @@ class Chain {
     luma_ = nullptr;
     search_requested_ = std::exchange(search_wanted_next_, false);
     search_asker_ = std::exchange(search_asker_next_, nullptr);
+    tracker_follows_ = std::exchange(tracker_follows_next_, false);
     return ++generation_;
   }
   bool on_own_thread() const { return thread_.load(std::memory_order_relaxed) == g_thread_self(); }
@@ -50,6 +51,10 @@ class Chain {
   /// (cuda::DeviceFaces::search_wanted).
   void request_search_if(PendingFacesRef faces) { search_asker_next_ = std::move(faces); }
   const PendingFacesRef& search_asker() const { return search_asker_; }
+  /// Whether the tracker followed faces on the frame before. Where only the GPU knows, the asker's
+  /// faces say so.
+  void tell_follows() { tracker_follows_next_ = true; }
+  bool tracker_follows() const { return tracker_follows_; }
 
   /// The GPU's half of the chain: the stream and the luma of the current frame, once somebody has
   /// begun it there, else null.
@@ -73,6 +78,7 @@ class Chain {
   GreyPicture luma_;
   bool search_wanted_next_ = false;
   bool search_requested_ = false;
+  bool tracker_follows_next_ = false, tracker_follows_ = false;
   PendingFacesRef search_asker_, search_asker_next_;
   std::shared_ptr<DeviceChain> device_;
   std::uint64_t device_generation_ = 0;

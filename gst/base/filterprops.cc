@@ -107,7 +107,8 @@ void install_filter_properties(GObjectClass* klass) {
       klass, kPropStats,
       g_param_spec_boxed(
           "stats", "Statistics",
-          "Since the last start: frames, searches, skipped-searches (frames that were due for one "
+          "Since the last start: frames, searches (one that is spread over frames counts once), "
+          "skipped-searches (frames that were due for one "
           "but not searched, because the frames of a live source come late), overflows (searches "
           "given up because too much looked like a face), faces (summed over the frames), "
           "lost-tracks, time-total-ns and time-max-ns spent in this element; with CUDA also "

@@ -76,11 +76,13 @@ class CudaDetectStage final : public DetectStage {
     if (!out.ok()) return out.status();
     auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
 
-    const cuda::SearchBegin begin{std::exchange(restart_, false), turn.due,      turn.searchable,
-                                  frame.record().generation,      asker.value(), turn.late};
+    const cuda::SearchBegin begin{std::exchange(restart_, false), turn.ask,
+                                  frame.record().generation, asker.value()};
     if (Status s = cuda::begin_search(state_.data(), begin, launch.value()); !s.ok()) return s;
     const std::int32_t* run = &state_.data()->run;
-    if (Status s = detector_->enqueue(picture.value(), run, found, launch.value()); !s.ok())
+    if (Status s =
+            detector_->enqueue(picture.value(), run, found, launch.value(), &state_.data()->what);
+        !s.ok())
       return s;
     if (Status s = cuda::end_search(state_.data(), before.value(), found, out.value()->faces(),
                                     landmarks, launch.value());

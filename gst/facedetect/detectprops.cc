@@ -11,6 +11,7 @@ enum Property {
   kPropCascade = 1,
   kPropRedetectInterval,
   kPropQos,
+  kPropSpread,
   kPropScaleFactor,
   kPropMinNeighbors,
   kPropMinSize,
@@ -58,6 +59,7 @@ constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_S
 
 void install_detect_properties(GObjectClass* klass) {
   const DetectConfig defaults;
+  const DetectSettings defaults_of_element;
   g_object_class_install_property(
       klass, kPropCascade,
       g_param_spec_string("cascade", "Cascade",
@@ -81,6 +83,15 @@ void install_detect_properties(GObjectClass* klass) {
                            "skipped-searches); frames are never dropped. No effect where the "
                            "source is not live",
                            TRUE, kPlaying));
+  g_object_class_install_property(
+      klass, kPropSpread,
+      g_param_spec_boolean(
+          "spread", "Spread searches",
+          "While a culktrack behind, in the same streaming thread, follows faces: search a band of "
+          "the picture on every frame instead of the whole picture on every N-th, so that every "
+          "frame takes about as long. Without effect with roll, scale-mode=window, "
+          "grouping=overlap or a detector before",
+          defaults_of_element.spread, kPlaying));
   g_object_class_install_property(
       klass, kPropScaleFactor,
       g_param_spec_double("scale-factor", "Scale factor",
@@ -150,7 +161,7 @@ void install_detect_properties(GObjectClass* klass) {
 
 bool set_detect_property(DetectSettings& settings, guint id, const GValue* value) {
   DetectConfig& config = settings.config;
-  if (id > kPropQos) ++settings.config_changes;
+  if (id > kPropSpread) ++settings.config_changes;
   switch (id) {
     case kPropCascade: {
       const char* path = g_value_get_string(value);
@@ -162,6 +173,9 @@ bool set_detect_property(DetectSettings& settings, guint id, const GValue* value
       break;
     case kPropQos:
       settings.qos = g_value_get_boolean(value);
+      break;
+    case kPropSpread:
+      settings.spread = g_value_get_boolean(value);
       break;
     case kPropScaleFactor:
       config.scale_factor = g_value_get_double(value);
@@ -213,6 +227,9 @@ bool get_detect_property(const DetectSettings& settings, guint id, GValue* value
       break;
     case kPropQos:
       g_value_set_boolean(value, settings.qos);
+      break;
+    case kPropSpread:
+      g_value_set_boolean(value, settings.spread);
       break;
     case kPropScaleFactor:
       g_value_set_double(value, config.scale_factor);

@@ -13,6 +13,7 @@ struct DetectSettings {
   std::string cascade;
   guint redetect_interval = 0;
   bool qos = true;
+  bool spread = false;
   DetectConfig config = {.threads = 0};
   guint config_changes = 0;  ///< counts writes of `config`
 };

@@ -150,14 +150,19 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   DetectState* state = state_of(self);
   const cuface::gst::Chain* chain = frame.chain_on_this_thread();
   const bool asked = state->search_asked.exchange(false);
-  const bool periodic = state->period.next(interval_of(self, settings));
   cuface::gst::SearchTurn turn;
+  turn.ask.turn = state->period.next(interval_of(self, settings));
+  // What a detector before has found is of the whole picture, and so must be what joins it.
+  if (!settings.spread || !can_search_bands(settings.config) ||
+      frame.upstream().positions != cuface::gst::Positions::kNone)
+    turn.ask.turn.band = {};
   const bool jump = cuface::gst::TimeLine::is_jump(state->time.advance(frame.pts()));
-  turn.due =
-      asked || periodic || jump || frame.is_discont() || (chain && chain->search_requested());
-  turn.late = settings.qos && !frame.is_gap() && is_late(self, frame);
-  turn.searchable = !frame.is_gap() && !turn.late;
-  if (chain) turn.asker = chain->search_asker();
+  turn.ask.asked = asked || jump || frame.is_discont() || (chain && chain->search_requested());
+  turn.ask.late = settings.qos && !frame.is_gap() && is_late(self, frame);
+  turn.ask.searchable = !frame.is_gap() && !turn.ask.late;
+  if (!chain) return turn;
+  turn.ask.follows = chain->tracker_follows();
+  turn.asker = chain->search_asker();
   return turn;
 }
 

@@ -3,9 +3,14 @@
 #include "kernels/detect/boxes.h"
 
 namespace cuface::gst {
-FaceList faces_from_detections(const DetectResult& found, const std::string& cascade, int width,
-                               int height) {
-  FaceList list{width, height, true, cascade, {}, 0, {}, 0, {}, {}};
+FaceList faces_from_detections(const DetectResult& found, const Band& searched,
+                               const std::string& cascade, int width, int height) {
+  FaceList list;
+  list.width = width;
+  list.height = height;
+  list.searched = !searched.is_part();
+  if (searched.is_part()) list.part = searched;
+  list.detector = cascade;
   list.faces.reserve(found.faces.size());
   for (std::size_t i = 0; i < found.faces.size(); ++i) {
     Face face;

@@ -11,30 +11,81 @@ namespace cuface::gst {
 
 // A search happens on frame n with n mod interval = 0, after a search that found nothing, and on
 // request. A frame that cannot be searched, or may not because frames are late, passes its turn on.
+// While a tracker follows faces, that of every interval may be spread over its frames, a band of
+// the picture on each.
+
+/// The bands that a search is spread over, at most: narrower ones would be searched twice, since
+/// they take what lies around them.
+inline constexpr std::uint64_t kMostBands = 16;
+
+/// What is due on a frame by its number.
+struct PeriodTurn {
+  bool search = false;  ///< a search of the whole picture
+  Band band;            ///< where it is spread; count 0 = none
+};
 
 /// The part that counts, from restart(). `interval` >= 1.
 class SearchPeriod {
  public:
   void restart() { frame_ = 0; }
-  bool next(std::uint64_t interval) { return frame_++ % interval == 0; }
+  PeriodTurn next(std::uint64_t interval) {
+    const std::uint64_t phase = frame_++ % interval;
+    const std::uint64_t bands = interval < kMostBands ? interval : kMostBands;
+    const std::uint64_t index = phase * bands / interval;
+    PeriodTurn turn;
+    turn.search = phase == 0;
+    if (bands > 1 && (phase == 0 || index != (phase - 1) * bands / interval))
+      turn.band = {static_cast<std::int32_t>(index), static_cast<std::int32_t>(bands)};
+    return turn;
+  }
 
  private:
   std::uint64_t frame_ = 0;
 };
 
+/// What a SearchWish is told about a frame.
+struct SearchAsk {
+  bool asked = false;      ///< somebody asks for a search
+  PeriodTurn turn;         ///< without a band where searches are not spread
+  bool searchable = true;  ///< false for a gap, and while frames are late
+  bool late = false;       ///< it could be searched, were frames not late
+  bool follows = false;    ///< the tracker behind follows faces
+
+  CUFACE_HD bool spread() const { return turn.band.is_part() && follows; }
+};
+
 /// The part that depends on what searches find: lives where they run.
 struct SearchWish {
   std::int32_t wanted = 0;
+  std::int32_t put_off = 0;  ///< frames by which a spread search is behind the frames' numbers
 
-  /// Whether to search this frame; `due`: its turn has come, or somebody asks for it.
-  CUFACE_HD bool next(bool due, bool searchable) {
-    if (due) wanted = 1;
-    return searchable && wanted;
+  /// What of this frame to search; count 0 = nothing.
+  CUFACE_HD Band next(const SearchAsk& ask) {
+    if (ask.asked || (ask.turn.search && !ask.spread())) wanted = 1;
+    if (!ask.searchable) {
+      if (ask.spread()) put_off = (put_off + 1) % ask.turn.band.count;
+      return {};
+    }
+    if (wanted) {
+      put_off = 0;
+      return kWholePicture;
+    }
+    if (!ask.spread()) return {};
+    const std::int32_t count = ask.turn.band.count;
+    return {(ask.turn.band.index + count - put_off % count) % count, count};
   }
   /// After next(): whether a search was skipped on this frame because frames are late.
-  CUFACE_HD bool skipped(bool late) const { return late && wanted; }
-  CUFACE_HD void searched(bool found_any) { wanted = !found_any; }
+  CUFACE_HD bool skipped(const SearchAsk& ask) const {
+    return ask.late && (wanted || ask.spread());
+  }
+  /// That next() has returned `what`. A band may well be without a face.
+  CUFACE_HD void searched(const Band& what, bool found_any) {
+    if (!what.is_part()) wanted = !found_any;
+  }
 };
+
+/// Whether to count a search: one that is spread counts where it begins.
+CUFACE_HD inline bool begins_search(const Band& what) { return what.count > 0 && what.index == 0; }
 
 /// Two boxes that overlap by more than half (intersection over union) are one face.
 CUFACE_HD inline bool is_same_face(const Box& a, const Box& b) {
@@ -64,9 +115,9 @@ CUFACE_HD inline int merge_faces(const Face* found, int n, Face* into, int count
   return count;
 }
 
-/// The detections as faces of a frame.
-FaceList faces_from_detections(const DetectResult& found, const std::string& cascade, int width,
-                               int height);
+/// The detections in what was searched as faces of a frame.
+FaceList faces_from_detections(const DetectResult& found, const Band& searched,
+                               const std::string& cascade, int width, int height);
 
 /// The same for lists, without a limit.
 void merge_faces(const FaceList& found, FaceList& into);

@@ -6,16 +6,23 @@ namespace {
 
 __global__ void begin_kernel(SearchState* state, SearchBegin begin) {
   if (begin.restart) state->wish = {};
-  const bool due = begin.due || (begin.asker && begin.asker->search_wanted);
+  gst::SearchAsk ask = begin.ask;
+  if (begin.asker) {
+    ask.asked = ask.asked || begin.asker->search_wanted;
+    ask.follows = ask.follows || begin.asker->count > 0;
+  }
   state->frame = begin.frame;
-  state->run = state->wish.next(due, begin.searchable);
-  state->skipped = state->wish.skipped(begin.late);
+  const Band what = state->wish.next(ask);
+  state->what = what;
+  state->run = what.count == 0 ? 0 : gst::begins_search(what) ? 1 : 2;
+  state->skipped = state->wish.skipped(ask);
 }
 
 /// A block; thread 0 decides, all copy.
 __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
                            DeviceFaces* out, int landmarks) {
   const bool run = state->run != 0;
+  const Band what = state->what;
   const int earlier = before ? before->count : 0, added = run ? found->count : 0;
   // What is first is copied by all; the rest is joined.
   const Face* first = earlier > 0 ? before->faces : found->faces;
@@ -33,12 +40,13 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
     out->count = gst::merge_faces(found->faces, added, out->faces, earlier, kMaxFaces);
   out->landmarks_per_face = keep ? before->landmarks_per_face : 0;
   out->followed_per_face = 0;
-  out->searched = run || (before && before->searched);
+  out->searched = (run && !what.is_part()) || (before && before->searched);
+  out->part = before ? before->part : what.is_part() ? what : Band{};
   out->overflow = run ? found->overflow : before ? before->overflow : 0;
   out->lost = 0;
   out->search_wanted = 0;
   out->frame = state->frame;
-  if (run) state->wish.searched(out->count > 0);
+  if (run) state->wish.searched(what, out->count > 0);
 }
 
 constexpr int kThreads = 128;

@@ -15,20 +15,22 @@ namespace cuface::cuda {
 struct SearchState {
   gst::SearchWish wish;
   std::uint64_t frame;
-  std::int32_t run;      ///< whether this frame is searched: the flag for cuda::Detector
+  /// Whether this frame is searched: the flag for cuda::Detector; as CountedWork has it.
+  std::int32_t run;
   std::int32_t skipped;  ///< whether it is not because frames are late
+  Band what;             ///< of it is searched
 };
 
 struct SearchBegin {
   bool restart = false;  ///< forget what earlier searches found
-  bool due = false;      ///< as in SearchWish::next
-  bool searchable = true;
-  std::uint64_t frame = 0;             ///< the chain's number of it
-  const DeviceFaces* asker = nullptr;  ///< their search_wanted makes it due too; may be null
-  bool late = false;                   ///< as in SearchWish::skipped; then not searchable
+  gst::SearchAsk ask;
+  std::uint64_t frame = 0;  ///< the chain's number of it
+  /// The tracker's faces of the frame before: their search_wanted asks too, their count tells that
+  /// it follows some. May be null.
+  const DeviceFaces* asker = nullptr;
 };
 
-/// Decides; sets state->run and state->skipped. One launch.
+/// Decides; sets state->run, ->what and ->skipped. One launch.
 Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launch);
 
 /// After the detector, which has written `found` where state->run: `out` gets the faces of the

@@ -23,15 +23,16 @@ class CpuDetectStage final : public DetectStage {
 
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
                          const SearchTurn& turn) override {
-    const bool search_it = wish_.next(turn.due, turn.searchable);
-    frame.skipped_searches = wish_.skipped(turn.late);
+    const Band what = wish_.next(turn.ask);
+    frame.skipped_searches = wish_.skipped(turn.ask);
+    const bool search_it = what.count > 0;
     if (search_it)
-      if (Status status = search(frame, settings); !status.ok()) return status;
+      if (Status status = search(frame, settings, what); !status.ok()) return status;
 
     FaceList own;
     own.width = frame.width();
     own.height = frame.height();
-    if (search_it) own = faces_from_detections(found_, model_->name, own.width, own.height);
+    if (search_it) own = faces_from_detections(found_, what, model_->name, own.width, own.height);
     auto list = std::make_shared<FaceList>();
     if (frame.upstream().positions == Positions::kKnown) {
       *list = *frame.upstream().faces.read();
@@ -39,18 +40,18 @@ class CpuDetectStage final : public DetectStage {
     } else {
       *list = std::move(own);
     }
-    if (search_it) wish_.searched(!list->faces.empty());
+    if (search_it) wish_.searched(what, !list->faces.empty());
     return FaceResult(std::move(list));
   }
 
  private:
-  Status search(Frame& frame, const DetectSettings& settings) {
+  Status search(Frame& frame, const DetectSettings& settings, const Band& what) {
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
     if (settings.config_changes != planned_changes_)
       if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
-    if (Status s = detector_->enqueue(picture.value()->view(), found_); !s.ok()) return s;
-    ++frame.searches;
+    if (Status s = detector_->enqueue(picture.value()->view(), found_, what); !s.ok()) return s;
+    if (begins_search(what)) ++frame.searches;
     if (found_.overflow) ++frame.overflows;
     return {};
   }

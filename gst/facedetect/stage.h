@@ -6,6 +6,7 @@
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
 #include "gst/facedetect/detectprops.h"
+#include "gst/facedetect/search.h"
 #include "kernels/common/backend.h"
 #include "kernels/detect/detect.h"
 
@@ -13,10 +14,10 @@ namespace cuface::gst {
 
 /// What is known in host memory of whether to search a frame.
 struct SearchTurn {
-  bool due = false;        ///< its turn has come, or somebody asks for it
-  bool searchable = true;  ///< false for a gap, and while frames are late
-  bool late = false;       ///< it could be searched, were frames not late
-  PendingFacesRef asker;   ///< faces on the GPU that say whether the tracker asks for it; or null
+  SearchAsk ask;
+  /// The tracker's faces of the frame before, on the GPU, which say whether it asks for a search
+  /// and follows faces; or null.
+  PendingFacesRef asker;
 };
 
 class DetectStage {

@@ -148,6 +148,7 @@ void request_search(GstCufaceFilter* self, Frame& frame, const FaceResult& faces
   TrackState* state = state_of(self);
   cuface::gst::Chain* chain = frame.chain_on_this_thread();
   if (chain && faces.pending) chain->request_search_if(faces.pending);
+  if (chain && faces.list && !faces.list->faces.empty()) chain->tell_follows();
   if (!state->stage->search_wanted()) return;
   if (chain)
     chain->request_search();

@@ -73,6 +73,7 @@ FaceListRef cropped_faces(const FaceList& faces, const FrameGeometry& from,
   auto cropped = std::make_shared<FaceList>(faces);
   cropped->width = to.width;
   cropped->height = to.height;
+  cropped->part = {};  // its borders are of the picture as it was
   cropped->faces.clear();
   cropped->landmarks.clear();
   cropped->followed.clear();

@@ -122,7 +122,8 @@ GST_CUFACE_API guint gst_cuface_faces_get_count(const GstCufaceFaces* faces);
  * gst_cuface_faces_get_searched:
  * @faces: a #GstCufaceFaces
  *
- * Returns: whether a detector searched this frame
+ * Returns: whether a detector searched this frame, and all of it: a search of cufacedetect that is
+ * spread over frames (property `spread`) looks at a part of each
  */
 GST_CUFACE_API gboolean gst_cuface_faces_get_searched(const GstCufaceFaces* faces);
 

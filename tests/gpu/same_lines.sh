@@ -73,6 +73,7 @@ for clip in "${clips[@]}"; do
   elif (($(wc -l < "$work/cpu") < 110)); then
     # What is off by default takes the CPU too long for long clips.
     same "$clip" $demuxer "all on" "roll=45 redetect-interval=5" "samples=4 smooth=0.5"
+    same "$clip" $demuxer "spread" "spread=true" ""
   fi
 done
 echo "$compared lines with $faces faces are equal"

@@ -137,7 +137,9 @@ class DetectElement {
       if (Status s = cuda::luma(frame.on_device(), luma_.view(), launch); !s.ok()) return s;
       if (Status s = launch.record(used_); !s.ok()) return s;
       if (Status s = cuda::begin_search(state_.data(), begin, launch); !s.ok()) return s;
-      if (Status s = gpu_->enqueue(std::as_const(luma_).view(), run, found, launch); !s.ok())
+      if (Status s =
+              gpu_->enqueue(std::as_const(luma_).view(), run, found, launch, &state_.data()->what);
+          !s.ok())
         return s;
       if (Status s = cuda::end_search(state_.data(), before, found, out, 0, launch); !s.ok())
         return s;
@@ -148,16 +150,16 @@ class DetectElement {
   /// The faces of the frame as the CPU finds them.
   FaceList expect(const DecodedFrame& frame, const cuda::SearchBegin& begin, FaceList before) {
     if (begin.restart) wish_ = {};
-    const bool run = wish_.next(begin.due, begin.searchable);
-    if (run) {
+    const Band what = wish_.next(begin.ask);
+    if (what.count > 0) {
       DetectResult result;
       const Image<std::uint8_t> picture = frame.luma();
-      EXPECT_TRUE(cpu_->enqueue(picture.view(), result).ok());
-      gst::merge_faces(gst::faces_from_detections(result, "", kWidth, kHeight), before);
+      EXPECT_TRUE(cpu_->enqueue(picture.view(), result, what).ok());
+      gst::merge_faces(gst::faces_from_detections(result, what, "", kWidth, kHeight), before);
       if (before.faces.size() > cuda::kMaxFaces) before.faces.resize(cuda::kMaxFaces);
-      wish_.searched(!before.faces.empty());
-      before.searched = true;
-      ++searches;
+      wish_.searched(what, !before.faces.empty());
+      searches += gst::begins_search(what);
+      parts += what.is_part();
     }
     faces += before.faces.size();
     return before;
@@ -166,7 +168,7 @@ class DetectElement {
   const cuda::GraphSet::Built& built() const { return submitter_.built(); }
   const cuda::Counters& counters() const { return *counters_.data(); }
 
-  std::uint64_t searches = 0, faces = 0;  ///< of the CPU
+  std::uint64_t searches = 0, faces = 0, parts = 0;  ///< of the CPU
 
  private:
   Stream stream_;
@@ -264,8 +266,12 @@ TEST_P(GraphIfsCuda, OneDetectionGraphOverPicturesFramesAndSlots) {
         turn.before.set(bytes);
       }
       DecodedFrame& frame = *frames[static_cast<std::size_t>(i * 7 / 3) % frames.size()];
-      const cuda::SearchBegin begin{i == 0 || i == 60, i % 3 == 0, i % 8 != 6, turn.number,
-                                    nullptr};
+      gst::SearchAsk ask;
+      ask.asked = i % 3 == 0;
+      ask.searchable = i % 8 != 6;
+      ask.follows = !has_before;
+      ask.turn.band = {i % 5, 5};
+      const cuda::SearchBegin begin{i == 0 || i == 60, ask, turn.number, nullptr};
       const Status submitted = element.submit(
           frame, begin, has_before ? reinterpret_cast<DeviceFaces*>(turn.before.data()) : nullptr,
           reinterpret_cast<DeviceFaces*>(turn.out.data()));
@@ -292,6 +298,7 @@ TEST_P(GraphIfsCuda, OneDetectionGraphOverPicturesFramesAndSlots) {
   EXPECT_GT(none, 10);
   EXPECT_GT(many, 10);
   EXPECT_GT(skipped, 10);
+  EXPECT_GT(element.parts, 10u);
   std::printf(
       "%d frames: %d without faces, %d with more than 5, %d not searched; %d nodes, %d of "
       "them conditional\n",

@@ -49,6 +49,8 @@ class SearchCuda : public testing::Test {
     made->searched = chance(2);
     made->lost = 3;
     made->search_wanted = 1;
+    made->part = {};
+    if (chance(3)) made->part = {below(4), 4};
     for (int i = 0; i < count; ++i) {
       // On a coarse grid, so that many overlap and some are equal.
       const auto side = static_cast<float>(20 + 10 * below(4));
@@ -76,32 +78,46 @@ class SearchCuda : public testing::Test {
 TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   gst::SearchWish wish;
   Faces asker;
-  int searched = 0, skipped = 0, wished = 0, too_late = 0;
+  int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0;
   for (int i = 0; i < kFrames; ++i) {
     const bool restart = i == 0 || chance(50);
-    const bool due = chance(6), asked = chance(2), wants = chance(10), late = chance(6);
-    const bool searchable = !late && !chance(5);
+    const bool tracker = chance(2), wants = chance(10);
+    gst::SearchAsk ask;
+    ask.asked = chance(12);
+    ask.turn.search = chance(12);
+    if (chance(2)) ask.turn.band = {below(7), 7};
+    ask.late = chance(6);
+    ask.searchable = !ask.late && !chance(5);
     const int found = chance(3) ? 0 : 1 + below(3);
     asker->search_wanted = wants;
+    asker->count = below(2);
     put(asker_, asker);
     Faces result = random_faces(found, 0);
 
     if (restart) wish = {};
-    const bool run = wish.next(due || (asked && wants), searchable);
-    wished += run && !due && !(asked && wants);
+    gst::SearchAsk told = ask;
+    told.asked = ask.asked || (tracker && wants);
+    told.follows = tracker && asker->count > 0;
+    const Band what = wish.next(told);
+    const bool run = what.count > 0;
+    wished += run && !what.is_part() && !ask.turn.search && !told.asked;
+    parts += what.is_part();
     (run ? searched : skipped)++;
 
     const auto frame = static_cast<std::uint64_t>(i);
-    const cuda::SearchBegin begin{restart, due, searchable, frame, asked ? faces(asker_) : nullptr,
-                                  late};
+    const cuda::SearchBegin begin{restart, ask, frame, tracker ? faces(asker_) : nullptr};
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
     std::int32_t ran = -1;
     ASSERT_EQ(cudaMemcpy(&ran, &state_->run, sizeof ran, cudaMemcpyDeviceToHost), cudaSuccess);
-    ASSERT_EQ(ran, run) << "frame " << i;
+    ASSERT_EQ(ran, !run ? 0 : gst::begins_search(what) ? 1 : 2) << "frame " << i;
+    Band decided;
+    ASSERT_EQ(cudaMemcpy(&decided, &state_->what, sizeof decided, cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    ASSERT_EQ(decided, what) << "frame " << i;
     std::int32_t put_off = -1;
     ASSERT_EQ(cudaMemcpy(&put_off, &state_->skipped, sizeof put_off, cudaMemcpyDeviceToHost),
               cudaSuccess);
-    ASSERT_EQ(put_off, wish.skipped(late)) << "frame " << i;
+    ASSERT_EQ(put_off, wish.skipped(told)) << "frame " << i;
     too_late += put_off;
 
     if (!run) result->count = 0;  // as cuda::Detector does
@@ -109,14 +125,16 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ASSERT_TRUE(cuda::end_search(state_, nullptr, faces(found_), faces(out_), 0, nullptr).ok());
     Faces out = get(out_);
     ASSERT_EQ(out->count, run ? found : 0);
-    ASSERT_EQ(out->searched, run);
+    ASSERT_EQ(out->searched, run && !what.is_part());
+    ASSERT_EQ(out->part, what.is_part() ? what : Band{});
     ASSERT_EQ(out->landmarks_per_face, 0);
     ASSERT_EQ(out->lost, 0);
     ASSERT_EQ(out->search_wanted, 0);
     ASSERT_EQ(out->frame, frame);
-    if (run) wish.searched(found > 0);
+    if (run) wish.searched(what, found > 0);
   }
   compared("frames searched", searched, 50);
+  compared("parts of pictures searched", parts, 50);
   compared("frames not searched", skipped, 50);
   compared("searches wished for", wished, 10);
   compared("searches skipped on late frames", too_late, 20);
@@ -133,7 +151,9 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
     put(before_, before);
     put(found_, found);
     out_->set(std::vector<std::uint8_t>(out_->size(), kCanary));
-    const cuda::SearchBegin begin{true, due, true, 7, nullptr};
+    gst::SearchAsk ask;
+    ask.asked = due;
+    const cuda::SearchBegin begin{true, ask, 7, nullptr};
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
     ASSERT_TRUE(
         cuda::end_search(state_, faces(before_), faces(found_), faces(out_), kLandmarks, nullptr)
@@ -153,6 +173,7 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
     }
     ASSERT_EQ(out->count, static_cast<int>(expected.size())) << i;
     ASSERT_EQ(out->searched, before->searched || due);
+    ASSERT_EQ(out->part, before->part);
     for (int f = 0; f < out->count; ++f) {
       const Face& a = out->faces[f];
       const Face& b = expected[static_cast<std::size_t>(f)];
@@ -186,7 +207,9 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   ASSERT_TRUE(counters.ok());
   *counters.value().data() = {};
   cuda::Counters expected{};
-  const cuda::SearchBegin begin{true, true, true, 0, nullptr};
+  gst::SearchAsk ask;
+  ask.asked = true;
+  const cuda::SearchBegin begin{true, ask, 0, nullptr};
   ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());  // searched
   for (int i = 0; i < kFrames; ++i) {
     Faces some = random_faces(below(65), 0);

@@ -8,7 +8,7 @@ from svg import line, picture, rectangle, text  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/design/quality.md"
 BEGIN, END = "<!-- made by tests/quality/run: begin -->\n", "<!-- end -->\n"
-COLOURS = {"peer": "#c44", "peer, integers": "#c44", "peer, floats": "#e99", "ours": "#27a", "goal": "#5b5"}
+COLOURS = {"peer": "#c44", "peer, integers": "#c44", "peer, floats": "#e99", "ours": "#27a", "ours, spread": "#284", "goal": "#5b5"}
 
 
 WHAT = "how well faces are followed; tests/quality/run, explained in docs/design/quality.md"
@@ -117,9 +117,10 @@ def strips(plot):
 
 def curve(plot):
     """Processor time of each frame, from 0."""
-    highest = max(max(plot["ours"]), max(plot["peer"]))
-    parts = [text(10, 20, f"processor time of each frame, up to {highest:.0f} ms"), *legend(("peer", "ours"), 330, 20)]
-    for who in ("peer", "ours"):
+    shown = [who for who in ("peer", "ours", "ours, spread") if who in plot]
+    highest = max(max(plot[who]) for who in shown)
+    parts = [text(10, 20, f"processor time of each frame, up to {highest:.0f} ms"), *legend(shown, 330, 20)]
+    for who in shown:
         step = 600 / len(plot["ours"])
         parts.append(line([(10 + step * t, 240 - 200 * ms / highest) for t, ms in enumerate(plot[who])], COLOURS[who]))
     return picture(620, 250, parts)

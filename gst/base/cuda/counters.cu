@@ -8,7 +8,7 @@ __global__ void count_kernel(const DeviceFaces* faces, CountedWork work, Counter
   // Host memory is far: it is read and written once.
   Counters sum = *counters;
   if (work.searched && *work.searched) {
-    ++sum.searches;
+    if (*work.searched == 1) ++sum.searches;
     if (faces->overflow) ++sum.overflows;
   }
   if (work.skipped && *work.skipped) ++sum.skipped_searches;

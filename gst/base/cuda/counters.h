@@ -17,9 +17,11 @@ struct Counters {
 
 /// What of a frame's faces an element counts as its own.
 struct CountedWork {
-  const std::int32_t* searched = nullptr;  ///< device flag of whether it has searched; null = never
-  bool tracks = false;                     ///< the tracks lost are its own
-  const std::int32_t* skipped = nullptr;   ///< device flag of a search skipped; null = never
+  /// Device flag of whether it has searched: 0 = no, 1 = yes, 2 = yes, as a part of a search that
+  /// is counted already. Null = never.
+  const std::int32_t* searched = nullptr;
+  bool tracks = false;                    ///< the tracks lost are its own
+  const std::int32_t* skipped = nullptr;  ///< device flag of a search skipped; null = never
 };
 
 /// Adds one frame's. One launch.

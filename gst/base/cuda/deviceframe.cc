@@ -166,6 +166,7 @@ Result<const DeviceFaces*> DeviceFrame::upload(const FaceList& faces) {
   host->landmarks_per_face = faces.landmarks_per_face;
   host->followed_per_face = faces.landmarks_per_face > 0 ? 0 : faces.followed_per_face;
   host->searched = faces.searched;
+  host->part = faces.part;
   std::copy_n(faces.faces.begin(), count, host->faces);
   const auto& points = faces.landmarks_per_face > 0 ? faces.landmarks : faces.followed;
   std::copy_n(points.begin(), count * static_cast<std::size_t>(each), host->landmarks());

@@ -122,6 +122,7 @@ Status FaceSlots::read(const Slot& slot, FaceList& list) {
   const int each = std::clamp<int>(points_per_face(*head), 0, landmarks_);
   const auto points = static_cast<std::size_t>(count) * static_cast<std::size_t>(each);
   list.searched = head->searched != 0;
+  list.part = head->part;
   list.faces.assign(head->faces, head->faces + count);
   const bool found = head->landmarks_per_face > 0;
   (found ? list.landmarks_per_face : list.followed_per_face) = each;

@@ -1,0 +1,218 @@
+// cufacedetect spread=true: while faces are followed, a band of the picture on every frame.
+#include <map>
+#include <set>
+
+#include "gst/facedetect/search.h"
+#include "tests/gst/support.h"
+
+namespace cuface::test {
+namespace {
+
+using gst::SearchAsk;
+using gst::SearchPeriod;
+using gst::SearchWish;
+
+constexpr int kWidth = 320, kHeight = 240;
+
+TEST(SpreadSearch, HasEveryBandOnceInAnInterval) {
+  for (const std::uint64_t interval : {1, 2, 7, 10, 16, 17, 30, 1000}) {
+    SearchPeriod period;
+    const auto most = static_cast<std::int32_t>(std::min(interval, gst::kMostBands));
+    std::uint64_t last = 0, gap = 0;
+    std::int32_t next = 0;
+    for (std::uint64_t f = 0; f < 3 * interval; ++f) {
+      const gst::PeriodTurn turn = period.next(interval);
+      EXPECT_EQ(turn.search, f % interval == 0);
+      if (interval == 1) {
+        EXPECT_FALSE(turn.band.is_part());
+      } else if (turn.band.count > 0) {
+        EXPECT_EQ(turn.band, (Band{next, most})) << f;
+        next = (next + 1) % most;
+        gap = std::max(gap, f - last);
+        last = f;
+      }
+    }
+    EXPECT_EQ(next, 0) << interval;
+    EXPECT_LE(gap, interval / static_cast<std::uint64_t>(most) + 1) << "evenly";
+  }
+}
+
+class Wish : public testing::Test {
+ protected:
+  SearchWish wish;
+  SearchAsk ask;
+  Band on(std::int32_t index, bool search = false) {
+    ask.turn = {search, {index, 5}};
+    return wish.next(ask);
+  }
+  void SetUp() override { ask.follows = true; }
+};
+
+TEST_F(Wish, IsForBandsOnlyWhileFacesAreFollowed) {
+  ask.follows = false;
+  EXPECT_EQ(on(0, true), kWholePicture);
+  wish.searched(kWholePicture, true);
+  EXPECT_EQ(on(1), Band{});
+  ask.follows = true;
+  EXPECT_EQ(on(2), (Band{2, 5}));
+  wish.searched({2, 5}, false);
+  EXPECT_EQ(on(3), (Band{3, 5})) << "a band without a face is no search without one";
+  EXPECT_EQ(on(0, true), (Band{0, 5}));
+  ask.asked = true;
+  EXPECT_EQ(on(1), kWholePicture);
+  wish.searched(kWholePicture, false);
+  ask.asked = false;
+  EXPECT_EQ(on(2), kWholePicture) << "after a search that found nothing";
+  wish.searched(kWholePicture, true);
+  EXPECT_EQ(on(3), (Band{3, 5}));
+  ask.turn.band = {};
+  EXPECT_EQ(wish.next(ask), Band{});
+  ask.turn.search = true;
+  EXPECT_EQ(wish.next(ask), kWholePicture);
+}
+
+TEST_F(Wish, PutsBandsOffThatCannotBeSearched) {
+  EXPECT_EQ(on(0, true), (Band{0, 5}));
+  ask.searchable = false;
+  ask.late = true;
+  EXPECT_EQ(on(1), Band{});
+  EXPECT_TRUE(wish.skipped(ask));
+  EXPECT_EQ(on(2), Band{});
+  ask.searchable = true;
+  ask.late = false;
+  EXPECT_EQ(on(3), (Band{1, 5}));
+  EXPECT_FALSE(wish.skipped(ask));
+  EXPECT_EQ(on(4), (Band{2, 5}));
+  EXPECT_EQ(on(0, true), (Band{3, 5}));
+  EXPECT_EQ(on(1), (Band{4, 5}));
+  EXPECT_EQ(on(2), (Band{0, 5}));
+  ask.asked = true;
+  EXPECT_EQ(on(3), kWholePicture);
+  wish.searched(kWholePicture, true);
+  ask.asked = false;
+  EXPECT_EQ(on(4), (Band{4, 5})) << "all have been searched: nothing is owed";
+}
+
+class Spread : public testing::Test {
+ protected:
+  TempFolder folder;
+  std::string cascade = folder.write("square.xml", square_cascade_xml());
+  std::string detect =
+      "cufacedetect name=d min-size=40 redetect-interval=8 cascade=" + cascade + " ";
+  std::string track = "! culktrack name=t ";
+  GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  const cv::Rect high{40, 30, 48, 48}, low{200, 150, 48, 48}, middle{120, 90, 48, 48};
+
+  struct Seen {
+    std::string searched;                           // 'x' where the whole picture was
+    std::vector<int> counts;                        // of faces
+    std::map<guint64, std::vector<int>> confirmed;  // on these frames, by id
+    guint64 searches = 0, lost = 0;
+  };
+
+  Seen run(const std::string& pipeline, const std::vector<cv::Mat>& frames, int flush = -1) {
+    Harness harness(pipeline);
+    harness.set_caps(info);
+    Seen seen;
+    for (int i = 0; i < static_cast<int>(frames.size()); ++i) {
+      if (i == flush) {
+        gst_harness_push_event(harness.get(), gst_event_new_flush_start());
+        gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE));
+        GstSegment segment;
+        gst_segment_init(&segment, GST_FORMAT_TIME);
+        gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
+      }
+      GstBuffer* out = harness.pass(make_frame(info, frames[static_cast<std::size_t>(i)]));
+      GstCufaceFaces* faces = faces_of(out);
+      seen.searched += gst_cuface_faces_get_searched(faces) ? 'x' : '-';
+      const guint count = gst_cuface_faces_get_count(faces);
+      seen.counts.push_back(static_cast<int>(count));
+      for (guint k = 0; k < count; ++k)
+        if (gst_cuface_faces_get_age(faces, k) == 0)
+          seen.confirmed[gst_cuface_faces_get_id(faces, k)].push_back(i);
+      gst_cuface_faces_unref(faces);
+      gst_buffer_unref(out);
+    }
+    seen.searches = harness.stat("d", "searches");
+    seen.lost = harness.stat("t", "lost-tracks");
+    return seen;
+  }
+  std::vector<cv::Mat> still(int frames, const std::vector<cv::Rect>& where) {
+    return std::vector<cv::Mat>(static_cast<std::size_t>(frames), squares(kWidth, kHeight, where));
+  }
+};
+
+TEST_F(Spread, EachFaceIsConfirmedInItsBand) {
+  const Seen seen = run(detect + "spread=true " + track, still(33, {high, low}));
+  EXPECT_EQ(seen.searched, "x" + std::string(32, '-'));
+  EXPECT_EQ(seen.searches, 5u) << "the first, and four that are spread";
+  EXPECT_EQ(seen.counts, std::vector<int>(33, 2));
+  EXPECT_EQ(seen.lost, 0u);
+  ASSERT_EQ(seen.confirmed.size(), 2u);
+  std::set<int> phases[2];
+  for (const auto& [id, frames] : seen.confirmed)
+    for (const int f : frames)
+      if (f > 0) phases[id - 1].insert(f % 8);
+  for (const auto& [id, frames] : seen.confirmed) {
+    const std::set<int>& own = phases[id - 1];
+    // On one frame of the interval, or two where it lies at a border.
+    ASSERT_FALSE(own.empty());
+    EXPECT_LE(*own.rbegin() - *own.begin(), 1);
+    EXPECT_EQ(frames.size(), 1 + 4 * own.size()) << "in every interval";
+    for (const int phase : own) EXPECT_FALSE(phases[2 - id].contains(phase)) << "bands differ";
+  }
+}
+
+TEST_F(Spread, ANewFaceComesWithinAnInterval) {
+  std::vector<cv::Mat> frames = still(11, {high});
+  for (const cv::Mat& frame : still(20, {high, low, middle})) frames.push_back(frame);
+  const Seen seen = run(detect + "spread=true " + track + "doubt-below=0 ", frames);
+  EXPECT_EQ(seen.searched, "x" + std::string(30, '-'));
+  EXPECT_EQ(seen.counts[10], 1);
+  EXPECT_EQ(seen.counts[11 + 8], 3);
+  EXPECT_EQ(seen.confirmed.size(), 3u);
+}
+
+TEST_F(Spread, WithoutAFollowedFaceThePictureIsSearchedWhole) {
+  std::vector<cv::Mat> frames = still(4, {high});
+  for (const cv::Mat& frame : still(4, {})) frames.push_back(frame);
+  for (const cv::Mat& frame : still(12, {high})) frames.push_back(frame);
+  const Seen seen = run(detect + "spread=true " + track, frames);
+  // Frame 5 by request, 6 to 8 because nothing was found.
+  EXPECT_EQ(seen.searched, "x----xxxx-----------");
+  EXPECT_EQ(run(detect + "spread=true " + track, still(12, {high}), 6).searched, "x-----x-----");
+}
+
+TEST_F(Spread, HasNoEffectWhereItCannot) {
+  const auto frames = still(20, {high, low});
+  const auto text = [&](const std::string& pipeline) { return run_frames(pipeline, info, frames); };
+  int same = 0;
+  for (const std::string& pipeline :
+       {detect, detect + "! queue " + track, detect + "roll=30 " + track,
+        detect + "grouping=overlap " + track, detect + "scale-mode=window " + track,
+        "cufacedetect max-size=60 cascade=" + cascade + " ! " + detect + track}) {
+    std::string spread = pipeline;
+    spread.insert(spread.find("name=d"), "spread=true ");
+    EXPECT_EQ(text(spread), text(pipeline)) << pipeline;
+    ++same;
+  }
+  EXPECT_EQ(same, 6);
+  EXPECT_NE(text(detect + "spread=true " + track), text(detect + track)) << "where it has one";
+}
+
+TEST_F(Spread, CanBeSwitchedWhileRunning) {
+  Harness harness(detect + track);
+  harness.set_caps(info);
+  std::string searched;
+  for (int i = 0; i < 40; ++i) {
+    if (i == 12 || i == 28) g_object_set(harness.element("d"), "spread", i == 12, nullptr);
+    GstBuffer* out = harness.pass(grey_frame(squares(kWidth, kHeight, {high, low})));
+    searched += was_searched(out) ? 'x' : '-';
+    EXPECT_EQ(face_count(out), 2);
+    gst_buffer_unref(out);
+  }
+  EXPECT_EQ(searched, "x-------x-----------------------x-------");
+}
+
+}  // namespace
+}  // namespace cuface::test
