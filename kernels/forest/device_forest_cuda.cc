@@ -93,6 +93,8 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestMod
   forest->pool_ = model.pool;
   const std::vector<unsigned char> tables = pack_tables(model);
   if (Status s = upload(model.mean_shape, forest->mean_); !s.ok()) return s;
+  const std::vector<forest::Lever> levers = forest::levers_of(mean_points(model));
+  if (Status s = upload(std::span(levers), forest->levers_); !s.ok()) return s;
   if (Status s = upload(std::span(tables), forest->tables_); !s.ok()) return s;
   if (Status s = upload_leaves(model, forest->leaves_); !s.ok()) return s;
   // Streams that do not wait for the default stream must not see half of it.
@@ -107,6 +109,7 @@ ForestTables DeviceForest::tables() const {
   const std::size_t column_leaves = static_cast<std::size_t>(cascades_) *
                                     static_cast<std::size_t>(trees_) * (std::size_t{1} << depth_);
   return {reinterpret_cast<const Point*>(mean_.data()),
+          levers_.data(),
           tables_.data(),
           leaves_.data(),
           column_leaves,

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+
+#include "kernels/forest/rules.h"
 
 namespace cuface {
 namespace {
@@ -124,6 +127,24 @@ std::vector<Point> mean_points(const ForestModel& model) {
   for (std::size_t i = 0; i < model.mean_shape.size(); i += 2)
     points.push_back({model.mean_shape[i], model.mean_shape[i + 1]});
   return points;
+}
+
+std::vector<forest::Lever> forest::levers_of(std::span<const Point> mean) {
+  const double n = static_cast<double>(mean.size());
+  double x = 0, y = 0, extent = 0;
+  for (const Point p : mean) {
+    x += p.x;
+    y += p.y;
+  }
+  std::vector<Lever> levers;
+  for (const Point p : mean) {
+    const Lever from_centre{p.x - x / n, p.y - y / n};
+    extent += from_centre.x * from_centre.x + from_centre.y * from_centre.y;
+    levers.push_back(from_centre);
+  }
+  if (!(extent > 0)) extent = std::numeric_limits<double>::quiet_NaN();
+  for (Lever& lever : levers) lever = {lever.x / extent, lever.y / extent};
+  return levers;
 }
 
 Box box_from_landmarks(const ForestModel& model, std::span<const Point> landmarks) {

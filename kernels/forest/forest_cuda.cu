@@ -11,7 +11,6 @@
 #include "kernels/forest/forest_cuda.h"
 #include "kernels/forest/rules.h"
 #include "kernels/forest/team.cuh"
-#include "kernels/similarity/fit.h"
 
 namespace cuface::cuda {
 namespace {
@@ -68,66 +67,29 @@ __device__ T add_in_order(T sum, int count, const T* values) {
     return sum;
   }
 }
-constexpr int kFloatBatch = 16, kDoubleBatch = 4;
+constexpr int kFloatBatch = 16;
 
-/// The means of x and y, by one warp; all lanes return the same.
-__device__ double2 mean_of(const Point* shape, int n, double* scratch) {
-  const float* const coordinates = reinterpret_cast<const float*>(shape);
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  // A double holds any sum of `n` coordinates of these sizes without rounding, in any order. Lanes
-  // of even number have x, the others y.
-  const float count = static_cast<float>(n);
+/// forest::fit_turn() by the block's first warp into s.turn: a half of it has a's parts, the other
+/// b's.
+__device__ void fit_turn(const Scratch& s, const Point* shape, int n) {
+  static_assert(kWarp == 2 * forest::kTurnParts);
+  const int part = static_cast<int>(threadIdx.x) % forest::kTurnParts;
+  const bool of_b = threadIdx.x >= forest::kTurnParts;
   double sum = 0;
-  bool exact = true;
-#pragma unroll 4
-  for (int i = lane; i < 2 * n; i += kWarp) {
-    const float v = coordinates[i];
-    exact &= (v == 0) | ((fabsf(v) >= 0x1p-22f) & (fabsf(v) * count <= 0x1p7f));
-    sum += v;
+#pragma unroll 5
+  for (int i = part; i < n; i += forest::kTurnParts) {
+    const forest::Lever lever = s.levers[i];
+    sum += (of_b ? lever.quarter_turn() : lever).along(shape[i]);
   }
-  if (__all_sync(kAllLanes, exact)) {
-#pragma unroll 1
-    for (int other = kWarp / 2; other > 1; other /= 2)
-      sum += __shfl_xor_sync(kAllLanes, sum, other);
+#pragma unroll
+  for (int apart = forest::kTurnParts / 2; apart > 0; apart /= 2)
+    sum += __shfl_xor_sync(kAllLanes, sum, apart);
+  if (part != 0) return;
+  if (of_b) {
+    s.turn->b = forest::turn_from(sum, Turn{}.b);
   } else {
-#pragma unroll 1
-    for (int i = lane; i < 2 * n; i += kWarp) scratch[i] = coordinates[i];
-    __syncwarp();
-    sum = add_in_order<kDoubleBatch, 2>(0.0, n, scratch + (lane & 1));
+    s.turn->a = forest::turn_from(sum, Turn{}.a);
   }
-  const double mean = sum / n;  // takes as long as ten sums, so once for both
-  return {__shfl_sync(kAllLanes, mean, 0), __shfl_sync(kAllLanes, mean, 1)};
-}
-
-/// fit_similarity() by the block's first warp: what has an order is added side by side, in the
-/// order of the landmarks. All lanes return the same. The mean shape's own mean is that of the
-/// `first` cascade, where it is the shape.
-__device__ Turn fit_turn(const Scratch& s, const Point* shape, int n, bool first) {
-  if (n < 2) return {};
-  const int lane = static_cast<int>(threadIdx.x);
-  const double2 of_shape = mean_of(shape, n, s.products);
-  if (first && lane == 0) {
-    s.mean_of_mean[0] = of_shape.x;
-    s.mean_of_mean[1] = of_shape.y;
-  }
-  __syncwarp();
-  const similarity::Means mean{s.mean_of_mean[0], s.mean_of_mean[1], of_shape.x, of_shape.y};
-#pragma unroll 3
-  for (int i = lane; i < n; i += kWarp) {
-    const similarity::Moments pair = similarity::moments_of(s.mean[i], shape[i], mean);
-    s.products[i] = pair.extent;
-    s.products[n + i] = pair.dot;
-    s.products[2 * n + i] = pair.cross;
-  }
-  __syncwarp();
-  const double total = add_in_order<kDoubleBatch, 1>(0.0, n, s.products + n * min(lane, 2));
-  const double extent = __shfl_sync(kAllLanes, total, 0);
-  const double quotient = total / extent;
-  Similarity fit;
-  if (!(extent > 0) || !similarity::complete(mean, __shfl_sync(kAllLanes, quotient, 1),
-                                             __shfl_sync(kAllLanes, quotient, 2), fit))
-    return {};
-  return {static_cast<float>(fit.a), static_cast<float>(fit.b)};
 }
 
 /// The leaves of a cascade: this block's columns of each, in a ring of chunks of trees. Whole lines
@@ -254,7 +216,10 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
   // One block's share would not fit where those of a few have room.
   constexpr bool kStaged = kFit != Fit::kUnstaged && Team::kBlocks == kFaceBlocks;
 
-  if (thread < landmarks) s.mean[thread] = team.shape(0)[thread] = forest.mean[thread];
+  if (thread < landmarks) {
+    team.shape(0)[thread] = forest.mean[thread];
+    s.levers[thread] = forest.levers[thread];
+  }
   team.start();
   if (kStaged && thread == 0) team.fetch_tables(forest, 0, share);
   float sum =
@@ -264,11 +229,8 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
     const Point* const shape = team.shape(cascade);
     if (Team::kBlocks == 1 || thread < kWarp) team.wait_for_shape(cascade);
     if (thread < kWarp) {
-      const Turn turn = fit_turn(s, shape, landmarks, cascade == 0);
-      if (thread == 0) {
-        *s.turn = turn;
-        team.expect(cascade);
-      }
+      if (thread == 0) team.expect(cascade);
+      fit_turn(s, shape, landmarks);
     }
     __syncthreads();
     const Turn turn = *s.turn;

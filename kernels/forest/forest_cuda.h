@@ -14,6 +14,7 @@
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/forest/forest.h"
 #include "kernels/forest/roll.h"
+#include "kernels/forest/rules.h"
 
 namespace cuface::cuda {
 
@@ -43,6 +44,7 @@ struct CascadeLayout {
 /// A ForestModel in device memory.
 struct ForestTables {
   const Point* mean = nullptr;              ///< [landmarks]
+  const forest::Lever* levers = nullptr;    ///< [landmarks]
   const unsigned char* cascades = nullptr;  ///< CascadeLayout, one behind the other
   /// [columns][cascades][trees][2^depth][kLeafColumn]; behind the last coordinate zeros.
   const float* leaves = nullptr;
@@ -72,6 +74,7 @@ class DeviceForest {
 
  private:
   DeviceBuffer<float> mean_, leaves_;
+  DeviceBuffer<forest::Lever> levers_;
   DeviceBuffer<unsigned char> tables_;
   int landmarks_ = 0, cascades_ = 0, trees_ = 0, depth_ = 0, pool_ = 0;
 };

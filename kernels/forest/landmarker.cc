@@ -24,15 +24,16 @@ class PlainRegression {
         sums_(shape_.size()) {}
 
   /// The coordinates found, in the unit box.
-  std::span<const float> run(const ForestModel& m, int cascades, std::span<const Point> mean,
+  std::span<const float> run(const ForestModel& m, int cascades, std::span<const Lever> levers,
                              const PixelReader& pixels) {
-    const std::span<const Point> points(reinterpret_cast<const Point*>(shape_.data()), mean.size());
+    const std::span<const Point> points(reinterpret_cast<const Point*>(shape_.data()),
+                                        levers.size());
     const std::size_t size = shape_.size();
     const ForestSplit* splits = m.splits.data();
     std::size_t first_leaf = 0;  // of the tree
     std::copy(m.mean_shape.begin(), m.mean_shape.end(), shape_.begin());
     for (int cascade = 0; cascade < cascades; ++cascade) {
-      const Turn turn = fit_turn(mean, points);
+      const Turn turn = fit_turn(levers, points);
       for (std::size_t i = 0; i < pool_.size(); ++i) {
         const std::size_t k = static_cast<std::size_t>(cascade) * pool_.size() + i;
         pool_[i] =
@@ -68,7 +69,7 @@ class CpuLandmarker final : public Landmarker {
   CpuLandmarker(std::shared_ptr<const ForestModel> model, int cascades)
       : model_(std::move(model)),
         cascades_(cascades),
-        mean_(mean_points(*model_)),
+        levers_(levers_of(mean_points(*model_))),
         plain_(*model_) {
     faces_.reserve(kFacesTogether);
     if (!VectorForest::takes(*model_)) return;
@@ -78,7 +79,7 @@ class CpuLandmarker final : public Landmarker {
 
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                  std::span<Point> out, std::span<const Roll> rolls) override {
-    const std::size_t landmarks = mean_.size();
+    const std::size_t landmarks = levers_.size();
     if (out.size() != boxes.size() * landmarks) {
       return {StatusCode::kInvalidArgument, "landmarks need room for every point of every box"};
     }
@@ -95,10 +96,10 @@ class CpuLandmarker final : public Landmarker {
       for (std::size_t i = first; i < last; ++i) {
         faces_.emplace_back(luma, boxes[i], rolls.empty() ? Roll{} : rolls[i]);
       }
-      if (vectors) regress_vector(*model_, *vector_, cascades_, mean_, faces_, *scratch_);
+      if (vectors) regress_vector(*model_, *vector_, cascades_, levers_, faces_, *scratch_);
       for (std::size_t i = 0; i < faces_.size(); ++i) {
         const std::span<const float> shape =
-            vectors ? scratch_->shape(i) : plain_.run(*model_, cascades_, mean_, faces_[i]);
+            vectors ? scratch_->shape(i) : plain_.run(*model_, cascades_, levers_, faces_[i]);
         for (std::size_t p = 0; p < landmarks; ++p) {
           out[(first + i) * landmarks + p] = faces_[i].to_picture({shape[2 * p], shape[2 * p + 1]});
         }
@@ -110,7 +111,7 @@ class CpuLandmarker final : public Landmarker {
  private:
   std::shared_ptr<const ForestModel> model_;
   int cascades_;
-  std::vector<Point> mean_;  // unit box
+  std::vector<Lever> levers_;
   std::vector<PixelReader> faces_;
   PlainRegression plain_;
   std::optional<VectorForest> vector_;  // for a model that it takes

@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cuface::forest::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 // Never chosen: without vectors the plain version runs.
-void regress(const ForestModel&, const VectorForest&, int, std::span<const Point>,
+void regress(const ForestModel&, const VectorForest&, int, std::span<const Lever>,
              std::span<const PixelReader>, VectorScratch&) {}
 #else
 
@@ -218,7 +218,7 @@ void add_trees(const Leaf* leaves, ImageView<const std::int32_t> found, int face
 }
 
 void regress(const ForestModel& model, const VectorForest& forest, int cascades,
-             std::span<const Point> mean, std::span<const PixelReader> faces,
+             std::span<const Lever> levers, std::span<const PixelReader> faces,
              VectorScratch& scratch) {
   const auto trees = static_cast<std::size_t>(model.trees);
   const auto size = static_cast<std::size_t>(model.leaf_size());
@@ -232,8 +232,8 @@ void regress(const ForestModel& model, const VectorForest& forest, int cascades,
   }
   for (int c = 0; c < cascades; ++c) {
     for (int f = 0; f < count; ++f) {
-      const std::span<const Point> shape(reinterpret_cast<Point*>(shapes.row(f)), mean.size());
-      read_pool(faces[static_cast<std::size_t>(f)], shape, fit_turn(mean, shape), forest.pool(c),
+      const std::span<const Point> shape(reinterpret_cast<Point*>(shapes.row(f)), levers.size());
+      read_pool(faces[static_cast<std::size_t>(f)], shape, fit_turn(levers, shape), forest.pool(c),
                 forest.pool_row(), pool);
       find_leaves(forest, c, model.depth, trees, pool, scratch.wide_pool.view().data, found.row(f));
     }
@@ -348,9 +348,9 @@ VectorForest::Pool VectorForest::pool(int cascade) const {
 HWY_EXPORT(regress);
 
 void regress_vector(const ForestModel& model, const VectorForest& forest, int cascades,
-                    std::span<const Point> mean, std::span<const PixelReader> faces,
+                    std::span<const Lever> levers, std::span<const PixelReader> faces,
                     VectorScratch& scratch) {
-  HWY_DYNAMIC_DISPATCH(regress)(model, forest, cascades, mean, faces, scratch);
+  HWY_DYNAMIC_DISPATCH(regress)(model, forest, cascades, levers, faces, scratch);
 }
 
 }  // namespace cuface::forest

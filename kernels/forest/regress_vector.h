@@ -11,17 +11,8 @@
 #include "kernels/common/image.h"
 #include "kernels/forest/forest.h"
 #include "kernels/forest/rules.h"
-#include "kernels/similarity/similarity.h"
 
 namespace cuface::forest {
-
-/// The turn from the mean shape to a face's. One landmark, or no extent: the identity, as dlib has
-/// it.
-inline Turn fit_turn(std::span<const Point> mean, std::span<const Point> shape) {
-  Similarity fit;
-  if (!fit_similarity(mean, shape, fit)) return {};
-  return {static_cast<float>(fit.a), static_cast<float>(fit.b)};
-}
 
 /// What the trees of a cascade of a compact model add to a shape.
 inline void add_scaled(const std::int32_t* sums, const float* scales, std::size_t size,
@@ -114,7 +105,7 @@ bool takes(ImageView<const std::uint8_t> luma);
 /// Runs `cascades` for up to kFacesTogether faces, which share one picture that takes(); the shapes
 /// are left in `scratch`.
 void regress_vector(const ForestModel& model, const VectorForest& forest, int cascades,
-                    std::span<const Point> mean, std::span<const PixelReader> faces,
+                    std::span<const Lever> levers, std::span<const PixelReader> faces,
                     VectorScratch& scratch);
 
 }  // namespace cuface::forest

@@ -1,8 +1,12 @@
 // The steps of one regression, for the host and for a device alike.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
@@ -19,9 +23,9 @@ CUFACE_HD inline bool is_usable(const Box& box) {
          box.w > 0 && box.h > 0;
 }
 
-/// The 2x2 part [a -b; b a] of the similarity that best carries one shape onto another: fitted in
-/// double, cast to float once. dlib takes it from a singular value decomposition; fit_similarity()
-/// is the same minimum in closed form.
+/// The 2x2 part [a -b; b a] of the similarity that best carries the mean shape onto another: fitted
+/// in double, cast to float once. dlib takes it from a singular value decomposition; this is the
+/// same minimum in closed form.
 struct Turn {
   float a = 1, b = 0;
 
@@ -30,6 +34,50 @@ struct Turn {
     return {(a * delta.x - b * delta.y) + landmark.x, (b * delta.x + a * delta.y) + landmark.y};
   }
 };
+
+/// What a landmark counts in a Turn: where it lies in the mean shape, seen from its centre, over
+/// the sum of the squares of all. The levers add up to zero, so a shape's own centre need not be
+/// known.
+struct Lever {
+  double x, y;
+
+  CUFACE_HD double along(Point p) const { return x * p.x + y * p.y; }
+  CUFACE_HD Lever quarter_turn() const { return {-y, x}; }
+};
+
+/// a is the sum of along(), b that of their quarter turns. Each is added up in so many parts, which
+/// lanes can share: part k takes landmarks k, k + kTurnParts, ... in turn, beginning at 0. Then
+/// halves are added: part k and part k + 8, those sums 4 apart, 2, 1.
+inline constexpr int kTurnParts = 16;
+
+/// a or b of a Turn from its sum. NaN and infinity, which a shape that is not finite brings to both
+/// sums and a mean shape without extent to its levers, become the Turn that does nothing.
+CUFACE_HD inline float turn_from(double sum, float otherwise) {
+  return sum - sum == 0 ? static_cast<float>(sum) : otherwise;
+}
+
+inline Turn fit_turn(std::span<const Lever> levers, std::span<const Point> shape) {
+  double a[kTurnParts] = {}, b[kTurnParts] = {};
+  const std::size_t n = levers.size();
+  for (std::size_t first = 0; first < n; first += kTurnParts) {
+    const std::size_t count = std::min<std::size_t>(n - first, kTurnParts);
+    for (std::size_t k = 0; k < count; ++k) {
+      const Lever lever = levers[first + k];
+      a[k] += lever.along(shape[first + k]);
+      b[k] += lever.quarter_turn().along(shape[first + k]);
+    }
+  }
+  for (int apart = kTurnParts / 2; apart > 0; apart /= 2) {
+    for (int k = 0; k < apart; ++k) {
+      a[k] += a[k + apart];
+      b[k] += b[k + apart];
+    }
+  }
+  return {turn_from(a[0], Turn{}.a), turn_from(b[0], Turn{}.b)};
+}
+
+/// The levers of a mean shape. NaN where it has no extent: a landmark alone, or all in one place.
+std::vector<Lever> levers_of(std::span<const Point> mean);
 
 /// One face's pixels: nearest pixel, 0 outside the picture (S0.25).
 struct PixelReader {

@@ -50,9 +50,7 @@ struct Scratch {
   float* leaves;            // [kStages][room.stage_floats]
   unsigned char* pixels;    // CascadeLayout::pixels, if room.tables
   DeviceSplit* splits;      // of this block's share, if room.tables
-  double* products;         // [3][landmarks]
-  double* mean_of_mean;     // x, y
-  Point* mean;              // [landmarks]
+  forest::Lever* levers;    // [landmarks]
   Point* shapes;            // [2][landmarks]: that of a cascade, and the next one's as it comes
   std::uint64_t* barriers;  // [kBarriers]
   Turn* turn;               // [1]
@@ -68,9 +66,7 @@ struct Scratch {
     take(memory, leaves, static_cast<std::size_t>(kStages * room.stage_floats));
     take(memory, pixels, room.tables ? forest.layout().pixels : 0);
     take(memory, splits, room.tables ? share / sizeof(DeviceSplit) : 0);
-    take(memory, products, 3 * landmarks);
-    take(memory, mean_of_mean, 2);
-    take(memory, mean, landmarks);
+    take(memory, levers, landmarks);
     take(memory, shapes, 2 * landmarks);
     take(memory, barriers, kBarriers);
     take(memory, turn, 1);
