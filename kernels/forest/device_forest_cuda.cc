@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,9 +11,6 @@
 
 namespace cuface::cuda {
 namespace {
-
-/// Feature pixels that a DeviceSplit can name; far more than shared memory holds.
-constexpr int kMaxPool = std::numeric_limits<std::uint16_t>::max() + 1;
 
 Status copy(const void* from, void* to, std::size_t bytes) {
   return check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "uploading the landmark model");
@@ -42,8 +38,7 @@ std::vector<unsigned char> pack_tables(const ForestModel& model) {
     to += layout.pixels;
     for (std::size_t i = 0; i < splits; ++i) {
       const ForestSplit& split = model.splits[c * splits + i];
-      const DeviceSplit packed{static_cast<std::uint16_t>(split.a),
-                               static_cast<std::uint16_t>(split.b), split.threshold};
+      const auto packed = forest::PackedSplit::of(split.a, split.b, split.threshold);
       std::memcpy(to + i * sizeof packed, &packed, sizeof packed);
     }
   }
@@ -79,11 +74,11 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestMod
     return Status(StatusCode::kUnsupported,
                   "landmarks on CUDA need the exact model: convert it without --compact");
   }
-  if (model.pool > kMaxPool) {
-    return Status(StatusCode::kUnsupported,
-                  "the landmark model has more feature pixels a cascade than a GPU's shared memory "
-                  "holds (" +
-                      std::to_string(model.pool) + ")");
+  if (model.pool > forest::PackedSplit::kMaxPool) {
+    return Status(StatusCode::kUnsupported, "the landmark model has " + std::to_string(model.pool) +
+                                                " feature pixels a cascade; on CUDA at most " +
+                                                std::to_string(forest::PackedSplit::kMaxPool) +
+                                                " are possible");
   }
   const auto forest = std::make_shared<DeviceForest>();
   forest->landmarks_ = model.landmarks;

@@ -1,8 +1,6 @@
 // A few blocks of threads do all cascades of one face, each for a part of the coordinates: what is
 // wide is spread over the blocks, and what has one order only, the sums, is all that a thread waits
 // for. docs/design/forest.md has the figures.
-#include <cuda_pipeline.h>
-
 #include <algorithm>
 #include <cstddef>
 
@@ -21,53 +19,12 @@ constexpr int kThreads = 512;
 static_assert(kThreads >= 2 * kMaxLandmarks, "a thread adds up one coordinate");
 static_assert(kLeafColumn == kWarp);
 
-// All leaves of dlib's trees for 68 points at once, two blocks a multiprocessor; and what fits into
-// 64 KiB.
-constexpr int kStagedFloats = 128 * kLeafColumn;
-constexpr ForestRoom kRooms[] = {{kStagedFloats, true}, {4096, false}};
-static_assert(kRooms[1].stage_floats >=
-              (2 * kMaxLandmarks + kLeafColumn - 1) / kLeafColumn * kLeafColumn);
-
-/// sum + values[0] + values[kStride] + ..., in this order. A batch is read while the one before is
-/// added: a read takes longer than several sums. Loops are kept short for the sake of the cache of
-/// instructions.
-template <int kBatch, int kStride, typename T>
-__device__ T add_in_order(T sum, int count, const T* values) {
-  T even[kBatch], odd[kBatch];
-  const auto read = [&](T(&batch)[kBatch], int number) {
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) batch[k] = values[(number * kBatch + k) * kStride];
-  };
-  const auto add = [&](const T(&batch)[kBatch]) {
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) sum += batch[k];
-  };
-  if (count >= kBatch) {
-    read(even, 0);
-#pragma unroll 1
-    for (; count >= 3 * kBatch; count -= 2 * kBatch, values += 2 * kBatch * kStride) {
-      read(odd, 1);
-      add(even);
-      read(even, 2);
-      add(odd);
-    }
-    add(even);
-    if (count >= 2 * kBatch) {
-      read(odd, 1);
-      add(odd);
-    }
-    values += count / kBatch * kBatch * kStride;
-    count %= kBatch;
-  }
-  if constexpr (kBatch > 4) {
-    return add_in_order<4, kStride>(sum, count, values);
-  } else {
-#pragma unroll 1
-    for (; count > 0; --count, values += kStride) sum += *values;
-    return sum;
-  }
-}
-constexpr int kFloatBatch = 16;
+// What is added of dlib's model for 68 points takes longer than what is read meanwhile. Without the
+// tables a block fits into 64 KiB.
+constexpr int kTreesAtOnce = 4, kStagedFloats = 128 * kLeafColumn;
+constexpr ForestRoom kRooms[] = {{kStagedFloats, true}, {kStagedFloats, false}};
+static_assert(kStagedFloats >= kTreesAtOnce * 2 * kMaxLandmarks);
+static_assert(2 * kMaxLandmarks % kLeafColumn == 0);
 
 /// forest::fit_turn() by the block's first warp into s.turn: a half of it has a's parts, the other
 /// b's.
@@ -75,11 +32,13 @@ __device__ void fit_turn(const Scratch& s, const Point* shape, int n) {
   static_assert(kWarp == 2 * forest::kTurnParts);
   const int part = static_cast<int>(threadIdx.x) % forest::kTurnParts;
   const bool of_b = threadIdx.x >= forest::kTurnParts;
+  const forest::Lever* const levers = s.levers + (of_b ? n : 0);
   double sum = 0;
 #pragma unroll 5
-  for (int i = part; i < n; i += forest::kTurnParts) {
-    const forest::Lever lever = s.levers[i];
-    sum += (of_b ? lever.quarter_turn() : lever).along(shape[i]);
+  for (int first = 0; first < n; first += forest::kTurnParts) {
+    const int i = min(first + part, n - 1);  // so that all are read at once
+    const double product = levers[i].along(shape[i]);
+    if (first + part < n) sum += product;
   }
 #pragma unroll
   for (int apart = forest::kTurnParts / 2; apart > 0; apart /= 2)
@@ -92,9 +51,10 @@ __device__ void fit_turn(const Scratch& s, const Point* shape, int n) {
   }
 }
 
-/// The leaves of a cascade: this block's columns of each, in a ring of chunks of trees. Whole lines
-/// of memory are copied, each by a few threads; and not by those that add, which would wait behind
-/// their own copies, unless few others would be left.
+/// The leaves of a cascade: this block's columns of each, by chunks of trees. A warp reads whole
+/// lines of memory, those of a few trees at once, and lays each coordinate's values of these trees
+/// side by side, so that who adds them up gets them by one read. Not by those that add, which would
+/// wait for what they read, unless few others would be left.
 class LeafRing {
  public:
   int chunks;
@@ -104,61 +64,108 @@ class LeafRing {
       : scratch_(s), forest_(forest), stage_floats_(stage_floats), block_(block) {
     const int thread = static_cast<int>(threadIdx.x);
     const int all = (2 * forest.landmarks + kLeafColumn - 1) / kLeafColumn;
-    columns_ = (all - block + Team::kBlocks - 1) / Team::kBlocks;
+    // Known to the compiler where it is the same for all blocks, as for dlib's model.
+    columns_ = all % Team::kBlocks == 0 ? all / Team::kBlocks
+                                        : (all - block + Team::kBlocks - 1) / Team::kBlocks;
     coordinate =
         (block + thread / kLeafColumn * Team::kBlocks) * kLeafColumn + thread % kLeafColumn;
     if (coordinate >= 2 * forest.landmarks) coordinate = -1;
-    const int widest = (all + Team::kBlocks - 1) / Team::kBlocks * kLeafColumn;
-    const int fitting = stage_floats / widest;
-    chunk_trees_ = fitting < kFloatBatch ? fitting : fitting / kFloatBatch * kFloatBatch;
-    chunks = (forest.trees - 1) / chunk_trees_ + 1;
-    const int first = columns_ * kWarp <= kThreads / 2 ? columns_ * kWarp : 0;
-    line_ = thread < first ? -1 : (thread - first) / kLineThreads;
-    lines_at_once_ = (kThreads - first) / kLineThreads;
+    const int widest = (all + Team::kBlocks - 1) / Team::kBlocks;
+    chunk_groups_ = stage_floats / kGroupFloats / widest;
+    chunks = (forest.trees - 1) / (chunk_groups_ * kGroup) + 1;
+    const int adding = columns_ <= kWarps / 2 ? columns_ : 0;
+    reader_ = thread / kWarp - adding;
+    readers_ = kWarps - adding;
   }
 
-  /// This thread's pieces of the chunk are on their way when it returns.
-  __device__ void fetch(int cascade, int chunk) const {
-    if (line_ < 0) return;
-    if (chunk < chunks) {
-      const int count = trees_of(chunk), piece = static_cast<int>(threadIdx.x) % kLineThreads * 4;
-      for (int column = 0; column < columns_; ++column) {
-        const std::size_t first =
-            static_cast<std::size_t>(block_ + column * Team::kBlocks) * forest_.column_leaves +
-            ((static_cast<std::size_t>(cascade) * forest_.trees) << forest_.depth);
-        const float* const from = forest_.leaves + first * kLeafColumn + piece;
-        float* const to = stage(chunk) + column * chunk_trees_ * kLeafColumn + piece;
-#pragma unroll 3
-        for (int t = line_; t < count; t += lines_at_once_)
-          __pipeline_memcpy_async(
-              to + t * kLeafColumn,
-              from +
-                  static_cast<std::size_t>(scratch_.rows[chunk * chunk_trees_ + t]) * kLeafColumn,
-              16);
-      }
+  /// This thread's part of the chunk is on its way when it returns.
+  __device__ void read(int cascade, int chunk) {
+    if (reader_ < 0 || chunk >= chunks) return;
+    const int trees = trees_of(chunk), groups = groups_of(trees);
+    const std::size_t leaf = (static_cast<std::size_t>(cascade) * forest_.trees) << forest_.depth;
+    const uint4* const rows = reinterpret_cast<const uint4*>(scratch_.rows) + chunk * chunk_groups_;
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i) {
+      const int item = reader_ + i * readers_;
+      if (item >= groups * columns_) break;
+      const int group = item / columns_, column = block_ + item % columns_ * Team::kBlocks;
+      const float* const from =
+          forest_.leaves + (column * forest_.column_leaves + leaf) * kLeafColumn + lane();
+      const uint4 row = rows[group];
+      const int left = forest_.trees % kGroup == 0 ? kGroup : trees - group * kGroup;
+      const auto value = [&](std::uint32_t k, std::uint32_t of) {
+        return k < left ? __ldcg(from + of * kLeafColumn) : kNothing;
+      };
+      held_[i] = make_float4(value(0, row.x), value(1, row.y), value(2, row.z), value(3, row.w));
     }
-    __pipeline_commit();  // an empty one behind the last chunk, so that the wait counts right
+  }
+  /// What read() got of this chunk.
+  __device__ void store(int chunk) const {
+    if (reader_ < 0 || chunk >= chunks) return;
+    const int groups = groups_of(trees_of(chunk));
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i) {
+      const int item = reader_ + i * readers_;
+      if (item >= groups * columns_) break;
+      stage(chunk, item % columns_)[item / columns_ * kLeafColumn] = held_[i];
+    }
   }
 
-  /// sum + this thread's coordinate of each leaf of the chunk, in the order of the trees.
+  /// sum + this thread's coordinate of each leaf of the chunk, in the order of the trees. Reads
+  /// take longer than a few sums, so they are some groups ahead.
   __device__ float add(float sum, int chunk) const {
-    const int thread = static_cast<int>(threadIdx.x);
-    const float* const from =
-        stage(chunk) + thread / kLeafColumn * chunk_trees_ * kLeafColumn + thread % kLeafColumn;
-    return add_in_order<kFloatBatch, kLeafColumn>(sum, trees_of(chunk), from);
+    const float4* from = stage(chunk, static_cast<int>(threadIdx.x) / kLeafColumn);
+    int groups = groups_of(trees_of(chunk));
+    const auto add = [&sum](const float4& v) {
+      sum += v.x;
+      sum += v.y;
+      sum += v.z;
+      sum += v.w;
+    };
+    if (groups >= kReadAhead) {
+      float4 next[kReadAhead];
+#pragma unroll
+      for (int k = 0; k < kReadAhead; ++k) next[k] = from[k * kLeafColumn];
+#pragma unroll 1
+      for (; groups >= 2 * kReadAhead; groups -= kReadAhead) {
+        from += kReadAhead * kLeafColumn;
+#pragma unroll
+        for (int k = 0; k < kReadAhead; ++k) {
+          add(next[k]);
+          next[k] = from[k * kLeafColumn];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < kReadAhead; ++k) add(next[k]);
+      from += kReadAhead * kLeafColumn;
+      groups -= kReadAhead;
+    }
+#pragma unroll 1
+    for (; groups > 0; --groups, from += kLeafColumn) add(*from);
+    return sum;
   }
 
  private:
-  static constexpr int kLineThreads = kLeafColumn / 4;
+  static constexpr int kWarps = kThreads / kWarp;
+  static constexpr int kGroup = kTreesAtOnce;
+  static constexpr int kGroupFloats = kGroup * kLeafColumn;
+  static constexpr int kReadAhead = 4;
+  static constexpr float kNothing = -0.0f;  // changes no sum, not even a zero's sign
+  static constexpr int kHeld = (kStagedFloats / kGroupFloats - 1) / (kWarps / 2) + 1;
+
   const Scratch& scratch_;
   const ForestTables& forest_;
-  int stage_floats_, block_, columns_, chunk_trees_, line_, lines_at_once_;
+  int stage_floats_, block_, columns_, chunk_groups_, reader_, readers_;
+  float4 held_[kHeld];
 
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
   __device__ int trees_of(int chunk) const {
-    return min(chunk_trees_, forest_.trees - chunk * chunk_trees_);
+    return min(chunk_groups_ * kGroup, forest_.trees - chunk * chunk_groups_ * kGroup);
   }
-  __device__ float* stage(int chunk) const {
-    return scratch_.leaves + (chunk % kStages) * stage_floats_;
+  __device__ static int groups_of(int trees) { return (trees + kGroup - 1) / kGroup; }
+  __device__ float4* stage(int chunk, int column) const {
+    return reinterpret_cast<float4*>(scratch_.leaves + (chunk % kStages) * stage_floats_) +
+           column * chunk_groups_ * kLeafColumn + lane();
   }
 };
 
@@ -212,13 +219,14 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
   const Team team{s, landmarks, forest.trees};
   const PixelReader pixels(luma, box, roll);
   const Share share(forest.trees, Team::kBlocks, block);
-  const LeafRing ring(s, forest, room.stage_floats, block);
+  LeafRing ring(s, forest, room.stage_floats, block);
   // One block's share would not fit where those of a few have room.
   constexpr bool kStaged = kFit != Fit::kUnstaged && Team::kBlocks == kFaceBlocks;
 
   if (thread < landmarks) {
     team.shape(0)[thread] = forest.mean[thread];
     s.levers[thread] = forest.levers[thread];
+    s.levers[landmarks + thread] = forest.levers[thread].quarter_turn();
   }
   team.start();
   if (kStaged && thread == 0) team.fetch_tables(forest, 0, share);
@@ -235,7 +243,9 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
     __syncthreads();
     const Turn turn = *s.turn;
     const CascadeTables tables =
-        kStaged ? CascadeTables(forest, s) : CascadeTables(forest, cascade, share);
+        kStaged ? CascadeTables(forest, s.tables, 0)
+                : CascadeTables(forest, forest.cascades + cascade * forest.layout().bytes(),
+                                share.first);
     if (kStaged) team.wait_for_tables(cascade);
 #pragma unroll 1
     for (int i = thread; i < forest.pool; i += kThreads)
@@ -244,22 +254,18 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
 #pragma unroll 1
     for (int i = thread; i < share.count; i += kThreads) {
       const int tree = share.first + i;
-      team.send_row(tree,
-                    (static_cast<std::uint32_t>(tree) << forest.depth) +
-                        forest::walk_tree(TreeSplits{tables.splits + static_cast<std::size_t>(i) *
-                                                                         forest.splits_per_tree()},
-                                          forest.depth, s.pool));
+      team.send_row(tree, (static_cast<std::uint32_t>(tree) << forest.depth) +
+                              forest::walk_tree(tables.tree(i), forest.depth, s.pool));
     }
     team.wait_for_rows(cascade);
-#pragma unroll 1
-    for (int chunk = 0; chunk < kAhead; ++chunk) ring.fetch(cascade, chunk);
+    ring.read(cascade, 0);
 #pragma unroll 1
     for (int chunk = 0; chunk < ring.chunks; ++chunk) {
-      __pipeline_wait_prior(kAhead - 1);
+      ring.store(chunk);
+      ring.read(cascade, chunk + 1);
       __syncthreads();  // this chunk is there, and nobody reads the one before any more
       if (kStaged && chunk == 0 && thread == kThreads - 1 && cascade + 1 < cascades)
         team.fetch_tables(forest, cascade + 1, share);
-      ring.fetch(cascade, chunk + kAhead);
       if (ring.coordinate >= 0) sum = ring.add(sum, chunk);
     }
     if (ring.coordinate >= 0) team.send_coordinate(cascade + 1, ring.coordinate, sum);

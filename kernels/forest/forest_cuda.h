@@ -18,12 +18,6 @@
 
 namespace cuface::cuda {
 
-/// A ForestSplit in 8 bytes.
-struct alignas(8) DeviceSplit {
-  std::uint16_t a, b;
-  float threshold;
-};
-
 /// Coordinates of a leaf that lie together: a line of memory, and a warp to add them up.
 inline constexpr int kLeafColumn = 32;
 
@@ -31,12 +25,12 @@ inline constexpr int kLeafColumn = 32;
 /// of 16.
 struct CascadeLayout {
   std::size_t pixels;  ///< Point delta[pool], then std::uint32_t anchor[pool]
-  std::size_t splits;  ///< DeviceSplit [trees][splits_per_tree]
+  std::size_t splits;  ///< forest::PackedSplit [trees][splits_per_tree]
 
   CUFACE_HD CascadeLayout(int pool, int trees, int splits_per_tree)
       : pixels(rounded(static_cast<std::size_t>(pool) * (sizeof(Point) + sizeof(std::uint32_t)))),
         splits(rounded(static_cast<std::size_t>(trees) * static_cast<std::size_t>(splits_per_tree) *
-                       sizeof(DeviceSplit))) {}
+                       sizeof(forest::PackedSplit))) {}
   CUFACE_HD std::size_t bytes() const { return pixels + splits; }
   CUFACE_HD static std::size_t rounded(std::size_t n) { return (n + 15) / 16 * 16; }
 };
@@ -66,7 +60,8 @@ struct ForestRoom {
 /// was created.
 class DeviceForest {
  public:
-  /// Uploads and waits for it. The model must have passed validate() and is not kept.
+  /// Uploads and waits for it. The model must have passed validate() and is not kept. kUnsupported
+  /// for a compact model, and for more than PackedSplit::kMaxPool feature pixels.
   static Result<std::shared_ptr<const DeviceForest>> create(const ForestModel& model);
 
   ForestTables tables() const;

@@ -270,11 +270,6 @@ Image<T> zeros(int width, int height) {
   return table;
 }
 
-/// The threshold as an integer that compares alike with every difference of two pixels.
-std::int32_t whole_threshold(float threshold) {
-  return static_cast<std::int32_t>(std::clamp(std::floor(threshold), -256.0f, 255.0f));
-}
-
 /// One of SplitBytes.
 void set_split(std::uint32_t a, std::uint32_t b, std::int32_t threshold, std::uint8_t* out) {
   const bool other = threshold < 0;
@@ -332,7 +327,7 @@ VectorForest::VectorForest(const ForestModel& model, int cascades)
         const auto b = static_cast<std::uint32_t>(place[split->b]);
         const std::int32_t threshold = whole_threshold(split->threshold);
         splits_.view().at(t, c * nodes_ + n) =
-            static_cast<std::int32_t>(a << 20 | b << 9) | (threshold + 256);
+            static_cast<std::int32_t>(PackedSplit::of(a, b, split->threshold).bits);
         if (!bytes) continue;
         const int row = (c * blocks_ + t / SplitBytes::kTrees) * nodes_ + n;
         set_split(a, b, threshold, split_bytes_.view().row(row) + t % SplitBytes::kTrees);

@@ -32,14 +32,11 @@ struct SplitBytes {
 };
 
 /// A model's tables in the order vector code reads them. Rows are padded to whole vectors.
-///
-/// A feature pixel is an integer from 0 to 255, so that pool[a] - pool[b] > threshold holds for the
-/// threshold exactly where it holds for the integer below it, and a split fits 31 bits.
 class VectorForest {
  public:
   /// Larger models are left to the plain version: indices have 11 bits, and each further level of a
   /// tree doubles what is read of it.
-  static constexpr int kMaxPool = 2048, kMaxDepth = 5;
+  static constexpr int kMaxPool = PackedSplit::kMaxPool, kMaxDepth = 5;
   static bool takes(const ForestModel& model);
 
   /// The first `cascades` of a model that it takes. Allocates.
@@ -53,7 +50,7 @@ class VectorForest {
   Pool pool(int cascade) const;
   std::size_t pool_row() const { return row_length(anchors_); }
 
-  /// A row of the trees' splits for every node: a << 20 | b << 9 | floor(threshold) + 256.
+  /// A row of the trees' PackedSplit for every node.
   const std::int32_t* splits(int cascade) const { return splits_.view().row(cascade * nodes_); }
   std::size_t split_row() const { return row_length(splits_); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -103,12 +104,12 @@ struct PixelReader {
 
   /// At p in the unit box. The test comes before the cast, so NaN and huge values read 0;
   /// truncation is floor() here.
-  CUFACE_HD float at(Point p) const {
+  CUFACE_HD std::uint8_t at(Point p) const {
     const double u = p.x, v = p.y;
     const double px = (xx * u + xy * v) + x + 0.5;
     const double py = (yx * u + yy * v) + y + 0.5;
     const bool inside = px >= 0 && px < luma.width && py >= 0 && py < luma.height;
-    return inside ? static_cast<float>(luma.at(static_cast<int>(px), static_cast<int>(py))) : 0.0f;
+    return inside ? luma.at(static_cast<int>(px), static_cast<int>(py)) : std::uint8_t{0};
   }
 
   CUFACE_HD Point to_picture(Point p) const {
@@ -117,9 +118,32 @@ struct PixelReader {
   }
 };
 
-/// The leaf of one tree, 0 .. 2^depth - 1; splits[node] is a split. NaN goes right.
-template <typename Splits>
-CUFACE_HD std::uint32_t walk_tree(const Splits& splits, int depth, const float* pool) {
+/// The threshold as an integer that compares alike with every difference of two pixels, which are
+/// integers from 0 to 255.
+inline std::int32_t whole_threshold(float threshold) {
+  return static_cast<std::int32_t>(std::clamp(std::floor(threshold), -256.0f, 255.0f));
+}
+
+/// A split in 31 bits, for models of at most kMaxPool feature pixels.
+struct PackedSplit {
+  static constexpr int kMaxPool = 2048;
+  std::uint32_t bits;
+
+  static PackedSplit of(std::uint32_t a, std::uint32_t b, float threshold) {
+    return {a << 20 | b << 9 | static_cast<std::uint32_t>(whole_threshold(threshold) + 256)};
+  }
+  struct Fields {
+    std::uint32_t a, b;
+    std::int32_t threshold;
+  };
+  CUFACE_HD Fields fields() const {
+    return {bits >> 20, bits >> 9 & (kMaxPool - 1), static_cast<std::int32_t>(bits & 511) - 256};
+  }
+};
+
+/// The leaf of one tree, 0 .. 2^depth - 1; splits[node] is a split.
+template <typename Splits, typename Pixel>
+CUFACE_HD std::uint32_t walk_tree(const Splits& splits, int depth, const Pixel* pool) {
   std::uint32_t node = 0;
   for (int level = 0; level < depth; ++level) {
     const auto split = splits[node];

@@ -30,14 +30,14 @@ namespace ptx = ::cuda::ptx;
 /// the work of all.
 constexpr int kFaceBlocks = 5;
 
-constexpr int kAhead = 2;  // chunks of leaves on their way while one is added
-constexpr int kStages = kAhead + 1;
+constexpr int kStages = 2;  // chunks of leaves: one is added, the next is laid out
 
-/// The trees that are a block's to walk. An even number, but for the end, of 16 bytes in splits.
+/// The trees that are a block's to walk. A number of them, but for the end, whose splits are copied
+/// in whole pieces of 16 bytes.
 struct Share {
   int each, first, count;
   CUFACE_HD Share(int trees, int blocks, int block)
-      : each(((trees + 1) / 2 + blocks - 1) / blocks * 2),
+      : each(((trees + 3) / 4 + blocks - 1) / blocks * 4),
         first(block * each < trees ? block * each : trees),
         count(trees - first < each ? trees - first : each) {}
   CUFACE_HD static std::size_t bytes(int count, const ForestTables& forest) {
@@ -48,13 +48,12 @@ struct Share {
 /// What the threads of a block share.
 struct Scratch {
   float* leaves;            // [kStages][room.stage_floats]
-  unsigned char* pixels;    // CascadeLayout::pixels, if room.tables
-  DeviceSplit* splits;      // of this block's share, if room.tables
-  forest::Lever* levers;    // [landmarks]
+  unsigned char* tables;    // CascadeLayout with this block's share of the trees, if room.tables
+  forest::Lever* levers;    // [2][landmarks]: of a turn's a and b
   Point* shapes;            // [2][landmarks]: that of a cascade, and the next one's as it comes
   std::uint64_t* barriers;  // [kBarriers]
   Turn* turn;               // [1]
-  float* pool;              // [pool]
+  std::uint8_t* pool;       // [pool]
   std::uint32_t* rows;      // [trees]: the leaf reached, counted from the cascade's first
   std::size_t bytes = 0;
 
@@ -62,11 +61,10 @@ struct Scratch {
 
   CUFACE_HD Scratch(unsigned char* memory, const ForestTables& forest, ForestRoom room) {
     const auto landmarks = static_cast<std::size_t>(forest.landmarks);
-    const std::size_t share = Share::bytes(Share(forest.trees, kFaceBlocks, 0).each, forest);
     take(memory, leaves, static_cast<std::size_t>(kStages * room.stage_floats));
-    take(memory, pixels, room.tables ? forest.layout().pixels : 0);
-    take(memory, splits, room.tables ? share / sizeof(DeviceSplit) : 0);
-    take(memory, levers, landmarks);
+    const int share = Share(forest.trees, kFaceBlocks, 0).each;
+    take(memory, tables, room.tables ? forest.layout().pixels + Share::bytes(share, forest) : 0);
+    take(memory, levers, 2 * landmarks);
     take(memory, shapes, 2 * landmarks);
     take(memory, barriers, kBarriers);
     take(memory, turn, 1);
@@ -85,30 +83,29 @@ struct Scratch {
 /// What a cascade reads of the model besides its leaves; `splits` from the block's share on.
 struct CascadeTables {
   const unsigned char* pixels;
-  const DeviceSplit* splits;
-  int pool;
+  const forest::PackedSplit* splits;
+  int pool, splits_per_tree;
 
-  __device__ CascadeTables(const ForestTables& forest, int cascade, const Share& share)
-      : pixels(forest.cascades + static_cast<std::size_t>(cascade) * forest.layout().bytes()),
-        splits(reinterpret_cast<const DeviceSplit*>(pixels + forest.layout().pixels) +
-               static_cast<std::size_t>(share.first) * forest.splits_per_tree()),
-        pool(forest.pool) {}
-  __device__ CascadeTables(const ForestTables& forest, const Scratch& s)
-      : pixels(s.pixels), splits(s.splits), pool(forest.pool) {}
+  __device__ CascadeTables(const ForestTables& forest, const unsigned char* tables, int first_tree)
+      : pixels(tables),
+        splits(reinterpret_cast<const forest::PackedSplit*>(tables + forest.layout().pixels) +
+               static_cast<std::size_t>(first_tree) * forest.splits_per_tree()),
+        pool(forest.pool),
+        splits_per_tree(forest.splits_per_tree()) {}
 
   __device__ Point delta(int i) const { return reinterpret_cast<const Point*>(pixels)[i]; }
   __device__ std::uint32_t anchor(int i) const {
     return reinterpret_cast<const std::uint32_t*>(pixels + pool * sizeof(Point))[i];
   }
-};
-
-/// A tree's splits, each read at once.
-struct TreeSplits {
-  const DeviceSplit* splits;
-  __device__ DeviceSplit operator[](std::uint32_t node) const {
-    const uint2 words = reinterpret_cast<const uint2*>(splits)[node];
-    return {static_cast<std::uint16_t>(words.x), static_cast<std::uint16_t>(words.x >> 16),
-            __uint_as_float(words.y)};
+  /// Tree i of the share, as forest::walk_tree() reads it.
+  struct Tree {
+    const forest::PackedSplit* splits;
+    __device__ forest::PackedSplit::Fields operator[](std::uint32_t node) const {
+      return splits[node].fields();
+    }
+  };
+  __device__ Tree tree(int i) const {
+    return {splits + static_cast<std::size_t>(i) * splits_per_tree};
   }
 };
 
@@ -152,13 +149,14 @@ struct Team {
   }
   /// A block's tables of that cascade, by one thread when no other reads those of the one before.
   __device__ void fetch_tables(const ForestTables& forest, int cascade, const Share& share) const {
-    const CascadeTables from(forest, cascade, share);
-    const auto pixels = static_cast<std::uint32_t>(forest.layout().pixels);
-    const auto splits = static_cast<std::uint32_t>(Share::bytes(share.count, forest));
+    const CascadeLayout layout = forest.layout();
+    const unsigned char* const from = forest.cascades + cascade * layout.bytes();
+    const std::size_t before = Share::bytes(share.first, forest);
+    const std::size_t splits = Share::bytes(share.count, forest);
     ptx::fence_proxy_async(ptx::space_shared);
-    expect(Scratch::kTables, pixels + splits);
-    copy(from.pixels, s.pixels, pixels);
-    if (splits > 0) copy(from.splits, s.splits, splits);
+    expect(Scratch::kTables, layout.pixels + splits);
+    copy(from, s.tables, layout.pixels);
+    if (splits > 0) copy(from + layout.pixels + before, s.tables + layout.pixels, splits);
   }
   __device__ void wait_for_tables(int cascade) const { wait(Scratch::kTables, cascade); }
 
@@ -176,9 +174,9 @@ struct Team {
       ptx::st_async(cluster.map_shared_rank(mine, block), value,
                     cluster.map_shared_rank(s.barriers + barrier, block));
   }
-  __device__ void copy(const void* from, void* to, std::uint32_t bytes) const {
-    ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, to, from, bytes,
-                       s.barriers + Scratch::kTables);
+  __device__ void copy(const void* from, void* to, std::size_t bytes) const {
+    ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, to, from,
+                       static_cast<std::uint32_t>(bytes), s.barriers + Scratch::kTables);
   }
   __device__ void wait(int barrier, int phase) const {
     const auto parity = static_cast<std::uint32_t>(phase % 2);
