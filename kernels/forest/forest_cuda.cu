@@ -196,13 +196,17 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
     forest.pool = kDlibPool;
     room = {kStagedFloats, true};
   }
-  const int face = static_cast<int>(blockIdx.x) / kFaceBlocks;
+  const int face = static_cast<int>(blockIdx.x) / kFaceBlocks % kMaxFaces;
   const int block = static_cast<int>(blockIdx.x) % kFaceBlocks;
   const int thread = static_cast<int>(threadIdx.x);
   const int landmarks = forest.landmarks;
   if (block >= Team::kBlocks) return;
+  const std::size_t before =
+      blockIdx.x / (kFaceBlocks * kMaxFaces) * device_faces_bytes(forest.landmarks);
+  in = reinterpret_cast<const DeviceFaces*>(reinterpret_cast<const std::byte*>(in) + before);
+  out = reinterpret_cast<DeviceFaces*>(reinterpret_cast<std::byte*>(out) + before);
 
-  if (blockIdx.x == 0) copy_header<kThreads>(in, out, landmarks);
+  if (face == 0 && block == 0) copy_header<kThreads>(in, out, landmarks);
   if (face >= in->count) return;
   if (block == 0) copy_face<kThreads>(in, out, face);
 
@@ -328,16 +332,17 @@ Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const For
 
 Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in,
                            const BoxMap& map, DeviceFaces* out, Launcher launch,
-                           const RollState* rolls) const {
-  if (!luma.data || luma.width < 1 || luma.height < 1 || !in || !out)
+                           const RollState* rolls, int lists) const {
+  if (!luma.data || luma.width < 1 || luma.height < 1 || !in || !out || lists < 1)
     return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
   const ForestTables forest = forest_->tables();
   const Scratch scratch(nullptr, forest, room_);
   const auto kernel = !room_.tables     ? forest_kernel<Fit::kUnstaged>
                       : is_dlib(forest) ? forest_kernel<Fit::kDlib>
                                         : forest_kernel<Fit::kStaged>;
-  return launch("landmarks", kernel, {kMaxFaces * kFaceBlocks, kThreads, scratch.bytes}, forest,
-                room_, cascades_, luma, in, map, out, rolls);
+  return launch("landmarks", kernel,
+                {static_cast<unsigned>(lists) * kMaxFaces * kFaceBlocks, kThreads, scratch.bytes},
+                forest, room_, cascades_, luma, in, map, out, rolls);
 }
 
 }  // namespace cuface::cuda

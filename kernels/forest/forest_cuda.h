@@ -94,10 +94,12 @@ class Landmarker {
   /// was.
   ///
   /// All in device memory. `out` has device_faces_bytes() of landmarks() or more; it may be `in`
-  /// itself, and must not overlap it otherwise. One launch for kMaxFaces; no allocation, copy or
-  /// wait. kInvalidArgument for a null pointer or an empty picture.
+  /// itself, and must not overlap it otherwise. Several `lists` of faces lie that many bytes apart
+  /// in both, and share the launch: the blocks of one begin where those of the one before end. No
+  /// allocation, copy or wait. kInvalidArgument for a null pointer, an empty picture or no list.
   Status enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in, const BoxMap& map,
-                 DeviceFaces* out, Launcher launch, const RollState* rolls = nullptr) const;
+                 DeviceFaces* out, Launcher launch, const RollState* rolls = nullptr,
+                 int lists = 1) const;
 
   int landmarks() const { return forest_->tables().landmarks; }
 

@@ -94,12 +94,10 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const Devi
                         samples, rolls);
       !s.ok())
     return s;
-  for (int i = 0; i < samples_; ++i) {
-    if (Status s =
-            landmarker_->enqueue(luma, samples.list(i), BoxMap{}, samples.list(i), launch, rolls);
-        !s.ok())
-      return s;
-  }
+  if (Status s = landmarker_->enqueue(luma, samples.list(0), BoxMap{}, samples.list(0), launch,
+                                      rolls, samples_);
+      !s.ok())
+    return s;
   return launch("landmarks: mean", mean_samples, {kMaxFaces, kMeanThreads}, in, samples, samples_,
                 landmarker_->landmarks(), out);
 }

@@ -184,6 +184,34 @@ TEST_F(ForestCuda, FewerIterationsAndOneForestForMany) {
   test::compared("points over 5 px from the mean shape", seen_.far, 1000);
 }
 
+TEST_F(ForestCuda, SeveralListsInOneCall) {
+  const ModelRef model = random_forest({33, 3, 50, 4, 100}, 4);
+  const auto reference = make_reference(model);
+  const auto ours = make_cuda(model);
+  ASSERT_TRUE(ours);
+  const Picture picture = noise(160, 120, 5);
+  const std::size_t bytes = device_faces_bytes(33);
+  std::vector<Bytes> lists;
+  Bytes all;
+  for (const int faces : {kMaxFaces, 7, 0, 12}) {
+    lists.push_back(
+        block_of(boxes_of_all_kinds(faces, 160, 120, static_cast<unsigned>(faces)), 33));
+    all.insert(all.end(), lists.back().begin(), lists.back().end());
+  }
+  GuardedBytes luma(picture.bytes), in(all), out(all.size(), kCanary);
+  const Status status = ours->enqueue(picture.at(luma.data()), faces_at(in), kMap, faces_at(out),
+                                      *stream_, nullptr, static_cast<int>(lists.size()));
+  ASSERT_TRUE(status.ok()) << status.message();
+  const Bytes got = out.get();
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const Bytes want = expected_block(*reference, *model, picture.at(picture.bytes.data()),
+                                      lists[i], kMap, Bytes(bytes, kCanary), seen_);
+    const auto begin = got.begin() + static_cast<std::ptrdiff_t>(i * bytes);
+    EXPECT_TRUE(std::equal(want.begin(), want.end(), begin)) << "list " << i;
+  }
+  test::compared("points", seen_.points, 1000);
+}
+
 TEST_F(ForestCuda, SplitsGoBothWaysAndEveryLeafIsReached) {
   // Of the first cascade, where the shape is the mean: what the comparisons above walked through.
   const ModelRef model = random_forest({68, 1, 300, 3, 200}, 8);
@@ -300,12 +328,17 @@ TEST_P(RealForestCuda, NaturalPicturesAndTimes) {
                     .ok());
           }));
       if (faces != kMaxFaces) continue;
+      Bytes four;
+      for (int list = 0; list < 4; ++list) {
+        const Bytes one = in.get();
+        four.insert(four.end(), one.begin(), one.end());
+      }
+      GuardedBytes ins(four), outs(four.size(), kCanary);
       test::report_time("forest " + std::to_string(landmarks) + " points, 256 faces in 4 lists",
                         gray.name, test::median_us(*stream_, [&] {
-                          for (int list = 0; list < 4; ++list)
-                            EXPECT_TRUE(ours->enqueue(picture.at(luma.data()), faces_at(in), map,
-                                                      faces_at(out), *stream_)
-                                            .ok());
+                          EXPECT_TRUE(ours->enqueue(picture.at(luma.data()), faces_at(ins), map,
+                                                    faces_at(outs), *stream_, nullptr, 4)
+                                          .ok());
                         }));
     }
   }
@@ -351,8 +384,9 @@ TEST_F(ForestCuda, NullPointersAndEmptyPicturesAreRefused) {
   const auto ours = make_cuda(random_forest({5, 2, 3, 2, 4}, 1));
   ASSERT_TRUE(ours);
   GuardedBytes memory(device_faces_bytes(5), 0);
-  const auto code = [&](ImageView<const std::uint8_t> luma, DeviceFaces* in, DeviceFaces* out) {
-    return ours->enqueue(luma, in, BoxMap{}, out, *stream_).code();
+  const auto code = [&](ImageView<const std::uint8_t> luma, DeviceFaces* in, DeviceFaces* out,
+                        int lists = 1) {
+    return ours->enqueue(luma, in, BoxMap{}, out, *stream_, nullptr, lists).code();
   };
   DeviceFaces* const faces = faces_at(memory);
   const std::uint8_t* pixels = memory.data();
@@ -361,6 +395,7 @@ TEST_F(ForestCuda, NullPointersAndEmptyPicturesAreRefused) {
   EXPECT_EQ(code({pixels, 4, 0, 4}, faces, faces), StatusCode::kInvalidArgument);
   EXPECT_EQ(code({pixels, 4, 4, 4}, nullptr, faces), StatusCode::kInvalidArgument);
   EXPECT_EQ(code({pixels, 4, 4, 4}, faces, nullptr), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({pixels, 4, 4, 4}, faces, faces, 0), StatusCode::kInvalidArgument);
 }
 
 }  // namespace
