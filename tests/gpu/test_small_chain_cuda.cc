@@ -39,7 +39,7 @@ class SmallChainCuda : public testing::TestWithParam<Settings> {
     const Settings& s = GetParam();
     const std::string faces = folder_.file("faces.jsonl");
     Pipeline pipeline(
-        decoded + " ! identity eos-after=" + std::to_string(kFrames) + " ! cufacedetect " +
+        decoded + " ! identity eos-after=" + std::to_string(kFrames + 1) + " ! cufacedetect " +
         backend + s.detect + " ! culktrack " + s.track + " ! cufacelandmark " + s.landmark +
         " ! cufaceoverlay ! cufacepublish location=" + faces + " ! fakesink sync=false");
     const Ending ending = pipeline.play(500);
