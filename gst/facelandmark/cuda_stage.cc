@@ -31,8 +31,9 @@ class CudaLandmarkStage final : public LandmarkStage {
     if (!forest.ok()) return forest.status();
     auto rolls = cuda::RollMemory::create(forest.value());
     if (!rolls.ok()) return rolls.status();
-    auto landmarker = cuda::SampledLandmarker::create(std::move(forest.value()),
-                                                      settings.iterations, settings.samples);
+    auto landmarker =
+        cuda::SampledLandmarker::create(std::move(forest.value()), settings.iterations,
+                                        settings.samples, settings.refine && settings.follow_roll);
     if (!landmarker.ok()) return landmarker.status();
     landmarker_ = std::move(landmarker.value());
     rolls_ = std::move(rolls.value());
@@ -43,7 +44,8 @@ class CudaLandmarkStage final : public LandmarkStage {
   Result<Landmarks> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
                         double seconds) override {
     DeviceFrame& device = *frame.device();
-    if (settings.iterations != planned_.iterations || settings.samples != planned_.samples) {
+    if (settings.iterations != planned_.iterations || settings.samples != planned_.samples ||
+        settings.refine != planned_.refine || settings.follow_roll != planned_.follow_roll) {
       if (Status s = device.settle(); !s.ok()) return s;
       if (Status s = make_landmarker(settings); !s.ok()) return s;
     }

@@ -63,7 +63,8 @@ enum Property {
   kPropSamples,
   kPropSmooth,
   kPropFollowRoll,
-  kPropInertia
+  kPropInertia,
+  kPropRefine
 };
 
 LandmarkState* state_of(gpointer self) { return reinterpret_cast<GstCufaceLandmark*>(self)->state; }
@@ -107,6 +108,9 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec* sp
     case kPropInertia:
       settings.stage.inertia = g_value_get_float(value);
       break;
+    case kPropRefine:
+      settings.stage.refine = g_value_get_boolean(value);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
@@ -137,6 +141,9 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
       break;
     case kPropInertia:
       g_value_set_float(value, settings.stage.inertia);
+      break;
+    case kPropRefine:
+      g_value_set_boolean(value, settings.stage.refine);
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -262,7 +269,7 @@ void install_properties(GObjectClass* klass) {
                        "Boxes tried for each face, shifted by up to 2 % and scaled by up to 3 %, "
                        "whose landmarks are averaged: steadier and nearer to the face, without "
                        "delay, for so many times the work; 1 = the face's box alone",
-                       1, cuface::kMaxSamples, 1,
+                       1, cuface::kMaxSamples, LandmarkSettings{}.samples,
                        static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       klass, kPropSmooth,
@@ -289,6 +296,15 @@ void install_properties(GObjectClass* klass) {
                          "carried the less: steadier, without delay; 0 = found anew only",
                          0, 0.95f, LandmarkSettings{}.inertia,
                          static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
+  g_object_class_install_property(
+      klass, kPropRefine,
+      g_param_spec_boolean(
+          "refine", "Refine",
+          "Look twice for the landmarks of a face that is not known from the frame "
+          "before (new, or without culktrack): again in the box that fits those "
+          "found first, turned with them; nearer to the face, for twice the time "
+          "there; needs follow-roll",
+          LandmarkSettings{}.refine, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   gst_type_mark_as_plugin_api(box_map_type(), static_cast<GstPluginAPIFlags>(0));
 }
 

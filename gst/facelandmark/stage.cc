@@ -76,16 +76,19 @@ class CpuLandmarkStage final : public LandmarkStage {
     const BoxMap map = box_map_of(settings, *model_, list.detector);
     boxes_.clear();
     rolls_.clear();
+    twice_.clear();
     for (const Face& face : list.faces) {
       boxes_.push_back(face.box);
-      if (settings.follow_roll) rolls_.push_back(forest::recall_roll(known_rolls_, face));
+      if (!settings.follow_roll) continue;
+      rolls_.push_back(forest::recall_roll(known_rolls_, face));
+      if (settings.refine) twice_.push_back(!forest::is_known(known_rolls_, face));
     }
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
     if (settings.iterations != planned_iterations_)
       if (Status s = make_landmarker(settings.iterations); !s.ok()) return s;
     return landmarker_->enqueue(picture.value()->view(), boxes_, map, settings.samples,
-                                list.landmarks, rolls_);
+                                list.landmarks, rolls_, twice_);
   }
 
   const std::shared_ptr<const ForestModel> model_;
@@ -93,6 +96,7 @@ class CpuLandmarkStage final : public LandmarkStage {
   int planned_iterations_ = 0;
   std::vector<Box> boxes_;
   std::vector<Roll> rolls_;
+  std::vector<std::uint8_t> twice_;
   const std::vector<Point> mean_ = mean_points(*model_);
   RollState known_rolls_;                  // of the frame before; nobody's without follow_roll
   std::unique_ptr<InertiaState> inertia_;  // once it is asked for

@@ -10,7 +10,7 @@
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
 #include "kernels/faces/faces.h"
-#include "kernels/similarity/fit.h"
+#include "kernels/forest/head_box.h"
 
 namespace cuface {
 
@@ -38,13 +38,16 @@ CUFACE_HD inline Roll recall_roll(const RollState& state, const Face& face) {
   return cos > 0 && std::fabs(sin) <= kMostDetectedSine ? roll : face.roll;
 }
 
-/// The roll that best turns the mean shape (unit box, square) into these landmarks.
+CUFACE_HD inline bool is_known(const RollState& state, const Face& face) {
+  for (int i = 0; i < state.count && face.id != 0; ++i)
+    if (state.id[i] == face.id) return true;
+  return false;
+}
+
+/// The roll that best turns the mean shape into these landmarks.
 CUFACE_HD inline Roll roll_of(std::span<const Point> mean, std::span<const Point> landmarks) {
-  Similarity s;
-  if (!similarity::fit(mean, landmarks, nullptr, s)) return {};
-  const double scale = std::sqrt(s.a * s.a + s.b * s.b);
-  if (!(scale > 0)) return {};
-  return {static_cast<float>(s.a / scale), static_cast<float>(s.b / scale)};
+  HeadBox head;
+  return fit_head(mean, landmarks, head) ? head.roll : Roll{};
 }
 
 /// Remembers the rolls of the first kFaces faces and forgets all others.

@@ -49,30 +49,65 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
   auto landmarker = Landmarker::create(backend, model, iterations);
   if (!landmarker.ok()) return landmarker.status();
   return std::unique_ptr<SampledLandmarker>(
-      new SampledLandmarker(std::move(landmarker.value()), model->landmarks));
+      new SampledLandmarker(std::move(landmarker.value()), mean_points(*model)));
+}
+
+Status SampledLandmarker::look_first(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
+                                     const BoxMap& map, std::span<const Roll> rolls,
+                                     std::span<const std::uint8_t> twice) {
+  heads_.assign(boxes.size(), {});
+  boxes_.clear();
+  rolls_.clear();
+  for (std::size_t i = 0; i < twice.size(); ++i) {
+    if (!twice[i]) continue;
+    const Roll roll = rolls.empty() ? Roll{} : rolls[i];
+    boxes_.push_back(map.apply(boxes[i], roll));
+    rolls_.push_back(roll);
+  }
+  if (boxes_.empty()) return {};
+  points_.resize(boxes_.size() * landmarks_);
+  if (Status s = landmarker_->enqueue(luma, boxes_, points_, rolls_); !s.ok()) return s;
+  std::span<const Point> found = points_;
+  for (std::size_t i = 0; i < twice.size(); ++i) {
+    if (!twice[i]) continue;
+    forest::HeadBox head;
+    if (forest::fit_head(mean_, found.first(landmarks_), head)) heads_[i] = head;
+    found = found.subspan(landmarks_);
+  }
+  return {};
 }
 
 Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                                   const BoxMap& map, int samples, std::span<Point> out,
-                                  std::span<const Roll> rolls) {
+                                  std::span<const Roll> rolls,
+                                  std::span<const std::uint8_t> twice) {
   const Result<SampleMaps> maps = make_sample_maps(map, samples);
   if (!maps.ok()) return maps.status();
+  const Result<SampleMaps> head_maps = make_sample_maps({}, samples);
+  if (!head_maps.ok()) return head_maps.status();
   if (out.size() != boxes.size() * landmarks_) {
     return {StatusCode::kInvalidArgument, "landmarks need room for every point of every face"};
   }
   if (!rolls.empty() && rolls.size() != boxes.size()) {
     return {StatusCode::kInvalidArgument, "landmarks need the roll of every face, or of none"};
   }
+  if (!twice.empty() && twice.size() != boxes.size()) {
+    return {StatusCode::kInvalidArgument,
+            "landmarks need to know of every face, or of none, "
+            "whether to look twice"};
+  }
+  if (Status s = look_first(luma, boxes, map, rolls, twice); !s.ok()) return s;
   boxes_.clear();
   rolls_.clear();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const Roll roll = rolls.empty() ? Roll{} : rolls[i];
+    const Roll roll = heads_[i] ? heads_[i]->roll : rolls.empty() ? Roll{} : rolls[i];
     for (int k = 0; k < samples; ++k) {
-      boxes_.push_back(maps.value().map[k].apply(boxes[i], roll));
-      if (samples > 1 && !rolls.empty()) rolls_.push_back(roll);
+      boxes_.push_back(heads_[i] ? head_maps.value().map[k].apply(heads_[i]->box, roll)
+                                 : maps.value().map[k].apply(boxes[i], roll));
+      rolls_.push_back(roll);
     }
   }
-  if (samples == 1) return landmarker_->enqueue(luma, boxes_, out, rolls);
+  if (samples == 1) return landmarker_->enqueue(luma, boxes_, out, rolls_);
 
   points_.resize(boxes_.size() * landmarks_);
   if (Status s = landmarker_->enqueue(luma, boxes_, points_, rolls_); !s.ok()) return s;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 #include "kernels/forest/forest.h"
+#include "kernels/forest/head_box.h"
 
 namespace cuface {
 
@@ -57,20 +59,31 @@ class SampledLandmarker {
 
   /// `boxes` as the detector gave them, `out` and `rolls` as in Landmarker::enqueue(). With one
   /// sample the bits are Landmarker's in map.apply(box, roll). kInvalidArgument, and `out`
-  /// untouched, for a wrong number of samples, a wrong size of `out`, or a sample box that is empty
-  /// or not finite.
+  /// untouched, for a wrong number of samples, a wrong size of `out`, `rolls` or `twice`, or a
+  /// sample box that is empty or not finite.
+  ///
+  /// A face with a `twice` that is not 0 (no `twice`: none has) is looked at in its box alone
+  /// first; then the samples are those of the box that fits what was found there, turned with it
+  /// (fit_head()), which is nearer to the face than a detector's. Where nothing fits they
+  /// are those of its box.
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
-                 int samples, std::span<Point> out, std::span<const Roll> rolls = {});
+                 int samples, std::span<Point> out, std::span<const Roll> rolls = {},
+                 std::span<const std::uint8_t> twice = {});
 
  private:
-  SampledLandmarker(std::unique_ptr<Landmarker> landmarker, int landmarks)
-      : landmarker_(std::move(landmarker)), landmarks_(static_cast<std::size_t>(landmarks)) {}
+  SampledLandmarker(std::unique_ptr<Landmarker> landmarker, std::vector<Point> mean)
+      : landmarker_(std::move(landmarker)), mean_(std::move(mean)), landmarks_(mean_.size()) {}
+  Status look_first(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
+                    const BoxMap& map, std::span<const Roll> rolls,
+                    std::span<const std::uint8_t> twice);
 
   std::unique_ptr<Landmarker> landmarker_;
+  std::vector<Point> mean_;
   std::size_t landmarks_;
-  std::vector<Box> boxes_;   // face after face
-  std::vector<Roll> rolls_;  // of several samples; none where no face is turned
+  std::vector<Box> boxes_;  // face after face
+  std::vector<Roll> rolls_;
   std::vector<Point> points_;
+  std::vector<std::optional<forest::HeadBox>> heads_;  // of faces that were looked at first
 };
 
 }  // namespace cuface

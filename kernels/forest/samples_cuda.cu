@@ -24,18 +24,53 @@ struct Rows {
   CUFACE_HD Face& face(int row) const { return list(row / kMaxFaces)->faces[row % kMaxFaces]; }
 };
 
-/// A block a list, a thread a row.
+/// The boxes for the first look at faces that are not known; the others' are empty.
 __global__ void __launch_bounds__(kMaxFaces)
-    spread_samples(const DeviceFaces* in, const __grid_constant__ SampleMaps maps, Rows rows,
+    first_boxes(const DeviceFaces* in, const BoxMap map, const RollState* rolls,
+                DeviceFaces* first) {
+  const int f = static_cast<int>(threadIdx.x);
+  if (f == 0) first->count = in->count;
+  if (f >= in->count) return;
+  Face face = in->faces[f];
+  face.box = forest::is_known(*rolls, face)
+                 ? Box{}
+                 : map.apply(face.box, forest::recall_roll(*rolls, face));
+  first->faces[f] = face;
+}
+
+/// What the first look at a face has found.
+struct FirstLook {
+  const DeviceFaces* faces = nullptr;  ///< null: there was none
+  const Point* mean = nullptr;
+  int landmarks = 0;
+
+  __device__ bool fit(int face, forest::HeadBox& out) const {
+    if (!faces || !forest::is_usable(faces->faces[face].box)) return false;
+    const auto n = static_cast<std::size_t>(landmarks);
+    return forest::fit_head({mean, n}, {faces->landmarks() + face * landmarks, n}, out);
+  }
+};
+
+/// A block a list, a thread a row. `head_maps`: of a box that the first look gave.
+__global__ void __launch_bounds__(kMaxFaces)
+    spread_samples(const DeviceFaces* in, const __grid_constant__ SampleMaps maps,
+                   const __grid_constant__ SampleMaps head_maps, const FirstLook first, Rows rows,
                    const RollState* rolls) {
   const int list = static_cast<int>(blockIdx.x),
             row = list * kMaxFaces + static_cast<int>(threadIdx.x);
   const int all = in->count * maps.count;
   if (threadIdx.x == 0) rows.list(list)->count = min(max(all - list * kMaxFaces, 0), kMaxFaces);
   if (row >= all) return;
-  Face face = in->faces[row / maps.count];
-  const Roll roll = rolls ? forest::recall_roll(*rolls, face) : Roll{};
-  face.box = maps.map[row % maps.count].apply(face.box, roll);
+  const int f = row / maps.count, sample = row % maps.count;
+  Face face = in->faces[f];
+  forest::HeadBox head;
+  if (first.fit(f, head)) {
+    face.box = head_maps.map[sample].apply(head.box, head.roll);
+    face.roll = head.roll;  // which is recalled, as the face is not known
+  } else {
+    const Roll roll = rolls ? forest::recall_roll(*rolls, face) : Roll{};
+    face.box = maps.map[sample].apply(face.box, roll);
+  }
   rows.face(row) = face;
 }
 
@@ -66,15 +101,16 @@ __global__ void __launch_bounds__(kMeanThreads)
 }  // namespace
 
 Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
-    std::shared_ptr<const DeviceForest> forest, int iterations, int samples) {
+    std::shared_ptr<const DeviceForest> forest, int iterations, int samples, bool refine) {
   if (const auto maps = make_sample_maps({}, samples); !maps.ok()) return maps.status();
-  auto landmarker = Landmarker::create(std::move(forest), iterations);
+  auto landmarker = Landmarker::create(forest, iterations);
   if (!landmarker.ok()) return landmarker.status();
   const std::size_t list_bytes = device_faces_bytes(landmarker.value()->landmarks());
   std::unique_ptr<SampledLandmarker> made(
-      new SampledLandmarker(std::move(landmarker.value()), samples));
-  if (samples > 1) {
-    auto rows = DeviceBuffer<std::uint8_t>::create(static_cast<std::size_t>(samples) * list_bytes);
+      new SampledLandmarker(std::move(landmarker.value()), std::move(forest), samples, refine));
+  if (samples > 1 || refine) {
+    const int lists = samples + (refine ? 1 : 0);
+    auto rows = DeviceBuffer<std::uint8_t>::create(static_cast<std::size_t>(lists) * list_bytes);
     if (!rows.ok()) return rows.status();
     made->rows_ = std::move(rows.value());
   }
@@ -84,14 +120,28 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
 Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in,
                                   const BoxMap& map, DeviceFaces* out, Launcher launch,
                                   const RollState* rolls) {
-  if (samples_ == 1) return landmarker_->enqueue(luma, in, map, out, launch, rolls);
-  if (!in || !out) return {StatusCode::kInvalidArgument, "landmarks: no faces"};
+  if (samples_ == 1 && !refine_) return landmarker_->enqueue(luma, in, map, out, launch, rolls);
+  if (!in || !out || (refine_ && !rolls))
+    return {StatusCode::kInvalidArgument, "landmarks: no faces"};
   const Result<SampleMaps> maps = make_sample_maps(map, samples_);
   if (!maps.ok()) return maps.status();
+  const Result<SampleMaps> head_maps = make_sample_maps({}, samples_);
+  if (!head_maps.ok()) return head_maps.status();
   const Rows samples{rows_.data(), device_faces_bytes(landmarker_->landmarks())};
+  FirstLook look;
+  if (refine_) {
+    DeviceFaces* const first = samples.list(samples_);
+    if (Status s =
+            launch("landmarks: first boxes", first_boxes, {1, kMaxFaces}, in, map, rolls, first);
+        !s.ok())
+      return s;
+    if (Status s = landmarker_->enqueue(luma, first, BoxMap{}, first, launch, rolls); !s.ok())
+      return s;
+    look = {first, forest_->tables().mean, landmarker_->landmarks()};
+  }
   const auto lists = static_cast<unsigned>(samples_);
   if (Status s = launch("landmarks: samples", spread_samples, {lists, kMaxFaces}, in, maps.value(),
-                        samples, rolls);
+                        head_maps.value(), look, samples, rolls);
       !s.ok())
     return s;
   if (Status s = landmarker_->enqueue(luma, samples.list(0), BoxMap{}, samples.list(0), launch,

@@ -19,22 +19,32 @@ namespace cuface::cuda {
 /// that it serves one stream (or streams ordered by the caller).
 class SampledLandmarker {
  public:
-  /// Allocates. As Landmarker::create(); kInvalidArgument for a wrong number of samples.
+  /// Allocates. As Landmarker::create(); kInvalidArgument for a wrong number of samples. `refine`:
+  /// faces that `rolls` does not know are looked at twice.
   static Result<std::unique_ptr<SampledLandmarker>> create(
-      std::shared_ptr<const DeviceForest> forest, int iterations, int samples);
+      std::shared_ptr<const DeviceForest> forest, int iterations, int samples, bool refine = false);
 
   /// As Landmarker::enqueue(). A face of which a sample box is empty or not finite, which the CPU
-  /// refuses, gets all its points at (0, 0). One launch for one sample, else 2 + samples.
+  /// refuses, gets all its points at (0, 0). One launch for one sample, else 2 + samples; 4 +
+  /// samples to refine, which needs `rolls`.
   Status enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in, const BoxMap& map,
                  DeviceFaces* out, Launcher launch, const RollState* rolls = nullptr);
 
  private:
-  SampledLandmarker(std::unique_ptr<Landmarker> landmarker, int samples)
-      : landmarker_(std::move(landmarker)), samples_(samples) {}
+  SampledLandmarker(std::unique_ptr<Landmarker> landmarker,
+                    std::shared_ptr<const DeviceForest> forest, int samples, bool refine)
+      : landmarker_(std::move(landmarker)),
+        forest_(std::move(forest)),
+        samples_(samples),
+        refine_(refine) {}
 
   std::unique_ptr<Landmarker> landmarker_;
+  std::shared_ptr<const DeviceForest> forest_;
   int samples_;
-  DeviceBuffer<std::uint8_t> rows_;  // `samples` blocks of kMaxFaces faces; none for one sample
+  bool refine_;
+  // Blocks of kMaxFaces faces: `samples`, and behind them one for the first look. None for one
+  // sample that is not refined.
+  DeviceBuffer<std::uint8_t> rows_;
 };
 
 }  // namespace cuface::cuda

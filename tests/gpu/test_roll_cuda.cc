@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "kernels/common/lanes.h"
@@ -64,12 +65,14 @@ void set_landmarks(std::mt19937& random, std::span<const Point> mean, DeviceFace
   }
 }
 
-class RollCuda : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Samples, RollCuda, testing::Values(1, 3));
+/// Samples, and whether faces that are not known are looked at twice.
+class RollCuda : public testing::TestWithParam<std::tuple<int, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Samples, RollCuda,
+                         testing::Combine(testing::Values(1, 3), testing::Bool()));
 
 TEST_P(RollCuda, HasTheBytesOfTheReferenceFrameAfterFrame) {
   CUFACE_NEEDS_GPU();
-  const int samples = GetParam();
+  const auto [samples, refine] = GetParam();
   const test::Stream stream;
   std::mt19937 random(7);
   const auto model = test::random_forest({68, 4, 60, 4, 100}, 31);
@@ -79,7 +82,7 @@ TEST_P(RollCuda, HasTheBytesOfTheReferenceFrameAfterFrame) {
   const auto forest = cuda::DeviceForest::create(*model);
   ASSERT_TRUE(forest.ok()) << forest.status().message();
   auto memory = cuda::RollMemory::create(forest.value());
-  auto ours = cuda::SampledLandmarker::create(forest.value(), 0, samples);
+  auto ours = cuda::SampledLandmarker::create(forest.value(), 0, samples, refine);
   auto reference = SampledLandmarker::create(Backend::kCpu, model);
   ASSERT_TRUE(memory.ok() && ours.ok() && reference.ok());
   const test::Picture picture = test::noise(kWidth, kHeight, 6, 5, 3);
@@ -87,7 +90,7 @@ TEST_P(RollCuda, HasTheBytesOfTheReferenceFrameAfterFrame) {
   test::GuardedBytes in(cuda::device_faces_bytes(68), test::kCanary), out(in.size(), test::kCanary);
   test::Submitter submit;
   RollState state;
-  long points = 0, turned = 0, rolls = 0;
+  long points = 0, turned = 0, rolls = 0, looked_twice = 0;
   const int frames = test::under_tool() ? 6 : 30;
   for (int frame = 0; frame < frames; ++frame) {
     if (frame == 20) {
@@ -109,11 +112,13 @@ TEST_P(RollCuda, HasTheBytesOfTheReferenceFrameAfterFrame) {
       const Face& face = faces_in(block)->faces[f];
       const Roll roll = forest::recall_roll(state, face);
       std::vector<Point> want(68), upright(68);
-      const auto enqueue = [&](std::vector<Point>& to, Roll r) {
-        return reference.value()->enqueue(picture.at(picture.bytes.data()), {&face.box, 1}, kMap,
-                                          samples, to, {&r, 1});
+      const std::uint8_t again = refine && !forest::is_known(state, face);
+      const auto enqueue = [&, s = samples](std::vector<Point>& to, Roll r, std::uint8_t twice) {
+        return reference.value()->enqueue(picture.at(picture.bytes.data()), {&face.box, 1}, kMap, s,
+                                          to, {&r, 1}, {&twice, 1});
       };
-      ASSERT_TRUE(enqueue(want, roll).ok() && enqueue(upright, {}).ok());
+      ASSERT_TRUE(enqueue(want, roll, again).ok() && enqueue(upright, {}, 0).ok());
+      looked_twice += again;
       const std::vector<Point> found(faces.landmarks_of(f), faces.landmarks_of(f) + 68);
       ASSERT_EQ(found, want) << "frame " << frame << ", face " << f;
       points += 68;
@@ -138,6 +143,8 @@ TEST_P(RollCuda, HasTheBytesOfTheReferenceFrameAfterFrame) {
   }
   test::compared("points", points, test::under_tool() ? 2'000 : 30'000);
   test::compared("faces that were turned", turned, test::under_tool() ? 10 : 200);
+  if (refine)
+    test::compared("faces that were looked at twice", looked_twice, test::under_tool() ? 10 : 100);
   test::compared("rolls", rolls, test::under_tool() ? 30 : 500);
 }
 

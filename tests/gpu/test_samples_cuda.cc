@@ -139,7 +139,7 @@ TEST_F(SamplesCuda, Times) {
   ASSERT_TRUE(forest.ok()) << forest.status().message();
   const Picture picture = test::noise(640, 360, 51);
   GuardedBytes luma(picture.bytes);
-  for (const int samples : {1, 8, kMaxSamples}) {
+  for (const int samples : {1, 4, 8, kMaxSamples}) {
     auto ours = cuda::SampledLandmarker::create(forest.value(), 0, samples);
     ASSERT_TRUE(ours.ok()) << ours.status().message();
     for (const int faces : {1, 16}) {

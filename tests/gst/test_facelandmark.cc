@@ -172,6 +172,29 @@ TEST_F(LandmarkElement, SmoothsAndTurnsFacesWithAnIdUntilTheStreamBreaks) {
             landmarks_of_second("", false, false));
 }
 
+// Who follows a face knows it after the first frame.
+TEST_F(LandmarkElement, LooksTwiceAtFacesThatAreNotKnown) {
+  const auto frames = [&](const std::string& settings, const std::string& track) {
+    Harness harness(detect + "redetect-interval=1 ! " + track + landmark + settings);
+    harness.set_caps(info);
+    std::array<std::vector<Point>, 2> found;
+    for (std::vector<Point>& points : found) {
+      GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{60, 60, 48, 48}})));
+      points = gst::read_faces(out, kWidth, kHeight).faces->landmarks;
+      gst_buffer_unref(out);
+    }
+    return found;
+  };
+  const auto once = frames("", ""), twice = frames("refine=true", "");
+  EXPECT_NE(twice[0], once[0]);
+  EXPECT_EQ(twice[1], twice[0]);
+  EXPECT_EQ(frames("refine=true follow-roll=false", ""), once);
+  const std::string track = "culktrack ! ";
+  const std::string anew = " inertia=0";
+  EXPECT_EQ(frames("refine=true" + anew, track)[0], twice[0]);
+  EXPECT_NE(frames("refine=true" + anew, track)[1], twice[1]);
+}
+
 // A square with a texture that can be followed moves by one pixel.
 TEST_F(LandmarkElement, HasInertiaWhereTheTrackerCarriesItsLandmarks) {
   cv::Mat still = squares(kWidth, kHeight, {{60, 60, 48, 48}}), texture(still.size(), CV_8UC1);

@@ -111,6 +111,76 @@ TEST(Samples, OneIsTheLandmarkerAndMoreAreItsMean) {
   EXPECT_GE(moved, 4 * 3 * 9) << "points that are not those of the box alone";
 }
 
+// The second look is in the box that fits what the first has found, turned with it.
+TEST(Samples, LookTwiceWhereItIsAskedFor) {
+  const auto model = small_model();
+  auto sampled = SampledLandmarker::create(Backend::kCpu, model);
+  auto plain = Landmarker::create(Backend::kCpu, model);
+  ASSERT_TRUE(sampled.ok() && plain.ok());
+  const cv::Mat picture = noise(320, 240);
+  const std::vector<Box> faces{{20, 30, 90, 90}, {150, 60, 120, 118}, {-10, 100, 70.5f, 70.5f}};
+  const std::vector<Roll> rolls{{}, {}, {0.6f, 0.8f}};
+  const std::vector<std::uint8_t> twice{1, 0, 1};
+  const auto n = static_cast<std::size_t>(model->landmarks);
+  for (const int samples : {1, 3}) {
+    std::vector<Point> got(faces.size() * n), once(got.size()), one(n);
+    ASSERT_TRUE(sampled.value()
+                    ->enqueue(test::view(picture), faces, kMap, samples, got, rolls, twice)
+                    .ok());
+    ASSERT_TRUE(
+        sampled.value()->enqueue(test::view(picture), faces, kMap, samples, once, rolls).ok());
+    for (std::size_t f = 0; f < faces.size(); ++f) {
+      const std::vector<Point> found(got.begin() + static_cast<std::ptrdiff_t>(f * n),
+                                     got.begin() + static_cast<std::ptrdiff_t>((f + 1) * n));
+      const std::vector<Point> before(once.begin() + static_cast<std::ptrdiff_t>(f * n),
+                                      once.begin() + static_cast<std::ptrdiff_t>((f + 1) * n));
+      if (!twice[f]) {
+        EXPECT_EQ(found, before);
+        continue;
+      }
+      const Box first = kMap.apply(faces[f], rolls[f]);
+      ASSERT_TRUE(
+          plain.value()->enqueue(test::view(picture), {&first, 1}, one, {&rolls[f], 1}).ok());
+      forest::HeadBox head;
+      ASSERT_TRUE(forest::fit_head(mean_points(*model), one, head));
+      std::vector<Point> want(n);
+      ASSERT_TRUE(
+          sampled.value()
+              ->enqueue(test::view(picture), {&head.box, 1}, {}, samples, want, {&head.roll, 1})
+              .ok());
+      EXPECT_EQ(found, want) << "face " << f << ", " << samples << " samples";
+      EXPECT_NE(found, before);
+    }
+  }
+  std::vector<Point> out(faces.size() * n);
+  EXPECT_EQ(sampled.value()
+                ->enqueue(test::view(picture), faces, kMap, 1, out, {},
+                          std::span(twice).first(faces.size() - 1))
+                .code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST(Samples, FitsTheHeadInItsTurn) {
+  const std::vector<Point> mean = mean_points(*small_model());
+  const Roll roll{0.8f, 0.6f};
+  // The unit box is 99 px, so the box 100, about (70, 60).
+  std::vector<Point> landmarks;
+  for (const Point& p : mean) {
+    const float x = 99 * (p.x - 0.5f), y = 99 * (p.y - 0.5f);
+    landmarks.push_back({70 + roll.cos * x - roll.sin * y, 60 + roll.sin * x + roll.cos * y});
+  }
+  forest::HeadBox head;
+  ASSERT_TRUE(forest::fit_head(mean, landmarks, head));
+  EXPECT_NEAR(head.box.w, 100, 1e-3);
+  EXPECT_EQ(head.box.h, head.box.w);
+  EXPECT_NEAR(head.box.x + (head.box.w - 1) / 2, 70, 1e-3);
+  EXPECT_NEAR(head.box.y + (head.box.h - 1) / 2, 60, 1e-3);
+  EXPECT_NEAR(head.roll.cos, 0.8, 1e-5);
+  EXPECT_NEAR(head.roll.sin, 0.6, 1e-5);
+  std::fill(landmarks.begin(), landmarks.end(), Point{7, 7});
+  EXPECT_FALSE(forest::fit_head(mean, landmarks, head)) << "no extent";
+}
+
 TEST(Samples, RefuseWhatTheLandmarkerRefuses) {
   auto made = SampledLandmarker::create(Backend::kCpu, small_model());
   ASSERT_TRUE(made.ok());
