@@ -17,9 +17,17 @@ static_assert(kMaxTracks == kMaxFaces);
 constexpr int kPlanThreads = 256, kCarryThreads = 128, kConcludeThreads = 128;
 constexpr int kMaxPoints = kMaxTracks * kMaxTrackPoints;
 
+/// What is another on each frame. Only the first kernel is told, and the others read it in the
+/// plan: in a graph each argument that changes costs the host as much as a launch.
+struct Moment {
+  std::uint64_t number;
+  double elapsed;
+};
+
 /// Which points are followed on a frame: those of the track with place i lie from offset[i] on, and
 /// offset[number of tracks] counts them all.
 struct Plan {
+  Moment moment;
   std::int32_t total;
   std::int32_t offset[kMaxTracks + 1];
 };
@@ -36,8 +44,6 @@ struct PointArrays {
 struct Told {
   const DeviceFaces* faces;
   const DeviceFaces* feedback;
-  std::uint64_t number;
-  double elapsed;
   int width, height, room;
 };
 
@@ -47,12 +53,12 @@ __device__ track::Faces plain_faces(const DeviceFaces* list) {
           list->searched != 0, list->part};
 }
 
-__device__ track::Frame frame_of(const Told& told) {
+__device__ track::Frame frame_of(const Told& told, const Moment& moment) {
   track::Frame frame;
   frame.faces = plain_faces(told.faces);
   frame.feedback = plain_faces(told.feedback);
-  frame.number = told.number;
-  frame.elapsed = told.elapsed;
+  frame.number = moment.number;
+  frame.elapsed = moment.elapsed;
   frame.width = told.width;
   frame.height = told.height;
   frame.max_landmarks = told.room;
@@ -61,12 +67,12 @@ __device__ track::Frame frame_of(const Told& told) {
 
 /// One block: begins the frame and gathers the points of all tracks.
 __global__ void __launch_bounds__(kPlanThreads)
-    plan_frame(track::State* state, const __grid_constant__ Told told,
+    plan_frame(track::State* state, const __grid_constant__ Told told, Moment moment,
                const __grid_constant__ TrackConfig config, bool ended, Plan* plan, Point* from) {
   __shared__ int counts[kMaxTracks];
   __shared__ int offsets[kMaxTracks + 1];
   __shared__ const Point* arrays[kMaxTracks];
-  const track::Frame frame = frame_of(told);
+  const track::Frame frame = frame_of(told, moment);
   const BlockLanes lanes;
   lanes.once([&] {
     if (ended) track::end_tracks(*state);
@@ -82,6 +88,7 @@ __global__ void __launch_bounds__(kPlanThreads)
     offsets[0] = 0;
     for (int i = 0; i < tracks; ++i) offsets[i + 1] = offsets[i] + counts[i];
     plan->total = offsets[tracks];
+    plan->moment = moment;
   });
   lanes.each(tracks + 1, [&](int i) { plan->offset[i] = offsets[i]; });
   for (int i = 0; i < tracks; ++i) {
@@ -101,7 +108,7 @@ __global__ void __launch_bounds__(kCarryThreads)
   __shared__ Raw<track::MotionScratch> scratch;
   const int i = static_cast<int>(blockIdx.x);
   if (i >= state->count) return;
-  const track::Frame frame = frame_of(told);
+  const track::Frame frame = frame_of(told, plan->moment);
   const BlockLanes lanes;
   const int slot = state->slot[i];
   track::age_track(lanes, *state, slot, frame, config);
@@ -118,10 +125,11 @@ __global__ void __launch_bounds__(kCarryThreads)
 /// One block: detections, losses, and what is passed on.
 __global__ void __launch_bounds__(kConcludeThreads)
     conclude_tracks(track::State* state, const __grid_constant__ Told told,
-                    const __grid_constant__ TrackConfig config, DeviceFaces* out) {
+                    const __grid_constant__ TrackConfig config, const Plan* plan,
+                    DeviceFaces* out) {
   __shared__ Raw<track::ConcludeScratch> scratch;
   __shared__ track::Outcome outcome;
-  const track::Frame frame = frame_of(told);
+  const track::Frame frame = frame_of(told, plan->moment);
   const BlockLanes lanes;
   track::conclude_frame(lanes, *state, frame, config, scratch.get(), outcome);
   const int count = state->faces(), n = track::common_landmarks(*state);
@@ -135,7 +143,7 @@ __global__ void __launch_bounds__(kConcludeThreads)
     out->overflow = told.faces ? told.faces->overflow : 0;
     out->lost = outcome.lost;
     out->search_wanted = outcome.search_wanted;
-    out->frame = told.number;
+    out->frame = frame.number;
   });
   lanes.each(count, [&](int i) { out->faces[i] = state->of(i).face; });
   lanes.each(count * n,
@@ -216,16 +224,12 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
     if (Status s = prev.enqueue_above(built_, levels, launch); !s.ok()) return s;
   }
 
-  const Told told{inputs.faces,
-                  inputs.feedback,
-                  inputs.frame,
-                  track::known_elapsed(inputs.elapsed),
-                  width_,
-                  height_,
+  const Told told{inputs.faces, inputs.feedback, width_, height_,
                   std::min(inputs.room, kMaxTrackPoints)};
+  const Moment moment{inputs.frame, track::known_elapsed(inputs.elapsed)};
   const PointArrays points = b.arrays();
-  if (Status s = launch("track: plan", plan_frame, {1, kPlanThreads}, b.state.data(), told, config_,
-                        ended_, b.plan.data(), points.from);
+  if (Status s = launch("track: plan", plan_frame, {1, kPlanThreads}, b.state.data(), told, moment,
+                        config_, ended_, b.plan.data(), points.from);
       !s.ok())
     return s;
   FlowPoints flow;
@@ -241,7 +245,7 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
       !s.ok())
     return s;
   if (Status s = launch("track: conclude", conclude_tracks, {1, kConcludeThreads}, b.state.data(),
-                        told, config_, out);
+                        told, config_, b.plan.data(), out);
       !s.ok())
     return s;
   ended_ = false;
