@@ -1,5 +1,7 @@
 // cufacedetect on CUDA: decides, searches and joins on the device; the host waits for nothing.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <utility>
 
 #include "gst/base/cuda/deviceframe.h"
@@ -11,12 +13,18 @@
 namespace cuface::gst {
 namespace {
 
-/// One a context, as large as its largest plan asks for: searches use it in turn. A plan keeps the
-/// one it was made for.
+/// A few a context, each as large as the largest of its plans asks for: detectors use one in turn,
+/// and as long as those of small pictures wait for each other the GPU idles. Where they are large
+/// there is one. A plan keeps the one it was made for.
 Result<std::shared_ptr<cuda::Scratch>> device_scratch(std::size_t bytes) {
+  constexpr std::size_t kSmall = 8 << 20;
+  constexpr unsigned kMost = 4;
   static SharedInContext<cuda::Scratch> shared;
+  static const std::array<char, kMost> keys{};
+  static std::atomic<unsigned> made = 0;
   return shared.get(
-      nullptr, [&](const cuda::Scratch& scratch) { return scratch.size() >= bytes; },
+      &keys[bytes <= kSmall ? made++ % kMost : 0],
+      [&](const cuda::Scratch& scratch) { return scratch.size() >= bytes; },
       [&] { return cuda::Scratch::create(bytes); });
 }
 

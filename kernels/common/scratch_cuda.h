@@ -78,15 +78,20 @@ class Scratch {
   std::size_t size() const { return memory_.size(); }
 
   /// `enqueue()` puts work that uses the scratch on `stream`: it starts when all such work of
-  /// earlier turns, on any stream, is over. The host does not wait for that.
+  /// earlier turns, on any stream, is over. The host does not wait for that, but for the very first
+  /// turn of a second stream: as long as there is one only, no event is recorded for others.
   template <typename Enqueue>
   Status take_turn(cudaStream_t stream, const Enqueue& enqueue) {
     const std::lock_guard lock(mutex_);
-    if (last_ && last_ != stream)
-      if (Status s = check(cudaStreamWaitEvent(stream, free_, 0), "ordering CUDA streams"); !s.ok())
-        return s;
+    if (last_ && last_ != stream) {
+      const cudaError_t ordered =
+          shared_ ? cudaStreamWaitEvent(stream, free_, 0) : cudaDeviceSynchronize();
+      if (Status s = check(ordered, "ordering CUDA streams"); !s.ok()) return s;
+      shared_ = true;
+    }
     const Status enqueued = enqueue();
     last_ = stream;
+    if (!shared_) return enqueued;
     const Status recorded = check(cudaEventRecord(free_, stream), "recording a CUDA event");
     return enqueued.ok() ? recorded : enqueued;
   }
@@ -96,6 +101,7 @@ class Scratch {
   std::mutex mutex_;
   cudaEvent_t free_ = nullptr;   ///< recorded behind the last turn
   cudaStream_t last_ = nullptr;  ///< of the last turn; to compare only
+  bool shared_ = false;          ///< more than one stream has had a turn
 };
 
 /// Gives a scratch of at least that size.
