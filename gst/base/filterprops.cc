@@ -82,8 +82,9 @@ GstStructure* stats_structure(const FilterState& state) {
       "lost-tracks", G_TYPE_UINT64, stats.lost_tracks + device.lost_tracks, "time-total-ns",
       G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns, nullptr);
   if (state.device)
-    gst_structure_set(structure, "device-time-ns", G_TYPE_UINT64, guint64{device.device_time_ns},
-                      "waits", G_TYPE_UINT64, guint64{state.device->waits()}, nullptr);
+    gst_structure_set(structure, "device-time-ns", G_TYPE_UINT64,
+                      guint64{state.device->device_time_ns()}, "waits", G_TYPE_UINT64,
+                      guint64{state.device->waits()}, nullptr);
   return structure;
 }
 
@@ -113,8 +114,8 @@ void install_filter_properties(GObjectClass* klass) {
           "given up because too much looked like a face), faces (summed over the frames), "
           "lost-tracks, time-total-ns and time-max-ns spent in this element; with CUDA also "
           "device-time-ns (spent on the GPU, from the first to the last kernel of each frame, a "
-          "few "
-          "frames late) and waits (times a thread had to wait for the GPU)",
+          "few frames late; one frame in 16 stands for the others, unless stats are read on each) "
+          "and waits (times a thread had to wait for the GPU)",
           GST_TYPE_STRUCTURE,
           static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS |
                                    GST_PARAM_DOC_SHOW_DEFAULT)));

@@ -44,7 +44,7 @@ STATS = {
     "time-max-ns": "the longest time it spent on one frame",
 }
 CUDA_STATS = {
-    "device-time-ns": "time on the GPU, from the first to the last kernel of each frame, a few frames late",
+    "device-time-ns": "time on the GPU, from the first to the last kernel of each frame, a few frames late; one frame in 16 stands for the others, unless stats are read on each",
     "waits": "times that a thread had to wait for the GPU",
 }
 

@@ -46,6 +46,7 @@ struct Steady {
   Ending ending;
   std::uint64_t frames = 0, searches = 0, faces = 0;  ///< of the whole run
   std::uint64_t waits = 0;                            ///< of stats, during those frames
+  std::uint64_t device_time_ns = 0;                   ///< of the whole run, all elements
 };
 
 /// Which of kStages, and on which frame, a call was made for; 0 = behind them or in another thread.
@@ -84,6 +85,7 @@ Steady run_steadily(const std::string& description, const std::string& after,
   steady.ending = pipeline.play();
   steady.searches = pipeline.stat("detect", "searches");
   steady.faces = pipeline.stat("landmark", "faces");
+  steady.device_time_ns = pipeline.sum_of("device-time-ns");
   return steady;
 }
 
@@ -207,6 +209,12 @@ TEST_F(SteadyCuda, NoCopyNoWaitNoAllocationOneSubmissionAnElement) {
       steady.calls.begin(), steady.calls.end(),
       [](const Call& c) { return c.caller == Caller::kElements && is_submission(c.kind); });
   EXPECT_GE(submissions, kFrames) << "the trace sees too little";
+  const auto calls = std::count_if(steady.calls.begin(), steady.calls.end(), [&](const Call& c) {
+    return c.caller == Caller::kElements && c.thread == steady.thread;
+  });
+  EXPECT_LE(calls, 20 * kFrames) << "calls of the driver in the streaming thread";
+  EXPECT_GT(steady.device_time_ns, 20000u * steady.frames);
+  EXPECT_LT(steady.device_time_ns, 2000000u * steady.frames);
   const auto found = faults(steady);
   EXPECT_TRUE(found.empty()) << text(found);
 }

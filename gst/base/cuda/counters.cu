@@ -4,6 +4,14 @@
 namespace cuface::cuda {
 namespace {
 
+__device__ void add_over(std::uint64_t* over) {
+  __threadfence_system();
+  volatile std::uint64_t* seen = over;
+  *seen = *seen + 1;
+}
+
+__global__ void over_kernel(std::uint64_t* over) { add_over(over); }
+
 __global__ void count_kernel(const DeviceFaces* faces, CountedWork work, Counters* counters) {
   // Host memory is far: it is read and written once.
   Counters sum = *counters;
@@ -17,6 +25,7 @@ __global__ void count_kernel(const DeviceFaces* faces, CountedWork work, Counter
   for (int i = 0; i < faces->count; ++i)
     if (faces->faces[i].id > sum.last_id) sum.last_id = faces->faces[i].id;
   *counters = sum;
+  if (work.over) add_over(work.over);
 }
 
 }  // namespace
@@ -24,6 +33,10 @@ __global__ void count_kernel(const DeviceFaces* faces, CountedWork work, Counter
 Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
                    Launcher launch) {
   return launch("counting faces", count_kernel, {1, 1}, faces, work, counters);
+}
+
+Status count_over(std::uint64_t* over, Launcher launch) {
+  return launch("counting work", over_kernel, {1, 1}, over);
 }
 
 }  // namespace cuface::cuda

@@ -22,10 +22,15 @@ struct CountedWork {
   const std::int32_t* searched = nullptr;
   bool tracks = false;                    ///< the tracks lost are its own
   const std::int32_t* skipped = nullptr;  ///< device flag of a search skipped; null = never
+  std::uint64_t* over = nullptr;          ///< as count_over() counts; null = nobody asks
 };
 
 /// Adds one frame's. One launch.
 Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
                    Launcher launch);
+
+/// Adds 1 to `over`, in pinned host memory, when the work before is over: the host sees how far the
+/// GPU is without a call of the driver. One launch.
+Status count_over(std::uint64_t* over, Launcher launch);
 
 }  // namespace cuface::cuda

@@ -135,9 +135,10 @@ class CudaSide final : public DeviceSide {
       counts = sum(counts, {now.searches, now.skipped_searches, now.overflows, now.faces,
                             now.lost_tracks, now.last_id});
     }
-    counts.device_time_ns = kept_.clock.total_ns();
     return counts;
   }
+
+  std::uint64_t device_time_ns() const override { return kept_.clock.ask(); }
 
   std::uint64_t waits() const override { return *kept_.waits; }
 

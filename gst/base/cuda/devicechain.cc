@@ -12,13 +12,13 @@ using cuda::check;
 /// The memory of one frame, until the chain's stream is past it.
 class ChainFrameUse final : public FrameUse {
  public:
-  ChainFrameUse(std::shared_ptr<DeviceChain> chain, std::uint64_t number)
-      : chain_(std::move(chain)), number_(number) {}
-  void wait() const override { chain_->wait_for_use(number_); }
+  ChainFrameUse(std::shared_ptr<DeviceChain> chain, std::uint64_t number, std::uint64_t submissions)
+      : chain_(std::move(chain)), number_(number), submissions_(submissions) {}
+  void wait() const override { chain_->wait_for_use(number_, submissions_); }
 
  private:
   const std::shared_ptr<DeviceChain> chain_;
-  const std::uint64_t number_;
+  const std::uint64_t number_, submissions_;
 };
 
 Status make_event(cudaEvent_t& event) {
@@ -36,40 +36,43 @@ Result<std::shared_ptr<DeviceChain>> DeviceChain::create(const CudaContext& cont
 }
 
 Status DeviceChain::allocate(int width, int height) {
-  int least = 0, greatest = 0;
-  if (Status s = check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking the GPU");
-      !s.ok())
-    return s;
-  if (Status s = check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
-                       "making a CUDA stream");
-      !s.ok())
-    return s;
+  auto on = ChainStream::create(context_);
+  if (!on.ok()) return on.status();
+  on_ = std::move(on.value());
   auto luma = cuda::DeviceImage<std::uint8_t>::create(width, height);
   if (!luma.ok()) return luma.status();
   luma_ = std::move(luma.value());
-  for (InFlight& frame : in_flight_) {
+  for (InFlight& frame : in_flight_)
     if (Status s = make_event(frame.done); !s.ok()) return s;
-    if (Status s = make_event(frame.used); !s.ok()) return s;
-  }
+  if (Status s = make_event(used_); !s.ok()) return s;
+  if (Status s = make_event(produced_); !s.ok()) return s;
   return {};
 }
 
 DeviceChain::~DeviceChain() {
   const ContextScope scope(context_);
-  if (stream_) cudaStreamSynchronize(stream_);
+  if (on_) cudaStreamSynchronize(stream());
   for (InFlight& frame : in_flight_) {
     frame.inputs.clear();
     if (frame.done) cudaEventDestroy(frame.done);
-    if (frame.used) cudaEventDestroy(frame.used);
   }
-  if (stream_) cudaStreamDestroy(stream_);
+  for (cudaEvent_t event : {used_, produced_})
+    if (event) cudaEventDestroy(event);
   luma_ = {};
   for (auto& staging : staging_) staging = {};
 }
 
 Status DeviceChain::begin_frame() {
+  if (number_ > 0) {
+    InFlight& before = current();
+    before.submissions = on_->submitted();
+    if (!on_->are_over(before.submissions))
+      if (Status s = check(cudaEventRecord(before.done, stream()), "recording a CUDA event");
+          !s.ok())
+        return s;
+  }
   InFlight& frame = slot(number_ + 1);
-  if (frame.number != 0 && !cuda::is_over(frame.done)) {
+  if (frame.number != 0 && !on_->are_over(frame.submissions) && !cuda::is_over(frame.done)) {
     count_wait();
     if (Status s = check(cudaEventSynchronize(frame.done), "waiting for the GPU"); !s.ok())
       return s;
@@ -80,10 +83,6 @@ Status DeviceChain::begin_frame() {
   return {};
 }
 
-Status DeviceChain::mark_done() {
-  return check(cudaEventRecord(current().done, stream_), "recording a CUDA event");
-}
-
 ImageView<const std::uint8_t> DeviceChain::luma() const {
   return luma_ready_ ? luma_.view() : ImageView<const std::uint8_t>{};
 }
@@ -91,30 +90,29 @@ ImageView<const std::uint8_t> DeviceChain::luma() const {
 Result<std::shared_ptr<const FrameUse>> DeviceChain::fill_luma(const FrameView& frame,
                                                                cuda::Launcher launch) {
   if (Status s = cuda::luma(frame, luma_.view(), launch); !s.ok()) return s;
-  if (Status s = launch.record(current().used); !s.ok()) return s;
+  if (Status s = launch.record(used_); !s.ok()) return s;
   luma_ready_ = true;
-  return make_use();
+  return make_use(on_->submitted() + 1);
 }
 
-std::shared_ptr<const FrameUse> DeviceChain::make_use() {
-  return std::make_shared<ChainFrameUse>(shared_from_this(), number_);
+std::shared_ptr<const FrameUse> DeviceChain::make_use(std::uint64_t submissions) {
+  return std::make_shared<ChainFrameUse>(shared_from_this(), number_, submissions);
 }
 
 Result<std::shared_ptr<const FrameUse>> DeviceChain::use_frame() {
-  if (Status s = check(cudaEventRecord(current().used, stream_), "recording a CUDA event"); !s.ok())
+  if (Status s = check(cudaEventRecord(used_, stream()), "recording a CUDA event"); !s.ok())
     return s;
-  return make_use();
+  return make_use(on_->submitted());
 }
 
 Status DeviceChain::follow(cudaStream_t producer) {
-  if (Status s = check(cudaEventRecord(current().used, producer), "recording a CUDA event");
-      !s.ok())
+  if (Status s = check(cudaEventRecord(produced_, producer), "recording a CUDA event"); !s.ok())
     return s;
-  return check(cudaStreamWaitEvent(stream_, current().used, 0), "ordering CUDA streams");
+  return check(cudaStreamWaitEvent(stream(), produced_, 0), "ordering CUDA streams");
 }
 
 Status DeviceChain::hold_back(cudaStream_t writer) {
-  return check(cudaStreamWaitEvent(writer, current().used, 0), "ordering CUDA streams");
+  return check(cudaStreamWaitEvent(writer, used_, 0), "ordering CUDA streams");
 }
 
 Status DeviceChain::upload_luma(Frame& frame) {
@@ -133,7 +131,7 @@ Status DeviceChain::upload_luma(Frame& frame) {
   const ImageView<std::uint8_t> device = luma_.view();
   if (Status s =
           check(cudaMemcpy2DAsync(device.data, static_cast<std::size_t>(device.stride), host.data,
-                                  width, width, height, cudaMemcpyHostToDevice, stream_),
+                                  width, width, height, cudaMemcpyHostToDevice, stream()),
                 "copying the grey picture to the GPU");
       !s.ok())
     return s;
@@ -141,13 +139,14 @@ Status DeviceChain::upload_luma(Frame& frame) {
   return {};
 }
 
-void DeviceChain::wait_for_use(std::uint64_t number) {
+void DeviceChain::wait_for_use(std::uint64_t number, std::uint64_t submissions) {
+  if (on_->are_over(submissions)) return;
   InFlight& frame = slot(number);
   if (frame.number != number) return;  // begin_frame() has waited for it
   const ContextScope scope(context_);
-  if (cuda::is_over(frame.used)) return;
+  if (cuda::is_over(used_)) return;
   count_wait();
-  cudaEventSynchronize(frame.used);
+  cudaEventSynchronize(used_);
 }
 
 }  // namespace cuface::gst

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "gst/base/cuda/chainstream.h"
 #include "gst/base/cuda/context.h"
 #include "gst/base/frame.h"
 #include "gst/meta/results.h"
@@ -23,7 +24,7 @@ using Waits = std::atomic<std::uint64_t>;
 
 /// Made by an element for frames of one size in one context. The element begins each frame; the
 /// elements behind it in the same thread, where nobody can have touched a pixel, go on in the same
-/// stream. Everything but wait_for_use() belongs to that thread, with the context
+/// stream. Everything but wait_for_use() and count_wait() belongs to that thread, with the context
 /// current.
 class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
  public:
@@ -37,11 +38,11 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
   bool fits(const CudaContext& context, int width, int height) const {
     return context_ == context && luma_.width() == width && luma_.height() == height;
   }
-  cudaStream_t stream() const { return stream_; }
+  const std::shared_ptr<ChainStream>& shared_stream() const { return on_; }
+  cudaStream_t stream() const { return on_->get(); }
 
+  /// All that was submitted since the last call is work on the frame before.
   Status begin_frame();
-  /// Records that this is all the work on the frame so far; each element's last call.
-  Status mark_done();
   /// Keeps faces that work enqueued for this frame reads until that work is over.
   void keep(PendingFacesRef faces) { current().inputs.push_back(std::move(faces)); }
 
@@ -60,14 +61,16 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
   /// What `writer` gets from now on comes after the work that touches the frame's memory.
   Status hold_back(cudaStream_t writer);
 
-  /// Returns when the frame-memory work of frame `number` is over. From any thread.
-  void wait_for_use(std::uint64_t number);
+  /// Returns when the frame-memory work of frame `number` is over, as it surely is when so many
+  /// `submissions` are. From any thread.
+  void wait_for_use(std::uint64_t number, std::uint64_t submissions);
   void count_wait() { waits_->fetch_add(1, std::memory_order_relaxed); }
 
  private:
   struct InFlight {
-    cudaEvent_t done = nullptr;            ///< all work of the frame
-    cudaEvent_t used = nullptr;            ///< all that touches the frame's memory
+    cudaEvent_t done = nullptr;  ///< all work of the frame; recorded when the next begins, if it is
+                                 ///< not over by then
+    std::uint64_t submissions = 0;         ///< that are over when its work is
     std::atomic<std::uint64_t> number{0};  ///< of the frame; 0 = none yet
     std::vector<PendingFacesRef> inputs;
   };
@@ -77,15 +80,19 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
   Status allocate(int width, int height);
   InFlight& slot(std::uint64_t number) { return in_flight_[number % kInFlight]; }
   InFlight& current() { return slot(number_); }
-  std::shared_ptr<const FrameUse> make_use();
+  std::shared_ptr<const FrameUse> make_use(std::uint64_t submissions);
 
   const CudaContext context_;
   const std::shared_ptr<Waits> waits_;
-  cudaStream_t stream_ = nullptr;
+  std::shared_ptr<ChainStream> on_;
   cuda::DeviceImage<std::uint8_t> luma_;
   bool luma_ready_ = false;
   std::uint64_t number_ = 0;
   std::array<InFlight, kInFlight> in_flight_;
+  /// All that touches the memory of the frame on its way; one for all frames, so that graphs keep
+  /// it. Who waits for an earlier frame may wait for this one.
+  cudaEvent_t used_ = nullptr;
+  cudaEvent_t produced_ = nullptr;                                   ///< in the producer's stream
   std::array<cuda::PinnedBuffer<std::uint8_t>, kInFlight> staging_;  // made by the first upload
 };
 

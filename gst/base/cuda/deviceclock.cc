@@ -14,38 +14,50 @@ Status DeviceClock::start() {
 }
 
 void DeviceClock::stop() {
+  while (read_ < taken_) read_next();
   for (Turn& turn : turns_) {
-    add(turn);
     if (turn.begin) cudaEventDestroy(turn.begin);
     if (turn.end) cudaEventDestroy(turn.end);
     turn = {};
   }
 }
 
-void DeviceClock::add(Turn& turn) {
-  if (!turn.pending) return;
+/// What is not over is left out.
+void DeviceClock::read_next() {
+  const Turn& next = turn(read_++);
   float ms = 0;
   // Says by itself whether it is over: asking first would cost the host as much again.
-  const cudaError_t answer = cudaEventElapsedTime(&ms, turn.begin, turn.end);
+  const cudaError_t answer = cudaEventElapsedTime(&ms, next.begin, next.end);
   if (answer == cudaErrorNotReady) {
     cudaGetLastError();  // no error of the launches to come
     return;
   }
-  turn.pending = false;
-  if (check(answer, "asking for a time").ok())
-    total_ns_ += static_cast<std::uint64_t>(static_cast<double>(ms) * 1e6);
+  if (!check(answer, "asking for a time").ok()) return;
+  last_ns_ = static_cast<std::uint64_t>(static_cast<double>(ms) * 1e6);
+  total_ns_ += last_ns_;
 }
 
 Status DeviceClock::begin(cuda::Launcher launch) {
-  add(current());
-  return launch.record(current().begin);
+  if (read_ < taken_ && frame_ >= turn(read_).frame + turns_.size()) read_next();
+  if (asked_.load(std::memory_order_relaxed)) {
+    asked_.store(false, std::memory_order_relaxed);
+    told_until_ = frame_ + kAfterAsking;
+  }
+  const bool wanted = frame_ >= next_timed_ || frame_ < told_until_;
+  timed_ = wanted && taken_ - read_ < turns_.size();
+  return timed_ ? launch.record(turn(taken_).begin) : Status();
 }
 
 Status DeviceClock::end(cuda::Launcher launch) {
-  if (Status s = launch.record(current().end); !s.ok()) return s;
-  current().pending = true;
-  ++frame_;
-  return {};
+  const std::uint64_t frame = frame_++;
+  if (!timed_) {
+    total_ns_ += last_ns_;
+    return {};
+  }
+  Turn& now = turn(taken_++);
+  now.frame = frame;
+  next_timed_ = frame_ < kFirst ? frame_ : frame + kLeast + random_() % kRange;
+  return launch.record(now.end);
 }
 
 }  // namespace cuface::gst

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <random>
 
 #include "gst/base/cuda/devicechain.h"
 #include "kernels/common/launch_cuda.h"
@@ -14,8 +15,11 @@
 namespace cuface::gst {
 
 /// Adds up the times between a frame's first and last kernel: events before and behind them, read
-/// when their turn comes again and the GPU is long past them. Nobody waits. The streaming thread's,
-/// with the same context current throughout, but for total_ns().
+/// when the GPU is long past them. Nobody waits. Events cost the host as much as the launch of a
+/// graph, so only the first frames have them, those after somebody has asked, and else one in 16 on
+/// average, at irregular distances: searches come at regular ones. A frame without them counts with
+/// the last time measured. The streaming thread's, with the same context current throughout, but
+/// for ask().
 class DeviceClock {
  public:
   DeviceClock() = default;
@@ -33,20 +37,34 @@ class DeviceClock {
   Status end(cuda::Launcher launch);
 
   void reset_total() { total_ns_ = 0; }
-  /// From any thread; a few frames late.
-  std::uint64_t total_ns() const { return total_ns_; }
+  /// The total, a few frames late. From any thread. Who asks on every frame gets every frame's
+  /// time.
+  std::uint64_t ask() const {
+    asked_.store(true, std::memory_order_relaxed);
+    return total_ns_;
+  }
 
  private:
+  /// The graphs of an element come up in its first frames, with events and without.
+  static constexpr std::uint64_t kFirst = 4, kLeast = 8, kRange = 16, kAfterAsking = 8;
+
   struct Turn {
     cudaEvent_t begin = nullptr, end = nullptr;
-    bool pending = false;
+    std::uint64_t frame = 0;
   };
 
-  void add(Turn& turn);
-  Turn& current() { return turns_[frame_ % turns_.size()]; }
+  Turn& turn(std::uint64_t number) { return turns_[number % turns_.size()]; }
+  void read_next();
 
   std::array<Turn, DeviceChain::kInFlight> turns_;
+  std::uint64_t taken_ = 0, read_ = 0;  ///< turns so far; those between are on their way
   std::uint64_t frame_ = 0;
+  std::uint64_t next_timed_ = 0;  ///< the next frame with events, whoever asks
+  std::uint64_t told_until_ = 0;  ///< the first one that nobody has asked for
+  mutable std::atomic<bool> asked_{false};
+  bool timed_ = false;         ///< whether this one has them
+  std::uint64_t last_ns_ = 0;  ///< the last time measured
+  std::minstd_rand random_;
   std::atomic<std::uint64_t> total_ns_{0};
 };
 

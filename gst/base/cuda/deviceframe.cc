@@ -113,7 +113,9 @@ Status DeviceFrame::submit(cuda::Scratch* scratch) {
   if (Status s = element_.clock.end(cuda::Launcher(element_.work)); !s.ok()) return s;
   const cudaStream_t on = chain_->stream();
   const auto submit_graph = [&] { return element_.graphs.submit(element_.work, on); };
-  return scratch ? scratch->take_turn(on, submit_graph) : submit_graph();
+  if (Status s = scratch ? scratch->take_turn(on, submit_graph) : submit_graph(); !s.ok()) return s;
+  chain_->shared_stream()->count_submission();
+  return {};
 }
 
 Status DeviceFrame::follow_producer() {
@@ -146,11 +148,10 @@ Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
 
 Result<const DeviceFaces*> DeviceFrame::use(const DeviceFacesRef& faces) {
   if (Status s = join(); !s.ok()) return s;
-  if (faces->producer() != chain_->stream())
-    if (Status s = check(cudaStreamWaitEvent(chain_->stream(), faces->ready(), 0),
-                         "ordering CUDA streams");
-        !s.ok())
-      return s;
+  // What writes there next is enqueued in this stream too, behind this.
+  if (faces->producer() == chain_->shared_stream())
+    return static_cast<const DeviceFaces*>(faces->faces());
+  if (Status s = faces->hold_back(chain_->stream()); !s.ok()) return s;
   chain_->keep(faces);
   return static_cast<const DeviceFaces*>(faces->faces());
 }
@@ -208,9 +209,14 @@ Result<std::shared_ptr<DeviceFacesResult>> DeviceFrame::new_faces(int landmarks)
 }
 
 Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
-                                       std::string detector, const cuda::CountedWork& work,
+                                       std::string detector, cuda::CountedWork work,
                                        cuda::Scratch* scratch) {
   const cuda::Launcher launch(element_.work);
+  work.over = chain_->shared_stream()->over();
+  // Where a sink keeps the last frame, two slots take turns. With a graph for each there is little
+  // to set; more graphs than two cost as much as they save, as the host's caches forget them.
+  if (!element_.work.has_variant())
+    element_.work.set_variant(static_cast<int>(faces->slot_number() % 2));
   if (Status s = cuda::count_faces(faces->faces(), work, element_.counters.data(), launch); !s.ok())
     return s;
   if (Status s = submit(scratch); !s.ok()) return s;
@@ -219,10 +225,7 @@ Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
 
 Result<FaceResult> DeviceFrame::submitted(std::shared_ptr<DeviceFacesResult> faces,
                                           std::string detector) {
-  const cudaStream_t on = chain_->stream();
-  if (Status s = check(cudaEventRecord(faces->ready(), on), "recording a CUDA event"); !s.ok())
-    return s;
-  faces->describe(frame_.width(), frame_.height(), std::move(detector), on);
+  faces->describe(frame_.width(), frame_.height(), std::move(detector), chain_->shared_stream());
   return FaceResult(std::move(faces), frame_.width(), frame_.height());
 }
 
@@ -251,7 +254,7 @@ Status DeviceFrame::end() {
   if (writer_)
     if (Status s = chain_->hold_back(writer_); !s.ok()) return s;
   element_.last_chain = chain_;
-  return chain_->mark_done();
+  return {};
 }
 
 }  // namespace cuface::gst

@@ -75,7 +75,7 @@ class DeviceFrame {
   /// Submits the work on `faces`, which are then the result. `detector`: as in FaceList. `scratch`:
   /// what the work uses in turn with others, or null.
   Result<FaceResult> finish(std::shared_ptr<DeviceFacesResult> faces, std::string detector,
-                            const cuda::CountedWork& work, cuda::Scratch* scratch = nullptr);
+                            cuda::CountedWork work, cuda::Scratch* scratch = nullptr);
   /// After finish(): another list that the same work writes.
   Result<FaceResult> submitted(std::shared_ptr<DeviceFacesResult> faces, std::string detector);
   /// Faces of an earlier frame, whatever their size, for the sake of their flags; null where they
@@ -94,11 +94,13 @@ class DeviceFrame {
     if (!launch.ok()) return launch.status();
     if (Status s = follow_producer(); !s.ok()) return s;
     if (Status s = draw_on(mapping.value()->view(), launch.value()); !s.ok()) return s;
+    if (Status s = cuda::count_over(chain_->shared_stream()->over(), launch.value()); !s.ok())
+      return s;
     if (Status s = submit(nullptr); !s.ok()) return s;
     return hand_over();
   }
 
-  /// Records what the element has enqueued.
+  /// Orders others behind what the element has enqueued.
   Status end();
 
  private:

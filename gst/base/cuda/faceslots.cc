@@ -15,6 +15,8 @@ using cuda::DeviceFaces;
 /// Slots made at once: what an unhurried chain has on its way.
 constexpr int kChunk = 16;
 constexpr std::size_t kAlignment = 256;
+/// Faces whose points come with the list in one copy; those of more take a second.
+constexpr int kWithList = 4;
 
 /// Waits until it is done, as what allocates may.
 Status zero(std::byte* bytes, std::size_t count) {
@@ -57,8 +59,10 @@ Status FaceSlots::grow() {
   if (!chunk.ok()) return chunk.status();
   // Lists are copied whole: between what is written lies what never is.
   if (Status s = zero(chunk.value().data(), slot_bytes_ * kChunk); !s.ok()) return s;
-  for (std::size_t i = 0; i < kChunk; ++i) {
+  const std::size_t known = events_.size();
+  for (std::size_t i = kChunk; i-- > 0;) {
     Slot slot;
+    slot.number = known + i;
     slot.faces = reinterpret_cast<DeviceFaces*>(chunk.value().data() + i * slot_bytes_);
     if (Status s = check(
             cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming | cudaEventBlockingSync),
@@ -109,14 +113,16 @@ Status FaceSlots::copy_and_wait(std::byte* to, const std::byte* from, std::size_
   return check(cudaEventSynchronize(copied_), "waiting for faces on the GPU");
 }
 
-Status FaceSlots::read(const Slot& slot, FaceList& list) {
+Status FaceSlots::read(const Slot& slot, const std::function<Status(cudaStream_t)>& hold_back,
+                       FaceList& list) {
   const std::lock_guard lock(reader_);
   const ContextScope scope(context_);
   if (Status s = make_reader(); !s.ok()) return s;
-  if (Status s = check(cudaStreamWaitEvent(stream_, slot.ready, 0), "waiting for faces"); !s.ok())
-    return s;
+  if (Status s = hold_back(stream_); !s.ok()) return s;
   const auto* from = reinterpret_cast<const std::byte*>(slot.faces);
-  if (Status s = copy_and_wait(pinned_.data(), from, sizeof(DeviceFaces)); !s.ok()) return s;
+  const std::size_t first =
+      sizeof(DeviceFaces) + static_cast<std::size_t>(kWithList * landmarks_) * sizeof(Point);
+  if (Status s = copy_and_wait(pinned_.data(), from, first); !s.ok()) return s;
   const auto* head = reinterpret_cast<const DeviceFaces*>(pinned_.data());
   const int count = std::clamp<int>(head->count, 0, cuda::kMaxFaces);
   const int each = std::clamp<int>(points_per_face(*head), 0, landmarks_);
@@ -129,10 +135,11 @@ Status FaceSlots::read(const Slot& slot, FaceList& list) {
   std::vector<Point>& to = found ? list.landmarks : list.followed;
   to.resize(points);
   if (points == 0) return {};
-  std::byte* pinned = pinned_.data() + sizeof(DeviceFaces);
-  if (Status s = copy_and_wait(pinned, from + sizeof(DeviceFaces), points * sizeof(Point)); !s.ok())
-    return s;
-  std::memcpy(to.data(), pinned, points * sizeof(Point));
+  const std::size_t all = sizeof(DeviceFaces) + points * sizeof(Point);
+  if (all > first)
+    if (Status s = copy_and_wait(pinned_.data() + first, from + first, all - first); !s.ok())
+      return s;
+  std::memcpy(to.data(), pinned_.data() + sizeof(DeviceFaces), points * sizeof(Point));
   return {};
 }
 
@@ -149,23 +156,34 @@ Result<std::shared_ptr<DeviceFacesResult>> DeviceFacesResult::create(
 DeviceFacesResult::~DeviceFacesResult() { slots_->give_back(slot_); }
 
 void DeviceFacesResult::describe(int width, int height, std::string detector,
-                                 cudaStream_t producer) {
+                                 std::shared_ptr<ChainStream> producer) {
   width_ = width;
   height_ = height;
   detector_ = std::move(detector);
-  producer_ = producer;
+  producer_ = std::move(producer);
+  submissions_ = producer_->submitted();
 }
 
-bool DeviceFacesResult::is_ready() const {
-  const ContextScope scope(slots_->context());
-  return cuda::is_over(slot_.ready);
+Status DeviceFacesResult::hold_back(cudaStream_t reader) const {
+  if (is_ready()) return {};
+  const std::lock_guard lock(ready_mutex_);
+  if (!recorded_)
+    if (Status s = check(cudaEventRecord(slot_.ready, producer_->get()), "recording a CUDA event");
+        !s.ok())
+      return s;
+  recorded_ = true;
+  return check(cudaStreamWaitEvent(reader, slot_.ready, 0), "ordering CUDA streams");
 }
+
+bool DeviceFacesResult::is_ready() const { return producer_->are_over(submissions_); }
 
 FaceListRef DeviceFacesResult::read() const {
   const std::lock_guard lock(mutex_);
   if (list_) return list_;
   auto list = std::make_shared<FaceList>();
-  if (const Status s = slots_->read(slot_, *list); !s.ok()) {
+  if (const Status s = slots_->read(
+          slot_, [this](cudaStream_t reader) { return hold_back(reader); }, *list);
+      !s.ok()) {
     GST_ERROR("%s", s.message().c_str());
     *list = {};
   }

@@ -4,11 +4,14 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "gst/base/cuda/chainstream.h"
 #include "gst/base/cuda/context.h"
 #include "gst/meta/results.h"
 #include "kernels/common/cuda.h"
@@ -22,7 +25,8 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
  public:
   struct Slot {
     cuda::DeviceFaces* faces = nullptr;
-    cudaEvent_t ready = nullptr;  ///< recorded behind the work that writes the faces
+    cudaEvent_t ready = nullptr;  ///< for whoever needs to wait for the faces
+    std::size_t number = 0;       ///< the first to be taken has 0
   };
 
   /// `landmarks`: points per face there is room for. The context must be current.
@@ -36,9 +40,11 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   Result<Slot> take();
   void give_back(Slot slot);
 
-  /// Copies the faces of a slot into `list`, and waits for them on a stream of its own. Pushes the
+  /// Copies the faces of a slot into `list`, on a stream of its own, and waits for them.
+  /// `hold_back`: sees to it that a stream comes behind the work that writes them. Pushes the
   /// context itself.
-  Status read(const Slot& slot, FaceList& list);
+  Status read(const Slot& slot, const std::function<Status(cudaStream_t)>& hold_back,
+              FaceList& list);
 
  private:
   FaceSlots(const CudaContext& context, int landmarks);
@@ -61,7 +67,7 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   cuda::PinnedBuffer<std::byte> pinned_;
 };
 
-/// The faces that an element has put into a slot, or will have when `ready` has passed.
+/// The faces that an element has put into a slot, or will have when its submission is over.
 class DeviceFacesResult final : public PendingFaces {
  public:
   /// Takes a slot; it goes back with the result.
@@ -71,16 +77,19 @@ class DeviceFacesResult final : public PendingFaces {
   DeviceFacesResult& operator=(const DeviceFacesResult&) = delete;
 
   /// Before it is delivered: the picture's size, the cascade the boxes come from, and the stream
-  /// that `ready` was recorded in.
-  void describe(int width, int height, std::string detector, cudaStream_t producer);
+  /// whose last submission writes them.
+  void describe(int width, int height, std::string detector, std::shared_ptr<ChainStream> producer);
 
   cuda::DeviceFaces* faces() const { return slot_.faces; }
-  cudaEvent_t ready() const { return slot_.ready; }
+  std::size_t slot_number() const { return slot_.number; }
+  /// What is enqueued in that stream from now on comes after the faces. The first time an event is
+  /// recorded, and so behind what their stream has by then. The context must be current.
+  Status hold_back(cudaStream_t reader) const;
   int width() const { return width_; }
   int height() const { return height_; }
   int landmarks_capacity() const { return slots_->landmarks(); }
   const std::string& detector() const { return detector_; }
-  cudaStream_t producer() const { return producer_; }
+  const std::shared_ptr<ChainStream>& producer() const { return producer_; }
   const CudaContext& context() const { return slots_->context(); }
 
   bool is_ready() const override;
@@ -93,7 +102,10 @@ class DeviceFacesResult final : public PendingFaces {
   const FaceSlots::Slot slot_;
   int width_ = 0, height_ = 0;
   std::string detector_;
-  cudaStream_t producer_ = nullptr;  // to compare only
+  std::shared_ptr<ChainStream> producer_;
+  std::uint64_t submissions_ = 0;  // that are over when the faces are there
+  mutable std::mutex ready_mutex_;
+  mutable bool recorded_ = false;  // slot_.ready; under the mutex
   mutable std::mutex mutex_;
   mutable FaceListRef list_;  // once read
 };

@@ -1,0 +1,44 @@
+// The stream of a chain, and how far the GPU is in it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "gst/base/cuda/context.h"
+#include "kernels/common/cuda.h"
+
+namespace cuface::gst {
+
+/// Held by the chain and by all results of its work. Submissions are counted: one by one by the
+/// chain's thread, and by a kernel at the end of each (cuda::count_over). So everybody sees whether
+/// one is over, and no event is recorded for it.
+class ChainStream {
+ public:
+  /// With the context current.
+  static Result<std::shared_ptr<ChainStream>> create(const CudaContext& context);
+  ~ChainStream();
+  ChainStream(const ChainStream&) = delete;
+  ChainStream& operator=(const ChainStream&) = delete;
+
+  cudaStream_t get() const { return stream_; }
+
+  /// Where each submission adds 1 when it is over.
+  std::uint64_t* over() { return over_.data(); }
+  /// Of the chain's thread: there is one more; how many there are.
+  void count_submission() { ++submitted_; }
+  std::uint64_t submitted() const { return submitted_; }
+  /// Whether so many are over, as far as the host has heard. From any thread.
+  bool are_over(std::uint64_t submissions);
+
+ private:
+  explicit ChainStream(const CudaContext& context) : context_(context) {}
+
+  const CudaContext context_;
+  cudaStream_t stream_ = nullptr;
+  cuda::PinnedBuffer<std::uint64_t> over_;
+  std::uint64_t submitted_ = 0;
+};
+
+}  // namespace cuface::gst
