@@ -13,7 +13,7 @@ constexpr std::size_t kAlignment = alignof(std::max_align_t);
 }  // namespace
 
 void LaunchList::clear() {
-  variant_ = kNoVariant;
+  variant_ = 0;
   inside_ = false;
   entries_.clear();
   bytes_.clear();

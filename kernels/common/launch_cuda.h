@@ -40,7 +40,6 @@ class LaunchList {
   /// Lists with the same kernels but another variant become different graphs: for stages whose
   /// arguments differ in turns.
   void set_variant(int variant) { variant_ = variant; }
-  bool has_variant() const { return variant_ != kNoVariant; }
   void add_kernel(const char* what, const void* kernel, const LaunchShape& shape,
                   const void* const* arguments, const std::size_t* sizes, std::size_t count);
   void add_event(cudaEvent_t event);
@@ -58,11 +57,9 @@ class LaunchList {
   void assign(std::size_t entry, const LaunchList& from);
 
  private:
-  static constexpr int kNoVariant = -1;
-
   Entry& add(Kind kind, const char* what);
 
-  int variant_ = kNoVariant;
+  int variant_ = 0;
   bool inside_ = false;
   std::vector<Entry> entries_;
   std::vector<std::byte> bytes_;

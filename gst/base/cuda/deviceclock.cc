@@ -10,6 +10,7 @@ Status DeviceClock::start() {
   for (Turn& turn : turns_)
     for (cudaEvent_t* event : {&turn.begin, &turn.end})
       if (Status s = check(cudaEventCreate(event), "making a CUDA event"); !s.ok()) return s;
+  time_first_frames();
   return {};
 }
 
@@ -56,7 +57,7 @@ Status DeviceClock::end(cuda::Launcher launch) {
   }
   Turn& now = turn(taken_++);
   now.frame = frame;
-  next_timed_ = frame_ < kFirst ? frame_ : frame + kLeast + random_() % kRange;
+  next_timed_ = frame + kLeast + random_() % kRange;
   return launch.record(now.end);
 }
 

@@ -32,6 +32,9 @@ class DeviceClock {
   /// Adds what is over and frees the events.
   void stop();
 
+  /// The next frames are timed: where graphs are made anew, those with events are among the first.
+  void time_first_frames() { told_until_ = frame_ + kFirst; }
+
   /// Around the kernels of a frame.
   Status begin(cuda::Launcher launch);
   Status end(cuda::Launcher launch);
@@ -45,7 +48,6 @@ class DeviceClock {
   }
 
  private:
-  /// The graphs of an element come up in its first frames, with events and without.
   static constexpr std::uint64_t kFirst = 4, kLeast = 8, kRange = 16, kAfterAsking = 8;
 
   struct Turn {

@@ -96,6 +96,7 @@ Status DeviceFrame::join() {
         !s.ok())
       return s;
     element_.graphs = {};  // they record events of a chain that may go now
+    element_.clock.time_first_frames();
   }
   chain_ = std::move(chain);
   element_.work.clear();
@@ -213,10 +214,6 @@ Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
                                        cuda::Scratch* scratch) {
   const cuda::Launcher launch(element_.work);
   work.over = chain_->shared_stream()->over();
-  // Where a sink keeps the last frame, two slots take turns. With a graph for each there is little
-  // to set; more graphs than two cost as much as they save, as the host's caches forget them.
-  if (!element_.work.has_variant())
-    element_.work.set_variant(static_cast<int>(faces->slot_number() % 2));
   if (Status s = cuda::count_faces(faces->faces(), work, element_.counters.data(), launch); !s.ok())
     return s;
   if (Status s = submit(scratch); !s.ok()) return s;

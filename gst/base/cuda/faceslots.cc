@@ -59,10 +59,8 @@ Status FaceSlots::grow() {
   if (!chunk.ok()) return chunk.status();
   // Lists are copied whole: between what is written lies what never is.
   if (Status s = zero(chunk.value().data(), slot_bytes_ * kChunk); !s.ok()) return s;
-  const std::size_t known = events_.size();
-  for (std::size_t i = kChunk; i-- > 0;) {
+  for (std::size_t i = 0; i < kChunk; ++i) {
     Slot slot;
-    slot.number = known + i;
     slot.faces = reinterpret_cast<DeviceFaces*>(chunk.value().data() + i * slot_bytes_);
     if (Status s = check(
             cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming | cudaEventBlockingSync),

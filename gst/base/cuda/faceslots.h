@@ -26,7 +26,6 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   struct Slot {
     cuda::DeviceFaces* faces = nullptr;
     cudaEvent_t ready = nullptr;  ///< for whoever needs to wait for the faces
-    std::size_t number = 0;       ///< the first to be taken has 0
   };
 
   /// `landmarks`: points per face there is room for. The context must be current.
@@ -81,7 +80,6 @@ class DeviceFacesResult final : public PendingFaces {
   void describe(int width, int height, std::string detector, std::shared_ptr<ChainStream> producer);
 
   cuda::DeviceFaces* faces() const { return slot_.faces; }
-  std::size_t slot_number() const { return slot_.number; }
   /// What is enqueued in that stream from now on comes after the faces. The first time an event is
   /// recorded, and so behind what their stream has by then. The context must be current.
   Status hold_back(cudaStream_t reader) const;
