@@ -107,6 +107,53 @@ TEST_F(SamplesCuda, HaveTheBytesOfTheReference) {
   test::compared("points that are not those of the box alone", seen_.averaged, 5'000);
 }
 
+// Boxes of all kinds; test_roll_cuda.cc has faces that are known.
+TEST_F(SamplesCuda, LookTwiceAtFacesThatAreNotKnown) {
+  const Picture picture = test::noise(160, 120, 6, 5, 3);
+  const ModelRef model = test::random_forest({68, 4, 60, 4, 100}, 41);
+  auto reference = SampledLandmarker::create(Backend::kCpu, model);
+  auto forest = cuda::DeviceForest::create(*model);
+  ASSERT_TRUE(reference.ok() && forest.ok());
+  GuardedBytes luma(picture.bytes), nobody(Bytes(sizeof(RollState), 0));
+  const std::uint8_t twice = 1;
+  long moved = 0;
+  for (const int samples : {1, 4}) {
+    auto ours = cuda::SampledLandmarker::create(forest.value(), 0, samples, true);
+    ASSERT_TRUE(ours.ok()) << ours.status().message();
+    for (const int faces : {0, 1, test::under_tool() ? 9 : kMaxFaces, 2}) {
+      Bytes block = test::block_of(test::boxes_of_all_kinds(faces, 160, 120, 7), 68);
+      for (int i = 0; i < faces; ++i) {
+        Face& face = reinterpret_cast<DeviceFaces*>(block.data())->faces[i];
+        face.origin = Origin::kDetected;
+        face.roll = {};
+      }
+      const Bytes before(block.size(), test::kCanary);
+      GuardedBytes in(block), out(before);
+      const auto enqueue = [&](const RollState* rolls) {
+        return ours.value()->enqueue(picture.at(luma.data()), faces_at(in), kMap, faces_at(out),
+                                     *stream_, rolls);
+      };
+      EXPECT_EQ(enqueue(nullptr).code(), StatusCode::kInvalidArgument) << "nobody knows a face";
+      ASSERT_TRUE(enqueue(reinterpret_cast<const RollState*>(nobody.data())).ok());
+      std::vector<Point> once(68);
+      const Bytes want =
+          test::expected_block(block, 68, before, [&](const Box& box, std::vector<Point>& points) {
+            const auto view = picture.at(picture.bytes.data());
+            if (!reference.value()->enqueue(view, {&box, 1}, kMap, samples, once).ok())
+              return false;
+            if (!reference.value()
+                     ->enqueue(view, {&box, 1}, kMap, samples, points, {}, {&twice, 1})
+                     .ok())
+              return false;
+            moved += points != once;
+            return true;
+          });
+      ASSERT_TRUE(out.get() == want) << faces << " faces, " << samples << " samples";
+    }
+  }
+  test::compared("faces that are elsewhere at a second look", moved, test::under_tool() ? 8 : 50);
+}
+
 TEST_F(SamplesCuda, OneGraphOverDifferentCounts) {
   const ModelRef model = test::random_forest({68, 4, 60, 4, 100}, 12);
   auto reference = SampledLandmarker::create(Backend::kCpu, model);
