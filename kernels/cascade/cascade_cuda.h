@@ -2,11 +2,13 @@
 // finds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "kernels/cascade/cascade.h"
+#include "kernels/cascade/pairs_cuda.h"
 #include "kernels/cascade/tables_cuda.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/geometry.h"
@@ -20,7 +22,7 @@
 
 namespace cuface::cuda {
 
-/// The windows of one level. A tile is kTileColumns x TileTable::rows of them.
+/// The windows of one level. A tile is kTileColumns x TileTable::rows[step - 1] of them.
 struct WindowLevel {
   std::uint32_t first_tile, tiles_across;
   std::int32_t columns, rows, step;
@@ -34,15 +36,27 @@ inline constexpr int kMostTileRows = 32;
 
 struct TileTable {
   const WindowLevel* levels;
+  const LateNode* late_nodes;  ///< or null
   std::int32_t count;
   std::uint32_t step_2;  ///< the first tile of levels with step 2: those with 1 come first
-  std::int32_t rows;     ///< of windows in a tile, at most kMostTileRows
   std::int32_t stage_count;
+  std::int32_t late_stage;     ///< from which on windows go to the list of late ones
   std::int32_t width, height;  ///< the cascade's window
   /// By step - 1: words between rows of sums, and where the windows' borders lie, without a pixel
   /// all around: top left, top right, bottom left, bottom right.
   std::int32_t stride[2];
+  std::int32_t rows[2];         ///< of windows in a tile, at most kMostTileRows
+  std::int32_t list_offset[2];  ///< words of the sums in front of the lists
   std::int32_t border[2][4];
+  std::int32_t middle[2][2];  ///< left and right, halfway down
+};
+
+/// A window that got far, by its level and first pixel, and the stage that it is to go through
+/// next.
+struct LateWindow {
+  static constexpr std::uint16_t kNone = 0xffff;  ///< as the stage: there is no window
+  std::uint16_t level, stage, x, y;
+  float norm;
 };
 
 /// How many windows came how far.
@@ -50,6 +64,8 @@ struct SearchCounts {
   std::uint32_t listed;  ///< passed the first stage and were not skipped
   std::uint32_t exact;   ///< stages that were decided by the definition and not by integers
   std::uint32_t raw;     ///< passed all; more than kMaxRawWindows are counted, not stored
+  std::uint32_t late;    ///< in the list of late windows
+  std::uint32_t taken;   ///< of those, behind the first of each warp
 };
 
 class CascadeSearch {
@@ -75,13 +91,23 @@ class CascadeSearch {
   const SearchCounts* counts() const { return counts_.data(); }  ///< in device memory
 
  private:
+  /// Decides how the search is done; the layouts are those of both steps, and of a window alone.
+  void plan_tiles(const CascadeModel& model, const SumPlanes& planes, int most_step,
+                  std::size_t room, std::array<SumLayout, 3>& layouts);
+
   DeviceBuffer<SearchStage> stages_;
   DeviceBuffer<SearchNode> nodes_;
   DeviceBuffer<CascadeView::Tree> trees_;
   DeviceBuffer<BoundCascade::Node> exact_nodes_;
   DeviceBuffer<float> leaves_;
   DeviceBuffer<WindowLevel> levels_;
+  DeviceBuffer<LateNode> late_nodes_;
   ScratchPart<Rect> raw_;
+  static constexpr std::size_t kMostLate = 32768;
+  ScratchPart<LateWindow> late_;
+  std::size_t patch_bytes_ = 0;  ///< of a block's windows
+  bool leaves_late_ = false, in_pairs_ = false;
+  PairNodes pair_nodes_ = {};
   ScratchPart<SearchCounts> counts_;
   ScratchPart<unsigned long long> skips_;  ///< per tile: see cascade_cuda.cu
   FirstNodes first_nodes_ = {};

@@ -34,6 +34,13 @@ __device__ inline const std::uint32_t* of_lane(const std::uint32_t* corner, int 
       __shfl_sync(kAllLanes, reinterpret_cast<unsigned long long>(corner), lane));
 }
 
+/// The sum over a window less a border of one pixel.
+template <typename C>
+__device__ std::uint32_t inner_sum(C corner, const std::int32_t (&border)[4]) {
+  return *pointer(corner, border[0]) - *pointer(corner, border[1]) - *pointer(corner, border[2]) +
+         *pointer(corner, border[3]);
+}
+
 /// A node's value before it is multiplied by the norm: bit for bit that of BoundFeature::value,
 /// except that 0 may be -0.
 template <NodeShape kShape, typename C>

@@ -24,6 +24,37 @@ constexpr NodeShape kShapes[4] = {NodeShape::kEdge, NodeShape::kLine2, NodeShape
 
 }  // namespace
 
+std::vector<LateNode> late_nodes(const CascadeModel& model) {
+  BoundCascade bound(model);
+  const int stride = model.window_width + 1;
+  bound.bind({stride});
+  const VectorSearch vector(bound, 0);
+  std::vector<LateNode> nodes;
+  if (stride * (model.window_height + 1) > 1 << LateNode::kWeightShift || model.has_tilted())
+    return nodes;
+  for (std::size_t s = 0; s < vector.stages().size(); ++s) {
+    const VectorStage& stage = vector.stages()[s];
+    if (stage.tree_nodes) return {};
+    for (int t = 0; t < stage.tree_count; ++t) {
+      const BoundFeature& feature = bound.stages()[s].trees[t].nodes[0].feature;
+      LateNode node = {stage.nodes[t].threshold, stage.nodes[t].left_leaf, {}};
+      if (feature.weight[0] != -1) return {};
+      for (int r = 0; r < 3; ++r) {
+        const float weight = r == 0 ? 0.0f : feature.weight[r];
+        const auto bits = static_cast<unsigned>(weight >= 0 && weight < 8 ? weight : 8);
+        if (static_cast<float>(bits) != weight) return {};
+        for (int c = 0; c < 4; ++c)
+          node.corner[4 * r + c] =
+              static_cast<std::uint16_t>(bits == 0 && r == 2 ? 0 : feature.corner[r][c]);
+        node.corner[4 * r] =
+            static_cast<std::uint16_t>(node.corner[4 * r] | bits << LateNode::kWeightShift);
+      }
+      nodes.push_back(node);
+    }
+  }
+  return nodes;
+}
+
 void add_layout(const BoundCascade& cascade, FlatCascade& flat) {
   const VectorSearch vector(cascade, 0);
   const auto first = static_cast<std::int32_t>(flat.nodes.size());
@@ -67,9 +98,9 @@ void add_layout(const BoundCascade& cascade, FlatCascade& flat) {
   }
 }
 
-FirstNodes first_nodes(const FlatCascade& flat) {
+FirstNodes first_nodes(const FlatCascade& flat, std::size_t node_count) {
   FirstNodes first = {};
-  const std::ptrdiff_t nodes = std::ssize(flat.nodes) / 2;  // of a layout
+  const auto nodes = static_cast<std::ptrdiff_t>(node_count);
   for (std::ptrdiff_t layout = 0; layout < 2; ++layout)
     std::copy_n(flat.nodes.begin() + layout * nodes,
                 std::min<std::ptrdiff_t>(nodes, FirstNodes::kCount),

@@ -44,6 +44,15 @@ struct FirstNodes {
   std::int32_t stage_count;
 };
 
+/// A tree of one node of a window alone, whose sums lie in rows of its width + 1 words: the value
+/// is a sum of rectangles with the weights -1 and two that are here.
+struct alignas(16) LateNode {
+  static constexpr int kWeightShift = 12;
+  float threshold;
+  std::int32_t leaf;         ///< the left one less the right one
+  std::uint16_t corner[12];  ///< words; of those with the index 4 and 8 the upper bits are weights
+};
+
 /// A cascade bound to a layout, in device memory; pointers are valid on the device.
 struct CascadeView {
   struct Tree {
@@ -67,10 +76,13 @@ struct FlatCascade {
   std::vector<BoundCascade::Node> exact_nodes;
 };
 
+/// One for each tree; none where the cascade's nodes are not all such.
+std::vector<LateNode> late_nodes(const CascadeModel& model);
+
 /// Adds the nodes as they are bound to one more layout. The rest is the same for every layout.
 void add_layout(const BoundCascade& cascade, FlatCascade& flat);
 
-/// Of tables with two layouts, for the steps 1 and 2.
-FirstNodes first_nodes(const FlatCascade& flat);
+/// Of tables whose first two layouts, of `nodes` each, are for the steps 1 and 2.
+FirstNodes first_nodes(const FlatCascade& flat, std::size_t nodes);
 
 }  // namespace cuface::cuda

@@ -22,9 +22,10 @@ __device__ inline Tile tile_at(const TileTable& table, std::uint32_t number) {
   const std::uint32_t inside = number - tile.level->first_tile;
   tile.left_tiles = inside % tile.level->tiles_across;
   tile.x = static_cast<int>(tile.left_tiles) * kTileColumns;
-  tile.y = static_cast<int>(inside / tile.level->tiles_across) * table.rows;
+  const int rows = table.rows[tile.level->step - 1];
+  tile.y = static_cast<int>(inside / tile.level->tiles_across) * rows;
   tile.columns = min(kTileColumns, tile.level->columns - tile.x);
-  tile.rows = min(table.rows, tile.level->rows - tile.y);
+  tile.rows = min(rows, tile.level->rows - tile.y);
   return tile;
 }
 
@@ -44,21 +45,23 @@ __device__ inline bool keep_band(Tile& tile, const TileTable& table, const Band&
 /// What the threads of a block share besides the sums.
 struct Block {
   std::uint64_t failed[kMostTileRows], passed[kMostTileRows];  ///< at the first stage, by columns
-  std::uint32_t listed[3];
+  std::uint32_t listed[3], windows;
+  int first_late;
 };
 
 /// The block's lists, behind its sums; each stage has one of two in turns. A window is its row in
 /// the tile times kTileColumns, plus its column.
 struct Lists {
-  float* norm;        ///< per window
-  std::int32_t* sum;  ///< of a stage; 0 between
+  static constexpr int kFew = 128;  ///< windows whose trees warps share, at most
+  std::int32_t* sum;                ///< of a stage, for kFew windows; 0 between
+  float* norm;                      ///< per window
   std::uint16_t* first_list;
   int windows;
 
   __device__ Lists(std::uint32_t* behind_sums, int windows) : windows(windows) {
-    norm = reinterpret_cast<float*>(behind_sums);
-    sum = reinterpret_cast<std::int32_t*>(norm + windows);
-    first_list = reinterpret_cast<std::uint16_t*>(sum + windows);
+    sum = reinterpret_cast<std::int32_t*>(behind_sums);
+    norm = reinterpret_cast<float*>(sum + kFew);
+    first_list = reinterpret_cast<std::uint16_t*>(norm + windows);
   }
   __device__ std::uint16_t* list(int stage) const { return first_list + stage % 2 * windows; }
 };
@@ -127,6 +130,23 @@ __device__ inline bool first_is_skipped(unsigned long long* skips, std::uint32_t
     }
   }
   return skipped;
+}
+
+/// Takes the windows that are skipped from those that passed. For a whole block.
+__device__ inline void drop_skipped(const Tile& tile, unsigned long long* skips, Block& block) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < kWarp) {
+    const bool is_row = thread < tile.rows;
+    const std::uint64_t failed = is_row ? block.failed[thread] : 0;
+    const std::uint64_t passed = is_row ? block.passed[thread] : 0;
+    bool carry_visited = false, carry_skipped = true;
+    const std::uint64_t if_visited = passed & ~skipped_windows(failed, carry_visited);
+    const std::uint64_t if_skipped = passed & ~skipped_windows(failed, carry_skipped);
+    const bool skipped = first_is_skipped(skips + blockIdx.x, tile.left_tiles,
+                                          if_visited != if_skipped, carry_visited, carry_skipped);
+    block.passed[thread] = skipped ? if_skipped : if_visited;
+  }
+  __syncthreads();
 }
 
 }  // namespace cuface::cuda

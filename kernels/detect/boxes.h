@@ -51,10 +51,7 @@ CUFACE_HD inline void write_found(Face& face, const Rect& box, int neighbors, co
   face.neighbors = neighbors;
   face.origin = Origin::kDetected;
   face.age = 0;
-  face.box.x = static_cast<float>(box.x);
-  face.box.y = static_cast<float>(box.y);
-  face.box.w = static_cast<float>(box.w);
-  face.box.h = static_cast<float>(box.h);
+  face.box = as_box(box);
   face.roll = roll;
 }
 

@@ -15,7 +15,8 @@ namespace cuface::test {
 
 /// A valid cascade of short trees whose splits go both ways; each stage lets through a good part of
 /// the windows. The weighted areas of every feature sum to 0.
-inline CascadeModel random_cascade(unsigned seed, int width, int height, int stages, bool tilted) {
+inline CascadeModel random_cascade(unsigned seed, int width, int height, int stages, bool tilted,
+                                   int most_nodes = 3) {
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const auto real = [&](float low, float high) {
@@ -53,7 +54,7 @@ inline CascadeModel random_cascade(unsigned seed, int width, int height, int sta
     for (int t = 0; t < stage.tree_count; ++t) {
       HaarTree tree;
       tree.first_node = static_cast<int>(model.nodes.size());
-      tree.node_count = 1 + below(3);
+      tree.node_count = 1 + below(most_nodes);
       tree.first_leaf = static_cast<int>(model.leaves.size());
       tree.leaf_count = tree.node_count + 1;
       for (int n = 0; n < tree.node_count; ++n) {
@@ -81,8 +82,8 @@ inline CascadeModel passing_cascade(int width, int height) {
 /// One stage more than `stages`, and that depends on the order in which leaves are added: where the
 /// middle one of three is 0.3, 2^43 + 0.3 - 2^43 is the 0.30078125 that passes only from left to
 /// right.
-inline CascadeModel order_cascade(int width, int height, int stages) {
-  CascadeModel model = random_cascade(5, width, height, stages, false);
+inline CascadeModel order_cascade(int width, int height, int stages, int most_nodes = 3) {
+  CascadeModel model = random_cascade(5, width, height, stages, false, most_nodes);
   for (HaarStage& stage : model.stages) stage.threshold = -1000;
   model.stages.push_back({static_cast<int>(model.trees.size()), 3, 0.3005f});
   const float huge = 0x1p43f;

@@ -57,8 +57,14 @@ TEST_F(CascadeCuda, EveryStageOfARandomCascade) {
   config.min_neighbors = 0;
   config.scale_factor = 1.2;
   std::vector<long> exits(12);
-  for (const bool tilted : {false, true}) {
-    const Model model = test::shared(test::random_cascade(tilted ? 36 : 11, 20, 20, 13, tilted));
+  struct Kind {
+    unsigned seed;
+    bool tilted;
+    int most_nodes;
+  };
+  for (const Kind& kind : {Kind{11, false, 3}, {36, true, 3}, {11, false, 1}}) {
+    const Model model =
+        test::shared(test::random_cascade(kind.seed, 20, 20, 13, kind.tilted, kind.most_nodes));
     const auto some =
         exits_of(model, {smooth(161, 121, 5, 2, 3, 7), smooth(130, 99, 2, 3)}, config);
     ASSERT_EQ(some.size(), exits.size());
@@ -73,12 +79,29 @@ TEST_F(CascadeCuda, LeavesAreAddedInTheOrderOfTheTreesWhereItCounts) {
   DetectConfig config;
   config.min_neighbors = 0;
   config.scale_factor = 1.2;
-  for (const int stages : {1, 3, 7, 12}) {  // in each part of the search
-    const Model model = test::shared(test::order_cascade(20, 20, stages));
-    const long raw = search(model, smooth(161, 121, 5, 2, 3, 7), config);
-    test::compared(("raw windows of stage " + std::to_string(stages + 1)).c_str(), raw, 500);
-  }
-  test::compared("stages decided by the definition", Pair::exact, 2'000);
+  for (const int most_nodes : {3, 1})
+    for (const int stages : {1, 3, 7, 12}) {  // in each part of the search
+      const Model model = test::shared(test::order_cascade(20, 20, stages, most_nodes));
+      const long raw = search(model, smooth(161, 121, 5, 2, 3, 7), config);
+      test::compared(("raw windows of stage " + std::to_string(stages + 1)).c_str(), raw, 500);
+    }
+  test::compared("stages decided by the definition", Pair::exact, 4'000);
+}
+
+/// Every window gets as far as the last stage, and those are more than the list of late windows
+/// holds.
+TEST_F(CascadeCuda, MoreLateWindowsThanTheirListHolds) {
+  DetectConfig config;
+  config.min_neighbors = 0;
+  config.step = 1;
+  config.min_size = config.max_size = 20;  // one level
+  long raw = 0;
+  for (const int stages : {3, 12})
+    for (const int most_nodes : {3, 1})
+      raw += search(test::shared(test::order_cascade(20, 20, stages, most_nodes)),
+                    smooth(test::under_tool() ? 60 : 275, 180, 5, 8), config);
+  test::compared("raw windows", raw, 80'000);
+  test::compared("stages decided by the definition", Pair::exact, 150'000);
 }
 
 TEST_F(CascadeCuda, EveryStageOnNaturalPictures) {

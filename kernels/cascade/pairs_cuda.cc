@@ -1,0 +1,160 @@
+#include "kernels/cascade/pairs_cuda.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include "kernels/cascade/tables_cuda.h"
+#include "kernels/cascade/vector_search.h"
+
+namespace cuface::cuda {
+namespace {
+
+constexpr int kMostPixels = 65535 / 255;
+
+int area(const HaarRect& r) { return r.w * r.h; }
+
+bool contains(const HaarRect& outer, const HaarRect& r) {
+  return r.x >= outer.x && r.y >= outer.y && r.x + r.w <= outer.x + outer.w &&
+         r.y + r.h <= outer.y + outer.h;
+}
+
+bool are_apart(const HaarRect& a, const HaarRect& b) {
+  return a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y;
+}
+
+/// A corner of a rectangle: top left, top right, bottom left, bottom right.
+struct Point {
+  int x, y;
+  bool operator==(const Point&) const = default;
+};
+std::array<Point, 4> corners(const HaarRect& r) {
+  return {{{r.x, r.y}, {r.x + r.w, r.y}, {r.x, r.y + r.h}, {r.x + r.w, r.y + r.h}}};
+}
+constexpr bool kPlus[4] = {true, false, false, true};
+
+/// Those where the inner part of an edge and the whole agree, what only the inner part has, what
+/// only the whole has: of each first the one that counts positively. Empty where there are not two
+/// of each.
+std::vector<Point> edge_corners(const HaarRect& whole, const HaarRect& inner) {
+  const std::array<Point, 4> a = corners(inner), b = corners(whole);
+  std::vector<Point> points(6);
+  int both[2] = {}, apart[2] = {};
+  for (int i = 0; i < 4; ++i) {
+    const int sign = kPlus[i] ? 0 : 1;
+    const auto k = static_cast<std::size_t>(i), at = static_cast<std::size_t>(sign);
+    if (a[k] == b[k]) {
+      points[at] = a[k];
+      ++both[sign];
+    } else {
+      points[2 + at] = a[k];
+      points[4 + at] = b[k];
+      ++apart[sign];
+    }
+  }
+  if (both[0] != 1 || both[1] != 1 || apart[0] != 1 || apart[1] != 1) points.clear();
+  return points;
+}
+
+struct PairNode {
+  PairShape shape;
+  std::vector<Point> corner;
+};
+
+/// The middle third of three stripes, each of which fits.
+std::optional<PairNode> wide_node(const HaarRect& whole, const HaarRect& inner) {
+  PairNode node = {PairShape::kWide3, {}};
+  const std::array<Point, 4> a = corners(whole), b = corners(inner);
+  if (3 * area(inner) != area(whole) || inner.weight != 3) return {};
+  if (inner.h == whole.h && inner.x - whole.x == inner.w) {
+    node.corner = {a[0], a[2], b[0], b[2], b[1], b[3], a[1], a[3]};
+  } else if (inner.w == whole.w && inner.y - whole.y == inner.h) {
+    node.corner = {a[0], a[1], b[0], b[1], b[2], b[3], a[2], a[3]};
+  } else {
+    return {};
+  }
+  return node;
+}
+
+std::optional<PairNode> pair_node(const HaarFeature& f) {
+  const HaarRect &whole = f.rects[0], &inner = f.rects[1];
+  int inner_pixels = area(inner);
+  if (f.tilted || whole.weight != -1 || !contains(whole, inner)) return {};
+  PairNode node = {PairShape::kLine2, {}};
+  const auto add = [&](const HaarRect& r) {
+    for (const Point& p : corners(r)) node.corner.push_back(p);
+  };
+  if (f.rect_count == 3) {
+    const HaarRect& second = f.rects[2];
+    if (inner.weight != 2 || second.weight != 2 || !contains(whole, second) ||
+        !are_apart(inner, second))
+      return {};
+    inner_pixels += area(second);
+    node.shape = PairShape::kTwo;
+    add(inner);
+    add(second);
+    add(whole);
+  } else if (inner.weight == 2) {
+    node.corner = edge_corners(whole, inner);
+    if (!node.corner.empty()) {
+      node.shape = PairShape::kEdge;
+    } else {
+      add(inner);
+      add(whole);
+    }
+  } else if (inner.weight == 3) {
+    node.shape = PairShape::kLine3;
+    add(inner);
+    add(whole);
+  } else {
+    return {};
+  }
+  if (inner_pixels > kMostPixels) return {};
+  if (area(whole) - inner_pixels > kMostPixels) return wide_node(whole, inner);
+  return node;
+}
+
+}  // namespace
+
+PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], int most) {
+  PairNodes out = {};
+  BoundCascade bound(model);
+  const VectorSearch vector(bound, 0);
+  std::int32_t words = 0;
+  most = std::min({most, PairNodes::kStages, static_cast<int>(model.stages.size())});
+  for (int s = 0; s < most; ++s) {
+    const HaarStage& stage = model.stages[static_cast<std::size_t>(s)];
+    const VectorStage& from = vector.stages()[static_cast<std::size_t>(s)];
+    if (from.tree_nodes) return out;
+    PairStage to = {words, {}, from.base, from.fails, from.passes};
+    std::vector<PairNode> nodes;
+    for (int t = 0; t < stage.tree_count; ++t) {
+      const HaarTree& tree = model.trees[static_cast<std::size_t>(stage.first_tree + t)];
+      const HaarNode& node = model.nodes[static_cast<std::size_t>(tree.first_node)];
+      const auto made = pair_node(model.features[static_cast<std::size_t>(node.feature)]);
+      if (!made) return out;
+      nodes.push_back(*made);
+    }
+    for (int shape = 0; shape < kPairShapes; ++shape)
+      for (std::size_t t = 0; t < nodes.size(); ++t) {
+        if (nodes[t].shape != static_cast<PairShape>(shape)) continue;
+        const int size = pair_node_words(nodes[t].shape);
+        if (words + size > PairNodes::kWords) return out;
+        for (std::size_t i = 0; i < 2; ++i) {
+          std::uint32_t* word = out.word[i] + words;
+          *word++ = std::bit_cast<std::uint32_t>(from.nodes[t].threshold);
+          *word++ = static_cast<std::uint32_t>(from.nodes[t].left_leaf);
+          for (const Point& p : nodes[t].corner)
+            *word++ = static_cast<std::uint32_t>(kWordBytes * layouts[i].offset(p.x, p.y));
+        }
+        words += size;
+        ++to.count[shape];
+      }
+    out.stage[out.stage_count++] = to;
+  }
+  return out;
+}
+
+}  // namespace cuface::cuda
