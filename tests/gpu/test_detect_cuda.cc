@@ -213,12 +213,15 @@ TEST_F(DetectCuda, Bands) {
   const auto natural = test::load_gray_pictures();
   for (const Model& model : real_cascades())
     if (model->name == "haarcascade_frontalface_alt") searches.emplace_back(model, DetectConfig{});
-  for (std::size_t i = 0; i < natural.size() && i < 4; ++i)
+  if (test::under_tool()) pictures.erase(pictures.begin());
+  pictures.resize(test::under_tool() ? 2 : pictures.size());
+  for (std::size_t i = 0; i < natural.size() && i < (test::under_tool() ? 1 : 4); ++i)
     pictures.push_back(part_of(natural[i], 800, 600));
+  const auto counts = test::under_tool() ? std::vector{3} : std::vector{2, 5, 10, 16};
   for (const auto& [model, config] : searches)
     for (const Picture& picture : pictures) {
       Pair pair(model, config, picture.width, picture.height);
-      for (const int count : {2, 5, 10, 16})
+      for (const int count : counts)
         for (int index = 0; index < count; ++index) {
           SCOPED_TRACE(std::to_string(picture.width) + "x" + std::to_string(picture.height) +
                        " band " + std::to_string(index) + " of " + std::to_string(count));

@@ -59,7 +59,8 @@ class SmallChainCuda : public testing::TestWithParam<Settings> {
 TEST_P(SmallChainCuda, GivesTheLinesOfTheCpu) {
   const auto expected = play(decoded_on_cpu(clip(kClip)), "backend=cpu ");
   ASSERT_EQ(faces_in(expected), static_cast<long>(kFrames));
-  expect_same_lines(expected, play(decoded_on_gpu(clip(kClip)), ""), "decoded on the GPU");
+  if (!under_tool("racecheck"))  // which does not come to an end where nvh264dec decodes
+    expect_same_lines(expected, play(decoded_on_gpu(clip(kClip)), ""), "decoded on the GPU");
   expect_same_lines(expected, play(decoded_on_cpu(clip(kClip)), "backend=cuda "), "uploaded");
   EXPECT_EQ(trace::refused() > 0, !GetParam().conditional_nodes);
 }
