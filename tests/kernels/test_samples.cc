@@ -75,13 +75,20 @@ TEST(SampleMaps, LieInPairsAboutTheBoxAndWithinTheLimits) {
   }
 }
 
-TEST(Samples, OneIsTheLandmarkerAndMoreAreItsMean) {
-  const auto model = small_model();
-  auto sampled = SampledLandmarker::create(Backend::kCpu, model);
-  auto plain = Landmarker::create(Backend::kCpu, model);
-  ASSERT_TRUE(sampled.ok() && plain.ok());
+/// Three faces, one of them over the edge, and who looks for their landmarks.
+class SamplesOfFaces : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(sampled.ok() && plain.ok()); }
+
+  const std::shared_ptr<const ForestModel> model = small_model();
+  const Result<std::unique_ptr<SampledLandmarker>> sampled =
+      SampledLandmarker::create(Backend::kCpu, model);
+  const Result<std::unique_ptr<Landmarker>> plain = Landmarker::create(Backend::kCpu, model);
   const cv::Mat picture = noise(320, 240);
   const std::vector<Box> faces{{20, 30, 90, 90}, {150, 60, 120, 118}, {-10, 100, 70.5f, 70.5f}};
+};
+
+TEST_F(SamplesOfFaces, OneIsTheLandmarkerAndMoreAreItsMean) {
   const auto landmarks = static_cast<std::size_t>(model->landmarks);
   long compared = 0, moved = 0;
   for (const int samples : {1, 2, 3, 8, 13, kMaxSamples, 1}) {
@@ -112,13 +119,7 @@ TEST(Samples, OneIsTheLandmarkerAndMoreAreItsMean) {
 }
 
 // The second look is in the box that fits what the first has found, turned with it.
-TEST(Samples, LookTwiceWhereItIsAskedFor) {
-  const auto model = small_model();
-  auto sampled = SampledLandmarker::create(Backend::kCpu, model);
-  auto plain = Landmarker::create(Backend::kCpu, model);
-  ASSERT_TRUE(sampled.ok() && plain.ok());
-  const cv::Mat picture = noise(320, 240);
-  const std::vector<Box> faces{{20, 30, 90, 90}, {150, 60, 120, 118}, {-10, 100, 70.5f, 70.5f}};
+TEST_F(SamplesOfFaces, LookTwiceWhereItIsAskedFor) {
   const std::vector<Roll> rolls{{}, {}, {0.6f, 0.8f}};
   const std::vector<std::uint8_t> twice{1, 0, 1};
   const auto n = static_cast<std::size_t>(model->landmarks);
