@@ -1,5 +1,6 @@
-// What the elements of one chain share besides the faces: the grey picture of the frame on its way
-// and the tracker's wish for a search. docs/design/chain.md says why it is so little.
+// What the elements of one chain share besides the faces: the grey picture of the frame on its way,
+// the tracker's wish for a search and the faces it follows. docs/design/chain.md says why it is so
+// little.
 #pragma once
 
 #include <gst/gst.h>
@@ -28,8 +29,7 @@ class Chain {
     thread_.store(g_thread_self(), std::memory_order_relaxed);
     luma_ = nullptr;
     search_requested_ = std::exchange(search_wanted_next_, false);
-    search_asker_ = std::exchange(search_asker_next_, nullptr);
-    tracker_follows_ = std::exchange(tracker_follows_next_, false);
+    followed_ = std::exchange(followed_next_, {});
     return ++generation_;
   }
   bool on_own_thread() const { return thread_.load(std::memory_order_relaxed) == g_thread_self(); }
@@ -47,14 +47,11 @@ class Chain {
   /// The tracker's wish for the next frame, and what it wished on the frame before.
   void request_search() { search_wanted_next_ = true; }
   bool search_requested() const { return search_requested_; }
-  /// The same where only the GPU knows whether there is a wish: these faces say so
-  /// (cuda::DeviceFaces::search_wanted).
-  void request_search_if(PendingFacesRef faces) { search_asker_next_ = std::move(faces); }
-  const PendingFacesRef& search_asker() const { return search_asker_; }
-  /// Whether the tracker followed faces on the frame before. Where only the GPU knows, the asker's
-  /// faces say so.
-  void tell_follows() { tracker_follows_next_ = true; }
-  bool tracker_follows() const { return tracker_follows_; }
+  /// The faces that the tracker followed on the frame before, in pixels of its frames; none where
+  /// there is no tracker. Where they are on the GPU, only there is known how many, and whether it
+  /// wishes for a search (cuda::DeviceFaces::search_wanted).
+  void tell_followed(FaceResult faces) { followed_next_ = std::move(faces); }
+  const FaceResult& followed() const { return followed_; }
 
   /// The GPU's half of the chain: the stream and the luma of the current frame, once somebody has
   /// begun it there, else null.
@@ -78,8 +75,7 @@ class Chain {
   GreyPicture luma_;
   bool search_wanted_next_ = false;
   bool search_requested_ = false;
-  bool tracker_follows_next_ = false, tracker_follows_ = false;
-  PendingFacesRef search_asker_, search_asker_next_;
+  FaceResult followed_, followed_next_;
   std::shared_ptr<DeviceChain> device_;
   std::uint64_t device_generation_ = 0;
 };

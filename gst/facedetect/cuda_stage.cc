@@ -78,7 +78,7 @@ class CudaDetectStage final : public DetectStage {
     if (!picture.ok()) return picture.status();
     const auto before = device.faces(upstream);
     if (!before.ok()) return before.status();
-    const auto asker = device.flags(turn.asker);
+    const auto asker = device.flags(turn.followed.pending);
     if (!asker.ok()) return asker.status();
     auto out = device.new_faces(landmarks);
     if (!out.ok()) return out.status();

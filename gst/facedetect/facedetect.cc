@@ -161,8 +161,8 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   turn.ask.late = settings.qos && !frame.is_gap() && is_late(self, frame);
   turn.ask.searchable = !frame.is_gap() && !turn.ask.late;
   if (!chain) return turn;
-  turn.ask.follows = chain->tracker_follows();
-  turn.asker = chain->search_asker();
+  turn.followed = chain->followed().scaled(frame.width(), frame.height());
+  turn.ask.follows = turn.followed.list && !turn.followed.list->faces.empty();
   return turn;
 }
 

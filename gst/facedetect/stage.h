@@ -15,9 +15,9 @@ namespace cuface::gst {
 /// What is known in host memory of whether to search a frame.
 struct SearchTurn {
   SearchAsk ask;
-  /// The tracker's faces of the frame before, on the GPU, which say whether it asks for a search
-  /// and follows faces; or null.
-  PendingFacesRef asker;
+  /// The faces that the tracker followed on the frame before, in pixels of this one; or none. On
+  /// the GPU they say themselves whether it asks for a search and follows any.
+  FaceResult followed;
 };
 
 class DetectStage {

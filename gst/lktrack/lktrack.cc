@@ -147,8 +147,7 @@ FaceResult take_feedback(TrackState* state, const Frame& frame) {
 void request_search(GstCufaceFilter* self, Frame& frame, const FaceResult& faces) {
   TrackState* state = state_of(self);
   cuface::gst::Chain* chain = frame.chain_on_this_thread();
-  if (chain && faces.pending) chain->request_search_if(faces.pending);
-  if (chain && faces.list && !faces.list->faces.empty()) chain->tell_follows();
+  if (chain) chain->tell_followed(faces);
   if (!state->stage->search_wanted()) return;
   if (chain)
     chain->request_search();
