@@ -91,10 +91,12 @@ __device__ inline std::int32_t sum_of_warp(std::int32_t sum) {
 }
 
 /// Takes a window through the stages that are left, the threads of a warp sharing their trees. Its
-/// sums are made at the word `patch` of the shared memory.
-__device__ __noinline__ void search_late(const TileTable& table, const CascadeView& cascade,
-                                         const ImageView<const std::uint8_t>& pixels,
-                                         const LateWindow& window, int patch, const Output& out) {
+/// sums are made at the word `patch` of the shared memory. All by value, as wherever a function is
+/// called: a reference to an argument of the kernel is a generic address, and in a conditional node
+/// compute-sanitizer takes reads through it for wild ones.
+__device__ __noinline__ void search_late(TileTable table, CascadeView cascade,
+                                         ImageView<const std::uint8_t> pixels, LateWindow window,
+                                         int patch, Output out) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const WindowLevel& level = table.levels[window.level];
   make_patch(pixels.row(level.y + window.y) + level.x + window.x, pixels.stride, table.width,

@@ -197,7 +197,7 @@ __device__ void add_pair_leaves(const PairNodes& nodes, int layout_word, const P
 
 /// By the definition, from the pixels, a window at a time by a whole warp: for what the sums do not
 /// decide and cannot wait. `cascade` is bound to a window alone.
-__device__ __noinline__ bool passes_by_pixels(const CascadeView& cascade, const SearchStage& stage,
+__device__ __noinline__ bool passes_by_pixels(CascadeView cascade, const SearchStage& stage,
                                               const std::uint8_t* pixels, std::ptrdiff_t stride,
                                               int patch_stride, float norm) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;

@@ -140,8 +140,7 @@ __device__ void add_leaves(const CascadeView& cascade, const SearchNode* nodes,
 }
 
 /// By the definition, the threads of a warp a tree each at a time. The same in all threads.
-__device__ __noinline__ bool passes_by_definition(const CascadeView& cascade,
-                                                  const SearchStage& stage,
+__device__ __noinline__ bool passes_by_definition(CascadeView cascade, const SearchStage& stage,
                                                   const std::uint32_t* corner, float norm) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   double sum = 0;
