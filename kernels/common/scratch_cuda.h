@@ -78,30 +78,40 @@ class Scratch {
   std::size_t size() const { return memory_.size(); }
 
   /// `enqueue()` puts work that uses the scratch on `stream`: it starts when all such work of
-  /// earlier turns, on any stream, is over. The host does not wait for that, but for the very first
-  /// turn of a second stream: as long as there is one only, no event is recorded for others.
-  template <typename Enqueue>
-  Status take_turn(cudaStream_t stream, const Enqueue& enqueue) {
+  /// earlier turns, on any stream, is over. The host never waits for that. As long as there is one
+  /// stream only, no event is recorded for others. The first turn of a second one does it for the
+  /// first, so that the first one's `owner` is held from its first turn on; to the end, as letting
+  /// go may wait.
+  template <typename Owner, typename Enqueue>
+  Status take_turn(cudaStream_t stream, const std::shared_ptr<Owner>& owner,
+                   const Enqueue& enqueue) {
     const std::lock_guard lock(mutex_);
     if (last_ && last_ != stream) {
-      const cudaError_t ordered =
-          shared_ ? cudaStreamWaitEvent(stream, free_, 0) : cudaDeviceSynchronize();
-      if (Status s = check(ordered, "ordering CUDA streams"); !s.ok()) return s;
+      if (!shared_)
+        if (Status s = record(last_); !s.ok()) return s;
       shared_ = true;
+      if (Status s = check(cudaStreamWaitEvent(stream, free_, 0), "ordering CUDA streams"); !s.ok())
+        return s;
     }
-    const Status enqueued = enqueue();
+    if (!last_) owner_ = owner;
     last_ = stream;
+    const Status enqueued = enqueue();
     if (!shared_) return enqueued;
-    const Status recorded = check(cudaEventRecord(free_, stream), "recording a CUDA event");
+    const Status recorded = record(stream);
     return enqueued.ok() ? recorded : enqueued;
   }
 
  private:
+  Status record(cudaStream_t stream) {
+    return check(cudaEventRecord(free_, stream), "recording a CUDA event");
+  }
+
   DeviceBuffer<std::byte> memory_;
   std::mutex mutex_;
-  cudaEvent_t free_ = nullptr;   ///< recorded behind the last turn
-  cudaStream_t last_ = nullptr;  ///< of the last turn; to compare only
-  bool shared_ = false;          ///< more than one stream has had a turn
+  cudaEvent_t free_ = nullptr;         ///< recorded behind the last turn
+  cudaStream_t last_ = nullptr;        ///< of the last turn; once shared, to compare only
+  std::shared_ptr<const void> owner_;  ///< of the first turn's stream
+  bool shared_ = false;                ///< more than one stream has had a turn
 };
 
 /// Gives a scratch of at least that size.

@@ -184,6 +184,32 @@ TEST_F(ChainsCuda, HostTimeOfAFrame) {
   host_time_of_a_frame(description, true);
 }
 
+/// Six chains have at most four scratches: a detector that gets one which another already works
+/// with must not wait for all that the GPU has to do.
+TEST_F(ChainsCuda, AChainThatBeginsWaitsForNoOther) {
+  constexpr int kChains = 6;
+  std::string all;
+  for (int i = 0; i < kChains; ++i)
+    all += decoded_on_gpu(clip(kPexels)) + " ! cufacedetect redetect-interval=1 ! fakesink ";
+  trace::start();
+  Pipeline pipeline(all);
+  EXPECT_TRUE(pipeline.play().eos);
+  long launches = 0, orders = 0, synchronised = 0;
+  for (const trace::Call& call : trace::stop()) {
+    if (call.caller != trace::Caller::kElements) continue;
+    const std::string_view name = call.name;
+    launches += name == "cuGraphLaunch";
+    orders += name == "cuStreamWaitEvent";
+    synchronised += name == "cuCtxSynchronize";
+  }
+  std::printf(
+      "{\"what\":\"turns of shared scratches\",\"launches\":%ld,\"waits of streams\":%ld}\n",
+      launches, orders);
+  EXPECT_GE(launches, kChains * 400);
+  EXPECT_GE(orders, 400) << "no scratch was shared";
+  EXPECT_EQ(synchronised, 0);
+}
+
 /// With the first frame through all of it.
 std::int64_t memory_of(const std::string& description) {
   Pipeline pipeline(description);

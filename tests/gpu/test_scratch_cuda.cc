@@ -2,15 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "kernels/common/scratch_cuda.h"
 #include "kernels/detect/detect_cuda.h"
 #include "tests/gpu/detect_pair.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/spin.h"
 
 namespace cuface::test {
 namespace {
@@ -42,7 +45,7 @@ TEST_F(ScratchCuda, DetectorsOfOneScratchTakeTurns) {
     return scratch;
   };
   struct Chain {
-    Stream stream;
+    const std::shared_ptr<Stream> stream = std::make_shared<Stream>();
     Submitter submit;
     std::unique_ptr<cuda::Detector> gpu;
     std::vector<Picture> pictures;
@@ -76,8 +79,8 @@ TEST_F(ScratchCuda, DetectorsOfOneScratchTakeTurns) {
   for (std::size_t round = 0; round < kRounds; ++round)
     for (Chain& chain : chains) {
       const auto luma = chain.pictures[round % 3].at(chain.memory[round % 3]->data());
-      const Status submitted = scratch->take_turn(chain.stream, [&] {
-        return chain.submit(chain.stream, [&](Launcher launch) {
+      const Status submitted = scratch->take_turn(*chain.stream, chain.stream, [&] {
+        return chain.submit(*chain.stream, [&](Launcher launch) {
           return chain.gpu->enqueue(
               luma, nullptr, reinterpret_cast<DeviceFaces*>(chain.outs[round]->data()), launch);
         });
@@ -99,6 +102,51 @@ TEST_F(ScratchCuda, DetectorsOfOneScratchTakeTurns) {
       }
     }
   for (Chain& chain : chains) EXPECT_EQ(chain.submit.built().graphs, 1);
+}
+
+/// The first stream's turn takes a while. Nobody may wait for it but the second stream, which reads
+/// what it has written at its end; by then whoever had the first stream may be gone.
+TEST_F(ScratchCuda, TheFirstTurnOfASecondStreamWaitsOnTheGpuOnly) {
+  constexpr int kBusyUs = 100'000;
+  const std::size_t kBytes = 4096;
+  auto made = cuda::Scratch::create(kBytes);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  cuda::Scratch& scratch = *made.value();
+  GuardedBytes read(kBytes, kCanary);
+  auto first = std::make_shared<Stream>();
+  const auto second = std::make_shared<Stream>(), third = std::make_shared<Stream>();
+  ASSERT_EQ(spin(1, *first), cudaSuccess);  // the first launch of a kernel loads it
+  CUFACE_CUDA_OK(cudaMemset(scratch.data(), 1, kBytes));
+  CUFACE_CUDA_OK(cudaDeviceSynchronize());
+  const auto begin = std::chrono::steady_clock::now();
+  const auto write = [&](const std::shared_ptr<Stream>& stream, int value) {
+    return scratch.take_turn(*stream, stream, [&]() -> Status {
+      EXPECT_EQ(spin(kBusyUs, *stream), cudaSuccess);
+      return cuda::check(cudaMemsetAsync(scratch.data(), value, kBytes, *stream), "setting");
+    });
+  };
+  ASSERT_TRUE(write(first, 2).ok());
+  ASSERT_TRUE(write(first, 3).ok());
+  const std::weak_ptr<Stream> kept = first;
+  first.reset();
+  EXPECT_FALSE(kept.expired()) << "its work can no longer be waited for";
+  std::thread([&] {
+    EXPECT_TRUE(scratch
+                    .take_turn(*second, second,
+                               [&] {
+                                 return cuda::check(
+                                     cudaMemcpyAsync(read.data(), scratch.data(), kBytes,
+                                                     cudaMemcpyDeviceToDevice, *second),
+                                     "copying");
+                               })
+                    .ok());
+    // What was given to the last turn is not read by the turns before.
+    EXPECT_TRUE(write(third, 4).ok());
+  }).join();
+  const double us =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_LT(us, under_tool() ? 1e9 : kBusyUs / 2) << "the host has waited";
+  EXPECT_EQ(read.get(), std::vector<std::uint8_t>(kBytes, 3)) << "the streams have no order";
 }
 
 TEST_F(ScratchCuda, TheSearchScratchIsWithinItsLimits) {

@@ -114,8 +114,10 @@ Status DeviceFrame::submit(cuda::Scratch* scratch) {
   if (Status s = element_.clock.end(cuda::Launcher(element_.work)); !s.ok()) return s;
   const cudaStream_t on = chain_->stream();
   const auto submit_graph = [&] { return element_.graphs.submit(element_.work, on); };
-  if (Status s = scratch ? scratch->take_turn(on, submit_graph) : submit_graph(); !s.ok()) return s;
-  chain_->shared_stream()->count_submission();
+  const auto& owner = chain_->shared_stream();
+  if (Status s = scratch ? scratch->take_turn(on, owner, submit_graph) : submit_graph(); !s.ok())
+    return s;
+  owner->count_submission();
   return {};
 }
 
