@@ -1,188 +1,147 @@
 #include <algorithm>
 
-#include "kernels/common/border.h"
 #include "kernels/flow/flow_cuda.h"
 #include "kernels/flow/follow.h"
+#include "kernels/flow/quads.cuh"
+#include "kernels/flow/window.cuh"
 
 namespace cuface::cuda {
 namespace {
 
 using namespace flow_steps;
 
-/// A block follows one point after the other: its threads share the pixels of the window, and all
-/// of them take the same steps from the same sums.
-constexpr int kThreads = 128, kWarps = kThreads / 32;
 constexpr int kMaxBlocks = 2048;
 
+/// The window that nearly everybody uses, and how many warps follow a point with it.
+constexpr int kUsualWindow = FlowConfig{}.window, kUsualWarps = 4;
+
+/// The two pyramids of a frame.
+struct Pictures {
+  Picture level[2][GaussianPyramid::kMaxLevels];
+};
+
+/// One of them, as follow() wants it.
 struct Levels {
-  Picture picture[GaussianPyramid::kMaxLevels];
-  __device__ Picture level(int i) const { return picture[i]; }
+  const Picture* levels;
+  __device__ Picture level(int i) const { return levels[i]; }
 };
 
-/// Where the parts of a window lie in shared memory: bytes from its start.
-struct Layout {
-  int slopes;  // 2 x (window + 1)^2 std::int16_t
-  int patch;   // 3 x window^2 std::int16_t
-  int pixels;  // (window + 3)^2 std::uint8_t
-  int bytes;
-};
-
-__host__ __device__ constexpr Layout layout_of(int window) {
-  Layout l{};
-  l.patch = 2 * 2 * (window + 1) * (window + 1);
-  l.pixels = l.patch + 3 * 2 * window * window;
-  l.bytes = l.pixels + (window + 3) * (window + 3);
-  return l;
-}
-static_assert(layout_of(63).bytes + 4 * kWarps * 3 * 8 <= 48 * 1024);
-
-/// This thread's pixels of a side x side square, in turn: tid, tid + kThreads, ...
-struct Walk {
-  int x, y, step_x, step_y, side;
-
-  __device__ explicit Walk(int n)
-      : x(static_cast<int>(threadIdx.x) % n),
-        y(static_cast<int>(threadIdx.x) / n),
-        step_x(kThreads % n),
-        step_y(kThreads / n),
-        side(n) {}
-  __device__ bool more() const { return y < side; }
-  __device__ void next() {
-    x += step_x;
-    y += step_y;
-    if (x >= side) {
-      x -= side;
-      ++y;
-    }
-  }
-  __device__ int index() const { return y * side + x; }
-};
-
-/// What follow() asks of the pixels, by all threads of the block together.
+/// A window of any size: a block's threads share its pixels.
 class BlockPatch {
  public:
-  using Sums = std::int64_t[2][kWarps][3];
+  static constexpr int kThreads = 128;
+  static constexpr int kWarps = kThreads / kWarp;
+  static_assert((63 * 63 + kThreads - 1) / kThreads <= kMostPixels);
 
-  __device__ BlockPatch(int window, std::uint8_t* memory, Sums& sums)
+  /// Of the shared memory.
+  __host__ __device__ static constexpr int bytes(int window) {
+    return 3 * 2 * window * window + Surroundings::bytes(window);
+  }
+
+  __device__ BlockPatch(int window, std::uint8_t* memory, BlockSum<kWarps>::Parts& parts)
       : window_(window),
-        slope_x_(reinterpret_cast<std::int16_t*>(memory + layout_of(window).slopes)),
-        slope_y_(slope_x_ + (window + 1) * (window + 1)),
-        value_(reinterpret_cast<std::int16_t*>(memory + layout_of(window).patch)),
+        value_(reinterpret_cast<std::int16_t*>(memory)),
         dx_(value_ + window * window),
         dy_(dx_ + window * window),
-        pixels_(memory + layout_of(window).pixels),
-        sums_(sums) {}
+        around_(window, memory + 3 * 2 * window * window),
+        sum_(parts) {}
 
   __device__ GradientSums take(const Picture& picture, const Sample& s) {
-    const int gathered = window_ + 3, sloped = window_ + 1;
-    for (Walk w(gathered); w.more(); w.next()) {
-      pixels_[w.index()] = picture.at(reflect_101(s.x - 1 + w.x, picture.width),
-                                      reflect_101(s.y - 1 + w.y, picture.height));
-    }
+    around_.take<kThreads>(picture, s, [] { __syncthreads(); });
     __syncthreads();
-    for (Walk w(sloped); w.more(); w.next()) {
-      const int px = s.x + w.x, py = s.y + w.y;
-      const bool inside = px >= 0 && px < picture.width && py >= 0 && py < picture.height;
-      const std::uint8_t* p = pixels_ + (w.y + 1) * gathered + w.x + 1;
-      slope_x_[w.index()] = inside ? scharr_x(p, gathered) : std::int16_t{0};
-      slope_y_[w.index()] = inside ? scharr_y(p, gathered) : std::int16_t{0};
-    }
-    __syncthreads();
-    std::int64_t sum[3] = {0, 0, 0};
+    int of_thread[3] = {0, 0, 0};
     // Each thread reads back in compare() just the pixels it writes here.
-    for (Walk w(window_); w.more(); w.next()) {
-      const std::uint8_t* p = pixels_ + (w.y + 1) * gathered + w.x + 1;
-      const std::uint8_t* below = p + gathered;
-      const int k = w.y * sloped + w.x, i = w.index();
-      value_[i] = interpolate<kWeightBits - kPatchBits>(p[0], p[1], below[0], below[1], s);
-      const std::int16_t dx = interpolate<kWeightBits>(
-          slope_x_[k], slope_x_[k + 1], slope_x_[k + sloped], slope_x_[k + sloped + 1], s);
-      const std::int16_t dy = interpolate<kWeightBits>(
-          slope_y_[k], slope_y_[k + 1], slope_y_[k + sloped], slope_y_[k + sloped + 1], s);
-      dx_[i] = dx;
-      dy_[i] = dy;
-      sum[0] += dx * dx;
-      sum[1] += dx * dy;
-      sum[2] += dy * dy;
+    for (Walk<kThreads> w(window_); w.more(); w.next()) {
+      const auto texel = around_.texel(w.x, w.y, s);
+      const int i = w.index();
+      value_[i] = texel.value;
+      dx_[i] = texel.dx;
+      dy_[i] = texel.dy;
+      of_thread[0] += texel.dx * texel.dx;
+      of_thread[1] += texel.dx * texel.dy;
+      of_thread[2] += texel.dy * texel.dy;
     }
-    add_up(sum);
+    std::int64_t sum[3];
+    sum_.add_up(of_thread, sum);
     return {sum[0], sum[1], sum[2]};
   }
 
   __device__ MismatchSums compare(const Picture& picture, const Sample& s) {
     const bool inside = s.x >= 0 && s.y >= 0 && s.x + window_ + 1 <= picture.width &&
                         s.y + window_ + 1 <= picture.height;
-    std::int64_t sum[2] = {0, 0};
-    for (Walk w(window_); w.more(); w.next()) {
-      int x = s.x + w.x, y = s.y + w.y, right = x + 1, down = y + 1;
-      if (!inside) {
-        x = reflect_101(x, picture.width);
-        y = reflect_101(y, picture.height);
-        right = reflect_101(right, picture.width);
-        down = reflect_101(down, picture.height);
-      }
-      const std::uint8_t *row = picture.row(y), *below = picture.row(down);
+    int of_thread[2] = {0, 0};
+    for (Walk<kThreads> w(window_); w.more(); w.next()) {
       const int i = w.index();
-      const int value =
-          interpolate<kWeightBits - kPatchBits>(row[x], row[right], below[x], below[right], s);
-      const int difference = value - value_[i];
-      sum[0] += difference * dx_[i];
-      sum[1] += difference * dy_[i];
+      const int difference = sample_pixel(picture, s, w.x, w.y, inside) - value_[i];
+      of_thread[0] += difference * dx_[i];
+      of_thread[1] += difference * dy_[i];
     }
-    add_up(sum);
+    std::int64_t sum[2];
+    sum_.add_up(of_thread, sum);
     return {sum[0], sum[1]};
   }
 
  private:
-  /// Sums over the block, for all its threads. Two sets of partial sums in turn, so that no thread
-  /// writes one that another still reads.
-  template <int n>
-  __device__ void add_up(std::int64_t (&sum)[n]) {
-    auto& part = sums_[turn_];
-    turn_ ^= 1;
-    for (int offset = 16; offset > 0; offset /= 2) {
-      for (int k = 0; k < n; ++k) sum[k] += __shfl_down_sync(0xffffffffu, sum[k], offset);
-    }
-    if (threadIdx.x % 32 == 0) {
-      for (int k = 0; k < n; ++k) part[threadIdx.x / 32][k] = sum[k];
-    }
-    __syncthreads();
-    for (int k = 0; k < n; ++k) {
-      sum[k] = 0;
-      for (int w = 0; w < kWarps; ++w) sum[k] += part[w][k];
-    }
-  }
-
-  int window_, turn_ = 0;
-  std::int16_t *slope_x_, *slope_y_, *value_, *dx_, *dy_;
-  std::uint8_t* pixels_;
-  Sums& sums_;
+  int window_;
+  std::int16_t *value_, *dx_, *dy_;
+  Surroundings around_;
+  BlockSum<kWarps> sum_;
 };
 
-__global__ void __launch_bounds__(kThreads)
-    follow_points(const __grid_constant__ Levels prev, const __grid_constant__ Levels next,
-                  int levels, FlowPoints points, const __grid_constant__ FlowConfig config) {
-  extern __shared__ std::uint8_t memory[];
-  __shared__ BlockPatch::Sums sums;
-  BlockPatch patch(config.window, memory, sums);
+static_assert(BlockPatch::bytes(63) + sizeof(BlockSum<BlockPatch::kWarps>::Parts) <= 48 * 1024);
+
+/// A block follows one point after the other: all of its threads take the same steps from the same
+/// sums.
+template <typename Patch>
+__device__ void follow_points(Patch& patch, const Pictures& pictures, int levels,
+                              const FlowPoints& points, const FlowConfig& config) {
   const int count = min(*points.count, points.max_count);
+  const int ways = points.back ? 2 : 1;
   for (int i = static_cast<int>(blockIdx.x); i < count; i += static_cast<int>(gridDim.x)) {
-    Point to;
-    bool good = follow(patch, prev, next, levels, points.from[i], config, to);
-    Point back = to;
-    if (points.back && good) good = follow(patch, next, prev, levels, to, config, back);
+    Point from = points.from[i], to{}, forward{};
+    bool good = true;
+    for (int way = 0; way < ways && good; ++way) {
+      const Levels prev{pictures.level[way]}, next{pictures.level[1 - way]};
+      good = follow(patch, prev, next, levels, from, config, to);
+      if (way == 0) forward = to;
+      from = to;
+    }
     if (threadIdx.x == 0) {
-      points.to[i] = to;
-      if (points.back) points.back[i] = back;
+      points.to[i] = forward;
+      if (points.back) points.back[i] = to;
       points.status[i] = good ? 1 : 0;
     }
   }
 }
 
-Levels levels_of(const GaussianPyramid& pyramid) {
-  Levels levels;
-  for (int i = 0; i < pyramid.levels(); ++i) levels.picture[i] = pyramid.level(i);
-  return levels;
+__global__ void __launch_bounds__(BlockPatch::kThreads)
+    follow_with_any_window(const __grid_constant__ Pictures pictures, int levels, FlowPoints points,
+                           const __grid_constant__ FlowConfig config) {
+  extern __shared__ std::uint8_t memory[];
+  __shared__ BlockSum<BlockPatch::kWarps>::Parts parts;
+  BlockPatch patch(config.window, memory, parts);
+  follow_points(patch, pictures, levels, points, config);
+}
+
+template <int kSide, int kWarps>
+__global__ void __launch_bounds__(kWarps* kWarp)
+    follow_with_window(const __grid_constant__ Pictures pictures, int levels, FlowPoints points,
+                       const __grid_constant__ FlowConfig given) {
+  using Patch = QuadPatch<kSide, kWarps>;
+  __shared__ typename Patch::Memory memory;
+  Patch patch(memory);
+  FlowConfig config = given;
+  config.window = kSide;  // as the compiler knows
+  follow_points(patch, pictures, levels, points, config);
+}
+
+Pictures pictures_of(const GaussianPyramid& prev, const GaussianPyramid& next, int levels) {
+  Pictures pictures;
+  for (int i = 0; i < levels; ++i) {
+    pictures.level[0][i] = prev.level(i);
+    pictures.level[1][i] = next.level(i);
+  }
+  return pictures;
 }
 
 }  // namespace
@@ -195,9 +154,14 @@ Status enqueue_flow(const GaussianPyramid& prev, const GaussianPyramid& next,
                     const FlowPoints& points, const FlowConfig& config, Launcher launch) {
   const int blocks = std::min(points.max_count, kMaxBlocks);
   const int levels = std::min(flow_levels(prev, config), next.levels());
-  const auto bytes = static_cast<std::size_t>(layout_of(config.window).bytes);
-  return launch("flow", follow_points, {static_cast<unsigned>(blocks), kThreads, bytes},
-                levels_of(prev), levels_of(next), levels, points, config);
+  const auto grid = static_cast<unsigned>(blocks);
+  const Pictures pictures = pictures_of(prev, next, levels);
+  if (config.window == kUsualWindow)
+    return launch("flow", follow_with_window<kUsualWindow, kUsualWarps>,
+                  {grid, kUsualWarps * kWarp}, pictures, levels, points, config);
+  const auto bytes = static_cast<std::size_t>(BlockPatch::bytes(config.window));
+  return launch("flow", follow_with_any_window, {grid, BlockPatch::kThreads, bytes}, pictures,
+                levels, points, config);
 }
 
 }  // namespace cuface::cuda
