@@ -12,7 +12,7 @@ namespace cuface::gst {
 
 struct LandmarkSettings {
   int iterations = 0;
-  int samples = 1;
+  int samples = 4;
   float inertia = 0.8f;  ///< 0 = off
   float smooth = 0;      ///< 0 = off
   bool follow_roll = true;
