@@ -23,6 +23,7 @@ enum Property {
   kPropStep,
   kPropThreads,
   kPropRoll,
+  kPropVerify,
 };
 
 GType grouping_type() {
@@ -155,6 +156,15 @@ void install_detect_properties(GObjectClass* klass) {
                         "apart, which takes a multiple of the time; 0 = upright faces only, which "
                         "are those within about 15 degrees",
                         0, kMaxRoll, static_cast<guint>(defaults.roll), kPlaying));
+  g_object_class_install_property(
+      klass, kPropVerify,
+      g_param_spec_boolean(
+          "verify", "Verify",
+          "Look once more, in its own place, turn and scale, for each face that a culktrack "
+          "behind, "
+          "in the same streaming thread, follows and that a search has not found (at most 16 a "
+          "search): so heads that turn after they were found are kept",
+          defaults_of_element.config.verify, kPlaying));
   gst_type_mark_as_plugin_api(grouping_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(scale_mode_type(), static_cast<GstPluginAPIFlags>(0));
 }
@@ -210,6 +220,9 @@ bool set_detect_property(DetectSettings& settings, guint id, const GValue* value
     case kPropRoll:
       config.roll = static_cast<int>(g_value_get_uint(value));
       break;
+    case kPropVerify:
+      config.verify = g_value_get_boolean(value);
+      break;
     default:
       return false;
   }
@@ -263,6 +276,9 @@ bool get_detect_property(const DetectSettings& settings, guint id, GValue* value
       break;
     case kPropRoll:
       g_value_set_uint(value, static_cast<guint>(config.roll));
+      break;
+    case kPropVerify:
+      g_value_set_boolean(value, config.verify);
       break;
     default:
       return false;

@@ -157,11 +157,14 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
       frame.upstream().positions != cuface::gst::Positions::kNone)
     turn.ask.turn.band = {};
   const bool jump = cuface::gst::TimeLine::is_jump(state->time.advance(frame.pts()));
+  // Behind a jump nobody is where he was.
+  turn.verify = settings.config.verify && !jump && !frame.is_discont();
   turn.ask.asked = asked || jump || frame.is_discont() || (chain && chain->search_requested());
   turn.ask.late = settings.qos && !frame.is_gap() && is_late(self, frame);
   turn.ask.searchable = !frame.is_gap() && !turn.ask.late;
   if (!chain) return turn;
-  turn.followed = chain->followed().scaled(frame.width(), frame.height());
+  turn.followed = chain->followed();
+  if (turn.followed) turn.followed = turn.followed.scaled(frame.width(), frame.height());
   turn.ask.follows = turn.followed.list && !turn.followed.list->faces.empty();
   return turn;
 }

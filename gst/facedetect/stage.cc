@@ -1,8 +1,10 @@
 #include "gst/facedetect/stage.h"
 
 #include <utility>
+#include <vector>
 
 #include "gst/facedetect/search.h"
+#include "kernels/detect/verify.h"
 
 namespace cuface::gst {
 namespace {
@@ -27,7 +29,7 @@ class CpuDetectStage final : public DetectStage {
     frame.skipped_searches = wish_.skipped(turn.ask);
     const bool search_it = what.count > 0;
     if (search_it)
-      if (Status status = search(frame, settings, what); !status.ok()) return status;
+      if (Status status = search(frame, settings, turn, what); !status.ok()) return status;
 
     FaceList own;
     own.width = frame.width();
@@ -45,20 +47,39 @@ class CpuDetectStage final : public DetectStage {
   }
 
  private:
-  Status search(Frame& frame, const DetectSettings& settings, const Band& what) {
+  Status search(Frame& frame, const DetectSettings& settings, const SearchTurn& turn,
+                const Band& what) {
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
     if (settings.config_changes != planned_changes_)
       if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
-    if (Status s = detector_->enqueue(picture.value()->view(), found_, what); !s.ok()) return s;
+    take_followed(frame, turn);
+    if (Status s = detector_->enqueue(picture.value()->view(), found_, what, followed_); !s.ok())
+      return s;
     if (begins_search(what)) ++frame.searches;
     if (found_.overflow) ++frame.overflows;
     return {};
   }
 
+  /// Those that the CPU has followed.
+  void take_followed(const Frame& frame, const SearchTurn& turn) {
+    followed_.clear();
+    const FaceList* list = turn.verify ? turn.followed.list.get() : nullptr;
+    if (!list) return;
+    const float sx = static_cast<float>(frame.width()) / static_cast<float>(list->width);
+    const float sy = static_cast<float>(frame.height()) / static_cast<float>(list->height);
+    const int n = points_per_face(*list);
+    const Point* points = (list->landmarks_per_face > 0 ? list->landmarks : list->followed).data();
+    for (const Face& face : list->faces) {
+      followed_.push_back(followed_face(face, points, n, sx, sy));
+      points += n;
+    }
+  }
+
   const std::shared_ptr<const CascadeModel> model_;
   std::unique_ptr<Detector> detector_;
   guint planned_changes_ = 0;
+  std::vector<Followed> followed_;
   DetectResult found_;
   SearchWish wish_;
 };

@@ -18,6 +18,8 @@ struct SearchTurn {
   /// The faces that the tracker followed on the frame before, in pixels of this one; or none. On
   /// the GPU they say themselves whether it asks for a search and follows any.
   FaceResult followed;
+  /// Whether those that a search misses are to be verified.
+  bool verify = false;
 };
 
 class DetectStage {

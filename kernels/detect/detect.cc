@@ -7,6 +7,7 @@
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/searcher.h"
 #include "kernels/detect/turned_detector.h"
+#include "kernels/detect/verifying_detector.h"
 #include "kernels/pyramid/pyramid.h"
 
 namespace cuface {
@@ -30,7 +31,8 @@ class CpuDetector final : public Detector {
     scratch_.reserve(kMaxRawWindows);
   }
 
-  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band) override {
+  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+                 std::span<const Followed>) override {
     out.faces.clear();
     out.rolls.clear();
     out.overflow = false;
@@ -85,6 +87,7 @@ Result<std::unique_ptr<Detector>> Detector::create(Backend backend,
   if (Status s = simd::status(); !s.ok()) return s;
   if (Status s = validate(*model); !s.ok()) return s;
   if (Status s = validate_search(config, width, height); !s.ok()) return s;
+  if (config.verify) return make_verifying_detector(std::move(model), config, width, height);
   if (config.roll > 0) return make_turned_detector(std::move(model), config, width, height);
   try {
     return std::unique_ptr<Detector>(

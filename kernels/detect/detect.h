@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/cascade/cascade.h"
@@ -11,6 +12,7 @@
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/band.h"
+#include "kernels/faces/followed.h"
 #include "kernels/group/group.h"
 
 namespace cuface {
@@ -44,6 +46,9 @@ struct DetectConfig {
   /// in the picture are dropped, and of several finds of one head the one with the most neighbours
   /// stays. Where one of the searches has too many windows, all count as "none".
   int roll = 0;
+  /// Whether faces that a tracker follows, and that the search has not found, are looked for in
+  /// their own place, turn and scale (verify.h). There a face needs twice as many neighbours.
+  bool verify = false;
 };
 
 /// Whether a search can be split into bands: scaled pictures, upright ones only, since a band of a
@@ -60,7 +65,8 @@ struct DetectResult {
   /// Sorted: most neighbours first, then y, then x. With DetectConfig::roll most neighbours first,
   /// then those found nearest upright; boxes found turned are not cut to the picture.
   std::vector<Detection> faces;
-  /// With DetectConfig::roll, of each of `faces` the angle it was found at. Else empty: upright.
+  /// With DetectConfig::roll or verify, of each of `faces` the angle it was found at. Else empty:
+  /// upright.
   std::vector<Roll> rolls;
   bool overflow = false;
 };
@@ -82,9 +88,11 @@ class Detector {
 
   /// `luma` must have the planned size (kInvalidArgument). Pictures smaller than the window give an
   /// empty list. Of a band, which can_search_bands() must allow, the faces that belong to it or lie
-  /// at its border.
+  /// at its border. With DetectConfig::verify those of `followed`, the faces of the frame before,
+  /// that ought to be in what is searched and are not found are verified.
   virtual Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
-                         const Band& band = kWholePicture) = 0;
+                         const Band& band = kWholePicture,
+                         std::span<const Followed> followed = {}) = 0;
 };
 
 }  // namespace cuface

@@ -75,6 +75,15 @@ struct Plan {
     }
   }
 
+  /// Those whose windows begin above row `bottom` of the picture, `height` rows high.
+  void add_stripes_above(int bottom, int height, std::vector<Stripe>& out) const {
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const long long rows = (static_cast<long long>(bottom) * levels[i].height) / height + 2;
+      const int last = static_cast<int>(std::min<long long>(levels[i].grid.rows, rows));
+      add_stripes(i, {0, last}, out);
+    }
+  }
+
   const CascadeModel& model;
   const bool tilted;
   const std::vector<Level> levels;
@@ -154,6 +163,18 @@ class PyramidSearcher final : public Searcher {
               std::vector<Rect>& out) override {
     stripes_.clear();
     plan_.add_stripes(band, stripes_);
+    return search_stripes(picture, out);
+  }
+
+  bool search_above(ImageView<const std::uint8_t> picture, int bottom,
+                    std::vector<Rect>& out) override {
+    stripes_.clear();
+    plan_.add_stripes_above(bottom, picture.height, stripes_);
+    return search_stripes(picture, out);
+  }
+
+ private:
+  bool search_stripes(ImageView<const std::uint8_t> picture, std::vector<Rect>& out) {
     const std::size_t limit = kMaxRawWindows - out.size();
     std::atomic<std::size_t> total = 0;
     workers_.run(static_cast<int>(stripes_.size()), [&](int task, int worker) {
@@ -170,7 +191,6 @@ class PyramidSearcher final : public Searcher {
     return true;
   }
 
- private:
   int threads_for(int asked) const {
     const long long most = std::max<long long>(static_cast<long long>(plan_.stripes.size()), 1);
     if (asked > 0) return static_cast<int>(std::min<long long>(asked, most));

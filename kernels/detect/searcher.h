@@ -37,6 +37,13 @@ class Searcher {
   /// more than kMaxRawWindows. A part of the picture: by the pyramid's searcher only.
   virtual bool search(ImageView<const std::uint8_t> picture, const Band& band,
                       std::vector<Rect>& out) = 0;
+  /// The same of a picture that is flat from row `bottom` on, where there is nothing to find. By
+  /// the pyramid's searcher only.
+  virtual bool search_above(ImageView<const std::uint8_t> picture, int bottom,
+                            std::vector<Rect>& out) {
+    (void)bottom;
+    return search(picture, kWholePicture, out);
+  }
 };
 
 /// The model must outlive the searcher. May throw std::bad_alloc.

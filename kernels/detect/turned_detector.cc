@@ -72,7 +72,8 @@ class TurnedDetector final : public Detector {
     return {};
   }
 
-  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band&) override {
+  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band&,
+                 std::span<const Followed>) override {
     out.faces.clear();
     out.rolls.clear();
     out.overflow = false;

@@ -1,0 +1,16 @@
+// A search after which the followed faces that it has not found are verified
+// (DetectConfig::verify).
+#pragma once
+
+#include <memory>
+
+#include "kernels/detect/detect.h"
+
+namespace cuface {
+
+/// For a valid configuration and model; as Detector::create.
+Result<std::unique_ptr<Detector>> make_verifying_detector(std::shared_ptr<const CascadeModel> model,
+                                                          const DetectConfig& config, int width,
+                                                          int height);
+
+}  // namespace cuface
