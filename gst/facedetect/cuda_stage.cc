@@ -84,12 +84,18 @@ class CudaDetectStage final : public DetectStage {
     if (!out.ok()) return out.status();
     auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
 
-    const cuda::SearchBegin begin{std::exchange(restart_, false), turn.ask,
-                                  frame.record().generation, asker.value()};
+    cuda::SearchBegin begin{std::exchange(restart_, false), turn.ask, frame.record().generation,
+                            asker.value()};
+    if (const DeviceFacesRef followed = on_device(turn.followed.pending); followed) {
+      begin.verify = turn.verify;
+      begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
+      begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
+    }
     if (Status s = cuda::begin_search(state_.data(), begin, launch.value()); !s.ok()) return s;
     const std::int32_t* run = &state_.data()->run;
     if (Status s =
-            detector_->enqueue(picture.value(), run, found, launch.value(), &state_.data()->what);
+            detector_->enqueue(picture.value(), run, found, launch.value(), &state_.data()->what,
+                               settings.config.verify ? &state_.data()->followed : nullptr);
         !s.ok())
       return s;
     if (Status s = cuda::end_search(state_.data(), before.value(), found, out.value()->faces(),

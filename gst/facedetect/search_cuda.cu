@@ -4,7 +4,15 @@
 namespace cuface::cuda {
 namespace {
 
+/// A block; thread 0 decides, all copy.
 __global__ void begin_kernel(SearchState* state, SearchBegin begin) {
+  const DeviceFaces* faces = begin.verify ? begin.asker : nullptr;
+  const int count = faces ? faces->count : 0, points = faces ? points_per_face(*faces) : 0;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
+    state->followed.faces[i] = followed_face(faces->faces[i], faces->landmarks() + i * points,
+                                             points, begin.scale_x, begin.scale_y);
+  if (threadIdx.x != 0) return;
+  state->followed.count = count;
   if (begin.restart) state->wish = {};
   gst::SearchAsk ask = begin.ask;
   if (begin.asker) {
@@ -54,7 +62,7 @@ constexpr int kThreads = 128;
 }  // namespace
 
 Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launch) {
-  return launch("deciding on a search", begin_kernel, {1, 1}, state, begin);
+  return launch("deciding on a search", begin_kernel, {1, kMaxFaces}, state, begin);
 }
 
 Status end_search(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,

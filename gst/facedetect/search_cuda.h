@@ -7,6 +7,7 @@
 #include "gst/facedetect/search.h"
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
+#include "kernels/detect/verifier_cuda.h"
 #include "kernels/faces/faces_cuda.h"
 
 namespace cuface::cuda {
@@ -17,8 +18,9 @@ struct SearchState {
   std::uint64_t frame;
   /// Whether this frame is searched: the flag for cuda::Detector; as CountedWork has it.
   std::int32_t run;
-  std::int32_t skipped;  ///< whether it is not because frames are late
-  Band what;             ///< of it is searched
+  std::int32_t skipped;    ///< whether it is not because frames are late
+  Band what;               ///< of it is searched
+  FollowedFaces followed;  ///< to verify
 };
 
 struct SearchBegin {
@@ -28,9 +30,12 @@ struct SearchBegin {
   /// The tracker's faces of the frame before: their search_wanted asks too, their count tells that
   /// it follows some. May be null.
   const DeviceFaces* asker = nullptr;
+  /// Whether those faces are to be verified, in a picture so many times as wide and high as theirs.
+  bool verify = false;
+  float scale_x = 1, scale_y = 1;
 };
 
-/// Decides; sets state->run, ->what and ->skipped. One launch.
+/// Decides; sets state->run, ->what, ->skipped and ->followed. One launch.
 Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launch);
 
 /// After the detector, which has written `found` where state->run: `out` gets the faces of the

@@ -127,22 +127,30 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
       return s;
     search_bytes = std::max(search_bytes, search.scratch_bytes());
   }
+  if (config.verify) {
+    verifier_ = std::make_unique<Verifier>();
+    if (Status s = verifier_->plan(model, config, width, height); !s.ok()) return s;
+    search_bytes = std::max(search_bytes, verifier_->search_bytes());
+  }
   ScratchLayout parts;
   parts.add<std::byte>(search_bytes);
   if (turns_.size() > 1) {
     canvas_ = parts.add<std::uint8_t>(canvas_bytes);
     found_ = parts.add<DeviceFaces>(turns_.size());
   }
+  if (verifier_) verifier_->add_parts(parts);
   scratch_bytes_ = parts.bytes();
   if (Status s = take(scratch(scratch_bytes_), scratch_); !s.ok()) return s;
   for (UprightSearch& search : searches_) search.bind(scratch_->data());
   canvas_.bind(scratch_->data());
   found_.bind(scratch_->data());
+  if (verifier_) verifier_->bind(scratch_->data());
   return {};
 }
 
 Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                         DeviceFaces* out, Launcher launch, const Band* band) {
+                         DeviceFaces* out, Launcher launch, const Band* band,
+                         const FollowedFaces* followed) {
   if (luma.width != turns_[0].width || luma.height != turns_[0].height || !luma.data)
     return invalid("the picture does not have the planned size");
   if (!out) return invalid("there is no room for faces");
@@ -151,6 +159,8 @@ Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t*
                                     : enqueue_angles(luma, run, out, launch);
       !s.ok())
     return s;
+  if (verifier_ && followed)
+    if (Status s = verifier_->enqueue(luma, run, band, followed, out, launch); !s.ok()) return s;
   if (run) launch.end_if();
   return {};
 }

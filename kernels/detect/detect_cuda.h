@@ -15,6 +15,7 @@
 #include "kernels/detect/detect.h"
 #include "kernels/detect/turns.h"
 #include "kernels/detect/upright_cuda.h"
+#include "kernels/detect/verifier_cuda.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/turn/turn.h"
 
@@ -38,9 +39,11 @@ class Detector {
   /// on a stream count, searched and overflow are 0, in a graph nothing is written at all. In a
   /// graph with `run` all pointers stay the same from one submission to the next. `band`, in device
   /// memory too, as in cuface::Detector::enqueue; null = the whole picture. Of a part of the
-  /// picture `searched` is 0 and `part` says which.
+  /// picture `searched` is 0 and `part` says which. `followed`, there too, is verified with
+  /// DetectConfig::verify; null = nobody.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, DeviceFaces* out,
-                 Launcher launch, const Band* band = nullptr);
+                 Launcher launch, const Band* band = nullptr,
+                 const FollowedFaces* followed = nullptr);
 
   /// What the last search left in device memory, at the upright angle with DetectConfig::roll 0:
   /// for tests and statistics. What it found before grouping; the levels' pictures, their sums
@@ -65,6 +68,7 @@ class Detector {
   std::vector<UprightSearch> searches_;  ///< by search_of(); one after the other in one scratch
   ScratchPart<std::uint8_t> canvas_;     ///< of each turn in its turn
   ScratchPart<DeviceFaces> found_;       ///< at each angle
+  std::unique_ptr<Verifier> verifier_;   ///< with DetectConfig::verify
   std::size_t scratch_bytes_ = 0;
   std::shared_ptr<Scratch> scratch_;
 };

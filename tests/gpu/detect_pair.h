@@ -121,7 +121,9 @@ inline std::vector<Rect> sorted(std::vector<Rect> boxes) {
 class Pair {
  public:
   Pair(Model model, const DetectConfig& config, int width, int height)
-      : out_(cuda::device_faces_bytes(0), kCanary), band_memory_(sizeof(Band), 0) {
+      : out_(cuda::device_faces_bytes(0), kCanary),
+        band_memory_(sizeof(Band), 0),
+        followed_memory_(sizeof(cuda::FollowedFaces), 0) {
     auto gpu = cuda::Detector::create(model, config, width, height);
     EXPECT_TRUE(gpu.ok()) << gpu.status().message();
     if (gpu.ok()) gpu_ = std::move(gpu.value());
@@ -135,7 +137,18 @@ class Pair {
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run = nullptr) {
     return gpu_->enqueue(
         luma, run, faces(), stream_,
-        band_.count > 0 ? reinterpret_cast<const Band*>(band_memory_.data()) : nullptr);
+        band_.count > 0 ? reinterpret_cast<const Band*>(band_memory_.data()) : nullptr,
+        config_.verify ? reinterpret_cast<const cuda::FollowedFaces*>(followed_memory_.data())
+                       : nullptr);
+  }
+  /// Whom both verify from now on, with DetectConfig::verify; at most kMaxFaces.
+  void follow(std::vector<Followed> followed) {
+    std::vector<std::uint8_t> bytes(sizeof(cuda::FollowedFaces), kCanary);
+    auto* faces = reinterpret_cast<cuda::FollowedFaces*>(bytes.data());
+    faces->count = static_cast<std::int32_t>(followed.size());
+    std::copy(followed.begin(), followed.end(), faces->faces);
+    followed_memory_.set(bytes);
+    followed_ = std::move(followed);
   }
   /// What of the pictures both search from now on.
   void search_band(const Band& band) {
@@ -153,11 +166,11 @@ class Pair {
   }
   void check(const Picture& picture) {
     GuardedBytes in(picture.bytes);
-    if (config_.roll == 0) fill(gpu_->search().raw_windows(), kMaxRawWindows);
+    if (!several()) fill(gpu_->search().raw_windows(), kMaxRawWindows);
     ASSERT_TRUE(enqueue(picture.at(in.data())).ok());
     EXPECT_EQ(in.get(), picture.bytes) << "the picture was written to";
     compare(picture);
-    if (config_.roll > 0) return;  // other angles' searches have used the same memory
+    if (several()) return;  // other searches have used the same memory
     const auto raw = download(gpu_->search().raw_windows(), kMaxRawWindows);
     const auto* end = reinterpret_cast<const std::uint8_t*>(raw.data() + raw.size());
     const auto* behind = reinterpret_cast<const std::uint8_t*>(
@@ -174,7 +187,7 @@ class Pair {
   /// What the last search left against what the CPU finds in `picture`.
   void compare(const Picture& picture) {
     DetectResult expected;
-    ASSERT_TRUE(cpu_->enqueue(picture.view(), expected, band_).ok());
+    ASSERT_TRUE(cpu_->enqueue(picture.view(), expected, band_, followed_).ok());
     compare_raw(picture);
     const std::vector<std::uint8_t> bytes = out_.get();
     cuda::DeviceFaces got;
@@ -199,13 +212,16 @@ class Pair {
                 expected.rolls.empty() ? Roll{} : expected.rolls[static_cast<std::size_t>(i)]);
       turned += f.roll.sin != 0;
     }
-    // Nothing else of the header, and no face behind the last, is touched.
+    // Nothing else of the header, and no face behind the last, is touched, but for those found that
+    // gave way to one verified.
     EXPECT_EQ(got.frame, 0xA5A5A5A5A5A5A5A5u);
     EXPECT_EQ(static_cast<std::uint32_t>(got.lost), 0xA5A5A5A5u);
     EXPECT_EQ(static_cast<std::uint32_t>(got.search_wanted), 0xA5A5A5A5u);
     const auto behind = bytes.begin() + offsetof(cuda::DeviceFaces, faces) +
                         static_cast<std::ptrdiff_t>(sizeof(Face)) * got.count;
-    EXPECT_EQ(std::count(behind, bytes.end(), kCanary), bytes.end() - behind);
+    if (!config_.verify) {
+      EXPECT_EQ(std::count(behind, bytes.end(), kCanary), bytes.end() - behind);
+    }
     faces_compared += got.count;
   }
 
@@ -218,9 +234,11 @@ class Pair {
   static void restart() { raw_compared = faces_compared = listed = exact = turned = 0; }
 
  private:
+  /// Whether more than one search shares the scratch.
+  bool several() const { return config_.roll > 0 || config_.verify; }
   void compare_raw(const Picture& picture) {
     // The searched picture, or what was found in it, is not at hand.
-    if (config_.detect_scale != 1 || config_.roll > 0) return;
+    if (config_.detect_scale != 1 || several()) return;
     std::vector<Rect> expected;
     const bool fits = searcher_->search(picture.view(), band_, expected);
     const cuda::SearchCounts counts = download(gpu_->search().counts(), 1)[0];
@@ -239,8 +257,9 @@ class Pair {
   DetectConfig config_;
   SearchPlan plan_;
   Stream stream_;
-  GuardedBytes out_, band_memory_;
+  GuardedBytes out_, band_memory_, followed_memory_;
   Band band_;
+  std::vector<Followed> followed_;
   std::unique_ptr<cuda::Detector> gpu_;
   std::unique_ptr<Detector> cpu_;
   std::unique_ptr<Searcher> searcher_;

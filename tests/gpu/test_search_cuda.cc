@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <random>
 #include <vector>
@@ -138,6 +139,40 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   compared("frames not searched", skipped, 50);
   compared("searches wished for", wished, 10);
   compared("searches skipped on late frames", too_late, 20);
+}
+
+TEST_F(SearchCuda, TellsWhomToVerifyAsTheCpuDoes) {
+  int told = 0, turned = 0;
+  for (int i = 0; i < kFrames / 4; ++i) {
+    const int landmarks = chance(3) ? 0 : chance(3) ? 3 : kLandmarks;
+    const bool carried = chance(2);
+    Faces asker = random_faces(chance(4) ? cuda::kMaxFaces : below(6), landmarks);
+    asker->followed_per_face = 0;
+    if (carried) std::swap(asker->landmarks_per_face, asker->followed_per_face);
+    if (landmarks > 0 && asker->count > 0 && chance(4))
+      asker->landmarks()[2].x = std::numeric_limits<float>::quiet_NaN();
+    put(asker_, asker);
+    cuda::SearchBegin begin{i == 0, {}, 7, faces(asker_)};
+    begin.verify = !chance(5);
+    begin.scale_x = chance(2) ? 1.0f : 0.37f;
+    begin.scale_y = chance(2) ? 1.0f : 1.91f;
+    ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
+    cuda::FollowedFaces got;
+    ASSERT_EQ(
+        cudaMemcpy(static_cast<void*>(&got), &state_->followed, sizeof got, cudaMemcpyDeviceToHost),
+        cudaSuccess);
+    ASSERT_EQ(got.count, begin.verify ? asker->count : 0);
+    for (int f = 0; f < got.count; ++f) {
+      const Followed want = followed_face(asker->faces[f], asker->landmarks() + f * landmarks,
+                                          landmarks, begin.scale_x, begin.scale_y);
+      ASSERT_EQ(got.faces[f].box, want.box) << i;
+      ASSERT_EQ(got.faces[f].roll, want.roll) << i;
+      ++told;
+      turned += want.roll != asker->faces[f].roll;
+    }
+  }
+  compared("faces to verify", told, 500);
+  compared("of them turned by their landmarks", turned, 200);
 }
 
 TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
