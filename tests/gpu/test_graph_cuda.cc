@@ -114,6 +114,7 @@ class DetectElement {
   explicit DetectElement(Ifs ifs) : submitter_(ifs), found_(cuda::device_faces_bytes(0), kCanary) {
     DetectConfig config;
     config.min_neighbors = 1;
+    config.verify = true;
     const Model model = shared(random_cascade(36, 24, 16, 12, true));
     auto gpu = cuda::Detector::create(model, config, kWidth, kHeight);
     auto luma = cuda::DeviceImage<std::uint8_t>::create(kWidth, kHeight);
@@ -138,7 +139,8 @@ class DetectElement {
       if (Status s = launch.record(used_); !s.ok()) return s;
       if (Status s = cuda::begin_search(state_.data(), begin, launch); !s.ok()) return s;
       if (Status s =
-              gpu_->enqueue(std::as_const(luma_).view(), run, found, launch, &state_.data()->what);
+              gpu_->enqueue(std::as_const(luma_).view(), run, found, launch, &state_.data()->what,
+                            &state_.data()->followed);
           !s.ok())
         return s;
       if (Status s = cuda::end_search(state_.data(), before, found, out, 0, launch); !s.ok())
