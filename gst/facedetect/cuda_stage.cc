@@ -95,7 +95,7 @@ class CudaDetectStage final : public DetectStage {
     const std::int32_t* run = &state_.data()->run;
     if (Status s =
             detector_->enqueue(picture.value(), run, found, launch.value(), &state_.data()->what,
-                               settings.config.verify ? &state_.data()->followed : nullptr);
+                               begin.asker ? &state_.data()->followed : nullptr);
         !s.ok())
       return s;
     if (Status s = cuda::end_search(state_.data(), before.value(), found, out.value()->faces(),

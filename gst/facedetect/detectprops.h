@@ -14,7 +14,7 @@ struct DetectSettings {
   guint redetect_interval = 0;
   bool qos = true;
   bool spread = false;
-  DetectConfig config = {.threads = 0};
+  DetectConfig config = {.threads = 0, .verify = true};
   guint config_changes = 0;  ///< counts writes of `config`
 };
 
