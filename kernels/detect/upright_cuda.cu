@@ -2,62 +2,65 @@
 #include <utility>
 
 #include "kernels/common/cuda_table.h"
+#include "kernels/common/warp.cuh"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/searcher.h"
 #include "kernels/detect/upright_cuda.h"
+#include "kernels/group/group_cuda.cuh"
 #include "kernels/group/rules.h"
 
 namespace cuface::cuda {
 namespace {
 
-constexpr int kBlock = 256, kBlocks = 256;
-
-__global__ void start_kernel(DeviceFaces* out, const std::int32_t* run, const Band* band) {
-  out->count = 0;
-  out->landmarks_per_face = 0;
-  out->followed_per_face = 0;
-  const bool part = band && band->is_part();
-  out->searched = !idle(run) && !part;
-  out->part = part ? *band : Band{};
-  out->overflow = 0;
-}
-
 /// What the boxes of groups become.
 struct Output {
-  int width, height, searched_width, searched_height;
-  int max_faces;
+  DeviceFaces* out;
+  const std::int32_t* run;
+  const Band* band;
+  const SearchCounts* counts;
+  std::int32_t width, height, searched_width, searched_height;
+  std::int64_t max_faces;  // no padding: Launcher::begin_if()
+
+  __device__ void begin() const {
+    out->count = 0;
+    out->landmarks_per_face = 0;
+    out->followed_per_face = 0;
+    const bool part = band && band->is_part();
+    out->searched = !idle(run) && !part;
+    out->part = part ? *band : Band{};
+    out->overflow = counts->raw > kMaxRawWindows;
+  }
 
   /// False for a box that is none of the band's, or not in the picture.
-  __device__ bool keep(const Band* band, Rect& box) const {
+  __device__ bool keep(Rect& box) const {
     return (!band || belongs(*band, box, searched_height)) &&
            clip(box, searched_width, searched_height);
   }
-};
 
-/// A thread a group at a time: its place is the number of groups that come before it. Groups that
-/// are equal come in the order of the list; nobody can tell them apart.
-__global__ void write_kernel(Output output, const Detection* groups, const std::uint32_t* count,
-                             const SearchCounts* counts, const Band* band, DeviceFaces* out) {
-  const std::uint32_t n = *count;
-  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
-  if (first == 0) out->overflow = counts->raw > kMaxRawWindows;
-  for (std::uint32_t i = first; i < n; i += gridDim.x * blockDim.x) {
-    const Detection group = groups[i];
-    Rect box = group.box;
-    if (!output.keep(band, box)) continue;
-    int place = 0;
-    for (std::uint32_t j = 0; j < n && place < output.max_faces; ++j) {
-      const Detection other = groups[j];
-      const bool before = comes_before(other, group) || (j < i && !comes_before(group, other));
-      Rect other_box = other.box;
-      if (before && output.keep(band, other_box)) ++place;
+  /// A warp a group at a time: its place is the number of groups that come before it. Groups that
+  /// are equal come in the order of the list; nobody can tell them apart.
+  __device__ void operator()(const Detection* groups, std::uint32_t n, std::uint32_t first,
+                             std::uint32_t step) const {
+    const std::uint32_t lane = threadIdx.x % kWarp;
+    for (std::uint32_t i = first; i < n; i += step) {
+      const Detection group = groups[i];
+      Rect box = group.box;
+      if (!keep(box)) continue;
+      int place = 0;
+      for (std::uint32_t begin = 0; begin < n && place < max_faces; begin += kWarp) {
+        const std::uint32_t j = begin + lane;
+        const Detection other = groups[min(j, n - 1)];
+        Rect other_box = other.box;
+        const bool before = comes_before(other, group) || (j < i && !comes_before(group, other));
+        place += __popc(__ballot_sync(kAllLanes, j < n && before && keep(other_box)));
+      }
+      if (place >= max_faces || lane > 0) continue;
+      box = enlarged(box, width, height, searched_width, searched_height);
+      write_found(out->faces[place], box, group.neighbors, Roll{});
+      atomicMax(&out->count, place + 1);
     }
-    if (place >= output.max_faces) continue;
-    box = enlarged(box, output.width, output.height, output.searched_width, output.searched_height);
-    write_found(out->faces[place], box, group.neighbors, Roll{});
-    atomicMax(&out->count, place + 1);
   }
-}
+};
 
 }  // namespace
 
@@ -109,8 +112,10 @@ Status UprightSearch::plan(const CascadeModel& model, const DetectConfig& config
     if (Status s = take(LevelIntegrals::create(slots_, tilted, parts), integrals_); !s.ok())
       return s;
   }
-  grouper_ = Grouper(config.grouping, config.min_neighbors, kMaxRawWindows, parts);
-
+  if (Status s = take(Grouper::create(config.grouping, config.min_neighbors, kMaxRawWindows, parts),
+                      grouper_);
+      !s.ok())
+    return s;
   scratch_bytes_ = parts.bytes();
   return {};
 }
@@ -131,8 +136,6 @@ void UprightSearch::bind(std::byte* scratch) {
 
 Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
                               const Band* band, DeviceFaces* out, Launcher launch) {
-  if (Status s = launch("starting detection", start_kernel, {1, 1}, out, run, band); !s.ok())
-    return s;
   ImageView<const std::uint8_t> picture = luma;
   if (small_.width > 0) {
     if (Status s = shrink_.enqueue(luma, small_, run, launch); !s.ok()) return s;
@@ -142,11 +145,10 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
   if (!search_.makes_sums())
     if (Status s = integrals_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
   if (Status s = search_.enqueue(pixels_, planes_, run, band, launch); !s.ok()) return s;
-  if (Status s = grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, launch); !s.ok())
-    return s;
-  const Output output = {width_, height_, searched_width_, searched_height_, max_faces_};
-  return launch("writing the faces", write_kernel, {kBlocks, kBlock}, output, grouper_.groups(),
-                grouper_.group_count(), search_.counts(), band, out);
+  const Output output = {
+      out,       run, band, search_.counts(), width_, height_, searched_width_, searched_height_,
+      max_faces_};
+  return grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, output, launch);
 }
 
 }  // namespace cuface::cuda

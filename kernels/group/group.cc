@@ -24,8 +24,8 @@ void unite(std::vector<int>& parent, int a, int b) {
 }
 
 // How far below the top of `r` the top of a related box can lie.
-double reach(const Rect& r, Grouping rule) {
-  return rule == Grouping::kOpenCv ? edge_tolerance(r.w, r.h) : r.h;
+int reach(const Rect& r, Grouping rule) {
+  return rule == Grouping::kOpenCv ? (r.w + r.h) / 10 : r.h;
 }
 
 // Unites every pair of related windows. Sorted by their tops, only windows within reach are
@@ -42,7 +42,7 @@ void unite_related(std::span<const Rect> windows, Grouping rule, GroupScratch& s
   std::iota(scratch.parent.begin(), scratch.parent.end(), 0);
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Rect& a = window(order[i]);
-    const double last = a.y + reach(a, rule);
+    const int last = a.y + reach(a, rule);
     for (std::size_t j = i + 1; j < order.size() && window(order[j]).y <= last; ++j) {
       if (related(a, window(order[j]), rule)) unite(scratch.parent, order[i], order[j]);
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/cuda.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/scratch_cuda.h"
@@ -11,27 +12,58 @@
 
 namespace cuface::cuda {
 
+/// How far the blocks of a launch are. Zeros between launches: the last block leaves them so.
+struct GroupProgress {
+  static constexpr int kParts = 6;
+  std::uint32_t related;       ///< blocks that have compared their windows (kFewWindows)
+  std::uint32_t ticket;        ///< tasks taken (more windows)
+  std::uint32_t done[kParts];  ///< tasks done, of each part
+  std::uint32_t means, groups;
+};
+
+/// What the kernel of grouping works in, all in device memory.
+struct GroupMemory {
+  GroupProgress* progress;
+  std::uint32_t* related;  ///< few windows: see group_cuda.cuh
+  std::int32_t* parent;    ///< more: for `limit` windows, as the lists
+  Detection *sums, *means;
+};
+
 class Grouper {
  public:
+  /// So many windows are grouped by one block in its shared memory, once all have compared them.
+  static constexpr std::uint32_t kFewWindows = 2048;
+
   Grouper() = default;
-  /// For at most `limit` windows.
-  Grouper(Grouping rule, int min_neighbors, std::uint32_t limit, ScratchLayout& layout);
+  /// For at most `limit` windows. Allocates a few bytes of its own.
+  static Result<Grouper> create(Grouping rule, int min_neighbors, std::uint32_t limit,
+                                ScratchLayout& layout);
   void bind(std::byte* scratch);
 
-  /// Groups windows[0 .. *count). More than `limit` of them give none. All in device memory; leaves
-  /// the groups, in any order, in groups() and their number in group_count().
-  Status enqueue(const Rect* windows, const std::uint32_t* count, Launcher launch);
-
-  const Detection* groups() const { return groups_.data(); }
-  const std::uint32_t* group_count() const { return counts_.data() + 1; }
+  /// Groups windows[0 .. *count), in device memory on a 16-byte boundary; more than `limit` of them
+  /// give none. One launch, two where min_neighbors is 0. `take` is a function object for a kernel,
+  /// without padding:
+  ///   take.begin()                        once, by one thread, before
+  ///   take(groups, number, first, step)   by several warps at once, `step` in number, all threads
+  ///                                       of each; `first` counts them; the groups are in any
+  ///                                       order
+  /// Defined in group_cuda.cuh. One launch at a time.
+  template <typename Take>
+  Status enqueue(const Rect* windows, const std::uint32_t* count, const Take& take,
+                 Launcher launch);
 
  private:
+  GroupMemory memory() {
+    return {progress_.data(), related_.data(), parent_.data(), sums_.data(), means_.data()};
+  }
+
   Grouping rule_ = Grouping::kOpenCv;
   int min_neighbors_ = 0;
   std::uint32_t limit_ = 0;
+  DeviceBuffer<GroupProgress> progress_;
+  ScratchPart<std::uint32_t> related_;
   ScratchPart<std::int32_t> parent_;
-  ScratchPart<Detection> sums_, means_, groups_;
-  ScratchPart<std::uint32_t> counts_;  ///< means, groups
+  ScratchPart<Detection> sums_, means_;
 };
 
 }  // namespace cuface::cuda

@@ -293,7 +293,7 @@ TEST_P(GraphIfsCuda, OneDetectionGraphOverPicturesFramesAndSlots) {
   EXPECT_EQ(element.counters().faces, element.faces);
   EXPECT_EQ(element.built().graphs, 2) << "one for each of luma's two kernels";
   if (conditional) {
-    EXPECT_GT(element.built().conditional, 10);
+    EXPECT_GE(element.built().conditional, 5);
   } else {
     EXPECT_EQ(element.built().conditional, 0);
   }

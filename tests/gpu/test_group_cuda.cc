@@ -5,20 +5,22 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <random>
 #include <vector>
 
+#include "kernels/common/cuda_table.h"
 #include "kernels/group/group.h"
 #include "kernels/group/group_cuda.h"
 #include "kernels/group/rules.h"
 #include "tests/gpu/detect_pair.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/group_kernel.h"
 
 namespace cuface {
 namespace {
 
-using test::download;
 using test::GuardedBytes;
 using test::kCanary;
 using Windows = std::vector<Rect>;
@@ -47,6 +49,17 @@ Windows chain(int count, std::mt19937& random) {
   return windows;
 }
 
+/// Each of the last windows is related to several of the first ones, which are not related to one
+/// another: sets that are united from the middle. In the order that takes most rounds.
+Windows hubs(int count) {
+  Windows windows;
+  for (int i = 0; i < count; ++i) {
+    const int place = i < count / 2 ? 2 * i : 2 * (count - i) - 1;
+    windows.push_back({15 * place, 4, 90, 100});
+  }
+  return windows;
+}
+
 int stack_size(int g) { return g % 2 ? g % 9 + 1 : 6; }
 
 /// Stacks of windows, every second one inside the one before: inner boxes with fewer and with more
@@ -60,14 +73,37 @@ Windows stacks(int count) {
   return windows;
 }
 
+/// A cuda::Grouper and what it writes to.
+struct Setting {
+  Grouping rule;
+  int neighbors;
+  cuda::Grouper grouper;
+  std::shared_ptr<cuda::Scratch> memory;
+  GuardedBytes groups{kLimit * sizeof(Detection), kCanary}, number{4, kCanary};
+};
+
 class GroupCuda : public testing::Test {
  protected:
   void SetUp() override {
     CUFACE_NEEDS_GPU();
     stream_.emplace();
+    for (Grouping rule : {Grouping::kOpenCv, Grouping::kOverlap})
+      for (int neighbors : {0, 1, 2, 3, 8}) {
+        auto setting = std::make_unique<Setting>();
+        setting->rule = rule;
+        setting->neighbors = neighbors;
+        cuda::ScratchLayout layout;
+        ASSERT_TRUE(
+            cuda::take(cuda::Grouper::create(rule, neighbors, kLimit, layout), setting->grouper)
+                .ok());
+        ASSERT_TRUE(cuda::take(cuda::Scratch::create(layout.bytes()), setting->memory).ok());
+        setting->grouper.bind(setting->memory->data());
+        settings_.push_back(std::move(setting));
+      }
   }
 
-  /// Both rules with several limits.
+  /// Both rules with several limits; the same groupers for all windows of a test, as every launch
+  /// finds what the one before left.
   void compare(const Windows& windows) {
     Windows padded = windows;
     padded.resize(std::min<std::size_t>(std::max<std::size_t>(windows.size(), 1), kLimit));
@@ -76,57 +112,66 @@ class GroupCuda : public testing::Test {
     const auto count = static_cast<std::uint32_t>(windows.size());
     std::memcpy(number.data(), &count, sizeof count);
     GuardedBytes boxes(bytes), counted(number);
-    for (Grouping rule : {Grouping::kOpenCv, Grouping::kOverlap})
-      for (int neighbors : {0, 1, 2, 3, 8}) {
-        SCOPED_TRACE(std::to_string(count) + " windows, rule " +
-                     std::to_string(static_cast<int>(rule)) + ", min_neighbors " +
-                     std::to_string(neighbors));
-        cuda::ScratchLayout layout;
-        cuda::Grouper grouper(rule, neighbors, kLimit, layout);
-        const auto memory = cuda::Scratch::create(layout.bytes());
-        ASSERT_TRUE(memory.ok()) << memory.status().message();
-        grouper.bind(memory.value()->data());
-        const Detection* groups = grouper.groups();
-        test::Pair::fill(groups, kLimit);
-        ASSERT_TRUE(grouper
-                        .enqueue(reinterpret_cast<const Rect*>(boxes.data()),
-                                 reinterpret_cast<const std::uint32_t*>(counted.data()), *stream_)
-                        .ok());
-        const std::uint32_t found = download(grouper.group_count(), 1)[0];
-        ASSERT_LE(found, kLimit);
-        auto all = download(groups, kLimit);
-        const auto end = all.begin() + found;
-        std::sort(all.begin(), end, comes_before);
-        std::vector<Detection> expected;
-        GroupScratch scratch;
-        if (count <= kLimit) group(windows, rule, neighbors, scratch, expected);
-        ASSERT_EQ(std::vector<Detection>(all.begin(), end), expected);
-        const auto* behind = reinterpret_cast<const std::uint8_t*>(all.data() + found);
-        ASSERT_TRUE(std::all_of(behind, reinterpret_cast<const std::uint8_t*>(all.data() + kLimit),
-                                [](std::uint8_t b) { return b == kCanary; }))
-            << "wrote behind the last group";
-        ASSERT_EQ(boxes.get(), bytes) << "the windows were written to";
-        groups_ += static_cast<long>(expected.size());
-        for (const Detection& d : expected) grouped_ += d.neighbors;
-      }
+    for (const auto& setting : settings_) {
+      SCOPED_TRACE(std::to_string(count) + " windows, rule " +
+                   std::to_string(static_cast<int>(setting->rule)) + ", min_neighbors " +
+                   std::to_string(setting->neighbors));
+      setting->groups.set(std::vector<std::uint8_t>(setting->groups.size(), kCanary));
+      ASSERT_TRUE(
+          test::enqueue_groups(setting->grouper, reinterpret_cast<const Rect*>(boxes.data()),
+                               reinterpret_cast<const std::uint32_t*>(counted.data()),
+                               reinterpret_cast<Detection*>(setting->groups.data()),
+                               reinterpret_cast<std::uint32_t*>(setting->number.data()), *stream_)
+              .ok());
+      std::uint32_t found = 0;
+      std::memcpy(&found, setting->number.get().data(), sizeof found);
+      ASSERT_LE(found, kLimit);
+      const std::vector<std::uint8_t> written = setting->groups.get();
+      std::vector<Detection> got(found), expected;
+      std::memcpy(static_cast<void*>(got.data()), written.data(), found * sizeof(Detection));
+      std::sort(got.begin(), got.end(), comes_before);
+      GroupScratch scratch;
+      if (count <= kLimit) group(windows, setting->rule, setting->neighbors, scratch, expected);
+      ASSERT_EQ(got, expected);
+      ASSERT_TRUE(
+          std::all_of(written.begin() + static_cast<std::ptrdiff_t>(found * sizeof(Detection)),
+                      written.end(), [](std::uint8_t b) { return b == kCanary; }))
+          << "wrote behind the last group";
+      ASSERT_EQ(boxes.get(), bytes) << "the windows were written to";
+      groups_ += static_cast<long>(expected.size());
+      for (const Detection& d : expected) grouped_ += d.neighbors;
+    }
   }
 
   std::optional<test::Stream> stream_;
+  std::vector<std::unique_ptr<Setting>> settings_;
   long groups_ = 0, grouped_ = 0;
 };
 
 TEST_F(GroupCuda, WindowsAtRandom) {
   std::mt19937 random(21);
-  for (int count : {0, 1, 2, 31, 300, 3000, 5000})
+  for (int count : {0, 1, 2, 31, 33, 300, 3000, 1025, 0, 5000, 2})
     ASSERT_NO_FATAL_FAILURE(compare(random_windows(count, random)));
   test::compared("groups", groups_, 5'000);
   test::compared("windows in groups of several", grouped_ - groups_, 10'000);
 }
 
+/// Few windows are grouped in another way than more.
+TEST_F(GroupCuda, AtTheLimitOfFew) {
+  std::mt19937 random(23);
+  constexpr int kFew = cuda::Grouper::kFewWindows;
+  for (int count : {kFew, kFew + 1, kFew - 1, kFew + 1, 40, kFew})
+    ASSERT_NO_FATAL_FAILURE(compare(random_windows(count, random)));
+  test::compared("groups", groups_, 5'000);
+}
+
 TEST_F(GroupCuda, HardArrangements) {
   std::mt19937 random(22);
-  ASSERT_NO_FATAL_FAILURE(compare(Windows(5000, Rect{7, 9, 30, 31})));
-  ASSERT_NO_FATAL_FAILURE(compare(chain(5000, random)));
+  for (int count : {5000, 1500}) {
+    ASSERT_NO_FATAL_FAILURE(compare(Windows(static_cast<std::size_t>(count), Rect{7, 9, 30, 31})));
+    ASSERT_NO_FATAL_FAILURE(compare(chain(count, random)));
+    ASSERT_NO_FATAL_FAILURE(compare(hubs(count)));
+  }
   constexpr int kStacks = 300;
   ASSERT_NO_FATAL_FAILURE(compare(stacks(kStacks)));
   GroupScratch scratch;
@@ -150,6 +195,28 @@ TEST_F(GroupCuda, HardArrangements) {
 TEST_F(GroupCuda, MoreWindowsThanTheLimitAreNone) {
   ASSERT_NO_FATAL_FAILURE(compare(Windows(kLimit + 1, Rect{1, 2, 30, 30})));
   EXPECT_EQ(groups_, 0);
+}
+
+TEST_F(GroupCuda, Time) {
+  std::mt19937 random(24);
+  for (int count : {0, 100, 545, 1024, 2048, 2049, 5000}) {
+    const Windows windows = random_windows(count, random);
+    std::vector<std::uint8_t> bytes(std::max<std::size_t>(windows.size(), 1) * sizeof(Rect));
+    std::memcpy(bytes.data(), windows.data(), windows.size() * sizeof(Rect));
+    std::vector<std::uint8_t> number(4);
+    std::memcpy(number.data(), &count, sizeof count);
+    GuardedBytes boxes(bytes), counted(number);
+    Setting& setting = *settings_[3];
+    test::report_time(
+        "grouping", std::to_string(count), test::median_us(*stream_, [&] {
+          EXPECT_TRUE(test::enqueue_groups(
+                          setting.grouper, reinterpret_cast<const Rect*>(boxes.data()),
+                          reinterpret_cast<const std::uint32_t*>(counted.data()),
+                          reinterpret_cast<Detection*>(setting.groups.data()),
+                          reinterpret_cast<std::uint32_t*>(setting.number.data()), *stream_)
+                          .ok());
+        }));
+  }
 }
 
 }  // namespace

@@ -136,6 +136,17 @@ TEST(GroupOpenCv, ToleranceIsATenthOfTheSides) {
   EXPECT_EQ(pair_apart(11), 0u);
 }
 
+// The rules are in integers; OpenCV's are in double precision.
+TEST(GroupOpenCv, IntegersDecideAsItsDoubles) {
+  for (int sides = 0; sides <= 70'000; ++sides) {
+    const double tolerance = 0.2 * sides * 0.5;
+    for (int distance = sides / 10 - 2; distance <= sides / 10 + 2; ++distance)
+      ASSERT_EQ(within_tolerance(distance, sides), std::abs(distance) <= tolerance)
+          << distance << " of " << sides;
+    ASSERT_EQ(fifth(sides), cvRound(sides * 0.2)) << sides;
+  }
+}
+
 TEST(GroupOverlap, EqualsTheDefinition) {
   std::mt19937 random(9);
   std::size_t compared = 0;
