@@ -85,15 +85,14 @@ Status UprightSearch::plan(const CascadeModel& model, const DetectConfig& config
   }
 
   const std::vector<Level> levels = plan_levels(model, plan);
-  std::vector<AtlasSlot> with_margin;  // sums take a row and a column more
+  // Sums take a row and a column more; and all begin where whole vectors do.
+  constexpr int kColumns = 16;
+  std::vector<AtlasSlot> with_margin;
   for (const Level& level : levels)
-    with_margin.push_back({0, 0, level.width + 1, level.height + 1});
+    with_margin.push_back({0, 0, (level.width / kColumns + 1) * kColumns, level.height + 1});
   const Atlas atlas = make_atlas(std::move(with_margin));
-  for (AtlasSlot slot : atlas.slots) {
-    --slot.width;
-    --slot.height;
-    slots_.push_back(slot);
-  }
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    slots_.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
   pixels_part_ = plan_image(pixels_, atlas.width, atlas.height);
   if (Status s = take(LevelResize::create(plan.width, plan.height, slots_), resize_); !s.ok())
     return s;
