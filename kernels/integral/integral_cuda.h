@@ -31,25 +31,41 @@ struct SumPlanes {
 /// take a row and a column more.
 struct IntegralLevel {
   AtlasSlot slot;
-  std::uint32_t first_row, first_column, first_diagonal;
+  std::uint32_t first_row, first_diagonal;
+  std::uint32_t first_above, first_arrived;  ///< in what band_kernel works in
+  std::int32_t bands, chunks;                ///< of rows, and of columns
+};
+
+/// What a block of LevelIntegrals works on.
+struct BandChunk {
+  std::int32_t level, band, chunk;
 };
 
 class LevelIntegrals {
  public:
-  /// Every slot has room for a row and a column more in the atlas of sums. Allocates its tables.
+  /// Every slot has room for a row and a column more in the atlas of sums, and begins at a multiple
+  /// of four columns. Allocates its tables.
   static Result<LevelIntegrals> create(const std::vector<AtlasSlot>& slots, bool tilted,
                                        ScratchLayout& layout);
-  void bind(std::byte* scratch) { edge_.bind(scratch); }
+  void bind(std::byte* scratch) {
+    above_.bind(scratch);
+    edge_.bind(scratch);
+  }
 
-  /// `pixels` is the atlas the levels' pictures lie in. Two launches, four with tilted sums, none
-  /// without levels; nothing is written where *run is 0.
+  /// `pixels` is the atlas the levels' pictures lie in; its rows begin at multiples of four bytes,
+  /// those of the planes at multiples of four words (kInvalidArgument). Two launches, four with
+  /// tilted sums, none without levels; nothing is written where *run is 0. One call at a time.
   Status enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
                  const std::int32_t* run, Launcher launch);
 
  private:
   DeviceBuffer<IntegralLevel> levels_;
-  ScratchPart<std::uint32_t> edge_;  ///< per row of sums: see integral_cuda.cu
-  std::uint32_t rows_ = 0, columns_ = 0, diagonals_ = 0;
+  DeviceBuffer<BandChunk> chunks_, bands_;
+  DeviceBuffer<std::uint32_t> arrived_;  ///< blocks per chunk of columns; 0 between launches
+  ScratchPart<std::uint32_t> above_;     ///< per band and column: what is above the band
+  ScratchPart<std::uint32_t> edge_;      ///< per row of sums: see integral_cuda.cu
+  std::uint32_t diagonals_ = 0;
+  bool aligned_ = true;
 };
 
 }  // namespace cuface::cuda
