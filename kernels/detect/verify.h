@@ -52,8 +52,9 @@ namespace verify {
 inline constexpr float kReach = 0.3f;
 /// Sides of finds, as ratios of the followed face's, from 1 / kGrowth to kGrowth.
 inline constexpr double kGrowth = 1.35;
-/// Boxes that overlap by less are not of one face (intersection over union), as culktrack has it.
-inline constexpr float kSameFace = 0.3f;
+/// A find that overlaps a face by less does not stand for it (intersection over union): what looks
+/// like an upright face in a turned head lies beside it.
+inline constexpr float kSameFace = 0.5f;
 
 CUFACE_HD inline std::int64_t rounded(double v) {
   return static_cast<std::int64_t>(floor(v + 0.5));
