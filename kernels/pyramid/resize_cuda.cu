@@ -9,7 +9,12 @@ namespace cuface::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+// As many as leave a thread enough registers; before sm_80 a processor has 1024 threads only.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBlocksAtOnce = 4;
+#else
 constexpr int kBlocksAtOnce = 5;
+#endif
 constexpr int kColumns = 64, kRows = 16;  // of a tile, a thread pixels of one column
 constexpr int kQuad = 4;                  // columns of a thread
 constexpr int kQuadColumns = kQuad * kWarp, kQuadRows = 32;
