@@ -167,6 +167,15 @@ struct SearchGrid {
   int step = 1;  ///< 1 or 2
 };
 
+/// Which windows of a grid to look at: in the row y the bits from (y / step) * stride on, the
+/// window at x the bit x / step. The others neither pass nor fail.
+struct WindowMask {
+  const std::uint64_t* bits = nullptr;  ///< null = all
+  std::ptrdiff_t stride = 0;            ///< words between rows of windows
+
+  const std::uint64_t* row(int index) const { return bits ? bits + index * stride : nullptr; }
+};
+
 class VectorSearch;
 
 /// Searches levels as OpenCV does: a window that fails the first stage makes the search skip the
@@ -182,7 +191,7 @@ class CascadeSearch {
   /// `limit` windows in `out`, where there are more. The grid has the step of the cascade's layout.
   /// Allocates nothing but what `out` needs.
   bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-           std::vector<RawWindow>& out);
+           std::vector<RawWindow>& out, const WindowMask& mask = {});
 
  private:
   const BoundCascade& cascade_;

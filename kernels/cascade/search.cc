@@ -32,11 +32,15 @@ class WindowNorm {
 };
 
 bool search_plain(const BoundCascade& cascade, const LevelSums& sums, const SearchGrid& grid,
-                  int level, std::size_t limit, std::vector<RawWindow>& out) {
+                  int level, std::size_t limit, std::vector<RawWindow>& out,
+                  const WindowMask& mask) {
   const WindowNorm norm_of(cascade);
   const std::size_t stages = cascade.stages().size();
   for (int y = 0; y < grid.rows; y += grid.step) {
+    const std::uint64_t* active = mask.row(y / grid.step);
     for (int x = 0; x < grid.columns; x += grid.step) {
+      const int bit = x / grid.step;
+      if (active && !(active[bit / 64] >> (bit % 64) & 1)) continue;
       const std::ptrdiff_t at = cascade.layout().offset(x, y);
       const float norm = norm_of(sums.sum + at, sums.squared + at);
       if (norm == 0.0f) continue;
@@ -59,9 +63,9 @@ CascadeSearch::CascadeSearch(const BoundCascade& cascade, int max_columns) : cas
 CascadeSearch::~CascadeSearch() = default;
 
 bool CascadeSearch::run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-                        std::vector<RawWindow>& out) {
-  if (vector_) return vector_->run(sums, grid, level, limit, out);
-  return search_plain(cascade_, sums, grid, level, limit, out);
+                        std::vector<RawWindow>& out, const WindowMask& mask) {
+  if (vector_) return vector_->run(sums, grid, level, limit, out, mask);
+  return search_plain(cascade_, sums, grid, level, limit, out, mask);
 }
 
 }  // namespace cuface

@@ -257,18 +257,22 @@ inline Bits bits_at(const std::vector<std::uint64_t>& words, std::size_t i) {
   return static_cast<Bits>(words[i / 64] >> (i % 64)) & kAllLanes;
 }
 
-// The first stage of a row of windows: leaves in alive() a bit for each window that passes it.
+// The first stage of a row of windows, those of `active` or all: leaves in alive() a bit for each
+// window that passes it.
 inline void first_stage(VectorSearch& search, const NormCorners& corners, const std::int32_t* sum,
-                        const std::int32_t* squared, std::size_t count) {
+                        const std::int32_t* squared, std::size_t count,
+                        const std::uint64_t* active) {
   std::vector<std::uint64_t>&failed = search.failed(), &alive = search.alive();
   const std::size_t words = (count + 63) / 64;
   std::fill_n(failed.begin(), words, 0);
   std::fill_n(alive.begin(), words, 0);
   for (std::size_t i = 0; i < count; i += kLanes) {
+    Bits there = count - i < kLanes ? (Bits{1} << (count - i)) - 1 : kAllLanes;
+    if (active) there &= static_cast<Bits>(active[i / 64] >> (i % 64));
+    if (there == 0) continue;
     const SideBySide windows{sum + i};
     const VF norm = row_norms(corners, windows, {squared + i});
     hn::StoreU(norm, Floats(), search.row_norm().data() + i);
-    const Bits there = count - i < kLanes ? (Bits{1} << (count - i)) - 1 : kAllLanes;
     const Bits asked = there & bits_of(Floats(), hn::Gt(norm, hn::Zero(Floats())));
     const Bits passed = asked == 0 ? 0 : passing(search, 0, windows, norm, asked);
     alive[i / 64] |= std::uint64_t{passed} << (i % 64);
@@ -278,7 +282,8 @@ inline void first_stage(VectorSearch& search, const NormCorners& corners, const 
   for (std::size_t w = 0; w < words; ++w) alive[w] &= ~skipped_windows(failed[w], carry);
 }
 
-void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& grid) {
+void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& grid,
+                 const WindowMask& mask) {
   const NormCorners corners(search.cascade());
   const int stride = search.cascade().layout().stride;
   const std::size_t count = static_cast<std::size_t>((grid.columns + grid.step - 1) / grid.step);
@@ -287,7 +292,8 @@ void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& 
   for (int y = 0; y < grid.rows; y += grid.step) {
     const std::int32_t start = y * stride;
     first_stage(search, corners, plane + start,
-                reinterpret_cast<const std::int32_t*>(sums.squared) + start, count);
+                reinterpret_cast<const std::int32_t*>(sums.squared) + start, count,
+                mask.row(y / grid.step));
     for (std::size_t i = 0; i < count; i += kLanes) {
       Bits alive = bits_at(search.alive(), i);
       if (alive == 0) continue;
@@ -313,9 +319,9 @@ namespace cuface {
 HWY_EXPORT(search_rows);
 
 bool VectorSearch::run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-                       std::vector<RawWindow>& out) {
+                       std::vector<RawWindow>& out, const WindowMask& mask) {
   found_.clear();
-  if (grid.columns > 0 && grid.rows > 0) HWY_DYNAMIC_DISPATCH(search_rows)(*this, sums, grid);
+  if (grid.columns > 0 && grid.rows > 0) HWY_DYNAMIC_DISPATCH(search_rows)(*this, sums, grid, mask);
   // Offsets grow with y, and in a row of the windows' columns with x.
   std::sort(found_.begin(), found_.end());
   const SumLayout& layout = cascade_.layout();

@@ -63,7 +63,7 @@ class VectorSearch {
 
   /// As CascadeSearch::run.
   bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-           std::vector<RawWindow>& out);
+           std::vector<RawWindow>& out, const WindowMask& mask = {});
 
   // For the code of each instruction set.
 

@@ -22,8 +22,11 @@ class LinearResize {
   LinearResize(int src_width, int src_height, int dst_width, int dst_height);
 
   void run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) const;
-  /// The row y of what run() makes.
-  void row(ImageView<const std::uint8_t> src, int y, std::uint8_t* dst) const;
+  /// The row y of what run() makes, or the `count` columns of it from `first` on.
+  void row(ImageView<const std::uint8_t> src, int y, std::uint8_t* dst) const {
+    row(src, y, 0, static_cast<int>(columns_.size()), dst);
+  }
+  void row(ImageView<const std::uint8_t> src, int y, int first, int count, std::uint8_t* dst) const;
 
   /// The two source indices a destination index lies between, and their weights in 1/256.
   struct Tap {

@@ -30,17 +30,19 @@ HWY_INLINE VI along_row(const std::uint8_t* row, VI at, VI shift, VI weight) {
   return hn::Add(hn::ShiftLeft<8>(first), hn::Mul(weight, hn::Sub(second, first)));
 }
 
-// A row of at least kLanes columns.
+// At least kLanes columns of a row, from `left` on.
 void resize_row(const std::uint8_t* first, const std::uint8_t* second, int weight_second,
-                const LinearResize::VectorColumns& columns, int width, std::uint8_t* out) {
+                const LinearResize::VectorColumns& columns, int left, int width,
+                std::uint8_t* out) {
   const Ints d;
   const hn::Rebind<std::uint8_t, Ints> bytes;
   const VI lower = hn::Set(d, weight_second), half = hn::Set(d, 1 << 15);
   for (int begin = 0; begin < width; begin += kLanes) {
     const int x = begin + kLanes <= width ? begin : width - kLanes;
-    const VI at = hn::LoadU(d, columns.at.data() + x),
-             shift = hn::LoadU(d, columns.shift.data() + x);
-    const VI weight = hn::LoadU(d, columns.weight_second.data() + x);
+    const int from = left + x;
+    const VI at = hn::LoadU(d, columns.at.data() + from),
+             shift = hn::LoadU(d, columns.shift.data() + from);
+    const VI weight = hn::LoadU(d, columns.weight_second.data() + from);
     const VI a = along_row(first, at, shift, weight), b = along_row(second, at, shift, weight);
     const VI sum = hn::Add(hn::ShiftLeft<8>(a), hn::Mul(lower, hn::Sub(b, a)));
     hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<16>(hn::Add(sum, half))), bytes, out + x);
@@ -106,16 +108,17 @@ LinearResize::LinearResize(int src_width, int src_height, int dst_width, int dst
       rows_(make_taps(src_height, dst_height)),
       vector_columns_(vector_columns(columns_, src_width)) {}
 
-void LinearResize::row(ImageView<const std::uint8_t> src, int y, std::uint8_t* dst) const {
+void LinearResize::row(ImageView<const std::uint8_t> src, int y, int first_column, int count,
+                       std::uint8_t* dst) const {
   const Tap& tap = rows_[static_cast<std::size_t>(y)];
   const std::uint8_t *first = src.row(tap.first), *second = src.row(tap.second);
-  const int width = static_cast<int>(columns_.size());
-  if (simd::vectors() && src.width >= 4 && width >= HWY_DYNAMIC_DISPATCH(lanes)()) {
+  if (simd::vectors() && src.width >= 4 && count >= HWY_DYNAMIC_DISPATCH(lanes)()) {
     HWY_DYNAMIC_DISPATCH(resize_row)
-    (first, second, tap.weight_second, vector_columns_, width, dst);
+    (first, second, tap.weight_second, vector_columns_, first_column, count, dst);
     return;
   }
-  for (const Tap& column : columns_) {
+  for (int x = first_column; x < first_column + count; ++x) {
+    const Tap& column = columns_[static_cast<std::size_t>(x)];
     *dst++ = blend(along_row(first, column), along_row(second, column), tap.weight_first,
                    tap.weight_second);
   }
