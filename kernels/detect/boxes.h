@@ -41,7 +41,7 @@ CUFACE_HD inline Box as_box(const Rect& r) {
 /// border, so that a face that trembles there is found by one of two searches.
 CUFACE_HD inline bool belongs(const Band& band, const Rect& box, int searched_height) {
   constexpr float kBorder = 1.0f / 16;
-  return !band.is_part() || is_in(band, as_box(box), searched_height, kBorder);
+  return band.count <= 1 || is_in(band, as_box(box), searched_height, kBorder);
 }
 
 /// A face just found, field by field, so that padding is left alone.

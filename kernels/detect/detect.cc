@@ -1,8 +1,10 @@
 #include "kernels/detect/detect.h"
 
 #include <new>
+#include <optional>
 #include <utility>
 
+#include "kernels/activity/activity.h"
 #include "kernels/common/simd.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/searcher.h"
@@ -27,20 +29,28 @@ class CpuDetector final : public Detector {
         shrink_(width, height, plan_.width, plan_.height) {
     if (config.detect_scale > 1) small_ = Image<std::uint8_t>(plan_.width, plan_.height);
     searcher_ = make_searcher(config.scale_mode, *model_, plan_);
+    if (config.active_parts) activity_.emplace(plan_.width, plan_.height, width, height);
     windows_.reserve(kMaxRawWindows);
     scratch_.reserve(kMaxRawWindows);
   }
 
   Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
-                 std::span<const Followed>) override {
+                 std::span<const Followed> followed) override {
     out.faces.clear();
     out.rolls.clear();
     out.overflow = false;
     if (luma.width != width_ || luma.height != height_ || luma.data == nullptr) {
       return invalid("the picture does not have the planned size");
     }
+    if (band.active_only && !activity_) return invalid("no active parts were planned");
     windows_.clear();
-    out.overflow = !searcher_->search(shrunk(luma), band, windows_);
+    const ImageView<const std::uint8_t> picture = shrunk(luma);
+    const ActivityMap* active = nullptr;
+    if (band.active_only)
+      active = &activity_->look(picture, followed);
+    else if (activity_ && !band.is_part())
+      activity_->take(picture);
+    out.overflow = !searcher_->search(picture, band, active, windows_);
     if (out.overflow) return {};
     group(windows_, config_.grouping, config_.min_neighbors, scratch_, out.faces);
     to_full_picture(out.faces, band);
@@ -72,6 +82,7 @@ class CpuDetector final : public Detector {
   LinearResize shrink_;
   Image<std::uint8_t> small_;
   std::unique_ptr<Searcher> searcher_;
+  std::optional<Activity> activity_;
   std::vector<Rect> windows_;
   GroupScratch scratch_;
 };

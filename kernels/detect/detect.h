@@ -49,10 +49,13 @@ struct DetectConfig {
   /// Whether faces that a tracker follows, and that the search has not found, are looked for in
   /// their own place, turn and scale (verify.h). There a face needs twice as many neighbours.
   bool verify = false;
+  /// Whether enqueue() may be asked for kActiveParts: then the detector remembers what it searched.
+  bool active_parts = false;
 };
 
 /// Whether a search can be split into bands: scaled pictures, upright ones only, since a band of a
-/// turned picture is none of the picture, and a grouping whose groups stay near one face.
+/// turned picture is none of the picture, and a grouping whose groups stay near one face. The same
+/// holds for active parts.
 inline bool can_search_bands(const DetectConfig& config) {
   return config.scale_mode == ScaleMode::kPyramid && config.roll == 0 &&
          config.grouping == Grouping::kOpenCv;
@@ -88,7 +91,9 @@ class Detector {
 
   /// `luma` must have the planned size (kInvalidArgument). Pictures smaller than the window give an
   /// empty list. Of a band, which can_search_bands() must allow, the faces that belong to it or lie
-  /// at its border. With DetectConfig::verify those of `followed`, the faces of the frame before,
+  /// at its border. Of kActiveParts, which DetectConfig::active_parts must allow (else
+  /// kInvalidArgument), those of windows that kernels/activity tells to look at, among others where
+  /// faces are `followed`, as on the frame before. With DetectConfig::verify those of `followed`
   /// that ought to be in what is searched and are not found are verified.
   virtual Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
                          const Band& band = kWholePicture,

@@ -51,7 +51,7 @@ struct RowRange {
 /// many around them as the windows of one face lie apart. `height` of the level and the `window` in
 /// the level's pixels.
 CUFACE_HD inline RowRange band_rows(const Band& band, int height, int window, int rows, int step) {
-  if (!band.is_part()) return {0, rows};
+  if (band.count <= 1) return {0, rows};
   const int around = window / 5;
   const int top = band_border(height, band.index, band.count) - window / 2 - around;
   const int bottom = band_border(height, band.index + 1, band.count) - window / 2 + around + 1;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "kernels/activity/map.h"
 #include "kernels/common/workers.h"
 #include "kernels/detect/levels.h"
 #include "kernels/detect/searcher.h"
@@ -21,8 +22,10 @@ constexpr long long kWindowsPerThread = 1 << 14;
 
 struct Stripe {
   std::size_t level;
-  int top;          ///< in the level's pixels
-  SearchGrid grid;  ///< from `top` on
+  int left, top;                        ///< in the level's pixels
+  SearchGrid grid;                      ///< from there on
+  std::uint64_t cells = 0;              ///< columns of the map that it covers
+  const ActivityMap* active = nullptr;  ///< where it has some of them off
 };
 
 /// A stride of an odd number of cache lines, so that rows do not compete for places in the cache.
@@ -35,9 +38,13 @@ int stride_for(int width) {
 /// What all threads read.
 struct Plan {
   Plan(const CascadeModel& m, const SearchPlan& plan)
-      : model(m), tilted(m.has_tilted()), levels(plan_levels(m, plan)) {
+      : model(m),
+        tilted(m.has_tilted()),
+        levels(plan_levels(m, plan)),
+        cells(cell_grid(plan.width, plan.height)) {
     for (const Level& l : levels) {
       resizes.emplace_back(plan.width, plan.height, l.width, l.height);
+      cell_ends.push_back(ends_of_cells(l));
       width = std::max(width, l.width);
     }
     for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -63,8 +70,90 @@ struct Plan {
     for (int top = range.first; top < range.last; top += rows) {
       SearchGrid part = grid;
       part.rows = std::min(rows, range.last - top);
-      out.push_back({i, top, part});
+      out.push_back({i, 0, top, part});
     }
+  }
+
+  /// The windows of each row of windows in front of the end of each column of cells.
+  std::vector<int> ends_of_cells(const Level& l) const {
+    const int windows = (l.grid.columns + l.grid.step - 1) / l.grid.step;
+    std::vector<int> ends;
+    int k = 0;
+    for (int c = 0; c < cells.columns; ++c) {
+      while (k < windows &&
+             cell_of(k * l.grid.step + model.window_width / 2, cells.columns, l.width) <= c)
+        ++k;
+      ends.push_back(k);
+    }
+    return ends;
+  }
+  int first_window(std::size_t level, int cell) const {
+    return cell == 0 ? 0 : cell_ends[level][static_cast<std::size_t>(cell) - 1];
+  }
+  int end_window(std::size_t level, int cell) const {
+    return cell_ends[level][static_cast<std::size_t>(cell)];
+  }
+  const std::uint64_t* rows_of(const ActivityMap& map, std::size_t level) const {
+    return map.cells[size_class_of(scaled_side(model.window_width, levels[level].scale))];
+  }
+  int cell_row(std::size_t level, int y) const {
+    return cell_of(y + model.window_height / 2, cells.rows, levels[level].height);
+  }
+
+  /// Cuts those that a map has parts of off into smaller ones around these.
+  void add_active(const ActivityMap& map, std::vector<Stripe>& out) const {
+    for (const Stripe& whole : stripes) {
+      const std::uint64_t* rows = rows_of(map, whole.level);
+      const int first = cell_row(whole.level, whole.top);
+      const int last = cell_row(whole.level, whole.top + whole.grid.rows - 1);
+      std::uint64_t any = 0;
+      for (int r = first; r <= last; ++r) any |= rows[r];
+      for (int c = 0; c < cells.columns;) {
+        Stripe part = whole;
+        c = next_run(whole.level, any, c, part);
+        if (part.cells != 0) add_rows(map, rows, part, out);
+      }
+    }
+  }
+  /// The next columns of cells that are on, from `c` on, as those of `part`; with such between that
+  /// are off where the windows of both sides have pixels in common. Returns the column behind them.
+  int next_run(std::size_t level, std::uint64_t on, int c, Stripe& part) const {
+    const auto is_on = [&](int cell) { return (on >> cell & 1) != 0; };
+    while (c < cells.columns && !is_on(c)) ++c;
+    if (c == cells.columns) return c;
+    const int step = part.grid.step, begin = first_window(level, c);
+    int last = c;
+    for (int next = c + 1; next < cells.columns; ++next) {
+      const int gap = (first_window(level, next) - end_window(level, last)) * step;
+      if (gap >= model.window_width) break;
+      if (is_on(next)) last = next;
+    }
+    const int windows = end_window(level, last) - begin;
+    if (windows > 0) {
+      part.left = begin * step;
+      part.grid.columns = (windows - 1) * step + 1;
+      part.cells = cell_bits(c, last);
+    }
+    return last + 1;
+  }
+  /// The part from its first row that is on to its last.
+  void add_rows(const ActivityMap& map, const std::uint64_t* rows, Stripe part,
+                std::vector<Stripe>& out) const {
+    const int step = part.grid.step, bottom = part.top + part.grid.rows;
+    int first = bottom, end = part.top;
+    bool holes = false;
+    for (int y = part.top; y < bottom; y += step) {
+      const std::uint64_t on = rows[cell_row(part.level, y)] & part.cells;
+      holes = holes || on != part.cells;
+      if (on == 0) continue;
+      first = std::min(first, y);
+      end = y + 1;
+    }
+    if (first >= end) return;
+    part.top = first;
+    part.grid.rows = end - first;
+    if (holes) part.active = &map;
+    out.push_back(part);
   }
 
   /// Those of a band, in the order of levels and rows.
@@ -87,6 +176,8 @@ struct Plan {
   const CascadeModel& model;
   const bool tilted;
   const std::vector<Level> levels;
+  const CellGrid cells;
+  std::vector<std::vector<int>> cell_ends;  ///< of each level
   std::vector<LinearResize> resizes;
   std::vector<Stripe> stripes;
   long long windows = 0;
@@ -102,6 +193,8 @@ class StripeSearch {
   explicit StripeSearch(const Plan& plan) : plan_(plan) {
     pixels_.resize(2 * static_cast<std::size_t>(plan.width));
     sums_.resize(static_cast<std::size_t>(plan.plane_words) * (plan.tilted ? 3 : 2) + kSumPadding);
+    mask_.resize(static_cast<std::size_t>(plan.height) *
+                 static_cast<std::size_t>(plan.width / 64 + 1));
     for (const auto& cascade : plan.cascades) {
       searches_.push_back(std::make_unique<CascadeSearch>(*cascade, plan.width));
     }
@@ -111,27 +204,55 @@ class StripeSearch {
            std::vector<RawWindow>& out) {
     out.clear();
     prepare(picture, stripe);
+    const WindowMask mask = stripe.active ? make_mask(stripe) : WindowMask{};
     const std::size_t search = stripe.grid.step == 1 ? 0 : 1;
     const bool all = searches_[search]->run({plane(0), plane(1)}, stripe.grid,
-                                            static_cast<int>(stripe.level), limit, out);
-    for (RawWindow& w : out) w.y += stripe.top;
+                                            static_cast<int>(stripe.level), limit, out, mask);
+    for (RawWindow& w : out) {
+      w.x += stripe.left;
+      w.y += stripe.top;
+    }
     return all;
   }
 
  private:
   std::uint32_t* plane(int index) { return sums_.data() + index * plan_.plane_words; }
 
+  WindowMask make_mask(const Stripe& stripe) {
+    const std::uint64_t* rows = plan_.rows_of(*stripe.active, stripe.level);
+    const int step = stripe.grid.step, begin = stripe.left / step;
+    const std::ptrdiff_t words = plan_.width / 64 + 1;
+    std::uint64_t* bits = mask_.data();
+    int last_row = -1;
+    for (int y = 0; y < stripe.grid.rows; y += step, bits += words) {
+      const int row = plan_.cell_row(stripe.level, stripe.top + y);
+      if (std::exchange(last_row, row) == row) {
+        std::copy_n(bits - words, words, bits);
+        continue;
+      }
+      std::fill_n(bits, words, 0);
+      for (int c = 0; c < plan_.cells.columns; ++c) {
+        if (!(rows[row] & stripe.cells & std::uint64_t{1} << c)) continue;
+        for (int k = plan_.first_window(stripe.level, c); k < plan_.end_window(stripe.level, c);
+             ++k)
+          bits[(k - begin) / 64] |= std::uint64_t{1} << ((k - begin) % 64);
+      }
+    }
+    return {mask_.data(), words};
+  }
+
   // The sums of the stripe's pixels, as if nothing were above them: windows only take differences.
   void prepare(ImageView<const std::uint8_t> picture, const Stripe& stripe) {
     const LinearResize& resize = plan_.resizes[stripe.level];
-    const int width = plan_.levels[stripe.level].width, stride = plan_.stride;
+    const int width = stripe.grid.columns + plan_.model.window_width - 1, stride = plan_.stride;
     const int rows = stripe.grid.rows + plan_.model.window_height - 1;
     const ColumnOrder order{stripe.grid.step == 2 ? stride / 2 : 0};
     for (int i = 0; i < (plan_.tilted ? 3 : 2); ++i) std::fill_n(plane(i), stride, 0);
     std::uint8_t *pixels = pixels_.data(), *above = pixels + plan_.width;
     std::ptrdiff_t at = 0;
     for (int y = 0; y < rows; ++y, at += stride) {
-      resize.row(picture, std::min(stripe.top + y, plan_.levels[stripe.level].height - 1), pixels);
+      resize.row(picture, std::min(stripe.top + y, plan_.levels[stripe.level].height - 1),
+                 stripe.left, width, pixels);
       integral_squared_row(pixels, width, order, plane(0) + at, plane(0) + at + stride,
                            plane(1) + at, plane(1) + at + stride);
       if (!plan_.tilted) continue;
@@ -145,6 +266,7 @@ class StripeSearch {
   const Plan& plan_;
   std::vector<std::uint8_t> pixels_;  ///< a row and the one above
   std::vector<std::uint32_t> sums_;
+  std::vector<std::uint64_t> mask_;
   std::vector<std::unique_ptr<CascadeSearch>> searches_;
 };
 
@@ -155,14 +277,19 @@ class PyramidSearcher final : public Searcher {
     for (int i = 0; i < workers_.count(); ++i) {
       threads_.push_back(std::make_unique<StripeSearch>(plan_));
     }
-    found_.resize(plan_.stripes.size());
-    stripes_.reserve(plan_.stripes.size());
+    // A map has at most every second of its columns in a row on, and off between.
+    const auto runs = static_cast<std::size_t>((plan_.cells.columns + 1) / 2);
+    found_.resize(plan_.stripes.size() * runs);
+    stripes_.reserve(plan_.stripes.size() * runs);
   }
 
-  bool search(ImageView<const std::uint8_t> picture, const Band& band,
+  bool search(ImageView<const std::uint8_t> picture, const Band& band, const ActivityMap* active,
               std::vector<Rect>& out) override {
     stripes_.clear();
-    plan_.add_stripes(band, stripes_);
+    if (active)
+      plan_.add_active(*active, stripes_);
+    else
+      plan_.add_stripes(band, stripes_);
     return search_stripes(picture, out);
   }
 
@@ -206,7 +333,7 @@ class PyramidSearcher final : public Searcher {
   const Plan plan_;
   Workers workers_;
   std::vector<std::unique_ptr<StripeSearch>> threads_;  ///< of each worker
-  std::vector<Stripe> stripes_;                         ///< of the band
+  std::vector<Stripe> stripes_;                         ///< of the band, or of the map
   std::vector<std::vector<RawWindow>> found_;           ///< in each of them
 };
 

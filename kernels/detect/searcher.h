@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/activity/map.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/image.h"
 #include "kernels/detect/detect.h"
@@ -33,16 +34,17 @@ std::vector<Level> plan_levels(const CascadeModel& model, const SearchPlan& plan
 class Searcher {
  public:
   virtual ~Searcher() = default;
-  /// Appends the windows of a band as boxes in the picture, by (level, y, x). False where they are
-  /// more than kMaxRawWindows. A part of the picture: by the pyramid's searcher only.
+  /// Appends the windows of a band as boxes in the picture, by (level, y, x); with a map only those
+  /// that it has on, in an order of its own. False where they are more than kMaxRawWindows. A part
+  /// of the picture: by the pyramid's searcher only.
   virtual bool search(ImageView<const std::uint8_t> picture, const Band& band,
-                      std::vector<Rect>& out) = 0;
+                      const ActivityMap* active, std::vector<Rect>& out) = 0;
   /// The same of a picture that is flat from row `bottom` on, where there is nothing to find. By
   /// the pyramid's searcher only.
   virtual bool search_above(ImageView<const std::uint8_t> picture, int bottom,
                             std::vector<Rect>& out) {
     (void)bottom;
-    return search(picture, kWholePicture, out);
+    return search(picture, kWholePicture, nullptr, out);
   }
 };
 

@@ -53,6 +53,7 @@ class TurnedDetector final : public Detector {
               int width, int height) {
     DetectConfig one = config;
     one.roll = 0;
+    one.active_parts = false;
     max_faces_ = config.max_faces;
     for (const double angle : search_angles(config.roll))
       turns_.push_back(make_turn(angle, width, height));
@@ -72,8 +73,9 @@ class TurnedDetector final : public Detector {
     return {};
   }
 
-  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band&,
+  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
                  std::span<const Followed>) override {
+    if (band.is_part()) return {StatusCode::kInvalidArgument, "turned pictures have no parts"};
     out.faces.clear();
     out.rolls.clear();
     out.overflow = false;

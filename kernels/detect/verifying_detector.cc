@@ -95,8 +95,8 @@ class VerifyingDetector final : public Detector {
 
   Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
                  std::span<const Followed> followed) override {
-    if (followed.empty()) return detector_->enqueue(luma, out, band);
-    if (Status s = detector_->enqueue(luma, searched_, band); !s.ok()) return s;
+    if (followed.empty()) return detector_->enqueue(luma, out, band, followed);
+    if (Status s = detector_->enqueue(luma, searched_, band, followed); !s.ok()) return s;
     choose(followed, band);
     verified_.clear();
     rolls_.clear();

@@ -32,7 +32,8 @@ class WindowSearcher final : public Searcher {
     layout_.tilted = static_cast<std::ptrdiff_t>(plan.height + 1) * layout_.stride;
   }
 
-  bool search(ImageView<const std::uint8_t> picture, const Band&, std::vector<Rect>& out) override {
+  bool search(ImageView<const std::uint8_t> picture, const Band&, const ActivityMap*,
+              std::vector<Rect>& out) override {
     if (scales_.empty()) return true;
     ImageView<std::uint32_t> sum = sums_.view();
     sum.height = picture.height + 1;

@@ -1,4 +1,5 @@
-// A part of the picture that a search looks at: one of several bands, from top to bottom.
+// A part of the picture that a search looks at: one of several bands, from top to bottom, or what
+// is active.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,16 @@
 namespace cuface {
 
 /// The faces whose middle lies between the band's borders. count 1 = the whole picture, 0 = nothing
-/// of it.
+/// of it. Of a whole picture that is `active_only` there are those in its changed parts, at its
+/// border and where faces are followed (kernels/activity): a followed face was looked for.
 struct Band {
-  std::int32_t index = 0, count = 0;
+  std::int32_t index = 0, count = 0, active_only = 0;
 
-  CUFACE_HD bool is_part() const { return count > 1; }
+  CUFACE_HD bool is_part() const { return count > 1 || active_only; }
   friend bool operator==(const Band&, const Band&) = default;
 };
 inline constexpr Band kWholePicture = {0, 1};
+inline constexpr Band kActiveParts = {0, 1, 1};
 
 /// The row of a picture at which band `index` of `count` begins and the one above ends. The outer
 /// bands are higher: the middles of larger faces lie further inside.

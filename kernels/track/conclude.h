@@ -166,13 +166,15 @@ CUFACE_HD inline void apply_search(State& state, int i, const Frame& frame,
 /// a band may, on the frame before, have found a face that trembles at its border.
 CUFACE_HD inline bool is_missed(const Track& t, const Frame& frame) {
   return frame.faces.looked_at(t.face.box, frame.height) &&
-         (frame.faces.searched || t.face.age > 1);
+         (frame.faces.searched || frame.faces.part.active_only || t.face.age > 1);
 }
 
-/// Whether a part of a search has missed a track and none is left that was found last: then, as
-/// after a whole search that finds nothing, the next frame is searched.
+/// Whether the search of a band has missed a track and none is left that was found last: then, as
+/// after a whole search that finds nothing, the next frame is searched. A search of active parts is
+/// followed by another by itself.
 CUFACE_HD inline bool nothing_is_found(const State& state, const Frame& frame) {
-  if (frame.faces.searched || !frame.faces.part.is_part()) return false;
+  const Band& part = frame.faces.part;
+  if (frame.faces.searched || part.active_only || !part.is_part()) return false;
   bool missed = false;
   for (int i = 0; i < state.count; ++i) {
     const Track& t = state.of(i);

@@ -240,7 +240,7 @@ class Pair {
     // The searched picture, or what was found in it, is not at hand.
     if (config_.detect_scale != 1 || several()) return;
     std::vector<Rect> expected;
-    const bool fits = searcher_->search(picture.view(), band_, expected);
+    const bool fits = searcher_->search(picture.view(), band_, nullptr, expected);
     const cuda::SearchCounts counts = download(gpu_->search().counts(), 1)[0];
     listed += counts.listed;
     exact += counts.exact;

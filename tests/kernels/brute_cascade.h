@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <opencv2/imgproc.hpp>
 #include <vector>
 
@@ -83,13 +84,17 @@ class BruteCascade {
     return passed;
   }
 
-  /// The windows of a level that OpenCV's search would find with this step.
-  std::vector<RawWindow> search(int columns, int rows, int step, int level) const {
+  /// The windows of a level that OpenCV's search would find with this step, of those that are
+  /// `looked_at`.
+  std::vector<RawWindow> search(
+      int columns, int rows, int step, int level,
+      const std::function<bool(int, int)>& looked_at = [](int, int) { return true; }) const {
     const std::vector<BruteFeature> features = plain_features(model_);
     const int w = model_.window_width - 2, h = model_.window_height - 2;
     std::vector<RawWindow> out;
     for (int y = 0; y < rows; y += step) {
       for (int x = 0; x < columns; x += step) {
+        if (!looked_at(x, y)) continue;
         const float norm = inverse_norm(x + 1, y + 1, w, h);
         if (norm == 0 || !(static_cast<double>(w) * h * static_cast<double>(norm) < 0.1)) continue;
         const std::size_t passed = stages_passed(features, x, y, norm);

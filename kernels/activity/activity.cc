@@ -1,0 +1,91 @@
+#include "kernels/activity/activity.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace cuface {
+
+Activity::Activity(int width, int height, int full_width, int full_height)
+    : grid_(cell_grid(width, height)),
+      full_width_(full_width),
+      full_height_(full_height),
+      blocks_across_(width / kBlock),
+      blocks_down_(height / kBlock) {
+  for (int x = 0; x < blocks_across_; ++x)
+    cell_of_column_.push_back(
+        static_cast<std::uint8_t>(cell_of(x * kBlock + kBlock / 2, grid_.columns, width)));
+  column_sums_.resize(static_cast<std::size_t>(blocks_across_) * kBlock);
+  now_.resize(static_cast<std::size_t>(blocks_across_) * static_cast<std::size_t>(blocks_down_));
+  then_.resize(now_.size());
+}
+
+void Activity::reduce(ImageView<const std::uint8_t> picture, int row, std::uint8_t* out) {
+  static_assert(kBlock == 4);
+  const std::uint8_t* in[kBlock];
+  for (int y = 0; y < kBlock; ++y) in[y] = picture.row(row * kBlock + y);
+  std::uint16_t* sums = column_sums_.data();
+  const int columns = blocks_across_ * kBlock;
+  for (int x = 0; x < columns; ++x)
+    sums[x] = static_cast<std::uint16_t>(in[0][x] + in[1][x] + in[2][x] + in[3][x]);
+  for (int x = 0; x < blocks_across_; ++x, sums += kBlock)
+    out[x] = block_mean(sums[0] + sums[1] + sums[2] + sums[3]);
+}
+
+void Activity::take(ImageView<const std::uint8_t> picture) {
+  for (int y = 0; y < blocks_down_; ++y)
+    reduce(picture, y, then_.data() + std::ptrdiff_t{y} * blocks_across_);
+  taken_ = true;
+}
+
+const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
+                                  std::span<const Followed> followed) {
+  std::fill_n(changed_, kMostCells, 0);
+  if (!taken_) {
+    take(picture);
+    std::fill_n(changed_, grid_.rows, cell_bits(0, grid_.columns - 1));
+  } else {
+    int y = 0;
+    for (int row = 0; row < grid_.rows; ++row) {
+      int blocks[kMostCells] = {}, differ[kMostCells] = {};
+      const int first = y;
+      for (; y < blocks_down_ && cell_of(y * kBlock + kBlock / 2, grid_.rows, grid_.height) == row;
+           ++y) {
+        std::uint8_t* now = now_.data() + std::ptrdiff_t{y} * blocks_across_;
+        const std::uint8_t* then = then_.data() + std::ptrdiff_t{y} * blocks_across_;
+        reduce(picture, y, now);
+        for (int x = 0; x < blocks_across_; ++x) {
+          const auto column = cell_of_column_[static_cast<std::size_t>(x)];
+          ++blocks[column];
+          differ[column] += differs(now[x], then[x]);
+        }
+      }
+      for (int c = 0; c < grid_.columns; ++c)
+        if (has_changed(differ[c], blocks[c])) changed_[row] |= std::uint64_t{1} << c;
+      if (changed_[row] == 0) continue;
+      for (int k = first; k < y; ++k) {
+        const std::uint8_t* now = now_.data() + std::ptrdiff_t{k} * blocks_across_;
+        std::uint8_t* then = then_.data() + std::ptrdiff_t{k} * blocks_across_;
+        for (int x = 0; x < blocks_across_; ++x)
+          if (changed_[row] >> cell_of_column_[static_cast<std::size_t>(x)] & 1) then[x] = now[x];
+      }
+    }
+  }
+  for (int size = 0; size < kSizeClasses; ++size)
+    for (int row = 0; row < grid_.rows; ++row)
+      map_.cells[size][row] = active_row(changed_, grid_, size, row);
+  for (const Followed& face : followed) {
+    const FollowedCells cells = followed_cells(face.box, full_width_, full_height_, grid_);
+    for (int size = 0; size < cells.first_class; ++size)
+      for (int row = cells.first_inner_row; row <= cells.last_inner_row; ++row)
+        map_.cells[size][row] &= ~cells.inner_columns;
+  }
+  for (const Followed& face : followed) {
+    const FollowedCells cells = followed_cells(face.box, full_width_, full_height_, grid_);
+    for (int size = cells.first_class; size <= cells.last_class; ++size)
+      for (int row = cells.first_row; row <= cells.last_row; ++row)
+        map_.cells[size][row] |= cells.columns;
+  }
+  return map_;
+}
+
+}  // namespace cuface

@@ -1,0 +1,71 @@
+// activity: where a picture has changed since it was last searched (S1.10's map of density), and
+// from that, the border and the faces that are followed the map of what to search now.
+// Inside a face that is followed no smaller one is looked for.
+//
+// The picture is reduced to means of kBlock x kBlock pixels, rounded half up; columns and rows that
+// fill no block are left out. A block differs where its mean is more than kTolerance from that of
+// the picture in which its cell was last searched. A cell has changed where more than kFewest of a
+// hundred of its blocks differ. A block belongs to the cell of its pixel (kBlock / 2, kBlock / 2).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/activity/map.h"
+#include "kernels/common/image.h"
+#include "kernels/faces/followed.h"
+
+namespace cuface {
+
+inline constexpr int kBlock = 4;
+inline constexpr int kTolerance = 6;  ///< grey levels
+inline constexpr int kFewest = 1;     ///< percent: the published Gamma
+
+/// What a cell's blocks say: the counts of those that differ and of all.
+CUFACE_HD inline bool has_changed(int differ, int blocks) {
+  return 100 * differ > kFewest * blocks;
+}
+
+/// The mean of a block by the sum of its pixels.
+CUFACE_HD inline std::uint8_t block_mean(int sum) {
+  constexpr int kPixels = kBlock * kBlock;
+  return static_cast<std::uint8_t>((sum + kPixels / 2) / kPixels);
+}
+CUFACE_HD inline bool differs(std::uint8_t now, std::uint8_t then) {
+  const int by = now > then ? now - then : then - now;
+  return by > kTolerance;
+}
+
+/// For pictures of one size. Allocates when it is made; serves one thread at a time.
+class Activity {
+ public:
+  /// `full_*`: of the picture that boxes of followed faces are in.
+  Activity(int width, int height, int full_width, int full_height);
+
+  /// All of this picture is searched now.
+  void take(ImageView<const std::uint8_t> picture);
+  /// What of this picture to search; where something has changed it counts as searched now. Before
+  /// the first take() all has changed. Valid until the next call.
+  const ActivityMap& look(ImageView<const std::uint8_t> picture,
+                          std::span<const Followed> followed);
+
+  const CellGrid& grid() const { return grid_; }
+  /// Rows of cells: those that had changed at the last look().
+  std::span<const std::uint64_t> changed() const { return {changed_, kMostCells}; }
+
+ private:
+  /// The means of a row of blocks.
+  void reduce(ImageView<const std::uint8_t> picture, int row, std::uint8_t* out);
+
+  const CellGrid grid_;
+  const int full_width_, full_height_, blocks_across_, blocks_down_;
+  bool taken_ = false;
+  std::vector<std::uint8_t> cell_of_column_;  ///< of blocks
+  std::vector<std::uint16_t> column_sums_;
+  std::vector<std::uint8_t> now_, then_;  ///< means, row after row
+  std::uint64_t changed_[kMostCells] = {};
+  ActivityMap map_;
+};
+
+}  // namespace cuface

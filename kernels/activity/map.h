@@ -1,0 +1,137 @@
+// Which windows of a search to look at: a grid of cells over the picture, on or off, for each size
+// of faces. Rules of the map that the CPU and CUDA share.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
+
+namespace cuface {
+
+/// Cells in a row, and rows of them, at most: a row is a word.
+inline constexpr int kMostCells = 64;
+/// Sizes of faces, half an octave each, the last for all above.
+inline constexpr int kSizeClasses = 20;
+
+/// A window belongs to the cell that its middle lies in. Bit c of cells[size][r] is column c of row
+/// r, and on where windows of that size are to be looked at.
+struct ActivityMap {
+  std::uint64_t cells[kSizeClasses][kMostCells] = {};
+};
+
+/// The cell that a pixel lies in, of `cells` along a side of `size` pixels (S1.10).
+CUFACE_HD inline int cell_of(int pixel, int cells, int size) { return pixel * cells / size; }
+
+/// Cells along a side of the searched picture: of 32 pixels, and larger where that would be more
+/// than kMostCells.
+CUFACE_HD inline int cells_along(int size) {
+  constexpr int kCellSide = 32;
+  const int cells = size / kCellSide;
+  return cells < 1 ? 1 : cells > kMostCells ? kMostCells : cells;
+}
+
+/// The least side of a class: 16, 22, 32, 45 ... pixels. That below is class 0 too.
+CUFACE_HD inline int least_side(int size_class) {
+  const int octave = 16 << size_class / 2;
+  return size_class % 2 == 0 ? octave : octave * 181 / 128;
+}
+CUFACE_HD inline int size_class_of(int side) {
+  int c = 0;
+  while (c + 1 < kSizeClasses && side >= least_side(c + 1)) ++c;
+  return c;
+}
+
+/// Bits `first` to `last`, both with.
+CUFACE_HD inline std::uint64_t cell_bits(int first, int last) {
+  return (~std::uint64_t{0} >> (kMostCells - 1 - last)) & (~std::uint64_t{0} << first);
+}
+
+/// The cells along a side.
+struct CellGrid {
+  int width = 0, height = 0;  ///< of the searched picture, in pixels
+  int columns = 0, rows = 0;
+};
+CUFACE_HD inline CellGrid cell_grid(int width, int height) {
+  return {width, height, cells_along(width), cells_along(height)};
+}
+
+/// How far, in cells along a side, a change makes windows of a class be looked at whose own cell
+/// has not changed: those that it lies in the inner half of.
+CUFACE_HD inline int reach_of_change(int size_class, int cells, int size) {
+  return (least_side(size_class + 1) * cells + 2 * size) / (4 * size);
+}
+
+/// Cells along a side whose windows are nearest to the border: of faces that have come in by up to
+/// an eighth of their size.
+CUFACE_HD inline int border_cells(int size_class, int cells, int size) {
+  const int reach = least_side(size_class + 1) * 5 / 8;
+  return reach >= size ? cells : cell_of(reach, cells, size) + 1;
+}
+
+/// The part of a row of the map that changes and the border make: `changed` are the rows of cells
+/// that have changed.
+CUFACE_HD inline std::uint64_t active_row(const std::uint64_t* changed, const CellGrid& grid,
+                                          int size_class, int row) {
+  const std::uint64_t all = cell_bits(0, grid.columns - 1);
+  const int above = border_cells(size_class, grid.rows, grid.height);
+  if (row < above || row >= grid.rows - above) return all;
+  const int beside = border_cells(size_class, grid.columns, grid.width);
+  if (2 * beside >= grid.columns) return all;
+  const int down = reach_of_change(size_class, grid.rows, grid.height);
+  const int across = reach_of_change(size_class, grid.columns, grid.width);
+  std::uint64_t near = 0;
+  for (int r = row - down; r <= row + down; ++r)
+    if (r >= 0 && r < grid.rows) near |= changed[r];
+  std::uint64_t wide = near;
+  for (int i = 1; i <= across; ++i) wide |= near << i | near >> i;
+  return (wide & all) | cell_bits(0, beside - 1) |
+         cell_bits(grid.columns - beside, grid.columns - 1);
+}
+
+/// Where a face that is followed is looked for: windows of nearly its size with their middle near
+/// its own. And where no smaller windows are looked at, whatever moves: cells all inside its box.
+struct FollowedCells {
+  int first_class, last_class;
+  int first_row, last_row;
+  std::uint64_t columns;
+  int first_inner_row, last_inner_row;
+  std::uint64_t inner_columns;  ///< 0 = none
+};
+
+/// `box` in pixels of a picture of which the searched one is a reduced copy.
+CUFACE_HD inline FollowedCells followed_cells(const Box& box, int full_width, int full_height,
+                                              const CellGrid& grid) {
+  constexpr float kAround = 0.375f;  // of its size
+  const auto cell = [](float pixel, int full, int cells) {
+    const float last = static_cast<float>(full - 1);
+    const float inside = pixel > 0 ? (pixel < last ? pixel : last) : 0.0f;
+    return cell_of(static_cast<int>(inside), cells, full);
+  };
+  const float x = box.x + box.w / 2, y = box.y + box.h / 2;
+  const float dx = kAround * box.w, dy = kAround * box.h;
+  const float most = 32768.0f;
+  const int side = static_cast<int>(box.w < most ? box.w : most) * grid.width / full_width;
+  const int size = size_class_of(side);
+  FollowedCells out;
+  out.first_class = size > 0 ? size - 1 : 0;
+  out.last_class = size + 1 < kSizeClasses ? size + 1 : size;
+  out.first_row = cell(y - dy, full_height, grid.rows);
+  out.last_row = cell(y + dy, full_height, grid.rows);
+  out.columns =
+      cell_bits(cell(x - dx, full_width, grid.columns), cell(x + dx, full_width, grid.columns));
+  const auto first_inner = [&](float from, int full, int cells) {
+    return from > 0 ? cell(from, full, cells) + 1 : 0;
+  };
+  const auto last_inner = [&](float to, int full, int cells) {
+    return to < static_cast<float>(full) ? cell(to, full, cells) - 1 : cells - 1;
+  };
+  out.first_inner_row = first_inner(box.y, full_height, grid.rows);
+  out.last_inner_row = last_inner(box.y + box.h, full_height, grid.rows);
+  const int left = first_inner(box.x, full_width, grid.columns);
+  const int right = last_inner(box.x + box.w, full_width, grid.columns);
+  out.inner_columns = left <= right ? cell_bits(left, right) : 0;
+  return out;
+}
+
+}  // namespace cuface

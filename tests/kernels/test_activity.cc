@@ -1,0 +1,399 @@
+// The map of active parts against OpenCV's sums, and searches by a map against their definition.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "kernels/activity/activity.h"
+#include "kernels/detect/boxes.h"
+#include "kernels/detect/detect.h"
+#include "kernels/detect/searcher.h"
+#include "models/models.h"
+#include "tests/fewer.h"
+#include "tests/kernels/brute_cascade.h"
+#include "tests/kernels/pictures.h"
+#include "tests/kernels/versions.h"
+
+namespace cuface {
+namespace {
+
+int below(std::mt19937& random, int n) {
+  return static_cast<int>(random() % static_cast<unsigned>(n));
+}
+
+/// What is on, cell after cell, as CV_8U: 255 or 0.
+cv::Mat cells_of(const std::uint64_t* rows, const CellGrid& grid) {
+  cv::Mat out(grid.rows, grid.columns, CV_8U);
+  for (int r = 0; r < grid.rows; ++r)
+    for (int c = 0; c < grid.columns; ++c) out.at<std::uint8_t>(r, c) = rows[r] >> c & 1 ? 255 : 0;
+  return out;
+}
+bool same(const cv::Mat& a, const cv::Mat& b) { return cv::countNonZero(a != b) == 0; }
+
+/// Means of blocks by an integral; their cell by the published formula.
+struct Reference {
+  Reference(int width, int height) : grid(cell_grid(width, height)) {}
+
+  cv::Mat means(const cv::Mat& picture) const {
+    cv::Mat sums, out(picture.rows / 4, picture.cols / 4, CV_8U);
+    cv::integral(picture, sums, CV_32S);
+    for (int y = 0; y < out.rows; ++y)
+      for (int x = 0; x < out.cols; ++x) {
+        const auto s = [&](int dx, int dy) { return sums.at<int>(4 * y + dy, 4 * x + dx); };
+        out.at<std::uint8_t>(y, x) =
+            static_cast<std::uint8_t>((s(4, 4) - s(0, 4) - s(4, 0) + s(0, 0) + 8) >> 4);
+      }
+    return out;
+  }
+  cv::Mat look(const cv::Mat& picture) {
+    const cv::Mat now = means(picture);
+    cv::Mat changed(grid.rows, grid.columns, CV_8U, cv::Scalar(0));
+    if (then.empty()) {
+      changed = 255;
+      then = now;
+      return changed;
+    }
+    cv::Mat apart;
+    cv::absdiff(now, then, apart);
+    apart = apart > kTolerance;
+    std::map<std::pair<int, int>, std::pair<int, int>> counts;
+    const auto cell = [&](int x, int y) {
+      return std::pair((4 * y + 2) * grid.rows / picture.rows,
+                       (4 * x + 2) * grid.columns / picture.cols);
+    };
+    for (int y = 0; y < now.rows; ++y)
+      for (int x = 0; x < now.cols; ++x) {
+        auto& [differ, blocks] = counts[cell(x, y)];
+        differ += apart.at<std::uint8_t>(y, x) != 0;
+        ++blocks;
+      }
+    for (const auto& [at, count] : counts)
+      if (static_cast<double>(count.first) / count.second > 0.01)
+        changed.at<std::uint8_t>(at.first, at.second) = 255;
+    for (int y = 0; y < now.rows; ++y)
+      for (int x = 0; x < now.cols; ++x)
+        if (changed.at<std::uint8_t>(cell(x, y).first, cell(x, y).second))
+          then.at<std::uint8_t>(y, x) = now.at<std::uint8_t>(y, x);
+    return changed;
+  }
+  /// The least side of a class above, by floats.
+  static double above(int size_class) {
+    return std::floor(16 * std::pow(2.0, (size_class + 1) / 2.0) + 1e-9);
+  }
+  cv::Mat active(const cv::Mat& changed, int size_class) const {
+    const double side = above(size_class);
+    const auto reach = [&](int pixels, int cells) {
+      return static_cast<int>(std::floor(side / 4 / (static_cast<double>(pixels) / cells) + 0.5));
+    };
+    const int across = reach(grid.width, grid.columns), down = reach(grid.height, grid.rows);
+    cv::Mat out;
+    cv::dilate(changed, out,
+               cv::getStructuringElement(cv::MORPH_RECT, {2 * across + 1, 2 * down + 1}));
+    const int border = static_cast<int>(std::floor(side * 5 / 8));
+    for (int r = 0; r < grid.rows; ++r)
+      for (int c = 0; c < grid.columns; ++c) {
+        const auto near = [&](int cell, int pixels, int cells) {
+          const int width = border >= pixels ? cells : border * cells / pixels + 1;
+          return cell < width || cell >= cells - width;
+        };
+        if (near(r, grid.height, grid.rows) || near(c, grid.width, grid.columns))
+          out.at<std::uint8_t>(r, c) = 255;
+      }
+    return out;
+  }
+  const CellGrid grid;
+  cv::Mat then;
+};
+
+TEST(Activity, ClassesOfSizesAreHalfOctaves) {
+  for (int c = 0; c < kSizeClasses; ++c) {
+    const int least = least_side(c);
+    EXPECT_NEAR(least, 16 * std::pow(2.0, c / 2.0), 1 + least * 1e-4);
+    EXPECT_EQ(size_class_of(least), c);
+    if (c > 0) {
+      EXPECT_EQ(size_class_of(least - 1), c - 1);
+    }
+  }
+  EXPECT_EQ(size_class_of(0), 0);
+  EXPECT_EQ(size_class_of(kMaxPictureSide), kSizeClasses - 1);
+}
+
+TEST(Activity, EqualsTheDefinition) {
+  int cells = 0, on = 0, off = 0;
+  for (const auto& [width, height] :
+       {std::pair(640, 360), {1283, 717}, {97, 61}, {31, 300}, {2200, 90}}) {
+    std::mt19937 random(static_cast<unsigned>(width));
+    cv::Mat picture = test::smooth_noise(width, height, 9, 3);
+    Activity activity(width, height, width, height);
+    Reference reference(width, height);
+    for (int round = 0; round < test::fewer(12); ++round) {
+      const ActivityMap& map = activity.look(test::view_of(picture), {});
+      const cv::Mat changed = reference.look(picture);
+      ASSERT_TRUE(same(cells_of(activity.changed().data(), reference.grid), changed)) << round;
+      for (int size = 0; size < kSizeClasses; ++size) {
+        const cv::Mat expected = reference.active(changed, size);
+        ASSERT_TRUE(same(cells_of(map.cells[size], reference.grid), expected))
+            << width << "x" << height << " round " << round << " class " << size;
+      }
+      cells += changed.rows * changed.cols;
+      on += cv::countNonZero(changed);
+      off += changed.rows * changed.cols - cv::countNonZero(changed);
+      // A few places change, some so slowly that it takes rounds to see it.
+      for (int i = 0; i < 4; ++i) {
+        const cv::Rect where(below(random, width), below(random, height), 1 + below(random, 60),
+                             1 + below(random, 60));
+        picture(where & cv::Rect(0, 0, width, height)) += cv::Scalar(below(random, 9));
+      }
+      picture(cv::Rect(0, 0, width / 3, height / 3)) += cv::Scalar(2);
+      if (round == 5) {
+        activity.take(test::view_of(picture));
+        reference.then = reference.means(picture);
+      }
+    }
+  }
+  EXPECT_GT(on, cells / 50);
+  EXPECT_GT(off, cells / 3);
+}
+
+TEST(Activity, IsNotOfACamerasNoise) {
+  const cv::Mat still = test::drawn_faces(1280, 720, 4);
+  Activity activity(1280, 720, 1280, 720);
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(0, 2);
+  int frames = 0;
+  for (int frame = 0; frame < 10; ++frame, ++frames) {
+    cv::Mat noisy = still.clone();
+    for (int y = 0; y < noisy.rows; ++y)
+      for (int x = 0; x < noisy.cols; ++x)
+        noisy.at<std::uint8_t>(y, x) =
+            cv::saturate_cast<std::uint8_t>(still.at<std::uint8_t>(y, x) + noise(random));
+    if (frame == 0) {
+      activity.take(test::view_of(noisy));
+      continue;
+    }
+    activity.look(test::view_of(noisy), {});
+    for (const std::uint64_t row : activity.changed()) ASSERT_EQ(row, 0u) << frame;
+  }
+  EXPECT_EQ(frames, 10);
+}
+
+TEST(Activity, IsAroundFollowedFaces) {
+  std::mt19937 random(5);
+  const int width = 640, height = 360, full_width = 1281, full_height = 721;
+  cv::Mat picture(height, width, CV_8U, cv::Scalar(90));
+  Activity activity(width, height, full_width, full_height);
+  activity.take(test::view_of(picture));
+  const ActivityMap without = activity.look(test::view_of(picture), {});
+  int added = 0;
+  for (int i = 0; i < 200; ++i) {
+    const float side = static_cast<float>(10 + below(random, 700));
+    const Box box{static_cast<float>(below(random, full_width)) - side / 2,
+                  static_cast<float>(below(random, full_height)) - side / 2, side, side};
+    const Followed face{box, {}};
+    const ActivityMap& map = activity.look(test::view_of(picture), {&face, 1});
+    const CellGrid grid = activity.grid();
+    const int size = size_class_of(static_cast<int>(side) * width / full_width);
+    for (int c = 0; c < kSizeClasses; ++c)
+      for (int y = 0; y < full_height; y += 3)
+        for (int x = 0; x < full_width; x += 3) {
+          const int row = y * grid.rows / full_height, column = x * grid.columns / full_width;
+          const bool on = map.cells[c][row] >> column & 1,
+                     was = without.cells[c][row] >> column & 1;
+          const float dx = static_cast<float>(x) - (box.x + side / 2);
+          const float dy = static_cast<float>(y) - (box.y + side / 2);
+          const bool inside =
+              std::abs(dx) <= 0.375f * side - 1 && std::abs(dy) <= 0.375f * side - 1;
+          const float far = 0.375f * side + 70;  // a cell more
+          if (inside && std::abs(c - size) <= 1) {
+            ASSERT_TRUE(on) << c << " " << x << "," << y;
+          }
+          if (!was && (std::abs(c - size) > 1 || std::abs(dx) > far || std::abs(dy) > far)) {
+            ASSERT_FALSE(on) << c << " " << x << "," << y;
+          }
+          added += on && !was;
+        }
+  }
+  EXPECT_GT(added, 10000);
+}
+
+TEST(Activity, HasNoSmallerWindowsInsideFollowedFaces) {
+  std::mt19937 random(6);
+  const int width = 960, height = 540;
+  int off = 0;
+  for (int i = 0; i < 60; ++i) {
+    Activity activity(width, height, width, height);  // the first picture has changed everywhere
+    cv::Mat picture(height, width, CV_8U, cv::Scalar(90));
+    const float side = static_cast<float>(30 + below(random, 500));
+    const Box box{static_cast<float>(below(random, width)) - side / 2,
+                  static_cast<float>(below(random, height)) - side / 2, side, side};
+    const Followed face{box, {}};
+    const ActivityMap& map = activity.look(test::view_of(picture), {&face, 1});
+    const CellGrid grid = activity.grid();
+    const int size = size_class_of(static_cast<int>(side));
+    cv::Mat pixels(grid.rows, grid.columns, CV_32S, cv::Scalar(0)), inside = pixels.clone();
+    for (int y = 0; y < height; y += 3)
+      for (int x = 0; x < width; x += 3) {
+        const cv::Point cell(x * grid.columns / width, y * grid.rows / height);
+        const auto fx = static_cast<float>(x), fy = static_cast<float>(y);
+        inside.at<int>(cell) +=
+            fx >= box.x && fx <= box.x + side && fy >= box.y && fy <= box.y + side;
+        ++pixels.at<int>(cell);
+      }
+    for (int c = 0; c < kSizeClasses; ++c)
+      for (int row = 0; row < grid.rows; ++row)
+        for (int column = 0; column < grid.columns; ++column) {
+          const cv::Point cell(column, row);
+          const bool on = map.cells[c][row] >> column & 1;
+          if (c >= size - 1 || inside.at<int>(cell) < pixels.at<int>(cell)) {
+            ASSERT_TRUE(on) << "class " << c << " of " << size << " cell " << cell;
+          }
+          off += !on;
+        }
+  }
+  EXPECT_GT(off, 1000);
+}
+
+#define CUFACE_NEEDS_CASCADES() \
+  if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data"
+
+std::shared_ptr<const CascadeModel> frontal() {
+  const auto loaded = load_cascade(test::cascade_path("frontalface_alt"));
+  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+  return loaded.ok() ? loaded.value() : nullptr;
+}
+
+std::vector<Rect> sorted(std::vector<Rect> list) {
+  const auto values = [](const Rect& r) { return std::tuple(r.w, r.h, r.y, r.x); };
+  std::sort(list.begin(), list.end(),
+            [&](const Rect& a, const Rect& b) { return values(a) < values(b); });
+  return list;
+}
+
+ActivityMap random_map(std::mt19937& random, int kind) {
+  ActivityMap map;
+  for (auto& size : map.cells)
+    for (std::uint64_t& row : size) {
+      const auto word = [&] { return std::uint64_t{random()} << 32 | random(); };
+      row = kind == 0   ? ~std::uint64_t{0}
+            : kind == 1 ? word()
+            : kind == 2 ? word() & word() & word()
+                        : (random() % 3 ? 0 : word() | word());
+    }
+  return map;
+}
+
+class ActiveSearch : public test::EveryVersion {};
+CUFACE_EVERY_VERSION(ActiveSearch);
+
+TEST_P(ActiveSearch, OfAllCellsIsTheWholeSearch) {
+  CUFACE_NEEDS_CASCADES();
+  const auto model = frontal();
+  std::mt19937 random(1);
+  const ActivityMap all = random_map(random, 0);
+  std::size_t windows = 0;
+  for (const auto& [width, height] : {std::pair(640, 481), {203, 97}, {21, 20}})
+    for (const int threads : {1, 3}) {
+      SearchPlan plan;
+      plan.width = width;
+      plan.height = height;
+      plan.threads = threads;
+      const cv::Mat picture = test::drawn_faces(width, height, 3);
+      const auto searcher = make_searcher(ScaleMode::kPyramid, *model, plan);
+      std::vector<Rect> whole, active;
+      ASSERT_TRUE(searcher->search(test::view_of(picture), kWholePicture, nullptr, whole));
+      ASSERT_TRUE(searcher->search(test::view_of(picture), kActiveParts, &all, active));
+      ASSERT_EQ(active, whole);
+      windows += whole.size();
+    }
+  EXPECT_GT(windows, 50u);
+}
+
+// The definition: a window whose middle lies in a cell that is off neither passes nor fails.
+TEST_P(ActiveSearch, EqualsTheDefinition) {
+  CUFACE_NEEDS_CASCADES();
+  const auto model = frontal();
+  std::mt19937 random(2);
+  std::size_t windows = 0, left_out = 0;
+  for (const auto& [width, height] : {std::pair(330, 240), {230, 157}}) {
+    const cv::Mat picture = test::drawn_faces(width, height, 9);
+    SearchPlan plan;
+    plan.width = width;
+    plan.height = height;
+    plan.scale_factor = 1.2;
+    const CellGrid grid = cell_grid(width, height);
+    const auto searcher = make_searcher(ScaleMode::kPyramid, *model, plan);
+    const std::vector<Level> levels = plan_levels(*model, plan);
+    std::vector<test::BruteCascade> brute;
+    for (const Level& l : levels) {
+      cv::Mat scaled;
+      cv::resize(picture, scaled, {l.width, l.height}, 0, 0, cv::INTER_LINEAR_EXACT);
+      brute.emplace_back(*model, scaled);
+    }
+    for (int round = 0; round < test::fewer(6); ++round) {
+      const ActivityMap map = random_map(random, 1 + round % 3);
+      std::vector<Rect> expected, found;
+      for (std::size_t i = 0; i < levels.size(); ++i) {
+        const Level& l = levels[i];
+        const Rect box = window_box(0, 0, model->window_width, model->window_height, l.scale);
+        const auto active = [&](int x, int y) {
+          const int column = (x + model->window_width / 2) * grid.columns / l.width;
+          const int row = (y + model->window_height / 2) * grid.rows / l.height;
+          const bool on = map.cells[size_class_of(box.w)][row] >> column & 1;
+          left_out += !on;
+          return on;
+        };
+        for (const RawWindow& w :
+             brute[i].search(l.grid.columns, l.grid.rows, l.grid.step, 0, active))
+          expected.push_back(
+              window_box(w.x, w.y, model->window_width, model->window_height, l.scale));
+      }
+      ASSERT_TRUE(searcher->search(test::view_of(picture), kActiveParts, &map, found));
+      ASSERT_EQ(sorted(found), sorted(expected)) << round;
+      windows += found.size();
+    }
+  }
+  EXPECT_GT(windows, test::fewer(60u));
+  EXPECT_GT(left_out, test::fewer(10000u));
+}
+
+TEST(ActiveParts, AreThoseOfADetectorThatIsToldSo) {
+  CUFACE_NEEDS_CASCADES();
+  DetectConfig config;
+  const cv::Mat picture = test::drawn_faces(640, 360, 2);
+  const auto make = [&] {
+    auto made = Detector::create(Backend::kCpu, frontal(), config, picture.cols, picture.rows);
+    EXPECT_TRUE(made.ok());
+    return std::move(made.value());
+  };
+  DetectResult whole, active;
+  const auto without = make();
+  EXPECT_EQ(without->enqueue(test::view_of(picture), active, kActiveParts).code(),
+            StatusCode::kInvalidArgument);
+  config.active_parts = true;
+  const auto detector = make();
+  // The first picture is new everywhere.
+  ASSERT_TRUE(detector->enqueue(test::view_of(picture), active, kActiveParts).ok());
+  ASSERT_TRUE(without->enqueue(test::view_of(picture), whole).ok());
+  EXPECT_EQ(active.faces, whole.faces);
+  ASSERT_GE(whole.faces.size(), 2u);
+  ASSERT_TRUE(detector->enqueue(test::view_of(picture), active, kActiveParts).ok());
+  const Rect one = whole.faces[0].box;
+  const auto has = [&](const Rect& box) {
+    return std::any_of(active.faces.begin(), active.faces.end(), [&](const Detection& d) {
+      return std::abs(d.box.x - box.x) <= box.w / 10 && std::abs(d.box.y - box.y) <= box.w / 10 &&
+             std::abs(d.box.w - box.w) <= box.w / 10;
+    });
+  };
+  EXPECT_FALSE(has(one)) << "nothing has changed there";
+  const Followed followed{as_box(one), {}};
+  ASSERT_TRUE(detector->enqueue(test::view_of(picture), active, kActiveParts, {&followed, 1}).ok());
+  EXPECT_TRUE(has(one));
+}
+
+}  // namespace
+}  // namespace cuface
