@@ -49,6 +49,10 @@ class CudaDetectStage final : public DetectStage {
           StatusCode::kUnsupported,
           "scale-mode=window works on the CPU only: set scale-mode=pyramid, or backend=cpu with "
           "frames in system memory"};
+    if (config.active_parts)
+      return {StatusCode::kUnsupported,
+              "search=smart works on the CPU only: set search=full, or backend=cpu with frames in "
+              "system memory"};
     config.max_faces = std::min(config.max_faces, cuda::kMaxFaces);
     detector_.reset();  // or the scratch would be there twice
     auto detector = cuda::Detector::create(model_, config, width, height, device_scratch);

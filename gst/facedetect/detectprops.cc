@@ -24,6 +24,7 @@ enum Property {
   kPropThreads,
   kPropRoll,
   kPropVerify,
+  kPropSearch,
 };
 
 GType grouping_type() {
@@ -48,6 +49,19 @@ GType scale_mode_type() {
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static("GstCufaceScaleMode", values);
+  return type;
+}
+
+enum Search { kSearchFull, kSearchSmart };
+GType search_type() {
+  static const GEnumValue values[] = {
+      {kSearchFull, "The whole picture, every redetect-interval frames", "full"},
+      {kSearchSmart,
+       "In between, where something has changed, at the border and around faces that are followed",
+       "smart"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstCufaceSearch", values);
   return type;
 }
 
@@ -165,6 +179,16 @@ void install_detect_properties(GObjectClass* klass) {
           "in the same streaming thread, follows and that a search has not found (at most 16 a "
           "search): so heads that turn after they were found are kept",
           defaults_of_element.config.verify, kPlaying));
+  g_object_class_install_property(
+      klass, kPropSearch,
+      g_param_spec_enum(
+          "search", "Search",
+          "What is searched between the searches of redetect-interval, and after those that find "
+          "nothing, while a culktrack is behind in the same streaming thread; smart: on the CPU "
+          "only, and without effect with spread, roll, scale-mode=window, grouping=overlap or a "
+          "detector before",
+          search_type(), kSearchFull, kPlaying));
+  gst_type_mark_as_plugin_api(search_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(grouping_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(scale_mode_type(), static_cast<GstPluginAPIFlags>(0));
 }
@@ -223,6 +247,9 @@ bool set_detect_property(DetectSettings& settings, guint id, const GValue* value
     case kPropVerify:
       config.verify = g_value_get_boolean(value);
       break;
+    case kPropSearch:
+      config.active_parts = g_value_get_enum(value) == kSearchSmart;
+      break;
     default:
       return false;
   }
@@ -279,6 +306,9 @@ bool get_detect_property(const DetectSettings& settings, guint id, GValue* value
       break;
     case kPropVerify:
       g_value_set_boolean(value, config.verify);
+      break;
+    case kPropSearch:
+      g_value_set_enum(value, config.active_parts ? kSearchSmart : kSearchFull);
       break;
     default:
       return false;

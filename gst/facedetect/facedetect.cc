@@ -166,6 +166,9 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   turn.followed = chain->followed();
   if (turn.followed) turn.followed = turn.followed.scaled(frame.width(), frame.height());
   turn.ask.follows = turn.followed.list && !turn.followed.list->faces.empty();
+  turn.ask.active_parts = settings.config.active_parts && can_search_bands(settings.config) &&
+                          !settings.spread && (turn.followed.list || turn.followed.pending) &&
+                          frame.upstream().positions == cuface::gst::Positions::kNone;
   return turn;
 }
 

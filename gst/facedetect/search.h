@@ -12,16 +12,21 @@ namespace cuface::gst {
 // A search happens on frame n with n mod interval = 0, after a search that found nothing, and on
 // request. A frame that cannot be searched, or may not because frames are late, passes its turn on.
 // While a tracker follows faces, that of every interval may be spread over its frames, a band of
-// the picture on each.
+// the picture on each. Where a tracker says what it follows, the active parts of the picture may be
+// searched in between, and instead of the whole after a search that found nothing.
 
 /// The bands that a search is spread over, at most: narrower ones would be searched twice, since
 /// they take what lies around them.
 inline constexpr std::uint64_t kMostBands = 16;
 
+/// Frames from one search of active parts to the next.
+inline constexpr std::uint64_t kActiveInterval = 8;
+
 /// What is due on a frame by its number.
 struct PeriodTurn {
   bool search = false;  ///< a search of the whole picture
   Band band;            ///< where it is spread; count 0 = none
+  bool active = false;  ///< where active parts are searched: one of these
 };
 
 /// The part that counts, from restart(). `interval` >= 1.
@@ -34,6 +39,7 @@ class SearchPeriod {
     const std::uint64_t index = phase * bands / interval;
     PeriodTurn turn;
     turn.search = phase == 0;
+    turn.active = phase % kActiveInterval == 0;
     if (bands > 1 && (phase == 0 || index != (phase - 1) * bands / interval))
       turn.band = {static_cast<std::int32_t>(index), static_cast<std::int32_t>(bands)};
     return turn;
@@ -50,22 +56,33 @@ struct SearchAsk {
   bool searchable = true;  ///< false for a gap, and while frames are late
   bool late = false;       ///< it could be searched, were frames not late
   bool follows = false;    ///< the tracker behind follows faces
+  /// Active parts are to be searched, and the tracker behind has said which faces it follows, be it
+  /// none; then searches are not spread.
+  bool active_parts = false;
 
   CUFACE_HD bool spread() const { return turn.band.is_part() && follows; }
 };
 
 /// The part that depends on what searches find: lives where they run.
 struct SearchWish {
-  std::int32_t wanted = 0;
+  enum : std::int32_t { kNothing, kAgain, kWhole };
+  std::int32_t wanted = kNothing;  ///< kAgain: after a search that found nothing
+  std::int32_t active_wanted = 0;  ///< a search of active parts is due
   std::int32_t put_off = 0;  ///< frames by which a spread search is behind the frames' numbers
 
   /// What of this frame to search; count 0 = nothing.
   CUFACE_HD Band next(const SearchAsk& ask) {
-    if (ask.asked || (ask.turn.search && !ask.spread())) wanted = 1;
+    if (ask.asked || (ask.turn.search && !ask.spread())) wanted = kWhole;
+    if (!ask.active_parts)
+      active_wanted = 0;
+    else if (ask.turn.active)
+      active_wanted = 1;
     if (!ask.searchable) {
       if (ask.spread()) put_off = (put_off + 1) % ask.turn.band.count;
       return {};
     }
+    if (ask.active_parts && wanted != kWhole)
+      return wanted || active_wanted ? kActiveParts : Band{};
     if (wanted) {
       put_off = 0;
       return kWholePicture;
@@ -76,11 +93,13 @@ struct SearchWish {
   }
   /// After next(): whether a search was skipped on this frame because frames are late.
   CUFACE_HD bool skipped(const SearchAsk& ask) const {
-    return ask.late && (wanted || ask.spread());
+    return ask.late && (wanted || active_wanted || ask.spread());
   }
   /// That next() has returned `what`. A band may well be without a face.
   CUFACE_HD void searched(const Band& what, bool found_any) {
-    if (!what.is_part()) wanted = !found_any;
+    if (what.count > 1) return;
+    wanted = found_any ? kNothing : kAgain;
+    active_wanted = 0;
   }
 };
 

@@ -53,7 +53,10 @@ class CpuDetectStage final : public DetectStage {
     if (!picture.ok()) return picture.status();
     if (settings.config_changes != planned_changes_)
       if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
-    take_followed(frame, turn);
+    if (turn.verify || what.active_only)
+      take_followed(frame, turn);
+    else
+      followed_.clear();
     if (Status s = detector_->enqueue(picture.value()->view(), found_, what, followed_); !s.ok())
       return s;
     if (begins_search(what)) ++frame.searches;
@@ -64,7 +67,7 @@ class CpuDetectStage final : public DetectStage {
   /// Those that the CPU has followed.
   void take_followed(const Frame& frame, const SearchTurn& turn) {
     followed_.clear();
-    const FaceList* list = turn.verify ? turn.followed.list.get() : nullptr;
+    const FaceList* list = turn.followed.list.get();
     if (!list) return;
     const float sx = static_cast<float>(frame.width()) / static_cast<float>(list->width);
     const float sy = static_cast<float>(frame.height()) / static_cast<float>(list->height);
