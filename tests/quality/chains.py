@@ -122,6 +122,13 @@ def our_pace(clip, path, chain):
     return frames
 
 
+def detector_pace(clip, path, detector, tracker):
+    """The same of the detector alone, before a tracker."""
+    text = f"{source(clip, path)} ! {detector} ! identity name=last ! {tracker} ! fakesink sync=false"
+    out = start(["/usr/bin/python3", __file__, text], env=ENVIRONMENT)
+    return [ns for ns, _ in json.loads(out.splitlines()[-1])]
+
+
 def probe_pace(text):
     """Runs a pipeline with its elements between two clocks; prints [[ns, searches so far], ...]."""
     import time

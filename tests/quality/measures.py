@@ -211,6 +211,16 @@ def stale_frames(frames, gone):
     return next((t for t, faces in enumerate(frames[gone:]) if not faces), len(frames) - gone)
 
 
+def late_frames(frames, every):
+    """For each face of `every`, by id, the frames of its that pass before `frames` have it."""
+    lives = {}
+    for t, faces in enumerate(every):
+        for face in faces:
+            lives.setdefault(face["id"], []).append((t, face))
+    return [next((late for late, (t, face) in enumerate(life) if has(face, frames[t])), len(life))
+            for life in lives.values()]
+
+
 def id_changes(frames, truth):
     """`truth`: for each frame {person: face}. A change: a person has another id than when last found, or begins
     with the id that another person had."""

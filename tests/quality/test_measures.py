@@ -45,6 +45,14 @@ def overlaps():
     near(measures.overlap(face(), face(2, 2, 6)), 0.36)
 
 
+def lateness():
+    every = [[face(number=1)], [face(number=1), face(50, number=2)], [face(50, number=2)], [face(50, number=2)]]
+    same(measures.late_frames(every, every), [0, 0])
+    same(measures.late_frames([[], [face()], [], [face(51)]], every), [1, 2])
+    same(measures.late_frames([[]] * 4, every), [2, 3])
+    same(measures.late_frames([[face(50)]] * 4, every), [2, 0])  # another place
+
+
 def blinks():
     def events(*gaps):
         """Two faces; the first is missing for `gaps` frames again and again."""
@@ -217,5 +225,5 @@ def goals_and_table():
 
 
 if __name__ == "__main__":
-    tap.run_cases(overlaps, blinks, appearances, truth_of_faces, followed, jitters, distortions_and_lags, drifts,
+    tap.run_cases(overlaps, lateness, blinks, appearances, truth_of_faces, followed, jitters, distortions_and_lags, drifts,
                   accuracies, stale_boxes, ids, paces, hand_drawn_truth, goals_and_table)
