@@ -14,11 +14,12 @@ namespace cuface::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr int kBlocksPerProcessor = 3;                       // that shared memory
-constexpr std::size_t kMostShared = std::size_t{76} << 10;   // of this size lets through
-constexpr std::size_t kMostPatches = std::size_t{48} << 10;  // without asking for it
-constexpr int kLateStage = 10;                               // from which on windows are late
-constexpr int kFewestPairStages = 6;                         // for which pairs pay
+constexpr int kBlocksPerProcessor = 3;                          // that shared memory
+constexpr std::size_t kMostShared = std::size_t{76} << 10;      // of this size lets through
+constexpr std::size_t kMostPatches = std::size_t{48} << 10;     // without asking for it
+constexpr int kLateStage = 10;                                  // from which on windows are late
+constexpr std::size_t kMostPairShared = std::size_t{73} << 10;  // the same beside kPairThreads' own
+constexpr int kFewestPairStages = 6;                            // for which pairs pay
 constexpr unsigned kLateBlocks = 528;
 constexpr int kRowWindows = kTileColumns / kWarp;  // of a row of a tile, per thread of a warp
 static_assert(kRowWindows == 2 && kTileColumns == 64);
@@ -179,10 +180,11 @@ __global__ void reset_kernel(SearchCounts* counts, unsigned long long* skips, st
   if (i < tiles) skips[i] = 0;
 }
 
-/// Words of a tile's sums.
+/// Words of a tile's sums, a multiple of four.
 std::size_t sums_of(const TileTable& table, int step) {
-  return static_cast<std::size_t>(table.stride[step - 1]) *
-         static_cast<std::size_t>((table.rows[step - 1] - 1) * step + table.height + 1);
+  const auto words = static_cast<std::size_t>(table.stride[step - 1]) *
+                     static_cast<std::size_t>((table.rows[step - 1] - 1) * step + table.height + 1);
+  return (words + 3) / 4 * 4;
 }
 
 /// Of the lists, and the sums before them.
@@ -192,10 +194,12 @@ std::size_t shared_bytes(std::size_t sums, int rows) {
          static_cast<std::size_t>(rows) * kTileColumns * kWindow;
 }
 
-/// The same of a search in pairs, which has half the entries in its lists.
-std::size_t pair_bytes(std::size_t sums, int rows) {
-  constexpr std::size_t kPair = sizeof(Two<float>) + 2 * sizeof(std::uint16_t);
-  return sums * sizeof(std::uint32_t) + static_cast<std::size_t>(rows / 2) * kTileColumns * kPair;
+/// The same of a search in pairs, with its nodes.
+std::size_t pair_bytes(std::size_t sums, int rows, std::size_t nodes) {
+  constexpr std::size_t kPair =
+      sizeof(Two<float>) + sizeof(Two<std::int32_t>) + 2 * sizeof(std::uint16_t);
+  return sums * sizeof(std::uint32_t) + nodes * sizeof(uint4) +
+         static_cast<std::size_t>(rows / 2) * kTileColumns * kPair;
 }
 
 /// Half the pixels of a window without its border have sums of 16 bits.
@@ -207,7 +211,8 @@ bool has_pair_norms(const CascadeModel& model) {
 }  // namespace
 
 void CascadeSearch::plan_tiles(const CascadeModel& model, const SumPlanes& planes, int most_step,
-                               std::size_t room, std::array<SumLayout, 3>& layouts) {
+                               std::size_t room, std::array<SumLayout, 3>& layouts,
+                               std::vector<uint4>& nodes) {
   TileTable& table = table_;
   table.width = model.window_width;
   table.height = model.window_height;
@@ -223,19 +228,23 @@ void CascadeSearch::plan_tiles(const CascadeModel& model, const SumPlanes& plane
   makes_sums_ = !model.has_tilted();
   leaves_late_ = makes_sums_ && patch_bytes_ <= kMostPatches;
   if (leaves_late_ && has_pair_norms(model) && layouts[1].stride <= kMostEach * kWarp) {
-    pair_nodes_ = pair_nodes(model, {layouts[0], layouts[1]}, kLateStage);
+    pair_nodes_ = pair_nodes(model, {layouts[0], layouts[1]}, kLateStage, nodes);
     in_pairs_ = pair_nodes_.stage_count >= std::min(table.stage_count, kFewestPairStages);
+    if (in_pairs_) room = std::min(room, kMostPairShared);
   }
   for (int step = 1; step <= 2; ++step) {
     const auto i = static_cast<std::size_t>(step - 1);
     table.stride[i] = layouts[i].stride;
     int& rows = table.rows[i] = kMostTileRows;
     // Where pairs leave no room in the list of late windows, their sums lie in place of the tile's.
-    const auto sums = [&] { return std::max(sums_of(table, step), in_pairs_ ? patches : 0); };
-    const auto bytes = [&] {
-      return in_pairs_ ? pair_bytes(sums(), rows) : shared_bytes(sums(), rows);
+    const auto sums = [&] {
+      return std::max(sums_of(table, step), in_pairs_ ? (patches + 3) / 4 * 4 : 0);
     };
-    while (rows > 2 && bytes() > room) rows /= 2;
+    const auto bytes = [&] {
+      return in_pairs_ ? pair_bytes(sums(), rows, static_cast<std::size_t>(pair_nodes_.size))
+                       : shared_bytes(sums(), rows);
+    };
+    while (rows > 2 && bytes() > room) rows -= 2;
     table.list_offset[i] = static_cast<std::int32_t>(sums());
     if (step > most_step) continue;
     makes_sums_ = makes_sums_ && bytes() <= room;
@@ -280,7 +289,8 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
     return s;
   const auto room = std::min(static_cast<std::size_t>(most_shared) - 2048, kMostShared);
   std::array<SumLayout, 3> layouts;
-  search.plan_tiles(model, planes, most_step, room, layouts);
+  std::vector<uint4> pair_nodes;
+  search.plan_tiles(model, planes, most_step, room, layouts, pair_nodes);
   // The limit belongs to the kernel: one of this plan would be too little for others.
   const void* kernel = search.in_pairs_     ? reinterpret_cast<const void*>(pairs_kernel)
                        : search.makes_sums_ ? reinterpret_cast<const void*>(search_kernel<true>)
@@ -331,6 +341,7 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
   if (Status s = take(upload(flat.leaves), search.leaves_); !s.ok()) return s;
   if (Status s = take(upload(parts), search.levels_); !s.ok()) return s;
   if (Status s = take(upload(late_nodes(model)), search.late_nodes_); !s.ok()) return s;
+  if (Status s = take(upload(pair_nodes), search.pair_node_words_); !s.ok()) return s;
   search.raw_ = scratch.add<Rect>(limit);
   search.late_ = scratch.add<LateWindow>(kMostLate);
   search.counts_ = scratch.add<SearchCounts>(1);
@@ -361,10 +372,12 @@ Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const SumPla
     return {stages_.data(), nodes_.data() + first, trees_.data(), exact_nodes_.data() + first,
             leaves_.data()};
   };
+  PairNodes pair_nodes = pair_nodes_;
+  pair_nodes.nodes = pair_node_words_.data();
   const Output out = {raw_.data(), raw_.size(), late_.data(), late_.size(), counts_.data()};
   const LaunchShape shape = {tiles_, kThreads, shared_bytes_};
   if (Status s =
-          in_pairs_ ? launch("all stages", pairs_kernel, shape, table, view(2), pair_nodes_, pixels,
+          in_pairs_ ? launch("all stages", pairs_kernel, shape, table, view(2), pair_nodes, pixels,
                              skips_.data(), out, run, band)
                     : launch("all stages", makes_sums_ ? search_kernel<true> : search_kernel<false>,
                              shape, table, view(0), view(1), first_nodes_, pixels, planes,

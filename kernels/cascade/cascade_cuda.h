@@ -61,7 +61,7 @@ struct LateWindow {
 
 /// How many windows came how far.
 struct SearchCounts {
-  std::uint32_t listed;  ///< passed the first stage and were not skipped
+  std::uint32_t listed;  ///< passed the stages that all go through, and were not skipped
   std::uint32_t exact;   ///< stages that were decided by the definition and not by integers
   std::uint32_t raw;     ///< passed all; more than kMaxRawWindows are counted, not stored
   std::uint32_t late;    ///< in the list of late windows
@@ -93,7 +93,8 @@ class CascadeSearch {
  private:
   /// Decides how the search is done; the layouts are those of both steps, and of a window alone.
   void plan_tiles(const CascadeModel& model, const SumPlanes& planes, int most_step,
-                  std::size_t room, std::array<SumLayout, 3>& layouts);
+                  std::size_t room, std::array<SumLayout, 3>& layouts,
+                  std::vector<uint4>& pair_nodes);
 
   DeviceBuffer<SearchStage> stages_;
   DeviceBuffer<SearchNode> nodes_;
@@ -107,7 +108,8 @@ class CascadeSearch {
   ScratchPart<LateWindow> late_;
   std::size_t patch_bytes_ = 0;  ///< of a block's windows
   bool leaves_late_ = false, in_pairs_ = false;
-  PairNodes pair_nodes_ = {};
+  PairNodes pair_nodes_ = {};  ///< but for the pointer
+  DeviceBuffer<uint4> pair_node_words_;
   ScratchPart<SearchCounts> counts_;
   ScratchPart<unsigned long long> skips_;  ///< per tile: see cascade_cuda.cu
   FirstNodes first_nodes_ = {};

@@ -10,7 +10,7 @@ namespace cuface::cuda {
 
 /// What a pair has two of: of the upper window, of the lower one.
 template <typename T>
-struct Two {
+struct alignas(2 * sizeof(T)) Two {
   T upper, lower;
 };
 
@@ -123,13 +123,23 @@ __device__ inline std::uint32_t shared_word(std::uint32_t address) {
 /// Adds a node's leaf where the value is below its threshold. Values are exact, hence those of
 /// node_value().
 template <PairShape kShape, int kPairs>
-__device__ void add_pair_node(const PairNodes& nodes, int node, const std::uint32_t (&at)[kPairs],
+__device__ void add_pair_node(const uint4* node, const std::uint32_t (&at)[kPairs],
                               const Two<float> (&norm)[kPairs], Two<std::int32_t> (&sum)[kPairs]) {
-  const float threshold = __uint_as_float(nodes.word[0][node]);
-  const auto leaf = static_cast<std::int32_t>(nodes.word[0][node + 1]);
+  constexpr int kSize = pair_node_size(kShape), kHead = kShape == PairShape::kEdge ? 2 : 4;
+  std::uint32_t word[4 * kSize];
+#pragma unroll
+  for (int i = 0; i < kSize; ++i) {
+    const uint4 four = node[i];
+    word[4 * i] = four.x;
+    word[4 * i + 1] = four.y;
+    word[4 * i + 2] = four.z;
+    word[4 * i + 3] = four.w;
+  }
+  const float threshold = __uint_as_float(word[0]);
+  const auto leaf = static_cast<std::int32_t>(word[1]);
 #pragma unroll
   for (int u = 0; u < kPairs; ++u) {
-    const auto read = [&](int i) { return shared_word(at[u] + nodes.word[0][node + 2 + i]); };
+    const auto read = [&](int i) { return shared_word(at[u] + word[kHead + i]); };
     const auto rectangle = [&](int i) {
       return (read(i) - read(i + 1) - read(i + 2)) + read(i + 3);
     };
@@ -137,8 +147,10 @@ __device__ void add_pair_node(const PairNodes& nodes, int node, const std::uint3
       if (upper * norm[u].upper < threshold) sum[u].upper += leaf;
       if (lower * norm[u].lower < threshold) sum[u].lower += leaf;
     };
-    // 2 (2^23 + v) - 2^23, which is exact
-    const auto twice = [](float half) { return __fmaf_rn(half, 2.0f, -8388608.0f); };
+    // Of 2^23 + v: that, or 2 (2^23 + v) - 2^23, which is exact.
+    const auto times = [&](float half) {
+      return __fmaf_rn(half, __uint_as_float(word[2]), __uint_as_float(word[3]));
+    };
     if constexpr (kShape == PairShape::kWide3) {
       std::uint32_t end[4];
 #pragma unroll
@@ -146,7 +158,7 @@ __device__ void add_pair_node(const PairNodes& nodes, int node, const std::uint3
       const std::uint32_t before = end[0] - end[1], inner = end[1] - end[2],
                           behind = end[2] - end[3];
       const auto value = [&](float inner_half, float before_half, float behind_half) {
-        return (twice(inner_half) - before_half) - (behind_half - 8388608.0f);
+        return (times(inner_half) - before_half) - (behind_half - 8388608.0f);
       };
       compare(value(upper_half(inner), upper_half(before), upper_half(behind)),
               value(lower_half(inner), lower_half(before), lower_half(behind)));
@@ -165,32 +177,32 @@ __device__ void add_pair_node(const PairNodes& nodes, int node, const std::uint3
       rest = rectangle(4) - inner;
     }
     const auto value = [&](float inner_half, float rest_half) {
-      return (kShape == PairShape::kLine3 ? twice(inner_half) : inner_half) - rest_half;
+      return (kShape == PairShape::kLine ? times(inner_half) : inner_half) - rest_half;
     };
     compare(value(upper_half(inner), upper_half(rest)), value(lower_half(inner), lower_half(rest)));
   }
 }
 
-/// Adds the leaves of a stage's trees, for whole warps: the part `slice` of `slices`.
+/// Adds the leaves of a stage's trees, for whole warps: the part `slice` of `slices`, a power of
+/// two. The nodes lie in shared memory.
 template <int kPairs>
-__device__ void add_pair_leaves(const PairNodes& nodes, int layout_word, const PairStage& stage,
-                                int slice, int slices, const std::uint32_t (&at)[kPairs],
-                                const Two<float> (&norm)[kPairs],
+__device__ void add_pair_leaves(const uint4* nodes, const PairStage& stage, int slice, int slices,
+                                const std::uint32_t (&at)[kPairs], const Two<float> (&norm)[kPairs],
                                 Two<std::int32_t> (&sum)[kPairs]) {
 #pragma unroll
   for (int u = 0; u < kPairs; ++u) sum[u].upper = sum[u].lower = slice == 0 ? stage.base : 0;
-  int first = layout_word + stage.first_word;
+  const uint4* first = nodes + stage.first;
+  int done = 0;
   const auto add = [&]<PairShape kShape>() {
-    constexpr int kSize = pair_node_words(kShape);
-    const int end = first + stage.count[static_cast<int>(kShape)] * kSize;
-#pragma unroll 4 / kPairs
-    for (int node = first + slice * kSize; node < end; node += slices * kSize)
-      add_pair_node<kShape>(nodes, node, at, norm, sum);
-    first = end;
+    const int count = stage.count[static_cast<int>(kShape)];
+#pragma unroll 2
+    for (int n = (slice - done) & (slices - 1); n < count; n += slices)
+      add_pair_node<kShape>(first + n * pair_node_size(kShape), at, norm, sum);
+    first += count * pair_node_size(kShape);
+    done += count;
   };
   add.template operator()<PairShape::kEdge>();
-  add.template operator()<PairShape::kLine2>();
-  add.template operator()<PairShape::kLine3>();
+  add.template operator()<PairShape::kLine>();
   add.template operator()<PairShape::kWide3>();
   add.template operator()<PairShape::kTwo>();
 }

@@ -13,6 +13,7 @@ namespace cuface::cuda {
 namespace {
 
 constexpr int kMostPixels = 65535 / 255;
+constexpr int kMostDenseTrees = 40;  // so many trees' lists cost more than windows that are out
 
 int area(const HaarRect& r) { return r.w * r.h; }
 
@@ -61,11 +62,12 @@ std::vector<Point> edge_corners(const HaarRect& whole, const HaarRect& inner) {
 struct PairNode {
   PairShape shape;
   std::vector<Point> corner;
+  bool twice = false;  ///< the inner part
 };
 
 /// The middle third of three stripes, each of which fits.
 std::optional<PairNode> wide_node(const HaarRect& whole, const HaarRect& inner) {
-  PairNode node = {PairShape::kWide3, {}};
+  PairNode node = {PairShape::kWide3, {}, true};
   const std::array<Point, 4> a = corners(whole), b = corners(inner);
   if (3 * area(inner) != area(whole) || inner.weight != 3) return {};
   if (inner.h == whole.h && inner.x - whole.x == inner.w) {
@@ -82,7 +84,7 @@ std::optional<PairNode> pair_node(const HaarFeature& f) {
   const HaarRect &whole = f.rects[0], &inner = f.rects[1];
   int inner_pixels = area(inner);
   if (f.tilted || whole.weight != -1 || !contains(whole, inner)) return {};
-  PairNode node = {PairShape::kLine2, {}};
+  PairNode node = {PairShape::kLine, {}};
   const auto add = [&](const HaarRect& r) {
     for (const Point& p : corners(r)) node.corner.push_back(p);
   };
@@ -105,7 +107,7 @@ std::optional<PairNode> pair_node(const HaarFeature& f) {
       add(whole);
     }
   } else if (inner.weight == 3) {
-    node.shape = PairShape::kLine3;
+    node.twice = true;
     add(inner);
     add(whole);
   } else {
@@ -118,42 +120,54 @@ std::optional<PairNode> pair_node(const HaarFeature& f) {
 
 }  // namespace
 
-PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], int most) {
+PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], int most,
+                     std::vector<uint4>& nodes) {
   PairNodes out = {};
+  std::vector<uint4> of_step[2];
+  int trees = 0;
   BoundCascade bound(model);
   const VectorSearch vector(bound, 0);
-  std::int32_t words = 0;
   most = std::min({most, PairNodes::kStages, static_cast<int>(model.stages.size())});
   for (int s = 0; s < most; ++s) {
     const HaarStage& stage = model.stages[static_cast<std::size_t>(s)];
     const VectorStage& from = vector.stages()[static_cast<std::size_t>(s)];
-    if (from.tree_nodes) return out;
-    PairStage to = {words, {}, from.base, from.fails, from.passes};
-    std::vector<PairNode> nodes;
+    if (from.tree_nodes) break;
+    PairStage to = {out.size, {}, from.base, from.fails, from.passes};
+    std::vector<PairNode> made;
     for (int t = 0; t < stage.tree_count; ++t) {
       const HaarTree& tree = model.trees[static_cast<std::size_t>(stage.first_tree + t)];
       const HaarNode& node = model.nodes[static_cast<std::size_t>(tree.first_node)];
-      const auto made = pair_node(model.features[static_cast<std::size_t>(node.feature)]);
-      if (!made) return out;
-      nodes.push_back(*made);
+      const auto one = pair_node(model.features[static_cast<std::size_t>(node.feature)]);
+      if (!one) break;
+      made.push_back(*one);
     }
+    int size = 0;
+    for (const PairNode& node : made) size += pair_node_size(node.shape);
+    if (static_cast<int>(made.size()) < stage.tree_count || out.size + size > PairNodes::kMostSize)
+      break;
     for (int shape = 0; shape < kPairShapes; ++shape)
-      for (std::size_t t = 0; t < nodes.size(); ++t) {
-        if (nodes[t].shape != static_cast<PairShape>(shape)) continue;
-        const int size = pair_node_words(nodes[t].shape);
-        if (words + size > PairNodes::kWords) return out;
+      for (std::size_t t = 0; t < made.size(); ++t) {
+        if (made[t].shape != static_cast<PairShape>(shape)) continue;
         for (std::size_t i = 0; i < 2; ++i) {
-          std::uint32_t* word = out.word[i] + words;
-          *word++ = std::bit_cast<std::uint32_t>(from.nodes[t].threshold);
-          *word++ = static_cast<std::uint32_t>(from.nodes[t].left_leaf);
-          for (const Point& p : nodes[t].corner)
-            *word++ = static_cast<std::uint32_t>(kWordBytes * layouts[i].offset(p.x, p.y));
+          std::vector<std::uint32_t> words = {std::bit_cast<std::uint32_t>(from.nodes[t].threshold),
+                                              static_cast<std::uint32_t>(from.nodes[t].left_leaf)};
+          // Halves are 2^23 + their value: see add_pair_node().
+          if (made[t].shape != PairShape::kEdge)
+            for (const float f : {made[t].twice ? 2.0f : 1.0f, made[t].twice ? -8388608.0f : 0.0f})
+              words.push_back(std::bit_cast<std::uint32_t>(f));
+          for (const Point& p : made[t].corner)
+            words.push_back(static_cast<std::uint32_t>(kWordBytes * layouts[i].offset(p.x, p.y)));
+          for (std::size_t w = 0; w < words.size(); w += 4)
+            of_step[i].push_back({words[w], words[w + 1], words[w + 2], words[w + 3]});
         }
-        words += size;
         ++to.count[shape];
       }
+    out.size += size;
     out.stage[out.stage_count++] = to;
+    trees += stage.tree_count;
+    if (s == 0 || trees <= kMostDenseTrees) out.dense_stages = out.stage_count;
   }
+  for (const auto& step : of_step) nodes.insert(nodes.end(), step.begin(), step.end());
   return out;
 }
 

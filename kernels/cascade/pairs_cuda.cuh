@@ -24,10 +24,13 @@ struct PairTile {
   const PairNodes& nodes;
   const Output& out;
   Tile tile;
-  int step, stride, layout_word;
+  int step, stride;
   ImageView<const std::uint8_t> pixels;  ///< the tile's first
   Two<float>* norm;                      ///< per pair
-  std::uint16_t* first_list;             ///< behind the norms; each stage has one of two in turns
+  Two<std::int32_t>* sums;               ///< of a stage, per entry of a list; 0 between
+  std::uint16_t* list;                   ///< the pairs that are left
+  std::uint16_t* by_bank;                ///< those of the next stage, the banks' first, second, ...
+  uint4* stage_nodes;                    ///< those of PairNodes with this step
 
   __device__ PairTile(const TileTable& table, const CascadeView& by_patch, const PairNodes& nodes,
                       const ImageView<const std::uint8_t>& atlas, const Output& out,
@@ -39,15 +42,16 @@ struct PairTile {
         tile(tile),
         step(tile.level->step),
         stride(table.stride[step - 1]),
-        layout_word((step - 1) * PairNodes::kWords),
         pixels(atlas),
         norm(reinterpret_cast<Two<float>*>(tile_sums + table.list_offset[step - 1])),
-        first_list(reinterpret_cast<std::uint16_t*>(norm + list_size())) {
+        sums(reinterpret_cast<Two<std::int32_t>*>(norm + list_size())),
+        list(reinterpret_cast<std::uint16_t*>(sums + list_size())),
+        by_bank(list + list_size()),
+        stage_nodes(reinterpret_cast<uint4*>(by_bank + list_size())) {
     pixels.data = atlas.row(tile.level->y + tile.y * step) + tile.level->x + tile.x * step;
   }
   __device__ int list_size() const { return table.rows[step - 1] * kTileColumns / 2; }
   __device__ int row_pairs() const { return (tile.rows + 1) / 2; }
-  __device__ std::uint16_t* list(int s) const { return first_list + s % 2 * list_size(); }
   /// Bytes from the first sum.
   __device__ int corner(int pair) const {
     return (pair / kTileColumns * 2 * step * stride + pair % kTileColumns) * kWordBytes;
@@ -103,81 +107,120 @@ __device__ inline Two<float> norms_of(const PairTile& t, int at, const Two<float
                        __float_as_uint(squares.lower))};
 }
 
-/// All windows through the first stage, whether or not they will turn out to be skipped.
-__device__ inline void take_first_stage(const PairTile& t, Block& block) {
+/// All windows through the first stages, whether or not they will turn out to be skipped: a warp a
+/// row of pairs, which needs no list and reads without conflicts.
+__device__ inline void take_dense_stages(const PairTile& t, Block& block) {
   constexpr int kRowPairs = PairTile::kRowPairs;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const PairStage& stage = t.nodes.stage[0];
   for (int j = static_cast<int>(threadIdx.x) / kWarp; __any_sync(kAllLanes, j < t.row_pairs());
        j += static_cast<int>(blockDim.x) / kWarp) {
     std::uint32_t at[kRowPairs];
     Two<float> norm[kRowPairs];
-    Two<std::int32_t> sum[kRowPairs];
+    Two<bool> live[kRowPairs];
 #pragma unroll
     for (int u = 0; u < kRowPairs; ++u) {
       const int pair = j * kTileColumns + lane + u * kWarp;
       at[u] = u == 0 ? shared_address(t.corner(pair)) : at[0] + u * kWarp * kWordBytes;
       norm[u] = t.norm[pair] = norms_of(t, t.corner(pair), t.norm[pair]);
+      const bool inside = lane + u * kWarp < t.tile.columns;
+      live[u] = {inside && norm[u].upper != 0.0f,  // 0: flat
+                 inside && 2 * j + 1 < t.tile.rows && norm[u].lower != 0.0f};
     }
-    add_pair_leaves(t.nodes, t.layout_word, stage, 0, 1, at, norm, sum);
+    const auto windows = [&](bool Two<bool>::*half) {
+      std::uint64_t all = 0;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      std::uint64_t failed = 0, passed = 0;
+      for (int u = 0; u < kRowPairs; ++u)
+        all |= static_cast<std::uint64_t>(__ballot_sync(kAllLanes, live[u].*half)) << (u * kWarp);
+      return all;
+    };
+    std::uint64_t upper = windows(&Two<bool>::upper), lower = windows(&Two<bool>::lower);
+    if (lane == 0) block.failed[2 * j] = block.failed[2 * j + 1] = 0;
+#pragma unroll 1
+    for (int s = 0; s < t.nodes.dense_stages && __any_sync(kAllLanes, (upper | lower) != 0); ++s) {
+      const PairStage& stage = t.nodes.stage[s];
+      Two<std::int32_t> sum[kRowPairs];
+      add_pair_leaves(t.stage_nodes, stage, 0, 1, at, norm, sum);
 #pragma unroll
-      for (int u = 0; u < kRowPairs; ++u) {
-        const float window_norm = half ? norm[u].lower : norm[u].upper;
-        const std::int32_t window_sum = half ? sum[u].lower : sum[u].upper;
-        const bool live = lane + u * kWarp < t.tile.columns && 2 * j + half < t.tile.rows &&
-                          window_norm != 0.0f;  // 0: flat
-        const unsigned all = __ballot_sync(kAllLanes, live);
-        unsigned pass = __ballot_sync(kAllLanes, live && window_sum >= stage.passes);
-        unsigned open = __ballot_sync(
-            kAllLanes, live && window_sum >= stage.fails && window_sum < stage.passes);
-        for (; open != 0; open &= open - 1) {
-          const int who = __ffs(static_cast<int>(open)) - 1;
-          if (t.passes(0, j * kTileColumns + u * kWarp + who, half,
-                       __shfl_sync(kAllLanes, window_norm, who)))
-            pass |= 1u << who;
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int u = 0; u < kRowPairs; ++u) {
+          bool& mine = half ? live[u].lower : live[u].upper;
+          const std::int32_t window_sum = half ? sum[u].lower : sum[u].upper;
+          unsigned open = __ballot_sync(
+              kAllLanes, mine && window_sum >= stage.fails && window_sum < stage.passes);
+          mine = mine && window_sum >= stage.passes;
+          for (; open != 0; open &= open - 1) {
+            const int who = __ffs(static_cast<int>(open)) - 1;
+            const bool passes =
+                t.passes(s, j * kTileColumns + u * kWarp + who, half,
+                         __shfl_sync(kAllLanes, half ? norm[u].lower : norm[u].upper, who));
+            if (lane == who) mine = passes;
+          }
         }
-        passed |= static_cast<std::uint64_t>(pass) << (u * kWarp);
-        failed |= static_cast<std::uint64_t>(all & ~pass) << (u * kWarp);
+      const std::uint64_t upper_pass = windows(&Two<bool>::upper);
+      const std::uint64_t lower_pass = windows(&Two<bool>::lower);
+      if (s == 0 && lane == 0) {
+        block.failed[2 * j] = upper & ~upper_pass;
+        block.failed[2 * j + 1] = lower & ~lower_pass;
       }
-      if (lane == 0) {
-        block.failed[2 * j + half] = failed;
-        block.passed[2 * j + half] = passed;
-      }
+      upper = upper_pass;
+      lower = lower_pass;
     }
-  }
-  __syncthreads();
-}
-
-/// Lists the pairs of which a window has passed the first stage and is not skipped.
-__device__ inline void list_pairs(const PairTile& t, Block& block) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  for (int j = static_cast<int>(threadIdx.x) / kWarp; __any_sync(kAllLanes, j < t.row_pairs());
-       j += static_cast<int>(blockDim.x) / kWarp) {
-    const std::uint64_t upper = block.passed[2 * j], lower = block.passed[2 * j + 1];
-    const std::uint64_t any = upper | lower;
-    if (any == 0) continue;
-    std::uint32_t at = 0;
     if (lane == 0) {
-      at = atomicAdd(&block.listed[1], static_cast<std::uint32_t>(__popcll(any)));
-      atomicAdd(&block.windows, static_cast<std::uint32_t>(__popcll(upper) + __popcll(lower)));
+      block.passed[2 * j] = upper;
+      block.passed[2 * j + 1] = lower;
     }
-    at = __shfl_sync(kAllLanes, at, 0);
-    for (int x = lane; x < kTileColumns; x += kWarp)
-      if (any >> x & 1)
-        t.list(1)[at + static_cast<std::uint32_t>(__popcll(any & ((std::uint64_t{1} << x) - 1)))] =
-            static_cast<std::uint16_t>(j * kTileColumns + x +
-                                       (upper >> x & 1 ? PairTile::kUpper : 0) +
-                                       (lower >> x & 1 ? PairTile::kLower : 0));
   }
   __syncthreads();
 }
 
-/// Lists the windows of pairs, a pair a thread of a whole warp, that pass stage s by their sums.
+/// How many pairs of t.by_bank are of each bank of the shared memory: those whose sums begin there.
+using BankCounts = std::uint32_t[kWarp];
+
+/// A pair for the next stage. There are as many places for each bank as a tile has pairs of it.
+__device__ inline void add_pair(const PairTile& t, BankCounts& counts, int entry) {
+  const int bank = t.corner(entry & PairTile::kPair) / kWordBytes % kWarp;
+  const std::uint32_t place =
+      atomicAdd(&counts[bank], 1u) * kWarp + static_cast<std::uint32_t>(bank);
+  t.by_bank[place] = static_cast<std::uint16_t>(entry);
+}
+
+/// Moves t.by_bank to t.list, each bank's first pair, then each bank's second and so on, so that a
+/// warp reads few from the same bank at once; `next` counts 0 then. Returns how many there are.
+__device__ inline int list_pairs(const PairTile& t, const BankCounts& counts, BankCounts& next) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  __syncthreads();
+  const int mine = static_cast<int>(counts[lane]);
+  for (int i = warp; __any_sync(kAllLanes, i < mine); i += static_cast<int>(kPairThreads) / kWarp) {
+    const int before = sum_of_warp(min(mine, i));
+    const unsigned all = __ballot_sync(kAllLanes, i < mine);
+    if (i < mine) t.list[before + __popc(all & ((1u << lane) - 1))] = t.by_bank[i * kWarp + lane];
+  }
+  if (warp == 0) next[lane] = 0;
+  __syncthreads();
+  return sum_of_warp(mine);
+}
+
+/// The pairs of which a window has passed the first stages and is not skipped.
+__device__ inline void add_dense_pairs(const PairTile& t, BankCounts& counts, Block& block) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int j = static_cast<int>(threadIdx.x) / kWarp; j < t.row_pairs();
+       j += static_cast<int>(kPairThreads) / kWarp) {
+    const std::uint64_t upper = block.passed[2 * j], lower = block.passed[2 * j + 1];
+    if (lane == 0 && (upper | lower) != 0)
+      atomicAdd(&block.windows, static_cast<std::uint32_t>(__popcll(upper) + __popcll(lower)));
+    for (int x = lane; x < kTileColumns; x += kWarp)
+      if ((upper | lower) >> x & 1)
+        add_pair(t, counts,
+                 j * kTileColumns + x + (upper >> x & 1 ? PairTile::kUpper : 0) +
+                     (lower >> x & 1 ? PairTile::kLower : 0));
+  }
+}
+
+/// Adds the windows of pairs, a pair a thread of a whole warp, that pass stage s by their sums.
 __device__ inline void keep_pairs(const PairTile& t, int s, int entry, const Two<float>& norm,
-                                  const Two<std::int32_t>& sum, std::uint32_t* next_count) {
+                                  const Two<std::int32_t>& sum, BankCounts& next) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const PairStage& stage = t.nodes.stage[s];
   int stays = entry & PairTile::kPair;
@@ -204,80 +247,47 @@ __device__ inline void keep_pairs(const PairTile& t, int s, int entry, const Two
       }
     }
   }
-  const unsigned all = __ballot_sync(kAllLanes, stays > PairTile::kPair);
-  if (all == 0) return;
-  std::uint32_t to = 0;
-  if (lane == 0) to = atomicAdd(next_count, static_cast<std::uint32_t>(__popc(all)));
-  to = __shfl_sync(kAllLanes, to, 0);
-  if (all >> lane & 1)
-    t.list(s + 1)[to + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)))] =
-        static_cast<std::uint16_t>(stays);
+  if (stays > PairTile::kPair) add_pair(t, next, stays);
 }
 
-/// Takes the `count` pairs in list(s) through stage s, a thread kPairs of them; those that stay are
-/// in list(s + 1). Votes keep loops such that the compiler knows all threads of a warp to be at the
-/// same node.
-template <int kPairs>
-__device__ void take_pairs(const PairTile& t, int s, int count, std::uint32_t* next_count) {
-  const int threads = static_cast<int>(blockDim.x);
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const PairStage& stage = t.nodes.stage[s];
-  for (int first = (static_cast<int>(threadIdx.x) - lane) * kPairs;
-       __any_sync(kAllLanes, first < count); first += threads * kPairs) {
-    int entry[kPairs];
-    std::uint32_t at[kPairs];
-    Two<float> norm[kPairs];
-    Two<std::int32_t> sum[kPairs];
-#pragma unroll
-    for (int u = 0; u < kPairs; ++u) {
-      const int i = first + u * kWarp + lane;
-      entry[u] = t.list(s)[min(i, count - 1)];
-      const int pair = entry[u] & PairTile::kPair;
-      if (i >= count) entry[u] = 0;
-      at[u] = shared_address(t.corner(pair));
-      norm[u] = t.norm[pair];
-    }
-    add_pair_leaves(t.nodes, t.layout_word, stage, 0, 1, at, norm, sum);
-#pragma unroll
-    for (int u = 0; u < kPairs; ++u) keep_pairs(t, s, entry[u], norm[u], sum[u], next_count);
-  }
-  __syncthreads();
-}
-
-/// The same for at most kFewPairs: warps share the trees of the same pairs, and add up in `sums`,
-/// which are 0 between.
-constexpr int kFewPairs = 128;
-__device__ inline void take_few_pairs(const PairTile& t, int s, int count, Two<std::int32_t>* sums,
-                                      std::uint32_t* next_count) {
+/// Adds up stage s of the `count` pairs in t.list in t.sums. Warps share the trees of the same
+/// pairs in as many parts as give each warp the same to do.
+__device__ inline void add_listed_pairs(const PairTile& t, int s, int count) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int warps = static_cast<int>(blockDim.x) / kWarp;
-  const int groups = (count - 1) / kWarp + 1, slices = warps / groups;
-  for (int task = warp; __any_sync(kAllLanes, task < groups * slices); task += warps) {
-    const int i = task % groups * kWarp + lane;
-    const int pair = t.list(s)[min(i, count - 1)] & PairTile::kPair;
+  constexpr int kWarps = kPairThreads / kWarp;
+  const int groups = (count - 1) / kWarp + 1;
+  const int slices = max(kWarps / (groups & -groups), 1), shift = __ffs(slices) - 1;
+  for (int task = warp; task < groups << shift; task += kWarps) {
+    const int i = (task >> shift) * kWarp + lane;
+    const int pair = t.list[min(i, count - 1)] & PairTile::kPair;
     const std::uint32_t at[1] = {shared_address(t.corner(pair))};
     const Two<float> norm[1] = {t.norm[pair]};
     Two<std::int32_t> sum[1];
-    add_pair_leaves(t.nodes, t.layout_word, t.nodes.stage[s], task / groups, slices, at, norm, sum);
+    add_pair_leaves(t.stage_nodes, t.nodes.stage[s], task & (slices - 1), slices, at, norm, sum);
     if (i >= count) continue;
-    atomicAdd(&sums[i].upper, sum[0].upper);
-    atomicAdd(&sums[i].lower, sum[0].lower);
+    atomicAdd(&t.sums[i].upper, sum[0].upper);
+    atomicAdd(&t.sums[i].lower, sum[0].lower);
   }
-  __syncthreads();
-  for (int first = warp * kWarp; __any_sync(kAllLanes, first < count); first += warps * kWarp) {
-    const int i = min(first + lane, count - 1);
-    const int entry = t.list(s)[i];
-    const Two<std::int32_t> sum = sums[i];
-    __syncwarp();  // the last one may be read by several
-    sums[i] = {0, 0};
-    keep_pairs(t, s, first + lane < count ? entry : 0, t.norm[entry & PairTile::kPair], sum,
-               next_count);
-  }
-  __syncthreads();
 }
 
-/// What is left in list(s) to the list of late windows; where that is full, here and now in the
+/// Takes the `count` pairs in t.list through stage s; those that stay are in t.by_bank.
+__device__ inline void take_listed_pairs(const PairTile& t, int s, int count, BankCounts& next) {
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
+  add_listed_pairs(t, s, count);
+  __syncthreads();
+  for (int first = thread - lane; __any_sync(kAllLanes, first < count);
+       first += static_cast<int>(kPairThreads)) {
+    const int i = min(first + lane, count - 1);
+    const int entry = t.list[i];
+    const Two<std::int32_t> sum = t.sums[i];
+    __syncwarp();  // the last one may be read by several
+    t.sums[i] = {0, 0};
+    keep_pairs(t, s, first + lane < count ? entry : 0, t.norm[entry & PairTile::kPair], sum, next);
+  }
+}
+
+/// What is left in t.list to the list of late windows; where that is full, here and now in the
 /// place of the tile's sums.
 __device__ inline void hand_over(const PairTile& t, const ImageView<const std::uint8_t>& atlas,
                                  int s, int count, Block& block) {
@@ -287,7 +297,7 @@ __device__ inline void hand_over(const PairTile& t, const ImageView<const std::u
   __syncthreads();
   if (s < t.table.stage_count) {
     for (int i = thread; i < count; i += threads) {
-      const int entry = t.list(s)[i];
+      const int entry = t.list[i];
       atomicAdd(&block.windows, static_cast<std::uint32_t>(__popc(entry & ~PairTile::kPair)));
     }
     __syncthreads();
@@ -299,7 +309,7 @@ __device__ inline void hand_over(const PairTile& t, const ImageView<const std::u
   }
   const int first_late = block.first_late;
   for (int first = thread - lane; first < count; first += threads) {
-    const int entry = first + lane < count ? t.list(s)[first + lane] : 0;
+    const int entry = first + lane < count ? t.list[first + lane] : 0;
     const int pair = entry & PairTile::kPair;
     const Two<float> norm = t.norm[pair];
 #pragma unroll
@@ -339,29 +349,25 @@ __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
   if (band && !keep_band(tile, table, *band)) return;
   __shared__ Block block;
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-  if (thread < 3) block.listed[thread] = 0;
+  __shared__ BankCounts counts[2];  // of stages in turns
+  if (thread < 2 * kWarp) counts[thread / kWarp][thread % kWarp] = 0;
   if (thread == 0) block.windows = 0;
-  __shared__ Two<std::int32_t> sums[kFewPairs];
-  if (thread < kFewPairs) sums[thread] = {0, 0};
   const PairTile t(table, by_patch, nodes, pixels, out, tile);
+  for (int i = thread; i < t.list_size(); i += threads) t.sums[i] = {0, 0};
+  for (int i = thread; i < nodes.size; i += threads)
+    t.stage_nodes[i] = __ldg(nodes.nodes + (t.step - 1) * nodes.size + i);
   make_sums_and_squares(t);
-  take_first_stage(t, block);
+  take_dense_stages(t, block);
   drop_skipped(t.tile, skips, block);
-  list_pairs(t, block);
-  int s = 1, count = static_cast<int>(block.listed[1]);
+  int s = nodes.dense_stages;
+  add_dense_pairs(t, counts[s % 2], block);
+  int count = list_pairs(t, counts[s % 2], counts[(s + 1) % 2]);
   if (thread == 0 && count > 0) atomicAdd(&out.counts->listed, block.windows);
 #pragma unroll 1
-  for (; s < nodes.stage_count && __any_sync(kAllLanes, count > 0); ++s) {
-    if (thread == 0) block.listed[(s + 2) % 3] = 0;
-    std::uint32_t* next_count = &block.listed[(s + 1) % 3];
-    if (__any_sync(kAllLanes, count > threads)) {
-      take_pairs<2>(t, s, count, next_count);
-    } else if (__any_sync(kAllLanes, count > kFewPairs)) {
-      take_pairs<1>(t, s, count, next_count);
-    } else {
-      take_few_pairs(t, s, count, sums, next_count);
-    }
-    count = static_cast<int>(*next_count);
+  while (s < nodes.stage_count && __any_sync(kAllLanes, count > 0)) {
+    take_listed_pairs(t, s, count, counts[(s + 1) % 2]);
+    ++s;
+    count = list_pairs(t, counts[s % 2], counts[(s + 1) % 2]);
   }
   hand_over(t, pixels, s, count, block);
 }

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "kernels/cascade/cascade.h"
 
@@ -14,35 +15,37 @@ namespace cuface::cuda {
 /// of at most 257 pixels, so that it is exact in 16 bits; and is used unsigned.
 enum class PairShape : std::int32_t {
   kEdge,   ///< inner - rest, from 6 corners
-  kLine2,  ///< inner - rest, 8 corners
-  kLine3,  ///< 2 inner - rest, 8 corners
-  kWide3,  ///< the rest is two rectangles, too large together: 8 corners, two at each of four ends
+  kLine,   ///< inner or 2 inner - rest, 8 corners
+  kWide3,  ///< 2 inner - a rest of two rectangles, too large together: 8 corners, two at each end
   kTwo,    ///< the inner part is two rectangles: inner - rest, 12 corners
 };
-inline constexpr int kPairShapes = 5;
+inline constexpr int kPairShapes = 4;
 
-/// Words of a node: threshold, left leaf less the right one, then bytes to each corner.
-constexpr int pair_node_words(PairShape shape) {
-  return shape == PairShape::kEdge ? 8 : shape == PairShape::kTwo ? 14 : 10;
+/// A node, four words at a time: threshold, left leaf less the right one; a factor of the inner
+/// part and what is added then, but for edges; then bytes to each corner.
+constexpr int pair_node_size(PairShape shape) {
+  return shape == PairShape::kEdge ? 2 : shape == PairShape::kTwo ? 4 : 3;
 }
 
 struct PairStage {
-  std::int32_t first_word;           ///< of its nodes, which lie shape by shape
+  std::int32_t first;                ///< of PairNodes::nodes; they lie shape by shape
   std::int32_t count[kPairShapes];   ///< nodes of each shape
   std::int32_t base, fails, passes;  ///< as SearchStage
 };
 
-/// The first stages: an argument of the kernel. (Before 12.1 kernels take 4 KB.)
+/// The first stages: an argument of the kernel.
 struct PairNodes {
-  static constexpr int kWords = CUDART_VERSION >= 12010 ? 3840 : 380;
-  static constexpr int kStages = 12;
-  std::uint32_t word[2][kWords];  ///< for windows with step 1, then with step 2
+  static constexpr int kMostSize = 1152, kStages = 12;
+  const uint4* nodes;  ///< in device memory: for windows with step 1, then for those with step 2
+  std::int32_t size;   ///< of those of one step
   PairStage stage[kStages];
   std::int32_t stage_count;
+  std::int32_t dense_stages;  ///< that all windows go through, listed or not: 1 at least
 };
 
-/// The first stages of the cascade, at most `most`, for both steps' layouts; those behind one that
-/// cannot be taken in pairs are left out.
-PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], int most);
+/// The first stages of the cascade, at most `most`, for both steps' layouts, without the nodes,
+/// which are added to `nodes`; stages behind one that cannot be taken in pairs are left out.
+PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], int most,
+                     std::vector<uint4>& nodes);
 
 }  // namespace cuface::cuda
