@@ -109,23 +109,16 @@ __device__ void resize_quads(ImageView<const std::uint8_t> src, ImageView<std::u
     }
     return;
   }
-  int below_row = -1;
-  std::uint32_t below[kQuad] = {};
   ResizeTap next = row[0];
 #pragma unroll
   for (int r = 0; r < kRowsOfWarp; ++r) {
     if (r >= rows) return;
     const LinearResize::Tap y = unpacked(next);
     next = row[min(r + 1, rows - 1)];
-    std::uint32_t above[kQuad];
-    if (y.first == below_row) {
-#pragma unroll
-      for (int k = 0; k < kQuad; ++k) above[k] = below[k];
-    } else {
-      quad.along_row(src.row(y.first), above);
-    }
+    // Rows that neighbours share are made again: to ask whether they are the same takes longer.
+    std::uint32_t above[kQuad], below[kQuad];
+    quad.along_row(src.row(y.first), above);
     quad.along_row(src.row(y.second), below);
-    below_row = y.second;
     std::uint8_t* to = &out.at(tile.x + x, tile.y + top + r);
     std::uint8_t made[kQuad];
 #pragma unroll
