@@ -58,6 +58,7 @@ class CudaDetectStage final : public DetectStage {
     auto detector = cuda::Detector::create(model_, config, width, height, device_scratch);
     if (!detector.ok()) return detector.status();
     detector_ = std::move(detector.value());
+    search_ = {};
     GST_DEBUG("searching %dx%d takes %" G_GSIZE_FORMAT " of the %" G_GSIZE_FORMAT
               " bytes of the GPU's search scratch",
               width, height, detector_->scratch_bytes(), detector_->scratch().size());
@@ -97,12 +98,14 @@ class CudaDetectStage final : public DetectStage {
     }
     if (Status s = cuda::begin_search(state_.data(), begin, launch.value()); !s.ok()) return s;
     const std::int32_t* run = &state_.data()->run;
+    const auto& luma = picture.value();
+    const cuda::FollowedFaces* followed_faces = begin.asker ? &state_.data()->followed : nullptr;
     if (Status s =
-            detector_->enqueue(picture.value(), run, found, launch.value(), &state_.data()->what,
-                               begin.asker ? &state_.data()->followed : nullptr);
+            launch.value().repeat(search_, enqueue_search, detector_.get(), luma.data, luma.width,
+                                  luma.height, luma.stride, state_.data(), followed_faces, found);
         !s.ok())
       return s;
-    if (Status s = cuda::end_search(state_.data(), before.value(), found, out.value()->faces(),
+    if (Status s = cuda::end_search(state_.data(), before.value(), found, out.value()->written(),
                                     landmarks, launch.value());
         !s.ok())
       return s;
@@ -113,8 +116,20 @@ class CudaDetectStage final : public DetectStage {
   }
 
  private:
+  static constexpr auto enqueue_search =
+      [](cuda::Detector* detector, const std::uint8_t* pixels, int width, int height,
+         std::ptrdiff_t stride, cuda::SearchState* state, const cuda::FollowedFaces* followed,
+         cuda::DeviceFaces* found, cuda::Launcher launch) {
+        return detector->enqueue({pixels, width, height, stride}, &state->run, found, launch,
+                                 &state->what, followed);
+      };
+
   const std::shared_ptr<const CascadeModel> model_;
   std::unique_ptr<cuda::Detector> detector_;
+  /// What it launches, for a picture, the state and where it puts what it finds.
+  cuda::Repeated<cuda::Detector*, const std::uint8_t*, int, int, std::ptrdiff_t, cuda::SearchState*,
+                 const cuda::FollowedFaces*, cuda::DeviceFaces*>
+      search_;
   guint planned_changes_ = 0;
   cuda::DeviceBuffer<cuda::SearchState> state_;
   cuda::DeviceBuffer<std::byte> found_;  // by the last search

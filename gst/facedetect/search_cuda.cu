@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "gst/facedetect/search_cuda.h"
 #include "kernels/common/cuda.h"
 
@@ -5,7 +7,9 @@ namespace cuface::cuda {
 namespace {
 
 /// A block; thread 0 decides, all copy.
-__global__ void begin_kernel(SearchState* state, SearchBegin begin) {
+template <typename Told>
+__global__ void begin_kernel(SearchState* state, const __grid_constant__ Told told) {
+  const SearchBegin& begin = told.get();
   const DeviceFaces* faces = begin.verify ? begin.asker : nullptr;
   const int count = faces ? faces->count : 0, points = faces ? points_per_face(*faces) : 0;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
@@ -62,7 +66,10 @@ constexpr int kThreads = 128;
 }  // namespace
 
 Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launch) {
-  return launch("deciding on a search", begin_kernel, {1, kMaxFaces}, state, begin);
+  return launch.tell(begin, [&](const auto& told) {
+    return launch("deciding on a search", begin_kernel<std::decay_t<decltype(told)>>,
+                  {1, kMaxFaces}, state, told);
+  });
 }
 
 Status end_search(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,

@@ -61,15 +61,16 @@ class CudaLandmarkStage final : public LandmarkStage {
     const BoxMap map = box_map_of(settings, *model_, name);
     if (!settings.follow_roll) rolls_->forget();
     if (Status s =
-            landmarker_->enqueue(picture.value(), in.value(), map, out.value()->faces(),
+            landmarker_->enqueue(picture.value(), in.value(), map, out.value()->written(),
                                  launch.value(), settings.follow_roll ? rolls_->known() : nullptr);
         !s.ok())
       return s;
-    if (Status s = add_inertia(in.value(), out.value()->faces(), settings.inertia, launch.value());
+    if (Status s =
+            add_inertia(in.value(), out.value()->written(), settings.inertia, launch.value());
         !s.ok())
       return s;
     if (settings.follow_roll)
-      if (Status s = rolls_->remember(out.value()->faces(), launch.value()); !s.ok()) return s;
+      if (Status s = rolls_->remember(out.value()->written(), launch.value()); !s.ok()) return s;
     if (settings.smooth > 0)
       return smoothed(device, std::move(out.value()), std::move(name), settings.smooth, seconds);
     if (smoother_) smoother_->forget();
@@ -108,7 +109,7 @@ class CudaLandmarkStage final : public LandmarkStage {
     if (!launch.ok()) return launch.status();
     auto smooth = device.new_faces(model_->landmarks);
     if (!smooth.ok()) return smooth.status();
-    if (Status s = smoother_->enqueue(faces->faces(), smooth.value()->faces(), seconds, amount,
+    if (Status s = smoother_->enqueue(faces->written(), smooth.value()->written(), seconds, amount,
                                       launch.value());
         !s.ok())
       return s;

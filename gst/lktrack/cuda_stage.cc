@@ -37,7 +37,8 @@ class CudaTrackStage final : public TrackStage {
     if (!feedback.ok()) return feedback.status();
     const cuda::TrackerInputs told{picture.value(), faces.value(), feedback.value(),
                                    input.number,    input.elapsed, room_};
-    if (Status s = tracker_->enqueue(told, out.value()->faces(), launch.value()); !s.ok()) return s;
+    if (Status s = tracker_->enqueue(told, out.value()->written(), launch.value()); !s.ok())
+      return s;
     if (input.faces) detector_ = detector_of(input.faces);
     return device.finish(std::move(out.value()), detector_, {nullptr, true});
   }

@@ -1,3 +1,5 @@
+#include <cuda.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -13,6 +15,25 @@ using Kind = LaunchList::Kind;
 
 __global__ void condition_kernel(cudaGraphConditionalHandle handle, const std::int32_t* run) {
   cudaGraphSetConditional(handle, *run != 0);
+}
+
+using GraphLaunch = CUresult(CUDAAPI*)(CUgraphExec, CUstream);
+
+/// The driver's own function, null where the runtime does not tell: what the runtime's does before
+/// it calls that costs the host half as much again.
+GraphLaunch driver_graph_launch() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuGraphLaunch", &function, 12000,
+                                                             cudaEnableDefault, &found);
+#else
+  const cudaError_t error =
+      cudaGetDriverEntryPoint("cuGraphLaunch", &function, cudaEnableDefault, &found);
+#endif
+  const bool ok = check(error, "looking for a function of the driver").ok() &&
+                  found == cudaDriverEntryPointSuccess;
+  return ok ? reinterpret_cast<GraphLaunch>(function) : nullptr;
 }
 
 bool same(const dim3& a, const dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
@@ -34,17 +55,22 @@ bool fits(const LaunchList& a, const LaunchList& b) {
   for (std::size_t i = 0; i < a.entries().size(); ++i) {
     const LaunchList::Entry &x = a.entries()[i], &y = b.entries()[i];
     if (x.kind != y.kind || x.inside != y.inside || x.kernel != y.kernel || x.bytes != y.bytes ||
-        x.run != y.run)
+        x.run != y.run || x.part != y.part)
       return false;
     if (x.inside && !equal(a, b, i)) return false;
   }
   return true;
 }
 
-/// Every if has its end, and there is nothing but kernels between.
-Status validate(const LaunchList& list) {
+/// Every if has its end, and there is nothing but kernels between; parts have none.
+Status validate(const LaunchList& list, bool is_part = false) {
   bool open = false;
   for (const LaunchList::Entry& entry : list.entries()) {
+    if (entry.kind == Kind::kPart) {
+      if (open || is_part)
+        return {StatusCode::kInvalidArgument, "graph: a part in a part or an if"};
+      if (Status s = validate(*entry.part, true); !s.ok()) return s;
+    }
     if (open && entry.kind != Kind::kKernel && entry.kind != Kind::kEndIf)
       return {StatusCode::kInvalidArgument, "graph: only kernels can be conditional"};
     if (!open && entry.kind == Kind::kEndIf)
@@ -72,45 +98,20 @@ class GraphSet::Graph {
   Graph& operator=(const Graph&) = delete;
 
   Status build(Ifs ifs, Built& built) {
-    const bool conditional = ifs == Ifs::kConditional;
+    conditional_ = ifs == Ifs::kConditional;
     if (Status s = check(cudaGraphCreate(&graph_, 0), "making a CUDA graph"); !s.ok()) return s;
-    cudaGraph_t into = graph_;
-    cudaGraphNode_t last = nullptr, outside = nullptr;
     built.nodes = built.conditional = 0;
+    End end;
+    end.into = graph_;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const LaunchList::Entry& entry = list_.entries()[i];
-      switch (entry.kind) {
-        case Kind::kKernel: {
-          const cudaKernelNodeParams params = kernel_params(list_, entry);
-          if (Status s =
-                  check(cudaGraphAddKernelNode(&nodes_[i], into, &last, last ? 1 : 0, &params),
-                        entry.what);
-              !s.ok())
-            return s;
-          if (entry.inside && conditional) ++built.conditional;
-          last = nodes_[i];
-          break;
-        }
-        case Kind::kEvent:
-          if (Status s = check(
-                  cudaGraphAddEventRecordNode(&nodes_[i], into, &last, last ? 1 : 0, entry.event),
-                  entry.what);
-              !s.ok())
-            return s;
-          last = nodes_[i];
-          break;
-        case Kind::kIf:
-          if (!conditional) continue;  // no node
-          if (Status s = add_if(entry.run, last, outside, into); !s.ok()) return s;
-          last = nullptr;
-          ++built.nodes;  // the kernel that sets the condition
-          break;
-        case Kind::kEndIf:
-          if (conditional) last = outside;
-          into = graph_;
-          continue;  // no node
+      if (entry.kind != Kind::kPart) {
+        if (Status s = add(list_, entry, end, nodes_[i], built); !s.ok()) return s;
+        continue;
       }
-      ++built.nodes;
+      cudaGraphNode_t never_set = nullptr;
+      for (const LaunchList::Entry& of_part : entry.part->entries())
+        if (Status s = add(*entry.part, of_part, end, never_set, built); !s.ok()) return s;
     }
     return check(cudaGraphInstantiate(&exec_, graph_, 0), "making a CUDA graph");
   }
@@ -141,10 +142,58 @@ class GraphSet::Graph {
   }
 
   Status launch(cudaStream_t stream) {
+    static const GraphLaunch straight = driver_graph_launch();
+    if (straight && straight(exec_, stream) == CUDA_SUCCESS) return {};
     return check(cudaGraphLaunch(exec_, stream), "launching a CUDA graph");
   }
 
  private:
+  /// Where a graph that is being made ends.
+  struct End {
+    cudaGraph_t into = nullptr;  ///< the graph, or the body of an if
+    cudaGraphNode_t last = nullptr, outside = nullptr;
+  };
+
+  /// Adds the node of an entry of `list`, if it has one.
+  Status add(const LaunchList& list, const LaunchList::Entry& entry, End& end,
+             cudaGraphNode_t& node, Built& built) {
+    auto& [into, last, outside] = end;
+    switch (entry.kind) {
+      case Kind::kKernel: {
+        const cudaKernelNodeParams params = kernel_params(list, entry);
+        if (Status s = check(cudaGraphAddKernelNode(&node, into, &last, last ? 1 : 0, &params),
+                             entry.what);
+            !s.ok())
+          return s;
+        if (entry.inside && conditional_) ++built.conditional;
+        last = node;
+        break;
+      }
+      case Kind::kEvent:
+        if (Status s =
+                check(cudaGraphAddEventRecordNode(&node, into, &last, last ? 1 : 0, entry.event),
+                      entry.what);
+            !s.ok())
+          return s;
+        last = node;
+        break;
+      case Kind::kIf:
+        if (!conditional_) return {};
+        if (Status s = add_if(entry.run, last, outside, into); !s.ok()) return s;
+        last = nullptr;
+        ++built.nodes;  // the kernel that sets the condition
+        break;
+      case Kind::kEndIf:
+        if (conditional_) last = outside;
+        into = graph_;
+        return {};
+      case Kind::kPart:
+        return {};
+    }
+    ++built.nodes;
+    return {};
+  }
+
   cudaKernelNodeParams kernel_params(const LaunchList& list, const LaunchList::Entry& entry) {
     list.argument_pointers(entry, pointers_);
     cudaKernelNodeParams params = {};
@@ -193,6 +242,7 @@ class GraphSet::Graph {
   LaunchList list_;                     ///< what the executable graph does
   std::vector<cudaGraphNode_t> nodes_;  ///< per entry
   std::vector<void*> pointers_;
+  bool conditional_ = true;
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t exec_ = nullptr;
 };
@@ -203,6 +253,12 @@ GraphSet::GraphSet(GraphSet&&) noexcept = default;
 GraphSet& GraphSet::operator=(GraphSet&&) noexcept = default;
 
 Status GraphSet::submit(const LaunchList& list, cudaStream_t stream) {
+  const Status launched = launch(list, stream);
+  if (launched.ok()) list.submitted();
+  return launched;
+}
+
+Status GraphSet::launch(const LaunchList& list, cudaStream_t stream) {
   const auto known = std::find_if(graphs_.begin(), graphs_.end(),
                                   [&](const auto& graph) { return graph->fits(list); });
   if (known != graphs_.end()) {

@@ -49,6 +49,8 @@ class GraphSet {
 
  private:
   class Graph;
+  Status launch(const LaunchList& list, cudaStream_t stream);
+
   Ifs ifs_;
   std::list<std::unique_ptr<Graph>> graphs_;  ///< the last used first
   Built built_;

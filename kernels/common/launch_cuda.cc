@@ -1,8 +1,10 @@
 #include "kernels/common/launch_cuda.h"
 
 #include <cstring>
+#include <utility>
 
 #include "kernels/common/cuda.h"
+#include "kernels/common/post_cuda.h"
 
 namespace cuface::cuda {
 namespace {
@@ -15,6 +17,8 @@ constexpr std::size_t kAlignment = alignof(std::max_align_t);
 void LaunchList::clear() {
   variant_ = 0;
   inside_ = false;
+  post_ = nullptr;
+  receives_ = false;
   entries_.clear();
   bytes_.clear();
   offsets_.clear();
@@ -46,6 +50,20 @@ void LaunchList::add_kernel(const char* what, const void* kernel, const LaunchSh
   entry.bytes = bytes_.size() - entry.first_byte;
 }
 
+const void* LaunchList::post(const void* value, std::size_t bytes) {
+  if (!post_ || inside_) return nullptr;
+  if (!receives_ && !post_->begin()) {
+    post_ = nullptr;
+    return nullptr;
+  }
+  if (!std::exchange(receives_, true)) post_->receive(*this);
+  return post_->add(value, bytes);
+}
+
+void LaunchList::submitted() const {
+  if (receives_) post_->sent();
+}
+
 void LaunchList::add_event(cudaEvent_t event) {
   add(Kind::kEvent, "recording a CUDA event").event = event;
 }
@@ -58,6 +76,10 @@ void LaunchList::add_if(const std::int32_t* run) {
 void LaunchList::add_end_if() {
   inside_ = false;
   add(Kind::kEndIf, "a conditional part");
+}
+
+void LaunchList::add_part(std::shared_ptr<const LaunchList> part) {
+  add(Kind::kPart, "a part").part = std::move(part);
 }
 
 void LaunchList::argument_pointers(const Entry& entry, std::vector<void*>& out) const {

@@ -6,12 +6,34 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/status.h"
 
 namespace cuface::cuda {
+
+class Post;
+
+/// What a kernel is told, as its argument: the value itself, or where a message has it.
+/// Launcher::tell() chooses.
+template <typename T>
+struct Given {
+  T value;
+#ifdef __CUDACC__
+  __device__ const T& get() const { return value; }
+#endif
+};
+template <typename T>
+struct Posted {
+  const T* at;
+#ifdef __CUDACC__
+  __device__ const T& get() const { return *at; }
+#endif
+};
 
 struct LaunchShape {
   dim3 grid, block;
@@ -22,7 +44,7 @@ struct LaunchShape {
 /// clear() keeps the memory: who fills a list with the same work again allocates nothing.
 class LaunchList {
  public:
-  enum class Kind : std::uint8_t { kKernel, kEvent, kIf, kEndIf };
+  enum class Kind : std::uint8_t { kKernel, kEvent, kIf, kEndIf, kPart };
 
   struct Entry {
     Kind kind;
@@ -33,18 +55,28 @@ class LaunchList {
     std::size_t first_byte, bytes;  ///< of the arguments, with their padding
     std::size_t first_argument, arguments;
     cudaEvent_t event;
-    const std::int32_t* run;  ///< kIf: in device memory
+    const std::int32_t* run;                 ///< kIf: in device memory
+    std::shared_ptr<const LaunchList> part;  ///< kPart: a list without parts, which stays as it is
   };
 
   void clear();
+  /// From now on post() goes there. It outlives the list's use.
+  void use(Post* post) { post_ = post; }
   /// Lists with the same kernels but another variant become different graphs: for stages whose
   /// arguments differ in turns.
   void set_variant(int variant) { variant_ = variant; }
   void add_kernel(const char* what, const void* kernel, const LaunchShape& shape,
                   const void* const* arguments, const std::size_t* sizes, std::size_t count);
   void add_event(cudaEvent_t event);
+  /// Puts a value into the message that is sent with the list, and says where kernels that are
+  /// added from now on find it; null where there is no post, or no room.
+  const void* post(const void* value, std::size_t bytes);
+  /// The list has been submitted.
+  void submitted() const;
   void add_if(const std::int32_t* run);
   void add_end_if();
+  /// The entries of a list without parts: the same list, the same work.
+  void add_part(std::shared_ptr<const LaunchList> part);
 
   int variant() const { return variant_; }
   const std::vector<Entry>& entries() const { return entries_; }
@@ -64,6 +96,17 @@ class LaunchList {
   std::vector<Entry> entries_;
   std::vector<std::byte> bytes_;
   std::vector<std::size_t> offsets_;  ///< of each argument, from its entry's first byte
+  Post* post_ = nullptr;
+  bool receives_ = false;  ///< a kernel takes the message
+};
+
+/// What Launcher::repeat() has launched for which arguments.
+template <typename... Args>
+class Repeated {
+ private:
+  friend class Launcher;
+  std::tuple<Args...> arguments_;
+  std::shared_ptr<const LaunchList> list_;
 };
 
 /// Where to put kernels. As cheap as two pointers; stages take it by value and call it like a
@@ -91,6 +134,24 @@ class Launcher {
         values);
   }
 
+  /// Launches by `launch_with(told)`, whose kernel takes a Told as an argument and asks its get()
+  /// for the value: for what is another on each frame. In a list with a post it is a Posted, and no
+  /// argument differs; else a Given.
+  template <typename T, typename Launch>
+  Status tell(const T& value, const Launch& launch_with) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (const void* at = list_ ? list_->post(&value, sizeof value) : nullptr)
+      return launch_with(Posted<T>{static_cast<const T*>(at)});
+    return launch_with(Given<T>{value});
+  }
+
+  /// What `enqueue(arguments..., launcher)` launches, which is the same for the same arguments: in
+  /// a list it is called again only when they differ from the last ones of `repeated`. It captures
+  /// nothing, so that there is nothing else it could depend on but what they point to; who changes
+  /// that makes a new Repeated.
+  template <typename Enqueue, typename... Args>
+  Status repeat(Repeated<Args...>& repeated, const Enqueue& enqueue, const Args&... args) const;
+
   /// Records `event` behind what was launched so far.
   Status record(cudaEvent_t event) const;
 
@@ -115,5 +176,20 @@ class Launcher {
   cudaStream_t stream_ = nullptr;
   LaunchList* list_ = nullptr;
 };
+
+template <typename Enqueue, typename... Args>
+Status Launcher::repeat(Repeated<Args...>& repeated, const Enqueue& enqueue,
+                        const Args&... args) const {
+  static_assert(std::is_empty_v<Enqueue>);
+  if (!list_) return enqueue(args..., *this);
+  if (!repeated.list_ || repeated.arguments_ != std::tie(args...)) {
+    auto list = std::make_shared<LaunchList>();
+    if (Status s = enqueue(args..., Launcher(*list)); !s.ok()) return s;
+    repeated.arguments_ = std::tie(args...);
+    repeated.list_ = std::move(list);
+  }
+  list_->add_part(repeated.list_);
+  return {};
+}
 
 }  // namespace cuface::cuda

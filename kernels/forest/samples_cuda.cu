@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kMaxFaces)
 struct FirstLook {
   const DeviceFaces* faces = nullptr;  ///< null: there was none
   const Point* mean = nullptr;
-  int landmarks = 0;
+  std::int64_t landmarks = 0;  // no padding: lists of launches are compared by their bytes
 
   __device__ bool fit(int face, forest::HeadBox& out) const {
     if (!faces || !forest::is_usable(faces->faces[face].box)) return false;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/common/cuda.h"
 #include "kernels/luma/grey.h"
@@ -21,7 +22,9 @@ __device__ const std::uint8_t* sample_at(const Component& c, int x, int y) {
 }
 
 /// Any layout, a thread a pixel.
-__global__ void luma_kernel(FrameView frame, ImageView<std::uint8_t> out) {
+template <typename Told>
+__global__ void luma_kernel(const __grid_constant__ Told told, ImageView<std::uint8_t> out) {
+  const FrameView& frame = told.get();
   const int x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (x >= frame.width) return;
   for (int y = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y); y < frame.height;
@@ -47,8 +50,10 @@ __device__ std::uint32_t limited4(std::uint32_t bytes) {
 }
 
 /// A Y plane of bytes whose rows, as those of `out`, begin at multiples of 16: a thread 16 pixels.
-__global__ void luma_vector_kernel(ImageView<const std::uint8_t> in, bool full_range,
+template <typename Told>
+__global__ void luma_vector_kernel(const __grid_constant__ Told told, bool full_range,
                                    ImageView<std::uint8_t> out) {
+  const ImageView<const std::uint8_t> in = told.get();
   const int x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * kVector;
   if (x >= in.width) return;
   for (int y = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y); y < in.height;
@@ -84,9 +89,15 @@ Status luma(const FrameView& frame, ImageView<std::uint8_t> out, Launcher launch
       rows_are_aligned(y.data, y.stride) && rows_are_aligned(out.data, out.stride)) {
     const dim3 grid(blocks(frame.width, kBlockX * kVector), rows);
     const ImageView<const std::uint8_t> plane = {y.data, frame.width, frame.height, y.stride};
-    return launch("luma", luma_vector_kernel, {grid, block}, plane, frame.full_range, out);
+    return launch.tell(plane, [&](const auto& told) {
+      return launch("luma", luma_vector_kernel<std::decay_t<decltype(told)>>, {grid, block}, told,
+                    frame.full_range, out);
+    });
   }
-  return launch("luma", luma_kernel, {dim3(blocks(frame.width, kBlockX), rows), block}, frame, out);
+  return launch.tell(frame, [&](const auto& told) {
+    return launch("luma", luma_kernel<std::decay_t<decltype(told)>>,
+                  {dim3(blocks(frame.width, kBlockX), rows), block}, told, out);
+  });
 }
 
 }  // namespace cuface::cuda

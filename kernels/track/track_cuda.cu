@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/common/lanes.h"
@@ -66,9 +67,11 @@ __device__ track::Frame frame_of(const Told& told, const Moment& moment) {
 }
 
 /// One block: begins the frame and gathers the points of all tracks.
+template <typename MomentTold>
 __global__ void __launch_bounds__(kPlanThreads)
-    plan_frame(track::State* state, const __grid_constant__ Told told, Moment moment,
+    plan_frame(track::State* state, const __grid_constant__ Told told, MomentTold now,
                const __grid_constant__ TrackConfig config, bool ended, Plan* plan, Point* from) {
+  const Moment moment = now.get();
   __shared__ int counts[kMaxTracks];
   __shared__ int offsets[kMaxTracks + 1];
   __shared__ const Point* arrays[kMaxTracks];
@@ -228,10 +231,11 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
                   std::min(inputs.room, kMaxTrackPoints)};
   const Moment moment{inputs.frame, track::known_elapsed(inputs.elapsed)};
   const PointArrays points = b.arrays();
-  if (Status s = launch("track: plan", plan_frame, {1, kPlanThreads}, b.state.data(), told, moment,
-                        config_, ended_, b.plan.data(), points.from);
-      !s.ok())
-    return s;
+  const Status planned = launch.tell(moment, [&](const auto& now) {
+    return launch("track: plan", plan_frame<std::decay_t<decltype(now)>>, {1, kPlanThreads},
+                  b.state.data(), told, now, config_, ended_, b.plan.data(), points.from);
+  });
+  if (!planned.ok()) return planned;
   FlowPoints flow;
   flow.from = points.from;
   flow.count = &b.plan.data()->total;

@@ -135,5 +135,31 @@ TEST_F(LimitsCuda, WindowScalingIsRefusedWithTheWayOut) {
   EXPECT_EQ(play_to_end(source, "cpu", "backend=cpu scale-mode=window").size(), 20u);
 }
 
+/// What the tracker wished on the frame before is what counts, also behind it: by then its faces of
+/// this frame are written where those of the frame before were.
+TEST_F(LimitsCuda, ADetectorBehindTheTrackerHearsOfTheFrameBefore) {
+  std::uint64_t searches = 0;
+  const auto play = [&](const std::string& decoded, const std::string& backend,
+                        const std::string& out) {
+    const std::string detect = " ! cufacedetect redetect-interval=30 " + backend;
+    // Hardly any point comes back so near: tracks are lost all the time.
+    Pipeline pipeline(decoded + detect + " name=first ! culktrack forward-backward=0.02 " +
+                      "hold-time=0 revive-time=0" + detect +
+                      " name=second ! cufacepublish location=" + folder_.file(out) +
+                      " ! fakesink sync=false");
+    const Ending ending = pipeline.play();
+    EXPECT_TRUE(ending.eos) << out << ": " << ending.error;
+    searches = pipeline.stat("second", "searches");
+    pipeline.set_state(GST_STATE_NULL);
+    return lines(out);
+  };
+  const auto expected = play(decoded_on_cpu(clip(kPexels)), "backend=cpu", "cpu");
+  const auto got = play(decoded_on_gpu(clip(kPexels)), "", "gpu");
+  expect_same_lines(expected, got, "a detector behind the tracker");
+  std::printf("searches behind the tracker: %lu of %zu frames\n", searches, got.size());
+  EXPECT_GE(searches, 30u) << "no track was lost";
+  EXPECT_LE(searches, 400u) << "there was no frame without a wish";
+}
+
 }  // namespace
 }  // namespace cuface::test

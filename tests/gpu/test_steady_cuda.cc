@@ -212,7 +212,7 @@ TEST_F(SteadyCuda, NoCopyNoWaitNoAllocationOneSubmissionAnElement) {
   const auto calls = std::count_if(steady.calls.begin(), steady.calls.end(), [&](const Call& c) {
     return c.caller == Caller::kElements && c.thread == steady.thread;
   });
-  EXPECT_LE(calls, 20 * kFrames) << "calls of the driver in the streaming thread";
+  EXPECT_LE(calls, 15 * kFrames) << "calls of the driver in the streaming thread";
   EXPECT_GT(steady.device_time_ns, 20000u * steady.frames);
   EXPECT_LT(steady.device_time_ns, 2000000u * steady.frames);
   const auto found = faults(steady);

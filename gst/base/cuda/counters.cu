@@ -1,8 +1,14 @@
+#include <cstddef>
+#include <type_traits>
+
 #include "gst/base/cuda/counters.h"
 #include "kernels/common/cuda.h"
+#include "kernels/faces/copy.cuh"
 
 namespace cuface::cuda {
 namespace {
+
+constexpr int kThreads = 128;
 
 __device__ void add_over(std::uint64_t* over) {
   __threadfence_system();
@@ -12,7 +18,23 @@ __device__ void add_over(std::uint64_t* over) {
 
 __global__ void over_kernel(std::uint64_t* over) { add_over(over); }
 
-__global__ void count_kernel(const DeviceFaces* faces, CountedWork work, Counters* counters) {
+/// What there is of a list, by all threads of the block.
+__device__ void copy_list(const DeviceFaces* from, DeviceFaces* to) {
+  const auto faces = static_cast<std::size_t>(from->count);
+  copy_words<kThreads>(from, to, offsetof(DeviceFaces, faces) + faces * sizeof(Face));
+  const auto points = faces * static_cast<std::size_t>(points_per_face(*from));
+  copy_words<kThreads>(from->landmarks(), to->landmarks(), points * sizeof(Point));
+}
+
+template <typename Told>
+__global__ void __launch_bounds__(kThreads)
+    count_kernel(const DeviceFaces* faces, const __grid_constant__ CountedWork work,
+                 Counters* counters, const __grid_constant__ Delivery::From from,
+                 const __grid_constant__ Told told) {
+  for (int i = 0; i < Delivery::kMost; ++i)
+    if (DeviceFaces* to = told.get().list[i]) copy_list(from.list[i], to);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
   // Host memory is far: it is read and written once.
   Counters sum = *counters;
   if (work.searched && *work.searched) {
@@ -31,8 +53,11 @@ __global__ void count_kernel(const DeviceFaces* faces, CountedWork work, Counter
 }  // namespace
 
 Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
-                   Launcher launch) {
-  return launch("counting faces", count_kernel, {1, 1}, faces, work, counters);
+                   Launcher launch, const Delivery& delivery) {
+  return launch.tell(delivery.to, [&](const auto& told) {
+    return launch("counting faces", count_kernel<std::decay_t<decltype(told)>>, {1, kThreads},
+                  faces, work, counters, delivery.from, told);
+  });
 }
 
 Status count_over(std::uint64_t* over, Launcher launch) {

@@ -25,9 +25,23 @@ struct CountedWork {
   std::uint64_t* over = nullptr;          ///< as count_over() counts; null = nobody asks
 };
 
-/// Adds one frame's. One launch.
+/// Lists that an element's kernels write, always to the same memory, and where they go from there:
+/// another place on each frame.
+struct Delivery {
+  static constexpr int kMost = 2;
+  struct From {
+    const DeviceFaces* list[kMost] = {};
+  };
+  struct To {
+    DeviceFaces* list[kMost] = {};  ///< those that are null get nothing
+  };
+  From from;
+  To to;
+};
+
+/// Delivers the lists, and adds one frame's faces. One launch.
 Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
-                   Launcher launch);
+                   Launcher launch, const Delivery& delivery = {});
 
 /// Adds 1 to `over`, in pinned host memory, when the work before is over: the host sees how far the
 /// GPU is without a call of the driver. One launch.

@@ -89,6 +89,9 @@ class CudaSide final : public DeviceSide {
         !s.ok())
       return s;
     if (Status s = kept_.clock.start(); !s.ok()) return s;
+    auto post = cuda::Post::create();
+    if (!post.ok()) return post.status();
+    kept_.post = std::move(post.value());
     auto counters = cuda::PinnedBuffer<cuda::Counters>::create(1);
     if (!counters.ok()) return counters.status();
     *counters.value().data() = {};
@@ -190,6 +193,7 @@ class CudaSide final : public DeviceSide {
     kept_.last_chain.reset();
     kept_.slots.reset();
     kept_.counters = {};
+    kept_.post.reset();
     kept_.last = nullptr;
     kept_.context = {};
   }

@@ -19,6 +19,8 @@ namespace {
 using cuda::check;
 using cuda::DeviceFaces;
 
+static_assert(FaceSlots::kBlocks == cuda::Delivery::kMost);
+
 GstMemory* cuda_memory_of(GstBuffer* buffer) {
   if (gst_buffer_n_memory(buffer) == 0) return nullptr;
   GstMemory* memory = gst_buffer_peek_memory(buffer, 0);
@@ -100,6 +102,7 @@ Status DeviceFrame::join() {
   }
   chain_ = std::move(chain);
   element_.work.clear();
+  element_.work.use(element_.post.get());
   return element_.clock.begin(cuda::Launcher(element_.work));
 }
 
@@ -152,16 +155,16 @@ Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
 Result<const DeviceFaces*> DeviceFrame::use(const DeviceFacesRef& faces) {
   if (Status s = join(); !s.ok()) return s;
   // What writes there next is enqueued in this stream too, behind this.
-  if (faces->producer() == chain_->shared_stream())
-    return static_cast<const DeviceFaces*>(faces->faces());
+  if (faces->producer() == chain_->shared_stream()) return faces->in_stream();
   if (Status s = faces->hold_back(chain_->stream()); !s.ok()) return s;
   chain_->keep(faces);
-  return static_cast<const DeviceFaces*>(faces->faces());
+  return static_cast<const DeviceFaces*>(faces->slot());
 }
 
 Result<const DeviceFaces*> DeviceFrame::upload(const FaceList& faces) {
   const int each = points_per_face(faces);
-  auto room = new_faces(each);
+  if (Status s = make_slots(each); !s.ok()) return s;
+  auto room = DeviceFacesResult::create(element_.slots);
   if (!room.ok()) return room.status();
   std::vector<std::byte> bytes(cuda::device_faces_bytes(each));
   auto* host = reinterpret_cast<DeviceFaces*>(bytes.data());
@@ -175,13 +178,13 @@ Result<const DeviceFaces*> DeviceFrame::upload(const FaceList& faces) {
   const auto& points = faces.landmarks_per_face > 0 ? faces.landmarks : faces.followed;
   std::copy_n(points.begin(), count * static_cast<std::size_t>(each), host->landmarks());
   // From memory that is not pinned: read before the call returns.
-  if (Status s = check(cudaMemcpyAsync(room.value()->faces(), bytes.data(), bytes.size(),
+  if (Status s = check(cudaMemcpyAsync(room.value()->slot(), bytes.data(), bytes.size(),
                                        cudaMemcpyHostToDevice, chain_->stream()),
                        "copying faces to the GPU");
       !s.ok())
     return s;
   chain_->keep(room.value());
-  return static_cast<const DeviceFaces*>(room.value()->faces());
+  return static_cast<const DeviceFaces*>(room.value()->slot());
 }
 
 Result<const DeviceFaces*> DeviceFrame::faces(const FaceResult& faces) {
@@ -202,13 +205,21 @@ Result<const DeviceFaces*> DeviceFrame::flags(const PendingFacesRef& faces) {
   return use(device);
 }
 
+Status DeviceFrame::make_slots(int landmarks) {
+  if (element_.slots && element_.slots->landmarks() >= landmarks) return {};
+  auto slots = FaceSlots::create(element_.context, landmarks);
+  if (!slots.ok()) return slots.status();
+  element_.slots = std::move(slots.value());
+  return {};
+}
+
 Result<std::shared_ptr<DeviceFacesResult>> DeviceFrame::new_faces(int landmarks) {
-  if (!element_.slots || element_.slots->landmarks() < landmarks) {
-    auto slots = FaceSlots::create(element_.context, landmarks);
-    if (!slots.ok()) return slots.status();
-    element_.slots = std::move(slots.value());
-  }
-  return DeviceFacesResult::create(element_.slots);
+  if (lists_ == made_.size())
+    return Status(StatusCode::kInvalidArgument, "too many lists of faces for a frame");
+  if (Status s = make_slots(landmarks); !s.ok()) return s;
+  auto made = DeviceFacesResult::create(element_.slots, &element_.slots->block(lists_));
+  if (made.ok()) made_[lists_++] = made.value();
+  return made;
 }
 
 Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
@@ -216,7 +227,14 @@ Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
                                        cuda::Scratch* scratch) {
   const cuda::Launcher launch(element_.work);
   work.over = chain_->shared_stream()->over();
-  if (Status s = cuda::count_faces(faces->faces(), work, element_.counters.data(), launch); !s.ok())
+  cuda::Delivery delivery;
+  for (std::size_t i = 0; i < lists_; ++i) {
+    delivery.from.list[i] = made_[i]->written();
+    delivery.to.list[i] = made_[i]->slot();
+  }
+  if (Status s =
+          cuda::count_faces(faces->written(), work, element_.counters.data(), launch, delivery);
+      !s.ok())
     return s;
   if (Status s = submit(scratch); !s.ok()) return s;
   return submitted(std::move(faces), std::move(detector));

@@ -4,6 +4,8 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -15,6 +17,7 @@
 #include "gst/base/frame.h"
 #include "kernels/common/graph_cuda.h"
 #include "kernels/common/launch_cuda.h"
+#include "kernels/common/post_cuda.h"
 #include "kernels/common/scratch_cuda.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/luma/luma.h"
@@ -45,6 +48,7 @@ struct DeviceElement {
   std::shared_ptr<Waits> waits = std::make_shared<Waits>(0);
   cuda::LaunchList work;  ///< on the frame it has now,
   cuda::GraphSet graphs;  ///< and what it is submitted by
+  std::unique_ptr<cuda::Post> post;
   DeviceClock clock;
   std::shared_ptr<DeviceChain> last_chain;  ///< of its last frame
   cudaEvent_t last = nullptr;
@@ -70,7 +74,8 @@ class DeviceFrame {
   /// The faces in device memory and pixels of this frame, for kernels of this frame; null for an
   /// empty result. Uploads faces that are in host memory or of another size.
   Result<const cuda::DeviceFaces*> faces(const FaceResult& faces);
-  /// Room for this element's faces with up to that many landmarks each.
+  /// Room for this element's faces with up to that many landmarks each; for up to
+  /// FaceSlots::kBlocks lists a frame.
   Result<std::shared_ptr<DeviceFacesResult>> new_faces(int landmarks);
   /// Submits the work on `faces`, which are then the result. `detector`: as in FaceList. `scratch`:
   /// what the work uses in turn with others, or null.
@@ -105,6 +110,7 @@ class DeviceFrame {
 
  private:
   Status join();
+  Status make_slots(int landmarks);
   Status follow_producer();
   Result<const cuda::DeviceFaces*> use(const DeviceFacesRef& faces);
   Result<const cuda::DeviceFaces*> upload(const FaceList& faces);
@@ -114,7 +120,9 @@ class DeviceFrame {
   DeviceElement& element_;
   Frame& frame_;
   const bool in_cuda_memory_;
-  std::shared_ptr<DeviceChain> chain_;  // from join() on
+  std::shared_ptr<DeviceChain> chain_;                                       // from join() on
+  std::array<std::shared_ptr<DeviceFacesResult>, FaceSlots::kBlocks> made_;  // by new_faces()
+  std::size_t lists_ = 0;
   /// Where the frame's memory is written, from 1.24 on: the next writing comes after our reading.
   cudaStream_t writer_ = nullptr;
 };

@@ -41,6 +41,7 @@ FaceSlots::FaceSlots(const CudaContext& context, int landmarks)
 
 Result<std::shared_ptr<FaceSlots>> FaceSlots::create(const CudaContext& context, int landmarks) {
   std::shared_ptr<FaceSlots> slots(new FaceSlots(context, landmarks));
+  if (Status s = slots->make_blocks(); !s.ok()) return s;
   if (Status s = slots->grow(); !s.ok()) return s;
   return slots;
 }
@@ -51,7 +52,17 @@ FaceSlots::~FaceSlots() {
   if (copied_) cudaEventDestroy(copied_);
   if (stream_) cudaStreamDestroy(stream_);
   chunks_.clear();
+  block_bytes_ = {};
   pinned_ = {};
+}
+
+Status FaceSlots::make_blocks() {
+  auto bytes = cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kBlocks);
+  if (!bytes.ok()) return bytes.status();
+  block_bytes_ = std::move(bytes.value());
+  for (std::size_t i = 0; i < kBlocks; ++i)
+    blocks_[i].faces = reinterpret_cast<DeviceFaces*>(block_bytes_.data() + i * slot_bytes_);
+  return zero(block_bytes_.data(), slot_bytes_ * kBlocks);
 }
 
 Status FaceSlots::grow() {
@@ -141,14 +152,16 @@ Status FaceSlots::read(const Slot& slot, const std::function<Status(cudaStream_t
   return {};
 }
 
-DeviceFacesResult::DeviceFacesResult(std::shared_ptr<FaceSlots> slots, FaceSlots::Slot slot)
-    : slots_(std::move(slots)), slot_(slot) {}
+DeviceFacesResult::DeviceFacesResult(std::shared_ptr<FaceSlots> slots, FaceSlots::Slot slot,
+                                     FaceSlots::Block* block)
+    : slots_(std::move(slots)), slot_(slot), block_(block), turn_(block ? ++block->turn : 0) {}
 
 Result<std::shared_ptr<DeviceFacesResult>> DeviceFacesResult::create(
-    std::shared_ptr<FaceSlots> slots) {
+    std::shared_ptr<FaceSlots> slots, FaceSlots::Block* block) {
   const auto slot = slots->take();
   if (!slot.ok()) return slot.status();
-  return std::shared_ptr<DeviceFacesResult>(new DeviceFacesResult(std::move(slots), slot.value()));
+  return std::shared_ptr<DeviceFacesResult>(
+      new DeviceFacesResult(std::move(slots), slot.value(), block));
 }
 
 DeviceFacesResult::~DeviceFacesResult() { slots_->give_back(slot_); }

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,13 +21,22 @@
 namespace cuface::gst {
 
 /// One element's store. Slots are reused and grow in number only while more of them wait at once
-/// than ever before. Thread-safe.
+/// than ever before. Thread-safe, but for the blocks.
 class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
  public:
   struct Slot {
     cuda::DeviceFaces* faces = nullptr;
     cudaEvent_t ready = nullptr;  ///< for whoever needs to wait for the faces
   };
+
+  /// Where the element's kernels write, the same memory on each frame, so that the arguments of
+  /// kernels stay: its lists go from there to slots. Of the streaming thread.
+  struct Block {
+    cuda::DeviceFaces* faces = nullptr;
+    std::uint64_t turn = 0;  ///< of the list that it holds, or will hold by what is enqueued
+  };
+  static constexpr std::size_t kBlocks = 2;  ///< lists of a frame
+  Block& block(std::size_t i) { return blocks_[i]; }
 
   /// `landmarks`: points per face there is room for. The context must be current.
   static Result<std::shared_ptr<FaceSlots>> create(const CudaContext& context, int landmarks);
@@ -48,12 +58,16 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
  private:
   FaceSlots(const CudaContext& context, int landmarks);
   Status grow();
+  Status make_blocks();
   Status make_reader();
   Status copy_and_wait(std::byte* to, const std::byte* from, std::size_t bytes);
 
   const CudaContext context_;
   const int landmarks_;
   const std::size_t slot_bytes_;
+
+  cuda::DeviceBuffer<std::byte> block_bytes_;
+  std::array<Block, kBlocks> blocks_;
 
   std::mutex mutex_;  // of the two below
   std::vector<cuda::DeviceBuffer<std::byte>> chunks_;
@@ -69,8 +83,11 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
 /// The faces that an element has put into a slot, or will have when its submission is over.
 class DeviceFacesResult final : public PendingFaces {
  public:
-  /// Takes a slot; it goes back with the result.
-  static Result<std::shared_ptr<DeviceFacesResult>> create(std::shared_ptr<FaceSlots> slots);
+  /// Takes a slot; it goes back with the result. With a block, kernels write there, and the list is
+  /// to be copied to the slot behind them; what the block held before is in its slot only from now
+  /// on.
+  static Result<std::shared_ptr<DeviceFacesResult>> create(std::shared_ptr<FaceSlots> slots,
+                                                           FaceSlots::Block* block = nullptr);
   ~DeviceFacesResult() override;
   DeviceFacesResult(const DeviceFacesResult&) = delete;
   DeviceFacesResult& operator=(const DeviceFacesResult&) = delete;
@@ -79,7 +96,15 @@ class DeviceFacesResult final : public PendingFaces {
   /// whose last submission writes them.
   void describe(int width, int height, std::string detector, std::shared_ptr<ChainStream> producer);
 
-  cuda::DeviceFaces* faces() const { return slot_.faces; }
+  /// Where the element's kernels write.
+  cuda::DeviceFaces* written() const { return block_ ? block_->faces : slot_.faces; }
+  /// Where the faces stay, once the submission is over.
+  cuda::DeviceFaces* slot() const { return slot_.faces; }
+  /// For work enqueued next in that stream: where they were written while they are there. By the
+  /// thread that enqueues there.
+  const cuda::DeviceFaces* in_stream() const {
+    return block_ && block_->turn == turn_ ? block_->faces : slot_.faces;
+  }
   /// What is enqueued in that stream from now on comes after the faces. The first time an event is
   /// recorded, and so behind what their stream has by then. The context must be current.
   Status hold_back(cudaStream_t reader) const;
@@ -94,10 +119,13 @@ class DeviceFacesResult final : public PendingFaces {
   FaceListRef read() const override;
 
  private:
-  DeviceFacesResult(std::shared_ptr<FaceSlots> slots, FaceSlots::Slot slot);
+  DeviceFacesResult(std::shared_ptr<FaceSlots> slots, FaceSlots::Slot slot,
+                    FaceSlots::Block* block);
 
   const std::shared_ptr<FaceSlots> slots_;
   const FaceSlots::Slot slot_;
+  FaceSlots::Block* const block_;  // of slots_, or null
+  const std::uint64_t turn_;       // of it
   int width_ = 0, height_ = 0;
   std::string detector_;
   std::shared_ptr<ChainStream> producer_;
