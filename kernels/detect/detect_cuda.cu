@@ -29,7 +29,7 @@ struct Lists {
   int angle_of[kMaxFaces];            ///< of the faces that are kept
   Box box_of[kMaxFaces];
   JoinScratch scratch;
-  const Turns* turns;
+  Turns turns;  ///< not by address: docs/design/detect.md, about arguments of kernels
   DeviceFaces* out;
 
   __device__ int count(int angle) const { return counts[angle]; }
@@ -40,8 +40,7 @@ struct Lists {
   __device__ void keep(int k, int angle, int place) {
     angle_of[k] = angle;
     box_of[k] = box(angle, place);
-    write_found(out->faces[k], boxes[angle][place], number[angle][place],
-                turns->turn[angle].roll());
+    write_found(out->faces[k], boxes[angle][place], number[angle][place], turns.turn[angle].roll());
   }
   /// The faces of one angle whose centres are in the picture; by one lane.
   __device__ void fill(int angle, const DeviceFaces& found) {
@@ -51,7 +50,7 @@ struct Lists {
       Rect box{static_cast<int>(b.x), static_cast<int>(b.y), static_cast<int>(b.w),
                static_cast<int>(b.h)};
       // Upright boxes are where they belong, cut to the picture as they are.
-      if (angle > 0 && !turning::to_picture(turns->turn[angle], box)) continue;
+      if (angle > 0 && !turning::to_picture(turns.turn[angle], box)) continue;
       boxes[angle][n] = box;
       number[angle][n++] = found.faces[i].neighbors;
     }
@@ -61,14 +60,13 @@ struct Lists {
 
 /// One block.
 __global__ void __launch_bounds__(kMaxFaces)
-    join_kernel(const __grid_constant__ Turns turns, int max_faces, const DeviceFaces* found,
-                DeviceFaces* out) {
+    join_kernel(Turns turns, int max_faces, const DeviceFaces* found, DeviceFaces* out) {
   __shared__ Raw<Lists> memory;
   __shared__ bool overflow;
   Lists& lists = memory.get();
   const BlockLanes lanes;
   lanes.once([&] {
-    lists.turns = &turns;
+    lists.turns = turns;
     lists.out = out;
     overflow = false;
     for (int a = 0; a < turns.count; ++a) overflow = overflow || found[a].overflow;
