@@ -14,6 +14,7 @@
 #include "kernels/turn/turn.h"
 #include "models/cascade_xml.h"
 #include "tests/kernels/pictures.h"
+#include "tests/kernels/turned_picture.h"
 
 namespace cuface {
 namespace {
@@ -139,13 +140,7 @@ class TurnedSearch : public testing::Test {
   }
 
   static cv::Mat turned(const cv::Mat& picture, double degrees) {
-    const Turn turn = make_turn(degrees, picture.cols, picture.rows);
-    cv::Mat canvas(turn.canvas_height, turn.canvas_width, CV_8U);
-    EXPECT_TRUE(turn_picture(view_of(picture), turn,
-                             {canvas.data, canvas.cols, canvas.rows,
-                              static_cast<std::ptrdiff_t>(canvas.step)})
-                    .ok());
-    return canvas;
+    return test::turned(picture, make_turn(degrees, picture.cols, picture.rows));
   }
 
   std::string path;

@@ -12,6 +12,7 @@
 #include "kernels/detect/verify.h"
 #include "models/models.h"
 #include "tests/kernels/pictures.h"
+#include "tests/kernels/turned_picture.h"
 
 namespace cuface {
 namespace {
@@ -185,15 +186,6 @@ class VerifySearch : public testing::Test {
     return result;
   }
 
-  static cv::Mat turned(const cv::Mat& picture, const Turn& turn) {
-    cv::Mat canvas(turn.canvas_height, turn.canvas_width, CV_8U);
-    EXPECT_TRUE(turn_picture(view_of(picture), turn,
-                             {canvas.data, canvas.cols, canvas.rows,
-                              static_cast<std::ptrdiff_t>(canvas.step)})
-                    .ok());
-    return canvas;
-  }
-
   std::shared_ptr<const CascadeModel> model;
 };
 
@@ -224,7 +216,7 @@ TEST_F(VerifySearch, KeepsPhotosFacesAtEveryTurn) {
     for (const int degrees : {-80, -60, -30, 40}) {
       // turn_picture() turns back what is turned by so much.
       const Turn turn = make_turn(-degrees, picture.cols, picture.rows);
-      const cv::Mat head = turned(picture, turn);
+      const cv::Mat head = test::turned(picture, turn);
       seen_anyway += !search(head, {.min_size = 60}).faces.empty();
       Followed face = in_canvas(upright.faces[0].box, turn, degrees);
       // Followed to there not quite.
@@ -259,7 +251,7 @@ TEST_F(VerifySearch, IsASearchOfTheAtlas) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     const cv::Mat drawn = test::drawn_faces(400, 260, seed);
     const Turn turn = make_turn(seed % 2 ? 35 : -50, drawn.cols, drawn.rows);
-    const cv::Mat picture = turned(drawn, turn);
+    const cv::Mat picture = test::turned(drawn, turn);
     const DetectResult upright = search(picture, {.min_neighbors = 1});
     const PatchShape shape = patch_shape(20, 20, config, picture.cols, picture.rows);
     std::vector<Followed> followed;
