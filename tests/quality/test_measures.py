@@ -6,7 +6,8 @@ import sys
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipelines"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "pipelines"))
+import clips  # noqa: E402  pylint: disable=wrong-import-position
 import goals  # noqa: E402  pylint: disable=wrong-import-position
 import measures  # noqa: E402  pylint: disable=wrong-import-position
 import report  # noqa: E402  pylint: disable=wrong-import-position
@@ -149,6 +150,24 @@ def drifts():
     tap.need(measures.bias(banded, truth) < -0.1, "a dead band has no drift")
 
 
+def moves():
+    """A moved picture is the picture's function at moved places, and as sharp there as on its pixels."""
+    y, x = np.mgrid[0:120, 0:160].astype(float)
+
+    def wave(x, y):
+        return 128 + 40 * np.sin(1.3 * x + 0.6 * y) + 30 * np.cos(0.9 * y - 0.3 * x)
+    inner = np.s_[45:-45, 45:-45]
+    for matrix in (clips.shift(0.5, 0.25), clips.shift(-30, 3.3), clips.rotation(10, np.array([70.0, 50.0]))):
+        inverse = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))
+        truth = wave(*(row[0] * x + row[1] * y + row[2] for row in inverse[:2]))
+        error = np.abs(clips.move(wave(x, y), matrix) - truth)[inner].max()
+        tap.need(error < 0.5, f"a moved picture is wrong by {error} grey levels")
+        tap.need(np.abs(clips.warp(wave(x, y), matrix) - truth)[inner].max() > 2, "linear interpolation blurs nothing")
+    near(np.abs(clips.move(wave(x, y), clips.shift(3, -2)) - wave(x - 3, y + 2))[inner].max(), 0, 1e-9)
+    slope = x - 80  # what warp() is exact for
+    near(np.abs(clips.warp(slope, clips.shift(0.25, 0)) - slope + 0.25)[:, 1:].max(), 0, 1e-4)
+
+
 def accuracies():
     truth = shape()[0]
     near(measures.nme(truth + [3, 4], truth), 5)
@@ -226,4 +245,4 @@ def goals_and_table():
 
 if __name__ == "__main__":
     tap.run_cases(overlaps, lateness, blinks, appearances, truth_of_faces, followed, jitters, distortions_and_lags, drifts,
-                  accuracies, stale_boxes, ids, paces, hand_drawn_truth, goals_and_table)
+                  moves, accuracies, stale_boxes, ids, paces, hand_drawn_truth, goals_and_table)
