@@ -301,9 +301,9 @@ void install_properties(GObjectClass* klass) {
       g_param_spec_boolean(
           "refine", "Refine",
           "Look twice for the landmarks of a face that is not known from the frame "
-          "before (new, or without culktrack): again in the box that fits those "
-          "found first, turned with them; nearer to the face, for twice the time "
-          "there; needs follow-roll",
+          "before (new, or without culktrack): first from several boxes, then in the "
+          "box that fits what was found best, turned with it; nearer to the face, "
+          "for 14 boxes more there; needs follow-roll",
           LandmarkSettings{}.refine, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   gst_type_mark_as_plugin_api(box_map_type(), static_cast<GstPluginAPIFlags>(0));
 }

@@ -3,6 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "kernels/common/lanes.h"
+#include "kernels/forest/looks.h"
+
 namespace cuface {
 namespace {
 
@@ -44,6 +47,25 @@ Result<SampleMaps> make_sample_maps(const BoxMap& map, int samples) {
   return maps;
 }
 
+SampleMaps make_look_maps(const BoxMap& map) {
+  static_assert(kLooks * kLookSamples <= kMaxSamples);
+  struct Place {
+    float scale, right, down;
+  };
+  constexpr Place kPlaces[kLooks] = {{0, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, -1, 0},
+                                     {0, 1, 0}, {-1, 0, 0}, {1, 0, 0}};
+  SampleMaps all;
+  all.count = 0;
+  const float shift = kLookShift * map.scale;
+  for (const Place& place : kPlaces) {
+    const BoxMap look{map.scale * (1 + kLookScale * place.scale), map.shift_x + shift * place.right,
+                      map.shift_y + shift * place.down};
+    const SampleMaps samples = make_sample_maps(look, kLookSamples).value();
+    for (int k = 0; k < samples.count; ++k) all.map[all.count++] = samples.map[k];
+  }
+  return all;
+}
+
 Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
     Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations) {
   auto landmarker = Landmarker::create(backend, model, iterations);
@@ -52,27 +74,44 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
       new SampledLandmarker(std::move(landmarker.value()), mean_points(*model)));
 }
 
+SampledLandmarker::SampledLandmarker(std::unique_ptr<Landmarker> landmarker,
+                                     std::vector<Point> mean)
+    : landmarker_(std::move(landmarker)), mean_(std::move(mean)), landmarks_(mean_.size()) {}
+SampledLandmarker::~SampledLandmarker() = default;
+
 Status SampledLandmarker::look_first(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                                      const BoxMap& map, std::span<const Roll> rolls,
                                      std::span<const std::uint8_t> twice) {
   heads_.assign(boxes.size(), {});
   boxes_.clear();
   rolls_.clear();
+  const SampleMaps maps = make_look_maps(map);
   for (std::size_t i = 0; i < twice.size(); ++i) {
     if (!twice[i]) continue;
     const Roll roll = rolls.empty() ? Roll{} : rolls[i];
-    boxes_.push_back(map.apply(boxes[i], roll));
-    rolls_.push_back(roll);
+    for (int k = 0; k < maps.count; ++k) {
+      boxes_.push_back(maps.map[k].apply(boxes[i], roll));
+      rolls_.push_back(roll);
+    }
   }
   if (boxes_.empty()) return {};
   points_.resize(boxes_.size() * landmarks_);
   if (Status s = landmarker_->enqueue(luma, boxes_, points_, rolls_); !s.ok()) return s;
-  std::span<const Point> found = points_;
+  if (!look_scratch_) look_scratch_ = std::make_unique<forest::LookScratch>();
+  const Point* found = points_.data();
   for (std::size_t i = 0; i < twice.size(); ++i) {
     if (!twice[i]) continue;
+    bool any = false;
     forest::HeadBox head;
-    if (forest::fit_head(mean_, found.first(landmarks_), head)) heads_[i] = head;
-    found = found.subspan(landmarks_);
+    forest::best_look(
+        SerialLanes{}, *look_scratch_, mean_,
+        [&](int row, int landmark) {
+          return found[static_cast<std::size_t>(row) * landmarks_ +
+                       static_cast<std::size_t>(landmark)];
+        },
+        any, head);
+    if (any) heads_[i] = head;
+    found += static_cast<std::size_t>(maps.count) * landmarks_;
   }
   return {};
 }

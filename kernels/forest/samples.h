@@ -21,9 +21,19 @@
 
 namespace cuface {
 
+namespace forest {
+struct LookScratch;
+}
+
 inline constexpr int kMaxSamples = 32;
 inline constexpr float kSampleShift = 0.02f;  ///< of the box's side
 inline constexpr float kSampleScale = 0.03f;
+
+/// A first look is from the face's box and from boxes moved and scaled by as much.
+inline constexpr int kLooks = 7;
+inline constexpr int kLookSamples = 2;
+inline constexpr float kLookShift = 0.1f;  ///< of the box's side
+inline constexpr float kLookScale = 0.1f;
 
 /// How to get from a detector's box to each sample box.
 struct SampleMaps {
@@ -34,6 +44,8 @@ struct SampleMaps {
 /// The samples about what `map` gives. Computed on the host, for devices too. kInvalidArgument
 /// unless 1 <= samples <= kMaxSamples.
 Result<SampleMaps> make_sample_maps(const BoxMap& map, int samples);
+/// The kLookSamples samples of each of the kLooks boxes about what `map` gives, look after look.
+SampleMaps make_look_maps(const BoxMap& map);
 
 /// The mean of one landmark over its samples: doubles added in the order of the samples.
 /// `at(k)` is the landmark of sample k.
@@ -56,23 +68,23 @@ class SampledLandmarker {
   /// As Landmarker::create(). `samples` is checked with each call.
   static Result<std::unique_ptr<SampledLandmarker>> create(
       Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations = 0);
+  ~SampledLandmarker();
 
   /// `boxes` as the detector gave them, `out` and `rolls` as in Landmarker::enqueue(). With one
   /// sample the bits are Landmarker's in map.apply(box, roll). kInvalidArgument, and `out`
   /// untouched, for a wrong number of samples, a wrong size of `out`, `rolls` or `twice`, or a
   /// sample box that is empty or not finite.
   ///
-  /// A face with a `twice` that is not 0 (no `twice`: none has) is looked at in its box alone
-  /// first; then the samples are those of the box that fits what was found there, turned with it
-  /// (fit_head()), which is nearer to the face than a detector's. Where nothing fits they
+  /// A face with a `twice` that is not 0 (no `twice`: none has) is looked at from several boxes
+  /// first (looks.h); then the samples are those of the box that fits what was found there, turned
+  /// with it (fit_head()), which is nearer to the face than a detector's. Where nothing fits they
   /// are those of its box.
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
                  int samples, std::span<Point> out, std::span<const Roll> rolls = {},
                  std::span<const std::uint8_t> twice = {});
 
  private:
-  SampledLandmarker(std::unique_ptr<Landmarker> landmarker, std::vector<Point> mean)
-      : landmarker_(std::move(landmarker)), mean_(std::move(mean)), landmarks_(mean_.size()) {}
+  SampledLandmarker(std::unique_ptr<Landmarker> landmarker, std::vector<Point> mean);
   Status look_first(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                     const BoxMap& map, std::span<const Roll> rolls,
                     std::span<const std::uint8_t> twice);
@@ -84,6 +96,7 @@ class SampledLandmarker {
   std::vector<Roll> rolls_;
   std::vector<Point> points_;
   std::vector<std::optional<forest::HeadBox>> heads_;  // of faces that were looked at first
+  std::unique_ptr<forest::LookScratch> look_scratch_;  // once it is needed
 };
 
 }  // namespace cuface

@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "kernels/common/lanes.h"
+#include "kernels/common/raw.cuh"
 #include "kernels/faces/copy.cuh"
+#include "kernels/forest/looks.h"
 #include "kernels/forest/rules.h"
 #include "kernels/forest/samples_cuda.h"
 
@@ -12,6 +15,8 @@ namespace cuface::cuda {
 namespace {
 
 constexpr int kMeanThreads = 128;
+constexpr int kLookThreads = 256;
+constexpr int kLookRows = kLooks * kLookSamples;  // of a face, so lists too
 
 /// The lists of samples. Sample k of face f is row f * samples + k.
 struct Rows {
@@ -24,37 +29,56 @@ struct Rows {
   CUFACE_HD Face& face(int row) const { return list(row / kMaxFaces)->faces[row % kMaxFaces]; }
 };
 
-/// The boxes for the first look at faces that are not known; the others' are empty.
-__global__ void __launch_bounds__(kMaxFaces)
-    first_boxes(const DeviceFaces* in, const BoxMap map, const RollState* rolls,
-                DeviceFaces* first) {
-  const int f = static_cast<int>(threadIdx.x);
-  if (f == 0) first->count = in->count;
-  if (f >= in->count) return;
-  Face face = in->faces[f];
-  face.box = forest::is_known(*rolls, face)
-                 ? Box{}
-                 : map.apply(face.box, forest::recall_roll(*rolls, face));
-  first->faces[f] = face;
-}
-
 /// What the first look at a face has found.
-struct FirstLook {
-  const DeviceFaces* faces = nullptr;  ///< null: there was none
-  const Point* mean = nullptr;
-  std::int64_t landmarks = 0;  // no padding: lists of launches are compared by their bytes
-
-  __device__ bool fit(int face, forest::HeadBox& out) const {
-    if (!faces || !forest::is_usable(faces->faces[face].box)) return false;
-    const auto n = static_cast<std::size_t>(landmarks);
-    return forest::fit_head({mean, n}, {faces->landmarks() + face * landmarks, n}, out);
-  }
+struct FoundHead {
+  forest::HeadBox head;
+  bool found;
 };
 
-/// A block a list, a thread a row. `head_maps`: of a box that the first look gave.
+/// The rows of the first look at faces that are not known; the others' boxes are empty. A block a
+/// list, a thread a row.
+__global__ void __launch_bounds__(kMaxFaces)
+    spread_looks(const DeviceFaces* in, const __grid_constant__ SampleMaps maps, Rows rows,
+                 const RollState* rolls) {
+  const int list = static_cast<int>(blockIdx.x),
+            row = list * kMaxFaces + static_cast<int>(threadIdx.x);
+  const int all = in->count * maps.count;
+  if (threadIdx.x == 0) rows.list(list)->count = min(max(all - list * kMaxFaces, 0), kMaxFaces);
+  if (row >= all) return;
+  Face face = in->faces[row / maps.count];
+  face.box = forest::is_known(*rolls, face)
+                 ? Box{}
+                 : maps.map[row % maps.count].apply(face.box, forest::recall_roll(*rolls, face));
+  rows.face(row) = face;
+}
+
+/// A block a face.
+__global__ void __launch_bounds__(kLookThreads)
+    choose_look(const DeviceFaces* in, Rows rows, const Point* mean, int landmarks,
+                FoundHead* found) {
+  const int face = static_cast<int>(blockIdx.x);
+  if (face >= in->count) return;
+  __shared__ Raw<forest::LookScratch> scratch;
+  const int first = face * kLookRows;
+  FoundHead& out = found[face];
+  const BlockLanes lanes;
+  lanes.once([&] { out.found = false; });
+  for (int k = 0; k < kLookRows; ++k)
+    if (!forest::is_usable(rows.face(first + k).box)) return;
+  forest::best_look(
+      lanes, scratch.get(), {mean, static_cast<std::size_t>(landmarks)},
+      [&](int k, int i) {
+        const int row = first + k;
+        return rows.list(row / kMaxFaces)->landmarks()[row % kMaxFaces * landmarks + i];
+      },
+      out.found, out.head);
+}
+
+/// A block a list, a thread a row. `head_maps`: of a box that the first look gave; null `found`:
+/// there was none.
 __global__ void __launch_bounds__(kMaxFaces)
     spread_samples(const DeviceFaces* in, const __grid_constant__ SampleMaps maps,
-                   const __grid_constant__ SampleMaps head_maps, const FirstLook first, Rows rows,
+                   const __grid_constant__ SampleMaps head_maps, const FoundHead* found, Rows rows,
                    const RollState* rolls) {
   const int list = static_cast<int>(blockIdx.x),
             row = list * kMaxFaces + static_cast<int>(threadIdx.x);
@@ -63,8 +87,8 @@ __global__ void __launch_bounds__(kMaxFaces)
   if (row >= all) return;
   const int f = row / maps.count, sample = row % maps.count;
   Face face = in->faces[f];
-  forest::HeadBox head;
-  if (first.fit(f, head)) {
+  if (found && found[f].found) {
+    const forest::HeadBox& head = found[f].head;
     face.box = head_maps.map[sample].apply(head.box, head.roll);
     face.roll = head.roll;  // which is recalled, as the face is not known
   } else {
@@ -109,8 +133,9 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
   std::unique_ptr<SampledLandmarker> made(
       new SampledLandmarker(std::move(landmarker.value()), std::move(forest), samples, refine));
   if (samples > 1 || refine) {
-    const int lists = samples + (refine ? 1 : 0);
-    auto rows = DeviceBuffer<std::uint8_t>::create(static_cast<std::size_t>(lists) * list_bytes);
+    const int lists = samples + (refine ? kLookRows : 0);
+    auto rows = DeviceBuffer<std::uint8_t>::create(static_cast<std::size_t>(lists) * list_bytes +
+                                                   (refine ? sizeof(FoundHead[kMaxFaces]) : 0));
     if (!rows.ok()) return rows.status();
     made->rows_ = std::move(rows.value());
   }
@@ -127,21 +152,28 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const Devi
   if (!maps.ok()) return maps.status();
   const Result<SampleMaps> head_maps = make_sample_maps({}, samples_);
   if (!head_maps.ok()) return head_maps.status();
-  const Rows samples{rows_.data(), device_faces_bytes(landmarker_->landmarks())};
-  FirstLook look;
+  const std::size_t list_bytes = device_faces_bytes(landmarker_->landmarks());
+  const Rows samples{rows_.data(), list_bytes};
+  FoundHead* found = nullptr;
   if (refine_) {
-    DeviceFaces* const first = samples.list(samples_);
-    if (Status s =
-            launch("landmarks: first boxes", first_boxes, {1, kMaxFaces}, in, map, rolls, first);
+    const Rows looks{rows_.data() + static_cast<std::size_t>(samples_) * list_bytes, list_bytes};
+    found = reinterpret_cast<FoundHead*>(looks.list(kLookRows));
+    if (Status s = launch("landmarks: looks", spread_looks, {kLookRows, kMaxFaces}, in,
+                          make_look_maps(map), looks, rolls);
         !s.ok())
       return s;
-    if (Status s = landmarker_->enqueue(luma, first, BoxMap{}, first, launch, rolls); !s.ok())
+    if (Status s = landmarker_->enqueue(luma, looks.list(0), BoxMap{}, looks.list(0), launch, rolls,
+                                        kLookRows);
+        !s.ok())
       return s;
-    look = {first, forest_->tables().mean, landmarker_->landmarks()};
+    if (Status s = launch("landmarks: first look", choose_look, {kMaxFaces, kLookThreads}, in,
+                          looks, forest_->tables().mean, landmarker_->landmarks(), found);
+        !s.ok())
+      return s;
   }
   const auto lists = static_cast<unsigned>(samples_);
   if (Status s = launch("landmarks: samples", spread_samples, {lists, kMaxFaces}, in, maps.value(),
-                        head_maps.value(), look, samples, rolls);
+                        head_maps.value(), found, samples, rolls);
       !s.ok())
     return s;
   if (Status s = landmarker_->enqueue(luma, samples.list(0), BoxMap{}, samples.list(0), launch,

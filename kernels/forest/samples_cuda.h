@@ -25,8 +25,8 @@ class SampledLandmarker {
       std::shared_ptr<const DeviceForest> forest, int iterations, int samples, bool refine = false);
 
   /// As Landmarker::enqueue(). A face of which a sample box is empty or not finite, which the CPU
-  /// refuses, gets all its points at (0, 0). One launch for one sample, else 2 + samples; 4 +
-  /// samples to refine, which needs `rolls`.
+  /// refuses, gets all its points at (0, 0). One launch for one sample, else three; six to
+  /// refine, which needs `rolls`.
   Status enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in, const BoxMap& map,
                  DeviceFaces* out, Launcher launch, const RollState* rolls = nullptr);
 
@@ -42,8 +42,8 @@ class SampledLandmarker {
   std::shared_ptr<const DeviceForest> forest_;
   int samples_;
   bool refine_;
-  // Blocks of kMaxFaces faces: `samples`, and behind them one for the first look. None for one
-  // sample that is not refined.
+  // Blocks of kMaxFaces faces: `samples`, and behind them those of the first look and what it has
+  // found. None for one sample that is not refined.
   DeviceBuffer<std::uint8_t> rows_;
 };
 
