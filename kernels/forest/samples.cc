@@ -1,10 +1,12 @@
 #include "kernels/forest/samples.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "kernels/common/lanes.h"
 #include "kernels/forest/looks.h"
+#include "kernels/forest/rules.h"
 
 namespace cuface {
 namespace {
@@ -85,33 +87,34 @@ Status SampledLandmarker::look_first(ImageView<const std::uint8_t> luma, std::sp
   heads_.assign(boxes.size(), {});
   boxes_.clear();
   rolls_.clear();
+  looked_at_.clear();
   const SampleMaps maps = make_look_maps(map);
+  const auto rows = static_cast<std::size_t>(maps.count);
   for (std::size_t i = 0; i < twice.size(); ++i) {
     if (!twice[i]) continue;
     const Roll roll = rolls.empty() ? Roll{} : rolls[i];
-    for (int k = 0; k < maps.count; ++k) {
-      boxes_.push_back(maps.map[k].apply(boxes[i], roll));
-      rolls_.push_back(roll);
+    for (std::size_t k = 0; k < rows; ++k) boxes_.push_back(maps.map[k].apply(boxes[i], roll));
+    if (!std::all_of(boxes_.end() - maps.count, boxes_.end(), forest::is_usable)) {
+      boxes_.resize(boxes_.size() - rows);
+      continue;
     }
+    rolls_.insert(rolls_.end(), rows, roll);
+    looked_at_.push_back(i);
   }
   if (boxes_.empty()) return {};
   points_.resize(boxes_.size() * landmarks_);
   if (Status s = landmarker_->enqueue(luma, boxes_, points_, rolls_); !s.ok()) return s;
   if (!look_scratch_) look_scratch_ = std::make_unique<forest::LookScratch>();
   const Point* found = points_.data();
-  for (std::size_t i = 0; i < twice.size(); ++i) {
-    if (!twice[i]) continue;
+  for (const std::size_t i : looked_at_) {
+    const auto at = [&](int row, int landmark) {
+      return found[static_cast<std::size_t>(row) * landmarks_ + static_cast<std::size_t>(landmark)];
+    };
     bool any = false;
     forest::HeadBox head;
-    forest::best_look(
-        SerialLanes{}, *look_scratch_, mean_,
-        [&](int row, int landmark) {
-          return found[static_cast<std::size_t>(row) * landmarks_ +
-                       static_cast<std::size_t>(landmark)];
-        },
-        any, head);
+    forest::best_look(SerialLanes{}, *look_scratch_, mean_, at, any, head);
     if (any) heads_[i] = head;
-    found += static_cast<std::size_t>(maps.count) * landmarks_;
+    found += rows * landmarks_;
   }
   return {};
 }

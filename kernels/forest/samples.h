@@ -77,8 +77,8 @@ class SampledLandmarker {
   ///
   /// A face with a `twice` that is not 0 (no `twice`: none has) is looked at from several boxes
   /// first (looks.h); then the samples are those of the box that fits what was found there, turned
-  /// with it (fit_head()), which is nearer to the face than a detector's. Where nothing fits they
-  /// are those of its box.
+  /// with it (fit_head()), which is nearer to the face than a detector's. Where nothing fits, or a
+  /// box to look from is not finite, they are those of its box.
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
                  int samples, std::span<Point> out, std::span<const Roll> rolls = {},
                  std::span<const std::uint8_t> twice = {});
@@ -96,6 +96,7 @@ class SampledLandmarker {
   std::vector<Roll> rolls_;
   std::vector<Point> points_;
   std::vector<std::optional<forest::HeadBox>> heads_;  // of faces that were looked at first
+  std::vector<std::size_t> looked_at_;
   std::unique_ptr<forest::LookScratch> look_scratch_;  // once it is needed
 };
 

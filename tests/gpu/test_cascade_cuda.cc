@@ -173,28 +173,38 @@ TEST_F(CascadeCuda, RawWindowsUpToTheLimitAndBeyond) {
 }
 
 /// Rows of one grey: the feature is 0, the node's threshold; its leaf is the stage's. Both pass,
-/// but not a sum that is less by what single precision cannot hold.
+/// but not a sum that is less by what single precision cannot hold. Trees of one node are searched
+/// in pairs, others are not.
 TEST_F(CascadeCuda, ValuesAtTheThresholds) {
-  CascadeModel model;
-  model.name = "ties";
-  model.window_width = model.window_height = 20;
-  model.features = {{false, 2, {{2, 2, 16, 8, -1}, {2, 2, 8, 8, 2}}}};
-  model.nodes = {{0, 0, 0, -1}, {0, 0, 0, -1}};
-  model.leaves = {-1, 1, -1, 1};
-  model.trees = {{0, 1, 0, 2}, {1, 1, 2, 2}};
-  model.stages = {{0, 1, 1.00001f}, {1, 1, 1.00001f}};
   Picture picture = flat(210, 160, 0);
   for (int y = 0; y < picture.height; ++y)
     std::fill_n(picture.bytes.begin() + y * picture.stride, picture.width,
                 static_cast<std::uint8_t>(y * y * 37));
   DetectConfig config;
   config.min_neighbors = 0;
-  test::compared("raw windows", search(test::shared(model), picture, config), 5'000);
-  model.nodes.push_back({0, 0, 0, -1});
-  model.leaves.insert(model.leaves.end(), {1e-9f, -1e-9f});
-  model.trees.push_back({2, 1, 4, 2});
-  model.stages[1].tree_count = 2;
-  EXPECT_EQ(search(test::shared(model), picture, config), 0);
+  for (const int nodes : {1, 2}) {
+    CascadeModel model;
+    model.name = "ties";
+    model.window_width = model.window_height = 20;
+    model.features = {{false, 2, {{2, 2, 16, 8, -1}, {2, 2, 8, 8, 2}}}};
+    const auto add_tree = [&](float left, float right) {
+      model.trees.push_back({static_cast<int>(model.nodes.size()), nodes,
+                             static_cast<int>(model.leaves.size()), nodes + 1});
+      for (int n = 0; n < nodes; ++n) {
+        model.nodes.push_back({0, 0, -n, n + 1 < nodes ? n + 1 : -(n + 1)});
+        model.leaves.push_back(left);
+      }
+      model.leaves.push_back(right);
+    };
+    add_tree(-1, 1);
+    add_tree(-1, 1);
+    model.stages = {{0, 1, 1.00001f}, {1, 1, 1.00001f}};
+    const long raw = search(test::shared(model), picture, config);
+    test::compared("raw windows", raw, 5'000);
+    add_tree(1e-9f, -1e-9f);
+    model.stages[1].tree_count = 2;
+    EXPECT_EQ(search(test::shared(model), picture, config), 0);
+  }
 }
 
 /// Bands of rows that grow brighter up to some column, where all windows fail the first stage, and
