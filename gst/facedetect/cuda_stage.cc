@@ -49,10 +49,6 @@ class CudaDetectStage final : public DetectStage {
           StatusCode::kUnsupported,
           "scale-mode=window works on the CPU only: set scale-mode=pyramid, or backend=cpu with "
           "frames in system memory"};
-    if (config.active_parts)
-      return {StatusCode::kUnsupported,
-              "search=smart works on the CPU only: set search=full, or backend=cpu with frames in "
-              "system memory"};
     config.max_faces = std::min(config.max_faces, cuda::kMaxFaces);
     detector_.reset();  // or the scratch would be there twice
     auto detector = cuda::Detector::create(model_, config, width, height, device_scratch);
@@ -95,6 +91,8 @@ class CudaDetectStage final : public DetectStage {
       begin.verify = turn.verify;
       begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
       begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
+    } else {
+      begin.ask.active_parts = false;
     }
     if (Status s = cuda::begin_search(state_.data(), begin, launch.value()); !s.ok()) return s;
     const std::int32_t* run = &state_.data()->run;

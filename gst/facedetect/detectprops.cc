@@ -184,9 +184,8 @@ void install_detect_properties(GObjectClass* klass) {
       g_param_spec_enum(
           "search", "Search",
           "What is searched between the searches of redetect-interval, and after those that find "
-          "nothing, while a culktrack is behind in the same streaming thread; smart: on the CPU "
-          "only, and without effect with spread, roll, scale-mode=window, grouping=overlap or a "
-          "detector before",
+          "nothing, while a culktrack is behind in the same streaming thread; smart has no effect "
+          "with spread, roll, scale-mode=window, grouping=overlap or a detector before",
           search_type(), kSearchFull, kPlaying));
   gst_type_mark_as_plugin_api(search_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(grouping_type(), static_cast<GstPluginAPIFlags>(0));

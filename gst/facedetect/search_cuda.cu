@@ -10,13 +10,12 @@ namespace {
 template <typename Told>
 __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told told) {
   const SearchBegin& begin = told.get();
-  const DeviceFaces* faces = begin.verify ? begin.asker : nullptr;
+  const DeviceFaces* faces = begin.verify || begin.ask.active_parts ? begin.asker : nullptr;
   const int count = faces ? faces->count : 0, points = faces ? points_per_face(*faces) : 0;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
     state->followed.faces[i] = followed_face(faces->faces[i], faces->landmarks() + i * points,
                                              points, begin.scale_x, begin.scale_y);
   if (threadIdx.x != 0) return;
-  state->followed.count = count;
   if (begin.restart) state->wish = {};
   gst::SearchAsk ask = begin.ask;
   if (begin.asker) {
@@ -26,6 +25,7 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
   state->frame = begin.frame;
   const Band what = state->wish.next(ask);
   state->what = what;
+  state->followed.count = begin.verify || what.active_only ? count : 0;
   state->run = what.count == 0 ? 0 : gst::begins_search(what) ? 1 : 2;
   state->skipped = state->wish.skipped(ask);
 }

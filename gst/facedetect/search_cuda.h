@@ -20,7 +20,7 @@ struct SearchState {
   std::int32_t run;
   std::int32_t skipped;    ///< whether it is not because frames are late
   Band what;               ///< of it is searched
-  FollowedFaces followed;  ///< to verify
+  FollowedFaces followed;  ///< whom the detector is told of
 };
 
 struct SearchBegin {
@@ -31,6 +31,7 @@ struct SearchBegin {
   /// it follows some. May be null.
   const DeviceFaces* asker = nullptr;
   /// Whether those faces are to be verified, in a picture so many times as wide and high as theirs.
+  /// A search of active parts is told of them too.
   bool verify = false;
   float scale_x = 1, scale_y = 1;
 };

@@ -11,9 +11,9 @@ Activity::Activity(int width, int height, int full_width, int full_height)
       full_height_(full_height),
       blocks_across_(width / kBlock),
       blocks_down_(height / kBlock) {
-  for (int x = 0; x < blocks_across_; ++x)
-    cell_of_column_.push_back(
-        static_cast<std::uint8_t>(cell_of(x * kBlock + kBlock / 2, grid_.columns, width)));
+  for (int c = 0; c < grid_.columns; ++c)
+    cell_of_column_.resize(static_cast<std::size_t>(first_block(c + 1, grid_.columns, width)),
+                           static_cast<std::uint8_t>(c));
   column_sums_.resize(static_cast<std::size_t>(blocks_across_) * kBlock);
   now_.resize(static_cast<std::size_t>(blocks_across_) * static_cast<std::size_t>(blocks_down_));
   then_.resize(now_.size());
@@ -44,12 +44,11 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
     take(picture);
     std::fill_n(changed_, grid_.rows, cell_bits(0, grid_.columns - 1));
   } else {
-    int y = 0;
     for (int row = 0; row < grid_.rows; ++row) {
       int blocks[kMostCells] = {}, differ[kMostCells] = {};
-      const int first = y;
-      for (; y < blocks_down_ && cell_of(y * kBlock + kBlock / 2, grid_.rows, grid_.height) == row;
-           ++y) {
+      const int first = first_block(row, grid_.rows, grid_.height);
+      const int end = first_block(row + 1, grid_.rows, grid_.height);
+      for (int y = first; y < end; ++y) {
         std::uint8_t* now = now_.data() + std::ptrdiff_t{y} * blocks_across_;
         const std::uint8_t* then = then_.data() + std::ptrdiff_t{y} * blocks_across_;
         reduce(picture, y, now);
@@ -62,7 +61,7 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
       for (int c = 0; c < grid_.columns; ++c)
         if (has_changed(differ[c], blocks[c])) changed_[row] |= std::uint64_t{1} << c;
       if (changed_[row] == 0) continue;
-      for (int k = first; k < y; ++k) {
+      for (int k = first; k < end; ++k) {
         const std::uint8_t* now = now_.data() + std::ptrdiff_t{k} * blocks_across_;
         std::uint8_t* then = then_.data() + std::ptrdiff_t{k} * blocks_across_;
         for (int x = 0; x < blocks_across_; ++x)
@@ -70,21 +69,13 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
       }
     }
   }
+  followed_.clear();
+  for (const Followed& face : followed)
+    followed_.push_back(followed_cells(face.box, full_width_, full_height_, grid_));
   for (int size = 0; size < kSizeClasses; ++size)
     for (int row = 0; row < grid_.rows; ++row)
-      map_.cells[size][row] = active_row(changed_, grid_, size, row);
-  for (const Followed& face : followed) {
-    const FollowedCells cells = followed_cells(face.box, full_width_, full_height_, grid_);
-    for (int size = 0; size < cells.first_class; ++size)
-      for (int row = cells.first_inner_row; row <= cells.last_inner_row; ++row)
-        map_.cells[size][row] &= ~cells.inner_columns;
-  }
-  for (const Followed& face : followed) {
-    const FollowedCells cells = followed_cells(face.box, full_width_, full_height_, grid_);
-    for (int size = cells.first_class; size <= cells.last_class; ++size)
-      for (int row = cells.first_row; row <= cells.last_row; ++row)
-        map_.cells[size][row] |= cells.columns;
-  }
+      map_.cells[size][row] =
+          map_row(changed_, grid_, followed_.data(), static_cast<int>(followed_.size()), size, row);
   return map_;
 }
 

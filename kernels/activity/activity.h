@@ -27,6 +27,13 @@ CUFACE_HD inline bool has_changed(int differ, int blocks) {
   return 100 * differ > kFewest * blocks;
 }
 
+/// The first of the blocks along a side that belong to a cell or to one behind it.
+CUFACE_HD inline int first_block(int cell, int cells, int size) {
+  const int pixel = (cell * size + cells - 1) / cells;  // the cell's first
+  const int block = (pixel + kBlock / 2 - 1) / kBlock;
+  return block < size / kBlock ? block : size / kBlock;
+}
+
 /// The mean of a block by the sum of its pixels.
 CUFACE_HD inline std::uint8_t block_mean(int sum) {
   constexpr int kPixels = kBlock * kBlock;
@@ -62,6 +69,7 @@ class Activity {
   const int full_width_, full_height_, blocks_across_, blocks_down_;
   bool taken_ = false;
   std::vector<std::uint8_t> cell_of_column_;  ///< of blocks
+  std::vector<FollowedCells> followed_;
   std::vector<std::uint16_t> column_sums_;
   std::vector<std::uint8_t> now_, then_;  ///< means, row after row
   std::uint64_t changed_[kMostCells] = {};

@@ -31,6 +31,11 @@ CUFACE_HD inline int cells_along(int size) {
   return cells < 1 ? 1 : cells > kMostCells ? kMostCells : cells;
 }
 
+/// The cell along a side that a window belongs to, by its first pixel in a level of that size.
+CUFACE_HD inline int window_cell(int at, int window, int cells, int level_size) {
+  return cell_of(at + window / 2, cells, level_size);
+}
+
 /// The least side of a class: 16, 22, 32, 45 ... pixels. That below is class 0 too.
 CUFACE_HD inline int least_side(int size_class) {
   const int octave = 16 << size_class / 2;
@@ -132,6 +137,22 @@ CUFACE_HD inline FollowedCells followed_cells(const Box& box, int full_width, in
   const int right = last_inner(box.x + box.w, full_width, grid.columns);
   out.inner_columns = left <= right ? cell_bits(left, right) : 0;
   return out;
+}
+
+/// A row of the map. Where one face lies inside another it is looked for.
+CUFACE_HD inline std::uint64_t map_row(const std::uint64_t* changed, const CellGrid& grid,
+                                       const FollowedCells* followed, int count, int size_class,
+                                       int row) {
+  std::uint64_t on = active_row(changed, grid, size_class, row), around = 0;
+  for (int i = 0; i < count; ++i) {
+    const FollowedCells& face = followed[i];
+    if (size_class < face.first_class) {
+      if (row >= face.first_inner_row && row <= face.last_inner_row) on &= ~face.inner_columns;
+    } else if (size_class <= face.last_class && row >= face.first_row && row <= face.last_row) {
+      around |= face.columns;
+    }
+  }
+  return on | around;
 }
 
 }  // namespace cuface

@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 
+#include "kernels/cascade/active_cuda.cuh"
 #include "kernels/cascade/cascade_cuda.h"
 #include "kernels/cascade/late_cuda.cuh"
 #include "kernels/cascade/pairs_cuda.cuh"
@@ -30,11 +31,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     search_kernel(const __grid_constant__ TileTable table, CascadeView by_step_1,
                   CascadeView by_step_2, const __grid_constant__ FirstNodes first_nodes,
                   ImageView<const std::uint8_t> pixels, SumPlanes planes, unsigned long long* skips,
-                  Output out, const std::int32_t* run, const Band* band) {
+                  Output out, const std::int32_t* run, const Band* band, DeviceMap active) {
   if (idle(run)) return;
   Tile tile = tile_at(table, blockIdx.x);
   if (band && !keep_band(tile, table, *band)) return;
   __shared__ Block block;
+  if (!find_active(active, band, table, tile, skips, block)) return;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
   const int threads = static_cast<int>(blockDim.x), warps = threads / kWarp;
   if (thread < 3) block.listed[thread] = 0;
@@ -106,7 +108,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
       add_leaves<false>(cascade, cascade.nodes, first, 0, 1, at, norm, sum);
     }
     for (int u = 0; u < kRowWindows; ++u) {
-      const bool live = lane + u * kWarp < tile.columns && norm[u] != 0.0f;  // 0: flat
+      const bool live = lane + u * kWarp < tile.columns && is_active(block, y, lane + u * kWarp) &&
+                        norm[u] != 0.0f;  // 0: flat
       const unsigned all = __ballot_sync(kAllLanes, live);
       const unsigned pass =
           passing(cascade, first, at[u], norm[u], sum[u], live, &out.counts->exact);
@@ -172,12 +175,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     out.add(table, level, (tile.x + window % kTileColumns) * level.step,
             (tile.y + window / kTileColumns) * level.step);
   }
-}
-
-__global__ void reset_kernel(SearchCounts* counts, unsigned long long* skips, std::uint32_t tiles) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i == 0) *counts = {};
-  if (i < tiles) skips[i] = 0;
 }
 
 /// Words of a tile's sums, a multiple of four.
@@ -292,14 +289,16 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
   std::vector<uint4> pair_nodes;
   search.plan_tiles(model, planes, most_step, room, layouts, pair_nodes);
   // The limit belongs to the kernel: one of this plan would be too little for others.
-  const void* kernel = search.in_pairs_     ? reinterpret_cast<const void*>(pairs_kernel)
-                       : search.makes_sums_ ? reinterpret_cast<const void*>(search_kernel<true>)
-                                            : reinterpret_cast<const void*>(search_kernel<false>);
-  if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(room)),
-                       "asking for shared memory");
-      !s.ok())
-    return s;
+  for (const bool active : {false, true}) {
+    const void* kernel = search.in_pairs_     ? reinterpret_cast<const void*>(pairs_for(active))
+                         : search.makes_sums_ ? reinterpret_cast<const void*>(search_kernel<true>)
+                                              : reinterpret_cast<const void*>(search_kernel<false>);
+    if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              static_cast<int>(room)),
+                         "asking for shared memory");
+        !s.ok())
+      return s;
+  }
 
   FlatCascade flat;
   BoundCascade bound(model);
@@ -321,7 +320,9 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
     level.tiles_across = static_cast<std::uint32_t>((level.columns - 1) / kTileColumns + 1);
     level.step = grid.step;
     level.scale = levels[i].scale;
+    level.width = levels[i].width;
     level.height = levels[i].height;
+    level.size_class = level_class(model.window_width, levels[i].scale);
     level.x = slots[i].x;
     level.y = slots[i].y;
     if (level.step == 2) table.step_2 = std::min(table.step_2, level.first_tile);
@@ -357,7 +358,8 @@ void CascadeSearch::bind(std::byte* scratch) {
 }
 
 Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
-                              const std::int32_t* run, const Band* band, Launcher launch) {
+                              const std::int32_t* run, const Band* band, const DeviceMap& active,
+                              Launcher launch) {
   constexpr unsigned kBlock = 256;
   if (Status s = launch("starting the search", reset_kernel, {tiles_ / kBlock + 1, kBlock},
                         counts_.data(), skips_.data(), tiles_);
@@ -377,11 +379,11 @@ Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const SumPla
   const Output out = {raw_.data(), raw_.size(), late_.data(), late_.size(), counts_.data()};
   const LaunchShape shape = {tiles_, kThreads, shared_bytes_};
   if (Status s =
-          in_pairs_ ? launch("all stages", pairs_kernel, shape, table, view(2), pair_nodes, pixels,
-                             skips_.data(), out, run, band)
+          in_pairs_ ? launch("all stages", pairs_for(active.map), shape, table, view(2), pair_nodes,
+                             pixels, skips_.data(), out, run, band, active)
                     : launch("all stages", makes_sums_ ? search_kernel<true> : search_kernel<false>,
                              shape, table, view(0), view(1), first_nodes_, pixels, planes,
-                             skips_.data(), out, run, band);
+                             skips_.data(), out, run, band, active);
       !s.ok())
     return s;
   if (!leaves_late_) return {};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/activity/activity_cuda.h"
 #include "kernels/cascade/cascade.h"
 #include "kernels/cascade/pairs_cuda.h"
 #include "kernels/cascade/tables_cuda.h"
@@ -27,8 +28,9 @@ struct WindowLevel {
   std::uint32_t first_tile, tiles_across;
   std::int32_t columns, rows, step;
   float scale;
-  std::int32_t height;  ///< of the level, in pixels
-  std::int32_t x, y;    ///< of the level's first pixel, and sum, in their atlases
+  std::int32_t width, height;  ///< of the level, in pixels
+  std::int32_t size_class;     ///< of its windows, in a map of active parts
+  std::int32_t x, y;           ///< of the level's first pixel, and sum, in their atlases
 };
 
 inline constexpr int kTileColumns = 64;
@@ -83,9 +85,11 @@ class CascadeSearch {
 
   /// Leaves the boxes of the windows that pass in raw_windows(), in any order, and their number in
   /// counts(); with *run 0 the number is 0. Pixels and sums are those of the planned layout. Only
-  /// the rows of *band are searched (band_rows()); null = all.
+  /// the rows of *band are searched (band_rows()); null = all. Of kActiveParts only the windows
+  /// that `active` has on, the others neither pass nor fail.
   Status enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
-                 const std::int32_t* run, const Band* band, Launcher launch);
+                 const std::int32_t* run, const Band* band, const DeviceMap& active,
+                 Launcher launch);
 
   const Rect* raw_windows() const { return raw_.data(); }        ///< in device memory
   const SearchCounts* counts() const { return counts_.data(); }  ///< in device memory

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/cascade/active_cuda.cuh"
 #include "kernels/cascade/late_cuda.cuh"
 #include "kernels/cascade/pair_stages_cuda.cuh"
 #include "kernels/cascade/tile_cuda.cuh"
@@ -109,7 +110,8 @@ __device__ inline Two<float> norms_of(const PairTile& t, int at, const Two<float
 
 /// All windows through the first stages, whether or not they will turn out to be skipped: a warp a
 /// row of pairs, which needs no list and reads without conflicts.
-__device__ inline void take_dense_stages(const PairTile& t, Block& block) {
+template <bool kActive>
+__device__ void take_dense_stages(const PairTile& t, Block& block) {
   constexpr int kRowPairs = PairTile::kRowPairs;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   for (int j = static_cast<int>(threadIdx.x) / kWarp; __any_sync(kAllLanes, j < t.row_pairs());
@@ -125,6 +127,9 @@ __device__ inline void take_dense_stages(const PairTile& t, Block& block) {
       const bool inside = lane + u * kWarp < t.tile.columns;
       live[u] = {inside && norm[u].upper != 0.0f,  // 0: flat
                  inside && 2 * j + 1 < t.tile.rows && norm[u].lower != 0.0f};
+      if (!kActive) continue;
+      live[u].upper = live[u].upper && is_active(block, 2 * j, lane + u * kWarp);
+      live[u].lower = live[u].lower && is_active(block, 2 * j + 1, lane + u * kWarp);
     }
     const auto windows = [&](bool Two<bool>::*half) {
       std::uint64_t all = 0;
@@ -337,17 +342,19 @@ __device__ inline void hand_over(const PairTile& t, const ImageView<const std::u
 }
 
 /// A block a tile: the first stages, with lists of pairs. What passes them goes to the list of late
-/// windows.
+/// windows. kActive: searches of active parts too.
+template <bool kActive>
 __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
     pairs_kernel(const __grid_constant__ TileTable table,
                  const __grid_constant__ CascadeView by_patch,
                  const __grid_constant__ PairNodes nodes, ImageView<const std::uint8_t> pixels,
                  unsigned long long* skips, const __grid_constant__ Output out,
-                 const std::int32_t* run, const Band* band) {
+                 const std::int32_t* run, const Band* band, DeviceMap active) {
   if (idle(run)) return;
   Tile tile = tile_at(table, blockIdx.x);
   if (band && !keep_band(tile, table, *band)) return;
   __shared__ Block block;
+  if (kActive && !find_active(active, band, table, tile, skips, block)) return;
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   __shared__ BankCounts counts[2];  // of stages in turns
   if (thread < 2 * kWarp) counts[thread / kWarp][thread % kWarp] = 0;
@@ -357,7 +364,7 @@ __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
   for (int i = thread; i < nodes.size; i += threads)
     t.stage_nodes[i] = __ldg(nodes.nodes + (t.step - 1) * nodes.size + i);
   make_sums_and_squares(t);
-  take_dense_stages(t, block);
+  take_dense_stages<kActive>(t, block);
   drop_skipped(t.tile, skips, block);
   int s = nodes.dense_stages;
   add_dense_pairs(t, counts[s % 2], block);
@@ -371,5 +378,8 @@ __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
   }
   hand_over(t, pixels, s, count, block);
 }
+
+/// The kernel of a search; with `active` of active parts too.
+inline auto pairs_for(bool active) { return active ? pairs_kernel<true> : pairs_kernel<false>; }
 
 }  // namespace cuface::cuda

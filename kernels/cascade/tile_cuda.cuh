@@ -105,6 +105,19 @@ __device__ void make_sums(ImageView<const std::uint8_t> pixels, int width, int h
   __syncthreads();
 }
 
+/// Before a search.
+__global__ void reset_kernel(SearchCounts* counts, unsigned long long* skips, std::uint32_t tiles) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) *counts = {};
+  if (i < tiles) skips[i] = 0;
+}
+
+/// Tells the tile to the right, of each row by a bit, whether its first window may be skipped, and
+/// whether it may be visited. One thread does.
+__device__ inline void tell_next(unsigned long long* skips, unsigned may_skip, unsigned may_visit) {
+  atomicExch(skips, may_skip | static_cast<unsigned long long>(may_visit) << kWarp);
+}
+
 /// A bit for each row of the tile: whether its first window is skipped for one that the tile to the
 /// left visits. What a row says to the next tile is two bits of `skips`: the lower of the pair
 /// (32 rows each) is set where the next window may be skipped, the upper where it may be visited;
@@ -117,7 +130,7 @@ __device__ inline bool first_is_skipped(unsigned long long* skips, std::uint32_t
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned may_skip = __ballot_sync(kAllLanes, skips_if_visited || skips_if_skipped);
   const unsigned may_visit = __ballot_sync(kAllLanes, !skips_if_visited || !skips_if_skipped);
-  if (lane == 0) atomicExch(skips, may_skip | static_cast<unsigned long long>(may_visit) << kWarp);
+  if (lane == 0) tell_next(skips, may_skip, may_visit);
   bool skipped = false;
   while (left_tiles-- > 0 && __any_sync(kAllLanes, depends)) {
     --skips;

@@ -109,6 +109,7 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
                       const ScratchSource& scratch) {
   max_faces_ = config.max_faces;
   DetectConfig one = config;
+  one.active_parts = config.active_parts && can_search_bands(config);
   std::size_t search_bytes = 0, canvas_bytes = 0;
   for (const double angle : search_angles(config.roll)) {
     const Turn turn = make_turn(angle, width, height);
@@ -153,7 +154,7 @@ Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t*
     return invalid("the picture does not have the planned size");
   if (!out) return invalid("there is no room for faces");
   if (run) launch.begin_if(run);
-  if (Status s = turns_.size() == 1 ? searches_[0].enqueue(luma, run, band, out, launch)
+  if (Status s = turns_.size() == 1 ? searches_[0].enqueue(luma, run, band, followed, out, launch)
                                     : enqueue_angles(luma, run, out, launch);
       !s.ok())
     return s;
@@ -178,8 +179,8 @@ Status Detector::enqueue_angles(ImageView<const std::uint8_t> luma, const std::i
       if (Status s = turn_picture(luma, turn, canvas, run, launch); !s.ok()) return s;
       upright = canvas;
     }
-    if (Status s =
-            searches_[search_of(i)].enqueue(upright, run, nullptr, found_.data() + i, launch);
+    if (Status s = searches_[search_of(i)].enqueue(upright, run, nullptr, nullptr,
+                                                   found_.data() + i, launch);
         !s.ok())
       return s;
   }

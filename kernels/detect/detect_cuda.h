@@ -40,7 +40,8 @@ class Detector {
   /// graph with `run` all pointers stay the same from one submission to the next. `band`, in device
   /// memory too, as in cuface::Detector::enqueue; null = the whole picture. Of a part of the
   /// picture `searched` is 0 and `part` says which. `followed`, there too, is verified with
-  /// DetectConfig::verify; null = nobody.
+  /// DetectConfig::verify, and told to kernels/activity; null = nobody. Without
+  /// DetectConfig::active_parts kActiveParts are the whole picture.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, DeviceFaces* out,
                  Launcher launch, const Band* band = nullptr,
                  const FollowedFaces* followed = nullptr);
@@ -52,6 +53,8 @@ class Detector {
   ImageView<const std::uint8_t> pixels() const { return searches_[0].pixels(); }
   const SumPlanes& planes() const { return searches_[0].planes(); }
   const std::vector<AtlasSlot>& slots() const { return searches_[0].slots(); }
+  /// With DetectConfig::active_parts.
+  const Activity& activity() const { return searches_[0].activity(); }
   /// Bytes that the plan needs of it, of which it may have more.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
   Scratch& scratch() { return *scratch_; }

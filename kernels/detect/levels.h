@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/activity/map.h"
 #include "kernels/cascade/cascade.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
@@ -27,6 +28,11 @@ std::vector<float> search_scales(const LevelQuery& query);
 /// round(size * scale), ties to even, in fp32: the side of a window in the picture.
 CUFACE_HD inline int scaled_side(int size, float scale) {
   return static_cast<int>(std::lrintf(static_cast<float>(size) * scale));
+}
+
+/// The class of a map of active parts that a level's windows have.
+CUFACE_HD inline int level_class(int window_width, float scale) {
+  return size_class_of(scaled_side(window_width, scale));
 }
 
 /// The window at (x,y) of a level as a box in the searched picture.

@@ -81,7 +81,7 @@ struct Plan {
     int k = 0;
     for (int c = 0; c < cells.columns; ++c) {
       while (k < windows &&
-             cell_of(k * l.grid.step + model.window_width / 2, cells.columns, l.width) <= c)
+             window_cell(k * l.grid.step, model.window_width, cells.columns, l.width) <= c)
         ++k;
       ends.push_back(k);
     }
@@ -94,10 +94,10 @@ struct Plan {
     return cell_ends[level][static_cast<std::size_t>(cell)];
   }
   const std::uint64_t* rows_of(const ActivityMap& map, std::size_t level) const {
-    return map.cells[size_class_of(scaled_side(model.window_width, levels[level].scale))];
+    return map.cells[level_class(model.window_width, levels[level].scale)];
   }
   int cell_row(std::size_t level, int y) const {
-    return cell_of(y + model.window_height / 2, cells.rows, levels[level].height);
+    return window_cell(y, model.window_height, cells.rows, levels[level].height);
   }
 
   /// Cuts those that a map has parts of off into smaller ones around these.

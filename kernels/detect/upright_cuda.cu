@@ -84,6 +84,11 @@ Status UprightSearch::plan(const CascadeModel& model, const DetectConfig& config
     if (Status s = take(LevelResize::create(width, height, whole), shrink_); !s.ok()) return s;
   }
 
+  if (config.active_parts)
+    if (Status s = take(Activity::create(plan.width, plan.height, width, height), activity_);
+        !s.ok())
+      return s;
+
   const std::vector<Level> levels = plan_levels(model, plan);
   // Sums take a row and a column more; and all begin where whole vectors do.
   constexpr int kColumns = 16;
@@ -134,16 +139,20 @@ void UprightSearch::bind(std::byte* scratch) {
 }
 
 Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                              const Band* band, DeviceFaces* out, Launcher launch) {
+                              const Band* band, const FollowedFaces* followed, DeviceFaces* out,
+                              Launcher launch) {
   ImageView<const std::uint8_t> picture = luma;
   if (small_.width > 0) {
     if (Status s = shrink_.enqueue(luma, small_, run, launch); !s.ok()) return s;
     picture = small_;
   }
+  const DeviceMap active = activity_.map();
+  if (active.map)
+    if (Status s = activity_.enqueue(picture, run, band, followed, launch); !s.ok()) return s;
   if (Status s = resize_.enqueue(picture, pixels_, run, launch); !s.ok()) return s;
   if (!search_.makes_sums())
     if (Status s = integrals_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
-  if (Status s = search_.enqueue(pixels_, planes_, run, band, launch); !s.ok()) return s;
+  if (Status s = search_.enqueue(pixels_, planes_, run, band, active, launch); !s.ok()) return s;
   const Output output = {
       out,       run, band, search_.counts(), width_, height_, searched_width_, searched_height_,
       max_faces_};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/activity/activity_cuda.h"
 #include "kernels/cascade/cascade.h"
 #include "kernels/cascade/cascade_cuda.h"
 #include "kernels/common/image.h"
@@ -12,6 +13,7 @@
 #include "kernels/common/status.h"
 #include "kernels/detect/detect.h"
 #include "kernels/faces/faces_cuda.h"
+#include "kernels/faces/followed_cuda.h"
 #include "kernels/group/group_cuda.h"
 #include "kernels/integral/integral_cuda.h"
 #include "kernels/pyramid/resize_cuda.h"
@@ -22,7 +24,8 @@ namespace cuface::cuda {
 /// something else in between.
 class UprightSearch {
  public:
-  /// For a valid configuration, of which it does not see `roll`. May throw std::bad_alloc.
+  /// For a valid configuration, of which it does not see `roll`. With `active_parts` it remembers
+  /// what it searched. May throw std::bad_alloc.
   Status plan(const CascadeModel& model, const DetectConfig& config, int width, int height);
   /// Bytes of scratch that it needs.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
@@ -30,11 +33,12 @@ class UprightSearch {
 
   /// As Detector::enqueue, without its checks, and always on a stream as far as `run` goes.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, const Band* band,
-                 DeviceFaces* out, Launcher launch);
+                 const FollowedFaces* followed, DeviceFaces* out, Launcher launch);
 
   const CascadeSearch& search() const { return search_; }
   ImageView<const std::uint8_t> pixels() const { return pixels_; }
   const SumPlanes& planes() const { return planes_; }
+  const Activity& activity() const { return activity_; }
   const std::vector<AtlasSlot>& slots() const { return slots_; }
 
  private:
@@ -42,6 +46,7 @@ class UprightSearch {
   int searched_width_ = 0, searched_height_ = 0;  ///< of the picture that is searched
   int max_faces_ = 0;
   LevelResize shrink_, resize_;
+  Activity activity_;               ///< with active_parts
   ImageView<std::uint8_t> small_;   ///< with detect_scale
   ImageView<std::uint8_t> pixels_;  ///< atlas of the levels
   std::vector<AtlasSlot> slots_;    ///< of each level's pixels, and of its sums, in their atlases

@@ -177,7 +177,8 @@ Status Verifier::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t*
                         luma, task, run, band, followed, out, atlas, chosen);
       !s.ok())
     return s;
-  if (Status s = search_.enqueue(atlas, &chosen->count, nullptr, found_.data(), launch); !s.ok())
+  if (Status s = search_.enqueue(atlas, &chosen->count, nullptr, nullptr, found_.data(), launch);
+      !s.ok())
     return s;
   return launch("adding the faces verified", add_verified_kernel, {1, kMaxFaces}, task, chosen,
                 found_.data(), out);

@@ -13,14 +13,9 @@
 #include "kernels/detect/upright_cuda.h"
 #include "kernels/detect/verify.h"
 #include "kernels/faces/faces_cuda.h"
+#include "kernels/faces/followed_cuda.h"
 
 namespace cuface::cuda {
-
-/// The faces that a tracker followed, in device memory.
-struct FollowedFaces {
-  std::int32_t count;  ///< 0..kMaxFaces
-  Followed faces[kMaxFaces];
-};
 
 /// Those to verify, and where.
 struct ChosenFaces {

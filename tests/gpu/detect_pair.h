@@ -6,16 +6,19 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kernels/activity/activity.h"
 #include "kernels/detect/detect_cuda.h"
 #include "kernels/detect/searcher.h"
 #include "models/models.h"
@@ -132,16 +135,14 @@ class Pair {
     searcher_ = make_pyramid_searcher(*model, plan_);
     model_ = model;
     config_ = config;
+    if (config.active_parts) activity_.emplace(plan_.width, plan_.height, width, height);
   }
 
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run = nullptr) {
-    return gpu_->enqueue(
-        luma, run, faces(), stream_,
-        band_.count > 0 ? reinterpret_cast<const Band*>(band_memory_.data()) : nullptr,
-        config_.verify ? reinterpret_cast<const cuda::FollowedFaces*>(followed_memory_.data())
-                       : nullptr);
+    return enqueue(luma, run, stream_);
   }
-  /// Whom both verify from now on, with DetectConfig::verify; at most kMaxFaces.
+  /// Of whom both are told from now on, with DetectConfig::verify or active_parts; at most
+  /// kMaxFaces.
   void follow(std::vector<Followed> followed) {
     std::vector<std::uint8_t> bytes(sizeof(cuda::FollowedFaces), kCanary);
     auto* faces = reinterpret_cast<cuda::FollowedFaces*>(bytes.data());
@@ -161,7 +162,7 @@ class Pair {
   /// The kernels of a search.
   cuda::LaunchList launches(ImageView<const std::uint8_t> luma) {
     cuda::LaunchList list;
-    EXPECT_TRUE(gpu_->enqueue(luma, nullptr, faces(), cuda::Launcher(list)).ok());
+    EXPECT_TRUE(enqueue(luma, nullptr, cuda::Launcher(list)).ok());
     return list;
   }
   void check(const Picture& picture) {
@@ -231,16 +232,52 @@ class Pair {
   const Stream& stream() const { return stream_; }
 
   static inline long raw_compared = 0, faces_compared = 0, listed = 0, exact = 0, turned = 0;
-  static void restart() { raw_compared = faces_compared = listed = exact = turned = 0; }
+  static inline long cells_on = 0, cells_off = 0;  ///< of maps compared
+  static void restart() {
+    raw_compared = faces_compared = listed = exact = turned = cells_on = cells_off = 0;
+  }
 
  private:
+  Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+                 cuda::Launcher launch) {
+    return gpu_->enqueue(
+        luma, run, faces(), launch,
+        band_.count > 0 ? reinterpret_cast<const Band*>(band_memory_.data()) : nullptr,
+        config_.verify || config_.active_parts
+            ? reinterpret_cast<const cuda::FollowedFaces*>(followed_memory_.data())
+            : nullptr);
+  }
   /// Whether more than one search shares the scratch.
   bool several() const { return config_.roll > 0 || config_.verify; }
+  /// The map of a search of active parts; null for others.
+  const ActivityMap* compare_map(const Picture& picture) {
+    if (!activity_) return nullptr;
+    if (!band_.active_only) {
+      if (!band_.is_part()) activity_->take(picture.view());
+      return nullptr;
+    }
+    const ActivityMap* expected = &activity_->look(picture.view(), followed_);
+    const cuda::Activity::State got = download(gpu_->activity().state(), 1)[0];
+    const CellGrid& grid = activity_->grid();
+    for (int row = 0; row < grid.rows; ++row) {
+      EXPECT_EQ(got.changed[row], activity_->changed()[static_cast<std::size_t>(row)]) << row;
+      for (int size = 0; size < kSizeClasses; ++size) {
+        EXPECT_EQ(got.map.cells[size][row], expected->cells[size][row])
+            << "class " << size << " row " << row;
+        const int on = std::popcount(got.map.cells[size][row]);
+        cells_on += on;
+        cells_off += grid.columns - on;
+      }
+    }
+    return expected;
+  }
   void compare_raw(const Picture& picture) {
     // The searched picture, or what was found in it, is not at hand.
-    if (config_.detect_scale != 1 || several()) return;
+    if (config_.detect_scale != 1) return;
+    const ActivityMap* map = compare_map(picture);
+    if (several()) return;
     std::vector<Rect> expected;
-    const bool fits = searcher_->search(picture.view(), band_, nullptr, expected);
+    const bool fits = searcher_->search(picture.view(), band_, map, expected);
     const cuda::SearchCounts counts = download(gpu_->search().counts(), 1)[0];
     listed += counts.listed;
     exact += counts.exact;
@@ -263,6 +300,7 @@ class Pair {
   std::unique_ptr<cuda::Detector> gpu_;
   std::unique_ptr<Detector> cpu_;
   std::unique_ptr<Searcher> searcher_;
+  std::optional<Activity> activity_;
 };
 
 }  // namespace cuface::test

@@ -75,6 +75,7 @@ for clip in "${clips[@]}"; do
     same "$clip" $demuxer "all on" "roll=45 redetect-interval=5" "samples=4 smooth=0.5"
     same "$clip" $demuxer "spread" "spread=true" ""
     same "$clip" $demuxer "verify off" "verify=false" ""
+    same "$clip" $demuxer "smart" "search=smart redetect-interval=30" ""
   fi
 done
 echo "$compared lines with $faces faces are equal"

@@ -79,7 +79,7 @@ class SearchCuda : public testing::Test {
 TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   gst::SearchWish wish;
   Faces asker;
-  int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0;
+  int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0;
   for (int i = 0; i < kFrames; ++i) {
     const bool restart = i == 0 || chance(50);
     const bool tracker = chance(2), wants = chance(10);
@@ -87,6 +87,8 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ask.asked = chance(12);
     ask.turn.search = chance(12);
     if (chance(2)) ask.turn.band = {below(7), 7};
+    ask.turn.active = chance(4);
+    ask.active_parts = tracker && chance(3);
     ask.late = chance(6);
     ask.searchable = !ask.late && !chance(5);
     const int found = chance(3) ? 0 : 1 + below(3);
@@ -102,7 +104,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     const Band what = wish.next(told);
     const bool run = what.count > 0;
     wished += run && !what.is_part() && !ask.turn.search && !told.asked;
-    parts += what.is_part();
+    (what.active_only ? active : parts) += what.is_part();
     (run ? searched : skipped)++;
 
     const auto frame = static_cast<std::uint64_t>(i);
@@ -136,24 +138,28 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   }
   compared("frames searched", searched, 50);
   compared("parts of pictures searched", parts, 50);
+  compared("active parts searched", active, 50);
   compared("frames not searched", skipped, 50);
   compared("searches wished for", wished, 10);
   compared("searches skipped on late frames", too_late, 20);
 }
 
-TEST_F(SearchCuda, TellsWhomToVerifyAsTheCpuDoes) {
-  int told = 0, turned = 0;
+TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
+  int told = 0, turned = 0, only_active = 0;
   for (int i = 0; i < kFrames / 4; ++i) {
     const int landmarks = chance(3) ? 0 : chance(3) ? 3 : kLandmarks;
     const bool carried = chance(2);
     Faces asker = random_faces(chance(4) ? cuda::kMaxFaces : below(6), landmarks);
     asker->followed_per_face = 0;
+    asker->search_wanted = chance(4);
     if (carried) std::swap(asker->landmarks_per_face, asker->followed_per_face);
     if (landmarks > 0 && asker->count > 0 && chance(4))
       asker->landmarks()[2].x = std::numeric_limits<float>::quiet_NaN();
     put(asker_, asker);
-    cuda::SearchBegin begin{i == 0, {}, 7, faces(asker_)};
-    begin.verify = !chance(5);
+    cuda::SearchBegin begin{true, {}, 7, faces(asker_)};
+    begin.verify = chance(2);
+    begin.ask.active_parts = !chance(4);
+    begin.ask.turn.active = true;
     begin.scale_x = chance(2) ? 1.0f : 0.37f;
     begin.scale_y = chance(2) ? 1.0f : 1.91f;
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
@@ -161,7 +167,10 @@ TEST_F(SearchCuda, TellsWhomToVerifyAsTheCpuDoes) {
     ASSERT_EQ(
         cudaMemcpy(static_cast<void*>(&got), &state_->followed, sizeof got, cudaMemcpyDeviceToHost),
         cudaSuccess);
-    ASSERT_EQ(got.count, begin.verify ? asker->count : 0);
+    Band what;
+    ASSERT_EQ(cudaMemcpy(&what, &state_->what, sizeof what, cudaMemcpyDeviceToHost), cudaSuccess);
+    ASSERT_EQ(got.count, begin.verify || what.active_only ? asker->count : 0);
+    only_active += !begin.verify && what.active_only;
     for (int f = 0; f < got.count; ++f) {
       const Followed want = followed_face(asker->faces[f], asker->landmarks() + f * landmarks,
                                           landmarks, begin.scale_x, begin.scale_y);
@@ -171,8 +180,9 @@ TEST_F(SearchCuda, TellsWhomToVerifyAsTheCpuDoes) {
       turned += want.roll != asker->faces[f].roll;
     }
   }
-  compared("faces to verify", told, 500);
+  compared("faces told", told, 500);
   compared("of them turned by their landmarks", turned, 200);
+  compared("lists for active parts alone", only_active, 30);
 }
 
 TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {

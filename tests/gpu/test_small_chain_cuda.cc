@@ -65,13 +65,14 @@ TEST_P(SmallChainCuda, GivesTheLinesOfTheCpu) {
   EXPECT_EQ(trace::refused() > 0, !GetParam().conditional_nodes);
 }
 
-INSTANTIATE_TEST_SUITE_P(, SmallChainCuda,
-                         testing::Values(Settings{"Defaults", "", "", "", true},
-                                         Settings{"AllThereIs", "redetect-interval=3 roll=30 ", "",
-                                                  "samples=3 smooth=0.5", true},
-                                         Settings{"WithoutConditionalNodes", "redetect-interval=2 ",
-                                                  "", "", false}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , SmallChainCuda,
+    testing::Values(Settings{"Defaults", "", "", "", true},
+                    Settings{"AllThereIs", "redetect-interval=3 roll=30 ", "",
+                             "samples=3 smooth=0.5", true},
+                    Settings{"Smart", "redetect-interval=20 search=smart ", "", "", true},
+                    Settings{"WithoutConditionalNodes", "redetect-interval=2 ", "", "", false}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace cuface::test

@@ -1,0 +1,133 @@
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "kernels/activity/activity_cuda.h"
+#include "kernels/common/cuda_table.h"
+#include "kernels/common/warp.cuh"
+
+namespace cuface::cuda {
+namespace {
+
+constexpr unsigned kThreads = 1024;
+
+/// The means of a picture's blocks.
+class Blocks {
+ public:
+  __device__ explicit Blocks(const ImageView<const std::uint8_t>& picture)
+      : picture_(picture),
+        words_((reinterpret_cast<std::uintptr_t>(picture.data) |
+                static_cast<std::uintptr_t>(picture.stride)) %
+                   sizeof(unsigned) ==
+               0) {}
+  __device__ std::uint8_t mean(int x, int y) const {
+    static_assert(kBlock == 4);
+    int sum = 0;
+#pragma unroll
+    for (int row = 0; row < kBlock; ++row) {
+      const std::uint8_t* in = picture_.row(y * kBlock + row) + x * kBlock;
+      if (words_) {
+        sum += static_cast<int>(__vsadu4(__ldg(reinterpret_cast<const unsigned*>(in)), 0));
+      } else {
+        for (int i = 0; i < kBlock; ++i) sum += __ldg(in + i);
+      }
+    }
+    return block_mean(sum);
+  }
+
+ private:
+  const ImageView<const std::uint8_t> picture_;
+  const bool words_;  ///< rows begin where words do
+};
+
+/// A block a row of cells, a warp a cell.
+__global__ void __launch_bounds__(kThreads)
+    changes_kernel(ImageView<const std::uint8_t> picture, CellGrid grid, const std::int32_t* run,
+                   const Band* band, std::uint8_t* then, Activity::State* state) {
+  if (idle(run)) return;
+  const bool look = band && band->active_only;
+  if (band && band->is_part() && !look) return;
+  __shared__ unsigned long long changed;
+  const int row = static_cast<int>(blockIdx.x);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const bool all = !look || !state->taken[row];
+  if (threadIdx.x == 0) changed = 0;
+  __syncthreads();
+  const Blocks blocks(picture);
+  const int blocks_across = picture.width / kBlock;
+  const int top = first_block(row, grid.rows, grid.height);
+  const int rows = first_block(row + 1, grid.rows, grid.height) - top;
+  for (int c = static_cast<int>(threadIdx.x) / kWarp; c < grid.columns;
+       c += static_cast<int>(kThreads) / kWarp) {
+    const int left = first_block(c, grid.columns, grid.width);
+    const int columns = first_block(c + 1, grid.columns, grid.width) - left;
+    const int count = columns * rows;
+    const auto place = [&](int x, int y) { return std::ptrdiff_t{y} * blocks_across + x; };
+    bool take = all;
+    if (!all) {
+      int differ = 0;
+#pragma unroll 2
+      for (int i = lane; i < count; i += kWarp) {
+        const int x = left + i % columns, y = top + i / columns;
+        differ += differs(blocks.mean(x, y), then[place(x, y)]);
+      }
+      for (int apart = kWarp / 2; apart > 0; apart /= 2)
+        differ += __shfl_xor_sync(kAllLanes, differ, apart);
+      take = has_changed(differ, count);
+    }
+    if (!take) continue;
+    if (lane == 0) atomicOr(&changed, 1ull << c);
+#pragma unroll 2
+    for (int i = lane; i < count; i += kWarp) {
+      const int x = left + i % columns, y = top + i / columns;
+      then[place(x, y)] = blocks.mean(x, y);
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  state->changed[row] = changed;
+  state->taken[row] = 1;
+}
+
+/// A block a class of sizes, a thread a row of cells.
+__global__ void __launch_bounds__(kMostCells)
+    map_kernel(CellGrid grid, int full_width, int full_height, const std::int32_t* run,
+               const Band* band, const FollowedFaces* followed, Activity::State* state) {
+  if (idle(run) || !band || !band->active_only) return;
+  __shared__ FollowedCells cells[kMaxFaces];
+  const int count = followed ? followed->count : 0;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kMostCells)
+    cells[i] = followed_cells(followed->faces[i].box, full_width, full_height, grid);
+  __syncthreads();
+  const int size = static_cast<int>(blockIdx.x), row = static_cast<int>(threadIdx.x);
+  if (row < grid.rows)
+    state->map.cells[size][row] = map_row(state->changed, grid, cells, count, size, row);
+}
+
+}  // namespace
+
+Result<Activity> Activity::create(int width, int height, int full_width, int full_height) {
+  Activity activity;
+  activity.grid_ = cell_grid(width, height);
+  activity.full_width_ = full_width;
+  activity.full_height_ = full_height;
+  if (Status s = take(upload(std::vector<State>(1)), activity.state_); !s.ok()) return s;
+  const std::size_t blocks =
+      static_cast<std::size_t>(width / kBlock) * static_cast<std::size_t>(height / kBlock);
+  if (Status s = take(DeviceBuffer<std::uint8_t>::create(blocks), activity.then_); !s.ok())
+    return s;
+  return Result<Activity>(std::move(activity));  // nvcc does not move by itself
+}
+
+Status Activity::enqueue(ImageView<const std::uint8_t> picture, const std::int32_t* run,
+                         const Band* band, const FollowedFaces* followed, Launcher launch) {
+  if (Status s =
+          launch("what has changed", changes_kernel, {static_cast<unsigned>(grid_.rows), kThreads},
+                 picture, grid_, run, band, then_.data(), state_.data());
+      !s.ok())
+    return s;
+  return launch("what is active", map_kernel, {kSizeClasses, kMostCells}, grid_, full_width_,
+                full_height_, run, band, followed, state_.data());
+}
+
+}  // namespace cuface::cuda

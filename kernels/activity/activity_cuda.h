@@ -1,0 +1,56 @@
+// activity on CUDA: the map that the CPU's Activity makes, left in device memory.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/activity/activity.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/image.h"
+#include "kernels/common/launch_cuda.h"
+#include "kernels/common/status.h"
+#include "kernels/faces/band.h"
+#include "kernels/faces/followed_cuda.h"
+
+namespace cuface::cuda {
+
+/// A map in device memory, of so many cells; null = none, all windows are looked at.
+struct DeviceMap {
+  const ActivityMap* map;
+  std::int32_t columns, rows;
+};
+
+/// What it remembers of the picture last searched is its own, not of a scratch. Starts like the
+/// CPU's. Serves one stream at a time.
+class Activity {
+ public:
+  /// In device memory.
+  struct State {
+    ActivityMap map;
+    std::uint64_t changed[kMostCells] = {};
+    std::int32_t taken[kMostCells] = {};  ///< per row of cells: whether there are means of it
+  };
+
+  Activity() = default;
+  /// As cuface::Activity. Allocates.
+  static Result<Activity> create(int width, int height, int full_width, int full_height);
+
+  /// Before a search of `band` (null = the whole picture): for kActiveParts what look() does, for
+  /// the whole picture take(). `run`, `band` and `followed` (null = nobody) in device memory; where
+  /// *run is 0 nothing happens. Two launches.
+  Status enqueue(ImageView<const std::uint8_t> picture, const std::int32_t* run, const Band* band,
+                 const FollowedFaces* followed, Launcher launch);
+
+  /// For a search behind it.
+  DeviceMap map() const {
+    return {state_.size() > 0 ? &state_.data()->map : nullptr, grid_.columns, grid_.rows};
+  }
+  const State* state() const { return state_.data(); }  ///< for tests
+
+ private:
+  CellGrid grid_;
+  int full_width_ = 0, full_height_ = 0;
+  DeviceBuffer<State> state_;
+  DeviceBuffer<std::uint8_t> then_;  ///< means, row after row
+};
+
+}  // namespace cuface::cuda
