@@ -56,8 +56,7 @@ enum Search { kSearchFull, kSearchSmart };
 GType search_type() {
   static const GEnumValue values[] = {
       {kSearchFull, "The whole picture, every redetect-interval frames", "full"},
-      {kSearchSmart,
-       "In between, where something has changed, at the border and around faces that are followed",
+      {kSearchSmart, "In between, where something has changed and around faces that are followed",
        "smart"},
       {0, nullptr, nullptr},
   };

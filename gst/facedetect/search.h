@@ -19,8 +19,8 @@ namespace cuface::gst {
 /// they take what lies around them.
 inline constexpr std::uint64_t kMostBands = 16;
 
-/// Frames from one search of active parts to the next.
-inline constexpr std::uint64_t kActiveInterval = 8;
+/// Frames from one search of active parts to the next: a new face is to be found within so many.
+inline constexpr std::uint64_t kActiveInterval = 10;
 
 /// What is due on a frame by its number.
 struct PeriodTurn {

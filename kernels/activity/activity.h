@@ -1,5 +1,5 @@
 // activity: where a picture has changed since it was last searched (S1.10's map of density), and
-// from that, the border and the faces that are followed the map of what to search now.
+// from that and the faces that are followed the map of what to search now.
 // Inside a face that is followed no smaller one is looked for.
 //
 // The picture is reduced to means of kBlock x kBlock pixels, rounded half up; columns and rows that

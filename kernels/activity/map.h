@@ -64,25 +64,14 @@ CUFACE_HD inline CellGrid cell_grid(int width, int height) {
 /// How far, in cells along a side, a change makes windows of a class be looked at whose own cell
 /// has not changed: those that it lies in the inner half of.
 CUFACE_HD inline int reach_of_change(int size_class, int cells, int size) {
-  return (least_side(size_class + 1) * cells + 2 * size) / (4 * size);
+  const int reach = (least_side(size_class + 1) * cells + 2 * size) / (4 * size);
+  return reach < cells ? reach : cells - 1;
 }
 
-/// Cells along a side whose windows are nearest to the border: of faces that have come in by up to
-/// an eighth of their size.
-CUFACE_HD inline int border_cells(int size_class, int cells, int size) {
-  const int reach = least_side(size_class + 1) * 5 / 8;
-  return reach >= size ? cells : cell_of(reach, cells, size) + 1;
-}
-
-/// The part of a row of the map that changes and the border make: `changed` are the rows of cells
-/// that have changed.
+/// The part of a row of the map that changes make: `changed` are the rows of cells that have
+/// changed.
 CUFACE_HD inline std::uint64_t active_row(const std::uint64_t* changed, const CellGrid& grid,
                                           int size_class, int row) {
-  const std::uint64_t all = cell_bits(0, grid.columns - 1);
-  const int above = border_cells(size_class, grid.rows, grid.height);
-  if (row < above || row >= grid.rows - above) return all;
-  const int beside = border_cells(size_class, grid.columns, grid.width);
-  if (2 * beside >= grid.columns) return all;
   const int down = reach_of_change(size_class, grid.rows, grid.height);
   const int across = reach_of_change(size_class, grid.columns, grid.width);
   std::uint64_t near = 0;
@@ -90,8 +79,7 @@ CUFACE_HD inline std::uint64_t active_row(const std::uint64_t* changed, const Ce
     if (r >= 0 && r < grid.rows) near |= changed[r];
   std::uint64_t wide = near;
   for (int i = 1; i <= across; ++i) wide |= near << i | near >> i;
-  return (wide & all) | cell_bits(0, beside - 1) |
-         cell_bits(grid.columns - beside, grid.columns - 1);
+  return wide & cell_bits(0, grid.columns - 1);
 }
 
 /// Where a face that is followed is looked for: windows of nearly its size with their middle near

@@ -10,8 +10,8 @@
 namespace cuface {
 
 /// The faces whose middle lies between the band's borders. count 1 = the whole picture, 0 = nothing
-/// of it. Of a whole picture that is `active_only` there are those in its changed parts, at its
-/// border and where faces are followed (kernels/activity): a followed face was looked for.
+/// of it. Of a whole picture that is `active_only` there are those in its changed parts and where
+/// faces are followed (kernels/activity): a followed face was looked for.
 struct Band {
   std::int32_t index = 0, count = 0, active_only = 0;
 

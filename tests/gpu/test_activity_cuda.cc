@@ -202,7 +202,7 @@ TEST_F(ActivityCuda, SearchesOfActivePartsAreTheCpus) {
   test::compared("faces", Pair::faces_compared, test::under_tool() ? 50 : 1'000);
 }
 
-// Nothing changes and nobody is followed: the border. Then a face that fills half the height.
+// Nothing changes and nobody is followed. Then a face that fills half the height is.
 TEST_F(ActivityCuda, Times) {
   const auto pictures = test::load_gray_pictures();
   const auto models = real_cascades();
@@ -235,12 +235,12 @@ TEST_F(ActivityCuda, Times) {
         time(smart ? "whole, smart" : "whole");
         if (!smart) continue;
         pair.search_band(kActiveParts);
-        time("active parts: border");
-        test::report_parts("active parts: border", picture.name, pair.launches(whole.at(in.data())),
+        time("active parts: none");
+        test::report_parts("active parts: none", picture.name, pair.launches(whole.at(in.data())),
                            pair.stream());
         pair.search_band(kActiveParts);
         pair.follow({face});
-        time("active parts: border and a large face");
+        time("active parts: a large face");
       }
     }
 }

@@ -20,7 +20,7 @@ namespace {
 using cuda::DeviceFaces;
 
 constexpr int kLandmarks = 5;
-const int kFrames = cases(1200);
+const int kFrames = cases(2400);
 
 /// Faces in host memory as the device holds them.
 struct Faces {

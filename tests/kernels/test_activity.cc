@@ -88,22 +88,13 @@ struct Reference {
   cv::Mat active(const cv::Mat& changed, int size_class) const {
     const double side = above(size_class);
     const auto reach = [&](int pixels, int cells) {
-      return static_cast<int>(std::floor(side / 4 / (static_cast<double>(pixels) / cells) + 0.5));
+      const double away = std::floor(side / 4 / (static_cast<double>(pixels) / cells) + 0.5);
+      return std::min(static_cast<int>(away), cells);
     };
     const int across = reach(grid.width, grid.columns), down = reach(grid.height, grid.rows);
     cv::Mat out;
     cv::dilate(changed, out,
                cv::getStructuringElement(cv::MORPH_RECT, {2 * across + 1, 2 * down + 1}));
-    const int border = static_cast<int>(std::floor(side * 5 / 8));
-    for (int r = 0; r < grid.rows; ++r)
-      for (int c = 0; c < grid.columns; ++c) {
-        const auto near = [&](int cell, int pixels, int cells) {
-          const int width = border >= pixels ? cells : border * cells / pixels + 1;
-          return cell < width || cell >= cells - width;
-        };
-        if (near(r, grid.height, grid.rows) || near(c, grid.width, grid.columns))
-          out.at<std::uint8_t>(r, c) = 255;
-      }
     return out;
   }
   const CellGrid grid;
