@@ -87,7 +87,8 @@ class CudaDetectStage final : public DetectStage {
 
     cuda::SearchBegin begin{std::exchange(restart_, false), turn.ask, frame.record().generation,
                             asker.value()};
-    if (const DeviceFacesRef followed = on_device(turn.followed.pending); followed) {
+    // Of faces on another GPU, or in host memory, nothing is known here.
+    if (const DeviceFacesRef followed = on_device(turn.followed.pending); followed && begin.asker) {
       begin.verify = turn.verify;
       begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
       begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
