@@ -51,8 +51,8 @@ struct ForestTables {
 
 /// The parts of a block's shared memory of which a device may have more or less.
 struct ForestRoom {
-  std::int32_t stage_floats;  ///< of one chunk of leaves
-  std::int32_t tables;        ///< 1: the next cascade's CascadeLayout, a block's share, waits there
+  std::int32_t slots;   ///< for chunks of leaves
+  std::int32_t tables;  ///< 1: the next cascade's CascadeLayout, a block's share, waits there
 };
 
 /// A model's copy on the device (78 MB for dlib's 68 points), for all landmarkers of one context.

@@ -30,8 +30,6 @@ namespace ptx = ::cuda::ptx;
 /// the work of all.
 constexpr int kFaceBlocks = 5;
 
-constexpr int kStages = 2;  // chunks of leaves: one is added, the next is laid out
-
 /// The trees that are a block's to walk. A number of them, but for the end, whose splits are copied
 /// in whole pieces of 16 bytes.
 struct Share {
@@ -47,7 +45,7 @@ struct Share {
 
 /// What the threads of a block share.
 struct Scratch {
-  float* leaves;            // [kStages][room.stage_floats]
+  float* leaves;            // [room.slots][kSlotFloats]
   unsigned char* tables;    // CascadeLayout with this block's share of the trees, if room.tables
   forest::Lever* levers;    // [2][landmarks]: of a turn's a and b
   Point* shapes;            // [2][landmarks]: that of a cascade, and the next one's as it comes
@@ -57,11 +55,12 @@ struct Scratch {
   std::uint32_t* rows;      // [trees]: the leaf reached, counted from the cascade's first
   std::size_t bytes = 0;
 
+  static constexpr int kSlotFloats = 15 * 4 * kLeafColumn;  // a chunk, as Leaves says
   enum Barrier { kShapes, kRows = kShapes + 2, kTables, kBarriers };
 
   CUFACE_HD Scratch(unsigned char* memory, const ForestTables& forest, ForestRoom room) {
     const auto landmarks = static_cast<std::size_t>(forest.landmarks);
-    take(memory, leaves, static_cast<std::size_t>(kStages * room.stage_floats));
+    take(memory, leaves, static_cast<std::size_t>(room.slots * kSlotFloats));
     const int share = Share(forest.trees, kFaceBlocks, 0).each;
     take(memory, tables, room.tables ? forest.layout().pixels + Share::bytes(share, forest) : 0);
     take(memory, levers, 2 * landmarks);
