@@ -99,8 +99,6 @@ Status UprightSearch::plan(const CascadeModel& model, const DetectConfig& config
   for (std::size_t i = 0; i < levels.size(); ++i)
     slots_.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
   pixels_part_ = plan_image(pixels_, atlas.width, atlas.height);
-  if (Status s = take(LevelResize::create(plan.width, plan.height, slots_), resize_); !s.ok())
-    return s;
   const bool tilted = model.has_tilted();
   const int plane_count = tilted ? 3 : 2;
   planes_.stride = static_cast<std::ptrdiff_t>(atlas.width) * plane_count;
@@ -113,8 +111,13 @@ Status UprightSearch::plan(const CascadeModel& model, const DetectConfig& config
   if (!search_.makes_sums()) {
     sums_part_ = parts.add<std::uint32_t>(static_cast<std::size_t>(planes_.stride) *
                                           static_cast<std::size_t>(atlas.height));
-    if (Status s = take(LevelIntegrals::create(slots_, tilted, parts), integrals_); !s.ok())
+    if (Status s = take(LevelIntegrals::create(plan.width, plan.height, slots_, tilted, parts),
+                        integrals_);
+        !s.ok())
       return s;
+  } else if (Status s = take(LevelResize::create(plan.width, plan.height, slots_), resize_);
+             !s.ok()) {
+    return s;
   }
   if (Status s = take(Grouper::create(config.grouping, config.min_neighbors, kMaxRawWindows, parts),
                       grouper_);
@@ -149,9 +152,10 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
   const DeviceMap active = activity_.map();
   if (active.map)
     if (Status s = activity_.enqueue(picture, run, band, followed, launch); !s.ok()) return s;
-  if (Status s = resize_.enqueue(picture, pixels_, run, launch); !s.ok()) return s;
-  if (!search_.makes_sums())
-    if (Status s = integrals_.enqueue(pixels_, planes_, run, launch); !s.ok()) return s;
+  if (Status s = search_.makes_sums() ? resize_.enqueue(picture, pixels_, run, launch)
+                                      : integrals_.enqueue(picture, pixels_, planes_, run, launch);
+      !s.ok())
+    return s;
   if (Status s = search_.enqueue(pixels_, planes_, run, band, active, launch); !s.ok()) return s;
   const Output output = {
       out,       run, band, search_.counts(), width_, height_, searched_width_, searched_height_,

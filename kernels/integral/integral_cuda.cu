@@ -4,194 +4,135 @@
 #include "kernels/common/cuda_table.h"
 #include "kernels/common/warp.cuh"
 #include "kernels/integral/integral_cuda.h"
+#include "kernels/integral/tile_sums_cuda.cuh"
+#include "kernels/pyramid/resize_cuda.cuh"
 
 namespace cuface::cuda {
 namespace {
 
-constexpr int kBlock = 256;
+constexpr int kBlocksAtOnce = 3;  // 80 registers a thread; with more of them it takes longer
 
-// A level is cut into bands of rows, and these into chunks of columns. First the sums of each
-// band's columns are made, then what lies above each band by the last block of its columns; a
-// block sums a band from there on. A lane has four columns.
-constexpr int kBandRows = 32, kChunk = 4 * kWarp;
-constexpr int kWarps = kBlock / kWarp, kRows = kBandRows / kWarps;  // rows of a warp
-static_assert(kBlock == 2 * kChunk, "a thread a column of both sums");
-
-/// Four columns of pixels from `x` on; what is right of the level counts as 0.
-__device__ std::uint32_t four_pixels(const std::uint8_t* row, int x, int width) {
-  if (x + 4 <= width) return *reinterpret_cast<const std::uint32_t*>(row + x);
-  std::uint32_t word = 0;
-  for (int k = 0; x + k < width; ++k) word |= static_cast<std::uint32_t>(row[x + k]) << (8 * k);
-  return word;
-}
-
-__device__ std::uint32_t pixel(std::uint32_t word, int k) { return word >> (8 * k) & 255; }
-
-struct Sums {
-  uint4 plain, squared;
-
-  __device__ void add(const Sums& other) {
-    plain.x += other.plain.x, plain.y += other.plain.y;
-    plain.z += other.plain.z, plain.w += other.plain.w;
-    squared.x += other.squared.x, squared.y += other.squared.y;
-    squared.z += other.squared.z, squared.w += other.squared.w;
-  }
-};
-
-__device__ Sums sums_of_four(std::uint32_t word) {
-  const std::uint32_t a = pixel(word, 0), b = pixel(word, 1), c = pixel(word, 2),
-                      d = pixel(word, 3);
-  return {{a, b, c, d}, {a * a, b * b, c * c, d * d}};
-}
-
-/// The sums of the columns of a band; and in their place, by the last block of all bands, those of
-/// all bands above.
-__global__ void __launch_bounds__(kBlock)
-    band_kernel(ImageView<const std::uint8_t> pixels, const IntegralLevel* levels,
-                const BandChunk* chunks, std::uint32_t* above, std::uint32_t* arrived,
-                const std::int32_t* run) {
-  if (idle(run)) return;
-  __shared__ Sums partial[kWarps][kWarp];
-  __shared__ bool last;
-  const BandChunk chunk = chunks[blockIdx.x];
-  const IntegralLevel level = levels[chunk.level];
-  const AtlasSlot slot = level.slot;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp,
-            warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int x = chunk.chunk * kChunk + 4 * lane;
-  Sums sums = {};
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    const int y = chunk.band * kBandRows + warp * kRows + r;
-    if (y < slot.height && x < slot.width)
-      sums.add(sums_of_four(four_pixels(pixels.row(slot.y + y) + slot.x, x, slot.width)));
-  }
-  partial[warp][lane] = sums;
-  __syncthreads();
-  // Now a thread has a column, and one of the sums.
-  const int plane = static_cast<int>(threadIdx.x) / kChunk,
-            column = static_cast<int>(threadIdx.x) % kChunk;
-  std::uint32_t sum = 0;
-#pragma unroll
-  for (int w = 0; w < kWarps; ++w) {
-    const Sums& four = partial[w][column / 4];
-    const uint4& of_plane = plane == 0 ? four.plain : four.squared;
-    sum += reinterpret_cast<const std::uint32_t*>(&of_plane)[column % 4];
-  }
-  const int bands = level.bands;
-  std::uint32_t* at = above + level.first_above + (2 * chunk.chunk + plane) * kChunk + column;
-  const std::ptrdiff_t next_band = level.chunks * 2 * kChunk;
-  at[chunk.band * next_band] = sum;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    std::uint32_t& here = arrived[level.first_arrived + chunk.chunk];
-    last = atomicAdd(&here, 1u) == static_cast<std::uint32_t>(bands) - 1;
-    if (last) here = 0;  // for the next launch
-    __threadfence();
-  }
-  __syncthreads();
-  if (!last) return;
-  constexpr int kBatch = 8;
-  std::uint32_t total = 0;
-  for (int band = 0; band < bands; band += kBatch) {
-    std::uint32_t of[kBatch];
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k)
-      if (band + k < bands) of[k] = at[(band + k) * next_band];
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      if (band + k >= bands) break;
-      at[(band + k) * next_band] = total;
-      total += of[k];
-    }
-  }
-}
-
-/// Sums over the columns left of each lane's four, and over each of these but the last: what words
-/// 0..3 of the sums hold for one row. `before` is the sum of the chunks to the left, and becomes
-/// that with this one.
-__device__ uint4 along_row(const uint4& v, int lane, std::uint32_t& before) {
-  const std::uint32_t two = v.x + v.y, three = two + v.z, own = three + v.w;
-  std::uint32_t here = own;
-#pragma unroll
-  for (int apart = 1; apart < kWarp; apart *= 2) {
-    const std::uint32_t left = __shfl_up_sync(kAllLanes, here, static_cast<unsigned>(apart));
-    if (lane >= apart) here += left;
-  }
-  const std::uint32_t base = before + here - own;
-  before += __shfl_sync(kAllLanes, here, kWarp - 1);
-  return {base, base + v.x, base + two, base + three};
-}
-
-/// Words x .. x + 3 of a row of sums that ends with the word `last`.
-__device__ void store(std::uint32_t* row, int x, int last, const uint4& v) {
-  if (x + 3 <= last) {
-    *reinterpret_cast<uint4*>(row + x) = v;
+/// Words x .. x + 3 of a row of sums: the first, and each next by what it has more. Not those
+/// behind the word `last`, and the one after them where it is the last and no lane's first
+/// (`ends`); kWhole: that is known to be no matter.
+template <bool kWhole>
+__device__ void store(std::uint32_t* to, int x, int last, bool ends, std::uint32_t first,
+                      const std::uint32_t (&more)[kQuad]) {
+  const std::uint32_t second = first + more[0], third = second + more[1], fourth = third + more[2];
+  if (kWhole || x + kQuad - 1 <= last) {
+    *reinterpret_cast<uint4*>(to) = {first, second, third, fourth};
+    if (!kWhole && ends) to[kQuad] = fourth + more[3];
     return;
   }
-  if (x <= last) row[x] = v.x;
-  if (x + 1 <= last) row[x + 1] = v.y;
-  if (x + 2 <= last) row[x + 2] = v.z;
+  if (x <= last) to[0] = first;
+  if (x + 1 <= last) to[1] = second;
+  if (x + 2 <= last) to[2] = third;
 }
 
-/// A block a band, chunk by chunk from the left. A warp has some rows; what the rows of the warps
-/// above add to its own, those leave in shared memory.
-__global__ void __launch_bounds__(kBlock)
-    sum_kernel(ImageView<const std::uint8_t> pixels, SumPlanes planes, const IntegralLevel* levels,
-               const BandChunk* bands, const std::uint32_t* above, const std::int32_t* run) {
+/// A block a tile.
+__global__ void __launch_bounds__(kBlock, kBlocksAtOnce)
+    sum_kernel(ImageView<const std::uint8_t> src, bool words, ImageView<std::uint8_t> pixels,
+               SumPlanes planes, const SumTile* tiles, const ResizeTap* taps, Said of,
+               const std::int32_t* run) {
   if (idle(run)) return;
-  __shared__ Sums totals[2][kWarps][kWarp];  // in turns
-  const BandChunk band = bands[blockIdx.x];
-  const IntegralLevel level = levels[band.level];
-  const AtlasSlot slot = level.slot;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp,
-            warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int top = band.band * kBandRows + warp * kRows;
-  const std::uint32_t* carried = above + level.first_above +
-                                 static_cast<std::ptrdiff_t>(band.band) * level.chunks * 2 * kChunk;
-  std::uint32_t before[kRows] = {}, before_squared[kRows] = {};
-  std::uint32_t words[kRows];
-  const auto load = [&](int x) {
+  __shared__ TileSums sums;
+  const SumTile tile = tiles[blockIdx.x];
+  const AtlasSlot slot = tile.slot;
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
+  const int x = tile.column * kColumns + kQuad * lane;
+  const int top = tile.band * kTileRows + warp * kRows;
+  const int columns = min(kQuad, slot.width - x), rows = min(kRows, slot.height - top);
+  const std::uint32_t mark = of.launch->mark;
+
+  std::uint32_t word[kRows] = {};  // what is not of the level counts as 0
+  if (columns > 0 && rows > 0) {
+    std::uint8_t* to = pixels.row(slot.y + top) + slot.x + x;
+    const std::uint32_t of_level = 0xffffffffu >> (8 * (kQuad - columns));
+    resize_quads<kRows>(src, words && tile.quads, tile.same_size, taps + tile.first_column + x,
+                        columns, taps + tile.first_row + top, rows, [&](int r, std::uint32_t made) {
+                          store_quad(to + r * pixels.stride, made, columns);
 #pragma unroll
-    for (int r = 0; r < kRows; ++r)
-      words[r] = top + r < slot.height && x < slot.width
-                     ? four_pixels(pixels.row(slot.y + top + r) + slot.x, x, slot.width)
-                     : 0;
-  };
-  load(4 * lane);
-  for (int chunk = 0; chunk * kChunk <= slot.width; ++chunk) {
-    const int x = chunk * kChunk + 4 * lane;
-    Sums sums[kRows];
+                          for (int i = 0; i < kRows; ++i)  // registers have no index
+                            if (i == r) word[i] = made & of_level;
+                        });
+  }
+
+  SumPair before[kRows];
+  const SumPair row = along_rows(word, lane, before);
+  const auto index = static_cast<std::ptrdiff_t>(blockIdx.x);
+  if (lane < kRows) of.rows[index * kTileRows + warp * kRows + lane] = said(row, mark);
+  down_columns(word, sums.plain[warp][lane], sums.squared[warp][lane]);
+  const SumPair of_warp = of_lanes<kRows>(row);
+  if (lane == 0) sums.warp[warp] = of_warp;
+  __syncthreads();
+  if (thread < kColumns) {
+    of.columns[index * kColumns + thread] = said(column_sum(sums, thread), mark);
+  } else if (thread == kColumns) {
+    SumPair all = {};
+    for (const SumPair& w : sums.warp) all.add(w);
+    of.tiles[index] = said(all, mark);
+  }
+
+  const int column = thread % kColumns, part = thread / kColumns;
+  const SumPair above = hear_above(tile, of, mark, column, part);
+  words_of(sums.far_plain[part])[column] = above.plain;
+  words_of(sums.far_squared[part])[column] = above.squared;
+  SumPair left[kRows];
+  hear_left(tile, of, mark, warp, lane, left);
+  const SumPair corner = hear_corner(tile, of, mark, thread);
+  if (lane == 0) {
+    sums.corner[warp] = corner;
+    SumPair all = {};
+    for (const SumPair& l : left) all.add(l);
+    sums.left[warp] = all;
+  }
+  __syncthreads();
+  if (thread == 0 && atomicAdd(&of.launch->arrived, 1u) == gridDim.x - 1) {
+    of.launch->arrived = 0;  // for the next launch
+    of.launch->mark = (mark + 1) % kMarks;
+  }
+  if (rows <= 0) return;
+
+  std::uint32_t plain[kQuad], squared[kQuad];
+  sum_above(sums, warp, lane, plain, squared);
+  const SumPair own = {plain[0] + plain[1] + plain[2] + plain[3],
+                       squared[0] + squared[1] + squared[2] + squared[3]};
+  SumPair sum = {up_to_lane(own.plain, lane) - own.plain,
+                 up_to_lane(own.squared, lane) - own.squared};
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) {
+    sum.add(sums.corner[w]);
+    if (w < warp) sum.add(sums.left[w]);
+  }
+  const auto write = [&]<bool kWhole>() {
+    const bool ends = lane == kWarp - 1 && x + kQuad == slot.width;
+    std::uint32_t* to = planes.row(slot, top) + x;
+    std::uint32_t* to_squared = to + planes.squared;
+    if (top == 0) {
+      constexpr std::uint32_t kZeros[kQuad] = {};
+      store<kWhole>(to, x, slot.width, ends, 0, kZeros);
+      store<kWhole>(to_squared, x, slot.width, ends, 0, kZeros);
+    }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      Sums row = sums_of_four(words[r]);
-      if (r == 0 && warp == 0 && chunk < level.chunks) {
-        // As if the band's first row held all that is above.
-        const auto* from = reinterpret_cast<const uint4*>(carried + chunk * 2 * kChunk) + lane;
-        row.add({from[0], from[kChunk / 4]});
+      if (!kWhole && r >= rows) return;
+      to += planes.stride;
+      to_squared += planes.stride;
+      sum.add(left[r]);
+      sum.add(before[r]);
+#pragma unroll
+      for (int k = 0; k < kQuad; ++k) {
+        add_pixel(word[r], k, plain[k]);
+        add_square(word[r], k, squared[k]);
       }
-      sums[r] = {along_row(row.plain, lane, before[r]),
-                 along_row(row.squared, lane, before_squared[r])};
-      if (r > 0) sums[r].add(sums[r - 1]);
+      store<kWhole>(to, x, slot.width, ends, sum.plain, plain);
+      store<kWhole>(to_squared, x, slot.width, ends, sum.squared, squared);
     }
-    load(x + kChunk);
-    totals[chunk % 2][warp][lane] = sums[kRows - 1];
-    __syncthreads();
-    Sums higher = {};
-    for (int w = 0; w < warp; ++w) higher.add(totals[chunk % 2][w][lane]);
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      if (top + r >= slot.height) break;
-      sums[r].add(higher);
-      std::uint32_t* to = planes.row(slot, top + r + 1);
-      store(to, x, slot.width, sums[r].plain);
-      store(to + planes.squared, x, slot.width, sums[r].squared);
-    }
-    if (top == 0) {  // the first row of sums
-      store(planes.row(slot, 0), x, slot.width, {});
-      store(planes.row(slot, 0) + planes.squared, x, slot.width, {});
-    }
+  };
+  if ((tile.column + 1) * kColumns < slot.width && rows == kRows) {
+    write.template operator()<true>();
+  } else {
+    write.template operator()<false>();
   }
 }
 
@@ -271,62 +212,73 @@ bool words_begin(const void* data, std::ptrdiff_t stride, int bytes) {
 
 }  // namespace
 
-Result<LevelIntegrals> LevelIntegrals::create(const std::vector<AtlasSlot>& slots, bool tilted,
+Result<LevelIntegrals> LevelIntegrals::create(int src_width, int src_height,
+                                              const std::vector<AtlasSlot>& slots, bool tilted,
                                               ScratchLayout& layout) {
   LevelIntegrals integrals;
   std::vector<IntegralLevel> levels;
-  std::vector<BandChunk> chunks, bands;
-  std::uint64_t rows = 0, diagonals = 0, above = 0, arrived = 0;
+  std::vector<SumTile> tiles;
+  std::vector<ResizeTap> taps;
+  std::uint64_t rows = 0, diagonals = 0;
   for (const AtlasSlot& slot : slots) {
     IntegralLevel level = {};
     level.slot = slot;
     level.first_row = static_cast<std::uint32_t>(rows);
     level.first_diagonal = static_cast<std::uint32_t>(diagonals);
-    level.first_above = static_cast<std::uint32_t>(above);
-    level.first_arrived = static_cast<std::uint32_t>(arrived);
-    level.bands = (slot.height - 1) / kBandRows + 1;
-    level.chunks = (slot.width - 1) / kChunk + 1;
-    const auto index = static_cast<std::int32_t>(levels.size());
-    for (int band = 0; band < level.bands; ++band) {
-      bands.push_back({index, band, 0});
-      for (int chunk = 0; chunk < level.chunks; ++chunk) chunks.push_back({index, band, chunk});
-    }
     levels.push_back(level);
     rows += static_cast<std::uint64_t>(slot.height) + 1;
     diagonals += static_cast<std::uint64_t>(slot.width) + static_cast<std::uint64_t>(slot.height);
-    above += static_cast<std::uint64_t>(level.bands) * static_cast<std::uint64_t>(level.chunks) *
-             2 * kChunk;
-    arrived += static_cast<std::uint64_t>(level.chunks);
-    if (std::max({rows, diagonals, above}) > std::numeric_limits<std::int32_t>::max())
+    if (std::max(rows, diagonals) > std::numeric_limits<std::int32_t>::max())
       return Status(StatusCode::kUnsupported, "the levels of this picture are too many");
-    if (slot.x % 4 != 0) integrals.aligned_ = false;
+    if (slot.x % kQuad != 0) integrals.aligned_ = false;
+  }
+  // Small levels first: their blocks take longest.
+  for (auto slot = slots.rbegin(); slot != slots.rend(); ++slot) {
+    const LinearResize plan(src_width, src_height, slot->width, slot->height);
+    const auto first_column = static_cast<std::uint32_t>(taps.size());
+    add_taps(plan.columns(), taps);
+    const auto first_row = static_cast<std::uint32_t>(taps.size());
+    add_taps(plan.rows(), taps);
+    const bool quads = quads_fit(src_width, *slot);
+    const int columns = (slot->width - 1) / kColumns + 1;
+    for (int band = 0; band * kTileRows < slot->height; ++band)
+      for (int column = 0; column < columns; ++column)
+        tiles.push_back({*slot, first_column, first_row, columns, band, column, quads,
+                         slot->width == src_width && slot->height == src_height});
+    if (tiles.size() * kColumns >
+        static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+      return Status(StatusCode::kUnsupported, "the levels of this picture are too many");
   }
   integrals.diagonals_ = tilted ? static_cast<std::uint32_t>(diagonals) : 0;
   if (Status s = take(upload(levels), integrals.levels_); !s.ok()) return s;
-  if (Status s = take(upload(chunks), integrals.chunks_); !s.ok()) return s;
-  if (Status s = take(upload(bands), integrals.bands_); !s.ok()) return s;
-  if (Status s = take(upload(std::vector<std::uint32_t>(arrived)), integrals.arrived_); !s.ok())
+  if (Status s = take(upload(tiles), integrals.tiles_); !s.ok()) return s;
+  if (Status s = take(upload(taps), integrals.taps_); !s.ok()) return s;
+  if (Status s = take(upload(std::vector<std::uint64_t>(
+                          tiles.size() * static_cast<std::size_t>(kColumns + kTileRows + 1))),
+                      integrals.said_);
+      !s.ok())
     return s;
-  integrals.above_ = layout.add<std::uint32_t>(above);
+  if (Status s = take(upload(std::vector<LaunchMark>{{1, 0}}), integrals.mark_); !s.ok()) return s;
   integrals.edge_ = layout.add<std::uint32_t>(tilted ? rows : 0);
   return Result<LevelIntegrals>(std::move(integrals));  // nvcc does not move by itself
 }
 
-Status LevelIntegrals::enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
-                               const std::int32_t* run, Launcher launch) {
+Status LevelIntegrals::enqueue(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> pixels,
+                               const SumPlanes& planes, const std::int32_t* run, Launcher launch) {
   const int count = static_cast<int>(levels_.size());
   if (count == 0) return {};
   if (!aligned_ || !words_begin(pixels.data, pixels.stride, 4) ||
       !words_begin(planes.data, planes.stride * 4, 16) || planes.squared % 4 != 0)
     return {StatusCode::kInvalidArgument, "integral: rows do not begin at whole vectors"};
-  if (Status s =
-          launch("sums of bands", band_kernel, {static_cast<unsigned>(chunks_.size()), kBlock},
-                 pixels, levels_.data(), chunks_.data(), above_.data(), arrived_.data(), run);
-      !s.ok())
-    return s;
-  if (Status s =
-          launch("sums of the levels", sum_kernel, {static_cast<unsigned>(bands_.size()), kBlock},
-                 pixels, planes, levels_.data(), bands_.data(), above_.data(), run);
+  const bool words = words_begin(src.data, src.stride, 4);
+  const auto tiles = static_cast<unsigned>(tiles_.size());
+  Said of;
+  of.columns = reinterpret_cast<SumWord*>(said_.data());
+  of.rows = of.columns + std::size_t{tiles} * kColumns;
+  of.tiles = of.rows + std::size_t{tiles} * kTileRows;
+  of.launch = mark_.data();
+  if (Status s = launch("levels and their sums", sum_kernel, {tiles, kBlock}, src, words, pixels,
+                        planes, tiles_.data(), taps_.data(), of, run);
       !s.ok())
     return s;
   if (diagonals_ == 0) return {};

@@ -1,4 +1,5 @@
-// integral on CUDA: the sums of all levels of an atlas, word for word those of integral.h.
+// integral on CUDA: the levels of a picture and their sums, word for word those of resizing and of
+// integral.h.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include "kernels/common/scratch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/pyramid/atlas.h"
+#include "kernels/pyramid/resize_cuda.h"
 
 namespace cuface::cuda {
 
@@ -27,43 +29,53 @@ struct SumPlanes {
   }
 };
 
-/// One level of LevelIntegrals, as its kernels read it. The slot is the level's pixels; its sums
-/// take a row and a column more.
+/// One level of LevelIntegrals, as the kernels of tilted sums read it. The slot is the level's
+/// pixels; its sums take a row and a column more.
 struct IntegralLevel {
   AtlasSlot slot;
   std::uint32_t first_row, first_diagonal;
-  std::uint32_t first_above, first_arrived;  ///< in what band_kernel works in
-  std::int32_t bands, chunks;                ///< of rows, and of columns
 };
 
-/// What a block of LevelIntegrals works on.
-struct BandChunk {
-  std::int32_t level, band, chunk;
+/// What a block of LevelIntegrals makes.
+struct SumTile {
+  AtlasSlot slot;                         ///< the level
+  std::uint32_t first_column, first_row;  ///< of the level, in the table of taps
+  std::int32_t columns;                   ///< of tiles that the level has
+  std::int32_t band, column;              ///< which of the level's tiles it is
+  std::int32_t quads;                     ///< four columns' pixels lie in few words
+  std::int32_t same_size;                 ///< the level has the picture's size
 };
 
+/// Tells what one launch of LevelIntegrals has left from what the one before has.
+struct LaunchMark {
+  std::uint32_t mark;     ///< of this launch
+  std::uint32_t arrived;  ///< blocks that need it no more; 0 between launches
+};
+
+/// The levels of a picture and their sums.
 class LevelIntegrals {
  public:
-  /// Every slot has room for a row and a column more in the atlas of sums, and begins at a multiple
-  /// of four columns. Allocates its tables.
-  static Result<LevelIntegrals> create(const std::vector<AtlasSlot>& slots, bool tilted,
+  /// Plans the sizes and places of `slots`, as LevelResize. Every slot has room for a row and a
+  /// column more in the atlas of sums, and begins at a multiple of four columns. Allocates.
+  static Result<LevelIntegrals> create(int src_width, int src_height,
+                                       const std::vector<AtlasSlot>& slots, bool tilted,
                                        ScratchLayout& layout);
-  void bind(std::byte* scratch) {
-    above_.bind(scratch);
-    edge_.bind(scratch);
-  }
+  void bind(std::byte* scratch) { edge_.bind(scratch); }
 
-  /// `pixels` is the atlas the levels' pictures lie in; its rows begin at multiples of four bytes,
-  /// those of the planes at multiples of four words (kInvalidArgument). Two launches, four with
-  /// tilted sums, none without levels; nothing is written where *run is 0. One call at a time.
-  Status enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
-                 const std::int32_t* run, Launcher launch);
+  /// `src` has the planned size; `pixels` is the atlas that the levels' pictures are put in; its
+  /// rows begin at multiples of four bytes, those of the planes at multiples of four words
+  /// (kInvalidArgument). One launch, three with tilted sums, none without levels; nothing is
+  /// written where *run is 0. One call at a time.
+  Status enqueue(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> pixels,
+                 const SumPlanes& planes, const std::int32_t* run, Launcher launch);
 
  private:
   DeviceBuffer<IntegralLevel> levels_;
-  DeviceBuffer<BandChunk> chunks_, bands_;
-  DeviceBuffer<std::uint32_t> arrived_;  ///< blocks per chunk of columns; 0 between launches
-  ScratchPart<std::uint32_t> above_;     ///< per band and column: what is above the band
-  ScratchPart<std::uint32_t> edge_;      ///< per row of sums: see integral_cuda.cu
+  DeviceBuffer<SumTile> tiles_;
+  DeviceBuffer<ResizeTap> taps_;
+  DeviceBuffer<std::uint64_t> said_;  ///< by each tile of its columns, its rows and itself
+  DeviceBuffer<LaunchMark> mark_;
+  ScratchPart<std::uint32_t> edge_;  ///< per row of sums: see integral_cuda.cu
   std::uint32_t diagonals_ = 0;
   bool aligned_ = true;
 };

@@ -25,6 +25,7 @@ struct ResizeTile {
   std::int32_t x, y, columns, rows;       ///< in the atlas
   std::uint32_t first_column, first_row;  ///< in the table of taps
   std::int32_t quads;                     ///< a thread has four columns
+  std::int32_t same_size;                 ///< the level has the picture's size
 };
 
 class LevelResize {

@@ -139,7 +139,8 @@ TEST_F(IntegralCuda, Times) {
       const std::vector<AtlasSlot>& slots = pair.gpu().slots();
       auto resize = cuda::LevelResize::create(picture.width, picture.height, slots);
       cuda::ScratchLayout layout;
-      auto integrals = cuda::LevelIntegrals::create(slots, false, layout);
+      auto integrals =
+          cuda::LevelIntegrals::create(picture.width, picture.height, slots, false, layout);
       cuda::SumPlanes planes = pair.gpu().planes();
       ImageView<const std::uint8_t> atlas = pair.gpu().pixels();
       auto sums = cuda::DeviceBuffer<std::uint32_t>::create(
@@ -161,11 +162,9 @@ TEST_F(IntegralCuda, Times) {
       for (const bool with_sums : {false, true}) {
         const auto enqueue = [&](cuda::Launcher launch) {
           if (Status s = cuda::luma(frame, luma.value().view(), launch); !s.ok()) return s;
-          if (Status s = resize.value().enqueue(std::as_const(luma.value()).view(), levels, nullptr,
-                                                launch);
-              !s.ok() || !with_sums)
-            return s;
-          return integrals.value().enqueue(levels, planes, nullptr, launch);
+          const ImageView<const std::uint8_t> grey = std::as_const(luma.value()).view();
+          if (!with_sums) return resize.value().enqueue(grey, levels, nullptr, launch);
+          return integrals.value().enqueue(grey, levels, planes, nullptr, launch);
         };
         std::string what = "luma and levels";
         if (with_sums) what += " and both integrals";
