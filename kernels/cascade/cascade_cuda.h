@@ -38,17 +38,20 @@ inline constexpr int kMostTileRows = 32;
 
 struct TileTable {
   const WindowLevel* levels;
-  const LateNode* late_nodes;  ///< or null
-  std::int32_t count;
-  std::uint32_t step_2;  ///< the first tile of levels with step 2: those with 1 come first
+  const std::uint16_t* level_of;  ///< of each tile
+  const LateNode* late_nodes;     ///< or null
+  std::uint32_t step_2;           ///< the first tile of levels with step 2: those with 1 come first
   std::int32_t stage_count;
   std::int32_t late_stage;     ///< from which on windows go to the list of late ones
+  std::int32_t late_bytes;     ///< of shared memory, for late windows and their nodes
+  std::int32_t patch_words;    ///< of shared memory, for a late window; 0: there are none
   std::int32_t width, height;  ///< the cascade's window
   /// By step - 1: words between rows of sums, and where the windows' borders lie, without a pixel
   /// all around: top left, top right, bottom left, bottom right.
   std::int32_t stride[2];
   std::int32_t rows[2];         ///< of windows in a tile, at most kMostTileRows
   std::int32_t list_offset[2];  ///< words of the sums in front of the lists
+  std::int32_t node_offset[2];  ///< the same in front of the nodes of a search in pairs
   std::int32_t border[2][4];
   std::int32_t middle[2][2];  ///< left and right, halfway down
 };
@@ -61,13 +64,18 @@ struct LateWindow {
   float norm;
 };
 
+/// Of a place in the list of late windows: whether its window is there. kNone where all tiles are
+/// done and none will be.
+enum class LateState : std::uint8_t { kAwaited, kListed, kNone };
+
 /// How many windows came how far.
 struct SearchCounts {
-  std::uint32_t listed;  ///< passed the stages that all go through, and were not skipped
-  std::uint32_t exact;   ///< stages that were decided by the definition and not by integers
-  std::uint32_t raw;     ///< passed all; more than kMaxRawWindows are counted, not stored
-  std::uint32_t late;    ///< in the list of late windows
-  std::uint32_t taken;   ///< of those, behind the first of each warp
+  std::uint32_t listed;       ///< passed the stages that all go through, and were not skipped
+  std::uint32_t exact;        ///< stages that were decided by the definition and not by integers
+  std::uint32_t raw;          ///< passed all; more than kMaxRawWindows are counted, not stored
+  std::uint32_t late;         ///< in the list of late windows
+  std::uint32_t taken;        ///< of those, and of places behind the last
+  std::uint32_t begun, done;  ///< tiles
 };
 
 class CascadeSearch {
@@ -106,11 +114,12 @@ class CascadeSearch {
   DeviceBuffer<BoundCascade::Node> exact_nodes_;
   DeviceBuffer<float> leaves_;
   DeviceBuffer<WindowLevel> levels_;
+  DeviceBuffer<std::uint16_t> level_of_;
   DeviceBuffer<LateNode> late_nodes_;
   ScratchPart<Rect> raw_;
   static constexpr std::size_t kMostLate = 32768;
   ScratchPart<LateWindow> late_;
-  std::size_t patch_bytes_ = 0;  ///< of a block's windows
+  ScratchPart<LateState> late_states_;
   bool leaves_late_ = false, in_pairs_ = false;
   PairNodes pair_nodes_ = {};  ///< but for the pointer
   DeviceBuffer<uint4> pair_node_words_;

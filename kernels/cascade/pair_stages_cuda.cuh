@@ -1,4 +1,4 @@
-// Pairs of windows, one above the other: their sums, and how they go through a stage.
+// How pairs of windows, one above the other, go through a stage.
 #pragma once
 
 #include <cstdint>
@@ -14,110 +14,12 @@ struct alignas(2 * sizeof(T)) Two {
   T upper, lower;
 };
 
-constexpr int kMostEach = 5;  // columns of sums that a thread makes of a row
-
-/// Sums of the tile's pixels as make_sums() has them. Of squares (kSquared), or each with that of a
-/// window further down in its upper 16 bits: sum + (sum `step` rows below) * 2^16. What is added
-/// and subtracted of such words holds both windows' results, each exact if it lies in 0 .. 65535.
-template <bool kSquared>
-__device__ void make_pair_sums(ImageView<const std::uint8_t> pixels, int width, int height,
-                               int step, int stride) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int threads = static_cast<int>(blockDim.x);
-  const auto column = [&](int x) { return (x & (step - 1)) * (stride / 2) + (x >> (step - 1)); };
-  // Along the rows.
-  for (int x = static_cast<int>(threadIdx.x); x < stride; x += threads) tile_sums[x] = 0;
-  const int each = width / kWarp + 1;  // at most kMostEach
-  const int begin = lane * each, count = min(each, width + 1 - begin);
-  int place[kMostEach];
-#pragma unroll
-  for (int k = 0; k < kMostEach; ++k) place[k] = column(begin + k);
-  const int warps = threads / kWarp;
-  constexpr int kRows = 4;  // at a time
-  for (int y = static_cast<int>(threadIdx.x) / kWarp; y < height; y += kRows * warps) {
-    std::uint32_t v[kRows][kMostEach];
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      // Behind the last row comes the last row again.
-      const std::uint8_t* in = pixels.row(min(y + r * warps, height - 1)) + begin - 1;
-#pragma unroll
-      for (int k = 0; k < kMostEach; ++k) v[r][k] = k < count && begin + k > 0 ? __ldg(in + k) : 0;
-    }
-    std::uint32_t sum[kRows];
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-#pragma unroll
-      for (int k = 0; k < kMostEach; ++k) {
-        if (kSquared) v[r][k] *= v[r][k];
-        if (k > 0) v[r][k] += v[r][k - 1];
-      }
-      sum[r] = v[r][kMostEach - 1];
-    }
-#pragma unroll
-    for (int apart = 1; apart < kWarp; apart *= 2)
-#pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-        const std::uint32_t before =
-            __shfl_up_sync(kAllLanes, sum[r], static_cast<unsigned>(apart));
-        if (lane >= apart) sum[r] += before;
-      }
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      std::uint32_t* row = tile_sums + (min(y + r * warps, height - 1) + 1) * stride;
-      const std::uint32_t before = sum[r] - v[r][kMostEach - 1];
-#pragma unroll
-      for (int k = 0; k < kMostEach; ++k)
-        if (k < count && y + r * warps < height) row[place[k]] = v[r][k] + before;
-    }
-  }
-  __syncthreads();
-  // Down the columns.
-  for (int x = static_cast<int>(threadIdx.x); x < stride; x += threads) {
-    std::uint32_t* at = tile_sums + x;
-    std::uint32_t sum = 0, before = 0;  // at the row in front of y, and one further up
-    int y = 1;
-    if (!kSquared && step == 2) sum = at[y++ * stride];
-    const auto add = [&](std::uint32_t in) {
-      const std::uint32_t upper = step == 1 ? sum : before;
-      before = sum;
-      sum += in;
-      at[(kSquared ? y : y - step) * stride] = kSquared ? sum : upper + (sum << 16);
-      ++y;
-    };
-    constexpr int kAhead = 8;
-    while (y + kAhead <= height + 1) {
-      std::uint32_t in[kAhead];
-#pragma unroll
-      for (int k = 0; k < kAhead; ++k) in[k] = at[(y + k) * stride];
-#pragma unroll
-      for (int k = 0; k < kAhead; ++k) add(in[k]);
-    }
-    while (y <= height) add(at[y * stride]);
-    if (kSquared) continue;
-    at[height * stride] = sum;
-    if (step == 2) at[(height - 1) * stride] = before;
-  }
-  __syncthreads();
-}
-
 /// 2^23 + the half that is of the upper, or of the lower, window.
 __device__ inline float upper_half(std::uint32_t v) {
   return __uint_as_float(__byte_perm(v, 0x4b000000, 0x7610));
 }
 __device__ inline float lower_half(std::uint32_t v) {
   return __uint_as_float(__byte_perm(v, 0x4b000000, 0x7632));
-}
-
-/// A pair's first word in the shared memory, such that the compiler adds nothing to it: what a node
-/// adds is the same for a whole warp, and reading can do that itself.
-__device__ inline std::uint32_t shared_address(int bytes) {
-  auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(tile_sums)) +
-                 static_cast<std::uint32_t>(bytes);
-  asm volatile("" : "+r"(address));
-  return address;
-}
-__device__ inline std::uint32_t shared_word(std::uint32_t address) {
-  return *static_cast<const std::uint32_t*>(__cvta_shared_to_generic(address));
 }
 
 /// Adds a node's leaf where the value is below its threshold. Values are exact, hence those of

@@ -6,92 +6,12 @@
 #include "kernels/cascade/active_cuda.cuh"
 #include "kernels/cascade/late_cuda.cuh"
 #include "kernels/cascade/pair_stages_cuda.cuh"
+#include "kernels/cascade/pair_tile_cuda.cuh"
 #include "kernels/cascade/tile_cuda.cuh"
 
 namespace cuface::cuda {
 
-constexpr unsigned kPairThreads = 256;
 constexpr int kPairBlocks = 3;  // per processor
-
-/// A tile by pairs of rows of windows. A pair of windows is that row times kTileColumns, plus its
-/// column.
-struct PairTile {
-  // A pair in a list: which of its windows are alive, and its number.
-  static constexpr int kUpper = 1 << 14, kLower = 1 << 15, kPair = kUpper - 1;
-  static constexpr int kRowPairs = kTileColumns / kWarp;  // of a row, per thread of a warp
-
-  const TileTable& table;
-  const CascadeView& by_patch;  ///< bound to a window alone
-  const PairNodes& nodes;
-  const Output& out;
-  Tile tile;
-  int step, stride;
-  ImageView<const std::uint8_t> pixels;  ///< the tile's first
-  Two<float>* norm;                      ///< per pair
-  Two<std::int32_t>* sums;               ///< of a stage, per entry of a list; 0 between
-  std::uint16_t* list;                   ///< the pairs that are left
-  std::uint16_t* by_bank;                ///< those of the next stage, the banks' first, second, ...
-  uint4* stage_nodes;                    ///< those of PairNodes with this step
-
-  __device__ PairTile(const TileTable& table, const CascadeView& by_patch, const PairNodes& nodes,
-                      const ImageView<const std::uint8_t>& atlas, const Output& out,
-                      const Tile& tile)
-      : table(table),
-        by_patch(by_patch),
-        nodes(nodes),
-        out(out),
-        tile(tile),
-        step(tile.level->step),
-        stride(table.stride[step - 1]),
-        pixels(atlas),
-        norm(reinterpret_cast<Two<float>*>(tile_sums + table.list_offset[step - 1])),
-        sums(reinterpret_cast<Two<std::int32_t>*>(norm + list_size())),
-        list(reinterpret_cast<std::uint16_t*>(sums + list_size())),
-        by_bank(list + list_size()),
-        stage_nodes(reinterpret_cast<uint4*>(by_bank + list_size())) {
-    pixels.data = atlas.row(tile.level->y + tile.y * step) + tile.level->x + tile.x * step;
-  }
-  __device__ int list_size() const { return table.rows[step - 1] * kTileColumns / 2; }
-  __device__ int row_pairs() const { return (tile.rows + 1) / 2; }
-  /// Bytes from the first sum.
-  __device__ int corner(int pair) const {
-    return (pair / kTileColumns * 2 * step * stride + pair % kTileColumns) * kWordBytes;
-  }
-  /// A window's first pixel, in the tile.
-  __device__ int left(int pair) const { return pair % kTileColumns * step; }
-  __device__ int top(int pair, int half) const { return (pair / kTileColumns * 2 + half) * step; }
-  __device__ LateWindow late_window(int s, int pair, int half, float window_norm) const {
-    return {static_cast<std::uint16_t>(tile.level - table.levels), static_cast<std::uint16_t>(s),
-            static_cast<std::uint16_t>(tile.x * step + left(pair)),
-            static_cast<std::uint16_t>(tile.y * step + top(pair, half)), window_norm};
-  }
-  /// By the definition, for a whole warp.
-  __device__ bool passes(int s, int pair, int half, float window_norm) const {
-    if (threadIdx.x % kWarp == 0) atomicAdd(&out.counts->exact, 1u);
-    return passes_by_pixels(by_patch, by_patch.stages[s], pixels.row(top(pair, half)) + left(pair),
-                            pixels.stride, table.width + 1, window_norm);
-  }
-};
-
-/// The sums of the tile's pixels, and in the place of norms the sums of squares that they need.
-__device__ inline void make_sums_and_squares(const PairTile& t) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int width = (t.tile.columns - 1) * t.step + t.table.width;
-  const int height = (t.tile.rows - 1) * t.step + t.table.height;
-  const auto& border = t.table.border[t.step - 1];
-  make_pair_sums<true>(t.pixels, width, height, t.step, t.stride);
-  for (int j = warp; j < t.row_pairs(); j += static_cast<int>(blockDim.x) / kWarp)
-    for (int x = lane; x < kTileColumns; x += kWarp) {
-      const int pair = j * kTileColumns + x, at = t.corner(pair);
-      const auto squares = [&](int half) {
-        return __uint_as_float(inner_sum(at + half * t.step * t.stride * kWordBytes, border));
-      };
-      t.norm[pair] = {squares(0), 2 * j + 1 < t.tile.rows ? squares(1) : 0.0f};
-    }
-  __syncthreads();
-  make_pair_sums<false>(t.pixels, width, height, t.step, t.stride);
-}
 
 /// The norms of a pair from its sums of squares.
 __device__ inline Two<float> norms_of(const PairTile& t, int at, const Two<float>& squares) {
@@ -246,7 +166,8 @@ __device__ inline void keep_pairs(const PairTile& t, int s, int entry, const Two
       if (lane == 0) place = t.out.late_places(1);
       place = __shfl_sync(kAllLanes, place, 0);
       if (place >= 0) {
-        if (lane == 0) t.out.late[place] = t.late_window(s, pair, half, window_norm);
+        if (lane == 0)
+          t.out.put(static_cast<std::uint32_t>(place), t.late_window(s, pair, half, window_norm));
       } else if (t.passes(s, pair, half, window_norm) && lane == who) {
         stays |= bit;
       }
@@ -327,22 +248,48 @@ __device__ inline void hand_over(const PairTile& t, const ImageView<const std::u
         continue;
       }
       if (first_late >= 0) {
-        if (mine) t.out.late[first_late + static_cast<int>(atomicAdd(&block.windows, 1u))] = window;
+        if (mine)
+          t.out.put(static_cast<std::uint32_t>(first_late) + atomicAdd(&block.windows, 1u), window);
         continue;
       }
       for (unsigned alive = __ballot_sync(kAllLanes, mine); alive != 0; alive &= alive - 1) {
         const int who = __ffs(static_cast<int>(alive)) - 1;
-        search_late(t.table, t.by_patch, atlas,
-                    t.late_window(s, __shfl_sync(kAllLanes, pair, who), half,
-                                  __shfl_sync(kAllLanes, window_norm, who)),
-                    thread / kWarp * (t.table.width + 1) * (t.table.height + 1), t.out);
+        search_late_now(t.table, t.by_patch, atlas,
+                        t.late_window(s, __shfl_sync(kAllLanes, pair, who), half,
+                                      __shfl_sync(kAllLanes, window_norm, who)),
+                        thread / kWarp * t.table.patch_words, t.out);
       }
     }
   }
 }
 
-/// A block a tile: the first stages, with lists of pairs. What passes them goes to the list of late
-/// windows. kActive: searches of active parts too.
+/// Takes a tile through the first stages, with lists of pairs. What passes them goes to the list of
+/// late windows.
+template <bool kActive>
+__device__ void search_tile(const PairTile& t, const ImageView<const std::uint8_t>& atlas,
+                            unsigned long long* skips, Block& block) {
+  __shared__ BankCounts counts[2];  // of stages in turns
+  const int thread = static_cast<int>(threadIdx.x);
+  const PairNodes& nodes = t.nodes;
+  if (thread < 2 * kWarp) counts[thread / kWarp][thread % kWarp] = 0;
+  if (thread == 0) block.windows = 0;
+  make_sums_and_squares(t);
+  take_dense_stages<kActive>(t, block);
+  drop_skipped(t.tile, skips, block);
+  int s = nodes.dense_stages;
+  add_dense_pairs(t, counts[s % 2], block);
+  int count = list_pairs(t, counts[s % 2], counts[(s + 1) % 2]);
+  if (thread == 0 && count > 0) atomicAdd(&t.out.counts->listed, block.windows);
+#pragma unroll 1
+  while (s < nodes.stage_count && __any_sync(kAllLanes, count > 0)) {
+    take_listed_pairs(t, s, count, counts[(s + 1) % 2]);
+    ++s;
+    count = list_pairs(t, counts[s % 2], counts[(s + 1) % 2]);
+  }
+  hand_over(t, atlas, s, count, block);
+}
+
+/// A block a tile, then late windows of all tiles. kActive: searches of active parts too.
 template <bool kActive>
 __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
     pairs_kernel(const __grid_constant__ TileTable table,
@@ -351,32 +298,16 @@ __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
                  unsigned long long* skips, const __grid_constant__ Output out,
                  const std::int32_t* run, const Band* band, DeviceMap active) {
   if (idle(run)) return;
+  begin_tile(out);
   Tile tile = tile_at(table, blockIdx.x);
-  if (band && !keep_band(tile, table, *band)) return;
   __shared__ Block block;
-  if (kActive && !find_active(active, band, table, tile, skips, block)) return;
-  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-  __shared__ BankCounts counts[2];  // of stages in turns
-  if (thread < 2 * kWarp) counts[thread / kWarp][thread % kWarp] = 0;
-  if (thread == 0) block.windows = 0;
-  const PairTile t(table, by_patch, nodes, pixels, out, tile);
-  for (int i = thread; i < t.list_size(); i += threads) t.sums[i] = {0, 0};
-  for (int i = thread; i < nodes.size; i += threads)
-    t.stage_nodes[i] = __ldg(nodes.nodes + (t.step - 1) * nodes.size + i);
-  make_sums_and_squares(t);
-  take_dense_stages<kActive>(t, block);
-  drop_skipped(t.tile, skips, block);
-  int s = nodes.dense_stages;
-  add_dense_pairs(t, counts[s % 2], block);
-  int count = list_pairs(t, counts[s % 2], counts[(s + 1) % 2]);
-  if (thread == 0 && count > 0) atomicAdd(&out.counts->listed, block.windows);
-#pragma unroll 1
-  while (s < nodes.stage_count && __any_sync(kAllLanes, count > 0)) {
-    take_listed_pairs(t, s, count, counts[(s + 1) % 2]);
-    ++s;
-    count = list_pairs(t, counts[s % 2], counts[(s + 1) % 2]);
+  if ((band && !keep_band(tile, table, *band)) ||
+      (kActive && !find_active(active, band, table, tile, skips, block))) {
+    leave_tile_out(table, by_patch, pixels, out);
+    return;
   }
-  hand_over(t, pixels, s, count, block);
+  search_tile<kActive>(PairTile(table, by_patch, nodes, pixels, out, tile), pixels, skips, block);
+  take_late_windows(table, by_patch, pixels, out);
 }
 
 /// The kernel of a search; with `active` of active parts too.

@@ -28,6 +28,18 @@ __device__ inline const std::uint32_t* pointer(const std::uint32_t* corner, int 
   return reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const char*>(corner) + bytes);
 }
 
+/// Where a byte of tile_sums lies in the shared memory, such that the compiler adds nothing to it:
+/// what a node adds is the same for a whole warp, and reading can do that itself.
+__device__ inline std::uint32_t shared_address(int bytes) {
+  auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(tile_sums)) +
+                 static_cast<std::uint32_t>(bytes);
+  asm volatile("" : "+r"(address));
+  return address;
+}
+__device__ inline std::uint32_t shared_word(std::uint32_t address) {
+  return *static_cast<const std::uint32_t*>(__cvta_shared_to_generic(address));
+}
+
 __device__ inline int of_lane(int corner, int lane) { return __shfl_sync(kAllLanes, corner, lane); }
 __device__ inline const std::uint32_t* of_lane(const std::uint32_t* corner, int lane) {
   return reinterpret_cast<const std::uint32_t*>(

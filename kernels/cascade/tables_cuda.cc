@@ -30,7 +30,8 @@ std::vector<LateNode> late_nodes(const CascadeModel& model) {
   bound.bind({stride});
   const VectorSearch vector(bound, 0);
   std::vector<LateNode> nodes;
-  if (stride * (model.window_height + 1) > 1 << LateNode::kWeightShift || model.has_tilted())
+  if (stride * (model.window_height + 1) * kWordBytes > 1 << LateNode::kWeightShift ||
+      model.has_tilted())
     return nodes;
   for (std::size_t s = 0; s < vector.stages().size(); ++s) {
     const VectorStage& stage = vector.stages()[s];
@@ -41,16 +42,21 @@ std::vector<LateNode> late_nodes(const CascadeModel& model) {
       if (feature.weight[0] != -1) return {};
       for (int r = 0; r < 3; ++r) {
         const float weight = r == 0 ? 0.0f : feature.weight[r];
-        const auto bits = static_cast<unsigned>(weight >= 0 && weight < 8 ? weight : 8);
+        if (!(weight >= 0 && weight < 4)) return {};
+        const auto bits = static_cast<unsigned>(weight);
         if (static_cast<float>(bits) != weight) return {};
         for (int c = 0; c < 4; ++c)
-          node.corner[4 * r + c] =
-              static_cast<std::uint16_t>(bits == 0 && r == 2 ? 0 : feature.corner[r][c]);
+          node.corner[4 * r + c] = static_cast<std::uint16_t>(
+              bits == 0 && r == 2 ? 0 : kWordBytes * feature.corner[r][c]);
         node.corner[4 * r] =
             static_cast<std::uint16_t>(node.corner[4 * r] | bits << LateNode::kWeightShift);
       }
       nodes.push_back(node);
     }
+    // A warp reads third rectangles only where one of its nodes has one.
+    std::stable_partition(nodes.end() - stage.tree_count, nodes.end(), [](const LateNode& node) {
+      return node.corner[8] >> LateNode::kWeightShift == 0;
+    });
   }
   return nodes;
 }

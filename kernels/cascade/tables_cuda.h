@@ -47,10 +47,10 @@ struct FirstNodes {
 /// A tree of one node of a window alone, whose sums lie in rows of its width + 1 words: the value
 /// is a sum of rectangles with the weights -1 and two that are here.
 struct alignas(16) LateNode {
-  static constexpr int kWeightShift = 12;
+  static constexpr int kWeightShift = 14;
   float threshold;
   std::int32_t leaf;         ///< the left one less the right one
-  std::uint16_t corner[12];  ///< words; of those with the index 4 and 8 the upper bits are weights
+  std::uint16_t corner[12];  ///< bytes; of those with the index 4 and 8 the upper bits are weights
 };
 
 /// A cascade bound to a layout, in device memory; pointers are valid on the device.
@@ -76,7 +76,8 @@ struct FlatCascade {
   std::vector<BoundCascade::Node> exact_nodes;
 };
 
-/// One for each tree; none where the cascade's nodes are not all such.
+/// One for each tree, those of a stage in any order; none where the cascade's nodes are not all
+/// such.
 std::vector<LateNode> late_nodes(const CascadeModel& model);
 
 /// Adds the nodes as they are bound to one more layout. The rest is the same for every layout.

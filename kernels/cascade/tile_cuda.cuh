@@ -18,7 +18,7 @@ struct Tile {
 
 __device__ inline Tile tile_at(const TileTable& table, std::uint32_t number) {
   Tile tile;
-  tile.level = table.levels + part_of<&WindowLevel::first_tile>(table.levels, table.count, number);
+  tile.level = table.levels + __ldg(table.level_of + number);
   const std::uint32_t inside = number - tile.level->first_tile;
   tile.left_tiles = inside % tile.level->tiles_across;
   tile.x = static_cast<int>(tile.left_tiles) * kTileColumns;
@@ -106,10 +106,12 @@ __device__ void make_sums(ImageView<const std::uint8_t> pixels, int width, int h
 }
 
 /// Before a search.
-__global__ void reset_kernel(SearchCounts* counts, unsigned long long* skips, std::uint32_t tiles) {
+__global__ void reset_kernel(SearchCounts* counts, unsigned long long* skips, std::uint32_t tiles,
+                             LateState* late, std::uint32_t most_late) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i == 0) *counts = {};
   if (i < tiles) skips[i] = 0;
+  if (i < most_late) late[i] = LateState::kAwaited;
 }
 
 /// Tells the tile to the right, of each row by a bit, whether its first window may be skipped, and
