@@ -67,6 +67,10 @@ const TrackProperty kProperties[] = {
     {"min-overlap", "Minimum overlap",
      "A detection confirms a track when their boxes overlap by this, as intersection over union",
      FLOAT_FIELD(min_overlap), 0.01, 1},
+    {"min-correlation", "Minimum correlation",
+     "A face that was lost on a frame and is found there in its place by the detector is the same "
+     "only where it looks as on the frame before, as the correlation of grey values; 0 = always",
+     FLOAT_FIELD(min_correlation), 0, 1},
     {"max-missed", "Maximum missed searches",
      "A track that more searches in a row than this missed is lost, unless it is held",
      INT_FIELD(max_missed), 0, 1000},

@@ -10,6 +10,7 @@
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
 #include "kernels/faces/faces.h"
+#include "kernels/track/look.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/state.h"
 #include "kernels/track/track.h"
@@ -39,6 +40,9 @@ struct ConcludeScratch {
   bool used[kMaxTracks];       // detections
   int source[kMaxTracks];      // by slot: the face whose landmarks the track takes over, or -1
   float distance[kMaxTracks];  // of ghosts
+  float likeness[kMaxTracks];  // of ghosts: with the detection; 0 where nobody asks
+  /// On this frame in a detection; of a track on the frame before, and there on this one.
+  std::int32_t look[3][kLookCells];
   AssociateScratch associate;
 };
 
@@ -90,7 +94,8 @@ CUFACE_HD inline int dragged_track(const State& state, const Box& now, const Tra
   float least = 0;
   for (int i = 0; i < state.count; ++i) {
     const Track& t = state.of(i);
-    if (t.missed == 0 || !(t.unconfirmed <= static_cast<double>(config.revive_time))) continue;
+    if (t.missed == 0 || t.replaced || !(t.unconfirmed <= static_cast<double>(config.revive_time)))
+      continue;
     const float distance = onward_distance2(t, now, config);
     if (distance >= 0 && (nearest < 0 || distance < least)) {
       nearest = i;
@@ -100,12 +105,16 @@ CUFACE_HD inline int dragged_track(const State& state, const Box& now, const Tra
   return nearest;
 }
 
-/// Takes the ghost that is nearest (scratch distances, negative = too far) out and gives its id, or
-/// a new one.
-CUFACE_HD inline std::uint64_t revive_or_count(State& state, const float* distance, bool doubted) {
+/// Takes the ghost that is most alike, of equal ones the nearest (scratch distances, negative = too
+/// far) out and gives its id, or a new one.
+CUFACE_HD inline std::uint64_t revive_or_count(State& state, const float* distance,
+                                               const float* likeness, bool doubted) {
   int nearest = -1;
   for (int g = 0; g < state.ghosts; ++g) {
-    if (distance[g] >= 0 && (nearest < 0 || distance[g] < distance[nearest])) nearest = g;
+    if (distance[g] < 0) continue;
+    const bool nearer = nearest < 0 || likeness[g] > likeness[nearest] ||
+                        (likeness[g] == likeness[nearest] && distance[g] < distance[nearest]);
+    if (nearer) nearest = g;
   }
   if (nearest < 0) return doubted ? ++state.last_doubted : ++state.last_id;
   const std::uint64_t id = state.ghost[nearest].id;
@@ -128,7 +137,7 @@ CUFACE_HD inline int track_around(const State& state, const Face& face) {
 CUFACE_HD inline void start_track(State& state, const Frame& frame, int face,
                                   const TrackConfig& config, ConcludeScratch& scratch) {
   const bool doubted = state.searched && frame.faces.faces[face].confidence < config.doubt_below;
-  const std::uint64_t id = revive_or_count(state, scratch.distance, doubted);
+  const std::uint64_t id = revive_or_count(state, scratch.distance, scratch.likeness, doubted);
   const std::uint8_t slot = state.slot[state.count];
   int place = state.count++;
   for (; place > 0 && state.of(place - 1).face.id > id; --place) {
@@ -184,6 +193,56 @@ CUFACE_HD inline bool nothing_is_found(const State& state, const Frame& frame) {
   return missed;
 }
 
+/// Takes the detection away from a track that the flow has lost on this frame and that looks
+/// otherwise on it than on the frame before: the scene has been cut to another face. The detector's
+/// box may lie a little off, and the face may have moved, so that the better of both places counts.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD void reject_strangers(const Lanes& lanes, State& state, const Frame& frame,
+                                const TrackConfig& config, ConcludeScratch& scratch) {
+  if (!(config.min_correlation > 0)) return;
+  for (int i = 0; i < state.count; ++i) {
+    const int d = scratch.match[i];
+    if (d < 0 || !state.of(i).lost) continue;
+    const Box &there = scratch.tracks[i], &found = scratch.boxes[d];
+    lanes.each(3 * kLookCells, [&](int k) {
+      const int which = k / kLookCells, cell = k % kLookCells;
+      scratch.look[which][cell] =
+          look_cell(which == 1 ? frame.before : frame.now, which == 0 ? found : there, cell);
+    });
+    lanes.once([&] {
+      const float likeness = std::max(look_correlation(scratch.look[1], scratch.look[0]),
+                                      look_correlation(scratch.look[1], scratch.look[2]));
+      if (likeness >= config.min_correlation) return;
+      scratch.match[i] = -1;
+      state.of(i).replaced = true;
+    });
+  }
+}
+
+/// How far each ghost is from a detection, and how much alike. One that was lost on the frame
+/// before and is unlike is too far.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD void compare_ghosts(const Lanes& lanes, const State& state, const Frame& frame,
+                              const Box& found, const TrackConfig& config,
+                              ConcludeScratch& scratch) {
+  const int ghosts = state.ghosts;
+  const bool look = config.min_correlation > 0;
+  lanes.each(ghosts > 0 && look ? kLookCells : 0,
+             [&](int cell) { scratch.look[0][cell] = look_cell(frame.now, found, cell); });
+  lanes.each(ghosts, [&](int g) {
+    const Ghost& ghost = state.ghost[g];
+    float distance = ghost_distance2(ghost, found, config);
+    const bool compared = look && distance >= 0;
+    const float likeness =
+        compared ? look_correlation(state.look[ghost.look], scratch.look[0]) : 0.0f;
+    if (compared && ghost.age <= frame.elapsed && likeness < config.min_correlation) distance = -1;
+    scratch.distance[g] = distance;
+    scratch.likeness[g] = likeness;
+  });
+}
+
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& frame,
@@ -208,6 +267,7 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& f
             std::span<const Box>(scratch.boxes, static_cast<std::size_t>(detections)),
             config.min_overlap, std::span<int>(scratch.match, static_cast<std::size_t>(tracks)),
             scratch.associate);
+  reject_strangers(lanes, state, frame, config, scratch);
   lanes.each(tracks, [&](int i) {
     const int d = scratch.match[i];
     if (d >= 0) {
@@ -221,9 +281,7 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& f
   for (int d = 0; d < detections; ++d) {
     if (scratch.used[d]) continue;
     const int face = scratch.face_of[d];
-    lanes.each(state.ghosts, [&](int g) {
-      scratch.distance[g] = ghost_distance2(state.ghost[g], faces.faces[face].box, config);
-    });
+    compare_ghosts(lanes, state, frame, faces.faces[face].box, config, scratch);
     lanes.once([&] {
       const int dragged = dragged_track(state, faces.faces[face].box, config);
       if (dragged >= 0) {
@@ -255,6 +313,15 @@ CUFACE_HD inline void end_doubts(State& state) {
   }
 }
 
+/// A look that is no ghost's, while there are fewer than kMaxTracks.
+CUFACE_HD inline std::uint8_t free_look(const State& state) {
+  std::uint64_t used = 0;
+  for (int g = 0; g < state.ghosts; ++g) used |= std::uint64_t{1} << state.ghost[g].look;
+  std::uint8_t free = 0;
+  while (used >> free & 1) ++free;
+  return free;
+}
+
 /// Takes lost tracks out and remembers those for a while that were not in doubt; by one lane.
 CUFACE_HD inline void bury_lost(State& state, Outcome& out) {
   out = {};
@@ -277,8 +344,9 @@ CUFACE_HD inline void bury_lost(State& state, Outcome& out) {
   state.ghosts -= forgotten;
   for (int i = 0; i < out.lost; ++i) {
     const Track& t = state.track[buried[i]];
-    state.ghost[state.ghosts++] = {t.face.id,       t.face.box, 0,
-                                   t.confirmed_box, t.velocity, t.unconfirmed};
+    const std::uint8_t look = free_look(state);
+    state.ghost[state.ghosts++] = {t.face.id,  t.face.box,    0,   t.confirmed_box,
+                                   t.velocity, t.unconfirmed, look};
     state.slot[kept + i] = buried[i];
   }
   for (int i = 0; i < drops; ++i) state.slot[kept + out.lost + i] = dropped[i];
@@ -299,6 +367,12 @@ CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& fra
                         (told && (scratch.search_again || nothing_is_found(state, frame)));
     state.searched = state.searched || told;
   });
+  for (int g = state.ghosts - out.lost; g < state.ghosts; ++g) {
+    const Ghost& ghost = state.ghost[g];
+    lanes.each(kLookCells, [&](int cell) {
+      state.look[ghost.look][cell] = look_cell(frame.before, ghost.box, cell);
+    });
+  }
 }
 
 /// Landmarks of each face, 0 where they differ.

@@ -12,7 +12,9 @@
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
+#include "kernels/common/image.h"
 #include "kernels/faces/faces.h"
+#include "kernels/track/look.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/track.h"
 
@@ -46,6 +48,9 @@ struct Frame {
   double elapsed = 0;  ///< seconds, known_elapsed()
   int width = 0, height = 0;
   int max_landmarks = kMaxTrackPoints;  ///< of a detection; more count as none
+  /// The pictures of the frame before, where there was a track, and of this one, where there is a
+  /// face or was a track.
+  ImageView<const std::uint8_t> before, now;
 };
 
 CUFACE_HD inline double known_elapsed(double elapsed) { return elapsed > 0 ? elapsed : 1.0 / 30; }
@@ -56,6 +61,7 @@ struct Track {
   int missed = 0;          // searches in a row that did not find it
   double unconfirmed = 0;  // seconds since the last confirmation
   bool lost = false;       // decided on this frame
+  bool replaced = false;   // lost, and another face is in its place
   Loss reason = Loss::kPoints;
   int landmarks = 0;       // held here, from the elements before (order detect, landmark, track)
   int followed = 0;        // held there instead: those fed back, carried to this frame
@@ -79,6 +85,7 @@ struct Ghost {
   Box confirmed_box;
   Point velocity;
   double unconfirmed = 0;  // seconds
+  std::uint8_t look = 0;   // which of the state's looks is its
 };
 
 struct State {
@@ -94,7 +101,8 @@ struct State {
   Track track[kMaxTracks];
   Ghost ghost[kMaxTracks];
   Point landmark[kMaxTracks][kMaxTrackPoints];
-  Point shape[kMaxTracks][kMaxTrackPoints];  // at the last confirmation
+  Point shape[kMaxTracks][kMaxTrackPoints];   // at the last confirmation
+  std::int32_t look[kMaxTracks][kLookCells];  // of ghosts, before they were lost
 
   CUFACE_HD Track& of(int i) { return track[slot[i]]; }
   CUFACE_HD const Track& of(int i) const { return track[slot[i]]; }

@@ -113,7 +113,9 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
   if (state_.had_tracks || has_faces) {
     current_ = 1 - current_;
     pyramids_[current_].build(input.luma, input.luma_owner);
+    frame.now = pyramids_[current_].level(0).all();
   }
+  if (state_.had_tracks) frame.before = pyramids_[1 - current_].level(0).all();
   for (int i = 0; i < state_.count; ++i) {
     const int slot = state_.slot[i];
     track::age_track(SerialLanes{}, state_, slot, frame, config_);
@@ -162,6 +164,7 @@ Status validate(const TrackConfig& c) {
       {"min_visible", c.min_visible, 0, 1},
       {"min_width", c.min_width, 1, 1000},
       {"min_overlap", c.min_overlap, 0.01, 1},
+      {"min_correlation", c.min_correlation, 0, 1},
       {"max_missed", static_cast<double>(c.max_missed), 0, 1000},
       {"min_confirmed", static_cast<double>(c.min_confirmed), 1, 1000},
       {"doubt_below", c.doubt_below, 0, 1},

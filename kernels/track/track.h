@@ -57,6 +57,11 @@ struct TrackConfig {
   /// least this; an unconfirmed track that overlaps a confirmed one by it is the same face: lost.
   float min_overlap = 0.3f;
 
+  /// Correlation, 0..1; 0 turns the rule off. A detection confirms a track that was lost on the
+  /// same frame only where the grey values of the two frames there are as much alike: else the
+  /// scene has been cut to another face in its place.
+  float min_correlation = 0.5f;
+
   /// Searches in a row, 0..1000. A healthy track that more searches than this missed is lost,
   /// unless it is held for `hold_time`.
   int max_missed = 1;

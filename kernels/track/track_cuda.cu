@@ -46,6 +46,7 @@ struct Told {
   const DeviceFaces* faces;
   const DeviceFaces* feedback;
   int width, height, room;
+  ImageView<const std::uint8_t> before, now;
 };
 
 __device__ track::Faces plain_faces(const DeviceFaces* list) {
@@ -63,6 +64,8 @@ __device__ track::Frame frame_of(const Told& told, const Moment& moment) {
   frame.width = told.width;
   frame.height = told.height;
   frame.max_landmarks = told.room;
+  frame.before = told.before;
+  frame.now = told.now;
   return frame;
 }
 
@@ -227,8 +230,9 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
     if (Status s = prev.enqueue_above(built_, levels, launch); !s.ok()) return s;
   }
 
-  const Told told{inputs.faces, inputs.feedback, width_, height_,
-                  std::min(inputs.room, kMaxTrackPoints)};
+  const Told told{
+      inputs.faces,  inputs.feedback, width_, height_, std::min(inputs.room, kMaxTrackPoints),
+      prev.level(0), next.level(0)};
   const Moment moment{inputs.frame, track::known_elapsed(inputs.elapsed)};
   const PointArrays points = b.arrays();
   const Status planned = launch.tell(moment, [&](const auto& now) {

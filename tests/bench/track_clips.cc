@@ -68,6 +68,7 @@ bool set(TrackConfig& c, const std::string& name, double value) {
                                                 {"min_overlap", &c.min_overlap},
                                                 {"doubt_below", &c.doubt_below},
                                                 {"hold_time", &c.hold_time},
+                                                {"min_correlation", &c.min_correlation},
                                                 {"revive_time", &c.revive_time},
                                                 {"revive_distance", &c.revive_distance}};
   if (name == "max_missed")

@@ -113,6 +113,35 @@ TEST_F(TrackLifeCuda, TheNearestOfTwoLostFacesComesBack) {
 
 /// Everything at once: many faces, detections that come, go, overlap and are broken, feedback for
 /// some ids and for unknown ones, ends, new settings, gaps in time.
+// Scenes of other faces in the same places and back, with searches on the frames of the cuts and on
+// those behind them.
+TEST_F(TrackLifeCuda, CutsToOtherFaces) {
+  const MovingFaces world;
+  int kept = 0;
+  for (const float min_correlation : {0.5f, 0.9f, 0.0f}) {
+    TrackConfig config;
+    config.min_correlation = min_correlation;
+    Pair pair(config, world.width, world.height, seen_);
+    for (int f = 0; f < 96; ++f) {
+      MovingFaces scene;
+      scene.seed = f / 8 % 3 * 50;
+      const std::vector<Pose> poses = {{100.0 + f % 5, 110, 1 + 0.004 * (f % 7)}, {240, 130, 0.7}};
+      const FaceList found = detections({world.box_of(poses[0]), world.box_of(poses[1])});
+      Grey frame = scene.render(poses);
+      if (f % 24 == 20) {  // a flash
+        for (auto& grey : frame.pixels) grey = static_cast<std::uint8_t>(grey / 8 + 220);
+      }
+      const bool searched = f % 4 == 0 || f % 24 == 9;
+      const int cuts = seen_.cuts;
+      STEP(pair.step(*stream_, frame, searched ? &found : nullptr));
+      kept += min_correlation == 0.0f ? cuts < seen_.cuts : 0;
+    }
+  }
+  test::compared("cuts to other faces", seen_.cuts, 6);
+  test::compared("faces that came back", seen_.revived, 4);
+  EXPECT_EQ(kept, 0) << "the rule is off";
+}
+
 TEST_F(TrackLifeCuda, AStorm) {
   std::mt19937 random(77);
   const auto chance = [&](int percent) { return static_cast<int>(random() % 100) < percent; };

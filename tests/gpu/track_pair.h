@@ -41,7 +41,7 @@ inline FaceList detections(const std::vector<Box>& boxes) {
 /// What all comparisons of one test have seen.
 struct TrackSeen {
   int frames = 0, faces = 0, tracked = 0, moved_far = 0, landmarks = 0, wanted = 0, revived = 0,
-      doubted = 0, followed = 0;
+      doubted = 0, followed = 0, cuts = 0;
   std::array<int, kLossCount> lost{};
   std::size_t most = 0;
 };
@@ -112,6 +112,10 @@ class TrackPair {
     for (int i = 0; i < kLossCount; ++i) {
       seen_.lost[static_cast<std::size_t>(i)] += expected.lost_by[static_cast<std::size_t>(i)];
     }
+    // A detection that confirms no track any more, and starts one in the place.
+    const auto is_new = [&](const Face& f) { return f.age == 0 && !ids_.count(f.id); };
+    seen_.cuts += expected.lost > 0 &&
+                  std::any_of(expected.faces.faces.begin(), expected.faces.faces.end(), is_new);
     std::set<std::uint64_t> now;
     for (const Face& f : expected.faces.faces) {
       now.insert(f.id);

@@ -217,6 +217,7 @@ TEST_F(Track, EveryRuleIsAPropertyWithTheKernelsDefault) {
       {"min-visible", static_cast<double>(d.min_visible)},
       {"min-width", static_cast<double>(d.min_width)},
       {"min-overlap", static_cast<double>(d.min_overlap)},
+      {"min-correlation", static_cast<double>(d.min_correlation)},
       {"max-missed", d.max_missed},
       {"min-confirmed", d.min_confirmed},
       {"doubt-below", static_cast<double>(d.doubt_below)},
@@ -271,7 +272,7 @@ TEST_F(Track, BothEndsOfEveryRangeAreAccepted) {
       ++tried;
     }
   }
-  EXPECT_EQ(tried, 2 * 21u);
+  EXPECT_EQ(tried, 2 * 22u);
   g_free(specs);
   gst_object_unref(element);
 }

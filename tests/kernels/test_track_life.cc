@@ -146,10 +146,12 @@ TEST(Track, WhatCoversAFaceMayDragItsTrackAlong) {
 
 TEST(Track, ADetectionOnTheFrameOfTheLossKeepsTheTrack) {
   const World world;
-  World other;  // the face looks wholly different all at once, as behind a flash
+  World other;  // the face looks wholly different all at once, and nobody asks how it looks
   other.faces[0] = texture(kSide, kSide, 88);
   const Pose pose{160, 120};
-  Session session;
+  TrackConfig config;
+  config.min_correlation = 0;
+  Session session(config);
   settle(session, world, pose);
   const FaceList found = detections({box_of(pose)});
   const TrackOutput& out = session.step(other.render({pose}), &found);
