@@ -91,6 +91,7 @@ __device__ void take_dense_stages(const PairTile& t, Block& block) {
       upper = upper_pass;
       lower = lower_pass;
     }
+    __syncwarp();  // all have asked block.passed which windows are on
     if (lane == 0) {
       block.passed[2 * j] = upper;
       block.passed[2 * j + 1] = lower;

@@ -103,6 +103,7 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
       passed |= static_cast<std::uint64_t>(pass) << (u * kWarp);
       failed |= static_cast<std::uint64_t>(all & ~pass) << (u * kWarp);
     }
+    __syncwarp();  // all have asked block.passed which windows are on
     if (lane == 0) {
       block.failed[y] = failed;
       block.passed[y] = passed;

@@ -63,6 +63,7 @@ class Leaves {
   static constexpr int kAhead = 5;                 // groups in registers before they are added
   static constexpr int kMostInTurns = 7;           // slots, of two barriers each; there are 16
   static constexpr int kOnTheirWay = 4;            // chunks; less than slots
+  static constexpr float kNothing = -0.0f;         // changes no sum, not even a zero's sign
   static_assert(kLeafColumn == kWarp && kOnTheirWay < kMostInTurns);
 
   const Team& team_;
@@ -148,10 +149,12 @@ class Leaves {
     const int whole = forest_.trees / kGroup / (kParts * kAhead);
     if (chunk_groups_ == kParts * kAhead && whole > 0) {
       float4 ahead[kAhead];
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) ahead[k] = {kNothing, kNothing, kNothing, kNothing};
       const auto read_part = [&](int part) {
 #pragma unroll
         for (int k = 0; k < kAhead; ++k) {
-          if (part > 0 || chunk > 0) add(ahead[k]);
+          add(ahead[k]);
           ahead[k] = from[(part * kAhead + k) * kWarp];
         }
       };
@@ -161,10 +164,17 @@ class Leaves {
 #pragma unroll
         for (int part = 0; part < kParts; ++part) read_part(part);
       }
-#pragma unroll
-      for (int k = 0; k < kAhead; ++k) add(ahead[k]);
       tree = whole * chunk_groups_ * kGroup;
       left = 0;
+      if (forest_.trees - tree >= kAhead * kGroup) {
+        next_chunk();
+        read_part(0);
+        tree += kAhead * kGroup;
+        left -= kAhead;
+        from += kAhead * kWarp;
+      }
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) add(ahead[k]);
     }
 #pragma unroll 1
     for (; tree < forest_.trees; tree += kGroup, --left, from += kWarp) {
