@@ -27,6 +27,19 @@ struct Rows {
     return reinterpret_cast<DeviceFaces*>(memory + static_cast<std::size_t>(i) * list_bytes);
   }
   CUFACE_HD Face& face(int row) const { return list(row / kMaxFaces)->faces[row % kMaxFaces]; }
+  /// The landmarks found in a row.
+  __device__ const Point* points(int row, int landmarks) const {
+    return list(row / kMaxFaces)->landmarks() + row % kMaxFaces * landmarks;
+  }
+  /// By a block a list, a thread a row, before `all` rows are written: this thread's row, negative
+  /// where it has none.
+  __device__ int begin(int all) const {
+    const int first = static_cast<int>(blockIdx.x) * kMaxFaces;
+    if (threadIdx.x == 0)
+      list(static_cast<int>(blockIdx.x))->count = min(max(all - first, 0), kMaxFaces);
+    const int row = first + static_cast<int>(threadIdx.x);
+    return row < all ? row : -1;
+  }
 };
 
 /// What the first look at a face has found.
@@ -40,11 +53,8 @@ struct FoundHead {
 __global__ void __launch_bounds__(kMaxFaces)
     spread_looks(const DeviceFaces* in, const __grid_constant__ SampleMaps maps, Rows rows,
                  const RollState* rolls) {
-  const int list = static_cast<int>(blockIdx.x),
-            row = list * kMaxFaces + static_cast<int>(threadIdx.x);
-  const int all = in->count * maps.count;
-  if (threadIdx.x == 0) rows.list(list)->count = min(max(all - list * kMaxFaces, 0), kMaxFaces);
-  if (row >= all) return;
+  const int row = rows.begin(in->count * maps.count);
+  if (row < 0) return;
   Face face = in->faces[row / maps.count];
   face.box = forest::is_known(*rolls, face)
                  ? Box{}
@@ -67,11 +77,7 @@ __global__ void __launch_bounds__(kLookThreads)
     if (!forest::is_usable(rows.face(first + k).box)) return;
   forest::best_look(
       lanes, scratch.get(), {mean, static_cast<std::size_t>(landmarks)},
-      [&](int k, int i) {
-        const int row = first + k;
-        return rows.list(row / kMaxFaces)->landmarks()[row % kMaxFaces * landmarks + i];
-      },
-      out.found, out.head);
+      [&](int k, int i) { return rows.points(first + k, landmarks)[i]; }, out.found, out.head);
 }
 
 /// A block a list, a thread a row. `head_maps`: of a box that the first look gave; null `found`:
@@ -80,11 +86,8 @@ __global__ void __launch_bounds__(kMaxFaces)
     spread_samples(const DeviceFaces* in, const __grid_constant__ SampleMaps maps,
                    const __grid_constant__ SampleMaps head_maps, const FoundHead* found, Rows rows,
                    const RollState* rolls) {
-  const int list = static_cast<int>(blockIdx.x),
-            row = list * kMaxFaces + static_cast<int>(threadIdx.x);
-  const int all = in->count * maps.count;
-  if (threadIdx.x == 0) rows.list(list)->count = min(max(all - list * kMaxFaces, 0), kMaxFaces);
-  if (row >= all) return;
+  const int row = rows.begin(in->count * maps.count);
+  if (row < 0) return;
   const int f = row / maps.count, sample = row % maps.count;
   Face face = in->faces[f];
   if (found && found[f].found) {
@@ -110,15 +113,9 @@ __global__ void __launch_bounds__(kMeanThreads)
   for (int k = 0; k < samples; ++k) usable = usable && forest::is_usable(rows.face(first + k).box);
   Point* const points = out->landmarks() + face * landmarks;
   for (int i = thread; i < landmarks; i += kMeanThreads) {
-    points[i] =
-        usable
-            ? mean_of_samples(
-                  samples,
-                  [&](int k) {
-                    const int row = first + k;
-                    return rows.list(row / kMaxFaces)->landmarks()[row % kMaxFaces * landmarks + i];
-                  })
-            : Point{0, 0};
+    points[i] = usable ? mean_of_samples(
+                             samples, [&](int k) { return rows.points(first + k, landmarks)[i]; })
+                       : Point{0, 0};
   }
 }
 

@@ -313,15 +313,6 @@ CUFACE_HD inline void end_doubts(State& state) {
   }
 }
 
-/// A look that is no ghost's, while there are fewer than kMaxTracks.
-CUFACE_HD inline std::uint8_t free_look(const State& state) {
-  std::uint64_t used = 0;
-  for (int g = 0; g < state.ghosts; ++g) used |= std::uint64_t{1} << state.ghost[g].look;
-  std::uint8_t free = 0;
-  while (used >> free & 1) ++free;
-  return free;
-}
-
 /// Takes lost tracks out and remembers those for a while that were not in doubt; by one lane.
 CUFACE_HD inline void bury_lost(State& state, Outcome& out) {
   out = {};

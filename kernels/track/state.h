@@ -202,6 +202,15 @@ CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const Frame
 }
 
 /// One random stream per frame and face.
+/// A look that is no ghost's, while there are fewer than kMaxTracks.
+CUFACE_HD inline std::uint8_t free_look(const State& state) {
+  std::uint64_t used = 0;
+  for (int g = 0; g < state.ghosts; ++g) used |= std::uint64_t{1} << state.ghost[g].look;
+  std::uint8_t free = 0;
+  while (used >> free & 1) ++free;
+  return free;
+}
+
 CUFACE_HD inline std::uint64_t seed_of(std::uint64_t frame, std::uint64_t id) {
   return frame * 0xd1342543de82ef95u ^ id * 0xaf251af3b0f025b5u;
 }
