@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
   const Team team{s, landmarks, forest.trees};
   const PixelReader pixels(luma, box, roll);
   const Share share(forest.trees, Team::kBlocks, block);
-  const Leaves<kThreads / kWarp> leaves(team, forest, room.slots, block);
+  Leaves<kThreads / kWarp> leaves(team, forest, room.slots, block);
   // One block's share would not fit where those of a few have room.
   constexpr bool kStaged = kFit != Fit::kUnstaged && Team::kBlocks == kFaceBlocks;
 
@@ -111,6 +111,7 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
     s.levers[thread] = forest.levers[thread];
     s.levers[landmarks + thread] = forest.levers[thread].quarter_turn();
   }
+  if (thread == 0) leaves.init();
   team.start();
   if (kStaged && thread == 0) team.fetch_tables(forest, 0, share);
 #pragma unroll 1
@@ -138,9 +139,9 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
       team.send_row(tree, (static_cast<std::uint32_t>(tree) << forest.depth) +
                               forest::walk_tree(tables.tree(i), forest.depth, s.pool));
     }
+    if (kStaged) team.tables_read();
     team.wait_for_rows(cascade);
     leaves.add_all(cascade);
-    // Rows of all trees: nobody reads the tables any more.
     if (kStaged && thread == kThreads - 1 && cascade + 1 < cascades)
       team.fetch_tables(forest, cascade + 1, share);
   }

@@ -18,8 +18,7 @@ namespace {
 /// takes four trees of a column at a time (a group), whole lines of memory, and lays each
 /// coordinate's values side by side, so that who adds them up gets them by one read. What all
 /// readers take at once is a chunk, and lies in a slot. Where all chunks of a cascade have one
-/// nobody waits for room. Barriers 1 and up say that a slot is filled, or free; who only says so
-/// does not wait.
+/// nobody waits for room. Handovers say that a slot is filled, or free.
 template <int kWarps>
 class Leaves {
  public:
@@ -39,8 +38,16 @@ class Leaves {
     warp_ = static_cast<int>(threadIdx.x) / kWarp;
   }
 
+  /// By one thread, before team.start().
+  __device__ void init() const {
+    for (int i = 0; i < slots_; ++i) {
+      team_.handovers.init(filled(i), (kWarps - adding_) * kWarp);
+      team_.handovers.init(free(i), adding_ * kWarp);
+    }
+  }
+
   /// By all threads, when the rows of this cascade are there: the sums go to the next one's shape.
-  __device__ void add_all(int cascade) const {
+  __device__ void add_all(int cascade) {
     // More columns than can be added up at once come one after the other.
 #pragma unroll 1
     for (int first = 0; first < columns_; first += adding_) {
@@ -61,36 +68,31 @@ class Leaves {
   static constexpr int kGroup = 4;                 // trees
   static constexpr int kPieces = kLeafColumn / 4;  // of 16 bytes, in a line
   static constexpr int kAhead = 5;                 // groups in registers before they are added
-  static constexpr int kMostInTurns = 7;           // slots, of two barriers each; there are 16
-  static constexpr int kOnTheirWay = 4;            // chunks; less than slots
-  static constexpr float kNothing = -0.0f;         // changes no sum, not even a zero's sign
+  static constexpr int kMostInTurns = Handovers::kMost / 2;  // slots: filled and free
+  static constexpr int kOnTheirWay = 4;                      // chunks; less than slots
+  static constexpr float kNothing = -0.0f;  // changes no sum, not even a zero's sign
   static_assert(kLeafColumn == kWarp && kOnTheirWay < kMostInTurns);
 
   const Team& team_;
   const ForestTables& forest_;
   int block_, all_, columns_, adding_, chunk_groups_, groups_, chunks_, slots_, warp_;
-  bool all_read_;  // no warp that reads has nothing to read; for the compiler
+  bool all_read_;            // no warp that reads has nothing to read; for the compiler
+  std::uint32_t waits_ = 0;  // this thread's, as Handovers counts them
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
   __device__ int column(int mine) const { return block_ + mine * Team::kBlocks; }
   __device__ int slot(int chunk) const { return chunks_ <= slots_ ? chunk : chunk % slots_; }
-  __device__ int filled(int chunk) const { return 1 + slot(chunk); }
-  __device__ int free(int chunk) const { return 1 + slots_ + slot(chunk); }
+  __device__ int filled(int chunk) const { return slot(chunk); }
+  __device__ int free(int chunk) const { return slots_ + slot(chunk); }
   /// [chunk_groups_][kWarp], a coordinate's four trees each.
   __device__ float4* stage(int chunk, int adding) const {
     return reinterpret_cast<float4*>(team_.s.leaves) +
            (slot(chunk) * adding_ + adding) * (chunk_groups_ * kWarp);
   }
-  __device__ static void arrive(int barrier) {
-    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kWarps * kWarp) : "memory");
-  }
-  __device__ static void sync(int barrier) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kWarps * kWarp) : "memory");
-  }
 
   /// A warp's groups of the cascade. Copied as they lie in memory, and turned over when they are
   /// there.
-  __device__ void read(int cascade, int first) const {
+  __device__ void read(int cascade, int first) {
     const int reader = warp_ - adding_;
     const int group = reader / adding_, adding = reader % adding_;
     const bool has_room = all_read_ || group < chunk_groups_;
@@ -103,7 +105,7 @@ class Leaves {
 #pragma unroll 1
     for (int next = 0; next < chunks_ + kOnTheirWay; ++next) {
       if (next < chunks_) {
-        if (next >= slots_) sync(free(next));
+        if (next >= slots_) team_.handovers.wait(free(next), waits_);
         const int at = (next * chunk_groups_ + group) * kGroup + tree;
         if (reads && at < forest_.trees)
           __pipeline_memcpy_async(stage(next, adding) + group * kWarp + lane(),
@@ -122,18 +124,18 @@ class Leaves {
         __syncwarp();
         to[lane()] = turned;
       }
-      arrive(filled(chunk));
+      team_.handovers.arrive(filled(chunk));
     }
   }
 
   /// sum + this thread's coordinate of each leaf, in the order of the trees.
-  __device__ float add(float sum) const {
+  __device__ float add(float sum) {
     int chunk = -1, left = 0, tree = 0;
     const float4* from = nullptr;
     const auto next_chunk = [&] {
-      if (chunk >= 0 && chunk + slots_ < chunks_) arrive(free(chunk));
+      if (chunk >= 0 && chunk + slots_ < chunks_) team_.handovers.arrive(free(chunk));
       ++chunk;
-      sync(filled(chunk));
+      team_.handovers.wait(filled(chunk), waits_);
       from = stage(chunk, warp_) + lane();
       left = chunk_groups_;
     };

@@ -49,14 +49,15 @@ struct Scratch {
   unsigned char* tables;    // CascadeLayout with this block's share of the trees, if room.tables
   forest::Lever* levers;    // [2][landmarks]: of a turn's a and b
   Point* shapes;            // [2][landmarks]: that of a cascade, and the next one's as it comes
-  std::uint64_t* barriers;  // [kBarriers]
+  std::uint64_t* barriers;  // [kBarriers], then those of Handovers
   Turn* turn;               // [1]
   std::uint8_t* pool;       // [pool]
   std::uint32_t* rows;      // [trees]: the leaf reached, counted from the cascade's first
   std::size_t bytes = 0;
 
   static constexpr int kSlotFloats = 15 * 4 * kLeafColumn;  // a chunk, as Leaves says
-  enum Barrier { kShapes, kRows = kShapes + 2, kTables, kBarriers };
+  enum Barrier { kShapes, kRows = kShapes + 2, kTables, kTablesRead, kBarriers };
+  static constexpr int kMostHandovers = 20;
 
   CUFACE_HD Scratch(unsigned char* memory, const ForestTables& forest, ForestRoom room) {
     const auto landmarks = static_cast<std::size_t>(forest.landmarks);
@@ -65,7 +66,7 @@ struct Scratch {
     take(memory, tables, room.tables ? forest.layout().pixels + Share::bytes(share, forest) : 0);
     take(memory, levers, 2 * landmarks);
     take(memory, shapes, 2 * landmarks);
-    take(memory, barriers, kBarriers);
+    take(memory, barriers, kBarriers + kMostHandovers);
     take(memory, turn, 1);
     take(memory, pool, static_cast<std::size_t>(forest.pool));
     take(memory, rows, static_cast<std::size_t>(forest.trees));
@@ -108,6 +109,38 @@ struct CascadeTables {
   }
 };
 
+/// Barriers by which some threads of a block tell others that memory is filled, or free again; who
+/// arrives does not wait. Who waits keeps a number, of a bit for each barrier's phase.
+struct Handovers {
+#if CUFACE_FOREST_CLUSTERS
+  static constexpr int kMost = Scratch::kMostHandovers;
+  std::uint64_t* barriers;
+
+  __device__ explicit Handovers(const Scratch& s) : barriers(s.barriers + Scratch::kBarriers) {}
+  __device__ void init(int barrier, int arriving) const {
+    ptx::mbarrier_init(barriers + barrier, arriving);
+  }
+  __device__ void arrive(int barrier) const { ptx::mbarrier_arrive(barriers + barrier); }
+  __device__ void wait(int barrier, std::uint32_t& waits) const {
+    while (!ptx::mbarrier_try_wait_parity(barriers + barrier, waits >> barrier & 1)) {
+    }
+    waits ^= 1u << barrier;
+  }
+#else
+  // The first of the processor's 16 barriers is __syncthreads()'s.
+  static constexpr int kMost = 15;
+
+  __device__ explicit Handovers(const Scratch&) {}
+  __device__ void init(int, int) const {}
+  __device__ void arrive(int barrier) const {
+    asm volatile("bar.arrive %0, %1;" ::"r"(1 + barrier), "r"(blockDim.x) : "memory");
+  }
+  __device__ void wait(int barrier, std::uint32_t&) const {
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + barrier), "r"(blockDim.x) : "memory");
+  }
+#endif
+};
+
 /// The blocks of one face. Each walks its share of the trees and adds up its columns of the
 /// coordinates, and sends what it found to all. Shape `number` is that before cascade `number`; the
 /// first is everybody's own. Two lie in memory, and one set of rows: who sends shape n + 1 or the
@@ -116,6 +149,7 @@ struct CascadeTables {
 struct Team {
   const Scratch& s;
   int landmarks, trees;
+  Handovers handovers{s};
 
   __device__ Point* shape(int number) const { return s.shapes + number % 2 * landmarks; }
 
@@ -125,7 +159,8 @@ struct Team {
   /// By all threads, once; and all see what was written before.
   __device__ void start() const {
     if (threadIdx.x == 0) {
-      for (int i = 0; i < Scratch::kBarriers; ++i) ptx::mbarrier_init(s.barriers + i, 1);
+      for (int i = 0; i < Scratch::kBarriers; ++i)
+        ptx::mbarrier_init(s.barriers + i, i == Scratch::kTablesRead ? blockDim.x : 1);
       ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     }
     cooperative_groups::this_cluster().sync();  // a block must run before anything is sent to it
@@ -146,12 +181,15 @@ struct Team {
   __device__ void wait_for_shape(int number) const {
     if (number > 0) wait(shape_barrier(number), (number - 1) / 2);
   }
-  /// A block's tables of that cascade, by one thread when no other reads those of the one before.
+  /// By each thread that has read a cascade's tables.
+  __device__ void tables_read() const { ptx::mbarrier_arrive(s.barriers + Scratch::kTablesRead); }
+  /// A block's tables of that cascade, by one thread; waits until those of the one before are read.
   __device__ void fetch_tables(const ForestTables& forest, int cascade, const Share& share) const {
     const CascadeLayout layout = forest.layout();
     const unsigned char* const from = forest.cascades + cascade * layout.bytes();
     const std::size_t before = Share::bytes(share.first, forest);
     const std::size_t splits = Share::bytes(share.count, forest);
+    if (cascade > 0) wait(Scratch::kTablesRead, cascade - 1);
     ptx::fence_proxy_async(ptx::space_shared);
     expect(Scratch::kTables, layout.pixels + splits);
     copy(from, s.tables, layout.pixels);
@@ -193,6 +231,7 @@ struct Team {
   }
   __device__ void wait_for_rows(int) const { __syncthreads(); }
   __device__ void wait_for_shape(int) const { __syncthreads(); }
+  __device__ void tables_read() const {}
   __device__ void fetch_tables(const ForestTables&, int, const Share&) const {}
   __device__ void wait_for_tables(int) const {}
 #endif
