@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # The CPU chain behind avdec_h264 and the CUDA chain behind nvh264dec write the same faces.jsonl, line by
 # line; so does the CUDA chain that gets its frames from system memory (backend=cuda). Short clips are
-# compared a second time with what is off by default.
+# compared a second time with what is off by default. H.265 is compared behind avdec_h265 and nvh265dec. Two
+# decoders of JPEG give different pictures, so there both chains are behind nvjpegdec.
 #
 #   tests/gpu/same_lines.sh [CLIP ...]     default: the clips of $CUFACE_CLIPS
 #
-# H.264 in MP4 or Matroska; others are skipped and named. Needs nvh264dec and avdec_h264.
+# In MP4 or Matroska; H.265 and JPEG by their names (*.h265*.*, *.jpeg.*), else H.264. Others are skipped and
+# named. Needs nvh264dec and avdec_h264.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -25,17 +27,36 @@ done
 
 # play CLIP DEMUXER DECODER CHAIN OUT
 play() {
-  gst-launch-1.0 -q filesrc location="$1" ! "$2" ! h264parse ! $3 ! $4 ! cufacepublish location="$5" \
+  gst-launch-1.0 -q filesrc location="$1" ! "$2" ! $3 ! $4 ! cufacepublish location="$5" \
     ! fakesink sync=false > "$work/log" 2>&1
+}
+
+# decoders CLIP: sets on_cpu and on_gpu.
+decoders() {
+  local device="capsfilter caps=video/x-raw(memory:CUDAMemory)" host="capsfilter caps=video/x-raw"
+  case $1 in
+    *.h265*.*)
+      on_cpu="h265parse ! avdec_h265 ! $host"
+      on_gpu="h265parse ! nvh265dec ! $device"
+      ;;
+    *.jpeg.*)
+      on_gpu="jpegparse ! nvjpegdec ! $device"
+      on_cpu="$on_gpu ! cudadownload ! $host"
+      ;;
+    *)
+      on_cpu="h264parse ! avdec_h264 ! $host"
+      on_gpu="h264parse ! nvh264dec ! $device"
+      ;;
+  esac
 }
 
 # same CLIP DEMUXER SETTINGS DETECT LANDMARK: false when the CPU chain cannot play it.
 same() {
-  local clip=$1 demuxer=$2 settings=$3 rest="! culktrack ! cufacelandmark $5" name decoder text found way
-  play "$clip" "$demuxer" "avdec_h264 ! capsfilter caps=video/x-raw" "cufacedetect $4 $rest" \
-    "$work/cpu" || return
-  for way in "device|nvh264dec ! capsfilter caps=video/x-raw(memory:CUDAMemory)|cufacedetect $4 $rest" \
-    "upload|avdec_h264 ! capsfilter caps=video/x-raw|cufacedetect backend=cuda $4 $rest"; do
+  local clip=$1 demuxer=$2 settings=$3 rest="! culktrack ! cufacelandmark $5" on_cpu on_gpu name decoder text
+  local found way
+  decoders "$clip"
+  play "$clip" "$demuxer" "$on_cpu" "cufacedetect backend=cpu $4 $rest" "$work/cpu" || return
+  for way in "device|$on_gpu|cufacedetect $4 $rest" "upload|$on_cpu|cufacedetect backend=cuda $4 $rest"; do
     IFS='|' read -r name decoder text <<< "$way"
     if ! play "$clip" "$demuxer" "$decoder" "$text" "$work/$name"; then
       echo "FAIL ${clip##*/} $settings $name: $(tail -n 3 "$work/log")"
@@ -68,9 +89,9 @@ for clip in "${clips[@]}"; do
       ;;
   esac
   if ! same "$clip" $demuxer "as it is" "" ""; then
-    echo "skipped (no H.264?): ${clip##*/}: $(tail -n 1 "$work/log")"
+    echo "skipped (not played on the CPU): ${clip##*/}: $(tail -n 1 "$work/log")"
     skipped=$((skipped + 1))
-  elif (($(wc -l < "$work/cpu") < 110)); then
+  elif [[ $on_cpu == h264* ]] && (($(wc -l < "$work/cpu") < 110)); then
     # What is off by default takes the CPU too long for long clips.
     same "$clip" $demuxer "all on" "roll=45 redetect-interval=5" "samples=4 smooth=0.5"
     same "$clip" $demuxer "spread" "spread=true" ""
