@@ -2,7 +2,8 @@
 """What tests/gpu/run found, as one JSON file and as a table.
 
   results.py collect FOLDER COMMIT FILE.json   from the logs and reports in FOLDER
-  results.py table FILE.json                   as Markdown, to standard output
+  results.py table FILE.json                   as Markdown, to standard output, with the figures of the
+                                               CPU beside it (cpu-*.json)
 
 In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and NAME.json where
 GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
@@ -119,6 +120,55 @@ def collect(folder, commit, path):
     return 1 if counts['failed'] or not counts['passed'] else 0
 
 
+# What is measured on both: what, size; the GPU's row; the CPU's file and case, where its figure lies and
+# what makes microseconds of it.
+DETECT = 'detect haarcascade_frontalface_{} 1.1 min {} graph'
+ALT, DEFAULT = ({'cascade': f'frontalface_{c}', 'scale_factor': 1.1, 'min_size': 24, 'threads': 1}
+                for c in ('alt', 'default'))
+BOTH = [
+    ('search, frontalface_alt, 1.1, min-size 24', '720p', (DETECT.format('alt', 24), 'mosaic720'),
+     ('cpu-detect', {**ALT, 'picture': 'mosaic720'}, ('ours', 'wall_ms'), 1000)),
+    ('search, frontalface_alt, 1.1, min-size 24', '1080p', ('detect whole', 'mosaic1080'),
+     ('cpu-detect', {**ALT, 'picture': 'mosaic1080'}, ('ours', 'wall_ms'), 1000)),
+    ('search, frontalface_default, 1.1, min-size 24', '1080p', (DETECT.format('default', 24), 'mosaic1080'),
+     ('cpu-detect', {**DEFAULT, 'picture': 'mosaic1080'}, ('ours', 'wall_ms'), 1000)),
+    ('68 landmarks of a face', '720p', ('forest 68 points, 1 faces', 'mosaic720'),
+     ('cpu-forest', {'what': '68 points of a face'}, ('ours_us',), 1)),
+    ('flow of 68 points with its pyramid', '640x360', ('pyramid and flow, 68 points', 'pexels_00'),
+     ('cpu-flow', {'what': '640x360, 68 points'}, ('ours_us',), 1)),
+    ('flow of 68 points with its pyramid', '720p', ('pyramid and flow, 68 points', 'mosaic720'),
+     ('cpu-flow', {'what': '1280x720, 68 points'}, ('ours_us',), 1)),
+    ('a frame of the chain, a search every 10', '720p', ('one chain beside the decoder', '1280x720'),
+     ('cpu-clips', {'clip': 'pexels720'}, ('redetect 10', 'added_ms_a_frame'), 1000)),
+    ('a frame of the chain, a search every 10', '1080p', ('chains in one process', '1920x1080'),
+     ('cpu-clips', {'clip': 'pexels1080'}, ('redetect 10', 'added_ms_a_frame'), 1000)),
+]
+
+
+def of_cpu(folder, name, case, keys, scale):
+    result = json.loads((folder / f'{name}.json').read_text())
+    found, = (c for c in result.get('cases') or result['clips'] if case.items() <= c.items())
+    for key in keys:
+        found = found[key]
+    return found * scale, result['processor']
+
+
+def of_gpu(rows, what, size):
+    found = [r for r in rows if (r['what'], r.get('size')) == (what, size)
+             and r.get('redetect-interval', 10) == 10 and r.get('chains', 1) == 1]
+    return found[0].get('us') or 1e6 / found[0]['frames/s'] if found else None
+
+
+def beside_cpu(result, folder):
+    print('\n## Beside the CPU\nMicroseconds; the CPU with one thread, its figures from [cpu.md](cpu.md). A '
+          'frame of the chain: here with its decoding, which takes as long; on the CPU processor time without.\n\n'
+          '| what | size | GPU | CPU | | times |\n|---|---|---|---|---|---|')
+    for what, size, ours, cpu in BOTH:
+        gpu_us, (cpu_us, processor) = of_gpu(result['benchmarks'], *ours), of_cpu(folder, *cpu)
+        if gpu_us:
+            print(f'| {what} | {size} | {gpu_us:.0f} | {cpu_us:,.0f} | {processor} | {cpu_us / gpu_us:.1f} |')
+
+
 def table(path):
     result = json.loads(pathlib.Path(path).read_text())
     print('# The tests and times on a GPU\n')
@@ -136,6 +186,7 @@ def table(path):
         print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
         for row in rows:
             print('| ' + ' | '.join(str(row[c]) for c in columns) + ' |')
+    beside_cpu(result, pathlib.Path(path).parent)
     return 0
 
 
