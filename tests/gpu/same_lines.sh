@@ -50,11 +50,9 @@ decoders() {
   esac
 }
 
-# same CLIP DEMUXER SETTINGS DETECT LANDMARK: false when the CPU chain cannot play it.
+# same CLIP DEMUXER SETTINGS DETECT LANDMARK, behind decoders(): false when the CPU chain cannot play it.
 same() {
-  local clip=$1 demuxer=$2 settings=$3 rest="! culktrack ! cufacelandmark $5" on_cpu on_gpu name decoder text
-  local found way
-  decoders "$clip"
+  local clip=$1 demuxer=$2 settings=$3 rest="! culktrack ! cufacelandmark $5" name decoder text found way
   play "$clip" "$demuxer" "$on_cpu" "cufacedetect backend=cpu $4 $rest" "$work/cpu" || return
   for way in "device|$on_gpu|cufacedetect $4 $rest" "upload|$on_cpu|cufacedetect backend=cuda $4 $rest"; do
     IFS='|' read -r name decoder text <<< "$way"
@@ -88,6 +86,7 @@ for clip in "${clips[@]}"; do
       continue
       ;;
   esac
+  decoders "$clip"
   if ! same "$clip" $demuxer "as it is" "" ""; then
     echo "skipped (not played on the CPU): ${clip##*/}: $(tail -n 1 "$work/log")"
     skipped=$((skipped + 1))
