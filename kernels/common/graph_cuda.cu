@@ -1,6 +1,7 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -36,16 +37,10 @@ GraphLaunch driver_graph_launch() {
   return ok ? reinterpret_cast<GraphLaunch>(function) : nullptr;
 }
 
-bool same(const dim3& a, const dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
-
-bool same(const LaunchShape& a, const LaunchShape& b) {
-  return same(a.grid, b.grid) && same(a.block, b.block) && a.shared == b.shared;
-}
-
 /// Whether the entries are the same altogether, arguments included.
 bool equal(const LaunchList& a, const LaunchList& b, std::size_t i) {
   const LaunchList::Entry &x = a.entries()[i], &y = b.entries()[i];
-  return same(x.shape, y.shape) && x.event == y.event && x.bytes == y.bytes &&
+  return x.shape == y.shape && x.event == y.event && x.bytes == y.bytes &&
          (x.bytes == 0 || std::memcmp(a.argument_bytes(x), b.argument_bytes(y), x.bytes) == 0);
 }
 
@@ -118,11 +113,15 @@ class GraphSet::Graph {
 
   bool fits(const LaunchList& list) const { return cuda::fits(list_, list); }
 
+  /// Of what it does now, and of nothing that any graph did before.
+  std::uint64_t number() const { return number_; }
+
   /// Sets what differs.
   Status update(const LaunchList& list, Built& built) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const LaunchList::Entry& entry = list.entries()[i];
       if (equal(list_, list, i)) continue;
+      number_ = next_number();
       if (entry.kind == Kind::kEvent) {
         if (Status s = check(cudaGraphExecEventRecordNodeSetEvent(exec_, nodes_[i], entry.event),
                              entry.what);
@@ -148,6 +147,11 @@ class GraphSet::Graph {
   }
 
  private:
+  static std::uint64_t next_number() {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+  }
+
   /// Where a graph that is being made ends.
   struct End {
     cudaGraph_t into = nullptr;  ///< the graph, or the body of an if
@@ -242,6 +246,7 @@ class GraphSet::Graph {
   LaunchList list_;                     ///< what the executable graph does
   std::vector<cudaGraphNode_t> nodes_;  ///< per entry
   std::vector<void*> pointers_;
+  std::uint64_t number_ = next_number();
   bool conditional_ = true;
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t exec_ = nullptr;
@@ -252,19 +257,27 @@ GraphSet::~GraphSet() = default;
 GraphSet::GraphSet(GraphSet&&) noexcept = default;
 GraphSet& GraphSet::operator=(GraphSet&&) noexcept = default;
 
-Status GraphSet::submit(const LaunchList& list, cudaStream_t stream) {
-  const Status launched = launch(list, stream);
+Status GraphSet::submit(LaunchList& list, cudaStream_t stream) {
+  if (Status s = prepare(list); !s.ok()) return s;
+  const Status launched = graphs_.front()->launch(stream);
   if (launched.ok()) list.submitted();
   return launched;
 }
 
-Status GraphSet::launch(const LaunchList& list, cudaStream_t stream) {
-  const auto known = std::find_if(graphs_.begin(), graphs_.end(),
-                                  [&](const auto& graph) { return graph->fits(list); });
-  if (known != graphs_.end()) {
+/// Puts the graph that does what the list says in front.
+Status GraphSet::prepare(LaunchList& list) {
+  const auto find = [&](const auto& is_it) {
+    const auto known = std::find_if(graphs_.begin(), graphs_.end(), is_it);
+    if (known == graphs_.end()) return false;
     graphs_.splice(graphs_.begin(), graphs_, known);
+    return true;
+  };
+  const std::uint64_t number = list.launched_as();
+  if (number && find([&](const auto& graph) { return graph->number() == number; })) return {};
+  if (find([&](const auto& graph) { return graph->fits(list); })) {
     if (Status s = graphs_.front()->update(list, built_); !s.ok()) return s;
-    return graphs_.front()->launch(stream);
+    list.set_launched_as(graphs_.front()->number());
+    return {};
   }
   if (Status s = validate(list); !s.ok()) return s;
   auto made = std::make_unique<Graph>(list);
@@ -277,7 +290,8 @@ Status GraphSet::launch(const LaunchList& list, cudaStream_t stream) {
   ++built_.graphs;
   graphs_.push_front(std::move(made));
   if (graphs_.size() > kMost) graphs_.pop_back();
-  return graphs_.front()->launch(stream);
+  list.set_launched_as(graphs_.front()->number());
+  return {};
 }
 
 }  // namespace cuface::cuda

@@ -41,15 +41,15 @@ class GraphSet {
   GraphSet(GraphSet&&) noexcept;
   GraphSet& operator=(GraphSet&&) noexcept;
 
-  /// One launch of a graph on `stream`. kInvalidArgument for an empty list and ifs that do not
-  /// match.
-  Status submit(const LaunchList& list, cudaStream_t stream);
+  /// One launch of a graph on `stream`. Of the list only LaunchList::launched_as() changes.
+  /// kInvalidArgument for an empty list and ifs that do not match.
+  Status submit(LaunchList& list, cudaStream_t stream);
 
   const Built& built() const { return built_; }
 
  private:
   class Graph;
-  Status launch(const LaunchList& list, cudaStream_t stream);
+  Status prepare(LaunchList& list);
 
   Ifs ifs_;
   std::list<std::unique_ptr<Graph>> graphs_;  ///< the last used first

@@ -15,16 +15,33 @@ constexpr std::size_t kAlignment = alignof(std::max_align_t);
 }  // namespace
 
 void LaunchList::clear() {
+  drop_rest();
   variant_ = 0;
   inside_ = false;
   post_ = nullptr;
   receives_ = false;
-  entries_.clear();
-  bytes_.clear();
-  offsets_.clear();
+  filled_ = 0;
+}
+
+/// Of what was there before the last clear(), the entries that are not there again.
+void LaunchList::drop_rest() {
+  if (filled_ == entries_.size()) return;
+  launched_as_ = 0;
+  bytes_.resize(entries_[filled_].first_byte);
+  offsets_.resize(entries_[filled_].first_argument);
+  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(filled_), entries_.end());
+}
+
+/// Whether an entry of that kind was here before the last clear().
+bool LaunchList::knows(Kind kind) const {
+  return filled_ < entries_.size() && entries_[filled_].kind == kind &&
+         entries_[filled_].inside == inside_;
 }
 
 LaunchList::Entry& LaunchList::add(Kind kind, const char* what) {
+  drop_rest();
+  launched_as_ = 0;
+  ++filled_;
   Entry entry = {};
   entry.kind = kind;
   entry.inside = inside_;
@@ -37,6 +54,19 @@ LaunchList::Entry& LaunchList::add(Kind kind, const char* what) {
 void LaunchList::add_kernel(const char* what, const void* kernel, const LaunchShape& shape,
                             const void* const* arguments, const std::size_t* sizes,
                             std::size_t count) {
+  if (knows(Kind::kKernel)) {
+    const Entry& before = entries_[filled_];
+    bool equal = before.kernel == kernel && before.what == what && before.shape == shape &&
+                 before.arguments == count;
+    // Of the same kernel they have the same sizes.
+    for (std::size_t i = 0; i < count && equal; ++i)
+      equal = std::memcmp(argument_bytes(before) + offsets_[before.first_argument + i],
+                          arguments[i], sizes[i]) == 0;
+    if (equal) {
+      ++filled_;
+      return;
+    }
+  }
   Entry& entry = add(Kind::kKernel, what);
   entry.kernel = kernel;
   entry.shape = shape;
@@ -65,21 +95,33 @@ void LaunchList::submitted() const {
 }
 
 void LaunchList::add_event(cudaEvent_t event) {
-  add(Kind::kEvent, "recording a CUDA event").event = event;
+  if (knows(Kind::kEvent) && entries_[filled_].event == event)
+    ++filled_;
+  else
+    add(Kind::kEvent, "recording a CUDA event").event = event;
 }
 
 void LaunchList::add_if(const std::int32_t* run) {
-  add(Kind::kIf, "a conditional part").run = run;
+  if (knows(Kind::kIf) && entries_[filled_].run == run)
+    ++filled_;
+  else
+    add(Kind::kIf, "a conditional part").run = run;
   inside_ = true;
 }
 
 void LaunchList::add_end_if() {
   inside_ = false;
-  add(Kind::kEndIf, "a conditional part");
+  if (knows(Kind::kEndIf))
+    ++filled_;
+  else
+    add(Kind::kEndIf, "a conditional part");
 }
 
 void LaunchList::add_part(std::shared_ptr<const LaunchList> part) {
-  add(Kind::kPart, "a part").part = std::move(part);
+  if (knows(Kind::kPart) && entries_[filled_].part == part)
+    ++filled_;
+  else
+    add(Kind::kPart, "a part").part = std::move(part);
 }
 
 void LaunchList::argument_pointers(const Entry& entry, std::vector<void*>& out) const {

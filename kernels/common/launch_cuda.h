@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -38,10 +39,18 @@ struct Posted {
 struct LaunchShape {
   dim3 grid, block;
   std::size_t shared = 0;  ///< bytes of dynamic shared memory
+
+  friend bool operator==(const LaunchShape& a, const LaunchShape& b) {
+    const auto same = [](const dim3& c, const dim3& d) {
+      return c.x == d.x && c.y == d.y && c.z == d.z;
+    };
+    return same(a.grid, b.grid) && same(a.block, b.block) && a.shared == b.shared;
+  }
 };
 
 /// Kernels, with their arguments by value, and records of events, in the order of a stream.
-/// clear() keeps the memory: who fills a list with the same work again allocates nothing.
+/// clear() keeps the memory and what is there: who fills a list with the same work again allocates
+/// and writes nothing, and GraphSet compares nothing.
 class LaunchList {
  public:
   enum class Kind : std::uint8_t { kKernel, kEvent, kIf, kEndIf, kPart };
@@ -79,7 +88,7 @@ class LaunchList {
   void add_part(std::shared_ptr<const LaunchList> part);
 
   int variant() const { return variant_; }
-  const std::vector<Entry>& entries() const { return entries_; }
+  std::span<const Entry> entries() const { return {entries_.data(), filled_}; }
   const std::byte* argument_bytes(const Entry& entry) const {
     return bytes_.data() + entry.first_byte;
   }
@@ -88,12 +97,26 @@ class LaunchList {
   /// Takes over the arguments and shape of the same entry of a list with the same kernels.
   void assign(std::size_t entry, const LaunchList& from);
 
+  /// A number that GraphSet gave exactly this list, 0 without one.
+  std::uint64_t launched_as() const {
+    return filled_ == entries_.size() && variant_ == launched_variant_ ? launched_as_ : 0;
+  }
+  void set_launched_as(std::uint64_t number) {
+    launched_as_ = number;
+    launched_variant_ = variant_;
+  }
+
  private:
+  bool knows(Kind kind) const;
   Entry& add(Kind kind, const char* what);
+  void drop_rest();
 
   int variant_ = 0;
   bool inside_ = false;
   std::vector<Entry> entries_;
+  std::size_t filled_ = 0;         ///< entries; the others were there before the last clear()
+  std::uint64_t launched_as_ = 0;  ///< 0 = some entry is another one since
+  int launched_variant_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<std::size_t> offsets_;  ///< of each argument, from its entry's first byte
   Post* post_ = nullptr;

@@ -138,9 +138,8 @@ class DetectElement {
       if (Status s = cuda::luma(frame.on_device(), luma_.view(), launch); !s.ok()) return s;
       if (Status s = launch.record(used_); !s.ok()) return s;
       if (Status s = cuda::begin_search(state_.data(), begin, launch); !s.ok()) return s;
-      if (Status s =
-              gpu_->enqueue(std::as_const(luma_).view(), run, found, launch, &state_.data()->what,
-                            &state_.data()->followed);
+      if (Status s = gpu_->enqueue(std::as_const(luma_).view(), run, found, launch,
+                                   &state_.data()->what, &state_.data()->followed);
           !s.ok())
         return s;
       if (Status s = cuda::end_search(state_.data(), before, found, out, 0, launch); !s.ok())
@@ -331,49 +330,6 @@ TEST_F(GraphCuda, RefusesListsThatAreNoGraph) {
               l.end_if();
             }),
             StatusCode::kInvalidArgument);
-}
-
-struct Large {
-  double values[7];
-  char last;
-};
-void takes_all_kinds(int, Large, const char*, char) {}
-void takes_numbers(double, float) {}
-
-/// Needs no GPU: nothing is launched.
-TEST(LaunchList, KeepsShapesAndConvertedArguments) {
-  constexpr std::size_t kPairs = 50;
-  cuda::LaunchList list;
-  for (int round = 0; round < 2; ++round) {
-    list.clear();
-    const Launcher launch(list);
-    Large large = {{1, 2, 3, 4, 5, 6, 7}, 'x'};
-    for (std::size_t i = 0; i < kPairs; ++i) {
-      large.values[3] = static_cast<double>(i);
-      const auto n = static_cast<int>(i);
-      ASSERT_TRUE(
-          launch("all", takes_all_kinds, {n + 1, dim3(2, 3), 7}, n, large, "hey", 'q').ok());
-      ASSERT_TRUE(launch("numbers", takes_numbers, {1, 1}, n, 2).ok());
-    }
-    ASSERT_EQ(list.entries().size(), 2 * kPairs);
-    std::vector<void*> pointers;
-    for (std::size_t i = 0; i < kPairs; ++i) {
-      const cuda::LaunchList::Entry& all = list.entries()[2 * i];
-      list.argument_pointers(all, pointers);
-      ASSERT_EQ(pointers.size(), 4u);
-      EXPECT_EQ(*static_cast<int*>(pointers[0]), static_cast<int>(i));
-      EXPECT_EQ(static_cast<Large*>(pointers[1])->values[3], static_cast<double>(i));
-      EXPECT_EQ(static_cast<Large*>(pointers[1])->last, 'x');
-      EXPECT_STREQ(*static_cast<const char**>(pointers[2]), "hey");
-      EXPECT_EQ(*static_cast<char*>(pointers[3]), 'q');
-      EXPECT_EQ(all.shape.grid.x, i + 1);
-      EXPECT_EQ(all.shape.block.y, 3u);
-      EXPECT_EQ(all.shape.shared, 7u);
-      list.argument_pointers(list.entries()[2 * i + 1], pointers);
-      EXPECT_EQ(*static_cast<double*>(pointers[0]), static_cast<double>(i));
-      EXPECT_EQ(*static_cast<float*>(pointers[1]), 2.0f);
-    }
-  }
 }
 
 }  // namespace

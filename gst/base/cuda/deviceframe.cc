@@ -101,22 +101,23 @@ Status DeviceFrame::join() {
     element_.clock.time_first_frames();
   }
   chain_ = std::move(chain);
-  element_.work.clear();
-  element_.work.use(element_.post.get());
-  return element_.clock.begin(cuda::Launcher(element_.work));
+  work_ = &element_.work[element_.turn++ % element_.work.size()];
+  work_->clear();
+  work_->use(element_.post.get());
+  return element_.clock.begin(cuda::Launcher(*work_));
 }
 
 Result<cuda::Launcher> DeviceFrame::launcher() {
   if (Status s = join(); !s.ok()) return s;
-  return cuda::Launcher(element_.work);
+  return cuda::Launcher(*work_);
 }
 
 /// The stream orders the graph behind what was put there directly: uploads, and waits for the work
 /// of others.
 Status DeviceFrame::submit(cuda::Scratch* scratch) {
-  if (Status s = element_.clock.end(cuda::Launcher(element_.work)); !s.ok()) return s;
+  if (Status s = element_.clock.end(cuda::Launcher(*work_)); !s.ok()) return s;
   const cudaStream_t on = chain_->stream();
-  const auto submit_graph = [&] { return element_.graphs.submit(element_.work, on); };
+  const auto submit_graph = [&] { return element_.graphs.submit(*work_, on); };
   const auto& owner = chain_->shared_stream();
   if (Status s = scratch ? scratch->take_turn(on, owner, submit_graph) : submit_graph(); !s.ok())
     return s;
@@ -142,7 +143,7 @@ Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
   const auto mapping = DeviceMapping::map(frame_, GST_MAP_READ);
   if (!mapping.ok()) return mapping.status();
   if (Status s = follow_producer(); !s.ok()) return s;
-  auto use = chain_->fill_luma(mapping.value()->view(), cuda::Launcher(element_.work));
+  auto use = chain_->fill_luma(mapping.value()->view(), cuda::Launcher(*work_));
   if (!use.ok()) return use.status();
 #ifdef CUFACE_HAVE_CUDA_STREAMS
   writer_ = stream_of(cuda_memory_of(frame_.buffer()));
@@ -225,7 +226,7 @@ Result<std::shared_ptr<DeviceFacesResult>> DeviceFrame::new_faces(int landmarks)
 Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
                                        std::string detector, cuda::CountedWork work,
                                        cuda::Scratch* scratch) {
-  const cuda::Launcher launch(element_.work);
+  const cuda::Launcher launch(*work_);
   work.over = chain_->shared_stream()->over();
   cuda::Delivery delivery;
   for (std::size_t i = 0; i < lists_; ++i) {

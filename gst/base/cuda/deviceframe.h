@@ -46,7 +46,9 @@ struct DeviceElement {
   std::shared_ptr<FaceSlots> slots;
   cuda::PinnedBuffer<cuda::Counters> counters;
   std::shared_ptr<Waits> waits = std::make_shared<Waits>(0);
-  cuda::LaunchList work;  ///< on the frame it has now,
+  /// Work on a frame, in turns as the tracker's pyramids are, so that it is mostly what it was,
+  std::array<cuda::LaunchList, 2> work;
+  unsigned turn = 0;
   cuda::GraphSet graphs;  ///< and what it is submitted by
   std::unique_ptr<cuda::Post> post;
   DeviceClock clock;
@@ -121,6 +123,7 @@ class DeviceFrame {
   Frame& frame_;
   const bool in_cuda_memory_;
   std::shared_ptr<DeviceChain> chain_;                                       // from join() on
+  cuda::LaunchList* work_ = nullptr;                                         // the same
   std::array<std::shared_ptr<DeviceFacesResult>, FaceSlots::kBlocks> made_;  // by new_faces()
   std::size_t lists_ = 0;
   /// Where the frame's memory is written, from 1.24 on: the next writing comes after our reading.
