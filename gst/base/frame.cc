@@ -32,23 +32,23 @@ Status validate_picture(GstBuffer* buffer, const GstVideoInfo& info) {
   struct Rectangle {
     guint x, y, width, height;
   };
-  const auto text = [](guint x, guint y) { return std::to_string(x) + "x" + std::to_string(y); };
   Rectangle used{0, 0, static_cast<guint>(info.width), static_cast<guint>(info.height)};
   guint width = used.width, height = used.height;
   if (const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer)) {
     width = meta->width;
     height = meta->height;
   }
-  std::string what = "its caps say " + text(used.width, used.height);
-  if (const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer)) {
-    used = {crop->x, crop->y, crop->width, crop->height};
-    what = "its crop rectangle is " + text(used.width, used.height) + " at (" +
-           std::to_string(used.x) + ", " + std::to_string(used.y) + ")";
-  }
+  const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer);
+  if (crop) used = {crop->x, crop->y, crop->width, crop->height};
   const auto fits = [](guint64 start, guint64 size, guint64 whole) {
     return size > 0 && start + size <= whole;
   };
   if (fits(used.x, used.width, width) && fits(used.y, used.height, height)) return {};
+  const auto text = [](guint x, guint y) { return std::to_string(x) + "x" + std::to_string(y); };
+  const std::string what = crop ? "its crop rectangle is " + text(used.width, used.height) +
+                                      " at (" + std::to_string(used.x) + ", " +
+                                      std::to_string(used.y) + ")"
+                                : "its caps say " + text(used.width, used.height);
   return {StatusCode::kUnsupported, "the buffer holds a picture of " + text(width, height) +
                                         ", but " + what +
                                         ": an element before has set a wrong meta"};

@@ -30,7 +30,8 @@ Result<std::shared_ptr<cuda::Scratch>> device_scratch(std::size_t bytes) {
 
 class CudaDetectStage final : public DetectStage {
  public:
-  explicit CudaDetectStage(std::shared_ptr<const CascadeModel> model) : model_(std::move(model)) {}
+  explicit CudaDetectStage(std::shared_ptr<const CascadeModel> model)
+      : model_(std::move(model)), name_(std::make_shared<const std::string>(model_->name)) {}
 
   Status allocate() {
     auto state = cuda::DeviceBuffer<cuda::SearchState>::create(1);
@@ -109,7 +110,7 @@ class CudaDetectStage final : public DetectStage {
         !s.ok())
       return s;
     // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
-    std::string name = upstream ? detector_of(upstream) : model_->name;
+    DetectorName name = upstream ? detector_of(upstream) : name_;
     return device.finish(std::move(out.value()), std::move(name),
                          {run, false, &state_.data()->skipped}, &detector_->scratch());
   }
@@ -124,6 +125,7 @@ class CudaDetectStage final : public DetectStage {
       };
 
   const std::shared_ptr<const CascadeModel> model_;
+  const DetectorName name_;
   std::unique_ptr<cuda::Detector> detector_;
   /// What it launches, for a picture, the state and where it puts what it finds.
   cuda::Repeated<cuda::Detector*, const std::uint8_t*, int, int, std::ptrdiff_t, cuda::SearchState*,

@@ -57,8 +57,8 @@ class CudaLandmarkStage final : public LandmarkStage {
     if (!out.ok()) return out.status();
     const auto in = device.faces(faces);
     if (!in.ok()) return in.status();
-    std::string name = detector_of(faces);
-    const BoxMap map = box_map_of(settings, *model_, name);
+    DetectorName name = detector_of(faces);
+    const BoxMap map = box_map_of(settings, *model_, *name);
     if (!settings.follow_roll) rolls_->forget();
     if (Status s =
             landmarker_->enqueue(picture.value(), in.value(), map, out.value()->written(),
@@ -99,7 +99,7 @@ class CudaLandmarkStage final : public LandmarkStage {
     return inertia_->enqueue(tracked, faces, inertia, launch);
   }
   Result<Landmarks> smoothed(DeviceFrame& device, std::shared_ptr<DeviceFacesResult> faces,
-                             std::string name, float amount, double seconds) {
+                             DetectorName name, float amount, double seconds) {
     if (!smoother_) {
       auto made = cuda::LandmarkSmoother::create();
       if (!made.ok()) return made.status();

@@ -56,7 +56,7 @@ class CudaTrackStage final : public TrackStage {
   const std::uint64_t first_id_;
   std::unique_ptr<cuda::Tracker> tracker_;
   int room_ = 0;  ///< points per face of what it delivers
-  std::string detector_;
+  DetectorName detector_ = std::make_shared<const std::string>();
 };
 
 }  // namespace

@@ -29,6 +29,7 @@ gboolean init(GstMeta* base, gpointer, GstBuffer* buffer) {
   auto* meta = reinterpret_cast<GstCufaceMeta*>(base);
   meta->buffer = buffer;
   meta->record = new FaceRecord;
+  meta->record->results.reserve(4);  // detector, tracker, landmarks and one more
   return TRUE;
 }
 

@@ -10,6 +10,8 @@
 
 namespace cuface::gst {
 
+class DeviceFacesResult;
+
 /// Faces that a GPU may still be working on. Immutable to whoever reads them; thread-safe.
 class PendingFaces {
  public:
@@ -18,6 +20,8 @@ class PendingFaces {
   virtual bool is_ready() const = 0;
   /// Waits where it has to. Never null; empty after an error of the GPU.
   virtual FaceListRef read() const = 0;
+  /// These, where they are in device memory (gst/base/cuda/faceslots.h), else null.
+  virtual const DeviceFacesResult* on_device() const { return nullptr; }
 };
 
 using PendingFacesRef = std::shared_ptr<const PendingFaces>;

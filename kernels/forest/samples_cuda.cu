@@ -123,12 +123,14 @@ __global__ void __launch_bounds__(kMeanThreads)
 
 Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
     std::shared_ptr<const DeviceForest> forest, int iterations, int samples, bool refine) {
-  if (const auto maps = make_sample_maps({}, samples); !maps.ok()) return maps.status();
+  const auto maps = make_sample_maps({}, samples);
+  if (!maps.ok()) return maps.status();
   auto landmarker = Landmarker::create(forest, iterations);
   if (!landmarker.ok()) return landmarker.status();
   const std::size_t list_bytes = device_faces_bytes(landmarker.value()->landmarks());
   std::unique_ptr<SampledLandmarker> made(
       new SampledLandmarker(std::move(landmarker.value()), std::move(forest), samples, refine));
+  made->maps_ = made->head_maps_ = maps.value();
   if (samples > 1 || refine) {
     const int lists = samples + (refine ? kLookRows : 0);
     auto rows = DeviceBuffer<std::uint8_t>::create(static_cast<std::size_t>(lists) * list_bytes +
@@ -145,10 +147,12 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const Devi
   if (samples_ == 1 && !refine_) return landmarker_->enqueue(luma, in, map, out, launch, rolls);
   if (!in || !out || (refine_ && !rolls))
     return {StatusCode::kInvalidArgument, "landmarks: no faces"};
-  const Result<SampleMaps> maps = make_sample_maps(map, samples_);
-  if (!maps.ok()) return maps.status();
-  const Result<SampleMaps> head_maps = make_sample_maps({}, samples_);
-  if (!head_maps.ok()) return head_maps.status();
+  if (map != map_) {
+    const Result<SampleMaps> maps = make_sample_maps(map, samples_);
+    if (!maps.ok()) return maps.status();
+    maps_ = maps.value();
+    map_ = map;
+  }
   const std::size_t list_bytes = device_faces_bytes(landmarker_->landmarks());
   const Rows samples{rows_.data(), list_bytes};
   FoundHead* found = nullptr;
@@ -169,8 +173,8 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const Devi
       return s;
   }
   const auto lists = static_cast<unsigned>(samples_);
-  if (Status s = launch("landmarks: samples", spread_samples, {lists, kMaxFaces}, in, maps.value(),
-                        head_maps.value(), found, samples, rolls);
+  if (Status s = launch("landmarks: samples", spread_samples, {lists, kMaxFaces}, in, maps_,
+                        head_maps_, found, samples, rolls);
       !s.ok())
     return s;
   if (Status s = landmarker_->enqueue(luma, samples.list(0), BoxMap{}, samples.list(0), launch,

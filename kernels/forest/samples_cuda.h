@@ -42,6 +42,8 @@ class SampledLandmarker {
   std::shared_ptr<const DeviceForest> forest_;
   int samples_;
   bool refine_;
+  BoxMap map_;                   // of the last call
+  SampleMaps maps_, head_maps_;  // about it, and about the box itself
   // Blocks of kMaxFaces faces: `samples`, and behind them those of the first look and what it has
   // found. None for one sample that is not refined.
   DeviceBuffer<std::uint8_t> rows_;

@@ -32,7 +32,7 @@ class CudaContext {
   GstCudaContext* get() const { return context_; }
   /// Two objects may stand for one context of the driver.
   friend bool operator==(const CudaContext& a, const CudaContext& b) {
-    return a.handle() == b.handle();
+    return a.context_ == b.context_ || a.handle() == b.handle();
   }
   int device_id() const {
     guint id = 0;

@@ -64,6 +64,7 @@ class CudaSide final : public DeviceSide {
   }
 
   Result<bool> finds_other(Frame& frame, bool in_cuda_memory) override {
+    if (in_cuda_memory && kept_.context && is_of(frame.buffer(), kept_.context)) return false;
     auto wanted = in_cuda_memory ? memory_context(frame) : chain_context(frame);
     if (!wanted.ok()) return wanted.status();
     if (kept_.context && wanted.value() == kept_.context) return false;

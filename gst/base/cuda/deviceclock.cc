@@ -46,6 +46,8 @@ Status DeviceClock::begin(cuda::Launcher launch) {
   }
   const bool wanted = frame_ >= next_timed_ || frame_ < told_until_;
   timed_ = wanted && taken_ - read_ < turns_.size();
+  // Mostly none is on its way, and with the events of the time before nothing of a graph changes.
+  if (taken_ == read_) taken_ = read_ = 0;
   return timed_ ? launch.record(turn(taken_).begin) : Status();
 }
 

@@ -42,35 +42,41 @@ CudaContext context_of(GstBuffer* buffer) {
   return memory ? CudaContext(GST_CUDA_MEMORY_CAST(memory)->context) : CudaContext();
 }
 
+bool is_of(GstBuffer* buffer, const CudaContext& context) {
+  GstMemory* memory = cuda_memory_of(buffer);
+  return memory && GST_CUDA_MEMORY_CAST(memory)->context == context.get();
+}
+
 int landmarks_capacity(const FaceResult& faces) {
   if (const DeviceFacesRef device = on_device(faces.pending)) return device->landmarks_capacity();
   return faces.list ? points_per_face(*faces.list) : 0;
 }
 
-std::string detector_of(const FaceResult& faces) {
+DetectorName detector_of(const FaceResult& faces) {
   if (const DeviceFacesRef device = on_device(faces.pending)) return device->detector();
-  return faces.list ? faces.list->detector : std::string();
+  return std::make_shared<const std::string>(faces.list ? faces.list->detector : "");
 }
 
-Result<std::unique_ptr<DeviceMapping>> DeviceMapping::map(Frame& frame, GstMapFlags flags) {
+Status DeviceMapping::map(Frame& frame, GstMapFlags flags) {
   GstMemory* memory = cuda_memory_of(frame.buffer());
-  if (!memory) return Status(StatusCode::kIo, "the frame does not lie in CUDA memory");
-  GstVideoInfo info = frame.info();
+  if (!memory) return {StatusCode::kIo, "the frame does not lie in CUDA memory"};
+  const GstVideoInfo* info = &frame.info();
+  GstVideoInfo laid_out;
   if (!gst_buffer_get_video_meta(frame.buffer())) {
     const GstVideoInfo& layout = GST_CUDA_MEMORY_CAST(memory)->info;
-    std::copy(std::begin(layout.stride), std::end(layout.stride), info.stride);
-    std::copy(std::begin(layout.offset), std::end(layout.offset), info.offset);
+    laid_out = frame.info();
+    std::copy(std::begin(layout.stride), std::end(layout.stride), laid_out.stride);
+    std::copy(std::begin(layout.offset), std::end(layout.offset), laid_out.offset);
+    info = &laid_out;
   }
   const auto all =
       static_cast<GstMapFlags>(static_cast<int>(flags) | static_cast<int>(GST_MAP_CUDA) |
                                static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
-  GstVideoFrame mapped;
-  if (!gst_video_frame_map(&mapped, &info, frame.buffer(), all))
-    return Status(StatusCode::kIo, "cannot map the video frame on the GPU");
-  std::unique_ptr<DeviceMapping> mapping(new DeviceMapping);
-  mapping->frame_ = mapped;
-  mapping->view_ = frame_view(mapping->frame_, frame.geometry());
-  return mapping;
+  if (!gst_video_frame_map(&frame_, info, frame.buffer(), all))
+    return {StatusCode::kIo, "cannot map the video frame on the GPU"};
+  mapped_ = true;
+  view_ = frame_view(frame_, frame.geometry());
+  return {};
 }
 
 /// The chain of the elements before, while they are in this thread and nobody can have touched a
@@ -140,10 +146,10 @@ Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
     if (Status s = chain_->upload_luma(frame_); !s.ok()) return s;
     return chain_->luma();
   }
-  const auto mapping = DeviceMapping::map(frame_, GST_MAP_READ);
-  if (!mapping.ok()) return mapping.status();
+  DeviceMapping mapping;
+  if (Status s = mapping.map(frame_, GST_MAP_READ); !s.ok()) return s;
   if (Status s = follow_producer(); !s.ok()) return s;
-  auto use = chain_->fill_luma(mapping.value()->view(), cuda::Launcher(*work_));
+  auto use = chain_->fill_luma(mapping.view(), cuda::Launcher(*work_));
   if (!use.ok()) return use.status();
 #ifdef CUFACE_HAVE_CUDA_STREAMS
   writer_ = stream_of(cuda_memory_of(frame_.buffer()));
@@ -224,7 +230,7 @@ Result<std::shared_ptr<DeviceFacesResult>> DeviceFrame::new_faces(int landmarks)
 }
 
 Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
-                                       std::string detector, cuda::CountedWork work,
+                                       DetectorName detector, cuda::CountedWork work,
                                        cuda::Scratch* scratch) {
   const cuda::Launcher launch(*work_);
   work.over = chain_->shared_stream()->over();
@@ -242,7 +248,7 @@ Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
 }
 
 Result<FaceResult> DeviceFrame::submitted(std::shared_ptr<DeviceFacesResult> faces,
-                                          std::string detector) {
+                                          DetectorName detector) {
   faces->describe(frame_.width(), frame_.height(), std::move(detector), chain_->shared_stream());
   return FaceResult(std::move(faces), frame_.width(), frame_.height());
 }

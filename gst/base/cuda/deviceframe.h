@@ -27,14 +27,18 @@ namespace cuface::gst {
 /// A frame in CUDA memory, mapped on the device; unmapped when it goes.
 class DeviceMapping {
  public:
-  static Result<std::unique_ptr<DeviceMapping>> map(Frame& frame, GstMapFlags flags);
-  ~DeviceMapping() { gst_video_frame_unmap(&frame_); }
+  DeviceMapping() = default;
+  ~DeviceMapping() {
+    if (mapped_) gst_video_frame_unmap(&frame_);
+  }
   DeviceMapping(const DeviceMapping&) = delete;
   DeviceMapping& operator=(const DeviceMapping&) = delete;
+  /// Once.
+  Status map(Frame& frame, GstMapFlags flags);
   const FrameView& view() const { return view_; }
 
  private:
-  DeviceMapping() = default;
+  bool mapped_ = false;
   GstVideoFrame frame_;
   FrameView view_;
 };
@@ -81,10 +85,10 @@ class DeviceFrame {
   Result<std::shared_ptr<DeviceFacesResult>> new_faces(int landmarks);
   /// Submits the work on `faces`, which are then the result. `detector`: as in FaceList. `scratch`:
   /// what the work uses in turn with others, or null.
-  Result<FaceResult> finish(std::shared_ptr<DeviceFacesResult> faces, std::string detector,
+  Result<FaceResult> finish(std::shared_ptr<DeviceFacesResult> faces, DetectorName detector,
                             cuda::CountedWork work, cuda::Scratch* scratch = nullptr);
   /// After finish(): another list that the same work writes.
-  Result<FaceResult> submitted(std::shared_ptr<DeviceFacesResult> faces, std::string detector);
+  Result<FaceResult> submitted(std::shared_ptr<DeviceFacesResult> faces, DetectorName detector);
   /// Faces of an earlier frame, whatever their size, for the sake of their flags; null where they
   /// are not in this context.
   Result<const cuda::DeviceFaces*> flags(const PendingFacesRef& faces);
@@ -95,12 +99,13 @@ class DeviceFrame {
   /// sees to it that whoever gets the frame sees the drawing.
   template <typename Draw>
   Status draw(const Draw& draw_on) {
-    const auto mapping = DeviceMapping::map(frame_, static_cast<GstMapFlags>(GST_MAP_READWRITE));
-    if (!mapping.ok()) return mapping.status();
+    DeviceMapping mapping;
+    if (Status s = mapping.map(frame_, static_cast<GstMapFlags>(GST_MAP_READWRITE)); !s.ok())
+      return s;
     const auto launch = launcher();
     if (!launch.ok()) return launch.status();
     if (Status s = follow_producer(); !s.ok()) return s;
-    if (Status s = draw_on(mapping.value()->view(), launch.value()); !s.ok()) return s;
+    if (Status s = draw_on(mapping.view(), launch.value()); !s.ok()) return s;
     if (Status s = cuda::count_over(chain_->shared_stream()->over(), launch.value()); !s.ok())
       return s;
     if (Status s = submit(nullptr); !s.ok()) return s;
@@ -132,10 +137,12 @@ class DeviceFrame {
 
 /// The context of a frame in CUDA memory; empty for other memory.
 CudaContext context_of(GstBuffer* buffer);
+/// Whether a frame's memory is of this very object. Two may stand for one context.
+bool is_of(GstBuffer* buffer, const CudaContext& context);
 
 /// The faces' landmark capacity on the GPU, 0 when they are elsewhere.
 int landmarks_capacity(const FaceResult& faces);
 /// The name in FaceList::detector, without waiting.
-std::string detector_of(const FaceResult& faces);
+DetectorName detector_of(const FaceResult& faces);
 
 }  // namespace cuface::gst

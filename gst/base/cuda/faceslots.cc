@@ -166,7 +166,7 @@ Result<std::shared_ptr<DeviceFacesResult>> DeviceFacesResult::create(
 
 DeviceFacesResult::~DeviceFacesResult() { slots_->give_back(slot_); }
 
-void DeviceFacesResult::describe(int width, int height, std::string detector,
+void DeviceFacesResult::describe(int width, int height, DetectorName detector,
                                  std::shared_ptr<ChainStream> producer) {
   width_ = width;
   height_ = height;
@@ -200,13 +200,14 @@ FaceListRef DeviceFacesResult::read() const {
   }
   list->width = width_;
   list->height = height_;
-  list->detector = detector_;
+  list->detector = *detector_;
   list_ = std::move(list);
   return list_;
 }
 
 DeviceFacesRef on_device(const PendingFacesRef& faces) {
-  return std::dynamic_pointer_cast<const DeviceFacesResult>(faces);
+  const DeviceFacesResult* device = faces ? faces->on_device() : nullptr;
+  return device ? DeviceFacesRef(faces, device) : nullptr;
 }
 
 }  // namespace cuface::gst

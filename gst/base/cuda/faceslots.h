@@ -80,6 +80,9 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   cuda::PinnedBuffer<std::byte> pinned_;
 };
 
+/// Of a cascade, as in FaceList::detector; passed on from frame to frame. Never null.
+using DetectorName = std::shared_ptr<const std::string>;
+
 /// The faces that an element has put into a slot, or will have when its submission is over.
 class DeviceFacesResult final : public PendingFaces {
  public:
@@ -94,7 +97,8 @@ class DeviceFacesResult final : public PendingFaces {
 
   /// Before it is delivered: the picture's size, the cascade the boxes come from, and the stream
   /// whose last submission writes them.
-  void describe(int width, int height, std::string detector, std::shared_ptr<ChainStream> producer);
+  void describe(int width, int height, DetectorName detector,
+                std::shared_ptr<ChainStream> producer);
 
   /// Where the element's kernels write.
   cuda::DeviceFaces* written() const { return block_ ? block_->faces : slot_.faces; }
@@ -111,12 +115,13 @@ class DeviceFacesResult final : public PendingFaces {
   int width() const { return width_; }
   int height() const { return height_; }
   int landmarks_capacity() const { return slots_->landmarks(); }
-  const std::string& detector() const { return detector_; }
+  const DetectorName& detector() const { return detector_; }
   const std::shared_ptr<ChainStream>& producer() const { return producer_; }
   const CudaContext& context() const { return slots_->context(); }
 
   bool is_ready() const override;
   FaceListRef read() const override;
+  const DeviceFacesResult* on_device() const override { return this; }
 
  private:
   DeviceFacesResult(std::shared_ptr<FaceSlots> slots, FaceSlots::Slot slot,
@@ -127,7 +132,7 @@ class DeviceFacesResult final : public PendingFaces {
   FaceSlots::Block* const block_;  // of slots_, or null
   const std::uint64_t turn_;       // of it
   int width_ = 0, height_ = 0;
-  std::string detector_;
+  DetectorName detector_;
   std::shared_ptr<ChainStream> producer_;
   std::uint64_t submissions_ = 0;  // that are over when the faces are there
   mutable std::mutex ready_mutex_;
