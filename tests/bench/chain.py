@@ -29,6 +29,7 @@ PIPELINES = {
     "ours, defaults": CHAIN.format(detect=""),
     "ours, min-size 30": CHAIN.format(detect=" min-size=30"),
     "ours, redetect-interval 30": CHAIN.format(detect=" redetect-interval=30"),
+    "ours, redetect-interval 30, search smart": CHAIN.format(detect=" redetect-interval=30 search=smart"),
     "ours, search every frame": CHAIN.format(detect=" redetect-interval=1"),
     "ours, search every frame, min-size 30": CHAIN.format(detect=" redetect-interval=1 min-size=30"),
     "gst-opencv facedetect (detection only, min-size 30)":
