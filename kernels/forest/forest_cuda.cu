@@ -21,6 +21,7 @@ constexpr int kThreads = 512;
 // All chunks of leaves of dlib's model for 68 points have a slot. Without the tables a block fits
 // into 64 KiB.
 constexpr int kDlibSlots = 9;
+static_assert(2 * kDlibSlots <= Scratch::kMostHandovers);  // a slot is filled, and free again
 constexpr ForestRoom kRooms[] = {{kDlibSlots, true}, {5, true}, {5, false}};
 
 /// forest::fit_turn() by the block's first warp into s.turn: a half of it has a's parts, the other

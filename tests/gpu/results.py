@@ -3,7 +3,7 @@
 
   results.py collect FOLDER COMMIT FILE.json   from the logs and reports in FOLDER
   results.py table FILE.json                   as Markdown, to standard output, with the figures of the
-                                               CPU beside it (cpu-*.json)
+                                               CPU (docs/results/cpu-*.json)
 
 In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and NAME.json where
 GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
@@ -122,15 +122,16 @@ def collect(folder, commit, path):
 
 # What is measured on both: what, size; the GPU's row; the CPU's file and case, where its figure lies and
 # what makes microseconds of it.
-DETECT = 'detect haarcascade_frontalface_{} 1.1 min {} graph'
+RESULTS = pathlib.Path(__file__).resolve().parents[2] / 'docs/results'
+DETECT = 'detect haarcascade_frontalface_{} 1.1 min 24 graph'
 ALT, DEFAULT = ({'cascade': f'frontalface_{c}', 'scale_factor': 1.1, 'min_size': 24, 'threads': 1}
                 for c in ('alt', 'default'))
 BOTH = [
-    ('search, frontalface_alt, 1.1, min-size 24', '720p', (DETECT.format('alt', 24), 'mosaic720'),
+    ('search, frontalface_alt, 1.1, min-size 24', '720p', (DETECT.format('alt'), 'mosaic720'),
      ('cpu-detect', {**ALT, 'picture': 'mosaic720'}, ('ours', 'wall_ms'), 1000)),
     ('search, frontalface_alt, 1.1, min-size 24', '1080p', ('detect whole', 'mosaic1080'),
      ('cpu-detect', {**ALT, 'picture': 'mosaic1080'}, ('ours', 'wall_ms'), 1000)),
-    ('search, frontalface_default, 1.1, min-size 24', '1080p', (DETECT.format('default', 24), 'mosaic1080'),
+    ('search, frontalface_default, 1.1, min-size 24', '1080p', (DETECT.format('default'), 'mosaic1080'),
      ('cpu-detect', {**DEFAULT, 'picture': 'mosaic1080'}, ('ours', 'wall_ms'), 1000)),
     ('68 landmarks of a face', '720p', ('forest 68 points, 1 faces', 'mosaic720'),
      ('cpu-forest', {'what': '68 points of a face'}, ('ours_us',), 1)),
@@ -145,8 +146,8 @@ BOTH = [
 ]
 
 
-def of_cpu(folder, name, case, keys, scale):
-    result = json.loads((folder / f'{name}.json').read_text())
+def of_cpu(name, case, keys, scale):
+    result = json.loads((RESULTS / f'{name}.json').read_text())
     found, = (c for c in result.get('cases') or result['clips'] if case.items() <= c.items())
     for key in keys:
         found = found[key]
@@ -159,12 +160,12 @@ def of_gpu(rows, what, size):
     return found[0].get('us') or 1e6 / found[0]['frames/s'] if found else None
 
 
-def beside_cpu(result, folder):
+def beside_cpu(result):
     print('\n## Beside the CPU\nMicroseconds; the CPU with one thread, its figures from [cpu.md](cpu.md). A '
           'frame of the chain: here with its decoding, which takes as long; on the CPU processor time without.\n\n'
           '| what | size | GPU | CPU | | times |\n|---|---|---|---|---|---|')
     for what, size, ours, cpu in BOTH:
-        gpu_us, (cpu_us, processor) = of_gpu(result['benchmarks'], *ours), of_cpu(folder, *cpu)
+        gpu_us, (cpu_us, processor) = of_gpu(result['benchmarks'], *ours), of_cpu(*cpu)
         if gpu_us:
             print(f'| {what} | {size} | {gpu_us:.0f} | {cpu_us:,.0f} | {processor} | {cpu_us / gpu_us:.1f} |')
 
@@ -186,7 +187,7 @@ def table(path):
         print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
         for row in rows:
             print('| ' + ' | '.join(str(row[c]) for c in columns) + ' |')
-    beside_cpu(result, pathlib.Path(path).parent)
+    beside_cpu(result)
     return 0
 
 
