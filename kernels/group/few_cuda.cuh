@@ -17,13 +17,16 @@ namespace cuface::cuda::few {
 constexpr std::uint32_t kMost = Grouper::kFewWindows;
 constexpr int kThreads = 1024;
 constexpr int kEach = static_cast<int>(kMost) / kThreads;  // windows of a thread
-constexpr int kReadAhead = 4;                              // words
+constexpr std::uint32_t kWarps = kThreads / kWarp;
+constexpr int kReadAhead = 4;  // words
+constexpr int kMostSteps = 8;  // up a path before all are asked whether they are at its end
 
 /// A word of bits tells which of 32 windows, `column` times 32 and the next ones, are related to
 /// one other, and come before it. A task is the words of 32 windows, from `row` times 32 on.
 struct WordTask {
   std::uint32_t row, column;
 
+  WordTask() = default;
   __device__ explicit WordTask(std::uint32_t task) {
     row = static_cast<std::uint32_t>((sqrtf(8.0f * static_cast<float>(task) + 1.0f) - 1.0f) / 2.0f);
     while (row * (row + 1) / 2 > task) --row;
@@ -87,48 +90,61 @@ union Memory {
   Detection list[kMost];
 };
 
-/// Of the windows that `word` says are related to the lane's own, whose root is `mine`: those that
-/// have another root. The windows' roots are in the lanes. Faces have many windows, all related, so
-/// that this is decided by root and not by window.
+/// Of the windows that `word` says are related to the lane's own, whose root is `mine`, takes those
+/// away that have the same root; but for none where the first of them has another. The windows'
+/// roots are in the lanes. Faces have many windows, all related, so that this is decided by root
+/// and not by window.
 __device__ inline std::uint32_t apart(std::uint32_t word, std::int32_t mine, std::int32_t root) {
-  std::uint32_t rest = word, asking = __ballot_sync(kAllLanes, word != 0);
-  while (asking != 0) {
-    const std::int32_t asked = __shfl_sync(kAllLanes, mine, __ffs(static_cast<int>(asking)) - 1);
-    const std::uint32_t same = __ballot_sync(kAllLanes, root == asked);
-    if (mine == asked) rest &= ~same;
-    asking &= ~__ballot_sync(kAllLanes, mine == asked);
-  }
-  return rest;
+  const std::uint32_t alike = __match_any_sync(kAllLanes, root);
+  const int first = max(__ffs(static_cast<int>(word)) - 1, 0);
+  const std::int32_t other = __shfl_sync(kAllLanes, root, first);
+  const std::uint32_t same = __shfl_sync(kAllLanes, alike, first);
+  return other == mine ? word & ~same : word;
 }
 
-/// Hangs roots whose windows are related onto the smaller ones, for each word of bits at least one
-/// that is to be: reads `from`, where every window has its root, and writes `to`, which is the same
-/// at first. True where there were any.
-__device__ inline bool hook(const std::uint32_t* related_to, std::uint32_t n, bool first_round,
-                            const std::int32_t* from, std::int32_t* to) {
+/// Hangs roots whose windows are related onto the smaller ones, by a task's word of each lane,
+/// which is left with what is not seen to be done: for each word at least one that is to be. Reads
+/// `from`, where every window has its root, and writes `to`, where each root has itself at first.
+/// True where there were any.
+__device__ inline bool hook(const WordTask& task, std::uint32_t& word, std::uint32_t n,
+                            bool first_round, const std::int32_t* from, std::int32_t* to) {
+  const std::uint32_t lane = threadIdx.x % kWarp, first = task.column * kWarp;
+  const std::int32_t mine = from[min(task.window(lane), n - 1)];
+  // At first all are roots, and the smallest is the one to hang on.
+  if (!first_round) word = apart(word, mine, from[min(first + lane, n - 1)]);
+  if (word == 0) return false;
+  const std::int32_t other =
+      from[first + static_cast<std::uint32_t>(__ffs(static_cast<int>(word)) - 1)];
+  atomicMin(&to[max(mine, other)], min(mine, other));
+  return true;
+}
+
+/// The words of a warp's first tasks, which are read once.
+struct KeptWords {
+  static constexpr std::uint32_t kCount = 8;
+  std::uint32_t word[kCount];
+  WordTask task[kCount];
+};
+
+/// hook() for all tasks, by all threads of a block.
+__device__ inline bool hook_all(const std::uint32_t* related_to, std::uint32_t n, bool first_round,
+                                KeptWords& kept, const std::int32_t* from, std::int32_t* to) {
   const std::uint32_t lane = threadIdx.x % kWarp, count = WordTask::count(n);
-  constexpr std::uint32_t kWarps = kThreads / kWarp;
   bool hooked = false;
-  for (std::uint32_t t = threadIdx.x / kWarp; t < count; t += kReadAhead * kWarps) {
+#pragma unroll
+  for (std::uint32_t k = 0; k < KeptWords::kCount; ++k)
+    if (__any_sync(kAllLanes, kept.word[k] != 0))
+      hooked |= hook(kept.task[k], kept.word[k], n, first_round, from, to);
+  for (std::uint32_t t = threadIdx.x / kWarp + KeptWords::kCount * kWarps; t < count;
+       t += kReadAhead * kWarps) {
     std::uint32_t words[kReadAhead];
 #pragma unroll
     for (std::uint32_t k = 0; k < kReadAhead; ++k)
       words[k] = t + k * kWarps < count ? related_to[WordTask(t + k * kWarps).place(lane)] : 0;
 #pragma unroll
-    for (std::uint32_t k = 0; k < kReadAhead; ++k) {
-      if (!__any_sync(kAllLanes, words[k] != 0)) continue;
-      const WordTask task(t + k * kWarps);
-      const std::int32_t mine = from[min(task.window(lane), n - 1)];
-      const std::uint32_t first = task.column * kWarp;
-      // At first all are roots, and the smallest is the one to hang on.
-      const std::uint32_t rest =
-          first_round ? words[k] : apart(words[k], mine, from[min(first + lane, n - 1)]);
-      if (rest == 0) continue;
-      const std::int32_t other =
-          from[first + static_cast<std::uint32_t>(__ffs(static_cast<int>(rest)) - 1)];
-      atomicMin(&to[max(mine, other)], min(mine, other));
-      hooked = true;
-    }
+    for (std::uint32_t k = 0; k < kReadAhead; ++k)
+      if (__any_sync(kAllLanes, words[k] != 0))
+        hooked |= hook(WordTask(t + k * kWarps), words[k], n, first_round, from, to);
   }
   return hooked;
 }
@@ -137,23 +153,36 @@ __device__ inline bool hook(const std::uint32_t* related_to, std::uint32_t n, bo
 __device__ inline const std::int32_t* roots(const std::uint32_t* related_to, std::uint32_t n,
                                             Memory& memory) {
   std::int32_t *from = memory.parent[0], *to = memory.parent[1];
+  const std::uint32_t count = WordTask::count(n);
+  KeptWords kept;
+#pragma unroll
+  for (std::uint32_t k = 0; k < KeptWords::kCount; ++k) {
+    const std::uint32_t t = threadIdx.x / kWarp + k * kWarps;
+    kept.task[k] = WordTask(min(t, count - 1));
+    kept.word[k] = t < count ? related_to[kept.task[k].place(threadIdx.x % kWarp)] : 0;
+  }
   for (std::uint32_t i = threadIdx.x; i < n; i += kThreads)
     from[i] = to[i] = static_cast<std::int32_t>(i);
   __syncthreads();
   for (bool first_round = true;; first_round = false) {
-    if (!__syncthreads_or(hook(related_to, n, first_round, from, to))) return from;
-    // Every path is halved until all end at a root; then both arrays are the same again.
+    if (!__syncthreads_or(hook_all(related_to, n, first_round, kept, from, to))) return from;
+    // Every path is made shorter until all end at a root.
     for (bool moved = true; moved;) {
       moved = false;
       for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
-        const std::int32_t parent = to[i], above = to[parent];
-        from[i] = above;
+        std::int32_t parent = to[i], above = to[parent];
+        for (int k = 0; k < kMostSteps && above != parent; ++k) {
+          parent = above;
+          above = to[parent];
+        }
+        from[i] = parent;
         moved = moved || above != parent;
       }
+      moved = __syncthreads_or(moved);
+      if (!moved) break;
       std::int32_t* const older = to;
       to = from;
       from = older;
-      moved = __syncthreads_or(moved);
     }
   }
 }
@@ -212,7 +241,6 @@ __device__ inline std::uint32_t group(const Rect* windows, std::uint32_t n, Grou
   const std::uint32_t means = keep(mean, is_kept, list, &number);
   if (rule != Grouping::kOpenCv) return means;
   // A warp a mean, its lanes the others.
-  constexpr std::uint32_t kWarps = kThreads / kWarp;
   __shared__ bool inner[kMost];
   for (std::uint32_t i = threadIdx.x / kWarp; i < means; i += kWarps) {
     const std::uint32_t lane = threadIdx.x % kWarp;
