@@ -46,7 +46,8 @@ __device__ inline bool find_active(const DeviceMap& active, const Band* band,
 
 /// After find_active(), of a row and column of the tile.
 __device__ inline bool is_active(const Block& block, int y, int x) {
-  return block.passed[y] >> x & 1;
+  const auto* halves = reinterpret_cast<const std::uint32_t*>(block.passed + y);
+  return halves[x / kWarp] >> (x % kWarp) & 1;
 }
 
 }  // namespace cuface::cuda

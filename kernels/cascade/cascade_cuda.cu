@@ -5,6 +5,7 @@
 #include "kernels/cascade/cascade_cuda.h"
 #include "kernels/cascade/late_cuda.cuh"
 #include "kernels/cascade/pairs_cuda.cuh"
+#include "kernels/cascade/plan_tiles_cuda.h"
 #include "kernels/cascade/tile_cuda.cuh"
 #include "kernels/cascade/windows_cuda.cuh"
 #include "kernels/common/cuda_table.h"
@@ -64,7 +65,7 @@ void CascadeSearch::plan_tiles(const CascadeModel& model, const SumPlanes& plane
   }
   layouts[2] = {table.width + 1};  // of a window alone
   const std::size_t patches =
-      kThreads / kWarp * static_cast<std::size_t>((table.width + 1) * (table.height + 1));
+      kThreads / kWarp * static_cast<std::size_t>(late_patch_words(table.width, table.height));
   makes_sums_ = !model.has_tilted();
   leaves_late_ = makes_sums_ && patches * sizeof(std::uint32_t) <= kMostPatches;
   if (leaves_late_ && has_pair_norms(model) && layouts[1].stride <= kMostEach * kWarp) {
@@ -77,9 +78,7 @@ void CascadeSearch::plan_tiles(const CascadeModel& model, const SumPlanes& plane
     table.stride[i] = layouts[i].stride;
     int& rows = table.rows[i] = kMostTileRows;
     // The sums of late windows lie in place of the tile's.
-    const auto sums = [&] {
-      return std::max(sums_of(table, step), leaves_late_ ? (patches + 3) / 4 * 4 : 0);
-    };
+    const auto sums = [&] { return std::max(sums_of(table, step), leaves_late_ ? patches : 0); };
     const auto bytes = [&] {
       if (!in_pairs_) return shared_bytes(sums(), rows);
       return (sums() + pair_words(table, step)) * sizeof(std::uint32_t) +
@@ -100,7 +99,7 @@ void CascadeSearch::plan_tiles(const CascadeModel& model, const SumPlanes& plane
     std::fill_n(table.list_offset, 2, 0);
     shared_bytes_ = shared_bytes(0, kMostTileRows);
   }
-  table.patch_words = leaves_late_ ? (table.width + 1) * (table.height + 1) : 0;
+  table.patch_words = leaves_late_ ? late_patch_words(table.width, table.height) : 0;
   table.late_bytes = leaves_late_ ? static_cast<std::int32_t>(shared_bytes_) : 0;
   table.late_stage = in_pairs_      ? pair_nodes_.stage_count
                      : leaves_late_ ? kLateStage
@@ -158,15 +157,12 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
   search.first_nodes_ = first_nodes(flat, flat.nodes.size() / layouts.size());
   std::vector<WindowLevel> parts;
   std::vector<std::uint16_t> level_of;
-  std::uint64_t tiles = 0;
-  table.step_2 = std::numeric_limits<std::uint32_t>::max();
   for (std::size_t i = levels.size(); i-- > 0;) {
     const SearchGrid& grid = levels[i].grid;
     WindowLevel level = {};
     level.columns = (grid.columns + grid.step - 1) / grid.step;
     level.rows = (grid.rows + grid.step - 1) / grid.step;
     if (level.columns == 0 || level.rows == 0) continue;
-    level.first_tile = static_cast<std::uint32_t>(tiles);
     level.tiles_across = static_cast<std::uint32_t>((level.columns - 1) / kTileColumns + 1);
     level.step = grid.step;
     level.scale = levels[i].scale;
@@ -175,13 +171,26 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
     level.size_class = level_class(model.window_width, levels[i].scale);
     level.x = slots[i].x;
     level.y = slots[i].y;
-    if (level.step == 2) table.step_2 = std::min(table.step_2, level.first_tile);
+    level.tile_rows = table.rows[level.step - 1];
+    level.end = level.rows;
     parts.push_back(level);
-    tiles += std::uint64_t{level.tiles_across} *
-             static_cast<std::uint64_t>((level.rows - 1) / table.rows[level.step - 1] + 1);
+  }
+  int processors = 0;
+  if (Status s = check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+                       "asking for the GPU's processors");
+      !s.ok())
+    return s;
+  if (search.in_pairs_) cut_tiles(parts, processors * kPairBlocks);
+  std::uint64_t tiles = 0;
+  table.step_2 = std::numeric_limits<std::uint32_t>::max();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    WindowLevel& level = parts[i];
+    level.first_tile = static_cast<std::uint32_t>(tiles);
+    if (level.step == 2) table.step_2 = std::min(table.step_2, level.first_tile);
+    tiles += tiles_of(level);
     if (tiles > std::numeric_limits<std::int32_t>::max())
       return Status(StatusCode::kUnsupported, "the windows of this picture are too many");
-    level_of.resize(static_cast<std::size_t>(tiles), static_cast<std::uint16_t>(parts.size() - 1));
+    level_of.resize(static_cast<std::size_t>(tiles), static_cast<std::uint16_t>(i));
   }
   search.tiles_ = static_cast<std::uint32_t>(tiles);
   search.node_count_ = static_cast<std::int32_t>(flat.nodes.size() / layouts.size());
@@ -196,9 +205,11 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
   if (Status s = take(upload(pair_nodes), search.pair_node_words_); !s.ok()) return s;
   search.raw_ = scratch.add<Rect>(limit);
   search.late_ = scratch.add<LateWindow>(kMostLate);
-  search.late_states_ = scratch.add<LateState>(kMostLate);
+  const std::size_t first_zero = scratch.bytes();
   search.counts_ = scratch.add<SearchCounts>(1);
   search.skips_ = scratch.add<unsigned long long>(tiles);
+  search.late_states_ = scratch.add<LateState>(kMostLate);
+  search.zeroed_ = {first_zero, scratch.bytes() - first_zero};
   return Result<CascadeSearch>(std::move(search));  // nvcc does not move by itself
 }
 
@@ -208,18 +219,22 @@ void CascadeSearch::bind(std::byte* scratch) {
   late_states_.bind(scratch);
   counts_.bind(scratch);
   skips_.bind(scratch);
+  zeroed_.bind(scratch);
+}
+
+Zeros CascadeSearch::zeros() const {
+  return {reinterpret_cast<uint4*>(zeroed_.data()), zeroed_.size() / sizeof(uint4)};
 }
 
 Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const SumPlanes& planes,
                               const std::int32_t* run, const Band* band, const DeviceMap& active,
                               Launcher launch) {
-  constexpr unsigned kBlock = 256;
-  const auto places = static_cast<std::uint32_t>(late_states_.size());
-  if (Status s = launch("starting the search", reset_kernel,
-                        {std::max(tiles_, places) / kBlock + 1, kBlock}, counts_.data(),
-                        skips_.data(), tiles_, late_states_.data(), places);
-      !s.ok())
-    return s;
+  constexpr unsigned kResetBlocks = 32, kResetThreads = 256;
+  if (!makes_sums_)
+    if (Status s =
+            launch("starting the search", reset_kernel, {kResetBlocks, kResetThreads}, zeros());
+        !s.ok())
+      return s;
   if (tiles_ == 0) return {};
   TileTable table = table_;
   table.levels = levels_.data();

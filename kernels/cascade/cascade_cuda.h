@@ -12,6 +12,7 @@
 #include "kernels/cascade/pairs_cuda.h"
 #include "kernels/cascade/tables_cuda.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/cuda_table.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/image.h"
 #include "kernels/common/launch_cuda.h"
@@ -23,7 +24,7 @@
 
 namespace cuface::cuda {
 
-/// The windows of one level. A tile is kTileColumns x TileTable::rows[step - 1] of them.
+/// The windows of one level, or of some of its rows. A tile is kTileColumns x tile_rows of them.
 struct WindowLevel {
   std::uint32_t first_tile, tiles_across;
   std::int32_t columns, rows, step;
@@ -31,6 +32,8 @@ struct WindowLevel {
   std::int32_t width, height;  ///< of the level, in pixels
   std::int32_t size_class;     ///< of its windows, in a map of active parts
   std::int32_t x, y;           ///< of the level's first pixel, and sum, in their atlases
+  std::int32_t tile_rows;      ///< at most TileTable::rows[step - 1]
+  std::int32_t begin, end;     ///< the rows of windows that are here
 };
 
 inline constexpr int kTileColumns = 64;
@@ -56,13 +59,27 @@ struct TileTable {
   std::int32_t middle[2][2];  ///< left and right, halfway down
 };
 
-/// A window that got far, by its level and first pixel, and the stage that it is to go through
-/// next.
-struct LateWindow {
+/// A window that got far, and the stage that it is to go through next.
+struct alignas(16) LateWindow {
   static constexpr std::uint16_t kNone = 0xffff;  ///< as the stage: there is no window
-  std::uint16_t level, stage, x, y;
+  std::uint32_t place;                            ///< of its first pixel: bytes from the atlas's
   float norm;
+  std::uint16_t level, stage, x, y;  ///< the first pixel, in the level
 };
+
+/// Words of a row of a late window's pixels in shared memory, where it may begin at any byte.
+inline constexpr int kLateRowWords = 8;
+constexpr bool late_row_fits(int width) {
+  return width + kWordBytes - 1 <= kLateRowWords * kWordBytes;
+}
+
+/// Words of its sums, and with its pixels; multiples of four.
+constexpr int late_sum_words(int width, int height) {
+  return ((width + 1) * (height + 1) + 3) / 4 * 4;
+}
+constexpr int late_patch_words(int width, int height) {
+  return late_sum_words(width, height) + (late_row_fits(width) ? height * kLateRowWords : 0);
+}
 
 /// Of a place in the list of late windows: whether its window is there. kNone where all tiles are
 /// done and none will be.
@@ -90,6 +107,10 @@ class CascadeSearch {
 
   /// Whether the search makes the sums it needs, tile by tile; else it reads those in the planes.
   bool makes_sums() const { return makes_sums_; }
+
+  /// What is to be 0 when enqueue()'s kernel begins, if makes_sums(): by a kernel in front of it,
+  /// whether or not there is a search. Else enqueue() sees to it.
+  Zeros zeros() const;
 
   /// Leaves the boxes of the windows that pass in raw_windows(), in any order, and their number in
   /// counts(); with *run 0 the number is 0. Pixels and sums are those of the planned layout. Only
@@ -120,6 +141,7 @@ class CascadeSearch {
   static constexpr std::size_t kMostLate = 32768;
   ScratchPart<LateWindow> late_;
   ScratchPart<LateState> late_states_;
+  ScratchPart<std::byte> zeroed_;  ///< the counts, skips and states
   bool leaves_late_ = false, in_pairs_ = false;
   PairNodes pair_nodes_ = {};  ///< but for the pointer
   DeviceBuffer<uint4> pair_node_words_;

@@ -85,8 +85,8 @@ __device__ void add_pair_node(const uint4* node, const std::uint32_t (&at)[kPair
   }
 }
 
-/// Adds the leaves of a stage's trees, for whole warps: the part `slice` of `slices`, a power of
-/// two. The nodes lie in shared memory.
+/// Adds the leaves of a stage's trees, for whole warps: the part `slice` of `slices`. The nodes lie
+/// in shared memory.
 template <int kPairs>
 __device__ void add_pair_leaves(const uint4* nodes, const PairStage& stage, int slice, int slices,
                                 const std::uint32_t (&at)[kPairs], const Two<float> (&norm)[kPairs],
@@ -94,14 +94,14 @@ __device__ void add_pair_leaves(const uint4* nodes, const PairStage& stage, int 
 #pragma unroll
   for (int u = 0; u < kPairs; ++u) sum[u].upper = sum[u].lower = slice == 0 ? stage.base : 0;
   const uint4* first = nodes + stage.first;
-  int done = 0;
+  int n = slice;
   const auto add = [&]<PairShape kShape>() {
     const int count = stage.count[static_cast<int>(kShape)];
 #pragma unroll 2
-    for (int n = (slice - done) & (slices - 1); n < count; n += slices)
+    for (; n < count; n += slices)
       add_pair_node<kShape>(first + n * pair_node_size(kShape), at, norm, sum);
     first += count * pair_node_size(kShape);
-    done += count;
+    n -= count;
   };
   add.template operator()<PairShape::kEdge>();
   add.template operator()<PairShape::kLine>();

@@ -11,7 +11,6 @@
 
 namespace cuface::cuda {
 
-constexpr unsigned kPairThreads = 256;
 constexpr int kMostEach = 5;  // columns of sums that a thread makes of a row
 
 /// Words of a row of a tile's pixels in shared memory.
@@ -189,6 +188,7 @@ struct PairTile {
   Tile tile;
   int step, stride;
   ImageView<const std::uint8_t> pixels;  ///< the tile's first
+  std::uint32_t place;                   ///< bytes to it
   Two<float>* norm;                      ///< per pair
   Two<std::int32_t>* sums;               ///< of a stage, per entry of a list; 0 between
   std::uint16_t* list;                   ///< the pairs that are left
@@ -212,6 +212,7 @@ struct PairTile {
         by_bank(list + list_size()),
         stage_nodes(reinterpret_cast<uint4*>(tile_sums + table.node_offset[step - 1])) {
     pixels.data = atlas.row(tile.level->y + tile.y * step) + tile.level->x + tile.x * step;
+    place = static_cast<std::uint32_t>(pixels.data - atlas.data);
   }
   __device__ int list_size() const { return table.rows[step - 1] * kTileColumns / 2; }
   __device__ int row_pairs() const { return (tile.rows + 1) / 2; }
@@ -223,9 +224,13 @@ struct PairTile {
   __device__ int left(int pair) const { return pair % kTileColumns * step; }
   __device__ int top(int pair, int half) const { return (pair / kTileColumns * 2 + half) * step; }
   __device__ LateWindow late_window(int s, int pair, int half, float window_norm) const {
-    return {static_cast<std::uint16_t>(tile.level - table.levels), static_cast<std::uint16_t>(s),
+    return {place + static_cast<std::uint32_t>(top(pair, half) * static_cast<int>(pixels.stride) +
+                                               left(pair)),
+            window_norm,
+            static_cast<std::uint16_t>(tile.level - table.levels),
+            static_cast<std::uint16_t>(s),
             static_cast<std::uint16_t>(tile.x * step + left(pair)),
-            static_cast<std::uint16_t>(tile.y * step + top(pair, half)), window_norm};
+            static_cast<std::uint16_t>(tile.y * step + top(pair, half))};
   }
   /// By the definition, for a whole warp.
   __device__ bool passes(int s, int pair, int half, float window_norm) const {
@@ -273,6 +278,7 @@ __device__ inline void make_sums_and_squares(const PairTile& t) {
       if (j < t.row_pairs()) t.norm[j * kTileColumns + lane + u * kWarp] = squares[r][u];
     }
   for (int i = thread; i < t.list_size(); i += threads) t.sums[i] = {0, 0};
+  __syncthreads();  // who takes a row is not who wrote it where warps share the last ones
 }
 
 }  // namespace cuface::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -118,6 +119,23 @@ std::optional<PairNode> pair_node(const HaarFeature& f) {
   return node;
 }
 
+/// In how many parts warps share the trees of a stage for so many groups of pairs: such that they
+/// are done soonest, and have least to do together.
+int best_slices(int trees, int groups) {
+  constexpr int kWarps = kPairThreads / 32;
+  constexpr int kTree = 43, kPart = 150;  // instructions of a warp: counted, estimated
+  int best = 1, least = std::numeric_limits<int>::max();
+  for (int slices = 1; slices <= kWarps; ++slices) {
+    const int parts = groups * slices, rounds = (parts - 1) / kWarps + 1;
+    const int one = ((trees - 1) / slices + 1) * kTree + kPart;
+    const int cost = (rounds * kWarps + parts) * one;
+    if (cost >= least) continue;
+    least = cost;
+    best = slices;
+  }
+  return best;
+}
+
 }  // namespace
 
 PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], int most,
@@ -132,7 +150,9 @@ PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], i
     const HaarStage& stage = model.stages[static_cast<std::size_t>(s)];
     const VectorStage& from = vector.stages()[static_cast<std::size_t>(s)];
     if (from.tree_nodes) break;
-    PairStage to = {out.size, {}, from.base, from.fails, from.passes};
+    PairStage to = {out.size, {}, from.base, from.fails, from.passes, {}};
+    for (int groups = 1; groups <= kMostPairGroups; ++groups)
+      to.slices[groups - 1] = static_cast<std::uint8_t>(best_slices(stage.tree_count, groups));
     std::vector<PairNode> made;
     for (int t = 0; t < stage.tree_count; ++t) {
       const HaarTree& tree = model.trees[static_cast<std::size_t>(stage.first_tree + t)];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cascade/active_cuda.cuh"
 #include "kernels/cascade/late_cuda.cuh"
@@ -28,75 +29,88 @@ __device__ inline Two<float> norms_of(const PairTile& t, int at, const Two<float
                        __float_as_uint(squares.lower))};
 }
 
+/// The windows of kCount * kWarp pairs of row j, from column `first` on, through the first stages.
+/// For a whole warp.
+template <bool kActive, int kCount>
+__device__ __forceinline__ void take_dense_row(const PairTile& t, int j, int first, Block& block) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  std::uint32_t at[kCount];
+  Two<float> norm[kCount];
+  Two<bool> live[kCount];
+#pragma unroll
+  for (int u = 0; u < kCount; ++u) {
+    const int x = first + lane + u * kWarp, pair = j * kTileColumns + x;
+    at[u] = u == 0 ? shared_address(t.corner(pair)) : at[0] + u * kWarp * kWordBytes;
+    norm[u] = t.norm[pair] = norms_of(t, t.corner(pair), t.norm[pair]);
+    const bool inside = x < t.tile.columns;
+    live[u] = {inside && norm[u].upper != 0.0f,  // 0: flat
+               inside && 2 * j + 1 < t.tile.rows && norm[u].lower != 0.0f};
+    if (!kActive) continue;
+    live[u].upper = live[u].upper && is_active(block, 2 * j, x);
+    live[u].lower = live[u].lower && is_active(block, 2 * j + 1, x);
+  }
+  using Bits = std::conditional_t<kCount == 1, std::uint32_t, std::uint64_t>;
+  const auto windows = [&](bool Two<bool>::*half) {
+    Bits all = 0;
+#pragma unroll
+    for (int u = 0; u < kCount; ++u)
+      all |= static_cast<Bits>(__ballot_sync(kAllLanes, live[u].*half)) << (u * kWarp);
+    return all;
+  };
+  const auto write = [&](std::uint64_t* rows, Bits upper, Bits lower) {
+    auto* to = reinterpret_cast<Bits*>(rows + 2 * j) + first / kWarp;
+    if (lane > 0) return;
+    to[0] = upper;
+    to[sizeof(std::uint64_t) / sizeof(Bits)] = lower;
+  };
+  Bits upper = windows(&Two<bool>::upper), lower = windows(&Two<bool>::lower);
+  write(block.failed, 0, 0);
+#pragma unroll 1
+  for (int s = 0; s < t.nodes.dense_stages && __any_sync(kAllLanes, (upper | lower) != 0); ++s) {
+    const PairStage& stage = t.nodes.stage[s];
+    Two<std::int32_t> sum[kCount];
+    add_pair_leaves(t.stage_nodes, stage, 0, 1, at, norm, sum);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int u = 0; u < kCount; ++u) {
+        bool& mine = half ? live[u].lower : live[u].upper;
+        const std::int32_t window_sum = half ? sum[u].lower : sum[u].upper;
+        unsigned open = __ballot_sync(
+            kAllLanes, mine && window_sum >= stage.fails && window_sum < stage.passes);
+        mine = mine && window_sum >= stage.passes;
+        for (; open != 0; open &= open - 1) {
+          const int who = __ffs(static_cast<int>(open)) - 1;
+          const bool passes =
+              t.passes(s, j * kTileColumns + first + u * kWarp + who, half,
+                       __shfl_sync(kAllLanes, half ? norm[u].lower : norm[u].upper, who));
+          if (lane == who) mine = passes;
+        }
+      }
+    const Bits upper_pass = windows(&Two<bool>::upper);
+    const Bits lower_pass = windows(&Two<bool>::lower);
+    if (s == 0) write(block.failed, upper & ~upper_pass, lower & ~lower_pass);
+    upper = upper_pass;
+    lower = lower_pass;
+  }
+  __syncwarp();  // all have asked block.passed which windows are on
+  write(block.passed, upper, lower);
+}
+
 /// All windows through the first stages, whether or not they will turn out to be skipped: a warp a
-/// row of pairs, which needs no list and reads without conflicts.
+/// row of pairs, which needs no list and reads without conflicts; of the last rows half a row,
+/// where there are enough warps for that.
 template <bool kActive>
 __device__ void take_dense_stages(const PairTile& t, Block& block) {
-  constexpr int kRowPairs = PairTile::kRowPairs;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  for (int j = static_cast<int>(threadIdx.x) / kWarp; __any_sync(kAllLanes, j < t.row_pairs());
-       j += static_cast<int>(blockDim.x) / kWarp) {
-    std::uint32_t at[kRowPairs];
-    Two<float> norm[kRowPairs];
-    Two<bool> live[kRowPairs];
-#pragma unroll
-    for (int u = 0; u < kRowPairs; ++u) {
-      const int pair = j * kTileColumns + lane + u * kWarp;
-      at[u] = u == 0 ? shared_address(t.corner(pair)) : at[0] + u * kWarp * kWordBytes;
-      norm[u] = t.norm[pair] = norms_of(t, t.corner(pair), t.norm[pair]);
-      const bool inside = lane + u * kWarp < t.tile.columns;
-      live[u] = {inside && norm[u].upper != 0.0f,  // 0: flat
-                 inside && 2 * j + 1 < t.tile.rows && norm[u].lower != 0.0f};
-      if (!kActive) continue;
-      live[u].upper = live[u].upper && is_active(block, 2 * j, lane + u * kWarp);
-      live[u].lower = live[u].lower && is_active(block, 2 * j + 1, lane + u * kWarp);
-    }
-    const auto windows = [&](bool Two<bool>::*half) {
-      std::uint64_t all = 0;
-#pragma unroll
-      for (int u = 0; u < kRowPairs; ++u)
-        all |= static_cast<std::uint64_t>(__ballot_sync(kAllLanes, live[u].*half)) << (u * kWarp);
-      return all;
-    };
-    std::uint64_t upper = windows(&Two<bool>::upper), lower = windows(&Two<bool>::lower);
-    if (lane == 0) block.failed[2 * j] = block.failed[2 * j + 1] = 0;
-#pragma unroll 1
-    for (int s = 0; s < t.nodes.dense_stages && __any_sync(kAllLanes, (upper | lower) != 0); ++s) {
-      const PairStage& stage = t.nodes.stage[s];
-      Two<std::int32_t> sum[kRowPairs];
-      add_pair_leaves(t.stage_nodes, stage, 0, 1, at, norm, sum);
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-#pragma unroll
-        for (int u = 0; u < kRowPairs; ++u) {
-          bool& mine = half ? live[u].lower : live[u].upper;
-          const std::int32_t window_sum = half ? sum[u].lower : sum[u].upper;
-          unsigned open = __ballot_sync(
-              kAllLanes, mine && window_sum >= stage.fails && window_sum < stage.passes);
-          mine = mine && window_sum >= stage.passes;
-          for (; open != 0; open &= open - 1) {
-            const int who = __ffs(static_cast<int>(open)) - 1;
-            const bool passes =
-                t.passes(s, j * kTileColumns + u * kWarp + who, half,
-                         __shfl_sync(kAllLanes, half ? norm[u].lower : norm[u].upper, who));
-            if (lane == who) mine = passes;
-          }
-        }
-      const std::uint64_t upper_pass = windows(&Two<bool>::upper);
-      const std::uint64_t lower_pass = windows(&Two<bool>::lower);
-      if (s == 0 && lane == 0) {
-        block.failed[2 * j] = upper & ~upper_pass;
-        block.failed[2 * j + 1] = lower & ~lower_pass;
-      }
-      upper = upper_pass;
-      lower = lower_pass;
-    }
-    __syncwarp();  // all have asked block.passed which windows are on
-    if (lane == 0) {
-      block.passed[2 * j] = upper;
-      block.passed[2 * j + 1] = lower;
-    }
-  }
+  constexpr int kRowPairs = PairTile::kRowPairs, kWarps = kPairThreads / kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int rows = t.row_pairs(), rest = rows % kWarps;
+  const int whole = rest * kRowPairs <= kWarps ? rows - rest : rows;
+  for (int j = warp; __any_sync(kAllLanes, j < whole); j += kWarps)
+    take_dense_row<kActive, kRowPairs>(t, j, 0, block);
+  const int last = whole + warp / kRowPairs;
+  if (__any_sync(kAllLanes, last < rows))
+    take_dense_row<kActive, 1>(t, last, warp % kRowPairs * kWarp, block);
   __syncthreads();
 }
 
@@ -177,37 +191,47 @@ __device__ inline void keep_pairs(const PairTile& t, int s, int entry, const Two
   if (stays > PairTile::kPair) add_pair(t, next, stays);
 }
 
-/// Adds up stage s of the `count` pairs in t.list in t.sums. Warps share the trees of the same
-/// pairs in as many parts as give each warp the same to do.
-__device__ inline void add_listed_pairs(const PairTile& t, int s, int count) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  constexpr int kWarps = kPairThreads / kWarp;
-  const int groups = (count - 1) / kWarp + 1;
-  const int slices = max(kWarps / (groups & -groups), 1), shift = __ffs(slices) - 1;
-  for (int task = warp; task < groups << shift; task += kWarps) {
-    const int i = (task >> shift) * kWarp + lane;
-    const int pair = t.list[min(i, count - 1)] & PairTile::kPair;
-    const std::uint32_t at[1] = {shared_address(t.corner(pair))};
-    const Two<float> norm[1] = {t.norm[pair]};
-    Two<std::int32_t> sum[1];
-    add_pair_leaves(t.stage_nodes, t.nodes.stage[s], task & (slices - 1), slices, at, norm, sum);
-    if (i >= count) continue;
-    atomicAdd(&t.sums[i].upper, sum[0].upper);
-    atomicAdd(&t.sums[i].lower, sum[0].lower);
-  }
+/// Adds up part `slice` of `slices` of stage s for the group of pairs in t.list that `i` is in, a
+/// pair a thread; `entry` is that of the list.
+__device__ inline void add_listed_pair(const PairTile& t, int s, int entry, int slice, int slices,
+                                       Two<float>& norm, Two<std::int32_t>& sum) {
+  const int pair = entry & PairTile::kPair;
+  const std::uint32_t at[1] = {shared_address(t.corner(pair))};
+  const Two<float> norms[1] = {t.norm[pair]};
+  Two<std::int32_t> sums[1];
+  add_pair_leaves(t.stage_nodes, t.nodes.stage[s], slice, slices, at, norms, sums);
+  norm = norms[0];
+  sum = sums[0];
 }
 
-/// Takes the `count` pairs in t.list through stage s; those that stay are in t.by_bank.
+/// Takes the `count` pairs in t.list through stage s; those that stay are in t.by_bank. Warps share
+/// the trees of the same pairs in as many parts as PairStage says.
 __device__ inline void take_listed_pairs(const PairTile& t, int s, int count, BankCounts& next) {
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
-  add_listed_pairs(t, s, count);
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
+  constexpr int kWarps = kPairThreads / kWarp;
+  const int groups = (count - 1) / kWarp + 1, slices = t.nodes.stage[s].slices[groups - 1];
+  Two<float> norm;
+  Two<std::int32_t> sum;
+  if (__any_sync(kAllLanes, slices == 1)) {
+    for (int group = warp; __any_sync(kAllLanes, group < groups); group += kWarps) {
+      const int i = group * kWarp + lane, entry = t.list[min(i, count - 1)];
+      add_listed_pair(t, s, entry, 0, 1, norm, sum);
+      keep_pairs(t, s, i < count ? entry : 0, norm, sum, next);
+    }
+    return;
+  }
+  for (int task = warp; __any_sync(kAllLanes, task < groups * slices); task += kWarps) {
+    const int group = task / slices, i = group * kWarp + lane;
+    add_listed_pair(t, s, t.list[min(i, count - 1)], task - group * slices, slices, norm, sum);
+    if (i >= count) continue;
+    atomicAdd(&t.sums[i].upper, sum.upper);
+    atomicAdd(&t.sums[i].lower, sum.lower);
+  }
   __syncthreads();
-  for (int first = thread - lane; __any_sync(kAllLanes, first < count);
-       first += static_cast<int>(kPairThreads)) {
+  for (int first = thread - lane; __any_sync(kAllLanes, first < count); first += kPairThreads) {
     const int i = min(first + lane, count - 1);
     const int entry = t.list[i];
-    const Two<std::int32_t> sum = t.sums[i];
+    sum = t.sums[i];
     __syncwarp();  // the last one may be read by several
     t.sums[i] = {0, 0};
     keep_pairs(t, s, first + lane < count ? entry : 0, t.norm[entry & PairTile::kPair], sum, next);

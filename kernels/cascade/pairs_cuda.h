@@ -27,10 +27,15 @@ constexpr int pair_node_size(PairShape shape) {
   return shape == PairShape::kEdge ? 2 : shape == PairShape::kTwo ? 4 : 3;
 }
 
+inline constexpr int kPairThreads = 256;    ///< of a block
+inline constexpr int kMostPairGroups = 32;  ///< of 32 pairs, of a tile
+
 struct PairStage {
   std::int32_t first;                ///< of PairNodes::nodes; they lie shape by shape
   std::int32_t count[kPairShapes];   ///< nodes of each shape
   std::int32_t base, fails, passes;  ///< as SearchStage
+  /// In how many parts warps share the trees, for each number of groups of pairs less one.
+  std::uint8_t slices[kMostPairGroups];
 };
 
 /// The first stages: an argument of the kernel.

@@ -22,10 +22,10 @@ __device__ inline Tile tile_at(const TileTable& table, std::uint32_t number) {
   const std::uint32_t inside = number - tile.level->first_tile;
   tile.left_tiles = inside % tile.level->tiles_across;
   tile.x = static_cast<int>(tile.left_tiles) * kTileColumns;
-  const int rows = table.rows[tile.level->step - 1];
-  tile.y = static_cast<int>(inside / tile.level->tiles_across) * rows;
+  const int rows = tile.level->tile_rows;
+  tile.y = tile.level->begin + static_cast<int>(inside / tile.level->tiles_across) * rows;
   tile.columns = min(kTileColumns, tile.level->columns - tile.x);
-  tile.rows = min(rows, tile.level->rows - tile.y);
+  tile.rows = min(rows, tile.level->end - tile.y);
   return tile;
 }
 
@@ -105,14 +105,9 @@ __device__ void make_sums(ImageView<const std::uint8_t> pixels, int width, int h
   __syncthreads();
 }
 
-/// Before a search.
-__global__ void reset_kernel(SearchCounts* counts, unsigned long long* skips, std::uint32_t tiles,
-                             LateState* late, std::uint32_t most_late) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i == 0) *counts = {};
-  if (i < tiles) skips[i] = 0;
-  if (i < most_late) late[i] = LateState::kAwaited;
-}
+/// Before a search: its counts, what tiles say to the next, the states of late windows.
+__global__ void reset_kernel(Zeros zeros) { zeros.write(); }
+static_assert(static_cast<int>(LateState::kAwaited) == 0);
 
 /// Tells the tile to the right, of each row by a bit, whether its first window may be skipped, and
 /// whether it may be visited. One thread does.

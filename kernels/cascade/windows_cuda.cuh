@@ -136,12 +136,13 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
       if (first_late >= 0) {
         for (int i = thread; i < count; i += threads) {
           const int window = lists.list(s)[i];
-          out.put(
-              static_cast<std::uint32_t>(first_late + i),
-              {static_cast<std::uint16_t>(tile.level - table.levels), static_cast<std::uint16_t>(s),
-               static_cast<std::uint16_t>((tile.x + window % kTileColumns) * level.step),
-               static_cast<std::uint16_t>((tile.y + window / kTileColumns) * level.step),
-               lists.norm[window]});
+          const int x = (tile.x + window % kTileColumns) * level.step;
+          const int y = (tile.y + window / kTileColumns) * level.step;
+          out.put(static_cast<std::uint32_t>(first_late + i),
+                  {static_cast<std::uint32_t>(pixels.row(level.y + y) + level.x + x - pixels.data),
+                   lists.norm[window], static_cast<std::uint16_t>(tile.level - table.levels),
+                   static_cast<std::uint16_t>(s), static_cast<std::uint16_t>(x),
+                   static_cast<std::uint16_t>(y)});
         }
         return;
       }

@@ -36,6 +36,21 @@ Result<DeviceBuffer<T>> upload(const std::vector<T>& table) {
   return buffer;
 }
 
+/// Memory that a kernel fills with zeros besides what it is there for: instead of a launch.
+struct Zeros {
+  uint4* data;
+  std::uint64_t count;  // no padding: Launcher::begin_if()
+
+#ifdef __CUDACC__
+  /// For all threads of a launch whose blocks and threads are in a row.
+  __device__ void write() const {
+    for (std::uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += gridDim.x * blockDim.x)
+      data[i] = {0, 0, 0, 0};
+  }
+#endif
+};
+
 #ifdef __CUDACC__
 /// Which part a task belongs to: the last whose first task is not behind it. parts[0] has the task
 /// 0; parts without tasks are skipped.

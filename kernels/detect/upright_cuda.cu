@@ -152,8 +152,9 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
   const DeviceMap active = activity_.map();
   if (active.map)
     if (Status s = activity_.enqueue(picture, run, band, followed, launch); !s.ok()) return s;
-  if (Status s = search_.makes_sums() ? resize_.enqueue(picture, pixels_, run, launch)
-                                      : integrals_.enqueue(picture, pixels_, planes_, run, launch);
+  if (Status s = search_.makes_sums()
+                     ? resize_.enqueue(picture, pixels_, run, launch, search_.zeros())
+                     : integrals_.enqueue(picture, pixels_, planes_, run, launch);
       !s.ok())
     return s;
   if (Status s = search_.enqueue(pixels_, planes_, run, band, active, launch); !s.ok()) return s;

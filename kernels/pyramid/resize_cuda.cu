@@ -54,8 +54,10 @@ __device__ void resize_tile(ImageView<const std::uint8_t> src, ImageView<std::ui
 /// A block a tile.
 __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     resize_kernel(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out, bool words,
-                  const ResizeTile* tiles, const ResizeTap* taps, const std::int32_t* run) {
-  if (idle(run)) return;
+                  const ResizeTile* tiles, unsigned tile_count, const ResizeTap* taps,
+                  const std::int32_t* run, Zeros zeros) {
+  zeros.write();
+  if (idle(run) || blockIdx.x >= tile_count) return;
   const ResizeTile tile = tiles[blockIdx.x];
   if (words && tile.quads) {
     resize_tile(src, out, tile, taps);
@@ -95,12 +97,12 @@ Result<LevelResize> LevelResize::create(int src_width, int src_height,
 }
 
 Status LevelResize::enqueue(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out,
-                            const std::int32_t* run, Launcher launch) const {
-  if (tiles_.size() == 0) return {};
+                            const std::int32_t* run, Launcher launch, const Zeros& zeros) const {
+  if (tiles_.size() == 0 && zeros.count == 0) return {};
+  const auto tiles = static_cast<unsigned>(tiles_.size());
   const bool words = rows_are_words(src.data, src.stride) && rows_are_words(out.data, out.stride);
-  return launch("resizing the levels", resize_kernel,
-                {static_cast<unsigned>(tiles_.size()), kThreads}, src, out, words, tiles_.data(),
-                taps_.data(), run);
+  return launch("resizing the levels", resize_kernel, {std::max(tiles, 1u), kThreads}, src, out,
+                words, tiles_.data(), tiles, taps_.data(), run, zeros);
 }
 
 }  // namespace cuface::cuda

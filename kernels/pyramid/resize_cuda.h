@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/common/cuda.h"
+#include "kernels/common/cuda_table.h"
 #include "kernels/common/image.h"
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
@@ -36,10 +37,10 @@ class LevelResize {
                                     const std::vector<AtlasSlot>& slots);
 
   /// `src` has the planned size, `out` is the atlas, both in device memory. One launch, or none;
-  /// nothing is written where *run is 0. Pictures whose rows begin at multiples of four bytes are
-  /// faster.
+  /// no level is written where *run is 0, but `zeros` always are. Pictures whose rows begin at
+  /// multiples of four bytes are faster.
   Status enqueue(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out,
-                 const std::int32_t* run, Launcher launch) const;
+                 const std::int32_t* run, Launcher launch, const Zeros& zeros = {}) const;
 
  private:
   DeviceBuffer<ResizeTap> taps_;
