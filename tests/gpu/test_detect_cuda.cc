@@ -210,6 +210,12 @@ TEST_F(DetectCuda, Bands) {
     config.detect_scale = 2;
     searches.emplace_back(shared(test::random_cascade(12, 24, 16, 12, tilted)), config);
   }
+  // Trees of one node, which are searched in pairs of rows.
+  DetectConfig every_window;
+  every_window.min_neighbors = 0;
+  every_window.step = 1;
+  every_window.scale_factor = 1.2;
+  searches.emplace_back(shared(test::random_cascade(11, 20, 20, 13, false, 1)), every_window);
   const auto natural = test::load_gray_pictures();
   for (const Model& model : real_cascades())
     if (model->name == "haarcascade_frontalface_alt") searches.emplace_back(model, DetectConfig{});
