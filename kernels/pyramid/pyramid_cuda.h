@@ -37,6 +37,10 @@ class GaussianPyramid {
 
  private:
   GaussianPyramid() = default;
+  /// Levels `first`..`levels`-1, two a launch, the first of them from `source`; `copy` := `source`
+  /// where it has data.
+  Status enqueue_two(ImageView<const std::uint8_t> source, ImageView<std::uint8_t> copy, int first,
+                     int levels, Launcher launch);
   std::vector<DeviceImage<std::uint8_t>> levels_;
 };
 

@@ -102,6 +102,7 @@ TEST_F(PyramidCuda, LargeThinAndExtremePictures) {
                           {2, 1000}, {999, 1}, {641, 359}, {640, 360}, {1280, 720}};
   for (const auto& s : sizes) {
     build_and_compare(noise(s[0], s[1], 7), 10, 5, 3, 13);
+    build_and_compare(noise(s[0], s[1], 8), 10, 5, 8, 7 - (s[0] + 7) % 8);  // whole words
     build_and_compare(Grey(s[0], s[1], 255), 10, 5, 0, 0);
     build_and_compare(Grey(s[0], s[1], 0), 10, 5, 1, 1);
   }
@@ -115,6 +116,7 @@ TEST_F(PyramidCuda, NaturalPictures) {
     Grey grey(p.width, p.height);
     grey.pixels = p.pixels;
     build_and_compare(grey, 6, 21, 5, 7);
+    build_and_compare(grey, 6, 21, 0, 7 - (p.width + 7) % 8);
   }
   test::compared("octaves", octaves_, static_cast<long>(pictures.size()));
 }
