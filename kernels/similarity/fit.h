@@ -1,6 +1,7 @@
 // How a similarity is fitted, for the host and for a device alike.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,13 +35,21 @@ struct Means {
 
 /// Centred products: of one pair, or summed over all in the order of the points.
 struct Moments {
-  double extent = 0, dot = 0, cross = 0;
+  double extent = 0, dot = 0, cross = 0, to_extent = 0;
+};
+
+/// How the pairs lie that a similarity is fitted to, and how well they agree with it.
+struct Agreement {
+  int count = 0;
+  double x = 0, y = 0;  ///< px: the centroid of `from`
+  double extent = 0;    ///< px^2: the sum of their squared distances from it
+  double residual = 0;  ///< px^2: and of those of `to` from where they are carried
 };
 
 CUFACE_HD inline Moments moments_of(Point from, Point to, const Means& mean) {
   const double x = from.x - mean.fx, y = from.y - mean.fy;
   const double u = to.x - mean.tx, v = to.y - mean.ty;
-  return {x * x + y * y, x * u + y * v, x * v - y * u};
+  return {x * x + y * y, x * u + y * v, x * v - y * u, u * u + v * v};
 }
 
 /// The similarity of this turn between these means. False, and `out` untouched, when a value is not
@@ -59,9 +68,11 @@ CUFACE_HD inline bool solve(const Means& mean, const Moments& sum, Similarity& o
   return sum.extent > 0 && complete(mean, sum.dot / sum.extent, sum.cross / sum.extent, out);
 }
 
-/// Pairs with inlier[i] != 0 (all, where `inlier` is null); sums in index order.
+/// Pairs with inlier[i] != 0 (all, where `inlier` is null); sums in index order. `agreement` of the
+/// fit, where it is not null and there is one.
 CUFACE_HD inline bool fit(std::span<const Point> from, std::span<const Point> to,
-                          const std::uint8_t* inlier, Similarity& out) {
+                          const std::uint8_t* inlier, Similarity& out,
+                          Agreement* agreement = nullptr) {
   int n = 0;
   Means mean;
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -84,8 +95,14 @@ CUFACE_HD inline bool fit(std::span<const Point> from, std::span<const Point> to
     sum.extent += pair.extent;
     sum.dot += pair.dot;
     sum.cross += pair.cross;
+    sum.to_extent += pair.to_extent;
   }
-  return solve(mean, sum, out);
+  if (!solve(mean, sum, out)) return false;
+  if (agreement) {
+    const double carried = out.a * sum.dot + out.b * sum.cross;
+    *agreement = {n, mean.fx, mean.fy, sum.extent, std::max(0.0, sum.to_extent - carried)};
+  }
+  return true;
 }
 
 /// The similarity that carries exactly two points onto two others.
@@ -121,6 +138,7 @@ struct RobustScratch {
   int count[kSamples];  // pairs within reach of each sample
   int agreeing;
   Similarity best;
+  Agreement agreement;  ///< of the fit, where there is one
 };
 
 /// fit_similarity_robust() by any lanes; `inlier`, `out` and `scratch` are visible to all of them.
@@ -155,7 +173,7 @@ CUFACE_HD int fit_robust(const Lanes& lanes, std::span<const Point> from, std::s
     inlier[i] = within(scratch.best, from[i], to[i], threshold2);
   });
   lanes.once([&] {
-    if (!fit(from, to, inlier.data(), out)) scratch.agreeing = 0;
+    if (!fit(from, to, inlier.data(), out, &scratch.agreement)) scratch.agreeing = 0;
   });
   const int agreeing = scratch.agreeing;
   if (agreeing == 0) lanes.each(n, [&](int i) { inlier[static_cast<std::size_t>(i)] = 0; });

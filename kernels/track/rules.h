@@ -147,29 +147,37 @@ CUFACE_HD inline Point grid_point(const Box& box, int i) {
   return {box.x + u * box.w - 0.5f, box.y + v * box.h - 0.5f};
 }
 
-/// The box after a similarity of its points: scale and shift, without the rotation. `from` are the
-/// points with inlier != 0 before the motion; their centroid keeps its place relative to the box
-/// (dropping only the rotation from the similarity would throw the box around the origin).
-CUFACE_HD inline Box move_box(const Box& box, const Similarity& motion, std::span<const Point> from,
-                              std::span<const std::uint8_t> inlier) {
-  double mx = 0, my = 0;
-  int n = 0;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (!inlier[i]) continue;
-    mx += from[i].x;
-    my += from[i].y;
-    ++n;
-  }
-  mx /= n;
-  my /= n;
+/// A head's size changes by so much a second (standard deviation, relative): somebody seven metres
+/// away walks up to the camera, or off.
+inline constexpr double kGrowth = 0.2;
+
+/// How much of a measured change of scale is believed: what is likeliest where heads change by
+/// kGrowth and the scale has the error of a least-squares fit. Points count no more often than
+/// windows of the flow fit into the box side by side: those that lie nearer see the same pixels,
+/// and of a small face mostly what is around it. Without any residual all is believed.
+CUFACE_HD inline double believed_scale(double scale, const Box& box,
+                                       const similarity::Agreement& points, int window,
+                                       double elapsed) {
+  const double side = static_cast<double>(box.w) / window;
+  const double apart = std::min(std::max(side * side, 1.0), static_cast<double>(points.count));
+  const double growth2 = kGrowth * elapsed * (kGrowth * elapsed);
+  const double known = 2 * apart * points.extent * growth2;
+  const double all = known + points.residual;
+  return all > 0 ? 1 + (scale - 1) * (known / all) : scale;
+}
+
+/// The box after a similarity of its points: shift and this scale, without the rotation. The
+/// centroid of the points keeps its place relative to the box (dropping only the rotation from the
+/// similarity would throw the box around the origin).
+CUFACE_HD inline Box move_box(const Box& box, const Similarity& motion, double scale,
+                              const similarity::Agreement& points) {
   // Points count from pixel centres, boxes from pixel edges: half a pixel between them.
   const double cx = box.x + box.w / 2.0 - 0.5, cy = box.y + box.h / 2.0 - 0.5;
-  const double scale = std::sqrt(motion.a * motion.a + motion.b * motion.b);
-  const double to_x = motion.a * mx - motion.b * my + motion.tx;
-  const double to_y = motion.b * mx + motion.a * my + motion.ty;
+  const double to_x = motion.a * points.x - motion.b * points.y + motion.tx;
+  const double to_y = motion.b * points.x + motion.a * points.y + motion.ty;
   const double w = scale * box.w, h = scale * box.h;
-  return {static_cast<float>(to_x + scale * (cx - mx) + 0.5 - w / 2),
-          static_cast<float>(to_y + scale * (cy - my) + 0.5 - h / 2), static_cast<float>(w),
+  return {static_cast<float>(to_x + scale * (cx - points.x) + 0.5 - w / 2),
+          static_cast<float>(to_y + scale * (cy - points.y) + 0.5 - h / 2), static_cast<float>(w),
           static_cast<float>(h)};
 }
 
@@ -211,16 +219,17 @@ CUFACE_HD inline void lose(Motion& m, Loss reason) {
 }
 
 /// Is the similarity one of a head, and its face still there? Fills in the box.
-CUFACE_HD inline void accept_motion(const Box& box, std::span<const Point> from,
-                                    std::span<const std::uint8_t> inlier, const TrackConfig& config,
-                                    int width, int height, Motion& m) {
+CUFACE_HD inline void accept_motion(const Box& box, const similarity::Agreement& points,
+                                    const TrackConfig& config, double elapsed, int width,
+                                    int height, Motion& m) {
   // Upside down or mirrored within one frame is no head's motion.
   if (!(m.similarity.a > 0)) return lose(m, Loss::kShape);
   const double scale2 = m.similarity.a * m.similarity.a + m.similarity.b * m.similarity.b;
   const double step2 = static_cast<double>(config.max_scale_step) * config.max_scale_step;
   if (!(scale2 <= step2 && scale2 * step2 >= 1)) return lose(m, Loss::kScale);
 
-  m.box = move_box(box, m.similarity, from, inlier);
+  const double scale = believed_scale(std::sqrt(scale2), box, points, config.flow.window, elapsed);
+  m.box = move_box(box, m.similarity, scale, points);
   if (!(m.box.w >= config.min_width &&
         visible_fraction(m.box, width, height) >= config.min_visible)) {
     lose(m, Loss::kFrame);
@@ -235,7 +244,7 @@ template <typename Lanes>
 CUFACE_HD void judge_motion(const Lanes& lanes, const Box& box, std::span<const Point> from,
                             std::span<const Point> to, std::span<const Point> back,
                             std::span<std::uint8_t> good, const TrackConfig& config,
-                            std::uint64_t seed, int width, int height, Motion& m,
+                            std::uint64_t seed, double elapsed, int width, int height, Motion& m,
                             MotionScratch& scratch) {
   const float reach2 = config.forward_backward * config.forward_backward;
   lanes.each(static_cast<int>(from.size()), [&](int p) {
@@ -269,7 +278,7 @@ CUFACE_HD void judge_motion(const Lanes& lanes, const Box& box, std::span<const 
       if (good[i]) good[i] = inlier[k++];
     }
     m.check = static_cast<float>(agreeing) / static_cast<float>(from.size());
-    accept_motion(box, f, inlier, config, width, height, m);
+    accept_motion(box, scratch.robust.agreement, config, elapsed, width, height, m);
   });
 }
 

@@ -226,7 +226,7 @@ CUFACE_HD void carry_track(const Lanes& lanes, State& state, int slot, const Fra
                            Motion& motion, MotionScratch& scratch) {
   Track& t = state.track[slot];
   judge_motion(lanes, t.face.box, from, to, back, good, config, seed_of(frame.number, t.face.id),
-               frame.width, frame.height, motion, scratch);
+               frame.elapsed, frame.width, frame.height, motion, scratch);
   const bool fed = source == Points::kFeedback && t.landmarks == 0;
   const bool own = source == Points::kLandmarks;
   const int held = fed ? static_cast<int>(from.size()) : t.landmarks;

@@ -7,6 +7,7 @@
 #include <opencv2/core.hpp>
 #include <random>
 
+#include "kernels/similarity/fit.h"
 #include "kernels/similarity/similarity.h"
 
 namespace cuface {
@@ -95,6 +96,36 @@ TEST(Similarity, EqualsUmeyamaBySvd) {
     ++compared;
   }
   EXPECT_EQ(compared, 500);
+}
+
+TEST(Similarity, TellsHowWellThePairsAgree) {
+  for (float noise : {0.0f, 0.3f, 4.0f}) {
+    const Pairs p = pairs_under(make(1.1, 0.2, -30, 12), 40, noise, 2);
+    std::vector<std::uint8_t> inlier(40, 1);
+    for (std::size_t i : {0, 7, 39}) inlier[i] = 0;
+    Similarity s;
+    similarity::Agreement agreement;
+    ASSERT_TRUE(similarity::fit(p.from, p.to, inlier.data(), s, &agreement));
+    double x = 0, y = 0, extent = 0, residual = 0;
+    for (std::size_t i = 0; i < 40; ++i) {
+      if (!inlier[i]) continue;
+      x += p.from[i].x / 37.0;
+      y += p.from[i].y / 37.0;
+    }
+    for (std::size_t i = 0; i < 40; ++i) {
+      if (!inlier[i]) continue;
+      extent += std::pow(p.from[i].x - x, 2) + std::pow(p.from[i].y - y, 2);
+      const double u = s.a * p.from[i].x - s.b * p.from[i].y + s.tx;
+      const double v = s.b * p.from[i].x + s.a * p.from[i].y + s.ty;
+      residual += std::pow(p.to[i].x - u, 2) + std::pow(p.to[i].y - v, 2);
+    }
+    EXPECT_EQ(agreement.count, 37);
+    EXPECT_NEAR(agreement.x, x, 1e-9);
+    EXPECT_NEAR(agreement.y, y, 1e-9);
+    EXPECT_NEAR(agreement.extent, extent, 1e-6);
+    EXPECT_NEAR(agreement.residual, residual, 1e-6);
+    EXPECT_GE(agreement.residual, 0);
+  }
 }
 
 TEST(Similarity, RefusesWhatHasNoAnswer) {

@@ -79,10 +79,17 @@ TEST(TrackRules, DroppingTheRotationDoesNotThrowTheBox) {
     points.push_back(
         {620 + static_cast<float>(i % 4) * 59 / 3, 420 + static_cast<float>(i / 4) * 59 / 3});
   }
-  const std::vector<std::uint8_t> all(points.size(), 1);
-  EXPECT_LT(box_error(track::move_box(box, turn, points, all), box), 0.01f);
+  const auto moved = [&](const Similarity& motion, double scale) {
+    std::vector<Point> to;
+    for (const Point& p : points) to.push_back(motion.apply(p));
+    Similarity fitted;
+    similarity::Agreement agreement;
+    EXPECT_TRUE(similarity::fit(points, to, nullptr, fitted, &agreement));
+    return track::move_box(box, fitted, scale, agreement);
+  };
+  EXPECT_LT(box_error(moved(turn, 1), box), 0.01f);
   const Similarity grow{1.1, 0, cx - 1.1 * cx, cy - 1.1 * cy};
-  EXPECT_LT(box_error(track::move_box(box, grow, points, all), {595, 395, 110, 110}), 0.01f);
+  EXPECT_LT(box_error(moved(grow, 1.1), {595, 395, 110, 110}), 0.01f);
 }
 
 TEST(TrackRules, ShapeDistanceIgnoresPlaceSizeAndTurn) {
