@@ -117,9 +117,8 @@ def warp(picture, matrix):
     """The picture moved by a 2x3 matrix (old pixel -> new pixel), linear between pixels; outside it the nearest pixel
     counts. Float."""
     height, width = picture.shape
-    inverse = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))[:2].astype(np.float32)
     y, x = np.mgrid[0:height, 0:width].astype(np.float32)
-    old_x, old_y = (row[0] * x + row[1] * y + row[2] for row in inverse)
+    old_x, old_y = (row[0] * x + row[1] * y + row[2] for row in inverse(matrix).astype(np.float32))
     left, top = np.floor(old_x), np.floor(old_y)
     part_x, part_y = old_x - left, old_y - top
     columns = [np.clip(left.astype(np.int32) + i, 0, width - 1) for i in (0, 1)]
@@ -158,6 +157,10 @@ def rotation(degrees, centre):
     return np.hstack([turn, (centre - turn @ centre)[:, None]])
 
 
+def inverse(matrix):
+    return np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))[:2]
+
+
 def shift(x, y):
     return np.array([[1.0, 0, x], [0, 1.0, y]])
 
@@ -168,6 +171,7 @@ def transform(matrix, points):
 
 # Drift: a still picture in known motion; for frame t the 2x3 matrix of where it is.
 LENGTH = 100
+RESTS, REST_FRAMES = range(5, LENGTH, 10), 20
 MOTIONS = {
     "0.05 px a frame": lambda t: shift(0.05 * t, 0),
     "0.1 px a frame": lambda t: shift(0.08 * t, 0.06 * t),
@@ -177,17 +181,26 @@ MOTIONS = {
 }
 
 
-def repeated(name, picture, count):
+def repeated(name, picture, count, **truth):
     def make():
         random = np.random.default_rng(7)
         for _ in range(count):
             yield noisy(picture, random)
-    return Clip(name, picture.shape[1], picture.shape[0], "24/1", make)
+    return Clip(name, picture.shape[1], picture.shape[0], "24/1", make, **truth)
 
 
 def still(data, count=200):
     """One frame of franck.mp4, repeated with noise."""
     return repeated("still", next(decode(data / "videos/franck.mp4", 0, 1)), count)
+
+
+def resting(data, motion):
+    """The still picture at rest in places on the way of a motion, a clip each; truth: `matrix`. Nothing lags or drifts
+    in a clip that begins where it stays."""
+    picture = next(decode(data / "videos/franck.mp4", 0, 1))
+    for t in RESTS:
+        matrix = MOTIONS[motion](t)
+        yield repeated(f"{motion}, at rest on frame {t}", move(picture, matrix), REST_FRAMES, matrix=matrix)
 
 
 def drifting(data, motion, backwards=False):

@@ -163,6 +163,13 @@ def lag(points, unfiltered):
     return best_delay([(points, centred_mean(unfiltered))])
 
 
+def resting_points(rests):
+    """Where points are in a picture, by [(2x3 matrix that the picture is moved by, points while it rests there)]: the mean
+    over the places, which all count the same."""
+    back = [(np.nanmean(points, axis=0) - matrix[:, 2]) @ np.linalg.inv(matrix[:, :2]).T for matrix, points in rests]
+    return np.mean(back, axis=0)
+
+
 def bias(points, truth):
     """Pixels: the mean error along the direction in which the truth moves, from frame SETTLED on; where it stands,
     along its last motion. Negative means behind."""

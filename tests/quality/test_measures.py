@@ -150,6 +150,29 @@ def drifts():
     tap.need(measures.bias(banded, truth) < -0.1, "a dead band has no drift")
 
 
+def rests():
+    """What a place adds to the points is no drift; what grows on the way, or lags, is."""
+    shape = np.random.default_rng(5).uniform(50, 150, (68, 2))
+    random = np.random.default_rng(6)
+
+    def seen(matrix):  # points that depend on where the picture lies between pixels
+        moved = clips.transform(matrix, shape)
+        return moved + 0.1 + 0.1 * np.sin(2 * np.pi * matrix[:, 2])
+
+    for motion, place in clips.MOTIONS.items():
+        matrices = [place(t) for t in range(clips.LENGTH)]
+        still = [(matrices[t], seen(matrices[t]) + random.normal(0, 0.1, (clips.REST_FRAMES, 68, 2))) for t in clips.RESTS]
+        middle = measures.resting_points(still)
+        truth = np.array([clips.transform(m, middle) for m in matrices])
+        ours = np.array([seen(m) for m in matrices])
+        tap.need(abs(measures.bias(ours, truth)) < 0.05, f"{motion}: a constant counts as drift")
+        creeping = ours + (truth - truth[:1]) * 0.02
+        step = np.linalg.norm(np.diff(truth, axis=0), axis=-1).mean()
+        behind = measures.bias(measures.delayed(ours, 1), truth)
+        tap.need(measures.bias(creeping, truth) > 0.02 * 40 * step - 0.05, f"{motion}: a track that runs ahead has no drift")
+        tap.need(behind < -0.5 * step, f"{motion}: a track that lags is not behind")
+
+
 def moves():
     """A moved picture is the picture's function at moved places, and as sharp there as on its pixels."""
     y, x = np.mgrid[0:120, 0:160].astype(float)
@@ -244,5 +267,5 @@ def goals_and_table():
 
 
 if __name__ == "__main__":
-    tap.run_cases(overlaps, lateness, blinks, appearances, truth_of_faces, followed, jitters, distortions_and_lags, drifts,
+    tap.run_cases(overlaps, lateness, blinks, appearances, truth_of_faces, followed, jitters, distortions_and_lags, drifts, rests,
                   moves, accuracies, stale_boxes, ids, paces, hand_drawn_truth, goals_and_table)
