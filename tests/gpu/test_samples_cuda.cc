@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -204,6 +206,44 @@ TEST_F(SamplesCuda, Times) {
                                                     faces_at(out), *stream_)
                                           .ok());
                         }));
+    }
+  }
+}
+
+// What `refine` costs a face that is known, and one that is new.
+TEST_F(SamplesCuda, TimesOfASecondLook) {
+  auto forest = cuda::DeviceForest::create(*test::random_forest({68, 15, 500, 4, 500}, 50));
+  ASSERT_TRUE(forest.ok()) << forest.status().message();
+  const Picture picture = test::noise(640, 360, 51);
+  GuardedBytes luma(picture.bytes);
+  for (const int faces : {1, 16}) {
+    if (test::under_tool() && faces > 1) continue;
+    std::vector<Box> boxes;
+    for (int i = 0; i < faces; ++i) boxes.push_back({5.0f * static_cast<float>(i), 100, 120, 120});
+    Bytes block = test::block_of(boxes, 68);
+    RollState state;
+    state.count = faces;
+    for (int i = 0; i < faces; ++i)
+      state.id[i] = reinterpret_cast<DeviceFaces*>(block.data())->faces[i].id =
+          static_cast<std::uint64_t>(i) + 1;
+    for (const char* what : {"one look at", "refine, known", "refine, new"}) {
+      const bool refine = what[0] == 'r';
+      if (what == std::string("refine, new")) state.count = 0;
+      Bytes bytes(sizeof(RollState));
+      std::memcpy(bytes.data(), &state, sizeof(RollState));
+      GuardedBytes in(block), out(Bytes(block.size(), test::kCanary)), rolls(bytes);
+      auto ours = cuda::SampledLandmarker::create(forest.value(), 0, 4, refine);
+      ASSERT_TRUE(ours.ok()) << ours.status().message();
+      test::Submitter submit;
+      const auto frame = [&] {
+        return submit(*stream_, [&](cuda::Launcher launch) {
+          return ours.value()->enqueue(picture.at(luma.data()), faces_at(in), kMap, faces_at(out),
+                                       launch, reinterpret_cast<const RollState*>(rolls.data()));
+        });
+      };
+      test::report_time("forest random model as a graph, 4 samples, " + std::string(what) + " " +
+                            std::to_string(faces) + " faces",
+                        "640x360", test::median_us(*stream_, [&] { EXPECT_TRUE(frame().ok()); }));
     }
   }
 }
