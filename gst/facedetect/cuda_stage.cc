@@ -100,9 +100,9 @@ class CudaDetectStage final : public DetectStage {
     const std::int32_t* run = &state_.data()->run;
     const auto& luma = picture.value();
     const cuda::FollowedFaces* followed_faces = begin.asker ? &state_.data()->followed : nullptr;
-    if (Status s =
-            launch.value().repeat(search_, enqueue_search, detector_.get(), luma.data, luma.width,
-                                  luma.height, luma.stride, state_.data(), followed_faces, found);
+    if (Status s = launch.value().repeat(search_, enqueue_search, detector_.get(), luma.data,
+                                         luma.width, luma.height, luma.stride, state_.data(),
+                                         followed_faces, found, turn.every_frame);
         !s.ok())
       return s;
     if (Status s = cuda::end_search(state_.data(), before.value(), found, out.value()->written(),
@@ -119,9 +119,10 @@ class CudaDetectStage final : public DetectStage {
   static constexpr auto enqueue_search =
       [](cuda::Detector* detector, const std::uint8_t* pixels, int width, int height,
          std::ptrdiff_t stride, cuda::SearchState* state, const cuda::FollowedFaces* followed,
-         cuda::DeviceFaces* found, cuda::Launcher launch) {
-        return detector->enqueue({pixels, width, height, stride}, &state->run, found, launch,
-                                 &state->what, followed);
+         cuda::DeviceFaces* found, bool every_frame, cuda::Launcher launch) {
+        return detector->enqueue({pixels, width, height, stride}, &state->run, found,
+                                 every_frame ? launch.without_ifs() : launch, &state->what,
+                                 followed);
       };
 
   const std::shared_ptr<const CascadeModel> model_;
@@ -129,7 +130,7 @@ class CudaDetectStage final : public DetectStage {
   std::unique_ptr<cuda::Detector> detector_;
   /// What it launches, for a picture, the state and where it puts what it finds.
   cuda::Repeated<cuda::Detector*, const std::uint8_t*, int, int, std::ptrdiff_t, cuda::SearchState*,
-                 const cuda::FollowedFaces*, cuda::DeviceFaces*>
+                 const cuda::FollowedFaces*, cuda::DeviceFaces*, bool>
       search_;
   guint planned_changes_ = 0;
   cuda::DeviceBuffer<cuda::SearchState> state_;

@@ -151,7 +151,9 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   const cuface::gst::Chain* chain = frame.chain_on_this_thread();
   const bool asked = state->search_asked.exchange(false);
   cuface::gst::SearchTurn turn;
-  turn.ask.turn = state->period.next(interval_of(self, settings));
+  const std::uint64_t interval = interval_of(self, settings);
+  turn.every_frame = interval == 1;
+  turn.ask.turn = state->period.next(interval);
   // What a detector before has found is of the whole picture, and so must be what joins it.
   if (!settings.spread || !can_search_bands(settings.config) ||
       frame.upstream().positions != cuface::gst::Positions::kNone)

@@ -20,6 +20,8 @@ struct SearchTurn {
   FaceResult followed;
   /// Whether those that a search misses are to be verified.
   bool verify = false;
+  /// Whether a search is due on every frame, so that hardly any goes without.
+  bool every_frame = false;
 };
 
 class DetectStage {

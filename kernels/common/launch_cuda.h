@@ -132,7 +132,7 @@ class Repeated {
   std::shared_ptr<const LaunchList> list_;
 };
 
-/// Where to put kernels. As cheap as two pointers; stages take it by value and call it like a
+/// Where to put kernels. As cheap as three pointers; stages take it by value and call it like a
 /// launch. A stream is a launcher that launches at once.
 class Launcher {
  public:
@@ -182,10 +182,18 @@ class Launcher {
   /// kernel before) is 0. On a stream they do: they look at *run themselves. Not to be nested, and
   /// no record() inside.
   void begin_if(const std::int32_t* run) const {
-    if (list_) list_->add_if(run);
+    if (list_ && ifs_) list_->add_if(run);
   }
   void end_if() const {
-    if (list_) list_->add_end_if();
+    if (list_ && ifs_) list_->add_end_if();
+  }
+  /// One whose ifs are none, as on a stream: for what mostly runs. On an H200 a graph takes 8 to
+  /// 10 us more with a conditional node whose kernels run, and up to 6 us less with one whose do
+  /// not.
+  Launcher without_ifs() const {
+    Launcher same = *this;
+    same.ifs_ = false;
+    return same;
   }
   /// LaunchList::set_variant().
   void set_variant(int variant) const {
@@ -198,6 +206,7 @@ class Launcher {
 
   cudaStream_t stream_ = nullptr;
   LaunchList* list_ = nullptr;
+  bool ifs_ = true;
 };
 
 template <typename Enqueue, typename... Args>

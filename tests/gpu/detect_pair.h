@@ -160,9 +160,11 @@ class Pair {
     out_.set(std::vector<std::uint8_t>(out_.size(), kCanary));
   }
   /// The kernels of a search.
-  cuda::LaunchList launches(ImageView<const std::uint8_t> luma) {
+  cuda::LaunchList launches(ImageView<const std::uint8_t> luma, const std::int32_t* run = nullptr,
+                            bool ifs = true) {
     cuda::LaunchList list;
-    EXPECT_TRUE(enqueue(luma, nullptr, cuda::Launcher(list)).ok());
+    const cuda::Launcher launch(list);
+    EXPECT_TRUE(enqueue(luma, run, ifs ? launch : launch.without_ifs()).ok());
     return list;
   }
   void check(const Picture& picture) {

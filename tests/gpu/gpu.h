@@ -213,6 +213,12 @@ double median_us(cudaStream_t stream, Enqueue enqueue, int rounds = 101) {
   return times[static_cast<std::size_t>(rounds / 2)] * 1000.0;
 }
 
+/// The same of a list as a graph, as elements launch it.
+inline double median_us(cudaStream_t stream, cuda::LaunchList list) {
+  cuda::GraphSet graphs;
+  return median_us(stream, [&] { EXPECT_TRUE(graphs.submit(list, stream).ok()); });
+}
+
 /// The pictures that times are stated of: 1280x720, 1920x1080 and 640x360.
 inline bool is_timed(const GrayPicture& picture) {
   return picture.name == "mosaic720" || picture.name == "mosaic1080" || picture.name == "pexels_00";

@@ -325,11 +325,19 @@ TEST_F(DetectCuda, WholeNaturalPicturesAndTimes) {
         const std::string what =
             "detect " + model->name + " 1.1 min " + std::to_string(run.min_size);
         test::report_time(what, picture.name, test::median_us(pair.stream(), enqueue));
-        const cudaGraphExec_t graph = test::capture(pair.stream(), enqueue);
-        test::report_time(what + " graph", picture.name, test::median_us(pair.stream(), [&] {
-                            EXPECT_EQ(cudaGraphLaunch(graph, pair.stream()), cudaSuccess);
-                          }));
-        CUFACE_CUDA_OK(cudaGraphExecDestroy(graph));
+        test::report_time(what + " graph", picture.name,
+                          test::median_us(pair.stream(), pair.launches(whole.at(in.data()))));
+        pair.compare(whole);
+        for (const bool searched : {true, false}) {
+          GuardedBytes flag(std::vector<std::uint8_t>{searched, 0, 0, 0});
+          const auto* run = reinterpret_cast<const std::int32_t*>(flag.data());
+          for (const bool ifs : {true, false})
+            test::report_time(
+                what + (searched ? " searched" : " not searched") +
+                    (ifs ? " in a conditional node" : " without a conditional node"),
+                picture.name,
+                test::median_us(pair.stream(), pair.launches(whole.at(in.data()), run, ifs)));
+        }
         test::report_parts(what, picture.name, pair.launches(whole.at(in.data())), pair.stream());
         pair.compare(whole);
         for (int index = 0; index < kBands; ++index) {

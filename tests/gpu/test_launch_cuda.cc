@@ -60,6 +60,22 @@ TEST(LaunchList, KeepsShapesAndConvertedArguments) {
   }
 }
 
+TEST(LaunchList, IfsCanBeLeftOut) {
+  cuda::LaunchList list;
+  const std::int32_t run = 0;
+  for (const bool ifs : {true, false}) {
+    list.clear();
+    const Launcher launch = ifs ? Launcher(list) : Launcher(list).without_ifs();
+    launch.begin_if(&run);
+    ASSERT_TRUE(launch("numbers", takes_numbers, {1, 1}, 1.0, 2).ok());
+    launch.end_if();
+    ASSERT_EQ(list.entries().size(), ifs ? 3u : 1u);
+    EXPECT_EQ(list.entries()[ifs ? 1 : 0].inside, ifs);
+    ASSERT_TRUE(launch("numbers", takes_numbers, {1, 1}, 1.0, 2).ok());
+    EXPECT_FALSE(list.entries().back().inside);
+  }
+}
+
 /// What a list says of itself after it was filled again. Needs no GPU either.
 TEST(LaunchList, KnowsWhetherItIsWhatItWas) {
   using cuda::LaunchList;

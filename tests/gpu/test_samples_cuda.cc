@@ -198,14 +198,17 @@ TEST_F(SamplesCuda, Times) {
         boxes.push_back({5.0f * static_cast<float>(i), 100, 120, 120});
       const Bytes block = test::block_of(boxes, 68);
       GuardedBytes in(block), out(Bytes(block.size(), test::kCanary));
-      test::report_time("forest random model, " + std::to_string(samples) + " samples of " +
-                            std::to_string(faces) + " faces",
-                        "640x360", test::median_us(*stream_, [&] {
-                          EXPECT_TRUE(ours.value()
-                                          ->enqueue(picture.at(luma.data()), faces_at(in), kMap,
-                                                    faces_at(out), *stream_)
-                                          .ok());
-                        }));
+      const auto enqueue = [&](cuda::Launcher launch) {
+        return ours.value()->enqueue(picture.at(luma.data()), faces_at(in), kMap, faces_at(out),
+                                     launch);
+      };
+      const std::string what = "forest random model, " + std::to_string(samples) + " samples of " +
+                               std::to_string(faces) + " faces";
+      test::report_time(what, "640x360",
+                        test::median_us(*stream_, [&] { EXPECT_TRUE(enqueue(*stream_).ok()); }));
+      cuda::LaunchList list;
+      EXPECT_TRUE(enqueue(cuda::Launcher(list)).ok());
+      test::report_time(what + " graph", "640x360", test::median_us(*stream_, list));
     }
   }
 }

@@ -73,6 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Settings{"AllThereIs", "redetect-interval=3 roll=30 ", "",
                              "samples=3 smooth=0.5", true},
                     Settings{"Smart", "redetect-interval=20 search=smart ", "", "", true},
+                    Settings{"EveryFrame", "redetect-interval=1 ", "", "", true},
                     Settings{"WithoutConditionalNodes", "redetect-interval=2 ", "", "", false}),
     [](const auto& info) { return info.param.name; });
 
