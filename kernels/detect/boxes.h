@@ -5,6 +5,7 @@
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
+#include "kernels/detect/detect.h"
 #include "kernels/faces/band.h"
 #include "kernels/faces/faces.h"
 
@@ -20,9 +21,11 @@ CUFACE_HD inline bool clip(Rect& r, int width, int height) {
   return r.w > 0 && r.h > 0;
 }
 
-/// A length in the searched picture, as one in the full picture, rounded half up.
+/// A length in the searched picture, as one in the full picture, rounded half up. None is negative,
+/// and none longer than a side of a picture.
 CUFACE_HD inline int enlarged(int v, int full, int searched) {
-  return static_cast<int>((2LL * v * full + searched) / (2LL * searched));
+  static_assert(kMaxPictureSide <= 1 << 14);  // so that 32 bits are enough
+  return (2 * v * full + searched) / (2 * searched);
 }
 
 /// A box of the searched picture in the full one.
