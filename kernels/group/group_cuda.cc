@@ -13,8 +13,14 @@ Result<Grouper> Grouper::create(Grouping rule, int min_neighbors, std::uint32_t 
   grouper.rule_ = rule;
   grouper.min_neighbors_ = min_neighbors;
   grouper.limit_ = limit;
-  if (Status s = take(upload(std::vector<GroupProgress>(1)), grouper.progress_); !s.ok()) return s;
-  grouper.related_ = layout.add<std::uint32_t>(kFewWindows / 32 * kFewWindows);
+  GroupProgress start = {};
+  start.mark = 1;
+  if (Status s = take(upload(std::vector{start}), grouper.progress_); !s.ok()) return s;
+  constexpr std::size_t kRows = kFewWindows / 32;
+  if (Status s =
+          take(upload(std::vector<std::uint64_t>(kRows * (kRows + 1) / 2 * 32)), grouper.said_);
+      !s.ok())
+    return s;
   grouper.parent_ = layout.add<std::int32_t>(limit);
   grouper.sums_ = layout.add<Detection>(limit);
   grouper.means_ = layout.add<Detection>(limit);
@@ -22,7 +28,6 @@ Result<Grouper> Grouper::create(Grouping rule, int min_neighbors, std::uint32_t 
 }
 
 void Grouper::bind(std::byte* scratch) {
-  related_.bind(scratch);
   parent_.bind(scratch);
   for (ScratchPart<Detection>* list : {&sums_, &means_}) list->bind(scratch);
 }

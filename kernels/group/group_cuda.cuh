@@ -28,21 +28,27 @@ template <typename Take>
 __global__ void __launch_bounds__(few::kThreads, 1)
     group_kernel(Windows windows, Grouping rule, int min_neighbors, GroupMemory memory, Take take) {
   __shared__ Raw<few::Memory> shared;
-  const std::uint32_t n = windows.count();
+  const std::uint32_t n = windows.count(), mark = memory.progress->mark;
   if (n > few::kMost) {
     many::group(windows.boxes, n, rule, min_neighbors, memory, take);
     return;
   }
   constexpr std::uint32_t kWarps = few::kThreads / kWarp;
-  const std::uint32_t blocks = min(gridDim.x, max(few::WordTask::count(n), 1u));
-  if (blockIdx.x >= blocks) return;
-  few::relate(windows.boxes, n, rule, blockIdx.x + gridDim.x * (threadIdx.x / kWarp),
-              gridDim.x * kWarps, shared.get().columns, memory.related);
-  if (!few::is_last(blocks, &memory.progress->related)) return;
+  if (blockIdx.x + 1 < gridDim.x) {
+    const std::uint32_t warp = blockIdx.x + (gridDim.x - 1) * (threadIdx.x / kWarp);
+    const std::uint32_t warps = (gridDim.x - 1) * kWarps;
+    int4* const columns = shared.get().columns;
+    if (rule == Grouping::kOpenCv)
+      few::relate<Grouping::kOpenCv>(windows.boxes, n, warp, warps, mark, columns, memory.said);
+    else
+      few::relate<Grouping::kOverlap>(windows.boxes, n, warp, warps, mark, columns, memory.said);
+    return;
+  }
   if (threadIdx.x == 0) take.begin();
-  const std::uint32_t groups =
-      few::group(windows.boxes, n, rule, min_neighbors, memory.related, shared.get());
-  take(shared.get().list, groups, threadIdx.x / kWarp, kWarps);
+  const few::Groups groups =
+      few::group(windows.boxes, n, rule, min_neighbors, memory.said, mark, shared.get());
+  if (threadIdx.x == 0) memory.progress->mark = max(mark + 1, 1u);
+  take(groups.list, groups.number, threadIdx.x / kWarp, kWarps);
 }
 
 /// Without grouping every window is kept.

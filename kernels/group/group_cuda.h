@@ -12,10 +12,11 @@
 
 namespace cuface::cuda {
 
-/// How far the blocks of a launch are. Zeros between launches: the last block leaves them so.
+/// How far the blocks of a launch are. All but the mark is 0 between launches: the last block
+/// leaves it so.
 struct GroupProgress {
   static constexpr int kParts = 6;
-  std::uint32_t related;       ///< blocks that have compared their windows (kFewWindows)
+  std::uint32_t mark;          ///< of this launch (kFewWindows), never 0
   std::uint32_t ticket;        ///< tasks taken (more windows)
   std::uint32_t done[kParts];  ///< tasks done, of each part
   std::uint32_t means, groups;
@@ -24,18 +25,19 @@ struct GroupProgress {
 /// What the kernel of grouping works in, all in device memory.
 struct GroupMemory {
   GroupProgress* progress;
-  std::uint32_t* related;  ///< few windows: see group_cuda.cuh
-  std::int32_t* parent;    ///< more: for `limit` windows, as the lists
+  std::uint64_t* said;   ///< few windows: see few_cuda.cuh
+  std::int32_t* parent;  ///< more: for `limit` windows, as the lists
   Detection *sums, *means;
 };
 
 class Grouper {
  public:
-  /// So many windows are grouped by one block in its shared memory, once all have compared them.
-  static constexpr std::uint32_t kFewWindows = 2048;
+  /// So many windows are grouped by one block in its shared memory, of 48 KB, once all others have
+  /// compared them.
+  static constexpr std::uint32_t kFewWindows = 2016;
 
   Grouper() = default;
-  /// For at most `limit` windows. Allocates a few bytes of its own.
+  /// For at most `limit` windows. Allocates half a megabyte of its own.
   static Result<Grouper> create(Grouping rule, int min_neighbors, std::uint32_t limit,
                                 ScratchLayout& layout);
   void bind(std::byte* scratch);
@@ -54,14 +56,14 @@ class Grouper {
 
  private:
   GroupMemory memory() {
-    return {progress_.data(), related_.data(), parent_.data(), sums_.data(), means_.data()};
+    return {progress_.data(), said_.data(), parent_.data(), sums_.data(), means_.data()};
   }
 
   Grouping rule_ = Grouping::kOpenCv;
   int min_neighbors_ = 0;
   std::uint32_t limit_ = 0;
   DeviceBuffer<GroupProgress> progress_;
-  ScratchPart<std::uint32_t> related_;
+  DeviceBuffer<std::uint64_t> said_;
   ScratchPart<std::int32_t> parent_;
   ScratchPart<Detection> sums_, means_;
 };

@@ -106,7 +106,7 @@ __device__ void group(const Rect* windows, std::uint32_t n, Grouping rule, int m
     const std::uint32_t task = taken, part = task / shares;
     if (task >= tasks) {
       // Every block comes here once, when it has done its tasks.
-      if (threadIdx.x == 0 && task == tasks + shares - 1) progress = {};
+      if (threadIdx.x == 0 && task == tasks + shares - 1) progress = {.mark = progress.mark};
       return;
     }
     if (threadIdx.x == 0 && part > 0) {

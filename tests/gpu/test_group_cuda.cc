@@ -202,7 +202,7 @@ TEST_F(GroupCuda, MoreWindowsThanTheLimitAreNone) {
 TEST_F(GroupCuda, Time) {
   std::mt19937 random(24);
   if (test::under_tool()) return;
-  for (int count : {0, 100, 545, 1024, 2048, 2049, 5000}) {
+  for (int count : {0, 100, 545, 1024, 2016, 2017, 5000}) {
     const Windows windows = random_windows(count, random);
     std::vector<std::uint8_t> bytes(std::max<std::size_t>(windows.size(), 1) * sizeof(Rect));
     std::memcpy(bytes.data(), windows.data(), windows.size() * sizeof(Rect));
