@@ -16,13 +16,7 @@ namespace {
 
 using forest::PixelReader;
 
-constexpr int kThreads = 512;
-
-// All chunks of leaves of dlib's model for 68 points have a slot. Without the tables a block fits
-// into 64 KiB.
-constexpr int kDlibSlots = 9;
-static_assert(2 * kDlibSlots <= Scratch::kMostHandovers);  // a slot is filled, and free again
-constexpr ForestRoom kRooms[] = {{kDlibSlots, true}, {5, true}, {5, false}};
+constexpr int kPixels = 4;  // of a thread, on their way at once
 
 /// forest::fit_turn() by the block's first warp into s.turn: a half of it has a's parts, the other
 /// b's.
@@ -52,7 +46,7 @@ __device__ void fit_turn(const Scratch& s, const Point* shape, int n) {
 /// What a kernel is made for.
 enum class Fit {
   kDlib,    // dlib's model for 68 points: with its sizes known, half of the instructions go
-  kStaged,  // room.tables
+  kStaged,  // a cascade's tables in shared memory
   kUnstaged,
 };
 
@@ -64,17 +58,15 @@ bool is_dlib(const ForestTables& forest) {
 }
 
 template <Fit kFit>
-__global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
-    forest_kernel(ForestTables forest, ForestRoom room, int cascades,
-                  ImageView<const std::uint8_t> luma, const DeviceFaces* in, BoxMap map,
-                  DeviceFaces* out, const RollState* rolls) {
+__global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
+    forest_kernel(ForestTables forest, int cascades, ImageView<const std::uint8_t> luma,
+                  const DeviceFaces* in, BoxMap map, DeviceFaces* out, const RollState* rolls) {
   extern __shared__ __align__(16) unsigned char memory[];
   if constexpr (kFit == Fit::kDlib) {
     forest.landmarks = kDlibLandmarks;
     forest.trees = kDlibTrees;
     forest.depth = kDlibDepth;
     forest.pool = kDlibPool;
-    room = {kDlibSlots, true};
   }
   const int face = static_cast<int>(blockIdx.x) / kFaceBlocks % kMaxFaces;
   const int block = static_cast<int>(blockIdx.x) % kFaceBlocks;
@@ -91,26 +83,26 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
   if (block == 0) copy_face<kThreads>(in, out, face);
 
   Point* const points = out->landmarks() + face * landmarks;
-  const bool writes = block == 0 && thread < landmarks;
   const Roll roll = rolls ? forest::recall_roll(*rolls, in->faces[face]) : Roll{};
   const Box box = map.apply(in->faces[face].box, roll);
   if (!forest::is_usable(box)) {
-    if (writes) points[thread] = {0, 0};
+    if (block == 0)
+      for (int i = thread; i < landmarks; i += kThreads) points[i] = {0, 0};
     return;
   }
 
-  const Scratch s(memory, forest, room);
+  // One block's share would not fit where those of a few have room.
+  constexpr bool kStaged = kFit != Fit::kUnstaged && Team::kBlocks == kFaceBlocks;
+  const Scratch s(memory, forest, kFit != Fit::kUnstaged);
   const Team team{s, landmarks, forest.trees};
   const PixelReader pixels(luma, box, roll);
   const Share share(forest.trees, Team::kBlocks, block);
-  Leaves<kThreads / kWarp> leaves(team, forest, room.slots, block);
-  // One block's share would not fit where those of a few have room.
-  constexpr bool kStaged = kFit != Fit::kUnstaged && Team::kBlocks == kFaceBlocks;
+  Leaves leaves(team, forest, block);
 
-  if (thread < landmarks) {
-    team.shape(0)[thread] = forest.mean[thread];
-    s.levers[thread] = forest.levers[thread];
-    s.levers[landmarks + thread] = forest.levers[thread].quarter_turn();
+  for (int i = thread; i < landmarks; i += kThreads) {
+    team.shape(0)[i] = forest.mean[i];
+    s.levers[i] = forest.levers[i];
+    s.levers[landmarks + i] = forest.levers[i].quarter_turn();
   }
   if (thread == 0) leaves.init();
   team.start();
@@ -131,8 +123,17 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
                 : CascadeTables(forest, forest.cascades + cascade * forest.layout().bytes(),
                                 share.first);
 #pragma unroll 1
-    for (int i = thread; i < forest.pool; i += kThreads)
-      s.pool[i] = pixels.at(turn.place(shape[tables.anchor(i)], tables.delta(i)));
+    for (int first = thread; first < forest.pool; first += kPixels * kThreads) {
+      std::uint8_t pixel[kPixels];
+#pragma unroll
+      for (int k = 0; k < kPixels; ++k) {
+        const int i = min(first + k * kThreads, forest.pool - 1);
+        pixel[k] = pixels.at(turn.place(shape[tables.anchor(i)], tables.delta(i)));
+      }
+#pragma unroll
+      for (int k = 0; k < kPixels; ++k)
+        if (first + k * kThreads < forest.pool) s.pool[first + k * kThreads] = pixel[k];
+    }
     __syncthreads();
 #pragma unroll 1
     for (int i = thread; i < share.count; i += kThreads) {
@@ -143,16 +144,18 @@ __global__ void __launch_bounds__(kThreads, 2) CUFACE_FOREST_CLUSTER_DIMS
     if (kStaged) team.tables_read();
     team.wait_for_rows(cascade);
     leaves.add_all(cascade);
-    if (kStaged && thread == kThreads - 1 && cascade + 1 < cascades)
+    if (kStaged && thread == 0 && cascade + 1 < cascades)
       team.fetch_tables(forest, cascade + 1, share);
   }
   team.wait_for_shape(cascades);  // also so that a block runs as long as anything is sent to it
-  if (writes) points[thread] = pixels.to_picture(team.shape(cascades)[thread]);
+  if (block == 0)
+    for (int i = thread; i < landmarks; i += kThreads)
+      points[i] = pixels.to_picture(team.shape(cascades)[i]);
 }
 
 /// Lets the kernel have as much shared memory as the device gives: the limit belongs to the kernel,
-/// so that no landmarker may set one of its own. Returns what of it this model is to use.
-Result<ForestRoom> allow_shared_memory(const ForestTables& forest) {
+/// so that no landmarker may set one of its own. Returns whether this model's tables fit.
+Result<bool> allow_shared_memory(const ForestTables& forest) {
   int device = 0, most = 0;
   if (Status s = check(cudaGetDevice(&device), "landmarks"); !s.ok()) return s;
   if (Status s =
@@ -169,9 +172,9 @@ Result<ForestRoom> allow_shared_memory(const ForestTables& forest) {
       return s;
   }
   std::size_t needed = 0;
-  for (const ForestRoom& room : kRooms) {
-    needed = Scratch(nullptr, forest, room).bytes;
-    if (needed <= static_cast<std::size_t>(most)) return room;
+  for (const bool staged : {true, false}) {
+    needed = Scratch(nullptr, forest, staged).bytes;
+    if (needed <= static_cast<std::size_t>(most)) return staged;
   }
   return Status(StatusCode::kUnsupported,
                 "the landmark model has more feature pixels and trees a cascade than this GPU's "
@@ -186,10 +189,10 @@ Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const Dev
   if (!forest) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
   const Result<int> cascades = forest::cascades_to_run(iterations, forest->cascades());
   if (!cascades.ok()) return cascades.status();
-  const Result<ForestRoom> room = allow_shared_memory(forest->tables());
-  if (!room.ok()) return room.status();
+  const Result<bool> staged = allow_shared_memory(forest->tables());
+  if (!staged.ok()) return staged.status();
   return std::unique_ptr<Landmarker>(
-      new Landmarker(std::move(forest), cascades.value(), room.value()));
+      new Landmarker(std::move(forest), cascades.value(), staged.value()));
 }
 
 Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const ForestModel> model,
@@ -208,13 +211,13 @@ Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces
   if (!luma.data || luma.width < 1 || luma.height < 1 || !in || !out || lists < 1)
     return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
   const ForestTables forest = forest_->tables();
-  const Scratch scratch(nullptr, forest, room_);
-  const auto kernel = !room_.tables     ? forest_kernel<Fit::kUnstaged>
+  const Scratch scratch(nullptr, forest, staged_);
+  const auto kernel = !staged_          ? forest_kernel<Fit::kUnstaged>
                       : is_dlib(forest) ? forest_kernel<Fit::kDlib>
                                         : forest_kernel<Fit::kStaged>;
   return launch("landmarks", kernel,
                 {static_cast<unsigned>(lists) * kMaxFaces * kFaceBlocks, kThreads, scratch.bytes},
-                forest, room_, cascades_, luma, in, map, out, rolls);
+                forest, cascades_, luma, in, map, out, rolls);
 }
 
 }  // namespace cuface::cuda

@@ -49,12 +49,6 @@ struct ForestTables {
   CUFACE_HD CascadeLayout layout() const { return {pool, trees, splits_per_tree()}; }
 };
 
-/// The parts of a block's shared memory of which a device may have more or less.
-struct ForestRoom {
-  std::int32_t slots;   ///< for chunks of leaves
-  std::int32_t tables;  ///< 1: the next cascade's CascadeLayout, a block's share, waits there
-};
-
 /// A model's copy on the device (78 MB for dlib's 68 points), for all landmarkers of one context.
 /// Immutable; shared by any threads. The last owner lets go with the context current in which it
 /// was created.
@@ -79,7 +73,7 @@ class DeviceForest {
 class Landmarker {
  public:
   /// `iterations`: cascades to run, 0 = all. kUnsupported when the model's feature pixels and trees
-  /// do not fit into the device's shared memory (of each 1,600 fit into the smallest, which is
+  /// do not fit into the device's shared memory (2,048 and 12,000 fit into the smallest, which is
   /// 64 KiB; dlib's models have 500).
   static Result<std::unique_ptr<Landmarker>> create(std::shared_ptr<const DeviceForest> forest,
                                                     int iterations = 0);
@@ -104,12 +98,12 @@ class Landmarker {
   int landmarks() const { return forest_->tables().landmarks; }
 
  private:
-  Landmarker(std::shared_ptr<const DeviceForest> forest, int cascades, ForestRoom room)
-      : forest_(std::move(forest)), cascades_(cascades), room_(room) {}
+  Landmarker(std::shared_ptr<const DeviceForest> forest, int cascades, bool staged)
+      : forest_(std::move(forest)), cascades_(cascades), staged_(staged) {}
 
   std::shared_ptr<const DeviceForest> forest_;
   int cascades_;
-  ForestRoom room_;
+  bool staged_;  ///< the next cascade's tables wait in shared memory
 };
 
 }  // namespace cuface::cuda

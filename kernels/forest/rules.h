@@ -108,8 +108,11 @@ struct PixelReader {
     const double u = p.x, v = p.y;
     const double px = (xx * u + xy * v) + x + 0.5;
     const double py = (yx * u + yy * v) + y + 0.5;
-    const bool inside = px >= 0 && px < luma.width && py >= 0 && py < luma.height;
-    return inside ? luma.at(static_cast<int>(px), static_cast<int>(py)) : std::uint8_t{0};
+    // Without a branch, so that a GPU's thread has several pixels on their way.
+    const bool inside = (px >= 0) & (px < luma.width) & (py >= 0) & (py < luma.height);
+    const std::uint8_t pixel =
+        luma.at(inside ? static_cast<int>(px) : 0, inside ? static_cast<int>(py) : 0);
+    return inside ? pixel : std::uint8_t{0};
   }
 
   CUFACE_HD Point to_picture(Point p) const {

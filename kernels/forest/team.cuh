@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cuda/ptx>
 
+#include "kernels/common/warp.cuh"
 #include "kernels/forest/forest_cuda.h"
 #include "kernels/forest/rules.h"
 
@@ -30,6 +31,9 @@ namespace ptx = ::cuda::ptx;
 /// the work of all.
 constexpr int kFaceBlocks = 5;
 
+/// Of a block. Few, with many registers: those of dlib's trees are four segments of Leaves.
+constexpr int kThreads = 128, kWarps = kThreads / kWarp;
+
 /// The trees that are a block's to walk. A number of them, but for the end, whose splits are copied
 /// in whole pieces of 16 bytes.
 struct Share {
@@ -45,8 +49,8 @@ struct Share {
 
 /// What the threads of a block share.
 struct Scratch {
-  float* leaves;            // [room.slots][kSlotFloats]
-  unsigned char* tables;    // CascadeLayout with this block's share of the trees, if room.tables
+  float* sums;              // [kMostHandovers][kLeafColumn]: of leaves, from warp to warp
+  unsigned char* tables;    // CascadeLayout with this block's share of the trees, if staged
   forest::Lever* levers;    // [2][landmarks]: of a turn's a and b
   Point* shapes;            // [2][landmarks]: that of a cascade, and the next one's as it comes
   std::uint64_t* barriers;  // [kBarriers], then those of Handovers
@@ -55,15 +59,14 @@ struct Scratch {
   std::uint32_t* rows;      // [trees]: the leaf reached, counted from the cascade's first
   std::size_t bytes = 0;
 
-  static constexpr int kSlotFloats = 15 * 4 * kLeafColumn;  // a chunk, as Leaves says
   enum Barrier { kShapes, kRows = kShapes + 2, kTables, kTablesRead, kBarriers };
   static constexpr int kMostHandovers = 20;
 
-  CUFACE_HD Scratch(unsigned char* memory, const ForestTables& forest, ForestRoom room) {
+  CUFACE_HD Scratch(unsigned char* memory, const ForestTables& forest, bool staged) {
     const auto landmarks = static_cast<std::size_t>(forest.landmarks);
-    take(memory, leaves, static_cast<std::size_t>(room.slots * kSlotFloats));
+    take(memory, sums, kMostHandovers * kLeafColumn);
     const int share = Share(forest.trees, kFaceBlocks, 0).each;
-    take(memory, tables, room.tables ? forest.layout().pixels + Share::bytes(share, forest) : 0);
+    take(memory, tables, staged ? forest.layout().pixels + Share::bytes(share, forest) : 0);
     take(memory, levers, 2 * landmarks);
     take(memory, shapes, 2 * landmarks);
     take(memory, barriers, kBarriers + kMostHandovers);
@@ -109,17 +112,16 @@ struct CascadeTables {
   }
 };
 
-/// Barriers by which some threads of a block tell others that memory is filled, or free again; who
-/// arrives does not wait. Who waits keeps a number, of a bit for each barrier's phase.
+/// Barriers by which a warp tells another one that memory is filled. Who waits keeps a number, of a
+/// bit for each barrier's phase.
 struct Handovers {
 #if CUFACE_FOREST_CLUSTERS
   static constexpr int kMost = Scratch::kMostHandovers;
   std::uint64_t* barriers;
 
   __device__ explicit Handovers(const Scratch& s) : barriers(s.barriers + Scratch::kBarriers) {}
-  __device__ void init(int barrier, int arriving) const {
-    ptx::mbarrier_init(barriers + barrier, arriving);
-  }
+  __device__ void init(int barrier) const { ptx::mbarrier_init(barriers + barrier, kWarp); }
+  /// Does not wait for the other warp.
   __device__ void arrive(int barrier) const { ptx::mbarrier_arrive(barriers + barrier); }
   __device__ void wait(int barrier, std::uint32_t& waits) const {
     while (!ptx::mbarrier_try_wait_parity(barriers + barrier, waits >> barrier & 1)) {
@@ -131,13 +133,9 @@ struct Handovers {
   static constexpr int kMost = 15;
 
   __device__ explicit Handovers(const Scratch&) {}
-  __device__ void init(int, int) const {}
-  __device__ void arrive(int barrier) const {
-    asm volatile("bar.arrive %0, %1;" ::"r"(1 + barrier), "r"(blockDim.x) : "memory");
-  }
-  __device__ void wait(int barrier, std::uint32_t&) const {
-    asm volatile("bar.sync %0, %1;" ::"r"(1 + barrier), "r"(blockDim.x) : "memory");
-  }
+  __device__ void init(int) const {}
+  __device__ void arrive(int barrier) const { __barrier_sync_count(1u + barrier, 2 * kWarp); }
+  __device__ void wait(int barrier, std::uint32_t&) const { arrive(barrier); }
 #endif
 };
 
