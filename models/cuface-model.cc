@@ -29,7 +29,7 @@ constexpr const char* kHelp =
 
 FILE and IN: a landmark model (dlib shape predictor .dat), a Haar cascade (OpenCV .xml, old or new
 layout), or a .cuface file. --compact rounds a landmark model's leaves to integers: half the size, and
-faster, but no longer dlib's points bit for bit; for the CPU. OUT is replaced only when all of it has been written.
+faster, but no longer dlib's points bit for bit. OUT is replaced only when all of it has been written.
 
 exit status: 0 done; 1 the file is missing, damaged or cannot be written; 2 wrong arguments
 )";
@@ -88,7 +88,7 @@ void print(const ForestModel& m) {
   std::printf("landmarks  %d\n", m.landmarks);
   std::printf("forest     %d cascades of %d trees of depth %d, %d feature pixels each\n",
               m.cascades, m.trees, m.depth, m.pool);
-  if (m.is_compact()) std::printf("leaves     compact: integers, for the CPU\n");
+  if (m.is_compact()) std::printf("leaves     compact: integers\n");
   std::printf("in memory  %.1f MB\n", static_cast<double>(bytes) / 1e6);
   for (const auto& [name, map] : m.box_maps) {
     std::printf("box map    %s: side x %g, right %g, down %g of the side\n", name.c_str(),

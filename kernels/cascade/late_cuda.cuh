@@ -52,7 +52,8 @@ struct Output {
 
 /// For a whole warp: the sums of a window's pixels, exclusive as in integral.h, in rows of
 /// width + 1 words from the word `patch` of tile_sums on. Where a row fits kLateRowWords: its
-/// pixels go to shared memory first, and each lane adds up those left of its column.
+/// pixels go to shared memory first, and each lane adds up those left of its column, with the bytes
+/// in front of the window in its first word: all columns have these, so no rectangle does.
 __device__ inline void make_patch(const std::uint8_t* pixels, std::ptrdiff_t stride, int width,
                                   int height, int patch) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -77,8 +78,7 @@ __device__ inline void make_patch(const std::uint8_t* pixels, std::ptrdiff_t str
   };
   std::uint32_t mask[kLateRowWords];
 #pragma unroll
-  for (int j = 0; j < kLateRowWords; ++j)
-    mask[j] = first(shift + lane - j * kWordBytes) & ~(j == 0 ? first(shift) : 0u);
+  for (int j = 0; j < kLateRowWords; ++j) mask[j] = first(shift + lane - j * kWordBytes);
   std::uint32_t* at = tile_sums + patch + lane;
   std::uint32_t sum = 0;
   if (lane <= width) *at = 0;

@@ -67,13 +67,20 @@ Status upload_leaves(const ForestModel& model, DeviceBuffer<float>& to) {
   return {};
 }
 
+/// A compact model's, leaf by leaf.
+std::vector<std::uint16_t> pack_leaves(const ForestModel& model, int padded_size) {
+  const auto size = static_cast<std::size_t>(model.leaf_size());
+  const auto padded = static_cast<std::size_t>(padded_size);
+  std::vector<std::uint16_t> packed(model.compact_leaves.size() / size * padded);
+  for (std::size_t i = 0; i < model.compact_leaves.size(); ++i)
+    packed[i / size * padded + i % size] =
+        static_cast<std::uint16_t>(model.compact_leaves[i] + kCompactBias);
+  return packed;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestModel& model) {
-  if (model.is_compact()) {
-    return Status(StatusCode::kUnsupported,
-                  "landmarks on CUDA need the exact model: convert it without --compact");
-  }
   if (model.pool > forest::PackedSplit::kMaxPool) {
     return Status(StatusCode::kUnsupported, "the landmark model has " + std::to_string(model.pool) +
                                                 " feature pixels a cascade; on CUDA at most " +
@@ -91,7 +98,13 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestMod
   const std::vector<forest::Lever> levers = forest::levers_of(mean_points(model));
   if (Status s = upload(std::span(levers), forest->levers_); !s.ok()) return s;
   if (Status s = upload(std::span(tables), forest->tables_); !s.ok()) return s;
-  if (Status s = upload_leaves(model, forest->leaves_); !s.ok()) return s;
+  if (model.is_compact()) {
+    const auto leaves = pack_leaves(model, forest->tables().compact_size());
+    if (Status s = upload(std::span(leaves), forest->compact_leaves_); !s.ok()) return s;
+    if (Status s = upload(model.leaf_scales, forest->leaf_scales_); !s.ok()) return s;
+  } else if (Status s = upload_leaves(model, forest->leaves_); !s.ok()) {
+    return s;
+  }
   // Streams that do not wait for the default stream must not see half of it.
   if (Status s = check(cudaStreamSynchronize(nullptr), "uploading the landmark model"); !s.ok())
     return s;
@@ -107,6 +120,8 @@ ForestTables DeviceForest::tables() const {
           levers_.data(),
           tables_.data(),
           leaves_.data(),
+          compact_leaves_.data(),
+          leaf_scales_.data(),
           column_leaves,
           landmarks_,
           trees_,

@@ -6,6 +6,7 @@
 
 #include "kernels/common/warp.cuh"
 #include "kernels/faces/copy.cuh"
+#include "kernels/forest/compact_leaves.cuh"
 #include "kernels/forest/forest_cuda.h"
 #include "kernels/forest/leaves.cuh"
 #include "kernels/forest/rules.h"
@@ -57,7 +58,7 @@ bool is_dlib(const ForestTables& forest) {
          forest.depth == kDlibDepth && forest.pool == kDlibPool;
 }
 
-template <Fit kFit>
+template <Fit kFit, typename AnyLeaves>
 __global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
     forest_kernel(ForestTables forest, int cascades, ImageView<const std::uint8_t> luma,
                   const DeviceFaces* in, BoxMap map, DeviceFaces* out, const RollState* rolls) {
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
   const Team team{s, landmarks, forest.trees};
   const PixelReader pixels(luma, box, roll);
   const Share share(forest.trees, Team::kBlocks, block);
-  Leaves leaves(team, forest, block);
+  AnyLeaves leaves(team, forest, share, block);
 
   for (int i = thread; i < landmarks; i += kThreads) {
     team.shape(0)[i] = forest.mean[i];
@@ -110,10 +111,10 @@ __global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
 #pragma unroll 1
   for (int cascade = 0; cascade < cascades; ++cascade) {
     const Point* const shape = team.shape(cascade);
-    if (kStaged) team.wait_for_tables(cascade);
-    if (Team::kBlocks == 1 || thread < kWarp) team.wait_for_shape(cascade);
+    if (AnyLeaves::kAllWait || thread < kWarp) leaves.wait_for_shape(cascade);
     if (thread < kWarp) {
-      if (thread == 0) team.expect(cascade);
+      if (kStaged) team.wait_for_tables(cascade);
+      if (thread == 0) leaves.expect(cascade);
       fit_turn(s, shape, landmarks);
     }
     __syncthreads();
@@ -135,22 +136,37 @@ __global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
         if (first + k * kThreads < forest.pool) s.pool[first + k * kThreads] = pixel[k];
     }
     __syncthreads();
+    const Walk walk = leaves.walk();
 #pragma unroll 1
-    for (int i = thread; i < share.count; i += kThreads) {
+    for (int i = walk.first; i < walk.end; i += walk.step) {
       const int tree = share.first + i;
-      team.send_row(tree, (static_cast<std::uint32_t>(tree) << forest.depth) +
-                              forest::walk_tree(tables.tree(i), forest.depth, s.pool));
+      leaves.found(tree, (static_cast<std::uint32_t>(tree) << forest.depth) +
+                             forest::walk_tree(tables.tree(i), forest.depth, s.pool));
     }
     if (kStaged) team.tables_read();
-    team.wait_for_rows(cascade);
+    const bool fetches = kStaged && thread == 0 && cascade + 1 < cascades;
+    if (AnyLeaves::kTablesFirst && fetches) team.fetch_tables(forest, cascade + 1, share);
     leaves.add_all(cascade);
-    if (kStaged && thread == 0 && cascade + 1 < cascades)
-      team.fetch_tables(forest, cascade + 1, share);
+    if (!AnyLeaves::kTablesFirst && fetches) team.fetch_tables(forest, cascade + 1, share);
   }
-  team.wait_for_shape(cascades);  // also so that a block runs as long as anything is sent to it
+  leaves.wait_for_shape(cascades);  // also so that a block runs as long as anything is sent to it
+  __syncthreads();
   if (block == 0)
     for (int i = thread; i < landmarks; i += kThreads)
       points[i] = pixels.to_picture(team.shape(cascades)[i]);
+}
+
+using Kernel = decltype(&forest_kernel<Fit::kDlib, Leaves>);
+
+template <typename AnyLeaves>
+constexpr Kernel kernel_of(Fit fit) {
+  return fit == Fit::kDlib     ? forest_kernel<Fit::kDlib, AnyLeaves>
+         : fit == Fit::kStaged ? forest_kernel<Fit::kStaged, AnyLeaves>
+                               : forest_kernel<Fit::kUnstaged, AnyLeaves>;
+}
+
+Kernel kernel_of(Fit fit, const ForestTables& forest) {
+  return forest.leaves ? kernel_of<Leaves>(fit) : kernel_of<CompactLeaves>(fit);
 }
 
 /// Lets the kernel have as much shared memory as the device gives: the limit belongs to the kernel,
@@ -163,11 +179,10 @@ Result<bool> allow_shared_memory(const ForestTables& forest) {
                 "landmarks");
       !s.ok())
     return s;
-  for (const auto kernel :
-       {forest_kernel<Fit::kDlib>, forest_kernel<Fit::kStaged>, forest_kernel<Fit::kUnstaged>}) {
-    if (Status s =
-            check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-                  "landmarks");
+  for (const Fit fit : {Fit::kDlib, Fit::kStaged, Fit::kUnstaged}) {
+    if (Status s = check(cudaFuncSetAttribute(kernel_of(fit, forest),
+                                              cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+                         "landmarks");
         !s.ok())
       return s;
   }
@@ -212,10 +227,8 @@ Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces
     return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
   const ForestTables forest = forest_->tables();
   const Scratch scratch(nullptr, forest, staged_);
-  const auto kernel = !staged_          ? forest_kernel<Fit::kUnstaged>
-                      : is_dlib(forest) ? forest_kernel<Fit::kDlib>
-                                        : forest_kernel<Fit::kStaged>;
-  return launch("landmarks", kernel,
+  const Fit fit = !staged_ ? Fit::kUnstaged : is_dlib(forest) ? Fit::kDlib : Fit::kStaged;
+  return launch("landmarks", kernel_of(fit, forest),
                 {static_cast<unsigned>(lists) * kMaxFaces * kFaceBlocks, kThreads, scratch.bytes},
                 forest, cascades_, luma, in, map, out, rolls);
 }

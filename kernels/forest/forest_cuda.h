@@ -21,6 +21,9 @@ namespace cuface::cuda {
 /// Coordinates of a leaf that lie together: a line of memory, and a warp to add them up.
 inline constexpr int kLeafColumn = 32;
 
+/// Makes the values of a compact model's leaves positive, so that two are added as one number.
+inline constexpr int kCompactBias = kCompactLimit + 1;
+
 /// What a cascade has besides its leaves, in one piece of device memory. Sizes in bytes, multiples
 /// of 16.
 struct CascadeLayout {
@@ -42,27 +45,38 @@ struct ForestTables {
   const unsigned char* cascades = nullptr;  ///< CascadeLayout, one behind the other
   /// [columns][cascades][trees][2^depth][kLeafColumn]; behind the last coordinate zeros.
   const float* leaves = nullptr;
-  std::size_t column_leaves = 0;  ///< leaves of a column
+  /// Of a compact model instead: [cascades][trees][2^depth][compact_size()], each value +
+  /// kCompactBias; anything behind the last coordinate.
+  const std::uint16_t* compact_leaves = nullptr;
+  const float* leaf_scales = nullptr;  ///< [cascades][2 * landmarks]
+  std::size_t column_leaves = 0;       ///< leaves of a column
   int landmarks = 0, trees = 0, depth = 0, pool = 0;
 
   CUFACE_HD int splits_per_tree() const { return (1 << depth) - 1; }
   CUFACE_HD CascadeLayout layout() const { return {pool, trees, splits_per_tree()}; }
+  /// A cascade's first leaf.
+  CUFACE_HD std::size_t first_leaf(int cascade) const {
+    return static_cast<std::size_t>(cascade) * static_cast<std::size_t>(trees) << depth;
+  }
+  /// Values of a compact leaf: whole pieces of 16 bytes.
+  CUFACE_HD int compact_size() const { return (2 * landmarks + 7) / 8 * 8; }
 };
 
-/// A model's copy on the device (78 MB for dlib's 68 points), for all landmarkers of one context.
-/// Immutable; shared by any threads. The last owner lets go with the context current in which it
-/// was created.
+/// A model's copy on the device (78 MB for dlib's 68 points, 39 compact), for all landmarkers of
+/// one context. Immutable; shared by any threads. The last owner lets go with the context current
+/// in which it was created.
 class DeviceForest {
  public:
   /// Uploads and waits for it. The model must have passed validate() and is not kept. kUnsupported
-  /// for a compact model, and for more than PackedSplit::kMaxPool feature pixels.
+  /// for more than PackedSplit::kMaxPool feature pixels.
   static Result<std::shared_ptr<const DeviceForest>> create(const ForestModel& model);
 
   ForestTables tables() const;
   int cascades() const { return cascades_; }
 
  private:
-  DeviceBuffer<float> mean_, leaves_;
+  DeviceBuffer<float> mean_, leaves_, leaf_scales_;
+  DeviceBuffer<std::uint16_t> compact_leaves_;
   DeviceBuffer<forest::Lever> levers_;
   DeviceBuffer<unsigned char> tables_;
   int landmarks_ = 0, cascades_ = 0, trees_ = 0, depth_ = 0, pool_ = 0;

@@ -17,12 +17,13 @@ namespace {
 /// all leaves are on their way at once, and nothing but the sums goes through shared memory.
 class Leaves {
  public:
-  __device__ Leaves(const Team& team, const ForestTables& forest, int block)
-      : team_(team), forest_(forest), block_(block) {
-    const int all = (2 * forest.landmarks + kLeafColumn - 1) / kLeafColumn;
-    // Known to the compiler where it is the same for all blocks, as for dlib's model.
-    columns_ = all % Team::kBlocks == 0 ? all / Team::kBlocks
-                                        : (all - block + Team::kBlocks - 1) / Team::kBlocks;
+  /// Who calls wait_for_shape() for a cascade: all threads, or the first warp alone.
+  static constexpr bool kAllWait = Team::kBlocks == 1;
+  /// Whether the next cascade's tables are fetched before leaves are added, or behind it.
+  static constexpr bool kTablesFirst = false;
+
+  __device__ Leaves(const Team& team, const ForestTables& forest, const Share& share, int block)
+      : team_(team), forest_(forest), share_(share), block_(block), columns_(team.columns(block)) {
     segments_ = (forest.trees + kSegment - 1) / kSegment;
     missing_ = (segments_ * kSegment - forest.trees) / kQuad * kQuad;
   }
@@ -32,8 +33,24 @@ class Leaves {
     for (int i = 0; i < kColumns * kWarps; ++i) team_.handovers.init(i);
   }
 
-  /// By all threads, when the rows of this cascade are there: the sums go to the next one's shape.
+  __device__ void wait_for_shape(int number) const { team_.wait_for_shape(number); }
+
+  /// By one thread, before anything of the cascade is sent.
+  __device__ void expect(int cascade) const {
+    team_.expect(Scratch::kRows, forest_.trees * sizeof(std::uint32_t));
+    team_.expect(Team::shape_barrier(cascade + 1), forest_.landmarks * sizeof(Point));
+  }
+
+  __device__ Walk walk() const { return {static_cast<int>(threadIdx.x), share_.count, kThreads}; }
+
+  /// A tree's leaf, counted from the cascade's first: all blocks need all of them.
+  __device__ void found(int tree, std::uint32_t row) const {
+    team_.send(team_.s.rows + tree, row, Scratch::kRows);
+  }
+
+  /// By all threads: the sums go to the next cascade's shape.
   __device__ void add_all(int cascade) {
+    team_.wait(Scratch::kRows, cascade);
 #pragma unroll 1
     for (int mine = 0; mine < columns_; ++mine) {
       if (mine > 0 && mine % kColumns == 0) __syncthreads();  // their sums' places are free again
@@ -50,6 +67,7 @@ class Leaves {
 
   const Team& team_;
   const ForestTables& forest_;
+  const Share& share_;
   int block_, columns_, segments_;
   int missing_;              // trees that the first segment has less, in whole quads
   std::uint32_t waits_ = 0;  // this thread's, as Handovers counts them
@@ -58,10 +76,7 @@ class Leaves {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int coordinate = column * kLeafColumn + lane;
     const bool is_one = coordinate < 2 * forest_.landmarks;
-    const std::size_t first_leaf =
-        column * forest_.column_leaves +
-        (static_cast<std::size_t>(cascade) * static_cast<std::size_t>(forest_.trees)
-         << forest_.depth);
+    const std::size_t first_leaf = column * forest_.column_leaves + forest_.first_leaf(cascade);
     const float* from = forest_.leaves + first_leaf * kLeafColumn + lane;
     asm("" : "+l"(from));  // one addition a leaf, not the parts of the sum each time
 #pragma unroll 1
@@ -85,7 +100,8 @@ class Leaves {
         team_.s.sums[next * kWarp + lane] = sum;
         team_.handovers.arrive(next);
       } else if (is_one) {
-        team_.send_coordinate(cascade + 1, coordinate, sum);
+        team_.send(reinterpret_cast<float*>(team_.shape(cascade + 1)) + coordinate, sum,
+                   Team::shape_barrier(cascade + 1));
       }
     }
   }

@@ -34,6 +34,11 @@ constexpr int kFaceBlocks = 5;
 /// Of a block. Few, with many registers: those of dlib's trees are four segments of Leaves.
 constexpr int kThreads = 128, kWarps = kThreads / kWarp;
 
+/// Which trees of a block's share a thread walks.
+struct Walk {
+  int first, end, step;
+};
+
 /// The trees that are a block's to walk. A number of them, but for the end, whose splits are copied
 /// in whole pieces of 16 bytes.
 struct Share {
@@ -41,7 +46,10 @@ struct Share {
   CUFACE_HD Share(int trees, int blocks, int block)
       : each(((trees + 3) / 4 + blocks - 1) / blocks * 4),
         first(block * each < trees ? block * each : trees),
-        count(trees - first < each ? trees - first : each) {}
+        // Known to the compiler where all blocks have as many.
+        count(blocks * each == trees ? each
+              : trees - first < each ? trees - first
+                                     : each) {}
   CUFACE_HD static std::size_t bytes(int count, const ForestTables& forest) {
     return CascadeLayout(0, count, forest.splits_per_tree()).splits;
   }
@@ -50,6 +58,7 @@ struct Share {
 /// What the threads of a block share.
 struct Scratch {
   float* sums;              // [kMostHandovers][kLeafColumn]: of leaves, from warp to warp
+  std::int32_t* parts;      // of a compact model, as CompactLeaves says
   unsigned char* tables;    // CascadeLayout with this block's share of the trees, if staged
   forest::Lever* levers;    // [2][landmarks]: of a turn's a and b
   Point* shapes;            // [2][landmarks]: that of a cascade, and the next one's as it comes
@@ -64,7 +73,9 @@ struct Scratch {
 
   CUFACE_HD Scratch(unsigned char* memory, const ForestTables& forest, bool staged) {
     const auto landmarks = static_cast<std::size_t>(forest.landmarks);
-    take(memory, sums, kMostHandovers * kLeafColumn);
+    const bool compact = forest.leaves == nullptr;
+    take(memory, sums, compact ? 0 : kMostHandovers * kLeafColumn);
+    take(memory, parts, compact ? (kWarps + 2 * kFaceBlocks) * forest.compact_size() : 0);
     const int share = Share(forest.trees, kFaceBlocks, 0).each;
     take(memory, tables, staged ? forest.layout().pixels + Share::bytes(share, forest) : 0);
     take(memory, levers, 2 * landmarks);
@@ -150,6 +161,18 @@ struct Team {
   Handovers handovers{s};
 
   __device__ Point* shape(int number) const { return s.shapes + number % 2 * landmarks; }
+  __device__ static int shape_barrier(int number) { return Scratch::kShapes + number % 2; }
+  /// For the threads that call it: what was sent for that shape is there.
+  __device__ void wait_for_shape(int number) const {
+    if (number > 0 || kBlocks == 1) wait(shape_barrier(number), (number - 1) / 2);
+  }
+
+  /// How many columns of a leaf's coordinates are the block's: block, block + kBlocks and so on.
+  __device__ int columns(int block) const {
+    const int all = (2 * landmarks + kLeafColumn - 1) / kLeafColumn;
+    // Known to the compiler where it is the same for all blocks, as for dlib's model.
+    return all % kBlocks == 0 ? all / kBlocks : (all - block + kBlocks - 1) / kBlocks;
+  }
 
 #if CUFACE_FOREST_CLUSTERS
   static constexpr int kBlocks = kFaceBlocks;
@@ -163,21 +186,28 @@ struct Team {
     }
     cooperative_groups::this_cluster().sync();  // a block must run before anything is sent to it
   }
-  /// By one thread, before this block sends anything of the cascade.
-  __device__ void expect(int cascade) const {
-    expect(Scratch::kRows, trees * sizeof(std::uint32_t));
-    expect(shape_barrier(cascade + 1), landmarks * sizeof(Point));
+  /// By one thread, before this block sends anything that is sent with it: so much comes to
+  /// `barrier`.
+  __device__ void expect(int barrier, std::size_t bytes) const {
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                   s.barriers + barrier, static_cast<std::uint32_t>(bytes));
   }
-  __device__ void send_row(int tree, std::uint32_t row) const {
-    send(s.rows + tree, row, Scratch::kRows);
+  /// To the same place of all blocks' shared memory. Value: of four bytes, or an array of four
+  /// such.
+  template <typename T, typename Value>
+  __device__ void send(T* mine, const Value& value, int barrier) const {
+    const auto cluster = cooperative_groups::this_cluster();
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block)
+      ptx::st_async(cluster.map_shared_rank(mine, block), value,
+                    cluster.map_shared_rank(s.barriers + barrier, block));
   }
-  __device__ void send_coordinate(int number, int coordinate, float value) const {
-    send(reinterpret_cast<float*>(shape(number)) + coordinate, value, shape_barrier(number));
-  }
-  /// For the threads that call them, when all threads have sent.
-  __device__ void wait_for_rows(int cascade) const { wait(Scratch::kRows, cascade); }
-  __device__ void wait_for_shape(int number) const {
-    if (number > 0) wait(shape_barrier(number), (number - 1) / 2);
+  /// For the threads that call it, until all is there that comes to `barrier` for the `phase`th
+  /// time.
+  __device__ void wait(int barrier, int phase) const {
+    const auto parity = static_cast<std::uint32_t>(phase % 2);
+    while (!ptx::mbarrier_try_wait_parity(s.barriers + barrier, parity)) {
+    }
   }
   /// By each thread that has read a cascade's tables.
   __device__ void tables_read() const { ptx::mbarrier_arrive(s.barriers + Scratch::kTablesRead); }
@@ -196,39 +226,24 @@ struct Team {
   __device__ void wait_for_tables(int cascade) const { wait(Scratch::kTables, cascade); }
 
  private:
-  __device__ static int shape_barrier(int number) { return Scratch::kShapes + number % 2; }
-  __device__ void expect(int barrier, std::size_t bytes) const {
-    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
-                                   s.barriers + barrier, static_cast<std::uint32_t>(bytes));
-  }
-  template <typename T>
-  __device__ void send(T* mine, T value, int barrier) const {
-    const auto cluster = cooperative_groups::this_cluster();
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block)
-      ptx::st_async(cluster.map_shared_rank(mine, block), value,
-                    cluster.map_shared_rank(s.barriers + barrier, block));
-  }
   __device__ void copy(const void* from, void* to, std::size_t bytes) const {
     ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, to, from,
                        static_cast<std::uint32_t>(bytes), s.barriers + Scratch::kTables);
-  }
-  __device__ void wait(int barrier, int phase) const {
-    const auto parity = static_cast<std::uint32_t>(phase % 2);
-    while (!ptx::mbarrier_try_wait_parity(s.barriers + barrier, parity)) {
-    }
   }
 #else
   static constexpr int kBlocks = 1;
 
   __device__ void start() const { __syncthreads(); }
-  __device__ void expect(int) const {}
-  __device__ void send_row(int tree, std::uint32_t row) const { s.rows[tree] = row; }
-  __device__ void send_coordinate(int number, int coordinate, float value) const {
-    reinterpret_cast<float*>(shape(number))[coordinate] = value;
+  __device__ void expect(int, std::size_t) const {}
+  template <typename T>
+  __device__ void send(T* mine, const T& value, int) const {
+    *mine = value;
   }
-  __device__ void wait_for_rows(int) const { __syncthreads(); }
-  __device__ void wait_for_shape(int) const { __syncthreads(); }
+  template <typename T>
+  __device__ void send(T* mine, const T (&value)[4], int) const {
+    for (int i = 0; i < 4; ++i) mine[i] = value[i];
+  }
+  __device__ void wait(int, int) const { __syncthreads(); }
   __device__ void tables_read() const {}
   __device__ void fetch_tables(const ForestTables&, int, const Share&) const {}
   __device__ void wait_for_tables(int) const {}

@@ -1,10 +1,9 @@
 // Landmarks on CUDA against Landmarker (forest.h) on the same bytes: models of many shapes, good
-// and bad boxes, 0 to 64 faces, and the model for 68 points on natural pictures.
+// and bad boxes, 0 to 64 faces. The real models: test_real_forest_cuda.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,118 +11,21 @@
 #include "kernels/forest/forest.h"
 #include "kernels/forest/forest_cuda.h"
 #include "kernels/forest/rules.h"
-#include "models/models.h"
-#include "tests/data.h"
 #include "tests/gpu/forest_inputs.h"
+#include "tests/gpu/forest_pair.h"
 #include "tests/gpu/gpu.h"
 
 namespace cuface {
 namespace {
 
-using cuda::device_faces_bytes;
-using cuda::DeviceFaces;
-using cuda::kMaxFaces;
-using test::block_of;
-using test::boxes_of_all_kinds;
-using test::Bytes;
-using test::ForestShape;
-using test::GuardedBytes;
-using test::kCanary;
-using test::make_picture;
-using test::ModelRef;
-using test::noise;
-using test::Picture;
-using test::random_forest;
-
-constexpr BoxMap kMap{0.95f, 0.01f, 0.025f};
-
-/// What was compared, so that a comparison of nothing fails.
-struct Seen {
-  long blocks = 0, faces = 0, refused = 0, points = 0, far = 0;
-};
-
-Bytes expected_block(cuface::Landmarker& reference, const ForestModel& model,
-                     ImageView<const std::uint8_t> luma, const Bytes& in, const BoxMap& map,
-                     Bytes out, Seen& seen) {
-  ++seen.blocks;
-  return test::expected_block(
-      in, model.landmarks, std::move(out), [&](const Box& face, std::vector<Point>& points) {
-        const Box box = map.apply(face);
-        const forest::PixelReader start(luma, box);
-        ++seen.faces;
-        if (!reference.enqueue(luma, {&box, 1}, points).ok()) {
-          ++seen.refused;
-          return false;
-        }
-        for (std::size_t i = 0; i < points.size(); ++i) {
-          const Point mean =
-              start.to_picture({model.mean_shape[2 * i], model.mean_shape[2 * i + 1]});
-          ++seen.points;
-          seen.far += std::hypot(points[i].x - mean.x, points[i].y - mean.y) > 5;
-        }
-        return true;
-      });
-}
-
-std::unique_ptr<cuface::Landmarker> make_reference(const ModelRef& model, int iterations = 0) {
-  auto made = cuface::Landmarker::create(Backend::kCpu, model, iterations);
-  EXPECT_TRUE(made.ok()) << made.status().message();
-  return std::move(made.value());
-}
-
-std::unique_ptr<cuda::Landmarker> make_cuda(const ModelRef& model, int iterations = 0) {
-  auto made = cuda::Landmarker::create(model, iterations);
-  EXPECT_TRUE(made.ok()) << made.status().message();
-  return made.ok() ? std::move(made.value()) : nullptr;
-}
-
-DeviceFaces* faces_at(GuardedBytes& memory) {
-  return reinterpret_cast<DeviceFaces*>(memory.data());
-}
-
-/// Where two blocks differ first, as landmarks.
-std::string first_difference(const Bytes& got, const Bytes& want, int landmarks) {
-  const auto at = static_cast<std::size_t>(
-      std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin());
-  if (at < sizeof(DeviceFaces)) return "byte " + std::to_string(at) + " of the header or faces";
-  const std::size_t point = (at - sizeof(DeviceFaces)) / sizeof(Point);
-  const auto per_face = static_cast<std::size_t>(landmarks);
-  return "face " + std::to_string(point / per_face) + " landmark " +
-         std::to_string(point % per_face);
-}
-
-class ForestCuda : public testing::Test {
+class ForestCuda : public ForestPair, public testing::WithParamInterface<Kind> {
  protected:
-  void SetUp() override {
-    CUFACE_NEEDS_GPU();
-    stream_.emplace();
+  static ModelRef forest_of(const ForestShape& shape, unsigned seed) {
+    return of_kind(GetParam(), random_forest(shape, seed));
   }
-
-  /// One call on `picture`, in one block or two, compared byte for byte.
-  void compare(cuda::Landmarker& ours, cuface::Landmarker& reference, const ForestModel& model,
-               const Picture& picture, const std::vector<Box>& boxes, const BoxMap& map,
-               bool in_place = false) {
-    const Bytes in = block_of(boxes, model.landmarks);
-    const Bytes before = in_place ? in : Bytes(in.size(), kCanary);
-    GuardedBytes luma(picture.bytes), from(in), to(before);
-    GuardedBytes& out = in_place ? from : to;
-    const Status status =
-        ours.enqueue(picture.at(luma.data()), faces_at(from), map, faces_at(out), *stream_);
-    ASSERT_TRUE(status.ok()) << status.message();
-    const Bytes got = out.get();
-    const Bytes want =
-        expected_block(reference, model, picture.at(picture.bytes.data()), in, map, before, seen_);
-    ASSERT_TRUE(got == want) << boxes.size() << " faces, " << model.landmarks
-                             << " landmarks: " << first_difference(got, want, model.landmarks);
-    ASSERT_EQ(luma.get(), picture.bytes) << "the picture was written to";
-    ASSERT_EQ(from.get(), in_place ? got : in) << "the faces were written to";
-  }
-
-  std::optional<test::Stream> stream_;
-  Seen seen_;
 };
 
-TEST_F(ForestCuda, ModelsPicturesAndBoxesOfAllKindsHaveTheBytesOfTheReference) {
+TEST_P(ForestCuda, ModelsPicturesAndBoxesOfAllKindsHaveTheBytesOfTheReference) {
   const std::vector<Picture> pictures{noise(160, 120, 1), noise(257, 131, 2, 13, 7),
                                       make_picture(
                                           31, 40, [](int, int) { return 0; }, 1),
@@ -144,7 +46,7 @@ TEST_F(ForestCuda, ModelsPicturesAndBoxesOfAllKindsHaveTheBytesOfTheReference) {
         ForestShape{3, 2, 20, 12, 60}, ForestShape{1, 1, 1600, 1, 513},
         ForestShape{68, 2, 45, 5, 511}, ForestShape{68, 2, 44, 5, 513},
         ForestShape{68, 2, 67, 3, 64}}) {
-    const ModelRef model = random_forest(shape, ++seed);
+    const ModelRef model = forest_of(shape, ++seed);
     const auto reference = make_reference(model);
     const auto ours = make_cuda(model);
     ASSERT_TRUE(ours);
@@ -165,8 +67,8 @@ TEST_F(ForestCuda, ModelsPicturesAndBoxesOfAllKindsHaveTheBytesOfTheReference) {
   test::compared("points over 5 px from the mean shape", seen_.far, 50'000);
 }
 
-TEST_F(ForestCuda, FewerIterationsAndOneForestForMany) {
-  const ModelRef model = random_forest({68, 5, 120, 4, 200}, 3);
+TEST_P(ForestCuda, FewerIterationsAndOneForestForMany) {
+  const ModelRef model = forest_of({68, 5, 120, 4, 200}, 3);
   const Picture picture = noise(200, 150, 4, 6);
   const auto boxes = boxes_of_all_kinds(20, 200, 150, 5);
   auto forest = cuda::DeviceForest::create(*model);
@@ -184,8 +86,8 @@ TEST_F(ForestCuda, FewerIterationsAndOneForestForMany) {
   test::compared("points over 5 px from the mean shape", seen_.far, 1000);
 }
 
-TEST_F(ForestCuda, SeveralListsInOneCall) {
-  const ModelRef model = random_forest({33, 3, 50, 4, 100}, 4);
+TEST_P(ForestCuda, SeveralListsInOneCall) {
+  const ModelRef model = forest_of({33, 3, 50, 4, 100}, 4);
   const auto reference = make_reference(model);
   const auto ours = make_cuda(model);
   ASSERT_TRUE(ours);
@@ -212,9 +114,9 @@ TEST_F(ForestCuda, SeveralListsInOneCall) {
   test::compared("points", seen_.points, 1000);
 }
 
-TEST_F(ForestCuda, SplitsGoBothWaysAndEveryLeafIsReached) {
+TEST_P(ForestCuda, SplitsGoBothWaysAndEveryLeafIsReached) {
   // Of the first cascade, where the shape is the mean: what the comparisons above walked through.
-  const ModelRef model = random_forest({68, 1, 300, 3, 200}, 8);
+  const ModelRef model = forest_of({68, 1, 300, 3, 200}, 8);
   const Picture picture = noise(160, 120, 9);
   std::vector<long> reached(static_cast<std::size_t>(model->leaves_per_tree()));
   const auto boxes = boxes_of_all_kinds(kMaxFaces, 160, 120, 10);
@@ -239,8 +141,8 @@ TEST_F(ForestCuda, SplitsGoBothWaysAndEveryLeafIsReached) {
       compare(*make_cuda(model), *make_reference(model), *model, picture, boxes, BoxMap{}));
 }
 
-TEST_F(ForestCuda, OneGraphOverDifferentPicturesCountsAndAddresses) {
-  const ModelRef model = random_forest({68, 4, 200, 4, 300}, 12);
+TEST_P(ForestCuda, OneGraphOverDifferentPicturesCountsAndAddresses) {
+  const ModelRef model = forest_of({68, 4, 200, 4, 300}, 12);
   const auto reference = make_reference(model);
   const auto ours = make_cuda(model);
   ASSERT_TRUE(ours);
@@ -280,95 +182,9 @@ TEST_F(ForestCuda, OneGraphOverDifferentPicturesCountsAndAddresses) {
   test::compared("points over 5 px from the mean shape", seen_.far, 1000);
 }
 
-TEST_F(ForestCuda, AModelTooLargeForSharedMemoryIsRefused) {
-  const auto made = cuda::Landmarker::create(random_forest({5, 1, 3, 1, kMaxForestPool}, 1));
+TEST_P(ForestCuda, AModelTooLargeForSharedMemoryIsRefused) {
+  const auto made = cuda::Landmarker::create(forest_of({5, 1, 3, 1, kMaxForestPool}, 1));
   EXPECT_EQ(made.status().code(), StatusCode::kUnsupported) << made.status().message();
-}
-
-// ---- the real model ----
-
-class RealForestCuda : public ForestCuda, public testing::WithParamInterface<int> {};
-
-TEST_P(RealForestCuda, NaturalPicturesAndTimes) {
-  const int landmarks = GetParam();
-  const std::string name = "shape_predictor_" + std::to_string(landmarks) + "_face_landmarks";
-  ModelRef model;
-  for (const char* suffix : {".cuface", ".dat"})
-    if (auto loaded = load_forest(test::model_dir() + "/" + name + suffix); !model && loaded.ok())
-      model = loaded.value();
-  if (!model) GTEST_SKIP() << "no " << name << " in " << test::model_dir();
-  ASSERT_EQ(model->landmarks, landmarks);
-  auto pictures = test::load_gray_pictures();
-  if (pictures.empty()) GTEST_SKIP() << "no pictures: set CUFACE_GPU_DATA";
-  if (test::under_tool()) pictures.resize(1);
-  const BoxMap map = model->box_maps.empty() ? kMap : model->box_maps.front().second;
-  const int iterations = test::under_tool("racecheck") ? 2 : 0;  // or it takes minutes
-  const auto reference = make_reference(model, iterations);
-  const auto ours = make_cuda(model, iterations);
-  ASSERT_TRUE(ours);
-  unsigned seed = 40;
-  for (const test::GrayPicture& gray : pictures) {
-    const Picture picture{gray.pixels, gray.width, gray.height, gray.width, 0};
-    GuardedBytes luma(picture.bytes);
-    for (const int faces : {1, 16, kMaxFaces}) {
-      if (test::under_tool() && faces > 16) continue;
-      const auto boxes = boxes_of_all_kinds(faces, gray.width, gray.height, ++seed);
-      ASSERT_NO_FATAL_FAILURE(compare(*ours, *reference, *model, picture, boxes, map)) << gray.name;
-      if (gray.name != "mosaic720" && gray.name != "pexels_00") continue;
-      // Times of good boxes only.
-      std::vector<Box> good;
-      for (unsigned more = 0; good.size() < static_cast<std::size_t>(faces); ++more)
-        for (const Box& box : boxes_of_all_kinds(2, gray.width, gray.height, 1000 + more))
-          if (good.size() < static_cast<std::size_t>(faces)) good.push_back(box);
-      GuardedBytes in(block_of(good, landmarks)), out(device_faces_bytes(landmarks), kCanary);
-      test::report_time(
-          "forest " + std::to_string(landmarks) + " points, " + std::to_string(faces) + " faces",
-          gray.name, test::median_us(*stream_, [&] {
-            EXPECT_TRUE(
-                ours->enqueue(picture.at(luma.data()), faces_at(in), map, faces_at(out), *stream_)
-                    .ok());
-          }));
-      if (faces != kMaxFaces) continue;
-      Bytes four;
-      for (int list = 0; list < 4; ++list) {
-        const Bytes one = in.get();
-        four.insert(four.end(), one.begin(), one.end());
-      }
-      GuardedBytes ins(four), outs(four.size(), kCanary);
-      test::report_time("forest " + std::to_string(landmarks) + " points, 256 faces in 4 lists",
-                        gray.name, test::median_us(*stream_, [&] {
-                          EXPECT_TRUE(ours->enqueue(picture.at(luma.data()), faces_at(ins), map,
-                                                    faces_at(outs), *stream_, nullptr, 4)
-                                          .ok());
-                        }));
-    }
-  }
-  const auto count = static_cast<long>(pictures.size());
-  test::compared("points", seen_.points, count * 60 * landmarks);
-  test::compared("points over 5 px from the mean shape", seen_.far, count * 3 * landmarks);
-}
-INSTANTIATE_TEST_SUITE_P(Points, RealForestCuda, testing::Values(68, 5));
-
-// Without natural pictures or the model: the same shape, so that there are times all the same.
-TEST_F(ForestCuda, TimesOfARandomModel) {
-  const auto ours = make_cuda(random_forest({68, 15, 500, 4, 500}, 50));
-  ASSERT_TRUE(ours);
-  const Picture picture = noise(640, 360, 51);
-  GuardedBytes luma(picture.bytes);
-  for (const int faces : {0, 1, 16, kMaxFaces}) {
-    if (test::under_tool() && faces > 1) continue;
-    std::vector<Box> boxes;
-    for (int i = 0; i < faces; ++i) boxes.push_back({5.0f * static_cast<float>(i), 100, 120, 120});
-    GuardedBytes in(block_of(boxes, 68)), out(device_faces_bytes(68), kCanary);
-    test::report_time("forest random model, " + std::to_string(faces) + " faces", "640x360",
-                      test::median_us(*stream_, [&] {
-                        EXPECT_TRUE(ours->enqueue(picture.at(luma.data()), faces_at(in), kMap,
-                                                  faces_at(out), *stream_)
-                                        .ok());
-                      }));
-    const auto got = out.get();
-    EXPECT_EQ(reinterpret_cast<const DeviceFaces*>(got.data())->count, faces);
-  }
 }
 
 TEST(ForestCudaArguments, AreCheckedBeforeAnyGpuIsNeeded) {
@@ -381,8 +197,8 @@ TEST(ForestCudaArguments, AreCheckedBeforeAnyGpuIsNeeded) {
               StatusCode::kInvalidArgument);
 }
 
-TEST_F(ForestCuda, NullPointersAndEmptyPicturesAreRefused) {
-  const auto ours = make_cuda(random_forest({5, 2, 3, 2, 4}, 1));
+TEST_P(ForestCuda, NullPointersAndEmptyPicturesAreRefused) {
+  const auto ours = make_cuda(forest_of({5, 2, 3, 2, 4}, 1));
   ASSERT_TRUE(ours);
   GuardedBytes memory(device_faces_bytes(5), 0);
   const auto code = [&](ImageView<const std::uint8_t> luma, DeviceFaces* in, DeviceFaces* out,
@@ -398,6 +214,9 @@ TEST_F(ForestCuda, NullPointersAndEmptyPicturesAreRefused) {
   EXPECT_EQ(code({pixels, 4, 4, 4}, faces, nullptr), StatusCode::kInvalidArgument);
   EXPECT_EQ(code({pixels, 4, 4, 4}, faces, faces, 0), StatusCode::kInvalidArgument);
 }
+
+INSTANTIATE_TEST_SUITE_P(Leaves, ForestCuda, testing::Values(Kind::kExact, Kind::kCompact),
+                         [](const auto& kind) { return name_of(kind.param); });
 
 }  // namespace
 }  // namespace cuface
