@@ -1,6 +1,7 @@
 #include "gst/base/facefilter.h"
 
 #include <chrono>
+#include <mutex>
 
 #include "gst/base/errors.h"
 #include "gst/base/filterstate.h"
@@ -74,6 +75,12 @@ Status plan(GstCufaceFilter* self, cuface::Backend backend) {
   return status;
 }
 
+/// Once a process: what is missing is missing for all elements.
+void tell_of_cpu(const std::string& missing) {
+  static std::once_flag told;
+  std::call_once(told, [&] { GST_INFO("backend=auto works on the CPU: %s", missing.c_str()); });
+}
+
 Status start_device(GstCufaceFilter* self, int device_id) {
   const bool required = self->state->choice == BackendChoice::kCuda;
   if (required && GST_CUFACE_FILTER_GET_CLASS(self)->cuda_use == CudaUse::kNone)
@@ -85,8 +92,7 @@ Status start_device(GstCufaceFilter* self, int device_id) {
   if (required)
     return {StatusCode::kNotFound,
             "backend=cuda: " + missing + "; use backend=auto or backend=cpu"};
-  if (self->state->choice == BackendChoice::kAuto)
-    GST_INFO_OBJECT(self, "the CPU does the work: %s", missing.c_str());
+  if (self->state->choice == BackendChoice::kAuto) tell_of_cpu(missing);
   return {};
 }
 

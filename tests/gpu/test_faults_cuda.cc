@@ -243,12 +243,13 @@ class NoDriver : public testing::Test {
     std::string output;
   };
   Run launch(const std::string& environment, const std::string& backend) const {
+    const std::string choice = " backend=" + backend;
     const std::string command =
-        environment + " GST_REGISTRY=" + folder_.file("registry") +
+        environment + " GST_DEBUG=cufacefilter:INFO GST_REGISTRY=" + folder_.file("registry") +
         " timeout -k 5 60 gst-launch-1.0 -q " + decoded_on_cpu(clip(kFranck)) +
-        " ! identity eos-after=60 ! cufacedetect backend=" + backend +
-        " ! culktrack ! cufacelandmark ! cufacepublish location=" + folder_.file(backend) +
-        " ! fakesink sync=false 2>&1";
+        " ! identity eos-after=60 ! cufacedetect" + choice + " ! culktrack" + choice +
+        " ! cufacelandmark" + choice + " ! cufacepublish" + choice +
+        " location=" + folder_.file(backend) + " ! fakesink sync=false 2>&1";
     Run run;
     FILE* pipe = popen(command.c_str(), "r");
     if (!pipe) return run;
@@ -256,7 +257,16 @@ class NoDriver : public testing::Test {
     run.status = pclose(pipe);
     return run;
   }
-  /// backend=cuda fails and says why; backend=auto gives what the CPU gives.
+  /// How often a run has said that the CPU does the work, though a GPU might have.
+  static long told(const Run& run) {
+    const std::string words = "backend=auto works on the CPU: ";
+    long times = 0;
+    for (auto at = run.output.find(words); at != run.output.npos;
+         at = run.output.find(words, at + 1))
+      ++times;
+    return times;
+  }
+  /// backend=cuda fails and says why; backend=auto says so once, and gives what the CPU gives.
   void expect_the_cpu(const std::string& environment, const std::string& why) const {
     const Run cuda = launch(environment, "cuda");
     EXPECT_NE(cuda.status, 0);
@@ -266,6 +276,9 @@ class NoDriver : public testing::Test {
     const Run automatic = launch(environment, "auto"), cpu = launch(environment, "cpu");
     EXPECT_EQ(automatic.status, 0) << automatic.output;
     EXPECT_EQ(cpu.status, 0) << cpu.output;
+    EXPECT_EQ(told(automatic), 1) << automatic.output;
+    EXPECT_NE(automatic.output.find(why), std::string::npos) << automatic.output;
+    EXPECT_EQ(told(cpu), 0) << cpu.output;
     const auto expected = lines_of(folder_.file("cpu"));
     EXPECT_GE(expected.size(), 50u);
     EXPECT_GE(faces_in(expected), 40);
