@@ -160,6 +160,20 @@ def of_gpu(rows, what, size):
     return found[0].get('us') or 1e6 / found[0]['frames/s'] if found else None
 
 
+def same_lines(rows):
+    """The rows of same_lines.sh, summed up: one a clip."""
+    clips = {}
+    for row in rows:
+        sums = clips.setdefault(row['clip'], {'settings': set(), 'ways': set(), 'lines': 0, 'faces': 0})
+        sums['settings'].add(row['settings'])
+        sums['ways'].add(row['way'])
+        sums['lines'] += row['lines']
+        sums['faces'] += row['faces']
+    for clip, sums in clips.items():
+        yield {'what': 'same lines', 'clip': clip, 'settings': len(sums['settings']),
+               'ways': ', '.join(sorted(sums['ways'])), 'lines': sums['lines'], 'faces': sums['faces']}
+
+
 def beside_cpu(result):
     print('\n## Beside the CPU\nMicroseconds; the CPU with one thread, its figures from [cpu.md](cpu.md). A '
           'frame of the chain: here with its decoding, which takes as long; on the CPU processor time without.\n\n'
@@ -181,7 +195,8 @@ def table(path):
     for skip in result['tests']['skips']:
         print(f'- skipped: {skip["test"]} ({skip["why"]})')
     tables = {}  # measurements of one kind have the same keys
-    for row in result['benchmarks']:
+    rows = [r for r in result['benchmarks'] if r['what'] != 'same lines']
+    for row in [*rows, *same_lines(r for r in result['benchmarks'] if r['what'] == 'same lines')]:
         tables.setdefault(tuple(row), []).append(row)
     for columns, rows in tables.items():
         print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))

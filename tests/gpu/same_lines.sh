@@ -6,6 +6,7 @@
 #
 #   tests/gpu/same_lines.sh [CLIP ...]     default: the clips of $CUFACE_CLIPS
 #
+# What is equal is said as a line of JSON: clip, settings, way (decoded on the device, or uploaded), how much.
 # In MP4 or Matroska; H.265 and JPEG by their names (*.h265*.*, *.jpeg.*), else H.264. Others are skipped and
 # named. Needs nvh264dec and avdec_h264.
 set -euo pipefail
@@ -70,7 +71,8 @@ same() {
       compared=$((compared + $(wc -l < "$work/$name")))
       found=$(grep -o '"id":[0-9]' "$work/$name" | wc -l || true)
       faces=$((faces + found))
-      echo "ok ${clip##*/} $settings $name: $(wc -l < "$work/$name") lines, $found faces"
+      printf '{"what":"same lines","clip":"%s","settings":"%s","way":"%s","lines":%d,"faces":%d}\n' \
+        "${clip##*/}" "$settings" "$name" "$(wc -l < "$work/$name")" "$found"
     fi
   done
 }
@@ -92,7 +94,7 @@ for clip in "${clips[@]}"; do
     skipped=$((skipped + 1))
   elif [[ $on_cpu == h264* ]] && (($(wc -l < "$work/cpu") < 110)); then
     # What is off by default takes the CPU too long for long clips.
-    same "$clip" $demuxer "all on" "roll=45 redetect-interval=5" "samples=4 smooth=0.5"
+    same "$clip" $demuxer "all on" "roll=45 redetect-interval=5" "samples=4 smooth=0.5 refine=true"
     same "$clip" $demuxer "spread" "spread=true" ""
     same "$clip" $demuxer "verify off" "verify=false" ""
     same "$clip" $demuxer "smart" "search=smart redetect-interval=30" ""
