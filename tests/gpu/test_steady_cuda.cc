@@ -3,14 +3,11 @@
 #include <cuda_runtime_api.h>
 #include <gst/gst.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <deque>
-#include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,10 +15,9 @@
 #include <vector>
 
 #include "gst/meta/gstcufacemeta.h"
-#include "kernels/faces/faces_cuda.h"
-#include "tests/gpu/driver_calls.h"
 #include "tests/gpu/pipeline.h"
 #include "tests/gpu/spin.h"
+#include "tests/gpu/steady.h"
 #include "tests/gpu/trace.h"
 
 namespace cuface::test {
@@ -31,134 +27,6 @@ using trace::Call;
 using trace::Caller;
 using trace::is_submission;
 using trace::Kind;
-
-constexpr int kWarmUp = 60, kFrames = 300;
-/// Between frames, as from a camera: at full speed the chain may be four frames behind, and waits.
-constexpr int kPaceUs = 4000;
-/// No plane of a picture is as small as this.
-constexpr std::uint64_t kFacesBytes = cuda::device_faces_bytes(68);
-static_assert(kFacesBytes < 360 * 288 / 2);
-
-/// What was traced during kFrames frames.
-struct Steady {
-  std::vector<Call> calls;
-  pid_t thread = 0;  ///< that streamed
-  Ending ending;
-  std::uint64_t frames = 0, searches = 0, faces = 0;  ///< of the whole run
-  std::uint64_t waits = 0;                            ///< of stats, during those frames
-  std::uint64_t device_time_ns = 0;                   ///< of the whole run, all elements
-};
-
-/// Which of kStages, and on which frame, a call was made for; 0 = behind them or in another thread.
-constexpr std::uint64_t mark_of(std::uint64_t frame, std::size_t stage) {
-  return frame * 8 + stage + 1;
-}
-constexpr std::uint64_t kBehind = 7;
-
-/// `description` holds kChain; `after` is the name of the element behind it.
-Steady run_steadily(const std::string& description, const std::string& after,
-                    const std::function<void(GstBuffer*)>& on_frame = {}) {
-  Steady steady;
-  std::uint64_t waits_before = 0;
-  Pipeline pipeline(description);
-  for (std::size_t stage = 0; stage < kStages.size(); ++stage)
-    pipeline.on_buffer(kStages[stage], "sink", [&, stage](GstBuffer*) {
-      if (stage == 0) {
-        ++steady.frames;
-        if (steady.frames == kWarmUp + kFrames + 1) {
-          steady.calls = trace::stop();
-          steady.waits = pipeline.sum_of("waits") - waits_before;
-        }
-        usleep(kPaceUs);
-        if (steady.frames == kWarmUp + 1) {
-          steady.thread = gettid();
-          waits_before = pipeline.sum_of("waits");
-          trace::start();
-        }
-      }
-      trace::mark(mark_of(steady.frames, stage));
-    });
-  pipeline.on_buffer(after, "sink", [&](GstBuffer* buffer) {
-    trace::mark(steady.frames * 8 + kBehind);
-    if (on_frame) on_frame(buffer);
-  });
-  steady.ending = pipeline.play();
-  steady.searches = pipeline.stat("detect", "searches");
-  steady.faces = pipeline.stat("landmark", "faces");
-  steady.device_time_ns = pipeline.sum_of("device-time-ns");
-  return steady;
-}
-
-void expect_a_real_run(const Steady& steady) {
-  EXPECT_TRUE(steady.ending.eos) << steady.ending.error;
-  EXPECT_GT(steady.frames, std::uint64_t{kWarmUp + kFrames});
-  EXPECT_GE(steady.searches, 30u);
-  EXPECT_GE(steady.faces, 300u);
-}
-
-/// What the trace shows of the elements that must not be, each with how often.
-std::map<std::string, long> faults(const Steady& steady) {
-  std::map<std::string, long> found;
-  std::map<std::uint64_t, int> submissions;  // by mark
-  for (const Call& call : steady.calls) {
-    if (call.caller != Caller::kElements) continue;
-    const bool streaming = call.thread == steady.thread;
-    if (call.kind == Kind::kCopy && (streaming || call.bytes > kFacesBytes))
-      ++found["copy by " + std::string(call.name) + " of " + std::to_string(call.bytes) + " bytes" +
-              (streaming ? "" : " in another thread")];
-    if (!streaming) continue;
-    if (call.kind == Kind::kWait) ++found["wait in " + std::string(call.name)];
-    if (call.kind == Kind::kAllocate || call.kind == Kind::kFree)
-      ++found["allocation by " + std::string(call.name)];
-    if (is_submission(call.kind)) ++submissions[call.mark];
-  }
-  for (const auto& [mark, count] : submissions)
-    if (count > 1) {
-      const std::uint64_t stage = mark % 8;
-      ++found["more than one submission for a frame by " +
-              (stage >= 1 && stage <= kStages.size() ? kStages[stage - 1] : "an element behind")];
-    }
-  if (steady.waits > 0) found["waits in stats"] = static_cast<long>(steady.waits);
-  return found;
-}
-
-std::string text(const std::map<std::string, long>& faults) {
-  std::string all;
-  for (const auto& [what, times] : faults) all += what + ": " + std::to_string(times) + "\n";
-  return all;
-}
-
-bool any(const std::map<std::string, long>& faults, const std::string& beginning) {
-  return std::any_of(faults.begin(), faults.end(),
-                     [&](const auto& f) { return f.first.starts_with(beginning); });
-}
-
-/// A line a caller for tests/gpu/run: what it asks of the driver on a frame.
-void report(const std::string& chain, const Steady& steady) {
-  std::map<std::string, std::map<std::string, long>> counts;
-  for (const Call& call : steady.calls) {
-    const std::uint64_t stage = call.mark % 8;
-    std::string who = "decoder and others";
-    if (call.caller == Caller::kElements)
-      who = call.thread != steady.thread            ? "another thread"
-            : stage >= 1 && stage <= kStages.size() ? kStages[stage - 1]
-                                                    : "behind the chain";
-    auto& of = counts[who];
-    if (is_submission(call.kind)) ++of["submissions"];
-    if (call.kind == Kind::kCopy) ++of["copies"];
-    if (call.kind == Kind::kWait) ++of["waits"];
-    if (call.kind == Kind::kQuery) ++of["queries"];
-    if (call.kind == Kind::kAllocate || call.kind == Kind::kFree) ++of["allocations"];
-    if (call.kind == Kind::kOther) ++of["events"];
-  }
-  for (auto& [who, of] : counts) {
-    std::printf("{\"what\":\"driver calls a frame\",\"chain\":\"%s\",\"by\":\"%s\"", chain.c_str(),
-                who.c_str());
-    for (const char* kind : {"submissions", "copies", "waits", "queries", "allocations", "events"})
-      std::printf(",\"%s\":%.2f", kind, static_cast<double>(of[kind]) / kFrames);
-    std::printf("}\n");
-  }
-}
 
 class SteadyCuda : public testing::Test {
  protected:
@@ -217,6 +85,21 @@ TEST_F(SteadyCuda, NoCopyNoWaitNoAllocationOneSubmissionAnElement) {
   EXPECT_LT(steady.device_time_ns, 2000000u * steady.frames);
   const auto found = faults(steady);
   EXPECT_TRUE(found.empty()) << text(found);
+}
+
+/// What is off by default works on the device too; spread and smart exclude each other.
+TEST_F(SteadyCuda, NorWithWhatIsOffByDefault) {
+  for (const std::string search : {"search=smart", "spread=true"}) {
+    const Steady steady =
+        run_steadily(decoded_on_gpu(clip(kPexels)) + " ! cufacedetect name=detect " + search +
+                         " ! culktrack name=track ! cufacelandmark name=landmark refine=true "
+                         "smooth=0.5 ! fakesink name=sink",
+                     "sink");
+    report(search + " refine smooth", steady);
+    expect_a_real_run(steady);
+    const auto found = faults(steady);
+    EXPECT_TRUE(found.empty()) << search << ":\n" << text(found);
+  }
 }
 
 TEST_F(SteadyCuda, PublishingBringsBackTheFacesInItsOwnThread) {
