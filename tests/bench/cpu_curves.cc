@@ -19,6 +19,7 @@
 #include "tests/bench/ratio.h"
 #include "tests/kernels/pictures.h"
 #include "tests/models/landmark_rows.h"
+#include "tests/rectangles.h"
 
 namespace {
 
@@ -269,35 +270,15 @@ void add_forest(Curves& curves) {
   });
 }
 
-/// The four published cases (S0.E4, E5): at random, none overlaps, all overlap, half of them.
-std::vector<Rect> rectangles(const std::string& which, int count) {
-  std::mt19937 random(7);
-  std::vector<Rect> out;
-  const auto apart = [&](int i) { return Rect{i % 64 * 50, i / 64 * 50, 40, 40}; };
-  for (int i = 0; i < count; ++i) {
-    if (which == "at random") {
-      const int side = 24 + static_cast<int>(random() % 100);
-      out.push_back(
-          {static_cast<int>(random() % 1280), static_cast<int>(random() % 720), side, side});
-    } else if (which == "all overlap" || (which == "half overlap" && i % 2 == 0)) {
-      out.push_back(
-          {4000 + static_cast<int>(random() % 4), static_cast<int>(random() % 4), 60, 60});
-    } else {
-      out.push_back(apart(i));
-    }
-  }
-  return out;
-}
-
 void add_group(Curves& curves) {
   constexpr int kMinNeighbors = 3;
-  for (const char* which : {"at random", "none overlap", "all overlap", "half overlap"}) {
+  for (const char* which : test::kRectangleCases) {
     for (const Grouping rule : {Grouping::kOpenCv, Grouping::kOverlap}) {
       const bool beside = rule == Grouping::kOpenCv;
       const std::string name = std::string(beside ? "group, " : "group by overlap, ") + which;
       curves.add(name.c_str(), "rectangles", beside ? "cv::groupRectangles" : "",
                  {100, 300, 1000, 1500, 2500, 4000}, [&](double x) {
-                   const std::vector<Rect> windows = rectangles(which, static_cast<int>(x));
+                   const std::vector<Rect> windows = test::rectangles(which, static_cast<int>(x));
                    std::vector<cv::Rect> input, faces;
                    for (const Rect& r : windows) input.emplace_back(r.x, r.y, r.w, r.h);
                    GroupScratch scratch;

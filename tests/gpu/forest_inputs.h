@@ -152,6 +152,15 @@ inline std::vector<Box> boxes_of_all_kinds(int count, int width, int height, uns
   return boxes;
 }
 
+/// Boxes of faces inside the picture or at its edges, for times.
+inline std::vector<Box> usable_boxes(int count, int width, int height) {
+  std::vector<Box> good;
+  for (unsigned more = 0; good.size() < static_cast<std::size_t>(count); ++more)
+    for (const Box& box : boxes_of_all_kinds(2, width, height, 1000 + more))
+      if (good.size() < static_cast<std::size_t>(count)) good.push_back(box);
+  return good;
+}
+
 /// A block of faces as it lies in memory, with every field of the header set and canaries where
 /// nothing is said.
 inline Bytes block_of(const std::vector<Box>& boxes, int landmarks) {

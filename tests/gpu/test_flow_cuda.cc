@@ -13,13 +13,18 @@
 #include "kernels/flow/flow.h"
 #include "kernels/flow/flow_cuda.h"
 #include "tests/gpu/compare.h"
+#include "tests/gpu/flow_points.h"
 #include "tests/gpu/gpu.h"
 #include "tests/moving_faces.h"
 
 namespace cuface {
 namespace {
 
+using test::Answers;
+using test::DevicePoints;
 using test::Grey;
+using test::random_points;
+using test::reference;
 
 Grey noise(int width, int height, unsigned seed) {
   std::mt19937 random(seed);
@@ -27,59 +32,6 @@ Grey noise(int width, int height, unsigned seed) {
   for (auto& p : out.pixels) p = static_cast<std::uint8_t>(random());
   return out;
 }
-
-std::vector<Point> random_points(int count, float rim, int width, int height, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> x(-rim, static_cast<float>(width) + rim),
-      y(-rim, static_cast<float>(height) + rim);
-  std::vector<Point> points;
-  for (int i = 0; i < count; ++i) points.push_back({x(random), y(random)});
-  return points;
-}
-
-/// What the reference says about points, forward and back.
-struct Answers {
-  std::vector<Point> to, back;
-  std::vector<std::uint8_t> forward, both;
-};
-
-Answers reference(const Grey& a, const Grey& b, const std::vector<Point>& points,
-                  const FlowConfig& config) {
-  GaussianPyramid prev(a.width, a.height, config.levels, config.window);
-  GaussianPyramid next(a.width, a.height, config.levels, config.window);
-  prev.build(a.view());
-  next.build(b.view());
-  FlowScratch scratch(config);
-  const std::size_t n = points.size();
-  Answers out{std::vector<Point>(n), std::vector<Point>(n), std::vector<std::uint8_t>(n),
-              std::vector<std::uint8_t>(n)};
-  flow(prev, next, points, out.to, out.forward, config, scratch);
-  flow(next, prev, out.to, out.back, out.both, config, scratch);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!out.forward[i]) out.back[i] = out.to[i];
-    out.both[i] = out.both[i] && out.forward[i];
-  }
-  return out;
-}
-
-/// Arrays of points in guarded device memory, with canaries in the answers.
-struct DevicePoints {
-  DevicePoints(const std::vector<Point>& points, std::int32_t count, int max_count)
-      : from(test::bytes_of(points)),
-        counted(test::bytes_of(std::vector<std::int32_t>{count})),
-        to(points.size() * sizeof(Point), test::kCanary),
-        back(points.size() * sizeof(Point), test::kCanary),
-        status(points.size(), test::kCanary) {
-    arrays.from = reinterpret_cast<const Point*>(from.data());
-    arrays.count = reinterpret_cast<const std::int32_t*>(counted.data());
-    arrays.max_count = max_count;
-    arrays.to = reinterpret_cast<Point*>(to.data());
-    arrays.back = reinterpret_cast<Point*>(back.data());
-    arrays.status = status.data();
-  }
-  test::GuardedBytes from, counted, to, back, status;
-  cuda::FlowPoints arrays;
-};
 
 bool untouched(const std::vector<std::uint8_t>& bytes, std::size_t point) {
   const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(point * sizeof(Point));

@@ -10,19 +10,18 @@
 #include <random>
 #include <vector>
 
-#include "kernels/common/cuda_table.h"
 #include "kernels/group/group.h"
-#include "kernels/group/group_cuda.h"
 #include "kernels/group/rules.h"
 #include "tests/gpu/detect_pair.h"
 #include "tests/gpu/gpu.h"
-#include "tests/gpu/group_kernel.h"
+#include "tests/gpu/group_setting.h"
 
 namespace cuface {
 namespace {
 
 using test::GuardedBytes;
 using test::kCanary;
+using Setting = test::GroupSetting;
 using Windows = std::vector<Rect>;
 
 constexpr std::uint32_t kLimit = 5000;
@@ -73,15 +72,6 @@ Windows stacks(int count) {
   return windows;
 }
 
-/// A cuda::Grouper and what it writes to.
-struct Setting {
-  Grouping rule;
-  int neighbors;
-  cuda::Grouper grouper;
-  std::shared_ptr<cuda::Scratch> memory;
-  GuardedBytes groups{kLimit * sizeof(Detection), kCanary}, number{4, kCanary};
-};
-
 class GroupCuda : public testing::Test {
  protected:
   void SetUp() override {
@@ -89,16 +79,7 @@ class GroupCuda : public testing::Test {
     stream_.emplace();
     for (Grouping rule : {Grouping::kOpenCv, Grouping::kOverlap})
       for (int neighbors : test::under_tool() ? std::vector{0, 1} : std::vector{0, 1, 2, 3, 8}) {
-        auto setting = std::make_unique<Setting>();
-        setting->rule = rule;
-        setting->neighbors = neighbors;
-        cuda::ScratchLayout layout;
-        ASSERT_TRUE(
-            cuda::take(cuda::Grouper::create(rule, neighbors, kLimit, layout), setting->grouper)
-                .ok());
-        ASSERT_TRUE(cuda::take(cuda::Scratch::create(layout.bytes()), setting->memory).ok());
-        setting->grouper.bind(setting->memory->data());
-        settings_.push_back(std::move(setting));
+        settings_.push_back(std::make_unique<Setting>(rule, neighbors, kLimit));
       }
   }
 
@@ -117,26 +98,17 @@ class GroupCuda : public testing::Test {
                    std::to_string(static_cast<int>(setting->rule)) + ", min_neighbors " +
                    std::to_string(setting->neighbors));
       setting->groups.set(std::vector<std::uint8_t>(setting->groups.size(), kCanary));
-      ASSERT_TRUE(
-          test::enqueue_groups(setting->grouper, reinterpret_cast<const Rect*>(boxes.data()),
-                               reinterpret_cast<const std::uint32_t*>(counted.data()),
-                               reinterpret_cast<Detection*>(setting->groups.data()),
-                               reinterpret_cast<std::uint32_t*>(setting->number.data()), *stream_)
-              .ok());
-      std::uint32_t found = 0;
-      std::memcpy(&found, setting->number.get().data(), sizeof found);
-      ASSERT_LE(found, kLimit);
-      const std::vector<std::uint8_t> written = setting->groups.get();
-      std::vector<Detection> got(found), expected;
-      std::memcpy(static_cast<void*>(got.data()), written.data(), found * sizeof(Detection));
-      std::sort(got.begin(), got.end(), comes_before);
+      ASSERT_TRUE(setting->enqueue(boxes, counted, *stream_).ok());
+      const std::vector<Detection> got = setting->found();
+      std::vector<Detection> expected;
       GroupScratch scratch;
       if (count <= kLimit) group(windows, setting->rule, setting->neighbors, scratch, expected);
       ASSERT_EQ(got, expected);
-      ASSERT_TRUE(
-          std::all_of(written.begin() + static_cast<std::ptrdiff_t>(found * sizeof(Detection)),
-                      written.end(), [](std::uint8_t b) { return b == kCanary; }))
-          << "wrote behind the last group";
+      const std::vector<std::uint8_t> written = setting->groups.get();
+      const auto end = static_cast<std::ptrdiff_t>(got.size() * sizeof(Detection));
+      ASSERT_TRUE(std::all_of(written.begin() + end, written.end(), [](std::uint8_t b) {
+        return b == kCanary;
+      })) << "wrote behind the last group";
       ASSERT_EQ(boxes.get(), bytes) << "the windows were written to";
       groups_ += static_cast<long>(expected.size());
       for (const Detection& d : expected) grouped_ += d.neighbors;
@@ -211,15 +183,9 @@ TEST_F(GroupCuda, Time) {
     std::memcpy(number.data(), &count, sizeof count);
     GuardedBytes boxes(bytes), counted(number);
     Setting& setting = *settings_[1];
-    test::report_time(
-        "grouping", std::to_string(count), test::median_us(*stream_, [&] {
-          EXPECT_TRUE(test::enqueue_groups(
-                          setting.grouper, reinterpret_cast<const Rect*>(boxes.data()),
-                          reinterpret_cast<const std::uint32_t*>(counted.data()),
-                          reinterpret_cast<Detection*>(setting.groups.data()),
-                          reinterpret_cast<std::uint32_t*>(setting.number.data()), *stream_)
-                          .ok());
-        }));
+    test::report_time("grouping", std::to_string(count), test::median_us(*stream_, [&] {
+                        EXPECT_TRUE(setting.enqueue(boxes, counted, *stream_).ok());
+                      }));
   }
 }
 

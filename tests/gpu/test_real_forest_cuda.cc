@@ -49,11 +49,7 @@ TEST_P(RealForestCuda, NaturalPicturesAndTimes) {
       const auto boxes = boxes_of_all_kinds(faces, gray.width, gray.height, ++seed);
       ASSERT_NO_FATAL_FAILURE(compare(*ours, *reference, *model, picture, boxes, map)) << gray.name;
       if (gray.name != "mosaic720" && gray.name != "pexels_00") continue;
-      // Times of good boxes only.
-      std::vector<Box> good;
-      for (unsigned more = 0; good.size() < static_cast<std::size_t>(faces); ++more)
-        for (const Box& box : boxes_of_all_kinds(2, gray.width, gray.height, 1000 + more))
-          if (good.size() < static_cast<std::size_t>(faces)) good.push_back(box);
+      const auto good = test::usable_boxes(faces, gray.width, gray.height);
       GuardedBytes in(block_of(good, landmarks)), out(device_faces_bytes(landmarks), kCanary);
       test::report_time(
           what + std::to_string(faces) + " faces", gray.name, test::median_us(*stream_, [&] {
