@@ -29,6 +29,9 @@ PUBLISHED = {
     "detect, step 2": [(f"{PHONE} (fastest of all)", [(8, 10900)])],
     "flow, 720p": [(f"{PHONE} (best of its settings)", [(100, 2330)]), (f"{PHONE} (worst)", [(5000, 14700)])],
     "landmarks, 1 face": [(PHONE, [(3, 2830), (15, 14700)])],
+    "reduction": [(f"{PHONE}, 64 threads", [(1e7, 22331)]), ("iPhone 7, CPU", [(1e7, 2564103)])],
+    "compaction": [(PHONE, [(250000, 3410), (1e7, 61614)]),
+                   ("iPhone 7, CPU", [(250000, 61652), (1e7, 3571429)])],
     "group by overlap, at random": [(PHONE, [(1024, 5000)])],
     "group by overlap, all overlap": [(PHONE, [(1024, 103000)])],
     "group by overlap, half overlap": [(f"{PHONE}, lists of neighbours only (at most)", [(300, 2500)])],
@@ -112,7 +115,13 @@ def clips_table(part):
               f"{memory['beside_the_model']} times gst-opencv's; goal at most {memory['goal']}.\n")
 
 
-def curve_tables(curves):
+def growth_table(curves):
+    """By how much time grew from the first to the last point, beside the size."""
+    grown = [(c["name"], c["x"], *(f"{v:,.0f}" if v >= 10 else f"{v:.2g}" for v in growth(c))) for c in curves]
+    return table(("curve", "size is", "size, times", "our time, times"), grown)
+
+
+def curve_tables(curves, peer_is="peer"):
     """A row a point; the published figure in the row of the nearest size, if that is within 15 %."""
     rows = []
     for curve in curves:
@@ -130,7 +139,7 @@ def curve_tables(curves):
                 else:
                     far.append([curve["name"], f"{x:,.0f}", "", "", "", f"{figure(us)} ({who})"])
         rows += far
-    return table(("curve", "size", "ours", "peer", "ratio", "published, and on what"), rows)
+    return table(("curve", "size", "ours", peer_is, "ratio", "published, and on what"), rows)
 
 
 def growth(curve):
@@ -166,8 +175,8 @@ def panel(curve, left, top, width=300, height=200):
     return parts
 
 
-def plot(curves, columns=3):
-    parts = [svg.text(8, 18, "time against size, both logarithmic; what each peer is, and published figures: cpu.md")]
+def plot(curves, more="what each peer is, and published figures: cpu.md", columns=3):
+    parts = [svg.text(8, 18, f"time against size, both logarithmic; {more}")]
     for i, who in enumerate(COLOURS):
         parts += [svg.rectangle(640 + 90 * i, 9, 10, 10, COLOURS[who]), svg.text(654 + 90 * i, 18, who)]
     for i, curve in enumerate(curves):
@@ -190,12 +199,10 @@ def made(folder):
             page += [f"## {title}\n", source(parts, name), body(parts[name])]
     if curves:
         files["cpu-curves.svg"] = plot(curves)
-        grown = [(c["name"], c["x"], *(f"{v:,.0f}" if v >= 10 else f"{v:.2g}" for v in growth(c)))
-                 for c in curves]
         page += ["## Curves\n", *(source(parts, name) for name in ("curves", "streams") if name in parts),
                  "![curves](cpu-curves.svg)\n",
                  "Growth from the first to the last point. The work of grouping is pairs of rectangles that overlap.\n",
-                 table(("curve", "size is", "size, times", "our time, times"), grown),
+                 growth_table(curves),
                  "Peers: " + "; ".join(f"{c['name']}: {c['peer']}" for c in curves if c["peer"]) + ".\n",
                  curve_tables(curves)]
     files["cpu.md"] = "\n".join(page)

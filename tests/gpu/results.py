@@ -3,7 +3,8 @@
 
   results.py collect FOLDER COMMIT FILE.json   from the logs and reports in FOLDER
   results.py table FILE.json                   as Markdown, to standard output, with the figures of the
-                                               CPU (docs/results/cpu-*.json)
+                                               CPU (docs/results/cpu-*.json); its curves, or those of
+                                               FILE-curves.json, as a plot too: FILE-curves.svg
 
 In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and NAME.json where
 GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
@@ -184,10 +185,46 @@ def beside_cpu(result):
             print(f'| {what} | {size} | {gpu_us:.0f} | {cpu_us:,.0f} | {processor} | {cpu_us / gpu_us:.1f} |')
 
 
+def curves_of(result):
+    """The rows that are a curve's points, as tests/bench/report.py has curves: the peer is the CPU's figure."""
+    cpu = json.loads((RESULTS / 'cpu-curves.json').read_text())
+    cpu = {(c['name'], p['x']): p['ours_us'] for c in cpu['curves'] for p in c['points']}
+    curves = {}
+    for row in result['benchmarks']:
+        if row['what'] == 'curve':
+            name = row['curve']
+            curve = curves.setdefault(name, {'name': name, 'x': row['axis'], 'points': []})
+            curve['points'].append({'x': row['x'], 'ours_us': row['us'],
+                                    'peer_us': cpu.get((name.removesuffix(', random model'), row['x']))})
+    return list(curves.values())
+
+
+def curves(path, result):
+    own = path.with_name(path.stem + '-curves.json')  # of a run of test_curves_cuda alone
+    source = ''
+    if not curves_of(result) and own.exists():
+        result = json.loads(own.read_text())
+        source = f'[{own.name}]({own.name}): {result["device"]}, {result["date"]}, commit {result["commit"]}. '
+    found = curves_of(result)
+    if not found:
+        return
+    sys.path.insert(0, str(RESULTS.parents[1] / 'tests/bench'))
+    import report  # not where tests run: only where the tables are made
+    plot = path.with_name(path.stem + '-curves.svg')
+    plot.write_text(report.plot(found, 'peer: the CPU, one thread; published figures: gpu.md'))
+    print(f'\n## Curves\n{source}Time against the size of the work. Beside it the CPU, one thread, from '
+          f'[cpu.md](cpu.md#curves), on the same pictures scaled another way.\n\n![curves]({plot.name})\n\nGrowth '
+          'from the first to the last point. The work of grouping is pairs of rectangles that overlap; above 2,016 '
+          'it is done another way.\n')
+    print(report.growth_table(found))
+    print(report.curve_tables(found, 'CPU'), end='')
+
+
 def table(path):
-    result = json.loads(pathlib.Path(path).read_text())
+    path = pathlib.Path(path)
+    result = json.loads(path.read_text())
     print('# The tests and times on a GPU\n')
-    print(f'Made from {pathlib.Path(path).name}; device {result["device"]}, driver {result["driver"]}, '
+    print(f'Made from {path.name}; device {result["device"]}, driver {result["driver"]}, '
           f'{result["date"]}, commit {result["commit"]}.\n')
     print('{passed} passed, {failed} failed, {skipped} skipped.\n'.format(**result['tests']))
     for failure in result['tests']['failures']:
@@ -195,13 +232,14 @@ def table(path):
     for skip in result['tests']['skips']:
         print(f'- skipped: {skip["test"]} ({skip["why"]})')
     tables = {}  # measurements of one kind have the same keys
-    rows = [r for r in result['benchmarks'] if r['what'] != 'same lines']
+    rows = [r for r in result['benchmarks'] if r['what'] not in ('same lines', 'curve')]
     for row in [*rows, *same_lines(r for r in result['benchmarks'] if r['what'] == 'same lines')]:
         tables.setdefault(tuple(row), []).append(row)
     for columns, rows in tables.items():
         print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
         for row in rows:
             print('| ' + ' | '.join(str(row[c]) for c in columns) + ' |')
+    curves(path, result)
     beside_cpu(result)
     return 0
 
