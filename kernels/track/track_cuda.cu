@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "kernels/common/cuda_table.h"
 #include "kernels/common/lanes.h"
 #include "kernels/common/raw.cuh"
 #include "kernels/flow/flow_cuda.h"
@@ -194,25 +196,12 @@ Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int 
     if (!p.ok()) return p.status();
     pyramid = std::move(p.value());
   }
-  auto state = DeviceBuffer<track::State>::create(1);
-  auto plan = DeviceBuffer<Plan>::create(1);
-  auto points = DeviceBuffer<Point>::create(3 * kMaxPoints);
-  auto good = DeviceBuffer<std::uint8_t>::create(kMaxPoints);
-  for (const Status& s : {state.status(), plan.status(), points.status(), good.status()}) {
-    if (!s.ok()) return s;
-  }
-  b.state = std::move(state.value());
-  b.plan = std::move(plan.value());
-  b.points = std::move(points.value());
-  b.good = std::move(good.value());
-  const auto start = std::make_unique<track::State>();
-  track::start_state(*start, first_id);
-  if (Status s = check(
-          cudaMemcpy(b.state.data(), start.get(), sizeof(track::State), cudaMemcpyHostToDevice),
-          "track: starting");
-      !s.ok()) {
-    return s;
-  }
+  std::vector<track::State> start(1);
+  track::start_state(start[0], first_id);
+  if (Status s = take(upload(start), b.state); !s.ok()) return s;
+  if (Status s = take(DeviceBuffer<Plan>::create(1), b.plan); !s.ok()) return s;
+  if (Status s = take(DeviceBuffer<Point>::create(3 * kMaxPoints), b.points); !s.ok()) return s;
+  if (Status s = take(DeviceBuffer<std::uint8_t>::create(kMaxPoints), b.good); !s.ok()) return s;
   return Result<std::unique_ptr<Tracker>>(std::move(made));
 }
 
