@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -228,6 +229,23 @@ inline bool is_timed(const GrayPicture& picture) {
 inline void report_time(const std::string& what, const std::string& size, double us) {
   if (under_tool()) return;
   std::printf("{\"what\":\"%s\",\"size\":\"%s\",\"us\":%.2f}\n", what.c_str(), size.c_str(), us);
+}
+
+/// The same of the reference on this machine's processor, one thread: the median of a few.
+template <typename Reference>
+void report_cpu_time(const std::string& what, const std::string& size, Reference reference,
+                     int rounds = 7) {
+  if (under_tool()) return;
+  std::vector<double> times;
+  for (int i = -1; i < rounds; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    reference();
+    const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - begin;
+    if (i >= 0) times.push_back(us.count());
+  }
+  std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
+  std::printf("{\"what\":\"%s\",\"size\":\"%s\",\"CPU us\":%.2f}\n", what.c_str(), size.c_str(),
+              times[static_cast<std::size_t>(rounds / 2)]);
 }
 
 /// Reports the median time of each kernel of `list` (no if in it), in order: a graph with an event

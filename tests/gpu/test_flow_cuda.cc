@@ -271,6 +271,16 @@ TEST_F(FlowCuda, Time) {
                                  (round_trip ? ", forward and back" : "");
         test::report_time(what, name,
                           test::median_us(*stream_, [&] { EXPECT_TRUE(enqueue(*stream_).ok()); }));
+        GaussianPyramid first(w, h, 3, 21), second(w, h, 3, 21);
+        FlowScratch scratch{FlowConfig{}};
+        std::vector<Point> to(points.size()), from(points.size());
+        std::vector<std::uint8_t> good(points.size());
+        first.build(now.view());
+        test::report_cpu_time(what, name, [&, &then = then] {
+          second.build(then.view());
+          flow(first, second, points, to, good, {}, scratch);
+          if (round_trip) flow(second, first, to, from, good, {}, scratch);
+        });
         cuda::LaunchList list;
         EXPECT_TRUE(enqueue(cuda::Launcher(list)).ok());
         test::report_time(what + " graph", name, test::median_us(*stream_, list));

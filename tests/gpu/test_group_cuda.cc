@@ -186,6 +186,11 @@ TEST_F(GroupCuda, Time) {
     test::report_time("grouping", std::to_string(count), test::median_us(*stream_, [&] {
                         EXPECT_TRUE(setting.enqueue(boxes, counted, *stream_).ok());
                       }));
+    GroupScratch scratch;
+    std::vector<Detection> groups;
+    test::report_cpu_time("grouping", std::to_string(count), [&] {
+      group(windows, setting.rule, setting.neighbors, scratch, groups);
+    });
   }
 }
 

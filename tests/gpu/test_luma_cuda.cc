@@ -164,8 +164,11 @@ TEST_F(LumaCuda, NaturalPicturesAndTimes) {
                        static_cast<std::size_t>(picture.height), cudaMemcpyDeviceToHost));
       ASSERT_EQ(got, reference(frame, picture.width)) << picture.name;
       if (!test::is_timed(picture)) continue;
-      test::report_time(full ? "luma full range" : "luma limited range", picture.name,
-                        test::median_us(stream, enqueue));
+      const char* what = full ? "luma full range" : "luma limited range";
+      test::report_time(what, picture.name, test::median_us(stream, enqueue));
+      test::report_cpu_time(what, picture.name, [&] {
+        luma(frame, {got.data(), frame.width, frame.height, frame.width});
+      });
     }
   }
 }

@@ -307,13 +307,18 @@ TEST_F(OverlayCuda, Times) {
     frame.paint(texture);
     const DeviceFrame device(frame);
     const float side = static_cast<float>(height) / 3;
-    faces_->set(pack_faces(test::some_faces(width, height, side, side, side), kCapacity));
+    const FaceList faces = test::some_faces(width, height, side, side, side);
+    faces_->set(pack_faces(faces, kCapacity));
     const std::string size = std::to_string(width) + "x" + std::to_string(height);
     for (const auto& [what, draw] : {std::pair{"overlay box+contour+id", OverlayStyle().draw},
-                                     {"overlay pixelate", +kDrawPixelate}})
-      test::report_time(what, size, test::median_us(*stream_, [&, draw = draw] {
-                          enqueue(device.view(), ColorMatrix::kBt709, test::style(draw, 0));
+                                     {"overlay pixelate", +kDrawPixelate}}) {
+      const OverlayStyle style = test::style(draw, 0);
+      test::report_time(what, size, test::median_us(*stream_, [&] {
+                          enqueue(device.view(), ColorMatrix::kBt709, style);
                         }));
+      test::report_cpu_time(what, size,
+                            [&] { draw_faces(frame.view(), ColorMatrix::kBt709, faces, style); });
+    }
   }
 }
 

@@ -171,7 +171,14 @@ TEST_F(PyramidCuda, Time) {
     device.set(picture.view());
     const double us = test::median_us(
         *stream_, [&] { EXPECT_TRUE(made.value()->enqueue(device.view(), *stream_).ok()); });
-    test::report_time("gaussian pyramid, 3 levels", name, us);
+    const char* what = "gaussian pyramid, 3 levels";
+    test::report_time(what, name, us);
+    GaussianPyramid reference(picture.width, picture.height, 3, 21);
+    test::report_cpu_time(what, name, [&, &picture = picture] {
+      reference.build(picture.view());
+      for (int i = 0; i < reference.levels(); ++i)
+        reference.level(i).all();  // made when it is read
+    });
   }
 }
 

@@ -57,6 +57,12 @@ TEST_P(RealForestCuda, NaturalPicturesAndTimes) {
                 ours->enqueue(picture.at(luma.data()), faces_at(in), map, faces_at(out), *stream_)
                     .ok());
           }));
+      std::vector<Box> mapped;
+      for (const Box& box : good) mapped.push_back(map.apply(box));
+      std::vector<Point> points(mapped.size() * static_cast<std::size_t>(landmarks));
+      test::report_cpu_time(what + std::to_string(faces) + " faces", gray.name, [&] {
+        EXPECT_TRUE(reference->enqueue(picture.at(picture.bytes.data()), mapped, points).ok());
+      });
       if (faces != kMaxFaces) continue;
       Bytes four;
       for (int list = 0; list < 4; ++list) {

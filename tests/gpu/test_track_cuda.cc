@@ -222,9 +222,15 @@ TEST_F(TrackCuda, Time) {
       });
       const auto bytes = pair.out.get();
       const int left = reinterpret_cast<const cuda::DeviceFaces*>(bytes.data())->count;
-      test::report_time("track, " + std::to_string(left) + " of " + std::to_string(faces) +
-                            " faces, 64 points each",
-                        name, us);
+      const std::string what = "track, " + std::to_string(left) + " of " + std::to_string(faces) +
+                               " faces, 64 points each";
+      test::report_time(what, name, us);
+      TrackInput input;
+      test::report_cpu_time(what, name, [&, &now = now, &then = then] {
+        input.luma = ++input.frame % 2 == 1 ? then.view() : now.view();
+        input.elapsed = 0.04;
+        EXPECT_TRUE(pair.cpu->enqueue(input, pair.expected).ok());
+      });
     }
   }
 }
