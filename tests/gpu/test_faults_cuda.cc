@@ -121,6 +121,56 @@ TEST_F(FaultsCuda, NoMemoryWhilePlayingChangesNothing) {
   expect_same_lines(expected, found, "memory taken while playing");
 }
 
+/// In our elements alone: the frames, which become larger, are decoded on the CPU.
+TEST_F(FaultsCuda, NoMemoryForALargerPictureIsAnErrorAndLaterItPlays) {
+  constexpr int kFrames = 30;  // of each size
+  const ByteStream stream = byte_stream(clip(kPexels), 2 * kFrames);
+  write_file(folder_.file("clip.h264"), stream.bytes);
+  GstContext* context = make_cuda_context();
+  ASSERT_NE(context, nullptr);
+  const auto play = [&](const std::string& out, const std::string& backend, bool takes_memory) {
+    std::unique_ptr<Hog> hog;
+    int frames = 0;
+    Pipeline pipeline(byte_stream_on_cpu(folder_.file("clip.h264")) +
+                          " ! videoconvertscale name=scale ! capsfilter name=size " +
+                          "caps=video/x-raw,width=320,height=180 ! " +
+                          chain(out, "backend=" + backend),
+                      context);
+    pipeline.stamp(stream);
+    pipeline.on_buffer("scale", "sink", [&](GstBuffer*) {
+      ++frames;
+      if (frames == kFrames / 2 && takes_memory) hog = std::make_unique<Hog>();
+      if (frames == kFrames + 1) pipeline.set("size", "caps", "video/x-raw,width=1920,height=1080");
+    });
+    Ending ending = pipeline.play(40);
+    pipeline.set_state(GST_STATE_NULL);
+    return ending;
+  };
+  EXPECT_TRUE(play("cpu", "cpu", false).eos);
+  const auto expected = lines("cpu");
+  ASSERT_EQ(expected.size(), std::size_t{2 * kFrames});
+  ASSERT_GE(faces_in(expected), 2 * kFrames - 10);
+  EXPECT_NE(expected.front().find("\"width\":320,"), std::string::npos);
+  EXPECT_NE(expected[kFrames].find("\"width\":1920,"), std::string::npos);
+
+  const Ending ending = play("gpu", "cuda", true);
+  EXPECT_FALSE(ending.eos);
+  EXPECT_NE(ending.error.find("memory"), std::string::npos)
+      << ending.source << ": " << ending.error;
+  const auto before = lines("gpu");
+  std::printf("with memory taken, after %zu lines a larger picture: %s: %s\n", before.size(),
+              ending.source.c_str(), ending.error.c_str());
+  ASSERT_GE(std::ssize(before), kFrames / 2);
+  ASSERT_LE(std::ssize(before), kFrames);
+  expect_same_lines({expected.begin(), expected.begin() + std::ssize(before)}, before,
+                    "before the larger picture");
+
+  const Ending again = play("gpu", "cuda", false);
+  EXPECT_TRUE(again.eos) << again.error;
+  expect_same_lines(expected, lines("gpu"), "after memory had been short");
+  gst_context_unref(context);
+}
+
 // ---- streams
 // -------------------------------------------------------------------------------------
 
