@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,20 +40,26 @@ class CyclesCuda : public testing::Test {
   const TimeLimit limit_{100};
 };
 
+enum class Pipelines { kOneEach, kOneForAll };
+
 /// Plays a few frames, and goes; as often as asked, with free memory after each.
-std::vector<std::int64_t> cycle(const std::string& description, GstContext* context, int cycles) {
+std::vector<std::int64_t> cycle(const std::string& description, GstContext* context, int cycles,
+                                Pipelines pipelines = Pipelines::kOneEach) {
   std::vector<std::int64_t> free;
+  std::optional<Pipeline> pipeline;
+  int frames = 0;
   for (int i = 0; i < cycles && !testing::Test::HasFailure(); ++i) {
-    {
-      Pipeline pipeline(description, context);
-      int frames = 0;
-      pipeline.on_buffer("sink", "sink", [&](GstBuffer*) { ++frames; });
-      const Ending ending = pipeline.play(20);
-      EXPECT_TRUE(ending.eos) << "cycle " << i << ": " << ending.error;
-      EXPECT_GE(pipeline.stat("landmark", "faces"), 1u) << "cycle " << i;
-      pipeline.set_state(GST_STATE_NULL);
-      EXPECT_GE(frames, 4) << "cycle " << i;
+    if (!pipeline) {
+      pipeline.emplace(description, context);
+      pipeline->on_buffer("sink", "sink", [&](GstBuffer*) { ++frames; });
     }
+    frames = 0;
+    const Ending ending = pipeline->play(20);
+    EXPECT_TRUE(ending.eos) << "cycle " << i << ": " << ending.error;
+    EXPECT_GE(pipeline->stat("landmark", "faces"), 1u) << "cycle " << i;
+    pipeline->set_state(GST_STATE_NULL);
+    EXPECT_GE(frames, 4) << "cycle " << i;
+    if (pipelines == Pipelines::kOneEach) pipeline.reset();
     EXPECT_EQ(trace::live(), trace::Live{})
         << "after cycle " << i << ": " << trace::text(trace::live());
     free.push_back(free_memory());
@@ -90,6 +97,22 @@ TEST_F(CyclesCuda, StartsAndStopsWithContextsOfTheirOwn) {
             nullptr, 10);
   ASSERT_EQ(free.size(), 10u);
   report("starts and stops, own contexts", free, 3);
+  EXPECT_GE(free.back(), free[2] - kTolerance);
+}
+
+TEST_F(CyclesCuda, OnePipelineStartsAndStops) {
+  GstContext* context = make_cuda_context();
+  ASSERT_NE(context, nullptr);
+  const std::string faces = folder_.file("faces.jsonl"), file = folder_.file("clip.h264");
+  // Text links a demuxer's pads the first time only.
+  write_file(file, byte_stream(clip(kPexels), 30).bytes);
+  const auto free =
+      cycle(byte_stream_on_gpu(file) + " ! " + whole_chain(faces) + " ! fakesink name=sink",
+            context, 10, Pipelines::kOneForAll);
+  gst_context_unref(context);
+  ASSERT_EQ(free.size(), 10u);
+  EXPECT_GE(faces_in(lines_of(faces)), 4) << "the last time";
+  report("starts and stops, one pipeline", free, 3);
   EXPECT_GE(free.back(), free[2] - kTolerance);
 }
 
