@@ -30,8 +30,10 @@ std::string clip(const std::string& name);
 inline const std::string kPexels = "WolfgangLanger_Pexels.mp4";  // 472 frames, 640x360, one face
 inline const std::string kFranck = "franck.mp4";                 // 360x288, one face
 
-/// "filesrc ... nvh264dec ..." with frames in CUDA memory. `decoder`: for GPUs but the first.
-std::string decoded_on_gpu(const std::string& clip, const std::string& decoder = "nvh264dec");
+/// "filesrc ... nvh264dec ..." with frames in CUDA memory. `decoder`: for GPUs but the first;
+/// `frames`: the first so many, of all by default.
+std::string decoded_on_gpu(const std::string& clip, const std::string& decoder = "nvh264dec",
+                           int frames = 0);
 /// The same in system memory.
 std::string decoded_on_cpu(const std::string& clip);
 
