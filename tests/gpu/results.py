@@ -227,6 +227,8 @@ def table(path):
     print(f'Made from {path.name}; device {result["device"]}, driver {result["driver"]}, '
           f'{result["date"]}, commit {result["commit"]}.\n')
     print('{passed} passed, {failed} failed, {skipped} skipped.\n'.format(**result['tests']))
+    if 'note' in result:
+        print(f'{result["note"]}\n')
     for failure in result['tests']['failures']:
         print(f'- failed: {failure["test"]}')
     for skip in result['tests']['skips']:

@@ -254,8 +254,17 @@ std::int64_t memory_of(const std::string& description) {
   return used_memory();
 }
 
+/// Of a file that must have so many lines.
+std::vector<std::string> first_lines(const std::string& file, std::size_t all, std::size_t first) {
+  std::vector<std::string> lines = lines_of(file);
+  EXPECT_EQ(lines.size(), all) << file;
+  lines.resize(first);
+  return lines;
+}
+
 /// Fewer frames of each where there are more chains, for the test's time.
 TEST_F(ChainsCuda, BesideTheDecoderAt1080p) {
+  constexpr std::size_t kReordered = 8;
   struct Run {
     int chains, frames;
   };
@@ -278,9 +287,10 @@ TEST_F(ChainsCuda, BesideTheDecoderAt1080p) {
         ASSERT_EQ(alone.size(), frames);
         ASSERT_GE(faces_in(alone), run.frames * played.faces * 8 / 10);
       }
-      alone.resize(frames);
+      // The stream is cut in the order of decoding: of the last pictures others are missing.
+      alone.resize(frames - kReordered);
       for (int i = 0; i < run.chains; ++i)
-        expect_same_lines(alone, lines_of(faces_file(i)),
+        expect_same_lines(alone, first_lines(faces_file(i), frames, frames - kReordered),
                           "chain " + std::to_string(i) + " of " + std::to_string(run.chains) +
                               ", " + played.name);
       const double all_frames = run.chains * run.frames;

@@ -15,7 +15,7 @@
 namespace cuface::test {
 namespace {
 
-constexpr char kClip[] = "pexels720.mp4";  // 1000 frames
+constexpr char kClip[] = "bench/pexels720.mp4";  // 1000 frames
 /// Between frames, as from a camera: the GPU is through with one before the next comes.
 constexpr int kPaceUs = 2000;
 /// An element knows a frame's time when it begins the fourth one after it, and the first frames
