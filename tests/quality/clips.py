@@ -91,6 +91,18 @@ def given(data, name, first=0, count=100000, size=None):
     return Clip(path.stem, width, height, stream["r_frame_rate"], lambda: decode(path, first, count, size))
 
 
+def compressed(data, name, folder):
+    """A clip of the test data as x264 leaves it: what is wrong in one frame stays in those behind it."""
+    path = folder / f"{name}.h264.mkv"
+    if not path.exists():
+        part = folder / f".{path.name}"
+        subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-y", "-i", data / "videos" / name, "-an", "-c:v", "libx264",
+                        "-profile:v", "main", "-pix_fmt", "yuv420p", "-crf", "26", part], check=True)
+        part.rename(path)
+    stream = probe(path)
+    return Clip(path.stem, stream["width"], stream["height"], stream["r_frame_rate"], lambda: decode(path))
+
+
 def every(clip, step):
     """Every step-th frame of a clip, for whoever looks at each frame alone."""
     return Clip(f"{clip.name}, one of {step} frames", clip.width, clip.height, clip.fps,
