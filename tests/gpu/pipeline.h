@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -29,6 +30,19 @@ std::string missing_for_cpu_chains();
 std::string clip(const std::string& name);
 inline const std::string kPexels = "WolfgangLanger_Pexels.mp4";  // 472 frames, 640x360, one face
 inline const std::string kFranck = "franck.mp4";                 // 360x288, one face
+
+/// A clip of tests/bench/clips, 1,000 frames each.
+inline std::string bench_clip(const std::string& name) { return clip("bench/" + name + ".mp4"); }
+#define CUFACE_NEEDS_BENCH_CLIP(name)                           \
+  if (!std::filesystem::exists(cuface::test::bench_clip(name))) \
+  GTEST_SKIP() << "no clip bench/" << (name) << ".mp4 (CUFACE_CLIPS)"
+
+/// The value that so great a part of them does not exceed; of none 0.
+inline double quantile(std::vector<double> values, double part) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+}
 
 /// "filesrc ... nvh264dec ..." with frames in CUDA memory. `decoder`: for GPUs but the first;
 /// `frames`: the first so many, of all by default.

@@ -96,13 +96,6 @@ TEST_F(ChainsCuda, OneEightAndThirtyTwoGiveTheSameLinesAsOneAlone) {
   }
 }
 
-/// A clip of tests/bench/clips, 1,000 frames each.
-std::string bench_clip(const std::string& name) { return clip("bench/" + name + ".mp4"); }
-
-#define CUFACE_NEEDS_BENCH_CLIP(name)             \
-  if (!std::filesystem::exists(bench_clip(name))) \
-  GTEST_SKIP() << "no clip bench/" << (name) << ".mp4 (CUFACE_CLIPS)"
-
 /// Its first frames as they are timed, with us and without: a queue of 4 behind the decoder.
 std::string beside_the_decoder(const std::string& name, int frames) {
   return decoded_on_gpu(bench_clip(name), "nvh264dec", frames) + " ! queue max-size-buffers=4";
@@ -159,11 +152,6 @@ std::vector<double> host_times(const std::string& description, std::size_t trace
   EXPECT_GE(pipeline.stat("landmark", "faces"), 400u);
   EXPECT_GE(us.size(), 400u);
   return us;
-}
-
-double quantile(std::vector<double> of, double share) {
-  std::sort(of.begin(), of.end());
-  return of.empty() ? 0 : of[static_cast<std::size_t>(share * static_cast<double>(of.size()))];
 }
 
 /// Of several runs, as each has its own luck with the processors.

@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,18 +13,13 @@
 namespace cuface::test {
 namespace {
 
-constexpr char kClip[] = "bench/pexels720.mp4";  // 1000 frames
+constexpr char kClip[] = "pexels720";
 /// Between frames, as from a camera: the GPU is through with one before the next comes.
 constexpr int kPaceUs = 2000;
 /// An element knows a frame's time when it begins the fourth one after it, and the first frames
 /// make graphs.
 constexpr std::size_t kLate = 4, kWarmUp = 50;
 
-double quantile(std::vector<double> values, double part) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
-}
 double ratio(const std::vector<double>& values) {
   return quantile(values, 0.99) / quantile(values, 0.5);
 }
@@ -34,7 +27,7 @@ double ratio(const std::vector<double>& values) {
 /// Of the frames behind the warm-up: microseconds on the GPU, of all elements of kChain.
 std::vector<double> pace_of(const std::string& spread) {
   const TempFolder folder;
-  Pipeline pipeline(decoded_on_gpu(clip(kClip)) + " ! " + kChain +
+  Pipeline pipeline(decoded_on_gpu(bench_clip(kClip)) + " ! " + kChain +
                     " ! cufacepublish name=publish location=" + folder.file("faces.jsonl") +
                     " ! fakesink sync=false");
   pipeline.set("detect", "redetect-interval", "10");
@@ -61,8 +54,7 @@ std::vector<double> pace_of(const std::string& spread) {
 
 TEST(PaceCuda, SpreadSearchesMakeFramesEven) {
   CUFACE_NEEDS_CHAINS();
-  if (!std::filesystem::exists(clip(kClip)))
-    GTEST_SKIP() << "no clip " << kClip << " (CUFACE_CLIPS)";
+  CUFACE_NEEDS_BENCH_CLIP(kClip);
   const TimeLimit limit(60);
   const auto whole = pace_of("false"), spread = pace_of("true");
   ASSERT_GE(whole.size(), 900u);
