@@ -16,7 +16,7 @@ struct LandmarkSettings {
   float inertia = 0.8f;  ///< 0 = off
   float smooth = 0;      ///< 0 = off
   bool follow_roll = true;
-  bool refine = false;    ///< with follow_roll only
+  bool refine = true;     ///< with follow_roll only
   bool map_boxes = true;  ///< as calibrated for the cascade that found the faces
 };
 

@@ -90,13 +90,13 @@ INSTANTIATE_TEST_SUITE_P(
     , SmallChainCuda,
     testing::Values(
         Settings{"Defaults", "", "", ConditionalNodes::kUsed},
-        Settings{"AllThereIs", "redetect-interval=3 roll=30 ", "samples=3 smooth=0.5 refine=true",
+        Settings{"AllThereIs", "redetect-interval=3 roll=30 ", "samples=3 smooth=0.5",
                  ConditionalNodes::kUsed},
         Settings{"Smart", "redetect-interval=20 search=smart ", "", ConditionalNodes::kUsed},
-        Settings{"EveryFrame", "redetect-interval=1 ", "", ConditionalNodes::kNotAsked},
+        Settings{"EveryFrame", "redetect-interval=1 ", "refine=false", ConditionalNodes::kNotAsked},
         Settings{"WithoutConditionalNodes", "redetect-interval=2 ", "", ConditionalNodes::kRefused},
         Settings{"AllWithoutConditionalNodes", "redetect-interval=3 roll=30 ",
-                 "samples=3 smooth=0.5 refine=true", ConditionalNodes::kRefused, 3},
+                 "samples=3 smooth=0.5", ConditionalNodes::kRefused, 3},
         Settings{"SmartWithoutConditionalNodes", "redetect-interval=20 search=smart ", "",
                  ConditionalNodes::kRefused, 12}),
     [](const auto& info) { return info.param.name; });

@@ -92,10 +92,10 @@ TEST_F(SteadyCuda, NorWithWhatIsOffByDefault) {
   for (const std::string search : {"search=smart", "spread=true"}) {
     const Steady steady =
         run_steadily(decoded_on_gpu(clip(kPexels)) + " ! cufacedetect name=detect " + search +
-                         " ! culktrack name=track ! cufacelandmark name=landmark refine=true "
+                         " ! culktrack name=track ! cufacelandmark name=landmark "
                          "smooth=0.5 ! fakesink name=sink",
                      "sink");
-    report(search + " refine smooth", steady);
+    report(search + " smooth", steady);
     expect_a_real_run(steady);
     const auto found = faults(steady);
     EXPECT_TRUE(found.empty()) << search << ":\n" << text(found);

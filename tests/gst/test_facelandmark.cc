@@ -21,7 +21,7 @@ class LandmarkElement : public testing::Test {
   std::string cascade = folder.write("square.xml", square_cascade_xml());
   std::string model = folder.write("small.dat", synthetic_dat(7, 4, 20, 3, 40, 11));
   std::string detect = "cufacedetect name=d min-size=60 cascade=" + cascade + " ";
-  std::string landmark = "cufacelandmark name=l samples=1 model=" + model + " ";
+  std::string landmark = "cufacelandmark name=l samples=1 refine=false model=" + model + " ";
   GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
   cv::Mat two = squares(kWidth, kHeight, {{40, 40, 48, 48}, {200, 70, 60, 60}});
 
@@ -70,9 +70,10 @@ TEST_F(LandmarkElement, MapsTheBoxOfTheCascade) {
   std::size_t compared = 0;
   for (const char* name : {"haarcascade_frontalface_default", "haarcascade_frontalface_alt2"}) {
     const std::string xml = std::string(kCascadeDir) + "/" + name + ".xml";
-    const auto read = faces_after(
-        "cufacedetect cascade=" + xml + " ! culktrack ! cufacelandmark samples=1 model=" + path,
-        picture);
+    const auto read =
+        faces_after("cufacedetect cascade=" + xml +
+                        " ! culktrack ! cufacelandmark samples=1 refine=false model=" + path,
+                    picture);
     ASSERT_EQ(read.faces->landmarks_per_face, 68);
     EXPECT_EQ(read.faces->detector, name);
     std::vector<Box> boxes;
