@@ -1,201 +1,46 @@
-// A few blocks of threads do all cascades of one face, each for a part of the coordinates: what is
-// wide is spread over the blocks, and what has one order only, the sums, is all that a thread waits
-// for. docs/design/forest.md has the figures.
-#include <algorithm>
+// Landmarks of lists of faces, a box each.
 #include <cstddef>
 
-#include "kernels/common/warp.cuh"
 #include "kernels/faces/copy.cuh"
-#include "kernels/forest/compact_leaves.cuh"
 #include "kernels/forest/forest_cuda.h"
-#include "kernels/forest/leaves.cuh"
-#include "kernels/forest/rules.h"
-#include "kernels/forest/team.cuh"
+#include "kernels/forest/forest_kernel.cuh"
 
 namespace cuface::cuda {
 namespace {
 
-using forest::PixelReader;
+/// The faces of one list or of several, each in its box.
+struct FaceLists {
+  const DeviceFaces* in;
+  DeviceFaces* out;
+  const RollState* rolls;
+  BoxMap map;
+  int landmarks;
 
-constexpr int kPixels = 4;  // of a thread, on their way at once
+  struct Row {
+    bool is_wanted;
+    Box box;
+    Roll roll;
+    Point* points;
 
-/// forest::fit_turn() by the block's first warp into s.turn: a half of it has a's parts, the other
-/// b's.
-__device__ void fit_turn(const Scratch& s, const Point* shape, int n) {
-  static_assert(kWarp == 2 * forest::kTurnParts);
-  const int part = static_cast<int>(threadIdx.x) % forest::kTurnParts;
-  const bool of_b = threadIdx.x >= forest::kTurnParts;
-  const forest::Lever* const levers = s.levers + (of_b ? n : 0);
-  double sum = 0;
-#pragma unroll 5
-  for (int first = 0; first < n; first += forest::kTurnParts) {
-    const int i = min(first + part, n - 1);  // so that all are read at once
-    const double product = levers[i].along(shape[i]);
-    if (first + part < n) sum += product;
-  }
-#pragma unroll
-  for (int apart = forest::kTurnParts / 2; apart > 0; apart /= 2)
-    sum += __shfl_xor_sync(kAllLanes, sum, apart);
-  if (part != 0) return;
-  if (of_b) {
-    s.turn->b = forest::turn_from(sum, Turn{}.b);
-  } else {
-    s.turn->a = forest::turn_from(sum, Turn{}.a);
-  }
-}
-
-/// What a kernel is made for.
-enum class Fit {
-  kDlib,    // dlib's model for 68 points: with its sizes known, half of the instructions go
-  kStaged,  // a cascade's tables in shared memory
-  kUnstaged,
+    __device__ Row(const FaceLists& job, int number, bool first_block) {
+      const int face = number % kMaxFaces;
+      const std::size_t before =
+          static_cast<std::size_t>(number / kMaxFaces) * device_faces_bytes(job.landmarks);
+      const auto* const in =
+          reinterpret_cast<const DeviceFaces*>(reinterpret_cast<const std::byte*>(job.in) + before);
+      auto* const out =
+          reinterpret_cast<DeviceFaces*>(reinterpret_cast<std::byte*>(job.out) + before);
+      if (face == 0 && first_block) copy_header<kThreads>(in, out, job.landmarks);
+      is_wanted = face < in->count;
+      if (!is_wanted) return;
+      if (first_block) copy_face<kThreads>(in, out, face);
+      roll = job.rolls ? forest::recall_roll(*job.rolls, in->faces[face]) : Roll{};
+      box = job.map.apply(in->faces[face].box, roll);
+      points = out->landmarks() + face * job.landmarks;
+    }
+    __device__ void finish() const {}
+  };
 };
-
-constexpr int kDlibLandmarks = 68, kDlibTrees = 500, kDlibDepth = 4, kDlibPool = 500;
-
-bool is_dlib(const ForestTables& forest) {
-  return forest.landmarks == kDlibLandmarks && forest.trees == kDlibTrees &&
-         forest.depth == kDlibDepth && forest.pool == kDlibPool;
-}
-
-template <Fit kFit, typename AnyLeaves>
-__global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
-    forest_kernel(ForestTables forest, int cascades, ImageView<const std::uint8_t> luma,
-                  const DeviceFaces* in, BoxMap map, DeviceFaces* out, const RollState* rolls) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  if constexpr (kFit == Fit::kDlib) {
-    forest.landmarks = kDlibLandmarks;
-    forest.trees = kDlibTrees;
-    forest.depth = kDlibDepth;
-    forest.pool = kDlibPool;
-  }
-  const int face = static_cast<int>(blockIdx.x) / kFaceBlocks % kMaxFaces;
-  const int block = static_cast<int>(blockIdx.x) % kFaceBlocks;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int landmarks = forest.landmarks;
-  if (block >= Team::kBlocks) return;
-  const std::size_t before =
-      blockIdx.x / (kFaceBlocks * kMaxFaces) * device_faces_bytes(forest.landmarks);
-  in = reinterpret_cast<const DeviceFaces*>(reinterpret_cast<const std::byte*>(in) + before);
-  out = reinterpret_cast<DeviceFaces*>(reinterpret_cast<std::byte*>(out) + before);
-
-  if (face == 0 && block == 0) copy_header<kThreads>(in, out, landmarks);
-  if (face >= in->count) return;
-  if (block == 0) copy_face<kThreads>(in, out, face);
-
-  Point* const points = out->landmarks() + face * landmarks;
-  const Roll roll = rolls ? forest::recall_roll(*rolls, in->faces[face]) : Roll{};
-  const Box box = map.apply(in->faces[face].box, roll);
-  if (!forest::is_usable(box)) {
-    if (block == 0)
-      for (int i = thread; i < landmarks; i += kThreads) points[i] = {0, 0};
-    return;
-  }
-
-  // One block's share would not fit where those of a few have room.
-  constexpr bool kStaged = kFit != Fit::kUnstaged && Team::kBlocks == kFaceBlocks;
-  const Scratch s(memory, forest, kFit != Fit::kUnstaged);
-  const Team team{s, landmarks, forest.trees};
-  const PixelReader pixels(luma, box, roll);
-  const Share share(forest.trees, Team::kBlocks, block);
-  AnyLeaves leaves(team, forest, share, block);
-
-  for (int i = thread; i < landmarks; i += kThreads) {
-    team.shape(0)[i] = forest.mean[i];
-    s.levers[i] = forest.levers[i];
-    s.levers[landmarks + i] = forest.levers[i].quarter_turn();
-  }
-  if (thread == 0) leaves.init();
-  team.start();
-  if (kStaged && thread == 0) team.fetch_tables(forest, 0, share);
-#pragma unroll 1
-  for (int cascade = 0; cascade < cascades; ++cascade) {
-    const Point* const shape = team.shape(cascade);
-    if (AnyLeaves::kAllWait || thread < kWarp) leaves.wait_for_shape(cascade);
-    if (thread < kWarp) {
-      if (kStaged) team.wait_for_tables(cascade);
-      if (thread == 0) leaves.expect(cascade);
-      fit_turn(s, shape, landmarks);
-    }
-    __syncthreads();
-    const Turn turn = *s.turn;
-    const CascadeTables tables =
-        kStaged ? CascadeTables(forest, s.tables, 0)
-                : CascadeTables(forest, forest.cascades + cascade * forest.layout().bytes(),
-                                share.first);
-#pragma unroll 1
-    for (int first = thread; first < forest.pool; first += kPixels * kThreads) {
-      std::uint8_t pixel[kPixels];
-#pragma unroll
-      for (int k = 0; k < kPixels; ++k) {
-        const int i = min(first + k * kThreads, forest.pool - 1);
-        pixel[k] = pixels.at(turn.place(shape[tables.anchor(i)], tables.delta(i)));
-      }
-#pragma unroll
-      for (int k = 0; k < kPixels; ++k)
-        if (first + k * kThreads < forest.pool) s.pool[first + k * kThreads] = pixel[k];
-    }
-    __syncthreads();
-    const Walk walk = leaves.walk();
-#pragma unroll 1
-    for (int i = walk.first; i < walk.end; i += walk.step) {
-      const int tree = share.first + i;
-      leaves.found(tree, (static_cast<std::uint32_t>(tree) << forest.depth) +
-                             forest::walk_tree(tables.tree(i), forest.depth, s.pool));
-    }
-    if (kStaged) team.tables_read();
-    const bool fetches = kStaged && thread == 0 && cascade + 1 < cascades;
-    if (AnyLeaves::kTablesFirst && fetches) team.fetch_tables(forest, cascade + 1, share);
-    leaves.add_all(cascade);
-    if (!AnyLeaves::kTablesFirst && fetches) team.fetch_tables(forest, cascade + 1, share);
-  }
-  leaves.wait_for_shape(cascades);  // also so that a block runs as long as anything is sent to it
-  __syncthreads();
-  if (block == 0)
-    for (int i = thread; i < landmarks; i += kThreads)
-      points[i] = pixels.to_picture(team.shape(cascades)[i]);
-}
-
-using Kernel = decltype(&forest_kernel<Fit::kDlib, Leaves>);
-
-template <typename AnyLeaves>
-constexpr Kernel kernel_of(Fit fit) {
-  return fit == Fit::kDlib     ? forest_kernel<Fit::kDlib, AnyLeaves>
-         : fit == Fit::kStaged ? forest_kernel<Fit::kStaged, AnyLeaves>
-                               : forest_kernel<Fit::kUnstaged, AnyLeaves>;
-}
-
-Kernel kernel_of(Fit fit, const ForestTables& forest) {
-  return forest.leaves ? kernel_of<Leaves>(fit) : kernel_of<CompactLeaves>(fit);
-}
-
-/// Lets the kernel have as much shared memory as the device gives: the limit belongs to the kernel,
-/// so that no landmarker may set one of its own. Returns whether this model's tables fit.
-Result<bool> allow_shared_memory(const ForestTables& forest) {
-  int device = 0, most = 0;
-  if (Status s = check(cudaGetDevice(&device), "landmarks"); !s.ok()) return s;
-  if (Status s =
-          check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                "landmarks");
-      !s.ok())
-    return s;
-  for (const Fit fit : {Fit::kDlib, Fit::kStaged, Fit::kUnstaged}) {
-    if (Status s = check(cudaFuncSetAttribute(kernel_of(fit, forest),
-                                              cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-                         "landmarks");
-        !s.ok())
-      return s;
-  }
-  std::size_t needed = 0;
-  for (const bool staged : {true, false}) {
-    needed = Scratch(nullptr, forest, staged).bytes;
-    if (needed <= static_cast<std::size_t>(most)) return staged;
-  }
-  return Status(StatusCode::kUnsupported,
-                "the landmark model has more feature pixels and trees a cascade than this GPU's "
-                "shared memory holds (" +
-                    std::to_string(needed) + " bytes of " + std::to_string(most) + ")");
-}
 
 }  // namespace
 
@@ -204,7 +49,7 @@ Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const Dev
   if (!forest) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
   const Result<int> cascades = forest::cascades_to_run(iterations, forest->cascades());
   if (!cascades.ok()) return cascades.status();
-  const Result<bool> staged = allow_shared_memory(forest->tables());
+  const Result<bool> staged = allow_shared_memory<FaceLists>(forest->tables());
   if (!staged.ok()) return staged.status();
   return std::unique_ptr<Landmarker>(
       new Landmarker(std::move(forest), cascades.value(), staged.value()));
@@ -225,12 +70,8 @@ Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces
                            const RollState* rolls, int lists) const {
   if (!luma.data || luma.width < 1 || luma.height < 1 || !in || !out || lists < 1)
     return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
-  const ForestTables forest = forest_->tables();
-  const Scratch scratch(nullptr, forest, staged_);
-  const Fit fit = !staged_ ? Fit::kUnstaged : is_dlib(forest) ? Fit::kDlib : Fit::kStaged;
-  return launch("landmarks", kernel_of(fit, forest),
-                {static_cast<unsigned>(lists) * kMaxFaces * kFaceBlocks, kThreads, scratch.bytes},
-                forest, cascades_, luma, in, map, out, rolls);
+  return launch_forest(forest_->tables(), staged_, cascades_, luma,
+                       FaceLists{in, out, rolls, map, landmarks()}, lists * kMaxFaces, launch);
 }
 
 }  // namespace cuface::cuda

@@ -1,123 +1,124 @@
-// The forest takes lists of up to kMaxFaces faces, so the samples of all faces are laid out behind
-// each other in as many lists as there are samples a face: full ones first.
-#include <algorithm>
+// Every box that is looked at has blocks of its own, for all faces in one launch, and what comes of
+// a face's boxes, the mean or the head to look at again, is made by whoever is done with the last
+// of them. So nothing is laid out before and nothing collected behind it: a launch for each look.
 #include <cstddef>
 #include <utility>
+#include <vector>
 
+#include "kernels/common/cuda_table.h"
 #include "kernels/common/lanes.h"
-#include "kernels/common/raw.cuh"
 #include "kernels/faces/copy.cuh"
+#include "kernels/forest/forest_kernel.cuh"
 #include "kernels/forest/looks.h"
-#include "kernels/forest/rules.h"
 #include "kernels/forest/samples_cuda.h"
 
 namespace cuface::cuda {
 namespace {
 
-constexpr int kMeanThreads = 128;
-constexpr int kLookThreads = 256;
-constexpr int kLookRows = kLooks * kLookSamples;  // of a face, so lists too
+constexpr int kLookBoxes = kLooks * kLookSamples;  // of a face
 
-/// The lists of samples. Sample k of face f is row f * samples + k.
-struct Rows {
-  std::uint8_t* memory;
-  std::size_t list_bytes;
+/// The boxes of all faces in one launch.
+struct Boxes {
+  enum class Pass : std::int32_t {
+    kOnly,    ///< there is no second look
+    kFirst,   ///< samples of faces that are known, the first look at the others
+    kSecond,  ///< samples of the others
+  };
+  const DeviceFaces* in;
+  DeviceFaces* out;
+  const RollState* rolls;
+  const Point* mean;
+  Point* points;                  ///< [kMaxFaces][boxes][landmarks]
+  FaceOfSamples* faces;           ///< [kMaxFaces]
+  forest::LookScratch* scratch;   ///< [kMaxFaces], to look twice
+  SampleMaps maps, looks, heads;  ///< of a face's box, the same at first, of what was found then
+  std::int32_t landmarks, boxes;  ///< a face may have
+  Pass pass;
 
-  CUFACE_HD DeviceFaces* list(int i) const {
-    return reinterpret_cast<DeviceFaces*>(memory + static_cast<std::size_t>(i) * list_bytes);
+  /// Samples of faces that are known come first: they are most of the work.
+  static int rows(int samples, bool refine) {
+    return kMaxFaces * (refine && samples < kLookBoxes ? kLookBoxes : samples);
   }
-  CUFACE_HD Face& face(int row) const { return list(row / kMaxFaces)->faces[row % kMaxFaces]; }
-  /// The landmarks found in a row.
-  __device__ const Point* points(int row, int landmarks) const {
-    return list(row / kMaxFaces)->landmarks() + row % kMaxFaces * landmarks;
+  struct Row;
+};
+
+struct Boxes::Row {
+  const Boxes& job;
+  int face;
+  bool looks_first = false;
+  const SampleMaps* maps;  ///< of `seen`
+  Box seen;
+  bool is_wanted = false;
+  Box box;
+  Roll roll;
+  Point* points;
+
+  __device__ Row(const Boxes& all, int number, bool first_block) : job(all) {
+    const DeviceFaces& in = *job.in;
+    const int samples = job.maps.count, first = kMaxFaces * samples;
+    const int others = number < first ? samples : kLookBoxes - samples;
+    const int from = number < first ? 0 : first;
+    face = (number - from) / others;
+    const int k = (number - from) % others + (number < first ? 0 : samples);
+    const bool copies = first_block && k == 0 && job.pass != Pass::kSecond;
+    if (copies && face == 0) copy_header<kThreads>(&in, job.out, job.landmarks);
+    if (face >= in.count) return;
+    if (copies) copy_face<kThreads>(&in, job.out, face);
+    const Face& of = in.faces[face];
+    const bool is_new = job.pass != Pass::kOnly && !forest::is_known(*job.rolls, of);
+    looks_first = is_new && job.pass == Pass::kFirst;
+    maps = looks_first ? &job.looks : &job.maps;
+    if (k >= maps->count || (job.pass == Pass::kSecond && !is_new)) return;
+    is_wanted = true;
+    seen = of.box;
+    if (job.pass == Pass::kSecond && job.faces[face].found) {
+      maps = &job.heads;
+      seen = job.faces[face].head.box;
+      roll = job.faces[face].head.roll;
+    } else if (job.rolls) {
+      roll = forest::recall_roll(*job.rolls, of);
+    }
+    box = maps->map[k].apply(seen, roll);
+    points = points_of(k);
   }
-  /// By a block a list, a thread a row, before `all` rows are written: this thread's row, negative
-  /// where it has none.
-  __device__ int begin(int all) const {
-    const int first = static_cast<int>(blockIdx.x) * kMaxFaces;
-    if (threadIdx.x == 0)
-      list(static_cast<int>(blockIdx.x))->count = min(max(all - first, 0), kMaxFaces);
-    const int row = first + static_cast<int>(threadIdx.x);
-    return row < all ? row : -1;
+
+  __device__ Point* points_of(int k) const {
+    return job.points + (face * job.boxes + k) * job.landmarks;
+  }
+
+  /// Whoever is the last of a face's boxes goes on with all of them.
+  __device__ void finish() const {
+    const int thread = static_cast<int>(threadIdx.x), boxes = maps->count;
+    FaceOfSamples& of = job.faces[face];
+    bool is_last = false;
+    __syncthreads();
+    if (thread == 0) {
+      __threadfence();
+      is_last = atomicAdd(&of.done, 1u) == static_cast<unsigned>(boxes) - 1;
+      __threadfence();
+      if (is_last) of.done = 0;
+    }
+    if (!__syncthreads_or(is_last)) return;
+    const bool usable = __syncthreads_and(
+        thread >= boxes || forest::is_usable(maps->map[min(thread, boxes - 1)].apply(seen, roll)));
+    const auto at = [&](int k, int i) { return points_of(k)[i]; };
+    if (looks_first) {
+      const BlockLanes lanes;
+      lanes.once([&] { of.found = false; });
+      if (usable)
+        forest::best_look(lanes, job.scratch[face],
+                          {job.mean, static_cast<std::size_t>(job.landmarks)}, at, of.found,
+                          of.head);
+      return;
+    }
+    Point* const points_out = job.out->landmarks() + face * job.landmarks;
+    for (int i = thread; i < job.landmarks; i += kThreads)
+      points_out[i] =
+          usable ? mean_of_samples(boxes, [&](int k) { return at(k, i); }) : Point{0, 0};
   }
 };
 
-/// What the first look at a face has found.
-struct FoundHead {
-  forest::HeadBox head;
-  bool found;
-};
-
-/// The rows of the first look at faces that are not known; the others' boxes are empty. A block a
-/// list, a thread a row.
-__global__ void __launch_bounds__(kMaxFaces)
-    spread_looks(const DeviceFaces* in, const __grid_constant__ SampleMaps maps, Rows rows,
-                 const RollState* rolls) {
-  const int row = rows.begin(in->count * maps.count);
-  if (row < 0) return;
-  Face face = in->faces[row / maps.count];
-  face.box = forest::is_known(*rolls, face)
-                 ? Box{}
-                 : maps.map[row % maps.count].apply(face.box, forest::recall_roll(*rolls, face));
-  rows.face(row) = face;
-}
-
-/// A block a face.
-__global__ void __launch_bounds__(kLookThreads)
-    choose_look(const DeviceFaces* in, Rows rows, const Point* mean, int landmarks,
-                FoundHead* found) {
-  const int face = static_cast<int>(blockIdx.x);
-  if (face >= in->count) return;
-  __shared__ Raw<forest::LookScratch> scratch;
-  const int first = face * kLookRows;
-  FoundHead& out = found[face];
-  const BlockLanes lanes;
-  lanes.once([&] { out.found = false; });
-  for (int k = 0; k < kLookRows; ++k)
-    if (!forest::is_usable(rows.face(first + k).box)) return;
-  forest::best_look(
-      lanes, scratch.get(), {mean, static_cast<std::size_t>(landmarks)},
-      [&](int k, int i) { return rows.points(first + k, landmarks)[i]; }, out.found, out.head);
-}
-
-/// A block a list, a thread a row. `head_maps`: of a box that the first look gave; null `found`:
-/// there was none.
-__global__ void __launch_bounds__(kMaxFaces)
-    spread_samples(const DeviceFaces* in, const __grid_constant__ SampleMaps maps,
-                   const __grid_constant__ SampleMaps head_maps, const FoundHead* found, Rows rows,
-                   const RollState* rolls) {
-  const int row = rows.begin(in->count * maps.count);
-  if (row < 0) return;
-  const int f = row / maps.count, sample = row % maps.count;
-  Face face = in->faces[f];
-  if (found && found[f].found) {
-    const forest::HeadBox& head = found[f].head;
-    face.box = head_maps.map[sample].apply(head.box, head.roll);
-    face.roll = head.roll;  // which is recalled, as the face is not known
-  } else {
-    const Roll roll = rolls ? forest::recall_roll(*rolls, face) : Roll{};
-    face.box = maps.map[sample].apply(face.box, roll);
-  }
-  rows.face(row) = face;
-}
-
-/// A block a face. `out` may be `in`.
-__global__ void __launch_bounds__(kMeanThreads)
-    mean_samples(const DeviceFaces* in, Rows rows, int samples, int landmarks, DeviceFaces* out) {
-  const int face = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
-  if (face == 0) copy_header<kMeanThreads>(in, out, landmarks);
-  if (face >= in->count) return;
-  copy_face<kMeanThreads>(in, out, face);
-  const int first = face * samples;
-  bool usable = true;
-  for (int k = 0; k < samples; ++k) usable = usable && forest::is_usable(rows.face(first + k).box);
-  Point* const points = out->landmarks() + face * landmarks;
-  for (int i = thread; i < landmarks; i += kMeanThreads) {
-    points[i] = usable ? mean_of_samples(
-                             samples, [&](int k) { return rows.points(first + k, landmarks)[i]; })
-                       : Point{0, 0};
-  }
-}
+static_assert(kMaxSamples <= kThreads);
 
 }  // namespace
 
@@ -125,64 +126,63 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
     std::shared_ptr<const DeviceForest> forest, int iterations, int samples, bool refine) {
   const auto maps = make_sample_maps({}, samples);
   if (!maps.ok()) return maps.status();
-  auto landmarker = Landmarker::create(forest, iterations);
-  if (!landmarker.ok()) return landmarker.status();
-  const std::size_t list_bytes = device_faces_bytes(landmarker.value()->landmarks());
+  auto alone = Landmarker::create(forest, iterations);
+  if (!alone.ok()) return alone.status();
   std::unique_ptr<SampledLandmarker> made(
-      new SampledLandmarker(std::move(landmarker.value()), std::move(forest), samples, refine));
+      new SampledLandmarker(std::move(alone.value()), std::move(forest), samples, refine));
   made->maps_ = made->head_maps_ = maps.value();
-  if (samples > 1 || refine) {
-    const int lists = samples + (refine ? kLookRows : 0);
-    auto rows = DeviceBuffer<std::uint8_t>::create(static_cast<std::size_t>(lists) * list_bytes +
-                                                   (refine ? sizeof(FoundHead[kMaxFaces]) : 0));
-    if (!rows.ok()) return rows.status();
-    made->rows_ = std::move(rows.value());
-  }
+  made->look_maps_ = make_look_maps({});
+  if (samples == 1 && !refine) return Result<std::unique_ptr<SampledLandmarker>>(std::move(made));
+
+  const ForestTables tables = made->forest_->tables();
+  if (Status s = take(allow_shared_memory<Boxes>(tables), made->staged_); !s.ok()) return s;
+  made->cascades_ = forest::cascades_to_run(iterations, made->forest_->cascades()).value();
+  const auto rows = static_cast<std::size_t>(Boxes::rows(samples, refine));
+  const auto landmarks = static_cast<std::size_t>(tables.landmarks);
+  if (Status s = take(DeviceBuffer<Point>::create(rows * landmarks), made->points_); !s.ok())
+    return s;
+  if (Status s = take(upload(std::vector<FaceOfSamples>(kMaxFaces)), made->faces_); !s.ok())
+    return s;
+  if (refine)
+    if (Status s = take(DeviceBuffer<forest::LookScratch>::create(kMaxFaces), made->scratch_);
+        !s.ok())
+      return s;
   return Result<std::unique_ptr<SampledLandmarker>>(std::move(made));
 }
 
 Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in,
                                   const BoxMap& map, DeviceFaces* out, Launcher launch,
                                   const RollState* rolls) {
-  if (samples_ == 1 && !refine_) return landmarker_->enqueue(luma, in, map, out, launch, rolls);
-  if (!in || !out || (refine_ && !rolls))
-    return {StatusCode::kInvalidArgument, "landmarks: no faces"};
+  if (samples_ == 1 && !refine_) return alone_->enqueue(luma, in, map, out, launch, rolls);
+  if (!luma.data || luma.width < 1 || luma.height < 1 || !in || !out || (refine_ && !rolls))
+    return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
   if (map != map_) {
     const Result<SampleMaps> maps = make_sample_maps(map, samples_);
     if (!maps.ok()) return maps.status();
     maps_ = maps.value();
+    look_maps_ = make_look_maps(map);
     map_ = map;
   }
-  const std::size_t list_bytes = device_faces_bytes(landmarker_->landmarks());
-  const Rows samples{rows_.data(), list_bytes};
-  FoundHead* found = nullptr;
-  if (refine_) {
-    const Rows looks{rows_.data() + static_cast<std::size_t>(samples_) * list_bytes, list_bytes};
-    found = reinterpret_cast<FoundHead*>(looks.list(kLookRows));
-    if (Status s = launch("landmarks: looks", spread_looks, {kLookRows, kMaxFaces}, in,
-                          make_look_maps(map), looks, rolls);
-        !s.ok())
-      return s;
-    if (Status s = landmarker_->enqueue(luma, looks.list(0), BoxMap{}, looks.list(0), launch, rolls,
-                                        kLookRows);
-        !s.ok())
-      return s;
-    if (Status s = launch("landmarks: first look", choose_look, {kMaxFaces, kLookThreads}, in,
-                          looks, forest_->tables().mean, landmarker_->landmarks(), found);
-        !s.ok())
-      return s;
-  }
-  const auto lists = static_cast<unsigned>(samples_);
-  if (Status s = launch("landmarks: samples", spread_samples, {lists, kMaxFaces}, in, maps_,
-                        head_maps_, found, samples, rolls);
-      !s.ok())
+  const ForestTables tables = forest_->tables();
+  const int rows = Boxes::rows(samples_, refine_);
+  Boxes boxes{in,
+              out,
+              rolls,
+              tables.mean,
+              points_.data(),
+              faces_.data(),
+              scratch_.data(),
+              maps_,
+              look_maps_,
+              head_maps_,
+              tables.landmarks,
+              rows / kMaxFaces,
+              refine_ ? Boxes::Pass::kFirst : Boxes::Pass::kOnly};
+  if (Status s = launch_forest(tables, staged_, cascades_, luma, boxes, rows, launch);
+      !s.ok() || !refine_)
     return s;
-  if (Status s = landmarker_->enqueue(luma, samples.list(0), BoxMap{}, samples.list(0), launch,
-                                      rolls, samples_);
-      !s.ok())
-    return s;
-  return launch("landmarks: mean", mean_samples, {kMaxFaces, kMeanThreads}, in, samples, samples_,
-                landmarker_->landmarks(), out);
+  boxes.pass = Boxes::Pass::kSecond;
+  return launch_forest(tables, staged_, cascades_, luma, boxes, kMaxFaces * samples_, launch);
 }
 
 }  // namespace cuface::cuda
