@@ -1,4 +1,5 @@
-// The sums of a compact model's leaves, in any order: they are integers. For forest_cuda.cu alone.
+// The sums of a compact model's leaves, in any order: they are integers. For forest_kernel.cuh
+// alone.
 #pragma once
 
 #include <cstdint>

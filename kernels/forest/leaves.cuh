@@ -1,4 +1,4 @@
-// The sums of a cascade's leaves, in the order of the trees. For forest_cuda.cu alone.
+// The sums of a cascade's leaves, in the order of the trees. For forest_kernel.cuh alone.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The blocks of threads of one face: what each of them has in shared memory, and how they send to
-// each other. For forest_cuda.cu alone.
+// each other. For forest_kernel.cuh alone.
 #pragma once
 
 #include <cooperative_groups.h>
