@@ -341,13 +341,6 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   return GST_FLOW_OK;
 }
 
-constexpr const char* kCaps = GST_VIDEO_CAPS_MAKE(CUFACE_VIDEO_FORMATS);
-/// What GStreamer's CUDA memory holds (1.22) and luma reads.
-constexpr const char* kCudaCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES(
-    "memory:CUDAMemory",
-    "{ NV12, I420, YV12, NV21, P010_10LE, P016_LE, I420_10LE, Y444, Y444_16LE, Y42B, I422_10LE, "
-    "I422_12LE, BGRA, RGBA, RGBx, BGRx, ARGB, ABGR, RGB, BGR, RGBP, BGRP, GBR, GBRA }");
-
 }  // namespace
 
 static void gst_cuface_filter_init(GstCufaceFilter* self) {
@@ -380,22 +373,6 @@ static void gst_cuface_filter_class_init(GstCufaceFilterClass* klass) {
 }
 
 namespace cuface::gst {
-
-void add_pad_templates(GstElementClass* element_class, CudaUse cuda_use) {
-  GST_CUFACE_FILTER_CLASS(element_class)->cuda_use = cuda_use;
-  GstCaps* everywhere = gst_caps_from_string(kCudaCaps);
-  gst_caps_append(everywhere, gst_caps_from_string(kCaps));
-  const bool cuda = cuda_use != CudaUse::kNone && DeviceSide::missing().empty();
-  GstCaps* caps = cuda ? gst_caps_ref(everywhere) : gst_caps_from_string(kCaps);
-  for (const auto& [name, direction] : {std::pair("sink", GST_PAD_SINK), {"src", GST_PAD_SRC}}) {
-    GstPadTemplate* pad = gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps);
-    // The documentation is the same whatever this build and this machine can do.
-    gst_pad_template_set_documentation_caps(pad, gst_caps_ref(everywhere));
-    gst_element_class_add_pad_template(element_class, pad);
-  }
-  gst_caps_unref(caps);
-  gst_caps_unref(everywhere);
-}
 
 Backend backend_of(GstCufaceFilter* self) { return self->state->backend; }
 

@@ -78,9 +78,10 @@ const TrackProperty kProperties[] = {
      "Searches that have to have found a face before it is held for hold-time",
      INT_FIELD(min_confirmed), 1, 1000},
     {"doubt-below", "Doubt below",
-     "A new face of less confidence is delivered only once a second search has found it, for which "
-     "the tracker asks (a queue between it and the detector loses the request); those of the first "
-     "search are delivered at once. 0 = all are",
+     "A new face of less confidence is delivered only once the searches that found it have in all "
+     "seen as many windows as one of this confidence. The tracker asks for them (a queue between "
+     "it and the detector loses that). Those of the first search are delivered at once. 0 = all "
+     "are",
      FLOAT_FIELD(doubt_below), 0, 1},
     {"hold-time", "Hold time",
      "Seconds since the last confirmation for which missed searches do not end a track",

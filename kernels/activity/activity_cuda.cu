@@ -9,7 +9,7 @@
 namespace cuface::cuda {
 namespace {
 
-constexpr unsigned kThreads = 1024;
+constexpr int kThreads = 256, kCells = kThreads / kWarp;  // of a block, of a row
 
 /// The means of a picture's blocks.
 class Blocks {
@@ -40,53 +40,54 @@ class Blocks {
   const bool words_;  ///< rows begin where words do
 };
 
-/// A block a row of cells, a warp a cell.
+/// A warp a cell. Cells of a row write their own bits of its words.
 __global__ void __launch_bounds__(kThreads)
     changes_kernel(ImageView<const std::uint8_t> picture, CellGrid grid, const std::int32_t* run,
                    const Band* band, std::uint8_t* then, Activity::State* state) {
-  if (idle(run)) return;
   const bool look = band && band->active_only;
-  if (band && band->is_part() && !look) return;
-  __shared__ unsigned long long changed;
-  const int row = static_cast<int>(blockIdx.x);
+  // Whether active parts are to be searched, the map tells.
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) state->search = !idle(run) && !look;
+  if (idle(run) || (band && band->is_part() && !look)) return;
+  const int row = static_cast<int>(blockIdx.y);
+  const int c = static_cast<int>(blockIdx.x * kCells + threadIdx.x / kWarp);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const bool all = !look || !state->taken[row];
-  if (threadIdx.x == 0) changed = 0;
-  __syncthreads();
+  if (c >= grid.columns) return;
   const Blocks blocks(picture);
   const int blocks_across = picture.width / kBlock;
   const int top = first_block(row, grid.rows, grid.height);
   const int rows = first_block(row + 1, grid.rows, grid.height) - top;
-  for (int c = static_cast<int>(threadIdx.x) / kWarp; c < grid.columns;
-       c += static_cast<int>(kThreads) / kWarp) {
-    const int left = first_block(c, grid.columns, grid.width);
-    const int columns = first_block(c + 1, grid.columns, grid.width) - left;
-    const int count = columns * rows;
-    const auto place = [&](int x, int y) { return std::ptrdiff_t{y} * blocks_across + x; };
-    bool take = all;
-    if (!all) {
-      int differ = 0;
+  const int left = first_block(c, grid.columns, grid.width);
+  const int columns = first_block(c + 1, grid.columns, grid.width) - left;
+  const int count = columns * rows;
+  const auto place = [&](int x, int y) { return std::ptrdiff_t{y} * blocks_across + x; };
+  bool take = !look || (state->taken[row] >> c & 1) == 0;
+  if (!take) {
+    int differ = 0;
 #pragma unroll 2
-      for (int i = lane; i < count; i += kWarp) {
-        const int x = left + i % columns, y = top + i / columns;
-        differ += differs(blocks.mean(x, y), then[place(x, y)]);
-      }
-      for (int apart = kWarp / 2; apart > 0; apart /= 2)
-        differ += __shfl_xor_sync(kAllLanes, differ, apart);
-      take = has_changed(differ, count);
+    for (int i = lane; i < count; i += kWarp) {
+      const int x = left + i % columns, y = top + i / columns;
+      differ += differs(blocks.mean(x, y), then[place(x, y)]);
     }
-    if (!take) continue;
-    if (lane == 0) atomicOr(&changed, 1ull << c);
+    for (int apart = kWarp / 2; apart > 0; apart /= 2)
+      differ += __shfl_xor_sync(kAllLanes, differ, apart);
+    take = has_changed(differ, count);
+  }
+  if (take) {
 #pragma unroll 2
     for (int i = lane; i < count; i += kWarp) {
       const int x = left + i % columns, y = top + i / columns;
       then[place(x, y)] = blocks.mean(x, y);
     }
   }
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  state->changed[row] = changed;
-  state->taken[row] = 1;
+  if (lane > 0) return;
+  auto* changed = reinterpret_cast<unsigned long long*>(state->changed + row);
+  auto* taken = reinterpret_cast<unsigned long long*>(state->taken + row);
+  if (take) {
+    atomicOr(changed, 1ull << c);
+    atomicOr(taken, 1ull << c);
+  } else {
+    atomicAnd(changed, ~(1ull << c));
+  }
 }
 
 /// A block a class of sizes, a thread a row of cells.
@@ -100,8 +101,10 @@ __global__ void __launch_bounds__(kMostCells)
     cells[i] = followed_cells(followed->faces[i].box, full_width, full_height, grid);
   __syncthreads();
   const int size = static_cast<int>(blockIdx.x), row = static_cast<int>(threadIdx.x);
-  if (row < grid.rows)
-    state->map.cells[size][row] = map_row(state->changed, grid, cells, count, size, row);
+  if (row >= grid.rows) return;
+  const std::uint64_t on = map_row(state->changed, grid, cells, count, size, row);
+  state->map.cells[size][row] = on;
+  if (on != 0) state->search = 1;  // whoever says so says the same
 }
 
 }  // namespace
@@ -121,9 +124,10 @@ Result<Activity> Activity::create(int width, int height, int full_width, int ful
 
 Status Activity::enqueue(ImageView<const std::uint8_t> picture, const std::int32_t* run,
                          const Band* band, const FollowedFaces* followed, Launcher launch) {
-  if (Status s =
-          launch("what has changed", changes_kernel, {static_cast<unsigned>(grid_.rows), kThreads},
-                 picture, grid_, run, band, then_.data(), state_.data());
+  const dim3 cells(static_cast<unsigned>((grid_.columns - 1) / kCells + 1),
+                   static_cast<unsigned>(grid_.rows));
+  if (Status s = launch("what has changed", changes_kernel, {cells, kThreads}, picture, grid_, run,
+                        band, then_.data(), state_.data());
       !s.ok())
     return s;
   return launch("what is active", map_kernel, {kSizeClasses, kMostCells}, grid_, full_width_,

@@ -27,7 +27,8 @@ class Activity {
   struct State {
     ActivityMap map;
     std::uint64_t changed[kMostCells] = {};
-    std::int32_t taken[kMostCells] = {};  ///< per row of cells: whether there are means of it
+    std::uint64_t taken[kMostCells] = {};  ///< bits like those: whether there are means of the cell
+    std::int32_t search = 0;               ///< see search()
   };
 
   Activity() = default;
@@ -44,6 +45,9 @@ class Activity {
   DeviceMap map() const {
     return {state_.size() > 0 ? &state_.data()->map : nullptr, grid_.columns, grid_.rows};
   }
+  /// For a search behind it too, as its `run`: in device memory, 0 where *run is, and for
+  /// kActiveParts where no cell is on.
+  const std::int32_t* search() const { return &state_.data()->search; }
   const State* state() const { return state_.data(); }  ///< for tests
 
  private:

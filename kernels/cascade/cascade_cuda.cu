@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostShared = std::size_t{76} << 10;   // that blocks have room beside others
 constexpr std::size_t kMostPatches = std::size_t{48} << 10;  // without asking for it
 constexpr int kLateStage = 10;                               // from which on windows are late
-constexpr std::size_t kMostPairShared = std::size_t{73} << 10;  // the same beside kPairThreads' own
+constexpr std::size_t kMostPairShared = std::size_t{74} << 10;  // the same beside kPairThreads' own
 constexpr int kFewestPairStages = 6;                            // for which pairs pay
 
 /// Words of a tile's sums, a multiple of four.

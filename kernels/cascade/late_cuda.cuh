@@ -308,37 +308,44 @@ __device__ __forceinline__ AtHand take_stages(const TileTable& table, const Casc
   return at_hand;
 }
 
-/// For a whole block whose tile is done: where no tile is left that has not begun, its warps take
-/// late windows, a warp a window, until all tiles are done and the list is empty. They wait only
-/// for blocks that have begun. The windows' sums and their nodes lie in place of the tile's sums.
-__device__ __forceinline__ void take_late_windows(const TileTable& table,
-                                                  const CascadeView& cascade,
-                                                  const ImageView<const std::uint8_t>& pixels,
-                                                  const Output& out) {
+/// For a whole block whose tile is done: whether it stays for late windows, as no tile is left that
+/// has not begun.
+__device__ __forceinline__ bool end_tile(SearchCounts* counts, LateState* states,
+                                         std::uint64_t late_limit) {
   __shared__ bool all_done, stays;
-  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-  const int warps = threads / kWarp;
-  const auto limit = static_cast<std::uint32_t>(out.late_limit);
+  const int thread = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / kWarp;
+  const auto limit = static_cast<std::uint32_t>(late_limit);
   const auto now = [](const std::uint32_t& count) {
     return *static_cast<const volatile std::uint32_t*>(&count);
   };
   __syncthreads();
   if (thread == 0) {
     __threadfence();
-    all_done = atomicAdd(&out.counts->done, 1u) == gridDim.x - 1;
+    all_done = atomicAdd(&counts->done, 1u) == gridDim.x - 1;
     __threadfence();
-    stays = now(out.counts->begun) == gridDim.x &&
-            !(all_done && now(out.counts->taken) >= min(now(out.counts->late), limit));
+    stays = now(counts->begun) == gridDim.x &&
+            !(all_done && now(counts->taken) >= min(now(counts->late), limit));
   }
   __syncthreads();
   if (all_done) {
     // A warp that waits has a place that is at most so far behind the last window.
-    const std::uint32_t count = min(now(out.counts->late), limit);
+    const std::uint32_t count = min(now(counts->late), limit);
     const std::uint32_t end = min(limit, count + gridDim.x * static_cast<unsigned>(warps));
     for (std::uint32_t i = count + threadIdx.x; i < end; i += blockDim.x)
-      *reinterpret_cast<volatile LateState*>(out.late_states + i) = LateState::kNone;
+      *reinterpret_cast<volatile LateState*>(states + i) = LateState::kNone;
   }
-  if (!stays) return;
+  return stays;
+}
+
+/// For a whole block that stays: its warps take late windows, a warp a window, until all tiles are
+/// done and the list is empty. They wait only for blocks that have begun. The windows' sums and
+/// their nodes lie in place of the tile's sums.
+__device__ __forceinline__ void take_late_windows(const TileTable& table,
+                                                  const CascadeView& cascade,
+                                                  const ImageView<const std::uint8_t>& pixels,
+                                                  const Output& out) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const auto limit = static_cast<std::uint32_t>(out.late_limit);
   const AtHand at_hand = take_stages(table, cascade);
   __syncthreads();
   for (;;) {
@@ -365,10 +372,16 @@ __device__ inline void begin_tile(const Output& out) {
                : "memory");
 }
 
-/// take_late_windows() for a block whose tile is not to be searched. Called, and by value, for the
-/// same reason: of two such ends of a kernel the compiler makes one.
-__device__ __noinline__ void leave_tile_out(TileTable table, CascadeView cascade,
-                                            ImageView<const std::uint8_t> pixels, Output out) {
+/// end_tile() and take_late_windows() for a block whose tile is not to be searched. Called, and by
+/// value, for the same reason: of two such ends of a kernel the compiler makes one. Values go
+/// through memory where they are more than a few; so what all such blocks call takes few.
+__device__ __noinline__ bool end_tile_left_out(SearchCounts* counts, LateState* states,
+                                               std::uint64_t late_limit) {
+  return end_tile(counts, states, late_limit);
+}
+__device__ __noinline__ void take_late_windows_too(TileTable table, CascadeView cascade,
+                                                   ImageView<const std::uint8_t> pixels,
+                                                   Output out) {
   take_late_windows(table, cascade, pixels, out);
 }
 

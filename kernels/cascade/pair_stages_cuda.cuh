@@ -22,67 +22,97 @@ __device__ inline float lower_half(std::uint32_t v) {
   return __uint_as_float(__byte_perm(v, 0x4b000000, 0x7632));
 }
 
-/// Adds a node's leaf where the value is below its threshold. Values are exact, hence those of
-/// node_value().
-template <PairShape kShape, int kPairs>
-__device__ void add_pair_node(const uint4* node, const std::uint32_t (&at)[kPairs],
-                              const Two<float> (&norm)[kPairs], Two<std::int32_t> (&sum)[kPairs]) {
-  constexpr int kSize = pair_node_size(kShape), kHead = kShape == PairShape::kEdge ? 2 : 4;
-  std::uint32_t word[4 * kSize];
-#pragma unroll
-  for (int i = 0; i < kSize; ++i) {
-    const uint4 four = node[i];
-    word[4 * i] = four.x;
-    word[4 * i + 1] = four.y;
-    word[4 * i + 2] = four.z;
-    word[4 * i + 3] = four.w;
+/// Adds `leaf` where value * norm is below the threshold: under a predicate, where the compiler
+/// would choose between the leaf and 0 and add that.
+__device__ inline void add_if_below(float product, float threshold, std::int32_t leaf,
+                                    std::int32_t& sum) {
+  asm("{ .reg .pred p; setp.lt.f32 p, %1, %2; @p add.s32 %0, %0, %3; }"
+      : "+r"(sum)
+      : "f"(product), "f"(threshold), "r"(leaf));
+}
+
+/// What a small node's value is made of, read at `at`, plus 2^15: of both windows.
+template <PairShape kShape>
+__device__ __forceinline__ std::uint32_t small_value(const std::uint32_t (&word)[6],
+                                                     std::uint32_t at) {
+  constexpr std::uint32_t kZero = 0x80008000u;
+  const auto read = [&](int i) { return shared_word(at + word[i]); };
+  if constexpr (kShape == PairShape::kEdge) {
+    const std::uint32_t side = read(2) - read(3);
+    return (read(0) - read(1) - read(4)) + (2 * side + read(5)) + kZero;
+  } else if constexpr (kShape == PairShape::kStripe) {
+    const auto far = [&](int i) { return shared_word(at + word[i] + word[4]); };
+    const std::uint32_t inner = far(2) - read(2) - far(1) + read(1);
+    const std::uint32_t less = far(0) - read(0) - far(3);
+    return 3 * inner + (less + read(3) + kZero);
+  } else {
+    const auto row = [&](int i) {
+      const std::uint32_t left = at + word[i];
+      return (shared_word(left) + shared_word(left + word[4])) - 2 * shared_word(left + word[3]);
+    };
+    return ((row(0) + row(2)) - 2 * row(1)) * word[5] + kZero;
   }
-  const float threshold = __uint_as_float(word[0]);
-  const auto leaf = static_cast<std::int32_t>(word[1]);
+}
+
+/// Adds a small node's leaf where the value is below its threshold. Values are exact, hence those
+/// of node_value().
+template <PairShape kShape, int kPairs>
+__device__ __forceinline__ void add_pair_node(const uint4* node, const std::uint32_t (&at)[kPairs],
+                                              const Two<float> (&norm)[kPairs],
+                                              Two<std::int32_t> (&sum)[kPairs]) {
+  const uint4 head = node[0], tail = node[1];
+  const float threshold = __uint_as_float(head.x);
+  const auto leaf = static_cast<std::int32_t>(head.y);
+  const std::uint32_t word[6] = {head.z, head.w, tail.x, tail.y, tail.z, tail.w};
 #pragma unroll
   for (int u = 0; u < kPairs; ++u) {
-    const auto read = [&](int i) { return shared_word(at[u] + word[kHead + i]); };
-    const auto rectangle = [&](int i) {
-      return (read(i) - read(i + 1) - read(i + 2)) + read(i + 3);
-    };
-    const auto compare = [&](float upper, float lower) {
-      if (upper * norm[u].upper < threshold) sum[u].upper += leaf;
-      if (lower * norm[u].lower < threshold) sum[u].lower += leaf;
-    };
-    // Of 2^23 + v: that, or 2 (2^23 + v) - 2^23, which is exact.
-    const auto times = [&](float half) {
-      return __fmaf_rn(half, __uint_as_float(word[2]), __uint_as_float(word[3]));
-    };
-    if constexpr (kShape == PairShape::kWide3) {
-      std::uint32_t end[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) end[i] = read(2 * i) - read(2 * i + 1);
-      const std::uint32_t before = end[0] - end[1], inner = end[1] - end[2],
-                          behind = end[2] - end[3];
-      const auto value = [&](float inner_half, float before_half, float behind_half) {
-        return (times(inner_half) - before_half) - (behind_half - 8388608.0f);
-      };
-      compare(value(upper_half(inner), upper_half(before), upper_half(behind)),
-              value(lower_half(inner), lower_half(before), lower_half(behind)));
-      continue;
-    }
-    std::uint32_t inner, rest;
-    if constexpr (kShape == PairShape::kEdge) {
-      const std::uint32_t side = read(2) - read(3);
-      inner = read(0) - read(1) + side;
-      rest = read(4) - read(5) - side;
-    } else if constexpr (kShape == PairShape::kTwo) {
-      inner = rectangle(0) + rectangle(4);
-      rest = rectangle(8) - inner;
-    } else {
-      inner = rectangle(0);
-      rest = rectangle(4) - inner;
-    }
-    const auto value = [&](float inner_half, float rest_half) {
-      return (kShape == PairShape::kLine ? times(inner_half) : inner_half) - rest_half;
-    };
-    compare(value(upper_half(inner), upper_half(rest)), value(lower_half(inner), lower_half(rest)));
+    const std::uint32_t value = small_value<kShape>(word, at[u]);
+    constexpr float kZero = 8388608.0f + 32768.0f;
+    add_if_below((upper_half(value) - kZero) * norm[u].upper, threshold, leaf, sum[u].upper);
+    add_if_below((lower_half(value) - kZero) * norm[u].lower, threshold, leaf, sum[u].lower);
   }
+}
+
+/// What every `step`th of `count` large nodes adds, from the n-th on; `nodes` is where they begin
+/// in the shared memory. They are few: called, so that there is one piece of code for them.
+__device__ __noinline__ Two<std::int32_t> large_leaves(std::uint32_t nodes, int n, int count,
+                                                       int step, std::uint32_t at,
+                                                       Two<float> norm) {
+  constexpr int kSize = pair_node_size(PairShape::kLarge);
+  constexpr float kOne = 8388608.0f;  // what halves have above their value
+  Two<std::int32_t> sum = {0, 0};
+#pragma unroll 1
+  for (; n < count; n += step) {
+    const auto* node = static_cast<const uint4*>(
+        __cvta_shared_to_generic(nodes + static_cast<unsigned>(n * kSize) * sizeof(uint4)));
+    const auto rectangle = [&](const uint4& corner) {
+      return (shared_word(at + corner.x) - shared_word(at + corner.y)) -
+             (shared_word(at + corner.z) - shared_word(at + corner.w));
+    };
+    const uint4 head = node[0];
+    std::uint32_t inner = rectangle(node[1]), rest = rectangle(node[2]), behind = 0;
+    if (static_cast<LargeShape>(head.w) == LargeShape::kTwo) {
+      inner += rest;
+      rest = rectangle(node[3]) - inner;
+    } else if (static_cast<LargeShape>(head.w) == LargeShape::kLine) {
+      rest -= inner;
+    } else {
+      behind = rectangle(node[3]);
+    }
+    // Of 2^23 + v: that, or 2 (2^23 + v) - 2^23, which is exact.
+    const float factor = __uint_as_float(head.z);
+    const auto value = [&](float inner_half, float rest_half, float behind_half) {
+      return (__fmaf_rn(inner_half, factor, kOne - factor * kOne) - rest_half) -
+             (behind_half - kOne);
+    };
+    const float threshold = __uint_as_float(head.x);
+    const auto leaf = static_cast<std::int32_t>(head.y);
+    add_if_below(value(upper_half(inner), upper_half(rest), upper_half(behind)) * norm.upper,
+                 threshold, leaf, sum.upper);
+    add_if_below(value(lower_half(inner), lower_half(rest), lower_half(behind)) * norm.lower,
+                 threshold, leaf, sum.lower);
+  }
+  return sum;
 }
 
 /// Adds the leaves of a stage's trees, for whole warps: the part `slice` of `slices`. The nodes lie
@@ -96,17 +126,34 @@ __device__ void add_pair_leaves(const uint4* nodes, const PairStage& stage, int 
   const uint4* first = nodes + stage.first;
   int n = slice;
   const auto add = [&]<PairShape kShape>() {
+    constexpr int kSize = pair_node_size(kShape);
     const int count = stage.count[static_cast<int>(kShape)];
-#pragma unroll 2
-    for (; n < count; n += slices)
-      add_pair_node<kShape>(first + n * pair_node_size(kShape), at, norm, sum);
-    first += count * pair_node_size(kShape);
+    // Two at a time without a question in between, so that the second's reads do not wait.
+#pragma unroll 1
+    for (; n + slices < count; n += 2 * slices) {
+      add_pair_node<kShape>(first + n * kSize, at, norm, sum);
+      add_pair_node<kShape>(first + (n + slices) * kSize, at, norm, sum);
+    }
+    if (n < count) {
+      add_pair_node<kShape>(first + n * kSize, at, norm, sum);
+      n += slices;
+    }
+    first += count * kSize;
     n -= count;
   };
   add.template operator()<PairShape::kEdge>();
-  add.template operator()<PairShape::kLine>();
-  add.template operator()<PairShape::kWide3>();
-  add.template operator()<PairShape::kTwo>();
+  add.template operator()<PairShape::kStripe>();
+  add.template operator()<PairShape::kChecks>();
+  const int large = stage.count[static_cast<int>(PairShape::kLarge)];
+  if (n >= large) return;
+#pragma unroll
+  for (int u = 0; u < kPairs; ++u) {
+    const Two<std::int32_t> more =
+        large_leaves(static_cast<std::uint32_t>(__cvta_generic_to_shared(first)), n, large, slices,
+                     at[u], norm[u]);
+    sum[u].upper += more.upper;
+    sum[u].lower += more.lower;
+  }
 }
 
 /// By the definition, from the pixels, a window at a time by a whole warp: for what the sums do not

@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/cascade/tables_cuda.h"
@@ -13,7 +14,7 @@
 namespace cuface::cuda {
 namespace {
 
-constexpr int kMostPixels = 65535 / 255;
+constexpr int kMostPixels = 65535 / 255, kMostSmall = 32767 / 255;
 constexpr int kMostDenseTrees = 40;  // so many trees' lists cost more than windows that are out
 
 int area(const HaarRect& r) { return r.w * r.h; }
@@ -61,33 +62,51 @@ std::vector<Point> edge_corners(const HaarRect& whole, const HaarRect& inner) {
 }
 
 struct PairNode {
-  PairShape shape;
+  PairShape shape = PairShape::kLarge;
+  LargeShape large = LargeShape::kLine;
   std::vector<Point> corner;
   bool twice = false;  ///< the inner part
+  int sign = 1;        ///< of checks
 };
 
-/// The middle third of three stripes, each of which fits.
-std::optional<PairNode> wide_node(const HaarRect& whole, const HaarRect& inner) {
-  PairNode node = {PairShape::kWide3, {}, true};
+/// The middle third of three stripes: the ends of the four lines between and beside them, each with
+/// the one that is further right or down behind it. Empty where it is not that.
+std::vector<Point> stripe_corners(const HaarRect& whole, const HaarRect& inner) {
   const std::array<Point, 4> a = corners(whole), b = corners(inner);
-  if (3 * area(inner) != area(whole) || inner.weight != 3) return {};
-  if (inner.h == whole.h && inner.x - whole.x == inner.w) {
-    node.corner = {a[0], a[2], b[0], b[2], b[1], b[3], a[1], a[3]};
-  } else if (inner.w == whole.w && inner.y - whole.y == inner.h) {
-    node.corner = {a[0], a[1], b[0], b[1], b[2], b[3], a[2], a[3]};
-  } else {
+  if (3 * area(inner) != area(whole)) return {};
+  if (inner.h == whole.h && inner.x - whole.x == inner.w)
+    return {a[0], a[2], b[0], b[2], b[1], b[3], a[1], a[3]};
+  if (inner.w == whole.w && inner.y - whole.y == inner.h)
+    return {a[0], a[1], b[0], b[1], b[2], b[3], a[2], a[3]};
+  return {};
+}
+
+/// Two by two squares, or rectangles, of which these two lie across: three corners down the left
+/// side, then the two right of the first. Empty where they are not such.
+std::vector<Point> check_corners(const HaarRect& whole, const HaarRect& a, const HaarRect& b) {
+  const int w = a.w, h = a.h;
+  if (b.w != w || b.h != h || whole.w != 2 * w || whole.h != 2 * h || a.x == b.x || a.y == b.y)
     return {};
-  }
-  return node;
+  for (const HaarRect& r : {a, b})
+    if ((r.x - whole.x) % w != 0 || (r.y - whole.y) % h != 0) return {};
+  const Point p{whole.x, whole.y};
+  return {p, {p.x, p.y + h}, {p.x, p.y + 2 * h}, {p.x + w, p.y}, {p.x + 2 * w, p.y}};
 }
 
 std::optional<PairNode> pair_node(const HaarFeature& f) {
   const HaarRect &whole = f.rects[0], &inner = f.rects[1];
   int inner_pixels = area(inner);
   if (f.tilted || whole.weight != -1 || !contains(whole, inner)) return {};
-  PairNode node = {PairShape::kLine, {}};
+  PairNode node;
   const auto add = [&](const HaarRect& r) {
     for (const Point& p : corners(r)) node.corner.push_back(p);
+  };
+  const auto small_as = [&](PairShape shape, std::vector<Point> points) {
+    const int most = std::max((node.twice ? 2 : 1) * inner_pixels, area(whole) - inner_pixels);
+    if (points.empty() || most > kMostSmall) return false;
+    node.shape = shape;
+    node.corner = std::move(points);
+    return true;
   };
   if (f.rect_count == 3) {
     const HaarRect& second = f.rects[2];
@@ -95,28 +114,59 @@ std::optional<PairNode> pair_node(const HaarFeature& f) {
         !are_apart(inner, second))
       return {};
     inner_pixels += area(second);
-    node.shape = PairShape::kTwo;
+    node.sign = (inner.x < second.x) == (inner.y < second.y) ? 1 : -1;
+    if (small_as(PairShape::kChecks, check_corners(whole, inner, second))) return node;
+    node.large = LargeShape::kTwo;
     add(inner);
     add(second);
-    add(whole);
-  } else if (inner.weight == 2) {
-    node.corner = edge_corners(whole, inner);
-    if (!node.corner.empty()) {
-      node.shape = PairShape::kEdge;
-    } else {
-      add(inner);
-      add(whole);
-    }
-  } else if (inner.weight == 3) {
-    node.twice = true;
-    add(inner);
-    add(whole);
   } else {
-    return {};
+    if (inner.weight != 2 && inner.weight != 3) return {};
+    node.twice = inner.weight == 3;
+    if (node.twice ? small_as(PairShape::kStripe, stripe_corners(whole, inner))
+                   : small_as(PairShape::kEdge, edge_corners(whole, inner)))
+      return node;
+    add(inner);
   }
+  add(whole);
   if (inner_pixels > kMostPixels) return {};
-  if (area(whole) - inner_pixels > kMostPixels) return wide_node(whole, inner);
+  if (area(whole) - inner_pixels > kMostPixels) {
+    node.large = LargeShape::kWide3;
+    const std::vector<Point> line = stripe_corners(whole, inner);
+    if (!node.twice || line.empty()) return {};
+    // Each stripe between two lines, of which the first has the corner that counts positively.
+    node.corner.clear();
+    for (const std::size_t i : {2u, 0u, 4u})
+      node.corner.insert(node.corner.end(), {line[i], line[i + 1], line[i + 2], line[i + 3]});
+  }
   return node;
+}
+
+/// A node as add_pair_node() reads it, but for the first two words.
+std::vector<std::uint32_t> words_of(const PairNode& node, const SumLayout& layout) {
+  std::vector<std::uint32_t> words;
+  const auto offset = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(kWordBytes *
+                                      layout.offset(node.corner[i].x, node.corner[i].y));
+  };
+  switch (node.shape) {
+    case PairShape::kStripe:
+      for (const std::size_t i : {0u, 2u, 4u, 6u}) words.push_back(offset(i));
+      words.push_back(offset(1) - offset(0));
+      break;
+    case PairShape::kChecks:
+      for (const std::size_t i : {0u, 1u, 2u}) words.push_back(offset(i));
+      words.insert(words.end(), {offset(3) - offset(0), offset(4) - offset(0),
+                                 static_cast<std::uint32_t>(node.sign)});
+      break;
+    case PairShape::kLarge:
+      words = {std::bit_cast<std::uint32_t>(node.twice ? 2.0f : 1.0f),
+               static_cast<std::uint32_t>(node.large)};
+      [[fallthrough]];
+    case PairShape::kEdge:
+      for (std::size_t i = 0; i < node.corner.size(); ++i) words.push_back(offset(i));
+  }
+  words.resize(static_cast<std::size_t>(4 * pair_node_size(node.shape) - 2));
+  return words;
 }
 
 /// In how many parts warps share the trees of a stage for so many groups of pairs: such that they
@@ -171,12 +221,8 @@ PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], i
         for (std::size_t i = 0; i < 2; ++i) {
           std::vector<std::uint32_t> words = {std::bit_cast<std::uint32_t>(from.nodes[t].threshold),
                                               static_cast<std::uint32_t>(from.nodes[t].left_leaf)};
-          // Halves are 2^23 + their value: see add_pair_node().
-          if (made[t].shape != PairShape::kEdge)
-            for (const float f : {made[t].twice ? 2.0f : 1.0f, made[t].twice ? -8388608.0f : 0.0f})
-              words.push_back(std::bit_cast<std::uint32_t>(f));
-          for (const Point& p : made[t].corner)
-            words.push_back(static_cast<std::uint32_t>(kWordBytes * layouts[i].offset(p.x, p.y)));
+          const std::vector<std::uint32_t> rest = words_of(made[t], layouts[i]);
+          words.insert(words.end(), rest.begin(), rest.end());
           for (std::size_t w = 0; w < words.size(); w += 4)
             of_step[i].push_back({words[w], words[w + 1], words[w + 2], words[w + 3]});
         }

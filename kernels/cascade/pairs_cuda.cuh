@@ -328,11 +328,13 @@ __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
   __shared__ Block block;
   if ((band && !keep_band(tile, table, *band)) ||
       (kActive && !find_active(active, band, table, tile, skips, block))) {
-    leave_tile_out(table, by_patch, pixels, out);
+    if (end_tile_left_out(out.counts, out.late_states, out.late_limit))
+      take_late_windows_too(table, by_patch, pixels, out);
     return;
   }
   search_tile<kActive>(PairTile(table, by_patch, nodes, pixels, out, tile), pixels, skips, block);
-  take_late_windows(table, by_patch, pixels, out);
+  if (end_tile(out.counts, out.late_states, out.late_limit))
+    take_late_windows(table, by_patch, pixels, out);
 }
 
 /// The kernel of a search; with `active` of active parts too.

@@ -11,21 +11,28 @@
 
 namespace cuface::cuda {
 
-/// By what a node's value is made of: sums of an inner part and of the rest of the feature. Each is
-/// of at most 257 pixels, so that it is exact in 16 bits; and is used unsigned.
+/// By what a node's value is made of. Of small ones it is one sum of corners, of at most 128 pixels
+/// of either sign, so that value + 2^15 is exact in 16 bits.
 enum class PairShape : std::int32_t {
-  kEdge,   ///< inner - rest, from 6 corners
-  kLine,   ///< inner or 2 inner - rest, 8 corners
-  kWide3,  ///< 2 inner - a rest of two rectangles, too large together: 8 corners, two at each end
-  kTwo,    ///< the inner part is two rectangles: inner - rest, 12 corners
+  kEdge,    ///< two halves: 6 corners
+  kStripe,  ///< the middle third of three stripes: 4 corners, and the 4 that are so far from them
+  kChecks,  ///< two by two: the left 3 of 9 corners, and how far it is to the others of their rows
+  kLarge,   ///< the others: by LargeShape
 };
 inline constexpr int kPairShapes = 4;
 
-/// A node, four words at a time: threshold, left leaf less the right one; a factor of the inner
-/// part and what is added then, but for edges; then bytes to each corner.
-constexpr int pair_node_size(PairShape shape) {
-  return shape == PairShape::kEdge ? 2 : shape == PairShape::kTwo ? 4 : 3;
-}
+/// Large ones are made of sums of an inner part and of the rest of the feature, each of at most 257
+/// pixels, which are exact in 16 bits if used unsigned.
+enum class LargeShape : std::uint32_t {
+  kLine,   ///< inner or 2 inner - rest: the inner part, the feature
+  kTwo,    ///< the inner part is two rectangles: these, the feature
+  kWide3,  ///< 2 inner - a rest of two rectangles, too large together: inner, and these
+};
+
+/// A node, four words at a time: threshold, left leaf less the right one; then of small ones bytes
+/// to each corner, or from one to the other, and of checks the sign. Of large ones the factor of
+/// the inner part, the LargeShape, and bytes to the corners of two or three rectangles.
+constexpr int pair_node_size(PairShape shape) { return shape == PairShape::kLarge ? 4 : 2; }
 
 inline constexpr int kPairThreads = 256;    ///< of a block
 inline constexpr int kMostPairGroups = 32;  ///< of 32 pairs, of a tile

@@ -25,9 +25,11 @@ using Bits = std::uint32_t;  // one for each lane
 
 constexpr std::size_t kLanes = hn::MaxLanes(Floats());
 constexpr Bits kAllLanes = kLanes == 32 ? ~Bits{0} : (Bits{1} << kLanes) - 1;
-// As long as so many windows of a vector are left they stay together.
-constexpr int kFewWindows = kLanes / 8;
-// As few waiting windows are taken one by one.
+// As long as more windows of a vector are left they stay together: where waiting windows are
+// copied, where they are not, and copies.
+constexpr int kFewWindows = kLanes / 4, kFewWindowsScattered = kLanes / 8;
+constexpr int kFewPacked = kLanes * 3 / 16;
+// As few waiting windows are taken one by one where they are not copied.
 constexpr std::size_t kFewWaiting = kLanes < 8 ? 1 : 2;
 
 template <class D, class M>
@@ -49,17 +51,56 @@ struct SideBySide {
 };
 
 // Anywhere:
-struct Scattered {
+struct Waiting {
   const std::int32_t* plane;
   const std::int32_t* offset;
-  VI offsets;
-  HWY_INLINE VI load(std::int32_t corner) const {
-    return hn::GatherIndex(Ints(), plane + corner, offsets);
-  }
   const std::uint32_t* window(int lane) const {
     return reinterpret_cast<const std::uint32_t*>(plane + offset[lane]);
   }
 };
+struct Scattered : Waiting {
+  VI offsets;
+  HWY_INLINE VI load(std::int32_t corner) const {
+    return hn::GatherIndex(Ints(), plane + corner, offsets);
+  }
+};
+struct Packed : Waiting {
+  const std::int32_t* copy;
+  HWY_INLINE VI load(std::int32_t corner) const { return hn::Load(Ints(), copy + corner); }
+};
+
+// Four words of every fourth window.
+template <class D>
+HWY_INLINE hn::Vec<D> load_fours(D d, const std::int32_t* plane, const std::int32_t* offset) {
+  if constexpr (hn::MaxLanes(D()) <= 4) {
+    return hn::LoadU(d, plane + offset[0]);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_fours(half, plane, offset + hn::MaxLanes(d) / 2),
+                       load_fours(half, plane, offset));
+  }
+}
+
+// Copies the windows at `offset` of a vector.
+inline void pack(const PackedLayout& layout, const std::int32_t* plane, const std::int32_t* offset,
+                 std::int32_t* out) {
+  const Ints d;
+  for (int y = 0; y < layout.rows; ++y, plane += layout.stride) {
+    for (int r = 0; r < layout.run_count; ++r) {
+      const std::int32_t* from = plane + layout.run[r].from;
+      for (int g = 0; g < layout.run[r].groups; ++g, from += 4, out += 4 * kLanes) {
+        const VI a = load_fours(d, from, offset), b = load_fours(d, from, offset + 1);
+        const VI c = load_fours(d, from, offset + 2), e = load_fours(d, from, offset + 3);
+        const VI low_ac = hn::InterleaveLower(d, a, c), high_ac = hn::InterleaveUpper(d, a, c);
+        const VI low_be = hn::InterleaveLower(d, b, e), high_be = hn::InterleaveUpper(d, b, e);
+        hn::Store(hn::InterleaveLower(d, low_ac, low_be), d, out);
+        hn::Store(hn::InterleaveUpper(d, low_ac, low_be), d, out + kLanes);
+        hn::Store(hn::InterleaveLower(d, high_ac, high_be), d, out + 2 * kLanes);
+        hn::Store(hn::InterleaveUpper(d, high_ac, high_be), d, out + 3 * kLanes);
+      }
+    }
+  }
+}
 
 template <class Windows>
 HWY_INLINE VF rect_sum(const Windows& windows, const std::int32_t* c) {
@@ -124,10 +165,10 @@ HWY_INLINE VI tree_values(const Windows& windows, const VectorNode* nodes, int c
 
 // Those of the windows `asked` that pass the stage.
 template <class Windows>
-HWY_INLINE Bits passing(VectorSearch& search, std::size_t at, const Windows& windows, VF norm,
-                        Bits asked) {
+HWY_INLINE Bits passing(VectorSearch& search, const std::vector<VectorStage>& stages,
+                        std::size_t at, const Windows& windows, VF norm, Bits asked) {
   const Ints d;
-  const VectorStage& stage = search.stages()[at];
+  const VectorStage& stage = stages[at];
   VI sum = hn::Set(d, stage.base);
   const VectorNode* node = stage.nodes;
   if (stage.tree_nodes == nullptr) {
@@ -179,20 +220,41 @@ inline void put(VectorSearch& search, const std::int32_t* plane, std::size_t sta
   list.count += static_cast<std::size_t>(std::popcount(passed));
 }
 
+// Takes some windows that wait for a stage through it.
+inline void take_scattered(VectorSearch& search, const std::int32_t* plane, std::size_t stage,
+                           const std::int32_t* offset, VF norm, Bits asked) {
+  const VI offsets = hn::LoadU(Ints(), offset);
+  const Scattered windows{{plane, offset}, offsets};
+  put(search, plane, stage + 1, offsets, norm,
+      passing(search, search.stages(), stage, windows, norm, asked));
+}
+
+// The same with copies, and on while they pay.
+inline void take_packed(VectorSearch& search, const std::int32_t* plane, std::size_t stage,
+                        const std::int32_t* offset, VF norm, Bits asked) {
+  const std::vector<VectorStage>& stages = search.packed_stages(kLanes);
+  pack(search.packed_layout(), plane, offset, search.packed());
+  const Packed windows{{plane, offset}, search.packed()};
+  do {
+    asked = passing(search, stages, stage++, windows, norm, asked);
+  } while (stage < stages.size() && std::popcount(asked) > kFewPacked);
+  put(search, plane, stage, hn::LoadU(Ints(), offset), norm, asked);
+}
+
 // Takes all windows that wait for a stage through it.
 inline void take_waiting(VectorSearch& search, const std::int32_t* plane, std::size_t stage) {
   WaitingWindows& list = search.waiting(stage);
-  const std::size_t count = list.count;
+  const bool packs = search.packed_layout().packs();
+  const std::size_t few = packs ? 0 : kFewWaiting, count = list.count;
   list.count = 0;
   std::size_t i = 0;
-  for (; i + kFewWaiting < count; i += kLanes) {
+  for (; i + few < count; i += kLanes) {
     const std::size_t left = count - i;
     const Bits asked = left < kLanes ? (Bits{1} << left) - 1 : kAllLanes;
-    for (std::size_t k = left; k < kLanes; ++k) list.offset[i + k] = list.offset[i];
-    const VI offsets = hn::LoadU(Ints(), list.offset.data() + i);
+    std::int32_t* const offset = list.offset.data() + i;
+    for (std::size_t k = left; k < kLanes; ++k) offset[k] = offset[0];
     const VF norm = hn::LoadU(Floats(), list.norm.data() + i);
-    const Scattered windows{plane, list.offset.data() + i, offsets};
-    put(search, plane, stage + 1, offsets, norm, passing(search, stage, windows, norm, asked));
+    (packs ? take_packed : take_scattered)(search, plane, stage, offset, norm, asked);
   }
   const std::uint32_t* sums = reinterpret_cast<const std::uint32_t*>(plane);
   for (; i < count; ++i) {
@@ -274,7 +336,7 @@ inline void first_stage(VectorSearch& search, const NormCorners& corners, const 
     const VF norm = row_norms(corners, windows, {squared + i});
     hn::StoreU(norm, Floats(), search.row_norm().data() + i);
     const Bits asked = there & bits_of(Floats(), hn::Gt(norm, hn::Zero(Floats())));
-    const Bits passed = asked == 0 ? 0 : passing(search, 0, windows, norm, asked);
+    const Bits passed = asked == 0 ? 0 : passing(search, search.stages(), 0, windows, norm, asked);
     alive[i / 64] |= std::uint64_t{passed} << (i % 64);
     failed[i / 64] |= std::uint64_t{asked & ~passed} << (i % 64);
   }
@@ -288,6 +350,7 @@ void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& 
   const int stride = search.cascade().layout().stride;
   const std::size_t count = static_cast<std::size_t>((grid.columns + grid.step - 1) / grid.step);
   const std::size_t stages = search.stages().size();
+  const int few = search.packed_layout().packs() ? kFewWindows : kFewWindowsScattered;
   const std::int32_t* plane = reinterpret_cast<const std::int32_t*>(sums.sum);
   for (int y = 0; y < grid.rows; y += grid.step) {
     const std::int32_t start = y * stride;
@@ -300,8 +363,8 @@ void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& 
       const SideBySide windows{plane + start + i};
       const VF norm = hn::LoadU(Floats(), search.row_norm().data() + i);
       std::size_t stage = 1;
-      while (stage < stages && std::popcount(alive) > kFewWindows) {
-        alive = passing(search, stage++, windows, norm, alive);
+      while (stage < stages && std::popcount(alive) > few) {
+        alive = passing(search, search.stages(), stage++, windows, norm, alive);
       }
       put(search, plane, stage, hn::Iota(Ints(), start + static_cast<std::int32_t>(i)), norm,
           alive);

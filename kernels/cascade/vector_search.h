@@ -11,6 +11,7 @@
 
 #include "kernels/cascade/cascade.h"
 #include "kernels/common/host_device.h"
+#include "kernels/common/image.h"
 
 namespace cuface {
 
@@ -56,6 +57,28 @@ struct WaitingWindows {
   std::array<float, kCapacity + kPadding> norm;
 };
 
+/// Where the sums of a window go when it is copied: row after row, each in one or two runs (the
+/// even columns and the odd ones), in groups of four words. Word after word lie those of a vector's
+/// windows together.
+struct PackedLayout {
+  struct Run {
+    int from;    ///< in the sums' row, from the window's first word
+    int to;      ///< in the copy's row
+    int groups;  ///< what is read behind the window is not used
+  };
+  /// Larger windows are read where they are: copies of 16 of them would leave the nearest cache.
+  static constexpr int kMostWords = 28 * 25;
+
+  /// Nothing to copy for cascades with tilted features, which read another plane.
+  PackedLayout(const CascadeModel& model, const SumLayout& layout);
+  bool packs() const { return words > 0 && words <= kMostWords; }
+  std::int32_t packed(std::int32_t corner) const;
+
+  int stride, step;  ///< of the sums
+  int rows, words = 0, row_words = 0, run_count = 0;
+  Run run[2];
+};
+
 /// Serves one thread at a time. The cascade must outlive it.
 class VectorSearch {
  public:
@@ -69,6 +92,10 @@ class VectorSearch {
 
   const BoundCascade& cascade() const { return cascade_; }
   const std::vector<VectorStage>& stages() const { return stages_; }
+  const PackedLayout& packed_layout() const { return packed_layout_; }
+  /// The same for copied windows in vectors of `lanes`.
+  const std::vector<VectorStage>& packed_stages(std::size_t lanes);
+  std::int32_t* packed() { return packed_.view().data; }
   /// Of a tree that has a node `node`: room for the value of each of a tree's nodes.
   std::vector<std::int32_t>& node_values() { return node_values_; }
   std::vector<float>& row_norm() { return row_norm_; }
@@ -83,9 +110,12 @@ class VectorSearch {
   void add_stage(const BoundCascade::Stage& stage);
 
   const BoundCascade& cascade_;
-  std::vector<VectorNode> nodes_;
+  const PackedLayout packed_layout_;
+  std::vector<VectorNode> nodes_, packed_nodes_;
   std::vector<int> tree_nodes_;
-  std::vector<VectorStage> stages_;
+  std::vector<VectorStage> stages_, packed_stages_;
+  std::size_t packed_lanes_ = 0;  ///< that packed_nodes_ are for
+  Image<std::int32_t> packed_;
   std::vector<std::int32_t> node_values_;
   std::vector<float> row_norm_;
   std::vector<std::uint64_t> failed_, alive_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "kernels/cascade/vector_search.h"
 
@@ -95,7 +96,26 @@ VectorTree vector_tree(const BoundCascade::Tree& tree, double units, bool exact_
 
 }  // namespace
 
-VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns) : cascade_(cascade) {
+PackedLayout::PackedLayout(const CascadeModel& model, const SumLayout& layout)
+    : stride(layout.stride), step(layout.step), rows(model.window_height + 1) {
+  if (model.has_tilted()) return;
+  const int columns = model.window_width + 1;
+  for (int first = 0; first < step; ++first) {
+    const int groups = ((columns - first + step - 1) / step + 3) / 4;
+    run[run_count++] = {first * (stride / step), row_words, groups};
+    row_words += 4 * groups;
+  }
+  words = rows * row_words;
+}
+
+std::int32_t PackedLayout::packed(std::int32_t corner) const {
+  const int column = corner % stride;
+  const Run& r = run[column / (stride / step)];
+  return corner / stride * row_words + r.to + column - r.from;
+}
+
+VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns)
+    : cascade_(cascade), packed_layout_(cascade.model(), cascade.layout()) {
   std::size_t nodes = 0, trees = 0, most_nodes = 0;
   for (const BoundCascade::Stage& stage : cascade.stages()) {
     for (int t = 0; t < stage.tree_count; ++t, ++trees) {
@@ -107,6 +127,14 @@ VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns) : casca
   nodes_.reserve(nodes);
   tree_nodes_.reserve(trees);
   for (const BoundCascade::Stage& stage : cascade.stages()) add_stage(stage);
+  if (packed_layout_.packs()) {
+    packed_nodes_ = nodes_;
+    packed_stages_ = stages_;
+    for (VectorStage& stage : packed_stages_) {
+      stage.nodes = packed_nodes_.data() + (stage.nodes - nodes_.data());
+    }
+    packed_ = Image<std::int32_t>(packed_layout_.words * static_cast<int>(kWidestVector), 1);
+  }
   const std::size_t row = static_cast<std::size_t>(max_columns) + kWidestVector;
   node_values_.resize(most_nodes * kWidestVector);
   row_norm_.resize(row);
@@ -114,6 +142,17 @@ VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns) : casca
   alive_.resize(row / 64 + 1);
   waiting_.resize(stages_.size());
   found_.reserve(kFoundAtFirst);
+}
+
+const std::vector<VectorStage>& VectorSearch::packed_stages(std::size_t lanes) {
+  if (std::exchange(packed_lanes_, lanes) == lanes) return packed_stages_;
+  for (std::size_t n = 0; n < packed_nodes_.size(); ++n) {
+    for (std::size_t i = 0; i < std::size(nodes_[n].corner); ++i) {
+      packed_nodes_[n].corner[i] =
+          packed_layout_.packed(nodes_[n].corner[i]) * static_cast<std::int32_t>(lanes);
+    }
+  }
+  return packed_stages_;
 }
 
 void VectorSearch::add_stage(const BoundCascade::Stage& stage) {

@@ -181,12 +181,14 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
   __shared__ Block block;
   if ((band && !keep_band(tile, table, *band)) ||
       !find_active(active, band, table, tile, skips, block)) {
-    if (table.patch_words > 0) leave_tile_out(table, by_patch, pixels, out);
+    if (table.patch_words > 0 && end_tile_left_out(out.counts, out.late_states, out.late_limit))
+      take_late_windows_too(table, by_patch, pixels, out);
     return;
   }
   search_tile<kTiled>(table, tile, by_step_1, by_step_2, first_nodes, pixels, planes, skips, out,
                       block);
-  if (table.patch_words > 0) take_late_windows(table, by_patch, pixels, out);
+  if (table.patch_words > 0 && end_tile(out.counts, out.late_states, out.late_limit))
+    take_late_windows(table, by_patch, pixels, out);
 }
 
 }  // namespace cuface::cuda

@@ -152,12 +152,13 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
   const DeviceMap active = activity_.map();
   if (active.map)
     if (Status s = activity_.enqueue(picture, run, band, followed, launch); !s.ok()) return s;
+  const std::int32_t* search = active.map ? activity_.search() : run;
   if (Status s = search_.makes_sums()
-                     ? resize_.enqueue(picture, pixels_, run, launch, search_.zeros())
-                     : integrals_.enqueue(picture, pixels_, planes_, run, launch);
+                     ? resize_.enqueue(picture, pixels_, search, launch, search_.zeros())
+                     : integrals_.enqueue(picture, pixels_, planes_, search, launch);
       !s.ok())
     return s;
-  if (Status s = search_.enqueue(pixels_, planes_, run, band, active, launch); !s.ok()) return s;
+  if (Status s = search_.enqueue(pixels_, planes_, search, band, active, launch); !s.ok()) return s;
   const Output output = {
       out,       run, band, search_.counts(), width_, height_, searched_width_, searched_height_,
       max_faces_};

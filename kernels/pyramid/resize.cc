@@ -1,6 +1,8 @@
 // Bilinear resizing in fixed point: weights with 8 fraction bits in each direction, rounded once at
 // the end. The sample positions are double arithmetic with a fixed order of operations, so every
 // machine computes the same weights.
+#include <algorithm>
+
 #include "kernels/common/simd.h"
 #include "kernels/pyramid/pyramid.h"
 
@@ -19,33 +21,99 @@ using VI = hn::Vec<Ints>;
 
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Ints()));
 
-// A source row's values at some columns, times 256.
-HWY_INLINE VI along_row(const std::uint8_t* row, VI at, VI shift, VI weight) {
+// What some columns of a row are made of.
+struct Columns {
+  const LinearResize::VectorColumns& all;
+  int from;
+  VI weight = hn::LoadU(Ints(), all.weight_second.data() + from);
+
+  // The two pixels of each column in its low bytes.
+  HWY_INLINE VI pixels(const std::uint8_t* row) const {
+    const Ints d;
+    const hn::RebindToUnsigned<Ints> u;
+    const VI at = hn::LoadU(d, all.at.data() + from), shift = hn::LoadU(d, all.shift.data() + from);
+    const VI bytes = hn::GatherOffset(d, reinterpret_cast<const std::int32_t*>(row), at);
+    return hn::BitCast(d, hn::Shr(hn::BitCast(u, bytes), hn::BitCast(u, shift)));
+  }
+  // The row's values, times 256.
+  HWY_INLINE VI along_row(VI pixels) const {
+    const VI byte = hn::Set(Ints(), 0xff);
+    const VI first = hn::And(pixels, byte), second = hn::And(hn::ShiftRight<8>(pixels), byte);
+    return hn::Add(hn::ShiftLeft<8>(first), hn::Mul(weight, hn::Sub(second, first)));
+  }
+  // Those of two rows, rounded.
+  HWY_INLINE void blend(VI above, VI below, int weight_below, std::uint8_t* out) const {
+    const Ints d;
+    const hn::Rebind<std::uint8_t, Ints> bytes;
+    const VI a = along_row(above), b = along_row(below);
+    const VI sum = hn::Add(hn::ShiftLeft<8>(a), hn::Mul(hn::Set(d, weight_below), hn::Sub(b, a)));
+    const VI rounded = hn::ShiftRight<16>(hn::Add(sum, hn::Set(d, 1 << 15)));
+    hn::StoreU(hn::DemoteTo(bytes, rounded), bytes, out);
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3
+}  // namespace cuface::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+// For machines that have simd::byte_permutes() as well.
+HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vbmi")
+namespace cuface::HWY_NAMESPACE {
+
+constexpr int kRegister = 64;
+
+// resize_row() of rows of kRegister pixels or more: what columns that lie near each other read fits
+// a register, where one permute finds it for all.
+void resize_row_bytes(const std::uint8_t* first, const std::uint8_t* second, int weight_second,
+                      const LinearResize::VectorColumns& columns, int source, int left, int width,
+                      std::uint8_t* out) {
   const Ints d;
-  const hn::RebindToUnsigned<Ints> u;
-  const VI bytes = hn::GatherOffset(d, reinterpret_cast<const std::int32_t*>(row), at);
-  const VI both = hn::BitCast(d, hn::Shr(hn::BitCast(u, bytes), hn::BitCast(u, shift)));
-  const VI byte = hn::Set(d, 0xff);
-  const VI first = hn::And(both, byte), second = hn::And(hn::ShiftRight<8>(both), byte);
-  return hn::Add(hn::ShiftLeft<8>(first), hn::Mul(weight, hn::Sub(second, first)));
+  const hn::Repartition<std::uint8_t, Ints> bytes;
+  for (int begin = 0; begin < width; begin += kLanes) {
+    const int x = std::min(begin, width - kLanes);
+    const Columns these{columns, left + x};
+    const auto tap = [&](int i) {
+      const auto column = static_cast<std::size_t>(left + x + i);
+      return columns.at[column] + columns.shift[column] / 8;
+    };
+    const int start = std::min(tap(0), source - kRegister);
+    // A row's last pixel is the first of a column whose second has no weight.
+    if (tap(kLanes - 1) + 1 - start >= kRegister && start != source - kRegister) {
+      these.blend(these.pixels(first), these.pixels(second), weight_second, out + x);
+      continue;
+    }
+    const VI four = hn::LoadU(d, columns.at.data() + left + x);
+    const VI shift = hn::LoadU(d, columns.shift.data() + left + x);
+    const VI at = hn::Sub(hn::Add(four, hn::ShiftRight<3>(shift)), hn::Set(d, start));
+    const VI index = hn::Add(hn::Add(hn::ShiftLeft<8>(at), at), hn::Set(d, 256));
+    const auto pixels = [&](const std::uint8_t* row) {
+      const auto part = hn::LoadU(bytes, row + start);
+      return VI{_mm512_permutexvar_epi8(index.raw, part.raw)};
+    };
+    these.blend(pixels(first), pixels(second), weight_second, out + x);
+  }
 }
 
-// At least kLanes columns of a row, from `left` on.
+}  // namespace cuface::HWY_NAMESPACE
+HWY_POP_ATTRIBUTES
+
+HWY_BEFORE_NAMESPACE();
+namespace cuface::HWY_NAMESPACE {
+#endif
+
+// At least kLanes columns of a row of `source` pixels, from `left` on.
 void resize_row(const std::uint8_t* first, const std::uint8_t* second, int weight_second,
-                const LinearResize::VectorColumns& columns, int left, int width,
-                std::uint8_t* out) {
-  const Ints d;
-  const hn::Rebind<std::uint8_t, Ints> bytes;
-  const VI lower = hn::Set(d, weight_second), half = hn::Set(d, 1 << 15);
+                const LinearResize::VectorColumns& columns, [[maybe_unused]] int source, int left,
+                int width, std::uint8_t* out) {
+#if HWY_TARGET == HWY_AVX3
+  if (simd::byte_permutes() && source >= kRegister) {
+    return resize_row_bytes(first, second, weight_second, columns, source, left, width, out);
+  }
+#endif
   for (int begin = 0; begin < width; begin += kLanes) {
-    const int x = begin + kLanes <= width ? begin : width - kLanes;
-    const int from = left + x;
-    const VI at = hn::LoadU(d, columns.at.data() + from),
-             shift = hn::LoadU(d, columns.shift.data() + from);
-    const VI weight = hn::LoadU(d, columns.weight_second.data() + from);
-    const VI a = along_row(first, at, shift, weight), b = along_row(second, at, shift, weight);
-    const VI sum = hn::Add(hn::ShiftLeft<8>(a), hn::Mul(lower, hn::Sub(b, a)));
-    hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<16>(hn::Add(sum, half))), bytes, out + x);
+    const int x = std::min(begin, width - kLanes);
+    const Columns these{columns, left + x};
+    these.blend(these.pixels(first), these.pixels(second), weight_second, out + x);
   }
 }
 
@@ -55,7 +123,6 @@ int lanes() { return kLanes; }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <algorithm>
 #include <cmath>
 
 namespace cuface {
@@ -114,7 +181,7 @@ void LinearResize::row(ImageView<const std::uint8_t> src, int y, int first_colum
   const std::uint8_t *first = src.row(tap.first), *second = src.row(tap.second);
   if (simd::vectors() && src.width >= 4 && count >= HWY_DYNAMIC_DISPATCH(lanes)()) {
     HWY_DYNAMIC_DISPATCH(resize_row)
-    (first, second, tap.weight_second, vector_columns_, first_column, count, dst);
+    (first, second, tap.weight_second, vector_columns_, src.width, first_column, count, dst);
     return;
   }
   for (int x = first_column; x < first_column + count; ++x) {

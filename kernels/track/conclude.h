@@ -60,6 +60,7 @@ CUFACE_HD inline void confirm(Track& t, const Frame& frame, int face, int& sourc
   t.face.id = id;
   t.face.age = 0;
   ++t.confirmed;
+  t.windows = static_cast<std::uint8_t>(add_find(t.windows, t.face.confidence));
   t.missed = 0;
   t.unconfirmed = 0;
   t.lost = false;
@@ -136,7 +137,8 @@ CUFACE_HD inline int track_around(const State& state, const Face& face) {
 /// before this one did not see is doubted while it is weak.
 CUFACE_HD inline void start_track(State& state, const Frame& frame, int face,
                                   const TrackConfig& config, ConcludeScratch& scratch) {
-  const bool doubted = state.searched && frame.faces.faces[face].confidence < config.doubt_below;
+  const float confidence = frame.faces.faces[face].confidence;
+  const bool doubted = state.searched && add_find(0, confidence) < windows_of(config.doubt_below);
   const std::uint64_t id = revive_or_count(state, scratch.distance, scratch.likeness, doubted);
   const std::uint8_t slot = state.slot[state.count];
   int place = state.count++;
@@ -162,8 +164,8 @@ CUFACE_HD inline void apply_search(State& state, int i, const Frame& frame,
     same = same || (other.missed == 0 && !other.lost &&
                     overlap(t.face.box, other.face.box) >= config.min_overlap);
   }
-  const bool held =
-      t.confirmed >= config.min_confirmed && t.unconfirmed <= static_cast<double>(config.hold_time);
+  const bool held = !is_doubted(t) && t.confirmed >= config.min_confirmed &&
+                    t.unconfirmed <= static_cast<double>(config.hold_time);
   const bool stale = t.missed > config.max_missed && !held;
   if (same || stale) {
     t.lost = true;
@@ -301,11 +303,12 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& f
   });
 }
 
-/// Tracks in doubt that a second search has found get their ids; by one lane.
-CUFACE_HD inline void end_doubts(State& state) {
+/// Tracks in doubt that enough windows have found get their ids; by one lane.
+CUFACE_HD inline void end_doubts(State& state, const TrackConfig& config) {
+  const int enough = windows_of(config.doubt_below);
   int faces = state.faces();
   for (int i = faces; i < state.count; ++i) {
-    if (state.of(i).lost || state.of(i).confirmed < 2) continue;
+    if (state.of(i).lost || state.of(i).windows < enough) continue;
     const std::uint8_t slot = state.slot[i];
     state.track[slot].face.id = ++state.last_id;
     for (int place = i; place > faces; --place) state.slot[place] = state.slot[place - 1];
@@ -351,7 +354,7 @@ CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& fra
   const bool told = frame.faces.tell();
   if (told) match_detections(lanes, state, frame, config, scratch);
   lanes.once([&] {
-    end_doubts(state);
+    end_doubts(state, config);
     bury_lost(state, out);
     const int faces = state.faces();
     out.search_wanted = (state.had_faces && faces == 0) || state.count > faces ||

@@ -44,6 +44,25 @@ CUFACE_HD inline float visible_fraction(const Box& box, int width, int height) {
   return all > 0 ? intersection(box, frame) / all : 0.0f;
 }
 
+/// Windows of which detection_confidence() makes this: they add up, confidences do not. 0 to 255;
+/// what is no confidence has none.
+inline constexpr int kMostWindows = 255;
+CUFACE_HD inline int windows_of(float confidence) {
+  if (!(confidence > 0)) return 0;
+  if (!(confidence < 1)) return kMostWindows;
+  const float windows = 3.0f * confidence / (1.0f - confidence) + 0.5f;
+  return windows < kMostWindows ? static_cast<int>(windows) : kMostWindows;
+}
+
+/// Those of a find, and of more that have been counted before. None counts for less than our
+/// detector reports by default, so that a doubt ends also where another tells no confidence.
+inline constexpr int kLeastWindows = 3;
+CUFACE_HD inline int add_find(int before, float confidence) {
+  const int windows = windows_of(confidence);
+  const int sum = before + (windows < kLeastWindows ? kLeastWindows : windows);
+  return sum < kMostWindows ? sum : kMostWindows;
+}
+
 /// What the lanes of one association share.
 struct AssociateScratch {
   float overlap[kMaxTracks];  // of each track with its best free detection

@@ -63,17 +63,18 @@ struct Track {
   bool lost = false;       // decided on this frame
   bool replaced = false;   // lost, and another face is in its place
   Loss reason = Loss::kPoints;
-  int landmarks = 0;       // held here, from the elements before (order detect, landmark, track)
-  int followed = 0;        // held there instead: those fed back, carried to this frame
-  int shape_points = 0;    // of the fed-back shape at the last confirmation
-  Box confirmed_box;       // at the last confirmation
-  Box motion_box;          // at the one that the velocity is next counted from,
-  double motion_time = 0;  // which was so many seconds ago
-  Point velocity;          // px/s
+  std::uint8_t windows = 0;  // that found it, added up: windows_of()
+  int landmarks = 0;         // held here, from the elements before (order detect, landmark, track)
+  int followed = 0;          // held there instead: those fed back, carried to this frame
+  int shape_points = 0;      // of the fed-back shape at the last confirmation
+  Box confirmed_box;         // at the last confirmation
+  Box motion_box;            // at the one that the velocity is next counted from,
+  double motion_time = 0;    // which was so many seconds ago
+  Point velocity;            // px/s
 };
 
 /// Tracks that are doubted have ids from here on: they are followed, but nobody is told of them
-/// until another search has found them, when they get a real id.
+/// until enough windows have found them, when they get a real id.
 inline constexpr std::uint64_t kFirstDoubted = std::uint64_t{1} << 63;
 CUFACE_HD inline bool is_doubted(const Track& t) { return t.face.id >= kFirstDoubted; }
 

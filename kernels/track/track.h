@@ -70,10 +70,10 @@ struct TrackConfig {
   /// seldom repeated, and goes after `max_missed`.
   int min_confirmed = 2;
 
-  /// Confidence, 0..1. A new face that is less is doubted: followed, but delivered only once a
-  /// second search has found it, which the tracker asks for. Those of the first search are not:
-  /// there may be no other. 0 = none is.
-  float doubt_below = 0.8f;
+  /// Confidence, 0..1. A new face that is less is doubted: followed, but delivered only once the
+  /// searches that found it, which the tracker asks for, have seen as many windows in all as one of
+  /// this confidence (17). Those of the first search are not: there may be no other. 0 = none is.
+  float doubt_below = 0.85f;
 
   /// Seconds since the last confirmation, 0..60. So long searches may miss a healthy track. It
   /// matters most where they follow each other frame by frame because they find nothing.

@@ -14,6 +14,7 @@ import os
 import pathlib
 import platform
 import resource
+import select
 import statistics
 import subprocess
 import sys
@@ -51,9 +52,10 @@ def used():
     return time.monotonic(), usage.ru_utime + usage.ru_stime
 
 
-def child(text, seconds):
-    """Runs pipelines to their end, or for so many seconds and some frames, and prints what they cost from the moment on
-    that each has given its first frame: what is loaded and allocated before does not count."""
+def child(text, seconds, each_frame):
+    """Runs pipelines to their end, or for so many seconds of processor time and some frames, and prints what they cost from
+    the moment on that each has given its first frame: what is loaded and allocated before does not count. With
+    each_frame it prints seconds and frames so far at each of them, and ends when its standard input does."""
     import gi
     gi.require_version("Gst", "1.0")
     from gi.repository import Gst
@@ -75,6 +77,8 @@ def child(text, seconds):
             begin[:] = [*used(), whole[0]]
         if begin:
             end[:] = [*used(), whole[0]]
+            if each_frame:
+                os.write(1, f"[{end[1] - begin[1]}, {end[2] - begin[2] + 1}]\n".encode())
         return Gst.PadProbeReturn.OK
 
     for i, sink in enumerate(sinks):
@@ -85,11 +89,12 @@ def child(text, seconds):
         message = bus.timed_pop_filtered(100 * Gst.MSECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
         if message and message.type == Gst.MessageType.ERROR:
             raise SystemExit(message.parse_error()[0].message)
-        running = time.monotonic() - begin[0] if begin else 0
-        if message or seconds and running > seconds and end[2] - begin[2] >= FEWEST:
+        if message or seconds and begin and end[1] - begin[1] > seconds and end[2] - begin[2] >= FEWEST:
             break
-        if not begin and time.monotonic() > start + 120 or seconds and running > seconds + 120:
-            raise SystemExit(f"{whole[0]} frames in two minutes: {text}")
+        if each_frame and select.select([sys.stdin], [], [], 0)[0]:
+            break
+        if time.monotonic() > start + (240 if begin else 120) and not each_frame:
+            raise SystemExit(f"{whole[0]} frames in {time.monotonic() - start:.0f} s: {text}")
     (wall, cpu, frames) = (after - before for before, after in zip(begin, end))
     elements = {}
     for element in each(pipeline.iterate_elements()):
@@ -109,15 +114,21 @@ def source(clip):
     return f"filesrc location={clip} ! decodebin ! videoconvert"
 
 
-def measure(text, seconds=0, core=None):
-    """What child() prints of pipelines, on one core or on all."""
+def command(text):
+    """A process that runs child(), and its environment."""
     # Only ours sees our plugin, as `facedetect` is a second name of cufacedetect too.
     ours = "cufacedetect" in text
     environment = {**os.environ, "GST_PLUGIN_PATH": str(BUILD / "gst") if ours else "",
                    "GST_REGISTRY": str(BUILD / f"bench-registry-{'ours' if ours else 'plain'}.bin")}
+    return ["/usr/bin/python3", __file__, "--child", text], environment
+
+
+def measure(text, seconds=0, core=None):
+    """What child() prints of pipelines, on one core or on all."""
+    one, environment = command(text)
     done = subprocess.run(
-        [*(["taskset", "-c", str(core)] if core is not None else []), "/usr/bin/python3", __file__, "--seconds",
-         str(seconds), "--child", text], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        [*(["taskset", "-c", str(core)] if core is not None else []), *one, "--seconds", str(seconds)], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     if done.returncode:
         print(done.stderr[-2000:], file=sys.stderr)
         done.check_returncode()
@@ -131,21 +142,27 @@ def processor():
     return platform.machine()
 
 
-def chain(passes, seconds, clip=DATA / "videos" / "WolfgangLanger_Pexels.mp4"):
-    """The report of PIPELINES on a clip."""
-    runs = {name: [] for name in PIPELINES}
+MESH = "mediapipe FaceMesh (without decoding)"
+
+
+def chain(passes, seconds, clip=DATA / "videos" / "WolfgangLanger_Pexels.mp4", peer=None):
+    """The report of PIPELINES on a clip, and of what peer(clip) measures in turn with them."""
+    runs, mesh = {name: [] for name in PIPELINES}, []
     for _ in range(passes):
         for name, elements in PIPELINES.items():
             text = " ! ".join(filter(None, [source(clip), elements, "fakesink sync=false"]))
             runs[name].append(measure(text, seconds, core=0))
-    base = statistics.median(run["ms"] for run in runs["decode only"])
+        if peer:
+            mesh.append(peer(clip))
     report = {}
     for name, results in runs.items():
         ms = statistics.median(run["ms"] for run in results)
+        added = [run["ms"] - without["ms"] for run, without in zip(results, runs["decode only"])]
         report[name] = {
             "frames": results[0]["frames"],
             "ms_a_frame": round(ms, 3),
-            "added_ms_a_frame": round(ms - base, 3),
+            "added_ms_a_frame": round(statistics.median(added), 3),
+            "added_of_a_pass": [round(min(added), 3), round(max(added), 3)],
             "frames_a_second": round(statistics.median(run["frames"] / run["wall"] for run in results), 1),
             "peak_memory_mib": round(max(run["rss_mib"] for run in results), 1),
             "elements_ms_a_frame": {
@@ -153,6 +170,9 @@ def chain(passes, seconds, clip=DATA / "videos" / "WolfgangLanger_Pexels.mp4"):
                                                  (run["elements"][element] for run in results)), 3)
                 for element in results[0]["elements"]},
         }
+        if name.startswith("ours") and mesh and all("ms_a_frame" in run for run in mesh):
+            report[name]["of_mediapipe"] = round(
+                statistics.median(ms / run["ms_a_frame"] for ms, run in zip(added, mesh)), 2)
         print(f"{name:<52}{report[name]['ms_a_frame']:>9} ms/frame {report[name]['frames_a_second']:>8} frames/s "
               f"{report[name]['peak_memory_mib']:>7} MiB  {report[name]['elements_ms_a_frame']}", flush=True)
     # What they take of the process's time: in the streaming thread, and in the thread that writes.
@@ -164,9 +184,17 @@ def chain(passes, seconds, clip=DATA / "videos" / "WolfgangLanger_Pexels.mp4"):
                  + run["writer_ns"]) / 1e6 / run["elements"]["cufaceoverlay"]["frames"] / run["ms"]
                 for run in results), 4)
     print("share of overlay and publishing:", shares)
-    return {"what": "processor time of the whole process on one core from the first frame on, median of passes",
-            "clip": pathlib.Path(clip).name, "passes": passes, "share_of_overlay_and_publishing": shares,
-            "pipelines": report}
+    whole = {"what": "processor time of the whole process on one core from the first frame on, median of passes, the "
+                     "pipelines in turn",
+             "clip": pathlib.Path(clip).name, "passes": passes, "share_of_overlay_and_publishing": shares,
+             "pipelines": report}
+    if mesh:
+        whole[MESH] = next((run for run in mesh if "ms_a_frame" not in run), mesh[0])
+        if "ms_a_frame" in whole[MESH]:
+            times = [run["ms_a_frame"] for run in mesh]
+            whole[MESH] |= {"ms_a_frame": round(statistics.median(times), 3), "of_a_pass": [min(times), max(times)]}
+        print(whole[MESH])
+    return whole
 
 
 def header():
@@ -180,12 +208,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clip", default=DATA / "videos" / "WolfgangLanger_Pexels.mp4")
     parser.add_argument("--passes", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0, help="the most a pipeline runs; 0: to the end of the clip")
+    parser.add_argument("--seconds", type=float, default=0,
+                        help="of processor time, the most a pipeline runs; 0: to the end of the clip")
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--child")
+    parser.add_argument("--each-frame", action="store_true")
     arguments = parser.parse_args()
     if arguments.child:
-        child(arguments.child, arguments.seconds)
+        child(arguments.child, arguments.seconds, arguments.each_frame)
         return
     result = {**header(), **chain(arguments.passes, arguments.seconds, arguments.clip)}
     if arguments.output:

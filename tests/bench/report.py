@@ -79,15 +79,20 @@ def contest_table(part):
 
 def chain_table(part):
     mesh = part.get("mediapipe FaceMesh (without decoding)", {})
-    rows = [(name, p["ms_a_frame"], p["added_ms_a_frame"], p["frames_a_second"],
+    rows = [(name, p["ms_a_frame"], p["added_ms_a_frame"], p.get("of_mediapipe", ""), p["frames_a_second"],
              ", ".join(f"{e.removeprefix('cuface').removeprefix('cu')} {ms}" for e, ms in
                        p["elements_ms_a_frame"].items()))
             for name, p in part["pipelines"].items()]
     rows.append(("MediaPipe FaceMesh, " + (f"{mesh['version']}, without decoding" if "version" in mesh else
-                                           "not measured"), "", mesh.get("ms_a_frame", ""), "", ""))
+                                           "not measured"), "", mesh.get("ms_a_frame", ""), "", "", ""))
     return ("Processor time a frame on one core, 640x360, one face. Goal: 3.5 ms with the default settings, and with "
             "redetect-interval 30 not more than MediaPipe.\n\n"
-            + table(("pipeline", "ms", "of it added", "frames/s", "time in the elements, ms"), rows))
+            + table(("pipeline", "ms", "of it added", "that by MediaPipe's", "frames/s", "time in the elements, ms"), rows))
+
+
+def times_less(row, which):
+    turn = row.get(f"{which}, of a turn")
+    return f"{row[f'{which}, times less']}" + (f" ({turn[0]} to {turn[1]})" if turn else "")
 
 
 def clips_table(part):
@@ -95,7 +100,7 @@ def clips_table(part):
     for row in part["clips"]:
         one, ten, peer = row["redetect 1"], row["redetect 10"], row["gst-opencv"]
         rows.append((row["clip"], row["ms_a_frame_without"], peer["added_ms_a_frame"], one["added_ms_a_frame"],
-                     row["redetect 1, times less"], ten["added_ms_a_frame"], row["redetect 10, times less"],
+                     times_less(row, "redetect 1"), ten["added_ms_a_frame"], times_less(row, "redetect 10"),
                      f"{peer['frames']} / {one['frames']} / {ten['frames']}"))
     memory = part["memory_at_1080p"]
     added = {row["clip"]: row for row in part["clips"]}
@@ -104,7 +109,9 @@ def clips_table(part):
             ("every tenth", added["pexels720"]["redetect 10"], 25.05)]
     return ("What the elements add to the processor time of a frame, in ms, both cores; gst-opencv finds faces only, "
             "ours also tracks, regresses 68 points, draws and publishes. Goals: 6 times less when every frame is "
-            "searched, 25 times less with redetect-interval 10.\n\n"
+            "searched, 25 times less with redetect-interval 10."
+            + (f" Medians of {part['turns']} turns, in brackets the least and the most of a turn.\n\n"
+               if "turns" in part else "\n\n")
             + table(("clip", "without", "gst-opencv", "redetect 1", "times less", "redetect 10", "times less",
                      "frames"), rows)
             + "\nA frame of 720p beside the published figures:\n\n"

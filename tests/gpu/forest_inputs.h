@@ -161,6 +161,11 @@ inline std::vector<Box> usable_boxes(int count, int width, int height) {
   return good;
 }
 
+/// The block of faces that lies in `memory`.
+inline cuda::DeviceFaces* faces_at(GuardedBytes& memory) {
+  return reinterpret_cast<cuda::DeviceFaces*>(memory.data());
+}
+
 /// A block of faces as it lies in memory, with every field of the header set and canaries where
 /// nothing is said.
 inline Bytes block_of(const std::vector<Box>& boxes, int landmarks) {

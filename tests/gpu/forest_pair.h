@@ -28,6 +28,7 @@ using cuda::kMaxFaces;
 using test::block_of;
 using test::boxes_of_all_kinds;
 using test::Bytes;
+using test::faces_at;
 using test::ForestShape;
 using test::GuardedBytes;
 using test::kCanary;
@@ -78,10 +79,6 @@ inline std::unique_ptr<cuda::Landmarker> make_cuda(const ModelRef& model, int it
   auto made = cuda::Landmarker::create(model, iterations);
   EXPECT_TRUE(made.ok()) << made.status().message();
   return made.ok() ? std::move(made.value()) : nullptr;
-}
-
-inline DeviceFaces* faces_at(GuardedBytes& memory) {
-  return reinterpret_cast<DeviceFaces*>(memory.data());
 }
 
 /// Where two blocks differ first, as landmarks.

@@ -70,9 +70,6 @@ class OneFace {
   const Event end;
 
  private:
-  static cuda::DeviceFaces* faces_at(GuardedBytes& memory) {
-    return reinterpret_cast<cuda::DeviceFaces*>(memory.data());
-  }
   static Bytes detection() {
     Bytes bytes = block_of({{40, 20, 100, 100}}, kStreamLandmarks);
     auto* faces = reinterpret_cast<cuda::DeviceFaces*>(bytes.data());

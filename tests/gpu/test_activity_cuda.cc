@@ -72,7 +72,7 @@ TEST_F(ActivityCuda, MapsAreTheCpus) {
     int width, height, full, lead, padding;
   };
   const test::Stream stream;
-  long on = 0, off = 0, kept = 0;
+  long on = 0, off = 0, kept = 0, nothing = 0;
   for (const Size& size : {Size{640, 360, 1, 0, 0},
                            {1283, 717, 2, 1, 0},
                            {97, 61, 1, 3, 7},
@@ -120,11 +120,16 @@ TEST_F(ActivityCuda, MapsAreTheCpus) {
                        stream)
               .ok());
       const auto got = download(gpu.value().state(), 1)[0];
+      bool search = run;
       EXPECT_EQ(in.get(), picture.bytes) << "the picture was written to";
       if (run && what == kActiveParts) {
         const ActivityMap& expected = cpu.look(picture.view(), faces);
         EXPECT_EQ(std::memcmp(got.changed, cpu.changed().data(), sizeof got.changed), 0);
         ASSERT_EQ(std::memcmp(&got.map, &expected, sizeof expected), 0);
+        search = std::ranges::any_of(expected.cells, [](const auto& rows) {
+          return std::ranges::any_of(rows, [](std::uint64_t cells) { return cells != 0; });
+        });
+        nothing += !search;
         for (int row = 0; row < cpu.grid().rows; ++row) {
           on += std::popcount(got.changed[row]);
           off += cpu.grid().columns - std::popcount(got.changed[row]);
@@ -134,12 +139,14 @@ TEST_F(ActivityCuda, MapsAreTheCpus) {
         ++kept;
         if (run && what == kWholePicture) cpu.take(picture.view());
       }
-      change(picture, 1 + size.width / 200, 60);
+      EXPECT_EQ(download(gpu.value().search(), 1)[0], search);
+      if (round % 4 != 0) change(picture, 1 + size.width / 200, 60);
     }
   }
   test::compared("cells that have changed", on, 300);
   test::compared("cells that have not", off, test::under_tool() ? 300 : 3'000);
   test::compared("rounds without a look", kept, 30);
+  test::compared("looks that find nothing to search", nothing, 5);
 }
 
 // Each picture differs from the one before in some places; faces that nobody has found are

@@ -18,12 +18,9 @@ namespace {
 
 using cuda::DeviceFaces;
 using test::Bytes;
+using test::faces_at;
 
 DeviceFaces* faces_in(Bytes& bytes) { return reinterpret_cast<DeviceFaces*>(bytes.data()); }
-DeviceFaces* faces_at(test::GuardedBytes& block) {
-  return reinterpret_cast<DeviceFaces*>(block.data());
-}
-
 TEST(InertiaCuda, HasTheBytesOfTheReference) {
   CUFACE_NEEDS_GPU();
   const test::Stream stream;

@@ -20,6 +20,7 @@ namespace {
 using cuda::DeviceFaces;
 using cuda::kMaxFaces;
 using test::Bytes;
+using test::faces_at;
 using test::GuardedBytes;
 using test::ModelRef;
 using test::Picture;
@@ -29,10 +30,6 @@ constexpr BoxMap kMap{0.95f, 0.01f, 0.025f};
 struct Seen {
   long faces = 0, refused = 0, points = 0, averaged = 0;
 };
-
-DeviceFaces* faces_at(GuardedBytes& memory) {
-  return reinterpret_cast<DeviceFaces*>(memory.data());
-}
 
 Bytes expected_block(SampledLandmarker& reference, const ForestModel& model,
                      ImageView<const std::uint8_t> luma, const Bytes& in, int samples, Bytes out,

@@ -242,6 +242,61 @@ TEST_F(TrackLifeCuda, AStorm) {
   }
 }
 
+/// Finds of every weight, until their windows are enough: fewer, as many, more than are counted.
+TEST_F(TrackLifeCuda, DoubtsEndWithEnoughWindows) {
+  const MovingFaces world;
+  const Pose pose{160, 120};
+  const Grey frame = world.render({pose});
+  const FaceList nothing = detections({});
+  struct Case {
+    float doubt_below, confidence;
+    int searches;
+  };
+  const auto of = [](int windows) { return detection_confidence(windows); };
+  const std::vector<Case> cases = {{0.85f, of(16), 2}, {0.85f, of(9), 2},
+                                   {0.85f, of(8), 3},  {0.85f, of(5), 4},
+                                   {0.85f, of(4), 5},  {0.85f, of(3), 6},
+                                   {0.85f, 0, 6},      {0.85f, -1, 6},
+                                   {0.85f, 0.849f, 1}, {0.85f, test::kNan, 6},
+                                   {0.8f, of(6), 2},   {0.8f, of(4), 3},
+                                   {0.8f, of(3), 4},   {0.8f, of(11), 2},
+                                   {0.95f, of(17), 4}, {1, of(85), 3},
+                                   {1, of(84), 4},     {1, 1, 1},
+                                   {1, 2, 1},          {0.5f, of(3), 1},
+                                   {0, of(3), 1}};
+  int finds = 0, ended = 0;
+  for (const Case& c : cases) {
+    TrackConfig config;
+    config.doubt_below = c.doubt_below;
+    Pair pair(config, world.width, world.height, seen_);
+    STEP(pair.step(*stream_, frame, &nothing));
+    FaceList found = detections({world.box_of(pose)});
+    found.faces[0].confidence = c.confidence;
+    for (int search = 1;; ++search) {
+      const bool last = search == c.searches;
+      ++finds;
+      STEP(pair.step(*stream_, frame, &found));
+      ASSERT_EQ(pair.expected.faces.faces.size(), last ? 1u : 0u)
+          << c.doubt_below << ", " << c.confidence << ", search " << search;
+      ended += last && search > 1;
+      if (last) break;
+      // A search that finds nothing takes nothing away.
+      STEP(pair.step(*stream_, frame, &nothing));
+    }
+  }
+  {  // However often it was found, the second search in a row that does not ends it.
+    Pair pair({}, world.width, world.height, seen_);
+    STEP(pair.step(*stream_, frame, &nothing));
+    FaceList found = detections({world.box_of(pose)});
+    found.faces[0].confidence = of(6);
+    for (int f = 0; f < 12; ++f) STEP(pair.step(*stream_, frame, f % 4 < 2 ? &found : &nothing));
+    EXPECT_FALSE(pair.expected.search_wanted);
+  }
+  EXPECT_EQ(seen_.faces, static_cast<int>(cases.size())) << "no other face was delivered";
+  test::compared("finds of faces in doubt", finds, 50);
+  test::compared("doubts that ended", ended, 14);
+}
+
 TEST_F(TrackLifeCuda, SearchesOfBands) {
   const MovingFaces world;
   constexpr std::int32_t kBands = 4;

@@ -31,7 +31,7 @@ inline FaceList detections(const std::vector<Box>& boxes) {
   for (const Box& b : boxes) {
     Face f;
     f.box = b;
-    f.neighbors = 12 + static_cast<int>(list.faces.size()) % 20;
+    f.neighbors = 17 + static_cast<int>(list.faces.size()) % 20;
     f.confidence = detection_confidence(f.neighbors);
     list.faces.push_back(f);
   }

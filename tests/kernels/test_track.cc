@@ -48,7 +48,7 @@ TEST(Track, FollowsAKnownMotion) {
     EXPECT_EQ(face.id, 1u);
     EXPECT_EQ(face.age, f);
     EXPECT_EQ(face.origin, f == 0 ? Origin::kDetected : Origin::kTracked);
-    EXPECT_EQ(face.neighbors, f == 0 ? 12 : -1);
+    EXPECT_EQ(face.neighbors, f == 0 ? 17 : -1);
     EXPECT_GT(face.confidence, 0.5f);
     EXPECT_LE(face.confidence, 1.0f);
     EXPECT_EQ(out.faces.detector, "haarcascade_frontalface_alt");

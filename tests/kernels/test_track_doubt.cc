@@ -1,4 +1,5 @@
-// New faces that are doubted: followed, but nobody is told of them before a second search.
+// New faces that are doubted: followed, but nobody is told of them before enough windows have found
+// them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,11 +14,12 @@ namespace {
 const Pose kAt{160, 120};
 const Pose kOther{60, 60, 0.8};
 
-FaceList weak(const std::vector<Box>& boxes) {
+/// Two finds of 9 windows are enough.
+FaceList weak(const std::vector<Box>& boxes, int windows = 9) {
   FaceList list = detections(boxes);
   for (Face& f : list.faces) {
-    f.neighbors = 5;
-    f.confidence = detection_confidence(5);
+    f.neighbors = windows;
+    f.confidence = detection_confidence(windows);
   }
   return list;
 }
@@ -53,6 +55,65 @@ TEST_F(Doubt, EndsWithASecondSearch) {
   EXPECT_EQ(ids(*out), Ids{1});
   EXPECT_EQ(out->faces.faces.at(0).age, 0);
   EXPECT_FALSE(out->search_wanted);
+  EXPECT_EQ(ids(session.step(one)), Ids{1});
+}
+
+TEST_F(Doubt, EndsWithEnoughWindowsOfAllSearches) {
+  struct Case {
+    float doubt_below;
+    int windows, searches;
+  };
+  // 17 windows, 12, 57 and 255: what counts as most, so that a doubt ends at every setting.
+  for (const Case& c :
+       {Case{0.85f, 16, 2}, {0.85f, 9, 2}, {0.85f, 8, 3},  {0.85f, 6, 3}, {0.85f, 5, 4},
+        {0.85f, 4, 5},      {0.85f, 3, 6}, {0.85f, 1, 6},  {0.8f, 11, 2}, {0.8f, 6, 2},
+        {0.8f, 4, 3},       {0.8f, 3, 4},  {0.95f, 17, 4}, {1.0f, 85, 3}, {1.0f, 84, 4},
+        {0.85f, 17, 1},     {0.8f, 12, 1}, {0.5f, 3, 1},   {0.0f, 3, 1},  {1.0f, 255, 1}}) {
+    TrackConfig config;
+    config.doubt_below = c.doubt_below;
+    Session session = searched(config);
+    const FaceList list = weak({box_of(kAt)}, c.windows);
+    for (int search = 1; search <= c.searches; ++search) {
+      const bool last = search == c.searches;
+      EXPECT_EQ(ids(session.step(one, &list)), last ? Ids{1} : Ids{})
+          << c.doubt_below << ", " << c.windows << " windows, search " << search;
+      EXPECT_EQ(session.out.search_wanted, !last);
+    }
+  }
+}
+
+TEST_F(Doubt, AMissBetweenTakesNothingAway) {
+  Session session = searched();
+  const FaceList list = weak({box_of(kAt)}, 6);
+  for (int search = 0; search < 5; ++search) {
+    const bool found_now = search % 2 == 0;
+    EXPECT_EQ(ids(session.step(one, found_now ? &list : &kNothing)), search < 4 ? Ids{} : Ids{1});
+  }
+  // With the second in a row it is gone, however often it was found, and all begins again.
+  session = searched();
+  for (int round = 0; round < 3; ++round) {
+    for (int search = 0; search < 4; ++search)
+      EXPECT_EQ(ids(session.step(one, search < 2 ? &list : &kNothing)), Ids{});
+  }
+}
+
+// A detector that tells no confidence: its finds count as the least of ours.
+TEST_F(Doubt, EndsAlsoOfFindsWithoutConfidence) {
+  for (const float confidence : {0.0f, -1.0f, std::nanf("")}) {
+    FaceList list = weak({box_of(kAt)});
+    list.faces[0].confidence = confidence;
+    Session session = searched();
+    for (int search = 1; search <= 6; ++search)
+      EXPECT_EQ(ids(session.step(one, &list)), search < 6 ? Ids{} : Ids{1}) << confidence;
+  }
+}
+
+TEST_F(Doubt, EndsWhereNoneIsDoubtedAnyMore) {
+  Session session = searched();
+  EXPECT_EQ(ids(session.step(one, &found)), Ids{});
+  TrackConfig off;
+  off.doubt_below = 0;
+  ASSERT_TRUE(session.tracker->configure(off).ok());
   EXPECT_EQ(ids(session.step(one)), Ids{1});
 }
 

@@ -15,6 +15,20 @@
 namespace cuface {
 namespace {
 
+TEST(TrackRules, WindowsOfAConfidence) {
+  for (int n = 0; n < 1000; ++n)
+    ASSERT_EQ(track::windows_of(detection_confidence(n)), std::min(n, 255)) << n;
+  for (const float c : {1.0f, 2.0f, std::numeric_limits<float>::infinity()})
+    EXPECT_EQ(track::windows_of(c), 255) << c;
+  for (const float c : {0.0f, -0.5f, -1e30f, std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_EQ(track::windows_of(c), 0) << c;
+    EXPECT_EQ(track::add_find(10, c), 13) << "as the least that ours reports";
+  }
+  EXPECT_EQ(track::add_find(0, detection_confidence(4)), 4);
+  EXPECT_EQ(track::add_find(250, detection_confidence(4)), 254);
+  EXPECT_EQ(track::add_find(250, detection_confidence(6)), 255) << "as many as are counted";
+}
+
 TEST(TrackRules, OverlapIsIntersectionOverUnion) {
   EXPECT_FLOAT_EQ(track::overlap({0, 0, 10, 10}, {0, 0, 10, 10}), 1.0f);
   EXPECT_FLOAT_EQ(track::overlap({0, 0, 10, 10}, {5, 0, 10, 10}), 50.0f / 150);

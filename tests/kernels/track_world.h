@@ -77,8 +77,8 @@ inline FaceList detections(const std::vector<Box>& boxes) {
   for (const Box& b : boxes) {
     Face f;
     f.box = b;
-    f.neighbors = 12;
-    f.confidence = detection_confidence(12);
+    f.neighbors = 17;
+    f.confidence = detection_confidence(17);
     list.faces.push_back(f);
   }
   return list;
