@@ -87,7 +87,7 @@ def chain_table(part):
                                            "not measured"), "", mesh.get("ms_a_frame", ""), "", "", ""))
     return ("Processor time a frame on one core, 640x360, one face. Goal: 3.5 ms with the default settings, and with "
             "redetect-interval 30 not more than MediaPipe.\n\n"
-            + table(("pipeline", "ms", "of it added", "that by MediaPipe's", "frames/s", "time in the elements, ms"), rows))
+            + table(("pipeline", "ms", "of it added", "that by MediaPipe's", "frames/s", "wall time in the elements, ms"), rows))
 
 
 def times_less(row, which):
