@@ -288,7 +288,7 @@ TEST_F(TrackLifeCuda, DoubtsEndWithEnoughWindows) {
     Pair pair({}, world.width, world.height, seen_);
     STEP(pair.step(*stream_, frame, &nothing));
     FaceList found = detections({world.box_of(pose)});
-    found.faces[0].confidence = of(6);
+    found.faces[0].confidence = of(4);
     for (int f = 0; f < 12; ++f) STEP(pair.step(*stream_, frame, f % 4 < 2 ? &found : &nothing));
     EXPECT_FALSE(pair.expected.search_wanted);
   }

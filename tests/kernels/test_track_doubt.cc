@@ -63,7 +63,8 @@ TEST_F(Doubt, EndsWithEnoughWindowsOfAllSearches) {
     float doubt_below;
     int windows, searches;
   };
-  // 17 windows, 12, 57 and 255: what counts as most, so that a doubt ends at every setting.
+  // 17 windows, 12 (the default), 57 and 255: what counts as most, so that a doubt ends at every
+  // setting.
   for (const Case& c :
        {Case{0.85f, 16, 2}, {0.85f, 9, 2}, {0.85f, 8, 3},  {0.85f, 6, 3}, {0.85f, 5, 4},
         {0.85f, 4, 5},      {0.85f, 3, 6}, {0.85f, 1, 6},  {0.8f, 11, 2}, {0.8f, 6, 2},
@@ -84,7 +85,7 @@ TEST_F(Doubt, EndsWithEnoughWindowsOfAllSearches) {
 
 TEST_F(Doubt, AMissBetweenTakesNothingAway) {
   Session session = searched();
-  const FaceList list = weak({box_of(kAt)}, 6);
+  const FaceList list = weak({box_of(kAt)}, 4);
   for (int search = 0; search < 5; ++search) {
     const bool found_now = search % 2 == 0;
     EXPECT_EQ(ids(session.step(one, found_now ? &list : &kNothing)), search < 4 ? Ids{} : Ids{1});
@@ -103,8 +104,8 @@ TEST_F(Doubt, EndsAlsoOfFindsWithoutConfidence) {
     FaceList list = weak({box_of(kAt)});
     list.faces[0].confidence = confidence;
     Session session = searched();
-    for (int search = 1; search <= 6; ++search)
-      EXPECT_EQ(ids(session.step(one, &list)), search < 6 ? Ids{} : Ids{1}) << confidence;
+    for (int search = 1; search <= 4; ++search)
+      EXPECT_EQ(ids(session.step(one, &list)), search < 4 ? Ids{} : Ids{1}) << confidence;
   }
 }
 
