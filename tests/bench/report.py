@@ -9,6 +9,8 @@ import math
 import pathlib
 import sys
 
+import chain
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import svg  # noqa: E402
 
@@ -78,7 +80,7 @@ def contest_table(part):
 
 
 def chain_table(part):
-    mesh = part.get("mediapipe FaceMesh (without decoding)", {})
+    mesh = part.get(chain.MESH, {})
     rows = [(name, p["ms_a_frame"], p["added_ms_a_frame"], p.get("of_mediapipe", ""), p["frames_a_second"],
              ", ".join(f"{e.removeprefix('cuface').removeprefix('cu')} {ms}" for e, ms in
                        p["elements_ms_a_frame"].items()))

@@ -33,9 +33,10 @@ inline const std::string kFranck = "franck.mp4";                 // 360x288, one
 
 /// A clip of tests/bench/clips, 1,000 frames each.
 inline std::string bench_clip(const std::string& name) { return clip("bench/" + name + ".mp4"); }
-#define CUFACE_NEEDS_BENCH_CLIP(name)                           \
-  if (!std::filesystem::exists(cuface::test::bench_clip(name))) \
-  GTEST_SKIP() << "no clip bench/" << (name) << ".mp4 (CUFACE_CLIPS)"
+#define CUFACE_NEEDS_BENCH_CLIP(name)                                                   \
+  if (const auto file = cuface::test::bench_clip(name); !std::filesystem::exists(file)) \
+  GTEST_SKIP() << "no clip " << file                                                    \
+               << ": tests/gpu/pack brings what tests/bench/clips makes (CUFACE_CLIPS)"
 
 /// The value that so great a part of them does not exceed; of none 0.
 inline double quantile(std::vector<double> values, double part) {
