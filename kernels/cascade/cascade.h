@@ -154,10 +154,14 @@ class BoundCascade {
 };
 
 /// One level's sums. Both planes have the layout's stride; vector code reads, and does not use, up
-/// to kSumPadding words behind the last row of each plane.
+/// to kSumPadding words behind the last row of each plane. It reads the lower halves of the sums
+/// too: in the same places, and with the columns in order in rows of stride * step. With step 1
+/// these are one plane. The plain reference reads neither.
 struct LevelSums {
   const std::uint32_t* sum = nullptr;
   const std::uint32_t* squared = nullptr;
+  const std::uint16_t* shorts = nullptr;
+  const std::uint16_t* shorts_in_order = nullptr;
 };
 inline constexpr int kSumPadding = 64;
 

@@ -29,6 +29,7 @@ enum class NodeShape : std::int32_t {
 struct VectorNode {
   std::int32_t corner[12];  ///< kGeneral: four of each rectangle
   NodeShape shape;
+  bool is_short;  ///< the value fits 16 bits, or with kGeneral each rectangle's sum does
   float weight[3];
   float threshold;
   int left, right;  ///< a later node of the tree, or 0 = the leaf
@@ -51,32 +52,26 @@ struct VectorStage {
 /// A list of windows that wait for a stage.
 struct WaitingWindows {
   static constexpr std::size_t kCapacity = 256;
-  static constexpr std::size_t kPadding = 16;  ///< what a vector may read and write behind them
+  static constexpr std::size_t kPadding = 32;  ///< what two vectors may read and write behind
   std::size_t count = 0;
   std::array<std::int32_t, kCapacity + kPadding> offset;  ///< of their first word in the sum plane
   std::array<float, kCapacity + kPadding> norm;
 };
 
-/// Where the sums of a window go when it is copied: row after row, each in one or two runs (the
-/// even columns and the odd ones), in groups of four words. Word after word lie those of a vector's
-/// windows together.
+/// Where the sums of a window go when it is copied: row after row, the columns in order. Word after
+/// word lie those of a vector's windows together.
 struct PackedLayout {
-  struct Run {
-    int from;    ///< in the sums' row, from the window's first word
-    int to;      ///< in the copy's row
-    int groups;  ///< what is read behind the window is not used
-  };
-  /// Larger windows are read where they are: copies of 16 of them would leave the nearest cache.
+  /// Larger windows are read where they are: copies of 32 of them would leave the nearest cache.
   static constexpr int kMostWords = 28 * 25;
 
   /// Nothing to copy for cascades with tilted features, which read another plane.
   PackedLayout(const CascadeModel& model, const SumLayout& layout);
-  bool packs() const { return words > 0 && words <= kMostWords; }
-  std::int32_t packed(std::int32_t corner) const;
+  int words() const { return rows * row_words; }
+  bool packs() const { return row_words > 0 && words() <= kMostWords; }
+  std::int32_t packed(std::int32_t corner, const SumLayout& layout) const;
 
-  int stride, step;  ///< of the sums
-  int rows, words = 0, row_words = 0, run_count = 0;
-  Run run[2];
+  int stride, step;         ///< of the plane that is copied from
+  int rows, row_words = 0;  ///< of a copy; what is read behind the window is not used
 };
 
 /// Serves one thread at a time. The cascade must outlive it.
@@ -93,9 +88,10 @@ class VectorSearch {
   const BoundCascade& cascade() const { return cascade_; }
   const std::vector<VectorStage>& stages() const { return stages_; }
   const PackedLayout& packed_layout() const { return packed_layout_; }
-  /// The same for copied windows in vectors of `lanes`.
+  /// The same for copies of `lanes` windows: corners of nodes that are short are places in the
+  /// copy.
   const std::vector<VectorStage>& packed_stages(std::size_t lanes);
-  std::int32_t* packed() { return packed_.view().data; }
+  std::int16_t* packed() { return packed_.view().data; }
   /// Of a tree that has a node `node`: room for the value of each of a tree's nodes.
   std::vector<std::int32_t>& node_values() { return node_values_; }
   std::vector<float>& row_norm() { return row_norm_; }
@@ -115,7 +111,7 @@ class VectorSearch {
   std::vector<int> tree_nodes_;
   std::vector<VectorStage> stages_, packed_stages_;
   std::size_t packed_lanes_ = 0;  ///< that packed_nodes_ are for
-  Image<std::int32_t> packed_;
+  Image<std::int16_t> packed_;
   std::vector<std::int32_t> node_values_;
   std::vector<float> row_norm_;
   std::vector<std::uint64_t> failed_, alive_;

@@ -1,6 +1,7 @@
 // What the vector code reads of a cascade, and the room it works in.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -9,7 +10,8 @@
 namespace cuface {
 namespace {
 
-constexpr std::size_t kWidestVector = 16;    // windows
+constexpr std::size_t kWidestVectors = 32;  // windows of two
+constexpr int kWhite = 255;
 constexpr double kLargestSum = 1 << 29;      // leaves are also subtracted from each other
 constexpr std::size_t kFoundAtFirst = 4096;  // more than pictures hold, but some do
 
@@ -65,25 +67,92 @@ NodeShape merge_corners(const std::int32_t (&corner)[3][4], int weight, std::int
   return inner == 1 && weight == 2 ? NodeShape::kEdge : NodeShape::kGeneral;
 }
 
-VectorNode vector_node(const BoundFeature& feature, bool exact_in_integers) {
+// Of a corner in a window.
+int column_of(std::int32_t corner, const SumLayout& layout) {
+  const int part = layout.stride / layout.step, at = corner % layout.stride;
+  return at % part * layout.step + at / part;
+}
+
+// An upright rectangle of a window.
+struct Sides {
+  int left, top, right, bottom;
+
+  static Sides of(const std::int32_t (&corner)[4], const SumLayout& layout) {
+    return {column_of(corner[0], layout), corner[0] / layout.stride, column_of(corner[3], layout),
+            corner[3] / layout.stride};
+  }
+  int area() const { return (right - left) * (bottom - top); }
+  bool is_short() const { return area() * kWhite <= std::numeric_limits<std::uint16_t>::max(); }
+  std::int32_t* write(const SumLayout& layout, std::int32_t* corner) const {
+    for (const int y : {top, bottom}) {
+      for (const int x : {left, right}) *corner++ = static_cast<std::int32_t>(layout.offset(x, y));
+    }
+    return corner;
+  }
+};
+
+int common_area(const Sides& a, const Sides& b) {
+  const int width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  const int height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+  return std::max(width, 0) * std::max(height, 0);
+}
+
+// What -1 and `weight` times two rectangles' sums can be: pixels of both count weight - 1 times.
+bool value_is_short(const Sides& a, const Sides& b, int weight) {
+  const int both = common_area(a, b);
+  const int most = weight * b.area() - both, least = a.area() - both;
+  return std::max(most, least) * kWhite <= std::numeric_limits<std::int16_t>::max();
+}
+
+// Two rectangles with the weights -1 and `weight`, the first of them cut in two where it is large.
+// Exact where whole numbers are.
+bool cut_to_short(const Sides& a, const Sides& b, int weight, const SumLayout& layout,
+                  VectorNode& out) {
+  Sides upper = a, lower = a;
+  upper.bottom = lower.top = (a.top + a.bottom) / 2;
+  if (!upper.is_short() || !lower.is_short() || !b.is_short()) return false;
+  std::int32_t* corner = out.corner;
+  for (const Sides& part : {upper, lower, b}) corner = part.write(layout, corner);
+  std::fill_n(out.weight, 2, -1.0f);
+  out.weight[2] = static_cast<float>(weight);
+  out.shape = NodeShape::kGeneral;
+  out.is_short = true;
+  return true;
+}
+
+VectorNode vector_node(const BoundFeature& feature, const SumLayout& layout, bool tilted,
+                       bool exact_in_integers) {
   VectorNode v = {};
   const float* w = feature.weight;
+  const auto& corner = feature.corner;
+  const Sides a = Sides::of(corner[0], layout), b = Sides::of(corner[1], layout);
+  const bool all_short =
+      !tilted && a.is_short() && b.is_short() && Sides::of(corner[2], layout).is_short();
   if (exact_in_integers && w[0] == -1.0f && (w[1] == 2.0f || w[1] == 3.0f) && w[2] == 0.0f) {
-    v.shape = merge_corners(feature.corner, static_cast<int>(w[1]), v.corner);
-    if (v.shape != NodeShape::kGeneral) return v;
+    const int weight = static_cast<int>(w[1]);
+    v.is_short = !tilted && value_is_short(a, b, weight);
+    v.shape = merge_corners(corner, weight, v.corner);
+    if (v.shape != NodeShape::kGeneral && (v.is_short || tilted)) return v;
+    if (!all_short && !tilted && cut_to_short(a, b, weight, layout, v)) return v;
+    if (v.shape != NodeShape::kGeneral && !all_short) return v;
   }
-  std::copy_n(&feature.corner[0][0], 12, v.corner);
+  v.shape = NodeShape::kGeneral;
+  v.is_short = all_short;
+  std::copy_n(&corner[0][0], 12, v.corner);
   std::copy_n(w, 3, v.weight);
   return v;
 }
 
 using VectorTree = std::vector<VectorNode>;
 
-VectorTree vector_tree(const BoundCascade::Tree& tree, double units, bool exact_in_integers) {
+VectorTree vector_tree(const BoundCascade& cascade, const BoundCascade::Tree& tree, double units) {
+  const CascadeModel& model = cascade.model();
+  const bool exact = model.window_width * model.window_height * kWhite * 3 < 1 << 24;
   VectorTree out;
   for (int n = 0; n < tree.node_count; ++n) {
     const BoundCascade::Node& node = tree.nodes[n];
-    VectorNode v = vector_node(node.feature, exact_in_integers);
+    const bool tilted = model.has_tilted() && node.feature.corner[0][0] >= cascade.layout().tilted;
+    VectorNode v = vector_node(node.feature, cascade.layout(), tilted, exact);
     v.threshold = node.threshold;
     v.left = std::max(node.left, 0);
     v.right = std::max(node.right, 0);
@@ -97,21 +166,13 @@ VectorTree vector_tree(const BoundCascade::Tree& tree, double units, bool exact_
 }  // namespace
 
 PackedLayout::PackedLayout(const CascadeModel& model, const SumLayout& layout)
-    : stride(layout.stride), step(layout.step), rows(model.window_height + 1) {
+    : stride(layout.stride * layout.step), step(layout.step), rows(model.window_height + 1) {
   if (model.has_tilted()) return;
-  const int columns = model.window_width + 1;
-  for (int first = 0; first < step; ++first) {
-    const int groups = ((columns - first + step - 1) / step + 3) / 4;
-    run[run_count++] = {first * (stride / step), row_words, groups};
-    row_words += 4 * groups;
-  }
-  words = rows * row_words;
+  row_words = (model.window_width + 1 + 3) / 4 * 4;
 }
 
-std::int32_t PackedLayout::packed(std::int32_t corner) const {
-  const int column = corner % stride;
-  const Run& r = run[column / (stride / step)];
-  return corner / stride * row_words + r.to + column - r.from;
+std::int32_t PackedLayout::packed(std::int32_t corner, const SumLayout& layout) const {
+  return corner / layout.stride * row_words + column_of(corner, layout);
 }
 
 VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns)
@@ -133,10 +194,10 @@ VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns)
     for (VectorStage& stage : packed_stages_) {
       stage.nodes = packed_nodes_.data() + (stage.nodes - nodes_.data());
     }
-    packed_ = Image<std::int32_t>(packed_layout_.words * static_cast<int>(kWidestVector), 1);
+    packed_ = Image<std::int16_t>(packed_layout_.words() * static_cast<int>(kWidestVectors), 1);
   }
-  const std::size_t row = static_cast<std::size_t>(max_columns) + kWidestVector;
-  node_values_.resize(most_nodes * kWidestVector);
+  const std::size_t row = static_cast<std::size_t>(max_columns) + kWidestVectors;
+  node_values_.resize(most_nodes * kWidestVectors);
   row_norm_.resize(row);
   failed_.resize(row / 64 + 1);
   alive_.resize(row / 64 + 1);
@@ -147,22 +208,21 @@ VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns)
 const std::vector<VectorStage>& VectorSearch::packed_stages(std::size_t lanes) {
   if (std::exchange(packed_lanes_, lanes) == lanes) return packed_stages_;
   for (std::size_t n = 0; n < packed_nodes_.size(); ++n) {
+    if (!nodes_[n].is_short) continue;
     for (std::size_t i = 0; i < std::size(nodes_[n].corner); ++i) {
-      packed_nodes_[n].corner[i] =
-          packed_layout_.packed(nodes_[n].corner[i]) * static_cast<std::int32_t>(lanes);
+      packed_nodes_[n].corner[i] = packed_layout_.packed(nodes_[n].corner[i], cascade_.layout()) *
+                                   static_cast<std::int32_t>(lanes);
     }
   }
   return packed_stages_;
 }
 
 void VectorSearch::add_stage(const BoundCascade::Stage& stage) {
-  const CascadeModel& model = cascade_.model();
-  const bool exact = model.window_width * model.window_height * 255 * 3 < 1 << 24;
   const double units = units_of(stage);
   std::vector<VectorTree> trees;
   trees.reserve(static_cast<std::size_t>(stage.tree_count));
   for (int t = 0; t < stage.tree_count; ++t) {
-    trees.push_back(vector_tree(stage.trees[t], units, exact));
+    trees.push_back(vector_tree(cascade_, stage.trees[t], units));
   }
   const bool stumps =
       std::all_of(trees.begin(), trees.end(), [](const VectorTree& t) { return t.size() == 1; });

@@ -193,6 +193,7 @@ class StripeSearch {
   explicit StripeSearch(const Plan& plan) : plan_(plan) {
     pixels_.resize(2 * static_cast<std::size_t>(plan.width));
     sums_.resize(static_cast<std::size_t>(plan.plane_words) * (plan.tilted ? 3 : 2) + kSumPadding);
+    shorts_.resize(static_cast<std::size_t>(plan.plane_words) * 3 + kSumPadding);
     mask_.resize(static_cast<std::size_t>(plan.height) *
                  static_cast<std::size_t>(plan.width / 64 + 1));
     for (const auto& cascade : plan.cascades) {
@@ -206,8 +207,9 @@ class StripeSearch {
     prepare(picture, stripe);
     const WindowMask mask = stripe.active ? make_mask(stripe) : WindowMask{};
     const std::size_t search = stripe.grid.step == 1 ? 0 : 1;
-    const bool all = searches_[search]->run({plane(0), plane(1)}, stripe.grid,
-                                            static_cast<int>(stripe.level), limit, out, mask);
+    const bool all =
+        searches_[search]->run({plane(0), plane(1), shorts_.data(), in_order(stripe)}, stripe.grid,
+                               static_cast<int>(stripe.level), limit, out, mask);
     for (RawWindow& w : out) {
       w.x += stripe.left;
       w.y += stripe.top;
@@ -217,6 +219,9 @@ class StripeSearch {
 
  private:
   std::uint32_t* plane(int index) { return sums_.data() + index * plan_.plane_words; }
+  std::uint16_t* in_order(const Stripe& stripe) {
+    return shorts_.data() + (stripe.grid.step == 1 ? 0 : plan_.plane_words);
+  }
 
   WindowMask make_mask(const Stripe& stripe) {
     const std::uint64_t* rows = plan_.rows_of(*stripe.active, stripe.level);
@@ -247,14 +252,18 @@ class StripeSearch {
     const int width = stripe.grid.columns + plan_.model.window_width - 1, stride = plan_.stride;
     const int rows = stripe.grid.rows + plan_.model.window_height - 1;
     const ColumnOrder order{stripe.grid.step == 2 ? stride / 2 : 0};
+    const int step = stripe.grid.step;
     for (int i = 0; i < (plan_.tilted ? 3 : 2); ++i) std::fill_n(plane(i), stride, 0);
+    std::fill_n(shorts_.data(), stride, 0);
+    std::fill_n(in_order(stripe), step * stride, 0);
     std::uint8_t *pixels = pixels_.data(), *above = pixels + plan_.width;
     std::ptrdiff_t at = 0;
     for (int y = 0; y < rows; ++y, at += stride) {
       resize.row(picture, std::min(stripe.top + y, plan_.levels[stripe.level].height - 1),
                  stripe.left, width, pixels);
       integral_squared_row(pixels, width, order, plane(0) + at, plane(0) + at + stride,
-                           plane(1) + at, plane(1) + at + stride);
+                           plane(1) + at, plane(1) + at + stride,
+                           {shorts_.data() + at + stride, in_order(stripe) + step * (at + stride)});
       if (!plan_.tilted) continue;
       integral_tilted_row(pixels, y == 0 ? nullptr : above, width, order,
                           y == 0 ? nullptr : plane(2) + at - stride, plane(2) + at,
@@ -266,6 +275,7 @@ class StripeSearch {
   const Plan& plan_;
   std::vector<std::uint8_t> pixels_;  ///< a row and the one above
   std::vector<std::uint32_t> sums_;
+  std::vector<std::uint16_t> shorts_;  ///< a plane as the sums, and one with the columns in order
   std::vector<std::uint64_t> mask_;
   std::vector<std::unique_ptr<CascadeSearch>> searches_;
 };

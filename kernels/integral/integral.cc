@@ -59,20 +59,42 @@ class RunningSum {
   VW before_ = hn::Zero(Words());
 };
 
-// Two columns a lane: `row` is the sum of the row's pixels up to the second of them, `second` that
-// pixel.
-HWY_INLINE void add_above(const std::uint32_t* above, std::uint32_t* out, std::size_t x,
-                          std::ptrdiff_t odd, VW row, VW second) {
+// Two columns a lane.
+struct TwoColumns {
+  VW first, second;
+};
+
+// `row` is the sum of the row's pixels up to the second column, `second` that pixel.
+HWY_INLINE TwoColumns add_above(const std::uint32_t* above, std::uint32_t* out, std::size_t x,
+                                std::ptrdiff_t odd, VW row, VW second) {
   const Words d;
   if (odd == 0) {
     VW a0, a1;
     hn::LoadInterleaved2(d, above + x + 1, a0, a1);
-    hn::StoreInterleaved2(hn::Add(a0, hn::Sub(row, second)), hn::Add(a1, row), d, out + x + 1);
-  } else {
-    const std::size_t k = x / 2;
-    const VW a0 = hn::LoadU(d, above + odd + k), a1 = hn::LoadU(d, above + k + 1);
-    hn::StoreU(hn::Add(a0, hn::Sub(row, second)), d, out + odd + k);
-    hn::StoreU(hn::Add(a1, row), d, out + k + 1);
+    const TwoColumns sums{hn::Add(a0, hn::Sub(row, second)), hn::Add(a1, row)};
+    hn::StoreInterleaved2(sums.first, sums.second, d, out + x + 1);
+    return sums;
+  }
+  const std::size_t k = x / 2;
+  const VW a0 = hn::LoadU(d, above + odd + k), a1 = hn::LoadU(d, above + k + 1);
+  const TwoColumns sums{hn::Add(a0, hn::Sub(row, second)), hn::Add(a1, row)};
+  hn::StoreU(sums.first, d, out + odd + k);
+  hn::StoreU(sums.second, d, out + k + 1);
+  return sums;
+}
+
+HWY_INLINE void store_shorts(const TwoColumns& sums, std::size_t x, std::ptrdiff_t odd,
+                             const ShortRow& out) {
+  const Words d;
+  const hn::Repartition<std::uint16_t, Words> pairs;
+  if (out.in_order) {
+    const VW both = hn::Or(hn::And(sums.first, hn::Set(d, 0xffff)), hn::ShiftLeft<16>(sums.second));
+    hn::StoreU(hn::BitCast(pairs, both), pairs, out.in_order + x + 1);
+  }
+  if (out.same && odd != 0) {
+    const hn::Rebind<std::uint16_t, Words> half;
+    hn::StoreU(hn::TruncateTo(half, sums.first), half, out.same + odd + x / 2);
+    hn::StoreU(hn::TruncateTo(half, sums.second), half, out.same + x / 2 + 1);
   }
 }
 
@@ -80,8 +102,8 @@ HWY_INLINE void add_above(const std::uint32_t* above, std::uint32_t* out, std::s
 std::size_t integral_squared_vectors(const std::uint8_t* pixels, std::size_t width,
                                      std::ptrdiff_t odd, const std::uint32_t* sum_above,
                                      std::uint32_t* sum, const std::uint32_t* squared_above,
-                                     std::uint32_t* squared, std::uint32_t* row_sum,
-                                     std::uint32_t* row_squared) {
+                                     std::uint32_t* squared, const ShortRow& shorts,
+                                     std::uint32_t* row_sum, std::uint32_t* row_squared) {
   const Words d;
   const hn::Rebind<std::uint16_t, Words> pairs;
   RunningSum sums, squares;
@@ -94,7 +116,7 @@ std::size_t integral_squared_vectors(const std::uint8_t* pixels, std::size_t wid
     const VW first2 = hn::Mul(first, first), second2 = hn::Mul(second, second);
     last_sum = sums.next(hn::Add(first, second));
     last_squared = squares.next(hn::Add(first2, second2));
-    add_above(sum_above, sum, x, odd, last_sum, second);
+    store_shorts(add_above(sum_above, sum, x, odd, last_sum, second), x, odd, shorts);
     add_above(squared_above, squared, x, odd, last_squared, second2);
   }
   *row_sum = hn::ExtractLane(last_sum, kWords - 1);
@@ -120,7 +142,8 @@ void clear_row(const ImageView<T>& view, int y) {
 template <typename Squared>
 void rest_of_row(const std::uint8_t* pixels, int x, int width, ColumnOrder order,
                  std::uint32_t row_sum, Squared row_squared, const std::uint32_t* sum_above,
-                 std::uint32_t* sum, const Squared* squared_above, Squared* squared) {
+                 std::uint32_t* sum, const Squared* squared_above, Squared* squared,
+                 const ShortRow& shorts) {
   for (; x < width; ++x) {
     const std::uint32_t v = pixels[x];
     const std::ptrdiff_t at = order.at(x + 1);
@@ -128,6 +151,8 @@ void rest_of_row(const std::uint8_t* pixels, int x, int width, ColumnOrder order
     row_squared += v * v;
     sum[at] = sum_above[at] + row_sum;
     squared[at] = squared_above[at] + row_squared;
+    if (shorts.in_order) shorts.in_order[x + 1] = static_cast<std::uint16_t>(sum[at]);
+    if (shorts.same && order.odd != 0) shorts.same[at] = static_cast<std::uint16_t>(sum[at]);
   }
 }
 
@@ -135,17 +160,20 @@ void rest_of_row(const std::uint8_t* pixels, int x, int width, ColumnOrder order
 
 void integral_squared_row(const std::uint8_t* pixels, int width, ColumnOrder order,
                           const std::uint32_t* sum_above, std::uint32_t* sum,
-                          const std::uint32_t* squared_above, std::uint32_t* squared) {
+                          const std::uint32_t* squared_above, std::uint32_t* squared,
+                          ShortRow shorts) {
   std::size_t done = 0;
   std::uint32_t row_sum = 0, row_squared = 0;
   sum[0] = squared[0] = 0;
+  if (shorts.in_order) shorts.in_order[0] = 0;
+  if (shorts.same && order.odd != 0) shorts.same[0] = 0;
   if (simd::vectors()) {
     done = HWY_DYNAMIC_DISPATCH(integral_squared_vectors)(pixels, static_cast<std::size_t>(width),
                                                           order.odd, sum_above, sum, squared_above,
-                                                          squared, &row_sum, &row_squared);
+                                                          squared, shorts, &row_sum, &row_squared);
   }
   rest_of_row(pixels, static_cast<int>(done), width, order, row_sum, row_squared, sum_above, sum,
-              squared_above, squared);
+              squared_above, squared, shorts);
 }
 
 void integral(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum) {
@@ -181,7 +209,7 @@ void integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t
     sum.row(y + 1)[0] = 0;
     squared.row(y + 1)[0] = 0;
     rest_of_row<std::uint64_t>(src.row(y), 0, src.width, {}, 0, 0, sum.row(y), sum.row(y + 1),
-                               squared.row(y), squared.row(y + 1));
+                               squared.row(y), squared.row(y + 1), {});
   }
 }
 

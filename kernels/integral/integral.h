@@ -19,11 +19,19 @@ struct ColumnOrder {
   std::ptrdiff_t at(int x) const { return odd == 0 ? x : x % 2 * odd + x / 2; }
 };
 
+/// The lower halves of a row of sums: where the sums lie, and with the columns in order. Either may
+/// be null; where the sums are in order both are the same, and `same` is not written.
+struct ShortRow {
+  std::uint16_t* same = nullptr;
+  std::uint16_t* in_order = nullptr;
+};
+
 /// The row of sums, and that of squares, under a row of pixels; `sum_above` and `squared_above` are
 /// the rows before. All have room for width + 1 words in that order.
 void integral_squared_row(const std::uint8_t* pixels, int width, ColumnOrder order,
                           const std::uint32_t* sum_above, std::uint32_t* sum,
-                          const std::uint32_t* squared_above, std::uint32_t* squared);
+                          const std::uint32_t* squared_above, std::uint32_t* squared,
+                          ShortRow shorts = {});
 /// The row of tilted sums under a row of pixels: `above` and `above2` are those one and two rows
 /// before, `pixels_above` the pixels one row before (null for the first row of a picture).
 void integral_tilted_row(const std::uint8_t* pixels, const std::uint8_t* pixels_above, int width,
