@@ -5,13 +5,16 @@
   results.py table FILE.json                   as Markdown, to standard output, with the figures of the
                                                CPU (docs/results/cpu-*.json); its curves, or those of
                                                FILE-curves.json, as a plot too: FILE-curves.svg
+  results.py check FILE.json                   exit status 1 when FILE.md or the plot are not that
 
 In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and NAME.json where
 GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
 its log is "N passed, N failed, N skipped" these are its counts. A line of a log that is a JSON object
 with a key "what" is a measurement. FILE.json has date, device, driver, commit, tests, benchmarks.
 """
+import contextlib
 import datetime
+import io
 import json
 import pathlib
 import re
@@ -200,6 +203,7 @@ def curves_of(result):
 
 
 def curves(path, result):
+    """Prints the curves; returns {name of the plot: plot}."""
     own = path.with_name(path.stem + '-curves.json')  # of a run of test_curves_cuda alone
     source = ''
     if not curves_of(result) and own.exists():
@@ -207,21 +211,21 @@ def curves(path, result):
         source = f'[{own.name}]({own.name}): {result["device"]}, {result["date"]}, commit {result["commit"]}. '
     found = curves_of(result)
     if not found:
-        return
+        return {}
     sys.path.insert(0, str(RESULTS.parents[1] / 'tests/bench'))
     import report  # not where tests run: only where the tables are made
-    plot = path.with_name(path.stem + '-curves.svg')
-    plot.write_text(report.plot(found, 'peer: the CPU, one thread; published figures: gpu.md'))
+    plot = path.stem + '-curves.svg'
     print(f'\n## Curves\n{source}Time against the size of the work. Beside it the CPU, one thread, from '
-          f'[cpu.md](cpu.md#curves), on the same pictures scaled another way.\n\n![curves]({plot.name})\n\nGrowth '
+          f'[cpu.md](cpu.md#curves), on the same pictures scaled another way.\n\n![curves]({plot})\n\nGrowth '
           'from the first to the last point. The work of grouping is pairs of rectangles that overlap; above 2,016 '
           'it is done another way.\n')
     print(report.growth_table(found))
     print(report.curve_tables(found, 'CPU'), end='')
+    return {plot: report.plot(found, 'peer: the CPU, one thread; published figures: gpu.md')}
 
 
-def table(path):
-    path = pathlib.Path(path)
+def print_page(path):
+    """Prints the page; returns {name of a plot: plot}."""
     result = json.loads(path.read_text())
     print('# The tests and times on a GPU\n')
     print(f'Made from {path.name}; device {result["device"]}, driver {result["driver"]}, '
@@ -241,9 +245,26 @@ def table(path):
         print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
         for row in rows:
             print('| ' + ' | '.join(str(row[c]) for c in columns) + ' |')
-    curves(path, result)
+    plots = curves(path, result)
     beside_cpu(result)
+    return plots
+
+
+def table(path):
+    path = pathlib.Path(path)
+    for name, plot in print_page(path).items():
+        path.with_name(name).write_text(plot)
     return 0
+
+
+def check(path):
+    path, page = pathlib.Path(path), io.StringIO()
+    with contextlib.redirect_stdout(page):
+        files = print_page(path)
+    files[path.stem + '.md'] = page.getvalue()
+    stale = [name for name, content in files.items() if path.with_name(name).read_text() != content]
+    print(f'{len(files)} files made, stale: {", ".join(stale) or "none"}')
+    return bool(stale)
 
 
 if __name__ == '__main__':
@@ -252,5 +273,7 @@ if __name__ == '__main__':
             sys.exit(collect(folder, commit, path))
         case ['table', path]:
             sys.exit(table(path))
+        case ['check', path]:
+            sys.exit(check(path))
         case _:
             sys.exit(__doc__)
