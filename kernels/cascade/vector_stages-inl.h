@@ -146,6 +146,15 @@ HWY_INLINE void add_tree(const Windows& windows, const VectorNode* nodes, int co
   }
 }
 
+// sum + v where the mask is true. With mask registers that is one operation.
+HWY_INLINE VI add_where(hn::Mask<Ints> mask, VI sum, VI v) {
+#if HWY_TARGET <= HWY_AVX3
+  return hn::IfThenElse(mask, hn::Add(sum, v), sum);
+#else
+  return hn::Add(sum, hn::IfThenElseZero(mask, v));
+#endif
+}
+
 // Those of the windows `asked` that pass the stage.
 template <std::size_t kParts, class Windows>
 HWY_INLINE Bits passing(VectorSearch& search, const std::vector<VectorStage>& stages,
@@ -161,7 +170,7 @@ HWY_INLINE Bits passing(VectorSearch& search, const std::vector<VectorStage>& st
       hn::Mask<Ints> left[kParts];
       goes_left(windows, *node, norm, left);
       for (std::size_t p = 0; p < kParts; ++p) {
-        sum[p] = hn::Add(sum[p], hn::IfThenElseZero(left[p], hn::Set(d, node->left_leaf)));
+        sum[p] = add_where(left[p], sum[p], hn::Set(d, node->left_leaf));
       }
     }
   } else {
