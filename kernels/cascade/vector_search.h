@@ -103,7 +103,7 @@ class VectorSearch {
   std::vector<std::int32_t>& found() { return found_; }
 
  private:
-  void add_stage(const BoundCascade::Stage& stage);
+  void add_stage(const BoundCascade::Stage& stage, bool has_tilted);
 
   const BoundCascade& cascade_;
   const PackedLayout packed_layout_;

@@ -145,13 +145,14 @@ VectorNode vector_node(const BoundFeature& feature, const SumLayout& layout, boo
 
 using VectorTree = std::vector<VectorNode>;
 
-VectorTree vector_tree(const BoundCascade& cascade, const BoundCascade::Tree& tree, double units) {
+VectorTree vector_tree(const BoundCascade& cascade, const BoundCascade::Tree& tree, double units,
+                       bool has_tilted) {
   const CascadeModel& model = cascade.model();
   const bool exact = model.window_width * model.window_height * kWhite * 3 < 1 << 24;
   VectorTree out;
   for (int n = 0; n < tree.node_count; ++n) {
     const BoundCascade::Node& node = tree.nodes[n];
-    const bool tilted = model.has_tilted() && node.feature.corner[0][0] >= cascade.layout().tilted;
+    const bool tilted = has_tilted && node.feature.corner[0][0] >= cascade.layout().tilted;
     VectorNode v = vector_node(node.feature, cascade.layout(), tilted, exact);
     v.threshold = node.threshold;
     v.left = std::max(node.left, 0);
@@ -187,7 +188,9 @@ VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns)
   }
   nodes_.reserve(nodes);
   tree_nodes_.reserve(trees);
-  for (const BoundCascade::Stage& stage : cascade.stages()) add_stage(stage);
+  for (const BoundCascade::Stage& stage : cascade.stages()) {
+    add_stage(stage, cascade.model().has_tilted());
+  }
   if (packed_layout_.packs()) {
     packed_nodes_ = nodes_;
     packed_stages_ = stages_;
@@ -217,12 +220,12 @@ const std::vector<VectorStage>& VectorSearch::packed_stages(std::size_t lanes) {
   return packed_stages_;
 }
 
-void VectorSearch::add_stage(const BoundCascade::Stage& stage) {
+void VectorSearch::add_stage(const BoundCascade::Stage& stage, bool has_tilted) {
   const double units = units_of(stage);
   std::vector<VectorTree> trees;
   trees.reserve(static_cast<std::size_t>(stage.tree_count));
   for (int t = 0; t < stage.tree_count; ++t) {
-    trees.push_back(vector_tree(cascade_, stage.trees[t], units));
+    trees.push_back(vector_tree(cascade_, stage.trees[t], units, has_tilted));
   }
   const bool stumps =
       std::all_of(trees.begin(), trees.end(), [](const VectorTree& t) { return t.size() == 1; });
