@@ -16,6 +16,10 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace cuface::HWY_NAMESPACE {
+#if HWY_TARGET == HWY_SCALAR
+// Never chosen: without vectors the plain version runs.
+void search_rows(VectorSearch&, const LevelSums&, const SearchGrid&, const WindowMask&) {}
+#else
 
 // As long as more windows of a vector are left they stay together: where waiting windows are
 // copied, where they are not, and copies.
@@ -245,6 +249,7 @@ void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& 
   }
 }
 
+#endif
 }  // namespace cuface::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -18,6 +18,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace cuface::HWY_NAMESPACE {
+#if HWY_TARGET != HWY_SCALAR
 
 template <class D, class M>
 HWY_INLINE Bits bits_of(D d, M mask) {
@@ -197,6 +198,7 @@ HWY_INLINE Bits passing(VectorSearch& search, const std::vector<VectorStage>& st
   return passed;
 }
 
+#endif
 }  // namespace cuface::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -17,6 +17,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace cuface::HWY_NAMESPACE {
+#if HWY_TARGET != HWY_SCALAR
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -147,6 +148,7 @@ inline void pack(const PackedLayout& layout, const std::int16_t* plane, const st
   }
 }
 
+#endif
 }  // namespace cuface::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
