@@ -250,17 +250,8 @@ TEST_P(CascadeSearchTest, EqualsTheDefinitionInManyStages) {
     const cv::Mat blobs = test::smooth_noise(200, 100, 10, random()) > 127;
     const cv::Mat& picture = large ? blobs : noise;
     const int step = 1 + round / 2 % 2;
-    const Sums sums(picture, step);
-    BoundSearch bound(m, sums, picture);
-    const SearchGrid grid{picture.cols - m.window_width + 1, picture.rows - m.window_height + 1,
-                          step};
-    std::vector<RawWindow> windows;
-    ASSERT_TRUE(bound.search.run(sums.level, grid, round, 1 << 20, windows));
-    ASSERT_EQ(windows, test::BruteCascade(m, picture).search(grid.columns, grid.rows, step, round))
-        << round;
-    found += windows.size();
-    searched +=
-        static_cast<std::size_t>(grid.columns / step) * static_cast<std::size_t>(grid.rows / step);
+    const test::BruteCascade brute(m, picture);
+    ASSERT_NO_FATAL_FAILURE(search_as_defined(m, brute, picture, step, round, found, searched));
   }
   EXPECT_GT(found, searched / 100);
   EXPECT_LT(found, searched / 2);
