@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/cascade/tables_cuda.h"
-#include "kernels/cascade/vector_search.h"
+#include "kernels/cascade/vector_tables.h"
 
 namespace cuface::cuda {
 namespace {
@@ -194,7 +194,7 @@ PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], i
   std::vector<uint4> of_step[2];
   int trees = 0;
   BoundCascade bound(model);
-  const VectorSearch vector(bound, 0);
+  const VectorTables vector(bound, VectorSums::kWords);
   most = std::min({most, PairNodes::kStages, static_cast<int>(model.stages.size())});
   for (int s = 0; s < most; ++s) {
     const HaarStage& stage = model.stages[static_cast<std::size_t>(s)];

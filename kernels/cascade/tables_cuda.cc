@@ -30,7 +30,7 @@ std::vector<LateNode> late_nodes(const CascadeModel& model) {
   BoundCascade bound(model);
   const int stride = model.window_width + 1;
   bound.bind({stride});
-  const VectorSearch vector(bound, 0);
+  const VectorTables vector(bound, VectorSums::kWords);
   std::vector<LateNode> nodes;
   if (stride * (model.window_height + 1) * kWordBytes > 1 << LateNode::kWeightShift ||
       model.has_tilted())
@@ -65,7 +65,7 @@ std::vector<LateNode> late_nodes(const CascadeModel& model) {
 }
 
 void add_layout(const BoundCascade& cascade, FlatCascade& flat) {
-  const VectorSearch vector(cascade, 0);
+  const VectorTables vector(cascade, VectorSums::kWords);
   const auto first = static_cast<std::int32_t>(flat.nodes.size());
   flat.stages.clear();
   flat.trees.clear();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cascade/cascade.h"
-#include "kernels/cascade/vector_search.h"
+#include "kernels/cascade/vector_tables.h"
 
 namespace cuface::cuda {
 

@@ -9,45 +9,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cascade/cascade.h"
+#include "kernels/cascade/vector_tables.h"
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 
 namespace cuface {
-
-/// How the value of a node is computed. Two rectangles with the weights -1 and 2 or 3 are sums of
-/// corners in integers, in which corners that both have fall together; that is exact, as the float
-/// arithmetic is, wherever windows are not so large that sums pass 2^24.
-enum class NodeShape : std::int32_t {
-  kGeneral,  ///< floats, by the weights
-  kEdge,     ///< (c0 + c1) - (c2 + c3) + 2 (c4 - c5)
-  kLine2,    ///< (c0 + c1) - (c2 + c3) + 2 ((c4 + c5) - (c6 + c7))
-  kLine3,    ///< the same with 3
-};
-
-/// A node with its leaves as integers: multiples of the stage's unit, rounded.
-struct VectorNode {
-  std::int32_t corner[12];  ///< kGeneral: four of each rectangle
-  NodeShape shape;
-  bool is_short;  ///< the value fits 16 bits, or with kGeneral each rectangle's sum does
-  float weight[3];
-  float threshold;
-  int left, right;  ///< a later node of the tree, or 0 = the leaf
-  std::int32_t left_leaf, right_leaf;
-};
-
-/// A stage's sum is computed in integers, from rounded leaves. The rounding may change it by less
-/// than the distance of `fails` and `passes` from the threshold: a sum below `fails` fails, one
-/// from `passes` on passes, and what lies between is decided by the definition.
-struct VectorStage {
-  const VectorNode* nodes;
-  /// Nodes of each tree. Null where all have one: then `base` is the sum of all right leaves, and
-  /// left leaves are without them.
-  const int* tree_nodes;
-  int tree_count;
-  std::int32_t base;
-  std::int32_t fails, passes;
-};
 
 /// A list of windows that wait for a stage.
 struct WaitingWindows {
@@ -86,7 +52,7 @@ class VectorSearch {
   // For the code of each instruction set.
 
   const BoundCascade& cascade() const { return cascade_; }
-  const std::vector<VectorStage>& stages() const { return stages_; }
+  const std::vector<VectorStage>& stages() const { return tables_.stages(); }
   const PackedLayout& packed_layout() const { return packed_layout_; }
   /// The same for copies of `lanes` windows: corners of nodes that are short are places in the
   /// copy.
@@ -103,13 +69,11 @@ class VectorSearch {
   std::vector<std::int32_t>& found() { return found_; }
 
  private:
-  void add_stage(const BoundCascade::Stage& stage, bool has_tilted);
-
   const BoundCascade& cascade_;
+  const VectorTables tables_;
   const PackedLayout packed_layout_;
-  std::vector<VectorNode> nodes_, packed_nodes_;
-  std::vector<int> tree_nodes_;
-  std::vector<VectorStage> stages_, packed_stages_;
+  std::vector<VectorNode> packed_nodes_;
+  std::vector<VectorStage> packed_stages_;
   std::size_t packed_lanes_ = 0;  ///< that packed_nodes_ are for
   Image<std::int16_t> packed_;
   std::vector<std::int32_t> node_values_;

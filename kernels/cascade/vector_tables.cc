@@ -106,54 +106,69 @@ bool value_is_short(const Sides& a, const Sides& b, int weight) {
 
 // Two rectangles with the weights -1 and `weight`, the first of them cut in two where it is large.
 // Exact where whole numbers are.
-bool cut_to_short(const Sides& a, const Sides& b, int weight, const SumLayout& layout,
+void cut_to_short(const Sides& a, const Sides& b, int weight, const SumLayout& layout,
                   VectorNode& out) {
   Sides upper = a, lower = a;
   upper.bottom = lower.top = (a.top + a.bottom) / 2;
-  if (!upper.is_short() || !lower.is_short() || !b.is_short()) return false;
+  if (!upper.is_short() || !lower.is_short() || !b.is_short()) return;
   std::int32_t* corner = out.corner;
   for (const Sides& part : {upper, lower, b}) corner = part.write(layout, corner);
   std::fill_n(out.weight, 2, -1.0f);
   out.weight[2] = static_cast<float>(weight);
   out.shape = NodeShape::kGeneral;
   out.is_short = true;
-  return true;
 }
 
-VectorNode vector_node(const BoundFeature& feature, const SumLayout& layout, bool tilted,
-                       bool exact_in_integers) {
+void make_general(const BoundFeature& feature, VectorNode& out) {
+  out.shape = NodeShape::kGeneral;
+  std::copy_n(&feature.corner[0][0], 12, out.corner);
+  std::copy_n(feature.weight, 3, out.weight);
+}
+
+// -1 and 2 or 3.
+bool is_line(const float (&w)[3]) {
+  return w[0] == -1.0f && (w[1] == 2.0f || w[1] == 3.0f) && w[2] == 0.0f;
+}
+
+VectorNode node_of_words(const BoundFeature& feature, bool exact_in_integers) {
   VectorNode v = {};
-  const float* w = feature.weight;
-  const auto& corner = feature.corner;
-  const Sides a = Sides::of(corner[0], layout), b = Sides::of(corner[1], layout);
-  const bool all_short =
-      !tilted && a.is_short() && b.is_short() && Sides::of(corner[2], layout).is_short();
-  if (exact_in_integers && w[0] == -1.0f && (w[1] == 2.0f || w[1] == 3.0f) && w[2] == 0.0f) {
-    const int weight = static_cast<int>(w[1]);
-    v.is_short = !tilted && value_is_short(a, b, weight);
-    v.shape = merge_corners(corner, weight, v.corner);
-    if (v.shape != NodeShape::kGeneral && (v.is_short || tilted)) return v;
-    if (!all_short && !tilted && cut_to_short(a, b, weight, layout, v)) return v;
-    if (v.shape != NodeShape::kGeneral && !all_short) return v;
+  if (exact_in_integers && is_line(feature.weight)) {
+    v.shape = merge_corners(feature.corner, static_cast<int>(feature.weight[1]), v.corner);
+    if (v.shape != NodeShape::kGeneral) return v;
   }
-  v.shape = NodeShape::kGeneral;
-  v.is_short = all_short;
-  std::copy_n(&corner[0][0], 12, v.corner);
-  std::copy_n(w, 3, v.weight);
+  make_general(feature, v);
   return v;
+}
+
+// Of an upright feature.
+void make_short(const BoundFeature& feature, const SumLayout& layout, bool exact_in_integers,
+                VectorNode& v) {
+  const Sides a = Sides::of(feature.corner[0], layout), b = Sides::of(feature.corner[1], layout);
+  const int weight = static_cast<int>(feature.weight[1]);
+  if (v.shape != NodeShape::kGeneral && value_is_short(a, b, weight)) {
+    v.is_short = true;
+  } else if (a.is_short() && b.is_short() && Sides::of(feature.corner[2], layout).is_short()) {
+    make_general(feature, v);
+    v.is_short = true;
+  } else if (exact_in_integers && is_line(feature.weight)) {
+    cut_to_short(a, b, weight, layout, v);
+  }
 }
 
 using VectorTree = std::vector<VectorNode>;
 
 VectorTree vector_tree(const BoundCascade& cascade, const BoundCascade::Tree& tree, double units,
-                       bool has_tilted) {
+                       VectorSums sums) {
   const CascadeModel& model = cascade.model();
   const bool exact = model.window_width * model.window_height * kWhite * 3 < 1 << 24;
   VectorTree out;
   for (int n = 0; n < tree.node_count; ++n) {
     const BoundCascade::Node& node = tree.nodes[n];
-    const bool tilted = has_tilted && node.feature.corner[0][0] >= cascade.layout().tilted;
-    VectorNode v = vector_node(node.feature, cascade.layout(), tilted, exact);
+    VectorNode v = node_of_words(node.feature, exact);
+    const bool tilted = model.has_tilted() && node.feature.corner[0][0] >= cascade.layout().tilted;
+    if (sums == VectorSums::kShorts && !tilted) {
+      make_short(node.feature, cascade.layout(), exact, v);
+    }
     v.threshold = node.threshold;
     v.left = std::max(node.left, 0);
     v.right = std::max(node.right, 0);
@@ -166,66 +181,27 @@ VectorTree vector_tree(const BoundCascade& cascade, const BoundCascade::Tree& tr
 
 }  // namespace
 
-PackedLayout::PackedLayout(const CascadeModel& model, const SumLayout& layout)
-    : stride(layout.stride * layout.step), step(layout.step), rows(model.window_height + 1) {
-  if (model.has_tilted()) return;
-  row_words = (model.window_width + 1 + 3) / 4 * 4;
-}
-
-std::int32_t PackedLayout::packed(std::int32_t corner, const SumLayout& layout) const {
-  return corner / layout.stride * row_words + column_of(corner, layout);
-}
-
-VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns)
-    : cascade_(cascade), packed_layout_(cascade.model(), cascade.layout()) {
-  std::size_t nodes = 0, trees = 0, most_nodes = 0;
+VectorTables::VectorTables(const BoundCascade& cascade, VectorSums sums) {
+  std::size_t nodes = 0, trees = 0;
   for (const BoundCascade::Stage& stage : cascade.stages()) {
     for (int t = 0; t < stage.tree_count; ++t, ++trees) {
-      const std::size_t count = static_cast<std::size_t>(stage.trees[t].node_count);
-      nodes += count;
-      most_nodes = std::max(most_nodes, count);
+      const int count = stage.trees[t].node_count;
+      nodes += static_cast<std::size_t>(count);
+      most_nodes_ = std::max(most_nodes_, count);
     }
   }
   nodes_.reserve(nodes);
   tree_nodes_.reserve(trees);
-  for (const BoundCascade::Stage& stage : cascade.stages()) {
-    add_stage(stage, cascade.model().has_tilted());
-  }
-  if (packed_layout_.packs()) {
-    packed_nodes_ = nodes_;
-    packed_stages_ = stages_;
-    for (VectorStage& stage : packed_stages_) {
-      stage.nodes = packed_nodes_.data() + (stage.nodes - nodes_.data());
-    }
-    packed_ = Image<std::int16_t>(packed_layout_.words() * static_cast<int>(kWidestVectors), 1);
-  }
-  const std::size_t row = static_cast<std::size_t>(max_columns) + kWidestVectors;
-  node_values_.resize(most_nodes * kWidestVectors);
-  row_norm_.resize(row);
-  failed_.resize(row / 64 + 1);
-  alive_.resize(row / 64 + 1);
-  waiting_.resize(stages_.size());
-  found_.reserve(kFoundAtFirst);
+  for (const BoundCascade::Stage& stage : cascade.stages()) add_stage(cascade, stage, sums);
 }
 
-const std::vector<VectorStage>& VectorSearch::packed_stages(std::size_t lanes) {
-  if (std::exchange(packed_lanes_, lanes) == lanes) return packed_stages_;
-  for (std::size_t n = 0; n < packed_nodes_.size(); ++n) {
-    if (!nodes_[n].is_short) continue;
-    for (std::size_t i = 0; i < std::size(nodes_[n].corner); ++i) {
-      packed_nodes_[n].corner[i] = packed_layout_.packed(nodes_[n].corner[i], cascade_.layout()) *
-                                   static_cast<std::int32_t>(lanes);
-    }
-  }
-  return packed_stages_;
-}
-
-void VectorSearch::add_stage(const BoundCascade::Stage& stage, bool has_tilted) {
+void VectorTables::add_stage(const BoundCascade& cascade, const BoundCascade::Stage& stage,
+                             VectorSums sums) {
   const double units = units_of(stage);
   std::vector<VectorTree> trees;
   trees.reserve(static_cast<std::size_t>(stage.tree_count));
   for (int t = 0; t < stage.tree_count; ++t) {
-    trees.push_back(vector_tree(cascade_, stage.trees[t], units, has_tilted));
+    trees.push_back(vector_tree(cascade, stage.trees[t], units, sums));
   }
   const bool stumps =
       std::all_of(trees.begin(), trees.end(), [](const VectorTree& t) { return t.size() == 1; });
@@ -246,6 +222,50 @@ void VectorSearch::add_stage(const BoundCascade::Stage& stage, bool has_tilted) 
   out.fails = clamped(std::floor(stage.threshold * units - margin));
   out.passes = clamped(std::ceil(stage.threshold * units + margin));
   stages_.push_back(out);
+}
+
+PackedLayout::PackedLayout(const CascadeModel& model, const SumLayout& layout)
+    : stride(layout.stride * layout.step), step(layout.step), rows(model.window_height + 1) {
+  if (model.has_tilted()) return;
+  row_words = (model.window_width + 1 + 3) / 4 * 4;
+}
+
+std::int32_t PackedLayout::packed(std::int32_t corner, const SumLayout& layout) const {
+  return corner / layout.stride * row_words + column_of(corner, layout);
+}
+
+VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns)
+    : cascade_(cascade),
+      tables_(cascade, VectorSums::kShorts),
+      packed_layout_(cascade.model(), cascade.layout()) {
+  if (packed_layout_.packs()) {
+    packed_nodes_ = tables_.nodes();
+    packed_stages_ = stages();
+    for (VectorStage& stage : packed_stages_) {
+      stage.nodes = packed_nodes_.data() + (stage.nodes - tables_.nodes().data());
+    }
+    packed_ = Image<std::int16_t>(packed_layout_.words() * static_cast<int>(kWidestVectors), 1);
+  }
+  const std::size_t row = static_cast<std::size_t>(max_columns) + kWidestVectors;
+  node_values_.resize(static_cast<std::size_t>(tables_.most_nodes()) * kWidestVectors);
+  row_norm_.resize(row);
+  failed_.resize(row / 64 + 1);
+  alive_.resize(row / 64 + 1);
+  waiting_.resize(stages().size());
+  found_.reserve(kFoundAtFirst);
+}
+
+const std::vector<VectorStage>& VectorSearch::packed_stages(std::size_t lanes) {
+  if (std::exchange(packed_lanes_, lanes) == lanes) return packed_stages_;
+  for (std::size_t n = 0; n < packed_nodes_.size(); ++n) {
+    const VectorNode& node = tables_.nodes()[n];
+    if (!node.is_short) continue;
+    for (std::size_t i = 0; i < std::size(node.corner); ++i) {
+      packed_nodes_[n].corner[i] = packed_layout_.packed(node.corner[i], cascade_.layout()) *
+                                   static_cast<std::int32_t>(lanes);
+    }
+  }
+  return packed_stages_;
 }
 
 }  // namespace cuface
