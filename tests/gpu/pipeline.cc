@@ -83,12 +83,8 @@ std::string clip(const std::string& name) {
   return std::string(data ? data : ".") + "/videos/" + name;
 }
 
-std::string decoded_on_gpu(const std::string& file, const std::string& decoder, int frames) {
-  // Before the decoder: behind it what the decoder holds back would still come. The buffer at which
-  // it ends is not passed on.
-  const std::string first = frames > 0 ? " ! identity eos-after=" + std::to_string(frames + 1) : "";
-  return "filesrc location=" + file + " ! " + demuxer(file) + first + " ! h264parse ! " + decoder +
-         kOnGpu;
+std::string decoded_on_gpu(const std::string& file, const std::string& decoder) {
+  return "filesrc location=" + file + " ! " + demuxer(file) + " ! h264parse ! " + decoder + kOnGpu;
 }
 std::string decoded_on_cpu(const std::string& file) {
   return "filesrc location=" + file + " ! " + demuxer(file) + " ! h264parse" + kOnCpu;

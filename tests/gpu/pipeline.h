@@ -45,10 +45,8 @@ inline double quantile(std::vector<double> values, double part) {
   return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
 }
 
-/// "filesrc ... nvh264dec ..." with frames in CUDA memory. `decoder`: for GPUs but the first;
-/// `frames`: the first so many, of all by default.
-std::string decoded_on_gpu(const std::string& clip, const std::string& decoder = "nvh264dec",
-                           int frames = 0);
+/// "filesrc ... nvh264dec ..." with frames in CUDA memory. `decoder`: for GPUs but the first.
+std::string decoded_on_gpu(const std::string& clip, const std::string& decoder = "nvh264dec");
 /// The same in system memory.
 std::string decoded_on_cpu(const std::string& clip);
 
