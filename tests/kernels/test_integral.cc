@@ -1,7 +1,10 @@
 // The integrals against cv::integral, and against their definition where OpenCV's types overflow.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <opencv2/imgproc.hpp>
+#include <random>
+#include <vector>
 
 #include "kernels/integral/integral.h"
 #include "tests/kernels/pictures.h"
@@ -67,6 +70,53 @@ TEST_P(Integral, EqualsOpenCvOnExtremes) {
                               cv::Size(24, 24), cv::Size(640, 480)}) {
     for (const int grey : {0, 1, 255}) compare(cv::Mat(size, CV_8U, cv::Scalar(grey)));
   }
+}
+
+// One row in both orders of columns, with and without its lower halves, under sums that wrap. Words
+// that are of no column stay as they were.
+TEST_P(Integral, RowsInEitherOrderWithTheirLowerHalves) {
+  constexpr std::uint32_t kCanary = 0xA5A5A5A5;
+  constexpr std::uint16_t kShortCanary = 0xA5A5;
+  std::mt19937 random(3);
+  std::size_t compared = 0;
+  for (int width = 1; width <= 150; ++width) {
+    const cv::Mat pixels = test::noise(width, 1, random());
+    for (const int odd : {0, width / 2 + 1, width / 2 + 6}) {
+      const ColumnOrder order{odd};
+      const auto words = static_cast<std::size_t>(width + 9 + odd);
+      std::vector<std::uint32_t> above(words), above2(words);
+      for (auto* row : {&above, &above2}) std::generate(row->begin(), row->end(), random);
+      std::vector<std::uint32_t> want(words, kCanary), want2(words, kCanary);
+      std::vector<std::uint16_t> want_same(words, kShortCanary), want_ordered = want_same;
+      std::uint32_t sum = 0, squares = 0;
+      for (int x = 0; x <= width; ++x) {
+        const std::uint32_t v = x == 0 ? 0 : pixels.at<std::uint8_t>(0, x - 1);
+        const auto at = static_cast<std::size_t>(order.at(x));
+        sum += v;
+        squares += v * v;
+        want[at] = x == 0 ? 0 : above[at] + sum;
+        want2[at] = x == 0 ? 0 : above2[at] + squares;
+        want_ordered[static_cast<std::size_t>(x)] = static_cast<std::uint16_t>(want[at]);
+        if (odd != 0) want_same[at] = static_cast<std::uint16_t>(want[at]);
+      }
+      for (const bool with_same : {false, true}) {
+        for (const bool with_ordered : {false, true}) {
+          std::vector<std::uint32_t> got(words, kCanary), got2(words, kCanary);
+          std::vector<std::uint16_t> same(words, kShortCanary), ordered = same;
+          const std::vector<std::uint16_t> untouched = same;
+          integral_squared_row(
+              pixels.ptr(), width, order, above.data(), got.data(), above2.data(), got2.data(),
+              {with_same ? same.data() : nullptr, with_ordered ? ordered.data() : nullptr});
+          ASSERT_EQ(got, want) << width << ", odd columns from " << odd;
+          ASSERT_EQ(got2, want2) << width << ", odd columns from " << odd;
+          ASSERT_EQ(same, with_same ? want_same : untouched) << width << ", " << odd;
+          ASSERT_EQ(ordered, with_ordered ? want_ordered : untouched) << width << ", " << odd;
+          compared += 4 * words;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 500'000u);
 }
 
 // Entry (x,y) is the sum over the cone of the header's definition.
