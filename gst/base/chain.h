@@ -28,7 +28,7 @@ class Chain {
   std::uint64_t begin_frame() {
     thread_.store(g_thread_self(), std::memory_order_relaxed);
     luma_ = nullptr;
-    search_requested_ = std::exchange(search_wanted_next_, false);
+    search_requested_ = std::exchange(search_wanted_next_, {});
     followed_ = std::exchange(followed_next_, {});
     return ++generation_;
   }
@@ -44,9 +44,9 @@ class Chain {
   }
   void set_luma(GreyPicture luma) { luma_ = std::move(luma); }
 
-  /// The tracker's wish for the next frame, and what it wished on the frame before.
-  void request_search() { search_wanted_next_ = true; }
-  bool search_requested() const { return search_requested_; }
+  /// What the tracker wants searched of the next frame, and what it wanted on the frame before.
+  void request_search(const Band& what) { search_wanted_next_ = what; }
+  const Band& search_requested() const { return search_requested_; }
   /// The faces that the tracker followed on the frame before, in pixels of its frames; none where
   /// there is no tracker. Where they are on the GPU, only there is known how many, and whether it
   /// wishes for a search (cuda::DeviceFaces::search_wanted).
@@ -73,8 +73,7 @@ class Chain {
   std::uint64_t generation_ = 0;
   PicturePool luma_pool_;
   GreyPicture luma_;
-  bool search_wanted_next_ = false;
-  bool search_requested_ = false;
+  Band search_requested_, search_wanted_next_;
   FaceResult followed_, followed_next_;
   std::shared_ptr<DeviceChain> device_;
   std::uint64_t device_generation_ = 0;

@@ -155,22 +155,23 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   turn.every_frame = interval == 1;
   turn.ask.turn = state->period.next(interval);
   // What a detector before has found is of the whole picture, and so must be what joins it.
-  if (!settings.spread || !can_search_bands(settings.config) ||
-      frame.upstream().positions != cuface::gst::Positions::kNone)
-    turn.ask.turn.band = {};
+  const bool parts = can_search_bands(settings.config) &&
+                     frame.upstream().positions == cuface::gst::Positions::kNone;
+  if (!settings.spread || !parts) turn.ask.turn.band = {};
+  turn.ask.bands = parts && !settings.spread && !settings.config.active_parts;
   const bool jump = cuface::gst::TimeLine::is_jump(state->time.advance(frame.pts()));
   // Behind a jump nobody is where he was.
   turn.verify = settings.config.verify && !jump && !frame.is_discont();
-  turn.ask.asked = asked || jump || frame.is_discont() || (chain && chain->search_requested());
+  turn.ask.asked = asked || jump || frame.is_discont();
   turn.ask.late = settings.qos && !frame.is_gap() && is_late(self, frame);
   turn.ask.searchable = !frame.is_gap() && !turn.ask.late;
   if (!chain) return turn;
+  turn.ask.tracker_asks(chain->search_requested());
   turn.followed = chain->followed();
   if (turn.followed) turn.followed = turn.followed.scaled(frame.width(), frame.height());
   turn.ask.follows = turn.followed.list && !turn.followed.list->faces.empty();
-  turn.ask.active_parts = settings.config.active_parts && can_search_bands(settings.config) &&
-                          !settings.spread && (turn.followed.list || turn.followed.pending) &&
-                          frame.upstream().positions == cuface::gst::Positions::kNone;
+  turn.ask.active_parts = settings.config.active_parts && parts && !settings.spread &&
+                          (turn.followed.list || turn.followed.pending);
   return turn;
 }
 

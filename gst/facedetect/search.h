@@ -12,12 +12,10 @@ namespace cuface::gst {
 // A search happens on frame n with n mod interval = 0, after a search that found nothing, and on
 // request. A frame that cannot be searched, or may not because frames are late, passes its turn on.
 // While a tracker follows faces, that of every interval may be spread over its frames, a band of
-// the picture on each. Where a tracker says what it follows, the active parts of the picture may be
-// searched in between, and instead of the whole after a search that found nothing.
-
-/// The bands that a search is spread over, at most: narrower ones would be searched twice, since
-/// they take what lies around them.
-inline constexpr std::uint64_t kMostBands = 16;
+// the picture on each. Faces that a tracker doubts are searched for in a band of their own, where
+// bands can be searched and are not spread. Where a tracker says what it follows, the active parts
+// of the picture may be searched in between, and instead of the whole after a search that found
+// nothing.
 
 /// Frames from one search of active parts to the next: a new face is to be found within so many.
 inline constexpr std::uint64_t kActiveInterval = 10;
@@ -35,7 +33,7 @@ class SearchPeriod {
   void restart() { frame_ = 0; }
   PeriodTurn next(std::uint64_t interval) {
     const std::uint64_t phase = frame_++ % interval;
-    const std::uint64_t bands = interval < kMostBands ? interval : kMostBands;
+    const std::uint64_t bands = interval < kMostBands ? interval : std::uint64_t{kMostBands};
     const std::uint64_t index = phase * bands / interval;
     PeriodTurn turn;
     turn.search = phase == 0;
@@ -51,7 +49,9 @@ class SearchPeriod {
 
 /// What a SearchWish is told about a frame.
 struct SearchAsk {
-  bool asked = false;      ///< somebody asks for a search
+  bool asked = false;      ///< somebody asks for a search of the whole picture
+  bool bands = false;      ///< the tracker may ask for a band
+  Band doubted;            ///< for which it asks, because of faces in doubt; count 0 = none
   PeriodTurn turn;         ///< without a band where searches are not spread
   bool searchable = true;  ///< false for a gap, and while frames are late
   bool late = false;       ///< it could be searched, were frames not late
@@ -61,6 +61,13 @@ struct SearchAsk {
   bool active_parts = false;
 
   CUFACE_HD bool spread() const { return turn.band.is_part() && follows; }
+  /// What the tracker wants of this frame; count 0 = nothing.
+  CUFACE_HD void tracker_asks(const Band& wanted) {
+    if (bands && wanted.is_part())
+      doubted = wanted;
+    else
+      asked = asked || wanted;
+  }
 };
 
 /// The part that depends on what searches find: lives where they run.
@@ -87,13 +94,13 @@ struct SearchWish {
       put_off = 0;
       return kWholePicture;
     }
-    if (!ask.spread()) return {};
+    if (!ask.spread()) return ask.doubted;
     const std::int32_t count = ask.turn.band.count;
     return {(ask.turn.band.index + count - put_off % count) % count, count};
   }
   /// After next(): whether a search was skipped on this frame because frames are late.
   CUFACE_HD bool skipped(const SearchAsk& ask) const {
-    return ask.late && (wanted || active_wanted || ask.spread());
+    return ask.late && (wanted || active_wanted || ask.spread() || ask.doubted);
   }
   /// That next() has returned `what`. A band may well be without a face.
   CUFACE_HD void searched(const Band& what, bool found_any) {
@@ -104,7 +111,9 @@ struct SearchWish {
 };
 
 /// Whether to count a search: one that is spread counts where it begins.
-CUFACE_HD inline bool begins_search(const Band& what) { return what.count > 0 && what.index == 0; }
+CUFACE_HD inline bool begins_search(const SearchAsk& ask, const Band& what) {
+  return what && (what.index == 0 || !ask.spread());
+}
 
 /// Two boxes that overlap by more than half (intersection over union) are one face.
 CUFACE_HD inline bool is_same_face(const Box& a, const Box& b) {

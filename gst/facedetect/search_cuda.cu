@@ -19,14 +19,14 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
   if (begin.restart) state->wish = {};
   gst::SearchAsk ask = begin.ask;
   if (begin.asker) {
-    ask.asked = ask.asked || begin.asker->search_wanted;
+    ask.tracker_asks(begin.asker->search_wanted);
     ask.follows = ask.follows || begin.asker->count > 0;
   }
   state->frame = begin.frame;
   const Band what = state->wish.next(ask);
   state->what = what;
   state->followed.count = begin.verify || what.active_only ? count : 0;
-  state->run = what.count == 0 ? 0 : gst::begins_search(what) ? 1 : 2;
+  state->run = !what ? 0 : gst::begins_search(ask, what) ? 1 : 2;
   state->skipped = state->wish.skipped(ask);
 }
 
@@ -56,7 +56,7 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
   out->part = before ? before->part : what.is_part() ? what : Band{};
   out->overflow = run ? found->overflow : before ? before->overflow : 0;
   out->lost = 0;
-  out->search_wanted = 0;
+  out->search_wanted = {};
   out->frame = state->frame;
   if (run) state->wish.searched(what, out->count > 0);
 }

@@ -27,7 +27,7 @@ class CpuDetectStage final : public DetectStage {
                          const SearchTurn& turn) override {
     const Band what = wish_.next(turn.ask);
     frame.skipped_searches = wish_.skipped(turn.ask);
-    const bool search_it = what.count > 0;
+    const bool search_it{what};
     if (search_it)
       if (Status status = search(frame, settings, turn, what); !status.ok()) return status;
 
@@ -59,7 +59,7 @@ class CpuDetectStage final : public DetectStage {
       followed_.clear();
     if (Status s = detector_->enqueue(picture.value()->view(), found_, what, followed_); !s.ok())
       return s;
-    if (begins_search(what)) ++frame.searches;
+    if (begins_search(turn.ask, what)) ++frame.searches;
     if (found_.overflow) ++frame.overflows;
     return {};
   }

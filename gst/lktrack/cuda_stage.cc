@@ -43,7 +43,7 @@ class CudaTrackStage final : public TrackStage {
     return device.finish(std::move(out.value()), detector_, {nullptr, true});
   }
 
-  bool search_wanted() const override { return false; }
+  Band search_wanted() const override { return {}; }
   void end_tracks() override { tracker_->end_tracks(); }
   Status configure(const TrackConfig& config) override {
     config_ = config;

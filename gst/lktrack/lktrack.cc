@@ -148,9 +148,10 @@ void request_search(GstCufaceFilter* self, Frame& frame, const FaceResult& faces
   TrackState* state = state_of(self);
   cuface::gst::Chain* chain = frame.chain_on_this_thread();
   if (chain) chain->tell_followed(faces);
-  if (!state->stage->search_wanted()) return;
+  const cuface::Band wanted = state->stage->search_wanted();
+  if (!wanted) return;
   if (chain)
-    chain->request_search();
+    chain->request_search(wanted);
   else if (!std::exchange(state->told_no_request, true))
     GST_INFO_OBJECT(self,
                     "cufacedetect runs in another streaming thread (a queue lies between): after "

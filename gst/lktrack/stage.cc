@@ -27,7 +27,7 @@ class CpuTrackStage final : public TrackStage {
     return FaceResult(std::make_shared<FaceList>(output_.faces));
   }
 
-  bool search_wanted() const override { return output_.search_wanted; }
+  Band search_wanted() const override { return output_.search_wanted; }
   void end_tracks() override { tracker_->end_tracks(); }
   Status configure(const TrackConfig& config) override { return tracker_->configure(config); }
   std::uint64_t last_id() const override { return last_id_; }

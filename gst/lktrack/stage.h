@@ -25,7 +25,7 @@ class TrackStage {
   virtual Result<FaceResult> run(Frame& frame, const TrackFrame& input) = 0;
   /// Whether run() lost the last face on this frame. Where only the GPU knows, false, and its
   /// result says so.
-  virtual bool search_wanted() const = 0;
+  virtual Band search_wanted() const = 0;
   virtual void end_tracks() = 0;
   virtual Status configure(const TrackConfig& config) = 0;
   /// The greatest id given so far; on the GPU those of the stages before (DeviceCounts has the

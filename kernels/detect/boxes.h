@@ -40,11 +40,9 @@ CUFACE_HD inline Box as_box(const Rect& r) {
           static_cast<float>(r.h)};
 }
 
-/// Whether a search of a band gives a box of the searched picture: also where it lies at the
-/// border, so that a face that trembles there is found by one of two searches.
+/// Whether a search of a band gives a box of the searched picture.
 CUFACE_HD inline bool belongs(const Band& band, const Rect& box, int searched_height) {
-  constexpr float kBorder = 1.0f / 16;
-  return band.count <= 1 || is_in(band, as_box(box), searched_height, kBorder);
+  return band.count <= 1 || is_in(band, as_box(box), searched_height, kBandBorder);
 }
 
 /// A face just found, field by field, so that padding is left alone.

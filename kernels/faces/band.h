@@ -16,10 +16,15 @@ struct Band {
   std::int32_t index = 0, count = 0, active_only = 0;
 
   CUFACE_HD bool is_part() const { return count > 1 || active_only; }
+  CUFACE_HD explicit operator bool() const { return count > 0; }
   friend bool operator==(const Band&, const Band&) = default;
 };
 inline constexpr Band kWholePicture = {0, 1};
 inline constexpr Band kActiveParts = {0, 1, 1};
+
+/// The bands of a picture, at most: narrower ones would be searched twice, since they take what
+/// lies around them.
+inline constexpr std::int32_t kMostBands = 16;
 
 /// The row of a picture at which band `index` of `count` begins and the one above ends. The outer
 /// bands are higher: the middles of larger faces lie further inside.
@@ -36,6 +41,26 @@ CUFACE_HD inline bool is_in(const Band& band, const Box& box, int height, float 
   const auto bottom = static_cast<float>(band_border(height, band.index + 1, band.count));
   return (band.index == 0 || middle >= top - reach) &&
          (band.index + 1 >= band.count || middle < bottom + reach);
+}
+
+/// So many of its heights outside a band a face is still given: one that trembles at a border is
+/// found by one of two searches.
+inline constexpr float kBandBorder = 1.0f / 16;
+
+/// Of a face whose middle lies so many of its heights inside a band, that band's search finds all
+/// that a search of the whole picture would, and on the next frame too.
+inline constexpr float kWellInside = 0.25f;
+
+/// The narrowest band of a picture that high in which a box lies well inside; the whole picture
+/// where there is none.
+CUFACE_HD inline Band band_around(const Box& box, int height) {
+  constexpr std::int32_t kCounts[] = {kMostBands, 12, 8, 6, 4, 3, 2};
+  for (const std::int32_t count : kCounts) {
+    for (std::int32_t index = 0; index < count; ++index) {
+      if (is_in({index, count}, box, height, -kWellInside)) return {index, count};
+    }
+  }
+  return kWholePicture;
 }
 
 }  // namespace cuface

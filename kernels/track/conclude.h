@@ -27,7 +27,7 @@ CUFACE_HD inline bool usable(const Box& b, int width, int height) {
 struct Outcome {
   int lost;  // tracks that ended, without those in doubt
   int lost_by[kLossCount];
-  bool search_wanted;
+  Band search_wanted;
 };
 
 /// What the lanes that conclude a frame share.
@@ -176,8 +176,20 @@ CUFACE_HD inline void apply_search(State& state, int i, const Frame& frame,
 /// Whether a search of this frame should have found a track that it did not confirm. The search of
 /// a band may, on the frame before, have found a face that trembles at its border.
 CUFACE_HD inline bool is_missed(const Track& t, const Frame& frame) {
-  return frame.faces.looked_at(t.face.box, frame.height) &&
-         (frame.faces.searched || frame.faces.part.active_only || t.face.age > 1);
+  const Faces& faces = frame.faces;
+  return faces.looked_at(t.face.box, frame.height) &&
+         (faces.searched || faces.part.active_only || t.face.age > 1 ||
+          is_in(faces.part, t.face.box, frame.height, -kWellInside));
+}
+
+/// Where to look for the face in doubt that was not found for longest: one after the other, each in
+/// a small part of the picture. There is one in doubt.
+CUFACE_HD inline Band doubted_band(const State& state, int height) {
+  int oldest = state.faces();
+  for (int i = oldest + 1; i < state.count; ++i) {
+    if (state.of(i).face.age > state.of(oldest).face.age) oldest = i;
+  }
+  return band_around(state.of(oldest).face.box, height);
 }
 
 /// Whether the search of a band has missed a track and none is left that was found last: then, as
@@ -357,8 +369,11 @@ CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& fra
     end_doubts(state, config);
     bury_lost(state, out);
     const int faces = state.faces();
-    out.search_wanted = (state.had_faces && faces == 0) || state.count > faces ||
-                        (told && (scratch.search_again || nothing_is_found(state, frame)));
+    if ((state.had_faces && faces == 0) ||
+        (told && (scratch.search_again || nothing_is_found(state, frame))))
+      out.search_wanted = kWholePicture;
+    else if (state.count > faces)
+      out.search_wanted = doubted_band(state, frame.height);
     state.searched = state.searched || told;
   });
   for (int g = state.ghosts - out.lost; g < state.ghosts; ++g) {

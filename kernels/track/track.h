@@ -133,8 +133,9 @@ struct TrackOutput {
   FaceList faces;
   int lost = 0;                           ///< faces that ended on this frame
   std::array<int, kLossCount> lost_by{};  ///< the same, by reason
-  /// The last face was lost, or one is in doubt: search the next frame.
-  bool search_wanted = false;
+  /// What of the next frame to search, because the last face was lost or some are in doubt; count 0
+  /// = nothing.
+  Band search_wanted;
 };
 
 /// One a chain. Allocates at create(). One thread at a time. Two trackers that are told the same

@@ -136,7 +136,8 @@ __global__ void __launch_bounds__(kConcludeThreads)
                     const __grid_constant__ TrackConfig config, const Plan* plan,
                     DeviceFaces* out) {
   __shared__ Raw<track::ConcludeScratch> scratch;
-  __shared__ track::Outcome outcome;
+  __shared__ Raw<track::Outcome> shared_outcome;
+  track::Outcome& outcome = shared_outcome.get();
   const track::Frame frame = frame_of(told, plan->moment);
   const BlockLanes lanes;
   track::conclude_frame(lanes, *state, frame, config, scratch.get(), outcome);

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
@@ -178,11 +179,18 @@ class Chain {
 
   const FaceList& step(const cv::Mat& frame, const std::vector<Face>& detections) {
     FaceList found;
-    found.searched = count_ % options_.interval == 0 || nothing_found_ || out_.search_wanted;
+    found.searched = count_ % options_.interval == 0 || nothing_found_ || whole(out_.search_wanted);
     if (found.searched) {
       found.detector = kCascade;
       found.faces = detections;
       nothing_found_ = detections.empty();
+      ++searches;
+    } else if (out_.search_wanted) {
+      found.detector = kCascade;
+      found.part = out_.search_wanted;
+      std::copy_if(
+          detections.begin(), detections.end(), std::back_inserter(found.faces),
+          [&](const Face& f) { return is_in(found.part, f.box, frame.rows, kBandBorder); });
       ++searches;
     }
     TrackInput input;
@@ -202,6 +210,8 @@ class Chain {
   std::array<int, kLossCount> lost{};
 
  private:
+  static bool whole(const Band& what) { return what && !what.is_part(); }
+
   void print_events(const FaceList& found) const {
     if (out_.lost == 0 && !(found.searched && found.faces.size() != out_.faces.faces.size()))
       return;

@@ -219,7 +219,7 @@ class Pair {
     // gave way to one verified.
     EXPECT_EQ(got.frame, 0xA5A5A5A5A5A5A5A5u);
     EXPECT_EQ(static_cast<std::uint32_t>(got.lost), 0xA5A5A5A5u);
-    EXPECT_EQ(static_cast<std::uint32_t>(got.search_wanted), 0xA5A5A5A5u);
+    EXPECT_EQ(static_cast<std::uint32_t>(got.search_wanted.count), 0xA5A5A5A5u);
     const auto behind = bytes.begin() + offsetof(cuda::DeviceFaces, faces) +
                         static_cast<std::ptrdiff_t>(sizeof(Face)) * got.count;
     if (!config_.verify) {

@@ -176,7 +176,7 @@ inline Bytes block_of(const std::vector<Box>& boxes, int landmarks) {
   faces->searched = 1;
   faces->overflow = 0;
   faces->lost = 5;
-  faces->search_wanted = 1;
+  faces->search_wanted = {3, 5, 0};
   faces->followed_per_face = 2;
   faces->frame = 0x123456789abcdef0u;
   for (std::size_t i = 0; i < boxes.size(); ++i) {

@@ -159,7 +159,7 @@ class DetectElement {
       gst::merge_faces(gst::faces_from_detections(result, what, "", kWidth, kHeight), before);
       if (before.faces.size() > cuda::kMaxFaces) before.faces.resize(cuda::kMaxFaces);
       wish_.searched(what, !before.faces.empty());
-      searches += gst::begins_search(what);
+      searches += gst::begins_search(begin.ask, what);
       parts += what.is_part();
     }
     faces += before.faces.size();

@@ -49,7 +49,7 @@ class SearchCuda : public testing::Test {
     made->landmarks_per_face = landmarks;
     made->searched = chance(2);
     made->lost = 3;
-    made->search_wanted = 1;
+    made->search_wanted = kWholePicture;
     made->part = {};
     if (chance(3)) made->part = {below(4), 4};
     for (int i = 0; i < count; ++i) {
@@ -79,12 +79,13 @@ class SearchCuda : public testing::Test {
 TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   gst::SearchWish wish;
   Faces asker;
-  int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0;
+  int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0, doubted = 0;
   for (int i = 0; i < kFrames; ++i) {
     const bool restart = i == 0 || chance(50);
-    const bool tracker = chance(2), wants = chance(10);
+    const bool tracker = chance(2);
     gst::SearchAsk ask;
     ask.asked = chance(12);
+    ask.bands = chance(2);
     ask.turn.search = chance(12);
     if (chance(2)) ask.turn.band = {below(7), 7};
     ask.turn.active = chance(4);
@@ -92,19 +93,20 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ask.late = chance(6);
     ask.searchable = !ask.late && !chance(5);
     const int found = chance(3) ? 0 : 1 + below(3);
-    asker->search_wanted = wants;
+    asker->search_wanted = chance(10) ? kWholePicture : chance(4) ? Band{below(6), 6} : Band{};
     asker->count = below(2);
     put(asker_, asker);
     Faces result = random_faces(found, 0);
 
     if (restart) wish = {};
     gst::SearchAsk told = ask;
-    told.asked = ask.asked || (tracker && wants);
+    if (tracker) told.tracker_asks(asker->search_wanted);
     told.follows = tracker && asker->count > 0;
     const Band what = wish.next(told);
     const bool run = what.count > 0;
     wished += run && !what.is_part() && !ask.turn.search && !told.asked;
     (what.active_only ? active : parts) += what.is_part();
+    doubted += what.count == 6;
     (run ? searched : skipped)++;
 
     const auto frame = static_cast<std::uint64_t>(i);
@@ -112,7 +114,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
     std::int32_t ran = -1;
     ASSERT_EQ(cudaMemcpy(&ran, &state_->run, sizeof ran, cudaMemcpyDeviceToHost), cudaSuccess);
-    ASSERT_EQ(ran, !run ? 0 : gst::begins_search(what) ? 1 : 2) << "frame " << i;
+    ASSERT_EQ(ran, !run ? 0 : gst::begins_search(told, what) ? 1 : 2) << "frame " << i;
     Band decided;
     ASSERT_EQ(cudaMemcpy(&decided, &state_->what, sizeof decided, cudaMemcpyDeviceToHost),
               cudaSuccess);
@@ -132,13 +134,14 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ASSERT_EQ(out->part, what.is_part() ? what : Band{});
     ASSERT_EQ(out->landmarks_per_face, 0);
     ASSERT_EQ(out->lost, 0);
-    ASSERT_EQ(out->search_wanted, 0);
+    ASSERT_EQ(out->search_wanted, Band{});
     ASSERT_EQ(out->frame, frame);
     if (run) wish.searched(what, found > 0);
   }
   compared("frames searched", searched, 50);
   compared("parts of pictures searched", parts, 50);
   compared("active parts searched", active, 50);
+  compared("bands of faces in doubt searched", doubted, 20);
   compared("frames not searched", skipped, 50);
   compared("searches wished for", wished, 10);
   compared("searches skipped on late frames", too_late, 20);
@@ -151,7 +154,7 @@ TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
     const bool carried = chance(2);
     Faces asker = random_faces(chance(4) ? cuda::kMaxFaces : below(6), landmarks);
     asker->followed_per_face = 0;
-    asker->search_wanted = chance(4);
+    asker->search_wanted = chance(4) ? kWholePicture : Band{};
     if (carried) std::swap(asker->landmarks_per_face, asker->followed_per_face);
     if (landmarks > 0 && asker->count > 0 && chance(4))
       asker->landmarks()[2].x = std::numeric_limits<float>::quiet_NaN();

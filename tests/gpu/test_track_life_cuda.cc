@@ -237,6 +237,7 @@ TEST_F(TrackLifeCuda, AStorm) {
   test::compared("faces that came back", seen_.revived, 20);
   test::compared("searches wanted", seen_.wanted, 3);
   test::compared("frames with a face in doubt", seen_.doubted, 3);
+  test::compared("bands asked for", seen_.bands, 3);
   for (Loss reason : {Loss::kPoints, Loss::kShape, Loss::kMissed}) {
     test::compared("tracks lost for one reason", seen_.lost[static_cast<std::size_t>(reason)], 3);
   }
@@ -326,6 +327,44 @@ TEST_F(TrackLifeCuda, SearchesOfBands) {
   test::compared("tracked faces", seen_.tracked, 200);
   test::compared("searches wanted", seen_.wanted, 2);
   test::compared("tracks missed", seen_.lost[static_cast<std::size_t>(Loss::kMissed)], 1);
+}
+
+// Searched is what the tracker asks for.
+TEST_F(TrackLifeCuda, FacesInDoubtAreSearchedForInTurn) {
+  const MovingFaces world;
+  const std::vector<Pose> poses = {{80, 50, 0.8}, {230, 190, 0.8}};
+  const Grey frame = world.render(poses);
+  std::mt19937 random(5);
+  int asked[2] = {}, missed = 0;
+  Pair pair({}, world.width, world.height, seen_);
+  for (int f = 0; f < 80; ++f) {
+    const Band what = f == 0 || f % 20 == 1 ? kWholePicture : pair.expected.search_wanted;
+    FaceList list = detections({});
+    for (std::size_t i = 0; i < poses.size(); ++i) {
+      const Box box = world.box_of(poses[i]);
+      if (f == 0 || !what || (what.is_part() && !is_in(what, box, world.height, 0))) continue;
+      asked[i] += what.is_part();
+      const bool miss = what.is_part() && random() % 3 == 0;
+      missed += miss;
+      if (miss) continue;
+      list.faces.push_back(detections({box}).faces[0]);
+      list.faces.back().confidence = detection_confidence(3);
+    }
+    list.searched = what && !what.is_part();
+    list.part = what.is_part() ? what : Band{};
+    STEP(pair.step(*stream_, frame, what ? &list : nullptr));
+    if (f % 20 == 15) {  // as new
+      pair.cpu->end_tracks();
+      pair.gpu->end_tracks();
+      STEP(pair.step(*stream_, frame, nullptr));
+      const FaceList nothing = detections({});
+      STEP(pair.step(*stream_, frame, &nothing));
+    }
+  }
+  test::compared("searches for the one", asked[0], 5);
+  test::compared("searches for the other", asked[1], 5);
+  test::compared("of them without a find", missed, 3);
+  test::compared("bands asked for", seen_.bands, 10);
 }
 
 TEST_F(TrackLifeCuda, ConfigureWhileRunningKeepsTheTracks) {

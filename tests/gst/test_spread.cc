@@ -17,7 +17,7 @@ constexpr int kWidth = 320, kHeight = 240;
 TEST(SpreadSearch, HasEveryBandOnceInAnInterval) {
   for (const std::uint64_t interval : {1, 2, 7, 10, 16, 17, 30, 1000}) {
     SearchPeriod period;
-    const auto most = static_cast<std::int32_t>(std::min(interval, gst::kMostBands));
+    const auto most = static_cast<std::int32_t>(std::min(interval, std::uint64_t{kMostBands}));
     std::uint64_t last = 0, gap = 0;
     std::int32_t next = 0;
     for (std::uint64_t f = 0; f < 3 * interval; ++f) {
@@ -47,6 +47,38 @@ class Wish : public testing::Test {
   }
   void SetUp() override { ask.follows = true; }
 };
+
+TEST_F(Wish, OfATrackerInDoubtIsForItsBand) {
+  const Band band{3, 8};
+  const auto next = [&](const Band& wanted, bool bands, bool asked = false) {
+    SearchAsk now;
+    now.bands = bands;
+    now.asked = asked;
+    now.tracker_asks(wanted);
+    const Band what = wish.next(now);
+    EXPECT_EQ(gst::begins_search(now, what), what.count > 0);
+    return what;
+  };
+  EXPECT_EQ(next(band, true), band);
+  wish.searched(band, false);
+  EXPECT_EQ(next({}, true), Band{}) << "a band without a face is no search without one";
+  EXPECT_EQ(next(band, false), kWholePicture) << "where bands cannot be searched";
+  wish.searched(kWholePicture, true);
+  EXPECT_EQ(next(kWholePicture, true), kWholePicture);
+  wish.searched(kWholePicture, false);
+  EXPECT_EQ(next(band, true), kWholePicture) << "the search before found nothing";
+  wish.searched(kWholePicture, true);
+  EXPECT_EQ(next(band, true, true), kWholePicture) << "somebody else asks too";
+  wish.searched(kWholePicture, true);
+  // A late frame is not searched, and the tracker asks again.
+  SearchAsk late;
+  late.bands = late.late = true;
+  late.searchable = false;
+  late.tracker_asks(band);
+  EXPECT_EQ(wish.next(late), Band{});
+  EXPECT_TRUE(wish.skipped(late));
+  EXPECT_EQ(next({}, true), Band{});
+}
 
 TEST_F(Wish, IsForBandsOnlyWhileFacesAreFollowed) {
   ask.follows = false;
@@ -181,6 +213,27 @@ TEST_F(Spread, WithoutAFollowedFaceThePictureIsSearchedWhole) {
   // Frame 5 by request, 6 to 8 because nothing was found.
   EXPECT_EQ(seen.searched, "x----xxxx-----------");
   EXPECT_EQ(run(detect + "spread=true " + track, still(12, {high}), 6).searched, "x-----x-----");
+}
+
+// Also without spread=true: until the doubt ends, every frame's search is of its band only.
+TEST_F(Spread, AFaceInDoubtIsSearchedForInItsBand) {
+  std::vector<cv::Mat> frames = still(8, {high});
+  for (const cv::Mat& frame : still(24, {high, low})) frames.push_back(frame);
+  const std::string doubting = track + "doubt-below=0.95 ";
+  const Seen seen = run(detect + doubting, frames);
+  ASSERT_EQ(seen.confirmed.size(), 2u);
+  const int end = seen.confirmed.at(2).front();
+  ASSERT_GE(end, 9);
+  ASSERT_LT(end, 16);
+  EXPECT_EQ(seen.counts[static_cast<std::size_t>(end) - 1], 1);
+  EXPECT_EQ(seen.searched, "x-------x-------x-------x-------");
+  EXPECT_EQ(seen.searches, static_cast<guint64>(4 + end - 8));
+  EXPECT_EQ(seen.confirmed.at(1), (std::vector<int>{0, 8, 16, 24})) << "it lies elsewhere";
+  // Where there are no bands, the picture is searched whole, and the face comes as soon.
+  const Seen whole = run(detect + "roll=30 " + doubting, frames);
+  EXPECT_EQ(whole.searched.substr(8, 8), std::string(static_cast<std::size_t>(end) - 7, 'x') +
+                                             std::string(static_cast<std::size_t>(15 - end), '-'));
+  EXPECT_EQ(whole.counts, seen.counts);
 }
 
 TEST_F(Spread, HasNoEffectWhereItCannot) {

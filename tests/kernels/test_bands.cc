@@ -55,6 +55,36 @@ std::vector<Detection> sorted(std::vector<Detection> list) {
   return list;
 }
 
+TEST(Bands, TheOneAroundABoxIsTheNarrowestItLiesWellInside) {
+  std::mt19937 random(4);
+  std::map<std::int32_t, int> counts;
+  for (int i = 0; i < 5000; ++i) {
+    const int height = 16 + static_cast<int>(random() % 2000);
+    const auto side = static_cast<float>(random() % static_cast<unsigned>(height));
+    const auto y = static_cast<float>(random() % static_cast<unsigned>(height)) - side / 2;
+    const Box box{0, y, side, side};
+    const float middle = y + side / 2, reach = side / 4;
+    const Band band = band_around(box, height);
+    ++counts[band.count];
+    ASSERT_FALSE(band.active_only);
+    ASSERT_TRUE(band.index >= 0 && band.index < band.count) << band.index << "/" << band.count;
+    // By the borders of each count, as they are stated in band.h.
+    const auto holds = [&](int count, int index) {
+      const auto top = static_cast<float>(band_border(height, index, count));
+      const auto bottom = static_cast<float>(band_border(height, index + 1, count));
+      return (index == 0 || middle - reach >= top) &&
+             (index == count - 1 || middle + reach < bottom);
+    };
+    ASSERT_TRUE(holds(band.count, band.index));
+    for (const std::int32_t narrower : {16, 12, 8, 6, 4, 3, 2}) {
+      if (narrower <= band.count) break;
+      for (int index = 0; index < narrower; ++index) ASSERT_FALSE(holds(narrower, index));
+    }
+  }
+  for (const std::int32_t count : {16, 12, 8, 6, 4, 3, 2, 1}) EXPECT_GT(counts[count], 20) << count;
+  EXPECT_EQ(counts.size(), 8u);
+}
+
 TEST(Bands, EveryBoxIsInExactlyOne) {
   std::mt19937 random(3);
   int boxes = 0;

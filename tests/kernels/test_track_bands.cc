@@ -90,7 +90,12 @@ TEST_F(TrackBands, WhereTheLastFaceIsMissedTheNextFrameIsSearched) {
 }
 
 // It may have been found by the search of the band beside, on the frame before.
-TEST_F(TrackBands, AFaceFoundOnTheFrameBeforeIsNotMissed) {
+TEST_F(TrackBands, AFaceAtABorderFoundOnTheFrameBeforeIsNotMissed) {
+  const Pose at_border{80, 62, 0.8};
+  ASSERT_TRUE(is_in({0, kBands}, box_of(at_border), kHeight, 0));
+  ASSERT_FALSE(is_in({0, kBands}, box_of(at_border), kHeight, -kWellInside));
+  picture = world.render({at_border, kLow});
+  both = detections({box_of(at_border), box_of(kLow)});
   TrackConfig config;
   config.max_missed = 0;
   config.min_confirmed = 1000;
@@ -99,6 +104,17 @@ TEST_F(TrackBands, AFaceFoundOnTheFrameBeforeIsNotMissed) {
   const FaceList last = in_band(3, {box_of(kLow)}), first = in_band(0, {});
   EXPECT_EQ(session.step(picture, &first).faces.faces.size(), 2u);
   EXPECT_EQ(session.step(picture, &last).faces.faces.size(), 2u);
+  EXPECT_EQ(session.step(picture, &first).faces.faces.size(), 1u);
+}
+
+TEST_F(TrackBands, AFaceWellInsideIsMissedAtOnce) {
+  ASSERT_TRUE(is_in({0, kBands}, box_of(kHigh), kHeight, -kWellInside));
+  TrackConfig config;
+  config.max_missed = 0;
+  config.min_confirmed = 1000;
+  Session session(config);
+  session.step(picture, &both);
+  const FaceList first = in_band(0, {});
   EXPECT_EQ(session.step(picture, &first).faces.faces.size(), 1u);
 }
 
