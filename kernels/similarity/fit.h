@@ -68,8 +68,19 @@ CUFACE_HD inline bool solve(const Means& mean, const Moments& sum, Similarity& o
   return sum.extent > 0 && complete(mean, sum.dot / sum.extent, sum.cross / sum.extent, out);
 }
 
+/// What is known of pairs by their sums, or nothing where there is no similarity.
+CUFACE_HD inline bool conclude(int n, const Means& mean, const Moments& sum, Similarity& out,
+                               Agreement* agreement) {
+  if (!solve(mean, sum, out)) return false;
+  if (agreement) {
+    const double carried = out.a * sum.dot + out.b * sum.cross;
+    *agreement = {n, mean.fx, mean.fy, sum.extent, std::max(0.0, sum.to_extent - carried)};
+  }
+  return true;
+}
+
 /// Pairs with inlier[i] != 0 (all, where `inlier` is null); sums in index order. `agreement` of the
-/// fit, where it is not null and there is one.
+/// fit, where it is not null and there is one. By one lane.
 CUFACE_HD inline bool fit(std::span<const Point> from, std::span<const Point> to,
                           const std::uint8_t* inlier, Similarity& out,
                           Agreement* agreement = nullptr) {
@@ -97,12 +108,71 @@ CUFACE_HD inline bool fit(std::span<const Point> from, std::span<const Point> to
     sum.cross += pair.cross;
     sum.to_extent += pair.to_extent;
   }
-  if (!solve(mean, sum, out)) return false;
-  if (agreement) {
-    const double carried = out.a * sum.dot + out.b * sum.cross;
-    *agreement = {n, mean.fx, mean.fy, sum.extent, std::max(0.0, sum.to_extent - carried)};
+  return conclude(n, mean, sum, out, agreement);
+}
+
+/// What lanes share that add up.
+struct SumScratch {
+  static constexpr int kAtOnce = 128, kMost = 5;
+  double term[kAtOnce][kMost];
+  double sum[kMost];
+};
+
+/// scratch.sum[s] is the sum over all i below n, n > 0, of what terms(i, term) puts into term[s];
+/// in their order, so that any lanes get the same bits. A lane a sum.
+CUFACE_HD_GENERIC
+template <int kSums, typename Lanes, typename Terms>
+CUFACE_HD void add_up(const Lanes& lanes, int n, Terms terms, SumScratch& scratch) {
+  static_assert(kSums <= SumScratch::kMost);
+  for (int first = 0; first < n; first += SumScratch::kAtOnce) {
+    const int left = n - first, some = left < SumScratch::kAtOnce ? left : SumScratch::kAtOnce;
+    lanes.each(some, [&](int k) { terms(first + k, scratch.term[k]); });
+    lanes.each(kSums, [&](int s) {
+      double sum = first > 0 ? scratch.sum[s] : 0;
+      for (int k = 0; k < some; ++k) sum += scratch.term[k][s];
+      scratch.sum[s] = sum;
+    });
   }
-  return true;
+}
+
+/// The same by any lanes, each of which gets an answer of its own.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD bool fit(const Lanes& lanes, std::span<const Point> from, std::span<const Point> to,
+                   const std::uint8_t* inlier, Similarity& out, Agreement* agreement,
+                   SumScratch& scratch) {
+  const int all = static_cast<int>(from.size());
+  if (all < 2) return false;
+  // Adding 0 for those that do not count changes no sum that began with 0.
+  add_up<5>(
+      lanes, all,
+      [&](int p, double* term) {
+        const auto i = static_cast<std::size_t>(p);
+        const bool counts = !inlier || inlier[i];
+        term[0] = counts ? from[i].x : 0;
+        term[1] = counts ? from[i].y : 0;
+        term[2] = counts ? to[i].x : 0;
+        term[3] = counts ? to[i].y : 0;
+        term[4] = counts;
+      },
+      scratch);
+  const int n = static_cast<int>(scratch.sum[4]);
+  if (n < 2) return false;
+  const Means mean{scratch.sum[0] / n, scratch.sum[1] / n, scratch.sum[2] / n, scratch.sum[3] / n};
+  add_up<4>(
+      lanes, all,
+      [&](int p, double* term) {
+        const auto i = static_cast<std::size_t>(p);
+        const bool counts = !inlier || inlier[i];
+        const Moments pair = counts ? moments_of(from[i], to[i], mean) : Moments{};
+        term[0] = pair.extent;
+        term[1] = pair.dot;
+        term[2] = pair.cross;
+        term[3] = pair.to_extent;
+      },
+      scratch);
+  const Moments sum{scratch.sum[0], scratch.sum[1], scratch.sum[2], scratch.sum[3]};
+  return conclude(n, mean, sum, out, agreement);
 }
 
 /// The similarity that carries exactly two points onto two others.
@@ -135,10 +205,10 @@ CUFACE_HD inline bool sample(std::span<const Point> from, std::span<const Point>
 
 /// What the lanes of one robust fit share.
 struct RobustScratch {
-  int count[kSamples];  // pairs within reach of each sample
-  int agreeing;
-  Similarity best;
-  Agreement agreement;  ///< of the fit, where there is one
+  static constexpr int kMostParts = 4;
+  int count[kSamples * kMostParts];  // pairs within reach of each sample, in parts
+  Agreement agreement;               ///< of the fit, where there is one
+  SumScratch sums;
 };
 
 /// fit_similarity_robust() by any lanes; `inlier`, `out` and `scratch` are visible to all of them.
@@ -147,36 +217,45 @@ template <typename Lanes>
 CUFACE_HD int fit_robust(const Lanes& lanes, std::span<const Point> from, std::span<const Point> to,
                          float threshold, std::uint64_t seed, std::span<std::uint8_t> inlier,
                          Similarity& out, RobustScratch& scratch) {
+  constexpr int kParts = Lanes::kParts;
+  static_assert(kParts <= RobustScratch::kMostParts);
   const int n = static_cast<int>(from.size());
-  lanes.each(n, [&](int i) { inlier[static_cast<std::size_t>(i)] = 0; });
-  if (n < 2) return 0;
+  const auto none = [&] {
+    lanes.each(n, [&](int i) { inlier[static_cast<std::size_t>(i)] = 0; });
+    return 0;
+  };
+  if (n < 2) return none();
   const double threshold2 = static_cast<double>(threshold) * threshold;
-  lanes.each(kSamples, [&](int k) {
+  lanes.each(kSamples * kParts, [&](int part) {
     Similarity s;
     int count = 0;
-    if (sample(from, to, seed, k, s)) {
-      for (std::size_t i = 0; i < from.size(); ++i) count += within(s, from[i], to[i], threshold2);
+    if (sample(from, to, seed, part / kParts, s)) {
+      for (auto i = static_cast<std::size_t>(part % kParts); i < from.size(); i += kParts)
+        count += within(s, from[i], to[i], threshold2);
     }
-    scratch.count[k] = count;
+    scratch.count[part] = count;
   });
-  lanes.once([&] {
-    int best = 0;  // the earlier of equals
-    for (int k = 1; k < kSamples; ++k) {
-      if (scratch.count[k] > scratch.count[best]) best = k;
-    }
-    scratch.agreeing = scratch.count[best];
-    if (scratch.agreeing > 0) sample(from, to, seed, best, scratch.best);
+  // Of equals the earlier one.
+  const std::int64_t most = lanes.largest(kSamples, [&](int k) {
+    std::int64_t count = 0;
+    for (int part = 0; part < kParts; ++part) count += scratch.count[k * kParts + part];
+    return count * kSamples + (kSamples - 1 - k);
   });
-  if (scratch.agreeing < 2) return 0;
+  const auto agreeing = static_cast<int>(most / kSamples);
+  const int best_sample = kSamples - 1 - static_cast<int>(most % kSamples);
+  Similarity best;
+  if (agreeing < 2 || !sample(from, to, seed, best_sample, best)) return none();
   lanes.each(n, [&](int p) {
     const auto i = static_cast<std::size_t>(p);
-    inlier[i] = within(scratch.best, from[i], to[i], threshold2);
+    inlier[i] = within(best, from[i], to[i], threshold2);
   });
+  Similarity fitted;
+  Agreement agreement;
+  if (!fit(lanes, from, to, inlier.data(), fitted, &agreement, scratch.sums)) return none();
   lanes.once([&] {
-    if (!fit(from, to, inlier.data(), out, &scratch.agreement)) scratch.agreeing = 0;
+    out = fitted;
+    scratch.agreement = agreement;
   });
-  const int agreeing = scratch.agreeing;
-  if (agreeing == 0) lanes.each(n, [&](int i) { inlier[static_cast<std::size_t>(i)] = 0; });
   return agreeing;
 }
 

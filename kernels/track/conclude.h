@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include "kernels/common/geometry.h"
@@ -30,6 +29,9 @@ struct Outcome {
   Band search_wanted;
 };
 
+/// What becomes of a track: lost ones are buried as ghosts, or dropped where they were in doubt.
+enum class Fate : std::uint8_t { kKept, kBuried, kDropped };
+
 /// What the lanes that conclude a frame share.
 struct ConcludeScratch {
   Box tracks[kMaxTracks], boxes[kMaxTracks];  // of tracks and of usable detections
@@ -44,6 +46,8 @@ struct ConcludeScratch {
   /// On this frame in a detection; of a track on the frame before, and there on this one.
   std::int32_t look[3][kLookCells];
   AssociateScratch associate;
+  std::uint8_t slot[kMaxTracks];  // of tracks, before any is taken out
+  Fate fate[kMaxTracks];          // of tracks
 };
 
 /// The landmarks are copied later, by all lanes.
@@ -328,35 +332,50 @@ CUFACE_HD inline void end_doubts(State& state, const TrackConfig& config) {
   }
 }
 
-/// Takes lost tracks out and remembers those for a while that were not in doubt; by one lane.
-CUFACE_HD inline void bury_lost(State& state, Outcome& out) {
-  out = {};
-  std::uint8_t buried[kMaxTracks], dropped[kMaxTracks];
-  int kept = 0, drops = 0;
-  for (int i = 0; i < state.count; ++i) {
+/// How many tracks have which.
+struct Fates {
+  int kept, buried;
+};
+
+/// Puts the tracks that are kept first, then those that are buried, then the others; state.count
+/// stays.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD Fates sort_by_fate(const Lanes& lanes, State& state, ConcludeScratch& scratch) {
+  const int tracks = state.count;
+  lanes.each(tracks, [&](int i) {
     const std::uint8_t slot = state.slot[i];
     const Track& t = state.track[slot];
-    if (t.lost && is_doubted(t)) {
-      dropped[drops++] = slot;
-    } else if (t.lost) {
-      buried[out.lost++] = slot;
-      ++out.lost_by[static_cast<int>(t.reason)];
-    } else {
-      state.slot[kept++] = slot;
-    }
-  }
-  const int forgotten = std::max(0, state.ghosts + out.lost - kMaxTracks);
+    scratch.slot[i] = slot;
+    scratch.fate[i] = !t.lost ? Fate::kKept : is_doubted(t) ? Fate::kDropped : Fate::kBuried;
+  });
+  const auto put = [&](Fate fate, int first) {
+    return lanes.pick(
+        tracks, [&](int i) { return scratch.fate[i] == fate; },
+        [&](int i, int place) { state.slot[first + place] = scratch.slot[i]; });
+  };
+  const int kept = put(Fate::kKept, 0);
+  if (kept == tracks) return {kept, 0};
+  const int buried = put(Fate::kBuried, kept);
+  put(Fate::kDropped, kept + buried);
+  return {kept, buried};
+}
+
+/// Takes lost tracks out and remembers those for a while that were not in doubt; by one lane.
+CUFACE_HD inline void bury_lost(State& state, const Fates& fates, Outcome& out) {
+  out = {};
+  out.lost = fates.buried;
+  state.count = fates.kept;
+  const int forgotten = std::max(0, state.ghosts + fates.buried - kMaxTracks);
   for (int g = forgotten; g < state.ghosts; ++g) state.ghost[g - forgotten] = state.ghost[g];
   state.ghosts -= forgotten;
-  for (int i = 0; i < out.lost; ++i) {
-    const Track& t = state.track[buried[i]];
+  for (int i = 0; i < fates.buried; ++i) {
+    const Track& t = state.of(fates.kept + i);
+    ++out.lost_by[static_cast<int>(t.reason)];
     const std::uint8_t look = free_look(state);
     state.ghost[state.ghosts++] = {t.face.id,  t.face.box,    0,   t.confirmed_box,
                                    t.velocity, t.unconfirmed, look};
-    state.slot[kept + i] = buried[i];
   }
-  for (int i = 0; i < drops; ++i) state.slot[kept + out.lost + i] = dropped[i];
-  state.count = kept;
 }
 
 CUFACE_HD_GENERIC
@@ -365,9 +384,10 @@ CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& fra
                               const TrackConfig& config, ConcludeScratch& scratch, Outcome& out) {
   const bool told = frame.faces.tell();
   if (told) match_detections(lanes, state, frame, config, scratch);
+  lanes.once([&] { end_doubts(state, config); });
+  const Fates fates = sort_by_fate(lanes, state, scratch);
   lanes.once([&] {
-    end_doubts(state, config);
-    bury_lost(state, out);
+    bury_lost(state, fates, out);
     const int faces = state.faces();
     if ((state.had_faces && faces == 0) ||
         (told && (scratch.search_again || nothing_is_found(state, frame))))
@@ -382,30 +402,6 @@ CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& fra
       state.look[ghost.look][cell] = look_cell(frame.before, ghost.box, cell);
     });
   }
-}
-
-/// Landmarks of each face, 0 where they differ.
-CUFACE_HD inline int common_landmarks(const State& state) {
-  const int faces = state.faces(), n = faces > 0 ? state.of(0).landmarks : 0;
-  for (int i = 1; i < faces; ++i) {
-    if (state.of(i).landmarks != n) return 0;
-  }
-  return n;
-}
-
-/// Landmarks fed back that any face was followed by, if there are no others: at most `most`.
-CUFACE_HD inline int common_followed(const State& state, int most) {
-  if (common_landmarks(state) > 0) return 0;
-  int n = 0;
-  for (int i = 0; i < state.faces(); ++i) n = std::max(n, state.of(i).followed);
-  return n <= most ? n : 0;
-}
-
-/// Point p of those, NaN where the face of that place has none.
-CUFACE_HD inline Point followed_point(const State& state, int face, int p) {
-  if (p < state.of(face).followed) return state.landmark[state.slot[face]][p];
-  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-  return {kNone, kNone};
 }
 
 }  // namespace cuface::track

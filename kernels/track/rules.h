@@ -202,16 +202,23 @@ CUFACE_HD inline Box move_box(const Box& box, const Similarity& motion, double s
 
 /// Root mean square distance between two shapes after the best similarity, in units of `to`.
 /// Negative when there is none.
-CUFACE_HD inline float shape_distance(std::span<const Point> from, std::span<const Point> to) {
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD float shape_distance(const Lanes& lanes, std::span<const Point> from,
+                               std::span<const Point> to, similarity::SumScratch& scratch) {
   Similarity s;
-  if (from.size() != to.size() || !similarity::fit(from, to, nullptr, s)) return -1;
-  double sum = 0;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const double dx = s.a * from[i].x - s.b * from[i].y + s.tx - to[i].x;
-    const double dy = s.b * from[i].x + s.a * from[i].y + s.ty - to[i].y;
-    sum += dx * dx + dy * dy;
-  }
-  return static_cast<float>(std::sqrt(sum / static_cast<double>(from.size())));
+  if (from.size() != to.size() || !similarity::fit(lanes, from, to, nullptr, s, nullptr, scratch))
+    return -1;
+  similarity::add_up<1>(
+      lanes, static_cast<int>(from.size()),
+      [&](int p, double* term) {
+        const auto i = static_cast<std::size_t>(p);
+        const double dx = s.a * from[i].x - s.b * from[i].y + s.tx - to[i].x;
+        const double dy = s.b * from[i].x + s.a * from[i].y + s.ty - to[i].y;
+        term[0] = dx * dx + dy * dy;
+      },
+      scratch);
+  return static_cast<float>(std::sqrt(scratch.sum[0] / static_cast<double>(from.size())));
 }
 
 /// One face's points on two frames, and what became of them.
@@ -227,8 +234,8 @@ struct Motion {
 struct MotionScratch {
   Point from[kMaxTrackPoints];
   Point to[kMaxTrackPoints];
-  std::uint8_t inlier[kMaxTrackPoints];
-  int followed;
+  bool passed[kMaxTrackPoints];          // of all points
+  std::uint8_t inlier[kMaxTrackPoints];  // of those that passed
   similarity::RobustScratch robust;
 };
 
@@ -266,36 +273,36 @@ CUFACE_HD void judge_motion(const Lanes& lanes, const Box& box, std::span<const 
                             std::uint64_t seed, double elapsed, int width, int height, Motion& m,
                             MotionScratch& scratch) {
   const float reach2 = config.forward_backward * config.forward_backward;
-  lanes.each(static_cast<int>(from.size()), [&](int p) {
+  const int all = static_cast<int>(from.size());
+  lanes.each(all, [&](int p) {
     const auto i = static_cast<std::size_t>(p);
-    good[i] = good[i] && distance2(from[i], back[i]) <= reach2;
+    good[i] = scratch.passed[i] = good[i] && distance2(from[i], back[i]) <= reach2;
   });
-  lanes.once([&] {
-    m = Motion{};
-    scratch.followed = 0;
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      if (!good[i]) continue;
-      scratch.from[scratch.followed] = from[i];
-      scratch.to[scratch.followed] = to[i];
-      ++scratch.followed;
-    }
+  const auto passed = [&](int p) { return scratch.passed[p]; };
+  const int count = lanes.pick(all, passed, [&](int p, int place) {
+    const auto i = static_cast<std::size_t>(p);
+    scratch.from[place] = from[i];
+    scratch.to[place] = to[i];
   });
+  lanes.once([&] { m = Motion{}; });
   const float needed = std::max(2.0f, config.min_points * static_cast<float>(from.size()));
-  if (!(static_cast<float>(scratch.followed) >= needed)) {
+  if (!(static_cast<float>(count) >= needed)) {
     lanes.once([&] { lose(m, Loss::kPoints); });
     return;
   }
-  const auto followed = static_cast<std::size_t>(scratch.followed);
+  const auto followed = static_cast<std::size_t>(count);
   const std::span<const Point> f(scratch.from, followed), t(scratch.to, followed);
   const std::span<std::uint8_t> inlier(scratch.inlier, followed);
   const int agreeing =
       similarity::fit_robust(lanes, f, t, std::max(0.5f, config.max_residual * box.w), seed, inlier,
                              m.similarity, scratch.robust);
+  if (!(static_cast<float>(agreeing) >= needed)) {
+    lanes.once([&] { lose(m, Loss::kResidual); });
+    return;
+  }
+  lanes.pick(all, passed,
+             [&](int p, int place) { good[static_cast<std::size_t>(p)] = scratch.inlier[place]; });
   lanes.once([&] {
-    if (!(static_cast<float>(agreeing) >= needed)) return lose(m, Loss::kResidual);
-    for (std::size_t i = 0, k = 0; i < good.size(); ++i) {
-      if (good[i]) good[i] = inlier[k++];
-    }
     m.check = static_cast<float>(agreeing) / static_cast<float>(from.size());
     accept_motion(box, scratch.robust.agreement, config, elapsed, width, height, m);
   });

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "kernels/common/geometry.h"
@@ -168,32 +169,29 @@ CUFACE_HD inline Point point_at(const Points& points, const Box& box, int i) {
   return points.array ? points.array[i] : grid_point(box, i);
 }
 
-/// Compares the shape regressed in a track's box with the one at its last confirmation.
-CUFACE_HD inline void check_shape(Track& t, std::span<const Point> before,
-                                  std::span<const Point> now, float max_change) {
-  const float change = shape_distance(before, now);
-  if (!(change >= 0 && change <= max_change * t.face.box.w)) {
-    t.lost = true;
-    t.reason = Loss::kShape;
-  }
-}
-
+/// Ages a track by a frame, and compares the shape regressed in its box with the one at its last
+/// confirmation.
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const Frame& frame,
-                         const TrackConfig& config) {
+                         const TrackConfig& config, similarity::SumScratch& scratch) {
   Track& t = state.track[slot];
   const Point* fed = find_landmarks(frame.feedback, t.face.id);
   const int n = frame.feedback.landmarks_per_face;
   const bool fresh = fed && t.face.age == 0;
+  const bool compared = fed && !fresh && t.shape_points == n && config.max_shape_change > 0;
   lanes.each(fresh ? n : 0, [&](int i) { state.shape[slot][i] = fed[i]; });
+  float change = 0;
+  if (compared) {
+    const auto count = static_cast<std::size_t>(n);
+    change = shape_distance(lanes, std::span<const Point>(state.shape[slot], count),
+                            std::span<const Point>(fed, count), scratch);
+  }
   lanes.once([&] {
-    if (fresh) {
-      t.shape_points = n;
-    } else if (fed && t.shape_points == n && config.max_shape_change > 0) {
-      const auto count = static_cast<std::size_t>(n);
-      check_shape(t, std::span<const Point>(state.shape[slot], count),
-                  std::span<const Point>(fed, count), config.max_shape_change);
+    if (fresh) t.shape_points = n;
+    if (compared && !(change >= 0 && change <= config.max_shape_change * t.face.box.w)) {
+      t.lost = true;
+      t.reason = Loss::kShape;
     }
     t.followed = 0;
     ++t.face.age;
@@ -202,7 +200,6 @@ CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const Frame
   });
 }
 
-/// One random stream per frame and face.
 /// A look that is no ghost's, while there are fewer than kMaxTracks.
 CUFACE_HD inline std::uint8_t free_look(const State& state) {
   std::uint64_t used = 0;
@@ -212,6 +209,7 @@ CUFACE_HD inline std::uint8_t free_look(const State& state) {
   return free;
 }
 
+/// One random stream per frame and face.
 CUFACE_HD inline std::uint64_t seed_of(std::uint64_t frame, std::uint64_t id) {
   return frame * 0xd1342543de82ef95u ^ id * 0xaf251af3b0f025b5u;
 }
@@ -249,6 +247,31 @@ CUFACE_HD void carry_track(const Lanes& lanes, State& state, int slot, const Fra
     t.face.neighbors = -1;
     t.face.origin = Origin::kTracked;
   });
+}
+
+/// What all faces have: landmarks, 0 where they differ; where there are none, the landmarks fed
+/// back that any face was followed by, at most `most`, else 0.
+struct Common {
+  int landmarks, followed;
+};
+
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD Common common_landmarks(const Lanes& lanes, const State& state, int most) {
+  const int faces = state.faces();
+  if (faces == 0) return {};
+  const int n = state.of(0).landmarks;
+  const bool differ = lanes.largest(faces, [&](int i) { return int{state.of(i).landmarks != n}; });
+  if (n > 0 && !differ) return {n, 0};
+  const int followed = lanes.largest(faces, [&](int i) { return state.of(i).followed; });
+  return {0, followed <= most ? followed : 0};
+}
+
+/// Point p of those, NaN where the face of that place has none.
+CUFACE_HD inline Point followed_point(const State& state, int face, int p) {
+  if (p < state.of(face).followed) return state.landmark[state.slot[face]][p];
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  return {kNone, kNone};
 }
 
 }  // namespace cuface::track

@@ -85,8 +85,9 @@ void CpuTracker::write(const FaceList* faces, TrackOutput& out) const {
   list.faces.clear();
   list.landmarks.clear();
   list.followed.clear();
-  list.landmarks_per_face = track::common_landmarks(state_);
-  list.followed_per_face = track::common_followed(state_, kMaxTrackPoints);
+  const track::Common common = track::common_landmarks(SerialLanes{}, state_, kMaxTrackPoints);
+  list.landmarks_per_face = common.landmarks;
+  list.followed_per_face = common.followed;
   for (int i = 0, n = state_.faces(); i < n; ++i) {
     const Point* landmarks = state_.landmark[state_.slot[i]];
     list.faces.push_back(state_.of(i).face);
@@ -118,7 +119,7 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
   if (state_.had_tracks) frame.before = pyramids_[1 - current_].level(0).all();
   for (int i = 0; i < state_.count; ++i) {
     const int slot = state_.slot[i];
-    track::age_track(SerialLanes{}, state_, slot, frame, config_);
+    track::age_track(SerialLanes{}, state_, slot, frame, config_, motion_.robust.sums);
     if (!state_.track[slot].lost) move(slot, frame);
   }
   track::Outcome outcome;

@@ -17,7 +17,7 @@ namespace {
 
 static_assert(kMaxTracks == kMaxFaces);
 
-constexpr int kPlanThreads = 256, kCarryThreads = 128, kConcludeThreads = 128;
+constexpr int kPlanThreads = 256, kCarryThreads = 256, kConcludeThreads = 128;
 constexpr int kMaxPoints = kMaxTracks * kMaxTrackPoints;
 
 /// What is another on each frame. Only the first kernel is told, and the others read it in the
@@ -71,15 +71,21 @@ __device__ track::Frame frame_of(const Told& told, const Moment& moment) {
   return frame;
 }
 
+/// What the lanes that plan a frame share, of each track.
+struct PlanScratch {
+  int count[kMaxTracks], offset[kMaxTracks + 1];
+  const Point* array[kMaxTracks];
+  Box box[kMaxTracks];
+};
+
 /// One block: begins the frame and gathers the points of all tracks.
 template <typename MomentTold>
 __global__ void __launch_bounds__(kPlanThreads)
     plan_frame(track::State* state, const __grid_constant__ Told told, MomentTold now,
                const __grid_constant__ TrackConfig config, bool ended, Plan* plan, Point* from) {
   const Moment moment = now.get();
-  __shared__ int counts[kMaxTracks];
-  __shared__ int offsets[kMaxTracks + 1];
-  __shared__ const Point* arrays[kMaxTracks];
+  __shared__ Raw<PlanScratch> shared;
+  PlanScratch& scratch = shared.get();
   const track::Frame frame = frame_of(told, moment);
   const BlockLanes lanes;
   lanes.once([&] {
@@ -88,23 +94,23 @@ __global__ void __launch_bounds__(kPlanThreads)
   });
   const int tracks = state->count;
   lanes.each(tracks, [&](int i) {
-    const track::Points points = track::choose_points(*state, state->slot[i], frame.feedback);
-    arrays[i] = points.array;
-    counts[i] = points.count;
+    const int slot = state->slot[i];
+    const track::Points points = track::choose_points(*state, slot, frame.feedback);
+    scratch.array[i] = points.array;
+    scratch.count[i] = points.count;
+    scratch.box[i] = state->track[slot].face.box;
   });
   lanes.once([&] {
-    offsets[0] = 0;
-    for (int i = 0; i < tracks; ++i) offsets[i + 1] = offsets[i] + counts[i];
-    plan->total = offsets[tracks];
+    scratch.offset[0] = 0;
+    for (int i = 0; i < tracks; ++i) scratch.offset[i + 1] = scratch.offset[i] + scratch.count[i];
+    plan->total = scratch.offset[tracks];
     plan->moment = moment;
   });
-  lanes.each(tracks + 1, [&](int i) { plan->offset[i] = offsets[i]; });
+  lanes.each(tracks + 1, [&](int i) { plan->offset[i] = scratch.offset[i]; });
   for (int i = 0; i < tracks; ++i) {
-    const track::Points points{arrays[i], counts[i], {}};
-    const Box box = state->of(i).face.box;
-    for (int p = static_cast<int>(threadIdx.x); p < points.count; p += kPlanThreads) {
-      from[offsets[i] + p] = track::point_at(points, box, p);
-    }
+    const track::Points points{scratch.array[i], scratch.count[i], {}};
+    for (int p = static_cast<int>(threadIdx.x); p < points.count; p += kPlanThreads)
+      from[scratch.offset[i] + p] = track::point_at(points, scratch.box[i], p);
   }
 }
 
@@ -119,7 +125,7 @@ __global__ void __launch_bounds__(kCarryThreads)
   const track::Frame frame = frame_of(told, plan->moment);
   const BlockLanes lanes;
   const int slot = state->slot[i];
-  track::age_track(lanes, *state, slot, frame, config);
+  track::age_track(lanes, *state, slot, frame, config, scratch.get().robust.sums);
   if (state->track[slot].lost) return;
   const int first = plan->offset[i];
   const auto n = static_cast<std::size_t>(plan->offset[i + 1] - first);
@@ -141,8 +147,8 @@ __global__ void __launch_bounds__(kConcludeThreads)
   const track::Frame frame = frame_of(told, plan->moment);
   const BlockLanes lanes;
   track::conclude_frame(lanes, *state, frame, config, scratch.get(), outcome);
-  const int count = state->faces(), n = track::common_landmarks(*state);
-  const int followed = track::common_followed(*state, told.room);
+  const auto [n, followed] = track::common_landmarks(lanes, *state, told.room);
+  const int count = state->faces();
   lanes.once([&] {
     out->count = count;
     out->landmarks_per_face = n;

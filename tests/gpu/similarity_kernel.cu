@@ -16,7 +16,12 @@ __global__ void fit_kernel(const FitTask* tasks, const Point* from, const Point*
   const auto n = static_cast<std::size_t>(task.count);
   const std::span<const Point> p(from + task.first, n), q(to + task.first, n);
   const BlockLanes lanes;
-  lanes.once([&] { answer.fits = similarity::fit(p, q, nullptr, answer.plain); });
+  Similarity fitted;
+  const bool fits = similarity::fit(lanes, p, q, nullptr, fitted, nullptr, scratch.sums);
+  lanes.once([&] {
+    answer.fits = fits;
+    if (fits) answer.plain = fitted;
+  });
   const int agreeing = similarity::fit_robust(lanes, p, q, task.threshold, task.seed,
                                               std::span<std::uint8_t>(inlier + task.first, n),
                                               answer.robust, scratch);

@@ -215,16 +215,20 @@ TEST_F(TrackCuda, Time) {
       test::DevicePicture other(w, h);
       other.set(then.view());
       std::uint64_t n = 0;  // forth and back between two pictures
-      const double us = test::median_us(*stream_, [&] {
+      const auto next = [&](cuda::Launcher launch) {
         cuda::TrackerInputs in = pair.inputs(false, false, ++n, 0.04);
         if (n % 2 == 1) in.luma = other.view();
-        EXPECT_TRUE(pair.gpu->enqueue(in, pair.device_out(), *stream_).ok());
-      });
+        EXPECT_TRUE(pair.gpu->enqueue(in, pair.device_out(), launch).ok());
+      };
+      const double us = test::median_us(*stream_, [&] { next(*stream_); });
       const auto bytes = pair.out.get();
       const int left = reinterpret_cast<const cuda::DeviceFaces*>(bytes.data())->count;
       const std::string what = "track, " + std::to_string(left) + " of " + std::to_string(faces) +
                                " faces, 64 points each";
       test::report_time(what, name, us);
+      cuda::LaunchList forth_and_back;
+      for (int frame = 0; frame < 2; ++frame) next(cuda::Launcher(forth_and_back));
+      test::report_parts(what, name, forth_and_back, *stream_);
       TrackInput input;
       test::report_cpu_time(what, name, [&, &now = now, &then = then] {
         input.luma = ++input.frame % 2 == 1 ? then.view() : now.view();
