@@ -66,10 +66,13 @@ CUFACE_HD inline bool is_one_head(const Box& a, const Box& b) {
   return dx < w && -dx < w && dy < h && -dy < h;
 }
 
+/// So many raw windows make a confidence of one half.
+inline constexpr float kHalfConfident = 3;
+
 /// Confidence of a detection that grouped `neighbors` raw windows: n / (n + 3).
 CUFACE_HD inline float detection_confidence(int neighbors) {
   const float n = static_cast<float>(neighbors);
-  return n / (n + 3.0f);
+  return n / (n + kHalfConfident);
 }
 
 }  // namespace cuface

@@ -11,6 +11,7 @@
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
 #include "kernels/common/lanes.h"
+#include "kernels/faces/faces.h"
 #include "kernels/similarity/fit.h"
 #include "kernels/similarity/similarity.h"
 #include "kernels/track/track.h"
@@ -50,7 +51,7 @@ inline constexpr int kMostWindows = 255;
 CUFACE_HD inline int windows_of(float confidence) {
   if (!(confidence > 0)) return 0;
   if (!(confidence < 1)) return kMostWindows;
-  const float windows = 3.0f * confidence / (1.0f - confidence) + 0.5f;
+  const float windows = kHalfConfident * confidence / (1.0f - confidence) + 0.5f;
   return windows < kMostWindows ? static_cast<int>(windows) : kMostWindows;
 }
 
