@@ -98,8 +98,8 @@ Result<std::unique_ptr<Detector>> Detector::create(Backend backend,
   if (Status s = simd::status(); !s.ok()) return s;
   if (Status s = validate(*model); !s.ok()) return s;
   if (Status s = validate_search(config, width, height); !s.ok()) return s;
-  if (config.verify) return make_verifying_detector(std::move(model), config, width, height);
-  if (config.roll > 0) return make_turned_detector(std::move(model), config, width, height);
+  if (config.verify) return make_verifying_detector(model, config, width, height);
+  if (config.roll > 0) return make_turned_detector(model, config, width, height);
   try {
     return std::unique_ptr<Detector>(
         std::make_unique<CpuDetector>(std::move(model), config, width, height));

@@ -116,9 +116,9 @@ class TurnedDetector final : public Detector {
 
 }  // namespace
 
-Result<std::unique_ptr<Detector>> make_turned_detector(std::shared_ptr<const CascadeModel> model,
-                                                       const DetectConfig& config, int width,
-                                                       int height) {
+Result<std::unique_ptr<Detector>> make_turned_detector(
+    const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config, int width,
+    int height) {
   try {
     auto detector = std::make_unique<TurnedDetector>();
     if (Status s = detector->plan(model, config, width, height); !s.ok()) return s;

@@ -8,8 +8,8 @@
 namespace cuface {
 
 /// For a valid configuration and model; as Detector::create.
-Result<std::unique_ptr<Detector>> make_turned_detector(std::shared_ptr<const CascadeModel> model,
-                                                       const DetectConfig& config, int width,
-                                                       int height);
+Result<std::unique_ptr<Detector>> make_turned_detector(
+    const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config, int width,
+    int height);
 
 }  // namespace cuface

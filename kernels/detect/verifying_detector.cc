@@ -181,9 +181,9 @@ class VerifyingDetector final : public Detector {
 
 }  // namespace
 
-Result<std::unique_ptr<Detector>> make_verifying_detector(std::shared_ptr<const CascadeModel> model,
-                                                          const DetectConfig& config, int width,
-                                                          int height) {
+Result<std::unique_ptr<Detector>> make_verifying_detector(
+    const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config, int width,
+    int height) {
   try {
     auto detector = std::make_unique<VerifyingDetector>();
     if (Status s = detector->plan(model, config, width, height); !s.ok()) return s;

@@ -9,8 +9,8 @@
 namespace cuface {
 
 /// For a valid configuration and model; as Detector::create.
-Result<std::unique_ptr<Detector>> make_verifying_detector(std::shared_ptr<const CascadeModel> model,
-                                                          const DetectConfig& config, int width,
-                                                          int height);
+Result<std::unique_ptr<Detector>> make_verifying_detector(
+    const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config, int width,
+    int height);
 
 }  // namespace cuface

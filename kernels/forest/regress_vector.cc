@@ -197,6 +197,7 @@ void add_trees(const Leaf* leaves, ImageView<const std::int32_t> found, int face
                std::size_t trees, std::size_t size, ImageView<Sum> sums) {
   constexpr std::size_t kGroup = std::max(hn::MaxLanes(Ints()), kTreesAtOnce);
   HWY_ALIGN std::int32_t wanted[(kFacesTogether + 1) * kGroup];
+  if (faces < 1) return;
   for (std::size_t t = 0; t < trees; t += kGroup) {
     // While a group is summed the leaves of the next one come, a share with each part.
     const std::size_t end = std::min(t + kGroup, trees);
