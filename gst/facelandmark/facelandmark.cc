@@ -255,7 +255,7 @@ void install_properties(GObjectClass* klass) {
       klass, kPropIterations,
       g_param_spec_int("iterations", "Iterations",
                        "Steps of the model to run, of the 15 that dlib's models have: fewer are "
-                       "faster and coarser; 0 = all",
+                       "faster and coarser. 0, or more than the model has, = all",
                        0, 1000, 0, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       klass, kPropBoxMap,

@@ -104,8 +104,8 @@ Box box_from_landmarks(const ForestModel& model, std::span<const Point> landmark
 /// The arithmetic is the numeric contract's (docs/design/forest.md).
 class Landmarker {
  public:
-  /// `iterations`: cascades to run, 0 = all (S0.28: fewer is faster and coarser). The model must
-  /// have passed validate().
+  /// `iterations`: cascades to run; 0, or more than the model has, = all (S0.28: fewer is faster
+  /// and coarser). The model must have passed validate().
   static Result<std::unique_ptr<Landmarker>> create(Backend backend,
                                                     std::shared_ptr<const ForestModel> model,
                                                     int iterations = 0);

@@ -86,9 +86,9 @@ class DeviceForest {
 /// any number of streams and threads.
 class Landmarker {
  public:
-  /// `iterations`: cascades to run, 0 = all. kUnsupported when the model's feature pixels and trees
-  /// do not fit into the device's shared memory (2,048 and 12,000 fit into the smallest, which is
-  /// 64 KiB; dlib's models have 500).
+  /// `iterations`: cascades to run; 0, or more than the model has, = all. kUnsupported when the
+  /// model's feature pixels and trees do not fit into the device's shared memory (2,048 and 12,000
+  /// fit into the smallest, which is 64 KiB; dlib's models have 500).
   static Result<std::unique_ptr<Landmarker>> create(std::shared_ptr<const DeviceForest> forest,
                                                     int iterations = 0);
   /// The same with an upload of its own.

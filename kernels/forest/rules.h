@@ -156,14 +156,14 @@ CUFACE_HD std::uint32_t walk_tree(const Splits& splits, int depth, const Pixel* 
   return node - ((1u << depth) - 1);
 }
 
-/// What the setting `iterations` means to a model of so many cascades; 0 = all.
+/// What the setting `iterations` means to a model of so many cascades: 0 = all, and so is more than
+/// it has, because a setting must not depend on the model. kInvalidArgument below 0.
 inline Result<int> cascades_to_run(int iterations, int cascades) {
-  if (iterations < 0 || iterations > cascades) {
-    return Status(StatusCode::kInvalidArgument, "iterations must be 0 (all) to " +
-                                                    std::to_string(cascades) + ", not " +
-                                                    std::to_string(iterations));
+  if (iterations < 0) {
+    return Status(StatusCode::kInvalidArgument,
+                  "iterations must be 0 (all) or more, not " + std::to_string(iterations));
   }
-  return iterations == 0 ? cascades : iterations;
+  return iterations == 0 ? cascades : std::min(iterations, cascades);
 }
 
 }  // namespace cuface::forest

@@ -88,6 +88,16 @@ class SamplesOfFaces : public testing::Test {
   const std::vector<Box> faces{{20, 30, 90, 90}, {150, 60, 120, 118}, {-10, 100, 70.5f, 70.5f}};
 };
 
+TEST_F(SamplesOfFaces, MoreIterationsThanTheModelHasAreAll) {
+  const auto more = SampledLandmarker::create(Backend::kCpu, model, model->cascades + 1);
+  ASSERT_TRUE(more.ok()) << more.status().message();
+  const std::size_t points = faces.size() * static_cast<std::size_t>(model->landmarks);
+  std::vector<Point> all(points), got(points);
+  ASSERT_TRUE(sampled.value()->enqueue(test::view(picture), faces, kMap, 4, all).ok());
+  ASSERT_TRUE(more.value()->enqueue(test::view(picture), faces, kMap, 4, got).ok());
+  EXPECT_EQ(all, got);
+}
+
 TEST_F(SamplesOfFaces, OneIsTheLandmarkerAndMoreAreItsMean) {
   const auto landmarks = static_cast<std::size_t>(model->landmarks);
   long compared = 0, moved = 0;
