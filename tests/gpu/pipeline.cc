@@ -220,6 +220,26 @@ void Pipeline::feed(const std::string& name, const std::vector<GstBuffer*>& buff
   g_signal_emit_by_name(e, "end-of-stream", &result);
 }
 
+void Pipeline::feed(const std::string& name, std::function<GstBuffer*()> next) {
+  using Next = std::function<GstBuffer*()>;
+  GstElement* e = element(name);
+  ASSERT_NE(e, nullptr);
+  const auto push = [](GstElement* source, guint, gpointer data) {
+    GstBuffer* buffer = (*static_cast<Next*>(data))();
+    GstFlowReturn result = GST_FLOW_OK;
+    if (!buffer) {
+      g_signal_emit_by_name(source, "end-of-stream", &result);
+      return;
+    }
+    g_signal_emit_by_name(source, "push-buffer", buffer, &result);
+    gst_buffer_unref(buffer);
+  };
+  g_signal_connect_data(
+      e, "need-data", G_CALLBACK(+push), new Next(std::move(next)),
+      [](gpointer data, GClosure*) { delete static_cast<Next*>(data); },
+      static_cast<GConnectFlags>(0));
+}
+
 int Pipeline::width(const std::string& name) {
   GstPad* pad = gst_element_get_static_pad(element(name), "sink");
   GstCaps* caps = gst_pad_get_current_caps(pad);

@@ -98,6 +98,9 @@ class Pipeline {
   void stamp(const ByteStream& stream);
   /// Gives a named appsrc its buffers (taken) and the end, before play().
   void feed(const std::string& name, const std::vector<GstBuffer*>& buffers);
+  /// Gives a named appsrc what `next` makes (taken) whenever it has nothing left, in its thread;
+  /// the end for null. Before play().
+  void feed(const std::string& name, std::function<GstBuffer*()> next);
   /// Of the video at a named element's sink pad.
   int width(const std::string& element);
   /// A number of the stats of one of our elements.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -146,10 +147,16 @@ TEST_F(Trace, KnowsWhatThePluginHasNotFreed) {
   expected.blocks = expected.events = expected.graphs = 1;
   expected.bytes = 1000;
   EXPECT_EQ(trace::live(), expected) << trace::text(trace::live());
+  EXPECT_EQ(trace::ever(), expected) << trace::text(trace::ever());
+  EXPECT_EQ(trace::blocks_by_size(), (std::map<std::uint64_t, long>{{1000, 1}}));
+  EXPECT_EQ(trace::live(Caller::kTest).bytes, 50u) << trace::text(trace::live(Caller::kTest));
   call(found("cuMemFree_v2"), block);  // whoever does it
   call(found("cuEventDestroy_v2"), event);
   call(found("cuGraphExecDestroy"), graph);
   EXPECT_EQ(trace::live(), trace::Live{}) << trace::text(trace::live());
+  EXPECT_EQ(trace::ever(), expected) << trace::text(trace::ever());
+  EXPECT_TRUE(trace::blocks_by_size().empty());
+  call(found("cuMemFree_v2"), of_others);
 }
 
 TEST_F(Trace, HooksSubmissionsButNotTheirOwnNorCaptures) {

@@ -63,12 +63,18 @@ Mapping mapping_of(std::string_view part) {
 
 constexpr int kSlots = 512;
 
+struct Allocation {
+  Caller caller;
+  std::uint64_t bytes;
+};
+
 struct State {
   std::mutex mutex;
   std::array<Slot, kSlots> slots;
   int used = 0;
   std::vector<Call> calls;
-  std::map<std::pair<Resource, Word>, std::uint64_t> live;
+  std::map<std::pair<Resource, Word>, Allocation> live;
+  std::map<Caller, Live> ever;
   LastSubmission last;
   Hook hook;
   std::string to_refuse;
@@ -114,13 +120,38 @@ bool is_captured(CUstream stream) {
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+void add(Live& sum, Resource resource, std::uint64_t bytes) {
+  switch (resource) {
+    case Resource::kBlock:
+      ++sum.blocks;
+      sum.bytes += bytes;
+      break;
+    case Resource::kHostBlock:
+      ++sum.host_blocks;
+      break;
+    case Resource::kEvent:
+      ++sum.events;
+      break;
+    case Resource::kStream:
+      ++sum.streams;
+      break;
+    case Resource::kGraph:
+      ++sum.graphs;
+      break;
+    case Resource::kNone:
+      break;
+  }
+}
+
 /// Caller holds the mutex.
 void account(const Known& known, const Call& call, const Words& words) {
   const std::pair key{known.resource, handle_of(known, words)};
-  if (known.kind == Kind::kFree)
+  if (known.kind == Kind::kFree) {
     state().live.erase(key);
-  else if (call.caller == Caller::kElements)
-    state().live[key] = call.bytes;
+    return;
+  }
+  state().live[key] = {call.caller, call.bytes};
+  add(state().ever[call.caller], known.resource, call.bytes);
 }
 
 CUresult invoke(Function real, const Words& w) {
@@ -240,31 +271,28 @@ std::vector<Call> stop() {
 
 void mark(std::uint64_t number) { current_mark = number; }
 
-Live live() {
+Live live(Caller caller) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
   Live sum;
-  for (const auto& [key, bytes] : s.live) switch (key.first) {
-      case Resource::kBlock:
-        ++sum.blocks;
-        sum.bytes += bytes;
-        break;
-      case Resource::kHostBlock:
-        ++sum.host_blocks;
-        break;
-      case Resource::kEvent:
-        ++sum.events;
-        break;
-      case Resource::kStream:
-        ++sum.streams;
-        break;
-      case Resource::kGraph:
-        ++sum.graphs;
-        break;
-      case Resource::kNone:
-        break;
-    }
+  for (const auto& [key, allocation] : s.live)
+    if (allocation.caller == caller) add(sum, key.first, allocation.bytes);
   return sum;
+}
+
+Live ever(Caller caller) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  return s.ever[caller];
+}
+
+std::map<std::uint64_t, long> blocks_by_size(Caller caller) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  std::map<std::uint64_t, long> sizes;
+  for (const auto& [key, allocation] : s.live)
+    if (allocation.caller == caller && key.first == Resource::kBlock) ++sizes[allocation.bytes];
+  return sizes;
 }
 
 std::string text(const Live& live) {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -56,13 +57,19 @@ std::vector<Call> stop();
 /// A number for all further calls of this thread.
 void mark(std::uint64_t number);
 
-/// What is allocated and not freed, all of it since the program began. Of our elements only.
+/// Memory of the device, and what else the driver keeps memory for. Of a graph and of the
+/// executable one made of it, each counts.
 struct Live {
   long blocks = 0, host_blocks = 0, events = 0, streams = 0, graphs = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  ///< in blocks
   bool operator==(const Live&) const = default;
 };
-Live live();
+/// What a caller has allocated and nobody has freed, all of it since the program began.
+Live live(Caller caller = Caller::kElements);
+/// The same with what has been freed.
+Live ever(Caller caller = Caller::kElements);
+/// How many blocks of each size are live.
+std::map<std::uint64_t, long> blocks_by_size(Caller caller = Caller::kElements);
 std::string text(const Live& live);
 
 /// Called before each launch, graph launch, copy or memset that goes to a stream, in the calling
