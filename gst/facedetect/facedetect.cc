@@ -5,6 +5,7 @@
 
 #include "gst/base/errors.h"
 #include "gst/base/facefilter.h"
+#include "gst/base/segmenttimes.h"
 #include "gst/base/timejump.h"
 #include "gst/base/trackerquery.h"
 #include "gst/facedetect/detectprops.h"
@@ -139,8 +140,7 @@ std::uint64_t interval_of(GstCufaceFilter* self, const DetectSettings& settings)
 /// Whether searches must wait because frames of a live source come late.
 bool is_late(GstCufaceFilter* self, const Frame& frame) {
   GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
-  const GstClockTime running_time =
-      gst_segment_to_running_time(&trans->segment, GST_FORMAT_TIME, frame.pts());
+  const GstClockTime running_time = cuface::gst::running_time_of(trans->segment, frame.pts());
   return state_of(self)->lateness.is_late(running_time, GST_BASE_TRANSFORM_SINK_PAD(trans));
 }
 

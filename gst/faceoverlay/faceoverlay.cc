@@ -1,6 +1,7 @@
 #include "gst/faceoverlay/faceoverlay.h"
 
 #include "gst/base/facefilter.h"
+#include "gst/base/segmenttimes.h"
 #include "gst/base/standardmetas.h"
 #include "gst/faceoverlay/cuda_draw.h"
 #include "gst/meta/facemeta.h"
@@ -102,8 +103,7 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
 
 /// Properties that a controller animates take their values for this frame.
 void before_transform(GstBaseTransform* trans, GstBuffer* buffer) {
-  const GstClockTime time =
-      gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  const GstClockTime time = cuface::gst::stream_time_of(trans->segment, GST_BUFFER_PTS(buffer));
   if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT_CAST(trans), time);
 }
 

@@ -9,6 +9,7 @@
 
 #include "gst/base/errors.h"
 #include "gst/base/facefilter.h"
+#include "gst/base/segmenttimes.h"
 #include "gst/base/standardmetas.h"
 #include "gst/facepublish/line_writer.h"
 #include "gst/meta/facemeta.h"
@@ -150,11 +151,6 @@ std::optional<std::uint64_t> valid(GstClockTime time) {
   return GST_CLOCK_TIME_IS_VALID(time) ? std::optional(time) : std::nullopt;
 }
 
-GstClockTime running_time(GstBaseTransform* trans, GstClockTime pts) {
-  if (trans->segment.format != GST_FORMAT_TIME) return GST_CLOCK_TIME_NONE;
-  return gst_segment_to_running_time(&trans->segment, GST_FORMAT_TIME, pts);
-}
-
 void post_faces(GstCufacePublish* self, const Line& line) {
   GstCufaceFaces* faces = cuface::gst::make_faces_snapshot(line.faces);
   GstStructure* structure = gst_structure_new(
@@ -181,7 +177,7 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
                               "Lines without faces are written.");
   Line line{state->frames++,
             valid(frame.pts()),
-            valid(running_time(GST_BASE_TRANSFORM(self), frame.pts())),
+            valid(cuface::gst::running_time_of(GST_BASE_TRANSFORM(self)->segment, frame.pts())),
             std::move(settings.source),
             frame.width(),
             frame.height(),
