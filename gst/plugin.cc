@@ -2,12 +2,14 @@
 #include <gst/gst.h>
 
 #include <initializer_list>
+#include <string>
 
 #include "gst/facedetect/facedetect.h"
 #include "gst/facelandmark/facelandmark.h"
 #include "gst/faceoverlay/faceoverlay.h"
 #include "gst/facepublish/facepublish.h"
 #include "gst/lktrack/lktrack.h"
+#include "gst/meta/internal.h"
 
 namespace {
 
@@ -41,6 +43,11 @@ bool register_factory(GstPlugin* plugin, const Factory& factory) {
 }
 
 gboolean plugin_init(GstPlugin* plugin) {
+  if (const std::string mismatch = cuface::gst::library_mismatch(); !mismatch.empty()) {
+    // Nobody sees GStreamer's log by default, and all that is told otherwise is "no such element".
+    g_warning("%s", mismatch.c_str());
+    return FALSE;
+  }
   for (const auto& list : {kFactories, kAliases})
     for (const Factory& factory : list)
       if (!register_factory(plugin, factory)) return FALSE;
@@ -50,5 +57,5 @@ gboolean plugin_init(GstPlugin* plugin) {
 }  // namespace
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, cuface,
-                  "Faces, landmarks and lasting ids in video", plugin_init, CUFACE_VERSION, "MIT/X11",
-                  PACKAGE, "https://github.com/gst-cuface/gst-cuface")
+                  "Faces, landmarks and lasting ids in video", plugin_init, CUFACE_VERSION,
+                  "MIT/X11", PACKAGE, "https://github.com/gst-cuface/gst-cuface")

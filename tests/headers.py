@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "pip
 import tap  # noqa: E402
 
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Werror"]
-DEFINES = ['-DPACKAGE="gst-cuface"', "-DGST_USE_UNSTABLE_API"]
+DEFINES = ['-DPACKAGE="gst-cuface"', '-DCUFACE_VERSION="0"', "-DGST_USE_UNSTABLE_API"]
 PACKAGES = ["gstreamer-video-1.0", "gstreamer-base-1.0", "gstreamer-analytics-1.0", "gstreamer-cuda-1.0",
             "nlohmann_json"]
 # What a header of the CUDA side includes, itself or through another.

@@ -64,12 +64,12 @@ class Chain {
     device_generation_ = generation;
   }
 
-  /// True the first time only; from any thread.
-  bool first_geometry_warning() { return !geometry_warned_.exchange(true); }
+  /// For the face meta's readers: whether one of them has warned that positions are lost.
+  const std::shared_ptr<std::atomic<bool>>& geometry_warned() const { return geometry_warned_; }
 
  private:
   std::atomic<GThread*> thread_{nullptr};
-  std::atomic<bool> geometry_warned_{false};
+  std::shared_ptr<std::atomic<bool>> geometry_warned_ = std::make_shared<std::atomic<bool>>(false);
   std::uint64_t generation_ = 0;
   PicturePool luma_pool_;
   GreyPicture luma_;

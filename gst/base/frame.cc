@@ -65,6 +65,7 @@ Frame::Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<
   if (!had_record_) {
     record_->chain = own_chain;
     record_->generation = own_chain->begin_frame();
+    record_->geometry_warned = own_chain->geometry_warned();
   } else {
     upstream_ = find_faces(buffer, geometry_.width, geometry_.height);
     // Landmarks in pixels of this picture are no use to a tracker that sees another.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "gst/base/chain.h"
 #include "gst/base/picturepool.h"
 #include "gst/meta/facemeta.h"
 #include "kernels/common/image.h"
@@ -55,7 +56,8 @@ class Frame {
   FaceRecord& record() { return *record_; }
   /// The chain of this frame when this is its thread, else null.
   Chain* chain_on_this_thread() {
-    return record_->chain->on_own_thread() ? record_->chain.get() : nullptr;
+    auto* chain = static_cast<Chain*>(record_->chain.get());
+    return chain->on_own_thread() ? chain : nullptr;
   }
 
   /// The same while nobody can have touched a pixel since the chain's head saw the frame.

@@ -119,8 +119,8 @@ FacesFound place_faces(GstBuffer* buffer, const FaceRecord& record, int width, i
 FaceResult faces_of(const GstCufaceMeta& meta) {
   const FaceRecord& record = *meta.record;
   FacesFound found = place_faces(meta.buffer, record, 0, 0);
-  if (found.positions == Positions::kUnknown && record.chain &&
-      record.chain->first_geometry_warning())
+  if (found.positions == Positions::kUnknown && record.geometry_warned &&
+      !record.geometry_warned->exchange(true))
     GST_WARNING(
         "an element between the face elements and this reader cropped, flipped or padded the "
         "picture; the faces found before it no longer fit and are not delivered");
@@ -144,13 +144,6 @@ const Face* face_at(const GstCufaceFaces* faces, guint index) {
 
 }  // namespace
 
-FrameGeometry frame_geometry(GstBuffer* buffer, int width, int height) {
-  if (const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer))
-    return {static_cast<int>(crop->width), static_cast<int>(crop->height),
-            static_cast<int>(crop->x), static_cast<int>(crop->y)};
-  return {width, height, 0, 0};
-}
-
 FaceRecord* get_face_record(GstBuffer* buffer) {
   GstCufaceMeta* meta = get_meta(buffer);
   return meta ? meta->record : nullptr;
@@ -163,30 +156,11 @@ FaceRecord& ensure_face_record(GstBuffer* buffer) {
   return *meta->record;
 }
 
-bool in_cuda_memory(GstBuffer* buffer) {
-  return gst_buffer_n_memory(buffer) > 0 &&
-         gst_memory_is_type(gst_buffer_peek_memory(buffer, 0), kCudaMemoryType);
-}
-
 void append_faces(GstBuffer* buffer, FaceResult faces) {
   set_witness(buffer, frame_geometry(buffer, faces.width, faces.height));
   FaceRecord& record = ensure_face_record(buffer);
   record.found_in_cuda_memory = in_cuda_memory(buffer);
   record.results.push_back(std::move(faces));
-}
-
-FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {
-  if (faces->width == width && faces->height == height) return faces;
-  const float sx = static_cast<float>(width) / static_cast<float>(faces->width);
-  const float sy = static_cast<float>(height) / static_cast<float>(faces->height);
-  auto scaled = std::make_shared<FaceList>(*faces);
-  scaled->width = width;
-  scaled->height = height;
-  for (Face& face : scaled->faces)
-    face.box = {face.box.x * sx, face.box.y * sy, face.box.w * sx, face.box.h * sy};
-  for (auto* points : {&scaled->landmarks, &scaled->followed})
-    for (Point& p : *points) p = {(p.x + 0.5f) * sx - 0.5f, (p.y + 0.5f) * sy - 0.5f};
-  return scaled;
 }
 
 FacesFound find_faces(GstBuffer* buffer, int width, int height) {
@@ -195,11 +169,6 @@ FacesFound find_faces(GstBuffer* buffer, int width, int height) {
   FacesFound found = place_faces(buffer, *record, width, height);
   if (found.faces) found.faces = found.faces.scaled(width, height);
   return found;
-}
-
-FacesRead read_faces(GstBuffer* buffer, int width, int height) {
-  const FacesFound found = find_faces(buffer, width, height);
-  return {found.positions, found.faces.read()};
 }
 
 GstCufaceFaces* make_faces_snapshot(FaceResult faces) {

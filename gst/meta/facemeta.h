@@ -1,4 +1,6 @@
-// The C++ side of the face meta, for our own elements (not installed).
+// The C++ side of the face meta, for our own elements (not installed). The library exports none of
+// these functions: the plugin's own (gst/meta/client.cc) go through the table of
+// gst/meta/internal.h.
 //
 // Faces are kept in pixels of the frame they were found on. The face meta itself has no tags, so it
 // passes every element that copies metas, also those that move pixels. Whether it still fits the
@@ -9,11 +11,12 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "gst/base/chain.h"
 #include "gst/meta/gstcufacemeta.h"
 #include "gst/meta/results.h"
 #include "kernels/faces/faces.h"
@@ -41,8 +44,12 @@ class FeedbackCell {
 /// What the face meta holds. Copies of the buffer share what is there and see nothing added later.
 struct FaceRecord {
   std::vector<FaceResult> results;  ///< one per element, the newest last
-  std::shared_ptr<Chain> chain;
+  /// The plugin's Chain (gst/base/chain.h), opaque here: the pointer knows how to destroy it.
+  std::shared_ptr<void> chain;
   std::uint64_t generation = 0;  ///< the chain's number for this frame
+  /// Set once a reader has warned that positions are lost; all frames of a chain share it. Null
+  /// where nobody is to be warned.
+  std::shared_ptr<std::atomic<bool>> geometry_warned;
   std::shared_ptr<FeedbackCell> feedback;
   /// The last of our elements in an unbroken line of our elements from the chain's head, or null:
   /// only for comparison. While the line lasts nobody else can have touched a pixel.
@@ -79,30 +86,30 @@ struct FacesRead {
 };
 
 /// The buffer's crop rectangle if it has one, else the given size.
-GST_CUFACE_API FrameGeometry frame_geometry(GstBuffer* buffer, int width, int height);
+FrameGeometry frame_geometry(GstBuffer* buffer, int width, int height);
 
 /// The buffer's record, or null. Valid as long as the buffer has its metas.
-GST_CUFACE_API FaceRecord* get_face_record(GstBuffer* buffer);
+FaceRecord* get_face_record(GstBuffer* buffer);
 /// The same, added when missing. Needs a writable buffer.
-GST_CUFACE_API FaceRecord& ensure_face_record(GstBuffer* buffer);
+FaceRecord& ensure_face_record(GstBuffer* buffer);
 
 /// Adds a result and makes the witness say that it fits the frame as it is now. `faces` must be in
 /// pixels of that frame. Needs a writable buffer.
-GST_CUFACE_API void append_faces(GstBuffer* buffer, FaceResult faces);
+void append_faces(GstBuffer* buffer, FaceResult faces);
 
 /// The newest result, scaled to width x height. Says nothing on its own; see warn_positions_lost.
 /// Does not wait.
-GST_CUFACE_API FacesFound find_faces(GstBuffer* buffer, int width, int height);
+FacesFound find_faces(GstBuffer* buffer, int width, int height);
 /// The same, and waits for a GPU that still works on it.
-GST_CUFACE_API FacesRead read_faces(GstBuffer* buffer, int width, int height);
+FacesRead read_faces(GstBuffer* buffer, int width, int height);
 
 /// The snapshot of the public interface, for our own elements that publish. Whoever first looks
 /// into it waits for a GPU that still works on it.
-GST_CUFACE_API GstCufaceFaces* make_faces_snapshot(FaceResult faces);
+GstCufaceFaces* make_faces_snapshot(FaceResult faces);
 
 /// The type name of memory that GStreamer's CUDA library allocates.
 inline constexpr const char* kCudaMemoryType = "gst.cuda.memory";
 /// Whether the frame lies on a GPU.
-GST_CUFACE_API bool in_cuda_memory(GstBuffer* buffer);
+bool in_cuda_memory(GstBuffer* buffer);
 
 }  // namespace cuface::gst

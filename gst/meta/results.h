@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "gst/meta/gstcufacemeta.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface::gst {
@@ -27,7 +26,7 @@ class PendingFaces {
 using PendingFacesRef = std::shared_ptr<const PendingFaces>;
 
 /// A copy of `faces` in pixels of width x height.
-GST_CUFACE_API FaceListRef scale_faces(const FaceListRef& faces, int width, int height);
+FaceListRef scale_faces(const FaceListRef& faces, int width, int height);
 
 /// One result, seen from a picture of width x height. Of `list` and `pending` at most one is set;
 /// none means that there are no faces. As cheap as a pointer or two; copies share the faces.

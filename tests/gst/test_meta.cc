@@ -1,4 +1,5 @@
 // The face meta on its way through other elements.
+#include "gst/meta/internal.h"
 #include "tests/gst/support.h"
 
 namespace cuface::test {
@@ -33,7 +34,7 @@ GstVideoInfo frame_info() {
 
 GstBuffer* frame_with_face(FaceListRef faces = one_face()) {
   GstBuffer* buffer = make_frame(frame_info(), dark_ground(kWidth, kHeight));
-  gst::ensure_face_record(buffer).chain = std::make_shared<gst::Chain>();
+  gst::ensure_face_record(buffer).geometry_warned = std::make_shared<std::atomic<bool>>(false);
   gst::append_faces(buffer, std::move(faces));
   return buffer;
 }
@@ -254,6 +255,16 @@ TEST(Meta, LostPositionsAreLoggedOnceAChain) {
   EXPECT_EQ(warnings_logged, 1);
   gst_buffer_unref(copy);
   gst_buffer_unref(out);
+}
+
+TEST(Meta, OnlyTheLibrarysOwnVersionGetsItsTable) {
+  const gchar* library = nullptr;
+  EXPECT_NE(gst_cuface_get_internal(gst::internal_version(), &library), nullptr);
+  EXPECT_EQ(library, gst::internal_version_text());
+  library = nullptr;
+  EXPECT_EQ(gst_cuface_get_internal(gst::internal_version() + 1, &library), nullptr);
+  EXPECT_EQ(library, gst::internal_version_text());
+  EXPECT_EQ(gst::library_mismatch(), "");
 }
 
 TEST(Meta, FeedbackIsTakenFromItsOwnThreadOnly) {

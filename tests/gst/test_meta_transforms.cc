@@ -46,7 +46,7 @@ GstBuffer* frame_with_face() {
   gst_buffer_map(buffer, &map, GST_MAP_WRITE);
   for (gsize i = 0; i < map.size; i += 4) map.data[i] = 255;  // alpha
   gst_buffer_unmap(buffer, &map);
-  gst::ensure_face_record(buffer).chain = std::make_shared<gst::Chain>();
+  gst::ensure_face_record(buffer).geometry_warned = std::make_shared<std::atomic<bool>>(false);
   gst::append_faces(buffer, face_list());
   return buffer;
 }
