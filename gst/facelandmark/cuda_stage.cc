@@ -4,6 +4,7 @@
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/stage.h"
+#include "kernels/forest/hold_cuda.h"
 #include "kernels/forest/inertia_cuda.h"
 #include "kernels/forest/roll_cuda.h"
 #include "kernels/forest/samples_cuda.h"
@@ -65,6 +66,7 @@ class CudaLandmarkStage final : public LandmarkStage {
                                  launch.value(), settings.follow_roll ? rolls_->known() : nullptr);
         !s.ok())
       return s;
+    if (frame.is_gap()) return hold(device, std::move(out.value()), std::move(name));
     if (Status s =
             add_inertia(in.value(), out.value()->written(), settings.inertia, launch.value());
         !s.ok())
@@ -76,15 +78,34 @@ class CudaLandmarkStage final : public LandmarkStage {
     if (smoother_) smoother_->forget();
     auto found = device.finish(std::move(out.value()), std::move(name), {});
     if (!found.ok()) return found.status();
+    before_ = found.value();
     return Landmarks{std::move(found.value()), {}};
   }
   void forget() override {
+    before_ = {};
     if (smoother_) smoother_->forget();
     if (inertia_) inertia_->forget();
     rolls_->forget();
   }
 
  private:
+  /// `faces` have been made room for, so that those of the frame before lie elsewhere.
+  Result<Landmarks> hold(DeviceFrame& device, std::shared_ptr<DeviceFacesResult> faces,
+                         DetectorName name) {
+    if (before_) {
+      const auto launch = device.launcher();
+      if (!launch.ok()) return launch.status();
+      const auto before = device.faces(before_);
+      if (!before.ok()) return before.status();
+      if (Status s = cuda::hold_landmarks(before.value(), faces->written(), launch.value());
+          !s.ok())
+        return s;
+    }
+    auto held = device.finish(std::move(faces), std::move(name), {});
+    if (!held.ok()) return held.status();
+    before_ = held.value();
+    return Landmarks{std::move(held.value()), {}};
+  }
   Status add_inertia(const cuda::DeviceFaces* tracked, cuda::DeviceFaces* faces, float inertia,
                      cuda::Launcher launch) {
     if (inertia <= 0) {
@@ -115,6 +136,7 @@ class CudaLandmarkStage final : public LandmarkStage {
       return s;
     auto delivered = device.finish(std::move(smooth.value()), name, {});
     if (!delivered.ok()) return delivered.status();
+    before_ = delivered.value();
     auto unsmoothed = device.submitted(std::move(faces), std::move(name));
     if (!unsmoothed.ok()) return unsmoothed.status();
     return Landmarks{std::move(delivered.value()), std::move(unsmoothed.value())};
@@ -125,6 +147,7 @@ class CudaLandmarkStage final : public LandmarkStage {
   std::unique_ptr<cuda::RollMemory> rolls_;
   std::unique_ptr<cuda::LandmarkInertia> inertia_;  // these two once they are asked for
   std::unique_ptr<cuda::LandmarkSmoother> smoother_;
+  FaceResult before_;         // what was delivered for the frame before
   LandmarkSettings planned_;  // what the landmarker was made for
 };
 

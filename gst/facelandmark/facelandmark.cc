@@ -36,6 +36,7 @@ struct LandmarkState {
   std::shared_ptr<const cuface::ForestModel> model;
   std::unique_ptr<cuface::gst::LandmarkStage> stage;
   cuface::gst::TimeLine time;
+  double held = 0;  ///< seconds from the last frame that was looked at to the last one
   bool told_no_feedback = false;
 };
 
@@ -192,6 +193,7 @@ void unplan(GstCufaceFilter* self) { state_of(self)->stage.reset(); }
 void forget(LandmarkState* state) {
   if (state->stage) state->stage->forget();
   state->time.restart();
+  state->held = 0;
 }
 
 void reset(GstCufaceFilter* self, Reset why) {
@@ -232,7 +234,11 @@ void give_feedback(GstCufaceFilter* self, Frame& frame, const FaceResult& faces)
 
 Status process(GstCufaceFilter* self, Frame& frame) {
   LandmarkState* state = state_of(self);
-  const double seconds = advance_time(state, frame.pts());
+  double seconds = advance_time(state, frame.pts());
+  if (frame.is_gap())
+    state->held += seconds;
+  else
+    seconds += std::exchange(state->held, 0);
   auto result = state->stage->run(frame, input_faces(frame), copy_settings(self).stage, seconds);
   if (!result.ok()) return result.status();
   auto& [faces, unsmoothed] = result.value();

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/forest/hold.h"
 #include "kernels/forest/inertia.h"
 #include "kernels/forest/roll.h"
 #include "kernels/forest/smooth.h"
@@ -30,6 +31,7 @@ class CpuLandmarkStage final : public LandmarkStage {
     list->landmarks_per_face = model_->landmarks;
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
     if (!settings.follow_roll) known_rolls_.count = 0;
+    if (frame.is_gap()) return hold(frame, settings, std::move(list));
     if (!list->faces.empty())
       if (Status s = regress(frame, settings, *list); !s.ok()) return s;
     add_inertia(settings.inertia, *list);
@@ -40,21 +42,41 @@ class CpuLandmarkStage final : public LandmarkStage {
                              list->landmarks.data(), static_cast<int>(list->faces.size()), mean_);
     if (settings.smooth > 0) return smoothed(std::move(list), settings.smooth, seconds);
     forget_places();
+    before_ = list;
     return Landmarks{FaceResult(std::move(list)), {}};
   }
   void forget() override {
+    before_ = nullptr;
     forget_places();
     forget_inertia();
     known_rolls_.count = 0;
   }
 
  private:
+  Result<Landmarks> hold(Frame& frame, const LandmarkSettings& settings,
+                         std::shared_ptr<FaceList> list) {
+    const FaceListRef before = std::exchange(before_, list);
+    const int count = before ? static_cast<int>(before->faces.size()) : 0;
+    const bool all_known = std::ranges::all_of(list->faces, [&](const Face& face) {
+      return forest::place_of(face.id, before ? before->faces.data() : nullptr, count) >= 0;
+    });
+    if (!all_known)
+      if (Status s = regress(frame, settings, *list); !s.ok()) return s;
+    if (before)
+      forest::hold_landmarks(SerialLanes{}, before->faces.data(), count, before->landmarks.data(),
+                             list->faces.data(), static_cast<int>(list->faces.size()),
+                             model_->landmarks, list->landmarks.data());
+    list->followed.clear();
+    list->followed_per_face = 0;
+    return Landmarks{FaceResult(std::move(list)), {}};
+  }
   Landmarks smoothed(std::shared_ptr<const FaceList> list, float amount, double seconds) {
     if (!smooth_) smooth_ = std::make_unique<SmoothState>();
     auto smooth = std::make_shared<FaceList>(*list);
     forest::smooth_landmarks(SerialLanes{}, *smooth_, smooth->faces.data(),
                              smooth->landmarks.data(), static_cast<int>(smooth->faces.size()),
                              model_->landmarks, seconds, amount, smooth_scratch_);
+    before_ = smooth;
     return {FaceResult(std::move(smooth)), FaceResult(std::move(list))};
   }
   void add_inertia(float inertia, FaceList& list) {
@@ -98,6 +120,7 @@ class CpuLandmarkStage final : public LandmarkStage {
   std::vector<Roll> rolls_;
   std::vector<std::uint8_t> twice_;
   const std::vector<Point> mean_ = mean_points(*model_);
+  FaceListRef before_;                     // what was delivered for the frame before
   RollState known_rolls_;                  // of the frame before; nobody's without follow_roll
   std::unique_ptr<InertiaState> inertia_;  // once it is asked for
   forest::InertiaScratch inertia_scratch_;

@@ -31,7 +31,8 @@ class LandmarkStage {
  public:
   virtual ~LandmarkStage() = default;
   /// The faces with landmarks in their boxes; `faces` is not empty, but may have no face. `seconds`
-  /// > 0 since the frame before.
+  /// > 0 since the last frame that was no gap. On a gap faces that the frame before had keep their
+  /// landmarks, and nothing is remembered of the picture.
   virtual Result<Landmarks> run(Frame& frame, const FaceResult& faces,
                                 const LandmarkSettings& settings, double seconds) = 0;
   /// The next frame's faces have nothing to do with those before.

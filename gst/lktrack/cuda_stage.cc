@@ -43,6 +43,17 @@ class CudaTrackStage final : public TrackStage {
     return device.finish(std::move(out.value()), detector_, {nullptr, true});
   }
 
+  Result<FaceResult> hold(Frame& frame, std::uint64_t number) override {
+    DeviceFrame& device = *frame.device();
+    const auto launch = device.launcher();
+    if (!launch.ok()) return launch.status();
+    auto out = device.new_faces(room_);
+    if (!out.ok()) return out.status();
+    if (Status s = tracker_->hold(number, room_, out.value()->written(), launch.value()); !s.ok())
+      return s;
+    return device.finish(std::move(out.value()), detector_, {nullptr, true});
+  }
+
   Band search_wanted() const override { return {}; }
   void end_tracks() override { tracker_->end_tracks(); }
   Status configure(const TrackConfig& config) override {

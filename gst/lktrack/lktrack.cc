@@ -40,6 +40,7 @@ struct TrackState {
   std::uint64_t frame = 0;
   std::uint64_t last_id = 0;
   cuface::gst::TimeLine time;
+  double held = 0;  ///< seconds from the last frame that was looked at to the last one
   bool told_no_request = false;
 };
 
@@ -115,6 +116,7 @@ void end_tracks(TrackState* state) {
   if (state->stage) state->stage->end_tracks();
   state->feedback.reset();
   state->time.restart();
+  state->held = 0;
 }
 
 void reset(GstCufaceFilter* self, Reset why) {
@@ -158,6 +160,19 @@ void request_search(GstCufaceFilter* self, Frame& frame, const FaceResult& faces
                     "the last track is lost, faces are found at the next regular search");
 }
 
+/// A GAP buffer has no picture worth following: the faces stay where they are, and with them the
+/// landmarks that were fed back for the last picture.
+Status hold(GstCufaceFilter* self, Frame& frame, double elapsed) {
+  TrackState* state = state_of(self);
+  state->held += elapsed;
+  auto result = state->stage->hold(frame, state->frame);
+  if (!result.ok()) return result.status();
+  request_search(self, frame, result.value());
+  GST_LOG_OBJECT(self, "a gap: faces are held");
+  frame.deliver(std::move(result.value()));
+  return {};
+}
+
 Status process(GstCufaceFilter* self, Frame& frame) {
   TrackState* state = state_of(self);
   const Settings settings = copy_settings(self);
@@ -166,8 +181,9 @@ Status process(GstCufaceFilter* self, Frame& frame) {
     state->planned_changes = settings.changes;
   }
   const double elapsed = advance_time(self, frame.pts());
+  if (frame.is_gap()) return hold(self, frame, elapsed);
   const cuface::gst::TrackFrame input{cuface::gst::known_faces(frame), take_feedback(state, frame),
-                                      state->frame++, elapsed};
+                                      state->frame++, elapsed + std::exchange(state->held, 0)};
   auto result = state->stage->run(frame, input);
   if (!result.ok()) return result.status();
   request_search(self, frame, result.value());

@@ -27,6 +27,11 @@ class CpuTrackStage final : public TrackStage {
     return FaceResult(std::make_shared<FaceList>(output_.faces));
   }
 
+  Result<FaceResult> hold(Frame&, std::uint64_t) override {
+    tracker_->hold(output_);
+    return FaceResult(std::make_shared<FaceList>(output_.faces));
+  }
+
   Band search_wanted() const override { return output_.search_wanted; }
   void end_tracks() override { tracker_->end_tracks(); }
   Status configure(const TrackConfig& config) override { return tracker_->configure(config); }

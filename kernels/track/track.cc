@@ -8,6 +8,7 @@
 #include "kernels/common/lanes.h"
 #include "kernels/common/simd.h"
 #include "kernels/track/conclude.h"
+#include "kernels/track/hold.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/state.h"
 
@@ -27,12 +28,13 @@ class CpuTracker final : public Tracker {
   }
 
   Status enqueue(const TrackInput& input, TrackOutput& out) override;
+  void hold(TrackOutput& out) override;
   void end_tracks() override { track::end_tracks(state_); }
   Status configure(const TrackConfig& config) override;
 
  private:
   void move(int slot, const track::Frame& frame);
-  void write(const FaceList* faces, TrackOutput& out) const;
+  void write(const FaceList* faces, const track::Outcome& outcome, TrackOutput& out) const;
 
   TrackConfig config_;
   int width_, height_;
@@ -76,7 +78,11 @@ void CpuTracker::move(int slot, const track::Frame& frame) {
                      motion, motion_);
 }
 
-void CpuTracker::write(const FaceList* faces, TrackOutput& out) const {
+void CpuTracker::write(const FaceList* faces, const track::Outcome& outcome,
+                       TrackOutput& out) const {
+  out.lost = outcome.lost;
+  std::copy_n(outcome.lost_by, kLossCount, out.lost_by.begin());
+  out.search_wanted = outcome.search_wanted;
   FaceList& list = out.faces;
   list.width = width_;
   list.height = height_;
@@ -124,13 +130,16 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
   }
   track::Outcome outcome;
   track::conclude_frame(SerialLanes{}, state_, frame, config_, conclude_, outcome);
-  out.lost = outcome.lost;
-  std::copy_n(outcome.lost_by, kLossCount, out.lost_by.begin());
-  out.search_wanted = outcome.search_wanted;
   pyramids_[1 - current_].let_go();
   if (state_.count == 0) pyramids_[current_].let_go();
-  write(input.faces, out);
+  write(input.faces, outcome, out);
   return {};
+}
+
+void CpuTracker::hold(TrackOutput& out) {
+  track::Outcome outcome;
+  track::hold_frame(SerialLanes{}, state_, height_, outcome);
+  write(nullptr, outcome, out);
 }
 
 Status CpuTracker::configure(const TrackConfig& config) {

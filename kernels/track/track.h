@@ -148,6 +148,10 @@ class Tracker {
   virtual ~Tracker() = default;
   /// `out` may be reused from frame to frame; it then allocates nothing in steady state.
   virtual Status enqueue(const TrackInput& input, TrackOutput& out) = 0;
+  /// In place of enqueue(), a frame whose picture is not to be looked at: `out` gets the faces of
+  /// the frame before where they were, tracked and a frame older, and none is lost. The next
+  /// enqueue() follows them from the last picture it was given; its `elapsed` counts from there.
+  virtual void hold(TrackOutput& out) = 0;
   /// Ends every track (flush, caps change, time jump) for good: none is revived. Ids go on
   /// counting.
   virtual void end_tracks() = 0;

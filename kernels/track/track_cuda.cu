@@ -8,6 +8,7 @@
 #include "kernels/common/raw.cuh"
 #include "kernels/flow/flow_cuda.h"
 #include "kernels/track/conclude.h"
+#include "kernels/track/hold.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/state.h"
 #include "kernels/track/track_cuda.h"
@@ -136,6 +137,29 @@ __global__ void __launch_bounds__(kCarryThreads)
       std::span<std::uint8_t>(points.good + first, n), motion.get(), scratch.get());
 }
 
+/// What is passed on; but for `searched` and `overflow`, which are the detector's.
+__device__ void write_faces(const BlockLanes& lanes, const track::State& state,
+                            const track::Outcome& outcome, std::uint64_t frame, int room,
+                            DeviceFaces* out) {
+  const auto [n, followed] = track::common_landmarks(lanes, state, room);
+  const int count = state.faces();
+  lanes.once([&] {
+    out->count = count;
+    out->landmarks_per_face = n;
+    out->followed_per_face = followed;
+    out->part = {};
+    out->lost = outcome.lost;
+    out->search_wanted = outcome.search_wanted;
+    out->frame = frame;
+  });
+  lanes.each(count, [&](int i) { out->faces[i] = state.of(i).face; });
+  lanes.each(count * n,
+             [&](int k) { out->landmarks()[k] = state.landmark[state.slot[k / n]][k % n]; });
+  lanes.each(count * followed, [&](int k) {
+    out->landmarks()[k] = track::followed_point(state, k / followed, k % followed);
+  });
+}
+
 /// One block: detections, losses, and what is passed on.
 __global__ void __launch_bounds__(kConcludeThreads)
     conclude_tracks(track::State* state, const __grid_constant__ Told told,
@@ -147,25 +171,28 @@ __global__ void __launch_bounds__(kConcludeThreads)
   const track::Frame frame = frame_of(told, plan->moment);
   const BlockLanes lanes;
   track::conclude_frame(lanes, *state, frame, config, scratch.get(), outcome);
-  const auto [n, followed] = track::common_landmarks(lanes, *state, told.room);
-  const int count = state->faces();
   lanes.once([&] {
-    out->count = count;
-    out->landmarks_per_face = n;
-    out->followed_per_face = followed;
     out->searched = frame.faces.searched;
-    out->part = {};
     out->overflow = told.faces ? told.faces->overflow : 0;
-    out->lost = outcome.lost;
-    out->search_wanted = outcome.search_wanted;
-    out->frame = frame.number;
   });
-  lanes.each(count, [&](int i) { out->faces[i] = state->of(i).face; });
-  lanes.each(count * n,
-             [&](int k) { out->landmarks()[k] = state->landmark[state->slot[k / n]][k % n]; });
-  lanes.each(count * followed, [&](int k) {
-    out->landmarks()[k] = track::followed_point(*state, k / followed, k % followed);
+  write_faces(lanes, *state, outcome, frame.number, told.room, out);
+}
+
+/// One block: a frame without a picture.
+template <typename NumberTold>
+__global__ void __launch_bounds__(kConcludeThreads)
+    hold_tracks(track::State* state, NumberTold number, int height, int room, bool ended,
+                DeviceFaces* out) {
+  __shared__ Raw<track::Outcome> shared_outcome;
+  track::Outcome& outcome = shared_outcome.get();
+  const BlockLanes lanes;
+  lanes.once([&] {
+    if (ended) track::end_tracks(*state);
+    out->searched = 0;
+    out->overflow = 0;
   });
+  track::hold_frame(lanes, *state, height, outcome);
+  write_faces(lanes, *state, outcome, number.get(), room, out);
 }
 
 }  // namespace
@@ -256,6 +283,16 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
   current_ = 1 - current_;
   built_ = levels;
   return {};
+}
+
+Status Tracker::hold(std::uint64_t frame, int room, DeviceFaces* out, Launcher launch) {
+  const Status held = launch.tell(frame, [&](const auto& number) {
+    return launch("track: hold", hold_tracks<std::decay_t<decltype(number)>>, {1, kConcludeThreads},
+                  buffers_->state.data(), number, height_, std::min(room, kMaxTrackPoints), ended_,
+                  out);
+  });
+  if (held.ok()) ended_ = false;
+  return held;
 }
 
 void Tracker::end_tracks() { ended_ = true; }

@@ -1,4 +1,4 @@
-// Inertia of landmarks on CUDA against the CPU's (inertia.h).
+// Inertia of landmarks, and landmarks that are held, on CUDA against the CPU's (inertia.h, hold.h).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
+#include "kernels/forest/hold.h"
+#include "kernels/forest/hold_cuda.h"
 #include "kernels/forest/inertia.h"
 #include "kernels/forest/inertia_cuda.h"
 #include "tests/gpu/forest_inputs.h"
@@ -102,6 +104,53 @@ TEST(InertiaCuda, HasTheBytesOfTheReference) {
   test::compared("frames with other points", strangers, 20);
 }
 
+// Frames without a picture: faces with and without ids, in another order, some of them new.
+TEST(HoldCuda, HasTheBytesOfTheReference) {
+  CUFACE_NEEDS_GPU();
+  const test::Stream stream;
+  std::mt19937 random(10);
+  const auto uniform = [&] { return std::uniform_real_distribution<float>(0, 300)(random); };
+  long held = 0, others = 0;
+  for (const int landmarks : {1, 5, 68, kMaxLandmarks}) {
+    test::GuardedBytes previous(cuda::device_faces_bytes(landmarks), test::kCanary);
+    test::GuardedBytes block(cuda::device_faces_bytes(landmarks), test::kCanary);
+    for (int f = 0; f < 20; ++f) {
+      const auto list = [&](int shift) {
+        const int n = f == 3 ? 0 : f == 4 ? cuda::kMaxFaces : static_cast<int>(random() % 9);
+        Bytes bytes =
+            test::block_of(std::vector<Box>(static_cast<std::size_t>(n), {0, 0, 9, 9}), landmarks);
+        DeviceFaces& faces = *faces_in(bytes);
+        faces.landmarks_per_face = landmarks;
+        faces.followed_per_face = 0;
+        for (int i = 0; i < n; ++i)
+          faces.faces[i].id = static_cast<std::uint64_t>(i % 5 == 4 ? 0 : 1 + (i + shift) % n);
+        for (int k = 0; k < n * landmarks; ++k) faces.landmarks()[k] = {uniform(), uniform()};
+        return bytes;
+      };
+      Bytes from = list(0), bytes = list(f % 4);
+      DeviceFaces &before = *faces_in(from), &faces = *faces_in(bytes);
+      const bool of_another_model = f % 7 == 6 && landmarks > 1;
+      if (of_another_model) --before.landmarks_per_face;
+      previous.set(from);
+      block.set(bytes);
+      const Status status = cuda::hold_landmarks(faces_at(previous), faces_at(block), stream);
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (int i = 0; i < faces.count; ++i) {
+        const int place = forest::place_of(faces.faces[i].id, before.faces, before.count);
+        held += !of_another_model && place >= 0;
+        others += of_another_model || place < 0;
+      }
+      if (!of_another_model)
+        forest::hold_landmarks(SerialLanes{}, before.faces, before.count, before.landmarks(),
+                               faces.faces, faces.count, landmarks, faces.landmarks());
+      ASSERT_TRUE(block.get() == bytes) << landmarks << " landmarks, frame " << f;
+      ASSERT_TRUE(previous.get() == from) << "what was delivered before was written to";
+    }
+  }
+  test::compared("faces whose landmarks are held", held, 100);
+  test::compared("other faces", others, 50);
+}
+
 TEST(InertiaCudaArguments, ThereHaveToBeFaces) {
   CUFACE_NEEDS_GPU();
   const test::Stream stream;
@@ -111,6 +160,10 @@ TEST(InertiaCudaArguments, ThereHaveToBeFaces) {
   EXPECT_EQ(inertia.value()->enqueue(nullptr, faces_at(block), 0.5f, stream).code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(inertia.value()->enqueue(faces_at(block), nullptr, 0.5f, stream).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(cuda::hold_landmarks(nullptr, faces_at(block), stream).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(cuda::hold_landmarks(faces_at(block), nullptr, stream).code(),
             StatusCode::kInvalidArgument);
 }
 

@@ -135,6 +135,40 @@ TEST_F(LimitsCuda, WindowScalingIsRefusedWithTheWayOut) {
   EXPECT_EQ(play_to_end(source, "cpu", "backend=cpu scale-mode=window").size(), 20u);
 }
 
+/// Gaps hold noise, one or two in a row: what is found on them and behind them is the same on both.
+TEST_F(LimitsCuda, GapsAreNotLookedAt) {
+  long held = 0;
+  const auto play = [&](const std::string& backend, const std::string& landmark) {
+    Pipeline pipeline(decoded_on_cpu(clip(kPexels)) +
+                      " ! videoconvert ! video/x-raw,format=BGRx ! identity name=gaps ! " +
+                      "cufacedetect " + backend + " ! culktrack ! cufacelandmark " + landmark +
+                      " ! cufacepublish location=" + folder_.file(backend) +
+                      " ! fakesink sync=false");
+    int frame = 0;
+    pipeline.on_buffer("gaps", "src", [&](GstBuffer* buffer) {
+      const int turn = frame++ % 7;
+      if (turn == 2 || turn >= 5) {
+        GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
+        GstMapInfo map;
+        ASSERT_TRUE(gst_buffer_map(buffer, &map, GST_MAP_WRITE));
+        for (gsize i = 0; i < map.size; ++i) map.data[i] = static_cast<guint8>(i * i >> 7);
+        gst_buffer_unmap(buffer, &map);
+        ++held;
+      }
+    });
+    const Ending ending = pipeline.play();
+    EXPECT_TRUE(ending.eos) << ending.error;
+    pipeline.set_state(GST_STATE_NULL);
+    return lines(backend);
+  };
+  for (const char* landmark : {"", "smooth=0.5 samples=1 refine=false"}) {
+    const auto expected = play("backend=cpu", landmark);
+    expect_same_lines(expected, play("backend=cuda", landmark), landmark);
+    EXPECT_GE(faces_in(expected), 460);
+  }
+  EXPECT_GE(held, 800);
+}
+
 /// What the tracker wished on the frame before is what counts, also behind it: by then its faces of
 /// this frame are written where those of the frame before were.
 TEST_F(LimitsCuda, ADetectorBehindTheTrackerHearsOfTheFrameBefore) {

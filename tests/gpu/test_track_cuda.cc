@@ -200,6 +200,43 @@ TEST_F(TrackCuda, NaturalPictures) {
   test::compared("tracked faces", seen_.tracked, 4 * static_cast<int>(pictures.size()));
 }
 
+// Before the first picture, with faces, with some in doubt, after the end of all, and with points
+// fed back that the frame before has carried.
+TEST_F(TrackCuda, FramesWithoutAPicture) {
+  const MovingFaces world;
+  for (const int landmarks : {0, 5, 68}) {
+    Pair pair({}, world.width, world.height, seen_);
+    STEP(pair.hold(*stream_));
+    FaceList fed;
+    for (int f = 0; f < 24; ++f) {
+      const std::vector<Pose> poses = {{100 + 2.0 * f, 100}, {230, 150, 0.8}};
+      FaceList found = detections({world.box_of(poses[0])});
+      if (f >= 8) {  // a weak one, so that a search is wanted
+        found = detections({world.box_of(poses[0]), world.box_of(poses[1])});
+        found.faces[1].confidence = detection_confidence(4);
+      }
+      if (f == 16) {
+        pair.cpu->end_tracks();
+        pair.gpu->end_tracks();
+        STEP(pair.hold(*stream_));
+        EXPECT_TRUE(pair.expected.faces.faces.empty());
+      }
+      STEP(pair.step(*stream_, world.render(poses), f % 8 == 0 ? &found : nullptr,
+                     landmarks && f > 0 ? &fed : nullptr, 0.04 * (1 + f % 3)));
+      fed = pair.expected.faces;
+      fed.followed.clear();
+      fed.followed_per_face = 0;
+      fed.landmarks.clear();
+      for (const Face& face : fed.faces)
+        if (landmarks) test::add_landmarks(fed, world, poses[face.box.x < 150 ? 0 : 1], landmarks);
+      for (int gap = 0; gap < f % 3; ++gap) STEP(pair.hold(*stream_));
+    }
+  }
+  test::compared("frames without a picture", seen_.held, 70);
+  test::compared("landmarks carried", seen_.followed, 100);
+  test::compared("frames with a face in doubt", seen_.doubted, 3);
+}
+
 TEST_F(TrackCuda, Time) {
   for (const auto& [name, now, then] : test::timed_pictures()) {
     const int w = now.width, h = now.height;

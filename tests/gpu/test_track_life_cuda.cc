@@ -211,6 +211,9 @@ TEST_F(TrackLifeCuda, AStorm) {
         pair.cpu->end_tracks();
         pair.gpu->end_tracks();
       }
+      if (f % 16 == 9) {
+        STEP(pair.hold(*stream_));
+      }
       const bool with_feedback = chance(60);
       STEP(pair.step(*stream_, frame, f == 0 || chance(25) ? &found : nullptr,
                      with_feedback ? &fed : nullptr, chance(10) ? 0 : uniform(0.01f, 0.3f)));
@@ -238,6 +241,7 @@ TEST_F(TrackLifeCuda, AStorm) {
   test::compared("searches wanted", seen_.wanted, 3);
   test::compared("frames with a face in doubt", seen_.doubted, 3);
   test::compared("bands asked for", seen_.bands, 3);
+  test::compared("frames without a picture", seen_.held, 8);
   for (Loss reason : {Loss::kPoints, Loss::kShape, Loss::kMissed}) {
     test::compared("tracks lost for one reason", seen_.lost[static_cast<std::size_t>(reason)], 3);
   }

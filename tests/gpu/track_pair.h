@@ -41,7 +41,7 @@ inline FaceList detections(const std::vector<Box>& boxes) {
 /// What all comparisons of one test have seen.
 struct TrackSeen {
   int frames = 0, faces = 0, tracked = 0, moved_far = 0, landmarks = 0, wanted = 0, revived = 0,
-      doubted = 0, bands = 0, followed = 0, cuts = 0;
+      doubted = 0, bands = 0, followed = 0, cuts = 0, held = 0;
   std::array<int, kLossCount> lost{};
   std::size_t most = 0;
 };
@@ -138,6 +138,16 @@ class TrackPair {
     tell(frame, found, fed, number, elapsed);
     ASSERT_TRUE(gpu->enqueue(inputs(found, fed, number, elapsed), device_out(), stream).ok());
     check(number);
+  }
+
+  /// A frame whose picture is not looked at.
+  void hold(cudaStream_t stream) {
+    const std::uint64_t number = count++;
+    cpu->hold(expected);
+    out.set(std::vector<std::uint8_t>(out.size(), kCanary));
+    ASSERT_TRUE(gpu->hold(number, capacity_, device_out(), stream).ok());
+    check(number);
+    ++seen_.held;
   }
 
   std::unique_ptr<Tracker> cpu;

@@ -80,6 +80,64 @@ TEST(Track, ComesBackWithItsIdForAWhile) {
   }
 }
 
+// Two trackers see the same pictures; one has frames without a picture between them, and says there
+// what it said before.
+TEST(Track, WaitsOverFramesWithoutAPicture) {
+  const World world;
+  Session plain, held;
+  int tracked = 0, held_frames = 0, came_back = 0;
+  for (int f = 0; f < 40; ++f) {
+    // Away for a while; lost with one frame, so that a picture is compared with that before.
+    const bool away = f >= 14 && f < 18;
+    const Pose pose{100 + 2.0 * f, 120};
+    const cv::Mat picture = away ? world.render({}) : world.render({pose});
+    const FaceList found = away ? kNothing : detections({box_of(pose)});
+    const FaceList* told = f % 4 == 2 || f == 0 ? &found : nullptr;
+    FaceList fed = plain.out.faces;
+    fed.landmarks_per_face = 1 + f % 2;
+    fed.landmarks.clear();
+    for (const Face& face : fed.faces)
+      for (int i = 0; i < fed.landmarks_per_face; ++i)
+        fed.landmarks.push_back({face.box.x + 30, face.box.y + 20 + 20 * static_cast<float>(i)});
+    const int gaps = f % 3;
+    held.count = plain.count;
+    const auto& expected = plain.step(picture, told, &fed, 0.04 * (1 + gaps)).faces;
+    const auto& got = held.step(picture, told, &fed, 0.04 * (1 + gaps)).faces;
+    EXPECT_EQ(plain.out.lost_by, held.out.lost_by) << f;
+    EXPECT_EQ(plain.out.search_wanted, held.out.search_wanted) << f;
+    ASSERT_EQ(expected.faces.size(), got.faces.size()) << f;
+    EXPECT_EQ(expected.followed.size(), got.followed.size()) << f;
+    for (std::size_t i = 0; i < got.faces.size(); ++i) {
+      EXPECT_EQ(expected.faces[i].id, got.faces[i].id) << f;
+      EXPECT_EQ(expected.faces[i].box, got.faces[i].box) << f;
+      EXPECT_EQ(expected.faces[i].confidence, got.faces[i].confidence) << f;
+      EXPECT_GE(got.faces[i].age, expected.faces[i].age) << f;
+      tracked += got.faces[i].origin == Origin::kTracked;
+      came_back += f >= 18 && got.faces[i].id == 1;
+    }
+    for (int gap = 1; gap <= f % 3; ++gap, ++held_frames) {
+      const FaceList before = held.out.faces;
+      const TrackOutput& out = held.hold();
+      EXPECT_EQ(out.lost, 0);
+      EXPECT_FALSE(out.search_wanted);
+      EXPECT_FALSE(out.faces.searched);
+      ASSERT_EQ(out.faces.faces.size(), before.faces.size());
+      for (std::size_t i = 0; i < before.faces.size(); ++i) {
+        const Face &was = before.faces[i], &is = out.faces.faces[i];
+        EXPECT_EQ(is.id, was.id);
+        EXPECT_EQ(is.box, was.box);
+        EXPECT_EQ(is.confidence, was.confidence);
+        EXPECT_EQ(is.age, was.age + 1);
+        EXPECT_EQ(is.neighbors, -1);
+        EXPECT_EQ(is.origin, Origin::kTracked);
+      }
+    }
+  }
+  EXPECT_GE(tracked, 20);
+  EXPECT_GE(held_frames, 30);
+  EXPECT_GE(came_back, 10);
+}
+
 /// A face that walked to the right at `kSpeed` and was found on every tenth frame.
 constexpr double kSpeed = 4;
 Pose walked(int frame) { return {60 + kSpeed * frame, 120}; }

@@ -107,6 +107,12 @@ struct Session {
     EXPECT_EQ(lost, out.lost);
     return out;
   }
+  /// A frame whose picture is not looked at.
+  const TrackOutput& hold() {
+    ++count;
+    tracker->hold(out);
+    return out;
+  }
   std::unique_ptr<Tracker> tracker;
   TrackOutput out;
   std::uint64_t count = 0;
