@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "kernels/cascade/vector_stages-inl.h"
+#include "kernels/common/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cuface::HWY_NAMESPACE {
@@ -261,7 +262,7 @@ HWY_EXPORT(search_rows);
 bool VectorSearch::run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
                        std::vector<RawWindow>& out, const WindowMask& mask) {
   found_.clear();
-  if (grid.columns > 0 && grid.rows > 0) HWY_DYNAMIC_DISPATCH(search_rows)(*this, sums, grid, mask);
+  if (grid.columns > 0 && grid.rows > 0) CUFACE_DISPATCH(search_rows)(*this, sums, grid, mask);
   // Offsets grow with y, and in a row of the windows' columns with x.
   std::sort(found_.begin(), found_.end());
   const SumLayout& layout = cascade_.layout();

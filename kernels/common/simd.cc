@@ -1,12 +1,11 @@
 #include "kernels/common/simd.h"
 
-#include <hwy/highway.h>
-#include <hwy/targets.h>
-
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
+
+#include "kernels/common/dispatch.h"
 
 namespace cuface::simd {
 namespace {
@@ -31,11 +30,16 @@ constexpr InstructionSet kInstructionSets[] = {
 };
 
 std::atomic<const InstructionSet*> current{nullptr};
+hwy::ChosenTarget chosen_target;
+
+std::int64_t machine() {
+  static const std::int64_t targets = hwy::SupportedTargets();
+  return targets;
+}
 
 bool is_available(const InstructionSet& set) {
-  static const std::int64_t machine = hwy::SupportedTargets();
-  if (set.byte_permutes && (machine & HWY_AVX3_DL) == 0) return false;
-  return set.targets == 0 || (set.targets & machine & HWY_TARGETS) != 0;
+  if (set.byte_permutes && (machine() & HWY_AVX3_DL) == 0) return false;
+  return set.targets == 0 || (set.targets & machine() & HWY_TARGETS) != 0;
 }
 
 Status choose(std::string_view name) {
@@ -49,10 +53,7 @@ Status choose(std::string_view name) {
     return {StatusCode::kUnsupported, "CUFACE_SIMD is '" + shortened(name) +
                                           "', but this build runs here with one of: " + names};
   }
-  if (choice->targets != 0) {
-    hwy::SetSupportedTargetsForTest(choice->targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
+  if (choice->targets != 0) chosen_target.Update(choice->targets & machine());
   current = choice;
   return {};
 }
@@ -77,6 +78,11 @@ bool byte_permutes() {
 bool vectors() {
   from_environment();
   return current.load()->targets != 0;
+}
+
+const hwy::ChosenTarget& target() {
+  from_environment();
+  return chosen_target;
 }
 
 Status status() { return from_environment(); }

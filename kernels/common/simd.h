@@ -15,7 +15,7 @@
 //   namespace cuface {
 //   HWY_EXPORT(stage_vector);
 //   void stage(...) {
-//     if (simd::vectors()) return HWY_DYNAMIC_DISPATCH(stage_vector)(...);
+//     if (simd::vectors()) return CUFACE_DISPATCH(stage_vector)(...);   // dispatch.h
 //     stage_plain(...);
 //   }
 //   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/dispatch.h"
 #include "kernels/common/pair_products-inl.h"
 #include "kernels/flow/patch.h"
 
@@ -276,7 +277,7 @@ HWY_EXPORT(follow_all);
 void flow_vector(GaussianPyramid& prev, GaussianPyramid& next, int levels,
                  std::span<const Point> from, std::span<Point> to, std::span<std::uint8_t> status,
                  const FlowConfig& config, FlowScratch& scratch) {
-  HWY_DYNAMIC_DISPATCH(follow_all)(prev, next, levels, from, to, status, config, scratch);
+  CUFACE_DISPATCH(follow_all)(prev, next, levels, from, to, status, config, scratch);
 }
 
 }  // namespace cuface::flow_steps

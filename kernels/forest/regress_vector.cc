@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/common/dispatch.h"
 #include "kernels/common/simd.h"
 #include "kernels/forest/walk-inl.h"
 
@@ -346,7 +347,7 @@ HWY_EXPORT(regress);
 void regress_vector(const ForestModel& model, const VectorForest& forest, int cascades,
                     std::span<const Lever> levers, std::span<const PixelReader> faces,
                     VectorScratch& scratch) {
-  HWY_DYNAMIC_DISPATCH(regress)(model, forest, cascades, levers, faces, scratch);
+  CUFACE_DISPATCH(regress)(model, forest, cascades, levers, faces, scratch);
 }
 
 }  // namespace cuface::forest

@@ -10,6 +10,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/common/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace cuface::HWY_NAMESPACE {
 
@@ -168,9 +170,9 @@ void integral_squared_row(const std::uint8_t* pixels, int width, ColumnOrder ord
   if (shorts.in_order) shorts.in_order[0] = 0;
   if (shorts.same && order.odd != 0) shorts.same[0] = 0;
   if (simd::vectors()) {
-    done = HWY_DYNAMIC_DISPATCH(integral_squared_vectors)(pixels, static_cast<std::size_t>(width),
-                                                          order.odd, sum_above, sum, squared_above,
-                                                          squared, shorts, &row_sum, &row_squared);
+    done = CUFACE_DISPATCH(integral_squared_vectors)(pixels, static_cast<std::size_t>(width),
+                                                     order.odd, sum_above, sum, squared_above,
+                                                     squared, shorts, &row_sum, &row_squared);
   }
   rest_of_row(pixels, static_cast<int>(done), width, order, row_sum, row_squared, sum_above, sum,
               squared_above, squared, shorts);

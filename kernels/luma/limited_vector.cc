@@ -3,6 +3,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/common/dispatch.h"
 #include "kernels/luma/grey.h"
 #include "kernels/luma/limited.h"
 
@@ -56,7 +57,7 @@ namespace cuface::grey {
 HWY_EXPORT(expand_row);
 
 void limited_row(const std::uint8_t* in, int width, std::uint8_t* out) {
-  HWY_DYNAMIC_DISPATCH(expand_row)(in, width, out);
+  CUFACE_DISPATCH(expand_row)(in, width, out);
 }
 
 }  // namespace cuface::grey

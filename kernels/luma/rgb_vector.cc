@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/dispatch.h"
 #include "kernels/common/pair_products-inl.h"
 #include "kernels/luma/rgb.h"
 
@@ -105,7 +106,7 @@ namespace cuface::grey {
 HWY_EXPORT(weigh_row);
 
 int rgb_row_vector(const RgbRow& row, int width, std::uint8_t* out) {
-  return HWY_DYNAMIC_DISPATCH(weigh_row)(row, width, out);
+  return CUFACE_DISPATCH(weigh_row)(row, width, out);
 }
 
 }  // namespace cuface::grey

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "kernels/common/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace cuface::raster::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
@@ -74,12 +76,12 @@ HWY_EXPORT(tile_2);
 
 void blend_tile_1(std::uint8_t* at, std::ptrdiff_t stride, const CoverageTile& tile, int color,
                   int alpha) {
-  HWY_DYNAMIC_DISPATCH(tile_1)(at, stride, tile, color, alpha);
+  CUFACE_DISPATCH(tile_1)(at, stride, tile, color, alpha);
 }
 
 void blend_tile_2(std::uint8_t* at, std::ptrdiff_t stride, const CoverageTile& tile, int color,
                   int alpha) {
-  HWY_DYNAMIC_DISPATCH(tile_2)(at, stride, tile, color, alpha);
+  CUFACE_DISPATCH(tile_2)(at, stride, tile, color, alpha);
 }
 
 }  // namespace cuface::raster

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/common/border.h"
+#include "kernels/common/dispatch.h"
 #include "kernels/pyramid/octave.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -122,7 +123,7 @@ namespace cuface::octave {
 HWY_EXPORT(make_part);
 
 void make_vector(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst, Rect part) {
-  HWY_DYNAMIC_DISPATCH(make_part)(src, dst, part);
+  CUFACE_DISPATCH(make_part)(src, dst, part);
 }
 
 }  // namespace cuface::octave

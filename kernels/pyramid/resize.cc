@@ -11,6 +11,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/common/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace cuface::HWY_NAMESPACE {
 
@@ -179,8 +181,8 @@ void LinearResize::row(ImageView<const std::uint8_t> src, int y, int first_colum
                        std::uint8_t* dst) const {
   const Tap& tap = rows_[static_cast<std::size_t>(y)];
   const std::uint8_t *first = src.row(tap.first), *second = src.row(tap.second);
-  if (simd::vectors() && src.width >= 4 && count >= HWY_DYNAMIC_DISPATCH(lanes)()) {
-    HWY_DYNAMIC_DISPATCH(resize_row)
+  if (simd::vectors() && src.width >= 4 && count >= CUFACE_DISPATCH(lanes)()) {
+    CUFACE_DISPATCH(resize_row)
     (first, second, tap.weight_second, vector_columns_, src.width, first_column, count, dst);
     return;
   }

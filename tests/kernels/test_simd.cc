@@ -17,6 +17,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <algorithm>
 
+#include "kernels/common/dispatch.h"
 #include "tests/kernels/versions.h"
 
 namespace cuface {
@@ -37,7 +38,23 @@ TEST_P(Simd, WhatIsForcedRuns) {
                                                       {"avx512vbmi", "AVX3"},
                                                       {"neon", "NEON"}};
   ASSERT_TRUE(highway.contains(GetParam()));
-  EXPECT_EQ(HWY_DYNAMIC_DISPATCH(compiled_for)(), highway.at(GetParam()));
+  EXPECT_EQ(CUFACE_DISPATCH(compiled_for)(), highway.at(GetParam()));
+}
+
+// Others in the process use the same library.
+TEST(SimdChoice, HighwaysOwnChoiceStaysAsItIs) {
+  const std::int64_t supported = hwy::SupportedTargets();
+  const std::string best = HWY_DYNAMIC_DISPATCH(compiled_for)();
+  const std::string before = simd::chosen();
+  int others = 0;
+  for (const std::string& name : simd::available()) {
+    EXPECT_TRUE(simd::force(name).ok());
+    EXPECT_EQ(hwy::SupportedTargets(), supported) << name;
+    EXPECT_EQ(HWY_DYNAMIC_DISPATCH(compiled_for)(), best) << name;
+    others += simd::vectors() && CUFACE_DISPATCH(compiled_for)() != best;
+  }
+  EXPECT_TRUE(simd::force(before).ok());
+  EXPECT_TRUE(others > 0 || simd::available().size() <= 2) << "none but the best was chosen";
 }
 
 TEST(SimdChoice, TheBestIsTheDefault) {
