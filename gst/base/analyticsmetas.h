@@ -15,7 +15,7 @@ struct PlainFace {
   Rect box;              ///< whole pixels of the picture in memory
   std::uint64_t id = 0;  ///< 0 = none
   float confidence = 0;
-  GstClockTime first_seen = GST_CLOCK_TIME_NONE;  ///< PTS of the first frame with this id
+  GstClockTime first_seen = GST_CLOCK_TIME_NONE;  ///< of this id: FirstSeen
 };
 
 /// Replaces what our elements put before into the buffer's GstAnalyticsRelationMeta. Needs a

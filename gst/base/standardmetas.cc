@@ -117,16 +117,6 @@ void add_region(GstBuffer* buffer, const Rect& box, const FaceList& faces, std::
   gst_video_region_of_interest_meta_add_param(roi, params);
 }
 
-void update(FirstSeen& first_seen, const FaceList& faces, GstClockTime now) {
-  FirstSeen next;
-  for (const Face& face : faces.faces) {
-    if (face.id == 0) continue;
-    const auto before = first_seen.find(face.id);
-    next.emplace(face.id, before == first_seen.end() ? now : before->second);
-  }
-  first_seen = std::move(next);
-}
-
 }  // namespace
 
 void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceListRef& faces,
@@ -134,15 +124,14 @@ void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const F
   const FrameGeometry geometry = frame_geometry(buffer, info.width, info.height);
   OwnFaces own = own_faces(buffer, geometry);
   gst_buffer_foreach_meta(buffer, remove_own, &own);
-  update(first_seen, *faces, GST_BUFFER_PTS(buffer));
+  first_seen.update(*faces, GST_BUFFER_PTS(buffer));
   std::vector<PlainFace> plain;
   for (std::size_t i = 0; i < faces->faces.size(); ++i) {
     const Face& face = faces->faces[i];
     const Rect box = visible_part(face.box, geometry);
     if (box.w <= 0 || box.h <= 0) continue;
     add_region(buffer, box, *faces, i);
-    plain.push_back(
-        {box, face.id, face.confidence, face.id ? first_seen.at(face.id) : GST_CLOCK_TIME_NONE});
+    plain.push_back({box, face.id, face.confidence, first_seen.of(face.id)});
   }
   publish_analytics(buffer, plain, GST_BUFFER_PTS(buffer));
 }

@@ -3,16 +3,11 @@
 
 #include <gst/video/video.h>
 
-#include <cstdint>
-#include <unordered_map>
-
+#include "gst/base/firstseen.h"
 #include "gst/base/frame.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface::gst {
-
-/// The PTS of the first frame with each id; of the last frame's faces only.
-using FirstSeen = std::unordered_map<std::uint64_t, GstClockTime>;
 
 /// Replaces the standard entries that our elements wrote before on this buffer by those of `faces`
 /// (pixels of a frame of `info`, within its crop rectangle), and touches nobody else's. Needs a

@@ -183,7 +183,15 @@ TEST_F(Analytics, TellBoxConfidenceIdAndTimes) {
   EXPECT_EQ(all[0].last, 120 * GST_MSECOND);
   EXPECT_EQ(all[1].id, 5u);
   EXPECT_EQ(all[1].first, 80 * GST_MSECOND);
-  EXPECT_EQ(first_seen_.size(), 2u) << "what is gone is forgotten";
+  // Face 2 comes back.
+  gst_buffer_unref(buffer_);
+  buffer_ = plain_frame("GRAY8", kWidth, kHeight, 4);
+  faces->faces[1].id = 2;
+  publish(faces);
+  all = detections(buffer_);
+  EXPECT_EQ(all[1].id, 2u);
+  EXPECT_EQ(all[1].first, 40 * GST_MSECOND);
+  EXPECT_EQ(all[1].last, 160 * GST_MSECOND);
 }
 
 TEST_F(Analytics, ReplaceOurOwnAndNobodyElses) {

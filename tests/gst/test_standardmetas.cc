@@ -1,10 +1,13 @@
 // Our faces as GstVideoRegionOfInterestMeta: what others read, and what stays theirs.
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
+#include "gst/base/firstseen.h"
 #include "gst/base/standardmetas.h"
+#include "kernels/track/track.h"
 #include "tests/gst/faces.h"
 
 namespace cuface::test {
@@ -159,6 +162,75 @@ TEST_F(StandardMetas, AreKnownAsOursBehindAScaler) {
   EXPECT_EQ(all[0]->x, 2u) << "the foreign one";
   EXPECT_TRUE(gst_video_region_of_interest_meta_get_param(all[1], "cuface"));
   gst_buffer_unref(out);
+}
+
+FaceList faces_with(std::initializer_list<std::uint64_t> ids) {
+  FaceList list;
+  for (const std::uint64_t id : ids) {
+    list.faces.emplace_back();
+    list.faces.back().id = id;
+  }
+  return list;
+}
+
+TEST(FirstSeen, AFaceThatComesBackKeepsItsTime) {
+  gst::FirstSeen seen;
+  seen.update(faces_with({1, 2, 0}), 10);
+  seen.update(faces_with({2}), 20);
+  seen.update(faces_with({}), 30);
+  seen.update(faces_with({3, 1}), 40);
+  EXPECT_EQ(seen.of(1), 10u);
+  EXPECT_EQ(seen.of(2), 10u);
+  EXPECT_EQ(seen.of(3), 40u);
+  EXPECT_EQ(seen.of(0), GST_CLOCK_TIME_NONE);
+  EXPECT_EQ(seen.of(4), GST_CLOCK_TIME_NONE);
+  seen.clear();
+  EXPECT_EQ(seen.of(1), GST_CLOCK_TIME_NONE);
+}
+
+TEST(FirstSeen, IsTheFirstTimeThatIsKnown) {
+  gst::FirstSeen seen;
+  seen.update(faces_with({1}), GST_CLOCK_TIME_NONE);
+  seen.update(faces_with({1}), 50);
+  seen.update(faces_with({1}), 60);
+  EXPECT_EQ(seen.of(1), 50u);
+}
+
+TEST(FirstSeen, ForgetsThoseThatWereSeenLongestAgo) {
+  constexpr std::uint64_t kAway = kMaxTracks;
+  gst::FirstSeen seen;
+  for (std::uint64_t id = 1; id <= 10'000; ++id) {
+    seen.update(faces_with({id, 1'000'000}), id);
+    ASSERT_LE(seen.size(), kAway + 2);
+  }
+  EXPECT_EQ(seen.of(10'000), 10'000u);
+  EXPECT_EQ(seen.of(10'000 - kAway), 10'000 - kAway);
+  EXPECT_EQ(seen.of(10'000 - kAway - 1), GST_CLOCK_TIME_NONE);
+  EXPECT_EQ(seen.of(1'000'000), 1u) << "always there";
+}
+
+// The ids that culktrack itself brings back, while other faces come and go.
+TEST(FirstSeen, HoldsForFacesThatTheTrackerRevives) {
+  const TempFolder folder;
+  Harness harness("cufacedetect redetect-interval=1 cascade=" +
+                  folder.write("squares.xml", square_cascade_xml()) + " ! culktrack");
+  harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, 320, 240));
+  gst::FirstSeen seen;
+  int came_back = 0;
+  for (int f = 0; f < 40; ++f) {
+    std::vector<cv::Rect> where;
+    if (f < 5 || f >= 30) where.emplace_back(60, 60, 48, 48);
+    if (f >= 10) where.emplace_back(200, 120, 48, 48);
+    GstBuffer* out = harness.pass(grey_frame(squares(320, 240, where)));
+    const FaceListRef faces = gst::find_faces(out, 320, 240).faces.read();
+    seen.update(*faces, GST_BUFFER_PTS(out));
+    for (const Face& face : faces->faces) {
+      EXPECT_EQ(seen.of(face.id) == 0, face.id == 1) << f;
+      came_back += f >= 30 && face.id == 1;
+    }
+    gst_buffer_unref(out);
+  }
+  EXPECT_GE(came_back, 8);
 }
 
 }  // namespace
