@@ -15,6 +15,7 @@ using cuface::gst::DeviceScope;
 using cuface::gst::DeviceSide;
 using cuface::gst::Frame;
 using cuface::gst::Reset;
+using cuface::gst::same_layout;
 using cuface::gst::SettingsLock;
 using cuface::gst::StandardMetas;
 
@@ -47,6 +48,7 @@ DeviceSide* device_in_use(GstCufaceFilter* self) {
 void reset(GstCufaceFilter* self, Reset why) {
   self->state->chain = std::make_shared<cuface::gst::Chain>();
   self->state->first_seen.clear();
+  self->state->times.restart();
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   const DeviceScope scope(device_in_use(self));
   if (klass->reset) klass->reset(self, why);
@@ -137,6 +139,8 @@ gboolean stop(GstBaseTransform* trans) {
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
+  if (change == GST_STATE_CHANGE_PAUSED_TO_PLAYING)
+    GST_CUFACE_FILTER(element)->state->times.resume();
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_cuface_filter_parent_class)->change_state(element, change);
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(element);
@@ -194,9 +198,10 @@ gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   }
   const bool in_cuda_memory =
       gst_caps_features_contains(gst_caps_get_features(in, 0), cuface::gst::kCudaFeature);
-  if (state->planned && gst_video_info_is_equal(&info, &state->info) &&
-      in_cuda_memory == state->in_cuda_memory)
+  if (state->planned && same_layout(info, state->info) && in_cuda_memory == state->in_cuda_memory) {
+    state->info = info;
     return TRUE;
+  }
   if (state->planned) reset(self, Reset::kCaps);
   unplan(self);
   state->info = info;
@@ -211,10 +216,24 @@ gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
 
 gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   const bool flush = GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP;
+  GST_CUFACE_FILTER(trans)->state->times.segment(event);
   const gboolean handled =
       GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->sink_event(trans, event);
   if (flush) reset(GST_CUFACE_FILTER(trans), Reset::kFlush);
   return handled;
+}
+
+gboolean src_event(GstBaseTransform* trans, GstEvent* event) {
+  GST_CUFACE_FILTER(trans)->state->times.sent_upstream(event);
+  return GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->src_event(trans, event);
+}
+
+GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
+  auto* state = GST_CUFACE_FILTER(parent)->state;
+  state->times.arrive();
+  const GstFlowReturn flow = state->chain_function(pad, parent, buffer);
+  state->times.leave();
+  return flow;
 }
 
 /// Once, and by the first of our elements only.
@@ -237,16 +256,6 @@ void follow_crop(GstCufaceFilter* self, GstBuffer* buffer) {
   unplan(self);
   state->width = geometry.width;
   state->height = geometry.height;
-}
-
-/// The element right before ours, for comparison only.
-const void* upstream_element(GstBaseTransform* trans) {
-  GstPad* peer = gst_pad_get_peer(GST_BASE_TRANSFORM_SINK_PAD(trans));
-  if (!peer) return nullptr;
-  GstObject* parent = gst_object_get_parent(GST_OBJECT_CAST(peer));
-  gst_object_unref(peer);
-  if (parent) gst_object_unref(parent);
-  return parent;
 }
 
 /// Positions that no longer fit the picture are not delivered; the user hears of it once.
@@ -325,7 +334,8 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   follow_crop(self, buffer);
 
   Frame frame(buffer, state->info, state->chain, state->pictures,
-              klass->changes_pixels ? nullptr : self, upstream_element(trans));
+              klass->changes_pixels ? nullptr : self, cuface::gst::element_before(trans->sinkpad));
+  frame.set_step(state->times.advance(frame, trans));
   warn_interlaced(self, frame);
   if (frame.upstream().positions == cuface::gst::Positions::kUnknown) warn_positions_lost(self);
   if (!report(self, choose_processor(self, frame))) return GST_FLOW_ERROR;
@@ -347,6 +357,8 @@ static void gst_cuface_filter_init(GstCufaceFilter* self) {
   self->state = new cuface::gst::FilterState;
   self->state->device = DeviceSide::create(GST_ELEMENT_CAST(self));
   GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
+  self->state->chain_function = GST_PAD_CHAINFUNC(trans->sinkpad);
+  gst_pad_set_chain_function(trans->sinkpad, chain);
   gst_base_transform_set_in_place(trans, TRUE);
   gst_base_transform_set_gap_aware(trans, TRUE);
 }
@@ -366,6 +378,7 @@ static void gst_cuface_filter_class_init(GstCufaceFilterClass* klass) {
   trans_class->transform_caps = transform_caps;
   trans_class->query = query;
   trans_class->sink_event = sink_event;
+  trans_class->src_event = src_event;
   trans_class->transform_ip = transform_ip;
   trans_class->transform_ip_on_passthrough = FALSE;
 
@@ -375,6 +388,8 @@ static void gst_cuface_filter_class_init(GstCufaceFilterClass* klass) {
 namespace cuface::gst {
 
 Backend backend_of(GstCufaceFilter* self) { return self->state->backend; }
+
+bool is_live(GstCufaceFilter* self) { return self->state->times.is_live(GST_BASE_TRANSFORM(self)); }
 
 DeviceCounts device_counts(GstCufaceFilter* self) {
   return self->state->device ? self->state->device->counts() : DeviceCounts{};

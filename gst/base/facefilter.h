@@ -31,7 +31,7 @@ struct FilterState;
 enum class Reset {
   kStart,  ///< READY to PAUSED
   kFlush,
-  kCaps,  ///< the next frame has another size, format or rate
+  kCaps,  ///< the next frame has another size or layout
 };
 
 /// A mutex taken for as long as settings are copied or written, no longer.
@@ -88,6 +88,9 @@ void add_pad_templates(GstElementClass* element_class, CudaUse cuda_use);
 
 /// The processor that works on the frames: known from plan() on.
 Backend backend_of(GstCufaceFilter* self);
+
+/// Whether the source is live. The streaming thread's.
+bool is_live(GstCufaceFilter* self);
 
 /// What the GPU has counted for this element; zeros without one.
 DeviceCounts device_counts(GstCufaceFilter* self);

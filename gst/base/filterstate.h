@@ -8,6 +8,7 @@
 
 #include "gst/base/chain.h"
 #include "gst/base/device.h"
+#include "gst/base/frametimes.h"
 #include "gst/base/picturepool.h"
 #include "gst/base/standardmetas.h"
 #include "kernels/common/backend.h"
@@ -39,6 +40,8 @@ struct FilterState {
   bool in_cuda_memory = false;
   Backend backend = Backend::kCpu;
   bool planned = false;
+  GstPadChainFunction chain_function = nullptr;  // GstBaseTransform's
+  FrameTimes times;
   bool warned_interlaced = false, warned_positions = false;
   std::shared_ptr<Chain> chain = std::make_shared<Chain>();
   PicturePool pictures;

@@ -8,6 +8,7 @@
 
 #include "gst/base/chain.h"
 #include "gst/base/picturepool.h"
+#include "gst/base/timejump.h"
 #include "gst/meta/facemeta.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
@@ -24,6 +25,14 @@ class DeviceFrame;
   "YVYU, VYUY, v308, IYU2, AYUV, VUYA, A420, AV12, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, " \
   "ARGB, ABGR, GBR, GBRA, RGBP, BGRP, P010_10LE, I420_10LE, I422_10LE, Y444_10LE, GBR_10LE, "      \
   "P012_LE, I420_12LE, I422_12LE, Y444_12LE, GBR_12LE, P016_LE, Y444_16LE, GRAY16_LE }"
+
+/// Whether frames of both kinds are the same picture, laid out in the same way. Their rate, the
+/// shape of a pixel, and what else says how to show them does not matter, nor do colours: they are
+/// looked up for each frame.
+bool same_layout(const GstVideoInfo& a, const GstVideoInfo& b);
+
+/// The element that sends to this pad, or null; for comparison only.
+const void* element_before(GstPad* sink);
 
 /// The kernels' view of a mapped frame, within its crop rectangle. Valid while the frame is mapped.
 FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry);
@@ -46,8 +55,11 @@ class Frame {
   int width() const { return geometry_.width; }
   int height() const { return geometry_.height; }
   bool is_gap() const { return GST_BUFFER_FLAG_IS_SET(buffer_, GST_BUFFER_FLAG_GAP); }
-  bool is_discont() const { return GST_BUFFER_FLAG_IS_SET(buffer_, GST_BUFFER_FLAG_DISCONT); }
   GstClockTime pts() const { return GST_BUFFER_PTS(buffer_); }
+
+  /// The step from the frame that the element had before.
+  const FrameStep& step() const { return step_; }
+  void set_step(const FrameStep& step) { step_ = step; }
 
   /// No other element of ours has seen this buffer before.
   bool is_head() const { return !had_record_; }
@@ -90,6 +102,7 @@ class Frame {
   GstBuffer* buffer_;
   const GstVideoInfo& info_;
   FrameGeometry geometry_;
+  FrameStep step_;
   PicturePool& pictures_;
   bool had_record_;
   bool untouched_ = false;  ///< the pixels are those the chain's head saw

@@ -84,9 +84,9 @@ void install_detect_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, kPropRedetectInterval,
       g_param_spec_uint("redetect-interval", "Redetect interval",
-                        "Search every N-th frame, in frames; besides, a frame is searched after a "
-                        "search that found nothing, after a jump of the timestamps by over a "
-                        "second, and on request. 0 = 10 where a culktrack is downstream, else 1",
+                        "Search every N-th frame; 0 = 10 where a culktrack is downstream, else 1. "
+                        "A frame is also searched after a search that found nothing, after a jump "
+                        "in time, and on request",
                         0, G_MAXUINT, 0, kPlaying));
   // In place of GstBaseTransform's, which drops late frames.
   g_object_class_install_property(

@@ -6,7 +6,6 @@
 #include "gst/base/errors.h"
 #include "gst/base/facefilter.h"
 #include "gst/base/segmenttimes.h"
-#include "gst/base/timejump.h"
 #include "gst/base/trackerquery.h"
 #include "gst/facedetect/detectprops.h"
 #include "gst/facedetect/lateness.h"
@@ -40,7 +39,6 @@ struct DetectState {
   std::shared_ptr<const cuface::CascadeModel> model;
   std::unique_ptr<cuface::gst::DetectStage> stage;
   cuface::gst::SearchPeriod period;
-  cuface::gst::TimeLine time;
   bool tracker_downstream = false;
   bool warned_overflow = false;
   bool warned_max_faces = false;
@@ -119,7 +117,6 @@ void unplan(GstCufaceFilter* self) { state_of(self)->stage.reset(); }
 void reset(GstCufaceFilter* self, Reset) {
   DetectState* state = state_of(self);
   state->period.restart();
-  state->time.restart();
   if (state->stage) state->stage->restart();
   state->ask_for_tracker = true;
   state->lateness.restart();
@@ -141,7 +138,7 @@ std::uint64_t interval_of(GstCufaceFilter* self, const DetectSettings& settings)
 bool is_late(GstCufaceFilter* self, const Frame& frame) {
   GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
   const GstClockTime running_time = cuface::gst::running_time_of(trans->segment, frame.pts());
-  return state_of(self)->lateness.is_late(running_time, GST_BASE_TRANSFORM_SINK_PAD(trans));
+  return state_of(self)->lateness.is_late(running_time) && cuface::gst::is_live(self);
 }
 
 /// What the host knows of whether to search this frame.
@@ -159,10 +156,13 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
                      frame.upstream().positions == cuface::gst::Positions::kNone;
   if (!settings.spread || !parts) turn.ask.turn.band = {};
   turn.ask.bands = parts && !settings.spread && !settings.config.active_parts;
-  const bool jump = cuface::gst::TimeLine::is_jump(state->time.advance(frame.pts()));
-  // Behind a jump nobody is where he was.
-  turn.verify = settings.config.verify && !jump && !frame.is_discont();
-  turn.ask.asked = asked || jump || frame.is_discont();
+  const bool jump = frame.step().jump;
+  if (jump)
+    GST_INFO_OBJECT(self, "the frame does not belong to the one before, %.3f s ago: a search",
+                    frame.step().seconds);
+  // Behind a jump nobody is where he was. DISCONT says little: leaky queues set it all the time.
+  turn.verify = settings.config.verify && !jump;
+  turn.ask.asked = asked || jump;
   turn.ask.late = settings.qos && !frame.is_gap() && is_late(self, frame);
   turn.ask.searchable = !frame.is_gap() && !turn.ask.late;
   if (!chain) return turn;
@@ -210,11 +210,6 @@ Status process(GstCufaceFilter* self, Frame& frame) {
   return {};
 }
 
-gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
-  if (cuface::gst::is_reverse_segment(event)) state_of(trans)->search_asked = true;
-  return GST_BASE_TRANSFORM_CLASS(gst_cuface_detect_parent_class)->sink_event(trans, event);
-}
-
 gboolean src_event(GstBaseTransform* trans, GstEvent* event) {
   DetectState* state = state_of(trans);
   bool ours = false;
@@ -251,7 +246,6 @@ static void gst_cuface_detect_class_init(GstCufaceDetectClass* klass) {
   cuface::gst::add_pad_templates(element_class, cuface::gst::kDetectCuda);
 
   auto* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
-  trans_class->sink_event = sink_event;
   trans_class->src_event = src_event;
 
   auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);

@@ -4,7 +4,6 @@
 
 #include "gst/base/facefilter.h"
 #include "gst/base/standardmetas.h"
-#include "gst/base/timejump.h"
 #include "gst/facelandmark/stage.h"
 #include "models/models.h"
 
@@ -35,7 +34,6 @@ struct LandmarkState {
   // The streaming thread's.
   std::shared_ptr<const cuface::ForestModel> model;
   std::unique_ptr<cuface::gst::LandmarkStage> stage;
-  cuface::gst::TimeLine time;
   double held = 0;  ///< seconds from the last frame that was looked at to the last one
   bool told_no_feedback = false;
 };
@@ -192,7 +190,6 @@ void unplan(GstCufaceFilter* self) { state_of(self)->stage.reset(); }
 
 void forget(LandmarkState* state) {
   if (state->stage) state->stage->forget();
-  state->time.restart();
   state->held = 0;
 }
 
@@ -202,13 +199,10 @@ void reset(GstCufaceFilter* self, Reset why) {
 }
 
 /// Seconds since the previous frame. After a jump nothing is known of the faces before.
-double advance_time(LandmarkState* state, GstClockTime pts) {
+double follow_time(LandmarkState* state, const Frame& frame) {
   constexpr double kUnknown = 1.0 / 30;
-  double elapsed = state->time.advance(pts);
-  if (cuface::gst::TimeLine::is_jump(elapsed)) {
-    forget(state);
-    elapsed = state->time.advance(pts);
-  }
+  if (frame.step().jump) forget(state);
+  const double elapsed = frame.step().jump ? 0 : frame.step().seconds;
   return elapsed > 0 ? elapsed : kUnknown;
 }
 
@@ -234,7 +228,7 @@ void give_feedback(GstCufaceFilter* self, Frame& frame, const FaceResult& faces)
 
 Status process(GstCufaceFilter* self, Frame& frame) {
   LandmarkState* state = state_of(self);
-  double seconds = advance_time(state, frame.pts());
+  double seconds = follow_time(state, frame);
   if (frame.is_gap())
     state->held += seconds;
   else

@@ -5,7 +5,6 @@
 
 #include "gst/base/facefilter.h"
 #include "gst/base/standardmetas.h"
-#include "gst/base/timejump.h"
 #include "gst/base/trackerquery.h"
 #include "gst/lktrack/stage.h"
 #include "gst/lktrack/trackprops.h"
@@ -39,7 +38,6 @@ struct TrackState {
   std::shared_ptr<FeedbackCell> feedback;  ///< of the previous frame
   std::uint64_t frame = 0;
   std::uint64_t last_id = 0;
-  cuface::gst::TimeLine time;
   double held = 0;  ///< seconds from the last frame that was looked at to the last one
   bool told_no_request = false;
 };
@@ -115,7 +113,6 @@ void unplan(GstCufaceFilter* self) {
 void end_tracks(TrackState* state) {
   if (state->stage) state->stage->end_tracks();
   state->feedback.reset();
-  state->time.restart();
   state->held = 0;
 }
 
@@ -129,13 +126,12 @@ void reset(GstCufaceFilter* self, Reset why) {
 }
 
 /// Seconds since the previous frame, 0 when unknown. A jump ends the tracks.
-double advance_time(GstCufaceFilter* self, GstClockTime pts) {
-  TrackState* state = state_of(self);
-  const double elapsed = state->time.advance(pts);
-  if (!cuface::gst::TimeLine::is_jump(elapsed)) return std::max(elapsed, 0.0);
-  GST_INFO_OBJECT(self, "timestamps jump by %.3f s: all tracks end", elapsed);
-  end_tracks(state);
-  state->time.advance(pts);
+double follow_time(GstCufaceFilter* self, const Frame& frame) {
+  const cuface::gst::FrameStep& step = frame.step();
+  if (!step.jump) return std::max(step.seconds, 0.0);
+  GST_INFO_OBJECT(self, "the frame does not belong to the one before, %.3f s ago: all tracks end",
+                  step.seconds);
+  end_tracks(state_of(self));
   return 0;
 }
 
@@ -180,7 +176,7 @@ Status process(GstCufaceFilter* self, Frame& frame) {
     if (Status status = state->stage->configure(settings.config); !status.ok()) return status;
     state->planned_changes = settings.changes;
   }
-  const double elapsed = advance_time(self, frame.pts());
+  const double elapsed = follow_time(self, frame);
   if (frame.is_gap()) return hold(self, frame, elapsed);
   const cuface::gst::TrackFrame input{cuface::gst::known_faces(frame), take_feedback(state, frame),
                                       state->frame++, elapsed + std::exchange(state->held, 0)};
@@ -194,11 +190,6 @@ Status process(GstCufaceFilter* self, Frame& frame) {
   frame.record().feedback = state->feedback;
   frame.deliver(std::move(result.value()));
   return {};
-}
-
-gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
-  if (cuface::gst::is_reverse_segment(event)) end_tracks(state_of(trans));
-  return GST_BASE_TRANSFORM_CLASS(gst_cuface_lk_track_parent_class)->sink_event(trans, event);
 }
 
 gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
@@ -225,7 +216,6 @@ static void gst_cuface_lk_track_class_init(GstCufaceLkTrackClass* klass) {
   cuface::gst::add_pad_templates(element_class, cuface::gst::kTrackCuda);
 
   auto* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
-  trans_class->sink_event = sink_event;
   trans_class->query = query;
 
   auto* filter_class = GST_CUFACE_FILTER_CLASS(klass);

@@ -54,6 +54,9 @@ struct FaceRecord {
   /// The last of our elements in an unbroken line of our elements from the chain's head, or null:
   /// only for comparison. While the line lasts nobody else can have touched a pixel.
   const void* untouched_since = nullptr;
+  /// What the elements in the frame's thread have kept a live source waiting: of the time since the
+  /// frame before so many ns may be missing for it (gst/base/slowness.h).
+  std::uint64_t behind = 0;
   /// What still reads or writes the frame's memory.
   std::vector<std::shared_ptr<const FrameUse>> uses;
   /// The newest result was made on a frame in CUDA memory.

@@ -38,16 +38,18 @@ class Late : public testing::Test {
 
   /// 'x' for each frame that was searched, '-' for one that was not; every frame must come out.
   std::string run(const std::string& pipeline, bool live, const std::vector<Qos>& told,
-                  int frames = 13, int discont = -1) {
+                  int frames = 13, int request = -1) {
     Harness harness(pipeline);
     gst_harness_set_live(harness.get(), live);
     harness.set_caps(info);
     texts.clear();
     std::string searched;
     for (int i = 0; i < frames; ++i) {
-      GstBuffer* buffer = make_frame(info, one);
-      if (i == discont) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
-      GstBuffer* out = harness.pass(buffer);
+      if (i == request)
+        gst_harness_push_upstream_event(
+            harness.get(), gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM,
+                                                gst_structure_new_empty("GstCuFaceRedetect")));
+      GstBuffer* out = harness.pass(make_frame(info, one));
       EXPECT_TRUE(out) << "frame " << i;
       if (!out) break;
       searched += was_searched(out) ? 'x' : '-';

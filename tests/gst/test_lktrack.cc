@@ -111,11 +111,6 @@ TEST_F(Track, EndsAtFlushCapsChangeTimeJumpAndReverse) {
          info = video_info(GST_VIDEO_FORMAT_RGB, kWidth, kHeight);
          h.set_caps(info);
        }},
-      {"another rate",
-       [](Harness& h, GstVideoInfo& info, GstClockTime&) {
-         info.fps_n = 50;
-         h.set_caps(info);
-       }},
       {"jump forward", [](Harness&, GstVideoInfo&, GstClockTime& t) { t += 2 * GST_SECOND; }},
       {"jump back", [](Harness&, GstVideoInfo&, GstClockTime& t) { t -= 2 * GST_SECOND; }},
       {"reverse", [](Harness& h, GstVideoInfo&, GstClockTime&) { push_segment(h, -1); }},

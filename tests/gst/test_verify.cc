@@ -57,6 +57,20 @@ TEST_F(VerifyElement, KeepsAHeadThatTurns) {
   EXPECT_EQ(with_first(run("verify=true spread=true")), kTurns + kHeld);
 }
 
+// As a leaky queue sets it on most frames.
+TEST_F(VerifyElement, DiscontDoesNotTurnItOff) {
+  Harness harness("cufacedetect cascade=" + cascade_path("frontalface_alt") +
+                  " ! culktrack ! cufacelandmark model=" + model);
+  harness.set_caps(info);
+  std::vector<std::string> kept;
+  for (const cv::Mat& frame : film) {
+    GstBuffer* buffer = make_frame(info, frame);
+    GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
+    kept.push_back(harness.pass_text(buffer));
+  }
+  EXPECT_EQ(with_first(kept), kTurns + kHeld);
+}
+
 // A detector in another thread does not know whom the tracker follows.
 TEST_F(VerifyElement, NobodyBehindAQueue) {
   EXPECT_EQ(run("verify=true", "queue ! "), run("verify=false", "queue ! "));

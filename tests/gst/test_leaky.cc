@@ -1,0 +1,142 @@
+// Live sources whose queue leaks while a frame is searched. What leaked must not be the reason for
+// the next search, or each search is the reason for one more.
+#include <atomic>
+#include <list>
+
+#include "tests/gst/parts.h"
+
+namespace cuface::test {
+namespace {
+
+/// A pipeline with a camera of 25 frames a second whose searches take as long as told, on any
+/// machine: a probe sleeps on each frame that was searched.
+class SlowSearches {
+ public:
+  /// `frames` of them are looked at.
+  SlowSearches(const std::string& queue, const std::string& elements, double seconds, bool discont,
+               int frames)
+      : seconds_(seconds), discont_(discont), frames_(frames) {
+    pipeline_ =
+        gst_parse_launch(("videotestsrc is-live=true ! video/x-raw,format=GRAY8,width=320,"
+                          "height=200,framerate=25/1 ! identity name=film ! queue " +
+                          queue + " max-size-buffers=2 max-size-time=0 max-size-bytes=0 ! " +
+                          elements + " ! fakesink name=s sync=false")
+                             .c_str(),
+                         nullptr);
+    probe("film", "src", draw);
+    probe("d", "sink", arrives);
+    probe("d", "src", sleep_if_searched);
+    probe("s", "sink", see);
+    gst_element_set_state(pipeline_, GST_STATE_PLAYING);
+  }
+  ~SlowSearches() {
+    gst_element_set_state(pipeline_, GST_STATE_NULL);
+    gst_object_unref(pipeline_);
+  }
+  SlowSearches(const SlowSearches&) = delete;
+  SlowSearches& operator=(const SlowSearches&) = delete;
+
+  /// Until so many frames have come out.
+  void wait() const {
+    for (int i = 0; i < 6000 && !done_; ++i) g_usleep(10000);
+    ASSERT_TRUE(done_) << "a minute has gone";
+  }
+  /// After wait(): 'x' for each frame that was searched, the ids of their only faces, and how many
+  /// frames came with DISCONT.
+  std::string searched, ids;
+  int disconts = 0;
+
+ private:
+  static GstPadProbeReturn draw(GstPad*, GstPadProbeInfo* probe, gpointer) {
+    static const cv::Mat picture = squares(320, 200, {{100, 70, 48, 48}});
+    GstBuffer* buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(probe));
+    GST_PAD_PROBE_INFO_DATA(probe) = buffer;
+    gst_buffer_fill(buffer, 0, picture.data, picture.total());
+    return GST_PAD_PROBE_OK;
+  }
+  static GstPadProbeReturn arrives(GstPad*, GstPadProbeInfo* probe, gpointer data) {
+    auto* self = static_cast<SlowSearches*>(data);
+    GstBuffer* buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(probe));
+    GST_PAD_PROBE_INFO_DATA(probe) = buffer;
+    if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT) && !self->done_) ++self->disconts;
+    if (!self->discont_) GST_BUFFER_FLAG_UNSET(buffer, GST_BUFFER_FLAG_DISCONT);
+    return GST_PAD_PROBE_OK;
+  }
+  static GstPadProbeReturn sleep_if_searched(GstPad*, GstPadProbeInfo* probe, gpointer data) {
+    auto* self = static_cast<SlowSearches*>(data);
+    if (was_searched(GST_PAD_PROBE_INFO_BUFFER(probe)) && !self->done_)
+      g_usleep(static_cast<gulong>(self->seconds_ * G_USEC_PER_SEC));
+    return GST_PAD_PROBE_OK;
+  }
+  static GstPadProbeReturn see(GstPad*, GstPadProbeInfo* probe, gpointer data) {
+    auto* self = static_cast<SlowSearches*>(data);
+    if (self->done_) return GST_PAD_PROBE_OK;
+    GstCufaceFaces* faces = faces_of(GST_PAD_PROBE_INFO_BUFFER(probe));
+    self->searched += gst_cuface_faces_get_searched(faces) ? 'x' : '-';
+    self->ids += gst_cuface_faces_get_count(faces) == 1
+                     ? std::to_string(gst_cuface_faces_get_id(faces, 0))
+                     : "?";
+    gst_cuface_faces_unref(faces);
+    self->done_ = static_cast<int>(self->searched.size()) >= self->frames_;
+    return GST_PAD_PROBE_OK;
+  }
+  void probe(const char* name, const char* pad_name, GstPadProbeCallback callback) {
+    GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline_), name);
+    GstPad* pad = gst_element_get_static_pad(element, pad_name);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, this, nullptr);
+    gst_object_unref(pad);
+    gst_object_unref(element);
+  }
+
+  GstElement* pipeline_ = nullptr;
+  const double seconds_;
+  const bool discont_;
+  const int frames_;
+  std::atomic<bool> done_{false};
+};
+
+TEST(Leaky, SearchesThatMakeTheQueueLeakAskForNoMore) {
+  const Parts parts;
+  struct Case {
+    const char *queue, *between;
+    double seconds;
+    int interval, frames, searches;
+  };
+  const Case cases[] = {
+      {"leaky=downstream", "", 0.3, 10, 40, 4},
+      {"leaky=downstream", "", 2, 3, 6, 2},
+      // What leaks is missing behind the two frames that were in the queue.
+      {"leaky=upstream", "", 2, 5, 6, 2},
+      // The tracker is in another thread, which was not busy.
+      {"leaky=downstream", "queue ! ", 2, 3, 6, 2},
+  };
+  // They mostly sleep: all at once.
+  std::list<SlowSearches> runs;
+  for (const Case& c : cases)
+    for (const bool discont : {true, false})
+      runs.emplace_back(c.queue,
+                        parts.detect + " min-size=60 redetect-interval=" +
+                            std::to_string(c.interval) + " ! " + c.between + parts.track,
+                        c.seconds, discont, c.frames);
+  const auto share = [](const SlowSearches& run) {
+    return static_cast<double>(std::count(run.searched.begin(), run.searched.end(), 'x')) /
+           static_cast<double>(run.searched.size());
+  };
+  auto run = runs.begin();
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::string(c.queue) + " " + c.between + std::to_string(c.seconds));
+    const SlowSearches &with = *run++, &without = *run++;
+    with.wait();
+    without.wait();
+    EXPECT_GE(with.disconts, 2) << "the queue has not leaked: nothing was tested";
+    EXPECT_GE(without.disconts, 2);
+    EXPECT_LE(share(with), 1.2 * share(without)) << with.searched << " " << without.searched;
+    EXPECT_EQ(share(without) * c.frames, c.searches) << without.searched;
+    // One face that does not move is one track.
+    EXPECT_EQ(with.ids, std::string(static_cast<std::size_t>(c.frames), '1'));
+    EXPECT_EQ(without.ids, std::string(static_cast<std::size_t>(c.frames), '1'));
+  }
+}
+
+}  // namespace
+}  // namespace cuface::test
