@@ -28,9 +28,10 @@ def on_buffer(_pad, info):
     """Called for every frame, in the pipeline's own thread."""
     buffer = info.get_buffer()
     meta = GstCuface.buffer_get_face_meta(buffer)
-    if not meta:
+    # A snapshot, which may be kept: it holds no frame back. None where a GPU that failed had them.
+    faces = meta.get_faces() if meta else None
+    if not faces:
         return Gst.PadProbeReturn.OK
-    faces = meta.get_faces()  # a snapshot, which may be kept: it holds no frame back
     for index in range(faces.get_count()):
         x, y, width, height = faces.get_box(index)  # normalised: 0 to 1 across the frame
         line = (f"{buffer.pts / Gst.SECOND:8.3f} s  face {faces.get_id(index)}  at {x:.3f} {y:.3f}"

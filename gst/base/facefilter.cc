@@ -343,9 +343,10 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   // Plain numbers make the streaming thread wait for a GPU, so there only where they are asked for.
   const bool standard = standard_metas == StandardMetas::kAlways ||
                         (standard_metas == StandardMetas::kAuto && !state->in_cuda_memory);
-  if (frame.delivered() && standard)
-    cuface::gst::publish_standard_metas(buffer, state->info, frame.delivered().read(),
-                                        state->first_seen);
+  if (frame.delivered() && standard &&
+      !report(self, cuface::gst::publish_standard_metas(buffer, state->info, frame.delivered(),
+                                                        state->first_seen)))
+    return GST_FLOW_ERROR;
 
   count(self, frame, std::chrono::steady_clock::now() - begin);
   return GST_FLOW_OK;

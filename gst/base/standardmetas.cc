@@ -70,12 +70,16 @@ struct OwnFaces {
   }
 };
 
-OwnFaces own_faces(GstBuffer* buffer, const FrameGeometry& geometry) {
+Result<OwnFaces> own_faces(GstBuffer* buffer, const FrameGeometry& geometry) {
   OwnFaces own{geometry, {}};
-  if (const FaceRecord* record = get_face_record(buffer))
-    for (const FaceResult& result : record->results)
-      if (result.width != geometry.width || result.height != geometry.height)
-        own.scaled.push_back(result.scaled(geometry.width, geometry.height).read());
+  const FaceRecord* record = get_face_record(buffer);
+  if (!record) return own;
+  for (const FaceResult& result : record->results) {
+    if (result.width == geometry.width && result.height == geometry.height) continue;
+    auto scaled = result.scaled(geometry.width, geometry.height).read();
+    if (!scaled.ok()) return scaled.status();
+    own.scaled.push_back(std::move(scaled.value()));
+  }
   return own;
 }
 
@@ -119,11 +123,15 @@ void add_region(GstBuffer* buffer, const Rect& box, const FaceList& faces, std::
 
 }  // namespace
 
-void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceListRef& faces,
-                            FirstSeen& first_seen) {
+Status publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceResult& result,
+                              FirstSeen& first_seen) {
+  const auto read = result.read();
+  if (!read.ok()) return read.status();
+  const FaceListRef& faces = read.value();
   const FrameGeometry geometry = frame_geometry(buffer, info.width, info.height);
-  OwnFaces own = own_faces(buffer, geometry);
-  gst_buffer_foreach_meta(buffer, remove_own, &own);
+  auto own = own_faces(buffer, geometry);
+  if (!own.ok()) return own.status();
+  gst_buffer_foreach_meta(buffer, remove_own, &own.value());
   first_seen.update(*faces, GST_BUFFER_PTS(buffer));
   std::vector<PlainFace> plain;
   for (std::size_t i = 0; i < faces->faces.size(); ++i) {
@@ -134,6 +142,7 @@ void publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const F
     plain.push_back({box, face.id, face.confidence, first_seen.of(face.id)});
   }
   publish_analytics(buffer, plain, GST_BUFFER_PTS(buffer));
+  return {};
 }
 
 namespace {

@@ -37,7 +37,9 @@ class CpuDetectStage final : public DetectStage {
     if (search_it) own = faces_from_detections(found_, what, model_->name, own.width, own.height);
     auto list = std::make_shared<FaceList>();
     if (frame.upstream().positions == Positions::kKnown) {
-      *list = *frame.upstream().faces.read();
+      const auto before = frame.upstream().faces.read();
+      if (!before.ok()) return before.status();
+      *list = *before.value();
       if (search_it) merge_faces(own, *list);
     } else {
       *list = std::move(own);

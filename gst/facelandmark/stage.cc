@@ -27,7 +27,9 @@ class CpuLandmarkStage final : public LandmarkStage {
 
   Result<Landmarks> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
                         double seconds) override {
-    auto list = std::make_shared<FaceList>(*faces.read());
+    const auto read = faces.read();
+    if (!read.ok()) return read.status();
+    auto list = std::make_shared<FaceList>(*read.value());
     list->landmarks_per_face = model_->landmarks;
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
     if (!settings.follow_roll) known_rolls_.count = 0;

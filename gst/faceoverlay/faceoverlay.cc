@@ -85,7 +85,9 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
   if (frame.device())
     return known ? self_of(filter)->drawer->draw(frame, known, matrix_of(frame.info()), style)
                  : Status();
-  const cuface::FaceListRef faces = known.read();
+  const auto read = known.read();
+  if (!read.ok()) return read.status();
+  const cuface::FaceListRef& faces = read.value();
   if (!faces || faces->faces.empty()) return {};
 
   constexpr auto kFlags = static_cast<GstMapFlags>(

@@ -76,13 +76,15 @@ void post_resource_error(GstCufacePublish* self, GstResourceError code, const Wr
 
 bool is_out_of_space(int code) { return code == ENOSPC || code == EDQUOT || code == EFBIG; }
 
+GstResourceError resource_error(int code) {
+  if (code == 0) return GST_RESOURCE_ERROR_READ;
+  return is_out_of_space(code) ? GST_RESOURCE_ERROR_NO_SPACE_LEFT : GST_RESOURCE_ERROR_WRITE;
+}
+
 /// On the writer's thread; the streaming thread sees `failed` at the next frame.
 void on_write_error(GstCufacePublish* self, const WriteError& error) {
   self->state->failed = true;
-  post_resource_error(
-      self,
-      is_out_of_space(error.code) ? GST_RESOURCE_ERROR_NO_SPACE_LEFT : GST_RESOURCE_ERROR_WRITE,
-      error);
+  post_resource_error(self, resource_error(error.code), error);
 }
 
 // ---- start and stop ----------------------------------------------------------------------------

@@ -89,7 +89,10 @@ std::string quoted(const std::string& name) {
 
 }  // namespace
 
-std::string to_json(const Line& line) {
+Result<std::string> to_json(const Line& line) {
+  const auto read = line.faces.read();
+  if (!read.ok()) return read.status();
+  const FaceListRef& faces = read.value();
   Text text;
   text << R"({"frame":)";
   text.number(line.frame) << R"(,"timestamp":)";
@@ -100,7 +103,6 @@ std::string to_json(const Line& line) {
   text << R"(,"resolution":{"width":)";
   text.number(line.width) << R"(,"height":)";
   text.number(line.height) << R"(},"objects":[)";
-  const FaceListRef faces = line.faces.read();
   const std::size_t n = faces ? faces->faces.size() : 0;
   bool first = true;
   for (std::size_t i = 0; i < n; ++i) {

@@ -19,8 +19,9 @@ struct Line {
 };
 
 /// One JSON object and a newline. Floats are written with the fewest digits that give the same
-/// float back. Waits for faces that are still on a GPU. A face with a coordinate that is not finite
-/// is left out: JSON has no such numbers.
-std::string to_json(const Line& line);
+/// float back. Waits for faces that are still on a GPU; an error where they cannot be read, as a
+/// line would say that there are none. A face with a coordinate that is not finite is left out:
+/// JSON has no such numbers.
+Result<std::string> to_json(const Line& line);
 
 }  // namespace cuface::gst

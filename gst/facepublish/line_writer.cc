@@ -189,7 +189,15 @@ void LineWriter::run() {
       if (lines_.empty()) return;
       line = std::move(lines_.front());
     }
-    if (!write_line(to_json(line))) return;
+    const auto text = to_json(line);
+    if (!text.ok()) {
+      fail({0, "Cannot read the faces of frame " + std::to_string(line.frame) +
+                   " from the GPU: " + text.status().message() +
+                   ". No line is written for this frame and those behind it; start the program "
+                   "again."});
+      return;
+    }
+    if (!write_line(text.value())) return;
     {
       const std::lock_guard lock(mutex_);
       lines_.pop_front();
@@ -249,8 +257,10 @@ void LineWriter::cut_back(std::size_t written) {
   if (here == size && ftruncate(fd_, size - static_cast<off_t>(written)) != 0) return;
 }
 
-void LineWriter::fail(int code) {
-  on_error_({code, explain(location_, code)});
+void LineWriter::fail(int code) { fail({code, explain(location_, code)}); }
+
+void LineWriter::fail(const WriteError& error) {
+  on_error_(error);
   {
     const std::lock_guard lock(mutex_);
     failed_ = true;

@@ -18,7 +18,7 @@
 namespace cuface::gst {
 
 struct WriteError {
-  int code = 0;      ///< errno
+  int code = 0;      ///< errno; 0 = the faces of a frame cannot be read from the GPU
   std::string text;  ///< names the file, what is wrong and what helps
 };
 
@@ -65,6 +65,7 @@ class LineWriter {
   bool wait_until_writable();
   void cut_back(std::size_t written);
   void fail(int code);
+  void fail(const WriteError& error);
 
   const int fd_, wake_;
   const std::string location_;

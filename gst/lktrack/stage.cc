@@ -14,11 +14,13 @@ class CpuTrackStage final : public TrackStage {
   Result<FaceResult> run(Frame& frame, const TrackFrame& input) override {
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
-    const FaceListRef faces = input.faces.read(), feedback = input.feedback.read();
+    const auto faces = input.faces.read(), feedback = input.feedback.read();
+    if (!faces.ok()) return faces.status();
+    if (!feedback.ok()) return feedback.status();
     const TrackInput told{.luma = picture.value()->view(),
                           .luma_owner = picture.value(),
-                          .faces = faces.get(),
-                          .feedback = feedback.get(),
+                          .faces = faces.value().get(),
+                          .feedback = feedback.value().get(),
                           .frame = input.number,
                           .elapsed = input.elapsed};
     if (Status status = tracker_->enqueue(told, output_); !status.ok()) return status;

@@ -15,8 +15,8 @@ struct _GstCufaceMeta {
 struct _GstCufaceFaces {
   gatomicrefcount references;
   cuface::gst::FaceResult result;
-  std::once_flag read;
-  cuface::FaceListRef list;
+  std::mutex mutex;          // of the list, until it is there
+  cuface::FaceListRef list;  // once read; stays as it is
 };
 
 namespace cuface::gst {
@@ -111,8 +111,9 @@ FacesFound place_faces(GstBuffer* buffer, const FaceRecord& record, int width, i
   if (now == *said) return {Positions::kKnown, newest};
   // A crop rectangle set since then says what it leaves of the picture.
   if (!gst_buffer_get_video_crop_meta(buffer) || newest.pending) return {Positions::kUnknown, {}};
-  const FaceListRef found = newest.scaled(said->width, said->height).read();
-  return {Positions::kKnown, FaceResult(cropped_faces(*found, *said, now)), true};
+  // Nothing is pending, so this cannot fail.
+  const auto found = newest.scaled(said->width, said->height).read();
+  return {Positions::kKnown, FaceResult(cropped_faces(*found.value(), *said, now)), true};
 }
 
 /// The newest result if it fits the picture; without, says so once a chain.
@@ -127,11 +128,25 @@ FaceResult faces_of(const GstCufaceMeta& meta) {
   return std::move(found.faces);
 }
 
-/// The faces of a snapshot, read by the first who asks; null when there are none.
+/// The faces in host memory, null when there are none. False, and a line in the log, where the GPU
+/// that has them cannot be read.
+bool read_logged(const FaceResult& faces, FaceListRef& list) {
+  auto read = faces.read();
+  if (!read.ok()) {
+    GST_ERROR("faces are lost: %s", read.status().message().c_str());
+    return false;
+  }
+  list = std::move(read.value());
+  return true;
+}
+
+/// The faces of a snapshot, read by the first who asks; null when there are none, or when they
+/// cannot be read: then the next one tries again.
 const FaceList* list_of(const GstCufaceFaces* faces) {
   // Nobody sees the snapshot change: the list is what the result says all along.
   auto* cache = const_cast<GstCufaceFaces*>(faces);
-  std::call_once(cache->read, [cache] { cache->list = cache->result.read(); });
+  const std::lock_guard lock(cache->mutex);
+  if (!cache->list) read_logged(cache->result, cache->list);
   return cache->list.get();
 }
 
@@ -208,15 +223,16 @@ GstCufaceMeta* gst_cuface_buffer_get_face_meta(GstBuffer* buffer) {
 
 guint gst_cuface_meta_get_n_faces(GstCufaceMeta* meta) {
   g_return_val_if_fail(meta, 0);
-  const cuface::FaceListRef faces = cuface::gst::faces_of(*meta).read();
+  cuface::FaceListRef faces;
+  cuface::gst::read_logged(cuface::gst::faces_of(*meta), faces);
   return faces ? static_cast<guint>(faces->faces.size()) : 0;
 }
 
 GstCufaceFaces* gst_cuface_meta_get_faces(GstCufaceMeta* meta) {
   g_return_val_if_fail(meta, nullptr);
-  GstCufaceFaces* faces = cuface::gst::make_faces_snapshot(cuface::gst::faces_of(*meta));
-  cuface::gst::list_of(faces);  // whoever waits does it here
-  return faces;
+  cuface::FaceListRef faces;  // whoever waits does it here
+  if (!cuface::gst::read_logged(cuface::gst::faces_of(*meta), faces)) return nullptr;
+  return cuface::gst::make_faces_snapshot(std::move(faces));
 }
 
 gboolean gst_cuface_meta_is_ready(GstCufaceMeta* meta) {

@@ -86,6 +86,7 @@ struct FacesFound {
 struct FacesRead {
   Positions positions = Positions::kNone;
   FaceListRef faces;
+  Status status;  ///< an error of the GPU; `faces` is null then
 };
 
 /// The buffer's crop rectangle if it has one, else the given size.
@@ -107,7 +108,8 @@ FacesFound find_faces(GstBuffer* buffer, int width, int height);
 FacesRead read_faces(GstBuffer* buffer, int width, int height);
 
 /// The snapshot of the public interface, for our own elements that publish. Whoever first looks
-/// into it waits for a GPU that still works on it.
+/// into it waits for a GPU that still works on it, and sees no faces (an error is logged) while the
+/// GPU cannot be read.
 GstCufaceFaces* make_faces_snapshot(FaceResult faces);
 
 /// The type name of memory that GStreamer's CUDA library allocates.

@@ -32,7 +32,8 @@ FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {
 
 FacesRead read_faces(GstBuffer* buffer, int width, int height) {
   const FacesFound found = find_faces(buffer, width, height);
-  return {found.positions, found.faces.read()};
+  const auto read = found.faces.read();
+  return {found.positions, read.ok() ? read.value() : nullptr, read.status()};
 }
 
 }  // namespace cuface::gst

@@ -72,7 +72,8 @@ GST_CUFACE_API GstCufaceMeta* gst_cuface_buffer_get_face_meta(GstBuffer* buffer)
  * @meta: a #GstCufaceMeta
  *
  * Returns: the number of faces. 0 also when an element cropped, flipped or padded the picture since
- *     (a warning is logged once): the positions would be wrong.
+ *     (a warning is logged once): the positions would be wrong. 0 also when the faces cannot be
+ * read from the GPU (an error is logged); gst_cuface_meta_get_faces() tells the two apart.
  */
 GST_CUFACE_API guint gst_cuface_meta_get_n_faces(GstCufaceMeta* meta);
 
@@ -80,8 +81,9 @@ GST_CUFACE_API guint gst_cuface_meta_get_n_faces(GstCufaceMeta* meta);
  * gst_cuface_meta_get_faces:
  * @meta: a #GstCufaceMeta
  *
- * Returns: (transfer full): a snapshot of the newest result; empty where
- *     gst_cuface_meta_get_n_faces() is 0
+ * Returns: (transfer full) (nullable): a snapshot of the newest result, empty where there are no
+ *     faces; %NULL when the faces cannot be read from the GPU, so that nobody knows whether there
+ *     are any (an error is logged). The next call tries again.
  */
 GST_CUFACE_API GstCufaceFaces* gst_cuface_meta_get_faces(GstCufaceMeta* meta);
 
@@ -114,7 +116,8 @@ GST_CUFACE_API void gst_cuface_faces_unref(GstCufaceFaces* faces);
  * gst_cuface_faces_get_count:
  * @faces: a #GstCufaceFaces
  *
- * Returns: the number of faces
+ * Returns: the number of faces. In a snapshot of a bus message (property `post-messages` of
+ *     cufacepublish) 0 also when they cannot be read from the GPU: an error is logged.
  */
 GST_CUFACE_API guint gst_cuface_faces_get_count(const GstCufaceFaces* faces);
 

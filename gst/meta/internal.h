@@ -37,7 +37,7 @@ namespace cuface::gst {
 /// The version of the table and of all that its pointers lead to. Other releases and other layouts
 /// have other versions by themselves; where a function's meaning changes, count `kMeaning` up.
 constexpr guint internal_version() {
-  constexpr guint kMeaning = 1;
+  constexpr guint kMeaning = 2;
   guint version = kMeaning;
   const auto add = [&version](std::size_t value) {
     version = version * 31 + static_cast<guint>(value);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/common/status.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface::gst {
@@ -17,8 +18,9 @@ class PendingFaces {
   virtual ~PendingFaces() = default;
   /// Whether read() returns at once.
   virtual bool is_ready() const = 0;
-  /// Waits where it has to. Never null; empty after an error of the GPU.
-  virtual FaceListRef read() const = 0;
+  /// Waits where it has to. The faces, never null, or what the GPU said: nobody knows then whether
+  /// there are any. An error is not kept, so that the next call asks the GPU again.
+  virtual Result<FaceListRef> read() const = 0;
   /// These, where they are in device memory (gst/base/cuda/faceslots.h), else null.
   virtual const DeviceFacesResult* on_device() const { return nullptr; }
 };
@@ -51,11 +53,12 @@ struct FaceResult {
     result.height = h;
     return result;
   }
-  /// The faces in pixels of width x height, null when there are none. Waits for a GPU where it is
-  /// not ready.
-  FaceListRef read() const {
-    const FaceListRef faces = pending ? pending->read() : list;
-    return faces ? scale_faces(faces, width, height) : nullptr;
+  /// The faces in pixels of width x height, null when there are none; an error as of
+  /// PendingFaces::read(). Waits for a GPU where it is not ready.
+  Result<FaceListRef> read() const {
+    Result<FaceListRef> faces = pending ? pending->read() : Result<FaceListRef>(list);
+    if (faces.ok() && faces.value()) return scale_faces(faces.value(), width, height);
+    return faces;
   }
 
   int width = 0, height = 0;

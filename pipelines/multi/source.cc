@@ -159,6 +159,7 @@ void Source::on_frame(GstBuffer* buffer) {
   if (!meta) return;
   // A snapshot: it could be kept, or handed to another thread, and holds no frame back.
   g_autoptr(GstCufaceFaces) faces = gst_cuface_meta_get_faces(meta);
+  if (!faces) return;  // a GPU that failed had them: nobody knows whether there are any
   const guint count = gst_cuface_faces_get_count(faces);
   const GstClockTime time = GST_BUFFER_PTS(buffer);
   std::map<guint64, Seen> here;

@@ -144,7 +144,7 @@ class Analytics : public testing::Test {
     gst_buffer_unref(mask_);
   }
   void publish(const FaceListRef& faces) {
-    gst::publish_standard_metas(buffer_, info_, faces, first_seen_);
+    EXPECT_TRUE(gst::publish_standard_metas(buffer_, info_, faces, first_seen_).ok());
   }
 
   GstVideoInfo info_;
@@ -236,7 +236,9 @@ TEST_F(Analytics, ACopyHasItsOwn) {
   add_car(buffer_, 1, mask_);
   publish(make_faces(kWidth, kHeight, 2, 0));
   GstBuffer* copy = gst_buffer_copy(buffer_);
-  gst::publish_standard_metas(copy, info_, make_faces(kWidth, kHeight, 1, 0), first_seen_);
+  EXPECT_TRUE(
+      gst::publish_standard_metas(copy, info_, make_faces(kWidth, kHeight, 1, 0), first_seen_)
+          .ok());
   EXPECT_EQ(of_type(detections(copy), "face").size(), 1u);
   EXPECT_EQ(of_type(detections(buffer_), "face").size(), 2u);
   expect_car(copy, 1, mask_);
@@ -249,14 +251,15 @@ TEST_F(Analytics, AreKnownAsOursBehindAScaler) {
                  kHeight);
   const auto faces = make_faces(kWidth, kHeight, 2, 68);
   GstBuffer* in = with_faces(gst_buffer_copy(buffer_), faces);
-  gst::publish_standard_metas(in, info_, faces, first_seen_);
+  EXPECT_TRUE(gst::publish_standard_metas(in, info_, faces, first_seen_).ok());
   GstBuffer* out = gst_harness_push_and_pull(h.get(), in);
   auto all = detections(out);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].box, (std::array<gint, 4>{80, 54, 96, 72}));
   GstVideoInfo small;
   gst_video_info_set_format(&small, GST_VIDEO_FORMAT_GRAY8, 320, 180);
-  gst::publish_standard_metas(out, small, make_faces(320, 180, 1, 0), first_seen_);
+  EXPECT_TRUE(
+      gst::publish_standard_metas(out, small, make_faces(320, 180, 1, 0), first_seen_).ok());
   EXPECT_EQ(detections(out).size(), 1u);
   gst_buffer_unref(out);
 }

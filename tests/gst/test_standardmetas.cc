@@ -24,7 +24,7 @@ class StandardMetas : public testing::Test {
   void TearDown() override { gst_buffer_unref(buffer_); }
 
   void publish(const FaceListRef& faces) {
-    gst::publish_standard_metas(buffer_, info_, faces, first_seen_);
+    EXPECT_TRUE(gst::publish_standard_metas(buffer_, info_, faces, first_seen_).ok());
   }
 
   static std::vector<GstVideoRegionOfInterestMeta*> regions(GstBuffer* buffer) {
@@ -144,7 +144,7 @@ TEST_F(StandardMetas, AreKnownAsOursBehindAScaler) {
                  kHeight);
   const auto faces = make_faces(kWidth, kHeight, 2, 68);
   GstBuffer* in = with_faces(gst_buffer_copy(buffer_), faces);
-  gst::publish_standard_metas(in, info_, faces, first_seen_);
+  EXPECT_TRUE(gst::publish_standard_metas(in, info_, faces, first_seen_).ok());
   gst_buffer_add_video_region_of_interest_meta(in, "face", 4, 4, 40, 40);
   GstBuffer* copy = gst_buffer_copy(in);
   EXPECT_EQ(regions(copy).size(), 3u);
@@ -156,7 +156,8 @@ TEST_F(StandardMetas, AreKnownAsOursBehindAScaler) {
   EXPECT_EQ(regions(out)[0]->w, 96u);
   GstVideoInfo small;
   gst_video_info_set_format(&small, GST_VIDEO_FORMAT_GRAY8, 320, 180);
-  gst::publish_standard_metas(out, small, make_faces(320, 180, 1, 0), first_seen_);
+  EXPECT_TRUE(
+      gst::publish_standard_metas(out, small, make_faces(320, 180, 1, 0), first_seen_).ok());
   const auto all = regions(out);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0]->x, 2u) << "the foreign one";
@@ -222,7 +223,7 @@ TEST(FirstSeen, HoldsForFacesThatTheTrackerRevives) {
     if (f < 5 || f >= 30) where.emplace_back(60, 60, 48, 48);
     if (f >= 10) where.emplace_back(200, 120, 48, 48);
     GstBuffer* out = harness.pass(grey_frame(squares(320, 240, where)));
-    const FaceListRef faces = gst::find_faces(out, 320, 240).faces.read();
+    const FaceListRef faces = gst::read_faces(out, 320, 240).faces;
     seen.update(*faces, GST_BUFFER_PTS(out));
     for (const Face& face : faces->faces) {
       EXPECT_EQ(seen.of(face.id) == 0, face.id == 1) << f;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "gst/base/cuda/context.h"
@@ -50,8 +51,15 @@ class CudaSide final : public DeviceSide {
   }
 
   void set_context(GstContext* context, int device_id) override {
+    GstCudaContext* answer = nullptr;
+    gst_cuda_handle_set_context(element_, context, device_id, &answer);
+    if (!answer) return;
     const std::lock_guard lock(context_mutex_);
-    gst_cuda_handle_set_context(element_, context, device_id, &given_);
+    // Who asks in this very thread looks for the answer there.
+    if (asking_ == std::this_thread::get_id() && !*asked_)
+      *asked_ = GST_CUDA_CONTEXT(gst_object_ref(answer));
+    if (!given_) given_ = GST_CUDA_CONTEXT(gst_object_ref(answer));
+    gst_object_unref(answer);
   }
 
   bool answer_query(GstQuery* query) override {
@@ -84,21 +92,9 @@ class CudaSide final : public DeviceSide {
   Status adopt() override {
     release();
     kept_.context = std::move(next_);
-    const ContextScope scope(kept_.context);
-    if (Status s = check(cudaEventCreateWithFlags(&kept_.last, cudaEventDisableTiming),
-                         "making a CUDA event");
-        !s.ok())
-      return s;
-    if (Status s = kept_.clock.start(); !s.ok()) return s;
-    auto post = cuda::Post::create();
-    if (!post.ok()) return post.status();
-    kept_.post = std::move(post.value());
-    auto counters = cuda::PinnedBuffer<cuda::Counters>::create(1);
-    if (!counters.ok()) return counters.status();
-    *counters.value().data() = {};
-    const std::lock_guard lock(counts_mutex_);
-    kept_.counters = std::move(counters.value());
-    return {};
+    const Status status = make_kept();
+    if (!status.ok()) release();  // or the next frame would take it for whole
+    return status;
   }
 
   void enter() override {
@@ -147,12 +143,25 @@ class CudaSide final : public DeviceSide {
   std::uint64_t waits() const override { return *kept_.waits; }
 
  private:
-  /// From the application or a neighbour, or made for this element.
+  /// From the application or a neighbour, or made for this element. Asking them runs their code,
+  /// which may ask this element, or give it a context, in this thread and in others: no lock is
+  /// held meanwhile.
   Result<CudaContext> given_context() {
+    GstCudaContext* answer = nullptr;
+    {
+      const std::lock_guard lock(context_mutex_);
+      if (given_) return CudaContext(given_);
+      asked_ = &answer;
+      asking_ = std::this_thread::get_id();
+    }
+    gst_cuda_ensure_element_context(element_, device_id_, &answer);
     const std::lock_guard lock(context_mutex_);
-    // Asks neighbours and application, whose answers come by set_context().
-    if (given_ || gst_cuda_ensure_element_context(element_, device_id_, &given_))
-      return CudaContext(given_);
+    asked_ = nullptr;
+    asking_ = {};
+    // One that somebody else gave in the meantime goes before one that was made for want of it.
+    if (!given_) given_ = std::exchange(answer, nullptr);
+    gst_clear_object(&answer);
+    if (given_) return CudaContext(given_);
     const int devices = cuda_machine().devices;
     if (device_id_ >= devices)
       return Status(StatusCode::kNotFound,
@@ -180,6 +189,25 @@ class CudaSide final : public DeviceSide {
     return given_context();
   }
 
+  /// In the context chosen. What is made stays when something else cannot be.
+  Status make_kept() {
+    const ContextScope scope(kept_.context);
+    if (Status s = check(cudaEventCreateWithFlags(&kept_.last, cudaEventDisableTiming),
+                         "making a CUDA event");
+        !s.ok())
+      return s;
+    if (Status s = kept_.clock.start(); !s.ok()) return s;
+    auto post = cuda::Post::create();
+    if (!post.ok()) return post.status();
+    kept_.post = std::move(post.value());
+    auto counters = cuda::PinnedBuffer<cuda::Counters>::create(1);
+    if (!counters.ok()) return counters.status();
+    *counters.value().data() = {};
+    const std::lock_guard lock(counts_mutex_);
+    kept_.counters = std::move(counters.value());
+    return {};
+  }
+
   void release() {
     if (!kept_.context) return;
     const ContextScope scope(kept_.context);
@@ -202,8 +230,10 @@ class CudaSide final : public DeviceSide {
   GstElement* const element_;
   int device_id_ = -1;  // set in start(), before there is a streaming thread
 
-  std::recursive_mutex context_mutex_;  // an application may answer while it is asked
+  std::mutex context_mutex_;  // of the three below; never held while others are asked
   GstCudaContext* given_ = nullptr;
+  GstCudaContext** asked_ = nullptr;  // where the asking thread waits for its answer
+  std::thread::id asking_;            // none while nobody asks
 
   mutable std::mutex counts_mutex_;  // of the counters and counted_
   DeviceCounts counted_;

@@ -202,7 +202,9 @@ Result<const DeviceFaces*> DeviceFrame::faces(const FaceResult& faces) {
       device->height() == faces.height)
     return use(device);
   if (!faces.is_ready()) chain_->count_wait();
-  return upload(*faces.read());
+  const auto read = faces.read();
+  if (!read.ok()) return read.status();
+  return upload(*read.value());
 }
 
 Result<const DeviceFaces*> DeviceFrame::flags(const PendingFacesRef& faces) {

@@ -1,8 +1,7 @@
 #include "gst/base/cuda/faceslots.h"
 
-#include <gst/gst.h>
-
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -13,7 +12,7 @@ using cuda::check;
 using cuda::DeviceFaces;
 
 /// Slots made at once: what an unhurried chain has on its way.
-constexpr int kChunk = 16;
+constexpr std::size_t kChunk = 16;
 constexpr std::size_t kAlignment = 256;
 /// Faces whose points come with the list in one copy; those of more take a second.
 constexpr int kWithList = 4;
@@ -48,8 +47,8 @@ Result<std::shared_ptr<FaceSlots>> FaceSlots::create(const CudaContext& context,
 
 FaceSlots::~FaceSlots() {
   const ContextScope scope(context_);
-  for (cudaEvent_t event : events_) cudaEventDestroy(event);
-  if (copied_) cudaEventDestroy(copied_);
+  events_.clear();
+  copied_.reset();
   if (stream_) cudaStreamDestroy(stream_);
   chunks_.clear();
   block_bytes_ = {};
@@ -65,21 +64,28 @@ Status FaceSlots::make_blocks() {
   return zero(block_bytes_.data(), slot_bytes_ * kBlocks);
 }
 
+Status FaceSlots::make(Event& event) {
+  cudaEvent_t made = nullptr;
+  const Status status =
+      check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming | cudaEventBlockingSync),
+            "making a CUDA event");
+  if (status.ok()) event.reset(made);
+  return status;
+}
+
+/// Makes all that the new slots need before anybody can take one of them.
 Status FaceSlots::grow() {
   auto chunk = cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kChunk);
   if (!chunk.ok()) return chunk.status();
   // Lists are copied whole: between what is written lies what never is.
   if (Status s = zero(chunk.value().data(), slot_bytes_ * kChunk); !s.ok()) return s;
+  std::array<Event, kChunk> events;
+  for (Event& event : events)
+    if (Status s = make(event); !s.ok()) return s;
   for (std::size_t i = 0; i < kChunk; ++i) {
-    Slot slot;
-    slot.faces = reinterpret_cast<DeviceFaces*>(chunk.value().data() + i * slot_bytes_);
-    if (Status s = check(
-            cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming | cudaEventBlockingSync),
-            "making a CUDA event");
-        !s.ok())
-      return s;
-    events_.push_back(slot.ready);
-    free_.push_back(slot);
+    auto* faces = reinterpret_cast<DeviceFaces*>(chunk.value().data() + i * slot_bytes_);
+    free_.push_back({faces, events[i].get()});
+    events_.push_back(std::move(events[i]));
   }
   chunks_.push_back(std::move(chunk.value()));
   return {};
@@ -99,17 +105,22 @@ void FaceSlots::give_back(Slot slot) {
   free_.push_back(slot);
 }
 
+/// Makes what is missing: a read that failed for want of something leaves the rest for the next.
 Status FaceSlots::make_reader() {
-  if (copied_) return {};
-  if (Status s =
-          check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a CUDA stream");
-      !s.ok())
-    return s;
-  auto pinned = cuda::PinnedBuffer<std::byte>::create(slot_bytes_);
-  if (!pinned.ok()) return pinned.status();
-  pinned_ = std::move(pinned.value());
-  return check(cudaEventCreateWithFlags(&copied_, cudaEventDisableTiming | cudaEventBlockingSync),
-               "making a CUDA event");
+  if (!stream_) {
+    cudaStream_t made = nullptr;
+    if (Status s =
+            check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a CUDA stream");
+        !s.ok())
+      return s;
+    stream_ = made;
+  }
+  if (pinned_.size() == 0) {
+    auto pinned = cuda::PinnedBuffer<std::byte>::create(slot_bytes_);
+    if (!pinned.ok()) return pinned.status();
+    pinned_ = std::move(pinned.value());
+  }
+  return copied_ ? Status() : make(copied_);
 }
 
 Status FaceSlots::copy_and_wait(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -117,9 +128,9 @@ Status FaceSlots::copy_and_wait(std::byte* to, const std::byte* from, std::size_
                        "copying faces from the GPU");
       !s.ok())
     return s;
-  if (Status s = check(cudaEventRecord(copied_, stream_), "recording a CUDA event"); !s.ok())
+  if (Status s = check(cudaEventRecord(copied_.get(), stream_), "recording a CUDA event"); !s.ok())
     return s;
-  return check(cudaEventSynchronize(copied_), "waiting for faces on the GPU");
+  return check(cudaEventSynchronize(copied_.get()), "waiting for faces on the GPU");
 }
 
 Status FaceSlots::read(const Slot& slot, const std::function<Status(cudaStream_t)>& hold_back,
@@ -188,16 +199,14 @@ Status DeviceFacesResult::hold_back(cudaStream_t reader) const {
 
 bool DeviceFacesResult::is_ready() const { return producer_->are_over(submissions_); }
 
-FaceListRef DeviceFacesResult::read() const {
+Result<FaceListRef> DeviceFacesResult::read() const {
   const std::lock_guard lock(mutex_);
   if (list_) return list_;
   auto list = std::make_shared<FaceList>();
-  if (const Status s = slots_->read(
+  if (Status s = slots_->read(
           slot_, [this](cudaStream_t reader) { return hold_back(reader); }, *list);
-      !s.ok()) {
-    GST_ERROR("%s", s.message().c_str());
-    *list = {};
-  }
+      !s.ok())
+    return s;
   list->width = width_;
   list->height = height_;
   list->detector = *detector_;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "gst/base/cuda/chainstream.h"
@@ -41,6 +42,8 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   /// `landmarks`: points per face there is room for. The context must be current.
   static Result<std::shared_ptr<FaceSlots>> create(const CudaContext& context, int landmarks);
   ~FaceSlots();
+  FaceSlots(const FaceSlots&) = delete;
+  FaceSlots& operator=(const FaceSlots&) = delete;
 
   const CudaContext& context() const { return context_; }
   int landmarks() const { return landmarks_; }
@@ -49,14 +52,20 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   Result<Slot> take();
   void give_back(Slot slot);
 
-  /// Copies the faces of a slot into `list`, on a stream of its own, and waits for them.
-  /// `hold_back`: sees to it that a stream comes behind the work that writes them. Pushes the
-  /// context itself.
+  /// Copies the faces of a slot into `list`, on a stream of its own, and waits for them. After an
+  /// error the list holds nothing of use, and another call may succeed. `hold_back`: sees to it
+  /// that a stream comes behind the work that writes them. Pushes the context itself.
   Status read(const Slot& slot, const std::function<Status(cudaStream_t)>& hold_back,
               FaceList& list);
 
  private:
+  struct DestroyEvent {
+    void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+  };
+  using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
+
   FaceSlots(const CudaContext& context, int landmarks);
+  static Status make(Event& event);
   Status grow();
   Status make_blocks();
   Status make_reader();
@@ -72,11 +81,11 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   std::mutex mutex_;  // of the two below
   std::vector<cuda::DeviceBuffer<std::byte>> chunks_;
   std::vector<Slot> free_;
-  std::vector<cudaEvent_t> events_;  // all there are
+  std::vector<Event> events_;  // all there are
 
   std::mutex reader_;  // of the three below; one reads at a time
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t copied_ = nullptr;
+  Event copied_;
   cuda::PinnedBuffer<std::byte> pinned_;
 };
 
@@ -120,7 +129,7 @@ class DeviceFacesResult final : public PendingFaces {
   const CudaContext& context() const { return slots_->context(); }
 
   bool is_ready() const override;
-  FaceListRef read() const override;
+  Result<FaceListRef> read() const override;
   const DeviceFacesResult* on_device() const override { return this; }
 
  private:
@@ -138,7 +147,7 @@ class DeviceFacesResult final : public PendingFaces {
   mutable std::mutex ready_mutex_;
   mutable bool recorded_ = false;  // slot_.ready; under the mutex
   mutable std::mutex mutex_;
-  mutable FaceListRef list_;  // once read
+  mutable FaceListRef list_;  // once read; never of a read that failed
 };
 
 using DeviceFacesRef = std::shared_ptr<const DeviceFacesResult>;

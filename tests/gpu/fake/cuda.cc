@@ -1,26 +1,30 @@
-// A libcuda.so.1 without a GPU, for the test of the trace: every function does nothing and says "no
-// device", but for those whose results the test looks at.
+// A libcuda.so.1 without a GPU: every function does nothing and says "no device", but for those
+// whose results the test of the trace looks at. With $FAKE_CUDA_DEVICES there are so many devices,
+// of which contexts can be made and nothing else.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 namespace {
 constexpr int kSuccess = 0, kNoDevice = 100, kNotFound = 500;
 using Word = std::uintptr_t;
+
+int devices() {
+  const char* number = std::getenv("FAKE_CUDA_DEVICES");
+  return number ? std::atoi(number) : 0;
+}
+int answer() { return devices() > 0 ? kSuccess : kNoDevice; }
 }  // namespace
 
 extern "C" {
 
 #define NO_DEVICE(name) \
   int name() { return kNoDevice; }
-NO_DEVICE(cuInit)
 NO_DEVICE(cuGetErrorName)
 NO_DEVICE(cuGetErrorString)
-NO_DEVICE(cuCtxCreate_v2)
-NO_DEVICE(cuCtxDestroy_v2)
-NO_DEVICE(cuCtxPopCurrent_v2)
-NO_DEVICE(cuCtxPushCurrent_v2)
 NO_DEVICE(cuCtxEnablePeerAccess)
 NO_DEVICE(cuCtxDisablePeerAccess)
 NO_DEVICE(cuGraphicsMapResources)
@@ -35,11 +39,6 @@ NO_DEVICE(cuGLGetDevices_v2)
 NO_DEVICE(cuMemAllocHost_v2)
 NO_DEVICE(cuMemcpy2D_v2)
 NO_DEVICE(cuMemFreeHost)
-NO_DEVICE(cuDeviceGet)
-NO_DEVICE(cuDeviceGetCount)
-NO_DEVICE(cuDeviceGetName)
-NO_DEVICE(cuDeviceGetAttribute)
-NO_DEVICE(cuDeviceCanAccessPeer)
 NO_DEVICE(cuModuleLoadData)
 NO_DEVICE(cuModuleUnload)
 NO_DEVICE(cuModuleGetFunction)
@@ -103,7 +102,7 @@ int cuLaunchKernel(Word f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, u
                           23 * stream + 29 * params + 31 * extra);
 }
 
-Word next_handle = 0x1000;
+std::atomic<Word> next_handle = 0x1000;
 int make(Word* handle) {
   *handle = next_handle += 0x1000;
   return kSuccess;
@@ -115,6 +114,37 @@ int cuMemAllocPitch_v2(Word* block, std::size_t* pitch, std::size_t, std::size_t
 }
 int cuEventCreate(Word* event, unsigned) { return make(event); }
 int cuGraphInstantiateWithFlags(Word* graph, Word, unsigned long long) { return make(graph); }
+
+int cuInit(unsigned) { return answer(); }
+int cuDeviceGetCount(int* count) {
+  *count = devices();
+  return answer();
+}
+int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return ordinal < devices() ? kSuccess : kNoDevice;
+}
+int cuDeviceGetName(char* name, int bytes, int) {
+  if (bytes > 0) *name = '\0';
+  return answer();
+}
+int cuDeviceGetAttribute(int* value, int, int) {
+  *value = 512;
+  return answer();
+}
+int cuDeviceCanAccessPeer(int* can, int, int) {
+  *can = 0;
+  return answer();
+}
+int cuCtxCreate_v2(Word* context, unsigned, int) {
+  return devices() > 0 ? make(context) : kNoDevice;
+}
+int cuCtxDestroy_v2(Word) { return answer(); }
+int cuCtxPushCurrent_v2(Word) { return answer(); }
+int cuCtxPopCurrent_v2(Word* context) {
+  if (context) *context = 0;
+  return answer();
+}
 
 int cuGetProcAddress_v2(const char* name, void** found, int, std::uint64_t, int* status) {
   char versioned[100];
