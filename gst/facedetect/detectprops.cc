@@ -11,6 +11,7 @@ enum Property {
   kPropCascade = 1,
   kPropRedetectInterval,
   kPropQos,
+  kPropMaxSearchDelay,
   kPropSpread,
   kPropScaleFactor,
   kPropMinNeighbors,
@@ -92,11 +93,16 @@ void install_detect_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, kPropQos,
       g_param_spec_boolean("qos", "Quality of service",
-                           "While QOS events say that the frames of a live source come late, "
-                           "searches wait for the first frame in time (stats counts the frames as "
-                           "skipped-searches); frames are never dropped. No effect where the "
-                           "source is not live",
+                           "While QOS events say that a live source's frames come late, searches "
+                           "wait, for max-search-delay at most. No frame is dropped; stats counts "
+                           "skipped-searches, and a QOS message a second tells of them",
                            TRUE, kPlaying));
+  g_object_class_install_property(
+      klass, kPropMaxSearchDelay,
+      g_param_spec_uint64("max-search-delay", "Maximum search delay",
+                          "Longest time in nanoseconds by which a search is put off because frames "
+                          "are late (see qos). 0 = searches never wait",
+                          0, G_MAXUINT64, defaults_of_element.max_search_delay, kPlaying));
   g_object_class_install_property(
       klass, kPropSpread,
       g_param_spec_boolean(
@@ -206,6 +212,9 @@ bool set_detect_property(DetectSettings& settings, guint id, const GValue* value
     case kPropQos:
       settings.qos = g_value_get_boolean(value);
       break;
+    case kPropMaxSearchDelay:
+      settings.max_search_delay = g_value_get_uint64(value);
+      break;
     case kPropSpread:
       settings.spread = g_value_get_boolean(value);
       break;
@@ -265,6 +274,9 @@ bool get_detect_property(const DetectSettings& settings, guint id, GValue* value
       break;
     case kPropQos:
       g_value_set_boolean(value, settings.qos);
+      break;
+    case kPropMaxSearchDelay:
+      g_value_set_uint64(value, settings.max_search_delay);
       break;
     case kPropSpread:
       g_value_set_boolean(value, settings.spread);

@@ -1,7 +1,7 @@
 // The properties of cufacedetect.
 #pragma once
 
-#include <glib-object.h>
+#include <gst/gst.h>
 
 #include <string>
 
@@ -13,6 +13,7 @@ struct DetectSettings {
   std::string cascade;
   guint redetect_interval = 0;
   bool qos = true;
+  GstClockTime max_search_delay = GST_SECOND;  ///< in ns
   bool spread = false;
   DetectConfig config = {.threads = 0, .verify = true};
   guint config_changes = 0;  ///< counts writes of `config`

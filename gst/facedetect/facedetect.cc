@@ -39,6 +39,11 @@ struct DetectState {
   std::shared_ptr<const cuface::CascadeModel> model;
   std::unique_ptr<cuface::gst::DetectStage> stage;
   cuface::gst::SearchPeriod period;
+  // Searches, and frames that were due for one when it was put off, since the start; those on CUDA
+  // are not among them.
+  guint64 searches = 0, put_off = 0;
+  guint64 put_off_told = 0;                    // all of them, in the last QOS message
+  GstClockTime told_at = GST_CLOCK_TIME_NONE;  // its running time
   bool tracker_downstream = false;
   bool warned_overflow = false;
   bool warned_max_faces = false;
@@ -114,12 +119,14 @@ Status plan(GstCufaceFilter* self, const GstVideoInfo& info) {
 
 void unplan(GstCufaceFilter* self) { state_of(self)->stage.reset(); }
 
-void reset(GstCufaceFilter* self, Reset) {
+void reset(GstCufaceFilter* self, Reset why) {
   DetectState* state = state_of(self);
   state->period.restart();
   if (state->stage) state->stage->restart();
   state->ask_for_tracker = true;
   state->lateness.restart();
+  state->told_at = GST_CLOCK_TIME_NONE;
+  if (why == Reset::kStart) state->searches = state->put_off = state->put_off_told = 0;
   state->warned_overflow = state->warned_max_faces = false;
 }
 
@@ -134,11 +141,16 @@ std::uint64_t interval_of(GstCufaceFilter* self, const DetectSettings& settings)
   return state->tracker_downstream ? kIntervalWithTracker : 1;
 }
 
-/// Whether searches must wait because frames of a live source come late.
-bool is_late(GstCufaceFilter* self, const Frame& frame) {
-  GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
-  const GstClockTime running_time = cuface::gst::running_time_of(trans->segment, frame.pts());
-  return state_of(self)->lateness.is_late(running_time) && cuface::gst::is_live(self);
+GstClockTime running_time_of(GstCufaceFilter* self, const Frame& frame) {
+  return cuface::gst::running_time_of(GST_BASE_TRANSFORM(self)->segment, frame.pts());
+}
+
+/// Whether a search of this frame must wait because frames of a live source come late.
+bool puts_off_search(GstCufaceFilter* self, const DetectSettings& settings, const Frame& frame) {
+  auto& lateness = state_of(self)->lateness;
+  const GstClockTime time = running_time_of(self, frame);
+  const bool late = settings.qos && lateness.is_late(time) && cuface::gst::is_live(self);
+  return lateness.puts_off_search(time, late, settings.max_search_delay);
 }
 
 /// What the host knows of whether to search this frame.
@@ -163,7 +175,7 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   // Behind a jump nobody is where he was. DISCONT says little: leaky queues set it all the time.
   turn.verify = settings.config.verify && !jump;
   turn.ask.asked = asked || jump;
-  turn.ask.late = settings.qos && !frame.is_gap() && is_late(self, frame);
+  turn.ask.late = !frame.is_gap() && puts_off_search(self, settings, frame);
   turn.ask.searchable = !frame.is_gap() && !turn.ask.late;
   if (!chain) return turn;
   turn.ask.tracker_asks(chain->search_requested());
@@ -196,11 +208,35 @@ void warn_max_faces(GstCufaceFilter* self, int max_faces) {
                             text.c_str());
 }
 
+/// With a QOS message, at most one a second.
+void tell_of_searches_put_off(GstCufaceFilter* self, const Frame& frame) {
+  DetectState* state = state_of(self);
+  const cuface::gst::DeviceCounts device = cuface::gst::device_counts(self);
+  state->searches += static_cast<guint64>(frame.searches);
+  state->put_off += static_cast<guint64>(frame.skipped_searches);
+  const guint64 put_off = state->put_off + device.skipped_searches;
+  const GstClockTime time = running_time_of(self, frame);
+  if (put_off == state->put_off_told || !GST_CLOCK_TIME_IS_VALID(time)) return;
+  if (GST_CLOCK_TIME_IS_VALID(state->told_at) && time < state->told_at + GST_SECOND) return;
+  state->told_at = time;
+  state->put_off_told = put_off;
+  GstMessage* message = gst_message_new_qos(
+      GST_OBJECT_CAST(self), TRUE, time,
+      cuface::gst::stream_time_of(GST_BASE_TRANSFORM(self)->segment, frame.pts()), frame.pts(),
+      GST_BUFFER_DURATION(frame.buffer()));
+  gst_message_set_qos_values(message, state->lateness.lateness(), state->lateness.proportion(),
+                             1000000);
+  gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, state->searches + device.searches,
+                            put_off);
+  gst_element_post_message(GST_ELEMENT_CAST(self), message);
+}
+
 Status process(GstCufaceFilter* self, Frame& frame) {
   const DetectSettings settings = copy_settings(self);
   warn_max_faces(self, settings.config.max_faces);
   auto faces = state_of(self)->stage->run(frame, settings, turn_of(self, settings, frame));
   if (!faces.ok()) return faces.status();
+  tell_of_searches_put_off(self, frame);
   if (frame.overflows > 0 || cuface::gst::device_counts(self).overflows > 0) warn_overflow(self);
   GST_LOG_OBJECT(self, "%s",
                  faces.value().pending ? "on the GPU"

@@ -1,5 +1,4 @@
-// Whether QOS events from downstream say that frames come too late, so that searches
-// must wait.
+// Whether QOS events from downstream say that frames come too late, so that searches must wait.
 #pragma once
 
 #include <gst/gst.h>
@@ -11,7 +10,7 @@ namespace cuface::gst {
 /// Told from any thread, asked from the streaming thread.
 class Lateness {
  public:
-  void restart() { late_until_ = GST_CLOCK_TIME_NONE; }
+  void restart() { late_until_ = last_searchable_ = GST_CLOCK_TIME_NONE; }
 
   /// An event on its way upstream.
   void told(GstEvent* event) {
@@ -23,6 +22,8 @@ class Lateness {
     gst_event_parse_qos(event, &type, &proportion, &late, &timestamp);
     // A sink that throttles wants fewer frames; those it gets are not late.
     if (type == GST_QOS_TYPE_THROTTLE || !GST_CLOCK_TIME_IS_VALID(timestamp)) return;
+    lateness_ = late;
+    proportion_ = proportion;
     // As GstBaseTransform has it: the next frames will be late too, until as much is made good.
     late_until_ = late > 0 ? timestamp + 2 * static_cast<GstClockTime>(late) : GST_CLOCK_TIME_NONE;
   }
@@ -35,8 +36,26 @@ class Lateness {
            running_time <= until;
   }
 
+  /// Whether a frame that may be `late` is to go without a search. Not for `most` ns or longer:
+  /// then a frame is searchable although it is late. Ask once for each frame that has a picture.
+  bool puts_off_search(GstClockTime running_time, bool late, GstClockTime most) {
+    if (late && GST_CLOCK_TIME_IS_VALID(last_searchable_) && running_time >= last_searchable_ &&
+        running_time - last_searchable_ < most)
+      return true;
+    last_searchable_ = running_time;
+    return false;
+  }
+
+  /// What the last QOS event said: how late the frame was, and how much faster the data should
+  /// come.
+  GstClockTimeDiff lateness() const { return lateness_; }
+  gdouble proportion() const { return proportion_; }
+
  private:
   std::atomic<GstClockTime> late_until_{GST_CLOCK_TIME_NONE};
+  std::atomic<GstClockTimeDiff> lateness_{0};
+  std::atomic<gdouble> proportion_{1};
+  GstClockTime last_searchable_ = GST_CLOCK_TIME_NONE;  // the streaming thread's
 };
 
 }  // namespace cuface::gst

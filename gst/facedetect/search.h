@@ -12,10 +12,10 @@ namespace cuface::gst {
 // A search happens on frame n with n mod interval = 0, after a search that found nothing, and on
 // request. A frame that cannot be searched, or may not because frames are late, passes its turn on.
 // While a tracker follows faces, that of every interval may be spread over its frames, a band of
-// the picture on each. Faces that a tracker doubts are searched for in a band of their own, where
-// bands can be searched and are not spread. Where a tracker says what it follows, the active parts
-// of the picture may be searched in between, and instead of the whole after a search that found
-// nothing.
+// the picture on each; when all bands have been put off, the whole picture is due. Faces that a
+// tracker doubts are searched for in a band of their own, where bands can be searched and are not
+// spread. Where a tracker says what it follows, the active parts of the picture may be searched in
+// between, and instead of the whole after a search that found nothing.
 
 /// Frames from one search of active parts to the next: a new face is to be found within so many.
 inline constexpr std::uint64_t kActiveInterval = 10;
@@ -75,7 +75,7 @@ struct SearchWish {
   enum : std::int32_t { kNothing, kAgain, kWhole };
   std::int32_t wanted = kNothing;  ///< kAgain: after a search that found nothing
   std::int32_t active_wanted = 0;  ///< a search of active parts is due
-  std::int32_t put_off = 0;  ///< frames by which a spread search is behind the frames' numbers
+  std::int32_t put_off = 0;        ///< bands by which a spread search is behind the frames' numbers
 
   /// What of this frame to search; count 0 = nothing.
   CUFACE_HD Band next(const SearchAsk& ask) {
@@ -85,9 +85,10 @@ struct SearchWish {
     else if (ask.turn.active)
       active_wanted = 1;
     if (!ask.searchable) {
-      if (ask.spread()) put_off = (put_off + 1) % ask.turn.band.count;
+      if (ask.spread() && put_off < ask.turn.band.count) ++put_off;
       return {};
     }
+    if (ask.spread() && put_off >= ask.turn.band.count) wanted = kWhole;
     if (ask.active_parts && wanted != kWhole)
       return wanted || active_wanted ? kActiveParts : Band{};
     if (wanted) {
@@ -96,7 +97,7 @@ struct SearchWish {
     }
     if (!ask.spread()) return ask.doubted;
     const std::int32_t count = ask.turn.band.count;
-    return {(ask.turn.band.index + count - put_off % count) % count, count};
+    return {(ask.turn.band.index + count - put_off) % count, count};
   }
   /// After next(): whether a search was skipped on this frame because frames are late.
   CUFACE_HD bool skipped(const SearchAsk& ask) const {

@@ -1,4 +1,5 @@
 // cufacedetect behind a live source: searches wait while QOS events say that frames come late.
+#include "tests/gst/faces.h"
 #include "tests/gst/parts.h"
 
 namespace cuface::test {
@@ -111,6 +112,80 @@ TEST_F(Late, TracksAndRequestsGoOn) {
   const std::string seldom = parts.detect + " redetect-interval=100";
   EXPECT_EQ(run(seldom, true, {{3, 0.9}}, 13, 4), "x----x-------");
   EXPECT_EQ(skipped, 1u);
+}
+
+/// `frames` of which those named are searched.
+std::string searched_at(int frames, const std::vector<int>& which) {
+  std::string text(static_cast<std::size_t>(frames), '-');
+  for (const int i : which) text[static_cast<std::size_t>(i)] = 'x';
+  return text;
+}
+
+TEST_F(Late, WhereAllFramesAreLateASearchWaitsForASecondAtMost) {
+  const std::vector<Qos> always = {{0, 500}};
+  EXPECT_EQ(run(detect, true, always, 120), searched_at(120, {0, 25, 50, 75, 100}));
+  EXPECT_EQ(skipped, 21u + 22 + 23 + 24 + 16) << "from frames 4, 28, 52, 76 and 104 on";
+  EXPECT_EQ(run(detect + "max-search-delay=400000000", true, always, 35),
+            searched_at(35, {0, 10, 20, 30}));
+  EXPECT_EQ(run(detect + "max-search-delay=0", true, always, 20),
+            searched_at(20, {0, 4, 8, 12, 16}));
+  EXPECT_EQ(skipped, 0u);
+  EXPECT_EQ(run(detect + "max-search-delay=18446744073709551615", true, always, 120),
+            searched_at(120, {0}));
+  // A search that is due seldom is put off by a second at most, but not due more often.
+  EXPECT_EQ(run(detect + "redetect-interval=40", true, always, 120),
+            searched_at(120, {0, 50, 100}));
+  // Frames in time begin the second anew.
+  EXPECT_EQ(run(detect, true, {{0, 5}, {20, 500}}, 60), searched_at(60, {0, 11, 12, 16, 20, 45}));
+}
+
+TEST_F(Late, ASpreadSearchOfWhichAllWasPutOffIsOfTheWholePicture) {
+  EXPECT_EQ(run(detect + "spread=true redetect-interval=8 ! " + parts.track, true, {{0, 500}}, 60),
+            searched_at(60, {0, 25, 50}));
+}
+
+TEST_F(Late, AMessageASecondTellsOfSearchesPutOff) {
+  Harness harness(detect);
+  gst_harness_set_live(harness.get(), TRUE);
+  Bus bus(harness);
+  harness.set_caps(info);
+  struct Told {
+    guint64 running_time, stream_time, timestamp, processed, dropped;
+    gint64 jitter;
+  };
+  std::vector<Told> told;
+  for (int i = 0; i < 80; ++i) {
+    gst_buffer_unref(harness.pass(make_frame(info, one)));
+    if (i == 0) say(harness, {0, 500});
+    while (GstMessage* message = bus.next(GST_MESSAGE_QOS, 0)) {
+      Told t;
+      gboolean live = FALSE;
+      gdouble proportion = 0;
+      GstFormat format;
+      gst_message_parse_qos(message, &live, &t.running_time, &t.stream_time, &t.timestamp, nullptr);
+      gst_message_parse_qos_values(message, &t.jitter, &proportion, nullptr);
+      gst_message_parse_qos_stats(message, &format, &t.processed, &t.dropped);
+      EXPECT_TRUE(live);
+      EXPECT_EQ(proportion, 1.5);
+      EXPECT_EQ(format, GST_FORMAT_BUFFERS);
+      EXPECT_EQ(GST_MESSAGE_SRC(message), GST_OBJECT_CAST(harness.element("d")));
+      gst_message_unref(message);
+      told.push_back(t);
+    }
+  }
+  // The first search put off is that of frame 4; those of 25, 50 and 75 take place.
+  ASSERT_EQ(told.size(), 4u);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const guint64 frame = 4 + 25 * i;
+    EXPECT_EQ(told[i].timestamp, frame * kFrame) << i;
+    EXPECT_EQ(told[i].running_time, frame * kFrame) << i;
+    EXPECT_EQ(told[i].stream_time, frame * kFrame) << i;
+    EXPECT_EQ(told[i].jitter, static_cast<gint64>(500 * kFrame));
+    EXPECT_EQ(told[i].processed, 1 + i) << "searches";
+  }
+  EXPECT_EQ(told[0].dropped, 1u);
+  EXPECT_EQ(told[1].dropped, 21u + 2) << "frames 4 to 24, 28 and 29";
+  EXPECT_EQ(harness.stat("d", "skipped-searches"), told[3].dropped);
 }
 
 TEST_F(Late, EventsPassUpstreamAndAFlushForgetsThem) {

@@ -125,6 +125,21 @@ TEST_F(Wish, PutsBandsOffThatCannotBeSearched) {
   EXPECT_EQ(on(4), (Band{4, 5})) << "all have been searched: nothing is owed";
 }
 
+TEST_F(Wish, OfAWholeRoundPutOffIsForTheWholePicture) {
+  EXPECT_EQ(on(0, true), (Band{0, 5}));
+  ask.searchable = false;
+  for (const int i : {1, 2, 3, 4}) EXPECT_EQ(on(i), Band{});
+  SearchWish four = wish;
+  EXPECT_EQ(on(0, true), Band{});
+  EXPECT_EQ(on(1), Band{});
+  ask.searchable = true;
+  EXPECT_EQ(on(2), kWholePicture);
+  wish.searched(kWholePicture, true);
+  EXPECT_EQ(on(3), (Band{3, 5})) << "nothing is owed";
+  wish = four;
+  EXPECT_EQ(on(0, true), (Band{1, 5})) << "four bands of five are not all";
+}
+
 class Spread : public testing::Test {
  protected:
   TempFolder folder;
