@@ -18,7 +18,6 @@ namespace {
 using namespace cuface;
 
 constexpr int kBad = 1, kUsage = 2;
-constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
 
 constexpr const char* kHelp =
     R"(usage: cuface-model info FILE         what the model is, where it comes from, its licence
@@ -51,7 +50,7 @@ Result<bool> is_forest(const std::shared_ptr<const FileBytes>& file) {
 Result<Loaded> load(const std::string& path) {
   const Result<ModelFile> opened = ModelFile::open(path);
   if (!opened.ok()) return opened.status();
-  const auto file = opened.value().read(kMaxBytes);
+  const auto file = opened.value().read(kMaxForestBytes);
   if (!file.ok()) return file.status();
   const Result<bool> forest = is_forest(file.value());
   if (!forest.ok()) return forest.status();

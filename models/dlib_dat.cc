@@ -155,8 +155,12 @@ void plan_trees(Reader& in, std::int64_t splits, ForestModel& m, Tables& t) {
   m.depth = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(splits)));
   const std::size_t trees =
       static_cast<std::size_t>(m.cascades) * static_cast<std::size_t>(m.trees);
-  const std::size_t leaf_floats = trees * static_cast<std::size_t>(m.leaves_per_tree()) *
-                                  static_cast<std::size_t>(m.leaf_size());
+  const std::size_t leaves = trees * static_cast<std::size_t>(m.leaves_per_tree());
+  if (leaves > kMaxForestLeaves) {
+    in.fail("more leaves than a model may have");
+    return;
+  }
+  const std::size_t leaf_floats = leaves * static_cast<std::size_t>(m.leaf_size());
   if (!in.may_hold(leaf_floats)) {
     in.fail("fewer bytes than the leaves of all trees need");
     return;
@@ -220,6 +224,8 @@ void read_pools(Reader& in, ForestModel& m, ReadOne read_one) {
     const std::int64_t pool = in.integer(1, kMaxForestPool, "an unusable number of feature pixels");
     if (m.pool == 0) m.pool = static_cast<int>(pool);
     if (pool != m.pool) in.fail("a cascade with more or fewer feature pixels than the first");
+    if (static_cast<std::size_t>(m.cascades) * static_cast<std::size_t>(m.pool) > kMaxForestPixels)
+      in.fail("more feature pixels than a model may have");
     for (int i = 0; i < m.pool && !in.failed(); ++i) read_one();
   }
 }

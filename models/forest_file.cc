@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace cuface {
@@ -21,9 +22,17 @@ double shortest(float value) {
   return result;
 }
 
+/// What is no number, or none that a float holds, becomes NaN, which validate() refuses.
 float number(const Json& object, const char* key) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
   const auto it = object.find(key);
-  return it != object.end() && it->is_number() ? it->get<float>() : 0.0f;
+  const double value = it != object.end() && it->is_number() ? it->get<double>() : HUGE_VAL;
+  return std::fabs(value) <= kLargest ? static_cast<float>(value)
+                                      : std::numeric_limits<float>::quiet_NaN();
+}
+
+BoxMap box_map_of(const Json& map) {
+  return {number(map, "scale"), number(map, "shift_x"), number(map, "shift_y")};
 }
 
 }  // namespace
@@ -45,15 +54,11 @@ Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& con
   model->compact_leaves = container.block<std::int16_t>("compact_leaves");
   model->leaf_scales = container.block<float>("leaf_scales");
   model->storage = container.file();
-  if (const auto maps = container.header().find("box_maps");
-      maps != container.header().end() && maps->is_object()) {
+  if (const auto maps = container.header().find("box_maps"); maps != container.header().end()) {
+    if (!maps->is_object())
+      return Status(StatusCode::kCorrupt, path + ": its header has a box map that is none");
     for (const auto& [name, map] : maps->items()) {
-      // What is no number becomes 0, and a scale of 0 is refused below.
-      const bool usable = map.is_object();
-      model->box_maps.emplace_back(
-          name, usable
-                    ? BoxMap{number(map, "scale"), number(map, "shift_x"), number(map, "shift_y")}
-                    : BoxMap{0, 0, 0});
+      model->box_maps.emplace_back(name, box_map_of(map.is_object() ? map : Json::object()));
     }
   }
   if (const Status status = validate(*model, container.all_finite()); !status.ok()) {

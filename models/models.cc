@@ -20,7 +20,6 @@ namespace {
 
 // Far more than any model of the kind has; what a hostile file may cost.
 constexpr std::size_t kMaxCascadeBytes = XmlTree::kMaxBytes;
-constexpr std::size_t kMaxForestBytes = std::size_t{1} << 30;
 
 using FileRef = std::shared_ptr<const FileBytes>;
 

@@ -2,6 +2,7 @@
 // process.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -10,6 +11,9 @@
 #include "kernels/forest/forest.h"
 
 namespace cuface {
+
+/// The largest file of a landmark model that is read. The largest known has 100 MB.
+inline constexpr std::size_t kMaxForestBytes = std::size_t{512} << 20;
 
 /// An OpenCV cascade XML (old or new layout) or our own file. A model file is untrusted input: the
 /// result is validated, or a Status says which file, where in it, and what is wrong.

@@ -59,8 +59,24 @@ struct CascadeModel {
   bool has_tilted() const;
 };
 
-/// The one check every loader ends with; `kCorrupt` and a sentence that says which stage, tree or
-/// feature is wrong.
+/// The largest cascade: validate() refuses more. A search keeps a list of windows for each stage
+/// and tables for each node, so these numbers bound what a hostile file can cost. The largest of
+/// OpenCV's cascades has 47 stages, 8,468 trees and as many nodes.
+inline constexpr std::size_t kMaxCascadeStages = 256;
+inline constexpr std::size_t kMaxCascadeTrees = 65536;
+inline constexpr std::size_t kMaxCascadeNodes = 65536;
+inline constexpr std::size_t kMaxCascadeFeatures = 65536;
+inline constexpr int kMinWindowSide = 3;    ///< the norm leaves out a border of one pixel
+inline constexpr int kMaxWindowSide = 255;  ///< so that a window's sum of squares fits 32 bits
+inline constexpr int kMaxTreeNodes = 255;   ///< the search keeps a list of values for each
+inline constexpr float kMaxRectWeight = 1000.0f;
+
+/// kCorrupt and a sentence that says which stage, tree or feature is wrong.
+///
+/// Who validates models, and who trusts them: a loader validates what it has read, so that its
+/// error names the file; every public create() that takes a model validates it again, so that a
+/// model made by hand cannot harm; what create() has accepted is trusted from there on. The same
+/// rule holds for landmark models (kernels/forest/forest.h).
 Status validate(const CascadeModel& model);
 
 /// A window that passed all stages: its top-left corner in the level's pixels.
@@ -82,6 +98,7 @@ struct SumLayout {
   std::ptrdiff_t offset(int x, int y) const {
     return static_cast<std::ptrdiff_t>(y) * stride + x % step * (stride / step) + x / step;
   }
+  friend bool operator==(const SumLayout&, const SumLayout&) = default;
 };
 
 /// A feature bound to a layout: corner offsets from the window's first word, rectangle after
@@ -96,10 +113,11 @@ struct BoundFeature {
     const float v = weight[0] * sum(0, window) + weight[1] * sum(1, window);
     return weight[2] != 0.0f ? v + weight[2] * sum(2, window) : v;
   }
+  /// Unsigned: a rectangle of 2^24 white pixels, the largest of ScaleMode::kWindow, has a sum of
+  /// almost 2^32.
   CUFACE_HD float sum(int i, const std::uint32_t* window) const {
     const std::int32_t* c = corner[i];
-    return static_cast<float>(
-        static_cast<std::int32_t>(window[c[0]] - window[c[1]] - window[c[2]] + window[c[3]]));
+    return static_cast<float>(window[c[0]] - window[c[1]] - window[c[2]] + window[c[3]]);
   }
 };
 

@@ -7,11 +7,6 @@
 namespace cuface {
 namespace {
 
-constexpr int kMinSide = 3;     // the norm leaves out a border of one pixel
-constexpr int kMaxSide = 255;   // so that a window's sum of squares fits 32 bits
-constexpr int kMaxNodes = 255;  // of a tree; the search keeps a list of values for each
-constexpr float kMaxWeight = 1000.0f;
-
 Status corrupt(const std::string& what, std::size_t index, const std::string& why) {
   return {StatusCode::kCorrupt, what + " " + std::to_string(index) + ": " + why};
 }
@@ -23,6 +18,24 @@ bool is_next(int first, int count, std::size_t& used, std::size_t size) {
   if (count < 1 || static_cast<std::size_t>(count) > size - used) return false;
   used += static_cast<std::size_t>(count);
   return true;
+}
+
+// Sizes come first: what is too large is refused before it is looked at.
+Status check_sizes(const CascadeModel& m) {
+  const struct {
+    const char* what;
+    std::size_t has, most;
+  } sizes[] = {{"stages", m.stages.size(), kMaxCascadeStages},
+               {"trees", m.trees.size(), kMaxCascadeTrees},
+               {"nodes", m.nodes.size(), kMaxCascadeNodes},
+               {"features", m.features.size(), kMaxCascadeFeatures}};
+  for (const auto& size : sizes) {
+    if (size.has <= size.most) continue;
+    return {StatusCode::kCorrupt, "its sizes are out of range: it has " + std::to_string(size.has) +
+                                      " " + size.what + ", at most " + std::to_string(size.most) +
+                                      " are possible"};
+  }
+  return {};
 }
 
 // What no tree or stage takes would be bound without having been checked.
@@ -51,7 +64,7 @@ Status validate_features(const CascadeModel& m) {
       if (!is_inside(f.rects[r], f.tilted, m.window_width, m.window_height)) {
         return corrupt("feature", i, "rectangle " + std::to_string(r) + " leaves the window");
       }
-      if (!(std::fabs(f.rects[r].weight) <= kMaxWeight)) {
+      if (!(std::fabs(f.rects[r].weight) <= kMaxRectWeight)) {
         return corrupt(
             "feature", i,
             "rectangle " + std::to_string(r) + " has a weight that is not between -1000 and 1000");
@@ -77,8 +90,8 @@ Status validate_trees(const CascadeModel& m) {
     if (!is_next(t.first_node, t.node_count, nodes, m.nodes.size())) {
       return corrupt("tree", i, "its nodes do not follow those of the tree before");
     }
-    if (t.node_count > kMaxNodes) {
-      return corrupt("tree", i, "has more than " + std::to_string(kMaxNodes) + " nodes");
+    if (t.node_count > kMaxTreeNodes) {
+      return corrupt("tree", i, "has more than " + std::to_string(kMaxTreeNodes) + " nodes");
     }
     if (t.leaf_count != t.node_count + 1) {
       return corrupt("tree", i,
@@ -116,12 +129,13 @@ bool CascadeModel::has_tilted() const {
 }
 
 Status validate(const CascadeModel& m) {
-  if (m.window_width < kMinSide || m.window_width > kMaxSide || m.window_height < kMinSide ||
-      m.window_height > kMaxSide) {
+  if (m.window_width < kMinWindowSide || m.window_width > kMaxWindowSide ||
+      m.window_height < kMinWindowSide || m.window_height > kMaxWindowSide) {
     return {StatusCode::kCorrupt, "the window is " + std::to_string(m.window_width) + "x" +
                                       std::to_string(m.window_height) +
                                       ", sides of 3 to 255 are possible"};
   }
+  if (Status s = check_sizes(m); !s.ok()) return s;
   if (m.stages.empty()) return {StatusCode::kCorrupt, "the cascade has no stages"};
   std::size_t trees = 0;  // of the stages before
   for (std::size_t i = 0; i < m.stages.size(); ++i) {

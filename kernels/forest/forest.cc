@@ -30,6 +30,31 @@ std::string numbered(const char* what, std::size_t index, std::size_t per_cascad
          std::to_string(index / per_cascade);
 }
 
+/// Each size by itself, then what they make together.
+Status check_sizes(const ForestModel& m) {
+  if (!in_range(m.landmarks, 1, kMaxLandmarks)) {
+    return corrupt("it has " + std::to_string(m.landmarks) + " landmarks, not 1 to " +
+                   std::to_string(kMaxLandmarks));
+  }
+  const auto size = [](int value) { return static_cast<std::size_t>(value); };
+  const bool each = in_range(m.cascades, 1, kMaxForestCascades) &&
+                    in_range(m.trees, 1, kMaxForestTrees) &&
+                    in_range(m.depth, 1, kMaxForestDepth) && in_range(m.pool, 1, kMaxForestPool);
+  if (each && size(m.cascades) * size(m.pool) <= kMaxForestPixels &&
+      size(m.cascades) * size(m.trees) * size(m.leaves_per_tree()) <= kMaxForestLeaves) {
+    return {};
+  }
+  return corrupt("its sizes are out of range (" + std::to_string(m.cascades) + " cascades, " +
+                 std::to_string(m.trees) + " trees, depth " + std::to_string(m.depth) + ", " +
+                 std::to_string(m.pool) + " feature pixels)");
+}
+
+bool is_usable(const BoxMap& map) {
+  const auto is_near = [](float shift) { return std::fabs(shift) <= kMaxBoxScale; };  // not NaN
+  return map.scale >= 1 / kMaxBoxScale && map.scale <= kMaxBoxScale && is_near(map.shift_x) &&
+         is_near(map.shift_y);
+}
+
 Status check_tables(const ForestModel& m) {
   const auto size = [](int value) { return static_cast<std::size_t>(value); };
   const std::size_t cascades = size(m.cascades), trees = cascades * size(m.trees);
@@ -64,16 +89,7 @@ bool all_finite(std::span<const float> values) {
 }
 
 Status validate(const ForestModel& m, bool leaves_finite) {
-  if (!in_range(m.landmarks, 1, kMaxLandmarks)) {
-    return corrupt("it has " + std::to_string(m.landmarks) + " landmarks, not 1 to " +
-                   std::to_string(kMaxLandmarks));
-  }
-  if (!in_range(m.cascades, 1, kMaxForestCascades) || !in_range(m.trees, 1, kMaxForestTrees) ||
-      !in_range(m.depth, 1, kMaxForestDepth) || !in_range(m.pool, 1, kMaxForestPool)) {
-    return corrupt("its sizes are out of range (" + std::to_string(m.cascades) + " cascades, " +
-                   std::to_string(m.trees) + " trees, depth " + std::to_string(m.depth) + ", " +
-                   std::to_string(m.pool) + " feature pixels)");
-  }
+  if (Status status = check_sizes(m); !status.ok()) return status;
   if (Status status = check_tables(m); !status.ok()) return status;
   const std::size_t pool = static_cast<std::size_t>(m.pool);
   const std::size_t trees = static_cast<std::size_t>(m.trees);
@@ -115,9 +131,8 @@ Status validate(const ForestModel& m, bool leaves_finite) {
     return corrupt("a leaf of " + numbered("tree", i / tree_leaves, trees) + " is out of range");
   }
   for (const auto& [name, map] : m.box_maps) {
-    const bool usable = map.scale > 0 && std::isfinite(map.scale) && std::isfinite(map.shift_x) &&
-                        std::isfinite(map.shift_y);
-    if (!usable) return corrupt("its box map for " + shortened(name) + " is out of range");
+    if (!is_usable(map))
+      return corrupt("its box map for " + shortened(name) + " is out of range or no number");
   }
   return {};
 }

@@ -74,21 +74,32 @@ struct ForestModel {
   int leaf_size() const { return 2 * landmarks; }
 };
 
-/// Largest values a model may have; what is larger is refused before anything is allocated.
+/// Largest values a model may have; what is larger is refused before anything is allocated. dlib's
+/// public models of 5, 68, 81 and 194 points have at most 15 cascades of 500 trees of depth 5:
+/// 240,000 leaves, and 7,500 feature pixels.
 inline constexpr int kMaxLandmarks = 256;
 inline constexpr int kMaxForestCascades = 1000;
 inline constexpr int kMaxForestTrees = 100000;
 inline constexpr int kMaxForestDepth = 12;
 inline constexpr int kMaxForestPool = 100000;
+/// Of all trees, and of all cascades: a device pads each leaf to a line of memory.
+inline constexpr std::size_t kMaxForestLeaves = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxForestPixels = std::size_t{1} << 20;
+/// Scale and shifts of a box map: from 1 / kMaxBoxScale to kMaxBoxScale, and as much either way. A
+/// box of any picture stays finite.
+inline constexpr float kMaxBoxScale = 100;
 
 /// Largest leaf value of a compact model: eight of them fit 16 bits.
 inline constexpr int kCompactLimit = 4095;
 
 bool all_finite(std::span<const float> values);
 
-/// The one check every loader ends with: sizes, spans, indices, finiteness. kCorrupt and a sentence
-/// that says which cascade and tree is wrong. Reads all of the model once, but for the leaves where
-/// the loader found them finite.
+/// Sizes, spans, indices, finiteness: kCorrupt and a sentence that says which cascade and tree is
+/// wrong. Reads all of the model once, but for the leaves where `leaves_finite` says that they are.
+///
+/// Loaders and every public create() call it, by the rule of cascades (kernels/cascade/cascade.h).
+/// A create() leaves out the finiteness of leaves, which takes longest: a shape that is not finite
+/// reads no memory that it should not, and its points are not finite either.
 Status validate(const ForestModel& model, bool leaves_finite = false);
 
 /// The model's mean shape, in the unit box.
@@ -105,7 +116,8 @@ Box box_from_landmarks(const ForestModel& model, std::span<const Point> landmark
 class Landmarker {
  public:
   /// `iterations`: cascades to run; 0, or more than the model has, = all (S0.28: fewer is faster
-  /// and coarser). The model must have passed validate().
+  /// and coarser). kInvalidArgument: no model, a negative number; kCorrupt: a model that validate()
+  /// refuses; kUnsupported: kCuda; kOutOfMemory.
   static Result<std::unique_ptr<Landmarker>> create(Backend backend,
                                                     std::shared_ptr<const ForestModel> model,
                                                     int iterations = 0);
@@ -115,8 +127,8 @@ class Landmarker {
   /// (models/box_map.h), each turned about its centre by its roll; no `rolls`: none is turned.
   /// `out` holds boxes.size() * model.landmarks points, in pixels.
   /// Without rolls equal to dlib on the same grey picture and the rectangle (x, y, x+w-1, y+h-1),
-  /// in floats. kInvalidArgument, and `out` untouched, for a wrong size of `out` or `rolls`, or a
-  /// box that is empty or not finite.
+  /// in floats. kInvalidArgument, and `out` untouched, for an empty picture, a wrong size of `out`
+  /// or `rolls`, or a box that is empty or not finite.
   virtual Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                          std::span<Point> out, std::span<const Roll> rolls = {}) = 0;
 };

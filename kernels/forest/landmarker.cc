@@ -80,6 +80,9 @@ class CpuLandmarker final : public Landmarker {
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                  std::span<Point> out, std::span<const Roll> rolls) override {
     const std::size_t landmarks = levers_.size();
+    if (!luma.data || luma.width < 1 || luma.height < 1) {
+      return {StatusCode::kInvalidArgument, "landmarks need a picture of at least one pixel"};
+    }
     if (out.size() != boxes.size() * landmarks) {
       return {StatusCode::kInvalidArgument, "landmarks need room for every point of every box"};
     }
@@ -128,6 +131,7 @@ Result<std::unique_ptr<Landmarker>> Landmarker::create(Backend backend,
   }
   if (Status status = simd::status(); !status.ok()) return status;
   if (!model) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
+  if (Status status = validate(*model, true); !status.ok()) return status;
   const Result<int> cascades = cascades_to_run(iterations, model->cascades);
   if (!cascades.ok()) return cascades.status();
   return std::unique_ptr<Landmarker>(

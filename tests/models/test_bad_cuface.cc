@@ -154,5 +154,47 @@ TEST(BadCuface, Hostile) {
   EXPECT_EQ(refused, static_cast<int>(std::size(changes)) - 1);
 }
 
+/// The file with this in place of its only box map; checksums right.
+std::string with_box_map(const std::string& file, const std::string& map) {
+  std::uint32_t size = 0;
+  std::memcpy(&size, file.data() + 12, sizeof size);
+  nlohmann::json header = nlohmann::json::parse(file.substr(40, size));
+  header.erase("box_maps");
+  std::string text = header.dump();
+  text.insert(1, "\"box_maps\":" + map + ",");
+  return own_file(text, file.substr(40 + size));
+}
+
+TEST(BadCuface, BoxMaps) {
+  Feeder<ForestModel> feeder(load_forest, "bad.cuface");
+  const std::string good = forest_file();
+  const auto feed = [&](const std::string& map) {
+    return feeder.feed(with_box_map(good, "{\"haarcascade_frontalface_alt\":" + map + "}"), map);
+  };
+  EXPECT_TRUE(feed(R"({"scale":0.95,"shift_x":0,"shift_y":0.025})"));
+  EXPECT_TRUE(feed(R"({"scale":100,"shift_x":-100,"shift_y":100})"));
+  (void)feeder.take();
+  const char* const bad[] = {// JSON has no NaN: it is written as null.
+                             R"({"scale":null,"shift_x":0,"shift_y":0})",
+                             R"({"scale":1,"shift_x":null,"shift_y":0})",
+                             R"({"scale":1,"shift_x":0,"shift_y":null})",
+                             R"({"scale":1,"shift_x":"nan","shift_y":0})",
+                             R"({"scale":1,"shift_x":0})",
+                             R"({"scale":1,"shift_x":0,"shift_y":NaN})",
+                             R"({"scale":1,"shift_x":0,"shift_y":1e39})",
+                             R"({"scale":1,"shift_x":0,"shift_y":-1e308})",
+                             R"({"scale":1,"shift_x":1e999,"shift_y":0})",
+                             R"({"scale":1e30,"shift_x":0,"shift_y":0})",
+                             R"({"scale":1e-30,"shift_x":0,"shift_y":0})",
+                             R"({"scale":-1,"shift_x":0,"shift_y":0})",
+                             R"({"scale":1,"shift_x":101,"shift_y":0})",
+                             R"([1,0,0])",
+                             "null"};
+  for (const char* const map : bad) EXPECT_FALSE(feed(map)) << map;
+  EXPECT_FALSE(feeder.feed(with_box_map(good, "[]"), "maps that are no object"));
+  EXPECT_FALSE(feeder.feed(with_box_map(good, "null"), "null maps"));
+  EXPECT_EQ(feeder.take().refused, static_cast<int>(std::size(bad)) + 2);
+}
+
 }  // namespace
 }  // namespace cuface::test
