@@ -1,10 +1,15 @@
-// Where faces live on the GPU, when the GPU refuses something: nothing half made is used, nothing
-// stays behind, and who asks again gets it. Against a runtime without a GPU (fake/runtime.h).
+// Where faces live on the GPU. When the GPU refuses something, nothing half made is used, nothing
+// stays behind, and who asks again gets it. Results that others keep leave for host memory. Against
+// a runtime without a GPU (fake/runtime.h).
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "gst/base/cuda/faceslots.h"
@@ -44,7 +49,8 @@ class FaceSlotsOnFake : public testing::Test {
 TEST_F(FaceSlotsOnFake, AFailureWhileGrowingLeavesNoSlotInFreedMemory) {
   for (const std::string refused : {"cudaMalloc", "cudaMemsetAsync", "cudaStreamSynchronize",
                                     "cudaStreamCreateWithFlags", "cudaEventCreateWithFlags"}) {
-    for (int after = 0; after < (refused == "cudaEventCreateWithFlags" ? 16 : 1); ++after) {
+    for (int after = 0;
+         after < (refused == "cudaEventCreateWithFlags" ? int{FaceSlots::kChunk} : 1); ++after) {
       auto made = FaceSlots::create({}, kLandmarks);
       ASSERT_TRUE(made.ok());
       FaceSlots& slots = *made.value();
@@ -81,18 +87,25 @@ TEST_F(FaceSlotsOnFake, AFailureAtTheStartLeavesNothing) {
     }
 }
 
-/// Faces that a submission has written.
-std::shared_ptr<DeviceFacesResult> written(const std::shared_ptr<FaceSlots>& slots, int faces) {
+std::shared_ptr<ChainStream> make_stream() {
   auto stream = ChainStream::create({});
+  EXPECT_TRUE(stream.ok());
+  return stream.value();
+}
+
+/// Faces that the last submission on a stream has written, with ids from `first_id` on.
+std::shared_ptr<DeviceFacesResult> written(const std::shared_ptr<FaceSlots>& slots, int faces,
+                                           const std::shared_ptr<ChainStream>& stream,
+                                           int first_id = 1) {
   auto made = DeviceFacesResult::create(slots);
-  EXPECT_TRUE(stream.ok() && made.ok());
+  EXPECT_TRUE(made.ok());
   const auto& result = made.value();
-  result->describe(640, 360, std::make_shared<const std::string>("frontal"), stream.value());
   cuda::DeviceFaces* list = result->slot();
+  result->describe(640, 360, std::make_shared<const std::string>("frontal"), stream);
   list->count = faces;
   list->landmarks_per_face = kLandmarks;
   for (int i = 0; i < faces; ++i) {
-    list->faces[i].id = static_cast<std::uint64_t>(i + 1);
+    list->faces[i].id = static_cast<std::uint64_t>(first_id + i);
     for (int p = 0; p < kLandmarks; ++p)
       list->landmarks_of(i)[p] = {static_cast<float>(i), static_cast<float>(p)};
   }
@@ -107,7 +120,7 @@ TEST_F(FaceSlotsOnFake, AReadThatFailsIsNoEmptyListAndIsTriedAgain) {
           "cudaMemcpyAsync", "cudaEventRecord", "cudaEventSynchronize"}) {
       auto slots = FaceSlots::create({}, kLandmarks);
       ASSERT_TRUE(slots.ok());
-      const auto result = written(slots.value(), faces);
+      const auto result = written(slots.value(), faces, make_stream());
       const int copies = faces > 4 && refused == "cudaMemcpyAsync" ? 2 : 1;
       for (int after = 0; after < copies; ++after) {
         fake::fail(refused, after);
@@ -136,7 +149,7 @@ TEST_F(FaceSlotsOnFake, AReadThatFailsIsNoEmptyListAndIsTriedAgain) {
 TEST_F(FaceSlotsOnFake, ReadsThatFailLeaveNothingBehind) {
   auto slots = FaceSlots::create({}, kLandmarks);
   ASSERT_TRUE(slots.ok());
-  const auto result = written(slots.value(), 1);
+  const auto result = written(slots.value(), 1, make_stream());
   fake::Live most;
   for (int round = 0; round < 5; ++round) {
     fake::fail("cudaMallocHost");
@@ -146,6 +159,159 @@ TEST_F(FaceSlotsOnFake, ReadsThatFailLeaveNothingBehind) {
     EXPECT_EQ(fake::live(), most) << "round " << round;
   }
   EXPECT_TRUE(result->read().ok());
+}
+
+class Kept : public FaceSlotsOnFake {
+ protected:
+  static constexpr std::size_t kResults = 10 * FaceSlots::kChunk;
+
+  void SetUp() override {
+    FaceSlotsOnFake::SetUp();
+    auto slots = FaceSlots::create({}, kLandmarks);
+    ASSERT_TRUE(slots.ok());
+    slots_ = slots.value();
+    stream_ = make_stream();
+    // What reads, once and for all.
+    EXPECT_TRUE(written(slots_, 1, stream_)->read().ok());
+  }
+  void TearDown() override {
+    kept_.clear();
+    slots_.reset();
+    stream_.reset();
+    FaceSlotsOnFake::TearDown();
+  }
+  void keep(std::size_t results) {
+    for (std::size_t i = 0; i < results; ++i)
+      kept_.push_back(written(slots_, 1, stream_, static_cast<int>(kept_.size() + 1)));
+  }
+  void expect_all_readable() {
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      const auto read = kept_[i]->read();
+      ASSERT_TRUE(read.ok()) << i;
+      ASSERT_EQ(read.value()->faces.size(), 1u) << i;
+      EXPECT_EQ(read.value()->faces[0].id, i + 1);
+    }
+  }
+  std::size_t left() const {
+    return static_cast<std::size_t>(std::count_if(
+        kept_.begin(), kept_.end(), [](const auto& kept) { return !kept->in_stream(); }));
+  }
+
+  std::shared_ptr<FaceSlots> slots_;
+  std::shared_ptr<ChainStream> stream_;
+  std::vector<std::shared_ptr<DeviceFacesResult>> kept_;
+};
+
+TEST_F(Kept, ResultsTakeNoMoreMemoryOfTheGpuHoweverManyThereAre) {
+  const fake::Live before = fake::live();
+  keep(kResults);
+  EXPECT_EQ(fake::live(), before);
+  EXPECT_EQ(slots_->moved(), kResults - FaceSlots::kChunk);
+  EXPECT_EQ(left(), kResults - FaceSlots::kChunk);
+  for (std::size_t i = 0; i < kResults; ++i)
+    EXPECT_EQ(kept_[i]->in_stream() == nullptr, i < left()) << "not the oldest ones, " << i;
+  expect_all_readable();
+}
+
+TEST_F(Kept, OnesThatAreReadAndGoAreNeverMoved) {
+  for (std::size_t i = 0; i < kResults; ++i) {
+    keep(1);
+    if (kept_.size() == FaceSlots::kChunk) kept_.erase(kept_.begin());
+  }
+  EXPECT_EQ(slots_->moved(), 0u);
+}
+
+TEST_F(Kept, TheOldestOfAllMayStayForever) {
+  const fake::Live before = fake::live();
+  keep(1);
+  for (std::size_t i = 0; i < kResults; ++i) written(slots_, 1, stream_);
+  EXPECT_EQ(slots_->moved(), 0u);
+  EXPECT_NE(kept_[0]->in_stream(), nullptr);
+  keep(kResults);
+  EXPECT_EQ(fake::live(), before);
+  EXPECT_EQ(kept_[0]->in_stream(), nullptr);
+}
+
+TEST_F(Kept, TheYoungStayWhereTheyAre) {
+  keep(FaceSlots::kChunk);
+  for (const auto& result : kept_) EXPECT_TRUE(result->keep_slot());  // so that only the new may go
+  const fake::Live before = fake::live();
+  keep(FaceSlots::kYoung);
+  EXPECT_EQ(slots_->moved(), 0u);
+  EXPECT_GT(fake::live().blocks, before.blocks);
+  expect_all_readable();
+}
+
+TEST_F(Kept, OnesThatOtherStreamsUseStayWhereTheyAre) {
+  keep(FaceSlots::kChunk);
+  for (std::size_t i = 0; i < FaceSlots::kChunk; i += 2) EXPECT_TRUE(kept_[i]->keep_slot());
+  keep(kResults);
+  for (std::size_t i = 0; i < FaceSlots::kChunk; ++i) {
+    EXPECT_EQ(kept_[i]->in_stream() != nullptr, i % 2 == 0) << i;
+    EXPECT_EQ(kept_[i]->keep_slot(), i % 2 == 0) << i;
+  }
+  expect_all_readable();
+}
+
+/// Who takes a slot does not wait for the GPU's work.
+TEST_F(Kept, OnesThatAreNotOverStayWhereTheyAre) {
+  stream_->count_submission();
+  const fake::Live before = fake::live();
+  keep(FaceSlots::kChunk + 1);
+  EXPECT_EQ(slots_->moved(), 0u);
+  EXPECT_GT(fake::live().blocks, before.blocks);
+  ++*stream_->over();
+  expect_all_readable();
+}
+
+TEST_F(Kept, OneThatCannotBeReadStaysWhereItIs) {
+  keep(FaceSlots::kChunk);
+  fake::fail("cudaMemcpyAsync");
+  keep(1);
+  EXPECT_EQ(slots_->moved(), 1u);
+  EXPECT_NE(kept_[0]->in_stream(), nullptr);
+  EXPECT_EQ(kept_[1]->in_stream(), nullptr);
+  fake::mend();
+  expect_all_readable();
+}
+
+TEST_F(Kept, AReaderInAnotherThreadGetsWhatMoves) {
+  std::mutex mutex;
+  std::deque<std::pair<int, std::shared_ptr<DeviceFacesResult>>> queue;
+  bool begun = false, over = false;
+  int wrong = 0, got = 0;
+  std::thread reader([&] {
+    for (bool go_on = true; go_on; std::this_thread::yield()) {
+      std::pair<int, std::shared_ptr<DeviceFacesResult>> next;
+      {
+        const std::lock_guard lock(mutex);
+        go_on = !over || !queue.empty();
+        begun = begun || queue.size() > 2 * FaceSlots::kChunk;  // so that some have to move
+        if (!begun || queue.empty()) continue;
+        next = std::move(queue.front());
+        queue.pop_front();
+      }
+      const auto read = next.second->read();
+      ++got;
+      wrong += !read.ok() || read.value()->faces.size() != 1 ||
+               read.value()->faces[0].id != static_cast<std::uint64_t>(next.first);
+    }
+  });
+  const fake::Live before = fake::live();
+  for (int id = 1; id <= 20000; ++id) {
+    auto result = written(slots_, 1, stream_, id);
+    const std::lock_guard lock(mutex);
+    queue.emplace_back(id, std::move(result));
+  }
+  {
+    const std::lock_guard lock(mutex);
+    over = true;
+  }
+  reader.join();
+  EXPECT_EQ(got, 20000);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(fake::live(), before);
+  EXPECT_GE(slots_->moved(), 1u);
 }
 
 }  // namespace

@@ -159,10 +159,12 @@ Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
   return chain_->luma();
 }
 
+/// Null for faces that have left the GPU.
 Result<const DeviceFaces*> DeviceFrame::use(const DeviceFacesRef& faces) {
   if (Status s = join(); !s.ok()) return s;
   // What writes there next is enqueued in this stream too, behind this.
   if (faces->producer() == chain_->shared_stream()) return faces->in_stream();
+  if (!faces->keep_slot()) return static_cast<const DeviceFaces*>(nullptr);
   if (Status s = faces->hold_back(chain_->stream()); !s.ok()) return s;
   chain_->keep(faces);
   return static_cast<const DeviceFaces*>(faces->slot());
@@ -199,8 +201,10 @@ Result<const DeviceFaces*> DeviceFrame::faces(const FaceResult& faces) {
   if (Status s = join(); !s.ok()) return s;
   const DeviceFacesRef device = on_device(faces.pending);
   if (device && device->context() == element_.context && device->width() == faces.width &&
-      device->height() == faces.height)
-    return use(device);
+      device->height() == faces.height) {
+    auto used = use(device);
+    if (!used.ok() || used.value()) return used;
+  }
   if (!faces.is_ready()) chain_->count_wait();
   const auto read = faces.read();
   if (!read.ok()) return read.status();
@@ -226,8 +230,10 @@ Result<std::shared_ptr<DeviceFacesResult>> DeviceFrame::new_faces(int landmarks)
   if (lists_ == made_.size())
     return Status(StatusCode::kInvalidArgument, "too many lists of faces for a frame");
   if (Status s = make_slots(landmarks); !s.ok()) return s;
+  const std::uint64_t moved = element_.slots->moved();
   auto made = DeviceFacesResult::create(element_.slots, &element_.slots->block(lists_));
   if (made.ok()) made_[lists_++] = made.value();
+  *element_.waits += element_.slots->moved() - moved;
   return made;
 }
 

@@ -11,8 +11,6 @@ namespace {
 using cuda::check;
 using cuda::DeviceFaces;
 
-/// Slots made at once: what an unhurried chain has on its way.
-constexpr std::size_t kChunk = 16;
 constexpr std::size_t kAlignment = 256;
 /// Faces whose points come with the list in one copy; those of more take a second.
 constexpr int kWithList = 4;
@@ -92,12 +90,49 @@ Status FaceSlots::grow() {
 }
 
 Result<FaceSlots::Slot> FaceSlots::take() {
+  std::optional<Slot> slot = take_free();
+  if (!slot) slot = take_from_oldest();
+  if (slot) return *slot;
+  {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty())
+      if (Status s = grow(); !s.ok()) return s;
+  }
+  return *take_free();  // nobody else takes
+}
+
+std::optional<FaceSlots::Slot> FaceSlots::take_free() {
   const std::lock_guard lock(mutex_);
-  if (free_.empty())
-    if (Status s = grow(); !s.ok()) return s;
+  if (free_.empty()) return {};
   const Slot slot = free_.back();
   free_.pop_back();
   return slot;
+}
+
+std::optional<FaceSlots::Slot> FaceSlots::take_from_oldest() {
+  while (true) {
+    std::shared_ptr<const DeviceFacesResult> oldest;  // goes without the lock
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(lent_, [](const auto& result) { return result.expired(); });
+      if (lent_.size() <= kYoung) break;
+      oldest = lent_.front().lock();
+      if (oldest && !oldest->is_ready()) break;
+      lent_.pop_front();
+    }
+    const std::optional<Slot> slot = oldest ? oldest->leave_slot() : std::nullopt;
+    if (!slot) continue;
+    ++moved_;
+    return slot;
+  }
+  return take_free();  // one may have come back
+}
+
+void FaceSlots::lend(std::weak_ptr<const DeviceFacesResult> result) {
+  const std::lock_guard lock(mutex_);
+  if (lent_.size() >= 2 * kChunk * chunks_.size())
+    std::erase_if(lent_, [](const auto& known) { return known.expired(); });
+  lent_.push_back(std::move(result));
 }
 
 void FaceSlots::give_back(Slot slot) {
@@ -175,7 +210,9 @@ Result<std::shared_ptr<DeviceFacesResult>> DeviceFacesResult::create(
       new DeviceFacesResult(std::move(slots), slot.value(), block));
 }
 
-DeviceFacesResult::~DeviceFacesResult() { slots_->give_back(slot_); }
+DeviceFacesResult::~DeviceFacesResult() {
+  if (!left_) slots_->give_back(slot_);
+}
 
 void DeviceFacesResult::describe(int width, int height, DetectorName detector,
                                  std::shared_ptr<ChainStream> producer) {
@@ -184,11 +221,32 @@ void DeviceFacesResult::describe(int width, int height, DetectorName detector,
   detector_ = std::move(detector);
   producer_ = std::move(producer);
   submissions_ = producer_->submitted();
+  slots_->lend(weak_from_this());
+}
+
+const DeviceFaces* DeviceFacesResult::in_stream() const {
+  if (block_ && block_->turn == turn_) return block_->faces;
+  const std::lock_guard lock(slot_mutex_);
+  return left_ ? nullptr : slot_.faces;
+}
+
+bool DeviceFacesResult::keep_slot() const {
+  const std::lock_guard lock(slot_mutex_);
+  if (!left_) kept_ = true;
+  return kept_;
+}
+
+std::optional<FaceSlots::Slot> DeviceFacesResult::leave_slot() const {
+  if (!read().ok()) return {};
+  const std::lock_guard lock(slot_mutex_);
+  if (kept_) return {};
+  left_ = true;
+  return slot_;
 }
 
 Status DeviceFacesResult::hold_back(cudaStream_t reader) const {
   if (is_ready()) return {};
-  const std::lock_guard lock(ready_mutex_);
+  const std::lock_guard lock(slot_mutex_);
   if (!recorded_)
     if (Status s = check(cudaEventRecord(slot_.ready, producer_->get()), "recording a CUDA event");
         !s.ok())

@@ -4,11 +4,14 @@
 #include <cuda_runtime.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -21,8 +24,12 @@
 
 namespace cuface::gst {
 
-/// One element's store. Slots are reused and grow in number only while more of them wait at once
-/// than ever before. Thread-safe, but for the blocks.
+class DeviceFacesResult;
+
+/// One element's store. Slots are reused. Where all are taken, the oldest result moves into host
+/// memory and leaves its slot: however many results others keep, they take no more GPU memory.
+/// Slots grow in number only where no result can move: it is young, its work is not over, or other
+/// streams use it. Thread-safe, but for the blocks.
 class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
  public:
   struct Slot {
@@ -37,6 +44,12 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
     std::uint64_t turn = 0;  ///< of the list that it holds, or will hold by what is enqueued
   };
   static constexpr std::size_t kBlocks = 2;  ///< lists of a frame
+  /// Slots made at once, for what an unhurried chain has on its way: four frames in flight, a batch
+  /// of lines that wait to be written, and the frames on their way to the sink.
+  static constexpr std::size_t kChunk = 24;
+  /// The last results never leave their slots: culktrack and cufacedetect look at those of the
+  /// frame before on the GPU.
+  static constexpr std::size_t kYoung = 8;
   Block& block(std::size_t i) { return blocks_[i]; }
 
   /// `landmarks`: points per face there is room for. The context must be current.
@@ -48,9 +61,13 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   const CudaContext& context() const { return context_; }
   int landmarks() const { return landmarks_; }
 
-  /// The context must be current.
+  /// The context must be current. Waits for a copy where a result has to leave its slot.
   Result<Slot> take();
   void give_back(Slot slot);
+  /// From now on the result may be asked to leave its slot. Results come in the order of frames.
+  void lend(std::weak_ptr<const DeviceFacesResult> result);
+  /// How many results have left their slots.
+  std::uint64_t moved() const { return moved_; }
 
   /// Copies the faces of a slot into `list`, on a stream of its own, and waits for them. After an
   /// error the list holds nothing of use, and another call may succeed. `hold_back`: sees to it
@@ -67,6 +84,8 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   FaceSlots(const CudaContext& context, int landmarks);
   static Status make(Event& event);
   Status grow();
+  std::optional<Slot> take_free();
+  std::optional<Slot> take_from_oldest();
   Status make_blocks();
   Status make_reader();
   Status copy_and_wait(std::byte* to, const std::byte* from, std::size_t bytes);
@@ -78,9 +97,11 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
   cuda::DeviceBuffer<std::byte> block_bytes_;
   std::array<Block, kBlocks> blocks_;
 
-  std::mutex mutex_;  // of the two below
+  std::mutex mutex_;  // of the three below; held while no result goes
   std::vector<cuda::DeviceBuffer<std::byte>> chunks_;
   std::vector<Slot> free_;
+  std::deque<std::weak_ptr<const DeviceFacesResult>> lent_;  // that may leave, the oldest first
+  std::atomic<std::uint64_t> moved_ = 0;
   std::vector<Event> events_;  // all there are
 
   std::mutex reader_;  // of the three below; one reads at a time
@@ -92,8 +113,10 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
 /// Of a cascade, as in FaceList::detector; passed on from frame to frame. Never null.
 using DetectorName = std::shared_ptr<const std::string>;
 
-/// The faces that an element has put into a slot, or will have when its submission is over.
-class DeviceFacesResult final : public PendingFaces {
+/// The faces that an element has put into a slot, or will have when its submission is over. Later
+/// they may leave the slot for host memory.
+class DeviceFacesResult final : public PendingFaces,
+                                public std::enable_shared_from_this<DeviceFacesResult> {
  public:
   /// Takes a slot; it goes back with the result. With a block, kernels write there, and the list is
   /// to be copied to the slot behind them; what the block held before is in its slot only from now
@@ -111,13 +134,16 @@ class DeviceFacesResult final : public PendingFaces {
 
   /// Where the element's kernels write.
   cuda::DeviceFaces* written() const { return block_ ? block_->faces : slot_.faces; }
-  /// Where the faces stay, once the submission is over.
+  /// Where the faces stay, once the submission is over. Before describe(), or after keep_slot().
   cuda::DeviceFaces* slot() const { return slot_.faces; }
-  /// For work enqueued next in that stream: where they were written while they are there. By the
-  /// thread that enqueues there.
-  const cuda::DeviceFaces* in_stream() const {
-    return block_ && block_->turn == turn_ ? block_->faces : slot_.faces;
-  }
+  /// For work enqueued next in that stream: where they were written while they are there; null once
+  /// they have left. By the thread that enqueues there.
+  const cuda::DeviceFaces* in_stream() const;
+  /// The faces stay in the slot to the end, for work in other streams. False when they have left.
+  bool keep_slot() const;
+  /// Moves the faces into host memory. The slot, which is the caller's then; none where it is kept
+  /// or the GPU cannot be read. Waits for a copy.
+  std::optional<FaceSlots::Slot> leave_slot() const;
   /// What is enqueued in that stream from now on comes after the faces. The first time an event is
   /// recorded, and so behind what their stream has by then. The context must be current.
   Status hold_back(cudaStream_t reader) const;
@@ -144,8 +170,9 @@ class DeviceFacesResult final : public PendingFaces {
   DetectorName detector_;
   std::shared_ptr<ChainStream> producer_;
   std::uint64_t submissions_ = 0;  // that are over when the faces are there
-  mutable std::mutex ready_mutex_;
-  mutable bool recorded_ = false;  // slot_.ready; under the mutex
+  mutable std::mutex slot_mutex_;  // of the three below
+  mutable bool recorded_ = false;  // slot_.ready
+  mutable bool kept_ = false, left_ = false;
   mutable std::mutex mutex_;
   mutable FaceListRef list_;  // once read; never of a read that failed
 };

@@ -6,12 +6,14 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <set>
 
 namespace cuface::test::fake {
 namespace {
 
 struct Machine {
+  std::mutex mutex;  // of all below
   std::map<const std::byte*, std::size_t> blocks;
   std::set<cudaEvent_t> events;
   std::set<cudaStream_t> streams;
@@ -23,6 +25,7 @@ Machine& machine() {
 }
 
 cudaError_t called(const char* name) {
+  const std::lock_guard lock(machine().mutex);
   const auto found = machine().left.find(name);
   return found != machine().left.end() && found->second-- == 0 ? cudaErrorUnknown : cudaSuccess;
 }
@@ -30,12 +33,14 @@ cudaError_t called(const char* name) {
 cudaError_t allocate(const char* name, void** made, std::size_t bytes) {
   if (const cudaError_t error = called(name)) return error;
   auto* block = static_cast<std::byte*>(std::malloc(bytes));
+  const std::lock_guard lock(machine().mutex);
   machine().blocks[block] = bytes;
   *made = block;
   return cudaSuccess;
 }
 
 cudaError_t release(void* block) {
+  const std::lock_guard lock(machine().mutex);
   if (block && machine().blocks.erase(static_cast<std::byte*>(block)) == 0)
     return cudaErrorInvalidValue;
   std::free(block);
@@ -46,12 +51,14 @@ template <typename Handle>
 cudaError_t make(const char* name, std::set<Handle>& all, Handle* made) {
   if (const cudaError_t error = called(name)) return error;
   *made = reinterpret_cast<Handle>(std::malloc(1));
+  const std::lock_guard lock(machine().mutex);
   all.insert(*made);
   return cudaSuccess;
 }
 
 template <typename Handle>
 cudaError_t destroy(std::set<Handle>& all, Handle handle) {
+  const std::lock_guard lock(machine().mutex);
   if (all.erase(handle) == 0) return cudaErrorInvalidResourceHandle;
   std::free(handle);
   return cudaSuccess;

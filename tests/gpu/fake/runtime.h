@@ -1,5 +1,6 @@
 // A CUDA runtime without a GPU, for what the host does with one: memory is the host's, work is done
-// when it is submitted, and any function can be made to fail. For one thread.
+// when it is submitted, and any function can be made to fail. What the functions below tell and set
+// is for one thread.
 #pragma once
 
 #include <cstddef>
