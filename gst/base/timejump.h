@@ -16,6 +16,7 @@ struct FrameStep {
   /// They do not belong together: tracks end, and a search is due. `seconds` is then what the
   /// timestamps say all the same.
   bool jump = false;
+  GstClockTime usual = 0;  ///< the usual step before this one, in ns; 0 where none is known
 };
 
 /// The timestamps of the frames that one element gets.
@@ -41,11 +42,12 @@ class TimeLine {
   FrameStep advance(GstClockTime pts, bool reverse, Missing missing) {
     const GstClockTime last = std::exchange(last_, pts);
     const bool broken = std::exchange(broken_, false);
-    if (!GST_CLOCK_TIME_IS_VALID(last) || !GST_CLOCK_TIME_IS_VALID(pts)) return {0, broken};
+    const GstClockTime usual = usual_step();
+    if (!GST_CLOCK_TIME_IS_VALID(last) || !GST_CLOCK_TIME_IS_VALID(pts)) return {0, broken, usual};
     const GstClockTimeDiff step = GST_CLOCK_DIFF(last, pts);
     const auto size = static_cast<GstClockTime>(step < 0 ? -step : step);
     const bool forwards = (step < 0) == reverse;
-    const GstClockTime most = std::max(kLeastJump, kUsualSteps * usual());
+    const GstClockTime most = std::max(kLeastJump, kUsualSteps * usual);
     bool jump = size > most;
     if (jump && forwards) jump = known_ > 0 && size > most + missing();
     if (forwards && size > 0) {
@@ -53,11 +55,13 @@ class TimeLine {
       next_ = (next_ + 1) % steps_.size();
       known_ = std::min(known_ + 1, steps_.size());
     }
-    return {static_cast<double>(step) / GST_SECOND, jump || broken};
+    return {static_cast<double>(step) / GST_SECOND, jump || broken, usual};
   }
 
-  /// The usual step forwards; 0 where none is known.
-  GstClockTime usual() const {
+ private:
+  static constexpr std::size_t kMedianOf = 5;
+
+  GstClockTime usual_step() const {
     if (known_ == 0) return 0;
     std::array<GstClockTime, kMedianOf> sorted = steps_;
     const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(known_);
@@ -65,9 +69,6 @@ class TimeLine {
     std::nth_element(sorted.begin(), middle, end);
     return *middle;
   }
-
- private:
-  static constexpr std::size_t kMedianOf = 5;
 
   GstClockTime last_ = GST_CLOCK_TIME_NONE;
   bool broken_ = false;

@@ -1,5 +1,6 @@
 #include "gst/facedetect/facedetect.h"
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -47,6 +48,8 @@ struct DetectState {
   bool tracker_downstream = false;
   bool warned_overflow = false;
   bool warned_max_faces = false;
+  bool warned_slow = false;
+  GstClockTime longest_search = 0;  // since the last reset
 };
 
 }  // namespace
@@ -126,7 +129,11 @@ void reset(GstCufaceFilter* self, Reset why) {
   state->ask_for_tracker = true;
   state->lateness.restart();
   state->told_at = GST_CLOCK_TIME_NONE;
-  if (why == Reset::kStart) state->searches = state->put_off = state->put_off_told = 0;
+  if (why == Reset::kStart) {
+    state->searches = state->put_off = state->put_off_told = 0;
+    state->warned_slow = false;
+  }
+  state->longest_search = 0;
   state->warned_overflow = state->warned_max_faces = false;
 }
 
@@ -208,6 +215,30 @@ void warn_max_faces(GstCufaceFilter* self, int max_faces) {
                             text.c_str());
 }
 
+/// Once, where frames come late again and again, and searches that take longer than frames are
+/// apart are a reason.
+void warn_slow(GstCufaceFilter* self, const Frame& frame) {
+  constexpr int kSeconds = 3;
+  DetectState* state = state_of(self);
+  if (state->warned_slow || state->lateness.late_seconds() < kSeconds ||
+      state->longest_search <= frame.step().usual || !cuface::gst::is_live(self))
+    return;
+  state->warned_slow = true;
+  const auto ms = [](guint64 ns) { return std::to_string((ns + GST_MSECOND - 1) / GST_MSECOND); };
+  // What the sink grants now is not known here, but GStreamer's default is. Without a queue behind
+  // the chain the sink holds up the chain's thread, which then begins each frame late.
+  constexpr guint64 kDeadline = 20 * GST_MSECOND;
+  const std::string text =
+      "frames of the live source come up to " + ms(static_cast<guint64>(state->lateness.worst())) +
+      " ms too late at the sink, and searches take up to " + ms(state->longest_search) +
+      " ms: make searches shorter (a larger min-size, detect-scale=2, spread=true), or give them "
+      "time: put a queue behind the face elements, set the sink's processing-deadline to " +
+      ms(state->longest_search + kDeadline) +
+      " ms or more, and let the queue before cufacedetect hold the frames of that time";
+  cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_CORE_ERROR, GST_CORE_ERROR_CLOCK,
+                            text.c_str());
+}
+
 /// With a QOS message, at most one a second.
 void tell_of_searches_put_off(GstCufaceFilter* self, const Frame& frame) {
   DetectState* state = state_of(self);
@@ -234,8 +265,13 @@ void tell_of_searches_put_off(GstCufaceFilter* self, const Frame& frame) {
 Status process(GstCufaceFilter* self, Frame& frame) {
   const DetectSettings settings = copy_settings(self);
   warn_max_faces(self, settings.config.max_faces);
-  auto faces = state_of(self)->stage->run(frame, settings, turn_of(self, settings, frame));
+  DetectState* state = state_of(self);
+  const gint64 begin = g_get_monotonic_time();
+  auto faces = state->stage->run(frame, settings, turn_of(self, settings, frame));
   if (!faces.ok()) return faces.status();
+  const auto took = static_cast<GstClockTime>(g_get_monotonic_time() - begin) * GST_USECOND;
+  state->longest_search = std::max(state->longest_search, took);
+  warn_slow(self, frame);
   tell_of_searches_put_off(self, frame);
   if (frame.overflows > 0 || cuface::gst::device_counts(self).overflows > 0) warn_overflow(self);
   GST_LOG_OBJECT(self, "%s",

@@ -10,7 +10,11 @@ namespace cuface::gst {
 /// Told from any thread, asked from the streaming thread.
 class Lateness {
  public:
-  void restart() { late_until_ = last_searchable_ = GST_CLOCK_TIME_NONE; }
+  void restart() {
+    late_until_ = last_searchable_ = last_counted_ = GST_CLOCK_TIME_NONE;
+    late_seconds_ = 0;
+    worst_ = 0;
+  }
 
   /// An event on its way upstream.
   void told(GstEvent* event) {
@@ -24,6 +28,7 @@ class Lateness {
     if (type == GST_QOS_TYPE_THROTTLE || !GST_CLOCK_TIME_IS_VALID(timestamp)) return;
     lateness_ = late;
     proportion_ = proportion;
+    if (late > 0) count(timestamp, late);
     // As GstBaseTransform has it: the next frames will be late too, until as much is made good.
     late_until_ = late > 0 ? timestamp + 2 * static_cast<GstClockTime>(late) : GST_CLOCK_TIME_NONE;
   }
@@ -46,15 +51,31 @@ class Lateness {
     return false;
   }
 
+  /// In so many seconds frames were late, and by so much at most, in ns. A pipeline that begins may
+  /// be late once or twice.
+  int late_seconds() const { return late_seconds_; }
+  GstClockTimeDiff worst() const { return worst_; }
+
   /// What the last QOS event said: how late the frame was, and how much faster the data should
   /// come.
   GstClockTimeDiff lateness() const { return lateness_; }
   gdouble proportion() const { return proportion_; }
 
  private:
+  void count(GstClockTime timestamp, GstClockTimeDiff late) {
+    if (late > worst_) worst_ = late;
+    const GstClockTime last = last_counted_;
+    if (GST_CLOCK_TIME_IS_VALID(last) && timestamp < last + GST_SECOND) return;
+    last_counted_ = timestamp;
+    ++late_seconds_;
+  }
+
   std::atomic<GstClockTime> late_until_{GST_CLOCK_TIME_NONE};
   std::atomic<GstClockTimeDiff> lateness_{0};
   std::atomic<gdouble> proportion_{1};
+  std::atomic<GstClockTimeDiff> worst_{0};
+  std::atomic<GstClockTime> last_counted_{GST_CLOCK_TIME_NONE};
+  std::atomic<int> late_seconds_{0};
   GstClockTime last_searchable_ = GST_CLOCK_TIME_NONE;  // the streaming thread's
 };
 

@@ -188,6 +188,48 @@ TEST_F(Late, AMessageASecondTellsOfSearchesPutOff) {
   EXPECT_EQ(harness.stat("d", "skipped-searches"), told[3].dropped);
 }
 
+TEST_F(Late, AChainThatCannotKeepUpSaysSoOnceAndWhatToSet) {
+  struct Case {
+    bool live;
+    GstClockTime step;  // between frames
+    int late_seconds;
+    int warnings;
+  };
+  // No search takes less than 10 ns, and these take less than a minute.
+  for (const Case& c :
+       {Case{true, 10, 5, 1}, {true, 10, 2, 0}, {false, 10, 5, 0}, {true, 60 * GST_SECOND, 5, 0}}) {
+    Harness harness(detect);
+    gst_harness_set_live(harness.get(), c.live);
+    Bus bus(harness);
+    harness.set_caps(info);
+    std::string text;
+    int warnings = 0;
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_EQ(harness.push_at(make_frame(info, one), static_cast<GstClockTime>(i) * c.step),
+                GST_FLOW_OK);
+      gst_buffer_unref(harness.pull());
+      // Twice a second.
+      if (i / 2 < c.late_seconds)
+        gst_harness_push_upstream_event(
+            harness.get(), gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 1.1, (i + 1) * GST_MSECOND,
+                                             static_cast<GstClockTime>(i) * GST_SECOND / 2));
+      while (GstMessage* message = bus.next(GST_MESSAGE_WARNING, 0)) {
+        GError* error = nullptr;
+        gst_message_parse_warning(message, &error, nullptr);
+        text = error->message;
+        g_error_free(error);
+        gst_message_unref(message);
+        ++warnings;
+      }
+    }
+    EXPECT_EQ(warnings, c.warnings) << c.live << " " << c.step << " " << c.late_seconds;
+    if (warnings == 0) continue;
+    EXPECT_NE(text.find("up to 5 ms too late"), std::string::npos) << text;
+    for (const char* word : {"min-size", "spread", "processing-deadline", "queue"})
+      EXPECT_NE(text.find(word), std::string::npos) << text;
+  }
+}
+
 TEST_F(Late, EventsPassUpstreamAndAFlushForgetsThem) {
   Harness harness(detect);
   harness.set_caps(info);
