@@ -5,7 +5,6 @@
 
 #include "gst/base/errors.h"
 #include "gst/base/filterstate.h"
-#include "gst/base/standardmetas.h"
 
 using cuface::Status;
 using cuface::StatusCode;
@@ -17,7 +16,6 @@ using cuface::gst::Frame;
 using cuface::gst::Reset;
 using cuface::gst::same_layout;
 using cuface::gst::SettingsLock;
-using cuface::gst::StandardMetas;
 
 GST_DEBUG_CATEGORY_STATIC(cuface_filter_debug);
 #define GST_CAT_DEFAULT cuface_filter_debug
@@ -109,7 +107,7 @@ gboolean start(GstBaseTransform* trans) {
     state->stats = {};
   }
   if (!report(self, start_device(self, device_id))) return FALSE;
-  state->warned_interlaced = state->warned_positions = false;
+  state->warned_interlaced = state->warned_positions = state->told_no_standard_metas = false;
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   if (klass->load && !report(self, klass->load(self))) return FALSE;
   reset(self, Reset::kStart);
@@ -324,11 +322,6 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   GstCufaceFilter* self = GST_CUFACE_FILTER(trans);
   auto* state = self->state;
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
-  StandardMetas standard_metas;
-  {
-    SettingsLock lock(self);
-    standard_metas = state->settings.standard_metas;
-  }
   if (gst_buffer_get_size(buffer) == 0) return GST_FLOW_OK;  // a gap without a picture
   if (!report(self, cuface::gst::validate_picture(buffer, state->info))) return GST_FLOW_ERROR;
   follow_crop(self, buffer);
@@ -340,13 +333,7 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   if (frame.upstream().positions == cuface::gst::Positions::kUnknown) warn_positions_lost(self);
   if (!report(self, choose_processor(self, frame))) return GST_FLOW_ERROR;
   if (!report(self, process(self, frame))) return GST_FLOW_ERROR;
-  // Plain numbers make the streaming thread wait for a GPU, so there only where they are asked for.
-  const bool standard = standard_metas == StandardMetas::kAlways ||
-                        (standard_metas == StandardMetas::kAuto && !state->in_cuda_memory);
-  if (frame.delivered() && standard &&
-      !report(self, cuface::gst::publish_standard_metas(buffer, state->info, frame.delivered(),
-                                                        state->first_seen)))
-    return GST_FLOW_ERROR;
+  if (!report(self, cuface::gst::write_standard_metas(self, frame))) return GST_FLOW_ERROR;
 
   count(self, frame, std::chrono::steady_clock::now() - begin);
   return GST_FLOW_OK;

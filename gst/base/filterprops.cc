@@ -21,8 +21,9 @@ GType backend_type() {
 
 GType standard_metas_type() {
   static const GEnumValue values[] = {
-      {static_cast<int>(StandardMetas::kAuto), "On frames in system memory", "auto"},
-      {static_cast<int>(StandardMetas::kAlways), "On every frame", "always"},
+      {static_cast<int>(StandardMetas::kAuto), "Where the element works on the CPU", "auto"},
+      {static_cast<int>(StandardMetas::kAlways),
+       "On every frame; the element waits for a GPU that works for it", "always"},
       {static_cast<int>(StandardMetas::kNever), "Only gst-cuface's own meta", "never"},
       {0, nullptr, nullptr},
   };

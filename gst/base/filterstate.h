@@ -46,6 +46,7 @@ struct FilterState {
   std::shared_ptr<Chain> chain = std::make_shared<Chain>();
   PicturePool pictures;
   FirstSeen first_seen;
+  bool told_no_standard_metas = false;
 };
 
 /// backend, standard-metas, stats, and cuda-device-id in builds with CUDA.
@@ -53,5 +54,9 @@ void install_filter_properties(GObjectClass* klass);
 
 /// The value of `stats`; the caller's, made under SettingsLock.
 GstStructure* stats_structure(const FilterState& state);
+
+/// Writes what the element has found in `frame` as standard metas too, where `standard-metas` asks
+/// for them.
+Status write_standard_metas(GstCufaceFilter* self, const Frame& frame);
 
 }  // namespace cuface::gst

@@ -2,6 +2,7 @@
 // allocation, one submission an element and frame, at most four frames in flight.
 #include <cuda_runtime_api.h>
 #include <gst/gst.h>
+#include <gst/video/gstvideometa.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -143,6 +144,44 @@ TEST_F(SteadyCuda, AnUploadIsSeenAsCopies) {
   EXPECT_TRUE(std::any_of(steady.calls.begin(), steady.calls.end(), [](const Call& c) {
     return c.caller == Caller::kElements && c.kind == Kind::kCopy && c.bytes == 640 * 360;
   })) << "the uploads of whole pictures are not seen with their size";
+}
+
+/// Regions of faces on the frames behind three elements that work on the GPU for frames in system
+/// memory.
+Steady run_uploaded(const std::string& properties, long& regions) {
+  const std::string on_gpu = " backend=cuda " + properties;
+  regions = 0;
+  return run_steadily(decoded_on_cpu(clip(kPexels)) + " ! cufacedetect name=detect" + on_gpu +
+                          " ! culktrack name=track" + on_gpu + " ! cufacelandmark name=landmark" +
+                          on_gpu + " ! fakesink name=sink",
+                      "sink", [&](GstBuffer* buffer) {
+                        regions += gst_buffer_get_n_meta(
+                            buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+                      });
+}
+
+TEST_F(SteadyCuda, NoWaitWhereTheGpuWorksOnFramesInSystemMemory) {
+  long regions = 0;
+  const Steady steady = run_uploaded("", regions);
+  report("uploaded, all on the GPU", steady);
+  expect_a_real_run(steady);
+  EXPECT_EQ(regions, 0);
+  const auto found = faults(steady);
+  EXPECT_FALSE(any(found, "wait")) << text(found);
+  for (const Call& call : steady.calls)
+    if (call.caller == Caller::kElements && call.thread == steady.thread &&
+        call.kind == Kind::kCopy) {
+      EXPECT_EQ(call.bytes, std::uint64_t{640 * 360}) << call.name << ": not the grey picture";
+    }
+}
+
+TEST_F(SteadyCuda, StandardMetasThatAreAskedForAreSeenAsWaits) {
+  long regions = 0;
+  const Steady steady = run_uploaded("standard-metas=always", regions);
+  expect_a_real_run(steady);
+  EXPECT_GE(regions, 300);
+  const auto found = faults(steady);
+  EXPECT_TRUE(any(found, "wait in")) << text(found);
 }
 
 /// Two detectors between the marks of one.
