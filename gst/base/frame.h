@@ -66,10 +66,10 @@ class Frame {
   /// The newest faces of the elements before, in pixels of this frame.
   const FacesFound& upstream() const { return upstream_; }
   FaceRecord& record() { return *record_; }
-  /// The chain of this frame when this is its thread, else null.
+  /// The chain of this frame when this is its thread, else null; so for faces without a chain.
   Chain* chain_on_this_thread() {
     auto* chain = static_cast<Chain*>(record_->chain.get());
-    return chain->on_own_thread() ? chain : nullptr;
+    return chain && chain->on_own_thread() ? chain : nullptr;
   }
 
   /// The same while nobody can have touched a pixel since the chain's head saw the frame.
