@@ -65,6 +65,19 @@ GType search_type() {
   return type;
 }
 
+GType spread_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(Spread::kFalse), "The whole picture, every redetect-interval frames",
+       "false"},
+      {static_cast<int>(Spread::kTrue), "A band of the picture on every frame", "true"},
+      {static_cast<int>(Spread::kAuto),
+       "As true on the CPU behind a live source, unless search=smart; else as false", "auto"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstCufaceSpread", values);
+  return type;
+}
+
 constexpr auto kReady =
     static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
 constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
@@ -105,13 +118,11 @@ void install_detect_properties(GObjectClass* klass) {
                           0, G_MAXUINT64, defaults_of_element.max_search_delay, kPlaying));
   g_object_class_install_property(
       klass, kPropSpread,
-      g_param_spec_boolean(
+      g_param_spec_enum(
           "spread", "Spread searches",
-          "While a culktrack behind, in the same streaming thread, follows faces: search a band of "
-          "the picture on every frame instead of the whole picture on every N-th, so that every "
-          "frame takes about as long. Without effect with roll, scale-mode=window, "
-          "grouping=overlap or a detector before",
-          defaults_of_element.spread, kPlaying));
+          "Whether a search is cut into bands, one on each frame, so that all frames take about as "
+          "long. It needs a culktrack behind that follows faces",
+          spread_type(), static_cast<int>(defaults_of_element.spread), kPlaying));
   g_object_class_install_property(
       klass, kPropScaleFactor,
       g_param_spec_double("scale-factor", "Scale factor",
@@ -192,6 +203,7 @@ void install_detect_properties(GObjectClass* klass) {
           "nothing, while a culktrack is behind in the same streaming thread; smart has no effect "
           "with spread, roll, scale-mode=window, grouping=overlap or a detector before",
           search_type(), kSearchFull, kPlaying));
+  gst_type_mark_as_plugin_api(spread_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(search_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(grouping_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(scale_mode_type(), static_cast<GstPluginAPIFlags>(0));
@@ -216,7 +228,7 @@ bool set_detect_property(DetectSettings& settings, guint id, const GValue* value
       settings.max_search_delay = g_value_get_uint64(value);
       break;
     case kPropSpread:
-      settings.spread = g_value_get_boolean(value);
+      settings.spread = static_cast<Spread>(g_value_get_enum(value));
       break;
     case kPropScaleFactor:
       config.scale_factor = g_value_get_double(value);
@@ -279,7 +291,7 @@ bool get_detect_property(const DetectSettings& settings, guint id, GValue* value
       g_value_set_uint64(value, settings.max_search_delay);
       break;
     case kPropSpread:
-      g_value_set_boolean(value, settings.spread);
+      g_value_set_enum(value, static_cast<int>(settings.spread));
       break;
     case kPropScaleFactor:
       g_value_set_double(value, config.scale_factor);

@@ -9,12 +9,16 @@
 
 namespace cuface::gst {
 
+/// Whether searches are spread over frames. kAuto: where it keeps frames of a camera from coming
+/// late. The first two values are those of a boolean, which the property once was.
+enum class Spread { kFalse, kTrue, kAuto };
+
 struct DetectSettings {
   std::string cascade;
   guint redetect_interval = 0;
   bool qos = true;
   GstClockTime max_search_delay = GST_SECOND;  ///< in ns
-  bool spread = false;
+  Spread spread = Spread::kAuto;
   DetectConfig config = {.threads = 0, .verify = true};
   guint config_changes = 0;  ///< counts writes of `config`
 };

@@ -160,6 +160,15 @@ bool puts_off_search(GstCufaceFilter* self, const DetectSettings& settings, cons
   return lateness.puts_off_search(time, late, settings.max_search_delay);
 }
 
+/// Left to itself a search is spread where a whole one makes frames come too late: on the CPU, of a
+/// camera. A GPU takes less than a millisecond for a whole search, and more for its bands together.
+bool spreads(GstCufaceFilter* self, const DetectSettings& settings) {
+  if (settings.spread != cuface::gst::Spread::kAuto)
+    return settings.spread == cuface::gst::Spread::kTrue;
+  return !settings.config.active_parts && cuface::gst::backend_of(self) == cuface::Backend::kCpu &&
+         cuface::gst::is_live(self);
+}
+
 /// What the host knows of whether to search this frame.
 cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& settings,
                                 Frame& frame) {
@@ -173,8 +182,9 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   // What a detector before has found is of the whole picture, and so must be what joins it.
   const bool parts = can_search_bands(settings.config) &&
                      frame.upstream().positions == cuface::gst::Positions::kNone;
-  if (!settings.spread || !parts) turn.ask.turn.band = {};
-  turn.ask.bands = parts && !settings.spread && !settings.config.active_parts;
+  const bool spread = spreads(self, settings);
+  if (!spread || !parts) turn.ask.turn.band = {};
+  turn.ask.bands = parts && !spread && !settings.config.active_parts;
   const bool jump = frame.step().jump;
   if (jump)
     GST_INFO_OBJECT(self, "the frame does not belong to the one before, %.3f s ago: a search",
@@ -189,7 +199,7 @@ cuface::gst::SearchTurn turn_of(GstCufaceFilter* self, const DetectSettings& set
   turn.followed = chain->followed();
   if (turn.followed) turn.followed = turn.followed.scaled(frame.width(), frame.height());
   turn.ask.follows = turn.followed.list && !turn.followed.list->faces.empty();
-  turn.ask.active_parts = settings.config.active_parts && parts && !settings.spread &&
+  turn.ask.active_parts = settings.config.active_parts && parts && !spread &&
                           (turn.followed.list || turn.followed.pending);
   return turn;
 }

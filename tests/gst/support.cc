@@ -91,7 +91,9 @@ std::string faces_text(GstBuffer* buffer) {
   return text;
 }
 
-Harness::Harness(const std::string& pipeline) : h_(gst_harness_new_parse(pipeline.c_str())) {}
+Harness::Harness(const std::string& pipeline) : h_(gst_harness_new_parse(pipeline.c_str())) {
+  gst_harness_set_live(h_, FALSE);
+}
 
 Harness::~Harness() { gst_harness_teardown(h_); }
 

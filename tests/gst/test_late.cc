@@ -105,7 +105,7 @@ TEST_F(Late, WithoutALiveSourceNothingDependsOnSpeed) {
 
 TEST_F(Late, TracksAndRequestsGoOn) {
   // With the tracker a face on every frame, though nothing is searched after the first.
-  EXPECT_EQ(run(detect + "! " + parts.track, true, {{0, 50}}), "x------------");
+  EXPECT_EQ(run(detect + "spread=false ! " + parts.track, true, {{0, 50}}), "x------------");
   EXPECT_EQ(skipped, 9u);
   for (const std::string& text : texts) EXPECT_NE(text.find("\n id 1 "), std::string::npos) << text;
   // A request waits as the period's turn does.
@@ -232,6 +232,7 @@ TEST_F(Late, AChainThatCannotKeepUpSaysSoOnceAndWhatToSet) {
 
 TEST_F(Late, EventsPassUpstreamAndAFlushForgetsThem) {
   Harness harness(detect);
+  gst_harness_set_live(harness.get(), TRUE);
   harness.set_caps(info);
   while (GstEvent* event = gst_harness_try_pull_upstream_event(harness.get()))
     gst_event_unref(event);

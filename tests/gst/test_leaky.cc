@@ -123,7 +123,7 @@ TEST(Leaky, SearchesThatMakeTheQueueLeakAskForNoMore) {
   for (const Case& c : cases)
     for (const bool discont : {true, false})
       runs.emplace_back(kCamera, c.queue,
-                        parts.detect + " min-size=60 redetect-interval=" +
+                        parts.detect + " spread=false min-size=60 redetect-interval=" +
                             std::to_string(c.interval) + " ! " + c.between + parts.track,
                         c.seconds, discont, c.frames);
   auto run = runs.begin();

@@ -21,6 +21,7 @@ class Queries : public testing::Test {
 TEST_F(Queries, LatencyIsThatOfTheSource) {
   for (const std::string& pipeline : pipelines()) {
     Harness harness(pipeline);
+    gst_harness_set_live(harness.get(), TRUE);
     harness.set_caps(info);
     for (const GstClockTime latency : {0 * GST_MSECOND, 123 * GST_MSECOND}) {
       gst_harness_set_upstream_latency(harness.get(), latency);

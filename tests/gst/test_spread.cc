@@ -1,4 +1,4 @@
-// cufacedetect spread=true: while faces are followed, a band of the picture on every frame.
+// cufacedetect spread: while faces are followed, a band of the picture on every frame.
 #include <map>
 #include <set>
 
@@ -157,8 +157,10 @@ class Spread : public testing::Test {
     guint64 searches = 0, lost = 0;
   };
 
-  Seen run(const std::string& pipeline, const std::vector<cv::Mat>& frames, int flush = -1) {
+  Seen run(const std::string& pipeline, const std::vector<cv::Mat>& frames, int flush = -1,
+           bool live = false) {
     Harness harness(pipeline);
+    gst_harness_set_live(harness.get(), live);
     harness.set_caps(info);
     Seen seen;
     for (int i = 0; i < static_cast<int>(frames.size()); ++i) {
@@ -266,6 +268,19 @@ TEST_F(Spread, HasNoEffectWhereItCannot) {
   }
   EXPECT_EQ(same, 6);
   EXPECT_NE(text(detect + "spread=true " + track), text(detect + track)) << "where it has one";
+}
+
+TEST_F(Spread, LeftToItselfIsForLiveSources) {
+  const auto frames = still(24, {high, low});
+  const auto searched = [&](const std::string& settings, bool live) {
+    return run(detect + settings + track, frames, -1, live).searched;
+  };
+  const std::string whole = "x-------x-------x-------", spread = "x-----------------------";
+  EXPECT_EQ(searched("", true), spread);
+  EXPECT_EQ(searched("", false), whole) << "what is found must not depend on the source";
+  EXPECT_EQ(searched("spread=true ", false), spread);
+  EXPECT_EQ(searched("spread=false ", true), whole);
+  EXPECT_EQ(searched("search=smart ", true), searched("search=smart ", false));
 }
 
 TEST_F(Spread, CanBeSwitchedWhileRunning) {
