@@ -240,6 +240,10 @@ void Pipeline::feed(const std::string& name, std::function<GstBuffer*()> next) {
       static_cast<GConnectFlags>(0));
 }
 
+void Pipeline::send_upstream(const std::string& sink, GstEvent* event) {
+  EXPECT_TRUE(gst_element_send_event(element(sink), event));
+}
+
 int Pipeline::width(const std::string& name) {
   GstPad* pad = gst_element_get_static_pad(element(name), "sink");
   GstCaps* caps = gst_pad_get_current_caps(pad);

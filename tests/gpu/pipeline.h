@@ -101,6 +101,8 @@ class Pipeline {
   /// Gives a named appsrc what `next` makes (taken) whenever it has nothing left, in its thread;
   /// the end for null. Before play().
   void feed(const std::string& name, std::function<GstBuffer*()> next);
+  /// As if a named sink had sent the event (taken) upstream.
+  void send_upstream(const std::string& sink, GstEvent* event);
   /// Of the video at a named element's sink pad.
   int width(const std::string& element);
   /// A number of the stats of one of our elements.
