@@ -5,6 +5,7 @@
 
 #include "gst/base/errors.h"
 #include "gst/base/filterstate.h"
+#include "gst/base/warnings.h"
 
 using cuface::Status;
 using cuface::StatusCode;
@@ -234,17 +235,6 @@ GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
   return flow;
 }
 
-/// Once, and by the first of our elements only.
-void warn_interlaced(GstCufaceFilter* self, const Frame& frame) {
-  if (!GST_VIDEO_INFO_IS_INTERLACED(&self->state->info) || !frame.is_head() ||
-      std::exchange(self->state->warned_interlaced, true))
-    return;
-  cuface::gst::post_warning(
-      GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "the video is interlaced: faces that move are torn into two fields; put a deinterlace "
-      "element before the face elements");
-}
-
 /// A crop rectangle of another size than the last one's is another picture, as after new caps.
 void follow_crop(GstCufaceFilter* self, GstBuffer* buffer) {
   auto* state = self->state;
@@ -254,15 +244,6 @@ void follow_crop(GstCufaceFilter* self, GstBuffer* buffer) {
   unplan(self);
   state->width = geometry.width;
   state->height = geometry.height;
-}
-
-/// Positions that no longer fit the picture are not delivered; the user hears of it once.
-void warn_positions_lost(GstCufaceFilter* self) {
-  if (std::exchange(self->state->warned_positions, true)) return;
-  cuface::gst::post_warning(
-      GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "an element between the face elements cropped, flipped or padded the picture; the faces "
-      "found before it no longer fit and are ignored from here on");
 }
 
 void count(GstCufaceFilter* self, const Frame& frame, std::chrono::nanoseconds took) {
@@ -329,10 +310,11 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   Frame frame(buffer, state->info, state->chain, state->pictures,
               klass->changes_pixels ? nullptr : self, cuface::gst::element_before(trans->sinkpad));
   frame.set_step(state->times.advance(frame, trans));
-  warn_interlaced(self, frame);
-  if (frame.upstream().positions == cuface::gst::Positions::kUnknown) warn_positions_lost(self);
+  cuface::gst::warn_interlaced(self, frame);
+  cuface::gst::warn_positions_lost(self, frame);
   if (!report(self, choose_processor(self, frame))) return GST_FLOW_ERROR;
   if (!report(self, process(self, frame))) return GST_FLOW_ERROR;
+  frame.record().last_passed = state->self;
   if (!report(self, cuface::gst::write_standard_metas(self, frame))) return GST_FLOW_ERROR;
 
   count(self, frame, std::chrono::steady_clock::now() - begin);
@@ -344,6 +326,7 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
 static void gst_cuface_filter_init(GstCufaceFilter* self) {
   self->state = new cuface::gst::FilterState;
   self->state->device = DeviceSide::create(GST_ELEMENT_CAST(self));
+  self->state->self = cuface::gst::make_element_ref(GST_ELEMENT_CAST(self));
   GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
   self->state->chain_function = GST_PAD_CHAINFUNC(trans->sinkpad);
   gst_pad_set_chain_function(trans->sinkpad, chain);

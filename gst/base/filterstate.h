@@ -32,6 +32,7 @@ struct FilterState {
   Settings settings;  // under SettingsLock, as are stats
   Stats stats;
   std::unique_ptr<DeviceSide> device;  // made once; null without CUDA
+  ElementRef self;                     // for the frames that have passed
 
   // The streaming thread's.
   BackendChoice choice = BackendChoice::kAuto;

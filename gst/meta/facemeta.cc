@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "gst/meta/copier.h"
 #include "gst/meta/witness.h"
 
 /// Lives in its buffer's list of metas, so the pointer back is valid as long as the meta is.
@@ -40,7 +41,21 @@ void free_record(GstMeta* base, GstBuffer*) {
   delete record;
 }
 
-gboolean transform(GstBuffer* dest, GstMeta* base, GstBuffer*, GQuark type, gpointer data) {
+/// For a copy that has come out without its witness: whoever made it drops all tagged metas, and
+/// may have moved pixels or not. The element itself knows.
+void judge_copy(GstBuffer* source, GstBuffer* dest, FaceRecord& record) {
+  const FrameGeometry* said = witness_geometry(source);
+  if (!said || record.results.empty()) return;
+  const auto copier = find_copier(record.last_passed, dest->pool);
+  if (!copier) return;
+  if (copier->keeps_places && !gst_buffer_get_video_crop_meta(source) &&
+      *said == FrameGeometry{copier->in.width, copier->in.height, 0, 0})
+    set_witness(dest, {copier->out.width, copier->out.height, 0, 0});
+  else
+    record.moved_by = std::make_shared<const std::string>(copier->name);
+}
+
+gboolean transform(GstBuffer* dest, GstMeta* base, GstBuffer* source, GQuark type, gpointer data) {
   if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
   if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
   FaceRecord& copy = ensure_face_record(dest);
@@ -48,6 +63,7 @@ gboolean transform(GstBuffer* dest, GstMeta* base, GstBuffer*, GQuark type, gpoi
   auto uses = std::move(copy.uses);
   copy = *reinterpret_cast<GstCufaceMeta*>(base)->record;
   copy.uses.insert(copy.uses.end(), uses.begin(), uses.end());
+  if (!witness_geometry(dest)) judge_copy(source, dest, copy);
   return TRUE;
 }
 
@@ -101,11 +117,7 @@ FacesFound place_faces(GstBuffer* buffer, const FaceRecord& record, int width, i
   if (record.results.empty()) return {};
   const FaceResult& newest = record.results.back();
   const FrameGeometry* said = witness_geometry(buffer);
-  if (!said) {
-    // On the way to and from CUDA memory the witness is lost though nobody moves a pixel.
-    if (record.found_in_cuda_memory || in_cuda_memory(buffer)) return {Positions::kKnown, newest};
-    return {Positions::kUnknown, {}};
-  }
+  if (!said) return {Positions::kUnknown, {}, false, record.moved_by};
   const FrameGeometry now =
       frame_geometry(buffer, width ? width : said->width, height ? height : said->height);
   if (now == *said) return {Positions::kKnown, newest};
@@ -123,8 +135,10 @@ FaceResult faces_of(const GstCufaceMeta& meta) {
   if (found.positions == Positions::kUnknown && record.geometry_warned &&
       !record.geometry_warned->exchange(true))
     GST_WARNING(
-        "an element between the face elements and this reader cropped, flipped or padded the "
-        "picture; the faces found before it no longer fit and are not delivered");
+        "%s between the face elements and this reader cropped, flipped or padded the picture; the "
+        "faces found before it no longer fit and are not delivered: put it in front of the face "
+        "elements",
+        found.moved_by ? found.moved_by->c_str() : "an element");
   return std::move(found.faces);
 }
 
@@ -166,15 +180,18 @@ FaceRecord* get_face_record(GstBuffer* buffer) {
 
 FaceRecord& ensure_face_record(GstBuffer* buffer) {
   GstCufaceMeta* meta = get_meta(buffer);
-  if (!meta)
+  if (!meta) {
+    // Metas are copied in their order: behind its witness, the face meta sees whether that passed.
+    ensure_witness(buffer);
     meta = reinterpret_cast<GstCufaceMeta*>(gst_buffer_add_meta(buffer, meta_info(), nullptr));
+  }
   return *meta->record;
 }
 
 void append_faces(GstBuffer* buffer, FaceResult faces) {
-  set_witness(buffer, frame_geometry(buffer, faces.width, faces.height));
   FaceRecord& record = ensure_face_record(buffer);
-  record.found_in_cuda_memory = in_cuda_memory(buffer);
+  set_witness(buffer, frame_geometry(buffer, faces.width, faces.height));
+  record.moved_by.reset();
   record.results.push_back(std::move(faces));
 }
 

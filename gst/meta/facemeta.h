@@ -5,7 +5,9 @@
 // Faces are kept in pixels of the frame they were found on. The face meta itself has no tags, so it
 // passes every element that copies metas, also those that move pixels. Whether it still fits the
 // picture is told by a twin, the witness: a meta with the tags of size and orientation, which such
-// elements either transform (scaling) or drop (crop, flip, borders). docs/design/metadata.md.
+// elements either transform (scaling) or drop (crop, flip, borders). GStreamer's elements on CUDA
+// memory always drop it; the face meta finds out which one copies the frame, and puts the witness
+// back where no pixel has moved. docs/design/metadata.md.
 #pragma once
 
 #include <gst/gst.h>
@@ -14,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,6 +44,10 @@ class FeedbackCell {
   FaceResult faces_;
 };
 
+/// An element, not kept alive. Made once for each element, shared by all its frames.
+using ElementRef = std::shared_ptr<GWeakRef>;
+ElementRef make_element_ref(GstElement* element);
+
 /// What the face meta holds. Copies of the buffer share what is there and see nothing added later.
 struct FaceRecord {
   std::vector<FaceResult> results;  ///< one per element, the newest last
@@ -59,8 +66,12 @@ struct FaceRecord {
   std::uint64_t behind = 0;
   /// What still reads or writes the frame's memory.
   std::vector<std::shared_ptr<const FrameUse>> uses;
-  /// The newest result was made on a frame in CUDA memory.
-  bool found_in_cuda_memory = false;
+  /// The last of our elements that the frame has passed. The face meta looks from there for the
+  /// element that copies the frame.
+  ElementRef last_passed;
+  /// The element behind which the newest result no longer fits the picture, in words; null where
+  /// the result fits or nobody knows.
+  std::shared_ptr<const std::string> moved_by;
 };
 
 /// The frame an element sees: its size, and where in the mapped memory it starts.
@@ -80,6 +91,7 @@ struct FacesFound {
   Positions positions = Positions::kNone;
   FaceResult faces;      ///< kKnown only: the newest result, in pixels of the size asked for
   bool cropped = false;  ///< a crop rectangle was set since: the frame starts elsewhere
+  std::shared_ptr<const std::string> moved_by{};  ///< kUnknown only; see FaceRecord
 };
 
 /// The same, read.
@@ -111,10 +123,5 @@ FacesRead read_faces(GstBuffer* buffer, int width, int height);
 /// into it waits for a GPU that still works on it, and sees no faces (an error is logged) while the
 /// GPU cannot be read.
 GstCufaceFaces* make_faces_snapshot(FaceResult faces);
-
-/// The type name of memory that GStreamer's CUDA library allocates.
-inline constexpr const char* kCudaMemoryType = "gst.cuda.memory";
-/// Whether the frame lies on a GPU.
-bool in_cuda_memory(GstBuffer* buffer);
 
 }  // namespace cuface::gst

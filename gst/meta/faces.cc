@@ -11,9 +11,13 @@ FrameGeometry frame_geometry(GstBuffer* buffer, int width, int height) {
   return {width, height, 0, 0};
 }
 
-bool in_cuda_memory(GstBuffer* buffer) {
-  return gst_buffer_n_memory(buffer) > 0 &&
-         gst_memory_is_type(gst_buffer_peek_memory(buffer, 0), kCudaMemoryType);
+ElementRef make_element_ref(GstElement* element) {
+  auto* ref = new GWeakRef;
+  g_weak_ref_init(ref, element);
+  return {ref, [](GWeakRef* mine) {
+            g_weak_ref_clear(mine);
+            delete mine;
+          }};
 }
 
 FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {

@@ -2,6 +2,8 @@
 
 #include <gst/video/video.h>
 
+#include "gst/meta/copier.h"
+
 namespace cuface::gst {
 namespace {
 
@@ -14,24 +16,6 @@ gboolean init(GstMeta* meta, gpointer, GstBuffer*) {
   reinterpret_cast<WitnessMeta*>(meta)->geometry = {};
   return TRUE;
 }
-
-/// The borders that a scaler which keeps the display aspect ratio adds, in pixels, with the
-/// arithmetic of videoscale (add-borders). Whether it did add them it does not say.
-int possible_borders(const GstVideoInfo& in, const GstVideoInfo& out) {
-  gint num = 0, den = 0;
-  if (!gst_util_fraction_multiply(in.width, in.height, in.par_n, in.par_d, &num, &den) ||
-      !gst_util_fraction_multiply(num, den, out.par_d, out.par_n, &num, &den))
-    return G_MAXINT;
-  const int height =
-      static_cast<int>(gst_util_uint64_scale_int(static_cast<guint64>(out.width), den, num));
-  if (height <= out.height) return out.height - height;
-  const int width =
-      static_cast<int>(gst_util_uint64_scale_int(static_cast<guint64>(out.height), num, den));
-  return out.width - width;
-}
-
-/// Rounding the size to whole pixels may leave one line over; more means a letterbox.
-constexpr int kRoundingBorder = 1;
 
 gboolean transform(GstBuffer* dest, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
   FrameGeometry geometry = reinterpret_cast<WitnessMeta*>(meta)->geometry;
@@ -65,15 +49,18 @@ const GstMetaInfo* meta_info() {
 
 }  // namespace
 
+void ensure_witness(GstBuffer* buffer) {
+  if (!gst_buffer_get_meta(buffer, api_type())) gst_buffer_add_meta(buffer, meta_info(), nullptr);
+}
+
 void set_witness(GstBuffer* buffer, const FrameGeometry& geometry) {
-  GstMeta* meta = gst_buffer_get_meta(buffer, api_type());
-  if (!meta) meta = gst_buffer_add_meta(buffer, meta_info(), nullptr);
-  reinterpret_cast<WitnessMeta*>(meta)->geometry = geometry;
+  ensure_witness(buffer);
+  reinterpret_cast<WitnessMeta*>(gst_buffer_get_meta(buffer, api_type()))->geometry = geometry;
 }
 
 const FrameGeometry* witness_geometry(GstBuffer* buffer) {
   const auto* witness = reinterpret_cast<WitnessMeta*>(gst_buffer_get_meta(buffer, api_type()));
-  return witness ? &witness->geometry : nullptr;
+  return witness && witness->geometry.width > 0 ? &witness->geometry : nullptr;
 }
 
 }  // namespace cuface::gst

@@ -7,10 +7,14 @@
 
 namespace cuface::gst {
 
+/// Adds a witness that says nothing yet, where there is none. Needs a writable buffer.
+void ensure_witness(GstBuffer* buffer);
+
 /// Says that the face meta's positions fit a picture of this geometry. Needs a writable buffer.
 void set_witness(GstBuffer* buffer, const FrameGeometry& geometry);
 
-/// The picture that the positions fit, null where somebody has dropped the witness.
+/// The picture that the positions fit, null where nobody has said so or somebody has dropped the
+/// witness.
 const FrameGeometry* witness_geometry(GstBuffer* buffer);
 
 }  // namespace cuface::gst
