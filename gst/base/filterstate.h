@@ -8,6 +8,7 @@
 
 #include "gst/base/chain.h"
 #include "gst/base/device.h"
+#include "gst/base/facefilter.h"
 #include "gst/base/frametimes.h"
 #include "gst/base/picturepool.h"
 #include "gst/base/standardmetas.h"
