@@ -1,6 +1,5 @@
 #include "gst/facedetect/facedetect.h"
 
-#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -49,7 +48,7 @@ struct DetectState {
   bool warned_overflow = false;
   bool warned_max_faces = false;
   bool warned_slow = false;
-  GstClockTime longest_search = 0;  // since the last reset
+  cuface::gst::LongestOfLately longest_search;
 };
 
 }  // namespace
@@ -133,7 +132,7 @@ void reset(GstCufaceFilter* self, Reset why) {
     state->searches = state->put_off = state->put_off_told = 0;
     state->warned_slow = false;
   }
-  state->longest_search = 0;
+  state->longest_search = {};
   state->warned_overflow = state->warned_max_faces = false;
 }
 
@@ -227,11 +226,12 @@ void warn_max_faces(GstCufaceFilter* self, int max_faces) {
 
 /// Once, where frames come late again and again, and searches that take longer than frames are
 /// apart are a reason.
-void warn_slow(GstCufaceFilter* self, const Frame& frame) {
+void warn_slow(GstCufaceFilter* self, const DetectSettings& settings, const Frame& frame) {
   constexpr int kSeconds = 3;
   DetectState* state = state_of(self);
+  const GstClockTime longest = state->longest_search.get();
   if (state->warned_slow || state->lateness.late_seconds() < kSeconds ||
-      state->longest_search <= frame.step().usual || !cuface::gst::is_live(self))
+      longest <= frame.step().usual || !cuface::gst::is_live(self))
     return;
   state->warned_slow = true;
   const auto ms = [](guint64 ns) { return std::to_string((ns + GST_MSECOND - 1) / GST_MSECOND); };
@@ -240,10 +240,12 @@ void warn_slow(GstCufaceFilter* self, const Frame& frame) {
   constexpr guint64 kDeadline = 20 * GST_MSECOND;
   const std::string text =
       "frames of the live source come up to " + ms(static_cast<guint64>(state->lateness.worst())) +
-      " ms too late at the sink, and searches take up to " + ms(state->longest_search) +
-      " ms: make searches shorter (a larger min-size, detect-scale=2, spread=true), or give them "
-      "time: put a queue behind the face elements, set the sink's processing-deadline to " +
-      ms(state->longest_search + kDeadline) +
+      " ms too late at the sink, and searches take up to " + ms(longest) +
+      " ms: make searches shorter (a larger min-size, detect-scale=2" +
+      (spreads(self, settings) ? "" : ", spread=true") +
+      "), or give them time: put a queue behind the face elements, set the sink's "
+      "processing-deadline to " +
+      ms(longest + kDeadline) +
       " ms or more, and let the queue before cufacedetect hold the frames of that time";
   cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_CORE_ERROR, GST_CORE_ERROR_CLOCK,
                             text.c_str());
@@ -280,8 +282,8 @@ Status process(GstCufaceFilter* self, Frame& frame) {
   auto faces = state->stage->run(frame, settings, turn_of(self, settings, frame));
   if (!faces.ok()) return faces.status();
   const auto took = static_cast<GstClockTime>(g_get_monotonic_time() - begin) * GST_USECOND;
-  state->longest_search = std::max(state->longest_search, took);
-  warn_slow(self, frame);
+  state->longest_search.add(took);
+  warn_slow(self, settings, frame);
   tell_of_searches_put_off(self, frame);
   if (frame.overflows > 0 || cuface::gst::device_counts(self).overflows > 0) warn_overflow(self);
   GST_LOG_OBJECT(self, "%s",

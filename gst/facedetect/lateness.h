@@ -3,7 +3,9 @@
 
 #include <gst/gst.h>
 
+#include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace cuface::gst {
 
@@ -77,6 +79,20 @@ class Lateness {
   std::atomic<GstClockTime> last_counted_{GST_CLOCK_TIME_NONE};
   std::atomic<int> late_seconds_{0};
   GstClockTime last_searchable_ = GST_CLOCK_TIME_NONE;  // the streaming thread's
+};
+
+/// The longest of the last 100 to 200 times. So what was long once, at the start, is forgotten.
+class LongestOfLately {
+ public:
+  void add(GstClockTime time) {
+    longest_ = std::max(longest_, time);
+    if (++count_ % 100 == 0) before_ = std::exchange(longest_, 0);
+  }
+  GstClockTime get() const { return std::max(longest_, before_); }
+
+ private:
+  GstClockTime longest_ = 0, before_ = 0;
+  unsigned count_ = 0;
 };
 
 }  // namespace cuface::gst

@@ -69,7 +69,8 @@ TEST_F(LiveCuda, SearchesThatWaitForASecondAtMost) {
   const auto describe = [](std::size_t i) {
     return std::pair(std::string("framerate=25/1"), i * kFrame);
   };
-  for (const std::string detect : {"redetect-interval=4", "spread=true", "search=smart"}) {
+  for (const std::string detect :
+       {"redetect-interval=4 spread=false", "spread=true", "search=smart"}) {
     const auto on_time = play("backend=cpu " + detect, false, describe);
     const auto on_cpu = play("backend=cpu " + detect, true, describe);
     EXPECT_EQ(faces_in(on_cpu), static_cast<long>(kFrames)) << detect;

@@ -225,7 +225,7 @@ TEST_F(Late, AChainThatCannotKeepUpSaysSoOnceAndWhatToSet) {
     EXPECT_EQ(warnings, c.warnings) << c.live << " " << c.step << " " << c.late_seconds;
     if (warnings == 0) continue;
     EXPECT_NE(text.find("up to 5 ms too late"), std::string::npos) << text;
-    for (const char* word : {"min-size", "spread", "processing-deadline", "queue"})
+    for (const char* word : {"min-size", "detect-scale", "processing-deadline", "queue"})
       EXPECT_NE(text.find(word), std::string::npos) << text;
   }
 }
