@@ -130,6 +130,34 @@ TEST_F(SteadyCuda, PublishingBringsBackTheFacesInItsOwnThread) {
   EXPECT_GE(lines_of(folder.file("faces.jsonl")).size(), std::size_t{kWarmUp + kFrames});
 }
 
+/// Elements work as ever; only what copies faces to the host is refused.
+TEST_F(SteadyCuda, FacesThatCannotBeReadEndTheStreamWithoutALine) {
+  const TempFolder folder;
+  const std::string file = folder.file("faces.jsonl");
+  const std::string description = decoded_on_gpu(clip(kPexels)) + " ! " + kChain +
+                                  " ! cufacepublish name=publish location=" + file + " ! fakesink";
+  const Steady steady = run_steadily(description, "publish");
+  expect_a_real_run(steady);
+  std::string copies;
+  for (const Call& call : steady.calls)
+    if (call.caller == Caller::kElements && call.thread != steady.thread &&
+        call.kind == Kind::kCopy)
+      copies = call.name;
+  ASSERT_FALSE(copies.empty());
+  trace::refuse(copies);
+  {
+    Pipeline pipeline(description);
+    const Ending ending = pipeline.play();
+    EXPECT_FALSE(ending.eos) << "with " << copies << " refused";
+    EXPECT_EQ(ending.source, "publish");
+    EXPECT_NE(ending.error.find("Cannot read the faces of frame 0 from the GPU"), std::string::npos)
+        << ending.error;
+  }
+  EXPECT_GE(trace::refused(), 1);
+  trace::refuse("");
+  EXPECT_EQ(lines_of(file).size(), 0u);
+}
+
 /// The same counting finds what is there.
 TEST_F(SteadyCuda, AnUploadIsSeenAsCopies) {
   const Steady steady = run_steadily(
