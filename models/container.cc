@@ -234,6 +234,9 @@ std::span<const std::uint8_t> Container::block_bytes(const char* name) const {
 Status write_container(const std::string& path, const std::string& kind, Json header,
                        const Provenance& source, const std::vector<Block>& blocks) {
   std::vector<std::uint8_t> data;
+  std::size_t size = 0;
+  for (const Block& block : blocks) size = aligned(size) + block.bytes.size();
+  data.reserve(size);  // once, so that no second copy grows beside it
   header["kind"] = kind;
   header["source"] = {
       {"file", source.file}, {"sha256", source.sha256}, {"licence", source.licence}};

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/common/guarded.h"
 #include "models/cascade_file.h"
 #include "models/dlib_dat.h"
 #include "models/forest_file.h"
@@ -33,9 +34,8 @@ faster, but no longer dlib's points bit for bit. OUT is replaced only when all o
 exit status: 0 done; 1 the file is missing, damaged or cannot be written; 2 wrong arguments
 )";
 
-/// Either kind of model, loaded and checked, with the file it lies in.
+/// Either kind of model, loaded and checked.
 struct Loaded {
-  std::shared_ptr<const FileBytes> file;
   std::shared_ptr<const ForestModel> forest;
   std::shared_ptr<const CascadeModel> cascade;
 };
@@ -47,14 +47,21 @@ Result<bool> is_forest(const std::shared_ptr<const FileBytes>& file) {
   return container.value().kind() == "forest";
 }
 
-Result<Loaded> load(const std::string& path) {
+Result<std::shared_ptr<const FileBytes>> read(const std::string& path) {
   const Result<ModelFile> opened = ModelFile::open(path);
   if (!opened.ok()) return opened.status();
-  const auto file = opened.value().read(kMaxForestBytes);
-  if (!file.ok()) return file.status();
-  const Result<bool> forest = is_forest(file.value());
+  return opened.value().read(kMaxForestBytes);
+}
+
+Result<Loaded> load(const std::string& path) {
+  Result<bool> forest = false;
+  {  // The bytes go before the model comes: a large file is in memory once.
+    const auto file = read(path);
+    if (!file.ok()) return file.status();
+    forest = is_forest(file.value());
+  }
   if (!forest.ok()) return forest.status();
-  Loaded loaded{file.value(), nullptr, nullptr};
+  Loaded loaded;
   if (forest.value()) {
     auto model = load_forest(path);
     if (!model.ok()) return model.status();
@@ -107,8 +114,10 @@ void print(const CascadeModel& m) {
 int info(const std::string& path) {
   const Result<Loaded> loaded = load(path);
   if (!loaded.ok()) return fail(loaded.status());
-  const Provenance source = provenance_of(loaded.value().file);
-  std::printf("file       %s (%zu bytes)\n", path.c_str(), loaded.value().file->bytes().size());
+  const auto file = read(path);
+  if (!file.ok()) return fail(file.status());
+  const Provenance source = provenance_of(file.value());
+  std::printf("file       %s (%zu bytes)\n", path.c_str(), file.value()->bytes().size());
   if (loaded.value().forest) print(*loaded.value().forest);
   if (loaded.value().cascade) print(*loaded.value().cascade);
   std::printf("source     %s\n", source.file.c_str());
@@ -132,7 +141,12 @@ int convert(const std::string& in, const std::string& out, bool compact) {
     return fail({StatusCode::kUnsupported, in + ": a cascade has no compact form"});
   }
   if (compact && !forest->is_compact()) forest = compact_forest(*forest);
-  const Provenance source = provenance_of(loaded.value().file);
+  Provenance source;
+  {
+    const auto file = read(in);
+    if (!file.ok()) return fail(file.status());
+    source = provenance_of(file.value());
+  }
   const Status status = loaded.value().forest
                             ? write_forest_file(*loaded.value().forest, source, out)
                             : write_cascade_file(*loaded.value().cascade, source, out);
@@ -141,10 +155,7 @@ int convert(const std::string& in, const std::string& out, bool compact) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit to the size of files is an error like a full disk
+int run(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::string_view command = arguments.empty() ? "" : std::string_view(arguments[0]);
   int result = kUsage;
@@ -171,4 +182,12 @@ int main(int argc, char** argv) {
     result = kBad;
   }
   return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit to the size of files is an error like a full disk
+  const Result<int> result = guarded("working", [&] { return Result<int>(run(argc, argv)); });
+  return result.ok() ? result.value() : fail(result.status());
 }

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <new>
 #include <vector>
 
+#include "kernels/common/guarded.h"
 #include "models/cascade_file.h"
 #include "models/cascade_xml.h"
 #include "models/container.h"
@@ -32,6 +32,12 @@ class Registry {
 
   template <typename Read>
   Result<ModelRef> get(const std::string& path, Read read) {
+    return guarded(path, [&] { return get_or_read(path, read); });
+  }
+
+ private:
+  template <typename Read>
+  Result<ModelRef> get_or_read(const std::string& path, Read read) {
     const std::lock_guard lock(mutex_);
     const Result<ModelFile> file = ModelFile::open(path);
     if (!file.ok()) return file.status();
@@ -39,20 +45,10 @@ class Registry {
     if (const auto it = models_.find(identity); it != models_.end()) {
       if (ModelRef held = it->second.lock()) return held;
     }
-    Result<ModelRef> model = read_guarded(file.value(), read);
+    Result<ModelRef> model = read(file.value());
     std::erase_if(models_, [](const auto& entry) { return entry.second.expired(); });
     if (model.ok()) models_[identity] = model.value();
     return model;
-  }
-
- private:
-  template <typename Read>
-  static Result<ModelRef> read_guarded(const ModelFile& file, Read read) {
-    try {
-      return read(file);
-    } catch (const std::bad_alloc&) {
-      return Status(StatusCode::kOutOfMemory, file.path() + ": not enough memory for this model");
-    }
   }
 
   std::mutex mutex_;
@@ -154,22 +150,26 @@ Result<std::shared_ptr<const CascadeModel>> load_cascade(const std::string& path
 }
 
 Result<std::string> find_default_forest() {
-  return find_first(
-      model_folders(),
-      {"shape_predictor_68_face_landmarks.cuface", "shape_predictor_68_face_landmarks.dat"},
-      "landmark model",
-      "Fetch it with: models/fetch --models (where installed: cuface-fetch --models)");
+  return guarded("looking for a landmark model", [] {
+    return find_first(
+        model_folders(),
+        {"shape_predictor_68_face_landmarks.cuface", "shape_predictor_68_face_landmarks.dat"},
+        "landmark model",
+        "Fetch it with: models/fetch --models (where installed: cuface-fetch --models)");
+  });
 }
 
 Result<std::string> find_default_cascade() {
-  std::vector<std::string> folders = model_folders();
-  for (const char* folder : {"/usr/share/opencv4/haarcascades", "/usr/share/opencv/haarcascades",
-                             "/usr/local/share/opencv4/haarcascades"}) {
-    folders.emplace_back(folder);
-  }
-  return find_first(folders,
-                    {"haarcascade_frontalface_alt.cuface", "haarcascade_frontalface_alt.xml"},
-                    "face cascade", "Debian: apt install opencv-data");
+  return guarded("looking for a face cascade", [] {
+    std::vector<std::string> folders = model_folders();
+    for (const char* folder : {"/usr/share/opencv4/haarcascades", "/usr/share/opencv/haarcascades",
+                               "/usr/local/share/opencv4/haarcascades"}) {
+      folders.emplace_back(folder);
+    }
+    return find_first(folders,
+                      {"haarcascade_frontalface_alt.cuface", "haarcascade_frontalface_alt.xml"},
+                      "face cascade", "Debian: apt install opencv-data");
+  });
 }
 
 }  // namespace cuface

@@ -2,21 +2,36 @@
 
 #include <glib.h>
 
+#include <exception>
 #include <memory>
 
 namespace cuface {
 
-// GMarkup's callbacks. They are called by C code, so nothing may be thrown through them; memory is
-// bounded by the limits of XmlTree.
+// GMarkup's callbacks. They are called by C code, so nothing may be thrown through them: where
+// there is no memory the parser is told to stop.
 struct XmlTreeBuilder {
   XmlTree tree;
   std::vector<int> open;  // indices of the elements that are open, outermost first
+  bool out_of_memory = false;
+
+  template <typename Body>
+  static void guard(gpointer data, GError** error, Body body) {
+    XmlTreeBuilder& self = *static_cast<XmlTreeBuilder*>(data);
+    try {
+      body(self);
+    } catch (const std::exception&) {
+      self.out_of_memory = true;
+      g_set_error_literal(error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT, "no memory");
+    }
+  }
 
   static void start(GMarkupParseContext* context, const gchar* name, const gchar**, const gchar**,
                     gpointer data, GError** error) {
-    XmlTreeBuilder& self = *static_cast<XmlTreeBuilder*>(data);
-    std::vector<XmlElement>& elements = self.tree.elements_;
-    if (self.open.size() >= XmlTree::kMaxDepth) {
+    guard(data, error, [&](XmlTreeBuilder& self) { self.add(context, name, error); });
+  }
+  void add(GMarkupParseContext* context, const gchar* name, GError** error) {
+    std::vector<XmlElement>& elements = tree.elements_;
+    if (open.size() >= XmlTree::kMaxDepth) {
       g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT,
                   "elements are nested more than %d deep", XmlTree::kMaxDepth);
       return;
@@ -27,20 +42,22 @@ struct XmlTreeBuilder {
       return;
     }
     const int index = static_cast<int>(elements.size());
-    if (!self.open.empty()) self.top().children.push_back(index);
+    if (!open.empty()) top().children.push_back(index);
     gint line = 0;
     g_markup_parse_context_get_position(context, &line, nullptr);
     elements.push_back({name, {}, line, {}});
-    self.open.push_back(index);
+    open.push_back(index);
   }
 
   static void end(GMarkupParseContext*, const gchar*, gpointer data, GError**) {
     static_cast<XmlTreeBuilder*>(data)->open.pop_back();
   }
 
-  static void text(GMarkupParseContext*, const gchar* text, gsize length, gpointer data, GError**) {
-    XmlTreeBuilder& self = *static_cast<XmlTreeBuilder*>(data);
-    if (!self.open.empty()) self.top().text.append(text, length);
+  static void text(GMarkupParseContext*, const gchar* text, gsize length, gpointer data,
+                   GError** error) {
+    guard(data, error, [&](XmlTreeBuilder& self) {
+      if (!self.open.empty()) self.top().text.append(text, length);
+    });
   }
 
   XmlElement& top() { return tree.elements_[static_cast<std::size_t>(open.back())]; }
@@ -67,6 +84,8 @@ Result<XmlTree> XmlTree::parse(std::string_view bytes, const std::string& path) 
     const std::string message = path + ":" + std::to_string(line) +
                                 ": not a readable XML file: " + shortened(error->message);
     g_error_free(error);
+    if (builder.out_of_memory)
+      return Status(StatusCode::kOutOfMemory, path + ": not enough memory for this file");
     return Status(StatusCode::kCorrupt, message);
   }
   if (builder.tree.elements_.empty()) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/guarded.h"
 #include "kernels/forest/forest_cuda.h"
 
 namespace cuface::cuda {
@@ -45,7 +46,7 @@ std::vector<unsigned char> pack_tables(const ForestModel& model) {
   return tables;
 }
 
-/// Column by column, so that no second copy of all leaves is made.
+/// Column by column and in pieces, so that no second copy of all leaves is made.
 Status upload_leaves(const ForestModel& model, DeviceBuffer<float>& to) {
   const auto size = static_cast<std::size_t>(model.leaf_size());
   constexpr std::size_t kWidth = kLeafColumn;
@@ -53,16 +54,21 @@ Status upload_leaves(const ForestModel& model, DeviceBuffer<float>& to) {
   auto buffer = DeviceBuffer<float>::create(columns * leaves * kWidth);
   if (!buffer.ok()) return buffer.status();
   to = std::move(buffer.value());
-  std::vector<float> column(leaves * kWidth);
+  constexpr std::size_t kPiece = 1 << 16;  // leaves: 8 MiB
+  std::vector<float> piece(std::min(leaves, kPiece) * kWidth);
   for (std::size_t c = 0; c < columns; ++c) {
     const std::size_t first = c * kWidth, count = std::min(kWidth, size - first);
-    std::fill(column.begin(), column.end(), 0.0f);
-    for (std::size_t i = 0; i < leaves; ++i)
-      std::copy_n(model.leaves.data() + i * size + first, count, column.data() + i * kWidth);
-    if (Status s =
-            copy(column.data(), to.data() + c * column.size(), column.size() * sizeof(float));
-        !s.ok())
-      return s;
+    std::fill(piece.begin(), piece.end(), 0.0f);
+    for (std::size_t begin = 0; begin < leaves; begin += kPiece) {
+      const std::size_t n = std::min(kPiece, leaves - begin);
+      for (std::size_t i = 0; i < n; ++i)
+        std::copy_n(model.leaves.data() + (begin + i) * size + first, count,
+                    piece.data() + i * kWidth);
+      if (Status s = copy(piece.data(), to.data() + (c * leaves + begin) * kWidth,
+                          n * kWidth * sizeof(float));
+          !s.ok())
+        return s;
+    }
   }
   return {};
 }
@@ -81,6 +87,11 @@ std::vector<std::uint16_t> pack_leaves(const ForestModel& model, int padded_size
 }  // namespace
 
 Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestModel& model) {
+  return guarded("uploading the landmark model", [&] { return make(model); });
+}
+
+Result<std::shared_ptr<const DeviceForest>> DeviceForest::make(const ForestModel& model) {
+  if (Status s = validate(model, true); !s.ok()) return s;
   if (model.pool > forest::PackedSplit::kMaxPool) {
     return Status(StatusCode::kUnsupported, "the landmark model has " + std::to_string(model.pool) +
                                                 " feature pixels a cascade; on CUDA at most " +

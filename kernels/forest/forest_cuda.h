@@ -67,14 +67,16 @@ struct ForestTables {
 /// in which it was created.
 class DeviceForest {
  public:
-  /// Uploads and waits for it. The model must have passed validate() and is not kept. kUnsupported
-  /// for more than PackedSplit::kMaxPool feature pixels.
+  /// Uploads and waits for it; the model is not kept. kCorrupt where validate() refuses it;
+  /// kUnsupported for more than PackedSplit::kMaxPool feature pixels; kOutOfMemory.
   static Result<std::shared_ptr<const DeviceForest>> create(const ForestModel& model);
 
   ForestTables tables() const;
   int cascades() const { return cascades_; }
 
  private:
+  static Result<std::shared_ptr<const DeviceForest>> make(const ForestModel& model);
+
   DeviceBuffer<float> mean_, leaves_, leaf_scales_;
   DeviceBuffer<std::uint16_t> compact_leaves_;
   DeviceBuffer<forest::Lever> levers_;

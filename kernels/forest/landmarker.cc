@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/common/guarded.h"
 #include "kernels/common/simd.h"
 #include "kernels/forest/forest.h"
 #include "kernels/forest/regress_vector.h"
@@ -79,6 +80,12 @@ class CpuLandmarker final : public Landmarker {
 
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                  std::span<Point> out, std::span<const Roll> rolls) override {
+    return guarded("finding landmarks", [&] { return find(luma, boxes, out, rolls); });
+  }
+
+ private:
+  Status find(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, std::span<Point> out,
+              std::span<const Roll> rolls) {
     const std::size_t landmarks = levers_.size();
     if (!luma.data || luma.width < 1 || luma.height < 1) {
       return {StatusCode::kInvalidArgument, "landmarks need a picture of at least one pixel"};
@@ -111,7 +118,6 @@ class CpuLandmarker final : public Landmarker {
     return {};
   }
 
- private:
   std::shared_ptr<const ForestModel> model_;
   int cascades_;
   std::vector<Lever> levers_;
@@ -121,11 +127,8 @@ class CpuLandmarker final : public Landmarker {
   std::optional<VectorScratch> scratch_;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<Landmarker>> Landmarker::create(Backend backend,
-                                                       std::shared_ptr<const ForestModel> model,
-                                                       int iterations) {
+Result<std::unique_ptr<Landmarker>> plan(Backend backend, std::shared_ptr<const ForestModel> model,
+                                         int iterations) {
   if (backend != Backend::kCpu) {
     return Status(StatusCode::kUnsupported, "this build has no CUDA landmark regression");
   }
@@ -136,6 +139,14 @@ Result<std::unique_ptr<Landmarker>> Landmarker::create(Backend backend,
   if (!cascades.ok()) return cascades.status();
   return std::unique_ptr<Landmarker>(
       std::make_unique<CpuLandmarker>(std::move(model), cascades.value()));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Landmarker>> Landmarker::create(Backend backend,
+                                                       std::shared_ptr<const ForestModel> model,
+                                                       int iterations) {
+  return guarded("planning landmarks", [&] { return plan(backend, std::move(model), iterations); });
 }
 
 }  // namespace cuface

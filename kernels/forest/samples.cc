@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/common/guarded.h"
 #include "kernels/common/lanes.h"
 #include "kernels/forest/looks.h"
 #include "kernels/forest/rules.h"
@@ -70,10 +71,13 @@ SampleMaps make_look_maps(const BoxMap& map) {
 
 Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
     Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations) {
-  auto landmarker = Landmarker::create(backend, model, iterations);
-  if (!landmarker.ok()) return landmarker.status();
-  return std::unique_ptr<SampledLandmarker>(
-      new SampledLandmarker(std::move(landmarker.value()), mean_points(*model)));
+  using Made = Result<std::unique_ptr<SampledLandmarker>>;
+  return guarded("planning landmarks", [&]() -> Made {
+    auto landmarker = Landmarker::create(backend, model, iterations);
+    if (!landmarker.ok()) return landmarker.status();
+    return std::unique_ptr<SampledLandmarker>(
+        new SampledLandmarker(std::move(landmarker.value()), mean_points(*model)));
+  });
 }
 
 SampledLandmarker::SampledLandmarker(std::unique_ptr<Landmarker> landmarker,
@@ -123,6 +127,13 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, std::span<
                                   const BoxMap& map, int samples, std::span<Point> out,
                                   std::span<const Roll> rolls,
                                   std::span<const std::uint8_t> twice) {
+  return guarded("finding landmarks",
+                 [&] { return find(luma, boxes, map, samples, out, rolls, twice); });
+}
+
+Status SampledLandmarker::find(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
+                               const BoxMap& map, int samples, std::span<Point> out,
+                               std::span<const Roll> rolls, std::span<const std::uint8_t> twice) {
   const Result<SampleMaps> maps = make_sample_maps(map, samples);
   if (!maps.ok()) return maps.status();
   const Result<SampleMaps> head_maps = make_sample_maps({}, samples);

@@ -85,6 +85,9 @@ class SampledLandmarker {
 
  private:
   SampledLandmarker(std::unique_ptr<Landmarker> landmarker, std::vector<Point> mean);
+  Status find(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
+              int samples, std::span<Point> out, std::span<const Roll> rolls,
+              std::span<const std::uint8_t> twice);
   Status look_first(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                     const BoxMap& map, std::span<const Roll> rolls,
                     std::span<const std::uint8_t> twice);
