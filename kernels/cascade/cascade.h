@@ -199,6 +199,15 @@ struct WindowMask {
 };
 
 class VectorSearch;
+class SearchTables;
+struct WaitingLists;
+
+/// What vector code reads of a bound cascade, for any number of searches in any threads. Null where
+/// the plain reference runs. The cascade must outlive it and stay bound as it is.
+std::shared_ptr<SearchTables> make_search_tables(const BoundCascade& cascade);
+/// Where windows wait for stages, for any number of searches of a cascade with so many, one after
+/// another.
+std::shared_ptr<WaitingLists> make_waiting_lists(std::size_t stages);
 
 /// Searches levels as OpenCV does: a window that fails the first stage makes the search skip the
 /// next one in its row, a flat one does not. Serves one thread at a time; several may share the
@@ -207,6 +216,9 @@ class CascadeSearch {
  public:
   /// No grid may have more than max_columns columns.
   CascadeSearch(const BoundCascade& cascade, int max_columns);
+  /// The same with what it shares with others.
+  CascadeSearch(const BoundCascade& cascade, int max_columns, std::shared_ptr<SearchTables> tables,
+                std::shared_ptr<WaitingLists> waiting);
   ~CascadeSearch();
 
   /// Appends the windows of one level that pass all stages, by y, then x. Returns false, with

@@ -1,4 +1,6 @@
 // The plain reference: window after window, as the definition says.
+#include <utility>
+
 #include "kernels/cascade/evaluate.h"
 #include "kernels/cascade/vector_search.h"
 #include "kernels/common/simd.h"
@@ -56,8 +58,24 @@ bool search_plain(const BoundCascade& cascade, const LevelSums& sums, const Sear
 
 }  // namespace
 
-CascadeSearch::CascadeSearch(const BoundCascade& cascade, int max_columns) : cascade_(cascade) {
-  if (simd::vectors()) vector_ = std::make_unique<VectorSearch>(cascade, max_columns);
+std::shared_ptr<SearchTables> make_search_tables(const BoundCascade& cascade) {
+  return simd::vectors() ? std::make_shared<SearchTables>(cascade) : nullptr;
+}
+
+std::shared_ptr<WaitingLists> make_waiting_lists(std::size_t stages) {
+  return std::make_shared<WaitingLists>(stages);
+}
+
+CascadeSearch::CascadeSearch(const BoundCascade& cascade, int max_columns)
+    : CascadeSearch(cascade, max_columns, make_search_tables(cascade),
+                    make_waiting_lists(cascade.stages().size())) {}
+
+CascadeSearch::CascadeSearch(const BoundCascade& cascade, int max_columns,
+                             std::shared_ptr<SearchTables> tables,
+                             std::shared_ptr<WaitingLists> waiting)
+    : cascade_(cascade) {
+  if (tables)
+    vector_ = std::make_unique<VectorSearch>(std::move(tables), std::move(waiting), max_columns);
 }
 
 CascadeSearch::~CascadeSearch() = default;

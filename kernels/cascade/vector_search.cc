@@ -36,11 +36,9 @@ struct Planes {
   const std::int16_t* in_order;  ///< with the columns in order: what lies at i is at step * i
 };
 
-inline void take_waiting(VectorSearch& search, const Planes& planes, std::size_t stage, bool all);
-
 // Puts the windows `passed` of a vector on the list of a stage, or of those found behind the last.
-inline void put(VectorSearch& search, const Planes& planes, std::size_t stage, VI offsets, VF norm,
-                Bits passed) {
+// The list has room: full ones are taken before the next two vectors come (take_full()).
+inline void put(VectorSearch& search, std::size_t stage, VI offsets, VF norm, Bits passed) {
   if (passed == 0) return;
   if (stage == search.stages().size()) {
     alignas(64) std::int32_t lanes[kLanes];
@@ -51,21 +49,20 @@ inline void put(VectorSearch& search, const Planes& planes, std::size_t stage, V
     return;
   }
   WaitingWindows& list = search.waiting(stage);
-  if (list.count + kLanes > WaitingWindows::kCapacity) take_waiting(search, planes, stage, false);
   std::uint8_t bytes[8] = {};
   std::memcpy(bytes, &passed, sizeof passed);
   hn::CompressBitsStore(offsets, bytes, Ints(), list.offset.data() + list.count);
   hn::CompressBitsStore(norm, bytes, Floats(), list.norm.data() + list.count);
   list.count += static_cast<std::size_t>(std::popcount(passed));
+  if (list.is_full()) search.set_full(std::max(search.full(), stage));
 }
 
 // Takes the windows of two vectors through stages from `stage` on, together and then each by
 // itself, up to `least` and then while more than `few` of a vector are left, and puts these where
 // they wait.
 template <class Windows, class Offsets>
-HWY_INLINE void take_stages(VectorSearch& search, const Planes& planes,
-                            const std::vector<VectorStage>& stages, std::size_t stage,
-                            std::size_t least, int few, const Windows& windows,
+HWY_INLINE void take_stages(VectorSearch& search, const std::vector<VectorStage>& stages,
+                            std::size_t stage, std::size_t least, int few, const Windows& windows,
                             const Offsets& offsets, const float* norms, Bits asked) {
   const VF norm[2] = {hn::LoadU(Floats(), norms), hn::LoadU(Floats(), norms + kLanes)};
   const auto many = [few](Bits bits) { return std::popcount(bits & kAllLanes) > few; };
@@ -81,8 +78,7 @@ HWY_INLINE void take_stages(VectorSearch& search, const Planes& planes,
       left[p] = passing(search, stages, at[p]++, part, part_norm, left[p]);
     }
   }
-  // Behind both: a full list is taken at once, and may need the room of their copies.
-  for (std::size_t p = 0; p < 2; ++p) put(search, planes, at[p], offsets(p), norm[p], left[p]);
+  for (std::size_t p = 0; p < 2; ++p) put(search, at[p], offsets(p), norm[p], left[p]);
 }
 
 // Takes some windows that wait for a stage through it.
@@ -90,7 +86,7 @@ inline void take_scattered(VectorSearch& search, const Planes& planes, std::size
                            const std::int32_t* offset, const float* norms, Bits asked) {
   const Scattered windows{planes.sums, offset};
   const VF norm[1] = {hn::LoadU(Floats(), norms)};
-  put(search, planes, stage + 1, hn::LoadU(Ints(), offset), norm[0],
+  put(search, stage + 1, hn::LoadU(Ints(), offset), norm[0],
       passing(search, search.stages(), stage, windows, norm, asked));
 }
 
@@ -106,27 +102,45 @@ inline void take_packed(VectorSearch& search, const Planes& planes, std::size_t 
   pack(search.packed_layout(), planes.in_order, in_order, asked > kAllLanes, copy);
   const Packed windows{{planes.sums, offset}, copy};
   take_stages(
-      search, planes, stages, stage, stage + 1, kFewPacked, windows,
+      search, stages, stage, stage + 1, kFewPacked, windows,
       [&](std::size_t p) { return hn::LoadU(Ints(), offset + p * kLanes); }, norms, asked);
 }
 
-// Takes windows that wait for a stage through it: all, or as many as fill vectors.
-inline void take_waiting(VectorSearch& search, const Planes& planes, std::size_t stage, bool all) {
+// Takes as many windows that wait for a stage through it as fill vectors, or all if they are fewer.
+inline void take_some(VectorSearch& search, const Planes& planes, std::size_t stage) {
   WaitingWindows& list = search.waiting(stage);
   const bool packs = search.packed_layout().packs();
-  const std::size_t together = packs ? 2 * kLanes : kLanes;
   std::int32_t* const offset = list.offset.data();
-  float* const norm = list.norm.data();
-  const std::size_t few = packs ? 0 : kFewWaiting;
-  while (list.count > (all ? few : together - 1)) {
-    const std::size_t taken = std::min(list.count, together);
-    list.count -= taken;
-    const std::size_t first = list.count;
-    std::fill_n(offset + first + taken, 2 * kLanes - taken, offset[first]);
-    (packs ? take_packed : take_scattered)(search, planes, stage, offset + first, norm + first,
-                                           ~Bits{0} >> (32 - taken));
+  const std::size_t taken = std::min(list.count, packs ? 2 * kLanes : kLanes);
+  list.count -= taken;
+  const std::size_t first = list.count;
+  std::fill_n(offset + first + taken, 2 * kLanes - taken, offset[first]);
+  (packs ? take_packed : take_scattered)(search, planes, stage, offset + first,
+                                         list.norm.data() + first, ~Bits{0} >> (32 - taken));
+}
+
+// Takes windows from the full lists until none is full. The last stage comes first: what it passes
+// on goes to lists behind it, none of which is full, so each has room for two vectors. A loop, not
+// a recursion: a hostile cascade can fill the lists of all its stages.
+inline void take_full(VectorSearch& search, const Planes& planes) {
+  while (std::size_t stage = search.full()) {
+    take_some(search, planes, stage);
+    if (search.full() > stage || search.waiting(stage).count >= 2 * kLanes) continue;
+    while (stage > 0 && !search.waiting(stage).is_full()) --stage;
+    search.set_full(stage);
   }
-  if (!all) return;
+}
+
+// Takes all windows that wait for a stage through it.
+inline void take_waiting(VectorSearch& search, const Planes& planes, std::size_t stage) {
+  WaitingWindows& list = search.waiting(stage);
+  const std::size_t few = search.packed_layout().packs() ? 0 : kFewWaiting;
+  while (list.count > few) {
+    take_some(search, planes, stage);
+    take_full(search, planes);
+  }
+  const std::int32_t* const offset = list.offset.data();
+  const float* const norm = list.norm.data();
   const std::uint32_t* sums = reinterpret_cast<const std::uint32_t*>(planes.sums);
   for (; list.count > 0; --list.count) {
     const std::size_t i = list.count - 1;
@@ -241,12 +255,13 @@ void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& 
         const auto first = start + static_cast<std::int32_t>(i + p * kLanes);
         return hn::Add(hn::Iota(Ints(), 0), hn::Set(Ints(), first));
       };
-      take_stages(search, planes, search.stages(), 1, 1, few, row.from(i), offsets,
+      take_stages(search, search.stages(), 1, 1, few, row.from(i), offsets,
                   search.row_norm().data() + i, alive);
+      take_full(search, planes);
     }
   }
   for (std::size_t stage = 1; stage < search.stages().size(); ++stage) {
-    take_waiting(search, planes, stage, true);
+    take_waiting(search, planes, stage);
   }
 }
 
@@ -262,10 +277,11 @@ HWY_EXPORT(search_rows);
 bool VectorSearch::run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
                        std::vector<RawWindow>& out, const WindowMask& mask) {
   found_.clear();
+  waiting_->clear();  // a search that had no memory may have left some
   if (grid.columns > 0 && grid.rows > 0) CUFACE_DISPATCH(search_rows)(*this, sums, grid, mask);
   // Offsets grow with y, and in a row of the windows' columns with x.
   std::sort(found_.begin(), found_.end());
-  const SumLayout& layout = cascade_.layout();
+  const SumLayout& layout = cascade().layout();
   for (const std::int32_t offset : found_) {
     if (out.size() >= limit) return false;
     out.push_back({level, offset % layout.stride * layout.step, offset / layout.stride});

@@ -6,7 +6,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "kernels/cascade/vector_tables.h"
@@ -19,9 +22,22 @@ namespace cuface {
 struct WaitingWindows {
   static constexpr std::size_t kCapacity = 256;
   static constexpr std::size_t kPadding = 32;  ///< what two vectors may read and write behind
+  /// Whether two more vectors may leave no room for another two.
+  bool is_full() const { return count > kCapacity - kPadding; }
   std::size_t count = 0;
   std::array<std::int32_t, kCapacity + kPadding> offset;  ///< of their first word in the sum plane
   std::array<float, kCapacity + kPadding> norm;
+};
+
+/// Of each stage.
+struct WaitingLists {
+  explicit WaitingLists(std::size_t stages) : of_stage(stages) {}
+  void clear() {
+    for (WaitingWindows& list : of_stage) list.count = 0;
+    full = 0;
+  }
+  std::vector<WaitingWindows> of_stage;
+  std::size_t full = 0;  ///< the last stage whose list is full; 0 = none is
 };
 
 /// Where the sums of a window go when it is copied: row after row, the columns in order. Word after
@@ -40,33 +56,18 @@ struct PackedLayout {
   int rows, row_words = 0;  ///< of a copy; what is read behind the window is not used
 };
 
-/// Serves one thread at a time. The cascade must outlive it.
-class VectorSearch {
+/// What all searches of a bound cascade read. Thread-safe. The cascade must outlive it.
+class SearchTables {
  public:
-  VectorSearch(const BoundCascade& cascade, int max_columns);
-
-  /// As CascadeSearch::run.
-  bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-           std::vector<RawWindow>& out, const WindowMask& mask = {});
-
-  // For the code of each instruction set.
+  explicit SearchTables(const BoundCascade& cascade);
 
   const BoundCascade& cascade() const { return cascade_; }
   const std::vector<VectorStage>& stages() const { return tables_.stages(); }
+  int most_nodes() const { return tables_.most_nodes(); }
   const PackedLayout& packed_layout() const { return packed_layout_; }
   /// The same for copies of `lanes` windows: corners of nodes that are short are places in the
-  /// copy.
+  /// copy. Once a number of lanes is in use, another may be asked for by the only search that runs.
   const std::vector<VectorStage>& packed_stages(std::size_t lanes);
-  std::int16_t* packed() { return packed_.view().data; }
-  /// Of a tree that has a node `node`: room for the value of each of a tree's nodes.
-  std::vector<std::int32_t>& node_values() { return node_values_; }
-  std::vector<float>& row_norm() { return row_norm_; }
-  /// A bit for each window of a row.
-  std::vector<std::uint64_t>& failed() { return failed_; }
-  std::vector<std::uint64_t>& alive() { return alive_; }
-  WaitingWindows& waiting(std::size_t stage) { return waiting_[stage]; }
-  /// Offsets of the windows that passed all stages, in any order.
-  std::vector<std::int32_t>& found() { return found_; }
 
  private:
   const BoundCascade& cascade_;
@@ -74,12 +75,48 @@ class VectorSearch {
   const PackedLayout packed_layout_;
   std::vector<VectorNode> packed_nodes_;
   std::vector<VectorStage> packed_stages_;
-  std::size_t packed_lanes_ = 0;  ///< that packed_nodes_ are for
+  std::mutex mutex_;                           ///< of packed_nodes_ while they change
+  std::atomic<std::size_t> packed_lanes_ = 0;  ///< that packed_nodes_ are for
+};
+
+/// Serves one thread at a time.
+class VectorSearch {
+ public:
+  VectorSearch(std::shared_ptr<SearchTables> tables, std::shared_ptr<WaitingLists> waiting,
+               int max_columns);
+
+  /// As CascadeSearch::run.
+  bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
+           std::vector<RawWindow>& out, const WindowMask& mask = {});
+
+  // For the code of each instruction set.
+
+  const BoundCascade& cascade() const { return tables_->cascade(); }
+  const std::vector<VectorStage>& stages() const { return tables_->stages(); }
+  const PackedLayout& packed_layout() const { return tables_->packed_layout(); }
+  const std::vector<VectorStage>& packed_stages(std::size_t lanes) {
+    return tables_->packed_stages(lanes);
+  }
+  std::int16_t* packed() { return packed_.view().data; }
+  /// Of a tree that has a node `node`: room for the value of each of a tree's nodes.
+  std::vector<std::int32_t>& node_values() { return node_values_; }
+  std::vector<float>& row_norm() { return row_norm_; }
+  /// A bit for each window of a row.
+  std::vector<std::uint64_t>& failed() { return failed_; }
+  std::vector<std::uint64_t>& alive() { return alive_; }
+  WaitingWindows& waiting(std::size_t stage) { return waiting_->of_stage[stage]; }
+  std::size_t full() const { return waiting_->full; }
+  void set_full(std::size_t stage) { waiting_->full = stage; }
+  /// Offsets of the windows that passed all stages, in any order.
+  std::vector<std::int32_t>& found() { return found_; }
+
+ private:
+  const std::shared_ptr<SearchTables> tables_;
+  const std::shared_ptr<WaitingLists> waiting_;
   Image<std::int16_t> packed_;
   std::vector<std::int32_t> node_values_;
   std::vector<float> row_norm_;
   std::vector<std::uint64_t> failed_, alive_;
-  std::vector<WaitingWindows> waiting_;
   std::vector<std::int32_t> found_;
 };
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "kernels/cascade/vector_search.h"
@@ -39,30 +38,55 @@ std::int32_t in_units(float leaf, double units) {
   return static_cast<std::int32_t>(std::lrint(static_cast<double>(leaf) * units));
 }
 
+// What each of some corners is multiplied with, in ascending order.
+class Factors {
+ public:
+  void add(std::int32_t corner, int factor) {
+    int i = 0;
+    while (i < size_ && list_[i].corner < corner) ++i;
+    if (i == size_ || list_[i].corner != corner) {
+      std::copy_backward(list_ + i, list_ + size_, list_ + size_ + 1);
+      list_[i] = {corner, 0};
+      ++size_;
+    }
+    list_[i].factor += factor;
+  }
+  int size() const { return size_; }
+  int count(int factor) const {
+    return static_cast<int>(
+        std::count_if(list_, list_ + size_, [&](const Entry& e) { return e.factor == factor; }));
+  }
+  std::int32_t* write(int factor, std::int32_t* out) const {
+    for (int i = 0; i < size_; ++i)
+      if (list_[i].factor == factor) *out++ = list_[i].corner;
+    return out;
+  }
+
+ private:
+  struct Entry {
+    std::int32_t corner;
+    int factor;
+  };
+  Entry list_[8];
+  int size_ = 0;
+};
+
 // The corners of two rectangles with the weights -1 and `weight`, by what they are multiplied with;
 // kGeneral where they do not have one of the shapes.
 NodeShape merge_corners(const std::int32_t (&corner)[3][4], int weight, std::int32_t* merged) {
   constexpr int kSign[4] = {1, -1, -1, 1};
-  std::map<std::int32_t, int> factors;
+  Factors factors;
   for (int i = 0; i < 4; ++i) {
-    factors[corner[0][i]] -= kSign[i];
-    factors[corner[1][i]] += kSign[i] * weight;
+    factors.add(corner[0][i], -kSign[i]);
+    factors.add(corner[1][i], kSign[i] * weight);
   }
-  std::vector<std::int32_t> plus, minus, inner_plus, inner_minus;
-  for (const auto& [at, factor] : factors) {
-    if (factor == 1) plus.push_back(at);
-    if (factor == -1) minus.push_back(at);
-    if (factor == weight) inner_plus.push_back(at);
-    if (factor == -weight) inner_minus.push_back(at);
-  }
-  const std::size_t inner = inner_plus.size();
-  if (plus.size() != 2 || minus.size() != 2 || inner_minus.size() != inner ||
+  const auto count = [&](int factor) { return factors.count(factor); };
+  const int inner = count(weight);
+  if (count(1) != 2 || count(-1) != 2 || count(-weight) != inner ||
       factors.size() != 4 + 2 * inner) {
     return NodeShape::kGeneral;
   }
-  for (const auto& list : {plus, minus, inner_plus, inner_minus}) {
-    merged = std::copy(list.begin(), list.end(), merged);
-  }
+  for (const int factor : {1, -1, weight, -weight}) merged = factors.write(factor, merged);
   if (inner == 2) return weight == 2 ? NodeShape::kLine2 : NodeShape::kLine3;
   return inner == 1 && weight == 2 ? NodeShape::kEdge : NodeShape::kGeneral;
 }
@@ -158,14 +182,14 @@ void make_short(const BoundFeature& feature, const SumLayout& layout, bool exact
 using VectorTree = std::vector<VectorNode>;
 
 VectorTree vector_tree(const BoundCascade& cascade, const BoundCascade::Tree& tree, double units,
-                       VectorSums sums) {
+                       VectorSums sums, bool has_tilted) {
   const CascadeModel& model = cascade.model();
   const bool exact = model.window_width * model.window_height * kWhite * 3 < 1 << 24;
   VectorTree out;
   for (int n = 0; n < tree.node_count; ++n) {
     const BoundCascade::Node& node = tree.nodes[n];
     VectorNode v = node_of_words(node.feature, exact);
-    const bool tilted = model.has_tilted() && node.feature.corner[0][0] >= cascade.layout().tilted;
+    const bool tilted = has_tilted && node.feature.corner[0][0] >= cascade.layout().tilted;
     if (sums == VectorSums::kShorts && !tilted) {
       make_short(node.feature, cascade.layout(), exact, v);
     }
@@ -192,16 +216,18 @@ VectorTables::VectorTables(const BoundCascade& cascade, VectorSums sums) {
   }
   nodes_.reserve(nodes);
   tree_nodes_.reserve(trees);
-  for (const BoundCascade::Stage& stage : cascade.stages()) add_stage(cascade, stage, sums);
+  const bool has_tilted = cascade.model().has_tilted();  // once: it looks at all features
+  for (const BoundCascade::Stage& stage : cascade.stages())
+    add_stage(cascade, stage, sums, has_tilted);
 }
 
 void VectorTables::add_stage(const BoundCascade& cascade, const BoundCascade::Stage& stage,
-                             VectorSums sums) {
+                             VectorSums sums, bool has_tilted) {
   const double units = units_of(stage);
   std::vector<VectorTree> trees;
   trees.reserve(static_cast<std::size_t>(stage.tree_count));
   for (int t = 0; t < stage.tree_count; ++t) {
-    trees.push_back(vector_tree(cascade, stage.trees[t], units, sums));
+    trees.push_back(vector_tree(cascade, stage.trees[t], units, sums, has_tilted));
   }
   const bool stumps =
       std::all_of(trees.begin(), trees.end(), [](const VectorTree& t) { return t.size() == 1; });
@@ -234,29 +260,22 @@ std::int32_t PackedLayout::packed(std::int32_t corner, const SumLayout& layout) 
   return corner / layout.stride * row_words + column_of(corner, layout);
 }
 
-VectorSearch::VectorSearch(const BoundCascade& cascade, int max_columns)
+SearchTables::SearchTables(const BoundCascade& cascade)
     : cascade_(cascade),
       tables_(cascade, VectorSums::kShorts),
       packed_layout_(cascade.model(), cascade.layout()) {
-  if (packed_layout_.packs()) {
-    packed_nodes_ = tables_.nodes();
-    packed_stages_ = stages();
-    for (VectorStage& stage : packed_stages_) {
-      stage.nodes = packed_nodes_.data() + (stage.nodes - tables_.nodes().data());
-    }
-    packed_ = Image<std::int16_t>(packed_layout_.words() * static_cast<int>(kWidestVectors), 1);
+  if (!packed_layout_.packs()) return;
+  packed_nodes_ = tables_.nodes();
+  packed_stages_ = stages();
+  for (VectorStage& stage : packed_stages_) {
+    stage.nodes = packed_nodes_.data() + (stage.nodes - tables_.nodes().data());
   }
-  const std::size_t row = static_cast<std::size_t>(max_columns) + kWidestVectors;
-  node_values_.resize(static_cast<std::size_t>(tables_.most_nodes()) * kWidestVectors);
-  row_norm_.resize(row);
-  failed_.resize(row / 64 + 1);
-  alive_.resize(row / 64 + 1);
-  waiting_.resize(stages().size());
-  found_.reserve(kFoundAtFirst);
 }
 
-const std::vector<VectorStage>& VectorSearch::packed_stages(std::size_t lanes) {
-  if (std::exchange(packed_lanes_, lanes) == lanes) return packed_stages_;
+const std::vector<VectorStage>& SearchTables::packed_stages(std::size_t lanes) {
+  if (packed_lanes_.load(std::memory_order_acquire) == lanes) return packed_stages_;
+  const std::lock_guard lock(mutex_);
+  if (packed_lanes_.load(std::memory_order_relaxed) == lanes) return packed_stages_;
   for (std::size_t n = 0; n < packed_nodes_.size(); ++n) {
     const VectorNode& node = tables_.nodes()[n];
     if (!node.is_short) continue;
@@ -265,7 +284,21 @@ const std::vector<VectorStage>& VectorSearch::packed_stages(std::size_t lanes) {
                                    static_cast<std::int32_t>(lanes);
     }
   }
+  packed_lanes_.store(lanes, std::memory_order_release);
   return packed_stages_;
+}
+
+VectorSearch::VectorSearch(std::shared_ptr<SearchTables> tables,
+                           std::shared_ptr<WaitingLists> waiting, int max_columns)
+    : tables_(std::move(tables)), waiting_(std::move(waiting)) {
+  if (packed_layout().packs())
+    packed_ = Image<std::int16_t>(packed_layout().words() * static_cast<int>(kWidestVectors), 1);
+  const std::size_t row = static_cast<std::size_t>(max_columns) + kWidestVectors;
+  node_values_.resize(static_cast<std::size_t>(tables_->most_nodes()) * kWidestVectors);
+  row_norm_.resize(row);
+  failed_.resize(row / 64 + 1);
+  alive_.resize(row / 64 + 1);
+  found_.reserve(kFoundAtFirst);
 }
 
 }  // namespace cuface

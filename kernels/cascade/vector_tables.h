@@ -62,7 +62,8 @@ class VectorTables {
   int most_nodes() const { return most_nodes_; }  ///< of a tree
 
  private:
-  void add_stage(const BoundCascade& cascade, const BoundCascade::Stage& stage, VectorSums sums);
+  void add_stage(const BoundCascade& cascade, const BoundCascade::Stage& stage, VectorSums sums,
+                 bool has_tilted);
 
   std::vector<VectorNode> nodes_;
   std::vector<int> tree_nodes_;

@@ -1,10 +1,10 @@
 #include "kernels/detect/detect.h"
 
-#include <new>
 #include <optional>
 #include <utility>
 
 #include "kernels/activity/activity.h"
+#include "kernels/common/guarded.h"
 #include "kernels/common/simd.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/searcher.h"
@@ -20,7 +20,7 @@ Status invalid(const std::string& what) { return {StatusCode::kInvalidArgument, 
 class CpuDetector final : public Detector {
  public:
   CpuDetector(std::shared_ptr<const CascadeModel> model, const DetectConfig& config, int width,
-              int height)
+              int height, const std::shared_ptr<SharedSearch>& shared)
       : model_(std::move(model)),
         config_(config),
         width_(width),
@@ -28,14 +28,16 @@ class CpuDetector final : public Detector {
         plan_(plan_search(config, width, height)),
         shrink_(width, height, plan_.width, plan_.height) {
     if (config.detect_scale > 1) small_ = Image<std::uint8_t>(plan_.width, plan_.height);
-    searcher_ = make_searcher(config.scale_mode, *model_, plan_);
+    SearchPlan plan = plan_;
+    plan.shared = shared;
+    searcher_ = make_searcher(config.scale_mode, *model_, plan);
     if (config.active_parts) activity_.emplace(plan_.width, plan_.height, width, height);
     windows_.reserve(kMaxRawWindows);
     scratch_.reserve(kMaxRawWindows);
   }
 
-  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
-                 std::span<const Followed> followed) override {
+  Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+              std::span<const Followed> followed) override {
     out.faces.clear();
     out.rolls.clear();
     out.overflow = false;
@@ -96,16 +98,25 @@ Result<std::unique_ptr<Detector>> Detector::create(Backend backend,
   if (backend == Backend::kCuda) return Status(StatusCode::kUnsupported, "built without CUDA");
   if (!model) return invalid("there is no cascade");
   if (Status s = simd::status(); !s.ok()) return s;
-  if (Status s = validate(*model); !s.ok()) return s;
+  return guarded("planning the search", [&]() -> Result<std::unique_ptr<Detector>> {
+    if (Status s = validate(*model); !s.ok()) return s;
+    return make_detector(model, config, width, height, std::make_shared<SharedSearch>(*model));
+  });
+}
+
+Status Detector::enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+                         std::span<const Followed> followed) {
+  return guarded("searching", [&] { return find(luma, out, band, followed); });
+}
+
+Result<std::unique_ptr<Detector>> make_detector(const std::shared_ptr<const CascadeModel>& model,
+                                                const DetectConfig& config, int width, int height,
+                                                const std::shared_ptr<SharedSearch>& shared) {
   if (Status s = validate_search(config, width, height); !s.ok()) return s;
-  if (config.verify) return make_verifying_detector(model, config, width, height);
-  if (config.roll > 0) return make_turned_detector(model, config, width, height);
-  try {
-    return std::unique_ptr<Detector>(
-        std::make_unique<CpuDetector>(std::move(model), config, width, height));
-  } catch (const std::bad_alloc&) {
-    return Status(StatusCode::kOutOfMemory, "no memory to search a picture of this size");
-  }
+  if (config.verify) return make_verifying_detector(model, config, width, height, shared);
+  if (config.roll > 0) return make_turned_detector(model, config, width, height, shared);
+  return std::unique_ptr<Detector>(
+      std::make_unique<CpuDetector>(model, config, width, height, shared));
 }
 
 }  // namespace cuface

@@ -95,9 +95,13 @@ class Detector {
   /// kInvalidArgument), those of windows that kernels/activity tells to look at, among others where
   /// faces are `followed`, as on the frame before. With DetectConfig::verify those of `followed`
   /// that ought to be in what is searched and are not found are verified.
-  virtual Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
-                         const Band& band = kWholePicture,
-                         std::span<const Followed> followed = {}) = 0;
+  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
+                 const Band& band = kWholePicture, std::span<const Followed> followed = {});
+
+ private:
+  /// enqueue(), but that it may throw.
+  virtual Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+                      std::span<const Followed> followed) = 0;
 };
 
 }  // namespace cuface

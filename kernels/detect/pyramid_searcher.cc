@@ -3,6 +3,8 @@
 // joined in the order of levels and rows, so the number of threads does not show.
 #include <algorithm>
 #include <atomic>
+#include <new>
+#include <utility>
 
 #include "kernels/activity/map.h"
 #include "kernels/common/workers.h"
@@ -14,9 +16,6 @@
 namespace cuface {
 namespace {
 
-// The rows of windows in a stripe: what is scaled and summed twice, a window's height, stays a
-// small part, and what is summed stays in the cache.
-constexpr int kStripeRows = 128;
 // A thread pays from so many windows on.
 constexpr long long kWindowsPerThread = 1 << 14;
 
@@ -41,7 +40,8 @@ struct Plan {
       : model(m),
         tilted(m.has_tilted()),
         levels(plan_levels(m, plan)),
-        cells(cell_grid(plan.width, plan.height)) {
+        cells(cell_grid(plan.width, plan.height)),
+        shared(plan.shared ? plan.shared : std::make_shared<SharedSearch>(m)) {
     for (const Level& l : levels) {
       resizes.emplace_back(plan.width, plan.height, l.width, l.height);
       cell_ends.push_back(ends_of_cells(l));
@@ -53,11 +53,13 @@ struct Plan {
       windows += static_cast<long long>(grid.columns / grid.step) * (grid.rows / grid.step);
     }
     for (const Stripe& s : stripes) height = std::max(height, s.grid.rows + m.window_height - 1);
-    stride = stride_for(width + 2);
-    plane_words = static_cast<std::ptrdiff_t>(height + 1) * stride;
+    shared->make_room(plan);
+    stride = stride_for(shared->width() + 2);
+    plane_words = static_cast<std::ptrdiff_t>(shared->height() + 1) * stride;
     for (const int step : {1, 2}) {
-      cascades.push_back(std::make_unique<BoundCascade>(m));
-      cascades.back()->bind({stride, 2 * plane_words, step});
+      const bool used = std::any_of(levels.begin(), levels.end(),
+                                    [&](const Level& l) { return l.grid.step == step; });
+      cascades.push_back(used ? &shared->bound({stride, 2 * plane_words, step}) : nullptr);
     }
   }
 
@@ -65,8 +67,7 @@ struct Plan {
   void add_stripes(std::size_t i, const RowRange& range, std::vector<Stripe>& out) const {
     const SearchGrid& grid = levels[i].grid;
     if (grid.columns == 0) return;
-    const int parts = std::max((grid.rows + kStripeRows / 2) / kStripeRows, 1);
-    const int rows = (grid.rows + parts * grid.step - 1) / (parts * grid.step) * grid.step;
+    const int rows = rows_of_stripes(grid);
     for (int top = range.first; top < range.last; top += rows) {
       SearchGrid part = grid;
       part.rows = std::min(rows, range.last - top);
@@ -184,20 +185,28 @@ struct Plan {
   int width = 0, height = 0;  ///< of the largest stripe, in pixels
   int stride = 0;
   std::ptrdiff_t plane_words = 0;
-  std::vector<std::unique_ptr<BoundCascade>> cascades;  ///< for step 1 and 2
+  std::shared_ptr<SharedSearch> shared;
+  std::vector<const SharedSearch::Bound*> cascades;  ///< for step 1 and 2; null: not needed
 };
 
 /// What a thread writes.
 class StripeSearch {
  public:
-  explicit StripeSearch(const Plan& plan) : plan_(plan) {
-    pixels_.resize(2 * static_cast<std::size_t>(plan.width));
-    sums_.resize(static_cast<std::size_t>(plan.plane_words) * (plan.tilted ? 3 : 2) + kSumPadding);
-    shorts_.resize(static_cast<std::size_t>(plan.plane_words) * 3 + kSumPadding);
-    mask_.resize(static_cast<std::size_t>(plan.height) *
-                 static_cast<std::size_t>(plan.width / 64 + 1));
-    for (const auto& cascade : plan.cascades) {
-      searches_.push_back(std::make_unique<CascadeSearch>(*cascade, plan.width));
+  StripeSearch(const Plan& plan, std::size_t worker)
+      : plan_(plan), scratch_(plan.shared->scratch(worker)) {
+    const auto make_room = [](auto& list, std::size_t size) {
+      if (list.size() < size) list.resize(size);
+    };
+    const auto words = static_cast<std::size_t>(plan.plane_words);
+    make_room(scratch_.pixels, 2 * static_cast<std::size_t>(plan.width));
+    make_room(scratch_.sums, words * (plan.tilted ? 3 : 2) + kSumPadding);
+    make_room(scratch_.shorts, words * 3 + kSumPadding);
+    make_room(scratch_.mask, static_cast<std::size_t>(plan.height) *
+                                 static_cast<std::size_t>(plan.width / 64 + 1));
+    for (const SharedSearch::Bound* bound : plan.cascades) {
+      searches_.push_back(bound ? std::make_unique<CascadeSearch>(bound->cascade, plan.width,
+                                                                  bound->tables, scratch_.waiting)
+                                : nullptr);
     }
   }
 
@@ -208,8 +217,8 @@ class StripeSearch {
     const WindowMask mask = stripe.active ? make_mask(stripe) : WindowMask{};
     const std::size_t search = stripe.grid.step == 1 ? 0 : 1;
     const bool all =
-        searches_[search]->run({plane(0), plane(1), shorts_.data(), in_order(stripe)}, stripe.grid,
-                               static_cast<int>(stripe.level), limit, out, mask);
+        searches_[search]->run({plane(0), plane(1), scratch_.shorts.data(), in_order(stripe)},
+                               stripe.grid, static_cast<int>(stripe.level), limit, out, mask);
     for (RawWindow& w : out) {
       w.x += stripe.left;
       w.y += stripe.top;
@@ -218,16 +227,16 @@ class StripeSearch {
   }
 
  private:
-  std::uint32_t* plane(int index) { return sums_.data() + index * plan_.plane_words; }
+  std::uint32_t* plane(int index) { return scratch_.sums.data() + index * plan_.plane_words; }
   std::uint16_t* in_order(const Stripe& stripe) {
-    return shorts_.data() + (stripe.grid.step == 1 ? 0 : plan_.plane_words);
+    return scratch_.shorts.data() + (stripe.grid.step == 1 ? 0 : plan_.plane_words);
   }
 
   WindowMask make_mask(const Stripe& stripe) {
     const std::uint64_t* rows = plan_.rows_of(*stripe.active, stripe.level);
     const int step = stripe.grid.step, begin = stripe.left / step;
     const std::ptrdiff_t words = plan_.width / 64 + 1;
-    std::uint64_t* bits = mask_.data();
+    std::uint64_t* bits = scratch_.mask.data();
     int last_row = -1;
     for (int y = 0; y < stripe.grid.rows; y += step, bits += words) {
       const int row = plan_.cell_row(stripe.level, stripe.top + y);
@@ -243,7 +252,7 @@ class StripeSearch {
           bits[(k - begin) / 64] |= std::uint64_t{1} << ((k - begin) % 64);
       }
     }
-    return {mask_.data(), words};
+    return {scratch_.mask.data(), words};
   }
 
   // The sums of the stripe's pixels, as if nothing were above them: windows only take differences.
@@ -254,16 +263,17 @@ class StripeSearch {
     const ColumnOrder order{stripe.grid.step == 2 ? stride / 2 : 0};
     const int step = stripe.grid.step;
     for (int i = 0; i < (plan_.tilted ? 3 : 2); ++i) std::fill_n(plane(i), stride, 0);
-    std::fill_n(shorts_.data(), stride, 0);
+    std::fill_n(scratch_.shorts.data(), stride, 0);
     std::fill_n(in_order(stripe), step * stride, 0);
-    std::uint8_t *pixels = pixels_.data(), *above = pixels + plan_.width;
+    std::uint8_t *pixels = scratch_.pixels.data(), *above = pixels + plan_.width;
     std::ptrdiff_t at = 0;
     for (int y = 0; y < rows; ++y, at += stride) {
       resize.row(picture, std::min(stripe.top + y, plan_.levels[stripe.level].height - 1),
                  stripe.left, width, pixels);
-      integral_squared_row(pixels, width, order, plane(0) + at, plane(0) + at + stride,
-                           plane(1) + at, plane(1) + at + stride,
-                           {shorts_.data() + at + stride, in_order(stripe) + step * (at + stride)});
+      integral_squared_row(
+          pixels, width, order, plane(0) + at, plane(0) + at + stride, plane(1) + at,
+          plane(1) + at + stride,
+          {scratch_.shorts.data() + at + stride, in_order(stripe) + step * (at + stride)});
       if (!plan_.tilted) continue;
       integral_tilted_row(pixels, y == 0 ? nullptr : above, width, order,
                           y == 0 ? nullptr : plane(2) + at - stride, plane(2) + at,
@@ -273,10 +283,7 @@ class StripeSearch {
   }
 
   const Plan& plan_;
-  std::vector<std::uint8_t> pixels_;  ///< a row and the one above
-  std::vector<std::uint32_t> sums_;
-  std::vector<std::uint16_t> shorts_;  ///< a plane as the sums, and one with the columns in order
-  std::vector<std::uint64_t> mask_;
+  SharedSearch::Scratch& scratch_;
   std::vector<std::unique_ptr<CascadeSearch>> searches_;
 };
 
@@ -285,7 +292,7 @@ class PyramidSearcher final : public Searcher {
   PyramidSearcher(const CascadeModel& model, const SearchPlan& plan)
       : plan_(model, plan), workers_(threads_for(plan.threads)) {
     for (int i = 0; i < workers_.count(); ++i) {
-      threads_.push_back(std::make_unique<StripeSearch>(plan_));
+      threads_.push_back(std::make_unique<StripeSearch>(plan_, static_cast<std::size_t>(i)));
     }
     // A map has at most every second of its columns in a row on, and off between.
     const auto runs = static_cast<std::size_t>((plan_.cells.columns + 1) / 2);
@@ -314,13 +321,19 @@ class PyramidSearcher final : public Searcher {
   bool search_stripes(ImageView<const std::uint8_t> picture, std::vector<Rect>& out) {
     const std::size_t limit = kMaxRawWindows - out.size();
     std::atomic<std::size_t> total = 0;
+    std::atomic<bool> out_of_memory = false;
     workers_.run(static_cast<int>(stripes_.size()), [&](int task, int worker) {
-      if (total > limit) return;
+      if (total > limit || out_of_memory) return;
       const std::size_t i = static_cast<std::size_t>(task);
-      const bool all =
-          threads_[static_cast<std::size_t>(worker)]->run(picture, stripes_[i], limit, found_[i]);
-      total += all ? found_[i].size() : limit + 1;
+      try {
+        const bool all =
+            threads_[static_cast<std::size_t>(worker)]->run(picture, stripes_[i], limit, found_[i]);
+        total += all ? found_[i].size() : limit + 1;
+      } catch (const std::bad_alloc&) {
+        out_of_memory = true;
+      }
     });
+    if (out_of_memory) throw std::bad_alloc();
     if (total > limit) return false;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
       for (const RawWindow& w : found_[i]) out.push_back(box_of(w));

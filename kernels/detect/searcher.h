@@ -12,13 +12,61 @@
 
 namespace cuface {
 
+struct SearchPlan;
+
+/// The rows of windows of a level's stripes, but for the last.
+int rows_of_stripes(const SearchGrid& grid);
+
+/// What the searches of one detector share: at several angles, and of followed faces. They run one
+/// after another. Plan time; one thread at a time.
+class SharedSearch {
+ public:
+  /// A cascade bound to a layout, and what searches read of it.
+  struct Bound {
+    explicit Bound(const CascadeModel& model) : cascade(model) {}
+    BoundCascade cascade;
+    std::shared_ptr<SearchTables> tables;
+  };
+
+  /// The model must outlive it.
+  explicit SharedSearch(const CascadeModel& model) : model_(model) {}
+
+  /// All stripes of levels get room for those of this search, so that they have one layout.
+  void make_room(const SearchPlan& plan);
+  int width() const { return width_; }  ///< of the largest stripe so far, in pixels
+  int height() const { return height_; }
+
+  /// What one worker writes, for its search of one stripe after another.
+  struct Scratch {
+    std::vector<std::uint8_t> pixels;  ///< a row and the one above
+    std::vector<std::uint32_t> sums;
+    std::vector<std::uint16_t> shorts;  ///< planes as the sums, and with the columns in order
+    std::vector<std::uint64_t> mask;
+    std::shared_ptr<WaitingLists> waiting;
+  };
+
+  /// The same for searches that ask for the same layout.
+  const Bound& bound(const SumLayout& layout);
+  Scratch& scratch(std::size_t worker);
+  /// Bound by each search for itself.
+  BoundCascade& scaled();
+
+ private:
+  const CascadeModel& model_;
+  int width_ = 0, height_ = 0;
+  std::vector<std::unique_ptr<Bound>> bound_;
+  std::vector<std::unique_ptr<Scratch>> scratch_;  ///< of each worker
+  std::unique_ptr<BoundCascade> scaled_;
+};
+
 /// What a search is planned for. Lengths in pixels of the searched picture.
 struct SearchPlan {
   int width = 0, height = 0;
   double scale_factor = 1.1;
   int min_size = 0, max_size = 0;
   int step = 0;
-  int threads = 1;  ///< as in DetectConfig
+  int threads = 1;                            ///< as in DetectConfig
+  std::shared_ptr<SharedSearch> shared = {};  ///< null: nothing
 };
 
 /// kInvalidArgument or kUnsupported, with the reason, where a picture cannot be searched like that.
@@ -47,6 +95,11 @@ class Searcher {
     return search(picture, kWholePicture, nullptr, out);
   }
 };
+
+/// Detector::create() on the CPU, of a valid model.
+Result<std::unique_ptr<Detector>> make_detector(const std::shared_ptr<const CascadeModel>& model,
+                                                const DetectConfig& config, int width, int height,
+                                                const std::shared_ptr<SharedSearch>& shared);
 
 /// The model must outlive the searcher. May throw std::bad_alloc.
 std::unique_ptr<Searcher> make_searcher(ScaleMode mode, const CascadeModel& model,

@@ -2,7 +2,6 @@
 #include "kernels/detect/turned_detector.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "kernels/common/lanes.h"
@@ -50,19 +49,23 @@ struct Lists {
 class TurnedDetector final : public Detector {
  public:
   Status plan(const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config,
-              int width, int height) {
+              int width, int height, const std::shared_ptr<SharedSearch>& shared) {
     DetectConfig one = config;
     one.roll = 0;
     one.active_parts = false;
     max_faces_ = config.max_faces;
     for (const double angle : search_angles(config.roll))
       turns_.push_back(make_turn(angle, width, height));
+    // Before the first search is made: then all have one layout, and share its tables.
+    if (config.scale_mode == ScaleMode::kPyramid)
+      for (const Turn& t : turns_)
+        shared->make_room(plan_search(one, t.canvas_width, t.canvas_height));
     int canvas_width = 0, canvas_height = 0;
     for (std::size_t i = 0; i < turns_.size(); ++i) {
       const Turn& t = turns_[i];
       if (search_of(i) < detectors_.size()) continue;
       if (i > 0) one.min_neighbors = turned_neighbors(config.min_neighbors);
-      auto detector = Detector::create(Backend::kCpu, model, one, t.canvas_width, t.canvas_height);
+      auto detector = make_detector(model, one, t.canvas_width, t.canvas_height, shared);
       if (!detector.ok()) return detector.status();
       detectors_.push_back(std::move(detector.value()));
       canvas_width = std::max(canvas_width, t.canvas_width);
@@ -73,8 +76,8 @@ class TurnedDetector final : public Detector {
     return {};
   }
 
-  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
-                 std::span<const Followed>) override {
+  Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+              std::span<const Followed>) override {
     if (band.is_part()) return {StatusCode::kInvalidArgument, "turned pictures have no parts"};
     out.faces.clear();
     out.rolls.clear();
@@ -118,14 +121,10 @@ class TurnedDetector final : public Detector {
 
 Result<std::unique_ptr<Detector>> make_turned_detector(
     const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config, int width,
-    int height) {
-  try {
-    auto detector = std::make_unique<TurnedDetector>();
-    if (Status s = detector->plan(model, config, width, height); !s.ok()) return s;
-    return std::unique_ptr<Detector>(std::move(detector));
-  } catch (const std::bad_alloc&) {
-    return Status(StatusCode::kOutOfMemory, "no memory to search a picture of this size");
-  }
+    int height, const std::shared_ptr<SharedSearch>& shared) {
+  auto detector = std::make_unique<TurnedDetector>();
+  if (Status s = detector->plan(model, config, width, height, shared); !s.ok()) return s;
+  return std::unique_ptr<Detector>(std::move(detector));
 }
 
 }  // namespace cuface

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <span>
 #include <utility>
 
@@ -73,28 +72,29 @@ struct Lists {
 class VerifyingDetector final : public Detector {
  public:
   Status plan(const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config,
-              int width, int height) {
+              int width, int height, const std::shared_ptr<SharedSearch>& shared) {
     DetectConfig whole = config;
     whole.verify = false;
-    auto detector = Detector::create(Backend::kCpu, model, whole, width, height);
+    shape_ = patch_shape(model->window_width, model->window_height, config, width, height);
+    search_ = patch_search(shape_, config);
+    SearchPlan patches = plan_search(search_, shape_.atlas_width(), shape_.atlas_height());
+    patches.shared = shared;
+    auto detector = make_detector(model, whole, width, height, shared);
     if (!detector.ok()) return detector.status();
     detector_ = std::move(detector.value());
     model_ = model;
     width_ = width;
     height_ = height;
     max_faces_ = config.max_faces;
-    shape_ = patch_shape(model->window_width, model->window_height, config, width, height);
-    search_ = patch_search(shape_, config);
     atlas_ = Image<std::uint8_t>(shape_.atlas_width(), shape_.atlas_height());
-    searcher_ = make_pyramid_searcher(
-        *model_, plan_search(search_, shape_.atlas_width(), shape_.atlas_height()));
+    searcher_ = make_pyramid_searcher(*model_, patches);
     windows_.reserve(kMaxRawWindows);
     scratch_.reserve(kMaxRawWindows);
     return {};
   }
 
-  Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
-                 std::span<const Followed> followed) override {
+  Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+              std::span<const Followed> followed) override {
     if (followed.empty()) return detector_->enqueue(luma, out, band, followed);
     if (Status s = detector_->enqueue(luma, searched_, band, followed); !s.ok()) return s;
     choose(followed, band);
@@ -183,14 +183,10 @@ class VerifyingDetector final : public Detector {
 
 Result<std::unique_ptr<Detector>> make_verifying_detector(
     const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config, int width,
-    int height) {
-  try {
-    auto detector = std::make_unique<VerifyingDetector>();
-    if (Status s = detector->plan(model, config, width, height); !s.ok()) return s;
-    return std::unique_ptr<Detector>(std::move(detector));
-  } catch (const std::bad_alloc&) {
-    return Status(StatusCode::kOutOfMemory, "no memory to search a picture of this size");
-  }
+    int height, const std::shared_ptr<SharedSearch>& shared) {
+  auto detector = std::make_unique<VerifyingDetector>();
+  if (Status s = detector->plan(model, config, width, height, shared); !s.ok()) return s;
+  return std::unique_ptr<Detector>(std::move(detector));
 }
 
 }  // namespace cuface

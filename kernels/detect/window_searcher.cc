@@ -20,7 +20,11 @@ float inverse_norm(std::uint64_t pixels, std::uint64_t sum, std::uint64_t square
 class WindowSearcher final : public Searcher {
  public:
   WindowSearcher(const CascadeModel& model, const SearchPlan& plan)
-      : model_(model), tilted_(model.has_tilted()), step_(plan.step), cascade_(model) {
+      : model_(model),
+        tilted_(model.has_tilted()),
+        step_(plan.step),
+        shared_(plan.shared ? plan.shared : std::make_shared<SharedSearch>(model)),
+        cascade_(shared_->scaled()) {
     const LevelQuery query{model.window_width, model.window_height, plan.width,   plan.height,
                            plan.scale_factor,  plan.min_size,       plan.max_size};
     scales_ = search_scales(query);
@@ -83,7 +87,8 @@ class WindowSearcher final : public Searcher {
   Image<std::uint32_t> sums_;
   Image<std::uint64_t> squared_;
   SumLayout layout_;
-  BoundCascade cascade_;
+  const std::shared_ptr<SharedSearch> shared_;
+  BoundCascade& cascade_;
 };
 
 }  // namespace
