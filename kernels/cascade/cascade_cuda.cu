@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "kernels/cascade/cascade_cuda.h"
@@ -52,9 +51,9 @@ bool has_pair_norms(const CascadeModel& model) {
 
 }  // namespace
 
-void CascadeSearch::plan_tiles(const CascadeModel& model, const SumPlanes& planes, int most_step,
-                               std::size_t room, std::array<SumLayout, 3>& layouts,
-                               std::vector<uint4>& nodes) {
+void CascadeSearch::plan_tiles(DeviceCascade& cascade, const SumPlanes& planes, int most_step,
+                               std::size_t room, SearchLayouts& layouts) {
+  const CascadeModel& model = cascade.model();
   TileTable& table = table_;
   table.width = model.window_width;
   table.height = model.window_height;
@@ -69,7 +68,7 @@ void CascadeSearch::plan_tiles(const CascadeModel& model, const SumPlanes& plane
   makes_sums_ = !model.has_tilted();
   leaves_late_ = makes_sums_ && patches * sizeof(std::uint32_t) <= kMostPatches;
   if (leaves_late_ && has_pair_norms(model) && layouts[1].stride <= kMostEach * kWarp) {
-    pair_nodes_ = pair_nodes(model, {layouts[0], layouts[1]}, kLateStage, nodes);
+    pair_nodes_ = cascade.pairs(layouts, kLateStage);
     in_pairs_ = pair_nodes_.stage_count >= std::min(table.stage_count, kFewestPairStages);
     if (in_pairs_) room = std::min(room, kMostPairShared);
   }
@@ -116,7 +115,7 @@ void CascadeSearch::plan_tiles(const CascadeModel& model, const SumPlanes& plane
   }
 }
 
-Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
+Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
                                             const std::vector<Level>& levels,
                                             const std::vector<AtlasSlot>& slots,
                                             const SumPlanes& planes, std::uint32_t limit,
@@ -133,9 +132,8 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
       !s.ok())
     return s;
   const auto room = std::min(static_cast<std::size_t>(most_shared) - 2048, kMostShared);
-  std::array<SumLayout, 3> layouts;
-  std::vector<uint4> pair_nodes;
-  search.plan_tiles(model, planes, most_step, room, layouts, pair_nodes);
+  SearchLayouts layouts;
+  search.plan_tiles(cascade, planes, most_step, room, layouts);
   // The limit belongs to the kernel: one of this plan would be too little for others.
   for (const bool active : {false, true}) {
     const void* kernel = search.in_pairs_     ? reinterpret_cast<const void*>(pairs_for(active))
@@ -148,13 +146,6 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
       return s;
   }
 
-  FlatCascade flat;
-  BoundCascade bound(model);
-  for (const SumLayout& layout : layouts) {
-    bound.bind(layout);
-    add_layout(bound, flat);
-  }
-  search.first_nodes_ = first_nodes(flat, flat.nodes.size() / layouts.size());
   std::vector<WindowLevel> parts;
   std::vector<std::uint16_t> level_of;
   for (std::size_t i = levels.size(); i-- > 0;) {
@@ -168,7 +159,7 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
     level.scale = levels[i].scale;
     level.width = levels[i].width;
     level.height = levels[i].height;
-    level.size_class = level_class(model.window_width, levels[i].scale);
+    level.size_class = level_class(table.width, levels[i].scale);
     level.x = slots[i].x;
     level.y = slots[i].y;
     level.tile_rows = table.rows[level.step - 1];
@@ -193,16 +184,10 @@ Result<CascadeSearch> CascadeSearch::create(const CascadeModel& model,
     level_of.resize(static_cast<std::size_t>(tiles), static_cast<std::uint16_t>(i));
   }
   search.tiles_ = static_cast<std::uint32_t>(tiles);
-  search.node_count_ = static_cast<std::int32_t>(flat.nodes.size() / layouts.size());
-  if (Status s = take(upload(flat.stages), search.stages_); !s.ok()) return s;
-  if (Status s = take(upload(flat.nodes), search.nodes_); !s.ok()) return s;
-  if (Status s = take(upload(flat.trees), search.trees_); !s.ok()) return s;
-  if (Status s = take(upload(flat.exact_nodes), search.exact_nodes_); !s.ok()) return s;
-  if (Status s = take(upload(flat.leaves), search.leaves_); !s.ok()) return s;
+  if (Status s = take(cascade.tables(layouts, search.leaves_late_), search.tables_); !s.ok())
+    return s;
   if (Status s = take(upload(parts), search.levels_); !s.ok()) return s;
   if (Status s = take(upload(level_of), search.level_of_); !s.ok()) return s;
-  if (Status s = take(upload(late_nodes(model)), search.late_nodes_); !s.ok()) return s;
-  if (Status s = take(upload(pair_nodes), search.pair_node_words_); !s.ok()) return s;
   search.raw_ = scratch.add<Rect>(limit);
   search.late_ = scratch.add<LateWindow>(kMostLate);
   const std::size_t first_zero = scratch.bytes();
@@ -239,23 +224,19 @@ Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const SumPla
   TileTable table = table_;
   table.levels = levels_.data();
   table.level_of = level_of_.data();
-  table.late_nodes = late_nodes_.size() > 0 ? late_nodes_.data() : nullptr;
-  const auto view = [&](int layout) -> CascadeView {
-    const std::ptrdiff_t first = std::ptrdiff_t{layout} * node_count_;
-    return {stages_.data(), nodes_.data() + first, trees_.data(), exact_nodes_.data() + first,
-            leaves_.data()};
-  };
+  const DeviceTables& tables = *tables_;
+  table.late_nodes = tables.late_nodes.size() > 0 ? tables.late_nodes.data() : nullptr;
   PairNodes pair_nodes = pair_nodes_;
-  pair_nodes.nodes = pair_node_words_.data();
+  pair_nodes.nodes = tables.pair_words.data();
   const Output out = {raw_.data(),  raw_.size(),    late_.data(),
                       late_.size(), counts_.data(), late_states_.data()};
   const LaunchShape shape = {tiles_, kThreads, shared_bytes_};
   if (in_pairs_)
-    return launch("all stages", pairs_for(active.map), shape, table, view(2), pair_nodes, pixels,
-                  skips_.data(), out, run, band, active);
+    return launch("all stages", pairs_for(active.map), shape, table, tables.view(2), pair_nodes,
+                  pixels, skips_.data(), out, run, band, active);
   return launch("all stages", makes_sums_ ? search_kernel<true> : search_kernel<false>, shape,
-                table, view(0), view(1), view(2), first_nodes_, pixels, planes, skips_.data(), out,
-                run, band, active);
+                table, tables.view(0), tables.view(1), tables.view(2), tables.first_nodes, pixels,
+                planes, skips_.data(), out, run, band, active);
 }
 
 }  // namespace cuface::cuda

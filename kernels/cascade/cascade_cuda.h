@@ -2,13 +2,14 @@
 // finds.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/activity/activity_cuda.h"
 #include "kernels/cascade/cascade.h"
+#include "kernels/cascade/device_cascade_cuda.h"
 #include "kernels/cascade/pairs_cuda.h"
 #include "kernels/cascade/tables_cuda.h"
 #include "kernels/common/cuda.h"
@@ -99,8 +100,8 @@ class CascadeSearch {
  public:
   /// levels[i] lies at slots[i] of the pixels' atlas, and of the sums', whose planes lie like
   /// `planes`. Room for `limit` raw windows. Allocates its tables. kUnsupported where there are too
-  /// many windows.
-  static Result<CascadeSearch> create(const CascadeModel& model, const std::vector<Level>& levels,
+  /// many windows. Tables of the cascade are those that other searches of it use.
+  static Result<CascadeSearch> create(DeviceCascade& cascade, const std::vector<Level>& levels,
                                       const std::vector<AtlasSlot>& slots, const SumPlanes& planes,
                                       std::uint32_t limit, ScratchLayout& scratch);
   void bind(std::byte* scratch);
@@ -124,19 +125,13 @@ class CascadeSearch {
   const SearchCounts* counts() const { return counts_.data(); }  ///< in device memory
 
  private:
-  /// Decides how the search is done; the layouts are those of both steps, and of a window alone.
-  void plan_tiles(const CascadeModel& model, const SumPlanes& planes, int most_step,
-                  std::size_t room, std::array<SumLayout, 3>& layouts,
-                  std::vector<uint4>& pair_nodes);
+  /// Decides how the search is done, and on which layouts.
+  void plan_tiles(DeviceCascade& cascade, const SumPlanes& planes, int most_step, std::size_t room,
+                  SearchLayouts& layouts);
 
-  DeviceBuffer<SearchStage> stages_;
-  DeviceBuffer<SearchNode> nodes_;
-  DeviceBuffer<CascadeView::Tree> trees_;
-  DeviceBuffer<BoundCascade::Node> exact_nodes_;
-  DeviceBuffer<float> leaves_;
+  std::shared_ptr<const DeviceTables> tables_;
   DeviceBuffer<WindowLevel> levels_;
   DeviceBuffer<std::uint16_t> level_of_;
-  DeviceBuffer<LateNode> late_nodes_;
   ScratchPart<Rect> raw_;
   static constexpr std::size_t kMostLate = 32768;
   ScratchPart<LateWindow> late_;
@@ -144,12 +139,9 @@ class CascadeSearch {
   ScratchPart<std::byte> zeroed_;  ///< the counts, skips and states
   bool leaves_late_ = false, in_pairs_ = false;
   PairNodes pair_nodes_ = {};  ///< but for the pointer
-  DeviceBuffer<uint4> pair_node_words_;
   ScratchPart<SearchCounts> counts_;
   ScratchPart<unsigned long long> skips_;  ///< per tile: see cascade_cuda.cu
-  FirstNodes first_nodes_ = {};
-  TileTable table_ = {};  ///< but for the pointer
-  std::int32_t node_count_ = 0;
+  TileTable table_ = {};                   ///< but for the pointer
   std::uint32_t tiles_ = 0;
   std::size_t shared_bytes_ = 0;
   bool makes_sums_ = false;

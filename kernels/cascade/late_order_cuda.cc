@@ -13,6 +13,10 @@ namespace {
 
 constexpr int kBanks = 32, kRects = 3, kCorners = 4 * kRects;
 constexpr int kWarpNodes = 32;
+// Each node is tried in each warp of as many: the time grows with their number, and no faster. The
+// largest stage known has 406 nodes.
+constexpr int kMostTogether = 1024;
+static_assert(kMostTogether % kWarpNodes == 0);
 constexpr std::uint16_t kPlace = (1u << LateNode::kWeightShift) - 1;
 
 /// The words that the nodes of one warp read, corner by corner.
@@ -81,9 +85,8 @@ int fit(WarpReads& reads, LateNode& node) {
   return sum;
 }
 
-}  // namespace
-
-void order_late_nodes(LateNode* nodes, int count) {
+/// order_late_nodes() for at most kMostTogether.
+void order_together(LateNode* nodes, int count) {
   const auto has_third = [](const LateNode& node) {
     return node.corner[8] >> LateNode::kWeightShift != 0;
   };
@@ -134,6 +137,13 @@ void order_late_nodes(LateNode* nodes, int count) {
       fit(reads, node);
       put(at, node);
     }
+}
+
+}  // namespace
+
+void order_late_nodes(LateNode* nodes, int count) {
+  for (int first = 0; first < count; first += kMostTogether)
+    order_together(nodes + first, std::min(kMostTogether, count - first));
 }
 
 }  // namespace cuface::cuda

@@ -111,6 +111,7 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
   DetectConfig one = config;
   one.active_parts = config.active_parts && can_search_bands(config);
   std::size_t search_bytes = 0, canvas_bytes = 0;
+  DeviceCascade cascade(model);
   for (const double angle : search_angles(config.roll)) {
     const Turn turn = make_turn(angle, width, height);
     turns_.push_back(turn);
@@ -122,13 +123,13 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
                                                 static_cast<std::size_t>(turn.canvas_height));
     }
     UprightSearch& search = searches_.emplace_back();
-    if (Status s = search.plan(model, one, turn.canvas_width, turn.canvas_height); !s.ok())
+    if (Status s = search.plan(cascade, one, turn.canvas_width, turn.canvas_height); !s.ok())
       return s;
     search_bytes = std::max(search_bytes, search.scratch_bytes());
   }
   if (config.verify) {
     verifier_ = std::make_unique<Verifier>();
-    if (Status s = verifier_->plan(model, config, width, height); !s.ok()) return s;
+    if (Status s = verifier_->plan(cascade, config, width, height); !s.ok()) return s;
     search_bytes = std::max(search_bytes, verifier_->search_bytes());
   }
   ScratchLayout parts;

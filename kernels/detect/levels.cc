@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace cuface {
 namespace {
@@ -58,6 +59,27 @@ std::vector<Level> pyramid_levels(const LevelQuery& q, const std::vector<float>&
     levels.push_back(level);
   }
   return levels;
+}
+
+Result<Atlas> level_atlas(const std::vector<Level>& levels) {
+  constexpr int kColumns = 16;
+  const auto area = [](int width, int height) {
+    return static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
+  };
+  const Status too_large(StatusCode::kUnsupported,
+                         "the scaled pictures of this search take more than 4 GiB: a larger scale "
+                         "factor, a larger least size or a smaller picture takes less");
+  std::vector<AtlasSlot> slots;
+  std::uint64_t bytes = 0;
+  for (const Level& level : levels) {
+    slots.push_back({0, 0, (level.width / kColumns + 1) * kColumns, level.height + 1});
+    bytes += area(slots.back().width, slots.back().height);
+    // Here too: to find places for very many takes long.
+    if (bytes > kMaxAtlasBytes) return too_large;
+  }
+  Atlas atlas = make_atlas(std::move(slots));
+  if (area(atlas.width, atlas.height) > kMaxAtlasBytes) return too_large;
+  return atlas;
 }
 
 }  // namespace cuface

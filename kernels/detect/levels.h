@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/activity/map.h"
 #include "kernels/cascade/cascade.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
+#include "kernels/common/status.h"
 #include "kernels/faces/band.h"
+#include "kernels/pyramid/atlas.h"
 
 namespace cuface {
 
@@ -70,5 +73,11 @@ CUFACE_HD inline RowRange band_rows(const Band& band, int height, int window, in
 /// each level only the rows that OpenCV's division of the work into stripes covers are searched.
 std::vector<Level> pyramid_levels(const LevelQuery& query, const std::vector<float>& scales,
                                   int step);
+
+/// The places of the levels' pixels in one atlas, and of their sums in another of the same size:
+/// each slot has room for a row and a column more, and begins where whole vectors do. kUnsupported
+/// where they take more than kMaxAtlasBytes, which bytes from the atlas's first are counted in.
+Result<Atlas> level_atlas(const std::vector<Level>& levels);
+inline constexpr std::uint64_t kMaxAtlasBytes = std::uint64_t{1} << 32;
 
 }  // namespace cuface

@@ -64,8 +64,9 @@ struct Output {
 
 }  // namespace
 
-Status UprightSearch::plan(const CascadeModel& model, const DetectConfig& config, int width,
+Status UprightSearch::plan(DeviceCascade& cascade, const DetectConfig& config, int width,
                            int height) {
+  const CascadeModel& model = cascade.model();
   const SearchPlan plan = plan_search(config, width, height);
   width_ = width;
   height_ = height;
@@ -90,12 +91,8 @@ Status UprightSearch::plan(const CascadeModel& model, const DetectConfig& config
       return s;
 
   const std::vector<Level> levels = plan_levels(model, plan);
-  // Sums take a row and a column more; and all begin where whole vectors do.
-  constexpr int kColumns = 16;
-  std::vector<AtlasSlot> with_margin;
-  for (const Level& level : levels)
-    with_margin.push_back({0, 0, (level.width / kColumns + 1) * kColumns, level.height + 1});
-  const Atlas atlas = make_atlas(std::move(with_margin));
+  Atlas atlas;
+  if (Status s = take(level_atlas(levels), atlas); !s.ok()) return s;
   for (std::size_t i = 0; i < levels.size(); ++i)
     slots_.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
   pixels_part_ = plan_image(pixels_, atlas.width, atlas.height);
@@ -104,8 +101,8 @@ Status UprightSearch::plan(const CascadeModel& model, const DetectConfig& config
   planes_.stride = static_cast<std::ptrdiff_t>(atlas.width) * plane_count;
   planes_.squared = atlas.width;
   planes_.tilted = tilted ? 2 * static_cast<std::ptrdiff_t>(atlas.width) : 0;
-  if (Status s = take(CascadeSearch::create(model, levels, slots_, planes_, kMaxRawWindows, parts),
-                      search_);
+  if (Status s = take(
+          CascadeSearch::create(cascade, levels, slots_, planes_, kMaxRawWindows, parts), search_);
       !s.ok())
     return s;
   if (!search_.makes_sums()) {

@@ -26,7 +26,7 @@ class UprightSearch {
  public:
   /// For a valid configuration, of which it does not see `roll`. With `active_parts` it remembers
   /// what it searched. May throw std::bad_alloc.
-  Status plan(const CascadeModel& model, const DetectConfig& config, int width, int height);
+  Status plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height);
   /// Bytes of scratch that it needs.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
   void bind(std::byte* scratch);
