@@ -2,6 +2,7 @@
 """Writes small valid models for the fuzz targets to start from: tests/fuzz/seeds.py FOLDER CUFACE_MODEL
 
 FOLDER/cascade_xml, FOLDER/dlib_dat and FOLDER/cuface; the last are the others, converted with the tool.
+FOLDER/detect and FOLDER/landmark are random choices, of which those targets build models.
 """
 import glob
 import os
@@ -63,7 +64,7 @@ def dat(landmarks, cascades, trees, depth, pool):
 
 
 def main(folder, tool):
-    for name in ('cascade_xml', 'dlib_dat', 'cuface'):
+    for name in ('cascade_xml', 'dlib_dat', 'cuface', 'detect', 'landmark'):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
     stump = TREE.format('0 -1 0 0.25', '-1. 1.5')
     deep = TREE.format('2 1 0 -0.5 0 -1 1 0.25 -2 -3 0 1e-3', '1 2 3 4')
@@ -74,6 +75,11 @@ def main(folder, tool):
     for sizes in ((1, 1, 1, 1, 1), (2, 2, 2, 2, 3), (5, 1, 3, 4, 8)):
         with open(os.path.join(folder, 'dlib_dat', '%d.dat' % sizes[0]), 'wb') as f:
             f.write(dat(*sizes))
+    draw = random.Random(34)
+    for name in ('detect', 'landmark'):
+        for size in (200, 600, 1500):
+            with open(os.path.join(folder, name, '%d.bin' % size), 'wb') as f:
+                f.write(draw.randbytes(size))
     for path in sorted(glob.glob(os.path.join(folder, '*', '*.xml')) + glob.glob(os.path.join(folder, '*', '*.dat'))):
         name = os.path.splitext(os.path.basename(path))[0]
         subprocess.run([tool, 'convert', path, os.path.join(folder, 'cuface', name + '.cuface')], check=True,
