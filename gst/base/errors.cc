@@ -22,6 +22,7 @@ ErrorKind error_kind(StatusCode code) {
       return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
     case StatusCode::kOutOfMemory:
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT};
+    case StatusCode::kCancelled:  // nobody posts it
     case StatusCode::kOk:
       break;
   }

@@ -52,6 +52,8 @@ class Activity {
 
   /// All of this picture is searched now.
   void take(ImageView<const std::uint8_t> picture);
+  /// What was taken last is not searched after all: as before the first take().
+  void forget() { taken_ = false; }
   /// What of this picture to search; where something has changed it counts as searched now. Before
   /// the first take() all has changed. Valid until the next call.
   const ActivityMap& look(ImageView<const std::uint8_t> picture,

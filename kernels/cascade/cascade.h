@@ -13,6 +13,7 @@
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 
 namespace cuface {
 
@@ -215,20 +216,21 @@ std::shared_ptr<WaitingLists> make_waiting_lists(std::size_t stages);
 class CascadeSearch {
  public:
   /// No grid may have more than max_columns columns.
-  CascadeSearch(const BoundCascade& cascade, int max_columns);
+  CascadeSearch(const BoundCascade& cascade, int max_columns, const StopFlag* stop = nullptr);
   /// The same with what it shares with others.
   CascadeSearch(const BoundCascade& cascade, int max_columns, std::shared_ptr<SearchTables> tables,
-                std::shared_ptr<WaitingLists> waiting);
+                std::shared_ptr<WaitingLists> waiting, const StopFlag* stop = nullptr);
   ~CascadeSearch();
 
   /// Appends the windows of one level that pass all stages, by y, then x. Returns false, with
-  /// `limit` windows in `out`, where there are more. The grid has the step of the cascade's layout.
-  /// Allocates nothing but what `out` needs.
+  /// `limit` windows in `out`, where there are more, and, with any windows in `out`, once `stop` is
+  /// raised. The grid has the step of the cascade's layout. Allocates nothing but what `out` needs.
   bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
            std::vector<RawWindow>& out, const WindowMask& mask = {});
 
  private:
   const BoundCascade& cascade_;
+  const StopFlag* const stop_;
   std::unique_ptr<VectorSearch> vector_;  ///< null: the plain reference
 };
 

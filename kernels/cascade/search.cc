@@ -34,13 +34,18 @@ class WindowNorm {
 };
 
 bool search_plain(const BoundCascade& cascade, const LevelSums& sums, const SearchGrid& grid,
-                  int level, std::size_t limit, std::vector<RawWindow>& out,
-                  const WindowMask& mask) {
+                  int level, std::size_t limit, std::vector<RawWindow>& out, const WindowMask& mask,
+                  const StopFlag* stop) {
   const WindowNorm norm_of(cascade);
   const std::size_t stages = cascade.stages().size();
   for (int y = 0; y < grid.rows; y += grid.step) {
     const std::uint64_t* active = mask.row(y / grid.step);
+    int next_look = 0;
     for (int x = 0; x < grid.columns; x += grid.step) {
+      if (x >= next_look) {
+        if (is_raised(stop)) return false;
+        next_look = x + kWindowsPerLook * grid.step;
+      }
       const int bit = x / grid.step;
       if (active && !(active[bit / 64] >> (bit % 64) & 1)) continue;
       const std::ptrdiff_t at = cascade.layout().offset(x, y);
@@ -66,16 +71,17 @@ std::shared_ptr<WaitingLists> make_waiting_lists(std::size_t stages) {
   return std::make_shared<WaitingLists>(stages);
 }
 
-CascadeSearch::CascadeSearch(const BoundCascade& cascade, int max_columns)
+CascadeSearch::CascadeSearch(const BoundCascade& cascade, int max_columns, const StopFlag* stop)
     : CascadeSearch(cascade, max_columns, make_search_tables(cascade),
-                    make_waiting_lists(cascade.stages().size())) {}
+                    make_waiting_lists(cascade.stages().size()), stop) {}
 
 CascadeSearch::CascadeSearch(const BoundCascade& cascade, int max_columns,
                              std::shared_ptr<SearchTables> tables,
-                             std::shared_ptr<WaitingLists> waiting)
-    : cascade_(cascade) {
+                             std::shared_ptr<WaitingLists> waiting, const StopFlag* stop)
+    : cascade_(cascade), stop_(stop) {
   if (tables)
-    vector_ = std::make_unique<VectorSearch>(std::move(tables), std::move(waiting), max_columns);
+    vector_ =
+        std::make_unique<VectorSearch>(std::move(tables), std::move(waiting), max_columns, stop);
 }
 
 CascadeSearch::~CascadeSearch() = default;
@@ -83,7 +89,7 @@ CascadeSearch::~CascadeSearch() = default;
 bool CascadeSearch::run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
                         std::vector<RawWindow>& out, const WindowMask& mask) {
   if (vector_) return vector_->run(sums, grid, level, limit, out, mask);
-  return search_plain(cascade_, sums, grid, level, limit, out, mask);
+  return search_plain(cascade_, sums, grid, level, limit, out, mask, stop_);
 }
 
 }  // namespace cuface

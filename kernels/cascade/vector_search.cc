@@ -19,7 +19,9 @@ HWY_BEFORE_NAMESPACE();
 namespace cuface::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 // Never chosen: without vectors the plain version runs.
-void search_rows(VectorSearch&, const LevelSums&, const SearchGrid&, const WindowMask&) {}
+bool search_rows(VectorSearch&, const LevelSums&, const SearchGrid&, const WindowMask&) {
+  return true;
+}
 #else
 
 // As long as more windows of a vector are left they stay together: where waiting windows are
@@ -213,6 +215,7 @@ inline void first_stage(VectorSearch& search, const NormCorners& corners, const 
   std::fill_n(failed.begin(), words, 0);
   std::fill_n(alive.begin(), words, 0);
   for (std::size_t i = 0; i < count; i += 2 * kLanes) {
+    if (i % kWindowsPerLook == 0 && search.stopped()) return;
     Bits there = ~Bits{0} >> (32 - std::min(count - i, 2 * kLanes));
     if (active) there &= bits_at(active, i);
     if (there == 0) continue;
@@ -234,7 +237,8 @@ inline void first_stage(VectorSearch& search, const NormCorners& corners, const 
   for (std::size_t w = 0; w < words; ++w) alive[w] &= ~skipped_windows(failed[w], carry);
 }
 
-void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& grid,
+// False once the search is stopped; then windows may be left waiting.
+bool search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& grid,
                  const WindowMask& mask) {
   const NormCorners corners(search.cascade());
   const int stride = search.cascade().layout().stride;
@@ -249,6 +253,7 @@ void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& 
     first_stage(search, corners, row, reinterpret_cast<const std::int32_t*>(sums.squared) + start,
                 count, mask.row(y / grid.step));
     for (std::size_t i = 0; i < count; i += 2 * kLanes) {
+      if (i % kWindowsPerLook == 0 && search.stopped()) return false;
       const Bits alive = bits_at(search.alive().data(), i);
       if (alive == 0) continue;
       const auto offsets = [&](std::size_t p) HWY_ATTR {
@@ -261,8 +266,10 @@ void search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& 
     }
   }
   for (std::size_t stage = 1; stage < search.stages().size(); ++stage) {
+    if (search.stopped()) return false;
     take_waiting(search, planes, stage);
   }
+  return true;
 }
 
 #endif
@@ -277,8 +284,9 @@ HWY_EXPORT(search_rows);
 bool VectorSearch::run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
                        std::vector<RawWindow>& out, const WindowMask& mask) {
   found_.clear();
-  waiting_->clear();  // a search that had no memory may have left some
-  if (grid.columns > 0 && grid.rows > 0) CUFACE_DISPATCH(search_rows)(*this, sums, grid, mask);
+  waiting_->clear();  // a search that had no memory, or was stopped, may have left some
+  if (grid.columns > 0 && grid.rows > 0 && !CUFACE_DISPATCH(search_rows)(*this, sums, grid, mask))
+    return false;
   // Offsets grow with y, and in a row of the windows' columns with x.
   std::sort(found_.begin(), found_.end());
   const SumLayout& layout = cascade().layout();

@@ -15,6 +15,7 @@
 #include "kernels/cascade/vector_tables.h"
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
+#include "kernels/common/stop_flag.h"
 
 namespace cuface {
 
@@ -83,7 +84,7 @@ class SearchTables {
 class VectorSearch {
  public:
   VectorSearch(std::shared_ptr<SearchTables> tables, std::shared_ptr<WaitingLists> waiting,
-               int max_columns);
+               int max_columns, const StopFlag* stop);
 
   /// As CascadeSearch::run.
   bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
@@ -109,10 +110,13 @@ class VectorSearch {
   void set_full(std::size_t stage) { waiting_->full = stage; }
   /// Offsets of the windows that passed all stages, in any order.
   std::vector<std::int32_t>& found() { return found_; }
+  /// Asked every kWindowsPerLook windows of a row, and before each stage of those that wait.
+  bool stopped() const { return is_raised(stop_); }
 
  private:
   const std::shared_ptr<SearchTables> tables_;
   const std::shared_ptr<WaitingLists> waiting_;
+  const StopFlag* const stop_;
   Image<std::int16_t> packed_;
   std::vector<std::int32_t> node_values_;
   std::vector<float> row_norm_;

@@ -289,8 +289,9 @@ const std::vector<VectorStage>& SearchTables::packed_stages(std::size_t lanes) {
 }
 
 VectorSearch::VectorSearch(std::shared_ptr<SearchTables> tables,
-                           std::shared_ptr<WaitingLists> waiting, int max_columns)
-    : tables_(std::move(tables)), waiting_(std::move(waiting)) {
+                           std::shared_ptr<WaitingLists> waiting, int max_columns,
+                           const StopFlag* stop)
+    : tables_(std::move(tables)), waiting_(std::move(waiting)), stop_(stop) {
   if (packed_layout().packs())
     packed_ = Image<std::int16_t>(packed_layout().words() * static_cast<int>(kWidestVectors), 1);
   const std::size_t row = static_cast<std::size_t>(max_columns) + kWidestVectors;

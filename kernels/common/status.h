@@ -16,6 +16,7 @@ enum class StatusCode {
   kCorrupt,          ///< a file's content is not what its format asks for
   kUnsupported,      ///< well-formed, but not something this build handles
   kOutOfMemory,
+  kCancelled,  ///< its owner raised the StopFlag: there is no result, and nothing is wrong
 };
 
 /// Foreign text for a message: at most 60 bytes of it, cut between UTF-8 characters, "..." where

@@ -25,6 +25,7 @@ class CpuDetector final : public Detector {
         config_(config),
         width_(width),
         height_(height),
+        stop_(shared->stop()),
         plan_(plan_search(config, width, height)),
         shrink_(width, height, plan_.width, plan_.height) {
     if (config.detect_scale > 1) small_ = Image<std::uint8_t>(plan_.width, plan_.height);
@@ -45,28 +46,42 @@ class CpuDetector final : public Detector {
       return invalid("the picture does not have the planned size");
     }
     if (band.active_only && !activity_) return invalid("no active parts were planned");
+    const Status status = search(luma, out, band, followed);
+    if (status.code() == StatusCode::kCancelled) {
+      out.faces.clear();
+      out.overflow = false;
+      if (activity_) activity_->forget();
+    }
+    return status;
+  }
+
+  long long windows() const override { return searcher_->windows(); }
+
+ private:
+  Status search(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+                std::span<const Followed> followed) {
     windows_.clear();
-    const ImageView<const std::uint8_t> picture = shrunk(luma);
+    ImageView<const std::uint8_t> picture = luma;
+    if (config_.detect_scale > 1) {
+      if (!shrink_.run(luma, small_.view(), stop_)) return cancelled();
+      picture = std::as_const(small_).view();
+    }
+    if (is_raised(stop_)) return cancelled();
     const ActivityMap* active = nullptr;
     if (band.active_only)
       active = &activity_->look(picture, followed);
     else if (activity_ && !band.is_part())
       activity_->take(picture);
     out.overflow = !searcher_->search(picture, band, active, windows_);
+    if (is_raised(stop_)) return cancelled();
     if (out.overflow) return {};
-    group(windows_, config_.grouping, config_.min_neighbors, scratch_, out.faces);
+    if (!group(windows_, config_.grouping, config_.min_neighbors, scratch_, out.faces, stop_))
+      return cancelled();
     to_full_picture(out.faces, band);
     if (out.faces.size() > static_cast<std::size_t>(config_.max_faces)) {
       out.faces.resize(static_cast<std::size_t>(config_.max_faces));
     }
     return {};
-  }
-
- private:
-  ImageView<const std::uint8_t> shrunk(ImageView<const std::uint8_t> luma) {
-    if (config_.detect_scale == 1) return luma;
-    shrink_.run(luma, small_.view());
-    return std::as_const(small_).view();
   }
 
   void to_full_picture(std::vector<Detection>& faces, const Band& band) const {
@@ -80,6 +95,7 @@ class CpuDetector final : public Detector {
   std::shared_ptr<const CascadeModel> model_;
   const DetectConfig config_;
   const int width_, height_;
+  const StopFlag* const stop_;
   const SearchPlan plan_;
   LinearResize shrink_;
   Image<std::uint8_t> small_;
@@ -94,13 +110,14 @@ class CpuDetector final : public Detector {
 Result<std::unique_ptr<Detector>> Detector::create(Backend backend,
                                                    std::shared_ptr<const CascadeModel> model,
                                                    const DetectConfig& config, int width,
-                                                   int height) {
+                                                   int height, const StopFlag* stop) {
   if (backend == Backend::kCuda) return Status(StatusCode::kUnsupported, "built without CUDA");
   if (!model) return invalid("there is no cascade");
   if (Status s = simd::status(); !s.ok()) return s;
   return guarded("planning the search", [&]() -> Result<std::unique_ptr<Detector>> {
     if (Status s = validate(*model); !s.ok()) return s;
-    return make_detector(model, config, width, height, std::make_shared<SharedSearch>(*model));
+    return make_detector(model, config, width, height,
+                         std::make_shared<SharedSearch>(*model, stop));
   });
 }
 
@@ -115,8 +132,9 @@ Result<std::unique_ptr<Detector>> make_detector(const std::shared_ptr<const Casc
   if (Status s = validate_search(config, width, height); !s.ok()) return s;
   if (config.verify) return make_verifying_detector(model, config, width, height, shared);
   if (config.roll > 0) return make_turned_detector(model, config, width, height, shared);
-  return std::unique_ptr<Detector>(
-      std::make_unique<CpuDetector>(model, config, width, height, shared));
+  auto detector = std::make_unique<CpuDetector>(model, config, width, height, shared);
+  if (is_raised(shared->stop())) return cancelled();
+  return std::unique_ptr<Detector>(std::move(detector));
 }
 
 }  // namespace cuface

@@ -11,6 +11,7 @@
 #include "kernels/common/backend.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 #include "kernels/faces/band.h"
 #include "kernels/faces/followed.h"
 #include "kernels/group/group.h"
@@ -82,11 +83,12 @@ inline constexpr int kMaxPictureSide = 16384;
 class Detector {
  public:
   /// kInvalidArgument: a value out of its range; kUnsupported: kCuda in a build without CUDA, a
-  /// picture too large; kOutOfMemory; kCorrupt: a model that validate() refuses.
+  /// picture too large; kOutOfMemory; kCorrupt: a model that validate() refuses; kCancelled: `stop`
+  /// was raised before it was done.
   static Result<std::unique_ptr<Detector>> create(Backend backend,
                                                   std::shared_ptr<const CascadeModel> model,
-                                                  const DetectConfig& config, int width,
-                                                  int height);
+                                                  const DetectConfig& config, int width, int height,
+                                                  const StopFlag* stop = nullptr);
   virtual ~Detector() = default;
 
   /// `luma` must have the planned size (kInvalidArgument). Pictures smaller than the window give an
@@ -94,9 +96,14 @@ class Detector {
   /// at its border. Of kActiveParts, which DetectConfig::active_parts must allow (else
   /// kInvalidArgument), those of windows that kernels/activity tells to look at, among others where
   /// faces are `followed`, as on the frame before. With DetectConfig::verify those of `followed`
-  /// that ought to be in what is searched and are not found are verified.
+  /// that ought to be in what is searched and are not found are verified. While create()'s `stop`
+  /// is raised kCancelled, with an empty `out`: a search of any size looks at it at least every 20
+  /// ms.
   Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
                  const Band& band = kWholePicture, std::span<const Followed> followed = {});
+
+  /// How many windows a search of the whole picture looks at, at all angles, without verifying.
+  virtual long long windows() const = 0;
 
  private:
   /// enqueue(), but that it may throw.

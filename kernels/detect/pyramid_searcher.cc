@@ -43,6 +43,7 @@ struct Plan {
         cells(cell_grid(plan.width, plan.height)),
         shared(plan.shared ? plan.shared : std::make_shared<SharedSearch>(m)) {
     for (const Level& l : levels) {
+      if (is_raised(stop())) return;
       resizes.emplace_back(plan.width, plan.height, l.width, l.height);
       cell_ends.push_back(ends_of_cells(l));
       width = std::max(width, l.width);
@@ -62,6 +63,8 @@ struct Plan {
       cascades.push_back(used ? &shared->bound({stride, 2 * plane_words, step}) : nullptr);
     }
   }
+
+  const StopFlag* stop() const { return shared->stop(); }
 
   /// Those of some rows of a level; none is higher than the highest of the whole level.
   void add_stripes(std::size_t i, const RowRange& range, std::vector<Stripe>& out) const {
@@ -205,7 +208,8 @@ class StripeSearch {
                                  static_cast<std::size_t>(plan.width / 64 + 1));
     for (const SharedSearch::Bound* bound : plan.cascades) {
       searches_.push_back(bound ? std::make_unique<CascadeSearch>(bound->cascade, plan.width,
-                                                                  bound->tables, scratch_.waiting)
+                                                                  bound->tables, scratch_.waiting,
+                                                                  plan.stop())
                                 : nullptr);
     }
   }
@@ -213,7 +217,7 @@ class StripeSearch {
   bool run(ImageView<const std::uint8_t> picture, const Stripe& stripe, std::size_t limit,
            std::vector<RawWindow>& out) {
     out.clear();
-    prepare(picture, stripe);
+    if (!prepare(picture, stripe)) return false;
     const WindowMask mask = stripe.active ? make_mask(stripe) : WindowMask{};
     const std::size_t search = stripe.grid.step == 1 ? 0 : 1;
     const bool all =
@@ -256,7 +260,8 @@ class StripeSearch {
   }
 
   // The sums of the stripe's pixels, as if nothing were above them: windows only take differences.
-  void prepare(ImageView<const std::uint8_t> picture, const Stripe& stripe) {
+  // False once the search is stopped.
+  bool prepare(ImageView<const std::uint8_t> picture, const Stripe& stripe) {
     const LinearResize& resize = plan_.resizes[stripe.level];
     const int width = stripe.grid.columns + plan_.model.window_width - 1, stride = plan_.stride;
     const int rows = stripe.grid.rows + plan_.model.window_height - 1;
@@ -268,6 +273,7 @@ class StripeSearch {
     std::uint8_t *pixels = scratch_.pixels.data(), *above = pixels + plan_.width;
     std::ptrdiff_t at = 0;
     for (int y = 0; y < rows; ++y, at += stride) {
+      if (y % kRowsPerLook == 0 && is_raised(plan_.stop())) return false;
       resize.row(picture, std::min(stripe.top + y, plan_.levels[stripe.level].height - 1),
                  stripe.left, width, pixels);
       integral_squared_row(
@@ -280,6 +286,7 @@ class StripeSearch {
                           plane(2) + at + stride);
       std::swap(pixels, above);
     }
+    return true;
   }
 
   const Plan& plan_;
@@ -292,6 +299,7 @@ class PyramidSearcher final : public Searcher {
   PyramidSearcher(const CascadeModel& model, const SearchPlan& plan)
       : plan_(model, plan), workers_(threads_for(plan.threads)) {
     for (int i = 0; i < workers_.count(); ++i) {
+      if (is_raised(plan_.stop())) return;
       threads_.push_back(std::make_unique<StripeSearch>(plan_, static_cast<std::size_t>(i)));
     }
     // A map has at most every second of its columns in a row on, and off between.
@@ -317,13 +325,15 @@ class PyramidSearcher final : public Searcher {
     return search_stripes(picture, out);
   }
 
+  long long windows() const override { return plan_.windows; }
+
  private:
   bool search_stripes(ImageView<const std::uint8_t> picture, std::vector<Rect>& out) {
     const std::size_t limit = kMaxRawWindows - out.size();
     std::atomic<std::size_t> total = 0;
     std::atomic<bool> out_of_memory = false;
     workers_.run(static_cast<int>(stripes_.size()), [&](int task, int worker) {
-      if (total > limit || out_of_memory) return;
+      if (total > limit || out_of_memory || is_raised(plan_.stop())) return;
       const std::size_t i = static_cast<std::size_t>(task);
       try {
         const bool all =
@@ -334,7 +344,7 @@ class PyramidSearcher final : public Searcher {
       }
     });
     if (out_of_memory) throw std::bad_alloc();
-    if (total > limit) return false;
+    if (total > limit || is_raised(plan_.stop())) return false;
     for (std::size_t i = 0; i < stripes_.size(); ++i) {
       for (const RawWindow& w : found_[i]) out.push_back(box_of(w));
     }

@@ -28,8 +28,9 @@ class SharedSearch {
     std::shared_ptr<SearchTables> tables;
   };
 
-  /// The model must outlive it.
-  explicit SharedSearch(const CascadeModel& model) : model_(model) {}
+  /// The model must outlive it, and so must the flag.
+  explicit SharedSearch(const CascadeModel& model, const StopFlag* stop = nullptr)
+      : model_(model), stop_(stop) {}
 
   /// All stripes of levels get room for those of this search, so that they have one layout.
   void make_room(const SearchPlan& plan);
@@ -50,9 +51,12 @@ class SharedSearch {
   Scratch& scratch(std::size_t worker);
   /// Bound by each search for itself.
   BoundCascade& scaled();
+  /// Raised: planning ends with what is not to be used, a search returns false. Null = never.
+  const StopFlag* stop() const { return stop_; }
 
  private:
   const CascadeModel& model_;
+  const StopFlag* const stop_;
   int width_ = 0, height_ = 0;
   std::vector<std::unique_ptr<Bound>> bound_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  ///< of each worker
@@ -94,6 +98,8 @@ class Searcher {
     (void)bottom;
     return search(picture, kWholePicture, nullptr, out);
   }
+  /// Of a search of the whole picture.
+  virtual long long windows() const = 0;
 };
 
 /// Detector::create() on the CPU, of a valid model.

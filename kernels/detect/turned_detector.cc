@@ -29,11 +29,14 @@ struct Lists {
   const std::vector<DetectResult>& found;
   std::vector<Detection>& faces;
   std::vector<int>& angle_of;
+  const StopFlag* stop;
 
   const Detection& at(int angle, int place) const {
     return found[static_cast<std::size_t>(angle)].faces[static_cast<std::size_t>(place)];
   }
+  /// None once the search is stopped, which ends the join.
   int count(int angle) const {
+    if (is_raised(stop)) return 0;
     return static_cast<int>(found[static_cast<std::size_t>(angle)].faces.size());
   }
   int neighbors(int angle, int place) const { return at(angle, place).neighbors; }
@@ -50,6 +53,7 @@ class TurnedDetector final : public Detector {
  public:
   Status plan(const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config,
               int width, int height, const std::shared_ptr<SharedSearch>& shared) {
+    stop_ = shared->stop();
     DetectConfig one = config;
     one.roll = 0;
     one.active_parts = false;
@@ -71,6 +75,7 @@ class TurnedDetector final : public Detector {
       canvas_width = std::max(canvas_width, t.canvas_width);
       canvas_height = std::max(canvas_height, t.canvas_height);
     }
+    for (std::size_t i = 0; i < turns_.size(); ++i) windows_ += detectors_[search_of(i)]->windows();
     canvas_ = Image<std::uint8_t>(canvas_width, canvas_height);
     found_.resize(turns_.size());
     return {};
@@ -83,17 +88,26 @@ class TurnedDetector final : public Detector {
     out.rolls.clear();
     out.overflow = false;
     for (std::size_t i = 0; i < turns_.size(); ++i) {
-      if (Status s = search(luma, i); !s.ok()) return s;
+      if (Status s = search(luma, i); !s.ok()) {
+        out.overflow = false;
+        return s;
+      }
       out.overflow = out.overflow || found_[i].overflow;
     }
     if (out.overflow) return {};
     angle_of_.clear();
-    Lists lists{found_, out.faces, angle_of_};
+    Lists lists{found_, out.faces, angle_of_, stop_};
     join_turns(SerialLanes{}, lists, static_cast<int>(turns_.size()), max_faces_, scratch_);
+    if (is_raised(stop_)) {
+      out.faces.clear();
+      return cancelled();
+    }
     for (const int angle : angle_of_)
       out.rolls.push_back(turns_[static_cast<std::size_t>(angle)].roll());
     return {};
   }
+
+  long long windows() const override { return windows_; }
 
  private:
   Status search(ImageView<const std::uint8_t> luma, std::size_t i) {
@@ -102,13 +116,15 @@ class TurnedDetector final : public Detector {
     ImageView<std::uint8_t> canvas = canvas_.view();
     canvas.width = turn.canvas_width;
     canvas.height = turn.canvas_height;
-    if (Status s = turn_picture(luma, turn, canvas); !s.ok()) return s;
+    if (Status s = turn_picture(luma, turn, canvas, stop_); !s.ok()) return s;
     if (Status s = detectors_[search_of(i)]->enqueue(canvas, found_[i]); !s.ok()) return s;
     std::erase_if(found_[i].faces, [&](Detection& d) { return !turning::to_picture(turn, d.box); });
     return {};
   }
 
+  const StopFlag* stop_ = nullptr;
   int max_faces_ = 0;
+  long long windows_ = 0;
   std::vector<Turn> turns_;                           ///< upright first
   std::vector<std::unique_ptr<Detector>> detectors_;  ///< by search_of()
   Image<std::uint8_t> canvas_;                        ///< of each turn in its turn

@@ -49,11 +49,14 @@ struct Lists {
   const std::vector<Roll>& verified_rolls;
   DetectResult& out;
   std::vector<int>& list_of;
+  const StopFlag* stop;
 
   const Detection& at(int list, int place) const {
     return (list == 0 ? searched.faces : verified)[static_cast<std::size_t>(place)];
   }
+  /// None once the search is stopped, which ends the join.
   int count(int list) const {
+    if (is_raised(stop)) return 0;
     return static_cast<int>((list == 0 ? searched.faces : verified).size());
   }
   int neighbors(int list, int place) const { return at(list, place).neighbors; }
@@ -73,6 +76,7 @@ class VerifyingDetector final : public Detector {
  public:
   Status plan(const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config,
               int width, int height, const std::shared_ptr<SharedSearch>& shared) {
+    stop_ = shared->stop();
     DetectConfig whole = config;
     whole.verify = false;
     shape_ = patch_shape(model->window_width, model->window_height, config, width, height);
@@ -88,6 +92,7 @@ class VerifyingDetector final : public Detector {
     max_faces_ = config.max_faces;
     atlas_ = Image<std::uint8_t>(shape_.atlas_width(), shape_.atlas_height());
     searcher_ = make_pyramid_searcher(*model_, patches);
+    if (is_raised(stop_)) return cancelled();
     windows_.reserve(kMaxRawWindows);
     scratch_.reserve(kMaxRawWindows);
     return {};
@@ -96,19 +101,27 @@ class VerifyingDetector final : public Detector {
   Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
               std::span<const Followed> followed) override {
     if (followed.empty()) return detector_->enqueue(luma, out, band, followed);
+    out.faces.clear();
+    out.rolls.clear();
+    out.overflow = false;
     if (Status s = detector_->enqueue(luma, searched_, band, followed); !s.ok()) return s;
     choose(followed, band);
     verified_.clear();
     rolls_.clear();
     if (!patches_.empty() && !searched_.overflow) verify(luma);
-    out.faces.clear();
-    out.rolls.clear();
-    out.overflow = searched_.overflow;
     list_of_.clear();
-    Lists lists{searched_, verified_, rolls_, out, list_of_};
+    Lists lists{searched_, verified_, rolls_, out, list_of_, stop_};
     join_turns(SerialLanes{}, lists, 2, max_faces_, join_);
+    if (is_raised(stop_)) {
+      out.faces.clear();
+      out.rolls.clear();
+      return cancelled();
+    }
+    out.overflow = searched_.overflow;
     return {};
   }
+
+  long long windows() const override { return detector_->windows(); }
 
  private:
   void choose(std::span<const Followed> followed, const Band& band) {
@@ -144,7 +157,7 @@ class VerifyingDetector final : public Detector {
     const int bottom = fill_atlas(luma);
     windows_.clear();
     if (!searcher_->search_above(std::as_const(atlas_).view(), bottom, windows_)) return;
-    group(windows_, search_.grouping, search_.min_neighbors, scratch_, found_);
+    if (!group(windows_, search_.grouping, search_.min_neighbors, scratch_, found_, stop_)) return;
     std::erase_if(found_, [&](Detection& d) {
       return !clip(d.box, shape_.atlas_width(), shape_.atlas_height());
     });
@@ -162,6 +175,7 @@ class VerifyingDetector final : public Detector {
     }
   }
 
+  const StopFlag* stop_ = nullptr;
   std::shared_ptr<const CascadeModel> model_;
   std::unique_ptr<Detector> detector_;
   int width_ = 0, height_ = 0, max_faces_ = 0;

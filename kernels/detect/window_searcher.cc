@@ -24,6 +24,7 @@ class WindowSearcher final : public Searcher {
         tilted_(model.has_tilted()),
         step_(plan.step),
         shared_(plan.shared ? plan.shared : std::make_shared<SharedSearch>(model)),
+        stop_(shared_->stop()),
         cascade_(shared_->scaled()) {
     const LevelQuery query{model.window_width, model.window_height, plan.width,   plan.height,
                            plan.scale_factor,  plan.min_size,       plan.max_size};
@@ -34,18 +35,24 @@ class WindowSearcher final : public Searcher {
     layout_.stride =
         static_cast<int>(sums_.view().stride / static_cast<std::ptrdiff_t>(sizeof(std::uint32_t)));
     layout_.tilted = static_cast<std::ptrdiff_t>(plan.height + 1) * layout_.stride;
+    for (const float scale : scales_) {
+      const Window w = window(scale);
+      windows_ += along(plan.width, w.width, w.step) * along(plan.height, w.height, w.step);
+    }
   }
+
+  long long windows() const override { return windows_; }
 
   bool search(ImageView<const std::uint8_t> picture, const Band&, const ActivityMap*,
               std::vector<Rect>& out) override {
     if (scales_.empty()) return true;
     ImageView<std::uint32_t> sum = sums_.view();
     sum.height = picture.height + 1;
-    integral_squared(picture, sum, squared_.view());
+    if (!integral_squared(picture, sum, squared_.view(), stop_)) return false;
     if (tilted_) {
       ImageView<std::uint32_t> tilted = sum;
       tilted.data += layout_.tilted;
-      integral_tilted(picture, tilted);
+      if (!integral_tilted(picture, tilted, stop_)) return false;
     }
     for (const float scale : scales_) {
       if (!search_scale(picture.width, picture.height, scale, out)) return false;
@@ -54,15 +61,29 @@ class WindowSearcher final : public Searcher {
   }
 
  private:
+  struct Window {
+    int width, height, step;
+  };
+  Window window(float scale) const {
+    return {scaled_side(model_.window_width, scale), scaled_side(model_.window_height, scale),
+            step_ > 0 ? step_ : std::max(2, static_cast<int>(std::lrintf(scale)))};
+  }
+  static long long along(int picture, int window, int step) {
+    return picture < window ? 0 : (picture - window) / step + 1;
+  }
+
   bool search_scale(int width, int height, float scale, std::vector<Rect>& out) {
-    const int w = scaled_side(model_.window_width, scale);
-    const int h = scaled_side(model_.window_height, scale);
+    const auto [w, h, step] = window(scale);
     cascade_.bind_scaled(scale, w, h, layout_);
-    const int step = step_ > 0 ? step_ : std::max(2, static_cast<int>(std::lrintf(scale)));
+    int next_look = 0;
     const ImageView<const std::uint32_t> sum = std::as_const(sums_).view();
     const ImageView<const std::uint64_t> squared = std::as_const(squared_).view();
-    for (int y = 0; y + h <= height; y += step) {
+    for (int y = 0; y + h <= height; y += step, next_look = 0) {
       for (int x = 0; x + w <= width; x += step) {
+        if (x >= next_look) {
+          if (is_raised(stop_)) return false;
+          next_look = x + kWindowsPerLook * step;
+        }
         const float v = inverse_norm(static_cast<std::uint64_t>(w) * static_cast<std::uint64_t>(h),
                                      sum_in(sum, x, y, w, h), sum_in(squared, x, y, w, h));
         if (v == 0.0f || cascade_.failed_stage(&sum.at(x, y), v) < cascade_.stages().size())
@@ -87,7 +108,9 @@ class WindowSearcher final : public Searcher {
   Image<std::uint32_t> sums_;
   Image<std::uint64_t> squared_;
   SumLayout layout_;
+  long long windows_ = 0;
   const std::shared_ptr<SharedSearch> shared_;
+  const StopFlag* const stop_;
   BoundCascade& cascade_;
 };
 

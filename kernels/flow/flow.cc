@@ -136,19 +136,37 @@ FlowScratch::FlowScratch(const FlowConfig& config)
   patch.resize(3 * size);
 }
 
-void flow(GaussianPyramid& prev, GaussianPyramid& next, std::span<const Point> from,
+namespace {
+
+/// The points between two looks at a flag: of the slowest settings one takes milliseconds.
+std::size_t points_per_look(const FlowConfig& config) {
+  constexpr int kPixels = 1 << 22;
+  const int most = config.levels * config.max_iterations * config.window * config.window;
+  return static_cast<std::size_t>(std::max(kPixels / most, 1));
+}
+
+}  // namespace
+
+bool flow(GaussianPyramid& prev, GaussianPyramid& next, std::span<const Point> from,
           std::span<Point> to, std::span<std::uint8_t> status, const FlowConfig& config,
-          FlowScratch& scratch) {
+          FlowScratch& scratch, const StopFlag* stop) {
   using namespace flow_steps;
   const int levels = used_levels(prev, std::min(prev.levels(), next.levels()), config);
-  if (simd::vectors()) {
-    flow_vector(prev, next, levels, from, to, status, config, scratch);
-    return;
+  const std::size_t most = points_per_look(config);
+  for (std::size_t first = 0; first < from.size(); first += most) {
+    if (is_raised(stop)) return false;
+    const std::size_t count = std::min(most, from.size() - first);
+    if (simd::vectors()) {
+      flow_vector(prev, next, levels, from.subspan(first, count), to.subspan(first, count),
+                  status.subspan(first, count), config, scratch);
+      continue;
+    }
+    PlainPatch patch{scratch, config.window};
+    for (std::size_t i = first; i < first + count; ++i) {
+      status[i] = follow(patch, prev, next, levels, from[i], config, to[i]) ? 1 : 0;
+    }
   }
-  PlainPatch patch{scratch, config.window};
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    status[i] = follow(patch, prev, next, levels, from[i], config, to[i]) ? 1 : 0;
-  }
+  return true;
 }
 
 }  // namespace cuface

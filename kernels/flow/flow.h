@@ -9,6 +9,7 @@
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 #include "kernels/pyramid/pyramid.h"
 
 namespace cuface {
@@ -48,9 +49,10 @@ class FlowScratch {
 /// estimate). Starts at the same place (no initial guess). Both pyramids have the same sizes; of
 /// their levels those are used that `config` asks for and that are larger than the window.
 /// Deterministic; points do not influence each other. Reads, and so makes, the parts of the
-/// pyramids around the points: one thread at a time for each pyramid and scratch.
-void flow(GaussianPyramid& prev, GaussianPyramid& next, std::span<const Point> from,
+/// pyramids around the points: one thread at a time for each pyramid and scratch. False, with some
+/// of the points, once `stop` is raised.
+bool flow(GaussianPyramid& prev, GaussianPyramid& next, std::span<const Point> from,
           std::span<Point> to, std::span<std::uint8_t> status, const FlowConfig& config,
-          FlowScratch& scratch);
+          FlowScratch& scratch, const StopFlag* stop = nullptr);
 
 }  // namespace cuface

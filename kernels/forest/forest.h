@@ -15,6 +15,7 @@
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 
 namespace cuface {
 
@@ -120,7 +121,8 @@ class Landmarker {
   /// refuses; kUnsupported: kCuda; kOutOfMemory.
   static Result<std::unique_ptr<Landmarker>> create(Backend backend,
                                                     std::shared_ptr<const ForestModel> model,
-                                                    int iterations = 0);
+                                                    int iterations = 0,
+                                                    const StopFlag* stop = nullptr);
   virtual ~Landmarker() = default;
 
   /// `boxes` in pixels of `luma` (edges), already mapped to what the model was trained on
@@ -128,7 +130,8 @@ class Landmarker {
   /// `out` holds boxes.size() * model.landmarks points, in pixels.
   /// Without rolls equal to dlib on the same grey picture and the rectangle (x, y, x+w-1, y+h-1),
   /// in floats. kInvalidArgument, and `out` untouched, for an empty picture, a wrong size of `out`
-  /// or `rolls`, or a box that is empty or not finite.
+  /// or `rolls`, or a box that is empty or not finite. kCancelled, with some of the points, once
+  /// create()'s `stop` is raised.
   virtual Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                          std::span<Point> out, std::span<const Roll> rolls = {}) = 0;
 };

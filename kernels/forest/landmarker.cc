@@ -67,8 +67,9 @@ class PlainRegression {
 
 class CpuLandmarker final : public Landmarker {
  public:
-  CpuLandmarker(std::shared_ptr<const ForestModel> model, int cascades)
+  CpuLandmarker(std::shared_ptr<const ForestModel> model, int cascades, const StopFlag* stop)
       : model_(std::move(model)),
+        stop_(stop),
         cascades_(cascades),
         levers_(levers_of(mean_points(*model_))),
         plain_(*model_) {
@@ -101,6 +102,7 @@ class CpuLandmarker final : public Landmarker {
     }
     const bool vectors = vector_ && simd::vectors() && takes(luma);
     for (std::size_t first = 0; first < boxes.size(); first += kFacesTogether) {
+      if (is_raised(stop_)) return cancelled();
       faces_.clear();
       const std::size_t last = std::min<std::size_t>(first + kFacesTogether, boxes.size());
       for (std::size_t i = first; i < last; ++i) {
@@ -119,6 +121,7 @@ class CpuLandmarker final : public Landmarker {
   }
 
   std::shared_ptr<const ForestModel> model_;
+  const StopFlag* const stop_;
   int cascades_;
   std::vector<Lever> levers_;
   std::vector<PixelReader> faces_;
@@ -128,7 +131,7 @@ class CpuLandmarker final : public Landmarker {
 };
 
 Result<std::unique_ptr<Landmarker>> plan(Backend backend, std::shared_ptr<const ForestModel> model,
-                                         int iterations) {
+                                         int iterations, const StopFlag* stop) {
   if (backend != Backend::kCpu) {
     return Status(StatusCode::kUnsupported, "this build has no CUDA landmark regression");
   }
@@ -138,15 +141,16 @@ Result<std::unique_ptr<Landmarker>> plan(Backend backend, std::shared_ptr<const 
   const Result<int> cascades = cascades_to_run(iterations, model->cascades);
   if (!cascades.ok()) return cascades.status();
   return std::unique_ptr<Landmarker>(
-      std::make_unique<CpuLandmarker>(std::move(model), cascades.value()));
+      std::make_unique<CpuLandmarker>(std::move(model), cascades.value(), stop));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Landmarker>> Landmarker::create(Backend backend,
                                                        std::shared_ptr<const ForestModel> model,
-                                                       int iterations) {
-  return guarded("planning landmarks", [&] { return plan(backend, std::move(model), iterations); });
+                                                       int iterations, const StopFlag* stop) {
+  return guarded("planning landmarks",
+                 [&] { return plan(backend, std::move(model), iterations, stop); });
 }
 
 }  // namespace cuface

@@ -70,19 +70,23 @@ SampleMaps make_look_maps(const BoxMap& map) {
 }
 
 Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
-    Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations) {
+    Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations,
+    const StopFlag* stop) {
   using Made = Result<std::unique_ptr<SampledLandmarker>>;
   return guarded("planning landmarks", [&]() -> Made {
-    auto landmarker = Landmarker::create(backend, model, iterations);
+    auto landmarker = Landmarker::create(backend, model, iterations, stop);
     if (!landmarker.ok()) return landmarker.status();
     return std::unique_ptr<SampledLandmarker>(
-        new SampledLandmarker(std::move(landmarker.value()), mean_points(*model)));
+        new SampledLandmarker(std::move(landmarker.value()), mean_points(*model), stop));
   });
 }
 
 SampledLandmarker::SampledLandmarker(std::unique_ptr<Landmarker> landmarker,
-                                     std::vector<Point> mean)
-    : landmarker_(std::move(landmarker)), mean_(std::move(mean)), landmarks_(mean_.size()) {}
+                                     std::vector<Point> mean, const StopFlag* stop)
+    : stop_(stop),
+      landmarker_(std::move(landmarker)),
+      mean_(std::move(mean)),
+      landmarks_(mean_.size()) {}
 SampledLandmarker::~SampledLandmarker() = default;
 
 Status SampledLandmarker::look_first(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
@@ -111,6 +115,7 @@ Status SampledLandmarker::look_first(ImageView<const std::uint8_t> luma, std::sp
   if (!look_scratch_) look_scratch_ = std::make_unique<forest::LookScratch>();
   const Point* found = points_.data();
   for (const std::size_t i : looked_at_) {
+    if (is_raised(stop_)) return cancelled();
     const auto at = [&](int row, int landmark) {
       return found[static_cast<std::size_t>(row) * landmarks_ + static_cast<std::size_t>(landmark)];
     };

@@ -67,7 +67,8 @@ class SampledLandmarker {
  public:
   /// As Landmarker::create(). `samples` is checked with each call.
   static Result<std::unique_ptr<SampledLandmarker>> create(
-      Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations = 0);
+      Backend backend, const std::shared_ptr<const ForestModel>& model, int iterations = 0,
+      const StopFlag* stop = nullptr);
   ~SampledLandmarker();
 
   /// `boxes` as the detector gave them, `out` and `rolls` as in Landmarker::enqueue(). With one
@@ -84,7 +85,8 @@ class SampledLandmarker {
                  std::span<const std::uint8_t> twice = {});
 
  private:
-  SampledLandmarker(std::unique_ptr<Landmarker> landmarker, std::vector<Point> mean);
+  SampledLandmarker(std::unique_ptr<Landmarker> landmarker, std::vector<Point> mean,
+                    const StopFlag* stop);
   Status find(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
               int samples, std::span<Point> out, std::span<const Roll> rolls,
               std::span<const std::uint8_t> twice);
@@ -92,6 +94,7 @@ class SampledLandmarker {
                     const BoxMap& map, std::span<const Roll> rolls,
                     std::span<const std::uint8_t> twice);
 
+  const StopFlag* const stop_;
   std::unique_ptr<Landmarker> landmarker_;
   std::vector<Point> mean_;
   std::size_t landmarks_;

@@ -29,8 +29,9 @@ int reach(const Rect& r, Grouping rule) {
 }
 
 // Unites every pair of related windows. Sorted by their tops, only windows within reach are
-// compared.
-void unite_related(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch) {
+// compared. False once `stop` is raised.
+bool unite_related(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch,
+                   const StopFlag* stop) {
   const auto window = [&](int i) -> const Rect& { return windows[static_cast<std::size_t>(i)]; };
   std::vector<int>& order = scratch.order;
   order.resize(windows.size());
@@ -41,12 +42,14 @@ void unite_related(std::span<const Rect> windows, Grouping rule, GroupScratch& s
   scratch.parent.resize(windows.size());
   std::iota(scratch.parent.begin(), scratch.parent.end(), 0);
   for (std::size_t i = 0; i < order.size(); ++i) {
+    if (is_raised(stop)) return false;
     const Rect& a = window(order[i]);
     const int last = a.y + reach(a, rule);
     for (std::size_t j = i + 1; j < order.size() && window(order[j]).y <= last; ++j) {
       if (related(a, window(order[j]), rule)) unite(scratch.parent, order[i], order[j]);
     }
   }
+  return true;
 }
 
 // Sums of each set's boxes, at its root; neighbors counts them.
@@ -72,15 +75,15 @@ void GroupScratch::reserve(std::size_t windows) {
   means.reserve(windows);
 }
 
-void group(std::span<const Rect> windows, Grouping rule, int min_neighbors, GroupScratch& scratch,
-           std::vector<Detection>& out) {
+bool group(std::span<const Rect> windows, Grouping rule, int min_neighbors, GroupScratch& scratch,
+           std::vector<Detection>& out, const StopFlag* stop) {
   out.clear();
   if (min_neighbors == 0) {
     for (const Rect& r : windows) out.push_back({r, 1});
     std::sort(out.begin(), out.end(), comes_before);
-    return;
+    return true;
   }
-  unite_related(windows, rule, scratch);
+  if (!unite_related(windows, rule, scratch, stop)) return false;
   sum_sets(windows, scratch);
   scratch.means.clear();
   for (const Detection& sum : scratch.sums) {
@@ -88,6 +91,10 @@ void group(std::span<const Rect> windows, Grouping rule, int min_neighbors, Grou
     scratch.means.push_back(mean_of(sum));
   }
   for (const Detection& mean : scratch.means) {
+    if (is_raised(stop)) {
+      out.clear();
+      return false;
+    }
     const bool dropped =
         rule == Grouping::kOpenCv &&
         std::any_of(scratch.means.begin(), scratch.means.end(), [&](const Detection& outer) {
@@ -96,6 +103,7 @@ void group(std::span<const Rect> windows, Grouping rule, int min_neighbors, Grou
     if (!dropped) out.push_back(mean);
   }
   std::sort(out.begin(), out.end(), comes_before);
+  return true;
 }
 
 }  // namespace cuface

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/stop_flag.h"
 
 namespace cuface {
 
@@ -32,8 +33,10 @@ struct GroupScratch {
 /// is sorted: most neighbours first, then by y, x, height, width.
 /// kOpenCv keeps groups of MORE than min_neighbors windows, kOverlap groups of min_neighbors or
 /// more (3 is the published rule; a window counts itself, trap 7). With min_neighbors 0 every
-/// window is returned as it is, with neighbors 1. Thread-safe as long as `scratch` is not shared.
-void group(std::span<const Rect> windows, Grouping rule, int min_neighbors, GroupScratch& scratch,
-           std::vector<Detection>& out);
+/// window is returned as it is, with neighbors 1. False, with an empty `out`, once `stop` is
+/// raised: many windows take as many comparisons as they have pairs. Thread-safe as long as
+/// `scratch` is not shared.
+bool group(std::span<const Rect> windows, Grouping rule, int min_neighbors, GroupScratch& scratch,
+           std::vector<Detection>& out, const StopFlag* stop = nullptr);
 
 }  // namespace cuface

@@ -203,16 +203,18 @@ void integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t
   }
 }
 
-void integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum,
-                      ImageView<std::uint64_t> squared) {
+bool integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum,
+                      ImageView<std::uint64_t> squared, const StopFlag* stop) {
   clear_row(sum, 0);
   clear_row(squared, 0);
   for (int y = 0; y < src.height; ++y) {
+    if (y % kRowsPerLook == 0 && is_raised(stop)) return false;
     sum.row(y + 1)[0] = 0;
     squared.row(y + 1)[0] = 0;
     rest_of_row<std::uint64_t>(src.row(y), 0, src.width, {}, 0, 0, sum.row(y), sum.row(y + 1),
                                squared.row(y), squared.row(y + 1), {});
   }
+  return true;
 }
 
 // A cone with its tip at (x,y) is the two cones one row up and to either side, less the cone two
@@ -235,13 +237,16 @@ void integral_tilted_row(const std::uint8_t* pixels, const std::uint8_t* pixels_
   tilted[order.at(w)] = above[order.at(w - 1)] + pixels[w - 1] + pixels_above[w - 1];
 }
 
-void integral_tilted(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> tilted) {
+bool integral_tilted(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> tilted,
+                     const StopFlag* stop) {
   clear_row(tilted, 0);
   for (int y = 0; y < src.height; ++y) {
+    if (y % kRowsPerLook == 0 && is_raised(stop)) return false;
     const bool first = y == 0;
     integral_tilted_row(src.row(y), first ? nullptr : src.row(y - 1), src.width, {},
                         first ? nullptr : tilted.row(y - 1), tilted.row(y), tilted.row(y + 1));
   }
+  return true;
 }
 
 }  // namespace cuface

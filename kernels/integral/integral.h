@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "kernels/common/image.h"
+#include "kernels/common/stop_flag.h"
 
 namespace cuface {
 
@@ -42,10 +43,13 @@ void integral(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum);
 /// Sum and sum of squares in one pass over the picture.
 void integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum,
                       ImageView<std::uint32_t> squared);
-/// The same with squares that never wrap: for windows of more than 255 x 255 pixels.
-void integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum,
-                      ImageView<std::uint64_t> squared);
-/// Tilted(x,y) = sum of I(x',y') with y' < y and |x' - x + 1| <= y - y' - 1 (Lienhart).
-void integral_tilted(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> tilted);
+/// The same with squares that never wrap: for windows of more than 255 x 255 pixels. False, with
+/// some of the rows, once `stop` is raised.
+bool integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> sum,
+                      ImageView<std::uint64_t> squared, const StopFlag* stop = nullptr);
+/// Tilted(x,y) = sum of I(x',y') with y' < y and |x' - x + 1| <= y - y' - 1 (Lienhart). False, with
+/// some of the rows, once `stop` is raised.
+bool integral_tilted(ImageView<const std::uint8_t> src, ImageView<std::uint32_t> tilted,
+                     const StopFlag* stop = nullptr);
 
 }  // namespace cuface

@@ -1,5 +1,6 @@
 #include "kernels/luma/luma.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -100,22 +101,7 @@ Status validate(const Component& c, int width) {
   return {};
 }
 
-}  // namespace
-
-Status validate(const FrameView& frame) {
-  if (frame.width < 1 || frame.height < 1) return invalid("size is below 1x1");
-  const int read = frame.rgb ? 3 : 1;
-  for (int c = 0; c < read; ++c)
-    if (Status status = validate(frame.component[c], frame.width); !status.ok()) return status;
-  for (int c = 1; c < read; ++c)
-    if (frame.component[c].depth != frame.component[0].depth ||
-        frame.component[c].shift != frame.component[0].shift ||
-        frame.component[c].pixel_stride != frame.component[0].pixel_stride)
-      return invalid("R, G and B differ in layout");
-  return {};
-}
-
-void luma(const FrameView& frame, ImageView<std::uint8_t> out) {
+void luma_rows(const FrameView& frame, ImageView<std::uint8_t> out) {
   switch (frame.component[0].depth) {
     case 8:
       return luma_of_depth<8>(frame, out);
@@ -136,6 +122,37 @@ void luma(const FrameView& frame, ImageView<std::uint8_t> out) {
     default:
       return luma_of_depth<16>(frame, out);
   }
+}
+
+}  // namespace
+
+Status validate(const FrameView& frame) {
+  if (frame.width < 1 || frame.height < 1) return invalid("size is below 1x1");
+  const int read = frame.rgb ? 3 : 1;
+  for (int c = 0; c < read; ++c)
+    if (Status status = validate(frame.component[c], frame.width); !status.ok()) return status;
+  for (int c = 1; c < read; ++c)
+    if (frame.component[c].depth != frame.component[0].depth ||
+        frame.component[c].shift != frame.component[0].shift ||
+        frame.component[c].pixel_stride != frame.component[0].pixel_stride)
+      return invalid("R, G and B differ in layout");
+  return {};
+}
+
+bool luma(const FrameView& frame, ImageView<std::uint8_t> out, const StopFlag* stop) {
+  if (!stop) {
+    luma_rows(frame, out);
+    return true;
+  }
+  for (int y = 0; y < frame.height; y += kRowsPerLook) {
+    if (stop->raised()) return false;
+    FrameView part = frame;
+    part.height = std::min(kRowsPerLook, frame.height - y);
+    for (Component& c : part.component)
+      if (c.data) c.data += (y >> c.sub_y) * c.stride;
+    luma_rows(part, {out.row(y), out.width, part.height, out.stride});
+  }
+  return true;
 }
 
 }  // namespace cuface

@@ -9,6 +9,7 @@
 
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 
 namespace cuface {
 
@@ -37,7 +38,8 @@ Status validate(const FrameView& frame);
 /// Writes the whole width x height of `out` (which must have the frame's size). Exact integers:
 /// full-range 8-bit: y; limited 8-bit: clamp(((y-16)*255+109)/219); 10-bit limited:
 /// clamp(((v-64)*255+438)/876), full: v >> 2; RGB: (9798R+19235G+3735B+16384) >> 15.
-/// Needs a frame that validate() accepts. Thread-safe.
-void luma(const FrameView& frame, ImageView<std::uint8_t> out);
+/// Needs a frame that validate() accepts. False, with some of the rows, once `stop` is raised.
+/// Thread-safe.
+bool luma(const FrameView& frame, ImageView<std::uint8_t> out, const StopFlag* stop = nullptr);
 
 }  // namespace cuface

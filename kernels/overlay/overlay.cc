@@ -53,12 +53,13 @@ void draw_label(const FrameView& frame, const layout::Label& label, const Ink& i
 
 }  // namespace
 
-void draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& faces,
-                const OverlayStyle& style) {
+bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& faces,
+                const OverlayStyle& style, const StopFlag* stop) {
   const int count = faces.landmarks_per_face;
   const auto points_of = [&](std::size_t i) { return count > 0 ? faces.landmarks_of(i) : nullptr; };
   if (style.draw & kDrawPixelate) {
     for (std::size_t i = 0; i < faces.faces.size(); ++i) {
+      if (is_raised(stop)) return false;
       if (!is_near(faces.faces[i].box)) continue;
       const auto wanted = layout::pixelation_of(faces.faces[i].box, points_of(i), count);
       raster::pixelate(frame, wanted.area, wanted.block);
@@ -68,6 +69,7 @@ void draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& face
   const int width = layout::line_width(frame.height, style);
   const raster::Inks inks = raster::make_inks(frame, matrix, style);
   for (std::size_t i = 0; i < faces.faces.size(); ++i) {
+    if (is_raised(stop)) return false;
     const Face& face = faces.faces[i];
     const bool placed = is_near(face.box);
     if ((style.draw & kDrawBox) && placed)
@@ -78,6 +80,7 @@ void draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& face
       draw_label(frame, layout::label_of(face, style.draw, frame.height, width), inks.text,
                  inks.rim);
   }
+  return true;
 }
 
 }  // namespace cuface

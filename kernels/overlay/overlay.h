@@ -35,8 +35,9 @@ struct OverlayStyle {
 enum class ColorMatrix { kBt601, kBt709, kBt2020 };
 
 /// Draws all faces of `faces` (pixels of this frame) in place, clipped to the frame. Integer
-/// arithmetic only: the CUDA twin writes the same bytes. Thread-safe for distinct frames.
-void draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& faces,
-                const OverlayStyle& style);
+/// arithmetic only: the CUDA twin writes the same bytes. False, with some of the faces, once `stop`
+/// is raised. Thread-safe for distinct frames.
+bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& faces,
+                const OverlayStyle& style, const StopFlag* stop = nullptr);
 
 }  // namespace cuface

@@ -11,6 +11,7 @@
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
+#include "kernels/common/stop_flag.h"
 
 namespace cuface {
 
@@ -21,7 +22,9 @@ class LinearResize {
  public:
   LinearResize(int src_width, int src_height, int dst_width, int dst_height);
 
-  void run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) const;
+  /// False, with some of the rows, once `stop` is raised.
+  bool run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst,
+           const StopFlag* stop = nullptr) const;
   /// The row y of what run() makes, or the `count` columns of it from `first` on.
   void row(ImageView<const std::uint8_t> src, int y, std::uint8_t* dst) const {
     row(src, y, 0, static_cast<int>(columns_.size()), dst);

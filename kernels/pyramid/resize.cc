@@ -193,8 +193,13 @@ void LinearResize::row(ImageView<const std::uint8_t> src, int y, int first_colum
   }
 }
 
-void LinearResize::run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) const {
-  for (int y = 0; y < dst.height; ++y) row(src, y, dst.row(y));
+bool LinearResize::run(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst,
+                       const StopFlag* stop) const {
+  for (int y = 0; y < dst.height; ++y) {
+    if (y % kRowsPerLook == 0 && is_raised(stop)) return false;
+    row(src, y, dst.row(y));
+  }
+  return true;
 }
 
 void resize_linear_exact(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> dst) {

@@ -17,8 +17,10 @@ namespace {
 
 class CpuTracker final : public Tracker {
  public:
-  CpuTracker(const TrackConfig& config, int width, int height, std::uint64_t first_id)
-      : config_(config),
+  CpuTracker(const TrackConfig& config, int width, int height, std::uint64_t first_id,
+             const StopFlag* stop)
+      : stop_(stop),
+        config_(config),
         width_(width),
         height_(height),
         pyramids_{{width, height, config.flow.levels, config.flow.window},
@@ -33,9 +35,10 @@ class CpuTracker final : public Tracker {
   Status configure(const TrackConfig& config) override;
 
  private:
-  void move(int slot, const track::Frame& frame);
+  bool move(int slot, const track::Frame& frame);
   void write(const FaceList* faces, const track::Outcome& outcome, TrackOutput& out) const;
 
+  const StopFlag* const stop_;
   TrackConfig config_;
   int width_, height_;
   GaussianPyramid pyramids_[2];  // of this frame and the previous one
@@ -57,8 +60,8 @@ track::Faces plain_faces(const FaceList* list) {
           list->landmarks_per_face, list->searched,         list->part};
 }
 
-/// Carries a track from the previous frame to this one.
-void CpuTracker::move(int slot, const track::Frame& frame) {
+/// Carries a track from the previous frame to this one. False once it is stopped.
+bool CpuTracker::move(int slot, const track::Frame& frame) {
   const track::Points points = track::choose_points(state_, slot, frame.feedback);
   if (!points.array) {
     for (int i = 0; i < points.count; ++i) {
@@ -70,12 +73,13 @@ void CpuTracker::move(int slot, const track::Frame& frame) {
   const std::span<Point> to(to_, n), back(back_, n);
   const std::span<std::uint8_t> good(good_, n), good_back(good_back_, n);
   GaussianPyramid &prev = pyramids_[1 - current_], &next = pyramids_[current_];
-  flow(prev, next, from, to, good, config_.flow, scratch_);
-  flow(next, prev, to, back, good_back, config_.flow, scratch_);
+  if (!flow(prev, next, from, to, good, config_.flow, scratch_, stop_)) return false;
+  if (!flow(next, prev, to, back, good_back, config_.flow, scratch_, stop_)) return false;
   for (std::size_t i = 0; i < n; ++i) good[i] = good[i] && good_back[i];
   track::Motion motion;
   track::carry_track(SerialLanes{}, state_, slot, frame, config_, points.from, from, to, back, good,
                      motion, motion_);
+  return true;
 }
 
 void CpuTracker::write(const FaceList* faces, const track::Outcome& outcome,
@@ -126,7 +130,7 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
   for (int i = 0; i < state_.count; ++i) {
     const int slot = state_.slot[i];
     track::age_track(SerialLanes{}, state_, slot, frame, config_, motion_.robust.sums);
-    if (!state_.track[slot].lost) move(slot, frame);
+    if (!state_.track[slot].lost && !move(slot, frame)) return cancelled();
   }
   track::Outcome outcome;
   track::conclude_frame(SerialLanes{}, state_, frame, config_, conclude_, outcome);
@@ -196,7 +200,8 @@ Status validate(const TrackConfig& c) {
 }
 
 Result<std::unique_ptr<Tracker>> Tracker::create(Backend backend, const TrackConfig& config,
-                                                 int width, int height, std::uint64_t first_id) {
+                                                 int width, int height, std::uint64_t first_id,
+                                                 const StopFlag* stop) {
   if (backend != Backend::kCpu) {
     return Status(StatusCode::kUnsupported, "track: this build has no CUDA");
   }
@@ -205,7 +210,8 @@ Result<std::unique_ptr<Tracker>> Tracker::create(Backend backend, const TrackCon
   if (width < 1 || height < 1) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is empty");
   }
-  return std::unique_ptr<Tracker>(std::make_unique<CpuTracker>(config, width, height, first_id));
+  return std::unique_ptr<Tracker>(
+      std::make_unique<CpuTracker>(config, width, height, first_id, stop));
 }
 
 }  // namespace cuface

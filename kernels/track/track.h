@@ -11,6 +11,7 @@
 #include "kernels/common/backend.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 #include "kernels/faces/faces.h"
 #include "kernels/flow/flow.h"
 
@@ -144,9 +145,11 @@ class Tracker {
  public:
   /// `first_id` lets ids count on where another tracker, for another picture size, has ended.
   static Result<std::unique_ptr<Tracker>> create(Backend backend, const TrackConfig& config,
-                                                 int width, int height, std::uint64_t first_id = 1);
+                                                 int width, int height, std::uint64_t first_id = 1,
+                                                 const StopFlag* stop = nullptr);
   virtual ~Tracker() = default;
-  /// `out` may be reused from frame to frame; it then allocates nothing in steady state.
+  /// `out` may be reused from frame to frame; it then allocates nothing in steady state. kCancelled
+  /// once create()'s `stop` is raised: then end_tracks() comes before the next frame.
   virtual Status enqueue(const TrackInput& input, TrackOutput& out) = 0;
   /// In place of enqueue(), a frame whose picture is not to be looked at: `out` gets the faces of
   /// the frame before where they were, tracked and a frame older, and none is lost. The next

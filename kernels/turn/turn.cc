@@ -19,10 +19,11 @@ Turn make_turn(double degrees, int width, int height) {
 }
 
 Status turn_picture(ImageView<const std::uint8_t> picture, const Turn& turn,
-                    ImageView<std::uint8_t> canvas) {
+                    ImageView<std::uint8_t> canvas, const StopFlag* stop) {
   if (!fits(turn, picture, canvas))
     return {StatusCode::kInvalidArgument, "turn: not the planned sizes"};
   for (int v = 0; v < canvas.height; ++v) {
+    if (v % kRowsPerLook == 0 && is_raised(stop)) return cancelled();
     std::int64_t x, y;
     turning::first_place(turn, v, x, y);
     std::uint8_t* out = canvas.row(v);

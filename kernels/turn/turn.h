@@ -12,6 +12,7 @@
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 
 namespace cuface {
 
@@ -41,9 +42,9 @@ inline bool fits(const Turn& t, const ImageView<const std::uint8_t>& picture,
 }
 
 /// The canvas of a picture; both have the sizes of `turn` (else kInvalidArgument) and do not
-/// overlap. Thread-safe.
+/// overlap. kCancelled, with some of the rows, once `stop` is raised. Thread-safe.
 Status turn_picture(ImageView<const std::uint8_t> picture, const Turn& turn,
-                    ImageView<std::uint8_t> canvas);
+                    ImageView<std::uint8_t> canvas, const StopFlag* stop = nullptr);
 
 namespace turning {
 
