@@ -48,6 +48,7 @@ class Activity {
   /// For a search behind it too, as its `run`: in device memory, 0 where *run is, and for
   /// kActiveParts where no cell is on.
   const std::int32_t* search() const { return &state_.data()->search; }
+  std::int32_t* search() { return &state_.data()->search; }
   const State* state() const { return state_.data(); }  ///< for tests
 
  private:

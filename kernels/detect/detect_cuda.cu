@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(kMaxFaces)
 
 Result<std::unique_ptr<Detector>> Detector::create(std::shared_ptr<const CascadeModel> model,
                                                    const DetectConfig& config, int width,
-                                                   int height, const ScratchSource& scratch) {
+                                                   int height, const ScratchSource& scratch,
+                                                   const StopFlag* stop) {
   if (!model) return invalid("there is no cascade");
   if (Status s = validate(*model); !s.ok()) return s;
   if (Status s = validate_search(config, width, height); !s.ok()) return s;
@@ -98,7 +99,7 @@ Result<std::unique_ptr<Detector>> Detector::create(std::shared_ptr<const Cascade
                   "CUDA keeps at most " + std::to_string(kMaxFaces) + " faces");
   try {
     std::unique_ptr<Detector> detector(new Detector);
-    if (Status s = detector->plan(*model, config, width, height, scratch); !s.ok()) return s;
+    if (Status s = detector->plan(*model, config, width, height, scratch, stop); !s.ok()) return s;
     return Result<std::unique_ptr<Detector>>(std::move(detector));  // nvcc does not move by itself
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kOutOfMemory, "no memory to search a picture of this size");
@@ -106,7 +107,7 @@ Result<std::unique_ptr<Detector>> Detector::create(std::shared_ptr<const Cascade
 }
 
 Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int width, int height,
-                      const ScratchSource& scratch) {
+                      const ScratchSource& scratch, const StopFlag* stop) {
   max_faces_ = config.max_faces;
   DetectConfig one = config;
   one.active_parts = config.active_parts && can_search_bands(config);
@@ -115,7 +116,11 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
   for (const double angle : search_angles(config.roll)) {
     const Turn turn = make_turn(angle, width, height);
     turns_.push_back(turn);
-    if (search_of(turns_.size() - 1) < searches_.size()) continue;
+    const std::size_t same = search_of(turns_.size() - 1);
+    if (same < searches_.size()) {
+      windows_ += searches_[same].windows();
+      continue;
+    }
     if (turns_.size() > 1) {
       one.min_neighbors = turned_neighbors(config.min_neighbors);
       if (Status s = validate_search(one, turn.canvas_width, turn.canvas_height); !s.ok()) return s;
@@ -123,13 +128,14 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
                                                 static_cast<std::size_t>(turn.canvas_height));
     }
     UprightSearch& search = searches_.emplace_back();
-    if (Status s = search.plan(cascade, one, turn.canvas_width, turn.canvas_height); !s.ok())
+    if (Status s = search.plan(cascade, one, turn.canvas_width, turn.canvas_height, stop); !s.ok())
       return s;
+    windows_ += search.windows();
     search_bytes = std::max(search_bytes, search.scratch_bytes());
   }
   if (config.verify) {
     verifier_ = std::make_unique<Verifier>();
-    if (Status s = verifier_->plan(cascade, config, width, height); !s.ok()) return s;
+    if (Status s = verifier_->plan(cascade, config, width, height, stop); !s.ok()) return s;
     search_bytes = std::max(search_bytes, verifier_->search_bytes());
   }
   ScratchLayout parts;
@@ -154,9 +160,12 @@ Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t*
   if (luma.width != turns_[0].width || luma.height != turns_[0].height || !luma.data)
     return invalid("the picture does not have the planned size");
   if (!out) return invalid("there is no room for faces");
+  // In front of the node too, which then skips all of a search that waits in a queue.
+  if (Status s = look(stop_, launch); !s.ok()) return s;
   if (run) launch.begin_if(run);
-  if (Status s = turns_.size() == 1 ? searches_[0].enqueue(luma, run, band, followed, out, launch)
-                                    : enqueue_angles(luma, run, out, launch);
+  if (Status s = turns_.size() == 1
+                     ? searches_[0].enqueue(luma, run, band, followed, out, launch, stop_)
+                     : enqueue_angles(luma, run, out, launch);
       !s.ok())
     return s;
   if (verifier_ && followed)
@@ -181,7 +190,7 @@ Status Detector::enqueue_angles(ImageView<const std::uint8_t> luma, const std::i
       upright = canvas;
     }
     if (Status s = searches_[search_of(i)].enqueue(upright, run, nullptr, nullptr,
-                                                   found_.data() + i, launch);
+                                                   found_.data() + i, launch, stop_);
         !s.ok())
       return s;
   }

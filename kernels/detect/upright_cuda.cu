@@ -65,7 +65,7 @@ struct Output {
 }  // namespace
 
 Status UprightSearch::plan(DeviceCascade& cascade, const DetectConfig& config, int width,
-                           int height) {
+                           int height, const StopFlag* stop) {
   const CascadeModel& model = cascade.model();
   const SearchPlan plan = plan_search(config, width, height);
   width_ = width;
@@ -91,8 +91,13 @@ Status UprightSearch::plan(DeviceCascade& cascade, const DetectConfig& config, i
       return s;
 
   const std::vector<Level> levels = plan_levels(model, plan);
+  for (const Level& level : levels) {
+    const SearchGrid& grid = level.grid;
+    windows_ += static_cast<long long>(grid.columns / grid.step) * (grid.rows / grid.step);
+  }
   Atlas atlas;
   if (Status s = take(level_atlas(levels), atlas); !s.ok()) return s;
+  if (is_raised(stop)) return cancelled();
   for (std::size_t i = 0; i < levels.size(); ++i)
     slots_.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
   pixels_part_ = plan_image(pixels_, atlas.width, atlas.height);
@@ -112,7 +117,7 @@ Status UprightSearch::plan(DeviceCascade& cascade, const DetectConfig& config, i
                         integrals_);
         !s.ok())
       return s;
-  } else if (Status s = take(LevelResize::create(plan.width, plan.height, slots_), resize_);
+  } else if (Status s = take(LevelResize::create(plan.width, plan.height, slots_, stop), resize_);
              !s.ok()) {
     return s;
   }
@@ -140,8 +145,9 @@ void UprightSearch::bind(std::byte* scratch) {
 
 Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
                               const Band* band, const FollowedFaces* followed, DeviceFaces* out,
-                              Launcher launch) {
+                              Launcher launch, const StopLook& look) {
   ImageView<const std::uint8_t> picture = luma;
+  if (Status s = cuda::look(look, launch); !s.ok()) return s;
   if (small_.width > 0) {
     if (Status s = shrink_.enqueue(luma, small_, run, launch); !s.ok()) return s;
     picture = small_;
@@ -155,6 +161,9 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
                      : integrals_.enqueue(picture, pixels_, planes_, search, launch);
       !s.ok())
     return s;
+  if (Status s = cuda::look(look, launch); !s.ok()) return s;
+  if (active.map)
+    if (Status s = cuda::look({look.stop, activity_.search()}, launch); !s.ok()) return s;
   if (Status s = search_.enqueue(pixels_, planes_, search, band, active, launch); !s.ok()) return s;
   const Output output = {
       out,       run, band, search_.counts(), width_, height_, searched_width_, searched_height_,

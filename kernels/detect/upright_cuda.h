@@ -11,6 +11,8 @@
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/scratch_cuda.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_cuda.h"
+#include "kernels/common/stop_flag.h"
 #include "kernels/detect/detect.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/faces/followed_cuda.h"
@@ -25,15 +27,22 @@ namespace cuface::cuda {
 class UprightSearch {
  public:
   /// For a valid configuration, of which it does not see `roll`. With `active_parts` it remembers
-  /// what it searched. May throw std::bad_alloc.
-  Status plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height);
+  /// what it searched. kUnsupported where the levels take too much memory; kCancelled: `stop` was
+  /// raised before it was done. May throw std::bad_alloc.
+  Status plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height,
+              const StopFlag* stop = nullptr);
   /// Bytes of scratch that it needs.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
   void bind(std::byte* scratch);
 
-  /// As Detector::enqueue, without its checks, and always on a stream as far as `run` goes.
+  /// Of a search of the whole picture.
+  long long windows() const { return windows_; }
+
+  /// As Detector::enqueue, without its checks, and always on a stream as far as `run` goes. With a
+  /// look it looks before each of its two long launches.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, const Band* band,
-                 const FollowedFaces* followed, DeviceFaces* out, Launcher launch);
+                 const FollowedFaces* followed, DeviceFaces* out, Launcher launch,
+                 const StopLook& look = {});
 
   const CascadeSearch& search() const { return search_; }
   ImageView<const std::uint8_t> pixels() const { return pixels_; }
@@ -45,6 +54,7 @@ class UprightSearch {
   int width_ = 0, height_ = 0;                    ///< of the picture
   int searched_width_ = 0, searched_height_ = 0;  ///< of the picture that is searched
   int max_faces_ = 0;
+  long long windows_ = 0;
   LevelResize shrink_, resize_;
   Activity activity_;               ///< with active_parts
   ImageView<std::uint8_t> small_;   ///< with detect_scale

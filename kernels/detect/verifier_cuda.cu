@@ -143,14 +143,15 @@ ImageView<std::uint8_t> atlas_view(std::uint8_t* data, const PatchShape& shape) 
 
 }  // namespace
 
-Status Verifier::plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height) {
+Status Verifier::plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height,
+                      const StopFlag* stop) {
   const CascadeModel& model = cascade.model();
   width_ = width;
   height_ = height;
   max_faces_ = config.max_faces;
   shape_ = patch_shape(model.window_width, model.window_height, config, width, height);
   return search_.plan(cascade, patch_search(shape_, config), shape_.atlas_width(),
-                      shape_.atlas_height());
+                      shape_.atlas_height(), stop);
 }
 
 void Verifier::add_parts(ScratchLayout& parts) {

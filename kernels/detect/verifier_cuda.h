@@ -29,7 +29,8 @@ class Verifier {
  public:
   /// For a valid configuration and pictures of width x height. `parts` is where its own parts of
   /// the scratch come, behind all searches' at its beginning. May throw std::bad_alloc.
-  Status plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height);
+  Status plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height,
+              const StopFlag* stop = nullptr);
   /// Bytes at the beginning of the scratch, used by searches in turn.
   std::size_t search_bytes() const { return search_.scratch_bytes(); }
   void add_parts(ScratchLayout& parts);

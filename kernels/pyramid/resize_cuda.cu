@@ -69,11 +69,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
 }  // namespace
 
 Result<LevelResize> LevelResize::create(int src_width, int src_height,
-                                        const std::vector<AtlasSlot>& slots) {
+                                        const std::vector<AtlasSlot>& slots, const StopFlag* stop) {
   LevelResize resize;
   std::vector<ResizeTap> taps;
   std::vector<ResizeTile> tiles;
   for (const AtlasSlot& slot : slots) {
+    if (is_raised(stop)) return cancelled();
     const LinearResize plan(src_width, src_height, slot.width, slot.height);
     const auto first_column = static_cast<std::uint32_t>(taps.size());
     add_taps(plan.columns(), taps);

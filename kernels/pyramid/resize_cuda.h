@@ -10,6 +10,7 @@
 #include "kernels/common/image.h"
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 #include "kernels/pyramid/atlas.h"
 #include "kernels/pyramid/pyramid.h"
 
@@ -32,9 +33,10 @@ struct ResizeTile {
 class LevelResize {
  public:
   /// Plans the sizes and places of `slots`; allocates. There may be none. Slots that begin at
-  /// multiples of four columns are faster.
+  /// multiples of four columns are faster. kCancelled: `stop` was raised before it was done.
   static Result<LevelResize> create(int src_width, int src_height,
-                                    const std::vector<AtlasSlot>& slots);
+                                    const std::vector<AtlasSlot>& slots,
+                                    const StopFlag* stop = nullptr);
 
   /// `src` has the planned size, `out` is the atlas, both in device memory. One launch, or none;
   /// no level is written where *run is 0, but `zeros` always are. Pictures whose rows begin at
