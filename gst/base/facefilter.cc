@@ -9,6 +9,7 @@
 
 using cuface::Status;
 using cuface::StatusCode;
+using cuface::StopFlag;
 using cuface::gst::BackendChoice;
 using cuface::gst::CudaUse;
 using cuface::gst::DeviceScope;
@@ -36,6 +37,12 @@ void finalize(GObject* object) {
 bool report(GstCufaceFilter* self, const Status& status) {
   if (!status.ok()) cuface::gst::post_error(GST_ELEMENT_CAST(self), status);
   return status.ok();
+}
+
+/// The same for the stream. Work that was stopped is no error, and nobody waits for its frame.
+GstFlowReturn flow_of(GstCufaceFilter* self, const Status& status) {
+  if (status.code() == StatusCode::kCancelled) return GST_FLOW_FLUSHING;
+  return report(self, status) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /// The GPU where the element works on it, for a DeviceScope.
@@ -140,6 +147,13 @@ gboolean stop(GstBaseTransform* trans) {
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_PAUSED_TO_PLAYING)
     GST_CUFACE_FILTER(element)->state->times.resume();
+  auto& stop = GST_CUFACE_FILTER(element)->state->stop;
+  // Before the pads are deactivated, which waits for the frame on its way.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stop.raise(StopFlag::kEnd);
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    stop.lower(StopFlag::kEnd);
+    stop.lower(StopFlag::kFlush);
+  }
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_cuface_filter_parent_class)->change_state(element, change);
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(element);
@@ -210,15 +224,22 @@ gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   const CudaUse use = GST_CUFACE_FILTER_GET_CLASS(self)->cuda_use;
   if (in_cuda_memory || (state->choice == BackendChoice::kCuda && use == CudaUse::kStage))
     return TRUE;  // the first frame says on which GPU
-  return report(self, plan(self, cuface::Backend::kCpu));
+  const Status planned = plan(self, cuface::Backend::kCpu);
+  // The next frame, if one comes, finds nothing planned.
+  return planned.code() == StatusCode::kCancelled || report(self, planned);
 }
 
 gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
+  auto& stop = GST_CUFACE_FILTER(trans)->state->stop;
   const bool flush = GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP;
   GST_CUFACE_FILTER(trans)->state->times.segment(event);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) stop.raise(StopFlag::kFlush);
   const gboolean handled =
       GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->sink_event(trans, event);
-  if (flush) reset(GST_CUFACE_FILTER(trans), Reset::kFlush);
+  if (flush) {
+    reset(GST_CUFACE_FILTER(trans), Reset::kFlush);
+    stop.lower(StopFlag::kFlush);
+  }
   return handled;
 }
 
@@ -308,14 +329,16 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   follow_crop(self, buffer);
 
   Frame frame(buffer, state->info, state->chain, state->pictures,
-              klass->changes_pixels ? nullptr : self, cuface::gst::element_before(trans->sinkpad));
+              klass->changes_pixels ? nullptr : self, cuface::gst::element_before(trans->sinkpad),
+              &state->stop);
   frame.set_step(state->times.advance(frame, trans));
   cuface::gst::warn_interlaced(self, frame);
   cuface::gst::warn_positions_lost(self, frame);
-  if (!report(self, choose_processor(self, frame))) return GST_FLOW_ERROR;
-  if (!report(self, process(self, frame))) return GST_FLOW_ERROR;
-  frame.record().last_passed = state->self;
-  if (!report(self, cuface::gst::write_standard_metas(self, frame))) return GST_FLOW_ERROR;
+  Status status = choose_processor(self, frame);
+  if (status.ok()) status = process(self, frame);
+  if (status.ok()) frame.record().last_passed = state->self;
+  if (status.ok()) status = cuface::gst::write_standard_metas(self, frame);
+  if (!status.ok()) return flow_of(self, status);
 
   count(self, frame, std::chrono::steady_clock::now() - begin);
   return GST_FLOW_OK;
@@ -361,6 +384,8 @@ namespace cuface::gst {
 Backend backend_of(GstCufaceFilter* self) { return self->state->backend; }
 
 bool is_live(GstCufaceFilter* self) { return self->state->times.is_live(GST_BASE_TRANSFORM(self)); }
+
+StopFlag& stop_flag_of(GstCufaceFilter* self) { return self->state->stop; }
 
 DeviceCounts device_counts(GstCufaceFilter* self) {
   return self->state->device ? self->state->device->counts() : DeviceCounts{};

@@ -9,6 +9,7 @@
 #include "gst/base/frame.h"
 #include "kernels/common/backend.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 
 G_BEGIN_DECLS
 #define GST_TYPE_CUFACE_FILTER (gst_cuface_filter_get_type())
@@ -56,7 +57,8 @@ struct GstCufaceFilter {
 };
 
 /// Everything but `process` is optional. All are called with the stream lock or before data flows,
-/// one at a time. A Status that is not ok is posted as an error and ends the stream.
+/// one at a time. A Status that is not ok is posted as an error and ends the stream; but with
+/// kCancelled, which is for work that stop_flag_of() has stopped, the frame is dropped in silence.
 struct GstCufaceFilterClass {
   GstBaseTransformClass parent_class;
 
@@ -91,6 +93,10 @@ Backend backend_of(GstCufaceFilter* self);
 
 /// Whether the source is live. The streaming thread's.
 bool is_live(GstCufaceFilter* self);
+
+/// Up while the stream must get free: in a flush, and on the way to READY. Work that may take
+/// longer than 20 ms looks at it in between. Lowered while none of the element's functions runs.
+StopFlag& stop_flag_of(GstCufaceFilter* self);
 
 /// What the GPU has counted for this element; zeros without one.
 DeviceCounts device_counts(GstCufaceFilter* self);

@@ -13,6 +13,7 @@
 #include "gst/base/picturepool.h"
 #include "gst/base/standardmetas.h"
 #include "kernels/common/backend.h"
+#include "kernels/common/stop_flag.h"
 
 namespace cuface::gst {
 enum class BackendChoice { kAuto, kCpu, kCuda };
@@ -34,6 +35,8 @@ struct FilterState {
   Stats stats;
   std::unique_ptr<DeviceSide> device;  // made once; null without CUDA
   ElementRef self;                     // for the frames that have passed
+  /// Up from the begin of a flush to its end, and from PAUSED to READY on: from any thread.
+  StopFlag stop;
 
   // The streaming thread's.
   BackendChoice choice = BackendChoice::kAuto;

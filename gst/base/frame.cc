@@ -73,11 +73,13 @@ Status validate_picture(GstBuffer* buffer, const GstVideoInfo& info) {
 }
 
 Frame::Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<Chain>& own_chain,
-             PicturePool& pictures, const void* self, const void* upstream_element)
+             PicturePool& pictures, const void* self, const void* upstream_element,
+             const StopFlag* stop)
     : buffer_(buffer),
       info_(info),
       geometry_(frame_geometry(buffer, info.width, info.height)),
       pictures_(pictures),
+      stop_(stop),
       had_record_(get_face_record(buffer) != nullptr),
       record_(&ensure_face_record(buffer)) {
   if (!had_record_) {
@@ -102,7 +104,7 @@ Status Frame::compute_luma(ImageView<std::uint8_t> out) {
     return {StatusCode::kIo, "cannot map the video frame for reading"};
   const FrameView view = frame_view(frame, geometry_);
   Status status = validate(view);
-  if (status.ok()) cuface::luma(view, out);
+  if (status.ok() && !cuface::luma(view, out, stop_)) status = cancelled();
   gst_video_frame_unmap(&frame);
   return status;
 }

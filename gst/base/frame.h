@@ -12,6 +12,7 @@
 #include "gst/meta/facemeta.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
 #include "kernels/luma/luma.h"
 
 namespace cuface::gst {
@@ -46,9 +47,11 @@ class Frame {
  public:
   /// `own_chain` is used when no element of ours has seen the buffer; `pictures` are for the
   /// luma when the chain's cannot be used; `self` and `upstream_element` tell whether somebody else
-  /// sits in between. The buffer must be writable (its metas are; its memory need not be).
+  /// sits in between. The buffer must be writable (its metas are; its memory need not be). While
+  /// `stop` is raised there is no luma (kCancelled).
   Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<Chain>& own_chain,
-        PicturePool& pictures, const void* self, const void* upstream_element);
+        PicturePool& pictures, const void* self, const void* upstream_element,
+        const StopFlag* stop);
 
   GstBuffer* buffer() const { return buffer_; }
   const GstVideoInfo& info() const { return info_; }
@@ -104,6 +107,7 @@ class Frame {
   FrameGeometry geometry_;
   FrameStep step_;
   PicturePool& pictures_;
+  const StopFlag* const stop_;
   bool had_record_;
   bool untouched_ = false;  ///< the pixels are those the chain's head saw
   FaceRecord* record_;

@@ -7,6 +7,7 @@
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facedetect/search_cuda.h"
+#include "gst/facedetect/searchcost.h"
 #include "gst/facedetect/stage.h"
 #include "kernels/detect/detect_cuda.h"
 
@@ -30,10 +31,18 @@ Result<std::shared_ptr<cuda::Scratch>> device_scratch(std::size_t bytes) {
 
 class CudaDetectStage final : public DetectStage {
  public:
-  explicit CudaDetectStage(std::shared_ptr<const CascadeModel> model)
-      : model_(std::move(model)), name_(std::make_shared<const std::string>(model_->name)) {}
+  CudaDetectStage(std::shared_ptr<const CascadeModel> model, StageOwner owner)
+      : model_(std::move(model)),
+        owner_(std::move(owner)),
+        name_(std::make_shared<const std::string>(model_->name)) {}
+
+  ~CudaDetectStage() override { owner_.stop.mirror_to(nullptr); }
 
   Status allocate() {
+    auto stop = cuda::PinnedBuffer<std::uint32_t>::create(1);
+    if (!stop.ok()) return stop.status();
+    stop_ = std::move(stop.value());
+    owner_.stop.mirror_to(stop_.data());
     auto state = cuda::DeviceBuffer<cuda::SearchState>::create(1);
     if (!state.ok()) return state.status();
     state_ = std::move(state.value());
@@ -52,9 +61,13 @@ class CudaDetectStage final : public DetectStage {
           "frames in system memory"};
     config.max_faces = std::min(config.max_faces, cuda::kMaxFaces);
     detector_.reset();  // or the scratch would be there twice
-    auto detector = cuda::Detector::create(model_, config, width, height, device_scratch);
+    auto detector =
+        cuda::Detector::create(model_, config, width, height, device_scratch, &owner_.stop);
     if (!detector.ok()) return detector.status();
     detector_ = std::move(detector.value());
+    detector_->stop_by({stop_.data(), &state_.data()->run});
+    const long long windows = detector_->windows();
+    owner_.planned(windows, 1e-9 * kCudaWindowNs * static_cast<double>(windows));
     search_ = {};
     GST_DEBUG("searching %dx%d takes %" G_GSIZE_FORMAT " of the %" G_GSIZE_FORMAT
               " bytes of the GPU's search scratch",
@@ -68,7 +81,8 @@ class CudaDetectStage final : public DetectStage {
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
                          const SearchTurn& turn) override {
     DeviceFrame& device = *frame.device();
-    if (settings.config_changes != planned_changes_) {
+    if (owner_.stop.raised()) return cancelled();
+    if (!detector_ || settings.config_changes != planned_changes_) {
       if (Status s = device.settle(); !s.ok()) return s;
       if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
     }
@@ -100,9 +114,10 @@ class CudaDetectStage final : public DetectStage {
     const std::int32_t* run = &state_.data()->run;
     const auto& luma = picture.value();
     const cuda::FollowedFaces* followed_faces = begin.asker ? &state_.data()->followed : nullptr;
-    if (Status s = launch.value().repeat(search_, enqueue_search, detector_.get(), luma.data,
-                                         luma.width, luma.height, luma.stride, state_.data(),
-                                         followed_faces, found, turn.every_frame);
+    if (Status s =
+            launch.value().repeat(search_, enqueue_search, detector_.get(), luma.data, luma.width,
+                                  luma.height, luma.stride, state_.data(), followed_faces, found,
+                                  turn.every_frame && !detector_->is_long());
         !s.ok())
       return s;
     if (Status s = cuda::end_search(state_.data(), before.value(), found, out.value()->written(),
@@ -126,7 +141,9 @@ class CudaDetectStage final : public DetectStage {
       };
 
   const std::shared_ptr<const CascadeModel> model_;
+  const StageOwner owner_;
   const DetectorName name_;
+  cuda::PinnedBuffer<std::uint32_t> stop_;  ///< what the owner's flag says, for the GPU
   std::unique_ptr<cuda::Detector> detector_;
   /// What it launches, for a picture, the state and where it puts what it finds.
   cuda::Repeated<cuda::Detector*, const std::uint8_t*, int, int, std::ptrdiff_t, cuda::SearchState*,
@@ -141,8 +158,9 @@ class CudaDetectStage final : public DetectStage {
 }  // namespace
 
 DetectStageResult make_cuda_detect_stage(std::shared_ptr<const CascadeModel> model,
-                                         const DetectSettings& settings, int width, int height) {
-  auto stage = std::make_unique<CudaDetectStage>(std::move(model));
+                                         const DetectSettings& settings, int width, int height,
+                                         StageOwner owner) {
+  auto stage = std::make_unique<CudaDetectStage>(std::move(model), std::move(owner));
   if (Status s = stage->allocate(); !s.ok()) return s;
   if (Status s = stage->make_detector(settings, width, height); !s.ok()) return s;
   return DetectStageResult(std::move(stage));

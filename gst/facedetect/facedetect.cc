@@ -1,6 +1,7 @@
 #include "gst/facedetect/facedetect.h"
 
 #include <atomic>
+#include <cmath>
 #include <string>
 
 #include "gst/base/errors.h"
@@ -10,6 +11,7 @@
 #include "gst/facedetect/detectprops.h"
 #include "gst/facedetect/lateness.h"
 #include "gst/facedetect/search.h"
+#include "gst/facedetect/searchcost.h"
 #include "gst/facedetect/stage.h"
 #include "kernels/faces/faces_cuda.h"
 #include "models/models.h"
@@ -48,6 +50,7 @@ struct DetectState {
   bool warned_overflow = false;
   bool warned_max_faces = false;
   bool warned_slow = false;
+  bool warned_long_search = false;
   cuface::gst::LongestOfLately longest_search;
 };
 
@@ -110,10 +113,29 @@ Status load(GstCufaceFilter* self) {
 
 void unload(GstCufaceFilter* self) { state_of(self)->model.reset(); }
 
+/// Once from one start to the next, before the search begins: it says why nothing comes.
+void warn_long_search(GstCufaceFilter* self, long long windows, double seconds) {
+  GST_DEBUG_OBJECT(self, "a search looks at %lld windows, about %.3f s", windows, seconds);
+  if (seconds <= cuface::gst::kLongSearch ||
+      std::exchange(state_of(self)->warned_long_search, true))
+    return;
+  const cuface::DetectConfig config = copy_settings(self).config;
+  std::string text = "each search looks at " + std::to_string(windows) +
+                     " windows, which takes about " + std::to_string(std::lround(seconds)) +
+                     " s: raise scale-factor, min-size or detect-scale";
+  if (config.roll > 0) text += ", or set a smaller roll";
+  if (config.step > 0) text += ", or set step=0";
+  if (config.scale_mode == cuface::ScaleMode::kWindow) text += ", or set scale-mode=pyramid";
+  cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+                            text.c_str());
+}
+
 Status plan(GstCufaceFilter* self, const GstVideoInfo& info) {
   DetectState* state = state_of(self);
-  auto stage = cuface::gst::make_detect_stage(cuface::gst::backend_of(self), state->model,
-                                              copy_settings(self), info.width, info.height);
+  auto stage = cuface::gst::make_detect_stage(
+      cuface::gst::backend_of(self), state->model, copy_settings(self), info.width, info.height,
+      {cuface::gst::stop_flag_of(self),
+       [self](long long windows, double seconds) { warn_long_search(self, windows, seconds); }});
   if (!stage.ok()) return stage.status();
   state->stage = std::move(stage.value());
   return {};
@@ -123,6 +145,7 @@ void unplan(GstCufaceFilter* self) { state_of(self)->stage.reset(); }
 
 void reset(GstCufaceFilter* self, Reset why) {
   DetectState* state = state_of(self);
+  if (why == Reset::kStart) state->warned_long_search = false;
   state->period.restart();
   if (state->stage) state->stage->restart();
   state->ask_for_tracker = true;

@@ -21,18 +21,23 @@ FaceList faces_from_detections(const DetectResult& found, const Band& searched,
   return list;
 }
 
-void merge_faces(const FaceList& found, FaceList& into) {
+bool merge_faces(const FaceList& found, FaceList& into, const StopFlag* stop) {
   into.searched = into.searched || found.searched;
   if (into.faces.empty()) into.detector = found.detector;
   // Those of an element before would not fit the faces added here.
   into.landmarks_per_face = into.followed_per_face = 0;
   into.landmarks.clear();
   into.followed.clear();
-  const auto count = static_cast<int>(into.faces.size());
-  const auto n = static_cast<int>(found.faces.size());
+  const auto before = static_cast<int>(into.faces.size());
   into.faces.resize(into.faces.size() + found.faces.size());
-  const int merged = merge_faces(found.faces.data(), n, into.faces.data(), count, count + n);
-  into.faces.resize(static_cast<std::size_t>(merged));
+  const auto room = static_cast<int>(into.faces.size());
+  int count = before;
+  for (const Face& face : found.faces) {
+    if (is_raised(stop)) return false;
+    count = merge_face(face, into.faces.data(), before, count, room);
+  }
+  into.faces.resize(static_cast<std::size_t>(count));
+  return true;
 }
 
 }  // namespace cuface::gst

@@ -127,20 +127,25 @@ CUFACE_HD inline bool is_same_face(const Box& a, const Box& b) {
   return both / (a.w * a.h + b.w * b.h - both) > 0.5f;
 }
 
-/// Adds `found[0..n)` to the faces of a detector before, `into[0..count)`, which has room for
-/// `capacity`. Where two are the same the more confident stays, in the place of the earlier.
-/// Returns the new count.
+/// Adds a face to `into[0..count)`, which has room for `capacity` and of which the first `before`
+/// are those of a detector before. Where it is the same as one of these the more confident stays,
+/// in the place of the earlier. Returns the new count.
+CUFACE_HD inline int merge_face(const Face& found, Face* into, int before, int count,
+                                int capacity) {
+  int same = 0;
+  while (same < before && !is_same_face(found.box, into[same].box)) ++same;
+  if (same < before) {
+    if (found.confidence > into[same].confidence) into[same] = found;
+  } else if (count < capacity) {
+    into[count++] = found;
+  }
+  return count;
+}
+
+/// Adds `found[0..n)` to the faces of a detector before, `into[0..count)`. Returns the new count.
 CUFACE_HD inline int merge_faces(const Face* found, int n, Face* into, int count, int capacity) {
   const int before = count;
-  for (int i = 0; i < n; ++i) {
-    int same = 0;
-    while (same < before && !is_same_face(found[i].box, into[same].box)) ++same;
-    if (same < before) {
-      if (found[i].confidence > into[same].confidence) into[same] = found[i];
-    } else if (count < capacity) {
-      into[count++] = found[i];
-    }
-  }
+  for (int i = 0; i < n; ++i) count = merge_face(found[i], into, before, count, capacity);
   return count;
 }
 
@@ -148,7 +153,7 @@ CUFACE_HD inline int merge_faces(const Face* found, int n, Face* into, int count
 FaceList faces_from_detections(const DetectResult& found, const Band& searched,
                                const std::string& cascade, int width, int height);
 
-/// The same for lists, without a limit.
-void merge_faces(const FaceList& found, FaceList& into);
+/// The same for lists, without a limit. False, with some of them, once `stop` is raised.
+bool merge_faces(const FaceList& found, FaceList& into, const StopFlag* stop = nullptr);
 
 }  // namespace cuface::gst

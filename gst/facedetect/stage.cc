@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gst/facedetect/search.h"
+#include "gst/facedetect/searchcost.h"
 #include "kernels/detect/verify.h"
 
 namespace cuface::gst {
@@ -11,13 +12,18 @@ namespace {
 
 class CpuDetectStage final : public DetectStage {
  public:
-  explicit CpuDetectStage(std::shared_ptr<const CascadeModel> model) : model_(std::move(model)) {}
+  CpuDetectStage(std::shared_ptr<const CascadeModel> model, StageOwner owner)
+      : model_(std::move(model)), owner_(std::move(owner)) {}
 
   Status make_detector(const DetectSettings& settings, int width, int height) {
-    auto detector = Detector::create(Backend::kCpu, model_, settings.config, width, height);
+    detector_.reset();  // or there would be two in memory
+    auto detector =
+        Detector::create(Backend::kCpu, model_, settings.config, width, height, &owner_.stop);
     if (!detector.ok()) return detector.status();
     detector_ = std::move(detector.value());
     planned_changes_ = settings.config_changes;
+    const long long windows = detector_->windows();
+    owner_.planned(windows, search_seconds(windows, settings.config));
     return {};
   }
 
@@ -40,7 +46,7 @@ class CpuDetectStage final : public DetectStage {
       const auto before = frame.upstream().faces.read();
       if (!before.ok()) return before.status();
       *list = *before.value();
-      if (search_it) merge_faces(own, *list);
+      if (search_it && !merge_faces(own, *list, &owner_.stop)) return cancelled();
     } else {
       *list = std::move(own);
     }
@@ -53,7 +59,7 @@ class CpuDetectStage final : public DetectStage {
                 const Band& what) {
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
-    if (settings.config_changes != planned_changes_)
+    if (!detector_ || settings.config_changes != planned_changes_)
       if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
     if (turn.verify || what.active_only)
       take_followed(frame, turn);
@@ -82,6 +88,7 @@ class CpuDetectStage final : public DetectStage {
   }
 
   const std::shared_ptr<const CascadeModel> model_;
+  const StageOwner owner_;
   std::unique_ptr<Detector> detector_;
   guint planned_changes_ = 0;
   std::vector<Followed> followed_;
@@ -92,14 +99,15 @@ class CpuDetectStage final : public DetectStage {
 }  // namespace
 
 DetectStageResult make_detect_stage(Backend backend, std::shared_ptr<const CascadeModel> model,
-                                    const DetectSettings& settings, int width, int height) {
+                                    const DetectSettings& settings, int width, int height,
+                                    StageOwner owner) {
 #ifdef CUFACE_CUDA_DETECT
   if (backend == Backend::kCuda)
-    return make_cuda_detect_stage(std::move(model), settings, width, height);
+    return make_cuda_detect_stage(std::move(model), settings, width, height, std::move(owner));
 #endif
   if (backend != Backend::kCpu)
     return Status(StatusCode::kUnsupported, "this build searches on the CPU only");
-  auto stage = std::make_unique<CpuDetectStage>(std::move(model));
+  auto stage = std::make_unique<CpuDetectStage>(std::move(model), std::move(owner));
   if (Status s = stage->make_detector(settings, width, height); !s.ok()) return s;
   return DetectStageResult(std::move(stage));
 }

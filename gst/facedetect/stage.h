@@ -1,6 +1,7 @@
 // What cufacedetect does with a frame, on the processor it was planned for.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "gst/base/device.h"
@@ -34,16 +35,26 @@ class DetectStage {
                                  const SearchTurn& turn) = 0;
 };
 
+/// What a stage has of the element it works for, which outlives it.
+struct StageOwner {
+  StopFlag& stop;  ///< raised: planning and searching end with kCancelled
+  /// Called in the streaming thread whenever a search is planned, before the first one: how many
+  /// windows it looks at, and how long it may take (searchcost.h).
+  std::function<void(long long windows, double seconds)> planned;
+};
+
 using DetectStageResult = Result<std::unique_ptr<DetectStage>>;
 
 /// For pictures of width x height; later changes of the settings are followed in run().
 DetectStageResult make_detect_stage(Backend backend, std::shared_ptr<const CascadeModel> model,
-                                    const DetectSettings& settings, int width, int height);
+                                    const DetectSettings& settings, int width, int height,
+                                    StageOwner owner);
 
 #ifdef CUFACE_CUDA_DETECT
 inline constexpr CudaUse kDetectCuda = CudaUse::kStage;
 DetectStageResult make_cuda_detect_stage(std::shared_ptr<const CascadeModel> model,
-                                         const DetectSettings& settings, int width, int height);
+                                         const DetectSettings& settings, int width, int height,
+                                         StageOwner owner);
 #else
 inline constexpr CudaUse kDetectCuda = CudaUse::kNone;
 #endif

@@ -179,8 +179,9 @@ void unload(GstCufaceFilter* self) { state_of(self)->model.reset(); }
 
 Status plan(GstCufaceFilter* self, const GstVideoInfo&) {
   LandmarkState* state = state_of(self);
-  auto stage = cuface::gst::make_landmark_stage(cuface::gst::backend_of(self), state->model,
-                                                copy_settings(self).stage);
+  auto stage =
+      cuface::gst::make_landmark_stage(cuface::gst::backend_of(self), state->model,
+                                       copy_settings(self).stage, cuface::gst::stop_flag_of(self));
   if (!stage.ok()) return stage.status();
   state->stage = std::move(stage.value());
   return {};

@@ -1,6 +1,7 @@
 #include "gst/facelandmark/stage.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,10 +16,11 @@ namespace {
 
 class CpuLandmarkStage final : public LandmarkStage {
  public:
-  explicit CpuLandmarkStage(std::shared_ptr<const ForestModel> model) : model_(std::move(model)) {}
+  CpuLandmarkStage(std::shared_ptr<const ForestModel> model, const StopFlag& stop)
+      : model_(std::move(model)), stop_(stop) {}
 
   Status make_landmarker(int iterations) {
-    auto landmarker = SampledLandmarker::create(Backend::kCpu, model_, iterations);
+    auto landmarker = SampledLandmarker::create(Backend::kCpu, model_, iterations, &stop_);
     if (!landmarker.ok()) return landmarker.status();
     landmarker_ = std::move(landmarker.value());
     planned_iterations_ = iterations;
@@ -98,24 +100,36 @@ class CpuLandmarkStage final : public LandmarkStage {
   }
   Status regress(Frame& frame, const LandmarkSettings& settings, FaceList& list) {
     const BoxMap map = box_map_of(settings, *model_, list.detector);
-    boxes_.clear();
-    rolls_.clear();
-    twice_.clear();
-    for (const Face& face : list.faces) {
-      boxes_.push_back(face.box);
-      if (!settings.follow_roll) continue;
-      rolls_.push_back(forest::recall_roll(known_rolls_, face));
-      if (settings.refine) twice_.push_back(!forest::is_known(known_rolls_, face));
-    }
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
     if (settings.iterations != planned_iterations_)
       if (Status s = make_landmarker(settings.iterations); !s.ok()) return s;
-    return landmarker_->enqueue(picture.value()->view(), boxes_, map, settings.samples,
-                                list.landmarks, rolls_, twice_);
+    // A landmarker keeps something of every face that it is asked for at once.
+    constexpr std::size_t kTogether = 64;
+    const auto points = static_cast<std::size_t>(model_->landmarks);
+    const std::span<Point> landmarks(list.landmarks);
+    for (std::size_t first = 0; first < list.faces.size(); first += kTogether) {
+      const std::size_t count = std::min(kTogether, list.faces.size() - first);
+      boxes_.clear();
+      rolls_.clear();
+      twice_.clear();
+      for (const Face& face : std::span<const Face>(list.faces).subspan(first, count)) {
+        boxes_.push_back(face.box);
+        if (!settings.follow_roll) continue;
+        rolls_.push_back(forest::recall_roll(known_rolls_, face));
+        if (settings.refine) twice_.push_back(!forest::is_known(known_rolls_, face));
+      }
+      if (Status s = landmarker_->enqueue(picture.value()->view(), boxes_, map, settings.samples,
+                                          landmarks.subspan(first * points, count * points), rolls_,
+                                          twice_);
+          !s.ok())
+        return s;
+    }
+    return {};
   }
 
   const std::shared_ptr<const ForestModel> model_;
+  const StopFlag& stop_;
   std::unique_ptr<SampledLandmarker> landmarker_;
   int planned_iterations_ = 0;
   std::vector<Box> boxes_;
@@ -138,13 +152,13 @@ BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
 }
 
 LandmarkStageResult make_landmark_stage(Backend backend, std::shared_ptr<const ForestModel> model,
-                                        const LandmarkSettings& settings) {
+                                        const LandmarkSettings& settings, const StopFlag& stop) {
 #ifdef CUFACE_CUDA_LANDMARK
   if (backend == Backend::kCuda) return make_cuda_landmark_stage(std::move(model), settings);
 #endif
   if (backend != Backend::kCpu)
     return Status(StatusCode::kUnsupported, "this build regresses landmarks on the CPU only");
-  auto stage = std::make_unique<CpuLandmarkStage>(std::move(model));
+  auto stage = std::make_unique<CpuLandmarkStage>(std::move(model), stop);
   if (Status s = stage->make_landmarker(settings.iterations); !s.ok()) return s;
   return LandmarkStageResult(std::move(stage));
 }

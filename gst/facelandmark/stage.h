@@ -41,9 +41,10 @@ class LandmarkStage {
 
 using LandmarkStageResult = Result<std::unique_ptr<LandmarkStage>>;
 
-/// Later changes of the settings are followed in run().
+/// Later changes of the settings are followed in run(), which on the CPU ends with kCancelled once
+/// `stop`, which outlives the stage, is raised.
 LandmarkStageResult make_landmark_stage(Backend backend, std::shared_ptr<const ForestModel> model,
-                                        const LandmarkSettings& settings);
+                                        const LandmarkSettings& settings, const StopFlag& stop);
 
 /// The map for boxes of this cascade.
 BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,

@@ -97,10 +97,11 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
     return {StatusCode::kUnsupported, "cannot write into the video frame's memory"};
   const auto geometry = cuface::gst::frame_geometry(
       frame.buffer(), GST_VIDEO_INFO_WIDTH(&frame.info()), GST_VIDEO_INFO_HEIGHT(&frame.info()));
-  cuface::draw_faces(cuface::gst::frame_view(mapped, geometry), matrix_of(frame.info()), *faces,
-                     style);
+  const bool drawn =
+      cuface::draw_faces(cuface::gst::frame_view(mapped, geometry), matrix_of(frame.info()), *faces,
+                         style, &cuface::gst::stop_flag_of(filter));
   gst_video_frame_unmap(&mapped);
-  return {};
+  return drawn ? Status() : cuface::cancelled();
 }
 
 /// Properties that a controller animates take their values for this frame.

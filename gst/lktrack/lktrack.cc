@@ -95,7 +95,8 @@ Status plan(GstCufaceFilter* self, const GstVideoInfo& info) {
   TrackState* state = state_of(self);
   const Settings settings = copy_settings(self);
   auto stage = cuface::gst::make_track_stage(cuface::gst::backend_of(self), settings.config,
-                                             info.width, info.height, state->last_id + 1);
+                                             info.width, info.height, state->last_id + 1,
+                                             cuface::gst::stop_flag_of(self));
   if (!stage.ok()) return stage.status();
   state->stage = std::move(stage.value());
   state->planned_changes = settings.changes;

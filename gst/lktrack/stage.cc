@@ -48,11 +48,11 @@ class CpuTrackStage final : public TrackStage {
 }  // namespace
 
 TrackStageResult make_track_stage(Backend backend, const TrackConfig& config, int width, int height,
-                                  std::uint64_t first_id) {
+                                  std::uint64_t first_id, const StopFlag& stop) {
 #ifdef CUFACE_CUDA_TRACK
   if (backend == Backend::kCuda) return make_cuda_track_stage(config, width, height, first_id);
 #endif
-  auto tracker = Tracker::create(backend, config, width, height, first_id);
+  auto tracker = Tracker::create(backend, config, width, height, first_id, &stop);
   if (!tracker.ok()) return tracker.status();
   return TrackStageResult(std::make_unique<CpuTrackStage>(std::move(tracker.value()), first_id));
 }

@@ -37,9 +37,10 @@ class TrackStage {
 
 using TrackStageResult = Result<std::unique_ptr<TrackStage>>;
 
-/// For pictures of width x height.
+/// For pictures of width x height. On the CPU run() ends with kCancelled once `stop`, which
+/// outlives the stage, is raised.
 TrackStageResult make_track_stage(Backend backend, const TrackConfig& config, int width, int height,
-                                  std::uint64_t first_id);
+                                  std::uint64_t first_id, const StopFlag& stop);
 
 #ifdef CUFACE_CUDA_TRACK
 inline constexpr CudaUse kTrackCuda = CudaUse::kStage;

@@ -169,6 +169,12 @@ void Pipeline::set(const std::string& name, const char* property, const std::str
   gst_util_set_object_arg(G_OBJECT(e), property, value.c_str());
 }
 
+void Pipeline::push_event(const std::string& name, GstEvent* event) {
+  GstPad* pad = gst_element_get_static_pad(element(name), "src");
+  gst_pad_push_event(pad, event);
+  gst_object_unref(pad);
+}
+
 GstElement* Pipeline::element(const std::string& name) {
   GstElement* found = gst_bin_get_by_name(GST_BIN(pipeline_), name.c_str());
   EXPECT_NE(found, nullptr) << "no element " << name;

@@ -94,6 +94,8 @@ class Pipeline {
   void on_buffer(const std::string& element, const char* pad, std::function<void(GstBuffer*)> what);
   /// A property of a named element, from text.
   void set(const std::string& element, const char* property, const std::string& value);
+  /// Sends an event (taken) downstream from a named element, in this thread.
+  void push_event(const std::string& element, GstEvent* event);
   /// Gives the access units of byte_stream_on_...() their times.
   void stamp(const ByteStream& stream);
   /// Gives a named appsrc its buffers (taken) and the end, before play().
