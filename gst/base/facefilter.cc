@@ -276,6 +276,7 @@ void count(GstCufaceFilter* self, const Frame& frame, std::chrono::nanoseconds t
   stats.skipped_searches += static_cast<guint64>(frame.skipped_searches);
   stats.overflows += static_cast<guint64>(frame.overflows);
   stats.lost_tracks += static_cast<guint64>(frame.lost_tracks);
+  stats.dropped_lines += frame.dropped_lines;
   if (const auto& list = frame.delivered().list) stats.faces += list->faces.size();
   stats.time_total_ns += ns;
   stats.time_max_ns = MAX(stats.time_max_ns, ns);

@@ -81,7 +81,8 @@ GstStructure* stats_structure(const FilterState& state) {
       stats.skipped_searches + device.skipped_searches, "overflows", G_TYPE_UINT64,
       stats.overflows + device.overflows, "faces", G_TYPE_UINT64, stats.faces + device.faces,
       "lost-tracks", G_TYPE_UINT64, stats.lost_tracks + device.lost_tracks, "time-total-ns",
-      G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns, nullptr);
+      G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns,
+      "dropped-lines", G_TYPE_UINT64, stats.dropped_lines, nullptr);
   if (state.device)
     gst_structure_set(structure, "device-time-ns", G_TYPE_UINT64,
                       guint64{state.device->device_time_ns()}, "waits", G_TYPE_UINT64,

@@ -27,6 +27,7 @@ struct Settings {
 
 struct Stats {
   guint64 frames = 0, searches = 0, skipped_searches = 0, overflows = 0, faces = 0, lost_tracks = 0;
+  guint64 dropped_lines = 0;
   guint64 time_total_ns = 0, time_max_ns = 0;
 };
 

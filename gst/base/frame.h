@@ -4,6 +4,7 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "gst/base/chain.h"
@@ -100,6 +101,7 @@ class Frame {
   int skipped_searches = 0;
   int overflows = 0;
   int lost_tracks = 0;
+  std::size_t dropped_lines = 0;
 
  private:
   GstBuffer* buffer_;

@@ -14,6 +14,10 @@
 #include "gst/facepublish/line_writer.h"
 #include "gst/meta/facemeta.h"
 
+// Also of line_writer.cc.
+GST_DEBUG_CATEGORY(cuface_publish_debug);
+#define GST_CAT_DEFAULT cuface_publish_debug
+
 using cuface::Status;
 using cuface::gst::Frame;
 using cuface::gst::Line;
@@ -24,9 +28,13 @@ using cuface::gst::WriteError;
 
 namespace {
 
+/// Named and numbered as GStreamer's queue does, which has one more.
+enum class Leaky { kNo = 0, kDownstream = 2 };
+
 struct Settings {
   std::optional<std::string> location, source;
   bool append = false, post_messages = false;
+  Leaky leaky = Leaky::kNo;
 };
 
 struct PublishState {
@@ -35,7 +43,7 @@ struct PublishState {
   std::atomic<bool> failed{false};
   // The streaming thread's.
   std::uint64_t frames = 0;
-  bool warned_no_meta = false;
+  bool warned_no_meta = false, warned_dropped = false;
 };
 
 }  // namespace
@@ -49,13 +57,25 @@ struct GstCufacePublishClass {
   GstCufaceFilterClass parent_class;
 };
 
-G_DEFINE_TYPE(GstCufacePublish, gst_cuface_publish, GST_TYPE_CUFACE_FILTER)
+G_DEFINE_TYPE_WITH_CODE(GstCufacePublish, gst_cuface_publish, GST_TYPE_CUFACE_FILTER,
+                        GST_DEBUG_CATEGORY_INIT(cuface_publish_debug, "cufacepublish", 0,
+                                                "face publisher"))
 
 namespace {
 
 GstCufacePublish* self_of(gpointer object) { return static_cast<GstCufacePublish*>(object); }
 
-enum Property { kPropLocation = 1, kPropAppend, kPropSource, kPropPostMessages };
+enum Property { kPropLocation = 1, kPropAppend, kPropSource, kPropPostMessages, kPropLeaky };
+
+GType leaky_type() {
+  static const GEnumValue values[] = {
+      {static_cast<int>(Leaky::kNo), "The video waits until there is room", "no"},
+      {static_cast<int>(Leaky::kDownstream), "The oldest lines are dropped", "downstream"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstCufacePublishLeaky", values);
+  return type;
+}
 
 GstBaseTransformClass* parent_transform() {
   return GST_BASE_TRANSFORM_CLASS(gst_cuface_publish_parent_class);
@@ -71,7 +91,8 @@ Settings settings_of(GstCufacePublish* self) {
 void post_resource_error(GstCufacePublish* self, GstResourceError code, const WriteError& error) {
   GST_DEBUG_OBJECT(self, "errno %d", error.code);
   gst_element_message_full(GST_ELEMENT_CAST(self), GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, code,
-                           g_strdup(error.text.c_str()), nullptr, __FILE__, GST_FUNCTION, __LINE__);
+                           g_strdup(error.text.c_str()), nullptr, error.origin.file_name(),
+                           error.origin.function_name(), static_cast<gint>(error.origin.line()));
 }
 
 bool is_out_of_space(int code) { return code == ENOSPC || code == EDQUOT || code == EFBIG; }
@@ -92,6 +113,11 @@ void on_write_error(GstCufacePublish* self, const WriteError& error) {
 void release_writer(GstCufacePublish* self, bool on) {
   SettingsLock lock(self);
   if (self->state->writer) self->state->writer->release(on);
+}
+
+void stop_writer(GstCufacePublish* self) {
+  SettingsLock lock(self);
+  if (self->state->writer) self->state->writer->stop();
 }
 
 void close_writer(GstCufacePublish* self) {
@@ -115,7 +141,7 @@ gboolean start(GstBaseTransform* trans) {
   }
   state->failed = false;
   state->frames = 0;
-  state->warned_no_meta = false;
+  state->warned_no_meta = state->warned_dropped = false;
   if (settings.location) {
     WriteError error;
     auto writer = LineWriter::open(
@@ -130,6 +156,7 @@ gboolean start(GstBaseTransform* trans) {
     }
     SettingsLock lock(self);
     state->writer = std::move(writer);
+    state->writer->set_leaky(state->settings.leaky == Leaky::kDownstream);
   }
   if (parent_transform()->start(trans)) return TRUE;
   close_writer(self);
@@ -142,8 +169,9 @@ gboolean stop(GstBaseTransform* trans) {
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
-  // The streaming thread must not wait for a stalled reader while it is being stopped.
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) release_writer(self_of(element), true);
+  // The streaming thread must not wait for a stalled reader while it is being stopped, and what
+  // the reader still gets is counted from here.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stop_writer(self_of(element));
   return GST_ELEMENT_CLASS(gst_cuface_publish_parent_class)->change_state(element, change);
 }
 
@@ -166,6 +194,16 @@ void post_faces(GstCufacePublish* self, const Line& line) {
                            gst_message_new_element(GST_OBJECT_CAST(self), structure));
 }
 
+void warn_dropped(GstCufacePublish* self, const Settings& settings) {
+  if (std::exchange(self->state->warned_dropped, true)) return;
+  const std::string text =
+      "Whoever reads " + cuface::gst::shown(settings.location.value_or("-")) +
+      " takes the lines more slowly than frames come: the oldest are dropped (stats counts them in "
+      "dropped-lines). Let it read faster; leaky=no holds the video back instead.";
+  cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
+                            text.c_str());
+}
+
 Status process(GstCufaceFilter* filter, Frame& frame) {
   GstCufacePublish* self = self_of(filter);
   PublishState* state = self->state;
@@ -186,7 +224,8 @@ Status process(GstCufaceFilter* filter, Frame& frame) {
             std::move(faces)};
   if (settings.post_messages) post_faces(self, line);
   // After an error the line is dropped here and transform_ip ends the stream.
-  if (state->writer) state->writer->push(std::move(line));
+  if (state->writer) frame.dropped_lines += state->writer->push(std::move(line));
+  if (frame.dropped_lines > 0) warn_dropped(self, settings);
   return {};
 }
 
@@ -206,7 +245,7 @@ gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
       break;
     case GST_EVENT_FLUSH_STOP:
       release_writer(self, false);
-      if (self->state->writer) self->state->writer->drain(LineWriter::kPatience);
+      if (self->state->writer) self->state->writer->drain(LineWriter::kFlushPatience);
       break;
     default:
       break;
@@ -237,6 +276,11 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec* sp
     case kPropPostMessages:
       settings.post_messages = g_value_get_boolean(value);
       break;
+    case kPropLeaky:
+      settings.leaky = static_cast<Leaky>(g_value_get_enum(value));
+      if (const auto& writer = self_of(object)->state->writer)
+        writer->set_leaky(settings.leaky == Leaky::kDownstream);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
@@ -257,6 +301,9 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
       break;
     case kPropPostMessages:
       g_value_set_boolean(value, settings.post_messages);
+      break;
+    case kPropLeaky:
+      g_value_set_enum(value, static_cast<int>(settings.leaky));
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -302,6 +349,13 @@ static void gst_cuface_publish_class_init(GstCufacePublishClass* klass) {
                            "Post an element message cuface-faces a frame, with frame, timestamp, "
                            "running-time, source, width, height and faces (GstCufaceFaces)",
                            FALSE, playing));
+  g_object_class_install_property(
+      object_class, kPropLeaky,
+      g_param_spec_enum("leaky", "Leaky",
+                        "What happens when 256 lines, or 16 MiB of them, wait for whoever reads "
+                        "location. Set downstream where live video must not be held back",
+                        leaky_type(), static_cast<int>(Leaky::kNo), playing));
+  gst_type_mark_as_plugin_api(leaky_type(), static_cast<GstPluginAPIFlags>(0));
 
   auto* element_class = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element_class, "Face publisher", "Filter/Analyzer/Video",

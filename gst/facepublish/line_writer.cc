@@ -1,152 +1,99 @@
 #include "gst/facepublish/line_writer.h"
 
-#include <fcntl.h>
+#include <gst/gst.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <csignal>
-#include <cstring>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <vector>
+#include <string_view>
+#include <utility>
+
+GST_DEBUG_CATEGORY_EXTERN(cuface_publish_debug);
+#define GST_CAT_DEFAULT cuface_publish_debug
 
 namespace cuface::gst {
-namespace {
 
-/// The longest line that is looked for at the end of a file.
-constexpr off_t kLongestTail = 4 << 20;
-
-/// Nobody can find what is written to a file without a name.
-bool is_removed(int fd) {
-  struct stat info;
-  return fstat(fd, &info) == 0 && info.st_nlink == 0;
-}
-
-bool is_regular(int fd, off_t& size) {
-  struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  size = info.st_size;
-  return true;
-}
-
-/// Makes a file that we append to end with a whole line: a cut-off one is removed, a whole one
-/// without its newline gets it. Returns 0 or errno.
-int mend_last_line(int fd, const std::string& path) {
-  off_t size = 0;
-  if (!is_regular(fd, size) || size == 0) return 0;
-  const int reader = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (reader < 0) return errno;
-  const off_t start = std::max<off_t>(0, size - kLongestTail);
-  std::string tail(static_cast<std::size_t>(size - start), '\0');
-  const ssize_t got = pread(reader, tail.data(), tail.size(), start);
-  const int code = got < 0 ? errno : 0;
-  ::close(reader);
-  if (code) return code;
-  tail.resize(static_cast<std::size_t>(got));
-  if (tail.empty() || tail.back() == '\n') return 0;
-  const std::size_t newline = tail.rfind('\n');
-  const std::string last = newline == std::string::npos ? tail : tail.substr(newline + 1);
-  if (nlohmann::json::accept(last)) return ::write(fd, "\n", 1) == 1 ? 0 : errno;
-  return ftruncate(fd, start + got - static_cast<off_t>(last.size())) == 0 ? 0 : errno;
-}
-
-}  // namespace
-
-std::string explain(const std::string& location, int code) {
-  const std::string name = location == "-" ? "standard output" : "'" + location + "'";
-  const std::string reason = "Cannot write faces to " + name + ": " + std::strerror(code) + ". ";
-  const std::string folder = std::filesystem::path(location).parent_path().string();
-  switch (code) {
-    case ENOENT:
-      return reason + "Create the folder first: mkdir -p '" + folder + "'.";
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return reason + "Set location to a file in a folder you may write to.";
-    case EISDIR:
-      return reason + "Set location to the name of a file in it.";
-    case ENOTDIR:
-      return reason + "A part of the path is a file; set location to a file in a folder.";
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return reason + "Free some space or set location to a file on another disk.";
-    case EPIPE:
-      return reason + "The program that reads it has ended; keep it running or write to a file.";
-    case ESTALE:
-      return "Cannot write faces to " + name +
-             ": it was removed, and what was written with it. To keep lines, rename the file "
-             "instead.";
-    case ETIMEDOUT:
-      return reason + "The program that reads it has stopped reading; the last lines are lost.";
-    default:
-      return reason + "Set location to another file.";
-  }
+std::size_t bytes_of(const Line& line) {
+  std::size_t bytes = sizeof(Line) + (line.source ? line.source->capacity() : 0);
+  if (line.faces.pending) bytes += line.faces.pending->bytes();
+  if (const FaceListRef& list = line.faces.list)
+    bytes += sizeof(FaceList) + list->faces.capacity() * sizeof(Face) +
+             (list->landmarks.capacity() + list->followed.capacity()) * sizeof(Point);
+  return bytes;
 }
 
 std::unique_ptr<LineWriter> LineWriter::open(const std::string& location, bool append,
                                              OnError on_error, WriteError& error) {
-  const bool standard = location == "-";
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (append ? 0 : O_TRUNC);
-  const int fd =
-      standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(location.c_str(), flags, 0666);
-  int code = fd < 0 ? errno : 0;
-  if (fd >= 0 && append && !standard) code = mend_last_line(fd, location);
-  if (code) {
-    if (fd >= 0) ::close(fd);
+  auto output = std::make_unique<Output>(location);
+  if (const int code = output->open(append)) {
     error = {code, explain(location, code)};
     return nullptr;
   }
-  return std::unique_ptr<LineWriter>(new LineWriter(fd, location, std::move(on_error)));
+  return std::unique_ptr<LineWriter>(new LineWriter(std::move(output), std::move(on_error)));
 }
 
-LineWriter::LineWriter(int fd, std::string location, OnError on_error)
-    : fd_(fd),
-      wake_(eventfd(0, EFD_CLOEXEC)),
-      location_(std::move(location)),
-      on_error_(std::move(on_error)) {
-  off_t size = 0;
-  regular_ = is_regular(fd, size);
+LineWriter::LineWriter(std::unique_ptr<Output> output, OnError on_error)
+    : output_(std::move(output)), wake_(eventfd(0, EFD_CLOEXEC)), on_error_(std::move(on_error)) {
   thread_ = std::thread(&LineWriter::run, this);
 }
 
 LineWriter::~LineWriter() {
+  stop();
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
   changed_.notify_all();
   hurry_.notify_all();
-  const std::uint64_t one = 1;
-  // Fails only if the counter is full, and then the thread is awake.
-  [[maybe_unused]] const ssize_t done = ::write(wake_, &one, sizeof one);
   thread_.join();
   ::close(wake_);
-  ::close(fd_);
 }
 
-bool LineWriter::push(Line line) {
+void LineWriter::set_leaky(bool leaky) {
+  {
+    const std::lock_guard lock(mutex_);
+    leaky_ = leaky;
+  }
+  changed_.notify_all();
+}
+
+std::size_t LineWriter::push(Line line) {
+  const std::size_t bytes = bytes_of(line);
+  std::size_t dropped = 0;
+  // Destroyed without the lock: the last reference on a list of faces may go here.
+  std::deque<Waiting> old;
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return lines_.size() < kCapacity || released_ || failed_; });
-  if (failed_) return false;
-  lines_.push_back(std::move(line));
+  changed_.wait(lock, [&] {
+    return !is_full(bytes) || leaky_ || released_ || deadline_ || failed_ || refusing_;
+  });
+  if (failed_ || refusing_) return 0;
+  if (leaky_) {
+    for (; is_full(bytes) && !lines_.empty(); ++dropped) {
+      bytes_ -= lines_.front().bytes;
+      old.push_back(std::move(lines_.front()));
+      lines_.pop_front();
+    }
+  } else if (deadline_ && is_full(bytes)) {
+    refusing_ = true;  // those that follow too, or there would be a gap
+    return 0;
+  }
+  lines_.push_back({std::move(line), bytes});
+  bytes_ += bytes;
   const bool enough = lines_.size() >= kBatch;
   lock.unlock();
   changed_.notify_all();
   if (enough) hurry_.notify_all();
-  return true;
+  return dropped;
 }
 
 void LineWriter::drain(std::optional<std::chrono::milliseconds> patience) {
   std::unique_lock lock(mutex_);
-  const auto done = [&] { return lines_.empty() || released_ || failed_; };
+  const auto done = [&] { return count() == 0 || released_ || deadline_ || failed_; };
   draining_ = true;
   hurry_.notify_all();
   if (patience)
@@ -164,6 +111,19 @@ void LineWriter::release(bool on) {
   changed_.notify_all();
 }
 
+void LineWriter::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (deadline_) return;
+    deadline_ = Clock::now() + kPatience;
+  }
+  changed_.notify_all();
+  hurry_.notify_all();
+  const std::uint64_t one = 1;
+  // Fails only if the counter is full, and then the thread is awake.
+  [[maybe_unused]] const ssize_t done = ::write(wake_, &one, sizeof one);
+}
+
 void LineWriter::run() {
   // A write to a closed pipe, or over the size limit, signals the writing thread: here it becomes
   // an error instead of the end of the process.
@@ -177,8 +137,9 @@ void LineWriter::run() {
   // is never scheduled in front of others when it wakes up. Refused, it is merely a little slower.
   const sched_param none{};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+  if (!wait_for_reader()) return;
   for (;;) {
-    Line line;
+    Waiting next;
     {
       std::unique_lock lock(mutex_);
       if (lines_.empty()) {
@@ -187,77 +148,94 @@ void LineWriter::run() {
         changed_.wait(lock, [&] { return !lines_.empty() || closing_; });
       }
       if (lines_.empty()) return;
-      line = std::move(lines_.front());
+      next = std::move(lines_.front());
+      lines_.pop_front();
+      writing_ = next.bytes;
     }
-    const auto text = to_json(line);
+    const auto text = to_json(next.line);
     if (!text.ok()) {
-      fail({0, "Cannot read the faces of frame " + std::to_string(line.frame) +
+      fail({0, "Cannot read the faces of frame " + std::to_string(next.line.frame) +
                    " from the GPU: " + text.status().message() +
                    ". No line is written for this frame and those behind it; start the program "
                    "again."});
       return;
     }
     if (!write_line(text.value())) return;
+    next.line = {};
     {
       const std::lock_guard lock(mutex_);
-      lines_.pop_front();
+      bytes_ -= std::exchange(writing_, 0);
     }
     changed_.notify_all();
   }
 }
 
-bool LineWriter::write_line(const std::string& text) {
-  std::size_t written = 0;
-  while (written < text.size()) {
-    if (!regular_ && !wait_until_writable()) {
-      fail(ETIMEDOUT);
-      return false;
-    }
-    // A pipe that is ready takes PIPE_BUF bytes without blocking.
-    const std::size_t rest = text.size() - written;
-    const ssize_t n = ::write(fd_, text.data() + written,
-                              regular_ ? rest : std::min<std::size_t>(rest, PIPE_BUF));
-    if (n >= 0) {
-      written += static_cast<std::size_t>(n);
-    } else if (errno != EINTR && errno != EAGAIN) {
-      const int code = errno;
-      cut_back(written);
+/// Opens a named pipe once somebody reads it. False when nobody has until the end.
+bool LineWriter::wait_for_reader() {
+  if (output_->is_open()) return true;
+  GST_INFO("%s: no program reads it yet; lines wait", output_->location().c_str());
+  for (;;) {
+    const int code = output_->open_again();
+    if (code == 0) return true;
+    std::unique_lock lock(mutex_);
+    if (code != ENXIO || (is_late() && !lines_.empty())) {
+      lock.unlock();
       fail(code);
       return false;
     }
+    if (closing_ && lines_.empty()) return false;
+    changed_.wait_for(lock, kRetry, [&] { return closing_ && lines_.empty(); });
   }
-  if (regular_ && is_removed(fd_)) {
+}
+
+bool LineWriter::write_line(const std::string& text) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    if (!output_->is_regular() && !wait_until_writable()) {
+      fail(ETIMEDOUT);
+      return false;
+    }
+    std::size_t written = 0;
+    if (const int code = output_->write(rest, written)) {
+      output_->cut_back(text.size() - rest.size());
+      fail(code);
+      return false;
+    }
+    rest.remove_prefix(written);
+    // Ready, and yet full: others write there too. A moment later they may not.
+    if (written == 0) poll(nullptr, 0, 1);
+  }
+  if (output_->is_removed()) {
     fail(ESTALE);
     return false;
   }
   return true;
 }
 
-/// False when the writer is closing and the reader takes nothing.
+/// False when the reader has taken nothing and the time after stop() is over.
 bool LineWriter::wait_until_writable() {
   for (;;) {
-    bool closing;
+    std::optional<Clock::time_point> deadline;
     {
       const std::lock_guard lock(mutex_);
-      closing = closing_;
+      deadline = deadline_;
     }
-    pollfd fds[] = {{fd_, POLLOUT, 0}, {wake_, POLLIN, 0}};
-    const int n = closing ? poll(fds, 1, static_cast<int>(kPatience.count())) : poll(fds, 2, -1);
-    if (n > 0 && fds[0].revents) return true;
+    pollfd fds[] = {{output_->fd(), POLLOUT, 0}, {wake_, POLLIN, 0}};
+    if (!deadline) {
+      if (poll(fds, 2, -1) > 0 && fds[0].revents) return true;
+      continue;
+    }
+    // One deadline for all writes: a slow reader does not get the time anew with each of them.
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
+    const int n = poll(fds, 1, static_cast<int>(std::max<Clock::rep>(left.count(), 0)));
+    if (n > 0) return true;
     if (n == 0) return false;
   }
 }
 
-/// Takes the beginning of a line out of the file again, unless others have written behind it.
-void LineWriter::cut_back(std::size_t written) {
-  off_t size = 0;
-  if (written == 0 || !is_regular(fd_, size)) return;
-  const off_t here = lseek(fd_, 0, SEEK_CUR);
-  // When that fails too the line stays cut off: it is the last one.
-  if (here == size && ftruncate(fd_, size - static_cast<off_t>(written)) != 0) return;
+void LineWriter::fail(int code, std::source_location origin) {
+  fail({code, explain(output_->location(), code), origin});
 }
-
-void LineWriter::fail(int code) { fail({code, explain(location_, code)}); }
 
 void LineWriter::fail(const WriteError& error) {
   on_error_(error);
@@ -265,6 +243,7 @@ void LineWriter::fail(const WriteError& error) {
     const std::lock_guard lock(mutex_);
     failed_ = true;
     lines_.clear();
+    bytes_ = writing_ = 0;
   }
   changed_.notify_all();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -23,6 +24,8 @@ class PendingFaces {
   virtual Result<FaceListRef> read() const = 0;
   /// These, where they are in device memory (gst/base/cuda/faceslots.h), else null.
   virtual const DeviceFacesResult* on_device() const { return nullptr; }
+  /// The memory that cannot be used again before they are gone, on the host or on a GPU.
+  virtual std::size_t bytes() const { return 0; }
 };
 
 using PendingFacesRef = std::shared_ptr<const PendingFaces>;

@@ -42,6 +42,7 @@ STATS = {
     "lost-tracks": "faces that the tracker lost",
     "time-total-ns": "time the streaming thread spent in the element",
     "time-max-ns": "the longest time it spent on one frame",
+    "dropped-lines": "lines that cufacepublish dropped, with leaky=downstream",
 }
 CUDA_STATS = {
     "device-time-ns": "time on the GPU, from the first to the last kernel of each frame, a few frames late; one frame in 16 stands for the others, unless stats are read on each",

@@ -167,6 +167,7 @@ TEST_F(FacePublish, CountsFromZeroAfterReady) {
   for (int i = 0; i < 3; ++i) push(h, frame(i));
   gst_harness_push_event(h.get(), gst_event_new_flush_start());
   gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+  for (int i = 0; i < 1000 && lines().size() < 3; ++i) g_usleep(10000);  // a flush waits 0.2 s
   EXPECT_EQ(lines().size(), 3u) << "written at a flush";
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);

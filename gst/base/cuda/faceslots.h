@@ -60,6 +60,7 @@ class FaceSlots : public std::enable_shared_from_this<FaceSlots> {
 
   const CudaContext& context() const { return context_; }
   int landmarks() const { return landmarks_; }
+  std::size_t slot_bytes() const { return slot_bytes_; }
 
   /// The context must be current. Waits for a copy where a result has to leave its slot.
   Result<Slot> take();
@@ -157,6 +158,7 @@ class DeviceFacesResult final : public PendingFaces,
   bool is_ready() const override;
   Result<FaceListRef> read() const override;
   const DeviceFacesResult* on_device() const override { return this; }
+  std::size_t bytes() const override { return sizeof(*this) + slots_->slot_bytes(); }
 
  private:
   DeviceFacesResult(std::shared_ptr<FaceSlots> slots, FaceSlots::Slot slot,
