@@ -3,16 +3,20 @@
 
 #include <gst/gst.h>
 
+#include <string>
+
 #include "kernels/common/status.h"
 
 namespace cuface::gst {
 
 /// Posts an error message with the domain and code that fit: a missing file RESOURCE/NOT_FOUND, an
 /// unreadable one RESOURCE/OPEN_READ, a corrupt one STREAM/DECODE, one that this build does not
-/// handle STREAM/WRONG_TYPE, bad property values LIBRARY/SETTINGS.
+/// handle STREAM/WRONG_TYPE, bad property values LIBRARY/SETTINGS, too little memory
+/// RESOURCE/FAILED. The message's debug string names the place where the Status was made.
 void post_error(GstElement* element, const Status& status);
 
-/// The same as a warning, with a code of the caller's.
-void post_warning(GstElement* element, GQuark domain, int code, const char* text);
+/// The same as a warning, with a code of the caller's; its place is the call.
+void post_warning(GstElement* element, GQuark domain, int code, const std::string& text,
+                  SourceLine where = SourceLine::here());
 
 }  // namespace cuface::gst

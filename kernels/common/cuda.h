@@ -19,17 +19,29 @@
 
 namespace cuface::cuda {
 
-/// ok, or what CUDA said about `what`.
-inline Status check(cudaError_t error, const char* what) {
+/// ok, or what CUDA said about `what`. kOutOfDeviceMemory, else kUnsupported.
+inline Status check(cudaError_t error, const char* what, SourceLine where = SourceLine::here()) {
   if (error == cudaSuccess) return {};
   cudaGetLastError();  // or the next check_launch() of this thread would tell it again
-  const StatusCode code =
-      error == cudaErrorMemoryAllocation ? StatusCode::kOutOfMemory : StatusCode::kUnsupported;
-  return {code, std::string(what) + ": " + cudaGetErrorString(error)};
+  const StatusCode code = error == cudaErrorMemoryAllocation ? StatusCode::kOutOfDeviceMemory
+                                                             : StatusCode::kUnsupported;
+  return {code, std::string(what) + ": " + cudaGetErrorString(error), where};
+}
+
+/// The same of an allocation of `bytes` of `memory`, which fails with `code`.
+inline Status check_allocation(cudaError_t error, std::size_t bytes, const char* memory,
+                               StatusCode code, SourceLine where) {
+  if (error == cudaSuccess) return {};
+  const Status status =
+      check(error, ("allocating " + std::to_string(bytes) + " bytes of " + memory).c_str(), where);
+  return status.code() == StatusCode::kOutOfDeviceMemory ? Status(code, status.message(), where)
+                                                         : status;
 }
 
 /// After a launch: its configuration error, if any. Does not wait for the kernel.
-inline Status check_launch(const char* what) { return check(cudaGetLastError(), what); }
+inline Status check_launch(const char* what, SourceLine where = SourceLine::here()) {
+  return check(cudaGetLastError(), what, where);
+}
 
 /// Whether the work before `event` is over. Does not wait.
 inline bool is_over(cudaEvent_t event) {
@@ -44,11 +56,13 @@ class DeviceBuffer {
  public:
   static_assert(std::is_trivially_copyable_v<T>);
   DeviceBuffer() = default;
-  static Result<DeviceBuffer> create(std::size_t count) {
+  static Result<DeviceBuffer> create(std::size_t count, SourceLine where = SourceLine::here()) {
     DeviceBuffer buffer;
     void* p = nullptr;
-    if (count > 0) {
-      if (Status s = check(cudaMalloc(&p, count * sizeof(T)), "allocating GPU memory"); !s.ok())
+    if (const std::size_t bytes = count * sizeof(T); bytes > 0) {
+      if (Status s = check_allocation(cudaMalloc(&p, bytes), bytes, "GPU memory",
+                                      StatusCode::kOutOfDeviceMemory, where);
+          !s.ok())
         return s;
     }
     buffer.data_.reset(static_cast<T*>(p));
@@ -73,15 +87,15 @@ template <typename T>
 class DeviceImage {
  public:
   DeviceImage() = default;
-  static Result<DeviceImage> create(int width, int height) {
+  static Result<DeviceImage> create(int width, int height, SourceLine where = SourceLine::here()) {
     constexpr std::size_t kAlignment = 256;
     DeviceImage image;
     const std::size_t row = static_cast<std::size_t>(width) * sizeof(T);
     image.stride_ = static_cast<std::ptrdiff_t>((row + kAlignment - 1) / kAlignment * kAlignment);
     image.width_ = width;
     image.height_ = height;
-    auto bytes = DeviceBuffer<std::uint8_t>::create(static_cast<std::size_t>(image.stride_) *
-                                                    static_cast<std::size_t>(height));
+    auto bytes = DeviceBuffer<std::uint8_t>::create(
+        static_cast<std::size_t>(image.stride_) * static_cast<std::size_t>(height), where);
     if (!bytes.ok()) return bytes.status();
     image.bytes_ = std::move(bytes.value());
     return Result<DeviceImage>(std::move(image));  // nvcc does not move by itself
@@ -106,10 +120,12 @@ class PinnedBuffer {
  public:
   static_assert(std::is_trivially_copyable_v<T>);
   PinnedBuffer() = default;
-  static Result<PinnedBuffer> create(std::size_t count) {
+  static Result<PinnedBuffer> create(std::size_t count, SourceLine where = SourceLine::here()) {
     PinnedBuffer buffer;
     void* p = nullptr;
-    if (Status s = check(cudaMallocHost(&p, count * sizeof(T)), "allocating pinned memory");
+    const std::size_t bytes = count * sizeof(T);
+    if (Status s = check_allocation(cudaMallocHost(&p, bytes), bytes, "page-locked memory",
+                                    StatusCode::kOutOfMemory, where);
         !s.ok())
       return s;
     buffer.data_.reset(static_cast<T*>(p));

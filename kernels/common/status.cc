@@ -44,6 +44,8 @@ const char* status_code_name(StatusCode code) {
       return "unsupported";
     case StatusCode::kOutOfMemory:
       return "out of memory";
+    case StatusCode::kOutOfDeviceMemory:
+      return "out of GPU memory";
     case StatusCode::kCancelled:
       return "cancelled";
   }

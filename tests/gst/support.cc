@@ -188,7 +188,10 @@ BusReport run_pipeline(const std::string& text) {
     } else {
       report.finished = true;
       if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
-        gst_message_parse_error(message, &error, nullptr);
+        gchar* debug = nullptr;
+        gst_message_parse_error(message, &error, &debug);
+        report.debug = debug ? debug : "";
+        g_free(debug);
         report.error_domain = error->domain;
         report.error_code = error->code;
         report.error = error->message;

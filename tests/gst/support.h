@@ -162,6 +162,7 @@ struct BusReport {
   GQuark error_domain = 0;
   int error_code = 0;
   std::string error, error_source;
+  std::string debug;  ///< of the error
   std::vector<std::string> warnings;
 };
 BusReport run_pipeline(const std::string& pipeline);

@@ -1,6 +1,7 @@
 // Bad input: an error of the right domain that names the file, never a crash or a hang.
 #include <gst/base/gstbasetransform.h>
 
+#include "gst/base/errors.h"
 #include "tests/gst/support.h"
 #include "tests/models/synthetic_forest.h"
 
@@ -79,6 +80,76 @@ TEST_F(Errors, NoDefaultModelNamesTheFoldersAndTheCommand) {
   EXPECT_EQ(report.error_code, GST_RESOURCE_ERROR_NOT_FOUND);
   EXPECT_NE(report.error.find(folder.path()), std::string::npos) << report.error;
   EXPECT_NE(report.error.find("models/fetch"), std::string::npos) << report.error;
+}
+
+// Who looks into an error finds the line that made it, not the one that posts all of them.
+TEST_F(Errors, TheDebugTextNamesTheOrigin) {
+  struct Case {
+    std::string element;
+    const char* origin;
+  };
+  for (const auto& [element, origin] :
+       {Case{"cufacedetect cascade=" + folder.path() + "/missing", "models/"},
+        Case{"cufacedetect cascade=" + folder.write("n.xml", "<html>no</html>"), "models/"},
+        Case{"cufacelandmark model=" + folder.write("n.dat", "x"), "models/"},
+        Case{"cufacepublish location=" + folder.path() + "/missing/file", "facepublish.cc"},
+        Case{"cufacepublish", "facepublish.cc"}}) {
+    const BusReport report = run(element);
+    EXPECT_NE(report.debug.find(origin), std::string::npos) << element << ": " << report.debug;
+    EXPECT_EQ(report.debug.find("errors.cc"), std::string::npos) << report.debug;
+    EXPECT_EQ(report.debug.find("post_"), std::string::npos) << report.debug;
+  }
+}
+
+/// What post_error() puts on a bus.
+struct Posted {
+  explicit Posted(const Status& status) {
+    GstElement* element = gst_pipeline_new("some");
+    GstBus* bus = gst_element_get_bus(element);
+    gst::post_error(element, status);
+    GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    GError* error = nullptr;
+    gchar* debugging = nullptr;
+    gst_message_parse_error(message, &error, &debugging);
+    domain = error->domain;
+    code = error->code;
+    text = error->message;
+    debug = debugging;
+    g_clear_error(&error);
+    g_free(debugging);
+    gst_message_unref(message);
+    gst_object_unref(bus);
+    gst_object_unref(element);
+  }
+  bool says(const char* words) const { return text.find(words) != std::string::npos; }
+  GQuark domain;
+  int code;
+  std::string text, debug;
+};
+
+TEST(PostError, NamesTheLineThatMadeTheStatus) {
+  const int line = __LINE__ + 1;
+  const Status made(StatusCode::kIo, "no luck");
+  const Posted posted{Status(made)};
+  EXPECT_NE(posted.debug.find("test_errors.cc(" + std::to_string(line) + ")"), std::string::npos)
+      << posted.debug;
+  EXPECT_NE(posted.debug.find("TestBody"), std::string::npos) << posted.debug;
+}
+
+// NO_SPACE_LEFT is for disks.
+TEST(PostError, TooLittleMemorySaysWhichAndWhatToDo) {
+  const Posted device(Status(StatusCode::kOutOfDeviceMemory, "allocating 7 bytes of GPU memory"));
+  const Posted host(Status(StatusCode::kOutOfMemory, "no memory to search a picture"));
+  for (const Posted* posted : {&device, &host}) {
+    EXPECT_EQ(posted->domain, GST_RESOURCE_ERROR);
+    EXPECT_EQ(posted->code, GST_RESOURCE_ERROR_FAILED);
+  }
+  for (const char* words : {"allocating 7 bytes", "The GPU's memory", "cuda-device-id",
+                            "backend=cpu", "smaller frames"})
+    EXPECT_TRUE(device.says(words)) << device.text;
+  for (const char* words : {"search a picture", "The computer's memory", "smaller frames"})
+    EXPECT_TRUE(host.says(words)) << host.text;
+  EXPECT_FALSE(host.says("cuda-device-id")) << host.text;
 }
 
 bool offers_cuda_memory(const char* element) {
