@@ -36,25 +36,56 @@ class LandmarkElement : public testing::Test {
   }
 };
 
-TEST_F(LandmarkElement, EqualsDlibInTheSameBoxes) {
-  const auto read = faces_after(detect + "! " + landmark + "box-map=none", two);
-  ASSERT_EQ(read.faces->faces.size(), 2u);
-  ASSERT_EQ(read.faces->landmarks_per_face, 7);
+/// How many points of faces with whole pixels as boxes are not dlib's.
+struct DlibsPoints {
+  int equal = 0, different = 0;
   const dlib::shape_predictor predictor = synthetic_predictor(7, 4, 20, 3, 40, 11);
-  dlib::array2d<unsigned char> picture(kHeight, kWidth);
-  for (int y = 0; y < kHeight; ++y)
-    for (int x = 0; x < kWidth; ++x) picture[y][x] = two.at<uchar>(y, x);
-  for (std::size_t f = 0; f < 2; ++f) {
-    const Box& box = read.faces->faces[f].box;
-    const auto x = static_cast<long>(box.x), y = static_cast<long>(box.y);
-    const auto shape = predictor(picture, dlib::rectangle(x, y, x + static_cast<long>(box.w) - 1,
-                                                          y + static_cast<long>(box.h) - 1));
-    for (unsigned j = 0; j < 7; ++j) {
-      EXPECT_EQ(std::lround(std::floor(read.faces->landmarks_of(f)[j].x + 0.5f)),
-                shape.part(j).x());
-      EXPECT_EQ(std::lround(std::floor(read.faces->landmarks_of(f)[j].y + 0.5f)),
-                shape.part(j).y());
+
+  void compare(const FaceList& faces, const cv::Mat& grey) {
+    dlib::array2d<unsigned char> picture(grey.rows, grey.cols);
+    for (int y = 0; y < grey.rows; ++y)
+      for (int x = 0; x < grey.cols; ++x) picture[y][x] = grey.at<uchar>(y, x);
+    for (std::size_t f = 0; f < faces.faces.size(); ++f) {
+      const Box& box = faces.faces[f].box;
+      ASSERT_EQ(box, (Box{std::round(box.x), std::round(box.y), std::round(box.w), box.w}));
+      const auto x = static_cast<long>(box.x), y = static_cast<long>(box.y);
+      const auto side = static_cast<long>(box.w);
+      const auto shape = predictor(picture, dlib::rectangle(x, y, x + side - 1, y + side - 1));
+      for (unsigned j = 0; j < 7; ++j) {
+        const Point p = faces.landmarks_of(f)[j];
+        const bool same = std::lround(std::floor(p.x + 0.5f)) == shape.part(j).x() &&
+                          std::lround(std::floor(p.y + 0.5f)) == shape.part(j).y();
+        ++(same ? equal : different);
+      }
     }
+  }
+};
+
+// Every face is found on every frame, so that its box has whole pixels, and has an id and a past.
+TEST_F(LandmarkElement, EqualsDlibWithTheFourSettingsAndOnlyThen) {
+  const std::vector<std::string> needed = {"samples=1 ", "inertia=0 ", "refine=false ",
+                                           "follow-roll=false "};
+  for (std::size_t without = 0; without <= needed.size(); ++without) {
+    std::string settings = "box-map=none ";
+    for (std::size_t i = 0; i < needed.size(); ++i) settings += i == without ? "" : needed[i];
+    // Refining needs follow-roll.
+    if (without == 2) settings.erase(settings.find("follow-roll=false"), 17);
+    Harness harness(detect + "redetect-interval=1 ! culktrack max-shape-change=0 ! " +
+                    "cufacelandmark model=" + model + " " + settings);
+    harness.set_caps(info);
+    DlibsPoints points;
+    for (int frame = 0; frame < 6; ++frame) {
+      const cv::Mat picture =
+          squares(kWidth, kHeight, {{40 + 2 * frame, 40, 48, 48}, {200, 70 - frame, 60, 60}});
+      GstBuffer* out = harness.pass(make_frame(info, picture));
+      points.compare(*gst::read_faces(out, kWidth, kHeight).faces, picture);
+      gst_buffer_unref(out);
+    }
+    EXPECT_EQ(points.equal + points.different, 6 * 2 * 7) << settings;
+    if (without == needed.size())
+      EXPECT_EQ(points.different, 0) << settings;
+    else
+      EXPECT_GT(points.different, 0) << settings << "without " << needed[without];
   }
 }
 
