@@ -126,7 +126,7 @@ void log_stats(GstCufaceFilter* self) {
   GstStructure* stats;
   {
     SettingsLock lock(self);
-    stats = cuface::gst::stats_structure(*self->state);
+    stats = cuface::gst::stats_structure(self);
   }
   GST_INFO_OBJECT(self, "%" GST_PTR_FORMAT, stats);
   gst_structure_free(stats);

@@ -35,6 +35,15 @@ enum class Reset {
   kCaps,  ///< the next frame has another size or layout
 };
 
+/// What an element counts of its frames, beside how many there are and the time they take: fields
+/// of `stats`.
+enum Counted : guint {
+  kCountsFaces = 1,     ///< faces
+  kCountsSearches = 2,  ///< searches, skipped-searches, overflows
+  kCountsTracks = 4,    ///< lost-tracks
+  kCountsLines = 8,     ///< dropped-lines
+};
+
 /// A mutex taken for as long as settings are copied or written, no longer.
 class SettingsLock {
  public:
@@ -79,6 +88,7 @@ struct GstCufaceFilterClass {
   /// The element writes into the frames it passes on, so luma computed before it is not the luma
   /// behind it.
   gboolean changes_pixels;
+  guint counts;  ///< cuface::gst::Counted, any of them
   cuface::gst::CudaUse cuda_use;
 };
 

@@ -60,7 +60,7 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
       g_value_set_enum(value, static_cast<int>(state->settings.standard_metas));
       break;
     case kPropStats:
-      g_value_take_boxed(value, stats_structure(*state));
+      g_value_take_boxed(value, stats_structure(GST_CUFACE_FILTER(object)));
       break;
     case kPropDeviceId:
       g_value_set_int(value, state->settings.device_id);
@@ -72,21 +72,30 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
 
 }  // namespace
 
-GstStructure* stats_structure(const FilterState& state) {
+GstStructure* stats_structure(GstCufaceFilter* self) {
+  const FilterState& state = *self->state;
+  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   const auto& stats = state.stats;
   const DeviceCounts device = state.device ? state.device->counts() : DeviceCounts{};
-  GstStructure* structure = gst_structure_new(
-      "application/x-cuface-stats", "frames", G_TYPE_UINT64, stats.frames, "searches",
-      G_TYPE_UINT64, stats.searches + device.searches, "skipped-searches", G_TYPE_UINT64,
-      stats.skipped_searches + device.skipped_searches, "overflows", G_TYPE_UINT64,
-      stats.overflows + device.overflows, "faces", G_TYPE_UINT64, stats.faces + device.faces,
-      "lost-tracks", G_TYPE_UINT64, stats.lost_tracks + device.lost_tracks, "time-total-ns",
-      G_TYPE_UINT64, stats.time_total_ns, "time-max-ns", G_TYPE_UINT64, stats.time_max_ns,
-      "dropped-lines", G_TYPE_UINT64, stats.dropped_lines, nullptr);
-  if (state.device)
-    gst_structure_set(structure, "device-time-ns", G_TYPE_UINT64,
-                      guint64{state.device->device_time_ns()}, "waits", G_TYPE_UINT64,
-                      guint64{state.device->waits()}, nullptr);
+  GstStructure* structure = gst_structure_new_empty("application/x-cuface-stats");
+  const auto add = [&](const char* field, guint64 value) {
+    gst_structure_set(structure, field, G_TYPE_UINT64, value, nullptr);
+  };
+  add("frames", stats.frames);
+  if (klass->counts & kCountsSearches) {
+    add("searches", stats.searches + device.searches);
+    add("skipped-searches", stats.skipped_searches + device.skipped_searches);
+    add("overflows", stats.overflows + device.overflows);
+  }
+  if (klass->counts & kCountsFaces) add("faces", stats.faces + device.faces);
+  if (klass->counts & kCountsTracks) add("lost-tracks", stats.lost_tracks + device.lost_tracks);
+  add("time-total-ns", stats.time_total_ns);
+  add("time-max-ns", stats.time_max_ns);
+  if (klass->counts & kCountsLines) add("dropped-lines", stats.dropped_lines);
+  if (state.device && klass->cuda_use != CudaUse::kPasses) {
+    add("device-time-ns", state.device->device_time_ns());
+    add("waits", state.device->waits());
+  }
   return structure;
 }
 
@@ -110,14 +119,8 @@ void install_filter_properties(GObjectClass* klass) {
       klass, kPropStats,
       g_param_spec_boxed(
           "stats", "Statistics",
-          "Since the last start: frames, searches (one that is spread over frames counts once), "
-          "skipped-searches (frames that were due for one "
-          "but not searched, because the frames of a live source come late), overflows (searches "
-          "given up because too much looked like a face), faces (summed over the frames), "
-          "lost-tracks, time-total-ns and time-max-ns spent in this element; with CUDA also "
-          "device-time-ns (spent on the GPU, from the first to the last kernel of each frame, a "
-          "few frames late; one frame in 16 stands for the others, unless stats are read on each) "
-          "and waits (times a thread had to wait for the GPU)",
+          "What the element has counted since the last start; its page of the documentation "
+          "explains the fields",
           GST_TYPE_STRUCTURE,
           static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS |
                                    GST_PARAM_DOC_SHOW_DEFAULT)));

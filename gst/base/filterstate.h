@@ -59,7 +59,7 @@ struct FilterState {
 void install_filter_properties(GObjectClass* klass);
 
 /// The value of `stats`; the caller's, made under SettingsLock.
-GstStructure* stats_structure(const FilterState& state);
+GstStructure* stats_structure(GstCufaceFilter* self);
 
 /// Writes what the element has found in `frame` as standard metas too, where `standard-metas` asks
 /// for them.

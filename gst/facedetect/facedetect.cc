@@ -52,6 +52,7 @@ struct DetectState {
   bool warned_slow = false;
   bool warned_long_search = false;
   cuface::gst::LongestOfLately longest_search;
+  bool warned_sizes = false;  // and they are still so
 };
 
 }  // namespace
@@ -156,7 +157,7 @@ void reset(GstCufaceFilter* self, Reset why) {
     state->warned_slow = false;
   }
   state->longest_search = {};
-  state->warned_overflow = state->warned_max_faces = false;
+  state->warned_overflow = state->warned_max_faces = state->warned_sizes = false;
 }
 
 /// The period in frames, from 1.
@@ -244,7 +245,21 @@ void warn_max_faces(GstCufaceFilter* self, int max_faces) {
                            std::to_string(cuface::cuda::kMaxFaces) +
                            " faces; for more set backend=cpu, with frames in system memory";
   cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-                            text.c_str());
+                            text);
+}
+
+/// Legal, as each of the two is, but nobody's wish.
+void warn_sizes(GstCufaceFilter* self, int min_size, int max_size) {
+  const bool crossed = max_size > 0 && min_size > max_size;
+  if (std::exchange(state_of(self)->warned_sizes, crossed) || !crossed) return;
+  const std::string least = std::to_string(min_size), greatest = std::to_string(max_size);
+  cuface::gst::post_warning(
+      GST_ELEMENT_CAST(self), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "min-size is " + least + ", but max-size is " + greatest +
+          ": no face is as large as the one and as small as the other, and only windows of about " +
+          least +
+          " pixels are searched (OpenCV's rule). Lower min-size, or raise max-size (0 = no "
+          "limit)");
 }
 
 /// Once, where frames come late again and again, and searches that take longer than frames are
@@ -300,6 +315,7 @@ void tell_of_searches_put_off(GstCufaceFilter* self, const Frame& frame) {
 Status process(GstCufaceFilter* self, Frame& frame) {
   const DetectSettings settings = copy_settings(self);
   warn_max_faces(self, settings.config.max_faces);
+  warn_sizes(self, settings.config.min_size, settings.config.max_size);
   DetectState* state = state_of(self);
   const gint64 begin = g_get_monotonic_time();
   auto faces = state->stage->run(frame, settings, turn_of(self, settings, frame));
@@ -361,5 +377,6 @@ static void gst_cuface_detect_class_init(GstCufaceDetectClass* klass) {
   filter_class->plan = plan;
   filter_class->unplan = unplan;
   filter_class->process = process;
+  filter_class->counts = cuface::gst::kCountsFaces | cuface::gst::kCountsSearches;
   filter_class->reset = reset;
 }

@@ -333,5 +333,6 @@ static void gst_cuface_landmark_class_init(GstCufaceLandmarkClass* klass) {
   filter_class->plan = plan;
   filter_class->unplan = unplan;
   filter_class->process = process;
+  filter_class->counts = cuface::gst::kCountsFaces;
   filter_class->reset = reset;
 }

@@ -7,6 +7,9 @@
 #include "gst/meta/facemeta.h"
 #include "kernels/overlay/overlay.h"
 
+GST_DEBUG_CATEGORY_STATIC(cuface_overlay_debug);
+#define GST_CAT_DEFAULT cuface_overlay_debug
+
 using cuface::ColorMatrix;
 using cuface::OverlayStyle;
 using cuface::Status;
@@ -24,7 +27,9 @@ struct GstCufaceOverlayClass {
   GstCufaceFilterClass parent_class;
 };
 
-G_DEFINE_TYPE(GstCufaceOverlay, gst_cuface_overlay, GST_TYPE_CUFACE_FILTER)
+G_DEFINE_TYPE_WITH_CODE(GstCufaceOverlay, gst_cuface_overlay, GST_TYPE_CUFACE_FILTER,
+                        GST_DEBUG_CATEGORY_INIT(cuface_overlay_debug, "cufaceoverlay", 0,
+                                                "face overlay"))
 
 namespace {
 

@@ -371,4 +371,5 @@ static void gst_cuface_publish_class_init(GstCufacePublishClass* klass) {
   trans_class->sink_event = sink_event;
 
   GST_CUFACE_FILTER_CLASS(klass)->process = process;
+  GST_CUFACE_FILTER_CLASS(klass)->counts = cuface::gst::kCountsLines;
 }

@@ -61,12 +61,6 @@ namespace {
 TrackState* state_of(gpointer self) { return reinterpret_cast<GstCufaceLkTrack*>(self)->state; }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  if (!cuface::gst::accepts_track_property(kFirstProperty, id, value)) {
-    // As GObject says it of values out of range.
-    g_warning("%s: %s must be odd, %d is refused", GST_OBJECT_NAME(object), spec->name,
-              g_value_get_int(value));
-    return;
-  }
   SettingsLock lock(object);
   Settings& settings = state_of(object)->settings;
   ++settings.changes;
@@ -223,5 +217,6 @@ static void gst_cuface_lk_track_class_init(GstCufaceLkTrackClass* klass) {
   filter_class->plan = plan;
   filter_class->unplan = unplan;
   filter_class->process = process;
+  filter_class->counts = cuface::gst::kCountsFaces | cuface::gst::kCountsTracks;
   filter_class->reset = reset;
 }

@@ -25,8 +25,8 @@ struct TrackProperty {
 
 const TrackProperty kProperties[] = {
     {"window-size", "Window size",
-     "Side of the square window around each point, in pixels; odd. Larger follows faster motion "
-     "and blurs what is near the face's edge",
+     "Side of the square window around each point, in pixels; an even value becomes the next odd "
+     "one. Larger follows faster motion and blurs what is near the face's edge",
      INT_FIELD(flow.window), 5, 63, true},
     {"pyramid-levels", "Pyramid levels",
      "Picture sizes searched, the full one included; each more doubles the motion that is followed",
@@ -125,16 +125,11 @@ void install_track_properties(GObjectClass* klass, guint first_id) {
     g_object_class_install_property(klass, first_id++, make_spec(p));
 }
 
-bool accepts_track_property(guint first_id, guint id, const GValue* value) {
-  const TrackProperty* p = find(first_id, id);
-  return !p || !p->odd || g_value_get_int(value) % 2 != 0;
-}
-
 bool set_track_property(TrackConfig& config, guint first_id, guint id, const GValue* value) {
   const TrackProperty* p = find(first_id, id);
   if (!p) return false;
   if (const auto* field = std::get_if<IntField>(&p->field))
-    (*field)(config) = g_value_get_int(value);
+    (*field)(config) = p->odd ? g_value_get_int(value) | 1 : g_value_get_int(value);
   else
     std::get<FloatField>(p->field)(config) = g_value_get_float(value);
   return true;

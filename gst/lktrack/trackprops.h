@@ -10,10 +10,8 @@ namespace cuface::gst {
 /// Installs them with ids from `first_id` up.
 void install_track_properties(GObjectClass* klass, guint first_id);
 
-/// Whether the value may be set; GObject has seen to the range.
-bool accepts_track_property(guint first_id, guint id, const GValue* value);
-
-/// Sets or gets the property `id`; false when it is none of these.
+/// Sets or gets the property `id`; false when it is none of these. GObject has seen to the range;
+/// where a value must be odd, an even one becomes the next.
 bool set_track_property(TrackConfig& config, guint first_id, guint id, const GValue* value);
 bool get_track_property(const TrackConfig& config, guint first_id, guint id, GValue* value);
 

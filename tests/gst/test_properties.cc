@@ -2,7 +2,6 @@
 // frame on and never for half of one, what is read at the start waits for the next start.
 #include <atomic>
 #include <limits>
-#include <opencv2/objdetect.hpp>
 #include <thread>
 
 #include "tests/gst/faces.h"
@@ -134,21 +133,6 @@ TEST_F(Properties, EachSaysWhenItMayChange) {
     gst_object_unref(element);
   }
   EXPECT_GE(checked, 45);
-}
-
-TEST_F(Properties, MinSizeAboveMaxSizeIsWhatOpenCvMakesOfIt) {
-  cv::CascadeClassifier classifier(parts.cascade);
-  for (const auto& [smallest, largest] : {std::pair{100, 50}, {30, 29}, {70, 10}}) {
-    std::vector<cv::Rect> expected;
-    classifier.detectMultiScale(picture, expected, 1.1, 3, 0, cv::Size(smallest, smallest),
-                                cv::Size(largest, largest));
-    Harness harness(parts.detect + " min-size=" + std::to_string(smallest) +
-                    " max-size=" + std::to_string(largest));
-    harness.set_caps(info);
-    GstBuffer* out = harness.pass(grey_frame(picture));
-    EXPECT_EQ(face_count(out), static_cast<int>(expected.size())) << smallest << " " << largest;
-    gst_buffer_unref(out);
-  }
 }
 
 /// What comes out of the elements for one frame: faces and pixels.
@@ -333,24 +317,6 @@ TEST_F(Properties, TheTrackerTakesChangesFromAnotherThread) {
   }
   done = true;
   writer.join();
-}
-
-TEST_F(Properties, AnEvenWindowIsRefusedAndTheVideoGoesOn) {
-  Harness harness(parts.detect + " min-size=60 ! " + parts.track);
-  Bus bus(harness);
-  harness.set_caps(info);
-  const Refusals refusals("GstCuface", "must be odd");
-  for (int i = 0; i < 6; ++i) {
-    if (i == 3) g_object_set(harness.element("t"), "window-size", 20, nullptr);
-    const std::string text =
-        harness.pass_text(grey_frame(squares(kWidth, kHeight, {{100 + i, 70, 48, 48}})));
-    EXPECT_NE(text.find("id 1 "), std::string::npos) << i << text;
-  }
-  EXPECT_EQ(bus.count(GST_MESSAGE_ERROR), 0);
-  EXPECT_EQ(refusals.count(), 1);
-  gint window = 0;
-  g_object_get(harness.element("t"), "window-size", &window, nullptr);
-  EXPECT_EQ(window, 21) << "the old value stays";
 }
 
 // cascade, model, location, append, backend: a new value is for the next start.
