@@ -184,5 +184,20 @@ TEST(Limits, SizesOfACascade) {
   EXPECT_EQ(validate(m).code(), StatusCode::kCorrupt);
 }
 
+// CUDA counts bytes of the atlas in 32 bits: what has more is refused, and refused soon.
+TEST(Limits, AtlasOfTheLevels) {
+  const auto atlas = [](int side, double factor) {
+    const LevelQuery query{20, 20, side, side, factor, 0, 0};
+    return level_atlas(pyramid_levels(query, search_scales(query), 0));
+  };
+  const Result<Atlas> usual = atlas(2048, 1.1), largest = atlas(kMaxPictureSide, 1.1);
+  ASSERT_TRUE(usual.ok() && largest.ok());
+  EXPECT_LE(static_cast<std::uint64_t>(largest.value().width) *
+                static_cast<std::uint64_t>(largest.value().height),
+            kMaxAtlasBytes);
+  EXPECT_EQ(atlas(kMaxPictureSide, 1.01).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(atlas(kMaxPictureSide, 1.001).status().code(), StatusCode::kUnsupported);
+}
+
 }  // namespace
 }  // namespace cuface::test
