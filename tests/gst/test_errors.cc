@@ -92,7 +92,8 @@ TEST_F(Errors, TheDebugTextNamesTheOrigin) {
        {Case{"cufacedetect cascade=" + folder.path() + "/missing", "models/"},
         Case{"cufacedetect cascade=" + folder.write("n.xml", "<html>no</html>"), "models/"},
         Case{"cufacelandmark model=" + folder.write("n.dat", "x"), "models/"},
-        Case{"cufacepublish location=" + folder.path() + "/missing/file", "facepublish.cc"},
+        Case{"cufacepublish location=" + folder.path() + "/missing/file",
+             "gst/facepublish/line_writer.cc"},
         Case{"cufacepublish", "facepublish.cc"}}) {
     const BusReport report = run(element);
     EXPECT_NE(report.debug.find(origin), std::string::npos) << element << ": " << report.debug;
