@@ -5,6 +5,7 @@
 
 #include "gst/base/errors.h"
 #include "gst/base/filterstate.h"
+#include "gst/base/stopping.h"
 #include "gst/base/warnings.h"
 
 using cuface::Status;
@@ -149,7 +150,10 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
     GST_CUFACE_FILTER(element)->state->times.resume();
   auto& stop = GST_CUFACE_FILTER(element)->state->stop;
   // Before the pads are deactivated, which waits for the frame on its way.
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stop.raise(StopFlag::kEnd);
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) {
+    stop.raise(StopFlag::kEnd);
+    cuface::gst::tell_of_stopping(element, GST_BASE_TRANSFORM_SINK_PAD(element));
+  }
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
     stop.lower(StopFlag::kEnd);
     stop.lower(StopFlag::kFlush);
@@ -244,7 +248,9 @@ gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
 }
 
 gboolean src_event(GstBaseTransform* trans, GstEvent* event) {
-  GST_CUFACE_FILTER(trans)->state->times.sent_upstream(event);
+  auto* state = GST_CUFACE_FILTER(trans)->state;
+  state->times.sent_upstream(event);
+  if (cuface::gst::is_stopping(GST_ELEMENT_CAST(trans), event)) state->stop.raise(StopFlag::kEnd);
   return GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->src_event(trans, event);
 }
 
