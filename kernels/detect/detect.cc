@@ -130,6 +130,8 @@ Result<std::unique_ptr<Detector>> make_detector(const std::shared_ptr<const Casc
                                                 const DetectConfig& config, int width, int height,
                                                 const std::shared_ptr<SharedSearch>& shared) {
   if (Status s = validate_search(config, width, height); !s.ok()) return s;
+  // Before anything is allocated: to clear the memory of a large picture takes long enough.
+  if (is_raised(shared->stop())) return cancelled();
   if (config.verify) return make_verifying_detector(model, config, width, height, shared);
   if (config.roll > 0) return make_turned_detector(model, config, width, height, shared);
   auto detector = std::make_unique<CpuDetector>(model, config, width, height, shared);
