@@ -60,6 +60,11 @@ void post_error(GstElement* element, const Status& status) {
        status.made_at());
 }
 
+void post_error(GstElement* element, GQuark domain, int code, const std::string& text,
+                SourceLine where) {
+  post(element, GST_MESSAGE_ERROR, {domain, code}, text, nullptr, where);
+}
+
 void post_warning(GstElement* element, GQuark domain, int code, const std::string& text,
                   SourceLine where) {
   post(element, GST_MESSAGE_WARNING, {domain, code}, text, nullptr, where);

@@ -15,6 +15,10 @@ namespace cuface::gst {
 /// RESOURCE/FAILED. The message's debug string names the place where the Status was made.
 void post_error(GstElement* element, const Status& status);
 
+/// The same of what is no Status, with a domain and a code of the caller's; its place is `where`.
+void post_error(GstElement* element, GQuark domain, int code, const std::string& text,
+                SourceLine where);
+
 /// The same as a warning, with a code of the caller's; its place is the call.
 void post_warning(GstElement* element, GQuark domain, int code, const std::string& text,
                   SourceLine where = SourceLine::here());

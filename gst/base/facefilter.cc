@@ -7,6 +7,7 @@
 #include "gst/base/filterstate.h"
 #include "gst/base/stopping.h"
 #include "gst/base/warnings.h"
+#include "gst/meta/neighbour.h"
 
 using cuface::Status;
 using cuface::StatusCode;
@@ -148,16 +149,8 @@ gboolean stop(GstBaseTransform* trans) {
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_PAUSED_TO_PLAYING)
     GST_CUFACE_FILTER(element)->state->times.resume();
-  auto& stop = GST_CUFACE_FILTER(element)->state->stop;
   // Before the pads are deactivated, which waits for the frame on its way.
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) {
-    stop.raise(StopFlag::kEnd);
-    cuface::gst::tell_of_stopping(element, GST_BASE_TRANSFORM_SINK_PAD(element));
-  }
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
-    stop.lower(StopFlag::kEnd);
-    stop.lower(StopFlag::kFlush);
-  }
+  cuface::gst::follow_state(GST_CUFACE_FILTER(element)->state->stop, element, change);
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_cuface_filter_parent_class)->change_state(element, change);
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(element);
@@ -336,7 +329,7 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   follow_crop(self, buffer);
 
   Frame frame(buffer, state->info, state->chain, state->pictures,
-              klass->changes_pixels ? nullptr : self, cuface::gst::element_before(trans->sinkpad),
+              klass->changes_pixels ? nullptr : self, cuface::gst::neighbour(trans->sinkpad).get(),
               &state->stop);
   frame.set_step(state->times.advance(frame, trans));
   cuface::gst::warn_interlaced(self, frame);

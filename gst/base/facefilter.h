@@ -108,7 +108,10 @@ bool is_live(GstCufaceFilter* self);
 /// longer than 20 ms looks at it in between. Lowered while none of the element's functions runs.
 StopFlag& stop_flag_of(GstCufaceFilter* self);
 
-/// What the GPU has counted for this element; zeros without one.
+/// What the element has counted since the start, on the frames that are done, on either processor.
+DeviceCounts counts_of(GstCufaceFilter* self);
+
+/// What of it the GPU has counted; zeros without one.
 DeviceCounts device_counts(GstCufaceFilter* self);
 
 }  // namespace cuface::gst

@@ -72,23 +72,43 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
 
 }  // namespace
 
+namespace {
+
+/// Under SettingsLock.
+DeviceCounts sum_counts(const FilterState& state) {
+  DeviceCounts all = state.device ? state.device->counts() : DeviceCounts{};
+  all.searches += state.stats.searches;
+  all.skipped_searches += state.stats.skipped_searches;
+  all.overflows += state.stats.overflows;
+  all.faces += state.stats.faces;
+  all.lost_tracks += state.stats.lost_tracks;
+  return all;
+}
+
+}  // namespace
+
+DeviceCounts counts_of(GstCufaceFilter* self) {
+  SettingsLock lock(self);
+  return sum_counts(*self->state);
+}
+
 GstStructure* stats_structure(GstCufaceFilter* self) {
   const FilterState& state = *self->state;
   const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   const auto& stats = state.stats;
-  const DeviceCounts device = state.device ? state.device->counts() : DeviceCounts{};
+  const DeviceCounts all = sum_counts(state);
   GstStructure* structure = gst_structure_new_empty("application/x-cuface-stats");
   const auto add = [&](const char* field, guint64 value) {
     gst_structure_set(structure, field, G_TYPE_UINT64, value, nullptr);
   };
   add("frames", stats.frames);
   if (klass->counts & kCountsSearches) {
-    add("searches", stats.searches + device.searches);
-    add("skipped-searches", stats.skipped_searches + device.skipped_searches);
-    add("overflows", stats.overflows + device.overflows);
+    add("searches", all.searches);
+    add("skipped-searches", all.skipped_searches);
+    add("overflows", all.overflows);
   }
-  if (klass->counts & kCountsFaces) add("faces", stats.faces + device.faces);
-  if (klass->counts & kCountsTracks) add("lost-tracks", stats.lost_tracks + device.lost_tracks);
+  if (klass->counts & kCountsFaces) add("faces", all.faces);
+  if (klass->counts & kCountsTracks) add("lost-tracks", all.lost_tracks);
   add("time-total-ns", stats.time_total_ns);
   add("time-max-ns", stats.time_max_ns);
   if (klass->counts & kCountsLines) add("dropped-lines", stats.dropped_lines);

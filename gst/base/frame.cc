@@ -14,15 +14,6 @@ bool same_layout(const GstVideoInfo& a, const GstVideoInfo& b) {
          std::equal(std::begin(a.stride), std::end(a.stride), std::begin(b.stride));
 }
 
-const void* element_before(GstPad* sink) {
-  GstPad* peer = gst_pad_get_peer(sink);
-  if (!peer) return nullptr;
-  GstObject* parent = gst_object_get_parent(GST_OBJECT_CAST(peer));
-  gst_object_unref(peer);
-  if (parent) gst_object_unref(parent);
-  return parent;
-}
-
 FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry) {
   const GstVideoFormatInfo* format = frame.info.finfo;
   FrameView view;

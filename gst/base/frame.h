@@ -33,9 +33,6 @@ class DeviceFrame;
 /// looked up for each frame.
 bool same_layout(const GstVideoInfo& a, const GstVideoInfo& b);
 
-/// The element that sends to this pad, or null; for comparison only.
-const void* element_before(GstPad* sink);
-
 /// The kernels' view of a mapped frame, within its crop rectangle. Valid while the frame is mapped.
 FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry);
 

@@ -2,7 +2,10 @@
 // behind the searches of a cufacedetect before it. So the first that is stopped tells those before.
 #pragma once
 
+#include <gst/base/gstbasetransform.h>
 #include <gst/gst.h>
+
+#include "kernels/common/stop_flag.h"
 
 namespace cuface::gst {
 
@@ -20,12 +23,19 @@ inline bool pipeline_stops(GstElement* element) {
 
 inline constexpr const char* kStoppingEvent = "GstCuFaceStopping";
 
-/// Tells the elements before `sink`, if the pipeline stops as a whole. Before the pads are
-/// deactivated.
-inline void tell_of_stopping(GstElement* element, GstPad* sink) {
+/// Raises and lowers an element's flag before the element changes its state, and tells the elements
+/// before it when the pipeline stops as a whole.
+inline void follow_state(StopFlag& stop, GstElement* element, GstStateChange change) {
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    stop.lower(StopFlag::kEnd);
+    stop.lower(StopFlag::kFlush);
+  }
+  if (change != GST_STATE_CHANGE_PAUSED_TO_READY) return;
+  stop.raise(StopFlag::kEnd);
   if (!pipeline_stops(element)) return;
   GstStructure* name = gst_structure_new_empty(kStoppingEvent);
-  gst_pad_push_event(sink, gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, name));
+  gst_pad_push_event(GST_BASE_TRANSFORM_SINK_PAD(element),
+                     gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, name));
 }
 
 /// Whether an event on its way upstream says that this element will be stopped at once.

@@ -63,9 +63,8 @@ void warn_positions_lost(GstCufaceFilter* self, const Frame& frame) {
   const std::string text =
       who +
       " between the face elements cropped, flipped or padded the picture; the faces found before "
-      "it "
-      "no longer fit and are ignored from here on: put it in front of the face elements";
-  post_warning(GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text.c_str());
+      "it no longer fit and are ignored from here on: put it in front of the face elements";
+  post_warning(GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text);
 }
 
 }  // namespace cuface::gst

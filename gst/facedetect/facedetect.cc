@@ -41,10 +41,7 @@ struct DetectState {
   std::shared_ptr<const cuface::CascadeModel> model;
   std::unique_ptr<cuface::gst::DetectStage> stage;
   cuface::gst::SearchPeriod period;
-  // Searches, and frames that were due for one when it was put off, since the start; those on CUDA
-  // are not among them.
-  guint64 searches = 0, put_off = 0;
-  guint64 put_off_told = 0;                    // all of them, in the last QOS message
+  guint64 put_off_told = 0;                    // skipped searches, in the last QOS message
   GstClockTime told_at = GST_CLOCK_TIME_NONE;  // its running time
   bool tracker_downstream = false;
   bool warned_overflow = false;
@@ -128,7 +125,7 @@ void warn_long_search(GstCufaceFilter* self, long long windows, double seconds) 
   if (config.step > 0) text += ", or set step=0";
   if (config.scale_mode == cuface::ScaleMode::kWindow) text += ", or set scale-mode=pyramid";
   cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-                            text.c_str());
+                            text);
 }
 
 Status plan(GstCufaceFilter* self, const GstVideoInfo& info) {
@@ -153,7 +150,7 @@ void reset(GstCufaceFilter* self, Reset why) {
   state->lateness.restart();
   state->told_at = GST_CLOCK_TIME_NONE;
   if (why == Reset::kStart) {
-    state->searches = state->put_off = state->put_off_told = 0;
+    state->put_off_told = 0;
     state->warned_slow = false;
   }
   state->longest_search = {};
@@ -285,17 +282,14 @@ void warn_slow(GstCufaceFilter* self, const DetectSettings& settings, const Fram
       "processing-deadline to " +
       ms(longest + kDeadline) +
       " ms or more, and let the queue before cufacedetect hold the frames of that time";
-  cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_CORE_ERROR, GST_CORE_ERROR_CLOCK,
-                            text.c_str());
+  cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_CORE_ERROR, GST_CORE_ERROR_CLOCK, text);
 }
 
 /// With a QOS message, at most one a second.
 void tell_of_searches_put_off(GstCufaceFilter* self, const Frame& frame) {
   DetectState* state = state_of(self);
-  const cuface::gst::DeviceCounts device = cuface::gst::device_counts(self);
-  state->searches += static_cast<guint64>(frame.searches);
-  state->put_off += static_cast<guint64>(frame.skipped_searches);
-  const guint64 put_off = state->put_off + device.skipped_searches;
+  const cuface::gst::DeviceCounts before = cuface::gst::counts_of(self);
+  const guint64 put_off = before.skipped_searches + static_cast<guint64>(frame.skipped_searches);
   const GstClockTime time = running_time_of(self, frame);
   if (put_off == state->put_off_told || !GST_CLOCK_TIME_IS_VALID(time)) return;
   if (GST_CLOCK_TIME_IS_VALID(state->told_at) && time < state->told_at + GST_SECOND) return;
@@ -307,8 +301,8 @@ void tell_of_searches_put_off(GstCufaceFilter* self, const Frame& frame) {
       GST_BUFFER_DURATION(frame.buffer()));
   gst_message_set_qos_values(message, state->lateness.lateness(), state->lateness.proportion(),
                              1000000);
-  gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, state->searches + device.searches,
-                            put_off);
+  gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS,
+                            before.searches + static_cast<guint64>(frame.searches), put_off);
   gst_element_post_message(GST_ELEMENT_CAST(self), message);
 }
 

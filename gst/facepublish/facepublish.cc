@@ -90,9 +90,8 @@ Settings settings_of(GstCufacePublish* self) {
 
 void post_resource_error(GstCufacePublish* self, GstResourceError code, const WriteError& error) {
   GST_DEBUG_OBJECT(self, "errno %d", error.code);
-  gst_element_message_full(GST_ELEMENT_CAST(self), GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, code,
-                           g_strdup(error.text.c_str()), nullptr, error.origin.file_name(),
-                           error.origin.function_name(), static_cast<gint>(error.origin.line()));
+  cuface::gst::post_error(GST_ELEMENT_CAST(self), GST_RESOURCE_ERROR, code, error.text,
+                          error.made_at);
 }
 
 bool is_out_of_space(int code) { return code == ENOSPC || code == EDQUOT || code == EFBIG; }
@@ -201,7 +200,7 @@ void warn_dropped(GstCufacePublish* self, const Settings& settings) {
       " takes the lines more slowly than frames come: the oldest are dropped (stats counts them in "
       "dropped-lines). Let it read faster; leaky=no holds the video back instead.";
   cuface::gst::post_warning(GST_ELEMENT_CAST(self), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
-                            text.c_str());
+                            text);
 }
 
 Status process(GstCufaceFilter* filter, Frame& frame) {

@@ -233,8 +233,8 @@ bool LineWriter::wait_until_writable() {
   }
 }
 
-void LineWriter::fail(int code, std::source_location origin) {
-  fail({code, explain(output_->location(), code), origin});
+void LineWriter::fail(int code, SourceLine where) {
+  fail({code, explain(output_->location(), code), where});
 }
 
 void LineWriter::fail(const WriteError& error) {

@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <thread>
 
@@ -23,7 +22,7 @@ namespace cuface::gst {
 struct WriteError {
   int code = 0;      ///< errno; 0 = the faces of a frame cannot be read from the GPU
   std::string text;  ///< names the file, what is wrong and what helps
-  std::source_location origin = std::source_location::current();  ///< where it was made
+  SourceLine made_at = SourceLine::here();
 };
 
 class LineWriter {
@@ -91,7 +90,7 @@ class LineWriter {
   bool write_line(const std::string& text);
   bool wait_until_writable();
 
-  void fail(int code, std::source_location origin = std::source_location::current());
+  void fail(int code, SourceLine where = SourceLine::here());
   void fail(const WriteError& error);
 
   // Under mutex_.

@@ -61,6 +61,15 @@ std::vector<Level> pyramid_levels(const LevelQuery& q, const std::vector<float>&
   return levels;
 }
 
+long long count_windows(const std::vector<Level>& levels) {
+  long long windows = 0;
+  for (const Level& level : levels) {
+    const SearchGrid& grid = level.grid;
+    windows += static_cast<long long>(grid.columns / grid.step) * (grid.rows / grid.step);
+  }
+  return windows;
+}
+
 Result<Atlas> level_atlas(const std::vector<Level>& levels) {
   constexpr int kColumns = 16;
   const auto area = [](int width, int height) {

@@ -74,6 +74,9 @@ CUFACE_HD inline RowRange band_rows(const Band& band, int height, int window, in
 std::vector<Level> pyramid_levels(const LevelQuery& query, const std::vector<float>& scales,
                                   int step);
 
+/// How many windows a search of all levels looks at.
+long long count_windows(const std::vector<Level>& levels);
+
 /// The places of the levels' pixels in one atlas, and of their sums in another of the same size:
 /// each slot has room for a row and a column more, and begins where whole vectors do. kUnsupported
 /// where they take more than kMaxAtlasBytes, which bytes from the atlas's first are counted in.

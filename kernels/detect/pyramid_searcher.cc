@@ -49,10 +49,9 @@ struct Plan {
       width = std::max(width, l.width);
     }
     for (std::size_t i = 0; i < levels.size(); ++i) {
-      const SearchGrid& grid = levels[i].grid;
-      add_stripes(i, {0, grid.rows}, stripes);
-      windows += static_cast<long long>(grid.columns / grid.step) * (grid.rows / grid.step);
+      add_stripes(i, {0, levels[i].grid.rows}, stripes);
     }
+    windows = count_windows(levels);
     for (const Stripe& s : stripes) height = std::max(height, s.grid.rows + m.window_height - 1);
     shared->make_room(plan);
     stride = stride_for(shared->width() + 2);

@@ -91,10 +91,7 @@ Status UprightSearch::plan(DeviceCascade& cascade, const DetectConfig& config, i
       return s;
 
   const std::vector<Level> levels = plan_levels(model, plan);
-  for (const Level& level : levels) {
-    const SearchGrid& grid = level.grid;
-    windows_ += static_cast<long long>(grid.columns / grid.step) * (grid.rows / grid.step);
-  }
+  windows_ = count_windows(levels);
   Atlas atlas;
   if (Status s = take(level_atlas(levels), atlas); !s.ok()) return s;
   if (is_raised(stop)) return cancelled();

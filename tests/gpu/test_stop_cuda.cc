@@ -45,18 +45,21 @@ class StopCuda : public testing::Test {
     });
   }
 
+  /// Returns once the detector has worked for a while on frames that wait for the GPU.
+  static void play_until_busy(Pipeline& pipeline, std::atomic<int>& frames) {
+    pipeline.on_buffer("detect", "sink", [&](GstBuffer*) { ++frames; });
+    feed(pipeline);
+    pipeline.set_state(GST_STATE_PLAYING);
+    const auto begin = std::chrono::steady_clock::now();
+    while (frames < 2 && seconds_since(begin) < 60)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_GE(frames, 2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+
  private:
   const TimeLimit limit_{200};
 };
-
-/// Returns once the detector has worked for a while on frames that wait for the GPU.
-void wait_for_frames(const std::atomic<int>& frames) {
-  const auto begin = std::chrono::steady_clock::now();
-  while (frames < 2 && seconds_since(begin) < 60)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_GE(frames, 2);
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-}
 
 const char* const kSettings[] = {
     "scale-factor=1.002 step=1 roll=90",
@@ -69,10 +72,7 @@ TEST_F(StopCuda, NullDoesNotWaitForSearches) {
   for (const char* settings : kSettings) {
     Pipeline pipeline(description(settings));
     std::atomic<int> frames{0};
-    pipeline.on_buffer("detect", "sink", [&](GstBuffer*) { ++frames; });
-    feed(pipeline);
-    pipeline.set_state(GST_STATE_PLAYING);
-    wait_for_frames(frames);
+    play_until_busy(pipeline, frames);
     const auto begin = std::chrono::steady_clock::now();
     pipeline.set_state(GST_STATE_NULL);
     const double took = seconds_since(begin);
@@ -85,10 +85,7 @@ TEST_F(StopCuda, NullDoesNotWaitForSearches) {
 TEST_F(StopCuda, AFlushDoesNotWaitForSearches) {
   Pipeline pipeline(description(kSettings[0]));
   std::atomic<int> frames{0};
-  pipeline.on_buffer("detect", "sink", [&](GstBuffer*) { ++frames; });
-  feed(pipeline);
-  pipeline.set_state(GST_STATE_PLAYING);
-  wait_for_frames(frames);
+  play_until_busy(pipeline, frames);
   const auto begin = std::chrono::steady_clock::now();
   pipeline.push_event("source", gst_event_new_flush_start());
   pipeline.push_event("source", gst_event_new_flush_stop(TRUE));  // waits for the streaming thread

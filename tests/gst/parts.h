@@ -9,6 +9,10 @@
 
 namespace cuface::test {
 
+/// The factories of all elements.
+inline constexpr const char* kElements[] = {"cufacedetect", "culktrack", "cufacelandmark",
+                                            "cufaceoverlay", "cufacepublish"};
+
 struct Parts {
   TempFolder folder;
   std::string cascade = folder.write("square.xml", square_cascade_xml());

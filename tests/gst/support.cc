@@ -91,6 +91,15 @@ std::string faces_text(GstBuffer* buffer) {
   return text;
 }
 
+void add_probe(GstElement* pipeline, const char* element, const char* pad_name,
+               GstPadProbeType type, GstPadProbeCallback callback, gpointer data) {
+  GstElement* found = gst_bin_get_by_name(GST_BIN(pipeline), element);
+  GstPad* pad = gst_element_get_static_pad(found, pad_name);
+  gst_pad_add_probe(pad, type, callback, data, nullptr);
+  gst_object_unref(pad);
+  gst_object_unref(found);
+}
+
 Harness::Harness(const std::string& pipeline) : h_(gst_harness_new_parse(pipeline.c_str())) {
   gst_harness_set_live(h_, FALSE);
 }

@@ -122,6 +122,10 @@ inline bool was_searched(GstBuffer* buffer) {
   return searched;
 }
 
+/// On a pad of the pipeline's element of this name.
+void add_probe(GstElement* pipeline, const char* element, const char* pad_name,
+               GstPadProbeType type, GstPadProbeCallback callback, gpointer data);
+
 /// A piece of pipeline between two pads of the test, playing.
 class Harness {
  public:

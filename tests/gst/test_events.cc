@@ -55,8 +55,8 @@ class Player {
          elements + " ! fakesink name=s sync=false")
             .c_str(),
         nullptr);
-    probe("film", "src", draw_by_time, nullptr);
-    probe("s", "sink", see, &seen_);
+    add_probe(pipeline_, "film", "src", GST_PAD_PROBE_TYPE_BUFFER, draw_by_time, nullptr);
+    add_probe(pipeline_, "s", "sink", GST_PAD_PROBE_TYPE_BUFFER, see, &seen_);
     gst_element_set_state(pipeline_, GST_STATE_PAUSED);
     gst_element_get_state(pipeline_, nullptr, nullptr, 60 * GST_SECOND);
   }
@@ -103,13 +103,6 @@ class Player {
   }
 
  private:
-  void probe(const char* name, const char* pad_name, GstPadProbeCallback callback, gpointer data) {
-    GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline_), name);
-    GstPad* pad = gst_element_get_static_pad(element, pad_name);
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, data, nullptr);
-    gst_object_unref(pad);
-    gst_object_unref(element);
-  }
   GstElement* pipeline_ = nullptr;
   std::vector<Seen> seen_;
 };

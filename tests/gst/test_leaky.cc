@@ -26,10 +26,11 @@ class SlowSearches {
                                   elements + " ! fakesink name=s sync=false")
                                      .c_str(),
                                  nullptr);
-    if (source == kCamera) probe("film", "src", draw);
-    probe("d", "sink", arrives);
-    probe("d", "src", sleep_if_searched);
-    probe("s", "sink", see);
+    if (source == kCamera)
+      add_probe(pipeline_, "film", "src", GST_PAD_PROBE_TYPE_BUFFER, draw, this);
+    add_probe(pipeline_, "d", "sink", GST_PAD_PROBE_TYPE_BUFFER, arrives, this);
+    add_probe(pipeline_, "d", "src", GST_PAD_PROBE_TYPE_BUFFER, sleep_if_searched, this);
+    add_probe(pipeline_, "s", "sink", GST_PAD_PROBE_TYPE_BUFFER, see, this);
     gst_element_set_state(pipeline_, GST_STATE_PLAYING);
   }
   ~SlowSearches() {
@@ -87,13 +88,6 @@ class SlowSearches {
     gst_cuface_faces_unref(faces);
     self->done_ = static_cast<int>(self->searched.size()) >= self->frames_;
     return GST_PAD_PROBE_OK;
-  }
-  void probe(const char* name, const char* pad_name, GstPadProbeCallback callback) {
-    GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline_), name);
-    GstPad* pad = gst_element_get_static_pad(element, pad_name);
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, this, nullptr);
-    gst_object_unref(pad);
-    gst_object_unref(element);
   }
 
   GstElement* pipeline_ = nullptr;

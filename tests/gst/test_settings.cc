@@ -11,8 +11,6 @@ namespace cuface::test {
 namespace {
 
 constexpr int kWidth = 320, kHeight = 200;
-const char* const kElements[] = {"cufacedetect", "culktrack", "cufacelandmark", "cufaceoverlay",
-                                 "cufacepublish"};
 
 class Settings : public testing::Test {
  protected:

@@ -147,15 +147,6 @@ struct Arrived {
   }
 };
 
-void add_probe(GstElement* pipeline, const char* element, const char* pad_name,
-               GstPadProbeType type, GstPadProbeCallback callback, gpointer data) {
-  GstElement* found = gst_bin_get_by_name(GST_BIN(pipeline), element);
-  GstPad* pad = gst_element_get_static_pad(found, pad_name);
-  gst_pad_add_probe(pad, type, callback, data, nullptr);
-  gst_object_unref(pad);
-  gst_object_unref(found);
-}
-
 /// Ends the stream from another thread while the frame is inside the element.
 struct EndWhileBusy {
   GstElement* pipeline;

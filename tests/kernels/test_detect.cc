@@ -17,6 +17,7 @@
 #include "models/cascade_xml.h"
 #include "tests/fewer.h"
 #include "tests/kernels/brute_cascade.h"
+#include "tests/kernels/one_node_cascade.h"
 #include "tests/kernels/pictures.h"
 
 // Every allocation of the process is counted: a search in steady state makes none.
@@ -462,19 +463,7 @@ TEST(Detect, ScaledWindowsFollowTheDefinition) {
 }
 
 // One stage that lets every window pass.
-Model all_accepting() {
-  auto m = std::make_shared<CascadeModel>();
-  m->window_width = m->window_height = 20;
-  m->stages = {{0, 1, -5}};
-  m->trees = {{0, 1, 0, 2}};
-  m->nodes = {{0, 0, 0, -1}};
-  m->leaves = {1, 2};
-  m->features.resize(1);
-  m->features[0].rect_count = 2;
-  m->features[0].rects[0] = {0, 0, 20, 20, -1};
-  m->features[0].rects[1] = {0, 0, 10, 20, 2};
-  return m;
-}
+Model all_accepting() { return test::one_node_cascade(0, -5); }
 
 TEST(Detect, OverflowMakesTheSearchNone) {
   for (const ScaleMode mode : {ScaleMode::kPyramid, ScaleMode::kWindow}) {

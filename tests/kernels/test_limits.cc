@@ -10,6 +10,7 @@
 #include "kernels/detect/detect.h"
 #include "kernels/detect/levels.h"
 #include "kernels/forest/samples.h"
+#include "tests/kernels/one_node_cascade.h"
 #include "tests/models/synthetic_forest.h"
 
 namespace cuface::test {
@@ -17,21 +18,6 @@ namespace {
 
 constexpr int kSide = 4096;  // squared, the most pixels of ScaleMode::kWindow
 constexpr std::uint64_t kWhite = 255;
-
-/// One tree of one node: what is left of `threshold` fails.
-std::shared_ptr<CascadeModel> left_half_against_all(float threshold) {
-  auto m = std::make_shared<CascadeModel>();
-  m->window_width = m->window_height = 20;
-  m->stages = {{0, 1, 1.5f}};
-  m->trees = {{0, 1, 0, 2}};
-  m->nodes = {{0, threshold, 0, -1}};
-  m->leaves = {1, 2};
-  m->features.resize(1);
-  m->features[0].rect_count = 2;
-  m->features[0].rects[0] = {0, 0, 20, 20, -1};
-  m->features[0].rects[1] = {0, 0, 10, 20, 2};
-  return m;
-}
 
 TEST(Limits, SumsOfRectanglesUpTo2To24WhitePixels) {
   constexpr int kStride = kSide + 1;
@@ -41,7 +27,7 @@ TEST(Limits, SumsOfRectanglesUpTo2To24WhitePixels) {
       sums[y * kStride + x] = static_cast<std::uint32_t>(kWhite * x * y);
   // 2^31 lies between 2,056 and 2,057 columns.
   for (const int width : {1, 2055, 2056, 2057, 2058, 3000, 4095, 4096}) {
-    const auto model = left_half_against_all(0);
+    const auto model = one_node_cascade(0, 1.5f);
     model->features[0].rects[0] = {0, 0, width, kSide, -1};
     BoundCascade bound(*model);
     bound.bind({kStride});
@@ -91,7 +77,7 @@ TEST(Limits, ScaledWindowsOfTheLargestPicture) {
     for (std::size_t y = 0; y < kSide; ++y)
       std::fill_n(pixels.begin() + static_cast<std::ptrdiff_t>(y * kSide), white, kWhite);
     for (const float threshold : {0.02f, 0.5f}) {
-      const auto model = left_half_against_all(threshold);
+      const auto model = one_node_cascade(threshold, 1.5f);
       auto detector = Detector::create(Backend::kCpu, model, config, kSide, kSide);
       ASSERT_TRUE(detector.ok()) << detector.status().message();
       DetectResult result;
@@ -140,7 +126,7 @@ TEST(Limits, ModelsMadeByHandAreValidated) {
             StatusCode::kInvalidArgument);
   EXPECT_EQ(SampledLandmarker::create(Backend::kCpu, nullptr).status().code(),
             StatusCode::kInvalidArgument);
-  auto cascade = left_half_against_all(0);
+  auto cascade = one_node_cascade(0, 1.5f);
   cascade->nodes[0].feature = 1;
   for (const int roll : {0, 30})
     for (const bool verify : {false, true}) {
@@ -154,7 +140,7 @@ TEST(Limits, ModelsMadeByHandAreValidated) {
 
 /// A cascade of this many stages, each of so many trees of one node.
 CascadeModel cascade_of(std::size_t stages, std::size_t trees) {
-  CascadeModel m = *left_half_against_all(0);
+  CascadeModel m = *one_node_cascade(0, 1.5f);
   m.stages.clear();
   m.trees.clear();
   m.nodes.clear();
