@@ -331,7 +331,7 @@ static void gst_cuface_publish_class_init(GstCufacePublishClass* klass) {
       object_class, kPropLocation,
       g_param_spec_string(
           "location", "Location",
-          "File for one JSON object a frame (docs/faces.schema.json); - is standard "
+          "File for one JSON object a frame (docs/reference/faces.schema.json); - is standard "
           "output. Required unless post-messages is set",
           nullptr, ready));
   g_object_class_install_property(

@@ -1,4 +1,4 @@
-// One line of faces.jsonl (docs/faces.schema.json).
+// One line of faces.jsonl (docs/reference/faces.schema.json).
 #pragma once
 
 #include <cstdint>

@@ -141,7 +141,7 @@ def check_json(value):
             import jsonschema
         except ImportError as missing:
             raise tap.Skip(str(missing)) from missing
-        schema = json.loads((tap.SOURCE / "docs/faces.schema.json").read_text(encoding="utf-8"))
+        schema = json.loads((tap.SOURCE / "docs/reference/faces.schema.json").read_text(encoding="utf-8"))
         jsonschema.validate(value, schema)
         tap.need(value["objects"], "a line without a face shows little")
 
@@ -212,14 +212,14 @@ def check_saved_files_are_used(path, blocks):
 
 def tutorial_is_run():
     """What is skipped stays the exception, and the tutorial is run but for what needs a camera or a GPU."""
-    for path, least in ((tap.SOURCE / "docs/tutorial.md", 0.75), (tap.SOURCE / "README.md", 0.4)):
+    for path, least in ((tap.SOURCE / "docs/guide/tutorial.md", 0.75), (tap.SOURCE / "README.md", 0.4)):
         blocks = [block for block in blocks_of(path) if block.language not in ("text", "json")]
         run = sum("not run" not in block.directives for block in blocks)
         tap.need(run >= least * len(blocks) and run >= 3, f"{path.name}: {run} of {len(blocks)} blocks are run")
 
 
 def every_element_has_two_pipelines():
-    for path in sorted((tap.SOURCE / "docs/elements").glob("*.md")):
+    for path in sorted((tap.SOURCE / "docs/reference/elements").glob("*.md")):
         pipelines = sum(block.text.count("gst-launch-1.0 ") for block in blocks_of(path)
                         if "not run" not in block.directives and path.stem in block.text)
         tap.need(pipelines >= 2, f"{path.name}: {pipelines} pipelines")

@@ -37,8 +37,8 @@ share/man/man1/cuface-fetch.1*
 share/man/man1/cuface-model.1*
 """.split()
 INTROSPECTION = ["{lib}/girepository-1.0/GstCuface-1.0.typelib", "share/gir-1.0/GstCuface-1.0.gir"]
-DOCS = ("docs/README.md", "docs/tutorial.md", "docs/faces.schema.json", "docs/elements/cufacedetect.md",
-        "docs/design/track.md", "docs/plugins/gst_plugins_cache.json")
+DOCS = ("docs/README.md", "docs/guide/tutorial.md", "docs/reference/faces.schema.json", "docs/reference/elements/cufacedetect.md",
+        "docs/design/track.md", "docs/reference/plugins/gst_plugins_cache.json")
 
 
 def run(place, *command):

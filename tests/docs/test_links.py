@@ -80,7 +80,7 @@ def symptoms_quote_what_the_elements_say():
                     for path in (tap.SOURCE / folder).rglob("*.cc"))
     code = re.sub(r"\s+", " ", re.sub(r'"\s+"', "", code)).lower()
     messages = 0
-    for path in sorted((tap.SOURCE / "docs/elements").glob("*.md")):
+    for path in sorted((tap.SOURCE / "docs/reference/elements").glob("*.md")):
         part = re.search(r"^## Symptoms\n(.*?)^(?:##|<!--)", path.read_text(encoding="utf-8"), flags=re.M | re.S)
         rows = re.findall(r"^\| (.+?) \| .+ \|$", part[1] if part else "", flags=re.M)[1:]
         tap.need(len(rows) >= 5, f"{path.name}: {len(rows)} symptoms")

@@ -16,7 +16,7 @@ sys.path.insert(0, str(tap.SOURCE / "tests/quality"))
 import measures  # noqa: E402  pylint: disable=wrong-import-position
 
 SUMMARY = tap.SOURCE / "docs/results/clips.json"
-SCHEMA = tap.SOURCE / "docs/faces.schema.json"
+SCHEMA = tap.SOURCE / "docs/reference/faces.schema.json"
 FACELESS = "vtest.avi",  # every face found in these is a false one
 CHAIN = "cufacedetect ! culktrack ! cufacelandmark"
 

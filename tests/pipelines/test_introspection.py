@@ -24,7 +24,7 @@ except ValueError as reason:
 
 WIDTH, HEIGHT, FRAMES = 320, 240, 12
 BOX = (100, 60, 120, 120)
-SCHEMA = tap.SOURCE / "docs/faces.schema.json"
+SCHEMA = tap.SOURCE / "docs/reference/faces.schema.json"
 
 
 def texture():

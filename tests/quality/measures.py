@@ -1,6 +1,6 @@
 """The measures of docs/design/quality.md as pure functions: what was found in, numbers out.
 
-A face is a dict with the keys of docs/faces.schema.json that are needed: x, y, w, h (pixels), id (None
+A face is a dict with the keys of docs/reference/faces.schema.json that are needed: x, y, w, h (pixels), id (None
 without a tracker), landmarks. `frames` is a list of lists of faces, one a frame. `points` is an array
 [frames, landmarks, 2] with NaN where the face is missing. Lengths are in pixels, results that are called
 percent in % of the distance of the outer eye corners, as everywhere in this project.

@@ -1,5 +1,5 @@
 // What people run today: OpenCV's Haar cascade on every frame, and dlib's shape predictor in each
-// of its boxes. One JSON line a frame, with the keys of docs/faces.schema.json that it can fill.
+// of its boxes. One JSON line a frame, with the keys of docs/reference/faces.schema.json that it can fill.
 //
 //   peer CASCADE.xml MODEL.dat WIDTH HEIGHT < grey frames, 8 bit
 //
