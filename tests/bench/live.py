@@ -22,7 +22,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CUFACE_BUILD", SOURCE / "build"))
 DATA = pathlib.Path(os.environ.get("CUFACE_DATA", SOURCE / "../shared/data"))
 CLIPS = ["WolfgangLanger_Pexels.mp4", "face-demographics-walking.mp4", "classroom.mp4"]
-SETTINGS = {"whole": "spread=false", "spread": "spread=true"}
+SETTINGS = {"whole": "spread=false", "auto": "spread=auto"}
 SECONDS = 2  # of a clip that are kept decoded and shown forwards and backwards, so that nothing jumps
 CHAIN = ("appsrc name=camera is-live=true format=time ! video/x-raw,format=NV12,width={width},height={height},"
          "framerate={rate}/1 ! queue name=waiting max-size-bytes=0 max-size-time=0 max-size-buffers=60"
