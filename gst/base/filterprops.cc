@@ -125,32 +125,33 @@ void install_filter_properties(GObjectClass* klass) {
   const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_property(
       klass, kPropBackend,
-      g_param_spec_enum("backend", "Backend", "The processor that does the work", backend_type(),
-                        static_cast<int>(BackendChoice::kAuto),
+      g_param_spec_enum("backend", "Backend",
+                        "The processor that does the work. Set cpu or cuda to insist on one.",
+                        backend_type(), static_cast<int>(BackendChoice::kAuto),
                         static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property(
       klass, kPropStandardMetas,
       g_param_spec_enum("standard-metas", "Standard metas",
-                        "Whether faces are also written as GStreamer's own metas "
-                        "(GstVideoRegionOfInterestMeta \"face\") for elements of others",
+                        "Whether faces are also written as GStreamer's own metas. Set always where "
+                        "other elements read them behind a GPU.",
                         standard_metas_type(), static_cast<int>(StandardMetas::kAuto),
                         static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       klass, kPropStats,
-      g_param_spec_boxed(
-          "stats", "Statistics",
-          "What the element has counted since the last start; its page of the documentation "
-          "explains the fields",
-          GST_TYPE_STRUCTURE,
-          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS |
-                                   GST_PARAM_DOC_SHOW_DEFAULT)));
+      g_param_spec_boxed("stats", "Statistics",
+                         "Counts since the last start, such as frames, faces and time. Read it to "
+                         "see where time goes.",
+                         GST_TYPE_STRUCTURE,
+                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS |
+                                                  GST_PARAM_DOC_SHOW_DEFAULT)));
 
   if (DeviceSide::create(nullptr))
     g_object_class_install_property(
         klass, kPropDeviceId,
         g_param_spec_int("cuda-device-id", "CUDA device",
-                         "The GPU to work on; -1 = the one where the frames lie, or the first", -1,
-                         G_MAXINT, -1,
+                         "The GPU to work on; -1 is the one that holds the frames, or the first. "
+                         "Set it with several GPUs.",
+                         -1, G_MAXINT, -1,
                          static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY |
                                                   GST_PARAM_CONDITIONALLY_AVAILABLE)));
 

@@ -91,118 +91,111 @@ void install_detect_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, kPropCascade,
       g_param_spec_string("cascade", "Cascade",
-                          "File with the Haar cascade, an OpenCV XML (both layouts) or converted "
-                          "by cuface-model; unset = the first found in $CUFACE_MODEL_PATH, "
-                          "$XDG_CACHE_HOME/gst-cuface, the installed data folder and OpenCV's",
+                          "Haar cascade to search with: OpenCV's XML, or a file converted by "
+                          "cuface-model. Unset searches for frontal faces.",
                           nullptr, kReady));
   g_object_class_install_property(
       klass, kPropRedetectInterval,
       g_param_spec_uint("redetect-interval", "Redetect interval",
-                        "Search every N-th frame; 0 = 10 where a culktrack is downstream, else 1. "
-                        "A frame is also searched after a search that found nothing, after a jump "
-                        "in time, and on request",
+                        "Searches every N-th frame; 0 means 10 with a culktrack downstream, else "
+                        "1. Raise it to save time.",
                         0, G_MAXUINT, 0, kPlaying));
   // In place of GstBaseTransform's, which drops late frames.
   g_object_class_install_property(
       klass, kPropQos,
       g_param_spec_boolean("qos", "Quality of service",
-                           "While QOS events say that a live source's frames come late, searches "
-                           "wait, for max-search-delay at most. No frame is dropped; stats counts "
-                           "skipped-searches, and a QOS message a second tells of them",
+                           "Delays searches while frames of a live source come too late. Turn it "
+                           "off to search on time, whatever the load.",
                            TRUE, kPlaying));
   g_object_class_install_property(
       klass, kPropMaxSearchDelay,
       g_param_spec_uint64("max-search-delay", "Maximum search delay",
-                          "Longest time in nanoseconds by which a search is put off because frames "
-                          "are late (see qos). 0 = searches never wait",
+                          "Longest time, in nanoseconds, that qos delays a search; 0 never delays. "
+                          "Lower it to find new faces sooner.",
                           0, G_MAXUINT64, defaults_of_element.max_search_delay, kPlaying));
   g_object_class_install_property(
       klass, kPropSpread,
-      g_param_spec_enum(
-          "spread", "Spread searches",
-          "Whether a search is cut into bands, one on each frame, so that all frames take about as "
-          "long. It needs a culktrack behind that follows faces",
-          spread_type(), static_cast<int>(defaults_of_element.spread), kPlaying));
+      g_param_spec_enum("spread", "Spread searches",
+                        "Searches a band of the picture on each frame, not all of it at once. Use "
+                        "it where frames must take equally long.",
+                        spread_type(), static_cast<int>(defaults_of_element.spread), kPlaying));
   g_object_class_install_property(
       klass, kPropScaleFactor,
       g_param_spec_double("scale-factor", "Scale factor",
-                          "Ratio between one searched face size and the next", 1.001, 10,
-                          defaults.scale_factor, kPlaying));
+                          "Ratio between one searched face size and the next. Raise it to search "
+                          "faster and miss more faces.",
+                          1.001, 10, defaults.scale_factor, kPlaying));
   g_object_class_install_property(
       klass, kPropMinNeighbors,
       g_param_spec_int("min-neighbors", "Minimum neighbours",
-                       "A face needs more than this many agreeing windows; 0 = every window is "
-                       "delivered as it is",
+                       "A face needs more than this many agreeing windows. Raise it against false "
+                       "faces; 0 delivers every window.",
                        0, 1000, defaults.min_neighbors, kPlaying));
   g_object_class_install_property(
       klass, kPropMinSize,
-      g_param_spec_int("min-size", "Minimum size",
-                       "Smallest face, in pixels of both sides; 0 = the cascade's window", 0, 32767,
-                       defaults.min_size, kPlaying));
-  g_object_class_install_property(
-      klass, kPropMaxSize,
-      g_param_spec_int("max-size", "Maximum size",
-                       "Largest face, in pixels of both sides; 0 = the frame", 0, 32767,
-                       defaults.max_size, kPlaying));
+      g_param_spec_int(
+          "min-size", "Minimum size",
+          "Smallest face in pixels; 0 is the cascade's window. Raise it to search much faster.", 0,
+          32767, defaults.min_size, kPlaying));
+  g_object_class_install_property(klass, kPropMaxSize,
+                                  g_param_spec_int("max-size", "Maximum size",
+                                                   "Largest face in pixels; 0 is the size of the "
+                                                   "frame. Lower it where no face can be larger.",
+                                                   0, 32767, defaults.max_size, kPlaying));
   g_object_class_install_property(
       klass, kPropMaxFaces,
-      g_param_spec_int(
-          "max-faces", "Maximum faces",
-          "Most faces of a frame; those with the most neighbours stay. On CUDA at most 64", 1,
-          65536, defaults.max_faces, kPlaying));
+      g_param_spec_int("max-faces", "Maximum faces",
+                       "Most faces of a frame; those with the most agreeing windows stay. Lower it "
+                       "where fewer faces can be there.",
+                       1, 65536, defaults.max_faces, kPlaying));
   g_object_class_install_property(
       klass, kPropGrouping,
-      g_param_spec_enum("grouping", "Grouping", "How windows on one face become one face",
+      g_param_spec_enum("grouping", "Grouping",
+                        "How the windows on one face become one face. Change it to reproduce the "
+                        "published system.",
                         grouping_type(), static_cast<int>(defaults.grouping), kPlaying));
   g_object_class_install_property(
       klass, kPropDetectScale,
       g_param_spec_int("detect-scale", "Detect scale",
-                       "Search a picture this many times smaller: faster, but faces below "
-                       "detect-scale times the cascade's window are missed; 1 = full size",
+                       "Searches a picture this many times smaller. Raise it to search faster "
+                       "where no face is small.",
                        1, 16, defaults.detect_scale, kPlaying));
   g_object_class_install_property(
       klass, kPropScaleMode,
       g_param_spec_enum("scale-mode", "Scale mode",
-                        "What is scaled to find faces of all sizes; window: on the CPU only",
+                        "Whether the picture or the window is scaled to find faces of all sizes. "
+                        "Change it to reproduce the published system.",
                         scale_mode_type(), static_cast<int>(defaults.scale_mode), kPlaying));
   g_object_class_install_property(
       klass, kPropStep,
       g_param_spec_int("step", "Step",
-                       "Pixels from one window to the next, at the searched scale; 0 = 2, and 1 "
-                       "from scale 2 on, as OpenCV does",
+                       "Pixels from one window to the next; 0 is OpenCV's choice, 2 at small "
+                       "scales, else 1. Set 1 to miss fewer faces.",
                        0, 2, defaults.step, kPlaying));
   g_object_class_install_property(
       klass, kPropThreads,
       g_param_spec_int("threads", "Threads",
-                       "Threads that share a search on the CPU; the faces do not depend on it. 0 = "
-                       "as many as the processors and the size of the search make worthwhile, 1 = "
-                       "none but the streaming thread. Not used on CUDA nor by scale-mode=window",
+                       "Threads that share a search on the CPU; 0 chooses by processors and work. "
+                       "Set 1 to leave processors to others.",
                        0, 1024, 0, kPlaying));
   g_object_class_install_property(
       klass, kPropRoll,
       g_param_spec_uint("roll", "Roll",
-                        "Also find faces turned in the picture by up to so many degrees to either "
-                        "side: the picture is searched turned too, at angles at most 25 degrees "
-                        "apart, which takes a multiple of the time; 0 = upright faces only, which "
-                        "are those within about 15 degrees",
+                        "Also finds faces turned in the picture by up to this many degrees. Raise "
+                        "it for tilted heads, at several times the cost.",
                         0, kMaxRoll, static_cast<guint>(defaults.roll), kPlaying));
   g_object_class_install_property(
       klass, kPropVerify,
-      g_param_spec_boolean(
-          "verify", "Verify",
-          "Look once more, in its own place, turn and scale, for each face that a culktrack "
-          "behind, "
-          "in the same streaming thread, follows and that a search has not found (at most 16 a "
-          "search): so heads that turn after they were found are kept",
-          defaults_of_element.config.verify, kPlaying));
+      g_param_spec_boolean("verify", "Verify",
+                           "Looks again, near its last place, for a followed face that a search "
+                           "missed. Turn it off to save that time.",
+                           defaults_of_element.config.verify, kPlaying));
   g_object_class_install_property(
       klass, kPropSearch,
-      g_param_spec_enum(
-          "search", "Search",
-          "What is searched between the searches of redetect-interval, and after those that find "
-          "nothing, while a culktrack is behind in the same streaming thread; smart has no effect "
-          "with spread, roll, scale-mode=window, grouping=overlap or a detector before",
-          search_type(), kSearchFull, kPlaying));
+      g_param_spec_enum("search", "Search",
+                        "smart also searches between full searches, where the picture changes and "
+                        "around followed faces. Use it with a large redetect-interval.",
+                        search_type(), kSearchFull, kPlaying));
   gst_type_mark_as_plugin_api(spread_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(search_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(grouping_type(), static_cast<GstPluginAPIFlags>(0));

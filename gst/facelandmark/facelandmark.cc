@@ -247,65 +247,56 @@ void install_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, kPropModel,
       g_param_spec_string("model", "Model",
-                          "File with the landmark model, a dlib shape predictor (68 points, 5 "
-                          "points, ...) or converted by cuface-model; unset = the first found in "
-                          "$CUFACE_MODEL_PATH, $XDG_CACHE_HOME/gst-cuface and the installed data "
-                          "folder",
+                          "Landmark model: a dlib shape predictor, or a file converted by "
+                          "cuface-model. Unset takes the 68-point model where it is installed.",
                           nullptr, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property(
       klass, kPropIterations,
       g_param_spec_int("iterations", "Iterations",
-                       "Steps of the model to run, of the 15 that dlib's models have: fewer are "
-                       "faster and coarser. 0, or more than the model has, = all",
+                       "Regression stages to run; 0 runs all, 15 in dlib's models. Lower it for "
+                       "faster, coarser landmarks.",
                        0, 1000, 0, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       klass, kPropBoxMap,
       g_param_spec_enum("box-map", "Box map",
-                        "How a face box becomes the box that the model was trained on",
+                        "How a face box becomes the box that the model was trained on. Use none "
+                        "for boxes that fit already.",
                         box_map_type(), static_cast<int>(BoxMapChoice::kAuto),
                         static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       klass, kPropSamples,
       g_param_spec_int("samples", "Samples",
-                       "Boxes tried for each face, shifted by up to 2 % and scaled by up to 3 %, "
-                       "whose landmarks are averaged: steadier and nearer to the face, without "
-                       "delay, for so many times the work; 1 = the face's box alone",
+                       "Boxes tried for each face, whose landmarks are averaged. Raise it for "
+                       "steadier landmarks, lower it to save time.",
                        1, cuface::kMaxSamples, LandmarkSettings{}.samples,
                        static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       klass, kPropSmooth,
       g_param_spec_float("smooth", "Smooth",
-                         "How much the landmarks of a face with an id, so behind culktrack, are "
-                         "smoothed in time: a point at rest over about this part of a second, a "
-                         "moving one less (One-Euro filter); 0 = not at all",
+                         "Smooths landmarks of followed faces over about this part of a second; 0 "
+                         "is off. Raise it against trembling, at some delay.",
                          0, 10, 0, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       klass, kPropFollowRoll,
       g_param_spec_boolean("follow-roll", "Follow roll",
-                           "Look for the landmarks of a face with an id, so behind culktrack, in "
-                           "the picture as it is turned with the head: upright as the model knows "
-                           "faces, by the landmarks of the frame before; faces that cufacedetect "
-                           "roll found turned begin in that turn",
+                           "Turns the picture with a followed head before its landmarks are found. "
+                           "Turn it off for dlib's points.",
                            LandmarkSettings{}.follow_roll,
                            static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       klass, kPropInertia,
       g_param_spec_float("inertia", "Inertia",
-                         "How far the landmarks of a face at rest that culktrack follows, in the "
-                         "same streaming thread, are where the picture has carried those of the "
-                         "frame before, and not where they are found anew; the further they were "
-                         "carried the less: steadier, without delay; 0 = found anew only",
+                         "How far the landmarks of a resting, followed face move with the picture. "
+                         "Lower it where they follow expressions too slowly.",
                          0, 0.95f, LandmarkSettings{}.inertia,
                          static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property(
       klass, kPropRefine,
-      g_param_spec_boolean(
-          "refine", "Refine",
-          "Look twice for the landmarks of a face that is not known from the frame "
-          "before (new, or without culktrack): first from several boxes, then in the "
-          "box that fits what was found best, turned with it; nearer to the face, "
-          "for 14 boxes more there; needs follow-roll",
-          LandmarkSettings{}.refine, static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
+      g_param_spec_boolean("refine", "Refine",
+                           "Looks twice for the landmarks of a new face, which places them better. "
+                           "Turn it off to save time without a culktrack.",
+                           LandmarkSettings{}.refine,
+                           static_cast<GParamFlags>(kFlags | GST_PARAM_MUTABLE_PLAYING)));
   gst_type_mark_as_plugin_api(box_map_type(), static_cast<GstPluginAPIFlags>(0));
 }
 

@@ -175,25 +175,29 @@ static void gst_cuface_overlay_class_init(GstCufaceOverlayClass* klass) {
   const OverlayStyle defaults;
   const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                               GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING);
-  g_object_class_install_property(object_class, kPropDraw,
-                                  g_param_spec_flags("draw", "Draw", "What to draw of each face",
-                                                     draw_type(), defaults.draw, flags));
+  g_object_class_install_property(
+      object_class, kPropDraw,
+      g_param_spec_flags("draw", "Draw", "What to draw of each face. Use pixelate to hide faces.",
+                         draw_type(), defaults.draw, flags));
   const auto install_color = [&](guint id, const char* name, const char* nick, const char* blurb,
                                  cuface::Argb value) {
     g_object_class_install_property(
         object_class, id, g_param_spec_uint(name, nick, blurb, 0, G_MAXUINT32, value, flags));
   };
-  install_color(kPropBoxColor, "box-color", "Box colour", "Colour of the box, 0xAARRGGBB",
-                defaults.box_color);
+  install_color(kPropBoxColor, "box-color", "Box colour",
+                "Colour of the box, 0xAARRGGBB. Alpha 0 draws nothing.", defaults.box_color);
   install_color(kPropLandmarkColor, "landmark-color", "Landmark colour",
-                "Colour of contour and points, 0xAARRGGBB", defaults.landmark_color);
+                "Colour of contour and points, 0xAARRGGBB. Alpha 0 draws nothing.",
+                defaults.landmark_color);
   install_color(kPropTextColor, "text-color", "Text colour",
-                "Colour of id and confidence, 0xAARRGGBB", defaults.text_color);
+                "Colour of id and confidence, 0xAARRGGBB. Alpha 0 draws nothing.",
+                defaults.text_color);
   g_object_class_install_property(
       object_class, kPropLineWidth,
       g_param_spec_int("line-width", "Line width",
-                       "Width of lines in pixels (0 = a 360th of the frame's height)", 0,
-                       kMaxLineWidth, defaults.line_width, flags));
+                       "Width of lines in pixels; 0 is a 360th of the frame's height. Raise it for "
+                       "large frames shown small.",
+                       0, kMaxLineWidth, defaults.line_width, flags));
 
   auto* element_class = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(

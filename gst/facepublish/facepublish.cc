@@ -329,30 +329,32 @@ static void gst_cuface_publish_class_init(GstCufacePublishClass* klass) {
   const auto playing = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING);
   g_object_class_install_property(
       object_class, kPropLocation,
-      g_param_spec_string(
-          "location", "Location",
-          "File for one JSON object a frame (docs/reference/faces.schema.json); - is standard "
-          "output. Required unless post-messages is set",
-          nullptr, ready));
+      g_param_spec_string("location", "Location",
+                          "File for one JSON object a frame; - is standard output. Required unless "
+                          "post-messages is set.",
+                          nullptr, ready));
   g_object_class_install_property(
       object_class, kPropAppend,
-      g_param_spec_boolean("append", "Append", "Keep what the file holds and write behind it",
+      g_param_spec_boolean("append", "Append",
+                           "Keeps what the file holds and writes behind it. Set it where a restart "
+                           "must not lose earlier lines.",
                            FALSE, ready));
   g_object_class_install_property(
       object_class, kPropSource,
-      g_param_spec_string("source", "Source", "A name put into each line, such as the camera's",
-                          nullptr, playing));
+      g_param_spec_string("source", "Source",
+                          "Name put into each line. Set it where several cameras write.", nullptr,
+                          playing));
   g_object_class_install_property(
       object_class, kPropPostMessages,
       g_param_spec_boolean("post-messages", "Post messages",
-                           "Post an element message cuface-faces a frame, with frame, timestamp, "
-                           "running-time, source, width, height and faces (GstCufaceFaces)",
+                           "Posts an element message cuface-faces for each frame. Set it in "
+                           "applications that read faces from the bus.",
                            FALSE, playing));
   g_object_class_install_property(
       object_class, kPropLeaky,
       g_param_spec_enum("leaky", "Leaky",
-                        "What happens when 256 lines, or 16 MiB of them, wait for whoever reads "
-                        "location. Set downstream where live video must not be held back",
+                        "What happens when the reader of location is too slow. Set downstream "
+                        "where live video must not be held back.",
                         leaky_type(), static_cast<int>(Leaky::kNo), playing));
   gst_type_mark_as_plugin_api(leaky_type(), static_cast<GstPluginAPIFlags>(0));
 

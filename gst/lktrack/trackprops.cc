@@ -25,76 +25,90 @@ struct TrackProperty {
 
 const TrackProperty kProperties[] = {
     {"window-size", "Window size",
-     "Side of the square window around each point, in pixels; an even value becomes the next odd "
-     "one. Larger follows faster motion and blurs what is near the face's edge",
+     "Side of the square window around each point, in pixels, rounded up to odd. Raise it for "
+     "faster motion.",
      INT_FIELD(flow.window), 5, 63, true},
     {"pyramid-levels", "Pyramid levels",
-     "Picture sizes searched, the full one included; each more doubles the motion that is followed",
+     "Number of picture sizes in which a point is followed. Each one more doubles the motion that "
+     "can be followed.",
      INT_FIELD(flow.levels), 1, 10},
-    {"max-iterations", "Maximum iterations", "Steps towards a point's new place, per level",
+    {"max-iterations", "Maximum iterations",
+     "Most steps towards a point's new place, per picture size. Lower it to save time.",
      INT_FIELD(flow.max_iterations), 1, 100},
-    {"epsilon", "Epsilon", "A point is found when a step is no longer than this, in pixels",
+    {"epsilon", "Epsilon",
+     "A point has arrived when its step is no longer than this, in pixels. Raise it to save time.",
      FLOAT_FIELD(flow.epsilon), 0, 10},
     {"min-eigen", "Minimum eigenvalue",
-     "A point whose window is flatter than this is not followed (OpenCV's minEigThreshold)",
+     "A point whose window is flatter than this is not followed (OpenCV's minEigThreshold). Lower "
+     "it for video with little contrast.",
      FLOAT_FIELD(flow.min_eigen), 0, 1},
-    {"max-faces", "Maximum faces", "Faces followed at once; detections beyond it start no track",
+    {"max-faces", "Maximum faces",
+     "Most faces followed at once; detections beyond it start no track. Lower it where fewer faces "
+     "can be there.",
      INT_FIELD(max_faces), 1, kMaxTracks},
     {"forward-backward", "Forward-backward distance",
-     "A point counts as followed when following it forth and back ends within this distance of "
-     "where it began, in pixels",
+     "Largest forward-backward error of a followed point, in pixels. Lower it to drop points that "
+     "drift.",
      FLOAT_FIELD(forward_backward), 0.01, 100},
     {"max-residual", "Maximum residual",
-     "A point agrees with the face's motion when it ends within this distance of it, as a "
-     "fraction of the box's width",
+     "Largest distance of a point from its face's common motion, as a fraction of the box's width. "
+     "Raise it where expressions end tracks.",
      FLOAT_FIELD(max_residual), 0.001, 1},
     {"min-points", "Minimum points",
-     "A face is lost when fewer of its points are followed or agree, as a fraction",
+     "A face is lost when a smaller fraction of its points is followed and agrees. Lower it for "
+     "partly covered faces.",
      FLOAT_FIELD(min_points), 0, 1},
     {"max-scale-step", "Maximum scale step",
-     "A face that grows or shrinks by more than this ratio between two frames is lost",
+     "A face that grows or shrinks by more than this ratio between two frames is lost. Raise it "
+     "for low frame rates.",
      FLOAT_FIELD(max_scale_step), 1, 10},
     {"max-shape-change", "Maximum shape change",
-     "A face is lost when its landmarks have changed their shape since the last confirmation by "
-     "more than this, as a fraction of the box's width; 0 = off. Needs a cufacelandmark "
-     "downstream without a queue between",
+     "Ends a track whose landmarks change shape by more than this fraction of the box's width. 0 "
+     "never does.",
      FLOAT_FIELD(max_shape_change), 0, 10},
     {"min-visible", "Minimum visible part",
-     "A face is lost when less of its box is inside the frame, as a fraction of the area",
+     "A face is lost when a smaller part of its box's area is inside the frame. Lower it for faces "
+     "at the border.",
      FLOAT_FIELD(min_visible), 0, 1},
-    {"min-width", "Minimum width", "A face whose box gets narrower is lost, in pixels",
+    {"min-width", "Minimum width",
+     "A face whose box becomes narrower than this, in pixels, is lost. Lower it to follow faces "
+     "far away.",
      FLOAT_FIELD(min_width), 1, 1000},
     {"min-overlap", "Minimum overlap",
-     "A detection confirms a track when their boxes overlap by this, as intersection over union",
+     "A detection confirms a track when their boxes overlap by this intersection over union. Lower "
+     "it for fast faces.",
      FLOAT_FIELD(min_overlap), 0.01, 1},
     {"min-correlation", "Minimum correlation",
-     "A face that was lost on a frame and is found there in its place by the detector is the same "
-     "only where it looks as on the frame before, as the correlation of grey values; 0 = always",
+     "Smallest correlation of grey values at which a face lost and found on one frame keeps its "
+     "id. 0 always keeps it.",
      FLOAT_FIELD(min_correlation), 0, 1},
     {"max-missed", "Maximum missed searches",
-     "A track that more searches in a row than this missed is lost, unless it is held",
+     "A track ends when more searches in a row than this miss it, except within hold-time. Raise "
+     "it where searches miss faces.",
      INT_FIELD(max_missed), 0, 1000},
     {"min-confirmed", "Minimum confirmations",
-     "Searches that have to have found a face before it is held for hold-time",
+     "Searches that must find a face before hold-time applies to it. Raise it against false faces "
+     "that stay.",
      INT_FIELD(min_confirmed), 1, 1000},
     {"doubt-below", "Doubt below",
-     "A new face of less confidence is delivered only once the searches that found it have in all "
-     "seen as many windows as one of this confidence. The tracker asks for them (a queue between "
-     "it and the detector loses that). Those of the first search are delivered at once. 0 = all "
-     "are",
+     "A new face of less confidence is delivered once further searches find it too. Raise it "
+     "against false faces; 0 delivers all.",
      FLOAT_FIELD(doubt_below), 0, 1},
     {"hold-time", "Hold time",
-     "Seconds since the last confirmation for which missed searches do not end a track",
+     "Seconds since the last confirmation in which missed searches do not end a track. Lower it "
+     "where boxes stay too long.",
      FLOAT_FIELD(hold_time), 0, 60},
     {"revive-time", "Revive time",
-     "A face found near where a track was lost keeps its id for this time, in seconds",
+     "Seconds in which a face found near where a track was lost gets its id back. Raise it for "
+     "faces hidden longer.",
      FLOAT_FIELD(revive_time), 0, 60},
     {"revive-distance", "Revive distance",
-     "How far from there, or from where its motion would have taken it, the face may be, in widths "
-     "of the box",
+     "Largest distance, in widths of the box, at which a found face gets a lost track's id. Lower "
+     "it for crowds.",
      FLOAT_FIELD(revive_distance), 0, 10},
     {"revive-motion", "Revive motion",
-     "A lost face is thought to go on as it moved for this time, in seconds; 0 = it stays",
+     "Seconds for which a lost face is expected to keep its motion; 0 expects it to stay. Lower it "
+     "for erratic motion.",
      FLOAT_FIELD(revive_motion), 0, 60},
 };
 
