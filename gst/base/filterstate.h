@@ -11,7 +11,7 @@
 #include "gst/base/facefilter.h"
 #include "gst/base/frametimes.h"
 #include "gst/base/picturepool.h"
-#include "gst/base/standardmetas.h"
+#include "gst/faces/standardmetas.h"
 #include "kernels/common/backend.h"
 #include "kernels/common/stop_flag.h"
 

@@ -6,9 +6,9 @@
 
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
-#include "gst/facedetect/search_cuda.h"
 #include "gst/facedetect/searchcost.h"
 #include "gst/facedetect/stage.h"
+#include "kernels/detect/cuda/schedule.h"
 #include "kernels/detect/detect_cuda.h"
 
 namespace cuface::gst {

@@ -7,12 +7,12 @@
 #include "gst/base/errors.h"
 #include "gst/base/facefilter.h"
 #include "gst/base/segmenttimes.h"
-#include "gst/base/trackerquery.h"
 #include "gst/facedetect/detectprops.h"
 #include "gst/facedetect/lateness.h"
-#include "gst/facedetect/search.h"
 #include "gst/facedetect/searchcost.h"
 #include "gst/facedetect/stage.h"
+#include "gst/faces/trackerquery.h"
+#include "kernels/detect/schedule.h"
 #include "kernels/faces/faces_cuda.h"
 #include "models/models.h"
 
@@ -40,7 +40,7 @@ struct DetectState {
   // The streaming thread's.
   std::shared_ptr<const cuface::CascadeModel> model;
   std::unique_ptr<cuface::gst::DetectStage> stage;
-  cuface::gst::SearchPeriod period;
+  cuface::SearchPeriod period;
   guint64 put_off_told = 0;                    // skipped searches, in the last QOS message
   GstClockTime told_at = GST_CLOCK_TIME_NONE;  // its running time
   bool tracker_downstream = false;

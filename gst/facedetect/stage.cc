@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "gst/facedetect/search.h"
 #include "gst/facedetect/searchcost.h"
+#include "kernels/detect/schedule.h"
 #include "kernels/detect/verify.h"
 
 namespace cuface::gst {
@@ -101,7 +101,7 @@ class CpuDetectStage final : public DetectStage {
 DetectStageResult make_detect_stage(Backend backend, std::shared_ptr<const CascadeModel> model,
                                     const DetectSettings& settings, int width, int height,
                                     StageOwner owner) {
-#ifdef CUFACE_CUDA_DETECT
+#ifdef CUFACE_CUDA_ELEMENTS
   if (backend == Backend::kCuda)
     return make_cuda_detect_stage(std::move(model), settings, width, height, std::move(owner));
 #endif

@@ -7,9 +7,9 @@
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
 #include "gst/facedetect/detectprops.h"
-#include "gst/facedetect/search.h"
 #include "kernels/common/backend.h"
 #include "kernels/detect/detect.h"
+#include "kernels/detect/schedule.h"
 
 namespace cuface::gst {
 
@@ -50,7 +50,7 @@ DetectStageResult make_detect_stage(Backend backend, std::shared_ptr<const Casca
                                     const DetectSettings& settings, int width, int height,
                                     StageOwner owner);
 
-#ifdef CUFACE_CUDA_DETECT
+#ifdef CUFACE_CUDA_ELEMENTS
 inline constexpr CudaUse kDetectCuda = CudaUse::kStage;
 DetectStageResult make_cuda_detect_stage(std::shared_ptr<const CascadeModel> model,
                                          const DetectSettings& settings, int width, int height,

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "gst/base/facefilter.h"
-#include "gst/base/standardmetas.h"
 #include "gst/facelandmark/stage.h"
+#include "gst/faces/standardmetas.h"
 #include "models/models.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_landmark_debug);

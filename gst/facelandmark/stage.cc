@@ -153,7 +153,7 @@ BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
 
 LandmarkStageResult make_landmark_stage(Backend backend, std::shared_ptr<const ForestModel> model,
                                         const LandmarkSettings& settings, const StopFlag& stop) {
-#ifdef CUFACE_CUDA_LANDMARK
+#ifdef CUFACE_CUDA_ELEMENTS
   if (backend == Backend::kCuda) return make_cuda_landmark_stage(std::move(model), settings);
 #endif
   if (backend != Backend::kCpu)

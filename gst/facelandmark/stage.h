@@ -50,7 +50,7 @@ LandmarkStageResult make_landmark_stage(Backend backend, std::shared_ptr<const F
 BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
                   const std::string& cascade);
 
-#ifdef CUFACE_CUDA_LANDMARK
+#ifdef CUFACE_CUDA_ELEMENTS
 inline constexpr CudaUse kLandmarkCuda = CudaUse::kStage;
 LandmarkStageResult make_cuda_landmark_stage(std::shared_ptr<const ForestModel> model,
                                              const LandmarkSettings& settings);

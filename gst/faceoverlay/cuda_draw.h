@@ -18,7 +18,7 @@ class DeviceDrawer {
                       const OverlayStyle& style) = 0;
 };
 
-#ifdef CUFACE_CUDA_OVERLAY
+#ifdef CUFACE_CUDA_ELEMENTS
 inline constexpr CudaUse kOverlayCuda = CudaUse::kDraws;
 std::unique_ptr<DeviceDrawer> make_device_drawer();
 #else

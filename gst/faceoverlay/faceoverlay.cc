@@ -2,8 +2,8 @@
 
 #include "gst/base/facefilter.h"
 #include "gst/base/segmenttimes.h"
-#include "gst/base/standardmetas.h"
 #include "gst/faceoverlay/cuda_draw.h"
+#include "gst/faces/standardmetas.h"
 #include "gst/meta/facemeta.h"
 #include "kernels/overlay/overlay.h"
 

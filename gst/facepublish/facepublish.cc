@@ -10,8 +10,8 @@
 #include "gst/base/errors.h"
 #include "gst/base/facefilter.h"
 #include "gst/base/segmenttimes.h"
-#include "gst/base/standardmetas.h"
 #include "gst/facepublish/line_writer.h"
+#include "gst/faces/standardmetas.h"
 #include "gst/meta/facemeta.h"
 
 // Also of line_writer.cc.

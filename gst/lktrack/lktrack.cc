@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "gst/base/facefilter.h"
-#include "gst/base/standardmetas.h"
-#include "gst/base/trackerquery.h"
+#include "gst/faces/standardmetas.h"
+#include "gst/faces/trackerquery.h"
 #include "gst/lktrack/stage.h"
 #include "gst/lktrack/trackprops.h"
 

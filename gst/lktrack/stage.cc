@@ -49,7 +49,7 @@ class CpuTrackStage final : public TrackStage {
 
 TrackStageResult make_track_stage(Backend backend, const TrackConfig& config, int width, int height,
                                   std::uint64_t first_id, const StopFlag& stop) {
-#ifdef CUFACE_CUDA_TRACK
+#ifdef CUFACE_CUDA_ELEMENTS
   if (backend == Backend::kCuda) return make_cuda_track_stage(config, width, height, first_id);
 #endif
   auto tracker = Tracker::create(backend, config, width, height, first_id, &stop);

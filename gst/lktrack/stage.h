@@ -42,7 +42,7 @@ using TrackStageResult = Result<std::unique_ptr<TrackStage>>;
 TrackStageResult make_track_stage(Backend backend, const TrackConfig& config, int width, int height,
                                   std::uint64_t first_id, const StopFlag& stop);
 
-#ifdef CUFACE_CUDA_TRACK
+#ifdef CUFACE_CUDA_ELEMENTS
 inline constexpr CudaUse kTrackCuda = CudaUse::kStage;
 TrackStageResult make_cuda_track_stage(const TrackConfig& config, int width, int height,
                                        std::uint64_t first_id);

@@ -22,7 +22,7 @@ class PendingFaces {
   /// Waits where it has to. The faces, never null, or what the GPU said: nobody knows then whether
   /// there are any. An error is not kept, so that the next call asks the GPU again.
   virtual Result<FaceListRef> read() const = 0;
-  /// These, where they are in device memory (gst/base/cuda/faceslots.h), else null.
+  /// These, where they are in device memory (gst/faces/cuda/faceslots.h), else null.
   virtual const DeviceFacesResult* on_device() const { return nullptr; }
   /// The memory that cannot be used again before they are gone, on the host or on a GPU.
   virtual std::size_t bytes() const { return 0; }

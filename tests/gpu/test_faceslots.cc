@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "gst/base/cuda/faceslots.h"
+#include "gst/faces/cuda/faceslots.h"
 #include "tests/gpu/fake/runtime.h"
 
 namespace cuface::gst {

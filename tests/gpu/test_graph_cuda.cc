@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "gst/base/cuda/counters.h"
-#include "gst/facedetect/search_cuda.h"
+#include "kernels/detect/cuda/schedule.h"
+#include "kernels/faces/counters_cuda.h"
 #include "kernels/luma/luma_cuda.h"
 #include "tests/gpu/detect_pair.h"
 #include "tests/gpu/gpu.h"
@@ -156,10 +156,10 @@ class DetectElement {
       DetectResult result;
       const Image<std::uint8_t> picture = frame.luma();
       EXPECT_TRUE(cpu_->enqueue(picture.view(), result, what).ok());
-      gst::merge_faces(gst::faces_from_detections(result, what, "", kWidth, kHeight), before);
+      merge_faces(faces_from_detections(result, what, "", kWidth, kHeight), before);
       if (before.faces.size() > cuda::kMaxFaces) before.faces.resize(cuda::kMaxFaces);
       wish_.searched(what, !before.faces.empty());
-      searches += gst::begins_search(begin.ask, what);
+      searches += begins_search(begin.ask, what);
       parts += what.is_part();
     }
     faces += before.faces.size();
@@ -181,7 +181,7 @@ class DetectElement {
   cuda::DeviceImage<std::uint8_t> luma_;
   cuda::DeviceBuffer<cuda::SearchState> state_;
   cuda::PinnedBuffer<cuda::Counters> counters_;
-  gst::SearchWish wish_;
+  SearchWish wish_;
 };
 
 void expect_faces(const std::vector<std::uint8_t>& bytes, const FaceList& expected,
@@ -267,7 +267,7 @@ TEST_P(GraphIfsCuda, OneDetectionGraphOverPicturesFramesAndSlots) {
         turn.before.set(bytes);
       }
       DecodedFrame& frame = *frames[static_cast<std::size_t>(i * 7 / 3) % frames.size()];
-      gst::SearchAsk ask;
+      SearchAsk ask;
       ask.asked = i % 3 == 0;
       ask.searchable = i % 8 != 6;
       ask.follows = !has_before;

@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
-#include "gst/base/cuda/counters.h"
-#include "gst/facedetect/search_cuda.h"
 #include "kernels/common/cuda.h"
+#include "kernels/detect/cuda/schedule.h"
+#include "kernels/faces/counters_cuda.h"
 #include "tests/gpu/gpu.h"
 
 namespace cuface::test {
@@ -77,13 +77,13 @@ class SearchCuda : public testing::Test {
 };
 
 TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
-  gst::SearchWish wish;
+  SearchWish wish;
   Faces asker;
   int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0, doubted = 0;
   for (int i = 0; i < kFrames; ++i) {
     const bool restart = i == 0 || chance(50);
     const bool tracker = chance(2);
-    gst::SearchAsk ask;
+    SearchAsk ask;
     ask.asked = chance(12);
     ask.bands = !chance(3);
     ask.turn.search = chance(12);
@@ -99,7 +99,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     Faces result = random_faces(found, 0);
 
     if (restart) wish = {};
-    gst::SearchAsk told = ask;
+    SearchAsk told = ask;
     if (tracker) told.tracker_asks(asker->search_wanted);
     told.follows = tracker && asker->count > 0;
     const Band what = wish.next(told);
@@ -114,7 +114,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
     std::int32_t ran = -1;
     ASSERT_EQ(cudaMemcpy(&ran, &state_->run, sizeof ran, cudaMemcpyDeviceToHost), cudaSuccess);
-    ASSERT_EQ(ran, !run ? 0 : gst::begins_search(told, what) ? 1 : 2) << "frame " << i;
+    ASSERT_EQ(ran, !run ? 0 : begins_search(told, what) ? 1 : 2) << "frame " << i;
     Band decided;
     ASSERT_EQ(cudaMemcpy(&decided, &state_->what, sizeof decided, cudaMemcpyDeviceToHost),
               cudaSuccess);
@@ -199,7 +199,7 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
     put(before_, before);
     put(found_, found);
     out_->set(std::vector<std::uint8_t>(out_->size(), kCanary));
-    gst::SearchAsk ask;
+    SearchAsk ask;
     ask.asked = due;
     const cuda::SearchBegin begin{true, ask, 7, nullptr};
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
@@ -213,7 +213,7 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
       FaceList list, add;
       list.faces = expected;
       add.faces.assign(found->faces, found->faces + found->count);
-      gst::merge_faces(add, list);
+      merge_faces(add, list);
       expected = list.faces;
       full += expected.size() > cuda::kMaxFaces;
       joined += static_cast<int>(expected.size()) != before->count + found->count;
@@ -255,7 +255,7 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   ASSERT_TRUE(counters.ok());
   *counters.value().data() = {};
   cuda::Counters expected{};
-  gst::SearchAsk ask;
+  SearchAsk ask;
   ask.asked = true;
   const cuda::SearchBegin begin{true, ask, 0, nullptr};
   ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());  // searched

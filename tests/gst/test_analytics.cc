@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/base/standardmetas.h"
+#include "gst/faces/standardmetas.h"
 #include "tests/gst/faces.h"
 
 namespace cuface::test {

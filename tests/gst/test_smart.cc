@@ -1,15 +1,11 @@
 // cufacedetect search=smart: between searches of the whole picture its active parts.
 #include <set>
 
-#include "gst/facedetect/search.h"
+#include "kernels/detect/schedule.h"
 #include "tests/gst/support.h"
 
 namespace cuface::test {
 namespace {
-
-using gst::SearchAsk;
-using gst::SearchPeriod;
-using gst::SearchWish;
 
 constexpr int kWidth = 480, kHeight = 360;
 
@@ -17,7 +13,7 @@ TEST(SmartSearch, IsDueEveryFewFrames) {
   SearchPeriod period;
   std::string due;
   for (int f = 0; f < 40; ++f) {
-    const gst::PeriodTurn turn = period.next(20);
+    const PeriodTurn turn = period.next(20);
     due += turn.search ? 'x' : turn.active ? 'a' : '-';
   }
   EXPECT_EQ(due, "x---------a---------x---------a---------");

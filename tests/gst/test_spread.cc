@@ -2,15 +2,11 @@
 #include <map>
 #include <set>
 
-#include "gst/facedetect/search.h"
+#include "kernels/detect/schedule.h"
 #include "tests/gst/support.h"
 
 namespace cuface::test {
 namespace {
-
-using gst::SearchAsk;
-using gst::SearchPeriod;
-using gst::SearchWish;
 
 constexpr int kWidth = 320, kHeight = 240;
 
@@ -21,7 +17,7 @@ TEST(SpreadSearch, HasEveryBandOnceInAnInterval) {
     std::uint64_t last = 0, gap = 0;
     std::int32_t next = 0;
     for (std::uint64_t f = 0; f < 3 * interval; ++f) {
-      const gst::PeriodTurn turn = period.next(interval);
+      const PeriodTurn turn = period.next(interval);
       EXPECT_EQ(turn.search, f % interval == 0);
       if (interval == 1) {
         EXPECT_FALSE(turn.band.is_part());
@@ -56,7 +52,7 @@ TEST_F(Wish, OfATrackerInDoubtIsForItsBand) {
     now.asked = asked;
     now.tracker_asks(wanted);
     const Band what = wish.next(now);
-    EXPECT_EQ(gst::begins_search(now, what), what.count > 0);
+    EXPECT_EQ(begins_search(now, what), what.count > 0);
     return what;
   };
   EXPECT_EQ(next(band, true), band);

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "gst/base/firstseen.h"
-#include "gst/base/standardmetas.h"
+#include "gst/faces/firstseen.h"
+#include "gst/faces/standardmetas.h"
 #include "kernels/track/track.h"
 #include "tests/gst/faces.h"
 

@@ -2,7 +2,7 @@
 // them once the GPU answers.
 #include <atomic>
 
-#include "gst/base/standardmetas.h"
+#include "gst/faces/standardmetas.h"
 #include "tests/gst/parts.h"
 #include "tests/gst/publish.h"
 

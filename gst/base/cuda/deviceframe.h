@@ -10,15 +10,15 @@
 #include <string>
 
 #include "gst/base/cuda/context.h"
-#include "gst/base/cuda/counters.h"
 #include "gst/base/cuda/devicechain.h"
 #include "gst/base/cuda/deviceclock.h"
-#include "gst/base/cuda/faceslots.h"
 #include "gst/base/frame.h"
+#include "gst/faces/cuda/faceslots.h"
 #include "kernels/common/graph_cuda.h"
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/post_cuda.h"
 #include "kernels/common/scratch_cuda.h"
+#include "kernels/faces/counters_cuda.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/luma/luma.h"
 

@@ -1,4 +1,4 @@
-#include "gst/base/cuda/faceslots.h"
+#include "gst/faces/cuda/faceslots.h"
 
 #include <algorithm>
 #include <array>

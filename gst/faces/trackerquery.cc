@@ -1,4 +1,4 @@
-#include "gst/base/trackerquery.h"
+#include "gst/faces/trackerquery.h"
 
 namespace cuface::gst {
 namespace {

@@ -1,11 +1,11 @@
-#include "gst/base/standardmetas.h"
+#include "gst/faces/standardmetas.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "gst/base/analyticsmetas.h"
+#include "gst/faces/analyticsmetas.h"
 #include "gst/meta/facemeta.h"
 
 namespace cuface::gst {

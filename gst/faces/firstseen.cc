@@ -1,4 +1,4 @@
-#include "gst/base/firstseen.h"
+#include "gst/faces/firstseen.h"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 
 #include "gst/base/facefilter.h"
 #include "gst/base/filterstate.h"
-#include "gst/base/standardmetas.h"
+#include "gst/faces/standardmetas.h"
 
 namespace cuface::gst {
 namespace {

@@ -1,4 +1,4 @@
-#include "gst/base/analyticsmetas.h"
+#include "gst/faces/analyticsmetas.h"
 
 #include <gst/analytics/analytics.h>
 

@@ -1,7 +1,7 @@
 #include <type_traits>
 
-#include "gst/facedetect/search_cuda.h"
 #include "kernels/common/cuda.h"
+#include "kernels/detect/cuda/schedule.h"
 
 namespace cuface::cuda {
 namespace {
@@ -17,7 +17,7 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
                                              points, begin.scale_x, begin.scale_y);
   if (threadIdx.x != 0) return;
   if (begin.restart) state->wish = {};
-  gst::SearchAsk ask = begin.ask;
+  SearchAsk ask = begin.ask;
   if (begin.asker) {
     ask.tracker_asks(begin.asker->search_wanted);
     ask.follows = ask.follows || begin.asker->count > 0;
@@ -26,7 +26,7 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
   const Band what = state->wish.next(ask);
   state->what = what;
   state->followed.count = begin.verify || what.active_only ? count : 0;
-  state->run = !what ? 0 : gst::begins_search(ask, what) ? 1 : 2;
+  state->run = !what ? 0 : begins_search(ask, what) ? 1 : 2;
   state->skipped = state->wish.skipped(ask);
 }
 
@@ -48,8 +48,7 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
   __syncthreads();
   if (threadIdx.x != 0) return;
   out->count = first_count;
-  if (earlier > 0)
-    out->count = gst::merge_faces(found->faces, added, out->faces, earlier, kMaxFaces);
+  if (earlier > 0) out->count = merge_faces(found->faces, added, out->faces, earlier, kMaxFaces);
   out->landmarks_per_face = keep ? before->landmarks_per_face : 0;
   out->followed_per_face = 0;
   out->searched = (run && !what.is_part()) || (before && before->searched);

@@ -1,9 +1,9 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "gst/base/cuda/counters.h"
 #include "kernels/common/cuda.h"
 #include "kernels/faces/copy.cuh"
+#include "kernels/faces/counters_cuda.h"
 
 namespace cuface::cuda {
 namespace {

@@ -1,8 +1,8 @@
-#include "gst/facedetect/search.h"
+#include "kernels/detect/schedule.h"
 
 #include "kernels/detect/boxes.h"
 
-namespace cuface::gst {
+namespace cuface {
 FaceList faces_from_detections(const DetectResult& found, const Band& searched,
                                const std::string& cascade, int width, int height) {
   FaceList list;
@@ -40,4 +40,4 @@ bool merge_faces(const FaceList& found, FaceList& into, const StopFlag* stop) {
   return true;
 }
 
-}  // namespace cuface::gst
+}  // namespace cuface

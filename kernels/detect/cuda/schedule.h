@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "gst/facedetect/search.h"
 #include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
+#include "kernels/detect/schedule.h"
 #include "kernels/detect/verifier_cuda.h"
 #include "kernels/faces/faces_cuda.h"
 
@@ -14,7 +14,7 @@ namespace cuface::cuda {
 
 /// In device memory; begin_search() with `restart` initialises it.
 struct SearchState {
-  gst::SearchWish wish;
+  SearchWish wish;
   std::uint64_t frame;
   /// Whether this frame is searched: the flag for cuda::Detector; as CountedWork has it.
   std::int32_t run;
@@ -25,7 +25,7 @@ struct SearchState {
 
 struct SearchBegin {
   bool restart = false;  ///< forget what earlier searches found
-  gst::SearchAsk ask;
+  SearchAsk ask;
   std::uint64_t frame = 0;  ///< the chain's number of it
   /// The tracker's faces of the frame before: their search_wanted asks too, their count tells that
   /// it follows some. May be null.

@@ -7,7 +7,7 @@
 #include "kernels/detect/detect.h"
 #include "kernels/faces/faces.h"
 
-namespace cuface::gst {
+namespace cuface {
 
 // A search happens on frame n with n mod interval = 0, after a search that found nothing, and on
 // request. A frame that cannot be searched, or may not because frames are late, passes its turn on.
@@ -156,4 +156,4 @@ FaceList faces_from_detections(const DetectResult& found, const Band& searched,
 /// The same for lists, without a limit. False, with some of them, once `stop` is raised.
 bool merge_faces(const FaceList& found, FaceList& into, const StopFlag* stop = nullptr);
 
-}  // namespace cuface::gst
+}  // namespace cuface

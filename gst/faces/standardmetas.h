@@ -3,8 +3,8 @@
 
 #include <gst/video/video.h>
 
-#include "gst/base/firstseen.h"
 #include "gst/base/frame.h"
+#include "gst/faces/firstseen.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface::gst {
