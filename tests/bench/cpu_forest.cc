@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
       "dlib's shape_predictor, -O3 -march=native",
       {{"68 points of a face", count, ours(*exact.value(), 1), peer(1), 3},
        {"68 points of a face, compact", count, ours(*compact.value(), 1), peer(1), 5},
+       {"68 points, mean of 4 boxes of a face", count, ours(*exact.value(), 4), peer(4)},
        {"68 points, mean of 8 boxes of a face", count, ours(*exact.value(), 8), peer(8)},
        {"68 points, mean of 8 boxes of a face, compact", count, ours(*compact.value(), 8),
         peer(8)}},

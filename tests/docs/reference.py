@@ -276,15 +276,15 @@ def caps_lines(template):
         if not line.startswith(" "):
             lines.append(f"- `{line.rstrip(':')}`")
         elif line.strip().startswith("format:"):
-            lines[-1] += ", formats " + line.split(":", 1)[1].strip("{ }")
+            lines[-1] += ": `" + line.split(":", 1)[1].strip("{ }") + "`"
     return lines
 
 
 def pad_lines(entry):
     sink, src = entry["pad-templates"]["sink"], entry["pad-templates"]["src"]
     tap.need(sink["caps"] == src["caps"], "an element that takes and gives other formats needs another page")
-    return ["`sink` and `src`, always there, the same on both (frames pass through in place), any size and frame rate:",
-            "", *caps_lines(sink), "", "CUDA memory is offered in builds with CUDA where there are a driver and a GPU."]
+    return ["`sink` and `src` are always there and have the same caps, as frames pass through in place. Any size and frame",
+            "rate is taken. The formats:", "", *caps_lines(sink), "", "CUDA memory is offered in builds with CUDA where there are a driver and a GPU."]
 
 
 def stats_of(name):

@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""How long the documentation's sentences, table cells and pages are.
+
+A sentence has at most 25 words, a table cell 12, a design page 150 lines, the README 120, the glossary 40 entries.
+A piece of inline code is one word, headings and blocks of code do not count.
+
+NOT_REWRITTEN lists the pages that do not keep to this yet. It only becomes shorter: a listed page that has no fault
+left fails until it is taken off, and a page that is not listed fails with its first faults.
+"""
+import re
+import sys
+
+from staged import tap
+
+PAGES = sorted({tap.SOURCE / "README.md", tap.SOURCE / "CONTRIBUTING.md", *(tap.SOURCE / "docs").rglob("*.md"),
+                *(tap.SOURCE / "pipelines").rglob("*.md")})
+WORDS_OF_A_SENTENCE, WORDS_OF_A_CELL, LINES_OF_A_DESIGN, LINES_OF_THE_README, ENTRIES_OF_THE_GLOSSARY = 25, 12, 150, 120, 40
+NOT_REWRITTEN = set("""
+CONTRIBUTING.md
+docs/design/caps.md
+docs/design/cascade-simd.md
+docs/design/chain.md
+docs/design/detect.md
+docs/design/flow.md
+docs/design/forest.md
+docs/design/metadata.md
+docs/design/model-file.md
+docs/design/numeric-contract.md
+docs/design/overlay.md
+docs/design/pace.md
+docs/design/performance.md
+docs/design/publish.md
+docs/design/quality.md
+docs/design/smart.md
+docs/design/track.md
+docs/design/turn.md
+docs/design/verify.md
+docs/results/gpu.md
+""".split())
+
+
+def words(text):
+    """A piece of inline code is one word; what has neither letter nor digit is none."""
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "code", text))
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
+
+
+def sentences(block):
+    return re.split(r"(?<=[.!?])[\"')\]*]*\s+(?=[\"'(\[*`A-Z0-9])", block)
+
+
+def blocks_and_cells(text):
+    """(paragraphs and list items, each in one line; cells of tables)"""
+    text = re.sub(r"^```.*?^```|<!--.*?-->", "", text, flags=re.M | re.S)
+    blocks, cells, open_block = [], [], False
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("|"):
+            cells += re.sub(r"`[^`]*`", "code", line).strip("|").split("|")
+            open_block = False
+        elif not line or line.startswith("#"):
+            open_block = False
+        elif open_block and not re.match(r"[-*] |\d+\. ", line):
+            blocks[-1] += " " + line
+        else:
+            blocks.append(re.sub(r"^([-*]|\d+\.) ", "", line))
+            open_block = True
+    return blocks, cells
+
+
+def faults(path, text):
+    """What is too long in a page."""
+    blocks, cells = blocks_and_cells(text)
+    found = [f"{words(s)} words: {s[:90]}" for block in blocks for s in sentences(block) if words(s) > WORDS_OF_A_SENTENCE]
+    found += [f"a cell of {words(cell)} words: {cell.strip()[:90]}" for cell in cells if words(cell) > WORDS_OF_A_CELL]
+    lines, name = text.count("\n"), str(path)
+    most = LINES_OF_THE_README if name == "README.md" else LINES_OF_A_DESIGN if name.startswith("docs/design/") else lines
+    if lines > most:
+        found.append(f"{lines} lines, at most {most}")
+    entries = len(re.findall(r"^\| ", text, flags=re.M)) - 2 if name == "docs/glossary.md" else 0
+    if entries > ENTRIES_OF_THE_GLOSSARY:
+        found.append(f"{entries} entries, at most {ENTRIES_OF_THE_GLOSSARY}")
+    return found
+
+
+def faults_of_pages():
+    pages = {path.relative_to(tap.SOURCE): path.read_text(encoding="utf-8") for path in PAGES}
+    return {str(path): faults(path, text) for path, text in pages.items()}
+
+
+def rewritten_pages_are_short():
+    found = faults_of_pages()
+    bad = {page: what for page, what in found.items() if what and page not in NOT_REWRITTEN}
+    tap.need(not bad, "\n".join(f"{page}: {fault}" for page, what in bad.items() for fault in what[:5]))
+    print(f"# {len(found) - len(NOT_REWRITTEN)} of {len(found)} pages are held")
+
+
+def the_list_only_becomes_shorter():
+    found = faults_of_pages()
+    tap.need(set(found) >= NOT_REWRITTEN, f"no such pages: {sorted(NOT_REWRITTEN - set(found))}")
+    done = sorted(page for page in NOT_REWRITTEN if not found[page])
+    tap.need(not done, f"take these off NOT_REWRITTEN, they have no fault: {done}")
+
+
+def what_is_too_long_is_found():
+    long_sentence, long_cell = "word " * 25 + "end.", "| short | " + "word " * 13 + "|\n"
+    for page, text, count in (
+            ("docs/a.md", f"{long_sentence} Short.\n- {long_sentence}\n", 2), ("docs/a.md", "word " * 24 + "end. Short.\n", 0),
+            ("docs/a.md", "word " * 20 + "`a b c d e f g` [text](a-b-c).\n", 0), ("docs/a.md", long_cell, 1),
+            ("docs/a.md", f"# {long_sentence}\n```sh\n{long_sentence}\n```\n", 0),
+            ("docs/design/a.md", "a\n" * 0 + "\n" * 151, 1), ("docs/log/a.md", "\n" * 151, 0), ("README.md", "\n" * 121, 1),
+            ("docs/glossary.md", "| a | b |\n" * 43, 1), ("docs/glossary.md", "| a | b |\n" * 42, 0)):
+        tap.need(len(faults(page, text)) == count, f"{page} {text[:60]!r}: {faults(page, text)}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:  # all faults of these pages
+        for page, what in faults_of_pages().items():
+            if any(word in page for word in sys.argv[1:]):
+                print("\n".join(f"{page}: {fault}" for fault in what) or f"{page}: none")
+    else:
+        sys.exit(tap.run_cases(rewritten_pages_are_short, the_list_only_becomes_shorter, what_is_too_long_is_found))
