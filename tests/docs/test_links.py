@@ -63,8 +63,9 @@ def every_page_is_in_the_index():
 def every_stage_has_what_contributing_asks_for():
     lists = {folder: (tap.SOURCE / folder / "meson.build").read_text(encoding="utf-8")
              for folder in ("kernels", "tests/kernels", "tests/bench")}
-    stages = re.search(r"foreach stage : \[(.*?)\]", lists["kernels"], flags=re.S)[1]
-    stages = re.findall(r"'(\w+)'", stages)
+    rooms = re.search(r"foreach stage : \[(.*?)\]", lists["kernels"], flags=re.S)[1]
+    # A room without a reference, such as faces, only holds what others share.
+    stages = [name for name in re.findall(r"'(\w+)'", rooms) if (tap.SOURCE / f"kernels/{name}/{name}.cc").is_file()]
     tap.need(len(stages) >= 10, f"stages {stages}")
     for name in stages:
         for file in (f"kernels/{name}/{name}.h", f"kernels/{name}/meson.build", f"tests/kernels/test_{name}.cc",
