@@ -8,8 +8,8 @@
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facedetect/searchcost.h"
 #include "gst/facedetect/stage.h"
+#include "kernels/detect/cuda/detector.h"
 #include "kernels/detect/cuda/schedule.h"
-#include "kernels/detect/detect_cuda.h"
 
 namespace cuface::gst {
 namespace {

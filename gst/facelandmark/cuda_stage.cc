@@ -4,11 +4,11 @@
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/stage.h"
-#include "kernels/forest/hold_cuda.h"
-#include "kernels/forest/inertia_cuda.h"
-#include "kernels/forest/roll_cuda.h"
-#include "kernels/forest/samples_cuda.h"
-#include "kernels/forest/smooth_cuda.h"
+#include "kernels/landmark_filter/cuda/hold.h"
+#include "kernels/landmark_filter/cuda/inertia.h"
+#include "kernels/landmark_filter/cuda/roll.h"
+#include "kernels/landmark_filter/cuda/smooth.h"
+#include "kernels/landmark_samples/landmark_samples_cuda.h"
 
 namespace cuface::gst {
 namespace {

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/forest/hold.h"
-#include "kernels/forest/inertia.h"
-#include "kernels/forest/roll.h"
-#include "kernels/forest/smooth.h"
+#include "kernels/landmark_filter/hold.h"
+#include "kernels/landmark_filter/inertia.h"
+#include "kernels/landmark_filter/roll.h"
+#include "kernels/landmark_filter/smooth.h"
 #include "models/box_map.h"
 
 namespace cuface::gst {

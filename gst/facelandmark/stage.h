@@ -6,7 +6,7 @@
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
 #include "kernels/common/backend.h"
-#include "kernels/forest/samples.h"
+#include "kernels/landmark_samples/landmark_samples.h"
 
 namespace cuface::gst {
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/activity/map.h"
+#include "kernels/cells/cells.h"
 #include "kernels/common/image.h"
 #include "kernels/faces/followed.h"
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "kernels/activity/activity_cuda.h"
-#include "kernels/common/cuda_table.h"
-#include "kernels/common/warp.cuh"
+#include "kernels/common/cuda/tables.h"
+#include "kernels/common/cuda/warp.cuh"
 
 namespace cuface::cuda {
 namespace {

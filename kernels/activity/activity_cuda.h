@@ -4,20 +4,15 @@
 #include <cstdint>
 
 #include "kernels/activity/activity.h"
-#include "kernels/common/cuda.h"
+#include "kernels/cells/cells_cuda.h"
+#include "kernels/cells/region.h"
+#include "kernels/common/cuda/launch.h"
+#include "kernels/common/cuda/runtime.h"
 #include "kernels/common/image.h"
-#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
-#include "kernels/faces/band.h"
 #include "kernels/faces/followed_cuda.h"
 
 namespace cuface::cuda {
-
-/// A map in device memory, of so many cells; null = none, all windows are looked at.
-struct DeviceMap {
-  const ActivityMap* map;
-  std::int32_t columns, rows;
-};
 
 /// What it remembers of the picture last searched is its own, not of a scratch. Starts like the
 /// CPU's. Serves one stream at a time.

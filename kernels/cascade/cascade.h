@@ -14,6 +14,7 @@
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
+#include "kernels/levels/levels.h"
 
 namespace cuface {
 
@@ -183,12 +184,6 @@ struct LevelSums {
   const std::uint16_t* shorts_in_order = nullptr;
 };
 inline constexpr int kSumPadding = 64;
-
-/// The windows of a level to look at: x = 0, step, 2 step, ... < columns; y likewise < rows.
-struct SearchGrid {
-  int columns = 0, rows = 0;
-  int step = 1;  ///< 1 or 2
-};
 
 /// Which windows of a grid to look at: in the row y the bits from (y / step) * stride on, the
 /// window at x the bit x / step. The others neither pass nor fail.

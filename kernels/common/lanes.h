@@ -3,8 +3,8 @@
 // (`once`). A value that lanes read between two calls must not be written by the second of them.
 #pragma once
 
+#include "kernels/common/cuda/warp.cuh"
 #include "kernels/common/host_device.h"
-#include "kernels/common/warp.cuh"
 
 namespace cuface {
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "kernels/cells/region.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
 #include "kernels/detect/detect.h"
-#include "kernels/faces/band.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "kernels/cascade/cascade.h"
+#include "kernels/cells/region.h"
 #include "kernels/common/backend.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
-#include "kernels/faces/band.h"
 #include "kernels/faces/followed.h"
 #include "kernels/group/group.h"
 

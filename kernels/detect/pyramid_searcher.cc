@@ -6,11 +6,11 @@
 #include <new>
 #include <utility>
 
-#include "kernels/activity/map.h"
+#include "kernels/cells/cells.h"
 #include "kernels/common/workers.h"
-#include "kernels/detect/levels.h"
 #include "kernels/detect/searcher.h"
 #include "kernels/integral/integral.h"
+#include "kernels/levels/levels.h"
 #include "kernels/pyramid/pyramid.h"
 
 namespace cuface {

@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/activity/map.h"
+#include "kernels/cells/cells.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/image.h"
 #include "kernels/detect/detect.h"
-#include "kernels/detect/levels.h"
+#include "kernels/levels/levels.h"
 
 namespace cuface {
 

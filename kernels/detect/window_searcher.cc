@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/detect/levels.h"
 #include "kernels/detect/searcher.h"
 #include "kernels/integral/integral.h"
+#include "kernels/levels/levels.h"
 
 namespace cuface {
 namespace {

@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "kernels/common/cuda.h"
+#include "kernels/common/cuda/runtime.h"
 #include "kernels/faces/copy.cuh"
 #include "kernels/faces/counters_cuda.h"
 

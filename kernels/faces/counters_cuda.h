@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/common/launch_cuda.h"
+#include "kernels/common/cuda/launch.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 

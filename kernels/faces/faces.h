@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cells/region.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
-#include "kernels/faces/band.h"
 
 namespace cuface {
 

@@ -4,8 +4,8 @@
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/simd.h"
+#include "kernels/forest/cpu/regress.h"
 #include "kernels/forest/forest.h"
-#include "kernels/forest/regress_vector.h"
 #include "kernels/forest/rules.h"
 
 namespace cuface {

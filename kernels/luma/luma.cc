@@ -6,9 +6,9 @@
 #include <string>
 
 #include "kernels/common/simd.h"
+#include "kernels/luma/cpu/limited.h"
+#include "kernels/luma/cpu/rgb.h"
 #include "kernels/luma/grey.h"
-#include "kernels/luma/limited.h"
-#include "kernels/luma/rgb.h"
 
 namespace cuface {
 namespace {

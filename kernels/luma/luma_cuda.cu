@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "kernels/common/cuda.h"
+#include "kernels/common/cuda/runtime.h"
 #include "kernels/luma/grey.h"
 #include "kernels/luma/luma_cuda.h"
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/common/cuda/launch.h"
 #include "kernels/common/image.h"
-#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/luma/luma.h"
 

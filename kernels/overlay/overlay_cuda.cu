@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/common/cuda.h"
-#include "kernels/common/warp.cuh"
+#include "kernels/common/cuda/runtime.h"
+#include "kernels/common/cuda/warp.cuh"
 #include "kernels/overlay/layout.h"
 #include "kernels/overlay/overlay_cuda.h"
 #include "kernels/overlay/raster.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/common/launch_cuda.h"
+#include "kernels/common/cuda/launch.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/overlay/overlay.h"

@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/common/cuda_table.h"
+#include "kernels/common/cuda/raw.cuh"
+#include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
-#include "kernels/common/raw.cuh"
-#include "kernels/flow/flow_cuda.h"
+#include "kernels/flow/cuda/lucas_kanade.h"
 #include "kernels/track/conclude.h"
 #include "kernels/track/hold.h"
 #include "kernels/track/rules.h"

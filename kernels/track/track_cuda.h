@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/common/cuda.h"
+#include "kernels/common/cuda/launch.h"
+#include "kernels/common/cuda/runtime.h"
 #include "kernels/common/image.h"
-#include "kernels/common/launch_cuda.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
-#include "kernels/pyramid/pyramid_cuda.h"
+#include "kernels/pyramid/cuda/octaves.h"
 #include "kernels/track/track.h"
 
 namespace cuface::cuda {

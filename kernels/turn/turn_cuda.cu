@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "kernels/common/cuda.h"
-#include "kernels/common/cuda_table.h"
+#include "kernels/common/cuda/runtime.h"
+#include "kernels/common/cuda/tables.h"
 #include "kernels/turn/turn_cuda.h"
 
 namespace cuface::cuda {

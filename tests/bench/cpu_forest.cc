@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "kernels/forest/samples.h"
+#include "kernels/landmark_samples/landmark_samples.h"
 #include "models/forest_file.h"
 #include "models/models.h"
 #include "tests/bench/dlib_native.h"

@@ -11,11 +11,11 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cascade/pairs_cuda.h"
-#include "kernels/cascade/tables_cuda.h"
+#include "kernels/cascade/cuda/pair_tables.h"
+#include "kernels/cascade/cuda/tables.h"
 #include "kernels/common/simd.h"
 #include "kernels/detect/detect.h"
-#include "kernels/forest/samples.h"
+#include "kernels/landmark_samples/landmark_samples.h"
 #include "models/box_map.h"
 #include "models/forest_file.h"
 

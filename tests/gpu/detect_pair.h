@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "kernels/activity/activity.h"
-#include "kernels/detect/detect_cuda.h"
+#include "kernels/detect/cuda/detector.h"
 #include "kernels/detect/searcher.h"
 #include "models/models.h"
 #include "tests/data.h"

@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "kernels/flow/cuda/lucas_kanade.h"
 #include "kernels/flow/flow.h"
-#include "kernels/flow/flow_cuda.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
 #include "tests/moving_faces.h"

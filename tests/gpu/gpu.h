@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/common/cuda.h"
-#include "kernels/common/graph_cuda.h"
+#include "kernels/common/cuda/graph.h"
+#include "kernels/common/cuda/launch.h"
+#include "kernels/common/cuda/runtime.h"
 #include "kernels/common/image.h"
-#include "kernels/common/launch_cuda.h"
 
 namespace cuface::test {
 

@@ -1,4 +1,4 @@
-#include "kernels/group/group_cuda.cuh"
+#include "kernels/group/cuda/kernels.cuh"
 #include "tests/gpu/group_kernel.h"
 
 namespace cuface::test {

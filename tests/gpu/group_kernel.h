@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/group/group_cuda.h"
+#include "kernels/group/cuda/grouper.h"
 
 namespace cuface::test {
 

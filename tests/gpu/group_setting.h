@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/common/cuda_table.h"
+#include "kernels/common/cuda/tables.h"
+#include "kernels/group/cuda/grouper.h"
 #include "kernels/group/group.h"
-#include "kernels/group/group_cuda.h"
 #include "kernels/group/rules.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/group_kernel.h"

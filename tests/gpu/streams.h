@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/forest/forest_cuda.h"
+#include "kernels/forest/cuda/landmarker.h"
 #include "kernels/track/track_cuda.h"
 #include "models/forest_file.h"
 #include "models/models.h"

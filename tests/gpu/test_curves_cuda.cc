@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/detect/detect_cuda.h"
+#include "kernels/detect/cuda/detector.h"
 #include "models/models.h"
 #include "tests/data.h"
 #include "tests/gpu/compare.h"

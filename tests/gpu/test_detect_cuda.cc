@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/detect/detect_cuda.h"
+#include "kernels/detect/cuda/detector.h"
 #include "tests/gpu/detect_pair.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/random_cascade.h"

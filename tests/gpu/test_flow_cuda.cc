@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/flow/cuda/lucas_kanade.h"
 #include "kernels/flow/flow.h"
-#include "kernels/flow/flow_cuda.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/flow_points.h"
 #include "tests/gpu/gpu.h"

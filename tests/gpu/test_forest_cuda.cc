@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/forest/cuda/landmarker.h"
 #include "kernels/forest/forest.h"
-#include "kernels/forest/forest_cuda.h"
 #include "kernels/forest/rules.h"
 #include "tests/gpu/forest_inputs.h"
 #include "tests/gpu/forest_pair.h"

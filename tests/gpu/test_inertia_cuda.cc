@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
-#include "kernels/forest/hold.h"
-#include "kernels/forest/hold_cuda.h"
-#include "kernels/forest/inertia.h"
-#include "kernels/forest/inertia_cuda.h"
+#include "kernels/landmark_filter/cuda/hold.h"
+#include "kernels/landmark_filter/cuda/inertia.h"
+#include "kernels/landmark_filter/hold.h"
+#include "kernels/landmark_filter/inertia.h"
 #include "tests/gpu/forest_inputs.h"
 #include "tests/gpu/gpu.h"
 

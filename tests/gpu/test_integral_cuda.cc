@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/integral/cuda/level_sums.h"
 #include "kernels/integral/integral.h"
-#include "kernels/integral/integral_cuda.h"
 #include "kernels/luma/luma_cuda.h"
+#include "kernels/pyramid/cuda/resize.h"
 #include "kernels/pyramid/pyramid.h"
-#include "kernels/pyramid/resize_cuda.h"
 #include "tests/gpu/detect_pair.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/random_cascade.h"

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/common/cuda.h"
+#include "kernels/common/cuda/runtime.h"
 #include "kernels/common/stop_flag.h"
-#include "kernels/detect/detect_cuda.h"
+#include "kernels/detect/cuda/detector.h"
 #include "tests/gpu/detect_pair.h"
 #include "tests/gpu/gpu.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/common/post_cuda.h"
+#include "kernels/common/cuda/mailbox.h"
 #include "kernels/luma/luma_cuda.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/spin.h"

@@ -6,8 +6,8 @@
 #include <random>
 #include <string>
 
+#include "kernels/pyramid/cuda/octaves.h"
 #include "kernels/pyramid/pyramid.h"
-#include "kernels/pyramid/pyramid_cuda.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
 #include "tests/moving_faces.h"

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include "kernels/forest/cuda/landmarker.h"
 #include "kernels/forest/forest.h"
-#include "kernels/forest/forest_cuda.h"
 #include "models/models.h"
 #include "tests/data.h"
 #include "tests/gpu/forest_inputs.h"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
-#include "kernels/forest/roll_cuda.h"
-#include "kernels/forest/samples.h"
-#include "kernels/forest/samples_cuda.h"
+#include "kernels/landmark_filter/cuda/roll.h"
+#include "kernels/landmark_samples/landmark_samples.h"
+#include "kernels/landmark_samples/landmark_samples_cuda.h"
 #include "tests/gpu/forest_inputs.h"
 #include "tests/gpu/gpu.h"
 

@@ -1,4 +1,4 @@
-// Samples on CUDA against SampledLandmarker (samples.h) on the same bytes.
+// Samples on CUDA against SampledLandmarker (landmark_samples.h) on the same bytes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/forest/samples.h"
-#include "kernels/forest/samples_cuda.h"
+#include "kernels/landmark_samples/landmark_samples.h"
+#include "kernels/landmark_samples/landmark_samples_cuda.h"
 #include "tests/data.h"
 #include "tests/gpu/forest_inputs.h"
 #include "tests/gpu/gpu.h"

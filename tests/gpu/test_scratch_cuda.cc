@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/common/scratch_cuda.h"
-#include "kernels/detect/detect_cuda.h"
+#include "kernels/common/cuda/scratch.h"
+#include "kernels/detect/cuda/detector.h"
 #include "tests/gpu/detect_pair.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/spin.h"

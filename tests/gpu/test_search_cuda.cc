@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/common/cuda.h"
+#include "kernels/common/cuda/runtime.h"
 #include "kernels/detect/cuda/schedule.h"
 #include "kernels/faces/counters_cuda.h"
 #include "tests/gpu/gpu.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/forest/smooth_cuda.h"
+#include "kernels/landmark_filter/cuda/smooth.h"
 #include "tests/gpu/forest_inputs.h"
 #include "tests/gpu/gpu.h"
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cascade/pairs_cuda.h"
-#include "kernels/cascade/tables_cuda.h"
+#include "kernels/cascade/cuda/pair_tables.h"
+#include "kernels/cascade/cuda/tables.h"
 
 namespace cuface::test {
 

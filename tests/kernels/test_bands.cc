@@ -68,7 +68,7 @@ TEST(Bands, TheOneAroundABoxIsTheNarrowestItLiesWellInside) {
     ++counts[band.count];
     ASSERT_FALSE(band.active_only);
     ASSERT_TRUE(band.index >= 0 && band.index < band.count) << band.index << "/" << band.count;
-    // By the borders of each count, as they are stated in band.h.
+    // By the borders of each count, as they are stated in region.h.
     const auto holds = [&](int count, int index) {
       const auto top = static_cast<float>(band_border(height, index, count));
       const auto bottom = static_cast<float>(band_border(height, index + 1, count));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
-#include "kernels/forest/inertia.h"
+#include "kernels/landmark_filter/inertia.h"
 
 namespace cuface {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels/detect/detect.h"
-#include "kernels/detect/levels.h"
-#include "kernels/forest/samples.h"
+#include "kernels/landmark_samples/landmark_samples.h"
+#include "kernels/levels/levels.h"
 #include "tests/kernels/one_node_cascade.h"
 #include "tests/models/synthetic_forest.h"
 

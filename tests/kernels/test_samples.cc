@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "kernels/forest/samples.h"
+#include "kernels/landmark_samples/landmark_samples.h"
 #include "models/box_map.h"
 #include "models/models.h"
 #include "tests/data.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/forest/smooth.h"
+#include "kernels/landmark_filter/smooth.h"
 
 namespace cuface {
 namespace {

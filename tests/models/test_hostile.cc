@@ -7,9 +7,9 @@
 #include <cstring>
 #include <random>
 
-#include "kernels/cascade/pairs_cuda.h"
-#include "kernels/cascade/tables_cuda.h"
-#include "kernels/forest/samples.h"
+#include "kernels/cascade/cuda/pair_tables.h"
+#include "kernels/cascade/cuda/tables.h"
+#include "kernels/landmark_samples/landmark_samples.h"
 #include "models/cascade_file.h"
 #include "models/forest_file.h"
 #include "tests/models/bad_cascade.h"

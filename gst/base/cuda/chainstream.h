@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "gst/base/cuda/context.h"
-#include "kernels/common/cuda.h"
+#include "kernels/common/cuda/runtime.h"
 
 namespace cuface::gst {
 

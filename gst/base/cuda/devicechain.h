@@ -14,8 +14,8 @@
 #include "gst/base/cuda/context.h"
 #include "gst/base/frame.h"
 #include "gst/meta/results.h"
-#include "kernels/common/cuda.h"
-#include "kernels/common/launch_cuda.h"
+#include "kernels/common/cuda/launch.h"
+#include "kernels/common/cuda/runtime.h"
 
 namespace cuface::gst {
 

@@ -1,6 +1,6 @@
 #include "gst/base/cuda/deviceclock.h"
 
-#include "kernels/common/cuda.h"
+#include "kernels/common/cuda/runtime.h"
 
 namespace cuface::gst {
 

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "gst/base/cuda/devicechain.h"
-#include "kernels/common/launch_cuda.h"
+#include "kernels/common/cuda/launch.h"
 #include "kernels/common/status.h"
 
 namespace cuface::gst {

@@ -19,7 +19,7 @@
 #include "gst/base/cuda/chainstream.h"
 #include "gst/base/cuda/context.h"
 #include "gst/meta/results.h"
-#include "kernels/common/cuda.h"
+#include "kernels/common/cuda/runtime.h"
 #include "kernels/faces/faces_cuda.h"
 
 namespace cuface::gst {

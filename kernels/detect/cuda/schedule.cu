@@ -1,6 +1,6 @@
 #include <type_traits>
 
-#include "kernels/common/cuda.h"
+#include "kernels/common/cuda/runtime.h"
 #include "kernels/detect/cuda/schedule.h"
 
 namespace cuface::cuda {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "kernels/common/launch_cuda.h"
+#include "kernels/common/cuda/launch.h"
 #include "kernels/common/status.h"
+#include "kernels/detect/cuda/verifier.h"
 #include "kernels/detect/schedule.h"
-#include "kernels/detect/verifier_cuda.h"
 #include "kernels/faces/faces_cuda.h"
 
 namespace cuface::cuda {

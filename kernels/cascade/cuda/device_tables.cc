@@ -1,0 +1,53 @@
+#include "kernels/cascade/cuda/device_tables.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "kernels/common/cuda/tables.h"
+
+namespace cuface::cuda {
+
+CascadeView DeviceTables::view(int layout) const {
+  const std::ptrdiff_t first = std::ptrdiff_t{layout} * node_count;
+  return {stages.data(), nodes.data() + first, trees.data(), exact_nodes.data() + first,
+          leaves.data()};
+}
+
+const PairNodes& DeviceCascade::pairs(const SearchLayouts& layouts, int most_stages) {
+  if (!pairs_) pairs_ = pair_nodes(model_, {layouts[0], layouts[1]}, most_stages, pair_words_);
+  return *pairs_;
+}
+
+Result<std::shared_ptr<const DeviceTables>> DeviceCascade::tables(const SearchLayouts& layouts,
+                                                                  bool has_late) {
+  for (const auto& made : made_)
+    if (made->layouts == layouts && made->has_late == has_late) return made;
+  auto tables = std::make_shared<DeviceTables>();
+  tables->layouts = layouts;
+  tables->has_late = has_late;
+  if (Status s = make(*tables); !s.ok()) return s;
+  made_.push_back(std::move(tables));
+  return made_.back();
+}
+
+Status DeviceCascade::make(DeviceTables& out) {
+  FlatCascade flat;
+  BoundCascade bound(model_);
+  for (const SumLayout& layout : out.layouts) {
+    bound.bind(layout);
+    add_layout(bound, flat);
+  }
+  const std::size_t nodes = flat.nodes.size() / out.layouts.size();
+  out.node_count = static_cast<std::int32_t>(nodes);
+  out.first_nodes = first_nodes(flat, nodes);
+  if (Status s = take(upload(flat.stages), out.stages); !s.ok()) return s;
+  if (Status s = take(upload(flat.nodes), out.nodes); !s.ok()) return s;
+  if (Status s = take(upload(flat.trees), out.trees); !s.ok()) return s;
+  if (Status s = take(upload(flat.exact_nodes), out.exact_nodes); !s.ok()) return s;
+  if (Status s = take(upload(flat.leaves), out.leaves); !s.ok()) return s;
+  if (!out.has_late) return {};
+  if (Status s = take(upload(late_nodes(model_)), out.late_nodes); !s.ok()) return s;
+  return take(upload(pair_words_), out.pair_words);
+}
+
+}  // namespace cuface::cuda

@@ -1,0 +1,63 @@
+// A cascade's tables in device memory, as the searches of one detector share them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernels/cascade/cascade.h"
+#include "kernels/cascade/cuda/pair_tables.h"
+#include "kernels/cascade/cuda/tables.h"
+#include "kernels/common/cuda/runtime.h"
+#include "kernels/common/status.h"
+
+namespace cuface::cuda {
+
+/// The layouts of sums that a search reads: those of windows with step 1 and 2, and that of a
+/// window alone.
+using SearchLayouts = std::array<SumLayout, 3>;
+
+/// A cascade bound to such layouts, in device memory. Immutable; shared by any searches of the
+/// context in which it was made.
+struct DeviceTables {
+  SearchLayouts layouts;
+  bool has_late = false;  ///< nodes for late windows and for pairs
+  DeviceBuffer<SearchStage> stages;
+  DeviceBuffer<SearchNode> nodes;  ///< layout after layout, as exact_nodes
+  DeviceBuffer<CascadeView::Tree> trees;
+  DeviceBuffer<BoundCascade::Node> exact_nodes;
+  DeviceBuffer<float> leaves;
+  DeviceBuffer<LateNode> late_nodes;
+  DeviceBuffer<uint4> pair_words;
+  FirstNodes first_nodes = {};
+  std::int32_t node_count = 0;  ///< of one layout
+
+  CascadeView view(int layout) const;
+};
+
+/// Makes the tables that searches ask for, each of them once. Plan time only; one thread at a time.
+/// May throw std::bad_alloc.
+class DeviceCascade {
+ public:
+  /// The model must outlive it.
+  explicit DeviceCascade(const CascadeModel& model) : model_(model) {}
+
+  const CascadeModel& model() const { return model_; }
+  /// The first stages for a search in pairs; `layouts` are the same for every search that asks.
+  const PairNodes& pairs(const SearchLayouts& layouts, int most_stages);
+  /// Uploads and waits for it, or gives what an earlier search with these layouts was given.
+  /// `has_late`: with the nodes for late windows, and those of pairs() if it was asked.
+  Result<std::shared_ptr<const DeviceTables>> tables(const SearchLayouts& layouts, bool has_late);
+
+ private:
+  Status make(DeviceTables& tables);
+
+  const CascadeModel& model_;
+  std::optional<PairNodes> pairs_;
+  std::vector<uint4> pair_words_;
+  std::vector<std::shared_ptr<const DeviceTables>> made_;
+};
+
+}  // namespace cuface::cuda

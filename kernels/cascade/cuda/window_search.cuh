@@ -1,0 +1,194 @@
+// A search that takes its windows one by one, not in pairs.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cascade/cuda/active.cuh"
+#include "kernels/cascade/cuda/passes.cuh"
+#include "kernels/cascade/cuda/stages.cuh"
+#include "kernels/cascade/cuda/survivors.cuh"
+#include "kernels/cascade/cuda/tile.cuh"
+
+namespace cuface::cuda {
+
+constexpr unsigned kThreads = 256;
+constexpr int kBlocksPerProcessor = 3;  // that CascadeSearch's shared memory lets through
+constexpr int kRowWindows = kTileColumns / kWarp;  // of a row of a tile, per thread of a warp
+static_assert(kRowWindows == 2 && kTileColumns == 64);
+
+/// Takes a tile through all stages, or up to the list of late windows.
+template <bool kTiled>
+__device__ inline void search_tile(const TileTable& table, const Tile& tile,
+                                   const CascadeView& by_step_1, const CascadeView& by_step_2,
+                                   const FirstNodes& first_nodes,
+                                   const ImageView<const std::uint8_t>& pixels,
+                                   const SumPlanes& planes, unsigned long long* skips,
+                                   const Output& out, Block& block) {
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
+  const int threads = static_cast<int>(blockDim.x), warps = threads / kWarp;
+  if (thread < 3) block.listed[thread] = 0;
+  const WindowLevel level = *tile.level;
+  const Lists lists(tile_sums + table.list_offset[level.step - 1],
+                    table.rows[level.step - 1] * kTileColumns);
+  for (int i = thread; i < Lists::kFew; i += threads) lists.sum[i] = 0;
+  __syncthreads();
+  const CascadeView cascade = level.step == 2 ? by_step_2 : by_step_1;
+  const int among_first = blockIdx.x < table.step_2 ? 0 : FirstNodes::kCount;
+  const int stride = table.stride[level.step - 1];
+  const auto& border = table.border[level.step - 1];
+  const auto corner = [&](int window) -> Corner<kTiled> {
+    const int y = window / kTileColumns, x = window % kTileColumns;
+    if constexpr (kTiled) {
+      return (y * level.step * stride + x) * kWordBytes;
+    } else {
+      return planes.row({level.x, level.y, 0, 0}, (tile.y + y) * level.step) +
+             (tile.x + x) * level.step;
+    }
+  };
+  const auto for_each_row = [&](auto&& f) {
+    for (int y = warp; __any_sync(kAllLanes, y < tile.rows); y += warps) {
+      int window[kRowWindows];
+      for (int u = 0; u < kRowWindows; ++u)
+        window[u] = y * kTileColumns + min(lane + u * kWarp, tile.columns - 1);
+      f(y, window);
+    }
+  };
+
+  // Norms, of which the squares are in the way of the sums.
+  if constexpr (kTiled) {
+    ImageView<const std::uint8_t> in = pixels;
+    in.data = pixels.row(level.y + tile.y * level.step) + level.x + tile.x * level.step;
+    const int width = (tile.columns - 1) * level.step + table.width;
+    const int height = (tile.rows - 1) * level.step + table.height;
+    make_sums<true>(in, width, height, level.step, stride);
+    for_each_row([&](int, const int(&window)[kRowWindows]) {
+      for (const int w : window) lists.norm[w] = __uint_as_float(inner_sum(corner(w), border));
+    });
+    __syncthreads();
+    make_sums<false>(in, width, height, level.step, stride);
+  }
+
+  // The first stage, whether or not a window will turn out to be skipped.
+  const SearchStage& first = cascade.stages[0];
+  for_each_row([&](int y, const int(&window)[kRowWindows]) {
+    Corner<kTiled> at[kRowWindows];
+    float norm[kRowWindows];
+    std::int32_t sum[kRowWindows] = {};
+    std::uint64_t failed = 0, passed = 0;
+    for (int u = 0; u < kRowWindows; ++u) {
+      at[u] = corner(window[u]);
+      std::uint32_t squares;
+      if constexpr (kTiled) {
+        squares = __float_as_uint(lists.norm[window[u]]);
+      } else {
+        squares = inner_sum(at[u] + planes.squared, border);
+      }
+      norm[u] = inverse_norm((table.width - 2) * (table.height - 2),
+                             static_cast<std::int32_t>(inner_sum(at[u], border)), squares);
+    }
+    __syncwarp();  // the last window may be read by several
+    for (int u = 0; u < kRowWindows; ++u) lists.norm[window[u]] = norm[u];
+    if (first_nodes.stage_count > 0) {
+      add_leaves<true>(cascade, first_nodes.node + among_first, first_nodes.stage[0], 0, 1, at,
+                       norm, sum);
+    } else {
+      add_leaves<false>(cascade, cascade.nodes, first, 0, 1, at, norm, sum);
+    }
+    for (int u = 0; u < kRowWindows; ++u) {
+      const bool live = lane + u * kWarp < tile.columns && is_active(block, y, lane + u * kWarp) &&
+                        norm[u] != 0.0f;  // 0: flat
+      const unsigned all = __ballot_sync(kAllLanes, live);
+      const unsigned pass =
+          passing(cascade, first, at[u], norm[u], sum[u], live, &out.counts->exact);
+      passed |= static_cast<std::uint64_t>(pass) << (u * kWarp);
+      failed |= static_cast<std::uint64_t>(all & ~pass) << (u * kWarp);
+    }
+    __syncwarp();  // all have asked block.passed which windows are on
+    if (lane == 0) {
+      block.failed[y] = failed;
+      block.passed[y] = passed;
+    }
+  });
+  __syncthreads();
+  drop_skipped(tile, skips, block);
+  for_each_row([&](int y, const int(&)[kRowWindows]) {
+    const std::uint64_t mask = block.passed[y];
+    if (mask == 0) return;
+    std::uint32_t at = 0;
+    if (lane == 0) at = atomicAdd(&block.listed[1], static_cast<std::uint32_t>(__popcll(mask)));
+    at = __shfl_sync(kAllLanes, at, 0);
+    for (int x = lane; x < kTileColumns; x += kWarp)
+      if (mask >> x & 1)
+        lists.list(
+            1)[at + static_cast<std::uint32_t>(__popcll(mask & ((std::uint64_t{1} << x) - 1)))] =
+            static_cast<std::uint16_t>(y * kTileColumns + x);
+  });
+  __syncthreads();
+
+  int s = 1, count = static_cast<int>(block.listed[1]);
+  if (thread == 0 && count > 0) atomicAdd(&out.counts->listed, static_cast<std::uint32_t>(count));
+#pragma unroll 1
+  for (bool may_leave = kTiled; s < table.stage_count && __any_sync(kAllLanes, count > 0); ++s) {
+    if (may_leave && s >= table.late_stage) {
+      if (thread == 0) block.first_late = out.late_places(static_cast<std::uint32_t>(count));
+      __syncthreads();
+      const int first_late = block.first_late;
+      if (first_late >= 0) {
+        for (int i = thread; i < count; i += threads) {
+          const int window = lists.list(s)[i];
+          const int x = (tile.x + window % kTileColumns) * level.step;
+          const int y = (tile.y + window / kTileColumns) * level.step;
+          out.put(static_cast<std::uint32_t>(first_late + i),
+                  {static_cast<std::uint32_t>(pixels.row(level.y + y) + level.x + x - pixels.data),
+                   lists.norm[window], static_cast<std::uint16_t>(tile.level - table.levels),
+                   static_cast<std::uint16_t>(s), static_cast<std::uint16_t>(x),
+                   static_cast<std::uint16_t>(y)});
+        }
+        return;
+      }
+      may_leave = false;
+    }
+    if (thread == 0) block.listed[(s + 2) % 3] = 0;
+    std::uint32_t* next_count = &block.listed[(s + 1) % 3];
+    const Pass pass = {cascade, cascade.stages[s], lists,      lists.list(s),
+                       count,   lists.list(s + 1), next_count, &out.counts->exact};
+    const SearchNode* nodes = first_nodes.node + among_first;
+    if (s >= first_nodes.stage_count) {
+      take<false>(pass, cascade.nodes, pass.stage, corner);
+    } else {
+      take<true>(pass, nodes, first_nodes.stage[s], corner);
+    }
+    count = static_cast<int>(*next_count);
+  }
+  for (int i = thread; i < count; i += threads) {
+    const int window = lists.list(s)[i];
+    out.add(table, level, (tile.x + window % kTileColumns) * level.step,
+            (tile.y + window / kTileColumns) * level.step);
+  }
+}
+
+/// A block a tile, then late windows of all tiles.
+template <bool kTiled>
+__global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
+    search_kernel(const __grid_constant__ TileTable table, CascadeView by_step_1,
+                  CascadeView by_step_2, CascadeView by_patch,
+                  const __grid_constant__ FirstNodes first_nodes,
+                  ImageView<const std::uint8_t> pixels, SumPlanes planes, unsigned long long* skips,
+                  Output out, const std::int32_t* run, const Band* band, DeviceMap active) {
+  if (idle(run)) return;
+  begin_tile(out);
+  Tile tile = tile_at(table, blockIdx.x);
+  __shared__ Block block;
+  if ((band && !keep_band(tile, table, *band)) ||
+      !find_active(active, band, table, tile, skips, block)) {
+    if (table.patch_words > 0 && end_tile_left_out(out.counts, out.late_states, out.late_limit))
+      take_late_windows_too(table, by_patch, pixels, out);
+    return;
+  }
+  search_tile<kTiled>(table, tile, by_step_1, by_step_2, first_nodes, pixels, planes, skips, out,
+                      block);
+  if (table.patch_words > 0 && end_tile(out.counts, out.late_states, out.late_limit))
+    take_late_windows(table, by_patch, pixels, out);
+}
+
+}  // namespace cuface::cuda

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <utility>
+
+#include "kernels/common/cuda/tables.h"
+#include "kernels/common/cuda/warp.cuh"
+#include "kernels/detect/boxes.h"
+#include "kernels/detect/cuda/upright.h"
+#include "kernels/detect/searcher.h"
+#include "kernels/group/cuda/kernels.cuh"
+#include "kernels/group/rules.h"
+
+namespace cuface::cuda {
+namespace {
+
+/// What the boxes of groups become.
+struct Output {
+  DeviceFaces* out;
+  const std::int32_t* run;
+  const Band* band;
+  const SearchCounts* counts;
+  std::int32_t width, height, searched_width, searched_height;
+  std::int64_t max_faces;  // no padding: Launcher::begin_if()
+
+  __device__ void begin() const {
+    out->count = 0;
+    out->landmarks_per_face = 0;
+    out->followed_per_face = 0;
+    const bool part = band && band->is_part();
+    out->searched = !idle(run) && !part;
+    out->part = part ? *band : Band{};
+    out->overflow = counts->raw > kMaxRawWindows;
+  }
+
+  /// False for a box that is none of the band's, or not in the picture.
+  __device__ bool keep(Rect& box) const {
+    return (!band || belongs(*band, box, searched_height)) &&
+           clip(box, searched_width, searched_height);
+  }
+
+  /// A warp a group at a time: its place is the number of groups that come before it. Groups that
+  /// are equal come in the order of the list; nobody can tell them apart.
+  __device__ void operator()(const Detection* groups, std::uint32_t n, std::uint32_t first,
+                             std::uint32_t step) const {
+    const std::uint32_t lane = threadIdx.x % kWarp;
+    for (std::uint32_t i = first; i < n; i += step) {
+      const Detection group = groups[i];
+      Rect box = group.box;
+      if (!keep(box)) continue;
+      int place = 0;
+      for (std::uint32_t begin = 0; begin < n && place < max_faces; begin += kWarp) {
+        const std::uint32_t j = begin + lane;
+        const Detection other = groups[min(j, n - 1)];
+        Rect other_box = other.box;
+        const bool before = comes_before(other, group) || (j < i && !comes_before(group, other));
+        place += __popc(__ballot_sync(kAllLanes, j < n && before && keep(other_box)));
+      }
+      if (place >= max_faces || lane > 0) continue;
+      box = enlarged(box, width, height, searched_width, searched_height);
+      write_found(out->faces[place], box, group.neighbors, Roll{});
+      atomicMax(&out->count, place + 1);
+    }
+  }
+};
+
+}  // namespace
+
+Status UprightSearch::plan(DeviceCascade& cascade, const DetectConfig& config, int width,
+                           int height, const StopFlag* stop) {
+  const CascadeModel& model = cascade.model();
+  const SearchPlan plan = plan_search(config, width, height);
+  width_ = width;
+  height_ = height;
+  searched_width_ = plan.width;
+  searched_height_ = plan.height;
+  max_faces_ = config.max_faces;
+  ScratchLayout parts;
+  const auto plan_image = [&](ImageView<std::uint8_t>& image, int w, int h) {
+    const std::size_t stride = ScratchLayout::stride_of(w);
+    image = {nullptr, w, h, static_cast<std::ptrdiff_t>(stride)};
+    return parts.add<std::uint8_t>(stride * static_cast<std::size_t>(h));
+  };
+  if (config.detect_scale > 1) {
+    small_part_ = plan_image(small_, plan.width, plan.height);
+    const std::vector<AtlasSlot> whole = {{0, 0, plan.width, plan.height}};
+    if (Status s = take(LevelResize::create(width, height, whole), shrink_); !s.ok()) return s;
+  }
+
+  if (config.active_parts)
+    if (Status s = take(Activity::create(plan.width, plan.height, width, height), activity_);
+        !s.ok())
+      return s;
+
+  const std::vector<Level> levels = plan_levels(model, plan);
+  windows_ = count_windows(levels);
+  Atlas atlas;
+  if (Status s = take(level_atlas(levels), atlas); !s.ok()) return s;
+  if (is_raised(stop)) return cancelled();
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    slots_.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
+  pixels_part_ = plan_image(pixels_, atlas.width, atlas.height);
+  const bool tilted = model.has_tilted();
+  const int plane_count = tilted ? 3 : 2;
+  planes_.stride = static_cast<std::ptrdiff_t>(atlas.width) * plane_count;
+  planes_.squared = atlas.width;
+  planes_.tilted = tilted ? 2 * static_cast<std::ptrdiff_t>(atlas.width) : 0;
+  if (Status s = take(
+          CascadeSearch::create(cascade, levels, slots_, planes_, kMaxRawWindows, parts), search_);
+      !s.ok())
+    return s;
+  if (!search_.makes_sums()) {
+    sums_part_ = parts.add<std::uint32_t>(static_cast<std::size_t>(planes_.stride) *
+                                          static_cast<std::size_t>(atlas.height));
+    if (Status s = take(LevelIntegrals::create(plan.width, plan.height, slots_, tilted, parts),
+                        integrals_);
+        !s.ok())
+      return s;
+  } else if (Status s = take(LevelResize::create(plan.width, plan.height, slots_, stop), resize_);
+             !s.ok()) {
+    return s;
+  }
+  if (Status s = take(Grouper::create(config.grouping, config.min_neighbors, kMaxRawWindows, parts),
+                      grouper_);
+      !s.ok())
+    return s;
+  scratch_bytes_ = parts.bytes();
+  return {};
+}
+
+void UprightSearch::bind(std::byte* scratch) {
+  small_part_.bind(scratch);
+  small_.data = small_part_.data();
+  pixels_part_.bind(scratch);
+  pixels_.data = pixels_part_.data();
+  if (!search_.makes_sums()) {
+    sums_part_.bind(scratch);
+    planes_.data = sums_part_.data();
+    integrals_.bind(scratch);
+  }
+  search_.bind(scratch);
+  grouper_.bind(scratch);
+}
+
+Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+                              const Band* band, const FollowedFaces* followed, DeviceFaces* out,
+                              Launcher launch, const StopLook& look) {
+  ImageView<const std::uint8_t> picture = luma;
+  if (Status s = cuda::look(look, launch); !s.ok()) return s;
+  if (small_.width > 0) {
+    if (Status s = shrink_.enqueue(luma, small_, run, launch); !s.ok()) return s;
+    picture = small_;
+  }
+  const DeviceMap active = activity_.map();
+  if (active.map)
+    if (Status s = activity_.enqueue(picture, run, band, followed, launch); !s.ok()) return s;
+  const std::int32_t* search = active.map ? activity_.search() : run;
+  if (Status s = search_.makes_sums()
+                     ? resize_.enqueue(picture, pixels_, search, launch, search_.zeros())
+                     : integrals_.enqueue(picture, pixels_, planes_, search, launch);
+      !s.ok())
+    return s;
+  if (Status s = cuda::look(look, launch); !s.ok()) return s;
+  if (active.map)
+    if (Status s = cuda::look({look.stop, activity_.search()}, launch); !s.ok()) return s;
+  if (Status s = search_.enqueue(pixels_, planes_, search, band, active, launch); !s.ok()) return s;
+  const Output output = {
+      out,       run, band, search_.counts(), width_, height_, searched_width_, searched_height_,
+      max_faces_};
+  return grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, output, launch);
+}
+
+}  // namespace cuface::cuda

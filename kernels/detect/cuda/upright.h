@@ -1,0 +1,72 @@
+// One search for upright faces on CUDA: what cuda::Detector does at each of its angles.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/activity/activity_cuda.h"
+#include "kernels/cascade/cascade.h"
+#include "kernels/cascade/cuda/search.h"
+#include "kernels/common/cuda/launch.h"
+#include "kernels/common/cuda/scratch.h"
+#include "kernels/common/cuda/stop.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
+#include "kernels/detect/detect.h"
+#include "kernels/faces/faces_cuda.h"
+#include "kernels/faces/followed_cuda.h"
+#include "kernels/group/cuda/grouper.h"
+#include "kernels/integral/cuda/level_sums.h"
+#include "kernels/pyramid/cuda/resize.h"
+
+namespace cuface::cuda {
+
+/// plan(), then bind() to a scratch, then enqueue() as often as wanted; the scratch may be used for
+/// something else in between.
+class UprightSearch {
+ public:
+  /// For a valid configuration, of which it does not see `roll`. With `active_parts` it remembers
+  /// what it searched. kUnsupported where the levels take too much memory; kCancelled: `stop` was
+  /// raised before it was done. May throw std::bad_alloc.
+  Status plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height,
+              const StopFlag* stop = nullptr);
+  /// Bytes of scratch that it needs.
+  std::size_t scratch_bytes() const { return scratch_bytes_; }
+  void bind(std::byte* scratch);
+
+  /// Of a search of the whole picture.
+  long long windows() const { return windows_; }
+
+  /// As Detector::enqueue, without its checks, and always on a stream as far as `run` goes. With a
+  /// look it looks before each of its two long launches.
+  Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, const Band* band,
+                 const FollowedFaces* followed, DeviceFaces* out, Launcher launch,
+                 const StopLook& look = {});
+
+  const CascadeSearch& search() const { return search_; }
+  ImageView<const std::uint8_t> pixels() const { return pixels_; }
+  const SumPlanes& planes() const { return planes_; }
+  const Activity& activity() const { return activity_; }
+  const std::vector<AtlasSlot>& slots() const { return slots_; }
+
+ private:
+  int width_ = 0, height_ = 0;                    ///< of the picture
+  int searched_width_ = 0, searched_height_ = 0;  ///< of the picture that is searched
+  int max_faces_ = 0;
+  long long windows_ = 0;
+  LevelResize shrink_, resize_;
+  Activity activity_;               ///< with active_parts
+  ImageView<std::uint8_t> small_;   ///< with detect_scale
+  ImageView<std::uint8_t> pixels_;  ///< atlas of the levels
+  std::vector<AtlasSlot> slots_;    ///< of each level's pixels, and of its sums, in their atlases
+  SumPlanes planes_;
+  LevelIntegrals integrals_;
+  CascadeSearch search_;
+  Grouper grouper_;
+  ScratchPart<std::uint8_t> small_part_, pixels_part_;
+  ScratchPart<std::uint32_t> sums_part_;
+  std::size_t scratch_bytes_ = 0;
+};
+
+}  // namespace cuface::cuda
