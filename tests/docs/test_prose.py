@@ -2,7 +2,8 @@
 """How long the documentation's sentences, table cells and pages are.
 
 A sentence has at most 25 words, a table cell 12, a design page 150 lines, the README 120, the glossary 40 entries.
-A piece of inline code is one word, headings and blocks of code do not count.
+A piece of inline code is one word, headings and blocks of code do not count. Entries of docs/log stay as they were
+written, so the rules do not hold there.
 
 NOT_REWRITTEN lists the pages that do not keep to this yet. It only becomes shorter: a listed page that has no fault
 left fails until it is taken off, and a page that is not listed fails with its first faults.
@@ -13,10 +14,9 @@ import sys
 from staged import tap
 
 PAGES = sorted({tap.SOURCE / "README.md", tap.SOURCE / "CONTRIBUTING.md", *(tap.SOURCE / "docs").rglob("*.md"),
-                *(tap.SOURCE / "pipelines").rglob("*.md")})
+                *(tap.SOURCE / "pipelines").rglob("*.md")} - set((tap.SOURCE / "docs/log").glob("*.md")))
 WORDS_OF_A_SENTENCE, WORDS_OF_A_CELL, LINES_OF_A_DESIGN, LINES_OF_THE_README, ENTRIES_OF_THE_GLOSSARY = 25, 12, 150, 120, 40
 NOT_REWRITTEN = set("""
-CONTRIBUTING.md
 docs/design/caps.md
 docs/design/cascade-simd.md
 docs/design/chain.md
@@ -35,7 +35,6 @@ docs/design/smart.md
 docs/design/track.md
 docs/design/turn.md
 docs/design/verify.md
-docs/results/gpu.md
 """.split())
 
 
@@ -108,7 +107,7 @@ def what_is_too_long_is_found():
             ("docs/a.md", f"{long_sentence} Short.\n- {long_sentence}\n", 2), ("docs/a.md", "word " * 24 + "end. Short.\n", 0),
             ("docs/a.md", "word " * 20 + "`a b c d e f g` [text](a-b-c).\n", 0), ("docs/a.md", long_cell, 1),
             ("docs/a.md", f"# {long_sentence}\n```sh\n{long_sentence}\n```\n", 0),
-            ("docs/design/a.md", "a\n" * 0 + "\n" * 151, 1), ("docs/log/a.md", "\n" * 151, 0), ("README.md", "\n" * 121, 1),
+            ("docs/design/a.md", "\n" * 151, 1), ("docs/guide/a.md", "\n" * 151, 0), ("README.md", "\n" * 121, 1),
             ("docs/glossary.md", "| a | b |\n" * 43, 1), ("docs/glossary.md", "| a | b |\n" * 42, 0)):
         tap.need(len(faults(page, text)) == count, f"{page} {text[:60]!r}: {faults(page, text)}")
 

@@ -238,13 +238,14 @@ def print_page(path):
     for skip in result['tests']['skips']:
         print(f'- skipped: {skip["test"]} ({skip["why"]})')
     tables = {}  # measurements of one kind have the same keys
-    rows = [r for r in result['benchmarks'] if r['what'] not in ('same lines', 'curve')]
+    # What this machine's CPU took stays in the file: cpu.md has the figures of a CPU.
+    rows = [r for r in result['benchmarks'] if r['what'] not in ('same lines', 'curve') and 'CPU us' not in r]
     for row in [*rows, *same_lines(r for r in result['benchmarks'] if r['what'] == 'same lines')]:
         tables.setdefault(tuple(row), []).append(row)
     for columns, rows in tables.items():
         print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
         for row in rows:
-            print('| ' + ' | '.join(str(row[c]) for c in columns) + ' |')
+            print('| ' + ' | '.join(f'`{row[c]}`' if c == 'what' else str(row[c]) for c in columns) + ' |')
     plots = curves(path, result)
     beside_cpu(result)
     return plots

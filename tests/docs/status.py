@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""docs/status.md, made of docs/status.json: the goals that are missed, and what is open.
+
+A row of "missed" has its figure, or says where in docs/results it was measured: a measure of quality.json, or a
+benchmark of gpu.json by what and size.
+
+status.py             a test: the page is what the file says, and the file has each missed goal and no other
+status.py --update    writes the page
+"""
+import json
+import sys
+
+from staged import tap
+
+DOCS = tap.SOURCE / "docs"
+PAGE = DOCS / "status.md"
+
+
+def read(name):
+    return json.loads((DOCS / name).read_text(encoding="utf-8"))
+
+
+def quality_rows():
+    return [row for part in read("results/quality.json")["parts"].values() for row in part["rows"]]
+
+
+def figure(row):
+    """The number of a row."""
+    where = row.get("from")
+    if not where:
+        return row["figure"]
+    if "measure" in where:
+        return next(found["ours"] for found in quality_rows() if found["measure"] == where["measure"])
+    key = where.get("key", "us")
+    return next(found[key] for found in read("results/gpu.json")["benchmarks"]
+                if key in found and all(found.get(name) == where[name] for name in ("what", "size") if name in where))
+
+
+def table(head, rows):
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
+
+
+def page():
+    status = read("status.json")
+    missed = [(row["what"], f"{row['goal']} {row['unit']}".strip(), f"{figure(row):.3g} {row['unit']}".strip(), row["next"],
+               f"[{row['page'].partition('/')[2].removesuffix('.md')}]({row['page']})") for row in status["missed"]]
+    still_open = [(row["what"], f"[{row['why']}]({row['page']})") for row in status["open"]]
+    return ("# Status\n\n`tests/docs/status.py` makes this page of `docs/status.json`. All other goals are met.\n\n"
+            "## Goals that are missed\n\n" + table(("what", "goal", "figure", "what would be next", "page"), missed)
+            + "\n## What is open\n\n" + table(("what", "why"), still_open))
+
+
+def the_page_is_what_the_file_says():
+    tap.need(PAGE.read_text(encoding="utf-8") == page(), "docs/status.md is stale; tests/docs/status.py --update mends it")
+
+
+def what_is_listed_is_missed():
+    met = [row["what"] for row in read("status.json")["missed"]
+           if (figure(row) >= row["goal"]) == (row["unit"] == "times")]
+    tap.need(not met, f"these goals are met: {met}")
+
+
+def what_quality_misses_is_listed():
+    missed = {row["measure"] for row in quality_rows() if row["reached"] is False}
+    listed = {row["from"]["measure"] for row in read("status.json")["missed"] if "measure" in row.get("from", {})}
+    tap.need(listed == missed, f"missed {sorted(missed)}, listed {sorted(listed)}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--update"]:
+        PAGE.write_text(page(), encoding="utf-8")
+    else:
+        tap.run_cases(the_page_is_what_the_file_says, what_is_listed_is_missed, what_quality_misses_is_listed)
