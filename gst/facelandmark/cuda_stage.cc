@@ -4,9 +4,9 @@
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/stage.h"
+#include "kernels/forest/cuda/roll.h"
 #include "kernels/landmark_filter/cuda/hold.h"
 #include "kernels/landmark_filter/cuda/inertia.h"
-#include "kernels/landmark_filter/cuda/roll.h"
 #include "kernels/landmark_filter/cuda/smooth.h"
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/forest/roll.h"
 #include "kernels/landmark_filter/hold.h"
 #include "kernels/landmark_filter/inertia.h"
-#include "kernels/landmark_filter/roll.h"
 #include "kernels/landmark_filter/smooth.h"
 #include "models/box_map.h"
 

@@ -67,7 +67,7 @@ def every_page_is_in_the_index():
 
 # Rooms of several parts, or whose parts other stages' tests and benchmarks are about.
 TESTED_AS = {"faces": ["track", "detect"], "levels": ["detect"], "landmark_samples": ["samples"],
-             "landmark_filter": ["inertia", "roll", "smooth"]}
+             "landmark_filter": ["inertia", "smooth"]}
 
 
 def every_stage_has_what_contributing_asks_for():

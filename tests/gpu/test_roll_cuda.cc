@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
-#include "kernels/landmark_filter/cuda/roll.h"
+#include "kernels/forest/cuda/roll.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
 #include "tests/gpu/forest_inputs.h"

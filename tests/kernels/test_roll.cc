@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
-#include "kernels/landmark_filter/roll.h"
+#include "kernels/forest/roll.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"

@@ -13,8 +13,8 @@
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/forest/forest.h"
+#include "kernels/forest/roll.h"
 #include "kernels/forest/rules.h"
-#include "kernels/landmark_filter/roll.h"
 
 namespace cuface::cuda {
 

@@ -5,7 +5,7 @@
 
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
-#include "kernels/landmark_filter/cuda/roll.h"
+#include "kernels/forest/cuda/roll.h"
 
 namespace cuface::cuda {
 namespace {

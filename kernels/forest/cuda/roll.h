@@ -8,7 +8,7 @@
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/forest/cuda/landmarker.h"
-#include "kernels/landmark_filter/roll.h"
+#include "kernels/forest/roll.h"
 
 namespace cuface::cuda {
 
