@@ -22,7 +22,6 @@ docs/design/cascade-simd.md
 docs/design/chain.md
 docs/design/detect.md
 docs/design/flow.md
-docs/design/forest.md
 docs/design/metadata.md
 docs/design/model-file.md
 docs/design/numeric-contract.md
@@ -45,7 +44,7 @@ def words(text):
 
 
 def sentences(block):
-    return re.split(r"(?<=[.!?])[\"')\]*]*\s+(?=[\"'(\[*`A-Z0-9])", block)
+    return re.split(r"(?<=[.!?])[\"')\]*]*\s+", block)
 
 
 def blocks_and_cells(text):
