@@ -5,6 +5,9 @@ import sys
 
 from staged import tap
 
+sys.path.insert(0, str(tap.SOURCE / "tests"))
+import rooms  # noqa: E402
+
 DOCUMENTS = sorted({tap.SOURCE / "README.md", tap.SOURCE / "CONTRIBUTING.md", *(tap.SOURCE / "docs").rglob("*.md"),
                     *(tap.SOURCE / "pipelines").rglob("*.md")})
 LOG = tap.SOURCE / "docs/log"
@@ -76,9 +79,9 @@ TESTED_AS = {"faces": ["track", "detect"], "levels": ["detect"], "landmark_sampl
 def every_stage_has_what_contributing_asks_for():
     lists = {folder: (tap.SOURCE / folder / "meson.build").read_text(encoding="utf-8")
              for folder in ("kernels", "tests/kernels", "tests/bench")}
-    rooms = re.search(r"foreach stage : \[(.*?)\]", lists["kernels"], flags=re.S)[1]
+    listed = re.search(r"foreach stage : \[(.*?)\]", lists["kernels"], flags=re.S)[1]
     # A room without a reference, such as faces, only holds what others share.
-    stages = [name for name in re.findall(r"'(\w+)'", rooms) if (tap.SOURCE / f"kernels/{name}/{name}.cc").is_file()]
+    stages = [name for name in re.findall(r"'(\w+)'", listed) if (tap.SOURCE / f"kernels/{name}/{name}.cc").is_file()]
     tap.need(len(stages) >= 10, f"stages {stages}")
     for name in stages:
         parts = TESTED_AS.get(name)
@@ -91,6 +94,13 @@ def every_stage_has_what_contributing_asks_for():
             if folder != "tests/bench" or not parts:
                 for part in [name] if folder == "kernels" else parts or [name]:
                     tap.need(f"'{part}'" in text, f"{folder}/meson.build does not list {part}")
+
+
+def the_house_is_as_its_page_says():
+    page = (tap.SOURCE / "docs/design/house.md").read_text(encoding="utf-8")
+    rows = [(int(floor), room) for floor, room in re.findall(r"^\| (\d+) \| `([\w/.]+)` \|", page, flags=re.M)]
+    stands = [(number, room) for number, floor in enumerate(rooms.FLOORS, 1) for room in floor]
+    tap.need(sorted(rows) == sorted(stands), f"differ: {sorted(set(rows) ^ set(stands))}")
 
 
 def symptoms_quote_what_the_elements_say():
@@ -113,4 +123,5 @@ def symptoms_quote_what_the_elements_say():
 
 if __name__ == "__main__":
     sys.exit(tap.run_cases(links_lead_somewhere, files_named_in_the_text_are_there, every_page_is_in_the_index,
+                           the_house_is_as_its_page_says,
                            symptoms_quote_what_the_elements_say, every_stage_has_what_contributing_asks_for))
