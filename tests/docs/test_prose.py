@@ -20,7 +20,6 @@ NOT_REWRITTEN = set("""
 docs/design/caps.md
 docs/design/cascade-simd.md
 docs/design/chain.md
-docs/design/detect.md
 docs/design/flow.md
 docs/design/metadata.md
 docs/design/model-file.md
