@@ -28,7 +28,6 @@ docs/design/overlay.md
 docs/design/pace.md
 docs/design/performance.md
 docs/design/publish.md
-docs/design/quality.md
 docs/design/smart.md
 docs/design/track.md
 docs/design/turn.md

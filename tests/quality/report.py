@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from svg import line, picture, rectangle, text  # noqa: E402
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/design/quality.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/results/quality.md"
 BEGIN, END = "<!-- made by tests/quality/run: begin -->\n", "<!-- end -->\n"
 COLOURS = {"peer": "#c44", "peer, integers": "#c44", "peer, floats": "#e99", "ours": "#27a", "ours, spread": "#284", "goal": "#5b5"}
 
@@ -54,7 +54,7 @@ def table(parts):
             reached = {True: "yes", False: "**no**", None: ""}[row["reached"]]
             if row["goal"] and row["ours"] is None:
                 reached = "cannot yet"
-            cells = f"{row['measure']}{unit}", number(row["peer"]), number(row["ours"]), row["goal"], reached
+            cells = f"`{row['measure']}`{unit}", number(row["peer"]), number(row["ours"]), row["goal"], reached
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
