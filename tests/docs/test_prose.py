@@ -29,7 +29,6 @@ docs/design/pace.md
 docs/design/performance.md
 docs/design/publish.md
 docs/design/smart.md
-docs/design/track.md
 docs/design/turn.md
 docs/design/verify.md
 """.split())
