@@ -19,7 +19,6 @@ WORDS_OF_A_SENTENCE, WORDS_OF_A_CELL, LINES_OF_A_DESIGN, LINES_OF_THE_README, EN
 NOT_REWRITTEN = set("""
 docs/design/caps.md
 docs/design/cascade-simd.md
-docs/design/chain.md
 docs/design/flow.md
 docs/design/metadata.md
 docs/design/model-file.md
