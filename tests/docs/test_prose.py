@@ -25,7 +25,6 @@ docs/design/model-file.md
 docs/design/numeric-contract.md
 docs/design/overlay.md
 docs/design/pace.md
-docs/design/performance.md
 docs/design/publish.md
 docs/design/smart.md
 docs/design/turn.md
