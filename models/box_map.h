@@ -1,4 +1,4 @@
-// A Haar cascade and dlib's detector put their boxes differently around the same face (trap 13):
+// A Haar cascade and dlib's detector put their boxes differently around the same face:
 // this maps the box of a named cascade to the one the landmark model was trained on. The map is
 // calibrated for dlib's models; loaders put it into ForestModel::box_maps, and our own model file
 // keeps it.

@@ -1,5 +1,5 @@
 // OpenCV's cascade files: XML as written by opencv_traincascade (new layout) or opencv_haartraining
-// (old layout, S0.14, S0.19). Parsing only; load_cascade (models.h) opens the file.
+// (old layout) [S0.14, S0.19]. Parsing only; load_cascade (models.h) opens the file.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// activity: where a picture has changed since it was last searched (S1.10's map of density), and
+// activity: where a picture has changed since it was last searched [S1.10], and
 // from that and the faces that are followed the map of what to search now.
 // Inside a face that is followed no smaller one is looked for.
 //

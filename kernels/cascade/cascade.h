@@ -1,5 +1,5 @@
 // cascade: is there a face in this window? Viola-Jones boosted cascade of Haar features on one
-// level of the scale pyramid (S0.12, S0.14, S0.16, S0.19; thesis 4.3), with the arithmetic of
+// level of the scale pyramid [S0.12, S0.14, S0.16, S0.19], with the arithmetic of
 // OpenCV 4.6 (docs/design/numeric-contract.md).
 #pragma once
 
@@ -149,9 +149,9 @@ class BoundCascade {
 
   /// Binds the features as they are. Allocates nothing; nor does bind_scaled.
   void bind(const SumLayout& layout);
-  /// Binds them with the window scaled to width x height (S0.15): edges are rounded to whole
+  /// Binds them with the window scaled to width x height [S0.15]: edges are rounded to whole
   /// pixels, which keeps rectangles that share an edge adjacent, and the first weight of each
-  /// feature is derived again so that a flat picture gives 0 (trap 4).
+  /// feature is derived again so that a flat picture gives 0.
   void bind_scaled(float scale, int width, int height, const SumLayout& layout);
 
   const CascadeModel& model() const { return model_; }

@@ -20,7 +20,7 @@ struct ActivityMap {
   std::uint64_t cells[kSizeClasses][kMostCells] = {};
 };
 
-/// The cell that a pixel lies in, of `cells` along a side of `size` pixels (S1.10).
+/// The cell that a pixel lies in, of `cells` along a side of `size` pixels [S1.10].
 CUFACE_HD inline int cell_of(int pixel, int cells, int size) { return pixel * cells / size; }
 
 /// Cells along a side of the searched picture: of 32 pixels, and larger where that would be more

@@ -1,5 +1,5 @@
 // detect: luma, scale levels, integrals, cascade and grouping put together: cv::CascadeClassifier's
-// detectMultiScale (S0.01, S0.03, S0.15, S0.18), equal to OpenCV 4.6 with the default options.
+// detectMultiScale [S0.01, S0.03, S0.15, S0.18], equal to OpenCV 4.6 with the default options.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace cuface {
 
 enum class ScaleMode {
   kPyramid,  ///< the picture is scaled, the window stays: OpenCV's way, and exact
-  kWindow,   ///< the window and its features are scaled over one integral (S0.15, thesis 4.3.3)
+  kWindow,   ///< the window and its features are scaled over one integral [S0.15]
 };
 
 struct DetectConfig {
@@ -35,7 +35,7 @@ struct DetectConfig {
   /// >= 2, else 2); 1 or 2 = always that. kWindow: pixels of the picture, 0 = max(2, scale)
   /// rounded.
   int step = 0;
-  /// 1 = full size; n = search a picture of 1/n of the width and height, rounded down (S0.03).
+  /// 1 = full size; n = search a picture of 1/n of the width and height, rounded down [S0.03].
   /// Boxes and limits are still in pixels of the full picture.
   int detect_scale = 1;
   /// Of the CPU, for kPyramid; the answers are the same. 0 = as many as the processors and the size

@@ -1,4 +1,4 @@
-// The published system's way (S0.15): one set of integrals, the window and its features are scaled.
+// The published system's way [S0.15]: one set of integrals, the window and its features are scaled.
 // Every window of the grid is looked at; nothing is skipped.
 #include <algorithm>
 #include <cmath>

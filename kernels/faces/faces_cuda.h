@@ -1,8 +1,7 @@
 // The faces of one frame as they live in device memory: what FaceList is to the CPU stages.
 //
 // Counts stay on the device: a stage launches for the greatest number and its blocks return at once
-// where there is no face (S0.02). A stage that finds nothing writes its counts all the same (trap
-// 9).
+// where there is no face [S0.02]. A stage that finds nothing writes its counts all the same.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// flow: where did these points go? Pyramidal Lucas-Kanade on sparse points (Bouguet; S0.31-S0.34,
-// S0.37; thesis 4.5), equal to OpenCV's calcOpticalFlowPyrLK within 0.01 px (median).
+// flow: where did these points go? Pyramidal Lucas-Kanade on sparse points (Bouguet)
+// [S0.31 to S0.34, S0.37], equal to OpenCV's calcOpticalFlowPyrLK within 0.01 px (median).
 #pragma once
 
 #include <cstddef>

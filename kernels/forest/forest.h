@@ -1,5 +1,5 @@
 // forest: 68 (or 5, or ...) landmarks inside a face box by an ensemble of regression trees (Kazemi
-// and Sullivan, CVPR 2014; S0.23, S0.25-S0.27; thesis 4.4), with the arithmetic of dlib's
+// and Sullivan, CVPR 2014) [S0.23, S0.25 to S0.27], with the arithmetic of dlib's
 // shape_predictor.
 #pragma once
 
@@ -25,7 +25,7 @@ struct ForestSplit {
   float threshold = 0;
 };
 
-/// How to get from the box of one detector to the box a landmark model was trained on (trap 13):
+/// How to get from the box of one detector to the box a landmark model was trained on:
 /// side times `scale` about the centre, then moved by `shift` times the ORIGINAL side, in the
 /// directions of a face that is turned by `roll`.
 struct BoxMap {
@@ -116,7 +116,7 @@ Box box_from_landmarks(const ForestModel& model, std::span<const Point> landmark
 /// The arithmetic is the numeric contract's (docs/design/forest.md).
 class Landmarker {
  public:
-  /// `iterations`: cascades to run; 0, or more than the model has, = all (S0.28: fewer is faster
+  /// `iterations`: cascades to run; 0, or more than the model has, = all ([S0.28]: fewer is faster
   /// and coarser). kInvalidArgument: no model, a negative number; kCorrupt: a model that validate()
   /// refuses; kUnsupported: kCuda; kOutOfMemory.
   static Result<std::unique_ptr<Landmarker>> create(Backend backend,

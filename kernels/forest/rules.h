@@ -80,7 +80,7 @@ inline Turn fit_turn(std::span<const Lever> levers, std::span<const Point> shape
 /// The levers of a mean shape. NaN where it has no extent: a landmark alone, or all in one place.
 std::vector<Lever> levers_of(std::span<const Point> mean);
 
-/// One face's pixels: nearest pixel, 0 outside the picture (S0.25).
+/// One face's pixels: nearest pixel, 0 outside the picture [S0.25].
 struct PixelReader {
   ImageView<const std::uint8_t> luma;
   // From the unit box to the picture: (xx xy; yx yy) p + (x, y). Sizes are dlib's, inclusive.

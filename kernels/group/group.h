@@ -1,5 +1,5 @@
-// group: many raw windows on one face -> one box and how many windows agreed (S0.20-S0.22;
-// thesis 4.2.5, 4.3.6, and OpenCV's groupRectangles).
+// group: many raw windows on one face -> one box and how many windows agreed [S0.20 to S0.22]
+// (and OpenCV's groupRectangles).
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct GroupScratch {
 /// Groups `windows`; neither their order nor anything else but their values changes the result. out
 /// is sorted: most neighbours first, then by y, x, height, width.
 /// kOpenCv keeps groups of MORE than min_neighbors windows, kOverlap groups of min_neighbors or
-/// more (3 is the published rule; a window counts itself, trap 7). With min_neighbors 0 every
+/// more (3 is the published rule; a window counts itself). With min_neighbors 0 every
 /// window is returned as it is, with neighbors 1. False, with an empty `out`, once `stop` is
 /// raised: many windows take as many comparisons as they have pairs. Thread-safe as long as
 /// `scratch` is not shared.

@@ -1,9 +1,9 @@
-// integral: sums over any upright or 45-degree rectangle in four reads (S0.09, S0.10;
-// thesis 4.2.3).
+// integral: sums over any upright or 45-degree rectangle in four reads
+// [S0.09, S0.10].
 //
 // All three outputs are (W+1) x (H+1) and exclusive: entry (x,y) sums the pixels above and left of
 // it, row 0 and column 0 are zero. Values wrap modulo 2^32; differences over any window of the
-// cascades are exact all the same (trap 1). Bit-equal to OpenCV's cv::integral. Thread-safe.
+// cascades are exact all the same. Bit-equal to OpenCV's cv::integral. Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // luma: any camera frame -> 8-bit full-range grey, the only picture every later stage reads.
 //
-// Source: rows S0.03/S2.01 of the published systems use grey without saying how it is made; the
+// Source: the published systems [S0.03, S2.01] use grey without saying how it is made; the
 // weights and roundings here are the numeric contract's (docs/design/numeric-contract.md).
 #pragma once
 

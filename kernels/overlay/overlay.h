@@ -1,5 +1,5 @@
 // overlay: draws boxes, contours, points and short texts straight into a frame of any layout
-// (S0.38).
+// [S0.38].
 #pragma once
 
 #include <cstdint>

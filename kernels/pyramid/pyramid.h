@@ -1,6 +1,6 @@
 // pyramid: the picture at several sizes. Two kinds, because two stages of the published system need
-// different ones: the detector's scale levels (S0.15, INTER_LINEAR_EXACT) and the flow's Gaussian
-// octaves (S0.30, thesis 4.5.3).
+// different ones: the detector's scale levels ([S0.15], INTER_LINEAR_EXACT) and the flow's Gaussian
+// octaves [S0.30].
 #pragma once
 
 #include <algorithm>

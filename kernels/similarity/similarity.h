@@ -1,5 +1,5 @@
 // similarity: the scale, rotation and shift that best carry one point set onto another (Umeyama
-// 1991; S0.13; thesis 4.2.4), in closed form without an SVD, plain and robust.
+// 1991) [S0.13], in closed form without an SVD, plain and robust.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // track: faces with lasting ids. Between searches every face is carried by the flow of its points
-// and a similarity (S0.35, S0.36); on searched frames detections confirm, start and replace tracks.
+// and a similarity [S0.35, S0.36]; on searched frames detections confirm, start and replace tracks.
 // docs/design/track.md tells how the rules work together and how the defaults were chosen.
 #pragma once
 

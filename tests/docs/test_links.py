@@ -103,6 +103,27 @@ def the_house_is_as_its_page_says():
     tap.need(sorted(rows) == sorted(stands), f"differ: {sorted(set(rows) ^ set(stands))}")
 
 
+def published_rows_are_cited_by_their_key():
+    """As [S0.12], whose key is in CONTRIBUTING.md; nothing else of the publications is referred to by a number."""
+    key = (tap.SOURCE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    count = 0
+    for folder in ("kernels", "models", "gst", "tests", "docs"):
+        for path in (tap.SOURCE / folder).rglob("*"):
+            if path.suffix not in (".h", ".cc", ".cu", ".cuh", ".md") or path.parent == LOG:
+                continue
+            text = path.read_text(encoding="utf-8")
+            where = path.relative_to(tap.SOURCE)
+            for citation in re.findall(r"\[S\d\.\d+[^\]]*\]", text):
+                for source in re.findall(r"S\d(?=\.)", citation):
+                    tap.need(f"| {source} |" in key, f"{where}: CONTRIBUTING.md has no key {source}")
+                    count += 1
+            rest = re.sub(r"\[S\d\.\d+[^\]]*\]", "", text)
+            loose = re.search(r"\bS\d\.\d\d\b|\b(?:trap|thesis)\s+(?://\s*)?\d", rest)
+            tap.need(not loose, f"{where}: cite '{loose and loose[0]}' as [S0.12]")
+    tap.need(count >= 30, f"only {count} citations")
+    print(f"# {count} citations")
+
+
 def symptoms_quote_what_the_elements_say():
     """Each element's page has symptoms, and where one is a message (in quotes, of several words), the code says it."""
     code = " ".join(path.read_text(encoding="utf-8") for folder in ("gst", "models")
@@ -124,4 +145,5 @@ def symptoms_quote_what_the_elements_say():
 if __name__ == "__main__":
     sys.exit(tap.run_cases(links_lead_somewhere, files_named_in_the_text_are_there, every_page_is_in_the_index,
                            the_house_is_as_its_page_says,
+                           published_rows_are_cited_by_their_key,
                            symptoms_quote_what_the_elements_say, every_stage_has_what_contributing_asks_for))

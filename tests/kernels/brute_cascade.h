@@ -26,7 +26,7 @@ inline std::vector<BruteFeature> plain_features(const CascadeModel& model) {
   return out;
 }
 
-/// S0.15 and trap 4: edges of upright rectangles rounded; position and sides of tilted ones
+/// [S0.15]: edges of upright rectangles rounded; position and sides of tilted ones
 /// rounded, sides cut where they leave the window; then the first weight makes the weighted areas
 /// sum to 0.
 inline std::vector<BruteFeature> scaled_features(const CascadeModel& model, float scale) {

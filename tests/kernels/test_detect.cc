@@ -365,7 +365,7 @@ TEST(Detect, OverlapGroupingUsesTheSameWindows) {
   EXPECT_EQ(detect(model, config, picture).faces, expected);
 }
 
-// S0.03: the search in the picture of 1/n, boxes brought back to the full one.
+// [S0.03]: the search in the picture of 1/n, boxes brought back to the full one.
 TEST(Detect, DetectScaleSearchesASmallerPicture) {
   CUFACE_NEEDS_CASCADES();
   const Model model = load(test::cascade_path("frontalface_alt"));
@@ -424,7 +424,7 @@ TEST(Detect, ForcedStepsFollowTheDefinition) {
   }
 }
 
-// S0.15: every window of every scaled size on one set of integrals, normed over the whole window.
+// [S0.15]: every window of every scaled size on one set of integrals, normed over the whole window.
 TEST(Detect, ScaledWindowsFollowTheDefinition) {
   CUFACE_NEEDS_CASCADES();
   const cv::Mat picture = test::drawn_faces(160, 100, 26);

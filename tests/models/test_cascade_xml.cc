@@ -111,7 +111,7 @@ TEST(CascadeXml, ReadsEveryNumberOfDebiansFiles) {
   }
 }
 
-// The published counts (S0.14, S0.19) and the windows that are not square (trap 5).
+// The published counts [S0.14, S0.19] and the windows that are not square.
 TEST(CascadeXml, CountsAreThePublishedOnes) {
   CUFACE_NEEDS_CASCADES();
   const auto model = [](const char* name) {
