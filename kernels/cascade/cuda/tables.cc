@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/cascade/cuda/survivor_order.h"
-
 namespace cuface::cuda {
 namespace {
 
@@ -59,7 +57,6 @@ std::vector<LateNode> late_nodes(const CascadeModel& model) {
     std::stable_partition(nodes.end() - stage.tree_count, nodes.end(), [](const LateNode& node) {
       return node.corner[8] >> LateNode::kWeightShift == 0;
     });
-    order_late_nodes(nodes.data() + nodes.size() - stage.tree_count, stage.tree_count);
   }
   return nodes;
 }
