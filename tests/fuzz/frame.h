@@ -99,7 +99,6 @@ inline void make_device_tables(const CascadeModel& model) {
     bound.bind(model.has_tilted() ? planes : tile);
     cuda::add_layout(bound, flat);
   }
-  (void)cuda::first_nodes(flat, flat.nodes.size() / 2);
   (void)cuda::late_nodes(model);
   std::vector<uint4> nodes;
   if (!model.has_tilted()) (void)cuda::pair_nodes(model, tiles, 10, nodes);

@@ -55,8 +55,7 @@ inline void join_stages(CascadeModel& model, int count) {
   model.stages = joined;
 }
 
-/// Stages of few trees, or fewer of many: more of either than there is room for in FirstNodes. Some
-/// leaves are no whole number of units.
+/// Stages of few trees, or fewer of many. Some leaves are no whole number of units.
 inline CascadeModel table_cascade(unsigned seed, int side, int most_nodes, bool tilted,
                                   bool many_trees = false) {
   constexpr int kFew = 18, kMany = 4, kJoined = 40;

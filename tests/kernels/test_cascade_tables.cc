@@ -77,9 +77,10 @@ void expect_limits(const SearchStage& stage, double threshold, double units) {
   EXPECT_LE(stage.passes - stage.fails, stage.tree_count + 4);
 }
 
-/// The first `stages` by nodes of the index-th layout.
+/// The nodes of the index-th layout.
 void expect_nodes(const CascadeModel& model, const Scene& scene, const FlatCascade& flat,
-                  std::size_t index, const SearchNode* nodes, std::size_t stages, Seen& seen) {
+                  std::size_t index, Seen& seen) {
+  const SearchNode* nodes = flat.nodes.data() + index * model.nodes.size();
   const SumLayout layout = layouts_of(model)[index];
   const std::vector<double> units = units_of(flat, scene);
   const auto* exact = flat.exact_nodes.data() + index * model.nodes.size();
@@ -88,7 +89,7 @@ void expect_nodes(const CascadeModel& model, const Scene& scene, const FlatCasca
     const int x = k * layout.step;
     const WindowSums at = scene.words(layout, alone ? x : 0, alone ? 0 : k);
     const float norm = scene.norm(x, 0);
-    for (std::size_t s = 0; s < stages; ++s) {
+    for (std::size_t s = 0; s < flat.stages.size(); ++s) {
       SCOPED_TRACE(testing::Message() << model.name << ", layout " << index << ", stage " << s);
       const SearchStage& stage = flat.stages[s];
       const double definition = scene.sum(s, x, 0);
@@ -117,18 +118,7 @@ void expect_flat(const CascadeModel& model, unsigned seed, Seen& seen) {
   for (std::size_t s = 0; s < flat.stages.size(); ++s)
     expect_limits(flat.stages[s], scene.definition().stages()[s].threshold, units[s]);
   for (std::size_t i = 0; i < layouts; ++i)
-    ASSERT_NO_FATAL_FAILURE(expect_nodes(model, scene, flat, i, flat.nodes.data() + i * count,
-                                         flat.stages.size(), seen));
-
-  const FirstNodes first = first_nodes(flat, count);
-  std::size_t fit = 0;
-  while (fit < std::min<std::size_t>(flat.stages.size(), FirstNodes::kStages) &&
-         flat.stages[fit].stumps && flat.stages[fit].end[3] <= FirstNodes::kCount)
-    ++fit;
-  ASSERT_EQ(static_cast<std::size_t>(first.stage_count), fit);
-  for (std::size_t i = 0; i < 2; ++i)
-    ASSERT_NO_FATAL_FAILURE(
-        expect_nodes(model, scene, flat, i, first.node + i * FirstNodes::kCount, fit, seen));
+    ASSERT_NO_FATAL_FAILURE(expect_nodes(model, scene, flat, i, seen));
 }
 
 /// By how many corners the rectangles of an upright feature, or of a tilted one if they begin at

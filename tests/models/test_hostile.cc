@@ -80,7 +80,6 @@ void make_device_tables(const CascadeModel& model) {
     bound.bind(model.has_tilted() ? SumLayout{3 * words, words} : layout);
     cuda::add_layout(bound, flat);
   }
-  (void)cuda::first_nodes(flat, flat.nodes.size() / 3);
   (void)cuda::late_nodes(model);
   std::vector<uint4> nodes;
   if (!model.has_tilted()) (void)cuda::pair_nodes(model, tiles, 10, nodes);

@@ -39,7 +39,6 @@ Status DeviceCascade::make(DeviceTables& out) {
   }
   const std::size_t nodes = flat.nodes.size() / out.layouts.size();
   out.node_count = static_cast<std::int32_t>(nodes);
-  out.first_nodes = first_nodes(flat, nodes);
   if (Status s = take(upload(flat.stages), out.stages); !s.ok()) return s;
   if (Status s = take(upload(flat.nodes), out.nodes); !s.ok()) return s;
   if (Status s = take(upload(flat.trees), out.trees); !s.ok()) return s;

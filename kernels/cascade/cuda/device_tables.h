@@ -31,7 +31,6 @@ struct DeviceTables {
   DeviceBuffer<float> leaves;
   DeviceBuffer<LateNode> late_nodes;
   DeviceBuffer<uint4> pair_words;
-  FirstNodes first_nodes = {};
   std::int32_t node_count = 0;  ///< of one layout
 
   CascadeView view(int layout) const;

@@ -36,9 +36,8 @@ struct Pass {
 
 /// Takes many windows through a stage: a thread takes kWindows of them through the same trees.
 /// Votes keep loops such that the compiler knows all threads of a warp to be at the same node.
-template <bool kFirst, int kWindows, typename CornerOf>
-__device__ void take_many(const Pass& pass, const SearchNode* nodes, const SearchStage& stage,
-                          const CornerOf& corner) {
+template <int kWindows, typename CornerOf>
+__device__ void take_many(const Pass& pass, const CornerOf& corner) {
   const int threads = static_cast<int>(blockDim.x);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   for (int first = (static_cast<int>(threadIdx.x) - lane) * kWindows;
@@ -54,7 +53,7 @@ __device__ void take_many(const Pass& pass, const SearchNode* nodes, const Searc
       at[u] = corner(window[u]);
       norm[u] = pass.lists.norm[window[u]];
     }
-    add_leaves<kFirst>(pass.cascade, nodes, stage, 0, 1, at, norm, sum);
+    add_leaves(pass.cascade, pass.stage, 0, 1, at, norm, sum);
 #pragma unroll
     for (int u = 0; u < kWindows; ++u)
       pass.keep(at[u], norm[u], sum[u], index[u] < pass.count, window[u]);
@@ -63,9 +62,8 @@ __device__ void take_many(const Pass& pass, const SearchNode* nodes, const Searc
 }
 
 /// Takes at most kFew windows through a stage: warps share the trees of the same windows.
-template <bool kFirst, typename CornerOf>
-__device__ void take_few(const Pass& pass, const SearchNode* nodes, const SearchStage& stage,
-                         const CornerOf& corner) {
+template <typename CornerOf>
+__device__ void take_few(const Pass& pass, const CornerOf& corner) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int warps = static_cast<int>(blockDim.x) / kWarp;
@@ -76,7 +74,7 @@ __device__ void take_few(const Pass& pass, const SearchNode* nodes, const Search
     const decltype(corner(0)) at[1] = {corner(window)};
     const float norm[1] = {pass.lists.norm[window]};
     std::int32_t sum[1] = {};
-    add_leaves<kFirst>(pass.cascade, nodes, stage, slice, slices, at, norm, sum);
+    add_leaves(pass.cascade, pass.stage, slice, slices, at, norm, sum);
     if (i < pass.count) atomicAdd(&pass.lists.sum[i], sum[0]);
   }
   __syncthreads();
@@ -91,15 +89,14 @@ __device__ void take_few(const Pass& pass, const SearchNode* nodes, const Search
 }
 
 /// Takes any number of windows through a stage, as fits their number.
-template <bool kFirst, typename CornerOf>
-__device__ void take(const Pass& pass, const SearchNode* nodes, const SearchStage& stage,
-                     const CornerOf& corner) {
+template <typename CornerOf>
+__device__ void take(const Pass& pass, const CornerOf& corner) {
   if (__any_sync(kAllLanes, pass.count > static_cast<int>(blockDim.x))) {
-    take_many<kFirst, 2>(pass, nodes, stage, corner);
+    take_many<2>(pass, corner);
   } else if (__any_sync(kAllLanes, pass.count > Lists::kFew)) {
-    take_many<kFirst, 1>(pass, nodes, stage, corner);
+    take_many<1>(pass, corner);
   } else {
-    take_few<kFirst>(pass, nodes, stage, corner);
+    take_few(pass, corner);
   }
 }
 

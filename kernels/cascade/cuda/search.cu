@@ -173,11 +173,9 @@ Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
     return s;
   if (search.in_pairs_) cut_tiles(parts, processors * kPairBlocks);
   std::uint64_t tiles = 0;
-  table.step_2 = std::numeric_limits<std::uint32_t>::max();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     WindowLevel& level = parts[i];
     level.first_tile = static_cast<std::uint32_t>(tiles);
-    if (level.step == 2) table.step_2 = std::min(table.step_2, level.first_tile);
     tiles += tiles_of(level);
     if (tiles > std::numeric_limits<std::int32_t>::max())
       return Status(StatusCode::kUnsupported, "the windows of this picture are too many");
@@ -235,8 +233,8 @@ Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const SumPla
     return launch("all stages", pairs_for(active.map), shape, table, tables.view(2), pair_nodes,
                   pixels, skips_.data(), out, run, band, active);
   return launch("all stages", makes_sums_ ? search_kernel<true> : search_kernel<false>, shape,
-                table, tables.view(0), tables.view(1), tables.view(2), tables.first_nodes, pixels,
-                planes, skips_.data(), out, run, band, active);
+                table, tables.view(0), tables.view(1), tables.view(2), pixels, planes,
+                skips_.data(), out, run, band, active);
 }
 
 }  // namespace cuface::cuda

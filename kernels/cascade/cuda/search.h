@@ -44,7 +44,6 @@ struct TileTable {
   const WindowLevel* levels;
   const std::uint16_t* level_of;  ///< of each tile
   const LateNode* late_nodes;     ///< or null
-  std::uint32_t step_2;           ///< the first tile of levels with step 2: those with 1 come first
   std::int32_t stage_count;
   std::int32_t late_stage;     ///< from which on windows go to the list of late ones
   std::int32_t late_bytes;     ///< of shared memory, for late windows and their nodes

@@ -93,21 +93,14 @@ __device__ void add_stump(const SearchNode& node, const C (&at)[kWindows],
     if (node_value<kShape>(node, at[u]) * norm[u] < node.threshold) sum[u] += node.left_leaf;
 }
 
-/// Adds the leaves of trees of one node and one shape: every `step`th of them. Where the nodes lie
-/// among the arguments of the kernel (kFirst), reading one takes no place in the pipe that all
-/// reads of sums go through.
-template <NodeShape kShape, bool kFirst, int kWindows, typename C>
+/// Adds the leaves of trees of one node and one shape: every `step`th of them.
+template <NodeShape kShape, int kWindows, typename C>
 __device__ void add_stumps(const SearchNode* nodes, int first, int end, int step,
                            const C (&at)[kWindows], const float (&norm)[kWindows],
                            std::int32_t (&sum)[kWindows]) {
 #pragma unroll 4 / kWindows
-  for (int n = first; n < end; n += step) {
-    if constexpr (kFirst) {
-      add_stump<kShape>(nodes[n], at, norm, sum);
-    } else {
-      add_stump<kShape>(fetch<kShape>(nodes + n), at, norm, sum);
-    }
-  }
+  for (int n = first; n < end; n += step)
+    add_stump<kShape>(fetch<kShape>(nodes + n), at, norm, sum);
 }
 
 /// The leaf that a window reaches in a tree of several nodes.
@@ -126,28 +119,25 @@ __device__ std::int32_t leaf_of(const SearchNode* tree, C at, float norm) {
   }
 }
 
-/// Adds the leaves of a stage's trees to `sum`: the part `slice` of `slices`. The nodes are those
-/// of the cascade, or the first ones.
-template <bool kFirst, int kWindows, typename C>
-__device__ void add_leaves(const CascadeView& cascade, const SearchNode* nodes,
-                           const SearchStage& stage, int slice, int slices, const C (&at)[kWindows],
-                           const float (&norm)[kWindows], std::int32_t (&sum)[kWindows]) {
+/// Adds the leaves of a stage's trees to `sum`: the part `slice` of `slices`.
+template <int kWindows, typename C>
+__device__ void add_leaves(const CascadeView& cascade, const SearchStage& stage, int slice,
+                           int slices, const C (&at)[kWindows], const float (&norm)[kWindows],
+                           std::int32_t (&sum)[kWindows]) {
   if (slice == 0)
     for (std::int32_t& s : sum) s += stage.base;
   const auto add = [&]<NodeShape kShape>(int first, int end) {
-    add_stumps<kShape, kFirst>(nodes, first + slice, end, slices, at, norm, sum);
+    add_stumps<kShape>(cascade.nodes, first + slice, end, slices, at, norm, sum);
   };
   add.template operator()<NodeShape::kEdge>(stage.first_node, stage.end[0]);
   add.template operator()<NodeShape::kLine2>(stage.end[0], stage.end[1]);
   add.template operator()<NodeShape::kLine3>(stage.end[1], stage.end[2]);
   add.template operator()<NodeShape::kGeneral>(stage.end[2], stage.end[3]);
-  if constexpr (!kFirst) {
-    if (stage.stumps) return;
-    for (int t = slice; t < stage.tree_count; t += slices) {
-      const SearchNode* tree = nodes + cascade.trees[stage.first_tree + t].first_node;
+  if (stage.stumps) return;
+  for (int t = slice; t < stage.tree_count; t += slices) {
+    const SearchNode* tree = cascade.nodes + cascade.trees[stage.first_tree + t].first_node;
 #pragma unroll
-      for (int u = 0; u < kWindows; ++u) sum[u] += leaf_of(tree, at[u], norm[u]);
-    }
+    for (int u = 0; u < kWindows; ++u) sum[u] += leaf_of(tree, at[u], norm[u]);
   }
 }
 

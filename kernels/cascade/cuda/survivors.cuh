@@ -258,7 +258,7 @@ __device__ __forceinline__ void search_late(const TileTable& table, const Cascad
       const int corner[1] = {at};
       const float norm[1] = {window.norm};
       std::int32_t sums[1] = {};
-      add_leaves<false>(cascade, cascade.nodes, cascade.stages[s], lane, kWarp, corner, norm, sums);
+      add_leaves(cascade, cascade.stages[s], lane, kWarp, corner, norm, sums);
       sum = sums[0] - (lane == 0 ? stage.base : 0);
     }
     sum = sum_of_warp(sum) + stage.base;

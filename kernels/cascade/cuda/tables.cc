@@ -104,20 +104,4 @@ void add_layout(const BoundCascade& cascade, FlatCascade& flat) {
   }
 }
 
-FirstNodes first_nodes(const FlatCascade& flat, std::size_t node_count) {
-  FirstNodes first = {};
-  const auto nodes = static_cast<std::ptrdiff_t>(node_count);
-  for (std::ptrdiff_t layout = 0; layout < 2; ++layout)
-    std::copy_n(flat.nodes.begin() + layout * nodes,
-                std::min<std::ptrdiff_t>(nodes, FirstNodes::kCount),
-                first.node + layout * FirstNodes::kCount);
-  for (const SearchStage& stage : flat.stages) {
-    if (!stage.stumps || stage.end[3] > FirstNodes::kCount ||
-        first.stage_count == FirstNodes::kStages)
-      break;
-    first.stage[first.stage_count++] = stage;
-  }
-  return first;
-}
-
 }  // namespace cuface::cuda

@@ -34,16 +34,6 @@ struct SearchStage {
   bool stumps;       ///< else end[] are first_node
 };
 
-/// The nodes of the first stages, for windows with step 1, then for those with step 2: an argument
-/// of the kernel. (Before 12.1 kernels take 4 KB.)
-struct FirstNodes {
-  static constexpr int kCount = CUDART_VERSION >= 12010 ? 190 : 20;
-  static constexpr int kStages = 16;
-  SearchNode node[2 * kCount];
-  SearchStage stage[kStages];  ///< those of which all nodes are here
-  std::int32_t stage_count;
-};
-
 /// A tree of one node of a window alone, whose sums lie in rows of its width + 1 words: the value
 /// is a sum of rectangles with the weights -1 and two that are here.
 struct alignas(16) LateNode {
@@ -82,8 +72,5 @@ std::vector<LateNode> late_nodes(const CascadeModel& model);
 
 /// Adds the nodes as they are bound to one more layout. The rest is the same for every layout.
 void add_layout(const BoundCascade& cascade, FlatCascade& flat);
-
-/// Of tables whose first two layouts, of `nodes` each, are for the steps 1 and 2.
-FirstNodes first_nodes(const FlatCascade& flat, std::size_t nodes);
 
 }  // namespace cuface::cuda

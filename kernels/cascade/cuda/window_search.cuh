@@ -20,7 +20,6 @@ static_assert(kRowWindows == 2 && kTileColumns == 64);
 template <bool kTiled>
 __device__ inline void search_tile(const TileTable& table, const Tile& tile,
                                    const CascadeView& by_step_1, const CascadeView& by_step_2,
-                                   const FirstNodes& first_nodes,
                                    const ImageView<const std::uint8_t>& pixels,
                                    const SumPlanes& planes, unsigned long long* skips,
                                    const Output& out, Block& block) {
@@ -33,7 +32,6 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
   for (int i = thread; i < Lists::kFew; i += threads) lists.sum[i] = 0;
   __syncthreads();
   const CascadeView cascade = level.step == 2 ? by_step_2 : by_step_1;
-  const int among_first = blockIdx.x < table.step_2 ? 0 : FirstNodes::kCount;
   const int stride = table.stride[level.step - 1];
   const auto& border = table.border[level.step - 1];
   const auto corner = [&](int window) -> Corner<kTiled> {
@@ -88,12 +86,7 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
     }
     __syncwarp();  // the last window may be read by several
     for (int u = 0; u < kRowWindows; ++u) lists.norm[window[u]] = norm[u];
-    if (first_nodes.stage_count > 0) {
-      add_leaves<true>(cascade, first_nodes.node + among_first, first_nodes.stage[0], 0, 1, at,
-                       norm, sum);
-    } else {
-      add_leaves<false>(cascade, cascade.nodes, first, 0, 1, at, norm, sum);
-    }
+    add_leaves(cascade, first, 0, 1, at, norm, sum);
     for (int u = 0; u < kRowWindows; ++u) {
       const bool live = lane + u * kWarp < tile.columns && is_active(block, y, lane + u * kWarp) &&
                         norm[u] != 0.0f;  // 0: flat
@@ -152,12 +145,7 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
     std::uint32_t* next_count = &block.listed[(s + 1) % 3];
     const Pass pass = {cascade, cascade.stages[s], lists,      lists.list(s),
                        count,   lists.list(s + 1), next_count, &out.counts->exact};
-    const SearchNode* nodes = first_nodes.node + among_first;
-    if (s >= first_nodes.stage_count) {
-      take<false>(pass, cascade.nodes, pass.stage, corner);
-    } else {
-      take<true>(pass, nodes, first_nodes.stage[s], corner);
-    }
+    take(pass, corner);
     count = static_cast<int>(*next_count);
   }
   for (int i = thread; i < count; i += threads) {
@@ -171,10 +159,9 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
 template <bool kTiled>
 __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     search_kernel(const __grid_constant__ TileTable table, CascadeView by_step_1,
-                  CascadeView by_step_2, CascadeView by_patch,
-                  const __grid_constant__ FirstNodes first_nodes,
-                  ImageView<const std::uint8_t> pixels, SumPlanes planes, unsigned long long* skips,
-                  Output out, const std::int32_t* run, const Band* band, DeviceMap active) {
+                  CascadeView by_step_2, CascadeView by_patch, ImageView<const std::uint8_t> pixels,
+                  SumPlanes planes, unsigned long long* skips, Output out, const std::int32_t* run,
+                  const Band* band, DeviceMap active) {
   if (idle(run)) return;
   begin_tile(out);
   Tile tile = tile_at(table, blockIdx.x);
@@ -185,8 +172,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
       take_late_windows_too(table, by_patch, pixels, out);
     return;
   }
-  search_tile<kTiled>(table, tile, by_step_1, by_step_2, first_nodes, pixels, planes, skips, out,
-                      block);
+  search_tile<kTiled>(table, tile, by_step_1, by_step_2, pixels, planes, skips, out, block);
   if (table.patch_words > 0 && end_tile(out.counts, out.late_states, out.late_limit))
     take_late_windows(table, by_patch, pixels, out);
 }
