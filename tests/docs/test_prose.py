@@ -18,17 +18,12 @@ PAGES = sorted({tap.SOURCE / "README.md", tap.SOURCE / "CONTRIBUTING.md", *(tap.
 WORDS_OF_A_SENTENCE, WORDS_OF_A_CELL, LINES_OF_A_DESIGN, LINES_OF_THE_README, ENTRIES_OF_THE_GLOSSARY = 25, 12, 150, 120, 40
 NOT_REWRITTEN = set("""
 docs/design/caps.md
-docs/design/cascade-simd.md
 docs/design/flow.md
 docs/design/metadata.md
 docs/design/model-file.md
 docs/design/numeric-contract.md
 docs/design/overlay.md
-docs/design/pace.md
 docs/design/publish.md
-docs/design/smart.md
-docs/design/turn.md
-docs/design/verify.md
 """.split())
 
 
