@@ -2,6 +2,8 @@
 #include <gst/gst.h>
 #include <gtest/gtest.h>
 
+#include "tests/files.h"
+
 int main(int argc, char** argv) {
   gst_init(&argc, &argv);
   // G_DEBUG=fatal-criticals would come too late: GLib reads it before main().
@@ -11,7 +13,7 @@ int main(int argc, char** argv) {
     g_printerr("the plugin is not there: GST_PLUGIN_PATH must name its build folder\n");
     return 1;
   }
-  const int result = RUN_ALL_TESTS();
+  const int result = cuface::test::choose_files(argc, argv) ? RUN_ALL_TESTS() : 1;
   gst_deinit();  // when GStreamer's leaks tracer looks (tests/sanitize leaks)
   return result;
 }

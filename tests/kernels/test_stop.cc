@@ -106,7 +106,7 @@ void expect_no_traces(const DetectConfig& config) {
   }
   ASSERT_FALSE(expected.faces.empty());
   for (int i = 0, stopped = 0, missed = 0; stopped < 5; ++i) {
-    ASSERT_LT(i, 100);
+    ASSERT_LT(i, 2000);  // a busy machine lets many searches end before the flag is raised
     Status status;
     std::atomic<bool> begun = false;
     std::thread search([&] {

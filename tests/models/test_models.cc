@@ -1,4 +1,5 @@
 // Loading by path: dlib's format under damage, one object a file, default files.
+#include <dlib/image_processing/shape_predictor.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
