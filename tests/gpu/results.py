@@ -10,7 +10,8 @@
 In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and NAME.json where
 GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
 its log is "N passed, N failed, N skipped" these are its counts. A line of a log that is a JSON object
-with a key "what" is a measurement. FILE.json has date, device, driver, commit, tests, benchmarks.
+with a key "what" is a measurement. FILE.json has date, device, driver, commit, seconds of each
+test (tests/ledger.py holds their sum against the budget), tests, benchmarks.
 """
 import contextlib
 import datetime
@@ -98,10 +99,11 @@ def gpu():
 
 
 def collect(folder, commit, path):
-    folder, tests, benchmarks = pathlib.Path(folder), Tests(), []
+    folder, tests, benchmarks, seconds = pathlib.Path(folder), Tests(), [], {}
     items = folder / 'items'
     for line in items.read_text().splitlines() if items.exists() else []:
-        name, rc, _ = line.split('\t')
+        name, rc, took = line.split('\t')
+        seconds[name] = int(took)
         log = (folder / f'{name}.log').read_text(errors='replace')
         report = folder / f'{name}.json'
         try:
@@ -113,8 +115,8 @@ def collect(folder, commit, path):
     device, driver = gpu()
     counts = tests.as_dict()
     result = {'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
-              'device': device, 'driver': driver, 'commit': commit, 'tests': counts,
-              'benchmarks': benchmarks}
+              'device': device, 'driver': driver, 'commit': commit, 'seconds': seconds,
+              'tests': counts, 'benchmarks': benchmarks}
     pathlib.Path(path).write_text(json.dumps(result, indent=1) + '\n')
     for skip in counts['skips']:
         print('skipped:', skip['test'] + ':', skip['why'])

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""What the tests may cost: fails where they take longer than tests/ledger.json allows.
+
+  tests/ledger.py calibrate                         seconds of the calibration loop, on this machine now
+  tests/ledger.py run LOG TOTAL BUILD SECONDS...    the tests of meson's testlog.json, seconds of all tests/run and of
+                                                    its build, and what `calibrate` printed before, between and after
+  tests/ledger.py gpu GPU.json                      the seconds of the GPU suite, as tests/gpu/run notes them
+
+A suite costs the sum of its tests' seconds, though two run at a time. Budgets grow with the machine's slowness, which
+the calibration loop states; waits do not shrink on a fast machine, so neither do budgets. Something new adds an entry
+to "added", with what it is and its seconds: at most 90 for tests/run, 30 for the GPU suite.
+"""
+import collections
+import json
+import multiprocessing
+import os
+import pathlib
+import statistics
+import sys
+import time
+import zlib
+
+LEDGER = json.loads(pathlib.Path(__file__).with_name("ledger.json").read_text(encoding="utf-8"))
+MOST_ADDED = {"tests/run": 90, "gpu.json": 30}
+
+
+def work(_):
+    """A fixed piece of work of one processor: branches, tables and memory, as most programs have."""
+    text = " ".join(str(n * n % 9973) for n in range(1_000_000)).encode()
+    return len(zlib.compress(text, 9))
+
+
+def calibrate():
+    """Two processes at once, as two tests run at once; the median of three."""
+    with multiprocessing.Pool(2) as pool:
+        def once():
+            begin = time.monotonic()
+            pool.map(work, range(2), chunksize=1)
+            return time.monotonic() - begin
+        return statistics.median(once() for _ in range(3))
+
+
+def total_of(name):
+    """The budget of all, with what was added."""
+    entry = LEDGER[name]
+    for added in entry["added"]:
+        if not added["what"] or not 0 < added["seconds"] <= MOST_ADDED[name]:
+            sys.exit(f"ledger: {name}: {added} adds more than {MOST_ADDED[name]} s, or does not say for what")
+    return min(entry["total"] + sum(added["seconds"] for added in entry["added"]), entry.get("most", float("inf")))
+
+
+def seconds_of_suites(log):
+    """Meson's log has a line of JSON a test. A test of several suites counts in the last, which says most."""
+    suites = collections.Counter()
+    for line in pathlib.Path(log).read_text(encoding="utf-8").splitlines():
+        test = json.loads(line)
+        suites[test["name"].split(" / ")[0].split(":")[-1].split("+")[-1]] += test["duration"]
+    return suites
+
+
+def over(rows, scale, mark="ledger:"):
+    """Prints (what, seconds, budget) and returns how many are above their budget."""
+    count = 0
+    for what, seconds, budget in rows:
+        above = seconds > budget * scale
+        count += above
+        print(f"{mark} {what}: {seconds:.0f} s of {budget * scale:.0f} s{', ABOVE ITS BUDGET' if above else ''}")
+    return count
+
+
+def run(log, total, build, *calibrations):
+    scale = max(1, statistics.mean(map(float, calibrations)) / LEDGER["calibration"])
+    suites = seconds_of_suites(log)
+    if unknown := suites.keys() - LEDGER["suites"].keys():
+        print(f"ledger: no budget for {', '.join(sorted(unknown))}")
+    print(f"ledger: this machine takes {scale:.2f} times the seconds of tests/ledger.json; budgets are scaled so")
+    rows = [(f"suite {name}", seconds, LEDGER["suites"].get(name, 0)) for name, seconds in sorted(suites.items())]
+    rows += [("set-up and build", float(build), LEDGER["tests/run"]["build"]),
+             ("tests/run", float(total), total_of("tests/run"))]
+    return 1 if over(rows, scale) else 0
+
+
+def gpu(path):
+    """TAP, for meson."""
+    seconds = json.loads(pathlib.Path(path).read_text(encoding="utf-8")).get("seconds")
+    print("1..1")
+    if not seconds:
+        print(f"ok 1 - the GPU suite # SKIP {os.path.basename(path)} was written before seconds were noted")
+        return 0
+    above = over([("the GPU suite", sum(seconds.values()), total_of("gpu.json"))], 1, "#")
+    print(f"{'not ok' if above else 'ok'} 1 - the GPU suite keeps its budget")
+    return 0
+
+
+def main(arguments):
+    match arguments:
+        case ["calibrate"]:
+            print(f"{calibrate():.3f}")
+            return 0
+        case ["run", log, total, build, *calibrations] if calibrations:
+            return run(log, total, build, *calibrations)
+        case ["gpu", path]:
+            return gpu(path)
+    sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
