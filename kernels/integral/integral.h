@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/stop_flag.h"
 
@@ -17,7 +18,7 @@ namespace cuface {
 /// Where the columns of a row lie: in order, or the even ones first and the odd ones from `odd` on.
 struct ColumnOrder {
   std::ptrdiff_t odd = 0;  ///< words; 0 = in order
-  std::ptrdiff_t at(int x) const { return odd == 0 ? x : x % 2 * odd + x / 2; }
+  CUFACE_HD std::ptrdiff_t at(int x) const { return odd == 0 ? x : x % 2 * odd + x / 2; }
 };
 
 /// The lower halves of a row of sums: where the sums lie, and with the columns in order. Either may

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cascade/cuda/pair_tables.h"
+#include "kernels/cascade/cuda/plan.h"
 #include "kernels/cascade/cuda/tables.h"
 #include "kernels/common/simd.h"
 #include "kernels/detect/detect.h"
@@ -90,18 +90,22 @@ inline std::vector<DetectResult> detect_frames(const std::shared_ptr<const Casca
 
 /// The tables that CUDA reads, made as for a search; nothing is launched.
 inline void make_device_tables(const CascadeModel& model) {
-  const int words = 64 + model.window_width;
-  const SumLayout tiles[2] = {{words}, {(words + 63) / 2 * 2 + 64, 0, 2}};
+  constexpr std::size_t kShared = 62 << 10;  // of the oldest GPUs
+  std::vector<uint4> pair_words;
+  cuda::PairNodes pairs;
+  const auto make_pairs = [&](const cuda::SearchLayouts& layouts,
+                              int most) -> const cuda::PairNodes& {
+    return pairs = cuda::pair_nodes(model, {layouts[0], layouts[1]}, most, pair_words);
+  };
+  const auto plan = cuda::plan_tiles(model, make_pairs, 2, kShared);
+  if (!plan.ok()) return;
   cuda::FlatCascade flat;
   BoundCascade bound(model);
-  for (const SumLayout& tile : tiles) {
-    const SumLayout planes{3 * words, words};
-    bound.bind(model.has_tilted() ? planes : tile);
+  for (const SumLayout& layout : plan.value().layouts) {
+    bound.bind(layout);
     cuda::add_layout(bound, flat);
   }
-  (void)cuda::late_nodes(model);
-  std::vector<uint4> nodes;
-  if (!model.has_tilted()) (void)cuda::pair_nodes(model, tiles, 10, nodes);
+  if (plan.value().leaves_late) (void)cuda::late_nodes(model);
 }
 
 inline void look(const std::shared_ptr<const CascadeModel>& model, FuzzedDataProvider& from) {

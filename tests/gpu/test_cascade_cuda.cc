@@ -208,30 +208,58 @@ TEST_F(CascadeCuda, ValuesAtTheThresholds) {
 }
 
 /// Bands of rows that grow brighter up to some column, where all windows fail the first stage, and
-/// darker behind it, where all pass: runs of failures as long as several tiles.
+/// darker behind it, where all pass: runs of failures as long as several tiles. Tiles of large
+/// windows are narrow.
 TEST_F(CascadeCuda, FailuresSkipAcrossTiles) {
-  CascadeModel model;
-  model.name = "slope";
-  model.window_width = model.window_height = 20;
-  model.features = {{false, 2, {{2, 2, 16, 8, -1}, {2, 2, 8, 8, 2}}}};
-  model.nodes = {{0, 0, 0, -1}};
-  model.leaves = {-1, 1};
-  model.trees = {{0, 1, 0, 2}};
-  model.stages = {{0, 1, 0}};
-  Picture picture = flat(900, 100, 0);
-  for (int y = 0; y < picture.height; ++y)
-    for (int x = 0; x < picture.width; ++x) {
-      const int from = std::abs(x - (30 + y / 8 * 71));  // the column where it is brightest
-      picture.bytes[static_cast<std::size_t>(y * picture.stride + x)] =
-          static_cast<std::uint8_t>(110 - from / 8 + y % 2 * 120);
+  for (const int side : {20, 100}) {
+    CascadeModel model;
+    model.name = "slope";
+    model.window_width = model.window_height = side;
+    model.features = {{false, 2, {{2, 2, 16, 8, -1}, {2, 2, 8, 8, 2}}}};
+    model.nodes = {{0, 0, 0, -1}};
+    model.leaves = {-1, 1};
+    model.trees = {{0, 1, 0, 2}};
+    model.stages = {{0, 1, 0}};
+    Picture picture = flat(900, side + 80, 0);
+    for (int y = 0; y < picture.height; ++y)
+      for (int x = 0; x < picture.width; ++x) {
+        const int from = std::abs(x - (30 + y / 8 * 71));  // the column where it is brightest
+        picture.bytes[static_cast<std::size_t>(y * picture.stride + x)] =
+            static_cast<std::uint8_t>(110 - from / 8 + y % 2 * 120);
+      }
+    DetectConfig config;
+    config.min_neighbors = 0;
+    for (const int step : {1, 2}) {
+      config.step = step;
+      config.min_size = config.max_size = side;  // one level, of the picture's size
+      test::compared("raw windows", search(test::shared(model), picture, config), 5'000);
     }
+  }
+}
+
+/// Up to those that leave room for one small tile in a processor.
+TEST_F(CascadeCuda, LargeWindows) {
   DetectConfig config;
   config.min_neighbors = 0;
-  for (const int step : {1, 2}) {
-    config.step = step;
-    config.min_size = config.max_size = 20;  // one level, of the picture's size
-    test::compared("raw windows", search(test::shared(model), picture, config), 5'000);
-  }
+  config.scale_factor = 1.2;
+  for (const bool tilted : {false, true})
+    for (const int side : {40, 64, 100, 150})
+      for (const int step : {0, 1}) {
+        if (test::under_tool() && (side > 64 || step > 0)) continue;
+        config.step = step;
+        const Model model =
+            test::shared(test::random_cascade(12, side, side - side / 10, 3, tilted));
+        ASSERT_EQ(model->has_tilted(), tilted);
+        const long raw = search(model, smooth(333, 260, side / 16, 21, 3, 5), config);
+        test::compared(("raw windows of " + std::to_string(side) + " pixels").c_str(), raw, 500);
+      }
+}
+
+TEST_F(CascadeCuda, WindowsThatNoBlockHoldsAreRefusedWithTheWayOut) {
+  const Model model = test::shared(test::random_cascade(11, 255, 255, 3, true));
+  const Status status = cuda::Detector::create(model, {}, 640, 480).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_NE(status.message().find("backend=cpu"), std::string::npos) << status.message();
 }
 
 TEST_F(CascadeCuda, FlatWindowsAreNotSkippedFor) {

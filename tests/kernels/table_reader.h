@@ -1,6 +1,6 @@
 // The tables that kernels on CUDA read of a cascade, read on the host: for one window, or a pair of
-// them, what kernels/cascade/{stages,late,pair_stages}_cuda.cuh do with a node. Who changes how a
-// kernel reads a node changes it here, too.
+// them, what stages.cuh, survivors.cuh and pair_stages.cuh of kernels/cascade/cuda do with a node.
+// Who changes how a kernel reads a node changes it here, too.
 #pragma once
 
 #include <bit>

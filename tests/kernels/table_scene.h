@@ -10,14 +10,17 @@
 #include <vector>
 
 #include "kernels/cascade/cascade.h"
+#include "kernels/cascade/cuda/plan.h"
 #include "kernels/cascade/evaluate.h"
+#include "kernels/integral/tilted_lanes.h"
 #include "tests/gpu/random_cascade.h"
 #include "tests/kernels/brute_cascade.h"
 #include "tests/kernels/table_reader.h"
 
 namespace cuface::test {
 
-inline constexpr int kTileColumns = 64;  ///< windows of a tile's row
+using cuda::kTileColumns;
+inline constexpr std::size_t kBlockShared = std::size_t{226} << 10;  ///< as on sm_90
 
 /// Shapes that random_cascade() does not make, in place of some features: three stripes, middle
 /// halves, halves that have the weight of a third, and squares along the other diagonal.
@@ -68,20 +71,28 @@ inline CascadeModel table_cascade(unsigned seed, int side, int most_nodes, bool 
   return model;
 }
 
-/// As cuda::CascadeSearch::plan_tiles() lays out sums: a tile's, those of a window alone, or both
-/// planes.
+/// As a search plans it whose blocks may have so much shared memory.
+inline Result<cuda::TilePlan> plan_of(const CascadeModel& model, std::size_t shared = kBlockShared,
+                                      int most_step = 2) {
+  cuda::PairNodes pairs;
+  std::vector<uint4> nodes;
+  const auto make_pairs = [&](const cuda::SearchLayouts& layouts,
+                              int most) -> const cuda::PairNodes& {
+    return pairs = cuda::pair_nodes(model, {layouts[0], layouts[1]}, most, nodes);
+  };
+  return cuda::plan_tiles(model, make_pairs, most_step, shared);
+}
+
+/// How a search lays out upright sums: a tile's, those of a window alone.
 inline SumLayout tile_layout(const CascadeModel& model, int step) {
   const int words = (kTileColumns - 1) * step + model.window_width + 1;
   return {words + words % step, 0, step};
 }
 inline SumLayout alone_layout(const CascadeModel& model) { return {model.window_width + 1}; }
-inline SumLayout plane_layout(const CascadeModel& model) {
-  const int stride = 3 * kTileColumns + model.window_width;
-  return {stride, std::ptrdiff_t{stride} * (model.window_height + 1)};
-}
+/// All that a search reads; tilted features are not read in a window alone.
 inline std::vector<SumLayout> layouts_of(const CascadeModel& model) {
-  if (model.has_tilted()) return {plane_layout(model), plane_layout(model)};
-  return {tile_layout(model, 1), tile_layout(model, 2), alone_layout(model)};
+  const cuda::SearchLayouts layouts = plan_of(model).value().layouts;
+  return {layouts.begin(), layouts.end() - (model.has_tilted() ? 1 : 0)};
 }
 
 /// Blobs, with every fourth seed black and white, their sums in plain rows, and the definition
@@ -115,21 +126,27 @@ class Scene {
   }
 
   /// What a window reads, from column x of the picture on; in pairs with the sums `below` it.
+  /// Tilted sums are those of the pixels there, as a tile makes them.
   WindowSums words(const SumLayout& layout, int x, int column, int below = 0) const {
     WindowSums out;
     const int rows = model_.window_height + 1;
     out.first = static_cast<std::uint32_t>(column);
-    out.words.resize(static_cast<std::size_t>(layout.tilted + rows * layout.stride));
-    for (int plane = 0; plane < (layout.tilted > 0 ? 2 : 1); ++plane)
-      for (int y = 0; y < rows; ++y)
-        for (int i = 0; i < std::min(layout.stride, sums_.cols - x); ++i) {
-          const auto sum = [&](int at) {
-            return sums_.at<std::int32_t>(plane * rows_ + at, x + i);
-          };
-          const auto lower = below > 0 ? static_cast<std::uint32_t>(sum(y + below)) << 16 : 0;
-          out.words[static_cast<std::size_t>(plane * layout.tilted + layout.offset(i, y))] =
-              static_cast<std::uint32_t>(sum(y)) + lower;
-        }
+    out.words.resize(static_cast<std::size_t>(rows * layout.stride));
+    const int columns =
+        std::min(layout.tilted > 0 ? layout.stride / 2 : layout.stride, sums_.cols - x);
+    for (int y = 0; y < rows; ++y)
+      for (int i = 0; i < columns; ++i) {
+        const auto sum = [&](int at) { return sums_.at<std::int32_t>(at, x + i); };
+        const auto lower = below > 0 ? static_cast<std::uint32_t>(sum(y + below)) << 16 : 0;
+        out.words[static_cast<std::size_t>(layout.offset(i, y))] =
+            static_cast<std::uint32_t>(sum(y)) + lower;
+      }
+    if (layout.tilted == 0) return out;
+    const cv::Mat tile = picture_(cv::Rect(x, 0, columns - 1, rows - 1));
+    integral_tilted(SerialLanes(),
+                    {tile.ptr(), tile.cols, tile.rows, static_cast<std::ptrdiff_t>(tile.step)},
+                    {layout.step == 2 ? layout.stride / 2 : 0}, out.words.data() + layout.tilted,
+                    layout.stride);
     return out;
   }
 

@@ -304,6 +304,71 @@ TEST(CascadeTables, PairNodesAddUpToTheDefinition) {
     EXPECT_GT(seen.large[shape], 0) << static_cast<int>(shape);
 }
 
+constexpr std::size_t kLeastShared = 62 << 10;  // of a block on sm_75
+
+/// What a tile needs, counted again.
+void expect_fits(const CascadeModel& model, const TilePlan& plan, int step, std::size_t shared) {
+  const auto i = static_cast<std::size_t>(step - 1);
+  const int columns = plan.table.columns[i], rows = plan.table.rows[i];
+  EXPECT_TRUE(columns >= 8 && columns <= kTileColumns && rows >= 2 && rows <= kMostTileRows);
+  const int planes = model.has_tilted() ? 2 : 1;
+  const int words = (columns - 1) * step + model.window_width + 1;
+  EXPECT_GE(plan.layouts[i].stride, planes * words);
+  EXPECT_EQ(plan.layouts[i].stride % (planes * step), 0);
+  EXPECT_EQ(plan.layouts[i].tilted, planes == 2 ? plan.layouts[i].stride / 2 / step : 0);
+  const int sums = plan.layouts[i].stride * ((rows - 1) * step + model.window_height + 1);
+  EXPECT_GE(plan.table.list_offset[i], sums);
+  constexpr int kListed = 8;  // bytes of a window: its norm, and a place in each of two lists
+  const std::size_t least =
+      static_cast<std::size_t>(4 * plan.table.list_offset[i] + kListed * rows * kTileColumns);
+  EXPECT_TRUE(plan.in_pairs || plan.shared_bytes >= least);
+  EXPECT_LE(plan.shared_bytes, shared);
+}
+
+TEST(TilePlan, WindowsOf64PixelsFitTheLeastSharedMemory) {
+  for (const bool tilted : {false, true})
+    for (const int side : {3, 20, 24, 40, 64})
+      for (const int most_step : {1, 2}) {
+        if (tilted && side < 8) continue;  // no room for a tilted feature
+        SCOPED_TRACE(testing::Message() << side << " pixels, tilted " << tilted);
+        CascadeModel model = table_cascade(1, std::max(side, 8), 1, tilted);
+        model.window_width = model.window_height = side;
+        const auto plan = plan_of(model, kLeastShared, most_step);
+        ASSERT_TRUE(plan.ok()) << plan.status().message();
+        EXPECT_EQ(plan.value().table.tilted[0] > 0, tilted);
+        EXPECT_EQ(plan.value().leaves_late, !tilted && side < 40);
+        for (int step = 1; step <= most_step; ++step)
+          expect_fits(model, plan.value(), step, kLeastShared);
+      }
+}
+
+TEST(TilePlan, TallWindowsThatFitNoPairsAreTakenOneByOne) {
+  CascadeModel model = table_cascade(1, 6, 1, false);
+  model.window_height = 100;
+  ASSERT_TRUE(plan_of(model).value().in_pairs);
+  const auto plan = plan_of(model, kLeastShared);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_FALSE(plan.value().in_pairs);
+  expect_fits(model, plan.value(), 2, kLeastShared);
+}
+
+TEST(TilePlan, WindowsThatNoBlockHoldsAreRefusedWithTheWayOut) {
+  for (const bool tilted : {false, true}) {
+    CascadeModel model = table_cascade(1, 24, 1, tilted);
+    model.window_width = model.window_height = kMaxWindowSide;
+    const Status status = plan_of(model).status();
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+    EXPECT_NE(status.message().find("255x255"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("backend=cpu"), std::string::npos) << status.message();
+    // Larger memories hold larger windows.
+    model.window_width = model.window_height = tilted ? 100 : 150;
+    EXPECT_FALSE(plan_of(model, kLeastShared).ok());
+    const auto plan = plan_of(model);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    expect_fits(model, plan.value(), 2, kBlockShared);
+  }
+}
+
 TEST(CascadeTables, OfRealCascades) {
   if (!std::filesystem::is_directory(kCascadeDir)) GTEST_SKIP() << "no opencv-data";
   SeenPairs seen;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/integral/integral.h"
+#include "kernels/integral/tilted_lanes.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
 
@@ -135,6 +136,63 @@ TEST_P(Integral, TiltedIsTheSumOverItsCone) {
       EXPECT_EQ(tilted.view().at(x, y), expected) << x << "," << y;
     }
   }
+}
+
+// By lanes, in both orders of columns: the same words, and none beside them.
+TEST(TiltedLanes, EqualTheTableOfAPicture) {
+  constexpr std::uint32_t kCanary = 0xA5A5A5A5;
+  std::mt19937 random(5);
+  std::size_t compared = 0;
+  for (int i = 0; i < 300; ++i) {
+    const int width = 1 + static_cast<int>(random() % 90),
+              height = 1 + static_cast<int>(random() % 60);
+    const cv::Mat pixels = i % 9 == 0 ? cv::Mat(height, width, CV_8U, cv::Scalar(255))
+                                      : test::noise(width, height, random());
+    Image<std::uint32_t> want(width + 1, height + 1);
+    integral_tilted(view_of(pixels), want.view());
+    for (const int odd : {0, width / 2 + 1, width / 2 + 6}) {
+      const ColumnOrder order{odd};
+      const int stride = width + 3 + odd;
+      std::vector<std::uint32_t> got(static_cast<std::size_t>(stride * (height + 1)), kCanary);
+      integral_tilted(SerialLanes(), view_of(pixels), order, got.data(), stride);
+      for (int y = 0; y <= height; ++y) {
+        for (int x = 0; x <= width; ++x) {
+          auto& word = got[static_cast<std::size_t>(y * stride + order.at(x))];
+          ASSERT_EQ(word, want.view().at(x, y)) << x << "," << y << " of " << pixels.size();
+          word = kCanary;
+          ++compared;
+        }
+      }
+      EXPECT_EQ(std::count(got.begin(), got.end(), kCanary), static_cast<long>(got.size()));
+    }
+  }
+  EXPECT_GT(compared, 1'000'000u);
+}
+
+// Of a part of a picture all tilted rectangles have the sums that they have by the whole's words.
+TEST(TiltedLanes, RectanglesOfAPartAreThoseOfTheWhole) {
+  constexpr int kWidth = 40, kHeight = 30, kPart = 12;
+  const cv::Mat whole = test::noise(kWidth, kHeight, 8);
+  Image<std::uint32_t> table(kWidth + 1, kHeight + 1);
+  integral_tilted(view_of(whole), table.view());
+  const auto sum_of = [](const auto& at, int x, int y, int w, int h) {
+    return at(x, y) - at(x - h, y + h) - at(x + w, y + w) + at(x + w - h, y + w + h);
+  };
+  int compared = 0;
+  for (const cv::Point& place : {cv::Point(0, 0), cv::Point(17, 11), cv::Point(28, 18)}) {
+    const cv::Mat part = whole(cv::Rect(place.x, place.y, kPart, kPart));
+    std::uint32_t words[(kPart + 1) * (kPart + 1)];
+    integral_tilted(SerialLanes(), view_of(part), {}, words, kPart + 1);
+    const auto in_part = [&](int x, int y) { return words[y * (kPart + 1) + x]; };
+    const auto in_whole = [&](int x, int y) { return table.view().at(place.x + x, place.y + y); };
+    for (int y = 0; y <= kPart; ++y)
+      for (int h = 1; y + h < kPart; ++h)
+        for (int w = 1; y + w + h <= kPart; ++w)
+          for (int x = h; x + w <= kPart; ++x, ++compared)
+            ASSERT_EQ(sum_of(in_part, x, y, w, h), sum_of(in_whole, x, y, w, h))
+                << w << "x" << h << " at " << x << "," << y;
+  }
+  EXPECT_GT(compared, 5'000);
 }
 
 // Squares wrap (all 255: from 66,052 pixels on), but differences over a window stay exact.

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "kernels/cascade/cuda/pair_tables.h"
+#include "kernels/cascade/cuda/plan.h"
 #include "kernels/cascade/cuda/tables.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "models/cascade_file.h"
@@ -72,17 +72,22 @@ CascadeModel large_cascade(std::size_t stages, std::size_t trees, int nodes, int
 
 /// As cuda::CascadeSearch asks for them, for one search: others of the detector share them.
 void make_device_tables(const CascadeModel& model) {
-  const int words = 64 + model.window_width;
-  const SumLayout tiles[2] = {{words}, {(words + 63) / 2 * 2 + 64, 0, 2}};
+  constexpr std::size_t kShared = 62 << 10;  // of the oldest GPUs
+  std::vector<uint4> pair_words;
+  cuda::PairNodes pairs;
+  const auto make_pairs = [&](const cuda::SearchLayouts& layouts,
+                              int most) -> const cuda::PairNodes& {
+    return pairs = cuda::pair_nodes(model, {layouts[0], layouts[1]}, most, pair_words);
+  };
+  const auto plan = cuda::plan_tiles(model, make_pairs, 2, kShared);
+  if (!plan.ok()) return;
   cuda::FlatCascade flat;
   BoundCascade bound(model);
-  for (const SumLayout& layout : {tiles[0], tiles[1], SumLayout{model.window_width + 1}}) {
-    bound.bind(model.has_tilted() ? SumLayout{3 * words, words} : layout);
+  for (const SumLayout& layout : plan.value().layouts) {
+    bound.bind(layout);
     cuda::add_layout(bound, flat);
   }
-  (void)cuda::late_nodes(model);
-  std::vector<uint4> nodes;
-  if (!model.has_tilted()) (void)cuda::pair_nodes(model, tiles, 10, nodes);
+  if (plan.value().leaves_late) (void)cuda::late_nodes(model);
 }
 
 constexpr int kWidth = 640, kHeight = 360;

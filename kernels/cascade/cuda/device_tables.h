@@ -1,7 +1,6 @@
 // A cascade's tables in device memory, as the searches of one detector share them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,10 +13,6 @@
 #include "kernels/common/status.h"
 
 namespace cuface::cuda {
-
-/// The layouts of sums that a search reads: those of windows with step 1 and 2, and that of a
-/// window alone.
-using SearchLayouts = std::array<SumLayout, 3>;
 
 /// A cascade bound to such layouts, in device memory. Immutable; shared by any searches of the
 /// context in which it was made.

@@ -11,13 +11,6 @@
 
 namespace cuface::cuda {
 
-constexpr int kMostEach = 5;  // columns of sums that a thread makes of a row
-
-/// Words of a row of a tile's pixels in shared memory.
-__host__ __device__ inline int tile_words(int width) {
-  return (width + kWordBytes - 1) / kWordBytes;
-}
-
 /// Begins to copy a tile's pixels, which begin at whole words, to shared memory. Behind the last
 /// pixel of a row, in its last word, there are more pixels if `has_more`.
 __device__ inline void copy_pixels(const ImageView<const std::uint8_t>& pixels, int width,

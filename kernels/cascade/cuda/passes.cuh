@@ -20,8 +20,7 @@ struct Pass {
   std::uint32_t* exact;
 
   /// For whole warps: of the windows that are `live`, with their sums.
-  template <typename C>
-  __device__ void keep(C at, float norm, std::int32_t sum, bool live, int window) const {
+  __device__ void keep(int at, float norm, std::int32_t sum, bool live, int window) const {
     const unsigned lane = threadIdx.x % kWarp;
     const unsigned pass = passing(cascade, stage, at, norm, sum, live, exact);
     if (pass == 0) return;
@@ -43,7 +42,7 @@ __device__ void take_many(const Pass& pass, const CornerOf& corner) {
   for (int first = (static_cast<int>(threadIdx.x) - lane) * kWindows;
        __any_sync(kAllLanes, first < pass.count); first += threads * kWindows) {
     int window[kWindows], index[kWindows];
-    decltype(corner(0)) at[kWindows];
+    int at[kWindows];
     float norm[kWindows];
     std::int32_t sum[kWindows] = {};
 #pragma unroll
@@ -61,7 +60,7 @@ __device__ void take_many(const Pass& pass, const CornerOf& corner) {
   __syncthreads();
 }
 
-/// Takes at most kFew windows through a stage: warps share the trees of the same windows.
+/// Takes at most kFewWindows windows through a stage: warps share the trees of the same windows.
 template <typename CornerOf>
 __device__ void take_few(const Pass& pass, const CornerOf& corner) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -71,7 +70,7 @@ __device__ void take_few(const Pass& pass, const CornerOf& corner) {
   for (int task = warp; task < groups * slices; task += warps) {
     const int slice = task / groups, i = task % groups * kWarp + lane;
     const int window = pass.list[min(i, pass.count - 1)];
-    const decltype(corner(0)) at[1] = {corner(window)};
+    const int at[1] = {corner(window)};
     const float norm[1] = {pass.lists.norm[window]};
     std::int32_t sum[1] = {};
     add_leaves(pass.cascade, pass.stage, slice, slices, at, norm, sum);
@@ -93,7 +92,7 @@ template <typename CornerOf>
 __device__ void take(const Pass& pass, const CornerOf& corner) {
   if (__any_sync(kAllLanes, pass.count > static_cast<int>(blockDim.x))) {
     take_many<2>(pass, corner);
-  } else if (__any_sync(kAllLanes, pass.count > Lists::kFew)) {
+  } else if (__any_sync(kAllLanes, pass.count > kFewWindows)) {
     take_many<1>(pass, corner);
   } else {
     take_few(pass, corner);

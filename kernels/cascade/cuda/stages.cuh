@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/cascade/cpu/search.h"
 #include "kernels/cascade/cuda/search.h"
@@ -15,17 +14,10 @@ namespace cuface::cuda {
 /// The sums of a tile, made by the block that searches it.
 extern __shared__ std::uint32_t tile_sums[];
 
-/// A window's first word: bytes from the first of tile_sums, or in the planes in global memory.
-template <bool kTiled>
-using Corner = std::conditional_t<kTiled, int, const std::uint32_t*>;
-
-/// The word some bytes behind it.
+/// The word some bytes behind a window's first, which is so many bytes from the first of tile_sums.
 __device__ inline const std::uint32_t* pointer(int corner, int bytes = 0) {
   return reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const char*>(tile_sums) +
                                                 (corner + bytes));
-}
-__device__ inline const std::uint32_t* pointer(const std::uint32_t* corner, int bytes = 0) {
-  return reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const char*>(corner) + bytes);
 }
 
 /// Where a byte of tile_sums lies in the shared memory, such that the compiler adds nothing to it:
@@ -40,23 +32,16 @@ __device__ inline std::uint32_t shared_word(std::uint32_t address) {
   return *static_cast<const std::uint32_t*>(__cvta_shared_to_generic(address));
 }
 
-__device__ inline int of_lane(int corner, int lane) { return __shfl_sync(kAllLanes, corner, lane); }
-__device__ inline const std::uint32_t* of_lane(const std::uint32_t* corner, int lane) {
-  return reinterpret_cast<const std::uint32_t*>(
-      __shfl_sync(kAllLanes, reinterpret_cast<unsigned long long>(corner), lane));
-}
-
 /// The sum over a window less a border of one pixel.
-template <typename C>
-__device__ std::uint32_t inner_sum(C corner, const std::int32_t (&border)[4]) {
+__device__ inline std::uint32_t inner_sum(int corner, const std::int32_t (&border)[4]) {
   return *pointer(corner, border[0]) - *pointer(corner, border[1]) - *pointer(corner, border[2]) +
          *pointer(corner, border[3]);
 }
 
 /// A node's value before it is multiplied by the norm: bit for bit that of BoundFeature::value,
 /// except that 0 may be -0.
-template <NodeShape kShape, typename C>
-__device__ float node_value(const SearchNode& node, C at) {
+template <NodeShape kShape>
+__device__ float node_value(const SearchNode& node, int at) {
   const auto read = [&](int i) { return *pointer(at, node.corner[i]); };
   if constexpr (kShape == NodeShape::kGeneral) {
     const auto sum = [&](int r) {
@@ -85,8 +70,8 @@ __device__ SearchNode fetch(const SearchNode* node) {
   return out;
 }
 
-template <NodeShape kShape, int kWindows, typename C>
-__device__ void add_stump(const SearchNode& node, const C (&at)[kWindows],
+template <NodeShape kShape, int kWindows>
+__device__ void add_stump(const SearchNode& node, const int (&at)[kWindows],
                           const float (&norm)[kWindows], std::int32_t (&sum)[kWindows]) {
 #pragma unroll
   for (int u = 0; u < kWindows; ++u)
@@ -94,9 +79,9 @@ __device__ void add_stump(const SearchNode& node, const C (&at)[kWindows],
 }
 
 /// Adds the leaves of trees of one node and one shape: every `step`th of them.
-template <NodeShape kShape, int kWindows, typename C>
+template <NodeShape kShape, int kWindows>
 __device__ void add_stumps(const SearchNode* nodes, int first, int end, int step,
-                           const C (&at)[kWindows], const float (&norm)[kWindows],
+                           const int (&at)[kWindows], const float (&norm)[kWindows],
                            std::int32_t (&sum)[kWindows]) {
 #pragma unroll 4 / kWindows
   for (int n = first; n < end; n += step)
@@ -104,8 +89,7 @@ __device__ void add_stumps(const SearchNode* nodes, int first, int end, int step
 }
 
 /// The leaf that a window reaches in a tree of several nodes.
-template <typename C>
-__device__ std::int32_t leaf_of(const SearchNode* tree, C at, float norm) {
+__device__ inline std::int32_t leaf_of(const SearchNode* tree, int at, float norm) {
   for (const SearchNode* node = tree;;) {
     const float value =
         node->shape == NodeShape::kGeneral ? node_value<NodeShape::kGeneral>(*node, at)
@@ -120,9 +104,9 @@ __device__ std::int32_t leaf_of(const SearchNode* tree, C at, float norm) {
 }
 
 /// Adds the leaves of a stage's trees to `sum`: the part `slice` of `slices`.
-template <int kWindows, typename C>
+template <int kWindows>
 __device__ void add_leaves(const CascadeView& cascade, const SearchStage& stage, int slice,
-                           int slices, const C (&at)[kWindows], const float (&norm)[kWindows],
+                           int slices, const int (&at)[kWindows], const float (&norm)[kWindows],
                            std::int32_t (&sum)[kWindows]) {
   if (slice == 0)
     for (std::int32_t& s : sum) s += stage.base;
@@ -162,16 +146,15 @@ __device__ __noinline__ bool passes_by_definition(CascadeView cascade, const Sea
 /// The threads, of a whole warp, whose windows pass the stage: `sum` is that of all its trees. Of
 /// windows that are not `live` nothing is asked. Counts in `exact` those that the definition
 /// decided.
-template <typename C>
-__device__ unsigned passing(const CascadeView& cascade, const SearchStage& stage, C at, float norm,
-                            std::int32_t sum, bool live, std::uint32_t* exact) {
+__device__ inline unsigned passing(const CascadeView& cascade, const SearchStage& stage, int at,
+                                   float norm, std::int32_t sum, bool live, std::uint32_t* exact) {
   unsigned pass = __ballot_sync(kAllLanes, live && sum >= stage.passes);
   unsigned open = __ballot_sync(kAllLanes, live && sum >= stage.fails && sum < stage.passes);
   if (open != 0 && threadIdx.x % kWarp == 0)
     atomicAdd(exact, static_cast<std::uint32_t>(__popc(open)));
   for (; open != 0; open &= open - 1) {
     const int lane = __ffs(static_cast<int>(open)) - 1;
-    const C window = of_lane(at, lane);
+    const int window = __shfl_sync(kAllLanes, at, lane);
     const float window_norm = __shfl_sync(kAllLanes, norm, lane);
     if (passes_by_definition(cascade, stage, pointer(window), window_norm)) pass |= 1u << lane;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cascade/cuda/stages.cuh"
+#include "kernels/cascade/cuda/survivors.h"
 
 namespace cuface::cuda {
 
@@ -18,6 +19,8 @@ __device__ inline LateState acquire(const LateState* state) {
                : "memory");
   return static_cast<LateState>(value);
 }
+
+static_assert(static_cast<int>(LateState::kAwaited) == 0, "as CascadeSearch::zeros() leaves them");
 
 struct Output {
   Rect* raw;

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +14,10 @@
 namespace cuface::cuda {
 
 inline constexpr std::int32_t kWordBytes = sizeof(std::uint32_t);
+
+/// The layouts of sums that a search reads: those of tiles with step 1 and 2, and that of a window
+/// alone.
+using SearchLayouts = std::array<SumLayout, 3>;
 
 /// A VectorNode in the order in which a device reads it, 16 bytes at a time; corners in bytes.
 struct alignas(16) SearchNode {

@@ -5,6 +5,8 @@
 
 #include "kernels/cascade/cuda/stages.cuh"
 #include "kernels/common/cuda/tables.h"
+#include "kernels/common/lanes.h"
+#include "kernels/integral/tilted_lanes.h"
 
 namespace cuface::cuda {
 
@@ -21,10 +23,11 @@ __device__ inline Tile tile_at(const TileTable& table, std::uint32_t number) {
   tile.level = table.levels + __ldg(table.level_of + number);
   const std::uint32_t inside = number - tile.level->first_tile;
   tile.left_tiles = inside % tile.level->tiles_across;
-  tile.x = static_cast<int>(tile.left_tiles) * kTileColumns;
+  const int columns = tile.level->tile_columns;
+  tile.x = static_cast<int>(tile.left_tiles) * columns;
   const int rows = tile.level->tile_rows;
   tile.y = tile.level->begin + static_cast<int>(inside / tile.level->tiles_across) * rows;
-  tile.columns = min(kTileColumns, tile.level->columns - tile.x);
+  tile.columns = min(columns, tile.level->columns - tile.x);
   tile.rows = min(rows, tile.level->end - tile.y);
   return tile;
 }
@@ -52,15 +55,14 @@ struct Block {
 /// The block's lists, behind its sums; each stage has one of two in turns. A window is its row in
 /// the tile times kTileColumns, plus its column.
 struct Lists {
-  static constexpr int kFew = 128;  ///< windows whose trees warps share, at most
-  std::int32_t* sum;                ///< of a stage, for kFew windows; 0 between
-  float* norm;                      ///< per window
+  std::int32_t* sum;  ///< of a stage, for kFewWindows; 0 between
+  float* norm;        ///< per window
   std::uint16_t* first_list;
   int windows;
 
   __device__ Lists(std::uint32_t* behind_sums, int windows) : windows(windows) {
     sum = reinterpret_cast<std::int32_t*>(behind_sums);
-    norm = reinterpret_cast<float*>(sum + kFew);
+    norm = reinterpret_cast<float*>(sum + kFewWindows);
     first_list = reinterpret_cast<std::uint16_t*>(norm + windows);
   }
   __device__ std::uint16_t* list(int stage) const { return first_list + stage % 2 * windows; }
@@ -69,8 +71,8 @@ struct Lists {
 /// Sums of the tile's pixels, or of their squares, exclusive as in integral.h. With step 2 the even
 /// columns come first in each row, as SumLayout has it.
 template <bool kSquared>
-__device__ void make_sums(ImageView<const std::uint8_t> pixels, int width, int height, int step,
-                          int stride) {
+__device__ void make_sums(const ImageView<const std::uint8_t>& pixels, int step, int stride) {
+  const int width = pixels.width, height = pixels.height;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int threads = static_cast<int>(blockDim.x);
   const auto column = [&](int x) { return (x & (step - 1)) * (stride / 2) + (x >> (step - 1)); };
@@ -105,9 +107,12 @@ __device__ void make_sums(ImageView<const std::uint8_t> pixels, int width, int h
   __syncthreads();
 }
 
-/// Before a search: its counts, what tiles say to the next, the states of late windows.
-__global__ void reset_kernel(Zeros zeros) { zeros.write(); }
-static_assert(static_cast<int>(LateState::kAwaited) == 0);
+/// Tilted sums of the tile's pixels, behind those of make_sums(): differences of these are exact
+/// for every rectangle in the tile, as no other counts.
+__device__ inline void make_tilted_sums(const ImageView<const std::uint8_t>& pixels, int step,
+                                        int stride, int tilted) {
+  integral_tilted(BlockLanes(), pixels, {step == 2 ? stride / 2 : 0}, tile_sums + tilted, stride);
+}
 
 /// Tells the tile to the right, of each row by a bit, whether its first window may be skipped, and
 /// whether it may be visited. One thread does.
@@ -149,9 +154,15 @@ __device__ inline void drop_skipped(const Tile& tile, unsigned long long* skips,
     const bool is_row = thread < tile.rows;
     const std::uint64_t failed = is_row ? block.failed[thread] : 0;
     const std::uint64_t passed = is_row ? block.passed[thread] : 0;
+    const int columns = tile.columns;
+    // Of a narrow tile the window behind its last column is not the one behind the word.
+    const auto left = [&](bool& carry) {
+      const std::uint64_t skipped = skipped_windows(failed, carry);
+      if (columns < kTileColumns) carry = skipped >> columns & 1;
+      return passed & ~skipped;
+    };
     bool carry_visited = false, carry_skipped = true;
-    const std::uint64_t if_visited = passed & ~skipped_windows(failed, carry_visited);
-    const std::uint64_t if_skipped = passed & ~skipped_windows(failed, carry_skipped);
+    const std::uint64_t if_visited = left(carry_visited), if_skipped = left(carry_skipped);
     const bool skipped = first_is_skipped(skips + blockIdx.x, tile.left_tiles,
                                           if_visited != if_skipped, carry_visited, carry_skipped);
     block.passed[thread] = skipped ? if_skipped : if_visited;

@@ -11,37 +11,28 @@
 
 namespace cuface::cuda {
 
-constexpr unsigned kThreads = 256;
 constexpr int kBlocksPerProcessor = 3;  // that CascadeSearch's shared memory lets through
 constexpr int kRowWindows = kTileColumns / kWarp;  // of a row of a tile, per thread of a warp
 static_assert(kRowWindows == 2 && kTileColumns == 64);
 
 /// Takes a tile through all stages, or up to the list of late windows.
-template <bool kTiled>
 __device__ inline void search_tile(const TileTable& table, const Tile& tile,
                                    const CascadeView& by_step_1, const CascadeView& by_step_2,
                                    const ImageView<const std::uint8_t>& pixels,
-                                   const SumPlanes& planes, unsigned long long* skips,
-                                   const Output& out, Block& block) {
+                                   unsigned long long* skips, const Output& out, Block& block) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
   const int threads = static_cast<int>(blockDim.x), warps = threads / kWarp;
   if (thread < 3) block.listed[thread] = 0;
   const WindowLevel level = *tile.level;
   const Lists lists(tile_sums + table.list_offset[level.step - 1],
                     table.rows[level.step - 1] * kTileColumns);
-  for (int i = thread; i < Lists::kFew; i += threads) lists.sum[i] = 0;
+  for (int i = thread; i < kFewWindows; i += threads) lists.sum[i] = 0;
   __syncthreads();
   const CascadeView cascade = level.step == 2 ? by_step_2 : by_step_1;
   const int stride = table.stride[level.step - 1];
   const auto& border = table.border[level.step - 1];
-  const auto corner = [&](int window) -> Corner<kTiled> {
-    const int y = window / kTileColumns, x = window % kTileColumns;
-    if constexpr (kTiled) {
-      return (y * level.step * stride + x) * kWordBytes;
-    } else {
-      return planes.row({level.x, level.y, 0, 0}, (tile.y + y) * level.step) +
-             (tile.x + x) * level.step;
-    }
+  const auto corner = [&](int window) {
+    return (window / kTileColumns * level.step * stride + window % kTileColumns) * kWordBytes;
   };
   const auto for_each_row = [&](auto&& f) {
     for (int y = warp; __any_sync(kAllLanes, y < tile.rows); y += warps) {
@@ -53,36 +44,31 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
   };
 
   // Norms, of which the squares are in the way of the sums.
-  if constexpr (kTiled) {
-    ImageView<const std::uint8_t> in = pixels;
-    in.data = pixels.row(level.y + tile.y * level.step) + level.x + tile.x * level.step;
-    const int width = (tile.columns - 1) * level.step + table.width;
-    const int height = (tile.rows - 1) * level.step + table.height;
-    make_sums<true>(in, width, height, level.step, stride);
-    for_each_row([&](int, const int(&window)[kRowWindows]) {
-      for (const int w : window) lists.norm[w] = __uint_as_float(inner_sum(corner(w), border));
-    });
-    __syncthreads();
-    make_sums<false>(in, width, height, level.step, stride);
-  }
+  ImageView<const std::uint8_t> in = pixels;
+  in.data = pixels.row(level.y + tile.y * level.step) + level.x + tile.x * level.step;
+  in.width = (tile.columns - 1) * level.step + table.width;
+  in.height = (tile.rows - 1) * level.step + table.height;
+  make_sums<true>(in, level.step, stride);
+  for_each_row([&](int, const int(&window)[kRowWindows]) {
+    for (const int w : window) lists.norm[w] = __uint_as_float(inner_sum(corner(w), border));
+  });
+  __syncthreads();
+  make_sums<false>(in, level.step, stride);
+  const int tilted = table.tilted[level.step - 1];
+  if (tilted > 0) make_tilted_sums(in, level.step, stride, tilted);
 
   // The first stage, whether or not a window will turn out to be skipped.
   const SearchStage& first = cascade.stages[0];
   for_each_row([&](int y, const int(&window)[kRowWindows]) {
-    Corner<kTiled> at[kRowWindows];
+    int at[kRowWindows];
     float norm[kRowWindows];
     std::int32_t sum[kRowWindows] = {};
     std::uint64_t failed = 0, passed = 0;
     for (int u = 0; u < kRowWindows; ++u) {
       at[u] = corner(window[u]);
-      std::uint32_t squares;
-      if constexpr (kTiled) {
-        squares = __float_as_uint(lists.norm[window[u]]);
-      } else {
-        squares = inner_sum(at[u] + planes.squared, border);
-      }
       norm[u] = inverse_norm((table.width - 2) * (table.height - 2),
-                             static_cast<std::int32_t>(inner_sum(at[u], border)), squares);
+                             static_cast<std::int32_t>(inner_sum(at[u], border)),
+                             __float_as_uint(lists.norm[window[u]]));
     }
     __syncwarp();  // the last window may be read by several
     for (int u = 0; u < kRowWindows; ++u) lists.norm[window[u]] = norm[u];
@@ -121,7 +107,7 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
   int s = 1, count = static_cast<int>(block.listed[1]);
   if (thread == 0 && count > 0) atomicAdd(&out.counts->listed, static_cast<std::uint32_t>(count));
 #pragma unroll 1
-  for (bool may_leave = kTiled; s < table.stage_count && __any_sync(kAllLanes, count > 0); ++s) {
+  for (bool may_leave = true; s < table.stage_count && __any_sync(kAllLanes, count > 0); ++s) {
     if (may_leave && s >= table.late_stage) {
       if (thread == 0) block.first_late = out.late_places(static_cast<std::uint32_t>(count));
       __syncthreads();
@@ -156,12 +142,11 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
 }
 
 /// A block a tile, then late windows of all tiles.
-template <bool kTiled>
-__global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
+__global__ void __launch_bounds__(kSearchThreads, kBlocksPerProcessor)
     search_kernel(const __grid_constant__ TileTable table, CascadeView by_step_1,
                   CascadeView by_step_2, CascadeView by_patch, ImageView<const std::uint8_t> pixels,
-                  SumPlanes planes, unsigned long long* skips, Output out, const std::int32_t* run,
-                  const Band* band, DeviceMap active) {
+                  unsigned long long* skips, Output out, const std::int32_t* run, const Band* band,
+                  DeviceMap active) {
   if (idle(run)) return;
   begin_tile(out);
   Tile tile = tile_at(table, blockIdx.x);
@@ -172,7 +157,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
       take_late_windows_too(table, by_patch, pixels, out);
     return;
   }
-  search_tile<kTiled>(table, tile, by_step_1, by_step_2, pixels, planes, skips, out, block);
+  search_tile(table, tile, by_step_1, by_step_2, pixels, skips, out, block);
   if (table.patch_words > 0 && end_tile(out.counts, out.late_states, out.late_limit))
     take_late_windows(table, by_patch, pixels, out);
 }

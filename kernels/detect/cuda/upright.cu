@@ -98,26 +98,12 @@ Status UprightSearch::plan(DeviceCascade& cascade, const DetectConfig& config, i
   for (std::size_t i = 0; i < levels.size(); ++i)
     slots_.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
   pixels_part_ = plan_image(pixels_, atlas.width, atlas.height);
-  const bool tilted = model.has_tilted();
-  const int plane_count = tilted ? 3 : 2;
-  planes_.stride = static_cast<std::ptrdiff_t>(atlas.width) * plane_count;
-  planes_.squared = atlas.width;
-  planes_.tilted = tilted ? 2 * static_cast<std::ptrdiff_t>(atlas.width) : 0;
-  if (Status s = take(
-          CascadeSearch::create(cascade, levels, slots_, planes_, kMaxRawWindows, parts), search_);
+  if (Status s =
+          take(CascadeSearch::create(cascade, levels, slots_, kMaxRawWindows, parts), search_);
       !s.ok())
     return s;
-  if (!search_.makes_sums()) {
-    sums_part_ = parts.add<std::uint32_t>(static_cast<std::size_t>(planes_.stride) *
-                                          static_cast<std::size_t>(atlas.height));
-    if (Status s = take(LevelIntegrals::create(plan.width, plan.height, slots_, tilted, parts),
-                        integrals_);
-        !s.ok())
-      return s;
-  } else if (Status s = take(LevelResize::create(plan.width, plan.height, slots_, stop), resize_);
-             !s.ok()) {
+  if (Status s = take(LevelResize::create(plan.width, plan.height, slots_, stop), resize_); !s.ok())
     return s;
-  }
   if (Status s = take(Grouper::create(config.grouping, config.min_neighbors, kMaxRawWindows, parts),
                       grouper_);
       !s.ok())
@@ -131,11 +117,6 @@ void UprightSearch::bind(std::byte* scratch) {
   small_.data = small_part_.data();
   pixels_part_.bind(scratch);
   pixels_.data = pixels_part_.data();
-  if (!search_.makes_sums()) {
-    sums_part_.bind(scratch);
-    planes_.data = sums_part_.data();
-    integrals_.bind(scratch);
-  }
   search_.bind(scratch);
   grouper_.bind(scratch);
 }
@@ -153,15 +134,12 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
   if (active.map)
     if (Status s = activity_.enqueue(picture, run, band, followed, launch); !s.ok()) return s;
   const std::int32_t* search = active.map ? activity_.search() : run;
-  if (Status s = search_.makes_sums()
-                     ? resize_.enqueue(picture, pixels_, search, launch, search_.zeros())
-                     : integrals_.enqueue(picture, pixels_, planes_, search, launch);
-      !s.ok())
+  if (Status s = resize_.enqueue(picture, pixels_, search, launch, search_.zeros()); !s.ok())
     return s;
   if (Status s = cuda::look(look, launch); !s.ok()) return s;
   if (active.map)
     if (Status s = cuda::look({look.stop, activity_.search()}, launch); !s.ok()) return s;
-  if (Status s = search_.enqueue(pixels_, planes_, search, band, active, launch); !s.ok()) return s;
+  if (Status s = search_.enqueue(pixels_, search, band, active, launch); !s.ok()) return s;
   const Output output = {
       out,       run, band, search_.counts(), width_, height_, searched_width_, searched_height_,
       max_faces_};

@@ -17,7 +17,6 @@
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/faces/followed_cuda.h"
 #include "kernels/group/cuda/grouper.h"
-#include "kernels/integral/cuda/level_sums.h"
 #include "kernels/pyramid/cuda/resize.h"
 
 namespace cuface::cuda {
@@ -27,8 +26,8 @@ namespace cuface::cuda {
 class UprightSearch {
  public:
   /// For a valid configuration, of which it does not see `roll`. With `active_parts` it remembers
-  /// what it searched. kUnsupported where the levels take too much memory; kCancelled: `stop` was
-  /// raised before it was done. May throw std::bad_alloc.
+  /// what it searched. kUnsupported: the levels take too much memory, or the cascade's windows;
+  /// kCancelled: `stop` was raised before it was done. May throw std::bad_alloc.
   Status plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height,
               const StopFlag* stop = nullptr);
   /// Bytes of scratch that it needs.
@@ -46,7 +45,6 @@ class UprightSearch {
 
   const CascadeSearch& search() const { return search_; }
   ImageView<const std::uint8_t> pixels() const { return pixels_; }
-  const SumPlanes& planes() const { return planes_; }
   const Activity& activity() const { return activity_; }
   const std::vector<AtlasSlot>& slots() const { return slots_; }
 
@@ -59,13 +57,10 @@ class UprightSearch {
   Activity activity_;               ///< with active_parts
   ImageView<std::uint8_t> small_;   ///< with detect_scale
   ImageView<std::uint8_t> pixels_;  ///< atlas of the levels
-  std::vector<AtlasSlot> slots_;    ///< of each level's pixels, and of its sums, in their atlases
-  SumPlanes planes_;
-  LevelIntegrals integrals_;
+  std::vector<AtlasSlot> slots_;    ///< of each level, in the atlas
   CascadeSearch search_;
   Grouper grouper_;
   ScratchPart<std::uint8_t> small_part_, pixels_part_;
-  ScratchPart<std::uint32_t> sums_part_;
   std::size_t scratch_bytes_ = 0;
 };
 
