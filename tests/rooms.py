@@ -33,7 +33,7 @@ FLOORS = [
     ["gst/plugin.cc"],
 ]
 # Includes that still lead upwards. A pair that is no longer needed fails, so the list becomes shorter.
-UPWARD = {("gst/base", "gst/faces")}
+UPWARD = set()
 
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 SOURCE = re.compile(r"\.(?:cc|cu|cuh|h)$")

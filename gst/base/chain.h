@@ -1,6 +1,5 @@
-// What the elements of one chain share besides the faces: the grey picture of the frame on its way,
-// the tracker's wish for a search and the faces it follows. docs/design/chain.md says why it is so
-// little.
+// What the elements of one chain share besides results: the grey picture of the frame on its way,
+// and whatever elements of one kind tell each other. docs/design/chain.md says why it is so little.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,15 +8,15 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "gst/base/picturepool.h"
-#include "gst/meta/results.h"
 
 namespace cuface::gst {
 
 class DeviceChain;
 
-/// Made by the first of our elements that sees a buffer (the head), carried by the face meta.
+/// Made by the first of our elements that sees a buffer (the head), carried by the frame meta.
 ///
 /// Everything but the atomics belongs to the head's streaming thread: others may hold the object,
 /// and must ask on_own_thread() before they touch it. So nothing depends on timing: an element
@@ -28,8 +27,6 @@ class Chain {
   std::uint64_t begin_frame() {
     thread_.store(g_thread_self(), std::memory_order_relaxed);
     luma_ = nullptr;
-    search_requested_ = std::exchange(search_wanted_next_, {});
-    followed_ = std::exchange(followed_next_, {});
     return ++generation_;
   }
   bool on_own_thread() const { return thread_.load(std::memory_order_relaxed) == g_thread_self(); }
@@ -44,14 +41,18 @@ class Chain {
   }
   void set_luma(GreyPicture luma) { luma_ = std::move(luma); }
 
-  /// What the tracker wants searched of the next frame, and what it wanted on the frame before.
-  void request_search(const Band& what) { search_wanted_next_ = what; }
-  const Band& search_requested() const { return search_requested_; }
-  /// The faces that the tracker followed on the frame before, in pixels of its frames; none where
-  /// there is no tracker. Where they are on the GPU, only there is known how many, and whether it
-  /// wishes for a search (cuda::DeviceFaces::search_wanted).
-  void tell_followed(FaceResult faces) { followed_next_ = std::move(faces); }
-  const FaceResult& followed() const { return followed_; }
+  /// The number of the frame on its way.
+  std::uint64_t generation() const { return generation_; }
+  /// What elements of one kind share: the chain's only T, made for the first that asks.
+  template <typename T>
+  T& shared() {
+    static const char key = 0;
+    for (const auto& [known, what] : shared_)
+      if (known == &key) return *static_cast<T*>(what.get());
+    auto made = std::make_shared<T>();
+    shared_.emplace_back(&key, made);
+    return *made;
+  }
 
   /// The GPU's half of the chain: the stream and the luma of the current frame, once somebody has
   /// begun it there, else null.
@@ -64,7 +65,7 @@ class Chain {
     device_generation_ = generation;
   }
 
-  /// For the face meta's readers: whether one of them has warned that positions are lost.
+  /// For the frame meta's readers: whether one of them has warned that positions are lost.
   const std::shared_ptr<std::atomic<bool>>& geometry_warned() const { return geometry_warned_; }
 
  private:
@@ -73,8 +74,7 @@ class Chain {
   std::uint64_t generation_ = 0;
   PicturePool luma_pool_;
   GreyPicture luma_;
-  Band search_requested_, search_wanted_next_;
-  FaceResult followed_, followed_next_;
+  std::vector<std::pair<const void*, std::shared_ptr<void>>> shared_;
   std::shared_ptr<DeviceChain> device_;
   std::uint64_t device_generation_ = 0;
 };

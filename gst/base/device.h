@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "gst/base/counts.h"
 #include "kernels/common/status.h"
 
 namespace cuface::gst {
@@ -25,12 +26,6 @@ enum class CudaUse {
 
 /// The caps feature of frames in CUDA memory.
 inline constexpr const char* kCudaFeature = "memory:CUDAMemory";
-
-/// What the GPU has counted since the last start, a few frames late while it is working.
-struct DeviceCounts {
-  std::uint64_t searches = 0, skipped_searches = 0, overflows = 0, faces = 0, lost_tracks = 0;
-  std::uint64_t last_id = 0;  ///< the greatest id of any face
-};
 
 /// One an element. Belongs to the streaming thread but for set_context(), answer_query() and the
 /// counts.
@@ -68,7 +63,8 @@ class DeviceSide {
   virtual DeviceFrame* begin(Frame& frame, bool in_cuda_memory) = 0;
   virtual Status end() = 0;
 
-  virtual DeviceCounts counts() const = 0;
+  /// What the GPU has counted since the last start, a few frames late while it is working.
+  virtual Counts counts() const = 0;
   /// From the first to the last kernel of each frame, since the last start. Most frames are
   /// estimated by one in 16, but those right after a call of this are measured.
   virtual std::uint64_t device_time_ns() const = 0;

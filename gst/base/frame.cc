@@ -71,20 +71,22 @@ Frame::Frame(GstBuffer* buffer, const GstVideoInfo& info, const std::shared_ptr<
       geometry_(frame_geometry(buffer, info.width, info.height)),
       pictures_(pictures),
       stop_(stop),
-      had_record_(get_face_record(buffer) != nullptr),
-      record_(&ensure_face_record(buffer)) {
+      had_record_(get_frame_record(buffer) != nullptr),
+      record_(&ensure_frame_record(buffer)) {
   if (!had_record_) {
     record_->chain = own_chain;
     record_->generation = own_chain->begin_frame();
     record_->geometry_warned = own_chain->geometry_warned();
-  } else {
-    upstream_ = find_faces(buffer, geometry_.width, geometry_.height);
-    // Landmarks in pixels of this picture are no use to a tracker that sees another.
-    if (upstream_.cropped || upstream_.positions == Positions::kUnknown) record_->feedback.reset();
   }
-  untouched_ = !had_record_ || (upstream_element && !upstream_.cropped &&
-                                record_->untouched_since == upstream_element);
+  untouched_ = !had_record_ || (upstream_element && record_->untouched_since == upstream_element &&
+                                record_->untouched == geometry_);
   record_->untouched_since = untouched_ ? self : nullptr;
+  record_->untouched = geometry_;
+}
+
+PendingResultRef Frame::pending_before() const {
+  if (record_->results.empty()) return nullptr;
+  return place_any(buffer_, record_->results.back().kind, width(), height()).result.pending;
 }
 
 Status Frame::compute_luma(ImageView<std::uint8_t> out) {
@@ -113,11 +115,6 @@ Result<GreyPicture> Frame::luma() {
   else
     own_luma_ = made;
   return GreyPicture(made);
-}
-
-void Frame::deliver(FaceResult faces) {
-  delivered_ = faces;
-  append_faces(buffer_, std::move(faces));
 }
 
 }  // namespace cuface::gst

@@ -4,13 +4,13 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-#include <cstddef>
 #include <cstdint>
 
 #include "gst/base/chain.h"
+#include "gst/base/counts.h"
 #include "gst/base/picturepool.h"
 #include "gst/base/timejump.h"
-#include "gst/meta/facemeta.h"
+#include "gst/meta/framemeta.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
@@ -64,10 +64,22 @@ class Frame {
 
   /// No other element of ours has seen this buffer before.
   bool is_head() const { return !had_record_; }
-  /// The newest faces of the elements before, in pixels of this frame.
-  const FacesFound& upstream() const { return upstream_; }
-  FaceRecord& record() { return *record_; }
-  /// The chain of this frame when this is its thread, else null; so for faces without a chain.
+  FrameRecord& record() { return *record_; }
+  /// The newest result of this kind, in pixels of this frame.
+  template <typename T>
+  FoundResult<T> find() const {
+    return find_result<T>(buffer_, width(), height());
+  }
+  /// The newest result of the elements before, of whatever kind, where it is on a GPU and fits the
+  /// picture; else null.
+  PendingResultRef pending_before() const;
+  /// A result of this element for this frame, in pixels of it.
+  template <typename T>
+  void deliver(FrameResult<T> result) {
+    append_result<T>(buffer_, std::move(result));
+  }
+
+  /// The chain of this frame when this is its thread, else null; so for results without a chain.
   Chain* chain_on_this_thread() {
     auto* chain = static_cast<Chain*>(record_->chain.get());
     return chain && chain->on_own_thread() ? chain : nullptr;
@@ -86,19 +98,14 @@ class Frame {
   /// Whoever holds it keeps it as it is.
   Result<GreyPicture> luma();
 
-  /// The result of this element for this frame; to be called once.
-  void deliver(FaceResult faces);
-  const FaceResult& delivered() const { return delivered_; }
-
   /// Computes the grey picture into `out`, which has the frame's size.
   Status compute_luma(ImageView<std::uint8_t> out);
 
-  /// What stats count.
-  int searches = 0;
-  int skipped_searches = 0;
-  int overflows = 0;
-  int lost_tracks = 0;
-  std::size_t dropped_lines = 0;
+  /// What stats count, in host memory.
+  void count(int counter, std::uint64_t number = 1) {
+    counts_[static_cast<std::size_t>(counter)] += number;
+  }
+  const Counts& counts() const { return counts_; }
 
  private:
   GstBuffer* buffer_;
@@ -109,9 +116,8 @@ class Frame {
   const StopFlag* const stop_;
   bool had_record_;
   bool untouched_ = false;  ///< the pixels are those the chain's head saw
-  FaceRecord* record_;
-  FacesFound upstream_;
-  FaceResult delivered_;
+  FrameRecord* record_;
+  Counts counts_{};
   DeviceFrame* device_ = nullptr;
   GreyPicture own_luma_;
 };

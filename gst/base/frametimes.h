@@ -37,7 +37,7 @@ class FrameTimes {
   /// The step from the frame before. Elements of one chain that work in the same thread on the same
   /// frames agree: the machine's time is measured by the first of them.
   FrameStep advance(Frame& frame, const GstBaseTransform* trans) {
-    FaceRecord& record = frame.record();
+    FrameRecord& record = frame.record();
     const GstClockTime own = slowness_.behind();
     if (frame.is_head() || (!frame.chain_on_this_thread() && record.behind < own))
       record.behind = own;

@@ -1,7 +1,6 @@
 #include <utility>
 
-#include "gst/base/facefilter.h"
-#include "gst/base/filterstate.h"
+#include "gst/base/filter.h"
 
 namespace cuface::gst {
 
@@ -17,7 +16,6 @@ constexpr const char* kCudaCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES(
 }  // namespace
 
 void add_pad_templates(GstElementClass* element_class, CudaUse cuda_use) {
-  GST_CUFACE_FILTER_CLASS(element_class)->cuda_use = cuda_use;
   GstCaps* everywhere = gst_caps_from_string(kCudaCaps);
   gst_caps_append(everywhere, gst_caps_from_string(kCaps));
   const bool cuda = cuda_use != CudaUse::kNone && DeviceSide::missing().empty();

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <utility>
 
-#include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facedetect/searchcost.h"
 #include "gst/facedetect/stage.h"
+#include "gst/faces/cuda/devicefaceframe.h"
 #include "kernels/detect/cuda/detector.h"
 #include "kernels/detect/cuda/schedule.h"
 
@@ -72,7 +72,7 @@ class CudaDetectStage final : public DetectStage {
     GST_DEBUG("searching %dx%d takes %" G_GSIZE_FORMAT " of the %" G_GSIZE_FORMAT
               " bytes of the GPU's search scratch",
               width, height, detector_->scratch_bytes(), detector_->scratch().size());
-    planned_changes_ = settings.config_changes;
+    planned_ = settings.config;
     return {};
   }
 
@@ -80,13 +80,13 @@ class CudaDetectStage final : public DetectStage {
 
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
                          const SearchTurn& turn) override {
-    DeviceFrame& device = *frame.device();
+    DeviceFaceFrame device(*frame.device());
     if (owner_.stop.raised()) return cancelled();
-    if (!detector_ || settings.config_changes != planned_changes_) {
+    if (!detector_ || settings.config != planned_) {
       if (Status s = device.settle(); !s.ok()) return s;
       if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
     }
-    const FaceResult& upstream = frame.upstream().faces;
+    const FaceResult upstream = frame.find<FaceList>().result;
     const int landmarks = landmarks_capacity(upstream);
     const auto launch = device.launcher();
     if (!launch.ok()) return launch.status();
@@ -94,7 +94,7 @@ class CudaDetectStage final : public DetectStage {
     if (!picture.ok()) return picture.status();
     const auto before = device.faces(upstream);
     if (!before.ok()) return before.status();
-    const auto asker = device.flags(turn.followed.pending);
+    const auto asker = device.flags(turn.followed);
     if (!asker.ok()) return asker.status();
     auto out = device.new_faces(landmarks);
     if (!out.ok()) return out.status();
@@ -103,7 +103,7 @@ class CudaDetectStage final : public DetectStage {
     cuda::SearchBegin begin{std::exchange(restart_, false), turn.ask, frame.record().generation,
                             asker.value()};
     // Of faces on another GPU, or in host memory, nothing is known here.
-    if (const DeviceFacesRef followed = on_device(turn.followed.pending); followed && begin.asker) {
+    if (const DeviceFaceRef followed = faces_on_device(turn.followed); followed && begin.asker) {
       begin.verify = turn.verify;
       begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
       begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
@@ -149,7 +149,7 @@ class CudaDetectStage final : public DetectStage {
   cuda::Repeated<cuda::Detector*, const std::uint8_t*, int, int, std::ptrdiff_t, cuda::SearchState*,
                  const cuda::FollowedFaces*, cuda::DeviceFaces*, bool>
       search_;
-  guint planned_changes_ = 0;
+  DetectConfig planned_;  ///< what the detector was made for
   cuda::DeviceBuffer<cuda::SearchState> state_;
   cuda::DeviceBuffer<std::byte> found_;  // by the last search
   bool restart_ = true;

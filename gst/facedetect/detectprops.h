@@ -4,7 +4,9 @@
 #include <gst/gst.h>
 
 #include <string>
+#include <vector>
 
+#include "gst/faces/faceelement.h"
 #include "kernels/detect/detect.h"
 
 namespace cuface::gst {
@@ -13,20 +15,15 @@ namespace cuface::gst {
 /// late. The first two values are those of a boolean, which the property once was.
 enum class Spread { kFalse, kTrue, kAuto };
 
-struct DetectSettings {
+struct DetectSettings : FaceSettings {
   std::string cascade;
   guint redetect_interval = 0;
   bool qos = true;
   GstClockTime max_search_delay = GST_SECOND;  ///< in ns
   Spread spread = Spread::kAuto;
   DetectConfig config = {.threads = 0, .verify = true};
-  guint config_changes = 0;  ///< counts writes of `config`
 };
 
-void install_detect_properties(GObjectClass* klass);
-
-/// Sets or gets the property `id`; false when it is none of these.
-bool set_detect_property(DetectSettings& settings, guint id, const GValue* value);
-bool get_detect_property(const DetectSettings& settings, guint id, GValue* value);
+std::vector<Setting> detect_settings();
 
 }  // namespace cuface::gst

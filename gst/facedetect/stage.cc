@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gst/facedetect/searchcost.h"
+#include "gst/faces/counters.h"
 #include "kernels/detect/schedule.h"
 #include "kernels/detect/verify.h"
 
@@ -21,7 +22,7 @@ class CpuDetectStage final : public DetectStage {
         Detector::create(Backend::kCpu, model_, settings.config, width, height, &owner_.stop);
     if (!detector.ok()) return detector.status();
     detector_ = std::move(detector.value());
-    planned_changes_ = settings.config_changes;
+    planned_ = settings.config;
     const long long windows = detector_->windows();
     owner_.planned(windows, search_seconds(windows, settings.config));
     return {};
@@ -32,7 +33,7 @@ class CpuDetectStage final : public DetectStage {
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
                          const SearchTurn& turn) override {
     const Band what = wish_.next(turn.ask);
-    frame.skipped_searches = wish_.skipped(turn.ask);
+    frame.count(kSkippedSearches, wish_.skipped(turn.ask));
     const bool search_it{what};
     if (search_it)
       if (Status status = search(frame, settings, turn, what); !status.ok()) return status;
@@ -42,8 +43,8 @@ class CpuDetectStage final : public DetectStage {
     own.height = frame.height();
     if (search_it) own = faces_from_detections(found_, what, model_->name, own.width, own.height);
     auto list = std::make_shared<FaceList>();
-    if (frame.upstream().positions == Positions::kKnown) {
-      const auto before = frame.upstream().faces.read();
+    if (const FoundFaces found = frame.find<FaceList>(); found.positions == Positions::kKnown) {
+      const auto before = found.result.read();
       if (!before.ok()) return before.status();
       *list = *before.value();
       if (search_it && !merge_faces(own, *list, &owner_.stop)) return cancelled();
@@ -59,7 +60,7 @@ class CpuDetectStage final : public DetectStage {
                 const Band& what) {
     const auto picture = frame.luma();
     if (!picture.ok()) return picture.status();
-    if (!detector_ || settings.config_changes != planned_changes_)
+    if (!detector_ || settings.config != planned_)
       if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
     if (turn.verify || what.active_only)
       take_followed(frame, turn);
@@ -67,15 +68,15 @@ class CpuDetectStage final : public DetectStage {
       followed_.clear();
     if (Status s = detector_->enqueue(picture.value()->view(), found_, what, followed_); !s.ok())
       return s;
-    if (begins_search(turn.ask, what)) ++frame.searches;
-    if (found_.overflow) ++frame.overflows;
+    if (begins_search(turn.ask, what)) frame.count(kSearches);
+    if (found_.overflow) frame.count(kOverflows);
     return {};
   }
 
   /// Those that the CPU has followed.
   void take_followed(const Frame& frame, const SearchTurn& turn) {
     followed_.clear();
-    const FaceList* list = turn.followed.list.get();
+    const FaceList* list = turn.followed.host();
     if (!list) return;
     const float sx = static_cast<float>(frame.width()) / static_cast<float>(list->width);
     const float sy = static_cast<float>(frame.height()) / static_cast<float>(list->height);
@@ -90,7 +91,7 @@ class CpuDetectStage final : public DetectStage {
   const std::shared_ptr<const CascadeModel> model_;
   const StageOwner owner_;
   std::unique_ptr<Detector> detector_;
-  guint planned_changes_ = 0;
+  DetectConfig planned_;  ///< what the detector was made for
   std::vector<Followed> followed_;
   DetectResult found_;
   SearchWish wish_;

@@ -7,6 +7,7 @@
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
 #include "gst/facedetect/detectprops.h"
+#include "gst/meta/facemeta.h"
 #include "kernels/common/backend.h"
 #include "kernels/detect/detect.h"
 #include "kernels/detect/schedule.h"

@@ -1,9 +1,9 @@
 // cufacelandmark on CUDA.
 #include <utility>
 
-#include "gst/base/cuda/deviceframe.h"
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/stage.h"
+#include "gst/faces/cuda/devicefaceframe.h"
 #include "kernels/forest/cuda/roll.h"
 #include "kernels/landmark_filter/cuda/hold.h"
 #include "kernels/landmark_filter/cuda/inertia.h"
@@ -44,7 +44,7 @@ class CudaLandmarkStage final : public LandmarkStage {
 
   Result<Landmarks> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
                         double seconds) override {
-    DeviceFrame& device = *frame.device();
+    DeviceFaceFrame device(*frame.device());
     if (settings.iterations != planned_.iterations || settings.samples != planned_.samples ||
         settings.refine != planned_.refine || settings.follow_roll != planned_.follow_roll) {
       if (Status s = device.settle(); !s.ok()) return s;
@@ -90,7 +90,7 @@ class CudaLandmarkStage final : public LandmarkStage {
 
  private:
   /// `faces` have been made room for, so that those of the frame before lie elsewhere.
-  Result<Landmarks> hold(DeviceFrame& device, std::shared_ptr<DeviceFacesResult> faces,
+  Result<Landmarks> hold(DeviceFaceFrame& device, std::shared_ptr<DeviceFaceResult> faces,
                          DetectorName name) {
     if (before_) {
       const auto launch = device.launcher();
@@ -119,7 +119,7 @@ class CudaLandmarkStage final : public LandmarkStage {
     }
     return inertia_->enqueue(tracked, faces, inertia, launch);
   }
-  Result<Landmarks> smoothed(DeviceFrame& device, std::shared_ptr<DeviceFacesResult> faces,
+  Result<Landmarks> smoothed(DeviceFaceFrame& device, std::shared_ptr<DeviceFaceResult> faces,
                              DetectorName name, float amount, double seconds) {
     if (!smoother_) {
       auto made = cuda::LandmarkSmoother::create();
@@ -137,9 +137,8 @@ class CudaLandmarkStage final : public LandmarkStage {
     auto delivered = device.finish(std::move(smooth.value()), name, {});
     if (!delivered.ok()) return delivered.status();
     before_ = delivered.value();
-    auto unsmoothed = device.submitted(std::move(faces), std::move(name));
-    if (!unsmoothed.ok()) return unsmoothed.status();
-    return Landmarks{std::move(delivered.value()), std::move(unsmoothed.value())};
+    return Landmarks{std::move(delivered.value()),
+                     device.submitted(std::move(faces), std::move(name))};
   }
 
   const std::shared_ptr<const ForestModel> model_;

@@ -148,7 +148,7 @@ class CpuLandmarkStage final : public LandmarkStage {
 
 BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
                   const std::string& cascade) {
-  return settings.map_boxes ? box_map_for(model, cascade) : BoxMap{};
+  return settings.box_map == BoxMapChoice::kAuto ? box_map_for(model, cascade) : BoxMap{};
 }
 
 LandmarkStageResult make_landmark_stage(Backend backend, std::shared_ptr<const ForestModel> model,

@@ -5,10 +5,13 @@
 
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
+#include "gst/meta/facemeta.h"
 #include "kernels/common/backend.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 
 namespace cuface::gst {
+
+enum class BoxMapChoice { kAuto, kNone };
 
 struct LandmarkSettings {
   int iterations = 0;
@@ -16,8 +19,9 @@ struct LandmarkSettings {
   float inertia = 0.8f;  ///< 0 = off
   float smooth = 0;      ///< 0 = off
   bool follow_roll = true;
-  bool refine = true;     ///< with follow_roll only
-  bool map_boxes = true;  ///< as calibrated for the cascade that found the faces
+  bool refine = true;  ///< with follow_roll only
+  /// kAuto: as calibrated for the cascade that found the faces
+  BoxMapChoice box_map = BoxMapChoice::kAuto;
 };
 
 struct Landmarks {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gst/base/cuda/deviceframe.h"
+#include "gst/faces/cuda/devicefaceframe.h"
 #include "kernels/overlay/overlay_cuda.h"
 
 namespace cuface::gst {
@@ -12,7 +12,7 @@ class CudaDrawer final : public DeviceDrawer {
  public:
   Status draw(Frame& frame, const FaceResult& faces, ColorMatrix matrix,
               const OverlayStyle& style) override {
-    DeviceFrame& device = *frame.device();
+    DeviceFaceFrame device(*frame.device());
     if (const int landmarks = landmarks_capacity(faces); landmarks > landmarks_) {
       // On the first frame, or behind a model with more points.
       if (Status s = device.settle(); !s.ok()) return s;
@@ -23,7 +23,7 @@ class CudaDrawer final : public DeviceDrawer {
     }
     const auto known = device.faces(faces);
     if (!known.ok()) return known.status();
-    return device.draw([&](const FrameView& view, cuda::Launcher launch) {
+    return frame.device()->draw([&](const FrameView& view, cuda::Launcher launch) {
       return overlay_->enqueue(view, matrix, known.value(), style, launch);
     });
   }

@@ -5,6 +5,7 @@
 
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
+#include "gst/meta/facemeta.h"
 #include "kernels/overlay/overlay.h"
 
 namespace cuface::gst {

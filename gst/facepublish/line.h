@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "gst/meta/results.h"
+#include "gst/meta/facemeta.h"
 
 namespace cuface::gst {
 

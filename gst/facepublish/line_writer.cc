@@ -21,7 +21,7 @@ namespace cuface::gst {
 std::size_t bytes_of(const Line& line) {
   std::size_t bytes = sizeof(Line) + (line.source ? line.source->capacity() : 0);
   if (line.faces.pending) bytes += line.faces.pending->bytes();
-  if (const FaceListRef& list = line.faces.list)
+  if (const FaceList* list = line.faces.host())
     bytes += sizeof(FaceList) + list->faces.capacity() * sizeof(Face) +
              (list->landmarks.capacity() + list->followed.capacity()) * sizeof(Point);
   return bytes;

@@ -72,11 +72,14 @@ struct OwnFaces {
 
 Result<OwnFaces> own_faces(GstBuffer* buffer, const FrameGeometry& geometry) {
   OwnFaces own{geometry, {}};
-  const FaceRecord* record = get_face_record(buffer);
+  const FrameRecord* record = get_frame_record(buffer);
   if (!record) return own;
-  for (const FaceResult& result : record->results) {
-    if (result.width == geometry.width && result.height == geometry.height) continue;
-    auto scaled = result.scaled(geometry.width, geometry.height).read();
+  for (const FrameRecord::Entry& entry : record->results) {
+    const AnyResult& result = entry.result;
+    if (entry.kind != ResultKind<FaceList>::type() ||
+        (result.width == geometry.width && result.height == geometry.height))
+      continue;
+    auto scaled = FaceResult(result).scaled(geometry.width, geometry.height).read();
     if (!scaled.ok()) return scaled.status();
     own.scaled.push_back(std::move(scaled.value()));
   }
@@ -180,7 +183,8 @@ FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
 }
 
 FaceResult known_faces(const Frame& frame) {
-  if (frame.upstream().positions != Positions::kNone) return frame.upstream().faces;
+  FoundFaces found = frame.find<FaceList>();
+  if (found.positions != Positions::kNone) return std::move(found.result);
   return read_foreign_faces(frame.buffer(), frame.width(), frame.height());
 }
 

@@ -5,6 +5,7 @@
 
 #include "gst/base/frame.h"
 #include "gst/faces/firstseen.h"
+#include "gst/meta/facemeta.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface::gst {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "gst/base/cuda/deviceframe.h"
+#include "gst/faces/cuda/devicefaceframe.h"
 #include "gst/lktrack/stage.h"
 #include "kernels/track/track_cuda.h"
 
@@ -23,7 +23,7 @@ class CudaTrackStage final : public TrackStage {
   }
 
   Result<FaceResult> run(Frame& frame, const TrackFrame& input) override {
-    DeviceFrame& device = *frame.device();
+    DeviceFaceFrame device(*frame.device());
     const auto launch = device.launcher();
     if (!launch.ok()) return launch.status();
     const auto picture = device.luma();
@@ -44,7 +44,7 @@ class CudaTrackStage final : public TrackStage {
   }
 
   Result<FaceResult> hold(Frame& frame, std::uint64_t number) override {
-    DeviceFrame& device = *frame.device();
+    DeviceFaceFrame device(*frame.device());
     const auto launch = device.launcher();
     if (!launch.ok()) return launch.status();
     auto out = device.new_faces(room_);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gst/faces/counters.h"
+
 namespace cuface::gst {
 namespace {
 
@@ -24,7 +26,7 @@ class CpuTrackStage final : public TrackStage {
                           .frame = input.number,
                           .elapsed = input.elapsed};
     if (Status status = tracker_->enqueue(told, output_); !status.ok()) return status;
-    frame.lost_tracks = output_.lost;
+    frame.count(kLostTracks, static_cast<std::uint64_t>(output_.lost));
     for (const Face& face : output_.faces.faces) last_id_ = std::max(last_id_, face.id);
     return FaceResult(std::make_shared<FaceList>(output_.faces));
   }

@@ -6,6 +6,7 @@
 
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
+#include "gst/meta/facemeta.h"
 #include "kernels/common/backend.h"
 #include "kernels/track/track.h"
 
@@ -30,7 +31,7 @@ class TrackStage {
   virtual Band search_wanted() const = 0;
   virtual void end_tracks() = 0;
   virtual Status configure(const TrackConfig& config) = 0;
-  /// The greatest id given so far; on the GPU those of the stages before (DeviceCounts has the
+  /// The greatest id given so far; on the GPU those of the stages before (kLastId has the
   /// rest).
   virtual std::uint64_t last_id() const = 0;
 };

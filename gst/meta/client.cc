@@ -1,5 +1,6 @@
-// facemeta.h for whoever does not hold the face meta's own code: the plugin, and the tests beside
-// it. Every function goes through the library's table, so the meta is registered once in a process.
+// framemeta.h and facemeta.h for whoever does not hold the metas' own code: the plugin, and the
+// tests beside it. Every function goes through the library's table, so the meta is registered once
+// in a process.
 #include <utility>
 
 #include "gst/meta/facemeta.h"
@@ -31,20 +32,22 @@ std::string library_mismatch() {
          "; install both from one build";
 }
 
-FaceRecord* get_face_record(GstBuffer* buffer) { return library().table->get_face_record(buffer); }
-
-FaceRecord& ensure_face_record(GstBuffer* buffer) {
-  return *library().table->ensure_face_record(buffer);
+FrameRecord* get_frame_record(GstBuffer* buffer) {
+  return library().table->get_frame_record(buffer);
 }
 
-void append_faces(GstBuffer* buffer, FaceResult faces) {
-  library().table->append_faces(buffer, &faces);
+FrameRecord& ensure_frame_record(GstBuffer* buffer) {
+  return *library().table->ensure_frame_record(buffer);
 }
 
-FacesFound find_faces(GstBuffer* buffer, int width, int height) {
-  FacesFound found;
-  library().table->find_faces(buffer, width, height, &found);
-  return found;
+void append_any(GstBuffer* buffer, GType kind, AnyResult result, bool has_places) {
+  library().table->append_any(buffer, kind, &result, has_places);
+}
+
+Placement place_any(GstBuffer* buffer, GType kind, int width, int height) {
+  Placement place;
+  library().table->place_any(buffer, kind, width, height, &place);
+  return place;
 }
 
 GstCufaceFaces* make_faces_snapshot(FaceResult faces) {

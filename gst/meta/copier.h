@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "gst/meta/facemeta.h"
+#include "gst/meta/framemeta.h"
 
 namespace cuface::gst {
 

@@ -1,4 +1,4 @@
-// What facemeta.h and results.h promise without a look at any meta of ours. The library and the
+// What framemeta.h and facemeta.h promise without a look at any meta of ours. The library and the
 // plugin both compile this file; it registers nothing.
 #include "gst/meta/facemeta.h"
 
@@ -20,7 +20,13 @@ ElementRef make_element_ref(GstElement* element) {
           }};
 }
 
-FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {
+const FrameRecord::Entry* FrameRecord::newest(GType kind) const {
+  for (std::size_t i = results.size(); i-- > 0;)
+    if (results[i].kind == kind) return &results[i];
+  return nullptr;
+}
+
+FaceListRef ResultKind<FaceList>::scaled(FaceListRef faces, int width, int height) {
   if (faces->width == width && faces->height == height) return faces;
   const float sx = static_cast<float>(width) / static_cast<float>(faces->width);
   const float sy = static_cast<float>(height) / static_cast<float>(faces->height);
@@ -34,10 +40,32 @@ FaceListRef scale_faces(const FaceListRef& faces, int width, int height) {
   return scaled;
 }
 
-FacesRead read_faces(GstBuffer* buffer, int width, int height) {
-  const FacesFound found = find_faces(buffer, width, height);
-  const auto read = found.faces.read();
-  return {found.positions, read.ok() ? read.value() : nullptr, read.status()};
+FaceListRef ResultKind<FaceList>::cropped(const FaceList& faces, const FrameGeometry& from,
+                                          const FrameGeometry& to) {
+  const auto dx = static_cast<float>(from.crop_x - to.crop_x);
+  const auto dy = static_cast<float>(from.crop_y - to.crop_y);
+  auto cropped = std::make_shared<FaceList>(faces);
+  cropped->width = to.width;
+  cropped->height = to.height;
+  cropped->part = {};  // its borders are of the picture as it was
+  cropped->faces.clear();
+  cropped->landmarks.clear();
+  cropped->followed.clear();
+  cropped->followed_per_face = 0;
+  for (std::size_t i = 0; i < faces.faces.size(); ++i) {
+    Face face = faces.faces[i];
+    face.box.x += dx;
+    face.box.y += dy;
+    const bool visible = face.box.x < static_cast<float>(to.width) &&
+                         face.box.y < static_cast<float>(to.height) &&
+                         face.box.x + face.box.w > 0 && face.box.y + face.box.h > 0;
+    if (!visible) continue;
+    cropped->faces.push_back(face);
+    const Point* points = faces.landmarks_of(i);
+    for (int p = 0; p < faces.landmarks_per_face; ++p)
+      cropped->landmarks.push_back({points[p].x + dx, points[p].y + dy});
+  }
+  return cropped;
 }
 
 }  // namespace cuface::gst

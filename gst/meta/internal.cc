@@ -7,12 +7,12 @@ namespace cuface::gst {
 namespace {
 
 constexpr GstCufaceInternal kTable = {
-    .get_face_record = get_face_record,
-    .ensure_face_record = [](GstBuffer* buffer) { return &ensure_face_record(buffer); },
-    .append_faces = [](GstBuffer* buffer,
-                       FaceResult* faces) { append_faces(buffer, std::move(*faces)); },
-    .find_faces = [](GstBuffer* buffer, int width, int height,
-                     FacesFound* found) { *found = find_faces(buffer, width, height); },
+    .get_frame_record = get_frame_record,
+    .ensure_frame_record = [](GstBuffer* buffer) { return &ensure_frame_record(buffer); },
+    .append_any = [](GstBuffer* buffer, GType kind, AnyResult* result,
+                     bool has_places) { append_any(buffer, kind, std::move(*result), has_places); },
+    .place_any = [](GstBuffer* buffer, GType kind, int width, int height,
+                    Placement* place) { *place = place_any(buffer, kind, width, height); },
     .make_faces_snapshot = [](FaceResult* faces) { return make_faces_snapshot(std::move(*faces)); },
 };
 

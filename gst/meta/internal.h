@@ -11,17 +11,20 @@
 #include <string_view>
 
 #include "gst/meta/facemeta.h"
+#include "gst/meta/view.h"
 
 G_BEGIN_DECLS
 
-/// What facemeta.h promises, for those who do not link the library's own code. Each function
-/// behaves like the one of its name there; an object that is passed by value there is moved from
-/// here.
+/// What framemeta.h and facemeta.h promise, for those who do not link the library's own code. Each
+/// function behaves like the one of its name there; an object that is passed by value there is
+/// moved from here.
 typedef struct _GstCufaceInternal {
-  cuface::gst::FaceRecord* (*get_face_record)(GstBuffer* buffer);
-  cuface::gst::FaceRecord* (*ensure_face_record)(GstBuffer* buffer);
-  void (*append_faces)(GstBuffer* buffer, cuface::gst::FaceResult* faces);
-  void (*find_faces)(GstBuffer* buffer, int width, int height, cuface::gst::FacesFound* found);
+  cuface::gst::FrameRecord* (*get_frame_record)(GstBuffer* buffer);
+  cuface::gst::FrameRecord* (*ensure_frame_record)(GstBuffer* buffer);
+  void (*append_any)(GstBuffer* buffer, GType kind, cuface::gst::AnyResult* result,
+                     bool has_places);
+  void (*place_any)(GstBuffer* buffer, GType kind, int width, int height,
+                    cuface::gst::Placement* place);
   GstCufaceFaces* (*make_faces_snapshot)(cuface::gst::FaceResult* faces);
 } GstCufaceInternal;
 
@@ -37,15 +40,15 @@ namespace cuface::gst {
 /// The version of the table and of all that its pointers lead to. Other releases and other layouts
 /// have other versions by themselves; where a function's meaning changes, count `kMeaning` up.
 constexpr guint internal_version() {
-  constexpr guint kMeaning = 2;
+  constexpr guint kMeaning = 3;
   guint version = kMeaning;
   const auto add = [&version](std::size_t value) {
     version = version * 31 + static_cast<guint>(value);
   };
   for (const char c : std::string_view(CUFACE_VERSION)) add(static_cast<unsigned char>(c));
   for (const std::size_t size :
-       {sizeof(GstCufaceInternal), sizeof(FaceRecord), sizeof(FeedbackCell), sizeof(FaceResult),
-        sizeof(FacesFound), sizeof(FaceList), sizeof(Face)})
+       {sizeof(GstCufaceInternal), sizeof(FrameRecord), sizeof(FrameRecord::Entry),
+        sizeof(Placement), sizeof(ViewMeta), sizeof(FaceList), sizeof(Face)})
     add(size);
   return version;
 }
@@ -56,7 +59,7 @@ inline std::string internal_version_text() {
 }
 
 /// For the plugin: why it cannot use the library that it was loaded with; "" where the library is
-/// of the plugin's own build. Ask before any function of facemeta.h is called.
+/// of the plugin's own build. Ask before any function of framemeta.h is called.
 std::string library_mismatch();
 
 }  // namespace cuface::gst

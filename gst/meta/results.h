@@ -1,81 +1,108 @@
-// What one element found on one frame: in host memory, or on a GPU until somebody reads it.
+// What one element found on one frame, of whatever kind: in host memory, or on a GPU until somebody
+// reads it.
 #pragma once
 
-#include <concepts>
+#include <glib-object.h>
+
 #include <cstddef>
 #include <memory>
 #include <utility>
 
 #include "kernels/common/status.h"
-#include "kernels/faces/faces.h"
 
 namespace cuface::gst {
 
-class DeviceFacesResult;
+class DeviceResult;
 
-/// Faces that a GPU may still be working on. Immutable to whoever reads them; thread-safe.
-class PendingFaces {
+/// The frame an element sees: its size, and where in the mapped memory it starts.
+struct FrameGeometry {
+  int width = 0, height = 0;
+  int crop_x = 0, crop_y = 0;  ///< from GstVideoCropMeta
+  friend bool operator==(const FrameGeometry&, const FrameGeometry&) = default;
+};
+
+/// A result that a GPU may still be working on. Immutable to whoever reads it; thread-safe.
+class PendingResult {
  public:
-  virtual ~PendingFaces() = default;
+  virtual ~PendingResult() = default;
   /// Whether read() returns at once.
   virtual bool is_ready() const = 0;
-  /// Waits where it has to. The faces, never null, or what the GPU said: nobody knows then whether
-  /// there are any. An error is not kept, so that the next call asks the GPU again.
-  virtual Result<FaceListRef> read() const = 0;
-  /// These, where they are in device memory (gst/faces/cuda/faceslots.h), else null.
-  virtual const DeviceFacesResult* on_device() const { return nullptr; }
-  /// The memory that cannot be used again before they are gone, on the host or on a GPU.
+  /// Waits where it has to. The value, never null and of the kind's type, or what the GPU said:
+  /// nobody knows then what was found. An error is not kept, so that the next call asks the GPU
+  /// again.
+  virtual Result<std::shared_ptr<const void>> read() const = 0;
+  /// This, where it is in device memory (gst/base/cuda/deviceresult.h), else null.
+  virtual const DeviceResult* on_device() const { return nullptr; }
+  /// The memory that cannot be used again before it is gone, on the host or on a GPU.
   virtual std::size_t bytes() const { return 0; }
 };
 
-using PendingFacesRef = std::shared_ptr<const PendingFaces>;
+using PendingResultRef = std::shared_ptr<const PendingResult>;
 
-/// A copy of `faces` in pixels of width x height.
-FaceListRef scale_faces(const FaceListRef& faces, int width, int height);
+/// One result, seen from a picture of width x height. Of `value` and `pending` at most one is set;
+/// none means that nothing was found. As cheap as a pointer or two; copies share what was found.
+struct AnyResult {
+  int width = 0, height = 0;
+  std::shared_ptr<const void> value;
+  PendingResultRef pending;
 
-/// One result, seen from a picture of width x height. Of `list` and `pending` at most one is set;
-/// none means that there are no faces. As cheap as a pointer or two; copies share the faces.
-struct FaceResult {
-  FaceResult() = default;
-  template <std::convertible_to<FaceListRef> T>
-  FaceResult(T faces)  // NOLINT(google-explicit-constructor)
-      : list(std::move(faces)) {
-    if (!list) return;
-    width = list->width;
-    height = list->height;
-  }
-  FaceResult(PendingFacesRef faces, int w, int h)
-      : width(w), height(h), pending(std::move(faces)) {}
-
-  explicit operator bool() const { return list || pending; }
+  explicit operator bool() const { return value || pending; }
   bool is_ready() const { return !pending || pending->is_ready(); }
-  /// The same faces in pixels of another size; read() does the arithmetic.
-  FaceResult scaled(int w, int h) const {
-    FaceResult result = *this;
+};
+
+/// Says what kind of result a T is; every kind has its own.
+///   static GType type();       names the kind; where there is a meta for it to be seen by others,
+///                              the API type of that (view.h)
+/// and only where a T has places in the picture:
+///   static std::shared_ptr<const T> scaled(std::shared_ptr<const T>, int width, int height);
+///                              the same in pixels of another size
+///   static std::shared_ptr<const T> cropped(const T&, const FrameGeometry& from,
+///                              const FrameGeometry& to);  the same in another part of the picture
+template <typename T>
+struct ResultKind;
+
+template <typename T>
+inline constexpr bool kHasPlaces = requires {
+  &ResultKind<T>::scaled;
+};
+
+/// A result of one kind.
+template <typename T>
+struct FrameResult : AnyResult {
+  FrameResult() = default;
+  FrameResult(std::shared_ptr<const T> found, int w, int h)
+      : AnyResult{w, h, std::move(found), {}} {}
+  FrameResult(PendingResultRef found, int w, int h) : AnyResult{w, h, {}, std::move(found)} {}
+  explicit FrameResult(AnyResult any) : AnyResult(std::move(any)) {}
+  /// Of a type that knows its picture's size.
+  template <typename U>
+  requires std::convertible_to<U, std::shared_ptr<const T>> FrameResult(
+      U found)  // NOLINT(google-explicit-constructor)
+  {
+    const std::shared_ptr<const T> list(std::move(found));
+    if (list) *this = FrameResult(list, list->width, list->height);
+  }
+
+  /// What was found, where it is in host memory; in pixels of the picture it was found on.
+  const T* host() const { return static_cast<const T*>(value.get()); }
+  /// The same result in pixels of another size; read() does the arithmetic.
+  FrameResult scaled(int w, int h) const {
+    FrameResult result = *this;
     result.width = w;
     result.height = h;
     return result;
   }
-  /// The faces in pixels of width x height, null when there are none; an error as of
-  /// PendingFaces::read(). Waits for a GPU where it is not ready.
-  Result<FaceListRef> read() const {
-    Result<FaceListRef> faces = pending ? pending->read() : Result<FaceListRef>(list);
-    if (faces.ok() && faces.value()) return scale_faces(faces.value(), width, height);
-    return faces;
+  /// In pixels of width x height, null when nothing was found; an error as of
+  /// PendingResult::read(). Waits for a GPU where it is not ready.
+  Result<std::shared_ptr<const T>> read() const {
+    Result<std::shared_ptr<const void>> any =
+        pending ? pending->read() : Result<std::shared_ptr<const void>>(value);
+    if (!any.ok()) return any.status();
+    auto found = std::static_pointer_cast<const T>(std::move(any.value()));
+    if constexpr (kHasPlaces<T>)
+      if (found) return ResultKind<T>::scaled(std::move(found), width, height);
+    return found;
   }
-
-  int width = 0, height = 0;
-  FaceListRef list;
-  PendingFacesRef pending;
-};
-
-/// Work on a frame's memory that may outlast the push: the face meta waits for it before it goes,
-/// and so before a pool gets the frame back.
-class FrameUse {
- public:
-  virtual ~FrameUse() = default;
-  /// Returns when it is over. From any thread, any number of times.
-  virtual void wait() const = 0;
 };
 
 }  // namespace cuface::gst

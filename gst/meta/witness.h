@@ -1,16 +1,16 @@
-// The tagged twin of the face meta; see facemeta.h.
+// The tagged twin of the frame meta; see framemeta.h.
 #pragma once
 
 #include <gst/gst.h>
 
-#include "gst/meta/facemeta.h"
+#include "gst/meta/framemeta.h"
 
 namespace cuface::gst {
 
 /// Adds a witness that says nothing yet, where there is none. Needs a writable buffer.
 void ensure_witness(GstBuffer* buffer);
 
-/// Says that the face meta's positions fit a picture of this geometry. Needs a writable buffer.
+/// Says that the frame meta's positions fit a picture of this geometry. Needs a writable buffer.
 void set_witness(GstBuffer* buffer, const FrameGeometry& geometry);
 
 /// The picture that the positions fit, null where nobody has said so or somebody has dropped the

@@ -52,6 +52,8 @@ struct DetectConfig {
   bool verify = false;
   /// Whether enqueue() may be asked for kActiveParts: then the detector remembers what it searched.
   bool active_parts = false;
+
+  friend bool operator==(const DetectConfig&, const DetectConfig&) = default;
 };
 
 /// Whether a search can be split into bands: scaled pictures, upright ones only, since a band of a

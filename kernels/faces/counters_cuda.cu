@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "kernels/common/cuda/runtime.h"
+#include "kernels/common/cuda/submissions.cuh"
 #include "kernels/faces/copy.cuh"
 #include "kernels/faces/counters_cuda.h"
 
@@ -9,14 +10,6 @@ namespace cuface::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-
-__device__ void add_over(std::uint64_t* over) {
-  __threadfence_system();
-  volatile std::uint64_t* seen = over;
-  *seen = *seen + 1;
-}
-
-__global__ void over_kernel(std::uint64_t* over) { add_over(over); }
 
 /// What there is of a list, by all threads of the block.
 __device__ void copy_list(const DeviceFaces* from, DeviceFaces* to) {
@@ -29,14 +22,14 @@ __device__ void copy_list(const DeviceFaces* from, DeviceFaces* to) {
 template <typename Told>
 __global__ void __launch_bounds__(kThreads)
     count_kernel(const DeviceFaces* faces, const __grid_constant__ CountedWork work,
-                 Counters* counters, const __grid_constant__ Delivery::From from,
+                 FaceCounters* counters, const __grid_constant__ Delivery::From from,
                  const __grid_constant__ Told told) {
   for (int i = 0; i < Delivery::kMost; ++i)
     if (DeviceFaces* to = told.get().list[i]) copy_list(from.list[i], to);
   __syncthreads();
   if (threadIdx.x != 0) return;
   // Host memory is far: it is read and written once.
-  Counters sum = *counters;
+  FaceCounters sum = *counters;
   if (work.searched && *work.searched) {
     if (*work.searched == 1) ++sum.searches;
     if (faces->overflow) ++sum.overflows;
@@ -52,16 +45,12 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
+Status count_faces(const DeviceFaces* faces, const CountedWork& work, FaceCounters* counters,
                    Launcher launch, const Delivery& delivery) {
   return launch.tell(delivery.to, [&](const auto& told) {
     return launch("counting faces", count_kernel<std::decay_t<decltype(told)>>, {1, kThreads},
                   faces, work, counters, delivery.from, told);
   });
-}
-
-Status count_over(std::uint64_t* over, Launcher launch) {
-  return launch("counting work", over_kernel, {1, 1}, over);
 }
 
 }  // namespace cuface::cuda

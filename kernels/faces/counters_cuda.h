@@ -10,8 +10,9 @@
 
 namespace cuface::cuda {
 
-struct Counters {
+struct FaceCounters {
   std::uint64_t searches, skipped_searches, overflows, faces, lost_tracks;
+  std::uint64_t unused[2];
   std::uint64_t last_id;  ///< the greatest id of any face
 };
 
@@ -22,7 +23,8 @@ struct CountedWork {
   const std::int32_t* searched = nullptr;
   bool tracks = false;                    ///< the tracks lost are its own
   const std::int32_t* skipped = nullptr;  ///< device flag of a search skipped; null = never
-  std::uint64_t* over = nullptr;          ///< as count_over() counts; null = nobody asks
+  std::uint64_t* over =
+      nullptr;  ///< as count_over() counts (kernels/common/cuda/submissions.h); null = nobody asks
 };
 
 /// Lists that an element's kernels write, always to the same memory, and where they go from there:
@@ -40,11 +42,7 @@ struct Delivery {
 };
 
 /// Delivers the lists, and adds one frame's faces. One launch.
-Status count_faces(const DeviceFaces* faces, const CountedWork& work, Counters* counters,
+Status count_faces(const DeviceFaces* faces, const CountedWork& work, FaceCounters* counters,
                    Launcher launch, const Delivery& delivery = {});
-
-/// Adds 1 to `over`, in pinned host memory, when the work before is over: the host sees how far the
-/// GPU is without a call of the driver. One launch.
-Status count_over(std::uint64_t* over, Launcher launch);
 
 }  // namespace cuface::cuda

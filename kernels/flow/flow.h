@@ -20,6 +20,8 @@ struct FlowConfig {
   int max_iterations = 30;  ///< 1..100
   float epsilon = 0.01f;    ///< px; stops when a step is no longer than this
   float min_eigen = 1e-4f;  ///< OpenCV's minEigThreshold; smaller means flat, and the point fails
+
+  friend bool operator==(const FlowConfig&, const FlowConfig&) = default;
 };
 
 /// kInvalidArgument and a sentence for a value out of the range stated above.

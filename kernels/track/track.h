@@ -92,6 +92,8 @@ struct TrackConfig {
   /// Seconds, 0..60; 0 = not at all. For so long a face that was lost is thought to go on as it
   /// moved between its last confirmations.
   float revive_motion = 3.0f;
+
+  friend bool operator==(const TrackConfig&, const TrackConfig&) = default;
 };
 
 /// kInvalidArgument and a sentence for a value out of the range stated above.

@@ -41,9 +41,9 @@ STATS = {
     "overflows": "searches given up because too much looked like a face",
     "faces": "faces, summed over the frames",
     "lost-tracks": "faces that the tracker lost",
+    "dropped-lines": "lines that were dropped, with `leaky=downstream`",
     "time-total-ns": "time of the streaming thread in the element",
     "time-max-ns": "the longest of these times for one frame",
-    "dropped-lines": "lines that were dropped, with `leaky=downstream`",
     "device-time-ns": "time on the GPU, estimated from some of the frames",
     "waits": "times that a thread waited for the GPU",
 }
@@ -293,11 +293,21 @@ def stats_of(name):
     return [field for field in STATS if field in every or field in OWN_STATS[name]]
 
 
+def shared_properties(plugin):
+    """Those of the base class, and those that each element has for itself but all have alike."""
+    first, *others = plugin["elements"].values()
+    alike = {name: entry for name, entry in first["properties"].items()
+             if all(other["properties"].get(name) == entry for other in others)}
+    return {**plugin["other-types"][first["hierarchy"][1]]["properties"], **alike}
+
+
 def page_part(name, plugin):
     """The generated part of an element's page."""
     entry, types = plugin["elements"][name], plugin["other-types"]
+    shared = shared_properties(plugin)
+    own = {name: of for name, of in entry["properties"].items() if name not in shared}
     lines = [BEGIN, "", "## Properties", "", "Every element also has the [common properties](../common.md#properties).",
-             *property_lines(entry["properties"], types), "", "## Interface", "",
+             *property_lines(own, types), "", "## Interface", "",
              "- Pads: `sink` and `src`, always there, with [these formats](../common.md#pads).",
              "- Fields of [`stats`](../common.md#fields-of-stats): " + ", ".join(f"`{field}`" for field in stats_of(name)) + ".",
              "- Signals: " + (", ".join(f"`{signal}`" for signal in entry["signals"]) or "none") + ".",
@@ -310,9 +320,8 @@ def common_part(plugin):
     first = next(iter(plugin["elements"].values()))
     for name, entry in plugin["elements"].items():
         tap.need(entry["pad-templates"] == first["pad-templates"], f"{name} takes other formats than the others")
-    base = plugin["other-types"][first["hierarchy"][1]]
     lines = [BEGIN, "", "## Pads", "", *pad_lines(first), "", "## Properties",
-             *property_lines(base["properties"], plugin["other-types"]), "", "## Fields of stats", "",
+             *property_lines(shared_properties(plugin), plugin["other-types"]), "", "## Fields of stats", "",
              "The fields of `stats` are all uint64.", "", "| field | what it counts | of |", "|---|---|---|"]
     for field, text in STATS.items():
         of = [name for name in sorted(plugin["elements"]) if field in stats_of(name)]

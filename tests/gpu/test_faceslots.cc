@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "gst/faces/cuda/faceslots.h"
+#include "gst/faces/cuda/devicefaceresult.h"
 #include "tests/gpu/fake/runtime.h"
 
 namespace cuface::gst {
@@ -22,7 +22,15 @@ namespace fake = test::fake;
 
 constexpr int kLandmarks = 5;
 
-class FaceSlotsOnFake : public testing::Test {
+Result<std::shared_ptr<DeviceSlots>> make_slots() {
+  return DeviceSlots::create({}, cuda::device_faces_bytes(kLandmarks));
+}
+
+Result<FaceListRef> read_list(const std::shared_ptr<const DeviceFaceResult>& result) {
+  return FaceResult(result, 640, 360).read();
+}
+
+class SlotsOnFake : public testing::Test {
  protected:
   void SetUp() override { fake::mend(); }
   void TearDown() override {
@@ -30,12 +38,12 @@ class FaceSlotsOnFake : public testing::Test {
     EXPECT_EQ(fake::live(), fake::Live{});
   }
 
-  static void expect_whole(const FaceSlots::Slot& slot) {
-    EXPECT_TRUE(fake::is_allocated(slot.faces, cuda::device_faces_bytes(kLandmarks)));
+  static void expect_whole(const DeviceSlots::Slot& slot) {
+    EXPECT_TRUE(fake::is_allocated(slot.bytes, cuda::device_faces_bytes(kLandmarks)));
     EXPECT_TRUE(fake::is_event(slot.ready));
   }
   /// Takes slots until there are none for the moment.
-  static void take_all(FaceSlots& slots, std::vector<FaceSlots::Slot>& taken) {
+  static void take_all(DeviceSlots& slots, std::vector<DeviceSlots::Slot>& taken) {
     fake::fail("cudaMalloc");
     while (true) {
       const auto slot = slots.take();
@@ -46,15 +54,15 @@ class FaceSlotsOnFake : public testing::Test {
   }
 };
 
-TEST_F(FaceSlotsOnFake, AFailureWhileGrowingLeavesNoSlotInFreedMemory) {
+TEST_F(SlotsOnFake, AFailureWhileGrowingLeavesNoSlotInFreedMemory) {
   for (const std::string refused : {"cudaMalloc", "cudaMemsetAsync", "cudaStreamSynchronize",
                                     "cudaStreamCreateWithFlags", "cudaEventCreateWithFlags"}) {
     for (int after = 0;
-         after < (refused == "cudaEventCreateWithFlags" ? int{FaceSlots::kChunk} : 1); ++after) {
-      auto made = FaceSlots::create({}, kLandmarks);
+         after < (refused == "cudaEventCreateWithFlags" ? int{DeviceSlots::kChunk} : 1); ++after) {
+      auto made = make_slots();
       ASSERT_TRUE(made.ok());
-      FaceSlots& slots = *made.value();
-      std::vector<FaceSlots::Slot> taken;
+      DeviceSlots& slots = *made.value();
+      std::vector<DeviceSlots::Slot> taken;
       take_all(slots, taken);
       const std::size_t first = taken.size();
       ASSERT_GE(first, 1u);
@@ -71,17 +79,17 @@ TEST_F(FaceSlotsOnFake, AFailureWhileGrowingLeavesNoSlotInFreedMemory) {
       taken.push_back(next.value());
       take_all(slots, taken);
       EXPECT_EQ(taken.size(), 2 * first);
-      for (const FaceSlots::Slot& slot : taken) expect_whole(slot);
+      for (const DeviceSlots::Slot& slot : taken) expect_whole(slot);
     }
     EXPECT_EQ(fake::live(), fake::Live{}) << refused;
   }
 }
 
-TEST_F(FaceSlotsOnFake, AFailureAtTheStartLeavesNothing) {
+TEST_F(SlotsOnFake, AFailureAtTheStartLeavesNothing) {
   for (const char* refused : {"cudaMalloc", "cudaMemsetAsync", "cudaEventCreateWithFlags"})
     for (int after = 0; after < 2; ++after) {
       fake::fail(refused, after);
-      EXPECT_FALSE(FaceSlots::create({}, kLandmarks).ok()) << refused;
+      EXPECT_FALSE(make_slots().ok()) << refused;
       EXPECT_EQ(fake::live(), fake::Live{}) << refused << " after " << after;
       fake::mend();
     }
@@ -94,14 +102,15 @@ std::shared_ptr<ChainStream> make_stream() {
 }
 
 /// Faces that the last submission on a stream has written, with ids from `first_id` on.
-std::shared_ptr<DeviceFacesResult> written(const std::shared_ptr<FaceSlots>& slots, int faces,
-                                           const std::shared_ptr<ChainStream>& stream,
-                                           int first_id = 1) {
-  auto made = DeviceFacesResult::create(slots);
+std::shared_ptr<DeviceFaceResult> written(const std::shared_ptr<DeviceSlots>& slots, int faces,
+                                          const std::shared_ptr<ChainStream>& stream,
+                                          int first_id = 1) {
+  auto made = DeviceResult::create<DeviceFaceResult>(slots);
   EXPECT_TRUE(made.ok());
   const auto& result = made.value();
   cuda::DeviceFaces* list = result->slot();
-  result->describe(640, 360, std::make_shared<const std::string>("frontal"), stream);
+  result->set_detector(std::make_shared<const std::string>("frontal"));
+  result->describe(640, 360, stream);
   list->count = faces;
   list->landmarks_per_face = kLandmarks;
   for (int i = 0; i < faces; ++i) {
@@ -113,21 +122,21 @@ std::shared_ptr<DeviceFacesResult> written(const std::shared_ptr<FaceSlots>& slo
 }
 
 /// With few faces and with so many that their points take a second copy.
-TEST_F(FaceSlotsOnFake, AReadThatFailsIsNoEmptyListAndIsTriedAgain) {
+TEST_F(SlotsOnFake, AReadThatFailsIsNoEmptyListAndIsTriedAgain) {
   for (const int faces : {0, 2, 20})
     for (const std::string refused :
          {"cudaStreamCreateWithFlags", "cudaMallocHost", "cudaEventCreateWithFlags",
           "cudaMemcpyAsync", "cudaEventRecord", "cudaEventSynchronize"}) {
-      auto slots = FaceSlots::create({}, kLandmarks);
+      auto slots = make_slots();
       ASSERT_TRUE(slots.ok());
       const auto result = written(slots.value(), faces, make_stream());
       const int copies = faces > 4 && refused == "cudaMemcpyAsync" ? 2 : 1;
       for (int after = 0; after < copies; ++after) {
         fake::fail(refused, after);
-        EXPECT_FALSE(result->read().ok()) << refused << " after " << after;
+        EXPECT_FALSE(read_list(result).ok()) << refused << " after " << after;
         fake::mend();
       }
-      const auto read = result->read();
+      const auto read = read_list(result);
       ASSERT_TRUE(read.ok()) << refused << ": " << read.status().message();
       ASSERT_NE(read.value(), nullptr);
       EXPECT_EQ(read.value()->width, 640);
@@ -139,46 +148,46 @@ TEST_F(FaceSlotsOnFake, AReadThatFailsIsNoEmptyListAndIsTriedAgain) {
         EXPECT_EQ(read.value()->landmarks.back().y, static_cast<float>(kLandmarks - 1));
       }
       fake::fail("cudaMemcpyAsync");  // what is read once stays
-      EXPECT_TRUE(result->read().ok());
-      EXPECT_EQ(result->read().value(), read.value());
+      EXPECT_TRUE(read_list(result).ok());
+      EXPECT_EQ(read_list(result).value(), read.value());
       fake::mend();
     }
 }
 
 /// Each part of what reads is made once, however often another one was refused.
-TEST_F(FaceSlotsOnFake, ReadsThatFailLeaveNothingBehind) {
-  auto slots = FaceSlots::create({}, kLandmarks);
+TEST_F(SlotsOnFake, ReadsThatFailLeaveNothingBehind) {
+  auto slots = make_slots();
   ASSERT_TRUE(slots.ok());
   const auto result = written(slots.value(), 1, make_stream());
   fake::Live most;
   for (int round = 0; round < 5; ++round) {
     fake::fail("cudaMallocHost");
-    EXPECT_FALSE(result->read().ok());
+    EXPECT_FALSE(read_list(result).ok());
     fake::mend();
     if (round == 0) most = fake::live();
     EXPECT_EQ(fake::live(), most) << "round " << round;
   }
-  EXPECT_TRUE(result->read().ok());
+  EXPECT_TRUE(read_list(result).ok());
 }
 
-class Kept : public FaceSlotsOnFake {
+class Kept : public SlotsOnFake {
  protected:
-  static constexpr std::size_t kResults = 10 * FaceSlots::kChunk;
+  static constexpr std::size_t kResults = 10 * DeviceSlots::kChunk;
 
   void SetUp() override {
-    FaceSlotsOnFake::SetUp();
-    auto slots = FaceSlots::create({}, kLandmarks);
+    SlotsOnFake::SetUp();
+    auto slots = make_slots();
     ASSERT_TRUE(slots.ok());
     slots_ = slots.value();
     stream_ = make_stream();
     // What reads, once and for all.
-    EXPECT_TRUE(written(slots_, 1, stream_)->read().ok());
+    EXPECT_TRUE(read_list(written(slots_, 1, stream_)).ok());
   }
   void TearDown() override {
     kept_.clear();
     slots_.reset();
     stream_.reset();
-    FaceSlotsOnFake::TearDown();
+    SlotsOnFake::TearDown();
   }
   void keep(std::size_t results) {
     for (std::size_t i = 0; i < results; ++i)
@@ -186,7 +195,7 @@ class Kept : public FaceSlotsOnFake {
   }
   void expect_all_readable() {
     for (std::size_t i = 0; i < kept_.size(); ++i) {
-      const auto read = kept_[i]->read();
+      const auto read = read_list(kept_[i]);
       ASSERT_TRUE(read.ok()) << i;
       ASSERT_EQ(read.value()->faces.size(), 1u) << i;
       EXPECT_EQ(read.value()->faces[0].id, i + 1);
@@ -197,17 +206,17 @@ class Kept : public FaceSlotsOnFake {
         kept_.begin(), kept_.end(), [](const auto& kept) { return !kept->in_stream(); }));
   }
 
-  std::shared_ptr<FaceSlots> slots_;
+  std::shared_ptr<DeviceSlots> slots_;
   std::shared_ptr<ChainStream> stream_;
-  std::vector<std::shared_ptr<DeviceFacesResult>> kept_;
+  std::vector<std::shared_ptr<DeviceFaceResult>> kept_;
 };
 
 TEST_F(Kept, ResultsTakeNoMoreMemoryOfTheGpuHoweverManyThereAre) {
   const fake::Live before = fake::live();
   keep(kResults);
   EXPECT_EQ(fake::live(), before);
-  EXPECT_EQ(slots_->moved(), kResults - FaceSlots::kChunk);
-  EXPECT_EQ(left(), kResults - FaceSlots::kChunk);
+  EXPECT_EQ(slots_->moved(), kResults - DeviceSlots::kChunk);
+  EXPECT_EQ(left(), kResults - DeviceSlots::kChunk);
   for (std::size_t i = 0; i < kResults; ++i)
     EXPECT_EQ(kept_[i]->in_stream() == nullptr, i < left()) << "not the oldest ones, " << i;
   expect_all_readable();
@@ -216,7 +225,7 @@ TEST_F(Kept, ResultsTakeNoMoreMemoryOfTheGpuHoweverManyThereAre) {
 TEST_F(Kept, OnesThatAreReadAndGoAreNeverMoved) {
   for (std::size_t i = 0; i < kResults; ++i) {
     keep(1);
-    if (kept_.size() == FaceSlots::kChunk) kept_.erase(kept_.begin());
+    if (kept_.size() == DeviceSlots::kChunk) kept_.erase(kept_.begin());
   }
   EXPECT_EQ(slots_->moved(), 0u);
 }
@@ -233,20 +242,20 @@ TEST_F(Kept, TheOldestOfAllMayStayForever) {
 }
 
 TEST_F(Kept, TheYoungStayWhereTheyAre) {
-  keep(FaceSlots::kChunk);
+  keep(DeviceSlots::kChunk);
   for (const auto& result : kept_) EXPECT_TRUE(result->keep_slot());  // so that only the new may go
   const fake::Live before = fake::live();
-  keep(FaceSlots::kYoung);
+  keep(DeviceSlots::kYoung);
   EXPECT_EQ(slots_->moved(), 0u);
   EXPECT_GT(fake::live().blocks, before.blocks);
   expect_all_readable();
 }
 
 TEST_F(Kept, OnesThatOtherStreamsUseStayWhereTheyAre) {
-  keep(FaceSlots::kChunk);
-  for (std::size_t i = 0; i < FaceSlots::kChunk; i += 2) EXPECT_TRUE(kept_[i]->keep_slot());
+  keep(DeviceSlots::kChunk);
+  for (std::size_t i = 0; i < DeviceSlots::kChunk; i += 2) EXPECT_TRUE(kept_[i]->keep_slot());
   keep(kResults);
-  for (std::size_t i = 0; i < FaceSlots::kChunk; ++i) {
+  for (std::size_t i = 0; i < DeviceSlots::kChunk; ++i) {
     EXPECT_EQ(kept_[i]->in_stream() != nullptr, i % 2 == 0) << i;
     EXPECT_EQ(kept_[i]->keep_slot(), i % 2 == 0) << i;
   }
@@ -257,7 +266,7 @@ TEST_F(Kept, OnesThatOtherStreamsUseStayWhereTheyAre) {
 TEST_F(Kept, OnesThatAreNotOverStayWhereTheyAre) {
   stream_->count_submission();
   const fake::Live before = fake::live();
-  keep(FaceSlots::kChunk + 1);
+  keep(DeviceSlots::kChunk + 1);
   EXPECT_EQ(slots_->moved(), 0u);
   EXPECT_GT(fake::live().blocks, before.blocks);
   ++*stream_->over();
@@ -265,7 +274,7 @@ TEST_F(Kept, OnesThatAreNotOverStayWhereTheyAre) {
 }
 
 TEST_F(Kept, OneThatCannotBeReadStaysWhereItIs) {
-  keep(FaceSlots::kChunk);
+  keep(DeviceSlots::kChunk);
   fake::fail("cudaMemcpyAsync");
   keep(1);
   EXPECT_EQ(slots_->moved(), 1u);
@@ -277,21 +286,21 @@ TEST_F(Kept, OneThatCannotBeReadStaysWhereItIs) {
 
 TEST_F(Kept, AReaderInAnotherThreadGetsWhatMoves) {
   std::mutex mutex;
-  std::deque<std::pair<int, std::shared_ptr<DeviceFacesResult>>> queue;
+  std::deque<std::pair<int, std::shared_ptr<DeviceFaceResult>>> queue;
   bool begun = false, over = false;
   int wrong = 0, got = 0;
   std::thread reader([&] {
     for (bool go_on = true; go_on; std::this_thread::yield()) {
-      std::pair<int, std::shared_ptr<DeviceFacesResult>> next;
+      std::pair<int, std::shared_ptr<DeviceFaceResult>> next;
       {
         const std::lock_guard lock(mutex);
         go_on = !over || !queue.empty();
-        begun = begun || queue.size() > 2 * FaceSlots::kChunk;  // so that some have to move
+        begun = begun || queue.size() > 2 * DeviceSlots::kChunk;  // so that some have to move
         if (!begun || queue.empty()) continue;
         next = std::move(queue.front());
         queue.pop_front();
       }
-      const auto read = next.second->read();
+      const auto read = read_list(next.second);
       ++got;
       wrong += !read.ok() || read.value()->faces.size() != 1 ||
                read.value()->faces[0].id != static_cast<std::uint64_t>(next.first);

@@ -119,7 +119,7 @@ class DetectElement {
     auto gpu = cuda::Detector::create(model, config, kWidth, kHeight);
     auto luma = cuda::DeviceImage<std::uint8_t>::create(kWidth, kHeight);
     auto state = cuda::DeviceBuffer<cuda::SearchState>::create(1);
-    auto counters = cuda::PinnedBuffer<cuda::Counters>::create(1);
+    auto counters = cuda::PinnedBuffer<cuda::FaceCounters>::create(1);
     EXPECT_TRUE(gpu.ok() && luma.ok() && state.ok() && counters.ok());
     gpu_ = std::move(gpu.value());
     luma_ = std::move(luma.value());
@@ -167,7 +167,7 @@ class DetectElement {
   }
 
   const cuda::GraphSet::Built& built() const { return submitter_.built(); }
-  const cuda::Counters& counters() const { return *counters_.data(); }
+  const cuda::FaceCounters& counters() const { return *counters_.data(); }
 
   std::uint64_t searches = 0, faces = 0, parts = 0;  ///< of the CPU
 
@@ -180,7 +180,7 @@ class DetectElement {
   std::unique_ptr<Detector> cpu_;
   cuda::DeviceImage<std::uint8_t> luma_;
   cuda::DeviceBuffer<cuda::SearchState> state_;
-  cuda::PinnedBuffer<cuda::Counters> counters_;
+  cuda::PinnedBuffer<cuda::FaceCounters> counters_;
   SearchWish wish_;
 };
 

@@ -251,10 +251,10 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
 }
 
 TEST_F(SearchCuda, CountsInPinnedMemory) {
-  auto counters = cuda::PinnedBuffer<cuda::Counters>::create(1);
+  auto counters = cuda::PinnedBuffer<cuda::FaceCounters>::create(1);
   ASSERT_TRUE(counters.ok());
   *counters.value().data() = {};
-  cuda::Counters expected{};
+  cuda::FaceCounters expected{};
   SearchAsk ask;
   ask.asked = true;
   const cuda::SearchBegin begin{true, ask, 0, nullptr};
@@ -276,7 +276,7 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
       expected.last_id = std::max(expected.last_id, some->faces[f].id);
   }
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const cuda::Counters& got = *counters.value().data();
+  const cuda::FaceCounters& got = *counters.value().data();
   EXPECT_EQ(got.searches, expected.searches);
   EXPECT_EQ(got.skipped_searches, expected.skipped_searches);
   EXPECT_EQ(got.overflows, expected.overflows);

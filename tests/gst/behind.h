@@ -45,9 +45,9 @@ inline GstBuffer* frame_with_face(const gst::ElementRef& passed = nullptr) {
   gst_buffer_map(buffer, &map, GST_MAP_WRITE);
   for (gsize i = 0; i < map.size; i += 4) map.data[i] = 255;  // alpha
   gst_buffer_unmap(buffer, &map);
-  gst::ensure_face_record(buffer).geometry_warned = std::make_shared<std::atomic<bool>>(false);
-  gst::append_faces(buffer, face_list());
-  gst::get_face_record(buffer)->last_passed = passed;
+  gst::ensure_frame_record(buffer).geometry_warned = std::make_shared<std::atomic<bool>>(false);
+  append_faces(buffer, face_list());
+  gst::get_frame_record(buffer)->last_passed = passed;
   return buffer;
 }
 
@@ -78,8 +78,8 @@ inline Out behind(const std::string& elements, int frames = 3) {
   out.height = info.height;
   while (GstBuffer* buffer = gst_harness_try_pull(harness.get())) {
     ++out.frames;
-    const gst::FacesRead read = gst::read_faces(buffer, info.width, info.height);
-    const auto moved_by = gst::find_faces(buffer, info.width, info.height).moved_by;
+    const FacesRead read = read_faces(buffer, info.width, info.height);
+    const auto moved_by = gst::find_result<FaceList>(buffer, info.width, info.height).moved_by;
     out.moved_by = moved_by ? *moved_by : "";
     out.faces = read.positions == gst::Positions::kKnown ? read.faces : nullptr;
     EXPECT_EQ(face_count(buffer), out.faces                                 ? 1

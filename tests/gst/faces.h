@@ -52,7 +52,7 @@ inline std::shared_ptr<FaceList> make_faces(int width, int height, int count, in
 }
 
 inline GstBuffer* with_faces(GstBuffer* buffer, FaceListRef faces) {
-  gst::append_faces(buffer, std::move(faces));
+  append_faces(buffer, std::move(faces));
   return buffer;
 }
 

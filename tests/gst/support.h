@@ -105,6 +105,21 @@ std::vector<std::string> offered_formats(const char* element);
 /// The newest faces of a buffer as text, floats exact; "-" without a meta.
 std::string faces_text(GstBuffer* buffer);
 
+/// The newest faces of a buffer of this size, read.
+struct FacesRead {
+  gst::Positions positions = gst::Positions::kNone;
+  FaceListRef faces;
+  Status status;  ///< an error of the GPU; `faces` is null then
+};
+inline FacesRead read_faces(GstBuffer* buffer, int width, int height) {
+  const gst::FoundFaces found = gst::find_result<FaceList>(buffer, width, height);
+  const auto read = found.result.read();
+  return {found.positions, read.ok() ? read.value() : nullptr, read.status()};
+}
+inline void append_faces(GstBuffer* buffer, gst::FaceResult faces) {
+  gst::append_result<FaceList>(buffer, std::move(faces));
+}
+
 /// Snapshot of a buffer's faces; free with gst_cuface_faces_unref().
 inline GstCufaceFaces* faces_of(GstBuffer* buffer) {
   GstCufaceMeta* meta = gst_cuface_buffer_get_face_meta(buffer);

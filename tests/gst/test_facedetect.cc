@@ -20,7 +20,7 @@ std::vector<cv::Rect> opencv_faces(const std::string& cascade, const cv::Mat& gr
 }
 
 std::vector<cv::Rect> our_faces(GstBuffer* buffer, int width, int height) {
-  const gst::FacesRead read = gst::read_faces(buffer, width, height);
+  const FacesRead read = read_faces(buffer, width, height);
   std::vector<cv::Rect> faces;
   if (read.faces)
     for (const Face& face : read.faces->faces)
@@ -285,7 +285,7 @@ TEST_F(Detect, RollFindsWhatIsTurned) {
   const auto found = [&](guint roll) {
     g_object_set(harness.element("d"), "roll", roll, nullptr);
     GstBuffer* out = harness.pass(grey_frame(turned));
-    FaceListRef faces = gst::read_faces(out, 320, 200).faces;
+    FaceListRef faces = read_faces(out, 320, 200).faces;
     gst_buffer_unref(out);
     return faces;
   };

@@ -1,9 +1,11 @@
 // cufacelandmark: the landmarks are the forest's in the mapped box, whatever the order of elements.
 #include <dlib/image_processing.h>
 
+#include <algorithm>
 #include <cmath>
 #include <opencv2/imgcodecs.hpp>
 
+#include "gst/faces/feedback.h"
 #include "kernels/forest/forest.h"
 #include "models/box_map.h"
 #include "models/models.h"
@@ -25,12 +27,12 @@ class LandmarkElement : public testing::Test {
   GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
   cv::Mat two = squares(kWidth, kHeight, {{40, 40, 48, 48}, {200, 70, 60, 60}});
 
-  gst::FacesRead faces_after(const std::string& pipeline, const cv::Mat& picture) {
+  FacesRead faces_after(const std::string& pipeline, const cv::Mat& picture) {
     Harness harness(pipeline);
     GstVideoInfo format = video_info(GST_VIDEO_FORMAT_GRAY8, picture.cols, picture.rows);
     harness.set_caps(format);
     GstBuffer* out = harness.pass(make_frame(format, picture));
-    gst::FacesRead read = gst::read_faces(out, picture.cols, picture.rows);
+    FacesRead read = read_faces(out, picture.cols, picture.rows);
     gst_buffer_unref(out);
     return read;
   }
@@ -78,7 +80,7 @@ TEST_F(LandmarkElement, EqualsDlibWithTheFourSettingsAndOnlyThen) {
       const cv::Mat picture =
           squares(kWidth, kHeight, {{40 + 2 * frame, 40, 48, 48}, {200, 70 - frame, 60, 60}});
       GstBuffer* out = harness.pass(make_frame(info, picture));
-      points.compare(*gst::read_faces(out, kWidth, kHeight).faces, picture);
+      points.compare(*read_faces(out, kWidth, kHeight).faces, picture);
       gst_buffer_unref(out);
     }
     EXPECT_EQ(points.equal + points.different, 6 * 2 * 7) << settings;
@@ -143,7 +145,7 @@ TEST_F(LandmarkElement, WorksInBothOrdersAndOnForeignRegions) {
   gst_buffer_add_video_region_of_interest_meta(buffer, "face", 40, 40, 48, 48);
   gst_buffer_add_video_region_of_interest_meta(buffer, "face", 40, 40, 0, 0);
   GstBuffer* out = foreign.pass(buffer);
-  const auto read = gst::read_faces(out, kWidth, kHeight);
+  const auto read = read_faces(out, kWidth, kHeight);
   ASSERT_EQ(read.faces->faces.size(), 1u);
   auto landmarker = Landmarker::create(Backend::kCpu, load_forest(model).value());
   std::vector<Point> expected(7);
@@ -188,7 +190,7 @@ TEST_F(LandmarkElement, SmoothsAndTurnsFacesWithAnIdUntilTheStreamBreaks) {
       gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
     }
     GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{64, 63, 48, 48}})));
-    std::vector<Point> points = gst::read_faces(out, kWidth, kHeight).faces->landmarks;
+    std::vector<Point> points = read_faces(out, kWidth, kHeight).faces->landmarks;
     gst_buffer_unref(out);
     EXPECT_EQ(points.size(), 7u);
     return points;
@@ -213,7 +215,7 @@ TEST_F(LandmarkElement, LooksTwiceAtFacesThatAreNotKnown) {
     std::array<std::vector<Point>, 2> found;
     for (std::vector<Point>& points : found) {
       GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{60, 60, 48, 48}})));
-      points = gst::read_faces(out, kWidth, kHeight).faces->landmarks;
+      points = read_faces(out, kWidth, kHeight).faces->landmarks;
       gst_buffer_unref(out);
     }
     return found;
@@ -244,7 +246,7 @@ TEST_F(LandmarkElement, HasInertiaWhereTheTrackerCarriesItsLandmarks) {
     cv::Mat next;
     cv::warpAffine(still, next, cv::Matx23d(1, 0, moved, 0, 1, 0), still.size());
     GstBuffer* out = harness.pass(make_frame(info, next));
-    const auto faces = gst::read_faces(out, kWidth, kHeight).faces;
+    const auto faces = read_faces(out, kWidth, kHeight).faces;
     std::vector<Point> points = faces->landmarks;
     width = faces->faces.at(0).box.w;
     gst_buffer_unref(out);
@@ -276,10 +278,15 @@ TEST_F(LandmarkElement, PostsItsResultForTheTracker) {
   Harness harness(detect + "! culktrack ! " + landmark);
   harness.set_caps(info);
   GstBuffer* out = harness.pass(make_frame(info, two));
-  gst::FaceRecord* record = gst::get_face_record(out);
-  ASSERT_NE(record->feedback, nullptr);
-  EXPECT_EQ(record->feedback->take().list, record->results.back().list);
-  EXPECT_EQ(record->results.size(), 3u) << "one result an element";
+  const auto feedback = gst::find_result<gst::FeedbackCell>(out, kWidth, kHeight).result;
+  ASSERT_TRUE(feedback);
+  const auto& results = gst::get_frame_record(out)->results;
+  EXPECT_EQ(feedback.host()->take().value, results.back().result.value);
+  EXPECT_EQ(
+      std::count_if(results.begin(), results.end(),
+                    [](const auto& r) { return r.kind == gst::ResultKind<FaceList>::type(); }),
+      3)
+      << "one result an element";
   gst_buffer_unref(out);
 }
 
@@ -291,9 +298,12 @@ TEST_F(LandmarkElement, PostsLandmarksBeforeTheyAreSmoothed) {
     harness.set_caps(info);
     gst_buffer_unref(harness.pass(make_frame(info, squares(kWidth, kHeight, {{60, 60, 48, 48}}))));
     GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{64, 63, 48, 48}})));
-    gst::FaceRecord* record = gst::get_face_record(out);
-    std::pair told{record->results.back().list->landmarks,
-                   record->feedback->take().list->landmarks};
+    std::pair told{gst::find_result<FaceList>(out, kWidth, kHeight).result.host()->landmarks,
+                   gst::find_result<gst::FeedbackCell>(out, kWidth, kHeight)
+                       .result.host()
+                       ->take()
+                       .host()
+                       ->landmarks};
     gst_buffer_unref(out);
     return told;
   };
@@ -317,7 +327,8 @@ TEST_F(LandmarkElement, PostsNothingToATrackerThatSeesAnotherPicture) {
                                                 nullptr);
       harness.set_caps(info);
       GstBuffer* out = harness.pass(make_frame(info, two));
-      EXPECT_EQ(gst::get_face_record(out)->feedback, nullptr) << between;
+      EXPECT_FALSE(gst::find_result<gst::FeedbackCell>(out, kWidth - 20, kHeight).result)
+          << between;
       gst_buffer_unref(out);
     }
   }

@@ -1,4 +1,5 @@
 // The face meta on its way through other elements.
+#include "gst/faces/feedback.h"
 #include "gst/meta/internal.h"
 #include "tests/gst/support.h"
 
@@ -34,8 +35,8 @@ GstVideoInfo frame_info() {
 
 GstBuffer* frame_with_face(FaceListRef faces = one_face()) {
   GstBuffer* buffer = make_frame(frame_info(), dark_ground(kWidth, kHeight));
-  gst::ensure_face_record(buffer).geometry_warned = std::make_shared<std::atomic<bool>>(false);
-  gst::append_faces(buffer, std::move(faces));
+  gst::ensure_frame_record(buffer).geometry_warned = std::make_shared<std::atomic<bool>>(false);
+  append_faces(buffer, std::move(faces));
   return buffer;
 }
 
@@ -107,11 +108,11 @@ TEST(Meta, CopySharesWhatIsThereAndSeesNothingAdded) {
   auto empty = std::make_shared<FaceList>();
   empty->width = kWidth;
   empty->height = kHeight;
-  gst::append_faces(buffer, empty);
+  append_faces(buffer, empty);
   EXPECT_EQ(face_count(buffer), 0);
   expect_the_face(copy, "the copy");
-  EXPECT_EQ(gst::get_face_record(copy)->results[0].list,
-            gst::get_face_record(buffer)->results[0].list);
+  EXPECT_EQ(gst::get_frame_record(copy)->results[0].result.value,
+            gst::get_frame_record(buffer)->results[0].result.value);
   gst_buffer_unref(buffer);
   expect_the_face(copy, "the copy, alone");
   gst_buffer_unref(copy);
@@ -150,7 +151,7 @@ TEST(Meta, IsScaledWithThePicture) {
     GstBuffer* out = through("videoscale ! capsfilter caps=video/x-raw," + std::string(c.caps));
     ASSERT_NE(out, nullptr) << c.caps;
     expect_the_face(out, c.caps);
-    const gst::FacesRead read = gst::read_faces(out, c.width, c.height);
+    const FacesRead read = read_faces(out, c.width, c.height);
     ASSERT_EQ(read.positions, gst::Positions::kKnown) << c.caps;
     const float sx = static_cast<float>(c.width) / kWidth;
     const float sy = static_cast<float>(c.height) / kHeight;
@@ -173,7 +174,7 @@ TEST(Meta, IsNotDeliveredWherePixelsWentElsewhere) {
     GstBuffer* out = through(pipeline);
     ASSERT_NE(out, nullptr) << pipeline;
     EXPECT_EQ(face_count(out), 0) << pipeline;
-    EXPECT_EQ(gst::read_faces(out, 280, 240).positions, gst::Positions::kUnknown);
+    EXPECT_EQ(read_faces(out, 280, 240).positions, gst::Positions::kUnknown);
     gst_buffer_unref(out);
   }
 }
@@ -197,7 +198,7 @@ TEST(Meta, ACropRectangleSetLaterMovesThePositions) {
       crop->width = static_cast<guint>(c.crop.width),
       crop->height = static_cast<guint>(c.crop.height);
       EXPECT_EQ(face_count(buffer), c.faces) << c.crop;
-      const auto read = gst::read_faces(buffer, c.crop.width, c.crop.height);
+      const auto read = read_faces(buffer, c.crop.width, c.crop.height);
       ASSERT_EQ(read.positions, gst::Positions::kKnown);
       EXPECT_EQ(read.faces->width, c.crop.width);
       ASSERT_EQ(static_cast<int>(read.faces->faces.size()), c.faces) << c.crop;
@@ -226,9 +227,9 @@ TEST(Meta, ANewResultAfterACropIsReadAgain) {
   GstBuffer* buffer = through("videocrop left=40");
   auto list = std::make_shared<FaceList>(*one_face());
   list->width = 280;
-  gst::append_faces(buffer, list);
+  append_faces(buffer, list);
   EXPECT_EQ(face_count(buffer), 1);
-  EXPECT_EQ(gst::read_faces(buffer, 280, 240).positions, gst::Positions::kKnown);
+  EXPECT_EQ(read_faces(buffer, 280, 240).positions, gst::Positions::kKnown);
   gst_buffer_unref(buffer);
 }
 
@@ -285,10 +286,10 @@ TEST(Meta, FeedbackIsTakenFromItsOwnThreadOnly) {
       &post);
   g_thread_join(other);
   EXPECT_FALSE(post.accepted);
-  EXPECT_EQ(cell.take().list, nullptr);
+  EXPECT_EQ(cell.take().host(), nullptr);
   EXPECT_TRUE(cell.post(first));
   EXPECT_TRUE(cell.post(second));
-  EXPECT_EQ(cell.take().list, first);
+  EXPECT_EQ(cell.take().host(), first.get());
 }
 
 }  // namespace

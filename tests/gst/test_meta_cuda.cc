@@ -126,7 +126,7 @@ TEST_P(MetaCuda, WhoCannotBeFoundIsTrustedWithNothing) {
   for (const auto& from : {gst::ElementRef(), gst::make_element_ref(away.element("away"))}) {
     GstBuffer* out = harness.pass(frame_with_face(from));
     EXPECT_EQ(face_count(out), 0);
-    EXPECT_EQ(gst::find_faces(out, kWidth, kHeight).positions, gst::Positions::kUnknown);
+    EXPECT_EQ(gst::find_result<FaceList>(out, kWidth, kHeight).positions, gst::Positions::kUnknown);
     gst_buffer_unref(out);
   }
 }

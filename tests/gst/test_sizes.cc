@@ -23,7 +23,7 @@ class Sizes : public testing::Test {
       GstBuffer* out = harness.pass(buffer);
       EXPECT_NE(out, nullptr) << "frame " << i;
       if (!out) return nullptr;
-      faces = gst::read_faces(out, info.width, info.height).faces;
+      faces = read_faces(out, info.width, info.height).faces;
       gst_buffer_unref(out);
     }
     return faces;
@@ -81,7 +81,7 @@ TEST_F(Sizes, AnEightKFrame) {
   for (int i = 0; i < 2; ++i) {
     GstBuffer* out = harness.pass(make_frame(info, picture));
     ASSERT_NE(out, nullptr);
-    const FaceListRef faces = gst::read_faces(out, kWidth, kHeight).faces;
+    const FaceListRef faces = read_faces(out, kWidth, kHeight).faces;
     ASSERT_EQ(faces->faces.size(), expected.size()) << "frame " << i;
     for (const cv::Rect& r : expected)
       EXPECT_EQ(std::count_if(faces->faces.begin(), faces->faces.end(),
@@ -125,12 +125,12 @@ TEST_F(Sizes, CropRectanglesThatChangeFromFrameToFrame) {
     Harness alone(parts.detect + " ! " + parts.landmark);
     alone.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, r.width, r.height));
     GstBuffer* expected_out = alone.pass(grey_frame(part));
-    const FaceListRef expected = gst::read_faces(expected_out, r.width, r.height).faces;
+    const FaceListRef expected = read_faces(expected_out, r.width, r.height).faces;
     gst_buffer_unref(expected_out);
 
     GstBuffer* out = harness.pass(cropped(picture, r));
     ASSERT_NE(out, nullptr) << r;
-    const FaceListRef faces = gst::read_faces(out, r.width, r.height).faces;
+    const FaceListRef faces = read_faces(out, r.width, r.height).faces;
     ASSERT_NE(faces, nullptr) << r;
     ASSERT_EQ(faces->faces.size(), expected->faces.size()) << r;
     for (std::size_t i = 0; i < faces->faces.size(); ++i, ++compared)

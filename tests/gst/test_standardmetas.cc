@@ -223,7 +223,7 @@ TEST(FirstSeen, HoldsForFacesThatTheTrackerRevives) {
     if (f < 5 || f >= 30) where.emplace_back(60, 60, 48, 48);
     if (f >= 10) where.emplace_back(200, 120, 48, 48);
     GstBuffer* out = harness.pass(grey_frame(squares(320, 240, where)));
-    const FaceListRef faces = gst::read_faces(out, 320, 240).faces;
+    const FaceListRef faces = read_faces(out, 320, 240).faces;
     seen.update(*faces, GST_BUFFER_PTS(out));
     for (const Face& face : faces->faces) {
       EXPECT_EQ(seen.of(face.id) == 0, face.id == 1) << f;

@@ -10,14 +10,14 @@ namespace cuface::test {
 namespace {
 
 /// Faces of a GPU that fails as long as `fails`.
-class FailingFaces final : public gst::PendingFaces {
+class FailingFaces final : public gst::PendingResult {
  public:
   explicit FailingFaces(FaceListRef faces) : faces_(std::move(faces)) {}
   bool is_ready() const override { return true; }
-  Result<FaceListRef> read() const override {
+  Result<std::shared_ptr<const void>> read() const override {
     ++reads;
     if (fails) return Status(StatusCode::kUnsupported, "copying faces: the test's GPU has failed");
-    return faces_;
+    return std::shared_ptr<const void>(faces_);
   }
   std::atomic<bool> fails = true;
   mutable std::atomic<int> reads = 0;
@@ -30,9 +30,9 @@ std::shared_ptr<FailingFaces> failing(int faces = 2) {
   return std::make_shared<FailingFaces>(make_faces(kWidth, kHeight, faces, 68));
 }
 
-GstBuffer* with(const gst::PendingFacesRef& faces, int number = 0) {
+GstBuffer* with(const gst::PendingResultRef& faces, int number = 0) {
   GstBuffer* buffer = plain_frame("GRAY8", kWidth, kHeight, number);
-  gst::append_faces(buffer, {faces, kWidth, kHeight});
+  append_faces(buffer, {faces, kWidth, kHeight});
   return buffer;
 }
 
@@ -58,7 +58,7 @@ TEST(Unreadable, TheMetaGivesNoSnapshotAndThenTheFaces) {
   ASSERT_NE(meta, nullptr);
   EXPECT_EQ(gst_cuface_meta_get_faces(meta), nullptr);
   EXPECT_EQ(gst_cuface_meta_get_n_faces(meta), 0u);
-  const gst::FacesRead failed = gst::read_faces(buffer, kWidth, kHeight);
+  const FacesRead failed = read_faces(buffer, kWidth, kHeight);
   EXPECT_EQ(failed.positions, gst::Positions::kKnown);
   EXPECT_FALSE(failed.status.ok());
   EXPECT_EQ(failed.faces, nullptr);
@@ -123,7 +123,7 @@ TEST(Unreadable, NoStandardMetas) {
 
 /// Puts the faces into the frame that the element is about to get.
 GstPadProbeReturn add_faces(GstPad*, GstPadProbeInfo* info, gpointer) {
-  gst::append_faces(GST_PAD_PROBE_INFO_BUFFER(info), {failing(), kWidth, kHeight});
+  append_faces(GST_PAD_PROBE_INFO_BUFFER(info), {failing(), kWidth, kHeight});
   return GST_PAD_PROBE_OK;
 }
 

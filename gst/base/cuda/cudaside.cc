@@ -18,16 +18,6 @@ using cuda::check;
 
 Status refuse(std::string text) { return {StatusCode::kInvalidArgument, std::move(text)}; }
 
-DeviceCounts sum(DeviceCounts a, const cuda::Counters& b) {
-  a.searches += b.searches;
-  a.skipped_searches += b.skipped_searches;
-  a.overflows += b.overflows;
-  a.faces += b.faces;
-  a.lost_tracks += b.lost_tracks;
-  a.last_id = std::max(a.last_id, b.last_id);
-  return a;
-}
-
 class CudaSide final : public DeviceSide {
  public:
   explicit CudaSide(GstElement* element) : element_(element) {}
@@ -126,15 +116,15 @@ class CudaSide final : public DeviceSide {
     return status;
   }
 
-  DeviceCounts counts() const override {
+  Counts counts() const override {
     const std::lock_guard lock(counts_mutex_);
-    DeviceCounts counts = counted_;
-    if (kept_.counters.size() > 0) {
-      // The GPU may be writing: each number is whole, and the next look sees the rest.
-      const volatile cuda::Counters& now = *kept_.counters.data();
-      counts = sum(counts, {now.searches, now.skipped_searches, now.overflows, now.faces,
-                            now.lost_tracks, now.last_id});
-    }
+    Counts counts = counted_;
+    if (kept_.counters.size() == 0) return counts;
+    // The GPU may be writing: each number is whole, and the next look sees the rest.
+    const auto* now = reinterpret_cast<const volatile std::uint64_t*>(kept_.counters.data());
+    Counts seen;
+    std::copy_n(now, seen.size(), seen.begin());
+    add_counts(counts, seen);
     return counts;
   }
 
@@ -182,7 +172,7 @@ class CudaSide final : public DeviceSide {
 
   /// For frames in system memory: the GPU of the elements before, if any works for this element.
   Result<CudaContext> chain_context(Frame& frame) {
-    const DeviceFacesRef before = on_device(frame.upstream().faces.pending);
+    const auto before = on_device(frame.pending_before());
     if (before && (device_id_ < 0 || before->context().device_id() == device_id_))
       return before->context();
     if (kept_.context) return kept_.context;
@@ -200,7 +190,7 @@ class CudaSide final : public DeviceSide {
     auto post = cuda::Post::create();
     if (!post.ok()) return post.status();
     kept_.post = std::move(post.value());
-    auto counters = cuda::PinnedBuffer<cuda::Counters>::create(1);
+    auto counters = cuda::PinnedBuffer<Counts>::create(1);
     if (!counters.ok()) return counters.status();
     *counters.value().data() = {};
     const std::lock_guard lock(counts_mutex_);
@@ -213,7 +203,7 @@ class CudaSide final : public DeviceSide {
     const ContextScope scope(kept_.context);
     settle();
     const std::lock_guard lock(counts_mutex_);
-    if (kept_.counters.size() > 0) counted_ = sum(counted_, *kept_.counters.data());
+    if (kept_.counters.size() > 0) add_counts(counted_, *kept_.counters.data());
     if (kept_.last) cudaEventDestroy(kept_.last);
     kept_.graphs = {};
     told_graphs_ = 0;
@@ -236,7 +226,7 @@ class CudaSide final : public DeviceSide {
   std::thread::id asking_;            // none while nobody asks
 
   mutable std::mutex counts_mutex_;  // of the counters and counted_
-  DeviceCounts counted_;
+  Counts counted_{};
 
   // The streaming thread's.
   DeviceElement kept_;

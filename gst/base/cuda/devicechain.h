@@ -13,7 +13,7 @@
 #include "gst/base/cuda/chainstream.h"
 #include "gst/base/cuda/context.h"
 #include "gst/base/frame.h"
-#include "gst/meta/results.h"
+#include "gst/meta/framemeta.h"
 #include "kernels/common/cuda/launch.h"
 #include "kernels/common/cuda/runtime.h"
 
@@ -43,8 +43,8 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
 
   /// All that was submitted since the last call is work on the frame before.
   Status begin_frame();
-  /// Keeps faces that work enqueued for this frame reads until that work is over.
-  void keep(PendingFacesRef faces) { current().inputs.push_back(std::move(faces)); }
+  /// Keeps a result that work enqueued for this frame reads until that work is over.
+  void keep(PendingResultRef result) { current().inputs.push_back(std::move(result)); }
 
   /// The frame's luma once somebody has filled it, else an image without data.
   ImageView<const std::uint8_t> luma() const;
@@ -72,7 +72,7 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
                                  ///< not over by then
     std::uint64_t submissions = 0;         ///< that are over when its work is
     std::atomic<std::uint64_t> number{0};  ///< of the frame; 0 = none yet
-    std::vector<PendingFacesRef> inputs;
+    std::vector<PendingResultRef> inputs;
   };
 
   DeviceChain(const CudaContext& context, std::shared_ptr<Waits> waits)

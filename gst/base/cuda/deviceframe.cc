@@ -3,9 +3,7 @@
 #include <gst/cuda/gstcudamemory.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
-#include <vector>
 
 // GstCudaStream came with 1.24. Before, a frame's memory is ready when it is pushed.
 #if GST_CHECK_VERSION(1, 24, 0)
@@ -17,9 +15,6 @@ namespace cuface::gst {
 namespace {
 
 using cuda::check;
-using cuda::DeviceFaces;
-
-static_assert(FaceSlots::kBlocks == cuda::Delivery::kMost);
 
 GstMemory* cuda_memory_of(GstBuffer* buffer) {
   if (gst_buffer_n_memory(buffer) == 0) return nullptr;
@@ -45,16 +40,6 @@ CudaContext context_of(GstBuffer* buffer) {
 bool is_of(GstBuffer* buffer, const CudaContext& context) {
   GstMemory* memory = cuda_memory_of(buffer);
   return memory && GST_CUDA_MEMORY_CAST(memory)->context == context.get();
-}
-
-int landmarks_capacity(const FaceResult& faces) {
-  if (const DeviceFacesRef device = on_device(faces.pending)) return device->landmarks_capacity();
-  return faces.list ? points_per_face(*faces.list) : 0;
-}
-
-DetectorName detector_of(const FaceResult& faces) {
-  if (const DeviceFacesRef device = on_device(faces.pending)) return device->detector();
-  return std::make_shared<const std::string>(faces.list ? faces.list->detector : "");
 }
 
 Status DeviceMapping::map(Frame& frame, GstMapFlags flags) {
@@ -159,106 +144,36 @@ Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
   return chain_->luma();
 }
 
-/// Null for faces that have left the GPU.
-Result<const DeviceFaces*> DeviceFrame::use(const DeviceFacesRef& faces) {
+Result<DeviceChain*> DeviceFrame::chain() {
   if (Status s = join(); !s.ok()) return s;
+  return chain_.get();
+}
+
+Result<const std::byte*> DeviceFrame::use(const std::shared_ptr<const DeviceResult>& result) {
+  if (Status s = join(); !s.ok()) return s;
+  if (!result || !(result->context() == element_.context))
+    return static_cast<const std::byte*>(nullptr);
   // What writes there next is enqueued in this stream too, behind this.
-  if (faces->producer() == chain_->shared_stream()) return faces->in_stream();
-  if (!faces->keep_slot()) return static_cast<const DeviceFaces*>(nullptr);
-  if (Status s = faces->hold_back(chain_->stream()); !s.ok()) return s;
-  chain_->keep(faces);
-  return static_cast<const DeviceFaces*>(faces->slot());
+  if (result->producer() == chain_->shared_stream()) return result->in_stream();
+  if (!result->keep_slot()) return static_cast<const std::byte*>(nullptr);
+  if (Status s = result->hold_back(chain_->stream()); !s.ok()) return s;
+  chain_->keep(result);
+  return static_cast<const std::byte*>(result->slot());
 }
 
-Result<const DeviceFaces*> DeviceFrame::upload(const FaceList& faces) {
-  const int each = points_per_face(faces);
-  if (Status s = make_slots(each); !s.ok()) return s;
-  auto room = DeviceFacesResult::create(element_.slots);
-  if (!room.ok()) return room.status();
-  std::vector<std::byte> bytes(cuda::device_faces_bytes(each));
-  auto* host = reinterpret_cast<DeviceFaces*>(bytes.data());
-  const std::size_t count = std::min<std::size_t>(faces.faces.size(), cuda::kMaxFaces);
-  host->count = static_cast<std::int32_t>(count);
-  host->landmarks_per_face = faces.landmarks_per_face;
-  host->followed_per_face = faces.landmarks_per_face > 0 ? 0 : faces.followed_per_face;
-  host->searched = faces.searched;
-  host->part = faces.part;
-  std::copy_n(faces.faces.begin(), count, host->faces);
-  const auto& points = faces.landmarks_per_face > 0 ? faces.landmarks : faces.followed;
-  std::copy_n(points.begin(), count * static_cast<std::size_t>(each), host->landmarks());
-  // From memory that is not pinned: read before the call returns.
-  if (Status s = check(cudaMemcpyAsync(room.value()->slot(), bytes.data(), bytes.size(),
-                                       cudaMemcpyHostToDevice, chain_->stream()),
-                       "copying faces to the GPU");
-      !s.ok())
-    return s;
-  chain_->keep(room.value());
-  return static_cast<const DeviceFaces*>(room.value()->slot());
-}
-
-Result<const DeviceFaces*> DeviceFrame::faces(const FaceResult& faces) {
-  if (!faces) return static_cast<const DeviceFaces*>(nullptr);
-  if (Status s = join(); !s.ok()) return s;
-  const DeviceFacesRef device = on_device(faces.pending);
-  if (device && device->context() == element_.context && device->width() == faces.width &&
-      device->height() == faces.height) {
-    auto used = use(device);
-    if (!used.ok() || used.value()) return used;
+Result<std::shared_ptr<DeviceSlots>> DeviceFrame::slots(std::size_t bytes) {
+  if (!element_.slots || element_.slots->slot_bytes() < bytes) {
+    auto slots = DeviceSlots::create(element_.context, bytes);
+    if (!slots.ok()) return slots.status();
+    element_.slots = std::move(slots.value());
   }
-  if (!faces.is_ready()) chain_->count_wait();
-  const auto read = faces.read();
-  if (!read.ok()) return read.status();
-  return upload(*read.value());
+  return element_.slots;
 }
 
-Result<const DeviceFaces*> DeviceFrame::flags(const PendingFacesRef& faces) {
-  const DeviceFacesRef device = on_device(faces);
-  if (!device || !(device->context() == element_.context))
-    return static_cast<const DeviceFaces*>(nullptr);
-  return use(device);
-}
-
-Status DeviceFrame::make_slots(int landmarks) {
-  if (element_.slots && element_.slots->landmarks() >= landmarks) return {};
-  auto slots = FaceSlots::create(element_.context, landmarks);
-  if (!slots.ok()) return slots.status();
-  element_.slots = std::move(slots.value());
-  return {};
-}
-
-Result<std::shared_ptr<DeviceFacesResult>> DeviceFrame::new_faces(int landmarks) {
-  if (lists_ == made_.size())
-    return Status(StatusCode::kInvalidArgument, "too many lists of faces for a frame");
-  if (Status s = make_slots(landmarks); !s.ok()) return s;
-  const std::uint64_t moved = element_.slots->moved();
-  auto made = DeviceFacesResult::create(element_.slots, &element_.slots->block(lists_));
-  if (made.ok()) made_[lists_++] = made.value();
-  *element_.waits += element_.slots->moved() - moved;
-  return made;
-}
-
-Result<FaceResult> DeviceFrame::finish(std::shared_ptr<DeviceFacesResult> faces,
-                                       DetectorName detector, cuda::CountedWork work,
-                                       cuda::Scratch* scratch) {
-  const cuda::Launcher launch(*work_);
-  work.over = chain_->shared_stream()->over();
-  cuda::Delivery delivery;
-  for (std::size_t i = 0; i < lists_; ++i) {
-    delivery.from.list[i] = made_[i]->written();
-    delivery.to.list[i] = made_[i]->slot();
-  }
-  if (Status s =
-          cuda::count_faces(faces->written(), work, element_.counters.data(), launch, delivery);
-      !s.ok())
+Status DeviceFrame::submit_counted() {
+  if (Status s = cuda::count_over(chain_->shared_stream()->over(), cuda::Launcher(*work_)); !s.ok())
     return s;
-  if (Status s = submit(scratch); !s.ok()) return s;
-  return submitted(std::move(faces), std::move(detector));
-}
-
-Result<FaceResult> DeviceFrame::submitted(std::shared_ptr<DeviceFacesResult> faces,
-                                          DetectorName detector) {
-  faces->describe(frame_.width(), frame_.height(), std::move(detector), chain_->shared_stream());
-  return FaceResult(std::move(faces), frame_.width(), frame_.height());
+  return submit(nullptr);
 }
 
 Status DeviceFrame::settle() {

@@ -1,5 +1,5 @@
-// One frame on the GPU, for the CUDA stages of the elements: where their kernels go, the luma, and
-// the faces before and after.
+// One frame on the GPU, for elements of any kind: where their kernels go, the luma, and room for
+// what they find.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,14 +12,13 @@
 #include "gst/base/cuda/context.h"
 #include "gst/base/cuda/devicechain.h"
 #include "gst/base/cuda/deviceclock.h"
+#include "gst/base/cuda/deviceresult.h"
 #include "gst/base/frame.h"
-#include "gst/faces/cuda/faceslots.h"
 #include "kernels/common/cuda/graph.h"
 #include "kernels/common/cuda/launch.h"
 #include "kernels/common/cuda/mailbox.h"
 #include "kernels/common/cuda/scratch.h"
-#include "kernels/faces/counters_cuda.h"
-#include "kernels/faces/faces_cuda.h"
+#include "kernels/common/cuda/submissions.h"
 #include "kernels/luma/luma.h"
 
 namespace cuface::gst {
@@ -47,8 +46,8 @@ class DeviceMapping {
 struct DeviceElement {
   CudaContext context;
   std::shared_ptr<DeviceChain> own;  ///< used where no other element's can be
-  std::shared_ptr<FaceSlots> slots;
-  cuda::PinnedBuffer<cuda::Counters> counters;
+  std::shared_ptr<DeviceSlots> slots;
+  cuda::PinnedBuffer<Counts> counters;
   std::shared_ptr<Waits> waits = std::make_shared<Waits>(0);
   /// Work on a frame, in turns as the tracker's pyramids are, so that it is mostly what it was,
   std::array<cuda::LaunchList, 2> work;
@@ -77,21 +76,21 @@ class DeviceFrame {
   /// The grey picture, made at most once in an unbroken line of our elements.
   Result<ImageView<const std::uint8_t>> luma();
 
-  /// The faces in device memory and pixels of this frame, for kernels of this frame; null for an
-  /// empty result. Uploads faces that are in host memory or of another size.
-  Result<const cuda::DeviceFaces*> faces(const FaceResult& faces);
-  /// Room for this element's faces with up to that many landmarks each; for up to
-  /// FaceSlots::kBlocks lists a frame.
-  Result<std::shared_ptr<DeviceFacesResult>> new_faces(int landmarks);
-  /// Submits the work on `faces`, which are then the result. `detector`: as in FaceList. `scratch`:
-  /// what the work uses in turn with others, or null.
-  Result<FaceResult> finish(std::shared_ptr<DeviceFacesResult> faces, DetectorName detector,
-                            cuda::CountedWork work, cuda::Scratch* scratch = nullptr);
-  /// After finish(): another list that the same work writes.
-  Result<FaceResult> submitted(std::shared_ptr<DeviceFacesResult> faces, DetectorName detector);
-  /// Faces of an earlier frame, whatever their size, for the sake of their flags; null where they
-  /// are not in this context.
-  Result<const cuda::DeviceFaces*> flags(const PendingFacesRef& faces);
+  /// Room for a T that the element's kernels write; deliver() it.
+  template <typename T>
+  Result<std::shared_ptr<PlainDeviceResult<T>>> new_result() {
+    auto room = slots(sizeof(T));
+    if (!room.ok()) return room.status();
+    return DeviceResult::create<PlainDeviceResult<T>>(std::move(room.value()));
+  }
+  /// Submits the work that writes it, and delivers it.
+  template <typename T>
+  Status deliver(std::shared_ptr<PlainDeviceResult<T>> result) {
+    if (Status s = submit_counted(); !s.ok()) return s;
+    describe(*result);
+    frame_.deliver(FrameResult<T>(std::move(result), frame_.width(), frame_.height()));
+    return {};
+  }
   /// Waits for all of the element's work: before something it uses is freed, never per frame.
   Status settle();
 
@@ -106,31 +105,46 @@ class DeviceFrame {
     if (!launch.ok()) return launch.status();
     if (Status s = follow_producer(); !s.ok()) return s;
     if (Status s = draw_on(mapping.view(), launch.value()); !s.ok()) return s;
-    if (Status s = cuda::count_over(chain_->shared_stream()->over(), launch.value()); !s.ok())
-      return s;
-    if (Status s = submit(nullptr); !s.ok()) return s;
+    if (Status s = submit_counted(); !s.ok()) return s;
     return hand_over();
   }
 
   /// Orders others behind what the element has enqueued.
   Status end();
 
+  // For a kind of results with kernels of its own, such as DeviceFaceFrame.
+
+  Frame& frame() const { return frame_; }
+  const CudaContext& context() const { return element_.context; }
+  /// The chain that the element's work goes to.
+  Result<DeviceChain*> chain();
+  /// The store of the element's results, for up to so many bytes each.
+  Result<std::shared_ptr<DeviceSlots>> slots(std::size_t bytes);
+  /// What kernels count, in pinned memory.
+  Counts* counters() const { return element_.counters.data(); }
+  void add_waits(std::uint64_t more) const { *element_.waits += more; }
+  /// The bytes of a result in this context, for work of this frame, which come before it and stay
+  /// until it is over; null where the result has left the GPU, or is none of this one.
+  Result<const std::byte*> use(const std::shared_ptr<const DeviceResult>& result);
+  /// Submits what the element has launched; the last kernel has to count it
+  /// (DeviceChain::shared_stream()). `scratch`: what the work uses in turn with others, or null.
+  Status submit(cuda::Scratch* scratch);
+  /// The last submission writes this result.
+  void describe(DeviceResult& result) const {
+    result.describe(frame_.width(), frame_.height(), chain_->shared_stream());
+  }
+
  private:
   Status join();
-  Status make_slots(int landmarks);
   Status follow_producer();
-  Result<const cuda::DeviceFaces*> use(const DeviceFacesRef& faces);
-  Result<const cuda::DeviceFaces*> upload(const FaceList& faces);
-  Status submit(cuda::Scratch* scratch);
+  Status submit_counted();
   Status hand_over();
 
   DeviceElement& element_;
   Frame& frame_;
   const bool in_cuda_memory_;
-  std::shared_ptr<DeviceChain> chain_;                                       // from join() on
-  cuda::LaunchList* work_ = nullptr;                                         // the same
-  std::array<std::shared_ptr<DeviceFacesResult>, FaceSlots::kBlocks> made_;  // by new_faces()
-  std::size_t lists_ = 0;
+  std::shared_ptr<DeviceChain> chain_;  // from join() on
+  cuda::LaunchList* work_ = nullptr;    // the same
   /// Where the frame's memory is written, from 1.24 on: the next writing comes after our reading.
   cudaStream_t writer_ = nullptr;
 };
@@ -139,10 +153,5 @@ class DeviceFrame {
 CudaContext context_of(GstBuffer* buffer);
 /// Whether a frame's memory is of this very object. Two may stand for one context.
 bool is_of(GstBuffer* buffer, const CudaContext& context);
-
-/// The faces' landmark capacity on the GPU, 0 when they are elsewhere.
-int landmarks_capacity(const FaceResult& faces);
-/// The name in FaceList::detector, without waiting.
-DetectorName detector_of(const FaceResult& faces);
 
 }  // namespace cuface::gst

@@ -1,19 +1,15 @@
-#include "gst/faces/cuda/faceslots.h"
+#include "gst/base/cuda/deviceresult.h"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 namespace cuface::gst {
 namespace {
 
 using cuda::check;
-using cuda::DeviceFaces;
 
 constexpr std::size_t kAlignment = 256;
-/// Faces whose points come with the list in one copy; those of more take a second.
-constexpr int kWithList = 4;
 
 /// Waits until it is done, as what allocates may.
 Status zero(std::byte* bytes, std::size_t count) {
@@ -30,20 +26,18 @@ Status zero(std::byte* bytes, std::size_t count) {
 
 }  // namespace
 
-FaceSlots::FaceSlots(const CudaContext& context, int landmarks)
-    : context_(context),
-      landmarks_(landmarks),
-      slot_bytes_((cuda::device_faces_bytes(landmarks) + kAlignment - 1) / kAlignment *
-                  kAlignment) {}
+DeviceSlots::DeviceSlots(const CudaContext& context, std::size_t bytes)
+    : context_(context), slot_bytes_((bytes + kAlignment - 1) / kAlignment * kAlignment) {}
 
-Result<std::shared_ptr<FaceSlots>> FaceSlots::create(const CudaContext& context, int landmarks) {
-  std::shared_ptr<FaceSlots> slots(new FaceSlots(context, landmarks));
+Result<std::shared_ptr<DeviceSlots>> DeviceSlots::create(const CudaContext& context,
+                                                         std::size_t bytes) {
+  std::shared_ptr<DeviceSlots> slots(new DeviceSlots(context, bytes));
   if (Status s = slots->make_blocks(); !s.ok()) return s;
   if (Status s = slots->grow(); !s.ok()) return s;
   return slots;
 }
 
-FaceSlots::~FaceSlots() {
+DeviceSlots::~DeviceSlots() {
   const ContextScope scope(context_);
   events_.clear();
   copied_.reset();
@@ -53,16 +47,16 @@ FaceSlots::~FaceSlots() {
   pinned_ = {};
 }
 
-Status FaceSlots::make_blocks() {
+Status DeviceSlots::make_blocks() {
   auto bytes = cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kBlocks);
   if (!bytes.ok()) return bytes.status();
   block_bytes_ = std::move(bytes.value());
   for (std::size_t i = 0; i < kBlocks; ++i)
-    blocks_[i].faces = reinterpret_cast<DeviceFaces*>(block_bytes_.data() + i * slot_bytes_);
+    blocks_[i].bytes = block_bytes_.data() + i * slot_bytes_;
   return zero(block_bytes_.data(), slot_bytes_ * kBlocks);
 }
 
-Status FaceSlots::make(Event& event) {
+Status DeviceSlots::make(Event& event) {
   cudaEvent_t made = nullptr;
   const Status status =
       check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming | cudaEventBlockingSync),
@@ -72,24 +66,23 @@ Status FaceSlots::make(Event& event) {
 }
 
 /// Makes all that the new slots need before anybody can take one of them.
-Status FaceSlots::grow() {
+Status DeviceSlots::grow() {
   auto chunk = cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kChunk);
   if (!chunk.ok()) return chunk.status();
-  // Lists are copied whole: between what is written lies what never is.
+  // Slots are copied whole: between what is written lies what never is.
   if (Status s = zero(chunk.value().data(), slot_bytes_ * kChunk); !s.ok()) return s;
   std::array<Event, kChunk> events;
   for (Event& event : events)
     if (Status s = make(event); !s.ok()) return s;
   for (std::size_t i = 0; i < kChunk; ++i) {
-    auto* faces = reinterpret_cast<DeviceFaces*>(chunk.value().data() + i * slot_bytes_);
-    free_.push_back({faces, events[i].get()});
+    free_.push_back({chunk.value().data() + i * slot_bytes_, events[i].get()});
     events_.push_back(std::move(events[i]));
   }
   chunks_.push_back(std::move(chunk.value()));
   return {};
 }
 
-Result<FaceSlots::Slot> FaceSlots::take() {
+Result<DeviceSlots::Slot> DeviceSlots::take() {
   std::optional<Slot> slot = take_free();
   if (!slot) slot = take_from_oldest();
   if (slot) return *slot;
@@ -101,7 +94,7 @@ Result<FaceSlots::Slot> FaceSlots::take() {
   return *take_free();  // nobody else takes
 }
 
-std::optional<FaceSlots::Slot> FaceSlots::take_free() {
+std::optional<DeviceSlots::Slot> DeviceSlots::take_free() {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) return {};
   const Slot slot = free_.back();
@@ -109,9 +102,9 @@ std::optional<FaceSlots::Slot> FaceSlots::take_free() {
   return slot;
 }
 
-std::optional<FaceSlots::Slot> FaceSlots::take_from_oldest() {
+std::optional<DeviceSlots::Slot> DeviceSlots::take_from_oldest() {
   while (true) {
-    std::shared_ptr<const DeviceFacesResult> oldest;  // goes without the lock
+    std::shared_ptr<const DeviceResult> oldest;  // goes without the lock
     {
       const std::lock_guard lock(mutex_);
       std::erase_if(lent_, [](const auto& result) { return result.expired(); });
@@ -128,20 +121,20 @@ std::optional<FaceSlots::Slot> FaceSlots::take_from_oldest() {
   return take_free();  // one may have come back
 }
 
-void FaceSlots::lend(std::weak_ptr<const DeviceFacesResult> result) {
+void DeviceSlots::lend(std::weak_ptr<const DeviceResult> result) {
   const std::lock_guard lock(mutex_);
   if (lent_.size() >= 2 * kChunk * chunks_.size())
     std::erase_if(lent_, [](const auto& known) { return known.expired(); });
   lent_.push_back(std::move(result));
 }
 
-void FaceSlots::give_back(Slot slot) {
+void DeviceSlots::give_back(Slot slot) {
   const std::lock_guard lock(mutex_);
   free_.push_back(slot);
 }
 
 /// Makes what is missing: a read that failed for want of something leaves the rest for the next.
-Status FaceSlots::make_reader() {
+Status DeviceSlots::make_reader() {
   if (!stream_) {
     cudaStream_t made = nullptr;
     if (Status s =
@@ -158,85 +151,61 @@ Status FaceSlots::make_reader() {
   return copied_ ? Status() : make(copied_);
 }
 
-Status FaceSlots::copy_and_wait(std::byte* to, const std::byte* from, std::size_t bytes) {
+Status DeviceSlots::copy_and_wait(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (Status s = check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
-                       "copying faces from the GPU");
+                       "copying a result from the GPU");
       !s.ok())
     return s;
   if (Status s = check(cudaEventRecord(copied_.get(), stream_), "recording a CUDA event"); !s.ok())
     return s;
-  return check(cudaEventSynchronize(copied_.get()), "waiting for faces on the GPU");
+  return check(cudaEventSynchronize(copied_.get()), "waiting for a result on the GPU");
 }
 
-Status FaceSlots::read(const Slot& slot, const std::function<Status(cudaStream_t)>& hold_back,
-                       FaceList& list) {
+Result<std::shared_ptr<const void>> DeviceSlots::read(
+    const Slot& slot, const std::function<Status(cudaStream_t)>& hold_back,
+    const Reading& reading) {
   const std::lock_guard lock(reader_);
   const ContextScope scope(context_);
   if (Status s = make_reader(); !s.ok()) return s;
   if (Status s = hold_back(stream_); !s.ok()) return s;
-  const auto* from = reinterpret_cast<const std::byte*>(slot.faces);
-  const std::size_t first =
-      sizeof(DeviceFaces) + static_cast<std::size_t>(kWithList * landmarks_) * sizeof(Point);
-  if (Status s = copy_and_wait(pinned_.data(), from, first); !s.ok()) return s;
-  const auto* head = reinterpret_cast<const DeviceFaces*>(pinned_.data());
-  const int count = std::clamp<int>(head->count, 0, cuda::kMaxFaces);
-  const int each = std::clamp<int>(points_per_face(*head), 0, landmarks_);
-  const auto points = static_cast<std::size_t>(count) * static_cast<std::size_t>(each);
-  list.searched = head->searched != 0;
-  list.part = head->part;
-  list.faces.assign(head->faces, head->faces + count);
-  const bool found = head->landmarks_per_face > 0;
-  (found ? list.landmarks_per_face : list.followed_per_face) = each;
-  std::vector<Point>& to = found ? list.landmarks : list.followed;
-  to.resize(points);
-  if (points == 0) return {};
-  const std::size_t all = sizeof(DeviceFaces) + points * sizeof(Point);
+  const std::size_t first = std::min(reading.first, slot_bytes_);
+  if (Status s = copy_and_wait(pinned_.data(), slot.bytes, first); !s.ok()) return s;
+  const std::size_t all = std::min(reading.all(pinned_.data()), slot_bytes_);
   if (all > first)
-    if (Status s = copy_and_wait(pinned_.data() + first, from + first, all - first); !s.ok())
+    if (Status s = copy_and_wait(pinned_.data() + first, slot.bytes + first, all - first); !s.ok())
       return s;
-  std::memcpy(to.data(), pinned_.data() + sizeof(DeviceFaces), points * sizeof(Point));
-  return {};
+  return reading.value(pinned_.data());
 }
 
-DeviceFacesResult::DeviceFacesResult(std::shared_ptr<FaceSlots> slots, FaceSlots::Slot slot,
-                                     FaceSlots::Block* block)
+DeviceResult::DeviceResult(std::shared_ptr<DeviceSlots> slots, DeviceSlots::Slot slot,
+                           DeviceSlots::Block* block)
     : slots_(std::move(slots)), slot_(slot), block_(block), turn_(block ? ++block->turn : 0) {}
 
-Result<std::shared_ptr<DeviceFacesResult>> DeviceFacesResult::create(
-    std::shared_ptr<FaceSlots> slots, FaceSlots::Block* block) {
-  const auto slot = slots->take();
-  if (!slot.ok()) return slot.status();
-  return std::shared_ptr<DeviceFacesResult>(
-      new DeviceFacesResult(std::move(slots), slot.value(), block));
-}
-
-DeviceFacesResult::~DeviceFacesResult() {
+DeviceResult::~DeviceResult() {
   if (!left_) slots_->give_back(slot_);
 }
 
-void DeviceFacesResult::describe(int width, int height, DetectorName detector,
-                                 std::shared_ptr<ChainStream> producer) {
+void DeviceResult::describe(int width, int height, std::shared_ptr<ChainStream> producer) {
   width_ = width;
   height_ = height;
-  detector_ = std::move(detector);
   producer_ = std::move(producer);
   submissions_ = producer_->submitted();
   slots_->lend(weak_from_this());
 }
 
-const DeviceFaces* DeviceFacesResult::in_stream() const {
-  if (block_ && block_->turn == turn_) return block_->faces;
+const std::byte* DeviceResult::in_stream() const {
+  if (block_ && block_->turn == turn_) return block_->bytes;
   const std::lock_guard lock(slot_mutex_);
-  return left_ ? nullptr : slot_.faces;
+  return left_ ? nullptr : slot_.bytes;
 }
 
-bool DeviceFacesResult::keep_slot() const {
+bool DeviceResult::keep_slot() const {
   const std::lock_guard lock(slot_mutex_);
   if (!left_) kept_ = true;
   return kept_;
 }
 
-std::optional<FaceSlots::Slot> DeviceFacesResult::leave_slot() const {
+std::optional<DeviceSlots::Slot> DeviceResult::leave_slot() const {
   if (!read().ok()) return {};
   const std::lock_guard lock(slot_mutex_);
   if (kept_) return {};
@@ -244,7 +213,7 @@ std::optional<FaceSlots::Slot> DeviceFacesResult::leave_slot() const {
   return slot_;
 }
 
-Status DeviceFacesResult::hold_back(cudaStream_t reader) const {
+Status DeviceResult::hold_back(cudaStream_t reader) const {
   if (is_ready()) return {};
   const std::lock_guard lock(slot_mutex_);
   if (!recorded_)
@@ -255,26 +224,15 @@ Status DeviceFacesResult::hold_back(cudaStream_t reader) const {
   return check(cudaStreamWaitEvent(reader, slot_.ready, 0), "ordering CUDA streams");
 }
 
-bool DeviceFacesResult::is_ready() const { return producer_->are_over(submissions_); }
+bool DeviceResult::is_ready() const { return producer_->are_over(submissions_); }
 
-Result<FaceListRef> DeviceFacesResult::read() const {
+Result<std::shared_ptr<const void>> DeviceResult::read() const {
   const std::lock_guard lock(mutex_);
-  if (list_) return list_;
-  auto list = std::make_shared<FaceList>();
-  if (Status s = slots_->read(
-          slot_, [this](cudaStream_t reader) { return hold_back(reader); }, *list);
-      !s.ok())
-    return s;
-  list->width = width_;
-  list->height = height_;
-  list->detector = *detector_;
-  list_ = std::move(list);
-  return list_;
-}
-
-DeviceFacesRef on_device(const PendingFacesRef& faces) {
-  const DeviceFacesResult* device = faces ? faces->on_device() : nullptr;
-  return device ? DeviceFacesRef(faces, device) : nullptr;
+  if (value_) return value_;
+  auto read = slots_->read(
+      slot_, [this](cudaStream_t reader) { return hold_back(reader); }, reading());
+  if (read.ok()) value_ = read.value();
+  return read;
 }
 
 }  // namespace cuface::gst

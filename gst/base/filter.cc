@@ -1,4 +1,4 @@
-#include "gst/base/facefilter.h"
+#include "gst/base/filter.h"
 
 #include <chrono>
 #include <mutex>
@@ -6,7 +6,6 @@
 #include "gst/base/errors.h"
 #include "gst/base/filterstate.h"
 #include "gst/base/stopping.h"
-#include "gst/base/warnings.h"
 #include "gst/meta/neighbour.h"
 
 using cuface::Status;
@@ -16,7 +15,9 @@ using cuface::gst::BackendChoice;
 using cuface::gst::CudaUse;
 using cuface::gst::DeviceScope;
 using cuface::gst::DeviceSide;
+using cuface::gst::Element;
 using cuface::gst::Frame;
+using cuface::gst::info_of;
 using cuface::gst::Reset;
 using cuface::gst::same_layout;
 using cuface::gst::SettingsLock;
@@ -55,19 +56,16 @@ DeviceSide* device_in_use(GstCufaceFilter* self) {
 /// Forgets what was known of earlier frames. Frames still on their way keep the old chain.
 void reset(GstCufaceFilter* self, Reset why) {
   self->state->chain = std::make_shared<cuface::gst::Chain>();
-  self->state->first_seen.clear();
   self->state->times.restart();
-  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   const DeviceScope scope(device_in_use(self));
-  if (klass->reset) klass->reset(self, why);
+  self->state->element->reset(why);
 }
 
 void unplan(GstCufaceFilter* self) {
-  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   DeviceSide* device = device_in_use(self);
   const DeviceScope scope(device);
   if (device) device->settle();
-  if (klass->unplan) klass->unplan(self);
+  self->state->element->unplan();
   self->state->planned = false;
 }
 
@@ -75,12 +73,11 @@ Status plan(GstCufaceFilter* self, cuface::Backend backend) {
   auto* state = self->state;
   unplan(self);
   state->backend = backend;
-  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   const DeviceScope scope(device_in_use(self));
   GstVideoInfo picture = state->info;
   picture.width = state->width;
   picture.height = state->height;
-  Status status = klass->plan ? klass->plan(self, picture) : Status();
+  Status status = state->element->plan(picture);
   state->planned = status.ok();
   return status;
 }
@@ -93,7 +90,7 @@ void tell_of_cpu(const std::string& missing) {
 
 Status start_device(GstCufaceFilter* self, int device_id) {
   const bool required = self->state->choice == BackendChoice::kCuda;
-  if (required && GST_CUFACE_FILTER_GET_CLASS(self)->cuda_use == CudaUse::kNone)
+  if (required && info_of(self).cuda_use == CudaUse::kNone)
     return {StatusCode::kNotFound,
             "backend=cuda: in this build of gst-cuface the element has no CUDA version; use "
             "backend=auto or backend=cpu"};
@@ -117,9 +114,7 @@ gboolean start(GstBaseTransform* trans) {
     state->stats = {};
   }
   if (!report(self, start_device(self, device_id))) return FALSE;
-  state->warned_interlaced = state->warned_positions = state->told_no_standard_metas = false;
-  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
-  if (klass->load && !report(self, klass->load(self))) return FALSE;
+  if (flow_of(self, state->element->load()) != GST_FLOW_OK) return FALSE;
   reset(self, Reset::kStart);
   return TRUE;
 }
@@ -137,6 +132,7 @@ void log_stats(GstCufaceFilter* self) {
 gboolean stop(GstBaseTransform* trans) {
   GstCufaceFilter* self = GST_CUFACE_FILTER(trans);
   auto* state = self->state;
+  state->element->close();
   unplan(self);
   log_stats(self);
   state->chain = std::make_shared<cuface::gst::Chain>();
@@ -147,15 +143,14 @@ gboolean stop(GstBaseTransform* trans) {
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
-  if (change == GST_STATE_CHANGE_PAUSED_TO_PLAYING)
-    GST_CUFACE_FILTER(element)->state->times.resume();
+  auto* state = GST_CUFACE_FILTER(element)->state;
+  if (change == GST_STATE_CHANGE_PAUSED_TO_PLAYING) state->times.resume();
   // Before the pads are deactivated, which waits for the frame on its way.
-  cuface::gst::follow_state(GST_CUFACE_FILTER(element)->state->stop, element, change);
+  state->element->change_state(change);
+  cuface::gst::follow_state(state->stop, element, change);
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_cuface_filter_parent_class)->change_state(element, change);
-  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(element);
-  if (change == GST_STATE_CHANGE_READY_TO_NULL && klass->unload)
-    klass->unload(GST_CUFACE_FILTER(element));
+  if (change == GST_STATE_CHANGE_READY_TO_NULL) state->element->unload();
   return result;
 }
 
@@ -171,7 +166,9 @@ void set_context(GstElement* element, GstContext* context) {
 }
 
 gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
-  DeviceSide* device = GST_CUFACE_FILTER(trans)->state->device.get();
+  auto* state = GST_CUFACE_FILTER(trans)->state;
+  if (state->element->answer(direction, query)) return TRUE;
+  DeviceSide* device = state->device.get();
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && device && device->answer_query(query))
     return TRUE;
   return GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->query(trans, direction, query);
@@ -218,7 +215,7 @@ gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   state->width = info.width;
   state->height = info.height;
   state->in_cuda_memory = in_cuda_memory;
-  const CudaUse use = GST_CUFACE_FILTER_GET_CLASS(self)->cuda_use;
+  const CudaUse use = info_of(self).cuda_use;
   if (in_cuda_memory || (state->choice == BackendChoice::kCuda && use == CudaUse::kStage))
     return TRUE;  // the first frame says on which GPU
   const Status planned = plan(self, cuface::Backend::kCpu);
@@ -228,6 +225,7 @@ gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
 
 gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   auto& stop = GST_CUFACE_FILTER(trans)->state->stop;
+  GST_CUFACE_FILTER(trans)->state->element->sink_event(event);
   const bool flush = GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP;
   GST_CUFACE_FILTER(trans)->state->times.segment(event);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) stop.raise(StopFlag::kFlush);
@@ -242,9 +240,11 @@ gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
 
 gboolean src_event(GstBaseTransform* trans, GstEvent* event) {
   auto* state = GST_CUFACE_FILTER(trans)->state;
+  const bool of_use = state->element->src_event(event);
   state->times.sent_upstream(event);
   if (cuface::gst::is_stopping(GST_ELEMENT_CAST(trans), event)) state->stop.raise(StopFlag::kEnd);
-  return GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->src_event(trans, event);
+  return GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->src_event(trans, event) ||
+         of_use;
 }
 
 GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
@@ -271,12 +271,7 @@ void count(GstCufaceFilter* self, const Frame& frame, std::chrono::nanoseconds t
   auto& stats = self->state->stats;
   const auto ns = static_cast<guint64>(took.count());
   ++stats.frames;
-  stats.searches += static_cast<guint64>(frame.searches);
-  stats.skipped_searches += static_cast<guint64>(frame.skipped_searches);
-  stats.overflows += static_cast<guint64>(frame.overflows);
-  stats.lost_tracks += static_cast<guint64>(frame.lost_tracks);
-  stats.dropped_lines += frame.dropped_lines;
-  if (const auto& list = frame.delivered().list) stats.faces += list->faces.size();
+  cuface::gst::add_counts(stats.counts, frame.counts());
   stats.time_total_ns += ns;
   stats.time_max_ns = MAX(stats.time_max_ns, ns);
 }
@@ -284,11 +279,11 @@ void count(GstCufaceFilter* self, const Frame& frame, std::chrono::nanoseconds t
 /// In system memory an element left to itself follows the elements before it onto the GPU.
 bool is_for_device(GstCufaceFilter* self, const Frame& frame) {
   const auto* state = self->state;
-  const CudaUse use = GST_CUFACE_FILTER_GET_CLASS(self)->cuda_use;
+  const CudaUse use = info_of(self).cuda_use;
   if (use != CudaUse::kDraws && use != CudaUse::kStage) return false;
   if (state->in_cuda_memory) return true;
   if (use != CudaUse::kStage || state->choice == BackendChoice::kCpu) return false;
-  return state->choice == BackendChoice::kCuda || frame.upstream().faces.pending;
+  return state->choice == BackendChoice::kCuda || frame.pending_before();
 }
 
 /// Chooses the processor for this frame, and plans anew where it is another than before.
@@ -309,12 +304,12 @@ Status choose_processor(GstCufaceFilter* self, Frame& frame) {
 }
 
 Status process(GstCufaceFilter* self, Frame& frame) {
-  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
+  Element& element = *self->state->element;
   DeviceSide* device = device_in_use(self);
-  if (!device) return klass->process(self, frame);
+  if (!device) return element.process(frame);
   const DeviceScope scope(device);
   frame.set_device(device->begin(frame, self->state->in_cuda_memory));
-  const Status status = klass->process(self, frame);
+  const Status status = element.process(frame);
   const Status ended = device->end();
   return status.ok() ? ended : status;
 }
@@ -323,25 +318,21 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   const auto begin = std::chrono::steady_clock::now();
   GstCufaceFilter* self = GST_CUFACE_FILTER(trans);
   auto* state = self->state;
-  const GstCufaceFilterClass* klass = GST_CUFACE_FILTER_GET_CLASS(self);
   if (gst_buffer_get_size(buffer) == 0) return GST_FLOW_OK;  // a gap without a picture
   if (!report(self, cuface::gst::validate_picture(buffer, state->info))) return GST_FLOW_ERROR;
   follow_crop(self, buffer);
 
   Frame frame(buffer, state->info, state->chain, state->pictures,
-              klass->changes_pixels ? nullptr : self, cuface::gst::neighbour(trans->sinkpad).get(),
-              &state->stop);
+              info_of(self).changes_pixels ? nullptr : self,
+              cuface::gst::neighbour(trans->sinkpad).get(), &state->stop);
   frame.set_step(state->times.advance(frame, trans));
-  cuface::gst::warn_interlaced(self, frame);
-  cuface::gst::warn_positions_lost(self, frame);
   Status status = choose_processor(self, frame);
   if (status.ok()) status = process(self, frame);
-  if (status.ok()) frame.record().last_passed = state->self;
-  if (status.ok()) status = cuface::gst::write_standard_metas(self, frame);
   if (!status.ok()) return flow_of(self, status);
 
+  frame.record().last_passed = state->self;
   count(self, frame, std::chrono::steady_clock::now() - begin);
-  return GST_FLOW_OK;
+  return state->element->has_failed() ? GST_FLOW_ERROR : GST_FLOW_OK;
 }
 
 }  // namespace
@@ -378,17 +369,3 @@ static void gst_cuface_filter_class_init(GstCufaceFilterClass* klass) {
 
   gst_type_mark_as_plugin_api(GST_TYPE_CUFACE_FILTER, static_cast<GstPluginAPIFlags>(0));
 }
-
-namespace cuface::gst {
-
-Backend backend_of(GstCufaceFilter* self) { return self->state->backend; }
-
-bool is_live(GstCufaceFilter* self) { return self->state->times.is_live(GST_BASE_TRANSFORM(self)); }
-
-StopFlag& stop_flag_of(GstCufaceFilter* self) { return self->state->stop; }
-
-DeviceCounts device_counts(GstCufaceFilter* self) {
-  return self->state->device ? self->state->device->counts() : DeviceCounts{};
-}
-
-}  // namespace cuface::gst

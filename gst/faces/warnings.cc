@@ -1,4 +1,4 @@
-#include "gst/base/warnings.h"
+#include "gst/faces/warnings.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gst/base/errors.h"
-#include "gst/base/filterstate.h"
+#include "gst/base/filter.h"
 #include "gst/meta/neighbour.h"
 
 namespace cuface::gst {
@@ -29,7 +29,7 @@ Ref<GstPad> only_sink_pad(GstElement* element) {
 
 /// The elements between `self` and our element before it that may have moved pixels, in words; ""
 /// where there is none in sight.
-std::string suspects(GstCufaceFilter* self) {
+std::string suspects(GstElement* self) {
   std::string names;
   Ref<GstElement> element = neighbour(GST_BASE_TRANSFORM_SINK_PAD(self));
   while (element && !GST_IS_CUFACE_FILTER(element.get())) {
@@ -44,27 +44,20 @@ std::string suspects(GstCufaceFilter* self) {
 
 }  // namespace
 
-void warn_interlaced(GstCufaceFilter* self, const Frame& frame) {
-  if (!GST_VIDEO_INFO_IS_INTERLACED(&self->state->info) || !frame.is_head() ||
-      std::exchange(self->state->warned_interlaced, true))
-    return;
-  post_warning(GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+void warn_interlaced(GstElement* self) {
+  post_warning(self, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
                "the video is interlaced: faces that move are torn into two fields; put a "
                "deinterlace element before the face elements");
 }
 
-void warn_positions_lost(GstCufaceFilter* self, const Frame& frame) {
-  if (frame.upstream().positions != Positions::kUnknown ||
-      std::exchange(self->state->warned_positions, true))
-    return;
-  const auto& moved_by = frame.upstream().moved_by;
-  std::string who = moved_by ? *moved_by : suspects(self);
+void warn_positions_lost(GstElement* self, const std::string& moved_by) {
+  std::string who = moved_by.empty() ? suspects(self) : moved_by;
   if (who.empty()) who = "an element";
-  const std::string text =
-      who +
-      " between the face elements cropped, flipped or padded the picture; the faces found before "
-      "it no longer fit and are ignored from here on: put it in front of the face elements";
-  post_warning(GST_ELEMENT_CAST(self), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text);
+  post_warning(self, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+               who +
+                   " between the face elements cropped, flipped or padded the picture; the faces "
+                   "found before it no longer fit and are ignored from here on: put it in front of "
+                   "the face elements");
 }
 
 }  // namespace cuface::gst

@@ -1,0 +1,126 @@
+// What an element of any kind adds to the base: a class derived from Element, and an ElementInfo
+// that says how it is registered. docs/guide/adding-an-element.md goes through one.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gst/base/device.h"
+#include "gst/base/frame.h"
+#include "gst/base/settings.h"
+#include "kernels/common/backend.h"
+#include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
+
+struct GstCufaceFilter;
+
+namespace cuface::gst {
+
+/// Why an element forgets what it knew of earlier frames.
+enum class Reset {
+  kStart,  ///< READY to PAUSED
+  kFlush,
+  kCaps,  ///< the next frame has another size or layout
+};
+
+/// The part of a GStreamer element that is its own. The base makes it with the GObject and calls
+/// it; but for events, queries and changes of the state all functions are called with the stream
+/// lock or before data flows, one at a time. A Status that is not ok is posted as an error and ends
+/// the stream. With kCancelled nothing is posted: stop_flag() has stopped the work, and the frame
+/// is dropped; or load() has told by itself why there is no start.
+class Element {
+ public:
+  explicit Element(GstCufaceFilter* filter) : filter_(filter) {}
+  virtual ~Element() = default;
+  Element(const Element&) = delete;
+  Element& operator=(const Element&) = delete;
+
+  /// READY to PAUSED: loads and opens what the MUTABLE_READY properties name.
+  virtual Status load() { return {}; }
+  /// Validates and allocates for frames of this kind, on the processor of backend(): when caps have
+  /// come (follows reset(kCaps)), on CUDA with the first frame after them.
+  virtual Status plan(const GstVideoInfo&) { return {}; }
+  /// One frame.
+  virtual Status process(Frame& frame) = 0;
+  /// Forgets earlier frames.
+  virtual void reset(Reset) {}
+  /// PAUSED to READY, before unplan(): closes what load() opened.
+  virtual void close() {}
+  /// PAUSED to READY, or before another plan(): frees what plan() made.
+  virtual void unplan() {}
+  /// READY to NULL: frees what load() made.
+  virtual void unload() {}
+
+  /// Each of these sees what is on its way before the base does.
+  virtual void sink_event(GstEvent*) {}
+  /// True: the event has been of use, whoever else takes it.
+  virtual bool src_event(GstEvent*) { return false; }
+  /// True: the query, which comes from downstream or upstream, is answered.
+  virtual bool answer(GstPadDirection, GstQuery*) { return false; }
+  virtual void change_state(GstStateChange) {}
+  /// Another thread has posted an error: the stream ends with this frame.
+  virtual bool has_failed() const { return false; }
+
+  /// What ElementInfo::settings is about, and that one of them has been set; under SettingsLock.
+  virtual void* settings_address() { return nullptr; }
+  virtual void settings_changed() {}
+
+ protected:
+  GstCufaceFilter* filter() const { return filter_; }
+  GstElement* element() const { return reinterpret_cast<GstElement*>(filter_); }
+
+  /// The processor that works on the frames: known from plan() on.
+  Backend backend() const;
+  bool in_cuda_memory() const;  ///< the frames are
+  /// Whether the source is live. The streaming thread's.
+  bool is_live() const;
+  /// Up while the stream must get free: in a flush, and on the way to READY. Work that may take
+  /// longer than 20 ms looks at it in between. Lowered while none of the functions above runs.
+  StopFlag& stop_flag() const;
+  /// The segment that frames are of.
+  const GstSegment& segment() const;
+  GstPad* src_pad() const;
+  /// What has been counted since the start, on the frames that are done, on either processor.
+  Counts counts() const;
+  /// What of it the GPU has counted; zeros without one.
+  Counts device_counts() const;
+
+ private:
+  GstCufaceFilter* const filter_;
+};
+
+/// A field of `stats`.
+struct StatsField {
+  const char* name;
+  int counter;  ///< Frame::count() and the kernels count there
+};
+
+/// What all elements of one kind have in common. Lives as long as the program.
+struct ElementInfo {
+  const char* type;  ///< the name of the GType
+  const char *title, *category, *description;
+  CudaUse cuda_use;
+  std::unique_ptr<Element> (*make)(GstCufaceFilter*);
+  std::vector<Setting> (*settings)() = nullptr;
+  std::span<const StatsField> stats = {};
+  /// The element writes into the frames it passes on, so luma computed before it is not the luma
+  /// behind it.
+  bool changes_pixels = false;
+  bool has_presets = false;
+};
+
+/// Registers the GType; once for each.
+GType register_element(const ElementInfo& info);
+
+template <typename E>
+std::unique_ptr<Element> make_element(GstCufaceFilter* filter) {
+  return std::make_unique<E>(filter);
+}
+
+}  // namespace cuface::gst

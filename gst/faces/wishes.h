@@ -1,0 +1,43 @@
+// What the tracker of a chain tells its detectors of the next frame.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "gst/base/chain.h"
+#include "gst/meta/facemeta.h"
+
+namespace cuface::gst {
+
+/// Shared in the Chain, and of its thread. What is told on one frame holds for the next one only.
+class SearchWishes {
+ public:
+  static SearchWishes& of(Chain& chain) {
+    auto& wishes = chain.shared<SearchWishes>();
+    const std::uint64_t now = chain.generation();
+    if (now == wishes.generation_) return wishes;
+    wishes.now_ = now == wishes.generation_ + 1 ? std::move(wishes.next_) : Told{};
+    wishes.next_ = {};
+    wishes.generation_ = now;
+    return wishes;
+  }
+
+  /// What the tracker wants searched of the next frame, and what it wanted on the frame before.
+  void request(const Band& what) { next_.wanted = what; }
+  const Band& requested() const { return now_.wanted; }
+  /// The faces that the tracker followed on the frame before, in pixels of its frames; none where
+  /// there is no tracker. Where they are on the GPU, only there is known how many, and whether it
+  /// wishes for a search (cuda::DeviceFaces::search_wanted).
+  void tell_followed(FaceResult faces) { next_.followed = std::move(faces); }
+  const FaceResult& followed() const { return now_.followed; }
+
+ private:
+  struct Told {
+    Band wanted;
+    FaceResult followed;
+  };
+  std::uint64_t generation_ = 0;
+  Told now_, next_;
+};
+
+}  // namespace cuface::gst
