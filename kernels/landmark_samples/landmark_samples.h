@@ -3,7 +3,7 @@
 //
 // Sample boxes are the face's box moved by at most kSampleShift and scaled by at most kSampleScale,
 // in pairs on either side of it, so that their mean is the box itself; of an odd number one is the
-// box itself. docs/design/forest.md tells how the figures were chosen.
+// box itself. docs/log/forest.md tells how the figures were chosen.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The first look at a face that is not known: from several boxes about the detector's, each with a
 // few samples. Where the forest is lost (a collar for a mouth) its samples disagree, so of all
 // looks that one is believed whose samples agree best. One source for the CPU and CUDA.
-// docs/design/forest.md ("A second look") tells what it is worth.
+// docs/design/landmark_samples.md tells what it is worth.
 #pragma once
 
 #include <cmath>

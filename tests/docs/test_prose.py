@@ -15,6 +15,7 @@ from staged import tap
 PAGES = sorted({tap.SOURCE / "README.md", tap.SOURCE / "CONTRIBUTING.md", *(tap.SOURCE / "docs").rglob("*.md"),
                 *(tap.SOURCE / "pipelines").rglob("*.md")} - set((tap.SOURCE / "docs/log").glob("*.md")))
 WORDS_OF_A_SENTENCE, WORDS_OF_A_CELL, LINES_OF_A_DESIGN, LINES_OF_THE_README, ENTRIES_OF_THE_GLOSSARY = 25, 12, 150, 120, 40
+LETTERS_OF_A_LINE = 160  # of a design page, whose lines are counted
 
 
 def words(text):
@@ -55,6 +56,9 @@ def faults(path, text):
     most = LINES_OF_THE_README if name == "README.md" else LINES_OF_A_DESIGN if name.startswith("docs/design/") else lines
     if lines > most:
         found.append(f"{lines} lines, at most {most}")
+    if name.startswith("docs/design/"):
+        found += [f"a line of {len(line)} characters: {line[:60]}" for line in text.splitlines()
+                  if len(line) > LETTERS_OF_A_LINE and not line.startswith("|")]
     entries = len(re.findall(r"^\| ", text, flags=re.M)) - 2 if name == "docs/glossary.md" else 0
     if entries > ENTRIES_OF_THE_GLOSSARY:
         found.append(f"{entries} entries, at most {ENTRIES_OF_THE_GLOSSARY}")
@@ -81,6 +85,7 @@ def what_is_too_long_is_found():
             ("docs/a.md", "word " * 20 + "`a b c d e f g` [text](a-b-c).\n", 0), ("docs/a.md", long_cell, 1),
             ("docs/a.md", f"# {long_sentence}\n```sh\n{long_sentence}\n```\n", 0),
             ("docs/design/a.md", "\n" * 151, 1), ("docs/guide/a.md", "\n" * 151, 0), ("README.md", "\n" * 121, 1),
+            ("docs/design/a.md", "x" * 161, 1),
             ("docs/glossary.md", "| a | b |\n" * 43, 1), ("docs/glossary.md", "| a | b |\n" * 42, 0)):
         tap.need(len(faults(page, text)) == count, f"{page} {text[:60]!r}: {faults(page, text)}")
 
