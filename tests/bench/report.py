@@ -167,9 +167,10 @@ def growth(curve):
 
 
 def panel(curve, left, top, width=300, height=200):
-    series = {who: [(p["x"], p[f"{who}_us"]) for p in curve["points"] if p.get(f"{who}_us")]
+    first = curve["points"][0]["ours_us"]
+    series = {who: [(p["x"], p[f"{who}_us"] / first) for p in curve["points"] if p.get(f"{who}_us")]
               for who in ("ours", "peer")}
-    dots = [dot for _who, figures in PUBLISHED.get(curve["name"], []) for dot in figures]
+    dots = [(x, us / first) for _who, figures in PUBLISHED.get(curve["name"], []) for x, us in figures]
     everything = [p for line in series.values() for p in line] + dots
     low, high = ([f(math.log10(p[i]) for p in everything) for i in (0, 1)] for f in (min, max))
 
@@ -178,11 +179,11 @@ def panel(curve, left, top, width=300, height=200):
         return left + 62 + share[0] * (width - 84), top + height - 40 - share[1] * (height - 84)
 
     def short(value):
-        return f"{value / 1e6:.3g}M" if value >= 1e6 else f"{value / 1e3:.3g}k" if value >= 1e4 else f"{value:g}"
+        return f"{value / 1e6:.3g}M" if value >= 1e6 else f"{value / 1e3:.3g}k" if value >= 1e4 else f"{value:.3g}"
     x0, y0 = left + 56, top + height - 34
     parts = [svg.text(left + 8, top + 18, curve["name"]),
              svg.line([(x0, top + 36), (x0, y0), (left + width - 14, y0)], "#999")]
-    parts += [svg.text(x0 - 3, at((1, 10 ** v))[1] + 4, figure(10 ** v), "end") for v in (low[1], high[1])]
+    parts += [svg.text(x0 - 3, at((1, 10 ** v))[1] + 4, short(10 ** v), "end") for v in (low[1], high[1])]
     parts += [svg.text(at((10 ** v, 1))[0], y0 + 14, short(10 ** v), anchor)
               for v, anchor in ((low[0], "start"), (high[0], "end"))]
     parts.append(svg.text(left + width / 2, y0 + 27, curve["x"], "middle"))
@@ -194,9 +195,9 @@ def panel(curve, left, top, width=300, height=200):
 
 
 def plot(curves, more="what each peer is, and published figures: cpu.md", columns=3):
-    parts = [svg.text(8, 18, f"time against size, both logarithmic; {more}")]
+    parts = [svg.text(8, 18, f"time, as a multiple of our first, against size; both logarithmic; {more}")]
     for i, who in enumerate(COLOURS):
-        parts += [svg.rectangle(640 + 90 * i, 9, 10, 10, COLOURS[who]), svg.text(654 + 90 * i, 18, who)]
+        parts += [svg.rectangle(690 + 80 * i, 9, 10, 10, COLOURS[who]), svg.text(704 + 80 * i, 18, who)]
     for i, curve in enumerate(curves):
         parts += panel(curve, 310 * (i % columns), 30 + 210 * (i // columns))
     return svg.picture(310 * columns, 40 + 210 * math.ceil(len(curves) / columns), parts)
