@@ -179,7 +179,7 @@ def panel(curve, left, top, width=300, height=200):
         return left + 62 + share[0] * (width - 84), top + height - 40 - share[1] * (height - 84)
 
     def short(value):
-        return f"{value / 1e6:.3g}M" if value >= 1e6 else f"{value / 1e3:.3g}k" if value >= 1e4 else f"{value:.3g}"
+        return f"{value / 1e6:.3g}M" if value >= 1e6 else f"{value / 1e3:.3g}k" if value >= 1e3 else f"{value:.3g}"
     x0, y0 = left + 56, top + height - 34
     parts = [svg.text(left + 8, top + 18, curve["name"]),
              svg.line([(x0, top + 36), (x0, y0), (left + width - 14, y0)], "#999")]
@@ -194,8 +194,8 @@ def panel(curve, left, top, width=300, height=200):
     return parts
 
 
-def plot(curves, more="what each peer is, and published figures: cpu.md", columns=3):
-    parts = [svg.text(8, 18, f"time, as a multiple of our first, against size; both logarithmic; {more}")]
+def plot(curves, more="peers, published figures: cpu.md", columns=3):
+    parts = [svg.text(8, 18, f"time (our first point = 1) against size, logarithmic; {more}")]
     for i, who in enumerate(COLOURS):
         parts += [svg.rectangle(690 + 80 * i, 9, 10, 10, COLOURS[who]), svg.text(704 + 80 * i, 18, who)]
     for i, curve in enumerate(curves):

@@ -223,7 +223,7 @@ def curves(path, result):
           'it is done another way.\n')
     print(report.growth_table(found))
     print(report.curve_tables(found, 'CPU'), end='')
-    return {plot: report.plot(found, 'peer: the CPU, one thread; published figures: gpu.md')}
+    return {plot: report.plot(found, 'peer: the CPU; published figures: gpu.md')}
 
 
 def print_page(path):
