@@ -78,6 +78,14 @@ def pages_are_short():
     print(f"# {len(found)} pages")
 
 
+def the_readme_has_no_figures_of_its_own():
+    """Its numbers with units stand in the part that is made of docs/results."""
+    text = (tap.SOURCE / "README.md").read_text(encoding="utf-8")
+    own = re.sub(r"<!-- generated.*?<!-- end of the generated part -->|^```.*?^```", "", text, flags=re.M | re.S)
+    found = re.findall(r"\d[\d.,]* (?:us|ms|s|fps|MiB|MB|GiB|%|times)\b|\d[\d.,]* %", own)
+    tap.need(own != text and not found, f"not from docs/results: {found}")
+
+
 def what_is_too_long_is_found():
     long_sentence, long_cell = "word " * 25 + "end.", "| short | " + "word " * 13 + "|\n"
     for page, text, count in (
@@ -96,4 +104,4 @@ if __name__ == "__main__":
             if any(word in page for word in sys.argv[1:]):
                 print("\n".join(f"{page}: {fault}" for fault in what) or f"{page}: none")
     else:
-        sys.exit(tap.run_cases(pages_are_short, what_is_too_long_is_found))
+        sys.exit(tap.run_cases(pages_are_short, the_readme_has_no_figures_of_its_own, what_is_too_long_is_found))
