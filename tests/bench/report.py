@@ -57,8 +57,8 @@ def table(head, rows):
 def source(parts, name):
     part = parts[name]
     load = f", load {part['load_before']} before" if "load_before" in part else ""
-    return (f"[cpu-{name}.json](cpu-{name}.json): {part['processor']}, {part.get('date', '?')}, "
-            f"commit {part.get('commit', '?')}{load}.\n")
+    return (f"`tests/bench/run --only {name}` on {part['processor']}, {part.get('date', '?')}, commit "
+            f"{part.get('commit', '?')}{load} ([cpu-{name}.json](cpu-{name}.json)).\n")
 
 
 def figure(us):
@@ -77,8 +77,12 @@ def detect_table(part):
                      "ratio, processor time", "same faces"), rows))
 
 
+# The setting of cufacelandmark that a case is.
+SETTINGS = {"68 points of a face": "`samples=1`", "68 points, mean of 4 boxes of a face": "`samples=4`, the default"}
+
+
 def contest_table(part):
-    rows = [(c["what"], figure(c["ours_us"]), figure(c["peer_us"]), c["ratio"], c.get("goal", ""))
+    rows = [(c["what"] + (f", {SETTINGS[c['what']]}" if c["what"] in SETTINGS else ""), figure(c["ours_us"]), figure(c["peer_us"]), c["ratio"], c.get("goal", ""))
             for c in part["cases"]]
     return f"Beside {part['peer']}.\n\n" + table(("what", "ours", "peer", "ratio", "goal"), rows)
 
