@@ -245,7 +245,7 @@ def headline():
              f"OpenCV {parts['detect']['opencv']}", search["opencv"]["wall_ms"] * 1e3)]
     for boxes, what in ((1, "68 points of a face"), (4, "68 points, mean of 4 boxes of a face")):
         case = case_of(parts["forest"], what=what)
-        rows.append((f"68 landmarks, `samples={boxes}`" + (", the default" if boxes == 4 else ""), "forest",
+        rows.append((f"68 landmarks of a face, `samples={boxes}`" + (", the default" if boxes == 4 else ""), "forest",
                      case["ours_us"], "dlib" + (", 4 boxes" if boxes == 4 else ""), case["peer_us"]))
     mesh = parts["chain"][chain.MESH]
     for name in ("ours, defaults", "ours, redetect-interval 30"):
@@ -259,7 +259,7 @@ def headline():
         row = next(row for row in quality["jitter"]["rows"] if row["measure"] == f"jitter, {clip}")
         lines.append((f"jitter of the landmarks, clip {clip}", f"{row['ours']:.3g} %", f"{row['peer']:.3g} %, dlib",
                       f"{row['peer'] / row['ours']:.2g}", "[any machine](docs/results/quality.json)"))
-    return table(("what", "ours", "peer", "times less", "measured on"), lines)
+    return table(("what", "ours", "peer", "peer / ours", "measured on"), lines)
 
 
 def readme():
