@@ -29,8 +29,8 @@ struct HaarFeature {
   HaarRect rects[3];
 };
 
-/// A split: value < threshold goes left. A child > 0 is the index of a later node in the same tree,
-/// a child <= 0 is minus the index of a leaf in the same tree.
+/// A split: value < threshold goes left. A child > 0 is the index of a later node in the same tree.
+/// A child <= 0 is minus the index of a leaf there.
 struct HaarNode {
   int feature = 0;
   float threshold = 0;
@@ -75,9 +75,9 @@ inline constexpr float kMaxRectWeight = 1000.0f;
 
 /// kCorrupt and a sentence that says which stage, tree or feature is wrong.
 ///
-/// Who validates models, and who trusts them: a loader validates what it has read, so that its
-/// error names the file; every public create() that takes a model validates it again, so that a
-/// model made by hand cannot harm; what create() has accepted is trusted from there on. The same
+/// Who validates models, and who trusts them. A loader validates what it has read, so that its
+/// error names the file. Every public create() that takes a model validates it again, so that a
+/// model made by hand cannot harm. What create() has accepted is trusted from there on. The same
 /// rule holds for landmark models (kernels/forest/forest.h).
 Status validate(const CascadeModel& model);
 
@@ -92,8 +92,8 @@ struct RawWindow {
 struct SumLayout {
   int stride = 0;             ///< words between rows; a multiple of step
   std::ptrdiff_t tilted = 0;  ///< words from the sum plane to the tilted plane
-  /// Distance of the windows that are searched. 2: the even columns of a row come first, then the
-  /// odd ones, so that what neighbouring windows read lies side by side.
+  /// Distance of the windows that are searched. With 2 the even columns of a row come first, then
+  /// the odd ones: what neighbouring windows read lies side by side.
   int step = 1;
 
   /// Of the sums at (x,y); of a corner at (x,y) in a window, from the window's first word.
@@ -149,9 +149,9 @@ class BoundCascade {
 
   /// Binds the features as they are. Allocates nothing; nor does bind_scaled.
   void bind(const SumLayout& layout);
-  /// Binds them with the window scaled to width x height [S0.15]: edges are rounded to whole
-  /// pixels, which keeps rectangles that share an edge adjacent, and the first weight of each
-  /// feature is derived again so that a flat picture gives 0.
+  /// Binds them with the window scaled to width x height [S0.15]. Edges are rounded to whole
+  /// pixels, so rectangles that share an edge stay adjacent. The first weight of each feature is
+  /// derived again, so a flat picture gives 0.
   void bind_scaled(float scale, int width, int height, const SumLayout& layout);
 
   const CascadeModel& model() const { return model_; }
@@ -160,7 +160,7 @@ class BoundCascade {
   int most_nodes() const { return most_nodes_; }  ///< of one tree
 
   /// The first stage from `first` on that the window fails, the number of stages where it passes
-  /// all. inverse_norm is what feature values are multiplied by before they are compared.
+  /// all. Feature values are multiplied by inverse_norm before they are compared.
   std::size_t failed_stage(const std::uint32_t* window, float inverse_norm,
                            std::size_t first = 0) const;
 
@@ -185,8 +185,8 @@ struct LevelSums {
 };
 inline constexpr int kSumPadding = 64;
 
-/// Which windows of a grid to look at: in the row y the bits from (y / step) * stride on, the
-/// window at x the bit x / step. The others neither pass nor fail.
+/// Which windows of a grid to look at. The bits of the row y begin at (y / step) * stride, and the
+/// window at x has the bit x / step. The others neither pass nor fail.
 struct WindowMask {
   const std::uint64_t* bits = nullptr;  ///< null = all
   std::ptrdiff_t stride = 0;            ///< words between rows of windows
@@ -205,9 +205,8 @@ std::shared_ptr<SearchTables> make_search_tables(const BoundCascade& cascade);
 /// another.
 std::shared_ptr<WaitingLists> make_waiting_lists(std::size_t stages);
 
-/// Searches levels as OpenCV does: a window that fails the first stage makes the search skip the
-/// next one in its row, a flat one does not. Serves one thread at a time; several may share the
-/// cascade, which must outlive them.
+/// Searches levels as OpenCV does, with its row rule (row_rule.h). Serves one thread at a time;
+/// several may share the cascade, which must outlive them.
 class CascadeSearch {
  public:
   /// No grid may have more than max_columns columns.

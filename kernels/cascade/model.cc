@@ -11,8 +11,8 @@ Status corrupt(const std::string& what, std::size_t index, const std::string& wh
   return {StatusCode::kCorrupt, what + " " + std::to_string(index) + ": " + why};
 }
 
-// Stages share no trees, and trees no nodes and no leaves: each takes the next `count` of a list of
-// `size` entries, of which `used` are taken, so a search costs no more than the file is long.
+// Stages share no trees, and trees no nodes and no leaves. Each takes the next `count` of a list of
+// `size` entries, of which `used` are taken. So a search costs no more than the file is long.
 bool is_next(int first, int count, std::size_t& used, std::size_t size) {
   if (first < 0 || static_cast<std::size_t>(first) != used) return false;
   if (count < 1 || static_cast<std::size_t>(count) > size - used) return false;

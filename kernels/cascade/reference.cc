@@ -3,6 +3,7 @@
 
 #include "kernels/cascade/cpu/search.h"
 #include "kernels/cascade/evaluate.h"
+#include "kernels/cascade/row_rule.h"
 #include "kernels/common/simd.h"
 
 namespace cuface {
@@ -52,7 +53,7 @@ bool search_plain(const BoundCascade& cascade, const LevelSums& sums, const Sear
       const float norm = norm_of(sums.sum + at, sums.squared + at);
       if (norm == 0.0f) continue;
       const std::size_t failed = cascade.failed_stage(sums.sum + at, norm);
-      if (failed == 0) x += grid.step;
+      if (skips_next(failed)) x += grid.step;
       if (failed < stages) continue;
       if (out.size() >= limit) return false;
       out.push_back({level, x, y});

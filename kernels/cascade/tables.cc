@@ -71,8 +71,8 @@ class Factors {
   int size_ = 0;
 };
 
-// The corners of two rectangles with the weights -1 and `weight`, by what they are multiplied with;
-// kGeneral where they do not have one of the shapes.
+// The corners of two rectangles with the weights -1 and `weight`, by what they are multiplied with.
+// kGeneral where they have none of the shapes.
 NodeShape merge_corners(const std::int32_t (&corner)[3][4], int weight, std::int32_t* merged) {
   constexpr int kSign[4] = {1, -1, -1, 1};
   Factors factors;

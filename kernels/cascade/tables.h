@@ -9,8 +9,8 @@
 namespace cuface {
 
 /// How the value of a node is computed. Two rectangles with the weights -1 and 2 or 3 are sums of
-/// corners in integers, in which corners that both have fall together; that is exact, as the float
-/// arithmetic is, wherever windows are not so large that sums pass 2^24.
+/// corners in integers, in which shared corners fall together. Both this and the float arithmetic
+/// are exact, unless windows are so large that sums pass 2^24.
 enum class NodeShape : std::int32_t {
   kGeneral,  ///< floats, by the weights
   kEdge,     ///< (c0 + c1) - (c2 + c3) + 2 (c4 - c5)
@@ -31,9 +31,9 @@ struct VectorNode {
   std::int32_t left_leaf, right_leaf;
 };
 
-/// A stage's sum is computed in integers, from rounded leaves. The rounding may change it by less
-/// than the distance of `fails` and `passes` from the threshold: a sum below `fails` fails, one
-/// from `passes` on passes, and what lies between is decided by the definition.
+/// A stage's sum is computed in integers, from rounded leaves. The rounding changes it by less than
+/// the distance of `fails` and `passes` from the threshold. A sum below `fails` fails, one from
+/// `passes` on passes; the definition decides what lies between.
 struct VectorStage {
   const VectorNode* nodes;
   /// Nodes of each tree. Null where all have one: then `base` is the sum of all right leaves, and

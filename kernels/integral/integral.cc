@@ -218,8 +218,9 @@ bool integral_squared(ImageView<const std::uint8_t> src, ImageView<std::uint32_t
 }
 
 // A cone with its tip at (x,y) is the two cones one row up and to either side, less the cone two
-// rows up that both hold, plus the two pixels below that one. Left of the picture the cone (-1,y-1)
-// is empty but for what (0,y-2) holds too; right of it (W+1,y-1) holds what (W,y-2) holds.
+// rows up. Both hold that one. Neither holds the two pixels below it, which are added. Left of the
+// picture the cone (-1,y-1) is empty but for what (0,y-2) holds too; right of it (W+1,y-1) holds
+// what (W,y-2) holds.
 void integral_tilted_row(const std::uint8_t* pixels, const std::uint8_t* pixels_above, int width,
                          ColumnOrder order, const std::uint32_t* above2, const std::uint32_t* above,
                          std::uint32_t* tilted) {

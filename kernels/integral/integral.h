@@ -2,7 +2,7 @@
 // [S0.09, S0.10].
 //
 // All three outputs are (W+1) x (H+1) and exclusive: entry (x,y) sums the pixels above and left of
-// it, row 0 and column 0 are zero. Values wrap modulo 2^32; differences over any window of the
+// it. Row 0 and column 0 are zero. Values wrap modulo 2^32; differences over any window of the
 // cascades are exact all the same. Bit-equal to OpenCV's cv::integral. Thread-safe.
 #pragma once
 
@@ -34,8 +34,8 @@ void integral_squared_row(const std::uint8_t* pixels, int width, ColumnOrder ord
                           const std::uint32_t* sum_above, std::uint32_t* sum,
                           const std::uint32_t* squared_above, std::uint32_t* squared,
                           ShortRow shorts = {});
-/// The row of tilted sums under a row of pixels: `above` and `above2` are those one and two rows
-/// before, `pixels_above` the pixels one row before (null for the first row of a picture).
+/// The row of tilted sums under a row of pixels. `above` and `above2` are those one and two rows
+/// before. `pixels_above` are the pixels one row before, null for the first row of a picture.
 void integral_tilted_row(const std::uint8_t* pixels, const std::uint8_t* pixels_above, int width,
                          ColumnOrder order, const std::uint32_t* above2, const std::uint32_t* above,
                          std::uint32_t* tilted);

@@ -11,10 +11,10 @@
 
 namespace cuface {
 
-/// The words of integral_tilted(), modulo 2^32: (width + 1) x (height + 1) of them, with `stride`
-/// words between rows and the columns of a row in `order`. If `pixels` are a part of a larger
-/// picture, each rectangle in that part has the sum that it has by the larger picture's words:
-/// what lies outside counts in none of its corners, or cancels.
+/// The (width + 1) x (height + 1) words of integral_tilted(), modulo 2^32. Rows are `stride` words
+/// apart, and their columns lie in `order`. If `pixels` are a part of a larger picture, each
+/// rectangle in the part has the same sum by the words of either. What lies outside of a rectangle
+/// cancels in its corners.
 ///
 /// T(x,y) - T(x,y-1) is what lies on the two diagonals that lead up from the pixel (x-1,y-1). Along
 /// each diagonal, and down the columns, a running sum makes all words; a lane takes one of these.

@@ -105,7 +105,7 @@ inline void make_device_tables(const CascadeModel& model) {
     bound.bind(layout);
     cuda::add_layout(bound, flat);
   }
-  if (plan.value().leaves_late) (void)cuda::late_nodes(model);
+  if (plan.value().queues_survivors) (void)cuda::survivor_nodes(model);
 }
 
 inline void look(const std::shared_ptr<const CascadeModel>& model, FuzzedDataProvider& from) {

@@ -88,9 +88,9 @@ TEST_F(CascadeCuda, LeavesAreAddedInTheOrderOfTheTreesWhereItCounts) {
   test::compared("stages decided by the definition", Pair::exact, 4'000);
 }
 
-/// Every window gets as far as the last stage, and those are more than the list of late windows
+/// Every window gets as far as the last stage, and those are more than the queue of survivors
 /// holds.
-TEST_F(CascadeCuda, MoreLateWindowsThanTheirListHolds) {
+TEST_F(CascadeCuda, MoreSurvivorsThanTheQueueHolds) {
   DetectConfig config;
   config.min_neighbors = 0;
   config.step = 1;

@@ -64,15 +64,16 @@ inline std::int32_t stage_sum(const cuda::SearchStage& stage, const cuda::Search
   return sum;
 }
 
-/// What a late node adds.
-inline std::int32_t late_leaf(const cuda::LateNode& node, const WindowSums& at, float norm) {
-  constexpr std::uint32_t kPlace = (1u << cuda::LateNode::kWeightShift) - 1;
+/// What a survivor node adds.
+inline std::int32_t survivor_leaf(const cuda::SurvivorNode& node, const WindowSums& at,
+                                  float norm) {
+  constexpr std::uint32_t kPlace = (1u << cuda::SurvivorNode::kWeightShift) - 1;
   const auto rectangle = [&](int r) {
     const std::uint16_t* c = node.corner + 4 * r;
     return at(c[0] & kPlace) - at(c[1]) - at(c[2]) + at(c[3]);
   };
   const auto weight = [&](int r) {
-    return static_cast<std::uint32_t>(node.corner[4 * r] >> cuda::LateNode::kWeightShift);
+    return static_cast<std::uint32_t>(node.corner[4 * r] >> cuda::SurvivorNode::kWeightShift);
   };
   const std::uint32_t value = weight(1) * rectangle(1) - rectangle(0) + weight(2) * rectangle(2);
   return static_cast<float>(static_cast<std::int32_t>(value)) * norm < node.threshold ? node.leaf

@@ -176,43 +176,44 @@ TEST(CascadeTables, WindowsOfLargeSumsAreInFloats) {
     ASSERT_EQ(node.shape, NodeShape::kGeneral);
 }
 
-void expect_late(const CascadeModel& model, unsigned seed, Seen& seen) {
+void expect_survivors(const CascadeModel& model, unsigned seed, Seen& seen) {
   const Scene scene(model, seed);
   const FlatCascade flat = flat_of(model);
   const std::vector<double> units = units_of(flat, scene);
-  const std::vector<LateNode> nodes = late_nodes(model);
+  const std::vector<SurvivorNode> nodes = survivor_nodes(model);
   ASSERT_EQ(nodes.size(), model.trees.size());
   for (std::size_t s = 0; s < flat.stages.size(); ++s) {
     SCOPED_TRACE(testing::Message() << model.name << ", stage " << s);
     const SearchStage& stage = flat.stages[s];
     const std::span of_stage(nodes.begin() + stage.first_tree,
                              static_cast<std::size_t>(stage.tree_count));
-    EXPECT_TRUE(std::is_partitioned(of_stage.begin(), of_stage.end(), [](const LateNode& node) {
-      return node.corner[8] >> LateNode::kWeightShift == 0;
+    EXPECT_TRUE(std::is_partitioned(of_stage.begin(), of_stage.end(), [](const SurvivorNode& node) {
+      return node.corner[8] >> SurvivorNode::kWeightShift == 0;
     })) << "third rectangles lie last";
     for (int x = 0; x < kTileColumns; x += every()) {
       const WindowSums at = scene.words(alone_layout(model), x, 0);
       std::int32_t sum = stage.base;
-      for (const LateNode& node : of_stage) sum += late_leaf(node, at, scene.norm(x, 0));
+      for (const SurvivorNode& node : of_stage) sum += survivor_leaf(node, at, scene.norm(x, 0));
       ASSERT_NO_FATAL_FAILURE(expect_sum(sum, scene.sum(s, x, 0), stage, units[s], seen));
     }
   }
 }
 
-TEST(CascadeTables, LateNodesAddUpToTheDefinition) {
+TEST(CascadeTables, SurvivorNodesAddUpToTheDefinition) {
   Seen seen;
   for (unsigned seed = 0; seed < kSeeds; ++seed)
     ASSERT_NO_FATAL_FAILURE(
-        expect_late(table_cascade(seed, 20, 1, false, seed % 2 == 1), seed, seen));
+        expect_survivors(table_cascade(seed, 20, 1, false, seed % 2 == 1), seed, seen));
   EXPECT_GT(seen.fails, 0);
   EXPECT_GT(seen.passes, 0);
 }
 
-TEST(CascadeTables, ThereAreNoLateNodesOfOtherCascades) {
-  EXPECT_TRUE(late_nodes(table_cascade(1, 20, 1, true)).empty()) << "tilted";
-  EXPECT_TRUE(late_nodes(table_cascade(1, 20, 3, false)).empty()) << "trees";
-  EXPECT_TRUE(late_nodes(table_cascade(1, 64, 1, false)).empty()) << "offsets of more than 14 bits";
-  EXPECT_FALSE(late_nodes(table_cascade(1, 63, 1, false)).empty());
+TEST(CascadeTables, OtherCascadesHaveNoSurvivorNodes) {
+  EXPECT_TRUE(survivor_nodes(table_cascade(1, 20, 1, true)).empty()) << "tilted";
+  EXPECT_TRUE(survivor_nodes(table_cascade(1, 20, 3, false)).empty()) << "trees";
+  EXPECT_TRUE(survivor_nodes(table_cascade(1, 64, 1, false)).empty())
+      << "offsets of more than 14 bits";
+  EXPECT_FALSE(survivor_nodes(table_cascade(1, 63, 1, false)).empty());
 }
 
 struct SeenPairs : Seen {
@@ -336,7 +337,7 @@ TEST(TilePlan, WindowsOf64PixelsFitTheLeastSharedMemory) {
         const auto plan = plan_of(model, kLeastShared, most_step);
         ASSERT_TRUE(plan.ok()) << plan.status().message();
         EXPECT_EQ(plan.value().table.tilted[0] > 0, tilted);
-        EXPECT_EQ(plan.value().leaves_late, !tilted && side < 40);
+        EXPECT_EQ(plan.value().queues_survivors, !tilted && side < 40);
         for (int step = 1; step <= most_step; ++step)
           expect_fits(model, plan.value(), step, kLeastShared);
       }
@@ -378,8 +379,8 @@ TEST(CascadeTables, OfRealCascades) {
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     const CascadeModel& model = *loaded.value();
     ASSERT_NO_FATAL_FAILURE(expect_flat(model, 1, seen));
-    if (late_nodes(model).empty()) continue;
-    ASSERT_NO_FATAL_FAILURE(expect_late(model, 1, seen));
+    if (survivor_nodes(model).empty()) continue;
+    ASSERT_NO_FATAL_FAILURE(expect_survivors(model, 1, seen));
     ASSERT_NO_FATAL_FAILURE(expect_pairs(model, 1, kMostPairStages, seen));
   }
   for (const int count : seen.shape) EXPECT_GT(count, 0);

@@ -87,7 +87,7 @@ void make_device_tables(const CascadeModel& model) {
     bound.bind(layout);
     cuda::add_layout(bound, flat);
   }
-  if (plan.value().leaves_late) (void)cuda::late_nodes(model);
+  if (plan.value().queues_survivors) (void)cuda::survivor_nodes(model);
 }
 
 constexpr int kWidth = 640, kHeight = 360;

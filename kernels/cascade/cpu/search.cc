@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "kernels/cascade/cpu/stages-inl.h"
+#include "kernels/cascade/row_rule.h"
 #include "kernels/common/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -60,8 +61,8 @@ inline void put(VectorSearch& search, std::size_t stage, VI offsets, VF norm, Bi
 }
 
 // Takes the windows of two vectors through stages from `stage` on, together and then each by
-// itself, up to `least` and then while more than `few` of a vector are left, and puts these where
-// they wait.
+// itself. It goes up to `least`, then on while more than `few` of a vector are left. What is left
+// goes where it waits.
 template <class Windows, class Offsets>
 HWY_INLINE void take_stages(VectorSearch& search, const std::vector<VectorStage>& stages,
                             std::size_t stage, std::size_t least, int few, const Windows& windows,
@@ -121,8 +122,8 @@ inline void take_some(VectorSearch& search, const Planes& planes, std::size_t st
                                          list.norm.data() + first, ~Bits{0} >> (32 - taken));
 }
 
-// Takes windows from the full lists until none is full. The last stage comes first: what it passes
-// on goes to lists behind it, none of which is full, so each has room for two vectors. A loop, not
+// Takes windows from the full lists until none is full. The last stage comes first. What it passes
+// on goes to lists behind it. None of them is full, so each has room for two vectors. A loop, not
 // a recursion: a hostile cascade can fill the lists of all its stages.
 inline void take_full(VectorSearch& search, const Planes& planes) {
   while (std::size_t stage = search.full()) {

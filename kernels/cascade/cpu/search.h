@@ -1,8 +1,8 @@
 // The search in vector code: what its instruction sets share.
 //
 // A vector holds neighbouring windows of a row. They go through the stages together, reading their
-// sums side by side, until few of them are left; those wait, stage by stage, until there are enough
-// to fill vectors with windows from anywhere.
+// sums side by side, until few of them are left. Those wait, stage by stage, until windows from
+// anywhere fill vectors.
 #pragma once
 
 #include <array>
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "kernels/cascade/tables.h"
-#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/stop_flag.h"
 
@@ -123,21 +122,5 @@ class VectorSearch {
   std::vector<std::uint64_t> failed_, alive_;
   std::vector<std::int32_t> found_;
 };
-
-/// Of the windows of a row, 64 a word: those that an earlier one's failure makes the search skip.
-/// `carry` says in and out whether the first window of the next word is skipped.
-CUFACE_HD inline std::uint64_t skipped_windows(std::uint64_t failed, bool& carry) {
-  // A run of failures fails every second of its windows and skips those between. Adding its first
-  // bit to a run makes it overflow into the bit behind it, which tells where runs end; whether they
-  // began at an odd or an even place tells which of their windows are skipped.
-  constexpr std::uint64_t kEven = 0x5555555555555555;
-  const std::uint64_t first = carry ? 1 : 0;
-  failed &= ~first;
-  const std::uint64_t behind = failed << 1 | first;
-  const std::uint64_t odd_starts = failed & ~kEven & ~behind;
-  const std::uint64_t sum = odd_starts + failed;
-  carry = sum < failed;
-  return (kEven ^ (sum << 1)) & behind;
-}
 
 }  // namespace cuface

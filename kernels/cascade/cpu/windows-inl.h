@@ -21,8 +21,8 @@ namespace cuface::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Windows go through the stages a vector of words at a time, or two together: what a rectangle sums
-// up nearly always fits 16 bits, and then both are one vector.
+// Windows go through the stages a vector of words at a time, or two together. A rectangle's sum
+// nearly always fits 16 bits, and then both are one vector.
 using Floats = hn::ScalableTag<float>;
 using Ints = hn::RebindToSigned<Floats>;
 using Pairs = hn::Repartition<std::int16_t, Ints>;

@@ -8,10 +8,10 @@
 
 namespace cuface::cuda {
 
-/// Writes which windows of the tile are on, in a search of active parts those of the map, to
-/// block.passed; a window that is off neither passes nor fails. For a whole block. False where none
-/// is on: the tile to the right is told then that its first windows are not skipped, and there is
-/// nothing else to do.
+/// Writes to block.passed which windows of the tile are on: in a search of active parts, those of
+/// the map. A window that is off neither passes nor fails. For a whole block. False where none is
+/// on. Then this publishes that no first window of the tile to the right is skipped, and nothing
+/// else is to be done.
 __device__ inline bool find_active(const DeviceMap& active, const Band* band,
                                    const TileTable& table, const Tile& tile,
                                    unsigned long long* skips, Block& block) {
@@ -40,7 +40,7 @@ __device__ inline bool find_active(const DeviceMap& active, const Band* band,
     any |= windows;
   }
   if (__syncthreads_or(any != 0)) return true;
-  if (thread == 0) tell_next(skips + blockIdx.x, 0, kAllLanes);
+  if (thread == 0) publish_skips(skips + blockIdx.x, 0, kAllLanes);
   return false;
 }
 

@@ -19,12 +19,12 @@ const PairNodes& DeviceCascade::pairs(const SearchLayouts& layouts, int most_sta
 }
 
 Result<std::shared_ptr<const DeviceTables>> DeviceCascade::tables(const SearchLayouts& layouts,
-                                                                  bool has_late) {
+                                                                  bool has_survivors) {
   for (const auto& made : made_)
-    if (made->layouts == layouts && made->has_late == has_late) return made;
+    if (made->layouts == layouts && made->has_survivors == has_survivors) return made;
   auto tables = std::make_shared<DeviceTables>();
   tables->layouts = layouts;
-  tables->has_late = has_late;
+  tables->has_survivors = has_survivors;
   if (Status s = make(*tables); !s.ok()) return s;
   made_.push_back(std::move(tables));
   return made_.back();
@@ -44,8 +44,8 @@ Status DeviceCascade::make(DeviceTables& out) {
   if (Status s = take(upload(flat.trees), out.trees); !s.ok()) return s;
   if (Status s = take(upload(flat.exact_nodes), out.exact_nodes); !s.ok()) return s;
   if (Status s = take(upload(flat.leaves), out.leaves); !s.ok()) return s;
-  if (!out.has_late) return {};
-  if (Status s = take(upload(late_nodes(model_)), out.late_nodes); !s.ok()) return s;
+  if (!out.has_survivors) return {};
+  if (Status s = take(upload(survivor_nodes(model_)), out.survivor_nodes); !s.ok()) return s;
   return take(upload(pair_words_), out.pair_words);
 }
 

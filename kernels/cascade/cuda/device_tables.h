@@ -18,13 +18,13 @@ namespace cuface::cuda {
 /// context in which it was made.
 struct DeviceTables {
   SearchLayouts layouts;
-  bool has_late = false;  ///< nodes for late windows and for pairs
+  bool has_survivors = false;  ///< nodes for survivors and for pairs
   DeviceBuffer<SearchStage> stages;
   DeviceBuffer<SearchNode> nodes;  ///< layout after layout, as exact_nodes
   DeviceBuffer<CascadeView::Tree> trees;
   DeviceBuffer<BoundCascade::Node> exact_nodes;
   DeviceBuffer<float> leaves;
-  DeviceBuffer<LateNode> late_nodes;
+  DeviceBuffer<SurvivorNode> survivor_nodes;
   DeviceBuffer<uint4> pair_words;
   std::int32_t node_count = 0;  ///< of one layout
 
@@ -42,8 +42,9 @@ class DeviceCascade {
   /// The first stages for a search in pairs; `layouts` are the same for every search that asks.
   const PairNodes& pairs(const SearchLayouts& layouts, int most_stages);
   /// Uploads and waits for it, or gives what an earlier search with these layouts was given.
-  /// `has_late`: with the nodes for late windows, and those of pairs() if it was asked.
-  Result<std::shared_ptr<const DeviceTables>> tables(const SearchLayouts& layouts, bool has_late);
+  /// `has_survivors`: with the nodes for survivors, and those of pairs() if it was asked.
+  Result<std::shared_ptr<const DeviceTables>> tables(const SearchLayouts& layouts,
+                                                     bool has_survivors);
 
  private:
   Status make(DeviceTables& tables);

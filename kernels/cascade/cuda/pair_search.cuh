@@ -97,9 +97,9 @@ __device__ __forceinline__ void take_dense_row(const PairTile& t, int j, int fir
   write(block.passed, upper, lower);
 }
 
-/// All windows through the first stages, whether or not they will turn out to be skipped: a warp a
-/// row of pairs, which needs no list and reads without conflicts; of the last rows half a row,
-/// where there are enough warps for that.
+/// Takes all windows through the first stages, skipped or not. A warp takes a row of pairs, which
+/// needs no list and reads without conflicts. Of the last rows it takes half a row, where there are
+/// enough warps.
 template <bool kActive>
 __device__ void take_dense_stages(const PairTile& t, Block& block) {
   constexpr int kRowPairs = PairTile::kRowPairs, kWarps = kPairThreads / kWarp;
@@ -125,8 +125,8 @@ __device__ inline void add_pair(const PairTile& t, BankCounts& counts, int entry
   t.by_bank[place] = static_cast<std::uint16_t>(entry);
 }
 
-/// Moves t.by_bank to t.list, each bank's first pair, then each bank's second and so on, so that a
-/// warp reads few from the same bank at once; `next` counts 0 then. Returns how many there are.
+/// Moves t.by_bank to t.list: each bank's first pair, then each bank's second and so on. So a warp
+/// reads few from the same bank at once. `next` counts 0 then. Returns how many there are.
 __device__ inline int list_pairs(const PairTile& t, const BankCounts& counts, BankCounts& next) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -170,7 +170,7 @@ __device__ inline void keep_pairs(const PairTile& t, int s, int entry, const Two
     const bool live = (entry & bit) != 0;
     const std::int32_t window_sum = half ? sum.lower : sum.upper;
     if (live && window_sum >= stage.passes) stays |= bit;
-    // What the integers do not decide is a late window, if there is room.
+    // What the integers do not decide is a survivor, if there is room.
     unsigned open =
         __ballot_sync(kAllLanes, live && window_sum >= stage.fails && window_sum < stage.passes);
     for (; open != 0; open &= open - 1) {
@@ -178,11 +178,11 @@ __device__ inline void keep_pairs(const PairTile& t, int s, int entry, const Two
       const int pair = __shfl_sync(kAllLanes, entry & PairTile::kPair, who);
       const float window_norm = __shfl_sync(kAllLanes, half ? norm.lower : norm.upper, who);
       int place = 0;
-      if (lane == 0) place = t.out.late_places(1);
+      if (lane == 0) place = t.out.reserve(1);
       place = __shfl_sync(kAllLanes, place, 0);
       if (place >= 0) {
         if (lane == 0)
-          t.out.put(static_cast<std::uint32_t>(place), t.late_window(s, pair, half, window_norm));
+          t.out.push(static_cast<std::uint32_t>(place), t.survivor(s, pair, half, window_norm));
       } else if (t.passes(s, pair, half, window_norm) && lane == who) {
         stays |= bit;
       }
@@ -191,8 +191,8 @@ __device__ inline void keep_pairs(const PairTile& t, int s, int entry, const Two
   if (stays > PairTile::kPair) add_pair(t, next, stays);
 }
 
-/// Adds up part `slice` of `slices` of stage s for the group of pairs in t.list that `i` is in, a
-/// pair a thread; `entry` is that of the list.
+/// Adds up part `slice` of `slices` of stage s for a group of pairs of t.list, a pair a thread.
+/// `entry` is the thread's.
 __device__ inline void add_listed_pair(const PairTile& t, int s, int entry, int slice, int slices,
                                        Two<float>& norm, Two<std::int32_t>& sum) {
   const int pair = entry & PairTile::kPair;
@@ -238,7 +238,7 @@ __device__ inline void take_listed_pairs(const PairTile& t, int s, int count, Ba
   }
 }
 
-/// What is left in t.list to the list of late windows; where that is full, here and now in the
+/// What is left in t.list to the queue of survivors; where that is full, here and now in the
 /// place of the tile's sums.
 __device__ inline void hand_over(const PairTile& t, const ImageView<const std::uint8_t>& atlas,
                                  int s, int count, Block& block) {
@@ -253,12 +253,12 @@ __device__ inline void hand_over(const PairTile& t, const ImageView<const std::u
     }
     __syncthreads();
     if (thread == 0 && count > 0) {
-      block.first_late = t.out.late_places(block.windows);
+      block.first_place = t.out.reserve(block.windows);
       block.windows = 0;
     }
     __syncthreads();
   }
-  const int first_late = block.first_late;
+  const int first_place = block.first_place;
   for (int first = thread - lane; first < count; first += threads) {
     const int entry = first + lane < count ? t.list[first + lane] : 0;
     const int pair = entry & PairTile::kPair;
@@ -267,29 +267,30 @@ __device__ inline void hand_over(const PairTile& t, const ImageView<const std::u
     for (int half = 0; half < 2; ++half) {
       const bool mine = (entry & (half ? PairTile::kLower : PairTile::kUpper)) != 0;
       const float window_norm = half ? norm.lower : norm.upper;
-      const LateWindow window = t.late_window(s, pair, half, window_norm);
+      const Survivor window = t.survivor(s, pair, half, window_norm);
       if (s == t.table.stage_count) {
         if (mine) t.out.add(t.table, *t.tile.level, window.x, window.y);
         continue;
       }
-      if (first_late >= 0) {
+      if (first_place >= 0) {
         if (mine)
-          t.out.put(static_cast<std::uint32_t>(first_late) + atomicAdd(&block.windows, 1u), window);
+          t.out.push(static_cast<std::uint32_t>(first_place) + atomicAdd(&block.windows, 1u),
+                     window);
         continue;
       }
       for (unsigned alive = __ballot_sync(kAllLanes, mine); alive != 0; alive &= alive - 1) {
         const int who = __ffs(static_cast<int>(alive)) - 1;
-        search_late_now(t.table, t.by_patch, atlas,
-                        t.late_window(s, __shfl_sync(kAllLanes, pair, who), half,
-                                      __shfl_sync(kAllLanes, window_norm, who)),
-                        thread / kWarp * t.table.patch_words, t.out);
+        search_survivor_now(t.table, t.by_patch, atlas,
+                            t.survivor(s, __shfl_sync(kAllLanes, pair, who), half,
+                                       __shfl_sync(kAllLanes, window_norm, who)),
+                            thread / kWarp * t.table.patch_words, t.out);
       }
     }
   }
 }
 
 /// Takes a tile through the first stages, with lists of pairs. What passes them goes to the list of
-/// late windows.
+/// survivors.
 template <bool kActive>
 __device__ void search_tile(const PairTile& t, const ImageView<const std::uint8_t>& atlas,
                             unsigned long long* skips, Block& block) {
@@ -314,7 +315,7 @@ __device__ void search_tile(const PairTile& t, const ImageView<const std::uint8_
   hand_over(t, atlas, s, count, block);
 }
 
-/// A block a tile, then late windows of all tiles. kActive: searches of active parts too.
+/// A block a tile, then survivors of all tiles. kActive: searches of active parts too.
 template <bool kActive>
 __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
     pairs_kernel(const __grid_constant__ TileTable table,
@@ -328,13 +329,13 @@ __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
   __shared__ Block block;
   if ((band && !keep_band(tile, table, *band)) ||
       (kActive && !find_active(active, band, table, tile, skips, block))) {
-    if (end_tile_left_out(out.counts, out.late_states, out.late_limit))
-      take_late_windows_too(table, by_patch, pixels, out);
+    if (end_tile_left_out(out.counts, out.queue_states, out.queue_capacity))
+      take_survivors_too(table, by_patch, pixels, out);
     return;
   }
   search_tile<kActive>(PairTile(table, by_patch, nodes, pixels, out, tile), pixels, skips, block);
-  if (end_tile(out.counts, out.late_states, out.late_limit))
-    take_late_windows(table, by_patch, pixels, out);
+  if (end_tile(out.counts, out.queue_states, out.queue_capacity))
+    take_survivors(table, by_patch, pixels, out);
 }
 
 /// The kernel of a search; with `active` of active parts too.

@@ -22,8 +22,8 @@ __device__ inline float lower_half(std::uint32_t v) {
   return __uint_as_float(__byte_perm(v, 0x4b000000, 0x7632));
 }
 
-/// Adds `leaf` where value * norm is below the threshold: under a predicate, where the compiler
-/// would choose between the leaf and 0 and add that.
+/// Adds `leaf` where value * norm is below the threshold, under a predicate. The compiler would
+/// choose between the leaf and 0, and add that.
 __device__ inline void add_if_below(float product, float threshold, std::int32_t leaf,
                                     std::int32_t& sum) {
   asm("{ .reg .pred p; setp.lt.f32 p, %1, %2; @p add.s32 %0, %0, %3; }"

@@ -38,9 +38,9 @@ std::array<Point, 4> corners(const HaarRect& r) {
 }
 constexpr bool kPlus[4] = {true, false, false, true};
 
-/// Those where the inner part of an edge and the whole agree, what only the inner part has, what
-/// only the whole has: of each first the one that counts positively. Empty where there are not two
-/// of each.
+/// The corners that the inner part of an edge and the whole share, those of the inner part, those
+/// of the whole. Of each two the one that counts positively comes first. Empty where there are not
+/// two of each.
 std::vector<Point> edge_corners(const HaarRect& whole, const HaarRect& inner) {
   const std::array<Point, 4> a = corners(inner), b = corners(whole);
   std::vector<Point> points(6);
@@ -69,8 +69,8 @@ struct PairNode {
   int sign = 1;        ///< of checks
 };
 
-/// The middle third of three stripes: the ends of the four lines between and beside them, each with
-/// the one that is further right or down behind it. Empty where it is not that.
+/// The middle third of three stripes: the ends of the four lines between and beside them. Of each
+/// line the end further right or down comes second. Empty where it is not that.
 std::vector<Point> stripe_corners(const HaarRect& whole, const HaarRect& inner) {
   const std::array<Point, 4> a = corners(whole), b = corners(inner);
   if (3 * area(inner) != area(whole)) return {};
@@ -169,8 +169,8 @@ std::vector<std::uint32_t> words_of(const PairNode& node, const SumLayout& layou
   return words;
 }
 
-/// In how many parts warps share the trees of a stage for so many groups of pairs: such that they
-/// are done soonest, and have least to do together.
+/// In how many parts warps share the trees of a stage for so many groups of pairs. They are done
+/// soonest then, and have least to do together.
 int best_slices(int trees, int groups) {
   constexpr int kWarps = kPairThreads / 32;
   constexpr int kTree = 43, kPart = 150;  // instructions of a warp: counted, estimated

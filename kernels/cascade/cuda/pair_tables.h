@@ -1,5 +1,5 @@
 // The tables of a search that takes pairs of windows, one above the other, through the first
-// stages: a word of its sums holds what both windows read, 16 bits each.
+// stages. A word of its sums holds what both windows read, 16 bits each.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,8 +11,8 @@
 
 namespace cuface::cuda {
 
-/// By what a node's value is made of. Of small ones it is one sum of corners, of at most 128 pixels
-/// of either sign, so that value + 2^15 is exact in 16 bits.
+/// By what a node's value is made of. Of small ones it is one sum of corners. At most 128 pixels
+/// count with either sign, so value + 2^15 is exact in 16 bits.
 enum class PairShape : std::int32_t {
   kEdge,    ///< two halves: 6 corners
   kStripe,  ///< the middle third of three stripes: 4 corners, and the 4 that are so far from them
@@ -21,17 +21,17 @@ enum class PairShape : std::int32_t {
 };
 inline constexpr int kPairShapes = 4;
 
-/// Large ones are made of sums of an inner part and of the rest of the feature, each of at most 257
-/// pixels, which are exact in 16 bits if used unsigned.
+/// Large ones are made of sums of an inner part and of the rest of the feature. Each has at most
+/// 257 pixels, so it is exact in 16 unsigned bits.
 enum class LargeShape : std::uint32_t {
   kLine,   ///< inner or 2 inner - rest: the inner part, the feature
   kTwo,    ///< the inner part is two rectangles: these, the feature
   kWide3,  ///< 2 inner - a rest of two rectangles, too large together: inner, and these
 };
 
-/// A node, four words at a time: threshold, left leaf less the right one; then of small ones bytes
-/// to each corner, or from one to the other, and of checks the sign. Of large ones the factor of
-/// the inner part, the LargeShape, and bytes to the corners of two or three rectangles.
+/// A node, four words at a time: threshold, left leaf less the right one. Of small ones, then,
+/// bytes to each corner or from one to the other, and of checks the sign. Of large ones the factor
+/// of the inner part, the LargeShape, and bytes to the corners of two or three rectangles.
 constexpr int pair_node_size(PairShape shape) { return shape == PairShape::kLarge ? 4 : 2; }
 
 inline constexpr int kPairThreads = 256;    ///< of a block
@@ -55,8 +55,8 @@ struct PairNodes {
   std::int32_t dense_stages;  ///< that all windows go through, listed or not: 1 at least
 };
 
-/// The first stages of the cascade, at most `most`, for both steps' layouts, without the nodes,
-/// which are added to `nodes`; stages behind one that cannot be taken in pairs are left out.
+/// The first stages of the cascade, at most `most`, for both steps' layouts. Nodes are added to
+/// `nodes`. Stages behind one that cannot be taken in pairs are left out.
 PairNodes pair_nodes(const CascadeModel& model, const SumLayout (&layouts)[2], int most,
                      std::vector<uint4>& nodes);
 

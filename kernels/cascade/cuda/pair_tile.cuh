@@ -36,8 +36,8 @@ __device__ inline int place_of_squares(int row, int column) {
   return row * kTileColumns + ((row + column) & (kTileColumns - 1));  // neither way in one bank
 }
 
-/// Of each window of a tile the sum of the squares of its pixels, less a border of one: as the
-/// window moves down, then along the rows. Windows behind the last column have any sum.
+/// Makes the sum of squares of each window of a tile, less a border of one. The window moves down,
+/// then along the rows. Windows behind the last column have any sum.
 __device__ inline void make_squares(const std::uint8_t* pixels, int width, int rows, int step,
                                     int window_width, int window_height) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
@@ -85,9 +85,9 @@ __device__ inline void make_squares(const std::uint8_t* pixels, int width, int r
   __syncthreads();
 }
 
-/// Sums of the tile's pixels as make_sums() has them, each with that of a window further down in
-/// its upper 16 bits: sum + (sum `step` rows below) * 2^16. What is added and subtracted of such
-/// words holds both windows' results, each exact if it lies in 0 .. 65535.
+/// Sums of the tile's pixels as make_sums() has them. The upper 16 bits hold those of a window
+/// further down: sum + (sum `step` rows below) * 2^16. What is added and subtracted of such words
+/// holds both windows' results, each exact if it lies in 0 .. 65535.
 __device__ inline void make_pair_sums(const std::uint8_t* pixels, int width, int height, int step,
                                       int stride) {
   const int pixel_stride = tile_words(width) * kWordBytes;
@@ -216,7 +216,7 @@ struct PairTile {
   /// A window's first pixel, in the tile.
   __device__ int left(int pair) const { return pair % kTileColumns * step; }
   __device__ int top(int pair, int half) const { return (pair / kTileColumns * 2 + half) * step; }
-  __device__ LateWindow late_window(int s, int pair, int half, float window_norm) const {
+  __device__ Survivor survivor(int s, int pair, int half, float window_norm) const {
     return {place + static_cast<std::uint32_t>(top(pair, half) * static_cast<int>(pixels.stride) +
                                                left(pair)),
             window_norm,

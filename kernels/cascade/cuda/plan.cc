@@ -14,7 +14,7 @@ constexpr std::size_t kMostShared = std::size_t{76} << 10;   // that blocks have
 constexpr std::size_t kMostPatches = std::size_t{48} << 10;  // without asking for it
 constexpr std::size_t kMostPairShared = std::size_t{74} << 10;  // the same beside kPairThreads' own
 constexpr int kFewestPairStages = 6;                            // for which pairs pay
-constexpr int kLateStage = 10;                                  // from which on windows are late
+constexpr int kSurvivorStage = 10;                              // from which on windows are queued
 constexpr int kFewestColumns = 8;  // of a tile, where windows are large
 constexpr int kLowRows = 16;       // as many as leave no warp without a row of pairs
 constexpr int kLowOf = 3;          // so many of those that run at once, one is low at the end
@@ -60,10 +60,10 @@ bool has_pair_norms(const CascadeModel& model) {
 }
 
 std::size_t patch_words(const TilePlan& plan) {
-  return plan.leaves_late
-             ? kSearchThreads / 32 *
-                   static_cast<std::size_t>(late_patch_words(plan.table.width, plan.table.height))
-             : 0;
+  return plan.queues_survivors ? kSearchThreads / 32 *
+                                     static_cast<std::size_t>(
+                                         survivor_patch_words(plan.table.width, plan.table.height))
+                               : 0;
 }
 
 /// Gives the tiles of a step so many columns, and as many rows as fit `room`. Returns the bytes
@@ -77,7 +77,7 @@ std::size_t fit_rows(const CascadeModel& model, TilePlan& plan, int step, int co
   table.tilted[i] = static_cast<std::int32_t>(plan.layouts[i].tilted);
   table.columns[i] = columns;
   for (table.rows[i] = kMostTileRows;; table.rows[i] -= 2) {
-    // The sums of late windows lie in place of the tile's.
+    // The sums of survivors lie in place of the tile's.
     const std::size_t sums = std::max(sums_of(table, step), patch_words(plan));
     const std::size_t behind = sums + (plan.in_pairs ? pair_words(table, step) : 0);
     table.list_offset[i] = static_cast<std::int32_t>(sums);
@@ -113,12 +113,12 @@ bool fit_tiles(const CascadeModel& model, TilePlan& plan, int most_step, std::si
 /// What does not depend on how tiles are cut, and what follows from that.
 void fill_table(const CascadeModel& model, TilePlan& plan) {
   TileTable& table = plan.table;
-  table.patch_words = plan.leaves_late ? late_patch_words(table.width, table.height) : 0;
-  table.late_bytes = plan.leaves_late ? static_cast<std::int32_t>(plan.shared_bytes) : 0;
+  table.patch_words = plan.queues_survivors ? survivor_patch_words(table.width, table.height) : 0;
+  table.survivor_bytes = plan.queues_survivors ? static_cast<std::int32_t>(plan.shared_bytes) : 0;
   table.stage_count = static_cast<std::int32_t>(model.stages.size());
-  table.late_stage = plan.in_pairs      ? plan.pairs.stage_count
-                     : plan.leaves_late ? kLateStage
-                                        : table.stage_count;
+  table.survivor_stage = plan.in_pairs           ? plan.pairs.stage_count
+                         : plan.queues_survivors ? kSurvivorStage
+                                                 : table.stage_count;
   for (std::size_t i = 0; i < 2; ++i) {
     const auto offset = [&](int x, int y) {
       return kWordBytes * static_cast<std::int32_t>(plan.layouts[i].offset(x, y));
@@ -141,11 +141,12 @@ Result<TilePlan> plan_tiles(const CascadeModel& model, const PairNodesOf& pairs,
   for (int step = 1; step <= 2; ++step)
     plan.layouts[static_cast<std::size_t>(step - 1)] = tile_layout(model, step, kTileColumns);
   plan.layouts[2] = {model.window_width + 1};
-  plan.leaves_late = !model.has_tilted();
-  plan.leaves_late = plan.leaves_late && patch_words(plan) * sizeof(std::uint32_t) <= kMostPatches;
+  plan.queues_survivors = !model.has_tilted();
+  plan.queues_survivors =
+      plan.queues_survivors && patch_words(plan) * sizeof(std::uint32_t) <= kMostPatches;
   bool fits = false;
-  if (plan.leaves_late && has_pair_norms(model) && plan.layouts[1].stride <= kMostEach * 32) {
-    plan.pairs = pairs(plan.layouts, kLateStage);
+  if (plan.queues_survivors && has_pair_norms(model) && plan.layouts[1].stride <= kMostEach * 32) {
+    plan.pairs = pairs(plan.layouts, kSurvivorStage);
     plan.in_pairs = plan.pairs.stage_count >=
                     std::min(static_cast<int>(model.stages.size()), kFewestPairStages);
     fits = plan.in_pairs && fit_tiles(model, plan, most_step, std::min(shared, kMostPairShared));

@@ -37,20 +37,20 @@ constexpr int tile_words(int width) { return (width + kWordBytes - 1) / kWordByt
 
 struct TileTable {
   const WindowLevel* levels;
-  const std::uint16_t* level_of;  ///< of each tile
-  const LateNode* late_nodes;     ///< or null
+  const std::uint16_t* level_of;       ///< of each tile
+  const SurvivorNode* survivor_nodes;  ///< or null
   std::int32_t stage_count;
-  std::int32_t late_stage;     ///< from which on windows go to the list of late ones
-  std::int32_t late_bytes;     ///< of shared memory, for late windows and their nodes
-  std::int32_t patch_words;    ///< of shared memory, for a late window; 0: there are none
-  std::int32_t width, height;  ///< the cascade's window
+  std::int32_t survivor_stage;  ///< from which on windows go to the queue of survivors
+  std::int32_t survivor_bytes;  ///< of shared memory, for survivors and their nodes
+  std::int32_t patch_words;     ///< of shared memory, for a survivor; 0: there are none
+  std::int32_t width, height;   ///< the cascade's window
   /// By step - 1: words between rows of sums, and from a sum to its tilted sum (0 = there are
   /// none).
   std::int32_t stride[2], tilted[2];
   std::int32_t columns[2], rows[2];  ///< of windows in a tile
   std::int32_t list_offset[2];       ///< words of the sums in front of the lists
-  std::int32_t node_offset[2];       ///< the same in front of the nodes of a search in pairs
-  /// By step - 1: where the windows' borders lie, without a pixel all around: top left, top right,
+  std::int32_t node_offset[2];       ///< the same in front of the nodes of pairs
+  /// By step - 1: where the windows' borders lie, less a pixel all around: top left, top right,
   /// bottom left, bottom right.
   std::int32_t border[2][4];
   std::int32_t middle[2][2];  ///< left and right, halfway down
@@ -59,11 +59,11 @@ struct TileTable {
 /// How the windows of a cascade are searched.
 struct TilePlan {
   SearchLayouts layouts;
-  TileTable table = {};          ///< but for the pointers
-  PairNodes pairs = {};          ///< but for the pointer
-  bool in_pairs = false;         ///< else windows go through the first stages one by one
-  bool leaves_late = false;      ///< there is a list of late windows
-  std::size_t shared_bytes = 0;  ///< of a block
+  TileTable table = {};           ///< but for the pointers
+  PairNodes pairs = {};           ///< but for the pointer
+  bool in_pairs = false;          ///< else windows go through the first stages one by one
+  bool queues_survivors = false;  ///< there is a queue of survivors
+  std::size_t shared_bytes = 0;   ///< of a block
 };
 
 /// The first stages of the cascade for a search in pairs (pair_nodes()). Asked at most once.
@@ -76,10 +76,10 @@ Result<TilePlan> plan_tiles(const CascadeModel& model, const PairNodesOf& pairs,
 
 std::uint64_t tiles_of(const WindowLevel& level);
 
-/// Makes the last tiles lower than they may be, so that the blocks of a GPU, `at_once` of which run
-/// side by side, have something to do until about the same time. The levels come in the order in
-/// which they are searched; one of them may become two. Where all tiles run at once, lower ones
-/// would only be more work.
+/// Makes the last tiles lower than they may be, so that all blocks of a GPU end at about the same
+/// time. `at_once` of them run side by side. The levels come in the order in which they are
+/// searched; one of them may become two. Where all tiles run at once, lower ones would only be more
+/// work.
 void cut_tiles(std::vector<WindowLevel>& levels, int at_once);
 
 }  // namespace cuface::cuda

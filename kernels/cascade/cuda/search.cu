@@ -82,24 +82,24 @@ Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
     level_of.resize(static_cast<std::size_t>(tiles), static_cast<std::uint16_t>(i));
   }
   search.tiles_ = static_cast<std::uint32_t>(tiles);
-  if (Status s = take(cascade.tables(plan.layouts, plan.leaves_late), search.tables_); !s.ok())
+  if (Status s = take(cascade.tables(plan.layouts, plan.queues_survivors), search.tables_); !s.ok())
     return s;
   if (Status s = take(upload(parts), search.levels_); !s.ok()) return s;
   if (Status s = take(upload(level_of), search.level_of_); !s.ok()) return s;
   search.raw_ = scratch.add<Rect>(limit);
-  search.late_ = scratch.add<LateWindow>(kMostLate);
+  search.queue_ = scratch.add<Survivor>(kQueueCapacity);
   const std::size_t first_zero = scratch.bytes();
   search.counts_ = scratch.add<SearchCounts>(1);
   search.skips_ = scratch.add<unsigned long long>(tiles);
-  search.late_states_ = scratch.add<LateState>(kMostLate);
+  search.queue_states_ = scratch.add<SurvivorState>(kQueueCapacity);
   search.zeroed_ = {first_zero, scratch.bytes() - first_zero};
   return Result<CascadeSearch>(std::move(search));  // nvcc does not move by itself
 }
 
 void CascadeSearch::bind(std::byte* scratch) {
   raw_.bind(scratch);
-  late_.bind(scratch);
-  late_states_.bind(scratch);
+  queue_.bind(scratch);
+  queue_states_.bind(scratch);
   counts_.bind(scratch);
   skips_.bind(scratch);
   zeroed_.bind(scratch);
@@ -116,11 +116,11 @@ Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const std::i
   table.levels = levels_.data();
   table.level_of = level_of_.data();
   const DeviceTables& tables = *tables_;
-  table.late_nodes = tables.late_nodes.size() > 0 ? tables.late_nodes.data() : nullptr;
+  table.survivor_nodes = tables.survivor_nodes.size() > 0 ? tables.survivor_nodes.data() : nullptr;
   PairNodes pair_nodes = plan_.pairs;
   pair_nodes.nodes = tables.pair_words.data();
-  const Output out = {raw_.data(),  raw_.size(),    late_.data(),
-                      late_.size(), counts_.data(), late_states_.data()};
+  const Output out = {raw_.data(),   raw_.size(),    queue_.data(),
+                      queue_.size(), counts_.data(), queue_states_.data()};
   const LaunchShape shape = {tiles_, kSearchThreads, plan_.shared_bytes};
   if (plan_.in_pairs)
     return launch("all stages", pairs_for(active.map), shape, table, tables.view(2), pair_nodes,

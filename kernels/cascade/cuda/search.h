@@ -29,7 +29,7 @@ struct SearchCounts {
   std::uint32_t listed;       ///< passed the stages that all go through, and were not skipped
   std::uint32_t exact;        ///< stages that were decided by the definition and not by integers
   std::uint32_t raw;          ///< passed all; more than kMaxRawWindows are counted, not stored
-  std::uint32_t late;         ///< in the list of late windows
+  std::uint32_t queued;       ///< in the queue of survivors
   std::uint32_t taken;        ///< of those, and of places behind the last
   std::uint32_t begun, done;  ///< tiles
 };
@@ -63,9 +63,9 @@ class CascadeSearch {
   DeviceBuffer<WindowLevel> levels_;
   DeviceBuffer<std::uint16_t> level_of_;
   ScratchPart<Rect> raw_;
-  static constexpr std::size_t kMostLate = 32768;
-  ScratchPart<LateWindow> late_;
-  ScratchPart<LateState> late_states_;
+  static constexpr std::size_t kQueueCapacity = 32768;
+  ScratchPart<Survivor> queue_;
+  ScratchPart<SurvivorState> queue_states_;
   ScratchPart<std::byte> zeroed_;  ///< the counts, skips and states
   ScratchPart<SearchCounts> counts_;
   ScratchPart<unsigned long long> skips_;  ///< per tile: see tile.cuh

@@ -1,10 +1,9 @@
-// How a window goes through a stage on CUDA: in integers, as the CPU's vector code does, and by the
-// definition where the integers do not decide.
+// How a window goes through a stage on CUDA: in integers, as in the CPU's vector code. Where the
+// integers do not decide, the definition does.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/cascade/cpu/search.h"
 #include "kernels/cascade/cuda/search.h"
 #include "kernels/cascade/evaluate.h"
 #include "kernels/common/cuda/warp.cuh"
@@ -20,8 +19,8 @@ __device__ inline const std::uint32_t* pointer(int corner, int bytes = 0) {
                                                 (corner + bytes));
 }
 
-/// Where a byte of tile_sums lies in the shared memory, such that the compiler adds nothing to it:
-/// what a node adds is the same for a whole warp, and reading can do that itself.
+/// Where a byte of tile_sums lies in the shared memory, such that the compiler adds nothing to it.
+/// What a node adds is the same for a whole warp, so the read can add it.
 __device__ inline std::uint32_t shared_address(int bytes) {
   auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(tile_sums)) +
                  static_cast<std::uint32_t>(bytes);

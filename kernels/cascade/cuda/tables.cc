@@ -24,13 +24,13 @@ constexpr NodeShape kShapes[4] = {NodeShape::kEdge, NodeShape::kLine2, NodeShape
 
 }  // namespace
 
-std::vector<LateNode> late_nodes(const CascadeModel& model) {
+std::vector<SurvivorNode> survivor_nodes(const CascadeModel& model) {
   BoundCascade bound(model);
   const int stride = model.window_width + 1;
   bound.bind({stride});
   const VectorTables vector(bound, VectorSums::kWords);
-  std::vector<LateNode> nodes;
-  if (stride * (model.window_height + 1) * kWordBytes > 1 << LateNode::kWeightShift ||
+  std::vector<SurvivorNode> nodes;
+  if (stride * (model.window_height + 1) * kWordBytes > 1 << SurvivorNode::kWeightShift ||
       model.has_tilted())
     return nodes;
   for (std::size_t s = 0; s < vector.stages().size(); ++s) {
@@ -38,7 +38,7 @@ std::vector<LateNode> late_nodes(const CascadeModel& model) {
     if (stage.tree_nodes) return {};
     for (int t = 0; t < stage.tree_count; ++t) {
       const BoundFeature& feature = bound.stages()[s].trees[t].nodes[0].feature;
-      LateNode node = {stage.nodes[t].threshold, stage.nodes[t].left_leaf, {}};
+      SurvivorNode node = {stage.nodes[t].threshold, stage.nodes[t].left_leaf, {}};
       if (feature.weight[0] != -1) return {};
       for (int r = 0; r < 3; ++r) {
         const float weight = r == 0 ? 0.0f : feature.weight[r];
@@ -49,14 +49,14 @@ std::vector<LateNode> late_nodes(const CascadeModel& model) {
           node.corner[4 * r + c] = static_cast<std::uint16_t>(
               bits == 0 && r == 2 ? 0 : kWordBytes * feature.corner[r][c]);
         node.corner[4 * r] =
-            static_cast<std::uint16_t>(node.corner[4 * r] | bits << LateNode::kWeightShift);
+            static_cast<std::uint16_t>(node.corner[4 * r] | bits << SurvivorNode::kWeightShift);
       }
       nodes.push_back(node);
     }
     // A warp reads third rectangles only where one of its nodes has one.
-    std::stable_partition(nodes.end() - stage.tree_count, nodes.end(), [](const LateNode& node) {
-      return node.corner[8] >> LateNode::kWeightShift == 0;
-    });
+    std::stable_partition(
+        nodes.end() - stage.tree_count, nodes.end(),
+        [](const SurvivorNode& node) { return node.corner[8] >> SurvivorNode::kWeightShift == 0; });
   }
   return nodes;
 }

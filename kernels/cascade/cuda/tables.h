@@ -39,9 +39,9 @@ struct SearchStage {
   bool stumps;       ///< else end[] are first_node
 };
 
-/// A tree of one node of a window alone, whose sums lie in rows of its width + 1 words: the value
+/// A tree of one node of a window alone, whose sums lie in rows of its width + 1 words. Its value
 /// is a sum of rectangles with the weights -1 and two that are here.
-struct alignas(16) LateNode {
+struct alignas(16) SurvivorNode {
   static constexpr int kWeightShift = 14;
   float threshold;
   std::int32_t leaf;         ///< the left one less the right one
@@ -73,7 +73,7 @@ struct FlatCascade {
 
 /// One for each tree, those of a stage in any order; none where the cascade's nodes are not all
 /// such.
-std::vector<LateNode> late_nodes(const CascadeModel& model);
+std::vector<SurvivorNode> survivor_nodes(const CascadeModel& model);
 
 /// Adds the nodes as they are bound to one more layout. The rest is the same for every layout.
 void add_layout(const BoundCascade& cascade, FlatCascade& flat);

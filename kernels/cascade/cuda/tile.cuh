@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/cascade/cuda/stages.cuh"
+#include "kernels/cascade/row_rule.h"
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
 #include "kernels/integral/tilted_lanes.h"
@@ -49,7 +50,7 @@ __device__ inline bool keep_band(Tile& tile, const TileTable& table, const Band&
 struct Block {
   std::uint64_t failed[kMostTileRows], passed[kMostTileRows];  ///< at the first stage, by columns
   std::uint32_t listed[3], windows;
-  int first_late;
+  int first_place;
 };
 
 /// The block's lists, behind its sums; each stage has one of two in turns. A window is its row in
@@ -116,23 +117,24 @@ __device__ inline void make_tilted_sums(const ImageView<const std::uint8_t>& pix
 
 /// Tells the tile to the right, of each row by a bit, whether its first window may be skipped, and
 /// whether it may be visited. One thread does.
-__device__ inline void tell_next(unsigned long long* skips, unsigned may_skip, unsigned may_visit) {
+__device__ inline void publish_skips(unsigned long long* skips, unsigned may_skip,
+                                     unsigned may_visit) {
   atomicExch(skips, may_skip | static_cast<unsigned long long>(may_visit) << kWarp);
 }
 
 /// A bit for each row of the tile: whether its first window is skipped for one that the tile to the
-/// left visits. What a row says to the next tile is two bits of `skips`: the lower of the pair
-/// (32 rows each) is set where the next window may be skipped, the upper where it may be visited;
-/// both where all of the row fail, so that it depends on what lies further left. 0 is none yet.
-/// For one whole warp, a thread a row. Waits for blocks with lower numbers only, which have begun
-/// earlier.
+/// left visits. A decoupled look-back: a tile publishes two bits of `skips` for each row, in halves
+/// of 32 rows. The lower bit says that the next window may be skipped, the upper that it may be
+/// visited. Both are set where all of the row fail, as that depends on what lies further left. A
+/// word of 0 is not published yet. For one whole warp, a thread a row. Waits for blocks with lower
+/// numbers only, which have begun earlier.
 __device__ inline bool first_is_skipped(unsigned long long* skips, std::uint32_t left_tiles,
                                         bool depends, bool skips_if_visited,
                                         bool skips_if_skipped) {
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned may_skip = __ballot_sync(kAllLanes, skips_if_visited || skips_if_skipped);
   const unsigned may_visit = __ballot_sync(kAllLanes, !skips_if_visited || !skips_if_skipped);
-  if (lane == 0) tell_next(skips, may_skip, may_visit);
+  if (lane == 0) publish_skips(skips, may_skip, may_visit);
   bool skipped = false;
   while (left_tiles-- > 0 && __any_sync(kAllLanes, depends)) {
     --skips;

@@ -15,7 +15,7 @@ constexpr int kBlocksPerProcessor = 3;  // that CascadeSearch's shared memory le
 constexpr int kRowWindows = kTileColumns / kWarp;  // of a row of a tile, per thread of a warp
 static_assert(kRowWindows == 2 && kTileColumns == 64);
 
-/// Takes a tile through all stages, or up to the list of late windows.
+/// Takes a tile through all stages, or up to the queue of survivors.
 __device__ inline void search_tile(const TileTable& table, const Tile& tile,
                                    const CascadeView& by_step_1, const CascadeView& by_step_2,
                                    const ImageView<const std::uint8_t>& pixels,
@@ -108,20 +108,20 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
   if (thread == 0 && count > 0) atomicAdd(&out.counts->listed, static_cast<std::uint32_t>(count));
 #pragma unroll 1
   for (bool may_leave = true; s < table.stage_count && __any_sync(kAllLanes, count > 0); ++s) {
-    if (may_leave && s >= table.late_stage) {
-      if (thread == 0) block.first_late = out.late_places(static_cast<std::uint32_t>(count));
+    if (may_leave && s >= table.survivor_stage) {
+      if (thread == 0) block.first_place = out.reserve(static_cast<std::uint32_t>(count));
       __syncthreads();
-      const int first_late = block.first_late;
-      if (first_late >= 0) {
+      const int first_place = block.first_place;
+      if (first_place >= 0) {
         for (int i = thread; i < count; i += threads) {
           const int window = lists.list(s)[i];
           const int x = (tile.x + window % kTileColumns) * level.step;
           const int y = (tile.y + window / kTileColumns) * level.step;
-          out.put(static_cast<std::uint32_t>(first_late + i),
-                  {static_cast<std::uint32_t>(pixels.row(level.y + y) + level.x + x - pixels.data),
-                   lists.norm[window], static_cast<std::uint16_t>(tile.level - table.levels),
-                   static_cast<std::uint16_t>(s), static_cast<std::uint16_t>(x),
-                   static_cast<std::uint16_t>(y)});
+          out.push(static_cast<std::uint32_t>(first_place + i),
+                   {static_cast<std::uint32_t>(pixels.row(level.y + y) + level.x + x - pixels.data),
+                    lists.norm[window], static_cast<std::uint16_t>(tile.level - table.levels),
+                    static_cast<std::uint16_t>(s), static_cast<std::uint16_t>(x),
+                    static_cast<std::uint16_t>(y)});
         }
         return;
       }
@@ -141,7 +141,7 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
   }
 }
 
-/// A block a tile, then late windows of all tiles.
+/// A block a tile, then survivors of all tiles.
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerProcessor)
     search_kernel(const __grid_constant__ TileTable table, CascadeView by_step_1,
                   CascadeView by_step_2, CascadeView by_patch, ImageView<const std::uint8_t> pixels,
@@ -153,13 +153,14 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerProcessor)
   __shared__ Block block;
   if ((band && !keep_band(tile, table, *band)) ||
       !find_active(active, band, table, tile, skips, block)) {
-    if (table.patch_words > 0 && end_tile_left_out(out.counts, out.late_states, out.late_limit))
-      take_late_windows_too(table, by_patch, pixels, out);
+    if (table.patch_words > 0 &&
+        end_tile_left_out(out.counts, out.queue_states, out.queue_capacity))
+      take_survivors_too(table, by_patch, pixels, out);
     return;
   }
   search_tile(table, tile, by_step_1, by_step_2, pixels, skips, out, block);
-  if (table.patch_words > 0 && end_tile(out.counts, out.late_states, out.late_limit))
-    take_late_windows(table, by_patch, pixels, out);
+  if (table.patch_words > 0 && end_tile(out.counts, out.queue_states, out.queue_capacity))
+    take_survivors(table, by_patch, pixels, out);
 }
 
 }  // namespace cuface::cuda

@@ -26,7 +26,7 @@ namespace cuface::cuda {
 class UprightSearch {
  public:
   /// For a valid configuration, of which it does not see `roll`. With `active_parts` it remembers
-  /// what it searched. kUnsupported: the levels take too much memory, or the cascade's windows;
+  /// what it searched. kUnsupported: the levels, or the cascade's windows, take too much memory.
   /// kCancelled: `stop` was raised before it was done. May throw std::bad_alloc.
   Status plan(DeviceCascade& cascade, const DetectConfig& config, int width, int height,
               const StopFlag* stop = nullptr);

@@ -1,0 +1,32 @@
+// OpenCV's row rule, for the host and for a device alike. A window that fails the first stage makes
+// the search skip the next one in its row. A flat window does not, and skipped ones fail nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/common/host_device.h"
+
+namespace cuface {
+
+/// Of a search that goes window by window: whether it leaves out the next one.
+CUFACE_HD inline bool skips_next(std::size_t failed_stage) { return failed_stage == 0; }
+
+/// Of 64 windows of a row, those that the rule skips. `failed` has the windows that would fail the
+/// first stage, skipped or not. `carry` says in and out whether the first window of the next word
+/// is skipped.
+CUFACE_HD inline std::uint64_t skipped_windows(std::uint64_t failed, bool& carry) {
+  // A run of failures fails every second of its windows and skips those between. Adding its first
+  // bit to a run makes it overflow into the bit behind it, which tells where runs end. Whether they
+  // began at an odd or an even place tells which of their windows are skipped.
+  constexpr std::uint64_t kEven = 0x5555555555555555;
+  const std::uint64_t first = carry ? 1 : 0;
+  failed &= ~first;
+  const std::uint64_t behind = failed << 1 | first;
+  const std::uint64_t odd_starts = failed & ~kEven & ~behind;
+  const std::uint64_t sum = odd_starts + failed;
+  carry = sum < failed;
+  return (kEven ^ (sum << 1)) & behind;
+}
+
+}  // namespace cuface
