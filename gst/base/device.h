@@ -18,10 +18,10 @@ class Frame;
 
 /// What an element does with frames in CUDA memory.
 enum class CudaUse {
-  kNone,    ///< it takes none
-  kPasses,  ///< does not touch the pixels
-  kDraws,   ///< works on the GPU when the frame lies there
-  kStage,   ///< the same, and with backend=cuda also for frames in system memory
+  kNone,      ///< it takes none
+  kPasses,    ///< does not touch the pixels
+  kDraws,     ///< works on the GPU when the frame lies there
+  kComputes,  ///< the same, and with backend=cuda also for frames in system memory
 };
 
 /// The caps feature of frames in CUDA memory.

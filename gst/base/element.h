@@ -17,6 +17,7 @@
 #include "kernels/common/backend.h"
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
+#include "kernels/common/try.h"
 
 struct GstCufaceFilter;
 

@@ -216,7 +216,7 @@ gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps*) {
   state->height = info.height;
   state->in_cuda_memory = in_cuda_memory;
   const CudaUse use = info_of(self).cuda_use;
-  if (in_cuda_memory || (state->choice == BackendChoice::kCuda && use == CudaUse::kStage))
+  if (in_cuda_memory || (state->choice == BackendChoice::kCuda && use == CudaUse::kComputes))
     return TRUE;  // the first frame says on which GPU
   const Status planned = plan(self, cuface::Backend::kCpu);
   // The next frame, if one comes, finds nothing planned.
@@ -280,9 +280,9 @@ void count(GstCufaceFilter* self, const Frame& frame, std::chrono::nanoseconds t
 bool is_for_device(GstCufaceFilter* self, const Frame& frame) {
   const auto* state = self->state;
   const CudaUse use = info_of(self).cuda_use;
-  if (use != CudaUse::kDraws && use != CudaUse::kStage) return false;
+  if (use != CudaUse::kDraws && use != CudaUse::kComputes) return false;
   if (state->in_cuda_memory) return true;
-  if (use != CudaUse::kStage || state->choice == BackendChoice::kCpu) return false;
+  if (use != CudaUse::kComputes || state->choice == BackendChoice::kCpu) return false;
   return state->choice == BackendChoice::kCuda || frame.pending_before();
 }
 

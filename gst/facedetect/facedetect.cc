@@ -293,7 +293,7 @@ constexpr ElementInfo kInfo{
     .title = "Face detector",
     .category = "Filter/Analyzer/Video",
     .description = "Finds faces with a Haar cascade and attaches their boxes to the video",
-    .cuda_use = kDetectCuda,
+    .cuda_use = CudaUse::kComputes,
     .make = make_element<FaceDetect>,
     .settings = detect_settings,
     .stats = kStats,

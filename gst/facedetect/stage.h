@@ -52,12 +52,9 @@ DetectStageResult make_detect_stage(Backend backend, std::shared_ptr<const Casca
                                     StageOwner owner);
 
 #ifdef CUFACE_CUDA_ELEMENTS
-inline constexpr CudaUse kDetectCuda = CudaUse::kStage;
 DetectStageResult make_cuda_detect_stage(std::shared_ptr<const CascadeModel> model,
                                          const DetectSettings& settings, int width, int height,
                                          StageOwner owner);
-#else
-inline constexpr CudaUse kDetectCuda = CudaUse::kNone;
 #endif
 
 }  // namespace cuface::gst

@@ -166,7 +166,7 @@ constexpr ElementInfo kInfo{
     .title = "Face landmarks",
     .category = "Filter/Analyzer/Video",
     .description = "Puts landmarks on the faces of each frame with an ensemble of regression trees",
-    .cuda_use = kLandmarkCuda,
+    .cuda_use = CudaUse::kComputes,
     .make = make_element<FaceLandmark>,
     .settings = landmark_settings,
     .stats = kStats,

@@ -55,11 +55,8 @@ BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
                   const std::string& cascade);
 
 #ifdef CUFACE_CUDA_ELEMENTS
-inline constexpr CudaUse kLandmarkCuda = CudaUse::kStage;
 LandmarkStageResult make_cuda_landmark_stage(std::shared_ptr<const ForestModel> model,
                                              const LandmarkSettings& settings);
-#else
-inline constexpr CudaUse kLandmarkCuda = CudaUse::kNone;
 #endif
 
 }  // namespace cuface::gst

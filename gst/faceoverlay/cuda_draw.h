@@ -20,10 +20,8 @@ class DeviceDrawer {
 };
 
 #ifdef CUFACE_CUDA_ELEMENTS
-inline constexpr CudaUse kOverlayCuda = CudaUse::kDraws;
 std::unique_ptr<DeviceDrawer> make_device_drawer();
 #else
-inline constexpr CudaUse kOverlayCuda = CudaUse::kNone;
 inline std::unique_ptr<DeviceDrawer> make_device_drawer() { return nullptr; }
 #endif
 

@@ -112,7 +112,7 @@ constexpr ElementInfo kInfo{
     .title = "Face overlay",
     .category = "Filter/Effect/Video",
     .description = "Draws boxes, landmarks, ids and confidences of faces, or pixelates them",
-    .cuda_use = kOverlayCuda,
+    .cuda_use = CudaUse::kDraws,
     .make = make_element<FaceOverlay>,
     .settings = overlay_settings,
     .changes_pixels = true,

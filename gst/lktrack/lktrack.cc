@@ -136,7 +136,7 @@ constexpr ElementInfo kInfo{
     .category = "Filter/Analyzer/Video",
     .description =
         "Follows faces from frame to frame with pyramidal Lucas-Kanade and gives them lasting ids",
-    .cuda_use = kTrackCuda,
+    .cuda_use = CudaUse::kComputes,
     .make = make_element<LkTrack>,
     .settings = track_settings,
     .stats = kStats,

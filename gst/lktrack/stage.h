@@ -44,11 +44,8 @@ TrackStageResult make_track_stage(Backend backend, const TrackConfig& config, in
                                   std::uint64_t first_id, const StopFlag& stop);
 
 #ifdef CUFACE_CUDA_ELEMENTS
-inline constexpr CudaUse kTrackCuda = CudaUse::kStage;
 TrackStageResult make_cuda_track_stage(const TrackConfig& config, int width, int height,
                                        std::uint64_t first_id);
-#else
-inline constexpr CudaUse kTrackCuda = CudaUse::kNone;
 #endif
 
 }  // namespace cuface::gst

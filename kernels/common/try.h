@@ -1,0 +1,16 @@
+// Passing on what went wrong, in a line. For functions that return a Status or a Result.
+#pragma once
+
+#include "kernels/common/status.h"
+
+/// Returns the Status of `...` from the function unless it is ok.
+#define CUFACE_TRY(...)                                                           \
+  if (const ::cuface::Status cuface_status = (__VA_ARGS__); cuface_status.ok()) { \
+  } else                                                                          \
+    return cuface_status
+
+/// Makes `name` the value of the Result `...`, or returns its Status. A statement of a block.
+#define CUFACE_TAKE(name, ...)                            \
+  auto name##_result = (__VA_ARGS__);                     \
+  if (!name##_result.ok()) return name##_result.status(); \
+  auto& name = name##_result.value()
