@@ -29,4 +29,12 @@ CUFACE_HD inline std::uint64_t skipped_windows(std::uint64_t failed, bool& carry
   return (kEven ^ (sum << 1)) & behind;
 }
 
+/// The same of the first `count` windows, where the others are none: `carry` comes out for the
+/// window behind them.
+CUFACE_HD inline std::uint64_t skipped_windows(std::uint64_t failed, int count, bool& carry) {
+  const std::uint64_t skipped = skipped_windows(failed, carry);
+  if (count < 64) carry = skipped >> count & 1;
+  return skipped;
+}
+
 }  // namespace cuface

@@ -156,12 +156,8 @@ __device__ inline void drop_skipped(const Tile& tile, unsigned long long* skips,
     const bool is_row = thread < tile.rows;
     const std::uint64_t failed = is_row ? block.failed[thread] : 0;
     const std::uint64_t passed = is_row ? block.passed[thread] : 0;
-    const int columns = tile.columns;
-    // Of a narrow tile the window behind its last column is not the one behind the word.
     const auto left = [&](bool& carry) {
-      const std::uint64_t skipped = skipped_windows(failed, carry);
-      if (columns < kTileColumns) carry = skipped >> columns & 1;
-      return passed & ~skipped;
+      return passed & ~skipped_windows(failed, tile.columns, carry);
     };
     bool carry_visited = false, carry_skipped = true;
     const std::uint64_t if_visited = left(carry_visited), if_skipped = left(carry_skipped);
