@@ -1,8 +1,6 @@
 // What the tables for CUDA need of the toolkit's header, for builds without the toolkit.
 #pragma once
 
-#define CUDART_VERSION 12010
-
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
