@@ -66,7 +66,10 @@ def every_page_is_in_the_index():
     linked = {(index.parent / target.partition("#")[0]).resolve()
               for target in re.findall(r"\]\(([^)\s]+)\)", prose(index))}
     pages = set((tap.SOURCE / "docs").rglob("*.md")) - {index}
-    pages -= {path for path in LOG.glob("*.md") if path.name != "README.md"}
+    log = {path for path in LOG.glob("*.md") if path.name != "README.md"}
+    listed = set(re.findall(r"\]\(([\w-]+\.md)\)", prose(LOG / "README.md")))
+    tap.need({path.name for path in log} == listed, f"docs/log/README.md lists {sorted(listed)}")
+    pages -= log
     tap.need(pages <= linked, f"not in docs/README.md: {sorted(str(p) for p in pages - linked)}")
     tap.need(len(pages) >= 18, f"{len(pages)} pages")
 
