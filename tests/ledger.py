@@ -4,7 +4,7 @@
   tests/ledger.py calibrate                         seconds of the calibration loop, on this machine now
   tests/ledger.py run LOG TOTAL BUILD SECONDS...    the tests of meson's testlog.json, seconds of all tests/run and of
                                                     its build, and what `calibrate` printed before, between and after
-  tests/ledger.py gpu GPU.json                      the seconds of the GPU suite, as tests/gpu/run notes them
+  tests/ledger.py gpu GPU.json                      the seconds of the GPU suite, as tests/gpu/tools/run notes them
 
 A suite costs the sum of its tests' seconds, though two run at a time. Budgets grow with the machine's slowness, which
 the calibration loop states; waits do not shrink on a fast machine, so neither do budgets. Something new adds an entry

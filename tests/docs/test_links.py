@@ -90,7 +90,9 @@ def every_stage_has_what_contributing_asks_for():
         parts = TESTED_AS.get(name)
         files = [f"kernels/{name}/meson.build", *(f"tests/kernels/test_{part}.cc" for part in parts or [name])]
         if not parts:
-            files += [f"kernels/{name}/{name}.h", f"tests/bench/bench_{name}.cc"]
+            files += [f"kernels/{name}/{name}.h"]
+            benchmarks = [tap.SOURCE / f"tests/bench/{kind}_{name}.cc" for kind in ("bench", "cpu")]
+            tap.need(sum(file.is_file() for file in benchmarks) == 1, f"no benchmark of {name}, or two")
         for file in files:
             tap.need((tap.SOURCE / file).is_file(), f"no {file}")
         for folder, text in lists.items():

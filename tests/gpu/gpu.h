@@ -31,8 +31,8 @@ inline bool has_gpu() {
 #define CUFACE_NEEDS_GPU() \
   if (!cuface::test::has_gpu()) GTEST_SKIP() << "no NVIDIA GPU with a driver"
 
-/// Under compute-sanitizer, where everything takes a hundred times as long? (tests/gpu/run says
-/// so.)
+/// Under compute-sanitizer, where everything takes a hundred times as long? (tests/gpu/tools/run
+/// says so.)
 inline bool under_tool() { return std::getenv("CUFACE_GPU_TOOL") != nullptr; }
 
 /// Under one of these?
@@ -61,7 +61,7 @@ struct GrayPicture {
   ImageView<const std::uint8_t> view() const { return {pixels.data(), width, height, width}; }
 };
 
-/// The natural pictures of $CUFACE_GPU_DATA (tests/gpu/pack makes them): NAME.gray, raw, and
+/// The natural pictures of $CUFACE_GPU_DATA (tests/gpu/tools/pack makes them): NAME.gray, raw, and
 /// sizes.txt with lines "name width height". Empty where there are none.
 inline std::vector<GrayPicture> load_gray_pictures() {
   std::vector<GrayPicture> pictures;
@@ -225,7 +225,7 @@ inline bool is_timed(const GrayPicture& picture) {
   return picture.name == "mosaic720" || picture.name == "mosaic1080" || picture.name == "pexels_00";
 }
 
-/// One line that tests/gpu/run collects into its results; none under a tool.
+/// One line that tests/gpu/tools/run collects into its results; none under a tool.
 inline void report_time(const std::string& what, const std::string& size, double us) {
   if (under_tool()) return;
   std::printf("{\"what\":\"%s\",\"size\":\"%s\",\"us\":%.2f}\n", what.c_str(), size.c_str(), us);

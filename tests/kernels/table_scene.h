@@ -13,7 +13,7 @@
 #include "kernels/cascade/cuda/plan.h"
 #include "kernels/cascade/evaluate.h"
 #include "kernels/integral/tilted_lanes.h"
-#include "tests/gpu/random_cascade.h"
+#include "tests/gpu/kernels/random_cascade.h"
 #include "tests/kernels/brute_cascade.h"
 #include "tests/kernels/table_reader.h"
 

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""What tests/gpu/tools/run found, as one JSON file and as a table.
+
+  results.py collect FOLDER COMMIT FILE.json   from the logs and reports in FOLDER
+  results.py table FILE.json                   as Markdown, to standard output, with the figures of the
+                                               CPU (docs/results/cpu-*.json); its curves, or those of
+                                               FILE-curves.json, as a plot too: FILE-curves.svg
+  results.py check FILE.json                   exit status 1 when FILE.md or the plot are not that
+
+In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and NAME.json where
+GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
+its log is "N passed, N failed, N skipped" these are its counts. A line of a log that is a JSON object
+with a key "what" is a measurement. FILE.json has date, device, driver, commit, seconds of each
+test (tests/ledger.py holds their sum against the budget), tests, benchmarks.
+"""
+import contextlib
+import datetime
+import io
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+SKIPPED = 77
+COUNTS = re.compile(r'(\d+) passed, (\d+) failed, (\d+) skipped$')
+
+
+def skip_reasons(log):
+    """{case: the line behind "Skipped"} of GoogleTest's output: the report does not have it."""
+    return {case: why for why, case in
+            re.findall(r': Skipped\n(.*)\n(?:.*\n)*?\[  SKIPPED \] (\S+) \(', log)}
+
+
+class Tests:
+    def __init__(self):
+        self.passed, self.failures, self.skips = 0, [], []
+        self.more_failed = self.more_skipped = 0
+
+    def add(self, name, rc, log, report):
+        if report:
+            self.add_report(name, report, skip_reasons(log))
+        elif counts := COUNTS.match(log.rstrip().rpartition('\n')[2]):
+            passed, failed, skipped = (int(n) for n in counts.groups())
+            self.passed += passed
+            self.more_skipped += skipped
+            if failed:
+                self.failures.append({'test': name, 'message': log[-1000:]})
+                self.more_failed += failed - 1
+                return
+        elif rc == 0:
+            self.passed += 1
+        elif rc == SKIPPED:
+            self.skips.append({'test': name, 'why': log.rstrip().rpartition('\n')[2]})
+        if rc not in (0, SKIPPED) and not any(f['test'].startswith(name) for f in self.failures):
+            running = re.findall(r'^\[ RUN      \] (\S+)', log, re.M)
+            where = f' in {running[-1]}' if running and not report else ''
+            self.failures.append({'test': name, 'message': f'ended with {rc}{where}: {log[-1000:]}'})
+
+    def add_report(self, name, report, reasons):
+        for suite in report['testsuites']:
+            for case in suite['testsuite']:
+                full = f"{name}: {suite['name']}.{case['name']}"
+                if case.get('failures'):
+                    message = '\n'.join(f['failure'] for f in case['failures'])
+                    self.failures.append({'test': full, 'message': message[:2000]})
+                elif case['result'] == 'SKIPPED':
+                    why = reasons.get(full.partition(': ')[2], '')
+                    self.skips.append({'test': full, 'why': why})
+                elif case['result'] == 'COMPLETED':
+                    self.passed += 1
+
+    def as_dict(self):
+        return {'passed': self.passed, 'failed': len(self.failures) + self.more_failed,
+                'skipped': len(self.skips) + self.more_skipped,
+                'failures': self.failures, 'skips': self.skips}
+
+
+def measurements(log):
+    for line in log.splitlines():
+        if line.startswith('{'):
+            try:
+                value = json.loads(line)
+            except ValueError:
+                continue
+            if 'what' in value:
+                yield value
+
+
+def gpu():
+    """(name, driver) of the first GPU, or None."""
+    try:
+        out = subprocess.run(['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader'],
+                             check=True, capture_output=True, text=True, timeout=60).stdout
+        name, driver = out.splitlines()[0].split(', ')
+        return name, driver
+    except (OSError, subprocess.SubprocessError, IndexError, ValueError):
+        return None, None
+
+
+def collect(folder, commit, path):
+    folder, tests, benchmarks, seconds = pathlib.Path(folder), Tests(), [], {}
+    items = folder / 'items'
+    for line in items.read_text().splitlines() if items.exists() else []:
+        name, rc, took = line.split('\t')
+        seconds[name] = int(took)
+        log = (folder / f'{name}.log').read_text(errors='replace')
+        report = folder / f'{name}.json'
+        try:
+            report = json.loads(report.read_text())
+        except (OSError, ValueError):
+            report = None
+        tests.add(name, int(rc), log, report)
+        benchmarks += measurements(log)
+    device, driver = gpu()
+    counts = tests.as_dict()
+    result = {'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
+              'device': device, 'driver': driver, 'commit': commit, 'seconds': seconds,
+              'tests': counts, 'benchmarks': benchmarks}
+    pathlib.Path(path).write_text(json.dumps(result, indent=1) + '\n')
+    for skip in counts['skips']:
+        print('skipped:', skip['test'] + ':', skip['why'])
+    for failure in counts['failures']:
+        print('FAILED:', failure['test'] + ':', failure['message'][:300].replace('\n', '\n  '))
+    print('{passed} passed, {failed} failed, {skipped} skipped'.format(**counts))
+    return 1 if counts['failed'] or not counts['passed'] else 0
+
+
+# What is measured on both: what, size; the GPU's row; the CPU's file and case, where its figure lies and
+# what makes microseconds of it.
+RESULTS = pathlib.Path(__file__).resolve().parents[3] / 'docs/results'
+DETECT = 'detect haarcascade_frontalface_{} 1.1 min 24 graph'
+ALT, DEFAULT = ({'cascade': f'frontalface_{c}', 'scale_factor': 1.1, 'min_size': 24, 'threads': 1}
+                for c in ('alt', 'default'))
+BOTH = [
+    ('search, frontalface_alt, 1.1, min-size 24', '720p', (DETECT.format('alt'), 'mosaic720'),
+     ('cpu-detect', {**ALT, 'picture': 'mosaic720'}, ('ours', 'wall_ms'), 1000)),
+    ('search, frontalface_alt, 1.1, min-size 24', '1080p', ('detect whole', 'mosaic1080'),
+     ('cpu-detect', {**ALT, 'picture': 'mosaic1080'}, ('ours', 'wall_ms'), 1000)),
+    ('search, frontalface_default, 1.1, min-size 24', '1080p', (DETECT.format('default'), 'mosaic1080'),
+     ('cpu-detect', {**DEFAULT, 'picture': 'mosaic1080'}, ('ours', 'wall_ms'), 1000)),
+    ('68 landmarks of a face', '720p', ('forest 68 points, 1 faces', 'mosaic720'),
+     ('cpu-forest', {'what': '68 points of a face'}, ('ours_us',), 1)),
+    ('flow of 68 points with its pyramid', '640x360', ('pyramid and flow, 68 points', 'pexels_00'),
+     ('cpu-flow', {'what': '640x360, 68 points'}, ('ours_us',), 1)),
+    ('flow of 68 points with its pyramid', '720p', ('pyramid and flow, 68 points', 'mosaic720'),
+     ('cpu-flow', {'what': '1280x720, 68 points'}, ('ours_us',), 1)),
+    ('a frame of the chain, a search every 10', '720p', ('one chain beside the decoder', '1280x720'),
+     ('cpu-clips', {'clip': 'pexels720'}, ('redetect 10', 'added_ms_a_frame'), 1000)),
+    ('a frame of the chain, a search every 10', '1080p', ('chains in one process', '1920x1080'),
+     ('cpu-clips', {'clip': 'pexels1080'}, ('redetect 10', 'added_ms_a_frame'), 1000)),
+]
+
+
+def of_cpu(name, case, keys, scale):
+    result = json.loads((RESULTS / f'{name}.json').read_text())
+    found, = (c for c in result.get('cases') or result['clips'] if case.items() <= c.items())
+    for key in keys:
+        found = found[key]
+    return found * scale, result['processor']
+
+
+def of_gpu(rows, what, size):
+    found = [r for r in rows if (r['what'], r.get('size')) == (what, size)
+             and r.get('redetect-interval', 10) == 10 and r.get('chains', 1) == 1]
+    return found[0].get('us') or 1e6 / found[0]['frames/s'] if found else None
+
+
+def same_lines(rows):
+    """The rows of same_lines.sh, summed up: one a clip."""
+    clips = {}
+    for row in rows:
+        sums = clips.setdefault(row['clip'], {'settings': set(), 'ways': set(), 'lines': 0, 'faces': 0})
+        sums['settings'].add(row['settings'])
+        sums['ways'].add(row['way'])
+        sums['lines'] += row['lines']
+        sums['faces'] += row['faces']
+    for clip, sums in clips.items():
+        yield {'what': 'same lines', 'clip': clip, 'settings': len(sums['settings']),
+               'ways': ', '.join(sorted(sums['ways'])), 'lines': sums['lines'], 'faces': sums['faces']}
+
+
+def beside_cpu(result):
+    print('\n## Beside the CPU\nMicroseconds; the CPU with one thread, its figures from [cpu.md](cpu.md). A '
+          'frame of the chain: here with its decoding, which takes as long; on the CPU processor time without.\n\n'
+          '| what | size | GPU | CPU | | times |\n|---|---|---|---|---|---|')
+    for what, size, ours, cpu in BOTH:
+        gpu_us, (cpu_us, processor) = of_gpu(result['benchmarks'], *ours), of_cpu(*cpu)
+        if gpu_us:
+            print(f'| {what} | {size} | {gpu_us:.0f} | {cpu_us:,.0f} | {processor} | {cpu_us / gpu_us:.1f} |')
+
+
+def curves_of(result):
+    """The rows that are a curve's points, as tests/bench/report.py has curves: the peer is the CPU's figure."""
+    cpu = json.loads((RESULTS / 'cpu-curves.json').read_text())
+    cpu = {(c['name'], p['x']): p['ours_us'] for c in cpu['curves'] for p in c['points']}
+    curves = {}
+    for row in result['benchmarks']:
+        if row['what'] == 'curve':
+            name = row['curve']
+            curve = curves.setdefault(name, {'name': name, 'x': row['axis'], 'points': []})
+            curve['points'].append({'x': row['x'], 'ours_us': row['us'],
+                                    'peer_us': cpu.get((name.removesuffix(', random model'), row['x']))})
+    return list(curves.values())
+
+
+def curves(path, result):
+    """Prints the curves; returns {name of the plot: plot}."""
+    own = path.with_name(path.stem + '-curves.json')  # of a run of test_curves_cuda alone
+    source = ''
+    if not curves_of(result) and own.exists():
+        result = json.loads(own.read_text())
+        source = f'[{own.name}]({own.name}): {result["device"]}, {result["date"]}, commit {result["commit"]}. '
+    found = curves_of(result)
+    if not found:
+        return {}
+    sys.path.insert(0, str(RESULTS.parents[1] / 'tests/bench'))
+    import report  # not where tests run: only where the tables are made
+    plot = path.stem + '-curves.svg'
+    print(f'\n## Curves\n{source}Time against the size of the work. Beside it the CPU, one thread, from '
+          f'[cpu.md](cpu.md#curves), on the same pictures scaled another way.\n\n![curves]({plot})\n\nGrowth '
+          'from the first to the last point. The work of grouping is pairs of rectangles that overlap; above 2,016 '
+          'it is done another way.\n')
+    print(report.growth_table(found))
+    print(report.curve_tables(found, 'CPU'), end='')
+    return {plot: report.plot(found, 'peer: the CPU; published figures: gpu.md')}
+
+
+def print_page(path):
+    """Prints the page; returns {name of a plot: plot}."""
+    result = json.loads(path.read_text())
+    print('# The tests and times on a GPU\n')
+    print(f'Made from {path.name}; device {result["device"]}, driver {result["driver"]}, '
+          f'{result["date"]}, commit {result["commit"]}.\n')
+    print('{passed} passed, {failed} failed, {skipped} skipped.\n'.format(**result['tests']))
+    if 'note' in result:
+        print(f'{result["note"]}\n')
+    for failure in result['tests']['failures']:
+        print(f'- failed: {failure["test"]}')
+    for skip in result['tests']['skips']:
+        print(f'- skipped: {skip["test"]} ({skip["why"]})')
+    tables = {}  # measurements of one kind have the same keys
+    # What this machine's CPU took stays in the file: cpu.md has the figures of a CPU.
+    rows = [r for r in result['benchmarks'] if r['what'] not in ('same lines', 'curve') and 'CPU us' not in r]
+    for row in [*rows, *same_lines(r for r in result['benchmarks'] if r['what'] == 'same lines')]:
+        tables.setdefault(tuple(row), []).append(row)
+    for columns, rows in tables.items():
+        print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
+        for row in rows:
+            print('| ' + ' | '.join(f'`{row[c]}`' if c == 'what' else str(row[c]) for c in columns) + ' |')
+    plots = curves(path, result)
+    beside_cpu(result)
+    return plots
+
+
+def table(path):
+    path = pathlib.Path(path)
+    for name, plot in print_page(path).items():
+        path.with_name(name).write_text(plot)
+    return 0
+
+
+def check(path):
+    path, page = pathlib.Path(path), io.StringIO()
+    with contextlib.redirect_stdout(page):
+        files = print_page(path)
+    files[path.stem + '.md'] = page.getvalue()
+    stale = [name for name, content in files.items() if path.with_name(name).read_text() != content]
+    print(f'{len(files)} files made, stale: {", ".join(stale) or "none"}')
+    return bool(stale)
+
+
+if __name__ == '__main__':
+    match sys.argv[1:]:
+        case ['collect', folder, commit, path]:
+            sys.exit(collect(folder, commit, path))
+        case ['table', path]:
+            sys.exit(table(path))
+        case ['check', path]:
+            sys.exit(check(path))
+        case _:
+            sys.exit(__doc__)
