@@ -29,14 +29,14 @@ inline constexpr const char* kCudaFeature = "memory:CUDAMemory";
 
 /// One an element. Belongs to the streaming thread but for set_context(), answer_query() and the
 /// counts.
-class DeviceSide {
+class DeviceElement {
  public:
   /// Null in a build without CUDA.
-  static std::unique_ptr<DeviceSide> create(GstElement* element);
+  static std::unique_ptr<DeviceElement> create(GstElement* element);
   /// Empty where there are a driver and a GPU; else a sentence on what is missing.
   static const std::string& missing();
 
-  virtual ~DeviceSide() = default;
+  virtual ~DeviceElement() = default;
 
   /// READY to PAUSED. With `required` a GPU must be there: kNotFound says what is missing.
   virtual Status start(int device_id, bool required) = 0;
@@ -75,7 +75,7 @@ class DeviceSide {
 /// enter() and leave(); nothing for null.
 class DeviceScope {
  public:
-  explicit DeviceScope(DeviceSide* side) : side_(side) {
+  explicit DeviceScope(DeviceElement* side) : side_(side) {
     if (side_) side_->enter();
   }
   ~DeviceScope() {
@@ -85,7 +85,7 @@ class DeviceScope {
   DeviceScope& operator=(const DeviceScope&) = delete;
 
  private:
-  DeviceSide* side_;
+  DeviceElement* side_;
 };
 
 }  // namespace cuface::gst

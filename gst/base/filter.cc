@@ -7,14 +7,15 @@
 #include "gst/base/filterstate.h"
 #include "gst/base/stopping.h"
 #include "gst/meta/neighbour.h"
+#include "kernels/common/try.h"
 
 using cuface::Status;
 using cuface::StatusCode;
 using cuface::StopFlag;
 using cuface::gst::BackendChoice;
 using cuface::gst::CudaUse;
+using cuface::gst::DeviceElement;
 using cuface::gst::DeviceScope;
-using cuface::gst::DeviceSide;
 using cuface::gst::Element;
 using cuface::gst::Frame;
 using cuface::gst::info_of;
@@ -49,7 +50,7 @@ GstFlowReturn flow_of(GstCufaceFilter* self, const Status& status) {
 }
 
 /// The GPU where the element works on it, for a DeviceScope.
-DeviceSide* device_in_use(GstCufaceFilter* self) {
+DeviceElement* device_in_use(GstCufaceFilter* self) {
   return self->state->backend == cuface::Backend::kCuda ? self->state->device.get() : nullptr;
 }
 
@@ -62,7 +63,7 @@ void reset(GstCufaceFilter* self, Reset why) {
 }
 
 void unplan(GstCufaceFilter* self) {
-  DeviceSide* device = device_in_use(self);
+  DeviceElement* device = device_in_use(self);
   const DeviceScope scope(device);
   if (device) device->settle();
   self->state->element->unplan();
@@ -94,7 +95,7 @@ Status start_device(GstCufaceFilter* self, int device_id) {
     return {StatusCode::kNotFound,
             "backend=cuda: in this build of gst-cuface the element has no CUDA version; use "
             "backend=auto or backend=cpu"};
-  const std::string& missing = DeviceSide::missing();
+  const std::string& missing = DeviceElement::missing();
   if (missing.empty()) return self->state->device->start(device_id, required);
   if (required)
     return {StatusCode::kNotFound,
@@ -168,7 +169,7 @@ void set_context(GstElement* element, GstContext* context) {
 gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
   auto* state = GST_CUFACE_FILTER(trans)->state;
   if (state->element->answer(direction, query)) return TRUE;
-  DeviceSide* device = state->device.get();
+  DeviceElement* device = state->device.get();
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && device && device->answer_query(query))
     return TRUE;
   return GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)->query(trans, direction, query);
@@ -297,7 +298,7 @@ Status choose_processor(GstCufaceFilter* self, Frame& frame) {
   if (!other.ok()) return other.status();
   if (other.value()) {
     unplan(self);
-    if (Status status = state->device->adopt(); !status.ok()) return status;
+    CUFACE_TRY(state->device->adopt());
   }
   if (state->planned && state->backend == cuface::Backend::kCuda) return {};
   return plan(self, cuface::Backend::kCuda);
@@ -305,7 +306,7 @@ Status choose_processor(GstCufaceFilter* self, Frame& frame) {
 
 Status process(GstCufaceFilter* self, Frame& frame) {
   Element& element = *self->state->element;
-  DeviceSide* device = device_in_use(self);
+  DeviceElement* device = device_in_use(self);
   if (!device) return element.process(frame);
   const DeviceScope scope(device);
   frame.set_device(device->begin(frame, self->state->in_cuda_memory));
@@ -339,7 +340,7 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
 
 static void gst_cuface_filter_init(GstCufaceFilter* self) {
   self->state = new cuface::gst::FilterState;
-  self->state->device = DeviceSide::create(GST_ELEMENT_CAST(self));
+  self->state->device = DeviceElement::create(GST_ELEMENT_CAST(self));
   self->state->self = cuface::gst::make_element_ref(GST_ELEMENT_CAST(self));
   GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
   self->state->chain_function = GST_PAD_CHAINFUNC(trans->sinkpad);

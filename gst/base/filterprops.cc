@@ -16,7 +16,7 @@ const std::vector<Setting>& table() {
     auto* made = new std::vector<Setting>{choice(
         "backend", "Backend", "The processor that does the work. Set cpu or cuda to insist on one.",
         CUFACE_FIELD(Settings, backend), backend, kReady)};
-    if (DeviceSide::create(nullptr))
+    if (DeviceElement::create(nullptr))
       made->push_back(number("cuda-device-id", "CUDA device",
                              "The GPU to work on; -1 is the one that holds the frames, or the "
                              "first. Set it with several GPUs.",

@@ -30,8 +30,8 @@ struct Stats {
 struct FilterState {
   Settings settings;  // under SettingsLock, as are stats
   Stats stats;
-  std::unique_ptr<DeviceSide> device;  // made once; null without CUDA
-  ElementRef self;                     // for the frames that have passed
+  std::unique_ptr<DeviceElement> device;  // made once; null without CUDA
+  ElementRef self;                        // for the frames that have passed
   /// Up from the begin of a flush to its end, and from PAUSED to READY on: from any thread.
   StopFlag stop;
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "kernels/common/try.h"
+
 namespace cuface::gst {
 
 bool same_layout(const GstVideoInfo& a, const GstVideoInfo& b) {
@@ -109,7 +111,7 @@ Result<GreyPicture> Frame::luma() {
     if (GreyPicture shared = chain->luma(record_->generation)) return shared;
   PicturePool* pool = chain ? chain->luma_pool(record_->generation) : nullptr;
   const auto made = (pool ? *pool : pictures_).take(width(), height());
-  if (Status status = compute_luma(made->view()); !status.ok()) return status;
+  CUFACE_TRY(compute_luma(made->view()));
   if (pool)
     chain->set_luma(made);
   else

@@ -3,9 +3,9 @@
 
 namespace cuface::gst {
 
-std::unique_ptr<DeviceSide> DeviceSide::create(GstElement*) { return nullptr; }
+std::unique_ptr<DeviceElement> DeviceElement::create(GstElement*) { return nullptr; }
 
-const std::string& DeviceSide::missing() {
+const std::string& DeviceElement::missing() {
   static const std::string text = "this build of gst-cuface has no CUDA";
   return text;
 }

@@ -18,7 +18,7 @@ constexpr const char* kCudaCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES(
 void add_pad_templates(GstElementClass* element_class, CudaUse cuda_use) {
   GstCaps* everywhere = gst_caps_from_string(kCudaCaps);
   gst_caps_append(everywhere, gst_caps_from_string(kCaps));
-  const bool cuda = cuda_use != CudaUse::kNone && DeviceSide::missing().empty();
+  const bool cuda = cuda_use != CudaUse::kNone && DeviceElement::missing().empty();
   GstCaps* caps = cuda ? gst_caps_ref(everywhere) : gst_caps_from_string(kCaps);
   for (const auto& [name, direction] : {std::pair("sink", GST_PAD_SINK), {"src", GST_PAD_SRC}}) {
     GstPadTemplate* pad = gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps);

@@ -7,13 +7,14 @@
 
 #include "gst/base/errors.h"
 #include "gst/base/segmenttimes.h"
+#include "gst/facedetect/backend.h"
 #include "gst/facedetect/detectprops.h"
 #include "gst/facedetect/lateness.h"
 #include "gst/facedetect/searchcost.h"
-#include "gst/facedetect/stage.h"
 #include "gst/faces/counters.h"
 #include "gst/faces/trackerquery.h"
 #include "gst/faces/wishes.h"
+#include "kernels/common/try.h"
 #include "kernels/detect/schedule.h"
 #include "kernels/faces/faces_cuda.h"
 #include "models/models.h"
@@ -38,9 +39,8 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
       if (!found.ok()) return found.status();
       path = found.value();
     }
-    auto model = load_cascade(path);
-    if (!model.ok()) return model.status();
-    model_ = std::move(model.value());
+    CUFACE_TAKE(model, load_cascade(path));
+    model_ = std::move(model);
     GST_INFO_OBJECT(element(), "cascade %s", path.c_str());
     return {};
   }
@@ -48,16 +48,16 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
   void unload() override { model_.reset(); }
 
   Status plan(const GstVideoInfo& info) override {
-    auto stage = make_detect_stage(backend(), model_, copy_settings(), info.width, info.height,
-                                   {stop_flag(), [this](long long windows, double seconds) {
-                                      warn_long_search(windows, seconds);
-                                    }});
-    if (!stage.ok()) return stage.status();
-    stage_ = std::move(stage.value());
+    CUFACE_TAKE(made,
+                make_detect_backend(backend(), model_, copy_settings(), info.width, info.height,
+                                    {stop_flag(), [this](long long windows, double seconds) {
+                                       warn_long_search(windows, seconds);
+                                     }}));
+    backend_ = std::move(made);
     return {};
   }
 
-  void unplan() override { stage_.reset(); }
+  void unplan() override { backend_.reset(); }
 
   bool src_event(GstEvent* event) override {
     bool ours = false;
@@ -79,24 +79,23 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     warn_max_faces(settings.config.max_faces);
     warn_sizes(settings.config.min_size, settings.config.max_size);
     const gint64 begin = g_get_monotonic_time();
-    auto faces = stage_->run(frame, settings, turn_of(settings, frame));
-    if (!faces.ok()) return faces.status();
+    CUFACE_TAKE(faces, backend_->run(frame, settings, turn_of(settings, frame)));
     const auto took = static_cast<GstClockTime>(g_get_monotonic_time() - begin) * GST_USECOND;
     longest_search_.add(took);
     warn_slow(settings, frame);
     tell_of_searches_put_off(frame);
     if (frame.counts()[kOverflows] > 0 || device_counts()[kOverflows] > 0) warn_overflow();
     GST_LOG_OBJECT(element(), "%s",
-                   faces.value().pending       ? "on the GPU"
+                   faces.pending               ? "on the GPU"
                    : frame.counts()[kSearches] ? "searched"
                                                : "not searched");
-    return deliver(frame, std::move(faces.value()));
+    return deliver(frame, std::move(faces));
   }
 
   void reset_faces(Reset why) override {
     if (why == Reset::kStart) warned_long_search_ = false;
     period_.restart();
-    if (stage_) stage_->restart();
+    if (backend_) backend_->restart();
     ask_for_tracker_ = true;
     lateness_.restart();
     told_at_ = GST_CLOCK_TIME_NONE;
@@ -270,7 +269,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
 
   // The streaming thread's.
   std::shared_ptr<const CascadeModel> model_;
-  std::unique_ptr<DetectStage> stage_;
+  std::unique_ptr<DetectBackend> backend_;
   SearchPeriod period_;
   guint64 put_off_told_ = 0;                    // skipped searches, in the last QOS message
   GstClockTime told_at_ = GST_CLOCK_TIME_NONE;  // its running time

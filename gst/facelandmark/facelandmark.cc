@@ -3,11 +3,12 @@
 #include <string>
 #include <utility>
 
-#include "gst/facelandmark/stage.h"
+#include "gst/facelandmark/backend.h"
 #include "gst/faces/counters.h"
 #include "gst/faces/faceelement.h"
 #include "gst/faces/feedback.h"
 #include "gst/faces/standardmetas.h"
+#include "kernels/common/try.h"
 #include "models/models.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_landmark_debug);
@@ -16,9 +17,8 @@ GST_DEBUG_CATEGORY_STATIC(cuface_landmark_debug);
 namespace cuface::gst {
 namespace {
 
-struct Settings : FaceSettings {
+struct Settings : FaceSettings, LandmarkSettings {
   std::string model;
-  LandmarkSettings stage;
 };
 
 class FaceLandmark final : public FaceElementWith<Settings> {
@@ -32,9 +32,8 @@ class FaceLandmark final : public FaceElementWith<Settings> {
       if (!found.ok()) return found.status();
       path = found.value();
     }
-    auto model = load_forest(path);
-    if (!model.ok()) return model.status();
-    model_ = std::move(model.value());
+    CUFACE_TAKE(model, load_forest(path));
+    model_ = std::move(model);
     GST_INFO_OBJECT(element(), "%d landmarks from %s", model_->landmarks, path.c_str());
     return {};
   }
@@ -42,13 +41,12 @@ class FaceLandmark final : public FaceElementWith<Settings> {
   void unload() override { model_.reset(); }
 
   Status plan(const GstVideoInfo&) override {
-    auto stage = make_landmark_stage(backend(), model_, copy_settings().stage, stop_flag());
-    if (!stage.ok()) return stage.status();
-    stage_ = std::move(stage.value());
+    CUFACE_TAKE(made, make_landmark_backend(backend(), model_, copy_settings(), stop_flag()));
+    backend_ = std::move(made);
     return {};
   }
 
-  void unplan() override { stage_.reset(); }
+  void unplan() override { backend_.reset(); }
 
  protected:
   Status process_faces(Frame& frame) override {
@@ -57,9 +55,8 @@ class FaceLandmark final : public FaceElementWith<Settings> {
       held_ += seconds;
     else
       seconds += std::exchange(held_, 0);
-    auto result = stage_->run(frame, input_faces(frame), copy_settings().stage, seconds);
-    if (!result.ok()) return result.status();
-    auto& [faces, unsmoothed] = result.value();
+    CUFACE_TAKE(result, backend_->run(frame, input_faces(frame), copy_settings(), seconds));
+    auto& [faces, unsmoothed] = result;
     give_feedback(frame, unsmoothed ? unsmoothed : faces);
     return deliver(frame, std::move(faces));
   }
@@ -71,7 +68,7 @@ class FaceLandmark final : public FaceElementWith<Settings> {
 
  private:
   void forget() {
-    if (stage_) stage_->forget();
+    if (backend_) backend_->forget();
     held_ = 0;
   }
 
@@ -106,7 +103,7 @@ class FaceLandmark final : public FaceElementWith<Settings> {
 
   // The streaming thread's.
   std::shared_ptr<const ForestModel> model_;
-  std::unique_ptr<LandmarkStage> stage_;
+  std::unique_ptr<LandmarkBackend> backend_;
   double held_ = 0;  ///< seconds from the last frame that was looked at to the last one
   bool told_no_feedback_ = false;
 };
@@ -131,31 +128,31 @@ std::vector<Setting> landmark_settings() {
       number("iterations", "Iterations",
              "Regression stages to run; 0 runs all, 15 in dlib's models. Lower it for faster, "
              "coarser landmarks.",
-             FIELD(stage.iterations), 0, 1000),
+             FIELD(iterations), 0, 1000),
       choice("box-map", "Box map",
              "How a face box becomes the box that the model was trained on. Use none for boxes "
              "that fit already.",
-             FIELD(stage.box_map), box_map_type()),
+             FIELD(box_map), box_map_type()),
       number("samples", "Samples",
              "Boxes tried for each face, whose landmarks are averaged. Raise it for steadier "
              "landmarks, lower it to save time.",
-             FIELD(stage.samples), 1, kMaxSamples),
+             FIELD(samples), 1, kMaxSamples),
       number("smooth", "Smooth",
              "Smooths landmarks of followed faces over about this part of a second; 0 is off. "
              "Raise it against trembling, at some delay.",
-             FIELD(stage.smooth), 0, 10),
+             FIELD(smooth), 0, 10),
       boolean("follow-roll", "Follow roll",
               "Turns the picture with a followed head before its landmarks are found. Turn it off "
               "for dlib's points.",
-              FIELD(stage.follow_roll)),
+              FIELD(follow_roll)),
       number("inertia", "Inertia",
              "How far the landmarks of a resting, followed face move with the picture. Lower it "
              "where they follow expressions too slowly.",
-             FIELD(stage.inertia), 0, 0.95f),
+             FIELD(inertia), 0, 0.95f),
       boolean("refine", "Refine",
               "Looks twice for the landmarks of a new face, which places them better. Turn it off "
               "to save time without a culktrack.",
-              FIELD(stage.refine)),
+              FIELD(refine)),
   };
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gst/faces/cuda/devicefaceframe.h"
+#include "kernels/common/try.h"
 #include "kernels/overlay/overlay_cuda.h"
 
 namespace cuface::gst {
@@ -15,16 +16,14 @@ class CudaDrawer final : public DeviceDrawer {
     DeviceFaceFrame device(*frame.device());
     if (const int landmarks = landmarks_capacity(faces); landmarks > landmarks_) {
       // On the first frame, or behind a model with more points.
-      if (Status s = device.settle(); !s.ok()) return s;
-      auto overlay = cuda::Overlay::create(landmarks);
-      if (!overlay.ok()) return overlay.status();
-      overlay_ = std::move(overlay.value());
+      CUFACE_TRY(device.settle());
+      CUFACE_TAKE(overlay, cuda::Overlay::create(landmarks));
+      overlay_ = std::move(overlay);
       landmarks_ = landmarks;
     }
-    const auto known = device.faces(faces);
-    if (!known.ok()) return known.status();
+    CUFACE_TAKE(known, device.faces(faces));
     return frame.device()->draw([&](const FrameView& view, cuda::Launcher launch) {
-      return overlay_->enqueue(view, matrix, known.value(), style, launch);
+      return overlay_->enqueue(view, matrix, known, style, launch);
     });
   }
 

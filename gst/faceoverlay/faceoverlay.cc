@@ -4,6 +4,7 @@
 #include "gst/faceoverlay/cuda_draw.h"
 #include "gst/faces/faceelement.h"
 #include "gst/faces/standardmetas.h"
+#include "kernels/common/try.h"
 #include "kernels/overlay/overlay.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_overlay_debug);
@@ -49,9 +50,7 @@ class FaceOverlay final : public FaceElementWith<Settings> {
     const FaceResult known = known_faces(frame);
     const ColorMatrix matrix = matrix_of(frame.info());
     if (frame.device()) return known ? drawer_->draw(frame, known, matrix, style) : Status();
-    const auto read = known.read();
-    if (!read.ok()) return read.status();
-    const FaceListRef& faces = read.value();
+    CUFACE_TAKE(faces, known.read());
     if (!faces || faces->faces.empty()) return {};
 
     constexpr auto kFlags = static_cast<GstMapFlags>(

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/common/try.h"
+
 namespace cuface::gst {
 namespace {
 
@@ -90,9 +92,7 @@ std::string quoted(const std::string& name) {
 }  // namespace
 
 Result<std::string> to_json(const Line& line) {
-  const auto read = line.faces.read();
-  if (!read.ok()) return read.status();
-  const FaceListRef& faces = read.value();
+  CUFACE_TAKE(faces, line.faces.read());
   Text text;
   text << R"({"frame":)";
   text.number(line.frame) << R"(,"timestamp":)";

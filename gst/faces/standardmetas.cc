@@ -7,6 +7,7 @@
 
 #include "gst/faces/analyticsmetas.h"
 #include "gst/meta/facemeta.h"
+#include "kernels/common/try.h"
 
 namespace cuface::gst {
 namespace {
@@ -79,9 +80,8 @@ Result<OwnFaces> own_faces(GstBuffer* buffer, const FrameGeometry& geometry) {
     if (entry.kind != ResultKind<FaceList>::type() ||
         (result.width == geometry.width && result.height == geometry.height))
       continue;
-    auto scaled = FaceResult(result).scaled(geometry.width, geometry.height).read();
-    if (!scaled.ok()) return scaled.status();
-    own.scaled.push_back(std::move(scaled.value()));
+    CUFACE_TAKE(scaled, FaceResult(result).scaled(geometry.width, geometry.height).read());
+    own.scaled.push_back(std::move(scaled));
   }
   return own;
 }
@@ -128,13 +128,10 @@ void add_region(GstBuffer* buffer, const Rect& box, const FaceList& faces, std::
 
 Status publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceResult& result,
                               FirstSeen& first_seen) {
-  const auto read = result.read();
-  if (!read.ok()) return read.status();
-  const FaceListRef& faces = read.value();
+  CUFACE_TAKE(faces, result.read());
   const FrameGeometry geometry = frame_geometry(buffer, info.width, info.height);
-  auto own = own_faces(buffer, geometry);
-  if (!own.ok()) return own.status();
-  gst_buffer_foreach_meta(buffer, remove_own, &own.value());
+  CUFACE_TAKE(own, own_faces(buffer, geometry));
+  gst_buffer_foreach_meta(buffer, remove_own, &own);
   first_seen.update(*faces, GST_BUFFER_PTS(buffer));
   std::vector<PlainFace> plain;
   for (std::size_t i = 0; i < faces->faces.size(); ++i) {

@@ -8,8 +8,9 @@
 #include "gst/faces/standardmetas.h"
 #include "gst/faces/trackerquery.h"
 #include "gst/faces/wishes.h"
-#include "gst/lktrack/stage.h"
+#include "gst/lktrack/backend.h"
 #include "gst/lktrack/trackprops.h"
+#include "kernels/common/try.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_track_debug);
 #define GST_CAT_DEFAULT cuface_track_debug
@@ -23,16 +24,15 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
 
   Status plan(const GstVideoInfo& info) override {
     planned_ = copy_settings().config;
-    auto stage =
-        make_track_stage(backend(), planned_, info.width, info.height, last_id_ + 1, stop_flag());
-    if (!stage.ok()) return stage.status();
-    stage_ = std::move(stage.value());
+    CUFACE_TAKE(made, make_track_backend(backend(), planned_, info.width, info.height, last_id_ + 1,
+                                         stop_flag()));
+    backend_ = std::move(made);
     return {};
   }
 
   void unplan() override {
-    if (stage_) last_id_ = std::max(stage_->last_id(), device_counts()[kLastId]);
-    stage_.reset();
+    if (backend_) last_id_ = std::max(backend_->last_id(), device_counts()[kLastId]);
+    backend_.reset();
     feedback_.reset();
   }
 
@@ -52,26 +52,25 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
   Status process_faces(Frame& frame) override {
     const TrackConfig config = copy_settings().config;
     if (config != planned_) {
-      if (Status status = stage_->configure(config); !status.ok()) return status;
+      CUFACE_TRY(backend_->configure(config));
       planned_ = config;
     }
     const double elapsed = follow_time(frame);
     if (frame.is_gap()) return hold(frame, elapsed);
     const TrackFrame input{known_faces(frame), take_feedback(frame), frame_++,
                            elapsed + std::exchange(held_, 0)};
-    auto result = stage_->run(frame, input);
-    if (!result.ok()) return result.status();
-    request_search(frame, result.value());
+    CUFACE_TAKE(result, backend_->run(frame, input));
+    request_search(frame, result);
     GST_LOG_OBJECT(element(), "%d lost%s", static_cast<int>(frame.counts()[kLostTracks]),
                    input.feedback ? ", landmarks fed back" : "");
     feedback_ = std::make_shared<const FeedbackCell>(g_thread_self());
     frame.deliver(FrameResult<FeedbackCell>(feedback_, frame.width(), frame.height()));
-    return deliver(frame, std::move(result.value()));
+    return deliver(frame, std::move(result));
   }
 
  private:
   void end_tracks() {
-    if (stage_) stage_->end_tracks();
+    if (backend_) backend_->end_tracks();
     feedback_.reset();
     held_ = 0;
   }
@@ -97,7 +96,7 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
   void request_search(Frame& frame, const FaceResult& faces) {
     Chain* chain = frame.chain_on_this_thread();
     if (chain) SearchWishes::of(*chain).tell_followed(faces);
-    const Band wanted = stage_->search_wanted();
+    const Band wanted = backend_->search_wanted();
     if (!wanted) return;
     if (chain)
       SearchWishes::of(*chain).request(wanted);
@@ -111,15 +110,14 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
   /// landmarks that were fed back for the last picture.
   Status hold(Frame& frame, double elapsed) {
     held_ += elapsed;
-    auto result = stage_->hold(frame, frame_);
-    if (!result.ok()) return result.status();
-    request_search(frame, result.value());
+    CUFACE_TAKE(result, backend_->hold(frame, frame_));
+    request_search(frame, result);
     GST_LOG_OBJECT(element(), "a gap: faces are held");
-    return deliver(frame, std::move(result.value()));
+    return deliver(frame, std::move(result));
   }
 
   // The streaming thread's.
-  std::unique_ptr<TrackStage> stage_;
+  std::unique_ptr<TrackBackend> backend_;
   TrackConfig planned_;
   std::shared_ptr<const FeedbackCell> feedback_;  ///< of the previous frame
   std::uint64_t frame_ = 0;

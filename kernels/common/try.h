@@ -4,10 +4,10 @@
 #include "kernels/common/status.h"
 
 /// Returns the Status of `...` from the function unless it is ok.
-#define CUFACE_TRY(...)                                                           \
-  if (const ::cuface::Status cuface_status = (__VA_ARGS__); cuface_status.ok()) { \
-  } else                                                                          \
-    return cuface_status
+#define CUFACE_TRY(...)                                                                            \
+  do {                                                                                             \
+    if (::cuface::Status cuface_status = (__VA_ARGS__); !cuface_status.ok()) return cuface_status; \
+  } while (false)
 
 /// Makes `name` the value of the Result `...`, or returns its Status. A statement of a block.
 #define CUFACE_TAKE(name, ...)                            \

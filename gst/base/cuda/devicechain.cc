@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kernels/common/try.h"
 #include "kernels/luma/luma_cuda.h"
 
 namespace cuface::gst {
@@ -31,21 +32,18 @@ Status make_event(cudaEvent_t& event) {
 Result<std::shared_ptr<DeviceChain>> DeviceChain::create(const CudaContext& context, int width,
                                                          int height, std::shared_ptr<Waits> waits) {
   std::shared_ptr<DeviceChain> chain(new DeviceChain(context, std::move(waits)));
-  if (Status s = chain->allocate(width, height); !s.ok()) return s;
+  CUFACE_TRY(chain->allocate(width, height));
   return chain;
 }
 
 Status DeviceChain::allocate(int width, int height) {
-  auto on = ChainStream::create(context_);
-  if (!on.ok()) return on.status();
-  on_ = std::move(on.value());
-  auto luma = cuda::DeviceImage<std::uint8_t>::create(width, height);
-  if (!luma.ok()) return luma.status();
-  luma_ = std::move(luma.value());
-  for (InFlight& frame : in_flight_)
-    if (Status s = make_event(frame.done); !s.ok()) return s;
-  if (Status s = make_event(used_); !s.ok()) return s;
-  if (Status s = make_event(produced_); !s.ok()) return s;
+  CUFACE_TAKE(on, DeviceStream::create(context_));
+  on_ = std::move(on);
+  CUFACE_TAKE(luma, cuda::DeviceImage<std::uint8_t>::create(width, height));
+  luma_ = std::move(luma);
+  for (InFlight& frame : in_flight_) CUFACE_TRY(make_event(frame.done));
+  CUFACE_TRY(make_event(used_));
+  CUFACE_TRY(make_event(produced_));
   return {};
 }
 
@@ -67,15 +65,12 @@ Status DeviceChain::begin_frame() {
     InFlight& before = current();
     before.submissions = on_->submitted();
     if (!on_->are_over(before.submissions))
-      if (Status s = check(cudaEventRecord(before.done, stream()), "recording a CUDA event");
-          !s.ok())
-        return s;
+      CUFACE_TRY(check(cudaEventRecord(before.done, stream()), "recording a CUDA event"));
   }
   InFlight& frame = slot(number_ + 1);
   if (frame.number != 0 && !on_->are_over(frame.submissions) && !cuda::is_over(frame.done)) {
     count_wait();
-    if (Status s = check(cudaEventSynchronize(frame.done), "waiting for the GPU"); !s.ok())
-      return s;
+    CUFACE_TRY(check(cudaEventSynchronize(frame.done), "waiting for the GPU"));
   }
   frame.inputs.clear();
   frame.number = ++number_;
@@ -89,8 +84,8 @@ ImageView<const std::uint8_t> DeviceChain::luma() const {
 
 Result<std::shared_ptr<const FrameUse>> DeviceChain::fill_luma(const FrameView& frame,
                                                                cuda::Launcher launch) {
-  if (Status s = cuda::luma(frame, luma_.view(), launch); !s.ok()) return s;
-  if (Status s = launch.record(used_); !s.ok()) return s;
+  CUFACE_TRY(cuda::luma(frame, luma_.view(), launch));
+  CUFACE_TRY(launch.record(used_));
   luma_ready_ = true;
   return make_use(on_->submitted() + 1);
 }
@@ -100,14 +95,12 @@ std::shared_ptr<const FrameUse> DeviceChain::make_use(std::uint64_t submissions)
 }
 
 Result<std::shared_ptr<const FrameUse>> DeviceChain::use_frame() {
-  if (Status s = check(cudaEventRecord(used_, stream()), "recording a CUDA event"); !s.ok())
-    return s;
+  CUFACE_TRY(check(cudaEventRecord(used_, stream()), "recording a CUDA event"));
   return make_use(on_->submitted());
 }
 
 Status DeviceChain::follow(cudaStream_t producer) {
-  if (Status s = check(cudaEventRecord(produced_, producer), "recording a CUDA event"); !s.ok())
-    return s;
+  CUFACE_TRY(check(cudaEventRecord(produced_, producer), "recording a CUDA event"));
   return check(cudaStreamWaitEvent(stream(), produced_, 0), "ordering CUDA streams");
 }
 
@@ -121,20 +114,17 @@ Status DeviceChain::upload_luma(Frame& frame) {
   const auto width = static_cast<std::size_t>(luma_.width());
   const auto height = static_cast<std::size_t>(luma_.height());
   if (staging.size() == 0) {
-    auto pinned = cuda::PinnedBuffer<std::uint8_t>::create(width * height);
-    if (!pinned.ok()) return pinned.status();
-    staging = std::move(pinned.value());
+    CUFACE_TAKE(pinned, cuda::PinnedBuffer<std::uint8_t>::create(width * height));
+    staging = std::move(pinned);
   }
   const ImageView<std::uint8_t> host{staging.data(), luma_.width(), luma_.height(),
                                      static_cast<std::ptrdiff_t>(width)};
-  if (Status s = frame.compute_luma(host); !s.ok()) return s;
+  CUFACE_TRY(frame.compute_luma(host));
   const ImageView<std::uint8_t> device = luma_.view();
-  if (Status s =
-          check(cudaMemcpy2DAsync(device.data, static_cast<std::size_t>(device.stride), host.data,
-                                  width, width, height, cudaMemcpyHostToDevice, stream()),
-                "copying the grey picture to the GPU");
-      !s.ok())
-    return s;
+  CUFACE_TRY(
+      check(cudaMemcpy2DAsync(device.data, static_cast<std::size_t>(device.stride), host.data,
+                              width, width, height, cudaMemcpyHostToDevice, stream()),
+            "copying the grey picture to the GPU"));
   luma_ready_ = true;
   return {};
 }

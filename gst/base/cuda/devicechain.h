@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "gst/base/cuda/chainstream.h"
 #include "gst/base/cuda/context.h"
+#include "gst/base/cuda/devicestream.h"
 #include "gst/base/frame.h"
 #include "gst/meta/framemeta.h"
 #include "kernels/common/cuda/launch.h"
@@ -38,7 +38,7 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
   bool fits(const CudaContext& context, int width, int height) const {
     return context_ == context && luma_.width() == width && luma_.height() == height;
   }
-  const std::shared_ptr<ChainStream>& shared_stream() const { return on_; }
+  const std::shared_ptr<DeviceStream>& shared_stream() const { return on_; }
   cudaStream_t stream() const { return on_->get(); }
 
   /// All that was submitted since the last call is work on the frame before.
@@ -84,7 +84,7 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
 
   const CudaContext context_;
   const std::shared_ptr<Waits> waits_;
-  std::shared_ptr<ChainStream> on_;
+  std::shared_ptr<DeviceStream> on_;
   cuda::DeviceImage<std::uint8_t> luma_;
   bool luma_ready_ = false;
   std::uint64_t number_ = 0;

@@ -1,6 +1,7 @@
 #include "gst/base/cuda/deviceclock.h"
 
 #include "kernels/common/cuda/runtime.h"
+#include "kernels/common/try.h"
 
 namespace cuface::gst {
 
@@ -9,7 +10,7 @@ using cuda::check;
 Status DeviceClock::start() {
   for (Turn& turn : turns_)
     for (cudaEvent_t* event : {&turn.begin, &turn.end})
-      if (Status s = check(cudaEventCreate(event), "making a CUDA event"); !s.ok()) return s;
+      CUFACE_TRY(check(cudaEventCreate(event), "making a CUDA event"));
   time_first_frames();
   return {};
 }

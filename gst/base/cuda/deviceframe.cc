@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/common/try.h"
+
 // GstCudaStream came with 1.24. Before, a frame's memory is ready when it is pushed.
 #if GST_CHECK_VERSION(1, 24, 0)
 #include <gst/cuda/gstcudastream.h>
@@ -73,21 +75,18 @@ Status DeviceFrame::join() {
   std::shared_ptr<DeviceChain> chain = shared ? shared->device(generation) : nullptr;
   if (!chain || !chain->fits(element_.context, frame_.width(), frame_.height())) {
     if (!element_.own || !element_.own->fits(element_.context, frame_.width(), frame_.height())) {
-      auto own =
-          DeviceChain::create(element_.context, frame_.width(), frame_.height(), element_.waits);
-      if (!own.ok()) return own.status();
-      element_.own = std::move(own.value());
+      CUFACE_TAKE(own, DeviceChain::create(element_.context, frame_.width(), frame_.height(),
+                                           element_.waits));
+      element_.own = std::move(own);
     }
     chain = element_.own;
-    if (Status s = chain->begin_frame(); !s.ok()) return s;
+    CUFACE_TRY(chain->begin_frame());
     if (shared) shared->set_device(chain, generation);
   }
   if (element_.last_chain && element_.last_chain != chain) {
-    if (Status s = element_.mark_last(); !s.ok()) return s;
-    if (Status s =
-            check(cudaStreamWaitEvent(chain->stream(), element_.last, 0), "ordering CUDA streams");
-        !s.ok())
-      return s;
+    CUFACE_TRY(element_.mark_last());
+    CUFACE_TRY(
+        check(cudaStreamWaitEvent(chain->stream(), element_.last, 0), "ordering CUDA streams"));
     element_.graphs = {};  // they record events of a chain that may go now
     element_.clock.time_first_frames();
   }
@@ -99,19 +98,18 @@ Status DeviceFrame::join() {
 }
 
 Result<cuda::Launcher> DeviceFrame::launcher() {
-  if (Status s = join(); !s.ok()) return s;
+  CUFACE_TRY(join());
   return cuda::Launcher(*work_);
 }
 
 /// The stream orders the graph behind what was put there directly: uploads, and waits for the work
 /// of others.
 Status DeviceFrame::submit(cuda::Scratch* scratch) {
-  if (Status s = element_.clock.end(cuda::Launcher(*work_)); !s.ok()) return s;
+  CUFACE_TRY(element_.clock.end(cuda::Launcher(*work_)));
   const cudaStream_t on = chain_->stream();
   const auto submit_graph = [&] { return element_.graphs.submit(*work_, on); };
   const auto& owner = chain_->shared_stream();
-  if (Status s = scratch ? scratch->take_turn(on, owner, submit_graph) : submit_graph(); !s.ok())
-    return s;
+  CUFACE_TRY(scratch ? scratch->take_turn(on, owner, submit_graph) : submit_graph());
   owner->count_submission();
   return {};
 }
@@ -125,81 +123,76 @@ Status DeviceFrame::follow_producer() {
 }
 
 Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
-  if (Status s = join(); !s.ok()) return s;
+  CUFACE_TRY(join());
   if (const auto view = chain_->luma(); view.data) return view;
   if (!in_cuda_memory_) {
-    if (Status s = chain_->upload_luma(frame_); !s.ok()) return s;
+    CUFACE_TRY(chain_->upload_luma(frame_));
     return chain_->luma();
   }
   DeviceMapping mapping;
-  if (Status s = mapping.map(frame_, GST_MAP_READ); !s.ok()) return s;
-  if (Status s = follow_producer(); !s.ok()) return s;
-  auto use = chain_->fill_luma(mapping.view(), cuda::Launcher(*work_));
-  if (!use.ok()) return use.status();
+  CUFACE_TRY(mapping.map(frame_, GST_MAP_READ));
+  CUFACE_TRY(follow_producer());
+  CUFACE_TAKE(use, chain_->fill_luma(mapping.view(), cuda::Launcher(*work_)));
 #ifdef CUFACE_HAVE_CUDA_STREAMS
   writer_ = stream_of(cuda_memory_of(frame_.buffer()));
 #endif
   // With a stream too: a decoder that goes (a new size) frees its surfaces, in no stream's order.
-  frame_.record().uses.push_back(std::move(use.value()));
+  frame_.record().uses.push_back(std::move(use));
   return chain_->luma();
 }
 
 Result<DeviceChain*> DeviceFrame::chain() {
-  if (Status s = join(); !s.ok()) return s;
+  CUFACE_TRY(join());
   return chain_.get();
 }
 
 Result<const std::byte*> DeviceFrame::use(const std::shared_ptr<const DeviceResult>& result) {
-  if (Status s = join(); !s.ok()) return s;
+  CUFACE_TRY(join());
   if (!result || !(result->context() == element_.context))
     return static_cast<const std::byte*>(nullptr);
   // What writes there next is enqueued in this stream too, behind this.
   if (result->producer() == chain_->shared_stream()) return result->in_stream();
   if (!result->keep_slot()) return static_cast<const std::byte*>(nullptr);
-  if (Status s = result->hold_back(chain_->stream()); !s.ok()) return s;
+  CUFACE_TRY(result->hold_back(chain_->stream()));
   chain_->keep(result);
   return static_cast<const std::byte*>(result->slot());
 }
 
 Result<std::shared_ptr<DeviceSlots>> DeviceFrame::slots(std::size_t bytes) {
   if (!element_.slots || element_.slots->slot_bytes() < bytes) {
-    auto slots = DeviceSlots::create(element_.context, bytes);
-    if (!slots.ok()) return slots.status();
-    element_.slots = std::move(slots.value());
+    CUFACE_TAKE(slots, DeviceSlots::create(element_.context, bytes));
+    element_.slots = std::move(slots);
   }
   return element_.slots;
 }
 
 Status DeviceFrame::submit_counted() {
-  if (Status s = cuda::count_over(chain_->shared_stream()->over(), cuda::Launcher(*work_)); !s.ok())
-    return s;
+  CUFACE_TRY(cuda::count_over(chain_->shared_stream()->over(), cuda::Launcher(*work_)));
   return submit(nullptr);
 }
 
 Status DeviceFrame::settle() {
-  if (Status s = join(); !s.ok()) return s;
+  CUFACE_TRY(join());
   return check(cudaStreamSynchronize(chain_->stream()), "waiting for the GPU");
 }
 
 Status DeviceFrame::hand_over() {
-  auto use = chain_->use_frame();
-  if (!use.ok()) return use.status();
+  CUFACE_TAKE(use, chain_->use_frame());
 #ifdef CUFACE_HAVE_CUDA_STREAMS
   GstMemory* memory = cuda_memory_of(frame_.buffer());
   if (const cudaStream_t producer = stream_of(memory)) {
     GST_MINI_OBJECT_FLAG_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
-    frame_.record().uses.push_back(std::move(use.value()));  // as in luma()
+    frame_.record().uses.push_back(std::move(use));  // as in luma()
     return chain_->hold_back(producer);
   }
 #endif
-  use.value()->wait();  // nobody behind knows our stream
+  use->wait();  // nobody behind knows our stream
   return {};
 }
 
 Status DeviceFrame::end() {
   if (!chain_) return {};
-  if (writer_)
-    if (Status s = chain_->hold_back(writer_); !s.ok()) return s;
+  if (writer_) CUFACE_TRY(chain_->hold_back(writer_));
   element_.last_chain = chain_;
   return {};
 }

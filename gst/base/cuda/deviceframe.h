@@ -19,6 +19,7 @@
 #include "kernels/common/cuda/mailbox.h"
 #include "kernels/common/cuda/scratch.h"
 #include "kernels/common/cuda/submissions.h"
+#include "kernels/common/try.h"
 #include "kernels/luma/luma.h"
 
 namespace cuface::gst {
@@ -43,7 +44,7 @@ class DeviceMapping {
 };
 
 /// What stays of an element on the GPU from frame to frame.
-struct DeviceElement {
+struct DeviceKept {
   CudaContext context;
   std::shared_ptr<DeviceChain> own;  ///< used where no other element's can be
   std::shared_ptr<DeviceSlots> slots;
@@ -68,7 +69,7 @@ struct DeviceElement {
 /// element's kernels are collected and go to the chain's stream as one graph, at the end.
 class DeviceFrame {
  public:
-  DeviceFrame(DeviceElement& element, Frame& frame, bool in_cuda_memory)
+  DeviceFrame(DeviceKept& element, Frame& frame, bool in_cuda_memory)
       : element_(element), frame_(frame), in_cuda_memory_(in_cuda_memory) {}
 
   /// Where all the element's kernels for this frame go; its earlier work comes before.
@@ -79,14 +80,13 @@ class DeviceFrame {
   /// Room for a T that the element's kernels write; deliver() it.
   template <typename T>
   Result<std::shared_ptr<PlainDeviceResult<T>>> new_result() {
-    auto room = slots(sizeof(T));
-    if (!room.ok()) return room.status();
-    return DeviceResult::create<PlainDeviceResult<T>>(std::move(room.value()));
+    CUFACE_TAKE(room, slots(sizeof(T)));
+    return DeviceResult::create<PlainDeviceResult<T>>(std::move(room));
   }
   /// Submits the work that writes it, and delivers it.
   template <typename T>
   Status deliver(std::shared_ptr<PlainDeviceResult<T>> result) {
-    if (Status s = submit_counted(); !s.ok()) return s;
+    CUFACE_TRY(submit_counted());
     describe(*result);
     frame_.deliver(FrameResult<T>(std::move(result), frame_.width(), frame_.height()));
     return {};
@@ -99,13 +99,11 @@ class DeviceFrame {
   template <typename Draw>
   Status draw(const Draw& draw_on) {
     DeviceMapping mapping;
-    if (Status s = mapping.map(frame_, static_cast<GstMapFlags>(GST_MAP_READWRITE)); !s.ok())
-      return s;
-    const auto launch = launcher();
-    if (!launch.ok()) return launch.status();
-    if (Status s = follow_producer(); !s.ok()) return s;
-    if (Status s = draw_on(mapping.view(), launch.value()); !s.ok()) return s;
-    if (Status s = submit_counted(); !s.ok()) return s;
+    CUFACE_TRY(mapping.map(frame_, static_cast<GstMapFlags>(GST_MAP_READWRITE)));
+    CUFACE_TAKE(launch, launcher());
+    CUFACE_TRY(follow_producer());
+    CUFACE_TRY(draw_on(mapping.view(), launch));
+    CUFACE_TRY(submit_counted());
     return hand_over();
   }
 
@@ -140,7 +138,7 @@ class DeviceFrame {
   Status submit_counted();
   Status hand_over();
 
-  DeviceElement& element_;
+  DeviceKept& element_;
   Frame& frame_;
   const bool in_cuda_memory_;
   std::shared_ptr<DeviceChain> chain_;  // from join() on

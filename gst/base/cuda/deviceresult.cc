@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "kernels/common/try.h"
+
 namespace cuface::gst {
 namespace {
 
@@ -14,10 +16,8 @@ constexpr std::size_t kAlignment = 256;
 /// Waits until it is done, as what allocates may.
 Status zero(std::byte* bytes, std::size_t count) {
   cudaStream_t stream = nullptr;
-  if (Status s =
-          check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a CUDA stream");
-      !s.ok())
-    return s;
+  CUFACE_TRY(
+      check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a CUDA stream"));
   cudaError_t error = cudaMemsetAsync(bytes, 0, count, stream);
   if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
   cudaStreamDestroy(stream);
@@ -32,8 +32,8 @@ DeviceSlots::DeviceSlots(const CudaContext& context, std::size_t bytes)
 Result<std::shared_ptr<DeviceSlots>> DeviceSlots::create(const CudaContext& context,
                                                          std::size_t bytes) {
   std::shared_ptr<DeviceSlots> slots(new DeviceSlots(context, bytes));
-  if (Status s = slots->make_blocks(); !s.ok()) return s;
-  if (Status s = slots->grow(); !s.ok()) return s;
+  CUFACE_TRY(slots->make_blocks());
+  CUFACE_TRY(slots->grow());
   return slots;
 }
 
@@ -48,9 +48,8 @@ DeviceSlots::~DeviceSlots() {
 }
 
 Status DeviceSlots::make_blocks() {
-  auto bytes = cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kBlocks);
-  if (!bytes.ok()) return bytes.status();
-  block_bytes_ = std::move(bytes.value());
+  CUFACE_TAKE(bytes, cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kBlocks));
+  block_bytes_ = std::move(bytes);
   for (std::size_t i = 0; i < kBlocks; ++i)
     blocks_[i].bytes = block_bytes_.data() + i * slot_bytes_;
   return zero(block_bytes_.data(), slot_bytes_ * kBlocks);
@@ -67,18 +66,16 @@ Status DeviceSlots::make(Event& event) {
 
 /// Makes all that the new slots need before anybody can take one of them.
 Status DeviceSlots::grow() {
-  auto chunk = cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kChunk);
-  if (!chunk.ok()) return chunk.status();
+  CUFACE_TAKE(chunk, cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kChunk));
   // Slots are copied whole: between what is written lies what never is.
-  if (Status s = zero(chunk.value().data(), slot_bytes_ * kChunk); !s.ok()) return s;
+  CUFACE_TRY(zero(chunk.data(), slot_bytes_ * kChunk));
   std::array<Event, kChunk> events;
-  for (Event& event : events)
-    if (Status s = make(event); !s.ok()) return s;
+  for (Event& event : events) CUFACE_TRY(make(event));
   for (std::size_t i = 0; i < kChunk; ++i) {
-    free_.push_back({chunk.value().data() + i * slot_bytes_, events[i].get()});
+    free_.push_back({chunk.data() + i * slot_bytes_, events[i].get()});
     events_.push_back(std::move(events[i]));
   }
-  chunks_.push_back(std::move(chunk.value()));
+  chunks_.push_back(std::move(chunk));
   return {};
 }
 
@@ -88,8 +85,7 @@ Result<DeviceSlots::Slot> DeviceSlots::take() {
   if (slot) return *slot;
   {
     const std::lock_guard lock(mutex_);
-    if (free_.empty())
-      if (Status s = grow(); !s.ok()) return s;
+    if (free_.empty()) CUFACE_TRY(grow());
   }
   return *take_free();  // nobody else takes
 }
@@ -137,27 +133,21 @@ void DeviceSlots::give_back(Slot slot) {
 Status DeviceSlots::make_reader() {
   if (!stream_) {
     cudaStream_t made = nullptr;
-    if (Status s =
-            check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a CUDA stream");
-        !s.ok())
-      return s;
+    CUFACE_TRY(
+        check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a CUDA stream"));
     stream_ = made;
   }
   if (pinned_.size() == 0) {
-    auto pinned = cuda::PinnedBuffer<std::byte>::create(slot_bytes_);
-    if (!pinned.ok()) return pinned.status();
-    pinned_ = std::move(pinned.value());
+    CUFACE_TAKE(pinned, cuda::PinnedBuffer<std::byte>::create(slot_bytes_));
+    pinned_ = std::move(pinned);
   }
   return copied_ ? Status() : make(copied_);
 }
 
 Status DeviceSlots::copy_and_wait(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (Status s = check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
-                       "copying a result from the GPU");
-      !s.ok())
-    return s;
-  if (Status s = check(cudaEventRecord(copied_.get(), stream_), "recording a CUDA event"); !s.ok())
-    return s;
+  CUFACE_TRY(check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
+                   "copying a result from the GPU"));
+  CUFACE_TRY(check(cudaEventRecord(copied_.get(), stream_), "recording a CUDA event"));
   return check(cudaEventSynchronize(copied_.get()), "waiting for a result on the GPU");
 }
 
@@ -166,14 +156,13 @@ Result<std::shared_ptr<const void>> DeviceSlots::read(
     const Reading& reading) {
   const std::lock_guard lock(reader_);
   const ContextScope scope(context_);
-  if (Status s = make_reader(); !s.ok()) return s;
-  if (Status s = hold_back(stream_); !s.ok()) return s;
+  CUFACE_TRY(make_reader());
+  CUFACE_TRY(hold_back(stream_));
   const std::size_t first = std::min(reading.first, slot_bytes_);
-  if (Status s = copy_and_wait(pinned_.data(), slot.bytes, first); !s.ok()) return s;
+  CUFACE_TRY(copy_and_wait(pinned_.data(), slot.bytes, first));
   const std::size_t all = std::min(reading.all(pinned_.data()), slot_bytes_);
   if (all > first)
-    if (Status s = copy_and_wait(pinned_.data() + first, slot.bytes + first, all - first); !s.ok())
-      return s;
+    CUFACE_TRY(copy_and_wait(pinned_.data() + first, slot.bytes + first, all - first));
   return reading.value(pinned_.data());
 }
 
@@ -185,7 +174,7 @@ DeviceResult::~DeviceResult() {
   if (!left_) slots_->give_back(slot_);
 }
 
-void DeviceResult::describe(int width, int height, std::shared_ptr<ChainStream> producer) {
+void DeviceResult::describe(int width, int height, std::shared_ptr<DeviceStream> producer) {
   width_ = width;
   height_ = height;
   producer_ = std::move(producer);
@@ -217,9 +206,7 @@ Status DeviceResult::hold_back(cudaStream_t reader) const {
   if (is_ready()) return {};
   const std::lock_guard lock(slot_mutex_);
   if (!recorded_)
-    if (Status s = check(cudaEventRecord(slot_.ready, producer_->get()), "recording a CUDA event");
-        !s.ok())
-      return s;
+    CUFACE_TRY(check(cudaEventRecord(slot_.ready, producer_->get()), "recording a CUDA event"));
   recorded_ = true;
   return check(cudaStreamWaitEvent(reader, slot_.ready, 0), "ordering CUDA streams");
 }

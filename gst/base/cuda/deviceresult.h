@@ -18,10 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "gst/base/cuda/chainstream.h"
 #include "gst/base/cuda/context.h"
+#include "gst/base/cuda/devicestream.h"
 #include "gst/meta/results.h"
 #include "kernels/common/cuda/runtime.h"
+#include "kernels/common/try.h"
 
 namespace cuface::gst {
 
@@ -127,9 +128,8 @@ class DeviceResult : public PendingResult, public std::enable_shared_from_this<D
   template <typename R>
   static Result<std::shared_ptr<R>> create(std::shared_ptr<DeviceSlots> slots,
                                            DeviceSlots::Block* block = nullptr) {
-    const auto slot = slots->take();
-    if (!slot.ok()) return slot.status();
-    return std::make_shared<R>(std::move(slots), slot.value(), block);
+    CUFACE_TAKE(slot, slots->take());
+    return std::make_shared<R>(std::move(slots), slot, block);
   }
   DeviceResult(std::shared_ptr<DeviceSlots> slots, DeviceSlots::Slot slot,
                DeviceSlots::Block* block);
@@ -138,7 +138,7 @@ class DeviceResult : public PendingResult, public std::enable_shared_from_this<D
   DeviceResult& operator=(const DeviceResult&) = delete;
 
   /// Before it is delivered: the picture's size, and the stream whose last submission writes it.
-  void describe(int width, int height, std::shared_ptr<ChainStream> producer);
+  void describe(int width, int height, std::shared_ptr<DeviceStream> producer);
 
   /// Where the element's kernels write.
   std::byte* written() const { return block_ ? block_->bytes : slot_.bytes; }
@@ -157,7 +157,7 @@ class DeviceResult : public PendingResult, public std::enable_shared_from_this<D
   Status hold_back(cudaStream_t reader) const;
   int width() const { return width_; }
   int height() const { return height_; }
-  const std::shared_ptr<ChainStream>& producer() const { return producer_; }
+  const std::shared_ptr<DeviceStream>& producer() const { return producer_; }
   const CudaContext& context() const { return slots_->context(); }
   std::size_t slot_bytes() const { return slots_->slot_bytes(); }
 
@@ -175,7 +175,7 @@ class DeviceResult : public PendingResult, public std::enable_shared_from_this<D
   DeviceSlots::Block* const block_;  // of slots_, or null
   const std::uint64_t turn_;         // of it
   int width_ = 0, height_ = 0;
-  std::shared_ptr<ChainStream> producer_;
+  std::shared_ptr<DeviceStream> producer_;
   std::uint64_t submissions_ = 0;  // that are over when the result is there
   mutable std::mutex slot_mutex_;  // of the three below
   mutable bool recorded_ = false;  // slot_.ready

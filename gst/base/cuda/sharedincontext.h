@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/common/status.h"
+#include "kernels/common/try.h"
 
 namespace cuface::gst {
 
@@ -27,10 +28,9 @@ class SharedInContext {
     std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
     auto& entry = known_[{key, context}];
     if (std::shared_ptr<T> known = entry.lock(); known && fits(*known)) return known;
-    auto made = make();
-    if (!made.ok()) return made.status();
-    entry = made.value();
-    return std::shared_ptr<T>(std::move(made.value()));
+    CUFACE_TAKE(made, make());
+    entry = made;
+    return std::shared_ptr<T>(std::move(made));
   }
 
  private:

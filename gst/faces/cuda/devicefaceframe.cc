@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gst/faces/counters.h"
+#include "kernels/common/try.h"
 
 namespace cuface::gst {
 namespace {
@@ -30,12 +31,9 @@ static_assert(offsetof(FaceCounters, searches) == offset_of(kSearches) &&
 
 Result<const DeviceFaces*> DeviceFaceFrame::upload(const FaceList& faces) {
   const int each = points_per_face(faces);
-  auto chain = device_.chain();
-  if (!chain.ok()) return chain.status();
-  auto slots = device_.slots(cuda::device_faces_bytes(each));
-  if (!slots.ok()) return slots.status();
-  auto room = DeviceResult::create<DeviceFaceResult>(std::move(slots.value()));
-  if (!room.ok()) return room.status();
+  CUFACE_TAKE(chain, device_.chain());
+  CUFACE_TAKE(slots, device_.slots(cuda::device_faces_bytes(each)));
+  CUFACE_TAKE(room, DeviceResult::create<DeviceFaceResult>(std::move(slots)));
   std::vector<std::byte> bytes(cuda::device_faces_bytes(each));
   auto* host = reinterpret_cast<DeviceFaces*>(bytes.data());
   const std::size_t count = std::min<std::size_t>(faces.faces.size(), cuda::kMaxFaces);
@@ -48,44 +46,38 @@ Result<const DeviceFaces*> DeviceFaceFrame::upload(const FaceList& faces) {
   const auto& points = faces.landmarks_per_face > 0 ? faces.landmarks : faces.followed;
   std::copy_n(points.begin(), count * static_cast<std::size_t>(each), host->landmarks());
   // From memory that is not pinned: read before the call returns.
-  if (Status s = check(cudaMemcpyAsync(room.value()->slot(), bytes.data(), bytes.size(),
-                                       cudaMemcpyHostToDevice, chain.value()->stream()),
-                       "copying faces to the GPU");
-      !s.ok())
-    return s;
-  chain.value()->keep(room.value());
-  return static_cast<const DeviceFaces*>(room.value()->slot());
+  CUFACE_TRY(check(cudaMemcpyAsync(room->slot(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice,
+                                   chain->stream()),
+                   "copying faces to the GPU"));
+  chain->keep(room);
+  return static_cast<const DeviceFaces*>(room->slot());
 }
 
 Result<const DeviceFaces*> DeviceFaceFrame::faces(const FaceResult& faces) {
   if (!faces) return static_cast<const DeviceFaces*>(nullptr);
-  auto chain = device_.chain();
-  if (!chain.ok()) return chain.status();
+  CUFACE_TAKE(chain, device_.chain());
   const DeviceFaceRef device = faces_on_device(faces);
   if (device && device->width() == faces.width && device->height() == faces.height) {
     auto used = flags(faces);
     if (!used.ok() || used.value()) return used;
   }
-  if (!faces.is_ready()) chain.value()->count_wait();
-  const auto read = faces.read();
-  if (!read.ok()) return read.status();
-  return upload(*read.value());
+  if (!faces.is_ready()) chain->count_wait();
+  CUFACE_TAKE(read, faces.read());
+  return upload(*read);
 }
 
 Result<const DeviceFaces*> DeviceFaceFrame::flags(const FaceResult& faces) {
-  auto used = device_.use(faces_on_device(faces));
-  if (!used.ok()) return used.status();
-  return reinterpret_cast<const DeviceFaces*>(used.value());
+  CUFACE_TAKE(used, device_.use(faces_on_device(faces)));
+  return reinterpret_cast<const DeviceFaces*>(used);
 }
 
 Result<std::shared_ptr<DeviceFaceResult>> DeviceFaceFrame::new_faces(int landmarks) {
   if (lists_ == made_.size())
     return Status(StatusCode::kInvalidArgument, "too many lists of faces for a frame");
-  auto slots = device_.slots(cuda::device_faces_bytes(landmarks));
-  if (!slots.ok()) return slots.status();
-  DeviceSlots& store = *slots.value();
+  CUFACE_TAKE(slots, device_.slots(cuda::device_faces_bytes(landmarks)));
+  DeviceSlots& store = *slots;
   const std::uint64_t moved = store.moved();
-  auto made = DeviceResult::create<DeviceFaceResult>(slots.value(), &store.block(lists_));
+  auto made = DeviceResult::create<DeviceFaceResult>(slots, &store.block(lists_));
   if (made.ok()) made_[lists_++] = made.value();
   device_.add_waits(store.moved() - moved);
   return made;
@@ -94,8 +86,7 @@ Result<std::shared_ptr<DeviceFaceResult>> DeviceFaceFrame::new_faces(int landmar
 Result<FaceResult> DeviceFaceFrame::finish(std::shared_ptr<DeviceFaceResult> faces,
                                            DetectorName detector, cuda::CountedWork work,
                                            cuda::Scratch* scratch) {
-  const auto launch = device_.launcher();
-  if (!launch.ok()) return launch.status();
+  CUFACE_TAKE(launch, device_.launcher());
   work.over = device_.chain().value()->shared_stream()->over();
   cuda::Delivery delivery;
   for (std::size_t i = 0; i < lists_; ++i) {
@@ -103,10 +94,8 @@ Result<FaceResult> DeviceFaceFrame::finish(std::shared_ptr<DeviceFaceResult> fac
     delivery.to.list[i] = made_[i]->slot();
   }
   auto* counters = reinterpret_cast<FaceCounters*>(device_.counters());
-  if (Status s = cuda::count_faces(faces->written(), work, counters, launch.value(), delivery);
-      !s.ok())
-    return s;
-  if (Status s = device_.submit(scratch); !s.ok()) return s;
+  CUFACE_TRY(cuda::count_faces(faces->written(), work, counters, launch, delivery));
+  CUFACE_TRY(device_.submit(scratch));
   return submitted(std::move(faces), std::move(detector));
 }
 

@@ -95,15 +95,15 @@ TEST_F(SlotsOnFake, AFailureAtTheStartLeavesNothing) {
     }
 }
 
-std::shared_ptr<ChainStream> make_stream() {
-  auto stream = ChainStream::create({});
+std::shared_ptr<DeviceStream> make_stream() {
+  auto stream = DeviceStream::create({});
   EXPECT_TRUE(stream.ok());
   return stream.value();
 }
 
 /// Faces that the last submission on a stream has written, with ids from `first_id` on.
 std::shared_ptr<DeviceFaceResult> written(const std::shared_ptr<DeviceSlots>& slots, int faces,
-                                          const std::shared_ptr<ChainStream>& stream,
+                                          const std::shared_ptr<DeviceStream>& stream,
                                           int first_id = 1) {
   auto made = DeviceResult::create<DeviceFaceResult>(slots);
   EXPECT_TRUE(made.ok());
@@ -207,7 +207,7 @@ class Kept : public SlotsOnFake {
   }
 
   std::shared_ptr<DeviceSlots> slots_;
-  std::shared_ptr<ChainStream> stream_;
+  std::shared_ptr<DeviceStream> stream_;
   std::vector<std::shared_ptr<DeviceFaceResult>> kept_;
 };
 

@@ -20,9 +20,9 @@ struct TrackFrame {
   double elapsed = 0;  ///< seconds since the previous frame, 0 = unknown
 };
 
-class TrackStage {
+class TrackBackend {
  public:
-  virtual ~TrackStage() = default;
+  virtual ~TrackBackend() = default;
   virtual Result<FaceResult> run(Frame& frame, const TrackFrame& input) = 0;
   /// In place of run(), a frame whose pixels are not to be looked at: Tracker::hold().
   virtual Result<FaceResult> hold(Frame& frame, std::uint64_t number) = 0;
@@ -31,21 +31,21 @@ class TrackStage {
   virtual Band search_wanted() const = 0;
   virtual void end_tracks() = 0;
   virtual Status configure(const TrackConfig& config) = 0;
-  /// The greatest id given so far; on the GPU those of the stages before (kLastId has the
+  /// The greatest id given so far; on the GPU those of the back ends before (kLastId has the
   /// rest).
   virtual std::uint64_t last_id() const = 0;
 };
 
-using TrackStageResult = Result<std::unique_ptr<TrackStage>>;
+using TrackBackendResult = Result<std::unique_ptr<TrackBackend>>;
 
 /// For pictures of width x height. On the CPU run() ends with kCancelled once `stop`, which
-/// outlives the stage, is raised.
-TrackStageResult make_track_stage(Backend backend, const TrackConfig& config, int width, int height,
-                                  std::uint64_t first_id, const StopFlag& stop);
+/// outlives the back end, is raised.
+TrackBackendResult make_track_backend(Backend backend, const TrackConfig& config, int width,
+                                      int height, std::uint64_t first_id, const StopFlag& stop);
 
 #ifdef CUFACE_CUDA_ELEMENTS
-TrackStageResult make_cuda_track_stage(const TrackConfig& config, int width, int height,
-                                       std::uint64_t first_id);
+TrackBackendResult make_cuda_track_backend(const TrackConfig& config, int width, int height,
+                                           std::uint64_t first_id);
 #endif
 
 }  // namespace cuface::gst

@@ -1,10 +1,10 @@
-#include "gst/facelandmark/stage.h"
-
 #include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "gst/facelandmark/backend.h"
+#include "kernels/common/try.h"
 #include "kernels/forest/roll.h"
 #include "kernels/landmark_filter/hold.h"
 #include "kernels/landmark_filter/inertia.h"
@@ -14,30 +14,27 @@
 namespace cuface::gst {
 namespace {
 
-class CpuLandmarkStage final : public LandmarkStage {
+class CpuLandmarkBackend final : public LandmarkBackend {
  public:
-  CpuLandmarkStage(std::shared_ptr<const ForestModel> model, const StopFlag& stop)
+  CpuLandmarkBackend(std::shared_ptr<const ForestModel> model, const StopFlag& stop)
       : model_(std::move(model)), stop_(stop) {}
 
   Status make_landmarker(int iterations) {
-    auto landmarker = SampledLandmarker::create(Backend::kCpu, model_, iterations, &stop_);
-    if (!landmarker.ok()) return landmarker.status();
-    landmarker_ = std::move(landmarker.value());
+    CUFACE_TAKE(landmarker, SampledLandmarker::create(Backend::kCpu, model_, iterations, &stop_));
+    landmarker_ = std::move(landmarker);
     planned_iterations_ = iterations;
     return {};
   }
 
   Result<Landmarks> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
                         double seconds) override {
-    const auto read = faces.read();
-    if (!read.ok()) return read.status();
-    auto list = std::make_shared<FaceList>(*read.value());
+    CUFACE_TAKE(read, faces.read());
+    auto list = std::make_shared<FaceList>(*read);
     list->landmarks_per_face = model_->landmarks;
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
     if (!settings.follow_roll) known_rolls_.count = 0;
     if (frame.is_gap()) return hold(frame, settings, std::move(list));
-    if (!list->faces.empty())
-      if (Status s = regress(frame, settings, *list); !s.ok()) return s;
+    if (!list->faces.empty()) CUFACE_TRY(regress(frame, settings, *list));
     add_inertia(settings.inertia, *list);
     list->followed.clear();
     list->followed_per_face = 0;
@@ -64,8 +61,7 @@ class CpuLandmarkStage final : public LandmarkStage {
     const bool all_known = std::ranges::all_of(list->faces, [&](const Face& face) {
       return forest::place_of(face.id, before ? before->faces.data() : nullptr, count) >= 0;
     });
-    if (!all_known)
-      if (Status s = regress(frame, settings, *list); !s.ok()) return s;
+    if (!all_known) CUFACE_TRY(regress(frame, settings, *list));
     if (before)
       forest::hold_landmarks(SerialLanes{}, before->faces.data(), count, before->landmarks.data(),
                              list->faces.data(), static_cast<int>(list->faces.size()),
@@ -100,10 +96,9 @@ class CpuLandmarkStage final : public LandmarkStage {
   }
   Status regress(Frame& frame, const LandmarkSettings& settings, FaceList& list) {
     const BoxMap map = box_map_of(settings, *model_, list.detector);
-    const auto picture = frame.luma();
-    if (!picture.ok()) return picture.status();
+    CUFACE_TAKE(picture, frame.luma());
     if (settings.iterations != planned_iterations_)
-      if (Status s = make_landmarker(settings.iterations); !s.ok()) return s;
+      CUFACE_TRY(make_landmarker(settings.iterations));
     // A landmarker keeps something of every face that it is asked for at once.
     constexpr std::size_t kTogether = 64;
     const auto points = static_cast<std::size_t>(model_->landmarks);
@@ -119,11 +114,9 @@ class CpuLandmarkStage final : public LandmarkStage {
         rolls_.push_back(forest::recall_roll(known_rolls_, face));
         if (settings.refine) twice_.push_back(!forest::is_known(known_rolls_, face));
       }
-      if (Status s = landmarker_->enqueue(picture.value()->view(), boxes_, map, settings.samples,
-                                          landmarks.subspan(first * points, count * points), rolls_,
-                                          twice_);
-          !s.ok())
-        return s;
+      CUFACE_TRY(landmarker_->enqueue(picture->view(), boxes_, map, settings.samples,
+                                      landmarks.subspan(first * points, count * points), rolls_,
+                                      twice_));
     }
     return {};
   }
@@ -151,16 +144,18 @@ BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
   return settings.box_map == BoxMapChoice::kAuto ? box_map_for(model, cascade) : BoxMap{};
 }
 
-LandmarkStageResult make_landmark_stage(Backend backend, std::shared_ptr<const ForestModel> model,
-                                        const LandmarkSettings& settings, const StopFlag& stop) {
+LandmarkBackendResult make_landmark_backend(Backend backend,
+                                            std::shared_ptr<const ForestModel> model,
+                                            const LandmarkSettings& settings,
+                                            const StopFlag& stop) {
 #ifdef CUFACE_CUDA_ELEMENTS
-  if (backend == Backend::kCuda) return make_cuda_landmark_stage(std::move(model), settings);
+  if (backend == Backend::kCuda) return make_cuda_landmark_backend(std::move(model), settings);
 #endif
   if (backend != Backend::kCpu)
     return Status(StatusCode::kUnsupported, "this build regresses landmarks on the CPU only");
-  auto stage = std::make_unique<CpuLandmarkStage>(std::move(model), stop);
-  if (Status s = stage->make_landmarker(settings.iterations); !s.ok()) return s;
-  return LandmarkStageResult(std::move(stage));
+  auto made = std::make_unique<CpuLandmarkBackend>(std::move(model), stop);
+  CUFACE_TRY(made->make_landmarker(settings.iterations));
+  return LandmarkBackendResult(std::move(made));
 }
 
 }  // namespace cuface::gst

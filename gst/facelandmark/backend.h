@@ -31,9 +31,9 @@ struct Landmarks {
   FaceResult unsmoothed;
 };
 
-class LandmarkStage {
+class LandmarkBackend {
  public:
-  virtual ~LandmarkStage() = default;
+  virtual ~LandmarkBackend() = default;
   /// The faces with landmarks in their boxes; `faces` is not empty, but may have no face. `seconds`
   /// > 0 since the last frame that was no gap. On a gap faces that the frame before had keep their
   /// landmarks, and nothing is remembered of the picture.
@@ -43,20 +43,21 @@ class LandmarkStage {
   virtual void forget() = 0;
 };
 
-using LandmarkStageResult = Result<std::unique_ptr<LandmarkStage>>;
+using LandmarkBackendResult = Result<std::unique_ptr<LandmarkBackend>>;
 
 /// Later changes of the settings are followed in run(), which on the CPU ends with kCancelled once
-/// `stop`, which outlives the stage, is raised.
-LandmarkStageResult make_landmark_stage(Backend backend, std::shared_ptr<const ForestModel> model,
-                                        const LandmarkSettings& settings, const StopFlag& stop);
+/// `stop`, which outlives the back end, is raised.
+LandmarkBackendResult make_landmark_backend(Backend backend,
+                                            std::shared_ptr<const ForestModel> model,
+                                            const LandmarkSettings& settings, const StopFlag& stop);
 
 /// The map for boxes of this cascade.
 BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
                   const std::string& cascade);
 
 #ifdef CUFACE_CUDA_ELEMENTS
-LandmarkStageResult make_cuda_landmark_stage(std::shared_ptr<const ForestModel> model,
-                                             const LandmarkSettings& settings);
+LandmarkBackendResult make_cuda_landmark_backend(std::shared_ptr<const ForestModel> model,
+                                                 const LandmarkSettings& settings);
 #endif
 
 }  // namespace cuface::gst

@@ -26,9 +26,9 @@ struct SearchTurn {
   bool every_frame = false;
 };
 
-class DetectStage {
+class DetectBackend {
  public:
-  virtual ~DetectStage() = default;
+  virtual ~DetectBackend() = default;
   /// Forgets what earlier searches found.
   virtual void restart() = 0;
   /// The faces of the frame: those of a detector before and those that a search finds.
@@ -36,25 +36,25 @@ class DetectStage {
                                  const SearchTurn& turn) = 0;
 };
 
-/// What a stage has of the element it works for, which outlives it.
-struct StageOwner {
+/// What a back end has of the element it works for, which outlives it.
+struct BackendOwner {
   StopFlag& stop;  ///< raised: planning and searching end with kCancelled
   /// Called in the streaming thread whenever a search is planned, before the first one: how many
   /// windows it looks at, and how long it may take (searchcost.h).
   std::function<void(long long windows, double seconds)> planned;
 };
 
-using DetectStageResult = Result<std::unique_ptr<DetectStage>>;
+using DetectBackendResult = Result<std::unique_ptr<DetectBackend>>;
 
 /// For pictures of width x height; later changes of the settings are followed in run().
-DetectStageResult make_detect_stage(Backend backend, std::shared_ptr<const CascadeModel> model,
-                                    const DetectSettings& settings, int width, int height,
-                                    StageOwner owner);
+DetectBackendResult make_detect_backend(Backend backend, std::shared_ptr<const CascadeModel> model,
+                                        const DetectSettings& settings, int width, int height,
+                                        BackendOwner owner);
 
 #ifdef CUFACE_CUDA_ELEMENTS
-DetectStageResult make_cuda_detect_stage(std::shared_ptr<const CascadeModel> model,
-                                         const DetectSettings& settings, int width, int height,
-                                         StageOwner owner);
+DetectBackendResult make_cuda_detect_backend(std::shared_ptr<const CascadeModel> model,
+                                             const DetectSettings& settings, int width, int height,
+                                             BackendOwner owner);
 #endif
 
 }  // namespace cuface::gst

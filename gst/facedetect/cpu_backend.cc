@@ -1,27 +1,26 @@
-#include "gst/facedetect/stage.h"
-
 #include <utility>
 #include <vector>
 
+#include "gst/facedetect/backend.h"
 #include "gst/facedetect/searchcost.h"
 #include "gst/faces/counters.h"
+#include "kernels/common/try.h"
 #include "kernels/detect/schedule.h"
 #include "kernels/detect/verify.h"
 
 namespace cuface::gst {
 namespace {
 
-class CpuDetectStage final : public DetectStage {
+class CpuDetectBackend final : public DetectBackend {
  public:
-  CpuDetectStage(std::shared_ptr<const CascadeModel> model, StageOwner owner)
+  CpuDetectBackend(std::shared_ptr<const CascadeModel> model, BackendOwner owner)
       : model_(std::move(model)), owner_(std::move(owner)) {}
 
   Status make_detector(const DetectSettings& settings, int width, int height) {
     detector_.reset();  // or there would be two in memory
-    auto detector =
-        Detector::create(Backend::kCpu, model_, settings.config, width, height, &owner_.stop);
-    if (!detector.ok()) return detector.status();
-    detector_ = std::move(detector.value());
+    CUFACE_TAKE(detector, Detector::create(Backend::kCpu, model_, settings.config, width, height,
+                                           &owner_.stop));
+    detector_ = std::move(detector);
     planned_ = settings.config;
     const long long windows = detector_->windows();
     owner_.planned(windows, search_seconds(windows, settings.config));
@@ -35,8 +34,7 @@ class CpuDetectStage final : public DetectStage {
     const Band what = wish_.next(turn.ask);
     frame.count(kSkippedSearches, wish_.skipped(turn.ask));
     const bool search_it{what};
-    if (search_it)
-      if (Status status = search(frame, settings, turn, what); !status.ok()) return status;
+    if (search_it) CUFACE_TRY(search(frame, settings, turn, what));
 
     FaceList own;
     own.width = frame.width();
@@ -44,9 +42,8 @@ class CpuDetectStage final : public DetectStage {
     if (search_it) own = faces_from_detections(found_, what, model_->name, own.width, own.height);
     auto list = std::make_shared<FaceList>();
     if (const FoundFaces found = frame.find<FaceList>(); found.positions == Positions::kKnown) {
-      const auto before = found.result.read();
-      if (!before.ok()) return before.status();
-      *list = *before.value();
+      CUFACE_TAKE(before, found.result.read());
+      *list = *before;
       if (search_it && !merge_faces(own, *list, &owner_.stop)) return cancelled();
     } else {
       *list = std::move(own);
@@ -58,16 +55,14 @@ class CpuDetectStage final : public DetectStage {
  private:
   Status search(Frame& frame, const DetectSettings& settings, const SearchTurn& turn,
                 const Band& what) {
-    const auto picture = frame.luma();
-    if (!picture.ok()) return picture.status();
+    CUFACE_TAKE(picture, frame.luma());
     if (!detector_ || settings.config != planned_)
-      if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
+      CUFACE_TRY(make_detector(settings, frame.width(), frame.height()));
     if (turn.verify || what.active_only)
       take_followed(frame, turn);
     else
       followed_.clear();
-    if (Status s = detector_->enqueue(picture.value()->view(), found_, what, followed_); !s.ok())
-      return s;
+    CUFACE_TRY(detector_->enqueue(picture->view(), found_, what, followed_));
     if (begins_search(turn.ask, what)) frame.count(kSearches);
     if (found_.overflow) frame.count(kOverflows);
     return {};
@@ -89,7 +84,7 @@ class CpuDetectStage final : public DetectStage {
   }
 
   const std::shared_ptr<const CascadeModel> model_;
-  const StageOwner owner_;
+  const BackendOwner owner_;
   std::unique_ptr<Detector> detector_;
   DetectConfig planned_;  ///< what the detector was made for
   std::vector<Followed> followed_;
@@ -99,18 +94,18 @@ class CpuDetectStage final : public DetectStage {
 
 }  // namespace
 
-DetectStageResult make_detect_stage(Backend backend, std::shared_ptr<const CascadeModel> model,
-                                    const DetectSettings& settings, int width, int height,
-                                    StageOwner owner) {
+DetectBackendResult make_detect_backend(Backend backend, std::shared_ptr<const CascadeModel> model,
+                                        const DetectSettings& settings, int width, int height,
+                                        BackendOwner owner) {
 #ifdef CUFACE_CUDA_ELEMENTS
   if (backend == Backend::kCuda)
-    return make_cuda_detect_stage(std::move(model), settings, width, height, std::move(owner));
+    return make_cuda_detect_backend(std::move(model), settings, width, height, std::move(owner));
 #endif
   if (backend != Backend::kCpu)
     return Status(StatusCode::kUnsupported, "this build searches on the CPU only");
-  auto stage = std::make_unique<CpuDetectStage>(std::move(model), std::move(owner));
-  if (Status s = stage->make_detector(settings, width, height); !s.ok()) return s;
-  return DetectStageResult(std::move(stage));
+  auto made = std::make_unique<CpuDetectBackend>(std::move(model), std::move(owner));
+  CUFACE_TRY(made->make_detector(settings, width, height));
+  return DetectBackendResult(std::move(made));
 }
 
 }  // namespace cuface::gst

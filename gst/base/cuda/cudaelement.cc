@@ -10,6 +10,7 @@
 #include "gst/base/cuda/context.h"
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/base/device.h"
+#include "kernels/common/try.h"
 
 namespace cuface::gst {
 namespace {
@@ -18,10 +19,10 @@ using cuda::check;
 
 Status refuse(std::string text) { return {StatusCode::kInvalidArgument, std::move(text)}; }
 
-class CudaSide final : public DeviceSide {
+class CudaElement final : public DeviceElement {
  public:
-  explicit CudaSide(GstElement* element) : element_(element) {}
-  ~CudaSide() override { stop(); }
+  explicit CudaElement(GstElement* element) : element_(element) {}
+  ~CudaElement() override { stop(); }
 
   Status start(int device_id, bool required) override {
     device_id_ = device_id;
@@ -63,10 +64,9 @@ class CudaSide final : public DeviceSide {
 
   Result<bool> finds_other(Frame& frame, bool in_cuda_memory) override {
     if (in_cuda_memory && kept_.context && is_of(frame.buffer(), kept_.context)) return false;
-    auto wanted = in_cuda_memory ? memory_context(frame) : chain_context(frame);
-    if (!wanted.ok()) return wanted.status();
-    if (kept_.context && wanted.value() == kept_.context) return false;
-    const int there = wanted.value().device_id();
+    CUFACE_TAKE(wanted, in_cuda_memory ? memory_context(frame) : chain_context(frame));
+    if (kept_.context && wanted == kept_.context) return false;
+    const int there = wanted.device_id();
     if (device_id_ >= 0 && there != device_id_)
       return refuse("the frame lies on CUDA device " + std::to_string(there) +
                     ", this element works on device " + std::to_string(device_id_) +
@@ -75,7 +75,7 @@ class CudaSide final : public DeviceSide {
       return refuse("the frame lies on CUDA device " + std::to_string(there) +
                     ", those before it on device " + std::to_string(kept_.context.device_id()) +
                     "; let all decoders before the face elements use the same GPU");
-    next_ = std::move(wanted.value());
+    next_ = std::move(wanted);
     return true;
   }
 
@@ -182,19 +182,15 @@ class CudaSide final : public DeviceSide {
   /// In the context chosen. What is made stays when something else cannot be.
   Status make_kept() {
     const ContextScope scope(kept_.context);
-    if (Status s = check(cudaEventCreateWithFlags(&kept_.last, cudaEventDisableTiming),
-                         "making a CUDA event");
-        !s.ok())
-      return s;
-    if (Status s = kept_.clock.start(); !s.ok()) return s;
-    auto post = cuda::Post::create();
-    if (!post.ok()) return post.status();
-    kept_.post = std::move(post.value());
-    auto counters = cuda::PinnedBuffer<Counts>::create(1);
-    if (!counters.ok()) return counters.status();
-    *counters.value().data() = {};
+    CUFACE_TRY(check(cudaEventCreateWithFlags(&kept_.last, cudaEventDisableTiming),
+                     "making a CUDA event"));
+    CUFACE_TRY(kept_.clock.start());
+    CUFACE_TAKE(post, cuda::Post::create());
+    kept_.post = std::move(post);
+    CUFACE_TAKE(counters, cuda::PinnedBuffer<Counts>::create(1));
+    *counters.data() = {};
     const std::lock_guard lock(counts_mutex_);
-    kept_.counters = std::move(counters.value());
+    kept_.counters = std::move(counters);
     return {};
   }
 
@@ -229,7 +225,7 @@ class CudaSide final : public DeviceSide {
   Counts counted_{};
 
   // The streaming thread's.
-  DeviceElement kept_;
+  DeviceKept kept_;
   CudaContext next_;
   std::optional<DeviceFrame> frame_;
   int entered_ = 0;
@@ -238,10 +234,10 @@ class CudaSide final : public DeviceSide {
 
 }  // namespace
 
-std::unique_ptr<DeviceSide> DeviceSide::create(GstElement* element) {
-  return std::make_unique<CudaSide>(element);
+std::unique_ptr<DeviceElement> DeviceElement::create(GstElement* element) {
+  return std::make_unique<CudaElement>(element);
 }
 
-const std::string& DeviceSide::missing() { return cuda_machine().missing; }
+const std::string& DeviceElement::missing() { return cuda_machine().missing; }
 
 }  // namespace cuface::gst

@@ -14,13 +14,13 @@ namespace cuface::gst {
 /// Held by the chain and by all results of its work. Submissions are counted: one by one by the
 /// chain's thread, and by a kernel at the end of each (cuda::count_over). So everybody sees whether
 /// one is over, and no event is recorded for it.
-class ChainStream {
+class DeviceStream {
  public:
   /// With the context current.
-  static Result<std::shared_ptr<ChainStream>> create(const CudaContext& context);
-  ~ChainStream();
-  ChainStream(const ChainStream&) = delete;
-  ChainStream& operator=(const ChainStream&) = delete;
+  static Result<std::shared_ptr<DeviceStream>> create(const CudaContext& context);
+  ~DeviceStream();
+  DeviceStream(const DeviceStream&) = delete;
+  DeviceStream& operator=(const DeviceStream&) = delete;
 
   cudaStream_t get() const { return stream_; }
 
@@ -33,7 +33,7 @@ class ChainStream {
   bool are_over(std::uint64_t submissions);
 
  private:
-  explicit ChainStream(const CudaContext& context) : context_(context) {}
+  explicit DeviceStream(const CudaContext& context) : context_(context) {}
 
   const CudaContext context_;
   cudaStream_t stream_ = nullptr;

@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "gst/base/cuda/sharedincontext.h"
+#include "gst/facedetect/backend.h"
 #include "gst/facedetect/searchcost.h"
-#include "gst/facedetect/stage.h"
 #include "gst/faces/cuda/devicefaceframe.h"
+#include "kernels/common/try.h"
 #include "kernels/detect/cuda/detector.h"
 #include "kernels/detect/cuda/schedule.h"
 
@@ -29,26 +30,23 @@ Result<std::shared_ptr<cuda::Scratch>> device_scratch(std::size_t bytes) {
       [&] { return cuda::Scratch::create(bytes); });
 }
 
-class CudaDetectStage final : public DetectStage {
+class CudaDetectBackend final : public DetectBackend {
  public:
-  CudaDetectStage(std::shared_ptr<const CascadeModel> model, StageOwner owner)
+  CudaDetectBackend(std::shared_ptr<const CascadeModel> model, BackendOwner owner)
       : model_(std::move(model)),
         owner_(std::move(owner)),
         name_(std::make_shared<const std::string>(model_->name)) {}
 
-  ~CudaDetectStage() override { owner_.stop.mirror_to(nullptr); }
+  ~CudaDetectBackend() override { owner_.stop.mirror_to(nullptr); }
 
   Status allocate() {
-    auto stop = cuda::PinnedBuffer<std::uint32_t>::create(1);
-    if (!stop.ok()) return stop.status();
-    stop_ = std::move(stop.value());
+    CUFACE_TAKE(stop, cuda::PinnedBuffer<std::uint32_t>::create(1));
+    stop_ = std::move(stop);
     owner_.stop.mirror_to(stop_.data());
-    auto state = cuda::DeviceBuffer<cuda::SearchState>::create(1);
-    if (!state.ok()) return state.status();
-    state_ = std::move(state.value());
-    auto found = cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(0));
-    if (!found.ok()) return found.status();
-    found_ = std::move(found.value());
+    CUFACE_TAKE(state, cuda::DeviceBuffer<cuda::SearchState>::create(1));
+    state_ = std::move(state);
+    CUFACE_TAKE(found, cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(0)));
+    found_ = std::move(found);
     return {};
   }
 
@@ -61,10 +59,9 @@ class CudaDetectStage final : public DetectStage {
           "frames in system memory"};
     config.max_faces = std::min(config.max_faces, cuda::kMaxFaces);
     detector_.reset();  // or the scratch would be there twice
-    auto detector =
-        cuda::Detector::create(model_, config, width, height, device_scratch, &owner_.stop);
-    if (!detector.ok()) return detector.status();
-    detector_ = std::move(detector.value());
+    CUFACE_TAKE(detector, cuda::Detector::create(model_, config, width, height, device_scratch,
+                                                 &owner_.stop));
+    detector_ = std::move(detector);
     detector_->stop_by({stop_.data(), &state_.data()->run});
     const long long windows = detector_->windows();
     owner_.planned(windows, 1e-9 * kCudaWindowNs * static_cast<double>(windows));
@@ -83,25 +80,20 @@ class CudaDetectStage final : public DetectStage {
     DeviceFaceFrame device(*frame.device());
     if (owner_.stop.raised()) return cancelled();
     if (!detector_ || settings.config != planned_) {
-      if (Status s = device.settle(); !s.ok()) return s;
-      if (Status s = make_detector(settings, frame.width(), frame.height()); !s.ok()) return s;
+      CUFACE_TRY(device.settle());
+      CUFACE_TRY(make_detector(settings, frame.width(), frame.height()));
     }
     const FaceResult upstream = frame.find<FaceList>().result;
     const int landmarks = landmarks_capacity(upstream);
-    const auto launch = device.launcher();
-    if (!launch.ok()) return launch.status();
-    const auto picture = device.luma();
-    if (!picture.ok()) return picture.status();
-    const auto before = device.faces(upstream);
-    if (!before.ok()) return before.status();
-    const auto asker = device.flags(turn.followed);
-    if (!asker.ok()) return asker.status();
-    auto out = device.new_faces(landmarks);
-    if (!out.ok()) return out.status();
+    CUFACE_TAKE(launch, device.launcher());
+    CUFACE_TAKE(luma, device.luma());
+    CUFACE_TAKE(before, device.faces(upstream));
+    CUFACE_TAKE(asker, device.flags(turn.followed));
+    CUFACE_TAKE(out, device.new_faces(landmarks));
     auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
 
     cuda::SearchBegin begin{std::exchange(restart_, false), turn.ask, frame.record().generation,
-                            asker.value()};
+                            asker};
     // Of faces on another GPU, or in host memory, nothing is known here.
     if (const DeviceFaceRef followed = faces_on_device(turn.followed); followed && begin.asker) {
       begin.verify = turn.verify;
@@ -110,24 +102,17 @@ class CudaDetectStage final : public DetectStage {
     } else {
       begin.ask.active_parts = false;
     }
-    if (Status s = cuda::begin_search(state_.data(), begin, launch.value()); !s.ok()) return s;
+    CUFACE_TRY(cuda::begin_search(state_.data(), begin, launch));
     const std::int32_t* run = &state_.data()->run;
-    const auto& luma = picture.value();
     const cuda::FollowedFaces* followed_faces = begin.asker ? &state_.data()->followed : nullptr;
-    if (Status s =
-            launch.value().repeat(search_, enqueue_search, detector_.get(), luma.data, luma.width,
-                                  luma.height, luma.stride, state_.data(), followed_faces, found,
-                                  turn.every_frame && !detector_->is_long());
-        !s.ok())
-      return s;
-    if (Status s = cuda::end_search(state_.data(), before.value(), found, out.value()->written(),
-                                    landmarks, launch.value());
-        !s.ok())
-      return s;
+    CUFACE_TRY(launch.repeat(search_, enqueue_search, detector_.get(), luma.data, luma.width,
+                             luma.height, luma.stride, state_.data(), followed_faces, found,
+                             turn.every_frame && !detector_->is_long()));
+    CUFACE_TRY(cuda::end_search(state_.data(), before, found, out->written(), landmarks, launch));
     // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
     DetectorName name = upstream ? detector_of(upstream) : name_;
-    return device.finish(std::move(out.value()), std::move(name),
-                         {run, false, &state_.data()->skipped}, &detector_->scratch());
+    return device.finish(std::move(out), std::move(name), {run, false, &state_.data()->skipped},
+                         &detector_->scratch());
   }
 
  private:
@@ -141,7 +126,7 @@ class CudaDetectStage final : public DetectStage {
       };
 
   const std::shared_ptr<const CascadeModel> model_;
-  const StageOwner owner_;
+  const BackendOwner owner_;
   const DetectorName name_;
   cuda::PinnedBuffer<std::uint32_t> stop_;  ///< what the owner's flag says, for the GPU
   std::unique_ptr<cuda::Detector> detector_;
@@ -157,13 +142,13 @@ class CudaDetectStage final : public DetectStage {
 
 }  // namespace
 
-DetectStageResult make_cuda_detect_stage(std::shared_ptr<const CascadeModel> model,
-                                         const DetectSettings& settings, int width, int height,
-                                         StageOwner owner) {
-  auto stage = std::make_unique<CudaDetectStage>(std::move(model), std::move(owner));
-  if (Status s = stage->allocate(); !s.ok()) return s;
-  if (Status s = stage->make_detector(settings, width, height); !s.ok()) return s;
-  return DetectStageResult(std::move(stage));
+DetectBackendResult make_cuda_detect_backend(std::shared_ptr<const CascadeModel> model,
+                                             const DetectSettings& settings, int width, int height,
+                                             BackendOwner owner) {
+  auto made = std::make_unique<CudaDetectBackend>(std::move(model), std::move(owner));
+  CUFACE_TRY(made->allocate());
+  CUFACE_TRY(made->make_detector(settings, width, height));
+  return DetectBackendResult(std::move(made));
 }
 
 }  // namespace cuface::gst

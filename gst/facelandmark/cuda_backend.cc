@@ -1,0 +1,135 @@
+// cufacelandmark on CUDA.
+#include <utility>
+
+#include "gst/base/cuda/sharedincontext.h"
+#include "gst/facelandmark/backend.h"
+#include "gst/faces/cuda/devicefaceframe.h"
+#include "kernels/common/try.h"
+#include "kernels/forest/cuda/roll.h"
+#include "kernels/landmark_filter/cuda/hold.h"
+#include "kernels/landmark_filter/cuda/inertia.h"
+#include "kernels/landmark_filter/cuda/smooth.h"
+#include "kernels/landmark_samples/landmark_samples_cuda.h"
+
+namespace cuface::gst {
+namespace {
+
+using ForestRef = std::shared_ptr<const cuda::DeviceForest>;
+
+/// The model in the current context, shared by all elements that use both: it is large.
+Result<ForestRef> device_forest(const ForestModel& model) {
+  static SharedInContext<const cuda::DeviceForest> shared;
+  return shared.get(
+      &model, [](const cuda::DeviceForest&) { return true; },
+      [&] { return cuda::DeviceForest::create(model); });
+}
+
+class CudaLandmarkBackend final : public LandmarkBackend {
+ public:
+  explicit CudaLandmarkBackend(std::shared_ptr<const ForestModel> model)
+      : model_(std::move(model)) {}
+
+  Status make_landmarker(const LandmarkSettings& settings) {
+    CUFACE_TAKE(forest, device_forest(*model_));
+    CUFACE_TAKE(rolls, cuda::RollMemory::create(forest));
+    CUFACE_TAKE(landmarker, cuda::SampledLandmarker::create(
+                                std::move(forest), settings.iterations, settings.samples,
+                                settings.refine && settings.follow_roll));
+    landmarker_ = std::move(landmarker);
+    rolls_ = std::move(rolls);
+    planned_ = settings;
+    return {};
+  }
+
+  Result<Landmarks> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
+                        double seconds) override {
+    DeviceFaceFrame device(*frame.device());
+    if (settings.iterations != planned_.iterations || settings.samples != planned_.samples ||
+        settings.refine != planned_.refine || settings.follow_roll != planned_.follow_roll) {
+      CUFACE_TRY(device.settle());
+      CUFACE_TRY(make_landmarker(settings));
+    }
+    CUFACE_TAKE(launch, device.launcher());
+    CUFACE_TAKE(picture, device.luma());
+    CUFACE_TAKE(out, device.new_faces(model_->landmarks));
+    CUFACE_TAKE(in, device.faces(faces));
+    DetectorName name = detector_of(faces);
+    const BoxMap map = box_map_of(settings, *model_, *name);
+    if (!settings.follow_roll) rolls_->forget();
+    CUFACE_TRY(landmarker_->enqueue(picture, in, map, out->written(), launch,
+                                    settings.follow_roll ? rolls_->known() : nullptr));
+    if (frame.is_gap()) return hold(device, std::move(out), std::move(name));
+    CUFACE_TRY(add_inertia(in, out->written(), settings.inertia, launch));
+    if (settings.follow_roll) CUFACE_TRY(rolls_->remember(out->written(), launch));
+    if (settings.smooth > 0)
+      return smoothed(device, std::move(out), std::move(name), settings.smooth, seconds);
+    if (smoother_) smoother_->forget();
+    CUFACE_TAKE(found, device.finish(std::move(out), std::move(name), {}));
+    before_ = found;
+    return Landmarks{std::move(found), {}};
+  }
+  void forget() override {
+    before_ = {};
+    if (smoother_) smoother_->forget();
+    if (inertia_) inertia_->forget();
+    rolls_->forget();
+  }
+
+ private:
+  /// `faces` have been made room for, so that those of the frame before lie elsewhere.
+  Result<Landmarks> hold(DeviceFaceFrame& device, std::shared_ptr<DeviceFaceResult> faces,
+                         DetectorName name) {
+    if (before_) {
+      CUFACE_TAKE(launch, device.launcher());
+      CUFACE_TAKE(before, device.faces(before_));
+      CUFACE_TRY(cuda::hold_landmarks(before, faces->written(), launch));
+    }
+    CUFACE_TAKE(held, device.finish(std::move(faces), std::move(name), {}));
+    before_ = held;
+    return Landmarks{std::move(held), {}};
+  }
+  Status add_inertia(const cuda::DeviceFaces* tracked, cuda::DeviceFaces* faces, float inertia,
+                     cuda::Launcher launch) {
+    if (inertia <= 0) {
+      if (inertia_) inertia_->forget();
+      return {};
+    }
+    if (!inertia_) {
+      CUFACE_TAKE(made, cuda::LandmarkInertia::create());
+      inertia_ = std::move(made);
+    }
+    return inertia_->enqueue(tracked, faces, inertia, launch);
+  }
+  Result<Landmarks> smoothed(DeviceFaceFrame& device, std::shared_ptr<DeviceFaceResult> faces,
+                             DetectorName name, float amount, double seconds) {
+    if (!smoother_) {
+      CUFACE_TAKE(made, cuda::LandmarkSmoother::create());
+      smoother_ = std::move(made);
+    }
+    CUFACE_TAKE(launch, device.launcher());
+    CUFACE_TAKE(smooth, device.new_faces(model_->landmarks));
+    CUFACE_TRY(smoother_->enqueue(faces->written(), smooth->written(), seconds, amount, launch));
+    CUFACE_TAKE(delivered, device.finish(std::move(smooth), name, {}));
+    before_ = delivered;
+    return Landmarks{std::move(delivered), device.submitted(std::move(faces), std::move(name))};
+  }
+
+  const std::shared_ptr<const ForestModel> model_;
+  std::unique_ptr<cuda::SampledLandmarker> landmarker_;
+  std::unique_ptr<cuda::RollMemory> rolls_;
+  std::unique_ptr<cuda::LandmarkInertia> inertia_;  // these two once they are asked for
+  std::unique_ptr<cuda::LandmarkSmoother> smoother_;
+  FaceResult before_;         // what was delivered for the frame before
+  LandmarkSettings planned_;  // what the landmarker was made for
+};
+
+}  // namespace
+
+LandmarkBackendResult make_cuda_landmark_backend(std::shared_ptr<const ForestModel> model,
+                                                 const LandmarkSettings& settings) {
+  auto made = std::make_unique<CudaLandmarkBackend>(std::move(model));
+  CUFACE_TRY(made->make_landmarker(settings));
+  return LandmarkBackendResult(std::move(made));
+}
+
+}  // namespace cuface::gst

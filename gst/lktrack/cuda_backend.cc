@@ -1,0 +1,72 @@
+// culktrack on CUDA: association, ids and the wish for a search stay on the device.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "gst/faces/cuda/devicefaceframe.h"
+#include "gst/lktrack/backend.h"
+#include "kernels/common/try.h"
+#include "kernels/track/track_cuda.h"
+
+namespace cuface::gst {
+namespace {
+
+class CudaTrackBackend final : public TrackBackend {
+ public:
+  CudaTrackBackend(const TrackConfig& config, std::uint64_t first_id)
+      : config_(config), first_id_(first_id) {}
+
+  Status make_tracker(int width, int height) {
+    CUFACE_TAKE(tracker, cuda::Tracker::create(config_, width, height, first_id_));
+    tracker_ = std::move(tracker);
+    return {};
+  }
+
+  Result<FaceResult> run(Frame& frame, const TrackFrame& input) override {
+    DeviceFaceFrame device(*frame.device());
+    CUFACE_TAKE(launch, device.launcher());
+    CUFACE_TAKE(picture, device.luma());
+    room_ = std::max({room_, landmarks_capacity(input.faces), landmarks_capacity(input.feedback)});
+    CUFACE_TAKE(out, device.new_faces(room_));
+    CUFACE_TAKE(faces, device.faces(input.faces));
+    CUFACE_TAKE(feedback, device.faces(input.feedback));
+    const cuda::TrackerInputs told{picture, faces, feedback, input.number, input.elapsed, room_};
+    CUFACE_TRY(tracker_->enqueue(told, out->written(), launch));
+    if (input.faces) detector_ = detector_of(input.faces);
+    return device.finish(std::move(out), detector_, {nullptr, true});
+  }
+
+  Result<FaceResult> hold(Frame& frame, std::uint64_t number) override {
+    DeviceFaceFrame device(*frame.device());
+    CUFACE_TAKE(launch, device.launcher());
+    CUFACE_TAKE(out, device.new_faces(room_));
+    CUFACE_TRY(tracker_->hold(number, room_, out->written(), launch));
+    return device.finish(std::move(out), detector_, {nullptr, true});
+  }
+
+  Band search_wanted() const override { return {}; }
+  void end_tracks() override { tracker_->end_tracks(); }
+  Status configure(const TrackConfig& config) override {
+    config_ = config;
+    return tracker_->configure(config);
+  }
+  std::uint64_t last_id() const override { return first_id_ - 1; }
+
+ private:
+  TrackConfig config_;
+  const std::uint64_t first_id_;
+  std::unique_ptr<cuda::Tracker> tracker_;
+  int room_ = 0;  ///< points per face of what it delivers
+  DetectorName detector_ = std::make_shared<const std::string>();
+};
+
+}  // namespace
+
+TrackBackendResult make_cuda_track_backend(const TrackConfig& config, int width, int height,
+                                           std::uint64_t first_id) {
+  auto made = std::make_unique<CudaTrackBackend>(config, first_id);
+  CUFACE_TRY(made->make_tracker(width, height));
+  return TrackBackendResult(std::move(made));
+}
+
+}  // namespace cuface::gst
