@@ -109,7 +109,11 @@ void add_face(Meta* meta, guint mark, const PlainFace& face, GstClockTime now) {
 
 }  // namespace
 
-void publish_analytics(GstBuffer* buffer, const std::vector<PlainFace>& faces, GstClockTime now) {
+void publish_analytics(GstBuffer* buffer, const std::vector<PlainFace>& faces, GstClockTime now,
+                       bool changed) {
+  if (Meta* there = gst_buffer_get_analytics_relation_meta(buffer); there && !changed)
+    if (const auto own = own_entries(there); std::find(own.begin(), own.end(), true) != own.end())
+      return;
   const std::size_t room = faces.empty() ? 0 : 1 + 2 * faces.size();
   remove_own(buffer, room);
   if (faces.empty()) return;

@@ -27,10 +27,14 @@ struct PlainFace {
 ///
 /// Metadata of others stay, with the relations between them; their ids (which are places in the
 /// meta) change where ours came before them.
+///
+/// An entry cannot be changed, so the meta is made anew: but not where ours are there already and
+/// `changed` says that they still hold.
 #ifdef CUFACE_HAVE_ANALYTICS
-void publish_analytics(GstBuffer* buffer, const std::vector<PlainFace>& faces, GstClockTime now);
+void publish_analytics(GstBuffer* buffer, const std::vector<PlainFace>& faces, GstClockTime now,
+                       bool changed);
 #else
-inline void publish_analytics(GstBuffer*, const std::vector<PlainFace>&, GstClockTime) {}
+inline void publish_analytics(GstBuffer*, const std::vector<PlainFace>&, GstClockTime, bool) {}
 #endif
 
 }  // namespace cuface::gst

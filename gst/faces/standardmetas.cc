@@ -86,12 +86,15 @@ Result<OwnFaces> own_faces(GstBuffer* buffer, const FrameGeometry& geometry) {
   return own;
 }
 
-gboolean remove_own(GstBuffer*, GstMeta** meta, gpointer own) {
-  if ((*meta)->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE &&
-      static_cast<const OwnFaces*>(own)->holds(
-          *reinterpret_cast<GstVideoRegionOfInterestMeta*>(*meta)))
-    *meta = nullptr;
-  return TRUE;
+std::vector<GstVideoRegionOfInterestMeta*> own_regions(GstBuffer* buffer, const OwnFaces& own) {
+  std::vector<GstVideoRegionOfInterestMeta*> regions;
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
+    if (own.holds(*roi)) regions.push_back(roi);
+  }
+  return regions;
 }
 
 /// Normalised, because a scaler adapts the box of a region but not its parameters.
@@ -112,16 +115,31 @@ void set_landmarks(GstStructure* params, const FaceList& faces, std::size_t i) {
   gst_structure_take_value(params, "landmarks", &array);
 }
 
-void add_region(GstBuffer* buffer, const Rect& box, const FaceList& faces, std::size_t i) {
+/// Makes the region that of a face, whosever it was. False where box, id and confidence were so
+/// before.
+bool write_region(GstVideoRegionOfInterestMeta& roi, const Rect& box, const FaceList& faces,
+                  std::size_t i) {
   const Face& face = faces.faces[i];
-  GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
-      buffer, kFaceType, static_cast<guint>(box.x), static_cast<guint>(box.y),
-      static_cast<guint>(box.w), static_cast<guint>(box.h));
-  roi->id = static_cast<gint>(face.id);
-  GstStructure* params = gst_structure_new(kOwnParam, "id", G_TYPE_UINT64, face.id, "confidence",
-                                           G_TYPE_FLOAT, face.confidence, nullptr);
-  if (faces.landmarks_per_face > 0) set_landmarks(params, faces, i);
-  gst_video_region_of_interest_meta_add_param(roi, params);
+  GstStructure* params = gst_video_region_of_interest_meta_get_param(&roi, kOwnParam);
+  gfloat confidence = -1;
+  if (params)
+    gst_structure_get(params, "confidence", G_TYPE_FLOAT, &confidence, nullptr);
+  else
+    gst_video_region_of_interest_meta_add_param(&roi, params = gst_structure_new_empty(kOwnParam));
+  const bool same =
+      box_of(roi) == box && roi.id == static_cast<gint>(face.id) && confidence == face.confidence;
+  roi.x = static_cast<guint>(box.x);
+  roi.y = static_cast<guint>(box.y);
+  roi.w = static_cast<guint>(box.w);
+  roi.h = static_cast<guint>(box.h);
+  roi.id = static_cast<gint>(face.id);
+  gst_structure_set(params, "id", G_TYPE_UINT64, face.id, "confidence", G_TYPE_FLOAT,
+                    face.confidence, nullptr);
+  if (faces.landmarks_per_face > 0)
+    set_landmarks(params, faces, i);
+  else
+    gst_structure_remove_field(params, "landmarks");
+  return !same;
 }
 
 }  // namespace
@@ -131,17 +149,25 @@ Status publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const
   CUFACE_TAKE(faces, result.read());
   const FrameGeometry geometry = frame_geometry(buffer, info.width, info.height);
   CUFACE_TAKE(own, own_faces(buffer, geometry));
-  gst_buffer_foreach_meta(buffer, remove_own, &own);
+  const auto regions = own_regions(buffer, own);
   first_seen.update(*faces, GST_BUFFER_PTS(buffer));
   std::vector<PlainFace> plain;
+  bool changed = false;
   for (std::size_t i = 0; i < faces->faces.size(); ++i) {
     const Face& face = faces->faces[i];
     const Rect box = visible_part(face.box, geometry);
     if (box.w <= 0 || box.h <= 0) continue;
-    add_region(buffer, box, *faces, i);
+    GstVideoRegionOfInterestMeta* roi =
+        plain.size() < regions.size()
+            ? regions[plain.size()]
+            : gst_buffer_add_video_region_of_interest_meta(buffer, kFaceType, 0, 0, 0, 0);
+    changed |= write_region(*roi, box, *faces, i);
     plain.push_back({box, face.id, face.confidence, first_seen.of(face.id)});
   }
-  publish_analytics(buffer, plain, GST_BUFFER_PTS(buffer));
+  changed |= plain.size() != regions.size();
+  for (std::size_t i = plain.size(); i < regions.size(); ++i)
+    gst_buffer_remove_meta(buffer, &regions[i]->meta);
+  publish_analytics(buffer, plain, GST_BUFFER_PTS(buffer), changed);
   return {};
 }
 

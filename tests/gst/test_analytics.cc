@@ -223,6 +223,18 @@ TEST_F(Analytics, ReplaceOurOwnAndNobodyElses) {
   EXPECT_EQ(relations, 4);
 }
 
+TEST_F(Analytics, AreMadeAnewOnlyWhereFacesChange) {
+  publish(make_faces(kWidth, kHeight, 2, 0));
+  const GstAnalyticsRelationMeta* before = meta_of(buffer_);
+  const std::size_t there = entries(buffer_);
+  publish(make_faces(kWidth, kHeight, 2, 5));  // has landmarks now, which are not told here
+  EXPECT_EQ(meta_of(buffer_), before);
+  EXPECT_EQ(entries(buffer_), there);
+  publish(make_faces(kWidth, kHeight, 2, 5, 3));
+  EXPECT_EQ(entries(buffer_), there);
+  EXPECT_EQ(detections(buffer_)[0].box[0], 163);
+}
+
 TEST_F(Analytics, LeaveNothingBehind) {
   publish(make_faces(kWidth, kHeight, 0, 0));
   EXPECT_FALSE(meta_of(buffer_));

@@ -90,6 +90,26 @@ TEST_F(StandardMetas, ReplaceOurOwnAndNobodyElses) {
   EXPECT_EQ(regions(buffer_).size(), 2u);
 }
 
+TEST_F(StandardMetas, AreUpdatedInPlace) {
+  publish(make_faces(kWidth, kHeight, 2, 5));
+  const auto before = regions(buffer_);
+  ASSERT_EQ(before.size(), 2u);
+  gst_video_region_of_interest_meta_add_param(before[0], gst_structure_new_empty("theirs"));
+  publish(make_faces(kWidth, kHeight, 3, 0, 10));
+  const auto all = regions(buffer_);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0], before[0]);
+  EXPECT_EQ(all[1], before[1]);
+  EXPECT_EQ(all[0]->x, 170u);
+  EXPECT_TRUE(gst_video_region_of_interest_meta_get_param(all[0], "theirs"));
+  EXPECT_FALSE(gst_structure_has_field(
+      gst_video_region_of_interest_meta_get_param(all[0], "cuface"), "landmarks"));
+  publish(make_faces(kWidth, kHeight, 1, 5));
+  ASSERT_EQ(regions(buffer_).size(), 1u);
+  EXPECT_EQ(regions(buffer_)[0], before[0]);
+  EXPECT_FLOAT_EQ(landmark(before[0], 0), (160 + 0.5f) / kWidth);
+}
+
 TEST_F(StandardMetas, KeepToTheFrame) {
   auto faces = make_faces(kWidth, kHeight, 6, 0);
   faces->faces[0].box = {-20, -10, 60, 50};
@@ -160,8 +180,8 @@ TEST_F(StandardMetas, AreKnownAsOursBehindAScaler) {
       gst::publish_standard_metas(out, small, make_faces(320, 180, 1, 0), first_seen_).ok());
   const auto all = regions(out);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0]->x, 2u) << "the foreign one";
-  EXPECT_TRUE(gst_video_region_of_interest_meta_get_param(all[1], "cuface"));
+  EXPECT_TRUE(gst_video_region_of_interest_meta_get_param(all[0], "cuface"));
+  EXPECT_EQ(all[1]->x, 2u) << "the foreign one";
   gst_buffer_unref(out);
 }
 
