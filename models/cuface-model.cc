@@ -92,8 +92,8 @@ void print(const ForestModel& m) {
                             m.compact_leaves.size_bytes() + m.leaf_scales.size_bytes();
   std::printf("kind       landmark model (ensemble of regression trees)\n");
   std::printf("landmarks  %d\n", m.landmarks);
-  std::printf("forest     %d cascades of %d trees of depth %d, %d feature pixels each\n",
-              m.cascades, m.trees, m.depth, m.pool);
+  std::printf("forest     %d cascades of %d trees of depth %d, %d feature pixels each\n", m.stages,
+              m.trees, m.depth, m.pool);
   if (m.is_compact()) std::printf("leaves     compact: integers\n");
   std::printf("in memory  %.1f MB\n", static_cast<double>(bytes) / 1e6);
   for (const auto& [name, map] : m.box_maps) {

@@ -153,8 +153,7 @@ void plan_trees(Reader& in, std::int64_t splits, ForestModel& m, Tables& t) {
     return;
   }
   m.depth = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(splits)));
-  const std::size_t trees =
-      static_cast<std::size_t>(m.cascades) * static_cast<std::size_t>(m.trees);
+  const std::size_t trees = static_cast<std::size_t>(m.stages) * static_cast<std::size_t>(m.trees);
   const std::size_t leaves = trees * static_cast<std::size_t>(m.leaves_per_tree());
   if (leaves > kMaxForestLeaves) {
     in.fail("more leaves than a model may have");
@@ -196,16 +195,15 @@ void read_tree(Reader& in, const ForestModel& m, Tables& t) {
 }
 
 void read_forests(Reader& in, ForestModel& m, Tables& t) {
-  m.cascades =
-      static_cast<int>(in.integer(1, kMaxForestCascades, "an unusable number of cascades"));
-  for (int cascade = 0; cascade < m.cascades && !in.failed(); ++cascade) {
+  m.stages = static_cast<int>(in.integer(1, kMaxForestStages, "an unusable number of cascades"));
+  for (int stage = 0; stage < m.stages && !in.failed(); ++stage) {
     const std::int64_t trees = in.integer(1, kMaxForestTrees, "an unusable number of trees");
-    if (cascade == 0) m.trees = static_cast<int>(trees);
+    if (stage == 0) m.trees = static_cast<int>(trees);
     if (trees != m.trees) in.fail("a cascade with more or fewer trees than the first");
     for (int tree = 0; tree < m.trees && !in.failed(); ++tree) {
       const std::int64_t splits =
           in.integer(1, (1 << kMaxForestDepth) - 1, "a tree with an unusable number of splits");
-      const bool first = cascade == 0 && tree == 0;
+      const bool first = stage == 0 && tree == 0;
       if (first) plan_trees(in, splits, m, t);
       if (!first && splits != m.splits_per_tree())
         in.fail("a tree deeper or flatter than the first");
@@ -215,16 +213,16 @@ void read_forests(Reader& in, ForestModel& m, Tables& t) {
   }
 }
 
-/// Anchors and deltas have the same shape, [cascades][pool] of something. Returns the pool's size,
+/// Anchors and deltas have the same shape, [stages][pool] of something. Returns the pool's size,
 /// which the first table defines.
 template <typename ReadOne>
 void read_pools(Reader& in, ForestModel& m, ReadOne read_one) {
-  in.integer(m.cascades, m.cascades, "feature pixels for another number of cascades");
-  for (int cascade = 0; cascade < m.cascades && !in.failed(); ++cascade) {
+  in.integer(m.stages, m.stages, "feature pixels for another number of cascades");
+  for (int stage = 0; stage < m.stages && !in.failed(); ++stage) {
     const std::int64_t pool = in.integer(1, kMaxForestPool, "an unusable number of feature pixels");
     if (m.pool == 0) m.pool = static_cast<int>(pool);
     if (pool != m.pool) in.fail("a cascade with more or fewer feature pixels than the first");
-    if (static_cast<std::size_t>(m.cascades) * static_cast<std::size_t>(m.pool) > kMaxForestPixels)
+    if (static_cast<std::size_t>(m.stages) * static_cast<std::size_t>(m.pool) > kMaxForestPixels)
       in.fail("more feature pixels than a model may have");
     for (int i = 0; i < m.pool && !in.failed(); ++i) read_one();
   }

@@ -42,7 +42,7 @@ Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& con
   auto model = std::make_shared<ForestModel>();
   model->name = container.name();
   model->landmarks = container.integer("landmarks", kMaxLandmarks);
-  model->cascades = container.integer("cascades", kMaxForestCascades);
+  model->stages = container.integer("cascades", kMaxForestStages);
   model->trees = container.integer("trees", kMaxForestTrees);
   model->depth = container.integer("depth", kMaxForestDepth);
   model->pool = container.integer("pool", kMaxForestPool);
@@ -70,7 +70,7 @@ Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& con
 Status write_forest_file(const ForestModel& model, const Provenance& source,
                          const std::string& path) {
   Json header = {{"landmarks", model.landmarks},
-                 {"cascades", model.cascades},
+                 {"cascades", model.stages},
                  {"trees", model.trees},
                  {"depth", model.depth},
                  {"pool", model.pool}};
@@ -98,13 +98,13 @@ std::shared_ptr<const ForestModel> compact_forest(const ForestModel& model) {
     std::shared_ptr<const void> rest;
   };
   const auto size = static_cast<std::size_t>(model.leaf_size());
-  const auto cascades = static_cast<std::size_t>(model.cascades);
-  const std::size_t values = model.leaves.size() / cascades;  // of a cascade
+  const auto stages = static_cast<std::size_t>(model.stages);
+  const std::size_t values = model.leaves.size() / stages;  // of a stage
   auto tables = std::make_shared<Tables>();
   tables->leaves.resize(model.leaves.size());
-  tables->scales.resize(cascades * size);
+  tables->scales.resize(stages * size);
   tables->rest = model.storage;
-  for (std::size_t c = 0; c < cascades; ++c) {
+  for (std::size_t c = 0; c < stages; ++c) {
     const std::span<const float> from = model.leaves.subspan(c * values, values);
     float* const scale = tables->scales.data() + c * size;
     for (std::size_t i = 0; i < values; ++i) {

@@ -16,7 +16,7 @@ namespace cuface::gst {
 
 /// What is known in host memory of whether to search a frame.
 struct SearchTurn {
-  SearchAsk ask;
+  SearchRequest ask;
   /// The faces that the tracker followed on the frame before, in pixels of this one; or none. On
   /// the GPU they say themselves whether it asks for a search and follows any.
   FaceResult followed;

@@ -31,7 +31,7 @@ class CpuDetectBackend final : public DetectBackend {
 
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
                          const SearchTurn& turn) override {
-    const Band what = wish_.next(turn.ask);
+    const SearchRegion what = wish_.next(turn.ask);
     frame.count(kSkippedSearches, wish_.skipped(turn.ask));
     const bool search_it{what};
     if (search_it) CUFACE_TRY(search(frame, settings, turn, what));
@@ -54,7 +54,7 @@ class CpuDetectBackend final : public DetectBackend {
 
  private:
   Status search(Frame& frame, const DetectSettings& settings, const SearchTurn& turn,
-                const Band& what) {
+                const SearchRegion& what) {
     CUFACE_TAKE(picture, frame.luma());
     if (!detector_ || settings.config != planned_)
       CUFACE_TRY(make_detector(settings, frame.width(), frame.height()));
@@ -89,7 +89,7 @@ class CpuDetectBackend final : public DetectBackend {
   DetectConfig planned_;  ///< what the detector was made for
   std::vector<Followed> followed_;
   DetectResult found_;
-  SearchWish wish_;
+  SearchSchedule wish_;
 };
 
 }  // namespace

@@ -23,8 +23,8 @@ class SearchWishes {
   }
 
   /// What the tracker wants searched of the next frame, and what it wanted on the frame before.
-  void request(const Band& what) { next_.wanted = what; }
-  const Band& requested() const { return now_.wanted; }
+  void request(const SearchRegion& what) { next_.wanted = what; }
+  const SearchRegion& requested() const { return now_.wanted; }
   /// The faces that the tracker followed on the frame before, in pixels of its frames; none where
   /// there is no tracker. Where they are on the GPU, only there is known how many, and whether it
   /// wishes for a search (cuda::DeviceFaces::search_wanted).
@@ -33,7 +33,7 @@ class SearchWishes {
 
  private:
   struct Told {
-    Band wanted;
+    SearchRegion wanted;
     FaceResult followed;
   };
   std::uint64_t generation_ = 0;

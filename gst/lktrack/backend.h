@@ -28,7 +28,7 @@ class TrackBackend {
   virtual Result<FaceResult> hold(Frame& frame, std::uint64_t number) = 0;
   /// Whether run() lost the last face on this frame. Where only the GPU knows, false, and its
   /// result says so.
-  virtual Band search_wanted() const = 0;
+  virtual SearchRegion search_wanted() const = 0;
   virtual void end_tracks() = 0;
   virtual Status configure(const TrackConfig& config) = 0;
   /// The greatest id given so far; on the GPU those of the back ends before (kLastId has the

@@ -34,7 +34,7 @@ class CpuTrackBackend final : public TrackBackend {
     return FaceResult(std::make_shared<FaceList>(std::move(output_.faces)));
   }
 
-  Band search_wanted() const override { return output_.search_wanted; }
+  SearchRegion search_wanted() const override { return output_.search_wanted; }
   void end_tracks() override { tracker_->end_tracks(); }
   Status configure(const TrackConfig& config) override { return tracker_->configure(config); }
   std::uint64_t last_id() const override { return last_id_; }

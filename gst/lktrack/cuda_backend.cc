@@ -44,7 +44,7 @@ class CudaTrackBackend final : public TrackBackend {
     return device.finish(std::move(out), detector_, {nullptr, true});
   }
 
-  Band search_wanted() const override { return {}; }
+  SearchRegion search_wanted() const override { return {}; }
   void end_tracks() override { tracker_->end_tracks(); }
   Status configure(const TrackConfig& config) override {
     config_ = config;

@@ -96,7 +96,7 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
   void request_search(Frame& frame, const FaceResult& faces) {
     Chain* chain = frame.chain_on_this_thread();
     if (chain) SearchWishes::of(*chain).tell_followed(faces);
-    const Band wanted = backend_->search_wanted();
+    const SearchRegion wanted = backend_->search_wanted();
     if (!wanted) return;
     if (chain)
       SearchWishes::of(*chain).request(wanted);

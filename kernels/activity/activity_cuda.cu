@@ -43,7 +43,7 @@ class Blocks {
 /// A warp a cell. Cells of a row write their own bits of its words.
 __global__ void __launch_bounds__(kThreads)
     changes_kernel(ImageView<const std::uint8_t> picture, CellGrid grid, const std::int32_t* run,
-                   const Band* band, std::uint8_t* then, Activity::State* state) {
+                   const SearchRegion* band, std::uint8_t* then, Activity::State* state) {
   const bool look = band && band->active_only;
   // Whether active parts are to be searched, the map tells.
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) state->search = !idle(run) && !look;
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads)
 /// A block a class of sizes, a thread a row of cells.
 __global__ void __launch_bounds__(kMostCells)
     map_kernel(CellGrid grid, int full_width, int full_height, const std::int32_t* run,
-               const Band* band, const FollowedFaces* followed, Activity::State* state) {
+               const SearchRegion* band, const FollowedFaces* followed, Activity::State* state) {
   if (idle(run) || !band || !band->active_only) return;
   __shared__ FollowedCells cells[kMaxFaces];
   const int count = followed ? followed->count : 0;
@@ -123,7 +123,7 @@ Result<Activity> Activity::create(int width, int height, int full_width, int ful
 }
 
 Status Activity::enqueue(ImageView<const std::uint8_t> picture, const std::int32_t* run,
-                         const Band* band, const FollowedFaces* followed, Launcher launch) {
+                         const SearchRegion* band, const FollowedFaces* followed, Launcher launch) {
   const dim3 cells(static_cast<unsigned>((grid_.columns - 1) / kCells + 1),
                    static_cast<unsigned>(grid_.rows));
   if (Status s = launch("what has changed", changes_kernel, {cells, kThreads}, picture, grid_, run,

@@ -33,8 +33,8 @@ class Activity {
   /// Before a search of `band` (null = the whole picture): for kActiveParts what look() does, for
   /// the whole picture take(). `run`, `band` and `followed` (null = nobody) in device memory; where
   /// *run is 0 nothing happens. Two launches.
-  Status enqueue(ImageView<const std::uint8_t> picture, const std::int32_t* run, const Band* band,
-                 const FollowedFaces* followed, Launcher launch);
+  Status enqueue(ImageView<const std::uint8_t> picture, const std::int32_t* run,
+                 const SearchRegion* band, const FollowedFaces* followed, Launcher launch);
 
   /// For a search behind it.
   DeviceMap map() const {

@@ -12,15 +12,15 @@ namespace cuface {
 /// The faces whose middle lies between the band's borders. count 1 = the whole picture, 0 = nothing
 /// of it. Of a whole picture that is `active_only` there are those in its changed parts and where
 /// faces are followed (kernels/activity): a followed face was looked for.
-struct Band {
+struct SearchRegion {
   std::int32_t index = 0, count = 0, active_only = 0;
 
   CUFACE_HD bool is_part() const { return count > 1 || active_only; }
   CUFACE_HD explicit operator bool() const { return count > 0; }
-  friend bool operator==(const Band&, const Band&) = default;
+  friend bool operator==(const SearchRegion&, const SearchRegion&) = default;
 };
-inline constexpr Band kWholePicture = {0, 1};
-inline constexpr Band kActiveParts = {0, 1, 1};
+inline constexpr SearchRegion kWholePicture = {0, 1};
+inline constexpr SearchRegion kActiveParts = {0, 1, 1};
 
 /// The bands of a picture, at most: narrower ones would be searched twice, since they take what
 /// lies around them.
@@ -35,7 +35,7 @@ CUFACE_HD inline int band_border(int height, int index, int count) {
 
 /// Whether a box belongs to the band of a picture that high, or lies at most `margin` heights of
 /// its own outside. The outer bands reach as far as boxes do.
-CUFACE_HD inline bool is_in(const Band& band, const Box& box, int height, float margin) {
+CUFACE_HD inline bool is_in(const SearchRegion& band, const Box& box, int height, float margin) {
   const float middle = box.y + box.h / 2, reach = margin * box.h;
   const auto top = static_cast<float>(band_border(height, band.index, band.count));
   const auto bottom = static_cast<float>(band_border(height, band.index + 1, band.count));
@@ -53,7 +53,7 @@ inline constexpr float kWellInside = 0.25f;
 
 /// The narrowest band of a picture that high in which a box lies well inside; the whole picture
 /// where there is none.
-CUFACE_HD inline Band band_around(const Box& box, int height) {
+CUFACE_HD inline SearchRegion band_around(const Box& box, int height) {
   constexpr std::int32_t kCounts[] = {kMostBands, 12, 8, 6, 4, 3, 2};
   for (const std::int32_t count : kCounts) {
     for (std::int32_t index = 0; index < count; ++index) {

@@ -41,7 +41,7 @@ CUFACE_HD inline Box as_box(const Rect& r) {
 }
 
 /// Whether a search of a band gives a box of the searched picture.
-CUFACE_HD inline bool belongs(const Band& band, const Rect& box, int searched_height) {
+CUFACE_HD inline bool belongs(const SearchRegion& band, const Rect& box, int searched_height) {
   return band.count <= 1 || is_in(band, as_box(box), searched_height, kBandBorder);
 }
 

@@ -37,7 +37,7 @@ class CpuDetector final : public Detector {
     scratch_.reserve(kMaxRawWindows);
   }
 
-  Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+  Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const SearchRegion& band,
               std::span<const Followed> followed) override {
     out.faces.clear();
     out.rolls.clear();
@@ -58,7 +58,7 @@ class CpuDetector final : public Detector {
   long long windows() const override { return searcher_->windows(); }
 
  private:
-  Status search(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+  Status search(ImageView<const std::uint8_t> luma, DetectResult& out, const SearchRegion& band,
                 std::span<const Followed> followed) {
     windows_.clear();
     ImageView<const std::uint8_t> picture = luma;
@@ -84,7 +84,7 @@ class CpuDetector final : public Detector {
     return {};
   }
 
-  void to_full_picture(std::vector<Detection>& faces, const Band& band) const {
+  void to_full_picture(std::vector<Detection>& faces, const SearchRegion& band) const {
     std::erase_if(faces, [&](Detection& d) {
       return !belongs(band, d.box, plan_.height) || !clip(d.box, plan_.width, plan_.height);
     });
@@ -121,8 +121,8 @@ Result<std::unique_ptr<Detector>> Detector::create(Backend backend,
   });
 }
 
-Status Detector::enqueue(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
-                         std::span<const Followed> followed) {
+Status Detector::enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
+                         const SearchRegion& band, std::span<const Followed> followed) {
   return guarded("searching", [&] { return find(luma, out, band, followed); });
 }
 

@@ -102,15 +102,15 @@ class Detector {
   /// is raised kCancelled, with an empty `out`: a search of any size looks at it at least every 20
   /// ms.
   Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
-                 const Band& band = kWholePicture, std::span<const Followed> followed = {});
+                 const SearchRegion& band = kWholePicture, std::span<const Followed> followed = {});
 
   /// How many windows a search of the whole picture looks at, at all angles, without verifying.
   virtual long long windows() const = 0;
 
  private:
   /// enqueue(), but that it may throw.
-  virtual Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
-                      std::span<const Followed> followed) = 0;
+  virtual Status find(ImageView<const std::uint8_t> luma, DetectResult& out,
+                      const SearchRegion& band, std::span<const Followed> followed) = 0;
 };
 
 }  // namespace cuface

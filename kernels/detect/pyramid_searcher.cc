@@ -35,8 +35,8 @@ int stride_for(int width) {
 }
 
 /// What all threads read.
-struct Plan {
-  Plan(const CascadeModel& m, const SearchPlan& plan)
+struct StripePlan {
+  StripePlan(const CascadeModel& m, const SearchPlan& plan)
       : model(m),
         tilted(m.has_tilted()),
         levels(plan_levels(m, plan)),
@@ -160,7 +160,7 @@ struct Plan {
   }
 
   /// Those of a band, in the order of levels and rows.
-  void add_stripes(const Band& band, std::vector<Stripe>& out) const {
+  void add_stripes(const SearchRegion& band, std::vector<Stripe>& out) const {
     for (std::size_t i = 0; i < levels.size(); ++i) {
       const Level& l = levels[i];
       add_stripes(i, band_rows(band, l.height, model.window_height, l.grid.rows, l.grid.step), out);
@@ -194,7 +194,7 @@ struct Plan {
 /// What a thread writes.
 class StripeSearch {
  public:
-  StripeSearch(const Plan& plan, std::size_t worker)
+  StripeSearch(const StripePlan& plan, std::size_t worker)
       : plan_(plan), scratch_(plan.shared->scratch(worker)) {
     const auto make_room = [](auto& list, std::size_t size) {
       if (list.size() < size) list.resize(size);
@@ -288,7 +288,7 @@ class StripeSearch {
     return true;
   }
 
-  const Plan& plan_;
+  const StripePlan& plan_;
   SharedSearch::Scratch& scratch_;
   std::vector<std::unique_ptr<CascadeSearch>> searches_;
 };
@@ -307,8 +307,8 @@ class PyramidSearcher final : public Searcher {
     stripes_.reserve(plan_.stripes.size() * runs);
   }
 
-  bool search(ImageView<const std::uint8_t> picture, const Band& band, const ActivityMap* active,
-              std::vector<Rect>& out) override {
+  bool search(ImageView<const std::uint8_t> picture, const SearchRegion& band,
+              const ActivityMap* active, std::vector<Rect>& out) override {
     stripes_.clear();
     if (active)
       plan_.add_active(*active, stripes_);
@@ -362,7 +362,7 @@ class PyramidSearcher final : public Searcher {
     return window_box(w.x, w.y, plan_.model.window_width, plan_.model.window_height, scale);
   }
 
-  const Plan plan_;
+  const StripePlan plan_;
   Workers workers_;
   std::vector<std::unique_ptr<StripeSearch>> threads_;  ///< of each worker
   std::vector<Stripe> stripes_;                         ///< of the band, or of the map

@@ -3,7 +3,7 @@
 #include "kernels/detect/boxes.h"
 
 namespace cuface {
-FaceList faces_from_detections(const DetectResult& found, const Band& searched,
+FaceList faces_from_detections(const DetectResult& found, const SearchRegion& searched,
                                const std::string& cascade, int width, int height) {
   FaceList list;
   list.width = width;

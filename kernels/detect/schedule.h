@@ -21,9 +21,9 @@ namespace cuface {
 inline constexpr std::uint64_t kActiveInterval = 10;
 
 /// What is due on a frame by its number.
-struct PeriodTurn {
+struct PeriodStep {
   bool search = false;  ///< a search of the whole picture
-  Band band;            ///< where it is spread; count 0 = none
+  SearchRegion band;    ///< where it is spread; count 0 = none
   bool active = false;  ///< where active parts are searched: one of these
 };
 
@@ -31,11 +31,11 @@ struct PeriodTurn {
 class SearchPeriod {
  public:
   void restart() { frame_ = 0; }
-  PeriodTurn next(std::uint64_t interval) {
+  PeriodStep next(std::uint64_t interval) {
     const std::uint64_t phase = frame_++ % interval;
     const std::uint64_t bands = interval < kMostBands ? interval : std::uint64_t{kMostBands};
     const std::uint64_t index = phase * bands / interval;
-    PeriodTurn turn;
+    PeriodStep turn;
     turn.search = phase == 0;
     turn.active = phase % kActiveInterval == 0;
     if (bands > 1 && (phase == 0 || index != (phase - 1) * bands / interval))
@@ -47,12 +47,12 @@ class SearchPeriod {
   std::uint64_t frame_ = 0;
 };
 
-/// What a SearchWish is told about a frame.
-struct SearchAsk {
+/// What a SearchSchedule is told about a frame.
+struct SearchRequest {
   bool asked = false;      ///< somebody asks for a search of the whole picture
   bool bands = false;      ///< the tracker may ask for a band
-  Band doubted;            ///< for which it asks, because of faces in doubt; count 0 = none
-  PeriodTurn turn;         ///< without a band where searches are not spread
+  SearchRegion tentative;  ///< for which it asks, because of faces in doubt; count 0 = none
+  PeriodStep turn;         ///< without a band where searches are not spread
   bool searchable = true;  ///< false for a gap, and while frames are late
   bool late = false;       ///< it could be searched, were frames not late
   bool follows = false;    ///< the tracker behind follows faces
@@ -62,23 +62,23 @@ struct SearchAsk {
 
   CUFACE_HD bool spread() const { return turn.band.is_part() && follows; }
   /// What the tracker wants of this frame; count 0 = nothing.
-  CUFACE_HD void tracker_asks(const Band& wanted) {
+  CUFACE_HD void tracker_asks(const SearchRegion& wanted) {
     if (bands && wanted.is_part())
-      doubted = wanted;
+      tentative = wanted;
     else
       asked = asked || wanted;
   }
 };
 
 /// The part that depends on what searches find: lives where they run.
-struct SearchWish {
+struct SearchSchedule {
   enum : std::int32_t { kNothing, kAgain, kWhole };
   std::int32_t wanted = kNothing;  ///< kAgain: after a search that found nothing
   std::int32_t active_wanted = 0;  ///< a search of active parts is due
   std::int32_t put_off = 0;        ///< bands by which a spread search is behind the frames' numbers
 
   /// What of this frame to search; count 0 = nothing.
-  CUFACE_HD Band next(const SearchAsk& ask) {
+  CUFACE_HD SearchRegion next(const SearchRequest& ask) {
     if (ask.asked || (ask.turn.search && !ask.spread())) wanted = kWhole;
     if (!ask.active_parts)
       active_wanted = 0;
@@ -90,21 +90,21 @@ struct SearchWish {
     }
     if (ask.spread() && put_off >= ask.turn.band.count) wanted = kWhole;
     if (ask.active_parts && wanted != kWhole)
-      return wanted || active_wanted ? kActiveParts : Band{};
+      return wanted || active_wanted ? kActiveParts : SearchRegion{};
     if (wanted) {
       put_off = 0;
       return kWholePicture;
     }
-    if (!ask.spread()) return ask.doubted;
+    if (!ask.spread()) return ask.tentative;
     const std::int32_t count = ask.turn.band.count;
     return {(ask.turn.band.index + count - put_off) % count, count};
   }
   /// After next(): whether a search was skipped on this frame because frames are late.
-  CUFACE_HD bool skipped(const SearchAsk& ask) const {
-    return ask.late && (wanted || active_wanted || ask.spread() || ask.doubted);
+  CUFACE_HD bool skipped(const SearchRequest& ask) const {
+    return ask.late && (wanted || active_wanted || ask.spread() || ask.tentative);
   }
   /// That next() has returned `what`. A band may well be without a face.
-  CUFACE_HD void searched(const Band& what, bool found_any) {
+  CUFACE_HD void searched(const SearchRegion& what, bool found_any) {
     if (what.count > 1) return;
     wanted = found_any ? kNothing : kAgain;
     active_wanted = 0;
@@ -112,19 +112,13 @@ struct SearchWish {
 };
 
 /// Whether to count a search: one that is spread counts where it begins.
-CUFACE_HD inline bool begins_search(const SearchAsk& ask, const Band& what) {
+CUFACE_HD inline bool begins_search(const SearchRequest& ask, const SearchRegion& what) {
   return what && (what.index == 0 || !ask.spread());
 }
 
 /// Two boxes that overlap by more than half (intersection over union) are one face.
 CUFACE_HD inline bool is_same_face(const Box& a, const Box& b) {
-  const float left = a.x > b.x ? a.x : b.x, top = a.y > b.y ? a.y : b.y;
-  const float right = a.x + a.w < b.x + b.w ? a.x + a.w : b.x + b.w;
-  const float bottom = a.y + a.h < b.y + b.h ? a.y + a.h : b.y + b.h;
-  const float w = right - left, h = bottom - top;
-  if (!(w > 0 && h > 0)) return false;
-  const float both = w * h;
-  return both / (a.w * a.h + b.w * b.h - both) > 0.5f;
+  return intersection_over_union(a, b) > 0.5f;
 }
 
 /// Adds a face to `into[0..count)`, which has room for `capacity` and of which the first `before`
@@ -150,7 +144,7 @@ CUFACE_HD inline int merge_faces(const Face* found, int n, Face* into, int count
 }
 
 /// The detections in what was searched as faces of a frame.
-FaceList faces_from_detections(const DetectResult& found, const Band& searched,
+FaceList faces_from_detections(const DetectResult& found, const SearchRegion& searched,
                                const std::string& cascade, int width, int height);
 
 /// The same for lists, without a limit. False, with some of them, once `stop` is raised.

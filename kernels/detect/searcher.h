@@ -89,7 +89,7 @@ class Searcher {
   /// Appends the windows of a band as boxes in the picture, by (level, y, x); with a map only those
   /// that it has on, in an order of its own. False where they are more than kMaxRawWindows. A part
   /// of the picture: by the pyramid's searcher only.
-  virtual bool search(ImageView<const std::uint8_t> picture, const Band& band,
+  virtual bool search(ImageView<const std::uint8_t> picture, const SearchRegion& band,
                       const ActivityMap* active, std::vector<Rect>& out) = 0;
   /// The same of a picture that is flat from row `bottom` on, where there is nothing to find. By
   /// the pyramid's searcher only.

@@ -25,7 +25,7 @@ std::vector<double> search_angles(int roll) {
 namespace {
 
 /// What join_turns() reads and writes.
-struct Lists {
+struct AngleLists {
   const std::vector<DetectResult>& found;
   std::vector<Detection>& faces;
   std::vector<int>& angle_of;
@@ -81,7 +81,7 @@ class TurnedDetector final : public Detector {
     return {};
   }
 
-  Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+  Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const SearchRegion& band,
               std::span<const Followed>) override {
     if (band.is_part()) return {StatusCode::kInvalidArgument, "turned pictures have no parts"};
     out.faces.clear();
@@ -96,7 +96,7 @@ class TurnedDetector final : public Detector {
     }
     if (out.overflow) return {};
     angle_of_.clear();
-    Lists lists{found_, out.faces, angle_of_, stop_};
+    AngleLists lists{found_, out.faces, angle_of_, stop_};
     join_turns(SerialLanes{}, lists, static_cast<int>(turns_.size()), max_faces_, scratch_);
     if (is_raised(stop_)) {
       out.faces.clear();

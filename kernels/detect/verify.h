@@ -13,6 +13,7 @@
 #include "kernels/common/image.h"
 #include "kernels/detect/detect.h"
 #include "kernels/faces/faces.h"
+#include "kernels/faces/landmark_scheme.h"
 #include "kernels/turn/turn.h"
 
 namespace cuface {
@@ -60,27 +61,6 @@ CUFACE_HD inline std::int64_t rounded(double v) {
   return static_cast<std::int64_t>(floor(v + 0.5));
 }
 
-CUFACE_HD inline float overlap(const Box& a, const Box& b) {
-  const float left = a.x > b.x ? a.x : b.x, top = a.y > b.y ? a.y : b.y;
-  const float right = a.x + a.w < b.x + b.w ? a.x + a.w : b.x + b.w;
-  const float bottom = a.y + a.h < b.y + b.h ? a.y + a.h : b.y + b.h;
-  const float w = right - left, h = bottom - top;
-  if (!(w > 0 && h > 0)) return 0;
-  const float both = w * h;
-  return both / (a.w * a.h + b.w * b.h - both);
-}
-
-/// The places of both eyes among a face's points, of the layouts that models have: 68 of iBUG and 5
-/// of dlib; none for others.
-struct Eyes {
-  int left = 0, right = 0, count = 0;  ///< first points, and how many of each
-};
-CUFACE_HD inline Eyes eyes_of(int points) {
-  if (points == 68) return {36, 42, 6};
-  if (points == 5) return {2, 0, 2};
-  return {};
-}
-
 /// How a followed face is turned: by its landmarks, in a picture that is stretched by `sx` and
 /// `sy`; else as a detector saw it last.
 CUFACE_HD inline Roll roll_of(const Face& face, const Point* points, int n, float sx, float sy) {
@@ -110,7 +90,7 @@ CUFACE_HD inline Followed followed_face(const Face& face, const Point* points, i
 /// Whether a search of `searched` in a picture that high and wide ought to have found the face: not
 /// one that is nowhere, too small or too large.
 CUFACE_HD inline bool can_verify(const Followed& face, const PatchShape& shape,
-                                 const Band& searched, int width, int height) {
+                                 const SearchRegion& searched, int width, int height) {
   const Box& b = face.box;
   const float x = b.x + b.w / 2, y = b.y + b.h / 2;
   return x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height) &&

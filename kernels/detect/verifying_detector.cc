@@ -43,7 +43,7 @@ DetectConfig patch_search(const PatchShape& shape, const DetectConfig& config) {
 namespace {
 
 /// What join_turns() reads and writes: "at angle 0" is what the search has found.
-struct Lists {
+struct VerifiedLists {
   const DetectResult& searched;
   const std::vector<Detection>& verified;
   const std::vector<Roll>& verified_rolls;
@@ -98,7 +98,7 @@ class VerifyingDetector final : public Detector {
     return {};
   }
 
-  Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const Band& band,
+  Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const SearchRegion& band,
               std::span<const Followed> followed) override {
     if (followed.empty()) return detector_->enqueue(luma, out, band, followed);
     out.faces.clear();
@@ -110,7 +110,7 @@ class VerifyingDetector final : public Detector {
     rolls_.clear();
     if (!patches_.empty() && !searched_.overflow) verify(luma);
     list_of_.clear();
-    Lists lists{searched_, verified_, rolls_, out, list_of_, stop_};
+    VerifiedLists lists{searched_, verified_, rolls_, out, list_of_, stop_};
     join_turns(SerialLanes{}, lists, 2, max_faces_, join_);
     if (is_raised(stop_)) {
       out.faces.clear();
@@ -124,13 +124,13 @@ class VerifyingDetector final : public Detector {
   long long windows() const override { return detector_->windows(); }
 
  private:
-  void choose(std::span<const Followed> followed, const Band& band) {
+  void choose(std::span<const Followed> followed, const SearchRegion& band) {
     patches_.clear();
     for (const Followed& face : followed) {
       if (patches_.size() == kMostVerified) return;
       if (!can_verify(face, shape_, band, width_, height_)) continue;
       const bool found = std::ranges::any_of(searched_.faces, [&](const Detection& d) {
-        return verify::overlap(as_box(d.box), face.box) >= verify::kSameFace;
+        return intersection_over_union(as_box(d.box), face.box) >= verify::kSameFace;
       });
       if (!found) patches_.push_back(patch_of(face, shape_));
     }

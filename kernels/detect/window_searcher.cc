@@ -43,7 +43,7 @@ class WindowSearcher final : public Searcher {
 
   long long windows() const override { return windows_; }
 
-  bool search(ImageView<const std::uint8_t> picture, const Band&, const ActivityMap*,
+  bool search(ImageView<const std::uint8_t> picture, const SearchRegion&, const ActivityMap*,
               std::vector<Rect>& out) override {
     if (scales_.empty()) return true;
     ImageView<std::uint32_t> sum = sums_.view();

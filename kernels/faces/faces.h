@@ -44,7 +44,7 @@ struct FaceList {
   /// From the detector to the tracker, where a search is spread over frames: the part of the
   /// picture that was searched on this one, in which no box means no face. `searched` is then
   /// false.
-  Band part;
+  SearchRegion part;
 
   const Point* landmarks_of(std::size_t face) const {
     return landmarks.data() + face * static_cast<std::size_t>(landmarks_per_face);

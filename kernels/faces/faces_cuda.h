@@ -19,13 +19,13 @@ struct DeviceFaces {
   std::int32_t count;               ///< faces, 0..kMaxFaces
   std::int32_t landmarks_per_face;  ///< 0 = none yet
   std::int32_t searched;            ///< a detector searched this frame
-  std::int32_t overflow;  ///< the search had more than kMaxRawWindows windows, and is "none"
-  std::int32_t lost;      ///< tracks that ended on this frame
-  Band search_wanted;     ///< by the tracker, of the next frame; count 0 = nothing
-  std::uint64_t frame;    ///< the chain's number of the frame, for checks
+  std::int32_t overflow;       ///< the search had more than kMaxRawWindows windows, and is "none"
+  std::int32_t lost;           ///< tracks that ended on this frame
+  SearchRegion search_wanted;  ///< by the tracker, of the next frame; count 0 = nothing
+  std::uint64_t frame;         ///< the chain's number of the frame, for checks
   /// As of FaceList. While it is not 0 there are no landmarks, and these points lie in their place.
   std::int32_t followed_per_face;
-  Band part;  ///< as of FaceList
+  SearchRegion part;  ///< as of FaceList
   Face faces[kMaxFaces];
 
   CUFACE_HD Point* landmarks() { return reinterpret_cast<Point*>(this + 1); }

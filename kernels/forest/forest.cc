@@ -24,9 +24,9 @@ std::size_t first_not_finite(std::span<const float> values) {
                                   values.begin());
 }
 
-/// "tree 3 of cascade 2", of all trees or of all feature pixels.
+/// "tree 3 of stage 2", of all trees or of all feature pixels.
 std::string numbered(const char* what, std::size_t index, std::size_t per_cascade) {
-  return std::string(what) + " " + std::to_string(index % per_cascade) + " of cascade " +
+  return std::string(what) + " " + std::to_string(index % per_cascade) + " of stage " +
          std::to_string(index / per_cascade);
 }
 
@@ -37,14 +37,14 @@ Status check_sizes(const ForestModel& m) {
                    std::to_string(kMaxLandmarks));
   }
   const auto size = [](int value) { return static_cast<std::size_t>(value); };
-  const bool each = in_range(m.cascades, 1, kMaxForestCascades) &&
+  const bool each = in_range(m.stages, 1, kMaxForestStages) &&
                     in_range(m.trees, 1, kMaxForestTrees) &&
                     in_range(m.depth, 1, kMaxForestDepth) && in_range(m.pool, 1, kMaxForestPool);
-  if (each && size(m.cascades) * size(m.pool) <= kMaxForestPixels &&
-      size(m.cascades) * size(m.trees) * size(m.leaves_per_tree()) <= kMaxForestLeaves) {
+  if (each && size(m.stages) * size(m.pool) <= kMaxForestPixels &&
+      size(m.stages) * size(m.trees) * size(m.leaves_per_tree()) <= kMaxForestLeaves) {
     return {};
   }
-  return corrupt("its sizes are out of range (" + std::to_string(m.cascades) + " cascades, " +
+  return corrupt("its sizes are out of range (" + std::to_string(m.stages) + " stages, " +
                  std::to_string(m.trees) + " trees, depth " + std::to_string(m.depth) + ", " +
                  std::to_string(m.pool) + " feature pixels)");
 }
@@ -57,20 +57,19 @@ bool is_usable(const BoxMap& map) {
 
 Status check_tables(const ForestModel& m) {
   const auto size = [](int value) { return static_cast<std::size_t>(value); };
-  const std::size_t cascades = size(m.cascades), trees = cascades * size(m.trees);
+  const std::size_t stages = size(m.stages), trees = stages * size(m.trees);
   const std::size_t leaves = size(m.leaves_per_tree()) * size(m.leaf_size());
   const bool compact = !m.compact_leaves.empty();
   const struct {
     const char* name;
     std::size_t has, needs;
-  } tables[] = {
-      {"mean_shape", m.mean_shape.size(), size(m.leaf_size())},
-      {"anchors", m.anchors.size(), cascades * size(m.pool)},
-      {"deltas", m.deltas.size(), 2 * cascades * size(m.pool)},
-      {"splits", m.splits.size(), trees * size(m.splits_per_tree())},
-      {"leaves", m.leaves.size(), compact ? 0 : trees * leaves},
-      {"compact_leaves", m.compact_leaves.size(), compact ? trees * leaves : 0},
-      {"leaf_scales", m.leaf_scales.size(), compact ? cascades * size(m.leaf_size()) : 0}};
+  } tables[] = {{"mean_shape", m.mean_shape.size(), size(m.leaf_size())},
+                {"anchors", m.anchors.size(), stages * size(m.pool)},
+                {"deltas", m.deltas.size(), 2 * stages * size(m.pool)},
+                {"splits", m.splits.size(), trees * size(m.splits_per_tree())},
+                {"leaves", m.leaves.size(), compact ? 0 : trees * leaves},
+                {"compact_leaves", m.compact_leaves.size(), compact ? trees * leaves : 0},
+                {"leaf_scales", m.leaf_scales.size(), compact ? stages * size(m.leaf_size()) : 0}};
   for (const auto& table : tables) {
     if (table.has != table.needs) {
       return corrupt(std::string("its table ") + table.name + " has " + std::to_string(table.has) +
@@ -120,7 +119,7 @@ Status validate(const ForestModel& m, bool leaves_finite) {
   }
   const auto leaf_size = static_cast<std::size_t>(m.leaf_size());
   if (const std::size_t i = first_not_finite(m.leaf_scales); i < m.leaf_scales.size()) {
-    return corrupt("the scale of coordinate " + std::to_string(i % leaf_size) + " of cascade " +
+    return corrupt("the scale of coordinate " + std::to_string(i % leaf_size) + " of stage " +
                    std::to_string(i / leaf_size) + " is not finite");
   }
   const auto too_large = std::find_if(

@@ -46,21 +46,21 @@ struct BoxMap {
 struct ForestModel {
   std::string name;   ///< file stem
   int landmarks = 0;  ///< points per face, 1..256
-  int cascades = 0;   ///< 15 in dlib's file
-  int trees = 0;      ///< per cascade, 500
+  int stages = 0;     ///< 15 in dlib's file
+  int trees = 0;      ///< per stage, 500
   int depth = 0;      ///< splits on a path, 4: 2^depth - 1 splits and 2^depth leaves a tree
-  int pool = 0;       ///< feature pixels per cascade, 500
+  int pool = 0;       ///< feature pixels per stage, 500
   std::span<const float> mean_shape;       ///< [2 * landmarks]: x0 y0 x1 y1 ...
-  std::span<const std::uint32_t> anchors;  ///< [cascades][pool]: landmark the pixel hangs on
-  std::span<const float> deltas;           ///< [cascades][pool][2]: offset from it, unit box
-  std::span<const ForestSplit> splits;     ///< [cascades][trees][2^depth - 1]
-  std::span<const float> leaves;           ///< [cascades][trees][2^depth][2 * landmarks]
+  std::span<const std::uint32_t> anchors;  ///< [stages][pool]: landmark the pixel hangs on
+  std::span<const float> deltas;           ///< [stages][pool][2]: offset from it, unit box
+  std::span<const ForestSplit> splits;     ///< [stages][trees][2^depth - 1]
+  std::span<const float> leaves;           ///< [stages][trees][2^depth][2 * landmarks]
 
   /// A compact model has these instead of `leaves`: integers of at most kCompactLimit either way,
   /// laid out alike, and what 1 of them is worth. Their sums are exact, whatever the order, and are
-  /// scaled once a cascade.
+  /// scaled once a stage.
   std::span<const std::int16_t> compact_leaves;
-  std::span<const float> leaf_scales;  ///< [cascades][2 * landmarks]
+  std::span<const float> leaf_scales;  ///< [stages][2 * landmarks]
   bool is_compact() const { return leaves.empty(); }
 
   std::shared_ptr<const void> storage;
@@ -76,14 +76,14 @@ struct ForestModel {
 };
 
 /// Largest values a model may have; what is larger is refused before anything is allocated. dlib's
-/// public models of 5, 68, 81 and 194 points have at most 15 cascades of 500 trees of depth 5:
+/// public models of 5, 68, 81 and 194 points have at most 15 stages of 500 trees of depth 5:
 /// 240,000 leaves, and 7,500 feature pixels.
 inline constexpr int kMaxLandmarks = 256;
-inline constexpr int kMaxForestCascades = 1000;
+inline constexpr int kMaxForestStages = 1000;
 inline constexpr int kMaxForestTrees = 100000;
 inline constexpr int kMaxForestDepth = 12;
 inline constexpr int kMaxForestPool = 100000;
-/// Of all trees, and of all cascades: a device pads each leaf to a line of memory.
+/// Of all trees, and of all stages: a device pads each leaf to a line of memory.
 inline constexpr std::size_t kMaxForestLeaves = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxForestPixels = std::size_t{1} << 20;
 /// Scale and shifts of a box map: from 1 / kMaxBoxScale to kMaxBoxScale, and as much either way. A
@@ -95,7 +95,7 @@ inline constexpr int kCompactLimit = 4095;
 
 bool all_finite(std::span<const float> values);
 
-/// Sizes, spans, indices, finiteness: kCorrupt and a sentence that says which cascade and tree is
+/// Sizes, spans, indices, finiteness: kCorrupt and a sentence that says which stage and tree is
 /// wrong. Reads all of the model once, but for the leaves where `leaves_finite` says that they are.
 ///
 /// Loaders and every public create() call it, by the rule of cascades (kernels/cascade/cascade.h).
@@ -116,7 +116,7 @@ Box box_from_landmarks(const ForestModel& model, std::span<const Point> landmark
 /// The arithmetic is the numeric contract's (docs/design/forest.md).
 class Landmarker {
  public:
-  /// `iterations`: cascades to run; 0, or more than the model has, = all ([S0.28]: fewer is faster
+  /// `iterations`: stages to run; 0, or more than the model has, = all ([S0.28]: fewer is faster
   /// and coarser). kInvalidArgument: no model, a negative number; kCorrupt: a model that validate()
   /// refuses; kUnsupported: kCuda; kOutOfMemory.
   static Result<std::unique_ptr<Landmarker>> create(Backend backend,

@@ -25,7 +25,7 @@ class PlainRegression {
         sums_(shape_.size()) {}
 
   /// The coordinates found, in the unit box.
-  std::span<const float> run(const ForestModel& m, int cascades, std::span<const Lever> levers,
+  std::span<const float> run(const ForestModel& m, int stages, std::span<const Lever> levers,
                              const PixelReader& pixels) {
     const std::span<const Point> points(reinterpret_cast<const Point*>(shape_.data()),
                                         levers.size());
@@ -33,12 +33,12 @@ class PlainRegression {
     const ForestSplit* splits = m.splits.data();
     std::size_t first_leaf = 0;  // of the tree
     std::copy(m.mean_shape.begin(), m.mean_shape.end(), shape_.begin());
-    for (int cascade = 0; cascade < cascades; ++cascade) {
-      const Turn turn = fit_turn(levers, points);
+    for (int stage = 0; stage < stages; ++stage) {
+      const ScaledRotation rotation = fit_scaled_rotation(levers, points);
       for (std::size_t i = 0; i < pool_.size(); ++i) {
-        const std::size_t k = static_cast<std::size_t>(cascade) * pool_.size() + i;
+        const std::size_t k = static_cast<std::size_t>(stage) * pool_.size() + i;
         pool_[i] =
-            pixels.at(turn.place(points[m.anchors[k]], {m.deltas[2 * k], m.deltas[2 * k + 1]}));
+            pixels.at(rotation.place(points[m.anchors[k]], {m.deltas[2 * k], m.deltas[2 * k + 1]}));
       }
       std::fill(sums_.begin(), sums_.end(), 0);
       for (int tree = 0; tree < m.trees; ++tree) {
@@ -54,8 +54,8 @@ class PlainRegression {
         first_leaf += static_cast<std::size_t>(m.leaves_per_tree());
       }
       if (!m.is_compact()) continue;
-      add_scaled(sums_.data(), m.leaf_scales.data() + static_cast<std::size_t>(cascade) * size,
-                 size, shape_.data());
+      add_scaled(sums_.data(), m.leaf_scales.data() + static_cast<std::size_t>(stage) * size, size,
+                 shape_.data());
     }
     return shape_;
   }
@@ -67,15 +67,15 @@ class PlainRegression {
 
 class CpuLandmarker final : public Landmarker {
  public:
-  CpuLandmarker(std::shared_ptr<const ForestModel> model, int cascades, const StopFlag* stop)
+  CpuLandmarker(std::shared_ptr<const ForestModel> model, int stages, const StopFlag* stop)
       : model_(std::move(model)),
         stop_(stop),
-        cascades_(cascades),
+        stages_(stages),
         levers_(levers_of(mean_points(*model_))),
         plain_(*model_) {
     faces_.reserve(kFacesTogether);
     if (!VectorForest::takes(*model_)) return;
-    vector_.emplace(*model_, cascades_);
+    vector_.emplace(*model_, stages_);
     scratch_.emplace(*model_);
   }
 
@@ -108,10 +108,10 @@ class CpuLandmarker final : public Landmarker {
       for (std::size_t i = first; i < last; ++i) {
         faces_.emplace_back(luma, boxes[i], rolls.empty() ? Roll{} : rolls[i]);
       }
-      if (vectors) regress_vector(*model_, *vector_, cascades_, levers_, faces_, *scratch_);
+      if (vectors) regress_vector(*model_, *vector_, stages_, levers_, faces_, *scratch_);
       for (std::size_t i = 0; i < faces_.size(); ++i) {
         const std::span<const float> shape =
-            vectors ? scratch_->shape(i) : plain_.run(*model_, cascades_, levers_, faces_[i]);
+            vectors ? scratch_->shape(i) : plain_.run(*model_, stages_, levers_, faces_[i]);
         for (std::size_t p = 0; p < landmarks; ++p) {
           out[(first + i) * landmarks + p] = faces_[i].to_picture({shape[2 * p], shape[2 * p + 1]});
         }
@@ -122,7 +122,7 @@ class CpuLandmarker final : public Landmarker {
 
   std::shared_ptr<const ForestModel> model_;
   const StopFlag* const stop_;
-  int cascades_;
+  int stages_;
   std::vector<Lever> levers_;
   std::vector<PixelReader> faces_;
   PlainRegression plain_;
@@ -138,10 +138,10 @@ Result<std::unique_ptr<Landmarker>> plan(Backend backend, std::shared_ptr<const 
   if (Status status = simd::status(); !status.ok()) return status;
   if (!model) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
   if (Status status = validate(*model, true); !status.ok()) return status;
-  const Result<int> cascades = cascades_to_run(iterations, model->cascades);
-  if (!cascades.ok()) return cascades.status();
+  const Result<int> stages = cascades_to_run(iterations, model->stages);
+  if (!stages.ok()) return stages.status();
   return std::unique_ptr<Landmarker>(
-      std::make_unique<CpuLandmarker>(std::move(model), cascades.value(), stop));
+      std::make_unique<CpuLandmarker>(std::move(model), stages.value(), stop));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct RollState {
 
 namespace forest {
 
-/// A cascade finds no face turned further from the angle it looks at: then the memory is wrong.
+/// A stage finds no face turned further from the angle it looks at: then the memory is wrong.
 inline constexpr float kMostDetectedSine = 0.5f;
 
 /// The roll to look for a face's landmarks with; the detector's for a face that is not known.

@@ -27,7 +27,7 @@ CUFACE_HD inline bool is_usable(const Box& box) {
 /// The 2x2 part [a -b; b a] of the similarity that best carries the mean shape onto another: fitted
 /// in double, cast to float once. dlib takes it from a singular value decomposition; this is the
 /// same minimum in closed form.
-struct Turn {
+struct ScaledRotation {
   float a = 1, b = 0;
 
   /// Where the feature pixel lies that hangs on a landmark by `delta`.
@@ -36,9 +36,9 @@ struct Turn {
   }
 };
 
-/// What a landmark counts in a Turn: where it lies in the mean shape, seen from its centre, over
-/// the sum of the squares of all. The levers add up to zero, so a shape's own centre need not be
-/// known.
+/// What a landmark counts in a ScaledRotation: where it lies in the mean shape, seen from its
+/// centre, over the sum of the squares of all. The levers add up to zero, so a shape's own centre
+/// need not be known.
 struct Lever {
   double x, y;
 
@@ -47,34 +47,36 @@ struct Lever {
 };
 
 /// a is the sum of along(), b that of their quarter turns. Each is added up in so many parts, which
-/// lanes can share: part k takes landmarks k, k + kTurnParts, ... in turn, beginning at 0. Then
+/// lanes can share: part k takes landmarks k, k + kFitParts, ... in turn, beginning at 0. Then
 /// halves are added: part k and part k + 8, those sums 4 apart, 2, 1.
-inline constexpr int kTurnParts = 16;
+inline constexpr int kFitParts = 16;
 
-/// a or b of a Turn from its sum. NaN and infinity, which a shape that is not finite brings to both
-/// sums and a mean shape without extent to its levers, become the Turn that does nothing.
-CUFACE_HD inline float turn_from(double sum, float otherwise) {
+/// a or b of a ScaledRotation from its sum. NaN and infinity, which a shape that is not finite
+/// brings to both sums and a mean shape without extent to its levers, become the ScaledRotation
+/// that does nothing.
+CUFACE_HD inline float coefficient_from(double sum, float otherwise) {
   return sum - sum == 0 ? static_cast<float>(sum) : otherwise;
 }
 
-inline Turn fit_turn(std::span<const Lever> levers, std::span<const Point> shape) {
-  double a[kTurnParts] = {}, b[kTurnParts] = {};
+inline ScaledRotation fit_scaled_rotation(std::span<const Lever> levers,
+                                          std::span<const Point> shape) {
+  double a[kFitParts] = {}, b[kFitParts] = {};
   const std::size_t n = levers.size();
-  for (std::size_t first = 0; first < n; first += kTurnParts) {
-    const std::size_t count = std::min<std::size_t>(n - first, kTurnParts);
+  for (std::size_t first = 0; first < n; first += kFitParts) {
+    const std::size_t count = std::min<std::size_t>(n - first, kFitParts);
     for (std::size_t k = 0; k < count; ++k) {
       const Lever lever = levers[first + k];
       a[k] += lever.along(shape[first + k]);
       b[k] += lever.quarter_turn().along(shape[first + k]);
     }
   }
-  for (int apart = kTurnParts / 2; apart > 0; apart /= 2) {
+  for (int apart = kFitParts / 2; apart > 0; apart /= 2) {
     for (int k = 0; k < apart; ++k) {
       a[k] += a[k + apart];
       b[k] += b[k + apart];
     }
   }
-  return {turn_from(a[0], Turn{}.a), turn_from(b[0], Turn{}.b)};
+  return {coefficient_from(a[0], ScaledRotation{}.a), coefficient_from(b[0], ScaledRotation{}.b)};
 }
 
 /// The levers of a mean shape. NaN where it has no extent: a landmark alone, or all in one place.
@@ -156,14 +158,14 @@ CUFACE_HD std::uint32_t walk_tree(const Splits& splits, int depth, const Pixel* 
   return node - ((1u << depth) - 1);
 }
 
-/// What the setting `iterations` means to a model of so many cascades: 0 = all, and so is more than
+/// What the setting `iterations` means to a model of so many stages: 0 = all, and so is more than
 /// it has, because a setting must not depend on the model. kInvalidArgument below 0.
-inline Result<int> cascades_to_run(int iterations, int cascades) {
+inline Result<int> cascades_to_run(int iterations, int stages) {
   if (iterations < 0) {
     return Status(StatusCode::kInvalidArgument,
                   "iterations must be 0 (all) or more, not " + std::to_string(iterations));
   }
-  return iterations == 0 ? cascades : std::min(iterations, cascades);
+  return iterations == 0 ? stages : std::min(iterations, stages);
 }
 
 }  // namespace cuface::forest

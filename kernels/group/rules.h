@@ -28,12 +28,12 @@ CUFACE_HD inline bool similar(const Rect& a, const Rect& b) {
 }
 
 /// The published rule: the boxes share at least one pixel.
-CUFACE_HD inline bool overlap(const Rect& a, const Rect& b) {
+CUFACE_HD inline bool shares_pixel(const Rect& a, const Rect& b) {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
 CUFACE_HD inline bool related(const Rect& a, const Rect& b, Grouping rule) {
-  return rule == Grouping::kOpenCv ? similar(a, b) : overlap(a, b);
+  return rule == Grouping::kOpenCv ? similar(a, b) : shares_pixel(a, b);
 }
 
 /// Is a group of `neighbors` windows kept?

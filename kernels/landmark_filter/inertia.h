@@ -16,7 +16,7 @@
 #include "kernels/common/lanes.h"
 #include "kernels/faces/faces.h"
 #include "kernels/forest/forest.h"
-#include "kernels/landmark_filter/face_slots.h"
+#include "kernels/landmark_filter/face_memory.h"
 
 namespace cuface {
 
@@ -37,7 +37,7 @@ inline constexpr float kHalfInertia = 0.0125f;
 
 /// What the lanes share.
 struct InertiaScratch {
-  FaceSlots slots;
+  FaceMemory slots;
   bool jumped[kSlots];
 };
 

@@ -17,7 +17,7 @@
 #include "kernels/common/lanes.h"
 #include "kernels/faces/faces.h"
 #include "kernels/forest/forest.h"
-#include "kernels/landmark_filter/face_slots.h"
+#include "kernels/landmark_filter/face_memory.h"
 #include "kernels/similarity/fit.h"
 
 namespace cuface {
@@ -70,7 +70,7 @@ CUFACE_HD inline Point smooth_point(Point measured, const Similarity& motion, Po
 
 /// What the lanes share.
 struct SmoothScratch {
-  FaceSlots slots;
+  FaceMemory slots;
   Similarity motion[kSlots];  // of each face since the frame before
 };
 

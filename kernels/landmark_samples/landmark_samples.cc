@@ -7,7 +7,7 @@
 #include "kernels/common/guarded.h"
 #include "kernels/common/lanes.h"
 #include "kernels/forest/rules.h"
-#include "kernels/landmark_samples/looks.h"
+#include "kernels/landmark_samples/starts.h"
 
 namespace cuface {
 namespace {
@@ -50,20 +50,20 @@ Result<SampleMaps> make_sample_maps(const BoxMap& map, int samples) {
   return maps;
 }
 
-SampleMaps make_look_maps(const BoxMap& map) {
-  static_assert(kLooks * kLookSamples <= kMaxSamples);
+SampleMaps make_start_maps(const BoxMap& map) {
+  static_assert(kStarts * kStartSamples <= kMaxSamples);
   struct Place {
     float scale, right, down;
   };
-  constexpr Place kPlaces[kLooks] = {{0, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, -1, 0},
-                                     {0, 1, 0}, {-1, 0, 0}, {1, 0, 0}};
+  constexpr Place kPlaces[kStarts] = {{0, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, -1, 0},
+                                      {0, 1, 0}, {-1, 0, 0}, {1, 0, 0}};
   SampleMaps all;
   all.count = 0;
-  const float shift = kLookShift * map.scale;
+  const float shift = kStartShift * map.scale;
   for (const Place& place : kPlaces) {
-    const BoxMap look{map.scale * (1 + kLookScale * place.scale), map.shift_x + shift * place.right,
-                      map.shift_y + shift * place.down};
-    const SampleMaps samples = make_sample_maps(look, kLookSamples).value();
+    const BoxMap look{map.scale * (1 + kStartScale * place.scale),
+                      map.shift_x + shift * place.right, map.shift_y + shift * place.down};
+    const SampleMaps samples = make_sample_maps(look, kStartSamples).value();
     for (int k = 0; k < samples.count; ++k) all.map[all.count++] = samples.map[k];
   }
   return all;
@@ -89,14 +89,15 @@ SampledLandmarker::SampledLandmarker(std::unique_ptr<Landmarker> landmarker,
       landmarks_(mean_.size()) {}
 SampledLandmarker::~SampledLandmarker() = default;
 
-Status SampledLandmarker::look_first(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                                     const BoxMap& map, std::span<const Roll> rolls,
-                                     std::span<const std::uint8_t> twice) {
+Status SampledLandmarker::search_starts(ImageView<const std::uint8_t> luma,
+                                        std::span<const Box> boxes, const BoxMap& map,
+                                        std::span<const Roll> rolls,
+                                        std::span<const std::uint8_t> twice) {
   heads_.assign(boxes.size(), {});
   boxes_.clear();
   rolls_.clear();
   looked_at_.clear();
-  const SampleMaps maps = make_look_maps(map);
+  const SampleMaps maps = make_start_maps(map);
   const auto rows = static_cast<std::size_t>(maps.count);
   for (std::size_t i = 0; i < twice.size(); ++i) {
     if (!twice[i]) continue;
@@ -112,7 +113,7 @@ Status SampledLandmarker::look_first(ImageView<const std::uint8_t> luma, std::sp
   if (boxes_.empty()) return {};
   points_.resize(boxes_.size() * landmarks_);
   if (Status s = landmarker_->enqueue(luma, boxes_, points_, rolls_); !s.ok()) return s;
-  if (!look_scratch_) look_scratch_ = std::make_unique<forest::LookScratch>();
+  if (!start_scratch_) start_scratch_ = std::make_unique<forest::StartScratch>();
   const Point* found = points_.data();
   for (const std::size_t i : looked_at_) {
     if (is_raised(stop_)) return cancelled();
@@ -121,7 +122,7 @@ Status SampledLandmarker::look_first(ImageView<const std::uint8_t> luma, std::sp
     };
     bool any = false;
     forest::HeadBox head;
-    forest::best_look(SerialLanes{}, *look_scratch_, mean_, at, any, head);
+    forest::best_look(SerialLanes{}, *start_scratch_, mean_, at, any, head);
     if (any) heads_[i] = head;
     found += rows * landmarks_;
   }
@@ -154,7 +155,7 @@ Status SampledLandmarker::find(ImageView<const std::uint8_t> luma, std::span<con
             "landmarks need to know of every face, or of none, "
             "whether to look twice"};
   }
-  if (Status s = look_first(luma, boxes, map, rolls, twice); !s.ok()) return s;
+  if (Status s = search_starts(luma, boxes, map, rolls, twice); !s.ok()) return s;
   boxes_.clear();
   rolls_.clear();
   for (std::size_t i = 0; i < boxes.size(); ++i) {

@@ -22,7 +22,7 @@
 namespace cuface {
 
 namespace forest {
-struct LookScratch;
+struct StartScratch;
 }
 
 inline constexpr int kMaxSamples = 32;
@@ -30,10 +30,10 @@ inline constexpr float kSampleShift = 0.02f;  ///< of the box's side
 inline constexpr float kSampleScale = 0.03f;
 
 /// A first look is from the face's box and from boxes moved and scaled by as much.
-inline constexpr int kLooks = 7;
-inline constexpr int kLookSamples = 2;
-inline constexpr float kLookShift = 0.1f;  ///< of the box's side
-inline constexpr float kLookScale = 0.1f;
+inline constexpr int kStarts = 7;
+inline constexpr int kStartSamples = 2;
+inline constexpr float kStartShift = 0.1f;  ///< of the box's side
+inline constexpr float kStartScale = 0.1f;
 
 /// How to get from a detector's box to each sample box.
 struct SampleMaps {
@@ -44,8 +44,8 @@ struct SampleMaps {
 /// The samples about what `map` gives. Computed on the host, for devices too. kInvalidArgument
 /// unless 1 <= samples <= kMaxSamples.
 Result<SampleMaps> make_sample_maps(const BoxMap& map, int samples);
-/// The kLookSamples samples of each of the kLooks boxes about what `map` gives, look after look.
-SampleMaps make_look_maps(const BoxMap& map);
+/// The kStartSamples samples of each of the kStarts boxes about what `map` gives, look after look.
+SampleMaps make_start_maps(const BoxMap& map);
 
 /// The mean of one landmark over its samples: doubles added in the order of the samples.
 /// `at(k)` is the landmark of sample k.
@@ -77,7 +77,7 @@ class SampledLandmarker {
   /// sample box that is empty or not finite.
   ///
   /// A face with a `twice` that is not 0 (no `twice`: none has) is looked at from several boxes
-  /// first (looks.h); then the samples are those of the box that fits what was found there, turned
+  /// first (starts.h); then the samples are those of the box that fits what was found there, turned
   /// with it (fit_head()), which is nearer to the face than a detector's. Where nothing fits, or a
   /// box to look from is not finite, they are those of its box.
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
@@ -90,9 +90,9 @@ class SampledLandmarker {
   Status find(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
               int samples, std::span<Point> out, std::span<const Roll> rolls,
               std::span<const std::uint8_t> twice);
-  Status look_first(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                    const BoxMap& map, std::span<const Roll> rolls,
-                    std::span<const std::uint8_t> twice);
+  Status search_starts(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
+                       const BoxMap& map, std::span<const Roll> rolls,
+                       std::span<const std::uint8_t> twice);
 
   const StopFlag* const stop_;
   std::unique_ptr<Landmarker> landmarker_;
@@ -103,7 +103,7 @@ class SampledLandmarker {
   std::vector<Point> points_;
   std::vector<std::optional<forest::HeadBox>> heads_;  // of faces that were looked at first
   std::vector<std::size_t> looked_at_;
-  std::unique_ptr<forest::LookScratch> look_scratch_;  // once it is needed
+  std::unique_ptr<forest::StartScratch> start_scratch_;  // once it is needed
 };
 
 }  // namespace cuface

@@ -10,12 +10,12 @@
 #include "kernels/faces/copy.cuh"
 #include "kernels/forest/cuda/regress.cuh"
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
-#include "kernels/landmark_samples/looks.h"
+#include "kernels/landmark_samples/starts.h"
 
 namespace cuface::cuda {
 namespace {
 
-constexpr int kLookBoxes = kLooks * kLookSamples;  // of a face
+constexpr int kStartBoxes = kStarts * kStartSamples;  // of a face
 
 /// The boxes of all faces in one launch.
 struct Boxes {
@@ -30,14 +30,14 @@ struct Boxes {
   const Point* mean;
   Point* points;                  ///< [kMaxFaces][boxes][landmarks]
   FaceOfSamples* faces;           ///< [kMaxFaces]
-  forest::LookScratch* scratch;   ///< [kMaxFaces], to look twice
+  forest::StartScratch* scratch;  ///< [kMaxFaces], to look twice
   SampleMaps maps, looks, heads;  ///< of a face's box, the same at first, of what was found then
   std::int32_t landmarks, boxes;  ///< a face may have
   Pass pass;
 
   /// Samples of faces that are known come first: they are most of the work.
   static int rows(int samples, bool refine) {
-    return kMaxFaces * (refine && samples < kLookBoxes ? kLookBoxes : samples);
+    return kMaxFaces * (refine && samples < kStartBoxes ? kStartBoxes : samples);
   }
   struct Row;
 };
@@ -56,7 +56,7 @@ struct Boxes::Row {
   __device__ Row(const Boxes& all, int number, bool first_block) : job(all) {
     const DeviceFaces& in = *job.in;
     const int samples = job.maps.count, first = kMaxFaces * samples;
-    const int others = number < first ? samples : kLookBoxes - samples;
+    const int others = number < first ? samples : kStartBoxes - samples;
     const int from = number < first ? 0 : first;
     face = (number - from) / others;
     const int k = (number - from) % others + (number < first ? 0 : samples);
@@ -131,12 +131,12 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
   std::unique_ptr<SampledLandmarker> made(
       new SampledLandmarker(std::move(alone.value()), std::move(forest), samples, refine));
   made->maps_ = made->head_maps_ = maps.value();
-  made->look_maps_ = make_look_maps({});
+  made->look_maps_ = make_start_maps({});
   if (samples == 1 && !refine) return Result<std::unique_ptr<SampledLandmarker>>(std::move(made));
 
   const ForestTables tables = made->forest_->tables();
   if (Status s = take(allow_shared_memory<Boxes>(tables), made->staged_); !s.ok()) return s;
-  made->cascades_ = forest::cascades_to_run(iterations, made->forest_->cascades()).value();
+  made->stages_ = forest::cascades_to_run(iterations, made->forest_->stages()).value();
   const auto rows = static_cast<std::size_t>(Boxes::rows(samples, refine));
   const auto landmarks = static_cast<std::size_t>(tables.landmarks);
   if (Status s = take(DeviceBuffer<Point>::create(rows * landmarks), made->points_); !s.ok())
@@ -144,7 +144,7 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
   if (Status s = take(upload(std::vector<FaceOfSamples>(kMaxFaces)), made->faces_); !s.ok())
     return s;
   if (refine)
-    if (Status s = take(DeviceBuffer<forest::LookScratch>::create(kMaxFaces), made->scratch_);
+    if (Status s = take(DeviceBuffer<forest::StartScratch>::create(kMaxFaces), made->scratch_);
         !s.ok())
       return s;
   return Result<std::unique_ptr<SampledLandmarker>>(std::move(made));
@@ -160,7 +160,7 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const Devi
     const Result<SampleMaps> maps = make_sample_maps(map, samples_);
     if (!maps.ok()) return maps.status();
     maps_ = maps.value();
-    look_maps_ = make_look_maps(map);
+    look_maps_ = make_start_maps(map);
     map_ = map;
   }
   const ForestTables tables = forest_->tables();
@@ -178,11 +178,11 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const Devi
               tables.landmarks,
               rows / kMaxFaces,
               refine_ ? Boxes::Pass::kFirst : Boxes::Pass::kOnly};
-  if (Status s = launch_forest(tables, staged_, cascades_, luma, boxes, rows, launch);
+  if (Status s = launch_forest(tables, staged_, stages_, luma, boxes, rows, launch);
       !s.ok() || !refine_)
     return s;
   boxes.pass = Boxes::Pass::kSecond;
-  return launch_forest(tables, staged_, cascades_, luma, boxes, kMaxFaces * samples_, launch);
+  return launch_forest(tables, staged_, stages_, luma, boxes, kMaxFaces * samples_, launch);
 }
 
 }  // namespace cuface::cuda

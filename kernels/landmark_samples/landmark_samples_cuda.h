@@ -12,7 +12,7 @@
 #include "kernels/forest/cuda/landmarker.h"
 #include "kernels/forest/head_box.h"
 #include "kernels/landmark_samples/landmark_samples.h"
-#include "kernels/landmark_samples/looks.h"
+#include "kernels/landmark_samples/starts.h"
 
 namespace cuface::cuda {
 
@@ -45,13 +45,13 @@ class SampledLandmarker {
 
   std::unique_ptr<Landmarker> alone_;  // for one sample, not refined: the rest is then not there
   std::shared_ptr<const DeviceForest> forest_;
-  int samples_, cascades_ = 0;
+  int samples_, stages_ = 0;
   bool refine_, staged_ = false;
   BoxMap map_;                               // of the last call
   SampleMaps maps_, look_maps_, head_maps_;  // about it, and about the box itself
   DeviceBuffer<Point> points_;               // of all boxes, face after face
   DeviceBuffer<FaceOfSamples> faces_;
-  DeviceBuffer<forest::LookScratch> scratch_;
+  DeviceBuffer<forest::StartScratch> scratch_;
 };
 
 }  // namespace cuface::cuda

@@ -64,7 +64,8 @@ struct RowRange {
 /// The rows of a level that a search of a band looks at: windows whose middle lies in it, and as
 /// many around them as the windows of one face lie apart. `height` of the level and the `window` in
 /// the level's pixels.
-CUFACE_HD inline RowRange band_rows(const Band& band, int height, int window, int rows, int step) {
+CUFACE_HD inline RowRange band_rows(const SearchRegion& band, int height, int window, int rows,
+                                    int step) {
   if (band.count <= 1) return {0, rows};
   const int around = window / 5;
   const int top = band_border(height, band.index, band.count) - window / 2 - around;

@@ -3,15 +3,15 @@
 #include <array>
 #include <utility>
 
-#include "kernels/overlay/layout.h"
 #include "kernels/overlay/raster.h"
+#include "kernels/overlay/strokes.h"
 
 namespace cuface {
 namespace {
 
-using layout::is_near;
 using raster::Ink;
 using raster::Stroke;
+using strokes::is_near;
 
 /// Strokes of one colour, drawn together.
 class Batch {
@@ -36,17 +36,17 @@ class Batch {
 void draw_landmarks(const FrameView& frame, const Point* points, int count, unsigned draw,
                     int width, const Ink& ink) {
   Batch batch(frame, ink);
-  layout::add_landmarks(batch, points, count, draw, width);
+  strokes::add_landmarks(batch, points, count, draw, width);
   batch.draw();
 }
 
 /// A dark rim keeps it readable on any picture.
-void draw_label(const FrameView& frame, const layout::Label& label, const Ink& ink,
+void draw_label(const FrameView& frame, const strokes::Label& label, const Ink& ink,
                 const Ink& rim) {
   for (const auto& [color, radius] :
        {std::pair{&rim, label.radius + raster::kOne}, std::pair{&ink, label.radius}}) {
     Batch batch(frame, *color);
-    layout::add_text(batch, label, radius);
+    strokes::add_text(batch, label, radius);
     batch.draw();
   }
 }
@@ -61,23 +61,23 @@ bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& face
     for (std::size_t i = 0; i < faces.faces.size(); ++i) {
       if (is_raised(stop)) return false;
       if (!is_near(faces.faces[i].box)) continue;
-      const auto wanted = layout::pixelation_of(faces.faces[i].box, points_of(i), count);
+      const auto wanted = strokes::pixelation_of(faces.faces[i].box, points_of(i), count);
       raster::pixelate(frame, wanted.area, wanted.block);
     }
   }
 
-  const int width = layout::line_width(frame.height, style);
+  const int width = strokes::line_width(frame.height, style);
   const raster::Inks inks = raster::make_inks(frame, matrix, style);
   for (std::size_t i = 0; i < faces.faces.size(); ++i) {
     if (is_raised(stop)) return false;
     const Face& face = faces.faces[i];
     const bool placed = is_near(face.box);
     if ((style.draw & kDrawBox) && placed)
-      raster::fill(frame, layout::outline_of(face.box, width), inks.box);
+      raster::fill(frame, strokes::outline_of(face.box, width), inks.box);
     if ((style.draw & (kDrawContour | kDrawPoints)) && count > 0)
       draw_landmarks(frame, points_of(i), count, style.draw, width, inks.landmark);
     if ((style.draw & (kDrawId | kDrawConfidence)) && placed)
-      draw_label(frame, layout::label_of(face, style.draw, frame.height, width), inks.text,
+      draw_label(frame, strokes::label_of(face, style.draw, frame.height, width), inks.text,
                  inks.rim);
   }
   return true;

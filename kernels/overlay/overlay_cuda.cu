@@ -5,9 +5,9 @@
 
 #include "kernels/common/cuda/runtime.h"
 #include "kernels/common/cuda/warp.cuh"
-#include "kernels/overlay/layout.h"
 #include "kernels/overlay/overlay_cuda.h"
 #include "kernels/overlay/raster.h"
+#include "kernels/overlay/strokes.h"
 
 namespace cuface::cuda {
 namespace {
@@ -22,7 +22,7 @@ using raster::Stroke;
 constexpr int kTile = raster::kTile;
 constexpr int kPaintThreads = 256;
 constexpr int kPixelateThreads = 1024;
-constexpr int kMaxTextStrokes = layout::kMaxLabel * layout::kMaxGlyphStrokes;
+constexpr int kMaxTextStrokes = strokes::kMaxLabel * strokes::kMaxGlyphStrokes;
 static_assert(kMaxFaces <= 64, "a 64-bit set of faces");
 
 constexpr Span2 kNothing = {0, 0, 0, 0};
@@ -92,13 +92,13 @@ __global__ void prepare_kernel(Job job) {
   const Face& face = job.faces->faces[i];
   Prepared& out = job.prepared[i];
   Stroke* strokes = job.strokes + static_cast<std::ptrdiff_t>(i) * job.stroke_stride;
-  const bool placed = layout::is_near(face.box);
+  const bool placed = strokes::is_near(face.box);
   __shared__ Span2 landmark_area;
   if (threadIdx.x == 0) {
     StrokeList list(strokes, job.landmark_space, 0);
     const int count = landmark_count(job);
     if ((job.draw & (kDrawContour | kDrawPoints)) && count > 0)
-      layout::add_landmarks(list, job.faces->landmarks_of(i), count, job.draw, job.width);
+      strokes::add_landmarks(list, job.faces->landmarks_of(i), count, job.draw, job.width);
     out.landmark_strokes = list.count();
     out.landmark_area = landmark_area = list.area();
   }
@@ -106,15 +106,15 @@ __global__ void prepare_kernel(Job job) {
   if (threadIdx.x == kWarp) {
     StrokeList list(strokes + job.landmark_space, kMaxTextStrokes, raster::kOne);
     if ((job.draw & (kDrawId | kDrawConfidence)) && placed) {
-      const layout::Label label = layout::label_of(face, job.draw, job.frame.height, job.width);
-      layout::add_text(list, label, label.radius);
+      const strokes::Label label = strokes::label_of(face, job.draw, job.frame.height, job.width);
+      strokes::add_text(list, label, label.radius);
     }
     out.text_strokes = list.count();
     out.text_area = list.area();
     out.has_outline = (job.draw & kDrawBox) && placed;
     area = list.area();
     if (out.has_outline) {
-      out.outline = layout::outline_of(face.box, job.width);
+      out.outline = strokes::outline_of(face.box, job.width);
       area = joined(area, raster::bounds(out.outline));
     }
   }
@@ -167,9 +167,9 @@ __global__ void __launch_bounds__(kPixelateThreads) pixelate_kernel(Job job) {
   if (i < count) {
     const Face& face = job.faces->faces[i];
     cells[i] = {kNothing, 1};
-    if (layout::is_near(face.box)) {
+    if (strokes::is_near(face.box)) {
       const int points = landmark_count(job);
-      const auto wanted = layout::pixelation_of(
+      const auto wanted = strokes::pixelation_of(
           face.box, points > 0 ? job.faces->landmarks_of(i) : nullptr, points);
       cells[i] = {raster::cells_of(job.frame.width, job.frame.height, wanted.area, wanted.block),
                   wanted.block};
@@ -327,7 +327,7 @@ class OverlayImpl final : public Overlay {
       return Status(StatusCode::kInvalidArgument, "overlay: more landmarks than a model may have");
     auto self = std::unique_ptr<OverlayImpl>(new OverlayImpl);
     self->landmarks_ = landmarks;
-    self->landmark_space_ = landmarks + layout::kMaxLines;
+    self->landmark_space_ = landmarks + strokes::kMaxLines;
     self->stroke_stride_ = self->landmark_space_ + kMaxTextStrokes;
     auto prepared = DeviceBuffer<Prepared>::create(kMaxFaces);
     if (!prepared.ok()) return prepared.status();
@@ -348,7 +348,7 @@ class OverlayImpl final : public Overlay {
     job.frame = frame;
     job.inks = raster::make_inks(frame, matrix, style);
     job.draw = style.draw;
-    job.width = layout::line_width(frame.height, style);
+    job.width = strokes::line_width(frame.height, style);
     job.capacity = landmarks_;
     job.stroke_stride = stroke_stride_;
     job.landmark_space = landmark_space_;

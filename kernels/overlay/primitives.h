@@ -115,7 +115,7 @@ CUFACE_HD inline Segment segment_of(const Stroke& s) {
 }
 
 /// How much of pixel i lies in [low, high), 0..256.
-CUFACE_HD inline int overlap(int i, int low, int high) {
+CUFACE_HD inline int covered_length(int i, int low, int high) {
   return std::max(0, std::min(high, (i + 1) * kOne) - std::max(low, i * kOne));
 }
 
@@ -129,8 +129,8 @@ CUFACE_HD inline Outline inner(const Outline& o) {
 
 /// The area is a product of two overlaps, so the coverage is exact. `in` is inner(o).
 CUFACE_HD inline std::uint16_t coverage(const Outline& o, const Outline& in, int x, int y) {
-  const int out = overlap(x, o.left, o.right) * overlap(y, o.top, o.bottom);
-  const int hole = overlap(x, in.left, in.right) * overlap(y, in.top, in.bottom);
+  const int out = covered_length(x, o.left, o.right) * covered_length(y, o.top, o.bottom);
+  const int hole = covered_length(x, in.left, in.right) * covered_length(y, in.top, in.bottom);
   return static_cast<std::uint16_t>((out - hole + kOne / 2) / kOne);
 }
 

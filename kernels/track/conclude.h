@@ -9,7 +9,7 @@
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
 #include "kernels/faces/faces.h"
-#include "kernels/track/look.h"
+#include "kernels/track/appearance.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/state.h"
 #include "kernels/track/track.h"
@@ -26,7 +26,7 @@ CUFACE_HD inline bool usable(const Box& b, int width, int height) {
 struct Outcome {
   int lost;  // tracks that ended, without those in doubt
   int lost_by[kLossCount];
-  Band search_wanted;
+  SearchRegion search_wanted;
 };
 
 /// What becomes of a track: lost ones are buried as ghosts, or dropped where they were in doubt.
@@ -44,14 +44,14 @@ struct ConcludeScratch {
   float distance[kMaxTracks];  // of ghosts
   float likeness[kMaxTracks];  // of ghosts: with the detection; 0 where nobody asks
   /// On this frame in a detection; of a track on the frame before, and there on this one.
-  std::int32_t look[3][kLookCells];
+  std::int32_t appearance[3][kAppearanceCells];
   AssociateScratch associate;
   std::uint8_t slot[kMaxTracks];  // of tracks, before any is taken out
   Fate fate[kMaxTracks];          // of tracks
 };
 
 /// The landmarks are copied later, by all lanes.
-CUFACE_HD inline void confirm(Track& t, const Frame& frame, int face, int& source) {
+CUFACE_HD inline void confirm(Track& t, const TrackedFrame& frame, int face, int& source) {
   const std::uint64_t id = t.face.id;
   const Box& box = frame.faces.faces[face].box;
   if (t.motion_time >= kMotionTime) t.velocity = velocity_of(t.motion_box, box, t.motion_time);
@@ -64,7 +64,7 @@ CUFACE_HD inline void confirm(Track& t, const Frame& frame, int face, int& sourc
   t.face.id = id;
   t.face.age = 0;
   ++t.confirmed;
-  t.windows = static_cast<std::uint8_t>(add_find(t.windows, t.face.confidence));
+  t.votes = static_cast<std::uint8_t>(add_votes(t.votes, t.face.confidence));
   t.missed = 0;
   t.unconfirmed = 0;
   t.lost = false;
@@ -113,7 +113,7 @@ CUFACE_HD inline int dragged_track(const State& state, const Box& now, const Tra
 /// Takes the ghost that is most alike, of equal ones the nearest (scratch distances, negative = too
 /// far) out and gives its id, or a new one.
 CUFACE_HD inline std::uint64_t revive_or_count(State& state, const float* distance,
-                                               const float* likeness, bool doubted) {
+                                               const float* likeness, bool tentative) {
   int nearest = -1;
   for (int g = 0; g < state.ghosts; ++g) {
     if (distance[g] < 0) continue;
@@ -121,7 +121,7 @@ CUFACE_HD inline std::uint64_t revive_or_count(State& state, const float* distan
                         (likeness[g] == likeness[nearest] && distance[g] < distance[nearest]);
     if (nearer) nearest = g;
   }
-  if (nearest < 0) return doubted ? ++state.last_doubted : ++state.last_id;
+  if (nearest < 0) return tentative ? ++state.last_tentative : ++state.last_id;
   const std::uint64_t id = state.ghost[nearest].id;
   --state.ghosts;
   for (int g = nearest; g < state.ghosts; ++g) state.ghost[g] = state.ghost[g + 1];
@@ -138,12 +138,12 @@ CUFACE_HD inline int track_around(const State& state, const Face& face) {
 }
 
 /// A detection without a track: a face that was lost here a moment ago, or a new one. What searches
-/// before this one did not see is doubted while it is weak.
-CUFACE_HD inline void start_track(State& state, const Frame& frame, int face,
+/// before this one did not see is tentative while it is weak.
+CUFACE_HD inline void start_track(State& state, const TrackedFrame& frame, int face,
                                   const TrackConfig& config, ConcludeScratch& scratch) {
   const float confidence = frame.faces.faces[face].confidence;
-  const bool doubted = state.searched && add_find(0, confidence) < windows_of(config.doubt_below);
-  const std::uint64_t id = revive_or_count(state, scratch.distance, scratch.likeness, doubted);
+  const bool tentative = state.searched && add_votes(0, confidence) < votes_of(config.doubt_below);
+  const std::uint64_t id = revive_or_count(state, scratch.distance, scratch.likeness, tentative);
   const std::uint8_t slot = state.slot[state.count];
   int place = state.count++;
   for (; place > 0 && state.of(place - 1).face.id > id; --place) {
@@ -157,7 +157,7 @@ CUFACE_HD inline void start_track(State& state, const Frame& frame, int face,
 
 /// What a search says about a track that it did not confirm. Does not change what it reads of the
 /// others: those it changes have been missed.
-CUFACE_HD inline void apply_search(State& state, int i, const Frame& frame,
+CUFACE_HD inline void apply_search(State& state, int i, const TrackedFrame& frame,
                                    const TrackConfig& config) {
   Track& t = state.of(i);
   if (t.lost || t.missed == 0) return;
@@ -166,9 +166,9 @@ CUFACE_HD inline void apply_search(State& state, int i, const Frame& frame,
   for (int k = 0; k < state.count; ++k) {
     const Track& other = state.of(k);
     same = same || (other.missed == 0 && !other.lost &&
-                    overlap(t.face.box, other.face.box) >= config.min_overlap);
+                    intersection_over_union(t.face.box, other.face.box) >= config.min_overlap);
   }
-  const bool held = !is_doubted(t) && t.confirmed >= config.min_confirmed &&
+  const bool held = !is_tentative(t) && t.confirmed >= config.min_confirmed &&
                     t.unconfirmed <= static_cast<double>(config.hold_time);
   const bool stale = t.missed > config.max_missed && !held;
   if (same || stale) {
@@ -179,7 +179,7 @@ CUFACE_HD inline void apply_search(State& state, int i, const Frame& frame,
 
 /// Whether a search of this frame should have found a track that it did not confirm. The search of
 /// a band may, on the frame before, have found a face that trembles at its border.
-CUFACE_HD inline bool is_missed(const Track& t, const Frame& frame) {
+CUFACE_HD inline bool is_missed(const Track& t, const TrackedFrame& frame) {
   const Faces& faces = frame.faces;
   return faces.looked_at(t.face.box, frame.height) &&
          (faces.searched || faces.part.active_only || t.face.age > 1 ||
@@ -188,7 +188,7 @@ CUFACE_HD inline bool is_missed(const Track& t, const Frame& frame) {
 
 /// Where to look for the face in doubt that was not found for longest: one after the other, each in
 /// a small part of the picture. There is one in doubt.
-CUFACE_HD inline Band doubted_band(const State& state, int height) {
+CUFACE_HD inline SearchRegion tentative_region(const State& state, int height) {
   int oldest = state.faces();
   for (int i = oldest + 1; i < state.count; ++i) {
     if (state.of(i).face.age > state.of(oldest).face.age) oldest = i;
@@ -199,8 +199,8 @@ CUFACE_HD inline Band doubted_band(const State& state, int height) {
 /// Whether the search of a band has missed a track and none is left that was found last: then, as
 /// after a whole search that finds nothing, the next frame is searched. A search of active parts is
 /// followed by another by itself.
-CUFACE_HD inline bool nothing_is_found(const State& state, const Frame& frame) {
-  const Band& part = frame.faces.part;
+CUFACE_HD inline bool nothing_is_found(const State& state, const TrackedFrame& frame) {
+  const SearchRegion& part = frame.faces.part;
   if (frame.faces.searched || part.active_only || !part.is_part()) return false;
   bool missed = false;
   for (int i = 0; i < state.count; ++i) {
@@ -216,21 +216,22 @@ CUFACE_HD inline bool nothing_is_found(const State& state, const Frame& frame) {
 /// box may lie a little off, and the face may have moved, so that the better of both places counts.
 CUFACE_HD_GENERIC
 template <typename Lanes>
-CUFACE_HD void reject_strangers(const Lanes& lanes, State& state, const Frame& frame,
+CUFACE_HD void reject_strangers(const Lanes& lanes, State& state, const TrackedFrame& frame,
                                 const TrackConfig& config, ConcludeScratch& scratch) {
   if (!(config.min_correlation > 0)) return;
   for (int i = 0; i < state.count; ++i) {
     const int d = scratch.match[i];
     if (d < 0 || !state.of(i).lost) continue;
     const Box &there = scratch.tracks[i], &found = scratch.boxes[d];
-    lanes.each(3 * kLookCells, [&](int k) {
-      const int which = k / kLookCells, cell = k % kLookCells;
-      scratch.look[which][cell] =
-          look_cell(which == 1 ? frame.before : frame.now, which == 0 ? found : there, cell);
+    lanes.each(3 * kAppearanceCells, [&](int k) {
+      const int which = k / kAppearanceCells, cell = k % kAppearanceCells;
+      scratch.appearance[which][cell] =
+          appearance_cell(which == 1 ? frame.before : frame.now, which == 0 ? found : there, cell);
     });
     lanes.once([&] {
-      const float likeness = std::max(look_correlation(scratch.look[1], scratch.look[0]),
-                                      look_correlation(scratch.look[1], scratch.look[2]));
+      const float likeness =
+          std::max(appearance_correlation(scratch.appearance[1], scratch.appearance[0]),
+                   appearance_correlation(scratch.appearance[1], scratch.appearance[2]));
       if (likeness >= config.min_correlation) return;
       scratch.match[i] = -1;
       state.of(i).replaced = true;
@@ -242,19 +243,21 @@ CUFACE_HD void reject_strangers(const Lanes& lanes, State& state, const Frame& f
 /// before and is unlike is too far.
 CUFACE_HD_GENERIC
 template <typename Lanes>
-CUFACE_HD void compare_ghosts(const Lanes& lanes, const State& state, const Frame& frame,
+CUFACE_HD void compare_ghosts(const Lanes& lanes, const State& state, const TrackedFrame& frame,
                               const Box& found, const TrackConfig& config,
                               ConcludeScratch& scratch) {
   const int ghosts = state.ghosts;
-  const bool look = config.min_correlation > 0;
-  lanes.each(ghosts > 0 && look ? kLookCells : 0,
-             [&](int cell) { scratch.look[0][cell] = look_cell(frame.now, found, cell); });
+  const bool compares = config.min_correlation > 0;
+  lanes.each(ghosts > 0 && compares ? kAppearanceCells : 0, [&](int cell) {
+    scratch.appearance[0][cell] = appearance_cell(frame.now, found, cell);
+  });
   lanes.each(ghosts, [&](int g) {
     const Ghost& ghost = state.ghost[g];
     float distance = ghost_distance2(ghost, found, config);
-    const bool compared = look && distance >= 0;
+    const bool compared = compares && distance >= 0;
     const float likeness =
-        compared ? look_correlation(state.look[ghost.look], scratch.look[0]) : 0.0f;
+        compared ? appearance_correlation(state.appearance[ghost.appearance], scratch.appearance[0])
+                 : 0.0f;
     if (compared && ghost.age <= frame.elapsed && likeness < config.min_correlation) distance = -1;
     scratch.distance[g] = distance;
     scratch.likeness[g] = likeness;
@@ -263,7 +266,7 @@ CUFACE_HD void compare_ghosts(const Lanes& lanes, const State& state, const Fram
 
 CUFACE_HD_GENERIC
 template <typename Lanes>
-CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& frame,
+CUFACE_HD void match_detections(const Lanes& lanes, State& state, const TrackedFrame& frame,
                                 const TrackConfig& config, ConcludeScratch& scratch) {
   const Faces& faces = frame.faces;
   lanes.each(kMaxTracks, [&](int i) {
@@ -320,11 +323,11 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const Frame& f
 }
 
 /// Tracks in doubt that enough windows have found get their ids; by one lane.
-CUFACE_HD inline void end_doubts(State& state, const TrackConfig& config) {
-  const int enough = windows_of(config.doubt_below);
+CUFACE_HD inline void promote_tentative(State& state, const TrackConfig& config) {
+  const int enough = votes_of(config.doubt_below);
   int faces = state.faces();
   for (int i = faces; i < state.count; ++i) {
-    if (state.of(i).lost || state.of(i).windows < enough) continue;
+    if (state.of(i).lost || state.of(i).votes < enough) continue;
     const std::uint8_t slot = state.slot[i];
     state.track[slot].face.id = ++state.last_id;
     for (int place = i; place > faces; --place) state.slot[place] = state.slot[place - 1];
@@ -347,7 +350,7 @@ CUFACE_HD Fates sort_by_fate(const Lanes& lanes, State& state, ConcludeScratch& 
     const std::uint8_t slot = state.slot[i];
     const Track& t = state.track[slot];
     scratch.slot[i] = slot;
-    scratch.fate[i] = !t.lost ? Fate::kKept : is_doubted(t) ? Fate::kDropped : Fate::kBuried;
+    scratch.fate[i] = !t.lost ? Fate::kKept : is_tentative(t) ? Fate::kDropped : Fate::kBuried;
   });
   const auto put = [&](Fate fate, int first) {
     return lanes.pick(
@@ -372,19 +375,19 @@ CUFACE_HD inline void bury_lost(State& state, const Fates& fates, Outcome& out) 
   for (int i = 0; i < fates.buried; ++i) {
     const Track& t = state.of(fates.kept + i);
     ++out.lost_by[static_cast<int>(t.reason)];
-    const std::uint8_t look = free_look(state);
-    state.ghost[state.ghosts++] = {t.face.id,  t.face.box,    0,   t.confirmed_box,
-                                   t.velocity, t.unconfirmed, look};
+    const std::uint8_t appearance = free_appearance(state);
+    state.ghost[state.ghosts++] = {t.face.id,  t.face.box,    0,         t.confirmed_box,
+                                   t.velocity, t.unconfirmed, appearance};
   }
 }
 
 CUFACE_HD_GENERIC
 template <typename Lanes>
-CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& frame,
+CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const TrackedFrame& frame,
                               const TrackConfig& config, ConcludeScratch& scratch, Outcome& out) {
   const bool told = frame.faces.tell();
   if (told) match_detections(lanes, state, frame, config, scratch);
-  lanes.once([&] { end_doubts(state, config); });
+  lanes.once([&] { promote_tentative(state, config); });
   const Fates fates = sort_by_fate(lanes, state, scratch);
   lanes.once([&] {
     bury_lost(state, fates, out);
@@ -393,13 +396,13 @@ CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const Frame& fra
         (told && (scratch.search_again || nothing_is_found(state, frame))))
       out.search_wanted = kWholePicture;
     else if (state.count > faces)
-      out.search_wanted = doubted_band(state, frame.height);
+      out.search_wanted = tentative_region(state, frame.height);
     state.searched = state.searched || told;
   });
   for (int g = state.ghosts - out.lost; g < state.ghosts; ++g) {
     const Ghost& ghost = state.ghost[g];
-    lanes.each(kLookCells, [&](int cell) {
-      state.look[ghost.look][cell] = look_cell(frame.before, ghost.box, cell);
+    lanes.each(kAppearanceCells, [&](int cell) {
+      state.appearance[ghost.appearance][cell] = appearance_cell(frame.before, ghost.box, cell);
     });
   }
 }

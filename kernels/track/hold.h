@@ -23,7 +23,7 @@ CUFACE_HD void hold_frame(const Lanes& lanes, State& state, int height, Outcome&
   });
   lanes.once([&] {
     out = {};
-    if (state.count > state.faces()) out.search_wanted = doubted_band(state, height);
+    if (state.count > state.faces()) out.search_wanted = tentative_region(state, height);
   });
 }
 

@@ -18,50 +18,35 @@
 
 namespace cuface::track {
 
-CUFACE_HD inline float area(const Box& b) { return b.w * b.h; }
-
-CUFACE_HD inline float intersection(const Box& a, const Box& b) {
-  const float w = std::min(a.x + a.w, b.x + b.w) - std::max(a.x, b.x);
-  const float h = std::min(a.y + a.h, b.y + b.h) - std::max(a.y, b.y);
-  return w > 0 && h > 0 ? w * h : 0.0f;
-}
-
 CUFACE_HD inline float distance2(Point a, Point b) {
   const float dx = a.x - b.x, dy = a.y - b.y;
   return dx * dx + dy * dy;
-}
-
-/// Intersection over union; 0 when either box is empty or not finite.
-CUFACE_HD inline float overlap(const Box& a, const Box& b) {
-  const float common = intersection(a, b);
-  const float all = area(a) + area(b) - common;
-  return common > 0 && all > 0 ? common / all : 0.0f;
 }
 
 /// Fraction of the box's area inside a width x height frame.
 CUFACE_HD inline float visible_fraction(const Box& box, int width, int height) {
   const Box frame{0, 0, static_cast<float>(width), static_cast<float>(height)};
   const float all = area(box);
-  return all > 0 ? intersection(box, frame) / all : 0.0f;
+  return all > 0 ? intersection_area(box, frame) / all : 0.0f;
 }
 
 /// Windows of which detection_confidence() makes this: they add up, confidences do not. 0 to 255;
 /// what is no confidence has none.
-inline constexpr int kMostWindows = 255;
-CUFACE_HD inline int windows_of(float confidence) {
+inline constexpr int kMostVotes = 255;
+CUFACE_HD inline int votes_of(float confidence) {
   if (!(confidence > 0)) return 0;
-  if (!(confidence < 1)) return kMostWindows;
+  if (!(confidence < 1)) return kMostVotes;
   const float windows = kHalfConfident * confidence / (1.0f - confidence) + 0.5f;
-  return windows < kMostWindows ? static_cast<int>(windows) : kMostWindows;
+  return windows < kMostVotes ? static_cast<int>(windows) : kMostVotes;
 }
 
 /// Those of a find, and of more that have been counted before. None counts for less than our
 /// detector reports by default, so that a doubt ends also where another tells no confidence.
-inline constexpr int kLeastWindows = 3;
-CUFACE_HD inline int add_find(int before, float confidence) {
-  const int windows = windows_of(confidence);
-  const int sum = before + (windows < kLeastWindows ? kLeastWindows : windows);
-  return sum < kMostWindows ? sum : kMostWindows;
+inline constexpr int kLeastVotes = 3;
+CUFACE_HD inline int add_votes(int before, float confidence) {
+  const int windows = votes_of(confidence);
+  const int sum = before + (windows < kLeastVotes ? kLeastVotes : windows);
+  return sum < kMostVotes ? sum : kMostVotes;
 }
 
 /// What the lanes of one association share.
@@ -78,7 +63,7 @@ CUFACE_HD inline int best_detection(const Box& track, std::span<const Box> detec
   int found = -1;
   for (std::size_t d = 0; d < detections.size(); ++d) {
     if (taken[d]) continue;
-    const float o = overlap(track, detections[d]);
+    const float o = intersection_over_union(track, detections[d]);
     if (o >= min_overlap && (found < 0 || o > best)) {
       best = o;
       found = static_cast<int>(d);

@@ -15,7 +15,7 @@
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/faces/faces.h"
-#include "kernels/track/look.h"
+#include "kernels/track/appearance.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/track.h"
 
@@ -28,7 +28,7 @@ struct Faces {
   int count = 0;
   int landmarks_per_face = 0;
   bool searched = false;
-  Band part;  ///< as of FaceList
+  SearchRegion part;  ///< as of FaceList
 
   CUFACE_HD const Point* landmarks_of(int face) const {
     return landmarks + face * landmarks_per_face;
@@ -42,7 +42,7 @@ struct Faces {
 };
 
 /// What the tracker is told about one frame, less the picture.
-struct Frame {
+struct TrackedFrame {
   Faces faces;
   Faces feedback;
   std::uint64_t number = 0;
@@ -64,20 +64,20 @@ struct Track {
   bool lost = false;       // decided on this frame
   bool replaced = false;   // lost, and another face is in its place
   Loss reason = Loss::kPoints;
-  std::uint8_t windows = 0;  // that found it, added up: windows_of()
-  int landmarks = 0;         // held here, from the elements before (order detect, landmark, track)
-  int followed = 0;          // held there instead: those fed back, carried to this frame
-  int shape_points = 0;      // of the fed-back shape at the last confirmation
-  Box confirmed_box;         // at the last confirmation
-  Box motion_box;            // at the one that the velocity is next counted from,
-  double motion_time = 0;    // which was so many seconds ago
-  Point velocity;            // px/s
+  std::uint8_t votes = 0;  // windows that found it, added up: votes_of()
+  int landmarks = 0;       // held here, from the elements before (order detect, landmark, track)
+  int followed = 0;        // held there instead: those fed back, carried to this frame
+  int shape_points = 0;    // of the fed-back shape at the last confirmation
+  Box confirmed_box;       // at the last confirmation
+  Box motion_box;          // at the one that the velocity is next counted from,
+  double motion_time = 0;  // which was so many seconds ago
+  Point velocity;          // px/s
 };
 
-/// Tracks that are doubted have ids from here on: they are followed, but nobody is told of them
+/// Tracks that are tentative have ids from here on: they are followed, but nobody is told of them
 /// until enough windows have found them, when they get a real id.
-inline constexpr std::uint64_t kFirstDoubted = std::uint64_t{1} << 63;
-CUFACE_HD inline bool is_doubted(const Track& t) { return t.face.id >= kFirstDoubted; }
+inline constexpr std::uint64_t kFirstTentative = std::uint64_t{1} << 63;
+CUFACE_HD inline bool is_tentative(const Track& t) { return t.face.id >= kFirstTentative; }
 
 /// A lost track that may come back.
 struct Ghost {
@@ -86,16 +86,16 @@ struct Ghost {
   double age = 0;  // seconds
   Box confirmed_box;
   Point velocity;
-  double unconfirmed = 0;  // seconds
-  std::uint8_t look = 0;   // which of the state's looks is its
+  double unconfirmed = 0;       // seconds
+  std::uint8_t appearance = 0;  // which of the state's appearances is its
 };
 
 struct State {
-  std::uint64_t last_id = 0, last_doubted = kFirstDoubted - 1;
+  std::uint64_t last_id = 0, last_tentative = kFirstTentative - 1;
   int count = 0;            // tracks
   int ghosts = 0;           // oldest first
   bool had_tracks = false;  // when this frame began
-  bool had_faces = false;   // the same of tracks that are not doubted
+  bool had_faces = false;   // the same of tracks that are not tentative
   bool searched = false;    // there was a search before this frame
   /// Where tracks lie: the first `count` are the tracks by id (so that those in doubt come last),
   /// the others are free.
@@ -103,15 +103,15 @@ struct State {
   Track track[kMaxTracks];
   Ghost ghost[kMaxTracks];
   Point landmark[kMaxTracks][kMaxTrackPoints];
-  Point shape[kMaxTracks][kMaxTrackPoints];   // at the last confirmation
-  std::int32_t look[kMaxTracks][kLookCells];  // of ghosts, before they were lost
+  Point shape[kMaxTracks][kMaxTrackPoints];               // at the last confirmation
+  std::int32_t appearance[kMaxTracks][kAppearanceCells];  // of ghosts, before they were lost
 
   CUFACE_HD Track& of(int i) { return track[slot[i]]; }
   CUFACE_HD const Track& of(int i) const { return track[slot[i]]; }
   /// Tracks without those in doubt: the faces of the frame.
   CUFACE_HD int faces() const {
     int n = count;
-    while (n > 0 && is_doubted(of(n - 1))) --n;
+    while (n > 0 && is_tentative(of(n - 1))) --n;
     return n;
   }
 };
@@ -128,7 +128,8 @@ CUFACE_HD inline void end_tracks(State& state) {
 }
 
 /// By one lane.
-CUFACE_HD inline void begin_frame(State& state, const Frame& frame, const TrackConfig& config) {
+CUFACE_HD inline void begin_frame(State& state, const TrackedFrame& frame,
+                                  const TrackConfig& config) {
   int kept = 0;
   for (int i = 0; i < state.ghosts; ++i) {
     Ghost g = state.ghost[i];
@@ -173,7 +174,7 @@ CUFACE_HD inline Point point_at(const Points& points, const Box& box, int i) {
 /// confirmation.
 CUFACE_HD_GENERIC
 template <typename Lanes>
-CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const Frame& frame,
+CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const TrackedFrame& frame,
                          const TrackConfig& config, similarity::SumScratch& scratch) {
   Track& t = state.track[slot];
   const Point* fed = find_landmarks(frame.feedback, t.face.id);
@@ -200,10 +201,10 @@ CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const Frame
   });
 }
 
-/// A look that is no ghost's, while there are fewer than kMaxTracks.
-CUFACE_HD inline std::uint8_t free_look(const State& state) {
+/// An appearance that is no ghost's, while there are fewer than kMaxTracks.
+CUFACE_HD inline std::uint8_t free_appearance(const State& state) {
   std::uint64_t used = 0;
-  for (int g = 0; g < state.ghosts; ++g) used |= std::uint64_t{1} << state.ghost[g].look;
+  for (int g = 0; g < state.ghosts; ++g) used |= std::uint64_t{1} << state.ghost[g].appearance;
   std::uint8_t free = 0;
   while (used >> free & 1) ++free;
   return free;
@@ -218,7 +219,7 @@ CUFACE_HD inline std::uint64_t seed_of(std::uint64_t frame, std::uint64_t id) {
 /// that choose_points() chose, and where it took them from.
 CUFACE_HD_GENERIC
 template <typename Lanes>
-CUFACE_HD void carry_track(const Lanes& lanes, State& state, int slot, const Frame& frame,
+CUFACE_HD void carry_track(const Lanes& lanes, State& state, int slot, const TrackedFrame& frame,
                            const TrackConfig& config, Points::From source,
                            std::span<const Point> from, std::span<const Point> to,
                            std::span<const Point> back, std::span<std::uint8_t> good,

@@ -35,7 +35,7 @@ class CpuTracker final : public Tracker {
   Status configure(const TrackConfig& config) override;
 
  private:
-  bool move(int slot, const track::Frame& frame);
+  bool move(int slot, const track::TrackedFrame& frame);
   void write(const FaceList* faces, const track::Outcome& outcome, TrackOutput& out) const;
 
   const StopFlag* const stop_;
@@ -61,7 +61,7 @@ track::Faces plain_faces(const FaceList* list) {
 }
 
 /// Carries a track from the previous frame to this one. False once it is stopped.
-bool CpuTracker::move(int slot, const track::Frame& frame) {
+bool CpuTracker::move(int slot, const track::TrackedFrame& frame) {
   const track::Points points = track::choose_points(state_, slot, frame.feedback);
   if (!points.array) {
     for (int i = 0; i < points.count; ++i) {
@@ -111,7 +111,7 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
   if (!input.luma.data || input.luma.width != width_ || input.luma.height != height_) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is not of the planned size");
   }
-  track::Frame frame;
+  track::TrackedFrame frame;
   frame.faces = plain_faces(input.faces);
   frame.feedback = plain_faces(input.feedback);
   frame.number = input.frame;

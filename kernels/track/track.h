@@ -71,7 +71,7 @@ struct TrackConfig {
   /// seldom repeated, and goes after `max_missed`.
   int min_confirmed = 2;
 
-  /// Confidence, 0..1. A new face that is less is doubted: followed, but delivered only once the
+  /// Confidence, 0..1. A new face that is less is tentative: followed, but delivered only once the
   /// searches that found it, which the tracker asks for, have seen as many windows in all as one of
   /// this confidence (12). Those of the first search are not: there may be no other. 0 = none is.
   float doubt_below = 0.8f;
@@ -138,7 +138,7 @@ struct TrackOutput {
   std::array<int, kLossCount> lost_by{};  ///< the same, by reason
   /// What of the next frame to search, because the last face was lost or some are in doubt; count 0
   /// = nothing.
-  Band search_wanted;
+  SearchRegion search_wanted;
 };
 
 /// One a chain. Allocates at create(). One thread at a time. Two trackers that are told the same

@@ -30,7 +30,7 @@ struct Moment {
 
 /// Which points are followed on a frame: those of the track with place i lie from offset[i] on, and
 /// offset[number of tracks] counts them all.
-struct Plan {
+struct FramePlan {
   Moment moment;
   std::int32_t total;
   std::int32_t offset[kMaxTracks + 1];
@@ -58,8 +58,8 @@ __device__ track::Faces plain_faces(const DeviceFaces* list) {
           list->searched != 0, list->part};
 }
 
-__device__ track::Frame frame_of(const Told& told, const Moment& moment) {
-  track::Frame frame;
+__device__ track::TrackedFrame frame_of(const Told& told, const Moment& moment) {
+  track::TrackedFrame frame;
   frame.faces = plain_faces(told.faces);
   frame.feedback = plain_faces(told.feedback);
   frame.number = moment.number;
@@ -83,11 +83,12 @@ struct PlanScratch {
 template <typename MomentTold>
 __global__ void __launch_bounds__(kPlanThreads)
     plan_frame(track::State* state, const __grid_constant__ Told told, MomentTold now,
-               const __grid_constant__ TrackConfig config, bool ended, Plan* plan, Point* from) {
+               const __grid_constant__ TrackConfig config, bool ended, FramePlan* plan,
+               Point* from) {
   const Moment moment = now.get();
   __shared__ Raw<PlanScratch> shared;
   PlanScratch& scratch = shared.get();
-  const track::Frame frame = frame_of(told, moment);
+  const track::TrackedFrame frame = frame_of(told, moment);
   const BlockLanes lanes;
   lanes.once([&] {
     if (ended) track::end_tracks(*state);
@@ -118,12 +119,13 @@ __global__ void __launch_bounds__(kPlanThreads)
 /// A block a track.
 __global__ void __launch_bounds__(kCarryThreads)
     carry_tracks(track::State* state, const __grid_constant__ Told told,
-                 const __grid_constant__ TrackConfig config, const Plan* plan, PointArrays points) {
+                 const __grid_constant__ TrackConfig config, const FramePlan* plan,
+                 PointArrays points) {
   __shared__ Raw<track::Motion> motion;
   __shared__ Raw<track::MotionScratch> scratch;
   const int i = static_cast<int>(blockIdx.x);
   if (i >= state->count) return;
-  const track::Frame frame = frame_of(told, plan->moment);
+  const track::TrackedFrame frame = frame_of(told, plan->moment);
   const BlockLanes lanes;
   const int slot = state->slot[i];
   track::age_track(lanes, *state, slot, frame, config, scratch.get().robust.sums);
@@ -163,12 +165,12 @@ __device__ void write_faces(const BlockLanes& lanes, const track::State& state,
 /// One block: detections, losses, and what is passed on.
 __global__ void __launch_bounds__(kConcludeThreads)
     conclude_tracks(track::State* state, const __grid_constant__ Told told,
-                    const __grid_constant__ TrackConfig config, const Plan* plan,
+                    const __grid_constant__ TrackConfig config, const FramePlan* plan,
                     DeviceFaces* out) {
   __shared__ Raw<track::ConcludeScratch> scratch;
   __shared__ Raw<track::Outcome> shared_outcome;
   track::Outcome& outcome = shared_outcome.get();
-  const track::Frame frame = frame_of(told, plan->moment);
+  const track::TrackedFrame frame = frame_of(told, plan->moment);
   const BlockLanes lanes;
   track::conclude_frame(lanes, *state, frame, config, scratch.get(), outcome);
   lanes.once([&] {
@@ -200,7 +202,7 @@ __global__ void __launch_bounds__(kConcludeThreads)
 struct Tracker::Buffers {
   std::unique_ptr<GaussianPyramid> pyramids[2];
   DeviceBuffer<track::State> state;
-  DeviceBuffer<Plan> plan;
+  DeviceBuffer<FramePlan> plan;
   DeviceBuffer<Point> points;  // from, to, back
   DeviceBuffer<std::uint8_t> good;
 
@@ -233,7 +235,7 @@ Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int 
   std::vector<track::State> start(1);
   track::start_state(start[0], first_id);
   if (Status s = take(upload(start), b.state); !s.ok()) return s;
-  if (Status s = take(DeviceBuffer<Plan>::create(1), b.plan); !s.ok()) return s;
+  if (Status s = take(DeviceBuffer<FramePlan>::create(1), b.plan); !s.ok()) return s;
   if (Status s = take(DeviceBuffer<Point>::create(3 * kMaxPoints), b.points); !s.ok()) return s;
   if (Status s = take(DeviceBuffer<std::uint8_t>::create(kMaxPoints), b.good); !s.ok()) return s;
   return Result<std::unique_ptr<Tracker>>(std::move(made));

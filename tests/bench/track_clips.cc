@@ -128,7 +128,7 @@ Detections detect(const std::vector<cv::Mat>& frames, const std::string& cached)
 
 bool has(const Face& face, const std::vector<Face>& faces) {
   for (const Face& other : faces) {
-    if (track::overlap(face.box, other.box) > 0.3f) return true;
+    if (intersection_over_union(face.box, other.box) > 0.3f) return true;
   }
   return false;
 }
@@ -210,7 +210,7 @@ class Chain {
   std::array<int, kLossCount> lost{};
 
  private:
-  static bool whole(const Band& what) { return what && !what.is_part(); }
+  static bool whole(const SearchRegion& what) { return what && !what.is_part(); }
 
   void print_events(const FaceList& found) const {
     if (out_.lost == 0 && !(found.searched && found.faces.size() != out_.faces.faces.size()))

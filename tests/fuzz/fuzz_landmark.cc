@@ -20,13 +20,13 @@ float number(FuzzedDataProvider& from) {
 std::shared_ptr<const ForestModel> forest(FuzzedDataProvider& from) {
   auto m = std::make_shared<BuiltForest>();
   m->landmarks = from.ConsumeIntegralInRange(1, 24);
-  m->cascades = from.ConsumeIntegralInRange(1, 3);
+  m->stages = from.ConsumeIntegralInRange(1, 3);
   m->trees = from.ConsumeBool() ? from.ConsumeIntegralInRange(1, 9) : pick(from, {63, 64, 65, 70});
   m->depth = from.ConsumeIntegralInRange(1, 6);
   m->pool = from.ConsumeBool() ? from.ConsumeIntegralInRange(1, 40)
                                : pick(from, {255, 256, 257, 511, 512, 513, 2048, 2049});
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
-  const std::size_t trees = size(m->cascades * m->trees), pixels = size(m->cascades * m->pool);
+  const std::size_t trees = size(m->stages * m->trees), pixels = size(m->stages * m->pool);
   m->means.resize(size(m->leaf_size()));
   m->hooks.resize(pixels);
   m->offsets.resize(2 * pixels);

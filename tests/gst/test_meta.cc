@@ -271,7 +271,7 @@ TEST(Meta, OnlyTheLibrarysOwnVersionGetsItsTable) {
 TEST(Meta, FeedbackIsTakenFromItsOwnThreadOnly) {
   gst::FeedbackCell cell(g_thread_self());
   const FaceListRef first = one_face(), second = one_face();
-  struct Post {
+  struct Mailbox {
     gst::FeedbackCell* cell;
     FaceListRef faces;
     bool accepted;
@@ -279,7 +279,7 @@ TEST(Meta, FeedbackIsTakenFromItsOwnThreadOnly) {
   GThread* other = g_thread_new(
       "other",
       [](gpointer data) -> gpointer {
-        auto* p = static_cast<Post*>(data);
+        auto* p = static_cast<Mailbox*>(data);
         p->accepted = p->cell->post(p->faces);
         return nullptr;
       },

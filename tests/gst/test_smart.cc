@@ -13,7 +13,7 @@ TEST(SmartSearch, IsDueEveryFewFrames) {
   SearchPeriod period;
   std::string due;
   for (int f = 0; f < 40; ++f) {
-    const PeriodTurn turn = period.next(20);
+    const PeriodStep turn = period.next(20);
     due += turn.search ? 'x' : turn.active ? 'a' : '-';
   }
   EXPECT_EQ(due, "x---------a---------x---------a---------");
@@ -21,9 +21,9 @@ TEST(SmartSearch, IsDueEveryFewFrames) {
 
 class Smart : public testing::Test {
  protected:
-  SearchWish wish;
-  SearchAsk ask;
-  Band on(bool search, bool active) {
+  SearchSchedule wish;
+  SearchRequest ask;
+  SearchRegion on(bool search, bool active) {
     ask.turn = {search, {}, active};
     return wish.next(ask);
   }
@@ -33,15 +33,15 @@ class Smart : public testing::Test {
 TEST_F(Smart, ActivePartsAreSearchedBetweenWholePictures) {
   EXPECT_EQ(on(true, true), kWholePicture);
   wish.searched(kWholePicture, true);
-  EXPECT_EQ(on(false, false), Band{});
+  EXPECT_EQ(on(false, false), SearchRegion{});
   EXPECT_EQ(on(false, true), kActiveParts);
   wish.searched(kActiveParts, true);
-  EXPECT_EQ(on(false, false), Band{});
+  EXPECT_EQ(on(false, false), SearchRegion{});
   ask.asked = true;
   EXPECT_EQ(on(false, true), kWholePicture);
   wish.searched(kWholePicture, true);
   ask.asked = false;
-  EXPECT_EQ(on(false, false), Band{}) << "the whole picture had the active parts in it";
+  EXPECT_EQ(on(false, false), SearchRegion{}) << "the whole picture had the active parts in it";
 }
 
 TEST_F(Smart, ActivePartsAreSearchedAgainWhereNothingIsFound) {
@@ -55,7 +55,7 @@ TEST_F(Smart, ActivePartsAreSearchedAgainWhereNothingIsFound) {
   wish.searched(kWholePicture, false);
   EXPECT_EQ(on(false, false), kActiveParts);
   wish.searched(kActiveParts, true);
-  EXPECT_EQ(on(false, false), Band{});
+  EXPECT_EQ(on(false, false), SearchRegion{});
 }
 
 TEST_F(Smart, NobodyTellsWhatIsFollowed) {
@@ -64,7 +64,7 @@ TEST_F(Smart, NobodyTellsWhatIsFollowed) {
   wish.searched(kWholePicture, false);
   EXPECT_EQ(on(false, false), kWholePicture) << "nothing was found";
   wish.searched(kWholePicture, true);
-  EXPECT_EQ(on(false, true), Band{});
+  EXPECT_EQ(on(false, true), SearchRegion{});
 }
 
 TEST_F(Smart, PassesOnWhatCannotBeSearched) {
@@ -72,15 +72,15 @@ TEST_F(Smart, PassesOnWhatCannotBeSearched) {
   wish.searched(kWholePicture, true);
   ask.searchable = false;
   ask.late = true;
-  EXPECT_EQ(on(false, true), Band{});
+  EXPECT_EQ(on(false, true), SearchRegion{});
   EXPECT_TRUE(wish.skipped(ask));
-  EXPECT_EQ(on(false, false), Band{});
+  EXPECT_EQ(on(false, false), SearchRegion{});
   ask.searchable = true;
   ask.late = false;
   EXPECT_EQ(on(false, false), kActiveParts);
   EXPECT_FALSE(wish.skipped(ask));
   wish.searched(kActiveParts, true);
-  EXPECT_EQ(on(false, false), Band{});
+  EXPECT_EQ(on(false, false), SearchRegion{});
 }
 
 class SmartChain : public testing::Test {

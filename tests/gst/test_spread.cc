@@ -17,12 +17,12 @@ TEST(SpreadSearch, HasEveryBandOnceInAnInterval) {
     std::uint64_t last = 0, gap = 0;
     std::int32_t next = 0;
     for (std::uint64_t f = 0; f < 3 * interval; ++f) {
-      const PeriodTurn turn = period.next(interval);
+      const PeriodStep turn = period.next(interval);
       EXPECT_EQ(turn.search, f % interval == 0);
       if (interval == 1) {
         EXPECT_FALSE(turn.band.is_part());
       } else if (turn.band.count > 0) {
-        EXPECT_EQ(turn.band, (Band{next, most})) << f;
+        EXPECT_EQ(turn.band, (SearchRegion{next, most})) << f;
         next = (next + 1) % most;
         gap = std::max(gap, f - last);
         last = f;
@@ -35,9 +35,9 @@ TEST(SpreadSearch, HasEveryBandOnceInAnInterval) {
 
 class Wish : public testing::Test {
  protected:
-  SearchWish wish;
-  SearchAsk ask;
-  Band on(std::int32_t index, bool search = false) {
+  SearchSchedule wish;
+  SearchRequest ask;
+  SearchRegion on(std::int32_t index, bool search = false) {
     ask.turn = {search, {index, 5}};
     return wish.next(ask);
   }
@@ -45,19 +45,19 @@ class Wish : public testing::Test {
 };
 
 TEST_F(Wish, OfATrackerInDoubtIsForItsBand) {
-  const Band band{3, 8};
-  const auto next = [&](const Band& wanted, bool bands, bool asked = false) {
-    SearchAsk now;
+  const SearchRegion band{3, 8};
+  const auto next = [&](const SearchRegion& wanted, bool bands, bool asked = false) {
+    SearchRequest now;
     now.bands = bands;
     now.asked = asked;
     now.tracker_asks(wanted);
-    const Band what = wish.next(now);
+    const SearchRegion what = wish.next(now);
     EXPECT_EQ(begins_search(now, what), what.count > 0);
     return what;
   };
   EXPECT_EQ(next(band, true), band);
   wish.searched(band, false);
-  EXPECT_EQ(next({}, true), Band{}) << "a band without a face is no search without one";
+  EXPECT_EQ(next({}, true), SearchRegion{}) << "a band without a face is no search without one";
   EXPECT_EQ(next(band, false), kWholePicture) << "where bands cannot be searched";
   wish.searched(kWholePicture, true);
   EXPECT_EQ(next(kWholePicture, true), kWholePicture);
@@ -67,73 +67,73 @@ TEST_F(Wish, OfATrackerInDoubtIsForItsBand) {
   EXPECT_EQ(next(band, true, true), kWholePicture) << "somebody else asks too";
   wish.searched(kWholePicture, true);
   // A late frame is not searched, and the tracker asks again.
-  SearchAsk late;
+  SearchRequest late;
   late.bands = late.late = true;
   late.searchable = false;
   late.tracker_asks(band);
-  EXPECT_EQ(wish.next(late), Band{});
+  EXPECT_EQ(wish.next(late), SearchRegion{});
   EXPECT_TRUE(wish.skipped(late));
-  EXPECT_EQ(next({}, true), Band{});
+  EXPECT_EQ(next({}, true), SearchRegion{});
 }
 
 TEST_F(Wish, IsForBandsOnlyWhileFacesAreFollowed) {
   ask.follows = false;
   EXPECT_EQ(on(0, true), kWholePicture);
   wish.searched(kWholePicture, true);
-  EXPECT_EQ(on(1), Band{});
+  EXPECT_EQ(on(1), SearchRegion{});
   ask.follows = true;
-  EXPECT_EQ(on(2), (Band{2, 5}));
+  EXPECT_EQ(on(2), (SearchRegion{2, 5}));
   wish.searched({2, 5}, false);
-  EXPECT_EQ(on(3), (Band{3, 5})) << "a band without a face is no search without one";
-  EXPECT_EQ(on(0, true), (Band{0, 5}));
+  EXPECT_EQ(on(3), (SearchRegion{3, 5})) << "a band without a face is no search without one";
+  EXPECT_EQ(on(0, true), (SearchRegion{0, 5}));
   ask.asked = true;
   EXPECT_EQ(on(1), kWholePicture);
   wish.searched(kWholePicture, false);
   ask.asked = false;
   EXPECT_EQ(on(2), kWholePicture) << "after a search that found nothing";
   wish.searched(kWholePicture, true);
-  EXPECT_EQ(on(3), (Band{3, 5}));
+  EXPECT_EQ(on(3), (SearchRegion{3, 5}));
   ask.turn.band = {};
-  EXPECT_EQ(wish.next(ask), Band{});
+  EXPECT_EQ(wish.next(ask), SearchRegion{});
   ask.turn.search = true;
   EXPECT_EQ(wish.next(ask), kWholePicture);
 }
 
 TEST_F(Wish, PutsBandsOffThatCannotBeSearched) {
-  EXPECT_EQ(on(0, true), (Band{0, 5}));
+  EXPECT_EQ(on(0, true), (SearchRegion{0, 5}));
   ask.searchable = false;
   ask.late = true;
-  EXPECT_EQ(on(1), Band{});
+  EXPECT_EQ(on(1), SearchRegion{});
   EXPECT_TRUE(wish.skipped(ask));
-  EXPECT_EQ(on(2), Band{});
+  EXPECT_EQ(on(2), SearchRegion{});
   ask.searchable = true;
   ask.late = false;
-  EXPECT_EQ(on(3), (Band{1, 5}));
+  EXPECT_EQ(on(3), (SearchRegion{1, 5}));
   EXPECT_FALSE(wish.skipped(ask));
-  EXPECT_EQ(on(4), (Band{2, 5}));
-  EXPECT_EQ(on(0, true), (Band{3, 5}));
-  EXPECT_EQ(on(1), (Band{4, 5}));
-  EXPECT_EQ(on(2), (Band{0, 5}));
+  EXPECT_EQ(on(4), (SearchRegion{2, 5}));
+  EXPECT_EQ(on(0, true), (SearchRegion{3, 5}));
+  EXPECT_EQ(on(1), (SearchRegion{4, 5}));
+  EXPECT_EQ(on(2), (SearchRegion{0, 5}));
   ask.asked = true;
   EXPECT_EQ(on(3), kWholePicture);
   wish.searched(kWholePicture, true);
   ask.asked = false;
-  EXPECT_EQ(on(4), (Band{4, 5})) << "all have been searched: nothing is owed";
+  EXPECT_EQ(on(4), (SearchRegion{4, 5})) << "all have been searched: nothing is owed";
 }
 
 TEST_F(Wish, OfAWholeRoundPutOffIsForTheWholePicture) {
-  EXPECT_EQ(on(0, true), (Band{0, 5}));
+  EXPECT_EQ(on(0, true), (SearchRegion{0, 5}));
   ask.searchable = false;
-  for (const int i : {1, 2, 3, 4}) EXPECT_EQ(on(i), Band{});
-  SearchWish four = wish;
-  EXPECT_EQ(on(0, true), Band{});
-  EXPECT_EQ(on(1), Band{});
+  for (const int i : {1, 2, 3, 4}) EXPECT_EQ(on(i), SearchRegion{});
+  SearchSchedule four = wish;
+  EXPECT_EQ(on(0, true), SearchRegion{});
+  EXPECT_EQ(on(1), SearchRegion{});
   ask.searchable = true;
   EXPECT_EQ(on(2), kWholePicture);
   wish.searched(kWholePicture, true);
-  EXPECT_EQ(on(3), (Band{3, 5})) << "nothing is owed";
+  EXPECT_EQ(on(3), (SearchRegion{3, 5})) << "nothing is owed";
   wish = four;
-  EXPECT_EQ(on(0, true), (Band{1, 5})) << "four bands of five are not all";
+  EXPECT_EQ(on(0, true), (SearchRegion{1, 5})) << "four bands of five are not all";
 }
 
 class Spread : public testing::Test {

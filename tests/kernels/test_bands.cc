@@ -36,7 +36,7 @@ struct Search {
     EXPECT_TRUE(made.ok()) << made.status().message();
     detector = std::move(made.value());
   }
-  std::vector<Detection> of(const Band& band) {
+  std::vector<Detection> of(const SearchRegion& band) {
     DetectResult found;
     EXPECT_TRUE(detector->enqueue(test::view_of(picture), found, band).ok());
     EXPECT_FALSE(found.overflow);
@@ -64,7 +64,7 @@ TEST(Bands, TheOneAroundABoxIsTheNarrowestItLiesWellInside) {
     const auto y = static_cast<float>(random() % static_cast<unsigned>(height)) - side / 2;
     const Box box{0, y, side, side};
     const float middle = y + side / 2, reach = side / 4;
-    const Band band = band_around(box, height);
+    const SearchRegion band = band_around(box, height);
     ++counts[band.count];
     ASSERT_FALSE(band.active_only);
     ASSERT_TRUE(band.index >= 0 && band.index < band.count) << band.index << "/" << band.count;
@@ -124,7 +124,7 @@ TEST(Bands, HaveTheWindowsOfTheWholePicture) {
         const std::vector<Detection> whole = search.of(kWholePicture);
         for (const std::int32_t count : {2, 7, 10, 16})
           for (std::int32_t index = 0; index < count; ++index) {
-            const Band band = {index, count};
+            const SearchRegion band = {index, count};
             const std::vector<Detection> part = search.of(band);
             windows += part.size();
             if (detect_scale > 1) continue;  // boxes are of the full picture

@@ -128,7 +128,7 @@ TEST_P(SyntheticForest, EqualsDlib) {
       {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, "synthetic.dat");
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_EQ(model.value()->landmarks, s.landmarks);
-  EXPECT_EQ(model.value()->cascades, s.cascades);
+  EXPECT_EQ(model.value()->stages, s.cascades);
   EXPECT_EQ(model.value()->trees, s.trees);
   EXPECT_EQ(model.value()->depth, s.depth);
   EXPECT_EQ(model.value()->pool, s.pool);
@@ -268,7 +268,7 @@ TEST(ForestValidate, FindsEveryKindOfDamage) {
       [](Copy& m, float) { m.depth = 31; },
       [](Copy& m, float) { m.depth = -1; },
       [](Copy& m, float) { m.trees = 4; },
-      [](Copy& m, float) { m.cascades = 0; },
+      [](Copy& m, float) { m.stages = 0; },
       [](Copy& m, float) { m.pool = 3; },
       [](Copy& m, float) { m.leaves = m.leaves.first(m.leaves.size() - 1); },
       [](Copy& m, float bad) {

@@ -1,4 +1,5 @@
-// Grouping against cv::groupRectangles, and overlap grouping against a flood fill over all pairs.
+// Grouping against cv::groupRectangles, and shares_pixel grouping against a flood fill over all
+// pairs.
 #include <gtest/gtest.h>
 
 #include <opencv2/objdetect.hpp>

@@ -89,7 +89,7 @@ class SamplesOfFaces : public testing::Test {
 };
 
 TEST_F(SamplesOfFaces, MoreIterationsThanTheModelHasAreAll) {
-  const auto more = SampledLandmarker::create(Backend::kCpu, model, model->cascades + 1);
+  const auto more = SampledLandmarker::create(Backend::kCpu, model, model->stages + 1);
   ASSERT_TRUE(more.ok()) << more.status().message();
   const std::size_t points = faces.size() * static_cast<std::size_t>(model->landmarks);
   std::vector<Point> all(points), got(points);
@@ -131,7 +131,7 @@ TEST_F(SamplesOfFaces, OneIsTheLandmarkerAndMoreAreItsMean) {
 /// The look whose two samples lie closest together, in parts of the head found there.
 forest::HeadBox first_look(Landmarker& plain, const ForestModel& model, const cv::Mat& picture,
                            const Box& face, const Roll& roll) {
-  const SampleMaps maps = make_look_maps(kMap);
+  const SampleMaps maps = make_start_maps(kMap);
   std::vector<Point> a(static_cast<std::size_t>(model.landmarks)), b(a.size()), middle(a.size());
   forest::HeadBox best;
   double least = std::numeric_limits<double>::infinity();
@@ -154,22 +154,22 @@ forest::HeadBox first_look(Landmarker& plain, const ForestModel& model, const cv
 
 TEST(LookMaps, LieAboutTheBoxAndWithinTheLimits) {
   const Box face{100, 50, 200, 200}, box = kMap.apply(face);
-  const SampleMaps maps = make_look_maps(kMap);
-  ASSERT_EQ(maps.count, kLooks * kLookSamples);
+  const SampleMaps maps = make_start_maps(kMap);
+  ASSERT_EQ(maps.count, kStarts * kStartSamples);
   std::set<std::array<int, 3>> looks;
-  for (int k = 0; k < maps.count; k += kLookSamples) {
+  for (int k = 0; k < maps.count; k += kStartSamples) {
     double x = 0, y = 0, side = 0;
-    for (int s = k; s < k + kLookSamples; ++s) {
+    for (int s = k; s < k + kStartSamples; ++s) {
       const Box sample = maps.map[s].apply(face);
-      x += (sample.x + sample.w / 2 - box.x - box.w / 2) / box.w / kLookSamples;
-      y += (sample.y + sample.h / 2 - box.y - box.h / 2) / box.h / kLookSamples;
-      side += (sample.w / box.w - 1) / kLookSamples;
+      x += (sample.x + sample.w / 2 - box.x - box.w / 2) / box.w / kStartSamples;
+      y += (sample.y + sample.h / 2 - box.y - box.h / 2) / box.h / kStartSamples;
+      side += (sample.w / box.w - 1) / kStartSamples;
     }
     const auto steps = [](double away, float step) {
       EXPECT_NEAR(away / step, std::round(away / step), 1e-4);
       return static_cast<int>(std::round(away / step));
     };
-    looks.insert({steps(x, kLookShift), steps(y, kLookShift), steps(side, kLookScale)});
+    looks.insert({steps(x, kStartShift), steps(y, kStartShift), steps(side, kStartScale)});
   }
   EXPECT_EQ(looks,
             (std::set<std::array<int, 3>>{

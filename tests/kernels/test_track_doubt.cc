@@ -1,5 +1,5 @@
-// New faces that are doubted: followed, but nobody is told of them before enough windows have found
-// them.
+// New faces that are tentative: followed, but nobody is told of them before enough windows have
+// found them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -121,7 +121,7 @@ TEST_F(Doubt, EndsWhereNoneIsDoubtedAnyMore) {
 // Not in the whole picture: the next frames take little longer than others.
 TEST_F(Doubt, IsSearchedForInANarrowBand) {
   Session session = searched();
-  const Band at = session.step(one, &found).search_wanted;
+  const SearchRegion at = session.step(one, &found).search_wanted;
   EXPECT_GE(at.count, 3);
   EXPECT_TRUE(is_in(at, box_of(kAt), kHeight, -kWellInside / 2)) << "its box is a tracked one";
   // What a search of that band says counts as a whole one's: the second miss in a row ends it.
@@ -129,7 +129,7 @@ TEST_F(Doubt, IsSearchedForInANarrowBand) {
   nothing.searched = false;
   nothing.part = at;
   EXPECT_EQ(session.step(one, &nothing).search_wanted, kWholePicture) << "nothing is found";
-  EXPECT_EQ(session.step(one, &kNothing).search_wanted, Band{});
+  EXPECT_EQ(session.step(one, &kNothing).search_wanted, SearchRegion{});
   session = searched();
   session.step(one, &found);
   FaceList again = found;
@@ -141,10 +141,10 @@ TEST_F(Doubt, IsSearchedForInANarrowBand) {
 TEST_F(Doubt, OfSeveralIsSearchedForInTurn) {
   Session session = searched();
   const FaceList two = weak({box_of(kAt), box_of(kOther)}, 3);
-  const auto inside = [](const Band& band, const Pose& pose) {
+  const auto inside = [](const SearchRegion& band, const Pose& pose) {
     return is_in(band, box_of(pose), kHeight, 0);
   };
-  Band at = session.step(both, &two).search_wanted;
+  SearchRegion at = session.step(both, &two).search_wanted;
   const bool first = inside(at, kAt);
   for (int f = 0; f < 6; ++f) {
     const bool now_first = f % 2 ? !first : first;
@@ -156,7 +156,7 @@ TEST_F(Doubt, OfSeveralIsSearchedForInTurn) {
     at = session.step(both, &list).search_wanted;
     EXPECT_EQ(ids(session.out), f < 4 ? Ids{} : f < 5 ? Ids{1} : (Ids{1, 2}));
   }
-  EXPECT_EQ(at, Band{});
+  EXPECT_EQ(at, SearchRegion{});
 }
 
 TEST_F(Doubt, IsFollowedMeanwhile) {
@@ -243,7 +243,8 @@ TEST_F(Doubt, OfOneLeavesTheOthersAlone) {
 }
 
 TEST_F(Doubt, OfAPartOfAFaceIsNoNewFace) {
-  // Found turned, where it is seen upright: a cheek. Twice, so that it would no longer be doubted.
+  // Found turned, where it is seen upright: a cheek. Twice, so that it would no longer be
+  // tentative.
   Box cheek = box_of(kAt);
   cheek = {cheek.x + cheek.w * 0.4f, cheek.y + cheek.h * 0.5f, cheek.w * 0.4f, cheek.h * 0.4f};
   FaceList part = detections({cheek}), with_head = detections({box_of(kAt), cheek});

@@ -18,25 +18,25 @@ namespace {
 
 TEST(TrackRules, WindowsOfAConfidence) {
   for (int n = 0; n < 1000; ++n)
-    ASSERT_EQ(track::windows_of(detection_confidence(n)), std::min(n, 255)) << n;
+    ASSERT_EQ(track::votes_of(detection_confidence(n)), std::min(n, 255)) << n;
   for (const float c : {1.0f, 2.0f, std::numeric_limits<float>::infinity()})
-    EXPECT_EQ(track::windows_of(c), 255) << c;
+    EXPECT_EQ(track::votes_of(c), 255) << c;
   for (const float c : {0.0f, -0.5f, -1e30f, std::numeric_limits<float>::quiet_NaN()}) {
-    EXPECT_EQ(track::windows_of(c), 0) << c;
-    EXPECT_EQ(track::add_find(10, c), 13) << "as the least that ours reports";
+    EXPECT_EQ(track::votes_of(c), 0) << c;
+    EXPECT_EQ(track::add_votes(10, c), 13) << "as the least that ours reports";
   }
-  EXPECT_EQ(track::add_find(0, detection_confidence(4)), 4);
-  EXPECT_EQ(track::add_find(250, detection_confidence(4)), 254);
-  EXPECT_EQ(track::add_find(250, detection_confidence(6)), 255) << "as many as are counted";
+  EXPECT_EQ(track::add_votes(0, detection_confidence(4)), 4);
+  EXPECT_EQ(track::add_votes(250, detection_confidence(4)), 254);
+  EXPECT_EQ(track::add_votes(250, detection_confidence(6)), 255) << "as many as are counted";
 }
 
 TEST(TrackRules, OverlapIsIntersectionOverUnion) {
-  EXPECT_FLOAT_EQ(track::overlap({0, 0, 10, 10}, {0, 0, 10, 10}), 1.0f);
-  EXPECT_FLOAT_EQ(track::overlap({0, 0, 10, 10}, {5, 0, 10, 10}), 50.0f / 150);
-  EXPECT_EQ(track::overlap({0, 0, 10, 10}, {10, 0, 10, 10}), 0.0f);
-  EXPECT_EQ(track::overlap({0, 0, 0, 0}, {0, 0, 0, 0}), 0.0f);
+  EXPECT_FLOAT_EQ(intersection_over_union({0, 0, 10, 10}, {0, 0, 10, 10}), 1.0f);
+  EXPECT_FLOAT_EQ(intersection_over_union({0, 0, 10, 10}, {5, 0, 10, 10}), 50.0f / 150);
+  EXPECT_EQ(intersection_over_union({0, 0, 10, 10}, {10, 0, 10, 10}), 0.0f);
+  EXPECT_EQ(intersection_over_union({0, 0, 0, 0}, {0, 0, 0, 0}), 0.0f);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(track::overlap({nan, 0, 10, 10}, {0, 0, 10, 10}), 0.0f);
+  EXPECT_EQ(intersection_over_union({nan, 0, 10, 10}, {0, 0, 10, 10}), 0.0f);
 }
 
 /// Greedy matching from its definition: sort all pairs, take what is free.
@@ -45,8 +45,8 @@ std::vector<int> brute_force(const std::vector<Box>& tracks, const std::vector<B
   std::vector<std::tuple<float, int, int>> pairs;
   for (int t = 0; t < static_cast<int>(tracks.size()); ++t) {
     for (int d = 0; d < static_cast<int>(found.size()); ++d) {
-      const float o =
-          track::overlap(tracks[static_cast<std::size_t>(t)], found[static_cast<std::size_t>(d)]);
+      const float o = intersection_over_union(tracks[static_cast<std::size_t>(t)],
+                                              found[static_cast<std::size_t>(d)]);
       if (o >= min_overlap) pairs.emplace_back(-o, t, d);
     }
   }

@@ -31,7 +31,7 @@ Box box_of(const Rect& r) {
           static_cast<float>(r.h)};
 }
 
-Band band_at(int index) { return {index, 4}; }
+SearchRegion band_at(int index) { return {index, 4}; }
 
 TEST(Verify, PatchesLieWhereTheFaceDoes) {
   const int width = 300, height = 200;
@@ -149,7 +149,7 @@ TEST(Verify, OnlyWhatASearchShouldHaveFound) {
   config.min_size = 40;
   config.max_size = 100;
   const PatchShape shape = patch_shape(20, 20, config, 400, 300);
-  const auto can = [&](const Box& box, const Band& band = kWholePicture) {
+  const auto can = [&](const Box& box, const SearchRegion& band = kWholePicture) {
     return can_verify({box, {}}, shape, band, 400, 300);
   };
   EXPECT_TRUE(can({100, 100, 50, 50}));
@@ -177,7 +177,8 @@ class VerifySearch : public testing::Test {
   }
 
   DetectResult search(const cv::Mat& picture, const DetectConfig& config,
-                      std::vector<Followed> followed = {}, const Band& band = kWholePicture) {
+                      std::vector<Followed> followed = {},
+                      const SearchRegion& band = kWholePicture) {
     auto detector = Detector::create(Backend::kCpu, model, config, picture.cols, picture.rows);
     EXPECT_TRUE(detector.ok()) << detector.status().message();
     DetectResult result;
@@ -228,7 +229,7 @@ TEST_F(VerifySearch, KeepsPhotosFacesAtEveryTurn) {
       if (found.faces.empty()) continue;
       ASSERT_EQ(found.rolls.size(), found.faces.size());
       const Rect& box = found.faces[0].box;
-      if (verify::overlap(box_of(box), face.box) < 0.5f) continue;
+      if (intersection_over_union(box_of(box), face.box) < 0.5f) continue;
       ++kept;
       EXPECT_NEAR(box.w, face.box.w, face.box.w * 0.3) << files[i] << " at " << degrees;
       EXPECT_TRUE(found.rolls[0].sin == 0 || found.rolls[0] == face.roll);
@@ -236,7 +237,7 @@ TEST_F(VerifySearch, KeepsPhotosFacesAtEveryTurn) {
       face.box.x -= 0.9f * face.box.w;
       const DetectResult beside = search(head, kVerify, {face});
       for (const Detection& d : beside.faces)
-        elsewhere += verify::overlap(box_of(d.box), face.box) > 0.5f;
+        elsewhere += intersection_over_union(box_of(d.box), face.box) > 0.5f;
     }
   }
   EXPECT_GT(tried, 25);
@@ -264,7 +265,7 @@ TEST_F(VerifySearch, IsASearchOfTheAtlas) {
     for (const Followed& f : followed) {
       const bool found =
           std::any_of(upright.faces.begin(), upright.faces.end(), [&](const Detection& d) {
-            return verify::overlap(box_of(d.box), f.box) >= verify::kSameFace;
+            return intersection_over_union(box_of(d.box), f.box) >= verify::kSameFace;
           });
       if (found || !can_verify(f, shape, kWholePicture, picture.cols, picture.rows)) continue;
       if (patches.size() == kMostVerified) break;

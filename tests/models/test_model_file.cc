@@ -33,7 +33,7 @@ bool same(std::span<const T> a, std::span<const T> b) {
 
 void expect_same(const ForestModel& a, const ForestModel& b) {
   EXPECT_EQ(a.landmarks, b.landmarks);
-  EXPECT_EQ(a.cascades, b.cascades);
+  EXPECT_EQ(a.stages, b.stages);
   EXPECT_EQ(a.trees, b.trees);
   EXPECT_EQ(a.depth, b.depth);
   EXPECT_EQ(a.pool, b.pool);
@@ -162,8 +162,7 @@ TEST_F(ForestFile, LeavesThatAreNotFiniteAreNamedInAnyPiece) {
       EXPECT_FALSE(read_finite(bad));
       const std::string message = load_forest(path).status().message();
       const std::string expected = "a leaf of tree " + std::to_string(at / tree % 75) +
-                                   " of cascade " + std::to_string(at / tree / 75) +
-                                   " is not finite";
+                                   " of stage " + std::to_string(at / tree / 75) + " is not finite";
       EXPECT_NE(message.find(expected), std::string::npos) << message << ", not " << expected;
       leaves[at] = before;
     }

@@ -54,7 +54,7 @@ struct DeviceKept {
   std::array<cuda::LaunchList, 2> work;
   unsigned turn = 0;
   cuda::GraphSet graphs;  ///< and what it is submitted by
-  std::unique_ptr<cuda::Post> post;
+  std::unique_ptr<cuda::Mailbox> post;
   DeviceClock clock;
   std::shared_ptr<DeviceChain> last_chain;  ///< of its last frame
   cudaEvent_t last = nullptr;

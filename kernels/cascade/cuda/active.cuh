@@ -12,7 +12,7 @@ namespace cuface::cuda {
 /// the map. A window that is off neither passes nor fails. For a whole block. False where none is
 /// on. Then this publishes that no first window of the tile to the right is skipped, and nothing
 /// else is to be done.
-__device__ inline bool find_active(const DeviceMap& active, const Band* band,
+__device__ inline bool find_active(const DeviceMap& active, const SearchRegion* band,
                                    const TileTable& table, const Tile& tile,
                                    unsigned long long* skips, Block& block) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;

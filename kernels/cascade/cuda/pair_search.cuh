@@ -322,7 +322,7 @@ __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
                  const __grid_constant__ CascadeView by_patch,
                  const __grid_constant__ PairNodes nodes, ImageView<const std::uint8_t> pixels,
                  unsigned long long* skips, const __grid_constant__ Output out,
-                 const std::int32_t* run, const Band* band, DeviceMap active) {
+                 const std::int32_t* run, const SearchRegion* band, DeviceMap active) {
   if (idle(run)) return;
   begin_tile(out);
   Tile tile = tile_at(table, blockIdx.x);

@@ -110,7 +110,7 @@ Zeros CascadeSearch::zeros() const {
 }
 
 Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const std::int32_t* run,
-                              const Band* band, const DeviceMap& active, Launcher launch) {
+                              const SearchRegion* band, const DeviceMap& active, Launcher launch) {
   if (tiles_ == 0) return {};
   TileTable table = plan_.table;
   table.levels = levels_.data();

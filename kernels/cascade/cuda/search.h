@@ -52,8 +52,8 @@ class CascadeSearch {
   /// counts(); with *run 0 the number is 0. `pixels` are the planned atlas. Only the rows of *band
   /// are searched (band_rows()); null = all. Of kActiveParts only the windows that `active` has on,
   /// the others neither pass nor fail.
-  Status enqueue(ImageView<const std::uint8_t> pixels, const std::int32_t* run, const Band* band,
-                 const DeviceMap& active, Launcher launch);
+  Status enqueue(ImageView<const std::uint8_t> pixels, const std::int32_t* run,
+                 const SearchRegion* band, const DeviceMap& active, Launcher launch);
 
   const Rect* raw_windows() const { return raw_.data(); }        ///< in device memory
   const SearchCounts* counts() const { return counts_.data(); }  ///< in device memory

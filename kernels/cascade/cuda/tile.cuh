@@ -35,7 +35,7 @@ __device__ inline Tile tile_at(const TileTable& table, std::uint32_t number) {
 
 /// Leaves the rows of a tile that a search of a band looks at; false where there are none. Tiles of
 /// one row of tiles keep the same rows.
-__device__ inline bool keep_band(Tile& tile, const TileTable& table, const Band& band) {
+__device__ inline bool keep_band(Tile& tile, const TileTable& table, const SearchRegion& band) {
   const WindowLevel& level = *tile.level;
   const RowRange range =
       band_rows(band, level.height, table.height, level.rows * level.step, level.step);

@@ -145,8 +145,8 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerProcessor)
     search_kernel(const __grid_constant__ TileTable table, CascadeView by_step_1,
                   CascadeView by_step_2, CascadeView by_patch, ImageView<const std::uint8_t> pixels,
-                  unsigned long long* skips, Output out, const std::int32_t* run, const Band* band,
-                  DeviceMap active) {
+                  unsigned long long* skips, Output out, const std::int32_t* run,
+                  const SearchRegion* band, DeviceMap active) {
   if (idle(run)) return;
   begin_tile(out);
   Tile tile = tile_at(table, blockIdx.x);

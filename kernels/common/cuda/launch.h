@@ -17,7 +17,7 @@
 
 namespace cuface::cuda {
 
-class Post;
+class Mailbox;
 
 /// What a kernel is told, as its argument: the value itself, or where a message has it.
 /// Launcher::tell() chooses.
@@ -70,7 +70,7 @@ class LaunchList {
 
   void clear();
   /// From now on post() goes there. It outlives the list's use.
-  void use(Post* post) { post_ = post; }
+  void use(Mailbox* post) { post_ = post; }
   /// Lists with the same kernels but another variant become different graphs: for stages whose
   /// arguments differ in turns.
   void set_variant(int variant) { variant_ = variant; }
@@ -119,7 +119,7 @@ class LaunchList {
   int launched_variant_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<std::size_t> offsets_;  ///< of each argument, from its entry's first byte
-  Post* post_ = nullptr;
+  Mailbox* post_ = nullptr;
   bool receives_ = false;  ///< a kernel takes the message
 };
 

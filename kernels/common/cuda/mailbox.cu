@@ -9,14 +9,14 @@
 namespace cuface::cuda {
 namespace {
 
-constexpr std::size_t kWords = Post::kBytes / sizeof(std::uint64_t);
+constexpr std::size_t kWords = Mailbox::kBytes / sizeof(std::uint64_t);
 static_assert(kWords <= kWarp);
 constexpr std::size_t kAlignment = 16;
 
 /// A warp, each of its threads a word: host memory is far, and so read at once.
-__global__ void receive_kernel(const Post::Entry* ring, Post::Box* box, std::uint64_t* host) {
+__global__ void receive_kernel(const Mailbox::Entry* ring, Mailbox::Box* box, std::uint64_t* host) {
   const std::uint64_t taken = box->taken;
-  const volatile Post::Entry& entry = ring[taken % Post::kRing];
+  const volatile Mailbox::Entry& entry = ring[taken % Mailbox::kRing];
   const std::uint64_t number = entry.number;
   if (number != taken + 1) __trap();
   if (threadIdx.x < kWords) box->words[threadIdx.x] = entry.words[threadIdx.x];
@@ -29,17 +29,17 @@ __global__ void receive_kernel(const Post::Entry* ring, Post::Box* box, std::uin
 
 }  // namespace
 
-Result<std::unique_ptr<Post>> Post::create() {
-  std::unique_ptr<Post> made(new Post);
+Result<std::unique_ptr<Mailbox>> Mailbox::create() {
+  std::unique_ptr<Mailbox> made(new Mailbox);
   if (Status s = take(PinnedBuffer<Entry>::create(kRing), made->ring_); !s.ok()) return s;
   if (Status s = take(PinnedBuffer<std::uint64_t>::create(1), made->taken_); !s.ok()) return s;
   std::memset(made->ring_.data(), 0, kRing * sizeof(Entry));
   *made->taken_.data() = 0;
   if (Status s = take(upload(std::vector<Box>(1)), made->box_); !s.ok()) return s;
-  return Result<std::unique_ptr<Post>>(std::move(made));  // nvcc does not move by itself
+  return Result<std::unique_ptr<Mailbox>>(std::move(made));  // nvcc does not move by itself
 }
 
-bool Post::begin() {
+bool Mailbox::begin() {
   const std::uint64_t taken = std::atomic_ref(*taken_.data()).load(std::memory_order_acquire);
   if (sent_ - taken >= kRing) return false;
   used_ = 0;
@@ -47,7 +47,7 @@ bool Post::begin() {
   return true;
 }
 
-const void* Post::add(const void* from, std::size_t bytes) {
+const void* Mailbox::add(const void* from, std::size_t bytes) {
   const std::size_t at = used_, end = at + (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (end > kBytes) return nullptr;
   used_ = end;
@@ -55,7 +55,7 @@ const void* Post::add(const void* from, std::size_t bytes) {
   return reinterpret_cast<const std::byte*>(box_.data()->words) + at;
 }
 
-void Post::receive(LaunchList& list) {
+void Mailbox::receive(LaunchList& list) {
   const Entry* ring = ring_.data();
   Box* box = box_.data();
   std::uint64_t* host = taken_.data();

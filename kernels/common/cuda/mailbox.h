@@ -23,12 +23,12 @@ namespace cuface::cuda {
 /// For one thread at a time and submissions that run one after the other, whatever their streams. A
 /// message is sent by sent(), after a launch that has succeeded; one that is not is written anew.
 /// To be destroyed when the work is over. Allocates in create() only.
-class Post {
+class Mailbox {
  public:
   static constexpr std::size_t kBytes = 256;  ///< of a message
   static constexpr std::uint64_t kRing = 16;  ///< messages on their way
 
-  static Result<std::unique_ptr<Post>> create();
+  static Result<std::unique_ptr<Mailbox>> create();
 
   /// Begins the next message. False while the GPU has not taken as many as there is room for: then
   /// there is none.
@@ -53,7 +53,7 @@ class Post {
   };
 
  private:
-  Post() = default;
+  Mailbox() = default;
 
   PinnedBuffer<Entry> ring_;
   PinnedBuffer<std::uint64_t> taken_;  ///< as the host sees it, perhaps late

@@ -22,7 +22,7 @@ struct Turns {
 };
 
 /// What join_turns() reads and writes. In shared memory: made by fill().
-struct Lists {
+struct AngleLists {
   int counts[kMaxAngles];
   int number[kMaxAngles][kMaxFaces];  ///< of neighbours
   Rect boxes[kMaxAngles][kMaxFaces];  ///< in the picture
@@ -61,9 +61,9 @@ struct Lists {
 /// One block.
 __global__ void __launch_bounds__(kMaxFaces)
     join_kernel(Turns turns, int max_faces, const DeviceFaces* found, DeviceFaces* out) {
-  __shared__ Raw<Lists> memory;
+  __shared__ Raw<AngleLists> memory;
   __shared__ bool overflow;
-  Lists& lists = memory.get();
+  AngleLists& lists = memory.get();
   const BlockLanes lanes;
   lanes.once([&] {
     lists.turns = turns;
@@ -155,7 +155,7 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
 }
 
 Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                         DeviceFaces* out, Launcher launch, const Band* band,
+                         DeviceFaces* out, Launcher launch, const SearchRegion* band,
                          const FollowedFaces* followed) {
   if (luma.width != turns_[0].width || luma.height != turns_[0].height || !luma.data)
     return invalid("the picture does not have the planned size");

@@ -55,7 +55,7 @@ class Detector {
   /// DetectConfig::verify, and told to kernels/activity; null = nobody. Without
   /// DetectConfig::active_parts kActiveParts are the whole picture.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, DeviceFaces* out,
-                 Launcher launch, const Band* band = nullptr,
+                 Launcher launch, const SearchRegion* band = nullptr,
                  const FollowedFaces* followed = nullptr);
 
   /// What the last search left in device memory, at the upright angle with DetectConfig::roll 0:

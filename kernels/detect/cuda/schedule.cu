@@ -17,13 +17,13 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
                                              points, begin.scale_x, begin.scale_y);
   if (threadIdx.x != 0) return;
   if (begin.restart) state->wish = {};
-  SearchAsk ask = begin.ask;
+  SearchRequest ask = begin.ask;
   if (begin.asker) {
     ask.tracker_asks(begin.asker->search_wanted);
     ask.follows = ask.follows || begin.asker->count > 0;
   }
   state->frame = begin.frame;
-  const Band what = state->wish.next(ask);
+  const SearchRegion what = state->wish.next(ask);
   state->what = what;
   state->followed.count = begin.verify || what.active_only ? count : 0;
   state->run = !what ? 0 : begins_search(ask, what) ? 1 : 2;
@@ -34,7 +34,7 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
 __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
                            DeviceFaces* out, int landmarks) {
   const bool run = state->run != 0;
-  const Band what = state->what;
+  const SearchRegion what = state->what;
   const int earlier = before ? before->count : 0, added = run ? found->count : 0;
   // What is first is copied by all; the rest is joined.
   const Face* first = earlier > 0 ? before->faces : found->faces;
@@ -52,7 +52,7 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
   out->landmarks_per_face = keep ? before->landmarks_per_face : 0;
   out->followed_per_face = 0;
   out->searched = (run && !what.is_part()) || (before && before->searched);
-  out->part = before ? before->part : what.is_part() ? what : Band{};
+  out->part = before ? before->part : what.is_part() ? what : SearchRegion{};
   out->overflow = run ? found->overflow : before ? before->overflow : 0;
   out->lost = 0;
   out->search_wanted = {};

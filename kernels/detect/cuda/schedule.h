@@ -14,18 +14,18 @@ namespace cuface::cuda {
 
 /// In device memory; begin_search() with `restart` initialises it.
 struct SearchState {
-  SearchWish wish;
+  SearchSchedule wish;
   std::uint64_t frame;
   /// Whether this frame is searched: the flag for cuda::Detector; as CountedWork has it.
   std::int32_t run;
   std::int32_t skipped;    ///< whether it is not because frames are late
-  Band what;               ///< of it is searched
+  SearchRegion what;       ///< of it is searched
   FollowedFaces followed;  ///< whom the detector is told of
 };
 
 struct SearchBegin {
   bool restart = false;  ///< forget what earlier searches found
-  SearchAsk ask;
+  SearchRequest ask;
   std::uint64_t frame = 0;  ///< the chain's number of it
   /// The tracker's faces of the frame before: their search_wanted asks too, their count tells that
   /// it follows some. May be null.

@@ -16,7 +16,7 @@ namespace {
 struct Output {
   DeviceFaces* out;
   const std::int32_t* run;
-  const Band* band;
+  const SearchRegion* band;
   const SearchCounts* counts;
   std::int32_t width, height, searched_width, searched_height;
   std::int64_t max_faces;  // no padding: Launcher::begin_if()
@@ -27,7 +27,7 @@ struct Output {
     out->followed_per_face = 0;
     const bool part = band && band->is_part();
     out->searched = !idle(run) && !part;
-    out->part = part ? *band : Band{};
+    out->part = part ? *band : SearchRegion{};
     out->overflow = counts->raw > kMaxRawWindows;
   }
 
@@ -122,8 +122,8 @@ void UprightSearch::bind(std::byte* scratch) {
 }
 
 Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                              const Band* band, const FollowedFaces* followed, DeviceFaces* out,
-                              Launcher launch, const StopLook& look) {
+                              const SearchRegion* band, const FollowedFaces* followed,
+                              DeviceFaces* out, Launcher launch, const StopLook& look) {
   ImageView<const std::uint8_t> picture = luma;
   if (Status s = cuda::look(look, launch); !s.ok()) return s;
   if (small_.width > 0) {

@@ -39,9 +39,9 @@ class UprightSearch {
 
   /// As Detector::enqueue, without its checks, and always on a stream as far as `run` goes. With a
   /// look it looks before each of its two long launches.
-  Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, const Band* band,
-                 const FollowedFaces* followed, DeviceFaces* out, Launcher launch,
-                 const StopLook& look = {});
+  Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+                 const SearchRegion* band, const FollowedFaces* followed, DeviceFaces* out,
+                 Launcher launch, const StopLook& look = {});
 
   const CascadeSearch& search() const { return search_; }
   ImageView<const std::uint8_t> pixels() const { return pixels_; }

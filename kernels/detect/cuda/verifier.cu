@@ -21,19 +21,19 @@ struct Task {
 };
 
 /// Whether a face ought to have been found by the search and was not.
-__device__ bool is_missed(const Task& task, const Followed& face, const Band& band,
+__device__ bool is_missed(const Task& task, const Followed& face, const SearchRegion& band,
                           const DeviceFaces& found) {
   if (!can_verify(face, task.shape, band, task.width, task.height)) return false;
   for (int i = 0; i < found.count; ++i)
-    if (verify::overlap(found.faces[i].box, face.box) >= verify::kSameFace) return false;
+    if (intersection_over_union(found.faces[i].box, face.box) >= verify::kSameFace) return false;
   return true;
 }
 
 /// A block a patch; each goes through all faces for itself.
 __global__ void __launch_bounds__(kThreads)
     patches_kernel(ImageView<const std::uint8_t> luma, const Task task, const std::int32_t* run,
-                   const Band* band, const FollowedFaces* followed, const DeviceFaces* found,
-                   ImageView<std::uint8_t> atlas, ChosenFaces* chosen) {
+                   const SearchRegion* band, const FollowedFaces* followed,
+                   const DeviceFaces* found, ImageView<std::uint8_t> atlas, ChosenFaces* chosen) {
   __shared__ bool missed[kMaxFaces];
   __shared__ int face, count;
   __shared__ Raw<Patch> memory;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads)
   const bool any = !idle(run) && !found->overflow;
   const int faces = any ? followed->count : 0;
   lanes.each(faces, [&](int i) {
-    missed[i] = is_missed(task, followed->faces[i], band ? *band : Band{0, 1}, *found);
+    missed[i] = is_missed(task, followed->faces[i], band ? *band : SearchRegion{0, 1}, *found);
   });
   lanes.once([&] {
     count = 0;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// What join_turns() reads and writes: "at angle 0" is what the search has found. In shared memory:
 /// made by fill().
-struct Lists {
+struct VerifiedLists {
   int counts[2];
   Face searched[kMaxFaces];
   int number[kMostVerified];  ///< of neighbours
@@ -122,9 +122,9 @@ struct Lists {
 __global__ void __launch_bounds__(kMaxFaces)
     add_verified_kernel(const Task task, const ChosenFaces* chosen, const DeviceFaces* found,
                         DeviceFaces* out) {
-  __shared__ Raw<Lists> memory;
+  __shared__ Raw<VerifiedLists> memory;
   if (chosen->count == 0 || found->count == 0) return;
-  Lists& lists = memory.get();
+  VerifiedLists& lists = memory.get();
   const BlockLanes lanes;
   lanes.each(out->count, [&](int i) { lists.searched[i] = out->faces[i]; });
   lanes.once([&] {
@@ -169,7 +169,7 @@ void Verifier::bind(std::byte* scratch) {
 }
 
 Status Verifier::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                         const Band* band, const FollowedFaces* followed, DeviceFaces* out,
+                         const SearchRegion* band, const FollowedFaces* followed, DeviceFaces* out,
                          Launcher launch) {
   const Task task{shape_, width_, height_, max_faces_};
   const ImageView<std::uint8_t> atlas = atlas_view(atlas_.data(), shape_);

@@ -51,7 +51,7 @@ class BlockPatch {
     __syncthreads();
     int of_thread[3] = {0, 0, 0};
     // Each thread reads back in compare() just the pixels it writes here.
-    for (Walk<kThreads> w(window_); w.more(); w.next()) {
+    for (WindowWalk<kThreads> w(window_); w.more(); w.next()) {
       const auto texel = around_.texel(w.x, w.y, s);
       const int i = w.index();
       value_[i] = texel.value;
@@ -70,7 +70,7 @@ class BlockPatch {
     const bool inside = s.x >= 0 && s.y >= 0 && s.x + window_ + 1 <= picture.width &&
                         s.y + window_ + 1 <= picture.height;
     int of_thread[2] = {0, 0};
-    for (Walk<kThreads> w(window_); w.more(); w.next()) {
+    for (WindowWalk<kThreads> w(window_); w.more(); w.next()) {
       const int i = w.index();
       const int difference = sample_pixel(picture, s, w.x, w.y, inside) - value_[i];
       of_thread[0] += difference * dx_[i];

@@ -19,10 +19,10 @@ using flow_steps::Sample;
 
 /// A thread's pixels of a side x side square, in turn: thread, thread + kThreads, ...
 template <int kThreads>
-struct Walk {
+struct WindowWalk {
   int x, y, step_x, step_y, side;
 
-  __device__ explicit Walk(int n)
+  __device__ explicit WindowWalk(int n)
       : x(static_cast<int>(threadIdx.x) % n),
         y(static_cast<int>(threadIdx.x) / n),
         step_x(kThreads % n),
@@ -59,12 +59,12 @@ struct Surroundings {
   template <int kThreads, typename Sync>
   __device__ void take(const Picture& picture, const Sample& s, const Sync& sync) const {
     const int gathered = window + 3;
-    for (Walk<kThreads> w(gathered); w.more(); w.next()) {
+    for (WindowWalk<kThreads> w(gathered); w.more(); w.next()) {
       pixels[w.index()] = picture.at(reflect_101(s.x - 1 + w.x, picture.width),
                                      reflect_101(s.y - 1 + w.y, picture.height));
     }
     sync();
-    for (Walk<kThreads> w(window + 1); w.more(); w.next()) {
+    for (WindowWalk<kThreads> w(window + 1); w.more(); w.next()) {
       const int px = s.x + w.x, py = s.y + w.y;
       const bool inside = px >= 0 && px < picture.width && py >= 0 && py < picture.height;
       const std::uint8_t* p = pixels + (w.y + 1) * gathered + w.x + 1;
@@ -139,8 +139,8 @@ class BlockSum {
   __device__ void add_up(const int (&of_thread)[n], std::int64_t (&sum)[n]) {
     for (int k = 0; k < n; ++k) sum[k] = warp_sum(of_thread[k]);
     if constexpr (kWarps > 1) {
-      auto& part = parts_[turn_];
-      turn_ ^= 1;
+      auto& part = parts_[parity_];
+      parity_ ^= 1;
       if (threadIdx.x % kWarp == 0)
         for (int k = 0; k < n; ++k) part[threadIdx.x / kWarp][k] = sum[k];
       __syncthreads();
@@ -152,7 +152,7 @@ class BlockSum {
   }
 
  private:
-  int turn_ = 0;
+  int parity_ = 0;
   Parts& parts_;
 };
 

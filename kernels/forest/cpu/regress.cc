@@ -70,14 +70,14 @@ HWY_INLINE void anchors_at(const std::int32_t* anchors, const float* xs, const f
 }
 
 /// Reads the feature pixels of a face, 0 outside the picture.
-HWY_INLINE void read_pool(const PixelReader& face, std::span<const Point> shape, Turn turn,
-                          const VectorForest::Pool& table, std::size_t pool_row,
-                          std::uint8_t* pool) {
+HWY_INLINE void read_pool(const PixelReader& face, std::span<const Point> shape,
+                          ScaledRotation rotation, const VectorForest::Pool& table,
+                          std::size_t pool_row, std::uint8_t* pool) {
   const Floats f;
   const Ints i;
   const hn::Rebind<std::uint8_t, Ints> some_bytes;
   const std::size_t lanes = hn::Lanes(f);
-  const auto a = hn::Set(f, turn.a), b = hn::Set(f, turn.b);
+  const auto a = hn::Set(f, rotation.a), b = hn::Set(f, rotation.b);
   const auto stride = hn::Set(i, static_cast<std::int32_t>(face.luma.stride));
   HWY_ALIGN float xs[kMaxLandmarks + hn::MaxLanes(Floats())] = {}, ys[std::size(xs)] = {};
   for (std::size_t k = 0; k < shape.size(); ++k) {
@@ -192,7 +192,7 @@ HWY_INLINE std::size_t distinct_leaves(ImageView<const std::int32_t> found, int 
   return count;
 }
 
-/// Adds what all trees of a cascade found to the sums of each face.
+/// Adds what all trees of a stage found to the sums of each face.
 template <typename Leaf, typename Sum>
 void add_trees(const Leaf* leaves, ImageView<const std::int32_t> found, int faces,
                std::size_t trees, std::size_t size, ImageView<Sum> sums) {
@@ -219,7 +219,7 @@ void add_trees(const Leaf* leaves, ImageView<const std::int32_t> found, int face
   }
 }
 
-void regress(const ForestModel& model, const VectorForest& forest, int cascades,
+void regress(const ForestModel& model, const VectorForest& forest, int stages,
              std::span<const Lever> levers, std::span<const PixelReader> faces,
              VectorScratch& scratch) {
   const auto trees = static_cast<std::size_t>(model.trees);
@@ -232,11 +232,11 @@ void regress(const ForestModel& model, const VectorForest& forest, int cascades,
   for (int f = 0; f < count; ++f) {
     std::copy(model.mean_shape.begin(), model.mean_shape.end(), shapes.row(f));
   }
-  for (int c = 0; c < cascades; ++c) {
+  for (int c = 0; c < stages; ++c) {
     for (int f = 0; f < count; ++f) {
       const std::span<const Point> shape(reinterpret_cast<Point*>(shapes.row(f)), levers.size());
-      read_pool(faces[static_cast<std::size_t>(f)], shape, fit_turn(levers, shape), forest.pool(c),
-                forest.pool_row(), pool);
+      read_pool(faces[static_cast<std::size_t>(f)], shape, fit_scaled_rotation(levers, shape),
+                forest.pool(c), forest.pool_row(), pool);
       find_leaves(forest, c, model.depth, trees, pool, scratch.wide_pool.view().data, found.row(f));
     }
     const std::size_t first_leaf = (static_cast<std::size_t>(c) * trees * size) << model.depth;
@@ -296,20 +296,20 @@ bool takes(ImageView<const std::uint8_t> luma) {
          luma.stride <= std::numeric_limits<std::int32_t>::max() / luma.height;
 }
 
-VectorForest::VectorForest(const ForestModel& model, int cascades)
+VectorForest::VectorForest(const ForestModel& model, int stages)
     : nodes_(model.splits_per_tree()),
-      splits_(zeros<std::int32_t>(model.trees, cascades * nodes_)),
-      anchors_(zeros<std::int32_t>(model.pool, cascades)),
-      dx_(zeros<float>(model.pool, cascades)),
-      dy_(zeros<float>(model.pool, cascades)) {
+      splits_(zeros<std::int32_t>(model.trees, stages * nodes_)),
+      anchors_(zeros<std::int32_t>(model.pool, stages)),
+      dx_(zeros<float>(model.pool, stages)),
+      dy_(zeros<float>(model.pool, stages)) {
   const bool bytes = model.pool <= SplitBytes::kMaxPool && simd::byte_permutes();
   if (bytes) {
     blocks_ = (model.trees + SplitBytes::kTrees - 1) / SplitBytes::kTrees;
-    split_bytes_ = zeros<std::uint8_t>(SplitBytes::kSize, cascades * blocks_ * nodes_);
+    split_bytes_ = zeros<std::uint8_t>(SplitBytes::kSize, stages * blocks_ * nodes_);
   }
   const ForestSplit* split = model.splits.data();
   std::vector<int> order(static_cast<std::size_t>(model.pool)), place(order.size());
-  for (int c = 0; c < cascades; ++c) {
+  for (int c = 0; c < stages; ++c) {
     const std::uint32_t* const anchors = model.anchors.data() + c * model.pool;
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
@@ -338,16 +338,16 @@ VectorForest::VectorForest(const ForestModel& model, int cascades)
   }
 }
 
-VectorForest::Pool VectorForest::pool(int cascade) const {
-  return {anchors_.view().row(cascade), dx_.view().row(cascade), dy_.view().row(cascade)};
+VectorForest::Pool VectorForest::pool(int stage) const {
+  return {anchors_.view().row(stage), dx_.view().row(stage), dy_.view().row(stage)};
 }
 
 HWY_EXPORT(regress);
 
-void regress_vector(const ForestModel& model, const VectorForest& forest, int cascades,
+void regress_vector(const ForestModel& model, const VectorForest& forest, int stages,
                     std::span<const Lever> levers, std::span<const PixelReader> faces,
                     VectorScratch& scratch) {
-  CUFACE_DISPATCH(regress)(model, forest, cascades, levers, faces, scratch);
+  CUFACE_DISPATCH(regress)(model, forest, stages, levers, faces, scratch);
 }
 
 }  // namespace cuface::forest

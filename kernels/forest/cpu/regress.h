@@ -14,7 +14,7 @@
 
 namespace cuface::forest {
 
-/// What the trees of a cascade of a compact model add to a shape.
+/// What the trees of a stage of a compact model add to a shape.
 inline void add_scaled(const std::int32_t* sums, const float* scales, std::size_t size,
                        float* shape) {
   for (std::size_t i = 0; i < size; ++i) shape[i] += static_cast<float>(sums[i]) * scales[i];
@@ -39,25 +39,25 @@ class VectorForest {
   static constexpr int kMaxPool = PackedSplit::kMaxPool, kMaxDepth = 5;
   static bool takes(const ForestModel& model);
 
-  /// The first `cascades` of a model that it takes. Allocates.
-  VectorForest(const ForestModel& model, int cascades);
+  /// The first `stages` of a model that it takes. Allocates.
+  VectorForest(const ForestModel& model, int stages);
 
   /// Rows of values, one a feature pixel.
   struct Pool {
     const std::int32_t* anchors;  ///< landmarks, in ascending order
     const float *dx, *dy;
   };
-  Pool pool(int cascade) const;
+  Pool pool(int stage) const;
   std::size_t pool_row() const { return row_length(anchors_); }
 
   /// A row of the trees' PackedSplit for every node.
-  const std::int32_t* splits(int cascade) const { return splits_.view().row(cascade * nodes_); }
+  const std::int32_t* splits(int stage) const { return splits_.view().row(stage * nodes_); }
   std::size_t split_row() const { return row_length(splits_); }
 
   /// SplitBytes, all nodes of some trees after those of others; null where the machine has no such
   /// permutes or the pool is too large.
-  const std::uint8_t* split_bytes(int cascade) const {
-    return blocks_ == 0 ? nullptr : split_bytes_.view().row(cascade * blocks_ * nodes_);
+  const std::uint8_t* split_bytes(int stage) const {
+    return blocks_ == 0 ? nullptr : split_bytes_.view().row(stage * blocks_ * nodes_);
   }
 
   template <typename T>
@@ -92,16 +92,16 @@ struct VectorScratch {
   Image<float> shapes;            ///< coordinates, unit box
   Image<std::uint8_t> pool;       ///< feature pixels of one face
   Image<std::int32_t> wide_pool;  ///< the same
-  Image<std::int32_t> leaves;     ///< the leaf of each tree, counted through the cascade
+  Image<std::int32_t> leaves;     ///< the leaf of each tree, counted through the stage
   Image<std::int32_t> sums;       ///< of a compact model's leaves
 };
 
 /// Whether offsets into the picture fit 32 bits.
 bool takes(ImageView<const std::uint8_t> luma);
 
-/// Runs `cascades` for up to kFacesTogether faces, which share one picture that takes(); the shapes
+/// Runs `stages` for up to kFacesTogether faces, which share one picture that takes(); the shapes
 /// are left in `scratch`.
-void regress_vector(const ForestModel& model, const VectorForest& forest, int cascades,
+void regress_vector(const ForestModel& model, const VectorForest& forest, int stages,
                     std::span<const Lever> levers, std::span<const PixelReader> faces,
                     VectorScratch& scratch);
 

@@ -59,7 +59,7 @@ HWY_INLINE IntVector walk_from(const std::int32_t* splits, std::size_t row,
   }
 }
 
-/// Finds the leaf of every tree, counted through the cascade.
+/// Finds the leaf of every tree, counted through the stage.
 template <int depth>
 void walk_trees(const std::int32_t* splits, std::size_t row, const std::int32_t* pool,
                 std::size_t trees, std::int32_t* out) {
@@ -190,11 +190,11 @@ HWY_BEFORE_NAMESPACE();
 namespace cuface::forest::HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
-/// Finds the leaf of every tree of a cascade, counted through it. `wide` is for gathers.
-HWY_INLINE void find_leaves(const VectorForest& forest, int cascade, int depth, std::size_t trees,
+/// Finds the leaf of every tree of a stage, counted through it. `wide` is for gathers.
+HWY_INLINE void find_leaves(const VectorForest& forest, int stage, int depth, std::size_t trees,
                             const std::uint8_t* pool, std::int32_t* wide, std::int32_t* out) {
 #if HWY_TARGET == HWY_AVX3
-  const std::uint8_t* const split_bytes = forest.split_bytes(cascade);
+  const std::uint8_t* const split_bytes = forest.split_bytes(stage);
   if (split_bytes != nullptr && simd::byte_permutes()) {
     return kWalkBytes[depth - 1](split_bytes, pool, trees, out);
   }
@@ -204,7 +204,7 @@ HWY_INLINE void find_leaves(const VectorForest& forest, int cascade, int depth, 
   for (std::size_t k = 0; k < forest.pool_row(); k += hn::Lanes(i)) {
     hn::Store(hn::PromoteTo(i, hn::Load(some_bytes, pool + k)), i, wide + k);
   }
-  kWalkTrees[depth - 1](forest.splits(cascade), forest.split_row(), wide, trees, out);
+  kWalkTrees[depth - 1](forest.splits(stage), forest.split_row(), wide, trees, out);
 }
 
 #endif

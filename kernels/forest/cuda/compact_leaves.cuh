@@ -13,13 +13,13 @@ namespace {
 
 /// What Leaves does, of a compact model. Each warp adds up the leaves of the trees that it has
 /// walked, all coordinates of them, and each block sends what its warps have found to all: one
-/// message a cascade, and no block waits for another one's trees. All blocks then make the same
+/// message a stage, and no block waits for another one's trees. All blocks then make the same
 /// shape.
 class CompactLeaves {
  public:
   static constexpr bool kAllWait = Team::kBlocks == 1, kTablesFirst = true;
 
-  __device__ CompactLeaves(const Team& team, const ForestTables& forest, const Share& share,
+  __device__ CompactLeaves(const Team& team, const ForestTables& forest, const TreeShare& share,
                            int block)
       : team_(team),
         forest_(forest),
@@ -54,28 +54,28 @@ class CompactLeaves {
     __syncwarp();
   }
 
-  __device__ void expect(int cascade) const {
-    team_.expect(Team::shape_barrier(cascade + 1),
+  __device__ void expect(int stage) const {
+    team_.expect(Team::shape_barrier(stage + 1),
                  static_cast<std::size_t>(Team::kBlocks * size_) * sizeof(std::int32_t));
   }
 
-  __device__ Walk walk() const { return {first_tree() + lane_, first_tree() + trees(), kWarp}; }
+  __device__ TreeWalk walk() const { return {first_tree() + lane_, first_tree() + trees(), kWarp}; }
 
   /// Kept as where the leaf begins among all pieces.
   __device__ void found(int tree, std::uint32_t row) const {
     team_.s.rows[tree] = row * static_cast<std::uint32_t>(pieces());
   }
 
-  __device__ void add_all(int cascade) {
+  __device__ void add_all(int stage) {
     const auto* scales =
-        reinterpret_cast<const float2*>(forest_.leaf_scales) + cascade * forest_.landmarks + lane_;
+        reinterpret_cast<const float2*>(forest_.leaf_scales) + stage * forest_.landmarks + lane_;
 #pragma unroll
     for (int k = 0; k < kLandmarks; ++k)
       if (warp_ == 0 && k * kWarp + lane_ < forest_.landmarks)
         scale_[k] = __ldg(scales + k * kWarp);
     __syncwarp();
     const auto* leaves = reinterpret_cast<const uint4*>(forest_.compact_leaves) +
-                         forest_.first_leaf(cascade) * pieces();
+                         forest_.first_leaf(stage) * pieces();
 #pragma unroll 1
     for (int piece = 0; piece < pieces(); piece += kLanes) {
       // dlib's 17th piece: read beside the others.
@@ -95,7 +95,7 @@ class CompactLeaves {
         sum[2] += part.z;
         sum[3] += part.w;
       }
-      team_.send(of_block(cascade + 1, block_) + i, sum, Team::shape_barrier(cascade + 1));
+      team_.send(of_block(stage + 1, block_) + i, sum, Team::shape_barrier(stage + 1));
     }
   }
 
@@ -126,9 +126,9 @@ class CompactLeaves {
 
   const Team& team_;
   const ForestTables& forest_;
-  const Share& share_;
+  const TreeShare& share_;
   int block_, size_, lane_, warp_;
-  float2 scale_[kLandmarks] = {};  // of the cascade whose sums come next
+  float2 scale_[kLandmarks] = {};  // of the stage whose sums come next
 
   __device__ int pieces() const { return size_ / kCoordinates; }
   /// This warp's trees, counted from the block's first. Their number is known to the compiler where

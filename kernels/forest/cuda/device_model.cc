@@ -25,13 +25,13 @@ Status upload(std::span<const T> from, DeviceBuffer<T>& to) {
   return copy(from.data(), to.data(), from.size_bytes());
 }
 
-/// All cascades' tables as CascadeLayout says.
+/// All stages' tables as StageLayout says.
 std::vector<unsigned char> pack_tables(const ForestModel& model) {
-  const CascadeLayout layout(model.pool, model.trees, model.splits_per_tree());
+  const StageLayout layout(model.pool, model.trees, model.splits_per_tree());
   const auto pool = static_cast<std::size_t>(model.pool);
-  const std::size_t splits = model.splits.size() / static_cast<std::size_t>(model.cascades);
-  std::vector<unsigned char> tables(layout.bytes() * static_cast<std::size_t>(model.cascades));
-  for (std::size_t c = 0; c < static_cast<std::size_t>(model.cascades); ++c) {
+  const std::size_t splits = model.splits.size() / static_cast<std::size_t>(model.stages);
+  std::vector<unsigned char> tables(layout.bytes() * static_cast<std::size_t>(model.stages));
+  for (std::size_t c = 0; c < static_cast<std::size_t>(model.stages); ++c) {
     unsigned char* to = tables.data() + c * layout.bytes();
     std::memcpy(to, model.deltas.data() + c * pool * 2, pool * sizeof(Point));
     std::memcpy(to + pool * sizeof(Point), model.anchors.data() + c * pool,
@@ -94,13 +94,13 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::make(const ForestModel
   if (Status s = validate(model, true); !s.ok()) return s;
   if (model.pool > forest::PackedSplit::kMaxPool) {
     return Status(StatusCode::kUnsupported, "the landmark model has " + std::to_string(model.pool) +
-                                                " feature pixels a cascade; on CUDA at most " +
+                                                " feature pixels a stage; on CUDA at most " +
                                                 std::to_string(forest::PackedSplit::kMaxPool) +
                                                 " are possible");
   }
   const auto forest = std::make_shared<DeviceForest>();
   forest->landmarks_ = model.landmarks;
-  forest->cascades_ = model.cascades;
+  forest->stages_ = model.stages;
   forest->trees_ = model.trees;
   forest->depth_ = model.depth;
   forest->pool_ = model.pool;
@@ -125,7 +125,7 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::make(const ForestModel
 ForestTables DeviceForest::tables() const {
   // Points are read from rows of coordinates.
   static_assert(sizeof(Point) == 2 * sizeof(float) && alignof(Point) == alignof(float));
-  const std::size_t column_leaves = static_cast<std::size_t>(cascades_) *
+  const std::size_t column_leaves = static_cast<std::size_t>(stages_) *
                                     static_cast<std::size_t>(trees_) * (std::size_t{1} << depth_);
   return {reinterpret_cast<const Point*>(mean_.data()),
           levers_.data(),

@@ -47,19 +47,19 @@ struct FaceLists {
 Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const DeviceForest> forest,
                                                        int iterations) {
   if (!forest) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
-  const Result<int> cascades = forest::cascades_to_run(iterations, forest->cascades());
-  if (!cascades.ok()) return cascades.status();
+  const Result<int> stages = forest::cascades_to_run(iterations, forest->stages());
+  if (!stages.ok()) return stages.status();
   const Result<bool> staged = allow_shared_memory<FaceLists>(forest->tables());
   if (!staged.ok()) return staged.status();
   return std::unique_ptr<Landmarker>(
-      new Landmarker(std::move(forest), cascades.value(), staged.value()));
+      new Landmarker(std::move(forest), stages.value(), staged.value()));
 }
 
 Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const ForestModel> model,
                                                        int iterations) {
   if (!model) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
-  if (const auto cascades = forest::cascades_to_run(iterations, model->cascades); !cascades.ok())
-    return cascades.status();
+  if (const auto stages = forest::cascades_to_run(iterations, model->stages); !stages.ok())
+    return stages.status();
   auto forest = DeviceForest::create(*model);
   if (!forest.ok()) return forest.status();
   return create(std::move(forest.value()), iterations);
@@ -70,7 +70,7 @@ Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces
                            const RollState* rolls, int lists) const {
   if (!luma.data || luma.width < 1 || luma.height < 1 || !in || !out || lists < 1)
     return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
-  return launch_forest(forest_->tables(), staged_, cascades_, luma,
+  return launch_forest(forest_->tables(), staged_, stages_, luma,
                        FaceLists{in, out, rolls, map, landmarks()}, lists * kMaxFaces, launch);
 }
 

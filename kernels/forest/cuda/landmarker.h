@@ -24,13 +24,13 @@ inline constexpr int kLeafColumn = 32;
 /// Makes the values of a compact model's leaves positive, so that two are added as one number.
 inline constexpr int kCompactBias = kCompactLimit + 1;
 
-/// What a cascade has besides its leaves, in one piece of device memory. Sizes in bytes, multiples
+/// What a stage has besides its leaves, in one piece of device memory. Sizes in bytes, multiples
 /// of 16.
-struct CascadeLayout {
+struct StageLayout {
   std::size_t pixels;  ///< Point delta[pool], then std::uint32_t anchor[pool]
   std::size_t splits;  ///< forest::PackedSplit [trees][splits_per_tree]
 
-  CUFACE_HD CascadeLayout(int pool, int trees, int splits_per_tree)
+  CUFACE_HD StageLayout(int pool, int trees, int splits_per_tree)
       : pixels(rounded(static_cast<std::size_t>(pool) * (sizeof(Point) + sizeof(std::uint32_t)))),
         splits(rounded(static_cast<std::size_t>(trees) * static_cast<std::size_t>(splits_per_tree) *
                        sizeof(forest::PackedSplit))) {}
@@ -40,23 +40,23 @@ struct CascadeLayout {
 
 /// A ForestModel in device memory.
 struct ForestTables {
-  const Point* mean = nullptr;              ///< [landmarks]
-  const forest::Lever* levers = nullptr;    ///< [landmarks]
-  const unsigned char* cascades = nullptr;  ///< CascadeLayout, one behind the other
-  /// [columns][cascades][trees][2^depth][kLeafColumn]; behind the last coordinate zeros.
+  const Point* mean = nullptr;            ///< [landmarks]
+  const forest::Lever* levers = nullptr;  ///< [landmarks]
+  const unsigned char* stages = nullptr;  ///< StageLayout, one behind the other
+  /// [columns][stages][trees][2^depth][kLeafColumn]; behind the last coordinate zeros.
   const float* leaves = nullptr;
-  /// Of a compact model instead: [cascades][trees][2^depth][compact_size()], each value +
+  /// Of a compact model instead: [stages][trees][2^depth][compact_size()], each value +
   /// kCompactBias; anything behind the last coordinate.
   const std::uint16_t* compact_leaves = nullptr;
-  const float* leaf_scales = nullptr;  ///< [cascades][2 * landmarks]
+  const float* leaf_scales = nullptr;  ///< [stages][2 * landmarks]
   std::size_t column_leaves = 0;       ///< leaves of a column
   int landmarks = 0, trees = 0, depth = 0, pool = 0;
 
   CUFACE_HD int splits_per_tree() const { return (1 << depth) - 1; }
-  CUFACE_HD CascadeLayout layout() const { return {pool, trees, splits_per_tree()}; }
-  /// A cascade's first leaf.
-  CUFACE_HD std::size_t first_leaf(int cascade) const {
-    return static_cast<std::size_t>(cascade) * static_cast<std::size_t>(trees) << depth;
+  CUFACE_HD StageLayout layout() const { return {pool, trees, splits_per_tree()}; }
+  /// A stage's first leaf.
+  CUFACE_HD std::size_t first_leaf(int stage) const {
+    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(trees) << depth;
   }
   /// Values of a compact leaf: whole pieces of 16 bytes.
   CUFACE_HD int compact_size() const { return (2 * landmarks + 7) / 8 * 8; }
@@ -72,7 +72,7 @@ class DeviceForest {
   static Result<std::shared_ptr<const DeviceForest>> create(const ForestModel& model);
 
   ForestTables tables() const;
-  int cascades() const { return cascades_; }
+  int stages() const { return stages_; }
 
  private:
   static Result<std::shared_ptr<const DeviceForest>> make(const ForestModel& model);
@@ -81,14 +81,14 @@ class DeviceForest {
   DeviceBuffer<std::uint16_t> compact_leaves_;
   DeviceBuffer<forest::Lever> levers_;
   DeviceBuffer<unsigned char> tables_;
-  int landmarks_ = 0, cascades_ = 0, trees_ = 0, depth_ = 0, pool_ = 0;
+  int landmarks_ = 0, stages_ = 0, trees_ = 0, depth_ = 0, pool_ = 0;
 };
 
 /// Create and enqueue in the context of the forest. Keeps nothing between frames: one object serves
 /// any number of streams and threads.
 class Landmarker {
  public:
-  /// `iterations`: cascades to run; 0, or more than the model has, = all. kUnsupported when the
+  /// `iterations`: stages to run; 0, or more than the model has, = all. kUnsupported when the
   /// model's feature pixels and trees do not fit into the device's shared memory (2,048 and 12,000
   /// fit into the smallest, which is 64 KiB; dlib's models have 500).
   static Result<std::unique_ptr<Landmarker>> create(std::shared_ptr<const DeviceForest> forest,
@@ -114,12 +114,12 @@ class Landmarker {
   int landmarks() const { return forest_->tables().landmarks; }
 
  private:
-  Landmarker(std::shared_ptr<const DeviceForest> forest, int cascades, bool staged)
-      : forest_(std::move(forest)), cascades_(cascades), staged_(staged) {}
+  Landmarker(std::shared_ptr<const DeviceForest> forest, int stages, bool staged)
+      : forest_(std::move(forest)), stages_(stages), staged_(staged) {}
 
   std::shared_ptr<const DeviceForest> forest_;
-  int cascades_;
-  bool staged_;  ///< the next cascade's tables wait in shared memory
+  int stages_;
+  bool staged_;  ///< the next stage's tables wait in shared memory
 };
 
 }  // namespace cuface::cuda

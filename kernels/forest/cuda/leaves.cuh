@@ -1,4 +1,4 @@
-// The sums of a cascade's leaves, in the order of the trees. For regress.cuh alone.
+// The sums of a stage's leaves, in the order of the trees. For regress.cuh alone.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 namespace cuface::cuda {
 namespace {
 
-/// This block's columns of all leaves of a cascade. The trees are cut into segments, and warp after
+/// This block's columns of all leaves of a stage. The trees are cut into segments, and warp after
 /// warp takes the next one: it reads its segment's leaves into registers, a lane a coordinate, gets
 /// the sum of those before from the warp that has added them, adds its own and hands the sum on. So
 /// all leaves are on their way at once, and nothing but the sums goes through shared memory.
 class Leaves {
  public:
-  /// Who calls wait_for_shape() for a cascade: all threads, or the first warp alone.
+  /// Who calls wait_for_shape() for a stage: all threads, or the first warp alone.
   static constexpr bool kAllWait = Team::kBlocks == 1;
-  /// Whether the next cascade's tables are fetched before leaves are added, or behind it.
+  /// Whether the next stage's tables are fetched before leaves are added, or behind it.
   static constexpr bool kTablesFirst = false;
 
-  __device__ Leaves(const Team& team, const ForestTables& forest, const Share& share, int block)
+  __device__ Leaves(const Team& team, const ForestTables& forest, const TreeShare& share, int block)
       : team_(team), forest_(forest), share_(share), block_(block), columns_(team.columns(block)) {
     segments_ = (forest.trees + kSegment - 1) / kSegment;
     missing_ = (segments_ * kSegment - forest.trees) / kQuad * kQuad;
@@ -35,26 +35,28 @@ class Leaves {
 
   __device__ void wait_for_shape(int number) const { team_.wait_for_shape(number); }
 
-  /// By one thread, before anything of the cascade is sent.
-  __device__ void expect(int cascade) const {
-    team_.expect(Scratch::kRows, forest_.trees * sizeof(std::uint32_t));
-    team_.expect(Team::shape_barrier(cascade + 1), forest_.landmarks * sizeof(Point));
+  /// By one thread, before anything of the stage is sent.
+  __device__ void expect(int stage) const {
+    team_.expect(TeamMemory::kRows, forest_.trees * sizeof(std::uint32_t));
+    team_.expect(Team::shape_barrier(stage + 1), forest_.landmarks * sizeof(Point));
   }
 
-  __device__ Walk walk() const { return {static_cast<int>(threadIdx.x), share_.count, kThreads}; }
+  __device__ TreeWalk walk() const {
+    return {static_cast<int>(threadIdx.x), share_.count, kThreads};
+  }
 
-  /// A tree's leaf, counted from the cascade's first: all blocks need all of them.
+  /// A tree's leaf, counted from the stage's first: all blocks need all of them.
   __device__ void found(int tree, std::uint32_t row) const {
-    team_.send(team_.s.rows + tree, row, Scratch::kRows);
+    team_.send(team_.s.rows + tree, row, TeamMemory::kRows);
   }
 
-  /// By all threads: the sums go to the next cascade's shape.
-  __device__ void add_all(int cascade) {
-    team_.wait(Scratch::kRows, cascade);
+  /// By all threads: the sums go to the next stage's shape.
+  __device__ void add_all(int stage) {
+    team_.wait(TeamMemory::kRows, stage);
 #pragma unroll 1
     for (int mine = 0; mine < columns_; ++mine) {
       if (mine > 0 && mine % kColumns == 0) __syncthreads();  // their sums' places are free again
-      add_column(cascade, block_ + mine * Team::kBlocks, mine % kColumns);
+      add_column(stage, block_ + mine * Team::kBlocks, mine % kColumns);
     }
   }
 
@@ -67,16 +69,16 @@ class Leaves {
 
   const Team& team_;
   const ForestTables& forest_;
-  const Share& share_;
+  const TreeShare& share_;
   int block_, columns_, segments_;
   int missing_;              // trees that the first segment has less, in whole quads
   std::uint32_t waits_ = 0;  // this thread's, as Handovers counts them
 
-  __device__ void add_column(int cascade, int column, int place) {
+  __device__ void add_column(int stage, int column, int place) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int coordinate = column * kLeafColumn + lane;
     const bool is_one = coordinate < 2 * forest_.landmarks;
-    const std::size_t first_leaf = column * forest_.column_leaves + forest_.first_leaf(cascade);
+    const std::size_t first_leaf = column * forest_.column_leaves + forest_.first_leaf(stage);
     const float* from = forest_.leaves + first_leaf * kLeafColumn + lane;
     asm("" : "+l"(from));  // one addition a leaf, not the parts of the sum each time
 #pragma unroll 1
@@ -87,7 +89,7 @@ class Leaves {
       // So written the compiler leaves the reads in front of the wait (docs/design/forest.md).
       float sum = 0;
       if (segment == 0) {
-        if (is_one) sum = reinterpret_cast<const float*>(team_.shape(cascade))[coordinate];
+        if (is_one) sum = reinterpret_cast<const float*>(team_.shape(stage))[coordinate];
       } else {
         const int here = place * kWarps + segment % kWarps;
         team_.handovers.wait(here, waits_);
@@ -100,8 +102,8 @@ class Leaves {
         team_.s.sums[next * kWarp + lane] = sum;
         team_.handovers.arrive(next);
       } else if (is_one) {
-        team_.send(reinterpret_cast<float*>(team_.shape(cascade + 1)) + coordinate, sum,
-                   Team::shape_barrier(cascade + 1));
+        team_.send(reinterpret_cast<float*>(team_.shape(stage + 1)) + coordinate, sum,
+                   Team::shape_barrier(stage + 1));
       }
     }
   }

@@ -1,5 +1,5 @@
 // The kernel of one regression, for any job: which boxes of a list of faces are looked at, and what
-// becomes of what is found there. A few blocks of threads do all cascades of one box, each for a
+// becomes of what is found there. A few blocks of threads do all stages of one box, each for a
 // part of the coordinates: what is wide is spread over the blocks, and what has one order only, the
 // sums, is all that a thread waits for. docs/design/forest.md has the figures.
 //
@@ -31,35 +31,35 @@ using forest::PixelReader;
 
 constexpr int kPixels = 4;  // of a thread, on their way at once
 
-/// forest::fit_turn() by the block's first warp into s.turn: a half of it has a's parts, the other
-/// b's.
-__device__ void fit_turn(const Scratch& s, const Point* shape, int n) {
-  static_assert(kWarp == 2 * forest::kTurnParts);
-  const int part = static_cast<int>(threadIdx.x) % forest::kTurnParts;
-  const bool of_b = threadIdx.x >= forest::kTurnParts;
+/// forest::fit_scaled_rotation() by the block's first warp into s.rotation: a half of it has a's
+/// parts, the other b's.
+__device__ void fit_scaled_rotation(const TeamMemory& s, const Point* shape, int n) {
+  static_assert(kWarp == 2 * forest::kFitParts);
+  const int part = static_cast<int>(threadIdx.x) % forest::kFitParts;
+  const bool of_b = threadIdx.x >= forest::kFitParts;
   const forest::Lever* const levers = s.levers + (of_b ? n : 0);
   double sum = 0;
 #pragma unroll 5
-  for (int first = 0; first < n; first += forest::kTurnParts) {
+  for (int first = 0; first < n; first += forest::kFitParts) {
     const int i = min(first + part, n - 1);  // so that all are read at once
     const double product = levers[i].along(shape[i]);
     if (first + part < n) sum += product;
   }
 #pragma unroll
-  for (int apart = forest::kTurnParts / 2; apart > 0; apart /= 2)
+  for (int apart = forest::kFitParts / 2; apart > 0; apart /= 2)
     sum += __shfl_xor_sync(kAllLanes, sum, apart);
   if (part != 0) return;
   if (of_b) {
-    s.turn->b = forest::turn_from(sum, Turn{}.b);
+    s.rotation->b = forest::coefficient_from(sum, ScaledRotation{}.b);
   } else {
-    s.turn->a = forest::turn_from(sum, Turn{}.a);
+    s.rotation->a = forest::coefficient_from(sum, ScaledRotation{}.a);
   }
 }
 
 /// What a kernel is made for.
 enum class Fit {
   kDlib,    // dlib's model for 68 points: with its sizes known, half of the instructions go
-  kStaged,  // a cascade's tables in shared memory
+  kStaged,  // a stage's tables in shared memory
   kUnstaged,
 };
 
@@ -73,7 +73,7 @@ bool is_dlib(const ForestTables& forest) {
 /// kFaceBlocks blocks a box.
 template <Fit kFit, typename AnyLeaves, typename Job>
 __global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
-    forest_kernel(ForestTables forest, int cascades, ImageView<const std::uint8_t> luma,
+    forest_kernel(ForestTables forest, int stages, ImageView<const std::uint8_t> luma,
                   const __grid_constant__ Job job) {
   extern __shared__ __align__(16) unsigned char memory[];
   if constexpr (kFit == Fit::kDlib) {
@@ -98,10 +98,10 @@ __global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
 
   // One block's share would not fit where those of a few have room.
   constexpr bool kStaged = kFit != Fit::kUnstaged && Team::kBlocks == kFaceBlocks;
-  const Scratch s(memory, forest, kFit != Fit::kUnstaged);
+  const TeamMemory s(memory, forest, kFit != Fit::kUnstaged);
   const Team team{s, landmarks, forest.trees};
   const PixelReader pixels(luma, row.box, row.roll);
-  const Share share(forest.trees, Team::kBlocks, block);
+  const TreeShare share(forest.trees, Team::kBlocks, block);
   AnyLeaves leaves(team, forest, share, block);
 
   for (int i = thread; i < landmarks; i += kThreads) {
@@ -113,34 +113,34 @@ __global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
   team.start();
   if (kStaged && thread == 0) team.fetch_tables(forest, 0, share);
 #pragma unroll 1
-  for (int cascade = 0; cascade < cascades; ++cascade) {
-    const Point* const shape = team.shape(cascade);
-    if (AnyLeaves::kAllWait || thread < kWarp) leaves.wait_for_shape(cascade);
+  for (int stage = 0; stage < stages; ++stage) {
+    const Point* const shape = team.shape(stage);
+    if (AnyLeaves::kAllWait || thread < kWarp) leaves.wait_for_shape(stage);
     if (thread < kWarp) {
-      if (kStaged) team.wait_for_tables(cascade);
-      if (thread == 0) leaves.expect(cascade);
-      fit_turn(s, shape, landmarks);
+      if (kStaged) team.wait_for_tables(stage);
+      if (thread == 0) leaves.expect(stage);
+      fit_scaled_rotation(s, shape, landmarks);
     }
     __syncthreads();
-    const Turn turn = *s.turn;
+    const ScaledRotation rotation = *s.rotation;
     const CascadeTables tables =
-        kStaged ? CascadeTables(forest, s.tables, 0)
-                : CascadeTables(forest, forest.cascades + cascade * forest.layout().bytes(),
-                                share.first);
+        kStaged
+            ? CascadeTables(forest, s.tables, 0)
+            : CascadeTables(forest, forest.stages + stage * forest.layout().bytes(), share.first);
 #pragma unroll 1
     for (int first = thread; first < forest.pool; first += kPixels * kThreads) {
       std::uint8_t pixel[kPixels];
 #pragma unroll
       for (int k = 0; k < kPixels; ++k) {
         const int i = min(first + k * kThreads, forest.pool - 1);
-        pixel[k] = pixels.at(turn.place(shape[tables.anchor(i)], tables.delta(i)));
+        pixel[k] = pixels.at(rotation.place(shape[tables.anchor(i)], tables.delta(i)));
       }
 #pragma unroll
       for (int k = 0; k < kPixels; ++k)
         if (first + k * kThreads < forest.pool) s.pool[first + k * kThreads] = pixel[k];
     }
     __syncthreads();
-    const Walk walk = leaves.walk();
+    const TreeWalk walk = leaves.walk();
 #pragma unroll 1
     for (int i = walk.first; i < walk.end; i += walk.step) {
       const int tree = share.first + i;
@@ -148,16 +148,16 @@ __global__ void __launch_bounds__(kThreads, 3) CUFACE_FOREST_CLUSTER_DIMS
                              forest::walk_tree(tables.tree(i), forest.depth, s.pool));
     }
     if (kStaged) team.tables_read();
-    const bool fetches = kStaged && thread == 0 && cascade + 1 < cascades;
-    if (AnyLeaves::kTablesFirst && fetches) team.fetch_tables(forest, cascade + 1, share);
-    leaves.add_all(cascade);
-    if (!AnyLeaves::kTablesFirst && fetches) team.fetch_tables(forest, cascade + 1, share);
+    const bool fetches = kStaged && thread == 0 && stage + 1 < stages;
+    if (AnyLeaves::kTablesFirst && fetches) team.fetch_tables(forest, stage + 1, share);
+    leaves.add_all(stage);
+    if (!AnyLeaves::kTablesFirst && fetches) team.fetch_tables(forest, stage + 1, share);
   }
-  leaves.wait_for_shape(cascades);  // also so that a block runs as long as anything is sent to it
+  leaves.wait_for_shape(stages);  // also so that a block runs as long as anything is sent to it
   __syncthreads();
   if (block > 0) return;
   for (int i = thread; i < landmarks; i += kThreads)
-    points[i] = pixels.to_picture(team.shape(cascades)[i]);
+    points[i] = pixels.to_picture(team.shape(stages)[i]);
   row.finish();
 }
 
@@ -196,25 +196,25 @@ Result<bool> allow_shared_memory(const ForestTables& forest) {
   }
   std::size_t needed = 0;
   for (const bool staged : {true, false}) {
-    needed = Scratch(nullptr, forest, staged).bytes;
+    needed = TeamMemory(nullptr, forest, staged).bytes;
     if (needed <= static_cast<std::size_t>(most)) return staged;
   }
   return Status(StatusCode::kUnsupported,
-                "the landmark model has more feature pixels and trees a cascade than this GPU's "
+                "the landmark model has more feature pixels and trees a stage than this GPU's "
                 "shared memory holds (" +
                     std::to_string(needed) + " bytes of " + std::to_string(most) + ")");
 }
 
 /// One launch for `rows` boxes. `staged`: as allow_shared_memory() says.
 template <typename Job>
-Status launch_forest(const ForestTables& forest, bool staged, int cascades,
+Status launch_forest(const ForestTables& forest, bool staged, int stages,
                      ImageView<const std::uint8_t> luma, const Job& job, int rows,
                      Launcher launch) {
-  const Scratch scratch(nullptr, forest, staged);
+  const TeamMemory scratch(nullptr, forest, staged);
   const Fit fit = !staged ? Fit::kUnstaged : is_dlib(forest) ? Fit::kDlib : Fit::kStaged;
   return launch("landmarks", kernel_of<Job>(fit, forest),
                 {static_cast<unsigned>(rows * kFaceBlocks), kThreads, scratch.bytes}, forest,
-                cascades, luma, job);
+                stages, luma, job);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@
 namespace cuface::cuda {
 namespace {
 
-using forest::Turn;
+using forest::ScaledRotation;
 namespace ptx = ::cuda::ptx;
 
 /// Blocks launched a face: one for each column of 136 coordinates. Without clusters the first does
@@ -35,15 +35,15 @@ constexpr int kFaceBlocks = 5;
 constexpr int kThreads = 128, kWarps = kThreads / kWarp;
 
 /// Which trees of a block's share a thread walks.
-struct Walk {
+struct TreeWalk {
   int first, end, step;
 };
 
 /// The trees that are a block's to walk. A number of them, but for the end, whose splits are copied
 /// in whole pieces of 16 bytes.
-struct Share {
+struct TreeShare {
   int each, first, count;
-  CUFACE_HD Share(int trees, int blocks, int block)
+  CUFACE_HD TreeShare(int trees, int blocks, int block)
       : each(((trees + 3) / 4 + blocks - 1) / blocks * 4),
         first(block * each < trees ? block * each : trees),
         // Known to the compiler where all blocks have as many.
@@ -51,37 +51,37 @@ struct Share {
               : trees - first < each ? trees - first
                                      : each) {}
   CUFACE_HD static std::size_t bytes(int count, const ForestTables& forest) {
-    return CascadeLayout(0, count, forest.splits_per_tree()).splits;
+    return StageLayout(0, count, forest.splits_per_tree()).splits;
   }
 };
 
 /// What the threads of a block share.
-struct Scratch {
-  float* sums;              // [kMostHandovers][kLeafColumn]: of leaves, from warp to warp
-  std::int32_t* parts;      // of a compact model, as CompactLeaves says
-  unsigned char* tables;    // CascadeLayout with this block's share of the trees, if staged
-  forest::Lever* levers;    // [2][landmarks]: of a turn's a and b
-  Point* shapes;            // [2][landmarks]: that of a cascade, and the next one's as it comes
-  std::uint64_t* barriers;  // [kBarriers], then those of Handovers
-  Turn* turn;               // [1]
-  std::uint8_t* pool;       // [pool]
-  std::uint32_t* rows;      // [trees]: the leaf reached, counted from the cascade's first
+struct TeamMemory {
+  float* sums;               // [kMostHandovers][kLeafColumn]: of leaves, from warp to warp
+  std::int32_t* parts;       // of a compact model, as CompactLeaves says
+  unsigned char* tables;     // StageLayout with this block's share of the trees, if staged
+  forest::Lever* levers;     // [2][landmarks]: of a rotation's a and b
+  Point* shapes;             // [2][landmarks]: that of a stage, and the next one's as it comes
+  std::uint64_t* barriers;   // [kBarriers], then those of Handovers
+  ScaledRotation* rotation;  // [1]
+  std::uint8_t* pool;        // [pool]
+  std::uint32_t* rows;       // [trees]: the leaf reached, counted from the stage's first
   std::size_t bytes = 0;
 
   enum Barrier { kShapes, kRows = kShapes + 2, kTables, kTablesRead, kBarriers };
   static constexpr int kMostHandovers = 20;
 
-  CUFACE_HD Scratch(unsigned char* memory, const ForestTables& forest, bool staged) {
+  CUFACE_HD TeamMemory(unsigned char* memory, const ForestTables& forest, bool staged) {
     const auto landmarks = static_cast<std::size_t>(forest.landmarks);
     const bool compact = forest.leaves == nullptr;
     take(memory, sums, compact ? 0 : kMostHandovers * kLeafColumn);
     take(memory, parts, compact ? (kWarps + 2 * kFaceBlocks) * forest.compact_size() : 0);
-    const int share = Share(forest.trees, kFaceBlocks, 0).each;
-    take(memory, tables, staged ? forest.layout().pixels + Share::bytes(share, forest) : 0);
+    const int share = TreeShare(forest.trees, kFaceBlocks, 0).each;
+    take(memory, tables, staged ? forest.layout().pixels + TreeShare::bytes(share, forest) : 0);
     take(memory, levers, 2 * landmarks);
     take(memory, shapes, 2 * landmarks);
     take(memory, barriers, kBarriers + kMostHandovers);
-    take(memory, turn, 1);
+    take(memory, rotation, 1);
     take(memory, pool, static_cast<std::size_t>(forest.pool));
     take(memory, rows, static_cast<std::size_t>(forest.trees));
   }
@@ -94,7 +94,7 @@ struct Scratch {
   }
 };
 
-/// What a cascade reads of the model besides its leaves; `splits` from the block's share on.
+/// What a stage reads of the model besides its leaves; `splits` from the block's share on.
 struct CascadeTables {
   const unsigned char* pixels;
   const forest::PackedSplit* splits;
@@ -127,10 +127,11 @@ struct CascadeTables {
 /// bit for each barrier's phase.
 struct Handovers {
 #if CUFACE_FOREST_CLUSTERS
-  static constexpr int kMost = Scratch::kMostHandovers;
+  static constexpr int kMost = TeamMemory::kMostHandovers;
   std::uint64_t* barriers;
 
-  __device__ explicit Handovers(const Scratch& s) : barriers(s.barriers + Scratch::kBarriers) {}
+  __device__ explicit Handovers(const TeamMemory& s)
+      : barriers(s.barriers + TeamMemory::kBarriers) {}
   __device__ void init(int barrier) const { ptx::mbarrier_init(barriers + barrier, kWarp); }
   /// Does not wait for the other warp.
   __device__ void arrive(int barrier) const { ptx::mbarrier_arrive(barriers + barrier); }
@@ -143,7 +144,7 @@ struct Handovers {
   // The first of the processor's 16 barriers is __syncthreads()'s.
   static constexpr int kMost = 15;
 
-  __device__ explicit Handovers(const Scratch&) {}
+  __device__ explicit Handovers(const TeamMemory&) {}
   __device__ void init(int) const {}
   __device__ void arrive(int barrier) const { __barrier_sync_count(1u + barrier, 2 * kWarp); }
   __device__ void wait(int barrier, std::uint32_t&) const { arrive(barrier); }
@@ -151,17 +152,17 @@ struct Handovers {
 };
 
 /// The blocks of one face. Each walks its share of the trees and adds up its columns of the
-/// coordinates, and sends what it found to all. Shape `number` is that before cascade `number`; the
+/// coordinates, and sends what it found to all. Shape `number` is that before stage `number`; the
 /// first is everybody's own. Two lie in memory, and one set of rows: who sends shape n + 1 or the
-/// rows of cascade n has got all of shape n, whose senders are done with shape n - 1 and with the
+/// rows of stage n has got all of shape n, whose senders are done with shape n - 1 and with the
 /// rows before.
 struct Team {
-  const Scratch& s;
+  const TeamMemory& s;
   int landmarks, trees;
   Handovers handovers{s};
 
   __device__ Point* shape(int number) const { return s.shapes + number % 2 * landmarks; }
-  __device__ static int shape_barrier(int number) { return Scratch::kShapes + number % 2; }
+  __device__ static int shape_barrier(int number) { return TeamMemory::kShapes + number % 2; }
   /// For the threads that call it: what was sent for that shape is there.
   __device__ void wait_for_shape(int number) const {
     if (number > 0 || kBlocks == 1) wait(shape_barrier(number), (number - 1) / 2);
@@ -180,8 +181,8 @@ struct Team {
   /// By all threads, once; and all see what was written before.
   __device__ void start() const {
     if (threadIdx.x == 0) {
-      for (int i = 0; i < Scratch::kBarriers; ++i)
-        ptx::mbarrier_init(s.barriers + i, i == Scratch::kTablesRead ? blockDim.x : 1);
+      for (int i = 0; i < TeamMemory::kBarriers; ++i)
+        ptx::mbarrier_init(s.barriers + i, i == TeamMemory::kTablesRead ? blockDim.x : 1);
       ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     }
     cooperative_groups::this_cluster().sync();  // a block must run before anything is sent to it
@@ -209,26 +210,29 @@ struct Team {
     while (!ptx::mbarrier_try_wait_parity(s.barriers + barrier, parity)) {
     }
   }
-  /// By each thread that has read a cascade's tables.
-  __device__ void tables_read() const { ptx::mbarrier_arrive(s.barriers + Scratch::kTablesRead); }
-  /// A block's tables of that cascade, by one thread; waits until those of the one before are read.
-  __device__ void fetch_tables(const ForestTables& forest, int cascade, const Share& share) const {
-    const CascadeLayout layout = forest.layout();
-    const unsigned char* const from = forest.cascades + cascade * layout.bytes();
-    const std::size_t before = Share::bytes(share.first, forest);
-    const std::size_t splits = Share::bytes(share.count, forest);
-    if (cascade > 0) wait(Scratch::kTablesRead, cascade - 1);
+  /// By each thread that has read a stage's tables.
+  __device__ void tables_read() const {
+    ptx::mbarrier_arrive(s.barriers + TeamMemory::kTablesRead);
+  }
+  /// A block's tables of that stage, by one thread; waits until those of the one before are read.
+  __device__ void fetch_tables(const ForestTables& forest, int stage,
+                               const TreeShare& share) const {
+    const StageLayout layout = forest.layout();
+    const unsigned char* const from = forest.stages + stage * layout.bytes();
+    const std::size_t before = TreeShare::bytes(share.first, forest);
+    const std::size_t splits = TreeShare::bytes(share.count, forest);
+    if (stage > 0) wait(TeamMemory::kTablesRead, stage - 1);
     ptx::fence_proxy_async(ptx::space_shared);
-    expect(Scratch::kTables, layout.pixels + splits);
+    expect(TeamMemory::kTables, layout.pixels + splits);
     copy(from, s.tables, layout.pixels);
     if (splits > 0) copy(from + layout.pixels + before, s.tables + layout.pixels, splits);
   }
-  __device__ void wait_for_tables(int cascade) const { wait(Scratch::kTables, cascade); }
+  __device__ void wait_for_tables(int stage) const { wait(TeamMemory::kTables, stage); }
 
  private:
   __device__ void copy(const void* from, void* to, std::size_t bytes) const {
     ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, to, from,
-                       static_cast<std::uint32_t>(bytes), s.barriers + Scratch::kTables);
+                       static_cast<std::uint32_t>(bytes), s.barriers + TeamMemory::kTables);
   }
 #else
   static constexpr int kBlocks = 1;
@@ -245,7 +249,7 @@ struct Team {
   }
   __device__ void wait(int, int) const { __syncthreads(); }
   __device__ void tables_read() const {}
-  __device__ void fetch_tables(const ForestTables&, int, const Share&) const {}
+  __device__ void fetch_tables(const ForestTables&, int, const TreeShare&) const {}
   __device__ void wait_for_tables(int) const {}
 #endif
 };

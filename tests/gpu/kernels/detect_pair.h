@@ -125,7 +125,7 @@ class Pair {
  public:
   Pair(Model model, const DetectConfig& config, int width, int height)
       : out_(cuda::device_faces_bytes(0), kCanary),
-        band_memory_(sizeof(Band), 0),
+        band_memory_(sizeof(SearchRegion), 0),
         followed_memory_(sizeof(cuda::FollowedFaces), 0) {
     auto gpu = cuda::Detector::create(model, config, width, height);
     EXPECT_TRUE(gpu.ok()) << gpu.status().message();
@@ -152,7 +152,7 @@ class Pair {
     followed_ = std::move(followed);
   }
   /// What of the pictures both search from now on.
-  void search_band(const Band& band) {
+  void search_band(const SearchRegion& band) {
     band_ = band;
     std::vector<std::uint8_t> bytes(sizeof band);
     std::memcpy(bytes.data(), &band, sizeof band);
@@ -196,7 +196,7 @@ class Pair {
     cuda::DeviceFaces got;
     std::memcpy(static_cast<void*>(&got), bytes.data(), sizeof got);
     EXPECT_EQ(got.searched, !band_.is_part());
-    EXPECT_EQ(got.part, band_.is_part() ? band_ : Band{});
+    EXPECT_EQ(got.part, band_.is_part() ? band_ : SearchRegion{});
     EXPECT_EQ(got.overflow, expected.overflow);
     EXPECT_EQ(got.landmarks_per_face, 0);
     ASSERT_EQ(got.count, static_cast<int>(expected.faces.size()));
@@ -244,7 +244,7 @@ class Pair {
                  cuda::Launcher launch) {
     return gpu_->enqueue(
         luma, run, faces(), launch,
-        band_.count > 0 ? reinterpret_cast<const Band*>(band_memory_.data()) : nullptr,
+        band_.count > 0 ? reinterpret_cast<const SearchRegion*>(band_memory_.data()) : nullptr,
         config_.verify || config_.active_parts
             ? reinterpret_cast<const cuda::FollowedFaces*>(followed_memory_.data())
             : nullptr);
@@ -297,7 +297,7 @@ class Pair {
   SearchPlan plan_;
   Stream stream_;
   GuardedBytes out_, band_memory_, followed_memory_;
-  Band band_;
+  SearchRegion band_;
   std::vector<Followed> followed_;
   std::unique_ptr<cuda::Detector> gpu_;
   std::unique_ptr<Detector> cpu_;

@@ -62,7 +62,7 @@ inline ModelRef random_forest(const ForestShape& s, unsigned seed) {
   auto model = std::make_shared<ForestModel>();
   model->name = "random";
   model->landmarks = s.landmarks;
-  model->cascades = s.cascades;
+  model->stages = s.cascades;
   model->trees = s.trees;
   model->depth = s.depth;
   model->pool = s.pool;

@@ -88,12 +88,14 @@ TEST_F(ActivityCuda, MapsAreTheCpus) {
     ASSERT_TRUE(gpu.ok()) << gpu.status().message();
     Activity cpu(size.width, size.height, full_width, full_height);
     Picture picture = smooth(size.width, size.height, 5, 3, size.lead, size.padding);
-    GuardedBytes in(picture.bytes), flag(sizeof(std::int32_t), 0), band(sizeof(Band), 0);
+    GuardedBytes in(picture.bytes), flag(sizeof(std::int32_t), 0), band(sizeof(SearchRegion), 0);
     GuardedBytes told(sizeof(cuda::FollowedFaces), 0);
     for (int round = 0; round < 24; ++round) {
       SCOPED_TRACE(std::to_string(size.width) + "x" + std::to_string(size.height) + " round " +
                    std::to_string(round));
-      const Band what = round % 7 == 5 ? kWholePicture : round % 7 == 2 ? Band{1, 3} : kActiveParts;
+      const SearchRegion what = round % 7 == 5   ? kWholePicture
+                                : round % 7 == 2 ? SearchRegion{1, 3}
+                                                 : kActiveParts;
       const bool run = round % 5 != 3;
       const auto faces = followed(round % 4 == 1   ? 0
                                   : round % 4 == 2 ? 64
@@ -114,7 +116,7 @@ TEST_F(ActivityCuda, MapsAreTheCpus) {
       ASSERT_TRUE(
           gpu.value()
               .enqueue(picture.at(in.data()), reinterpret_cast<const std::int32_t*>(flag.data()),
-                       null_band ? nullptr : reinterpret_cast<const Band*>(band.data()),
+                       null_band ? nullptr : reinterpret_cast<const SearchRegion*>(band.data()),
                        faces.empty() ? nullptr
                                      : reinterpret_cast<const cuda::FollowedFaces*>(told.data()),
                        stream)

@@ -125,9 +125,9 @@ TEST_P(ForestCuda, SplitsGoBothWaysAndEveryLeafIsReached) {
     std::vector<float> pool;
     for (std::size_t i = 0; i < static_cast<std::size_t>(model->pool); ++i) {
       const std::size_t anchor = model->anchors[i];
-      pool.push_back(pixels.at(
-          forest::Turn{}.place({model->mean_shape[2 * anchor], model->mean_shape[2 * anchor + 1]},
-                               {model->deltas[2 * i], model->deltas[2 * i + 1]})));
+      pool.push_back(pixels.at(forest::ScaledRotation{}.place(
+          {model->mean_shape[2 * anchor], model->mean_shape[2 * anchor + 1]},
+          {model->deltas[2 * i], model->deltas[2 * i + 1]})));
     }
     for (int t = 0; t < model->trees; ++t)
       ++reached[forest::walk_tree(model->splits.data() + t * model->splits_per_tree(), model->depth,

@@ -151,7 +151,7 @@ class DetectElement {
   /// The faces of the frame as the CPU finds them.
   FaceList expect(const DecodedFrame& frame, const cuda::SearchBegin& begin, FaceList before) {
     if (begin.restart) wish_ = {};
-    const Band what = wish_.next(begin.ask);
+    const SearchRegion what = wish_.next(begin.ask);
     if (what.count > 0) {
       DetectResult result;
       const Image<std::uint8_t> picture = frame.luma();
@@ -181,7 +181,7 @@ class DetectElement {
   cuda::DeviceImage<std::uint8_t> luma_;
   cuda::DeviceBuffer<cuda::SearchState> state_;
   cuda::PinnedBuffer<cuda::FaceCounters> counters_;
-  SearchWish wish_;
+  SearchSchedule wish_;
 };
 
 void expect_faces(const std::vector<std::uint8_t>& bytes, const FaceList& expected,
@@ -267,7 +267,7 @@ TEST_P(GraphIfsCuda, OneDetectionGraphOverPicturesFramesAndSlots) {
         turn.before.set(bytes);
       }
       DecodedFrame& frame = *frames[static_cast<std::size_t>(i * 7 / 3) % frames.size()];
-      SearchAsk ask;
+      SearchRequest ask;
       ask.asked = i % 3 == 0;
       ask.searchable = i % 8 != 6;
       ask.follows = !has_before;

@@ -46,7 +46,7 @@ class Plane {
 class Element {
  public:
   Element() {
-    auto post = cuda::Post::create();
+    auto post = cuda::Mailbox::create();
     EXPECT_TRUE(post.ok()) << post.status().message();
     post_ = std::move(post.value());
   }
@@ -67,7 +67,7 @@ class Element {
   const Stream stream;
 
  private:
-  std::unique_ptr<cuda::Post> post_;
+  std::unique_ptr<cuda::Mailbox> post_;
   cuda::LaunchList list_;
   cuda::GraphSet graphs_;
 };
@@ -81,7 +81,7 @@ class PostCuda : public testing::Test {
 
 TEST_F(PostCuda, EachSubmissionHasItsOwn) {
   constexpr int kFrames = 90;
-  constexpr auto kRing = static_cast<int>(cuda::Post::kRing);
+  constexpr auto kRing = static_cast<int>(cuda::Mailbox::kRing);
   std::vector<std::unique_ptr<Plane>> frames, copies;
   for (int i = 0; i < kFrames; ++i) {
     frames.push_back(std::make_unique<Plane>(grey_of(i)));

@@ -77,13 +77,13 @@ class SearchCuda : public testing::Test {
 };
 
 TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
-  SearchWish wish;
+  SearchSchedule wish;
   Faces asker;
-  int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0, doubted = 0;
+  int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0, tentative = 0;
   for (int i = 0; i < kFrames; ++i) {
     const bool restart = i == 0 || chance(50);
     const bool tracker = chance(2);
-    SearchAsk ask;
+    SearchRequest ask;
     ask.asked = chance(12);
     ask.bands = !chance(3);
     ask.turn.search = chance(12);
@@ -93,20 +93,22 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ask.late = chance(6);
     ask.searchable = !ask.late && !chance(5);
     const int found = chance(3) ? 0 : 1 + below(3);
-    asker->search_wanted = chance(10) ? kWholePicture : chance(3) ? Band{} : Band{below(6), 6};
+    asker->search_wanted = chance(10)  ? kWholePicture
+                           : chance(3) ? SearchRegion{}
+                                       : SearchRegion{below(6), 6};
     asker->count = below(2);
     put(asker_, asker);
     Faces result = random_faces(found, 0);
 
     if (restart) wish = {};
-    SearchAsk told = ask;
+    SearchRequest told = ask;
     if (tracker) told.tracker_asks(asker->search_wanted);
     told.follows = tracker && asker->count > 0;
-    const Band what = wish.next(told);
+    const SearchRegion what = wish.next(told);
     const bool run = what.count > 0;
     wished += run && !what.is_part() && !ask.turn.search && !told.asked;
     (what.active_only ? active : parts) += what.is_part();
-    doubted += what.count == 6;
+    tentative += what.count == 6;
     (run ? searched : skipped)++;
 
     const auto frame = static_cast<std::uint64_t>(i);
@@ -115,7 +117,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     std::int32_t ran = -1;
     ASSERT_EQ(cudaMemcpy(&ran, &state_->run, sizeof ran, cudaMemcpyDeviceToHost), cudaSuccess);
     ASSERT_EQ(ran, !run ? 0 : begins_search(told, what) ? 1 : 2) << "frame " << i;
-    Band decided;
+    SearchRegion decided;
     ASSERT_EQ(cudaMemcpy(&decided, &state_->what, sizeof decided, cudaMemcpyDeviceToHost),
               cudaSuccess);
     ASSERT_EQ(decided, what) << "frame " << i;
@@ -131,17 +133,17 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     Faces out = get(out_);
     ASSERT_EQ(out->count, run ? found : 0);
     ASSERT_EQ(out->searched, run && !what.is_part());
-    ASSERT_EQ(out->part, what.is_part() ? what : Band{});
+    ASSERT_EQ(out->part, what.is_part() ? what : SearchRegion{});
     ASSERT_EQ(out->landmarks_per_face, 0);
     ASSERT_EQ(out->lost, 0);
-    ASSERT_EQ(out->search_wanted, Band{});
+    ASSERT_EQ(out->search_wanted, SearchRegion{});
     ASSERT_EQ(out->frame, frame);
     if (run) wish.searched(what, found > 0);
   }
   compared("frames searched", searched, 50);
   compared("parts of pictures searched", parts, 50);
   compared("active parts searched", active, 50);
-  compared("bands of faces in doubt searched", doubted, 50);
+  compared("bands of faces in doubt searched", tentative, 50);
   compared("frames not searched", skipped, 50);
   compared("searches wished for", wished, 10);
   compared("searches skipped on late frames", too_late, 20);
@@ -154,7 +156,7 @@ TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
     const bool carried = chance(2);
     Faces asker = random_faces(chance(4) ? cuda::kMaxFaces : below(6), landmarks);
     asker->followed_per_face = 0;
-    asker->search_wanted = chance(4) ? kWholePicture : Band{};
+    asker->search_wanted = chance(4) ? kWholePicture : SearchRegion{};
     if (carried) std::swap(asker->landmarks_per_face, asker->followed_per_face);
     if (landmarks > 0 && asker->count > 0 && chance(4))
       asker->landmarks()[2].x = std::numeric_limits<float>::quiet_NaN();
@@ -170,7 +172,7 @@ TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
     ASSERT_EQ(
         cudaMemcpy(static_cast<void*>(&got), &state_->followed, sizeof got, cudaMemcpyDeviceToHost),
         cudaSuccess);
-    Band what;
+    SearchRegion what;
     ASSERT_EQ(cudaMemcpy(&what, &state_->what, sizeof what, cudaMemcpyDeviceToHost), cudaSuccess);
     ASSERT_EQ(got.count, begin.verify || what.active_only ? asker->count : 0);
     only_active += !begin.verify && what.active_only;
@@ -199,7 +201,7 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
     put(before_, before);
     put(found_, found);
     out_->set(std::vector<std::uint8_t>(out_->size(), kCanary));
-    SearchAsk ask;
+    SearchRequest ask;
     ask.asked = due;
     const cuda::SearchBegin begin{true, ask, 7, nullptr};
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
@@ -255,7 +257,7 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   ASSERT_TRUE(counters.ok());
   *counters.value().data() = {};
   cuda::FaceCounters expected{};
-  SearchAsk ask;
+  SearchRequest ask;
   ask.asked = true;
   const cuda::SearchBegin begin{true, ask, 0, nullptr};
   ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());  // searched

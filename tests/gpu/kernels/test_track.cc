@@ -234,7 +234,7 @@ TEST_F(TrackCuda, FramesWithoutAPicture) {
   }
   test::compared("frames without a picture", seen_.held, 70);
   test::compared("landmarks carried", seen_.followed, 100);
-  test::compared("frames with a face in doubt", seen_.doubted, 3);
+  test::compared("frames with a face in doubt", seen_.tentative, 3);
 }
 
 TEST_F(TrackCuda, Time) {

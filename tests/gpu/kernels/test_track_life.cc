@@ -239,7 +239,7 @@ TEST_F(TrackLifeCuda, AStorm) {
   test::compared("landmarks carried", seen_.followed, 1000);
   test::compared("faces that came back", seen_.revived, 20);
   test::compared("searches wanted", seen_.wanted, 3);
-  test::compared("frames with a face in doubt", seen_.doubted, 3);
+  test::compared("frames with a face in doubt", seen_.tentative, 3);
   test::compared("bands asked for", seen_.bands, 3);
   test::compared("frames without a picture", seen_.held, 8);
   for (Loss reason : {Loss::kPoints, Loss::kShape, Loss::kMissed}) {
@@ -313,7 +313,7 @@ TEST_F(TrackLifeCuda, SearchesOfBands) {
     for (int f = 0; f < 60; ++f) {
       const std::vector<Pose> poses = {
           {60 + 0.5 * f, 45, 0.8}, {200, 70 + 1.5 * f, 0.9}, {90, 185, 0.8}};
-      const Band band = {f % kBands, kBands};
+      const SearchRegion band = {f % kBands, kBands};
       std::vector<Box> found;
       for (std::size_t i = 0; i < poses.size(); ++i) {
         const Box box = world.box_of(poses[i]);
@@ -342,7 +342,7 @@ TEST_F(TrackLifeCuda, FacesInDoubtAreSearchedForInTurn) {
   int asked[2] = {}, missed = 0;
   Pair pair({}, world.width, world.height, seen_);
   for (int f = 0; f < 80; ++f) {
-    const Band what = f == 0 || f % 20 == 1 ? kWholePicture : pair.expected.search_wanted;
+    const SearchRegion what = f == 0 || f % 20 == 1 ? kWholePicture : pair.expected.search_wanted;
     FaceList list = detections({});
     for (std::size_t i = 0; i < poses.size(); ++i) {
       const Box box = world.box_of(poses[i]);
@@ -355,7 +355,7 @@ TEST_F(TrackLifeCuda, FacesInDoubtAreSearchedForInTurn) {
       list.faces.back().confidence = detection_confidence(3);
     }
     list.searched = what && !what.is_part();
-    list.part = what.is_part() ? what : Band{};
+    list.part = what.is_part() ? what : SearchRegion{};
     STEP(pair.step(*stream_, frame, what ? &list : nullptr));
     if (f % 20 == 15) {  // as new
       pair.cpu->end_tracks();

@@ -83,7 +83,8 @@ TEST_F(VerifyCuda, FacesAnywhereInNoise) {
                        std::to_string(c) + " " + std::to_string(count) + " followed");
           pair.follow(followed(count, picture, 160));
           const bool band = all[c].roll == 0 && count == 17;
-          pair.search_band(band ? Band{static_cast<std::int32_t>(c % 3), 3} : Band{});
+          pair.search_band(band ? SearchRegion{static_cast<std::int32_t>(c % 3), 3}
+                                : SearchRegion{});
           if (!band) pair.search_band(kWholePicture);
           pair.check(picture);
           if (HasFatalFailure()) return;

@@ -41,7 +41,7 @@ inline FaceList detections(const std::vector<Box>& boxes) {
 /// What all comparisons of one test have seen.
 struct TrackSeen {
   int frames = 0, faces = 0, tracked = 0, moved_far = 0, landmarks = 0, wanted = 0, revived = 0,
-      doubted = 0, bands = 0, followed = 0, cuts = 0, held = 0;
+      tentative = 0, bands = 0, followed = 0, cuts = 0, held = 0;
   std::array<int, kLossCount> lost{};
   std::size_t most = 0;
 };
@@ -104,7 +104,7 @@ class TrackPair {
     ASSERT_EQ(got->overflow, 0);
     ++seen_.frames;
     seen_.wanted += bool{expected.search_wanted};
-    seen_.doubted += expected.search_wanted && !expected.faces.faces.empty();
+    seen_.tentative += expected.search_wanted && !expected.faces.faces.empty();
     seen_.bands += expected.search_wanted.is_part();
     seen_.faces += got->count;
     seen_.landmarks += got->count * got->landmarks_per_face;

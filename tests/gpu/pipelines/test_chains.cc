@@ -244,7 +244,7 @@ std::int64_t memory_of(const std::string& description) {
   return used_memory();
 }
 
-/// The second clip also without doubted faces, for which a search is asked: what these take.
+/// The second clip also without tentative faces, for which a search is asked: what these take.
 TEST_F(ChainsCuda, BesideTheDecoderAt1080p) {
   struct Clip {
     const char* name;

@@ -15,25 +15,25 @@
 
 namespace cuface::forest {
 
-struct LookScratch {
-  Point mean[kLooks][kMaxLandmarks];       ///< of the look's samples
-  double distance[kLooks][kMaxLandmarks];  ///< of the samples from their mean, added up, px
-  HeadBox head[kLooks];
-  double doubt[kLooks];  ///< mean distance in parts of the head's side; < 0: no head fits
+struct StartScratch {
+  Point mean[kStarts][kMaxLandmarks];       ///< of the look's samples
+  double distance[kStarts][kMaxLandmarks];  ///< of the samples from their mean, added up, px
+  HeadBox head[kStarts];
+  double disagreement[kStarts];  ///< mean distance in parts of the head's side; < 0: no head fits
 };
 
-/// `at(row, i)` is landmark i of the sample in the box of make_look_maps().map[row]. False, and
+/// `at(row, i)` is landmark i of the sample in the box of make_start_maps().map[row]. False, and
 /// `out` untouched, where no look has found landmarks with an extent. Of equals the first look.
 CUFACE_HD_GENERIC
 template <typename Lanes, typename At>
-CUFACE_HD void best_look(const Lanes& lanes, LookScratch& scratch,
+CUFACE_HD void best_look(const Lanes& lanes, StartScratch& scratch,
                          std::span<const Point> mean_shape, At at, bool& found, HeadBox& out) {
   const int landmarks = static_cast<int>(mean_shape.size());
-  lanes.each(kLooks * landmarks, [&](int k) {
-    const int look = k / landmarks, i = k % landmarks, row = look * kLookSamples;
-    const Point mean = mean_of_samples(kLookSamples, [&](int s) { return at(row + s, i); });
+  lanes.each(kStarts * landmarks, [&](int k) {
+    const int look = k / landmarks, i = k % landmarks, row = look * kStartSamples;
+    const Point mean = mean_of_samples(kStartSamples, [&](int s) { return at(row + s, i); });
     double sum = 0;
-    for (int s = 0; s < kLookSamples; ++s) {
+    for (int s = 0; s < kStartSamples; ++s) {
       const double dx = static_cast<double>(at(row + s, i).x) - static_cast<double>(mean.x);
       const double dy = static_cast<double>(at(row + s, i).y) - static_cast<double>(mean.y);
       sum += std::sqrt(dx * dx + dy * dy);
@@ -41,18 +41,18 @@ CUFACE_HD void best_look(const Lanes& lanes, LookScratch& scratch,
     scratch.mean[look][i] = mean;
     scratch.distance[look][i] = sum;
   });
-  lanes.each(kLooks, [&](int look) {
-    scratch.doubt[look] = -1;
+  lanes.each(kStarts, [&](int look) {
+    scratch.disagreement[look] = -1;
     if (!fit_head(mean_shape, {scratch.mean[look], mean_shape.size()}, scratch.head[look])) return;
     double sum = 0;
     for (int i = 0; i < landmarks; ++i) sum += scratch.distance[look][i];
-    scratch.doubt[look] = sum / static_cast<double>(scratch.head[look].box.w);
+    scratch.disagreement[look] = sum / static_cast<double>(scratch.head[look].box.w);
   });
   lanes.once([&] {
     int best = -1;
-    for (int look = 0; look < kLooks; ++look) {
-      const double doubt = scratch.doubt[look];
-      if (doubt >= 0 && (best < 0 || doubt < scratch.doubt[best])) best = look;
+    for (int look = 0; look < kStarts; ++look) {
+      const double disagreement = scratch.disagreement[look];
+      if (disagreement >= 0 && (best < 0 || disagreement < scratch.disagreement[best])) best = look;
     }
     found = best >= 0;
     if (found) out = scratch.head[best];

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/track/look.h"
+#include "kernels/track/appearance.h"
 #include "kernels/track/track.h"
 #include "tests/kernels/track_world.h"
 
@@ -18,8 +18,8 @@ ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
 
 std::vector<std::int32_t> look_of(const cv::Mat& picture, const Box& box) {
   std::vector<std::int32_t> look;
-  for (int i = 0; i < track::kLookCells; ++i) {
-    look.push_back(track::look_cell(view_of(picture), box, i));
+  for (int i = 0; i < track::kAppearanceCells; ++i) {
+    look.push_back(track::appearance_cell(view_of(picture), box, i));
   }
   return look;
 }
@@ -29,7 +29,7 @@ TEST(TrackLook, CellsAreSumsOfPixels) {
   for (const auto& [x, y, k] : {std::array{40, 30, 1}, {100, 90, 2}, {0, 0, 3}}) {
     const auto side = static_cast<float>(64 * k);
     const auto look = look_of(picture, {static_cast<float>(x), static_cast<float>(y), side, side});
-    for (int cell = 0; cell < track::kLookCells; ++cell) {
+    for (int cell = 0; cell < track::kAppearanceCells; ++cell) {
       int sum = 0;
       for (int j = 0; j < 8; ++j) {
         for (int i = 0; i < 8; ++i) {
@@ -49,7 +49,8 @@ TEST(TrackLook, CellsAreSumsOfPixels) {
 TEST(TrackLook, CorrelationIsPearsons) {
   std::mt19937 random(5);
   for (int round = 0; round < 50; ++round) {
-    std::vector<std::int32_t> a(track::kLookCells), b(track::kLookCells), c(track::kLookCells);
+    std::vector<std::int32_t> a(track::kAppearanceCells), b(track::kAppearanceCells),
+        c(track::kAppearanceCells);
     for (std::size_t i = 0; i < a.size(); ++i) {
       a[i] = static_cast<std::int32_t>(random() % 16321);
       b[i] = round % 2 ? static_cast<std::int32_t>(random() % 16321) : a[i] / 2 + 77;
@@ -65,11 +66,11 @@ TEST(TrackLook, CorrelationIsPearsons) {
       bb += (b[i] - mean_b) * (b[i] - mean_b);
       ab += (a[i] - mean_a) * (b[i] - mean_b);
     }
-    EXPECT_NEAR(track::look_correlation(a.data(), b.data()), ab / std::sqrt(aa * bb), 1e-6);
-    EXPECT_EQ(track::look_correlation(a.data(), c.data()), -1);
+    EXPECT_NEAR(track::appearance_correlation(a.data(), b.data()), ab / std::sqrt(aa * bb), 1e-6);
+    EXPECT_EQ(track::appearance_correlation(a.data(), c.data()), -1);
   }
-  const std::vector<std::int32_t> flat(track::kLookCells, 9), black(track::kLookCells);
-  EXPECT_EQ(track::look_correlation(flat.data(), black.data()), 1) << "it says nothing";
+  const std::vector<std::int32_t> flat(track::kAppearanceCells, 9), black(track::kAppearanceCells);
+  EXPECT_EQ(track::appearance_correlation(flat.data(), black.data()), 1) << "it says nothing";
 }
 
 /// Two people who are never seen together.
@@ -89,7 +90,7 @@ std::vector<std::uint64_t> ids_of(const TrackOutput& out) {
 }
 using Ids = std::vector<std::uint64_t>;
 
-TEST(TrackLooks, ACutToAnotherFaceAndBack) {
+TEST(TrackAppearance, ACutToAnotherFaceAndBack) {
   const Cuts cuts;
   const FaceList found = detections({box_of(cuts.pose)});
   for (const float min_correlation : {0.5f, 0.0f}) {
@@ -109,7 +110,7 @@ TEST(TrackLooks, ACutToAnotherFaceAndBack) {
   }
 }
 
-TEST(TrackLooks, ACutBetweenTwoSearches) {
+TEST(TrackAppearance, ACutBetweenTwoSearches) {
   const Cuts cuts;
   const FaceList found = detections({box_of(cuts.pose)});
   const cv::Mat one = cuts.first.render({cuts.pose}), other = cuts.second.render({cuts.pose});
@@ -125,7 +126,7 @@ TEST(TrackLooks, ACutBetweenTwoSearches) {
   }
 }
 
-TEST(TrackLooks, AFlashOrAJumpIsNoCut) {
+TEST(TrackAppearance, AFlashOrAJumpIsNoCut) {
   const Cuts cuts;
   const cv::Mat start = cuts.first.render({cuts.pose});
   const Pose there{190, 130};

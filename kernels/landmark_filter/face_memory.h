@@ -14,7 +14,7 @@ namespace cuface::forest {
 inline constexpr int kSlots = 64;
 
 /// What the lanes share.
-struct FaceSlots {
+struct FaceMemory {
   int slot[kSlots];  // of each face, or -1
   bool fresh[kSlots];
   bool used[kSlots];
@@ -26,7 +26,7 @@ struct FaceSlots {
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void assign_slots(const Lanes& lanes, std::uint64_t* id, const Face* faces, int count,
-                            FaceSlots& slots) {
+                            FaceMemory& slots) {
   lanes.each(kSlots, [&](int s) { slots.used[s] = false; });
   lanes.each(count, [&](int f) {
     slots.slot[f] = -1;

@@ -8,10 +8,11 @@
 
 #include "kernels/common/host_device.h"
 #include "kernels/faces/faces.h"
+#include "kernels/faces/landmark_scheme.h"
 #include "kernels/overlay/overlay.h"
 #include "kernels/overlay/primitives.h"
 
-namespace cuface::layout {
+namespace cuface::strokes {
 
 using raster::FixedPoint;
 using raster::kOne;
@@ -60,24 +61,16 @@ CUFACE_HD void add_line(Sink& sink, Point a, Point b, int radius) {
 
 template <typename Sink>
 CUFACE_HD void add_landmarks(Sink& sink, const Point* points, int count, unsigned draw, int width) {
-  /// The lines of the iBUG 68-point scheme: points first..last, closed or open.
-  struct Curve {
-    int first, last;
-    bool closed;
-  };
-  constexpr Curve kCurves68[] = {
-      {0, 16, false}, {17, 21, false}, {22, 26, false}, {27, 30, false}, {31, 35, false},
-      {36, 41, true}, {42, 47, true},  {48, 59, true},  {60, 67, true},
-  };
-  const bool lines = (draw & kDrawContour) && count == 68;
-  if (lines) {
-    for (const Curve& curve : kCurves68) {
+  const int curves = draw & kDrawContour ? curve_count(count) : 0;
+  if (curves > 0) {
+    for (int c = 0; c < curves; ++c) {
+      const LandmarkCurve curve = curve_of(count, c);
       for (int i = curve.first; i < curve.last; ++i)
         add_line(sink, points[i], points[i + 1], width * kOne / 2);
       if (curve.closed) add_line(sink, points[curve.last], points[curve.first], width * kOne / 2);
     }
   }
-  if ((draw & kDrawPoints) || !lines)
+  if ((draw & kDrawPoints) || curves == 0)
     for (int i = 0; i < count; ++i) add_line(sink, points[i], points[i], width * kOne * 3 / 2);
 }
 
@@ -214,4 +207,4 @@ CUFACE_HD inline Pixelation pixelation_of(const Box& box, const Point* points, i
   return {{x0, y0, x1 - x0, y1 - y0}, block};
 }
 
-}  // namespace cuface::layout
+}  // namespace cuface::strokes
