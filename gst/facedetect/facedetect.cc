@@ -160,8 +160,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     turn.every_frame = interval == 1;
     turn.ask.turn = period_.next(interval);
     // What a detector before has found is of the whole picture, and so must be what joins it.
-    const bool parts =
-        can_search_bands(settings.config) && frame.find<FaceList>().positions == Positions::kNone;
+    const bool parts = can_search_bands(settings.config) && before().positions == Positions::kNone;
     const bool spread = spreads(settings);
     if (!spread || !parts) turn.ask.turn.band = {};
     turn.ask.bands = parts && !spread && !settings.config.active_parts;

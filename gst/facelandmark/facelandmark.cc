@@ -7,7 +7,6 @@
 #include "gst/faces/counters.h"
 #include "gst/faces/faceelement.h"
 #include "gst/faces/feedback.h"
-#include "gst/faces/standardmetas.h"
 #include "kernels/common/try.h"
 #include "models/models.h"
 
@@ -82,7 +81,7 @@ class FaceLandmark final : public FaceElementWith<Settings> {
 
   /// The boxes to put landmarks into. An empty list where none are known: the result is a list in
   /// any case.
-  static FaceResult input_faces(const Frame& frame) {
+  FaceResult input_faces(const Frame& frame) const {
     if (FaceResult known = known_faces(frame)) return known;
     auto none = std::make_shared<FaceList>();
     none->width = frame.width();

@@ -3,7 +3,6 @@
 #include "gst/base/segmenttimes.h"
 #include "gst/faceoverlay/cuda_draw.h"
 #include "gst/faces/faceelement.h"
-#include "gst/faces/standardmetas.h"
 #include "kernels/common/try.h"
 #include "kernels/overlay/overlay.h"
 

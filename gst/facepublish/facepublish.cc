@@ -12,7 +12,6 @@
 #include "gst/facepublish/line_writer.h"
 #include "gst/faces/counters.h"
 #include "gst/faces/faceelement.h"
-#include "gst/faces/standardmetas.h"
 
 // Also of line_writer.cc.
 GST_DEBUG_CATEGORY(cuface_publish_debug);
@@ -116,8 +115,7 @@ class FacePublish final : public FaceElementWith<Settings> {
   Status process_faces(Frame& frame) override {
     const Settings settings = copy_settings();
     FaceResult faces = known_faces(frame);
-    if (!faces && frame.find<FaceList>().positions == Positions::kNone &&
-        !std::exchange(warned_no_meta_, true))
+    if (!faces && before().positions == Positions::kNone && !std::exchange(warned_no_meta_, true))
       post_warning(element(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
                    "The video brings no faces: cufacedetect (then culktrack, cufacelandmark) is "
                    "missing before cufacepublish. Lines without faces are written.");

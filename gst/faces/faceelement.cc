@@ -12,10 +12,17 @@ Status FaceElement::process(Frame& frame) {
   if (GST_VIDEO_INFO_IS_INTERLACED(&frame.info()) && frame.is_head() &&
       !std::exchange(warned_interlaced_, true))
     warn_interlaced(element());
-  const FoundFaces before = frame.find<FaceList>();
-  if (before.positions == Positions::kUnknown && !std::exchange(warned_positions_, true))
-    warn_positions_lost(element(), before.moved_by ? *before.moved_by : "");
-  return process_faces(frame);
+  before_ = frame.find<FaceList>();
+  if (before_.positions == Positions::kUnknown && !std::exchange(warned_positions_, true))
+    warn_positions_lost(element(), before_.moved_by ? *before_.moved_by : "");
+  const Status status = process_faces(frame);
+  before_ = {};  // nothing is kept past the frame
+  return status;
+}
+
+FaceResult FaceElement::known_faces(const Frame& frame) const {
+  if (before_.positions != Positions::kNone) return before_.result;
+  return read_foreign_faces(frame.buffer(), frame.width(), frame.height());
 }
 
 void FaceElement::reset(Reset why) {

@@ -29,12 +29,18 @@ class FaceElement : public Element {
   virtual void reset_faces(Reset) {}
   virtual FaceSettings face_settings() const = 0;
 
+  /// In process_faces(): the newest faces of the elements before, in pixels of the frame.
+  const FoundFaces& before() const { return before_; }
+  /// The same; where none of them delivered any, those of others. Null when nobody found faces, or
+  /// when ours no longer fit the picture.
+  FaceResult known_faces(const Frame& frame) const;
   /// The faces of this element for this frame, in pixels of it; once, and last of all.
   Status deliver(Frame& frame, FaceResult faces);
 
  private:
   bool wants_standard_metas();
 
+  FoundFaces before_;
   bool warned_interlaced_ = false, warned_positions_ = false, told_no_standard_metas_ = false;
   FirstSeen first_seen_;
 };

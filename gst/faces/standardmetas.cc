@@ -205,10 +205,4 @@ FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height) {
   return list;
 }
 
-FaceResult known_faces(const Frame& frame) {
-  FoundFaces found = frame.find<FaceList>();
-  if (found.positions != Positions::kNone) return std::move(found.result);
-  return read_foreign_faces(frame.buffer(), frame.width(), frame.height());
-}
-
 }  // namespace cuface::gst

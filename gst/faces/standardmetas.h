@@ -3,7 +3,6 @@
 
 #include <gst/video/video.h>
 
-#include "gst/base/frame.h"
 #include "gst/faces/firstseen.h"
 #include "gst/meta/facemeta.h"
 #include "kernels/faces/faces.h"
@@ -26,9 +25,5 @@ Status publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const
 /// did not write, as detections in the order of the metas, in pixels of the crop rectangle (width x
 /// height). Null when there is none.
 FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height);
-
-/// The faces of our elements before; where none of them delivered any, those of others. Null when
-/// nobody found faces, or when ours no longer fit the picture.
-FaceResult known_faces(const Frame& frame);
 
 }  // namespace cuface::gst

@@ -5,7 +5,6 @@
 
 #include "gst/faces/counters.h"
 #include "gst/faces/feedback.h"
-#include "gst/faces/standardmetas.h"
 #include "gst/faces/trackerquery.h"
 #include "gst/faces/wishes.h"
 #include "gst/lktrack/backend.h"
