@@ -1,12 +1,15 @@
 #include "tests/gst/mean/meanelement.h"
 
-#include "gst/base/cuda/deviceframe.h"
 #include "gst/base/element.h"
+#ifdef CUFACE_CUDA_ELEMENTS
+#include "gst/base/cuda/deviceframe.h"
+#endif
 
 namespace cuface::gst {
 struct MeanElement final : Element {
   using Element::Element;
   Status process(Frame& frame) override {
+#ifdef CUFACE_CUDA_ELEMENTS
     if (DeviceFrame* device = frame.device()) {
       CUFACE_TAKE(launch, device->launcher());
       CUFACE_TAKE(luma, device->luma());
@@ -14,6 +17,7 @@ struct MeanElement final : Element {
       CUFACE_TRY(cuda::mean(luma, out->written(), launch));
       return device->deliver(std::move(out));
     }
+#endif
     CUFACE_TAKE(luma, frame.luma());
     Mean mean{0, std::int64_t{frame.width()} * frame.height()};
     for (int y = 0; y < frame.height(); ++y)
@@ -26,12 +30,10 @@ struct MeanElement final : Element {
 
 GType cuface_mean_element_get_type() {
   using namespace cuface::gst;
-  static constexpr ElementInfo kInfo{.type = "CufaceMeanElement",
-                                     .title = "Mean",
-                                     .category = "Filter/Analyzer/Video",
-                                     .description = "Publishes the mean of each frame's luma",
-                                     .cuda_use = CudaUse::kComputes,
-                                     .make = make_element<MeanElement>};
+  static constexpr ElementInfo kInfo{
+      "CufaceMeanElement",     "Mean",
+      "Filter/Analyzer/Video", "Publishes the mean of each frame's luma",
+      CudaUse::kComputes,      make_element<MeanElement>};
   static const GType type = register_element(kInfo);
   return type;
 }
