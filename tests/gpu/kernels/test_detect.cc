@@ -309,9 +309,14 @@ TEST_F(DetectCuda, WholeNaturalPicturesAndTimes) {
     int min_size;
   };
   constexpr int kBands = 10;
-  for (const Run& run : {Run{"mosaic720", "haarcascade_frontalface_alt", 24},
-                         {"mosaic720", "haarcascade_frontalface_alt", 60},
-                         {"mosaic1080", "haarcascade_frontalface_default", 24}})
+  for (const Run& run :
+       {Run{"mosaic720", "haarcascade_frontalface_alt", 24},
+        {"mosaic720", "haarcascade_frontalface_alt", 60},
+        {"mosaic1080", "haarcascade_frontalface_default", 24},
+        // Those that are not searched in pairs: tilted features, and a wide window.
+        {"mosaic720", "haarcascade_lefteye_2splits", 24},
+        {"mosaic720", "haarcascade_upperbody", 24},
+        {"mosaic720", "haarcascade_licence_plate_rus_16stages", 24}})
     for (const test::GrayPicture& picture : pictures)
       for (const Model& model : models) {
         if (picture.name != run.picture || model->name != run.cascade) continue;
