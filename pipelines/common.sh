@@ -45,12 +45,26 @@ readable='
   s/^(ERROR|WARNING): from element .*:([^:/]*): /\1: \2: /
   s/is missing a plug-in\./&  Debian has them in gstreamer1.0-libav and gstreamer1.0-plugins-{good,bad,ugly}./'
 
+# Hands on what gst-launch, whose number comes first, prints, and ends it where it says an error and stays. It does so
+# where a source fails before its main loop runs: gst-launch asks the loop to end, and then begins it.
+end_after_error() {
+  local line pid
+  read -r pid
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    if [[ $line == ERROR:* ]]; then
+      (sleep 5; kill "$pid") >/dev/null 2>&1 &
+    fi
+  done
+}
+
 # Plays the input $1 through the pipeline that follows. Ctrl-C ends its stream, so that what it writes is whole.
 # What gst-launch itself says goes to standard error, because standard output is for the pipeline, and without
 # the lines that only help who develops it.
 play() {
   local input=$1
   shift
-  gst-launch-1.0 -q -e "$@" 2>&1 | (trap '' INT; exec sed -u -E "$readable" >&2) ||
+  bash -c 'echo $$; exec gst-launch-1.0 "$@"' bash -q -e "$@" 2>&1 |
+    (trap '' INT; end_after_error | sed -u -E "$readable" >&2) ||
     fail "$input: failed, for the reason above"
 }
