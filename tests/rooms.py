@@ -87,6 +87,22 @@ def the_page_names_every_room():
     tap.need(not missing, f"docs/design/house.md does not name {missing}")
 
 
+TYPE = re.compile(r"^(?:template <[^>]*>\s*)?(?:struct|class|enum class|enum)\s+(?:alignas\([^)]*\)\s+)?(\w+)\s*(?::[^{;]*)?\{", re.M)
+
+
+def a_name_stands_for_one_thing():
+    """A type of a header is of one room. In it the CPU's and CUDA's version of a contract share a name."""
+    rooms = {}
+    for room, files in files_by_room().items():
+        for file in files:
+            if file.endswith((".h", ".cuh")):
+                for name in TYPE.findall((tap.SOURCE / file).read_text(encoding="utf-8")):
+                    rooms.setdefault(name, set()).add(room)
+    twice = {name: sorted(where) for name, where in rooms.items() if len(where) > 1}
+    tap.need(not twice, f"types of several rooms: {twice}")
+    tap.need(len(rooms) >= 200, f"only {len(rooms)} types")
+
+
 def cuda_sources_are_kernels():
     outside = [name for room, files in files_by_room().items() for name in files
                if name.endswith((".cu", ".cuh")) and not room.startswith("kernels/")]
@@ -97,7 +113,8 @@ def main():
     rooms = files_by_room()
     cases = [("every room is listed", lambda: every_room_is_listed(rooms)),
              ("exceptions are needed", lambda: exceptions_are_needed(rooms)),
-             ("CUDA sources are kernels", cuda_sources_are_kernels)]
+             ("CUDA sources are kernels", cuda_sources_are_kernels),
+             ("a name stands for one thing", a_name_stands_for_one_thing)]
     if (tap.SOURCE / "docs/design/house.md").exists():
         cases.append(("the page names every room", the_page_names_every_room))
     for room, files in sorted(rooms.items()):

@@ -15,7 +15,7 @@
 namespace cuface::gst {
 
 /// What is known in host memory of whether to search a frame.
-struct SearchTurn {
+struct SearchInputs {
   SearchRequest ask;
   /// The faces that the tracker followed on the frame before, in pixels of this one; or none. On
   /// the GPU they say themselves whether it asks for a search and follows any.
@@ -33,7 +33,7 @@ class DetectBackend {
   virtual void restart() = 0;
   /// The faces of the frame: those of a detector before and those that a search finds.
   virtual Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
-                                 const SearchTurn& turn) = 0;
+                                 const SearchInputs& inputs) = 0;
 };
 
 /// What a back end has of the element it works for, which outlives it.

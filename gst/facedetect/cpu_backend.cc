@@ -27,14 +27,14 @@ class CpuDetectBackend final : public DetectBackend {
     return {};
   }
 
-  void restart() override { wish_ = {}; }
+  void restart() override { schedule_ = {}; }
 
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
-                         const SearchTurn& turn) override {
-    const SearchRegion what = wish_.next(turn.ask);
-    frame.count(kSkippedSearches, wish_.skipped(turn.ask));
+                         const SearchInputs& inputs) override {
+    const SearchRegion what = schedule_.next(inputs.ask);
+    frame.count(kSkippedSearches, schedule_.skipped(inputs.ask));
     const bool search_it{what};
-    if (search_it) CUFACE_TRY(search(frame, settings, turn, what));
+    if (search_it) CUFACE_TRY(search(frame, settings, inputs, what));
 
     FaceList own;
     own.width = frame.width();
@@ -48,30 +48,30 @@ class CpuDetectBackend final : public DetectBackend {
     } else {
       *list = std::move(own);
     }
-    if (search_it) wish_.searched(what, !list->faces.empty());
+    if (search_it) schedule_.searched(what, !list->faces.empty());
     return FaceResult(std::move(list));
   }
 
  private:
-  Status search(Frame& frame, const DetectSettings& settings, const SearchTurn& turn,
+  Status search(Frame& frame, const DetectSettings& settings, const SearchInputs& inputs,
                 const SearchRegion& what) {
     CUFACE_TAKE(picture, frame.luma());
     if (!detector_ || settings.config != planned_)
       CUFACE_TRY(make_detector(settings, frame.width(), frame.height()));
-    if (turn.verify || what.active_only)
-      take_followed(frame, turn);
+    if (inputs.verify || what.active_only)
+      take_followed(frame, inputs);
     else
       followed_.clear();
     CUFACE_TRY(detector_->enqueue(picture->view(), found_, what, followed_));
-    if (begins_search(turn.ask, what)) frame.count(kSearches);
+    if (begins_search(inputs.ask, what)) frame.count(kSearches);
     if (found_.overflow) frame.count(kOverflows);
     return {};
   }
 
   /// Those that the CPU has followed.
-  void take_followed(const Frame& frame, const SearchTurn& turn) {
+  void take_followed(const Frame& frame, const SearchInputs& inputs) {
     followed_.clear();
-    const FaceList* list = turn.followed.host();
+    const FaceList* list = inputs.followed.host();
     if (!list) return;
     const float sx = static_cast<float>(frame.width()) / static_cast<float>(list->width);
     const float sy = static_cast<float>(frame.height()) / static_cast<float>(list->height);
@@ -89,7 +89,7 @@ class CpuDetectBackend final : public DetectBackend {
   DetectConfig planned_;  ///< what the detector was made for
   std::vector<Followed> followed_;
   DetectResult found_;
-  SearchSchedule wish_;
+  SearchSchedule schedule_;
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class CudaDetectBackend final : public DetectBackend {
   void restart() override { restart_ = true; }
 
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
-                         const SearchTurn& turn) override {
+                         const SearchInputs& inputs) override {
     DeviceFaceFrame device(*frame.device());
     if (owner_.stop.raised()) return cancelled();
     if (!detector_ || settings.config != planned_) {
@@ -88,15 +88,15 @@ class CudaDetectBackend final : public DetectBackend {
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(luma, device.luma());
     CUFACE_TAKE(before, device.faces(upstream));
-    CUFACE_TAKE(asker, device.flags(turn.followed));
+    CUFACE_TAKE(asker, device.flags(inputs.followed));
     CUFACE_TAKE(out, device.new_faces(landmarks));
     auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
 
-    cuda::SearchBegin begin{std::exchange(restart_, false), turn.ask, frame.record().generation,
+    cuda::SearchBegin begin{std::exchange(restart_, false), inputs.ask, frame.record().generation,
                             asker};
     // Of faces on another GPU, or in host memory, nothing is known here.
-    if (const DeviceFaceRef followed = faces_on_device(turn.followed); followed && begin.asker) {
-      begin.verify = turn.verify;
+    if (const DeviceFaceRef followed = faces_on_device(inputs.followed); followed && begin.asker) {
+      begin.verify = inputs.verify;
       begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
       begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
     } else {
@@ -107,7 +107,7 @@ class CudaDetectBackend final : public DetectBackend {
     const cuda::FollowedFaces* followed_faces = begin.asker ? &state_.data()->followed : nullptr;
     CUFACE_TRY(launch.repeat(search_, enqueue_search, detector_.get(), luma.data, luma.width,
                              luma.height, luma.stride, state_.data(), followed_faces, found,
-                             turn.every_frame && !detector_->is_long()));
+                             inputs.every_frame && !detector_->is_long()));
     CUFACE_TRY(cuda::end_search(state_.data(), before, found, out->written(), landmarks, launch));
     // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
     DetectorName name = upstream ? detector_of(upstream) : name_;

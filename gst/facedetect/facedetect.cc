@@ -79,7 +79,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     warn_max_faces(settings.config.max_faces);
     warn_sizes(settings.config.min_size, settings.config.max_size);
     const gint64 begin = g_get_monotonic_time();
-    CUFACE_TAKE(faces, backend_->run(frame, settings, turn_of(settings, frame)));
+    CUFACE_TAKE(faces, backend_->run(frame, settings, search_inputs(settings, frame)));
     const auto took = static_cast<GstClockTime>(g_get_monotonic_time() - begin) * GST_USECOND;
     longest_search_.add(took);
     warn_slow(settings, frame);
@@ -152,36 +152,36 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
   }
 
   /// What the host knows of whether to search this frame.
-  SearchTurn turn_of(const DetectSettings& settings, Frame& frame) {
+  SearchInputs search_inputs(const DetectSettings& settings, Frame& frame) {
     Chain* chain = frame.chain_on_this_thread();
     const bool asked = search_asked_.exchange(false);
-    SearchTurn turn;
+    SearchInputs inputs;
     const std::uint64_t interval = interval_of(settings);
-    turn.every_frame = interval == 1;
-    turn.ask.turn = period_.next(interval);
+    inputs.every_frame = interval == 1;
+    inputs.ask.step = period_.next(interval);
     // What a detector before has found is of the whole picture, and so must be what joins it.
     const bool parts = can_search_bands(settings.config) && before().positions == Positions::kNone;
     const bool spread = spreads(settings);
-    if (!spread || !parts) turn.ask.turn.band = {};
-    turn.ask.bands = parts && !spread && !settings.config.active_parts;
+    if (!spread || !parts) inputs.ask.step.band = {};
+    inputs.ask.bands = parts && !spread && !settings.config.active_parts;
     const bool jump = frame.step().jump;
     if (jump)
       GST_INFO_OBJECT(element(),
                       "the frame does not belong to the one before, %.3f s ago: a search",
                       frame.step().seconds);
     // Behind a jump nobody is where he was. DISCONT says little: leaky queues set it all the time.
-    turn.verify = settings.config.verify && !jump;
-    turn.ask.asked = asked || jump;
-    turn.ask.late = !frame.is_gap() && puts_off_search(settings, frame);
-    turn.ask.searchable = !frame.is_gap() && !turn.ask.late;
-    if (!chain) return turn;
+    inputs.verify = settings.config.verify && !jump;
+    inputs.ask.asked = asked || jump;
+    inputs.ask.late = !frame.is_gap() && puts_off_search(settings, frame);
+    inputs.ask.searchable = !frame.is_gap() && !inputs.ask.late;
+    if (!chain) return inputs;
     const SearchWishes& wishes = SearchWishes::of(*chain);
-    turn.ask.tracker_asks(wishes.requested());
-    turn.followed = wishes.followed();
-    if (turn.followed) turn.followed = turn.followed.scaled(frame.width(), frame.height());
-    turn.ask.follows = turn.followed.host() && !turn.followed.host()->faces.empty();
-    turn.ask.active_parts = settings.config.active_parts && parts && !spread && turn.followed;
-    return turn;
+    inputs.ask.tracker_asks(wishes.requested());
+    inputs.followed = wishes.followed();
+    if (inputs.followed) inputs.followed = inputs.followed.scaled(frame.width(), frame.height());
+    inputs.ask.follows = inputs.followed.host() && !inputs.followed.host()->faces.empty();
+    inputs.ask.active_parts = settings.config.active_parts && parts && !spread && inputs.followed;
+    return inputs;
   }
 
   void warn_overflow() {

@@ -35,12 +35,12 @@ class SearchPeriod {
     const std::uint64_t phase = frame_++ % interval;
     const std::uint64_t bands = interval < kMostBands ? interval : std::uint64_t{kMostBands};
     const std::uint64_t index = phase * bands / interval;
-    PeriodStep turn;
-    turn.search = phase == 0;
-    turn.active = phase % kActiveInterval == 0;
+    PeriodStep step;
+    step.search = phase == 0;
+    step.active = phase % kActiveInterval == 0;
     if (bands > 1 && (phase == 0 || index != (phase - 1) * bands / interval))
-      turn.band = {static_cast<std::int32_t>(index), static_cast<std::int32_t>(bands)};
-    return turn;
+      step.band = {static_cast<std::int32_t>(index), static_cast<std::int32_t>(bands)};
+    return step;
   }
 
  private:
@@ -52,7 +52,7 @@ struct SearchRequest {
   bool asked = false;      ///< somebody asks for a search of the whole picture
   bool bands = false;      ///< the tracker may ask for a band
   SearchRegion tentative;  ///< for which it asks, because of faces in doubt; count 0 = none
-  PeriodStep turn;         ///< without a band where searches are not spread
+  PeriodStep step;         ///< without a band where searches are not spread
   bool searchable = true;  ///< false for a gap, and while frames are late
   bool late = false;       ///< it could be searched, were frames not late
   bool follows = false;    ///< the tracker behind follows faces
@@ -60,7 +60,7 @@ struct SearchRequest {
   /// none; then searches are not spread.
   bool active_parts = false;
 
-  CUFACE_HD bool spread() const { return turn.band.is_part() && follows; }
+  CUFACE_HD bool spread() const { return step.band.is_part() && follows; }
   /// What the tracker wants of this frame; count 0 = nothing.
   CUFACE_HD void tracker_asks(const SearchRegion& wanted) {
     if (bands && wanted.is_part())
@@ -79,16 +79,16 @@ struct SearchSchedule {
 
   /// What of this frame to search; count 0 = nothing.
   CUFACE_HD SearchRegion next(const SearchRequest& ask) {
-    if (ask.asked || (ask.turn.search && !ask.spread())) wanted = kWhole;
+    if (ask.asked || (ask.step.search && !ask.spread())) wanted = kWhole;
     if (!ask.active_parts)
       active_wanted = 0;
-    else if (ask.turn.active)
+    else if (ask.step.active)
       active_wanted = 1;
     if (!ask.searchable) {
-      if (ask.spread() && put_off < ask.turn.band.count) ++put_off;
+      if (ask.spread() && put_off < ask.step.band.count) ++put_off;
       return {};
     }
-    if (ask.spread() && put_off >= ask.turn.band.count) wanted = kWhole;
+    if (ask.spread() && put_off >= ask.step.band.count) wanted = kWhole;
     if (ask.active_parts && wanted != kWhole)
       return wanted || active_wanted ? kActiveParts : SearchRegion{};
     if (wanted) {
@@ -96,8 +96,8 @@ struct SearchSchedule {
       return kWholePicture;
     }
     if (!ask.spread()) return ask.tentative;
-    const std::int32_t count = ask.turn.band.count;
-    return {(ask.turn.band.index + count - put_off) % count, count};
+    const std::int32_t count = ask.step.band.count;
+    return {(ask.step.band.index + count - put_off) % count, count};
   }
   /// After next(): whether a search was skipped on this frame because frames are late.
   CUFACE_HD bool skipped(const SearchRequest& ask) const {

@@ -323,7 +323,7 @@ unsigned tiles(int n) { return static_cast<unsigned>((n - 1) / kTile + 1); }
 class OverlayImpl final : public Overlay {
  public:
   static Result<std::unique_ptr<Overlay>> create(int landmarks) {
-    if (landmarks < 0 || landmarks > kMaxLandmarks)
+    if (landmarks < 0 || landmarks > kMostPoints)
       return Status(StatusCode::kInvalidArgument, "overlay: more landmarks than a model may have");
     auto self = std::unique_ptr<OverlayImpl>(new OverlayImpl);
     self->landmarks_ = landmarks;
@@ -369,7 +369,7 @@ class OverlayImpl final : public Overlay {
   }
 
  private:
-  static constexpr int kMaxLandmarks = 1 << 16;
+  static constexpr int kMostPoints = 1 << 16;
 
   OverlayImpl() = default;
 

@@ -13,8 +13,8 @@ TEST(SmartSearch, IsDueEveryFewFrames) {
   SearchPeriod period;
   std::string due;
   for (int f = 0; f < 40; ++f) {
-    const PeriodStep turn = period.next(20);
-    due += turn.search ? 'x' : turn.active ? 'a' : '-';
+    const PeriodStep step = period.next(20);
+    due += step.search ? 'x' : step.active ? 'a' : '-';
   }
   EXPECT_EQ(due, "x---------a---------x---------a---------");
 }
@@ -24,7 +24,7 @@ class Smart : public testing::Test {
   SearchSchedule wish;
   SearchRequest ask;
   SearchRegion on(bool search, bool active) {
-    ask.turn = {search, {}, active};
+    ask.step = {search, {}, active};
     return wish.next(ask);
   }
   void SetUp() override { ask.active_parts = true; }

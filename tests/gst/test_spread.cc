@@ -17,12 +17,12 @@ TEST(SpreadSearch, HasEveryBandOnceInAnInterval) {
     std::uint64_t last = 0, gap = 0;
     std::int32_t next = 0;
     for (std::uint64_t f = 0; f < 3 * interval; ++f) {
-      const PeriodStep turn = period.next(interval);
-      EXPECT_EQ(turn.search, f % interval == 0);
+      const PeriodStep step = period.next(interval);
+      EXPECT_EQ(step.search, f % interval == 0);
       if (interval == 1) {
-        EXPECT_FALSE(turn.band.is_part());
-      } else if (turn.band.count > 0) {
-        EXPECT_EQ(turn.band, (SearchRegion{next, most})) << f;
+        EXPECT_FALSE(step.band.is_part());
+      } else if (step.band.count > 0) {
+        EXPECT_EQ(step.band, (SearchRegion{next, most})) << f;
         next = (next + 1) % most;
         gap = std::max(gap, f - last);
         last = f;
@@ -38,7 +38,7 @@ class Wish : public testing::Test {
   SearchSchedule wish;
   SearchRequest ask;
   SearchRegion on(std::int32_t index, bool search = false) {
-    ask.turn = {search, {index, 5}};
+    ask.step = {search, {index, 5}};
     return wish.next(ask);
   }
   void SetUp() override { ask.follows = true; }
@@ -93,9 +93,9 @@ TEST_F(Wish, IsForBandsOnlyWhileFacesAreFollowed) {
   EXPECT_EQ(on(2), kWholePicture) << "after a search that found nothing";
   wish.searched(kWholePicture, true);
   EXPECT_EQ(on(3), (SearchRegion{3, 5}));
-  ask.turn.band = {};
+  ask.step.band = {};
   EXPECT_EQ(wish.next(ask), SearchRegion{});
-  ask.turn.search = true;
+  ask.step.search = true;
   EXPECT_EQ(wish.next(ask), kWholePicture);
 }
 

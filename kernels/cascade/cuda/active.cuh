@@ -14,7 +14,7 @@ namespace cuface::cuda {
 /// else is to be done.
 __device__ inline bool find_active(const DeviceMap& active, const SearchRegion* band,
                                    const TileTable& table, const Tile& tile,
-                                   unsigned long long* skips, Block& block) {
+                                   unsigned long long* skips, TileBlock& block) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
   if (!active.map || !band || !band->active_only) {
     if (thread < kMostTileRows) block.passed[thread] = ~std::uint64_t{0};
@@ -45,7 +45,7 @@ __device__ inline bool find_active(const DeviceMap& active, const SearchRegion* 
 }
 
 /// After find_active(), of a row and column of the tile.
-__device__ inline bool is_active(const Block& block, int y, int x) {
+__device__ inline bool is_active(const TileBlock& block, int y, int x) {
   const auto* halves = reinterpret_cast<const std::uint32_t*>(block.passed + y);
   return halves[x / kWarp] >> (x % kWarp) & 1;
 }

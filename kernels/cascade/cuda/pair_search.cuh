@@ -32,7 +32,8 @@ __device__ inline Two<float> norms_of(const PairTile& t, int at, const Two<float
 /// The windows of kCount * kWarp pairs of row j, from column `first` on, through the first stages.
 /// For a whole warp.
 template <bool kActive, int kCount>
-__device__ __forceinline__ void take_dense_row(const PairTile& t, int j, int first, Block& block) {
+__device__ __forceinline__ void take_dense_row(const PairTile& t, int j, int first,
+                                               TileBlock& block) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   std::uint32_t at[kCount];
   Two<float> norm[kCount];
@@ -101,7 +102,7 @@ __device__ __forceinline__ void take_dense_row(const PairTile& t, int j, int fir
 /// needs no list and reads without conflicts. Of the last rows it takes half a row, where there are
 /// enough warps.
 template <bool kActive>
-__device__ void take_dense_stages(const PairTile& t, Block& block) {
+__device__ void take_dense_stages(const PairTile& t, TileBlock& block) {
   constexpr int kRowPairs = PairTile::kRowPairs, kWarps = kPairThreads / kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int rows = t.row_pairs(), rest = rows % kWarps;
@@ -143,7 +144,7 @@ __device__ inline int list_pairs(const PairTile& t, const BankCounts& counts, Ba
 }
 
 /// The pairs of which a window has passed the first stages and is not skipped.
-__device__ inline void add_dense_pairs(const PairTile& t, BankCounts& counts, Block& block) {
+__device__ inline void add_dense_pairs(const PairTile& t, BankCounts& counts, TileBlock& block) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   for (int j = static_cast<int>(threadIdx.x) / kWarp; j < t.row_pairs();
        j += static_cast<int>(kPairThreads) / kWarp) {
@@ -241,7 +242,7 @@ __device__ inline void take_listed_pairs(const PairTile& t, int s, int count, Ba
 /// What is left in t.list to the queue of survivors; where that is full, here and now in the
 /// place of the tile's sums.
 __device__ inline void hand_over(const PairTile& t, const ImageView<const std::uint8_t>& atlas,
-                                 int s, int count, Block& block) {
+                                 int s, int count, TileBlock& block) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
   const int threads = static_cast<int>(blockDim.x);
   if (thread == 0) block.windows = 0;
@@ -293,7 +294,7 @@ __device__ inline void hand_over(const PairTile& t, const ImageView<const std::u
 /// survivors.
 template <bool kActive>
 __device__ void search_tile(const PairTile& t, const ImageView<const std::uint8_t>& atlas,
-                            unsigned long long* skips, Block& block) {
+                            unsigned long long* skips, TileBlock& block) {
   __shared__ BankCounts counts[2];  // of stages in turns
   const int thread = static_cast<int>(threadIdx.x);
   const PairNodes& nodes = t.nodes;
@@ -321,12 +322,12 @@ __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
     pairs_kernel(const __grid_constant__ TileTable table,
                  const __grid_constant__ CascadeView by_patch,
                  const __grid_constant__ PairNodes nodes, ImageView<const std::uint8_t> pixels,
-                 unsigned long long* skips, const __grid_constant__ Output out,
+                 unsigned long long* skips, const __grid_constant__ SearchOutput out,
                  const std::int32_t* run, const SearchRegion* band, DeviceMap active) {
   if (idle(run)) return;
   begin_tile(out);
   Tile tile = tile_at(table, blockIdx.x);
-  __shared__ Block block;
+  __shared__ TileBlock block;
   if ((band && !keep_band(tile, table, *band)) ||
       (kActive && !find_active(active, band, table, tile, skips, block))) {
     if (end_tile_left_out(out.counts, out.queue_states, out.queue_capacity))

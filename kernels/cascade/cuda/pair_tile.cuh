@@ -177,7 +177,7 @@ struct PairTile {
   const TileTable& table;
   const CascadeView& by_patch;  ///< bound to a window alone
   const PairNodes& nodes;
-  const Output& out;
+  const SearchOutput& out;
   Tile tile;
   int step, stride;
   ImageView<const std::uint8_t> pixels;  ///< the tile's first
@@ -189,7 +189,7 @@ struct PairTile {
   uint4* stage_nodes;                    ///< those of PairNodes with this step
 
   __device__ PairTile(const TileTable& table, const CascadeView& by_patch, const PairNodes& nodes,
-                      const ImageView<const std::uint8_t>& atlas, const Output& out,
+                      const ImageView<const std::uint8_t>& atlas, const SearchOutput& out,
                       const Tile& tile)
       : table(table),
         by_patch(by_patch),

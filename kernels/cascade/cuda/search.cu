@@ -11,7 +11,7 @@
 
 namespace cuface::cuda {
 
-constexpr std::size_t kOwnShared = 2048;  // what kernels have besides: Block, counts of pairs
+constexpr std::size_t kOwnShared = 2048;  // what kernels have besides: TileBlock, counts of pairs
 
 Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
                                             const std::vector<Level>& levels,
@@ -119,8 +119,8 @@ Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const std::i
   table.survivor_nodes = tables.survivor_nodes.size() > 0 ? tables.survivor_nodes.data() : nullptr;
   PairNodes pair_nodes = plan_.pairs;
   pair_nodes.nodes = tables.pair_words.data();
-  const Output out = {raw_.data(),   raw_.size(),    queue_.data(),
-                      queue_.size(), counts_.data(), queue_states_.data()};
+  const SearchOutput out = {raw_.data(),   raw_.size(),    queue_.data(),
+                            queue_.size(), counts_.data(), queue_states_.data()};
   const LaunchShape shape = {tiles_, kSearchThreads, plan_.shared_bytes};
   if (plan_.in_pairs)
     return launch("all stages", pairs_for(active.map), shape, table, tables.view(2), pair_nodes,

@@ -23,7 +23,7 @@ __device__ inline SurvivorState acquire(const SurvivorState* state) {
 static_assert(static_cast<int>(SurvivorState::kAwaited) == 0,
               "as CascadeSearch::zeros() leaves them");
 
-struct Output {
+struct SearchOutput {
   Rect* raw;
   std::uint64_t limit;  // no padding: Launcher::begin_if()
   Survivor* queue;
@@ -228,7 +228,7 @@ __device__ __forceinline__ std::int32_t add_survivor_trees(int count, int patch,
 __device__ __forceinline__ void search_survivor(const TileTable& table, const CascadeView& cascade,
                                                 const ImageView<const std::uint8_t>& pixels,
                                                 const Survivor& window, int patch,
-                                                const AtHand& at_hand, const Output& out) {
+                                                const AtHand& at_hand, const SearchOutput& out) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   if (survivor_row_fits(table.width)) {
     make_patch(pixels.data + window.place, pixels.stride, table.width, table.height, patch);
@@ -281,7 +281,7 @@ __device__ __forceinline__ void search_survivor(const TileTable& table, const Ca
 /// compute-sanitizer takes reads through it for wild ones.
 __device__ __noinline__ void search_survivor_now(TileTable table, CascadeView cascade,
                                                  ImageView<const std::uint8_t> pixels,
-                                                 Survivor window, int patch, Output out) {
+                                                 Survivor window, int patch, SearchOutput out) {
   search_survivor(table, cascade, pixels, window, patch, {}, out);
 }
 
@@ -349,7 +349,7 @@ __device__ __forceinline__ bool end_tile(SearchCounts* counts, SurvivorState* st
 /// their nodes lie in place of the tile's sums.
 __device__ __forceinline__ void take_survivors(const TileTable& table, const CascadeView& cascade,
                                                const ImageView<const std::uint8_t>& pixels,
-                                               const Output& out) {
+                                               const SearchOutput& out) {
   const int thread = static_cast<int>(threadIdx.x);
   const auto limit = static_cast<std::uint32_t>(out.queue_capacity);
   const AtHand at_hand = take_stages(table, cascade);
@@ -370,7 +370,7 @@ __device__ __forceinline__ void take_survivors(const TileTable& table, const Cas
 }
 
 /// For a block, before anything else: its tile has begun.
-__device__ inline void begin_tile(const Output& out) {
+__device__ inline void begin_tile(const SearchOutput& out) {
   // As an addition under a predicate. Behind a branch the compiler does not know that all threads
   // of a warp are there. It keeps what is the same for them in registers of each.
   asm volatile("{ .reg .pred p; setp.eq.u32 p, %1, 0; @p red.global.add.u32 [%0], 1; }" ::"l"(
@@ -387,7 +387,8 @@ __device__ __noinline__ bool end_tile_left_out(SearchCounts* counts, SurvivorSta
   return end_tile(counts, states, queue_capacity);
 }
 __device__ __noinline__ void take_survivors_too(TileTable table, CascadeView cascade,
-                                                ImageView<const std::uint8_t> pixels, Output out) {
+                                                ImageView<const std::uint8_t> pixels,
+                                                SearchOutput out) {
   take_survivors(table, cascade, pixels, out);
 }
 

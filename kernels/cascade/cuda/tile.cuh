@@ -47,7 +47,7 @@ __device__ inline bool keep_band(Tile& tile, const TileTable& table, const Searc
 }
 
 /// What the threads of a block share besides the sums.
-struct Block {
+struct TileBlock {
   std::uint64_t failed[kMostTileRows], passed[kMostTileRows];  ///< at the first stage, by columns
   std::uint32_t listed[3], windows;
   int first_place;
@@ -150,7 +150,7 @@ __device__ inline bool first_is_skipped(unsigned long long* skips, std::uint32_t
 }
 
 /// Takes the windows that are skipped from those that passed. For a whole block.
-__device__ inline void drop_skipped(const Tile& tile, unsigned long long* skips, Block& block) {
+__device__ inline void drop_skipped(const Tile& tile, unsigned long long* skips, TileBlock& block) {
   const int thread = static_cast<int>(threadIdx.x);
   if (thread < kWarp) {
     const bool is_row = thread < tile.rows;

@@ -19,7 +19,8 @@ static_assert(kRowWindows == 2 && kTileColumns == 64);
 __device__ inline void search_tile(const TileTable& table, const Tile& tile,
                                    const CascadeView& by_step_1, const CascadeView& by_step_2,
                                    const ImageView<const std::uint8_t>& pixels,
-                                   unsigned long long* skips, const Output& out, Block& block) {
+                                   unsigned long long* skips, const SearchOutput& out,
+                                   TileBlock& block) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
   const int threads = static_cast<int>(blockDim.x), warps = threads / kWarp;
   if (thread < 3) block.listed[thread] = 0;
@@ -145,12 +146,12 @@ __device__ inline void search_tile(const TileTable& table, const Tile& tile,
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerProcessor)
     search_kernel(const __grid_constant__ TileTable table, CascadeView by_step_1,
                   CascadeView by_step_2, CascadeView by_patch, ImageView<const std::uint8_t> pixels,
-                  unsigned long long* skips, Output out, const std::int32_t* run,
+                  unsigned long long* skips, SearchOutput out, const std::int32_t* run,
                   const SearchRegion* band, DeviceMap active) {
   if (idle(run)) return;
   begin_tile(out);
   Tile tile = tile_at(table, blockIdx.x);
-  __shared__ Block block;
+  __shared__ TileBlock block;
   if ((band && !keep_band(tile, table, *band)) ||
       !find_active(active, band, table, tile, skips, block)) {
     if (table.patch_words > 0 &&

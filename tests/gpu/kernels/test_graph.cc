@@ -271,7 +271,7 @@ TEST_P(GraphIfsCuda, OneDetectionGraphOverPicturesFramesAndSlots) {
       ask.asked = i % 3 == 0;
       ask.searchable = i % 8 != 6;
       ask.follows = !has_before;
-      ask.turn.band = {i % 5, 5};
+      ask.step.band = {i % 5, 5};
       const cuda::SearchBegin begin{i == 0 || i == 60, ask, turn.number, nullptr};
       const Status submitted = element.submit(
           frame, begin, has_before ? reinterpret_cast<DeviceFaces*>(turn.before.data()) : nullptr,

@@ -86,9 +86,9 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     SearchRequest ask;
     ask.asked = chance(12);
     ask.bands = !chance(3);
-    ask.turn.search = chance(12);
-    if (chance(2)) ask.turn.band = {below(7), 7};
-    ask.turn.active = chance(4);
+    ask.step.search = chance(12);
+    if (chance(2)) ask.step.band = {below(7), 7};
+    ask.step.active = chance(4);
     ask.active_parts = tracker && chance(3);
     ask.late = chance(6);
     ask.searchable = !ask.late && !chance(5);
@@ -106,7 +106,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     told.follows = tracker && asker->count > 0;
     const SearchRegion what = wish.next(told);
     const bool run = what.count > 0;
-    wished += run && !what.is_part() && !ask.turn.search && !told.asked;
+    wished += run && !what.is_part() && !ask.step.search && !told.asked;
     (what.active_only ? active : parts) += what.is_part();
     tentative += what.count == 6;
     (run ? searched : skipped)++;
@@ -164,7 +164,7 @@ TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
     cuda::SearchBegin begin{true, {}, 7, faces(asker_)};
     begin.verify = chance(2);
     begin.ask.active_parts = !chance(4);
-    begin.ask.turn.active = true;
+    begin.ask.step.active = true;
     begin.scale_x = chance(2) ? 1.0f : 0.37f;
     begin.scale_y = chance(2) ? 1.0f : 1.91f;
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
