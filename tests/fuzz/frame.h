@@ -11,13 +11,12 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cascade/cuda/plan.h"
-#include "kernels/cascade/cuda/tables.h"
 #include "kernels/common/simd.h"
 #include "kernels/detect/detect.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "models/box_map.h"
 #include "models/forest_file.h"
+#include "tests/models/device_tables.h"
 
 namespace cuface::test {
 
@@ -86,26 +85,6 @@ inline std::vector<DetectResult> detect_frames(const std::shared_ptr<const Casca
               ->enqueue(picture.view(), results[1], parts ? kActiveParts : kWholePicture, followed)
               .ok());
   return results;
-}
-
-/// The tables that CUDA reads, made as for a search; nothing is launched.
-inline void make_device_tables(const CascadeModel& model) {
-  constexpr std::size_t kShared = 62 << 10;  // of the oldest GPUs
-  std::vector<uint4> pair_words;
-  cuda::PairNodes pairs;
-  const auto make_pairs = [&](const cuda::SearchLayouts& layouts,
-                              int most) -> const cuda::PairNodes& {
-    return pairs = cuda::pair_nodes(model, {layouts[0], layouts[1]}, most, pair_words);
-  };
-  const auto plan = cuda::plan_tiles(model, make_pairs, 2, kShared);
-  if (!plan.ok()) return;
-  cuda::FlatCascade flat;
-  BoundCascade bound(model);
-  for (const SumLayout& layout : plan.value().layouts) {
-    bound.bind(layout);
-    cuda::add_layout(bound, flat);
-  }
-  if (plan.value().queues_survivors) (void)cuda::survivor_nodes(model);
 }
 
 inline void look(const std::shared_ptr<const CascadeModel>& model, FuzzedDataProvider& from) {

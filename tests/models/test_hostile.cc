@@ -7,13 +7,12 @@
 #include <cstring>
 #include <random>
 
-#include "kernels/cascade/cuda/plan.h"
-#include "kernels/cascade/cuda/tables.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "models/cascade_file.h"
 #include "models/forest_file.h"
 #include "tests/models/bad_cascade.h"
 #include "tests/models/bad_file.h"
+#include "tests/models/device_tables.h"
 
 namespace cuface::test {
 namespace {
@@ -68,26 +67,6 @@ CascadeModel large_cascade(std::size_t stages, std::size_t trees, int nodes, int
     }
   }
   return m;
-}
-
-/// As cuda::CascadeSearch asks for them, for one search: others of the detector share them.
-void make_device_tables(const CascadeModel& model) {
-  constexpr std::size_t kShared = 62 << 10;  // of the oldest GPUs
-  std::vector<uint4> pair_words;
-  cuda::PairNodes pairs;
-  const auto make_pairs = [&](const cuda::SearchLayouts& layouts,
-                              int most) -> const cuda::PairNodes& {
-    return pairs = cuda::pair_nodes(model, {layouts[0], layouts[1]}, most, pair_words);
-  };
-  const auto plan = cuda::plan_tiles(model, make_pairs, 2, kShared);
-  if (!plan.ok()) return;
-  cuda::FlatCascade flat;
-  BoundCascade bound(model);
-  for (const SumLayout& layout : plan.value().layouts) {
-    bound.bind(layout);
-    cuda::add_layout(bound, flat);
-  }
-  if (plan.value().queues_survivors) (void)cuda::survivor_nodes(model);
 }
 
 constexpr int kWidth = 640, kHeight = 360;
