@@ -10,6 +10,7 @@
 #include "kernels/common/host_device.h"
 #include "kernels/faces/faces.h"
 #include "kernels/track/appearance.h"
+#include "kernels/track/fates.h"
 #include "kernels/track/rules.h"
 #include "kernels/track/state.h"
 #include "kernels/track/track.h"
@@ -21,16 +22,6 @@ CUFACE_HD inline bool usable(const Box& b, int width, int height) {
   return b.w > 0 && b.h > 0 && b.x - b.x == 0 && b.y - b.y == 0 && b.w - b.w == 0 &&
          b.h - b.h == 0 && visible_fraction(b, width, height) > 0;
 }
-
-/// What happened on a frame.
-struct Outcome {
-  int lost;  // tracks that ended, without those in doubt
-  int lost_by[kLossCount];
-  SearchRegion search_wanted;
-};
-
-/// What becomes of a track: lost ones are buried as ghosts, or dropped where they were in doubt.
-enum class Fate : std::uint8_t { kKept, kBuried, kDropped };
 
 /// What the lanes that conclude a frame share.
 struct ConcludeScratch {
@@ -46,8 +37,7 @@ struct ConcludeScratch {
   /// On this frame in a detection; of a track on the frame before, and there on this one.
   std::int32_t appearance[3][kAppearanceCells];
   AssociateScratch associate;
-  std::uint8_t slot[kMaxTracks];  // of tracks, before any is taken out
-  Fate fate[kMaxTracks];          // of tracks
+  FateScratch fates;
 };
 
 /// The landmarks are copied later, by all lanes.
@@ -335,52 +325,6 @@ CUFACE_HD inline void promote_tentative(State& state, const TrackConfig& config)
   }
 }
 
-/// How many tracks have which.
-struct Fates {
-  int kept, buried;
-};
-
-/// Puts the tracks that are kept first, then those that are buried, then the others; state.count
-/// stays.
-CUFACE_HD_GENERIC
-template <typename Lanes>
-CUFACE_HD Fates sort_by_fate(const Lanes& lanes, State& state, ConcludeScratch& scratch) {
-  const int tracks = state.count;
-  lanes.each(tracks, [&](int i) {
-    const std::uint8_t slot = state.slot[i];
-    const Track& t = state.track[slot];
-    scratch.slot[i] = slot;
-    scratch.fate[i] = !t.lost ? Fate::kKept : is_tentative(t) ? Fate::kDropped : Fate::kBuried;
-  });
-  const auto put = [&](Fate fate, int first) {
-    return lanes.pick(
-        tracks, [&](int i) { return scratch.fate[i] == fate; },
-        [&](int i, int place) { state.slot[first + place] = scratch.slot[i]; });
-  };
-  const int kept = put(Fate::kKept, 0);
-  if (kept == tracks) return {kept, 0};
-  const int buried = put(Fate::kBuried, kept);
-  put(Fate::kDropped, kept + buried);
-  return {kept, buried};
-}
-
-/// Takes lost tracks out and remembers those for a while that were not in doubt; by one lane.
-CUFACE_HD inline void bury_lost(State& state, const Fates& fates, Outcome& out) {
-  out = {};
-  out.lost = fates.buried;
-  state.count = fates.kept;
-  const int forgotten = std::max(0, state.ghosts + fates.buried - kMaxTracks);
-  for (int g = forgotten; g < state.ghosts; ++g) state.ghost[g - forgotten] = state.ghost[g];
-  state.ghosts -= forgotten;
-  for (int i = 0; i < fates.buried; ++i) {
-    const Track& t = state.of(fates.kept + i);
-    ++out.lost_by[static_cast<int>(t.reason)];
-    const std::uint8_t appearance = free_appearance(state);
-    state.ghost[state.ghosts++] = {t.face.id,  t.face.box,    0,         t.confirmed_box,
-                                   t.velocity, t.unconfirmed, appearance};
-  }
-}
-
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const TrackedFrame& frame,
@@ -388,7 +332,7 @@ CUFACE_HD void conclude_frame(const Lanes& lanes, State& state, const TrackedFra
   const bool told = frame.faces.tell();
   if (told) match_detections(lanes, state, frame, config, scratch);
   lanes.once([&] { promote_tentative(state, config); });
-  const Fates fates = sort_by_fate(lanes, state, scratch);
+  const Fates fates = sort_by_fate(lanes, state, scratch.fates);
   lanes.once([&] {
     bury_lost(state, fates, out);
     const int faces = state.faces();
