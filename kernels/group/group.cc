@@ -1,6 +1,8 @@
 #include "kernels/group/group.h"
 
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "kernels/group/rules.h"
 
@@ -23,30 +25,123 @@ void unite(std::vector<int>& parent, int a, int b) {
   parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
 }
 
-// How far below the top of `r` the top of a related box can lie.
-int reach(const Rect& r, Grouping rule) {
-  return rule == Grouping::kOpenCv ? (r.w + r.h) / 10 : r.h;
+// Windows of one size, as runs of GroupScratch::cells.
+using SizeClass = GroupScratch::SizeClass;
+using Cell = GroupScratch::Cell;
+
+int floor_div(int a, int b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+// A cell so small that any two windows of this size whose corners lie in it are related.
+void set_cell_sides(SizeClass& size, Grouping rule) {
+  const int tolerance = (size.w + size.h) / 10;
+  size.cell_w = rule == Grouping::kOpenCv ? tolerance + 1 : size.w;
+  size.cell_h = rule == Grouping::kOpenCv ? tolerance + 1 : size.h;
 }
 
-// Unites every pair of related windows. Sorted by their tops, only windows within reach are
-// compared. False once `stop` is raised.
-bool unite_related(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch,
-                   const StopFlag* stop) {
+// The cells of every size, by row and column, and unites the windows of each.
+void fill_cells(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch) {
   const auto window = [&](int i) -> const Rect& { return windows[static_cast<std::size_t>(i)]; };
   std::vector<int>& order = scratch.order;
   order.resize(windows.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return window(a).y != window(b).y ? window(a).y < window(b).y : a < b;
-  });
+  const auto by_size = [&](int a, int b) {
+    return std::tie(window(a).w, window(a).h) < std::tie(window(b).w, window(b).h);
+  };
+  std::sort(order.begin(), order.end(), by_size);
+  scratch.sizes.clear();
+  scratch.cells.clear();
+  for (auto first = order.begin(), last = first; first != order.end(); first = last) {
+    last = std::upper_bound(first, order.end(), *first, by_size);
+    SizeClass size{window(*first).w, window(*first).h, 0, 0, scratch.cells.size(), 0};
+    set_cell_sides(size, rule);
+    const auto cell = [&](int i) {
+      return std::pair(floor_div(window(i).y, size.cell_h), floor_div(window(i).x, size.cell_w));
+    };
+    std::sort(first, last, [&](int a, int b) { return cell(a) < cell(b); });
+    for (auto i = first; i != last; ++i) {
+      const int at = static_cast<int>(i - order.begin());
+      const auto [row, column] = cell(*i);
+      const bool more = scratch.cells.size() > size.first_cell && scratch.cells.back().row == row &&
+                        scratch.cells.back().column == column;
+      if (!more) scratch.cells.push_back({row, column, at, at});
+      scratch.cells.back().last = at + 1;
+      unite(scratch.parent, order[static_cast<std::size_t>(scratch.cells.back().first)], *i);
+    }
+    size.last_cell = scratch.cells.size();
+    scratch.sizes.push_back(size);
+  }
+}
+
+// Which corners of windows of size `b` can be related to one at 0 of size `a`: from -up to down.
+struct Reach {
+  int left, right, up, down;
+};
+Reach reach(const SizeClass& a, const SizeClass& b, Grouping rule) {
+  if (rule == Grouping::kOverlap) return {b.w - 1, a.w - 1, b.h - 1, a.h - 1};
+  const int tolerance = (std::min(a.w, b.w) + std::min(a.h, b.h)) / 10;
+  if (std::max(std::abs(a.w - b.w), std::abs(a.h - b.h)) > 2 * tolerance) return {0, -1, 0, -1};
+  return {tolerance, tolerance, tolerance, tolerance};
+}
+
+// Unites two cells when any two of their windows are related.
+void unite_cells(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch, const Cell& a,
+                 const Cell& b) {
+  const auto index = [&](int at) { return scratch.order[static_cast<std::size_t>(at)]; };
+  if (find_root(scratch.parent, index(a.first)) == find_root(scratch.parent, index(b.first)))
+    return;
+  for (int i = a.first; i < a.last; ++i) {
+    for (int j = b.first; j < b.last; ++j) {
+      if (!related(windows[static_cast<std::size_t>(index(i))],
+                   windows[static_cast<std::size_t>(index(j))], rule))
+        continue;
+      return unite(scratch.parent, index(i), index(j));
+    }
+  }
+}
+
+// Unites cell `a` of size `size` with the related cells of size `other`.
+void unite_in_reach(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch,
+                    const SizeClass& size, const Cell& a, const SizeClass& other) {
+  const Reach near = reach(size, other, rule);
+  if (near.right < -near.left) return;
+  const int y = a.row * size.cell_h, x = a.column * size.cell_w;
+  const int first_row = floor_div(y - near.up, other.cell_h),
+            last_row = floor_div(y + size.cell_h - 1 + near.down, other.cell_h),
+            first_column = floor_div(x - near.left, other.cell_w),
+            last_column = floor_div(x + size.cell_w - 1 + near.right, other.cell_w);
+  const auto begin = scratch.cells.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(other.last_cell);
+  const auto seek = [&](auto from, int row) {
+    return std::lower_bound(from, end, std::pair(row, first_column),
+                            [](const Cell& cell, const std::pair<int, int>& at) {
+                              return std::pair(cell.row, cell.column) < at;
+                            });
+  };
+  auto b = seek(begin + static_cast<std::ptrdiff_t>(other.first_cell), first_row);
+  while (b != end && b->row <= last_row) {
+    if (b->column < first_column) {
+      b = seek(b, b->row);
+    } else if (b->column > last_column) {
+      b = seek(b, b->row + 1);
+    } else {
+      unite_cells(windows, rule, scratch, a, *b++);
+    }
+  }
+}
+
+// Unites every pair of related windows, by cells whose windows are all related: however many
+// windows lie on one spot, few pairs are compared. False once `stop` is raised.
+bool unite_related(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch,
+                   const StopFlag* stop) {
   scratch.parent.resize(windows.size());
   std::iota(scratch.parent.begin(), scratch.parent.end(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (is_raised(stop)) return false;
-    const Rect& a = window(order[i]);
-    const int last = a.y + reach(a, rule);
-    for (std::size_t j = i + 1; j < order.size() && window(order[j]).y <= last; ++j) {
-      if (related(a, window(order[j]), rule)) unite(scratch.parent, order[i], order[j]);
+  fill_cells(windows, rule, scratch);
+  for (std::size_t s = 0; s < scratch.sizes.size(); ++s) {
+    const SizeClass& size = scratch.sizes[s];
+    for (std::size_t c = size.first_cell; c < size.last_cell; ++c) {
+      if (is_raised(stop)) return false;
+      for (std::size_t o = s; o < scratch.sizes.size(); ++o)
+        unite_in_reach(windows, rule, scratch, size, scratch.cells[c], scratch.sizes[o]);
     }
   }
   return true;
@@ -70,6 +165,8 @@ void sum_sets(std::span<const Rect> windows, GroupScratch& scratch) {
 
 void GroupScratch::reserve(std::size_t windows) {
   order.reserve(windows);
+  sizes.reserve(windows);
+  cells.reserve(windows);
   parent.reserve(windows);
   sums.reserve(windows);
   means.reserve(windows);

@@ -24,7 +24,18 @@ struct Detection {
 
 /// Working memory of group(), so that it allocates nothing once it has grown (or was reserved).
 struct GroupScratch {
+  /// Windows of one size whose corners lie on one spot of a grid: order[first] to order[last - 1].
+  struct Cell {
+    int row, column, first, last;
+  };
+  /// A size of windows, the grid for it, and its cells, sorted by row and column.
+  struct SizeClass {
+    int w, h, cell_w, cell_h;
+    std::size_t first_cell, last_cell;
+  };
   std::vector<int> order, parent;
+  std::vector<SizeClass> sizes;
+  std::vector<Cell> cells;
   std::vector<Detection> sums, means;
   void reserve(std::size_t windows);
 };
@@ -34,7 +45,8 @@ struct GroupScratch {
 /// kOpenCv keeps groups of MORE than min_neighbors windows, kOverlap groups of min_neighbors or
 /// more (3 is the published rule; a window counts itself). With min_neighbors 0 every
 /// window is returned as it is, with neighbors 1. False, with an empty `out`, once `stop` is
-/// raised: many windows take as many comparisons as they have pairs. Thread-safe as long as
+/// raised. Sides are at least 1. Windows on one spot are compared with few others, but the time
+/// grows with the pairs of sizes and, in kOpenCv, with the pairs of groups. Thread-safe as long as
 /// `scratch` is not shared.
 bool group(std::span<const Rect> windows, Grouping rule, int min_neighbors, GroupScratch& scratch,
            std::vector<Detection>& out, const StopFlag* stop = nullptr);

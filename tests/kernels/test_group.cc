@@ -2,6 +2,8 @@
 // pairs.
 #include <gtest/gtest.h>
 
+#include <ctime>
+#include <limits>
 #include <opencv2/objdetect.hpp>
 #include <random>
 
@@ -169,6 +171,62 @@ TEST(GroupOverlap, ThreeInAChainAreAGroup) {
   const Boxes touching = {{0, 0, 10, 10}, {10, 0, 10, 10}, {0, 10, 10, 10}};
   EXPECT_TRUE(grouped(touching, Grouping::kOverlap, 3).empty());
   EXPECT_TRUE(grouped({chain[0], chain[1]}, Grouping::kOverlap, 3).empty());
+}
+
+// The windows a search makes: `side`, then 1.2 times as large, each at every `step` pixels of a
+// picture, of which `share` of 256 pass.
+Boxes windows_of_levels(std::mt19937& random, int extent, int step, unsigned share) {
+  Boxes out;
+  for (int side = 20; side < extent; side = side * 6 / 5) {
+    for (int y = -3; y + side <= extent; y += step) {
+      for (int x = -3; x + side <= extent; x += step) {
+        if (random() % 256 < share) out.push_back({x, y, side, side});
+      }
+    }
+  }
+  return out;
+}
+
+TEST(Group, WindowsOfLevelsEqualTheDefinitions) {
+  std::mt19937 random(12);
+  std::size_t compared = 0;
+  for (int round = 0; round < 60; ++round) {
+    const Boxes windows = windows_of_levels(random, 60 + round, 1 + round % 4,
+                                            static_cast<unsigned>(1 + round * round % 60));
+    for (const int minimum : {1, 3}) {
+      const auto expected = opencv_groups(windows, minimum);
+      ASSERT_EQ(grouped(windows, Grouping::kOpenCv, minimum), expected) << round;
+      ASSERT_EQ(grouped(windows, Grouping::kOverlap, minimum), overlap_groups(windows, minimum));
+      compared += expected.size();
+    }
+  }
+  EXPECT_GT(compared, 300u);
+}
+
+// Of the processor; the least of five.
+std::clock_t time_of(const Boxes& windows, Grouping rule) {
+  std::clock_t least = std::numeric_limits<std::clock_t>::max();
+  for (int i = 0; i < 5; ++i) {
+    const std::clock_t start = std::clock();
+    EXPECT_EQ(grouped(windows, rule, 3).size(), 1u);
+    least = std::min(least, std::clock() - start);
+  }
+  return least;
+}
+
+// A cascade that lets every window pass: eight times as many on one spot would take 64 times as
+// long if all pairs were compared.
+TEST(Group, ManyWindowsOnOneSpotAreNotComparedInPairs) {
+  const auto spot = [](int extent) {
+    Boxes out;
+    for (int i = 0; i < extent; ++i) {
+      for (int j = 0; j < extent; ++j) out.push_back({i % 60, j % 60, 60, 60});
+    }
+    return out;
+  };
+  for (const Grouping rule : {Grouping::kOpenCv, Grouping::kOverlap}) {
+    EXPECT_LT(time_of(spot(240), rule), 30 * time_of(spot(85), rule));
+  }
 }
 
 TEST(Group, OrderOfWindowsDoesNotMatter) {

@@ -182,9 +182,9 @@ TEST(Stop, ARaisedFlagMakesAndSearchesNothing) {
 }
 
 TEST(Stop, GroupingEndsSoon) {
-  // All in one row, so that each is compared with each.
+  // Groups of two that lie apart, so that each group is compared with each.
   std::vector<Rect> windows;
-  for (int i = 0; i < kMaxRawWindows; ++i) windows.push_back({40 * i, 8, 30, 30});
+  for (int i = 0; i < kMaxRawWindows; ++i) windows.push_back({40 * (i / 2), 8, 30, 30});
   GroupScratch scratch;
   std::vector<Detection> out;
   StopFlag stop;
