@@ -21,7 +21,7 @@ FLOORS = [
     ["kernels/integral"],
     ["kernels/levels"],
     ["kernels/similarity"],
-    ["kernels/flow", "kernels/cascade", "kernels/activity"],
+    ["kernels/flow", "kernels/cascade", "kernels/network", "kernels/activity"],
     ["kernels/group", "kernels/forest"],
     ["kernels/detect", "kernels/landmark_samples", "kernels/landmark_filter", "kernels/track"],
     ["kernels/overlay"],

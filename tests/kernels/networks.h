@@ -1,0 +1,90 @@
+// Small networks with random weights, so that tests need no model file.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "kernels/network/network.h"
+
+namespace cuface::test {
+
+/// Adds layers one by one; each function returns the tensor that its layer makes. Weights are such
+/// that values neither grow nor vanish from layer to layer.
+class NetworkBuilder {
+ public:
+  explicit NetworkBuilder(unsigned seed) : random_(seed) {}
+
+  int convolve_picture(int channels, bool relu = true) {
+    return convolve(NetworkOp::kPictureConvolution, 0, channels, 27, relu, 1.0f / 128);
+  }
+  int pointwise(int input, int channels, bool relu = false) {
+    return convolve(NetworkOp::kPointwise, input, channels, channels_of(input), relu);
+  }
+  int depthwise(int input, bool relu = true) {
+    return convolve(NetworkOp::kDepthwise, input, channels_of(input), 9, relu);
+  }
+  int pool(int input) { return add({NetworkOp::kMaxPool, input, 0, channels_of(input)}); }
+  int upsample_add(int input, int other) {
+    return add({NetworkOp::kUpsampleAdd, input, other, channels_of(input)});
+  }
+  /// A pointwise and a depthwise convolution, as YuNet has them everywhere.
+  int block(int input, int channels, bool relu = true) {
+    return depthwise(pointwise(input, channels), relu);
+  }
+  void head(int input) {
+    const int classes = block(input, 1, false), objects = block(input, 1, false);
+    const int boxes = block(input, 4, false), points = block(input, 2 * kNetworkPoints, false);
+    model_.heads.push_back({classes, objects, boxes, points});
+  }
+
+  std::shared_ptr<const NetworkModel> build() {
+    const auto weights = std::make_shared<std::vector<float>>(weights_);
+    model_.name = "random";
+    model_.weights = *weights;
+    model_.storage = weights;
+    return std::make_shared<const NetworkModel>(model_);
+  }
+
+ private:
+  int channels_of(int tensor) const {
+    return model_.layers[static_cast<std::size_t>(tensor) - 1].channels;
+  }
+  int add(NetworkLayer layer) {
+    model_.layers.push_back(layer);
+    return static_cast<int>(model_.layers.size());
+  }
+  int convolve(NetworkOp op, int input, int channels, int taps, bool relu, float scale = 1) {
+    std::uniform_real_distribution<float> values(-1, 1);
+    const std::size_t first = weights_.size();
+    const float spread = scale * std::sqrt(6.0f / static_cast<float>(taps));
+    for (int i = 0; i < channels * taps; ++i) weights_.push_back(spread * values(random_));
+    for (int i = 0; i < channels; ++i) weights_.push_back(values(random_));
+    return add({op, input, 0, channels, relu, first});
+  }
+
+  std::mt19937 random_;
+  NetworkModel model_;
+  std::vector<float> weights_;
+};
+
+/// The graph of YuNet with `channels` instead of its 16 and so many times its 32 and 64.
+inline std::shared_ptr<const NetworkModel> random_yunet(unsigned seed, int channels = 16) {
+  NetworkBuilder b(seed);
+  int t = b.pool(b.block(b.convolve_picture(channels), channels));
+  t = b.block(b.block(t, channels), 2 * channels);
+  t = b.pool(b.block(b.block(t, 2 * channels), 4 * channels));
+  const auto two = [&](int input) { return b.block(b.block(input, 4 * channels), 4 * channels); };
+  const int at_8 = two(t), at_16 = two(b.pool(at_8));
+  const int neck_32 = b.block(two(b.pool(at_16)), 4 * channels);
+  const int neck_16 = b.block(b.upsample_add(neck_32, at_16), 4 * channels);
+  const int neck_8 = b.block(b.upsample_add(neck_16, at_8), 4 * channels);
+  b.head(neck_8);
+  b.head(neck_16);
+  b.head(neck_32);
+  return b.build();
+}
+
+}  // namespace cuface::test
