@@ -12,10 +12,10 @@ LINES_OF_A_FAILURE = 20
 
 
 def reason(case, suite):
-    """What a case says of its result: in itself (GoogleTest), or among the lines before its own (TAP)."""
+    """What a case says of its result: in itself (GoogleTest, pytest), or among the lines before its own (TAP)."""
     for tag in ("failure", "error", "skipped"):
         if (found := case.find(tag)) is not None and (text := found.get("message") or found.text):
-            return text
+            return found.text if text == "collection skipped" else text
     output = case.findtext("system-out") or case.findtext("system-err") or suite.findtext("system-out") or ""
     number = re.match(r"\d+", case.get("name", ""))
     comments = []

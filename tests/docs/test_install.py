@@ -1,10 +1,9 @@
-#!/usr/bin/python3
 """`meson install`: everything is where it belongs, and a C program, Python and gst-inspect use it there."""
 import subprocess
-import sys
 
-import staged
-from staged import tap
+import pytest
+
+from installed import Installed
 
 PROGRAM = r"""
 #include <gst/cuface/gstcufacemeta.h>
@@ -41,10 +40,15 @@ DOCS = ("docs/README.md", "docs/guide/tutorial.md", "docs/reference/faces.schema
         "docs/design/track.md", "docs/reference/plugins/gst_plugins_cache.json")
 
 
+@pytest.fixture(name="place", scope="module")
+def installed(tmp_path_factory):
+    return Installed(tmp_path_factory.mktemp("installed"))
+
+
 def run(place, *command):
     done = subprocess.run([str(part) for part in command], env=place.environment(), text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    tap.need(done.returncode == 0, f"{command[0]}: exit status {done.returncode}: {done.stdout}")
+    assert done.returncode == 0, f"{command[0]}: exit status {done.returncode}: {done.stdout}"
     return done.stdout
 
 
@@ -52,82 +56,70 @@ def has_introspection(place):
     return (place.lib / "girepository-1.0").is_dir()
 
 
-def everything_is_in_its_place(place):
+def test_everything_is_in_its_place(place):
     lib = place.lib.relative_to(place.prefix)
     expected = set()
     for pattern in FILES + (INTROSPECTION if has_introspection(place) else []):
         found = [path for path in place.prefix.glob(pattern.format(lib=lib)) if not path.is_dir()]
-        tap.need(found, f"{pattern} is missing")
+        assert found, f"{pattern} is missing"
         expected.update(found)
     installed = {path for path in place.prefix.rglob("*") if not path.is_dir()} - {place.prefix / "registry.bin"}
-    tap.need(installed == expected, f"unexpected: {sorted(map(str, installed - expected))}")
+    assert installed == expected, f"unexpected: {sorted(map(str, installed - expected))}"
     for name in DOCS:
-        tap.need((place.prefix / "share/doc/gst-cuface" / name).is_file(), f"no {name}")
-    print(f"# {len(installed)} files")
+        assert (place.prefix / "share/doc/gst-cuface" / name).is_file(), f"no {name}"
+    print(f"{len(installed)} files")
 
 
-def a_c_program_builds_and_runs(place):
+def test_a_c_program_builds_and_runs(place):
     source, program = place.prefix / "program.c", place.prefix / "program"
     source.write_text(PROGRAM, encoding="ascii")
     flags = run(place, "pkg-config", "--cflags", "--libs", "gstreamer-cuface-1.0").split()
-    tap.need(f"-I{place.prefix}" in " ".join(flags), f"not the installed header: {flags}")
+    assert f"-I{place.prefix}" in " ".join(flags), f"not the installed header: {flags}"
     run(place, "cc", "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags)
     text = run(place, program)
-    tap.need(text == "GstCufaceDetect GstCufaceFaces no meta\n", text)
+    assert text == "GstCufaceDetect GstCufaceFaces no meta\n", text
     version = run(place, "pkg-config", "--modversion", "gstreamer-cuface-1.0").strip()
-    tap.need(run(place, "cuface-model", "--version") == f"cuface-model {version}\n", version)
+    assert run(place, "cuface-model", "--version") == f"cuface-model {version}\n", version
 
 
-def gst_inspect_finds_the_installed_plugin(place):
+def test_gst_inspect_finds_the_installed_plugin(place):
     text = run(place, "gst-inspect-1.0", "cuface")
-    tap.need(str(place.plugin) in text, text)
+    assert str(place.plugin) in text, text
     for name in ("cufacedetect", "culktrack", "cufacelandmark", "cufaceoverlay", "cufacepublish"):
-        tap.need(f"  {name}: " in text, text)
-    tap.need("redetect-interval" in run(place, "gst-inspect-1.0", "cufacedetect"), "no properties")
+        assert f"  {name}: " in text, text
+    assert "redetect-interval" in run(place, "gst-inspect-1.0", "cufacedetect"), "no properties"
 
 
-def python_finds_the_library(place):
+def test_python_finds_the_library(place):
     if not has_introspection(place):
-        raise tap.Skip("built without introspection")
+        pytest.skip("built without introspection")
     text = run(place, "/usr/bin/python3", "-c",
                "import gi; gi.require_version('Gst', '1.0'); gi.require_version('GstCuface', '1.0'); from gi.repository import Gst, GstCuface;"
                "Gst.init(None); print(GstCuface.buffer_get_face_meta(Gst.Buffer.new()))")
-    tap.need(text == "None\n", text)
+    assert text == "None\n", text
 
 
-def the_preset_is_found(place):
+def test_the_preset_is_found(place):
     text = run(place, "/usr/bin/python3", "-c",
                "import gi; gi.require_version('Gst', '1.0'); from gi.repository import Gst; Gst.init(None);"
                "detect = Gst.ElementFactory.make('cufacedetect'); print(detect.get_preset_names())")
-    tap.need("rice-2015" in text, text)
+    assert "rice-2015" in text, text
 
 
-def the_man_pages_say_what_the_programs_say(place):
+def test_the_man_pages_say_what_the_programs_say(place):
     for program in ("cuface-model", "cuface-fetch"):
         page = next((place.prefix / "share/man/man1").glob(program + ".1*"))
         words = set(page.read_text(encoding="utf-8").replace("Fl -", "--").replace("Fl h", "-h").split())
         options = {word.strip("[],|.;:()") for word in run(place, program, "--help").split()}
         for option in {word for word in options if word.startswith("-") and word.strip("-")}:
-            tap.need(option in words, f"{page.name} does not name {option}")
+            assert option in words, f"{page.name} does not name {option}"
     for command in ("info", "check", "convert"):
-        tap.need(command in words | set((place.prefix / "share/man/man1/cuface-model.1").read_text().split()), command)
+        assert command in words | set((place.prefix / "share/man/man1/cuface-model.1").read_text().split()), command
 
 
-def the_man_pages_are_well_formed(place):
+def test_the_man_pages_are_well_formed(place):
     for page in (place.prefix / "share/man/man1").iterdir():
         done = subprocess.run(["groff", "-mdoc", "-wmac", "-wmissing", "-Tutf8", page], text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        tap.need(done.returncode == 0 and not done.stderr, f"{page.name}: {done.stderr}")
-        tap.need(len(done.stdout) > 1000, f"{page.name} is empty")
-
-
-def main():
-    cases = (everything_is_in_its_place, a_c_program_builds_and_runs, gst_inspect_finds_the_installed_plugin,
-             python_finds_the_library, the_preset_is_found, the_man_pages_say_what_the_programs_say,
-             the_man_pages_are_well_formed)
-    with staged.stage() as place:
-        tap.run_cases(*((case.__name__.replace("_", " "), lambda case=case: case(place)) for case in cases))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        assert done.returncode == 0 and not done.stderr, f"{page.name}: {done.stderr}"
+        assert len(done.stdout) > 1000, f"{page.name} is empty"

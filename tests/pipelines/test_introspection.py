@@ -1,30 +1,26 @@
-#!/usr/bin/python3
 """What leaves the plugin, as a Python application sees it: the face meta, the bus messages, the standard metas
 and the lines of JSON. Boxes are given as regions of interest, so that no model is needed; culktrack takes them up.
 """
 import copy
 import json
 
-import tap
+import pytest
 
-try:
-    import gi
-    gi.require_version("Gst", "1.0")
-    gi.require_version("GstVideo", "1.0")
-    from gi.repository import Gst, GstVideo
-except (ImportError, ValueError) as reason:
-    print(f"1..0 # SKIP {reason}")
-    raise SystemExit(0)
+from programs import SOURCE, lines_of
+
+gi = pytest.importorskip("gi")
+gi.require_version("Gst", "1.0")
+gi.require_version("GstVideo", "1.0")
 try:
     gi.require_version("GstCuface", "1.0")
-    from gi.repository import GstCuface
 except ValueError as reason:
-    print(f"1..0 # SKIP built without introspection: {reason}")
-    raise SystemExit(0)
+    pytest.skip(f"built without introspection: {reason}", allow_module_level=True)
+from gi.repository import Gst, GstCuface, GstVideo  # noqa: E402
 
+Gst.init(None)
 WIDTH, HEIGHT, FRAMES = 320, 240, 12
 BOX = (100, 60, 120, 120)
-SCHEMA = tap.SOURCE / "docs/reference/faces.schema.json"
+SCHEMA = SOURCE / "docs/reference/faces.schema.json"
 
 
 def texture():
@@ -55,7 +51,7 @@ def run(chain, on_buffer=None, messages=None, region=True):
     bus = pipeline.get_bus()
     while True:
         message = bus.timed_pop(20 * Gst.SECOND)
-        tap.need(message is not None, "the pipeline hangs")
+        assert message is not None, "the pipeline hangs"
         if message.type == Gst.MessageType.ERROR:
             raise AssertionError(message.parse_error()[0].message)
         if message.type == Gst.MessageType.ELEMENT and messages is not None:
@@ -66,47 +62,47 @@ def run(chain, on_buffer=None, messages=None, region=True):
 
 
 def check_face(faces):
-    tap.need(faces.get_count() == 1, f"{faces.get_count()} faces")
-    tap.need(faces.get_id(0) == 1, f"id {faces.get_id(0)}")
-    tap.need(0 <= faces.get_confidence(0) <= 1, f"confidence {faces.get_confidence(0)}")
+    assert faces.get_count() == 1, f"{faces.get_count()} faces"
+    assert faces.get_id(0) == 1, f"id {faces.get_id(0)}"
+    assert 0 <= faces.get_confidence(0) <= 1, f"confidence {faces.get_confidence(0)}"
     x, y, w, h = faces.get_box(0)
     near = all(abs(got - want / size) < 0.02
                for got, want, size in zip((x, y, w, h), BOX, (WIDTH, HEIGHT) * 2))
-    tap.need(near, f"box {x, y, w, h}")
+    assert near, f"box {x, y, w, h}"
 
 
-def a_snapshot_outlives_the_pipeline():
+def test_a_snapshot_outlives_the_pipeline():
     kept = []
 
     def keep(buffer):
         meta = GstCuface.buffer_get_face_meta(buffer)
-        tap.need(meta is not None, "no meta")
-        tap.need(meta.is_ready(), "faces in system memory are there at once")
-        tap.need(meta.get_n_faces() == 1, f"{meta.get_n_faces()} faces")
+        assert meta is not None, "no meta"
+        assert meta.is_ready(), "faces in system memory are there at once"
+        assert meta.get_n_faces() == 1, f"{meta.get_n_faces()} faces"
         kept.append(meta.get_faces())
     run("culktrack", keep)
-    tap.need(len(kept) == FRAMES, f"{len(kept)} of {FRAMES} frames")
+    assert len(kept) == FRAMES, f"{len(kept)} of {FRAMES} frames"
     for faces in kept:
         check_face(faces)
-        tap.need(faces.get_n_landmarks() == 0, "nobody has put landmarks")
-    tap.need(isinstance(kept[0].get_origin(0), GstCuface.Origin), "an enum of ours")
+        assert faces.get_n_landmarks() == 0, "nobody has put landmarks"
+    assert isinstance(kept[0].get_origin(0), GstCuface.Origin), "an enum of ours"
 
 
-def without_our_elements_there_is_no_meta():
+def test_without_our_elements_there_is_no_meta():
     found = []
     run("identity", lambda buffer: found.append(GstCuface.buffer_get_face_meta(buffer)))
-    tap.need(found == [None] * FRAMES, f"{found}")
+    assert found == [None] * FRAMES, f"{found}"
 
 
-def messages_carry_the_snapshot():
+def test_messages_carry_the_snapshot():
     messages = []
     run("culktrack ! cufacepublish post-messages=true source=door", messages=messages)
-    tap.need(len(messages) == FRAMES, f"{len(messages)} messages")
+    assert len(messages) == FRAMES, f"{len(messages)} messages"
     for number, message in enumerate(messages):
-        tap.need(message.get_name() == "cuface-faces", message.get_name())
-        tap.need(message.get_value("frame") == number, message.to_string())
-        tap.need(message.get_value("timestamp") == number * 40 * Gst.MSECOND, message.to_string())
-        tap.need(message.get_value("source") == "door", message.to_string())
+        assert message.get_name() == "cuface-faces", message.get_name()
+        assert message.get_value("frame") == number, message.to_string()
+        assert message.get_value("timestamp") == number * 40 * Gst.MSECOND, message.to_string()
+        assert message.get_value("source") == "door", message.to_string()
         check_face(message.get_value("faces"))
 
 
@@ -116,49 +112,43 @@ def regions_of(buffer):
     return [(meta.x, meta.y, meta.w, meta.h)] if meta else []
 
 
-def regions_of_interest_carry_the_id():
+def test_regions_of_interest_carry_the_id():
     found = []
     run("culktrack", lambda buffer: found.extend(regions_of(buffer)))
-    tap.need(len(found) == FRAMES, f"{len(found)} regions with our id")
-    tap.need(all(abs(got - want) <= 4 for box in found for got, want in zip(box, BOX)), f"{found}")
+    assert len(found) == FRAMES, f"{len(found)} regions with our id"
+    assert all(abs(got - want) <= 4 for box in found for got, want in zip(box, BOX)), f"{found}"
     none = []
     run("culktrack standard-metas=never", lambda buffer: none.extend(regions_of(buffer)))
-    tap.need(not none, f"standard-metas=never, and {none}")
+    assert not none, f"standard-metas=never, and {none}"
 
 
+@pytest.fixture(name="schema", scope="module")
 def validator():
-    try:
-        import jsonschema
-    except ImportError as reason:
-        raise tap.Skip(str(reason)) from reason
+    jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft7Validator.check_schema(schema)
     return jsonschema.Draft7Validator(schema)
 
 
-def published(chain, **options):
-    with tap.Folder() as folder:
-        path = folder / "faces.jsonl"
-        run(f"{chain} ! cufacepublish location={path}", **options)
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def published(chain, path, **options):
+    run(f"{chain} ! cufacepublish location={path}", **options)
+    return lines_of(path)
 
 
-def lines_keep_to_the_schema():
-    check = validator()
-    for chain, region in (("culktrack", True), ("culktrack", False), ("identity", False)):
-        lines = published(chain, region=region)
-        tap.need([line["frame"] for line in lines] == list(range(FRAMES)), f"{chain}: not a line a frame")
-        for line in lines:
-            errors = list(check.iter_errors(line))
-            tap.need(not errors, f"{errors[0].message if errors else ''}")
-            tap.need(len(line["objects"]) == region, f"{line}")
+@pytest.mark.parametrize("chain, region", [("culktrack", True), ("culktrack", False), ("identity", False)])
+def test_lines_keep_to_the_schema(schema, tmp_path, chain, region):
+    lines = published(chain, tmp_path / "faces.jsonl", region=region)
+    assert [line["frame"] for line in lines] == list(range(FRAMES))
+    for line in lines:
+        errors = list(schema.iter_errors(line))
+        assert not errors, errors[0].message
+        assert len(line["objects"]) == region
 
 
-def the_schema_refuses_what_is_wrong():
-    check = validator()
-    good = published("culktrack")[0]
+def test_the_schema_refuses_what_is_wrong(schema, tmp_path):
+    good = published("culktrack", tmp_path / "faces.jsonl")[0]
     good["objects"][0]["landmarks"] = [[1.5, 2.5]]
-    tap.need(check.is_valid(good), "the sample itself is wrong")
+    assert schema.is_valid(good), "the sample itself is wrong"
     face = good["objects"][0]
     wrong = [(good, key, None) for key in ("frame", "resolution", "objects")]
     wrong += [(face, key, None) for key in ("x", "y", "w", "h", "detection", "origin", "age", "landmarks", "roi_type")]
@@ -169,18 +159,13 @@ def the_schema_refuses_what_is_wrong():
     for place, key, value in wrong:
         saved = place[key]
         place[key] = value
-        tap.need(not check.is_valid(good), f"{key} = {value} passes")
+        assert not schema.is_valid(good), f"{key} = {value} passes"
         place[key] = saved
     required = [(good, key) for key in list(good)] + [(face, key) for key in list(face)]
     for place, key in required:
         saved = copy.copy(place)
         del place[key]
-        tap.need(not check.is_valid(good), f"a line without {key} passes")
+        assert not schema.is_valid(good), f"a line without {key} passes"
         place.clear()
         place.update(saved)
-    tap.need(check.is_valid(good), "the sample has changed")
-
-
-Gst.init(None)
-tap.run_cases(a_snapshot_outlives_the_pipeline, without_our_elements_there_is_no_meta, messages_carry_the_snapshot,
-              regions_of_interest_carry_the_id, lines_keep_to_the_schema, the_schema_refuses_what_is_wrong)
+    assert schema.is_valid(good), "the sample has changed"

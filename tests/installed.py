@@ -1,26 +1,20 @@
 """This build, installed below a folder as a packager does it (DESTDIR), and the environment of a user of that."""
-import contextlib
 import os
-import pathlib
 import subprocess
-import sys
 import sysconfig
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipelines"))
-import tap  # noqa: E402
-
-BUILD = pathlib.Path(os.environ.get("CUFACE_BUILD_ROOT", tap.SOURCE / "build"))
+from programs import BUILD
 
 
-class Stage:
-    """Where things were installed."""
+class Installed:
+    """Installs below a folder, which must be empty."""
 
     def __init__(self, folder):
         done = subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", folder],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        tap.need(done.returncode == 0, f"meson install: {done.stdout}")
+        assert done.returncode == 0, f"meson install: {done.stdout}"
         plugins = list(folder.rglob("gstreamer-1.0/libgstcuface.so"))
-        tap.need(len(plugins) == 1, f"{len(plugins)} plugins are installed")
+        assert len(plugins) == 1, f"{len(plugins)} plugins are installed"
         self.plugin, self.lib = plugins[0], plugins[0].parents[1]
         multiarch = sysconfig.get_config_var("MULTIARCH") or ""
         self.prefix = self.lib.parents[1] if self.lib.name == multiarch else self.lib.parent
@@ -36,9 +30,3 @@ class Stage:
         rest |= {name: str(path) for name, path in paths.items()}
         rest["PATH"] += ":" + os.environ["PATH"]
         return rest
-
-
-@contextlib.contextmanager
-def stage():
-    with tap.Folder() as folder:
-        yield Stage(folder)

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Runs every block of code in the documentation as a reader would, against the plugin installed from this build.
 
 Each document gets a folder of its own with in.mp4 (two seconds of the sample clip), a home with the fetched
@@ -13,23 +12,19 @@ must be JSON; text is what programs print. A comment before a block says what is
 A block fails with its exit status, with an error or warning on the bus, when a pipeline ends otherwise than by EOS,
 when its elements saw no frames or no faces, and when the files that it names are not written.
 """
-import contextlib
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 
-import staged
-from staged import tap
+import pytest
 
-sys.path.insert(0, str(tap.SOURCE / "tests/pipelines"))
-from demo_live import x_server  # noqa: E402
+import programs
+from installed import Installed
+from programs import BUILD, CACHE, DATA, DOCUMENTS, SOURCE
 
-DOCUMENTS = [tap.SOURCE / "README.md", tap.SOURCE / "CONTRIBUTING.md",
-             *sorted((tap.SOURCE / "docs").rglob("*.md")), *sorted((tap.SOURCE / "pipelines").rglob("*.md"))]
 CLIP = "WolfgangLanger_Pexels.mp4"
 SECONDS_OF_CLIP = 2
 TIMEOUT = 240
@@ -42,7 +37,7 @@ class Block:
 
     def __init__(self, path, line, language, text, directives):
         self.path, self.language, self.text, self.directives = path, language, text, directives
-        self.name = f"{path.relative_to(tap.SOURCE)}:{line} {language}"
+        self.name = f"{path.relative_to(SOURCE)}:{line} {language}"
 
 
 def blocks_of(path):
@@ -50,7 +45,7 @@ def blocks_of(path):
     found, directives, fence = [], {}, None
     lines = path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
-        where = f"{path.relative_to(tap.SOURCE)}:{number}"
+        where = f"{path.relative_to(SOURCE)}:{number}"
         if fence is not None:
             if line.strip() == "```":
                 found.append(Block(path, fence[0], fence[1], "\n".join(fence[2]) + "\n", directives))
@@ -58,16 +53,16 @@ def blocks_of(path):
             else:
                 fence[2].append(line)
         elif line.startswith("```"):
-            tap.need(line[3:].strip() in (*RUN, "c", "cpp", "json", "text"), f"{where}: which language is this block?")
+            assert line[3:].strip() in (*RUN, "c", "cpp", "json", "text"), f"{where}: which language is this block?"
             fence = (number, line[3:].strip(), [])
         elif comment := re.fullmatch(r"<!-- ([a-z ]+): (.+) -->", line):
-            tap.need(comment[1] in DIRECTIVES, f"{where}: {comment[1]}?")
+            assert comment[1] in DIRECTIVES, f"{where}: {comment[1]}?"
             directives[comment[1]] = comment[2]
         elif line.startswith("    ") and number > 1 and not lines[number - 2].strip():
             raise AssertionError(f"{where}: a block made by indenting; give it a fence and a language")
         elif line.strip():
-            tap.need(not directives, f"{where}: no block follows {directives}")
-    tap.need(fence is None, f"{path}: an open block")
+            assert not directives, f"{where}: no block follows {directives}"
+    assert fence is None, f"{path}: an open block"
     return found
 
 
@@ -75,15 +70,15 @@ def blocks_of(path):
 
 def fill(folder):
     """The reader's folder: the project's files, the fetched models, a video."""
-    for entry in tap.SOURCE.iterdir():
+    for entry in SOURCE.iterdir():
         if not entry.name.startswith((".git", "build")):
             (folder / entry.name).symlink_to(entry)
-    (folder / "build").symlink_to(staged.BUILD)
+    (folder / "build").symlink_to(BUILD)
     (folder / "home/.cache").mkdir(parents=True)
     (folder / "home/bin").mkdir()
     (folder / "home/bin/python3").symlink_to("/usr/bin/python3")  # the one that has GStreamer
-    (folder / "home/.cache/gst-cuface").symlink_to(tap.CACHE)
-    clip = next((path for path in (tap.CACHE / CLIP, tap.DATA / "videos" / CLIP) if path.is_file()), None)
+    (folder / "home/.cache/gst-cuface").symlink_to(CACHE)
+    clip = next((path for path in (CACHE / CLIP, DATA / "videos" / CLIP) if path.is_file()), None)
     if clip is None:
         return
     done = shutil.which("ffmpeg") and subprocess.run(
@@ -104,13 +99,13 @@ def check_log(folder, block):
                                 log.read_text(encoding="utf-8", errors="replace"))
         log.unlink()
         for name, frames, _ in of_process:
-            tap.need(int(frames) > 0, f"{name} saw no frame")
+            assert int(frames) > 0, f"{name} saw no frame"
         if of_process:
             counts.append(max(int(faces or 0) for _, _, faces in of_process))
-    tap.need("no faces" in block.directives or all(counts), f"no faces: {counts}")
+    assert "no faces" in block.directives or all(counts), f"no faces: {counts}"
     elements = re.search(r"\b(cufacedetect|culktrack|cufacelandmark)\b", block.text)
     starts_pipelines = block.language == "python" or "gst-launch-1.0" in block.text
-    tap.need(counts or not (elements and starts_pipelines), "the elements logged nothing")
+    assert counts or not (elements and starts_pipelines), "the elements logged nothing"
 
 
 def check_files(folder, block, output):
@@ -124,30 +119,27 @@ def check_files(folder, block, output):
         if name == "-":
             lines = output.splitlines()
         else:
-            tap.need(path.is_file(), f"{name} was not written")
+            assert path.is_file(), f"{name} was not written"
             if path.suffix != ".jsonl":
-                tap.need(path.stat().st_size > 10000, f"{name} has {path.stat().st_size} bytes")
+                assert path.stat().st_size > 10000, f"{name} has {path.stat().st_size} bytes"
                 continue
             lines = path.read_text(encoding="utf-8").splitlines()
         if " | " not in block.text and "|\n" not in block.text:
             faces = sum(len(json.loads(line)["objects"]) for line in lines)
-            tap.need(lines and (faces or "no faces" in block.directives), f"{name}: {len(lines)} lines, {faces} faces")
+            assert lines and (faces or "no faces" in block.directives), f"{name}: {len(lines)} lines, {faces} faces"
 
 
 def check_json(value):
     """A line of ours must keep to the schema."""
     if "objects" in value:
-        try:
-            import jsonschema
-        except ImportError as missing:
-            raise tap.Skip(str(missing)) from missing
-        schema = json.loads((tap.SOURCE / "docs/reference/faces.schema.json").read_text(encoding="utf-8"))
+        jsonschema = pytest.importorskip("jsonschema")
+        schema = json.loads((SOURCE / "docs/reference/faces.schema.json").read_text(encoding="utf-8"))
         jsonschema.validate(value, schema)
-        tap.need(value["objects"], "a line without a face shows little")
+        assert value["objects"], "a line without a face shows little"
 
 
 def dry_run():
-    return subprocess.run(["ninja", "-C", staged.BUILD, "-n"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    return subprocess.run(["ninja", "-C", BUILD, "-n"], stdout=subprocess.PIPE, text=True, check=False).stdout
 
 
 def run(command, folder, environment):
@@ -164,101 +156,101 @@ def run(command, folder, environment):
 
 def run_block(block, folder, environment):
     if "not run" in block.directives:
-        raise tap.Skip(block.directives["not run"])
+        pytest.skip(block.directives["not run"])
     if "file" in block.directives:
         (folder / block.directives["file"]).write_text(block.text, encoding="utf-8")
         return
     if block.language == "json":
         check_json(json.loads(block.text))
     if block.language not in RUN:
-        tap.need(block.language in ("json", "text"), "a block that nothing compiles: say which file it is")
+        assert block.language in ("json", "text"), "a block that nothing compiles: say which file it is"
         return
     # faces.jsonl: what an earlier block made of the clip.
     if not (folder / "in.mp4").exists() and re.search(r"\b(in\.mp4|faces\.jsonl)\b", block.text):
-        raise tap.Skip("no sample clip: run models/fetch --clip")
+        pytest.skip("no sample clip: run models/fetch --clip")
     # The program that an earlier block has saved, and the lines that one with landmarks has written.
-    programs = [path.read_text(encoding="utf-8") for path in folder.glob("*.py") if path.name in block.text]
+    saved = [path.read_text(encoding="utf-8") for path in folder.glob("*.py") if path.name in block.text]
     given = "faces.jsonl" in block.text and "location=" not in block.text
-    if any("cufacelandmark" in text for text in (block.text, *programs)) or \
+    if any("cufacelandmark" in text for text in (block.text, *saved)) or \
             (given and not (folder / "faces.jsonl").exists()):
-        tap.need_models()
+        programs.need_models()
     if "autovideosink" in block.text and "DISPLAY" not in environment:
-        raise tap.Skip("no screen, and no Xvfb")
+        pytest.skip("no screen, and no Xvfb")
     if "pipelines/setup" in block.text and "no work to do" not in dry_run():
-        raise tap.Skip("the build is not complete: pipelines/setup would build for minutes")
+        pytest.skip("the build is not complete: pipelines/setup would build for minutes")
     status, output, errors = run(RUN[block.language] + [block.text], folder, environment)
     text = output + errors
-    tap.need(status == 0, f"exit status {status}: {text[-2000:]}")
+    assert status == 0, f"exit status {status}: {text[-2000:]}"
     # A sink may warn that a busy machine drops frames.
     for word in ("ERROR: from element", "/GstCuface", "WARNING: erroneous pipeline"):
-        tap.need(word not in text, text[-2000:])
+        assert word not in text, text[-2000:]
     if (want := block.directives.get("prints")) is not None:
-        tap.need(want in text, f"'{want}' is not in: {text[-2000:]}")
+        assert want in text, f"'{want}' is not in: {text[-2000:]}"
     launches = len(re.findall(r"gst-launch-1\.0 (?!-q)", block.text))
     if block.language == "sh" and launches:
-        tap.need(text.count("Got EOS") >= launches, f"not ended by EOS: {text[-2000:]}")
+        assert text.count("Got EOS") >= launches, f"not ended by EOS: {text[-2000:]}"
     check_log(folder, block)
     check_files(folder, block, output)
 
 
 # ---- all of them --------------------------------------------------------------------------------
 
-def check_saved_files_are_used(path, blocks):
-    for number, block in enumerate(blocks):
-        name = block.directives.get("file")
-        used = any(name in later.text for later in blocks[number + 1:] if name and "not run" not in later.directives)
-        tap.need(not name or used, f"{path.name}: no later block uses {name}")
+BLOCKS = {path: blocks_of(path) for path in DOCUMENTS}
 
 
-def tutorial_is_run():
+@pytest.fixture(name="reader", scope="module")
+def a_readers_environment(tmp_path_factory):
+    """What all readers have: the installed plugin, and a screen where there can be one."""
+    environment = Installed(tmp_path_factory.mktemp("installed")).environment()
+    environment["CUFACE_BUILD"] = str(BUILD)
+    for name in ("XDG_CACHE_HOME", "CUFACE_MODEL_PATH", "WAYLAND_DISPLAY", "DISPLAY"):
+        environment.pop(name, None)
+    if not shutil.which("Xvfb"):
+        yield environment
+        return
+    with programs.x_server(tmp_path_factory.mktemp("screen")) as (display, _):
+        yield environment | {"DISPLAY": display}
+
+
+@pytest.fixture(name="folders", scope="module")
+def readers_folders(tmp_path_factory):
+    """A document's folder, made with its first block."""
+    made = {}
+
+    def folder_of(path):
+        if path not in made:
+            made[path] = tmp_path_factory.mktemp(path.stem)
+            fill(made[path])
+        return made[path]
+    return folder_of
+
+
+@pytest.mark.parametrize("block", [pytest.param(block, id=block.name) for blocks in BLOCKS.values() for block in blocks])
+def test_block(block, reader, folders):
+    folder = folders(block.path)
+    run_block(block, folder, reader | {
+        "HOME": str(folder / "home"), "PATH": f"{folder}/home/bin:{reader['PATH']}", "GST_DEBUG": "cufacefilter:4",
+        "GST_DEBUG_NO_COLOR": "1", "GST_DEBUG_FILE": str(folder / "log-%p")})
+
+
+def test_the_tutorial_and_the_readme_are_run():
     """What is skipped stays the exception, and the tutorial is run but for what needs a camera or a GPU."""
-    for path, least in ((tap.SOURCE / "docs/guide/tutorial.md", 0.75), (tap.SOURCE / "README.md", 0.4)):
-        blocks = [block for block in blocks_of(path) if block.language not in ("text", "json")]
+    for path, least in ((SOURCE / "docs/guide/tutorial.md", 0.75), (SOURCE / "README.md", 0.4)):
+        blocks = [block for block in BLOCKS[path] if block.language not in ("text", "json")]
         run = sum("not run" not in block.directives for block in blocks)
-        tap.need(run >= least * len(blocks) and run >= 3, f"{path.name}: {run} of {len(blocks)} blocks are run")
+        assert run >= least * len(blocks) and run >= 3, f"{path.name}: {run} of {len(blocks)} blocks are run"
 
 
-def every_element_has_two_pipelines():
-    for path in sorted((tap.SOURCE / "docs/reference/elements").glob("*.md")):
-        pipelines = sum(block.text.count("gst-launch-1.0 ") for block in blocks_of(path)
+def test_every_element_has_two_pipelines():
+    for path in sorted((SOURCE / "docs/reference/elements").glob("*.md")):
+        pipelines = sum(block.text.count("gst-launch-1.0 ") for block in BLOCKS[path]
                         if "not run" not in block.directives and path.stem in block.text)
-        tap.need(pipelines >= 2, f"{path.name}: {pipelines} pipelines")
+        assert pipelines >= 2, f"{path.name}: {pipelines} pipelines"
 
 
-def main(arguments):
-    """With arguments: only documents whose path contains one of them."""
-    documents = [path for path in DOCUMENTS if not arguments or any(word in str(path) for word in arguments)]
-    with contextlib.ExitStack() as stack:
-        place = stack.enter_context(staged.stage())
-        environment = place.environment()
-        environment["CUFACE_BUILD"] = str(staged.BUILD)
-        environment.pop("XDG_CACHE_HOME", None)
-        environment.pop("CUFACE_MODEL_PATH", None)
-        environment.pop("WAYLAND_DISPLAY", None)
-        environment.pop("DISPLAY", None)
-        with contextlib.suppress(tap.Skip):
-            environment["DISPLAY"] = stack.enter_context(x_server(stack.enter_context(tap.Folder())))[0]
-        cases = []
-        for path in documents:
-            try:
-                blocks = blocks_of(path)
-                check_saved_files_are_used(path, blocks)
-            except AssertionError as error:
-                cases.append((path.name, lambda e=error: tap.need(False, str(e))))
-                continue
-            if not blocks:
-                continue
-            folder = stack.enter_context(tap.Folder())
-            fill(folder)
-            own = environment | {"HOME": str(folder / "home"),
-                                 "PATH": f"{folder}/home/bin:{environment['PATH']}", "GST_DEBUG": "cufacefilter:4",
-                                 "GST_DEBUG_NO_COLOR": "1", "GST_DEBUG_FILE": str(folder / "log-%p")}
-            cases += [(block.name, lambda b=block, f=folder, e=own: run_block(b, f, e)) for block in blocks]
-        if not arguments:
-            cases += [("the tutorial and the README are run", tutorial_is_run),
-                      ("every element has two pipelines", every_element_has_two_pipelines)]
-        tap.run_cases(*cases)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+@pytest.mark.parametrize("path", BLOCKS, ids=lambda path: path.stem)
+def test_saved_files_are_used(path):
+    for number, block in enumerate(BLOCKS[path]):
+        name = block.directives.get("file")
+        used = any(name in later.text for later in BLOCKS[path][number + 1:] if name and "not run" not in later.directives)
+        assert not name or used, f"no later block uses {name}"

@@ -1,0 +1,63 @@
+"""What the plugin of this build says of itself is what is written down (reference.py)."""
+import difflib
+
+import pytest
+
+from programs import SOURCE
+
+pytest.importorskip("gi")
+import reference  # noqa: E402
+from reference import Gst  # noqa: E402
+
+
+@pytest.fixture(name="plugin", scope="module")
+def plugin_of_this_build():
+    return reference.scan()
+
+
+@pytest.fixture(name="whole", scope="module")
+def plugin_of_all_builds(plugin):
+    """With what this build lacks."""
+    return reference.keep_conditional(plugin, reference.written_cache())
+
+
+def same(path, written, now):
+    if written != now:
+        diff = difflib.unified_diff(written.splitlines(), now.splitlines(), "written", "this build", lineterm="", n=0)
+        raise AssertionError(f"{path.relative_to(SOURCE)} is stale; tests/docs/reference.py --update mends it:\n"
+                             + "\n".join(list(diff)[:20]))
+
+
+def test_the_cache_is_what_the_plugin_says(plugin, whole):
+    assert len(plugin["elements"]) == 5, f"{len(plugin['elements'])} elements"
+    count = sum(len(e["properties"]) for group in ("elements", "other-types") for e in plugin[group].values()
+                if "properties" in e)
+    assert count >= 40, f"{count} properties"
+    same(reference.CACHE, reference.CACHE.read_text(encoding="utf-8"), reference.cache_text(whole))
+    print(f"{len(plugin['elements'])} elements, {count} properties in this build")
+
+
+def test_every_page_is_what_the_plugin_says(whole):
+    written = {path.stem for path in reference.PAGES.glob("*.md")}
+    assert written == set(whole["elements"]), f"pages {sorted(written)}"
+    for path, part in reference.pages(whole).items():
+        same(path, reference.split_page(path)[1], part)
+
+
+def test_the_fields_of_stats_are_those_described(plugin):
+    with_cuda = Gst.ElementFactory.make("cufacedetect").find_property("cuda-device-id") is not None
+    for name in plugin["elements"]:
+        described = [field for field in reference.stats_of(name) if with_cuda or field not in reference.CUDA_STATS]
+        stats = Gst.ElementFactory.make(name).get_property("stats")
+        fields = [stats.nth_field_name(i) for i in range(stats.n_fields())]
+        assert fields == described, f"{name}: {fields}"
+
+
+def test_every_property_is_explained(plugin):
+    for group in ("elements", "other-types"):
+        for name, entry in plugin[group].items():
+            for prop, value in entry.get("properties", {}).items():
+                assert len(value["blurb"]) > 20, f"{name} {prop}: {value['blurb']}"
+                lengths = [len(sentence.split()) for sentence in value["blurb"].split(". ")]
+                assert len(lengths) <= 2 and max(lengths) <= 20, f"{name} {prop}: sentences of {lengths} words"
+                assert not value["writable"] or value["mutable"] in ("ready", "playing"), f"{name} {prop}: mutable?"

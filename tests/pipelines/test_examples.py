@@ -1,0 +1,214 @@
+"""The examples under pipelines/, each as a user calls it: what they write is compared with each other."""
+import contextlib
+import glob
+import os
+import re
+import signal
+import struct
+import time
+
+import pytest
+
+import programs
+from programs import DATA, SANITIZED, SOURCE, good, lines_of, refused, run
+
+VIDEOS = DATA / "videos"
+CLIP = VIDEOS / "WolfgangLanger_Pexels.mp4"
+SHORT = VIDEOS / "face-demographics-walking.mp4"  # 35 frames, two people
+SCENES = DATA / "images" / "scenes"
+
+
+def ids_of(lines):
+    return {face["id"] for line in lines for face in line["objects"]}
+
+
+def boxes_of(line):
+    return [[face[side] for side in "xywh"] for face in line["objects"]]
+
+
+def json_lines(folder, clip):
+    path = folder / f"{clip.name}.lines"
+    good(run("json", clip, "--output", path))
+    return lines_of(path)
+
+
+def test_json_writes_a_line_a_frame(data, tmp_path):
+    lines = json_lines(tmp_path, SHORT)
+    assert [line["frame"] for line in lines] == list(range(35)), f"{len(lines)} lines"
+    assert ids_of(lines) == {1, 2}, f"ids {ids_of(lines)}"
+    faces = [face for line in lines for face in line["objects"]]
+    assert len(faces) >= 50 and all(len(face["landmarks"]) == 68 for face in faces), f"{len(faces)} faces"
+    assert all(line["source"] == str(SHORT) for line in lines), "no source"
+    # Standard output holds the same lines and nothing else, whatever the file is called.
+    strange = tmp_path / "it's a \"new\" \\ clip.mp4"
+    strange.symlink_to(SHORT)
+    shown = good(run("json", strange, "--source", SHORT)).stdout
+    assert shown.splitlines() == (tmp_path / f"{SHORT.name}.lines").read_text().splitlines(), "other lines"
+
+
+def test_json_says_what_is_wrong(models, tmp_path):
+    refused(run("json"), "INPUT is missing")
+    refused(run("json", "/nonexistent.mp4"), "/nonexistent.mp4", "no such file")
+    refused(run("json", SOURCE / "README.md"), "README.md", "text file")
+    refused(run("json", "rtsp://127.0.0.1:1/faces"), "127.0.0.1:1")
+    refused(run("json", SOURCE / "README.md", CUFACE_BUILD=str(tmp_path), GST_PLUGIN_PATH=str(tmp_path),
+                GST_REGISTRY=str(tmp_path / "registry")), "no element cufacedetect", "pipelines/setup")
+
+
+def test_parallel_writes_what_json_writes(data, tmp_path):
+    clips = [SHORT, VIDEOS / "classroom.mp4", VIDEOS / "sister.mkv"]
+    text = tmp_path / "notes.mp4"
+    text.write_text("this is no video\n" * 100)
+    done = run("parallel", clips[0], text, *clips[1:], "--output", tmp_path / "out")
+    refused(done, "notes.mp4 failed", "not all inputs")
+    compared = 0
+    for clip in clips:
+        lines = lines_of(tmp_path / "out" / f"{clip.name}.jsonl")
+        assert lines == json_lines(tmp_path, clip), f"{clip.name}: other lines than pipelines/json"
+        compared += sum(bool(line["objects"]) for line in lines)
+    assert compared >= 150, f"{compared} lines with a face"
+    refused(run("parallel", clips[0], tmp_path / clips[0].name, "--output", tmp_path), clips[0].name, "same file")
+
+
+def turned(source, target, orientation):
+    """A copy of a JPEG that says in its EXIF data how the camera was held."""
+    exif = b"Exif\0\0II*\0" + struct.pack("<IHHHIHHI", 8, 1, 0x0112, 3, 1, orientation, 0, 0)
+    data = source.read_bytes()
+    target.write_bytes(data[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + data[2:])
+
+
+def test_pictures_gives_a_line_a_picture(data, tmp_path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    upright, sideways = SCENES / "single_face.jpg", tmp_path / "sideways.jpg"
+    done = programs.gst_launch(f"filesrc location={upright} ! decodebin ! videoconvert ! videoflip video-direction=90l"
+                               f" ! jpegenc quality=95 ! filesink location={sideways}")
+    assert done.returncode == 0, done.stdout
+    turned(sideways, tmp_path / "a" / "as_held.jpg", 6)
+    (tmp_path / "a" / "b" / "many.JPG").symlink_to(SCENES / "multi_face.jpg")
+    (tmp_path / "a" / "upright.jpg").symlink_to(upright)
+    (tmp_path / "a" / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"x" * 1000)
+    done = run("pictures", tmp_path / "a", "--output", tmp_path / "faces.jsonl")
+    refused(done, "broken.png")
+    assert "3 pictures, 1 could not be read" in done.stdout, done.stdout + done.stderr
+    lines = {line["source"]: line for line in lines_of(tmp_path / "faces.jsonl")}
+    assert list(lines) == ["as_held.jpg", "b/many.JPG", "upright.jpg"], f"{list(lines)}"
+    assert (boxes_of(lines["b/many.JPG"]) == boxes_of(json_lines(tmp_path, SCENES / "multi_face.jpg")[0]) and
+             len(lines["b/many.JPG"]["objects"]) >= 4), f"{lines['b/many.JPG']}"
+    (held,), (straight,) = boxes_of(lines["as_held.jpg"]), boxes_of(lines["upright.jpg"])
+    assert max(abs(a - b) for a, b in zip(held, straight)) < 8, f"{held}, upright {straight}"
+    good(run("pictures", tmp_path / "a" / "b", "--output", tmp_path / "faces.jsonl"))
+    assert len(lines_of(tmp_path / "faces.jsonl")) == 1, "an old file was not replaced"
+    (tmp_path / "none").mkdir()
+    refused(run("pictures", tmp_path / "none"), "none", "holds no picture")
+    refused(run("pictures", tmp_path / "gone"), "gone", "no such folder")
+
+
+def test_webcam_follows_what_comes(data, tmp_path):
+    good(run("webcam", CLIP, "--output", tmp_path, "--frames", 20, DISPLAY="", WAYLAND_DISPLAY=""))
+    lines = lines_of(tmp_path / "faces.jsonl")
+    assert len(lines) == 20 and all(len(line["objects"]) == 1 for line in lines), f"{len(lines)} lines"
+    # At the clip's own pace, if not slower: frames that come too fast were left out.
+    stamps = [line["timestamp"] for line in lines]
+    assert all(later > sooner for sooner, later in zip(stamps, stamps[1:])), f"{stamps}"
+    good(run("webcam", "test", "--output", tmp_path, "--frames", 8, DISPLAY="", WAYLAND_DISPLAY=""))
+    assert [line["objects"] for line in lines_of(tmp_path / "faces.jsonl")] == [[]] * 8, "faces in a test picture"
+
+
+def test_webcam_without_a_camera_says_so(models, tmp_path):
+    refused(run("webcam", "/dev/video99"), "/dev/video99", "no such camera")
+    if glob.glob("/dev/video*"):
+        pytest.skip("this machine has a camera")
+    done = good(run("webcam", "--output", tmp_path, "--frames", 5, XDG_CACHE_HOME=str(tmp_path), DISPLAY="",
+                    WAYLAND_DISPLAY="", CUFACE_MODEL_PATH=os.path.expanduser("~/.cache/gst-cuface")))
+    assert "no camera" in done.stderr and "'test'" in done.stderr, done.stderr
+    assert len(lines_of(tmp_path / "faces.jsonl")) == 5, "lines"
+
+
+def test_a_probe_prints_what_is_published(data, tmp_path):
+    lines = json_lines(tmp_path, SHORT)
+    printed = good(run("faces.py", SHORT)).stdout.splitlines()
+    expected = []
+    for line in lines:
+        width, height = line["resolution"]["width"], line["resolution"]["height"]
+        for face in line["objects"]:
+            x, y = face["landmarks"][30]
+            expected.append([line["timestamp"] / 1e9, face["id"], face["x"] / width, face["y"] / height,
+                             face["w"] / width, face["h"] / height, face["detection"]["confidence"],
+                             (x + 0.5) / width, (y + 0.5) / height])
+    assert len(printed) == len(expected) >= 50, f"{len(printed)} printed, {len(expected)} published"
+    for text, numbers in zip(printed, expected):
+        found = [float(number) for number in re.findall(r"[\d.]+", text)]
+        near = len(found) == len(numbers) and all(abs(a - b) < 0.006 for a, b in zip(found, numbers))
+        assert near, f"'{text}', published {numbers}"
+    refused(run("faces.py", "/nonexistent.mp4"), "/nonexistent.mp4", "no such file")
+
+
+def memory_of(process):
+    """(resident KiB, threads, open files)"""
+    with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+        status = dict(line.split(":", 1) for line in file)
+    return int(status["VmRSS"].split()[0]), int(status["Threads"]), len(os.listdir(f"/proc/{process.pid}/fd"))
+
+
+def read_until(process, word):
+    """The next line of its output that begins with the word; whatever else it says is kept for the report."""
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        if line.startswith(word):
+            return line
+    raise AssertionError(f"no '{word}' in: {said} {process.stderr.read()}")
+
+
+def wait_for_faces(process, path, count):
+    """Until that many more lines with a face are there; a process that is stuck is an error after two minutes."""
+    def lines():
+        return sum('"landmarks":[[' in line for line in path.read_text().splitlines())
+
+    wanted, late = lines() + count, time.monotonic() + 120
+    while lines() < wanted:
+        assert process.poll() is None and time.monotonic() < late, f"{lines()} of {wanted} lines with a face"
+        time.sleep(0.05)
+
+
+def test_rtsp_survives_its_server(data, tmp_path):
+    """Three times the server is killed and returns: new ids, flat memory."""
+    with contextlib.ExitStack() as stack:
+        path, sizes, counts, port = tmp_path / "faces.jsonl", [], [], 0
+        for life in range(4):
+            server, uri = stack.enter_context(programs.rtsp_server(CLIP, port))
+            port = re.search(r":(\d+)/", uri)[1]
+            if life == 0:
+                client = stack.enter_context(programs.start("rtsp", uri, "--output", tmp_path, "--retry", 0.3))
+                stack.callback(client.kill)
+            read_until(client, "connected")
+            wait_for_faces(client, path, 10)
+            sizes.append(memory_of(client))
+            if life < 3:
+                server.kill()
+                server.wait()
+                read_until(client, "lost")
+                counts.append(len(path.read_text().splitlines()))
+        client.send_signal(signal.SIGINT)
+        assert client.wait(60) == 0, f"exit code {client.returncode}: {client.stderr.read()}"
+        lines = lines_of(path)
+        assert len(lines) >= counts[-1] and [line["frame"] for line in lines] == list(range(len(lines))), "lines lost"
+        lives = [ids_of(lines[begin:end]) for begin, end in zip([0, *counts], [*counts, None])]
+        print(f"ids {lives}, memory {sizes}")
+        assert all(lives) and all(max(a) < min(b) for a, b in zip(lives, lives[1:])), f"ids {lives}"
+        # The first life fills caches; 16 MiB is one tenth of what the process takes.
+        assert sizes[3][0] < sizes[1][0] + 16384 or SANITIZED, f"memory grows: {sizes}"
+        assert sizes[3][1] <= max(sizes[0][1], sizes[1][1]) + 4, f"threads pile up: {sizes}"
+        assert sizes[3][2] <= sizes[1][2] + 4, f"open files pile up: {sizes}"
+
+
+def test_rtsp_serves_itself_a_clip(data, tmp_path):
+    with programs.start("rtsp", "--loopback", CLIP, "--output", tmp_path) as client:
+        try:
+            read_until(client, "connected")
+            wait_for_faces(client, tmp_path / "faces.jsonl", 5)
+        finally:
+            client.send_signal(signal.SIGINT)
+        assert client.wait(60) == 0, f"exit code {client.returncode}: {client.stderr.read()}"
+    refused(run("rtsp"), "give INPUT or --loopback")
+    refused(run("rtsp", "--loopback", "/nonexistent.mp4"), "/nonexistent.mp4", "no such file")

@@ -1,0 +1,29 @@
+"""Goals, and the table of what was measured."""
+import json
+
+import pytest
+
+import goals
+import report
+
+RESULTS = report.PAGE.parents[1] / "results/quality.json"
+
+
+@pytest.mark.parametrize("ours, peer, goal, reached", [
+    (2, None, goals.at_most(2), True), (2.1, 1, goals.at_most(2), False), (2, 1, goals.at_least(3), False),
+    (None, 1, goals.at_most(2), None), (1, 2, goals.FEWER, True), (2, 2, goals.FEWER, False),
+    (2, 2, goals.NOT_MORE, True), (1, None, goals.FEWER, None), (1, 2, goals.NONE, None)])
+def test_goals(ours, peer, goal, reached):
+    assert goals.row("m", "%", ours, peer, goal)["reached"] is reached
+
+
+@pytest.fixture(name="committed", scope="module")
+def committed_results():
+    return json.loads(RESULTS.read_text(encoding="utf-8"))
+
+
+def test_the_page_has_what_was_measured(committed):
+    page, parts = report.PAGE.read_text(encoding="utf-8"), committed["parts"]
+    assert sum(len(part["rows"]) for part in parts.values()) >= 10, "hardly any result"
+    assert report.with_table(page, parts) == page
+    assert json.loads(report.as_json(parts)) == committed
