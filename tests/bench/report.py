@@ -13,7 +13,7 @@ import sys
 import chain
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-import svg  # noqa: E402
+import plots  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = SOURCE / "docs/results"
@@ -170,46 +170,48 @@ def growth(curve):
     return last["x"] / first["x"], last["ours_us"] / first["ours_us"]
 
 
-def panel(curve, left, top, width=300, height=200):
-    first = curve["points"][0]["ours_us"]
-    series = {who: [(p["x"], p[f"{who}_us"] / first) for p in curve["points"] if p.get(f"{who}_us")]
-              for who in ("ours", "peer")}
-    dots = [(x, us / first) for _who, figures in PUBLISHED.get(curve["name"], []) for x, us in figures]
-    everything = [p for line in series.values() for p in line] + dots
-    low, high = ([f(math.log10(p[i]) for p in everything) for i in (0, 1)] for f in (min, max))
-
-    def at(point):
-        share = [(math.log10(point[i]) - low[i]) / max(high[i] - low[i], 1e-9) for i in (0, 1)]
-        return left + 62 + share[0] * (width - 84), top + height - 40 - share[1] * (height - 84)
-
-    def short(value):
-        return f"{value / 1e6:.3g}M" if value >= 1e6 else f"{value / 1e3:.3g}k" if value >= 1e3 else f"{value:.3g}"
-    x0, y0 = left + 56, top + height - 34
-    parts = [svg.text(left + 8, top + 18, curve["name"]),
-             svg.line([(x0, top + 36), (x0, y0), (left + width - 14, y0)], "#999")]
-    parts += [svg.text(x0 - 3, at((1, 10 ** v))[1] + 4, short(10 ** v), "end") for v in (low[1], high[1])]
-    parts += [svg.text(at((10 ** v, 1))[0], y0 + 14, short(10 ** v), anchor)
-              for v, anchor in ((low[0], "start"), (high[0], "end"))]
-    parts.append(svg.text(left + width / 2, y0 + 27, curve["x"], "middle"))
-    for who, points in series.items():
-        parts.append(svg.line([at(p) for p in points], COLOURS[who]))
-        parts += [svg.rectangle(x - 2, y - 2, 4, 4, COLOURS[who]) for x, y in map(at, points)]
-    parts += [svg.rectangle(x - 3, y - 3, 6, 6, COLOURS["published"]) for x, y in map(at, dots)]
-    return parts
+def with_published(curves, more="peers, published figures: cpu.md"):
+    """What a plot of curves shows."""
+    return {"title": f"time (our first point = 1) against size, logarithmic; {more}", "curves": curves,
+            "published": {c["name"]: [figures for _, figures in PUBLISHED[c["name"]]] for c in curves if c["name"] in PUBLISHED}}
 
 
-def plot(curves, more="peers, published figures: cpu.md", columns=3):
-    parts = [svg.text(8, 18, f"time (our first point = 1) against size, logarithmic; {more}")]
-    for i, who in enumerate(COLOURS):
-        parts += [svg.rectangle(690 + 80 * i, 9, 10, 10, COLOURS[who]), svg.text(704 + 80 * i, 18, who)]
-    for i, curve in enumerate(curves):
-        parts += panel(curve, 310 * (i % columns), 30 + 210 * (i // columns))
-    return svg.picture(310 * columns, 40 + 210 * math.ceil(len(curves) / columns), parts)
+def short(value):
+    return f"{value / 1e6:.3g}M" if value >= 1e6 else f"{value / 1e3:.3g}k" if value >= 1e3 else f"{value:.3g}"
 
 
-def made(folder):
-    """{name of a file: what belongs into it}."""
-    parts, files = read(folder), {}
+def plot(pyplot, shown, columns=3):
+    """A panel a curve."""
+    rows = math.ceil(len(shown["curves"]) / columns)
+    figure, axes = pyplot.subplots(rows, columns, figsize=(3.1 * columns, 2.3 * rows), squeeze=False, layout="constrained")
+    for panel in axes.flat[len(shown["curves"]):]:
+        panel.set_axis_off()
+    lines = {}
+    for panel, curve in zip(axes.flat, shown["curves"]):
+        first = curve["points"][0]["ours_us"]
+        for who in ("ours", "peer"):
+            points = [(p["x"], p[f"{who}_us"] / first) for p in curve["points"] if p.get(f"{who}_us")]
+            if points:
+                lines[who], = panel.loglog(*zip(*points), color=COLOURS[who], marker="s", markersize=3)
+        dots = [(x, us / first) for figures in shown["published"].get(curve["name"], []) for x, us in figures]
+        if dots:
+            lines["published"], = panel.loglog(*zip(*dots), color=COLOURS["published"], marker="D", linestyle="")
+        panel.set_title(curve["name"], fontsize=9)
+        panel.set_xlabel(curve["x"])
+        panel.minorticks_off()
+        ends = [curve["points"][i]["x"] for i in (0, -1)]
+        panel.set_xticks(ends, [short(x) for x in ends])
+    figure.suptitle(shown["title"] + "\n", fontsize=10, x=0.01, ha="left")
+    figure.legend(lines.values(), lines, loc="upper right", ncol=len(lines))
+    return figure
+
+
+CURVES = "cpu-curves.svg"
+
+
+def page_of(folder):
+    """The text of cpu.md, and what its plot shows."""
+    parts = read(folder)
     curves = [curve for name in ("curves", "streams") if name in parts for curve in parts[name]["curves"]]
     page = ["# What the CPU takes, beside the peers\n",
             "Made by `tests/bench/run` on machines with two processors. What bounds each stage: "
@@ -220,15 +222,13 @@ def made(folder):
         if name in parts:
             page += [f"## {title}\n", source(parts, name), body(parts[name])]
     if curves:
-        files["cpu-curves.svg"] = plot(curves)
         page += ["## Curves\n", *(source(parts, name) for name in ("curves", "streams") if name in parts),
-                 "![curves](cpu-curves.svg)\n",
+                 f"![curves]({CURVES})\n",
                  "Growth from the first to the last point. The work of grouping is pairs of rectangles that overlap.\n",
                  growth_table(curves),
                  table(("curve", "peer"), [(c["name"], c["peer"]) for c in curves if c["peer"]]),
                  curve_tables(curves)]
-    files["cpu.md"] = "\n".join(page)
-    return files
+    return "\n".join(page), with_published(curves)
 
 
 def case_of(part, **wanted):
@@ -268,17 +268,22 @@ def readme():
 
 
 def write(folder):
-    for name, content in made(folder).items():
-        (folder / name).write_text(content, encoding="utf-8")
+    page, shown = page_of(folder)
+    (folder / "cpu.md").write_text(page, encoding="utf-8")
+    if shown["curves"]:
+        plots.draw(folder / CURVES, shown, plot)
     if folder.resolve() == RESULTS:
         README.write_text(readme(), encoding="utf-8")
 
 
 def check():
-    files = {RESULTS / name: content for name, content in made(RESULTS).items()} | {README: readme()}
-    stale = [path.name for path, content in files.items() if path.read_text(encoding="utf-8") != content]
-    print(f"{len(files)} files made, stale: {', '.join(stale) or 'none'}")
-    return bool(stale) or len(files) < 3
+    page, shown = page_of(RESULTS)
+    stale = [path.name for path, content in ((RESULTS / "cpu.md", page), (README, readme()))
+             if path.read_text(encoding="utf-8") != content]
+    if not plots.shows(RESULTS / CURVES, shown):
+        stale.append(CURVES)
+    print(f"stale: {', '.join(stale) or 'none'}")
+    return bool(stale)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""The results as JSON, as a table in Markdown and as plots in plain SVG."""
+"""The results as JSON, as a table in Markdown and as plots."""
 import json
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from svg import line, picture, rectangle, text  # noqa: E402
+import plots  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/results/quality.md"
 BEGIN, END = "<!-- made by tests/quality/run: begin -->\n", "<!-- end -->\n"
@@ -65,62 +65,73 @@ def with_table(page, parts):
     return before + BEGIN + table(parts) + END + rest.split(END)[1]
 
 
+def plots_of(parts, output):
+    """[(name, file, what it shows)]"""
+    return [(name, output.with_name(f"{output.stem}-{name}.svg"), plot)
+            for part in parts.values() for name, plot in part["plots"].items()]
+
+
 def write(parts, output):
     """Plots beside the JSON and, where that is the committed one, the table into the page."""
-    for part in parts.values():
-        for name, plot in part["plots"].items():
-            draw = {"jitter": bars, "timeline": strips, "pace": curve}[name]
-            output.with_name(f"{output.stem}-{name}.svg").write_text(draw(plot), encoding="utf-8")
+    for name, path, plot in plots_of(parts, output):
+        plots.draw(path, plot, FIGURES[name])
     if output.resolve().parent == PAGE.parents[1] / "results":
         PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
-def legend(names, x, y):
-    parts = []
-    for i, name in enumerate(names):
-        parts += [rectangle(x + 120 * i, y - 9, 10, 10, COLOURS[name]), text(x + 14 + 120 * i, y, name)]
-    return parts
-
-
-def bars(plot):
+def bars(pyplot, plot):
     """Bars side by side for each group."""
-    highest = max(value for values in plot["bars"].values() for value in values)
-    parts = [text(10, 20, plot["unit"]), *legend(plot["bars"], 10, 40)]
+    figure, axes = pyplot.subplots(figsize=(6, 3), layout="constrained")
+    width = 0.8 / len(plot["bars"])
     for i, (name, values) in enumerate(plot["bars"].items()):
-        for group, value in enumerate(values):
-            x, height = 20 + 180 * group + 36 * i, 180 * value / highest
-            parts += [rectangle(x, 250 - height, 30, height, COLOURS[name]),
-                      text(x + 15, 245 - height, f"{value:.2f}", "middle")]
-    parts += [text(20 + 180 * i + 70, 268, name, "middle") for i, name in enumerate(plot["groups"])]
-    return picture(20 + 180 * len(plot["groups"]), 280, parts)
+        drawn = axes.bar([group + i * width for group in range(len(values))], values, 0.9 * width, label=name,
+                         color=COLOURS[name])
+        axes.bar_label(drawn, fmt="%.2f", fontsize=7)
+    axes.set_xticks([group + 0.4 - width / 2 for group in range(len(plot["groups"]))], plot["groups"])
+    axes.set_ylabel(plot["unit"])
+    axes.legend(frameon=False)
+    return figure
 
 
-def strips(plot):
+def strips(pyplot, plot):
     """One line a clip and chain: coloured where there is a face, darker for more than one."""
-    parts, y = [text(10, 20, "frames with a face (darker: several)"), *legend(("peer", "ours"), 260, 20)], 34
-    for name, chains in plot.items():
-        parts.append(text(10, y + 20, name))
-        for who in ("peer", "ours"):
-            counts, begin = chains[who], 0
-            step = 480 / len(counts)
-            parts.append(rectangle(130, y, 480, 12, "#eee"))
-            for t in range(1, len(counts) + 1):
-                if t == len(counts) or min(counts[t], 2) != min(counts[begin], 2):
-                    if counts[begin]:
-                        colour = COLOURS[who] if counts[begin] == 1 else {"peer": "#822", "ours": "#146"}[who]
-                        parts.append(rectangle(130 + begin * step, y, (t - begin) * step, 12, colour))
-                    begin = t
-            y += 14
-        y += 8
-    return picture(620, y + 4, parts)
+    figure, axes = pyplot.subplots(figsize=(6.5, 3), layout="constrained")
+    rows = [(name, who) for name in plot for who in ("peer", "ours")]
+    for row, (name, who) in enumerate(rows):
+        counts = plot[name][who]
+        for several, colour in ((False, COLOURS[who]), (True, {"peer": "#822", "ours": "#146"}[who])):
+            runs = runs_where(counts, lambda count, several=several: count > 1 if several else count == 1)
+            axes.broken_barh([(100 * begin / len(counts), 100 * length / len(counts)) for begin, length in runs],
+                             (row - 0.4, 0.8), color=colour)
+    axes.set_yticks(range(len(rows)), [f"{name}, {who}" for name, who in rows])
+    axes.invert_yaxis()
+    axes.set_xlabel("frames with a face, % of the clip (darker: several faces)")
+    return figure
 
 
-def curve(plot):
+def runs_where(values, wanted):
+    """[(begin, length)] of what follows on one another."""
+    runs = []
+    for index, value in enumerate(values):
+        if wanted(value):
+            if runs and sum(runs[-1]) == index:
+                runs[-1] = runs[-1][0], runs[-1][1] + 1
+            else:
+                runs.append((index, 1))
+    return runs
+
+
+def curve(pyplot, plot):
     """Processor time of each frame, from 0."""
-    shown = [who for who in ("peer", "ours", "ours, spread") if who in plot]
-    highest = max(max(plot[who]) for who in shown)
-    parts = [text(10, 20, f"processor time of each frame, up to {highest:.0f} ms"), *legend(shown, 330, 20)]
-    for who in shown:
-        step = 600 / len(plot["ours"])
-        parts.append(line([(10 + step * t, 240 - 200 * ms / highest) for t, ms in enumerate(plot[who])], COLOURS[who]))
-    return picture(620, 250, parts)
+    figure, axes = pyplot.subplots(figsize=(6.5, 2.8), layout="constrained")
+    for who in ("peer", "ours", "ours, spread"):
+        if who in plot:
+            axes.plot(plot[who], color=COLOURS[who], label=who)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("frame")
+    axes.set_ylabel("processor time, ms")
+    axes.legend(frameon=False)
+    return figure
+
+
+FIGURES = {"jitter": bars, "timeline": strips, "pace": curve}

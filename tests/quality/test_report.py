@@ -27,3 +27,10 @@ def test_the_page_has_what_was_measured(committed):
     assert sum(len(part["rows"]) for part in parts.values()) >= 10, "hardly any result"
     assert report.with_table(page, parts) == page
     assert json.loads(report.as_json(parts)) == committed
+
+
+def test_the_plots_show_what_was_measured(committed):
+    drawn = report.plots_of(committed["parts"], RESULTS)
+    assert len(drawn) == 3
+    for name, path, shown in drawn:
+        assert report.plots.shows(path, shown), f"{name} is stale: tests/quality/run --table draws it"

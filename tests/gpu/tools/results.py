@@ -205,7 +205,7 @@ def curves_of(result):
 
 
 def curves(path, result):
-    """Prints the curves; returns {name of the plot: plot}."""
+    """Prints the curves; returns {name of the plot: what it shows}."""
     own = path.with_name(path.stem + '-curves.json')  # of a run of test_curves_cuda alone
     source = ''
     if not curves_of(result) and own.exists():
@@ -223,11 +223,11 @@ def curves(path, result):
           'it is done another way.\n')
     print(report.growth_table(found))
     print(report.curve_tables(found, 'CPU'), end='')
-    return {plot: report.plot(found, 'peer: the CPU; published figures: gpu.md')}
+    return {plot: report.with_published(found, 'peer: the CPU; published figures: gpu.md')}
 
 
 def print_page(path):
-    """Prints the page; returns {name of a plot: plot}."""
+    """Prints the page; returns {name of a plot: what it shows}."""
     result = json.loads(path.read_text())
     print('# The tests and times on a GPU\n')
     print(f'Made from {path.name}; device {result["device"]}, driver {result["driver"]}, '
@@ -248,25 +248,29 @@ def print_page(path):
         print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
         for row in rows:
             print('| ' + ' | '.join(f'`{row[c]}`' if c == 'what' else str(row[c]) for c in columns) + ' |')
-    plots = curves(path, result)
+    shown = curves(path, result)
     beside_cpu(result)
-    return plots
+    return shown
 
 
 def table(path):
     path = pathlib.Path(path)
-    for name, plot in print_page(path).items():
-        path.with_name(name).write_text(plot)
+    for name, shown in print_page(path).items():
+        import report  # print_page has found it
+        report.plots.draw(path.with_name(name), shown, report.plot)
     return 0
 
 
 def check(path):
     path, page = pathlib.Path(path), io.StringIO()
     with contextlib.redirect_stdout(page):
-        files = print_page(path)
-    files[path.stem + '.md'] = page.getvalue()
-    stale = [name for name, content in files.items() if path.with_name(name).read_text() != content]
-    print(f'{len(files)} files made, stale: {", ".join(stale) or "none"}')
+        plots = print_page(path)
+    stale = [path.stem + '.md'] if path.with_suffix('.md').read_text() != page.getvalue() else []
+    for name, shown in plots.items():
+        import report
+        if not report.plots.shows(path.with_name(name), shown):
+            stale.append(name)
+    print(f'stale: {", ".join(stale) or "none"}')
     return bool(stale)
 
 
