@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/common/simd.h"
+#include "kernels/common/try.h"
 #include "kernels/luma/cpu/limited.h"
 #include "kernels/luma/cpu/rgb.h"
 #include "kernels/luma/grey.h"
@@ -89,18 +90,6 @@ Status invalid(const char* what) {
   return {StatusCode::kInvalidArgument, std::string("frame: ") + what};
 }
 
-Status validate(const Component& c, int width) {
-  if (!c.data) return invalid("a component has no data");
-  if (c.depth < 8 || c.depth > 16) return invalid("depth is not 8..16 bits");
-  if (c.sub_x != 0 || c.sub_y != 0) return invalid("the component grey is made of is subsampled");
-  const int bytes = c.depth > 8 ? 2 : 1;
-  if (c.shift < 0 || c.depth + c.shift > 8 * bytes) return invalid("shift is out of range");
-  if (c.pixel_stride < bytes || c.pixel_stride > 64) return invalid("pixel stride is out of range");
-  const std::ptrdiff_t row = std::ptrdiff_t{width - 1} * c.pixel_stride + bytes;
-  if (std::abs(c.stride) < row) return invalid("stride is smaller than a row");
-  return {};
-}
-
 void luma_rows(const FrameView& frame, ImageView<std::uint8_t> out) {
   switch (frame.component[0].depth) {
     case 8:
@@ -126,11 +115,27 @@ void luma_rows(const FrameView& frame, ImageView<std::uint8_t> out) {
 
 }  // namespace
 
+Status validate(const Component& c, int width) {
+  if (!c.data) return invalid("a component has no data");
+  if (c.depth < 8 || c.depth > 16) return invalid("depth is not 8..16 bits");
+  if (c.sub_x < 0 || c.sub_x > 2 || c.sub_y < 0 || c.sub_y > 2)
+    return invalid("a component is subsampled by more than 4");
+  const int bytes = c.depth > 8 ? 2 : 1;
+  if (c.shift < 0 || c.depth + c.shift > 8 * bytes) return invalid("shift is out of range");
+  if (c.pixel_stride < bytes || c.pixel_stride > 64) return invalid("pixel stride is out of range");
+  const std::ptrdiff_t row = std::ptrdiff_t{(width - 1) >> c.sub_x} * c.pixel_stride + bytes;
+  if (std::abs(c.stride) < row) return invalid("stride is smaller than a row");
+  return {};
+}
+
 Status validate(const FrameView& frame) {
   if (frame.width < 1 || frame.height < 1) return invalid("size is below 1x1");
   const int read = frame.rgb ? 3 : 1;
-  for (int c = 0; c < read; ++c)
-    if (Status status = validate(frame.component[c], frame.width); !status.ok()) return status;
+  for (int c = 0; c < read; ++c) {
+    CUFACE_TRY(validate(frame.component[c], frame.width));
+    if (frame.component[c].sub_x != 0 || frame.component[c].sub_y != 0)
+      return invalid("the component grey is made of is subsampled");
+  }
   for (int c = 1; c < read; ++c)
     if (frame.component[c].depth != frame.component[0].depth ||
         frame.component[c].shift != frame.component[0].shift ||

@@ -20,7 +20,7 @@ struct Component {
   int pixel_stride = 1;          ///< bytes between samples of one row
   int depth = 8;  ///< significant bits, 8..16; above 8 a sample is a little-endian 16-bit word
   int shift = 0;  ///< the sample is word >> shift (P010: 6; I420_10LE: 0)
-  int sub_x = 0, sub_y = 0;  ///< log2 of the subsampling
+  int sub_x = 0, sub_y = 0;  ///< log2 of the subsampling, 0..2
 };
 
 /// A mapped frame; owns nothing. Components are Y,U,V or R,G,B; a grey picture has Y only (data of
@@ -34,6 +34,8 @@ struct FrameView {
 
 /// Refuses what luma() could not read: no data, sizes below 1x1, depth or stride out of range.
 Status validate(const FrameView& frame);
+/// The same of one component, whatever its subsampling, of a frame `width` pixels wide.
+Status validate(const Component& component, int width);
 
 /// Writes the whole width x height of `out` (which must have the frame's size). Exact integers:
 /// full-range 8-bit: y; limited 8-bit: clamp(((y-16)*255+109)/219); 10-bit limited:

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kernels/faces/faces.h"
+#include "kernels/luma/color_matrix.h"
 #include "kernels/luma/luma.h"
 
 namespace cuface {
@@ -29,10 +30,6 @@ struct OverlayStyle {
   Argb box_color = 0xff00ff00, landmark_color = 0xffffff00, text_color = 0xffffffff;
   int line_width = 0;  ///< px; 0 = from the frame's height
 };
-
-/// How 8-bit RGB becomes the frame's Y, U, V (or stays RGB): BT.601 or BT.709, full or limited
-/// range is the frame's own flag.
-enum class ColorMatrix { kBt601, kBt709, kBt2020 };
 
 /// Draws all faces of `faces` (pixels of this frame) in place, clipped to the frame. Integer
 /// arithmetic only: the CUDA twin writes the same bytes. False, with some of the faces, once `stop`

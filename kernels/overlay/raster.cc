@@ -179,23 +179,6 @@ std::int64_t rounded_ratio(std::int64_t n, std::int64_t d) {
   return (n >= 0 ? n + d / 2 : n - d / 2) / d;
 }
 
-/// Weights of red and blue in luma, in 1/10000 (ITU-R BT.601, BT.709, BT.2020).
-struct LumaWeights {
-  int red, blue;
-};
-
-LumaWeights luma_weights(ColorMatrix matrix) {
-  switch (matrix) {
-    case ColorMatrix::kBt601:
-      return {2990, 1140};
-    case ColorMatrix::kBt709:
-      return {2126, 722};
-    case ColorMatrix::kBt2020:
-      return {2627, 593};
-  }
-  return {2990, 1140};
-}
-
 }  // namespace
 
 Ink make_ink(const FrameView& frame, ColorMatrix matrix, Argb color) {
