@@ -29,7 +29,14 @@ class LinearResize {
   void row(ImageView<const std::uint8_t> src, int y, std::uint8_t* dst) const {
     row(src, y, 0, static_cast<int>(columns_.size()), dst);
   }
-  void row(ImageView<const std::uint8_t> src, int y, int first, int count, std::uint8_t* dst) const;
+  void row(ImageView<const std::uint8_t> src, int y, int first, int count,
+           std::uint8_t* dst) const {
+    const Tap& tap = rows_[static_cast<std::size_t>(y)];
+    row(src.row(tap.first), src.row(tap.second), y, first, count, dst);
+  }
+  /// The same where the row's two source rows, those of rows()[y], lie apart.
+  void row(const std::uint8_t* above, const std::uint8_t* below, int y, int first, int count,
+           std::uint8_t* dst) const;
 
   /// The two source indices a destination index lies between, and their weights in 1/256.
   struct Tap {
@@ -59,6 +66,7 @@ class LinearResize {
   }
 
  private:
+  int src_width_;
   std::vector<Tap> columns_, rows_;
   VectorColumns vector_columns_;
 };

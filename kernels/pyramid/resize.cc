@@ -173,22 +173,22 @@ HWY_EXPORT(lanes);
 }  // namespace
 
 LinearResize::LinearResize(int src_width, int src_height, int dst_width, int dst_height)
-    : columns_(make_taps(src_width, dst_width)),
+    : src_width_(src_width),
+      columns_(make_taps(src_width, dst_width)),
       rows_(make_taps(src_height, dst_height)),
       vector_columns_(vector_columns(columns_, src_width)) {}
 
-void LinearResize::row(ImageView<const std::uint8_t> src, int y, int first_column, int count,
-                       std::uint8_t* dst) const {
+void LinearResize::row(const std::uint8_t* above, const std::uint8_t* below, int y,
+                       int first_column, int count, std::uint8_t* dst) const {
   const Tap& tap = rows_[static_cast<std::size_t>(y)];
-  const std::uint8_t *first = src.row(tap.first), *second = src.row(tap.second);
-  if (simd::vectors() && src.width >= 4 && count >= CUFACE_DISPATCH(lanes)()) {
+  if (simd::vectors() && src_width_ >= 4 && count >= CUFACE_DISPATCH(lanes)()) {
     CUFACE_DISPATCH(resize_row)
-    (first, second, tap.weight_second, vector_columns_, src.width, first_column, count, dst);
+    (above, below, tap.weight_second, vector_columns_, src_width_, first_column, count, dst);
     return;
   }
   for (int x = first_column; x < first_column + count; ++x) {
     const Tap& column = columns_[static_cast<std::size_t>(x)];
-    *dst++ = blend(along_row(first, column), along_row(second, column), tap.weight_first,
+    *dst++ = blend(along_row(above, column), along_row(below, column), tap.weight_first,
                    tap.weight_second);
   }
 }
