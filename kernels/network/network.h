@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/common/backend.h"
+#include "kernels/common/bgr.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
@@ -151,11 +152,6 @@ inline constexpr int kMaxNetworkCandidates = 5000;
 
 /// kInvalidArgument and a sentence for a value out of the range stated above.
 Status validate(const NetworkConfig& config);
-
-/// A pixel as the network reads it.
-struct Bgr {
-  std::uint8_t b = 0, g = 0, r = 0;
-};
 
 /// Plan: validates, allocates all scratch for one picture size. Enqueue: allocates nothing, once
 /// `out` has room for max_faces. An object serves one thread at a time; the model is shared.
