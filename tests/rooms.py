@@ -10,7 +10,7 @@ FLOORS = [
     ["kernels/cells"],
     ["kernels/faces"],
     ["kernels/luma", "kernels/turn", "kernels/pyramid"],
-    ["kernels/integral"],
+    ["kernels/integral", "kernels/colour"],
     ["kernels/levels"],
     ["kernels/similarity"],
     ["kernels/flow", "kernels/cascade", "kernels/network", "kernels/activity"],
