@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 
 namespace cuface {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 #include "models/xxh64.h"
 
 namespace cuface {

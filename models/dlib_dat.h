@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kernels/common/status.h"
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 
 namespace cuface {
 

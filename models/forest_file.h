@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/common/status.h"
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 #include "models/container.h"
 
 namespace cuface {
@@ -17,7 +17,7 @@ Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& con
 Status write_forest_file(const ForestModel& model, const Provenance& source,
                          const std::string& path);
 
-/// The same model with integer leaves (docs/design/forest.md): each coordinate of a cascade is
+/// The same model with integer leaves (docs/design/landmarks.md): each coordinate of a cascade is
 /// rounded to kCompactLimit steps of its largest value. Shares the other tables. `model` is exact
 /// and has passed validate().
 std::shared_ptr<const ForestModel> compact_forest(const ForestModel& model);

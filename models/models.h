@@ -8,7 +8,7 @@
 
 #include "kernels/cascade/cascade.h"
 #include "kernels/common/status.h"
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 
 namespace cuface {
 

@@ -14,7 +14,7 @@ FLOORS = [
     ["kernels/levels"],
     ["kernels/similarity"],
     ["kernels/flow", "kernels/cascade", "kernels/network", "kernels/activity"],
-    ["kernels/group", "kernels/forest"],
+    ["kernels/group", "kernels/landmarks"],
     ["kernels/detect", "kernels/landmark_samples", "kernels/landmark_filter", "kernels/track"],
     ["kernels/overlay"],
     ["models"],

@@ -1,6 +1,6 @@
 #include "gst/facedetect/detectprops.h"
 
-#include "kernels/detect/turns.h"
+#include "kernels/detect/search_angles.h"
 
 namespace cuface::gst {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "gst/facelandmark/backend.h"
 #include "kernels/common/try.h"
-#include "kernels/forest/roll.h"
-#include "kernels/landmark_filter/hold.h"
+#include "kernels/landmark_filter/gap.h"
 #include "kernels/landmark_filter/inertia.h"
 #include "kernels/landmark_filter/smooth.h"
+#include "kernels/landmarks/roll.h"
 #include "models/box_map.h"
 
 namespace cuface::gst {
@@ -33,7 +33,7 @@ class CpuLandmarkBackend final : public LandmarkBackend {
     list->landmarks_per_face = model_->landmarks;
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
     if (!settings.follow_roll) known_rolls_.count = 0;
-    if (frame.is_gap()) return hold(frame, settings, std::move(list));
+    if (frame.is_gap()) return pass_gap(frame, settings, std::move(list));
     if (!list->faces.empty()) CUFACE_TRY(regress(frame, settings, *list));
     add_inertia(settings.inertia, *list);
     list->followed.clear();
@@ -54,8 +54,8 @@ class CpuLandmarkBackend final : public LandmarkBackend {
   }
 
  private:
-  Result<Landmarks> hold(Frame& frame, const LandmarkSettings& settings,
-                         std::shared_ptr<FaceList> list) {
+  Result<Landmarks> pass_gap(Frame& frame, const LandmarkSettings& settings,
+                             std::shared_ptr<FaceList> list) {
     const FaceListRef before = std::exchange(before_, list);
     const int count = before ? static_cast<int>(before->faces.size()) : 0;
     const bool all_known = std::ranges::all_of(list->faces, [&](const Face& face) {
@@ -63,7 +63,7 @@ class CpuLandmarkBackend final : public LandmarkBackend {
     });
     if (!all_known) CUFACE_TRY(regress(frame, settings, *list));
     if (before)
-      forest::hold_landmarks(SerialLanes{}, before->faces.data(), count, before->landmarks.data(),
+      forest::keep_landmarks(SerialLanes{}, before->faces.data(), count, before->landmarks.data(),
                              list->faces.data(), static_cast<int>(list->faces.size()),
                              model_->landmarks, list->landmarks.data());
     list->followed.clear();

@@ -5,11 +5,11 @@
 #include "gst/facelandmark/backend.h"
 #include "gst/faces/cuda/devicefaceframe.h"
 #include "kernels/common/try.h"
-#include "kernels/forest/cuda/roll.h"
-#include "kernels/landmark_filter/cuda/hold.h"
+#include "kernels/landmark_filter/cuda/gap.h"
 #include "kernels/landmark_filter/cuda/inertia.h"
 #include "kernels/landmark_filter/cuda/smooth.h"
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
+#include "kernels/landmarks/cuda/roll.h"
 
 namespace cuface::gst {
 namespace {
@@ -58,7 +58,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
     if (!settings.follow_roll) rolls_->forget();
     CUFACE_TRY(landmarker_->enqueue(picture, in, map, out->written(), launch,
                                     settings.follow_roll ? rolls_->known() : nullptr));
-    if (frame.is_gap()) return hold(device, std::move(out), std::move(name));
+    if (frame.is_gap()) return pass_gap(device, std::move(out), std::move(name));
     CUFACE_TRY(add_inertia(in, out->written(), settings.inertia, launch));
     if (settings.follow_roll) CUFACE_TRY(rolls_->remember(out->written(), launch));
     if (settings.smooth > 0)
@@ -77,12 +77,12 @@ class CudaLandmarkBackend final : public LandmarkBackend {
 
  private:
   /// `faces` have been made room for, so that those of the frame before lie elsewhere.
-  Result<Landmarks> hold(DeviceFaceFrame& device, std::shared_ptr<DeviceFaceResult> faces,
-                         DetectorName name) {
+  Result<Landmarks> pass_gap(DeviceFaceFrame& device, std::shared_ptr<DeviceFaceResult> faces,
+                             DetectorName name) {
     if (before_) {
       CUFACE_TAKE(launch, device.launcher());
       CUFACE_TAKE(before, device.faces(before_));
-      CUFACE_TRY(cuda::hold_landmarks(before, faces->written(), launch));
+      CUFACE_TRY(cuda::keep_landmarks(before, faces->written(), launch));
     }
     CUFACE_TAKE(held, device.finish(std::move(faces), std::move(name), {}));
     before_ = held;

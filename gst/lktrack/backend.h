@@ -24,8 +24,8 @@ class TrackBackend {
  public:
   virtual ~TrackBackend() = default;
   virtual Result<FaceResult> run(Frame& frame, const TrackFrame& input) = 0;
-  /// In place of run(), a frame whose pixels are not to be looked at: Tracker::hold().
-  virtual Result<FaceResult> hold(Frame& frame, std::uint64_t number) = 0;
+  /// In place of run(), a frame whose pixels are not to be looked at: Tracker::pass_gap().
+  virtual Result<FaceResult> pass_gap(Frame& frame, std::uint64_t number) = 0;
   /// Whether run() lost the last face on this frame. Where only the GPU knows, false, and its
   /// result says so.
   virtual SearchRegion search_wanted() const = 0;

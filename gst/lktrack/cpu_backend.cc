@@ -29,8 +29,8 @@ class CpuTrackBackend final : public TrackBackend {
     return FaceResult(std::make_shared<FaceList>(std::move(output_.faces)));
   }
 
-  Result<FaceResult> hold(Frame&, std::uint64_t) override {
-    tracker_->hold(output_);
+  Result<FaceResult> pass_gap(Frame&, std::uint64_t) override {
+    tracker_->pass_gap(output_);
     return FaceResult(std::make_shared<FaceList>(std::move(output_.faces)));
   }
 

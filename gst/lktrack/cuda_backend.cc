@@ -36,11 +36,11 @@ class CudaTrackBackend final : public TrackBackend {
     return device.finish(std::move(out), detector_, {nullptr, true});
   }
 
-  Result<FaceResult> hold(Frame& frame, std::uint64_t number) override {
+  Result<FaceResult> pass_gap(Frame& frame, std::uint64_t number) override {
     DeviceFaceFrame device(*frame.device());
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(out, device.new_faces(room_));
-    CUFACE_TRY(tracker_->hold(number, room_, out->written(), launch));
+    CUFACE_TRY(tracker_->pass_gap(number, room_, out->written(), launch));
     return device.finish(std::move(out), detector_, {nullptr, true});
   }
 

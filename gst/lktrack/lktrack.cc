@@ -55,7 +55,7 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
       planned_ = config;
     }
     const double elapsed = follow_time(frame);
-    if (frame.is_gap()) return hold(frame, elapsed);
+    if (frame.is_gap()) return pass_gap(frame, elapsed);
     const TrackFrame input{known_faces(frame), take_feedback(frame), frame_++,
                            elapsed + std::exchange(held_, 0)};
     CUFACE_TAKE(result, backend_->run(frame, input));
@@ -107,9 +107,9 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
 
   /// A GAP buffer has no picture worth following: the faces stay where they are, and with them the
   /// landmarks that were fed back for the last picture.
-  Status hold(Frame& frame, double elapsed) {
+  Status pass_gap(Frame& frame, double elapsed) {
     held_ += elapsed;
-    CUFACE_TAKE(result, backend_->hold(frame, frame_));
+    CUFACE_TAKE(result, backend_->pass_gap(frame, frame_));
     request_search(frame, result);
     GST_LOG_OBJECT(element(), "a gap: faces are held");
     return deliver(frame, std::move(result));

@@ -1,6 +1,11 @@
 // cascade: is there a face in this window? Viola-Jones boosted cascade of Haar features on one
 // level of the scale pyramid [S0.12, S0.14, S0.16, S0.19], with the arithmetic of
 // OpenCV 4.6 (docs/design/numeric-contract.md).
+//
+// The room: model.cc validates, binding.cc lays features out for a picture's sums, reference.cc
+// is CascadeSearch in plain C++. evaluate.h has the arithmetic of one window, row_rule.h the
+// windows that OpenCV skips, vector_tables.h what vector code reads. cpu/ and cuda/ search faster.
+// Another kind of feature: docs/design/features.md.
 #pragma once
 
 #include <cstddef>
@@ -78,7 +83,7 @@ inline constexpr float kMaxRectWeight = 1000.0f;
 /// Who validates models, and who trusts them. A loader validates what it has read, so that its
 /// error names the file. Every public create() that takes a model validates it again, so that a
 /// model made by hand cannot harm. What create() has accepted is trusted from there on. The same
-/// rule holds for landmark models (kernels/forest/forest.h).
+/// rule holds for landmark models (kernels/landmarks/landmarks.h).
 Status validate(const CascadeModel& model);
 
 /// A window that passed all stages: its top-left corner in the level's pixels.

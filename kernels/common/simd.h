@@ -37,7 +37,7 @@ namespace cuface::simd {
 bool vectors();
 
 /// Whether AVX-512 may look bytes up in registers (VBMI): Highway compiles for it as for any
-/// AVX-512, and a function that does says so to the compiler (kernels/forest/cpu/walk-inl.h).
+/// AVX-512, and a function that does says so to the compiler (kernels/landmarks/cpu/walk-inl.h).
 bool byte_permutes();
 
 /// kUnsupported where CUFACE_SIMD names something that is not in available().

@@ -1,5 +1,9 @@
 // detect: luma, scale levels, integrals, cascade and grouping put together: cv::CascadeClassifier's
 // detectMultiScale [S0.01, S0.03, S0.15, S0.18], equal to OpenCV 4.6 with the default options.
+//
+// The room: searcher.h has the two ways to look at all sizes, pyramid_searcher.cc and
+// window_searcher.cc. search_angles.h looks at turned pictures, verify.h at followed faces,
+// schedule.h decides which frames are searched. boxes.h makes faces of groups.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +46,10 @@ struct DetectConfig {
   /// of the search make worthwhile; 1 = the calling thread alone.
   int threads = 1;
   /// Degrees, 0..90: also look for faces turned by up to so much in the picture, to either side.
-  /// 0 = upright only. Each further angle (turns.h) is a search of the turned picture by itself,
-  /// with the same limits; there a face needs twice as many neighbours. Boxes whose centre is not
-  /// in the picture are dropped, and of several finds of one head the one with the most neighbours
-  /// stays. Where one of the searches has too many windows, all count as "none".
+  /// 0 = upright only. Each further angle (search_angles.h) is a search of the turned picture by
+  /// itself, with the same limits; there a face needs twice as many neighbours. Boxes whose centre
+  /// is not in the picture are dropped, and of several finds of one head the one with the most
+  /// neighbours stays. Where one of the searches has too many windows, all count as "none".
   int roll = 0;
   /// Whether faces that a tracker follows, and that the search has not found, are looked for in
   /// their own place, turn and scale (verify.h). There a face needs twice as many neighbours.

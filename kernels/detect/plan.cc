@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "kernels/detect/search_angles.h"
 #include "kernels/detect/searcher.h"
-#include "kernels/detect/turns.h"
 
 namespace cuface {
 namespace {

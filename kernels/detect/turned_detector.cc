@@ -6,7 +6,7 @@
 
 #include "kernels/common/lanes.h"
 #include "kernels/detect/boxes.h"
-#include "kernels/detect/turns.h"
+#include "kernels/detect/search_angles.h"
 #include "kernels/turn/turn.h"
 
 namespace cuface {
@@ -24,7 +24,7 @@ std::vector<double> search_angles(int roll) {
 
 namespace {
 
-/// What join_turns() reads and writes.
+/// What join_angles() reads and writes.
 struct AngleLists {
   const std::vector<DetectResult>& found;
   std::vector<Detection>& faces;
@@ -97,7 +97,7 @@ class TurnedDetector final : public Detector {
     if (out.overflow) return {};
     angle_of_.clear();
     AngleLists lists{found_, out.faces, angle_of_, stop_};
-    join_turns(SerialLanes{}, lists, static_cast<int>(turns_.size()), max_faces_, scratch_);
+    join_angles(SerialLanes{}, lists, static_cast<int>(turns_.size()), max_faces_, scratch_);
     if (is_raised(stop_)) {
       out.faces.clear();
       return cancelled();

@@ -7,8 +7,8 @@
 
 #include "kernels/common/lanes.h"
 #include "kernels/detect/boxes.h"
+#include "kernels/detect/search_angles.h"
 #include "kernels/detect/searcher.h"
-#include "kernels/detect/turns.h"
 #include "kernels/detect/verify.h"
 
 namespace cuface {
@@ -42,7 +42,7 @@ DetectConfig patch_search(const PatchShape& shape, const DetectConfig& config) {
 
 namespace {
 
-/// What join_turns() reads and writes: "at angle 0" is what the search has found.
+/// What join_angles() reads and writes: "at angle 0" is what the search has found.
 struct VerifiedLists {
   const DetectResult& searched;
   const std::vector<Detection>& verified;
@@ -111,7 +111,7 @@ class VerifyingDetector final : public Detector {
     if (!patches_.empty() && !searched_.overflow) verify(luma);
     list_of_.clear();
     VerifiedLists lists{searched_, verified_, rolls_, out, list_of_, stop_};
-    join_turns(SerialLanes{}, lists, 2, max_faces_, join_);
+    join_angles(SerialLanes{}, lists, 2, max_faces_, join_);
     if (is_raised(stop_)) {
       out.faces.clear();
       out.rolls.clear();

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "kernels/group/rules.h"
+#include "kernels/group/box_rules.h"
 
 namespace cuface {
 namespace {

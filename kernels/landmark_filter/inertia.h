@@ -15,8 +15,8 @@
 #include "kernels/common/host_device.h"
 #include "kernels/common/lanes.h"
 #include "kernels/faces/faces.h"
-#include "kernels/forest/forest.h"
 #include "kernels/landmark_filter/face_memory.h"
+#include "kernels/landmarks/landmarks.h"
 
 namespace cuface {
 

@@ -6,8 +6,8 @@
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/lanes.h"
-#include "kernels/forest/rules.h"
 #include "kernels/landmark_samples/starts.h"
+#include "kernels/landmarks/regression.h"
 
 namespace cuface {
 namespace {

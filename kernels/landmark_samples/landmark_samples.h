@@ -3,7 +3,7 @@
 //
 // Sample boxes are the face's box moved by at most kSampleShift and scaled by at most kSampleScale,
 // in pairs on either side of it, so that their mean is the box itself; of an odd number one is the
-// box itself. docs/log/forest.md tells how the figures were chosen.
+// box itself. docs/log/landmarks.md tells how the figures were chosen.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
-#include "kernels/forest/forest.h"
-#include "kernels/forest/head_box.h"
+#include "kernels/landmarks/head_box.h"
+#include "kernels/landmarks/landmarks.h"
 
 namespace cuface {
 

@@ -8,9 +8,9 @@
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
 #include "kernels/faces/copy.cuh"
-#include "kernels/forest/cuda/regress.cuh"
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
 #include "kernels/landmark_samples/starts.h"
+#include "kernels/landmarks/cuda/regress.cuh"
 
 namespace cuface::cuda {
 namespace {

@@ -9,10 +9,10 @@
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
-#include "kernels/forest/cuda/landmarker.h"
-#include "kernels/forest/head_box.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "kernels/landmark_samples/starts.h"
+#include "kernels/landmarks/cuda/landmarker.h"
+#include "kernels/landmarks/head_box.h"
 
 namespace cuface::cuda {
 

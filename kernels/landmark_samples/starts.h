@@ -9,9 +9,9 @@
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
-#include "kernels/forest/forest.h"
-#include "kernels/forest/head_box.h"
 #include "kernels/landmark_samples/landmark_samples.h"
+#include "kernels/landmarks/head_box.h"
+#include "kernels/landmarks/landmarks.h"
 
 namespace cuface::forest {
 

@@ -1,7 +1,7 @@
 // What the tracker remembers from frame to frame, and how its tracks are carried to a frame: one
 // source for the CPU and for CUDA. Both call, for every frame,
-//   begin_frame; for every track age_track and, unless it is lost, carry_track; conclude_frame
-// and put the flow of the points (choose_points) before carry_track. conclude_frame, in conclude.h,
+//   begin_frame; for every track age_track and, unless it is lost, carry_track; finish_frame
+// and put the flow of the points (choose_points) before carry_track. finish_frame, in detections.h,
 // is what the frame's detections do.
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "kernels/common/image.h"
 #include "kernels/faces/faces.h"
 #include "kernels/track/appearance.h"
-#include "kernels/track/rules.h"
+#include "kernels/track/loss_rules.h"
 #include "kernels/track/track.h"
 
 namespace cuface::track {

@@ -7,9 +7,9 @@
 
 #include "kernels/common/lanes.h"
 #include "kernels/common/simd.h"
-#include "kernels/track/conclude.h"
-#include "kernels/track/hold.h"
-#include "kernels/track/rules.h"
+#include "kernels/track/detections.h"
+#include "kernels/track/gap.h"
+#include "kernels/track/loss_rules.h"
 #include "kernels/track/state.h"
 
 namespace cuface {
@@ -30,7 +30,7 @@ class CpuTracker final : public Tracker {
   }
 
   Status enqueue(const TrackInput& input, TrackOutput& out) override;
-  void hold(TrackOutput& out) override;
+  void pass_gap(TrackOutput& out) override;
   void end_tracks() override { track::end_tracks(state_); }
   Status configure(const TrackConfig& config) override;
 
@@ -51,7 +51,7 @@ class CpuTracker final : public Tracker {
   Point to_[kMaxTrackPoints], back_[kMaxTrackPoints];
   std::uint8_t good_[kMaxTrackPoints], good_back_[kMaxTrackPoints];
   track::MotionScratch motion_;
-  track::ConcludeScratch conclude_;
+  track::DetectionScratch detections_;
 };
 
 track::Faces plain_faces(const FaceList* list) {
@@ -133,16 +133,16 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
     if (!state_.track[slot].lost && !move(slot, frame)) return cancelled();
   }
   track::Outcome outcome;
-  track::conclude_frame(SerialLanes{}, state_, frame, config_, conclude_, outcome);
+  track::finish_frame(SerialLanes{}, state_, frame, config_, detections_, outcome);
   pyramids_[1 - current_].let_go();
   if (state_.count == 0) pyramids_[current_].let_go();
   write(input.faces, outcome, out);
   return {};
 }
 
-void CpuTracker::hold(TrackOutput& out) {
+void CpuTracker::pass_gap(TrackOutput& out) {
   track::Outcome outcome;
-  track::hold_frame(SerialLanes{}, state_, height_, outcome);
+  track::gap_frame(SerialLanes{}, state_, height_, outcome);
   write(nullptr, outcome, out);
 }
 

@@ -1,6 +1,10 @@
 // track: faces with lasting ids. Between searches every face is carried by the flow of its points
 // and a similarity [S0.35, S0.36]; on searched frames detections confirm, start and replace tracks.
 // docs/design/track.md tells how the rules work together and how the defaults were chosen.
+//
+// The room: loss_rules.h decides when a track ends (enum Loss has all reasons), association.h which
+// detection is whose. detections.h applies a frame's detections, lost_tracks.h remembers those that
+// ended, gap.h passes a frame without a picture. state.h is what stays from frame to frame.
 #pragma once
 
 #include <array>
@@ -99,14 +103,16 @@ struct TrackConfig {
 /// kInvalidArgument and a sentence for a value out of the range stated above.
 Status validate(const TrackConfig& config);
 
-/// Why a track ended.
+/// Why a track ended, and which function decides it.
 enum class Loss : std::uint8_t {
-  kPoints,    ///< too few points could be followed
-  kResidual,  ///< too few of them move as one face
-  kScale,     ///< jump in scale
-  kShape,     ///< implausible shape: mirrored, or the landmarks changed too much
-  kFrame,     ///< left the frame, or too small
-  kMissed,    ///< searches did not find it any more, or found it to be another track's face
+  kPoints,    ///< too few points could be followed: judge_motion() in loss_rules.h
+  kResidual,  ///< too few of them move as one face: the same
+  kScale,     ///< jump in scale: accept_motion() in loss_rules.h
+  kShape,     ///< mirrored: accept_motion(); landmarks changed too much: age_track() in state.h
+  kFrame,     ///< left the frame, or too small: accept_motion()
+  /// Searches did not find it any more, or found it to be another track's face: apply_search() in
+  /// detections.h.
+  kMissed,
 };
 inline constexpr int kLossCount = 6;
 
@@ -156,7 +162,7 @@ class Tracker {
   /// In place of enqueue(), a frame whose picture is not to be looked at: `out` gets the faces of
   /// the frame before where they were, tracked and a frame older, and none is lost. The next
   /// enqueue() follows them from the last picture it was given; its `elapsed` counts from there.
-  virtual void hold(TrackOutput& out) = 0;
+  virtual void pass_gap(TrackOutput& out) = 0;
   /// Ends every track (flush, caps change, time jump) for good: none is revived. Ids go on
   /// counting.
   virtual void end_tracks() = 0;

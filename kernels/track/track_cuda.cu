@@ -7,9 +7,9 @@
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
 #include "kernels/flow/cuda/lucas_kanade.h"
-#include "kernels/track/conclude.h"
-#include "kernels/track/hold.h"
-#include "kernels/track/rules.h"
+#include "kernels/track/detections.h"
+#include "kernels/track/gap.h"
+#include "kernels/track/loss_rules.h"
 #include "kernels/track/state.h"
 #include "kernels/track/track_cuda.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 static_assert(kMaxTracks == kMaxFaces);
 
-constexpr int kPlanThreads = 256, kCarryThreads = 256, kConcludeThreads = 128;
+constexpr int kPlanThreads = 256, kCarryThreads = 256, kFinishThreads = 128;
 constexpr int kMaxPoints = kMaxTracks * kMaxTrackPoints;
 
 /// What is another on each frame. Only the first kernel is told, and the others read it in the
@@ -163,16 +163,16 @@ __device__ void write_faces(const BlockLanes& lanes, const track::State& state,
 }
 
 /// One block: detections, losses, and what is passed on.
-__global__ void __launch_bounds__(kConcludeThreads)
-    conclude_tracks(track::State* state, const __grid_constant__ Told told,
-                    const __grid_constant__ TrackConfig config, const FramePlan* plan,
-                    DeviceFaces* out) {
-  __shared__ Raw<track::ConcludeScratch> scratch;
+__global__ void __launch_bounds__(kFinishThreads)
+    finish_tracks(track::State* state, const __grid_constant__ Told told,
+                  const __grid_constant__ TrackConfig config, const FramePlan* plan,
+                  DeviceFaces* out) {
+  __shared__ Raw<track::DetectionScratch> scratch;
   __shared__ Raw<track::Outcome> shared_outcome;
   track::Outcome& outcome = shared_outcome.get();
   const track::TrackedFrame frame = frame_of(told, plan->moment);
   const BlockLanes lanes;
-  track::conclude_frame(lanes, *state, frame, config, scratch.get(), outcome);
+  track::finish_frame(lanes, *state, frame, config, scratch.get(), outcome);
   lanes.once([&] {
     out->searched = frame.faces.searched;
     out->overflow = told.faces ? told.faces->overflow : 0;
@@ -182,9 +182,9 @@ __global__ void __launch_bounds__(kConcludeThreads)
 
 /// One block: a frame without a picture.
 template <typename NumberTold>
-__global__ void __launch_bounds__(kConcludeThreads)
-    hold_tracks(track::State* state, NumberTold number, int height, int room, bool ended,
-                DeviceFaces* out) {
+__global__ void __launch_bounds__(kFinishThreads)
+    gap_tracks(track::State* state, NumberTold number, int height, int room, bool ended,
+               DeviceFaces* out) {
   __shared__ Raw<track::Outcome> shared_outcome;
   track::Outcome& outcome = shared_outcome.get();
   const BlockLanes lanes;
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(kConcludeThreads)
     out->searched = 0;
     out->overflow = 0;
   });
-  track::hold_frame(lanes, *state, height, outcome);
+  track::gap_frame(lanes, *state, height, outcome);
   write_faces(lanes, *state, outcome, number.get(), room, out);
 }
 
@@ -277,8 +277,8 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
                         told, config_, b.plan.data(), points);
       !s.ok())
     return s;
-  if (Status s = launch("track: conclude", conclude_tracks, {1, kConcludeThreads}, b.state.data(),
-                        told, config_, b.plan.data(), out);
+  if (Status s = launch("track: finish", finish_tracks, {1, kFinishThreads}, b.state.data(), told,
+                        config_, b.plan.data(), out);
       !s.ok())
     return s;
   ended_ = false;
@@ -287,14 +287,14 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
   return {};
 }
 
-Status Tracker::hold(std::uint64_t frame, int room, DeviceFaces* out, Launcher launch) {
-  const Status held = launch.tell(frame, [&](const auto& number) {
-    return launch("track: hold", hold_tracks<std::decay_t<decltype(number)>>, {1, kConcludeThreads},
+Status Tracker::pass_gap(std::uint64_t frame, int room, DeviceFaces* out, Launcher launch) {
+  const Status passed = launch.tell(frame, [&](const auto& number) {
+    return launch("track: gap", gap_tracks<std::decay_t<decltype(number)>>, {1, kFinishThreads},
                   buffers_->state.data(), number, height_, std::min(room, kMaxTrackPoints), ended_,
                   out);
   });
-  if (held.ok()) ended_ = false;
-  return held;
+  if (passed.ok()) ended_ = false;
+  return passed;
 }
 
 void Tracker::end_tracks() { ended_ = true; }

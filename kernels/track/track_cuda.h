@@ -43,11 +43,11 @@ class Tracker {
   /// after which everything is as it was.
   Status enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher launch);
 
-  /// As the CPU's hold(): one launch, which reads no picture. `frame` and `room` as in
+  /// As the CPU's pass_gap(): one launch, which reads no picture. `frame` and `room` as in
   /// TrackerInputs.
-  Status hold(std::uint64_t frame, int room, DeviceFaces* out, Launcher launch);
+  Status pass_gap(std::uint64_t frame, int room, DeviceFaces* out, Launcher launch);
 
-  /// From the next enqueue() or hold() on every track has ended for good. Ids go on counting.
+  /// From the next enqueue() or pass_gap() on every track has ended for good. Ids go on counting.
   void end_tracks();
 
   /// New values from the next enqueue() on; tracks go on. Allocates nothing and waits for nothing.
@@ -61,7 +61,7 @@ class Tracker {
   int width_ = 0, height_ = 0;
   int current_ = 0;     // which pyramid is that of the last frame
   int built_ = 0;       // levels of it that are built
-  bool ended_ = false;  // since the last enqueue() or hold()
+  bool ended_ = false;  // since the last enqueue() or pass_gap()
 };
 
 }  // namespace cuface::cuda

@@ -9,8 +9,8 @@
 
 #include "kernels/detect/detect.h"
 #include "kernels/flow/flow.h"
-#include "kernels/forest/forest.h"
 #include "kernels/integral/integral.h"
+#include "kernels/landmarks/landmarks.h"
 #include "kernels/luma/luma.h"
 #include "models/forest_file.h"
 #include "models/models.h"

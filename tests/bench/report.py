@@ -44,7 +44,7 @@ PUBLISHED = {
 
 
 def read(folder):
-    names = ("detect", "forest", "flow", "chain", "clips", "streams", "curves")
+    names = ("detect", "landmarks", "flow", "chain", "clips", "streams", "curves")
     files = {name: folder / f"cpu-{name}.json" for name in names}
     return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.exists()}
 
@@ -216,7 +216,7 @@ def page_of(folder):
     page = ["# What the CPU takes, beside the peers\n",
             "Made by `tests/bench/run` on machines with two processors. What bounds each stage: "
             "[performance](../design/performance.md).\n"]
-    for name, title, body in (("detect", "Detect and group", detect_table), ("forest", "Landmarks", contest_table),
+    for name, title, body in (("detect", "Detect and group", detect_table), ("landmarks", "Landmarks", contest_table),
                               ("flow", "Flow", contest_table), ("chain", "The chain beside MediaPipe", chain_table),
                               ("clips", "What the elements add a frame", clips_table)):
         if name in parts:
@@ -244,8 +244,8 @@ def headline():
     rows = [("search of 1280x720, one thread", "detect", search["ours"]["wall_ms"] * 1e3,
              f"OpenCV {parts['detect']['opencv']}", search["opencv"]["wall_ms"] * 1e3)]
     for boxes, what in ((1, "68 points of a face"), (4, "68 points, mean of 4 boxes of a face")):
-        case = case_of(parts["forest"], what=what)
-        rows.append((f"68 landmarks of a face, `samples={boxes}`" + (", the default" if boxes == 4 else ""), "forest",
+        case = case_of(parts["landmarks"], what=what)
+        rows.append((f"68 landmarks of a face, `samples={boxes}`" + (", the default" if boxes == 4 else ""), "landmarks",
                      case["ours_us"], "dlib" + (", 4 boxes" if boxes == 4 else ""), case["peer_us"]))
     mesh = parts["chain"][chain.MESH]
     for name in ("ours, defaults", "ours, redetect-interval 30"):

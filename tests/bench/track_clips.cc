@@ -22,8 +22,8 @@
 #include <set>
 
 #include "kernels/detect/detect.h"
-#include "kernels/forest/forest.h"
-#include "kernels/track/rules.h"
+#include "kernels/landmarks/landmarks.h"
+#include "kernels/track/loss_rules.h"
 #include "kernels/track/track.h"
 #include "models/box_map.h"
 #include "models/models.h"

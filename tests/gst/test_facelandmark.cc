@@ -6,7 +6,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "gst/faces/feedback.h"
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 #include "models/box_map.h"
 #include "models/models.h"
 #include "tests/gst/support.h"

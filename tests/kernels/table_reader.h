@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/cascade/cuda/pair_tables.h"
-#include "kernels/cascade/cuda/tables.h"
+#include "kernels/cascade/cuda/search_tables.h"
 
 namespace cuface::test {
 

@@ -11,7 +11,7 @@
 #include <random>
 
 #include "kernels/flow/flow.h"
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 #include "models/models.h"
 #include "tests/clip.h"
 #include "tests/data.h"

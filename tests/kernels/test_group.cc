@@ -7,8 +7,8 @@
 #include <opencv2/objdetect.hpp>
 #include <random>
 
+#include "kernels/group/box_rules.h"
 #include "kernels/group/group.h"
-#include "kernels/group/rules.h"
 
 namespace cuface {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
-#include "kernels/forest/roll.h"
 #include "kernels/landmark_samples/landmark_samples.h"
+#include "kernels/landmarks/roll.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
 #include "tests/models/synthetic_forest.h"

@@ -12,7 +12,7 @@
 #include <opencv2/objdetect.hpp>
 #include <set>
 
-#include "kernels/track/rules.h"
+#include "kernels/track/loss_rules.h"
 #include "kernels/track/track.h"
 #include "tests/clip.h"
 #include "tests/data.h"

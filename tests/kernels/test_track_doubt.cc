@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/track/rules.h"
+#include "kernels/track/loss_rules.h"
 #include "tests/kernels/track_world.h"
 
 namespace cuface {

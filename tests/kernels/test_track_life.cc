@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "kernels/track/rules.h"
+#include "kernels/track/loss_rules.h"
 #include "kernels/track/track.h"
 #include "tests/kernels/track_world.h"
 
@@ -117,7 +117,7 @@ TEST(Track, WaitsOverFramesWithoutAPicture) {
     }
     for (int gap = 1; gap <= f % 3; ++gap, ++held_frames) {
       const FaceList before = held.out.faces;
-      const TrackOutput& out = held.hold();
+      const TrackOutput& out = held.pass_gap();
       EXPECT_EQ(out.lost, 0);
       EXPECT_FALSE(out.search_wanted);
       EXPECT_FALSE(out.faces.searched);

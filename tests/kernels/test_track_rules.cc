@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/track/rules.h"
+#include "kernels/track/loss_rules.h"
 #include "tests/kernels/track_world.h"
 
 namespace cuface {

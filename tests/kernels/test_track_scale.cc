@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/similarity/fit.h"
-#include "kernels/track/rules.h"
+#include "kernels/track/loss_rules.h"
 #include "tests/kernels/track_world.h"
 
 namespace cuface {

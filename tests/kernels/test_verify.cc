@@ -8,7 +8,7 @@
 #include <random>
 
 #include "kernels/detect/detect.h"
-#include "kernels/detect/turns.h"
+#include "kernels/detect/search_angles.h"
 #include "kernels/detect/verify.h"
 #include "models/models.h"
 #include "tests/kernels/pictures.h"

@@ -108,9 +108,9 @@ struct Session {
     return out;
   }
   /// A frame whose picture is not looked at.
-  const TrackOutput& hold() {
+  const TrackOutput& pass_gap() {
     ++count;
-    tracker->hold(out);
+    tracker->pass_gap(out);
     return out;
   }
   std::unique_ptr<Tracker> tracker;

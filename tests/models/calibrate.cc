@@ -14,7 +14,7 @@
 #include <opencv2/objdetect.hpp>
 #include <vector>
 
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 #include "models/models.h"
 #include "tests/models/landmark_rows.h"
 

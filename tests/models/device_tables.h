@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/cascade/cuda/plan.h"
-#include "kernels/cascade/cuda/tables.h"
+#include "kernels/cascade/cuda/search_tables.h"
 
 namespace cuface::test {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 
 namespace dlib {
 class shape_predictor;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/detect/detect.h"
-#include "kernels/forest/forest.h"
+#include "kernels/landmarks/landmarks.h"
 #include "models/box_map.h"
 
 namespace cuface::test {

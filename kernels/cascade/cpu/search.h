@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/cascade/tables.h"
+#include "kernels/cascade/vector_tables.h"
 #include "kernels/common/image.h"
 #include "kernels/common/stop_flag.h"
 

@@ -8,7 +8,7 @@
 
 #include "kernels/cascade/cascade.h"
 #include "kernels/cascade/cuda/pair_tables.h"
-#include "kernels/cascade/cuda/tables.h"
+#include "kernels/cascade/cuda/search_tables.h"
 #include "kernels/common/cuda/runtime.h"
 #include "kernels/common/status.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cascade/cuda/tables.h"
-#include "kernels/cascade/tables.h"
+#include "kernels/cascade/cuda/search_tables.h"
+#include "kernels/cascade/vector_tables.h"
 
 namespace cuface::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cascade/cuda/tables.h"
+#include "kernels/cascade/cuda/search_tables.h"
 
 namespace cuface::cuda {
 

@@ -21,7 +21,7 @@ struct Turns {
   Turn turn[kMaxAngles];
 };
 
-/// What join_turns() reads and writes. In shared memory: made by fill().
+/// What join_angles() reads and writes. In shared memory: made by fill().
 struct AngleLists {
   int counts[kMaxAngles];
   int number[kMaxAngles][kMaxFaces];  ///< of neighbours
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kMaxFaces)
     for (int a = 0; a < turns.count; ++a) overflow = overflow || found[a].overflow;
   });
   lanes.each(turns.count, [&](int a) { lists.fill(a, found[a]); });
-  const int kept = overflow ? 0 : join_turns(lanes, lists, turns.count, max_faces, lists.scratch);
+  const int kept = overflow ? 0 : join_angles(lanes, lists, turns.count, max_faces, lists.scratch);
   lanes.once([&] {
     out->count = kept;
     out->landmarks_per_face = 0;

@@ -17,7 +17,7 @@
 #include "kernels/detect/cuda/upright.h"
 #include "kernels/detect/cuda/verifier.h"
 #include "kernels/detect/detect.h"
-#include "kernels/detect/turns.h"
+#include "kernels/detect/search_angles.h"
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/turn/turn.h"
 

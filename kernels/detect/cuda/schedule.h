@@ -1,5 +1,5 @@
 // The search schedule on the GPU: whether this frame is searched is decided there, with the very
-// functions of search.h.
+// functions of schedule.h.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/cuda/upright.h"
 #include "kernels/detect/searcher.h"
+#include "kernels/group/box_rules.h"
 #include "kernels/group/cuda/kernels.cuh"
-#include "kernels/group/rules.h"
 
 namespace cuface::cuda {
 namespace {

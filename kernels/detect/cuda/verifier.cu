@@ -5,7 +5,7 @@
 #include "kernels/common/lanes.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/cuda/verifier.h"
-#include "kernels/detect/turns.h"
+#include "kernels/detect/search_angles.h"
 
 namespace cuface::cuda {
 
@@ -67,8 +67,8 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-/// What join_turns() reads and writes: "at angle 0" is what the search has found. In shared memory:
-/// made by fill().
+/// What join_angles() reads and writes: "at angle 0" is what the search has found. In shared
+/// memory: made by fill().
 struct VerifiedLists {
   int counts[2];
   Face searched[kMaxFaces];
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kMaxFaces)
     lists.counts[0] = out->count;
     lists.verified(task, *chosen, *found);
   });
-  const int kept = join_turns(lanes, lists, 2, task.max_faces, lists.scratch);
+  const int kept = join_angles(lanes, lists, 2, task.max_faces, lists.scratch);
   lanes.once([&] { out->count = kept; });
 }
 

@@ -25,7 +25,7 @@ struct GroupProgress {
 /// What the kernel of grouping works in, all in device memory.
 struct GroupMemory {
   GroupProgress* progress;
-  std::uint64_t* said;   ///< few windows: see few.cuh
+  std::uint64_t* said;   ///< few windows: see few_windows.cuh
   std::int32_t* parent;  ///< more: for `limit` windows, as the lists
   Detection *sums, *means;
 };

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/group/cuda/few.cuh"
+#include "kernels/group/cuda/few_windows.cuh"
 #include "kernels/group/cuda/grouper.h"
-#include "kernels/group/cuda/many.cuh"
+#include "kernels/group/cuda/many_windows.cuh"
 
 namespace cuface::cuda {
 

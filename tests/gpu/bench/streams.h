@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/forest/cuda/landmarker.h"
+#include "kernels/landmarks/cuda/landmarker.h"
 #include "kernels/track/track_cuda.h"
 #include "models/forest_file.h"
 #include "models/models.h"
 #include "tests/data.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
-#include "tests/gpu/kernels/forest_inputs.h"
+#include "tests/gpu/kernels/landmarks_inputs.h"
 #include "tests/gpu/spin.h"
 
 namespace cuface::test {

@@ -21,8 +21,8 @@
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/kernels/flow_points.h"
-#include "tests/gpu/kernels/forest_pair.h"
 #include "tests/gpu/kernels/group_setting.h"
+#include "tests/gpu/kernels/landmarks_pair.h"
 #include "tests/rectangles.h"
 
 namespace cuface {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "kernels/common/cuda/tables.h"
+#include "kernels/group/box_rules.h"
 #include "kernels/group/cuda/grouper.h"
 #include "kernels/group/group.h"
-#include "kernels/group/rules.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/kernels/group_kernel.h"
 

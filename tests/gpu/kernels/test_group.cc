@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
+#include "kernels/group/box_rules.h"
 #include "kernels/group/group.h"
-#include "kernels/group/rules.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/kernels/detect_pair.h"
 #include "tests/gpu/kernels/group_setting.h"

@@ -1,4 +1,5 @@
-// Inertia of landmarks, and landmarks that are held, on CUDA against the CPU's (inertia.h, hold.h).
+// Inertia of landmarks, and landmarks that pass a gap, on CUDA against the CPU's (inertia.h,
+// gap.h).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -8,12 +9,12 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
-#include "kernels/landmark_filter/cuda/hold.h"
+#include "kernels/landmark_filter/cuda/gap.h"
 #include "kernels/landmark_filter/cuda/inertia.h"
-#include "kernels/landmark_filter/hold.h"
+#include "kernels/landmark_filter/gap.h"
 #include "kernels/landmark_filter/inertia.h"
 #include "tests/gpu/gpu.h"
-#include "tests/gpu/kernels/forest_inputs.h"
+#include "tests/gpu/kernels/landmarks_inputs.h"
 
 namespace cuface {
 namespace {
@@ -133,7 +134,7 @@ TEST(HoldCuda, HasTheBytesOfTheReference) {
       if (of_another_model) --before.landmarks_per_face;
       previous.set(from);
       block.set(bytes);
-      const Status status = cuda::hold_landmarks(faces_at(previous), faces_at(block), stream);
+      const Status status = cuda::keep_landmarks(faces_at(previous), faces_at(block), stream);
       ASSERT_TRUE(status.ok()) << status.message();
       for (int i = 0; i < faces.count; ++i) {
         const int place = forest::place_of(faces.faces[i].id, before.faces, before.count);
@@ -141,7 +142,7 @@ TEST(HoldCuda, HasTheBytesOfTheReference) {
         others += of_another_model || place < 0;
       }
       if (!of_another_model)
-        forest::hold_landmarks(SerialLanes{}, before.faces, before.count, before.landmarks(),
+        forest::keep_landmarks(SerialLanes{}, before.faces, before.count, before.landmarks(),
                                faces.faces, faces.count, landmarks, faces.landmarks());
       ASSERT_TRUE(block.get() == bytes) << landmarks << " landmarks, frame " << f;
       ASSERT_TRUE(previous.get() == from) << "what was delivered before was written to";
@@ -161,9 +162,9 @@ TEST(InertiaCudaArguments, ThereHaveToBeFaces) {
             StatusCode::kInvalidArgument);
   EXPECT_EQ(inertia.value()->enqueue(faces_at(block), nullptr, 0.5f, stream).code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(cuda::hold_landmarks(nullptr, faces_at(block), stream).code(),
+  EXPECT_EQ(cuda::keep_landmarks(nullptr, faces_at(block), stream).code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(cuda::hold_landmarks(faces_at(block), nullptr, stream).code(),
+  EXPECT_EQ(cuda::keep_landmarks(faces_at(block), nullptr, stream).code(),
             StatusCode::kInvalidArgument);
 }
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
-#include "kernels/forest/cuda/roll.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
+#include "kernels/landmarks/cuda/roll.h"
 #include "tests/gpu/gpu.h"
-#include "tests/gpu/kernels/forest_inputs.h"
+#include "tests/gpu/kernels/landmarks_inputs.h"
 
 namespace cuface {
 namespace {

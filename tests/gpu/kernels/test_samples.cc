@@ -12,7 +12,7 @@
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
 #include "tests/data.h"
 #include "tests/gpu/gpu.h"
-#include "tests/gpu/kernels/forest_inputs.h"
+#include "tests/gpu/kernels/landmarks_inputs.h"
 
 namespace cuface {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "kernels/landmark_filter/cuda/smooth.h"
 #include "tests/gpu/gpu.h"
-#include "tests/gpu/kernels/forest_inputs.h"
+#include "tests/gpu/kernels/landmarks_inputs.h"
 
 namespace cuface {
 namespace {

@@ -206,7 +206,7 @@ TEST_F(TrackCuda, FramesWithoutAPicture) {
   const MovingFaces world;
   for (const int landmarks : {0, 5, 68}) {
     Pair pair({}, world.width, world.height, seen_);
-    STEP(pair.hold(*stream_));
+    STEP(pair.pass_gap(*stream_));
     FaceList fed;
     for (int f = 0; f < 24; ++f) {
       const std::vector<Pose> poses = {{100 + 2.0 * f, 100}, {230, 150, 0.8}};
@@ -218,7 +218,7 @@ TEST_F(TrackCuda, FramesWithoutAPicture) {
       if (f == 16) {
         pair.cpu->end_tracks();
         pair.gpu->end_tracks();
-        STEP(pair.hold(*stream_));
+        STEP(pair.pass_gap(*stream_));
         EXPECT_TRUE(pair.expected.faces.faces.empty());
       }
       STEP(pair.step(*stream_, world.render(poses), f % 8 == 0 ? &found : nullptr,
@@ -229,7 +229,7 @@ TEST_F(TrackCuda, FramesWithoutAPicture) {
       fed.landmarks.clear();
       for (const Face& face : fed.faces)
         if (landmarks) test::add_landmarks(fed, world, poses[face.box.x < 150 ? 0 : 1], landmarks);
-      for (int gap = 0; gap < f % 3; ++gap) STEP(pair.hold(*stream_));
+      for (int gap = 0; gap < f % 3; ++gap) STEP(pair.pass_gap(*stream_));
     }
   }
   test::compared("frames without a picture", seen_.held, 70);

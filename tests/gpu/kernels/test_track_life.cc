@@ -212,7 +212,7 @@ TEST_F(TrackLifeCuda, AStorm) {
         pair.gpu->end_tracks();
       }
       if (f % 16 == 9) {
-        STEP(pair.hold(*stream_));
+        STEP(pair.pass_gap(*stream_));
       }
       const bool with_feedback = chance(60);
       STEP(pair.step(*stream_, frame, f == 0 || chance(25) ? &found : nullptr,

@@ -141,11 +141,11 @@ class TrackPair {
   }
 
   /// A frame whose picture is not looked at.
-  void hold(cudaStream_t stream) {
+  void pass_gap(cudaStream_t stream) {
     const std::uint64_t number = count++;
-    cpu->hold(expected);
+    cpu->pass_gap(expected);
     out.set(std::vector<std::uint8_t>(out.size(), kCanary));
-    ASSERT_TRUE(gpu->hold(number, capacity_, device_out(), stream).ok());
+    ASSERT_TRUE(gpu->pass_gap(number, capacity_, device_out(), stream).ok());
     check(number);
     ++seen_.held;
   }

@@ -140,7 +140,7 @@ BOTH = [
     ('search, frontalface_default, 1.1, min-size 24', '1080p', (DETECT.format('default'), 'mosaic1080'),
      ('cpu-detect', {**DEFAULT, 'picture': 'mosaic1080'}, ('ours', 'wall_ms'), 1000)),
     ('68 landmarks of a face', '720p', ('forest 68 points, 1 faces', 'mosaic720'),
-     ('cpu-forest', {'what': '68 points of a face'}, ('ours_us',), 1)),
+     ('cpu-landmarks', {'what': '68 points of a face'}, ('ours_us',), 1)),
     ('flow of 68 points with its pyramid', '640x360', ('pyramid and flow, 68 points', 'pexels_00'),
      ('cpu-flow', {'what': '640x360, 68 points'}, ('ours_us',), 1)),
     ('flow of 68 points with its pyramid', '720p', ('pyramid and flow, 68 points', 'mosaic720'),

@@ -1,0 +1,143 @@
+// The model's copy on the device, laid out for the kernel's copies into shared memory.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/common/guarded.h"
+#include "kernels/landmarks/cuda/landmarker.h"
+
+namespace cuface::cuda {
+namespace {
+
+Status copy(const void* from, void* to, std::size_t bytes) {
+  return check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "uploading the landmark model");
+}
+
+template <typename T>
+Status upload(std::span<const T> from, DeviceBuffer<T>& to) {
+  auto buffer = DeviceBuffer<T>::create(from.size());
+  if (!buffer.ok()) return buffer.status();
+  to = std::move(buffer.value());
+  return copy(from.data(), to.data(), from.size_bytes());
+}
+
+/// All stages' tables as StageLayout says.
+std::vector<unsigned char> pack_tables(const ForestModel& model) {
+  const StageLayout layout(model.pool, model.trees, model.splits_per_tree());
+  const auto pool = static_cast<std::size_t>(model.pool);
+  const std::size_t splits = model.splits.size() / static_cast<std::size_t>(model.stages);
+  std::vector<unsigned char> tables(layout.bytes() * static_cast<std::size_t>(model.stages));
+  for (std::size_t c = 0; c < static_cast<std::size_t>(model.stages); ++c) {
+    unsigned char* to = tables.data() + c * layout.bytes();
+    std::memcpy(to, model.deltas.data() + c * pool * 2, pool * sizeof(Point));
+    std::memcpy(to + pool * sizeof(Point), model.anchors.data() + c * pool,
+                pool * sizeof(std::uint32_t));
+    to += layout.pixels;
+    for (std::size_t i = 0; i < splits; ++i) {
+      const ForestSplit& split = model.splits[c * splits + i];
+      const auto packed = forest::PackedSplit::of(split.a, split.b, split.threshold);
+      std::memcpy(to + i * sizeof packed, &packed, sizeof packed);
+    }
+  }
+  return tables;
+}
+
+/// Column by column and in pieces, so that no second copy of all leaves is made.
+Status upload_leaves(const ForestModel& model, DeviceBuffer<float>& to) {
+  const auto size = static_cast<std::size_t>(model.leaf_size());
+  constexpr std::size_t kWidth = kLeafColumn;
+  const std::size_t leaves = model.leaves.size() / size, columns = (size + kWidth - 1) / kWidth;
+  auto buffer = DeviceBuffer<float>::create(columns * leaves * kWidth);
+  if (!buffer.ok()) return buffer.status();
+  to = std::move(buffer.value());
+  constexpr std::size_t kPiece = 1 << 16;  // leaves: 8 MiB
+  std::vector<float> piece(std::min(leaves, kPiece) * kWidth);
+  for (std::size_t c = 0; c < columns; ++c) {
+    const std::size_t first = c * kWidth, count = std::min(kWidth, size - first);
+    std::fill(piece.begin(), piece.end(), 0.0f);
+    for (std::size_t begin = 0; begin < leaves; begin += kPiece) {
+      const std::size_t n = std::min(kPiece, leaves - begin);
+      for (std::size_t i = 0; i < n; ++i)
+        std::copy_n(model.leaves.data() + (begin + i) * size + first, count,
+                    piece.data() + i * kWidth);
+      if (Status s = copy(piece.data(), to.data() + (c * leaves + begin) * kWidth,
+                          n * kWidth * sizeof(float));
+          !s.ok())
+        return s;
+    }
+  }
+  return {};
+}
+
+/// A compact model's, leaf by leaf.
+std::vector<std::uint16_t> pack_leaves(const ForestModel& model, int padded_size) {
+  const auto size = static_cast<std::size_t>(model.leaf_size());
+  const auto padded = static_cast<std::size_t>(padded_size);
+  std::vector<std::uint16_t> packed(model.compact_leaves.size() / size * padded);
+  for (std::size_t i = 0; i < model.compact_leaves.size(); ++i)
+    packed[i / size * padded + i % size] =
+        static_cast<std::uint16_t>(model.compact_leaves[i] + kCompactBias);
+  return packed;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestModel& model) {
+  return guarded("uploading the landmark model", [&] { return make(model); });
+}
+
+Result<std::shared_ptr<const DeviceForest>> DeviceForest::make(const ForestModel& model) {
+  if (Status s = validate(model, true); !s.ok()) return s;
+  if (model.pool > forest::PackedSplit::kMaxPool) {
+    return Status(StatusCode::kUnsupported, "the landmark model has " + std::to_string(model.pool) +
+                                                " feature pixels a stage; on CUDA at most " +
+                                                std::to_string(forest::PackedSplit::kMaxPool) +
+                                                " are possible");
+  }
+  const auto forest = std::make_shared<DeviceForest>();
+  forest->landmarks_ = model.landmarks;
+  forest->stages_ = model.stages;
+  forest->trees_ = model.trees;
+  forest->depth_ = model.depth;
+  forest->pool_ = model.pool;
+  const std::vector<unsigned char> tables = pack_tables(model);
+  if (Status s = upload(model.mean_shape, forest->mean_); !s.ok()) return s;
+  const std::vector<forest::Lever> levers = forest::levers_of(mean_points(model));
+  if (Status s = upload(std::span(levers), forest->levers_); !s.ok()) return s;
+  if (Status s = upload(std::span(tables), forest->tables_); !s.ok()) return s;
+  if (model.is_compact()) {
+    const auto leaves = pack_leaves(model, forest->tables().compact_size());
+    if (Status s = upload(std::span(leaves), forest->compact_leaves_); !s.ok()) return s;
+    if (Status s = upload(model.leaf_scales, forest->leaf_scales_); !s.ok()) return s;
+  } else if (Status s = upload_leaves(model, forest->leaves_); !s.ok()) {
+    return s;
+  }
+  // Streams that do not wait for the default stream must not see half of it.
+  if (Status s = check(cudaStreamSynchronize(nullptr), "uploading the landmark model"); !s.ok())
+    return s;
+  return std::shared_ptr<const DeviceForest>(forest);
+}
+
+ForestTables DeviceForest::tables() const {
+  // Points are read from rows of coordinates.
+  static_assert(sizeof(Point) == 2 * sizeof(float) && alignof(Point) == alignof(float));
+  const std::size_t column_leaves = static_cast<std::size_t>(stages_) *
+                                    static_cast<std::size_t>(trees_) * (std::size_t{1} << depth_);
+  return {reinterpret_cast<const Point*>(mean_.data()),
+          levers_.data(),
+          tables_.data(),
+          leaves_.data(),
+          compact_leaves_.data(),
+          leaf_scales_.data(),
+          column_leaves,
+          landmarks_,
+          trees_,
+          depth_,
+          pool_};
+}
+
+}  // namespace cuface::cuda
