@@ -75,7 +75,7 @@ class Frame {
   PendingResultRef pending_before() const;
   /// A result of this element for this frame, in pixels of it.
   template <typename T>
-  void deliver(FrameResult<T> result) {
+  void add_result(FrameResult<T> result) {
     append_result<T>(buffer_, std::move(result));
   }
 

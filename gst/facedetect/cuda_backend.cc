@@ -111,8 +111,8 @@ class CudaDetectBackend final : public DetectBackend {
     CUFACE_TRY(cuda::end_search(state_.data(), before, found, out->written(), landmarks, launch));
     // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
     DetectorName name = upstream ? detector_of(upstream) : name_;
-    return device.finish(std::move(out), std::move(name), {run, false, &state_.data()->skipped},
-                         &detector_->scratch());
+    return device.submit_faces(std::move(out), std::move(name),
+                               {run, false, &state_.data()->skipped}, &detector_->scratch());
   }
 
  private:

@@ -89,7 +89,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
                    faces.pending               ? "on the GPU"
                    : frame.counts()[kSearches] ? "searched"
                                                : "not searched");
-    return deliver(frame, std::move(faces));
+    return deliver_faces(frame, std::move(faces));
   }
 
   void reset_faces(Reset why) override {

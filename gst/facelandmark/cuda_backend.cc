@@ -64,7 +64,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
     if (settings.smooth > 0)
       return smoothed(device, std::move(out), std::move(name), settings.smooth, seconds);
     if (smoother_) smoother_->forget();
-    CUFACE_TAKE(found, device.finish(std::move(out), std::move(name), {}));
+    CUFACE_TAKE(found, device.submit_faces(std::move(out), std::move(name), {}));
     before_ = found;
     return Landmarks{std::move(found), {}};
   }
@@ -84,9 +84,9 @@ class CudaLandmarkBackend final : public LandmarkBackend {
       CUFACE_TAKE(before, device.faces(before_));
       CUFACE_TRY(cuda::keep_landmarks(before, faces->written(), launch));
     }
-    CUFACE_TAKE(held, device.finish(std::move(faces), std::move(name), {}));
-    before_ = held;
-    return Landmarks{std::move(held), {}};
+    CUFACE_TAKE(passed, device.submit_faces(std::move(faces), std::move(name), {}));
+    before_ = passed;
+    return Landmarks{std::move(passed), {}};
   }
   Status add_inertia(const cuda::DeviceFaces* tracked, cuda::DeviceFaces* faces, float inertia,
                      cuda::Launcher launch) {
@@ -109,9 +109,9 @@ class CudaLandmarkBackend final : public LandmarkBackend {
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(smooth, device.new_faces(model_->landmarks));
     CUFACE_TRY(smoother_->enqueue(faces->written(), smooth->written(), seconds, amount, launch));
-    CUFACE_TAKE(delivered, device.finish(std::move(smooth), name, {}));
+    CUFACE_TAKE(delivered, device.submit_faces(std::move(smooth), name, {}));
     before_ = delivered;
-    return Landmarks{std::move(delivered), device.submitted(std::move(faces), std::move(name))};
+    return Landmarks{std::move(delivered), device.pending_faces(std::move(faces), std::move(name))};
   }
 
   const std::shared_ptr<const ForestModel> model_;

@@ -57,7 +57,7 @@ class FaceLandmark final : public FaceElementWith<Settings> {
     CUFACE_TAKE(result, backend_->run(frame, input_faces(frame), copy_settings(), seconds));
     auto& [faces, unsmoothed] = result;
     give_feedback(frame, unsmoothed ? unsmoothed : faces);
-    return deliver(frame, std::move(faces));
+    return deliver_faces(frame, std::move(faces));
   }
 
   void reset_faces(Reset why) override {

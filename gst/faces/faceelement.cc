@@ -49,9 +49,9 @@ bool FaceElement::wants_standard_metas() {
   return false;
 }
 
-Status FaceElement::deliver(Frame& frame, FaceResult faces) {
+Status FaceElement::deliver_faces(Frame& frame, FaceResult faces) {
   if (const FaceList* list = faces.host()) frame.count(kFaces, list->faces.size());
-  frame.deliver<FaceList>(faces);
+  frame.add_result<FaceList>(faces);
   if (!wants_standard_metas()) return {};
   return publish_standard_metas(frame.buffer(), frame.info(), faces, first_seen_);
 }

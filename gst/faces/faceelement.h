@@ -34,8 +34,9 @@ class FaceElement : public Element {
   /// The same; where none of them delivered any, those of others. Null when nobody found faces, or
   /// when ours no longer fit the picture.
   FaceResult known_faces(const Frame& frame) const;
-  /// The faces of this element for this frame, in pixels of it; once, and last of all.
-  Status deliver(Frame& frame, FaceResult faces);
+  /// The faces of this element for this frame, in pixels of it; once, and last of all. Adds them to
+  /// the frame meta, and as standard metas where they are wanted.
+  Status deliver_faces(Frame& frame, FaceResult faces);
 
  private:
   bool wants_standard_metas();

@@ -33,7 +33,7 @@ class CudaTrackBackend final : public TrackBackend {
     const cuda::TrackerInputs told{picture, faces, feedback, input.number, input.elapsed, room_};
     CUFACE_TRY(tracker_->enqueue(told, out->written(), launch));
     if (input.faces) detector_ = detector_of(input.faces);
-    return device.finish(std::move(out), detector_, {nullptr, true});
+    return device.submit_faces(std::move(out), detector_, {nullptr, true});
   }
 
   Result<FaceResult> pass_gap(Frame& frame, std::uint64_t number) override {
@@ -41,7 +41,7 @@ class CudaTrackBackend final : public TrackBackend {
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(out, device.new_faces(room_));
     CUFACE_TRY(tracker_->pass_gap(number, room_, out->written(), launch));
-    return device.finish(std::move(out), detector_, {nullptr, true});
+    return device.submit_faces(std::move(out), detector_, {nullptr, true});
   }
 
   SearchRegion search_wanted() const override { return {}; }

@@ -63,8 +63,8 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
     GST_LOG_OBJECT(element(), "%d lost%s", static_cast<int>(frame.counts()[kLostTracks]),
                    input.feedback ? ", landmarks fed back" : "");
     feedback_ = std::make_shared<const FeedbackCell>(g_thread_self());
-    frame.deliver(FrameResult<FeedbackCell>(feedback_, frame.width(), frame.height()));
-    return deliver(frame, std::move(result));
+    frame.add_result(FrameResult<FeedbackCell>(feedback_, frame.width(), frame.height()));
+    return deliver_faces(frame, std::move(result));
   }
 
  private:
@@ -112,7 +112,7 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
     CUFACE_TAKE(result, backend_->pass_gap(frame, frame_));
     request_search(frame, result);
     GST_LOG_OBJECT(element(), "a gap: faces are held");
-    return deliver(frame, std::move(result));
+    return deliver_faces(frame, std::move(result));
   }
 
   // The streaming thread's.

@@ -8,8 +8,8 @@ namespace cuface::gst {
 using cuda::check;
 
 Status DeviceClock::start() {
-  for (Turn& turn : turns_)
-    for (cudaEvent_t* event : {&turn.begin, &turn.end})
+  for (Timing& timing : timings_)
+    for (cudaEvent_t* event : {&timing.begin, &timing.end})
       CUFACE_TRY(check(cudaEventCreate(event), "making a CUDA event"));
   time_first_frames();
   return {};
@@ -17,16 +17,16 @@ Status DeviceClock::start() {
 
 void DeviceClock::stop() {
   while (read_ < taken_) read_next();
-  for (Turn& turn : turns_) {
-    if (turn.begin) cudaEventDestroy(turn.begin);
-    if (turn.end) cudaEventDestroy(turn.end);
-    turn = {};
+  for (Timing& timing : timings_) {
+    if (timing.begin) cudaEventDestroy(timing.begin);
+    if (timing.end) cudaEventDestroy(timing.end);
+    timing = {};
   }
 }
 
 /// What is not over is left out.
 void DeviceClock::read_next() {
-  const Turn& next = turn(read_++);
+  const Timing& next = timing(read_++);
   float ms = 0;
   // Says by itself whether it is over: asking first would cost the host as much again.
   const cudaError_t answer = cudaEventElapsedTime(&ms, next.begin, next.end);
@@ -40,16 +40,16 @@ void DeviceClock::read_next() {
 }
 
 Status DeviceClock::begin(cuda::Launcher launch) {
-  if (read_ < taken_ && frame_ >= turn(read_).frame + turns_.size()) read_next();
+  if (read_ < taken_ && frame_ >= timing(read_).frame + timings_.size()) read_next();
   if (asked_.load(std::memory_order_relaxed)) {
     asked_.store(false, std::memory_order_relaxed);
     told_until_ = frame_ + kAfterAsking;
   }
   const bool wanted = frame_ >= next_timed_ || frame_ < told_until_;
-  timed_ = wanted && taken_ - read_ < turns_.size();
+  timed_ = wanted && taken_ - read_ < timings_.size();
   // Mostly none is on its way, and with the events of the time before nothing of a graph changes.
   if (taken_ == read_) taken_ = read_ = 0;
-  return timed_ ? launch.record(turn(taken_).begin) : Status();
+  return timed_ ? launch.record(timing(taken_).begin) : Status();
 }
 
 Status DeviceClock::end(cuda::Launcher launch) {
@@ -58,7 +58,7 @@ Status DeviceClock::end(cuda::Launcher launch) {
     total_ns_ += last_ns_;
     return {};
   }
-  Turn& now = turn(taken_++);
+  Timing& now = timing(taken_++);
   now.frame = frame;
   next_timed_ = frame + kLeast + random_() % kRange;
   return launch.record(now.end);

@@ -50,16 +50,16 @@ class DeviceClock {
  private:
   static constexpr std::uint64_t kFirst = 4, kLeast = 8, kRange = 16, kAfterAsking = 8;
 
-  struct Turn {
+  struct Timing {
     cudaEvent_t begin = nullptr, end = nullptr;
     std::uint64_t frame = 0;
   };
 
-  Turn& turn(std::uint64_t number) { return turns_[number % turns_.size()]; }
+  Timing& timing(std::uint64_t number) { return timings_[number % timings_.size()]; }
   void read_next();
 
-  std::array<Turn, DeviceChain::kInFlight> turns_;
-  std::uint64_t taken_ = 0, read_ = 0;  ///< turns so far; those between are on their way
+  std::array<Timing, DeviceChain::kInFlight> timings_;
+  std::uint64_t taken_ = 0, read_ = 0;  ///< timings so far; those between are on their way
   std::uint64_t frame_ = 0;
   std::uint64_t next_timed_ = 0;  ///< the next frame with events, whoever asks
   std::uint64_t told_until_ = 0;  ///< the first one that nobody has asked for

@@ -91,7 +91,7 @@ Status DeviceFrame::join() {
     element_.clock.time_first_frames();
   }
   chain_ = std::move(chain);
-  work_ = &element_.work[element_.turn++ % element_.work.size()];
+  work_ = &element_.work[element_.work_number++ % element_.work.size()];
   work_->clear();
   work_->use(element_.post.get());
   return element_.clock.begin(cuda::Launcher(*work_));

@@ -52,8 +52,8 @@ struct DeviceKept {
   std::shared_ptr<Waits> waits = std::make_shared<Waits>(0);
   /// Work on a frame, in turns as the tracker's pyramids are, so that it is mostly what it was,
   std::array<cuda::LaunchList, 2> work;
-  unsigned turn = 0;
-  cuda::GraphSet graphs;  ///< and what it is submitted by
+  unsigned work_number = 0;  ///< of the list that is next
+  cuda::GraphSet graphs;     ///< and what it is submitted by
   std::unique_ptr<cuda::Mailbox> post;
   DeviceClock clock;
   std::shared_ptr<DeviceChain> last_chain;  ///< of its last frame
@@ -77,18 +77,18 @@ class DeviceFrame {
   /// The grey picture, made at most once in an unbroken line of our elements.
   Result<ImageView<const std::uint8_t>> luma();
 
-  /// Room for a T that the element's kernels write; deliver() it.
+  /// Room for a T that the element's kernels write; submit_result() it.
   template <typename T>
   Result<std::shared_ptr<PlainDeviceResult<T>>> new_result() {
     CUFACE_TAKE(room, slots(sizeof(T)));
     return DeviceResult::create<PlainDeviceResult<T>>(std::move(room));
   }
-  /// Submits the work that writes it, and delivers it.
+  /// Submits the work that writes it, and adds the result to the frame.
   template <typename T>
-  Status deliver(std::shared_ptr<PlainDeviceResult<T>> result) {
+  Status submit_result(std::shared_ptr<PlainDeviceResult<T>> result) {
     CUFACE_TRY(submit_counted());
-    describe(*result);
-    frame_.deliver(FrameResult<T>(std::move(result), frame_.width(), frame_.height()));
+    set_producer(*result);
+    frame_.add_result(FrameResult<T>(std::move(result), frame_.width(), frame_.height()));
     return {};
   }
   /// Waits for all of the element's work: before something it uses is freed, never per frame.
@@ -128,8 +128,8 @@ class DeviceFrame {
   /// (DeviceChain::shared_stream()). `scratch`: what the work uses in turn with others, or null.
   Status submit(cuda::Scratch* scratch);
   /// The last submission writes this result.
-  void describe(DeviceResult& result) const {
-    result.describe(frame_.width(), frame_.height(), chain_->shared_stream());
+  void set_producer(DeviceResult& result) const {
+    result.set_producer(frame_.width(), frame_.height(), chain_->shared_stream());
   }
 
  private:

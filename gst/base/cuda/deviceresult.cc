@@ -153,28 +153,31 @@ Status DeviceSlots::copy_and_wait(std::byte* to, const std::byte* from, std::siz
 
 Result<std::shared_ptr<const void>> DeviceSlots::read(
     const Slot& slot, const std::function<Status(cudaStream_t)>& hold_back,
-    const Reading& reading) {
+    const Decoder& decoder) {
   const std::lock_guard lock(reader_);
   const ContextScope scope(context_);
   CUFACE_TRY(make_reader());
   CUFACE_TRY(hold_back(stream_));
-  const std::size_t first = std::min(reading.first, slot_bytes_);
+  const std::size_t first = std::min(decoder.first, slot_bytes_);
   CUFACE_TRY(copy_and_wait(pinned_.data(), slot.bytes, first));
-  const std::size_t all = std::min(reading.all(pinned_.data()), slot_bytes_);
+  const std::size_t all = std::min(decoder.all(pinned_.data()), slot_bytes_);
   if (all > first)
     CUFACE_TRY(copy_and_wait(pinned_.data() + first, slot.bytes + first, all - first));
-  return reading.value(pinned_.data());
+  return decoder.value(pinned_.data());
 }
 
 DeviceResult::DeviceResult(std::shared_ptr<DeviceSlots> slots, DeviceSlots::Slot slot,
                            DeviceSlots::Block* block)
-    : slots_(std::move(slots)), slot_(slot), block_(block), turn_(block ? ++block->turn : 0) {}
+    : slots_(std::move(slots)),
+      slot_(slot),
+      block_(block),
+      block_generation_(block ? ++block->generation : 0) {}
 
 DeviceResult::~DeviceResult() {
   if (!left_) slots_->give_back(slot_);
 }
 
-void DeviceResult::describe(int width, int height, std::shared_ptr<DeviceStream> producer) {
+void DeviceResult::set_producer(int width, int height, std::shared_ptr<DeviceStream> producer) {
   width_ = width;
   height_ = height;
   producer_ = std::move(producer);
@@ -183,7 +186,7 @@ void DeviceResult::describe(int width, int height, std::shared_ptr<DeviceStream>
 }
 
 const std::byte* DeviceResult::in_stream() const {
-  if (block_ && block_->turn == turn_) return block_->bytes;
+  if (block_ && block_->generation == block_generation_) return block_->bytes;
   const std::lock_guard lock(slot_mutex_);
   return left_ ? nullptr : slot_.bytes;
 }
@@ -217,7 +220,7 @@ Result<std::shared_ptr<const void>> DeviceResult::read() const {
   const std::lock_guard lock(mutex_);
   if (value_) return value_;
   auto read = slots_->read(
-      slot_, [this](cudaStream_t reader) { return hold_back(reader); }, reading());
+      slot_, [this](cudaStream_t reader) { return hold_back(reader); }, decoder());
   if (read.ok()) value_ = read.value();
   return read;
 }

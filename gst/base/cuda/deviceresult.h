@@ -43,7 +43,7 @@ class DeviceSlots : public std::enable_shared_from_this<DeviceSlots> {
   /// kernels stay: its results go from there to slots. Of the streaming thread.
   struct Block {
     std::byte* bytes = nullptr;
-    std::uint64_t turn = 0;  ///< of the result that it holds, or will hold by what is enqueued
+    std::uint64_t generation = 0;  ///< of the result it holds, or will by what is enqueued
   };
   static constexpr std::size_t kBlocks = 2;  ///< results of a frame
   /// Slots made at once, for what an unhurried chain has on its way: four frames in flight, a batch
@@ -71,8 +71,9 @@ class DeviceSlots : public std::enable_shared_from_this<DeviceSlots> {
   /// How many results have left their slots.
   std::uint64_t moved() const { return moved_; }
 
-  /// How a result is read: the first bytes of its slot, which tell how many there are.
-  struct Reading {
+  /// How the bytes of a slot become a value on the host: the first bytes of its slot, which tell
+  /// how many there are.
+  struct Decoder {
     std::size_t first;
     std::function<std::size_t(const std::byte*)> all;
     std::function<std::shared_ptr<const void>(const std::byte*)> value;
@@ -82,7 +83,7 @@ class DeviceSlots : public std::enable_shared_from_this<DeviceSlots> {
   /// Pushes the context itself.
   Result<std::shared_ptr<const void>> read(const Slot& slot,
                                            const std::function<Status(cudaStream_t)>& hold_back,
-                                           const Reading& reading);
+                                           const Decoder& decoder);
 
  private:
   struct DestroyEvent {
@@ -137,12 +138,14 @@ class DeviceResult : public PendingResult, public std::enable_shared_from_this<D
   DeviceResult(const DeviceResult&) = delete;
   DeviceResult& operator=(const DeviceResult&) = delete;
 
-  /// Before it is delivered: the picture's size, and the stream whose last submission writes it.
-  void describe(int width, int height, std::shared_ptr<DeviceStream> producer);
+  /// Before it is added to the frame: the picture's size, and the stream whose last submission
+  /// writes it.
+  void set_producer(int width, int height, std::shared_ptr<DeviceStream> producer);
 
   /// Where the element's kernels write.
   std::byte* written() const { return block_ ? block_->bytes : slot_.bytes; }
-  /// Where the result stays, once the submission is over. Before describe(), or after keep_slot().
+  /// Where the result stays, once the submission is over. Before set_producer(), or after
+  /// keep_slot().
   std::byte* slot() const { return slot_.bytes; }
   /// For work enqueued next in that stream: where it was written while it is there; null once it
   /// has left. By the thread that enqueues there.
@@ -167,13 +170,13 @@ class DeviceResult : public PendingResult, public std::enable_shared_from_this<D
   std::size_t bytes() const override { return sizeof(*this) + slots_->slot_bytes(); }
 
  protected:
-  virtual DeviceSlots::Reading reading() const = 0;
+  virtual DeviceSlots::Decoder decoder() const = 0;
 
  private:
   const std::shared_ptr<DeviceSlots> slots_;
   const DeviceSlots::Slot slot_;
-  DeviceSlots::Block* const block_;  // of slots_, or null
-  const std::uint64_t turn_;         // of it
+  DeviceSlots::Block* const block_;       // of slots_, or null
+  const std::uint64_t block_generation_;  // of it
   int width_ = 0, height_ = 0;
   std::shared_ptr<DeviceStream> producer_;
   std::uint64_t submissions_ = 0;  // that are over when the result is there
@@ -194,7 +197,7 @@ class PlainDeviceResult final : public DeviceResult {
   T* written() const { return reinterpret_cast<T*>(DeviceResult::written()); }
 
  protected:
-  DeviceSlots::Reading reading() const override {
+  DeviceSlots::Decoder decoder() const override {
     return {sizeof(T), [](const std::byte*) { return sizeof(T); },
             [](const std::byte* bytes) -> std::shared_ptr<const void> {
               auto value = std::make_shared<T>();

@@ -83,9 +83,9 @@ Result<std::shared_ptr<DeviceFaceResult>> DeviceFaceFrame::new_faces(int landmar
   return made;
 }
 
-Result<FaceResult> DeviceFaceFrame::finish(std::shared_ptr<DeviceFaceResult> faces,
-                                           DetectorName detector, cuda::CountedWork work,
-                                           cuda::Scratch* scratch) {
+Result<FaceResult> DeviceFaceFrame::submit_faces(std::shared_ptr<DeviceFaceResult> faces,
+                                                 DetectorName detector, cuda::CountedWork work,
+                                                 cuda::Scratch* scratch) {
   CUFACE_TAKE(launch, device_.launcher());
   work.over = device_.chain().value()->shared_stream()->over();
   cuda::Delivery delivery;
@@ -96,13 +96,13 @@ Result<FaceResult> DeviceFaceFrame::finish(std::shared_ptr<DeviceFaceResult> fac
   auto* counters = reinterpret_cast<FaceCounters*>(device_.counters());
   CUFACE_TRY(cuda::count_faces(faces->written(), work, counters, launch, delivery));
   CUFACE_TRY(device_.submit(scratch));
-  return submitted(std::move(faces), std::move(detector));
+  return pending_faces(std::move(faces), std::move(detector));
 }
 
-FaceResult DeviceFaceFrame::submitted(std::shared_ptr<DeviceFaceResult> faces,
-                                      DetectorName detector) {
+FaceResult DeviceFaceFrame::pending_faces(std::shared_ptr<DeviceFaceResult> faces,
+                                          DetectorName detector) {
   faces->set_detector(std::move(detector));
-  device_.describe(*faces);
+  device_.set_producer(*faces);
   const Frame& frame = device_.frame();
   return FaceResult(std::move(faces), frame.width(), frame.height());
 }

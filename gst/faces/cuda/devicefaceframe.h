@@ -29,10 +29,10 @@ class DeviceFaceFrame {
   Result<std::shared_ptr<DeviceFaceResult>> new_faces(int landmarks);
   /// Submits the work on `faces`, which are then the result. `detector`: as in FaceList. `scratch`:
   /// what the work uses in turn with others, or null.
-  Result<FaceResult> finish(std::shared_ptr<DeviceFaceResult> faces, DetectorName detector,
-                            cuda::CountedWork work, cuda::Scratch* scratch = nullptr);
-  /// After finish(): another list that the same work writes.
-  FaceResult submitted(std::shared_ptr<DeviceFaceResult> faces, DetectorName detector);
+  Result<FaceResult> submit_faces(std::shared_ptr<DeviceFaceResult> faces, DetectorName detector,
+                                  cuda::CountedWork work, cuda::Scratch* scratch = nullptr);
+  /// After submit_faces(): another list that the same work writes.
+  FaceResult pending_faces(std::shared_ptr<DeviceFaceResult> faces, DetectorName detector);
   /// Faces of an earlier frame, whatever their size, for the sake of their flags; null where they
   /// are not in this context.
   Result<const cuda::DeviceFaces*> flags(const FaceResult& faces);

@@ -27,7 +27,7 @@ const DeviceFaces& faces_in(const std::byte* bytes) {
 
 int DeviceFaceResult::landmarks_capacity() const { return capacity(slot_bytes()); }
 
-DeviceSlots::Reading DeviceFaceResult::reading() const {
+DeviceSlots::Decoder DeviceFaceResult::decoder() const {
   const int most = landmarks_capacity();
   const auto bytes_of = [](int points) {
     return sizeof(DeviceFaces) + static_cast<std::size_t>(points) * sizeof(Point);

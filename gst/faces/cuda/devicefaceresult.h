@@ -28,11 +28,11 @@ class DeviceFaceResult final : public DeviceResult {
   /// The points per face that there is room for.
   int landmarks_capacity() const;
   const DetectorName& detector() const { return detector_; }
-  /// Before it is delivered.
+  /// Before it is added to the frame.
   void set_detector(DetectorName detector) { detector_ = std::move(detector); }
 
  protected:
-  DeviceSlots::Reading reading() const override;
+  DeviceSlots::Decoder decoder() const override;
 
  private:
   DetectorName detector_;

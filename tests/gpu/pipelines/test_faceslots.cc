@@ -110,7 +110,7 @@ std::shared_ptr<DeviceFaceResult> written(const std::shared_ptr<DeviceSlots>& sl
   const auto& result = made.value();
   cuda::DeviceFaces* list = result->slot();
   result->set_detector(std::make_shared<const std::string>("frontal"));
-  result->describe(640, 360, stream);
+  result->set_producer(640, 360, stream);
   list->count = faces;
   list->landmarks_per_face = kLandmarks;
   for (int i = 0; i < faces; ++i) {

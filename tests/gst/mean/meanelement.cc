@@ -15,14 +15,14 @@ struct MeanElement final : Element {
       CUFACE_TAKE(luma, device->luma());
       CUFACE_TAKE(out, device->new_result<Mean>());
       CUFACE_TRY(cuda::mean(luma, out->written(), launch));
-      return device->deliver(std::move(out));
+      return device->submit_result(std::move(out));
     }
 #endif
     CUFACE_TAKE(luma, frame.luma());
     Mean mean{0, std::int64_t{frame.width()} * frame.height()};
     for (int y = 0; y < frame.height(); ++y)
       for (int x = 0; x < frame.width(); ++x) mean.sum += luma->view().row(y)[x];
-    frame.deliver<Mean>({std::make_shared<const Mean>(mean), frame.width(), frame.height()});
+    frame.add_result<Mean>({std::make_shared<const Mean>(mean), frame.width(), frame.height()});
     return {};
   }
 };
