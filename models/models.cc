@@ -2,17 +2,22 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/guarded.h"
+#include "kernels/common/try.h"
 #include "models/cascade_file.h"
 #include "models/cascade_xml.h"
 #include "models/container.h"
 #include "models/dlib_dat.h"
 #include "models/file_bytes.h"
 #include "models/forest_file.h"
+#include "models/network_file.h"
 #include "models/xml_tree.h"
 
 namespace cuface {
@@ -20,6 +25,7 @@ namespace {
 
 // Far more than any model of the kind has; what a hostile file may cost.
 constexpr std::size_t kMaxCascadeBytes = XmlTree::kMaxBytes;
+constexpr std::size_t kMaxNetworkBytes = std::size_t{8} << 20;
 
 using FileRef = std::shared_ptr<const FileBytes>;
 
@@ -62,22 +68,60 @@ Registry<Model>& registry() {
   return instance;
 }
 
+/// By ModelKind: as our files name it, and for messages.
+constexpr struct {
+  const char *in_files, *name;
+} kKinds[] = {{"cascade", "Haar cascade"},
+              {"forest", "landmark model"},
+              {"network", "face-detection network"}};
+
+Result<ModelKind> kind_of(const Container& container) {
+  const std::string found = container.kind();
+  for (std::size_t i = 0; i < std::size(kKinds); ++i) {
+    if (found == kKinds[i].in_files) return static_cast<ModelKind>(i);
+  }
+  return Status(
+      StatusCode::kCorrupt,
+      container.file()->path() + ": a model of an unknown kind, \"" + shortened(found) + "\"");
+}
+
+/// Protocol buffers have no magic number. This is how ONNX's begin: the version of its format, a
+/// small number, then another field of the model.
+bool looks_like_onnx(const ModelFile& file) {
+  const std::span<const std::uint8_t> head = file.head();
+  return std::filesystem::path(file.path()).extension() == ".onnx" ||
+         (head.size() > 2 && head[0] == 0x08 && head[1] < 0x20 && head[2] >= 0x12);
+}
+
+bool looks_like_xml(std::span<const std::uint8_t> head) {
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  const std::size_t start = text.find_first_not_of("\xef\xbb\xbf \t\r\n");
+  return start != text.npos && text[start] == '<';
+}
+
+Status another_kind(const ModelFile& file, ModelKind found, ModelKind wanted) {
+  return {StatusCode::kCorrupt,
+          file.path() + ": a " + model_kind_name(found) + ", not a " + model_kind_name(wanted)};
+}
+
+/// By `read_ours`, where our file is of this kind.
+template <typename ReadOurs>
+auto read_own(const ModelFile& file, std::size_t limit, ModelKind kind, ReadOurs read_ours)
+    -> decltype(read_ours(std::declval<const Container&>())) {
+  CUFACE_TAKE(container, Container::read(file, limit));
+  CUFACE_TAKE(found, kind_of(container));
+  if (found != kind) return another_kind(file, found, kind);
+  return read_ours(container);
+}
+
 /// `read_ours` for one of our files of this kind, `read_foreign` for anything else.
 template <typename Model, typename ReadOurs, typename ReadForeign>
 Result<std::shared_ptr<const Model>> read_model(const ModelFile& file, std::size_t limit,
-                                                const char* kind, ReadOurs read_ours,
+                                                ModelKind kind, ReadOurs read_ours,
                                                 ReadForeign read_foreign) {
-  if (!Container::looks_like(file.head())) {
-    const Result<FileRef> bytes = file.read(limit);
-    if (!bytes.ok()) return bytes.status();
-    return read_foreign(*bytes.value());
-  }
-  const Result<Container> container = Container::read(file, limit);
-  if (!container.ok()) return container.status();
-  const std::string found = container.value().kind();
-  if (found == kind) return read_ours(container.value());
-  return Status(StatusCode::kCorrupt, file.path() + ": a model of kind \"" + shortened(found) +
-                                          "\", not \"" + kind + "\"");
+  if (Container::looks_like(file.head())) return read_own(file, limit, kind, read_ours);
+  CUFACE_TAKE(bytes, file.read(limit));
+  return read_foreign(*bytes);
 }
 
 Result<std::shared_ptr<const ForestModel>> read_forest(const ModelFile& file) {
@@ -89,17 +133,42 @@ Result<std::shared_ptr<const ForestModel>> read_forest(const ModelFile& file) {
                       "first bytes are of another kind of file");
   }
   return read_model<ForestModel>(
-      file, kMaxForestBytes, "forest", read_forest_file,
+      file, kMaxForestBytes, ModelKind::kForest, read_forest_file,
       [](const FileBytes& dat) { return parse_dlib_dat(dat.bytes(), dat.path()); });
 }
 
 Result<std::shared_ptr<const CascadeModel>> read_cascade(const ModelFile& file) {
   return read_model<CascadeModel>(
-      file, kMaxCascadeBytes, "cascade", read_cascade_file, [](const FileBytes& xml) {
+      file, kMaxCascadeBytes, ModelKind::kCascade, read_cascade_file, [](const FileBytes& xml) {
         const std::span<const std::uint8_t> bytes = xml.bytes();
         return parse_cascade_xml({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
                                  xml.path());
       });
+}
+
+/// Why a file that is not ours holds no network that can be loaded. Nothing of it is read.
+Status foreign_network(const ModelFile& file) {
+  if (looks_like_onnx(file)) {
+    const std::string ours = std::filesystem::path(file.path()).replace_extension(".cuface");
+    return {StatusCode::kUnsupported, file.path() +
+                                          ": an ONNX file, which elements do not read; convert "
+                                          "it with: cuface-model convert " +
+                                          file.path() + " " + ours};
+  }
+  if (looks_like_dlib_dat(file.head())) {
+    return another_kind(file, ModelKind::kForest, ModelKind::kNetwork);
+  }
+  if (looks_like_xml(file.head())) {
+    return another_kind(file, ModelKind::kCascade, ModelKind::kNetwork);
+  }
+  return {StatusCode::kCorrupt, file.path() +
+                                    ": not one of our networks (.cuface): its first bytes are of "
+                                    "another kind of file"};
+}
+
+Result<std::shared_ptr<const NetworkModel>> read_network(const ModelFile& file) {
+  if (!Container::looks_like(file.head())) return foreign_network(file);
+  return read_own(file, kMaxNetworkBytes, ModelKind::kNetwork, read_network_file);
 }
 
 /// A set variable that is not empty.
@@ -147,6 +216,24 @@ Result<std::shared_ptr<const ForestModel>> load_forest(const std::string& path) 
 
 Result<std::shared_ptr<const CascadeModel>> load_cascade(const std::string& path) {
   return registry<CascadeModel>().get(path, read_cascade);
+}
+
+Result<std::shared_ptr<const NetworkModel>> load_network(const std::string& path) {
+  return registry<NetworkModel>().get(path, read_network);
+}
+
+const char* model_kind_name(ModelKind kind) { return kKinds[static_cast<std::size_t>(kind)].name; }
+
+Result<ModelKind> model_kind(const std::string& path) {
+  return guarded(path, [&]() -> Result<ModelKind> {
+    CUFACE_TAKE(file, ModelFile::open(path));
+    if (Container::looks_like(file.head())) {
+      CUFACE_TAKE(container, Container::read(file, kMaxForestBytes));
+      return kind_of(container);
+    }
+    if (looks_like_dlib_dat(file.head())) return ModelKind::kForest;
+    return looks_like_onnx(file) ? ModelKind::kNetwork : ModelKind::kCascade;
+  });
 }
 
 Result<std::string> find_default_forest() {

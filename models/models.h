@@ -9,6 +9,7 @@
 #include "kernels/cascade/cascade.h"
 #include "kernels/common/status.h"
 #include "kernels/landmarks/landmarks.h"
+#include "kernels/network/network.h"
 
 namespace cuface {
 
@@ -22,6 +23,20 @@ Result<std::shared_ptr<const CascadeModel>> load_cascade(const std::string& path
 
 /// A dlib shape predictor .dat or our own file. Otherwise as load_cascade.
 Result<std::shared_ptr<const ForestModel>> load_forest(const std::string& path);
+
+/// A network in our own file. An ONNX file is kUnsupported, and its message names the command that
+/// converts it. Otherwise as load_cascade.
+Result<std::shared_ptr<const NetworkModel>> load_network(const std::string& path);
+
+enum class ModelKind { kCascade, kForest, kNetwork };
+
+/// For messages, in static storage: "Haar cascade", "landmark model", "face-detection network".
+const char* model_kind_name(ModelKind kind);
+
+/// What a file holds, by its first bytes, and our own files by their header: whether it can be
+/// loaded is for its loader to say. What is none of the known formats is taken for a cascade. A
+/// Status where the file cannot be read or is one of ours and damaged. Thread-safe.
+Result<ModelKind> model_kind(const std::string& path);
 
 /// The first default file found in $CUFACE_MODEL_PATH, $XDG_CACHE_HOME/gst-cuface (~/.cache where
 /// unset), the installed data folder, and for cascades OpenCV's folders. kNotFound names every

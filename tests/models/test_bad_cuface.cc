@@ -7,7 +7,9 @@
 
 #include "models/cascade_file.h"
 #include "models/forest_file.h"
+#include "models/network_file.h"
 #include "tests/data.h"
+#include "tests/kernels/networks.h"
 #include "tests/models/bad_cascade.h"
 #include "tests/models/bad_file.h"
 #include "tests/models/mend_checksums.h"
@@ -40,6 +42,12 @@ CascadeModel some_cascade() {
   return *model.value();
 }
 
+std::string network_file(const NetworkModel& model) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(write_network_file(model, {"small.onnx", "", ""}, folder / "n").ok());
+  return read_file(folder / "n");
+}
+
 template <typename Model>
 void feed_own(Feeder<Model>& feeder, const std::string& good) {
   ASSERT_TRUE(feeder.feed(good, "good"));
@@ -65,6 +73,11 @@ TEST(BadCuface, Cascade) {
   feed_own(feeder, cascade_file(some_cascade()));
 }
 
+TEST(BadCuface, Network) {
+  Feeder<NetworkModel> feeder(load_network, "bad.cuface");
+  feed_own(feeder, network_file(*random_yunet(36, 2)));
+}
+
 /// A file of our format with this header text and data, checksums right.
 std::string own_file(std::string json, const std::string& data) {
   json.resize((40 + json.size() + 63) / 64 * 64 - 40, ' ');
@@ -85,6 +98,7 @@ std::string own_file(std::string json, const std::string& data) {
 TEST(BadCuface, Hostile) {
   Feeder<ForestModel> forests(load_forest, "bad.cuface");
   Feeder<CascadeModel> cascades(load_cascade, "bad.cuface");
+  Feeder<NetworkModel> networks(load_network, "bad.cuface");
   const std::string start = "{\"kind\":\"forest\",\"blocks\":{",
                     sizes = R"(,"landmarks":1,"cascades":1,)"
                             R"("trees":1,"depth":1,"pool":1})";
@@ -113,9 +127,11 @@ TEST(BadCuface, Hostile) {
   for (const auto& [name, text] : texts) {
     EXPECT_FALSE(forests.feed(own_file(text, std::string(64, '\0')), name)) << name;
     EXPECT_FALSE(cascades.feed(own_file(text, std::string(64, '\0')), name)) << name;
+    EXPECT_FALSE(networks.feed(own_file(text, std::string(64, '\0')), name)) << name;
   }
   EXPECT_EQ(forests.take().refused, static_cast<int>(std::size(texts)));
   EXPECT_EQ(cascades.take().refused, static_cast<int>(std::size(texts)));
+  EXPECT_EQ(networks.take().refused, static_cast<int>(std::size(texts)));
 
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = HUGE_VALF;
   const std::pair<const char*, std::function<void(CascadeModel&)>> changes[] = {
@@ -194,6 +210,66 @@ TEST(BadCuface, BoxMaps) {
   EXPECT_FALSE(feeder.feed(with_box_map(good, "[]"), "maps that are no object"));
   EXPECT_FALSE(feeder.feed(with_box_map(good, "null"), "null maps"));
   EXPECT_EQ(feeder.take().refused, static_cast<int>(std::size(bad)) + 2);
+}
+
+/// A network and its weights, which may be changed.
+struct OwnNetwork : NetworkModel {
+  explicit OwnNetwork(const NetworkModel& from)
+      : NetworkModel(from), values(from.weights.begin(), from.weights.end()) {
+    weights = values;
+  }
+  std::vector<float> values;
+};
+
+TEST(BadCuface, HostileNetworks) {
+  Feeder<NetworkModel> networks(load_network, "bad.cuface");
+  const auto good = random_yunet(36, 2);
+  const int last = static_cast<int>(good->layers.size());
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = HUGE_VALF;
+  const std::pair<const char*, std::function<void(OwnNetwork&)>> changes[] = {
+      {"nan weight", [&](OwnNetwork& m) { m.values[3] = nan; }},
+      {"infinite bias", [&](OwnNetwork& m) { m.values.back() = -inf; }},
+      {"values beyond all bounds", [](OwnNetwork& m) { m.values[3] = 3e38f; }},
+      {"an unknown kind", [](OwnNetwork& m) { m.layers[3].op = static_cast<NetworkOp>(99); }},
+      {"a tensor that nothing makes", [&](OwnNetwork& m) { m.layers[3].input = last + 1; }},
+      {"a tensor that comes later", [&](OwnNetwork& m) { m.layers[3].input = last; }},
+      {"its own tensor", [](OwnNetwork& m) { m.layers[3].input = 4; }},
+      {"a tensor before the first", [](OwnNetwork& m) { m.layers[3].input = -1; }},
+      {"a tensor far away", [](OwnNetwork& m) { m.layers[3].input = 2'000'000'000; }},
+      {"no channels", [](OwnNetwork& m) { m.layers[1].channels = 0; }},
+      {"channels without end", [](OwnNetwork& m) { m.layers[1].channels = 2'000'000'000; }},
+      {"weights far away", [](OwnNetwork& m) { m.layers[1].first_weight = 0xffffffff; }},
+      {"weights that end too soon", [](OwnNetwork& m) { m.weights = m.weights.subspan(1); }},
+      {"no weights", [](OwnNetwork& m) { m.weights = {}; }},
+      {"no layers", [](OwnNetwork& m) { m.layers.clear(); }},
+      {"no heads", [](OwnNetwork& m) { m.heads.clear(); }},
+      {"heads of one stride", [](OwnNetwork& m) { m.heads[1] = m.heads[0]; }},
+      {"heads in another order", [](OwnNetwork& m) { std::swap(m.heads[1], m.heads[0]); }},
+      {"a head of the picture", [](OwnNetwork& m) { m.heads[0].classes = 0; }},
+      {"a head of nothing", [&](OwnNetwork& m) { m.heads[2].points = last + 1; }},
+      {"a head of other channels", [](OwnNetwork& m) { m.heads[0].boxes = m.heads[0].points; }},
+      {"too many heads", [](OwnNetwork& m) { m.heads.resize(kMaxNetworkHeads + 1, m.heads[0]); }},
+      {"too many layers",
+       [](OwnNetwork& m) { m.layers.resize(kMaxNetworkLayers + 1, m.layers.back()); }},
+      {"many thousand layers", [](OwnNetwork& m) { m.layers.resize(200'000, m.layers.back()); }},
+      {"too many weights",
+       [](OwnNetwork& m) {
+         m.values.resize(kMaxNetworkWeights + 1);
+         m.weights = m.values;
+       }},
+      {"a file over its limit",
+       [](OwnNetwork& m) {
+         m.values.resize(std::size_t{2} << 20);
+         m.weights = m.values;
+       }},
+  };
+  for (const auto& [name, change] : changes) {
+    OwnNetwork model(*good);
+    change(model);
+    EXPECT_FALSE(networks.feed(network_file(model), name)) << name;
+  }
+  EXPECT_EQ(networks.take().refused, static_cast<int>(std::size(changes)));
+  EXPECT_TRUE(networks.feed(network_file(*good), "good"));
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "models/cascade_file.h"
 #include "models/forest_file.h"
+#include "models/network_file.h"
+#include "tests/kernels/networks.h"
 #include "tests/models/bad_cascade.h"
 #include "tests/models/bad_file.h"
 #include "tests/models/device_tables.h"
@@ -247,6 +249,64 @@ TEST(Hostile, Forests) {
   EXPECT_FALSE(plan_forest(folder / "f.dat", ".dat of 512 MiB and a byte"));
 }
 
+/// Loads and plans for the largest picture; false where the file was refused.
+bool plan_own_network(const NetworkModel& model, const std::string& name) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(write_network_file(model, {}, folder / "n").ok());
+  const std::size_t bytes = std::filesystem::file_size(folder / "n");
+  const Cost cost;
+  const auto loaded = load_network(folder / "n");
+  if (loaded.ok()) {
+    EXPECT_TRUE(plan_network(*loaded.value(), 640, 360).ok());
+    (void)plan_network(*loaded.value(), kMaxNetworkSide, kMaxNetworkSide);  // may be too large
+  }
+  expect_cheap(cost, bytes, name + (loaded.ok() ? "" : ", refused"));
+  return loaded.ok();
+}
+
+/// So many pointwise layers of the most channels at the largest stride, which all use the same
+/// weights, or each its own, and a head.
+NetworkModel large_network(int layers, bool shared, std::vector<float>& weights) {
+  constexpr int kMost = kMaxNetworkChannels;
+  NetworkModel m;
+  std::size_t used = 0;
+  const auto add = [&](NetworkOp op, int input, int channels, int taps) {
+    m.layers.push_back({op, input, 0, channels, false, used});
+    used += static_cast<std::size_t>(channels * (taps + 1));
+    return static_cast<int>(m.layers.size());
+  };
+  int t = add(NetworkOp::kPictureConvolution, 0, kMost, 27);
+  for (int i = 1; i < kMaxNetworkDepth; ++i) t = add(NetworkOp::kMaxPool, t, kMost, -1);
+  for (int i = 0; i < layers; ++i) {
+    const std::size_t before = used;
+    t = add(NetworkOp::kPointwise, t, kMost, kMost);
+    if (shared && i + 1 < layers) used = before;
+  }
+  NetworkHead head;
+  head.classes = add(NetworkOp::kPointwise, t, 1, kMost);
+  head.objects = add(NetworkOp::kPointwise, t, 1, kMost);
+  head.boxes = add(NetworkOp::kPointwise, t, 4, kMost);
+  head.points = add(NetworkOp::kPointwise, t, 10, kMost);
+  m.heads = {head};
+  weights.assign(used, 1.0f / 512);
+  m.weights = weights;
+  return m;
+}
+
+TEST(Hostile, Networks) {
+  std::vector<float> weights;
+  EXPECT_TRUE(
+      plan_own_network(large_network(246, true, weights), "256 layers on the same weights"));
+  EXPECT_TRUE(plan_own_network(large_network(15, false, weights), "a million weights"));
+  EXPECT_FALSE(plan_own_network(large_network(247, true, weights), "257 layers"));
+  EXPECT_FALSE(plan_own_network(large_network(16, false, weights), "1,059,840 weights"));
+  NetworkModel work = large_network(1, true, weights);
+  // At stride 2 one of the widest layers is all the work that is allowed.
+  work.layers[1].op = NetworkOp::kPointwise;
+  work.layers[1].first_weight = work.layers[6].first_weight;
+  EXPECT_FALSE(plan_own_network(work, "more work than is allowed"));
+}
+
 #ifndef CUFACE_SANITIZED
 
 /// Loads, plans and looks at a frame with so much memory to be had; what comes of it.
@@ -320,6 +380,18 @@ TEST(Hostile, ForestsWithoutMemory) {
           .code();
     });
   }
+}
+
+TEST(Hostile, NetworksWithoutMemory) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_network_file(*random_yunet(36), {}, folder / "n").ok());
+  // A plan's memory is all that a network takes; running it allocates nothing.
+  expect_status_without_memory([&] {
+    const auto model = load_network(folder / "n");
+    if (!model.ok()) return model.status().code();
+    constexpr Backend kCpu = Backend::kCpu;
+    return FaceNetwork::create(kCpu, model.value(), {}, 4 * kWidth, 4 * kHeight).status().code();
+  });
 }
 
 #endif

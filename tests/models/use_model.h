@@ -8,6 +8,7 @@
 
 #include "kernels/detect/detect.h"
 #include "kernels/landmarks/landmarks.h"
+#include "kernels/network/network.h"
 #include "models/box_map.h"
 
 namespace cuface::test {
@@ -50,6 +51,18 @@ inline bool use(const std::shared_ptr<const ForestModel>& model) {
   (void)landmarker.value()->enqueue({pixels.data(), kSide, kSide, kSide}, {&face, 1}, points);
   (void)box_from_landmarks(*model, points);
   return true;
+}
+
+inline bool use(const std::shared_ptr<const NetworkModel>& model) {
+  constexpr int kWidth = 40, kHeight = 33;
+  static const std::vector<std::uint8_t> pixels = noise_pixels(3 * kWidth, kHeight);
+  auto network = FaceNetwork::create(Backend::kCpu, model, {}, kWidth, kHeight);
+  std::vector<NetworkFace> faces;
+  return network.ok() &&
+         network.value()
+             ->enqueue({reinterpret_cast<const Bgr*>(pixels.data()), kWidth, kHeight, 3 * kWidth},
+                       faces)
+             .ok();
 }
 
 }  // namespace cuface::test
