@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/common/try.h"
+#include "kernels/network/placer.h"
 
 namespace cuface {
 namespace {
@@ -263,33 +264,6 @@ namespace {
 
 int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-/// Gives each tensor its place in scratch memory while it is needed: the first gap that is large
-/// enough.
-class Placer {
- public:
-  std::size_t place(std::size_t count) {
-    std::size_t first = 0;
-    auto before = taken_.begin();
-    for (; before != taken_.end() && before->first < first + count; ++before) {
-      first = before->first + before->count;
-    }
-    taken_.insert(before, {first, count});
-    end_ = std::max(end_, first + count);
-    return first;
-  }
-  void free(std::size_t first) {
-    std::erase_if(taken_, [&](const Range& range) { return range.first == first; });
-  }
-  std::size_t end() const { return end_; }
-
- private:
-  struct Range {
-    std::size_t first, count;
-  };
-  std::vector<Range> taken_;  // ascending
-  std::size_t end_ = 0;
-};
-
 /// The layer after which no layer reads a tensor; the number of layers where a head does.
 std::vector<std::size_t> last_uses(const NetworkModel& model) {
   std::vector<std::size_t> last(model.layers.size() + 1, 0);
@@ -317,7 +291,7 @@ NetworkPlan make_plan(const NetworkModel& model, int width, int height) {
   plan.padded_height = round_up(height, multiple);
   plan.tensors.push_back({kPictureChannels, plan.padded_height, plan.padded_width});
   const std::vector<std::size_t> last = last_uses(model);
-  Placer placer;
+  network::Placer placer;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const int depth = depths[i + 1];
     NetworkTensor tensor{model.layers[i].channels, plan.padded_height >> depth,

@@ -40,6 +40,14 @@ class NetworkBuilder {
     model_.heads.push_back({classes, objects, boxes, points});
   }
 
+  /// The same without the depthwise half, and with one tensor for two parts, which a pool reads
+  /// too.
+  void bare_head(int input) {
+    const int one = pointwise(input, 1), boxes = pointwise(input, 4);
+    pool(one);
+    model_.heads.push_back({one, one, boxes, pointwise(input, 2 * kNetworkPoints)});
+  }
+
   std::shared_ptr<const NetworkModel> build() {
     const auto weights = std::make_shared<std::vector<float>>(weights_);
     model_.name = "random";
@@ -84,6 +92,58 @@ inline std::shared_ptr<const NetworkModel> random_yunet(unsigned seed, int chann
   b.head(neck_8);
   b.head(neck_16);
   b.head(neck_32);
+  return b.build();
+}
+
+/// A graph that no family has: layers of all kinds on tensors chosen at random, of which several
+/// may read one, and heads on whatever there is.
+inline std::shared_ptr<const NetworkModel> random_network(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](std::size_t n) { return random() % n; };
+  NetworkBuilder b(seed);
+  const auto coin = [&] { return below(2) == 0; };
+  struct Tensor {
+    int number, channels, depth;
+  };
+  std::vector<Tensor> tensors;
+  const int first = 1 + static_cast<int>(below(40));
+  tensors.push_back({b.convolve_picture(first, coin()), first, 1});
+  for (int i = 0; i < 12; ++i) {
+    const Tensor from = coin() ? tensors.back() : tensors[below(tensors.size())];
+    switch (below(5)) {
+      case 0: {
+        const int channels = 1 + static_cast<int>(below(70));
+        tensors.push_back({b.pointwise(from.number, channels, coin()), channels, from.depth});
+        break;
+      }
+      case 1:
+        tensors.push_back({b.depthwise(from.number, coin()), from.channels, from.depth});
+        break;
+      case 2:
+        if (from.depth >= 4) break;
+        tensors.push_back({b.pool(from.number), from.channels, from.depth + 1});
+        break;
+      default:
+        for (const Tensor other : std::vector<Tensor>(tensors)) {
+          if (other.channels != from.channels || other.depth != from.depth - 1) continue;
+          tensors.push_back(
+              {b.upsample_add(from.number, other.number), from.channels, other.depth});
+          break;
+        }
+    }
+  }
+  // Heads in ascending order of strides; the first one's tensors are read by nobody else or by all.
+  for (int depth = 1; depth <= 4; ++depth) {
+    for (const Tensor& tensor : tensors) {
+      if (tensor.depth != depth) continue;
+      if (coin()) {
+        b.head(tensor.number);
+      } else {
+        b.bare_head(tensor.number);
+      }
+      break;
+    }
+  }
   return b.build();
 }
 

@@ -1,0 +1,174 @@
+// The network on CUDA against the CPU's: every bit of every cell, and the faces.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/network/cuda/network.h"
+#include "kernels/network/network.h"
+#include "tests/gpu/gpu.h"
+#include "tests/kernels/networks.h"
+
+namespace cuface {
+namespace {
+
+using cuda::DeviceNetworkFaces;
+using Model = std::shared_ptr<const NetworkModel>;
+
+std::vector<Bgr> noise(int width, int height, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Bgr> pixels(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+  for (Bgr& p : pixels) {
+    const auto bits = random();
+    p = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8),
+         static_cast<std::uint8_t>(bits >> 16)};
+  }
+  return pixels;
+}
+
+/// A network on both processors, for one picture size.
+class Both {
+ public:
+  Both(const Model& model, const NetworkConfig& config, int width, int height)
+      : width_(width),
+        height_(height),
+        out_(sizeof(DeviceNetworkFaces), test::kCanary),
+        picture_(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * sizeof(Bgr),
+                 test::kCanary) {
+    auto cpu = FaceNetwork::create(Backend::kCpu, model, config, width, height);
+    auto gpu = cuda::FaceNetwork::create(model, config, width, height);
+    EXPECT_TRUE(cpu.ok()) << cpu.status().message();
+    EXPECT_TRUE(gpu.ok()) << gpu.status().message();
+    if (cpu.ok()) cpu_ = std::move(cpu.value());
+    if (gpu.ok()) gpu_ = std::move(gpu.value());
+  }
+
+  ImageView<const Bgr> on_device() {
+    return {reinterpret_cast<const Bgr*>(picture_.data()), width_, height_, stride()};
+  }
+  DeviceNetworkFaces* out() { return reinterpret_cast<DeviceNetworkFaces*>(out_.data()); }
+  cuda::FaceNetwork& gpu() { return *gpu_; }
+
+  void set_picture(const std::vector<Bgr>& pixels) {
+    std::vector<std::uint8_t> bytes(pixels.size() * sizeof(Bgr));
+    std::memcpy(bytes.data(), pixels.data(), bytes.size());
+    picture_.set(bytes);
+  }
+
+  /// Faces found.
+  int compare(const std::vector<Bgr>& pixels) {
+    set_picture(pixels);
+    std::vector<NetworkFace> faces;
+    const Status cpu = cpu_->enqueue({pixels.data(), width_, height_, stride()}, faces);
+    EXPECT_TRUE(cpu.ok()) << cpu.message();
+    out_.set(std::vector<std::uint8_t>(out_.size(), test::kCanary));
+    const Status gpu = submit_(stream_, [&](cuda::Launcher launch) {
+      return gpu_->enqueue(on_device(), nullptr, out(), launch);
+    });
+    EXPECT_TRUE(gpu.ok()) << gpu.message();
+    const std::vector<std::uint8_t> bytes = out_.get();
+    std::vector<NetworkCell> cells(gpu_->plan().cells);
+    EXPECT_EQ(cudaMemcpy(cells.data(), gpu_->cells(), cells.size() * sizeof(NetworkCell),
+                         cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (std::memcmp(&cells[i], &cpu_->cells()[i], sizeof(NetworkCell)) == 0) continue;
+      ADD_FAILURE() << "cell " << i << " of " << cells.size() << ": " << cells[i].classes
+                    << " on CUDA, " << cpu_->cells()[i].classes << " on the CPU";
+      break;
+    }
+    DeviceNetworkFaces found;
+    std::memcpy(static_cast<void*>(&found), bytes.data(), sizeof found);
+    EXPECT_EQ(found.count, static_cast<int>(faces.size()));
+    for (std::size_t i = 0; i < faces.size() && static_cast<int>(i) < found.count; ++i)
+      EXPECT_EQ(std::memcmp(&found.faces[i], &faces[i], sizeof faces[i]), 0) << "face " << i;
+    return found.count;
+  }
+
+  /// Nothing is written where the stage is told not to run.
+  void check_idle() {
+    out_.set(std::vector<std::uint8_t>(out_.size(), test::kCanary));
+    test::GuardedBytes run(std::vector<std::uint8_t>(4, 0));
+    EXPECT_TRUE(gpu_->enqueue(on_device(), reinterpret_cast<const std::int32_t*>(run.data()), out(),
+                              stream_)
+                    .ok());
+    EXPECT_EQ(out_.get(), std::vector<std::uint8_t>(out_.size(), test::kCanary));
+  }
+
+ private:
+  std::ptrdiff_t stride() const { return width_ * static_cast<std::ptrdiff_t>(sizeof(Bgr)); }
+
+  int width_, height_;
+  std::unique_ptr<FaceNetwork> cpu_;
+  std::unique_ptr<cuda::FaceNetwork> gpu_;
+  test::GuardedBytes out_, picture_;
+  test::Stream stream_;
+  test::Submitter submit_;
+};
+
+TEST(NetworkCuda, HasTheBitsOfTheCpu) {
+  CUFACE_NEEDS_GPU();
+  long faces = 0, networks = 0;
+  const auto compare = [&](const Model& model, const NetworkConfig& config, int width, int height) {
+    SCOPED_TRACE(std::to_string(width) + "x" + std::to_string(height));
+    Both both(model, config, width, height);
+    faces += both.compare(noise(width, height, static_cast<unsigned>(width)));
+    faces += both.compare(noise(width, height, static_cast<unsigned>(height + 1)));
+    both.check_idle();
+    ++networks;
+  };
+  const NetworkConfig all = {.score_threshold = 0.3f};
+  for (const auto& [width, height] : {std::pair(640, 360), {1, 1}, {33, 95}, {320, 180}})
+    compare(test::random_yunet(static_cast<unsigned>(width)), all, width, height);
+  for (int channels : {1, 3, 6}) compare(test::random_yunet(5, channels), all, 200, 120);
+  for (unsigned seed = 0; seed < static_cast<unsigned>(test::cases(40)); ++seed)
+    compare(test::random_network(seed), all, 70, 90);
+  test::compared("networks", networks, 40);
+  test::compared("faces", faces, 300);
+}
+
+// More cells than may be looked at, by whatever score: where ties are, and where all is suppressed.
+TEST(NetworkCuda, TheBestFiveThousandAreLookedAt) {
+  CUFACE_NEEDS_GPU();
+  for (const float nms : {0.0f, 0.3f, 1.0f}) {
+    Both both(test::random_yunet(9, 2), {.score_threshold = 0, .nms_threshold = nms}, 1280, 720);
+    EXPECT_GT(both.compare(noise(1280, 720, 3)), 0) << nms;
+    EXPECT_GT(both.compare(std::vector<Bgr>(1280 * 720)), 0) << nms;
+  }
+}
+
+TEST(NetworkCuda, RefusesWhatTheCpuRefuses) {
+  CUFACE_NEEDS_GPU();
+  const Model model = test::random_yunet(1, 1);
+  EXPECT_EQ(cuda::FaceNetwork::create(nullptr, {}, 10, 10).status().code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(cuda::FaceNetwork::create(model, {}, 0, 10).status().code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(cuda::FaceNetwork::create(model, {.max_faces = 65}, 10, 10).status().code(),
+            StatusCode::kUnsupported);
+  Both both(model, {}, 64, 64);
+  EXPECT_EQ(
+      both.gpu().enqueue({both.on_device().data, 63, 64, 192}, nullptr, both.out(), nullptr).code(),
+      StatusCode::kInvalidArgument);
+}
+
+TEST(NetworkCuda, Times) {
+  CUFACE_NEEDS_GPU();
+  const test::Stream stream;
+  for (const auto& [width, height] : {std::pair(640, 360), {320, 180}, {1280, 720}}) {
+    const std::string size = std::to_string(width) + "x" + std::to_string(height);
+    Both both(test::random_yunet(4), {.score_threshold = 0.9f}, width, height);
+    both.set_picture(noise(width, height, 7));
+    cuda::LaunchList list;
+    ASSERT_TRUE(
+        both.gpu().enqueue(both.on_device(), nullptr, both.out(), cuda::Launcher(list)).ok());
+    test::report_time("network, with decoding", size, test::median_us(stream, list));
+    test::report_parts("network", size, list, stream);
+  }
+}
+
+}  // namespace
+}  // namespace cuface
