@@ -2,10 +2,10 @@
 // forest (Kazemi and Sullivan, CVPR 2014) [S0.23, S0.25 to S0.27], with the arithmetic of dlib's
 // shape_predictor.
 //
-// The room: forest.cc validates a model, landmarker.cc is the reference, regression.h has the steps
-// that all processors share. roll.h turns a head upright, head_box.h makes a box of landmarks.
-// cpu/ and cuda/ are faster. Several boxes of a face: kernels/landmark_samples; over time:
-// kernels/landmark_filter.
+// The room: landmarks.cc validates models, landmarker.cc is the reference, regression.h has the
+// steps that all processors share. roll.h turns a head upright, head_box.h makes a box of
+// landmarks. cpu/ and cuda/ are faster. Several boxes of a face: kernels/landmark_samples; over
+// time: kernels/landmark_filter.
 #pragma once
 
 #include <cstdint>
