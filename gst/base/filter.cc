@@ -294,9 +294,8 @@ Status choose_processor(GstCufaceFilter* self, Frame& frame) {
     if (state->planned && state->backend == cuface::Backend::kCpu) return {};
     return plan(self, cuface::Backend::kCpu);
   }
-  const cuface::Result<bool> other = state->device->finds_other(frame, state->in_cuda_memory);
-  if (!other.ok()) return other.status();
-  if (other.value()) {
+  CUFACE_TAKE(other, state->device->finds_other(frame, state->in_cuda_memory));
+  if (other) {
     unplan(self);
     CUFACE_TRY(state->device->adopt());
   }

@@ -40,13 +40,10 @@ class CudaDetectBackend final : public DetectBackend {
   ~CudaDetectBackend() override { owner_.stop.mirror_to(nullptr); }
 
   Status allocate() {
-    CUFACE_TAKE(stop, cuda::PinnedBuffer<std::uint32_t>::create(1));
-    stop_ = std::move(stop);
+    CUFACE_TRY(take(cuda::PinnedBuffer<std::uint32_t>::create(1), stop_));
     owner_.stop.mirror_to(stop_.data());
-    CUFACE_TAKE(state, cuda::DeviceBuffer<cuda::SearchState>::create(1));
-    state_ = std::move(state);
-    CUFACE_TAKE(found, cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(0)));
-    found_ = std::move(found);
+    CUFACE_TRY(take(cuda::DeviceBuffer<cuda::SearchState>::create(1), state_));
+    CUFACE_TRY(take(cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(0)), found_));
     return {};
   }
 
@@ -59,9 +56,9 @@ class CudaDetectBackend final : public DetectBackend {
           "frames in system memory"};
     config.max_faces = std::min(config.max_faces, cuda::kMaxFaces);
     detector_.reset();  // or the scratch would be there twice
-    CUFACE_TAKE(detector, cuda::Detector::create(model_, config, width, height, device_scratch,
-                                                 &owner_.stop));
-    detector_ = std::move(detector);
+    CUFACE_TRY(
+        take(cuda::Detector::create(model_, config, width, height, device_scratch, &owner_.stop),
+             detector_));
     detector_->stop_by({stop_.data(), &state_.data()->run});
     const long long windows = detector_->windows();
     owner_.planned(windows, 1e-9 * kCudaWindowNs * static_cast<double>(windows));

@@ -35,12 +35,9 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
   Status load() override {
     std::string path = copy_settings().cascade;
     if (path.empty()) {
-      Result<std::string> found = find_default_cascade();
-      if (!found.ok()) return found.status();
-      path = found.value();
+      CUFACE_TRY(take(find_default_cascade(), path));
     }
-    CUFACE_TAKE(model, load_cascade(path));
-    model_ = std::move(model);
+    CUFACE_TRY(take(load_cascade(path), model_));
     GST_INFO_OBJECT(element(), "cascade %s", path.c_str());
     return {};
   }

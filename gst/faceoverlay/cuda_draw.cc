@@ -17,8 +17,7 @@ class CudaDrawer final : public DeviceDrawer {
     if (const int landmarks = landmarks_capacity(faces); landmarks > landmarks_) {
       // On the first frame, or behind a model with more points.
       CUFACE_TRY(device.settle());
-      CUFACE_TAKE(overlay, cuda::Overlay::create(landmarks));
-      overlay_ = std::move(overlay);
+      CUFACE_TRY(take(cuda::Overlay::create(landmarks), overlay_));
       landmarks_ = landmarks;
     }
     CUFACE_TAKE(known, device.faces(faces));

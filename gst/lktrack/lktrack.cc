@@ -23,9 +23,9 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
 
   Status plan(const GstVideoInfo& info) override {
     planned_ = copy_settings().config;
-    CUFACE_TAKE(made, make_track_backend(backend(), planned_, info.width, info.height, last_id_ + 1,
-                                         stop_flag()));
-    backend_ = std::move(made);
+    CUFACE_TRY(take(
+        make_track_backend(backend(), planned_, info.width, info.height, last_id_ + 1, stop_flag()),
+        backend_));
     return {};
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/common/status.h"
+#include "kernels/common/try.h"
 
 namespace cuface::gst {
 
@@ -95,10 +96,8 @@ struct FrameResult : AnyResult {
   /// In pixels of width x height, null when nothing was found; an error as of
   /// PendingResult::read(). Waits for a GPU where it is not ready.
   Result<std::shared_ptr<const T>> read() const {
-    Result<std::shared_ptr<const void>> any =
-        pending ? pending->read() : Result<std::shared_ptr<const void>>(value);
-    if (!any.ok()) return any.status();
-    auto found = std::static_pointer_cast<const T>(std::move(any.value()));
+    CUFACE_TAKE(any, pending ? pending->read() : Result<std::shared_ptr<const void>>(value));
+    auto found = std::static_pointer_cast<const T>(std::move(any));
     if constexpr (kHasPlaces<T>)
       if (found) return ResultKind<T>::scaled(std::move(found), width, height);
     return found;

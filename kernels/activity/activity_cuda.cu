@@ -5,6 +5,7 @@
 #include "kernels/activity/activity_cuda.h"
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
 namespace {
@@ -114,11 +115,10 @@ Result<Activity> Activity::create(int width, int height, int full_width, int ful
   activity.grid_ = cell_grid(width, height);
   activity.full_width_ = full_width;
   activity.full_height_ = full_height;
-  if (Status s = take(upload(std::vector<State>(1)), activity.state_); !s.ok()) return s;
+  CUFACE_TRY(take(upload(std::vector<State>(1)), activity.state_));
   const std::size_t blocks =
       static_cast<std::size_t>(width / kBlock) * static_cast<std::size_t>(height / kBlock);
-  if (Status s = take(DeviceBuffer<std::uint8_t>::create(blocks), activity.then_); !s.ok())
-    return s;
+  CUFACE_TRY(take(DeviceBuffer<std::uint8_t>::create(blocks), activity.then_));
   return Result<Activity>(std::move(activity));  // nvcc does not move by itself
 }
 
@@ -126,10 +126,8 @@ Status Activity::enqueue(ImageView<const std::uint8_t> picture, const std::int32
                          const SearchRegion* band, const FollowedFaces* followed, Launcher launch) {
   const dim3 cells(static_cast<unsigned>((grid_.columns - 1) / kCells + 1),
                    static_cast<unsigned>(grid_.rows));
-  if (Status s = launch("what has changed", changes_kernel, {cells, kThreads}, picture, grid_, run,
-                        band, then_.data(), state_.data());
-      !s.ok())
-    return s;
+  CUFACE_TRY(launch("what has changed", changes_kernel, {cells, kThreads}, picture, grid_, run,
+                    band, then_.data(), state_.data()));
   return launch("what is active", map_kernel, {kSizeClasses, kMostCells}, grid_, full_width_,
                 full_height_, run, band, followed, state_.data());
 }

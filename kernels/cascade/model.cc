@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/cascade/cascade.h"
+#include "kernels/common/try.h"
 
 namespace cuface {
 namespace {
@@ -113,11 +114,11 @@ Status validate_trees(const CascadeModel& m) {
         return corrupt("tree", i, "node " + std::to_string(n) + " has no finite threshold");
       }
       for (const int child : {node.left, node.right}) {
-        if (Status s = validate_child(t, i, n, child); !s.ok()) return s;
+        CUFACE_TRY(validate_child(t, i, n, child));
       }
     }
   }
-  if (Status s = check_used("node", nodes, m.nodes.size()); !s.ok()) return s;
+  CUFACE_TRY(check_used("node", nodes, m.nodes.size()));
   return check_used("leaf", leaves, m.leaves.size());
 }
 
@@ -135,7 +136,7 @@ Status validate(const CascadeModel& m) {
                                       std::to_string(m.window_height) +
                                       ", sides of 3 to 255 are possible"};
   }
-  if (Status s = check_sizes(m); !s.ok()) return s;
+  CUFACE_TRY(check_sizes(m));
   if (m.stages.empty()) return {StatusCode::kCorrupt, "the cascade has no stages"};
   std::size_t trees = 0;  // of the stages before
   for (std::size_t i = 0; i < m.stages.size(); ++i) {
@@ -145,11 +146,11 @@ Status validate(const CascadeModel& m) {
     }
     if (!std::isfinite(s.threshold)) return corrupt("stage", i, "has no finite threshold");
   }
-  if (Status s = check_used("tree", trees, m.trees.size()); !s.ok()) return s;
+  CUFACE_TRY(check_used("tree", trees, m.trees.size()));
   for (std::size_t i = 0; i < m.leaves.size(); ++i) {
     if (!std::isfinite(m.leaves[i])) return corrupt("leaf", i, "is not a finite number");
   }
-  if (Status s = validate_trees(m); !s.ok()) return s;
+  CUFACE_TRY(validate_trees(m));
   return validate_features(m);
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/activity/activity.h"
 #include "kernels/common/guarded.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/try.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/searcher.h"
 #include "kernels/detect/turned_detector.h"
@@ -113,9 +114,9 @@ Result<std::unique_ptr<Detector>> Detector::create(Backend backend,
                                                    int height, const StopFlag* stop) {
   if (backend == Backend::kCuda) return Status(StatusCode::kUnsupported, "built without CUDA");
   if (!model) return invalid("there is no cascade");
-  if (Status s = simd::status(); !s.ok()) return s;
+  CUFACE_TRY(simd::status());
   return guarded("planning the search", [&]() -> Result<std::unique_ptr<Detector>> {
-    if (Status s = validate(*model); !s.ok()) return s;
+    CUFACE_TRY(validate(*model));
     return make_detector(model, config, width, height,
                          std::make_shared<SharedSearch>(*model, stop));
   });
@@ -129,7 +130,7 @@ Status Detector::enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
 Result<std::unique_ptr<Detector>> make_detector(const std::shared_ptr<const CascadeModel>& model,
                                                 const DetectConfig& config, int width, int height,
                                                 const std::shared_ptr<SharedSearch>& shared) {
-  if (Status s = validate_search(config, width, height); !s.ok()) return s;
+  CUFACE_TRY(validate_search(config, width, height));
   // Before anything is allocated: to clear the memory of a large picture takes long enough.
   if (is_raised(shared->stop())) return cancelled();
   if (config.verify) return make_verifying_detector(model, config, width, height, shared);

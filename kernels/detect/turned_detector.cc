@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/common/lanes.h"
+#include "kernels/common/try.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/search_angles.h"
 #include "kernels/turn/turn.h"
@@ -69,9 +70,8 @@ class TurnedDetector final : public Detector {
       const Turn& t = turns_[i];
       if (search_of(i) < detectors_.size()) continue;
       if (i > 0) one.min_neighbors = turned_neighbors(config.min_neighbors);
-      auto detector = make_detector(model, one, t.canvas_width, t.canvas_height, shared);
-      if (!detector.ok()) return detector.status();
-      detectors_.push_back(std::move(detector.value()));
+      CUFACE_TAKE(detector, make_detector(model, one, t.canvas_width, t.canvas_height, shared));
+      detectors_.push_back(std::move(detector));
       canvas_width = std::max(canvas_width, t.canvas_width);
       canvas_height = std::max(canvas_height, t.canvas_height);
     }
@@ -116,8 +116,8 @@ class TurnedDetector final : public Detector {
     ImageView<std::uint8_t> canvas = canvas_.view();
     canvas.width = turn.canvas_width;
     canvas.height = turn.canvas_height;
-    if (Status s = turn_picture(luma, turn, canvas, stop_); !s.ok()) return s;
-    if (Status s = detectors_[search_of(i)]->enqueue(canvas, found_[i]); !s.ok()) return s;
+    CUFACE_TRY(turn_picture(luma, turn, canvas, stop_));
+    CUFACE_TRY(detectors_[search_of(i)]->enqueue(canvas, found_[i]));
     std::erase_if(found_[i].faces, [&](Detection& d) { return !turning::to_picture(turn, d.box); });
     return {};
   }
@@ -139,7 +139,7 @@ Result<std::unique_ptr<Detector>> make_turned_detector(
     const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config, int width,
     int height, const std::shared_ptr<SharedSearch>& shared) {
   auto detector = std::make_unique<TurnedDetector>();
-  if (Status s = detector->plan(model, config, width, height, shared); !s.ok()) return s;
+  CUFACE_TRY(detector->plan(model, config, width, height, shared));
   return std::unique_ptr<Detector>(std::move(detector));
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/common/lanes.h"
+#include "kernels/common/try.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/search_angles.h"
 #include "kernels/detect/searcher.h"
@@ -83,9 +84,7 @@ class VerifyingDetector final : public Detector {
     search_ = patch_search(shape_, config);
     SearchPlan patches = plan_search(search_, shape_.atlas_width(), shape_.atlas_height());
     patches.shared = shared;
-    auto detector = make_detector(model, whole, width, height, shared);
-    if (!detector.ok()) return detector.status();
-    detector_ = std::move(detector.value());
+    CUFACE_TRY(take(make_detector(model, whole, width, height, shared), detector_));
     model_ = model;
     width_ = width;
     height_ = height;
@@ -104,7 +103,7 @@ class VerifyingDetector final : public Detector {
     out.faces.clear();
     out.rolls.clear();
     out.overflow = false;
-    if (Status s = detector_->enqueue(luma, searched_, band, followed); !s.ok()) return s;
+    CUFACE_TRY(detector_->enqueue(luma, searched_, band, followed));
     choose(followed, band);
     verified_.clear();
     rolls_.clear();
@@ -199,7 +198,7 @@ Result<std::unique_ptr<Detector>> make_verifying_detector(
     const std::shared_ptr<const CascadeModel>& model, const DetectConfig& config, int width,
     int height, const std::shared_ptr<SharedSearch>& shared) {
   auto detector = std::make_unique<VerifyingDetector>();
-  if (Status s = detector->plan(model, config, width, height, shared); !s.ok()) return s;
+  CUFACE_TRY(detector->plan(model, config, width, height, shared));
   return std::unique_ptr<Detector>(std::move(detector));
 }
 

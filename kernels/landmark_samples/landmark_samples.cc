@@ -6,6 +6,7 @@
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/lanes.h"
+#include "kernels/common/try.h"
 #include "kernels/landmark_samples/starts.h"
 #include "kernels/landmarks/regression.h"
 
@@ -74,10 +75,9 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
     const StopFlag* stop) {
   using Made = Result<std::unique_ptr<SampledLandmarker>>;
   return guarded("planning landmarks", [&]() -> Made {
-    auto landmarker = Landmarker::create(backend, model, iterations, stop);
-    if (!landmarker.ok()) return landmarker.status();
+    CUFACE_TAKE(landmarker, Landmarker::create(backend, model, iterations, stop));
     return std::unique_ptr<SampledLandmarker>(
-        new SampledLandmarker(std::move(landmarker.value()), mean_points(*model), stop));
+        new SampledLandmarker(std::move(landmarker), mean_points(*model), stop));
   });
 }
 
@@ -112,7 +112,7 @@ Status SampledLandmarker::search_starts(ImageView<const std::uint8_t> luma,
   }
   if (boxes_.empty()) return {};
   points_.resize(boxes_.size() * landmarks_);
-  if (Status s = landmarker_->enqueue(luma, boxes_, points_, rolls_); !s.ok()) return s;
+  CUFACE_TRY(landmarker_->enqueue(luma, boxes_, points_, rolls_));
   if (!start_scratch_) start_scratch_ = std::make_unique<forest::StartScratch>();
   const Point* found = points_.data();
   for (const std::size_t i : looked_at_) {
@@ -140,10 +140,8 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, std::span<
 Status SampledLandmarker::find(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                                const BoxMap& map, int samples, std::span<Point> out,
                                std::span<const Roll> rolls, std::span<const std::uint8_t> twice) {
-  const Result<SampleMaps> maps = make_sample_maps(map, samples);
-  if (!maps.ok()) return maps.status();
-  const Result<SampleMaps> head_maps = make_sample_maps({}, samples);
-  if (!head_maps.ok()) return head_maps.status();
+  CUFACE_TAKE(maps, make_sample_maps(map, samples));
+  CUFACE_TAKE(head_maps, make_sample_maps({}, samples));
   if (out.size() != boxes.size() * landmarks_) {
     return {StatusCode::kInvalidArgument, "landmarks need room for every point of every face"};
   }
@@ -155,21 +153,21 @@ Status SampledLandmarker::find(ImageView<const std::uint8_t> luma, std::span<con
             "landmarks need to know of every face, or of none, "
             "whether to look twice"};
   }
-  if (Status s = search_starts(luma, boxes, map, rolls, twice); !s.ok()) return s;
+  CUFACE_TRY(search_starts(luma, boxes, map, rolls, twice));
   boxes_.clear();
   rolls_.clear();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     const Roll roll = heads_[i] ? heads_[i]->roll : rolls.empty() ? Roll{} : rolls[i];
     for (int k = 0; k < samples; ++k) {
-      boxes_.push_back(heads_[i] ? head_maps.value().map[k].apply(heads_[i]->box, roll)
-                                 : maps.value().map[k].apply(boxes[i], roll));
+      boxes_.push_back(heads_[i] ? head_maps.map[k].apply(heads_[i]->box, roll)
+                                 : maps.map[k].apply(boxes[i], roll));
       rolls_.push_back(roll);
     }
   }
   if (samples == 1) return landmarker_->enqueue(luma, boxes_, out, rolls_);
 
   points_.resize(boxes_.size() * landmarks_);
-  if (Status s = landmarker_->enqueue(luma, boxes_, points_, rolls_); !s.ok()) return s;
+  CUFACE_TRY(landmarker_->enqueue(luma, boxes_, points_, rolls_));
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::size_t face = i / landmarks_, landmark = i % landmarks_;
     const Point* first =

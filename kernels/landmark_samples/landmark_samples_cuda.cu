@@ -7,6 +7,7 @@
 
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
+#include "kernels/common/try.h"
 #include "kernels/faces/copy.cuh"
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
 #include "kernels/landmark_samples/starts.h"
@@ -124,29 +125,23 @@ static_assert(kMaxSamples <= kThreads);
 
 Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
     std::shared_ptr<const DeviceForest> forest, int iterations, int samples, bool refine) {
-  const auto maps = make_sample_maps({}, samples);
-  if (!maps.ok()) return maps.status();
-  auto alone = Landmarker::create(forest, iterations);
-  if (!alone.ok()) return alone.status();
+  CUFACE_TAKE(maps, make_sample_maps({}, samples));
+  CUFACE_TAKE(alone, Landmarker::create(forest, iterations));
   std::unique_ptr<SampledLandmarker> made(
-      new SampledLandmarker(std::move(alone.value()), std::move(forest), samples, refine));
-  made->maps_ = made->head_maps_ = maps.value();
+      new SampledLandmarker(std::move(alone), std::move(forest), samples, refine));
+  made->maps_ = made->head_maps_ = maps;
   made->look_maps_ = make_start_maps({});
   if (samples == 1 && !refine) return Result<std::unique_ptr<SampledLandmarker>>(std::move(made));
 
   const ForestTables tables = made->forest_->tables();
-  if (Status s = take(allow_shared_memory<Boxes>(tables), made->staged_); !s.ok()) return s;
+  CUFACE_TRY(take(allow_shared_memory<Boxes>(tables), made->staged_));
   made->stages_ = forest::cascades_to_run(iterations, made->forest_->stages()).value();
   const auto rows = static_cast<std::size_t>(Boxes::rows(samples, refine));
   const auto landmarks = static_cast<std::size_t>(tables.landmarks);
-  if (Status s = take(DeviceBuffer<Point>::create(rows * landmarks), made->points_); !s.ok())
-    return s;
-  if (Status s = take(upload(std::vector<FaceOfSamples>(kMaxFaces)), made->faces_); !s.ok())
-    return s;
+  CUFACE_TRY(take(DeviceBuffer<Point>::create(rows * landmarks), made->points_));
+  CUFACE_TRY(take(upload(std::vector<FaceOfSamples>(kMaxFaces)), made->faces_));
   if (refine)
-    if (Status s = take(DeviceBuffer<forest::StartScratch>::create(kMaxFaces), made->scratch_);
-        !s.ok())
-      return s;
+    CUFACE_TRY(take(DeviceBuffer<forest::StartScratch>::create(kMaxFaces), made->scratch_));
   return Result<std::unique_ptr<SampledLandmarker>>(std::move(made));
 }
 
@@ -157,9 +152,7 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const Devi
   if (!luma.data || luma.width < 1 || luma.height < 1 || !in || !out || (refine_ && !rolls))
     return {StatusCode::kInvalidArgument, "landmarks: no picture, or no faces"};
   if (map != map_) {
-    const Result<SampleMaps> maps = make_sample_maps(map, samples_);
-    if (!maps.ok()) return maps.status();
-    maps_ = maps.value();
+    CUFACE_TRY(take(make_sample_maps(map, samples_), maps_));
     look_maps_ = make_start_maps(map);
     map_ = map;
   }

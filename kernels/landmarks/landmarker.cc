@@ -4,6 +4,7 @@
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/try.h"
 #include "kernels/landmarks/cpu/regress.h"
 #include "kernels/landmarks/landmarks.h"
 #include "kernels/landmarks/regression.h"
@@ -135,13 +136,12 @@ Result<std::unique_ptr<Landmarker>> plan(Backend backend, std::shared_ptr<const 
   if (backend != Backend::kCpu) {
     return Status(StatusCode::kUnsupported, "this build has no CUDA landmark regression");
   }
-  if (Status status = simd::status(); !status.ok()) return status;
+  CUFACE_TRY(simd::status());
   if (!model) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
-  if (Status status = validate(*model, true); !status.ok()) return status;
-  const Result<int> stages = cascades_to_run(iterations, model->stages);
-  if (!stages.ok()) return stages.status();
+  CUFACE_TRY(validate(*model, true));
+  CUFACE_TAKE(stages, cascades_to_run(iterations, model->stages));
   return std::unique_ptr<Landmarker>(
-      std::make_unique<CpuLandmarker>(std::move(model), stages.value(), stop));
+      std::make_unique<CpuLandmarker>(std::move(model), stages, stop));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/common/try.h"
 #include "kernels/landmarks/landmarks.h"
 #include "kernels/landmarks/regression.h"
 
@@ -87,8 +88,8 @@ bool all_finite(std::span<const float> values) {
 }
 
 Status validate(const ForestModel& m, bool leaves_finite) {
-  if (Status status = check_sizes(m); !status.ok()) return status;
-  if (Status status = check_tables(m); !status.ok()) return status;
+  CUFACE_TRY(check_sizes(m));
+  CUFACE_TRY(check_tables(m));
   const std::size_t pool = static_cast<std::size_t>(m.pool);
   const std::size_t trees = static_cast<std::size_t>(m.trees);
   const std::size_t tree_splits = static_cast<std::size_t>(m.splits_per_tree());

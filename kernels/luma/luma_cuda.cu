@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "kernels/common/cuda/runtime.h"
+#include "kernels/common/try.h"
 #include "kernels/luma/grey.h"
 #include "kernels/luma/luma_cuda.h"
 
@@ -79,7 +80,7 @@ unsigned blocks(int n, int block) { return static_cast<unsigned>((n - 1) / block
 }  // namespace
 
 Status luma(const FrameView& frame, ImageView<std::uint8_t> out, Launcher launch) {
-  if (Status status = validate(frame); !status.ok()) return status;
+  CUFACE_TRY(validate(frame));
   if (!out.data || out.width != frame.width || out.height != frame.height)
     return {StatusCode::kInvalidArgument, "luma: the output has not the frame's size"};
   const Component& y = frame.component[0];

@@ -5,6 +5,7 @@
 
 #include "kernels/common/cuda/runtime.h"
 #include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/try.h"
 #include "kernels/overlay/overlay_cuda.h"
 #include "kernels/overlay/raster.h"
 #include "kernels/overlay/strokes.h"
@@ -329,13 +330,10 @@ class OverlayImpl final : public Overlay {
     self->landmarks_ = landmarks;
     self->landmark_space_ = landmarks + strokes::kMaxLines;
     self->stroke_stride_ = self->landmark_space_ + kMaxTextStrokes;
-    auto prepared = DeviceBuffer<Prepared>::create(kMaxFaces);
-    if (!prepared.ok()) return prepared.status();
-    self->prepared_ = std::move(prepared.value());
-    auto strokes = DeviceBuffer<Stroke>::create(static_cast<std::size_t>(kMaxFaces) *
-                                                static_cast<std::size_t>(self->stroke_stride_));
-    if (!strokes.ok()) return strokes.status();
-    self->strokes_ = std::move(strokes.value());
+    CUFACE_TRY(take(DeviceBuffer<Prepared>::create(kMaxFaces), self->prepared_));
+    CUFACE_TRY(take(DeviceBuffer<Stroke>::create(static_cast<std::size_t>(kMaxFaces) *
+                                                 static_cast<std::size_t>(self->stroke_stride_)),
+                    self->strokes_));
     return Result<std::unique_ptr<Overlay>>(std::move(self));
   }
 
@@ -356,14 +354,10 @@ class OverlayImpl final : public Overlay {
     job.prepared = prepared_.data();
     job.strokes = strokes_.data();
     if (style.draw & kDrawPixelate) {
-      if (Status s =
-              launch("overlay: pixelate", pixelate_kernel, {kMaxFaces, kPixelateThreads}, job);
-          !s.ok())
-        return s;
+      CUFACE_TRY(launch("overlay: pixelate", pixelate_kernel, {kMaxFaces, kPixelateThreads}, job));
     }
     if (style.draw == kDrawPixelate) return {};
-    if (Status s = launch("overlay: prepare", prepare_kernel, {kMaxFaces, 2 * kWarp}, job); !s.ok())
-      return s;
+    CUFACE_TRY(launch("overlay: prepare", prepare_kernel, {kMaxFaces, 2 * kWarp}, job));
     return launch("overlay: paint", paint_kernel,
                   {dim3(tiles(frame.width), tiles(frame.height)), kPaintThreads}, job);
   }

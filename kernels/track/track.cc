@@ -7,6 +7,7 @@
 
 #include "kernels/common/lanes.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/try.h"
 #include "kernels/track/detections.h"
 #include "kernels/track/gap.h"
 #include "kernels/track/loss_rules.h"
@@ -147,7 +148,7 @@ void CpuTracker::pass_gap(TrackOutput& out) {
 }
 
 Status CpuTracker::configure(const TrackConfig& config) {
-  if (Status s = validate(config); !s.ok()) return s;
+  CUFACE_TRY(validate(config));
   if (config.flow.window != config_.flow.window || config.flow.levels != config_.flow.levels) {
     GaussianPyramid previous(width_, height_, config.flow.levels, config.flow.window);
     if (state_.count > 0) previous.build(pyramids_[current_].level(0).all());
@@ -163,7 +164,7 @@ Status CpuTracker::configure(const TrackConfig& config) {
 }  // namespace
 
 Status validate(const TrackConfig& c) {
-  if (Status s = validate(c.flow); !s.ok()) return s;
+  CUFACE_TRY(validate(c.flow));
   struct Range {
     const char* name;
     double value, low, high;
@@ -205,8 +206,8 @@ Result<std::unique_ptr<Tracker>> Tracker::create(Backend backend, const TrackCon
   if (backend != Backend::kCpu) {
     return Status(StatusCode::kUnsupported, "track: this build has no CUDA");
   }
-  if (Status s = simd::status(); !s.ok()) return s;
-  if (Status s = validate(config); !s.ok()) return s;
+  CUFACE_TRY(simd::status());
+  CUFACE_TRY(validate(config));
   if (width < 1 || height < 1) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is empty");
   }

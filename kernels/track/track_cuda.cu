@@ -6,6 +6,7 @@
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
+#include "kernels/common/try.h"
 #include "kernels/flow/cuda/lucas_kanade.h"
 #include "kernels/track/detections.h"
 #include "kernels/track/gap.h"
@@ -216,7 +217,7 @@ Tracker::~Tracker() = default;
 
 Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int width, int height,
                                                  std::uint64_t first_id) {
-  if (Status s = validate(config); !s.ok()) return s;
+  CUFACE_TRY(validate(config));
   if (width < 1 || height < 1) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is empty");
   }
@@ -228,16 +229,16 @@ Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int 
   // All the levels that any valid config could ask for: configure() then allocates nothing.
   constexpr int kSmallestWindow = 5;
   for (auto& pyramid : b.pyramids) {
-    auto p = GaussianPyramid::create(width, height, GaussianPyramid::kMaxLevels, kSmallestWindow);
-    if (!p.ok()) return p.status();
-    pyramid = std::move(p.value());
+    CUFACE_TRY(
+        take(GaussianPyramid::create(width, height, GaussianPyramid::kMaxLevels, kSmallestWindow),
+             pyramid));
   }
   std::vector<track::State> start(1);
   track::start_state(start[0], first_id);
-  if (Status s = take(upload(start), b.state); !s.ok()) return s;
-  if (Status s = take(DeviceBuffer<FramePlan>::create(1), b.plan); !s.ok()) return s;
-  if (Status s = take(DeviceBuffer<Point>::create(3 * kMaxPoints), b.points); !s.ok()) return s;
-  if (Status s = take(DeviceBuffer<std::uint8_t>::create(kMaxPoints), b.good); !s.ok()) return s;
+  CUFACE_TRY(take(upload(start), b.state));
+  CUFACE_TRY(take(DeviceBuffer<FramePlan>::create(1), b.plan));
+  CUFACE_TRY(take(DeviceBuffer<Point>::create(3 * kMaxPoints), b.points));
+  CUFACE_TRY(take(DeviceBuffer<std::uint8_t>::create(kMaxPoints), b.good));
   return Result<std::unique_ptr<Tracker>>(std::move(made));
 }
 
@@ -249,10 +250,10 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
   launch.set_variant(current_);
   GaussianPyramid &prev = *b.pyramids[current_], &next = *b.pyramids[1 - current_];
   const int levels = flow_levels(next, config_.flow);
-  if (Status s = next.enqueue(inputs.luma, levels, launch); !s.ok()) return s;
+  CUFACE_TRY(next.enqueue(inputs.luma, levels, launch));
   // After configure() the previous picture may lack levels. On the first frame there is none.
   if (built_ > 0 && built_ < levels) {
-    if (Status s = prev.enqueue_above(built_, levels, launch); !s.ok()) return s;
+    CUFACE_TRY(prev.enqueue_above(built_, levels, launch));
   }
 
   const Told told{
@@ -260,11 +261,10 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
       prev.level(0), next.level(0)};
   const Moment moment{inputs.frame, track::known_elapsed(inputs.elapsed)};
   const PointArrays points = b.arrays();
-  const Status planned = launch.tell(moment, [&](const auto& now) {
+  CUFACE_TRY(launch.tell(moment, [&](const auto& now) {
     return launch("track: plan", plan_frame<std::decay_t<decltype(now)>>, {1, kPlanThreads},
                   b.state.data(), told, now, config_, ended_, b.plan.data(), points.from);
-  });
-  if (!planned.ok()) return planned;
+  }));
   FlowPoints flow;
   flow.from = points.from;
   flow.count = &b.plan.data()->total;
@@ -272,15 +272,11 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
   flow.to = points.to;
   flow.back = points.back;
   flow.status = points.good;
-  if (Status s = enqueue_flow(prev, next, flow, config_.flow, launch); !s.ok()) return s;
-  if (Status s = launch("track: carry", carry_tracks, {kMaxTracks, kCarryThreads}, b.state.data(),
-                        told, config_, b.plan.data(), points);
-      !s.ok())
-    return s;
-  if (Status s = launch("track: finish", finish_tracks, {1, kFinishThreads}, b.state.data(), told,
-                        config_, b.plan.data(), out);
-      !s.ok())
-    return s;
+  CUFACE_TRY(enqueue_flow(prev, next, flow, config_.flow, launch));
+  CUFACE_TRY(launch("track: carry", carry_tracks, {kMaxTracks, kCarryThreads}, b.state.data(), told,
+                    config_, b.plan.data(), points));
+  CUFACE_TRY(launch("track: finish", finish_tracks, {1, kFinishThreads}, b.state.data(), told,
+                    config_, b.plan.data(), out));
   ended_ = false;
   current_ = 1 - current_;
   built_ = levels;
@@ -300,7 +296,7 @@ Status Tracker::pass_gap(std::uint64_t frame, int room, DeviceFaces* out, Launch
 void Tracker::end_tracks() { ended_ = true; }
 
 Status Tracker::configure(const TrackConfig& config) {
-  if (Status s = validate(config); !s.ok()) return s;
+  CUFACE_TRY(validate(config));
   config_ = config;
   return {};
 }

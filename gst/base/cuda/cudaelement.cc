@@ -185,8 +185,7 @@ class CudaElement final : public DeviceElement {
     CUFACE_TRY(check(cudaEventCreateWithFlags(&kept_.last, cudaEventDisableTiming),
                      "making a CUDA event"));
     CUFACE_TRY(kept_.clock.start());
-    CUFACE_TAKE(post, cuda::Mailbox::create());
-    kept_.post = std::move(post);
+    CUFACE_TRY(take(cuda::Mailbox::create(), kept_.post));
     CUFACE_TAKE(counters, cuda::PinnedBuffer<Counts>::create(1));
     *counters.data() = {};
     const std::lock_guard lock(counts_mutex_);

@@ -37,10 +37,8 @@ Result<std::shared_ptr<DeviceChain>> DeviceChain::create(const CudaContext& cont
 }
 
 Status DeviceChain::allocate(int width, int height) {
-  CUFACE_TAKE(on, DeviceStream::create(context_));
-  on_ = std::move(on);
-  CUFACE_TAKE(luma, cuda::DeviceImage<std::uint8_t>::create(width, height));
-  luma_ = std::move(luma);
+  CUFACE_TRY(take(DeviceStream::create(context_), on_));
+  CUFACE_TRY(take(cuda::DeviceImage<std::uint8_t>::create(width, height), luma_));
   for (InFlight& frame : in_flight_) CUFACE_TRY(make_event(frame.done));
   CUFACE_TRY(make_event(used_));
   CUFACE_TRY(make_event(produced_));
@@ -114,8 +112,7 @@ Status DeviceChain::upload_luma(Frame& frame) {
   const auto width = static_cast<std::size_t>(luma_.width());
   const auto height = static_cast<std::size_t>(luma_.height());
   if (staging.size() == 0) {
-    CUFACE_TAKE(pinned, cuda::PinnedBuffer<std::uint8_t>::create(width * height));
-    staging = std::move(pinned);
+    CUFACE_TRY(take(cuda::PinnedBuffer<std::uint8_t>::create(width * height), staging));
   }
   const ImageView<std::uint8_t> host{staging.data(), luma_.width(), luma_.height(),
                                      static_cast<std::ptrdiff_t>(width)};

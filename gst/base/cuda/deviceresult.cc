@@ -48,8 +48,8 @@ DeviceSlots::~DeviceSlots() {
 }
 
 Status DeviceSlots::make_blocks() {
-  CUFACE_TAKE(bytes, cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kBlocks));
-  block_bytes_ = std::move(bytes);
+  CUFACE_TRY(
+      cuface::take(cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kBlocks), block_bytes_));
   for (std::size_t i = 0; i < kBlocks; ++i)
     blocks_[i].bytes = block_bytes_.data() + i * slot_bytes_;
   return zero(block_bytes_.data(), slot_bytes_ * kBlocks);
@@ -138,8 +138,7 @@ Status DeviceSlots::make_reader() {
     stream_ = made;
   }
   if (pinned_.size() == 0) {
-    CUFACE_TAKE(pinned, cuda::PinnedBuffer<std::byte>::create(slot_bytes_));
-    pinned_ = std::move(pinned);
+    CUFACE_TRY(cuface::take(cuda::PinnedBuffer<std::byte>::create(slot_bytes_), pinned_));
   }
   return copied_ ? Status() : make(copied_);
 }

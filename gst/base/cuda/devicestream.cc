@@ -15,8 +15,7 @@ Result<std::shared_ptr<DeviceStream>> DeviceStream::create(const CudaContext& co
   CUFACE_TRY(check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking the GPU"));
   CUFACE_TRY(check(cudaStreamCreateWithPriority(&made->stream_, cudaStreamNonBlocking, greatest),
                    "making a CUDA stream"));
-  CUFACE_TAKE(over, cuda::PinnedBuffer<std::uint64_t>::create(1));
-  made->over_ = std::move(over);
+  CUFACE_TRY(take(cuda::PinnedBuffer<std::uint64_t>::create(1), made->over_));
   *made->over_.data() = 0;
   return made;
 }

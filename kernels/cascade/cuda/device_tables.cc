@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/common/cuda/tables.h"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
 
@@ -25,7 +26,7 @@ Result<std::shared_ptr<const DeviceTables>> DeviceCascade::tables(const SearchLa
   auto tables = std::make_shared<DeviceTables>();
   tables->layouts = layouts;
   tables->has_survivors = has_survivors;
-  if (Status s = make(*tables); !s.ok()) return s;
+  CUFACE_TRY(make(*tables));
   made_.push_back(std::move(tables));
   return made_.back();
 }
@@ -39,13 +40,13 @@ Status DeviceCascade::make(DeviceTables& out) {
   }
   const std::size_t nodes = flat.nodes.size() / out.layouts.size();
   out.node_count = static_cast<std::int32_t>(nodes);
-  if (Status s = take(upload(flat.stages), out.stages); !s.ok()) return s;
-  if (Status s = take(upload(flat.nodes), out.nodes); !s.ok()) return s;
-  if (Status s = take(upload(flat.trees), out.trees); !s.ok()) return s;
-  if (Status s = take(upload(flat.exact_nodes), out.exact_nodes); !s.ok()) return s;
-  if (Status s = take(upload(flat.leaves), out.leaves); !s.ok()) return s;
+  CUFACE_TRY(take(upload(flat.stages), out.stages));
+  CUFACE_TRY(take(upload(flat.nodes), out.nodes));
+  CUFACE_TRY(take(upload(flat.trees), out.trees));
+  CUFACE_TRY(take(upload(flat.exact_nodes), out.exact_nodes));
+  CUFACE_TRY(take(upload(flat.leaves), out.leaves));
   if (!out.has_survivors) return {};
-  if (Status s = take(upload(survivor_nodes(model_)), out.survivor_nodes); !s.ok()) return s;
+  CUFACE_TRY(take(upload(survivor_nodes(model_)), out.survivor_nodes));
   return take(upload(pair_words_), out.pair_words);
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/cascade/cuda/tile.cuh"
 #include "kernels/cascade/cuda/window_search.cuh"
 #include "kernels/common/cuda/tables.h"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
 
@@ -22,27 +23,22 @@ Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
   int most_step = 1;
   for (const Level& level : levels) most_step = std::max(most_step, level.grid.step);
   int device = 0, most_shared = 0;
-  if (Status s = check(cudaGetDevice(&device), "asking for the GPU"); !s.ok()) return s;
-  if (Status s = check(
-          cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-          "asking for the GPU's shared memory");
-      !s.ok())
-    return s;
+  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the GPU"));
+  CUFACE_TRY(
+      check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+            "asking for the GPU's shared memory"));
   const auto pairs = [&](const SearchLayouts& layouts, int most_stages) -> const PairNodes& {
     return cascade.pairs(layouts, most_stages);
   };
   const std::size_t shared = static_cast<std::size_t>(most_shared) - kOwnShared;
-  if (Status s = take(plan_tiles(cascade.model(), pairs, most_step, shared), plan); !s.ok())
-    return s;
+  CUFACE_TRY(take(plan_tiles(cascade.model(), pairs, most_step, shared), plan));
   // The limit belongs to the kernel: one of this plan would be too little for others.
   for (const bool active : {false, true}) {
     const void* kernel = plan.in_pairs ? reinterpret_cast<const void*>(pairs_for(active))
                                        : reinterpret_cast<const void*>(search_kernel);
-    if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                              static_cast<int>(shared)),
-                         "asking for shared memory");
-        !s.ok())
-      return s;
+    CUFACE_TRY(check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(shared)),
+                     "asking for shared memory"));
   }
 
   std::vector<WindowLevel> parts;
@@ -67,10 +63,8 @@ Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
     parts.push_back(level);
   }
   int processors = 0;
-  if (Status s = check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-                       "asking for the GPU's processors");
-      !s.ok())
-    return s;
+  CUFACE_TRY(check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+                   "asking for the GPU's processors"));
   if (plan.in_pairs) cut_tiles(parts, processors * kPairBlocks);
   std::uint64_t tiles = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -82,10 +76,9 @@ Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
     level_of.resize(static_cast<std::size_t>(tiles), static_cast<std::uint16_t>(i));
   }
   search.tiles_ = static_cast<std::uint32_t>(tiles);
-  if (Status s = take(cascade.tables(plan.layouts, plan.queues_survivors), search.tables_); !s.ok())
-    return s;
-  if (Status s = take(upload(parts), search.levels_); !s.ok()) return s;
-  if (Status s = take(upload(level_of), search.level_of_); !s.ok()) return s;
+  CUFACE_TRY(take(cascade.tables(plan.layouts, plan.queues_survivors), search.tables_));
+  CUFACE_TRY(take(upload(parts), search.levels_));
+  CUFACE_TRY(take(upload(level_of), search.level_of_));
   search.raw_ = scratch.add<Rect>(limit);
   search.queue_ = scratch.add<Survivor>(kQueueCapacity);
   const std::size_t first_zero = scratch.bytes();

@@ -8,6 +8,7 @@
 
 #include "kernels/common/cuda/graph.h"
 #include "kernels/common/cuda/runtime.h"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
 namespace {
@@ -64,7 +65,7 @@ Status validate(const LaunchList& list, bool is_part = false) {
     if (entry.kind == Kind::kPart) {
       if (open || is_part)
         return {StatusCode::kInvalidArgument, "graph: a part in a part or an if"};
-      if (Status s = validate(*entry.part, true); !s.ok()) return s;
+      CUFACE_TRY(validate(*entry.part, true));
     }
     if (open && entry.kind != Kind::kKernel && entry.kind != Kind::kEndIf)
       return {StatusCode::kInvalidArgument, "graph: only kernels can be conditional"};
@@ -94,19 +95,19 @@ class GraphSet::Graph {
 
   Status build(Ifs ifs, Built& built) {
     conditional_ = ifs == Ifs::kConditional;
-    if (Status s = check(cudaGraphCreate(&graph_, 0), "making a CUDA graph"); !s.ok()) return s;
+    CUFACE_TRY(check(cudaGraphCreate(&graph_, 0), "making a CUDA graph"));
     built.nodes = built.conditional = 0;
     End end;
     end.into = graph_;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const LaunchList::Entry& entry = list_.entries()[i];
       if (entry.kind != Kind::kPart) {
-        if (Status s = add(list_, entry, end, nodes_[i], built); !s.ok()) return s;
+        CUFACE_TRY(add(list_, entry, end, nodes_[i], built));
         continue;
       }
       cudaGraphNode_t never_set = nullptr;
       for (const LaunchList::Entry& of_part : entry.part->entries())
-        if (Status s = add(*entry.part, of_part, end, never_set, built); !s.ok()) return s;
+        CUFACE_TRY(add(*entry.part, of_part, end, never_set, built));
     }
     return check(cudaGraphInstantiate(&exec_, graph_, 0), "making a CUDA graph");
   }
@@ -123,16 +124,11 @@ class GraphSet::Graph {
       if (equal(list_, list, i)) continue;
       number_ = next_number();
       if (entry.kind == Kind::kEvent) {
-        if (Status s = check(cudaGraphExecEventRecordNodeSetEvent(exec_, nodes_[i], entry.event),
-                             entry.what);
-            !s.ok())
-          return s;
+        CUFACE_TRY(
+            check(cudaGraphExecEventRecordNodeSetEvent(exec_, nodes_[i], entry.event), entry.what));
       } else {
         const cudaKernelNodeParams params = kernel_params(list, entry);
-        if (Status s =
-                check(cudaGraphExecKernelNodeSetParams(exec_, nodes_[i], &params), entry.what);
-            !s.ok())
-          return s;
+        CUFACE_TRY(check(cudaGraphExecKernelNodeSetParams(exec_, nodes_[i], &params), entry.what));
       }
       list_.assign(i, list);
       ++built.set;
@@ -165,25 +161,20 @@ class GraphSet::Graph {
     switch (entry.kind) {
       case Kind::kKernel: {
         const cudaKernelNodeParams params = kernel_params(list, entry);
-        if (Status s = check(cudaGraphAddKernelNode(&node, into, &last, last ? 1 : 0, &params),
-                             entry.what);
-            !s.ok())
-          return s;
+        CUFACE_TRY(
+            check(cudaGraphAddKernelNode(&node, into, &last, last ? 1 : 0, &params), entry.what));
         if (entry.inside && conditional_) ++built.conditional;
         last = node;
         break;
       }
       case Kind::kEvent:
-        if (Status s =
-                check(cudaGraphAddEventRecordNode(&node, into, &last, last ? 1 : 0, entry.event),
-                      entry.what);
-            !s.ok())
-          return s;
+        CUFACE_TRY(check(cudaGraphAddEventRecordNode(&node, into, &last, last ? 1 : 0, entry.event),
+                         entry.what));
         last = node;
         break;
       case Kind::kIf:
         if (!conditional_) return {};
-        if (Status s = add_if(entry.run, last, outside, into); !s.ok()) return s;
+        CUFACE_TRY(add_if(entry.run, last, outside, into));
         last = nullptr;
         ++built.nodes;  // the kernel that sets the condition
         break;
@@ -213,21 +204,17 @@ class GraphSet::Graph {
   Status add_if(const std::int32_t* run, cudaGraphNode_t last, cudaGraphNode_t& node,
                 cudaGraph_t& body) {
     cudaGraphConditionalHandle handle = 0;
-    if (Status s =
-            check(cudaGraphConditionalHandleCreate(&handle, graph_, 0, cudaGraphCondAssignDefault),
-                  "making a conditional node");
-        !s.ok())
-      return s;
+    CUFACE_TRY(
+        check(cudaGraphConditionalHandleCreate(&handle, graph_, 0, cudaGraphCondAssignDefault),
+              "making a conditional node"));
     void* arguments[] = {&handle, &run};
     cudaKernelNodeParams setter = {};
     setter.func = reinterpret_cast<void*>(condition_kernel);
     setter.gridDim = setter.blockDim = dim3(1);
     setter.kernelParams = arguments;
     cudaGraphNode_t set = nullptr;
-    if (Status s = check(cudaGraphAddKernelNode(&set, graph_, &last, last ? 1 : 0, &setter),
-                         "making a conditional node");
-        !s.ok())
-      return s;
+    CUFACE_TRY(check(cudaGraphAddKernelNode(&set, graph_, &last, last ? 1 : 0, &setter),
+                     "making a conditional node"));
     cudaGraphNodeParams params = {};
     params.type = cudaGraphNodeTypeConditional;
     params.conditional.handle = handle;
@@ -238,7 +225,7 @@ class GraphSet::Graph {
 #else
     const cudaError_t added = cudaGraphAddNode(&node, graph_, &set, 1, &params);
 #endif
-    if (Status s = check(added, "making a conditional node"); !s.ok()) return s;
+    CUFACE_TRY(check(added, "making a conditional node"));
     body = params.conditional.phGraph_out[0];
     return {};
   }
@@ -258,7 +245,7 @@ GraphSet::GraphSet(GraphSet&&) noexcept = default;
 GraphSet& GraphSet::operator=(GraphSet&&) noexcept = default;
 
 Status GraphSet::submit(LaunchList& list, cudaStream_t stream) {
-  if (Status s = prepare(list); !s.ok()) return s;
+  CUFACE_TRY(prepare(list));
   const Status launched = graphs_.front()->launch(stream);
   if (launched.ok()) list.submitted();
   return launched;
@@ -275,17 +262,17 @@ Status GraphSet::prepare(LaunchList& list) {
   const std::uint64_t number = list.launched_as();
   if (number && find([&](const auto& graph) { return graph->number() == number; })) return {};
   if (find([&](const auto& graph) { return graph->fits(list); })) {
-    if (Status s = graphs_.front()->update(list, built_); !s.ok()) return s;
+    CUFACE_TRY(graphs_.front()->update(list, built_));
     list.set_launched_as(graphs_.front()->number());
     return {};
   }
-  if (Status s = validate(list); !s.ok()) return s;
+  CUFACE_TRY(validate(list));
   auto made = std::make_unique<Graph>(list);
   if (Status as_asked = made->build(ifs_, built_); !as_asked.ok()) {
     if (ifs_ == Ifs::kLaunched) return as_asked;
     // Perhaps a driver that does not take conditional nodes.
     made = std::make_unique<Graph>(list);
-    if (Status s = made->build(Ifs::kLaunched, built_); !s.ok()) return s;
+    CUFACE_TRY(made->build(Ifs::kLaunched, built_));
   }
   ++built_.graphs;
   graphs_.push_front(std::move(made));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/common/status.h"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
 
@@ -216,7 +217,7 @@ Status Launcher::repeat(Repeated<Args...>& repeated, const Enqueue& enqueue,
   if (!list_) return enqueue(args..., *this);
   if (!repeated.list_ || repeated.arguments_ != std::tie(args...)) {
     auto list = std::make_shared<LaunchList>();
-    if (Status s = enqueue(args..., Launcher(*list)); !s.ok()) return s;
+    CUFACE_TRY(enqueue(args..., Launcher(*list)));
     repeated.arguments_ = std::tie(args...);
     repeated.list_ = std::move(list);
   }

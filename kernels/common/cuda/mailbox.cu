@@ -5,6 +5,7 @@
 #include "kernels/common/cuda/mailbox.h"
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
 namespace {
@@ -31,11 +32,11 @@ __global__ void receive_kernel(const Mailbox::Entry* ring, Mailbox::Box* box, st
 
 Result<std::unique_ptr<Mailbox>> Mailbox::create() {
   std::unique_ptr<Mailbox> made(new Mailbox);
-  if (Status s = take(PinnedBuffer<Entry>::create(kRing), made->ring_); !s.ok()) return s;
-  if (Status s = take(PinnedBuffer<std::uint64_t>::create(1), made->taken_); !s.ok()) return s;
+  CUFACE_TRY(take(PinnedBuffer<Entry>::create(kRing), made->ring_));
+  CUFACE_TRY(take(PinnedBuffer<std::uint64_t>::create(1), made->taken_));
   std::memset(made->ring_.data(), 0, kRing * sizeof(Entry));
   *made->taken_.data() = 0;
-  if (Status s = take(upload(std::vector<Box>(1)), made->box_); !s.ok()) return s;
+  CUFACE_TRY(take(upload(std::vector<Box>(1)), made->box_));
   return Result<std::unique_ptr<Mailbox>>(std::move(made));  // nvcc does not move by itself
 }
 

@@ -16,6 +16,7 @@
 
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
 
@@ -60,10 +61,8 @@ class DeviceBuffer {
     DeviceBuffer buffer;
     void* p = nullptr;
     if (const std::size_t bytes = count * sizeof(T); bytes > 0) {
-      if (Status s = check_allocation(cudaMalloc(&p, bytes), bytes, "GPU memory",
-                                      StatusCode::kOutOfDeviceMemory, where);
-          !s.ok())
-        return s;
+      CUFACE_TRY(check_allocation(cudaMalloc(&p, bytes), bytes, "GPU memory",
+                                  StatusCode::kOutOfDeviceMemory, where));
     }
     buffer.data_.reset(static_cast<T*>(p));
     buffer.size_ = count;
@@ -94,10 +93,10 @@ class DeviceImage {
     image.stride_ = static_cast<std::ptrdiff_t>((row + kAlignment - 1) / kAlignment * kAlignment);
     image.width_ = width;
     image.height_ = height;
-    auto bytes = DeviceBuffer<std::uint8_t>::create(
-        static_cast<std::size_t>(image.stride_) * static_cast<std::size_t>(height), where);
-    if (!bytes.ok()) return bytes.status();
-    image.bytes_ = std::move(bytes.value());
+    CUFACE_TRY(
+        take(DeviceBuffer<std::uint8_t>::create(
+                 static_cast<std::size_t>(image.stride_) * static_cast<std::size_t>(height), where),
+             image.bytes_));
     return Result<DeviceImage>(std::move(image));  // nvcc does not move by itself
   }
 
@@ -124,10 +123,8 @@ class PinnedBuffer {
     PinnedBuffer buffer;
     void* p = nullptr;
     const std::size_t bytes = count * sizeof(T);
-    if (Status s = check_allocation(cudaMallocHost(&p, bytes), bytes, "page-locked memory",
-                                    StatusCode::kOutOfMemory, where);
-        !s.ok())
-      return s;
+    CUFACE_TRY(check_allocation(cudaMallocHost(&p, bytes), bytes, "page-locked memory",
+                                StatusCode::kOutOfMemory, where));
     buffer.data_.reset(static_cast<T*>(p));
     buffer.size_ = count;
     return Result<PinnedBuffer>(std::move(buffer));  // nvcc does not move by itself

@@ -11,6 +11,7 @@
 
 #include "kernels/common/cuda/runtime.h"
 #include "kernels/common/status.h"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
 
@@ -58,13 +59,9 @@ class Scratch {
  public:
   static Result<std::shared_ptr<Scratch>> create(std::size_t bytes) {
     auto scratch = std::make_shared<Scratch>();
-    auto memory = DeviceBuffer<std::byte>::create(bytes);
-    if (!memory.ok()) return memory.status();
-    scratch->memory_ = std::move(memory.value());
-    if (Status s = check(cudaEventCreateWithFlags(&scratch->free_, cudaEventDisableTiming),
-                         "making a CUDA event");
-        !s.ok())
-      return s;
+    CUFACE_TRY(take(DeviceBuffer<std::byte>::create(bytes), scratch->memory_));
+    CUFACE_TRY(check(cudaEventCreateWithFlags(&scratch->free_, cudaEventDisableTiming),
+                     "making a CUDA event"));
     return Result<std::shared_ptr<Scratch>>(std::move(scratch));  // nvcc does not move by itself
   }
   Scratch() = default;
@@ -87,11 +84,9 @@ class Scratch {
                    const Enqueue& enqueue) {
     const std::lock_guard lock(mutex_);
     if (last_ && last_ != stream) {
-      if (!shared_)
-        if (Status s = record(last_); !s.ok()) return s;
+      if (!shared_) CUFACE_TRY(record(last_));
       shared_ = true;
-      if (Status s = check(cudaStreamWaitEvent(stream, free_, 0), "ordering CUDA streams"); !s.ok())
-        return s;
+      CUFACE_TRY(check(cudaStreamWaitEvent(stream, free_, 0), "ordering CUDA streams"));
     }
     if (!last_) owner_ = owner;
     last_ = stream;

@@ -10,29 +10,19 @@
 
 #include "kernels/common/cuda/runtime.h"
 #include "kernels/common/status.h"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
-
-/// Moves the value into `to`, or says why there is none.
-template <typename T>
-Status take(Result<T> from, T& to) {
-  if (!from.ok()) return from.status();
-  to = std::move(from.value());
-  return {};
-}
 
 /// A table in device memory, complete for every stream when this returns. Plan time only.
 template <typename T>
 Result<DeviceBuffer<T>> upload(const std::vector<T>& table) {
   auto buffer = DeviceBuffer<T>::create(table.size());
   if (!buffer.ok() || table.empty()) return buffer;
-  if (Status s = check(cudaMemcpyAsync(buffer.value().data(), table.data(),
-                                       table.size() * sizeof(T), cudaMemcpyHostToDevice, nullptr),
-                       "copying a table to the GPU");
-      !s.ok())
-    return s;
-  if (Status s = check(cudaStreamSynchronize(nullptr), "copying a table to the GPU"); !s.ok())
-    return s;
+  CUFACE_TRY(check(cudaMemcpyAsync(buffer.value().data(), table.data(), table.size() * sizeof(T),
+                                   cudaMemcpyHostToDevice, nullptr),
+                   "copying a table to the GPU"));
+  CUFACE_TRY(check(cudaStreamSynchronize(nullptr), "copying a table to the GPU"));
   return buffer;
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
+#include "kernels/common/try.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/cuda/detector.h"
 #include "kernels/detect/searcher.h"
@@ -90,8 +91,8 @@ Result<std::unique_ptr<Detector>> Detector::create(std::shared_ptr<const Cascade
                                                    int height, const ScratchSource& scratch,
                                                    const StopFlag* stop) {
   if (!model) return invalid("there is no cascade");
-  if (Status s = validate(*model); !s.ok()) return s;
-  if (Status s = validate_search(config, width, height); !s.ok()) return s;
+  CUFACE_TRY(validate(*model));
+  CUFACE_TRY(validate_search(config, width, height));
   if (config.scale_mode != ScaleMode::kPyramid)
     return Status(StatusCode::kUnsupported, "CUDA searches scaled pictures only");
   if (config.max_faces > kMaxFaces)
@@ -99,7 +100,7 @@ Result<std::unique_ptr<Detector>> Detector::create(std::shared_ptr<const Cascade
                   "CUDA keeps at most " + std::to_string(kMaxFaces) + " faces");
   try {
     std::unique_ptr<Detector> detector(new Detector);
-    if (Status s = detector->plan(*model, config, width, height, scratch, stop); !s.ok()) return s;
+    CUFACE_TRY(detector->plan(*model, config, width, height, scratch, stop));
     return Result<std::unique_ptr<Detector>>(std::move(detector));  // nvcc does not move by itself
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kOutOfMemory, "no memory to search a picture of this size");
@@ -123,19 +124,18 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
     }
     if (turns_.size() > 1) {
       one.min_neighbors = turned_neighbors(config.min_neighbors);
-      if (Status s = validate_search(one, turn.canvas_width, turn.canvas_height); !s.ok()) return s;
+      CUFACE_TRY(validate_search(one, turn.canvas_width, turn.canvas_height));
       canvas_bytes = std::max(canvas_bytes, ScratchLayout::stride_of(turn.canvas_width) *
                                                 static_cast<std::size_t>(turn.canvas_height));
     }
     UprightSearch& search = searches_.emplace_back();
-    if (Status s = search.plan(cascade, one, turn.canvas_width, turn.canvas_height, stop); !s.ok())
-      return s;
+    CUFACE_TRY(search.plan(cascade, one, turn.canvas_width, turn.canvas_height, stop));
     windows_ += search.windows();
     search_bytes = std::max(search_bytes, search.scratch_bytes());
   }
   if (config.verify) {
     verifier_ = std::make_unique<Verifier>();
-    if (Status s = verifier_->plan(cascade, config, width, height, stop); !s.ok()) return s;
+    CUFACE_TRY(verifier_->plan(cascade, config, width, height, stop));
     search_bytes = std::max(search_bytes, verifier_->search_bytes());
   }
   ScratchLayout parts;
@@ -146,7 +146,7 @@ Status Detector::plan(const CascadeModel& model, const DetectConfig& config, int
   }
   if (verifier_) verifier_->add_parts(parts);
   scratch_bytes_ = parts.bytes();
-  if (Status s = take(scratch(scratch_bytes_), scratch_); !s.ok()) return s;
+  CUFACE_TRY(take(scratch(scratch_bytes_), scratch_));
   for (UprightSearch& search : searches_) search.bind(scratch_->data());
   canvas_.bind(scratch_->data());
   found_.bind(scratch_->data());
@@ -161,15 +161,12 @@ Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t*
     return invalid("the picture does not have the planned size");
   if (!out) return invalid("there is no room for faces");
   // In front of the node too, which then skips all of a search that waits in a queue.
-  if (Status s = look(stop_, launch); !s.ok()) return s;
+  CUFACE_TRY(look(stop_, launch));
   if (run) launch.begin_if(run);
-  if (Status s = turns_.size() == 1
-                     ? searches_[0].enqueue(luma, run, band, followed, out, launch, stop_)
-                     : enqueue_angles(luma, run, out, launch);
-      !s.ok())
-    return s;
-  if (verifier_ && followed)
-    if (Status s = verifier_->enqueue(luma, run, band, followed, out, launch); !s.ok()) return s;
+  CUFACE_TRY(turns_.size() == 1
+                 ? searches_[0].enqueue(luma, run, band, followed, out, launch, stop_)
+                 : enqueue_angles(luma, run, out, launch));
+  if (verifier_ && followed) CUFACE_TRY(verifier_->enqueue(luma, run, band, followed, out, launch));
   if (run) launch.end_if();
   return {};
 }
@@ -186,13 +183,11 @@ Status Detector::enqueue_angles(ImageView<const std::uint8_t> luma, const std::i
       const ImageView<std::uint8_t> canvas{
           canvas_.data(), turn.canvas_width, turn.canvas_height,
           static_cast<std::ptrdiff_t>(ScratchLayout::stride_of(turn.canvas_width))};
-      if (Status s = turn_picture(luma, turn, canvas, run, launch); !s.ok()) return s;
+      CUFACE_TRY(turn_picture(luma, turn, canvas, run, launch));
       upright = canvas;
     }
-    if (Status s = searches_[search_of(i)].enqueue(upright, run, nullptr, nullptr,
-                                                   found_.data() + i, launch, stop_);
-        !s.ok())
-      return s;
+    CUFACE_TRY(searches_[search_of(i)].enqueue(upright, run, nullptr, nullptr, found_.data() + i,
+                                               launch, stop_));
   }
   return launch("joining what was found at each angle", join_kernel, {1, kMaxFaces}, turns,
                 max_faces_, found_.data(), out);

@@ -3,6 +3,7 @@
 
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/try.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/cuda/upright.h"
 #include "kernels/detect/searcher.h"
@@ -82,32 +83,24 @@ Status UprightSearch::plan(DeviceCascade& cascade, const DetectConfig& config, i
   if (config.detect_scale > 1) {
     small_part_ = plan_image(small_, plan.width, plan.height);
     const std::vector<AtlasSlot> whole = {{0, 0, plan.width, plan.height}};
-    if (Status s = take(LevelResize::create(width, height, whole), shrink_); !s.ok()) return s;
+    CUFACE_TRY(take(LevelResize::create(width, height, whole), shrink_));
   }
 
   if (config.active_parts)
-    if (Status s = take(Activity::create(plan.width, plan.height, width, height), activity_);
-        !s.ok())
-      return s;
+    CUFACE_TRY(take(Activity::create(plan.width, plan.height, width, height), activity_));
 
   const std::vector<Level> levels = plan_levels(model, plan);
   windows_ = count_windows(levels);
   Atlas atlas;
-  if (Status s = take(level_atlas(levels), atlas); !s.ok()) return s;
+  CUFACE_TRY(take(level_atlas(levels), atlas));
   if (is_raised(stop)) return cancelled();
   for (std::size_t i = 0; i < levels.size(); ++i)
     slots_.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
   pixels_part_ = plan_image(pixels_, atlas.width, atlas.height);
-  if (Status s =
-          take(CascadeSearch::create(cascade, levels, slots_, kMaxRawWindows, parts), search_);
-      !s.ok())
-    return s;
-  if (Status s = take(LevelResize::create(plan.width, plan.height, slots_, stop), resize_); !s.ok())
-    return s;
-  if (Status s = take(Grouper::create(config.grouping, config.min_neighbors, kMaxRawWindows, parts),
-                      grouper_);
-      !s.ok())
-    return s;
+  CUFACE_TRY(take(CascadeSearch::create(cascade, levels, slots_, kMaxRawWindows, parts), search_));
+  CUFACE_TRY(take(LevelResize::create(plan.width, plan.height, slots_, stop), resize_));
+  CUFACE_TRY(take(Grouper::create(config.grouping, config.min_neighbors, kMaxRawWindows, parts),
+                  grouper_));
   scratch_bytes_ = parts.bytes();
   return {};
 }
@@ -125,21 +118,18 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
                               const SearchRegion* band, const FollowedFaces* followed,
                               DeviceFaces* out, Launcher launch, const StopLook& look) {
   ImageView<const std::uint8_t> picture = luma;
-  if (Status s = cuda::look(look, launch); !s.ok()) return s;
+  CUFACE_TRY(cuda::look(look, launch));
   if (small_.width > 0) {
-    if (Status s = shrink_.enqueue(luma, small_, run, launch); !s.ok()) return s;
+    CUFACE_TRY(shrink_.enqueue(luma, small_, run, launch));
     picture = small_;
   }
   const DeviceMap active = activity_.map();
-  if (active.map)
-    if (Status s = activity_.enqueue(picture, run, band, followed, launch); !s.ok()) return s;
+  if (active.map) CUFACE_TRY(activity_.enqueue(picture, run, band, followed, launch));
   const std::int32_t* search = active.map ? activity_.search() : run;
-  if (Status s = resize_.enqueue(picture, pixels_, search, launch, search_.zeros()); !s.ok())
-    return s;
-  if (Status s = cuda::look(look, launch); !s.ok()) return s;
-  if (active.map)
-    if (Status s = cuda::look({look.stop, activity_.search()}, launch); !s.ok()) return s;
-  if (Status s = search_.enqueue(pixels_, search, band, active, launch); !s.ok()) return s;
+  CUFACE_TRY(resize_.enqueue(picture, pixels_, search, launch, search_.zeros()));
+  CUFACE_TRY(cuda::look(look, launch));
+  if (active.map) CUFACE_TRY(cuda::look({look.stop, activity_.search()}, launch));
+  CUFACE_TRY(search_.enqueue(pixels_, search, band, active, launch));
   const Output output = {
       out,       run, band, search_.counts(), width_, height_, searched_width_, searched_height_,
       max_faces_};

@@ -3,6 +3,7 @@
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
+#include "kernels/common/try.h"
 #include "kernels/detect/boxes.h"
 #include "kernels/detect/cuda/verifier.h"
 #include "kernels/detect/search_angles.h"
@@ -174,13 +175,9 @@ Status Verifier::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t*
   const Task task{shape_, width_, height_, max_faces_};
   const ImageView<std::uint8_t> atlas = atlas_view(atlas_.data(), shape_);
   ChosenFaces* chosen = chosen_.data();
-  if (Status s = launch("cutting out followed faces", patches_kernel, {kMostVerified, kThreads},
-                        luma, task, run, band, followed, out, atlas, chosen);
-      !s.ok())
-    return s;
-  if (Status s = search_.enqueue(atlas, &chosen->count, nullptr, nullptr, found_.data(), launch);
-      !s.ok())
-    return s;
+  CUFACE_TRY(launch("cutting out followed faces", patches_kernel, {kMostVerified, kThreads}, luma,
+                    task, run, band, followed, out, atlas, chosen));
+  CUFACE_TRY(search_.enqueue(atlas, &chosen->count, nullptr, nullptr, found_.data(), launch));
   return launch("adding the faces verified", add_verified_kernel, {1, kMaxFaces}, task, chosen,
                 found_.data(), out);
 }

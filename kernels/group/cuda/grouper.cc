@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/common/cuda/tables.h"
+#include "kernels/common/try.h"
 
 namespace cuface::cuda {
 
@@ -15,12 +16,9 @@ Result<Grouper> Grouper::create(Grouping rule, int min_neighbors, std::uint32_t 
   grouper.limit_ = limit;
   GroupProgress start = {};
   start.mark = 1;
-  if (Status s = take(upload(std::vector{start}), grouper.progress_); !s.ok()) return s;
+  CUFACE_TRY(take(upload(std::vector{start}), grouper.progress_));
   constexpr std::size_t kRows = kFewWindows / 32;
-  if (Status s =
-          take(upload(std::vector<std::uint64_t>(kRows * (kRows + 1) / 2 * 32)), grouper.said_);
-      !s.ok())
-    return s;
+  CUFACE_TRY(take(upload(std::vector<std::uint64_t>(kRows * (kRows + 1) / 2 * 32)), grouper.said_));
   grouper.parent_ = layout.add<std::int32_t>(limit);
   grouper.sums_ = layout.add<Detection>(limit);
   grouper.means_ = layout.add<Detection>(limit);

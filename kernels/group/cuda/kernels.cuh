@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/common/try.h"
 #include "kernels/group/cuda/few_windows.cuh"
 #include "kernels/group/cuda/grouper.h"
 #include "kernels/group/cuda/many_windows.cuh"
@@ -73,10 +74,8 @@ Status Grouper::enqueue(const Rect* boxes, const std::uint32_t* count, const Tak
   if (min_neighbors_ > 0)
     return launch("grouping", group_kernel<Take>, {kGroupBlocks, few::kThreads}, windows, rule_,
                   min_neighbors_, memory(), take);
-  if (Status s = launch("listing the windows", list_kernel<Take>, {kListBlocks, kListThreads},
-                        windows, sums_.data(), take);
-      !s.ok())
-    return s;
+  CUFACE_TRY(launch("listing the windows", list_kernel<Take>, {kListBlocks, kListThreads}, windows,
+                    sums_.data(), take));
   return launch("taking the windows", take_kernel<Take>, {kListBlocks, kListThreads}, windows,
                 sums_.data(), take);
 }

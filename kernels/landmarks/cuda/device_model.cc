@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/common/guarded.h"
+#include "kernels/common/try.h"
 #include "kernels/landmarks/cuda/landmarker.h"
 
 namespace cuface::cuda {
@@ -19,9 +20,7 @@ Status copy(const void* from, void* to, std::size_t bytes) {
 
 template <typename T>
 Status upload(std::span<const T> from, DeviceBuffer<T>& to) {
-  auto buffer = DeviceBuffer<T>::create(from.size());
-  if (!buffer.ok()) return buffer.status();
-  to = std::move(buffer.value());
+  CUFACE_TRY(take(DeviceBuffer<T>::create(from.size()), to));
   return copy(from.data(), to.data(), from.size_bytes());
 }
 
@@ -51,9 +50,7 @@ Status upload_leaves(const ForestModel& model, DeviceBuffer<float>& to) {
   const auto size = static_cast<std::size_t>(model.leaf_size());
   constexpr std::size_t kWidth = kLeafColumn;
   const std::size_t leaves = model.leaves.size() / size, columns = (size + kWidth - 1) / kWidth;
-  auto buffer = DeviceBuffer<float>::create(columns * leaves * kWidth);
-  if (!buffer.ok()) return buffer.status();
-  to = std::move(buffer.value());
+  CUFACE_TRY(take(DeviceBuffer<float>::create(columns * leaves * kWidth), to));
   constexpr std::size_t kPiece = 1 << 16;  // leaves: 8 MiB
   std::vector<float> piece(std::min(leaves, kPiece) * kWidth);
   for (std::size_t c = 0; c < columns; ++c) {
@@ -64,10 +61,8 @@ Status upload_leaves(const ForestModel& model, DeviceBuffer<float>& to) {
       for (std::size_t i = 0; i < n; ++i)
         std::copy_n(model.leaves.data() + (begin + i) * size + first, count,
                     piece.data() + i * kWidth);
-      if (Status s = copy(piece.data(), to.data() + (c * leaves + begin) * kWidth,
-                          n * kWidth * sizeof(float));
-          !s.ok())
-        return s;
+      CUFACE_TRY(copy(piece.data(), to.data() + (c * leaves + begin) * kWidth,
+                      n * kWidth * sizeof(float)));
     }
   }
   return {};
@@ -91,7 +86,7 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::create(const ForestMod
 }
 
 Result<std::shared_ptr<const DeviceForest>> DeviceForest::make(const ForestModel& model) {
-  if (Status s = validate(model, true); !s.ok()) return s;
+  CUFACE_TRY(validate(model, true));
   if (model.pool > forest::PackedSplit::kMaxPool) {
     return Status(StatusCode::kUnsupported, "the landmark model has " + std::to_string(model.pool) +
                                                 " feature pixels a stage; on CUDA at most " +
@@ -105,20 +100,19 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::make(const ForestModel
   forest->depth_ = model.depth;
   forest->pool_ = model.pool;
   const std::vector<unsigned char> tables = pack_tables(model);
-  if (Status s = upload(model.mean_shape, forest->mean_); !s.ok()) return s;
+  CUFACE_TRY(upload(model.mean_shape, forest->mean_));
   const std::vector<forest::Lever> levers = forest::levers_of(mean_points(model));
-  if (Status s = upload(std::span(levers), forest->levers_); !s.ok()) return s;
-  if (Status s = upload(std::span(tables), forest->tables_); !s.ok()) return s;
+  CUFACE_TRY(upload(std::span(levers), forest->levers_));
+  CUFACE_TRY(upload(std::span(tables), forest->tables_));
   if (model.is_compact()) {
     const auto leaves = pack_leaves(model, forest->tables().compact_size());
-    if (Status s = upload(std::span(leaves), forest->compact_leaves_); !s.ok()) return s;
-    if (Status s = upload(model.leaf_scales, forest->leaf_scales_); !s.ok()) return s;
-  } else if (Status s = upload_leaves(model, forest->leaves_); !s.ok()) {
-    return s;
+    CUFACE_TRY(upload(std::span(leaves), forest->compact_leaves_));
+    CUFACE_TRY(upload(model.leaf_scales, forest->leaf_scales_));
+  } else {
+    CUFACE_TRY(upload_leaves(model, forest->leaves_));
   }
   // Streams that do not wait for the default stream must not see half of it.
-  if (Status s = check(cudaStreamSynchronize(nullptr), "uploading the landmark model"); !s.ok())
-    return s;
+  CUFACE_TRY(check(cudaStreamSynchronize(nullptr), "uploading the landmark model"));
   return std::shared_ptr<const DeviceForest>(forest);
 }
 

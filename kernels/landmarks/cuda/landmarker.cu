@@ -1,6 +1,7 @@
 // Landmarks of lists of faces, a box each.
 #include <cstddef>
 
+#include "kernels/common/try.h"
 #include "kernels/faces/copy.cuh"
 #include "kernels/landmarks/cuda/landmarker.h"
 #include "kernels/landmarks/cuda/regress.cuh"
@@ -47,22 +48,17 @@ struct FaceLists {
 Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const DeviceForest> forest,
                                                        int iterations) {
   if (!forest) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
-  const Result<int> stages = forest::cascades_to_run(iterations, forest->stages());
-  if (!stages.ok()) return stages.status();
-  const Result<bool> staged = allow_shared_memory<FaceLists>(forest->tables());
-  if (!staged.ok()) return staged.status();
-  return std::unique_ptr<Landmarker>(
-      new Landmarker(std::move(forest), stages.value(), staged.value()));
+  CUFACE_TAKE(stages, forest::cascades_to_run(iterations, forest->stages()));
+  CUFACE_TAKE(staged, allow_shared_memory<FaceLists>(forest->tables()));
+  return std::unique_ptr<Landmarker>(new Landmarker(std::move(forest), stages, staged));
 }
 
 Result<std::unique_ptr<Landmarker>> Landmarker::create(std::shared_ptr<const ForestModel> model,
                                                        int iterations) {
   if (!model) return Status(StatusCode::kInvalidArgument, "landmarks need a model");
-  if (const auto stages = forest::cascades_to_run(iterations, model->stages); !stages.ok())
-    return stages.status();
-  auto forest = DeviceForest::create(*model);
-  if (!forest.ok()) return forest.status();
-  return create(std::move(forest.value()), iterations);
+  CUFACE_TRY(forest::cascades_to_run(iterations, model->stages).status());
+  CUFACE_TAKE(forest, DeviceForest::create(*model));
+  return create(std::move(forest), iterations);
 }
 
 Status Landmarker::enqueue(ImageView<const std::uint8_t> luma, const DeviceFaces* in,

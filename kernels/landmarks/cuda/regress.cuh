@@ -18,6 +18,7 @@
 
 #include "kernels/common/cuda/launch.h"
 #include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/try.h"
 #include "kernels/landmarks/cuda/compact_leaves.cuh"
 #include "kernels/landmarks/cuda/landmarker.h"
 #include "kernels/landmarks/cuda/leaves.cuh"
@@ -181,18 +182,13 @@ ForestKernel<Job> kernel_of(Fit fit, const ForestTables& forest) {
 template <typename Job>
 Result<bool> allow_shared_memory(const ForestTables& forest) {
   int device = 0, most = 0;
-  if (Status s = check(cudaGetDevice(&device), "landmarks"); !s.ok()) return s;
-  if (Status s =
-          check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                "landmarks");
-      !s.ok())
-    return s;
+  CUFACE_TRY(check(cudaGetDevice(&device), "landmarks"));
+  CUFACE_TRY(check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                   "landmarks"));
   for (const Fit fit : {Fit::kDlib, Fit::kStaged, Fit::kUnstaged}) {
-    if (Status s = check(cudaFuncSetAttribute(kernel_of<Job>(fit, forest),
-                                              cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-                         "landmarks");
-        !s.ok())
-      return s;
+    CUFACE_TRY(check(cudaFuncSetAttribute(kernel_of<Job>(fit, forest),
+                                          cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+                     "landmarks"));
   }
   std::size_t needed = 0;
   for (const bool staged : {true, false}) {

@@ -5,6 +5,7 @@
 
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/lanes.h"
+#include "kernels/common/try.h"
 #include "kernels/landmarks/cuda/roll.h"
 
 namespace cuface::cuda {
@@ -22,11 +23,9 @@ __global__ void __launch_bounds__(kMaxFaces)
 
 Result<std::unique_ptr<RollMemory>> RollMemory::create(std::shared_ptr<const DeviceForest> forest) {
   if (!forest) return Status(StatusCode::kInvalidArgument, "the memory of rolls needs a model");
-  auto state = upload(std::vector<RollState>(2));
-  if (!state.ok()) return state.status();
   std::unique_ptr<RollMemory> made(new RollMemory);
   made->forest_ = std::move(forest);
-  made->state_ = std::move(state.value());
+  CUFACE_TRY(take(upload(std::vector<RollState>(2)), made->state_));
   return Result<std::unique_ptr<RollMemory>>(std::move(made));
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/common/border.h"
+#include "kernels/common/try.h"
 #include "kernels/pyramid/cuda/octaves.h"
 
 namespace cuface::cuda {
@@ -175,9 +176,8 @@ Result<std::unique_ptr<GaussianPyramid>> GaussianPyramid::create(int width, int 
       height = (height + 1) / 2;
       if (width <= min_side || height <= min_side) break;
     }
-    auto level = DeviceImage<std::uint8_t>::create(width, height);
-    if (!level.ok()) return level.status();
-    made->levels_.push_back(std::move(level.value()));
+    CUFACE_TAKE(level, DeviceImage<std::uint8_t>::create(width, height));
+    made->levels_.push_back(std::move(level));
   }
   return Result<std::unique_ptr<GaussianPyramid>>(std::move(made));
 }
@@ -203,8 +203,7 @@ Status GaussianPyramid::enqueue_two(ImageView<const std::uint8_t> source,
   const auto octave = [&](int i) {
     return i < levels ? levels_[static_cast<std::size_t>(i)].view() : ImageView<std::uint8_t>{};
   };
-  if (Status s = launch_down(source, octave(first), octave(first + 1), copy, launch); !s.ok())
-    return s;
+  CUFACE_TRY(launch_down(source, octave(first), octave(first + 1), copy, launch));
   return enqueue_above(first + 2, levels, launch);
 }
 

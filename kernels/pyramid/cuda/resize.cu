@@ -3,6 +3,7 @@
 
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/try.h"
 #include "kernels/pyramid/cuda/resize.cuh"
 #include "kernels/pyramid/cuda/resize.h"
 
@@ -92,8 +93,8 @@ Result<LevelResize> LevelResize::create(int src_width, int src_height,
     if (tiles.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
       return Status(StatusCode::kUnsupported, "the levels of this picture are too many");
   }
-  if (Status s = take(upload(taps), resize.taps_); !s.ok()) return s;
-  if (Status s = take(upload(tiles), resize.tiles_); !s.ok()) return s;
+  CUFACE_TRY(take(upload(taps), resize.taps_));
+  CUFACE_TRY(take(upload(tiles), resize.tiles_));
   return Result<LevelResize>(std::move(resize));  // nvcc does not move by itself
 }
 

@@ -22,8 +22,8 @@ struct GroupSetting {
   GroupSetting(Grouping rule, int neighbors, std::uint32_t limit)
       : rule(rule), neighbors(neighbors), groups(limit * sizeof(Detection), kCanary) {
     cuda::ScratchLayout layout;
-    EXPECT_TRUE(cuda::take(cuda::Grouper::create(rule, neighbors, limit, layout), grouper).ok());
-    EXPECT_TRUE(cuda::take(cuda::Scratch::create(layout.bytes()), memory).ok());
+    EXPECT_TRUE(take(cuda::Grouper::create(rule, neighbors, limit, layout), grouper).ok());
+    EXPECT_TRUE(take(cuda::Scratch::create(layout.bytes()), memory).ok());
     grouper.bind(memory->data());
   }
 
