@@ -20,8 +20,8 @@ class CpuLandmarkBackend final : public LandmarkBackend {
       : model_(std::move(model)), stop_(stop) {}
 
   Status make_landmarker(int iterations) {
-    CUFACE_TAKE(landmarker, SampledLandmarker::create(Backend::kCpu, model_, iterations, &stop_));
-    landmarker_ = std::move(landmarker);
+    CUFACE_TRY(
+        take(SampledLandmarker::create(Backend::kCpu, model_, iterations, &stop_), landmarker_));
     planned_iterations_ = iterations;
     return {};
   }
@@ -71,7 +71,6 @@ class CpuLandmarkBackend final : public LandmarkBackend {
     return Landmarks{FaceResult(std::move(list)), {}};
   }
   Landmarks smoothed(std::shared_ptr<const FaceList> list, float amount, double seconds) {
-    if (!smooth_) smooth_ = std::make_unique<SmoothState>();
     auto smooth = std::make_shared<FaceList>(*list);
     forest::smooth_landmarks(SerialLanes{}, *smooth_, smooth->faces.data(),
                              smooth->landmarks.data(), static_cast<int>(smooth->faces.size()),
@@ -81,19 +80,14 @@ class CpuLandmarkBackend final : public LandmarkBackend {
   }
   void add_inertia(float inertia, FaceList& list) {
     if (inertia <= 0) return forget_inertia();
-    if (!inertia_) inertia_ = std::make_unique<InertiaState>();
     const bool followed = list.followed_per_face == model_->landmarks;
     forest::add_inertia(SerialLanes{}, *inertia_, list.faces.data(),
                         static_cast<int>(list.faces.size()), model_->landmarks,
                         followed ? list.followed.data() : nullptr, list.landmarks.data(), inertia,
                         inertia_scratch_);
   }
-  void forget_inertia() {
-    if (inertia_) std::ranges::fill(inertia_->id, 0);
-  }
-  void forget_places() {
-    if (smooth_) std::ranges::fill(smooth_->id, 0);
-  }
+  void forget_inertia() { std::ranges::fill(inertia_->id, 0); }
+  void forget_places() { std::ranges::fill(smooth_->id, 0); }
   Status regress(Frame& frame, const LandmarkSettings& settings, FaceList& list) {
     const BoxMap map = box_map_of(settings, *model_, list.detector);
     CUFACE_TAKE(picture, frame.luma());
@@ -129,11 +123,11 @@ class CpuLandmarkBackend final : public LandmarkBackend {
   std::vector<Roll> rolls_;
   std::vector<std::uint8_t> twice_;
   const std::vector<Point> mean_ = mean_points(*model_);
-  FaceListRef before_;                     // what was delivered for the frame before
-  RollState known_rolls_;                  // of the frame before; nobody's without follow_roll
-  std::unique_ptr<InertiaState> inertia_;  // once it is asked for
+  FaceListRef before_;     // what was delivered for the frame before
+  RollState known_rolls_;  // of the frame before; nobody's without follow_roll
+  const std::unique_ptr<InertiaState> inertia_ = std::make_unique<InertiaState>();
   forest::InertiaScratch inertia_scratch_;
-  std::unique_ptr<SmoothState> smooth_;  // once it is asked for
+  const std::unique_ptr<SmoothState> smooth_ = std::make_unique<SmoothState>();
   forest::SmoothScratch smooth_scratch_;
 };
 

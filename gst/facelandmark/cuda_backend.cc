@@ -29,13 +29,18 @@ class CudaLandmarkBackend final : public LandmarkBackend {
   explicit CudaLandmarkBackend(std::shared_ptr<const ForestModel> model)
       : model_(std::move(model)) {}
 
+  Status allocate() {
+    CUFACE_TRY(inertia_.allocate());
+    return smooth_.allocate();
+  }
+
   Status make_landmarker(const LandmarkSettings& settings) {
     CUFACE_TAKE(forest, device_forest(*model_));
     CUFACE_TAKE(rolls, cuda::RollMemory::create(forest));
-    CUFACE_TAKE(landmarker, cuda::SampledLandmarker::create(
-                                std::move(forest), settings.iterations, settings.samples,
-                                settings.refine && settings.follow_roll));
-    landmarker_ = std::move(landmarker);
+    CUFACE_TRY(take(
+        cuda::SampledLandmarker::create(std::move(forest), settings.iterations, settings.samples,
+                                        settings.refine && settings.follow_roll),
+        landmarker_));
     rolls_ = std::move(rolls);
     planned_ = settings;
     return {};
@@ -59,19 +64,22 @@ class CudaLandmarkBackend final : public LandmarkBackend {
     CUFACE_TRY(landmarker_->enqueue(picture, in, map, out->written(), launch,
                                     settings.follow_roll ? rolls_->known() : nullptr));
     if (frame.is_gap()) return pass_gap(device, std::move(out), std::move(name));
-    CUFACE_TRY(add_inertia(in, out->written(), settings.inertia, launch));
+    if (settings.inertia > 0)
+      CUFACE_TRY(cuda::add_inertia(inertia_, in, out->written(), settings.inertia, launch));
+    else
+      inertia_.forget();
     if (settings.follow_roll) CUFACE_TRY(rolls_->remember(out->written(), launch));
     if (settings.smooth > 0)
       return smoothed(device, std::move(out), std::move(name), settings.smooth, seconds);
-    if (smoother_) smoother_->forget();
+    smooth_.forget();
     CUFACE_TAKE(found, device.submit_faces(std::move(out), std::move(name), {}));
     before_ = found;
     return Landmarks{std::move(found), {}};
   }
   void forget() override {
     before_ = {};
-    if (smoother_) smoother_->forget();
-    if (inertia_) inertia_->forget();
+    smooth_.forget();
+    inertia_.forget();
     rolls_->forget();
   }
 
@@ -88,27 +96,12 @@ class CudaLandmarkBackend final : public LandmarkBackend {
     before_ = passed;
     return Landmarks{std::move(passed), {}};
   }
-  Status add_inertia(const cuda::DeviceFaces* tracked, cuda::DeviceFaces* faces, float inertia,
-                     cuda::Launcher launch) {
-    if (inertia <= 0) {
-      if (inertia_) inertia_->forget();
-      return {};
-    }
-    if (!inertia_) {
-      CUFACE_TAKE(made, cuda::LandmarkInertia::create());
-      inertia_ = std::move(made);
-    }
-    return inertia_->enqueue(tracked, faces, inertia, launch);
-  }
   Result<Landmarks> smoothed(DeviceFaceFrame& device, std::shared_ptr<DeviceFaceResult> faces,
                              DetectorName name, float amount, double seconds) {
-    if (!smoother_) {
-      CUFACE_TAKE(made, cuda::LandmarkSmoother::create());
-      smoother_ = std::move(made);
-    }
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(smooth, device.new_faces(model_->landmarks));
-    CUFACE_TRY(smoother_->enqueue(faces->written(), smooth->written(), seconds, amount, launch));
+    CUFACE_TRY(cuda::smooth_landmarks(smooth_, faces->written(), smooth->written(), seconds, amount,
+                                      launch));
     CUFACE_TAKE(delivered, device.submit_faces(std::move(smooth), name, {}));
     before_ = delivered;
     return Landmarks{std::move(delivered), device.pending_faces(std::move(faces), std::move(name))};
@@ -117,8 +110,8 @@ class CudaLandmarkBackend final : public LandmarkBackend {
   const std::shared_ptr<const ForestModel> model_;
   std::unique_ptr<cuda::SampledLandmarker> landmarker_;
   std::unique_ptr<cuda::RollMemory> rolls_;
-  std::unique_ptr<cuda::LandmarkInertia> inertia_;  // these two once they are asked for
-  std::unique_ptr<cuda::LandmarkSmoother> smoother_;
+  cuda::FilterMemory<InertiaState> inertia_;
+  cuda::FilterMemory<SmoothState> smooth_;
   FaceResult before_;         // what was delivered for the frame before
   LandmarkSettings planned_;  // what the landmarker was made for
 };
@@ -128,6 +121,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
 LandmarkBackendResult make_cuda_landmark_backend(std::shared_ptr<const ForestModel> model,
                                                  const LandmarkSettings& settings) {
   auto made = std::make_unique<CudaLandmarkBackend>(std::move(model));
+  CUFACE_TRY(made->allocate());
   CUFACE_TRY(made->make_landmarker(settings));
   return LandmarkBackendResult(std::move(made));
 }

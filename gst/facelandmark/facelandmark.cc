@@ -27,12 +27,9 @@ class FaceLandmark final : public FaceElementWith<Settings> {
   Status load() override {
     std::string path = copy_settings().model;
     if (path.empty()) {
-      Result<std::string> found = find_default_forest();
-      if (!found.ok()) return found.status();
-      path = found.value();
+      CUFACE_TRY(take(find_default_forest(), path));
     }
-    CUFACE_TAKE(model, load_forest(path));
-    model_ = std::move(model);
+    CUFACE_TRY(take(load_forest(path), model_));
     GST_INFO_OBJECT(element(), "%d landmarks from %s", model_->landmarks, path.c_str());
     return {};
   }
@@ -40,8 +37,8 @@ class FaceLandmark final : public FaceElementWith<Settings> {
   void unload() override { model_.reset(); }
 
   Status plan(const GstVideoInfo&) override {
-    CUFACE_TAKE(made, make_landmark_backend(backend(), model_, copy_settings(), stop_flag()));
-    backend_ = std::move(made);
+    CUFACE_TRY(
+        take(make_landmark_backend(backend(), model_, copy_settings(), stop_flag()), backend_));
     return {};
   }
 

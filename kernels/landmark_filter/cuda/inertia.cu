@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "kernels/common/lanes.h"
 #include "kernels/landmark_filter/cuda/inertia.h"
 
@@ -26,21 +24,13 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-Result<std::unique_ptr<LandmarkInertia>> LandmarkInertia::create() {
-  std::unique_ptr<LandmarkInertia> made(new LandmarkInertia);
-  auto state = DeviceBuffer<InertiaState>::create(1);
-  if (!state.ok()) return state.status();
-  made->state_ = std::move(state.value());
-  return Result<std::unique_ptr<LandmarkInertia>>(std::move(made));
-}
-
-Status LandmarkInertia::enqueue(const DeviceFaces* tracked, DeviceFaces* faces, float inertia,
-                                Launcher launch) {
+Status add_inertia(FilterMemory<InertiaState>& memory, const DeviceFaces* tracked,
+                   DeviceFaces* faces, float inertia, Launcher launch) {
   if (!tracked || !faces) return {StatusCode::kInvalidArgument, "landmarks: no faces"};
-  const Status status = launch("landmarks: inertia", inertia_kernel, {1, kThreads}, state_.data(),
-                               tracked, faces, inertia, forget_);
-  if (status.ok()) forget_ = false;
-  return status;
+  return memory.use([&](InertiaState* state, bool forget) {
+    return launch("landmarks: inertia", inertia_kernel, {1, kThreads}, state, tracked, faces,
+                  inertia, forget);
+  });
 }
 
 }  // namespace cuface::cuda

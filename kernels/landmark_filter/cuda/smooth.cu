@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/common/lanes.h"
 #include "kernels/faces/copy.cuh"
@@ -28,22 +26,14 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-Result<std::unique_ptr<LandmarkSmoother>> LandmarkSmoother::create() {
-  std::unique_ptr<LandmarkSmoother> made(new LandmarkSmoother);
-  auto state = DeviceBuffer<SmoothState>::create(1);
-  if (!state.ok()) return state.status();
-  made->state_ = std::move(state.value());
-  return Result<std::unique_ptr<LandmarkSmoother>>(std::move(made));
-}
-
-Status LandmarkSmoother::enqueue(const DeviceFaces* from, DeviceFaces* to, double seconds,
-                                 float smooth, Launcher launch) {
+Status smooth_landmarks(FilterMemory<SmoothState>& memory, const DeviceFaces* from, DeviceFaces* to,
+                        double seconds, float smooth, Launcher launch) {
   if (!from || !to || from == to)
     return {StatusCode::kInvalidArgument, "landmarks: no faces to smooth"};
-  const Status status = launch("landmarks: smooth", smooth_faces, {1, kThreads}, state_.data(),
-                               from, to, seconds, smooth, forget_);
-  if (status.ok()) forget_ = false;
-  return status;
+  return memory.use([&](SmoothState* state, bool forget) {
+    return launch("landmarks: smooth", smooth_faces, {1, kThreads}, state, from, to, seconds,
+                  smooth, forget);
+  });
 }
 
 }  // namespace cuface::cuda

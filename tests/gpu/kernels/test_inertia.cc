@@ -35,8 +35,8 @@ TEST(InertiaCuda, HasTheBytesOfTheReference) {
   long weighed = 0, jumps = 0, strangers = 0, known = 0;
   for (const int landmarks : {1, 5, 68, kMaxLandmarks}) {
     test::Submitter submit;
-    auto inertias = cuda::LandmarkInertia::create();
-    ASSERT_TRUE(inertias.ok()) << inertias.status().message();
+    cuda::FilterMemory<InertiaState> memory;
+    ASSERT_TRUE(memory.allocate().ok());
     const auto state = std::make_unique<InertiaState>();
     const auto scratch = std::make_unique<forest::InertiaScratch>();
     test::GuardedBytes tracked(cuda::device_faces_bytes(landmarks), test::kCanary);
@@ -78,11 +78,11 @@ TEST(InertiaCuda, HasTheBytesOfTheReference) {
       block.set(bytes);
       const float inertia = uniform(0.1f, 0.9f);
       if (f % 16 == 11) {
-        inertias.value()->forget();
+        memory.forget();
         *state = {};
       }
       const Status submitted = submit(stream, [&](cuda::Launcher launch) {
-        return inertias.value()->enqueue(faces_at(tracked), faces_at(block), inertia, launch);
+        return cuda::add_inertia(memory, faces_at(tracked), faces_at(block), inertia, launch);
       });
       ASSERT_TRUE(submitted.ok()) << submitted.message();
       forest::add_inertia(SerialLanes{}, *state, faces.faces, faces.count, landmarks,
@@ -156,11 +156,11 @@ TEST(InertiaCudaArguments, ThereHaveToBeFaces) {
   CUFACE_NEEDS_GPU();
   const test::Stream stream;
   test::GuardedBytes block(cuda::device_faces_bytes(1), test::kCanary);
-  auto inertia = cuda::LandmarkInertia::create();
-  ASSERT_TRUE(inertia.ok()) << inertia.status().message();
-  EXPECT_EQ(inertia.value()->enqueue(nullptr, faces_at(block), 0.5f, stream).code(),
+  cuda::FilterMemory<InertiaState> memory;
+  ASSERT_TRUE(memory.allocate().ok());
+  EXPECT_EQ(cuda::add_inertia(memory, nullptr, faces_at(block), 0.5f, stream).code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(inertia.value()->enqueue(faces_at(block), nullptr, 0.5f, stream).code(),
+  EXPECT_EQ(cuda::add_inertia(memory, faces_at(block), nullptr, 0.5f, stream).code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(cuda::keep_landmarks(nullptr, faces_at(block), stream).code(),
             StatusCode::kInvalidArgument);

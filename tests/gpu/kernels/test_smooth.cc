@@ -26,8 +26,8 @@ TEST(SmoothCuda, HasTheBytesOfTheReference) {
   };
   long points = 0, smoothed = 0;
   for (const int landmarks : {1, 68, kMaxLandmarks}) {
-    auto made = cuda::LandmarkSmoother::create();
-    ASSERT_TRUE(made.ok()) << made.status().message();
+    cuda::FilterMemory<SmoothState> memory;
+    ASSERT_TRUE(memory.allocate().ok());
     test::Submitter submit;
     const auto state = std::make_unique<SmoothState>();
     const auto scratch = std::make_unique<forest::SmoothScratch>();
@@ -53,13 +53,13 @@ TEST(SmoothCuda, HasTheBytesOfTheReference) {
       const double seconds = f % 3 ? 0.04 : 0.1;
       const float smooth = f % 2 ? 0.5f : 3;
       if (f == 20) {
-        made.value()->forget();
+        memory.forget();
         *state = {};
       }
       const Status submitted = submit(stream, [&](cuda::Launcher launch) {
-        return made.value()->enqueue(reinterpret_cast<DeviceFaces*>(from.data()),
-                                     reinterpret_cast<DeviceFaces*>(to.data()), seconds, smooth,
-                                     launch);
+        return cuda::smooth_landmarks(memory, reinterpret_cast<DeviceFaces*>(from.data()),
+                                      reinterpret_cast<DeviceFaces*>(to.data()), seconds, smooth,
+                                      launch);
       });
       ASSERT_TRUE(submitted.ok()) << submitted.message();
       const Bytes measured = bytes;
@@ -81,13 +81,13 @@ TEST(SmoothCuda, HasTheBytesOfTheReference) {
 TEST(SmoothCudaArguments, ThereHaveToBeFaces) {
   CUFACE_NEEDS_GPU();
   const test::Stream stream;
-  auto made = cuda::LandmarkSmoother::create();
-  ASSERT_TRUE(made.ok());
+  cuda::FilterMemory<SmoothState> memory;
+  ASSERT_TRUE(memory.allocate().ok());
   test::GuardedBytes block(cuda::device_faces_bytes(1), test::kCanary);
   auto* faces = reinterpret_cast<DeviceFaces*>(block.data());
   for (const auto& [from, to] :
        {std::pair<DeviceFaces*, DeviceFaces*>{nullptr, faces}, {faces, nullptr}, {faces, faces}})
-    EXPECT_EQ(made.value()->enqueue(from, to, 0.04, 1, stream).code(),
+    EXPECT_EQ(cuda::smooth_landmarks(memory, from, to, 0.04, 1, stream).code(),
               StatusCode::kInvalidArgument);
 }
 
