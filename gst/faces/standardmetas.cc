@@ -14,6 +14,7 @@ namespace {
 
 /// Our entries carry this parameter, so that they can be told from others'.
 constexpr const char* kOwnParam = "cuface";
+constexpr const char* kLandmarks = "landmarks";
 
 constexpr const char* kFaceType = "face";
 
@@ -54,69 +55,76 @@ bool is_same_place(const Rect& a, const Rect& b) {
 
 /// GStreamer's scalers keep a region but drop its parameters, and so our mark. Such a region is
 /// known by its id and place among the faces we found before the scaler.
-struct OwnFaces {
-  FrameGeometry geometry;
-  std::vector<FaceListRef> scaled;
-
-  bool holds(const GstVideoRegionOfInterestMeta& roi) const {
-    return is_own_face(&roi) || (is_face(&roi) && !roi.params && was_scaled(roi));
-  }
-  bool was_scaled(const GstVideoRegionOfInterestMeta& roi) const {
-    for (const FaceListRef& list : scaled)
-      for (const Face& face : list->faces)
-        if (static_cast<gint>(face.id) == roi.id &&
-            is_same_place(visible_part(face.box, geometry), box_of(roi)))
-          return true;
-    return false;
-  }
-};
-
-Result<OwnFaces> own_faces(GstBuffer* buffer, const FrameGeometry& geometry) {
-  OwnFaces own{geometry, {}};
-  const FrameRecord* record = get_frame_record(buffer);
-  if (!record) return own;
-  for (const FrameRecord::Entry& entry : record->results) {
+Result<bool> was_scaled(const GstVideoRegionOfInterestMeta& roi, const FrameRecord& record,
+                        const FrameGeometry& geometry) {
+  for (const FrameRecord::Entry& entry : record.results) {
     const AnyResult& result = entry.result;
     if (entry.kind != ResultKind<FaceList>::type() ||
         (result.width == geometry.width && result.height == geometry.height))
       continue;
-    CUFACE_TAKE(scaled, FaceResult(result).scaled(geometry.width, geometry.height).read());
-    own.scaled.push_back(std::move(scaled));
+    CUFACE_TAKE(faces, FaceResult(result).read());
+    const float sx = static_cast<float>(geometry.width) / static_cast<float>(result.width);
+    const float sy = static_cast<float>(geometry.height) / static_cast<float>(result.height);
+    for (const Face& face : faces->faces) {
+      const Box box{face.box.x * sx, face.box.y * sy, face.box.w * sx, face.box.h * sy};
+      if (static_cast<gint>(face.id) == roi.id &&
+          is_same_place(visible_part(box, geometry), box_of(roi)))
+        return true;
+    }
   }
-  return own;
+  return false;
 }
 
-std::vector<GstVideoRegionOfInterestMeta*> own_regions(GstBuffer* buffer, const OwnFaces& own) {
+Result<std::vector<GstVideoRegionOfInterestMeta*>> own_regions(GstBuffer* buffer,
+                                                               const FrameGeometry& geometry) {
   std::vector<GstVideoRegionOfInterestMeta*> regions;
+  const FrameRecord* record = get_frame_record(buffer);
   gpointer state = nullptr;
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
-    if (own.holds(*roi)) regions.push_back(roi);
+    bool own = is_own_face(roi);
+    if (record && is_face(roi) && !roi->params)
+      CUFACE_TRY(take(was_scaled(*roi, *record, geometry), own));
+    if (own) regions.push_back(roi);
   }
   return regions;
 }
 
 /// Normalised, because a scaler adapts the box of a region but not its parameters.
-void set_landmarks(GstStructure* params, const FaceList& faces, std::size_t i) {
-  GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
-  gst_value_array_init(&array, static_cast<guint>(2 * faces.landmarks_per_face));
-  g_value_init(&value, G_TYPE_FLOAT);
-  const auto append = [&](float v) {
-    g_value_set_float(&value, v);
-    gst_value_array_append_value(&array, &value);
-  };
+std::vector<float> normalised_landmarks(const FaceList& faces, std::size_t i) {
+  std::vector<float> values;
   const Point* points = faces.landmarks_of(i);
   for (int p = 0; p < faces.landmarks_per_face; ++p) {
-    append((points[p].x + 0.5f) / static_cast<float>(faces.width));
-    append((points[p].y + 0.5f) / static_cast<float>(faces.height));
+    values.push_back((points[p].x + 0.5f) / static_cast<float>(faces.width));
+    values.push_back((points[p].y + 0.5f) / static_cast<float>(faces.height));
   }
-  g_value_unset(&value);
-  gst_structure_take_value(params, "landmarks", &array);
+  return values;
 }
 
-/// Makes the region that of a face, whosever it was. False where box, id and confidence were so
-/// before.
+bool has_landmarks(const GstStructure* params, const std::vector<float>& values) {
+  const GValue* array = gst_structure_get_value(params, kLandmarks);
+  if ((array ? gst_value_array_get_size(array) : 0) != values.size()) return false;
+  for (guint i = 0; i < values.size(); ++i)
+    if (g_value_get_float(gst_value_array_get_value(array, i)) != values[i]) return false;
+  return true;
+}
+
+void set_landmarks(GstStructure* params, const std::vector<float>& values) {
+  if (values.empty()) return gst_structure_remove_field(params, kLandmarks);
+  GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
+  gst_value_array_init(&array, static_cast<guint>(values.size()));
+  g_value_init(&value, G_TYPE_FLOAT);
+  for (const float v : values) {
+    g_value_set_float(&value, v);
+    gst_value_array_append_value(&array, &value);
+  }
+  g_value_unset(&value);
+  gst_structure_take_value(params, kLandmarks, &array);
+}
+
+/// Makes the region that of a face, whosever it was, and writes only what is not so yet. False
+/// where box, id and confidence were so before.
 bool write_region(GstVideoRegionOfInterestMeta& roi, const Rect& box, const FaceList& faces,
                   std::size_t i) {
   const Face& face = faces.faces[i];
@@ -128,17 +136,17 @@ bool write_region(GstVideoRegionOfInterestMeta& roi, const Rect& box, const Face
     gst_video_region_of_interest_meta_add_param(&roi, params = gst_structure_new_empty(kOwnParam));
   const bool same =
       box_of(roi) == box && roi.id == static_cast<gint>(face.id) && confidence == face.confidence;
-  roi.x = static_cast<guint>(box.x);
-  roi.y = static_cast<guint>(box.y);
-  roi.w = static_cast<guint>(box.w);
-  roi.h = static_cast<guint>(box.h);
-  roi.id = static_cast<gint>(face.id);
-  gst_structure_set(params, "id", G_TYPE_UINT64, face.id, "confidence", G_TYPE_FLOAT,
-                    face.confidence, nullptr);
-  if (faces.landmarks_per_face > 0)
-    set_landmarks(params, faces, i);
-  else
-    gst_structure_remove_field(params, "landmarks");
+  if (!same) {
+    roi.x = static_cast<guint>(box.x);
+    roi.y = static_cast<guint>(box.y);
+    roi.w = static_cast<guint>(box.w);
+    roi.h = static_cast<guint>(box.h);
+    roi.id = static_cast<gint>(face.id);
+    gst_structure_set(params, "id", G_TYPE_UINT64, face.id, "confidence", G_TYPE_FLOAT,
+                      face.confidence, nullptr);
+  }
+  const std::vector<float> landmarks = normalised_landmarks(faces, i);
+  if (!has_landmarks(params, landmarks)) set_landmarks(params, landmarks);
   return !same;
 }
 
@@ -148,8 +156,7 @@ Status publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const
                               FirstSeen& first_seen) {
   CUFACE_TAKE(faces, result.read());
   const FrameGeometry geometry = frame_geometry(buffer, info.width, info.height);
-  CUFACE_TAKE(own, own_faces(buffer, geometry));
-  const auto regions = own_regions(buffer, own);
+  CUFACE_TAKE(regions, own_regions(buffer, geometry));
   first_seen.update(*faces, GST_BUFFER_PTS(buffer));
   std::vector<PlainFace> plain;
   bool changed = false;

@@ -110,6 +110,61 @@ TEST_F(StandardMetas, AreUpdatedInPlace) {
   EXPECT_FLOAT_EQ(landmark(before[0], 0), (160 + 0.5f) / kWidth);
 }
 
+/// Counts what is written into parameters of regions: while a structure has two owners GStreamer
+/// refuses each write, with a critical message.
+class SealedRegions {
+ public:
+  explicit SealedRegions(const std::vector<GstVideoRegionOfInterestMeta*>& regions) {
+    for (GstVideoRegionOfInterestMeta* roi : regions) {
+      params_.push_back(gst_video_region_of_interest_meta_get_param(roi, "cuface"));
+      gst_structure_set_parent_refcount(params_.back(), &owners_);
+    }
+    const auto count = [](const gchar*, GLogLevelFlags, const gchar*, gpointer writes) {
+      ++*static_cast<int*>(writes);
+    };
+    fatal_ = g_log_set_always_fatal(G_LOG_LEVEL_ERROR);
+    handler_ = g_log_set_handler("GStreamer", G_LOG_LEVEL_CRITICAL, count, &writes_);
+  }
+  ~SealedRegions() {
+    g_log_remove_handler("GStreamer", handler_);
+    g_log_set_always_fatal(fatal_);
+    for (GstStructure* params : params_) gst_structure_set_parent_refcount(params, nullptr);
+  }
+  SealedRegions(const SealedRegions&) = delete;
+  int writes() const { return writes_; }
+
+ private:
+  std::vector<GstStructure*> params_;
+  gint owners_ = 2;
+  GLogLevelFlags fatal_;  // as it was
+  guint handler_;
+  int writes_ = 0;
+};
+
+TEST_F(StandardMetas, EqualOnesAreNotWrittenAgain) {
+  for (const int landmarks : {0, 5, 68}) {
+    publish(make_faces(kWidth, kHeight, 3, landmarks));
+    const SealedRegions sealed(regions(buffer_));
+    publish(make_faces(kWidth, kHeight, 3, landmarks));
+    EXPECT_EQ(sealed.writes(), 0) << landmarks << " landmarks";
+    auto other = make_faces(kWidth, kHeight, 3, landmarks);
+    other->faces[1].confidence = 0.5f;
+    publish(other);
+    EXPECT_EQ(sealed.writes(), 1) << "one region has another confidence";
+  }
+}
+
+TEST_F(StandardMetas, OnlyOtherLandmarksAreWrittenAgain) {
+  publish(make_faces(kWidth, kHeight, 3, 5));
+  const SealedRegions sealed(regions(buffer_));
+  auto other = make_faces(kWidth, kHeight, 3, 5);
+  other->landmarks[7].x += 1;
+  publish(other);
+  EXPECT_EQ(sealed.writes(), 1);
+  publish(make_faces(kWidth, kHeight, 3, 0));
+  EXPECT_EQ(sealed.writes(), 4) << "the landmarks of three faces are gone";
+}
+
 TEST_F(StandardMetas, KeepToTheFrame) {
   auto faces = make_faces(kWidth, kHeight, 6, 0);
   faces->faces[0].box = {-20, -10, 60, 50};
