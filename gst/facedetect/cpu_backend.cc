@@ -18,9 +18,9 @@ class CpuDetectBackend final : public DetectBackend {
 
   Status make_detector(const DetectSettings& settings, int width, int height) {
     detector_.reset();  // or there would be two in memory
-    CUFACE_TAKE(detector, Detector::create(Backend::kCpu, model_, settings.config, width, height,
-                                           &owner_.stop));
-    detector_ = std::move(detector);
+    CUFACE_TRY(
+        take(Detector::create(Backend::kCpu, model_, settings.config, width, height, &owner_.stop),
+             detector_));
     planned_ = settings.config;
     const long long windows = detector_->windows();
     owner_.planned(windows, search_seconds(windows, settings.config));
@@ -36,15 +36,16 @@ class CpuDetectBackend final : public DetectBackend {
     const bool search_it{what};
     if (search_it) CUFACE_TRY(search(frame, settings, inputs, what));
 
+    CUFACE_TAKE(before, frame.find<FaceList>().result.read());
+    if (!search_it && before) return FaceResult(std::move(before));
     FaceList own;
     own.width = frame.width();
     own.height = frame.height();
     if (search_it) own = faces_from_detections(found_, what, model_->name, own.width, own.height);
     auto list = std::make_shared<FaceList>();
-    if (const FoundFaces found = frame.find<FaceList>(); found.positions == Positions::kKnown) {
-      CUFACE_TAKE(before, found.result.read());
+    if (before) {
       *list = *before;
-      if (search_it && !merge_faces(own, *list, &owner_.stop)) return cancelled();
+      if (!merge_faces(own, *list, &owner_.stop)) return cancelled();
     } else {
       *list = std::move(own);
     }

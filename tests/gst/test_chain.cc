@@ -149,5 +149,33 @@ TEST_F(ChainTest, ElementsBehindACropIgnoreOldPositionsAndWarnOnce) {
   EXPECT_NE(report.warnings[0].find("cropped, flipped or padded"), std::string::npos);
 }
 
+/// The lists of faces on a frame, in the order of the elements that delivered them.
+std::vector<const void*> lists_on(GstBuffer* buffer) {
+  std::vector<const void*> lists;
+  for (const gst::FrameRecord::Entry& entry : gst::get_frame_record(buffer)->results)
+    if (entry.kind == gst::ResultKind<FaceList>::type()) lists.push_back(entry.result.value.get());
+  return lists;
+}
+
+// Only frames that the second detector searches have a list of its own.
+TEST_F(ChainTest, WhoChangesNoFacePassesTheListOn) {
+  Harness h("cufacedetect name=first redetect-interval=1 min-size=60 cascade=" + cascade +
+            " ! cufacedetect name=second redetect-interval=6 min-size=60 cascade=" + cascade +
+            " ! cufaceoverlay ! cufacepublish post-messages=true");
+  h.set_caps(info);
+  int searched = 0, passed_on = 0;
+  for (const cv::Mat& picture : film()) {
+    GstBuffer* out = h.pass(grey_frame(picture));
+    ASSERT_TRUE(out);
+    const auto lists = lists_on(out);
+    ASSERT_EQ(lists.size(), 2u) << "the overlay and the publisher deliver none";
+    const bool same = lists[0] == lists[1];
+    ++(same ? passed_on : searched);
+    gst_buffer_unref(out);
+  }
+  EXPECT_EQ(searched, 5);
+  EXPECT_EQ(passed_on, 25);
+}
+
 }  // namespace
 }  // namespace cuface::test
