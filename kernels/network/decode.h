@@ -1,6 +1,7 @@
 // From cells to faces: scores, the best candidates, suppression.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,6 +11,30 @@
 #include "kernels/network/network.h"
 
 namespace cuface::network {
+
+/// The faces that stay, as suppression sees them.
+class Survivors {
+ public:
+  /// Room for so many.
+  explicit Survivors(int most);
+  void clear() { boxes_.clear(); }
+  std::size_t size() const { return boxes_.size(); }
+  void push(const Rect& box);
+  /// Whether one of them suppresses `box`.
+  bool suppress(const Rect& box, float threshold) const;
+
+ private:
+  /// As many are looked at without a branch.
+  static constexpr std::size_t kBlock = 64;
+
+  /// Of boxes whose coordinates, as truncated() leaves them, are exact in floats.
+  struct Block {
+    float left[kBlock], top[kBlock], right[kBlock], bottom[kBlock], area[kBlock];
+  };
+
+  std::vector<Rect> boxes_;
+  std::vector<Block> blocks_;
+};
 
 /// Working memory for one plan, which must outlive it. One thread at a time.
 class Decoder {
@@ -27,7 +52,7 @@ class Decoder {
   const NetworkPlan& plan_;
   const NetworkConfig config_;
   std::vector<std::uint64_t> keys_;  // of candidates, order_key()
-  std::vector<Rect> kept_;           // truncated boxes of the faces so far
+  Survivors survivors_;
 };
 
 }  // namespace cuface::network

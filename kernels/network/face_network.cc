@@ -1,11 +1,15 @@
 // The network on the CPU: the choice between the plain and the vector version, and decoding.
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
+#include "kernels/common/workers.h"
+#include "kernels/network/cpu/program.h"
 #include "kernels/network/decode.h"
 #include "kernels/network/network.h"
 #include "kernels/network/reference.h"
@@ -15,6 +19,15 @@ namespace {
 
 using namespace network;
 
+/// Rows of the picture that one thread takes at once, and pixels that several take.
+constexpr int kRowsOfOneThread = 4;
+constexpr int kPixelsTogether = 1 << 19;
+/// Multiply-adds of a step that is shared, and between two looks at a flag.
+constexpr std::size_t kWorkToShare = 1 << 19;
+constexpr std::size_t kWorkPerLook = 1 << 24;
+/// Pixels that are worth a thread of their own.
+constexpr std::size_t kPixelsOfAThread = 160 * 1024;
+
 class CpuFaceNetwork final : public FaceNetwork {
  public:
   CpuFaceNetwork(std::shared_ptr<const NetworkModel> model, NetworkPlan plan,
@@ -22,9 +35,16 @@ class CpuFaceNetwork final : public FaceNetwork {
       : model_(std::move(model)),
         plan_(std::move(plan)),
         stop_(stop),
-        plain_(*model_, plan_),
         decoder_(plan_, config),
-        cells_(plan_.cells) {}
+        cells_(plan_.cells) {
+    const int threads = threads_for(config.threads);
+    if (simd::vectors() && Program::takes(*model_)) {
+      program_.emplace(*model_, plan_, threads > 1 ? rows_together() : kRowsOfOneThread);
+    }
+    if (program_ && !program_->allocate(cells_.data())) program_.reset();
+    if (!program_) plain_.emplace(*model_, plan_);
+    if (program_ && threads > 1) workers_.emplace(threads);
+  }
 
   Status enqueue(ImageView<const Bgr> picture, std::vector<NetworkFace>& out) override {
     out.clear();
@@ -32,7 +52,7 @@ class CpuFaceNetwork final : public FaceNetwork {
       return {StatusCode::kInvalidArgument, "the network was planned for another picture size"};
     }
     return guarded("running the network", [&]() -> Status {
-      if (!plain_.run(picture, cells_, stop_)) return cancelled();
+      if (!run(picture)) return cancelled();
       return decoder_.decode(cells_, out, stop_) ? Status() : cancelled();
     });
   }
@@ -40,10 +60,43 @@ class CpuFaceNetwork final : public FaceNetwork {
   std::span<const NetworkCell> cells() const override { return cells_; }
 
  private:
+  bool run(ImageView<const Bgr> picture) {
+    if (plain_) return plain_->run(picture, cells_, stop_);
+    std::size_t work = kWorkPerLook;  // since the last look at the flag
+    for (const Step& step : program_->steps()) {
+      const std::size_t all = step.work * static_cast<std::size_t>(step.rows);
+      if ((work += all) > kWorkPerLook) {
+        if (is_raised(stop_)) return false;
+        work = 0;
+      }
+      const auto row = [&](int i, int) { make_row(*program_, step.node, step.first + i, picture); };
+      if (workers_ && all >= kWorkToShare) {
+        workers_->run(step.rows, row);
+      } else {
+        for (int i = 0; i < step.rows; ++i) row(i, 0);
+      }
+    }
+    return true;
+  }
+
+  int rows_together() const {
+    return std::max(kPixelsTogether / plan_.padded_width, kRowsOfOneThread);
+  }
+  int threads_for(int asked) const {
+    if (asked > 0) return std::min(asked, plan_.padded_height);
+    const std::size_t pixels = static_cast<std::size_t>(plan_.padded_width) *
+                               static_cast<std::size_t>(plan_.padded_height);
+    const std::size_t useful = std::max<std::size_t>(pixels / kPixelsOfAThread, 1);
+    return static_cast<int>(std::min(useful, static_cast<std::size_t>(Workers::processors())));
+  }
+
   const std::shared_ptr<const NetworkModel> model_;
   const NetworkPlan plan_;
   const StopFlag* const stop_;
-  PlainForward plain_;
+  // One of them.
+  std::optional<Program> program_;
+  std::optional<PlainForward> plain_;
+  std::optional<Workers> workers_;  // of several threads
   Decoder decoder_;
   std::vector<NetworkCell> cells_;
 };

@@ -3,13 +3,37 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <vector>
 
+#include "kernels/common/bgr.h"
+#include "kernels/common/image.h"
 #include "kernels/network/network.h"
 
 namespace cuface::test {
+
+/// Noise, or one value everywhere. Owns its pixels, whose rows have no gaps.
+struct BgrPicture {
+  BgrPicture(int w, int h, unsigned seed) : width(w), height(h) {
+    std::mt19937 random(seed);
+    for (int i = 0; i < w * h; ++i) {
+      const auto bits = random();
+      pixels.push_back({static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8),
+                        static_cast<std::uint8_t>(bits >> 16)});
+    }
+  }
+  BgrPicture(int w, int h, Bgr value)
+      : width(w), height(h), pixels(static_cast<std::size_t>(w * h), value) {}
+
+  ImageView<const Bgr> view() const {
+    return {pixels.data(), width, height, width * static_cast<std::ptrdiff_t>(sizeof(Bgr))};
+  }
+
+  int width, height;
+  std::vector<Bgr> pixels;
+};
 
 /// Adds layers one by one; each function returns the tensor that its layer makes. Weights are such
 /// that values neither grow nor vanish from layer to layer.
@@ -144,6 +168,27 @@ inline std::shared_ptr<const NetworkModel> random_network(unsigned seed) {
       break;
     }
   }
+  return b.build();
+}
+
+/// What YuNet has not: odd numbers of channels, ReLU where YuNet has none and none where it has,
+/// pools of negative values, two convolutions of the picture, a tensor that nothing reads.
+inline std::shared_ptr<const NetworkModel> odd_network(unsigned seed) {
+  NetworkBuilder b(seed);
+  const int a = b.convolve_picture(5, false), other = b.convolve_picture(19);
+  const int pooled = b.pool(b.depthwise(a, false));
+  b.pointwise(other, 3, true);
+  const int wide = b.pointwise(b.pool(other), 70, true), deep = b.pool(b.depthwise(wide));
+  const int joined = b.upsample_add(b.pointwise(deep, 33), b.pointwise(wide, 33));
+  b.head(b.pointwise(pooled, 7));
+  b.head(b.depthwise(b.pool(joined), false));
+  return b.build();
+}
+
+/// Heads that are not made as YuNet's, which vector code leaves to the plain version.
+inline std::shared_ptr<const NetworkModel> plain_network(unsigned seed) {
+  NetworkBuilder b(seed);
+  b.bare_head(b.convolve_picture(8));
   return b.build();
 }
 

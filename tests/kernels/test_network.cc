@@ -1,32 +1,46 @@
-// The network: what validate() refuses, plans, the layers against a second implementation, decoding
-// against OpenCV's suppression.
+// The network's layers against a second implementation, every version against the plain one, and
+// what a search may and may not do.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <memory>
+#include <new>
+#include <vector>
 
+#include "kernels/network/cpu/program.h"
 #include "kernels/network/network.h"
-#include "kernels/network/rules.h"
+#include "kernels/network/reference.h"
 #include "tests/kernels/networks.h"
 #include "tests/kernels/versions.h"
 
+// Every allocation of the process is counted.
+namespace {
+std::atomic<long> allocations{0};
+
+void* counted(std::size_t size, std::size_t alignment) {
+  ++allocations;
+  void* p = nullptr;
+  if (posix_memalign(&p, alignment, size) != 0) throw std::bad_alloc();
+  return p;
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
 namespace cuface {
 namespace {
-
-std::vector<Bgr> noise_picture(int width, int height, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<Bgr> pixels(static_cast<std::size_t>(width * height));
-  for (Bgr& pixel : pixels) {
-    const auto bits = random();
-    pixel = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8),
-             static_cast<std::uint8_t>(bits >> 16)};
-  }
-  return pixels;
-}
-
-ImageView<const Bgr> view_of(const std::vector<Bgr>& pixels, int width) {
-  return {pixels.data(), width, static_cast<int>(pixels.size()) / width,
-          width * static_cast<std::ptrdiff_t>(sizeof(Bgr))};
-}
 
 /// A layer's value in double, by its definition alone. Values are kept: each is asked for often.
 class Definition {
@@ -97,22 +111,31 @@ class Definition {
   std::vector<std::vector<double>> values_;
 };
 
+std::unique_ptr<FaceNetwork> make(const std::shared_ptr<const NetworkModel>& model,
+                                  const test::BgrPicture& picture, const NetworkConfig& config = {},
+                                  const StopFlag* stop = nullptr) {
+  auto made =
+      FaceNetwork::create(Backend::kCpu, model, config, picture.width, picture.height, stop);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return made.ok() ? std::move(made.value()) : nullptr;
+}
+
 class Network : public test::EveryVersion {};
 CUFACE_EVERY_VERSION(Network);
 
 TEST_P(Network, LayersAreWhatTheyAreDefinedToBe) {
   const auto model = test::random_yunet(1, 4);
   const int width = 75, height = 41;
-  const auto pixels = noise_picture(width, height, 2);
-  auto network = FaceNetwork::create(Backend::kCpu, model, {}, width, height);
-  ASSERT_TRUE(network.ok()) << network.status().message();
+  const test::BgrPicture picture(width, height, 2);
+  auto network = make(model, picture);
+  ASSERT_TRUE(network);
   std::vector<NetworkFace> faces;
-  const Status status = network.value()->enqueue(view_of(pixels, width), faces);
+  const Status status = network->enqueue(picture.view(), faces);
   ASSERT_TRUE(status.ok()) << status.message();
   const auto plan = plan_network(*model, width, height);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
-  Definition definition(*model, plan.value(), view_of(pixels, width));
-  ASSERT_EQ(network.value()->cells().size(), plan.value().cells);
+  Definition definition(*model, plan.value(), picture.view());
+  ASSERT_EQ(network->cells().size(), plan.value().cells);
   int compared = 0;
   double largest = 0;
   const auto compare = [&](float ours, int tensor, int c, int y, int x) {
@@ -128,7 +151,7 @@ TEST_P(Network, LayersAreWhatTheyAreDefinedToBe) {
     for (int y = 0; y < grid.rows; ++y) {
       for (int x = 0; x < grid.columns; ++x) {
         const NetworkCell& cell =
-            network.value()->cells()[grid.first + static_cast<std::size_t>(y * grid.columns + x)];
+            network->cells()[grid.first + static_cast<std::size_t>(y * grid.columns + x)];
         compare(cell.classes, head.classes, 0, y, x);
         compare(cell.objects, head.objects, 0, y, x);
         for (int c = 0; c < 4; ++c) compare(cell.box[c], head.boxes, c, y, x);
@@ -138,6 +161,107 @@ TEST_P(Network, LayersAreWhatTheyAreDefinedToBe) {
   }
   EXPECT_EQ(compared, 16 * (12 * 8 + 6 * 4 + 3 * 2));
   EXPECT_GT(largest, 0.1);
+}
+
+/// Cells by the plain version. The first that differs in a bit; their number where none does.
+std::size_t first_difference(const std::shared_ptr<const NetworkModel>& model,
+                             const test::BgrPicture& picture, const NetworkConfig& config = {}) {
+  const auto plan = plan_network(*model, picture.width, picture.height);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  std::vector<NetworkCell> expected(plan.value().cells);
+  EXPECT_TRUE(network::PlainForward(*model, plan.value()).run(picture.view(), expected, nullptr));
+  const auto network = make(model, picture, config);
+  std::vector<NetworkFace> faces;
+  // Twice: the second time nothing in scratch memory is as it was.
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(network->enqueue(picture.view(), faces).ok());
+  const auto cells = network->cells();
+  EXPECT_EQ(cells.size(), expected.size());
+  std::size_t i = 0;
+  while (i < cells.size() && std::memcmp(&cells[i], &expected[i], sizeof(NetworkCell)) == 0) ++i;
+  return i;
+}
+
+void expect_same(const std::shared_ptr<const NetworkModel>& model, const test::BgrPicture& picture,
+                 const NetworkConfig& config = {}) {
+  const auto plan = plan_network(*model, picture.width, picture.height);
+  EXPECT_EQ(first_difference(model, picture, config), plan.value().cells)
+      << picture.width << "x" << picture.height << ", " << config.threads << " threads";
+}
+
+TEST_P(Network, EveryVersionHasTheBitsOfThePlainOne) {
+  for (const auto& model : {test::random_yunet(3), test::random_yunet(4, 20), test::odd_network(5),
+                            test::odd_network(6)}) {
+    ASSERT_TRUE(network::Program::takes(*model));
+    for (const auto& [width, height] : {std::pair{1, 1}, {33, 31}, {64, 160}, {161, 65}}) {
+      expect_same(model, {width, height, 7});
+      expect_same(model, {width, height, Bgr{}});
+      expect_same(model, {width, height, Bgr{255, 255, 255}});
+    }
+  }
+}
+
+TEST_P(Network, ThreadsChangeNothing) {
+  expect_same(test::random_yunet(8), {320, 192, 9}, {.threads = 3});
+  // More rows than several threads take at once.
+  expect_same(test::odd_network(10), {2048, 300, 11}, {.threads = 3});
+  expect_same(test::odd_network(10), {640, 600, 11}, {.threads = 0});
+}
+
+TEST_P(Network, HeadsOfAnotherKindAreLeftToThePlainVersion) {
+  const auto model = test::plain_network(12);
+  EXPECT_FALSE(network::Program::takes(*model));
+  expect_same(model, {50, 34, 13});
+}
+
+TEST_P(Network, RefusesWhatItWasNotPlannedFor) {
+  const test::BgrPicture picture(64, 48, 1), other(48, 64, 1);
+  const auto network = make(test::random_yunet(1, 4), picture);
+  std::vector<NetworkFace> faces(3);
+  EXPECT_EQ(network->enqueue(other.view(), faces).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(network->enqueue({}, faces).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(faces.empty());
+  EXPECT_TRUE(network->enqueue(picture.view(), faces).ok());
+}
+
+TEST(NetworkCreate, SaysWhatIsWrong) {
+  const auto code = [](Backend backend, std::shared_ptr<const NetworkModel> model,
+                       const NetworkConfig& config, int width) {
+    return FaceNetwork::create(backend, std::move(model), config, width, 64).status().code();
+  };
+  const auto model = test::random_yunet(1, 4);
+  EXPECT_EQ(code(Backend::kCpu, model, {}, 64), StatusCode::kOk);
+  EXPECT_EQ(code(Backend::kCuda, model, {}, 64), StatusCode::kUnsupported);
+  EXPECT_EQ(code(Backend::kCpu, nullptr, {}, 64), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(Backend::kCpu, model, {}, 0), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(Backend::kCpu, model, {}, 20000), StatusCode::kUnsupported);
+  EXPECT_EQ(code(Backend::kCpu, model, {.score_threshold = 1.5f}, 64),
+            StatusCode::kInvalidArgument);
+  auto broken = std::make_shared<NetworkModel>(*model);
+  broken->layers[3].channels = 0;
+  EXPECT_EQ(code(Backend::kCpu, broken, {}, 64), StatusCode::kCorrupt);
+}
+
+TEST_P(Network, StopsWhenItIsTold) {
+  StopFlag stop;
+  const test::BgrPicture picture(320, 320, 1);
+  const auto network = make(test::random_yunet(1), picture, {}, &stop);
+  std::vector<NetworkFace> faces(3);
+  stop.raise();
+  EXPECT_EQ(network->enqueue(picture.view(), faces).code(), StatusCode::kCancelled);
+  EXPECT_TRUE(faces.empty());
+  stop.lower();
+  EXPECT_TRUE(network->enqueue(picture.view(), faces).ok());
+}
+
+TEST_P(Network, AllocatesNothingOnceItIsPlanned) {
+  const test::BgrPicture picture(160, 96, 1);
+  const auto network = make(test::random_yunet(1), picture, {.score_threshold = 0});
+  std::vector<NetworkFace> faces;
+  faces.reserve(64);
+  const long before = allocations;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(network->enqueue(picture.view(), faces).ok());
+  EXPECT_EQ(allocations, before);
+  EXPECT_GT(faces.size(), 0u);
 }
 
 }  // namespace
