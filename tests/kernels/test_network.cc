@@ -200,6 +200,17 @@ TEST_P(Network, EveryVersionHasTheBitsOfThePlainOne) {
   }
 }
 
+TEST_P(Network, EveryVersionRunsAnyGraph) {
+  int taken = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const auto model = test::random_network(seed);
+    if (!validate(*model).ok()) continue;  // no head, by chance
+    taken += network::Program::takes(*model);
+    expect_same(model, {50 + static_cast<int>(seed), 90, seed});
+  }
+  EXPECT_GT(taken, 5);
+}
+
 TEST_P(Network, ThreadsChangeNothing) {
   expect_same(test::random_yunet(8), {320, 192, 9}, {.threads = 3});
   // More rows than several threads take at once.
