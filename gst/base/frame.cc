@@ -39,6 +39,21 @@ FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry) 
   return view;
 }
 
+ColorMatrix color_matrix(const GstVideoInfo& info) {
+  switch (info.colorimetry.matrix) {
+    case GST_VIDEO_COLOR_MATRIX_BT709:
+      return ColorMatrix::kBt709;
+    case GST_VIDEO_COLOR_MATRIX_BT2020:
+      return ColorMatrix::kBt2020;
+    case GST_VIDEO_COLOR_MATRIX_FCC:
+      return ColorMatrix::kFcc;
+    case GST_VIDEO_COLOR_MATRIX_SMPTE240M:
+      return ColorMatrix::kSmpte240m;
+    default:
+      return ColorMatrix::kBt601;
+  }
+}
+
 Status validate_picture(GstBuffer* buffer, const GstVideoInfo& info) {
   struct Rectangle {
     guint x, y, width, height;
@@ -91,17 +106,22 @@ PendingResultRef Frame::pending_before() const {
   return place_any(buffer_, record_->results.back().kind, width(), height()).result.pending;
 }
 
-Status Frame::compute_luma(ImageView<std::uint8_t> out) {
+Status Frame::read(const std::function<Status(const FrameView&)>& body) {
   GstVideoFrame frame;
   constexpr auto kFlags =
       static_cast<GstMapFlags>(GST_MAP_READ | static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
   if (!gst_video_frame_map(&frame, &info_, buffer_, kFlags))
     return {StatusCode::kIo, "cannot map the video frame for reading"};
-  const FrameView view = frame_view(frame, geometry_);
-  Status status = validate(view);
-  if (status.ok() && !cuface::luma(view, out, stop_)) status = cancelled();
+  const Status status = body(frame_view(frame, geometry_));
   gst_video_frame_unmap(&frame);
   return status;
+}
+
+Status Frame::compute_luma(ImageView<std::uint8_t> out) {
+  return read([&](const FrameView& view) -> Status {
+    CUFACE_TRY(validate(view));
+    return cuface::luma(view, out, stop_) ? Status() : cancelled();
+  });
 }
 
 Result<GreyPicture> Frame::luma() {

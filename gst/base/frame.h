@@ -5,6 +5,7 @@
 #include <gst/video/video.h>
 
 #include <cstdint>
+#include <functional>
 
 #include "gst/base/chain.h"
 #include "gst/base/counts.h"
@@ -14,6 +15,7 @@
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
+#include "kernels/luma/color_matrix.h"
 #include "kernels/luma/luma.h"
 
 namespace cuface::gst {
@@ -35,6 +37,9 @@ bool same_layout(const GstVideoInfo& a, const GstVideoInfo& b);
 
 /// The kernels' view of a mapped frame, within its crop rectangle. Valid while the frame is mapped.
 FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry);
+
+/// The matrix that the caps name; BT.601 where they name none that we know.
+ColorMatrix color_matrix(const GstVideoInfo& info);
 
 /// Refuses a buffer whose picture, by its GstVideoMeta, is smaller than its caps or its crop
 /// rectangle: they say where to read and write.
@@ -97,6 +102,9 @@ class Frame {
   /// Maps the frame for reading when it has to compute it.
   /// Whoever holds it keeps it as it is.
   Result<GreyPicture> luma();
+
+  /// What `body` returns of the frame in host memory, mapped for reading while it runs.
+  Status read(const std::function<Status(const FrameView&)>& body);
 
   /// Computes the grey picture into `out`, which has the frame's size.
   Status compute_luma(ImageView<std::uint8_t> out);

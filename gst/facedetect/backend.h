@@ -11,6 +11,7 @@
 #include "kernels/common/backend.h"
 #include "kernels/detect/detect.h"
 #include "kernels/detect/schedule.h"
+#include "kernels/network/network.h"
 
 namespace cuface::gst {
 
@@ -50,6 +51,11 @@ using DetectBackendResult = Result<std::unique_ptr<DetectBackend>>;
 DetectBackendResult make_detect_backend(Backend backend, std::shared_ptr<const CascadeModel> model,
                                         const DetectSettings& settings, int width, int height,
                                         BackendOwner owner);
+
+/// The same with a network instead of a cascade.
+DetectBackendResult make_network_backend(Backend backend, std::shared_ptr<const NetworkModel> model,
+                                         const DetectSettings& settings, int width, int height,
+                                         BackendOwner owner);
 
 #ifdef CUFACE_CUDA_ELEMENTS
 DetectBackendResult make_cuda_detect_backend(std::shared_ptr<const CascadeModel> model,

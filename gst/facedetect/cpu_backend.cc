@@ -1,7 +1,8 @@
+#include "gst/facedetect/cpu_backend.h"
+
 #include <utility>
 #include <vector>
 
-#include "gst/facedetect/backend.h"
 #include "gst/facedetect/searchcost.h"
 #include "gst/faces/counters.h"
 #include "kernels/common/try.h"
@@ -11,51 +12,25 @@
 namespace cuface::gst {
 namespace {
 
-class CpuDetectBackend final : public DetectBackend {
+class CascadeBackend final : public CpuBackend {
  public:
-  CpuDetectBackend(std::shared_ptr<const CascadeModel> model, BackendOwner owner)
-      : model_(std::move(model)), owner_(std::move(owner)) {}
+  CascadeBackend(std::shared_ptr<const CascadeModel> model, BackendOwner owner)
+      : CpuBackend(std::move(owner)), model_(std::move(model)) {}
 
   Status make_detector(const DetectSettings& settings, int width, int height) {
     detector_.reset();  // or there would be two in memory
     CUFACE_TRY(
-        take(Detector::create(Backend::kCpu, model_, settings.config, width, height, &owner_.stop),
+        take(Detector::create(Backend::kCpu, model_, settings.config, width, height, &owner().stop),
              detector_));
     planned_ = settings.config;
     const long long windows = detector_->windows();
-    owner_.planned(windows, search_seconds(windows, settings.config));
+    owner().planned(windows, search_seconds(windows, settings.config));
     return {};
   }
 
-  void restart() override { schedule_ = {}; }
-
-  Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
-                         const SearchInputs& inputs) override {
-    const SearchRegion what = schedule_.next(inputs.ask);
-    frame.count(kSkippedSearches, schedule_.skipped(inputs.ask));
-    const bool search_it{what};
-    if (search_it) CUFACE_TRY(search(frame, settings, inputs, what));
-
-    CUFACE_TAKE(before, frame.find<FaceList>().result.read());
-    if (!search_it && before) return FaceResult(std::move(before));
-    FaceList own;
-    own.width = frame.width();
-    own.height = frame.height();
-    if (search_it) own = faces_from_detections(found_, what, model_->name, own.width, own.height);
-    auto list = std::make_shared<FaceList>();
-    if (before) {
-      *list = *before;
-      if (!merge_faces(own, *list, &owner_.stop)) return cancelled();
-    } else {
-      *list = std::move(own);
-    }
-    if (search_it) schedule_.searched(what, !list->faces.empty());
-    return FaceResult(std::move(list));
-  }
-
  private:
-  Status search(Frame& frame, const DetectSettings& settings, const SearchInputs& inputs,
-                const SearchRegion& what) {
+  Result<FaceList> search(Frame& frame, const DetectSettings& settings, const SearchInputs& inputs,
+                          const SearchRegion& what) override {
     CUFACE_TAKE(picture, frame.luma());
     if (!detector_ || settings.config != planned_)
       CUFACE_TRY(make_detector(settings, frame.width(), frame.height()));
@@ -64,9 +39,8 @@ class CpuDetectBackend final : public DetectBackend {
     else
       followed_.clear();
     CUFACE_TRY(detector_->enqueue(picture->view(), found_, what, followed_));
-    if (begins_search(inputs.ask, what)) frame.count(kSearches);
     if (found_.overflow) frame.count(kOverflows);
-    return {};
+    return faces_from_detections(found_, what, model_->name, frame.width(), frame.height());
   }
 
   /// Those that the CPU has followed.
@@ -85,15 +59,41 @@ class CpuDetectBackend final : public DetectBackend {
   }
 
   const std::shared_ptr<const CascadeModel> model_;
-  const BackendOwner owner_;
   std::unique_ptr<Detector> detector_;
   DetectConfig planned_;  ///< what the detector was made for
   std::vector<Followed> followed_;
   DetectResult found_;
-  SearchSchedule schedule_;
 };
 
 }  // namespace
+
+void CpuBackend::restart() { schedule_ = {}; }
+
+Result<FaceResult> CpuBackend::run(Frame& frame, const DetectSettings& settings,
+                                   const SearchInputs& inputs) {
+  const SearchRegion what = schedule_.next(inputs.ask);
+  frame.count(kSkippedSearches, schedule_.skipped(inputs.ask));
+  FaceList own;
+  if (what) {
+    CUFACE_TAKE(found, search(frame, settings, inputs, what));
+    own = std::move(found);
+    if (begins_search(inputs.ask, what)) frame.count(kSearches);
+  } else {
+    own.width = frame.width();
+    own.height = frame.height();
+  }
+  CUFACE_TAKE(before, frame.find<FaceList>().result.read());
+  if (!what && before) return FaceResult(std::move(before));
+  auto list = std::make_shared<FaceList>();
+  if (before) {
+    *list = *before;
+    if (!merge_faces(own, *list, &owner_.stop)) return cancelled();
+  } else {
+    *list = std::move(own);
+  }
+  if (what) schedule_.searched(what, !list->faces.empty());
+  return FaceResult(std::move(list));
+}
 
 DetectBackendResult make_detect_backend(Backend backend, std::shared_ptr<const CascadeModel> model,
                                         const DetectSettings& settings, int width, int height,
@@ -104,7 +104,7 @@ DetectBackendResult make_detect_backend(Backend backend, std::shared_ptr<const C
 #endif
   if (backend != Backend::kCpu)
     return Status(StatusCode::kUnsupported, "this build searches on the CPU only");
-  auto made = std::make_unique<CpuDetectBackend>(std::move(model), std::move(owner));
+  auto made = std::make_unique<CascadeBackend>(std::move(model), std::move(owner));
   CUFACE_TRY(made->make_detector(settings, width, height));
   return DetectBackendResult(std::move(made));
 }

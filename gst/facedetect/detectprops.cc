@@ -52,6 +52,21 @@ std::vector<Setting> detect_settings() {
            "Haar cascade to search with: OpenCV's XML, or a file converted by cuface-model. Unset "
            "searches for frontal faces.",
            FIELD(cascade), kReady),
+      text("model", "Network model",
+           "Small network to search with instead of a cascade: a YuNet converted by cuface-model. "
+           "Use it where heads turn, roll or are small.",
+           FIELD(model), kReady),
+      number("score-threshold", "Score threshold",
+             "Lowest score of a face that a network finds. Raise it against false faces.",
+             FIELD(score_threshold), 0, 1),
+      number("nms-threshold", "Overlap threshold",
+             "Overlap, intersection over union, beyond which a network keeps the better face only. "
+             "Raise it where faces hide each other.",
+             FIELD(nms_threshold), 0, 1),
+      number("input-size", "Input size",
+             "Longer side, in pixels, of the picture that a network reads; 0 is the frame's own. "
+             "Raise it to find smaller faces.",
+             FIELD(input_size), 0, kMaxNetworkSide),
       number("redetect-interval", "Redetect interval",
              "Searches every N-th frame; 0 means 10 with a culktrack downstream, else 1. Raise it "
              "to save time.",
@@ -121,6 +136,28 @@ std::vector<Setting> detect_settings() {
              "followed faces. Use it with a large redetect-interval.",
              FIELD(config.active_parts), search_type()),
   };
+}
+
+std::string ignored_by_networks(const DetectSettings& settings) {
+  const DetectConfig& set = settings.config;
+  const DetectConfig unset = DetectSettings{}.config;
+  const struct {
+    const char* name;
+    bool is_set;
+  } properties[] = {{"scale-factor", set.scale_factor != unset.scale_factor},
+                    {"min-neighbors", set.min_neighbors != unset.min_neighbors},
+                    {"grouping", set.grouping != unset.grouping},
+                    {"scale-mode", set.scale_mode != unset.scale_mode},
+                    {"step", set.step != unset.step},
+                    {"detect-scale", set.detect_scale != unset.detect_scale},
+                    {"roll", set.roll != unset.roll},
+                    {"spread", settings.spread != DetectSettings{}.spread},
+                    {"verify", set.verify != unset.verify}};
+  std::string names;
+  for (const auto& property : properties) {
+    if (property.is_set) names += (names.empty() ? "" : ", ") + std::string(property.name);
+  }
+  return names;
 }
 
 }  // namespace cuface::gst

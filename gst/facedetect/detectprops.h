@@ -8,6 +8,7 @@
 
 #include "gst/faces/faceelement.h"
 #include "kernels/detect/detect.h"
+#include "kernels/network/network.h"
 
 namespace cuface::gst {
 
@@ -15,14 +16,33 @@ namespace cuface::gst {
 /// late. The first two values are those of a boolean, which the property once was.
 enum class Spread { kFalse, kTrue, kAuto };
 
+/// What a network is planned for.
+struct NetworkSettings {
+  NetworkConfig config;
+  int input_size = 640;
+  int threads = 0;
+  friend bool operator==(const NetworkSettings&, const NetworkSettings&) = default;
+};
+
 struct DetectSettings : FaceSettings {
-  std::string cascade;
+  std::string cascade, model;
+  float score_threshold = 0.6f, nms_threshold = 0.3f;
+  int input_size = 640;
   guint redetect_interval = 0;
   bool qos = true;
   GstClockTime max_search_delay = GST_SECOND;  ///< in ns
   Spread spread = Spread::kAuto;
   DetectConfig config = {.threads = 0, .verify = true};
+
+  NetworkSettings network() const {
+    return {{.score_threshold = score_threshold, .nms_threshold = nms_threshold},
+            input_size,
+            config.threads};
+  }
 };
+
+/// The properties that are set and mean nothing to a network, for a warning; "" = none.
+std::string ignored_by_networks(const DetectSettings& settings);
 
 std::vector<Setting> detect_settings();
 

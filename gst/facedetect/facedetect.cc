@@ -33,7 +33,9 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
   using FaceElementWith::FaceElementWith;
 
   Status load() override {
-    std::string path = copy_settings().cascade;
+    const DetectSettings settings = copy_settings();
+    if (!settings.model.empty()) return load_model(settings);
+    std::string path = settings.cascade;
     if (path.empty()) {
       CUFACE_TRY(take(find_default_cascade(), path));
     }
@@ -42,14 +44,20 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     return {};
   }
 
-  void unload() override { model_.reset(); }
+  void unload() override {
+    model_.reset();
+    network_.reset();
+  }
 
   Status plan(const GstVideoInfo& info) override {
-    CUFACE_TAKE(made,
-                make_detect_backend(backend(), model_, copy_settings(), info.width, info.height,
-                                    {stop_flag(), [this](long long windows, double seconds) {
-                                       warn_long_search(windows, seconds);
-                                     }}));
+    const BackendOwner owner{stop_flag(), [this](long long windows, double seconds) {
+                               warn_long_search(windows, seconds);
+                             }};
+    const DetectSettings settings = copy_settings();
+    CUFACE_TAKE(made, network_ ? make_network_backend(backend(), network_, settings, info.width,
+                                                      info.height, owner)
+                               : make_detect_backend(backend(), model_, settings, info.width,
+                                                     info.height, owner));
     backend_ = std::move(made);
     return {};
   }
@@ -75,6 +83,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     const DetectSettings settings = copy_settings();
     warn_max_faces(settings.config.max_faces);
     warn_sizes(settings.config.min_size, settings.config.max_size);
+    warn_ignored(settings);
     const gint64 begin = g_get_monotonic_time();
     CUFACE_TAKE(faces, backend_->run(frame, settings, search_inputs(settings, frame)));
     const auto took = static_cast<GstClockTime>(g_get_monotonic_time() - begin) * GST_USECOND;
@@ -98,13 +107,34 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     told_at_ = GST_CLOCK_TIME_NONE;
     if (why == Reset::kStart) {
       put_off_told_ = 0;
-      warned_slow_ = false;
+      warned_slow_ = warned_ignored_ = false;
     }
     longest_search_ = {};
     warned_overflow_ = warned_max_faces_ = warned_sizes_ = false;
   }
 
  private:
+  Status load_model(const DetectSettings& settings) {
+    if (!settings.cascade.empty())
+      return {StatusCode::kInvalidArgument,
+              "cascade and model are both set: unset cascade to search with the network " +
+                  settings.model + ", or model to search with the cascade " + settings.cascade};
+    CUFACE_TAKE(network, load_network(settings.model));
+    network_ = std::move(network);
+    GST_INFO_OBJECT(element(), "network %s", settings.model.c_str());
+    return {};
+  }
+
+  /// Once from one start to the next.
+  void warn_ignored(const DetectSettings& settings) {
+    if (!network_ || warned_ignored_) return;
+    const std::string ignored = ignored_by_networks(settings);
+    if (ignored.empty()) return;
+    warned_ignored_ = true;
+    post_warning(element(), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+                 "a network searches: " + ignored + " mean nothing to it; unset them, or model");
+  }
+
   /// Once from one start to the next, before the search begins: it says why nothing comes.
   void warn_long_search(long long windows, double seconds) {
     GST_DEBUG_OBJECT(element(), "a search looks at %lld windows, about %.3f s", windows, seconds);
@@ -144,6 +174,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
   /// a camera. A GPU takes less than a millisecond for a whole search, and more for its bands
   /// together.
   bool spreads(const DetectSettings& settings) {
+    if (network_) return false;
     if (settings.spread != Spread::kAuto) return settings.spread == Spread::kTrue;
     return !settings.config.active_parts && backend() == Backend::kCpu && is_live();
   }
@@ -157,7 +188,8 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     inputs.every_frame = interval == 1;
     inputs.ask.step = period_.next(interval);
     // What a detector before has found is of the whole picture, and so must be what joins it.
-    const bool parts = can_search_bands(settings.config) && before().positions == Positions::kNone;
+    const bool parts =
+        !network_ && can_search_bands(settings.config) && before().positions == Positions::kNone;
     const bool spread = spreads(settings);
     if (!spread || !parts) inputs.ask.step.band = {};
     inputs.ask.bands = parts && !spread && !settings.config.active_parts;
@@ -265,6 +297,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
 
   // The streaming thread's.
   std::shared_ptr<const CascadeModel> model_;
+  std::shared_ptr<const NetworkModel> network_;  // then there is no cascade
   std::unique_ptr<DetectBackend> backend_;
   SearchPeriod period_;
   guint64 put_off_told_ = 0;                    // skipped searches, in the last QOS message
@@ -273,6 +306,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
   bool warned_overflow_ = false;
   bool warned_max_faces_ = false;
   bool warned_slow_ = false;
+  bool warned_ignored_ = false;
   bool warned_long_search_ = false;
   LongestOfLately longest_search_;
   bool warned_sizes_ = false;  // and they are still so

@@ -16,16 +16,11 @@ struct Settings : FaceSettings {
   OverlayStyle style;
 };
 
-ColorMatrix matrix_of(const GstVideoInfo& info) {
-  switch (info.colorimetry.matrix) {
-    case GST_VIDEO_COLOR_MATRIX_BT709:
-    case GST_VIDEO_COLOR_MATRIX_SMPTE240M:
-      return ColorMatrix::kBt709;
-    case GST_VIDEO_COLOR_MATRIX_BT2020:
-      return ColorMatrix::kBt2020;
-    default:
-      return ColorMatrix::kBt601;
-  }
+/// Colours of drawings have had few matrices always.
+ColorMatrix ink_matrix(const GstVideoInfo& info) {
+  const ColorMatrix matrix = color_matrix(info);
+  if (matrix == ColorMatrix::kSmpte240m) return ColorMatrix::kBt709;
+  return matrix == ColorMatrix::kFcc ? ColorMatrix::kBt601 : matrix;
 }
 
 class FaceOverlay final : public FaceElementWith<Settings> {
@@ -47,7 +42,7 @@ class FaceOverlay final : public FaceElementWith<Settings> {
     const OverlayStyle style = copy_settings().style;
     if (style.draw == kDrawNone) return {};
     const FaceResult known = known_faces(frame);
-    const ColorMatrix matrix = matrix_of(frame.info());
+    const ColorMatrix matrix = ink_matrix(frame.info());
     if (frame.device()) return known ? drawer_->draw(frame, known, matrix, style) : Status();
     CUFACE_TAKE(faces, known.read());
     if (!faces || faces->faces.empty()) return {};

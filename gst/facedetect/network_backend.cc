@@ -1,0 +1,75 @@
+// cufacedetect with a network, on the CPU.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gst/facedetect/cpu_backend.h"
+#include "kernels/colour/colour.h"
+#include "kernels/common/try.h"
+#include "kernels/common/workers.h"
+#include "kernels/network/faces.h"
+
+namespace cuface::gst {
+namespace {
+
+class NetworkBackend final : public CpuBackend {
+ public:
+  NetworkBackend(std::shared_ptr<const NetworkModel> model, BackendOwner owner)
+      : CpuBackend(std::move(owner)), model_(std::move(model)) {}
+
+  Status plan(const NetworkSettings& settings, int width, int height) {
+    network_.reset();  // or there would be two in memory
+    const int threads = settings.threads > 0 ? settings.threads : Workers::processors();
+    CUFACE_TAKE(scaler, BgrScaler::create(width, height, settings.input_size, threads));
+    scaler_ = std::move(scaler);
+    const auto [w, h] = scaler_->size();
+    NetworkConfig config = settings.config;
+    config.threads = settings.threads;
+    config.max_faces = kMaxNetworkCandidates;  // sizes are chosen first
+    CUFACE_TAKE(network, FaceNetwork::create(Backend::kCpu, model_, config, w, h, &owner().stop));
+    network_ = std::move(network);
+    picture_ = Image<Bgr>(w, h);
+    planned_ = settings;
+    return {};
+  }
+
+ private:
+  Result<FaceList> search(Frame& frame, const DetectSettings& settings, const SearchInputs&,
+                          const SearchRegion&) override {
+    if (!network_ || settings.network() != planned_)
+      CUFACE_TRY(plan(settings.network(), frame.width(), frame.height()));
+    CUFACE_TRY(frame.read([&](const FrameView& view) {
+      return scaler_->run(view, color_matrix(frame.info()), picture_.view(), &owner().stop);
+    }));
+    CUFACE_TRY(network_->enqueue(std::as_const(picture_).view(), found_));
+    const FaceLimits limits{settings.config.min_size, settings.config.max_size,
+                            settings.config.max_faces};
+    return faces_from_network(found_, scaler_->size().width, scaler_->size().height, limits,
+                              frame.width(), frame.height());
+  }
+
+  const std::shared_ptr<const NetworkModel> model_;
+  std::optional<BgrScaler> scaler_;
+  std::unique_ptr<FaceNetwork> network_;
+  NetworkSettings planned_;  ///< what they were made for
+  Image<Bgr> picture_;
+  std::vector<NetworkFace> found_;
+};
+
+}  // namespace
+
+DetectBackendResult make_network_backend(Backend backend, std::shared_ptr<const NetworkModel> model,
+                                         const DetectSettings& settings, int width, int height,
+                                         BackendOwner owner) {
+  if (backend != Backend::kCpu)
+    return Status(StatusCode::kUnsupported,
+                  "model=FILE.cuface works on the CPU only: set backend=cpu, with frames in system "
+                  "memory, or unset model to search with a cascade");
+  auto made = std::make_unique<NetworkBackend>(std::move(model), std::move(owner));
+  CUFACE_TRY(made->plan(settings.network(), width, height));
+  return DetectBackendResult(std::move(made));
+}
+
+}  // namespace cuface::gst

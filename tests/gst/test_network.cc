@@ -1,0 +1,171 @@
+// cufacedetect with a network in place of a cascade. The network has random weights: what it finds
+// means nothing, and is held against the stages called by hand.
+#include <opencv2/core.hpp>
+
+#include "kernels/colour/colour.h"
+#include "kernels/network/faces.h"
+#include "models/network_file.h"
+#include "tests/gst/support.h"
+#include "tests/kernels/networks.h"
+
+namespace cuface::test {
+namespace {
+
+constexpr int kWidth = 200, kHeight = 120;
+
+class NetworkElement : public testing::Test {
+ protected:
+  std::string write_model() const {
+    const std::string path = folder.path() + "/random.cuface";
+    const Status status = write_network_file(*network, {"random", "", ""}, path);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return path;
+  }
+  /// The faces of the stages by hand.
+  std::vector<Face> expected(const cv::Mat& bgr, int input_size, float score,
+                             const FaceLimits& limits) const {
+    auto scaler = BgrScaler::create(bgr.cols, bgr.rows, input_size);
+    const auto [w, h] = scaler.value().size();
+    Image<Bgr> picture(w, h);
+    FrameView view;
+    view.width = bgr.cols;
+    view.height = bgr.rows;
+    view.rgb = view.full_range = true;
+    for (int c = 0; c < 3; ++c) {
+      view.component[c].data = bgr.data + 2 - c;
+      view.component[c].stride = static_cast<std::ptrdiff_t>(bgr.step);
+      view.component[c].pixel_stride = 3;
+    }
+    EXPECT_TRUE(scaler.value().run(view, ColorMatrix::kBt601, picture.view()).ok());
+    const NetworkConfig config{.score_threshold = score, .max_faces = kMaxNetworkCandidates};
+    auto made = FaceNetwork::create(Backend::kCpu, network, config, w, h);
+    std::vector<NetworkFace> found;
+    EXPECT_TRUE(made.value()->enqueue(std::as_const(picture).view(), found).ok());
+    return faces_from_network(found, w, h, limits, bgr.cols, bgr.rows).faces;
+  }
+  static cv::Mat noise(int seed) {
+    cv::Mat picture(kHeight, kWidth, CV_8UC3);
+    cv::RNG random(static_cast<std::uint64_t>(seed));
+    random.fill(picture, cv::RNG::UNIFORM, 0, 256);
+    return picture;
+  }
+  static GstBuffer* frame_of(const cv::Mat& bgr) {
+    const GstVideoInfo info = video_info(GST_VIDEO_FORMAT_BGR, bgr.cols, bgr.rows);
+    GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+    GstMapInfo map;
+    EXPECT_TRUE(gst_buffer_map(buffer, &map, GST_MAP_WRITE));
+    for (int y = 0; y < bgr.rows; ++y)
+      std::memcpy(map.data + y * info.stride[0], bgr.ptr(y),
+                  static_cast<std::size_t>(3 * bgr.cols));
+    gst_buffer_unmap(buffer, &map);
+    return buffer;
+  }
+
+  TempFolder folder;
+  std::shared_ptr<const NetworkModel> network = random_yunet(11, 4);
+  std::string model = write_model();
+  std::string detect = "cufacedetect name=d score-threshold=0.4 model=" + model;
+  GstVideoInfo info = video_info(GST_VIDEO_FORMAT_BGR, kWidth, kHeight);
+};
+
+TEST_F(NetworkElement, FindsWhatTheStagesFind) {
+  const struct {
+    const char* set;
+    int input_size;
+    FaceLimits limits;
+  } cases[] = {{"", 640, {}},
+               {" input-size=100", 100, {}},
+               {" input-size=0 max-faces=3", 0, {.max_faces = 3}},
+               {" min-size=12 max-size=40", 640, {.min_size = 12, .max_size = 40}}};
+  std::size_t compared = 0;
+  for (const auto& c : cases) {
+    Harness harness(detect + c.set);
+    harness.set_caps(info);
+    for (int i = 0; i < 3; ++i) {
+      const cv::Mat picture = noise(i);
+      GstBuffer* out = harness.pass(frame_of(picture));
+      const FacesRead read = read_faces(out, kWidth, kHeight);
+      ASSERT_NE(read.faces, nullptr) << c.set;
+      EXPECT_TRUE(read.faces->searched);
+      EXPECT_EQ(read.faces->detector, "yunet");
+      const std::vector<Face> faces = expected(picture, c.input_size, 0.4f, c.limits);
+      ASSERT_EQ(read.faces->faces.size(), faces.size()) << c.set;
+      for (std::size_t f = 0; f < faces.size(); ++f) {
+        const Face& face = read.faces->faces[f];
+        EXPECT_EQ(face.box, faces[f].box);
+        EXPECT_EQ(face.confidence, faces[f].confidence);
+        EXPECT_EQ(face.roll, faces[f].roll);
+        EXPECT_EQ(face.neighbors, -1);
+        ++compared;
+      }
+      gst_buffer_unref(out);
+    }
+  }
+  EXPECT_GT(compared, 20u);
+}
+
+TEST_F(NetworkElement, SearchesWhenACascadeWould) {
+  Harness harness(detect + " redetect-interval=3 search=smart");
+  harness.set_caps(info);
+  std::string searched;
+  for (int i = 0; i < 7; ++i) {
+    GstBuffer* out = harness.pass(frame_of(noise(i)));
+    searched += was_searched(out) ? 'x' : '.';
+    gst_buffer_unref(out);
+  }
+  EXPECT_EQ(searched, "x..x..x");
+  EXPECT_EQ(harness.stat("d", "searches"), 3u);
+}
+
+TEST_F(NetworkElement, SettingsChangeWhilePlaying) {
+  Harness harness(detect);
+  harness.set_caps(info);
+  const auto faces = [&] {
+    GstBuffer* out = harness.pass(frame_of(noise(1)));
+    const int count = face_count(out);
+    gst_buffer_unref(out);
+    return count;
+  };
+  const int before = faces();
+  EXPECT_GT(before, 1);
+  g_object_set(harness.element("d"), "score-threshold", 1.0, nullptr);
+  EXPECT_EQ(faces(), 0);
+  g_object_set(harness.element("d"), "score-threshold", 0.4, "max-faces", 1, nullptr);
+  EXPECT_EQ(faces(), 1);
+}
+
+TEST_F(NetworkElement, WhatMeansNothingToItIsOneWarning) {
+  const std::string source = "videotestsrc num-buffers=4 ! video/x-raw,width=64,height=64 ! ";
+  BusReport report =
+      run_pipeline(source + detect + " min-neighbors=5 roll=20 spread=true ! fakesink");
+  EXPECT_EQ(report.error, "");
+  ASSERT_EQ(report.warnings.size(), 1u);
+  for (const char* word : {"min-neighbors", "roll", "spread"})
+    EXPECT_NE(report.warnings[0].find(word), std::string::npos) << report.warnings[0];
+  EXPECT_EQ(report.warnings[0].find("verify"), std::string::npos);
+  report = run_pipeline(source + detect + " ! fakesink");
+  EXPECT_TRUE(report.warnings.empty()) << report.warnings[0];
+}
+
+TEST_F(NetworkElement, ErrorsNameTheFileAndTheWayOut) {
+  const std::string source = "videotestsrc num-buffers=4 ! video/x-raw,width=64,height=64 ! ";
+  const auto error = [&](const std::string& element) {
+    return run_pipeline(source + element + " ! fakesink").error;
+  };
+  const std::string cascade = folder.write("square.xml", square_cascade_xml());
+  std::string text = error(detect + " cascade=" + cascade);
+  EXPECT_NE(text.find("both set"), std::string::npos) << text;
+  text = error("cufacedetect model=" + cascade);
+  EXPECT_NE(text.find(cascade), std::string::npos) << text;
+  const std::string missing = folder.path() + "/missing.cuface";
+  text = error("cufacedetect model=" + missing);
+  EXPECT_NE(text.find(missing), std::string::npos) << text;
+  const std::string onnx = folder.write("face.onnx", std::string("\x08\x07\x12\x07pytorch", 11));
+  text = error("cufacedetect model=" + onnx);
+  EXPECT_NE(text.find("cuface-model convert"), std::string::npos) << text;
+  text = error("cufacedetect cascade=" + model);
+  EXPECT_NE(text.find(model), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace cuface::test
