@@ -8,11 +8,15 @@
 #include <vector>
 
 #include "kernels/common/guarded.h"
+#include "kernels/common/try.h"
 #include "models/cascade_file.h"
-#include "models/dlib_dat.h"
 #include "models/forest_file.h"
 #include "models/models.h"
+#include "models/network_file.h"
 #include "models/provenance.h"
+#ifdef CUFACE_ONNX
+#include "models/onnx_network.h"
+#endif
 
 namespace {
 
@@ -28,48 +32,60 @@ constexpr const char* kHelp =
        cuface-model --help | --version
 
 FILE and IN: a landmark model (dlib shape predictor .dat), a Haar cascade (OpenCV .xml, old or new
-layout), or a .cuface file. --compact rounds a landmark model's leaves to integers: half the size, and
+layout), a face-detection network of the YuNet family (ONNX), or a .cuface file. --compact rounds a landmark model's leaves to integers: half the size, and
 faster, but no longer dlib's points bit for bit. OUT is replaced only when all of it has been written.
 
 exit status: 0 done; 1 the file is missing, damaged or cannot be written; 2 wrong arguments
 )";
 
-/// Either kind of model, loaded and checked.
+/// One model of any kind, loaded and checked: the others are null.
 struct Loaded {
+  ModelKind kind = ModelKind::kCascade;
   std::shared_ptr<const ForestModel> forest;
   std::shared_ptr<const CascadeModel> cascade;
+  std::shared_ptr<const NetworkModel> network;
 };
 
-Result<bool> is_forest(const std::shared_ptr<const FileBytes>& file) {
-  if (!Container::looks_like(file->bytes())) return looks_like_dlib_dat(file->bytes());
-  const Result<Container> container = Container::open(file);
-  if (!container.ok()) return container.status();
-  return container.value().kind() == "forest";
+Result<std::shared_ptr<const FileBytes>> read(const std::string& path) {
+  CUFACE_TAKE(opened, ModelFile::open(path));
+  return opened.read(kMaxForestBytes);
 }
 
-Result<std::shared_ptr<const FileBytes>> read(const std::string& path) {
-  const Result<ModelFile> opened = ModelFile::open(path);
-  if (!opened.ok()) return opened.status();
-  return opened.value().read(kMaxForestBytes);
+/// Ours, or ONNX.
+Result<std::shared_ptr<const NetworkModel>> load_any_network(const std::string& path) {
+  CUFACE_TAKE(opened, ModelFile::open(path));
+  if (Container::looks_like(opened.head())) return load_network(path);
+#ifdef CUFACE_ONNX
+  CUFACE_TAKE(bytes, opened.read(kMaxOnnxBytes));
+  return parse_onnx_network(bytes->bytes(), path);
+#else
+  return Status(StatusCode::kUnsupported,
+                path +
+                    ": an ONNX file, and this cuface-model was built without ONNX (Debian: "
+                    "install libonnx-dev and libprotobuf-dev, then build it again)");
+#endif
 }
 
 Result<Loaded> load(const std::string& path) {
-  Result<bool> forest = false;
-  {  // The bytes go before the model comes: a large file is in memory once.
-    const auto file = read(path);
-    if (!file.ok()) return file.status();
-    forest = is_forest(file.value());
-  }
-  if (!forest.ok()) return forest.status();
+  CUFACE_TAKE(kind, model_kind(path));
   Loaded loaded;
-  if (forest.value()) {
-    auto model = load_forest(path);
-    if (!model.ok()) return model.status();
-    loaded.forest = model.value();
-  } else {
-    auto model = load_cascade(path);
-    if (!model.ok()) return model.status();
-    loaded.cascade = model.value();
+  loaded.kind = kind;
+  switch (kind) {
+    case ModelKind::kForest: {
+      CUFACE_TAKE(model, load_forest(path));
+      loaded.forest = model;
+      break;
+    }
+    case ModelKind::kCascade: {
+      CUFACE_TAKE(model, load_cascade(path));
+      loaded.cascade = model;
+      break;
+    }
+    case ModelKind::kNetwork: {
+      CUFACE_TAKE(model, load_any_network(path));
+      loaded.network = model;
+      break;
+    }
   }
   return loaded;
 }
@@ -80,6 +96,9 @@ int fail(const Status& status) {
 }
 
 std::string summary(const Loaded& loaded) {
+  if (loaded.network) {
+    return "face-detection network, " + std::to_string(loaded.network->weights.size()) + " weights";
+  }
   if (loaded.forest) {
     return "landmark model, " + std::to_string(loaded.forest->landmarks) + " points";
   }
@@ -111,15 +130,27 @@ void print(const CascadeModel& m) {
               m.has_tilted() ? ", some tilted" : "");
 }
 
+void print(const NetworkModel& m) {
+  std::printf("kind       face-detection network (YuNet family)\n");
+  std::printf("network    %zu layers, %zu weights and biases\n", m.layers.size(), m.weights.size());
+  std::printf("strides   ");
+  const std::vector<int> depths = tensor_depths(m);
+  for (const NetworkHead& head : m.heads) {
+    std::printf(" %d", 1 << depths[static_cast<std::size_t>(head.classes)]);
+  }
+  std::printf("\n");
+}
+
 int info(const std::string& path) {
   const Result<Loaded> loaded = load(path);
   if (!loaded.ok()) return fail(loaded.status());
   const auto file = read(path);
   if (!file.ok()) return fail(file.status());
-  const Provenance source = provenance_of(file.value());
+  const Provenance source = provenance_of(file.value(), loaded.value().kind);
   std::printf("file       %s (%zu bytes)\n", path.c_str(), file.value()->bytes().size());
   if (loaded.value().forest) print(*loaded.value().forest);
   if (loaded.value().cascade) print(*loaded.value().cascade);
+  if (loaded.value().network) print(*loaded.value().network);
   std::printf("source     %s\n", source.file.c_str());
   std::printf("SHA-256    %s\n", source.sha256.c_str());
   std::printf("licence    %s\n", source.licence.c_str());
@@ -138,18 +169,19 @@ int convert(const std::string& in, const std::string& out, bool compact) {
   if (!loaded.ok()) return fail(loaded.status());
   auto& forest = loaded.value().forest;
   if (compact && !forest) {
-    return fail({StatusCode::kUnsupported, in + ": a cascade has no compact form"});
+    return fail({StatusCode::kUnsupported, in + ": only a landmark model has a compact form"});
   }
   if (compact && !forest->is_compact()) forest = compact_forest(*forest);
   Provenance source;
   {
     const auto file = read(in);
     if (!file.ok()) return fail(file.status());
-    source = provenance_of(file.value());
+    source = provenance_of(file.value(), loaded.value().kind);
   }
-  const Status status = loaded.value().forest
-                            ? write_forest_file(*loaded.value().forest, source, out)
-                            : write_cascade_file(*loaded.value().cascade, source, out);
+  const Loaded& model = loaded.value();
+  const Status status = model.forest    ? write_forest_file(*model.forest, source, out)
+                        : model.cascade ? write_cascade_file(*model.cascade, source, out)
+                                        : write_network_file(*model.network, source, out);
   if (!status.ok()) return fail(status);
   std::printf("%s: written (%s)\n", out.c_str(), summary(loaded.value()).c_str());
   return 0;

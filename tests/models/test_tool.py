@@ -110,5 +110,5 @@ def test_licence_of_the_68_point_model(tmp_path):
 def test_a_cascade_has_no_compact_form(tmp_path):
     result = run(TOOL, 'convert', '--compact', CASCADE, tmp_path / 'out')
     assert result.returncode == 1
-    assert 'no compact form' in result.stderr
+    assert 'only a landmark model has a compact form' in result.stderr
     assert not (tmp_path / 'out').exists()
