@@ -1,4 +1,8 @@
-"""models/fetch from outside: pip is pointed at a folder of archives instead of an index, so no network is needed."""
+"""models/fetch from outside: pip is pointed at a folder of archives instead of an index, so no network is needed. The
+face-detection network comes from a folder, too."""
+import hashlib
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -27,6 +31,14 @@ class Folders:
 
     def left_over(self):
         return list(self.target.iterdir()) if self.target.exists() else []
+
+
+@pytest.fixture(name='fetch', scope='module')
+def the_script_as_a_module():
+    loader = importlib.machinery.SourceFileLoader('fetch', str(SOURCE / 'models/fetch'))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader('fetch', loader))
+    loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(name='folders')
@@ -78,3 +90,26 @@ def test_help():
     assert result.returncode == 0
     for option in ('--models', '--clip', '--cuda-compiler', '--dir', '--tool', '--verify'):
         assert option in result.stdout
+
+
+def test_the_network_is_taken_from_the_first_publisher_with_the_right_file(fetch, tmp_path, monkeypatch):
+    content, wrong = b'a network' * 20000, tmp_path / 'wrong'
+    (tmp_path / 'right').write_bytes(content)
+    wrong.write_bytes(content[:-1] + b'!')
+    monkeypatch.setattr(fetch, 'NETWORK_FILE', (len(content), hashlib.sha256(content).hexdigest()))
+    nobody, target = 'http://127.0.0.1:9/network', tmp_path / 'target'
+    with pytest.raises(fetch.Failure) as failure:
+        fetch.fetch_network(str(target), False, [nobody, wrong.as_uri()])
+    for part in (nobody, 'refused', wrong.as_uri(), 'SHA-256', str(target / 'face_detection_yunet_2023mar.onnx')):
+        assert part in str(failure.value)
+    assert not list(target.iterdir())
+    fetch.fetch_network(str(target), False, [nobody, wrong.as_uri(), (tmp_path / 'right').as_uri()])
+    assert [path.name for path in target.iterdir()] == ['face_detection_yunet_2023mar.onnx']
+    assert (target / 'face_detection_yunet_2023mar.onnx').read_bytes() == content
+    fetch.fetch_network(str(target), True, [nobody])  # which nobody asks: the file is there
+
+
+def test_the_network_is_known_by_its_checksum(fetch):
+    assert fetch.NETWORK_FILE == (232589, '8f2383e4dd3cfbb4553ea8718107fc0423210dc964f9f4280604804ed2552fa4')
+    assert len(fetch.NETWORK_URLS) == 2
+    assert all(url.startswith('https://') for url in fetch.NETWORK_URLS)
