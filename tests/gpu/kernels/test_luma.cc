@@ -1,4 +1,4 @@
-// luma on CUDA against luma() on the same bytes: every layout, depth, range and alignment.
+// luma on CUDA: the suite of every version, and against luma() in graphs and on natural pictures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "kernels/luma/luma.h"
 #include "kernels/luma/luma_cuda.h"
 #include "tests/gpu/gpu.h"
-#include "tests/kernels/luma_frames.h"
+#include "tests/kernels/luma_suite.h"
 
 namespace cuface {
 namespace {
@@ -31,88 +31,36 @@ std::vector<std::uint8_t> reference(const FrameView& frame, int stride) {
   return out;
 }
 
+/// A test::LumaVersion of CUDA's.
+std::vector<std::uint8_t> on_gpu(const FrameView& frame, std::vector<std::uint8_t>& bytes,
+                                 int stride) {
+  const test::Stream stream;
+  GuardedBytes in(bytes), out(static_cast<std::size_t>(stride * frame.height), kGuard);
+  const FrameView view = moved(frame, bytes.data(), in.data());
+  EXPECT_TRUE(cuda::luma(view, {out.data(), frame.width, frame.height, stride}, stream).ok());
+  std::vector<std::uint8_t> got = out.get();
+  bytes = in.get();
+  return got;
+}
+
 class LumaCuda : public testing::Test {
  protected:
   void SetUp() override { CUFACE_NEEDS_GPU(); }
 };
 
-TEST_F(LumaCuda, EveryLayoutRangeSizeAndAlignmentHasTheBytesOfTheReference) {
-  struct Fit {
-    int lead, padding, out_padding;
-    bool to_16;  ///< rows of whole 16 bytes
-  };
-  const test::Stream stream;
-  std::mt19937 random(11);
-  long compared = 0, vectors = 0, number = 0;
-  for (const test::LumaLayout& layout : test::kLumaLayouts) {
-    for (const auto& [width, height] :
-         {std::pair{1, 1}, {2, 3}, {15, 4}, {16, 2}, {17, 5}, {33, 7}, {641, 23}, {1100, 9}}) {
-      for (const Fit& fit : {Fit{0, 16, 0, true},
-                             {16, 32, 48, true},
-                             {0, 0, 1, false},
-                             {7, 13, 9, false},
-                             {3, 0, 16, true}}) {
-        const auto up = [&](int row) { return fit.to_16 ? (16 - row % 16) % 16 : 0; };
-        test::TestFrame frame = test::make_frame(layout, width, height, random, fit.lead,
-                                                 fit.padding + up(width * layout.pixel_stride));
-        const int stride = width + up(width) + fit.out_padding;
-        for (bool full : {false, true}) {
-          if (++number % 13 != 0 && test::under_tool()) continue;
-          frame.view.full_range = full;
-          GuardedBytes in(frame.bytes);
-          GuardedBytes out(static_cast<std::size_t>(stride * height), kGuard);
-          const FrameView view = moved(frame.view, frame.bytes.data(), in.data());
-          ASSERT_TRUE(cuda::luma(view, {out.data(), width, height, stride}, stream).ok());
-          ASSERT_EQ(out.get(), reference(frame.view, stride))
-              << layout.name << " full=" << full << " " << width << "x" << height << " lead "
-              << fit.lead;
-          ASSERT_EQ(in.get(), frame.bytes) << layout.name << ": the frame was written to";
-          compared += static_cast<long>(width) * height;
-          vectors += layout.pixel_stride == 1 && !layout.rgb && fit.to_16 && fit.lead % 16 == 0;
-        }
-      }
-    }
-  }
-  test::compared("pixels", compared, 5'000'000);
-  test::compared("frames with rows of whole 16 bytes", vectors, 8 * 2 * 2);
+TEST_F(LumaCuda, EveryLayoutRangeSizeAndAlignmentFollowsTheFormula) {
+  test::LumaCompared compared;
+  ASSERT_NO_FATAL_FAILURE(
+      test::every_frame_follows_the_formula(on_gpu, test::under_tool() ? 13 : 1, compared));
+  test::compared("pixels", compared.pixels, 5'000'000);
+  test::compared("frames with rows of whole 16 bytes", compared.whole_rows, 8 * 2 * 2);
 }
 
-TEST_F(LumaCuda, EveryValueOfADepth) {
-  const test::Stream stream;
-  for (int depth = 8; depth <= 16; ++depth) {
-    const int values = 1 << depth, bytes = depth > 8 ? 2 : 1;
-    std::vector<std::uint8_t> data(static_cast<std::size_t>(values * bytes));
-    for (int v = 0; v < values; ++v)
-      for (int b = 0; b < bytes; ++b)
-        data[static_cast<std::size_t>(v * bytes + b)] = static_cast<std::uint8_t>(v >> 8 * b);
-    for (bool full : {false, true}) {
-      FrameView frame{values, 1, false, full, {}};
-      frame.component[0] = {data.data(), values * bytes, bytes, depth, 0, 0, 0};
-      GuardedBytes in(data), out(static_cast<std::size_t>(values), kGuard);
-      ASSERT_TRUE(
-          cuda::luma(moved(frame, data.data(), in.data()), {out.data(), values, 1, values}, stream)
-              .ok());
-      ASSERT_EQ(out.get(), reference(frame, values)) << depth << " bits, full=" << full;
-    }
-  }
+TEST_F(LumaCuda, EveryValueOfADepthFollowsTheFormula) {
+  test::every_value_follows_the_formula(on_gpu);
 }
 
-TEST_F(LumaCuda, BottomUpFramesAreReadUpwards) {
-  const test::Stream stream;
-  std::mt19937 random(12);
-  for (int width : {48, 37}) {
-    test::TestFrame frame = test::make_frame(test::kLumaLayouts[0], width, 19, random, 0, 11);
-    Component& y = frame.view.component[0];
-    y.data += 18 * y.stride;
-    y.stride = -y.stride;
-    frame.view.full_range = false;
-    GuardedBytes in(frame.bytes), out(static_cast<std::size_t>(width * 19), kGuard);
-    ASSERT_TRUE(cuda::luma(moved(frame.view, frame.bytes.data(), in.data()),
-                           {out.data(), width, 19, width}, stream)
-                    .ok());
-    ASSERT_EQ(out.get(), reference(frame.view, width));
-  }
-}
+TEST_F(LumaCuda, BottomUpFramesAreReadUpwards) { test::bottom_up_frames_are_read_upwards(on_gpu); }
 
 TEST_F(LumaCuda, OneGraphOverDifferentPictures) {
   const test::Stream stream;
