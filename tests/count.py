@@ -4,6 +4,7 @@
 Names what failed and what was skipped, and why; the last line is `N passed, N failed, N skipped`.
 A report without a single passed case is a failure: then nothing was tested.
 """
+import collections
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -26,25 +27,34 @@ def reason(case, suite):
     return case.findtext("system-out") or output
 
 
-def main(path):
-    passed, failed, skipped = 0, [], []
+def cases(path):
+    """(test, name of the case, "passed", "failed" or "skipped", why) of each case of meson's report."""
     for suite in ElementTree.parse(path).getroot().iter("testsuite"):
         for case in suite.iter("testcase"):
             name = f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")
+            # "PROJECT.PROJECT:SUITE / TEST.X", but all tests that have no cases stand in "PROJECT".
+            test = (suite if "/" in suite.get("name") else case).get("name").split("/ ")[-1].split(".")[0]
             if case.find("failure") is not None or case.find("error") is not None:
-                failed.append((name, reason(case, suite)))
+                yield test, name, "failed", reason(case, suite)
             elif case.find("skipped") is not None or case.get("result") == "skipped":
-                skipped.append((name, reason(case, suite)))
+                yield test, name, "skipped", reason(case, suite)
             else:
-                passed += 1
-    for name, why in skipped:
-        print(f"skipped: {name}: {' '.join(why.split())}")
-    for name, why in failed:
-        print("FAILED:", name)
-        for line in why.splitlines()[-LINES_OF_A_FAILURE:]:
-            print("   ", line)
-    print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
-    return 1 if failed or not passed else 0
+                yield test, name, "passed", ""
+
+
+def main(path):
+    found = list(cases(path))
+    for _, name, state, why in found:
+        if state == "skipped":
+            print(f"skipped: {name}: {' '.join(why.split())}")
+    for _, name, state, why in found:
+        if state == "failed":
+            print("FAILED:", name)
+            for line in why.splitlines()[-LINES_OF_A_FAILURE:]:
+                print("   ", line)
+    count = collections.Counter(state for _, _, state, _ in found)
+    print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+    return 1 if count["failed"] or not count["passed"] else 0
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@
 
 namespace cuface::test {
 
-/// $CUFACE_EVERY, which tests/sanitize sets: of very many alike cases every so many-th is enough,
+/// $CUFACE_EVERY, which tests/sanitizers sets: of very many alike cases every so many-th is enough,
 /// because instrumented code is ten to fifty times slower. 1 without it. An odd number meets all
 /// values of each of several nested loops.
 inline int every() {

@@ -18,7 +18,7 @@ DATA = pathlib.Path(os.environ.get("CUFACE_DATA", SOURCE / "../shared/data"))
 # Every page that a reader is meant to read.
 DOCUMENTS = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md",
              *sorted((SOURCE / "docs").rglob("*.md")), *sorted((SOURCE / "pipelines").rglob("*.md"))]
-# Times and memory of instrumented code are not the product's (tests/sanitize sets this).
+# Times and memory of instrumented code are not the product's (tests/sanitizers sets this).
 SANITIZED = "CUFACE_SANITIZED" in os.environ
 
 
