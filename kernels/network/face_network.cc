@@ -20,10 +20,10 @@ namespace {
 using namespace network;
 
 /// Rows of the picture that one thread takes at once, and pixels that several take.
-constexpr int kRowsOfOneThread = 4;
-constexpr int kPixelsTogether = 1 << 19;
+constexpr int kRowsOfOneThread = 16;
+constexpr int kPixelsTogether = 1 << 16;
 /// Multiply-adds of a step that is shared, and between two looks at a flag.
-constexpr std::size_t kWorkToShare = 1 << 19;
+constexpr std::size_t kWorkToShare = 1 << 21;
 constexpr std::size_t kWorkPerLook = 1 << 24;
 /// Pixels that are worth a thread of their own.
 constexpr std::size_t kPixelsOfAThread = 160 * 1024;

@@ -44,7 +44,7 @@ PUBLISHED = {
 
 
 def read(folder):
-    names = ("detect", "landmarks", "flow", "chain", "clips", "streams", "curves")
+    names = ("detect", "network", "landmarks", "flow", "chain", "clips", "streams", "curves")
     files = {name: folder / f"cpu-{name}.json" for name in names}
     return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.exists()}
 
@@ -85,6 +85,15 @@ def contest_table(part):
     rows = [(c["what"] + (f", {SETTINGS[c['what']]}" if c["what"] in SETTINGS else ""), figure(c["ours_us"]), figure(c["peer_us"]), c["ratio"], c.get("goal", ""))
             for c in part["cases"]]
     return f"Beside {part['peer']}.\n\n" + table(("what", "ours", "peer", "ratio", "goal"), rows)
+
+
+def network_table(part):
+    same = [(row["peer"], row["input_size"] or "the picture's own", row["pictures"], row["faces"],
+             len(row["other_counts"]), f"{row['worst_iou']:.6f}", f"{row['score_difference']:.1e}") for row in part["same"]]
+    return (contest_table(part) + "\nThe faces of the test pictures. Goal: the same count, IoU at least 0.99, scores "
+            "within 0.001.\n\n"
+            + table(("peer", "input size", "pictures", "faces", "pictures with another count", "least IoU",
+                     "largest difference of scores"), same))
 
 
 def chain_table(part):
@@ -216,7 +225,8 @@ def page_of(folder):
     page = ["# What the CPU takes, beside the peers\n",
             "Made by `tests/bench/run` on machines with two processors. What bounds each stage: "
             "[performance](../design/performance.md).\n"]
-    for name, title, body in (("detect", "Detect and group", detect_table), ("landmarks", "Landmarks", contest_table),
+    for name, title, body in (("detect", "Detect and group", detect_table),
+                              ("network", "Network", network_table), ("landmarks", "Landmarks", contest_table),
                               ("flow", "Flow", contest_table), ("chain", "The chain beside MediaPipe", chain_table),
                               ("clips", "What the elements add a frame", clips_table)):
         if name in parts:
