@@ -43,8 +43,7 @@ class CudaDetectBackend final : public DetectBackend {
     CUFACE_TRY(take(cuda::PinnedBuffer<std::uint32_t>::create(1), stop_));
     owner_.stop.mirror_to(stop_.data());
     CUFACE_TRY(take(cuda::DeviceBuffer<cuda::SearchState>::create(1), state_));
-    CUFACE_TRY(take(cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(0)), found_));
-    return {};
+    return take(cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(0)), found_);
   }
 
   Status make_detector(const DetectSettings& settings, int width, int height) {

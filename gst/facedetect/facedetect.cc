@@ -36,9 +36,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     const DetectSettings settings = copy_settings();
     if (!settings.model.empty()) return load_model(settings);
     std::string path = settings.cascade;
-    if (path.empty()) {
-      CUFACE_TRY(take(find_default_cascade(), path));
-    }
+    if (path.empty()) CUFACE_TRY(take(find_default_cascade(), path));
     CUFACE_TRY(take(load_cascade(path), model_));
     GST_INFO_OBJECT(element(), "cascade %s", path.c_str());
     return {};

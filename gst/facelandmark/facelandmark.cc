@@ -26,9 +26,7 @@ class FaceLandmark final : public FaceElementWith<Settings> {
 
   Status load() override {
     std::string path = copy_settings().model;
-    if (path.empty()) {
-      CUFACE_TRY(take(find_default_forest(), path));
-    }
+    if (path.empty()) CUFACE_TRY(take(find_default_forest(), path));
     CUFACE_TRY(take(load_forest(path), model_));
     GST_INFO_OBJECT(element(), "%d landmarks from %s", model_->landmarks, path.c_str());
     return {};

@@ -17,8 +17,7 @@ class CudaTrackBackend final : public TrackBackend {
       : config_(config), first_id_(first_id) {}
 
   Status make_tracker(int width, int height) {
-    CUFACE_TRY(take(cuda::Tracker::create(config_, width, height, first_id_), tracker_));
-    return {};
+    return take(cuda::Tracker::create(config_, width, height, first_id_), tracker_);
   }
 
   Result<FaceResult> run(Frame& frame, const TrackFrame& input) override {

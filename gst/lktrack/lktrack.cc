@@ -23,10 +23,9 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
 
   Status plan(const GstVideoInfo& info) override {
     planned_ = copy_settings().config;
-    CUFACE_TRY(take(
+    return take(
         make_track_backend(backend(), planned_, info.width, info.height, last_id_ + 1, stop_flag()),
-        backend_));
-    return {};
+        backend_);
   }
 
   void unplan() override {

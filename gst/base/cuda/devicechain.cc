@@ -111,9 +111,8 @@ Status DeviceChain::upload_luma(Frame& frame) {
   auto& staging = staging_[number_ % kInFlight];
   const auto width = static_cast<std::size_t>(luma_.width());
   const auto height = static_cast<std::size_t>(luma_.height());
-  if (staging.size() == 0) {
+  if (staging.size() == 0)
     CUFACE_TRY(take(cuda::PinnedBuffer<std::uint8_t>::create(width * height), staging));
-  }
   const ImageView<std::uint8_t> host{staging.data(), luma_.width(), luma_.height(),
                                      static_cast<std::ptrdiff_t>(width)};
   CUFACE_TRY(frame.compute_luma(host));

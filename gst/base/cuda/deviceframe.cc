@@ -74,11 +74,10 @@ Status DeviceFrame::join() {
   const std::uint64_t generation = frame_.record().generation;
   std::shared_ptr<DeviceChain> chain = shared ? shared->device(generation) : nullptr;
   if (!chain || !chain->fits(element_.context, frame_.width(), frame_.height())) {
-    if (!element_.own || !element_.own->fits(element_.context, frame_.width(), frame_.height())) {
+    if (!element_.own || !element_.own->fits(element_.context, frame_.width(), frame_.height()))
       CUFACE_TRY(take(
           DeviceChain::create(element_.context, frame_.width(), frame_.height(), element_.waits),
           element_.own));
-    }
     chain = element_.own;
     CUFACE_TRY(chain->begin_frame());
     if (shared) shared->set_device(chain, generation);
@@ -159,9 +158,8 @@ Result<const std::byte*> DeviceFrame::use(const std::shared_ptr<const DeviceResu
 }
 
 Result<std::shared_ptr<DeviceSlots>> DeviceFrame::slots(std::size_t bytes) {
-  if (!element_.slots || element_.slots->slot_bytes() < bytes) {
+  if (!element_.slots || element_.slots->slot_bytes() < bytes)
     CUFACE_TRY(take(DeviceSlots::create(element_.context, bytes), element_.slots));
-  }
   return element_.slots;
 }
 

@@ -137,9 +137,8 @@ Status DeviceSlots::make_reader() {
         check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a CUDA stream"));
     stream_ = made;
   }
-  if (pinned_.size() == 0) {
+  if (pinned_.size() == 0)
     CUFACE_TRY(cuface::take(cuda::PinnedBuffer<std::byte>::create(slot_bytes_), pinned_));
-  }
   return copied_ ? Status() : make(copied_);
 }
 
