@@ -8,6 +8,7 @@
 #include <random>
 
 #include "kernels/landmark_samples/landmark_samples.h"
+#include "kernels/network/cuda/steps.h"
 #include "models/cascade_file.h"
 #include "models/forest_file.h"
 #include "models/network_file.h"
@@ -257,8 +258,10 @@ bool plan_own_network(const NetworkModel& model, const std::string& name) {
   const Cost cost;
   const auto loaded = load_network(folder / "n");
   if (loaded.ok()) {
-    EXPECT_TRUE(plan_network(*loaded.value(), 640, 360).ok());
-    (void)plan_network(*loaded.value(), kMaxNetworkSide, kMaxNetworkSide);  // may be too large
+    const auto plan = plan_network(*loaded.value(), kWidth, kHeight);
+    EXPECT_TRUE(plan.ok());
+    if (plan.ok()) (void)network::plan_steps(*loaded.value(), plan.value());  // for CUDA
+    (void)plan_network(*loaded.value(), kMaxNetworkSide, kMaxNetworkSide);    // may be too large
   }
   expect_cheap(cost, bytes, name + (loaded.ok() ? "" : ", refused"));
   return loaded.ok();
@@ -282,12 +285,8 @@ NetworkModel large_network(int layers, bool shared, std::vector<float>& weights)
     t = add(NetworkOp::kPointwise, t, kMost, kMost);
     if (shared && i + 1 < layers) used = before;
   }
-  NetworkHead head;
-  head.classes = add(NetworkOp::kPointwise, t, 1, kMost);
-  head.objects = add(NetworkOp::kPointwise, t, 1, kMost);
-  head.boxes = add(NetworkOp::kPointwise, t, 4, kMost);
-  head.points = add(NetworkOp::kPointwise, t, 10, kMost);
-  m.heads = {head};
+  const auto part = [&](int channels) { return add(NetworkOp::kPointwise, t, channels, kMost); };
+  m.heads.push_back({part(1), part(1), part(4), part(10)});
   weights.assign(used, 1.0f / 512);
   m.weights = weights;
   return m;

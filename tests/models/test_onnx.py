@@ -92,7 +92,8 @@ def test_info_and_check(original, tmp_path):
     assert run('convert', original, tmp_path / 'n.cuface').returncode == 0
     for path in (original, tmp_path / 'n.cuface'):
         text = run('info', path).stdout
-        for part in ('face-detection network', '59 layers, 53104 weights', 'strides    8 16 32', 'yunet.onnx', 'licence'):
+        for part in ('face-detection network', '59 layers, 53104 weights', 'strides    8 16 32', 'yunet.onnx',
+                     'licence'):
             assert part in text
         assert 'good (face-detection network' in run('check', path).stdout
     assert run('convert', tmp_path / 'n.cuface', tmp_path / 'again.cuface').returncode == 0
@@ -360,7 +361,14 @@ def unused(model, node):
 
 
 def read_before_relu(model, node):
-    node_of(model, 'Conv', 1).input[0] = node.input[0]
+    next(n for n in model.graph.node if node.output[0] in n.input).input[0] = node.input[0]
+    return f'({node.op_type} "{node.name}") does not follow a convolution that it alone reads'
+
+
+def second_sigmoid(model, node):
+    output, node.output[0] = node.output[0], 'once'
+    model.graph.node.append(helper.make_node('Sigmoid', ['once'], [output], 'extra'))
+    return model.graph.node[-1]
 
 
 def shape_of_the_graph(change):
@@ -424,35 +432,60 @@ def set_nan(array):
 
 
 BAD = {
-    'opset 10': of_opset(10), 'opset 18': of_opset(18),
-    'another operator': operator('Relu', 'LeakyRelu'), 'another domain': operator('Conv', 'Conv', 'com.example'),
-    'stride 1': attribute('Conv', strides=[1, 1]), 'no stride': attribute('Conv', strides=None),
-    'padding': attribute('Conv', 2, pads=[1, 1, 1, 0]), 'dilation': attribute('Conv', 2, dilations=[2, 2]),
-    'group': attribute('Conv', 1, group=16), 'no group': attribute('Conv', 2, group=None),
-    'kernel': attribute('Conv', 1, kernel_shape=[3, 3]), 'automatic padding': attribute('Conv', 1, auto_pad='SAME_UPPER'),
-    'attribute of another type': attribute('Conv', 2, strides='1'), 'unknown attribute': attribute('Relu', alpha=0.5),
-    'no bias': edit('Conv', 1, drop_bias), 'weights elsewhere': edit('Conv', 1, external),
-    'weights cut': edit('Conv', 1, cut_data), 'no such tensor': edit('Conv', 29, unknown_input),
+    'opset 10': of_opset(10),
+    'opset 18': of_opset(18),
+    'another operator': operator('Relu', 'LeakyRelu'),
+    'another domain': operator('Conv', 'Conv', 'com.example'),
+    'stride 1': attribute('Conv', strides=[1, 1]),
+    'no stride': attribute('Conv', strides=None),
+    'padding': attribute('Conv', 2, pads=[1, 1, 1, 0]),
+    'dilation': attribute('Conv', 2, dilations=[2, 2]),
+    'group': attribute('Conv', 1, group=16),
+    'no group': attribute('Conv', 2, group=None),
+    'kernel': attribute('Conv', 1, kernel_shape=[3, 3]),
+    'automatic padding': attribute('Conv', 1, auto_pad='SAME_UPPER'),
+    'attribute of another type': attribute('Conv', 2, strides='1'),
+    'unknown attribute': attribute('Relu', alpha=0.5),
+    'no bias': edit('Conv', 1, drop_bias),
+    'weights elsewhere': edit('Conv', 1, external),
+    'weights cut': edit('Conv', 1, cut_data),
+    'no such tensor': edit('Conv', 29, unknown_input),
     'weights of doubles': tensor_of(1, 1, lambda w: w.astype(np.float64)),
     'weights of 5x5': tensor_of(2, 1, lambda w: np.zeros((16, 1, 5, 5), np.float32)),
-    'weights for other channels': tensor_of(3, 1, lambda w: w[:, :8]), 'bias for other channels': tensor_of(3, 2, lambda b: b[:8]),
-    'no channels': tensor_of(3, 1, lambda w: w[:0]), 'a million channels': tensor_of(3, 2, lambda b: np.zeros(100000, np.float32)),
+    'weights for other channels': tensor_of(3, 1, lambda w: w[:, :8]),
+    'bias for other channels': tensor_of(3, 2, lambda b: b[:8]),
+    'no channels': tensor_of(3, 1, lambda w: w[:0]),
+    'a million channels': tensor_of(3, 2, lambda b: np.zeros(100000, np.float32)),
     'nan': lambda model: tensor_of(3, 1, set_nan)(model) and 'layer 4 of the network has a weight that is not finite',
-    'pool of 3': attribute('MaxPool', kernel_shape=[3, 3]), 'pool of stride 1': attribute('MaxPool', strides=None),
-    'pool of the picture': edit('MaxPool', 2, picture_input), 'ceiling': attribute('MaxPool', ceil_mode=1),
-    'scales of 3': edit('Resize', 0, scales(1, 1, 3, 3)), 'linear': attribute('Resize', mode='linear'),
+    'pool of 3': attribute('MaxPool', kernel_shape=[3, 3]),
+    'pool of stride 1': attribute('MaxPool', strides=None),
+    'pool of the picture': edit('MaxPool', 2, picture_input),
+    'ceiling': attribute('MaxPool', ceil_mode=1),
+    'scales of 3': edit('Resize', 0, scales(1, 1, 3, 3)),
+    'linear': attribute('Resize', mode='linear'),
     'corners': attribute('Resize', coordinate_transformation_mode='align_corners'),
     'ceiling of pixels': attribute('Resize', nearest_mode='ceil'),
-    'addition of layers': edit('Add', 0, add_without_resize), 'addition of another size': edit('Add', 1, add_of_another_size),
-    'transposition': attribute('Transpose', perm=[0, 1, 3, 2]), 'reshape': edit('Reshape', 0, reshape_to(1, -1, 2)),
-    'reshape of two': edit('Reshape', 0, reshape_to(-1, 1)), 'reshape of pictures': edit('Reshape', 0, reshape_to(2, -1, 1)),
-    'no sigmoid': edit('Sigmoid', 0, no_sigmoid), 'sigmoid of a box': edit('Reshape', 6, sigmoid_of_a_box),
-    'no order': edit('Conv', 4, no_order), 'a node twice': edit('Conv', 4, twice), 'a node unused': edit('Conv', 4, unused),
-    'convolution read before and after ReLU': edit('Relu', 0, read_before_relu),
-    'two inputs': shape_of_the_graph(second_input), 'no input': shape_of_the_graph(no_input),
-    'bytes': shape_of_the_graph(bytes_input), 'grey': shape_of_the_graph(grey_input),
-    'output missing': shape_of_the_graph(output_missing), 'output twice': shape_of_the_graph(output_twice),
-    'a layer for an output': shape_of_the_graph(output_of_a_layer), 'output from nowhere': shape_of_the_graph(output_from_nowhere),
+    'addition of layers': edit('Add', 0, add_without_resize),
+    'addition of another size': edit('Add', 1, add_of_another_size),
+    'transposition': attribute('Transpose', perm=[0, 1, 3, 2]),
+    'reshape': edit('Reshape', 0, reshape_to(1, -1, 2)),
+    'reshape of two': edit('Reshape', 0, reshape_to(-1, 1)),
+    'reshape of pictures': edit('Reshape', 0, reshape_to(2, -1, 1)),
+    'no sigmoid': edit('Sigmoid', 0, no_sigmoid),
+    'sigmoid of a box': edit('Reshape', 6, sigmoid_of_a_box),
+    'second sigmoid': edit('Sigmoid', 0, second_sigmoid),
+    'no order': edit('Conv', 4, no_order),
+    'a node twice': edit('Conv', 4, twice),
+    'a node unused': edit('Conv', 4, unused),
+    'convolution read before and after ReLU': edit('Relu', 14, read_before_relu),
+    'two inputs': shape_of_the_graph(second_input),
+    'no input': shape_of_the_graph(no_input),
+    'bytes': shape_of_the_graph(bytes_input),
+    'grey': shape_of_the_graph(grey_input),
+    'output missing': shape_of_the_graph(output_missing),
+    'output twice': shape_of_the_graph(output_twice),
+    'a layer for an output': shape_of_the_graph(output_of_a_layer),
+    'output from nowhere': shape_of_the_graph(output_from_nowhere),
 }
 
 
@@ -500,11 +533,16 @@ def test_hostile_files_cost_little(original, tmp_path):
             head, size = head + bytes([size & 127 | 128]), size >> 7
         return head + bytes([size]) + content
     most = (1 << 20) - 64
-    files = {'nodes': field(7, field(1, b'') * (most // 2)), 'attributes': field(7, field(1, field(5, b'') * (most // 2))),
-             'constants': field(7, field(5, b'') * (most // 2)), 'inputs': field(7, field(11, b'') * (most // 2)),
-             'names': field(7, field(1, field(1, b'') * (most // 2))), 'opsets': field(8, b'') * (most // 2),
+    half = most // 2
+    files = {'nodes': field(7, field(1, b'') * half),
+             'attributes': field(7, field(1, field(5, b'') * half)),
+             'constants': field(7, field(5, b'') * half),
+             'inputs': field(7, field(11, b'') * half),
+             'names': field(7, field(1, field(1, b'') * half)),
+             'opsets': field(8, b'') * half,
              'functions': b'\xca\x01\x00' * (most // 3),
-             'nested': b'', 'over the limit': b'\x08\x07' + bytes(2 << 20)}
+             'nested': b'',
+             'over the limit': b'\x08\x07' + bytes(2 << 20)}
     for _ in range(3000):
         files['nested'] = field(6, field(1, field(5, files['nested'])))[:most]
     files['nested'] = field(7, field(1, field(5, files['nested'])))
