@@ -56,6 +56,44 @@ def test_a_name_stands_for_one_thing():
     assert len(of) >= 200, f"only {len(of)} types"
 
 
+# Folders whose headers meet in one program; those in tests/ itself meet all.
+PROGRAMS = [("tests/kernels", "tests/gpu/kernels"), ("tests/gst",), ("tests/gpu/pipelines",), ("tests/models",), ("tests/bench",)]
+FUNCTION = re.compile(r"^(?:template <[^;{}]*?>\n)?inline [^;{}()=]*?\b(\w+)\(([^{;]*?)\)[^{;()]*\{", re.M)
+NAMESPACE = re.compile(r"^(?:namespace (?:([\w:]+) )?\{|\}  // namespace)", re.M)
+
+
+def definitions(file):
+    """Types and inline functions of a header with their namespaces; what is in an unnamed one is each file's own."""
+    text = (SOURCE / file).read_text(encoding="utf-8")
+    found = {m.start(): m[1] for m in TYPE.finditer(text)}
+    for m in FUNCTION.finditer(text):
+        types = [re.sub(r"\s*\w+\s*(=.*)?$", "", " ".join(one.split())) for one in m[2].split(", ")]
+        found[m.start()] = f"{m[1]}({', '.join(types)})"
+    for at, name in found.items():
+        inside = []
+        for m in NAMESPACE.finditer(text, 0, at):
+            if m[0].startswith("}"):
+                inside.pop()
+            else:
+                inside.append(m[1])
+        if None not in inside:
+            yield "::".join([*inside, name])
+
+
+@pytest.mark.parametrize("folders", PROGRAMS, ids="+".join)
+def test_a_program_defines_a_name_once(folders):
+    """Of two inline functions alike in name and parameters the linker keeps one, and every caller gets that."""
+    of = {}
+    for folder in ("tests", *folders):
+        for path in sorted((SOURCE / folder).glob("*.h")):
+            file = str(path.relative_to(SOURCE))
+            for name in definitions(file):
+                of.setdefault(name, set()).add(file)
+    twice = {name: sorted(files) for name, files in of.items() if len(files) > 1}
+    assert not twice, f"defined twice: {twice}"
+    assert len(of) >= 10, f"only {len(of)} names"
+
+
 def test_cuda_sources_are_kernels():
     outside = [name for room, files in FILES.items() for name in files
                if name.endswith((".cu", ".cuh")) and not room.startswith("kernels/")]

@@ -153,7 +153,7 @@ class Scene {
  private:
   static cv::Mat picture_of(const CascadeModel& model, unsigned seed) {
     const int w = 2 * kTileColumns + model.window_width, h = model.window_height + 2;
-    auto pixels = smooth_noise(w, h, 1 + static_cast<int>(seed % 4), seed);
+    auto pixels = smooth_pixels(w, h, 1 + static_cast<int>(seed % 4), seed);
     cv::Mat out = cv::Mat(h, w, CV_8U, pixels.data()).clone();
     return seed % 4 == 3 ? cv::Mat(out > 128) : out;
   }

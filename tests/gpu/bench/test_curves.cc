@@ -168,7 +168,7 @@ class CurvesCuda : public ForestPair {
                     ->enqueue(luma.view(), faces_at(in), kMap, faces_at(out), cuda::Launcher(list))
                     .ok());
     curve.add(x, graph_us(list));
-    const Picture same{picture.pixels, picture.width, picture.height, picture.width, 0};
+    const PaddedPicture same{picture.pixels, picture.width, picture.height, picture.width, 0};
     compare(*ours.value(), *make_reference(model, iterations), *model, same, boxes, kMap);
   }
 

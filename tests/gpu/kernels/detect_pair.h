@@ -88,7 +88,7 @@ struct Picture {
 inline Picture padded(const std::vector<std::uint8_t>& pixels, int width, int height, int lead = 0,
                       int padding = 0) {
   Picture p{{}, width, height, width + padding, lead};
-  p.bytes = smooth_noise(p.stride, height + 1, 0, 77);
+  p.bytes = smooth_pixels(p.stride, height + 1, 0, 77);
   for (int y = 0; y < height; ++y)
     std::copy_n(pixels.begin() + y * width, width, p.bytes.begin() + lead + y * p.stride);
   return p;
@@ -96,7 +96,7 @@ inline Picture padded(const std::vector<std::uint8_t>& pixels, int width, int he
 
 inline Picture smooth(int width, int height, int radius, unsigned seed, int lead = 0,
                       int padding = 0) {
-  return padded(smooth_noise(width, height, radius, seed), width, height, lead, padding);
+  return padded(smooth_pixels(width, height, radius, seed), width, height, lead, padding);
 }
 
 inline Picture flat(int width, int height, std::uint8_t value) {

@@ -77,7 +77,7 @@ inline ModelRef random_forest(const ForestShape& s, unsigned seed) {
 }
 
 /// A picture in host memory in rows of any stride, beginning anywhere.
-struct Picture {
+struct PaddedPicture {
   Bytes bytes;
   int width, height, stride, lead;
 
@@ -87,10 +87,10 @@ struct Picture {
 };
 
 template <typename PixelOf>
-Picture make_picture(int width, int height, PixelOf pixel_of, int padding = 0, int lead = 0) {
+PaddedPicture make_picture(int width, int height, PixelOf pixel_of, int padding = 0, int lead = 0) {
   const int stride = width + padding;
-  Picture p{Bytes(static_cast<std::size_t>(lead + stride * height), 77), width, height, stride,
-            lead};
+  PaddedPicture p{Bytes(static_cast<std::size_t>(lead + stride * height), 77), width, height,
+                  stride, lead};
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x)
       p.bytes[static_cast<std::size_t>(lead + y * stride + x)] =
@@ -98,7 +98,7 @@ Picture make_picture(int width, int height, PixelOf pixel_of, int padding = 0, i
   return p;
 }
 
-inline Picture noise(int width, int height, unsigned seed, int padding = 0, int lead = 0) {
+inline PaddedPicture noise(int width, int height, unsigned seed, int padding = 0, int lead = 0) {
   std::mt19937 random(seed);
   // Waves with noise on them: splits go both ways, and not by the noise alone.
   return make_picture(

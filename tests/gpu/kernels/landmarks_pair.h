@@ -35,7 +35,7 @@ using test::kCanary;
 using test::make_picture;
 using test::ModelRef;
 using test::noise;
-using test::Picture;
+using test::PaddedPicture;
 using test::random_forest;
 
 constexpr BoxMap kMap{0.95f, 0.01f, 0.025f};
@@ -110,7 +110,7 @@ class ForestPair : public testing::Test {
 
   /// One call on `picture`, in one block or two, compared byte for byte.
   void compare(cuda::Landmarker& ours, cuface::Landmarker& reference, const ForestModel& model,
-               const Picture& picture, const std::vector<Box>& boxes, const BoxMap& map,
+               const PaddedPicture& picture, const std::vector<Box>& boxes, const BoxMap& map,
                bool in_place = false) {
     const Bytes in = block_of(boxes, model.landmarks);
     const Bytes before = in_place ? in : Bytes(in.size(), kCanary);

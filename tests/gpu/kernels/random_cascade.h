@@ -97,7 +97,7 @@ inline CascadeModel order_cascade(int width, int height, int stages, int most_no
 }
 
 /// Noise averaged over squares of 2 * radius + 1 pixels, spread to all grey values.
-inline std::vector<std::uint8_t> smooth_noise(int width, int height, int radius, unsigned seed) {
+inline std::vector<std::uint8_t> smooth_pixels(int width, int height, int radius, unsigned seed) {
   std::mt19937 random(seed);
   const int margin = 2 * radius, w = width + margin, h = height + margin;
   std::vector<int> raw(static_cast<std::size_t>(w * h)), rows(raw);

@@ -26,12 +26,12 @@ class ForestCuda : public ForestPair, public testing::WithParamInterface<Kind> {
 };
 
 TEST_P(ForestCuda, ModelsPicturesAndBoxesOfAllKindsHaveTheBytesOfTheReference) {
-  const std::vector<Picture> pictures{noise(160, 120, 1), noise(257, 131, 2, 13, 7),
-                                      make_picture(
-                                          31, 40, [](int, int) { return 0; }, 1),
-                                      make_picture(33, 17, [](int, int) { return 255; }),
-                                      make_picture(
-                                          1, 1, [](int, int) { return 200; }, 0, 3)};
+  const std::vector<PaddedPicture> pictures{noise(160, 120, 1), noise(257, 131, 2, 13, 7),
+                                            make_picture(
+                                                31, 40, [](int, int) { return 0; }, 1),
+                                            make_picture(33, 17, [](int, int) { return 255; }),
+                                            make_picture(
+                                                1, 1, [](int, int) { return 200; }, 0, 3)};
   unsigned seed = 0;
   const int many = test::under_tool() ? 9 : kMaxFaces;
   const std::size_t tried = test::under_tool() ? 1 : pictures.size();  // for each model
@@ -51,7 +51,7 @@ TEST_P(ForestCuda, ModelsPicturesAndBoxesOfAllKindsHaveTheBytesOfTheReference) {
     const auto ours = make_cuda(model);
     ASSERT_TRUE(ours);
     for (std::size_t i = 0; i < tried; ++i) {
-      const Picture& picture = pictures[turn++ % pictures.size()];
+      const PaddedPicture& picture = pictures[turn++ % pictures.size()];
       for (const int faces : {0, 1, 5, many}) {
         const auto boxes = boxes_of_all_kinds(faces, picture.width, picture.height, ++seed);
         ASSERT_NO_FATAL_FAILURE(compare(*ours, *reference, *model, picture, boxes,
@@ -69,7 +69,7 @@ TEST_P(ForestCuda, ModelsPicturesAndBoxesOfAllKindsHaveTheBytesOfTheReference) {
 
 TEST_P(ForestCuda, FewerIterationsAndOneForestForMany) {
   const ModelRef model = forest_of({68, 5, 120, 4, 200}, 3);
-  const Picture picture = noise(200, 150, 4, 6);
+  const PaddedPicture picture = noise(200, 150, 4, 6);
   const auto boxes = boxes_of_all_kinds(20, 200, 150, 5);
   auto forest = cuda::DeviceForest::create(*model);
   ASSERT_TRUE(forest.ok()) << forest.status().message();
@@ -90,7 +90,7 @@ TEST_P(ForestCuda, SeveralListsInOneCall) {
   const auto reference = make_reference(model);
   const auto ours = make_cuda(model);
   ASSERT_TRUE(ours);
-  const Picture picture = noise(160, 120, 5);
+  const PaddedPicture picture = noise(160, 120, 5);
   const std::size_t bytes = device_faces_bytes(33);
   std::vector<Bytes> lists;
   Bytes all;
@@ -116,7 +116,7 @@ TEST_P(ForestCuda, SeveralListsInOneCall) {
 TEST_P(ForestCuda, SplitsGoBothWaysAndEveryLeafIsReached) {
   // Of the first cascade, where the shape is the mean: what the comparisons above walked through.
   const ModelRef model = forest_of({68, 1, 300, 3, 200}, 8);
-  const Picture picture = noise(160, 120, 9);
+  const PaddedPicture picture = noise(160, 120, 9);
   std::vector<long> reached(static_cast<std::size_t>(model->leaves_per_tree()));
   const auto boxes = boxes_of_all_kinds(kMaxFaces, 160, 120, 10);
   for (const Box& box : boxes) {
@@ -145,7 +145,7 @@ TEST_P(ForestCuda, OneGraphOverDifferentPicturesCountsAndAddresses) {
   const auto reference = make_reference(model);
   const auto ours = make_cuda(model);
   ASSERT_TRUE(ours);
-  Picture picture = noise(190, 143, 20, 5, 1);
+  PaddedPicture picture = noise(190, 143, 20, 5, 1);
   std::vector<GuardedBytes> lumas, ins, outs;
   for (int i = 0; i < 3; ++i) {
     lumas.emplace_back(picture.bytes);

@@ -42,7 +42,7 @@ TEST_P(RealForestCuda, NaturalPicturesAndTimes) {
   ASSERT_TRUE(ours);
   unsigned seed = 40;
   for (const test::GrayPicture& gray : pictures) {
-    const Picture picture{gray.pixels, gray.width, gray.height, gray.width, 0};
+    const PaddedPicture picture{gray.pixels, gray.width, gray.height, gray.width, 0};
     GuardedBytes luma(picture.bytes);
     for (const int faces : {1, 16, kMaxFaces}) {
       if (test::under_tool() && faces > 16) continue;
@@ -95,7 +95,7 @@ class RandomForestCuda : public ForestPair, public testing::WithParamInterface<K
 TEST_P(RandomForestCuda, Times) {
   const auto ours = make_cuda(of_kind(GetParam(), random_forest({68, 15, 500, 4, 500}, 50)));
   ASSERT_TRUE(ours);
-  const Picture picture = noise(640, 360, 51);
+  const PaddedPicture picture = noise(640, 360, 51);
   GuardedBytes luma(picture.bytes);
   for (const int faces : {0, 1, 16, kMaxFaces}) {
     if (test::under_tool() && faces > 1) continue;

@@ -85,7 +85,7 @@ TEST_P(RollCuda, HasTheBytesOfTheReferenceFrameAfterFrame) {
   auto ours = cuda::SampledLandmarker::create(forest.value(), 0, samples, refine);
   auto reference = SampledLandmarker::create(Backend::kCpu, model);
   ASSERT_TRUE(memory.ok() && ours.ok() && reference.ok());
-  const test::Picture picture = test::noise(kWidth, kHeight, 6, 5, 3);
+  const test::PaddedPicture picture = test::noise(kWidth, kHeight, 6, 5, 3);
   test::GuardedBytes luma(picture.bytes);
   test::GuardedBytes in(cuda::device_faces_bytes(68), test::kCanary), out(in.size(), test::kCanary);
   test::Submitter submit;

@@ -23,7 +23,7 @@ using test::Bytes;
 using test::faces_at;
 using test::GuardedBytes;
 using test::ModelRef;
-using test::Picture;
+using test::PaddedPicture;
 
 constexpr BoxMap kMap{0.95f, 0.01f, 0.025f};
 
@@ -62,7 +62,7 @@ class SamplesCuda : public testing::Test {
 };
 
 TEST_F(SamplesCuda, HaveTheBytesOfTheReference) {
-  const Picture picture = test::noise(160, 120, 6, 5, 3);
+  const PaddedPicture picture = test::noise(160, 120, 6, 5, 3);
   const int many = test::under_tool() ? 9 : kMaxFaces;
   const std::vector<int> tried =
       test::under_tool() ? std::vector{1, 3, 8} : std::vector{1, 2, 3, 8, kMaxSamples};
@@ -108,7 +108,7 @@ TEST_F(SamplesCuda, HaveTheBytesOfTheReference) {
 
 // Boxes of all kinds; test_roll_cuda.cc has faces that are known.
 TEST_F(SamplesCuda, LookTwiceAtFacesThatAreNotKnown) {
-  const Picture picture = test::noise(160, 120, 6, 5, 3);
+  const PaddedPicture picture = test::noise(160, 120, 6, 5, 3);
   const ModelRef model = test::random_forest({68, 4, 60, 4, 100}, 41);
   auto reference = SampledLandmarker::create(Backend::kCpu, model);
   auto forest = cuda::DeviceForest::create(*model);
@@ -160,7 +160,7 @@ TEST_F(SamplesCuda, OneGraphOverDifferentCounts) {
   ASSERT_TRUE(reference.ok() && forest.ok());
   auto ours = cuda::SampledLandmarker::create(forest.value(), 0, 8);
   ASSERT_TRUE(ours.ok()) << ours.status().message();
-  const Picture picture = test::noise(190, 143, 20);
+  const PaddedPicture picture = test::noise(190, 143, 20);
   GuardedBytes luma(picture.bytes);
   test::Submitter submit;
   for (const int faces : {0, 30, 1, test::under_tool() ? 9 : kMaxFaces, 0, 9}) {
@@ -183,7 +183,7 @@ TEST_F(SamplesCuda, OneGraphOverDifferentCounts) {
 TEST_F(SamplesCuda, Times) {
   auto forest = cuda::DeviceForest::create(*test::random_forest({68, 15, 500, 4, 500}, 50));
   ASSERT_TRUE(forest.ok()) << forest.status().message();
-  const Picture picture = test::noise(640, 360, 51);
+  const PaddedPicture picture = test::noise(640, 360, 51);
   GuardedBytes luma(picture.bytes);
   for (const int samples : {1, 4, 8, kMaxSamples}) {
     auto ours = cuda::SampledLandmarker::create(forest.value(), 0, samples);
@@ -214,7 +214,7 @@ TEST_F(SamplesCuda, Times) {
 TEST_F(SamplesCuda, TimesOfASecondLook) {
   auto forest = cuda::DeviceForest::create(*test::random_forest({68, 15, 500, 4, 500}, 50));
   ASSERT_TRUE(forest.ok()) << forest.status().message();
-  const Picture picture = test::noise(640, 360, 51);
+  const PaddedPicture picture = test::noise(640, 360, 51);
   GuardedBytes luma(picture.bytes);
   for (const int faces : {1, 16}) {
     if (test::under_tool() && faces > 1) continue;
