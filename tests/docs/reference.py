@@ -66,7 +66,9 @@ def members(spec):
     else:
         klass = spec.flags_class
         if hasattr(klass, "__flags_values__"):
-            return sorted((int(v), v.first_value_nick, v.first_value_name) for v in klass.__flags_values__.values())
+            # With Python's own flags (PyGObject 3.52) a member without bits is not among the values.
+            values = {0: klass(0), **klass.__flags_values__}
+            return sorted((int(v), v.first_value_nick, v.first_value_name) for v in values.values() if v.first_value_nick)
         bits = [0, *(1 << bit for bit in range(32) if klass.mask >> bit & 1)]
         values = [GObject.flags_get_first_value(klass, bit) for bit in bits]
     return [(int(v.value), v.value_nick, v.value_name) for v in values if v]
@@ -287,11 +289,12 @@ def stats_of(name):
 
 
 def shared_properties(plugin):
-    """Those of the base class, and those that each element has for itself but all have alike."""
+    """Those of the base class, and those that each element has for itself but all have alike. By name, because a
+    build that lacks one cannot say where it stands."""
     first, *others = plugin["elements"].values()
     alike = {name: entry for name, entry in first["properties"].items()
              if all(other["properties"].get(name) == entry for other in others)}
-    return {**plugin["other-types"][first["hierarchy"][1]]["properties"], **alike}
+    return dict(sorted({**plugin["other-types"][first["hierarchy"][1]]["properties"], **alike}.items()))
 
 
 def page_part(name, plugin):

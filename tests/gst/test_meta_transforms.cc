@@ -190,8 +190,9 @@ class Between : public testing::Test {
 TEST_F(Between, FramesThatAreRepeatedOrDroppedKeepTheirFaces) {
   const auto plain = faces("");
   ASSERT_EQ(plain.size(), 12u);
+  // At the end of the stream videorate of GStreamer 1.28 makes one frame more than that of 1.22.
   for (const auto& [rate, fewest, most] :
-       {std::tuple{"50/1", 22u, 24u}, {"25/1", 11u, 12u}, {"10/1", 4u, 6u}}) {
+       {std::tuple{"50/1", 22u, 25u}, {"25/1", 11u, 13u}, {"10/1", 4u, 7u}}) {
     const auto texts =
         faces("videorate ! capsfilter caps=video/x-raw,framerate=" + std::string(rate) + " ! ");
     EXPECT_GE(texts.size(), fewest) << rate;
