@@ -69,6 +69,7 @@ class LinearResize {
   int src_width_;
   std::vector<Tap> columns_, rows_;
   VectorColumns vector_columns_;
+  bool halves_;  // of the columns
 };
 
 /// `dst` := `src` resized to dst's size, by a LinearResize made for this one call. Allocates the

@@ -119,7 +119,27 @@ void resize_row(const std::uint8_t* first, const std::uint8_t* second, int weigh
   }
 }
 
+// Half the width and weights of a half: means of four pixels, halves rounded up.
+void halve_row(const std::uint8_t* first, const std::uint8_t* second, int width,
+               std::uint8_t* out) {
+  const hn::ScalableTag<std::uint16_t> d;
+  const hn::Repartition<std::uint8_t, decltype(d)> bytes;
+  const hn::Rebind<std::uint8_t, decltype(d)> half;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto pairs = [&](const std::uint8_t* row, int x) {
+    const auto both = hn::BitCast(d, hn::LoadU(bytes, row + 2 * x));
+    return hn::Add(hn::And(both, hn::Set(d, 255)), hn::ShiftRight<8>(both));
+  };
+  for (int begin = 0; begin < width; begin += lanes) {
+    const int x = std::min(begin, width - lanes);
+    const auto sum = hn::Add(hn::Add(pairs(first, x), pairs(second, x)), hn::Set(d, 2));
+    const auto mean = hn::BitCast(hn::RebindToSigned<decltype(d)>(), hn::ShiftRight<2>(sum));
+    hn::StoreU(hn::DemoteTo(half, mean), half, out + x);
+  }
+}
+
 int lanes() { return kLanes; }
+int lanes_of_halves() { return static_cast<int>(hn::Lanes(hn::ScalableTag<std::uint16_t>())); }
 
 }  // namespace cuface::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -168,7 +188,18 @@ LinearResize::VectorColumns vector_columns(const std::vector<LinearResize::Tap>&
 }
 
 HWY_EXPORT(resize_row);
+HWY_EXPORT(halve_row);
 HWY_EXPORT(lanes);
+HWY_EXPORT(lanes_of_halves);
+
+// Is each column the mean of two neighbours, and the next one that of the next two?
+bool are_halves(const std::vector<LinearResize::Tap>& columns) {
+  for (std::size_t x = 0; x < columns.size(); ++x) {
+    if (columns[x].first != static_cast<int>(2 * x) || columns[x].weight_second != kOne / 2)
+      return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -176,11 +207,18 @@ LinearResize::LinearResize(int src_width, int src_height, int dst_width, int dst
     : src_width_(src_width),
       columns_(make_taps(src_width, dst_width)),
       rows_(make_taps(src_height, dst_height)),
-      vector_columns_(vector_columns(columns_, src_width)) {}
+      vector_columns_(vector_columns(columns_, src_width)),
+      halves_(are_halves(columns_)) {}
 
 void LinearResize::row(const std::uint8_t* above, const std::uint8_t* below, int y,
                        int first_column, int count, std::uint8_t* dst) const {
   const Tap& tap = rows_[static_cast<std::size_t>(y)];
+  if (simd::vectors() && halves_ && tap.weight_second == kOne / 2 &&
+      count >= CUFACE_DISPATCH(lanes_of_halves)()) {
+    const std::ptrdiff_t left = std::ptrdiff_t{2} * first_column;
+    CUFACE_DISPATCH(halve_row)(above + left, below + left, count, dst);
+    return;
+  }
   if (simd::vectors() && src_width_ >= 4 && count >= CUFACE_DISPATCH(lanes)()) {
     CUFACE_DISPATCH(resize_row)
     (above, below, tap.weight_second, vector_columns_, src_width_, first_column, count, dst);

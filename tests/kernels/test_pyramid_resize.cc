@@ -50,6 +50,15 @@ TEST_P(ResizeLinearExact, EqualsOpenCvOnExtremes) {
   }
 }
 
+// Columns and rows that are means of two, and rows that are not.
+TEST_P(ResizeLinearExact, EqualsOpenCvOnHalves) {
+  for (int width = 1; width <= 150; ++width) {
+    const cv::Mat source = test::noise(2 * width, 24, static_cast<unsigned>(width));
+    for (const int height : {12, 7, 24, 30})
+      ASSERT_EQ(differences(source, width, height), 0) << width << "x" << height;
+  }
+}
+
 TEST_P(ResizeLinearExact, EqualsOpenCvOnAScalePyramid) {
   const cv::Mat source = test::drawn_faces(640, 360, 5);
   int levels = 0;
