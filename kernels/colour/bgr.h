@@ -1,11 +1,14 @@
-// B, G and R of one pixel: the formulas of the contract, shared by the CPU and CUDA versions.
+// What the CPU and CUDA versions share: the formulas of the contract, of one pixel, and the checks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/colour/colour.h"
 #include "kernels/common/bgr.h"
 #include "kernels/common/host_device.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
 #include "kernels/luma/color_matrix.h"
 #include "kernels/luma/grey.h"
 #include "kernels/luma/luma.h"
@@ -74,6 +77,7 @@ CUFACE_HD inline Bgr pixel_of(const FrameView& frame, const Weights& weights, in
 CUFACE_HD inline Bgr pixel_of(const FrameView& frame, const Weights& weights,
                               const LinearResize::Tap& column, const LinearResize::Tap& row) {
   const Bgr a = pixel_of(frame, weights, column.first, row.first);
+  if (column.weight_second == 0 && row.weight_second == 0) return a;  // the sums would give it, too
   const Bgr b = pixel_of(frame, weights, column.second, row.first);
   const Bgr below_a = pixel_of(frame, weights, column.first, row.second);
   const Bgr below_b = pixel_of(frame, weights, column.second, row.second);
@@ -86,5 +90,11 @@ CUFACE_HD inline Bgr pixel_of(const FrameView& frame, const Weights& weights,
   };
   return {blend(&Bgr::b), blend(&Bgr::g), blend(&Bgr::r)};
 }
+
+/// What create() refuses on both processors.
+Status validate_plan(int width, int height, int input_size);
+/// What run() refuses, for frames of `width` x `height` and pictures of `size`.
+Status validate_run(const FrameView& frame, int width, int height, ImageView<Bgr> out,
+                    const BgrSize& size);
 
 }  // namespace cuface::bgr

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "kernels/common/bgr.h"
 #include "kernels/common/image.h"
@@ -19,6 +20,10 @@
 #include "kernels/pyramid/pyramid.h"
 
 namespace cuface {
+
+namespace bgr {
+class RowMaker;
+}
 
 /// In pixels.
 struct BgrSize {
@@ -51,6 +56,10 @@ class BgrScaler {
   /// kInvalidArgument: a side or `threads` below 1, or `input_size` below 0. kOutOfMemory.
   static Result<BgrScaler> create(int width, int height, int input_size, int threads = 1);
 
+  BgrScaler(BgrScaler&&) noexcept;
+  BgrScaler& operator=(BgrScaler&&) noexcept;
+  ~BgrScaler();
+
   const BgrSize& size() const { return size_; }
 
   /// Writes all pixels of `out`, which has size(). `frame` is not written to; `matrix` counts where
@@ -66,6 +75,7 @@ class BgrScaler {
   BgrSize size_;
   LinearResize resize_;
   std::unique_ptr<Workers> workers_;
+  std::vector<bgr::RowMaker> makers_;  // of each worker
 };
 
 }  // namespace cuface

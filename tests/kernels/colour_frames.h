@@ -98,6 +98,7 @@ inline TestFrame make_frame(const ColourLayout& layout, int width, int height, s
     }
     frame.bytes.resize(frame.bytes.size() - static_cast<std::size_t>(padding));
   }
+  frame.bytes.shrink_to_fit();  // a read behind it is seen
   frame.view.width = width;
   frame.view.height = height;
   frame.view.rgb = layout.rgb;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 #include <random>
@@ -127,14 +128,21 @@ TEST_P(ColourVersions, EveryFormatMatrixAndRangeFollowsTheFormula) {
 TEST_P(ColourVersions, EveryFormatIsConvertedThenScaledAsOpenCvDoes) {
   std::mt19937 random(2);
   for (const ColourLayout& layout : colour_layouts()) {
-    for (const int input_size : {160, 107, 64, 33, 9, 1}) {
-      TestFrame frame = make_frame(layout, 161, 93, random);
+    for (const auto& [width, height, input_size] : {std::array{161, 93, 160},
+                                                    {161, 93, 107},
+                                                    {93, 161, 64},
+                                                    {161, 93, 9},
+                                                    {161, 93, 1},
+                                                    {160, 90, 80},
+                                                    {162, 99, 54},
+                                                    {160, 92, 40}}) {
+      TestFrame frame = make_frame(layout, width, height, random);
       frame.view.full_range = input_size % 2 == 0;
       const cv::Mat whole = expected_picture(frame.view, ColorMatrix::kBt709);
       ASSERT_EQ(differences(made(frame.view, ColorMatrix::kBt709, input_size),
-                            resized(whole, bgr_size(161, 93, input_size))),
+                            resized(whole, bgr_size(width, height, input_size))),
                 0)
-          << layout.name << " to " << input_size;
+          << layout.name << " " << width << "x" << height << " to " << input_size;
     }
   }
 }
