@@ -16,6 +16,27 @@ bool same_layout(const GstVideoInfo& a, const GstVideoInfo& b) {
          std::equal(std::begin(a.stride), std::end(a.stride), std::begin(b.stride));
 }
 
+namespace {
+
+/// Bytes from where the first pixel begins to its sample. GStreamer 1.22's table of formats says
+/// something else than its own conversions in two places: V of P010 and its kin lies a word behind
+/// U, not a byte, and VYUY begins with V.
+int sample_offset(const GstVideoFormatInfo* format, guint component) {
+  constexpr int kOfP010[] = {0, 0, 2}, kOfVyuy[] = {1, 2, 0};
+  switch (GST_VIDEO_FORMAT_INFO_FORMAT(format)) {
+    case GST_VIDEO_FORMAT_P010_10LE:
+    case GST_VIDEO_FORMAT_P012_LE:
+    case GST_VIDEO_FORMAT_P016_LE:
+      return kOfP010[component];
+    case GST_VIDEO_FORMAT_VYUY:
+      return kOfVyuy[component];
+    default:
+      return static_cast<int>(GST_VIDEO_FORMAT_INFO_POFFSET(format, component));
+  }
+}
+
+}  // namespace
+
 FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry) {
   const GstVideoFormatInfo* format = frame.info.finfo;
   FrameView view;
@@ -33,7 +54,9 @@ FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry) 
     out.shift = static_cast<int>(GST_VIDEO_FORMAT_INFO_SHIFT(format, c));
     out.sub_x = static_cast<int>(GST_VIDEO_FORMAT_INFO_W_SUB(format, c));
     out.sub_y = static_cast<int>(GST_VIDEO_FORMAT_INFO_H_SUB(format, c));
-    out.data = GST_VIDEO_FRAME_COMP_DATA(&frame, c) + (geometry.crop_y >> out.sub_y) * out.stride +
+    auto* plane = static_cast<std::uint8_t*>(
+        GST_VIDEO_FRAME_PLANE_DATA(&frame, GST_VIDEO_FORMAT_INFO_PLANE(format, c)));
+    out.data = plane + sample_offset(format, c) + (geometry.crop_y >> out.sub_y) * out.stride +
                (geometry.crop_x >> out.sub_x) * out.pixel_stride;
   }
   return view;

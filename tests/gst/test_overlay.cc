@@ -4,6 +4,7 @@
 #include <gst/controller/gstinterpolationcontrolsource.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,35 @@ TEST(FaceOverlay, LooksTheSameInYuvAndRgb) {
     compared += native[i] != 100;
   }
   EXPECT_GT(compared, 500);
+}
+
+// A box so wide that it fills the face is one colour in every format; GStreamer converts it back.
+TEST(FaceOverlay, TheColourIsTheSameInEveryFormat) {
+  const std::string draw = "cufaceoverlay draw=box box-color=0xffff2000 line-width=20";
+  const auto native = drawn(draw, "RGB");
+  const std::size_t stride = GST_ROUND_UP_4(kWidth * 3);
+  int formats = 0;
+  for (const std::string& format : offered_formats("cufaceoverlay")) {
+    if (format.starts_with("GRAY")) continue;
+    const auto converted =
+        drawn("videoconvert ! capsfilter caps=video/x-raw,format=" + format + " ! " + draw +
+                  " ! videoconvert ! capsfilter caps=video/x-raw,format=RGB",
+              "RGB");
+    ASSERT_EQ(native.size(), converted.size());
+    int of_box = 0, unlike = 0;
+    for (std::size_t y = 0; y < kHeight; ++y) {
+      for (std::size_t x = 0; x < kWidth; ++x) {
+        const std::size_t at = y * stride + 3 * x;
+        if (native[at] < 250) continue;
+        ++of_box;
+        for (std::size_t c = at; c < at + 3; ++c) unlike += std::abs(native[c] - converted[c]) > 16;
+      }
+    }
+    EXPECT_GT(of_box, 500);
+    EXPECT_LT(unlike, of_box / 2) << format;  // at the rim chroma is of pixels outside, too
+    ++formats;
+  }
+  EXPECT_GT(formats, 40);
 }
 
 TEST(FaceOverlay, DrawChoosesWhatIsDrawn) {
