@@ -107,7 +107,7 @@ def main():
         sys.exit(f"no pictures in {PICTURES}")
     ours, peer = Program(), OpenCv()
     largest = max(pictures.values(), key=lambda picture: picture.size)
-    print(json.dumps({"peer": f"OpenCV {cv2.__version__}, FaceDetectorYN", "turns": TURNS,
+    print(json.dumps({"peer": f"OpenCV {cv2.__version__}", "turns": TURNS,
                       "cases": race(ours, peer, largest), "same": compare(ours, peer, pictures)}))
 
 
