@@ -1,4 +1,4 @@
-// luma: any camera frame -> 8-bit full-range grey, the only picture every later stage reads.
+// luma: any camera frame -> 8-bit full-range grey, which all stages but a network read.
 //
 // Source: the published systems [S0.03, S2.01] use grey without saying how it is made; the
 // weights and roundings here are the numeric contract's (docs/design/numeric-contract.md).

@@ -10,7 +10,7 @@
 
 namespace cuface::cuda {
 
-/// Enqueues the only kernel that reads a decoder's frame. `frame` and `out` lie in device memory;
+/// Enqueues the kernel that makes a decoder's frame grey. `frame` and `out` lie in device memory;
 /// `out` has the frame's size. kInvalidArgument where validate() refuses the frame or the sizes
 /// differ. One launch; no allocation, copy or wait. Thread-safe.
 Status luma(const FrameView& frame, ImageView<std::uint8_t> out, Launcher launch);

@@ -5,6 +5,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "tests/gst/first_sample.h"
+
 namespace cuface::test {
 namespace {
 
@@ -42,7 +44,7 @@ GstBuffer* make_frame(const GstVideoInfo& info, const cv::Mat& grey) {
     const int shift = static_cast<int>(GST_VIDEO_FORMAT_INFO_SHIFT(info.finfo, c));
     for (int y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c); ++y) {
       for (int x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH(&frame, c); ++x) {
-        auto* p = static_cast<guint8*>(GST_VIDEO_FRAME_COMP_DATA(&frame, c)) +
+        auto* p = first_sample(frame, static_cast<guint>(c)) +
                   y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c) +
                   x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c);
         const unsigned value =

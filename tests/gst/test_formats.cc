@@ -2,6 +2,7 @@
 #include <opencv2/objdetect.hpp>
 
 #include "tests/gst/faces.h"
+#include "tests/gst/first_sample.h"
 #include "tests/gst/parts.h"
 
 namespace cuface::test {
@@ -82,10 +83,9 @@ void copy_picture(GstBuffer* inner, const GstVideoInfo& inner_info, const GstVid
     const int top = y >> GST_VIDEO_FORMAT_INFO_H_SUB(from.info.finfo, c);
     for (int row = 0; row < GST_VIDEO_FRAME_COMP_HEIGHT(&from, c); ++row)
       for (int i = 0; i < GST_VIDEO_FRAME_COMP_WIDTH(&from, c); ++i)
-        std::memcpy(static_cast<guint8*>(GST_VIDEO_FRAME_COMP_DATA(&to, c)) +
-                        (top + row) * GST_VIDEO_FRAME_COMP_STRIDE(&to, c) + (left + i) * step,
-                    static_cast<guint8*>(GST_VIDEO_FRAME_COMP_DATA(&from, c)) +
-                        row * GST_VIDEO_FRAME_COMP_STRIDE(&from, c) + i * step,
+        std::memcpy(first_sample(to, c) + (top + row) * GST_VIDEO_FRAME_COMP_STRIDE(&to, c) +
+                        (left + i) * step,
+                    first_sample(from, c) + row * GST_VIDEO_FRAME_COMP_STRIDE(&from, c) + i * step,
                     static_cast<std::size_t>(bytes));
   }
   gst_video_frame_unmap(&to);
