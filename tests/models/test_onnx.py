@@ -365,6 +365,17 @@ def read_before_relu(model, node):
     return f'({node.op_type} "{node.name}") does not follow a convolution that it alone reads'
 
 
+def more_of(what, name):
+    def change(_, node):
+        getattr(node, what).append(name)
+    return change
+
+
+def one_input_less(_, node):
+    del node.input[-1]
+    return f'({node.op_type} "{node.name}") has'
+
+
 def second_sigmoid(model, node):
     output, node.output[0] = node.output[0], 'once'
     model.graph.node.append(helper.make_node('Sigmoid', ['once'], [output], 'extra'))
@@ -474,6 +485,11 @@ BAD = {
     'no sigmoid': edit('Sigmoid', 0, no_sigmoid),
     'sigmoid of a box': edit('Reshape', 6, sigmoid_of_a_box),
     'second sigmoid': edit('Sigmoid', 0, second_sigmoid),
+    'ReLU of two': edit('Relu', 0, more_of('input', 'Conv_1')),
+    'pool with places': edit('MaxPool', 0, more_of('output', 'places')),
+    'reshape without shape': edit('Reshape', 0, one_input_less),
+    'resize without scales': edit('Resize', 0, one_input_less),
+    'addition of one': edit('Add', 0, one_input_less),
     'no order': edit('Conv', 4, no_order),
     'a node twice': edit('Conv', 4, twice),
     'a node unused': edit('Conv', 4, unused),
