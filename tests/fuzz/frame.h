@@ -8,12 +8,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "kernels/common/simd.h"
 #include "kernels/detect/detect.h"
 #include "kernels/landmark_samples/landmark_samples.h"
+#include "kernels/network/cuda/steps.h"
+#include "kernels/network/network.h"
 #include "models/box_map.h"
 #include "models/forest_file.h"
 #include "tests/models/device_tables.h"
@@ -164,6 +167,59 @@ inline void look(const std::shared_ptr<const ForestModel>& model, FuzzedDataProv
   const auto compact = compact_forest(*model);
   require(validate(*compact).ok());
   look_at(compact, from);
+}
+
+/// Cells and faces of one picture, which are finite whatever the network.
+struct Found {
+  std::vector<NetworkCell> cells;
+  std::vector<NetworkFace> faces;
+};
+inline Found find_faces(const std::shared_ptr<const NetworkModel>& model,
+                        const NetworkConfig& config, ImageView<const Bgr> picture) {
+  auto network = FaceNetwork::create(Backend::kCpu, model, config, picture.width, picture.height);
+  require(network.ok());
+  Found found;
+  require(network.value()->enqueue(picture, found.faces).ok());
+  found.cells.assign(network.value()->cells().begin(), network.value()->cells().end());
+  for (const NetworkFace& face : found.faces) {
+    require(face.score >= 0 && face.score <= 1);
+    for (const float x : {face.box.x, face.box.y, face.box.w, face.box.h, face.points[0].x,
+                          face.points[kNetworkPoints - 1].y}) {
+      require(std::isfinite(x));
+    }
+  }
+  return found;
+}
+
+inline void look(const std::shared_ptr<const NetworkModel>& model, FuzzedDataProvider& from) {
+  NetworkConfig config;
+  config.score_threshold = static_cast<float>(pick(from, {6, 0, 10, 5})) / 10;
+  config.nms_threshold = static_cast<float>(pick(from, {3, 0, 10})) / 10;
+  config.max_faces = pick(from, {64, 1, kMaxNetworkCandidates});
+  const FuzzPicture grey(from);
+  std::vector<Bgr> pixels(grey.pixels.size());
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const std::uint8_t value = grey.pixels[i];
+    pixels[i] = {value, grey.pixels[i / 2], static_cast<std::uint8_t>(255 - value)};
+  }
+  const ImageView<const Bgr> picture{pixels.data(), grey.width, grey.height,
+                                     grey.width * static_cast<std::ptrdiff_t>(sizeof(Bgr))};
+  const auto plan = plan_network(*model, grey.width, grey.height);
+  require(plan.ok());
+  (void)network::plan_steps(*model, plan.value());  // what CUDA prepares on the host
+  require(simd::force("scalar").ok());
+  const Found plain = find_faces(model, config, picture);
+  const std::vector<std::string> versions = simd::available();
+  for (std::size_t v = 1; v < versions.size(); ++v) {
+    require(simd::force(versions[v]).ok());
+    NetworkConfig same = config;
+    same.threads = 1 + static_cast<int>(v % 2);
+    const Found found = find_faces(model, same, picture);
+    require(found.faces == plain.faces && found.cells.size() == plain.cells.size());
+    require(std::memcmp(found.cells.data(), plain.cells.data(),
+                        plain.cells.size() * sizeof(NetworkCell)) == 0);
+  }
+  (void)simd::force("");
 }
 
 }  // namespace cuface::test

@@ -2,11 +2,14 @@
 """Writes small valid models for the fuzz targets to start from: tests/fuzz/seeds.py FOLDER CUFACE_MODEL
 
 FOLDER/cascade_xml, FOLDER/dlib_dat and FOLDER/cuface; the last are the others, converted with the tool.
-FOLDER/detect and FOLDER/landmark are random choices, of which those targets build models.
+FOLDER/detect and FOLDER/landmark are random choices, of which those targets build models. FOLDER/network has choices
+and a .cuface file, whose checksums the target makes right.
 """
 import glob
+import json
 import os
 import random
+import struct
 import subprocess
 import sys
 
@@ -63,8 +66,32 @@ def dat(landmarks, cascades, trees, depth, pool):
     return out
 
 
+def network():
+    """A network of two channels with heads at strides 4 and 8, as docs/design/model-file.md describes the file."""
+    picture, pointwise, depthwise, pool, upsample_add = range(5)
+    taps = {picture: 27, pointwise: 2, depthwise: 9}
+    rows = [(picture, 0, 0, 2, 1), (pool, 1, 0, 2, 0), (pointwise, 2, 0, 2, 0), (depthwise, 3, 0, 2, 1),
+            (pool, 4, 0, 2, 0), (pointwise, 5, 0, 2, 1), (upsample_add, 6, 4, 2, 0)]
+    rows += [(pointwise, tensor, 0, channels, 0) for tensor in (7, 6) for channels in (1, 1, 4, 10)]
+    layers, weights = b'', 0
+    for row in rows:
+        layers += struct.pack('<5iI', *row, weights)
+        weights += row[3] * (taps[row[0]] + 1) if row[0] in taps else 0
+    draw = random.Random(36)
+    blocks = {'layers': layers, 'heads': struct.pack('<8i', *range(8, 16)),
+              'weights': struct.pack('<%df' % weights, *(draw.uniform(-0.5, 0.5) for _ in range(weights)))}
+    header, data = {'kind': 'network', 'source': {}, 'blocks': {}}, b''
+    for name, block in blocks.items():
+        data += bytes(-len(data) % 64)
+        header['blocks'][name] = [len(data), len(block)]
+        data += block
+    text = json.dumps(header).encode()
+    text += b' ' * (-(40 + len(text)) % 64)
+    return b'\x89CUFACE\n' + struct.pack('<IIQQQ', 1, len(text), len(data), 0, 0) + text + data
+
+
 def main(folder, tool):
-    for name in ('cascade_xml', 'dlib_dat', 'cuface', 'detect', 'landmark'):
+    for name in ('cascade_xml', 'dlib_dat', 'cuface', 'detect', 'landmark', 'network'):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
     stump = TREE.format('0 -1 0 0.25', '-1. 1.5')
     deep = TREE.format('2 1 0 -0.5 0 -1 1 0.25 -2 -3 0 1e-3', '1 2 3 4')
@@ -76,10 +103,12 @@ def main(folder, tool):
         with open(os.path.join(folder, 'dlib_dat', '%d.dat' % sizes[0]), 'wb') as f:
             f.write(dat(*sizes))
     draw = random.Random(34)
-    for name in ('detect', 'landmark'):
+    for name in ('detect', 'landmark', 'network'):
         for size in (200, 600, 1500):
             with open(os.path.join(folder, name, '%d.bin' % size), 'wb') as f:
                 f.write(draw.randbytes(size))
+    with open(os.path.join(folder, 'network', 'small.cuface'), 'wb') as f:
+        f.write(network())
     for path in sorted(glob.glob(os.path.join(folder, '*', '*.xml')) + glob.glob(os.path.join(folder, '*', '*.dat'))):
         name = os.path.splitext(os.path.basename(path))[0]
         subprocess.run([tool, 'convert', path, os.path.join(folder, 'cuface', name + '.cuface')], check=True,
