@@ -61,6 +61,9 @@ DetectBackendResult make_network_backend(Backend backend, std::shared_ptr<const 
 DetectBackendResult make_cuda_detect_backend(std::shared_ptr<const CascadeModel> model,
                                              const DetectSettings& settings, int width, int height,
                                              BackendOwner owner);
+DetectBackendResult make_cuda_network_backend(std::shared_ptr<const NetworkModel> model,
+                                              const DetectSettings& settings, int width, int height,
+                                              BackendOwner owner);
 #endif
 
 }  // namespace cuface::gst

@@ -1,19 +1,89 @@
-// cufacedetect on CUDA: decides, searches and joins on the device; the host waits for nothing.
+#include "gst/facedetect/cuda_backend.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <utility>
 
 #include "gst/base/cuda/sharedincontext.h"
-#include "gst/facedetect/backend.h"
 #include "gst/facedetect/searchcost.h"
-#include "gst/faces/cuda/devicefaceframe.h"
 #include "kernels/common/try.h"
 #include "kernels/detect/cuda/detector.h"
-#include "kernels/detect/cuda/schedule.h"
 
 namespace cuface::gst {
 namespace {
+
+class CudaCascadeBackend final : public CudaBackend {
+ public:
+  CudaCascadeBackend(std::shared_ptr<const CascadeModel> model, BackendOwner owner)
+      : CudaBackend(model->name, std::move(owner)), model_(std::move(model)) {}
+
+  using CudaBackend::allocate;
+
+  Status plan(const DetectSettings& settings, int width, int height) override {
+    DetectConfig config = settings.config;
+    if (config.scale_mode != ScaleMode::kPyramid)
+      return {
+          StatusCode::kUnsupported,
+          "scale-mode=window works on the CPU only: set scale-mode=pyramid, or backend=cpu with "
+          "frames in system memory"};
+    config.max_faces = std::min(config.max_faces, cuda::kMaxFaces);
+    detector_.reset();  // or the scratch would be there twice
+    CUFACE_TRY(
+        take(cuda::Detector::create(model_, config, width, height, device_scratch, &owner().stop),
+             detector_));
+    detector_->stop_by({stop(), &state()->run});
+    const long long windows = detector_->windows();
+    owner().planned(windows, 1e-9 * kCudaWindowNs * static_cast<double>(windows));
+    search_ = {};
+    GST_DEBUG("searching %dx%d takes %" G_GSIZE_FORMAT " of the %" G_GSIZE_FORMAT
+              " bytes of the GPU's search scratch",
+              width, height, detector_->scratch_bytes(), detector_->scratch().size());
+    planned_ = settings.config;
+    return {};
+  }
+
+ private:
+  bool is_planned_for(const DetectSettings& settings) const override {
+    return detector_ && settings.config == planned_;
+  }
+
+  Status read(Frame&, DeviceFrame& device) override {
+    CUFACE_TAKE(luma, device.luma());
+    luma_ = luma;
+    return {};
+  }
+
+  Status search(const DetectSettings&, const SearchInputs& inputs,
+                const cuda::FollowedFaces* followed, cuda::DeviceFaces* found,
+                cuda::Launcher launch) override {
+    return launch.repeat(search_, enqueue_search, detector_.get(), luma_.data, luma_.width,
+                         luma_.height, luma_.stride, state(), followed, found,
+                         inputs.every_frame && !detector_->is_long());
+  }
+
+  cuda::Scratch& scratch() override { return detector_->scratch(); }
+
+  static constexpr auto enqueue_search =
+      [](cuda::Detector* detector, const std::uint8_t* pixels, int width, int height,
+         std::ptrdiff_t stride, cuda::SearchState* state, const cuda::FollowedFaces* followed,
+         cuda::DeviceFaces* found, bool every_frame, cuda::Launcher launch) {
+        return detector->enqueue({pixels, width, height, stride}, &state->run, found,
+                                 every_frame ? launch.without_ifs() : launch, &state->what,
+                                 followed);
+      };
+
+  const std::shared_ptr<const CascadeModel> model_;
+  std::unique_ptr<cuda::Detector> detector_;
+  /// What it launches, for a picture, the state and where it puts what it finds.
+  cuda::Repeated<cuda::Detector*, const std::uint8_t*, int, int, std::ptrdiff_t, cuda::SearchState*,
+                 const cuda::FollowedFaces*, cuda::DeviceFaces*, bool>
+      search_;
+  DetectConfig planned_;                ///< what the detector was made for
+  ImageView<const std::uint8_t> luma_;  ///< of the frame
+};
+
+}  // namespace
 
 /// A few a context, each as large as the largest of its plans asks for: detectors use one in turn,
 /// and as long as those of small pictures wait for each other the GPU idles. Where they are large
@@ -30,120 +100,56 @@ Result<std::shared_ptr<cuda::Scratch>> device_scratch(std::size_t bytes) {
       [&] { return cuda::Scratch::create(bytes); });
 }
 
-class CudaDetectBackend final : public DetectBackend {
- public:
-  CudaDetectBackend(std::shared_ptr<const CascadeModel> model, BackendOwner owner)
-      : model_(std::move(model)),
-        owner_(std::move(owner)),
-        name_(std::make_shared<const std::string>(model_->name)) {}
+Status CudaBackend::allocate() {
+  CUFACE_TRY(take(cuda::PinnedBuffer<std::uint32_t>::create(1), stop_));
+  owner_.stop.mirror_to(stop_.data());
+  CUFACE_TRY(take(cuda::DeviceBuffer<cuda::SearchState>::create(1), state_));
+  return take(cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(0)), found_);
+}
 
-  ~CudaDetectBackend() override { owner_.stop.mirror_to(nullptr); }
-
-  Status allocate() {
-    CUFACE_TRY(take(cuda::PinnedBuffer<std::uint32_t>::create(1), stop_));
-    owner_.stop.mirror_to(stop_.data());
-    CUFACE_TRY(take(cuda::DeviceBuffer<cuda::SearchState>::create(1), state_));
-    return take(cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(0)), found_);
+Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings,
+                                    const SearchInputs& inputs) {
+  DeviceFaceFrame device(*frame.device());
+  if (owner_.stop.raised()) return cancelled();
+  if (!is_planned_for(settings)) {
+    CUFACE_TRY(device.settle());
+    CUFACE_TRY(plan(settings, frame.width(), frame.height()));
   }
+  const FaceResult upstream = frame.find<FaceList>().result;
+  const int landmarks = landmarks_capacity(upstream);
+  CUFACE_TAKE(launch, device.launcher());
+  CUFACE_TRY(read(frame, *frame.device()));
+  CUFACE_TAKE(before, device.faces(upstream));
+  CUFACE_TAKE(asker, device.flags(inputs.followed));
+  CUFACE_TAKE(out, device.new_faces(landmarks));
+  auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
 
-  Status make_detector(const DetectSettings& settings, int width, int height) {
-    DetectConfig config = settings.config;
-    if (config.scale_mode != ScaleMode::kPyramid)
-      return {
-          StatusCode::kUnsupported,
-          "scale-mode=window works on the CPU only: set scale-mode=pyramid, or backend=cpu with "
-          "frames in system memory"};
-    config.max_faces = std::min(config.max_faces, cuda::kMaxFaces);
-    detector_.reset();  // or the scratch would be there twice
-    CUFACE_TRY(
-        take(cuda::Detector::create(model_, config, width, height, device_scratch, &owner_.stop),
-             detector_));
-    detector_->stop_by({stop_.data(), &state_.data()->run});
-    const long long windows = detector_->windows();
-    owner_.planned(windows, 1e-9 * kCudaWindowNs * static_cast<double>(windows));
-    search_ = {};
-    GST_DEBUG("searching %dx%d takes %" G_GSIZE_FORMAT " of the %" G_GSIZE_FORMAT
-              " bytes of the GPU's search scratch",
-              width, height, detector_->scratch_bytes(), detector_->scratch().size());
-    planned_ = settings.config;
-    return {};
+  cuda::SearchBegin begin{std::exchange(restart_, false), inputs.ask, frame.record().generation,
+                          asker};
+  // Of faces on another GPU, or in host memory, nothing is known here.
+  if (const DeviceFaceRef followed = faces_on_device(inputs.followed); followed && begin.asker) {
+    begin.verify = inputs.verify;
+    begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
+    begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
+  } else {
+    begin.ask.active_parts = false;
   }
-
-  void restart() override { restart_ = true; }
-
-  Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
-                         const SearchInputs& inputs) override {
-    DeviceFaceFrame device(*frame.device());
-    if (owner_.stop.raised()) return cancelled();
-    if (!detector_ || settings.config != planned_) {
-      CUFACE_TRY(device.settle());
-      CUFACE_TRY(make_detector(settings, frame.width(), frame.height()));
-    }
-    const FaceResult upstream = frame.find<FaceList>().result;
-    const int landmarks = landmarks_capacity(upstream);
-    CUFACE_TAKE(launch, device.launcher());
-    CUFACE_TAKE(luma, device.luma());
-    CUFACE_TAKE(before, device.faces(upstream));
-    CUFACE_TAKE(asker, device.flags(inputs.followed));
-    CUFACE_TAKE(out, device.new_faces(landmarks));
-    auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
-
-    cuda::SearchBegin begin{std::exchange(restart_, false), inputs.ask, frame.record().generation,
-                            asker};
-    // Of faces on another GPU, or in host memory, nothing is known here.
-    if (const DeviceFaceRef followed = faces_on_device(inputs.followed); followed && begin.asker) {
-      begin.verify = inputs.verify;
-      begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
-      begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
-    } else {
-      begin.ask.active_parts = false;
-    }
-    CUFACE_TRY(cuda::begin_search(state_.data(), begin, launch));
-    const std::int32_t* run = &state_.data()->run;
-    const cuda::FollowedFaces* followed_faces = begin.asker ? &state_.data()->followed : nullptr;
-    CUFACE_TRY(launch.repeat(search_, enqueue_search, detector_.get(), luma.data, luma.width,
-                             luma.height, luma.stride, state_.data(), followed_faces, found,
-                             inputs.every_frame && !detector_->is_long()));
-    CUFACE_TRY(cuda::end_search(state_.data(), before, found, out->written(), landmarks, launch));
-    // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
-    DetectorName name = upstream ? detector_of(upstream) : name_;
-    return device.submit_faces(std::move(out), std::move(name),
-                               {run, false, &state_.data()->skipped}, &detector_->scratch());
-  }
-
- private:
-  static constexpr auto enqueue_search =
-      [](cuda::Detector* detector, const std::uint8_t* pixels, int width, int height,
-         std::ptrdiff_t stride, cuda::SearchState* state, const cuda::FollowedFaces* followed,
-         cuda::DeviceFaces* found, bool every_frame, cuda::Launcher launch) {
-        return detector->enqueue({pixels, width, height, stride}, &state->run, found,
-                                 every_frame ? launch.without_ifs() : launch, &state->what,
-                                 followed);
-      };
-
-  const std::shared_ptr<const CascadeModel> model_;
-  const BackendOwner owner_;
-  const DetectorName name_;
-  cuda::PinnedBuffer<std::uint32_t> stop_;  ///< what the owner's flag says, for the GPU
-  std::unique_ptr<cuda::Detector> detector_;
-  /// What it launches, for a picture, the state and where it puts what it finds.
-  cuda::Repeated<cuda::Detector*, const std::uint8_t*, int, int, std::ptrdiff_t, cuda::SearchState*,
-                 const cuda::FollowedFaces*, cuda::DeviceFaces*, bool>
-      search_;
-  DetectConfig planned_;  ///< what the detector was made for
-  cuda::DeviceBuffer<cuda::SearchState> state_;
-  cuda::DeviceBuffer<std::byte> found_;  // by the last search
-  bool restart_ = true;
-};
-
-}  // namespace
+  CUFACE_TRY(cuda::begin_search(state_.data(), begin, launch));
+  CUFACE_TRY(
+      search(settings, inputs, begin.asker ? &state_.data()->followed : nullptr, found, launch));
+  CUFACE_TRY(cuda::end_search(state_.data(), before, found, out->written(), landmarks, launch));
+  // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
+  DetectorName name = upstream ? detector_of(upstream) : name_;
+  return device.submit_faces(std::move(out), std::move(name),
+                             {&state_.data()->run, false, &state_.data()->skipped}, &scratch());
+}
 
 DetectBackendResult make_cuda_detect_backend(std::shared_ptr<const CascadeModel> model,
                                              const DetectSettings& settings, int width, int height,
                                              BackendOwner owner) {
-  auto made = std::make_unique<CudaDetectBackend>(std::move(model), std::move(owner));
+  auto made = std::make_unique<CudaCascadeBackend>(std::move(model), std::move(owner));
   CUFACE_TRY(made->allocate());
-  CUFACE_TRY(made->make_detector(settings, width, height));
+  CUFACE_TRY(made->plan(settings, width, height));
   return DetectBackendResult(std::move(made));
 }
 

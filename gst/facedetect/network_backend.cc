@@ -63,10 +63,12 @@ class NetworkBackend final : public CpuBackend {
 DetectBackendResult make_network_backend(Backend backend, std::shared_ptr<const NetworkModel> model,
                                          const DetectSettings& settings, int width, int height,
                                          BackendOwner owner) {
+#ifdef CUFACE_CUDA_ELEMENTS
+  if (backend == Backend::kCuda)
+    return make_cuda_network_backend(std::move(model), settings, width, height, std::move(owner));
+#endif
   if (backend != Backend::kCpu)
-    return Status(StatusCode::kUnsupported,
-                  "model=FILE.cuface works on the CPU only: set backend=cpu, with frames in system "
-                  "memory, or unset model to search with a cascade");
+    return Status(StatusCode::kUnsupported, "this build searches on the CPU only");
   auto made = std::make_unique<NetworkBackend>(std::move(model), std::move(owner));
   CUFACE_TRY(made->plan(settings.network(), width, height));
   return DetectBackendResult(std::move(made));

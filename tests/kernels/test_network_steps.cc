@@ -36,6 +36,9 @@ void check(const NetworkModel& model, int width, int height) {
       const NetworkStep& step = steps.steps[i];
       for (const int layer : {step.picture_layer, step.pointwise_layer, step.depthwise_layer})
         if (layer >= 0) convolutions.insert(layer);
+      for (const NetworkStep& part : step.beside)
+        for (const int layer : {part.pointwise_layer, part.depthwise_layer})
+          if (layer >= 0) convolutions.insert(layer);
       if (step.head < 0) {
         EXPECT_EQ(made.count(step.output), 0u);
         made[step.output] = level;
@@ -79,10 +82,10 @@ void check(const NetworkModel& model, int width, int height) {
   }
 }
 
-TEST(NetworkSteps, YuNetIsFourteenBlocksAndItsHeads) {
+TEST(NetworkSteps, YuNetIsFourteenBlocksAndThreeHeads) {
   const auto model = test::random_yunet(1);
   const NetworkSteps steps = steps_of(*model, 640, 360);
-  EXPECT_EQ(steps.steps.size(), 14u + 12u);
+  EXPECT_EQ(steps.steps.size(), 14u + 3u);
   for (const NetworkStep& step : steps.steps) {
     EXPECT_GE(step.pointwise_layer, 0);
     EXPECT_EQ(step.depthwise_layer, step.pointwise_layer + 1);

@@ -80,16 +80,19 @@ ImageView<const std::uint8_t> DeviceChain::luma() const {
   return luma_ready_ ? luma_.view() : ImageView<const std::uint8_t>{};
 }
 
-Result<std::shared_ptr<const FrameUse>> DeviceChain::fill_luma(const FrameView& frame,
-                                                               cuda::Launcher launch) {
+Status DeviceChain::fill_luma(const FrameView& frame, cuda::Launcher launch) {
   CUFACE_TRY(cuda::luma(frame, luma_.view(), launch));
-  CUFACE_TRY(launch.record(used_));
   luma_ready_ = true;
-  return make_use(on_->submitted() + 1);
+  return {};
 }
 
 std::shared_ptr<const FrameUse> DeviceChain::make_use(std::uint64_t submissions) {
   return std::make_shared<ChainFrameUse>(shared_from_this(), number_, submissions);
+}
+
+Result<std::shared_ptr<const FrameUse>> DeviceChain::use_frame(cuda::Launcher launch) {
+  CUFACE_TRY(launch.record(used_));
+  return make_use(on_->submitted() + 1);
 }
 
 Result<std::shared_ptr<const FrameUse>> DeviceChain::use_frame() {

@@ -48,11 +48,13 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
 
   /// The frame's luma once somebody has filled it, else an image without data.
   ImageView<const std::uint8_t> luma() const;
-  /// From a frame in device memory: one kernel reads it. Returns what to wait for before the
-  /// frame's memory may be written, once what `launch` collects is submitted.
-  Result<std::shared_ptr<const FrameUse>> fill_luma(const FrameView& frame, cuda::Launcher launch);
+  /// From a frame in device memory: one kernel reads it.
+  Status fill_luma(const FrameView& frame, cuda::Launcher launch);
   /// From a frame in host memory, which is done with on return.
   Status upload_luma(Frame& frame);
+  /// What `launch` has collected so far reads the frame's memory: what to wait for before that may
+  /// be written, once it is submitted.
+  Result<std::shared_ptr<const FrameUse>> use_frame(cuda::Launcher launch);
   /// The work on the stream so far reads or writes a frame's memory: what to wait for.
   Result<std::shared_ptr<const FrameUse>> use_frame();
 

@@ -124,20 +124,24 @@ Status DeviceFrame::follow_producer() {
 Result<ImageView<const std::uint8_t>> DeviceFrame::luma() {
   CUFACE_TRY(join());
   if (const auto view = chain_->luma(); view.data) return view;
-  if (!in_cuda_memory_) {
+  if (in_cuda_memory_) {
+    CUFACE_TRY(read([&](const FrameView& view, cuda::Launcher launch) {
+      return chain_->fill_luma(view, launch);
+    }));
+  } else {
     CUFACE_TRY(chain_->upload_luma(frame_));
-    return chain_->luma();
   }
-  DeviceMapping mapping;
-  CUFACE_TRY(mapping.map(frame_, GST_MAP_READ));
-  CUFACE_TRY(follow_producer());
-  CUFACE_TAKE(use, chain_->fill_luma(mapping.view(), cuda::Launcher(*work_)));
+  return chain_->luma();
+}
+
+Status DeviceFrame::end_reading() {
+  CUFACE_TAKE(use, chain_->use_frame(cuda::Launcher(*work_)));
 #ifdef CUFACE_HAVE_CUDA_STREAMS
   writer_ = stream_of(cuda_memory_of(frame_.buffer()));
 #endif
   // With a stream too: a decoder that goes (a new size) frees its surfaces, in no stream's order.
   frame_.record().uses.push_back(std::move(use));
-  return chain_->luma();
+  return {};
 }
 
 Result<DeviceChain*> DeviceFrame::chain() {

@@ -94,6 +94,19 @@ class DeviceFrame {
   /// Waits for all of the element's work: before something it uses is freed, never per frame.
   Status settle();
 
+  bool in_cuda_memory() const { return in_cuda_memory_; }
+  /// Of a frame in CUDA memory: what read_from(view, launcher) launches, and nothing launched
+  /// later, reads it.
+  template <typename Read>
+  Status read(const Read& read_from) {
+    DeviceMapping mapping;
+    CUFACE_TRY(mapping.map(frame_, GST_MAP_READ));
+    CUFACE_TAKE(launch, launcher());
+    CUFACE_TRY(follow_producer());
+    CUFACE_TRY(read_from(mapping.view(), launch));
+    return end_reading();
+  }
+
   /// Draws into the frame: maps it for writing, submits what draw(view, launcher) launches, and
   /// sees to it that whoever gets the frame sees the drawing.
   template <typename Draw>
@@ -134,6 +147,7 @@ class DeviceFrame {
 
  private:
   Status join();
+  Status end_reading();
   Status follow_producer();
   Status submit_counted();
   Status hand_over();

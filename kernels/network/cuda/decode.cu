@@ -61,42 +61,115 @@ __device__ std::uint64_t last_candidate(const std::uint64_t* keys, std::uint32_t
   return last;
 }
 
+/// Takes faces as they are.
+struct ToNetworkFaces {
+  DeviceNetworkFaces* out;
+  __device__ bool takes(const NetworkFace&) const { return true; }
+  __device__ void put(int at, const NetworkFace& face) const { out->faces[at] = face; }
+  __device__ void finish(int count) const { out->count = count; }
+};
+
+/// Takes the wanted ones as faces of a frame.
+struct ToFaces {
+  DeviceFaces* out;
+  NetworkTarget target;
+  __device__ Face face_of(const NetworkFace& found) const {
+    return face_from_network(found, target.scale_x, target.scale_y);
+  }
+  __device__ bool takes(const NetworkFace& found) const {
+    return is_wanted(face_of(found).box, target.limits, target.width, target.height);
+  }
+  __device__ void put(int at, const NetworkFace& found) const { out->faces[at] = face_of(found); }
+  __device__ void finish(int count) const {
+    out->count = count;
+    out->landmarks_per_face = 0;
+    out->followed_per_face = 0;
+    out->searched = 1;
+    out->part = {};
+    out->overflow = 0;
+  }
+};
+
+/// What all threads know.
+struct Shared {
+  std::uint32_t found, count;                 ///< cells above the threshold; those looked at
+  std::uint64_t keys[kMaxNetworkCandidates];  ///< of these; kNone once one is done with
+  bool wanted[kMaxNetworkCandidates];
+  std::uint64_t least[2][kThreads / kWarp];
+  std::uint32_t best[2];  ///< the place of the best one, in turns
+  std::uint64_t kept[kMaxFaces];
+};
+
+/// Keys of the cells above the threshold, in no order.
+__device__ void find_candidates(const NetworkCell* cells, std::uint32_t count, float threshold,
+                                std::uint64_t* keys, Shared& shared) {
+  constexpr int kAtOnce = 4;
+  for (std::uint32_t first = threadIdx.x; first < count; first += kAtOnce * kThreads) {
+    float classes[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      classes[k] = first + k * kThreads < count ? cells[first + k * kThreads].classes : 0;
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::uint32_t i = first + k * kThreads;
+      // The other factor is at most 1: most cells are told by this one.
+      if (i >= count || sqrtf(sigmoid(classes[k])) < threshold) continue;
+      const float score = score_of(cells[i]);
+      if (score >= threshold) keys[atomicAdd(&shared.found, 1u)] = order_key(score, i);
+    }
+  }
+}
+
+template <typename To>
 __global__ void __launch_bounds__(kThreads)
     decode_kernel(const NetworkCell* cells, DeviceGrids grids, float score_threshold,
                   float nms_threshold, int max_faces, std::uint64_t* keys, Rect* boxes,
-                  const std::int32_t* run, DeviceNetworkFaces* out) {
-  __shared__ std::uint32_t count;
-  __shared__ std::uint64_t least[2][kThreads / kWarp];
+                  const std::int32_t* run, To to) {
+  __shared__ Shared shared;
   if (idle(run)) return;
-  if (threadIdx.x == 0) count = 0;
+  if (threadIdx.x == 0) shared.found = shared.count = 0;
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < grids.cells; i += kThreads) {
-    // The other factor is at most 1: most cells are told by this one.
-    if (sqrtf(sigmoid(cells[i].classes)) < score_threshold) continue;
-    const float score = score_of(cells[i]);
-    if (score < score_threshold) continue;
-    const std::uint64_t key = order_key(score, i);
-    const std::uint32_t at = atomicAdd(&count, 1u);
-    keys[at] = key;
-    boxes[at] = truncated(face_at(cells, grids, key).box);
+  find_candidates(cells, grids.cells, score_threshold, keys, shared);
+  __syncthreads();
+  const std::uint64_t last = last_candidate(keys, shared.found);
+  for (std::uint32_t i = threadIdx.x; i < shared.found; i += kThreads) {
+    if (keys[i] > last) continue;
+    const std::uint32_t at = atomicAdd(&shared.count, 1u);
+    const NetworkFace face = face_at(cells, grids, keys[i]);
+    shared.keys[at] = keys[i];
+    shared.wanted[at] = to.takes(face);
+    boxes[at] = truncated(face.box);
   }
   __syncthreads();
-  const std::uint64_t last = last_candidate(keys, count);
   int kept = 0;
-  for (; kept < max_faces; ++kept) {
+  for (int round = 0; kept < max_faces; ++round) {
     std::uint64_t best = kNone;
-    for (std::uint32_t i = threadIdx.x; i < count; i += kThreads) best = min(best, keys[i]);
-    best = least_of_block(best, least[kept % 2]);
-    if (best > last) break;
-    const NetworkFace face = face_at(cells, grids, best);
-    if (threadIdx.x == 0) out->faces[kept] = face;
-    const Rect box = truncated(face.box);
-    for (std::uint32_t i = threadIdx.x; i < count; i += kThreads) {
-      if (keys[i] == best || (keys[i] != kNone && suppresses(box, boxes[i], nms_threshold)))
-        keys[i] = kNone;
+    for (std::uint32_t i = threadIdx.x; i < shared.count; i += kThreads)
+      best = min(best, shared.keys[i]);
+    const std::uint64_t mine = best;
+    best = least_of_block(best, shared.least[round % 2]);
+    if (best == kNone) break;
+    if (mine == best) {
+      std::uint32_t at = threadIdx.x;
+      while (shared.keys[at] != best) at += kThreads;
+      shared.best[round % 2] = at;
+    }
+    __syncthreads();
+    const std::uint32_t at = shared.best[round % 2];
+    if (shared.wanted[at]) {
+      if (threadIdx.x == 0) shared.kept[kept] = best;
+      ++kept;
+    }
+    const Rect box = boxes[at];
+    for (std::uint32_t i = threadIdx.x; i < shared.count; i += kThreads) {
+      if (i == at || (shared.keys[i] != kNone && suppresses(box, boxes[i], nms_threshold)))
+        shared.keys[i] = kNone;
     }
   }
-  if (threadIdx.x == 0) out->count = kept;
+  __syncthreads();
+  if (static_cast<int>(threadIdx.x) < kept)
+    to.put(static_cast<int>(threadIdx.x), face_at(cells, grids, shared.kept[threadIdx.x]));
+  if (threadIdx.x == 0) to.finish(kept);
 }
 
 }  // namespace
@@ -111,7 +184,7 @@ void NetworkDecode::add_parts(const NetworkPlan& plan, const NetworkConfig& conf
     grids_.grids[g] = {grid.stride, grid.columns, static_cast<std::uint32_t>(grid.first)};
   }
   keys_ = parts.add<std::uint64_t>(plan.cells);
-  boxes_ = parts.add<Rect>(plan.cells);
+  boxes_ = parts.add<Rect>(kMaxNetworkCandidates);
 }
 
 void NetworkDecode::bind(std::byte* scratch) {
@@ -119,11 +192,24 @@ void NetworkDecode::bind(std::byte* scratch) {
   boxes_.bind(scratch);
 }
 
+template <typename To>
+Status NetworkDecode::launch_kernel(const NetworkCell* cells, const std::int32_t* run,
+                                    int max_faces, const To& to, Launcher launch) const {
+  return launch("decoding a network's faces", decode_kernel<To>, {1, kThreads}, cells, grids_,
+                config_.score_threshold, config_.nms_threshold, max_faces, keys_.data(),
+                boxes_.data(), run, to);
+}
+
 Status NetworkDecode::enqueue(const NetworkCell* cells, const std::int32_t* run,
                               DeviceNetworkFaces* out, Launcher launch) const {
-  return launch("decoding a network's faces", decode_kernel, {1, kThreads}, cells, grids_,
-                config_.score_threshold, config_.nms_threshold, config_.max_faces, keys_.data(),
-                boxes_.data(), run, out);
+  return launch_kernel(cells, run, config_.max_faces, ToNetworkFaces{out}, launch);
+}
+
+Status NetworkDecode::enqueue(const NetworkCell* cells, const std::int32_t* run,
+                              const NetworkTarget& target, DeviceFaces* out,
+                              Launcher launch) const {
+  return launch_kernel(cells, run, std::min(target.limits.max_faces, kMaxFaces),
+                       ToFaces{out, target}, launch);
 }
 
 }  // namespace cuface::cuda

@@ -222,6 +222,7 @@ __device__ void convolve_points(const DeviceStep& step, Memory<kTile>& memory, i
                    w3 = quad(&memory.pointwise[c + 3][channel]);
 #pragma unroll
       for (int k = 0; k < S::kMost; ++k) {
+        if (k * rows.rows >= S::kPixels) break;
         const float4 value = quad(source[k] + c);
         add_product(sums[k], value.x, w0);
         add_product(sums[k], value.y, w1);
@@ -288,15 +289,17 @@ __device__ void write(const DeviceStep& step, const Memory<kTile>& memory, int l
   }
 }
 
-template <int kTile>
-__global__ void __launch_bounds__(Shape<kTile>::kThreads)
+/// A step that is alone in its launch needs no registers: its fields are constants of the launch.
+template <int kTile, bool kAlone>
+__global__ void __launch_bounds__(Shape<kTile>::kThreads, kTile == kLargeTile ? 3 : 5)
     steps_kernel(const __grid_constant__ DeviceLevel level, ImageView<const Bgr> picture,
                  const std::int32_t* run) {
   using S = Shape<kTile>;
   __shared__ Memory<kTile> memory;
   if (idle(run)) return;
-  const DeviceStep step =
-      level.steps[part_of<&DeviceStep::first_block>(level.steps, level.count, blockIdx.x)];
+  const DeviceStep& step =
+      level.steps[kAlone ? 0
+                         : part_of<&DeviceStep::first_block>(level.steps, level.count, blockIdx.x)];
   const int block = static_cast<int>(blockIdx.x - step.first_block);
   const int first = block % step.groups * step.group_channels;
   const int tile = block / step.groups;
@@ -317,17 +320,13 @@ __global__ void __launch_bounds__(Shape<kTile>::kThreads)
   write(step, memory, left, top, first);
 }
 
-/// A layer's weights as a kernel reads them.
-void add_table(std::vector<float>& tables, const float* weights, int channels, int taps,
-               int padded) {
-  const std::size_t first = tables.size();
-  tables.resize(first + size(taps + 1) * size(padded), 0.0f);
+/// A layer's weights as a kernel reads them, from a column of its table on.
+void fill_table(float* table, const float* weights, int channels, int taps, int padded) {
   for (int c = 0; c < channels; ++c) {
-    for (int t = 0; t <= taps; ++t) {
-      tables[first + size(t) * size(padded) + size(c)] =
-          t < taps ? weights[size(c) * size(taps) + size(t)]
-                   : weights[size(channels) * size(taps) + size(c)];
+    for (int t = 0; t < taps; ++t) {
+      table[size(t) * size(padded) + size(c)] = weights[size(c) * size(taps) + size(t)];
     }
+    table[size(taps) * size(padded) + size(c)] = weights[size(channels) * size(taps) + size(c)];
   }
 }
 
@@ -383,6 +382,8 @@ Status NetworkForward::bind(const NetworkModel& model, const NetworkPlan& plan, 
     step.rows = tensor.rows;
     step.columns = tensor.columns;
     step.channels = tensor.channels;
+    for (const NetworkStep& part : from.beside)
+      step.channels += plan.tensors[size(part.output)].channels;
     step.source_channels =
         plan.tensors[size(from.source == StepSource::kPicture ? from.picture_layer + 1
                                                               : from.input)]
@@ -394,16 +395,31 @@ Status NetworkForward::bind(const NetworkModel& model, const NetworkPlan& plan, 
     step.picture_relu = relu(from.picture_layer);
     step.pointwise_relu = relu(from.pointwise_layer);
     step.depthwise_relu = relu(from.depthwise_layer);
-    const auto add = [&](int layer, int taps, int padded) {
-      if (layer < 0) return kNone;
+    // The tables of a step's layers of one kind, side by side.
+    const auto add = [&](int NetworkStep::*layer, int taps, int padded) {
+      if (from.*layer < 0) return kNone;
       const std::size_t at = tables.size();
-      add_table(tables, model.weights.data() + model.layers[size(layer)].first_weight,
-                model.layers[size(layer)].channels, taps, padded);
+      tables.resize(at + size(taps + 1) * size(padded), 0.0f);
+      std::size_t column = at;
+      const auto fill = [&](const NetworkStep& part) {
+        const NetworkLayer& made = model.layers[size(part.*layer)];
+        fill_table(tables.data() + column, model.weights.data() + made.first_weight, made.channels,
+                   taps, padded);
+        column += size(made.channels);
+      };
+      fill(from);
+      for (const NetworkStep& part : from.beside) fill(part);
       return at;
     };
-    offsets[i] = {add(from.picture_layer, 27, step.padded_source),
-                  add(from.pointwise_layer, step.source_channels, step.padded),
-                  add(from.depthwise_layer, 9, step.padded)};
+    offsets[i] = {kNone, add(&NetworkStep::pointwise_layer, step.source_channels, step.padded),
+                  add(&NetworkStep::depthwise_layer, 9, step.padded)};
+    if (from.picture_layer >= 0) {
+      const NetworkLayer& made = model.layers[size(from.picture_layer)];
+      offsets[i].picture = tables.size();
+      tables.resize(tables.size() + 28 * size(step.padded_source), 0.0f);
+      fill_table(tables.data() + offsets[i].picture, model.weights.data() + made.first_weight,
+                 made.channels, 27, step.padded_source);
+    }
   }
   CUFACE_TRY(take(upload(tables), weights_));
   const auto table = [&](std::size_t at) { return at == kNone ? nullptr : weights_.data() + at; };
@@ -418,8 +434,8 @@ Status NetworkForward::bind(const NetworkModel& model, const NetworkPlan& plan, 
     step.depthwise = table(offsets[i].depthwise);
     step.output = memory(from.output);
     step.output_floats = pixel_floats(step.channels);
-    step.to_cells = from.head >= 0;
-    if (step.to_cells) {
+    step.to_cells = from.head >= 0 && from.beside.empty();
+    if (from.head >= 0) {
       static_assert(sizeof(NetworkCell) == 16 * sizeof(float));
       step.output =
           reinterpret_cast<float*>(cells + plan.grids[size(from.head)].first) + from.cell_channel;
@@ -437,10 +453,13 @@ Status NetworkForward::bind(const NetworkModel& model, const NetworkPlan& plan, 
 Status NetworkForward::enqueue(ImageView<const Bgr> picture, const std::int32_t* run,
                                Launcher launch) const {
   for (const Level& level : levels_) {
-    const bool large = level.tile == kLargeTile;
+    const bool large = level.tile == kLargeTile, alone = level.level.count == 1;
     const unsigned threads = large ? Shape<kLargeTile>::kThreads : Shape<kSmallTile>::kThreads;
     CUFACE_TRY(launch("running a network's layers",
-                      large ? steps_kernel<kLargeTile> : steps_kernel<kSmallTile>,
+                      large
+                          ? alone ? steps_kernel<kLargeTile, true> : steps_kernel<kLargeTile, false>
+                      : alone ? steps_kernel<kSmallTile, true>
+                              : steps_kernel<kSmallTile, false>,
                       {level.blocks, threads}, level.level, picture, run));
   }
   return {};

@@ -39,17 +39,36 @@ Status FaceNetwork::make(const NetworkModel& model, const NetworkConfig& config,
   return forward_.bind(model, plan_, scratch_->data(), cells_.data());
 }
 
-Status FaceNetwork::enqueue(ImageView<const Bgr> picture, const std::int32_t* run,
-                            DeviceNetworkFaces* out, Launcher launch) {
+template <typename Decode>
+Status FaceNetwork::enqueue_search(ImageView<const Bgr> picture, const std::int32_t* run,
+                                   const Decode& decode, Launcher launch) {
   if (!picture.data || picture.width != plan_.width || picture.height != plan_.height) {
     return {StatusCode::kInvalidArgument, "the network was planned for another picture size"};
   }
-  if (!out) return {StatusCode::kInvalidArgument, "there is no room for faces"};
   if (run) launch.begin_if(run);
   CUFACE_TRY(forward_.enqueue(picture, run, launch));
-  CUFACE_TRY(decode_.enqueue(cells_.data(), run, out, launch));
+  CUFACE_TRY(decode());
   if (run) launch.end_if();
   return {};
+}
+
+Status FaceNetwork::enqueue(ImageView<const Bgr> picture, const std::int32_t* run,
+                            DeviceNetworkFaces* out, Launcher launch) {
+  if (!out) return {StatusCode::kInvalidArgument, "there is no room for faces"};
+  return enqueue_search(
+      picture, run, [&] { return decode_.enqueue(cells_.data(), run, out, launch); }, launch);
+}
+
+Status FaceNetwork::enqueue(ImageView<const Bgr> picture, const std::int32_t* run,
+                            const FaceLimits& limits, int width, int height, DeviceFaces* out,
+                            Launcher launch) {
+  if (!out) return {StatusCode::kInvalidArgument, "there is no room for faces"};
+  const NetworkTarget target{limits, static_cast<float>(width) / static_cast<float>(plan_.width),
+                             static_cast<float>(height) / static_cast<float>(plan_.height), width,
+                             height};
+  return enqueue_search(
+      picture, run, [&] { return decode_.enqueue(cells_.data(), run, target, out, launch); },
+      launch);
 }
 
 }  // namespace cuface::cuda

@@ -33,6 +33,11 @@ class FaceNetwork {
   Status enqueue(ImageView<const Bgr> picture, const std::int32_t* run, DeviceNetworkFaces* out,
                  Launcher launch);
 
+  /// The same as faces of a frame of width x height: those that faces_from_network() makes of them,
+  /// in that form of cuda::Detector::enqueue().
+  Status enqueue(ImageView<const Bgr> picture, const std::int32_t* run, const FaceLimits& limits,
+                 int width, int height, DeviceFaces* out, Launcher launch);
+
   const NetworkPlan& plan() const { return plan_; }
   /// What the last search decoded: plan().cells of them, in device memory; for tests.
   const NetworkCell* cells() const { return cells_.data(); }
@@ -42,6 +47,9 @@ class FaceNetwork {
 
  private:
   FaceNetwork() = default;
+  template <typename Decode>
+  Status enqueue_search(ImageView<const Bgr> picture, const std::int32_t* run, const Decode& decode,
+                        Launcher launch);
   Status make(const NetworkModel& model, const NetworkConfig& config, const ScratchSource& scratch);
 
   NetworkPlan plan_;

@@ -76,12 +76,37 @@ class Joiner {
     const NetworkHead& head = model_.heads[size(index)];
     const int tensors[] = {head.classes, head.objects, head.boxes, head.points};
     constexpr int kChannels[] = {0, 1, 2, 6};  // of NetworkCell
+    std::vector<NetworkStep> parts;
     for (std::size_t i = 0; i < std::size(tensors); ++i) {
       NetworkStep& step = step_behind(tensors[i]);
       step.output = tensors[i];
       step.head = index;
       step.cell_channel = kChannels[i];
+      parts.push_back(step);
     }
+    if (!std::all_of(parts.begin() + 1, parts.end(),
+                     [&](const NetworkStep& part) { return are_alike(parts[0], part); })) {
+      return;
+    }
+    std::erase_if(steps_, [&](const NetworkStep& step) { return step.head == index; });
+    parts[0].beside.assign(parts.begin() + 1, parts.end());
+    steps_.push_back(parts[0]);
+    step_of_.assign(step_of_.size(), -1);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      step_of_[size(steps_[i].output)] = static_cast<int>(i);
+    }
+  }
+
+  /// Whether two steps differ in nothing but the weights and number of their channels.
+  bool are_alike(const NetworkStep& a, const NetworkStep& b) const {
+    const auto layers_are_alike = [&](int x, int y) {
+      return (x < 0) == (y < 0) &&
+             (x < 0 || model_.layers[size(x)].relu == model_.layers[size(y)].relu);
+    };
+    return a.source == b.source && a.input == b.input && a.other == b.other &&
+           a.picture_layer == b.picture_layer && a.pointwise_layer >= 0 &&
+           layers_are_alike(a.pointwise_layer, b.pointwise_layer) &&
+           layers_are_alike(a.depthwise_layer, b.depthwise_layer);
   }
 
   const NetworkModel& model_;

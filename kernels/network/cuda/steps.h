@@ -24,6 +24,9 @@ struct NetworkStep {
   int input = 0, other = 0;                                            ///< tensors in memory
   int picture_layer = -1, pointwise_layer = -1, depthwise_layer = -1;  ///< -1 = none
   int output = 0;                                                      ///< tensor
+  /// Steps that are done with this one, as they differ in their layers alone: their channels
+  /// follow.
+  std::vector<NetworkStep> beside = {};
   /// The output goes into the cells of this head, from this float of a cell on; -1 = into memory.
   int head = -1, cell_channel = 0;
 };

@@ -1,14 +1,19 @@
 // The network on CUDA against the CPU's: every bit of every cell, and the faces.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "kernels/colour/colour_cuda.h"
 #include "kernels/network/cuda/network.h"
+#include "kernels/network/faces.h"
 #include "kernels/network/network.h"
+#include "models/models.h"
 #include "tests/gpu/gpu.h"
 #include "tests/kernels/networks.h"
 
@@ -155,18 +160,93 @@ TEST(NetworkCuda, RefusesWhatTheCpuRefuses) {
       StatusCode::kInvalidArgument);
 }
 
+/// The faces of a frame, as the element has them.
+TEST(NetworkCuda, FacesOfAFrameAreTheCpus) {
+  CUFACE_NEEDS_GPU();
+  constexpr int kWidth = 320, kHeight = 180;
+  const Model model = test::random_yunet(320);  // which finds some
+  const NetworkConfig all = {.score_threshold = 0.1f, .max_faces = kMaxNetworkCandidates};
+  long faces = 0;
+  for (const FaceLimits& limits :
+       {FaceLimits{}, {.max_faces = 5}, {.min_size = 30, .max_size = 90}, {.min_size = 5000}}) {
+    const std::vector<Bgr> pixels = noise(kWidth, kHeight, 5);
+    auto cpu = FaceNetwork::create(Backend::kCpu, model, all, kWidth, kHeight);
+    std::vector<NetworkFace> found;
+    ASSERT_TRUE(cpu.value()->enqueue({pixels.data(), kWidth, kHeight, kWidth * 3}, found).ok());
+    const FaceList expected = faces_from_network(found, kWidth, kHeight, limits, 1280, 720);
+
+    Both both(model, {.score_threshold = 0.1f}, kWidth, kHeight);
+    both.set_picture(pixels);
+    test::GuardedBytes out(cuda::device_faces_bytes(0), test::kCanary);
+    ASSERT_TRUE(both.gpu()
+                    .enqueue(both.on_device(), nullptr, limits, 1280, 720,
+                             reinterpret_cast<cuda::DeviceFaces*>(out.data()), nullptr)
+                    .ok());
+    const std::vector<std::uint8_t> bytes = out.get();
+    const auto* got = reinterpret_cast<const cuda::DeviceFaces*>(bytes.data());
+    EXPECT_EQ(got->searched, 1);
+    EXPECT_EQ(got->landmarks_per_face + got->followed_per_face + got->overflow, 0);
+    ASSERT_EQ(got->count, std::min<int>(static_cast<int>(expected.faces.size()), cuda::kMaxFaces));
+    for (int f = 0; f < got->count; ++f) {
+      const Face &a = got->faces[f], &b = expected.faces[static_cast<std::size_t>(f)];
+      EXPECT_TRUE(a.box == b.box && a.confidence == b.confidence && a.roll == b.roll) << f;
+      EXPECT_EQ(a.neighbors, -1);
+      ++faces;
+    }
+  }
+  test::compared("faces", faces, 10);
+}
+
 TEST(NetworkCuda, Times) {
   CUFACE_NEEDS_GPU();
+  const char* folder = std::getenv("CUFACE_MODEL_PATH");
+  const auto loaded = load_network(std::string(folder ? folder : ".") + "/yunet.cuface");
+  if (!loaded.ok()) GTEST_SKIP() << loaded.status().message();
   const test::Stream stream;
-  for (const auto& [width, height] : {std::pair(640, 360), {320, 180}, {1280, 720}}) {
-    const std::string size = std::to_string(width) + "x" + std::to_string(height);
-    Both both(test::random_yunet(4), {.score_threshold = 0.9f}, width, height);
-    both.set_picture(noise(width, height, 7));
+  const auto time = [&](const std::string& what, const std::string& size, cuda::LaunchList& list) {
+    test::report_time(what, size, test::median_us(stream, list));
+    test::report_parts(what, size, list, stream);
+  };
+  for (const test::GrayPicture& picture : test::load_gray_pictures()) {
+    if (!test::is_timed(picture)) continue;
+    const std::string size = std::to_string(picture.width) + "x" + std::to_string(picture.height);
+    Both both(loaded.value(), {}, picture.width, picture.height);
+    std::vector<Bgr> pixels;
+    for (const std::uint8_t grey : picture.pixels) pixels.push_back({grey, grey, grey});
+    both.compare(pixels);
     cuda::LaunchList list;
     ASSERT_TRUE(
         both.gpu().enqueue(both.on_device(), nullptr, both.out(), cuda::Launcher(list)).ok());
-    test::report_time("network, with decoding", size, test::median_us(stream, list));
-    test::report_parts("network", size, list, stream);
+    time("network at its own size", size, list);
+
+    // From a frame in device memory to its faces, as cufacedetect has it by default.
+    auto scaler = cuda::BgrScaler::create(picture.width, picture.height, 640);
+    ASSERT_TRUE(scaler.ok());
+    const auto [w, h] = scaler.value().size();
+    auto network = cuda::FaceNetwork::create(loaded.value(), {}, w, h);
+    auto scaled = cuda::DeviceImage<Bgr>::create(w, h);
+    ASSERT_TRUE(network.ok() && scaled.ok());
+    test::GuardedBytes luma(picture.pixels);
+    test::GuardedBytes chroma(picture.pixels.size() / 2, 128);
+    test::GuardedBytes out(cuda::device_faces_bytes(0), test::kCanary);
+    FrameView frame;
+    frame.width = picture.width;
+    frame.height = picture.height;
+    frame.component[0] = {luma.data(), picture.width};
+    for (int c = 1; c < 3; ++c) {
+      frame.component[c] = {chroma.data() + c - 1, picture.width, 2};
+      frame.component[c].sub_x = frame.component[c].sub_y = 1;
+    }
+    list.clear();
+    const cuda::Launcher launch(list);
+    ASSERT_TRUE(
+        scaler.value().enqueue(frame, ColorMatrix::kBt709, scaled.value().view(), launch).ok());
+    ASSERT_TRUE(network.value()
+                    ->enqueue(std::as_const(scaled.value()).view(), nullptr, {}, picture.width,
+                              picture.height, reinterpret_cast<cuda::DeviceFaces*>(out.data()),
+                              launch)
+                    .ok());
+    time("network, a frame to its faces at 640", size, list);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -47,12 +48,23 @@ class SmallChainCuda : public testing::TestWithParam<Settings> {
   static constexpr char kMakeNode[] = "cuGraphConditionalHandleCreate";
   static bool refuses() { return GetParam().nodes == ConditionalNodes::kRefused; }
 
+  /// With the path of the network where one is asked for.
+  static std::string detect_of(const Settings& s) {
+    constexpr std::string_view kNetwork = "NETWORK";
+    std::string text = s.detect;
+    if (const auto at = text.find(kNetwork); at != std::string::npos) {
+      const char* folder = std::getenv("CUFACE_MODEL_PATH");
+      text.replace(at, kNetwork.size(), std::string(folder ? folder : ".") + "/yunet.cuface");
+    }
+    return text;
+  }
+
   std::vector<std::string> play(const std::string& decoded, const std::string& backend) const {
     const Settings& s = GetParam();
     const std::string faces = folder_.file("faces.jsonl");
     Pipeline pipeline(
         decoded + " ! identity eos-after=" + std::to_string(frames_ + 1) + " ! cufacedetect " +
-        backend + s.detect + " ! culktrack ! cufacelandmark " + s.landmark + kIterations +
+        backend + detect_of(s) + " ! culktrack ! cufacelandmark " + s.landmark + kIterations +
         " ! cufaceoverlay ! cufacepublish location=" + faces + " ! fakesink sync=false");
     const Ending ending = pipeline.play(500);
     EXPECT_TRUE(ending.eos) << ending.error;
@@ -94,6 +106,9 @@ INSTANTIATE_TEST_SUITE_P(
                  ConditionalNodes::kUsed},
         Settings{"Smart", "redetect-interval=20 search=smart ", "", ConditionalNodes::kUsed},
         Settings{"EveryFrame", "redetect-interval=1 ", "refine=false", ConditionalNodes::kNotAsked},
+        Settings{"Network", "model=NETWORK redetect-interval=3 ", "", ConditionalNodes::kUsed},
+        Settings{"NetworkOnEveryFrame", "model=NETWORK redetect-interval=1 input-size=0 ", "",
+                 ConditionalNodes::kNotAsked},
         Settings{"WithoutConditionalNodes", "redetect-interval=2 ", "", ConditionalNodes::kRefused},
         Settings{"AllWithoutConditionalNodes", "redetect-interval=3 roll=30 ",
                  "samples=3 smooth=0.5", ConditionalNodes::kRefused, 3},

@@ -1,0 +1,53 @@
+// What searches on CUDA have in common, whatever they search with.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "gst/facedetect/backend.h"
+#include "gst/faces/cuda/devicefaceframe.h"
+#include "kernels/detect/cuda/schedule.h"
+
+namespace cuface::gst {
+
+/// Scratch that a few plans of a context share in turns.
+Result<std::shared_ptr<cuda::Scratch>> device_scratch(std::size_t bytes);
+
+/// Decides, searches and joins on the device; the host waits for nothing.
+class CudaBackend : public DetectBackend {
+ public:
+  ~CudaBackend() override { owner_.stop.mirror_to(nullptr); }
+  void restart() override { restart_ = true; }
+  Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
+                         const SearchInputs& inputs) override;
+
+ protected:
+  CudaBackend(const std::string& name, BackendOwner owner)
+      : owner_(std::move(owner)), name_(std::make_shared<const std::string>(name)) {}
+  const BackendOwner& owner() const { return owner_; }
+
+  Status allocate();
+  /// Of the owner's stop flag, for the GPU.
+  const std::uint32_t* stop() const { return stop_.data(); }
+  cuda::SearchState* state() { return state_.data(); }
+
+  virtual bool is_planned_for(const DetectSettings& settings) const = 0;
+  virtual Status plan(const DetectSettings& settings, int width, int height) = 0;
+  /// Launches what every frame needs, be it searched or not.
+  virtual Status read(Frame& frame, DeviceFrame& device) = 0;
+  /// Launches the search, for where state()->run says so; `followed` may be null.
+  virtual Status search(const DetectSettings& settings, const SearchInputs& inputs,
+                        const cuda::FollowedFaces* followed, cuda::DeviceFaces* found,
+                        cuda::Launcher launch) = 0;
+  virtual cuda::Scratch& scratch() = 0;
+
+ private:
+  const BackendOwner owner_;
+  const DetectorName name_;
+  cuda::PinnedBuffer<std::uint32_t> stop_;
+  cuda::DeviceBuffer<cuda::SearchState> state_;
+  cuda::DeviceBuffer<std::byte> found_;  // by the last search
+  bool restart_ = true;
+};
+
+}  // namespace cuface::gst

@@ -1,0 +1,144 @@
+// cufacedetect with a network, on CUDA.
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "gst/facedetect/cuda_backend.h"
+#include "kernels/colour/colour.h"
+#include "kernels/colour/colour_cuda.h"
+#include "kernels/common/try.h"
+#include "kernels/common/workers.h"
+#include "kernels/network/cuda/network.h"
+
+namespace cuface::gst {
+namespace {
+
+/// Pictures of frames in system memory on their way to the GPU.
+class Uploads {
+ public:
+  ~Uploads() {
+    for (Upload& upload : ring_)
+      if (upload.over) cudaEventDestroy(upload.over);
+  }
+
+  /// `make` writes the picture in page-locked memory; it is copied to `to` in the stream.
+  template <typename Make>
+  Status operator()(const Make& make, ImageView<Bgr> to, cudaStream_t stream) {
+    Upload& upload = ring_[next_++ % ring_.size()];
+    const auto row = static_cast<std::size_t>(to.width) * sizeof(Bgr);
+    const auto rows = static_cast<std::size_t>(to.height);
+    if (upload.over) {
+      CUFACE_TRY(cuda::check(cudaEventSynchronize(upload.over), "waiting for a copy to the GPU"));
+    } else {
+      CUFACE_TRY(cuda::check(cudaEventCreateWithFlags(&upload.over, cudaEventDisableTiming),
+                             "making a CUDA event"));
+    }
+    if (upload.bytes.size() != row * rows)
+      CUFACE_TRY(take(cuda::PinnedBuffer<std::uint8_t>::create(row * rows), upload.bytes));
+    CUFACE_TRY(make(ImageView<Bgr>{reinterpret_cast<Bgr*>(upload.bytes.data()), to.width, to.height,
+                                   static_cast<std::ptrdiff_t>(row)}));
+    CUFACE_TRY(cuda::check(
+        cudaMemcpy2DAsync(to.data, static_cast<std::size_t>(to.stride), upload.bytes.data(), row,
+                          row, rows, cudaMemcpyHostToDevice, stream),
+        "copying the picture to the GPU"));
+    return cuda::check(cudaEventRecord(upload.over, stream), "recording a CUDA event");
+  }
+
+ private:
+  struct Upload {
+    cuda::PinnedBuffer<std::uint8_t> bytes;
+    cudaEvent_t over = nullptr;
+  };
+  std::array<Upload, DeviceChain::kInFlight> ring_;
+  std::size_t next_ = 0;
+};
+
+class CudaNetworkBackend final : public CudaBackend {
+ public:
+  CudaNetworkBackend(std::shared_ptr<const NetworkModel> model, BackendOwner owner)
+      : CudaBackend(kNetworkDetector, std::move(owner)), model_(std::move(model)) {}
+
+  using CudaBackend::allocate;
+
+  Status plan(const DetectSettings& settings, int width, int height) override {
+    const NetworkSettings network = settings.network();
+    network_.reset();  // or the scratch would be there twice
+    host_scaler_.reset();
+    CUFACE_TRY(take(cuda::BgrScaler::create(width, height, network.input_size), scaler_));
+    const auto [w, h] = scaler_.size();
+    CUFACE_TRY(take(cuda::DeviceImage<Bgr>::create(w, h), picture_));
+    CUFACE_TRY(
+        take(cuda::FaceNetwork::create(model_, network.config, w, h, device_scratch), network_));
+    search_ = {};
+    planned_ = network;
+    return {};
+  }
+
+ private:
+  bool is_planned_for(const DetectSettings& settings) const override {
+    return network_ && settings.network() == planned_;
+  }
+
+  Status read(Frame& frame, DeviceFrame& device) override {
+    width_ = frame.width();
+    height_ = frame.height();
+    const ColorMatrix matrix = color_matrix(frame.info());
+    if (device.in_cuda_memory())
+      return device.read([&](const FrameView& view, cuda::Launcher launch) {
+        return scaler_.enqueue(view, matrix, picture_.view(), launch);
+      });
+    if (!host_scaler_) {
+      const int threads = planned_.threads > 0 ? planned_.threads : Workers::processors();
+      CUFACE_TAKE(scaler, BgrScaler::create(width_, height_, planned_.input_size, threads));
+      host_scaler_ = std::move(scaler);
+    }
+    CUFACE_TAKE(chain, device.chain());
+    const auto make = [&](ImageView<Bgr> picture) {
+      return frame.read([&](const FrameView& view) {
+        return host_scaler_->run(view, matrix, picture, &owner().stop);
+      });
+    };
+    return uploads_(make, picture_.view(), chain->stream());
+  }
+
+  Status search(const DetectSettings& settings, const SearchInputs& inputs,
+                const cuda::FollowedFaces*, cuda::DeviceFaces* found,
+                cuda::Launcher launch) override {
+    constexpr auto enqueue_search = [](CudaNetworkBackend* backend, int min_size, int max_size,
+                                       int max_faces, int width, int height, cuda::DeviceFaces* out,
+                                       bool every_frame, cuda::Launcher to) {
+      return backend->network_->enqueue(std::as_const(backend->picture_).view(),
+                                        &backend->state()->run, {min_size, max_size, max_faces},
+                                        width, height, out, every_frame ? to.without_ifs() : to);
+    };
+    const DetectConfig& config = settings.config;
+    return launch.repeat(search_, enqueue_search, this, config.min_size, config.max_size,
+                         config.max_faces, width_, height_, found, inputs.every_frame);
+  }
+
+  cuda::Scratch& scratch() override { return network_->scratch(); }
+
+  const std::shared_ptr<const NetworkModel> model_;
+  cuda::BgrScaler scaler_;
+  std::optional<BgrScaler> host_scaler_;  ///< for frames in system memory
+  Uploads uploads_;
+  cuda::DeviceImage<Bgr> picture_;
+  std::unique_ptr<cuda::FaceNetwork> network_;
+  cuda::Repeated<CudaNetworkBackend*, int, int, int, int, int, cuda::DeviceFaces*, bool> search_;
+  NetworkSettings planned_;
+  int width_ = 0, height_ = 0;  ///< of the frame
+};
+
+}  // namespace
+
+DetectBackendResult make_cuda_network_backend(std::shared_ptr<const NetworkModel> model,
+                                              const DetectSettings& settings, int width, int height,
+                                              BackendOwner owner) {
+  auto made = std::make_unique<CudaNetworkBackend>(std::move(model), std::move(owner));
+  CUFACE_TRY(made->allocate());
+  CUFACE_TRY(made->plan(settings, width, height));
+  return DetectBackendResult(std::move(made));
+}
+
+}  // namespace cuface::gst
