@@ -55,20 +55,20 @@ bool takes_head(const NetworkModel& model, const NetworkHead& head) {
   return true;
 }
 
-Node::Kind kind_of(NetworkOp op) {
+RowNode::Kind kind_of(NetworkOp op) {
   switch (op) {
     case NetworkOp::kPictureConvolution:
-      return Node::Kind::kPictureConvolution;
+      return RowNode::Kind::kPictureConvolution;
     case NetworkOp::kPointwise:
-      return Node::Kind::kPointwise;
+      return RowNode::Kind::kPointwise;
     case NetworkOp::kDepthwise:
-      return Node::Kind::kDepthwise;
+      return RowNode::Kind::kDepthwise;
     case NetworkOp::kMaxPool:
-      return Node::Kind::kMaxPool;
+      return RowNode::Kind::kMaxPool;
     case NetworkOp::kUpsampleAdd:
-      return Node::Kind::kUpsampleAdd;
+      return RowNode::Kind::kUpsampleAdd;
   }
-  return Node::Kind::kPicture;
+  return RowNode::Kind::kPicture;
 }
 
 /// Taps of a convolution; 0 for another layer.
@@ -86,7 +86,7 @@ int taps_of(const NetworkLayer& layer, const NetworkPlan& plan) {
 }
 
 /// Copies a layer's weights to those of a node, channels from `channel` on.
-void copy_weights(const NetworkModel& model, const NetworkLayer& layer, const Node& node,
+void copy_weights(const NetworkModel& model, const NetworkLayer& layer, const RowNode& node,
                   int channel, float* out) {
   const float* from = model.weights.data() + layer.first_weight;
   const std::size_t taps = size(node.taps), pixel = size(node.pixel);
@@ -96,9 +96,9 @@ void copy_weights(const NetworkModel& model, const NetworkLayer& layer, const No
   std::copy_n(from, layer.channels, out + taps * pixel + size(channel));
 }
 
-Node new_node(const NetworkPlan& plan, int tensor) {
+RowNode new_node(const NetworkPlan& plan, int tensor) {
   const NetworkTensor& t = plan.tensors[size(tensor)];
-  Node node;
+  RowNode node;
   node.channels = t.channels;
   node.pixel = padded(t.channels);
   node.rows = t.rows;
@@ -106,13 +106,13 @@ Node new_node(const NetworkPlan& plan, int tensor) {
   return node;
 }
 
-std::size_t work_of(const Node& node) {
+std::size_t work_of(const RowNode& node) {
   return size(node.columns) * size(node.pixel) * size(std::max(node.taps, 1));
 }
 
 }  // namespace
 
-Node::Rows Node::rows_read(int y) const {
+RowNode::Rows RowNode::rows_read(int y) const {
   switch (kind) {
     case Kind::kPictureConvolution:
       return {std::max(2 * y - 1, 0), 2 * y + 1};
@@ -127,7 +127,7 @@ Node::Rows Node::rows_read(int y) const {
   }
 }
 
-void Program::add_weights(Node& node) {
+void Program::add_weights(RowNode& node) {
   node.first_weight = weights_.size();
   weights_.resize(weights_.size() + (size(node.taps) + 1) * size(node.pixel));
 }
@@ -150,14 +150,14 @@ void Program::add_nodes(const NetworkModel& model, const NetworkPlan& plan) {
     }
   }
   std::vector<int> node_of(plan.tensors.size(), 0);
-  Node picture = new_node(plan, 0);
+  RowNode picture = new_node(plan, 0);
   picture.pixel = picture.channels;
   nodes_.push_back(picture);
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const int tensor = static_cast<int>(i) + 1;
     if (of_heads.contains(tensor)) continue;
     const NetworkLayer& layer = model.layers[i];
-    Node node = new_node(plan, tensor);
+    RowNode node = new_node(plan, tensor);
     node.kind = kind_of(layer.op);
     node.input = node_of[size(layer.input)];
     node.other = layer.op == NetworkOp::kUpsampleAdd ? node_of[size(layer.other)] : 0;
@@ -182,11 +182,11 @@ void Program::add_head(const NetworkModel& model, const NetworkPlan& plan, std::
   const auto tensors = tensors_of(model.heads[index]);
   const NetworkLayer& first_depth = maker_of(model, tensors[0]);
   const NetworkLayer& first_point = maker_of(model, first_depth.input);
-  Node points = new_node(plan, tensors[0]), depths = points;
-  points.kind = Node::Kind::kPointwise;
+  RowNode points = new_node(plan, tensors[0]), depths = points;
+  points.kind = RowNode::Kind::kPointwise;
   points.input = input;
   points.relu = first_point.relu;
-  depths.kind = Node::Kind::kDepthwise;
+  depths.kind = RowNode::Kind::kDepthwise;
   depths.input = static_cast<int>(nodes_.size());
   depths.relu = first_depth.relu;
   points.channels = points.pixel = depths.channels = depths.pixel = kChannelGroup;
@@ -210,26 +210,26 @@ void Program::add_head(const NetworkModel& model, const NetworkPlan& plan, std::
 void Program::schedule(int picture_rows) {
   std::vector<int> made(nodes_.size(), 0);  // rows of each node
   const auto is_ready = [&](std::size_t n) {
-    const Node& node = nodes_[n];
+    const RowNode& node = nodes_[n];
     const int y = made[n];
     return y < node.rows && node.rows_read(y).last < made[size(node.input)] &&
-           (node.kind != Node::Kind::kUpsampleAdd || y < made[size(node.other)]);
+           (node.kind != RowNode::Kind::kUpsampleAdd || y < made[size(node.other)]);
   };
   // The first row of a node that another has yet to read.
   const auto oldest = [&](std::size_t n) {
     int row = made[n];
     for (std::size_t r = n + 1; r < nodes_.size(); ++r) {
-      const Node& reader = nodes_[r];
+      const RowNode& reader = nodes_[r];
       if (made[r] == reader.rows) continue;
       if (size(reader.input) == n) row = std::min(row, reader.rows_read(made[r]).first);
-      if (size(reader.other) == n && reader.kind == Node::Kind::kUpsampleAdd) {
+      if (size(reader.other) == n && reader.kind == RowNode::Kind::kUpsampleAdd) {
         row = std::min(row, made[r]);
       }
     }
     return row;
   };
   const auto make = [&](std::size_t n, int rows) {
-    Node& node = nodes_[n];
+    RowNode& node = nodes_[n];
     const int needed = oldest(n);
     steps_.push_back({static_cast<int>(n), made[n], rows, work_of(node)});
     made[n] += rows;
@@ -250,7 +250,7 @@ void Program::schedule(int picture_rows) {
 bool Program::allocate(NetworkCell* cells) {
   constexpr std::size_t kMaxFloats = kMaxNetworkScratch / sizeof(float);
   std::size_t floats = 0, widest = 0, border = 0;
-  for (Node& node : nodes_) {
+  for (RowNode& node : nodes_) {
     const std::size_t row = (size(node.columns) + 2) * size(node.pixel);
     node.row_stride = static_cast<std::ptrdiff_t>(row);
     widest = std::max(widest, row);
@@ -262,7 +262,7 @@ bool Program::allocate(NetworkCell* cells) {
   values_ = Image<float>(static_cast<int>(floats), 1);
   float* at = values_.view().data;
   std::fill(at, at + floats, 0.0f);
-  for (Node& node : nodes_) {
+  for (RowNode& node : nodes_) {
     if (node.first_cell >= 0) {
       node.kept = node.rows;
       node.row_stride = std::ptrdiff_t{node.columns} * kChannelGroup;

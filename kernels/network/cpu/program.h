@@ -18,7 +18,7 @@ static_assert(sizeof(NetworkCell) == kChannelGroup * sizeof(float),
               "a cell is one pixel of a head's tensor");
 
 /// What makes the rows of one tensor. Node 0 makes floats of the picture, three a pixel.
-struct Node {
+struct RowNode {
   enum class Kind { kPicture, kPictureConvolution, kPointwise, kDepthwise, kMaxPool, kUpsampleAdd };
 
   Kind kind = Kind::kPicture;
@@ -66,19 +66,19 @@ class Program {
   /// where that would take more than kMaxNetworkScratch, as it may where most channels are padding.
   bool allocate(NetworkCell* cells);
 
-  const Node& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
+  const RowNode& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
   const std::vector<Step>& steps() const { return steps_; }
   /// Zeros, as wide as any row with its borders, from a row's first pixel on: rows above and below.
   const float* zeros() const { return zeros_; }
-  const float* weights(const Node& node) const { return weights_.data() + node.first_weight; }
+  const float* weights(const RowNode& node) const { return weights_.data() + node.first_weight; }
 
  private:
   void add_nodes(const NetworkModel& model, const NetworkPlan& plan);
   void add_head(const NetworkModel& model, const NetworkPlan& plan, std::size_t index, int input);
-  void add_weights(Node& node);
+  void add_weights(RowNode& node);
   void schedule(int picture_rows);
 
-  std::vector<Node> nodes_;
+  std::vector<RowNode> nodes_;
   std::vector<Step> steps_;
   std::vector<float> weights_;
   Image<float> values_;

@@ -84,7 +84,7 @@ HWY_INLINE void each_group(int channels, Group group) {
 }
 
 template <int vectors>
-HWY_NOINLINE void pointwise_row(const Node& node, const float* in, int inputs, int in_pixel,
+HWY_NOINLINE void pointwise_row(const RowNode& node, const float* in, int inputs, int in_pixel,
                                 const float* weights, float* out) {
   each_block<pixels_together(vectors)>(node.columns, [&](int x, auto pixels) {
     Sums<pixels(), vectors> sums;
@@ -98,7 +98,7 @@ HWY_NOINLINE void pointwise_row(const Node& node, const float* in, int inputs, i
 
 /// `in`: three rows, from the pixel left of the first one on.
 template <int vectors>
-HWY_NOINLINE void picture_row(const Node& node, const float* const in[3], const float* weights,
+HWY_NOINLINE void picture_row(const RowNode& node, const float* const in[3], const float* weights,
                               float* out) {
   each_block<pixels_together(vectors)>(node.columns, [&](int x, auto pixels) {
     Sums<pixels(), vectors> sums;
@@ -118,7 +118,7 @@ HWY_NOINLINE void picture_row(const Node& node, const float* const in[3], const 
 constexpr int kDepthPixels = kManyRegisters ? 6 : 4;
 
 /// `in`: three rows, from the pixel left of the first one on.
-HWY_NOINLINE void depthwise_row(const Node& node, const float* const in[3], const float* weights,
+HWY_NOINLINE void depthwise_row(const RowNode& node, const float* const in[3], const float* weights,
                                 float* out) {
   const Floats d;
   const std::ptrdiff_t pixel = node.pixel;
@@ -151,7 +151,7 @@ HWY_INLINE FloatVector larger(FloatVector a, FloatVector b) {
   return hn::IfThenElse(hn::Gt(a, b), a, b);
 }
 
-void pool_row(const Node& node, const float* upper, const float* lower, float* out) {
+void pool_row(const RowNode& node, const float* upper, const float* lower, float* out) {
   const Floats d;
   const std::ptrdiff_t pixel = node.pixel;
   for (int x = 0; x < node.columns; ++x, upper += 2 * pixel, lower += 2 * pixel, out += pixel) {
@@ -164,7 +164,7 @@ void pool_row(const Node& node, const float* upper, const float* lower, float* o
   }
 }
 
-void upsample_add_row(const Node& node, const float* small, const float* other, float* out) {
+void upsample_add_row(const RowNode& node, const float* small, const float* other, float* out) {
   const Floats d;
   for (int x = 0; x < node.columns; ++x, other += node.pixel, out += node.pixel) {
     const float* const from = small + x / 2 * std::ptrdiff_t{node.pixel};
@@ -174,7 +174,7 @@ void upsample_add_row(const Node& node, const float* small, const float* other, 
   }
 }
 
-void convert_row(const Node& node, ImageView<const Bgr> picture, int y, float* out) {
+void convert_row(const RowNode& node, ImageView<const Bgr> picture, int y, float* out) {
   int floats = 0;
   if (y < picture.height) {
     static_assert(sizeof(Bgr) == 3);
@@ -186,8 +186,8 @@ void convert_row(const Node& node, ImageView<const Bgr> picture, int y, float* o
 }
 
 void make_row_vector(const Program& program, int index, int y, ImageView<const Bgr> picture) {
-  const Node& node = program.node(index);
-  const Node& input = program.node(node.input);
+  const RowNode& node = program.node(index);
+  const RowNode& input = program.node(node.input);
   const float* const weights = program.weights(node);
   float* const out = node.row(y);
   // Three rows of the input from their left borders on, of zeros where there is none.
@@ -200,24 +200,24 @@ void make_row_vector(const Program& program, int index, int y, ImageView<const B
   };
   const float* rows[3];
   switch (node.kind) {
-    case Node::Kind::kPicture:
+    case RowNode::Kind::kPicture:
       return convert_row(node, picture, y, out);
-    case Node::Kind::kPictureConvolution:
+    case RowNode::Kind::kPictureConvolution:
       rows_around(2 * y, rows);
       return each_group(node.pixel, [&](int c, auto vectors) {
         picture_row<vectors()>(node, rows, weights + c, out + c);
       });
-    case Node::Kind::kPointwise:
+    case RowNode::Kind::kPointwise:
       return each_group(node.pixel, [&](int c, auto vectors) {
         pointwise_row<vectors()>(node, input.row(y), input.channels, input.pixel, weights + c,
                                  out + c);
       });
-    case Node::Kind::kDepthwise:
+    case RowNode::Kind::kDepthwise:
       rows_around(y, rows);
       return depthwise_row(node, rows, weights, out);
-    case Node::Kind::kMaxPool:
+    case RowNode::Kind::kMaxPool:
       return pool_row(node, input.row(2 * y), input.row(2 * y + 1), out);
-    case Node::Kind::kUpsampleAdd:
+    case RowNode::Kind::kUpsampleAdd:
       return upsample_add_row(node, input.row(y / 2), program.node(node.other).row(y), out);
   }
 }
