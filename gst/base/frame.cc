@@ -154,12 +154,17 @@ Result<GreyPicture> Frame::luma() {
     if (GreyPicture shared = chain->luma(record_->generation)) return shared;
   PicturePool* pool = chain ? chain->luma_pool(record_->generation) : nullptr;
   const auto made = (pool ? *pool : pictures_).take(width(), height());
-  CUFACE_TRY(compute_luma(made->view()));
+  CUFACE_TRY(compute_luma(made->begin()));
   if (pool)
     chain->set_luma(made);
   else
     own_luma_ = made;
   return GreyPicture(made);
+}
+
+Result<FlowPyramid> Frame::pyramid() {
+  CUFACE_TAKE(picture, luma());
+  return FlowPyramid(picture, &picture->pyramid());
 }
 
 }  // namespace cuface::gst

@@ -102,6 +102,9 @@ class Frame {
   /// Maps the frame for reading when it has to compute it.
   /// Whoever holds it keeps it as it is.
   Result<GreyPicture> luma();
+  /// Its flow pyramid, whose levels are made where they are read, and at most once in such a line.
+  /// Whoever holds it may read it on later frames too, in this thread.
+  Result<FlowPyramid> pyramid();
 
   /// What `body` returns of the frame in host memory, mapped for reading while it runs.
   Status read(const std::function<Status(const FrameView&)>& body);

@@ -1,4 +1,5 @@
-// Grey pictures that outlive the frame they were made of: a tracker keeps the last one.
+// Grey pictures and their pyramids, which outlive the frame they were made of: a tracker keeps the
+// last one.
 #pragma once
 
 #include <algorithm>
@@ -7,28 +8,55 @@
 #include <vector>
 
 #include "kernels/common/image.h"
+#include "kernels/pyramid/pyramid.h"
 
 namespace cuface::gst {
 
-using GreyPicture = std::shared_ptr<const Image<std::uint8_t>>;
+/// The luma of a frame, and the flow pyramid of it: level 0 is the luma itself, the others are made
+/// where somebody reads them. So it takes no time, and no memory but of what was read.
+class LumaAndPyramid {
+ public:
+  LumaAndPyramid(int width, int height) : luma_(width, height), pyramid_(width, height) {}
+
+  ImageView<const std::uint8_t> view() const { return luma_.view(); }
+  /// Who reads the pyramid of a picture that stays as it is makes parts of it: one thread at a
+  /// time.
+  GaussianPyramid& pyramid() const { return pyramid_; }
+
+  int width() const { return luma_.width(); }
+  int height() const { return luma_.height(); }
+  /// For another frame: where its luma goes.
+  ImageView<std::uint8_t> begin() {
+    pyramid_.refer(luma_.view());
+    return luma_.view();
+  }
+
+ private:
+  Image<std::uint8_t> luma_;
+  mutable GaussianPyramid pyramid_;
+};
+
+using GreyPicture = std::shared_ptr<const LumaAndPyramid>;
+/// Holds the luma too.
+using FlowPyramid = std::shared_ptr<GaussianPyramid>;
 
 /// Of one thread, which alone reads and writes the pictures; they may be let go in any. Grows only
 /// when more are held at once than ever before.
 class PicturePool {
  public:
-  /// One that nobody else holds; contents undefined.
-  std::shared_ptr<Image<std::uint8_t>> take(int width, int height) {
+  /// One that nobody else holds; begin() it.
+  std::shared_ptr<LumaAndPyramid> take(int width, int height) {
     std::erase_if(pictures_,
                   [&](const auto& p) { return p->width() != width || p->height() != height; });
     const auto free = std::find_if(pictures_.begin(), pictures_.end(),
                                    [](const auto& p) { return p.use_count() == 1; });
     if (free == pictures_.end())
-      return pictures_.emplace_back(std::make_shared<Image<std::uint8_t>>(width, height));
+      return pictures_.emplace_back(std::make_shared<LumaAndPyramid>(width, height));
     return *free;
   }
 
  private:
-  std::vector<std::shared_ptr<Image<std::uint8_t>>> pictures_;
+  std::vector<std::shared_ptr<LumaAndPyramid>> pictures_;
 };
 
 }  // namespace cuface::gst

@@ -14,11 +14,10 @@ class CpuTrackBackend final : public TrackBackend {
       : tracker_(std::move(tracker)), last_id_(first_id - 1) {}
 
   Result<FaceResult> run(Frame& frame, const TrackFrame& input) override {
-    CUFACE_TAKE(picture, frame.luma());
+    CUFACE_TAKE(pyramid, frame.pyramid());
     CUFACE_TAKE(faces, input.faces.read());
     CUFACE_TAKE(feedback, input.feedback.read());
-    const TrackInput told{.luma = picture->view(),
-                          .luma_owner = picture,
+    const TrackInput told{.pyramid = std::move(pyramid),
                           .faces = faces.get(),
                           .feedback = feedback.get(),
                           .frame = input.number,

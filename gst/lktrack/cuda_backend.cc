@@ -23,12 +23,14 @@ class CudaTrackBackend final : public TrackBackend {
   Result<FaceResult> run(Frame& frame, const TrackFrame& input) override {
     DeviceFaceFrame device(*frame.device());
     CUFACE_TAKE(launch, device.launcher());
-    CUFACE_TAKE(picture, device.luma());
+    CUFACE_TAKE(pyramid, device.pyramid());
+    CUFACE_TRY(device.keep(tracker_->before()));
     room_ = std::max({room_, landmarks_capacity(input.faces), landmarks_capacity(input.feedback)});
     CUFACE_TAKE(out, device.new_faces(room_));
     CUFACE_TAKE(faces, device.faces(input.faces));
     CUFACE_TAKE(feedback, device.faces(input.feedback));
-    const cuda::TrackerInputs told{picture, faces, feedback, input.number, input.elapsed, room_};
+    const cuda::TrackerInputs told{std::move(pyramid), faces,         feedback,
+                                   input.number,       input.elapsed, room_};
     CUFACE_TRY(tracker_->enqueue(told, out->written(), launch));
     if (input.faces) detector_ = detector_of(input.faces);
     return device.submit_faces(std::move(out), detector_, {nullptr, true});

@@ -112,10 +112,11 @@ Status validate(const FlowConfig& config) {
   const auto invalid = [](const char* what) {
     return Status(StatusCode::kInvalidArgument, std::string("flow: ") + what);
   };
-  if (config.window < 5 || config.window > 63 || config.window % 2 == 0) {
+  if (config.window < GaussianPyramid::kMinWindow || config.window > 63 || config.window % 2 == 0) {
     return invalid("the window must be odd and between 5 and 63");
   }
-  if (config.levels < 1 || config.levels > 10) return invalid("levels must be between 1 and 10");
+  if (config.levels < 1 || config.levels > GaussianPyramid::kMaxLevels)
+    return invalid("levels must be between 1 and 10");
   if (config.max_iterations < 1 || config.max_iterations > 100) {
     return invalid("max_iterations must be between 1 and 100");
   }

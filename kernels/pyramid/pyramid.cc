@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "kernels/common/border.h"
 #include "kernels/common/simd.h"
@@ -62,8 +61,9 @@ void gaussian_down(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> ds
 }
 
 PyramidLevel::PyramidLevel(int width, int height, PyramidLevel* below)
-    : width(width), height(height), below_(below) {
-  if (!below) return;
+    : width(width), height(height), below_(below) {}
+
+void PyramidLevel::allocate() {
   own_ = Image<std::uint8_t>(width, height);
   picture_ = own_.view();
   // Vector code reads pixels beside a window that nobody made, and ignores them.
@@ -78,18 +78,21 @@ void PyramidLevel::forget() {
   std::fill(made_.begin(), made_.end(), false);
 }
 
-void PyramidLevel::take(ImageView<const std::uint8_t> picture, bool copied) {
+void PyramidLevel::refer(ImageView<const std::uint8_t> picture) {
   ready_ = {0, 0, width, height};
   picture_ = picture;
-  if (!copied) return;
+}
+
+void PyramidLevel::copy(ImageView<const std::uint8_t> picture) {
   if (own_.width() == 0) own_ = Image<std::uint8_t>(width, height);
-  picture_ = own_.view();
+  refer(own_.view());
   for (int y = 0; y < height; ++y) {
     std::memcpy(own_.view().row(y), picture.row(y), static_cast<std::size_t>(width));
   }
 }
 
 void PyramidLevel::make(const Rect& part) {
+  if (own_.width() == 0) allocate();
   const int left = part.x / kTileWidth, right = (part.x + part.w - 1) / kTileWidth,
             top = part.y / kTileHeight, bottom = (part.y + part.h - 1) / kTileHeight;
   for (int row = top; row <= bottom; ++row) {
@@ -122,11 +125,25 @@ GaussianPyramid::GaussianPyramid(int width, int height, int levels, int min_side
   }
 }
 
-void GaussianPyramid::build(ImageView<const std::uint8_t> picture,
-                            std::shared_ptr<const void> owner) {
-  level(0).take(picture, !owner);
-  owner_ = std::move(owner);
+void GaussianPyramid::build(ImageView<const std::uint8_t> picture) {
+  level(0).copy(picture);
+  forget();
+}
+
+void GaussianPyramid::refer(ImageView<const std::uint8_t> picture) {
+  level(0).refer(picture);
+  forget();
+}
+
+void GaussianPyramid::forget() {
   for (int i = 1; i < levels(); ++i) level(i).forget();
+}
+
+int GaussianPyramid::tiles_made() const {
+  std::ptrdiff_t made = 0;
+  for (const PyramidLevel& level : levels_)
+    made += std::count(level.made_.begin(), level.made_.end(), true);
+  return static_cast<int>(made);
 }
 
 }  // namespace cuface

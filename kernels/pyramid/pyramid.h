@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "kernels/common/geometry.h"
@@ -109,39 +108,44 @@ class PyramidLevel {
  private:
   friend class GaussianPyramid;
 
-  void take(ImageView<const std::uint8_t> picture, bool copied);  ///< level 0
-  void forget();                                                  ///< the others
-  void own();
+  void refer(ImageView<const std::uint8_t> picture);  ///< level 0
+  void copy(ImageView<const std::uint8_t> picture);   ///< the same
+  void forget();                                      ///< the others
+  void allocate();
   void make(const Rect& part);
 
   PyramidLevel* below_;
   ImageView<const std::uint8_t> picture_;
-  Image<std::uint8_t> own_;  // level 0 has it when there is something to copy
+  Image<std::uint8_t> own_;  // once there is something to make or to copy
   Rect ready_;               // a part that is made
   int tiles_across_ = 0;
   std::vector<std::uint8_t> made_;  // of each tile, row by row: is it made?
 };
 
-/// Level 0 is the full picture; level i+1 is gaussian_down of level i. Owns the levels above 0;
-/// what it needs is allocated in the constructor and, for copies, once. For one thread at a time:
-/// who reads a level makes it.
+/// Level 0 is the full picture; level i+1 is gaussian_down of level i. Owns the levels above 0,
+/// each allocated when it is first read. For one thread at a time: who reads a level makes it, and
+/// who reads it then shares what is made.
 class GaussianPyramid {
  public:
+  /// With these it serves every valid FlowConfig.
+  static constexpr int kMaxLevels = 10, kMinWindow = 5;
+
   /// `levels` >= 1 counts level 0. Fewer are kept where a level above 0 would not be larger than
   /// `min_side` in both directions (OpenCV's rule, with the flow window as min_side).
-  GaussianPyramid(int width, int height, int levels, int min_side);
+  GaussianPyramid(int width, int height, int levels = kMaxLevels, int min_side = kMinWindow);
 
-  /// `picture` must have the constructor's size; it is copied where nobody owns it, else it is
-  /// level 0 itself, and `owner`, which keeps its pixels there and as they are, is held until the
-  /// next build() or let_go().
-  void build(ImageView<const std::uint8_t> picture, std::shared_ptr<const void> owner = nullptr);
-  /// Gives the owner back; no level must be read any more.
-  void let_go() { owner_ = nullptr; }
+  /// Begins the pyramid of a copy of `picture`, which has the constructor's size.
+  void build(ImageView<const std::uint8_t> picture);
+  /// The same without a copy: `picture` is level 0 itself, and stays there and as it is until the
+  /// pyramid is begun anew.
+  void refer(ImageView<const std::uint8_t> picture);
   int levels() const { return static_cast<int>(levels_.size()); }
   PyramidLevel& level(int i) { return levels_[static_cast<std::size_t>(i)]; }
+  /// How many tiles all levels have made since the pyramid was begun.
+  int tiles_made() const;
 
  private:
-  std::shared_ptr<const void> owner_;  // of level 0, if that is not a copy
+  void forget();
   std::vector<PyramidLevel> levels_;
 };
 

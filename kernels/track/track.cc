@@ -20,30 +20,26 @@ class CpuTracker final : public Tracker {
  public:
   CpuTracker(const TrackConfig& config, int width, int height, std::uint64_t first_id,
              const StopFlag* stop)
-      : stop_(stop),
-        config_(config),
-        width_(width),
-        height_(height),
-        pyramids_{{width, height, config.flow.levels, config.flow.window},
-                  {width, height, config.flow.levels, config.flow.window}},
-        scratch_(config.flow) {
+      : stop_(stop), config_(config), width_(width), height_(height), scratch_(config.flow) {
     track::start_state(state_, first_id);
   }
 
   Status enqueue(const TrackInput& input, TrackOutput& out) override;
   void pass_gap(TrackOutput& out) override;
-  void end_tracks() override { track::end_tracks(state_); }
+  void end_tracks() override {
+    track::end_tracks(state_);
+    before_ = nullptr;
+  }
   Status configure(const TrackConfig& config) override;
 
  private:
-  bool move(int slot, const track::TrackedFrame& frame);
+  bool move(int slot, const track::TrackedFrame& frame, GaussianPyramid& now);
   void write(const FaceList* faces, const track::Outcome& outcome, TrackOutput& out) const;
 
   const StopFlag* const stop_;
   TrackConfig config_;
   int width_, height_;
-  GaussianPyramid pyramids_[2];  // of this frame and the previous one
-  int current_ = 0;              // which is this frame's
+  std::shared_ptr<GaussianPyramid> before_;  // of the previous frame, if it has a track
   FlowScratch scratch_;
   track::State state_;
   std::string detector_;
@@ -62,7 +58,7 @@ track::Faces plain_faces(const FaceList* list) {
 }
 
 /// Carries a track from the previous frame to this one. False once it is stopped.
-bool CpuTracker::move(int slot, const track::TrackedFrame& frame) {
+bool CpuTracker::move(int slot, const track::TrackedFrame& frame, GaussianPyramid& now) {
   const track::Points points = track::choose_points(state_, slot, frame.feedback);
   if (!points.array) {
     for (int i = 0; i < points.count; ++i) {
@@ -73,9 +69,8 @@ bool CpuTracker::move(int slot, const track::TrackedFrame& frame) {
   const std::span<const Point> from(points.array ? points.array : grid_, n);
   const std::span<Point> to(to_, n), back(back_, n);
   const std::span<std::uint8_t> good(good_, n), good_back(good_back_, n);
-  GaussianPyramid &prev = pyramids_[1 - current_], &next = pyramids_[current_];
-  if (!flow(prev, next, from, to, good, config_.flow, scratch_, stop_)) return false;
-  if (!flow(next, prev, to, back, good_back, config_.flow, scratch_, stop_)) return false;
+  if (!flow(*before_, now, from, to, good, config_.flow, scratch_, stop_)) return false;
+  if (!flow(now, *before_, to, back, good_back, config_.flow, scratch_, stop_)) return false;
   for (std::size_t i = 0; i < n; ++i) good[i] = good[i] && good_back[i];
   track::Motion motion;
   track::carry_track(SerialLanes{}, state_, slot, frame, config_, points.from, from, to, back, good,
@@ -109,9 +104,11 @@ void CpuTracker::write(const FaceList* faces, const track::Outcome& outcome,
 }
 
 Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
-  if (!input.luma.data || input.luma.width != width_ || input.luma.height != height_) {
+  if (!input.pyramid || input.pyramid->level(0).width != width_ ||
+      input.pyramid->level(0).height != height_) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is not of the planned size");
   }
+  GaussianPyramid& now = *input.pyramid;
   track::TrackedFrame frame;
   frame.faces = plain_faces(input.faces);
   frame.feedback = plain_faces(input.feedback);
@@ -122,21 +119,16 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
   track::begin_frame(state_, frame, config_);
   const bool has_faces = frame.faces.count > 0;
   if (has_faces) detector_ = input.faces->detector;
-  if (state_.had_tracks || has_faces) {
-    current_ = 1 - current_;
-    pyramids_[current_].build(input.luma, input.luma_owner);
-    frame.now = pyramids_[current_].level(0).all();
-  }
-  if (state_.had_tracks) frame.before = pyramids_[1 - current_].level(0).all();
+  frame.now = now.level(0).all();
+  if (state_.had_tracks) frame.before = before_->level(0).all();
   for (int i = 0; i < state_.count; ++i) {
     const int slot = state_.slot[i];
     track::age_track(SerialLanes{}, state_, slot, frame, config_, motion_.robust.sums);
-    if (!state_.track[slot].lost && !move(slot, frame)) return cancelled();
+    if (!state_.track[slot].lost && !move(slot, frame, now)) return cancelled();
   }
   track::Outcome outcome;
   track::finish_frame(SerialLanes{}, state_, frame, config_, detections_, outcome);
-  pyramids_[1 - current_].let_go();
-  if (state_.count == 0) pyramids_[current_].let_go();
+  before_ = state_.count > 0 ? input.pyramid : nullptr;
   write(input.faces, outcome, out);
   return {};
 }
@@ -149,14 +141,7 @@ void CpuTracker::pass_gap(TrackOutput& out) {
 
 Status CpuTracker::configure(const TrackConfig& config) {
   CUFACE_TRY(validate(config));
-  if (config.flow.window != config_.flow.window || config.flow.levels != config_.flow.levels) {
-    GaussianPyramid previous(width_, height_, config.flow.levels, config.flow.window);
-    if (state_.count > 0) previous.build(pyramids_[current_].level(0).all());
-    pyramids_[current_] = std::move(previous);
-    pyramids_[1 - current_] =
-        GaussianPyramid(width_, height_, config.flow.levels, config.flow.window);
-    scratch_ = FlowScratch(config.flow);
-  }
+  if (config.flow.window != config_.flow.window) scratch_ = FlowScratch(config.flow);
   config_ = config;
   return {};
 }

@@ -118,10 +118,10 @@ inline constexpr int kLossCount = 6;
 
 /// What the tracker is told about one frame.
 struct TrackInput {
-  ImageView<const std::uint8_t> luma;
-  /// Keeps the pixels of `luma` where and as they are; the tracker holds it until the next frame,
-  /// so that it need not copy them. Null: it copies.
-  std::shared_ptr<const void> luma_owner = nullptr;
+  /// Of its luma, which has the planned size; it serves every FlowConfig (its constructor's
+  /// defaults). The tracker makes the parts that it reads, and where it follows a face it holds the
+  /// pyramid until the next frame: so long nobody begins it anew.
+  std::shared_ptr<GaussianPyramid> pyramid;
   /// Faces of this frame from the elements before; `searched` says whether a detector looked. May
   /// carry landmarks (order detect, landmark, track): the tracker then follows those and delivers
   /// them. All its faces count as detections. Null = none, not searched.
@@ -166,8 +166,8 @@ class Tracker {
   /// Ends every track (flush, caps change, time jump) for good: none is revived. Ids go on
   /// counting.
   virtual void end_tracks() = 0;
-  /// New values for the next frame; sizes of scratch may change, so not from a hot path. Tracks go
-  /// on. On an error everything stays as it was.
+  /// New values for the next frame; the size of scratch may change, so not from a hot path. Tracks
+  /// go on. On an error everything stays as it was.
   virtual Status configure(const TrackConfig& config) = 0;
 };
 

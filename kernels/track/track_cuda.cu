@@ -201,7 +201,6 @@ __global__ void __launch_bounds__(kFinishThreads)
 }  // namespace
 
 struct Tracker::Buffers {
-  std::unique_ptr<GaussianPyramid> pyramids[2];
   DeviceBuffer<track::State> state;
   DeviceBuffer<FramePlan> plan;
   DeviceBuffer<Point> points;  // from, to, back
@@ -226,13 +225,6 @@ Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int 
   made->width_ = width;
   made->height_ = height;
   Buffers& b = *made->buffers_;
-  // All the levels that any valid config could ask for: configure() then allocates nothing.
-  constexpr int kSmallestWindow = 5;
-  for (auto& pyramid : b.pyramids) {
-    CUFACE_TRY(
-        take(GaussianPyramid::create(width, height, GaussianPyramid::kMaxLevels, kSmallestWindow),
-             pyramid));
-  }
   std::vector<track::State> start(1);
   track::start_state(start[0], first_id);
   CUFACE_TRY(take(upload(start), b.state));
@@ -243,18 +235,16 @@ Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int 
 }
 
 Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher launch) {
-  if (!inputs.luma.data || inputs.luma.width != width_ || inputs.luma.height != height_) {
+  if (!inputs.pyramid || inputs.pyramid->level(0).width != width_ ||
+      inputs.pyramid->level(0).height != height_) {
     return Status(StatusCode::kInvalidArgument, "track: the picture is not of the planned size");
   }
   Buffers& b = *buffers_;
-  launch.set_variant(current_);
-  GaussianPyramid &prev = *b.pyramids[current_], &next = *b.pyramids[1 - current_];
+  // The first frame has no track to follow.
+  GaussianPyramid &next = *inputs.pyramid, &prev = before_ ? *before_ : next;
   const int levels = flow_levels(next, config_.flow);
-  CUFACE_TRY(next.enqueue(inputs.luma, levels, launch));
-  // After configure() the previous picture may lack levels. On the first frame there is none.
-  if (built_ > 0 && built_ < levels) {
-    CUFACE_TRY(prev.enqueue_above(built_, levels, launch));
-  }
+  // After configure() the previous picture may lack levels.
+  for (GaussianPyramid* pyramid : {&next, &prev}) CUFACE_TRY(pyramid->enqueue(levels, launch));
 
   const Told told{
       inputs.faces,  inputs.feedback, width_, height_, std::min(inputs.room, kMaxTrackPoints),
@@ -278,8 +268,7 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
   CUFACE_TRY(launch("track: finish", finish_tracks, {1, kFinishThreads}, b.state.data(), told,
                     config_, b.plan.data(), out));
   ended_ = false;
-  current_ = 1 - current_;
-  built_ = levels;
+  before_ = inputs.pyramid;
   return {};
 }
 

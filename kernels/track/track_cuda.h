@@ -15,9 +15,11 @@
 
 namespace cuface::cuda {
 
-/// TrackInput in device memory. What it points to is read by the launches of this enqueue only.
+/// TrackInput in device memory. Faces are read by the launches of this enqueue only.
 struct TrackerInputs {
-  ImageView<const std::uint8_t> luma;
+  /// Begun with this frame's picture. The tracker builds the levels that are missing, and holds the
+  /// pyramid until the next enqueue(): what begins it anew comes after that one's launches.
+  std::shared_ptr<GaussianPyramid> pyramid;
   const DeviceFaces* faces = nullptr;     ///< null = none, not searched
   const DeviceFaces* feedback = nullptr;  ///< as TrackInput::feedback; whether there is one is the
                                           ///< host's decision
@@ -29,8 +31,9 @@ struct TrackerInputs {
 };
 
 /// One a chain. Allocates at create() only. One thread at a time, one stream (or streams ordered by
-/// the caller). The picture of one frame and that of the previous one take turns in two pyramids:
-/// they are the two variants of the launches (LaunchList::set_variant).
+/// the caller), with the same context current throughout, the destructor included. The launches
+/// differ with the pyramid: frames that take turns in two of them are two variants
+/// (LaunchList::set_variant).
 class Tracker {
  public:
   static Result<std::unique_ptr<Tracker>> create(const TrackConfig& config, int width, int height,
@@ -42,6 +45,8 @@ class Tracker {
   /// inputs.faces, `frame` that of the inputs. kInvalidArgument for a picture of another size,
   /// after which everything is as it was.
   Status enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher launch);
+  /// What the next enqueue() reads beside its inputs: the pyramid of the last one, or null.
+  const std::shared_ptr<GaussianPyramid>& before() const { return before_; }
 
   /// As the CPU's pass_gap(): one launch, which reads no picture. `frame` and `room` as in
   /// TrackerInputs.
@@ -59,8 +64,7 @@ class Tracker {
   std::unique_ptr<Buffers> buffers_;
   TrackConfig config_;
   int width_ = 0, height_ = 0;
-  int current_ = 0;     // which pyramid is that of the last frame
-  int built_ = 0;       // levels of it that are built
+  std::shared_ptr<GaussianPyramid> before_;
   bool ended_ = false;  // since the last enqueue() or pass_gap()
 };
 

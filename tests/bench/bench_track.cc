@@ -2,6 +2,7 @@
 // its own a face, no landmarks fed back, one thread.
 #include <benchmark/benchmark.h>
 
+#include <memory>
 #include <opencv2/core.hpp>
 
 #include "kernels/track/track.h"
@@ -26,13 +27,16 @@ void track_faces(benchmark::State& state) {
   auto made = Tracker::create(Backend::kCpu, {}, 640, 360);
   if (!made.ok()) return state.SkipWithError("no tracker");
   TrackOutput out;
+  std::shared_ptr<GaussianPyramid> pyramids[2];  // in turns, as in culktrack
+  for (auto& pyramid : pyramids) pyramid = std::make_shared<GaussianPyramid>(640, 360);
   TrackInput input;
   std::int64_t tracked = 0;
   for (auto _ : state) {
     // Forth and back through the frames, so that there is no cut; found again once a round.
     const std::size_t n = frames.size(), k = input.frame % (2 * n - 2);
     const cv::Mat& f = frames[k < n ? k : 2 * n - 2 - k];
-    input.luma = {f.data, f.cols, f.rows, static_cast<std::ptrdiff_t>(f.step)};
+    input.pyramid = pyramids[input.frame % 2];
+    input.pyramid->refer({f.data, f.cols, f.rows, static_cast<std::ptrdiff_t>(f.step)});
     input.faces = k == 0 ? &found : nullptr;
     if (!made.value()->enqueue(input, out).ok()) state.SkipWithError("refused");
     ++input.frame;

@@ -176,7 +176,7 @@ class FlowPair {
     const cv::TermCriteria until(cv::TermCriteria::COUNT | cv::TermCriteria::EPS,
                                  config.max_iterations, static_cast<double>(config.epsilon));
     const auto build = [&](GaussianPyramid& pyramid, const cv::Mat& frame) {
-      pyramid.build(test::view_of(frame), {std::shared_ptr<const void>(), &frame});
+      pyramid.refer(test::view_of(frame));
     };
     build(prev, a);
     cv::buildOpticalFlowPyramid(a, cv_prev, window, config.levels - 1);

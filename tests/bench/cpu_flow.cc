@@ -74,11 +74,7 @@ class Stream {
   }
 
  private:
-  void build(std::size_t t) {
-    // Owned by main(): nothing to hold.
-    const std::shared_ptr<const void> owner(std::shared_ptr<const void>(), &frames_[t]);
-    pyramids_[t % 2]->build(test::view(frames_[t]), owner);
-  }
+  void build(std::size_t t) { pyramids_[t % 2]->refer(test::view(frames_[t])); }
 
   const std::vector<cv::Mat>& frames_;
   bool both_ways_;

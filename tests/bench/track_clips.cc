@@ -174,6 +174,8 @@ class Chain {
       : options_(options), model_(model), clip_(clip) {
     tracker_ =
         std::move(Tracker::create(Backend::kCpu, options.config, clip.width, clip.height).value());
+    for (auto& pyramid : pyramids_)
+      pyramid = std::make_shared<GaussianPyramid>(clip.width, clip.height);
     if (model) landmarker_ = std::move(Landmarker::create(Backend::kCpu, model).value());
   }
 
@@ -194,7 +196,8 @@ class Chain {
       ++searches;
     }
     TrackInput input;
-    input.luma = view_of(frame);
+    input.pyramid = pyramids_[count_ % 2];
+    input.pyramid->refer(view_of(frame));
     input.faces = &found;
     input.feedback = count_ > 0 && landmarker_ ? &feedback_ : nullptr;
     input.frame = static_cast<std::uint64_t>(count_++);
@@ -202,7 +205,7 @@ class Chain {
     if (!tracker_->enqueue(input, out_).ok()) std::abort();
     for (std::size_t i = 0; i < lost.size(); ++i) lost[i] += out_.lost_by[i];
     if (options_.events) print_events(found);
-    if (landmarker_) add_landmarks(input.luma);
+    if (landmarker_) add_landmarks(view_of(frame));
     return out_.faces;
   }
 
@@ -240,6 +243,7 @@ class Chain {
   const Options& options_;
   std::shared_ptr<const ForestModel> model_;
   Clip clip_;
+  std::shared_ptr<GaussianPyramid> pyramids_[2];  // in turns, as in culktrack
   std::unique_ptr<Tracker> tracker_;
   std::unique_ptr<Landmarker> landmarker_;
   TrackOutput out_;

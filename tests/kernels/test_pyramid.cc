@@ -148,6 +148,27 @@ TEST_P(GaussianPyramidParts, AreOpenCvsInAnyOrder) {
   EXPECT_EQ(parts, 3 * 8 * 40);
 }
 
+TEST(GaussianPyramid, RefersToAPictureWithoutACopyAndMakesAPartOnce) {
+  const cv::Mat picture = noise(173, 131, 12);
+  GaussianPyramid copied(173, 131), referring(173, 131);
+  ASSERT_EQ(referring.levels(), 5);  // 173x131, 87x66, 44x33, 22x17, 11x9; 6x5 is not larger than 5
+  copied.build(view_of(picture));
+  for (int round = 0; round < 2; ++round) {
+    referring.refer(view_of(picture));
+    EXPECT_EQ(referring.level(0).all().data, picture.data);
+    EXPECT_EQ(referring.tiles_made(), 0);
+    referring.level(1).part({3, 3, 20, 8});
+    EXPECT_EQ(referring.tiles_made(), 1);
+    for (int i = 0; i < referring.levels(); ++i)
+      EXPECT_EQ(cv::countNonZero(mat_of(referring.level(i).all()) != mat_of(copied.level(i).all())),
+                0);
+    const int all = referring.tiles_made();
+    EXPECT_EQ(all, 3 * 5 + 2 * 3 + 1 * 2 + 1);
+    for (int i = 0; i < referring.levels(); ++i) referring.level(i).all();
+    EXPECT_EQ(referring.tiles_made(), all);
+  }
+}
+
 TEST(GaussianPyramid, KeepsLevelZeroHoweverSmall) {
   EXPECT_EQ(GaussianPyramid(1, 1, 5, 21).levels(), 1);
   EXPECT_EQ(GaussianPyramid(43, 43, 5, 21).levels(), 2);  // 22 > 21, then 11

@@ -243,10 +243,9 @@ TEST(Track, RefusesWhatItCannotDo) {
 
   auto tracker = Tracker::create(Backend::kCpu, {}, 64, 48);
   ASSERT_TRUE(tracker.ok());
-  Image<std::uint8_t> wrong(64, 47);
   TrackOutput out;
   TrackInput input;
-  input.luma = wrong.view();
+  input.pyramid = std::make_shared<GaussianPyramid>(64, 47);
   EXPECT_EQ(tracker.value()->enqueue(input, out).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(tracker.value()->enqueue({}, out).code(), StatusCode::kInvalidArgument);
 }
@@ -271,35 +270,46 @@ TEST(Track, ConfigureWhileRunningKeepsTheTracks) {
   EXPECT_EQ(session.step(world.render({next})).faces.faces.size(), 1u);
 }
 
-TEST(Track, KeepsAnOwnedPictureUntilTheNextFrameAndFindsTheSame) {
+TEST(Track, KeepsThePyramidUntilTheNextFrame) {
   const World world;
-  Session copying, keeping;
-  std::shared_ptr<cv::Mat> previous;
+  Session session;
+  std::shared_ptr<GaussianPyramid> previous;
   int followed = 0;
   for (int f = 0; f < 20; ++f) {
     const Pose pose{120 + 1.7 * f, 100.0 + f, 1, 0.01 * f};
-    const auto picture = std::make_shared<cv::Mat>(world.render({pose}));
+    const auto pyramid = pyramid_of(world.render({pose}));
     const FaceList found = detections({box_of(pose)});
-    const FaceList* faces = f == 0 ? &found : nullptr;
-    copying.step(*picture, faces);
-    keeping.step(*picture, faces, nullptr, 0.04, picture);
-    ASSERT_EQ(keeping.out.faces.faces.size(), 1u);
-    const Face &a = copying.out.faces.faces[0], &b = keeping.out.faces.faces[0];
-    EXPECT_EQ(std::memcmp(&a.box, &b.box, sizeof a.box), 0);
-    EXPECT_EQ(a.confidence, b.confidence);
-    followed += b.origin == Origin::kTracked;
-    EXPECT_EQ(picture.use_count(), 2) << "held for the next frame";
+    session.step(pyramid, f == 0 ? &found : nullptr);
+    ASSERT_EQ(session.out.faces.faces.size(), 1u);
+    followed += session.out.faces.faces[0].origin == Origin::kTracked;
+    EXPECT_EQ(pyramid.use_count(), 2) << "held for the next frame";
     if (previous) {
       EXPECT_EQ(previous.use_count(), 1) << "and no longer";
-      previous->setTo(0);
     }
-    previous = picture;
+    previous = pyramid;
   }
   EXPECT_EQ(followed, 19);
-  const auto flat = std::make_shared<cv::Mat>(kHeight, kWidth, CV_8U, cv::Scalar(90));
-  EXPECT_EQ(keeping.step(*flat, nullptr, nullptr, 0.04, flat).lost, 1);
+  const auto flat = pyramid_of(cv::Mat(kHeight, kWidth, CV_8U, cv::Scalar(90)));
+  EXPECT_EQ(session.step(flat).lost, 1);
   EXPECT_EQ(previous.use_count(), 1);
   EXPECT_EQ(flat.use_count(), 1) << "nothing is held for no track";
+}
+
+// A second tracker reads the pyramid that the first has read, and nothing of it is made again.
+TEST(Track, TrackersShareAPyramid) {
+  const World world;
+  Session first, second;
+  for (int f = 0; f < 10; ++f) {
+    const Pose pose{120 + 1.7 * f, 100.0 + f};
+    const auto pyramid = pyramid_of(world.render({pose}));
+    const FaceList found = detections({box_of(pose)});
+    const Box box = first.step(pyramid, f == 0 ? &found : nullptr).faces.faces.at(0).box;
+    const int made = pyramid->tiles_made();
+    EXPECT_EQ(made > 0, f > 0) << "a picture without a track is not looked at";
+    const TrackOutput& out = second.step(pyramid, f == 0 ? &found : nullptr);
+    EXPECT_EQ(pyramid->tiles_made(), made);
+    EXPECT_EQ(std::memcmp(&out.faces.faces.at(0).box, &box, sizeof box), 0);
+  }
 }
 
 TEST(Track, TinyPicturesAreNoCrash) {
@@ -313,7 +323,8 @@ TEST(Track, TinyPicturesAreNoCrash) {
     TrackOutput out;
     for (int f = 0; f < 5; ++f) {
       TrackInput input;
-      input.luma = picture.view();
+      input.pyramid = std::make_shared<GaussianPyramid>(w, h);
+      input.pyramid->build(picture.view());
       input.faces = f % 2 ? nullptr : &found;
       EXPECT_TRUE(tracker.value()->enqueue(input, out).ok());
     }

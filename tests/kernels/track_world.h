@@ -84,19 +84,30 @@ inline FaceList detections(const std::vector<Box>& boxes) {
   return list;
 }
 
+inline std::shared_ptr<GaussianPyramid> pyramid_of(const cv::Mat& frame) {
+  auto pyramid = std::make_shared<GaussianPyramid>(frame.cols, frame.rows);
+  pyramid->build({frame.data, frame.cols, frame.rows, static_cast<std::ptrdiff_t>(frame.step)});
+  return pyramid;
+}
+
 /// A tracker that is told frames one by one.
 struct Session {
   explicit Session(const TrackConfig& config = {}, int width = kWidth, int height = kHeight) {
     auto made = Tracker::create(Backend::kCpu, config, width, height);
     EXPECT_TRUE(made.ok());
     tracker = std::move(made.value());
+    for (auto& pyramid : pyramids) pyramid = std::make_shared<GaussianPyramid>(width, height);
   }
   const TrackOutput& step(const cv::Mat& frame, const FaceList* faces = nullptr,
-                          const FaceList* feedback = nullptr, double elapsed = 0.04,
-                          std::shared_ptr<const void> owner = nullptr) {
+                          const FaceList* feedback = nullptr, double elapsed = 0.04) {
+    pyramids[turn = 1 - turn]->build(
+        {frame.data, frame.cols, frame.rows, static_cast<std::ptrdiff_t>(frame.step)});
+    return step(pyramids[turn], faces, feedback, elapsed);
+  }
+  const TrackOutput& step(std::shared_ptr<GaussianPyramid> pyramid, const FaceList* faces = nullptr,
+                          const FaceList* feedback = nullptr, double elapsed = 0.04) {
     TrackInput input;
-    input.luma_owner = std::move(owner);
-    input.luma = {frame.data, frame.cols, frame.rows, static_cast<std::ptrdiff_t>(frame.step)};
+    input.pyramid = std::move(pyramid);
     input.faces = faces;
     input.feedback = feedback;
     input.frame = count++;
@@ -114,6 +125,8 @@ struct Session {
     return out;
   }
   std::unique_ptr<Tracker> tracker;
+  std::shared_ptr<GaussianPyramid> pyramids[2];  // of this frame and the one before
+  int turn = 0;
   TrackOutput out;
   std::uint64_t count = 0;
 };

@@ -1,5 +1,6 @@
 #include "gst/base/cuda/devicechain.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kernels/common/try.h"
@@ -55,6 +56,8 @@ DeviceChain::~DeviceChain() {
   for (cudaEvent_t event : {used_, produced_})
     if (event) cudaEventDestroy(event);
   luma_ = {};
+  pyramid_ = nullptr;
+  pyramids_.clear();
   for (auto& staging : staging_) staging = {};
 }
 
@@ -73,6 +76,7 @@ Status DeviceChain::begin_frame() {
   frame.inputs.clear();
   frame.number = ++number_;
   luma_ready_ = false;
+  pyramid_ = nullptr;
   return {};
 }
 
@@ -84,6 +88,23 @@ Status DeviceChain::fill_luma(const FrameView& frame, cuda::Launcher launch) {
   CUFACE_TRY(cuda::luma(frame, luma_.view(), launch));
   luma_ready_ = true;
   return {};
+}
+
+Result<DevicePyramid> DeviceChain::pyramid(ImageView<const std::uint8_t> luma) {
+  if (pyramid_) return pyramid_;
+  auto free = std::find_if(pyramids_.begin(), pyramids_.end(),
+                           [](const DevicePyramid& p) { return p.use_count() == 1; });
+  if (free == pyramids_.end()) {
+    CUFACE_TAKE(made, cuda::GaussianPyramid::create(luma.width, luma.height));
+    free = pyramids_.insert(free, std::move(made));
+  }
+  CUFACE_TRY((*free)->begin(luma));
+  return pyramid_ = *free;
+}
+
+int DeviceChain::number_of(const DevicePyramid& pyramid) const {
+  const auto found = std::find(pyramids_.begin(), pyramids_.end(), pyramid);
+  return found == pyramids_.end() ? -1 : static_cast<int>(found - pyramids_.begin());
 }
 
 std::shared_ptr<const FrameUse> DeviceChain::make_use(std::uint64_t submissions) {

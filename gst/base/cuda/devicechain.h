@@ -16,11 +16,15 @@
 #include "gst/meta/framemeta.h"
 #include "kernels/common/cuda/launch.h"
 #include "kernels/common/cuda/runtime.h"
+#include "kernels/pyramid/cuda/octaves.h"
 
 namespace cuface::gst {
 
 /// How often a thread had to wait for the GPU.
 using Waits = std::atomic<std::uint64_t>;
+
+/// A frame's flow pyramid in device memory, held and let go with the context current.
+using DevicePyramid = std::shared_ptr<cuda::GaussianPyramid>;
 
 /// Made by an element for frames of one size in one context. The element begins each frame; the
 /// elements behind it in the same thread, where nobody can have touched a pixel, go on in the same
@@ -43,8 +47,8 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
 
   /// All that was submitted since the last call is work on the frame before.
   Status begin_frame();
-  /// Keeps a result that work enqueued for this frame reads until that work is over.
-  void keep(PendingResultRef result) { current().inputs.push_back(std::move(result)); }
+  /// Keeps what work enqueued for this frame reads until that work is over.
+  void keep(std::shared_ptr<const void> input) { current().inputs.push_back(std::move(input)); }
 
   /// The frame's luma once somebody has filled it, else an image without data.
   ImageView<const std::uint8_t> luma() const;
@@ -55,6 +59,11 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
   /// What `launch` has collected so far reads the frame's memory: what to wait for before that may
   /// be written, once it is submitted.
   Result<std::shared_ptr<const FrameUse>> use_frame(cuda::Launcher launch);
+  /// The pyramid of the frame's luma, of which nothing may be built yet. One that nobody holds: as
+  /// long as each frame's is held until the next one's, two take turns.
+  Result<DevicePyramid> pyramid(ImageView<const std::uint8_t> luma);
+  /// Which of the chain's pyramids it is, from 0 on; -1 = another chain's.
+  int number_of(const DevicePyramid& pyramid) const;
   /// The work on the stream so far reads or writes a frame's memory: what to wait for.
   Result<std::shared_ptr<const FrameUse>> use_frame();
 
@@ -74,7 +83,7 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
                                  ///< not over by then
     std::uint64_t submissions = 0;         ///< that are over when its work is
     std::atomic<std::uint64_t> number{0};  ///< of the frame; 0 = none yet
-    std::vector<PendingResultRef> inputs;
+    std::vector<std::shared_ptr<const void>> inputs;
   };
 
   DeviceChain(const CudaContext& context, std::shared_ptr<Waits> waits)
@@ -89,6 +98,8 @@ class DeviceChain : public std::enable_shared_from_this<DeviceChain> {
   std::shared_ptr<DeviceStream> on_;
   cuda::DeviceImage<std::uint8_t> luma_;
   bool luma_ready_ = false;
+  std::vector<DevicePyramid> pyramids_;
+  DevicePyramid pyramid_;  ///< of the frame on its way, once somebody has asked
   std::uint64_t number_ = 0;
   std::array<InFlight, kInFlight> in_flight_;
   /// All that touches the memory of the frame on its way; one for all frames, so that graphs keep

@@ -144,6 +144,22 @@ Status DeviceFrame::end_reading() {
   return {};
 }
 
+Result<DevicePyramid> DeviceFrame::pyramid() {
+  CUFACE_TAKE(picture, luma());
+  CUFACE_TAKE(pyramid, chain_->pyramid(picture));
+  // What reads it has other arguments than on the frame before: graphs of their own.
+  work_->set_variant(chain_->number_of(pyramid));
+  return pyramid;
+}
+
+/// A chain's stream orders what reads a pyramid and who builds the next one there. Of another
+/// chain's it knows nothing.
+Status DeviceFrame::keep(const DevicePyramid& earlier) {
+  CUFACE_TRY(join());
+  if (earlier && chain_->number_of(earlier) < 0) chain_->keep(earlier);
+  return {};
+}
+
 Result<DeviceChain*> DeviceFrame::chain() {
   CUFACE_TRY(join());
   return chain_.get();

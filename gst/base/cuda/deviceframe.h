@@ -50,7 +50,7 @@ struct DeviceKept {
   std::shared_ptr<DeviceSlots> slots;
   cuda::PinnedBuffer<Counts> counters;
   std::shared_ptr<Waits> waits = std::make_shared<Waits>(0);
-  /// Work on a frame, in turns as the tracker's pyramids are, so that it is mostly what it was,
+  /// Work on a frame, in turns as a chain's pyramids are, so that it is mostly what it was,
   std::array<cuda::LaunchList, 2> work;
   unsigned work_number = 0;  ///< of the list that is next
   cuda::GraphSet graphs;     ///< and what it is submitted by
@@ -76,6 +76,12 @@ class DeviceFrame {
   Result<cuda::Launcher> launcher();
   /// The grey picture, made at most once in an unbroken line of our elements.
   Result<ImageView<const std::uint8_t>> luma();
+  /// Its flow pyramid. Who reads levels has them built first, by enqueue(levels, launcher()), which
+  /// builds each at most once in such a line. Whoever holds it may read it on later frames too.
+  Result<DevicePyramid> pyramid();
+  /// Work of this frame reads the pyramid of an earlier one (null = none), which stays as it is
+  /// until the work is over.
+  Status keep(const DevicePyramid& earlier);
 
   /// Room for a T that the element's kernels write; submit_result() it.
   template <typename T>

@@ -19,6 +19,8 @@ class DeviceFaceFrame {
 
   Result<cuda::Launcher> launcher() { return device_.launcher(); }
   Result<ImageView<const std::uint8_t>> luma() { return device_.luma(); }
+  Result<DevicePyramid> pyramid() { return device_.pyramid(); }
+  Status keep(const DevicePyramid& earlier) { return device_.keep(earlier); }
   Status settle() { return device_.settle(); }
 
   /// The faces in device memory and pixels of this frame, for kernels of this frame; null for an

@@ -182,24 +182,39 @@ Result<std::unique_ptr<GaussianPyramid>> GaussianPyramid::create(int width, int 
   return Result<std::unique_ptr<GaussianPyramid>>(std::move(made));
 }
 
-Status GaussianPyramid::enqueue(ImageView<const std::uint8_t> picture, int levels,
-                                Launcher launch) {
-  const ImageView<std::uint8_t> base = levels_[0].view();
+Status GaussianPyramid::begin(ImageView<const std::uint8_t> picture) {
+  const ImageView<const std::uint8_t> base = level(0);
   if (!picture.data || picture.width != base.width || picture.height != base.height) {
     return Status(StatusCode::kInvalidArgument, "pyramid: the picture is not of the planned size");
   }
-  return enqueue_two(picture, base, 1, levels, launch);
+  picture_ = picture;
+  built_ = 0;
+  return {};
 }
 
+Status GaussianPyramid::enqueue(int levels, Launcher launch) {
+  levels = std::min(levels, this->levels());
+  if (built_ >= levels) return {};
+  const Status launched = built_ > 0 ? enqueue_above(built_, levels, launch)
+                                     : enqueue_two(picture_, levels_[0].view(), 1, levels, launch);
+  if (launched.ok()) built_ = levels;
+  return launched;
+}
+
+Status GaussianPyramid::enqueue(ImageView<const std::uint8_t> picture, Launcher launch) {
+  CUFACE_TRY(begin(picture));
+  return enqueue(levels(), launch);
+}
+
+/// Levels `first`..`levels`-1 from the one below, which has been built; first >= 1.
 Status GaussianPyramid::enqueue_above(int first, int levels, Launcher launch) {
-  if (first >= std::min(levels, this->levels())) return {};
+  if (first >= levels) return {};
   return enqueue_two(level(first - 1), {}, first, levels, launch);
 }
 
 Status GaussianPyramid::enqueue_two(ImageView<const std::uint8_t> source,
                                     ImageView<std::uint8_t> copy, int first, int levels,
                                     Launcher launch) {
-  levels = std::min(levels, this->levels());
   const auto octave = [&](int i) {
     return i < levels ? levels_[static_cast<std::size_t>(i)].view() : ImageView<std::uint8_t>{};
   };

@@ -43,6 +43,11 @@ class OneFace {
         tracked_(cuda::device_faces_bytes(kStreamLandmarks), kCanary),
         marked_(cuda::device_faces_bytes(kStreamLandmarks), kCanary) {
     auto tracker = cuda::Tracker::create({}, width, height);
+    for (auto& pyramid : pyramids_) {
+      auto made = cuda::GaussianPyramid::create(width, height);
+      EXPECT_TRUE(made.ok());
+      pyramid = std::move(made.value());
+    }
     auto landmarker = cuda::Landmarker::create(std::move(forest), 0);
     EXPECT_TRUE(tracker.ok() && landmarker.ok());
     tracker_ = std::move(tracker.value());
@@ -52,7 +57,9 @@ class OneFace {
   void submit(ImageView<const std::uint8_t> luma) {
     const Status tracked = track_(stream, [&](cuda::Launcher launch) {
       cuda::TrackerInputs in;
-      in.luma = luma;
+      in.pyramid = pyramids_[frame_ % 2];
+      launch.set_variant(static_cast<int>(frame_ % 2));
+      if (Status s = in.pyramid->begin(luma); !s.ok()) return s;
       if (frame_ == 0) in.faces = faces_at(found_);
       in.frame = ++frame_;
       in.elapsed = 0.04;
@@ -78,6 +85,7 @@ class OneFace {
   }
 
   GuardedBytes found_, tracked_, marked_;
+  std::shared_ptr<cuda::GaussianPyramid> pyramids_[2];
   std::unique_ptr<cuda::Tracker> tracker_;
   std::unique_ptr<cuda::Landmarker> landmarker_;
   Submitter track_, mark_;

@@ -146,8 +146,11 @@ TEST_F(PyramidCuda, LevelsCanBeBuiltLater) {
   device_other.set(other.view());
   ASSERT_TRUE(made.value()->enqueue(device_other.view(), *stream_).ok());
   for (int first : {1, 2, 4}) {
-    ASSERT_TRUE(made.value()->enqueue(device.view(), first, *stream_).ok());
-    ASSERT_TRUE(made.value()->enqueue_above(first, 5, *stream_).ok());
+    ASSERT_TRUE(made.value()->begin(device.view()).ok());
+    for (const int levels : {first, first, 5, 5, 2}) {
+      ASSERT_TRUE(made.value()->enqueue(levels, *stream_).ok());
+      ASSERT_EQ(made.value()->built(), levels == first ? first : 5);
+    }
     compare(*made.value(), picture.view(), 5, 5);
   }
 }

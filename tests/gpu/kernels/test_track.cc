@@ -138,6 +138,7 @@ TEST_F(TrackCuda, AGraphOverPicturesAndAddresses) {
         pair.tell(f == 33 ? Grey(world.width, world.height, 9) : world.render(poses), &found,
                   f % 4 != 3 ? &fed : nullptr, n, 0.04));
     const Status submitted = submit(*stream_, [&](cuda::Launcher launch) {
+      launch.set_variant(pair.turn());
       return pair.gpu->enqueue(pair.inputs(true, f % 4 != 3, n, 0.04), pair.device_out(), launch);
     });
     ASSERT_TRUE(submitted.ok()) << submitted.message();
@@ -167,8 +168,10 @@ TEST_F(TrackCuda, RefusesWhatItCannotDo) {
   const Pose pose{160, 120};
   const FaceList found = detections({world.box_of(pose)});
   STEP(pair.step(*stream_, world.render({pose}), &found));
-  cuda::TrackerInputs wrong = pair.inputs(false, false, 1, 0);
-  wrong.luma.height -= 1;
+  cuda::TrackerInputs wrong;
+  EXPECT_EQ(pair.gpu->enqueue(wrong, pair.device_out(), *stream_).code(),
+            StatusCode::kInvalidArgument);
+  wrong.pyramid = std::move(cuda::GaussianPyramid::create(world.width, world.height - 1).value());
   EXPECT_EQ(pair.gpu->enqueue(wrong, pair.device_out(), *stream_).code(),
             StatusCode::kInvalidArgument);
   STEP(pair.step(*stream_, world.render({{163, 121}})));  // as if nothing had been
@@ -253,8 +256,9 @@ TEST_F(TrackCuda, Time) {
       other.set(then.view());
       std::uint64_t n = 0;  // forth and back between two pictures
       const auto next = [&](cuda::Launcher launch) {
+        pair.take_turns();
         cuda::TrackerInputs in = pair.inputs(false, false, ++n, 0.04);
-        if (n % 2 == 1) in.luma = other.view();
+        if (n % 2 == 1) in.pyramid = pair.begun(other);
         EXPECT_TRUE(pair.gpu->enqueue(in, pair.device_out(), launch).ok());
       };
       const double us = test::median_us(*stream_, [&] { next(*stream_); });
@@ -268,7 +272,9 @@ TEST_F(TrackCuda, Time) {
       test::report_parts(what, name, forth_and_back, *stream_);
       TrackInput input;
       test::report_cpu_time(what, name, [&, &now = now, &then = then] {
-        input.luma = ++input.frame % 2 == 1 ? then.view() : now.view();
+        pair.take_turns();
+        input.pyramid = pair.host_pyramid();
+        input.pyramid->build(++input.frame % 2 == 1 ? then.view() : now.view());
         input.elapsed = 0.04;
         EXPECT_TRUE(pair.cpu->enqueue(input, pair.expected).ok());
       });

@@ -57,6 +57,12 @@ class TrackPair {
         out(cuda::device_faces_bytes(capacity), kCanary),
         capacity_(capacity),
         seen_(seen) {
+    for (int i = 0; i < 2; ++i) {
+      host_pyramids_[i] = std::make_shared<GaussianPyramid>(width, height);
+      auto made = cuda::GaussianPyramid::create(width, height);
+      EXPECT_TRUE(made.ok()) << made.status().message();
+      pyramids_[i] = std::move(made.value());
+    }
     auto host = Tracker::create(Backend::kCpu, config, width, height);
     auto device = cuda::Tracker::create(config, width, height);
     EXPECT_TRUE(host.ok() && device.ok()) << device.status().message();
@@ -68,7 +74,8 @@ class TrackPair {
   void tell(const Grey& frame, const FaceList* found, const FaceList* fed, std::uint64_t number,
             double elapsed) {
     TrackInput input;
-    input.luma = frame.view();
+    input.pyramid = host_pyramids_[turn_ = 1 - turn_];
+    input.pyramid->build(frame.view());
     input.faces = found;
     input.feedback = fed;
     input.frame = number;
@@ -83,7 +90,7 @@ class TrackPair {
   cuda::TrackerInputs inputs(bool with_faces, bool with_feedback, std::uint64_t number,
                              double elapsed) {
     cuda::TrackerInputs in;
-    in.luma = picture.view();
+    in.pyramid = begun(picture);
     if (with_faces) in.faces = reinterpret_cast<const cuda::DeviceFaces*>(faces.data());
     if (with_feedback) in.feedback = reinterpret_cast<const cuda::DeviceFaces*>(feedback.data());
     in.frame = number;
@@ -91,6 +98,14 @@ class TrackPair {
     in.room = capacity_;
     return in;
   }
+  /// The pyramid whose turn it is, with another picture.
+  std::shared_ptr<cuda::GaussianPyramid> begun(DevicePicture& other) {
+    EXPECT_TRUE(pyramids_[turn_]->begin(other.view()).ok());
+    return pyramids_[turn_];
+  }
+  int turn() const { return turn_; }
+  void take_turns() { turn_ = 1 - turn_; }
+  const std::shared_ptr<GaussianPyramid>& host_pyramid() const { return host_pyramids_[turn_]; }
   cuda::DeviceFaces* device_out() { return reinterpret_cast<cuda::DeviceFaces*>(out.data()); }
 
   /// The device's output against `expected`.
@@ -160,6 +175,10 @@ class TrackPair {
  private:
   int capacity_;
   TrackSeen& seen_;
+  // Of this frame and the one before.
+  std::shared_ptr<GaussianPyramid> host_pyramids_[2];
+  std::shared_ptr<cuda::GaussianPyramid> pyramids_[2];
+  int turn_ = 0;
   std::set<std::uint64_t> ids_, ever_;
   std::vector<Face> before_;
 };
