@@ -20,7 +20,7 @@ Status GraphReader::wrong(const std::string& what) const {
   return {StatusCode::kUnsupported, path_ + ": not a network of the YuNet family: " + what};
 }
 
-const Value* GraphReader::find(const Node& node, int input) const {
+const Value* GraphReader::find(const OnnxNode& node, int input) const {
   const auto it = values_.find(node.input(input));
   return it == values_.end() ? nullptr : &it->second;
 }
@@ -70,9 +70,9 @@ Status GraphReader::read_input() {
 }
 
 Status GraphReader::read_node(int index) {
-  Node node(graph_.node(index), index, path_);
+  OnnxNode node(graph_.node(index), index, path_);
   const std::string& domain = node.proto().domain();
-  using Read = Status (GraphReader::*)(Node&, Value&);
+  using Read = Status (GraphReader::*)(OnnxNode&, Value&);
   constexpr struct {
     std::string_view op;
     int least, most;  // inputs
@@ -105,7 +105,7 @@ Status GraphReader::read_node(int index) {
   return {};
 }
 
-Status GraphReader::take_plain(const Node& node, int input, int& tensor) const {
+Status GraphReader::take_plain(const OnnxNode& node, int input, int& tensor) const {
   const Value* const value = find(node, input);
   if (!value || !value->is_plain()) {
     return node.wrong("reads \"" + shortened(node.input(input)) +
@@ -115,7 +115,7 @@ Status GraphReader::take_plain(const Node& node, int input, int& tensor) const {
   return {};
 }
 
-Status GraphReader::add_layer(const Node& node, const NetworkLayer& layer, int depth,
+Status GraphReader::add_layer(const OnnxNode& node, const NetworkLayer& layer, int depth,
                               Value& value) {
   if (network.layers.size() == kMaxNetworkLayers) {
     return node.wrong("is one layer more than " + std::to_string(kMaxNetworkLayers));
@@ -126,7 +126,7 @@ Status GraphReader::add_layer(const Node& node, const NetworkLayer& layer, int d
   return {};
 }
 
-Status GraphReader::add_weights(const Node& node, int input, const Integers& shape) {
+Status GraphReader::add_weights(const OnnxNode& node, int input, const Integers& shape) {
   const Value* const value = find(node, input);
   if (!value || value->kind != Value::Kind::kConstant ||
       !std::equal(shape.begin(), shape.end(), value->constant->dims().begin(),
@@ -149,7 +149,7 @@ Status GraphReader::add_weights(const Node& node, int input, const Integers& sha
   return {};
 }
 
-Status GraphReader::read_convolution(Node& node, Value& value) {
+Status GraphReader::read_convolution(OnnxNode& node, Value& value) {
   NetworkLayer made;
   CUFACE_TRY(take_plain(node, 0, made.input));
   if (node.inputs() < 3) return node.wrong("has no bias");
@@ -186,7 +186,7 @@ Status GraphReader::read_convolution(Node& node, Value& value) {
   return add_layer(node, made, depth_of_output, value);
 }
 
-Status GraphReader::read_relu(Node& node, Value& value) {
+Status GraphReader::read_relu(OnnxNode& node, Value& value) {
   CUFACE_TRY(take_plain(node, 0, value.tensor));
   const bool is_of_convolution =
       value.tensor > 0 && (layer(value.tensor).op == NetworkOp::kPictureConvolution ||
@@ -199,7 +199,7 @@ Status GraphReader::read_relu(Node& node, Value& value) {
   return {};
 }
 
-Status GraphReader::read_pool(Node& node, Value& value) {
+Status GraphReader::read_pool(OnnxNode& node, Value& value) {
   NetworkLayer made;
   made.op = NetworkOp::kMaxPool;
   CUFACE_TRY(take_plain(node, 0, made.input));
@@ -215,7 +215,7 @@ Status GraphReader::read_pool(Node& node, Value& value) {
   return add_layer(node, made, depth(made.input) + 1, value);
 }
 
-Status GraphReader::read_resize(Node& node, Value& value) {
+Status GraphReader::read_resize(OnnxNode& node, Value& value) {
   value.kind = Value::Kind::kDoubled;
   CUFACE_TRY(take_plain(node, 0, value.tensor));
   const Value* const scales = find(node, 2);
@@ -240,7 +240,7 @@ Status GraphReader::read_resize(Node& node, Value& value) {
   return {};
 }
 
-Status GraphReader::read_add(Node& node, Value& value) {
+Status GraphReader::read_add(OnnxNode& node, Value& value) {
   const int doubled = find(node, 0) && find(node, 0)->kind == Value::Kind::kDoubled ? 0 : 1;
   const Value* const small = find(node, doubled);
   if (!small || small->kind != Value::Kind::kDoubled) {

@@ -60,14 +60,14 @@ bool integers_of(const onnx::TensorProto& tensor, std::vector<std::int64_t>& val
   return values.size() == size;
 }
 
-Status Node::wrong(const std::string& what) const {
+Status OnnxNode::wrong(const std::string& what) const {
   std::string name = shortened(node_.op_type());
   if (!node_.name().empty()) name.append(1, ' ').append(quoted(node_.name()));
   return {StatusCode::kUnsupported, path_ + ": not a network of the YuNet family: node " +
                                         std::to_string(index_) + " (" + name + ") " + what};
 }
 
-Status Node::check_counts(int least, int most) const {
+Status OnnxNode::check_counts(int least, int most) const {
   if (node_.input_size() < least || node_.input_size() > most) {
     return wrong("has " + std::to_string(node_.input_size()) + " inputs");
   }
@@ -77,14 +77,14 @@ Status Node::check_counts(int least, int most) const {
   return {};
 }
 
-const onnx::AttributeProto* Node::find(const char* name) {
+const onnx::AttributeProto* OnnxNode::find(const char* name) {
   known_.emplace_back(name);
   const auto it = std::find_if(node_.attribute().begin(), node_.attribute().end(),
                                [&](const auto& attribute) { return attribute.name() == name; });
   return it == node_.attribute().end() ? nullptr : &*it;
 }
 
-std::vector<std::int64_t> Node::integers(const char* name, std::vector<std::int64_t> missing) {
+std::vector<std::int64_t> OnnxNode::integers(const char* name, std::vector<std::int64_t> missing) {
   const onnx::AttributeProto* const attribute = find(name);
   if (!attribute) return missing;
   if (attribute->type() == onnx::AttributeProto::INT) return {attribute->i()};
@@ -92,32 +92,32 @@ std::vector<std::int64_t> Node::integers(const char* name, std::vector<std::int6
   return {attribute->ints().begin(), attribute->ints().end()};
 }
 
-std::string Node::text(const char* name, const char* missing) {
+std::string OnnxNode::text(const char* name, const char* missing) {
   const onnx::AttributeProto* const attribute = find(name);
   if (!attribute) return missing;
   return attribute->type() == onnx::AttributeProto::STRING ? attribute->s() : "";
 }
 
-const onnx::TensorProto* Node::tensor(const char* name) {
+const onnx::TensorProto* OnnxNode::tensor(const char* name) {
   const onnx::AttributeProto* const attribute = find(name);
   return attribute && attribute->type() == onnx::AttributeProto::TENSOR ? &attribute->t() : nullptr;
 }
 
-Status Node::need(const char* name, const std::vector<std::int64_t>& wanted,
-                  const std::vector<std::int64_t>& missing) {
+Status OnnxNode::need(const char* name, const std::vector<std::int64_t>& wanted,
+                      const std::vector<std::int64_t>& missing) {
   const std::vector<std::int64_t> found = integers(name, missing);
   if (found == wanted) return {};
   return wrong(std::string("has ") + name + " " + listed(found) + ", not " + listed(wanted));
 }
 
-Status Node::need_text(const char* name, std::string_view wanted, const char* missing) {
+Status OnnxNode::need_text(const char* name, std::string_view wanted, const char* missing) {
   const std::string found = text(name, missing);
   if (found == wanted) return {};
   return wrong(std::string("has ") + name + " " + quoted(found) + ", not " +
                quoted(std::string(wanted)));
 }
 
-Status Node::check_rest() const {
+Status OnnxNode::check_rest() const {
   for (const onnx::AttributeProto& attribute : node_.attribute()) {
     if (std::find(known_.begin(), known_.end(), attribute.name()) == known_.end()) {
       return wrong("has an attribute " + quoted(attribute.name()) + ", which the family has not");

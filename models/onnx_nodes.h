@@ -24,9 +24,9 @@ bool integers_of(const onnx::TensorProto& tensor, std::vector<std::int64_t>& val
 
 /// One node, whose attributes are looked at one by one. What does not fit is a Status that names
 /// the node.
-class Node {
+class OnnxNode {
  public:
-  Node(const onnx::NodeProto& node, int index, const std::string& path)
+  OnnxNode(const onnx::NodeProto& node, int index, const std::string& path)
       : node_(node), index_(index), path_(path) {}
 
   const std::string& op() const { return node_.op_type(); }

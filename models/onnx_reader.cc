@@ -7,7 +7,7 @@
 
 namespace cuface::onnx_graph {
 
-Status GraphReader::take_output(const Node& node, Value& value) const {
+Status GraphReader::take_output(const OnnxNode& node, Value& value) const {
   const Value* const from = find(node, 0);
   if (!from || from->kind != Value::Kind::kTensor || from->tensor == 0) {
     return node.wrong("reads \"" + shortened(node.input(0)) + "\", which no layer before it makes");
@@ -16,7 +16,7 @@ Status GraphReader::take_output(const Node& node, Value& value) const {
   return {};
 }
 
-bool GraphReader::take_integers(const Node& node, int input, Integers& list) const {
+bool GraphReader::take_integers(const OnnxNode& node, int input, Integers& list) const {
   const Value* const value = find(node, input);
   if (value && value->kind == Value::Kind::kConstant) return integers_of(*value->constant, list);
   if (!value || value->kind != Value::Kind::kShape) return false;
@@ -24,7 +24,7 @@ bool GraphReader::take_integers(const Node& node, int input, Integers& list) con
   return true;
 }
 
-Status GraphReader::read_transpose(Node& node, Value& value) {
+Status GraphReader::read_transpose(OnnxNode& node, Value& value) {
   CUFACE_TRY(take_output(node, value));
   CUFACE_TRY(node.need("perm", {0, 2, 3, 1}, {}));
   if (value.is_transposed) return node.wrong("transposes for a second time");
@@ -32,7 +32,7 @@ Status GraphReader::read_transpose(Node& node, Value& value) {
   return {};
 }
 
-Status GraphReader::read_reshape(Node& node, Value& value) {
+Status GraphReader::read_reshape(OnnxNode& node, Value& value) {
   CUFACE_TRY(take_output(node, value));
   CUFACE_TRY(node.need("allowzero", {0}, {0}));
   Integers shape;
@@ -47,20 +47,20 @@ Status GraphReader::read_reshape(Node& node, Value& value) {
   return {};
 }
 
-Status GraphReader::read_sigmoid(Node& node, Value& value) {
+Status GraphReader::read_sigmoid(OnnxNode& node, Value& value) {
   CUFACE_TRY(take_output(node, value));
   if (value.has_sigmoid) return node.wrong("takes a second sigmoid");
   value.has_sigmoid = true;
   return {};
 }
 
-Status GraphReader::read_constant(Node& node, Value& value) {
+Status GraphReader::read_constant(OnnxNode& node, Value& value) {
   value.kind = Value::Kind::kConstant;
   value.constant = node.tensor("value");
   return value.constant ? Status() : node.wrong("has no tensor");
 }
 
-Status GraphReader::read_shape(Node& node, Value& value) {
+Status GraphReader::read_shape(OnnxNode& node, Value& value) {
   CUFACE_TRY(take_output(node, value));
   if (value.is_flat) return node.wrong("asks for the shape of a list of cells");
   const std::int64_t count = channels(value.tensor);
@@ -70,7 +70,7 @@ Status GraphReader::read_shape(Node& node, Value& value) {
   return {};
 }
 
-Status GraphReader::read_gather(Node& node, Value& value) {
+Status GraphReader::read_gather(OnnxNode& node, Value& value) {
   Integers list, index;
   CUFACE_TRY(node.need("axis", {0}, {0}));
   if (!take_integers(node, 0, list) || !take_integers(node, 1, index) || index.size() != 1 ||
@@ -82,7 +82,7 @@ Status GraphReader::read_gather(Node& node, Value& value) {
   return {};
 }
 
-Status GraphReader::read_unsqueeze(Node& node, Value& value) {
+Status GraphReader::read_unsqueeze(OnnxNode& node, Value& value) {
   Integers axes = node.integers("axes", {});
   if ((node.inputs() == 2 && !take_integers(node, 1, axes)) || axes != Integers{0} ||
       !take_integers(node, 0, value.shape) || value.shape.size() != 1) {
@@ -92,7 +92,7 @@ Status GraphReader::read_unsqueeze(Node& node, Value& value) {
   return {};
 }
 
-Status GraphReader::read_concat(Node& node, Value& value) {
+Status GraphReader::read_concat(OnnxNode& node, Value& value) {
   CUFACE_TRY(node.need("axis", {0}, {}));
   for (int i = 0; i < node.inputs(); ++i) {
     Integers list;
@@ -113,7 +113,7 @@ Status GraphReader::read_heads() {
       return wrong("no node makes output \"" + shortened(output.name()) + "\"");
     }
     const Value& value = it->second;
-    const Node node(graph_.node(value.node), value.node, path_);
+    const OnnxNode node(graph_.node(value.node), value.node, path_);
     if (value.kind != Value::Kind::kTensor || !value.is_flat) {
       return node.wrong(what + "is no list of cells");
     }

@@ -56,38 +56,38 @@ class GraphReader {
   Status read_heads();
 
   /// What a name of the node stands for; null where nothing before it makes that.
-  const Value* find(const Node& node, int input) const;
+  const Value* find(const OnnxNode& node, int input) const;
   /// A tensor of the network as a layer made it.
-  Status take_plain(const Node& node, int input, int& tensor) const;
+  Status take_plain(const OnnxNode& node, int input, int& tensor) const;
   /// A value of which only the arrangement changes, or the sigmoid is taken.
-  Status take_output(const Node& node, Value& value) const;
+  Status take_output(const OnnxNode& node, Value& value) const;
   /// A short list: a constant, or computed from shapes.
-  bool take_integers(const Node& node, int input, Integers& list) const;
+  bool take_integers(const OnnxNode& node, int input, Integers& list) const;
 
   int channels(int tensor) const { return tensor == 0 ? 3 : layer(tensor).channels; }
   int depth(int tensor) const { return depths_[static_cast<std::size_t>(tensor)]; }
   const NetworkLayer& layer(int tensor) const {
     return network.layers[static_cast<std::size_t>(tensor) - 1];
   }
-  Status add_layer(const Node& node, const NetworkLayer& layer, int depth, Value& value);
-  Status add_weights(const Node& node, int input, const Integers& shape);
+  Status add_layer(const OnnxNode& node, const NetworkLayer& layer, int depth, Value& value);
+  Status add_weights(const OnnxNode& node, int input, const Integers& shape);
 
   // Each fills the value that its node makes.
-  Status read_convolution(Node& node, Value& value);
-  Status read_relu(Node& node, Value& value);
-  Status read_pool(Node& node, Value& value);
+  Status read_convolution(OnnxNode& node, Value& value);
+  Status read_relu(OnnxNode& node, Value& value);
+  Status read_pool(OnnxNode& node, Value& value);
   /// Twice the width and height, nearest: pixel x of the output is pixel x / 2.
-  Status read_resize(Node& node, Value& value);
-  Status read_add(Node& node, Value& value);
-  Status read_transpose(Node& node, Value& value);
-  Status read_reshape(Node& node, Value& value);
-  Status read_sigmoid(Node& node, Value& value);
-  Status read_constant(Node& node, Value& value);
-  Status read_shape(Node& node, Value& value);
-  Status read_gather(Node& node, Value& value);
+  Status read_resize(OnnxNode& node, Value& value);
+  Status read_add(OnnxNode& node, Value& value);
+  Status read_transpose(OnnxNode& node, Value& value);
+  Status read_reshape(OnnxNode& node, Value& value);
+  Status read_sigmoid(OnnxNode& node, Value& value);
+  Status read_constant(OnnxNode& node, Value& value);
+  Status read_shape(OnnxNode& node, Value& value);
+  Status read_gather(OnnxNode& node, Value& value);
   /// A single size becomes a list of it: here the two are the same.
-  Status read_unsqueeze(Node& node, Value& value);
-  Status read_concat(Node& node, Value& value);
+  Status read_unsqueeze(OnnxNode& node, Value& value);
+  Status read_concat(OnnxNode& node, Value& value);
 
   const onnx::ModelProto& model_;
   const onnx::GraphProto& graph_;

@@ -4,7 +4,7 @@ import copy
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from onnx_spellings import constant, node_of, opset, set_attribute
+from onnx_spellings import computed_shapes, constant, node_of, opset, set_attribute
 
 
 def attribute(op, number=0, **values):
@@ -237,6 +237,16 @@ def second_sigmoid(model, node):
     return model.graph.node[-1]
 
 
+def gather_of(index):
+    def change(model):
+        opset(11)(model)
+        computed_shapes(model)
+        node = node_of(model, 'Gather')
+        constant(model, node.input[1]).CopyFrom(numpy_helper.from_array(np.array(index), node.input[1]))
+        return 'does not pick one size out of a shape'
+    return change
+
+
 def shape_of_the_graph(change):
     def whole(model):
         return change(model.graph)
@@ -358,6 +368,9 @@ BAD = {
     'zero that is zero': attribute('Reshape', allowzero=1),
     'second transposition': after('Transpose', 'Transpose', perm=[0, 2, 3, 1]),
     'no transposition': edit('Reshape', 11, no_transposition),
+    'a size that is not there': gather_of(1000000),
+    'a size before the first': gather_of(-1000000),
+    'two sizes': gather_of([0, 0]),
     'ReLU of two': edit('Relu', 0, more_of('input', 'Conv_1')),
     'pool with places': edit('MaxPool', 0, more_of('output', 'places')),
     'reshape without shape': edit('Reshape', 0, one_input_less),

@@ -1,40 +1,19 @@
 // Models that are as large as they may be, or larger: each is loaded and planned with, on both
 // processors as far as the host goes, or refused, within two seconds of a processor and twice the
 // file's size plus 256 MiB. And where there is no memory, a Status says so.
-#include <sys/resource.h>
-#include <sys/wait.h>
-
 #include <cstring>
 #include <random>
 
 #include "kernels/landmark_samples/landmark_samples.h"
-#include "kernels/network/cuda/steps.h"
 #include "models/cascade_file.h"
 #include "models/forest_file.h"
-#include "models/network_file.h"
-#include "tests/kernels/networks.h"
 #include "tests/models/bad_cascade.h"
 #include "tests/models/bad_file.h"
 #include "tests/models/device_tables.h"
+#include "tests/models/limits.h"
 
 namespace cuface::test {
 namespace {
-
-#ifdef CUFACE_SANITIZED
-constexpr double kMostPlanned = 60;
-#else
-constexpr double kMostPlanned = 2;
-#endif
-constexpr std::size_t kMostBeside = std::size_t{256} << 20;
-
-void expect_cheap(const Cost& cost, std::size_t file_bytes, const std::string& name) {
-  const double seconds = cost.seconds();
-  const std::size_t bytes = cost.bytes();
-  std::printf("%-44s %5.1f MB: %6.3f s, %6.1f MB\n", name.c_str(),
-              static_cast<double>(file_bytes) / 1e6, seconds, static_cast<double>(bytes) / 1e6);
-  EXPECT_LT(seconds, kMostPlanned) << name;
-  EXPECT_LT(bytes, 2 * file_bytes + kMostBeside) << name;
-}
 
 enum class Features { kUpright, kTilted, kAnyWeight };
 
@@ -71,8 +50,6 @@ CascadeModel large_cascade(std::size_t stages, std::size_t trees, int nodes, int
   }
   return m;
 }
-
-constexpr int kWidth = 640, kHeight = 360;
 
 DetectConfig dearest(ScaleMode mode) {
   DetectConfig config;
@@ -250,98 +227,7 @@ TEST(Hostile, Forests) {
   EXPECT_FALSE(plan_forest(folder / "f.dat", ".dat of 512 MiB and a byte"));
 }
 
-/// Loads and plans for the largest picture; false where the file was refused.
-bool plan_own_network(const NetworkModel& model, const std::string& name) {
-  const TemporaryFolder folder;
-  EXPECT_TRUE(write_network_file(model, {}, folder / "n").ok());
-  const std::size_t bytes = std::filesystem::file_size(folder / "n");
-  const Cost cost;
-  const auto loaded = load_network(folder / "n");
-  if (loaded.ok()) {
-    const auto plan = plan_network(*loaded.value(), kWidth, kHeight);
-    EXPECT_TRUE(plan.ok());
-    if (plan.ok()) (void)network::plan_steps(*loaded.value(), plan.value());  // for CUDA
-    (void)plan_network(*loaded.value(), kMaxNetworkSide, kMaxNetworkSide);    // may be too large
-  }
-  expect_cheap(cost, bytes, name + (loaded.ok() ? "" : ", refused"));
-  return loaded.ok();
-}
-
-/// So many pointwise layers of the most channels at the largest stride, which all use the same
-/// weights, or each its own, and a head.
-NetworkModel large_network(int layers, bool shared, std::vector<float>& weights) {
-  constexpr int kMost = kMaxNetworkChannels;
-  NetworkModel m;
-  std::size_t used = 0;
-  const auto add = [&](NetworkOp op, int input, int channels, int taps) {
-    m.layers.push_back({op, input, 0, channels, false, used});
-    used += static_cast<std::size_t>(channels * (taps + 1));
-    return static_cast<int>(m.layers.size());
-  };
-  int t = add(NetworkOp::kPictureConvolution, 0, kMost, 27);
-  for (int i = 1; i < kMaxNetworkDepth; ++i) t = add(NetworkOp::kMaxPool, t, kMost, -1);
-  for (int i = 0; i < layers; ++i) {
-    const std::size_t before = used;
-    t = add(NetworkOp::kPointwise, t, kMost, kMost);
-    if (shared && i + 1 < layers) used = before;
-  }
-  const auto part = [&](int channels) { return add(NetworkOp::kPointwise, t, channels, kMost); };
-  m.heads.push_back({part(1), part(1), part(4), part(10)});
-  weights.assign(used, 1.0f / 512);
-  m.weights = weights;
-  return m;
-}
-
-TEST(Hostile, Networks) {
-  std::vector<float> weights;
-  EXPECT_TRUE(
-      plan_own_network(large_network(246, true, weights), "256 layers on the same weights"));
-  EXPECT_TRUE(plan_own_network(large_network(15, false, weights), "a million weights"));
-  EXPECT_FALSE(plan_own_network(large_network(247, true, weights), "257 layers"));
-  EXPECT_FALSE(plan_own_network(large_network(16, false, weights), "1,059,840 weights"));
-  NetworkModel work = large_network(1, true, weights);
-  // At stride 2 one of the widest layers is all the work that is allowed.
-  work.layers[1].op = NetworkOp::kPointwise;
-  work.layers[1].first_weight = work.layers[6].first_weight;
-  EXPECT_FALSE(plan_own_network(work, "more work than is allowed"));
-}
-
 #ifndef CUFACE_SANITIZED
-
-/// Loads, plans and looks at a frame with so much memory to be had; what comes of it.
-template <typename Use>
-StatusCode with_memory(std::size_t bytes, const Use& use) {
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t limit = pages * 4096 + bytes;
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const rlimit most{limit, limit};
-    ::setrlimit(RLIMIT_AS, &most);
-    const rlimit no_core{0, 0};
-    ::setrlimit(RLIMIT_CORE, &no_core);
-    ::_exit(static_cast<int>(use()));
-  }
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status) << " with " << bytes << " bytes";
-  return WIFEXITED(status) ? static_cast<StatusCode>(WEXITSTATUS(status)) : StatusCode::kIo;
-}
-
-/// From no memory to enough, in steps.
-template <typename Use>
-void expect_status_without_memory(const Use& use) {
-  int refused = 0, done = 0;
-  for (std::size_t kib = 0; kib < 400'000; kib += 512 + kib / 3) {
-    const StatusCode code = with_memory(kib << 10, use);
-    EXPECT_TRUE(code == StatusCode::kOk || code == StatusCode::kOutOfMemory)
-        << status_code_name(code) << " with " << kib << " KiB";
-    ++(code == StatusCode::kOk ? done : refused);
-  }
-  std::printf("%d ended without memory, %d with enough\n", refused, done);
-  EXPECT_GT(refused, 1);
-  EXPECT_GT(done, 1);
-}
 
 TEST(Hostile, CascadesWithoutMemory) {
   const TemporaryFolder folder;
@@ -379,18 +265,6 @@ TEST(Hostile, ForestsWithoutMemory) {
           .code();
     });
   }
-}
-
-TEST(Hostile, NetworksWithoutMemory) {
-  const TemporaryFolder folder;
-  ASSERT_TRUE(write_network_file(*random_yunet(36), {}, folder / "n").ok());
-  // A plan's memory is all that a network takes; running it allocates nothing.
-  expect_status_without_memory([&] {
-    const auto model = load_network(folder / "n");
-    if (!model.ok()) return model.status().code();
-    constexpr Backend kCpu = Backend::kCpu;
-    return FaceNetwork::create(kCpu, model.value(), {}, 4 * kWidth, 4 * kHeight).status().code();
-  });
 }
 
 #endif
