@@ -224,6 +224,59 @@ TEST_P(Network, HeadsOfAnotherKindAreLeftToThePlainVersion) {
   expect_same(model, {50, 34, 13});
 }
 
+/// A copy whose weights are 1, in convolutions of the picture -1, and whose biases are -0: a black
+/// picture's zeros keep their signs from layer to layer.
+std::shared_ptr<const NetworkModel> of_signed_zeros(const NetworkModel& from) {
+  auto model = std::make_shared<NetworkModel>(from);
+  const auto weights = std::make_shared<std::vector<float>>(from.weights.size(), 1.0f);
+  for (std::size_t i = 0; i < from.layers.size(); ++i) {
+    const NetworkLayer& layer = from.layers[i];
+    if (layer.op == NetworkOp::kMaxPool) continue;
+    const bool is_first = layer.op == NetworkOp::kPictureConvolution;
+    const auto channels = static_cast<std::size_t>(layer.channels);
+    const std::size_t inputs =
+        is_first ? 27
+        : layer.op == NetworkOp::kDepthwise
+            ? 9
+            : static_cast<std::size_t>(
+                  from.layers[static_cast<std::size_t>(layer.input) - 1].channels);
+    const auto first = weights->begin() + static_cast<std::ptrdiff_t>(layer.first_weight);
+    if (is_first) std::fill_n(first, channels * inputs, -1.0f);
+    std::fill_n(first + static_cast<std::ptrdiff_t>(channels * inputs), channels, -0.0f);
+  }
+  model->weights = *weights;
+  model->storage = weights;
+  return model;
+}
+
+TEST_P(Network, ZerosHaveTheSignOfThePlainOnes) {
+  const test::BgrPicture black(64, 48, Bgr{});
+  test::NetworkBuilder rectified(1), pooled(2);
+  rectified.head(rectified.convolve_picture(4, true));
+  expect_same(of_signed_zeros(*rectified.build()), black);
+  // Beside the border zeros of both signs meet in a pool.
+  pooled.head(pooled.pool(pooled.depthwise(pooled.convolve_picture(4, false), false)));
+  const auto model = of_signed_zeros(*pooled.build());
+  expect_same(model, black);
+  const auto network = make(model, black);
+  std::vector<NetworkFace> faces;
+  ASSERT_TRUE(network->enqueue(black.view(), faces).ok());
+  const auto negative = [](const NetworkCell& cell) { return std::signbit(cell.classes); };
+  const auto cells = network->cells();
+  EXPECT_GT(std::count_if(cells.begin(), cells.end(), negative), 50);
+}
+
+TEST_P(Network, AHeadsPartsMayDifferInTheirReLU) {
+  const auto model = test::random_yunet(14, 4);
+  const NetworkHead& head = model->heads[1];
+  const int depth = head.boxes, point = model->layers[static_cast<std::size_t>(depth) - 1].input;
+  for (const int tensor : {depth, point}) {
+    auto other = std::make_shared<NetworkModel>(*model);
+    other->layers[static_cast<std::size_t>(tensor) - 1].relu = true;
+    expect_same(other, {96, 64, 15});
+  }
+}
+
 TEST_P(Network, RefusesWhatItWasNotPlannedFor) {
   const test::BgrPicture picture(64, 48, 1), other(48, 64, 1);
   const auto network = make(test::random_yunet(1, 4), picture);
