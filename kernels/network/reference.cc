@@ -27,7 +27,7 @@ void PlainForward::convolve_picture(const NetworkLayer& layer, int tensor, int c
   const NetworkTensor& t = plan_.tensors[size(tensor)];
   const float* const weights = model_.weights.data() + layer.first_weight;
   float* out = plane(tensor, channel);
-  for (int y = 0; y < t.rows; ++y) {
+  for (int y = 0; y < t.rows && !is_raised(stop_); ++y) {
     for (int x = 0; x < t.columns; ++x, ++out) {
       const float* w = weights + size(channel) * 27;
       float sum = weights[size(layer.channels) * 27 + size(channel)];
@@ -55,7 +55,7 @@ void PlainForward::convolve_points(const NetworkLayer& layer, int tensor, int ch
   float* const out = plane(tensor, channel);
   // A sum of each pixel, all of them one input channel further at a time.
   std::fill(out, out + pixels, weights[size(layer.channels) * size(inputs) + size(channel)]);
-  for (int i = 0; i < inputs; ++i) {
+  for (int i = 0; i < inputs && !is_raised(stop_); ++i) {
     const float w = weights[size(channel) * size(inputs) + size(i)];
     const float* const in = plane(layer.input, i);
     for (std::size_t p = 0; p < pixels; ++p) out[p] += w * in[p];
@@ -69,7 +69,7 @@ void PlainForward::convolve_depth(const NetworkLayer& layer, int tensor, int cha
   const float* const w = weights + size(channel) * 9;
   const float* const in = plane(layer.input, channel);
   float* out = plane(tensor, channel);
-  for (int y = 0; y < t.rows; ++y) {
+  for (int y = 0; y < t.rows && !is_raised(stop_); ++y) {
     for (int x = 0; x < t.columns; ++x, ++out) {
       float sum = weights[size(layer.channels) * 9 + size(channel)];
       for (int tap = 0; tap < 9; ++tap) {
@@ -108,6 +108,7 @@ void PlainForward::add_upsampled(const NetworkLayer& layer, int tensor, int chan
 
 bool PlainForward::run(ImageView<const Bgr> picture, std::span<NetworkCell> cells,
                        const StopFlag* stop) {
+  stop_ = stop;
   for (std::size_t i = 0; i < model_.layers.size(); ++i) {
     const NetworkLayer& layer = model_.layers[i];
     const int tensor = static_cast<int>(i) + 1;
@@ -132,6 +133,7 @@ bool PlainForward::run(ImageView<const Bgr> picture, std::span<NetworkCell> cell
       }
     }
   }
+  if (is_raised(stop)) return false;
   for (std::size_t g = 0; g < plan_.grids.size(); ++g) {
     const NetworkGrid& grid = plan_.grids[g];
     const NetworkHead& head = model_.heads[g];

@@ -32,6 +32,7 @@ class PlainForward {
 
   const NetworkModel& model_;
   const NetworkPlan& plan_;
+  const StopFlag* stop_ = nullptr;  // of the run
   std::vector<float> values_;
 };
 

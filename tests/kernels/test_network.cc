@@ -1,20 +1,24 @@
 // The network's layers against a second implementation, every version against the plain one, and
 // what a search may and may not do.
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include "kernels/network/cpu/program.h"
 #include "kernels/network/network.h"
 #include "kernels/network/reference.h"
+#include "tests/fewer.h"
 #include "tests/kernels/networks.h"
 #include "tests/kernels/versions.h"
 
@@ -315,6 +319,39 @@ TEST_P(Network, StopsWhenItIsTold) {
   EXPECT_TRUE(faces.empty());
   stop.lower();
   EXPECT_TRUE(network->enqueue(picture.view(), faces).ok());
+}
+
+double worked_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
+}
+
+TEST_P(Network, ALongSearchStopsSoon) {
+  StopFlag stop;
+  const test::BgrPicture picture(2500, 2000, 1);
+  const auto network = make(test::random_yunet(1), picture, {}, &stop);
+  double most = 0;
+  int cancelled = 0;
+  for (int i = 0; i < 5; ++i) {
+    Status status;
+    std::vector<NetworkFace> faces;
+    std::thread search([&] { status = network->enqueue(picture.view(), faces); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(4 * i));
+    const double begin = worked_ms();
+    stop.raise();
+    search.join();
+    const double worked = worked_ms() - begin;
+    stop.lower();
+    if (status.ok()) continue;  // a busy machine let it end first
+    EXPECT_EQ(status.code(), StatusCode::kCancelled);
+    most = std::max(most, worked);
+    ++cancelled;
+  }
+  EXPECT_GT(cancelled, 0);
+#ifndef CUFACE_SANITIZED
+  EXPECT_LT(most, 20) << "ms of processor time";
+#endif
 }
 
 TEST_P(Network, AllocatesNothingOnceItIsPlanned) {
