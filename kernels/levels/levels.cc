@@ -81,7 +81,7 @@ Result<Atlas> level_atlas(const std::vector<Level>& levels) {
   std::vector<AtlasSlot> slots;
   std::uint64_t bytes = 0;
   for (const Level& level : levels) {
-    slots.push_back({0, 0, (level.width + kColumns - 1) / kColumns * kColumns, level.height});
+    slots.push_back({0, 0, (level.width / kColumns + 1) * kColumns, level.height + 1});
     bytes += area(slots.back().width, slots.back().height);
     // Here too: to find places for very many takes long.
     if (bytes > kMaxAtlasBytes) return too_large;

@@ -83,9 +83,9 @@ std::vector<Level> pyramid_levels(const LevelQuery& query, const std::vector<flo
 /// How many windows a search of all levels looks at.
 long long count_windows(const std::vector<Level>& levels);
 
-/// The places of the levels' pixels in one atlas; each slot begins where whole vectors do.
-/// kUnsupported where they take more than kMaxAtlasBytes, which bytes from the atlas's first are
-/// counted in.
+/// The places of the levels' pixels in one atlas, and of their sums in another of the same size:
+/// each slot has room for a row and a column more, and begins where whole vectors do. kUnsupported
+/// where they take more than kMaxAtlasBytes, which bytes from the atlas's first are counted in.
 Result<Atlas> level_atlas(const std::vector<Level>& levels);
 inline constexpr std::uint64_t kMaxAtlasBytes = std::uint64_t{1} << 32;
 

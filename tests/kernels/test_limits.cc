@@ -170,17 +170,6 @@ TEST(Limits, SizesOfACascade) {
   EXPECT_EQ(validate(m).code(), StatusCode::kCorrupt);
 }
 
-// What the levels take is what the GPU's scratch grows by.
-TEST(Limits, AtlasHasNoMoreThanTheLevels) {
-  const auto atlas = [](int width, int height) { return level_atlas({{1, width, height, {}}}); };
-  const Result<Atlas> whole = atlas(320, 240), part = atlas(321, 7);
-  ASSERT_TRUE(whole.ok() && part.ok());
-  EXPECT_EQ(whole.value().slots[0].width, 320);
-  EXPECT_EQ(whole.value().height, 240);
-  EXPECT_EQ(part.value().slots[0].width, 336) << "vectors of 16 columns";
-  EXPECT_EQ(part.value().height, 7);
-}
-
 // CUDA counts bytes of the atlas in 32 bits: what has more is refused, and refused soon.
 TEST(Limits, AtlasOfTheLevels) {
   const auto atlas = [](int side, double factor) {
