@@ -45,11 +45,12 @@ struct PointArrays {
   std::uint8_t* good;
 };
 
-/// What an enqueue passes to its kernels.
+/// What an enqueue passes to its kernels. Without padding: a list compares arguments as bytes, and
+/// one that seems to differ costs the host as much as a launch.
 struct Told {
   const DeviceFaces* faces;
   const DeviceFaces* feedback;
-  int width, height, room;
+  int width, height, room, unused;
   ImageView<const std::uint8_t> before, now;
 };
 
@@ -247,7 +248,7 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
   for (GaussianPyramid* pyramid : {&next, &prev}) CUFACE_TRY(pyramid->enqueue(levels, launch));
 
   const Told told{
-      inputs.faces,  inputs.feedback, width_, height_, std::min(inputs.room, kMaxTrackPoints),
+      inputs.faces,  inputs.feedback, width_, height_, std::min(inputs.room, kMaxTrackPoints), 0,
       prev.level(0), next.level(0)};
   const Moment moment{inputs.frame, track::known_elapsed(inputs.elapsed)};
   const PointArrays points = b.arrays();

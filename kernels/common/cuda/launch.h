@@ -49,17 +49,6 @@ struct LaunchShape {
   }
 };
 
-/// Arguments are compared as bytes. What the compiler leaves in the padding of a struct differs
-/// from frame to frame, and each argument that seems to differ costs the host as much as a launch.
-template <typename T>
-void clear_padding(T& value) {
-#if __has_builtin(__builtin_clear_padding)
-  __builtin_clear_padding(&value);
-#else
-  static_cast<void>(value);
-#endif
-}
-
 /// Kernels, with their arguments by value, and records of events, in the order of a stream.
 /// clear() keeps the memory and what is there: who fills a list with the same work again allocates
 /// and writes nothing, and GraphSet compares nothing.
@@ -161,7 +150,6 @@ class Launcher {
     std::tuple<Params...> values(args...);
     return std::apply(
         [&](auto&... value) {
-          (clear_padding(value), ...);
           void* pointers[] = {&value...};
           const std::size_t sizes[] = {sizeof(value)...};
           return launch(what, reinterpret_cast<const void*>(kernel), shape, pointers, sizes,

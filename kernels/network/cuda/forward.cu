@@ -289,9 +289,18 @@ __device__ void write(const DeviceStep& step, const Memory<kTile>& memory, int l
   }
 }
 
+/// Blocks that a processor is to hold at once: so few registers has a thread. GPUs of 7.5 hold
+/// 1,024 threads.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kLargeBlocks = 2, kSmallBlocks = 3;
+#else
+constexpr int kLargeBlocks = 3, kSmallBlocks = 5;
+#endif
+
 /// A step that is alone in its launch needs no registers: its fields are constants of the launch.
 template <int kTile, bool kAlone>
-__global__ void __launch_bounds__(Shape<kTile>::kThreads, kTile == kLargeTile ? 3 : 5)
+__global__ void __launch_bounds__(Shape<kTile>::kThreads,
+                                  kTile == kLargeTile ? kLargeBlocks : kSmallBlocks)
     steps_kernel(const __grid_constant__ DeviceLevel level, ImageView<const Bgr> picture,
                  const std::int32_t* run) {
   using S = Shape<kTile>;

@@ -60,21 +60,6 @@ TEST(LaunchList, KeepsShapesAndConvertedArguments) {
   }
 }
 
-/// Nor this: what lies between the members of an argument does not make it another one.
-TEST(LaunchList, PaddingIsNoArgument) {
-  cuda::LaunchList list;
-  for (const int between : {0x55, 0xaa}) {
-    list.clear();
-    Large large;
-    std::memset(&large, between, sizeof large);
-    for (double& value : large.values) value = 1;
-    large.last = 'x';
-    ASSERT_TRUE(Launcher(list)("all", takes_all_kinds, {1, 1}, 1, large, nullptr, 'q').ok());
-    if (between == 0x55) list.set_launched_as(7);
-  }
-  EXPECT_EQ(list.launched_as(), 7u);
-}
-
 TEST(LaunchList, IfsCanBeLeftOut) {
   cuda::LaunchList list;
   const std::int32_t run = 0;

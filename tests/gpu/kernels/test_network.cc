@@ -163,13 +163,13 @@ TEST(NetworkCuda, RefusesWhatTheCpuRefuses) {
 /// The faces of a frame, as the element has them.
 TEST(NetworkCuda, FacesOfAFrameAreTheCpus) {
   CUFACE_NEEDS_GPU();
-  constexpr int kWidth = 320, kHeight = 180;
-  const Model model = test::random_yunet(320);  // which finds some
+  constexpr int kWidth = 640, kHeight = 360;
+  const Model model = test::random_yunet(640);  // which finds some
   const NetworkConfig all = {.score_threshold = 0.1f, .max_faces = kMaxNetworkCandidates};
   long faces = 0;
   for (const FaceLimits& limits :
        {FaceLimits{}, {.max_faces = 5}, {.min_size = 30, .max_size = 90}, {.min_size = 5000}}) {
-    const std::vector<Bgr> pixels = noise(kWidth, kHeight, 5);
+    const std::vector<Bgr> pixels = noise(kWidth, kHeight, 640);
     auto cpu = FaceNetwork::create(Backend::kCpu, model, all, kWidth, kHeight);
     std::vector<NetworkFace> found;
     ASSERT_TRUE(cpu.value()->enqueue({pixels.data(), kWidth, kHeight, kWidth * 3}, found).ok());

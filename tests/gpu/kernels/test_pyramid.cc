@@ -1,6 +1,7 @@
 // cuda::GaussianPyramid against GaussianPyramid: every byte of every level.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -147,9 +148,11 @@ TEST_F(PyramidCuda, LevelsCanBeBuiltLater) {
   ASSERT_TRUE(made.value()->enqueue(device_other.view(), *stream_).ok());
   for (int first : {1, 2, 4}) {
     ASSERT_TRUE(made.value()->begin(device.view()).ok());
+    int most = 0;
     for (const int levels : {first, first, 5, 5, 2}) {
       ASSERT_TRUE(made.value()->enqueue(levels, *stream_).ok());
-      ASSERT_EQ(made.value()->built(), levels == first ? first : 5);
+      most = std::max(most, levels);
+      ASSERT_EQ(made.value()->built(), most);
     }
     compare(*made.value(), picture.view(), 5, 5);
   }
@@ -163,7 +166,8 @@ TEST_F(PyramidCuda, RefusesWhatItCannotDo) {
   ASSERT_TRUE(made.ok());
   test::DevicePicture wrong(20, 19, 0, 0);
   EXPECT_EQ(made.value()->enqueue(wrong.view(), *stream_).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(made.value()->enqueue({}, *stream_).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(made.value()->enqueue(ImageView<const std::uint8_t>{}, *stream_).code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST_F(PyramidCuda, Time) {
