@@ -32,8 +32,10 @@ def cases(path):
     for suite in ElementTree.parse(path).getroot().iter("testsuite"):
         for case in suite.iter("testcase"):
             name = f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")
-            # "PROJECT.PROJECT:SUITE / TEST.X", but all tests that have no cases stand in "PROJECT".
-            test = (suite if "/" in suite.get("name") else case).get("name").split("/ ")[-1].split(".")[0]
+            # "PROJECT.PROJECT:SUITE / TEST.X", with meson 1.12 "PROJECT.SUITE - PROJECT:TEST.X". But all tests that
+            # have no cases stand in "PROJECT".
+            whole = (suite if ":" in suite.get("name") else case).get("name")
+            test = re.split("/ |:", whole)[-1].split(".")[0]
             if case.find("failure") is not None or case.find("error") is not None:
                 yield test, name, "failed", reason(case, suite)
             elif case.find("skipped") is not None or case.get("result") == "skipped":
