@@ -18,7 +18,8 @@ const BoxMap* find(const ForestModel& model, std::string_view cascade) {
 std::vector<std::pair<std::string, BoxMap>> dlib_box_maps() {
   return {{"haarcascade_frontalface_alt", {0.95f, 0.0f, 0.025f}},
           {"haarcascade_frontalface_alt2", {0.90f, 0.0f, 0.025f}},
-          {"haarcascade_frontalface_default", {0.95f, 0.0f, 0.025f}}};
+          {"haarcascade_frontalface_default", {0.95f, 0.0f, 0.025f}},
+          {"yunet", {0.90f, 0.0f, 0.025f, true}}};
 }
 
 BoxMap box_map_for(const ForestModel& model, std::string_view cascade) {

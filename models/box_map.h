@@ -1,5 +1,5 @@
-// A Haar cascade and dlib's detector put their boxes differently around the same face:
-// this maps the box of a named cascade to the one the landmark model was trained on. The map is
+// Haar cascades, networks and dlib's detector put their boxes differently around the same face:
+// this maps the box of a named detector to the one the landmark model was trained on. The map is
 // calibrated for dlib's models; loaders put it into ForestModel::box_maps, and our own model file
 // keeps it.
 #pragma once
@@ -17,9 +17,9 @@ namespace cuface {
 /// docs/results/box-map.json).
 std::vector<std::pair<std::string, BoxMap>> dlib_box_maps();
 
-/// The model's map for boxes of the cascade with this file stem. A name it does not know gives the
-/// map of haarcascade_frontalface_alt, so a custom face cascade still works; "" (boxes that need no
-/// map) and a model without maps give the identity. Thread-safe.
+/// The model's map for boxes of the cascade with this file stem, or of networks ("yunet"). A name
+/// it does not know gives the map of haarcascade_frontalface_alt, so a custom face cascade still
+/// works; "" (boxes that need no map) and a model without maps give the identity. Thread-safe.
 BoxMap box_map_for(const ForestModel& model, std::string_view cascade);
 
 }  // namespace cuface

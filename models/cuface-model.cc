@@ -116,9 +116,9 @@ void print(const ForestModel& m) {
   if (m.is_compact()) std::printf("leaves     compact: integers\n");
   std::printf("in memory  %.1f MB\n", static_cast<double>(bytes) / 1e6);
   for (const auto& [name, map] : m.box_maps) {
-    std::printf("box map    %s: side x %g, right %g, down %g of the side\n", name.c_str(),
-                static_cast<double>(map.scale), static_cast<double>(map.shift_x),
-                static_cast<double>(map.shift_y));
+    std::printf("box map    %s: %s x %g, right %g, down %g of the side\n", name.c_str(),
+                map.square ? "larger side" : "side", static_cast<double>(map.scale),
+                static_cast<double>(map.shift_x), static_cast<double>(map.shift_y));
   }
 }
 

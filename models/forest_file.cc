@@ -32,7 +32,9 @@ float number(const Json& object, const char* key) {
 }
 
 BoxMap box_map_of(const Json& map) {
-  return {number(map, "scale"), number(map, "shift_x"), number(map, "shift_y")};
+  const auto square = map.find("square");
+  return {number(map, "scale"), number(map, "shift_x"), number(map, "shift_y"),
+          square != map.end() && square->is_boolean() && square->get<bool>()};
 }
 
 }  // namespace
@@ -78,6 +80,7 @@ Status write_forest_file(const ForestModel& model, const Provenance& source,
     header["box_maps"][name] = {{"scale", shortest(map.scale)},
                                 {"shift_x", shortest(map.shift_x)},
                                 {"shift_y", shortest(map.shift_y)}};
+    if (map.square) header["box_maps"][name]["square"] = true;
   }
   std::vector<Block> blocks = {block_of("mean_shape", model.mean_shape),
                                block_of("anchors", model.anchors), block_of("deltas", model.deltas),

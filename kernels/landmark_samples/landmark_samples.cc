@@ -46,7 +46,7 @@ Result<SampleMaps> make_sample_maps(const BoxMap& map, int samples) {
     const float shift = sign * kSampleShift * map.scale;
     maps.map[k] = {map.scale * (1 + sign * kSampleScale * between_minus_one_and_one(pair, 5)),
                    map.shift_x + shift * between_minus_one_and_one(pair, 2),
-                   map.shift_y + shift * between_minus_one_and_one(pair, 3)};
+                   map.shift_y + shift * between_minus_one_and_one(pair, 3), map.square};
   }
   return maps;
 }
@@ -63,7 +63,8 @@ SampleMaps make_start_maps(const BoxMap& map) {
   const float shift = kStartShift * map.scale;
   for (const Place& place : kPlaces) {
     const BoxMap look{map.scale * (1 + kStartScale * place.scale),
-                      map.shift_x + shift * place.right, map.shift_y + shift * place.down};
+                      map.shift_x + shift * place.right, map.shift_y + shift * place.down,
+                      map.square};
     const SampleMaps samples = make_sample_maps(look, kStartSamples).value();
     for (int k = 0; k < samples.count; ++k) all.map[all.count++] = samples.map[k];
   }

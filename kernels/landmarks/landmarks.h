@@ -32,12 +32,16 @@ struct ForestSplit {
 
 /// How to get from the box of one detector to the box a landmark model was trained on:
 /// side times `scale` about the centre, then moved by `shift` times the ORIGINAL side, in the
-/// directions of a face that is turned by `roll`.
+/// directions of a face that is turned by `roll`. Models are trained on squares, and some detectors
+/// give tight boxes: with `square` both sides of the box are its larger one.
 struct BoxMap {
   float scale = 1, shift_x = 0, shift_y = 0;
+  bool square = false;
   CUFACE_HD Box apply(const Box& box, Roll roll = {}) const {
-    const float w = box.w * scale, h = box.h * scale;
-    const float right = shift_x * box.w, down = shift_y * box.h;
+    const float larger = box.w > box.h ? box.w : box.h;
+    const float side_x = square ? larger : box.w, side_y = square ? larger : box.h;
+    const float w = side_x * scale, h = side_y * scale;
+    const float right = shift_x * side_x, down = shift_y * side_y;
     return {box.x + (box.w - w) * 0.5f + (roll.cos * right - roll.sin * down),
             box.y + (box.h - h) * 0.5f + (roll.sin * right + roll.cos * down), w, h};
   }
@@ -70,7 +74,7 @@ struct ForestModel {
 
   std::shared_ptr<const void> storage;
 
-  /// Where this model wants its box, seen from the box of the cascade with this file stem
+  /// Where this model wants its box, seen from the box of the detector with this name
   /// (models/box_map.h); sorted by name.
   std::vector<std::pair<std::string, BoxMap>> box_maps;
 

@@ -20,13 +20,13 @@ struct LandmarkRow {
   bool human = false;        ///< labelled by people: fit for accuracy; else for parity only
   std::vector<Point> truth;  ///< 68 points in pixels of picture()
 
-  /// Grey. HELEN's crops cut the face tight, so they get a border of 128 px, BORDER_REPLICATE (and
-  /// `truth` counts it).
-  cv::Mat picture() const {
-    cv::Mat grey = cv::imread(data_dir() + "/" + path, cv::IMREAD_GRAYSCALE);
-    if (grey.empty() || set != "helen") return grey;
+  /// Grey, or as another of cv::ImreadModes. HELEN's crops cut the face tight, so they get a border
+  /// of 128 px, BORDER_REPLICATE (and `truth` counts it).
+  cv::Mat picture(int mode = cv::IMREAD_GRAYSCALE) const {
+    cv::Mat read = cv::imread(data_dir() + "/" + path, mode);
+    if (read.empty() || set != "helen") return read;
     cv::Mat padded;
-    cv::copyMakeBorder(grey, padded, kBorder, kBorder, kBorder, kBorder, cv::BORDER_REPLICATE);
+    cv::copyMakeBorder(read, padded, kBorder, kBorder, kBorder, kBorder, cv::BORDER_REPLICATE);
     return padded;
   }
 

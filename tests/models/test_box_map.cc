@@ -13,6 +13,9 @@ namespace {
 TEST(BoxMap, ScalesAboutTheCentreThenMovesByTheOriginalSide) {
   const BoxMap map{0.5f, 0.1f, 0.25f};
   EXPECT_EQ(map.apply({100, 200, 40, 80}), (Box{100 + 10 + 4, 200 + 20 + 20, 20, 40}));
+  const BoxMap square{0.5f, 0.1f, 0.25f, true};
+  EXPECT_EQ(square.apply({100, 200, 40, 80}), (Box{100 + 8, 200 + 20 + 20, 40, 40}));
+  EXPECT_EQ(square.apply({100, 200, 80, 80}), (Box{100 + 20 + 8, 200 + 20 + 20, 40, 40}));
   EXPECT_EQ(BoxMap{}.apply({1.5f, -2, 30, 31}), (Box{1.5f, -2, 30, 31}));
 }
 
@@ -36,14 +39,20 @@ TEST(BoxMap, DlibsModelsComeWithTheCalibratedOnes) {
   const nlohmann::json result = nlohmann::json::parse(file, nullptr, false);
   ASSERT_TRUE(result.is_object());
   std::vector<std::pair<std::string, BoxMap>> calibrated;
-  for (const auto& [name, cascade] : result["cascades"].items()) {
-    const nlohmann::json& map = cascade["map"];
+  for (const auto& [name, detector] : result["detectors"].items()) {
+    const nlohmann::json& map = detector["map"];
     calibrated.emplace_back(name, BoxMap{map["scale"].get<float>(), map["shift_x"].get<float>(),
-                                         map["shift_y"].get<float>()});
-    EXPECT_LT(cascade["mapped"]["nme_percent"].get<double>(),
-              cascade["raw"]["nme_percent"].get<double>());
+                                         map["shift_y"].get<float>(), map["square"].get<bool>()});
+    EXPECT_LT(detector["mapped"]["nme_percent"].get<double>(),
+              detector["raw"]["nme_percent"].get<double>());
   }
-  EXPECT_EQ(calibrated.size(), 3u);
+  const auto unseen = [&](const char* detector) {
+    return result["detectors"][detector]["unseen_of_faces_that_the_first_finds"]["nme_percent"]
+        .get<double>();
+  };
+  EXPECT_LE(unseen("yunet"), unseen("haarcascade_frontalface_alt"));
+  EXPECT_LE(result["detectors"]["yunet"]["missed"].get<int>(), 1);
+  EXPECT_EQ(calibrated.size(), 4u);
   EXPECT_EQ(dlib_box_maps(), calibrated);
   EXPECT_EQ(model->box_maps, calibrated);
 }
