@@ -6,6 +6,7 @@ change here. The peer is tests/quality/peer.cc.
 import functools
 import hashlib
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -62,7 +63,7 @@ class Settings:
 
 
 def source(clip, path):
-    return (f"filesrc location={path} blocksize={clip.width * clip.height} ! rawvideoparse format=gray8 "
+    return (f"filesrc location={path} blocksize={math.prod(clip.shape)} ! rawvideoparse format={clip.format} "
             f"width={clip.width} height={clip.height} framerate={clip.fps}")
 
 

@@ -1,7 +1,8 @@
 """Grey frames of the given clips, and of clips made from them: what is measured, with its truth.
 
-Every frame is a uint8 array [height, width] in full range, so that both chains see the same bytes. Nothing is
-random but the noise, whose seed is fixed.
+Every frame is a uint8 array [height, width] in full range, so that both chains see the same bytes. Detectors that
+read colour get frames [height, width, 3] in the order blue, green, red. Nothing is random but the noise, whose seed
+is fixed.
 """
 import contextlib
 import csv
@@ -23,19 +24,21 @@ TURN_STEP, TURN_HOLD = 2.5, 6  # degrees a frame; frames for which each of TURNS
 
 
 class Clip:
-    """`make` gives the frames; `file()` has them as raw grey while it is open."""
+    """`make` gives the frames; `file()` has them as raw video while it is open."""
 
-    def __init__(self, name, width, height, fps, make, **truth):
-        assert width % 4 == 0, f"{name}: GStreamer's rows of raw grey are multiples of 4 bytes"
+    def __init__(self, name, width, height, fps, make, colour=False, **truth):
+        assert width % 4 == 0, f"{name}: GStreamer's rows of raw video are multiples of 4 bytes"
         self.name, self.width, self.height, self.fps, self.make = name, width, height, fps, make
+        self.shape = (height, width, 3) if colour else (height, width)
+        self.format = "bgr" if colour else "gray8"
         self.truth = truth
 
     @contextlib.contextmanager
     def file(self, folder):
-        with tempfile.NamedTemporaryFile(dir=folder, suffix=".gray") as file:
+        with tempfile.NamedTemporaryFile(dir=folder, suffix=f".{self.format}") as file:
             self.length = 0
             for frame in self.make():
-                assert frame.shape == (self.height, self.width) and frame.dtype == np.uint8
+                assert frame.shape == self.shape and frame.dtype == np.uint8
                 file.write(frame.tobytes())
                 self.length += 1
             file.flush()
@@ -76,11 +79,18 @@ def decode(path, first=0, count=100000, size=None):
         yield levels[plane.reshape(height, width)]
 
 
-def pictures(pattern, width, height):
-    """Grey pictures of one size; `pattern` is a file or has a *."""
+def pictures(pattern, width, height, colour=False):
+    """Grey pictures of one size, or coloured ones; `pattern` is a file or has a *."""
     several = ["-pattern_type", "glob"] if "*" in str(pattern) else []
-    for plane in read_raw([*several, "-i", pattern, "-pix_fmt", "gray"], width * height, width * height):
-        yield plane.reshape(height, width)
+    shape = (height, width, 3) if colour else (height, width)
+    size = int(np.prod(shape))
+    for plane in read_raw([*several, "-i", pattern, "-pix_fmt", "bgr24" if colour else "gray"], size, size):
+        yield plane.reshape(shape)
+
+
+def edged(picture, left, top, right, bottom):
+    """The picture with a border of its nearest pixels."""
+    return np.pad(picture, [(top, bottom), (left, right), (0, 0)][:picture.ndim], mode="edge")
 
 
 def given(data, name, first=0, count=100000, size=None):
@@ -89,6 +99,15 @@ def given(data, name, first=0, count=100000, size=None):
     stream = probe(path)
     width, height = size or (stream["width"], stream["height"])
     return Clip(path.stem, width, height, stream["r_frame_rate"], lambda: decode(path, first, count, size))
+
+
+def coloured(data, name, step=1):
+    """Every step-th frame of a clip of the test data in colour, as ffmpeg makes it."""
+    path = data / "videos" / name
+    stream = probe(path)
+    width, height = stream["width"], stream["height"]
+    return Clip(path.stem, width, height, stream["r_frame_rate"],
+                lambda: itertools.islice(pictures(path, width, height, True), 0, None, step), True)
 
 
 def compressed(data, name, folder):
@@ -198,7 +217,7 @@ def repeated(name, picture, count, **truth):
         random = np.random.default_rng(7)
         for _ in range(count):
             yield noisy(picture, random)
-    return Clip(name, picture.shape[1], picture.shape[0], "24/1", make, **truth)
+    return Clip(name, picture.shape[1], picture.shape[0], "24/1", make, picture.ndim == 3, **truth)
 
 
 def still(data, count=200):
@@ -232,33 +251,48 @@ def drifting(data, motion, backwards=False):
 
 # People's labels.
 @functools.lru_cache
-def labelled(data):
-    """[(set, grey picture, 68 points)] of the human rows of landmarks68.csv."""
+def labelled(data, colour=False):
+    """[(set, picture, 68 points)] of the human rows of landmarks68.csv."""
     with open(data / "landmarks68.csv", encoding="utf-8") as file:
         table = sorted((row for row in list(csv.reader(file))[1:] if row[1] == "human"), key=lambda row: row[2])
-    helen = pictures(data / "images/helen/*.jpg", 256, 256)  # in the order of their names
+    helen = pictures(data / "images/helen/*.jpg", 256, 256, colour)  # in the order of their names
     rows = []
     for kind, _, path, *numbers in table:
         points = np.array(numbers, dtype=float).reshape(68, 2)
         if kind == "helen":
-            picture, points = np.pad(next(helen), BORDER, mode="edge"), points + BORDER
+            picture, points = edged(next(helen), *[BORDER] * 4), points + BORDER
         else:
             stream = probe(data / path)
-            picture = next(pictures(data / path, stream["width"], stream["height"]))
-            picture = np.pad(picture, ((0, 0), (0, -picture.shape[1] % 4)), mode="edge")
+            picture = next(pictures(data / path, stream["width"], stream["height"], colour))
+            picture = edged(picture, 0, 0, -picture.shape[1] % 4, 0)
         rows.append((kind, picture, points))
     assert next(helen, None) is None, "pictures without labels"
     return rows
 
 
-def labelled_clips(data):
-    """The human rows, each a frame, as clips of one size each; truth: `points` of each frame."""
+def labelled_clips(data, colour=False, only=None):
+    """The human rows, or those of a set, each a frame, as clips of one size each; truth: `points` of each frame."""
     sizes = {}
-    for _, picture, points in labelled(data):
-        sizes.setdefault(picture.shape, []).append((picture, points))
+    for kind, picture, points in labelled(data, colour):
+        if only in (None, kind):
+            sizes.setdefault(picture.shape[:2], []).append((picture, points))
     for (height, width), rows in sizes.items():
-        yield Clip("labelled", width, height, "25/1", lambda rows=rows: (picture for picture, _ in rows),
+        yield Clip("labelled", width, height, "25/1", lambda rows=rows: (picture for picture, _ in rows), colour,
                    points=[points for _, points in rows])
+
+
+def picture_clips(data):
+    """All pictures of the test data in colour, as clips of one size each; truth: `names` of the frames."""
+    sizes = {}
+    for path in sorted((data / "images").rglob("*")):
+        if path.suffix in (".jpg", ".png"):
+            stream = probe(path)
+            [picture] = pictures(path, stream["width"], stream["height"], True)
+            picture = edged(picture, 0, 0, -picture.shape[1] % 4, 0)
+            sizes.setdefault(picture.shape[:2], []).append((picture, str(path.relative_to(data))))
+    for (height, width), rows in sizes.items():
+        yield Clip("pictures", width, height, "25/1", lambda rows=rows: (picture for picture, _ in rows), True,
+                   names=[name for _, name in rows])
 
 
 def turning(data):
@@ -284,6 +318,18 @@ def turning(data):
                    turns={turn: (t, transform(matrices[t], inner), seen[turn]) for turn, t in last.items()})
 
 
+def rolling(data, degrees, seconds=10):
+    """A head that rolls steadily as far, as 25 frames a second: the still picture turned about its middle. Truth:
+    `matrices`, of each frame."""
+    picture = next(decode(data / "videos/franck.mp4", 0, 1))
+    count = 25 * seconds
+    centre = np.array([197.0, 150.0])  # of the face
+    matrices = [rotation(degrees * t / (count - 1), centre) for t in range(count)]
+    return Clip(f"rolling by {degrees} degrees", picture.shape[1], picture.shape[0], "25/1",
+                lambda: (np.rint(warp(picture, matrix)).clip(0, 255).astype(np.uint8) for matrix in matrices),
+                matrices=matrices)
+
+
 def held(turning_clips):
     """The frames of turning() in which errors are measured, one after the other; truth: (turn, points) of each."""
     turns = [(turn, points, frame)
@@ -293,8 +339,8 @@ def held(turning_clips):
                 turns=[(turn, points) for turn, points, _ in turns])
 
 
-def drawing(data, count=10):
+def drawing(data, count=10, colour=False):
     """The drawing without a face, as a still clip with noise."""
     path = data / "images/scenes/free-mountain-vector-01.jpg"
     stream = probe(path)
-    return repeated("drawing", next(pictures(path, stream["width"], stream["height"])), count)
+    return repeated("drawing", next(pictures(path, stream["width"], stream["height"], colour)), count)

@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+import detectors
 import goals
 import report
 
@@ -27,6 +28,14 @@ def test_the_page_has_what_was_measured(committed):
     assert sum(len(part["rows"]) for part in parts.values()) >= 10, "hardly any result"
     assert report.with_table(page, parts) == page
     assert json.loads(report.as_json(parts)) == committed
+
+
+def test_the_page_of_detectors_has_what_was_measured():
+    result = json.loads(detectors.RESULT.read_text(encoding="utf-8"))
+    page = detectors.PAGE.read_text(encoding="utf-8")
+    assert len(result["recall"]) == 5 and len(result["clips"]) == 9
+    assert detectors.with_tables(page, result) == page
+    assert json.loads(detectors.as_json(result)) == result
 
 
 def test_the_plots_show_what_was_measured(committed):

@@ -1,0 +1,221 @@
+#!/usr/bin/python3
+"""Measures which faces the cascade and the network find, each picture searched alone.
+
+  tests/quality/detectors.py [--table]
+
+Writes docs/results/detectors.json and the tables of docs/guide/which-detector.md. --table only makes the tables again
+from the JSON. Ours goes through cufacedetect; the peers are OpenCV's FaceDetectorYN and MediaPipe's face detection,
+which are installed into ~/.cache/gst-cuface. All read the same pictures in colour.
+
+Needs the test data ($CUFACE_DATA) with models/yunet.onnx, the plugin, and a cuface-model that reads ONNX.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import chains
+import clips
+import measures
+
+DATA = pathlib.Path(os.environ.get("CUFACE_DATA", chains.SOURCE / "../shared/data")).resolve()
+RESULT = chains.SOURCE / "docs/results/detectors.json"
+PAGE = chains.SOURCE / "docs/guide/which-detector.md"
+BEGIN, END = "<!-- {}, made by tests/quality/detectors.py -->\n", "<!-- end -->\n"
+ONNX = DATA / "models/yunet.onnx"
+CUFACE = chains.CACHE / "yunet.cuface"
+PEER = pathlib.Path(__file__).with_name("peer_detectors.py")
+FRANCK_STEP = 8       # every so many frames of the longest clip
+ROLLED = "female-and-male"
+MOST = 5000           # faces of a frame: more than any has
+HAAR, HAAR_24, NETWORK = "Haar", "Haar, 24 px", "network"
+YUNET, MEDIAPIPE = "FaceDetectorYN", "MediaPipe"
+OURS = {HAAR: f"cufacedetect max-faces={MOST}", HAAR_24: f"cufacedetect max-faces={MOST} min-size=24",
+        NETWORK: f"cufacedetect max-faces={MOST} model={CUFACE}"}
+PEERS = {YUNET: ("opencv-4.10.0.84", "opencv-python-headless==4.10.0.84", ONNX),
+         MEDIAPIPE: ("mediapipe", "mediapipe==0.10.21", "mediapipe")}
+
+
+def noted(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def python_of(folder, package):
+    """A Python of its own with the package; None where it cannot be had."""
+    python = chains.MODELS / folder / "bin/python"
+    try:
+        if not python.exists():
+            noted(f"installing {package}")
+            subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
+            subprocess.run([python, "-m", "pip", "install", "-q", package], check=True)
+        return python
+    except (OSError, subprocess.CalledProcessError) as error:
+        noted(f"without {package}: {error}")
+        return None
+
+
+def found_by(clip):
+    """{detector: the faces of each frame}"""
+    with clip.file(chains.CACHE) as path:
+        found = {name: chains.ours(clip, path, chain) for name, chain in OURS.items()}
+        for name, (folder, package, model) in PEERS.items():
+            python = python_of(folder, package)
+            if not python:
+                continue
+
+            def run(lines, python=python, model=model):
+                with open(path, "rb") as frames, open(lines, "wb") as out:
+                    subprocess.run([python, PEER, model, str(clip.width), str(clip.height)], stdin=frames, stdout=out,
+                                   stderr=subprocess.DEVNULL, check=True)
+            lines = chains.cached(clip, path, (PEER, package), run)
+            found[name] = [line["objects"] for line in lines]
+    return found
+
+
+def tight(points):
+    low, high = points.min(axis=0), points.max(axis=0)
+    return dict(zip("xywh", (*low, *(high - low))))
+
+
+def counted(total, found, truth):
+    """Adds what each detector has found of a clip's {frame: [true faces]}."""
+    for name, frames in found.items():
+        count = measures.detection(frames, truth)
+        into = total.setdefault(name, dict.fromkeys(count, 0))
+        for key, value in count.items():
+            into[key] += value
+
+
+def recall_row(faces, total):
+    count = next(iter(total.values()))["faces"]
+    return {"faces": faces, "count": count,
+            "found": {name: counts["found"] for name, counts in total.items()},
+            "false": {name: counts["false"] for name, counts in total.items()}}
+
+
+def labelled_rows():
+    for kind, what in (("helen", "faces of HELEN"), (None, "labelled faces, these and eight others")):
+        total = {}
+        for clip in clips.labelled_clips(DATA, True, kind):
+            truth = {i: [tight(points)] for i, points in enumerate(clip.truth["points"])}
+            counted(total, found_by(clip), truth)
+        yield recall_row(what, total)
+
+
+def clip_rows():
+    """For each clip the frames in which a detector sees a face, and the recall of the faces drawn by hand."""
+    drawn, rolled, difficult, rows = {}, {}, {}, []
+    truth = clips.hand_drawn()
+    for path in sorted((DATA / "videos").iterdir()):
+        clip = clips.coloured(DATA, path.name, FRANCK_STEP if "franck" in path.name else 1)
+        found = found_by(clip)
+        rows.append({"clip": path.name, "frames": clip.length,
+                     "with_a_face": {name: measures.frames_with_face(frames) for name, frames in found.items()},
+                     "faces": {name: sum(map(len, frames)) for name, frames in found.items()}})
+        noted(rows[-1])
+        if path.name in truth:
+            name, true = truth[path.name]
+            counted(drawn, found, true)
+            if name == ROLLED:
+                counted(rolled, found, true)
+    for name, counts in drawn.items():
+        difficult[name] = {"faces": counts["difficult"], "found": counts["difficult_found"], "false": None}
+    return rows, [recall_row("faces drawn in clips", drawn), recall_row("of these rolled heads of 72 px", rolled),
+                  recall_row("difficult faces drawn in clips", difficult)]
+
+
+def on_drawing():
+    return {name: measures.frames_with_face(frames)
+            for name, frames in found_by(clips.drawing(DATA, colour=True)).items()}
+
+
+def same_faces():
+    """Our element's network beside FaceDetectorYN, on every test picture."""
+    result = {"pictures": 0, "faces": 0, "least_iou": 1.0, "score_difference": 0.0, "other_counts": []}
+    for clip in clips.picture_clips(DATA):
+        found = found_by(clip)
+        for name, ours, peer in zip(clip.truth["names"], found[NETWORK], found.get(YUNET, []), strict=True):
+            result["pictures"] += 1
+            result["faces"] += len(peer)
+            scores = [[face["detection"]["confidence"] for face in ours], [face["score"] for face in peer]]
+            if len(ours) != len(peer):
+                result["other_counts"].append({"picture": name, "ours": scores[0], "peer": scores[1]})
+                continue
+            for a, b, mine, theirs in zip(ours, peer, *scores):
+                result["least_iou"] = min(result["least_iou"], measures.overlap(a, b))
+                result["score_difference"] = max(result["score_difference"], abs(mine - theirs))
+    result["least_iou"], result["score_difference"] = round(result["least_iou"], 6), float(f"{result['score_difference']:.2g}")
+    return result
+
+
+def measured():
+    chains.CACHE.mkdir(parents=True, exist_ok=True)
+    subprocess.run([chains.BUILD / "models/cuface-model", "convert", ONNX, CUFACE], check=True, stdout=subprocess.DEVNULL)
+    labelled = []
+    for row in labelled_rows():
+        labelled.append(row)
+        noted(row)
+    rows, drawn = clip_rows()
+    for row in drawn:
+        noted(row)
+    commit = subprocess.run(["git", "-C", chains.SOURCE, "describe", "--always"], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout.strip()
+    return {"what": "faces found in single pictures, at an intersection over union of 0.4; tests/quality/detectors.py",
+            "date": datetime.date.today().isoformat(), "commit": commit,
+            "detectors": {**{name: chain.replace(str(CUFACE), CUFACE.name) for name, chain in OURS.items()},
+                          **{name: package for name, (_, package, _) in PEERS.items()}},
+            "recall": labelled + drawn, "clips": rows, "drawing_of_10_frames": on_drawing(), "same_faces": same_faces()}
+
+
+def as_json(result):
+    """A row a line."""
+    def block(value):
+        if isinstance(value, list) and value:
+            return "[\n" + ",\n".join("    " + json.dumps(row) for row in value) + "\n  ]"
+        return json.dumps(value)
+    return "{\n" + ",\n".join(f"  {json.dumps(key)}: {block(value)}" for key, value in result.items()) + "\n}\n"
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+
+
+def tables(result):
+    names = list(result["recall"][0]["found"])
+
+    def cell(row, name):
+        false = row["false"][name]
+        share = f"{100 * row['found'][name] / row['count']:.1f} %"
+        return share if false is None else f"{share} / {false}"
+    recall = [[f"{row['count']} {row['faces']}", *(cell(row, name) for name in names)] for row in result["recall"]]
+    frames = [[f"{row['clip']}, {row['frames']} frames",
+               *(f"{100 * row['with_a_face'][name] / row['frames']:.1f} %" for name in names)] for row in result["clips"]]
+    frames.append(["a drawing without a face", *(f"{10 * result['drawing_of_10_frames'][name]} %" for name in names)])
+    return {"recall": table(["what", *names], recall), "clips": table(["clip", *names], frames)}
+
+
+def with_tables(page, result):
+    for name, text in tables(result).items():
+        before, rest = page.split(BEGIN.format(name))
+        page = before + BEGIN.format(name) + "\n" + text + "\n" + END + rest.split(END, 1)[1]
+    return page
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", action="store_true")
+    if not parser.parse_args().table:
+        if not ONNX.exists():
+            raise SystemExit(f"no {ONNX}: set CUFACE_DATA")
+        RESULT.write_text(as_json(measured()), encoding="utf-8")
+    if PAGE.exists():
+        result = json.loads(RESULT.read_text(encoding="utf-8"))
+        PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
