@@ -1,4 +1,6 @@
 """What all Python tests share: their report for meson, and what they need beside this build."""
+import subprocess
+
 import pytest
 
 import programs
@@ -25,6 +27,20 @@ def pytest_sessionfinish(session, exitstatus):
 @pytest.fixture(name="models", scope="session")
 def need_models():
     programs.need_models()
+
+
+@pytest.fixture(name="network", scope="session")
+def converted_network(data, tmp_path_factory):  # pylint: disable=unused-argument
+    """The test data's face-detection network, as elements read it."""
+    onnx, file = programs.DATA / "models/yunet.onnx", tmp_path_factory.mktemp("network") / "yunet.cuface"
+    if not onnx.exists():
+        pytest.skip(f"no {onnx}")
+    done = subprocess.run([programs.BUILD / "models/cuface-model", "convert", onnx, file], capture_output=True, text=True,
+                          check=False)
+    if "built without ONNX" in done.stderr:
+        pytest.skip("cuface-model was built without ONNX: install libonnx-dev and libprotobuf-dev")
+    assert done.returncode == 0, done.stderr
+    return file
 
 
 @pytest.fixture(name="data", scope="session")
