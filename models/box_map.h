@@ -19,7 +19,9 @@ std::vector<std::pair<std::string, BoxMap>> dlib_box_maps();
 
 /// The model's map for boxes of the cascade with this file stem, or of networks ("yunet"). A name
 /// it does not know gives the map of haarcascade_frontalface_alt, so a custom face cascade still
-/// works; "" (boxes that need no map) and a model without maps give the identity. Thread-safe.
-BoxMap box_map_for(const ForestModel& model, std::string_view cascade);
+/// works. A model with dlib's map for that cascade has dlib's other maps, too: its file may have
+/// been written before there were as many. "" (boxes that need no map) and a model without maps
+/// give the identity. Thread-safe.
+BoxMap box_map_for(const ForestModel& model, std::string_view detector);
 
 }  // namespace cuface

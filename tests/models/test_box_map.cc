@@ -27,6 +27,10 @@ TEST(BoxMap, BelongsToTheModel) {
   EXPECT_EQ(box_map_for(model, "haarcascade_frontalface_alt"), alt);
   EXPECT_EQ(box_map_for(model, "a custom cascade"), alt);
   EXPECT_EQ(box_map_for(model, ""), BoxMap{}) << "boxes that need no map";
+  EXPECT_EQ(box_map_for(model, "yunet"), alt) << "calibrated by somebody else";
+  model.box_maps = {dlib_box_maps().front()};
+  EXPECT_EQ(box_map_for(model, "yunet"), dlib_box_maps().back().second) << "an older file";
+  EXPECT_EQ(box_map_for(model, "a custom cascade"), dlib_box_maps().front().second);
   model.box_maps.clear();
   EXPECT_EQ(box_map_for(model, "haarcascade_frontalface_alt"), BoxMap{});
 }
