@@ -132,6 +132,23 @@ def on_drawing():
             for name, frames in found_by(clips.drawing(DATA, colour=True)).items()}
 
 
+def landmark_rows():
+    """Error of the default landmarks in the boxes of each engine, on people's labels; `same` on faces both find."""
+    errors = {name: [] for name in (HAAR, NETWORK)}
+    for clip in clips.labelled_clips(DATA, True):
+        with clip.file(chains.CACHE) as path:
+            for name, into in errors.items():
+                found = chains.ours(clip, path, f"{OURS[name]} ! cufacelandmark")
+                into += [measures.nme_of_best(faces, points)
+                         for faces, points in zip(found, clip.truth["points"], strict=True)]
+    same = [i for i, both in enumerate(zip(*errors.values())) if None not in both]
+    for name, values in errors.items():
+        all_rows = measures.accuracy(values)
+        yield {"boxes": name, "faces": all_rows["rows"], "missed": all_rows["missed"], "error_percent": all_rows["mean"],
+               "same": len(same), "error_of_same_percent": measures.accuracy([values[i] for i in same])["mean"],
+               "over_10_percent": all_rows["failures"] - all_rows["missed"]}
+
+
 def same_faces():
     """Our element's network beside FaceDetectorYN, on every test picture."""
     result = {"pictures": 0, "faces": 0, "least_iou": 1.0, "score_difference": 0.0, "other_counts": []}
@@ -154,6 +171,8 @@ def same_faces():
 def measured():
     chains.CACHE.mkdir(parents=True, exist_ok=True)
     subprocess.run([chains.BUILD / "models/cuface-model", "convert", ONNX, CUFACE], check=True, stdout=subprocess.DEVNULL)
+    landmarks = [{key: round(value, 3) for key, value in row.items() if key != "boxes"} | {"boxes": row["boxes"]}
+                 for row in landmark_rows()]
     labelled = []
     for row in labelled_rows():
         labelled.append(row)
@@ -167,7 +186,7 @@ def measured():
             "date": datetime.date.today().isoformat(), "commit": commit,
             "detectors": {**{name: chain.replace(str(CUFACE), CUFACE.name) for name, chain in OURS.items()},
                           **{name: package for name, (_, package, _) in PEERS.items()}},
-            "recall": labelled + drawn, "clips": rows, "drawing_of_10_frames": on_drawing(), "same_faces": same_faces()}
+            "recall": labelled + drawn, "landmarks": landmarks, "clips": rows, "drawing_of_10_frames": on_drawing(), "same_faces": same_faces()}
 
 
 def as_json(result):
@@ -195,7 +214,12 @@ def tables(result):
     frames = [[f"{row['clip']}, {row['frames']} frames",
                *(f"{100 * row['with_a_face'][name] / row['frames']:.1f} %" for name in names)] for row in result["clips"]]
     frames.append(["a drawing without a face", *(f"{10 * result['drawing_of_10_frames'][name]} %" for name in names)])
-    return {"recall": table(["what", *names], recall), "clips": table(["clip", *names], frames)}
+    landmarks = [[row["boxes"], row["missed"], f"{row['error_percent']:.2f} %", f"{row['error_of_same_percent']:.2f} %",
+                  row["over_10_percent"]] for row in result["landmarks"]]
+    first = result["landmarks"][0]
+    head = ["boxes", f"missed of {first['faces']}", "error, found faces", f"error, the {first['same']} both find",
+            "error over 10 %"]
+    return {"recall": table(["what", *names], recall), "landmarks": table(head, landmarks), "clips": table(["clip", *names], frames)}
 
 
 def with_tables(page, result):

@@ -34,6 +34,11 @@ def test_the_page_of_detectors_has_what_was_measured():
     result = json.loads(detectors.RESULT.read_text(encoding="utf-8"))
     page = detectors.PAGE.read_text(encoding="utf-8")
     assert len(result["recall"]) == 5 and len(result["clips"]) == 9
+    haar, network = result["landmarks"]
+    assert network["missed"] <= 1 and network["error_of_same_percent"] <= haar["error_of_same_percent"]
+    same = result["same_faces"]
+    assert same["pictures"] >= 150 and same["least_iou"] >= 0.99 and same["score_difference"] <= 1e-3
+    assert not same["other_counts"] and not any(result["drawing_of_10_frames"].values())
     assert detectors.with_tables(page, result) == page
     assert json.loads(detectors.as_json(result)) == result
 
