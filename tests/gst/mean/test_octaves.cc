@@ -1,5 +1,6 @@
 // gst/base gives every element of a chain the flow pyramid of the frame: OpenCV's octaves, of which
 // each part is made once, whoever reads it first.
+#include <climits>  // which OpenCV 4.10 uses and does not include
 #include <opencv2/imgproc.hpp>
 #include <string>
 
