@@ -152,6 +152,21 @@ forest::HeadBox first_look(Landmarker& plain, const ForestModel& model, const cv
   return best;
 }
 
+TEST(SampleMaps, SquareBoxesStaySquare) {
+  BoxMap square = kMap;
+  square.square = true;
+  const Box narrow{110, 50, 150, 200}, face{85, 50, 200, 200};  // about one middle
+  for (const SampleMaps& maps : {maps_of(square, 5), make_start_maps(square)}) {
+    for (int k = 0; k < maps.count; ++k) {
+      const Box a = maps.map[k].apply(narrow), b = maps.map[k].apply(face);
+      EXPECT_FLOAT_EQ(a.w, a.h);
+      EXPECT_NEAR(a.x, b.x, 1e-4);
+      EXPECT_NEAR(a.y, b.y, 1e-4);
+      EXPECT_EQ(a.w, b.w);
+    }
+  }
+}
+
 TEST(LookMaps, LieAboutTheBoxAndWithinTheLimits) {
   const Box face{100, 50, 200, 200}, box = kMap.apply(face);
   const SampleMaps maps = make_start_maps(kMap);
