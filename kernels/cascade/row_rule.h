@@ -1,5 +1,7 @@
 // OpenCV's row rule, for the host and for a device alike. A window that fails the first stage makes
 // the search skip the next one in its row. A flat window does not, and skipped ones fail nothing.
+// Which rows and columns have windows at all is kernels/levels/levels.h's. search_plain() in
+// reference.cc is the plain user.
 #pragma once
 
 #include <cstddef>

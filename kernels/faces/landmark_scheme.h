@@ -1,6 +1,7 @@
 // What the landmarks of a face stand for, by how many there are: 68 of iBUG, 5 of dlib. A model
 // with another scheme works; its eyes are not known, and its points are drawn without lines.
-// Whoever adds a scheme adds it here.
+// Whoever adds a scheme adds it here, and nowhere else: kernels/detect/verify.h reads the eyes, and
+// kernels/overlay/strokes.h the lines.
 #pragma once
 
 #include "kernels/common/host_device.h"
