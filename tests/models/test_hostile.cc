@@ -10,7 +10,7 @@
 #include "tests/models/bad_cascade.h"
 #include "tests/models/bad_file.h"
 #include "tests/models/device_tables.h"
-#include "tests/models/limits.h"
+#include "tests/models/load_limits.h"
 
 namespace cuface::test {
 namespace {

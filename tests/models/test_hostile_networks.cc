@@ -6,7 +6,7 @@
 #include "kernels/network/cuda/steps.h"
 #include "models/network_file.h"
 #include "tests/kernels/networks.h"
-#include "tests/models/limits.h"
+#include "tests/models/load_limits.h"
 
 namespace cuface::test {
 namespace {
