@@ -2,9 +2,6 @@
 // pointwise convolution for the tile and a border of one pixel, then the depthwise convolution.
 #include <cuda_pipeline.h>
 
-#include <algorithm>
-#include <utility>
-
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/try.h"
 #include "kernels/network/cuda/forward.h"
@@ -14,15 +11,10 @@ namespace cuface::cuda {
 namespace {
 
 using network::larger;
-using network::NetworkStep;
-using network::pixel_floats;
 using network::rectified;
 using network::StepSource;
 
-constexpr int kGroup = 32;  // channels of a block at most
-constexpr int kLargeTile = 8, kSmallTile = 4;
-/// Where large tiles are fewer than so many blocks, small ones keep more of a GPU at work.
-constexpr std::uint32_t kFewBlocks = 200;
+constexpr int kGroup = kGroupChannels;
 
 __host__ __device__ constexpr std::size_t size(int value) {
   return static_cast<std::size_t>(value);
@@ -329,135 +321,7 @@ __global__ void __launch_bounds__(Shape<kTile>::kThreads,
   write(step, memory, left, top, first);
 }
 
-/// A layer's weights as a kernel reads them, from a column of its table on.
-void fill_table(float* table, const float* weights, int channels, int taps, int padded) {
-  for (int c = 0; c < channels; ++c) {
-    for (int t = 0; t < taps; ++t) {
-      table[size(t) * size(padded) + size(c)] = weights[size(c) * size(taps) + size(t)];
-    }
-    table[size(taps) * size(padded) + size(c)] = weights[size(channels) * size(taps) + size(c)];
-  }
-}
-
-int divided_up(int value, int by) { return (value + by - 1) / by; }
-
 }  // namespace
-
-void NetworkForward::add_parts(const NetworkModel& model, const NetworkPlan& plan,
-                               ScratchLayout& parts) {
-  steps_ = network::plan_steps(model, plan);
-  values_ = parts.add<float>(steps_.scratch);
-}
-
-void NetworkForward::add_level(const std::vector<DeviceStep>& steps, std::size_t first,
-                               std::size_t last) {
-  Level& out = levels_.emplace_back();
-  out.level.count = static_cast<int>(last - first);
-  const auto shape = [&](int tile, int group) {
-    out.tile = tile;
-    out.blocks = 0;
-    for (std::size_t i = first; i < last; ++i) {
-      DeviceStep& step = out.level.steps[i - first];
-      step = steps[i];
-      while (step.group_channels < group && step.group_channels < step.channels) {
-        step.group_channels *= 2;
-      }
-      step.groups = divided_up(step.channels, step.group_channels);
-      step.first_block = out.blocks;
-      step.tiles_x = divided_up(step.columns, tile);
-      out.blocks +=
-          static_cast<std::uint32_t>(step.tiles_x * divided_up(step.rows, tile) * step.groups);
-    }
-  };
-  shape(kLargeTile, kGroup);
-  if (out.blocks < kFewBlocks) shape(kSmallTile, kGroup);
-}
-
-Status NetworkForward::bind(const NetworkModel& model, const NetworkPlan& plan, std::byte* scratch,
-                            NetworkCell* cells) {
-  values_.bind(scratch);
-  std::vector<DeviceStep> steps(steps_.steps.size());
-  std::vector<float> tables;
-  constexpr std::size_t kNone = ~std::size_t{0};
-  struct Offsets {
-    std::size_t picture = kNone, pointwise = kNone, depthwise = kNone;
-  };
-  std::vector<Offsets> offsets(steps.size());
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const NetworkStep& from = steps_.steps[i];
-    DeviceStep& step = steps[i];
-    const NetworkTensor& tensor = plan.tensors[size(from.output)];
-    step.source = from.source;
-    step.rows = tensor.rows;
-    step.columns = tensor.columns;
-    step.channels = tensor.channels;
-    for (const NetworkStep& part : from.beside)
-      step.channels += plan.tensors[size(part.output)].channels;
-    step.source_channels =
-        plan.tensors[size(from.source == StepSource::kPicture ? from.picture_layer + 1
-                                                              : from.input)]
-            .channels;
-    step.input_floats = step.padded_source = pixel_floats(step.source_channels);
-    step.padded = divided_up(step.channels, kGroup) * kGroup;
-    step.group_channels = 4;
-    const auto relu = [&](int layer) { return layer >= 0 && model.layers[size(layer)].relu; };
-    step.picture_relu = relu(from.picture_layer);
-    step.pointwise_relu = relu(from.pointwise_layer);
-    step.depthwise_relu = relu(from.depthwise_layer);
-    // The tables of a step's layers of one kind, side by side.
-    const auto add = [&](int NetworkStep::*layer, int taps, int padded) {
-      if (from.*layer < 0) return kNone;
-      const std::size_t at = tables.size();
-      tables.resize(at + size(taps + 1) * size(padded), 0.0f);
-      std::size_t column = at;
-      const auto fill = [&](const NetworkStep& part) {
-        const NetworkLayer& made = model.layers[size(part.*layer)];
-        fill_table(tables.data() + column, model.weights.data() + made.first_weight, made.channels,
-                   taps, padded);
-        column += size(made.channels);
-      };
-      fill(from);
-      for (const NetworkStep& part : from.beside) fill(part);
-      return at;
-    };
-    offsets[i] = {kNone, add(&NetworkStep::pointwise_layer, step.source_channels, step.padded),
-                  add(&NetworkStep::depthwise_layer, 9, step.padded)};
-    if (from.picture_layer >= 0) {
-      const NetworkLayer& made = model.layers[size(from.picture_layer)];
-      offsets[i].picture = tables.size();
-      tables.resize(tables.size() + 28 * size(step.padded_source), 0.0f);
-      fill_table(tables.data() + offsets[i].picture, model.weights.data() + made.first_weight,
-                 made.channels, 27, step.padded_source);
-    }
-  }
-  CUFACE_TRY(take(upload(tables), weights_));
-  const auto table = [&](std::size_t at) { return at == kNone ? nullptr : weights_.data() + at; };
-  const auto memory = [&](int tensor) { return values_.data() + steps_.first_float[size(tensor)]; };
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const NetworkStep& from = steps_.steps[i];
-    DeviceStep& step = steps[i];
-    step.input = memory(from.input);
-    step.other = memory(from.other);
-    step.picture_weights = table(offsets[i].picture);
-    step.pointwise = table(offsets[i].pointwise);
-    step.depthwise = table(offsets[i].depthwise);
-    step.output = memory(from.output);
-    step.output_floats = pixel_floats(step.channels);
-    step.to_cells = from.head >= 0 && from.beside.empty();
-    if (from.head >= 0) {
-      static_assert(sizeof(NetworkCell) == 16 * sizeof(float));
-      step.output =
-          reinterpret_cast<float*>(cells + plan.grids[size(from.head)].first) + from.cell_channel;
-      step.output_floats = 16;
-    }
-  }
-  for (std::size_t l = 0; l < steps_.levels(); ++l) {
-    const std::size_t end = steps_.first_step[l + 1];
-    for (std::size_t first = steps_.first_step[l]; first < end; first += DeviceLevel::kMost)
-      add_level(steps, first, std::min(end, first + DeviceLevel::kMost));
-  }
-  return {};
-}
 
 Status NetworkForward::enqueue(ImageView<const Bgr> picture, const std::int32_t* run,
                                Launcher launch) const {

@@ -1,4 +1,4 @@
-// The network's layers on CUDA, up to the cells.
+// The network's layers on CUDA, up to the cells: forward_plan.cc makes what forward.cu runs.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,9 @@
 #include "kernels/network/network.h"
 
 namespace cuface::cuda {
+
+/// Pixels a side of what a block makes, and its channels at most.
+inline constexpr int kLargeTile = 8, kSmallTile = 4, kGroupChannels = 32;
 
 /// A step as its kernel reads it, with pointers into device memory.
 struct DeviceStep {
@@ -54,6 +57,7 @@ class NetworkForward {
     std::uint32_t blocks;
     DeviceLevel level;
   };
+  Status upload_weights(const NetworkModel& model, std::vector<DeviceStep>& steps);
   void add_level(const std::vector<DeviceStep>& steps, std::size_t first, std::size_t last);
 
   network::NetworkSteps steps_;
