@@ -2,11 +2,8 @@
 // tests/full/detect_matrix runs the whole matrix; this is the part for every day.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <fstream>
 #include <map>
-#include <new>
 #include <opencv2/objdetect.hpp>
 #include <sstream>
 #include <thread>
@@ -16,30 +13,10 @@
 #include "kernels/detect/detect.h"
 #include "models/cascade_xml.h"
 #include "tests/fewer.h"
+#include "tests/kernels/allocations.h"
 #include "tests/kernels/brute_cascade.h"
 #include "tests/kernels/one_node_cascade.h"
 #include "tests/kernels/pictures.h"
-
-// Every allocation of the process is counted: a search in steady state makes none.
-namespace {
-std::atomic<long> allocations{0};
-
-void* counted(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  void* p = nullptr;
-  if (posix_memalign(&p, alignment, size) != 0) throw std::bad_alloc();
-  return p;
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace cuface {
 namespace {
@@ -304,9 +281,9 @@ TEST(Detect, SteadyStateAllocatesNothing) {
       ASSERT_TRUE(detector.ok());
       DetectResult result;
       ASSERT_TRUE(detector.value()->enqueue(view_of(picture), result).ok());
-      const long before = allocations;
+      const long before = test::allocations;
       ASSERT_TRUE(detector.value()->enqueue(view_of(picture), result).ok());
-      EXPECT_EQ(allocations - before, 0);
+      EXPECT_EQ(test::allocations - before, 0);
       EXPECT_GT(result.faces.size(), 0u);
     }
   }

@@ -4,14 +4,11 @@
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <new>
 #include <thread>
 #include <vector>
 
@@ -19,29 +16,9 @@
 #include "kernels/network/network.h"
 #include "kernels/network/reference.h"
 #include "tests/fewer.h"
+#include "tests/kernels/allocations.h"
 #include "tests/kernels/networks.h"
 #include "tests/kernels/versions.h"
-
-// Every allocation of the process is counted.
-namespace {
-std::atomic<long> allocations{0};
-
-void* counted(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  void* p = nullptr;
-  if (posix_memalign(&p, alignment, size) != 0) throw std::bad_alloc();
-  return p;
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace cuface {
 namespace {
@@ -359,9 +336,9 @@ TEST_P(Network, AllocatesNothingOnceItIsPlanned) {
   const auto network = make(test::random_yunet(1), picture, {.score_threshold = 0});
   std::vector<NetworkFace> faces;
   faces.reserve(64);
-  const long before = allocations;
+  const long before = test::allocations;
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(network->enqueue(picture.view(), faces).ok());
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(test::allocations, before);
   EXPECT_GT(faces.size(), 0u);
 }
 

@@ -2,12 +2,9 @@
 // it cannot do.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/objdetect.hpp>
 #include <set>
@@ -16,20 +13,8 @@
 #include "kernels/track/track.h"
 #include "tests/clip.h"
 #include "tests/data.h"
+#include "tests/kernels/allocations.h"
 #include "tests/kernels/track_world.h"
-
-namespace {
-std::atomic<int> allocations{0};
-}  // namespace
-
-// Counts what the tracker allocates.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* p = std::malloc(bytes ? bytes : 1)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace cuface {
 namespace {
@@ -180,15 +165,15 @@ TEST(Track, AllocatesNothingInSteadyState) {
     std::vector<Box> boxes;
     for (const Pose& p : poses) boxes.push_back(box_of(p));
     const FaceList found = detections(boxes);
-    const int before = allocations;
+    const long before = test::allocations;
     session.step(frame, f % 5 == 0 ? &found : nullptr);
     if (f < 60) continue;
-    counted += allocations - before;
+    counted += test::allocations - before;
     ++frames;
   }
   EXPECT_EQ(counted, 0);
   EXPECT_EQ(frames, 60);
-  EXPECT_GT(allocations, 100);  // the counter works
+  EXPECT_GT(test::allocations, 100);  // the counter works
 }
 
 TEST(Track, BadNumbersLoseTheFaceAndNothingElse) {
