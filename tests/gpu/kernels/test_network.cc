@@ -24,14 +24,7 @@ using cuda::DeviceNetworkFaces;
 using Model = std::shared_ptr<const NetworkModel>;
 
 std::vector<Bgr> noise(int width, int height, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<Bgr> pixels(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
-  for (Bgr& p : pixels) {
-    const auto bits = random();
-    p = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8),
-         static_cast<std::uint8_t>(bits >> 16)};
-  }
-  return pixels;
+  return test::BgrPicture(width, height, seed).pixels;
 }
 
 /// A network on both processors, for one picture size.
