@@ -129,17 +129,6 @@ PendingResultRef Frame::pending_before() const {
   return place_any(buffer_, record_->results.back().kind, width(), height()).result.pending;
 }
 
-Status Frame::read(const std::function<Status(const FrameView&)>& body) {
-  GstVideoFrame frame;
-  constexpr auto kFlags =
-      static_cast<GstMapFlags>(GST_MAP_READ | static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
-  if (!gst_video_frame_map(&frame, &info_, buffer_, kFlags))
-    return {StatusCode::kIo, "cannot map the video frame for reading"};
-  const Status status = body(frame_view(frame, geometry_));
-  gst_video_frame_unmap(&frame);
-  return status;
-}
-
 Status Frame::compute_luma(ImageView<std::uint8_t> out) {
   return read([&](const FrameView& view) -> Status {
     CUFACE_TRY(validate(view));

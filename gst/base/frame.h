@@ -5,7 +5,6 @@
 #include <gst/video/video.h>
 
 #include <cstdint>
-#include <functional>
 
 #include "gst/base/chain.h"
 #include "gst/base/counts.h"
@@ -106,8 +105,18 @@ class Frame {
   /// Whoever holds it may read it on later frames too, in this thread.
   Result<FlowPyramid> pyramid();
 
-  /// What `body` returns of the frame in host memory, mapped for reading while it runs.
-  Status read(const std::function<Status(const FrameView&)>& body);
+  /// What body(view) returns of the frame in host memory, mapped for reading while it runs.
+  template <typename Body>
+  Status read(const Body& body) {
+    GstVideoFrame frame;
+    constexpr auto kFlags =
+        static_cast<GstMapFlags>(GST_MAP_READ | static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
+    if (!gst_video_frame_map(&frame, &info_, buffer_, kFlags))
+      return {StatusCode::kIo, "cannot map the video frame for reading"};
+    const Status status = body(frame_view(frame, geometry_));
+    gst_video_frame_unmap(&frame);
+    return status;
+  }
 
   /// Computes the grey picture into `out`, which has the frame's size.
   Status compute_luma(ImageView<std::uint8_t> out);

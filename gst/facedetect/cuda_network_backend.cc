@@ -8,7 +8,6 @@
 #include "kernels/colour/colour.h"
 #include "kernels/colour/colour_cuda.h"
 #include "kernels/common/try.h"
-#include "kernels/common/workers.h"
 #include "kernels/network/cuda/network.h"
 
 namespace cuface::gst {
@@ -89,8 +88,8 @@ class CudaNetworkBackend final : public CudaBackend {
         return scaler_.enqueue(view, matrix, picture_.view(), launch);
       });
     if (!host_scaler_) {
-      const int threads = planned_.threads > 0 ? planned_.threads : Workers::processors();
-      CUFACE_TAKE(scaler, BgrScaler::create(width_, height_, planned_.input_size, threads));
+      CUFACE_TAKE(scaler, BgrScaler::create(width_, height_, planned_.input_size,
+                                            planned_.scaler_threads()));
       host_scaler_ = std::move(scaler);
     }
     CUFACE_TAKE(chain, device.chain());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gst/faces/faceelement.h"
+#include "kernels/common/workers.h"
 #include "kernels/detect/detect.h"
 #include "kernels/network/network.h"
 
@@ -21,6 +22,8 @@ struct NetworkSettings {
   NetworkConfig config;
   int input_size = 640;
   int threads = 0;
+  /// For the colour picture on the CPU.
+  int scaler_threads() const { return threads > 0 ? threads : Workers::processors(); }
   friend bool operator==(const NetworkSettings&, const NetworkSettings&) = default;
 };
 

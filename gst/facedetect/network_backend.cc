@@ -1,5 +1,4 @@
 // cufacedetect with a network, on the CPU.
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -8,7 +7,6 @@
 #include "gst/facedetect/cpu_backend.h"
 #include "kernels/colour/colour.h"
 #include "kernels/common/try.h"
-#include "kernels/common/workers.h"
 #include "kernels/network/faces.h"
 
 namespace cuface::gst {
@@ -21,8 +19,8 @@ class NetworkBackend final : public CpuBackend {
 
   Status plan(const NetworkSettings& settings, int width, int height) {
     network_.reset();  // or there would be two in memory
-    const int threads = settings.threads > 0 ? settings.threads : Workers::processors();
-    CUFACE_TAKE(scaler, BgrScaler::create(width, height, settings.input_size, threads));
+    CUFACE_TAKE(scaler,
+                BgrScaler::create(width, height, settings.input_size, settings.scaler_threads()));
     scaler_ = std::move(scaler);
     const auto [w, h] = scaler_->size();
     NetworkConfig config = settings.config;
