@@ -1,4 +1,5 @@
-// Grey of one pixel: the formulas of the contract, shared by the CPU and CUDA versions of luma.
+// Grey of one pixel: the formulas of the contract, shared by the CPU and CUDA versions of luma, and
+// the way back (write.h).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,21 @@ namespace cuface::grey {
 CUFACE_HD constexpr std::uint32_t sample(const std::uint8_t* p, int depth, int shift) {
   if (depth == 8) return *p;
   return (static_cast<std::uint32_t>(p[0] | (p[1] << 8)) >> shift) & ((1u << depth) - 1);
+}
+
+/// An 8-bit grey level as a sample: the highest bits are repeated below, so that white is all ones.
+CUFACE_HD constexpr std::uint32_t sample_of(std::uint8_t grey, int depth, bool full_range) {
+  const int more = depth - 8;
+  if (!full_range) return (16 + (std::uint32_t{grey} * 219 + 127) / 255) << more;
+  return std::uint32_t{grey} << more | std::uint32_t{grey} >> (8 - more);
+}
+CUFACE_HD constexpr std::uint32_t neutral_chroma(int depth) { return 1u << (depth - 1); }
+
+/// Writes a sample, as sample() reads it.
+CUFACE_HD constexpr void put(std::uint8_t* p, int depth, int shift, std::uint32_t value) {
+  const std::uint32_t word = value << shift;
+  p[0] = static_cast<std::uint8_t>(word);
+  if (depth > 8) p[1] = static_cast<std::uint8_t>(word >> 8);
 }
 
 /// Full-range grey of one luma sample of `depth` bits.

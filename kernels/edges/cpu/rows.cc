@@ -1,0 +1,400 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/edges/cpu/rows.cc"
+#include "kernels/edges/cpu/rows.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "kernels/common/border.h"
+#include "kernels/common/dispatch.h"
+#include "kernels/convolve/convolve.h"
+#include "kernels/edges/reference.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cuface::edges::HWY_NAMESPACE {
+#if HWY_TARGET == HWY_SCALAR
+// Never chosen: without vectors the plain version runs.
+bool classify_rows(Rows&, ImageView<const std::uint8_t>, const GradientViews&, const StopFlag*) {
+  return false;
+}
+void draw_row(const std::uint64_t*, int, std::uint8_t*) {}
+#else
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Shorts = hn::ScalableTag<std::int16_t>;
+using Words = hn::RepartitionToWide<Shorts>;
+using BytesOfShorts = hn::Rebind<std::uint8_t, Shorts>;
+using BytesOfWords = hn::Rebind<std::uint8_t, Words>;
+using ShortsOfWords = hn::Rebind<std::int16_t, Words>;
+
+/// f(x) for vectors of `lanes` that cover [0, width), the last one inside of it where it has so
+/// many: for rows that end with the picture. `f` may write beyond where it has not.
+template <typename F>
+HWY_INLINE void cover(int width, int lanes, F f) {
+  int x = 0;
+  for (; x + lanes <= width; x += lanes) f(x);
+  if (x < width) f(std::max(width - lanes, 0));
+}
+
+/// Rows of bytes that end with the picture, where a vector is longer than they are: copies.
+class ShortRows {
+ public:
+  /// The rows, or copies that live as long as this.
+  const std::uint8_t* const* widen(const std::uint8_t* const* rows, int count, int width) {
+    if (width >= static_cast<int>(hn::Lanes(Shorts()))) return rows;
+    for (int i = 0; i < count; ++i) {
+      std::copy_n(rows[i], width, copies_[i]);
+      rows_[i] = copies_[i];
+    }
+    return rows_;
+  }
+
+ private:
+  const std::uint8_t* rows_[kMostBlur] = {};
+  std::uint8_t copies_[kMostBlur][HWY_MAX_BYTES] = {};
+};
+
+/// The blur down the rows: sums of up to 255 * 256.
+void blur_down(const std::uint8_t* const* given, const std::vector<int>& weights, int width,
+               std::uint16_t* out) {
+  const hn::RebindToUnsigned<Shorts> d;
+  const int size = static_cast<int>(weights.size()), half = size / 2;
+  ShortRows copies;
+  const auto rows = copies.widen(given, size, width);
+  const auto weight = [&](int i) {
+    return hn::Set(d, static_cast<std::uint16_t>(weights[static_cast<std::size_t>(i)]));
+  };
+  cover(width, static_cast<int>(hn::Lanes(d)), [&](int x) {
+    const auto row = [&](int i) {
+      return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x));
+    };
+    auto sum = hn::Mul(row(half), weight(half));
+    for (int i = 0; i < half; ++i)
+      sum = hn::Add(sum, hn::Mul(hn::Add(row(i), row(size - 1 - i)), weight(i)));
+    hn::StoreU(sum, d, out + x);
+  });
+}
+
+/// The blur along a row of these sums, rounded.
+void blur_across(std::uint16_t* sums, const std::vector<int>& weights, int width,
+                 std::uint8_t* out) {
+  const Words d;
+  const hn::Rebind<std::uint16_t, Words> shorts;
+  const int size = static_cast<int>(weights.size()), half = size / 2;
+  for (int i = 1; i <= half; ++i) {
+    sums[-i] = sums[reflect_101(-i, width)];
+    sums[width - 1 + i] = sums[reflect_101(width - 1 + i, width)];
+  }
+  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
+    const auto at = [&](int i) { return hn::PromoteTo(d, hn::LoadU(shorts, sums + x + i - half)); };
+    const auto weight = [&](int i) { return hn::Set(d, weights[static_cast<std::size_t>(i)]); };
+    auto sum = hn::Add(hn::Mul(at(half), weight(half)), hn::Set(d, 1 << (2 * kBlurBits - 1)));
+    for (int i = 0; i < half; ++i)
+      sum = hn::Add(sum, hn::Mul(hn::Add(at(i), at(size - 1 - i)), weight(i)));
+    hn::StoreU(hn::DemoteTo(BytesOfWords(), hn::ShiftRight<2 * kBlurBits>(sum)), BytesOfWords(),
+               out + x);
+  }
+}
+
+/// Smoothed and sloping sums down the rows.
+template <int kTaps>
+void gradient_down(const std::uint8_t* const* given, const EdgeRules& rules, int width,
+                   std::int16_t* smooth, std::int16_t* slope) {
+  constexpr int kHalf = kTaps / 2;
+  const Shorts d;
+  ShortRows copies;
+  const auto rows = copies.widen(given, kTaps, width);
+  const auto set = [&](std::int32_t v) { return hn::Set(d, static_cast<std::int16_t>(v)); };
+  cover(width, static_cast<int>(hn::Lanes(d)), [&](int x) {
+    const auto row = [&](int i) {
+      return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x));
+    };
+    auto sum = hn::Mul(row(kHalf), set(rules.smooth[kHalf]));
+    auto difference = hn::Zero(d);
+    for (int i = 1; i <= kHalf; ++i) {
+      const auto above = row(kHalf - i), below = row(kHalf + i);
+      sum = hn::Add(sum, hn::Mul(hn::Add(above, below), set(rules.smooth[kHalf + i])));
+      difference = hn::Add(difference, hn::Mul(hn::Sub(below, above), set(rules.slope[kHalf + i])));
+    }
+    hn::StoreU(sum, d, smooth + x);
+    hn::StoreU(difference, d, slope + x);
+  });
+  for (std::int16_t* row : {smooth, slope}) {
+    std::fill_n(row - kHalf, kHalf, row[0]);
+    std::fill_n(row + width, kHalf, row[width - 1]);
+  }
+}
+
+/// The gradients along these, in 16 bits.
+template <int kTaps>
+void gradient_across(const std::int16_t* smooth, const std::int16_t* slope, const EdgeRules& rules,
+                     int width, std::int16_t* dx, std::int16_t* dy) {
+  constexpr int kHalf = kTaps / 2;
+  const Shorts d;
+  const auto set = [&](std::int32_t v) { return hn::Set(d, static_cast<std::int16_t>(v)); };
+  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
+    auto along = hn::Zero(d), down = hn::Mul(hn::LoadU(d, slope + x), set(rules.smooth[kHalf]));
+    for (int i = 1; i <= kHalf; ++i) {
+      const auto step = hn::Sub(hn::LoadU(d, smooth + x + i), hn::LoadU(d, smooth + x - i));
+      const auto both = hn::Add(hn::LoadU(d, slope + x + i), hn::LoadU(d, slope + x - i));
+      along = hn::Add(along, hn::Mul(step, set(rules.slope[kHalf + i])));
+      down = hn::Add(down, hn::Mul(both, set(rules.smooth[kHalf + i])));
+    }
+    hn::StoreU(along, d, dx + x);
+    hn::StoreU(down, d, dy + x);
+  }
+}
+
+/// The same for aperture 7, whose sums need 32 bits before they are divided by 16.
+template <>
+void gradient_across<7>(const std::int16_t* smooth, const std::int16_t* slope,
+                        const EdgeRules& rules, int width, std::int16_t* dx, std::int16_t* dy) {
+  constexpr int kHalf = 3;
+  const Words d;
+  const ShortsOfWords shorts;
+  const auto divided = [&](auto sum) {  // by 16, half to even
+    const auto odd = hn::And(hn::ShiftRight<4>(sum), hn::Set(d, 1));
+    return hn::ShiftRight<4>(hn::Add(hn::Add(sum, odd), hn::Set(d, 7)));
+  };
+  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
+    const auto at = [&](const std::int16_t* row, int i) { return hn::LoadU(shorts, row + x + i); };
+    auto along = hn::Zero(d);
+    auto down = hn::Mul(hn::PromoteTo(d, at(slope, 0)), hn::Set(d, rules.smooth[kHalf]));
+    for (int i = 1; i <= kHalf; ++i) {
+      const auto step = hn::PromoteTo(d, hn::Sub(at(smooth, i), at(smooth, -i)));
+      const auto both = hn::PromoteTo(d, hn::Add(at(slope, i), at(slope, -i)));
+      along = hn::Add(along, hn::Mul(step, hn::Set(d, rules.slope[kHalf + i])));
+      down = hn::Add(down, hn::Mul(both, hn::Set(d, rules.smooth[kHalf + i])));
+    }
+    hn::StoreU(hn::DemoteTo(shorts, divided(along)), shorts, dx + x);
+    hn::StoreU(hn::DemoteTo(shorts, divided(down)), shorts, dy + x);
+  }
+}
+
+// What differs between magnitudes of 16 and of 32 bits.
+HWY_INLINE auto load_gradient(Shorts d, const std::int16_t* row) { return hn::LoadU(d, row); }
+HWY_INLINE auto load_gradient(Words d, const std::int16_t* row) {
+  return hn::PromoteTo(d, hn::LoadU(ShortsOfWords(), row));
+}
+/// x * tan 22.5 degrees, cut: 13573 / 32768 of x.
+HWY_INLINE auto times_tan22(Shorts d, hn::Vec<Shorts> x) {
+  return hn::MulHigh(x, hn::Set(d, 2 * 13573));
+}
+HWY_INLINE auto times_tan22(Words d, hn::Vec<Words> x) {
+  return hn::ShiftRight<15>(hn::Mul(x, hn::Set(d, 13573)));
+}
+
+template <class D, typename T = hn::TFromD<D>>
+void magnitudes_of_row(D d, const std::int16_t* dx, const std::int16_t* dy, GradientNorm norm,
+                       int width, T* out) {
+  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
+    const auto along = load_gradient(d, dx + x), down = load_gradient(d, dy + x);
+    auto m = hn::Add(hn::Abs(along), hn::Abs(down));
+    if constexpr (sizeof(T) == sizeof(std::int32_t)) {
+      if (norm == GradientNorm::kL2) m = hn::Add(hn::Mul(along, along), hn::Mul(down, down));
+    }
+    hn::StoreU(m, d, out + x);
+  }
+  out[-1] = out[width] = 0;
+}
+
+/// The classes of a row, of its magnitudes and those above and below.
+template <class D, typename T = hn::TFromD<D>>
+void classes_of_row(D d, const T* above, const T* here, const T* below, const std::int16_t* dx,
+                    const std::int16_t* dy, const EdgeRules& rules, int width, std::uint8_t* out) {
+  const hn::Rebind<std::uint8_t, D> bytes;
+  const auto low = hn::Set(d, static_cast<T>(rules.low));
+  const auto high = hn::Set(d, static_cast<T>(rules.high));
+  const auto ridge_class = hn::Set(d, T{kRidge}), edge_class = hn::Set(d, T{kEdge});
+  const bool sectors = sizeof(T) == sizeof(std::int32_t) && rules.thinning == Thinning::kSectors;
+  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
+    const auto m = hn::LoadU(d, here + x);
+    const auto candidate = hn::Gt(m, low);
+    if (hn::AllFalse(d, candidate)) {
+      hn::StoreU(hn::Zero(bytes), bytes, out + x);
+      continue;
+    }
+    const auto along = load_gradient(d, dx + x), down = load_gradient(d, dy + x);
+    const auto width_of = hn::Abs(along), height_of = hn::Abs(down);
+    // As across_of() has it: y * 2^15 < x * 13573 is y <= x * tan 22.5 cut, as no such product but
+    // that of 0 is a multiple of 2^15, and a candidate has a gradient.
+    const auto tan22 = times_tan22(d, width_of);
+    auto flat = hn::Not(hn::Gt(height_of, tan22));
+    auto steep = hn::Gt(height_of, hn::Add(tan22, hn::Add(width_of, width_of)));
+    if constexpr (sizeof(T) == sizeof(std::int32_t)) {
+      if (sectors) {
+        const auto x2 = hn::Mul(along, along), y2 = hn::Mul(down, down);
+        flat = hn::Lt(hn::Add(y2, hn::Add(y2, y2)), x2);
+        steep = hn::Gt(y2, hn::Add(x2, hn::Add(x2, x2)));
+      }
+    }
+    const auto opposite = hn::Lt(hn::Xor(along, down), hn::Zero(d));
+    const auto at = [&](const T* row, int i) { return hn::LoadU(d, row + x + i); };
+    const auto before = hn::IfThenElse(
+        flat, at(here, -1),
+        hn::IfThenElse(steep, at(above, 0), hn::IfThenElse(opposite, at(above, 1), at(above, -1))));
+    const auto after = hn::IfThenElse(
+        flat, at(here, 1),
+        hn::IfThenElse(steep, at(below, 0), hn::IfThenElse(opposite, at(below, -1), at(below, 1))));
+    auto wins = hn::Gt(m, after);
+    if (!sectors) wins = hn::Or(wins, hn::And(hn::Eq(m, after), hn::Or(flat, steep)));
+    const auto ridge = hn::And(candidate, hn::And(hn::Gt(m, before), wins));
+    const auto edge = hn::And(ridge, hn::Gt(m, high));
+    const auto kept = rules.linking == Linking::kApron ? candidate : ridge;
+    const auto classes = hn::IfThenElse(edge, edge_class, hn::IfThenElseZero(kept, ridge_class));
+    hn::StoreU(hn::DemoteTo(bytes, classes), bytes, out + x);
+  }
+}
+
+/// A row of classes, which ends with a whole word, as bits.
+void pack_row(std::uint8_t* classes, int width, int words, std::uint64_t* ridges,
+              std::uint64_t* edges) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const int lanes = static_cast<int>(hn::Lanes(d)), end = 64 * words;
+  std::fill(classes + width, classes + end, std::uint8_t{kNoRidge});
+  auto* ridge_bytes = reinterpret_cast<std::uint8_t*>(ridges);
+  auto* edge_bytes = reinterpret_cast<std::uint8_t*>(edges);
+  for (int x = 0; x < end; x += lanes) {
+    const auto v = hn::LoadU(d, classes + x);
+    hn::StoreMaskBits(d, hn::Ne(v, hn::Zero(d)), ridge_bytes + x / 8);
+    hn::StoreMaskBits(d, hn::Eq(v, hn::Set(d, kEdge)), edge_bytes + x / 8);
+  }
+}
+
+/// Makes the rows of a picture that the next row of gradients needs.
+class Blurring {
+ public:
+  Blurring(Rows& rows, ImageView<const std::uint8_t> grey) : rows_(rows), grey_(grey) {}
+
+  /// Row y; rows are asked for in order, and up to a few before the newest.
+  const std::uint8_t* row(int y) {
+    const int size = static_cast<int>(rows_.blur.size());
+    if (size == 1) return grey_.row(y);
+    for (; next_ <= y; ++next_) {
+      const std::uint8_t* from[kMostBlur];
+      for (int i = 0; i < size; ++i)
+        from[i] = grey_.row(reflect_101(next_ + i - size / 2, rows_.height));
+      std::uint16_t* sums = rows_.blur_sums.row(0);
+      blur_down(from, rows_.blur, rows_.width, sums);
+      blur_across(sums, rows_.blur, rows_.width, rows_.blurred.row(next_));
+    }
+    return rows_.blurred.row(y);
+  }
+
+ private:
+  Rows& rows_;
+  ImageView<const std::uint8_t> grey_;
+  int next_ = 0;
+};
+
+template <int kTaps>
+void gradients_of_row(Rows& rows, Blurring& blurring, int y) {
+  const std::uint8_t* from[7];
+  for (int i = 0; i < kTaps; ++i)
+    from[i] = blurring.row(std::clamp(y + i - kTaps / 2, 0, rows.height - 1));
+  std::int16_t *smooth = rows.smooth.row(0), *slope = rows.slope.row(0);
+  gradient_down<kTaps>(from, rows.rules, rows.width, smooth, slope);
+  gradient_across<kTaps>(smooth, slope, rows.rules, rows.width, rows.dx.row(y), rows.dy.row(y));
+}
+
+/// A copy of the rules, so that the compiler makes vectors of the loop.
+template <typename T>
+void contrasts_of_row(const T* magnitudes, int width, const EdgeRules rules, std::uint8_t* out) {
+  for (int x = 0; x < width; ++x) out[x] = contrast(magnitudes[x], rules);
+}
+
+/// The rows of one kind of magnitude, from -1 to height, those without a picture all 0.
+template <class D, typename T = hn::TFromD<D>>
+bool classify_by(D d, Rows& rows, Ring<T>& magnitude, ImageView<const std::uint8_t> grey,
+                 const GradientViews& wanted, const StopFlag* stop) {
+  const auto row_of = [&](int y) { return magnitude.row(y + 1); };
+  const auto clear = [&](int y) {
+    std::fill_n(row_of(y) - kMargin, rows.width + 2 * kMargin, T{});
+  };
+  Blurring blurring(rows, grey);
+  clear(-1);
+  for (int y = 0; y <= rows.height; ++y) {
+    if (y % kRowsPerLook == 0 && is_raised(stop)) return false;
+    if (y < rows.height) {
+      if (rows.rules.taps == 3) gradients_of_row<3>(rows, blurring, y);
+      if (rows.rules.taps == 5) gradients_of_row<5>(rows, blurring, y);
+      if (rows.rules.taps == 7) gradients_of_row<7>(rows, blurring, y);
+      const std::int16_t *dx = rows.dx.row(y), *dy = rows.dy.row(y);
+      magnitudes_of_row(d, dx, dy, rows.rules.norm, rows.width, row_of(y));
+      if (wanted.magnitude.data)
+        contrasts_of_row(row_of(y), rows.width, rows.rules, wanted.magnitude.row(y));
+      if (wanted.angle.data) {
+        for (int x = 0; x < rows.width; ++x)
+          wanted.angle.at(x, y) = angle_step(dx[x], dy[x], kOctave);
+      }
+    } else {
+      clear(y);
+    }
+    if (y > 0) {
+      classes_of_row(d, row_of(y - 2), row_of(y - 1), row_of(y), rows.dx.row(y - 1),
+                     rows.dy.row(y - 1), rows.rules, rows.width, rows.classes.row(0));
+      pack_row(rows.classes.row(0), rows.width, rows.edges.words(), rows.ridges.row(y - 1),
+               rows.edges.row(y - 1));
+    }
+  }
+  return true;
+}
+
+bool classify_rows(Rows& rows, ImageView<const std::uint8_t> grey, const GradientViews& wanted,
+                   const StopFlag* stop) {
+  if (rows.wide) return classify_by(Words(), rows, rows.wide_magnitude, grey, wanted, stop);
+  return classify_by(Shorts(), rows, rows.magnitude, grey, wanted, stop);
+}
+
+void draw_row(const std::uint64_t* bits, int width, std::uint8_t* out) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(bits);
+  int x = 0;
+  for (; x + lanes <= width; x += lanes)
+    hn::StoreU(hn::VecFromMask(d, hn::LoadMaskBits(d, bytes + x / 8)), d, out + x);
+  for (; x < width; ++x) out[x] = bytes[x / 8] >> (x % 8) & 1 ? 255 : 0;
+}
+
+#endif
+}  // namespace cuface::edges::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cuface::edges {
+
+HWY_EXPORT(classify_rows);
+HWY_EXPORT(draw_row);
+
+Rows::Rows(int width_, int height_, const EdgeRules& rules_, const std::vector<int>& blur_)
+    : width(width_),
+      height(height_),
+      rules(rules_),
+      blur(blur_),
+      wide(rules_.norm == GradientNorm::kL2 || rules_.thinning == Thinning::kSectors),
+      blur_sums(width_, 1),
+      blurred(width_, rules_.taps),
+      smooth(width_, 1),
+      slope(width_, 1),
+      dx(width_, 2),
+      dy(width_, 2),
+      magnitude(wide ? 0 : width_, 3),
+      wide_magnitude(wide ? width_ : 0, 3),
+      classes(width_, 1),
+      ridges(width_, height_),
+      edges(width_, height_) {}
+
+bool classify(Rows& rows, ImageView<const std::uint8_t> grey, const GradientViews& wanted,
+              const StopFlag* stop) {
+  return CUFACE_DISPATCH(classify_rows)(rows, grey, wanted, stop);
+}
+
+void draw(const std::uint64_t* bits, int width, std::uint8_t* out) {
+  CUFACE_DISPATCH(draw_row)(bits, width, out);
+}
+
+}  // namespace cuface::edges
+#endif

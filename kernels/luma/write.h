@@ -1,0 +1,20 @@
+// The way back from luma: a grey picture in place of a frame's own.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/image.h"
+#include "kernels/luma/luma.h"
+
+namespace cuface {
+
+/// Writes `picture`, which has the frame's size, into the frame: in place of the luma with neutral
+/// chroma, or as R = G = B. Alpha stays. luma() of it is `picture` again, but for rounding where
+/// the range is limited; 0 and 255 always come back. Needs a frame that validate() accepts.
+void write_grey(ImageView<const std::uint8_t> picture, const FrameView& frame);
+
+/// Makes the frame black where `mask`, which has its size, is 0. Elsewhere it stays; chroma stays
+/// where it is of such a pixel. Alpha stays. Needs a frame that validate() accepts.
+void write_black(ImageView<const std::uint8_t> mask, const FrameView& frame);
+
+}  // namespace cuface

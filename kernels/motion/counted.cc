@@ -1,0 +1,45 @@
+#include "kernels/motion/counted.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace cuface::motion {
+
+CountedPixels::CountedPixels(const MotionPlan& plan) : plan_(plan), kept_(plan.width, plan.height) {
+  for (int c = 0; c < plan.config.columns; ++c) {
+    const int first = first_pixel(c, plan.config.columns, plan.width);
+    const int end = first_pixel(c + 1, plan.config.columns, plan.width);
+    for (int word = first / kWordBits; word * kWordBits < end; ++word)
+      pieces_.push_back({c, word, bits_between(word, first, end)});
+  }
+  ignore({});
+}
+
+void CountedPixels::ignore(Bytes pixels) {
+  const int border = plan_.config.border, width = plan_.width, height = plan_.height;
+  for (int y = 0; y < height; ++y) {
+    std::uint64_t* row = kept_.view().row(y);
+    for (int i = 0; i < words_of(width); ++i) row[i] = bits_between(i, 0, width);
+    for (int x = 0; pixels.data && x < width; ++x)
+      if (pixels.at(x, y) != 0) row[x / kWordBits] &= ~(std::uint64_t{1} << x % kWordBits);
+  }
+  std::fill(std::begin(cell_pixels_), std::end(cell_pixels_), 0);
+  count(std::as_const(kept_).view(), cell_pixels_);
+  for (int y = 0; y < height; ++y) {
+    const bool inside = y >= border && y < height - border;
+    for (int i = 0; i < words_of(width); ++i)
+      kept_.view().row(y)[i] &= inside ? bits_between(i, border, width - border) : 0;
+  }
+}
+
+void CountedPixels::count(Bits bits, std::uint32_t* cells) const {
+  for (int y = 0; y < plan_.height; ++y) {
+    std::uint32_t* row = cells + cell_of(y, plan_.config.rows, plan_.height) * plan_.config.columns;
+    for (const Piece& piece : pieces_)
+      if (const std::uint64_t word = bits.row(y)[piece.word] & piece.bits; word != 0)
+        row[piece.column] += static_cast<std::uint32_t>(std::popcount(word));
+  }
+}
+
+}  // namespace cuface::motion

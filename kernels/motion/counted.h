@@ -1,0 +1,38 @@
+// The pixels that count, on the host: those that are not ignored, and how many of each cell.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/motion/rules.h"
+#include "kernels/motion/steps.h"
+
+namespace cuface::motion {
+
+class CountedPixels {
+ public:
+  explicit CountedPixels(const MotionPlan& plan);
+  /// Those that are not 0 count no more, and all others do. An empty view is none of them.
+  void ignore(Bytes pixels);
+
+  /// What counts and is none of the border.
+  Bits kept() const { return kept_.view(); }
+  /// Of each cell, row after row; those of the border count.
+  const std::uint32_t* cell_pixels() const { return cell_pixels_; }
+  /// The set pixels of each cell, added.
+  void count(Bits bits, std::uint32_t* cells) const;
+
+ private:
+  /// A part of a row of words that belongs to one cell.
+  struct Piece {
+    int column = 0, word = 0;
+    std::uint64_t bits = 0;
+  };
+
+  const MotionPlan plan_;
+  BitImage kept_;
+  std::vector<Piece> pieces_;
+  std::uint32_t cell_pixels_[kMostMotionCells * kMostMotionCells] = {};
+};
+
+}  // namespace cuface::motion

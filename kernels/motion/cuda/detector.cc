@@ -1,0 +1,146 @@
+#include "kernels/motion/cuda/detector.h"
+
+#include <utility>
+#include <vector>
+
+#include "kernels/common/bits.h"
+#include "kernels/common/cuda/scratch.h"
+#include "kernels/common/try.h"
+#include "kernels/motion/counted.h"
+
+namespace cuface::cuda {
+namespace {
+
+Status invalid(const char* what) { return {StatusCode::kInvalidArgument, what}; }
+
+constexpr std::size_t kCells = std::size_t{kMostMotionCells} * kMostMotionCells;
+
+}  // namespace
+
+Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int width, int height) {
+  MotionDetector made;
+  CUFACE_TRY(take(plan_motion(config, width, height), made.plan_));
+  const int words = words_of(width);
+  const std::size_t map = static_cast<std::size_t>(words) * static_cast<std::size_t>(height);
+  const std::size_t pixels = map * kWordBits;
+  constexpr auto kSlots = static_cast<std::size_t>(References::kSlots);
+  ScratchLayout layout;
+  using Words = ScratchPart<std::uint64_t>;
+  Words kept = layout.add<std::uint64_t>(map), mask = layout.add<std::uint64_t>(map);
+  auto cell_pixels = layout.add<std::uint32_t>(kCells);
+  const MotionMethod method = made.plan_.config.method;
+  const bool edges = method == MotionMethod::kEdges;
+  const bool background = method == MotionMethod::kBackground;
+  const auto words_if = [&](bool is) { return layout.add<std::uint64_t>(is ? map : 0); };
+  Words maps = layout.add<std::uint64_t>(edges ? kSlots * map : 0),
+        near = words_if(edges || background), other = words_if(edges), found = words_if(!edges),
+        moved = words_if(background), before = words_if(background);
+  auto pictures =
+      layout.add<std::uint8_t>(method == MotionMethod::kDifference ? kSlots * pixels : 0);
+  constexpr int kBytePlanes = 2 * cuface::motion::kModes + 5;
+  auto means = layout.add<std::uint16_t>(background ? cuface::motion::kModes * pixels : 0);
+  auto bytes = layout.add<std::uint8_t>(background ? kBytePlanes * pixels : 0);
+
+  CUFACE_TRY(take(DeviceBuffer<std::byte>::create(layout.bytes()), made.bytes_));
+  CUFACE_TRY(take(DeviceBuffer<motion::MotionMemory>::create(1), made.memory_));
+  CUFACE_TRY(check(cudaMemset(made.bytes_.data(), 0, made.bytes_.size()), "clearing motion"));
+  CUFACE_TRY(
+      check(cudaMemset(made.memory_.data(), 0, sizeof(motion::MotionMemory)), "clearing motion"));
+  std::byte* all = made.bytes_.data();
+  for (Words* part : {&kept, &mask, &maps, &near, &other, &found, &moved, &before}) part->bind(all);
+  cell_pixels.bind(all);
+  pictures.bind(all);
+  means.bind(all);
+  bytes.bind(all);
+
+  const auto view = [&](const Words& part) {
+    return ImageView<std::uint64_t>{part.data(), words, height,
+                                    words * static_cast<std::ptrdiff_t>(sizeof(std::uint64_t))};
+  };
+  made.kept_ = kept.data();
+  made.cell_pixels_ = cell_pixels.data();
+  made.views_ = {view(kept),  cell_pixels.data(), view(mask),  {maps.data(), words, height},
+                 view(near),  view(other),        view(found), view(moved),
+                 view(before)};
+  made.pictures_ = {pictures.data(), words * kWordBits, height};
+  motion::ModeSlots& planes = made.planes_;
+  planes.stride = words * kWordBits;
+  std::uint8_t* next = bytes.data();
+  const auto plane = [&] { return std::exchange(next, next + (background ? pixels : 0)); };
+  for (int k = 0; k < cuface::motion::kModes; ++k) {
+    planes.mean[k] = means.data() + (background ? static_cast<std::size_t>(k) * pixels : 0);
+    planes.weight[k] = plane();
+    planes.spread[k] = plane();
+  }
+  for (int i = 0; i < 2; ++i) {
+    planes.restless[i] = plane();
+    planes.grey[i] = plane();
+  }
+  planes.flags = plane();
+  CUFACE_TRY(made.ignore({}));
+  return Result<MotionDetector>(std::move(made));
+}
+
+Status MotionDetector::ignore(ImageView<const std::uint8_t> pixels) {
+  if (pixels.data && (pixels.width != plan_.width || pixels.height != plan_.height))
+    return invalid("a mask of another size than the pictures");
+  cuface::motion::CountedPixels counted(plan_);
+  counted.ignore(pixels);
+  const cuface::motion::Bits kept = counted.kept();
+  std::vector<std::uint64_t> words;
+  for (int y = 0; y < kept.height; ++y)
+    words.insert(words.end(), kept.row(y), kept.row(y) + kept.width);
+  CUFACE_TRY(check(cudaDeviceSynchronize(), "waiting for frames before"));
+  CUFACE_TRY(
+      check(cudaMemcpy(kept_, words.data(), words.size() * sizeof words[0], cudaMemcpyHostToDevice),
+            "uploading what is ignored"));
+  CUFACE_TRY(check(cudaMemcpy(cell_pixels_, counted.cell_pixels(), kCells * sizeof(std::uint32_t),
+                              cudaMemcpyHostToDevice),
+                   "uploading the pixels of cells"));
+  return check(cudaDeviceSynchronize(), "uploading what is ignored");
+}
+
+void MotionDetector::forget() {
+  references_ = {};
+  frame_.forget = 1;
+}
+
+const motion::MotionFrame& MotionDetector::next(std::int64_t time) {
+  frame_.time = time;
+  if (plan_.config.method == MotionMethod::kBackground) return frame_;
+  const References::Choice slots = references_.choose(time, plan_.config.interval);
+  frame_.now = slots.now;
+  frame_.then = slots.then;
+  return frame_;
+}
+
+Status MotionDetector::enqueue(ImageView<const std::uint8_t> picture, std::int64_t time,
+                               MotionResult* out, Launcher launch) {
+  if (plan_.config.method == MotionMethod::kEdges)
+    return invalid("a grey picture for the method edges");
+  if (picture.width != plan_.width || picture.height != plan_.height)
+    return invalid("a picture of another size than planned");
+  const motion::MotionFrame& frame = next(time);
+  if (plan_.config.method == MotionMethod::kBackground)
+    CUFACE_TRY(motion::look_at_background(picture, frame, planes_, views_, memory_.data(), launch));
+  else
+    CUFACE_TRY(motion::differ(picture, frame, pictures_, views_, memory_.data(), launch));
+  return finish_frame(out, launch);
+}
+
+Status MotionDetector::enqueue(ImageView<const std::uint64_t> edges, std::int64_t time,
+                               MotionResult* out, Launcher launch) {
+  if (plan_.config.method != MotionMethod::kEdges)
+    return invalid("a bit map of edges for another method");
+  if (edges.width != words_of(plan_.width) || edges.height != plan_.height)
+    return invalid("a picture of another size than planned");
+  CUFACE_TRY(motion::widen_edges(edges, plan_, next(time), views_, memory_.data(), launch));
+  return finish_frame(out, launch);
+}
+
+Status MotionDetector::finish_frame(MotionResult* out, Launcher launch) {
+  frame_.forget = frame_.finish = 0;
+  return motion::finish_mask(plan_, views_, memory_.data(), out, counters_, launch);
+}
+
+}  // namespace cuface::cuda

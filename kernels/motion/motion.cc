@@ -1,0 +1,229 @@
+#include "kernels/motion/motion.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "kernels/common/simd.h"
+#include "kernels/common/try.h"
+#include "kernels/motion/background.h"
+#include "kernels/motion/counted.h"
+#include "kernels/motion/references.h"
+#include "kernels/motion/steps.h"
+
+namespace cuface {
+namespace {
+
+using motion::BitImage;
+
+Status invalid(const std::string& what) { return {StatusCode::kInvalidArgument, what}; }
+
+}  // namespace
+
+Result<MotionPlan> plan_motion(const MotionConfig& config, int width, int height) {
+  const auto is_in = [](std::int64_t value, std::int64_t least, std::int64_t most) {
+    return value >= least && value <= most;
+  };
+  if (!is_in(width, 1, kMostMotionSide) || !is_in(height, 1, kMostMotionSide))
+    return invalid("pictures of " + std::to_string(width) + " x " + std::to_string(height));
+  if (!is_in(config.columns, 1, std::min(width, kMostMotionCells)) ||
+      !is_in(config.rows, 1, std::min(height, kMostMotionCells)))
+    return invalid(std::to_string(config.columns) + " x " + std::to_string(config.rows) +
+                   " cells for " + std::to_string(width) + " x " + std::to_string(height) +
+                   " pixels: at most " + std::to_string(kMostMotionCells) +
+                   " along a side, and no more than pixels");
+  if (!is_in(static_cast<std::int64_t>(config.method), 0, 2)) return invalid("an unknown method");
+  if (config.interval < 0 || config.gap < 0) return invalid("a negative time");
+  if (!is_in(config.tolerance, 0, kMostMotionTolerance))
+    return invalid("a tolerance of " + std::to_string(config.tolerance) + " pixels");
+  if (!is_in(config.threshold, 0, kMillion))
+    return invalid("a threshold of " + std::to_string(config.threshold) + " millionths");
+  if (config.border < 0) return invalid("a negative border");
+  if (!is_in(config.min_frames, 1, 255))
+    return invalid("motion of at least " + std::to_string(config.min_frames) + " frames");
+  MotionPlan plan = {config, width, height};
+  if (plan.config.tolerance == 0) plan.config.tolerance = motion_tolerance(width);
+  return plan;
+}
+
+class MotionDetector::Impl {
+ public:
+  explicit Impl(const MotionPlan& plan)
+      : plan_(plan), mask_(plan.width, plan.height), counted_(plan) {
+    const int width = plan.width, height = plan.height;
+    switch (plan.config.method) {
+      case MotionMethod::kEdges:
+        edges_.emplace(width, height, plan.config.tolerance, plan.config.symmetric);
+        for (BitImage& map : maps_) map = BitImage(width, height);
+        break;
+      case MotionMethod::kDifference:
+        for (Image<std::uint8_t>& picture : pictures_) picture = {width, height};
+        differs_ = {width, height};
+        majority_ = motion::Majority(width);
+        break;
+      case MotionMethod::kBackground:
+        background_.emplace(width, height);
+        before_ = BitImage(width, height);
+        break;
+    }
+  }
+
+  void ignore(ImageView<const std::uint8_t> pixels) { counted_.ignore(pixels); }
+
+  const MotionResult& look(ImageView<const std::uint8_t> picture, std::int64_t time) {
+    if (background_) return follow(background_->look(picture, mask_.view()), time);
+    const References::Choice slots = references_.choose(time, plan_.config.interval);
+    if (edges_) {
+      motion::pack(picture, maps_[slots.now].view());
+      compare_edges(slots);
+    } else {
+      compare(picture, slots);
+    }
+    return follow({.compared = slots.then >= 0}, time);
+  }
+
+  const MotionResult& look(ImageView<const std::uint64_t> edges, std::int64_t time) {
+    const References::Choice slots = references_.choose(time, plan_.config.interval);
+    const ImageView<std::uint64_t> now = maps_[slots.now].view();
+    for (int y = 0; y < edges.height; ++y) std::copy_n(edges.row(y), edges.width, now.row(y));
+    compare_edges(slots);
+    return follow({.compared = slots.then >= 0}, time);
+  }
+  void forget() {
+    references_ = {};
+    if (background_) {
+      background_->forget();
+      before_.clear();
+    }
+    std::fill(std::begin(state_.streak), std::end(state_.streak), std::uint8_t{0});
+    state_.known_count = 0;
+    mask_.clear();
+  }
+
+  const MotionResult& finish() {
+    result_ = {};
+    mask_.clear();
+    end_event(state_, result_);
+    return result_;
+  }
+
+  const MotionPlan& plan() const { return plan_; }
+  ImageView<const std::uint64_t> mask() const { return mask_.view(); }
+
+ private:
+  /// A frame that was compared with nothing.
+  const MotionResult& rest(std::int64_t time) {
+    follow_event(plan_, time, state_, result_);
+    return result_;
+  }
+
+  /// What the mask of a frame comes to.
+  const MotionResult& follow(const motion::Background::Seen& seen, std::int64_t time) {
+    result_ = {};
+    result_.learning = seen.learning;
+    if (!seen.compared || seen.global) mask_.clear();
+    if (!seen.compared) return rest(time);
+    std::copy_n(counted_.cell_pixels(), std::size(result_.cell_pixels), result_.cell_pixels);
+    for (int y = 0; y < plan_.height; ++y)
+      for (int i = 0; i < words_of(plan_.width); ++i)
+        mask_.view().row(y)[i] &= counted_.kept().row(y)[i];
+    counted_.count(std::as_const(mask_).view(), result_.cell_changed);
+    if (background_) stir();
+    follow_cells(plan_, seen.global, time, state_, result_);
+    return result_;
+  }
+
+  void compare_edges(const References::Choice& slots) {
+    if (slots.then < 0) return;
+    const BitImage &then = maps_[slots.then], &now = maps_[slots.now];
+    edges_->run(then.view(), now.view(), mask_.view());
+  }
+
+  void compare(ImageView<const std::uint8_t> picture, const References::Choice& slots) {
+    const ImageView<std::uint8_t> now = pictures_[slots.now].view();
+    for (int y = 0; y < plan_.height; ++y) std::copy_n(picture.row(y), plan_.width, now.row(y));
+    if (slots.then < 0) return;
+    motion::differing(pictures_[slots.then].view(), now, motion::kLeastDifference, differs_.view());
+    majority_->run(differs_.view(), mask_.view());
+  }
+
+  /// Counts what differs from the mask before, which this one then is.
+  void stir() {
+    for (int y = 0; y < plan_.height; ++y)
+      for (int i = 0; i < words_of(plan_.width); ++i)
+        before_.view().row(y)[i] ^= mask_.view().row(y)[i];
+    counted_.count(std::as_const(before_).view(), result_.cell_stirred);
+    for (int y = 0; y < plan_.height; ++y)
+      std::copy_n(mask_.view().row(y), words_of(plan_.width), before_.view().row(y));
+  }
+
+  const MotionPlan plan_;
+  BitImage mask_;
+  BitImage before_;  ///< the method background: first the mask before, then what differs from it
+  motion::CountedPixels counted_;
+  References references_;
+  std::optional<motion::EdgeDifference> edges_;
+  BitImage maps_[References::kSlots];
+  std::optional<motion::Majority> majority_;
+  Image<std::uint8_t> pictures_[References::kSlots], differs_;
+  std::optional<motion::Background> background_;
+  MotionState state_;
+  MotionResult result_;
+};
+
+MotionDetector::MotionDetector(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+MotionDetector::MotionDetector(MotionDetector&&) noexcept = default;
+MotionDetector& MotionDetector::operator=(MotionDetector&&) noexcept = default;
+MotionDetector::~MotionDetector() = default;
+
+Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int width, int height) {
+  CUFACE_TRY(simd::status());
+  const Result<MotionPlan> plan = plan_motion(config, width, height);
+  if (!plan.ok()) return plan.status();
+  return MotionDetector(std::make_unique<Impl>(std::as_const(plan).value()));
+}
+
+Status MotionDetector::ignore(ImageView<const std::uint8_t> pixels) {
+  if (pixels.data && (pixels.width != plan().width || pixels.height != plan().height))
+    return invalid("a mask of another size than the pictures");
+  impl_->ignore(pixels);
+  return {};
+}
+
+Result<const MotionResult*> MotionDetector::look(ImageView<const std::uint8_t> picture,
+                                                 std::int64_t time) {
+  if (picture.width != plan().width || picture.height != plan().height)
+    return invalid("a picture of another size than planned");
+  return &impl_->look(picture, time);
+}
+
+Result<const MotionResult*> MotionDetector::look(ImageView<const std::uint64_t> edges,
+                                                 std::int64_t time) {
+  if (plan().config.method != MotionMethod::kEdges)
+    return invalid("a bit map of edges for another method");
+  if (edges.width != words_of(plan().width) || edges.height != plan().height)
+    return invalid("a picture of another size than planned");
+  return &impl_->look(edges, time);
+}
+
+void MotionDetector::forget() { impl_->forget(); }
+const MotionResult& MotionDetector::finish() { return impl_->finish(); }
+ImageView<const std::uint64_t> MotionDetector::mask() const { return impl_->mask(); }
+const MotionPlan& MotionDetector::plan() const { return impl_->plan(); }
+
+void unpack(ImageView<const std::uint64_t> bits, ImageView<std::uint8_t> out) {
+  for (int y = 0; y < out.height; ++y)
+    for (int x = 0; x < out.width; ++x) out.at(x, y) = bit_at(bits, x, y) ? 255 : 0;
+}
+
+void draw_cells(const MotionPlan& plan, const MotionResult& result, ImageView<std::uint8_t> out) {
+  for (int y = 0; y < out.height; ++y) {
+    const std::uint64_t moving = result.moving[cell_of(y, plan.config.rows, plan.height)];
+    for (int x = 0; x < out.width; ++x)
+      out.at(x, y) = moving >> cell_of(x, plan.config.columns, plan.width) & 1 ? 255 : 0;
+  }
+}
+
+}  // namespace cuface
