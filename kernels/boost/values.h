@@ -1,0 +1,38 @@
+// The value of a feature in every sample, as a detector computes it [S4.04, S4.12].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/boost/boost.h"
+
+namespace cuface::boost {
+
+/// Rows of samples are a multiple of this: as many as any vector has.
+inline constexpr std::size_t kValueLanes = 16;
+
+/// The samples' sums, corner after corner: what a feature reads of neighbouring samples lies side
+/// by side. Any number of threads may read it.
+class SampleValues {
+ public:
+  /// Of samples that fit the bank.
+  SampleValues(const FeatureBank& bank, const TrainingSamples& samples);
+
+  std::size_t count() const { return count_; }
+  std::size_t bytes() const {
+    return sums_.size() * sizeof sums_[0] + norms_.size() * sizeof(float);
+  }
+
+  /// Writes count() values, and may write up to padded() of them.
+  void of(const HaarFeature& feature, float* values) const;
+  std::size_t padded() const { return stride_; }
+
+ private:
+  std::size_t count_, stride_;
+  SumLayout layout_;
+  std::vector<std::uint32_t> sums_;  ///< a row of stride_ samples for each corner
+  std::vector<float> norms_;         ///< inverse ones; 0 where flat
+};
+
+}  // namespace cuface::boost
