@@ -1,0 +1,56 @@
+// The samples of a regression stage while its trees grow: the plain reference, and faster versions
+// that find the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "kernels/common/stop_flag.h"
+#include "kernels/grow/grow.h"
+#include "kernels/grow/starts.h"
+
+namespace cuface::grow {
+
+/// A tree that is written.
+struct TreeTables {
+  std::span<ForestSplit> splits;  ///< [2^depth - 1]
+  std::span<float> leaves;        ///< [2^depth][2 * landmarks]
+};
+struct ConstTreeTables {
+  std::span<const ForestSplit> splits;
+  std::span<const float> leaves;
+};
+
+inline bool is_same(const ForestSplit& a, const ForestSplit& b) {
+  return a.a == b.a && a.b == b.b && a.threshold == b.threshold;
+}
+
+/// A new one for each training. Stages, and the trees of each, come in order.
+class SampleTrees {
+ public:
+  virtual ~SampleTrees() = default;
+
+  /// Reads the feature pixels of a stage at the samples' current shapes, and their residuals.
+  virtual bool begin(std::span<const std::uint32_t> anchors, std::span<const float> deltas) = 0;
+  /// The next tree: for each node, breadth first, the best of its splits in `tests`, [2^depth -
+  /// 1][tests]. Of equal ones the first; the first of all where each leaves a side empty.
+  virtual bool find(std::span<const ForestSplit> tests, const TreeTables& tree) = 0;
+  /// Adds the leaves of a tree, whether found or begun with, to the shapes.
+  virtual bool add(const ConstTreeTables& tree) = 0;
+  // All are false once the flag is raised, and then nothing more may be asked.
+
+  virtual std::size_t bytes() const { return 0; }
+};
+
+/// `faces` must outlive it.
+std::unique_ptr<SampleTrees> make_plain_trees(const LabelledFaces& faces,
+                                              const ForestOptions& options, Starts starts,
+                                              const StopFlag* stop);
+/// Needs simd::vectors().
+std::unique_ptr<SampleTrees> make_fast_trees(const LabelledFaces& faces,
+                                             const ForestOptions& options, Starts starts,
+                                             int threads, const StopFlag* stop);
+
+}  // namespace cuface::grow
