@@ -1,0 +1,82 @@
+// What ORB computes for one keypoint, for the CPU and CUDA: floats in the order of OpenCV's.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
+
+namespace cuface::orb {
+
+/// Sums over kHarrisBlock^2 pixels, of gradients by Sobel's operator.
+inline constexpr int kHarrisBlock = 7;
+struct HarrisSums {
+  std::int32_t xx = 0, yy = 0, xy = 0;
+};
+
+CUFACE_HD inline float harris_response(const HarrisSums& sums) {
+  constexpr float kScale = 1.0f / (4 * kHarrisBlock * 255.0f);
+  constexpr float kScale4 = kScale * kScale * kScale * kScale;
+  const auto a = static_cast<float>(sums.xx), b = static_cast<float>(sums.yy),
+             c = static_cast<float>(sums.xy);
+  return (a * b - c * c - 0.04f * (a + b) * (a + b)) * kScale4;
+}
+
+/// The circle of the centroid: pixels to each side of its middle, of its rows from the middle on.
+inline constexpr int kRadius = 15;
+inline constexpr int kHalfWidth[kRadius + 1] = {15, 15, 15, 15, 14, 14, 14, 13,
+                                                13, 12, 11, 10, 9,  8,  6,  3};
+
+/// The direction of (x, y) in degrees, 0 to 360: OpenCV's polynomial, good to 0.01 degrees.
+CUFACE_HD inline float direction(float y, float x) {
+  constexpr auto kDegrees = static_cast<float>(180 / 3.1415926535897932384626433832795);
+  constexpr float p1 = 0.9997878412794807f * kDegrees, p3 = -0.3258083974640975f * kDegrees,
+                  p5 = 0.1555786518463281f * kDegrees, p7 = -0.04432655554792128f * kDegrees;
+  const float along = x < 0 ? -x : x, down = y < 0 ? -y : y;
+  const bool flat = along >= down;
+  const float c = (flat ? down : along) / ((flat ? along : down) + 2.220446e-16f);
+  const float c2 = c * c;
+  float angle = (((p7 * c2 + p5) * c2 + p3) * c2 + p1) * c;
+  if (!flat) angle = 90.0f - angle;
+  if (x < 0) angle = 180.0f - angle;
+  if (y < 0) angle = 360.0f - angle;
+  return angle;
+}
+
+/// Cosine and sine of an angle of 0 to 360 degrees. Taylor's series in double over an eighth of a
+/// turn, which is exact to far more than a float: both processors, and nearly always a library's,
+/// round it alike.
+CUFACE_HD inline Roll roll_of(float degrees) {
+  constexpr double kQuarter = 1.5707963267948966;
+  const float radians = degrees * static_cast<float>(2 * kQuarter / 180);
+  const int quarter = static_cast<int>(static_cast<double>(radians) * (1 / kQuarter) + 0.5);
+  const double x = static_cast<double>(radians) - quarter * kQuarter, x2 = x * x;
+  double sine = 1, cosine = 1;
+  for (int i = 13; i > 1; i -= 2) sine = 1 - x2 / (i * (i - 1)) * sine;
+  for (int i = 14; i > 0; i -= 2) cosine = 1 - x2 / (i * (i - 1)) * cosine;
+  const auto s = static_cast<float>(x * sine), c = static_cast<float>(cosine);
+  switch (quarter & 3) {
+    case 0:
+      return {c, s};
+    case 1:
+      return {-s, c};
+    case 2:
+      return {-c, -s};
+    default:
+      return {s, -c};
+  }
+}
+
+/// The weights of the blur, a Gaussian of 7 pixels and sigma 2, from its end to its middle: those
+/// of cv::getGaussianKernel.
+inline constexpr int kBlurReach = 3;
+inline constexpr float kBlur[kBlurReach + 1] = {0x1.1f5f62p-4f, 0x1.0c70fcp-3f, 0x1.869472p-3f,
+                                                0x1.ba95cp-3f};
+
+/// Seven values, of which those at equal distances from the middle are added before: the blur in
+/// one direction.
+CUFACE_HD inline float blur_of(float middle, float by1, float by2, float by3) {
+  return kBlur[3] * middle + kBlur[2] * by1 + kBlur[1] * by2 + kBlur[0] * by3;
+}
+
+}  // namespace cuface::orb
