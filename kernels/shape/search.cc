@@ -1,0 +1,181 @@
+#include "kernels/shape/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/common/guarded.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/try.h"
+#include "kernels/texture/float_hat.h"
+
+namespace cuface {
+namespace shape {
+namespace {
+
+std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
+
+}  // namespace
+
+std::unique_ptr<HatCosts> hat_costs(const ShapeModel& model, ShapeArithmetic arithmetic) {
+  if (arithmetic == ShapeArithmetic::kFloat) {
+    return std::make_unique<FloatHat>(model.hat, model.numbers);
+  }
+  return std::make_unique<HatReference>(model.hat, model.numbers);
+}
+
+FaceSearch::FaceSearch(const ShapeModel& model, std::unique_ptr<HatCosts> costs)
+    : model_(model), costs_(std::move(costs)), constraint_(model), before_(size_of(model.points)) {}
+
+double FaceSearch::factor(std::span<const ShapePoint> start) const {
+  return model_.size / shape_size(model_, start);
+}
+
+Status FaceSearch::set_picture(ImageView<const std::uint8_t> part, double factor) {
+  return pyramid_.make(part, factor, model_.levels);
+}
+
+void FaceSearch::start_level(int level) {
+  level_ = level;
+  constraint_.start_level(level);
+  const auto on_level =
+      model_.profiles.subspan(size_of(level * model_.points), size_of(model_.points));
+  const bool has_hats = std::ranges::any_of(
+      on_level, [](const ShapeProfile& p) { return p.kind == ProfileKind::kHat; });
+  if (has_hats) costs_->set_picture(pyramid_.level(level), model_.hat.patch_at(level));
+}
+
+void FaceSearch::suggest(std::span<ShapePoint> points, std::span<TextureMatch> matches) {
+  std::copy(points.begin(), points.end(), before_.begin());
+  for (int i = 0; i < model_.points; ++i) {
+    const ShapePoint& from = before_[size_of(i)];
+    ShapePoint& to = points[size_of(i)];
+    const ShapeProfile& profile = model_.profile(level_, i);
+    TextureMatch match;
+    if (profile.kind == ProfileKind::kHat) {
+      match = match_hat(from, model_.hat,
+                        [&](int x, int y) { return costs_->cost(x, y, profile.first_number); });
+      to = {from.x + match.dx, from.y + match.dy};
+    } else {
+      const ShapeNeighbours& near = model_.neighbours[size_of(i)];
+      const ShapePoint step =
+          whisker_step(before_[size_of(near.previous)], from, before_[size_of(near.next)]);
+      const double* const numbers = model_.numbers.data() + profile.first_number;
+      match = match_line(pyramid_.level(level_), from, step, model_.line, numbers,
+                         numbers + model_.line.length);
+      to = {from.x + match.dx * step.x, from.y + match.dx * step.y};
+    }
+    if (!matches.empty()) matches[size_of(i)] = match;
+  }
+}
+
+Status FaceSearch::run(ImageView<const std::uint8_t> part, std::span<ShapePoint> points,
+                       const StopFlag* stop) {
+  if (!(shape_size(model_, points) > 1)) {
+    return {StatusCode::kInvalidArgument, "shape: a start of less than a pixel"};
+  }
+  const double scale = factor(points), back = 1 / scale;
+  CUFACE_TRY(set_picture(part, scale));
+  const double coarsest = std::ldexp(1.0, 1 - model_.levels);
+  for (ShapePoint& p : points) p = {p.x * scale * coarsest, p.y * scale * coarsest};
+  for (int level = model_.levels - 1; level >= 0; --level) {
+    start_level(level);
+    for (int i = 0; i < model_.iterations; ++i) {
+      if (is_raised(stop)) return cancelled();
+      suggest(points);
+      constraint_.run(points);
+    }
+    const double finer = level > 0 ? 2 : back;
+    for (ShapePoint& p : points) p = {p.x * finer, p.y * finer};
+  }
+  return {};
+}
+
+Rect window_of(const ShapeModel& model, const Box& box, int width, int height) {
+  const auto edge = [](double v, int size) {
+    return static_cast<int>(std::lrint(std::clamp(v, 0.0, static_cast<double>(size))));
+  };
+  const double x = box.x + box.w / 2.0, y = box.y + box.h / 2.0;
+  const double wide = model.window * box.w, high = model.window * box.h;
+  const int left = edge(x - wide, width), top = edge(y - high, height);
+  return {left, top, edge(x + wide, width) - left, edge(y + high, height) - top};
+}
+
+}  // namespace shape
+
+namespace {
+
+class CpuShapeSearcher final : public ShapeSearcher {
+ public:
+  CpuShapeSearcher(std::shared_ptr<const ShapeModel> model, ShapeArithmetic arithmetic,
+                   const StopFlag* stop)
+      : model_(std::move(model)),
+        stop_(stop),
+        search_(*model_, shape::hat_costs(*model_, arithmetic)),
+        points_(static_cast<std::size_t>(model_->points)) {}
+
+  Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
+                 std::span<Point> out) override {
+    const std::size_t count = points_.size();
+    if (!luma.data || luma.width < 1 || luma.height < 1 || out.size() != boxes.size() * count) {
+      return {StatusCode::kInvalidArgument, "shape: an empty picture, or room for other points"};
+    }
+    for (const Box& b : boxes) {
+      constexpr float kFar = 1e6f;
+      if (!(b.w > 0 && b.h > 0 && b.w < kFar && b.h < kFar && std::abs(b.x) < kFar &&
+            std::abs(b.y) < kFar)) {
+        return {StatusCode::kInvalidArgument, "shape: a box that is empty or not finite"};
+      }
+    }
+    return guarded("searching for landmarks", [&]() -> Status {
+      for (std::size_t i = 0; i < boxes.size(); ++i) {
+        CUFACE_TRY(search(luma, boxes[i], out.subspan(i * count, count)));
+      }
+      return {};
+    });
+  }
+
+ private:
+  Status search(ImageView<const std::uint8_t> luma, const Box& box, std::span<Point> out) {
+    const Rect window = shape::window_of(*model_, box, luma.width, luma.height);
+    shape::start_shape(*model_, box, points_);
+    for (ShapePoint& p : points_) p = {p.x - window.x, p.y - window.y};
+    if (window.w > 0 && window.h > 0) {
+      const ImageView<const std::uint8_t> part{luma.row(window.y) + window.x, window.w, window.h,
+                                               luma.stride};
+      const Status status = search_.run(part, points_, stop_);
+      if (!status.ok() && status.code() != StatusCode::kInvalidArgument) return status;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = {static_cast<float>(points_[i].x + window.x),
+                static_cast<float>(points_[i].y + window.y)};
+    }
+    return {};
+  }
+
+  const std::shared_ptr<const ShapeModel> model_;
+  const StopFlag* const stop_;
+  shape::FaceSearch search_;
+  std::vector<ShapePoint> points_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ShapeSearcher>> ShapeSearcher::create(
+    Backend backend, std::shared_ptr<const ShapeModel> model, ShapeArithmetic arithmetic,
+    const StopFlag* stop) {
+  if (!model) return Status(StatusCode::kInvalidArgument, "shape: no model");
+  if (backend == Backend::kCuda) {
+    return Status(StatusCode::kUnsupported,
+                  "shape models are searched for on the CPU only, not on CUDA yet");
+  }
+  CUFACE_TRY(simd::status());
+  return guarded("planning the search for landmarks",
+                 [&]() -> Result<std::unique_ptr<ShapeSearcher>> {
+                   CUFACE_TRY(validate(*model));
+                   return std::unique_ptr<ShapeSearcher>(
+                       std::make_unique<CpuShapeSearcher>(std::move(model), arithmetic, stop));
+                 });
+}
+
+}  // namespace cuface

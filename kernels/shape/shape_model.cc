@@ -1,0 +1,204 @@
+#include "kernels/shape/shape_model.h"
+
+#include <cmath>
+
+#include "kernels/common/try.h"
+
+namespace cuface {
+namespace {
+
+std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
+
+Status corrupt(const std::string& what) { return {StatusCode::kCorrupt, what}; }
+
+/// NaN is outside of everything.
+bool is_within(double v, double low, double high) { return v >= low && v <= high; }
+
+Status check_sizes(const ShapeModel& m) {
+  const auto in = [](int v, int low, int high) { return v >= low && v <= high; };
+  if (!in(m.points, 3, kMaxShapePoints) || !in(m.modes, 1, kMaxShapeModes) ||
+      !in(m.levels, 1, kMaxShapeLevels) || !in(m.iterations, 1, kMaxShapeIterations) ||
+      m.modes > 2 * m.points) {
+    return corrupt("its sizes: " + std::to_string(m.points) + " points, " +
+                   std::to_string(m.modes) + " modes, " + std::to_string(m.levels) + " levels of " +
+                   std::to_string(m.iterations) + " iterations");
+  }
+  if (!is_within(m.size, 8, 1024)) return corrupt("the header's size of a face is out of range");
+  if (!is_within(m.mode_limit, 0, 100) || !is_within(m.missing_within, 0, 1) ||
+      !is_within(m.start_scale, 1e-6, 1e3) || !is_within(m.window, 0.25, 4) ||
+      !in(m.first_rule_level, 0, kMaxShapeLevels)) {
+    return corrupt("its header has a constant out of range");
+  }
+  for (const int point : {m.size_left, m.size_right, m.size_below}) {
+    if (!in(point, 0, m.points - 1)) return corrupt("its header measures a face by no point");
+  }
+  if (!in(m.line.length, 3, kMaxLineLength) || m.line.length % 2 == 0 ||
+      !in(m.line.reach, 0, kMaxLineReach) || !in(m.line.step, 1, kMaxLineReach)) {
+    return corrupt("its header has no usable line profile");
+  }
+  const HatRule& hat = m.hat;
+  if (!in(hat.rows, 1, kMaxHatGrid) || !in(hat.columns, 1, kMaxHatGrid) ||
+      !in(hat.bins, 2, kMaxHatBins) || !in(hat.reach, 0, kMaxHatReach) ||
+      !in(hat.step, 1, kMaxHatReach) || !in(hat.patch, 1, kMaxHatPatch) ||
+      !in(hat.patch_change, -kMaxHatPatch, kMaxHatPatch) || hat.patch % 2 == 0 ||
+      !is_within(hat.sigma, 1e-3, 1e3) || !is_within(hat.length, 1e-3, 1e6)) {
+    return corrupt("its header has no usable HAT descriptor");
+  }
+  return {};
+}
+
+template <typename T>
+Status check_count(std::span<const T> block, std::size_t count, const char* name) {
+  if (block.size() == count) return {};
+  return corrupt(std::string("its table ") + name + " has " + std::to_string(block.size()) +
+                 " entries, not " + std::to_string(count));
+}
+
+Status check_numbers(std::span<const double> block, double low, double high, const char* name) {
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    if (!is_within(block[i], low, high)) {
+      return corrupt(std::string("its table ") + name + " has a number out of range at " +
+                     std::to_string(i));
+    }
+  }
+  return {};
+}
+
+Status check_tables(const ShapeModel& m) {
+  const std::size_t points = size_of(m.points), modes = size_of(m.modes);
+  CUFACE_TRY(check_count(m.mean_shape, 2 * points, "mean_shape"));
+  CUFACE_TRY(check_count(m.eigenvalues, modes, "eigenvalues"));
+  CUFACE_TRY(check_count(m.eigenvectors, 2 * points * modes, "eigenvectors"));
+  CUFACE_TRY(check_count(m.weights, points, "weights"));
+  CUFACE_TRY(check_count(m.neighbours, points, "neighbours"));
+  CUFACE_TRY(check_count(m.profiles, size_of(m.levels) * points, "profiles"));
+  constexpr double kMost = kMaxShapeNumber;
+  CUFACE_TRY(check_numbers(m.mean_shape, -kMost, kMost, "mean_shape"));
+  CUFACE_TRY(check_numbers(m.eigenvalues, 0, kMost * kMost, "eigenvalues"));
+  CUFACE_TRY(check_numbers(m.eigenvectors, -kMost, kMost, "eigenvectors"));
+  CUFACE_TRY(check_numbers(m.weights, 0, kMost, "weights"));
+  CUFACE_TRY(check_numbers(m.numbers, -kMost, kMost, "numbers"));
+  for (int i = 0; i < m.points; ++i) {
+    const ShapeNeighbours& n = m.neighbours[size_of(i)];
+    for (const int other : {n.previous, n.next, n.mirrored}) {
+      if (other < 0 || other >= m.points) {
+        return corrupt("landmark " + std::to_string(i) + " has a neighbour that is none");
+      }
+    }
+  }
+  return {};
+}
+
+Status check_profiles(const ShapeModel& m) {
+  const auto offsets = [](int reach, int step) { return 1.0 + 2.0 * reach / step; };
+  const double line = m.line.length, around = offsets(m.hat.reach, m.hat.step);
+  double work = 0;
+  for (int level = 0; level < m.levels; ++level) {
+    for (int i = 0; i < m.points; ++i) {
+      const ShapeProfile& p = m.profile(level, i);
+      const std::string where =
+          "level " + std::to_string(level) + ", landmark " + std::to_string(i);
+      std::size_t count = 0;
+      if (p.kind == ProfileKind::kLine) {
+        count = size_of(m.line.length) * (1 + size_of(m.line.length));
+        work += offsets(m.line.reach, m.line.step) * line * line;
+      } else if (p.kind == ProfileKind::kHat) {
+        const int patch = m.hat.patch_at(level);
+        if (patch < 3 || patch > kMaxHatPatch) {
+          return corrupt("its header's patch has " + std::to_string(patch) + " pixels on level " +
+                         std::to_string(level));
+        }
+        count = 1 + size_of(m.hat.size());
+        work += around * around * (8.0 * patch * patch + m.hat.size());
+      } else {
+        return corrupt(where + ": a profile of an unknown kind");
+      }
+      if (p.first_number > m.numbers.size() || m.numbers.size() - p.first_number < count) {
+        return corrupt(where + ": a profile's numbers are not in the file");
+      }
+    }
+  }
+  if (!(work * m.iterations <= kMaxShapeWork)) {
+    return corrupt("its header asks for more work than is allowed");
+  }
+  return {};
+}
+
+Status check_terms(const ShapeModel& m, const ShapeTerm* terms) {
+  for (int i = 0; i < ShapeRule::kTermsOfSum; ++i) {
+    if (terms[i].point < 0 || terms[i].point >= m.points ||
+        !is_within(terms[i].weight, -kMaxShapeNumber, kMaxShapeNumber)) {
+      return corrupt("measures what is no point");
+    }
+  }
+  return {};
+}
+
+Status check_rule(const ShapeModel& m, const ShapeRule& r) {
+  constexpr double kMost = kMaxShapeNumber;
+  if ((r.axis != ShapeRule::kX && r.axis != ShapeRule::kY) ||
+      (r.limit_unit != ShapeRule::kSize && r.limit_unit != ShapeRule::kTerms) ||
+      (r.shift_unit != ShapeRule::kSize && r.shift_unit != ShapeRule::kTerms)) {
+    return corrupt("is of an unknown kind");
+  }
+  CUFACE_TRY(check_terms(m, r.measure));
+  CUFACE_TRY(check_terms(m, r.against));
+  if (!is_within(r.limit, -kMost, kMost) || !is_within(r.shift, -kMost, kMost) || r.skip < 0 ||
+      r.skip > kMaxShapeRules) {
+    return corrupt("has a number out of range");
+  }
+  if (r.first_move > m.moves.size() || m.moves.size() - r.first_move < r.moves) {
+    return corrupt("moves points that are not in the file");
+  }
+  return {};
+}
+
+Status check_rules(const ShapeModel& m) {
+  if (m.rules.size() > kMaxShapeRules || m.moves.size() > kMaxShapeMoves) {
+    return corrupt("its table rules has " + std::to_string(m.rules.size()) + " entries with " +
+                   std::to_string(m.moves.size()) + " moves");
+  }
+  for (std::size_t i = 0; i < m.rules.size(); ++i) {
+    if (const Status status = check_rule(m, m.rules[i]); !status.ok()) {
+      return corrupt("its table rules, entry " + std::to_string(i) + ": " + status.message());
+    }
+  }
+  for (const ShapeMove& move : m.moves) {
+    if (move.point < 0 || move.point >= m.points ||
+        !is_within(move.factor, -kMaxShapeNumber, kMaxShapeNumber)) {
+      return corrupt("its table moves has a point that is none, or a factor out of range");
+    }
+  }
+  return {};
+}
+
+/// The window that boxes give, in pixels of what is searched.
+Status check_window(const ShapeModel& m) {
+  ShapePoint points[kMaxShapePoints];
+  for (int i = 0; i < m.points; ++i) {
+    points[i] = {m.mean_shape[2 * size_of(i)], m.mean_shape[2 * size_of(i) + 1]};
+  }
+  const double mean_size = shape_size(m, {points, size_of(m.points)});
+  const double side = 2 * m.window * m.size / (m.start_scale * mean_size);
+  if (is_within(side, 16, kMaxShapeWindow)) return {};
+  return corrupt("the header's window is too large, or has no pixels");
+}
+
+}  // namespace
+
+double shape_size(const ShapeModel& model, std::span<const ShapePoint> shape) {
+  const ShapePoint &l = shape[size_of(model.size_left)], &r = shape[size_of(model.size_right)];
+  const ShapePoint& below = shape[size_of(model.size_below)];
+  const double dx = (l.x + r.x) / 2 - below.x, dy = (l.y + r.y) / 2 - below.y;
+  return std::sqrt(dx * dx + dy * dy);
+}
+
+Status validate(const ShapeModel& model) {
+  CUFACE_TRY(check_sizes(model));
+  CUFACE_TRY(check_tables(model));
+  CUFACE_TRY(check_profiles(model));
+  CUFACE_TRY(check_rules(model));
+  return check_window(model);
+}
+
+}  // namespace cuface

@@ -1,0 +1,71 @@
+// What a shape search is made of: the scaled window around a face, one iteration's matches, and the
+// nearest legal shape. In double, in Stasm 4.1's order of sums, so that its results can be held
+// against Stasm's step by step.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/common/geometry.h"
+#include "kernels/common/image.h"
+#include "kernels/shape/shape_model.h"
+
+namespace cuface::shape {
+
+/// OpenCV 4.6's resize(INTER_LINEAR) of 8-bit grey by one factor: each size is rint(size * factor).
+/// At exactly one half it is the mean of four pixels, and a picture of the same size is a copy, as
+/// in OpenCV.
+void resize_linear(ImageView<const std::uint8_t> from, double factor, Image<std::uint8_t>& to);
+
+/// The part of a picture in which a face is looked for, at the sizes of the levels: level 0 is the
+/// part times `factor`, each coarser one that again halved, made of level 0.
+class Pyramid {
+ public:
+  /// kInvalidArgument: an empty part, or one whose level 0 is larger than kMaxShapeWindow or whose
+  /// coarsest level has no pixel. Allocates.
+  Status make(ImageView<const std::uint8_t> part, double factor, int levels);
+  ImageView<const std::uint8_t> level(int i) const {
+    return levels_[static_cast<std::size_t>(i)].view();
+  }
+
+ private:
+  std::vector<Image<std::uint8_t>> levels_;
+};
+
+/// Turns by atan2(b, a), and scales by its length, then shifts.
+struct Pose {
+  double a = 1, b = 0, x = 0, y = 0;
+};
+
+/// The nearest legal shape, of one model. One thread at a time; run() allocates nothing.
+class Constraint {
+ public:
+  explicit Constraint(const ShapeModel& model);
+
+  /// Before the first iteration of a level.
+  void start_level(int level);
+  /// Fits the pose of the shape that the modes' weights of the iteration before give, takes the
+  /// points' weights in it, cut to the model's limit, and puts what they give in place of `points`
+  /// (Cootes and Taylor, 2004, 4.8, in one pass). Then the rules count.
+  void run(std::span<ShapePoint> points);
+
+  /// Of the modes: what is kept from one iteration to the next.
+  std::span<double> weights() { return weights_; }
+
+ private:
+  Pose fit(std::span<const ShapePoint> points) const;
+  bool is_missing(const ShapePoint& p) const;
+  void keep_in_place(ShapePoint& p) const;
+  void apply_rules(std::span<ShapePoint> points) const;
+
+  const ShapeModel& model_;
+  int level_ = 0;
+  std::vector<double> weights_, limits_;
+  std::vector<ShapePoint> mean_, modelled_;
+};
+
+/// Where a search starts for the face in a box, about a box of any proportions.
+void start_shape(const ShapeModel& model, const Box& box, std::span<ShapePoint> out);
+
+}  // namespace cuface::shape

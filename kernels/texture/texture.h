@@ -1,0 +1,137 @@
+// texture: the picture around a landmark as numbers, and how far these are from what training saw.
+// Of two kinds: a line profile, gradients along the normal of the contour (Cootes and Taylor, 2004)
+// [S3.02], and a HAT descriptor, histograms of gradient directions around the point (Milborrow and
+// Nicolls, VISAPP 2014).
+//
+// The room: line_profile.cc and hat.cc are the references, in double and in Stasm 4.1's order of
+// sums.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/common/image.h"
+
+namespace cuface {
+
+/// In double, as shapes are while they are searched for. An integer is the centre of a pixel.
+struct ShapePoint {
+  double x = 0, y = 0;
+  friend bool operator==(const ShapePoint&, const ShapePoint&) = default;
+};
+
+/// What line profiles of a model have in common. A profile of `length` gradients is looked for at
+/// `reach` pixels either way along the normal, every `step` pixels.
+struct LineRule {
+  int length = 0, reach = 0, step = 1;
+};
+inline constexpr int kMaxLineLength = 63;
+inline constexpr int kMaxLineReach = 32;
+
+/// What the HAT descriptors of a model have in common: `rows` x `columns` histograms of `bins`
+/// directions over a patch of `patch` x `patch` pixels, odd. They are looked for `reach` pixels
+/// either way in x and y, every `step` pixels, from the multiple of `step` next to the point.
+struct HatRule {
+  int rows = 0, columns = 0, bins = 0;
+  int patch = 0;         ///< on the finest level
+  int patch_change = 0;  ///< of each coarser level, rounded to an even number with ties to 4k
+  int reach = 0, step = 1;
+  double sigma = 0;   ///< of the Gaussian weight of a pixel
+  double length = 0;  ///< that a descriptor is scaled to
+  int size() const { return rows * columns * bins; }
+  /// Of a level, 0 the finest.
+  int patch_at(int level) const;
+};
+inline constexpr int kMaxHatGrid = 16;
+inline constexpr int kMaxHatBins = 16;
+inline constexpr int kMaxHatPatch = 63;
+inline constexpr int kMaxHatReach = 32;
+
+/// Where a search went, and what it cost: lower is better.
+struct TextureMatch {
+  int dx = 0, dy = 0;  ///< line profiles: dx counts pixels along the normal
+  double cost = 0;
+};
+
+/// One pixel along the normal at `point`, between its neighbours on the contour: the larger part is
+/// 1 long. To the right where a neighbour is less than 1e-7 away in x and y.
+ShapePoint whisker_step(const ShapePoint& previous, const ShapePoint& point,
+                        const ShapePoint& next);
+
+/// The offset along the normal with the least cost (p - mean)^T inverse (p - mean); p are the
+/// gradients there, scaled to a mean absolute value of 1. `mean` has `rule.length` numbers,
+/// `inverse` as many rows of as many, symmetric. Pixels beyond the picture are its nearest.
+TextureMatch match_line(ImageView<const std::uint8_t> picture, const ShapePoint& point,
+                        const ShapePoint& step, const LineRule& rule, const double* mean,
+                        const double* inverse);
+
+/// What HAT descriptors of one picture cost. One thread at a time.
+class HatCosts {
+ public:
+  virtual ~HatCosts() = default;
+  /// From now on of this picture, with patches of so many pixels. The picture outlives its use.
+  /// Allocates where the picture is larger than those before.
+  virtual void set_picture(ImageView<const std::uint8_t> picture, int patch) = 0;
+  /// Of the descriptor at a pixel, by the regression whose intercept is that number of the model.
+  virtual double cost(int x, int y, std::uint32_t first_number) = 0;
+};
+
+/// The reference, in double, after Stasm's hat.cpp.
+class HatReference final : public HatCosts {
+ public:
+  /// `numbers` outlive it.
+  HatReference(const HatRule& rule, std::span<const double> numbers);
+
+  void set_picture(ImageView<const std::uint8_t> picture, int patch) override;
+  double cost(int x, int y, std::uint32_t first_number) override;
+
+  /// The descriptor at a pixel, which may lie beyond the picture, where gradients are 0:
+  /// rule.size() numbers.
+  void describe(int x, int y, std::span<double> out);
+
+ private:
+  /// Of a pixel of the patch: the first histogram that it counts for, and how much of it goes to
+  /// the next.
+  struct Share {
+    int row = 0, column = 0;
+    double to_next_row = 0, to_next_column = 0, weight = 0;
+  };
+  void set_patch(int patch);
+
+  HatRule rule_;
+  std::span<const double> numbers_;
+  int patch_ = 0, width_ = 0, height_ = 0;
+  std::vector<double> turns_;       ///< direction in bins, by dy and dx: 511 x 511
+  std::vector<double> magnitudes_;  ///< of the picture
+  std::vector<double> directions_;
+  std::vector<Share> shares_;
+  std::vector<double> histograms_, descriptor_;
+};
+
+/// Intercept and coefficients of a linear regression, applied to a descriptor: what a HAT
+/// descriptor costs. Products are added in groups of four, the last one to four alone.
+double linear_cost(const double* model, std::span<const double> descriptor);
+
+/// The offset of the least cost around a point, row by row; `cost(x, y)` of a pixel.
+template <typename Cost>
+TextureMatch match_hat(const ShapePoint& point, const HatRule& rule, Cost cost);
+
+/// The multiple of `step` next to v, ties to the even multiple.
+int grid_pixel(double v, int step);
+
+template <typename Cost>
+TextureMatch match_hat(const ShapePoint& point, const HatRule& rule, Cost cost) {
+  constexpr double kDearest = 3.4028234663852886e38;
+  const int x = grid_pixel(point.x, rule.step), y = grid_pixel(point.y, rule.step);
+  TextureMatch best{0, 0, kDearest};
+  for (int dy = -rule.reach; dy <= rule.reach; dy += rule.step) {
+    for (int dx = -rule.reach; dx <= rule.reach; dx += rule.step) {
+      const double found = cost(x + dx, y + dy);
+      if (found < best.cost) best = {dx, dy, found};
+    }
+  }
+  return best;
+}
+
+}  // namespace cuface
