@@ -1,0 +1,104 @@
+// cuface-train forest, and what info and resume do with its checkpoints.
+#include <cstdio>
+
+#include "kernels/common/try.h"
+#include "models/train/command.h"
+#include "models/train/forest_run.h"
+#include "models/train/job_files.h"
+
+namespace cuface::train {
+namespace {
+
+constexpr const char* kReported = "write times, errors and memory as JSON";
+
+Status validate(const ForestInputs& in) {
+  if (in.faces.points < 0 || in.faces.points > kMaxLandmarks)
+    return {StatusCode::kInvalidArgument, "--points must be 0 to " + std::to_string(kMaxLandmarks)};
+  if (in.patience < 1) return {StatusCode::kInvalidArgument, "--patience must be 1 or more"};
+  return {};
+}
+
+/// Done, or without a tree.
+bool may_go(const Checkpoint& checkpoint) {
+  const Result<ForestJob> job = read_forest_job(checkpoint);
+  return job.ok() && (job.value().done || job.value().forest.splits.empty());
+}
+
+/// Checks what was given, and runs it.
+int run_checked(ForestJob& job, RunOptions& run, bool resumed) {
+  for (const Status& status : {cuface::validate(job.options), validate(job.inputs), validate(run)})
+    if (!status.ok()) return wrong_usage(status.message());
+  for (std::string* path : {&job.inputs.images, &job.inputs.validation, &job.inputs.faces.detector,
+                            &job.inputs.faces.mirror_table, &job.output})
+    *path = from_root(*path);
+  if (run.checkpoint.empty()) run.checkpoint = job.output + ".checkpoint";
+  if (!resumed) {
+    if (const Status status = check_is_free(run.checkpoint, may_go); !status.ok())
+      return fail(status);
+  }
+  return run_forest_job(job, run, resumed);
+}
+
+int forest(const std::vector<std::string>& arguments) {
+  ForestJob job;
+  RunOptions run;
+  std::vector<Option> options = {
+      option("images", nullptr, "PATH", job.inputs.images,
+             "labelled pictures: imglab's .xml, .csv, .json, or a folder with .pts files"),
+      option("output", nullptr, "FILE", job.output, "the model: .dat (dlib's) or .cuface"),
+      option("validation", nullptr, "PATH", job.inputs.validation,
+             "others like --images, which say when to end")};
+  append(options, face_options(job.inputs));
+  append(options, forest_options(job.options));
+  append(options, run_options(run, nullptr, kReported));
+  if (const auto status = parse_command_line(
+          arguments, kForestName, "--images PATH --output FILE",
+          "Trains a model of landmarks, which dlib and cufacelandmark load.", options))
+    return *status;
+  for (const Option& option : {options[0], options[1]})
+    if (option.get().empty()) return wrong_usage("--" + std::string(option.name) + " is missing");
+  return run_checked(job, run, false);
+}
+
+int resume(const Checkpoint& checkpoint, const std::vector<std::string>& arguments) {
+  Result<ForestJob> read = read_forest_job(checkpoint);
+  if (!read.ok()) return fail(read.status());
+  ForestJob& job = read.value();
+  RunOptions run;
+  run.checkpoint = checkpoint.path();
+  std::vector<Option> options = {
+      option("images", nullptr, "PATH", job.inputs.images, "where the pictures are now"),
+      option("validation", nullptr, "PATH", job.inputs.validation, "where these are now"),
+      option("output", nullptr, "FILE", job.output, "the model")};
+  append(options, run_options(run, nullptr, kReported));
+  if (const auto status =
+          parse_command_line(arguments, "resume", "CHECKPOINT",
+                             "Goes on with a forest, to the bytes of an undisturbed run.", options))
+    return *status;
+  return run_checked(job, run, true);
+}
+
+Status print(const Checkpoint& checkpoint) {
+  CUFACE_TAKE(job, read_forest_job(checkpoint));
+  std::printf("training   forest of landmarks\n");
+  std::printf("images     %s\noutput     %s\n", job.inputs.images.c_str(), job.output.c_str());
+  const TrainingRecord record = training_record(job);
+  for (const TrainingRecord::Line& line : record.lines())
+    std::printf("%-31s %s\n", line.name.c_str(), line.value.c_str());
+  const int all = job.options.cascade_depth * job.options.num_trees_per_cascade_level;
+  std::printf("trees      %zu of %d\n", job.forest.trees(job.options), all);
+  if (job.done) {
+    std::printf("done\n");
+  } else {
+    std::printf("to go on   cuface-train resume %s\n", checkpoint.path().c_str());
+  }
+  return {};
+}
+
+}  // namespace
+
+const Command kForestCommand = {"forest", "trains a model of landmarks", forest};
+const Command kErtCommand = {"ert", "the same as forest", forest};
+const Training kForestTraining = {kForestName, print, resume};
+
+}  // namespace cuface::train

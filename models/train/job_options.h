@@ -1,0 +1,23 @@
+// Options of a job by name, in checkpoints and in records of trainings.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "models/train/checkpoint.h"
+#include "models/train/options.h"
+
+namespace cuface::train {
+
+/// An object of names and texts.
+nlohmann::json as_json(const std::vector<Option>& options);
+/// Sets the options by that object of the checkpoint's head. kCorrupt where one is missing or
+/// wrong.
+Status read_options(const Checkpoint& file, const char* key, const std::vector<Option>& options);
+
+/// 16 digits.
+std::string as_hex(std::uint64_t value);
+
+}  // namespace cuface::train
