@@ -1,16 +1,13 @@
 #include "models/container.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
+#include "kernels/common/try.h"
 #include "kernels/landmarks/landmarks.h"
+#include "models/output_file.h"
 #include "models/xxh64.h"
 
 namespace cuface {
@@ -19,9 +16,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
 using Json = nlohmann::json;
-
-// The first bytes of a file. A byte above 127 and a line feed show damage by text transfers.
-constexpr std::uint8_t kMagic[8] = {0x89, 'C', 'U', 'F', 'A', 'C', 'E', '\n'};
 
 struct Prefix {
   std::uint8_t magic[8];
@@ -32,9 +26,6 @@ struct Prefix {
   std::uint64_t header_hash;  // of everything before this field, then the JSON text
 };
 static_assert(sizeof(Prefix) == 40);
-
-// A header has some 700 bytes; parsed, hostile text takes 80 times its size.
-constexpr std::size_t kMaxJsonBytes = 1 << 16;
 
 std::size_t aligned(std::size_t offset) {
   return (offset + Container::kAlignment - 1) / Container::kAlignment * Container::kAlignment;
@@ -71,40 +62,11 @@ bool block_range(const Json& range, std::size_t data_bytes, std::uint64_t& offse
          bytes <= data_bytes - offset;
 }
 
-class OutputFile {
- public:
-  explicit OutputFile(const std::string& path)
-      : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {}
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile() {
-    if (fd_ < 0) return;
-    ::close(fd_);
-    ::unlink(path_.c_str());  // fails, as it should, once it was renamed
-  }
-
-  bool ok() const { return fd_ >= 0; }
-  bool write(const void* data, std::size_t size) {
-    const auto* p = static_cast<const char*>(data);
-    while (size > 0) {
-      const ssize_t written = ::write(fd_, p, size);
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return false;
-      p += written;
-      size -= static_cast<std::size_t>(written);
-    }
-    return true;
-  }
-  bool finish(const std::string& target) {
-    return ::fsync(fd_) == 0 && ::rename(path_.c_str(), target.c_str()) == 0;
-  }
-
- private:
-  std::string path_;
-  int fd_;
-};
-
 }  // namespace
+
+constinit const ContainerFormat kModelFormat = {
+    {0x89, 'C', 'U', 'F', 'A', 'C', 'E', '\n'}, 1,  ".cuface", ".cuface model",
+    "Convert the original model again",         "", 1 << 16};
 
 /// What is found out about a file's data while they are read: their hash, and whether all words are
 /// finite floats. They start where the head says; a head that is wrong about that is found out
@@ -140,41 +102,45 @@ class DataScan {
   bool all_finite_ = true, whole_words_ = true;
 };
 
-bool Container::looks_like(std::span<const std::uint8_t> bytes) {
-  return bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
+bool Container::looks_like(std::span<const std::uint8_t> bytes, const ContainerFormat& format) {
+  return bytes.size() >= sizeof format.magic &&
+         std::memcmp(bytes.data(), format.magic, sizeof format.magic) == 0;
 }
 
 Result<Container> Container::open(std::shared_ptr<const FileBytes> file) {
   DataScan scan(file->bytes());
   scan.add(file->bytes());
-  return parse(std::move(file), scan);
+  return parse(std::move(file), scan, kModelFormat);
 }
 
-Result<Container> Container::read(const ModelFile& file, std::size_t limit) {
+Result<Container> Container::read(const ModelFile& file, std::size_t limit,
+                                  const ContainerFormat& format) {
   DataScan scan(file.head());
   Result<std::shared_ptr<const FileBytes>> bytes =
       file.read(limit, [&](std::span<const std::uint8_t> piece) { scan.add(piece); });
   if (!bytes.ok()) return bytes.status();
-  return parse(std::move(bytes.value()), scan);
+  return parse(std::move(bytes.value()), scan, format);
 }
 
-Result<Container> Container::parse(std::shared_ptr<const FileBytes> file, const DataScan& scan) {
+Result<Container> Container::parse(std::shared_ptr<const FileBytes> file, const DataScan& scan,
+                                   const ContainerFormat& format) {
   const std::span<const std::uint8_t> bytes = file->bytes();
   const auto corrupt = [&](const std::string& what) {
-    return Status(StatusCode::kCorrupt, file->path() + ": not a usable .cuface model: " + what);
+    return Status(StatusCode::kCorrupt,
+                  file->path() + ": not a usable " + format.what + ": " + what + format.if_damaged);
   };
-  if (!looks_like(bytes)) return corrupt("it does not start as one");
+  if (!looks_like(bytes, format)) return corrupt("it does not start as one");
   Prefix prefix;
   if (bytes.size() < sizeof prefix) return corrupt("the file ends within its header");
   std::memcpy(&prefix, bytes.data(), sizeof prefix);
-  if (prefix.version != kVersion) {
+  if (prefix.version != format.version) {
     return Status(StatusCode::kUnsupported,
-                  file->path() + ": version " + std::to_string(prefix.version) +
-                      " of the .cuface format; this program reads version " +
-                      std::to_string(kVersion) + ". Convert the original model again");
+                  file->path() + ": version " + std::to_string(prefix.version) + " of the " +
+                      format.name + " format; this program reads version " +
+                      std::to_string(format.version) + ". " + format.if_version);
   }
   const std::size_t data_start = sizeof prefix + prefix.json_bytes;
-  if (prefix.json_bytes > kMaxJsonBytes || data_start % kAlignment != 0) {
+  if (prefix.json_bytes > format.most_json || data_start % kAlignment != 0) {
     return corrupt("its header has an impossible size");
   }
   if (bytes.size() < data_start || bytes.size() - data_start != prefix.data_bytes) {
@@ -199,22 +165,23 @@ Result<Container> Container::parse(std::shared_ptr<const FileBytes> file, const 
       return corrupt("block " + shortened(name) + " does not lie inside the file");
     }
   }
-  return Container(std::move(file), std::move(header), data, scan.all_finite());
+  const Result<Provenance> source = provenance_from(member(header, "source"));
+  if (!source.ok()) return corrupt("its header: " + source.status().message());
+  return Container(std::move(file), std::move(header), source.value(), data, scan.all_finite());
 }
 
-Container::Container(std::shared_ptr<const FileBytes> file, Json header,
+Container::Container(std::shared_ptr<const FileBytes> file, Json header, Provenance source,
                      std::span<const std::uint8_t> data, bool all_finite)
-    : file_(std::move(file)), header_(std::move(header)), data_(data), all_finite_(all_finite) {}
+    : file_(std::move(file)),
+      header_(std::move(header)),
+      provenance_(std::move(source)),
+      data_(data),
+      all_finite_(all_finite) {}
 
 std::string Container::kind() const { return text(header_, "kind"); }
 
-Provenance Container::provenance() const {
-  const Json& source = member(header_, "source");
-  return {text(source, "file"), text(source, "sha256"), text(source, "licence")};
-}
-
 std::string Container::name() const {
-  const std::string source = provenance().file;
+  const std::string& source = provenance_.file;
   return std::filesystem::path(source.empty() ? file_->path() : source).stem().string();
 }
 
@@ -231,15 +198,30 @@ std::span<const std::uint8_t> Container::block_bytes(const char* name) const {
   return data_.subspan(offset, size);
 }
 
+Json to_json(const Provenance& source) {
+  Json json = {{"file", source.file}, {"sha256", source.sha256}, {"licence", source.licence}};
+  if (!source.training.empty()) json["training"] = source.training.to_json();
+  return json;
+}
+
+Result<Provenance> provenance_from(const Json& source) {
+  Provenance out{text(source, "file"), text(source, "sha256"), text(source, "licence")};
+  if (const Json& training = member(source, "training"); !training.is_null()) {
+    CUFACE_TAKE(record, TrainingRecord::from_json(training));
+    out.training = record;
+  }
+  return out;
+}
+
 Status write_container(const std::string& path, const std::string& kind, Json header,
-                       const Provenance& source, const std::vector<Block>& blocks) {
+                       const Provenance& source, const std::vector<Block>& blocks,
+                       const ContainerFormat& format) {
   std::vector<std::uint8_t> data;
   std::size_t size = 0;
   for (const Block& block : blocks) size = aligned(size) + block.bytes.size();
   data.reserve(size);  // once, so that no second copy grows beside it
   header["kind"] = kind;
-  header["source"] = {
-      {"file", source.file}, {"sha256", source.sha256}, {"licence", source.licence}};
+  header["source"] = to_json(source);
   header["blocks"] = Json::object();
   for (const Block& block : blocks) {
     data.resize(aligned(data.size()));
@@ -249,25 +231,22 @@ Status write_container(const std::string& path, const std::string& kind, Json he
   // Names of files need not be UTF-8; what is not is replaced.
   std::string json = header.dump(-1, ' ', false, Json::error_handler_t::replace);
   json.resize(aligned(sizeof(Prefix) + json.size()) - sizeof(Prefix), ' ');
-  if (json.size() > kMaxJsonBytes) {
-    return {StatusCode::kInvalidArgument, path + ": the model's header would be too large"};
+  if (json.size() > format.most_json) {
+    return {StatusCode::kInvalidArgument,
+            path + ": the header of this " + format.what + " would be too large"};
   }
 
   Prefix prefix{};
-  std::memcpy(prefix.magic, kMagic, sizeof kMagic);
-  prefix.version = Container::kVersion;
+  std::memcpy(prefix.magic, format.magic, sizeof prefix.magic);
+  prefix.version = format.version;
   prefix.json_bytes = static_cast<std::uint32_t>(json.size());
   prefix.data_bytes = data.size();
   prefix.data_hash = xxh64(data);
   prefix.header_hash =
       hash_header(prefix, {reinterpret_cast<const std::uint8_t*>(json.data()), json.size()});
 
-  OutputFile out(path + ".part-" + std::to_string(::getpid()));
-  if (!out.ok() || !out.write(&prefix, sizeof prefix) || !out.write(json.data(), json.size()) ||
-      !out.write(data.data(), data.size()) || !out.finish(path)) {
-    return {StatusCode::kIo, path + ": cannot be written: " + std::strerror(errno)};
-  }
-  return {};
+  return replace_file(path, {std::as_bytes(std::span(&prefix, 1)), std::as_bytes(std::span(json)),
+                             std::as_bytes(std::span(data))});
 }
 
 }  // namespace cuface

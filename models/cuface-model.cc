@@ -1,4 +1,5 @@
 // cuface-model: what is in a model file, is it whole, and make ours of it.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,10 +11,13 @@
 #include "kernels/common/guarded.h"
 #include "kernels/common/try.h"
 #include "models/cascade_file.h"
+#include "models/cascade_writer.h"
 #include "models/forest_file.h"
 #include "models/models.h"
 #include "models/network_file.h"
 #include "models/provenance.h"
+#include "models/shape_file.h"
+#include "models/stasm_sources.h"
 #ifdef CUFACE_ONNX
 #include "models/onnx_network.h"
 #endif
@@ -28,11 +32,13 @@ constexpr const char* kHelp =
     R"(usage: cuface-model info FILE         what the model is, where it comes from, its licence
        cuface-model check FILE        read and check all of it
        cuface-model convert [--compact] IN OUT
-                                      write it in the format that loads fastest (.cuface)
+                                      write it in the format that loads fastest (.cuface), or a
+                                      cascade as OpenCV's where OUT ends in .xml
        cuface-model --help | --version
 
 FILE and IN: a landmark model (dlib shape predictor .dat), a Haar cascade (OpenCV .xml, old or new
-layout), a face-detection network of the YuNet family (ONNX), or a .cuface file. --compact rounds a landmark model's leaves to integers: half the size, and
+layout), a face-detection network of the YuNet family (ONNX), the sources of Stasm 4.1 with its shape
+model (.tar), or a .cuface file. --compact rounds a landmark model's leaves to integers: half the size, and
 faster, but no longer dlib's points bit for bit. OUT is replaced only when all of it has been written.
 
 exit status: 0 done; 1 the file is missing, damaged or cannot be written; 2 wrong arguments
@@ -44,6 +50,7 @@ struct Loaded {
   std::shared_ptr<const ForestModel> forest;
   std::shared_ptr<const CascadeModel> cascade;
   std::shared_ptr<const NetworkModel> network;
+  std::shared_ptr<const ShapeModel> shape;
 };
 
 Result<std::shared_ptr<const FileBytes>> read(const std::string& path) {
@@ -66,6 +73,14 @@ Result<std::shared_ptr<const NetworkModel>> load_any_network(const std::string& 
 #endif
 }
 
+/// Ours, or Stasm's sources.
+Result<std::shared_ptr<const ShapeModel>> load_any_shape(const std::string& path) {
+  CUFACE_TAKE(opened, ModelFile::open(path));
+  if (Container::looks_like(opened.head())) return load_shape(path);
+  CUFACE_TAKE(bytes, opened.read(kMaxStasmBytes));
+  return parse_stasm_sources(bytes->bytes(), path);
+}
+
 Result<Loaded> load(const std::string& path) {
   CUFACE_TAKE(kind, model_kind(path));
   Loaded loaded;
@@ -86,6 +101,11 @@ Result<Loaded> load(const std::string& path) {
       loaded.network = model;
       break;
     }
+    case ModelKind::kShape: {
+      CUFACE_TAKE(model, load_any_shape(path));
+      loaded.shape = model;
+      break;
+    }
   }
   return loaded;
 }
@@ -98,6 +118,9 @@ int fail(const Status& status) {
 std::string summary(const Loaded& loaded) {
   if (loaded.network) {
     return "face-detection network, " + std::to_string(loaded.network->weights.size()) + " weights";
+  }
+  if (loaded.shape) {
+    return "shape model, " + std::to_string(loaded.shape->points) + " points";
   }
   if (loaded.forest) {
     return "landmark model, " + std::to_string(loaded.forest->landmarks) + " points";
@@ -141,19 +164,39 @@ void print(const NetworkModel& m) {
   std::printf("\n");
 }
 
+void print(const ShapeModel& m) {
+  const auto hats = std::count_if(m.profiles.begin(), m.profiles.end(), [](const ShapeProfile& p) {
+    return p.kind == ProfileKind::kHat;
+  });
+  std::printf("kind       shape model (active shape model)\n");
+  std::printf("landmarks  %d\n", m.points);
+  std::printf("shapes     %d modes, up to %g standard deviations\n", m.modes, m.mode_limit);
+  std::printf("search     %d levels of %d iterations, faces of %g pixels from eyes to mouth\n",
+              m.levels, m.iterations, m.size);
+  std::printf("profiles   %td HAT descriptors of %d numbers, %td line profiles of %d\n", hats,
+              m.hat.size(), std::ssize(m.profiles) - hats, m.line.length);
+  std::printf("rules      %zu corrections of shapes\n", m.rules.size());
+}
+
 int info(const std::string& path) {
   const Result<Loaded> loaded = load(path);
   if (!loaded.ok()) return fail(loaded.status());
   const auto file = read(path);
   if (!file.ok()) return fail(file.status());
-  const Provenance source = provenance_of(file.value(), loaded.value().kind);
+  const Result<Provenance> kept = provenance_of(file.value(), loaded.value().kind);
+  if (!kept.ok()) return fail(kept.status());
+  const Provenance& source = kept.value();
   std::printf("file       %s (%zu bytes)\n", path.c_str(), file.value()->bytes().size());
   if (loaded.value().forest) print(*loaded.value().forest);
   if (loaded.value().cascade) print(*loaded.value().cascade);
   if (loaded.value().network) print(*loaded.value().network);
+  if (loaded.value().shape) print(*loaded.value().shape);
   std::printf("source     %s\n", source.file.c_str());
-  std::printf("SHA-256    %s\n", source.sha256.c_str());
+  if (!source.sha256.empty()) std::printf("SHA-256    %s\n", source.sha256.c_str());
   std::printf("licence    %s\n", source.licence.c_str());
+  for (const TrainingRecord::Line& line : source.training.lines()) {
+    std::printf("trained    %s: %s\n", line.name.c_str(), line.value.c_str());
+  }
   return 0;
 }
 
@@ -162,6 +205,13 @@ int check(const std::string& path) {
   if (!loaded.ok()) return fail(loaded.status());
   std::printf("%s: good (%s)\n", path.c_str(), summary(loaded.value()).c_str());
   return 0;
+}
+
+/// OpenCV's XML where the name asks for it.
+Status write_any_cascade(const CascadeModel& model, const Provenance& source,
+                         const std::string& out) {
+  return out.ends_with(".xml") ? write_cascade(out, model, source)
+                               : write_cascade_file(model, source, out);
 }
 
 int convert(const std::string& in, const std::string& out, bool compact) {
@@ -176,11 +226,14 @@ int convert(const std::string& in, const std::string& out, bool compact) {
   {
     const auto file = read(in);
     if (!file.ok()) return fail(file.status());
-    source = provenance_of(file.value(), loaded.value().kind);
+    const Result<Provenance> kept = provenance_of(file.value(), loaded.value().kind);
+    if (!kept.ok()) return fail(kept.status());
+    source = kept.value();
   }
   const Loaded& model = loaded.value();
   const Status status = model.forest    ? write_forest_file(*model.forest, source, out)
-                        : model.cascade ? write_cascade_file(*model.cascade, source, out)
+                        : model.cascade ? write_any_cascade(*model.cascade, source, out)
+                        : model.shape   ? write_shape_file(*model.shape, source, out)
                                         : write_network_file(*model.network, source, out);
   if (!status.ok()) return fail(status);
   std::printf("%s: written (%s)\n", out.c_str(), summary(loaded.value()).c_str());

@@ -18,6 +18,7 @@
 #include "models/file_bytes.h"
 #include "models/forest_file.h"
 #include "models/network_file.h"
+#include "models/shape_file.h"
 #include "models/xml_tree.h"
 
 namespace cuface {
@@ -26,6 +27,7 @@ namespace {
 // Far more than any model of the kind has; what a hostile file may cost.
 constexpr std::size_t kMaxCascadeBytes = XmlTree::kMaxBytes;
 constexpr std::size_t kMaxNetworkBytes = std::size_t{8} << 20;
+constexpr std::size_t kMaxShapeBytes = std::size_t{64} << 20;
 
 using FileRef = std::shared_ptr<const FileBytes>;
 
@@ -73,7 +75,8 @@ constexpr struct {
   const char *in_files, *name;
 } kKinds[] = {{"cascade", "Haar cascade"},
               {"forest", "landmark model"},
-              {"network", "face-detection network"}};
+              {"network", "face-detection network"},
+              {"shape", "shape model"}};
 
 Result<ModelKind> kind_of(const Container& container) {
   const std::string found = container.kind();
@@ -91,6 +94,11 @@ bool looks_like_onnx(const ModelFile& file) {
   const std::span<const std::uint8_t> head = file.head();
   return std::filesystem::path(file.path()).extension() == ".onnx" ||
          (head.size() > 2 && head[0] == 0x08 && head[1] < 0x20 && head[2] >= 0x12);
+}
+
+/// A tar archive's mark is behind the bytes that are looked at.
+bool looks_like_stasm(const ModelFile& file) {
+  return std::filesystem::path(file.path()).extension() == ".tar";
 }
 
 bool looks_like_xml(std::span<const std::uint8_t> head) {
@@ -146,29 +154,39 @@ Result<std::shared_ptr<const CascadeModel>> read_cascade(const ModelFile& file) 
       });
 }
 
-/// Why a file that is not ours holds no network that can be loaded. Nothing of it is read.
-Status foreign_network(const ModelFile& file) {
-  if (looks_like_onnx(file)) {
-    const std::string ours = std::filesystem::path(file.path()).replace_extension(".cuface");
-    return {StatusCode::kUnsupported, file.path() +
-                                          ": an ONNX file, which elements do not read; convert "
-                                          "it with: cuface-model convert " +
-                                          file.path() + " " + ours};
+/// Of a format that the tool alone reads: "an ONNX file".
+Status convert_first(const ModelFile& file, const char* what) {
+  const std::string ours = std::filesystem::path(file.path()).replace_extension(".cuface");
+  return {StatusCode::kUnsupported, file.path() + ": " + what +
+                                        ", which elements do not read; convert it with: "
+                                        "cuface-model convert " +
+                                        file.path() + " " + ours};
+}
+
+/// Why a file that is not ours holds no model of a kind that only our files hold. Nothing of it is
+/// read.
+Status foreign(const ModelFile& file, ModelKind wanted) {
+  if (wanted == ModelKind::kNetwork && looks_like_onnx(file)) {
+    return convert_first(file, "an ONNX file");
   }
-  if (looks_like_dlib_dat(file.head())) {
-    return another_kind(file, ModelKind::kForest, ModelKind::kNetwork);
+  if (wanted == ModelKind::kShape && looks_like_stasm(file)) {
+    return convert_first(file, "an archive of sources");
   }
-  if (looks_like_xml(file.head())) {
-    return another_kind(file, ModelKind::kCascade, ModelKind::kNetwork);
-  }
-  return {StatusCode::kCorrupt, file.path() +
-                                    ": not one of our networks (.cuface): its first bytes are of "
-                                    "another kind of file"};
+  if (looks_like_dlib_dat(file.head())) return another_kind(file, ModelKind::kForest, wanted);
+  if (looks_like_xml(file.head())) return another_kind(file, ModelKind::kCascade, wanted);
+  return {StatusCode::kCorrupt, file.path() + ": not one of our " +
+                                    (wanted == ModelKind::kShape ? "shape models" : "networks") +
+                                    " (.cuface): its first bytes are of another kind of file"};
 }
 
 Result<std::shared_ptr<const NetworkModel>> read_network(const ModelFile& file) {
-  if (!Container::looks_like(file.head())) return foreign_network(file);
+  if (!Container::looks_like(file.head())) return foreign(file, ModelKind::kNetwork);
   return read_own(file, kMaxNetworkBytes, ModelKind::kNetwork, read_network_file);
+}
+
+Result<std::shared_ptr<const ShapeModel>> read_shape(const ModelFile& file) {
+  if (!Container::looks_like(file.head())) return foreign(file, ModelKind::kShape);
+  return read_own(file, kMaxShapeBytes, ModelKind::kShape, read_shape_file);
 }
 
 /// A set variable that is not empty.
@@ -222,6 +240,10 @@ Result<std::shared_ptr<const NetworkModel>> load_network(const std::string& path
   return registry<NetworkModel>().get(path, read_network);
 }
 
+Result<std::shared_ptr<const ShapeModel>> load_shape(const std::string& path) {
+  return registry<ShapeModel>().get(path, read_shape);
+}
+
 const char* model_kind_name(ModelKind kind) { return kKinds[static_cast<std::size_t>(kind)].name; }
 
 Result<ModelKind> model_kind(const std::string& path) {
@@ -232,6 +254,7 @@ Result<ModelKind> model_kind(const std::string& path) {
       return kind_of(container);
     }
     if (looks_like_dlib_dat(file.head())) return ModelKind::kForest;
+    if (looks_like_stasm(file)) return ModelKind::kShape;
     return looks_like_onnx(file) ? ModelKind::kNetwork : ModelKind::kCascade;
   });
 }

@@ -10,6 +10,7 @@
 #include "kernels/common/status.h"
 #include "kernels/landmarks/landmarks.h"
 #include "kernels/network/network.h"
+#include "kernels/shape/shape_model.h"
 
 namespace cuface {
 
@@ -28,9 +29,14 @@ Result<std::shared_ptr<const ForestModel>> load_forest(const std::string& path);
 /// converts it. Otherwise as load_cascade.
 Result<std::shared_ptr<const NetworkModel>> load_network(const std::string& path);
 
-enum class ModelKind { kCascade, kForest, kNetwork };
+/// A shape model in our own file. An archive of Stasm's sources is kUnsupported, and its message
+/// names the command that converts it. Otherwise as load_cascade.
+Result<std::shared_ptr<const ShapeModel>> load_shape(const std::string& path);
 
-/// For messages, in static storage: "Haar cascade", "landmark model", "face-detection network".
+enum class ModelKind { kCascade, kForest, kNetwork, kShape };
+
+/// For messages, in static storage: "Haar cascade", "landmark model", "face-detection network",
+/// "shape model".
 const char* model_kind_name(ModelKind kind);
 
 /// What a file holds, by its first bytes, and our own files by their header: whether it can be

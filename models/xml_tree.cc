@@ -10,8 +10,9 @@ namespace cuface {
 // GMarkup's callbacks. They are called by C code, so nothing may be thrown through them: where
 // there is no memory the parser is told to stop.
 struct XmlTreeBuilder {
-  XmlTree tree;
-  std::vector<int> open;  // indices of the elements that are open, outermost first
+  const XmlLimits& limits;
+  XmlTree tree = {};
+  std::vector<int> open = {};  // indices of the elements that are open, outermost first
   bool out_of_memory = false;
 
   template <typename Body>
@@ -25,27 +26,32 @@ struct XmlTreeBuilder {
     }
   }
 
-  static void start(GMarkupParseContext* context, const gchar* name, const gchar**, const gchar**,
-                    gpointer data, GError** error) {
-    guard(data, error, [&](XmlTreeBuilder& self) { self.add(context, name, error); });
+  static void start(GMarkupParseContext* context, const gchar* name, const gchar** names,
+                    const gchar** values, gpointer data, GError** error) {
+    guard(data, error,
+          [&](XmlTreeBuilder& self) { self.add(context, name, names, values, error); });
   }
-  void add(GMarkupParseContext* context, const gchar* name, GError** error) {
+  void add(GMarkupParseContext* context, const gchar* name, const gchar** names,
+           const gchar** values, GError** error) {
     std::vector<XmlElement>& elements = tree.elements_;
     if (open.size() >= XmlTree::kMaxDepth) {
       g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT,
                   "elements are nested more than %d deep", XmlTree::kMaxDepth);
       return;
     }
-    if (elements.size() >= XmlTree::kMaxElements) {
+    if (elements.size() >= static_cast<std::size_t>(limits.elements)) {
       g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT, "more than %d elements",
-                  XmlTree::kMaxElements);
+                  limits.elements);
       return;
     }
     const int index = static_cast<int>(elements.size());
     if (!open.empty()) top().children.push_back(index);
     gint line = 0;
     g_markup_parse_context_get_position(context, &line, nullptr);
-    elements.push_back({name, {}, line, {}});
+    elements.push_back({name, {}, line, {}, {}});
+    for (; limits.attributes && *names; ++names, ++values) {
+      elements.back().attributes.emplace_back(*names, *values);
+    }
     open.push_back(index);
   }
 
@@ -63,15 +69,16 @@ struct XmlTreeBuilder {
   XmlElement& top() { return tree.elements_[static_cast<std::size_t>(open.back())]; }
 };
 
-Result<XmlTree> XmlTree::parse(std::string_view bytes, const std::string& path) {
+Result<XmlTree> XmlTree::parse(std::string_view bytes, const std::string& path,
+                               const XmlLimits& limits) {
   if (bytes.empty()) return Status(StatusCode::kCorrupt, path + ": the file is empty");
-  if (bytes.size() > kMaxBytes) {
-    return Status(StatusCode::kCorrupt, path + ": larger than any cascade (" +
-                                            std::to_string(kMaxBytes >> 20) + " MiB are read)");
+  if (bytes.size() > limits.bytes) {
+    return Status(StatusCode::kCorrupt, path + ": larger than any " + limits.what + " (" +
+                                            std::to_string(limits.bytes >> 20) + " MiB are read)");
   }
   const GMarkupParser parser = {XmlTreeBuilder::start, XmlTreeBuilder::end, XmlTreeBuilder::text,
                                 nullptr, nullptr};
-  XmlTreeBuilder builder;
+  XmlTreeBuilder builder{limits};
   const std::unique_ptr<GMarkupParseContext, decltype(&g_markup_parse_context_free)> context(
       g_markup_parse_context_new(&parser, GMarkupParseFlags{}, &builder, nullptr),
       g_markup_parse_context_free);
@@ -92,6 +99,13 @@ Result<XmlTree> XmlTree::parse(std::string_view bytes, const std::string& path) 
     return Status(StatusCode::kCorrupt, path + ": there is no XML element in the file");
   }
   return std::move(builder.tree);
+}
+
+const std::string* XmlElement::attribute(std::string_view wanted) const {
+  for (const auto& [key, value] : attributes) {
+    if (key == wanted) return &value;
+  }
+  return nullptr;
 }
 
 const XmlElement* XmlTree::child(const XmlElement& parent, std::string_view name) const {

@@ -8,7 +8,9 @@
 
 A suite costs the sum of its tests' seconds, though two run at a time. Budgets grow with the machine's slowness, which
 the calibration loop states; waits do not shrink on a fast machine, so neither do budgets. Something new adds an entry
-to "added", with what it is and its seconds: at most 90 for tests/run, 30 for the GPU suite.
+to "added", with what it is and its seconds: at most 90 for tests/run, 30 for the GPU suite. "suites" of such an entry
+says by how much the suites grow, all together by 90 at most. Two tests run at a time, so half of that is of its seconds,
+and the rest of them is building.
 """
 import collections
 import json
@@ -50,6 +52,25 @@ def total_of(name):
     return min(entry["total"] + sum(added["seconds"] for added in entry["added"]), entry.get("most", float("inf")))
 
 
+def budget_of_suites():
+    """The budget of each suite, with what was added to it."""
+    budgets = collections.Counter(LEDGER["suites"])
+    for added in LEDGER["tests/run"]["added"]:
+        grown = added.get("suites", {})
+        if unknown := grown.keys() - LEDGER["suites"].keys():
+            sys.exit(f"ledger: {added['what']} adds to {', '.join(sorted(unknown))}, which is no suite")
+        if sum(grown.values()) > MOST_ADDED["tests/run"] or any(seconds <= 0 for seconds in grown.values()):
+            sys.exit(f"ledger: the suites of {added['what']} add more than {MOST_ADDED['tests/run']} s")
+        budgets.update(grown)
+    return budgets
+
+
+def budget_of_build():
+    added = LEDGER["tests/run"]["added"]
+    return LEDGER["tests/run"]["build"] + sum(max(0, entry["seconds"] - sum(entry.get("suites", {}).values()) / 2)
+                                              for entry in added)
+
+
 def seconds_of_suites(log):
     """Meson's log has a line of JSON a test. A test of several suites counts in the last, which says most."""
     suites = collections.Counter()
@@ -71,12 +92,12 @@ def over(rows, scale):
 
 def run(log, total, build, *calibrations):
     scale = max(1, statistics.mean(map(float, calibrations)) / LEDGER["calibration"])
-    suites = seconds_of_suites(log)
-    if unknown := suites.keys() - LEDGER["suites"].keys():
+    suites, budgets = seconds_of_suites(log), budget_of_suites()
+    if unknown := suites.keys() - budgets.keys():
         print(f"ledger: no budget for {', '.join(sorted(unknown))}")
     print(f"ledger: this machine takes {scale:.2f} times the seconds of tests/ledger.json; budgets are scaled so")
-    rows = [(f"suite {name}", seconds, LEDGER["suites"].get(name, 0)) for name, seconds in sorted(suites.items())]
-    rows += [("set-up and build", float(build), LEDGER["tests/run"]["build"]),
+    rows = [(f"suite {name}", seconds, budgets[name]) for name, seconds in sorted(suites.items())]
+    rows += [("set-up and build", float(build), budget_of_build()),
              ("tests/run", float(total), total_of("tests/run"))]
     return 1 if over(rows, scale) else 0
 

@@ -1,4 +1,4 @@
-"""Every header compiles alone, with all warnings; the installed one also as C.
+"""Every header compiles alone, with all warnings; the installed ones also as C.
 
 $CUFACE_CXX is the compiler. $CUFACE_CUDA says where the CUDA headers are; without it the headers that need them are
 skipped. A header that its source includes before all others was compiled alone when the product was built, with the
@@ -26,7 +26,7 @@ NO_CUDA = re.compile(r"((?:cuda|cuda_runtime|cuda_runtime_api|gst/cuda/\w+)\.h)(
 # What only cuface-model needs, and can do without.
 NO_ONNX = re.compile(r"(onnx/onnx[\w.-]*\.h)(?:: No such file|' file not found)")
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)', re.M)
-INSTALLED = "gst/meta/gstcufacemeta.h"
+INSTALLED = ["gst/meta/gstcufacefeaturemeta.h", "gst/meta/gstcufacemeta.h", "gst/meta/gstcufacemotionmeta.h"]
 FEWEST = 60
 
 
@@ -60,7 +60,7 @@ def first_of_their_sources():
 HEADERS = sorted(str(path.relative_to(SOURCE)) for folder in ("kernels", "models", "gst")
                  for path in (SOURCE / folder).rglob("*.h"))
 JOBS = [(header, ("-x", "c++", "-std=c++20")) for header in HEADERS]
-JOBS.append((INSTALLED, ("-x", "c", "-std=c99", "-Wpedantic")))
+JOBS += [(header, ("-x", "c", "-std=c99", "-Wpedantic")) for header in INSTALLED]
 
 
 @pytest.fixture(name="results", scope="module")

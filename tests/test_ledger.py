@@ -25,12 +25,12 @@ def test_within_its_budgets_a_run_passes(run):
 
 
 def test_a_suite_above_its_budget_fails(run):
-    status, said = run(ledger.LEDGER["suites"]["kernels"] + 1)
+    status, said = run(ledger.budget_of_suites()["kernels"] + 1)
     assert status == 1 and "suite kernels" in said and said.count("ABOVE") == 1, said
 
 
 def test_the_last_suite_of_a_test_counts(run):
-    status, said = run(ledger.LEDGER["suites"]["compilers"] + 1, "kernels+compilers")
+    status, said = run(ledger.budget_of_suites()["compilers"] + 1, "kernels+compilers")
     assert status == 1 and "suite compilers" in said and "suite kernels" not in said, said
 
 
@@ -40,7 +40,7 @@ def test_a_whole_run_above_its_budget_fails(run):
 
 
 def test_a_slow_machine_has_larger_budgets_and_a_fast_one_the_same(run):
-    seconds = ledger.LEDGER["suites"]["kernels"] * 1.9
+    seconds = ledger.budget_of_suites()["kernels"] * 1.9
     assert run(seconds, calibration=2 * QUIET)[0] == 0, "twice as slow"
     assert run(seconds, calibration=QUIET / 2)[0] == 1, "twice as fast"
     assert run(1, calibration=QUIET / 2)[0] == 0, "twice as fast"
@@ -53,9 +53,9 @@ def test_a_suite_without_a_budget_fails(run):
 
 @pytest.fixture(name="added")
 def added_to_the_run(monkeypatch):
-    def add(what, seconds):
+    def add(what, seconds, **suites):
         entry = ledger.LEDGER["tests/run"]
-        monkeypatch.setitem(entry, "added", [*entry["added"], {"what": what, "seconds": seconds}])
+        monkeypatch.setitem(entry, "added", [*entry["added"], {"what": what, "seconds": seconds, "suites": suites}])
         return ledger.total_of("tests/run")
     return add
 
@@ -69,3 +69,25 @@ def test_an_addition_counts(added):
 def test_additions_are_limited_and_say_what_for(added, what, seconds):
     with pytest.raises(SystemExit):
         added(what, seconds)
+
+
+def test_an_addition_counts_in_its_suites(added, run):
+    budget = ledger.budget_of_suites()["kernels"]
+    added("a suite", 20, kernels=10)
+    assert ledger.budget_of_suites()["kernels"] == budget + 10
+    assert run(budget + 9)[0] == 0 and run(budget + 11)[0] == 1
+
+
+def test_what_is_not_in_its_suites_is_building(added):
+    budget = ledger.budget_of_build()
+    added("a suite", 20, kernels=10, gst=6)
+    assert ledger.budget_of_build() == budget + 12
+    added("long tests", 10, kernels=40)
+    assert ledger.budget_of_build() == budget + 12
+
+
+@pytest.mark.parametrize("suites", [{"kernels": 50, "gst": 41}, {"unheard": 1}, {"kernels": 0}])
+def test_additions_to_suites_are_limited_and_known(added, suites):
+    added("a suite", 20, **suites)
+    with pytest.raises(SystemExit):
+        ledger.budget_of_suites()

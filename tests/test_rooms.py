@@ -57,7 +57,7 @@ def test_a_name_stands_for_one_thing():
 
 
 # Folders whose headers meet in one program; those in tests/ itself meet all.
-PROGRAMS = [("tests/kernels", "tests/gpu/kernels"), ("tests/gst",), ("tests/gpu/pipelines",), ("tests/models",), ("tests/bench",)]
+PROGRAMS = [("tests/kernels", "tests/gpu/kernels"), ("tests/gst",), ("tests/gpu/pipelines",), ("tests/models",), ("tests/bench", "tests/eval")]
 FUNCTION = re.compile(r"^(?:template <[^;{}]*?>\n)?inline [^;{}()=]*?\b(\w+)\(([^{;]*?)\)[^{;()]*\{", re.M)
 NAMESPACE = re.compile(r"^(?:namespace (?:([\w:]+) )?\{|\}  // namespace)", re.M)
 

@@ -16,14 +16,14 @@ namespace cuface::gst {
 
 class DeviceChain;
 
-/// Made by the first of our elements that sees a buffer (the head), carried by the frame meta.
+/// Made by the first of our elements that sees a buffer, carried by the frame meta.
 ///
-/// Everything but the atomics belongs to the head's streaming thread: others may hold the object,
-/// and must ask on_own_thread() before they touch it. So nothing depends on timing: an element
-/// behind a queue never gets through, an element without one always does.
+/// Everything but the atomics belongs to that element's streaming thread: others may hold the
+/// object, and must ask on_own_thread() before they touch it. So nothing depends on timing: an
+/// element behind a queue never gets through, an element without one always does.
 class Chain {
  public:
-  /// The head starts a frame: the luma of the frame before is gone.
+  /// The first element starts a frame: the luma of the frame before is gone.
   std::uint64_t begin_frame() {
     thread_.store(g_thread_self(), std::memory_order_relaxed);
     luma_ = nullptr;
@@ -31,11 +31,11 @@ class Chain {
   }
   bool on_own_thread() const { return thread_.load(std::memory_order_relaxed) == g_thread_self(); }
 
-  /// The frame's luma if somebody has computed it and the head has not moved on, else null.
+  /// The frame's luma if somebody has computed it and no later frame has begun, else null.
   GreyPicture luma(std::uint64_t generation) const {
     return generation == generation_ ? luma_ : nullptr;
   }
-  /// Where the luma of the current frame may be made; null when the head has moved on.
+  /// Where the luma of the current frame may be made; null when a later one has begun.
   PicturePool* luma_pool(std::uint64_t generation) {
     return generation == generation_ ? &luma_pool_ : nullptr;
   }

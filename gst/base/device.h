@@ -24,6 +24,10 @@ enum class CudaUse {
   kComputes,  ///< the same, and with backend=cuda also for frames in system memory
 };
 
+inline bool works_on_gpu(CudaUse use) {
+  return use == CudaUse::kDraws || use == CudaUse::kComputes;
+}
+
 /// The caps feature of frames in CUDA memory.
 inline constexpr const char* kCudaFeature = "memory:CUDAMemory";
 

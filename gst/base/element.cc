@@ -37,7 +37,7 @@ void class_init(gpointer klass, gpointer data) {
   auto* element_class = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element_class, info.title, info.category, info.description,
                                         "The gst-cuface project");
-  add_pad_templates(element_class, info.cuda_use);
+  add_pad_templates(element_class, info);
 }
 
 void instance_init(GTypeInstance* instance, gpointer klass) {
@@ -47,7 +47,9 @@ void instance_init(GTypeInstance* instance, gpointer klass) {
 
 }  // namespace
 
-GType register_element(const ElementInfo& info) {
+GType element_type(const ElementInfo& info) {
+  if (const GType known = g_type_from_name(info.type)) return known;
+  if (info.debug) GST_DEBUG_CATEGORY_INIT(*info.debug, info.name, 0, info.title);
   GTypeInfo type_info{};
   type_info.class_size = sizeof(GstCufaceFilterClass);
   type_info.class_init = class_init;

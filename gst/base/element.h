@@ -65,8 +65,9 @@ class Element {
   /// True: the query, which comes from downstream or upstream, is answered.
   virtual bool answer(GstPadDirection, GstQuery*) { return false; }
   virtual void change_state(GstStateChange) {}
-  /// Another thread has posted an error: the stream ends with this frame.
-  virtual bool has_failed() const { return false; }
+  /// What upstream gets for a frame that has been processed. Not GST_FLOW_OK where another thread
+  /// has posted an error, or where the frame goes no further.
+  virtual GstFlowReturn flow() const { return GST_FLOW_OK; }
 
   /// What ElementInfo::settings is about, and that one of them has been set; under SettingsLock.
   virtual void* settings_address() { return nullptr; }
@@ -104,20 +105,22 @@ struct StatsField {
 
 /// What all elements of one kind have in common. Lives as long as the program.
 struct ElementInfo {
+  const char* name;  ///< in a pipeline, and of its lines in the debug log
+  GstDebugCategory** debug = nullptr;
   const char* type;  ///< the name of the GType
   const char *title, *category, *description;
   CudaUse cuda_use;
   std::unique_ptr<Element> (*make)(GstCufaceFilter*);
   std::vector<Setting> (*settings)() = nullptr;
   std::span<const StatsField> stats = {};
-  /// The element writes into the frames it passes on, so luma computed before it is not the luma
-  /// behind it.
-  bool changes_pixels = false;
   bool has_presets = false;
+  /// The caps of the buffers that it pushes by itself; flow() drops the frames then. Null: frames
+  /// pass through.
+  const char* makes = nullptr;
 };
 
-/// Registers the GType; once for each.
-GType register_element(const ElementInfo& info);
+/// The GType, registered with the first call.
+GType element_type(const ElementInfo& info);
 
 template <typename E>
 std::unique_ptr<Element> make_element(GstCufaceFilter* filter) {

@@ -188,7 +188,9 @@ GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection direction, GstC
     SettingsLock lock(self);
     cpu_only = self->state->settings.backend == BackendChoice::kCpu;
   }
-  GstCaps* taken = gst_caps_copy(caps);
+  const bool made = info_of(self).makes;
+  if (made && direction == GST_PAD_SINK) return cuface::gst::template_caps(trans->srcpad, filter);
+  GstCaps* taken = made ? cuface::gst::template_caps(trans->sinkpad, nullptr) : gst_caps_copy(caps);
   if (cpu_only) gst_caps_filter_and_map_in_place(taken, is_not_in_cuda_memory, nullptr);
   GstCaps* result = GST_BASE_TRANSFORM_CLASS(gst_cuface_filter_parent_class)
                         ->transform_caps(trans, direction, taken, filter);
@@ -281,7 +283,7 @@ void count(GstCufaceFilter* self, const Frame& frame, std::chrono::nanoseconds t
 bool is_for_device(GstCufaceFilter* self, const Frame& frame) {
   const auto* state = self->state;
   const CudaUse use = info_of(self).cuda_use;
-  if (use != CudaUse::kDraws && use != CudaUse::kComputes) return false;
+  if (!cuface::gst::works_on_gpu(use)) return false;
   if (state->in_cuda_memory) return true;
   if (use != CudaUse::kComputes || state->choice == BackendChoice::kCpu) return false;
   return state->choice == BackendChoice::kCuda || frame.pending_before();
@@ -318,12 +320,11 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   const auto begin = std::chrono::steady_clock::now();
   GstCufaceFilter* self = GST_CUFACE_FILTER(trans);
   auto* state = self->state;
-  if (gst_buffer_get_size(buffer) == 0) return GST_FLOW_OK;  // a gap without a picture
+  if (gst_buffer_get_size(buffer) == 0) return state->element->flow();  // without a picture
   if (!report(self, cuface::gst::validate_picture(buffer, state->info))) return GST_FLOW_ERROR;
   follow_crop(self, buffer);
 
-  Frame frame(buffer, state->info, state->chain, state->pictures,
-              info_of(self).changes_pixels ? nullptr : self,
+  Frame frame(buffer, state->info, state->chain, state->pictures, self,
               cuface::gst::neighbour(trans->sinkpad).get(), &state->stop);
   frame.set_step(state->times.advance(frame, trans));
   Status status = choose_processor(self, frame);
@@ -332,7 +333,7 @@ GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
 
   frame.record().last_passed = state->self;
   count(self, frame, std::chrono::steady_clock::now() - begin);
-  return state->element->has_failed() ? GST_FLOW_ERROR : GST_FLOW_OK;
+  return state->element->flow();
 }
 
 }  // namespace

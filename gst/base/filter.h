@@ -1,5 +1,5 @@
 // GstCufaceFilter: the GObject of all our elements. In place: it passes each buffer on with what
-// the element has found on it, and changes pixels only where ElementInfo says so.
+// the element has found on it, and changes pixels only where Frame::change_pixels() says so.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -34,7 +34,7 @@ struct GstCufaceFilter {
 
 struct GstCufaceFilterClass {
   GstBaseTransformClass parent_class;
-  const cuface::gst::ElementInfo* info;               ///< of register_element()
+  const cuface::gst::ElementInfo* info;               ///< of element_type()
   const std::vector<cuface::gst::Setting>* settings;  ///< the element's own
 };
 
@@ -46,6 +46,8 @@ inline const ElementInfo& info_of(GstCufaceFilter* self) {
 
 /// The caps of both pads. Frames in CUDA memory come first, and are not offered without a driver
 /// and a GPU.
-void add_pad_templates(GstElementClass* element_class, CudaUse cuda_use);
+void add_pad_templates(GstElementClass* element_class, const ElementInfo& info);
+/// Those of a pad, as far as the filter, which may be null, takes them.
+GstCaps* template_caps(GstPad* pad, GstCaps* filter);
 
 }  // namespace cuface::gst

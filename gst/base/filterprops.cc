@@ -71,7 +71,7 @@ GstStructure* stats_structure(GstCufaceFilter* self) {
     add(field.name, counts[static_cast<std::size_t>(field.counter)]);
   add("time-total-ns", stats.time_total_ns);
   add("time-max-ns", stats.time_max_ns);
-  if (state.device && info_of(self).cuda_use != CudaUse::kPasses) {
+  if (state.device && works_on_gpu(info_of(self).cuda_use)) {
     add("device-time-ns", state.device->device_time_ns());
     add("waits", state.device->waits());
   }

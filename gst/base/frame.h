@@ -59,6 +59,8 @@ class Frame {
   const GstVideoInfo& info() const { return info_; }
   int width() const { return geometry_.width; }
   int height() const { return geometry_.height; }
+  /// The element writes into the frame: luma computed before it is not the luma behind it.
+  void change_pixels() { record_->untouched_since = nullptr; }
   bool is_gap() const { return GST_BUFFER_FLAG_IS_SET(buffer_, GST_BUFFER_FLAG_GAP); }
   GstClockTime pts() const { return GST_BUFFER_PTS(buffer_); }
 
@@ -67,7 +69,7 @@ class Frame {
   void set_step(const FrameStep& step) { step_ = step; }
 
   /// No other element of ours has seen this buffer before.
-  bool is_head() const { return !had_record_; }
+  bool is_first() const { return !had_record_; }
   FrameRecord& record() { return *record_; }
   /// The newest result of this kind, in pixels of this frame.
   template <typename T>
@@ -89,7 +91,7 @@ class Frame {
     return chain && chain->on_own_thread() ? chain : nullptr;
   }
 
-  /// The same while nobody can have touched a pixel since the chain's head saw the frame.
+  /// The same while nobody can have touched a pixel since the chain's first element saw the frame.
   Chain* chain_with_these_pixels() { return untouched_ ? chain_on_this_thread() : nullptr; }
 
   /// The frame on the GPU when the element works there, else null.
@@ -118,6 +120,20 @@ class Frame {
     return status;
   }
 
+  /// The same mapped for writing too. The pixels are copied first when somebody else holds them.
+  template <typename Body>
+  Status write(const Body& body) {
+    GstVideoFrame frame;
+    constexpr auto kFlags = static_cast<GstMapFlags>(
+        GST_MAP_READWRITE | static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
+    if (!gst_video_frame_map(&frame, &info_, buffer_, kFlags))
+      return {StatusCode::kUnsupported, "cannot write into the video frame's memory"};
+    change_pixels();
+    const Status status = body(frame_view(frame, geometry_));
+    gst_video_frame_unmap(&frame);
+    return status;
+  }
+
   /// Computes the grey picture into `out`, which has the frame's size.
   Status compute_luma(ImageView<std::uint8_t> out);
 
@@ -135,7 +151,7 @@ class Frame {
   PicturePool& pictures_;
   const StopFlag* const stop_;
   bool had_record_;
-  bool untouched_ = false;  ///< the pixels are those the chain's head saw
+  bool untouched_ = false;  ///< the pixels are those the chain's first element saw
   FrameRecord* record_;
   Counts counts_{};
   DeviceFrame* device_ = nullptr;

@@ -39,7 +39,7 @@ class FrameTimes {
   FrameStep advance(Frame& frame, const GstBaseTransform* trans) {
     FrameRecord& record = frame.record();
     const GstClockTime own = slowness_.behind();
-    if (frame.is_head() || (!frame.chain_on_this_thread() && record.behind < own))
+    if (frame.is_first() || (!frame.chain_on_this_thread() && record.behind < own))
       record.behind = own;
     const FrameStep step = line_.advance(frame.pts(), trans->segment.rate < 0, [&] {
       return liveness_.is_live(GST_BASE_TRANSFORM_SINK_PAD(trans)) ? record.behind : 0;

@@ -15,12 +15,16 @@ constexpr const char* kCudaCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES(
 
 }  // namespace
 
-void add_pad_templates(GstElementClass* element_class, CudaUse cuda_use) {
+void add_pad_templates(GstElementClass* element_class, const ElementInfo& info) {
   GstCaps* everywhere = gst_caps_from_string(kCudaCaps);
   gst_caps_append(everywhere, gst_caps_from_string(kCaps));
-  const bool cuda = cuda_use != CudaUse::kNone && DeviceElement::missing().empty();
+  const bool cuda = info.cuda_use != CudaUse::kNone && DeviceElement::missing().empty();
   GstCaps* caps = cuda ? gst_caps_ref(everywhere) : gst_caps_from_string(kCaps);
   for (const auto& [name, direction] : {std::pair("sink", GST_PAD_SINK), {"src", GST_PAD_SRC}}) {
+    if (info.makes && direction == GST_PAD_SRC) {
+      gst_caps_unref(std::exchange(caps, gst_caps_from_string(info.makes)));
+      gst_caps_unref(std::exchange(everywhere, gst_caps_ref(caps)));
+    }
     GstPadTemplate* pad = gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps);
     // The documentation is the same whatever this build and this machine can do.
     gst_pad_template_set_documentation_caps(pad, gst_caps_ref(everywhere));
@@ -28,6 +32,14 @@ void add_pad_templates(GstElementClass* element_class, CudaUse cuda_use) {
   }
   gst_caps_unref(caps);
   gst_caps_unref(everywhere);
+}
+
+GstCaps* template_caps(GstPad* pad, GstCaps* filter) {
+  GstCaps* all = gst_pad_get_pad_template_caps(pad);
+  if (!filter) return all;
+  GstCaps* taken = gst_caps_intersect_full(filter, all, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref(all);
+  return taken;
 }
 
 }  // namespace cuface::gst

@@ -1,5 +1,5 @@
 // Grey pictures and their pyramids, which outlive the frame they were made of: a tracker keeps the
-// last one.
+// last one. And the pool of whatever does.
 #pragma once
 
 #include <algorithm>
@@ -40,23 +40,26 @@ using GreyPicture = std::shared_ptr<const LumaAndPyramid>;
 /// Holds the luma too.
 using FlowPyramid = std::shared_ptr<GaussianPyramid>;
 
-/// Of one thread, which alone reads and writes the pictures; they may be let go in any. Grows only
-/// when more are held at once than ever before.
-class PicturePool {
+/// What is made for a size, T(width, height). Of one thread, which alone takes and writes them;
+/// they may be let go in any. Grows only when more are held at once than ever before.
+template <typename T>
+class SizedPool {
  public:
-  /// One that nobody else holds; begin() it.
-  std::shared_ptr<LumaAndPyramid> take(int width, int height) {
-    std::erase_if(pictures_,
+  /// One that nobody else holds.
+  std::shared_ptr<T> take(int width, int height) {
+    std::erase_if(all_,
                   [&](const auto& p) { return p->width() != width || p->height() != height; });
-    const auto free = std::find_if(pictures_.begin(), pictures_.end(),
-                                   [](const auto& p) { return p.use_count() == 1; });
-    if (free == pictures_.end())
-      return pictures_.emplace_back(std::make_shared<LumaAndPyramid>(width, height));
+    const auto free =
+        std::find_if(all_.begin(), all_.end(), [](const auto& p) { return p.use_count() == 1; });
+    if (free == all_.end()) return all_.emplace_back(std::make_shared<T>(width, height));
     return *free;
   }
 
  private:
-  std::vector<std::shared_ptr<LumaAndPyramid>> pictures_;
+  std::vector<std::shared_ptr<T>> all_;
 };
+
+/// begin() what it gives.
+using PicturePool = SizedPool<LumaAndPyramid>;
 
 }  // namespace cuface::gst

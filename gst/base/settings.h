@@ -121,11 +121,13 @@ Setting boolean(const char* name, const char* nick, const char* blurb, bool& (*f
   return setting(g_param_spec_boolean(name, nick, blurb, default_of(field), flags), field);
 }
 
-/// A text; the empty one is none.
+/// A text; the empty one is none, also as a default.
 template <typename S>
 Setting text(const char* name, const char* nick, const char* blurb, std::string& (*field)(S&),
              GParamFlags flags = kPlaying) {
-  return setting(g_param_spec_string(name, nick, blurb, nullptr, flags), field);
+  const std::string& usual = default_of(field);
+  const char* text = usual.empty() ? nullptr : usual.c_str();
+  return setting(g_param_spec_string(name, nick, blurb, text, flags), field);
 }
 
 /// A value of an enum_type(), in a field that numbers it in the same way.

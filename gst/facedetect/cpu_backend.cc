@@ -1,7 +1,7 @@
 #include "gst/facedetect/cpu_backend.h"
 
+#include <span>
 #include <utility>
-#include <vector>
 
 #include "gst/facedetect/searchcost.h"
 #include "gst/faces/counters.h"
@@ -19,49 +19,35 @@ class CascadeBackend final : public CpuBackend {
 
   Status make_detector(const DetectSettings& settings, int width, int height) {
     detector_.reset();  // or there would be two in memory
-    CUFACE_TRY(
-        take(Detector::create(Backend::kCpu, model_, settings.config, width, height, &owner().stop),
-             detector_));
-    planned_ = settings.config;
+    const DetectConfig config = settings.cascade_config();
+    CUFACE_TRY(take(Detector::create(Backend::kCpu, model_, config, width, height, &owner().stop),
+                    detector_));
+    planned_ = config;
     const long long windows = detector_->windows();
     owner().planned(windows, search_seconds(windows, settings.config));
     return {};
   }
 
  private:
-  Result<FaceList> search(Frame& frame, const DetectSettings& settings, const SearchInputs& inputs,
+  Result<Searched> search(Frame& frame, const DetectSettings& settings, const SearchInputs& inputs,
                           const SearchRegion& what) override {
     CUFACE_TAKE(picture, frame.luma());
-    if (!detector_ || settings.config != planned_)
+    if (!detector_ || settings.cascade_config() != planned_)
       CUFACE_TRY(make_detector(settings, frame.width(), frame.height()));
-    if (inputs.verify || what.active_only)
-      take_followed(frame, inputs);
-    else
-      followed_.clear();
-    CUFACE_TRY(detector_->enqueue(picture->view(), found_, what, followed_));
+    std::span<const Followed> followed;
+    if (inputs.verify || what.active_only) followed = followed_by(frame, inputs);
+    CUFACE_TRY(detector_->enqueue(picture->view(), found_, what, followed));
     if (found_.overflow) frame.count(kOverflows);
-    return faces_from_detections(found_, what, model_->name, frame.width(), frame.height());
-  }
-
-  /// Those that the CPU has followed.
-  void take_followed(const Frame& frame, const SearchInputs& inputs) {
-    followed_.clear();
-    const FaceList* list = inputs.followed.host();
-    if (!list) return;
-    const float sx = static_cast<float>(frame.width()) / static_cast<float>(list->width);
-    const float sy = static_cast<float>(frame.height()) / static_cast<float>(list->height);
-    const int n = points_per_face(*list);
-    const Point* points = (list->landmarks_per_face > 0 ? list->landmarks : list->followed).data();
-    for (const Face& face : list->faces) {
-      followed_.push_back(followed_face(face, points, n, sx, sy));
-      points += n;
-    }
+    if (is_unchanged(found_, what)) return Searched{};
+    Searched out{what,
+                 faces_from_detections(found_, what, model_->name, frame.width(), frame.height())};
+    if (what.only_if_changed()) out.pause = motion_pause(found_.changed_cells, found_.cells);
+    return out;
   }
 
   const std::shared_ptr<const CascadeModel> model_;
   std::unique_ptr<Detector> detector_;
   DetectConfig planned_;  ///< what the detector was made for
-  std::vector<Followed> followed_;
   DetectResult found_;
 };
 
@@ -69,14 +55,30 @@ class CascadeBackend final : public CpuBackend {
 
 void CpuBackend::restart() { schedule_ = {}; }
 
+std::span<const Followed> CpuBackend::followed_by(const Frame& frame, const SearchInputs& inputs) {
+  followed_.clear();
+  const FaceList* list = inputs.followed.host();
+  if (!list) return {};
+  const float sx = static_cast<float>(frame.width()) / static_cast<float>(list->width);
+  const float sy = static_cast<float>(frame.height()) / static_cast<float>(list->height);
+  const int n = points_per_face(*list);
+  const Point* points = (list->landmarks_per_face > 0 ? list->landmarks : list->followed).data();
+  for (const Face& face : list->faces) {
+    followed_.push_back(followed_face(face, points, n, sx, sy));
+    points += n;
+  }
+  return followed_;
+}
+
 Result<FaceResult> CpuBackend::run(Frame& frame, const DetectSettings& settings,
                                    const SearchInputs& inputs) {
-  const SearchRegion what = schedule_.next(inputs.ask);
+  const SearchRegion due = schedule_.next(inputs.ask);
   frame.count(kSkippedSearches, schedule_.skipped(inputs.ask));
-  FaceList own;
+  Searched found;
+  if (due) CUFACE_TRY(take(search(frame, settings, inputs, due), found));
+  const SearchRegion& what = found.what;
+  FaceList& own = found.faces;
   if (what) {
-    CUFACE_TAKE(found, search(frame, settings, inputs, what));
-    own = std::move(found);
     if (begins_search(inputs.ask, what)) frame.count(kSearches);
   } else {
     own.width = frame.width();
@@ -91,7 +93,7 @@ Result<FaceResult> CpuBackend::run(Frame& frame, const DetectSettings& settings,
   } else {
     *list = std::move(own);
   }
-  if (what) schedule_.searched(what, !list->faces.empty());
+  if (what) schedule_.searched(what, !list->faces.empty(), found.pause);
   return FaceResult(std::move(list));
 }
 

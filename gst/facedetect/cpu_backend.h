@@ -1,11 +1,23 @@
 // What searches on the CPU have in common, whatever they search with.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "gst/facedetect/backend.h"
+#include "kernels/detect/schedule.h"
+#include "kernels/faces/followed.h"
 
 namespace cuface::gst {
+
+/// What a search has found.
+struct Searched {
+  SearchRegion what;  ///< count 0 = nothing: nothing has changed
+  FaceList faces;
+  std::int32_t pause = static_cast<std::int32_t>(kActiveInterval);  ///< for SearchSchedule
+};
 
 /// Decides when to search, and joins what a search finds with the faces before.
 class CpuBackend : public DetectBackend {
@@ -17,14 +29,17 @@ class CpuBackend : public DetectBackend {
  protected:
   explicit CpuBackend(BackendOwner owner) : owner_(std::move(owner)) {}
   const BackendOwner& owner() const { return owner_; }
+  /// Those that the CPU has followed. Valid until the next call.
+  std::span<const Followed> followed_by(const Frame& frame, const SearchInputs& inputs);
 
   /// The faces in that part of the frame.
-  virtual Result<FaceList> search(Frame& frame, const DetectSettings& settings,
+  virtual Result<Searched> search(Frame& frame, const DetectSettings& settings,
                                   const SearchInputs& inputs, const SearchRegion& what) = 0;
 
  private:
   const BackendOwner owner_;
   SearchSchedule schedule_;
+  std::vector<Followed> followed_;
 };
 
 }  // namespace cuface::gst

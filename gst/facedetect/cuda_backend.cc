@@ -21,7 +21,7 @@ class CudaCascadeBackend final : public CudaBackend {
   using CudaBackend::allocate;
 
   Status plan(const DetectSettings& settings, int width, int height) override {
-    DetectConfig config = settings.config;
+    DetectConfig config = settings.cascade_config();
     if (config.scale_mode != ScaleMode::kPyramid)
       return {
           StatusCode::kUnsupported,
@@ -39,27 +39,20 @@ class CudaCascadeBackend final : public CudaBackend {
     GST_DEBUG("searching %dx%d takes %" G_GSIZE_FORMAT " of the %" G_GSIZE_FORMAT
               " bytes of the GPU's search scratch",
               width, height, detector_->scratch_bytes(), detector_->scratch().size());
-    planned_ = settings.config;
+    planned_ = settings.cascade_config();
     return {};
   }
 
  private:
   bool is_planned_for(const DetectSettings& settings) const override {
-    return detector_ && settings.config == planned_;
+    return detector_ && settings.cascade_config() == planned_;
   }
 
-  Status read(Frame&, DeviceFrame& device) override {
-    CUFACE_TAKE(luma, device.luma());
-    luma_ = luma;
-    return {};
-  }
-
-  Status search(const DetectSettings&, const SearchInputs& inputs,
-                const cuda::FollowedFaces* followed, cuda::DeviceFaces* found,
-                cuda::Launcher launch) override {
-    return launch.repeat(search_, enqueue_search, detector_.get(), luma_.data, luma_.width,
-                         luma_.height, luma_.stride, state(), followed, found,
-                         inputs.every_frame && !detector_->is_long());
+  Status search(const Turn& turn, cuda::Launcher launch) override {
+    CUFACE_TAKE(luma, turn.device.luma());
+    return launch.repeat(search_, enqueue_search, detector_.get(), luma.data, luma.width,
+                         luma.height, luma.stride, state(), turn.followed, turn.found,
+                         turn.every_frame && !detector_->is_long());
   }
 
   cuda::Scratch& scratch() override { return detector_->scratch(); }
@@ -79,8 +72,7 @@ class CudaCascadeBackend final : public CudaBackend {
   cuda::Repeated<cuda::Detector*, const std::uint8_t*, int, int, std::ptrdiff_t, cuda::SearchState*,
                  const cuda::FollowedFaces*, cuda::DeviceFaces*, bool>
       search_;
-  DetectConfig planned_;                ///< what the detector was made for
-  ImageView<const std::uint8_t> luma_;  ///< of the frame
+  DetectConfig planned_;  ///< what the detector was made for
 };
 
 }  // namespace
@@ -104,11 +96,40 @@ Status CudaBackend::allocate() {
   CUFACE_TRY(take(cuda::PinnedBuffer<std::uint32_t>::create(1), stop_));
   owner_.stop.mirror_to(stop_.data());
   CUFACE_TRY(take(cuda::DeviceBuffer<cuda::SearchState>::create(1), state_));
+  CUFACE_TRY(take(cuda::PinnedBuffer<cuda::ScheduleSeen>::create(1), seen_));
+  *seen_.data() = {};
   return take(cuda::DeviceBuffer<std::byte>::create(cuda::device_faces_bytes(0)), found_);
+}
+
+/// What the GPU decides, where it is through with the frame before; else true.
+bool CudaBackend::may_be_due(const cuda::SearchBegin& begin, const FaceResult& followed) {
+  if (begin.ask.step.band.is_part()) return true;  // the faces followed may spread the search
+  SearchSchedule wish;
+  if (!begin.restart) {
+    std::uint64_t& frame = seen_.data()->frame;
+    if (std::atomic_ref(frame).load(std::memory_order_acquire) != last_frame_) return true;
+    wish = seen_.data()->wish;
+  }
+  SearchRequest ask = begin.ask;
+  if (begin.asker) {
+    const DeviceFaceRef faces = faces_on_device(followed);
+    if (!faces->is_ready()) return true;
+    ask.asked = ask.asked || *faces->producer()->note() != 0;
+  }
+  return static_cast<bool>(wish.next(ask));
+}
+
+/// What is not on CUDA yet.
+Status CudaBackend::refuse(const DetectSettings& settings) {
+  if (settings.search != Search::kMotion) return {};
+  return {StatusCode::kUnsupported,
+          "search=motion works on the CPU only: set search=smart, or backend=cpu with frames in "
+          "system memory"};
 }
 
 Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings,
                                     const SearchInputs& inputs) {
+  CUFACE_TRY(refuse(settings));
   DeviceFaceFrame device(*frame.device());
   if (owner_.stop.raised()) return cancelled();
   if (!is_planned_for(settings)) {
@@ -118,9 +139,8 @@ Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings
   const FaceResult upstream = frame.find<FaceList>().result;
   const int landmarks = landmarks_capacity(upstream);
   CUFACE_TAKE(launch, device.launcher());
-  CUFACE_TRY(read(frame, *frame.device()));
   CUFACE_TAKE(before, device.faces(upstream));
-  CUFACE_TAKE(asker, device.flags(inputs.followed));
+  CUFACE_TAKE(asker, device.faces_of_any_size(inputs.followed));
   CUFACE_TAKE(out, device.new_faces(landmarks));
   auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
 
@@ -135,9 +155,13 @@ Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings
     begin.ask.active_parts = false;
   }
   CUFACE_TRY(cuda::begin_search(state_.data(), begin, launch));
-  CUFACE_TRY(
-      search(settings, inputs, begin.asker ? &state_.data()->followed : nullptr, found, launch));
-  CUFACE_TRY(cuda::end_search(state_.data(), before, found, out->written(), landmarks, launch));
+  CUFACE_TRY(search(
+      {frame, *frame.device(), settings, inputs.every_frame, may_be_due(begin, inputs.followed),
+       begin.asker ? &state_.data()->followed : nullptr, found},
+      launch));
+  CUFACE_TRY(cuda::end_search(state_.data(), before, found, out->written(), landmarks, launch,
+                              seen_.data()));
+  last_frame_ = begin.frame;
   // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
   DetectorName name = upstream ? detector_of(upstream) : name_;
   return device.submit_faces(std::move(out), std::move(name),
@@ -147,6 +171,7 @@ Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings
 DetectBackendResult make_cuda_detect_backend(std::shared_ptr<const CascadeModel> model,
                                              const DetectSettings& settings, int width, int height,
                                              BackendOwner owner) {
+  CUFACE_TRY(CudaBackend::refuse(settings));
   auto made = std::make_unique<CudaCascadeBackend>(std::move(model), std::move(owner));
   CUFACE_TRY(made->allocate());
   CUFACE_TRY(made->plan(settings, width, height));

@@ -18,6 +18,7 @@ class CudaBackend : public DetectBackend {
  public:
   ~CudaBackend() override { owner_.stop.mirror_to(nullptr); }
   void restart() override { restart_ = true; }
+  static Status refuse(const DetectSettings& settings);
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
                          const SearchInputs& inputs) override;
 
@@ -33,19 +34,29 @@ class CudaBackend : public DetectBackend {
 
   virtual bool is_planned_for(const DetectSettings& settings) const = 0;
   virtual Status plan(const DetectSettings& settings, int width, int height) = 0;
-  /// Launches what every frame needs, be it searched or not.
-  virtual Status read(Frame& frame, DeviceFrame& device) = 0;
-  /// Launches the search, for where state()->run says so; `followed` may be null.
-  virtual Status search(const DetectSettings& settings, const SearchInputs& inputs,
-                        const cuda::FollowedFaces* followed, cuda::DeviceFaces* found,
-                        cuda::Launcher launch) = 0;
+  /// A frame on which a search may be due.
+  struct Turn {
+    Frame& frame;
+    DeviceFrame& device;
+    const DetectSettings& settings;
+    bool every_frame;                     ///< as of SearchInputs
+    bool due;                             ///< false: state()->run will be 0, the host knows
+    const cuda::FollowedFaces* followed;  ///< may be null
+    cuda::DeviceFaces* found;
+  };
+  /// Launches the search, for where state()->run says so.
+  virtual Status search(const Turn& turn, cuda::Launcher launch) = 0;
   virtual cuda::Scratch& scratch() = 0;
 
  private:
+  bool may_be_due(const cuda::SearchBegin& begin, const FaceResult& followed);
+
   const BackendOwner owner_;
   const DetectorName name_;
   cuda::PinnedBuffer<std::uint32_t> stop_;
   cuda::DeviceBuffer<cuda::SearchState> state_;
+  cuda::PinnedBuffer<cuda::ScheduleSeen> seen_;
+  std::uint64_t last_frame_ = 0;         // as SearchBegin numbers it
   cuda::DeviceBuffer<std::byte> found_;  // by the last search
   bool restart_ = true;
 };

@@ -62,6 +62,7 @@ class CudaNetworkBackend final : public CudaBackend {
 
   Status plan(const DetectSettings& settings, int width, int height) override {
     const NetworkSettings network = settings.network();
+    CUFACE_TRY(check_precision(network.config.precision, Backend::kCuda));
     network_.reset();  // or the scratch would be there twice
     host_scaler_.reset();
     CUFACE_TRY(take(cuda::BgrScaler::create(width, height, network.input_size), scaler_));
@@ -79,41 +80,61 @@ class CudaNetworkBackend final : public CudaBackend {
     return network_ && settings.network() == planned_;
   }
 
-  Status read(Frame& frame, DeviceFrame& device) override {
-    width_ = frame.width();
-    height_ = frame.height();
-    const ColorMatrix matrix = color_matrix(frame.info());
-    if (device.in_cuda_memory())
-      return device.read([&](const FrameView& view, cuda::Launcher launch) {
-        return scaler_.enqueue(view, matrix, picture_.view(), launch);
-      });
+  Status search(const Turn& turn, cuda::Launcher launch) override {
+    const cuda::Launcher to = turn.every_frame ? launch.without_ifs() : launch;
+    const std::int32_t* run = &state()->run;
+    if (!turn.device.in_cuda_memory()) {
+      if (turn.due) CUFACE_TRY(upload(turn));
+      to.begin_if(run);
+      CUFACE_TRY(find(turn, to));
+      to.end_if();
+      return {};
+    }
+    const ColorMatrix matrix = color_matrix(turn.frame.info());
+    const auto read = [&](const FrameView& view, cuda::Launcher) {
+      return scaler_.enqueue(view, matrix, run, picture_.view(), to);
+    };
+    if (turn.every_frame) {  // the frame's memory is free before the layers run
+      CUFACE_TRY(turn.device.read(read));
+      return find(turn, to);
+    }
+    return turn.device.read([&](const FrameView& view, cuda::Launcher) -> Status {
+      to.begin_if(run);
+      CUFACE_TRY(read(view, to));
+      CUFACE_TRY(find(turn, to));
+      to.end_if();
+      return {};
+    });
+  }
+
+  /// The faces of picture_.
+  Status find(const Turn& turn, cuda::Launcher launch) {
+    constexpr auto enqueue_search = [](CudaNetworkBackend* backend, int min_size, int max_size,
+                                       int max_faces, int width, int height, cuda::DeviceFaces* out,
+                                       cuda::Launcher to) {
+      return backend->network_->enqueue(std::as_const(backend->picture_).view(),
+                                        &backend->state()->run, {min_size, max_size, max_faces},
+                                        width, height, out, to.without_ifs());
+    };
+    const DetectConfig& config = turn.settings.config;
+    return launch.repeat(search_, enqueue_search, this, config.min_size, config.max_size,
+                         config.max_faces, turn.frame.width(), turn.frame.height(), turn.found);
+  }
+
+  /// Of a frame in system memory, to picture_.
+  Status upload(const Turn& turn) {
     if (!host_scaler_) {
-      CUFACE_TAKE(scaler, BgrScaler::create(width_, height_, planned_.input_size,
-                                            planned_.scaler_threads()));
+      CUFACE_TAKE(scaler, BgrScaler::create(turn.frame.width(), turn.frame.height(),
+                                            planned_.input_size, planned_.scaler_threads()));
       host_scaler_ = std::move(scaler);
     }
-    CUFACE_TAKE(chain, device.chain());
+    CUFACE_TAKE(chain, turn.device.chain());
     const auto make = [&](ImageView<Bgr> picture) {
-      return frame.read([&](const FrameView& view) {
-        return host_scaler_->run(view, matrix, picture, &owner().stop);
+      return turn.frame.read([&](const FrameView& view) {
+        return host_scaler_->run(view, color_matrix(turn.frame.info()), picture, &owner().stop);
       });
     };
     return uploads_(make, picture_.view(), chain->stream());
-  }
-
-  Status search(const DetectSettings& settings, const SearchInputs& inputs,
-                const cuda::FollowedFaces*, cuda::DeviceFaces* found,
-                cuda::Launcher launch) override {
-    constexpr auto enqueue_search = [](CudaNetworkBackend* backend, int min_size, int max_size,
-                                       int max_faces, int width, int height, cuda::DeviceFaces* out,
-                                       bool every_frame, cuda::Launcher to) {
-      return backend->network_->enqueue(std::as_const(backend->picture_).view(),
-                                        &backend->state()->run, {min_size, max_size, max_faces},
-                                        width, height, out, every_frame ? to.without_ifs() : to);
-    };
-    const DetectConfig& config = settings.config;
-    return launch.repeat(search_, enqueue_search, this, config.min_size, config.max_size,
-                         config.max_faces, width_, height_, found, inputs.every_frame);
   }
 
   cuda::Scratch& scratch() override { return network_->scratch(); }
@@ -124,9 +145,8 @@ class CudaNetworkBackend final : public CudaBackend {
   Uploads uploads_;
   cuda::DeviceImage<Bgr> picture_;
   std::unique_ptr<cuda::FaceNetwork> network_;
-  cuda::Repeated<CudaNetworkBackend*, int, int, int, int, int, cuda::DeviceFaces*, bool> search_;
+  cuda::Repeated<CudaNetworkBackend*, int, int, int, int, int, cuda::DeviceFaces*> search_;
   NetworkSettings planned_;
-  int width_ = 0, height_ = 0;  ///< of the frame
 };
 
 }  // namespace
@@ -134,6 +154,7 @@ class CudaNetworkBackend final : public CudaBackend {
 DetectBackendResult make_cuda_network_backend(std::shared_ptr<const NetworkModel> model,
                                               const DetectSettings& settings, int width, int height,
                                               BackendOwner owner) {
+  CUFACE_TRY(CudaBackend::refuse(settings));
   auto made = std::make_unique<CudaNetworkBackend>(std::move(model), std::move(owner));
   CUFACE_TRY(made->allocate());
   CUFACE_TRY(made->plan(settings, width, height));

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "gst/faces/faceelement.h"
+#include "kernels/common/backend.h"
+#include "kernels/common/status.h"
 #include "kernels/common/workers.h"
 #include "kernels/detect/detect.h"
 #include "kernels/network/network.h"
@@ -16,6 +18,10 @@ namespace cuface::gst {
 /// Whether searches are spread over frames. kAuto: where it keeps frames of a camera from coming
 /// late. The first two values are those of a boolean, which the property once was.
 enum class Spread { kFalse, kTrue, kAuto };
+
+/// What is searched, and when: the whole picture every interval; besides, what has changed and
+/// where faces are followed; only what has changed.
+enum class Search { kFull, kSmart, kMotion };
 
 /// What a network is planned for.
 struct NetworkSettings {
@@ -31,18 +37,30 @@ struct DetectSettings : FaceSettings {
   std::string cascade, model;
   float score_threshold = 0.6f, nms_threshold = 0.3f;
   int input_size = 640;
+  NetworkPrecision precision = NetworkPrecision::kFloat;
   guint redetect_interval = 0;
   bool qos = true;
   GstClockTime max_search_delay = GST_SECOND;  ///< in ns
   Spread spread = Spread::kAuto;
+  Search search = Search::kFull;
   DetectConfig config = {.threads = 0, .verify = true};
 
+  DetectConfig cascade_config() const {
+    DetectConfig out = config;
+    out.active_parts = search != Search::kFull;
+    return out;
+  }
   NetworkSettings network() const {
-    return {{.score_threshold = score_threshold, .nms_threshold = nms_threshold},
+    return {{.score_threshold = score_threshold,
+             .nms_threshold = nms_threshold,
+             .precision = precision},
             input_size,
             config.threads};
   }
 };
+
+/// kUnsupported, with the way out, where a network cannot be computed so on this processor.
+Status check_precision(NetworkPrecision precision, Backend backend);
 
 /// The properties that are set and mean nothing to a network, for a warning; "" = none.
 std::string ignored_by_networks(const DetectSettings& settings);

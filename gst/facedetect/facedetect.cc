@@ -1,5 +1,4 @@
-#include "gst/facedetect/facedetect.h"
-
+// cufacedetect: finds faces with a Haar cascade or a network.
 #include <atomic>
 #include <cmath>
 #include <string>
@@ -12,6 +11,7 @@
 #include "gst/facedetect/lateness.h"
 #include "gst/facedetect/searchcost.h"
 #include "gst/faces/counters.h"
+#include "gst/faces/elements.h"
 #include "gst/faces/trackerquery.h"
 #include "gst/faces/wishes.h"
 #include "kernels/common/try.h"
@@ -77,6 +77,8 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
   }
 
  protected:
+  bool changes_faces() const override { return true; }
+
   Status process_faces(Frame& frame) override {
     const DetectSettings settings = copy_settings();
     warn_max_faces(settings.config.max_faces);
@@ -174,7 +176,7 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
   bool spreads(const DetectSettings& settings) {
     if (network_) return false;
     if (settings.spread != Spread::kAuto) return settings.spread == Spread::kTrue;
-    return !settings.config.active_parts && backend() == Backend::kCpu && is_live();
+    return settings.search == Search::kFull && backend() == Backend::kCpu && is_live();
   }
 
   /// What the host knows of whether to search this frame.
@@ -186,11 +188,11 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     inputs.every_frame = interval == 1;
     inputs.ask.step = period_.next(interval);
     // What a detector before has found is of the whole picture, and so must be what joins it.
-    const bool parts =
-        !network_ && can_search_bands(settings.config) && before().positions == Positions::kNone;
+    const bool alone = before().positions == Positions::kNone;
+    const bool parts = alone && !network_ && can_search_bands(settings.config);
     const bool spread = spreads(settings);
     if (!spread || !parts) inputs.ask.step.band = {};
-    inputs.ask.bands = parts && !spread && !settings.config.active_parts;
+    inputs.ask.bands = parts && !spread && settings.search != Search::kSmart;
     const bool jump = frame.step().jump;
     if (jump)
       GST_INFO_OBJECT(element(),
@@ -203,11 +205,16 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
     inputs.ask.searchable = !frame.is_gap() && !inputs.ask.late;
     if (!chain) return inputs;
     const SearchWishes& wishes = SearchWishes::of(*chain);
-    inputs.ask.tracker_asks(wishes.requested());
     inputs.followed = wishes.followed();
     if (inputs.followed) inputs.followed = inputs.followed.scaled(frame.width(), frame.height());
     inputs.ask.follows = inputs.followed.host() && !inputs.followed.host()->faces.empty();
-    inputs.ask.active_parts = settings.config.active_parts && parts && !spread && inputs.followed;
+    if (inputs.followed && !spread) {
+      inputs.ask.active_parts = parts && settings.search != Search::kFull;
+      // A network has no parts: where something has moved it searches the whole picture.
+      inputs.ask.motion = settings.search == Search::kMotion && (parts || (alone && network_));
+      if (inputs.ask.motion) inputs.ask.step = {};
+    }
+    inputs.ask.tracker_asks(wishes.requested());
     return inputs;
   }
 
@@ -315,7 +322,11 @@ constexpr StatsField kStats[] = {{"searches", kSearches},
                                  {"overflows", kOverflows},
                                  {"faces", kFaces}};
 
-constexpr ElementInfo kInfo{
+}  // namespace
+
+constexpr ElementInfo kFaceDetect{
+    .name = "cufacedetect",
+    .debug = &cuface_detect_debug,
     .type = "GstCufaceDetect",
     .title = "Face detector",
     .category = "Filter/Analyzer/Video",
@@ -327,13 +338,4 @@ constexpr ElementInfo kInfo{
     .has_presets = true,
 };
 
-}  // namespace
 }  // namespace cuface::gst
-
-GType gst_cuface_detect_get_type() {
-  static const GType type = [] {
-    GST_DEBUG_CATEGORY_INIT(cuface_detect_debug, "cufacedetect", 0, "face detector");
-    return cuface::gst::register_element(cuface::gst::kInfo);
-  }();
-  return type;
-}

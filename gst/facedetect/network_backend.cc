@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gst/facedetect/cpu_backend.h"
+#include "kernels/activity/activity.h"
 #include "kernels/colour/colour.h"
 #include "kernels/common/try.h"
 #include "kernels/network/faces.h"
@@ -34,8 +35,14 @@ class NetworkBackend final : public CpuBackend {
   }
 
  private:
-  Result<FaceList> search(Frame& frame, const DetectSettings& settings, const SearchInputs&,
-                          const SearchRegion&) override {
+  Result<Searched> search(Frame& frame, const DetectSettings& settings, const SearchInputs& inputs,
+                          const SearchRegion& what) override {
+    if (settings.search == Search::kMotion) {
+      CUFACE_TAKE(changed, has_changed(frame, inputs, what));
+      if (!changed) return Searched{};
+    } else {
+      activity_.reset();
+    }
     if (!network_ || settings.network() != planned_)
       CUFACE_TRY(plan(settings.network(), frame.width(), frame.height()));
     CUFACE_TRY(frame.read([&](const FrameView& view) {
@@ -44,14 +51,29 @@ class NetworkBackend final : public CpuBackend {
     CUFACE_TRY(network_->enqueue(std::as_const(picture_).view(), found_));
     const FaceLimits limits{settings.config.min_size, settings.config.max_size,
                             settings.config.max_faces};
-    return faces_from_network(found_, scaler_->size().width, scaler_->size().height, limits,
-                              frame.width(), frame.height());
+    return Searched{kWholePicture,
+                    faces_from_network(found_, scaler_->size().width, scaler_->size().height,
+                                       limits, frame.width(), frame.height())};
+  }
+
+  /// Whether to search the frame, as a whole: of kChangedParts and kNewParts where something has
+  /// changed.
+  Result<bool> has_changed(Frame& frame, const SearchInputs& inputs, const SearchRegion& what) {
+    CUFACE_TAKE(picture, frame.luma());
+    if (!activity_) activity_.emplace(frame.width(), frame.height(), frame.width(), frame.height());
+    if (what.only_if_changed()) {
+      activity_->look(picture->view(), followed_by(frame, inputs), what);
+      if (activity_->changed_cells() == 0) return false;
+    }
+    activity_->take(picture->view());
+    return true;
   }
 
   const std::shared_ptr<const NetworkModel> model_;
   std::optional<BgrScaler> scaler_;
   std::unique_ptr<FaceNetwork> network_;
-  NetworkSettings planned_;  ///< what they were made for
+  std::optional<Activity> activity_;  ///< while only what has moved is searched
+  NetworkSettings planned_;           ///< what they were made for
   Image<Bgr> picture_;
   std::vector<NetworkFace> found_;
 };

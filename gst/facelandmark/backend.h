@@ -5,23 +5,31 @@
 
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
+#include "gst/faces/faceelement.h"
 #include "gst/meta/facemeta.h"
 #include "kernels/common/backend.h"
 #include "kernels/landmark_samples/landmark_samples.h"
+#include "kernels/shape/shape_model.h"
 
 namespace cuface::gst {
 
 enum class BoxMapChoice { kAuto, kNone };
 
-struct LandmarkSettings {
+struct LandmarkSettings : FaceSettings {
   int iterations = 0;
   int samples = 4;
   float inertia = 0.8f;  ///< 0 = off
   float smooth = 0;      ///< 0 = off
   bool follow_roll = true;
   bool refine = true;  ///< with follow_roll only
-  /// kAuto: as calibrated for the cascade that found the faces
+  /// kAuto: as calibrated for the detector that found the faces, or learned from its first ones
   BoxMapChoice box_map = BoxMapChoice::kAuto;
+};
+
+/// One of them: the model file decides which engine finds landmarks.
+struct LandmarkModel {
+  std::shared_ptr<const ForestModel> forest;
+  std::shared_ptr<const ShapeModel> shape;
 };
 
 struct Landmarks {
@@ -47,17 +55,13 @@ using LandmarkBackendResult = Result<std::unique_ptr<LandmarkBackend>>;
 
 /// Later changes of the settings are followed in run(), which on the CPU ends with kCancelled once
 /// `stop`, which outlives the back end, is raised.
-LandmarkBackendResult make_landmark_backend(Backend backend,
-                                            std::shared_ptr<const ForestModel> model,
+LandmarkBackendResult make_landmark_backend(Backend backend, const LandmarkModel& model,
                                             const LandmarkSettings& settings, const StopFlag& stop);
-
-/// The map for boxes of this cascade.
-BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
-                  const std::string& cascade);
 
 #ifdef CUFACE_CUDA_ELEMENTS
 LandmarkBackendResult make_cuda_landmark_backend(std::shared_ptr<const ForestModel> model,
-                                                 const LandmarkSettings& settings);
+                                                 const LandmarkSettings& settings,
+                                                 const StopFlag& stop);
 #endif
 
 }  // namespace cuface::gst

@@ -1,46 +1,35 @@
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "gst/facelandmark/backend.h"
+#include "gst/facelandmark/finder.h"
 #include "kernels/common/try.h"
 #include "kernels/landmark_filter/gap.h"
 #include "kernels/landmark_filter/inertia.h"
 #include "kernels/landmark_filter/smooth.h"
-#include "kernels/landmarks/roll.h"
-#include "models/box_map.h"
 
 namespace cuface::gst {
 namespace {
 
 class CpuLandmarkBackend final : public LandmarkBackend {
  public:
-  CpuLandmarkBackend(std::shared_ptr<const ForestModel> model, const StopFlag& stop)
-      : model_(std::move(model)), stop_(stop) {}
-
-  Status make_landmarker(int iterations) {
-    CUFACE_TRY(
-        take(SampledLandmarker::create(Backend::kCpu, model_, iterations, &stop_), landmarker_));
-    planned_iterations_ = iterations;
-    return {};
-  }
+  explicit CpuLandmarkBackend(std::unique_ptr<LandmarkFinder> finder)
+      : finder_(std::move(finder)), points_(finder_->landmarks_per_face()) {}
 
   Result<Landmarks> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
                         double seconds) override {
     CUFACE_TAKE(read, faces.read());
     auto list = std::make_shared<FaceList>(*read);
-    list->landmarks_per_face = model_->landmarks;
-    list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(model_->landmarks));
-    if (!settings.follow_roll) known_rolls_.count = 0;
+    list->landmarks_per_face = points_;
+    list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(points_));
+    CUFACE_TRY(finder_->look_at(frame, faces, *list, settings));
     if (frame.is_gap()) return pass_gap(frame, settings, std::move(list));
-    if (!list->faces.empty()) CUFACE_TRY(regress(frame, settings, *list));
+    if (!list->faces.empty()) CUFACE_TRY(finder_->find(frame, settings, *list));
     add_inertia(settings.inertia, *list);
     list->followed.clear();
     list->followed_per_face = 0;
-    if (settings.follow_roll)
-      forest::remember_rolls(SerialLanes{}, known_rolls_, list->faces.data(),
-                             list->landmarks.data(), static_cast<int>(list->faces.size()), mean_);
+    finder_->remember(*list, settings);
     if (settings.smooth > 0) return smoothed(std::move(list), settings.smooth, seconds);
     forget_places();
     before_ = list;
@@ -50,7 +39,7 @@ class CpuLandmarkBackend final : public LandmarkBackend {
     before_ = nullptr;
     forget_places();
     forget_inertia();
-    known_rolls_.count = 0;
+    finder_->forget();
   }
 
  private:
@@ -61,11 +50,11 @@ class CpuLandmarkBackend final : public LandmarkBackend {
     const bool all_known = std::ranges::all_of(list->faces, [&](const Face& face) {
       return forest::place_of(face.id, before ? before->faces.data() : nullptr, count) >= 0;
     });
-    if (!all_known) CUFACE_TRY(regress(frame, settings, *list));
+    if (!all_known) CUFACE_TRY(finder_->find(frame, settings, *list));
     if (before)
       forest::keep_landmarks(SerialLanes{}, before->faces.data(), count, before->landmarks.data(),
-                             list->faces.data(), static_cast<int>(list->faces.size()),
-                             model_->landmarks, list->landmarks.data());
+                             list->faces.data(), static_cast<int>(list->faces.size()), points_,
+                             list->landmarks.data());
     list->followed.clear();
     list->followed_per_face = 0;
     return Landmarks{FaceResult(std::move(list)), {}};
@@ -74,57 +63,24 @@ class CpuLandmarkBackend final : public LandmarkBackend {
     auto smooth = std::make_shared<FaceList>(*list);
     forest::smooth_landmarks(SerialLanes{}, *smooth_, smooth->faces.data(),
                              smooth->landmarks.data(), static_cast<int>(smooth->faces.size()),
-                             model_->landmarks, seconds, amount, smooth_scratch_);
+                             points_, seconds, amount, smooth_scratch_);
     before_ = smooth;
     return {FaceResult(std::move(smooth)), FaceResult(std::move(list))};
   }
   void add_inertia(float inertia, FaceList& list) {
     if (inertia <= 0) return forget_inertia();
-    const bool followed = list.followed_per_face == model_->landmarks;
+    const bool followed = list.followed_per_face == points_;
     forest::add_inertia(SerialLanes{}, *inertia_, list.faces.data(),
-                        static_cast<int>(list.faces.size()), model_->landmarks,
+                        static_cast<int>(list.faces.size()), points_,
                         followed ? list.followed.data() : nullptr, list.landmarks.data(), inertia,
                         inertia_scratch_);
   }
   void forget_inertia() { std::ranges::fill(inertia_->id, 0); }
   void forget_places() { std::ranges::fill(smooth_->id, 0); }
-  Status regress(Frame& frame, const LandmarkSettings& settings, FaceList& list) {
-    const BoxMap map = box_map_of(settings, *model_, list.detector);
-    CUFACE_TAKE(picture, frame.luma());
-    if (settings.iterations != planned_iterations_)
-      CUFACE_TRY(make_landmarker(settings.iterations));
-    // A landmarker keeps something of every face that it is asked for at once.
-    constexpr std::size_t kTogether = 64;
-    const auto points = static_cast<std::size_t>(model_->landmarks);
-    const std::span<Point> landmarks(list.landmarks);
-    for (std::size_t first = 0; first < list.faces.size(); first += kTogether) {
-      const std::size_t count = std::min(kTogether, list.faces.size() - first);
-      boxes_.clear();
-      rolls_.clear();
-      twice_.clear();
-      for (const Face& face : std::span<const Face>(list.faces).subspan(first, count)) {
-        boxes_.push_back(face.box);
-        if (!settings.follow_roll) continue;
-        rolls_.push_back(forest::recall_roll(known_rolls_, face));
-        if (settings.refine) twice_.push_back(!forest::is_known(known_rolls_, face));
-      }
-      CUFACE_TRY(landmarker_->enqueue(picture->view(), boxes_, map, settings.samples,
-                                      landmarks.subspan(first * points, count * points), rolls_,
-                                      twice_));
-    }
-    return {};
-  }
 
-  const std::shared_ptr<const ForestModel> model_;
-  const StopFlag& stop_;
-  std::unique_ptr<SampledLandmarker> landmarker_;
-  int planned_iterations_ = 0;
-  std::vector<Box> boxes_;
-  std::vector<Roll> rolls_;
-  std::vector<std::uint8_t> twice_;
-  const std::vector<Point> mean_ = mean_points(*model_);
-  FaceListRef before_;     // what was delivered for the frame before
-  RollState known_rolls_;  // of the frame before; nobody's without follow_roll
+  const std::unique_ptr<LandmarkFinder> finder_;
+  const int points_;
+  FaceListRef before_;  // what was delivered for the frame before
   const std::unique_ptr<InertiaState> inertia_ = std::make_unique<InertiaState>();
   forest::InertiaScratch inertia_scratch_;
   const std::unique_ptr<SmoothState> smooth_ = std::make_unique<SmoothState>();
@@ -133,23 +89,21 @@ class CpuLandmarkBackend final : public LandmarkBackend {
 
 }  // namespace
 
-BoxMap box_map_of(const LandmarkSettings& settings, const ForestModel& model,
-                  const std::string& cascade) {
-  return settings.box_map == BoxMapChoice::kAuto ? box_map_for(model, cascade) : BoxMap{};
-}
-
-LandmarkBackendResult make_landmark_backend(Backend backend,
-                                            std::shared_ptr<const ForestModel> model,
+LandmarkBackendResult make_landmark_backend(Backend backend, const LandmarkModel& model,
                                             const LandmarkSettings& settings,
                                             const StopFlag& stop) {
+  if (backend != Backend::kCpu && model.shape)
+    return Status(StatusCode::kUnsupported,
+                  "shape models run on the CPU only, not on CUDA yet: set backend=cpu, and bring "
+                  "frames in system memory");
 #ifdef CUFACE_CUDA_ELEMENTS
-  if (backend == Backend::kCuda) return make_cuda_landmark_backend(std::move(model), settings);
+  if (backend == Backend::kCuda) return make_cuda_landmark_backend(model.forest, settings, stop);
 #endif
   if (backend != Backend::kCpu)
     return Status(StatusCode::kUnsupported, "this build regresses landmarks on the CPU only");
-  auto made = std::make_unique<CpuLandmarkBackend>(std::move(model), stop);
-  CUFACE_TRY(made->make_landmarker(settings.iterations));
-  return LandmarkBackendResult(std::move(made));
+  CUFACE_TAKE(finder, model.shape ? make_shape_finder(model.shape, stop)
+                                  : make_forest_finder(model.forest, settings.iterations, stop));
+  return LandmarkBackendResult(std::make_unique<CpuLandmarkBackend>(std::move(finder)));
 }
 
 }  // namespace cuface::gst

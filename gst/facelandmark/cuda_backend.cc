@@ -3,11 +3,10 @@
 
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/backend.h"
+#include "gst/facelandmark/boxmaps.h"
 #include "gst/faces/cuda/devicefaceframe.h"
 #include "kernels/common/try.h"
-#include "kernels/landmark_filter/cuda/gap.h"
-#include "kernels/landmark_filter/cuda/inertia.h"
-#include "kernels/landmark_filter/cuda/smooth.h"
+#include "kernels/landmark_filter/landmark_filter_cuda.h"
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
 #include "kernels/landmarks/cuda/roll.h"
 
@@ -26,8 +25,8 @@ Result<ForestRef> device_forest(const ForestModel& model) {
 
 class CudaLandmarkBackend final : public LandmarkBackend {
  public:
-  explicit CudaLandmarkBackend(std::shared_ptr<const ForestModel> model)
-      : model_(std::move(model)) {}
+  CudaLandmarkBackend(std::shared_ptr<const ForestModel> model, const StopFlag& stop)
+      : model_(std::move(model)), maps_(model_, stop) {}
 
   Status allocate() {
     CUFACE_TRY(inertia_.allocate());
@@ -54,12 +53,12 @@ class CudaLandmarkBackend final : public LandmarkBackend {
       CUFACE_TRY(device.settle());
       CUFACE_TRY(make_landmarker(settings));
     }
+    DetectorName name = detector_of(faces);
+    CUFACE_TAKE(map, maps_.map_for(frame, faces, *name, settings));
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(picture, device.luma());
     CUFACE_TAKE(out, device.new_faces(model_->landmarks));
     CUFACE_TAKE(in, device.faces(faces));
-    DetectorName name = detector_of(faces);
-    const BoxMap map = box_map_of(settings, *model_, *name);
     if (!settings.follow_roll) rolls_->forget();
     CUFACE_TRY(landmarker_->enqueue(picture, in, map, out->written(), launch,
                                     settings.follow_roll ? rolls_->known() : nullptr));
@@ -81,6 +80,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
     smooth_.forget();
     inertia_.forget();
     rolls_->forget();
+    maps_.forget();
   }
 
  private:
@@ -108,6 +108,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
   }
 
   const std::shared_ptr<const ForestModel> model_;
+  BoxMaps maps_;
   std::unique_ptr<cuda::SampledLandmarker> landmarker_;
   std::unique_ptr<cuda::RollMemory> rolls_;
   cuda::FilterMemory<InertiaState> inertia_;
@@ -119,8 +120,9 @@ class CudaLandmarkBackend final : public LandmarkBackend {
 }  // namespace
 
 LandmarkBackendResult make_cuda_landmark_backend(std::shared_ptr<const ForestModel> model,
-                                                 const LandmarkSettings& settings) {
-  auto made = std::make_unique<CudaLandmarkBackend>(std::move(model));
+                                                 const LandmarkSettings& settings,
+                                                 const StopFlag& stop) {
+  auto made = std::make_unique<CudaLandmarkBackend>(std::move(model), stop);
   CUFACE_TRY(made->allocate());
   CUFACE_TRY(made->make_landmarker(settings));
   return LandmarkBackendResult(std::move(made));

@@ -1,10 +1,10 @@
-#include "gst/facelandmark/facelandmark.h"
-
+// cufacelandmark: landmarks inside each face box.
 #include <string>
 #include <utility>
 
 #include "gst/facelandmark/backend.h"
 #include "gst/faces/counters.h"
+#include "gst/faces/elements.h"
 #include "gst/faces/faceelement.h"
 #include "gst/faces/feedback.h"
 #include "kernels/common/try.h"
@@ -16,7 +16,7 @@ GST_DEBUG_CATEGORY_STATIC(cuface_landmark_debug);
 namespace cuface::gst {
 namespace {
 
-struct Settings : FaceSettings, LandmarkSettings {
+struct Settings : LandmarkSettings {
   std::string model;
 };
 
@@ -27,12 +27,19 @@ class FaceLandmark final : public FaceElementWith<Settings> {
   Status load() override {
     std::string path = copy_settings().model;
     if (path.empty()) CUFACE_TRY(take(find_default_forest(), path));
-    CUFACE_TRY(take(load_forest(path), model_));
-    GST_INFO_OBJECT(element(), "%d landmarks from %s", model_->landmarks, path.c_str());
+    model_ = {};
+    const Status status = take(load_forest(path), model_.forest);
+    // A forest is large: it is read once, and what is none is looked at again.
+    if (status.code() == StatusCode::kCorrupt) {
+      const Result<ModelKind> kind = model_kind(path);
+      if (kind.ok() && kind.value() == ModelKind::kShape) return load_shape_model(path);
+    }
+    CUFACE_TRY(status);
+    GST_INFO_OBJECT(element(), "%d landmarks from %s", model_.forest->landmarks, path.c_str());
     return {};
   }
 
-  void unload() override { model_.reset(); }
+  void unload() override { model_ = {}; }
 
   Status plan(const GstVideoInfo&) override {
     CUFACE_TRY(
@@ -61,6 +68,13 @@ class FaceLandmark final : public FaceElementWith<Settings> {
   }
 
  private:
+  Status load_shape_model(const std::string& path) {
+    CUFACE_TRY(take(load_shape(path), model_.shape));
+    GST_INFO_OBJECT(element(), "%d landmarks by a shape model from %s", model_.shape->points,
+                    path.c_str());
+    return {};
+  }
+
   void forget() {
     if (backend_) backend_->forget();
     held_ = 0;
@@ -96,7 +110,7 @@ class FaceLandmark final : public FaceElementWith<Settings> {
   }
 
   // The streaming thread's.
-  std::shared_ptr<const ForestModel> model_;
+  LandmarkModel model_;
   std::unique_ptr<LandmarkBackend> backend_;
   double held_ = 0;  ///< seconds from the last frame that was looked at to the last one
   bool told_no_feedback_ = false;
@@ -106,7 +120,8 @@ GType box_map_type() {
   return enum_type(
       "GstCufaceBoxMap",
       {{static_cast<int>(BoxMapChoice::kAuto),
-        "As calibrated for the cascade that found the face; boxes of other elements stay", "auto"},
+        "As calibrated for the detector that found the face; learned for detectors of others",
+        "auto"},
        {static_cast<int>(BoxMapChoice::kNone), "Boxes as they come", "none"}});
 }
 
@@ -115,9 +130,10 @@ GType box_map_type() {
 std::vector<Setting> landmark_settings() {
   return {
       standard_metas_setting<Settings>(),
+      labels_setting<Settings>(),
       text("model", "Model",
-           "Landmark model: a dlib shape predictor, or a file converted by cuface-model. Unset "
-           "takes the 68-point model where it is installed.",
+           "Landmark model: a dlib shape predictor, or a file converted by cuface-model, perhaps a "
+           "shape model. Unset takes the 68-point model where it is installed.",
            FIELD(model), kReady),
       number("iterations", "Iterations",
              "Regression stages to run; 0 runs all, 15 in dlib's models. Lower it for faster, "
@@ -152,7 +168,11 @@ std::vector<Setting> landmark_settings() {
 
 constexpr StatsField kStats[] = {{"faces", kFaces}};
 
-constexpr ElementInfo kInfo{
+}  // namespace
+
+constexpr ElementInfo kFaceLandmark{
+    .name = "cufacelandmark",
+    .debug = &cuface_landmark_debug,
     .type = "GstCufaceLandmark",
     .title = "Face landmarks",
     .category = "Filter/Analyzer/Video",
@@ -163,13 +183,4 @@ constexpr ElementInfo kInfo{
     .stats = kStats,
 };
 
-}  // namespace
 }  // namespace cuface::gst
-
-GType gst_cuface_landmark_get_type() {
-  static const GType type = [] {
-    GST_DEBUG_CATEGORY_INIT(cuface_landmark_debug, "cufacelandmark", 0, "face landmarks");
-    return cuface::gst::register_element(cuface::gst::kInfo);
-  }();
-  return type;
-}

@@ -1,10 +1,16 @@
-#include "gst/faceoverlay/faceoverlay.h"
+// cufaceoverlay: draws the faces into the frame.
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "gst/base/segmenttimes.h"
 #include "gst/faceoverlay/cuda_draw.h"
+#include "gst/faces/elements.h"
 #include "gst/faces/faceelement.h"
 #include "kernels/common/try.h"
 #include "kernels/overlay/overlay.h"
+#include "kernels/overlay/picture.h"
+#include "models/png_picture.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_overlay_debug);
 #define GST_CAT_DEFAULT cuface_overlay_debug
@@ -14,6 +20,7 @@ namespace {
 
 struct Settings : FaceSettings {
   OverlayStyle style;
+  std::string image;
 };
 
 /// Colours of drawings have had few matrices always.
@@ -23,13 +30,55 @@ ColorMatrix ink_matrix(const GstVideoInfo& info) {
   return matrix == ColorMatrix::kFcc ? ColorMatrix::kBt601 : matrix;
 }
 
+Status bad_image(const Status& why) {
+  return {why.code(), "image: " + why.message() +
+                          ". Set image to a PNG file with an alpha channel, of at most 4 million "
+                          "pixels and " +
+                          std::to_string(kMostPictureSide) + " along a side"};
+}
+
+Result<FacePicture> load_picture(const std::string& path) {
+  auto pixels = load_png_with_alpha(path, kMostPicturePixels);
+  if (!pixels.ok()) return bad_image(pixels.status());
+  auto picture = FacePicture::create(std::move(pixels.value()));
+  if (!picture.ok())
+    return bad_image({picture.status().code(), path + ": " + picture.status().message()});
+  return picture;
+}
+
+/// What draw=image needs beside a picture that is one.
+Status check_image(const OverlayStyle& style, bool has_picture, Backend backend) {
+  if (!(style.draw & kDrawImage)) return {};
+  if (!has_picture)
+    return {StatusCode::kInvalidArgument,
+            "draw=image: there is no picture; set image to a PNG file with an alpha channel"};
+  if (backend == Backend::kCuda)
+    return {StatusCode::kUnsupported,
+            "draw=image: pictures are drawn into frames in system memory only; put cudadownload "
+            "before this element"};
+  if (style.picture_face.chin_y <= style.picture_face.eyes_y)
+    return {StatusCode::kInvalidArgument,
+            "image-chin-y: the chin is not below the eyes; set it to more than image-eyes-y"};
+  return {};
+}
+
 class FaceOverlay final : public FaceElementWith<Settings> {
  public:
   using FaceElementWith::FaceElementWith;
 
+  Status load() override {
+    const std::string image = copy_settings().image;
+    picture_.reset();
+    if (image.empty()) return {};
+    auto picture = load_picture(image);
+    CUFACE_TRY(picture.status());
+    picture_.emplace(std::move(picture.value()));
+    return {};
+  }
+
   Status plan(const GstVideoInfo&) override {
     if (backend() == Backend::kCuda) drawer_ = make_device_drawer();
-    return {};
+    return check_image(copy_settings().style, picture_.has_value(), backend());
   }
   void unplan() override { drawer_.reset(); }
 
@@ -39,26 +88,26 @@ class FaceOverlay final : public FaceElementWith<Settings> {
     // Properties that a controller animates take their values for this frame.
     const GstClockTime time = stream_time_of(segment(), frame.pts());
     if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT_CAST(element()), time);
-    const OverlayStyle style = copy_settings().style;
+    OverlayStyle style = copy_settings().style;
     if (style.draw == kDrawNone) return {};
+    CUFACE_TRY(check_image(style, picture_.has_value(), backend()));
     const FaceResult known = known_faces(frame);
     const ColorMatrix matrix = ink_matrix(frame.info());
-    if (frame.device()) return known ? drawer_->draw(frame, known, matrix, style) : Status();
+    if (frame.device()) {
+      frame.change_pixels();
+      return known ? drawer_->draw(frame, known, matrix, style) : Status();
+    }
     CUFACE_TAKE(faces, known.read());
     if (!faces || faces->faces.empty()) return {};
 
-    constexpr auto kFlags = static_cast<GstMapFlags>(
-        GST_MAP_READWRITE | static_cast<int>(GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
-    GstVideoFrame mapped;
-    if (!gst_video_frame_map(&mapped, &frame.info(), frame.buffer(), kFlags))
-      return {StatusCode::kUnsupported, "cannot write into the video frame's memory"};
-    const bool drawn =
-        draw_faces(frame_view(mapped, frame.geometry()), matrix, *faces, style, &stop_flag());
-    gst_video_frame_unmap(&mapped);
-    return drawn ? Status() : cancelled();
+    return frame.write([&](const FrameView& view) {
+      if (style.draw & kDrawImage) style.picture = &picture_->in(view, matrix);
+      return draw_faces(view, matrix, *faces, style, &stop_flag()) ? Status() : cancelled();
+    });
   }
 
  private:
+  std::optional<FacePicture> picture_;    ///< of the property image
   std::unique_ptr<DeviceDrawer> drawer_;  ///< while planned for the GPU
 };
 
@@ -74,11 +123,13 @@ std::vector<Setting> overlay_settings() {
       "GstCufaceDraw",
       {{kDrawNone, "Nothing", "none"},
        {kDrawBox, "The box", "box"},
-       {kDrawContour, "Lines through 68 landmarks; other models' landmarks as points", "contour"},
+       {kDrawContour, "Lines through 68 or 77 landmarks; other models' landmarks as points",
+        "contour"},
        {kDrawPoints, "The landmarks as points", "points"},
        {kDrawId, "The tracker's id", "id"},
        {kDrawConfidence, "The confidence in per cent", "confidence"},
-       {kDrawPixelate, "Large blocks, so that nobody can be recognised", "pixelate"}});
+       {kDrawPixelate, "Large blocks, so that nobody can be recognised", "pixelate"},
+       {kDrawImage, "The picture of the property image", "image"}});
   return {
       standard_metas_setting<Settings>(),
       setting(g_param_spec_flags("draw", "Draw",
@@ -97,27 +148,35 @@ std::vector<Setting> overlay_settings() {
              "Width of lines in pixels; 0 is a 360th of the frame's height. Raise it for large "
              "frames shown small.",
              FIELD(line_width), 0, kMaxLineWidth, kAnimated),
+      text("image", "Image",
+           "PNG file with an alpha channel, drawn on each face by draw=image. Set it for masks.",
+           CUFACE_FIELD(Settings, image), kReady),
+      number("image-eye-distance", "Image's eye distance",
+             "How far its eyes are apart, in its width. Set it for pictures that are wider than a "
+             "face.",
+             FIELD(picture_face.eye_distance), 0.05, 1, kAnimated),
+      number("image-eyes-y", "Image's eyes",
+             "Where its eyes are, in its height from the top. Set it for pictures with a hat.",
+             FIELD(picture_face.eyes_y), 0, 1, kAnimated),
+      number("image-chin-y", "Image's chin",
+             "Where its chin is, in its height from the top. Set it for pictures with a beard.",
+             FIELD(picture_face.chin_y), 0, 1, kAnimated),
   };
 }
 
-constexpr ElementInfo kInfo{
+}  // namespace
+
+constexpr ElementInfo kFaceOverlay{
+    .name = "cufaceoverlay",
+    .debug = &cuface_overlay_debug,
     .type = "GstCufaceOverlay",
     .title = "Face overlay",
     .category = "Filter/Effect/Video",
-    .description = "Draws boxes, landmarks, ids and confidences of faces, or pixelates them",
+    .description =
+        "Draws boxes, landmarks, ids, confidences or a picture on faces, or pixelates them",
     .cuda_use = CudaUse::kDraws,
     .make = make_element<FaceOverlay>,
     .settings = overlay_settings,
-    .changes_pixels = true,
 };
 
-}  // namespace
 }  // namespace cuface::gst
-
-GType gst_cuface_overlay_get_type() {
-  static const GType type = [] {
-    GST_DEBUG_CATEGORY_INIT(cuface_overlay_debug, "cufaceoverlay", 0, "face overlay");
-    return cuface::gst::register_element(cuface::gst::kInfo);
-  }();
-  return type;
-}

@@ -1,17 +1,18 @@
-#include "gst/facepublish/facepublish.h"
-
+// cufacepublish: writes what was found, one JSON object a frame; the video passes untouched.
 #include <atomic>
 #include <cerrno>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "gst/base/errors.h"
-#include "gst/base/segmenttimes.h"
+#include "gst/base/readyqueue.h"
 #include "gst/facepublish/line_writer.h"
 #include "gst/faces/counters.h"
+#include "gst/faces/elements.h"
 #include "gst/faces/faceelement.h"
+#include "gst/faces/linemaker.h"
+#include "kernels/common/try.h"
 
 // Also of line_writer.cc.
 GST_DEBUG_CATEGORY(cuface_publish_debug);
@@ -36,13 +37,9 @@ GstResourceError resource_error(int code) {
   return is_out_of_space(code) ? GST_RESOURCE_ERROR_NO_SPACE_LEFT : GST_RESOURCE_ERROR_WRITE;
 }
 
-std::optional<std::uint64_t> valid(GstClockTime time) {
-  return GST_CLOCK_TIME_IS_VALID(time) ? std::optional(time) : std::nullopt;
-}
-
 class FacePublish final : public FaceElementWith<Settings> {
  public:
-  using FaceElementWith::FaceElementWith;
+  explicit FacePublish(GstCufaceFilter* filter) : FaceElementWith(filter), lines_(element()) {}
 
   Status load() override {
     const Settings settings = copy_settings();
@@ -54,8 +51,8 @@ class FacePublish final : public FaceElementWith<Settings> {
       return cancelled();
     }
     failed_ = false;
-    frames_ = 0;
-    warned_no_meta_ = warned_dropped_ = false;
+    lines_.start();
+    warned_dropped_ = false;
     if (settings.location.empty()) return {};
     WriteError error;
     auto writer = LineWriter::open(
@@ -93,6 +90,7 @@ class FacePublish final : public FaceElementWith<Settings> {
     switch (GST_EVENT_TYPE(event)) {
       case GST_EVENT_EOS:  // who waits for it finds all lines in the file
         if (writer_) writer_->drain();
+        post_waiting();
         break;
       case GST_EVENT_FLUSH_START:
         release_writer(true);
@@ -106,7 +104,8 @@ class FacePublish final : public FaceElementWith<Settings> {
     }
   }
 
-  bool has_failed() const override { return failed_; }
+  void reset_faces(Reset) override { messages_.clear(); }
+  GstFlowReturn flow() const override { return failed_ ? GST_FLOW_ERROR : GST_FLOW_OK; }
   void settings_changed() override {
     if (writer_) writer_->set_leaky(settings_.leaky == Leaky::kDownstream);
   }
@@ -114,19 +113,12 @@ class FacePublish final : public FaceElementWith<Settings> {
  protected:
   Status process_faces(Frame& frame) override {
     const Settings settings = copy_settings();
-    FaceResult faces = known_faces(frame);
-    if (!faces && before().positions == Positions::kNone && !std::exchange(warned_no_meta_, true))
-      post_warning(element(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-                   "The video brings no faces: cufacedetect (then culktrack, cufacelandmark) is "
-                   "missing before cufacepublish. Lines without faces are written.");
-    Line line{frames_++,
-              valid(frame.pts()),
-              valid(running_time_of(segment(), frame.pts())),
-              settings.source.empty() ? std::nullopt : std::optional(settings.source),
-              frame.width(),
-              frame.height(),
-              std::move(faces)};
-    if (settings.post_messages) post_faces(line);
+    Line line =
+        lines_.next(frame, segment(), known_faces(frame), before().positions, settings.source);
+    if (settings.post_messages)
+      CUFACE_TRY(messages_.push(line, [this](const Line& ready) { return post(ready); }));
+    else
+      messages_.clear();
     // After an error the line is dropped here and the stream ends.
     if (!writer_) return {};
     frame.count(kDroppedLines, writer_->push(std::move(line)));
@@ -151,17 +143,15 @@ class FacePublish final : public FaceElementWith<Settings> {
     if (writer_) writer_->release(on);
   }
 
-  void post_faces(const Line& line) {
-    GstCufaceFaces* faces = make_faces_snapshot(line.faces);
-    GstStructure* structure = gst_structure_new(
-        "cuface-faces", "frame", G_TYPE_UINT64, line.frame, "timestamp", G_TYPE_UINT64,
-        line.timestamp.value_or(GST_CLOCK_TIME_NONE), "running-time", G_TYPE_UINT64,
-        line.running_time.value_or(GST_CLOCK_TIME_NONE), "source", G_TYPE_STRING,
-        line.source ? line.source->c_str() : nullptr, "width", G_TYPE_INT, line.width, "height",
-        G_TYPE_INT, line.height, "faces", GST_TYPE_CUFACE_FACES, faces, nullptr);
-    gst_cuface_faces_unref(faces);
-    gst_element_post_message(element(),
-                             gst_message_new_element(GST_OBJECT_CAST(element()), structure));
+  Status post(const Line& line) {
+    CUFACE_TAKE(message, to_message(line));
+    post_message(element(), message);
+    return {};
+  }
+
+  void post_waiting() {
+    const Status status = messages_.drain([this](const Line& line) { return post(line); });
+    if (!status.ok()) post_error(element(), status);
   }
 
   void warn_dropped(const Settings& settings) {
@@ -176,8 +166,9 @@ class FacePublish final : public FaceElementWith<Settings> {
   std::unique_ptr<LineWriter> writer_;  // under SettingsLock: flushes come from other threads
   std::atomic<bool> failed_{false};
   // The streaming thread's.
-  std::uint64_t frames_ = 0;
-  bool warned_no_meta_ = false, warned_dropped_ = false;
+  ReadyQueue<Line> messages_;
+  LineMaker lines_;
+  bool warned_dropped_ = false;
 };
 
 GType leaky_type() {
@@ -215,24 +206,19 @@ std::vector<Setting> publish_settings() {
 
 constexpr StatsField kStats[] = {{"dropped-lines", kDroppedLines}};
 
-constexpr ElementInfo kInfo{
+}  // namespace
+
+constexpr ElementInfo kFacePublish{
+    .name = "cufacepublish",
+    .debug = &cuface_publish_debug,
     .type = "GstCufacePublish",
     .title = "Face publisher",
     .category = "Filter/Analyzer/Video",
-    .description = "Writes the faces of each frame as a line of JSON",
+    .description = "Writes the faces and the motion of each frame as a line of JSON",
     .cuda_use = CudaUse::kPasses,
     .make = make_element<FacePublish>,
     .settings = publish_settings,
     .stats = kStats,
 };
 
-}  // namespace
 }  // namespace cuface::gst
-
-GType gst_cuface_publish_get_type() {
-  static const GType type = [] {
-    GST_DEBUG_CATEGORY_INIT(cuface_publish_debug, "cufacepublish", 0, "face publisher");
-    return cuface::gst::register_element(cuface::gst::kInfo);
-  }();
-  return type;
-}

@@ -24,6 +24,10 @@ std::size_t bytes_of(const Line& line) {
   if (const FaceList* list = line.faces.host())
     bytes += sizeof(FaceList) + list->faces.capacity() * sizeof(Face) +
              (list->landmarks.capacity() + list->followed.capacity()) * sizeof(Point);
+  if (line.motion.pending) bytes += line.motion.pending->bytes();
+  if (const MotionMap* motion = line.motion.host())
+    bytes += sizeof(MotionMap) + motion->cells.capacity() * sizeof(MotionCell) +
+             motion->regions.capacity() * sizeof(MotionRegion);
   return bytes;
 }
 

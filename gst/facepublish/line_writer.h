@@ -14,8 +14,8 @@
 #include <string>
 #include <thread>
 
-#include "gst/facepublish/line.h"
 #include "gst/facepublish/output.h"
+#include "gst/faces/line.h"
 
 namespace cuface::gst {
 

@@ -2,14 +2,19 @@
 
 #include <utility>
 
+#include "gst/base/filter.h"
+#include "gst/base/filterstate.h"
 #include "gst/faces/counters.h"
 #include "gst/faces/standardmetas.h"
 #include "gst/faces/warnings.h"
+#include "gst/meta/neighbour.h"
+#include "gst/regions/analytics.h"
+#include "kernels/common/try.h"
 
 namespace cuface::gst {
 
 Status FaceElement::process(Frame& frame) {
-  if (GST_VIDEO_INFO_IS_INTERLACED(&frame.info()) && frame.is_head() &&
+  if (GST_VIDEO_INFO_IS_INTERLACED(&frame.info()) && frame.is_first() &&
       !std::exchange(warned_interlaced_, true))
     warn_interlaced(element());
   before_ = frame.find<FaceList>();
@@ -22,7 +27,7 @@ Status FaceElement::process(Frame& frame) {
 
 FaceResult FaceElement::known_faces(const Frame& frame) const {
   if (before_.positions != Positions::kNone) return before_.result;
-  return read_foreign_faces(frame.buffer(), frame.width(), frame.height());
+  return read_foreign_faces(frame.buffer(), frame.width(), frame.height(), face_settings().labels);
 }
 
 void FaceElement::reset(Reset why) {
@@ -34,11 +39,35 @@ void FaceElement::reset(Reset why) {
 
 /// Plain numbers make the streaming thread wait for a GPU, so `auto` has none where one works. How
 /// far it is at the moment does not matter: two runs write the same.
-bool FaceElement::wants_standard_metas() {
+bool FaceElement::wants_standard_metas() const {
   const StandardMetas setting = face_settings().standard_metas;
-  if (setting != StandardMetas::kAuto) return setting == StandardMetas::kAlways;
-  if (backend() == Backend::kCpu) return true;
-  if (!in_cuda_memory() && !std::exchange(told_no_standard_metas_, true)) {
+  return setting == StandardMetas::kAlways ||
+         (setting == StandardMetas::kAuto && backend() == Backend::kCpu);
+}
+
+/// To the face element that is linked right behind and makes other faces of these: what
+/// GstAnalytics has of a face cannot be changed, and no element reads it in between.
+bool FaceElement::leaves_analytics() const {
+  const Ref<GstElement> next = neighbour(src_pad());
+  if (!next || !GST_IS_CUFACE_FILTER(next.get())) return false;
+  const FilterState& state = *GST_CUFACE_FILTER(next.get())->state;
+  const auto* behind = dynamic_cast<const FaceElement*>(state.element.get());
+  return behind && behind->changes_faces() && state.planned && behind->wants_standard_metas();
+}
+
+Status FaceElement::publish(Frame& frame, const FaceResult& faces) {
+  CUFACE_TRY(publish_standard_metas(frame.buffer(), frame.info(), faces, first_seen_,
+                                    kHaveAnalytics && !leaves_analytics()));
+  if (!changes_faces() || before_.positions != Positions::kNone) return {};
+  return give_ids_back(frame.buffer(), frame.info(), face_settings().labels, faces);
+}
+
+Status FaceElement::deliver_faces(Frame& frame, FaceResult faces) {
+  if (const FaceList* list = faces.host()) frame.count(kFaces, list->faces.size());
+  frame.add_result<FaceList>(faces);
+  if (wants_standard_metas()) return publish(frame, faces);
+  if (face_settings().standard_metas == StandardMetas::kAuto && !in_cuda_memory() &&
+      !std::exchange(told_no_standard_metas_, true)) {
     GST_DEBUG_CATEGORY_STATIC(category);
     GST_DEBUG_CATEGORY_GET(category, "cufacefilter");
     GST_CAT_INFO_OBJECT(category, element(),
@@ -46,24 +75,7 @@ bool FaceElement::wants_standard_metas() {
                         "GstVideoRegionOfInterestMeta; standard-metas=always does, and waits for "
                         "the GPU on each frame");
   }
-  return false;
-}
-
-Status FaceElement::deliver_faces(Frame& frame, FaceResult faces) {
-  if (const FaceList* list = faces.host()) frame.count(kFaces, list->faces.size());
-  frame.add_result<FaceList>(faces);
-  if (!wants_standard_metas()) return {};
-  return publish_standard_metas(frame.buffer(), frame.info(), faces, first_seen_);
-}
-
-GType standard_metas_type() {
-  static const GType type = enum_type(
-      "GstCufaceStandardMetas",
-      {{static_cast<int>(StandardMetas::kAuto), "Where the element works on the CPU", "auto"},
-       {static_cast<int>(StandardMetas::kAlways),
-        "On every frame; the element waits for a GPU that works for it", "always"},
-       {static_cast<int>(StandardMetas::kNever), "Only gst-cuface's own meta", "never"}});
-  return type;
+  return {};
 }
 
 }  // namespace cuface::gst

@@ -2,20 +2,31 @@
 // write faces as standard metas too.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "gst/base/element.h"
-#include "gst/faces/firstseen.h"
 #include "gst/meta/facemeta.h"
+#include "gst/regions/regions.h"
 
 namespace cuface::gst {
-
-enum class StandardMetas { kAuto, kAlways, kNever };
 
 /// The settings of every face element begin with these.
 struct FaceSettings {
   StandardMetas standard_metas = StandardMetas::kAuto;
+  /// Whose boxes are faces where no element of ours has found any: read_foreign().
+  std::string labels = "face";
 };
+
+/// The property of those that make something of others' faces.
+template <typename S>
+Setting labels_setting() {
+  return text(
+      "labels", "Labels",
+      "Names of what other detectors find that are faces, separated by commas. Set it where "
+      "a detector names them otherwise.",
+      CUFACE_FIELD(S, labels));
+}
 
 class FaceElement : public Element {
  public:
@@ -27,6 +38,8 @@ class FaceElement : public Element {
   /// As Element's.
   virtual Status process_faces(Frame& frame) = 0;
   virtual void reset_faces(Reset) {}
+  /// Whether the faces it delivers differ from those that come, on every frame.
+  virtual bool changes_faces() const { return false; }
   virtual FaceSettings face_settings() const = 0;
 
   /// In process_faces(): the newest faces of the elements before, in pixels of the frame.
@@ -39,7 +52,9 @@ class FaceElement : public Element {
   Status deliver_faces(Frame& frame, FaceResult faces);
 
  private:
-  bool wants_standard_metas();
+  bool wants_standard_metas() const;
+  bool leaves_analytics() const;
+  Status publish(Frame& frame, const FaceResult& faces);
 
   FoundFaces before_;
   bool warned_interlaced_ = false, warned_positions_ = false, told_no_standard_metas_ = false;
@@ -64,16 +79,5 @@ class FaceElementWith : public FaceElement {
   }
   S settings_;  ///< under SettingsLock
 };
-
-GType standard_metas_type();
-
-/// The property that all face elements have.
-template <typename S>
-Setting standard_metas_setting() {
-  return choice("standard-metas", "Standard metas",
-                "Whether faces are also written as GStreamer's own metas. Set always where other "
-                "elements read them behind a GPU.",
-                CUFACE_FIELD(S, standard_metas), standard_metas_type());
-}
 
 }  // namespace cuface::gst

@@ -3,27 +3,24 @@
 
 #include <gst/video/video.h>
 
-#include "gst/faces/firstseen.h"
+#include <string_view>
+
 #include "gst/meta/facemeta.h"
+#include "gst/regions/regions.h"
 #include "kernels/faces/faces.h"
 
 namespace cuface::gst {
 
-/// Replaces the standard entries that our elements wrote before on this buffer by those of `faces`
-/// (pixels of a frame of `info`, within its crop rectangle), and touches nobody else's. Needs a
-/// writable buffer. `first_seen` belongs to the element and is brought up to date. Waits for faces
-/// that are still on a GPU; an error where they cannot be read, and then changes nothing.
-///
-/// One GstVideoRegionOfInterestMeta a face: roi-type "face", id, the visible part of the box in
-/// whole pixels, and a parameter "cuface" with id (guint64), confidence (float) and landmarks
-/// (array of floats x0, y0, x1, y1, ..., normalised to the frame). With GStreamer 1.24 or later
-/// also what analyticsmetas.h says.
+/// publish_regions() of faces, with the label "face".
 Status publish_standard_metas(GstBuffer* buffer, const GstVideoInfo& info, const FaceResult& faces,
-                              FirstSeen& first_seen);
+                              FirstSeen& first_seen, bool analytics = true);
 
-/// The faces of others: every GstVideoRegionOfInterestMeta with roi-type "face" that our elements
-/// did not write, as detections in the order of the metas, in pixels of the crop rectangle (width x
-/// height). Null when there is none.
-FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height);
+/// The faces of others: what read_foreign() finds under these labels, as detections in pixels of
+/// the crop rectangle (width x height). Null when there is none.
+FaceListRef read_foreign_faces(GstBuffer* buffer, int width, int height, std::string_view labels);
+
+/// give_ids() of these faces, behind publish_standard_metas(). Waits, and fails, as that.
+Status give_ids_back(GstBuffer* buffer, const GstVideoInfo& info, std::string_view labels,
+                     const FaceResult& faces);
 
 }  // namespace cuface::gst

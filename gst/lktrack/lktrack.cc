@@ -1,13 +1,16 @@
-#include "gst/lktrack/lktrack.h"
-
+// culktrack: follows faces from frame to frame and gives them lasting ids.
 #include <algorithm>
 #include <utility>
 
+#include "gst/base/errors.h"
+#include "gst/base/segmenttimes.h"
 #include "gst/faces/counters.h"
+#include "gst/faces/elements.h"
 #include "gst/faces/feedback.h"
 #include "gst/faces/trackerquery.h"
 #include "gst/faces/wishes.h"
 #include "gst/lktrack/backend.h"
+#include "gst/lktrack/presence.h"
 #include "gst/lktrack/trackprops.h"
 #include "kernels/common/try.h"
 
@@ -19,7 +22,7 @@ namespace {
 
 class LkTrack final : public FaceElementWith<TrackSettings> {
  public:
-  using FaceElementWith::FaceElementWith;
+  explicit LkTrack(GstCufaceFilter* filter) : FaceElementWith(filter), presence_(element()) {}
 
   Status plan(const GstVideoInfo& info) override {
     planned_ = copy_settings().config;
@@ -34,13 +37,22 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
     feedback_.reset();
   }
 
+  void close() override { end_presence(); }
+
+  void sink_event(GstEvent* event) override {
+    if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) end_presence();
+  }
+
   bool answer(GstPadDirection direction, GstQuery* query) override {
     return direction == GST_PAD_SINK && answer_tracker_query(query);
   }
 
  protected:
+  bool changes_faces() const override { return true; }
+
   void reset_faces(Reset why) override {
     end_tracks();
+    end_presence();
     if (why != Reset::kStart) return;
     frame_ = 0;
     last_id_ = 0;
@@ -48,10 +60,11 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
   }
 
   Status process_faces(Frame& frame) override {
-    const TrackConfig config = copy_settings().config;
-    if (config != planned_) {
-      CUFACE_TRY(backend_->configure(config));
-      planned_ = config;
+    const TrackSettings settings = copy_settings();
+    posts_messages_ = settings.post_messages;
+    if (settings.config != planned_) {
+      CUFACE_TRY(backend_->configure(settings.config));
+      planned_ = settings.config;
     }
     const double elapsed = follow_time(frame);
     if (frame.is_gap()) return pass_gap(frame, elapsed);
@@ -63,10 +76,23 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
                    input.feedback ? ", landmarks fed back" : "");
     feedback_ = std::make_shared<const FeedbackCell>(g_thread_self());
     frame.add_result(FrameResult<FeedbackCell>(feedback_, frame.width(), frame.height()));
-    return deliver_faces(frame, std::move(result));
+    return deliver(frame, std::move(result));
   }
 
  private:
+  Status deliver(Frame& frame, FaceResult faces) {
+    if (posts_messages_)
+      CUFACE_TRY(presence_.follow(faces, {frame.pts(), running_time_of(segment(), frame.pts())}));
+    else
+      presence_.forget();
+    return deliver_faces(frame, std::move(faces));
+  }
+
+  void end_presence() {
+    const Status read = presence_.end();
+    if (!read.ok()) post_error(element(), read);
+  }
+
   void end_tracks() {
     if (backend_) backend_->end_tracks();
     feedback_.reset();
@@ -111,7 +137,7 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
     CUFACE_TAKE(result, backend_->pass_gap(frame, frame_));
     request_search(frame, result);
     GST_LOG_OBJECT(element(), "a gap: faces are held");
-    return deliver_faces(frame, std::move(result));
+    return deliver(frame, std::move(result));
   }
 
   // The streaming thread's.
@@ -121,12 +147,17 @@ class LkTrack final : public FaceElementWith<TrackSettings> {
   std::uint64_t frame_ = 0;
   std::uint64_t last_id_ = 0;
   double held_ = 0;  ///< seconds from the last frame that was looked at to the last one
-  bool told_no_request_ = false;
+  bool told_no_request_ = false, posts_messages_ = false;
+  Presence presence_;
 };
 
 constexpr StatsField kStats[] = {{"faces", kFaces}, {"lost-tracks", kLostTracks}};
 
-constexpr ElementInfo kInfo{
+}  // namespace
+
+constexpr ElementInfo kLkTrack{
+    .name = "culktrack",
+    .debug = &cuface_track_debug,
     .type = "GstCufaceLkTrack",
     .title = "Face tracker",
     .category = "Filter/Analyzer/Video",
@@ -138,13 +169,4 @@ constexpr ElementInfo kInfo{
     .stats = kStats,
 };
 
-}  // namespace
 }  // namespace cuface::gst
-
-GType gst_cuface_lk_track_get_type() {
-  static const GType type = [] {
-    GST_DEBUG_CATEGORY_INIT(cuface_track_debug, "culktrack", 0, "face tracker");
-    return cuface::gst::register_element(cuface::gst::kInfo);
-  }();
-  return type;
-}

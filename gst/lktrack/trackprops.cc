@@ -72,8 +72,8 @@ std::vector<Setting> track_settings() {
              "Raise it where searches miss faces.",
              FIELD(max_missed), 0, 1000),
       number("min-confirmed", "Minimum confirmations",
-             "Searches that must find a face before hold-time applies to it. Raise it against "
-             "false faces that stay.",
+             "Searches that must find a face before hold-time applies, or that end the doubt about "
+             "a network's face. Raise it against false faces that stay.",
              FIELD(min_confirmed), 1, 1000),
       number("doubt-below", "Doubt below",
              "A new face of less confidence is delivered once further searches find it too. Raise "
@@ -103,8 +103,14 @@ std::vector<Setting> track_settings() {
     set(settings, value);
     static_cast<TrackSettings*>(settings)->config.flow.window |= 1;
   };
-  std::vector<Setting> table{standard_metas_setting<TrackSettings>()};
+  std::vector<Setting> table{standard_metas_setting<TrackSettings>(),
+                             labels_setting<TrackSettings>()};
   table.insert(table.end(), std::begin(rules), std::end(rules));
+  table.push_back(
+      boolean("post-messages", "Post messages",
+              "Posts the element messages face-appeared and face-lost. Set it in applications that "
+              "follow who comes and goes.",
+              CUFACE_FIELD(TrackSettings, post_messages)));
   return table;
 }
 

@@ -10,6 +10,7 @@ namespace cuface::gst {
 
 struct TrackSettings : FaceSettings {
   TrackConfig config;
+  bool post_messages = false;
 };
 
 std::vector<Setting> track_settings();

@@ -50,8 +50,4 @@ Placement place_any(GstBuffer* buffer, GType kind, int width, int height) {
   return place;
 }
 
-GstCufaceFaces* make_faces_snapshot(FaceResult faces) {
-  return library().table->make_faces_snapshot(&faces);
-}
-
 }  // namespace cuface::gst

@@ -22,9 +22,4 @@ struct ResultKind<FaceList> {
 using FaceResult = FrameResult<FaceList>;
 using FoundFaces = FoundResult<FaceList>;
 
-/// The snapshot of the public interface, for our own elements that publish. Whoever first looks
-/// into it waits for a GPU that still works on it, and sees no faces (an error is logged) while the
-/// GPU cannot be read.
-GstCufaceFaces* make_faces_snapshot(FaceResult faces);
-
 }  // namespace cuface::gst

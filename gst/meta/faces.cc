@@ -33,10 +33,13 @@ FaceListRef ResultKind<FaceList>::scaled(FaceListRef faces, int width, int heigh
   auto scaled = std::make_shared<FaceList>(*faces);
   scaled->width = width;
   scaled->height = height;
-  for (Face& face : scaled->faces)
-    face.box = {face.box.x * sx, face.box.y * sy, face.box.w * sx, face.box.h * sy};
+  for (Face& face : scaled->faces) {
+    face.box = scaled_box(face.box, sx, sy);
+    if (!face.has_keypoints) continue;
+    for (Point& p : face.keypoints) p = scaled_point(p, sx, sy);
+  }
   for (auto* points : {&scaled->landmarks, &scaled->followed})
-    for (Point& p : *points) p = {(p.x + 0.5f) * sx - 0.5f, (p.y + 0.5f) * sy - 0.5f};
+    for (Point& p : *points) p = scaled_point(p, sx, sy);
   return scaled;
 }
 
@@ -54,12 +57,10 @@ FaceListRef ResultKind<FaceList>::cropped(const FaceList& faces, const FrameGeom
   cropped->followed_per_face = 0;
   for (std::size_t i = 0; i < faces.faces.size(); ++i) {
     Face face = faces.faces[i];
-    face.box.x += dx;
-    face.box.y += dy;
-    const bool visible = face.box.x < static_cast<float>(to.width) &&
-                         face.box.y < static_cast<float>(to.height) &&
-                         face.box.x + face.box.w > 0 && face.box.y + face.box.h > 0;
-    if (!visible) continue;
+    face.box = moved_box(face.box, from, to);
+    if (!is_visible(face.box, to)) continue;
+    for (Point& p : face.keypoints)
+      if (face.has_keypoints) p = {p.x + dx, p.y + dy};
     cropped->faces.push_back(face);
     const Point* points = faces.landmarks_of(i);
     for (int p = 0; p < faces.landmarks_per_face; ++p)

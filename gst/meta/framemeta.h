@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "gst/meta/results.h"
+#include "kernels/common/geometry.h"
 
 namespace cuface::gst {
 
@@ -53,7 +54,7 @@ struct FrameRecord {
   /// Set once a reader has warned that positions are lost; all frames of a chain share it. Null
   /// where nobody is to be warned.
   std::shared_ptr<std::atomic<bool>> geometry_warned;
-  /// The last of our elements in an unbroken line of our elements from the chain's head, or null:
+  /// The last of our elements in an unbroken line of them from the chain's first on, or null:
   /// only for comparison. While the line lasts nobody else can have touched a pixel.
   const void* untouched_since = nullptr;
   FrameGeometry untouched;  ///< as that element saw it
@@ -91,6 +92,19 @@ struct Placement {
 
 /// The buffer's crop rectangle if it has one, else the given size.
 FrameGeometry frame_geometry(GstBuffer* buffer, int width, int height);
+
+/// A box in a picture scaled by these factors, and in one that starts at another place.
+inline Box scaled_box(const Box& box, float x, float y) {
+  return {box.x * x, box.y * y, box.w * x, box.h * y};
+}
+inline Box moved_box(const Box& box, const FrameGeometry& from, const FrameGeometry& to) {
+  return {box.x + static_cast<float>(from.crop_x - to.crop_x),
+          box.y + static_cast<float>(from.crop_y - to.crop_y), box.w, box.h};
+}
+inline bool is_visible(const Box& box, const FrameGeometry& in) {
+  return box.x < static_cast<float>(in.width) && box.y < static_cast<float>(in.height) &&
+         box.x + box.w > 0 && box.y + box.h > 0;
+}
 
 /// The buffer's record, or null. Valid as long as the buffer has its metas.
 FrameRecord* get_frame_record(GstBuffer* buffer);

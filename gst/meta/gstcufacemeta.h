@@ -59,6 +59,38 @@ GST_CUFACE_API GType gst_cuface_meta_api_get_type(void);
 #endif
 
 /**
+ * gst_cuface_register_metas:
+ *
+ * Registers the metas of faces, motion and edges. A program that gets buffers from another process
+ * (unixfdsrc, GStreamer 1.24 or later) calls it before the first buffer, or the buffers come
+ * without them. Elsewhere nobody needs it. From any thread, any number of times.
+ */
+GST_CUFACE_API void gst_cuface_register_metas(void);
+
+/**
+ * gst_cuface_buffer_add_face:
+ * @buffer: a writable #GstBuffer with a video frame
+ * @frame_width: the frame's width in pixels
+ * @frame_height: the frame's height in pixels
+ * @x: left edge of the face's box, normalised to the frame
+ * @y: top edge
+ * @width: width, more than 0
+ * @height: height, more than 0
+ * @confidence: 0 to 1
+ *
+ * Adds a face that the application has found, to those that the buffer has already. culktrack and
+ * cufacelandmark take it as one that a search of this frame has found. To be called in front of
+ * them: landmarks cannot be added.
+ *
+ * Returns: %FALSE, and the buffer is as it was, where an argument is out of its range, where the
+ *     buffer is not writable, where its faces have landmarks or no longer fit the picture, and
+ *     where it has 16384 faces
+ */
+GST_CUFACE_API gboolean gst_cuface_buffer_add_face(GstBuffer* buffer, guint frame_width,
+                                                   guint frame_height, gfloat x, gfloat y,
+                                                   gfloat width, gfloat height, gfloat confidence);
+
+/**
  * gst_cuface_buffer_get_face_meta:
  * @buffer: a #GstBuffer
  *
@@ -116,8 +148,7 @@ GST_CUFACE_API void gst_cuface_faces_unref(GstCufaceFaces* faces);
  * gst_cuface_faces_get_count:
  * @faces: a #GstCufaceFaces
  *
- * Returns: the number of faces. In a snapshot of a bus message (property `post-messages` of
- *     cufacepublish) 0 also when they cannot be read from the GPU: an error is logged.
+ * Returns: the number of faces
  */
 GST_CUFACE_API guint gst_cuface_faces_get_count(const GstCufaceFaces* faces);
 
@@ -144,7 +175,8 @@ GST_CUFACE_API guint64 gst_cuface_faces_get_id(const GstCufaceFaces* faces, guin
  * @faces: a #GstCufaceFaces
  * @index: which face
  *
- * Returns: 0 to 1. Detected: n / (n + 3) for n agreeing windows; tracked: the tracker's check.
+ * Returns: 0 to 1. Detected: n / (n + 3) for n agreeing windows of a cascade, or the score of a
+ *     network; tracked: the tracker's check.
  */
 GST_CUFACE_API gfloat gst_cuface_faces_get_confidence(const GstCufaceFaces* faces, guint index);
 
@@ -172,7 +204,8 @@ GST_CUFACE_API guint gst_cuface_faces_get_age(const GstCufaceFaces* faces, guint
  * @faces: a #GstCufaceFaces
  * @index: which face
  *
- * Returns: windows that agreed on the detection; -1 for a tracked face
+ * Returns: windows that agreed on the detection; -1 for a tracked face, and for one that a network
+ *     found
  */
 GST_CUFACE_API gint gst_cuface_faces_get_neighbors(const GstCufaceFaces* faces, guint index);
 
@@ -210,6 +243,30 @@ GST_CUFACE_API guint gst_cuface_faces_get_n_landmarks(const GstCufaceFaces* face
  */
 GST_CUFACE_API void gst_cuface_faces_get_landmark(const GstCufaceFaces* faces, guint index,
                                                   guint landmark, gfloat* x, gfloat* y);
+
+/**
+ * gst_cuface_faces_get_n_keypoints:
+ * @faces: a #GstCufaceFaces
+ * @index: which face
+ *
+ * Returns: keypoints of this face: 5 where a network found it, 0 where a cascade did
+ */
+GST_CUFACE_API guint gst_cuface_faces_get_n_keypoints(const GstCufaceFaces* faces, guint index);
+
+/**
+ * gst_cuface_faces_get_keypoint:
+ * @faces: a #GstCufaceFaces
+ * @index: which face
+ * @keypoint: which keypoint, below gst_cuface_faces_get_n_keypoints(): right eye, left eye, tip of
+ *     the nose, right and left corner of the mouth; right and left are the person's
+ * @x: (out) (optional): horizontal position
+ * @y: (out) (optional): vertical position
+ *
+ * One keypoint, normalised to the frame. It may lie beyond the frame. A tracker moves it with the
+ * face.
+ */
+GST_CUFACE_API void gst_cuface_faces_get_keypoint(const GstCufaceFaces* faces, guint index,
+                                                  guint keypoint, gfloat* x, gfloat* y);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstCufaceFaces, gst_cuface_faces_unref)
 

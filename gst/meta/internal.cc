@@ -13,7 +13,6 @@ constexpr GstCufaceInternal kTable = {
                      bool has_places) { append_any(buffer, kind, std::move(*result), has_places); },
     .place_any = [](GstBuffer* buffer, GType kind, int width, int height,
                     Placement* place) { *place = place_any(buffer, kind, width, height); },
-    .make_faces_snapshot = [](FaceResult* faces) { return make_faces_snapshot(std::move(*faces)); },
 };
 
 }  // namespace

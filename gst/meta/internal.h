@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "gst/meta/edges.h"
 #include "gst/meta/facemeta.h"
+#include "gst/meta/motion.h"
 #include "gst/meta/view.h"
 
 G_BEGIN_DECLS
@@ -25,7 +27,6 @@ typedef struct _GstCufaceInternal {
                      bool has_places);
   void (*place_any)(GstBuffer* buffer, GType kind, int width, int height,
                     cuface::gst::Placement* place);
-  GstCufaceFaces* (*make_faces_snapshot)(cuface::gst::FaceResult* faces);
 } GstCufaceInternal;
 
 /// The library's table, or null where `version` is not the library's own; `library` then names the
@@ -48,7 +49,8 @@ constexpr guint internal_version() {
   for (const char c : std::string_view(CUFACE_VERSION)) add(static_cast<unsigned char>(c));
   for (const std::size_t size :
        {sizeof(GstCufaceInternal), sizeof(FrameRecord), sizeof(FrameRecord::Entry),
-        sizeof(Placement), sizeof(ViewMeta), sizeof(FaceList), sizeof(Face)})
+        sizeof(Placement), sizeof(ViewMeta), sizeof(FaceList), sizeof(Face), sizeof(MotionMap),
+        sizeof(MotionCell), sizeof(MotionRegion), sizeof(Edges)})
     add(size);
   return version;
 }

@@ -21,14 +21,59 @@ GQuark info_quark() {
   return quark;
 }
 
+#if GST_CHECK_VERSION(1, 24, 0)
+
+GQuark wire_quark() {
+  static const GQuark quark = g_quark_from_static_string("cuface-wire");
+  return quark;
+}
+
+const Wire& wire_of(const GstMetaInfo* info) {
+  return *static_cast<const Wire*>(g_type_get_qdata(info->api, wire_quark()));
+}
+
+gboolean serialise(const GstMeta* meta, GstByteArrayInterface* data, guint8* version) {
+  const Wire& wire = wire_of(meta->info);
+  std::vector<std::uint8_t> bytes;
+  if (!wire.write(reinterpret_cast<const ViewMeta*>(meta)->buffer, bytes)) return FALSE;
+  *version = wire.version;
+  return gst_byte_array_interface_append_data(data, bytes.data(), bytes.size());
+}
+
+GstMeta* deserialise(const GstMetaInfo* info, GstBuffer* buffer, const guint8* data, gsize size,
+                     guint8 version) {
+  const Wire& wire = wire_of(info);
+  if (version != wire.version || !wire.read(buffer, {data, size})) return nullptr;
+  return gst_buffer_get_meta(buffer, info->api);
+}
+
+const GstMetaInfo* register_meta(GType type, const char* implementation, const Wire* wire) {
+  auto* info = const_cast<GstMetaInfo*>(gst_meta_info_new(type, implementation, sizeof(ViewMeta)));
+  info->init_func = init;
+  info->transform_func = transform;
+  if (wire) {
+    g_type_set_qdata(type, wire_quark(), const_cast<Wire*>(wire));
+    info->serialize_func = serialise;
+    info->deserialize_func = deserialise;
+  }
+  return gst_meta_info_register(info);
+}
+
+#else
+
+const GstMetaInfo* register_meta(GType type, const char* implementation, const Wire*) {
+  return gst_meta_register(type, implementation, sizeof(ViewMeta), init, nullptr, transform);
+}
+
+#endif
+
 }  // namespace
 
-GType register_view(const char* api, const char* implementation) {
+GType register_view(const char* api, const char* implementation, const Wire* wire) {
   static const gchar* no_tags[] = {nullptr};
   const GType type = gst_meta_api_type_register(api, no_tags);
-  const GstMetaInfo* info =
-      gst_meta_register(type, implementation, sizeof(ViewMeta), init, nullptr, transform);
-  g_type_set_qdata(type, info_quark(), const_cast<GstMetaInfo*>(info));
+  g_type_set_qdata(type, info_quark(),
+                   const_cast<GstMetaInfo*>(register_meta(type, implementation, wire)));
   return type;
 }
 

@@ -1,4 +1,5 @@
-// The tagged twin of the frame meta; see framemeta.h.
+// The witness, a meta beside the frame meta: in which picture the places of its results fit. Other
+// elements scale or drop it by its tags (framemeta.h).
 #pragma once
 
 #include <gst/gst.h>

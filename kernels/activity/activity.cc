@@ -38,7 +38,7 @@ void Activity::take(ImageView<const std::uint8_t> picture) {
 }
 
 const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
-                                  std::span<const Followed> followed) {
+                                  std::span<const Followed> followed, const SearchRegion& what) {
   std::fill_n(changed_, kMostCells, 0);
   if (!taken_) {
     take(picture);
@@ -60,6 +60,9 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
       }
       for (int c = 0; c < grid_.columns; ++c)
         if (has_changed(differ[c], blocks[c])) changed_[row] |= std::uint64_t{1} << c;
+      if (what.only_new())
+        for (const Followed& face : followed)
+          changed_[row] &= ~person_row(face.box, full_width_, full_height_, grid_, row);
       if (changed_[row] == 0) continue;
       for (int k = first; k < end; ++k) {
         const std::uint8_t* now = now_.data() + std::ptrdiff_t{k} * blocks_across_;
@@ -70,8 +73,10 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
     }
   }
   followed_.clear();
-  for (const Followed& face : followed)
-    followed_.push_back(followed_cells(face.box, full_width_, full_height_, grid_));
+  if (!what.only_new())
+    for (const Followed& face : followed)
+      followed_.push_back(
+          followed_cells(face.box, full_width_, full_height_, grid_, what == kChangedParts));
   for (int size = 0; size < kSizeClasses; ++size)
     for (int row = 0; row < grid_.rows; ++row)
       map_.cells[size][row] =

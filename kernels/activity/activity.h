@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/cells/cells.h"
+#include "kernels/cells/region.h"
 #include "kernels/common/image.h"
 #include "kernels/faces/followed.h"
 
@@ -55,13 +56,16 @@ class Activity {
   /// What was taken last is not searched after all: as before the first take().
   void forget() { taken_ = false; }
   /// What of this picture to search; where something has changed it counts as searched now. Before
-  /// the first take() all has changed. Valid until the next call.
-  const ActivityMap& look(ImageView<const std::uint8_t> picture,
-                          std::span<const Followed> followed);
+  /// the first take() all has changed. Valid until the next call. `what` is
+  /// kActiveParts, kChangedParts or kNewParts.
+  const ActivityMap& look(ImageView<const std::uint8_t> picture, std::span<const Followed> followed,
+                          const SearchRegion& what = kActiveParts);
 
   const CellGrid& grid() const { return grid_; }
   /// Rows of cells: those that had changed at the last look().
   std::span<const std::uint64_t> changed() const { return {changed_, kMostCells}; }
+  std::int32_t changed_cells() const { return count_cells(changed_, grid_); }
+  std::int32_t cells() const { return grid_.columns * grid_.rows; }
 
  private:
   /// The means of a row of blocks.

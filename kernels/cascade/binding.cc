@@ -2,14 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cascade/bind.h"
 #include "kernels/cascade/cascade.h"
 #include "kernels/cascade/evaluate.h"
 
 namespace cuface {
 namespace {
-
-// OpenCV subtracts this from every stage's threshold, in fp32.
-constexpr float kStageSlack = 1e-5f;
 
 // Offsets of the corners that a rectangle's sum is made of: first - second - third + fourth.
 void bind_upright(int left, int top, int right, int bottom, const SumLayout& layout,
@@ -26,20 +24,6 @@ void bind_tilted(int x, int y, int w, int h, const SumLayout& layout, std::int32
   corner[1] = static_cast<std::int32_t>(layout.tilted + layout.offset(x - h, y + h));
   corner[2] = static_cast<std::int32_t>(layout.tilted + layout.offset(x + w, y + w));
   corner[3] = static_cast<std::int32_t>(layout.tilted + layout.offset(x + w - h, y + w + h));
-}
-
-BoundFeature bound(const HaarFeature& feature, const SumLayout& layout) {
-  BoundFeature out = {};
-  for (int i = 0; i < feature.rect_count; ++i) {
-    const HaarRect& r = feature.rects[i];
-    if (feature.tilted) {
-      bind_tilted(r.x, r.y, r.w, r.h, layout, out.corner[i]);
-    } else {
-      bind_upright(r.x, r.y, r.x + r.w, r.y + r.h, layout, out.corner[i]);
-    }
-    out.weight[i] = r.weight;
-  }
-  return out;
 }
 
 int scaled(int v, float scale) {
@@ -79,6 +63,20 @@ const HaarFeature& feature_of(const CascadeModel& model, std::size_t node) {
 
 }  // namespace
 
+BoundFeature bind_feature(const HaarFeature& feature, const SumLayout& layout) {
+  BoundFeature out = {};
+  for (int i = 0; i < feature.rect_count; ++i) {
+    const HaarRect& r = feature.rects[i];
+    if (feature.tilted) {
+      bind_tilted(r.x, r.y, r.w, r.h, layout, out.corner[i]);
+    } else {
+      bind_upright(r.x, r.y, r.x + r.w, r.y + r.h, layout, out.corner[i]);
+    }
+    out.weight[i] = r.weight;
+  }
+  return out;
+}
+
 BoundCascade::BoundCascade(const CascadeModel& model) : model_(model) {
   nodes_.resize(model.nodes.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -101,7 +99,7 @@ BoundCascade::BoundCascade(const CascadeModel& model) : model_(model) {
 void BoundCascade::bind(const SumLayout& layout) {
   layout_ = layout;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    nodes_[i].feature = bound(feature_of(model_, i), layout);
+    nodes_[i].feature = bind_feature(feature_of(model_, i), layout);
   }
 }
 

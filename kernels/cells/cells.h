@@ -52,6 +52,12 @@ CUFACE_HD inline std::uint64_t cell_bits(int first, int last) {
   return (~std::uint64_t{0} >> (kMostCells - 1 - last)) & (~std::uint64_t{0} << first);
 }
 
+CUFACE_HD inline int count_bits(std::uint64_t word) {
+  int count = 0;
+  for (; word != 0; word &= word - 1) ++count;
+  return count;
+}
+
 /// The cells along a side.
 struct CellGrid {
   int width = 0, height = 0;  ///< of the searched picture, in pixels
@@ -59,6 +65,13 @@ struct CellGrid {
 };
 CUFACE_HD inline CellGrid cell_grid(int width, int height) {
   return {width, height, cells_along(width), cells_along(height)};
+}
+
+/// How many cells of a grid are on, by its rows.
+CUFACE_HD inline std::int32_t count_cells(const std::uint64_t* rows, const CellGrid& grid) {
+  std::int32_t count = 0;
+  for (int r = 0; r < grid.rows; ++r) count += count_bits(rows[r]);
+  return count;
 }
 
 /// How far, in cells along a side, a change makes windows of a class be looked at whose own cell
@@ -82,6 +95,13 @@ CUFACE_HD inline std::uint64_t active_row(const std::uint64_t* changed, const Ce
   return wide & cell_bits(0, grid.columns - 1);
 }
 
+/// The cell at a place, the nearest one where that is outside of the picture.
+CUFACE_HD inline int cell_at(float pixel, int full, int cells) {
+  const float last = static_cast<float>(full - 1);
+  const float inside = pixel > 0 ? (pixel < last ? pixel : last) : 0.0f;
+  return cell_of(static_cast<int>(inside), cells, full);
+}
+
 /// Where a face that is followed is looked for: windows of nearly its size with their middle near
 /// its own. And where no smaller windows are looked at, whatever moves: cells all inside its box.
 struct FollowedCells {
@@ -90,17 +110,16 @@ struct FollowedCells {
   std::uint64_t columns;
   int first_inner_row, last_inner_row;
   std::uint64_t inner_columns;  ///< 0 = none
+  int first_body_row;
+  std::uint64_t body_columns;  ///< 0 = none
 };
 
-/// `box` in pixels of a picture of which the searched one is a reduced copy.
+/// `box` in pixels of a picture of which the searched one is a reduced copy. `with_body`: what is
+/// seen in front of a body is no further away, so no smaller faces are looked for below the box
+/// either, twice as wide.
 CUFACE_HD inline FollowedCells followed_cells(const Box& box, int full_width, int full_height,
-                                              const CellGrid& grid) {
+                                              const CellGrid& grid, bool with_body = false) {
   constexpr float kAround = 0.375f;  // of its size
-  const auto cell = [](float pixel, int full, int cells) {
-    const float last = static_cast<float>(full - 1);
-    const float inside = pixel > 0 ? (pixel < last ? pixel : last) : 0.0f;
-    return cell_of(static_cast<int>(inside), cells, full);
-  };
   const float x = box.x + box.w / 2, y = box.y + box.h / 2;
   const float dx = kAround * box.w, dy = kAround * box.h;
   const float most = 32768.0f;
@@ -109,22 +128,36 @@ CUFACE_HD inline FollowedCells followed_cells(const Box& box, int full_width, in
   FollowedCells out;
   out.first_class = size > 0 ? size - 1 : 0;
   out.last_class = size + 1 < kSizeClasses ? size + 1 : size;
-  out.first_row = cell(y - dy, full_height, grid.rows);
-  out.last_row = cell(y + dy, full_height, grid.rows);
-  out.columns =
-      cell_bits(cell(x - dx, full_width, grid.columns), cell(x + dx, full_width, grid.columns));
+  out.first_row = cell_at(y - dy, full_height, grid.rows);
+  out.last_row = cell_at(y + dy, full_height, grid.rows);
+  out.columns = cell_bits(cell_at(x - dx, full_width, grid.columns),
+                          cell_at(x + dx, full_width, grid.columns));
   const auto first_inner = [&](float from, int full, int cells) {
-    return from > 0 ? cell(from, full, cells) + 1 : 0;
+    return from > 0 ? cell_at(from, full, cells) + 1 : 0;
   };
   const auto last_inner = [&](float to, int full, int cells) {
-    return to < static_cast<float>(full) ? cell(to, full, cells) - 1 : cells - 1;
+    return to < static_cast<float>(full) ? cell_at(to, full, cells) - 1 : cells - 1;
   };
   out.first_inner_row = first_inner(box.y, full_height, grid.rows);
   out.last_inner_row = last_inner(box.y + box.h, full_height, grid.rows);
   const int left = first_inner(box.x, full_width, grid.columns);
   const int right = last_inner(box.x + box.w, full_width, grid.columns);
   out.inner_columns = left <= right ? cell_bits(left, right) : 0;
+  out.first_body_row = first_inner(box.y + box.h, full_height, grid.rows);
+  const int body_left = first_inner(box.x - box.w / 2, full_width, grid.columns);
+  const int body_right = last_inner(box.x + box.w * 1.5f, full_width, grid.columns);
+  out.body_columns = with_body && body_left <= body_right ? cell_bits(body_left, body_right) : 0;
   return out;
+}
+
+/// The columns of a row in which the person of a followed face may move: three quarters of the face
+/// to either side of it, from half a face above it down.
+CUFACE_HD inline std::uint64_t person_row(const Box& box, int full_width, int full_height,
+                                          const CellGrid& grid, int row) {
+  constexpr float kBeside = 0.75f, kAbove = 0.5f;
+  if (row < cell_at(box.y - kAbove * box.h, full_height, grid.rows)) return 0;
+  return cell_bits(cell_at(box.x - kBeside * box.w, full_width, grid.columns),
+                   cell_at(box.x + (1 + kBeside) * box.w, full_width, grid.columns));
 }
 
 /// A row of the map. Where one face lies inside another it is looked for.
@@ -136,6 +169,7 @@ CUFACE_HD inline std::uint64_t map_row(const std::uint64_t* changed, const CellG
     const FollowedCells& face = followed[i];
     if (size_class < face.first_class) {
       if (row >= face.first_inner_row && row <= face.last_inner_row) on &= ~face.inner_columns;
+      if (row >= face.first_body_row) on &= ~face.body_columns;
     } else if (size_class <= face.last_class && row >= face.first_row && row <= face.last_row) {
       around |= face.columns;
     }

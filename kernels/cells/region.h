@@ -11,16 +11,23 @@ namespace cuface {
 
 /// The faces whose middle lies between the band's borders. count 1 = the whole picture, 0 = nothing
 /// of it. Of a whole picture that is `active_only` there are those in its changed parts and where
-/// faces are followed (kernels/activity): a followed face was looked for.
+/// faces are followed (kernels/activity): a followed face was looked for. See kChangedParts and
+/// kNewParts for its other values.
 struct SearchRegion {
   std::int32_t index = 0, count = 0, active_only = 0;
 
   CUFACE_HD bool is_part() const { return count > 1 || active_only; }
+  CUFACE_HD bool only_if_changed() const { return active_only > 1; }
+  CUFACE_HD bool only_new() const { return active_only > 2; }
   CUFACE_HD explicit operator bool() const { return count > 0; }
   friend bool operator==(const SearchRegion&, const SearchRegion&) = default;
 };
 inline constexpr SearchRegion kWholePicture = {0, 1};
 inline constexpr SearchRegion kActiveParts = {0, 1, 1};
+/// The same, and nothing at all where nothing has changed.
+inline constexpr SearchRegion kChangedParts = {0, 1, 2};
+/// What has changed where nobody is followed. Followed faces are not looked for.
+inline constexpr SearchRegion kNewParts = {0, 1, 3};
 
 /// The bands of a picture, at most: narrower ones would be searched twice, since they take what
 /// lies around them.

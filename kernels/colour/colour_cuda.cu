@@ -19,7 +19,9 @@ constexpr int kMaxGridY = 65535;
 /// A thread a pixel of the picture, from the four pixels of the frame.
 template <typename Told>
 __global__ void bgr_kernel(const __grid_constant__ Told told, bgr::Weights weights,
-                           const ResizeTap* columns, const ResizeTap* rows, ImageView<Bgr> out) {
+                           const ResizeTap* columns, const ResizeTap* rows, const std::int32_t* run,
+                           ImageView<Bgr> out) {
+  if (run && *run == 0) return;
   const FrameView& frame = told.get();
   const int x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (x >= out.width) return;
@@ -49,8 +51,8 @@ Result<BgrScaler> BgrScaler::create(int width, int height, int input_size) {
   });
 }
 
-Status BgrScaler::enqueue(const FrameView& frame, ColorMatrix matrix, ImageView<Bgr> out,
-                          Launcher launch) const {
+Status BgrScaler::enqueue(const FrameView& frame, ColorMatrix matrix, const std::int32_t* run,
+                          ImageView<Bgr> out, Launcher launch) const {
   CUFACE_TRY(bgr::validate_run(frame, width_, height_, out, size_));
   const bgr::Weights weights = bgr::make_weights(matrix, frame.full_range);
   const dim3 block(kBlockX, kBlockY);
@@ -59,7 +61,7 @@ Status BgrScaler::enqueue(const FrameView& frame, ColorMatrix matrix, ImageView<
   const ResizeTap* columns = taps_.data();
   return launch.tell(frame, [&](const auto& told) {
     return launch("colour", bgr_kernel<std::decay_t<decltype(told)>>, {grid, block}, told, weights,
-                  columns, columns + size_.width, out);
+                  columns, columns + size_.width, run, out);
   });
 }
 

@@ -1,6 +1,8 @@
 // colour of frames in device memory: the bytes of BgrScaler.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/colour/colour.h"
 #include "kernels/common/bgr.h"
 #include "kernels/common/cuda/launch.h"
@@ -22,10 +24,10 @@ class BgrScaler {
   const BgrSize& size() const { return size_; }
 
   /// Enqueues the kernel that reads a decoder's frame. `frame` and `out`, of size(), lie in device
-  /// memory. kInvalidArgument as the CPU's run(). One launch; no allocation, copy or wait.
-  /// Thread-safe.
-  Status enqueue(const FrameView& frame, ColorMatrix matrix, ImageView<Bgr> out,
-                 Launcher launch) const;
+  /// memory, as does `run`: where *run is 0 nothing is read and nothing written; null = always.
+  /// kInvalidArgument as the CPU's run(). One launch; no allocation, copy or wait. Thread-safe.
+  Status enqueue(const FrameView& frame, ColorMatrix matrix, const std::int32_t* run,
+                 ImageView<Bgr> out, Launcher launch) const;
 
  private:
   int width_ = 0, height_ = 0;  // of the frame

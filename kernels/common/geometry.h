@@ -16,6 +16,11 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
+/// A point counted from pixel centres, in a picture so many times as wide and high.
+CUFACE_HD inline Point scaled_point(const Point& p, float scale_x, float scale_y) {
+  return {(p.x + 0.5f) * scale_x - 0.5f, (p.y + 0.5f) * scale_y - 0.5f};
+}
+
 struct Box {
   float x = 0, y = 0, w = 0, h = 0;
   friend bool operator==(const Box&, const Box&) = default;

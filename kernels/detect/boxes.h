@@ -51,9 +51,11 @@ CUFACE_HD inline void write_found(Face& face, const Rect& box, int neighbors, co
   face.confidence = detection_confidence(neighbors);
   face.neighbors = neighbors;
   face.origin = Origin::kDetected;
+  face.has_keypoints = false;
   face.age = 0;
   face.box = as_box(box);
   face.roll = roll;
+  for (Point& point : face.keypoints) point = {};
 }
 
 }  // namespace cuface

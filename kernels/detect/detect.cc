@@ -40,17 +40,14 @@ class CpuDetector final : public Detector {
 
   Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const SearchRegion& band,
               std::span<const Followed> followed) override {
-    out.faces.clear();
-    out.rolls.clear();
-    out.overflow = false;
+    out.clear();
     if (luma.width != width_ || luma.height != height_ || luma.data == nullptr) {
       return invalid("the picture does not have the planned size");
     }
     if (band.active_only && !activity_) return invalid("no active parts were planned");
     const Status status = search(luma, out, band, followed);
     if (status.code() == StatusCode::kCancelled) {
-      out.faces.clear();
-      out.overflow = false;
+      out.clear();
       if (activity_) activity_->forget();
     }
     return status;
@@ -69,10 +66,14 @@ class CpuDetector final : public Detector {
     }
     if (is_raised(stop_)) return cancelled();
     const ActivityMap* active = nullptr;
-    if (band.active_only)
-      active = &activity_->look(picture, followed);
-    else if (activity_ && !band.is_part())
+    if (band.active_only) {
+      active = &activity_->look(picture, followed, band);
+      out.cells = activity_->cells();
+      out.changed_cells = activity_->changed_cells();
+      if (is_unchanged(out, band)) return {};
+    } else if (activity_ && !band.is_part()) {
       activity_->take(picture);
+    }
     out.overflow = !searcher_->search(picture, band, active, windows_);
     if (is_raised(stop_)) return cancelled();
     if (out.overflow) return {};

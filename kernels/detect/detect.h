@@ -79,7 +79,21 @@ struct DetectResult {
   /// upright.
   std::vector<Roll> rolls;
   bool overflow = false;
+  /// Of active parts: the cells that had changed, and all. Else 0.
+  std::int32_t changed_cells = 0, cells = 0;
+
+  void clear() {
+    faces.clear();
+    rolls.clear();
+    overflow = false;
+    changed_cells = cells = 0;
+  }
 };
+
+/// Whether nothing was searched because nothing has changed.
+inline bool is_unchanged(const DetectResult& result, const SearchRegion& searched) {
+  return searched.only_if_changed() && result.changed_cells == 0;
+}
 
 /// The largest side of a picture.
 inline constexpr int kMaxPictureSide = 16384;
@@ -101,10 +115,11 @@ class Detector {
   /// empty list. Of a band, which can_search_bands() must allow, the faces that belong to it or lie
   /// at its border. Of kActiveParts, which DetectConfig::active_parts must allow (else
   /// kInvalidArgument), those of windows that kernels/activity tells to look at, among others where
-  /// faces are `followed`, as on the frame before. With DetectConfig::verify those of `followed`
-  /// that ought to be in what is searched and are not found are verified. While create()'s `stop`
-  /// is raised kCancelled, with an empty `out`: a search of any size looks at it at least every 20
-  /// ms.
+  /// faces are `followed`, as on the frame before; kChangedParts are the same, but where no cell
+  /// has changed nothing is searched or verified, and of kNewParts nothing is verified. With
+  /// DetectConfig::verify those of `followed` that ought to be in what is searched and are not
+  /// found are verified. While create()'s `stop` is raised kCancelled, with an empty `out`: a
+  /// search of any size looks at it at least every 20 ms.
   Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
                  const SearchRegion& band = kWholePicture, std::span<const Followed> followed = {});
 

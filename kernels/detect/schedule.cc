@@ -9,7 +9,7 @@ FaceList faces_from_detections(const DetectResult& found, const SearchRegion& se
   list.width = width;
   list.height = height;
   list.searched = !searched.is_part();
-  if (searched.is_part()) list.part = searched;
+  if (searched.is_part() && !searched.only_new()) list.part = searched;
   list.detector = cascade;
   list.faces.reserve(found.faces.size());
   for (std::size_t i = 0; i < found.faces.size(); ++i) {

@@ -15,10 +15,23 @@ namespace cuface {
 // the picture on each; when all bands have been put off, the whole picture is due. Faces that a
 // tracker doubts are searched for in a band of their own, where bands can be searched and are not
 // spread. Where a tracker says what it follows, the active parts of the picture may be searched in
-// between, and instead of the whole after a search that found nothing.
+// between, and instead of the whole after a search that found nothing. Or nothing but what has
+// moved is searched: the more of the picture that was, the longer before the next look.
 
 /// Frames from one search of active parts to the next: a new face is to be found within so many.
 inline constexpr std::uint64_t kActiveInterval = 10;
+
+/// So many times the share of the picture that was searched is the time in frames before what moves
+/// is searched again.
+inline constexpr std::int32_t kMotionPause = 10;
+
+/// Frames from a search of so many changed cells to the next; 0 = none had changed, and it was no
+/// search.
+CUFACE_HD inline std::int32_t motion_pause(std::int32_t changed, std::int32_t cells) {
+  constexpr auto kLongest = static_cast<std::int32_t>(kActiveInterval);
+  const std::int32_t pause = cells > 0 ? (kMotionPause * changed + cells - 1) / cells : 0;
+  return pause < kLongest ? pause : kLongest;
+}
 
 /// What is due on a frame by its number.
 struct PeriodStep {
@@ -59,12 +72,17 @@ struct SearchRequest {
   /// Active parts are to be searched, and the tracker behind has said which faces it follows, be it
   /// none; then searches are not spread.
   bool active_parts = false;
+  /// Only what has moved is to be searched, and what is asked for; then searches are not spread.
+  bool motion = false;
+  bool soon = false;  ///< with `motion`: all that has changed, at once
 
   CUFACE_HD bool spread() const { return step.band.is_part() && follows; }
   /// What the tracker wants of this frame; count 0 = nothing.
   CUFACE_HD void tracker_asks(const SearchRegion& wanted) {
     if (bands && wanted.is_part())
       tentative = wanted;
+    else if (motion)
+      soon = soon || wanted;
     else
       asked = asked || wanted;
   }
@@ -76,10 +94,16 @@ struct SearchSchedule {
   std::int32_t wanted = kNothing;  ///< kAgain: after a search that found nothing
   std::int32_t active_wanted = 0;  ///< a search of active parts is due
   std::int32_t put_off = 0;        ///< bands by which a spread search is behind the frames' numbers
+  std::int32_t pause = 0;          ///< frames before what moves is searched, at least
+  std::int32_t rest = 0;           ///< the same of what moves where somebody is followed
 
   /// What of this frame to search; count 0 = nothing.
   CUFACE_HD SearchRegion next(const SearchRequest& ask) {
     if (ask.asked || (ask.step.search && !ask.spread())) wanted = kWhole;
+    if (pause > 0) --pause;
+    if (rest > 0) --rest;
+    if (ask.soon) rest = 0;
+    if (ask.motion) return next_moved(ask);
     if (!ask.active_parts)
       active_wanted = 0;
     else if (ask.step.active)
@@ -101,13 +125,27 @@ struct SearchSchedule {
   }
   /// After next(): whether a search was skipped on this frame because frames are late.
   CUFACE_HD bool skipped(const SearchRequest& ask) const {
-    return ask.late && (wanted || active_wanted || ask.spread() || ask.tentative);
+    const bool due = ask.motion ? wanted == kWhole : wanted || active_wanted || ask.spread();
+    return ask.late && (due || ask.tentative);
   }
-  /// That next() has returned `what`. A band may well be without a face.
-  CUFACE_HD void searched(const SearchRegion& what, bool found_any) {
+  /// That next() has returned `what`, and that it was searched: not kChangedParts or kNewParts
+  /// where nothing has changed. A band may well be without a face. `next`: motion_pause() of these.
+  CUFACE_HD void searched(const SearchRegion& what, bool found_any,
+                          std::int32_t next = static_cast<std::int32_t>(kActiveInterval)) {
     if (what.count > 1) return;
+    pause = next;
+    if (what.only_new()) return;
     wanted = found_any ? kNothing : kAgain;
     active_wanted = 0;
+    rest = static_cast<std::int32_t>(kActiveInterval);
+  }
+
+ private:
+  CUFACE_HD SearchRegion next_moved(const SearchRequest& ask) const {
+    if (!ask.searchable) return {};
+    if (wanted == kWhole) return kWholePicture;
+    if (ask.tentative) return ask.tentative;
+    return rest == 0 ? kChangedParts : pause == 0 ? kNewParts : SearchRegion{};
   }
 };
 

@@ -84,9 +84,7 @@ class TurnedDetector final : public Detector {
   Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const SearchRegion& band,
               std::span<const Followed>) override {
     if (band.is_part()) return {StatusCode::kInvalidArgument, "turned pictures have no parts"};
-    out.faces.clear();
-    out.rolls.clear();
-    out.overflow = false;
+    out.clear();
     for (std::size_t i = 0; i < turns_.size(); ++i) {
       if (Status s = search(luma, i); !s.ok()) {
         out.overflow = false;

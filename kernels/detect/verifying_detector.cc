@@ -99,11 +99,12 @@ class VerifyingDetector final : public Detector {
 
   Status find(ImageView<const std::uint8_t> luma, DetectResult& out, const SearchRegion& band,
               std::span<const Followed> followed) override {
-    if (followed.empty()) return detector_->enqueue(luma, out, band, followed);
-    out.faces.clear();
-    out.rolls.clear();
-    out.overflow = false;
+    if (followed.empty() || band.only_new()) return detector_->enqueue(luma, out, band, followed);
+    out.clear();
     CUFACE_TRY(detector_->enqueue(luma, searched_, band, followed));
+    out.cells = searched_.cells;
+    out.changed_cells = searched_.changed_cells;
+    if (is_unchanged(out, band)) return {};
     choose(followed, band);
     verified_.clear();
     rolls_.clear();
@@ -112,8 +113,7 @@ class VerifyingDetector final : public Detector {
     VerifiedLists lists{searched_, verified_, rolls_, out, list_of_, stop_};
     join_angles(SerialLanes{}, lists, 2, max_faces_, join_);
     if (is_raised(stop_)) {
-      out.faces.clear();
-      out.rolls.clear();
+      out.clear();
       return cancelled();
     }
     out.overflow = searched_.overflow;

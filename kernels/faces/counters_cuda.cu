@@ -40,6 +40,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < faces->count; ++i)
     if (faces->faces[i].id > sum.last_id) sum.last_id = faces->faces[i].id;
   *counters = sum;
+  if (work.wants_search) *work.wants_search = faces->search_wanted.count > 0;
   if (work.over) add_over(work.over);
 }
 

@@ -23,6 +23,9 @@ struct CountedWork {
   const std::int32_t* searched = nullptr;
   bool tracks = false;                    ///< the tracks lost are its own
   const std::int32_t* skipped = nullptr;  ///< device flag of a search skipped; null = never
+  /// In pinned memory: whether the faces want a search (DeviceFaces::search_wanted), 0 or 1. Null =
+  /// nobody asks.
+  std::int32_t* wants_search = nullptr;
   std::uint64_t* over =
       nullptr;  ///< as count_over() counts (kernels/common/cuda/submissions.h); null = nobody asks
 };

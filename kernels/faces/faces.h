@@ -1,6 +1,7 @@
 // What every stage after the detector passes on: the faces of one frame.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,14 +18,22 @@ enum class Origin : std::uint8_t {
   kTracked,   ///< the box was moved here from the previous frame
 };
 
+/// Points that a network gives with each face: right eye, left eye, tip of the nose, right and left
+/// mouth corner; right and left are the person's.
+inline constexpr int kFaceKeypoints = 5;
+
 struct Face {
   std::uint64_t id = 0;  ///< lasting id from the tracker, from 1; 0 = nobody has given one
   float confidence = 0;  ///< 0..1: n/(n+3) for n grouped windows; a tracked face's check
   int neighbors = -1;    ///< raw windows in the detection's group; -1 = tracked
   Origin origin = Origin::kDetected;
+  bool has_keypoints = false;
   int age = 0;  ///< frames since the face's box was last confirmed by a detection; 0 = now
   Box box;      ///< pixels, edges
-  Roll roll;    ///< as which the detector that found or confirmed it last saw its head turned
+  Roll roll;    ///< as which the detector that found or confirmed it last saw its head turned;
+                ///< with keypoints, as which its eyes lie now
+  /// Pixels, centres; all 0 without has_keypoints. A tracker moves them with the face.
+  Point keypoints[kFaceKeypoints];
 };
 
 /// The faces of one frame, in pixels of a width x height picture.
@@ -54,6 +63,13 @@ struct FaceList {
 /// Points of each face that the list has: landmarks, or followed ones.
 inline int points_per_face(const FaceList& faces) {
   return faces.landmarks_per_face > 0 ? faces.landmarks_per_face : faces.followed_per_face;
+}
+
+/// The turn of a head, by its eyes; upright where they lie on one spot.
+CUFACE_HD inline Roll roll_of_eyes(const Point& right, const Point& left) {
+  const float dx = left.x - right.x, dy = left.y - right.y;
+  const float length = std::sqrt(dx * dx + dy * dy);
+  return length > 0 ? Roll{dx / length, dy / length} : Roll{};
 }
 
 using FaceListRef = std::shared_ptr<const FaceList>;

@@ -1,5 +1,6 @@
 #include "kernels/group/group.h"
 
+#include <bit>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -38,6 +39,27 @@ void set_cell_sides(SizeClass& size, Grouping rule) {
   size.cell_h = rule == Grouping::kOpenCv ? tolerance + 1 : size.h;
 }
 
+// Adds a size whose boxes are order[first .. last), box(i) of each, and its cells; sorts them by
+// row and column.
+template <typename Box>
+void fill_cells_of(GroupScratch& scratch, SizeClass& size, std::vector<int>::iterator first,
+                   std::vector<int>::iterator last, const Box& box) {
+  const auto cell = [&](int i) {
+    return std::pair(floor_div(box(i).y, size.cell_h), floor_div(box(i).x, size.cell_w));
+  };
+  std::sort(first, last, [&](int a, int b) { return cell(a) < cell(b); });
+  for (auto i = first; i != last; ++i) {
+    const int at = static_cast<int>(i - scratch.order.begin());
+    const auto [row, column] = cell(*i);
+    const bool more = scratch.cells.size() > size.first_cell && scratch.cells.back().row == row &&
+                      scratch.cells.back().column == column;
+    if (!more) scratch.cells.push_back({row, column, at, at});
+    scratch.cells.back().last = at + 1;
+  }
+  size.last_cell = scratch.cells.size();
+  scratch.sizes.push_back(size);
+}
+
 // The cells of every size, by row and column, and unites the windows of each.
 void fill_cells(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch) {
   const auto window = [&](int i) -> const Rect& { return windows[static_cast<std::size_t>(i)]; };
@@ -54,21 +76,11 @@ void fill_cells(std::span<const Rect> windows, Grouping rule, GroupScratch& scra
     last = std::upper_bound(first, order.end(), *first, by_size);
     SizeClass size{window(*first).w, window(*first).h, 0, 0, scratch.cells.size(), 0};
     set_cell_sides(size, rule);
-    const auto cell = [&](int i) {
-      return std::pair(floor_div(window(i).y, size.cell_h), floor_div(window(i).x, size.cell_w));
-    };
-    std::sort(first, last, [&](int a, int b) { return cell(a) < cell(b); });
-    for (auto i = first; i != last; ++i) {
-      const int at = static_cast<int>(i - order.begin());
-      const auto [row, column] = cell(*i);
-      const bool more = scratch.cells.size() > size.first_cell && scratch.cells.back().row == row &&
-                        scratch.cells.back().column == column;
-      if (!more) scratch.cells.push_back({row, column, at, at});
-      scratch.cells.back().last = at + 1;
-      unite(scratch.parent, order[static_cast<std::size_t>(scratch.cells.back().first)], *i);
-    }
-    size.last_cell = scratch.cells.size();
-    scratch.sizes.push_back(size);
+    fill_cells_of(scratch, size, first, last, window);
+    for (std::size_t c = size.first_cell; c < size.last_cell; ++c)
+      for (int i = scratch.cells[c].first; i < scratch.cells[c].last; ++i)
+        unite(scratch.parent, order[static_cast<std::size_t>(scratch.cells[c].first)],
+              order[static_cast<std::size_t>(i)]);
   }
 }
 
@@ -99,34 +111,49 @@ void unite_cells(std::span<const Rect> windows, Grouping rule, GroupScratch& scr
   }
 }
 
+struct CellRange {
+  int first_row, last_row, first_column, last_column;
+};
+
+// Whether is_it() is true of a cell of that size there; it is asked until then.
+template <typename IsIt>
+bool any_cell(const GroupScratch& scratch, const SizeClass& size, const CellRange& range,
+              const IsIt& is_it) {
+  const auto begin = scratch.cells.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(size.last_cell);
+  const auto seek = [&](auto from, int row) {
+    return std::lower_bound(from, end, std::pair(row, range.first_column),
+                            [](const Cell& cell, const std::pair<int, int>& at) {
+                              return std::pair(cell.row, cell.column) < at;
+                            });
+  };
+  auto b = seek(begin + static_cast<std::ptrdiff_t>(size.first_cell), range.first_row);
+  while (b != end && b->row <= range.last_row) {
+    if (b->column < range.first_column) {
+      b = seek(b, b->row);
+    } else if (b->column > range.last_column) {
+      b = seek(b, b->row + 1);
+    } else if (is_it(*b++)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Unites cell `a` of size `size` with the related cells of size `other`.
 void unite_in_reach(std::span<const Rect> windows, Grouping rule, GroupScratch& scratch,
                     const SizeClass& size, const Cell& a, const SizeClass& other) {
   const Reach near = reach(size, other, rule);
   if (near.right < -near.left) return;
   const int y = a.row * size.cell_h, x = a.column * size.cell_w;
-  const int first_row = floor_div(y - near.up, other.cell_h),
-            last_row = floor_div(y + size.cell_h - 1 + near.down, other.cell_h),
-            first_column = floor_div(x - near.left, other.cell_w),
-            last_column = floor_div(x + size.cell_w - 1 + near.right, other.cell_w);
-  const auto begin = scratch.cells.begin();
-  const auto end = begin + static_cast<std::ptrdiff_t>(other.last_cell);
-  const auto seek = [&](auto from, int row) {
-    return std::lower_bound(from, end, std::pair(row, first_column),
-                            [](const Cell& cell, const std::pair<int, int>& at) {
-                              return std::pair(cell.row, cell.column) < at;
-                            });
-  };
-  auto b = seek(begin + static_cast<std::ptrdiff_t>(other.first_cell), first_row);
-  while (b != end && b->row <= last_row) {
-    if (b->column < first_column) {
-      b = seek(b, b->row);
-    } else if (b->column > last_column) {
-      b = seek(b, b->row + 1);
-    } else {
-      unite_cells(windows, rule, scratch, a, *b++);
-    }
-  }
+  const CellRange range{floor_div(y - near.up, other.cell_h),
+                        floor_div(y + size.cell_h - 1 + near.down, other.cell_h),
+                        floor_div(x - near.left, other.cell_w),
+                        floor_div(x + size.cell_w - 1 + near.right, other.cell_w)};
+  any_cell(scratch, other, range, [&](const Cell& b) {
+    unite_cells(windows, rule, scratch, a, b);
+    return false;
+  });
 }
 
 // Unites every pair of related windows, by cells whose windows are all related: however many
@@ -161,6 +188,47 @@ void sum_sets(std::span<const Rect> windows, GroupScratch& scratch) {
   }
 }
 
+// The means by what is_inner_box() widens them to: cells of powers of two, each as large as the
+// largest of its boxes.
+void fill_outer_cells(GroupScratch& scratch) {
+  const auto widened = [&](int i) {
+    const Rect& box = scratch.means[static_cast<std::size_t>(i)].box;
+    const int dx = fifth(box.w), dy = fifth(box.h);
+    return Rect{box.x - dx, box.y - dy, box.w + 2 * dx, box.h + 2 * dy};
+  };
+  const auto bits = [&](int i) {
+    const Rect box = widened(i);
+    return std::bit_width(static_cast<unsigned>(std::max(box.w, box.h)));
+  };
+  std::vector<int>& order = scratch.order;
+  order.resize(scratch.means.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return bits(a) < bits(b); });
+  scratch.sizes.clear();
+  scratch.cells.clear();
+  for (auto first = order.begin(), last = first; first != order.end(); first = last) {
+    const int side = 1 << bits(*first);
+    last = std::find_if(first, order.end(), [&](int i) { return bits(i) != bits(*first); });
+    SizeClass size{side, side, side, side, scratch.cells.size(), 0};
+    fill_cells_of(scratch, size, first, last, widened);
+  }
+}
+
+// Whether `mean`, one of scratch.means, is an inner box of another: one whose corner is less than a
+// cell before its own.
+bool is_dropped(const GroupScratch& scratch, const Detection& mean) {
+  return std::any_of(scratch.sizes.begin(), scratch.sizes.end(), [&](const SizeClass& size) {
+    const int row = floor_div(mean.box.y, size.cell_h), column = floor_div(mean.box.x, size.cell_w);
+    return any_cell(scratch, size, {row - 1, row, column - 1, column}, [&](const Cell& cell) {
+      return std::any_of(scratch.order.begin() + cell.first, scratch.order.begin() + cell.last,
+                         [&](int i) {
+                           const Detection& outer = scratch.means[static_cast<std::size_t>(i)];
+                           return &outer != &mean && is_inner_box(mean, outer);
+                         });
+    });
+  });
+}
+
 }  // namespace
 
 void GroupScratch::reserve(std::size_t windows) {
@@ -187,17 +255,13 @@ bool group(std::span<const Rect> windows, Grouping rule, int min_neighbors, Grou
     if (sum.neighbors == 0 || !enough(sum.neighbors, rule, min_neighbors)) continue;
     scratch.means.push_back(mean_of(sum));
   }
+  if (rule == Grouping::kOpenCv) fill_outer_cells(scratch);
   for (const Detection& mean : scratch.means) {
     if (is_raised(stop)) {
       out.clear();
       return false;
     }
-    const bool dropped =
-        rule == Grouping::kOpenCv &&
-        std::any_of(scratch.means.begin(), scratch.means.end(), [&](const Detection& outer) {
-          return &outer != &mean && is_inner_box(mean, outer);
-        });
-    if (!dropped) out.push_back(mean);
+    if (rule != Grouping::kOpenCv || !is_dropped(scratch, mean)) out.push_back(mean);
   }
   std::sort(out.begin(), out.end(), comes_before);
   return true;

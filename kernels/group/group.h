@@ -28,7 +28,7 @@ struct GroupScratch {
   struct Cell {
     int row, column, first, last;
   };
-  /// A size of windows, the grid for it, and its cells, sorted by row and column.
+  /// A size of windows, the grid for it, and its cells, sorted by row and column. Later of groups.
   struct SizeClass {
     int w, h, cell_w, cell_h;
     std::size_t first_cell, last_cell;
@@ -45,9 +45,8 @@ struct GroupScratch {
 /// kOpenCv keeps groups of MORE than min_neighbors windows, kOverlap groups of min_neighbors or
 /// more (3 is the published rule; a window counts itself). With min_neighbors 0 every
 /// window is returned as it is, with neighbors 1. False, with an empty `out`, once `stop` is
-/// raised. Sides are at least 1. Windows on one spot are compared with few others, but the time
-/// grows with the pairs of sizes and, in kOpenCv, with the pairs of groups. Thread-safe as long as
-/// `scratch` is not shared.
+/// raised. Sides are at least 1. Windows on one spot are compared with few others, and so are
+/// groups; the time grows with the pairs of sizes. Thread-safe as long as `scratch` is not shared.
 bool group(std::span<const Rect> windows, Grouping rule, int min_neighbors, GroupScratch& scratch,
            std::vector<Detection>& out, const StopFlag* stop = nullptr);
 

@@ -1,6 +1,7 @@
 #include "kernels/landmark_samples/landmark_samples.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,14 @@ double radical_inverse(int i, int base) {
 
 float between_minus_one_and_one(int i, int base) {
   return static_cast<float>(2 * radical_inverse(i, base) - 1);
+}
+
+/// Of the look that best_look() believes.
+double least_disagreement(const forest::StartScratch& scratch) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const double of : scratch.disagreement)
+    if (of >= 0) least = std::min(least, of);
+  return least;
 }
 
 }  // namespace
@@ -94,7 +103,7 @@ Status SampledLandmarker::search_starts(ImageView<const std::uint8_t> luma,
                                         std::span<const Box> boxes, const BoxMap& map,
                                         std::span<const Roll> rolls,
                                         std::span<const std::uint8_t> twice) {
-  heads_.assign(boxes.size(), {});
+  looks_.assign(boxes.size(), {});
   boxes_.clear();
   rolls_.clear();
   looked_at_.clear();
@@ -122,12 +131,25 @@ Status SampledLandmarker::search_starts(ImageView<const std::uint8_t> luma,
       return found[static_cast<std::size_t>(row) * landmarks_ + static_cast<std::size_t>(landmark)];
     };
     bool any = false;
-    forest::HeadBox head;
-    forest::best_look(SerialLanes{}, *start_scratch_, mean_, at, any, head);
-    if (any) heads_[i] = head;
+    FirstLook look;
+    forest::best_look(SerialLanes{}, *start_scratch_, mean_, at, any, look.head);
+    look.disagreement =
+        least_disagreement(*start_scratch_) / static_cast<double>(landmarks_ * kStartSamples);
+    if (any) looks_[i] = look;
     found += rows * landmarks_;
   }
   return {};
+}
+
+Result<std::optional<FirstLook>> SampledLandmarker::look(ImageView<const std::uint8_t> luma,
+                                                         const Box& box, const BoxMap& map,
+                                                         Roll roll) {
+  using Looked = Result<std::optional<FirstLook>>;
+  return guarded("looking for a head", [&]() -> Looked {
+    constexpr std::uint8_t kYes = 1;
+    CUFACE_TRY(search_starts(luma, {&box, 1}, map, {&roll, 1}, {&kYes, 1}));
+    return looks_[0];
+  });
 }
 
 Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
@@ -158,10 +180,11 @@ Status SampledLandmarker::find(ImageView<const std::uint8_t> luma, std::span<con
   boxes_.clear();
   rolls_.clear();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const Roll roll = heads_[i] ? heads_[i]->roll : rolls.empty() ? Roll{} : rolls[i];
+    const forest::HeadBox* head = looks_[i] ? &looks_[i]->head : nullptr;
+    const Roll roll = head ? head->roll : rolls.empty() ? Roll{} : rolls[i];
     for (int k = 0; k < samples; ++k) {
-      boxes_.push_back(heads_[i] ? head_maps.map[k].apply(heads_[i]->box, roll)
-                                 : maps.map[k].apply(boxes[i], roll));
+      boxes_.push_back(head ? head_maps.map[k].apply(head->box, roll)
+                            : maps.map[k].apply(boxes[i], roll));
       rolls_.push_back(roll);
     }
   }

@@ -61,6 +61,12 @@ CUFACE_HD Point mean_of_samples(int samples, At at) {
   return {static_cast<float>(x / samples), static_cast<float>(y / samples)};
 }
 
+/// The head that a first look has found.
+struct FirstLook {
+  forest::HeadBox head;
+  double disagreement = 0;  ///< of its samples: mean distance from their mean, in the head's sides
+};
+
 /// Landmarks of faces by means over samples. Allocates where there are more boxes than ever before.
 /// One thread at a time.
 class SampledLandmarker {
@@ -84,6 +90,11 @@ class SampledLandmarker {
                  int samples, std::span<Point> out, std::span<const Roll> rolls = {},
                  std::span<const std::uint8_t> twice = {});
 
+  /// The first look alone, at one face. Nothing where no landmarks with an extent are found, or a
+  /// box to look from is not finite.
+  Result<std::optional<FirstLook>> look(ImageView<const std::uint8_t> luma, const Box& box,
+                                        const BoxMap& map, Roll roll);
+
  private:
   SampledLandmarker(std::unique_ptr<Landmarker> landmarker, std::vector<Point> mean,
                     const StopFlag* stop);
@@ -101,7 +112,7 @@ class SampledLandmarker {
   std::vector<Box> boxes_;  // face after face
   std::vector<Roll> rolls_;
   std::vector<Point> points_;
-  std::vector<std::optional<forest::HeadBox>> heads_;  // of faces that were looked at first
+  std::vector<std::optional<FirstLook>> looks_;  // of faces that were looked at first
   std::vector<std::size_t> looked_at_;
   std::unique_ptr<forest::StartScratch> start_scratch_;  // once it is needed
 };

@@ -19,7 +19,7 @@ struct StartScratch {
   Point mean[kStarts][kMaxLandmarks];       ///< of the look's samples
   double distance[kStarts][kMaxLandmarks];  ///< of the samples from their mean, added up, px
   HeadBox head[kStarts];
-  double disagreement[kStarts];  ///< mean distance in parts of the head's side; < 0: no head fits
+  double disagreement[kStarts];  ///< the distances, in parts of the head's side; < 0: no head fits
 };
 
 /// `at(row, i)` is landmark i of the sample in the box of make_start_maps().map[row]. False, and

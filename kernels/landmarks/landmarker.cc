@@ -35,12 +35,9 @@ class PlainRegression {
     std::size_t first_leaf = 0;  // of the tree
     std::copy(m.mean_shape.begin(), m.mean_shape.end(), shape_.begin());
     for (int stage = 0; stage < stages; ++stage) {
-      const ScaledRotation rotation = fit_scaled_rotation(levers, points);
-      for (std::size_t i = 0; i < pool_.size(); ++i) {
-        const std::size_t k = static_cast<std::size_t>(stage) * pool_.size() + i;
-        pool_[i] =
-            pixels.at(rotation.place(points[m.anchors[k]], {m.deltas[2 * k], m.deltas[2 * k + 1]}));
-      }
+      const std::size_t pool = static_cast<std::size_t>(stage) * pool_.size();
+      read_pool(pixels, levers, points, m.anchors.subspan(pool, pool_.size()),
+                m.deltas.data() + 2 * pool, pool_.data());
       std::fill(sums_.begin(), sums_.end(), 0);
       for (int tree = 0; tree < m.trees; ++tree) {
         const std::size_t leaf = (first_leaf + walk_tree(splits, m.depth, pool_.data())) * size;

@@ -123,6 +123,17 @@ struct PixelReader {
   }
 };
 
+/// The feature pixels of a regression stage, at a shape. Anchors and deltas as ForestModel has
+/// them.
+template <typename Pixel>
+void read_pool(const PixelReader& pixels, std::span<const Lever> levers,
+               std::span<const Point> shape, std::span<const std::uint32_t> anchors,
+               const float* deltas, Pixel* pool) {
+  const ScaledRotation rotation = fit_scaled_rotation(levers, shape);
+  for (std::size_t i = 0; i < anchors.size(); ++i)
+    pool[i] = pixels.at(rotation.place(shape[anchors[i]], {deltas[2 * i], deltas[2 * i + 1]}));
+}
+
 /// The threshold as an integer that compares alike with every difference of two pixels, which are
 /// integers from 0 to 255.
 inline std::int32_t whole_threshold(float threshold) {

@@ -24,18 +24,27 @@ struct RollState {
 
 namespace forest {
 
-/// A stage finds no face turned further from the angle it looks at: then the memory is wrong.
+/// A stage of a cascade finds no face turned further from the angle it looks at: then the memory is
+/// wrong.
 inline constexpr float kMostDetectedSine = 0.5f;
+
+/// Whether a face that a search has found may be turned as it is remembered. A network finds heads
+/// at any angle, but its points turn less than the head: the memory may be further from upright.
+CUFACE_HD inline bool may_be_turned(const Face& face, const Roll& known) {
+  const float cos = face.roll.cos * known.cos + face.roll.sin * known.sin;
+  const float sin = face.roll.cos * known.sin - face.roll.sin * known.cos;
+  const bool further = face.has_keypoints && face.roll.sin * sin > 0;
+  return cos > 0 && (further || std::fabs(sin) <= kMostDetectedSine);
+}
 
 /// The roll to look for a face's landmarks with; the detector's for a face that is not known.
 CUFACE_HD inline Roll recall_roll(const RollState& state, const Face& face) {
-  Roll roll = face.roll;
-  for (int i = 0; i < state.count && face.id != 0; ++i)
-    if (state.id[i] == face.id) roll = state.roll[i];
-  if (face.origin != Origin::kDetected) return roll;
-  const float cos = face.roll.cos * roll.cos + face.roll.sin * roll.sin;
-  const float sin = face.roll.cos * roll.sin - face.roll.sin * roll.cos;
-  return cos > 0 && std::fabs(sin) <= kMostDetectedSine ? roll : face.roll;
+  for (int i = 0; i < state.count && face.id != 0; ++i) {
+    if (state.id[i] != face.id) continue;
+    const Roll& known = state.roll[i];
+    return face.origin != Origin::kDetected || may_be_turned(face, known) ? known : face.roll;
+  }
+  return face.roll;
 }
 
 CUFACE_HD inline bool is_known(const RollState& state, const Face& face) {

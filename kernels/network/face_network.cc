@@ -9,8 +9,11 @@
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
 #include "kernels/common/workers.h"
+#include "kernels/network/cpu/integer_program.h"
 #include "kernels/network/cpu/program.h"
 #include "kernels/network/decode.h"
+#include "kernels/network/integer_reference.h"
+#include "kernels/network/integers.h"
 #include "kernels/network/network.h"
 #include "kernels/network/reference.h"
 
@@ -30,20 +33,28 @@ constexpr std::size_t kPixelsOfAThread = 160 * 1024;
 
 class CpuFaceNetwork final : public FaceNetwork {
  public:
-  CpuFaceNetwork(std::shared_ptr<const NetworkModel> model, NetworkPlan plan,
-                 const NetworkConfig& config, const StopFlag* stop)
+  /// `integers`: of the model, for that precision.
+  CpuFaceNetwork(std::shared_ptr<const NetworkModel> model, std::optional<IntegerModel> integers,
+                 NetworkPlan plan, const NetworkConfig& config, const StopFlag* stop)
       : model_(std::move(model)),
+        integers_(std::move(integers)),
         plan_(std::move(plan)),
         stop_(stop),
         decoder_(plan_, config),
         cells_(plan_.cells) {
     const int threads = threads_for(config.threads);
-    if (simd::vectors() && Program::takes(*model_)) {
-      program_.emplace(*model_, plan_, threads > 1 ? rows_together() : kRowsOfOneThread);
+    const int rows = threads > 1 ? rows_together() : kRowsOfOneThread;
+    const bool vectors = simd::vectors() && Program::takes(*model_);
+    if (integers_) {
+      if (vectors) integer_program_.emplace(*model_, *integers_, plan_, rows);
+      if (vectors && !integer_program_->allocate(cells_.data())) integer_program_.reset();
+      if (!integer_program_) plain_integers_.emplace(*model_, *integers_, plan_);
+    } else {
+      if (vectors) program_.emplace(*model_, plan_, rows);
+      if (vectors && !program_->allocate(cells_.data())) program_.reset();
+      if (!program_) plain_.emplace(*model_, plan_);
     }
-    if (program_ && !program_->allocate(cells_.data())) program_.reset();
-    if (!program_) plain_.emplace(*model_, plan_);
-    if (program_ && threads > 1) workers_.emplace(threads);
+    if ((program_ || integer_program_) && threads > 1) workers_.emplace(threads);
   }
 
   Status enqueue(ImageView<const Bgr> picture, std::vector<NetworkFace>& out) override {
@@ -62,14 +73,18 @@ class CpuFaceNetwork final : public FaceNetwork {
  private:
   bool run(ImageView<const Bgr> picture) {
     if (plain_) return plain_->run(picture, cells_, stop_);
+    if (plain_integers_) return plain_integers_->run(picture, cells_, stop_);
     std::size_t work = kWorkPerLook;  // since the last look at the flag
-    for (const Step& step : program_->steps()) {
+    for (const Step& step : program_ ? program_->steps() : integer_program_->steps()) {
       const std::size_t all = step.work * static_cast<std::size_t>(step.rows);
       if ((work += all) > kWorkPerLook) {
         if (is_raised(stop_)) return false;
         work = 0;
       }
-      const auto row = [&](int i, int) { make_row(*program_, step.node, step.first + i, picture); };
+      const auto row = [&](int i, int) {
+        if (program_) return make_row(*program_, step.node, step.first + i, picture);
+        make_integer_row(*integer_program_, step.node, step.first + i, picture);
+      };
       if (workers_ && all >= kWorkToShare) {
         workers_->run(step.rows, row);
       } else {
@@ -91,11 +106,14 @@ class CpuFaceNetwork final : public FaceNetwork {
   }
 
   const std::shared_ptr<const NetworkModel> model_;
+  const std::optional<IntegerModel> integers_;
   const NetworkPlan plan_;
   const StopFlag* const stop_;
   // One of them.
   std::optional<Program> program_;
   std::optional<PlainForward> plain_;
+  std::optional<IntegerProgram> integer_program_;
+  std::optional<PlainIntegers> plain_integers_;
   std::optional<Workers> workers_;  // of several threads
   Decoder decoder_;
   std::vector<NetworkCell> cells_;
@@ -117,8 +135,13 @@ Result<std::unique_ptr<FaceNetwork>> FaceNetwork::create(Backend backend,
     CUFACE_TRY(validate(*model));
     CUFACE_TRY(validate(config));
     CUFACE_TAKE(plan, plan_network(*model, width, height));
-    return std::unique_ptr<FaceNetwork>(
-        std::make_unique<CpuFaceNetwork>(std::move(model), std::move(plan), config, stop));
+    std::optional<IntegerModel> integers;
+    if (config.precision == NetworkPrecision::kInt16) {
+      integers = in_integers(*model, stop);
+      if (!integers) return cancelled();
+    }
+    return std::unique_ptr<FaceNetwork>(std::make_unique<CpuFaceNetwork>(
+        std::move(model), std::move(integers), std::move(plan), config, stop));
   });
 }
 

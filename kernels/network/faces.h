@@ -1,7 +1,6 @@
 // What a network finds in a scaled picture, as faces of the frame.
 #pragma once
 
-#include <cmath>
 #include <span>
 
 #include "kernels/common/host_device.h"
@@ -19,21 +18,18 @@ struct FaceLimits {
   int max_faces = 64;
 };
 
-/// The turn of a head, by its eyes; upright where they lie on one spot.
-CUFACE_HD inline Roll roll_of_eyes(const Point& right, const Point& left) {
-  const float dx = left.x - right.x, dy = left.y - right.y;
-  const float length = std::sqrt(dx * dx + dy * dy);
-  return length > 0 ? Roll{dx / length, dy / length} : Roll{};
-}
+static_assert(kNetworkPoints == kFaceKeypoints);
 
 /// The face in pixels of a frame that is so many times as wide and high as the searched picture.
 CUFACE_HD inline Face face_from_network(const NetworkFace& found, float scale_x, float scale_y) {
-  const auto scaled = [&](const Point& p) { return Point{p.x * scale_x, p.y * scale_y}; };
   Face face;
   face.confidence = found.score;
   face.box = {found.box.x * scale_x, found.box.y * scale_y, found.box.w * scale_x,
               found.box.h * scale_y};
-  face.roll = roll_of_eyes(scaled(found.points[0]), scaled(found.points[1]));
+  face.has_keypoints = true;
+  for (int i = 0; i < kFaceKeypoints; ++i)
+    face.keypoints[i] = scaled_point(found.points[i], scale_x, scale_y);
+  face.roll = roll_of_eyes(face.keypoints[0], face.keypoints[1]);
   return face;
 }
 

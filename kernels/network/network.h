@@ -124,8 +124,7 @@ struct NetworkCell {
   float points[10];  ///< x and y of five points from the cell's corner, in strides
 };
 
-/// Points of a NetworkFace: right eye, left eye, tip of the nose, right and left mouth corner;
-/// right and left are the person's.
+/// Points of a NetworkFace, in the order of Face::keypoints.
 inline constexpr int kNetworkPoints = 5;
 
 /// In pixels of the picture that was searched; may lie outside of it. Always finite.
@@ -136,6 +135,12 @@ struct NetworkFace {
   friend bool operator==(const NetworkFace&, const NetworkFace&) = default;
 };
 
+/// What the layers are computed in.
+enum class NetworkPrecision {
+  kFloat,
+  kInt16,  ///< integers of 16 bits: half the time; CPU only (docs/design/network-integers.md)
+};
+
 struct NetworkConfig {
   float score_threshold = 0.6f;  ///< 0..1; a face has this score or more
   float nms_threshold = 0.3f;    ///< 0..1; a face that overlaps a better one by more is suppressed
@@ -143,6 +148,7 @@ struct NetworkConfig {
   /// Of the CPU; the answers are the same. 0 = as many as the processors and the picture make
   /// worthwhile; 1 = the calling thread alone.
   int threads = 1;
+  NetworkPrecision precision = NetworkPrecision::kFloat;
 
   friend bool operator==(const NetworkConfig&, const NetworkConfig&) = default;
 };
@@ -158,7 +164,8 @@ Status validate(const NetworkConfig& config);
 class FaceNetwork {
  public:
   /// Errors of validate() and plan_network(); kInvalidArgument: no model; kUnsupported: kCuda
-  /// (kernels/network/cuda has its own create()); kOutOfMemory.
+  /// (kernels/network/cuda has its own create()); kOutOfMemory; kCancelled, while
+  /// integers are made: `stop` is raised.
   static Result<std::unique_ptr<FaceNetwork>> create(Backend backend,
                                                      std::shared_ptr<const NetworkModel> model,
                                                      const NetworkConfig& config, int width,

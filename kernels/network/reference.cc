@@ -1,6 +1,7 @@
 #include "kernels/network/reference.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "kernels/network/rules.h"
@@ -107,7 +108,7 @@ void PlainForward::add_upsampled(const NetworkLayer& layer, int tensor, int chan
 }
 
 bool PlainForward::run(ImageView<const Bgr> picture, std::span<NetworkCell> cells,
-                       const StopFlag* stop) {
+                       const StopFlag* stop, std::vector<std::vector<float>>* largest) {
   stop_ = stop;
   for (std::size_t i = 0; i < model_.layers.size(); ++i) {
     const NetworkLayer& layer = model_.layers[i];
@@ -130,6 +131,13 @@ bool PlainForward::run(ImageView<const Bgr> picture, std::span<NetworkCell> cell
         case NetworkOp::kUpsampleAdd:
           add_upsampled(layer, tensor, channel);
           break;
+      }
+      if (!largest) continue;
+      const NetworkTensor& t = plan_.tensors[size(tensor)];
+      const float* const made = plane(tensor, channel);
+      float& most = (*largest)[size(tensor)][size(channel)];
+      for (std::size_t j = 0; j < size(t.rows) * size(t.columns); ++j) {
+        most = std::max(most, std::fabs(made[j]));
       }
     }
   }

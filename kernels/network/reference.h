@@ -16,8 +16,10 @@ class PlainForward {
   PlainForward(const NetworkModel& model, const NetworkPlan& plan)
       : model_(model), plan_(plan), values_(plan.scratch) {}
 
-  /// Writes plan.cells cells. False, with some of them, once `stop` is raised.
-  bool run(ImageView<const Bgr> picture, std::span<NetworkCell> cells, const StopFlag* stop);
+  /// Writes plan.cells cells. False, with some of them, once `stop` is raised. `largest`, by tensor
+  /// and channel, is raised to the magnitudes that layers have made.
+  bool run(ImageView<const Bgr> picture, std::span<NetworkCell> cells, const StopFlag* stop,
+           std::vector<std::vector<float>>* largest = nullptr);
 
  private:
   /// One channel of a tensor: rows of floats without gaps.

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "kernels/overlay/picture.h"
 #include "kernels/overlay/raster.h"
 #include "kernels/overlay/strokes.h"
 
@@ -63,6 +64,17 @@ bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& face
       if (!is_near(faces.faces[i].box)) continue;
       const auto wanted = strokes::pixelation_of(faces.faces[i].box, points_of(i), count);
       raster::pixelate(frame, wanted.area, wanted.block);
+    }
+  }
+
+  if ((style.draw & kDrawImage) && style.picture) {
+    for (std::size_t i = 0; i < faces.faces.size(); ++i) {
+      if (is_raised(stop)) return false;
+      const raster::FacePose pose = raster::pose_of(faces.faces[i], points_of(i), count);
+      if (!pose.is_usable()) continue;
+      raster::draw_picture(frame, *style.picture,
+                           raster::place_picture(*style.picture, style.picture_face, pose,
+                                                 frame.width, frame.height));
     }
   }
 

@@ -1,5 +1,5 @@
-// overlay: draws boxes, contours, points and short texts straight into a frame of any layout
-// [S0.38].
+// overlay: draws boxes, contours, points, short texts and pictures straight into a frame of any
+// layout [S0.38, S1.14].
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,17 @@ enum DrawFlags : unsigned {
   kDrawId = 1 << 3,
   kDrawConfidence = 1 << 4,  ///< per cent, beside the id
   kDrawPixelate = 1 << 5,    ///< nothing of the face stays readable
+  kDrawImage = 1 << 6,       ///< a picture, under all but pixelate
+};
+
+namespace raster {
+struct PictureLevels;
+}
+
+/// Where a picture has the face that it is made for: in fractions of its width and its height. The
+/// eyes lie beside the middle, and the chin in it.
+struct PictureFace {
+  float eye_distance = 0.4f, eyes_y = 0.4f, chin_y = 1;  ///< above 0; the chin below the eyes
 };
 
 /// 0xAARRGGBB, full range; converted to the frame's colour space by the kernel.
@@ -29,6 +40,9 @@ struct OverlayStyle {
   unsigned draw = kDrawBox | kDrawContour | kDrawId;
   Argb box_color = 0xff00ff00, landmark_color = 0xffffff00, text_color = 0xffffffff;
   int line_width = 0;  ///< px; 0 = from the frame's height
+  PictureFace picture_face;
+  /// For kDrawImage, in the samples of this frame (FacePicture::in()); null draws none.
+  const raster::PictureLevels* picture = nullptr;
 };
 
 /// Draws all faces of `faces` (pixels of this frame) in place, clipped to the frame. Integer

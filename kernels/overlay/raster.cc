@@ -138,15 +138,6 @@ void blend(const Component& c, const Tile& tile, int color, int alpha) {
   }
 }
 
-/// The rows and columns of `wanted` in the frame, made longer to where a chroma sample ends.
-Span2 visible(const FrameView& frame, const Span2& wanted) {
-  const Span2 whole = {0, 0, frame.width, frame.height};
-  if (intersect(wanted, whole).empty()) return {};
-  return intersect(
-      {align_down(wanted.x0), align_down(wanted.y0), align_up(wanted.x1), align_up(wanted.y1)},
-      whole);
-}
-
 /// Cuts `area` into tiles and blends what paint(tile) puts into each.
 template <typename Paint>
 void for_each_tile(const FrameView& frame, const Span2& area, const Ink& ink, Paint paint) {
@@ -180,6 +171,14 @@ std::int64_t rounded_ratio(std::int64_t n, std::int64_t d) {
 }
 
 }  // namespace
+
+Span2 visible(const FrameView& frame, const Span2& wanted) {
+  const Span2 whole = {0, 0, frame.width, frame.height};
+  if (intersect(wanted, whole).empty()) return {};
+  return intersect(
+      {align_down(wanted.x0), align_down(wanted.y0), align_up(wanted.x1), align_up(wanted.y1)},
+      whole);
+}
 
 Ink make_ink(const FrameView& frame, ColorMatrix matrix, Argb color) {
   const int alpha = static_cast<int>(color >> 24);

@@ -23,6 +23,9 @@ struct Inks {
 
 Inks make_inks(const FrameView& frame, ColorMatrix matrix, const OverlayStyle& style);
 
+/// The rows and columns of `wanted` in the frame, made longer to where a chroma sample ends.
+Span2 visible(const FrameView& frame, const Span2& wanted);
+
 /// Draws the union of the strokes: where they overlap nothing is blended twice.
 void fill(const FrameView& frame, std::span<const Stroke> strokes, const Ink& ink);
 void fill(const FrameView& frame, const Outline& outline, const Ink& ink);

@@ -45,6 +45,28 @@ CUFACE_HD inline int add_votes(int before, float confidence) {
   return sum < kMostVotes ? sum : kMostVotes;
 }
 
+/// What the searches that found a face say for it. Scores of a network do not add up as windows of
+/// a cascade do: they are compared, and count as one find each.
+struct Finds {
+  std::uint8_t votes = 0;  ///< windows, added up: add_votes()
+  std::uint8_t scores = 0;
+  float best_score = 0;
+
+  CUFACE_HD void add(const Face& found) {
+    if (found.neighbors >= 0) {
+      votes = static_cast<std::uint8_t>(add_votes(votes, found.confidence));
+      return;
+    }
+    if (scores < kMostVotes) ++scores;
+    if (found.confidence > best_score) best_score = found.confidence;
+  }
+  /// Whether they end every doubt.
+  CUFACE_HD bool are_enough(const TrackConfig& config) const {
+    return votes >= votes_of(config.doubt_below) ||
+           (scores > 0 && (best_score >= config.doubt_below || scores >= config.min_confirmed));
+  }
+};
+
 /// What the lanes of one association share.
 struct AssociateScratch {
   float overlap[kMaxTracks];  // of each track with its best free detection

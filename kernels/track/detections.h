@@ -54,7 +54,7 @@ CUFACE_HD inline void confirm(Track& t, const TrackedFrame& frame, int face, int
   t.face.id = id;
   t.face.age = 0;
   ++t.confirmed;
-  t.votes = static_cast<std::uint8_t>(add_votes(t.votes, t.face.confidence));
+  t.finds.add(t.face);
   t.missed = 0;
   t.unconfirmed = 0;
   t.lost = false;
@@ -118,10 +118,10 @@ CUFACE_HD inline std::uint64_t revive_or_count(State& state, const float* distan
   return id;
 }
 
-/// The track of the face that a turned find is only a part of, or -1: a cheek and half a mouth may
-/// look like a turned face.
+/// The track of the face that a cascade's turned find is only a part of, or -1: a cheek and half a
+/// mouth may look like a turned face to it. A network's boxes that overlap are several faces.
 CUFACE_HD inline int track_around(const State& state, const Face& face) {
-  if (face.roll.sin == 0) return -1;
+  if (face.roll.sin == 0 || face.has_keypoints) return -1;
   for (int i = 0; i < state.count; ++i)
     if (!state.of(i).lost && is_one_head(face.box, state.of(i).face.box)) return i;
   return -1;
@@ -131,8 +131,9 @@ CUFACE_HD inline int track_around(const State& state, const Face& face) {
 /// before this one did not see is tentative while it is weak.
 CUFACE_HD inline void start_track(State& state, const TrackedFrame& frame, int face,
                                   const TrackConfig& config, DetectionScratch& scratch) {
-  const float confidence = frame.faces.faces[face].confidence;
-  const bool tentative = state.searched && add_votes(0, confidence) < votes_of(config.doubt_below);
+  Finds finds;
+  finds.add(frame.faces.faces[face]);
+  const bool tentative = state.searched && !finds.are_enough(config);
   const std::uint64_t id = revive_or_count(state, scratch.distance, scratch.likeness, tentative);
   const std::uint8_t slot = state.slot[state.count];
   int place = state.count++;
@@ -312,12 +313,11 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const TrackedF
   });
 }
 
-/// Tracks in doubt that enough windows have found get their ids; by one lane.
+/// Tracks in doubt whose finds are enough get their ids; by one lane.
 CUFACE_HD inline void promote_tentative(State& state, const TrackConfig& config) {
-  const int enough = votes_of(config.doubt_below);
   int faces = state.faces();
   for (int i = faces; i < state.count; ++i) {
-    if (state.of(i).lost || state.of(i).votes < enough) continue;
+    if (state.of(i).lost || !state.of(i).finds.are_enough(config)) continue;
     const std::uint8_t slot = state.slot[i];
     state.track[slot].face.id = ++state.last_id;
     for (int place = i; place > faces; --place) state.slot[place] = state.slot[place - 1];

@@ -16,6 +16,7 @@
 #include "kernels/common/image.h"
 #include "kernels/faces/faces.h"
 #include "kernels/track/appearance.h"
+#include "kernels/track/association.h"
 #include "kernels/track/loss_rules.h"
 #include "kernels/track/track.h"
 
@@ -64,7 +65,7 @@ struct Track {
   bool lost = false;       // decided on this frame
   bool replaced = false;   // lost, and another face is in its place
   Loss reason = Loss::kPoints;
-  std::uint8_t votes = 0;  // windows that found it, added up: votes_of()
+  Finds finds;
   int landmarks = 0;       // held here, from the elements before (order detect, landmark, track)
   int followed = 0;        // held there instead: those fed back, carried to this frame
   int shape_points = 0;    // of the fed-back shape at the last confirmation
@@ -215,6 +216,13 @@ CUFACE_HD inline std::uint64_t seed_of(std::uint64_t frame, std::uint64_t id) {
   return frame * 0xd1342543de82ef95u ^ id * 0xaf251af3b0f025b5u;
 }
 
+/// Keypoints follow the face, with its turn, until a search finds them anew.
+CUFACE_HD inline void carry_keypoints(Face& face, const Similarity& motion) {
+  if (!face.has_keypoints) return;
+  for (Point& p : face.keypoints) p = motion.apply(p);
+  face.roll = roll_of_eyes(face.keypoints[0], face.keypoints[1]);
+}
+
 /// Carries a track to where its points went, or marks it lost where it was. `from` are the points
 /// that choose_points() chose, and where it took them from.
 CUFACE_HD_GENERIC
@@ -244,6 +252,7 @@ CUFACE_HD void carry_track(const Lanes& lanes, State& state, int slot, const Tra
     }
     t.followed = fed ? held : 0;
     t.face.box = motion.box;
+    carry_keypoints(t.face, motion.similarity);
     t.face.confidence = motion.check / static_cast<float>(1 + t.missed);
     t.face.neighbors = -1;
     t.face.origin = Origin::kTracked;

@@ -77,7 +77,8 @@ struct TrackConfig {
 
   /// Confidence, 0..1. A new face that is less is tentative: followed, but delivered only once the
   /// searches that found it, which the tracker asks for, have seen as many windows in all as one of
-  /// this confidence (12). Those of the first search are not: there may be no other. 0 = none is.
+  /// this confidence (12); one of a network once its score was this, or `min_confirmed` have found
+  /// it. Those of the first search are not: there may be no other. 0 = none is.
   float doubt_below = 0.8f;
 
   /// Seconds since the last confirmation, 0..60. So long searches may miss a healthy track. It

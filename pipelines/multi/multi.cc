@@ -4,9 +4,9 @@
 //   decoder ! chain of source 2 -+-> compositor ! window or file
 //   ...                         -+
 //
-// Each source has its own chain and so its own ids; a probe in each reads the face meta
-// (source.cc). The view runs at the clock's pace whatever the sources do, so one that fails or
-// hangs stops nobody.
+// Each source has its own chain and so its own ids. Its culktrack posts which faces come and go,
+// and a probe reads the face meta (source.cc). The view runs at the clock's pace whatever the
+// sources do, so one that fails or hangs stops nobody.
 #include <glib-unix.h>
 #include <gst/gst.h>
 
@@ -162,6 +162,9 @@ class Application {
     switch (GST_MESSAGE_TYPE(message)) {
       case GST_MESSAGE_ERROR:
         self->on_error(message);
+        break;
+      case GST_MESSAGE_ELEMENT:
+        for (const auto& source : self->sources_) source->on_faces(message);
         break;
       case GST_MESSAGE_EOS:
         g_main_loop_quit(self->loop_);

@@ -12,7 +12,8 @@ namespace {
 std::string chain_text(bool is_file) {
   return std::string("queue name=in max-size-buffers=4 max-size-bytes=0 max-size-time=0") +
          (is_file ? "" : " leaky=downstream") +
-         " ! videoconvert ! cufacedetect ! culktrack ! cufacelandmark name=faces ! cufaceoverlay"
+         " ! videoconvert ! cufacedetect ! culktrack post-messages=true ! cufacelandmark "
+         "name=faces ! cufaceoverlay"
          " ! textoverlay name=label valignment=bottom halignment=left shaded-background=true"
          " ! queue name=out max-size-buffers=2 max-size-bytes=0 max-size-time=0";
 }
@@ -152,7 +153,7 @@ GstPadProbeReturn Source::on_first_frame(GstPad* pad, GstBuffer* buffer) {
   return GST_PAD_PROBE_REMOVE;
 }
 
-/// Every frame of the source, in its thread: says which faces come and go.
+/// Every frame of the source, in its thread.
 void Source::on_frame(GstBuffer* buffer) {
   ++frames_;
   GstCufaceMeta* meta = gst_cuface_buffer_get_face_meta(buffer);
@@ -160,26 +161,31 @@ void Source::on_frame(GstBuffer* buffer) {
   // A snapshot: it could be kept, or handed to another thread, and holds no frame back.
   g_autoptr(GstCufaceFaces) faces = gst_cuface_meta_get_faces(meta);
   if (!faces) return;  // a GPU that failed had them: nobody knows whether there are any
-  const guint count = gst_cuface_faces_get_count(faces);
-  const GstClockTime time = GST_BUFFER_PTS(buffer);
-  std::map<guint64, Seen> here;
-  for (guint i = 0; i < count; ++i) {
-    const guint64 id = gst_cuface_faces_get_id(faces, i);
-    const auto before = here_.find(id);
-    here[id] = {before == here_.end() ? time : before->second.first, time};
-    if (before != here_.end()) continue;
-    ++faces_;
-    float x, y, width, height;  // 0 to 1 across the frame
-    gst_cuface_faces_get_box(faces, i, &x, &y, &width, &height);
-    g_print("%d: face %" G_GUINT64_FORMAT " comes at %.3f s, box %.4f %.4f %.4f %.4f\n", number_,
-            id, seconds(time), x, y, width, height);
-  }
-  for (const auto& [id, seen] : here_)
-    if (!here.contains(id))
-      g_print("%d: face %" G_GUINT64_FORMAT " goes, seen for %.3f s\n", number_, id,
-              seconds(seen.last - seen.first));
-  here_ = std::move(here);
-  faces_now_ = count;
+  faces_now_ = gst_cuface_faces_get_count(faces);
+}
+
+/// What the source's tracker posts: says which faces come and go.
+void Source::on_faces(GstMessage* message) {
+  if (!gst_object_has_as_ancestor(GST_MESSAGE_SRC(message), GST_OBJECT(chain_))) return;
+  const GstStructure* face = gst_message_get_structure(message);
+  guint64 id, time, duration;
+  int frame_width, frame_height;
+  float x, y, width, height;  // pixels
+  if (gst_structure_has_name(face, "face-lost") &&
+      gst_structure_get(face, "id", G_TYPE_UINT64, &id, "duration", G_TYPE_UINT64, &duration,
+                        nullptr))
+    g_print("%d: face %" G_GUINT64_FORMAT " goes, seen for %.3f s\n", number_, id,
+            seconds(duration));
+  if (!gst_structure_has_name(face, "face-appeared") ||
+      !gst_structure_get(face, "id", G_TYPE_UINT64, &id, "timestamp", G_TYPE_UINT64, &time,
+                         "frame-width", G_TYPE_INT, &frame_width, "frame-height", G_TYPE_INT,
+                         &frame_height, "x", G_TYPE_FLOAT, &x, "y", G_TYPE_FLOAT, &y, "width",
+                         G_TYPE_FLOAT, &width, "height", G_TYPE_FLOAT, &height, nullptr))
+    return;
+  ++faces_;
+  const auto w = static_cast<float>(frame_width), h = static_cast<float>(frame_height);
+  g_print("%d: face %" G_GUINT64_FORMAT " comes at %.3f s, box %.4f %.4f %.4f %.4f\n", number_, id,
+          seconds(time), x / w, y / h, width / w, height / h);
 }
 
 bool Source::on_error(GstObject* failed, const char* reason) {

@@ -6,7 +6,6 @@
 #include <gst/gst.h>
 
 #include <atomic>
-#include <map>
 #include <string>
 
 struct Tile {
@@ -25,6 +24,8 @@ class Source {
   void connect();
   /// Something of the pipeline has failed. False: it was not this source's decoder.
   bool on_error(GstObject* failed, const char* reason);
+  /// An element message; of a face of this source, or not.
+  void on_faces(GstMessage* message);
   /// Ends the stream in the chain.
   void end();
   bool over() const { return over_; }
@@ -53,12 +54,5 @@ class Source {
   std::atomic<int> connections_ = 0;
   std::atomic<bool> over_ = false;  ///< the stream has ended
   std::atomic<guint64> frames_ = 0, faces_now_ = 0;
-  guint64 frames_reported_ = 0;
-
-  // Of the streaming thread; others only when it has stopped.
-  struct Seen {
-    GstClockTime first, last;
-  };
-  std::map<guint64, Seen> here_;  ///< the faces of the last frame by id
-  guint64 faces_ = 0;
+  guint64 frames_reported_ = 0, faces_ = 0;
 };

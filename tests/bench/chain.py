@@ -8,16 +8,19 @@ passes. `added` is the processor time a frame above that of the same pipeline wi
 elements.
 """
 import argparse
+import contextlib
 import datetime
 import json
 import os
 import pathlib
 import platform
+import re
 import resource
 import select
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -25,6 +28,7 @@ BUILD = pathlib.Path(os.environ.get("CUFACE_BUILD", SOURCE / "build"))
 DATA = pathlib.Path(os.environ.get("CUFACE_DATA", SOURCE / "../shared/data"))
 CHAIN = "cufacedetect{detect} ! culktrack ! cufacelandmark ! cufaceoverlay ! cufacepublish location=/dev/null"
 FEWEST = 12  # frames that count
+NETWORK = "NETWORK"  # stands for the file of yunet
 PIPELINES = {
     "decode only": "",
     "ours, defaults": CHAIN.format(detect=""),
@@ -32,6 +36,9 @@ PIPELINES = {
     "ours, redetect-interval 30": CHAIN.format(detect=" redetect-interval=30"),
     "ours, redetect-interval 30, search smart": CHAIN.format(detect=" redetect-interval=30 search=smart"),
     "ours, search every frame": CHAIN.format(detect=" redetect-interval=1"),
+    "ours, network": CHAIN.format(detect=" model=" + NETWORK),
+    "ours, network, redetect-interval 30": CHAIN.format(detect=" redetect-interval=30 model=" + NETWORK),
+    "ours, network, search every frame": CHAIN.format(detect=" redetect-interval=1 model=" + NETWORK),
     "ours, search every frame, min-size 30": CHAIN.format(detect=" redetect-interval=1 min-size=30"),
     "gst-opencv facedetect (detection only, min-size 30)":
         "videoconvert ! facedetect display=false profile=/usr/share/opencv4/haarcascades/haarcascade_frontalface_alt.xml"
@@ -114,10 +121,17 @@ def source(clip):
     return f"filesrc location={clip} ! decodebin ! videoconvert"
 
 
+def clip_folder():
+    """Where tests/bench/clips has put its clips."""
+    done = subprocess.run([SOURCE / "tests/bench/clips"], check=True, text=True, stdout=subprocess.PIPE,
+                          env={**os.environ, "CUFACE_DATA": str(DATA)})
+    return pathlib.Path(done.stdout.splitlines()[-1])
+
+
 def command(text):
     """A process that runs child(), and its environment."""
     # Only ours sees our plugin, as `facedetect` is a second name of cufacedetect too.
-    ours = "cufacedetect" in text
+    ours = bool(re.search(r"\bcu(face|edge|motion)", text))
     environment = {**os.environ, "GST_PLUGIN_PATH": str(BUILD / "gst") if ours else "",
                    "GST_REGISTRY": str(BUILD / f"bench-registry-{'ours' if ours else 'plain'}.bin")}
     return ["/usr/bin/python3", __file__, "--child", text], environment
@@ -142,18 +156,30 @@ def processor():
     return platform.machine()
 
 
+@contextlib.contextmanager
+def network():
+    """Its ONNX file, and it converted for our elements."""
+    onnx = DATA / "models/yunet.onnx"
+    with tempfile.TemporaryDirectory() as folder:
+        model = pathlib.Path(folder) / "yunet.cuface"
+        subprocess.run([BUILD / "models/cuface-model", "convert", onnx, model], check=True, stdout=subprocess.DEVNULL)
+        yield onnx, model
+
+
 MESH = "mediapipe FaceMesh (without decoding)"
 
 
 def chain(passes, seconds, clip=DATA / "videos" / "WolfgangLanger_Pexels.mp4", peer=None):
     """The report of PIPELINES on a clip, and of what peer(clip) measures in turn with them."""
     runs, mesh = {name: [] for name in PIPELINES}, []
-    for _ in range(passes):
-        for name, elements in PIPELINES.items():
-            text = " ! ".join(filter(None, [source(clip), elements, "fakesink sync=false"]))
-            runs[name].append(measure(text, seconds, core=0))
-        if peer:
-            mesh.append(peer(clip))
+    with network() as (_, model):
+        for _ in range(passes):
+            for name, elements in PIPELINES.items():
+                elements = elements.replace(NETWORK, str(model))
+                text = " ! ".join(filter(None, [source(clip), elements, "fakesink sync=false"]))
+                runs[name].append(measure(text, seconds, core=0))
+            if peer:
+                mesh.append(peer(clip))
     report = {}
     for name, results in runs.items():
         ms = statistics.median(run["ms"] for run in results)

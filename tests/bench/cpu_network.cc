@@ -1,6 +1,6 @@
 // Faces and times of our network for tests/bench/network.py, which runs OpenCV beside it.
 //
-//   cpu_network MODEL.cuface
+//   cpu_network MODEL.cuface [int16]
 //
 // Reads requests from its input: a line "WIDTH HEIGHT SCORE NMS", then the picture's pixels.
 // Answers each with a line: the processor time of this thread in microseconds, the number of faces,
@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   while (std::fgets(line, sizeof line, stdin)) {
     int width = 0, height = 0;
     NetworkConfig config{.max_faces = kMaxNetworkCandidates};
+    if (argc > 2) config.precision = NetworkPrecision::kInt16;
     if (std::sscanf(line, "%d %d %f %f", &width, &height, &config.score_threshold,
                     &config.nms_threshold) != 4) {
       return 1;

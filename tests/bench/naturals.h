@@ -46,4 +46,22 @@ inline std::shared_ptr<const CascadeModel> cascade(const std::string& name) {
   return parsed.ok() ? parsed.value() : nullptr;
 }
 
+/// A part of a picture that is another one each time: shifted by some pixels.
+class ShiftedPicture {
+ public:
+  explicit ShiftedPicture(const cv::Mat& picture)
+      : picture_(picture), size_(picture.cols - kShifts, picture.rows - kShifts) {}
+  cv::Size size() const { return size_; }
+  cv::Mat next() {
+    const int shift = ++number_ % kShifts;
+    return picture_(cv::Rect({shift, shift}, size_));
+  }
+
+ private:
+  static constexpr int kShifts = 8;
+  cv::Mat picture_;
+  cv::Size size_;
+  int number_ = 0;
+};
+
 }  // namespace cuface::bench

@@ -19,14 +19,14 @@ INPUTS = (640, 320, 0)  # longer side; 0 = the picture's own
 FRAMES = {"640x360, decode and suppression": (640, 360), "320x180, decode and suppression": (320, 180),
           "1280x720, decode and suppression": (1280, 720)}
 TURNS = 60
-GOAL = 1.25  # times as fast
+GOALS = {"": 1.25, "int16": 2.5}  # times as fast, by precision
 
 
 class Program:
     """Ours, in a process of its own."""
 
-    def __init__(self):
-        self.process = subprocess.Popen([PROGRAM, OURS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, precision=""):
+        self.process = subprocess.Popen([PROGRAM, OURS, *precision.split()], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __call__(self, picture):
         height, width = picture.shape[:2]
@@ -86,16 +86,19 @@ def compare(ours, peer, pictures):
     return rows
 
 
-def race(ours, peer, picture):
+def race(programs, peer, picture):
+    """`programs`: ours, by precision."""
     cases = []
     for name, size in FRAMES.items():
         frame = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
-        times = [(ours(frame)[1], peer(frame)[1]) for _ in range(TURNS + 3)][3:]
+        turns = [[program(frame)[1] for program in (*programs.values(), peer)] for _ in range(TURNS + 3)][3:]
         median = statistics.median
-        cases.append({"what": name, "ours_us": round(median(a for a, _ in times)),
-                      "peer_us": round(median(b for _, b in times)), "ours_best_us": round(min(a for a, _ in times)),
-                      "peer_best_us": round(min(b for _, b in times)),
-                      "ratio": round(median(b / a for a, b in times), 2), "goal": GOAL})
+        for precision, ours in zip(programs, zip(*turns)):
+            theirs = [turn[-1] for turn in turns]
+            cases.append({"what": f"{name}, {precision}" if precision else name, "ours_us": round(median(ours)),
+                          "peer_us": round(median(theirs)), "ours_best_us": round(min(ours)),
+                          "peer_best_us": round(min(theirs)),
+                          "ratio": round(median(b / a for a, b in zip(ours, theirs)), 2), "goal": GOALS[precision]})
     return cases
 
 
@@ -105,10 +108,10 @@ def main():
     pictures = {name: picture for name, picture in pictures.items() if picture is not None}
     if not pictures:
         sys.exit(f"no pictures in {PICTURES}")
-    ours, peer = Program(), OpenCv()
+    programs, peer = {precision: Program(precision) for precision in GOALS}, OpenCv()
     largest = max(pictures.values(), key=lambda picture: picture.size)
     print(json.dumps({"peer": f"OpenCV {cv2.__version__}", "turns": TURNS,
-                      "cases": race(ours, peer, largest), "same": compare(ours, peer, pictures)}))
+                      "cases": race(programs, peer, largest), "same": compare(programs[""], peer, pictures)}))
 
 
 main()

@@ -35,6 +35,10 @@ STATS = {
     "faces": "faces, summed over the frames",
     "lost-tracks": "faces that the tracker lost",
     "dropped-lines": "lines that were dropped, with `leaky=downstream`",
+    "moving-frames": "frames on which something moves",
+    "global-changes": "frames on which the whole picture changed",
+    "events": "motions that began",
+    "keypoints": "keypoints, summed over the frames",
     "time-total-ns": "time of the streaming thread in the element",
     "time-max-ns": "the longest of these times for one frame",
     "device-time-ns": "time on the GPU, estimated from some of the frames",
@@ -47,6 +51,10 @@ OWN_STATS = {
     "cufacelandmark": ("faces", *CUDA_STATS),
     "cufaceoverlay": CUDA_STATS,
     "cufacepublish": ("dropped-lines",),
+    "cuface2json": (),
+    "cuedgedetect": (),
+    "cumotiondetect": ("moving-frames", "global-changes", "events"),
+    "cufeatures": ("keypoints",),
 }
 
 
@@ -277,9 +285,10 @@ def caps_lines(template):
 
 def pad_lines(entry):
     sink, src = entry["pad-templates"]["sink"], entry["pad-templates"]["src"]
-    assert sink["caps"] == src["caps"], "an element that takes and gives other formats needs another page"
-    return ["`sink` and `src` are always there and have the same caps, as frames pass through in place. Any size and frame",
-            "rate is taken. The formats:", "", *caps_lines(sink), "", "CUDA memory is offered in builds with CUDA where there are a driver and a GPU."]
+    assert sink["caps"] == src["caps"], "the first element passes frames on"
+    return ["`sink` and `src` are always there. Where frames pass through, both have the same caps. Any size and frame rate is",
+            "taken. The formats:", "", *caps_lines(sink), "",
+            "CUDA memory is offered by the faces' elements, in builds with CUDA where there are a driver and a GPU."]
 
 
 def stats_of(name):
@@ -297,6 +306,14 @@ def shared_properties(plugin):
     return dict(sorted({**plugin["other-types"][first["hierarchy"][1]]["properties"], **alike}.items()))
 
 
+def pads_of(entry):
+    sink, src = entry["pad-templates"]["sink"], entry["pad-templates"]["src"]
+    if src["caps"] == sink["caps"]:
+        return "`sink` and `src`, always there, with [these formats](../common.md#pads)"
+    return ("`sink`, always there, with [these formats](../common.md#pads); `src`, always there: "
+            + ", ".join(line.removeprefix("- ") for line in caps_lines(src)))
+
+
 def page_part(name, plugin):
     """The generated part of an element's page."""
     entry, types = plugin["elements"][name], plugin["other-types"]
@@ -304,7 +321,7 @@ def page_part(name, plugin):
     own = {name: of for name, of in entry["properties"].items() if name not in shared}
     lines = [BEGIN, "", "## Properties", "", "Every element also has the [common properties](../common.md#properties).",
              *property_lines(own, types), "", "## Interface", "",
-             "- Pads: `sink` and `src`, always there, with [these formats](../common.md#pads).",
+             f"- Pads: {pads_of(entry)}.",
              "- Fields of [`stats`](../common.md#fields-of-stats): " + ", ".join(f"`{field}`" for field in stats_of(name)) + ".",
              "- Signals: " + (", ".join(f"`{signal}`" for signal in entry["signals"]) or "none") + ".",
              f"- Class `{entry['klass']}`, rank {entry['rank']}, {' < '.join(entry['hierarchy'][:-3])}.", "", END]
@@ -315,7 +332,7 @@ def common_part(plugin):
     """The generated part of the page of what all elements share."""
     first = next(iter(plugin["elements"].values()))
     for name, entry in plugin["elements"].items():
-        assert entry["pad-templates"] == first["pad-templates"], f"{name} takes other formats than the others"
+        assert entry["pad-templates"]["sink"] == first["pad-templates"]["sink"], f"{name} takes other formats than the others"
     lines = [BEGIN, "", "## Pads", "", *pad_lines(first), "", "## Properties",
              *property_lines(shared_properties(plugin), plugin["other-types"]), "", "## Fields of stats", "",
              "The fields of `stats` are all uint64.", "", "| field | what it counts | of |", "|---|---|---|"]

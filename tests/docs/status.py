@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """docs/status.md, made of docs/status.json: the goals that are missed, and what is open.
 
-A row of "missed" has its figure, or says where in docs/results it was measured: a measure of quality.json, or a
-benchmark of gpu.json by what and size.
+A row of "missed" has its figure, or says where in docs/results it was measured: a measure of quality.json, a goal of
+gate.json by engine and what, or a benchmark of gpu.json by what and size.
 
 `status.py --update` writes the page; test_status.py holds it.
 """
@@ -24,6 +24,10 @@ def quality_rows():
     return [row for part in read("results/quality.json")["parts"].values() for row in part["rows"]]
 
 
+def gate_rows():
+    return read("results/gate.json")["goals"]
+
+
 def figure(row):
     """The number of a row."""
     where = row.get("from")
@@ -31,6 +35,8 @@ def figure(row):
         return row["figure"]
     if "measure" in where:
         return next(found["ours"] for found in quality_rows() if found["measure"] == where["measure"])
+    if "engine" in where:
+        return next(found["ours"] for found in gate_rows() if all(found[key] == where[key] for key in ("engine", "what")))
     key = where.get("key", "us")
     return next(found[key] for found in read("results/gpu.json")["benchmarks"]
                 if key in found and all(found.get(name) == where[name] for name in ("what", "size") if name in where))

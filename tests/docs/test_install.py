@@ -6,7 +6,8 @@ import pytest
 from installed import Installed
 
 PROGRAM = r"""
-#include <gst/cuface/gstcufacemeta.h>
+#include <gst/cuface/gstcufaceedgemeta.h>
+#include <gst/cuface/gstcufacemotionmeta.h>
 int main(int argc, char** argv) {
   gst_init(&argc, &argv);
   GstElement* detect = gst_element_factory_make("cufacedetect", NULL);
@@ -22,7 +23,11 @@ int main(int argc, char** argv) {
 FILES = """
 bin/cuface-fetch
 bin/cuface-model
+bin/cuface-train
 include/gstreamer-1.0/gst/cuface/gstcufacemeta.h
+include/gstreamer-1.0/gst/cuface/gstcufaceedgemeta.h
+include/gstreamer-1.0/gst/cuface/gstcufacefeaturemeta.h
+include/gstreamer-1.0/gst/cuface/gstcufacemotionmeta.h
 {lib}/gstreamer-1.0/libgstcuface.so
 {lib}/libgstcuface-1.0.so
 {lib}/libgstcuface-1.0.so.0
@@ -32,8 +37,11 @@ share/doc/gst-cuface/CONTRIBUTING.md
 share/doc/gst-cuface/README.md
 share/doc/gst-cuface/docs/**/*
 share/gstreamer-1.0/presets/GstCufaceDetect.prs
+share/gstreamer-1.0/presets/GstCufaceEdgeDetect.prs
+share/gstreamer-1.0/presets/GstCufaceMotionDetect.prs
 share/man/man1/cuface-fetch.1*
 share/man/man1/cuface-model.1*
+share/man/man1/cuface-train.1*
 """.split()
 INTROSPECTION = ["{lib}/girepository-1.0/GstCuface-1.0.typelib", "share/gir-1.0/GstCuface-1.0.gir"]
 DOCS = ("docs/README.md", "docs/guide/tutorial.md", "docs/reference/faces.schema.json", "docs/reference/elements/cufacedetect.md",
@@ -107,10 +115,10 @@ def test_the_preset_is_found(place):
 
 
 def test_the_man_pages_say_what_the_programs_say(place):
-    for program in ("cuface-model", "cuface-fetch"):
+    for program, *command in (("cuface-model",), ("cuface-train",), ("cuface-train", "cascade"), ("cuface-fetch",)):
         page = next((place.prefix / "share/man/man1").glob(program + ".1*"))
         words = set(page.read_text(encoding="utf-8").replace("Fl -", "--").replace("Fl h", "-h").split())
-        options = {word.strip("[],|.;:()") for word in run(place, program, "--help").split()}
+        options = {word.strip("[],|.;:()").split("=")[0] for word in run(place, program, *command, "--help").split()}
         for option in {word for word in options if word.startswith("-") and word.strip("-")}:
             assert option in words, f"{page.name} does not name {option}"
     for command in ("info", "check", "convert"):

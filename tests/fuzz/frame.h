@@ -72,7 +72,7 @@ inline DetectConfig fuzz_config(FuzzedDataProvider& from) {
 }
 
 /// What a detector finds in two frames, the second with followed faces and, where it may be asked
-/// for them, of active parts only.
+/// for them, of active parts only. Then one comes first, of new parts.
 inline std::vector<DetectResult> detect_frames(const std::shared_ptr<const CascadeModel>& model,
                                                const DetectConfig& config,
                                                const FuzzPicture& picture) {
@@ -81,12 +81,18 @@ inline std::vector<DetectResult> detect_frames(const std::shared_ptr<const Casca
   const auto w = static_cast<float>(picture.width), h = static_cast<float>(picture.height);
   const Followed followed[] = {
       {{w / 4, h / 4, w / 2, h / 2}, {}}, {{0, 0, w, h}, {0.8f, 0.6f}}, {{w, h, 1e6f, 1e-6f}, {}}};
-  std::vector<DetectResult> results(2);
-  require(detector.value()->enqueue(picture.view(), results[0]).ok());
+  std::vector<DetectResult> results(1);
   const bool parts = config.active_parts && can_search_bands(config);
-  require(detector.value()
-              ->enqueue(picture.view(), results[1], parts ? kActiveParts : kWholePicture, followed)
-              .ok());
+  if (parts) {  // new everywhere
+    require(detector.value()->enqueue(picture.view(), results[0], kNewParts, followed).ok());
+    results.emplace_back();
+  }
+  require(detector.value()->enqueue(picture.view(), results.back()).ok());
+  results.emplace_back();
+  require(
+      detector.value()
+          ->enqueue(picture.view(), results.back(), parts ? kActiveParts : kWholePicture, followed)
+          .ok());
   return results;
 }
 
@@ -197,6 +203,8 @@ inline void look(const std::shared_ptr<const NetworkModel>& model, FuzzedDataPro
   config.nms_threshold = static_cast<float>(pick(from, {3, 0, 10})) / 10;
   config.max_faces = pick(from, {64, 1, kMaxNetworkCandidates});
   const FuzzPicture grey(from);
+  // Seldom: making the integers takes most of the time.
+  if (from.ConsumeIntegralInRange(0, 7) == 7) config.precision = NetworkPrecision::kInt16;
   std::vector<Bgr> pixels(grey.pixels.size());
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const std::uint8_t value = grey.pixels[i];

@@ -3,7 +3,7 @@
 
 FOLDER/cascade_xml, FOLDER/dlib_dat and FOLDER/cuface; the last are the others, converted with the tool.
 FOLDER/detect and FOLDER/landmark are random choices, of which those targets build models. FOLDER/network has choices
-and a .cuface file, whose checksums the target makes right.
+and a .cuface file, whose checksums the target makes right. FOLDER/wire has a meta of each kind.
 """
 import glob
 import json
@@ -20,6 +20,8 @@ NEW = ('<?xml version="1.0"?>\n<opencv_storage><cascade type_id="opencv-cascade-
        '<features><_><rects><_>2 3 8 4 -1.</_><_>2 3 4 4 2.</_></rects></_>\n'
        '<_><rects><_>10 3 8 4 -1.</_><_>10 3 4 4 3.</_><_>10 5 2 2 1.</_></rects><tilted>1</tilted></_>'
        '</features></cascade></opencv_storage>\n')
+COMMENT = ('<!-- model source, for cuface-model\n{{"file": "face.xml", "licence": "None.", "training": '
+           '[["program", "cuface-train 1"], ["seed", "1"], ["settings", "-\\u002dsize 24x24"]]}}\n-->\n')
 OLD = ('<?xml version="1.0"?>\n<opencv_storage><c type_id="opencv-haar-classifier"><size>20 20</size>\n'
        '<stages><_><trees><_><_><feature><rects><_>0 0 8 8 -1.</_><_>0 0 4 8 2.</_></rects><tilted>0</tilted>'
        '</feature><threshold>0.01</threshold><left_val>-1.</left_val><right_node>1</right_node></_>\n'
@@ -90,12 +92,24 @@ def network():
     return b'\x89CUFACE\n' + struct.pack('<IIQQQ', 1, len(text), len(data), 0, 0) + text + data
 
 
+def wire():
+    """Faces, motion, edges and keypoints of a picture of 64 x 48, as gst/meta/wire.cc lays them out."""
+    size = struct.pack('<2i', 64, 48)
+    face = struct.pack('<Qfi??i6f', 7, 0.5, -1, False, True, 0, 8, 8, 16, 16, 1, 0) + struct.pack('<10f', *range(10))
+    faces = size + b'\1' + struct.pack('<I', 5) + b'yunet' + struct.pack('<I', 1) + face + struct.pack('<iI10f', 5, 5, *range(10))
+    motion = size + struct.pack('<???f3i', True, False, True, 0.25, 1, 2, 1)
+    motion += struct.pack('<If?f?', 2, 0.5, True, 0, False) + struct.pack('<IQi4f', 1, 3, 1, 0, 0, 32, 48)
+    features = size + struct.pack('<I5fi', 1, 8, 9, 31, 45, 0.5, 2) + bytes(range(32))
+    return faces, motion, size + struct.pack('<48Q', *range(48)), features
+
+
 def main(folder, tool):
-    for name in ('cascade_xml', 'dlib_dat', 'cuface', 'detect', 'landmark', 'network'):
+    for name in ('cascade_xml', 'dlib_dat', 'cuface', 'detect', 'landmark', 'network', 'wire'):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
     stump = TREE.format('0 -1 0 0.25', '-1. 1.5')
     deep = TREE.format('2 1 0 -0.5 0 -1 1 0.25 -2 -3 0 1e-3', '1 2 3 4')
-    texts = {'stump': NEW.format(stump), 'trees': NEW.format(stump + deep), 'old': OLD}
+    trained = NEW.replace('<opencv_storage>', COMMENT + '<opencv_storage>', 1)
+    texts = {'stump': NEW.format(stump), 'trees': NEW.format(stump + deep), 'old': OLD, 'trained': trained.format(stump)}
     for name, text in texts.items():
         with open(os.path.join(folder, 'cascade_xml', name + '.xml'), 'w', encoding='ascii') as f:
             f.write(text)
@@ -109,6 +123,9 @@ def main(folder, tool):
                 f.write(draw.randbytes(size))
     with open(os.path.join(folder, 'network', 'small.cuface'), 'wb') as f:
         f.write(network())
+    for kind, result in enumerate(wire()):
+        with open(os.path.join(folder, 'wire', '%d.bin' % kind), 'wb') as f:
+            f.write(bytes([kind]) + struct.pack('<2i', 64, 48) + result)
     for path in sorted(glob.glob(os.path.join(folder, '*', '*.xml')) + glob.glob(os.path.join(folder, '*', '*.dat'))):
         name = os.path.splitext(os.path.basename(path))[0]
         subprocess.run([tool, 'convert', path, os.path.join(folder, 'cuface', name + '.cuface')], check=True,

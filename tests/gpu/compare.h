@@ -24,6 +24,7 @@ inline bool same_bits(float a, float b) {
   return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
 }
 inline bool same_bits(Point a, Point b) { return same_bits(a.x, b.x) && same_bits(a.y, b.y); }
+inline bool same_bits(Roll a, Roll b) { return same_bits(a.cos, b.cos) && same_bits(a.sin, b.sin); }
 inline bool same_bits(const Box& a, const Box& b) {
   return same_bits(a.x, b.x) && same_bits(a.y, b.y) && same_bits(a.w, b.w) && same_bits(a.h, b.h);
 }
@@ -160,6 +161,12 @@ inline ::testing::AssertionResult holds_faces(const std::vector<std::uint8_t>& b
     }
     if (a.age != b.age) return fail(face + "age", a.age, b.age);
     if (!same_bits(a.box, b.box)) return fail(face + "box x", a.box.x, b.box.x);
+    if (!same_bits(a.roll, b.roll)) return fail(face + "roll", a.roll.sin, b.roll.sin);
+    if (a.has_keypoints != b.has_keypoints)
+      return fail(face + "has keypoints", a.has_keypoints, b.has_keypoints);
+    for (int k = 0; k < kFaceKeypoints; ++k)
+      if (!same_bits(a.keypoints[k], b.keypoints[k]))
+        return fail(face + "keypoint " + std::to_string(k), a.keypoints[k].x, b.keypoints[k].x);
   }
   const int landmarks = count * points_per_face(list);
   const auto& points = list.landmarks_per_face > 0 ? list.landmarks : list.followed;

@@ -10,8 +10,9 @@
 namespace cuface::test {
 
 /// The factories of all elements.
-inline constexpr const char* kElements[] = {"cufacedetect", "culktrack", "cufacelandmark",
-                                            "cufaceoverlay", "cufacepublish"};
+inline constexpr const char* kElements[] = {"cufacedetect",  "culktrack",     "cufacelandmark",
+                                            "cufaceoverlay", "cufacepublish", "cumotiondetect",
+                                            "cuface2json"};
 
 struct Parts {
   TempFolder folder;
@@ -23,10 +24,13 @@ struct Parts {
   std::string landmark = "cufacelandmark name=l model=" + model;
   std::string overlay = "cufaceoverlay name=o";
   std::string publish = "cufacepublish name=p location=" + lines;
+  std::string motion = "cumotiondetect name=m";
 
   /// Each element alone.
-  std::vector<std::string> each() const { return {detect, track, landmark, overlay, publish}; }
-  /// All five, in the main order.
+  std::vector<std::string> each() const {
+    return {detect, track, landmark, overlay, publish, motion};
+  }
+  /// All that know faces, in the main order.
   std::string all() const {
     return detect + " ! " + track + " ! " + landmark + " ! " + overlay + " ! " + publish;
   }

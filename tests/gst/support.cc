@@ -88,6 +88,10 @@ std::string faces_text(GstBuffer* buffer) {
       gst_cuface_faces_get_landmark(faces, i, j, &x, &y);
       append(text, " (%a %a)", static_cast<double>(x), static_cast<double>(y));
     }
+    for (guint j = 0; j < gst_cuface_faces_get_n_keypoints(faces, i); ++j) {
+      gst_cuface_faces_get_keypoint(faces, i, j, &x, &y);
+      append(text, " <%a %a>", static_cast<double>(x), static_cast<double>(y));
+    }
   }
   gst_cuface_faces_unref(faces);
   return text;
@@ -174,6 +178,22 @@ std::vector<std::string> run_frames(const std::string& pipeline, const GstVideoI
   }
   EXPECT_EQ(pushed, frames.size()) << pipeline;
   return texts;
+}
+
+void expect_error(const BusReport& report, GQuark domain, int code,
+                  const std::vector<std::string>& words) {
+  EXPECT_EQ(report.error_domain, domain) << report.error;
+  EXPECT_EQ(report.error_code, code) << report.error;
+  for (const std::string& word : words)
+    EXPECT_NE(report.error.find(word), std::string::npos) << word << " in: " << report.error;
+}
+
+std::vector<std::string> damaged_copies(const std::string& png) {
+  std::ifstream file(png, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(file)), {});
+  std::string flipped = whole;
+  flipped.at(whole.size() / 2) ^= 0x55;
+  return {whole.substr(0, whole.size() / 2), whole.substr(0, 20), flipped, "P5 no PNG"};
 }
 
 BusReport run_pipeline(const std::string& text) {

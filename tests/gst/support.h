@@ -185,6 +185,12 @@ struct BusReport {
   std::vector<std::string> warnings;
 };
 BusReport run_pipeline(const std::string& pipeline);
+/// It ended with this error, whose text has these words.
+void expect_error(const BusReport& report, GQuark domain, int code,
+                  const std::vector<std::string>& words);
+
+/// What a PNG file may be in its place: cut twice, with a bit flipped, and no PNG at all.
+std::vector<std::string> damaged_copies(const std::string& png);
 
 /// A clip's first frames in system memory, as `caps`.
 std::vector<GstBuffer*> decode(const std::string& path, const std::string& caps, int frames,

@@ -207,6 +207,7 @@ TEST_F(Analytics, ReplaceOurOwnAndNobodyElses) {
                                            ours[1].entry, late.box.id);
   for (const int count : {2, 7, 0, 3, 0}) {
     SCOPED_TRACE(count);
+    first_seen_.clear();  // another element's, which has lost nobody
     publish(make_faces(kWidth, kHeight, count, 5));
     EXPECT_EQ(of_type(detections(buffer_), "face").size(), static_cast<std::size_t>(count));
     EXPECT_EQ(of_type(detections(buffer_), "car").size(), 2u);
@@ -240,6 +241,7 @@ TEST_F(Analytics, LeaveNothingBehind) {
   EXPECT_FALSE(meta_of(buffer_));
   publish(make_faces(kWidth, kHeight, 64, 0));
   EXPECT_EQ(detections(buffer_).size(), 64u);
+  first_seen_.clear();
   publish(make_faces(kWidth, kHeight, 0, 0));
   EXPECT_EQ(entries(buffer_), 0u);
 }
@@ -299,6 +301,49 @@ TEST_F(Analytics, ComeFromTheElements) {
       }
       gst_buffer_unref(out);
     }
+  }
+}
+
+// An entry cannot be changed: a detector leaves it to the tracker where nobody reads in between.
+TEST_F(Analytics, AreMadeOnceAFrame) {
+  const TempFolder folder;
+  const std::string detect = "cufacedetect name=d redetect-interval=1 cascade=" +
+                             folder.write("squares.xml", square_cascade_xml());
+  const cv::Mat picture = squares(320, 240, {{60, 60, 48, 48}, {200, 120, 48, 48}});
+  struct Case {
+    const char* behind;
+    bool left;
+    bool tracked;
+  };
+  for (const Case& c :
+       {Case{" ! culktrack", true, true}, Case{" ! culktrack ! identity", true, true},
+        Case{" ! identity ! culktrack", false, true}, Case{" ! queue ! culktrack", false, true},
+        Case{" ! culktrack standard-metas=never", false, false},
+        Case{" ! identity", false, false}}) {
+    SCOPED_TRACE(c.behind);
+    Harness h(detect + c.behind);
+    h.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, 320, 240));
+    std::vector<std::size_t> behind_detector;
+    GstPad* pad = gst_element_get_static_pad(h.element("d"), "src");
+    gst_pad_add_probe(
+        pad, GST_PAD_PROBE_TYPE_BUFFER,
+        [](GstPad*, GstPadProbeInfo* info, gpointer all) {
+          static_cast<std::vector<std::size_t>*>(all)->push_back(
+              entries(GST_PAD_PROBE_INFO_BUFFER(info)));
+          return GST_PAD_PROBE_OK;
+        },
+        &behind_detector, nullptr);
+    for (int frame = 0; frame < 3; ++frame) {
+      GstBuffer* out = h.pass(grey_frame(picture));
+      ASSERT_TRUE(out);
+      const auto all = detections(out);
+      EXPECT_EQ(all.size(), static_cast<std::size_t>(face_count(out)));
+      for (const Detection& face : all) EXPECT_EQ(face.tracked, c.tracked);
+      gst_buffer_unref(out);
+    }
+    ASSERT_EQ(behind_detector.size(), 3u);
+    for (const std::size_t there : behind_detector) EXPECT_EQ(there, c.left ? 0u : 3u);
+    gst_object_unref(pad);
   }
 }
 

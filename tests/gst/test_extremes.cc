@@ -1,5 +1,6 @@
 // Every value that a property declares is legal while the video plays: the least and the greatest
 // of each, found by introspection, so that a new property is tested too.
+#include <opencv2/imgcodecs.hpp>
 #include <set>
 #include <utility>
 
@@ -124,15 +125,33 @@ class Extremes : public testing::Test {
     return value;
   }
 
-  static constexpr const char* kNames[] = {"d", "t", "l", "o", "p"};
+  explicit Extremes(
+      const char* end = " ! cufeatures name=f ! cuedgedetect name=e ! cumotiondetect name=m")
+      : harness(with_picture(parts).all() + end) {}
+
+  /// draw=image needs one.
+  static const Parts& with_picture(Parts& parts) {
+    const std::string path = parts.folder.path() + "/mask.png";
+    cv::imwrite(path, cv::Mat(8, 8, CV_8UC4, cv::Scalar(10, 200, 90, 128)));
+    parts.overlay += " image=" + path;
+    return parts;
+  }
+
+  static constexpr const char* kNames[] = {"d", "t", "l", "o", "p", "f", "e", "m"};
   Parts parts;
-  Harness harness{parts.all()};
+  Harness harness;
   Bus bus{harness};
   int frames = 0, faces = 0;
 };
 
+/// With the element that makes JSON of the frames, so it can only be the last.
+class ExtremesOfJson : public Extremes {
+ protected:
+  ExtremesOfJson() : Extremes(" ! cuface2json name=j") {}
+};
+
 TEST_F(Extremes, TheChainHoldsEveryElementOfThePlugin) {
-  std::set<std::string> types, tested;
+  std::set<std::string> types, tested = {"GstCuface2Json"};  // in the chain of ExtremesOfJson
   GList* features = gst_registry_get_feature_list_by_plugin(gst_registry_get(), "cuface");
   for (const GList* f = features; f; f = f->next) {
     if (!GST_IS_ELEMENT_FACTORY(f->data)) continue;
@@ -145,6 +164,19 @@ TEST_F(Extremes, TheChainHoldsEveryElementOfThePlugin) {
   EXPECT_EQ(types, tested);
 }
 
+TEST_F(ExtremesOfJson, OfEachPropertyWhilePlaying) {
+  int values = 0;
+  for (GParamSpec* spec : playing_properties(harness.element("j"))) {
+    for (Value& value : extremes_of(spec)) {
+      set("j", spec, value);
+      ASSERT_NO_FATAL_FAILURE(play(std::string(spec->name) + "=" + value.text().substr(0, 40)));
+      ++values;
+    }
+  }
+  EXPECT_GE(values, 2);
+  EXPECT_TRUE(harness.finish());
+}
+
 TEST_F(Extremes, OfEachPropertyWhilePlaying) {
   int values = 0, properties = 0;
   ASSERT_NO_FATAL_FAILURE(play("defaults"));
@@ -153,7 +185,11 @@ TEST_F(Extremes, OfEachPropertyWhilePlaying) {
     for (GParamSpec* spec : playing_properties(harness.element(name))) {
       Value before = current(name, spec);
       auto extremes = extremes_of(spec);
-      EXPECT_GE(extremes.size(), 2u) << spec->name << ": values of its type are not known here";
+      // An enumeration to which others will be added may have one value.
+      const bool is_one =
+          G_IS_PARAM_SPEC_ENUM(spec) && G_PARAM_SPEC_ENUM(spec)->enum_class->n_values == 1;
+      EXPECT_GE(extremes.size(), is_one ? 1u : 2u)
+          << spec->name << ": values of its type are not known here";
       for (Value& value : extremes) {
         set(name, spec, value);
         EXPECT_EQ(current(name, spec).text(), value.text()) << spec->name << " was refused";
@@ -180,6 +216,8 @@ TEST_F(Extremes, OfAllPropertiesTogether) {
       const int found = std::string(name) == "d" ? std::exchange(faces, 0) : 1;
       EXPECT_GT(found, 0) << "faces before the detector's extremes";
       for (GParamSpec* spec : playing_properties(harness.element(name))) {
+        // Eyes at the chin are an error (test_overlayimage.cc), and the least of all are there.
+        if (g_str_has_prefix(spec->name, "image-")) continue;
         auto extremes = extremes_of(spec);
         Value& value = greatest ? extremes.back() : extremes.front();
         set(name, spec, value);

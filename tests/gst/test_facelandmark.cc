@@ -7,9 +7,12 @@
 
 #include "gst/faces/feedback.h"
 #include "kernels/landmarks/landmarks.h"
+#include "kernels/shape/search.h"
 #include "models/box_map.h"
 #include "models/models.h"
+#include "models/shape_file.h"
 #include "tests/gst/support.h"
+#include "tests/kernels/shape_models.h"
 #include "tests/models/synthetic_forest.h"
 
 namespace cuface::test {
@@ -155,6 +158,34 @@ TEST_F(LandmarkElement, WorksInBothOrdersAndOnForeignRegions) {
                   .ok());
   EXPECT_EQ(read.faces->landmarks, expected) << "a foreign box is taken as it is";
   gst_buffer_unref(out);
+}
+
+TEST_F(LandmarkElement, TheModelFileDecidesTheEngine) {
+  const auto shapes = random_shape_model(3);
+  const std::string path = folder.path() + "/shape.cuface";
+  ASSERT_TRUE(write_shape_file(*shapes, {}, path).ok());
+  const FacesRead read =
+      faces_after(detect + "! culktrack ! cufacelandmark samples=3 model=" + path, two);
+  ASSERT_EQ(read.faces->faces.size(), 2u);
+  ASSERT_EQ(read.faces->landmarks_per_face, 8);
+  std::vector<Box> boxes;
+  for (const Face& face : read.faces->faces) boxes.push_back(face.box);
+  std::vector<Point> expected(boxes.size() * 8);
+  auto searcher = ShapeSearcher::create(Backend::kCpu, shapes);
+  ASSERT_TRUE(searcher.ok());
+  ASSERT_TRUE(searcher.value()
+                  ->enqueue({two.data, two.cols, two.rows, static_cast<std::ptrdiff_t>(two.step)},
+                            boxes, expected)
+                  .ok());
+  EXPECT_EQ(read.faces->landmarks, expected);
+}
+
+TEST_F(LandmarkElement, SourcesOfAModelNameTheCommand) {
+  const std::string tar = folder.write("stasm.tar", "no archive");
+  const BusReport report =
+      run_pipeline("videotestsrc num-buffers=1 ! cufacelandmark model=" + tar + " ! fakesink");
+  const std::string text = report.error + report.debug;
+  EXPECT_NE(text.find("cuface-model convert"), std::string::npos) << text;
 }
 
 TEST_F(LandmarkElement, FramesWithoutFacesGetAnEmptyResult) {

@@ -221,11 +221,12 @@ TEST_F(Track, EveryRuleIsAPropertyWithTheKernelsDefault) {
       {"revive-distance", static_cast<double>(d.revive_distance)},
       {"revive-motion", static_cast<double>(d.revive_motion)},
   };
-  // backend, standard-metas, stats, name, parent and qos are not rules, nor is cuda-device-id.
+  // backend, standard-metas, post-messages, stats, name, parent and qos are not rules, nor is
+  // cuda-device-id.
   guint count = 0;
   g_free(g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count));
   const bool cuda = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "cuda-device-id");
-  EXPECT_EQ(count, expected.size() + 6 + cuda);
+  EXPECT_EQ(count, expected.size() + 8 + cuda);
   for (const auto& [name, value] : expected) {
     GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), name);
     ASSERT_NE(spec, nullptr) << name;

@@ -21,6 +21,9 @@ FaceListRef one_face() {
   face.age = 2;
   face.origin = Origin::kTracked;
   face.box = {32, 24, 80, 60};
+  face.has_keypoints = true;
+  for (int i = 0; i < kFaceKeypoints; ++i)
+    face.keypoints[i] = {63.5f + 32 * static_cast<float>(i), 47.5f};
   list->faces = {face};
   list->landmarks_per_face = 2;
   list->landmarks = {{31.5f, 23.5f}, {159.5f, 119.5f}};
@@ -63,6 +66,12 @@ void expect_the_face(GstBuffer* buffer, const char* where) {
   gst_cuface_faces_get_landmark(faces, 0, 1, &x, &y);
   EXPECT_FLOAT_EQ(x, 0.5f);
   EXPECT_FLOAT_EQ(y, 0.5f);
+  ASSERT_EQ(gst_cuface_faces_get_n_keypoints(faces, 0), 5u) << where;
+  for (guint i = 0; i < 5; ++i) {
+    gst_cuface_faces_get_keypoint(faces, 0, i, &x, &y);
+    EXPECT_FLOAT_EQ(x, 0.2f + 0.1f * static_cast<float>(i)) << where;
+    EXPECT_FLOAT_EQ(y, 0.2f) << where;
+  }
   gst_cuface_faces_unref(faces);
 }
 
@@ -80,6 +89,16 @@ TEST(Meta, ReadsBackWhatWasWritten) {
   EXPECT_EQ(gst_cuface_meta_get_n_faces(meta), 1u);
   EXPECT_TRUE(gst_cuface_meta_is_ready(meta));
   EXPECT_STREQ(g_type_name(gst_cuface_meta_api_get_type()), "GstCuFaceMetaAPI");
+  gst_buffer_unref(buffer);
+}
+
+TEST(Meta, ACascadesFaceHasNoKeypoints) {
+  auto list = std::make_shared<FaceList>(*one_face());
+  list->faces[0].has_keypoints = false;
+  GstBuffer* buffer = frame_with_face(list);
+  GstCufaceFaces* faces = faces_of(buffer);
+  EXPECT_EQ(gst_cuface_faces_get_n_keypoints(faces, 0), 0u);
+  gst_cuface_faces_unref(faces);
   gst_buffer_unref(buffer);
 }
 

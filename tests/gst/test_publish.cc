@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gst/meta/motion.h"
 #include "tests/gst/publish.h"
 
 namespace cuface::test {
@@ -42,6 +43,58 @@ TEST_F(FacePublish, ALineHoldsWhatDesignSays) {
   for (const auto& [key, value] : line["objects"][0].items()) keys += key + " ";
   EXPECT_EQ(keys, "id roi_type x y w h detection neighbors origin age landmarks ");
   EXPECT_EQ(text().back(), '\n');
+}
+
+TEST_F(FacePublish, KeypointsAreThoseOfANetworksFace) {
+  auto faces = make_faces(kWidth, kHeight, 3, 3);
+  for (std::size_t f : {1, 2}) {
+    faces->faces[f].has_keypoints = true;
+    for (int i = 0; i < kFaceKeypoints; ++i)
+      faces->faces[f].keypoints[i] = {10.25f * static_cast<float>(i), -3};
+  }
+  faces->faces[2].keypoints[4].y = std::numeric_limits<float>::infinity();
+  {
+    FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
+    push(h, with_faces(plain_frame("GRAY8", kWidth, kHeight), faces));
+  }
+  const std::string text = lines().at(0);
+  const std::string end =
+      R"(]],"keypoints":[[0.0,-3.0],[10.25,-3.0],[20.5,-3.0],[30.75,-3.0],[41.0,-3.0]]}]})";
+  EXPECT_EQ(text.substr(text.size() - end.size()), end);
+  const Json objects = Json::parse(text)["objects"];
+  ASSERT_EQ(objects.size(), 2u) << "the last one has a point that is no number";
+  EXPECT_FALSE(objects[0].contains("keypoints"));
+}
+
+TEST_F(FacePublish, MotionIsAKeyOfItsOwn) {
+  auto motion = std::make_shared<MotionMap>();
+  motion->width = kWidth;
+  motion->height = kHeight;
+  motion->compared = motion->in_event = true;
+  motion->share = 0.25f;
+  motion->moving_cells = 2;
+  motion->columns = 3;
+  motion->rows = 2;
+  motion->cells.resize(6);
+  motion->cells[2].moves = motion->cells[3].moves = true;
+  motion->regions = {{7, 2, {10, 20, 30.5f, 40}}, {9, 1, {1, 2, 3, 4}}};
+  for (const bool with : {false, true}) {
+    {
+      FrameHarness h(launch(), "GRAY8", kWidth, kHeight);
+      GstBuffer* buffer =
+          with_faces(plain_frame("GRAY8", kWidth, kHeight), make_faces(kWidth, kHeight, 1, 0));
+      if (with) gst::append_result<MotionMap>(buffer, {motion, kWidth, kHeight});
+      push(h, buffer);
+    }
+    const std::string line = lines().at(0);
+    const std::string expected =
+        R"(]}],"motion":{"compared":true,"global_change":false,"in_event":true,"share":0.25,)"
+        R"("columns":3,"rows":2,"cells":[[2,0],[0,1]],"boxes":[{"id":7,"x":10.0,"y":20.0,)"
+        R"("w":30.5,"h":40.0,"cells":2},{"id":9,"x":1.0,"y":2.0,"w":3.0,"h":4.0,"cells":1}]}})";
+    EXPECT_EQ(line.ends_with(expected), with) << line;
+    EXPECT_EQ(line.find("motion") != line.npos, with) << line;
+    EXPECT_EQ(Json::parse(line)["objects"].size(), 1u);
+  }
 }
 
 TEST_F(FacePublish, FloatsComeBackTheSame) {
@@ -190,19 +243,25 @@ TEST_F(FacePublish, PostsMessagesWithoutAFile) {
   ASSERT_NE(message, nullptr);
   const GstStructure* s = gst_message_get_structure(message);
   EXPECT_TRUE(gst_structure_has_name(s, "cuface-faces"));
-  guint64 number = 9, timestamp = 0;
-  GstCufaceFaces* found = nullptr;
+  guint64 number = 9, timestamp = 0, id = 0;
   EXPECT_TRUE(gst_structure_get(s, "frame", G_TYPE_UINT64, &number, "timestamp", G_TYPE_UINT64,
-                                &timestamp, "faces", GST_TYPE_CUFACE_FACES, &found, nullptr));
+                                &timestamp, nullptr));
   EXPECT_EQ(number, 0u);
   EXPECT_EQ(timestamp, 3 * 40 * GST_MSECOND);
   EXPECT_STREQ(gst_structure_get_string(s, "source"), "cam2");
-  gst_message_unref(message);
-  ASSERT_EQ(gst_cuface_faces_get_count(found), 2u);
+  const GValue* list = gst_structure_get_value(s, "faces");
+  ASSERT_TRUE(GST_VALUE_HOLDS_LIST(list));
+  ASSERT_EQ(gst_value_list_get_size(list), 2u);
+  const GstStructure* second = gst_value_get_structure(gst_value_list_get_value(list, 1));
   gfloat x = 0;
-  gst_cuface_faces_get_box(found, 1, &x, nullptr, nullptr, nullptr);
-  EXPECT_FLOAT_EQ(x, faces->faces[1].box.x / kWidth);
-  gst_cuface_faces_unref(found);
+  EXPECT_TRUE(gst_structure_get(second, "id", G_TYPE_UINT64, &id, "x", G_TYPE_FLOAT, &x, nullptr));
+  EXPECT_EQ(id, 2u);
+  EXPECT_EQ(x, faces->faces[1].box.x);
+  const GValue* landmarks = gst_structure_get_value(second, "landmarks");
+  ASSERT_EQ(gst_value_array_get_size(landmarks), 10u);
+  EXPECT_EQ(g_value_get_float(gst_value_array_get_value(landmarks, 9)),
+            faces->landmarks_of(1)[4].y);
+  gst_message_unref(message);
 }
 
 TEST_F(FacePublish, SaysOnceThatNoElementFindsFaces) {

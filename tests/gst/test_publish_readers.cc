@@ -86,6 +86,16 @@ class PublishReaders : public FacePublish {
     EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
     return open(path_.c_str(), O_RDONLY | O_NONBLOCK);
   }
+  /// The same, with room for nothing: what the element writes stays with it.
+  int make_full_pipe() {
+    const int reader = make_pipe();
+    const int writer = open(path_.c_str(), O_WRONLY | O_NONBLOCK);
+    const char zeros[4096] = {};
+    while (write(writer, zeros, sizeof zeros) > 0) continue;
+    EXPECT_EQ(errno, EAGAIN);
+    close(writer);
+    return reader;
+  }
   static guint64 frames(Harness& h) { return h.stat("p", "frames"); }
   /// Until the element holds what it may, and the video stands still behind it.
   static void fill(Harness& h) {
@@ -343,7 +353,8 @@ class Alive {
 // What waits holds on to faces; so many lines, and no more memory than the bound.
 TEST_F(PublishReaders, MemoryThatWaitsIsBounded) {
   const auto held = [&](int faces, int landmarks, int frames_sent) {
-    const int reader = make_pipe();
+    const int reader =
+        make_full_pipe();  // or some lines would be in the pipe, and nobody knows how many
     FrameHarness h(launch("name=p leaky=downstream"), "GRAY8", 64, 48);
     Alive alive;
     for (int i = 0; i < frames_sent; ++i)
@@ -356,7 +367,7 @@ TEST_F(PublishReaders, MemoryThatWaitsIsBounded) {
   };
   const std::size_t few = held(2, 68, 800);
   EXPECT_LE(few, kLines + 1);  // and that of the frame that came last
-  EXPECT_GE(few, kLines - 1);
+  EXPECT_GE(few, kLines);
   const std::size_t list = 64 * 1000 * sizeof(Point);  // and a little
   const std::size_t large = held(64, 1000, 100);
   EXPECT_LE(large, kBytes / list + 1);

@@ -196,7 +196,7 @@ TEST_F(Sizes, CropRectanglesOutsideThePictureAreRefused) {
       ++refused;
     }
   }
-  EXPECT_EQ(refused, 5 * 11);
+  EXPECT_EQ(refused, 6 * 11);
 }
 
 TEST_F(Sizes, BuffersThatHoldLessThanTheirCapsSayAreRefused) {
@@ -222,7 +222,7 @@ TEST_F(Sizes, BuffersThatHoldLessThanTheirCapsSayAreRefused) {
       ++refused;
     }
   }
-  EXPECT_EQ(refused, 4 * 3);
+  EXPECT_EQ(refused, 5 * 3);
 }
 
 // Whatever stands in the regions of others: what cannot be a face of this picture is none.

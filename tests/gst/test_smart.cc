@@ -1,4 +1,5 @@
-// cufacedetect search=smart: between searches of the whole picture its active parts.
+// cufacedetect search=smart: between searches of the whole picture its active parts. search=motion:
+// nothing but what has moved.
 #include <set>
 
 #include "kernels/detect/schedule.h"
@@ -83,19 +84,104 @@ TEST_F(Smart, PassesOnWhatCannotBeSearched) {
   EXPECT_EQ(on(false, false), SearchRegion{});
 }
 
+TEST(MotionPause, IsAsLongAsTheShareThatWasSearched) {
+  EXPECT_EQ(motion_pause(0, 200), 0) << "it was no search";
+  EXPECT_EQ(motion_pause(0, 0), 0);
+  int last = 0;
+  for (int changed = 1; changed <= 200; ++changed) {
+    const int pause = motion_pause(changed, 200);
+    EXPECT_GE(pause, std::max(last, 1));
+    EXPECT_LE(pause, 10);
+    if (pause < 10) {
+      EXPECT_LE(kMotionPause * changed, 200 * pause) << "a search of every frame costs as much";
+    }
+    last = pause;
+  }
+  EXPECT_EQ(motion_pause(1, 200), 1);
+  EXPECT_EQ(motion_pause(200, 200), 10);
+  EXPECT_EQ(motion_pause(4096, 4096), 10);
+}
+
+class MotionSearch : public Smart {
+ protected:
+  void SetUp() override { ask_for_motion(); }
+  void ask_for_motion() {
+    ask = {};
+    ask.active_parts = ask.motion = true;
+  }
+  SearchRegion next() { return wish.next(ask); }
+};
+
+TEST_F(MotionSearch, LooksOnEveryFrameUntilSomethingHasMoved) {
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(next(), kChangedParts);
+  wish.searched(kChangedParts, true, 3);
+  EXPECT_EQ(next(), SearchRegion{});
+  EXPECT_EQ(next(), SearchRegion{});
+  for (int i = 3; i < 6; ++i) EXPECT_EQ(next(), kNewParts) << i;
+  wish.searched(kNewParts, false, 2);
+  EXPECT_EQ(next(), SearchRegion{}) << "what was found makes no difference";
+  for (int i = 7; i < 9; ++i) EXPECT_EQ(next(), kNewParts) << i;
+  wish.searched(kNewParts, true, 10);
+  EXPECT_EQ(next(), SearchRegion{});
+  EXPECT_EQ(next(), kChangedParts) << "ten frames later, whatever was new";
+}
+
+TEST_F(MotionSearch, TheWholePictureIsSearchedOnRequestOnly) {
+  ask.asked = ask.late = true;
+  ask.searchable = false;
+  EXPECT_EQ(next(), SearchRegion{});
+  EXPECT_TRUE(wish.skipped(ask));
+  ask_for_motion();
+  EXPECT_EQ(next(), kWholePicture) << "as soon as it may be";
+  wish.searched(kWholePicture, false);
+  for (int i = 1; i < 10; ++i) EXPECT_EQ(next(), SearchRegion{}) << i;
+  EXPECT_EQ(next(), kChangedParts);
+}
+
+TEST_F(MotionSearch, TheTrackerAsksForWhatHasChanged) {
+  wish.searched(kWholePicture, true);
+  ask.searchable = false;
+  ask.tracker_asks(kWholePicture);
+  EXPECT_FALSE(ask.asked);
+  EXPECT_EQ(next(), SearchRegion{});
+  ask_for_motion();
+  EXPECT_EQ(next(), kChangedParts) << "as soon as it may be";
+  wish.searched(kChangedParts, true, 10);
+  EXPECT_EQ(next(), SearchRegion{});
+}
+
+TEST_F(MotionSearch, ALateFrameIsNotSearchedAndNothingIsSkipped) {
+  ask.late = true;
+  ask.searchable = false;
+  EXPECT_EQ(next(), SearchRegion{});
+  EXPECT_FALSE(wish.skipped(ask)) << "nobody knows whether something has moved";
+}
+
+TEST_F(MotionSearch, AFaceInDoubtIsSearchedForInItsBand) {
+  wish.searched(kWholePicture, true);
+  ask.bands = true;
+  ask.tracker_asks({2, 6});
+  EXPECT_EQ(next(), (SearchRegion{2, 6}));
+  wish.searched({2, 6}, true);
+  ask.tentative = {};
+  for (int i = 2; i < 10; ++i) EXPECT_EQ(next(), SearchRegion{}) << "it is no look at what moves";
+  EXPECT_EQ(next(), kChangedParts);
+}
+
 class SmartChain : public testing::Test {
  protected:
   TempFolder folder;
   std::string cascade = folder.write("square.xml", square_cascade_xml());
   std::string detect =
       "cufacedetect name=d min-size=40 redetect-interval=20 cascade=" + cascade + " ";
-  std::string smart = detect + "search=smart ";
+  std::string smart = detect + "search=smart ", motion = detect + "search=motion ";
   std::string track = "! culktrack name=t doubt-below=0 ";
   GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
   const cv::Rect left{80, 120, 48, 48}, right{320, 200, 48, 48};
 
   struct Seen {
     std::string searched;     // 'x' where the whole picture was
+    std::string searches_at;  // 's' where anything was
     std::string fresh;        // faces that a search has just found
     std::vector<int> counts;  // of faces
     std::set<guint64> ids;
@@ -107,7 +193,9 @@ class SmartChain : public testing::Test {
     harness.set_caps(info);
     Seen seen;
     for (const cv::Mat& frame : frames) {
+      const guint64 before = harness.stat("d", "searches");
       GstBuffer* out = harness.pass(make_frame(info, frame));
+      seen.searches_at += harness.stat("d", "searches") > before ? 's' : '-';
       GstCufaceFaces* faces = faces_of(out);
       seen.searched += gst_cuface_faces_get_searched(faces) ? 'x' : '-';
       const guint count = gst_cuface_faces_get_count(faces);
@@ -171,6 +259,92 @@ TEST_F(SmartChain, InAnEmptyPictureOnlyWhatChangesIsSearched) {
   EXPECT_EQ(seen.counts[9], 1) << "found on its first frame";
 }
 
+TEST_F(SmartChain, MotionSearchesNothingWhereNothingMoves) {
+  const Seen seen = run(motion + track, still(45, {left, right}));
+  EXPECT_EQ(seen.searches_at, "s" + std::string(44, '-'));
+  EXPECT_EQ(seen.searched[0], 'x');
+  EXPECT_EQ(seen.counts, std::vector<int>(45, 2));
+}
+
+TEST_F(SmartChain, MotionFindsAFaceOnItsFirstFrame) {
+  std::vector<cv::Mat> frames = still(30, {left});
+  append(frames, still(12, {left, right}));
+  const Seen seen = run(motion + track, frames);
+  EXPECT_EQ(seen.searches_at, "s-----------------------------s-----------");
+  EXPECT_EQ(seen.counts[29], 1);
+  EXPECT_EQ(seen.counts[30], 2);
+  EXPECT_EQ(seen.counts.back(), 2);
+  EXPECT_EQ(seen.ids.size(), 2u);
+  // Behind a search of the whole picture it takes ten frames.
+  frames.erase(frames.begin(), frames.begin() + 28);
+  const Seen soon = run(motion + track, frames);
+  EXPECT_EQ(soon.searches_at, "s---------s---");
+  EXPECT_EQ(soon.counts[9], 1);
+  EXPECT_EQ(soon.counts[10], 2);
+}
+
+TEST_F(SmartChain, MotionMissesAFaceThatIsGoneAndNoOther) {
+  std::vector<cv::Mat> frames = still(15, {left, right});
+  append(frames, still(3, {left}));
+  const Seen seen = run(motion + track + "max-missed=0 hold-time=0 min-points=0 ", frames);
+  EXPECT_EQ(seen.counts.back(), 1);
+  EXPECT_EQ(seen.lost, 1u);
+  EXPECT_EQ(seen.ids.size(), 2u) << "the other keeps its id";
+}
+
+// The face is followed still, but no search finds it before a bright wall. One of what is new
+// somewhere else has not looked for it.
+TEST_F(SmartChain, MotionElsewhereMissesNoFace) {
+  std::vector<cv::Mat> frames = still(12, {left, right});
+  for (int i = 0; i < 14; ++i) {
+    frames.push_back(frames[0].clone());
+    if (i >= 3) {
+      frames.back()(cv::Rect(0, 36, 224, 324)) = 220;
+      draw_square(frames.back(), left.x, left.y, left.width);
+    }
+    frames.back()(cv::Rect(10 + i % 2 * 8, 4, 8, 8)) = 255;
+  }
+  const Seen seen = run(motion + track + "max-missed=0 hold-time=0 min-points=0 ", frames);
+  EXPECT_EQ(seen.searches_at, "s-----------sssss--ssss---");
+  std::string counts;
+  for (const int count : seen.counts) counts += static_cast<char>('0' + count);
+  EXPECT_EQ(counts, "22222222222222222222221111") << "ten frames after the first search";
+}
+
+TEST_F(SmartChain, MotionOfAllIsSearchedEveryTenthFrameAndALittleMoreOften) {
+  cv::Mat stripes(1, kWidth / 4, CV_8U), wide;
+  cv::RNG random(3);
+  random.fill(stripes, cv::RNG::UNIFORM, 20, 120);
+  cv::resize(stripes, wide, {2 * kWidth, kHeight}, 0, 0, cv::INTER_NEAREST);
+  std::vector<cv::Mat> turning, little;
+  for (int i = 0; i < 41; ++i) {
+    turning.push_back(wide(cv::Rect(5 * i, 0, kWidth, kHeight)).clone());
+    draw_square(turning.back(), left.x, left.y, left.width);
+    little.push_back(squares(kWidth, kHeight, {left}));
+    little.back()(cv::Rect(400 + i % 2 * 8, 300, 8, 8)) = 255;
+  }
+  EXPECT_EQ(run(motion + track, turning).searches_at, "s---------s---------s---------s---------s");
+  EXPECT_EQ(run(motion + track, little).searches_at, "s----------" + std::string(30, 's'))
+      << "the tenth frame is like the first";
+}
+
+TEST_F(SmartChain, MotionLetsTheWholePictureBeAskedFor) {
+  Harness harness(motion + track);
+  harness.set_caps(info);
+  std::string searched;
+  for (int i = 0; i < 20; ++i) {
+    if (i == 5) {
+      GstStructure* ask = gst_structure_new_empty("GstCuFaceRedetect");
+      gst_harness_push_upstream_event(harness.get(),
+                                      gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, ask));
+    }
+    GstBuffer* out = harness.pass(grey_frame(squares(kWidth, kHeight, {left})));
+    searched += was_searched(out) ? 'x' : '-';
+    gst_buffer_unref(out);
+  }
+  EXPECT_EQ(searched, "x----x--------------");
+}
+
 TEST_F(SmartChain, HasNoEffectWhereItCannot) {
   const auto frames = still(25, {left, right});
   const auto text = [&](const std::string& pipeline) { return run_frames(pipeline, info, frames); };
@@ -180,29 +354,37 @@ TEST_F(SmartChain, HasNoEffectWhereItCannot) {
         detect + "roll=30 " + track, detect + "grouping=overlap " + track,
         detect + "scale-mode=window " + track,
         "cufacedetect max-size=60 cascade=" + cascade + " ! " + detect + track}) {
-    std::string with = pipeline;
-    with.insert(with.find("name=d"), "search=smart ");
-    EXPECT_EQ(text(with), text(pipeline)) << pipeline;
-    ++same;
+    for (const std::string search : {"search=smart ", "search=motion "}) {
+      std::string with = pipeline;
+      with.insert(with.find("name=d"), search);
+      EXPECT_EQ(text(with), text(pipeline)) << with;
+      ++same;
+    }
   }
-  EXPECT_EQ(same, 7);
+  EXPECT_EQ(same, 14);
   EXPECT_NE(text(smart + track), text(detect + track)) << "where it has one";
+  EXPECT_NE(text(motion + track), text(smart + track));
 }
 
 TEST_F(SmartChain, CanBeSwitchedWhileRunning) {
   Harness harness(detect + track);
   harness.set_caps(info);
   std::string searched;
-  for (int i = 0; i < 40; ++i) {
-    if (i == 7 || i == 22)
-      gst_util_set_object_arg(G_OBJECT(harness.element("d")), "search", i == 7 ? "smart" : "full");
+  for (int i = 0; i < 55; ++i) {
+    if (i == 7 || i == 22 || i == 45)
+      gst_util_set_object_arg(G_OBJECT(harness.element("d")), "search",
+                              i == 7    ? "smart"
+                              : i == 22 ? "motion"
+                                        : "full");
     const guint64 before = harness.stat("d", "searches");
     GstBuffer* out = harness.pass(grey_frame(squares(kWidth, kHeight, {left, right})));
     searched += was_searched(out) ? 'x' : harness.stat("d", "searches") > before ? 'a' : '-';
     EXPECT_EQ(face_count(out), 2);
     gst_buffer_unref(out);
   }
-  EXPECT_EQ(searched, "x---------a---------x-------------------");
+  EXPECT_EQ(searched,
+            "x---------a---------x------------------------"
+            "----------");
 }
 
 }  // namespace

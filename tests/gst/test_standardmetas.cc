@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "gst/faces/firstseen.h"
 #include "gst/faces/standardmetas.h"
+#include "gst/regions/firstseen.h"
 #include "kernels/track/track.h"
 #include "tests/gst/faces.h"
 
@@ -76,6 +76,50 @@ TEST_F(StandardMetas, TellBoxIdConfidenceAndLandmarks) {
   }
 }
 
+double number_of(GstVideoRegionOfInterestMeta* roi, const char* field) {
+  const GstStructure* params = gst_video_region_of_interest_meta_get_param(roi, "detection");
+  gdouble value = -1;
+  EXPECT_TRUE(params && gst_structure_get_double(params, field, &value)) << field;
+  return value;
+}
+
+/// As DL Streamer's elements and applications read a region.
+TEST_F(StandardMetas, AreReadAsDlStreamers) {
+  auto faces = make_faces(kWidth, kHeight, 2, 5);
+  Face& first = faces->faces[0];
+  first.box = {-64, 90, 192, 360};
+  first.roll = {0.5f, -0.8660254f};
+  first.has_keypoints = true;
+  for (Point& p : first.keypoints) p = {319.5f, 179.5f};
+  faces->faces[1].id = 0;
+  publish(faces);
+  const auto all = regions(buffer_);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_DOUBLE_EQ(number_of(all[0], "x_min"), 0) << "within the frame";
+  EXPECT_DOUBLE_EQ(number_of(all[0], "x_max"), 0.2);
+  EXPECT_DOUBLE_EQ(number_of(all[0], "y_min"), 0.25);
+  EXPECT_DOUBLE_EQ(number_of(all[0], "y_max"), 1);
+  EXPECT_FLOAT_EQ(static_cast<float>(number_of(all[0], "confidence")), first.confidence);
+  EXPECT_NEAR(number_of(all[0], "roll"), -60, 1e-4);
+  EXPECT_DOUBLE_EQ(number_of(all[1], "roll"), 0);
+  const GstStructure* params = gst_video_region_of_interest_meta_get_param(all[0], "detection");
+  const GValue* keypoints = gst_structure_get_value(params, "keypoints");
+  ASSERT_EQ(gst_value_array_get_size(keypoints), 10u);
+  EXPECT_EQ(g_value_get_float(gst_value_array_get_value(keypoints, 9)), 0.5f);
+  EXPECT_EQ(gst_value_array_get_size(gst_structure_get_value(params, "landmarks")), 10u);
+  gint id = 0;
+  EXPECT_TRUE(gst_structure_get_int(
+      gst_video_region_of_interest_meta_get_param(all[0], "object_id"), "id", &id));
+  EXPECT_EQ(id, 1);
+  EXPECT_EQ(gst_video_region_of_interest_meta_get_param(all[1], "object_id"), nullptr);
+  faces = make_faces(kWidth, kHeight, 2, 0);
+  publish(faces);
+  EXPECT_DOUBLE_EQ(number_of(all[0], "roll"), 0);
+  params = gst_video_region_of_interest_meta_get_param(all[0], "detection");
+  EXPECT_FALSE(gst_structure_has_field(params, "keypoints"));
+  EXPECT_FALSE(gst_structure_has_field(params, "landmarks"));
+}
+
 TEST_F(StandardMetas, ReplaceOurOwnAndNobodyElses) {
   gst_buffer_add_video_region_of_interest_meta(buffer_, "face", 1, 2, 3, 4);
   gst_buffer_add_video_region_of_interest_meta(buffer_, "car", 5, 6, 7, 8);
@@ -116,8 +160,10 @@ class SealedRegions {
  public:
   explicit SealedRegions(const std::vector<GstVideoRegionOfInterestMeta*>& regions) {
     for (GstVideoRegionOfInterestMeta* roi : regions) {
-      params_.push_back(gst_video_region_of_interest_meta_get_param(roi, "cuface"));
-      gst_structure_set_parent_refcount(params_.back(), &owners_);
+      for (const char* name : {"cuface", "detection", "object_id"}) {
+        params_.push_back(gst_video_region_of_interest_meta_get_param(roi, name));
+        gst_structure_set_parent_refcount(params_.back(), &owners_);
+      }
     }
     const auto count = [](const gchar*, GLogLevelFlags, const gchar*, gpointer writes) {
       ++*static_cast<int*>(writes);
@@ -150,7 +196,7 @@ TEST_F(StandardMetas, EqualOnesAreNotWrittenAgain) {
     auto other = make_faces(kWidth, kHeight, 3, landmarks);
     other->faces[1].confidence = 0.5f;
     publish(other);
-    EXPECT_EQ(sealed.writes(), 1) << "one region has another confidence";
+    EXPECT_EQ(sealed.writes(), 2) << "one region has another confidence, in two parameters";
   }
 }
 
@@ -160,9 +206,9 @@ TEST_F(StandardMetas, OnlyOtherLandmarksAreWrittenAgain) {
   auto other = make_faces(kWidth, kHeight, 3, 5);
   other->landmarks[7].x += 1;
   publish(other);
-  EXPECT_EQ(sealed.writes(), 1);
+  EXPECT_EQ(sealed.writes(), 2);
   publish(make_faces(kWidth, kHeight, 3, 0));
-  EXPECT_EQ(sealed.writes(), 4) << "the landmarks of three faces are gone";
+  EXPECT_EQ(sealed.writes(), 8) << "the landmarks of three faces are gone";
 }
 
 TEST_F(StandardMetas, KeepToTheFrame) {
@@ -196,18 +242,18 @@ TEST_F(StandardMetas, AreInPixelsOfThePictureInMemory) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0]->x, all[1]->x);
   EXPECT_EQ(all[0]->y, all[1]->y);
-  const FaceListRef foreign = gst::read_foreign_faces(buffer_, 320, 240);
+  const FaceListRef foreign = gst::read_foreign_faces(buffer_, 320, 240, "face");
   ASSERT_TRUE(foreign);
   EXPECT_EQ(foreign->faces[0].box, faces->faces[0].box);
 }
 
 TEST_F(StandardMetas, ForeignFacesAreThoseOfOthers) {
   publish(make_faces(kWidth, kHeight, 2, 5));
-  EXPECT_FALSE(gst::read_foreign_faces(buffer_, kWidth, kHeight));
+  EXPECT_FALSE(gst::read_foreign_faces(buffer_, kWidth, kHeight, "face"));
   gst_buffer_add_video_region_of_interest_meta(buffer_, "car", 5, 6, 7, 8);
-  EXPECT_FALSE(gst::read_foreign_faces(buffer_, kWidth, kHeight));
+  EXPECT_FALSE(gst::read_foreign_faces(buffer_, kWidth, kHeight, "face"));
   gst_buffer_add_video_region_of_interest_meta(buffer_, "face", 1, 2, 3, 4);
-  const FaceListRef foreign = gst::read_foreign_faces(buffer_, kWidth, kHeight);
+  const FaceListRef foreign = gst::read_foreign_faces(buffer_, kWidth, kHeight, "face");
   ASSERT_TRUE(foreign);
   ASSERT_EQ(foreign->faces.size(), 1u);
   EXPECT_EQ(foreign->faces[0].box, (Box{1, 2, 3, 4}));
@@ -240,13 +286,13 @@ TEST_F(StandardMetas, AreKnownAsOursBehindAScaler) {
   gst_buffer_unref(out);
 }
 
-FaceList faces_with(std::initializer_list<std::uint64_t> ids) {
-  FaceList list;
+std::vector<Face> faces_with(std::initializer_list<std::uint64_t> ids) {
+  std::vector<Face> faces;
   for (const std::uint64_t id : ids) {
-    list.faces.emplace_back();
-    list.faces.back().id = id;
+    faces.emplace_back();
+    faces.back().id = id;
   }
-  return list;
+  return faces;
 }
 
 TEST(FirstSeen, AFaceThatComesBackKeepsItsTime) {
@@ -299,7 +345,7 @@ TEST(FirstSeen, HoldsForFacesThatTheTrackerRevives) {
     if (f >= 10) where.emplace_back(200, 120, 48, 48);
     GstBuffer* out = harness.pass(grey_frame(squares(320, 240, where)));
     const FaceListRef faces = read_faces(out, 320, 240).faces;
-    seen.update(*faces, GST_BUFFER_PTS(out));
+    seen.update(faces->faces, GST_BUFFER_PTS(out));
     for (const Face& face : faces->faces) {
       EXPECT_EQ(seen.of(face.id) == 0, face.id == 1) << f;
       came_back += f >= 30 && face.id == 1;

@@ -9,9 +9,12 @@
 #include <thread>
 
 #include "kernels/detect/detect.h"
+#include "kernels/network/integers.h"
+#include "models/network_file.h"
 #include "tests/fewer.h"
 #include "tests/gst/faces.h"
 #include "tests/gst/parts.h"
+#include "tests/kernels/networks.h"
 
 namespace cuface::test {
 namespace {
@@ -171,6 +174,22 @@ TEST_F(StopAny, NullDoesNotWaitForThePlanning) {
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
   std::this_thread::sleep_for(milliseconds(200));
   EXPECT_LT(seconds_to_null(pipeline, "planning"), kMostSeconds);
+  EXPECT_EQ(messages(pipeline, GST_MESSAGE_ERROR), std::vector<std::string>());
+  gst_object_unref(pipeline);
+}
+
+// The network's integers are made of what it computes on generated pictures.
+TEST_F(StopAny, NullDoesNotWaitForANetworksIntegers) {
+  const auto network = slow_network(1);
+  const std::string model = parts.folder.path() + "/slow.cuface";
+  ASSERT_TRUE(write_network_file(*network, {"slow", "", ""}, model).ok());
+  const double whole = seconds_of([&] { EXPECT_TRUE(network::in_integers(*network)); });
+  GstElement* pipeline =
+      parse("videotestsrc pattern=black ! " + grey_caps(64, 64) +
+            " ! cufacedetect name=d precision=int16 model=" + model + " ! fakesink");
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_LT(seconds_to_null(pipeline, "integers"), whole / 3) << whole;
   EXPECT_EQ(messages(pipeline, GST_MESSAGE_ERROR), std::vector<std::string>());
   gst_object_unref(pipeline);
 }

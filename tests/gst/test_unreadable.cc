@@ -73,20 +73,12 @@ TEST(Unreadable, TheMetaGivesNoSnapshotAndThenTheFaces) {
   gst_buffer_unref(buffer);
 }
 
-/// As in the messages of cufacepublish, which are read by whoever gets them.
-TEST(Unreadable, ASnapshotAsksAgain) {
-  const auto faces = failing();
-  GstCufaceFaces* snapshot = gst::make_faces_snapshot({faces, kWidth, kHeight});
-  EXPECT_EQ(gst_cuface_faces_get_count(snapshot), 0u);
-  EXPECT_FALSE(gst_cuface_faces_get_searched(snapshot));
-  faces->fails = false;
-  EXPECT_EQ(gst_cuface_faces_get_count(snapshot), 2u);
-  EXPECT_EQ(gst_cuface_faces_get_n_landmarks(snapshot), 68u);
-  const int reads = faces->reads;
-  faces->fails = true;  // what is read stays
-  EXPECT_EQ(gst_cuface_faces_get_count(snapshot), 2u);
-  EXPECT_EQ(faces->reads, reads);
-  gst_cuface_faces_unref(snapshot);
+TEST(Unreadable, NoMessageSaysThatThereAreNoFaces) {
+  FrameHarness h("cufacepublish name=publish post-messages=true", "GRAY8", kWidth, kHeight);
+  Bus bus(h);
+  EXPECT_EQ(push(h, with(failing())), GST_FLOW_ERROR);
+  expect_error(bus, "publish");
+  EXPECT_EQ(bus.count(GST_MESSAGE_ELEMENT), 0);
 }
 
 TEST_F(FacePublish, UnreadableFacesEndTheStreamWithoutALine) {

@@ -8,11 +8,11 @@
 // bytes.
 #include <cstdio>
 #include <iostream>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "kernels/colour/colour.h"
+#include "tests/kernels/frame_cases.h"
 
 namespace {
 
@@ -27,22 +27,12 @@ int fail(const std::string& what) {
 
 int main() {
   FrameView frame;
+  std::vector<std::uint8_t> data;
   int matrix = 0, input_size = 0, components = 0;
   std::size_t bytes = 0;
   while (std::cin >> frame.width >> frame.height >> frame.rgb >> frame.full_range >> matrix >>
          input_size >> bytes >> components) {
-    std::vector<std::uint8_t> data(bytes);
-    for (Component& c : frame.component) c = {};
-    for (int i = 0; i < components && i < 3; ++i) {
-      Component& c = frame.component[i];
-      std::size_t offset = 0;
-      std::cin >> offset >> c.stride >> c.pixel_stride >> c.depth >> c.shift >> c.sub_x >> c.sub_y;
-      if (!std::cin || offset >= bytes) return fail("a component that cannot be");
-      c.data = data.data() + offset;
-    }
-    std::cin.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-    if (!std::cin.read(reinterpret_cast<char*>(data.data()), static_cast<std::streamsize>(bytes)))
-      return fail("a frame is cut off");
+    if (!test::read_frame(std::cin, components, bytes, data, frame)) return fail("no frame");
     auto scaler = BgrScaler::create(frame.width, frame.height, input_size);
     if (!scaler.ok()) return fail(scaler.status().message());
     const BgrSize size = scaler.value().size();

@@ -1,9 +1,13 @@
 // Small networks with random weights, so that tests need no model file.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <vector>
@@ -34,6 +38,20 @@ struct BgrPicture {
   int width, height;
   std::vector<Bgr> pixels;
 };
+
+/// The first cell in which a search of the network differs from `expected` in a bit; their number
+/// where none does.
+inline std::size_t first_difference(FaceNetwork& network, const BgrPicture& picture,
+                                    const std::vector<NetworkCell>& expected) {
+  std::vector<NetworkFace> faces;
+  // Twice: the second time nothing in scratch memory is as it was.
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(network.enqueue(picture.view(), faces).ok());
+  const auto cells = network.cells();
+  EXPECT_EQ(cells.size(), expected.size());
+  std::size_t i = 0;
+  while (i < cells.size() && std::memcmp(&cells[i], &expected[i], sizeof(NetworkCell)) == 0) ++i;
+  return i;
+}
 
 /// Adds layers one by one; each function returns the tensor that its layer makes. Weights are such
 /// that values neither grow nor vanish from layer to layer.
@@ -101,6 +119,23 @@ class NetworkBuilder {
   NetworkModel model_;
   std::vector<float> weights_;
 };
+
+/// The same network, but sure of a face in every cell: all scores are 1. Its heads are block()s.
+inline std::shared_ptr<const NetworkModel> sure_of_all(const NetworkModel& from) {
+  const auto weights =
+      std::make_shared<std::vector<float>>(from.weights.begin(), from.weights.end());
+  for (const NetworkHead& head : from.heads)
+    for (const int tensor : {head.classes, head.objects}) {
+      const NetworkLayer& layer = from.layers[static_cast<std::size_t>(tensor) - 1];
+      const auto first = weights->begin() + static_cast<std::ptrdiff_t>(layer.first_weight);
+      std::fill_n(first, 9, 0.0f);
+      first[9] = 90;  // of which the sigmoid is 1
+    }
+  auto model = std::make_shared<NetworkModel>(from);
+  model->weights = *weights;
+  model->storage = weights;
+  return model;
+}
 
 /// The graph of YuNet with `channels` instead of its 16 and so many times its 32 and 64.
 inline std::shared_ptr<const NetworkModel> random_yunet(unsigned seed, int channels = 16) {
@@ -182,6 +217,15 @@ inline std::shared_ptr<const NetworkModel> odd_network(unsigned seed) {
   const int joined = b.upsample_add(b.pointwise(deep, 33), b.pointwise(wide, 33));
   b.head(b.pointwise(pooled, 7));
   b.head(b.depthwise(b.pool(joined), false));
+  return b.build();
+}
+
+/// As much work a pixel as validate() accepts, most of it in layers that are slow in plain code.
+inline std::shared_ptr<const NetworkModel> slow_network(unsigned seed) {
+  NetworkBuilder b(seed);
+  int tensor = b.convolve_picture(kMaxNetworkChannels);
+  for (int i = 0; i < 23; ++i) tensor = b.depthwise(tensor);
+  b.bare_head(tensor);
   return b.build();
 }
 

@@ -19,6 +19,12 @@ inline ImageView<const std::uint8_t> view_of(const cv::Mat& grey) {
   return {grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)};
 }
 
+/// A header of the picture, without a copy.
+inline cv::Mat mat_of(ImageView<const std::uint8_t> v) {
+  return {v.height, v.width, CV_8U, const_cast<std::uint8_t*>(v.data),
+          static_cast<std::size_t>(v.stride)};
+}
+
 inline cv::Mat noise(int width, int height, unsigned seed) {
   std::mt19937 random(seed);
   cv::Mat out(height, width, CV_8U);

@@ -1,23 +1,14 @@
-// The map of active parts against OpenCV's sums, and searches by a map against their definition.
+// The map of active parts against OpenCV's sums. Searches by a map: test_active_search.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
-#include <memory>
 #include <random>
-#include <tuple>
 #include <vector>
 
 #include "kernels/activity/activity.h"
-#include "kernels/detect/boxes.h"
 #include "kernels/detect/detect.h"
-#include "kernels/detect/searcher.h"
-#include "models/models.h"
-#include "tests/fewer.h"
-#include "tests/kernels/brute_cascade.h"
 #include "tests/kernels/pictures.h"
-#include "tests/kernels/versions.h"
 
 namespace cuface {
 namespace {
@@ -126,6 +117,8 @@ TEST(Activity, EqualsTheDefinition) {
       const ActivityMap& map = activity.look(test::view_of(picture), {});
       const cv::Mat changed = reference.look(picture);
       ASSERT_TRUE(same(cells_of(activity.changed().data(), reference.grid), changed)) << round;
+      ASSERT_EQ(activity.changed_cells(), cv::countNonZero(changed));
+      ASSERT_EQ(activity.cells(), changed.rows * changed.cols);
       for (int size = 0; size < kSizeClasses; ++size) {
         const cv::Mat expected = reference.active(changed, size);
         ASSERT_TRUE(same(cells_of(map.cells[size], reference.grid), expected))
@@ -212,6 +205,64 @@ TEST(Activity, IsAroundFollowedFaces) {
   EXPECT_GT(added, 10000);
 }
 
+// What has changed beside a followed face is its person's; what is further away or above is new.
+TEST(Activity, NewIsWhatChangesAwayFromFollowedFaces) {
+  const int width = 960, height = 544;
+  const Followed face{{400, 200, 80, 80}, {}};
+  int fresh = 0, own = 0;
+  for (int y = 16; y < height; y += 32)
+    for (int x = 16; x < width; x += 32) {
+      cv::Mat picture(height, width, CV_8U, cv::Scalar(90));
+      Activity activity(width, height, width, height);
+      activity.take(test::view_of(picture));
+      picture(cv::Rect(x - 8, y - 8, 16, 16)) = 200;
+      const ActivityMap map = activity.look(test::view_of(picture), {&face, 1}, kNewParts);
+      const bool is_new = activity.changed_cells() == 1;
+      // 60 pixels to either side, 40 above, and a cell's width more or less.
+      if (x < 400 - 60 - 32 || x > 480 + 60 + 32 || y < 200 - 40 - 32) {
+        EXPECT_TRUE(is_new) << x << "," << y;
+        EXPECT_EQ(map.cells[0][y / 32], std::uint64_t{1} << x / 32) << "nobody is looked for";
+        ++fresh;
+      }
+      if (x > 400 - 60 && x < 480 + 60 && y > 200 - 40) {
+        EXPECT_FALSE(is_new) << x << "," << y;
+        for (const auto& rows : map.cells)
+          for (const std::uint64_t row : rows) ASSERT_EQ(row, 0u);
+        activity.look(test::view_of(picture), {&face, 1}, kChangedParts);
+        EXPECT_EQ(activity.changed_cells(), 1) << "it has yet to be searched";
+        ++own;
+      }
+    }
+  EXPECT_GT(fresh, 200);
+  EXPECT_GT(own, 40);
+}
+
+// In front of a body there is no smaller face; beside it and above there may be.
+TEST(Activity, HasNoSmallerWindowsInFrontOfABody) {
+  const int width = 960, height = 544;
+  const Followed face{{400, 200, 80, 80}, {}};
+  Activity activity(width, height, width, height);  // the first picture has changed everywhere
+  const cv::Mat picture(height, width, CV_8U, cv::Scalar(90));
+  const ActivityMap map = activity.look(test::view_of(picture), {&face, 1}, kChangedParts);
+  const int size = size_class_of(80);
+  int off = 0;
+  for (int c = 0; c < kSizeClasses; ++c)
+    for (int row = 0; row < 17; ++row)
+      for (int column = 0; column < 30; ++column) {
+        const bool on = map.cells[c][row] >> column & 1;
+        const int x = 32 * column, y = 32 * row;  // the cell's corner
+        const bool body = x >= 360 && x + 32 <= 520 && y >= 280;
+        const bool box = x >= 400 && x + 32 <= 480 && y >= 200 && y + 32 <= 280;
+        if (c >= size - 1 || !(body || box)) {
+          EXPECT_TRUE(on) << c << " " << x << "," << y;
+        } else {
+          EXPECT_FALSE(on || (body && y < 280)) << c << " " << x << "," << y;
+        }
+        off += !on;
+      }
+  EXPECT_GT(off, 100);
+}
+
 TEST(Activity, HasNoSmallerWindowsInsideFollowedFaces) {
   std::mt19937 random(6);
   const int width = 960, height = 540;
@@ -247,143 +298,6 @@ TEST(Activity, HasNoSmallerWindowsInsideFollowedFaces) {
         }
   }
   EXPECT_GT(off, 1000);
-}
-
-#define CUFACE_NEEDS_CASCADES() \
-  if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data"
-
-std::shared_ptr<const CascadeModel> frontal() {
-  const auto loaded = load_cascade(test::cascade_path("frontalface_alt"));
-  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
-  return loaded.ok() ? loaded.value() : nullptr;
-}
-
-std::vector<Rect> sorted(std::vector<Rect> list) {
-  const auto values = [](const Rect& r) { return std::tuple(r.w, r.h, r.y, r.x); };
-  std::sort(list.begin(), list.end(),
-            [&](const Rect& a, const Rect& b) { return values(a) < values(b); });
-  return list;
-}
-
-ActivityMap random_map(std::mt19937& random, int kind) {
-  ActivityMap map;
-  for (auto& size : map.cells)
-    for (std::uint64_t& row : size) {
-      const auto word = [&] { return std::uint64_t{random()} << 32 | random(); };
-      row = kind == 0   ? ~std::uint64_t{0}
-            : kind == 1 ? word()
-            : kind == 2 ? word() & word() & word()
-                        : (random() % 3 ? 0 : word() | word());
-    }
-  return map;
-}
-
-class ActiveSearch : public test::EveryVersion {};
-CUFACE_EVERY_VERSION(ActiveSearch);
-
-TEST_P(ActiveSearch, OfAllCellsIsTheWholeSearch) {
-  CUFACE_NEEDS_CASCADES();
-  const auto model = frontal();
-  std::mt19937 random(1);
-  const ActivityMap all = random_map(random, 0);
-  std::size_t windows = 0;
-  for (const auto& [width, height] : {std::pair(640, 481), {203, 97}, {21, 20}})
-    for (const int threads : {1, 3}) {
-      SearchPlan plan;
-      plan.width = width;
-      plan.height = height;
-      plan.threads = threads;
-      const cv::Mat picture = test::drawn_faces(width, height, 3);
-      const auto searcher = make_searcher(ScaleMode::kPyramid, *model, plan);
-      std::vector<Rect> whole, active;
-      ASSERT_TRUE(searcher->search(test::view_of(picture), kWholePicture, nullptr, whole));
-      ASSERT_TRUE(searcher->search(test::view_of(picture), kActiveParts, &all, active));
-      ASSERT_EQ(active, whole);
-      windows += whole.size();
-    }
-  EXPECT_GT(windows, 50u);
-}
-
-// The definition: a window whose middle lies in a cell that is off neither passes nor fails.
-TEST_P(ActiveSearch, EqualsTheDefinition) {
-  CUFACE_NEEDS_CASCADES();
-  const auto model = frontal();
-  std::mt19937 random(2);
-  std::size_t windows = 0, left_out = 0;
-  for (const auto& [width, height] : {std::pair(330, 240), {230, 157}}) {
-    const cv::Mat picture = test::drawn_faces(width, height, 9);
-    SearchPlan plan;
-    plan.width = width;
-    plan.height = height;
-    plan.scale_factor = 1.2;
-    const CellGrid grid = cell_grid(width, height);
-    const auto searcher = make_searcher(ScaleMode::kPyramid, *model, plan);
-    const std::vector<Level> levels = plan_levels(*model, plan);
-    std::vector<test::BruteCascade> brute;
-    for (const Level& l : levels) {
-      cv::Mat scaled;
-      cv::resize(picture, scaled, {l.width, l.height}, 0, 0, cv::INTER_LINEAR_EXACT);
-      brute.emplace_back(*model, scaled);
-    }
-    for (int round = 0; round < test::fewer(6); ++round) {
-      const ActivityMap map = random_map(random, 1 + round % 3);
-      std::vector<Rect> expected, found;
-      for (std::size_t i = 0; i < levels.size(); ++i) {
-        const Level& l = levels[i];
-        const Rect box = window_box(0, 0, model->window_width, model->window_height, l.scale);
-        const auto active = [&](int x, int y) {
-          const int column = (x + model->window_width / 2) * grid.columns / l.width;
-          const int row = (y + model->window_height / 2) * grid.rows / l.height;
-          const bool on = map.cells[size_class_of(box.w)][row] >> column & 1;
-          left_out += !on;
-          return on;
-        };
-        for (const RawWindow& w :
-             brute[i].search(l.grid.columns, l.grid.rows, l.grid.step, 0, active))
-          expected.push_back(
-              window_box(w.x, w.y, model->window_width, model->window_height, l.scale));
-      }
-      ASSERT_TRUE(searcher->search(test::view_of(picture), kActiveParts, &map, found));
-      ASSERT_EQ(sorted(found), sorted(expected)) << round;
-      windows += found.size();
-    }
-  }
-  EXPECT_GT(windows, test::fewer(60u));
-  EXPECT_GT(left_out, test::fewer(10000u));
-}
-
-TEST(ActiveParts, AreThoseOfADetectorThatIsToldSo) {
-  CUFACE_NEEDS_CASCADES();
-  DetectConfig config;
-  const cv::Mat picture = test::drawn_faces(640, 360, 2);
-  const auto make = [&] {
-    auto made = Detector::create(Backend::kCpu, frontal(), config, picture.cols, picture.rows);
-    EXPECT_TRUE(made.ok());
-    return std::move(made.value());
-  };
-  DetectResult whole, active;
-  const auto without = make();
-  EXPECT_EQ(without->enqueue(test::view_of(picture), active, kActiveParts).code(),
-            StatusCode::kInvalidArgument);
-  config.active_parts = true;
-  const auto detector = make();
-  // The first picture is new everywhere.
-  ASSERT_TRUE(detector->enqueue(test::view_of(picture), active, kActiveParts).ok());
-  ASSERT_TRUE(without->enqueue(test::view_of(picture), whole).ok());
-  EXPECT_EQ(active.faces, whole.faces);
-  ASSERT_GE(whole.faces.size(), 2u);
-  ASSERT_TRUE(detector->enqueue(test::view_of(picture), active, kActiveParts).ok());
-  const Rect one = whole.faces[0].box;
-  const auto has = [&](const Rect& box) {
-    return std::any_of(active.faces.begin(), active.faces.end(), [&](const Detection& d) {
-      return std::abs(d.box.x - box.x) <= box.w / 10 && std::abs(d.box.y - box.y) <= box.w / 10 &&
-             std::abs(d.box.w - box.w) <= box.w / 10;
-    });
-  };
-  EXPECT_FALSE(has(one)) << "nothing has changed there";
-  const Followed followed{as_box(one), {}};
-  ASSERT_TRUE(detector->enqueue(test::view_of(picture), active, kActiveParts, {&followed, 1}).ok());
-  EXPECT_TRUE(has(one));
 }
 
 }  // namespace

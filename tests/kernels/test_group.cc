@@ -125,6 +125,32 @@ TEST(GroupOpenCv, DropsInnerBoxesAsOpenCv) {
   EXPECT_GT(kept, classes / 8);
 }
 
+// Pairs of windows of any size all over a picture, each pair a group, and whole stacks of them.
+Boxes many_groups(std::mt19937& random, int groups, int extent) {
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  Boxes out;
+  for (int i = 0; i < groups; ++i) {
+    const int w = 10 + below(1 << (4 + below(6))), h = w + below(w / 3 + 1);
+    const Rect box{below(extent) - extent / 4, below(extent) - extent / 4, w, h};
+    out.insert(out.end(), static_cast<std::size_t>(2 + below(5)), box);
+  }
+  return out;
+}
+
+TEST(GroupOpenCv, DropsInnerBoxesOfManyGroupsAsOpenCv) {
+  std::mt19937 random(13);
+  std::size_t kept = 0, groups = 0;
+  for (const int extent : {500, 4000, 40'000}) {
+    const Boxes windows = many_groups(random, 900, extent);
+    const auto expected = opencv_groups(windows, 1);
+    ASSERT_EQ(grouped(windows, Grouping::kOpenCv, 1), expected) << extent;
+    kept += expected.size();
+    groups += 900;
+  }
+  EXPECT_GT(kept, groups / 8);
+  EXPECT_LT(kept, groups * 7 / 8);
+}
+
 TEST(GroupOpenCv, KeepsMoreThanMinNeighbors) {
   const Boxes three(3, Rect{10, 10, 30, 30}), four(4, Rect{10, 10, 30, 30});
   EXPECT_TRUE(grouped(three, Grouping::kOpenCv, 3).empty());
@@ -227,6 +253,24 @@ TEST(Group, ManyWindowsOnOneSpotAreNotComparedInPairs) {
   for (const Grouping rule : {Grouping::kOpenCv, Grouping::kOverlap}) {
     EXPECT_LT(time_of(spot(240), rule), 30 * time_of(spot(85), rule));
   }
+}
+
+// Groups of two on a grid, as many as there may be: 16 times as many would take 256 times as long
+// if all pairs of them were compared.
+TEST(Group, ManyGroupsAreNotComparedInPairs) {
+  const auto time_of_groups = [](int rows) {
+    Boxes windows;
+    for (int y = 0; y < rows; ++y)
+      for (int x = 0; x < 2 * rows; ++x) windows.insert(windows.end(), 2, {40 * x, 40 * y, 30, 30});
+    std::clock_t least = std::numeric_limits<std::clock_t>::max();
+    for (int i = 0; i < 5; ++i) {
+      const std::clock_t start = std::clock();
+      EXPECT_EQ(grouped(windows, Grouping::kOpenCv, 1).size(), windows.size() / 2);
+      least = std::min(least, std::clock() - start);
+    }
+    return least;
+  };
+  EXPECT_LT(time_of_groups(128), 64 * time_of_groups(32));
 }
 
 TEST(Group, OrderOfWindowsDoesNotMatter) {

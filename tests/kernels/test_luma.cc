@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/luma/luma.h"
+#include "kernels/luma/write.h"
 #include "tests/kernels/luma_suite.h"
 #include "tests/kernels/versions.h"
 
@@ -108,6 +109,116 @@ TEST(Luma, RefusesWhatItCouldNotRead) {
     c.spoil(bad);
     EXPECT_EQ(validate(bad).code(), StatusCode::kInvalidArgument) << c.what;
   }
+}
+
+// Every grey level in every depth and range, with chroma of half the size; luma() reads it back.
+TEST(WriteGrey, IsWhatLumaReads) {
+  constexpr int kSide = 16;
+  std::uint8_t levels[kSide * kSide];
+  for (int v = 0; v < 256; ++v) levels[v] = static_cast<std::uint8_t>(v);
+  int compared = 0;
+  for (int depth = 8; depth <= 16; ++depth)
+    for (const bool full : {true, false}) {
+      const int bytes = depth > 8 ? 2 : 1;
+      std::vector<std::uint8_t> planes[3];
+      FrameView frame{kSide, kSide, false, full, {}};
+      for (int c = 0; c < 3; ++c) {
+        const int sub = c > 0 ? 1 : 0;
+        planes[c].assign(static_cast<std::size_t>(kSide * kSide * bytes), test::kGuard);
+        frame.component[c] = {planes[c].data(), kSide * bytes, bytes, depth, 0, sub, sub};
+      }
+      write_grey({levels, kSide, kSide, kSide}, frame);
+      std::uint8_t back[kSide * kSide];
+      luma(frame, {back, kSide, kSide, kSide});
+      const auto sample = [&](int c, std::size_t i) {
+        const std::uint8_t* at = planes[c].data() + i * static_cast<std::size_t>(bytes);
+        return at[0] | (bytes == 2 ? at[1] << 8 : 0);
+      };
+      for (int v = 0; v < 256; ++v) {
+        ASSERT_NEAR(back[v], v, full || v == 0 || v == 255 ? 0 : 1) << depth;
+        ++compared;
+      }
+      EXPECT_EQ(sample(0, 0), full ? 0 : 16 << (depth - 8));
+      EXPECT_EQ(sample(0, 255), full ? (1 << depth) - 1 : 235 << (depth - 8)) << depth;
+      for (int y = 0; y < kSide; ++y)
+        for (int x = 0; x < kSide; ++x) {
+          const bool there = x < kSide / 2 && y < kSide / 2;
+          const int guard = bytes == 2 ? test::kGuard << 8 | test::kGuard : test::kGuard;
+          ASSERT_EQ(sample(1, static_cast<std::size_t>(y * kSide + x)),
+                    there ? 1 << (depth - 1) : guard);
+        }
+    }
+  EXPECT_EQ(compared, 9 * 2 * 256);
+}
+
+/// A layout of 8-bit components in one array: where each begins in a pixel, and how far pixels are
+/// apart. Chroma is half as wide and high, behind the luma.
+struct Packing {
+  const char* name;
+  bool rgb;
+  bool full_range;
+  int first[3];
+  int pixel_stride;
+  int chroma_stride;
+};
+
+constexpr Packing kPackings[] = {
+    {"I420", false, false, {0, 0, 0}, 1, 1}, {"I420 full", false, true, {0, 0, 0}, 1, 1},
+    {"NV12", false, false, {0, 0, 1}, 1, 2}, {"NV21", false, false, {0, 1, 0}, 1, 2},
+    {"AYUV", false, false, {1, 2, 3}, 4, 4}, {"RGB", true, true, {0, 1, 2}, 3, 0},
+    {"BGR", true, true, {2, 1, 0}, 3, 0},    {"RGBA", true, true, {0, 1, 2}, 4, 0},
+    {"ARGB", true, true, {1, 2, 3}, 4, 0},   {"xBGR", true, true, {3, 2, 1}, 4, 0},
+    {"apart", true, true, {0, 2, 3}, 4, 0},
+};
+
+class WriteGreyVersions : public test::EveryVersion {};
+CUFACE_EVERY_VERSION(WriteGreyVersions);
+
+// Every byte of the array, those between rows and alpha too.
+TEST_P(WriteGreyVersions, EveryLayoutAndWidthFollowsTheFormula) {
+  constexpr int kHeight = 3, kPadding = 5;
+  cv::RNG random(7);
+  int compared = 0;
+  for (const Packing& packing : kPackings)
+    for (int width = 1; width <= 200; width += width < 20 ? 1 : 9) {
+      const int row = width * packing.pixel_stride + kPadding;
+      const bool planes = !packing.rgb && packing.pixel_stride == 1;
+      const int half = (width + 1) / 2;
+      const int chroma_row = half * packing.chroma_stride + kPadding;
+      std::vector<std::uint8_t> bytes(static_cast<std::size_t>(row * kHeight + 4 * chroma_row));
+      random.fill(bytes, cv::RNG::UNIFORM, 0, 256);
+      std::vector<std::uint8_t> expected = bytes,
+                                picture(static_cast<std::size_t>(width * kHeight));
+      random.fill(picture, cv::RNG::UNIFORM, 0, 256);
+      FrameView frame{width, kHeight, packing.rgb, packing.full_range, {}};
+      for (int i = 0; i < 3; ++i) {
+        const bool chroma = planes && i > 0;
+        const std::ptrdiff_t second_plane =
+            packing.chroma_stride == 1 && i == 2 ? 2 * chroma_row : 0;
+        const std::ptrdiff_t at = (chroma ? row * kHeight + second_plane : 0) + packing.first[i];
+        frame.component[i] = {bytes.data() + at,
+                              chroma ? chroma_row : row,
+                              chroma ? packing.chroma_stride : packing.pixel_stride,
+                              8,
+                              0,
+                              chroma,
+                              chroma};
+        for (int y = 0; y < (chroma ? 2 : kHeight); ++y)
+          for (int x = 0; x < (chroma ? half : width); ++x) {
+            const Component& c = frame.component[i];
+            const std::uint8_t grey = picture[static_cast<std::size_t>(y * width + x)];
+            const bool has_grey = packing.rgb || i == 0;
+            expected[static_cast<std::size_t>(at + y * c.stride + x * c.pixel_stride)] =
+                !has_grey            ? 128
+                : packing.full_range ? grey
+                                     : static_cast<std::uint8_t>(16 + (grey * 219 + 127) / 255);
+            ++compared;
+          }
+      }
+      write_grey({picture.data(), width, kHeight, width}, frame);
+      ASSERT_EQ(bytes, expected) << packing.name << ", " << width;
+    }
+  EXPECT_GT(compared, 50'000);
 }
 
 }  // namespace

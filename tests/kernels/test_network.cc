@@ -151,15 +151,7 @@ std::size_t first_difference(const std::shared_ptr<const NetworkModel>& model,
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   std::vector<NetworkCell> expected(plan.value().cells);
   EXPECT_TRUE(network::PlainForward(*model, plan.value()).run(picture.view(), expected, nullptr));
-  const auto network = make(model, picture, config);
-  std::vector<NetworkFace> faces;
-  // Twice: the second time nothing in scratch memory is as it was.
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(network->enqueue(picture.view(), faces).ok());
-  const auto cells = network->cells();
-  EXPECT_EQ(cells.size(), expected.size());
-  std::size_t i = 0;
-  while (i < cells.size() && std::memcmp(&cells[i], &expected[i], sizeof(NetworkCell)) == 0) ++i;
-  return i;
+  return test::first_difference(*make(model, picture, config), picture, expected);
 }
 
 void expect_same(const std::shared_ptr<const NetworkModel>& model, const test::BgrPicture& picture,
@@ -333,13 +325,16 @@ TEST_P(Network, ALongSearchStopsSoon) {
 
 TEST_P(Network, AllocatesNothingOnceItIsPlanned) {
   const test::BgrPicture picture(160, 96, 1);
-  const auto network = make(test::random_yunet(1), picture, {.score_threshold = 0});
-  std::vector<NetworkFace> faces;
-  faces.reserve(64);
-  const long before = test::allocations;
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(network->enqueue(picture.view(), faces).ok());
-  EXPECT_EQ(test::allocations, before);
-  EXPECT_GT(faces.size(), 0u);
+  for (const auto precision : {NetworkPrecision::kFloat, NetworkPrecision::kInt16}) {
+    const auto network =
+        make(test::random_yunet(1), picture, {.score_threshold = 0, .precision = precision});
+    std::vector<NetworkFace> faces;
+    faces.reserve(64);
+    const long before = test::allocations;
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(network->enqueue(picture.view(), faces).ok());
+    EXPECT_EQ(test::allocations, before);
+    EXPECT_GT(faces.size(), 0u);
+  }
 }
 
 }  // namespace

@@ -19,7 +19,6 @@
 namespace cuface {
 namespace {
 
-using network::exponential;
 
 TEST(NetworkFaces, TheExponentialIsWithinTwoUnits) {
   double worst = 0;

@@ -7,28 +7,15 @@
 
 #include "kernels/pyramid/pyramid.h"
 #include "tests/data.h"
+#include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
 
 namespace cuface {
 namespace {
 
-ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-}
-
-cv::Mat mat_of(ImageView<const std::uint8_t> v) {
-  return {v.height, v.width, CV_8U, const_cast<std::uint8_t*>(v.data),
-          static_cast<std::size_t>(v.stride)};
-}
-
-cv::Mat noise(int width, int height, unsigned seed) {
-  std::mt19937 random(seed);
-  cv::Mat m(height, width, CV_8U);
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) m.at<std::uint8_t>(y, x) = static_cast<std::uint8_t>(random());
-  }
-  return m;
-}
+using test::mat_of;
+using test::noise;
+using test::view_of;
 
 /// Bytes that differ from cv::pyrDown.
 int differences(const cv::Mat& picture) {

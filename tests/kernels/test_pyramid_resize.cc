@@ -4,6 +4,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "kernels/pyramid/atlas.h"
+#include "kernels/pyramid/picture_resize.h"
 #include "kernels/pyramid/pyramid.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
@@ -87,6 +88,30 @@ TEST_P(ResizeLinearExact, EqualsOpenCvOnNaturalPictures) {
   ASSERT_FALSE(source.empty());
   for (double f = 0.7; f < 20; f *= 1.1) {
     EXPECT_EQ(differences(source, cvRound(source.cols / f), cvRound(source.rows / f)), 0) << f;
+  }
+}
+
+// Pictures one after the other: rows that one has left are not the next one's.
+TEST_P(ResizeLinearExact, OfPicturesEqualsOpenCv) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 300; ++i) {
+    const auto side = [&] { return 1 + static_cast<int>(random() % (i % 3 ? 200 : 40)); };
+    const int from_w = side(), from_h = side();
+    const double scale = 0.8 + static_cast<double>(random() % 200) / 100;
+    const int to_w = i % 4 ? std::max(1, cvRound(from_w / scale)) : side();
+    const int to_h = i % 4 ? std::max(1, cvRound(from_h / scale)) : side();
+    PictureResize resize(from_w, from_h, to_w, to_h);
+    for (int picture = 0; picture < 2; ++picture) {
+      const cv::Mat whole = test::noise(from_w + 9, from_h, random());
+      const cv::Mat source = whole.colRange(4, 4 + from_w);
+      cv::Mat expected, buffer(to_h, to_w + 5, CV_8U, cv::Scalar(77));
+      cv::resize(source, expected, cv::Size(to_w, to_h), 0, 0, cv::INTER_LINEAR_EXACT);
+      ASSERT_TRUE(resize.run(view_of(source),
+                             {buffer.data, to_w, to_h, static_cast<std::ptrdiff_t>(buffer.step)}));
+      ASSERT_EQ(cv::countNonZero(buffer.colRange(0, to_w) != expected), 0)
+          << source.size() << " to " << to_w << "x" << to_h;
+      ASSERT_EQ(cv::countNonZero(buffer.colRange(to_w, to_w + 5) != 77), 0);
+    }
   }
 }
 

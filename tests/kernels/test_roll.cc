@@ -171,6 +171,21 @@ TEST(RollMemory, KnowsTheTurnOfTheLandmarksByTheFacesId) {
       << "a face at -80 degrees is not found at -45";
   EXPECT_NEAR(forest::recall_roll(state, seen_at(-45, 10, Origin::kTracked)).sin, turned(-80).sin,
               1e-5);
+  // A network's points turn less than the head. 10 is remembered at -80 degrees, 14 at 80.
+  const auto by_network = [&](double degrees, std::uint64_t id) {
+    Face face = seen_at(degrees, id, Origin::kDetected);
+    face.has_keypoints = true;
+    return forest::recall_roll(state, face);
+  };
+  const auto known = [&](std::size_t i) { return forest::recall_roll(state, faces[i]); };
+  EXPECT_EQ(by_network(20, 14), known(4)) << "the head may be turned further";
+  EXPECT_EQ(by_network(-20, 10), known(0));
+  EXPECT_EQ(by_network(100, 14), known(4)) << "nearly as far";
+  EXPECT_EQ(by_network(-5, 14), turned(-5)) << "the other way";
+  EXPECT_EQ(by_network(-100, 14), turned(-100));
+  EXPECT_EQ(by_network(0, 14), Roll{});
+  EXPECT_EQ(by_network(115, 14), turned(115)) << "not less far";
+  EXPECT_EQ(by_network(20, 99), turned(20)) << "not known";
   forest::remember_rolls(SerialLanes{}, state, faces.data(), landmarks.data(), 1, mean);
   EXPECT_EQ(forest::recall_roll(state, faces[3]), Roll{}) << "gone";
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -182,9 +183,14 @@ TEST(Stop, ARaisedFlagMakesAndSearchesNothing) {
 }
 
 TEST(Stop, GroupingEndsSoon) {
-  // Groups of two that lie apart, so that each group is compared with each.
+  // Windows of many sizes all over a picture: seconds of work.
+  std::mt19937 random(1);
+  const auto below = [&](unsigned n) { return static_cast<int>(random() % n); };
   std::vector<Rect> windows;
-  for (int i = 0; i < kMaxRawWindows; ++i) windows.push_back({40 * (i / 2), 8, 30, 30});
+  for (int i = 0; i < kMaxRawWindows; ++i) {
+    const int x = below(9000), y = below(9000), w = 30 + below(300), h = 30 + below(300);
+    windows.push_back({x, y, w, h});
+  }
   GroupScratch scratch;
   std::vector<Detection> out;
   StopFlag stop;

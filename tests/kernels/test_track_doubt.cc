@@ -2,6 +2,7 @@
 // found them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -107,6 +108,78 @@ TEST_F(Doubt, EndsAlsoOfFindsWithoutConfidence) {
     for (int search = 1; search <= 4; ++search)
       EXPECT_EQ(ids(session.step(one, &list)), search < 4 ? Ids{} : Ids{1}) << confidence;
   }
+}
+
+/// As a network finds them.
+FaceList scored(const std::vector<Box>& boxes, float score) {
+  FaceList list = detections(boxes);
+  for (Face& f : list.faces) {
+    f.neighbors = -1;
+    f.confidence = score;
+    f.has_keypoints = true;
+    for (int i = 0; i < kFaceKeypoints; ++i) {
+      const float part = static_cast<float>(i) / 4;
+      f.keypoints[i] = {f.box.x + f.box.w * part, f.box.y + f.box.h * (1 - part)};
+    }
+    f.roll = {0.8f, -0.6f};
+  }
+  return list;
+}
+
+TEST_F(Doubt, OfANetworkEndsWithTheSecondFindOrAGoodScore) {
+  struct Case {
+    float score;
+    int min_confirmed, searches;
+  };
+  for (const Case& c : {Case{0.8f, 2, 1}, {0.79f, 2, 2}, {0.1f, 2, 2}, {0.79f, 4, 4}, {0, 1, 1}}) {
+    TrackConfig config;
+    config.min_confirmed = c.min_confirmed;
+    Session session = searched(config);
+    const FaceList list = scored({box_of(kAt)}, c.score);
+    for (int search = 1; search <= c.searches; ++search) {
+      const bool last = search == c.searches;
+      EXPECT_EQ(ids(session.step(one, &list)), last ? Ids{1} : Ids{}) << c.score << " " << search;
+      EXPECT_EQ(bool{session.out.search_wanted}, !last);
+    }
+  }
+}
+
+// A face half behind another one. Of a cascade a turned find there is a part of the face.
+TEST_F(Doubt, OfANetworkFacesThatOverlapAreTwo) {
+  const Box first = box_of(kAt);
+  const Box behind{first.x + first.w * 0.45f, first.y + first.h * 0.45f, first.w, first.h};
+  for (const bool network : {true, false}) {
+    FaceList list = scored({first}, 0.9f);
+    Session session;
+    EXPECT_EQ(ids(session.step(one, &list)), Ids{1});
+    list = scored({first, behind}, 0.9f);
+    for (Face& f : list.faces) {
+      f.has_keypoints = network;
+      if (!network) f.neighbors = 30;
+    }
+    EXPECT_EQ(ids(session.step(one, &list)), (network ? Ids{1, 2} : Ids{1}));
+  }
+}
+
+// Between searches; on a frame without a picture they wait.
+TEST_F(Doubt, KeypointsFollowTheFaceThatANetworkFound) {
+  const FaceList list = scored({box_of(kAt)}, 0.9f);
+  Session session;
+  session.step(one, &list);
+  EXPECT_TRUE(std::ranges::equal(session.out.faces.faces.at(0).keypoints, list.faces[0].keypoints));
+  const Pose there{kAt.x + 5, kAt.y - 3};
+  const Face& now = session.step(world.render({there})).faces.faces.at(0);
+  ASSERT_EQ(now.origin, Origin::kTracked);
+  ASSERT_TRUE(now.has_keypoints);
+  for (int i = 0; i < kFaceKeypoints; ++i) {
+    EXPECT_NEAR(now.keypoints[i].x, list.faces[0].keypoints[i].x + 5, 0.6) << i;
+    EXPECT_NEAR(now.keypoints[i].y, list.faces[0].keypoints[i].y - 3, 0.6) << i;
+  }
+  const Face before = now;
+  session.tracker->pass_gap(session.out);
+  EXPECT_TRUE(std::ranges::equal(session.out.faces.faces.at(0).keypoints, before.keypoints));
+  const FaceList cascade = weak({box_of(there)}, 20);
+  EXPECT_FALSE(session.step(world.render({there}), &cascade).faces.faces.at(0).has_keypoints);
 }
 
 TEST_F(Doubt, EndsWhereNoneIsDoubtedAnyMore) {

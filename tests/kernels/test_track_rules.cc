@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <random>
 #include <set>
@@ -11,10 +12,60 @@
 #include <vector>
 
 #include "kernels/track/loss_rules.h"
+#include "kernels/track/state.h"
 #include "tests/kernels/track_world.h"
 
 namespace cuface {
 namespace {
+
+TEST(TrackRules, FindsOfANetworkAreComparedByTheirScores) {
+  const auto find = [](float score, int neighbors = -1) {
+    Face face;
+    face.confidence = score;
+    face.neighbors = neighbors;
+    return face;
+  };
+  TrackConfig config;
+  config.min_confirmed = 3;
+  const auto enough = [&](std::initializer_list<Face> all) {
+    track::Finds finds;
+    for (const Face& face : all) finds.add(face);
+    return finds.are_enough(config);
+  };
+  EXPECT_FALSE(enough({}));
+  EXPECT_TRUE(enough({find(0.8f)}));
+  EXPECT_FALSE(enough({find(0.79f)}));
+  EXPECT_FALSE(enough({find(0.79f), find(0.79f)})) << "as windows they would be 22 of 12";
+  EXPECT_TRUE(enough({find(0.6f), find(0.8f)}));
+  EXPECT_TRUE(enough({find(0.8f), find(0.6f)})) << "the best counts";
+  EXPECT_TRUE(enough({find(0.1f), find(0.1f), find(0.1f)})) << "found often enough";
+  EXPECT_FALSE(enough({find(std::nanf("")), find(-1)}));
+  EXPECT_FALSE(enough({find(0.75f, 9), find(0.6f), find(0.6f)})) << "9 windows, 2 finds";
+  EXPECT_TRUE(enough({find(0.75f, 9), find(0.6f), find(0.5f, 3)})) << "12 windows";
+  track::Finds many;
+  for (int i = 0; i < 1000; ++i) many.add(find(0.5f));
+  EXPECT_TRUE(many.are_enough(config));
+  config.doubt_below = 0;
+  EXPECT_TRUE(track::Finds().are_enough(config)) << "none is doubted";
+}
+
+TEST(TrackRules, KeypointsAreCarriedWithTheFace) {
+  Face face;
+  const Face without = face;
+  const Similarity quarter{0, 2, 100, 10};  // (x, y) to (100 - 2y, 10 + 2x)
+  track::carry_keypoints(face, quarter);
+  EXPECT_EQ(face.keypoints[0], without.keypoints[0]);
+  EXPECT_EQ(face.roll, without.roll);
+  face.has_keypoints = true;
+  face.keypoints[0] = {10, 20};
+  face.keypoints[1] = {30, 20};
+  face.keypoints[4] = {25, 40};
+  track::carry_keypoints(face, quarter);
+  EXPECT_EQ(face.keypoints[0], (Point{60, 30}));
+  EXPECT_EQ(face.keypoints[1], (Point{60, 70}));
+  EXPECT_EQ(face.keypoints[4], (Point{20, 60}));
+  EXPECT_EQ(face.roll, (Roll{0, 1})) << "a quarter clockwise";
+}
 
 TEST(TrackRules, WindowsOfAConfidence) {
   for (int n = 0; n < 1000; ++n)

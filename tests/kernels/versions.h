@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "kernels/common/simd.h"
 
@@ -28,7 +29,19 @@ class EveryVersion : public testing::TestWithParam<std::string> {
   std::string before_;
 };
 
+inline std::vector<std::string> with_vectors() {
+  std::vector<std::string> all = simd::available();
+  std::erase(all, "scalar");
+  return all;
+}
+
 }  // namespace cuface::test
+
+/// The same without the plain reference, for what compares with it.
+#define CUFACE_EVERY_VECTOR_VERSION(Suite)                                                   \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Suite);                                      \
+  INSTANTIATE_TEST_SUITE_P(Versions, Suite, testing::ValuesIn(cuface::test::with_vectors()), \
+                           [](const auto& info) { return info.param; })
 
 #define CUFACE_EVERY_VERSION(Suite)                                               \
   INSTANTIATE_TEST_SUITE_P(Versions, Suite, testing::ValuesIn(simd::available()), \

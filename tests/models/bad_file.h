@@ -157,7 +157,8 @@ class Feeder {
     EXPECT_LT(message.size(), path_.size() + 300) << name;
     // A line, a byte, a part with its number, or the header or the whole as such.
     static const std::regex place(
-        ":\\d+: |at byte \\d+|(stage|tree|feature|leaf|node|landmark|pixel|layer|head) \\d+|the "
+        ":\\d+: |at byte \\d+|(stage|tree|feature|leaf|node|landmark|pixel|layer|head|level) "
+        "\\d+|the "
         "window is|"
         "has no stages|block |header|checksum|start as one|first bytes|its table |its sizes|"
         "\\d+ landmarks|box map|version|kind|is empty|larger|too large|no XML element|"

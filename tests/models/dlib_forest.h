@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/image.h"
 
 namespace cuface::test {
 
@@ -55,6 +56,13 @@ inline dlib::array2d<unsigned char> to_dlib(const cv::Mat& grey) {
   for (int y = 0; y < grey.rows; ++y) {
     for (int x = 0; x < grey.cols; ++x) picture[y][x] = grey.at<unsigned char>(y, x);
   }
+  return picture;
+}
+
+inline dlib::array2d<unsigned char> to_dlib(const ImageView<const std::uint8_t>& grey) {
+  dlib::array2d<unsigned char> picture(grey.height, grey.width);
+  for (int y = 0; y < grey.height; ++y)
+    for (int x = 0; x < grey.width; ++x) picture[y][x] = grey.at(x, y);
   return picture;
 }
 

@@ -170,22 +170,45 @@ TEST(BadCuface, Hostile) {
   EXPECT_EQ(refused, static_cast<int>(std::size(changes)) - 1);
 }
 
-/// The file with this in place of its only box map; checksums right.
-std::string with_box_map(const std::string& file, const std::string& map) {
+/// The file with this for a member of its header; checksums right.
+std::string with_member(const std::string& file, const std::string& name,
+                        const std::string& value) {
   std::uint32_t size = 0;
   std::memcpy(&size, file.data() + 12, sizeof size);
   nlohmann::json header = nlohmann::json::parse(file.substr(40, size));
-  header.erase("box_maps");
+  header.erase(name);
   std::string text = header.dump();
-  text.insert(1, "\"box_maps\":" + map + ",");
+  text.insert(1, "\"" + name + "\":" + value + ",");
   return own_file(text, file.substr(40 + size));
+}
+
+TEST(BadCuface, TrainingRecords) {
+  Feeder<CascadeModel> feeder(load_cascade, "bad.cuface");
+  const std::string good = cascade_file(some_cascade());
+  const auto feed = [&](const std::string& record) {
+    return feeder.feed(with_member(good, "source", "{\"training\":" + record + "}"), record);
+  };
+  EXPECT_TRUE(feed("[]"));
+  EXPECT_TRUE(feed(R"([["seed","1"]])"));
+  EXPECT_TRUE(feeder.feed(with_member(good, "source", "{}"), "none"));
+  EXPECT_TRUE(feeder.feed(with_member(good, "source", "7"), "no source"));
+  (void)feeder.take();
+  const std::string bad[] = {"7",
+                             R"([["seed",1]])",
+                             R"([["seed","\u001b[2J"]])",
+                             "[" + repeated(R"(["a","b"],)", 5'000) + R"(["a","b"]])",
+                             "[[\"a\",\"" + repeated("v", 60'000) + "\"]]",
+                             repeated("[", 20'000) + repeated("]", 20'000)};
+  for (const std::string& record : bad) EXPECT_FALSE(feed(record)) << record;
+  EXPECT_EQ(feeder.take().refused, static_cast<int>(std::size(bad)));
 }
 
 TEST(BadCuface, BoxMaps) {
   Feeder<ForestModel> feeder(load_forest, "bad.cuface");
   const std::string good = forest_file();
   const auto feed = [&](const std::string& map) {
-    return feeder.feed(with_box_map(good, "{\"haarcascade_frontalface_alt\":" + map + "}"), map);
+    return feeder.feed(
+        with_member(good, "box_maps", "{\"haarcascade_frontalface_alt\":" + map + "}"), map);
   };
   EXPECT_TRUE(feed(R"({"scale":0.95,"shift_x":0,"shift_y":0.025})"));
   EXPECT_TRUE(feed(R"({"scale":100,"shift_x":-100,"shift_y":100})"));
@@ -207,8 +230,8 @@ TEST(BadCuface, BoxMaps) {
                              R"([1,0,0])",
                              "null"};
   for (const char* const map : bad) EXPECT_FALSE(feed(map)) << map;
-  EXPECT_FALSE(feeder.feed(with_box_map(good, "[]"), "maps that are no object"));
-  EXPECT_FALSE(feeder.feed(with_box_map(good, "null"), "null maps"));
+  EXPECT_FALSE(feeder.feed(with_member(good, "box_maps", "[]"), "maps that are no object"));
+  EXPECT_FALSE(feeder.feed(with_member(good, "box_maps", "null"), "null maps"));
   EXPECT_EQ(feeder.take().refused, static_cast<int>(std::size(bad)) + 2);
 }
 

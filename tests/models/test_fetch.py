@@ -1,5 +1,6 @@
 """models/fetch from outside: pip is pointed at a folder of archives instead of an index, so no network is needed. The
 face-detection network comes from a folder, too."""
+import gzip
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -88,7 +89,7 @@ def test_a_folder_that_cannot_be_made(folders):
 def test_help():
     result = run('--help')
     assert result.returncode == 0
-    for option in ('--models', '--clip', '--cuda-compiler', '--dir', '--tool', '--verify'):
+    for option in ('--models', '--clip', '--stasm', '--cuda-compiler', '--dir', '--tool', '--verify'):
         assert option in result.stdout
 
 
@@ -113,3 +114,24 @@ def test_the_network_is_known_by_its_checksum(fetch):
     assert fetch.NETWORK_FILE == (232589, '8f2383e4dd3cfbb4553ea8718107fc0423210dc964f9f4280604804ed2552fa4')
     assert len(fetch.NETWORK_URLS) == 2
     assert all(url.startswith('https://') for url in fetch.NETWORK_URLS)
+
+
+def test_stasm_is_kept_without_its_compression(fetch, tmp_path, monkeypatch):
+    content = b'an archive' * 20000
+
+    def downloaded(archive, folder):
+        assert archive.filename == 'PyStasm-0.3.1.tar.gz'
+        path = pathlib.Path(folder) / archive.filename
+        path.write_bytes(gzip.compress(content))
+        return str(path)
+
+    monkeypatch.setattr(fetch, 'downloaded', downloaded)
+    with pytest.raises(fetch.Failure) as failure:
+        fetch.fetch_stasm(str(tmp_path), False)
+    assert 'SHA-256' in str(failure.value) and not list(tmp_path.iterdir())
+    monkeypatch.setattr(fetch, 'STASM_FILE', (len(content), hashlib.sha256(content).hexdigest()))
+    fetch.fetch_stasm(str(tmp_path), False)
+    assert [path.name for path in tmp_path.iterdir()] == ['PyStasm-0.3.1.tar']
+    assert (tmp_path / 'PyStasm-0.3.1.tar').read_bytes() == content
+    monkeypatch.setattr(fetch, 'downloaded', None)  # which nobody calls: the file is there
+    fetch.fetch_stasm(str(tmp_path), True)

@@ -4,6 +4,7 @@
 
 #include "kernels/common/simd.h"
 #include "kernels/network/cuda/steps.h"
+#include "kernels/network/integers.h"
 #include "models/network_file.h"
 #include "tests/kernels/networks.h"
 #include "tests/models/load_limits.h"
@@ -22,7 +23,8 @@ bool plan_own_network(const NetworkModel& model, const std::string& name) {
     const auto plan = plan_network(*loaded.value(), kWidth, kHeight);
     EXPECT_TRUE(plan.ok());
     if (plan.ok()) (void)network::plan_steps(*loaded.value(), plan.value());  // for CUDA
-    (void)plan_network(*loaded.value(), kMaxNetworkSide, kMaxNetworkSide);    // may be too large
+    EXPECT_TRUE(network::in_integers(*loaded.value()));
+    (void)plan_network(*loaded.value(), kMaxNetworkSide, kMaxNetworkSide);  // may be too large
   }
   expect_cheap(cost, bytes, name + (loaded.ok() ? "" : ", refused"));
   return loaded.ok();
@@ -58,6 +60,7 @@ TEST(HostileNetworks, LoadAndPlanOrAreRefused) {
   EXPECT_TRUE(
       plan_own_network(large_network(246, true, weights), "256 layers on the same weights"));
   EXPECT_TRUE(plan_own_network(large_network(15, false, weights), "a million weights"));
+  EXPECT_TRUE(plan_own_network(*slow_network(1), "the most work"));
   EXPECT_FALSE(plan_own_network(large_network(247, true, weights), "257 layers"));
   EXPECT_FALSE(plan_own_network(large_network(16, false, weights), "1,059,840 weights"));
   NetworkModel work = large_network(1, true, weights);

@@ -69,6 +69,32 @@ def test_convert_info_check_damage(tmp_path):
     assert 'damaged' in result.stderr
 
 
+@pytest.mark.skipif(not os.path.exists(CASCADE), reason='no opencv-data')
+def test_a_cascade_and_its_source_go_to_xml_and_back(tmp_path):
+    ours, xml, again = (tmp_path / name for name in ('ours.cuface', 'theirs.xml', 'again.cuface'))
+    assert run(TOOL, 'convert', CASCADE, ours).returncode == 0
+    # As cuface-train writes it, with what a comment may not hold.
+    assert run(TOOL, 'convert', ours, xml).returncode == 0
+    text = xml.read_text().replace('"licence"', '"training": [["seed", "7"], ["settings", "-\\u002dx"]],\n "licence"')
+    xml.write_text(text)
+    assert run(TOOL, 'convert', xml, again).returncode == 0
+    assert run(TOOL, 'convert', again, tmp_path / 'again.xml').returncode == 0
+    assert (tmp_path / 'again.xml').read_text().split('-->')[1] == text.split('-->')[1]
+    for path in (xml, again, tmp_path / 'again.xml'):
+        told = run(TOOL, 'info', path).stdout
+        for line in ('trained    seed: 7', 'trained    settings: --x', 'haarcascade_frontalface_alt2.xml',
+                     hashlib.sha256(pathlib.Path(CASCADE).read_bytes()).hexdigest()):
+            assert line in told
+    assert 'trained' not in run(TOOL, 'info', ours).stdout
+    xml.write_text(text.replace('"seed"', '"Seed"'))
+    for command in (['info', xml], ['convert', xml, again]):
+        result = run(TOOL, *command)
+        assert result.returncode == 1
+        assert 'delete the comment' in result.stderr
+    # It is a comment: the cascade is good.
+    assert run(TOOL, 'check', xml).returncode == 0
+
+
 @pytest.mark.skipif(not os.path.exists('/dev/full'), reason='no /dev/full')
 def test_a_full_disk_is_no_success():
     with open('/dev/full', 'w', encoding='ascii') as full:

@@ -9,6 +9,7 @@
 #include "kernels/detect/detect.h"
 #include "kernels/landmarks/landmarks.h"
 #include "kernels/network/network.h"
+#include "kernels/shape/search.h"
 #include "models/box_map.h"
 
 namespace cuface::test {
@@ -63,6 +64,16 @@ inline bool use(const std::shared_ptr<const NetworkModel>& model) {
              ->enqueue({reinterpret_cast<const Bgr*>(pixels.data()), kWidth, kHeight, 3 * kWidth},
                        faces)
              .ok();
+}
+
+inline bool use(const std::shared_ptr<const ShapeModel>& model) {
+  constexpr int kSide = 64;
+  static const std::vector<std::uint8_t> pixels = noise_pixels(kSide, kSide);
+  auto searcher = ShapeSearcher::create(Backend::kCpu, model);
+  const Box face{10, 12, 40, 40};
+  std::vector<Point> points(static_cast<std::size_t>(model->points));
+  return searcher.ok() &&
+         searcher.value()->enqueue({pixels.data(), kSide, kSide, kSide}, {&face, 1}, points).ok();
 }
 
 }  // namespace cuface::test

@@ -55,6 +55,81 @@ def test_json_says_what_is_wrong(models, tmp_path):
                 GST_REGISTRY=str(tmp_path / "registry")), "no element cufacedetect", "pipelines/setup")
 
 
+def test_edges_writes_a_video(data, tmp_path):
+    for options in ((), ("--mask", "--published")):
+        out = tmp_path / "edges.mp4"
+        assert "the edges of" in good(run("edges", SHORT, "--output", out, *options)).stdout
+        assert out.stat().st_size > 10_000, f"{out.stat().st_size} bytes"
+    refused(run("edges"), "INPUT is missing")
+    refused(run("edges", "/nonexistent.mp4"), "/nonexistent.mp4", "no such file")
+
+
+def grey_frames(video, width, height):
+    """Its frames as bytes of luma."""
+    raw = video.with_suffix(".gray")
+    done = programs.gst_launch(f"filesrc location={video} ! decodebin ! videoconvert ! video/x-raw,format=GRAY8,width={width}"
+                               f",height={height} ! filesink location={raw}")
+    assert done.returncode == 0, done.stdout
+    data = raw.read_bytes()
+    return [data[at:at + width * height] for at in range(0, len(data), width * height)]
+
+
+def test_four_views_are_those_of_one_frame(tmp_path):
+    """A ball on black: its outline is the edges, where it moves is the difference, and the cell it is in moves."""
+    clip, out = tmp_path / "ball.mp4", tmp_path / "views.mp4"
+    done = programs.gst_launch("videotestsrc num-buffers=40 pattern=ball ! video/x-raw,format=I420,width=320,height=240,"
+                               f"framerate=25/1 ! x264enc quantizer=15 pass=quant ! mp4mux ! filesink location={clip}")
+    assert done.returncode == 0, done.stdout
+    for options in ((), ("--background",)):
+        assert "picture, edges" in good(run("four-views", clip, "--output", out, "--size", "320x240", *options)).stdout
+        frames = grey_frames(out, 640, 480)
+        assert len(frames) >= 38, f"{len(frames)} frames"
+        frame = frames[-4]
+        views = [[bytes(frame[640 * (y + 240 * down) + 320 * right:][:320]) for y in range(240)]
+                 for down in (0, 1) for right in (0, 1)]
+        bright = [[sum(value > 160 for value in row) for row in view] for view in views]
+        picture, edges, difference, cells = (sum(rows) for rows in bright)
+        print(f"bright pixels of picture, edges, difference and motion: {picture}, {edges}, {difference}, {cells}")
+        assert picture > 500 and 50 < edges, f"{picture} {edges}"
+        if not options:
+            assert 20 < difference < 5000 and cells >= 1000, f"{difference} {cells}"
+            # The edges are where the ball is, in the same frame.
+            rows = [y for y in range(240) if bright[0][y] > 2]
+            assert all(rows[0] - 8 <= y <= rows[-1] + 8 for y in range(240) if bright[1][y] > 2), "another frame"
+    refused(run("four-views", clip, DISPLAY="", WAYLAND_DISPLAY=""), "no screen", "--output")
+    refused(run("four-views", clip, "--size", "big"), "--size big")
+    refused(run("four-views", "/nonexistent.mp4", "--output", out), "/nonexistent.mp4", "no such file")
+
+
+def test_mask_puts_a_picture_on_the_face(data, tmp_path):
+    """The carnival mask is red; what the clip has in its place is not."""
+    out = good(run("mask", SHORT, "--output", tmp_path)).stdout
+    (video,) = tmp_path.glob("masked.*")
+    assert str(video) in out and (tmp_path / "mask.png").stat().st_size > 1000, out
+    lines, red = json_lines(tmp_path, SHORT), {}
+    for path in (SHORT, video):
+        raw = tmp_path / "raw.rgb"
+        size = lines[0]["resolution"]
+        done = programs.gst_launch(f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,format=RGBx ! filesink"
+                                   f" location={raw}")
+        assert done.returncode == 0, done.stdout
+        pixels, width, height = raw.read_bytes(), size["width"], size["height"]
+        red[path] = []
+        for number, line in enumerate(lines):
+            for one in line["objects"]:
+                # Between the eyes the mask covers the nose's root.
+                x, y = (round((one["landmarks"][39][k] + one["landmarks"][42][k]) / 2) for k in (0, 1))
+                at = 4 * (number * width * height + y * width + x)
+                r, g, b = pixels[at:at + 3]
+                red[path].append(r > 110 and g < 90 and b < 100)
+    print({path.name: f"{sum(found)} of {len(found)}" for path, found in red.items()})
+    assert len(red[video]) >= 30 and sum(red[video]) >= 0.9 * len(red[video]), f"{sum(red[video])} of {len(red[video])}"
+    assert sum(red[SHORT]) <= 0.1 * len(red[SHORT]), f"{sum(red[SHORT])} are red without"
+    refused(run("mask", SHORT, "--picture", "/nonexistent.png", "--output", tmp_path), "/nonexistent.png", "image")
+    refused(run("mask", "/nonexistent.mp4", "--output", tmp_path), "/nonexistent.mp4", "no such file")
+    refused(run("mask", "/dev/video99", "--output", tmp_path), "/dev/video99", "no such camera")
+
+
 def test_parallel_writes_what_json_writes(data, tmp_path):
     clips = [SHORT, VIDEOS / "classroom.mp4", VIDEOS / "sister.mkv"]
     text = tmp_path / "notes.mp4"

@@ -114,11 +114,15 @@ def peer_pace(clip, path):
         return [json.loads(line)["cpu_ns"] for line in lines]
 
 
+def pace_of(text):
+    """What probe_pace() prints of a pipeline, in a process of its own."""
+    return json.loads(start(["/usr/bin/python3", __file__, text], env=ENVIRONMENT).splitlines()[-1])
+
+
 def our_pace(clip, path, chain):
     """Processor time in ns of the streaming thread for each frame, and the frames with a requested search."""
     text = f"{source(clip, path)} ! {chain} ! cufacepublish location=/dev/null name=last ! fakesink sync=false"
-    out = start(["/usr/bin/python3", __file__, text], env=ENVIRONMENT)
-    frames = json.loads(out.splitlines()[-1])
+    frames = pace_of(text)
     assert len(frames) == clip.length, f"{len(frames)} times for {clip.length} frames"
     return frames
 
@@ -126,8 +130,7 @@ def our_pace(clip, path, chain):
 def detector_pace(clip, path, detector, tracker):
     """The same of the detector alone, before a tracker."""
     text = f"{source(clip, path)} ! {detector} ! identity name=last ! {tracker} ! fakesink sync=false"
-    out = start(["/usr/bin/python3", __file__, text], env=ENVIRONMENT)
-    return [ns for ns, _ in json.loads(out.splitlines()[-1])]
+    return [ns for ns, _ in pace_of(text)]
 
 
 def probe_pace(text):

@@ -252,7 +252,7 @@ def drifting(data, motion, backwards=False):
 # People's labels.
 @functools.lru_cache
 def labelled(data, colour=False):
-    """[(set, picture, 68 points)] of the human rows of landmarks68.csv."""
+    """[(set, picture, 68 points, path)] of the human rows of landmarks68.csv."""
     with open(data / "landmarks68.csv", encoding="utf-8") as file:
         table = sorted((row for row in list(csv.reader(file))[1:] if row[1] == "human"), key=lambda row: row[2])
     helen = pictures(data / "images/helen/*.jpg", 256, 256, colour)  # in the order of their names
@@ -265,33 +265,34 @@ def labelled(data, colour=False):
             stream = probe(data / path)
             picture = next(pictures(data / path, stream["width"], stream["height"], colour))
             picture = edged(picture, 0, 0, -picture.shape[1] % 4, 0)
-        rows.append((kind, picture, points))
+        rows.append((kind, picture, points, path))
     assert next(helen, None) is None, "pictures without labels"
     return rows
 
 
 def labelled_clips(data, colour=False, only=None):
-    """The human rows, or those of a set, each a frame, as clips of one size each; truth: `points` of each frame."""
+    """The human rows, or those of a set, each a frame, as clips of one size each; truth: `points` and `names` of the
+    frames."""
     sizes = {}
-    for kind, picture, points in labelled(data, colour):
+    for kind, picture, points, path in labelled(data, colour):
         if only in (None, kind):
-            sizes.setdefault(picture.shape[:2], []).append((picture, points))
+            sizes.setdefault(picture.shape[:2], []).append((picture, points, path))
     for (height, width), rows in sizes.items():
-        yield Clip("labelled", width, height, "25/1", lambda rows=rows: (picture for picture, _ in rows), colour,
-                   points=[points for _, points in rows])
+        yield Clip("labelled", width, height, "25/1", lambda rows=rows: (picture for picture, *_ in rows), colour,
+                   points=[points for _, points, _ in rows], names=[path for *_, path in rows])
 
 
-def picture_clips(data):
-    """All pictures of the test data in colour, as clips of one size each; truth: `names` of the frames."""
+def picture_clips(data, colour=True):
+    """All pictures of the test data, as clips of one size each; truth: `names` of the frames."""
     sizes = {}
     for path in sorted((data / "images").rglob("*")):
         if path.suffix in (".jpg", ".png"):
             stream = probe(path)
-            [picture] = pictures(path, stream["width"], stream["height"], True)
+            [picture] = pictures(path, stream["width"], stream["height"], colour)
             picture = edged(picture, 0, 0, -picture.shape[1] % 4, 0)
             sizes.setdefault(picture.shape[:2], []).append((picture, str(path.relative_to(data))))
     for (height, width), rows in sizes.items():
-        yield Clip("pictures", width, height, "25/1", lambda rows=rows: (picture for picture, _ in rows), True,
+        yield Clip("pictures", width, height, "25/1", lambda rows=rows: (picture for picture, _ in rows), colour,
                    names=[name for _, name in rows])
 
 
@@ -304,7 +305,7 @@ def turning(data):
             angles.append(min(angles[-1] + TURN_STEP, turn))
         angles += [turn] * TURN_HOLD
     last = {turn: len(angles) - 1 - angles[::-1].index(turn) for turn in TURNS}
-    for number, (_, picture, points) in enumerate(row for row in labelled(data) if row[0] == "helen"):
+    for number, (_, picture, points, _) in enumerate(row for row in labelled(data) if row[0] == "helen"):
         centre = (points.min(axis=0) + points.max(axis=0)) / 2
         side = 400
         left, top = np.rint(centre - side / 2).astype(int).clip(0, np.array(picture.shape[::-1]) - side)

@@ -20,21 +20,22 @@ import sys
 import chains
 import clips
 import measures
+import pages
 
 DATA = pathlib.Path(os.environ.get("CUFACE_DATA", chains.SOURCE / "../shared/data")).resolve()
 RESULT = chains.SOURCE / "docs/results/detectors.json"
 PAGE = chains.SOURCE / "docs/guide/which-detector.md"
-BEGIN, END = "<!-- {}, made by tests/quality/detectors.py -->\n", "<!-- end -->\n"
 ONNX = DATA / "models/yunet.onnx"
 CUFACE = chains.CACHE / "yunet.cuface"
 PEER = pathlib.Path(__file__).with_name("peer_detectors.py")
 FRANCK_STEP = 8       # every so many frames of the longest clip
 ROLLED = "female-and-male"
 MOST = 5000           # faces of a frame: more than any has
-HAAR, HAAR_24, NETWORK = "Haar", "Haar, 24 px", "network"
+HAAR, HAAR_24, NETWORK, INT16 = "Haar", "Haar, 24 px", "network", "network, int16"
 YUNET, MEDIAPIPE = "FaceDetectorYN", "MediaPipe"
 OURS = {HAAR: f"cufacedetect max-faces={MOST}", HAAR_24: f"cufacedetect max-faces={MOST} min-size=24",
-        NETWORK: f"cufacedetect max-faces={MOST} model={CUFACE}"}
+        NETWORK: f"cufacedetect max-faces={MOST} model={CUFACE}",
+        INT16: f"cufacedetect max-faces={MOST} model={CUFACE} precision=int16"}
 PEERS = {YUNET: ("opencv-4.10.0.84", "opencv-python-headless==4.10.0.84", ONNX),
          MEDIAPIPE: ("mediapipe", "mediapipe==0.10.21", "mediapipe")}
 
@@ -149,21 +150,36 @@ def landmark_rows():
                "over_10_percent": all_rows["failures"] - all_rows["missed"]}
 
 
-def same_faces():
-    """Our element's network beside FaceDetectorYN, on every test picture."""
-    result = {"pictures": 0, "faces": 0, "least_iou": 1.0, "score_difference": 0.0, "other_counts": []}
+def score_of(face):
+    return face["score"] if "score" in face else face["detection"]["confidence"]
+
+
+def pairs_of(one, other):
+    """Each face of one with that of the other that it overlaps most, none twice."""
+    left = list(range(len(other)))
+    for i, face in enumerate(one):
+        best = max(left, key=lambda j: measures.overlap(face, other[j]))
+        left.remove(best)
+        yield i, best
+
+
+def same_faces(one, other):
+    """What a detector finds beside what another does, on every test picture. Faces stand in the order of their scores."""
+    result = {"pictures": 0, "faces": 0, "least_iou": 1.0, "score_difference": 0.0, "other_order": 0, "other_counts": []}
     for clip in clips.picture_clips(DATA):
         found = found_by(clip)
-        for name, ours, peer in zip(clip.truth["names"], found[NETWORK], found.get(YUNET, []), strict=True):
+        for name, ours, peer in zip(clip.truth["names"], found[one], found.get(other, []), strict=True):
             result["pictures"] += 1
             result["faces"] += len(peer)
-            scores = [[face["detection"]["confidence"] for face in ours], [face["score"] for face in peer]]
+            scores = [[score_of(face) for face in faces] for faces in (ours, peer)]
             if len(ours) != len(peer):
                 result["other_counts"].append({"picture": name, "ours": scores[0], "peer": scores[1]})
                 continue
-            for a, b, mine, theirs in zip(ours, peer, *scores):
-                result["least_iou"] = min(result["least_iou"], measures.overlap(a, b))
-                result["score_difference"] = max(result["score_difference"], abs(mine - theirs))
+            pairs = list(pairs_of(ours, peer))
+            result["other_order"] += any(i != j for i, j in pairs)
+            for i, j in pairs:
+                result["least_iou"] = min(result["least_iou"], measures.overlap(ours[i], peer[j]))
+                result["score_difference"] = max(result["score_difference"], abs(scores[0][i] - scores[1][j]))
     result["least_iou"], result["score_difference"] = round(result["least_iou"], 6), float(f"{result['score_difference']:.2g}")
     return result
 
@@ -180,13 +196,12 @@ def measured():
     rows, drawn = clip_rows()
     for row in drawn:
         noted(row)
-    commit = subprocess.run(["git", "-C", chains.SOURCE, "describe", "--always"], check=True, text=True,
-                            stdout=subprocess.PIPE).stdout.strip()
     return {"what": "faces found in single pictures, at an intersection over union of 0.4; tests/quality/detectors.py",
-            "date": datetime.date.today().isoformat(), "commit": commit,
+            "date": datetime.date.today().isoformat(), "commit": pages.commit(),
             "detectors": {**{name: chain.replace(str(CUFACE), CUFACE.name) for name, chain in OURS.items()},
                           **{name: package for name, (_, package, _) in PEERS.items()}},
-            "recall": labelled + drawn, "landmarks": landmarks, "clips": rows, "drawing_of_10_frames": on_drawing(), "same_faces": same_faces()}
+            "recall": labelled + drawn, "landmarks": landmarks, "clips": rows, "drawing_of_10_frames": on_drawing(), "same_faces": same_faces(NETWORK, YUNET),
+            "integers": same_faces(INT16, NETWORK)}
 
 
 def as_json(result):
@@ -196,11 +211,6 @@ def as_json(result):
             return "[\n" + ",\n".join("    " + json.dumps(row) for row in value) + "\n  ]"
         return json.dumps(value)
     return "{\n" + ",\n".join(f"  {json.dumps(key)}: {block(value)}" for key, value in result.items()) + "\n}\n"
-
-
-def table(head, rows):
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
 def tables(result):
@@ -219,14 +229,11 @@ def tables(result):
     first = result["landmarks"][0]
     head = ["boxes", f"missed of {first['faces']}", "error, found faces", f"error, the {first['same']} both find",
             "error over 10 %"]
-    return {"recall": table(["what", *names], recall), "landmarks": table(head, landmarks), "clips": table(["clip", *names], frames)}
+    return {"recall": pages.table(["what", *names], recall), "landmarks": pages.table(head, landmarks), "clips": pages.table(["clip", *names], frames)}
 
 
 def with_tables(page, result):
-    for name, text in tables(result).items():
-        before, rest = page.split(BEGIN.format(name))
-        page = before + BEGIN.format(name) + "\n" + text + "\n" + END + rest.split(END, 1)[1]
-    return page
+    return pages.with_tables(page, tables(result), "tests/quality/detectors.py")
 
 
 def main():

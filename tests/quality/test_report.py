@@ -4,8 +4,11 @@ import json
 import pytest
 
 import detectors
+import gate
 import goals
+import motion
 import report
+import training
 
 RESULTS = report.PAGE.parents[1] / "results/quality.json"
 
@@ -38,9 +41,36 @@ def test_the_page_of_detectors_has_what_was_measured():
     assert network["missed"] <= 1 and network["error_of_same_percent"] <= haar["error_of_same_percent"]
     same = result["same_faces"]
     assert same["pictures"] >= 150 and same["least_iou"] >= 0.99 and same["score_difference"] <= 1e-3
-    assert not same["other_counts"] and not any(result["drawing_of_10_frames"].values())
+    assert not same["other_counts"] and not same["other_order"] and not any(result["drawing_of_10_frames"].values())
+    for row in result["recall"]:
+        share = {name: 100 * found / row["count"] for name, found in row["found"].items()}
+        assert share[detectors.INT16] >= share[detectors.NETWORK] - 0.5, row["faces"]
+    integers = result["integers"]
+    assert integers["pictures"] == same["pictures"] and integers["faces"] == same["faces"] and not integers["other_counts"]
     assert detectors.with_tables(page, result) == page
     assert json.loads(detectors.as_json(result)) == result
+
+
+def test_the_page_of_motion_has_what_was_measured():
+    page = motion.PAGE.read_text(encoding="utf-8")
+    assert motion.with_tables(page, json.loads(motion.RESULT.read_text(encoding="utf-8"))) == page
+
+
+def test_the_page_of_the_gate_has_what_was_measured():
+    page, result = gate.PAGE.read_text(encoding="utf-8"), json.loads(gate.RESULT.read_text(encoding="utf-8"))
+    assert gate.with_tables(page, result) == page
+    assert len(result["goals"]) == 18 and gate.goals(result["engines"]) == result["goals"]
+
+
+def test_the_page_of_training_has_what_was_measured():
+    page, result = training.PAGE.read_text(encoding="utf-8"), json.loads(training.RESULT.read_text(encoding="utf-8"))
+    assert training.with_tables(page, result) == page
+    assert training.as_json(result) == training.RESULT.read_text(encoding="utf-8")
+    assert result["faces"] >= 80 and len(result["rates"]) == len(training.LEVELS)
+    for row in result["rates"]:
+        curves = {name: [tuple(point) for point in points] for name, points in result["curves"].items()}
+        assert training.rates_at(curves, row["false_alarms_a_picture"], result["faces"], result["pictures"]) == row
+    assert training.plots.shows(training.PLOT, training.plotted(result)), "stale: tests/quality/training.py --table draws it"
 
 
 def test_the_plots_show_what_was_measured(committed):

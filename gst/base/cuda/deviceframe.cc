@@ -183,6 +183,26 @@ Result<std::shared_ptr<DeviceSlots>> DeviceFrame::slots(std::size_t bytes) {
   return element_.slots;
 }
 
+Result<std::shared_ptr<RawDeviceResult>> DeviceFrame::new_raw_result(
+    std::size_t bytes, std::function<std::shared_ptr<const void>(const std::byte*)> value) {
+  CUFACE_TAKE(room, slots(bytes));
+  CUFACE_TAKE(made, DeviceResult::create<RawDeviceResult>(std::move(room)));
+  made->set_decoder({bytes, [bytes](const std::byte*) { return bytes; }, std::move(value)});
+  return made;
+}
+
+Status DeviceFrame::download(ImageView<const std::uint8_t> from, ImageView<std::uint8_t> to) {
+  CUFACE_TRY(join());
+  CUFACE_TRY(check(
+      cudaMemcpy2DAsync(to.data, static_cast<std::size_t>(to.stride), from.data,
+                        static_cast<std::size_t>(from.stride), static_cast<std::size_t>(to.width),
+                        static_cast<std::size_t>(to.height), cudaMemcpyDeviceToHost,
+                        chain_->stream()),
+      "copying a picture from the GPU"));
+  add_waits(1);
+  return settle();
+}
+
 Status DeviceFrame::submit_counted() {
   CUFACE_TRY(cuda::count_over(chain_->shared_stream()->over(), cuda::Launcher(*work_)));
   return submit(nullptr);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -97,6 +98,23 @@ class DeviceFrame {
     frame_.add_result(FrameResult<T>(std::move(result), frame_.width(), frame_.height()));
     return {};
   }
+  /// Room for `bytes`, of which all is one result: value(bytes) is what it is on the host.
+  Result<std::shared_ptr<RawDeviceResult>> new_raw_result(
+      std::size_t bytes, std::function<std::shared_ptr<const void>(const std::byte*)> value);
+  template <typename T>
+  Status submit_result(std::shared_ptr<RawDeviceResult> result) {
+    CUFACE_TRY(submit_counted());
+    add_drawn_result<T>(std::move(result));
+    return {};
+  }
+  /// Adds a result whose work draw() has submitted.
+  template <typename T>
+  void add_drawn_result(std::shared_ptr<RawDeviceResult> result) {
+    set_producer(*result);
+    frame_.add_result(FrameResult<T>(std::move(result), frame_.width(), frame_.height()));
+  }
+  /// Copies a picture in device memory to the host's, and waits: for frames in system memory.
+  Status download(ImageView<const std::uint8_t> from, ImageView<std::uint8_t> to);
   /// Waits for all of the element's work: before something it uses is freed, never per frame.
   Status settle();
 

@@ -32,7 +32,7 @@ DeviceSlots::DeviceSlots(const CudaContext& context, std::size_t bytes)
 Result<std::shared_ptr<DeviceSlots>> DeviceSlots::create(const CudaContext& context,
                                                          std::size_t bytes) {
   std::shared_ptr<DeviceSlots> slots(new DeviceSlots(context, bytes));
-  CUFACE_TRY(slots->make_blocks());
+  CUFACE_TRY(slots->make_staging());
   CUFACE_TRY(slots->grow());
   return slots;
 }
@@ -43,16 +43,16 @@ DeviceSlots::~DeviceSlots() {
   copied_.reset();
   if (stream_) cudaStreamDestroy(stream_);
   chunks_.clear();
-  block_bytes_ = {};
+  staging_bytes_ = {};
   pinned_ = {};
 }
 
-Status DeviceSlots::make_blocks() {
+Status DeviceSlots::make_staging() {
   CUFACE_TRY(
-      cuface::take(cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kBlocks), block_bytes_));
-  for (std::size_t i = 0; i < kBlocks; ++i)
-    blocks_[i].bytes = block_bytes_.data() + i * slot_bytes_;
-  return zero(block_bytes_.data(), slot_bytes_ * kBlocks);
+      cuface::take(cuda::DeviceBuffer<std::byte>::create(slot_bytes_ * kStaged), staging_bytes_));
+  for (std::size_t i = 0; i < kStaged; ++i)
+    staging_[i].bytes = staging_bytes_.data() + i * slot_bytes_;
+  return zero(staging_bytes_.data(), slot_bytes_ * kStaged);
 }
 
 Status DeviceSlots::make(Event& event) {
@@ -165,11 +165,11 @@ Result<std::shared_ptr<const void>> DeviceSlots::read(
 }
 
 DeviceResult::DeviceResult(std::shared_ptr<DeviceSlots> slots, DeviceSlots::Slot slot,
-                           DeviceSlots::Block* block)
+                           DeviceSlots::Staging* staging)
     : slots_(std::move(slots)),
       slot_(slot),
-      block_(block),
-      block_generation_(block ? ++block->generation : 0) {}
+      staging_(staging),
+      staging_generation_(staging ? ++staging->generation : 0) {}
 
 DeviceResult::~DeviceResult() {
   if (!left_) slots_->give_back(slot_);
@@ -184,7 +184,7 @@ void DeviceResult::set_producer(int width, int height, std::shared_ptr<DeviceStr
 }
 
 const std::byte* DeviceResult::in_stream() const {
-  if (block_ && block_->generation == block_generation_) return block_->bytes;
+  if (staging_ && staging_->generation == staging_generation_) return staging_->bytes;
   const std::lock_guard lock(slot_mutex_);
   return left_ ? nullptr : slot_.bytes;
 }

@@ -31,7 +31,7 @@ class DeviceResult;
 /// One element's store. Slots are reused. Where all are taken, the oldest result moves into host
 /// memory and leaves its slot: however many results others keep, they take no more GPU memory.
 /// Slots grow in number only where no result can move: it is young, its work is not over, or other
-/// streams use it. Thread-safe, but for the blocks.
+/// streams use it. Thread-safe, but for the staging memory.
 class DeviceSlots : public std::enable_shared_from_this<DeviceSlots> {
  public:
   struct Slot {
@@ -41,18 +41,18 @@ class DeviceSlots : public std::enable_shared_from_this<DeviceSlots> {
 
   /// Where the element's kernels write, the same memory on each frame, so that the arguments of
   /// kernels stay: its results go from there to slots. Of the streaming thread.
-  struct Block {
+  struct Staging {
     std::byte* bytes = nullptr;
     std::uint64_t generation = 0;  ///< of the result it holds, or will by what is enqueued
   };
-  static constexpr std::size_t kBlocks = 2;  ///< results of a frame
+  static constexpr std::size_t kStaged = 2;  ///< results of a frame
   /// Slots made at once, for what an unhurried chain has on its way: four frames in flight, a batch
   /// of lines that wait to be written, and the frames on their way to the sink.
   static constexpr std::size_t kChunk = 24;
   /// The last results never leave their slots: culktrack and cufacedetect look at those of the
   /// frame before on the GPU.
   static constexpr std::size_t kYoung = 8;
-  Block& block(std::size_t i) { return blocks_[i]; }
+  Staging& staging(std::size_t i) { return staging_[i]; }
 
   /// `bytes`: of a slot. The context must be current.
   static Result<std::shared_ptr<DeviceSlots>> create(const CudaContext& context, std::size_t bytes);
@@ -96,15 +96,15 @@ class DeviceSlots : public std::enable_shared_from_this<DeviceSlots> {
   Status grow();
   std::optional<Slot> take_free();
   std::optional<Slot> take_from_oldest();
-  Status make_blocks();
+  Status make_staging();
   Status make_reader();
   Status copy_and_wait(std::byte* to, const std::byte* from, std::size_t bytes);
 
   const CudaContext context_;
   const std::size_t slot_bytes_;
 
-  cuda::DeviceBuffer<std::byte> block_bytes_;
-  std::array<Block, kBlocks> blocks_;
+  cuda::DeviceBuffer<std::byte> staging_bytes_;
+  std::array<Staging, kStaged> staging_;
 
   std::mutex mutex_;  // of the three below; held while no result goes
   std::vector<cuda::DeviceBuffer<std::byte>> chunks_;
@@ -123,17 +123,17 @@ class DeviceSlots : public std::enable_shared_from_this<DeviceSlots> {
 /// leave the slot for host memory. Kinds of results derive their own.
 class DeviceResult : public PendingResult, public std::enable_shared_from_this<DeviceResult> {
  public:
-  /// Takes a slot; it goes back with the result. With a block, kernels write there, and what they
-  /// write is to be copied to the slot behind them; what the block held before is in its slot only
+  /// Takes a slot; it goes back with the result. With `staging`, kernels write there, and what
+  /// they write is to be copied to the slot behind them; what was there before is in its slot only
   /// from now on.
   template <typename R>
   static Result<std::shared_ptr<R>> create(std::shared_ptr<DeviceSlots> slots,
-                                           DeviceSlots::Block* block = nullptr) {
+                                           DeviceSlots::Staging* staging = nullptr) {
     CUFACE_TAKE(slot, slots->take());
-    return std::make_shared<R>(std::move(slots), slot, block);
+    return std::make_shared<R>(std::move(slots), slot, staging);
   }
   DeviceResult(std::shared_ptr<DeviceSlots> slots, DeviceSlots::Slot slot,
-               DeviceSlots::Block* block);
+               DeviceSlots::Staging* staging);
   ~DeviceResult() override;
   DeviceResult(const DeviceResult&) = delete;
   DeviceResult& operator=(const DeviceResult&) = delete;
@@ -143,7 +143,7 @@ class DeviceResult : public PendingResult, public std::enable_shared_from_this<D
   void set_producer(int width, int height, std::shared_ptr<DeviceStream> producer);
 
   /// Where the element's kernels write.
-  std::byte* written() const { return block_ ? block_->bytes : slot_.bytes; }
+  std::byte* written() const { return staging_ ? staging_->bytes : slot_.bytes; }
   /// Where the result stays, once the submission is over. Before set_producer(), or after
   /// keep_slot().
   std::byte* slot() const { return slot_.bytes; }
@@ -175,8 +175,8 @@ class DeviceResult : public PendingResult, public std::enable_shared_from_this<D
  private:
   const std::shared_ptr<DeviceSlots> slots_;
   const DeviceSlots::Slot slot_;
-  DeviceSlots::Block* const block_;       // of slots_, or null
-  const std::uint64_t block_generation_;  // of it
+  DeviceSlots::Staging* const staging_;     // of slots_, or null
+  const std::uint64_t staging_generation_;  // of it
   int width_ = 0, height_ = 0;
   std::shared_ptr<DeviceStream> producer_;
   std::uint64_t submissions_ = 0;  // that are over when the result is there
@@ -205,6 +205,20 @@ class PlainDeviceResult final : public DeviceResult {
               return value;
             }};
   }
+};
+
+/// A result of any layout, such as a picture: whoever makes it says how it is read.
+class RawDeviceResult final : public DeviceResult {
+ public:
+  using DeviceResult::DeviceResult;
+  /// Once, before the result is shared.
+  void set_decoder(DeviceSlots::Decoder decoder) { decoder_ = std::move(decoder); }
+
+ protected:
+  DeviceSlots::Decoder decoder() const override { return decoder_; }
+
+ private:
+  DeviceSlots::Decoder decoder_;
 };
 
 /// The result where it is on the GPU as an R, null when it is elsewhere.

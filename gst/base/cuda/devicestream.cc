@@ -17,6 +17,8 @@ Result<std::shared_ptr<DeviceStream>> DeviceStream::create(const CudaContext& co
                    "making a CUDA stream"));
   CUFACE_TRY(take(cuda::PinnedBuffer<std::uint64_t>::create(1), made->over_));
   *made->over_.data() = 0;
+  CUFACE_TRY(take(cuda::PinnedBuffer<std::int32_t>::create(1), made->note_));
+  *made->note_.data() = 0;
   return made;
 }
 
@@ -27,6 +29,7 @@ DeviceStream::~DeviceStream() {
     cudaStreamDestroy(stream_);
   }
   over_ = {};
+  note_ = {};
 }
 
 bool DeviceStream::are_over(std::uint64_t submissions) {

@@ -26,6 +26,9 @@ class DeviceStream {
 
   /// Where each submission adds 1 when it is over.
   std::uint64_t* over() { return over_.data(); }
+  /// A word of the elements' own: work writes it, and the host reads it when that is over. A
+  /// tracker's says whether it wants a search (cuda::CountedWork).
+  std::int32_t* note() { return note_.data(); }
   /// Of the chain's thread: there is one more; how many there are.
   void count_submission() { ++submitted_; }
   std::uint64_t submitted() const { return submitted_; }
@@ -38,6 +41,7 @@ class DeviceStream {
   const CudaContext context_;
   cudaStream_t stream_ = nullptr;
   cuda::PinnedBuffer<std::uint64_t> over_;
+  cuda::PinnedBuffer<std::int32_t> note_;
   std::uint64_t submitted_ = 0;
 };
 

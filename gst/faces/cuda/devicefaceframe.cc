@@ -15,7 +15,7 @@ using cuda::check;
 using cuda::DeviceFaces;
 using cuda::FaceCounters;
 
-static_assert(DeviceSlots::kBlocks == cuda::Delivery::kMost);
+static_assert(DeviceSlots::kStaged == cuda::Delivery::kMost);
 static_assert(sizeof(FaceCounters) == sizeof(Counts));
 constexpr std::size_t offset_of(FaceCounter counter) {
   return static_cast<std::size_t>(counter) * sizeof(Counts::value_type);
@@ -58,7 +58,7 @@ Result<const DeviceFaces*> DeviceFaceFrame::faces(const FaceResult& faces) {
   CUFACE_TAKE(chain, device_.chain());
   const DeviceFaceRef device = faces_on_device(faces);
   if (device && device->width() == faces.width && device->height() == faces.height) {
-    auto used = flags(faces);
+    auto used = faces_of_any_size(faces);
     if (!used.ok() || used.value()) return used;
   }
   if (!faces.is_ready()) chain->count_wait();
@@ -66,7 +66,7 @@ Result<const DeviceFaces*> DeviceFaceFrame::faces(const FaceResult& faces) {
   return upload(*read);
 }
 
-Result<const DeviceFaces*> DeviceFaceFrame::flags(const FaceResult& faces) {
+Result<const DeviceFaces*> DeviceFaceFrame::faces_of_any_size(const FaceResult& faces) {
   CUFACE_TAKE(used, device_.use(faces_on_device(faces)));
   return reinterpret_cast<const DeviceFaces*>(used);
 }
@@ -77,7 +77,7 @@ Result<std::shared_ptr<DeviceFaceResult>> DeviceFaceFrame::new_faces(int landmar
   CUFACE_TAKE(slots, device_.slots(cuda::device_faces_bytes(landmarks)));
   DeviceSlots& store = *slots;
   const std::uint64_t moved = store.moved();
-  auto made = DeviceResult::create<DeviceFaceResult>(slots, &store.block(lists_));
+  auto made = DeviceResult::create<DeviceFaceResult>(slots, &store.staging(lists_));
   if (made.ok()) made_[lists_++] = made.value();
   device_.add_waits(store.moved() - moved);
   return made;
@@ -87,7 +87,9 @@ Result<FaceResult> DeviceFaceFrame::submit_faces(std::shared_ptr<DeviceFaceResul
                                                  DetectorName detector, cuda::CountedWork work,
                                                  cuda::Scratch* scratch) {
   CUFACE_TAKE(launch, device_.launcher());
-  work.over = device_.chain().value()->shared_stream()->over();
+  DeviceStream& stream = *device_.chain().value()->shared_stream();
+  work.over = stream.over();
+  if (work.tracks) work.wants_search = stream.note();
   cuda::Delivery delivery;
   for (std::size_t i = 0; i < lists_; ++i) {
     delivery.from.list[i] = made_[i]->written();

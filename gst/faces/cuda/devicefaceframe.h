@@ -27,7 +27,7 @@ class DeviceFaceFrame {
   /// empty result. Uploads faces that are in host memory or of another size.
   Result<const cuda::DeviceFaces*> faces(const FaceResult& faces);
   /// Room for this element's faces with up to that many landmarks each; for up to
-  /// DeviceSlots::kBlocks lists a frame.
+  /// DeviceSlots::kStaged lists a frame.
   Result<std::shared_ptr<DeviceFaceResult>> new_faces(int landmarks);
   /// Submits the work on `faces`, which are then the result. `detector`: as in FaceList. `scratch`:
   /// what the work uses in turn with others, or null.
@@ -35,15 +35,15 @@ class DeviceFaceFrame {
                                   cuda::CountedWork work, cuda::Scratch* scratch = nullptr);
   /// After submit_faces(): another list that the same work writes.
   FaceResult pending_faces(std::shared_ptr<DeviceFaceResult> faces, DetectorName detector);
-  /// Faces of an earlier frame, whatever their size, for the sake of their flags; null where they
-  /// are not in this context.
-  Result<const cuda::DeviceFaces*> flags(const FaceResult& faces);
+  /// The same in pixels of whatever frame they are of, for kernels that scale them or read their
+  /// flags alone; null where they are not in this context.
+  Result<const cuda::DeviceFaces*> faces_of_any_size(const FaceResult& faces);
 
  private:
   Result<const cuda::DeviceFaces*> upload(const FaceList& faces);
 
   DeviceFrame& device_;
-  std::array<std::shared_ptr<DeviceFaceResult>, DeviceSlots::kBlocks> made_;  // by new_faces()
+  std::array<std::shared_ptr<DeviceFaceResult>, DeviceSlots::kStaged> made_;  // by new_faces()
   std::size_t lists_ = 0;
 };
 

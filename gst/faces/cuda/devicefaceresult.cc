@@ -33,8 +33,8 @@ DeviceSlots::Decoder DeviceFaceResult::decoder() const {
     return sizeof(DeviceFaces) + static_cast<std::size_t>(points) * sizeof(Point);
   };
   return {bytes_of(kWithList * most),
-          [=](const std::byte* head) {
-            return bytes_of(count_in(faces_in(head)) * points_in(faces_in(head), most));
+          [=](const std::byte* first) {
+            return bytes_of(count_in(faces_in(first)) * points_in(faces_in(first), most));
           },
           [=, this](const std::byte* bytes) -> std::shared_ptr<const void> {
             const DeviceFaces& from = faces_in(bytes);

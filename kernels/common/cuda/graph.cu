@@ -58,23 +58,27 @@ bool fits(const LaunchList& a, const LaunchList& b) {
   return true;
 }
 
-/// Every if has its end, and there is nothing but kernels between; parts have none.
-Status validate(const LaunchList& list, bool is_part = false) {
-  bool open = false;
+enum class Place { kOutside, kInPart, kInIf };
+
+/// Every if has its end, and there is nothing but kernels and parts of kernels between.
+Status validate(const LaunchList& list, Place place = Place::kOutside) {
+  bool open = place == Place::kInIf;
   for (const LaunchList::Entry& entry : list.entries()) {
     if (entry.kind == Kind::kPart) {
-      if (open || is_part)
-        return {StatusCode::kInvalidArgument, "graph: a part in a part or an if"};
-      CUFACE_TRY(validate(*entry.part, true));
+      if (place != Place::kOutside)
+        return {StatusCode::kInvalidArgument, "graph: a part in a part"};
+      CUFACE_TRY(validate(*entry.part, open ? Place::kInIf : Place::kInPart));
+      continue;
     }
-    if (open && entry.kind != Kind::kKernel && entry.kind != Kind::kEndIf)
+    if (open && entry.kind != Kind::kKernel &&
+        (entry.kind != Kind::kEndIf || place == Place::kInIf))
       return {StatusCode::kInvalidArgument, "graph: only kernels can be conditional"};
     if (!open && entry.kind == Kind::kEndIf)
       return {StatusCode::kInvalidArgument, "graph: the end of an if without one"};
     if (entry.kind == Kind::kIf) open = true;
     if (entry.kind == Kind::kEndIf) open = false;
   }
-  if (open || list.entries().empty())
+  if (open != (place == Place::kInIf) || list.entries().empty())
     return {StatusCode::kInvalidArgument, "graph: an if without end, or no work"};
   return {};
 }
@@ -163,7 +167,7 @@ class GraphSet::Graph {
         const cudaKernelNodeParams params = kernel_params(list, entry);
         CUFACE_TRY(
             check(cudaGraphAddKernelNode(&node, into, &last, last ? 1 : 0, &params), entry.what));
-        if (entry.inside && conditional_) ++built.conditional;
+        if (into != graph_) ++built.conditional;
         last = node;
         break;
       }

@@ -81,7 +81,8 @@ void LaunchList::add_kernel(const char* what, const void* kernel, const LaunchSh
 }
 
 const void* LaunchList::post(const void* value, std::size_t bytes) {
-  if (!post_ || inside_) return nullptr;
+  // The kernel that takes the message runs on each submission.
+  if (!post_ || (inside_ && !receives_)) return nullptr;
   if (!receives_ && !post_->begin()) {
     post_ = nullptr;
     return nullptr;

@@ -79,7 +79,8 @@ class LaunchList {
                   const void* const* arguments, const std::size_t* sizes, std::size_t count);
   void add_event(cudaEvent_t event);
   /// Puts a value into the message that is sent with the list, and says where kernels that are
-  /// added from now on find it; null where there is no post, or no room.
+  /// added from now on find it; null where there is no post, or no room, or nothing is in it yet
+  /// inside of an if.
   const void* post(const void* value, std::size_t bytes);
   /// The list has been submitted.
   void submitted() const;
@@ -180,8 +181,8 @@ class Launcher {
   Status record(cudaEvent_t event) const;
 
   /// In a graph, the kernels up to end_if() do not run where *run (device memory, written by a
-  /// kernel before) is 0. On a stream they do: they look at *run themselves. Not to be nested, and
-  /// no record() inside.
+  /// kernel before) is 0. On a stream they do: they look at *run themselves. Not to be nested, also
+  /// not by a repeat(), and no record() inside.
   void begin_if(const std::int32_t* run) const {
     if (list_ && ifs_) list_->add_if(run);
   }

@@ -32,7 +32,7 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
 
 /// A block; thread 0 decides, all copy.
 __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
-                           DeviceFaces* out, int landmarks) {
+                           DeviceFaces* out, int landmarks, ScheduleSeen* seen) {
   const bool run = state->run != 0;
   const SearchRegion what = state->what;
   const int earlier = before ? before->count : 0, added = run ? found->count : 0;
@@ -58,6 +58,10 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
   out->search_wanted = {};
   out->frame = state->frame;
   if (run) state->wish.searched(what, out->count > 0);
+  if (!seen) return;
+  seen->wish = state->wish;
+  __threadfence_system();
+  *static_cast<volatile std::uint64_t*>(&seen->frame) = state->frame;
 }
 
 constexpr int kThreads = 128;
@@ -72,9 +76,9 @@ Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launc
 }
 
 Status end_search(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
-                  DeviceFaces* out, int landmarks, Launcher launch) {
+                  DeviceFaces* out, int landmarks, Launcher launch, ScheduleSeen* seen) {
   return launch("joining the faces found", end_kernel, {1, kThreads}, state, before, found, out,
-                landmarks);
+                landmarks, seen);
 }
 
 }  // namespace cuface::cuda

@@ -23,6 +23,13 @@ struct SearchState {
   FollowedFaces followed;  ///< whom the detector is told of
 };
 
+/// What the host is told of a schedule, in pinned memory: how it was behind frame `frame`, which is
+/// written last.
+struct ScheduleSeen {
+  SearchSchedule wish;
+  std::uint64_t frame;
+};
+
 struct SearchBegin {
   bool restart = false;  ///< forget what earlier searches found
   SearchRequest ask;
@@ -42,8 +49,8 @@ Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launc
 /// After the detector, which has written `found` where state->run: `out` gets the faces of the
 /// detector before (`before`, may be null) and those found; the next frame is searched too where
 /// there are none. The three do not overlap. `landmarks`: points per face there
-/// is room for in `out`. One launch.
+/// is room for in `out`. `seen`: where the host looks; null = it does not. One launch.
 Status end_search(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
-                  DeviceFaces* out, int landmarks, Launcher launch);
+                  DeviceFaces* out, int landmarks, Launcher launch, ScheduleSeen* seen = nullptr);
 
 }  // namespace cuface::cuda

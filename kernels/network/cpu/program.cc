@@ -140,6 +140,7 @@ bool Program::takes(const NetworkModel& model) {
 Program::Program(const NetworkModel& model, const NetworkPlan& plan, int picture_rows) {
   add_nodes(model, plan);
   schedule(picture_rows);
+  for (RowNode& node : nodes_) node.row_stride = std::ptrdiff_t{node.columns + 2} * node.pixel;
 }
 
 void Program::add_nodes(const NetworkModel& model, const NetworkPlan& plan) {
@@ -163,6 +164,7 @@ void Program::add_nodes(const NetworkModel& model, const NetworkPlan& plan) {
     node.other = layer.op == NetworkOp::kUpsampleAdd ? node_of[size(layer.other)] : 0;
     node.relu = layer.relu;
     node.taps = taps_of(layer, plan);
+    node.layers = {static_cast<int>(i)};
     if (node.taps > 0) {
       add_weights(node);
       copy_weights(model, layer, node, 0, weights_.data() + node.first_weight);
@@ -201,6 +203,8 @@ void Program::add_head(const NetworkModel& model, const NetworkPlan& plan, std::
     copy_weights(model, maker_of(model, depth.input), points, channel,
                  weights_.data() + points.first_weight);
     copy_weights(model, depth, depths, channel, weights_.data() + depths.first_weight);
+    points.layers.push_back(depth.input - 1);
+    depths.layers.push_back(tensor - 1);
     channel += depth.channels;
   }
   nodes_.push_back(points);
@@ -251,8 +255,7 @@ bool Program::allocate(NetworkCell* cells) {
   constexpr std::size_t kMaxFloats = kMaxNetworkScratch / sizeof(float);
   std::size_t floats = 0, widest = 0, border = 0;
   for (RowNode& node : nodes_) {
-    const std::size_t row = (size(node.columns) + 2) * size(node.pixel);
-    node.row_stride = static_cast<std::ptrdiff_t>(row);
+    const auto row = static_cast<std::size_t>(node.row_stride);
     widest = std::max(widest, row);
     border = std::max(border, size(node.pixel));
     if (node.first_cell < 0) floats += whole_groups(size(node.kept) * row);
@@ -269,7 +272,7 @@ bool Program::allocate(NetworkCell* cells) {
       node.first = reinterpret_cast<float*>(cells + node.first_cell);
     } else {
       node.first = at + node.pixel;
-      at += whole_groups(size(node.kept) * size(node.columns + 2) * size(node.pixel));
+      at += whole_groups(size(node.kept) * static_cast<std::size_t>(node.row_stride));
     }
   }
   zeros_ = at + border;

@@ -28,12 +28,13 @@ struct RowNode {
   int pixel = 0;     ///< floats of a pixel: padded channels
   int rows = 0, columns = 0;
   int taps = 0;                    ///< products of a sum; 0 where there is none
+  std::vector<int> layers;         ///< of the model that make its channels, one after the other
   std::size_t first_weight = 0;    ///< in Program::weights(): [tap][pixel], then biases, [pixel]
   std::ptrdiff_t first_cell = -1;  ///< of the head whose cells this node makes
 
   // Where rows lie: `kept` of them in turn, each behind one pixel of zeros and before another.
   int kept = 0;
-  std::ptrdiff_t row_stride = 0;  ///< floats
+  std::ptrdiff_t row_stride = 0;  ///< values
   float* first = nullptr;         ///< the first pixel of row 0
 
   float* row(int y) const { return first + y % kept * row_stride; }
@@ -62,11 +63,13 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Makes room for the rows; those of heads are written to `cells`, which must outlive it. False
-  /// where that would take more than kMaxNetworkScratch, as it may where most channels are padding.
+  /// Makes room for rows of floats; those of heads are written to `cells`, which must outlive it.
+  /// False where that would take more than kMaxNetworkScratch, as it may where most channels are
+  /// padding.
   bool allocate(NetworkCell* cells);
 
   const RowNode& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
+  std::size_t nodes() const { return nodes_.size(); }
   const std::vector<Step>& steps() const { return steps_; }
   /// Zeros, as wide as any row with its borders, from a row's first pixel on: rows above and below.
   const float* zeros() const { return zeros_; }

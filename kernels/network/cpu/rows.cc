@@ -4,6 +4,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/common/dispatch.h"
+#include "kernels/network/cpu/blocks-inl.h"
 #include "kernels/network/cpu/program.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,7 +19,6 @@ using Floats = hn::CappedTag<float, kChannelGroup>;
 using FloatVector = hn::Vec<Floats>;
 
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Floats()));
-constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON;
 
 /// Pixels whose sums are held in registers at once, with `vectors` of channels each.
 constexpr int pixels_together(int vectors) { return (kManyRegisters ? 24 : 10) / vectors; }
@@ -58,30 +58,6 @@ struct Sums {
     }
   }
 };
-
-/// Calls block(x, pixels) until `columns` pixels are done; the last block may do some of them
-/// again.
-template <int pixels, class Block>
-HWY_INLINE void each_block(int columns, Block block) {
-  if (columns < pixels) {
-    for (int x = 0; x < columns; ++x) block(x, std::integral_constant<int, 1>());
-    return;
-  }
-  for (int x = 0; x < columns; x += pixels) {
-    block(std::min(x, columns - pixels), std::integral_constant<int, pixels>());
-  }
-}
-
-/// Calls group(first channel, vectors) for all channels of a pixel.
-template <class Group>
-HWY_INLINE void each_group(int channels, Group group) {
-  int c = 0;
-  if constexpr (kManyRegisters) {
-    for (; c + 4 * kLanes <= channels; c += 4 * kLanes) group(c, std::integral_constant<int, 4>());
-  }
-  for (; c + 2 * kLanes <= channels; c += 2 * kLanes) group(c, std::integral_constant<int, 2>());
-  for (; c < channels; c += kLanes) group(c, std::integral_constant<int, 1>());
-}
 
 template <int vectors>
 HWY_NOINLINE void pointwise_row(const RowNode& node, const float* in, int inputs, int in_pixel,
@@ -204,11 +180,11 @@ void make_row_vector(const Program& program, int index, int y, ImageView<const B
       return convert_row(node, picture, y, out);
     case RowNode::Kind::kPictureConvolution:
       rows_around(2 * y, rows);
-      return each_group(node.pixel, [&](int c, auto vectors) {
+      return each_group<kLanes>(node.pixel, [&](int c, auto vectors) {
         picture_row<vectors()>(node, rows, weights + c, out + c);
       });
     case RowNode::Kind::kPointwise:
-      return each_group(node.pixel, [&](int c, auto vectors) {
+      return each_group<kLanes>(node.pixel, [&](int c, auto vectors) {
         pointwise_row<vectors()>(node, input.row(y), input.channels, input.pixel, weights + c,
                                  out + c);
       });

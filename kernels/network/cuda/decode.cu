@@ -1,5 +1,7 @@
 // One block: candidates are few, and each face that is kept is known to all before the next.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/cuda/warp.cuh"
@@ -12,7 +14,6 @@ namespace {
 using network::face_of;
 using network::order_key;
 using network::score_of;
-using network::sigmoid;
 using network::suppresses;
 using network::truncated;
 
@@ -30,18 +31,18 @@ __device__ NetworkFace face_at(const NetworkCell* cells, const DeviceGrids& grid
                  score_of(cells[cell]));
 }
 
-/// The least of all threads' keys, for all of them. `least` is another one from call to call, of
-/// two in turns.
-__device__ std::uint64_t least_of_block(std::uint64_t key,
-                                        std::uint64_t (&least)[kThreads / kWarp]) {
-  const auto of_warp = [](std::uint64_t k) {
-    for (int step = kWarp / 2; step > 0; step /= 2) k = min(k, __shfl_xor_sync(kAllLanes, k, step));
-    return k;
-  };
-  key = of_warp(key);
-  if (threadIdx.x % kWarp == 0) least[threadIdx.x / kWarp] = key;
-  __syncthreads();
-  return of_warp(least[threadIdx.x % kWarp]);
+__device__ std::uint64_t least_of_warp(std::uint64_t key) {
+#if __CUDA_ARCH__ >= 800
+  const auto high = static_cast<std::uint32_t>(key >> 32);
+  const std::uint32_t least = __reduce_min_sync(kAllLanes, high);
+  const std::uint32_t low =
+      __reduce_min_sync(kAllLanes, high == least ? static_cast<std::uint32_t>(key) : ~0u);
+  return std::uint64_t{least} << 32 | low;
+#else
+  for (int step = kWarp / 2; step > 0; step /= 2)
+    key = min(key, __shfl_xor_sync(kAllLanes, key, step));
+  return key;
+#endif
 }
 
 /// The last of the best kMaxNetworkCandidates of `count` keys, which all differ: bit by bit the
@@ -90,86 +91,135 @@ struct ToFaces {
   }
 };
 
+/// The best candidate of a warp.
+struct Best {
+  std::uint64_t key;
+  Rect box;
+  bool wanted;
+};
+
 /// What all threads know.
 struct Shared {
-  std::uint32_t found, count;                 ///< cells above the threshold; those looked at
+  std::uint32_t found, count;                 ///< cells above the threshold; those taken of them
   std::uint64_t keys[kMaxNetworkCandidates];  ///< of these; kNone once one is done with
   bool wanted[kMaxNetworkCandidates];
-  std::uint64_t least[2][kThreads / kWarp];
-  std::uint32_t best[2];  ///< the place of the best one, in turns
+  Best best[2][kThreads / kWarp];  ///< in turns
   std::uint64_t kept[kMaxFaces];
 };
 
-/// Keys of the cells above the threshold, in no order.
-__device__ void find_candidates(const NetworkCell* cells, std::uint32_t count, float threshold,
-                                std::uint64_t* keys, Shared& shared) {
-  constexpr int kAtOnce = 4;
+/// Keys of the cells above the threshold, in no order: in shared memory while there is room.
+__device__ void find_candidates(const NetworkCell* cells, std::uint32_t count,
+                                const DeviceThreshold& threshold, std::uint64_t* keys,
+                                Shared& shared) {
+  constexpr int kAtOnce = 8;
   for (std::uint32_t first = threadIdx.x; first < count; first += kAtOnce * kThreads) {
     float classes[kAtOnce];
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k)
-      classes[k] = first + k * kThreads < count ? cells[first + k * kThreads].classes : 0;
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::uint32_t i = first + k * kThreads;
+      classes[k] = i < count ? cells[i].classes : threshold.hopeless;
+    }
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k) {
       const std::uint32_t i = first + k * kThreads;
-      // The other factor is at most 1: most cells are told by this one.
-      if (i >= count || sqrtf(sigmoid(classes[k])) < threshold) continue;
+      if (i >= count || classes[k] < threshold.hopeless) continue;
       const float score = score_of(cells[i]);
-      if (score >= threshold) keys[atomicAdd(&shared.found, 1u)] = order_key(score, i);
+      if (score < threshold.score) continue;
+      const std::uint32_t at = atomicAdd(&shared.found, 1u);
+      const std::uint64_t key = order_key(score, i);
+      keys[at] = key;
+      if (at < kMaxNetworkCandidates) shared.keys[at] = key;
     }
   }
 }
 
+/// Of more cells than may be looked at, the best ones.
+__device__ void choose_candidates(const std::uint64_t* keys, Shared& shared) {
+  const std::uint64_t last = last_candidate(keys, shared.found);
+  for (std::uint32_t i = threadIdx.x; i < shared.found; i += kThreads)
+    if (keys[i] <= last) shared.keys[atomicAdd(&shared.count, 1u)] = keys[i];
+  __syncthreads();
+}
+
+/// Keeps the best candidate left, and drops it and what it suppresses, again and again. For whole
+/// warps that have all `count` candidates among them. How many are kept.
+__device__ int keep_best(Shared& shared, const Rect* boxes, std::uint32_t count, int max_faces,
+                         float nms_threshold) {
+  const unsigned warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  const unsigned warps = min((count + kWarp - 1) / kWarp, kThreads / kWarp);
+  Rect dropper = {};
+  std::uint64_t dropped = kNone;
+  int kept = 0;
+  for (int round = 0; kept < max_faces; ++round) {
+    std::uint64_t mine = kNone;
+    std::uint32_t place = threadIdx.x;
+    for (std::uint32_t i = threadIdx.x; i < count; i += kThreads) {
+      const std::uint64_t key = shared.keys[i];
+      if (key == kNone) continue;
+      if (key == dropped || (round > 0 && suppresses(dropper, boxes[i], nms_threshold))) {
+        shared.keys[i] = kNone;
+      } else if (key < mine) {
+        mine = key;
+        place = i;
+      }
+    }
+    Best(&best)[kThreads / kWarp] = shared.best[round % 2];
+    const std::uint64_t of_warp = least_of_warp(mine);
+    if (of_warp == kNone ? lane == 0 : mine == of_warp)
+      best[warp] = {mine, boxes[place], shared.wanted[place]};
+    __barrier_sync_count(1, warps * kWarp);
+    const std::uint64_t of_lane = lane < warps ? best[lane].key : kNone;
+    dropped = least_of_warp(of_lane);
+    if (dropped == kNone) break;
+    const Best& found = best[__ffs(__ballot_sync(kAllLanes, of_lane == dropped)) - 1];
+    dropper = found.box;
+    if (!found.wanted) continue;
+    if (threadIdx.x == 0) shared.kept[kept] = dropped;
+    ++kept;
+  }
+  return kept;
+}
+
 template <typename To>
 __global__ void __launch_bounds__(kThreads)
-    decode_kernel(const NetworkCell* cells, DeviceGrids grids, float score_threshold,
-                  float nms_threshold, int max_faces, std::uint64_t* keys, Rect* boxes,
-                  const std::int32_t* run, To to) {
+    decode_kernel(const NetworkCell* cells, const __grid_constant__ DeviceGrids grids,
+                  DeviceThreshold threshold, float nms_threshold, int max_faces,
+                  std::uint64_t* keys, Rect* boxes, const std::int32_t* run, To to) {
   __shared__ Shared shared;
   if (idle(run)) return;
   if (threadIdx.x == 0) shared.found = shared.count = 0;
   __syncthreads();
-  find_candidates(cells, grids.cells, score_threshold, keys, shared);
+  find_candidates(cells, grids.cells, threshold, keys, shared);
   __syncthreads();
-  const std::uint64_t last = last_candidate(keys, shared.found);
-  for (std::uint32_t i = threadIdx.x; i < shared.found; i += kThreads) {
-    if (keys[i] > last) continue;
-    const std::uint32_t at = atomicAdd(&shared.count, 1u);
-    const NetworkFace face = face_at(cells, grids, keys[i]);
-    shared.keys[at] = keys[i];
-    shared.wanted[at] = to.takes(face);
-    boxes[at] = truncated(face.box);
+  if (shared.found > kMaxNetworkCandidates) choose_candidates(keys, shared);
+  const std::uint32_t count = min(shared.found, kMaxNetworkCandidates);
+  for (std::uint32_t i = threadIdx.x; i < count; i += kThreads) {
+    const NetworkFace face = face_at(cells, grids, shared.keys[i]);
+    shared.wanted[i] = to.takes(face);
+    boxes[i] = truncated(face.box);
+  }
+  // A thread looks at its own candidates alone.
+  if (threadIdx.x / kWarp * kWarp < count) {
+    const int kept = keep_best(shared, boxes, count, max_faces, nms_threshold);
+    if (threadIdx.x == 0) shared.count = static_cast<std::uint32_t>(kept);
+  } else if (threadIdx.x == 0) {
+    shared.count = 0;
   }
   __syncthreads();
-  int kept = 0;
-  for (int round = 0; kept < max_faces; ++round) {
-    std::uint64_t best = kNone;
-    for (std::uint32_t i = threadIdx.x; i < shared.count; i += kThreads)
-      best = min(best, shared.keys[i]);
-    const std::uint64_t mine = best;
-    best = least_of_block(best, shared.least[round % 2]);
-    if (best == kNone) break;
-    if (mine == best) {
-      std::uint32_t at = threadIdx.x;
-      while (shared.keys[at] != best) at += kThreads;
-      shared.best[round % 2] = at;
-    }
-    __syncthreads();
-    const std::uint32_t at = shared.best[round % 2];
-    if (shared.wanted[at]) {
-      if (threadIdx.x == 0) shared.kept[kept] = best;
-      ++kept;
-    }
-    const Rect box = boxes[at];
-    for (std::uint32_t i = threadIdx.x; i < shared.count; i += kThreads) {
-      if (i == at || (shared.keys[i] != kNone && suppresses(box, boxes[i], nms_threshold)))
-        shared.keys[i] = kNone;
-    }
-  }
-  __syncthreads();
+  const int kept = static_cast<int>(shared.count);
   if (static_cast<int>(threadIdx.x) < kept)
     to.put(static_cast<int>(threadIdx.x), face_at(cells, grids, shared.kept[threadIdx.x]));
   if (threadIdx.x == 0) to.finish(kept);
+}
+
+/// No cell below has a score of `score`: its classes' sigmoid alone says so, by more than that is
+/// rounded.
+float hopeless_below(float score) {
+  // The sigmoid's error is less than 1e-6 of it; where it is not nearly 1, nor cut, 0.01 of a logit
+  // is more.
+  const double least = std::min(double{score} * double{score}, 0.99);
+  if (least < 1e-20) return -std::numeric_limits<float>::infinity();
+  return static_cast<float>(std::log(least / (1 - least)) - 0.01);
 }
 
 }  // namespace
@@ -177,6 +227,7 @@ __global__ void __launch_bounds__(kThreads)
 void NetworkDecode::add_parts(const NetworkPlan& plan, const NetworkConfig& config,
                               ScratchLayout& parts) {
   config_ = config;
+  threshold_ = {config.score_threshold, hopeless_below(config.score_threshold)};
   grids_.count = static_cast<int>(plan.grids.size());
   grids_.cells = static_cast<std::uint32_t>(plan.cells);
   for (std::size_t g = 0; g < plan.grids.size(); ++g) {
@@ -196,8 +247,7 @@ template <typename To>
 Status NetworkDecode::launch_kernel(const NetworkCell* cells, const std::int32_t* run,
                                     int max_faces, const To& to, Launcher launch) const {
   return launch("decoding a network's faces", decode_kernel<To>, {1, kThreads}, cells, grids_,
-                config_.score_threshold, config_.nms_threshold, max_faces, keys_.data(),
-                boxes_.data(), run, to);
+                threshold_, config_.nms_threshold, max_faces, keys_.data(), boxes_.data(), run, to);
 }
 
 Status NetworkDecode::enqueue(const NetworkCell* cells, const std::int32_t* run,

@@ -34,6 +34,11 @@ struct DeviceGrids {
   } grids[kMaxNetworkHeads];
 };
 
+/// The score that a face has at least, and a logit below which no cell's classes reach it.
+struct DeviceThreshold {
+  float score, hopeless;
+};
+
 class NetworkDecode {
  public:
   void add_parts(const NetworkPlan& plan, const NetworkConfig& config, ScratchLayout& parts);
@@ -51,6 +56,7 @@ class NetworkDecode {
                        const To& to, Launcher launch) const;
 
   NetworkConfig config_;
+  DeviceThreshold threshold_{};
   DeviceGrids grids_{};
   ScratchPart<std::uint64_t> keys_;  ///< of cells above the threshold
   ScratchPart<Rect> boxes_;          ///< of candidates, truncated

@@ -13,8 +13,13 @@
 
 namespace cuface::cuda {
 
-/// Pixels a side of what a block makes, and its channels at most.
-inline constexpr int kLargeTile = 8, kSmallTile = 4, kGroupChannels = 32;
+/// What a block makes: pixels and channels at most.
+struct TileSize {
+  int width, height, channels;
+};
+inline constexpr TileSize kTiles[] = {{18, 8, 16}, {8, 8, 32}, {4, 4, 32}};
+inline constexpr int kWideTile = 0, kLargeTile = 1, kSmallTile = 2;
+inline constexpr int kGroupChannels = 32;
 
 /// A step as its kernel reads it, with pointers into device memory.
 struct DeviceStep {
@@ -53,7 +58,7 @@ class NetworkForward {
 
  private:
   struct Level {
-    int tile;  ///< pixels a side
+    int tile;  ///< of kTiles
     std::uint32_t blocks;
     DeviceLevel level;
   };

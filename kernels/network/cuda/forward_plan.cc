@@ -13,7 +13,7 @@ using network::NetworkStep;
 using network::pixel_floats;
 using network::StepSource;
 
-/// Where large tiles are fewer than so many blocks, small ones keep more of a GPU at work.
+/// Fewer blocks leave processors of a GPU without work.
 constexpr std::uint32_t kFewBlocks = 200;
 constexpr int kPictureTaps = 27, kDepthwiseTaps = 9;
 
@@ -42,7 +42,6 @@ DeviceStep shape_of(const NetworkStep& from, const NetworkModel& model, const Ne
   step.group_channels = 4;
   while (step.group_channels < kGroupChannels && step.group_channels < step.channels)
     step.group_channels *= 2;
-  step.groups = divided_up(step.channels, step.group_channels);
   return step;
 }
 
@@ -126,20 +125,32 @@ void NetworkForward::add_level(const std::vector<DeviceStep>& steps, std::size_t
                                std::size_t last) {
   Level& out = levels_.emplace_back();
   out.level.count = static_cast<int>(last - first);
-  const auto count_blocks = [&](int tile) {
+  const auto divide = [&](int tile, int most_channels) {
+    const TileSize size = kTiles[tile];
     out.tile = tile;
     out.blocks = 0;
     for (std::size_t i = first; i < last; ++i) {
       DeviceStep& step = out.level.steps[i - first];
       step = steps[i];
+      step.group_channels = std::min(step.group_channels, most_channels);
+      step.groups = divided_up(step.channels, step.group_channels);
       step.first_block = out.blocks;
-      step.tiles_x = divided_up(step.columns, tile);
-      out.blocks +=
-          static_cast<std::uint32_t>(step.tiles_x * divided_up(step.rows, tile) * step.groups);
+      step.tiles_x = divided_up(step.columns, size.width);
+      out.blocks += static_cast<std::uint32_t>(step.tiles_x * divided_up(step.rows, size.height) *
+                                               step.groups);
     }
+    return out.blocks >= kFewBlocks;
   };
-  count_blocks(kLargeTile);
-  if (out.blocks < kFewBlocks) count_blocks(kSmallTile);
+  // The coarsest division that keeps a GPU at work: the finer, the more is read and made twice.
+  const bool narrow = std::all_of(
+      steps.begin() + static_cast<std::ptrdiff_t>(first),
+      steps.begin() + static_cast<std::ptrdiff_t>(last),
+      [](const DeviceStep& step) { return step.group_channels <= kTiles[kWideTile].channels; });
+  if (narrow && divide(kWideTile, kTiles[kWideTile].channels)) return;
+  if (divide(kLargeTile, kGroupChannels)) return;
+  for (const int channels : {32, 16, 8}) {
+    if (divide(kSmallTile, channels)) return;
+  }
 }
 
 Status NetworkForward::bind(const NetworkModel& model, const NetworkPlan& plan, std::byte* scratch,

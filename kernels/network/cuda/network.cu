@@ -16,6 +16,9 @@ Result<std::unique_ptr<FaceNetwork>> FaceNetwork::create(std::shared_ptr<const N
     if (!model) return Status(StatusCode::kInvalidArgument, "a network needs a model");
     CUFACE_TRY(validate(*model));
     CUFACE_TRY(validate(config));
+    if (config.precision != NetworkPrecision::kFloat) {
+      return Status(StatusCode::kUnsupported, "CUDA computes a network in floats only");
+    }
     if (config.max_faces > kMaxFaces) {
       return Status(StatusCode::kUnsupported,
                     "CUDA keeps at most " + std::to_string(kMaxFaces) + " faces");

@@ -20,8 +20,8 @@ namespace cuface::cuda {
 /// they enqueue in turns of it (Scratch::take_turn).
 class FaceNetwork {
  public:
-  /// As cuface::FaceNetwork::create. Besides, kUnsupported for more than kMaxFaces faces. `scratch`
-  /// is asked once, for all memory but the weights.
+  /// As cuface::FaceNetwork::create. Besides, kUnsupported for more than kMaxFaces faces, and for
+  /// integers. `scratch` is asked once, for all memory but the weights.
   static Result<std::unique_ptr<FaceNetwork>> create(
       std::shared_ptr<const NetworkModel> model, const NetworkConfig& config, int width, int height,
       const ScratchSource& scratch = Scratch::create);

@@ -1,10 +1,9 @@
-// Time on CUDA against the size of the work: the curves of tests/bench/cpu_curves.cc, by the same
-// names, so that docs/results/gpu.md has those of the CPU and the published figures beside them.
+// Time on CUDA against the size of the work: the curves of tests/eval/faces.cc, by the same names,
+// so that docs/results/published.md has those of the CPU and the published figures beside them.
 // What is timed is compared with the reference, at every size.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -17,6 +16,7 @@
 #include "models/models.h"
 #include "tests/data.h"
 #include "tests/gpu/bench/cub_tools.h"
+#include "tests/gpu/bench/curve.h"
 #include "tests/gpu/bench/streams.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
@@ -28,61 +28,25 @@
 namespace cuface {
 namespace {
 
+using test::Curve;
 using test::Grey;
+using test::natural;
+using test::resized;
+using test::Size;
+using test::sizes;
 using test::under_tool;
 
-/// One curve's points, as lines for tests/gpu/tools/results.py.
-class Curve {
- public:
-  Curve(std::string name, std::string axis) : name_(std::move(name)), axis_(std::move(axis)) {}
-
-  void add(double x, double us) {
-    if (under_tool()) return;
-    std::printf("{\"what\":\"curve\",\"curve\":\"%s\",\"axis\":\"%s\",\"x\":%.0f,\"us\":%.2f}\n",
-                name_.c_str(), axis_.c_str(), x, us);
-    points_.emplace_back(x, us);
-  }
-  /// Time must not grow faster than the size, but for a quarter that is chance.
-  void expect_no_faster_than_the_work() const {
-    if (under_tool()) return;
-    ASSERT_GE(points_.size(), 2u) << name_;
-    const auto& [small, fast] = points_.front();
-    const auto& [large, slow] = points_.back();
-    EXPECT_LE(slow / fast, 1.25 * large / small) << name_;
-  }
-
- private:
-  std::string name_, axis_;
-  std::vector<std::pair<double, double>> points_;
-};
-
-/// Under a tool the sizes are few and small.
-template <typename T>
-std::vector<T> sizes(std::vector<T> all, std::vector<T> small) {
-  return under_tool() ? small : all;
+/// A third of a picture's width, as tests/eval/faces.cc takes it.
+Grey portrait_of(const std::string& name, int left) {
+  const Grey whole = natural(name);
+  EXPECT_GT(whole.width, left) << "no picture " << name;
+  if (whole.width == 0) return resized(Grey(9, 16), 720, 1280);
+  Grey part(whole.height * 9 / 16, whole.height);
+  for (int y = 0; y < part.height; ++y)
+    std::copy_n(whole.pixels.begin() + y * whole.width + left, part.width,
+                part.pixels.begin() + y * part.width);
+  return resized(part, 720, 1280);
 }
-
-/// The picture of that name; under a tool, where it is not there, the first one. Empty without any.
-Grey natural(const std::string& name) {
-  for (const test::GrayPicture& p : test::load_gray_pictures()) {
-    if (p.name != name && !under_tool()) continue;
-    Grey out(p.width, p.height);
-    out.pixels = p.pixels;
-    return out;
-  }
-  return {0, 0};
-}
-
-Grey resized(const Grey& picture, int width, int height) {
-  Grey out(width, height);
-  resize_linear_exact(picture.view(), out.view());
-  return out;
-}
-
-struct Size {
-  int width, height;
-  double area() const { return static_cast<double>(width) * height; }
-};
 
 /// With what compares landmarks.
 class CurvesCuda : public ForestPair {
@@ -183,13 +147,16 @@ TEST_F(CurvesCuda, DetectAgainstThePictureSize) {
   config.min_size = 30;
   Curve curve("detect", "pixels of the picture");
   for (const Size& s : sizes<Size>({{100, 100},
+                                    {500, 500},
                                     {640, 480},
                                     {1280, 720},
                                     {1000, 1000},
                                     {1472, 1000},
                                     {1920, 1080},
+                                    {2000, 2000},
                                     {3840, 2160},
                                     {4096, 2160},
+                                    {3000, 3000},
                                     {4000, 4000}},
                                    {{64, 60}}))
     ASSERT_NO_FATAL_FAILURE(add_search(curve, s.area(), resized(mosaic, s.width, s.height),
@@ -197,18 +164,22 @@ TEST_F(CurvesCuda, DetectAgainstThePictureSize) {
   curve.expect_no_faster_than_the_work();
   if (under_tool()) return;
   // S0.E6: a portrait searched at fractions of its size.
-  const Grey portrait = resized(mosaic, 720, 1280);
-  for (int step : {1, 2}) {
-    Curve fractions("detect, step " + std::to_string(step), "the picture is divided by");
-    for (int divided : {1, 2, 4, 8}) {
-      DetectConfig part;
-      part.scale_factor = 1.2;
-      part.min_size = 24 * divided;
-      part.step = step;
-      part.detect_scale = divided;
-      ASSERT_NO_FATAL_FAILURE(add_search(fractions, divided, portrait, "frontalface_alt", part));
+  const std::pair<const char*, Grey> portraits[] = {
+      {"detect", resized(mosaic, 720, 1280)},
+      {"detect, one face", portrait_of("franck_00", 115)},
+      {"detect, no face", portrait_of("negatives", 200)}};
+  for (const auto& [name, portrait] : portraits)
+    for (int step : {1, 2}) {
+      Curve fractions(name + (", step " + std::to_string(step)), "the picture is divided by");
+      for (int divided : {1, 2, 4, 8}) {
+        DetectConfig part;
+        part.scale_factor = 1.2;
+        part.min_size = 24 * divided;
+        part.step = step;
+        part.detect_scale = divided;
+        ASSERT_NO_FATAL_FAILURE(add_search(fractions, divided, portrait, "frontalface_alt", part));
+      }
     }
-  }
   test::compared("faces", found_, 60);
 }
 
@@ -241,6 +212,12 @@ TEST_F(CurvesCuda, FlowAgainstPicturePointsLevelsAndWindow) {
     FlowConfig config;
     config.window = window;
     ASSERT_NO_FATAL_FAILURE(add(by_window, window, hd, many, config));
+  }
+  Curve by_iterations("flow, 720p, 1,000 points, iterations", "iterations, at most");
+  for (int iterations : sizes<int>({5, 10, 20, 30}, {5})) {
+    FlowConfig config;
+    config.max_iterations = iterations;
+    ASSERT_NO_FATAL_FAILURE(add(by_iterations, iterations, hd, many, config));
   }
   test::compared("points followed", followed_, under_tool() ? 300 : 10'000);
 }
@@ -300,7 +277,7 @@ TEST_F(CurvesCuda, GroupingAgainstRectangles) {
       Curve curve(
           (rule == Grouping::kOpenCv ? "group, " : "group by overlap, ") + std::string(which),
           "rectangles");
-      for (int count : sizes<int>({100, 300, 1000, 1500, 2500, 4000}, {100})) {
+      for (int count : sizes<int>({100, 300, 1000, 1024, 1500, 2500, 3500, 4000}, {100})) {
         const std::vector<Rect> windows = test::rectangles(which, count);
         GuardedBytes boxes(test::bytes_of(windows)),
             counted(test::bytes_of(std::vector<std::int32_t>{count}));

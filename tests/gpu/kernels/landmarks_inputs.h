@@ -182,6 +182,7 @@ inline Bytes block_of(const std::vector<Box>& boxes, int landmarks) {
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     faces->faces[i].id = 1000 + i;
     faces->faces[i].confidence = 0.5f;
+    faces->faces[i].has_keypoints = i % 2 == 1;
     faces->faces[i].age = static_cast<int>(i);
     faces->faces[i].box = boxes[i];
   }

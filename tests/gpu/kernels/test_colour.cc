@@ -84,7 +84,7 @@ TEST_F(ColourCuda, EveryFormatMatrixRangeAndSizeHasTheBytesOfTheCpu) {
           GuardedBytes in(frame.bytes), out(rows.bytes(), kGuard);
           ASSERT_TRUE(scaler.value()
                           .enqueue(moved(frame.view, frame.bytes.data(), in.data()), matrix,
-                                   rows.at(out.data()), stream)
+                                   nullptr, rows.at(out.data()), stream)
                           .ok());
           ASSERT_EQ(out.get(), reference(frame.view, matrix, input_size, rows))
               << layout.name << " full=" << full << " matrix " << static_cast<int>(matrix) << " "
@@ -113,13 +113,38 @@ TEST_F(ColourCuda, RandomSizes) {
     GuardedBytes in(frame.bytes), out(rows.bytes(), kGuard);
     ASSERT_TRUE(scaler.value()
                     .enqueue(moved(frame.view, frame.bytes.data(), in.data()), ColorMatrix::kBt601,
-                             rows.at(out.data()), stream)
+                             nullptr, rows.at(out.data()), stream)
                     .ok());
     ASSERT_EQ(out.get(), reference(frame.view, ColorMatrix::kBt601, input_size, rows))
         << layout.name << " " << width << "x" << height << " to " << input_size;
     compared += static_cast<long>(rows.size.width) * rows.size.height;
   }
   test::compared("pixels", compared, 3'000'000);
+}
+
+TEST_F(ColourCuda, ReadsAndWritesNothingWhereThereIsNoSearch) {
+  const test::Stream stream;
+  std::mt19937 random(26);
+  const test::TestFrame frame = test::make_frame(layout_named("NV12, AV12"), 161, 93, random);
+  auto scaler = cuda::BgrScaler::create(161, 93, 64);
+  ASSERT_TRUE(scaler.ok()) << scaler.status().message();
+  const Rows rows(scaler.value().size(), 0);
+  GuardedBytes in(frame.bytes), out(rows.bytes(), kGuard), run(sizeof(std::int32_t), 0);
+  const FrameView view = moved(frame.view, frame.bytes.data(), in.data());
+  for (const bool runs : {false, true}) {
+    run.set(std::vector<std::uint8_t>(sizeof(std::int32_t), runs));
+    // A frame whose memory is gone.
+    const FrameView gone =
+        moved(frame.view, frame.bytes.data(), reinterpret_cast<std::uint8_t*>(4096));
+    ASSERT_TRUE(scaler.value()
+                    .enqueue(runs ? view : gone, ColorMatrix::kBt709,
+                             reinterpret_cast<const std::int32_t*>(run.data()), rows.at(out.data()),
+                             stream)
+                    .ok());
+    CUFACE_CUDA_OK(cudaStreamSynchronize(stream));
+    EXPECT_EQ(out.get(), runs ? reference(frame.view, ColorMatrix::kBt709, 64, rows)
+                              : std::vector<std::uint8_t>(rows.bytes(), kGuard));
+  }
 }
 
 // More rows of blocks than a grid has.
@@ -134,7 +159,7 @@ TEST_F(ColourCuda, AVeryHighPicture) {
   GuardedBytes in(frame.bytes), out(rows.bytes(), kGuard);
   ASSERT_TRUE(scaler.value()
                   .enqueue(moved(frame.view, frame.bytes.data(), in.data()), ColorMatrix::kBt601,
-                           rows.at(out.data()), stream)
+                           nullptr, rows.at(out.data()), stream)
                   .ok());
   EXPECT_EQ(out.get(), reference(frame.view, ColorMatrix::kBt601, 0, rows));
 }
@@ -150,8 +175,9 @@ TEST_F(ColourCuda, OneGraphOverDifferentPictures) {
   GuardedBytes in(frame.bytes), out(rows.bytes(), kGuard);
   const FrameView view = moved(frame.view, frame.bytes.data(), in.data());
   const cudaGraphExec_t graph = test::capture(stream, [&] {
-    EXPECT_TRUE(
-        scaler.value().enqueue(view, ColorMatrix::kBt709, rows.at(out.data()), stream).ok());
+    EXPECT_TRUE(scaler.value()
+                    .enqueue(view, ColorMatrix::kBt709, nullptr, rows.at(out.data()), stream)
+                    .ok());
   });
   std::vector<std::uint8_t> last;
   for (int round = 0; round < 6; ++round) {
@@ -188,8 +214,9 @@ TEST_F(ColourCuda, TimeOfOneFrame) {
     GuardedBytes in(frame.bytes), out(rows.bytes(), kGuard);
     const FrameView view = moved(frame.view, frame.bytes.data(), in.data());
     const auto enqueue = [&] {
-      EXPECT_TRUE(
-          scaler.value().enqueue(view, ColorMatrix::kBt709, rows.at(out.data()), stream).ok());
+      EXPECT_TRUE(scaler.value()
+                      .enqueue(view, ColorMatrix::kBt709, nullptr, rows.at(out.data()), stream)
+                      .ok());
     };
     enqueue();
     ASSERT_EQ(out.get(), reference(frame.view, ColorMatrix::kBt709, c.input_size, rows));

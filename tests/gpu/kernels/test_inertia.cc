@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "kernels/common/lanes.h"
-#include "kernels/landmark_filter/cuda/gap.h"
-#include "kernels/landmark_filter/cuda/inertia.h"
 #include "kernels/landmark_filter/gap.h"
 #include "kernels/landmark_filter/inertia.h"
+#include "kernels/landmark_filter/landmark_filter_cuda.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/kernels/landmarks_inputs.h"
 

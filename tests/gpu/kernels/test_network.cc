@@ -119,7 +119,8 @@ TEST(NetworkCuda, HasTheBitsOfTheCpu) {
     ++networks;
   };
   const NetworkConfig all = {.score_threshold = 0.3f};
-  for (const auto& [width, height] : {std::pair(640, 360), {1, 1}, {33, 95}, {320, 180}})
+  for (const auto& [width, height] :
+       {std::pair(640, 360), {1, 1}, {31, 17}, {33, 95}, {320, 180}, {16384, 20}, {20, 16384}})
     compare(test::random_yunet(static_cast<unsigned>(width)), all, width, height);
   for (int channels : {1, 3, 6}) compare(test::random_yunet(5, channels), all, 200, 120);
   for (unsigned seed = 0; seed < static_cast<unsigned>(test::cases(40)); ++seed)
@@ -138,6 +139,25 @@ TEST(NetworkCuda, TheBestFiveThousandAreLookedAt) {
   }
 }
 
+TEST(NetworkCuda, AFaceInEveryCellTakesNotLong) {
+  CUFACE_NEEDS_GPU();
+  constexpr int kWidth = 1280, kHeight = 1024;
+  const test::Stream stream;
+  const Model model = test::sure_of_all(*test::random_yunet(9, 2));
+  for (const float nms : {0.0f, 0.3f, 0.999f, 1.0f}) {
+    Both both(model, {.nms_threshold = nms}, kWidth, kHeight);
+    EXPECT_GT(both.compare(noise(kWidth, kHeight, 3)), 0) << nms;
+    const double us = test::median_us(
+        stream,
+        [&] {
+          EXPECT_TRUE(both.gpu().enqueue(both.on_device(), nullptr, both.out(), stream).ok());
+        },
+        5);
+    std::printf("threshold %.3f: %.0f us with the layers\n", static_cast<double>(nms), us);
+    EXPECT_LT(us, 50'000) << nms;
+  }
+}
+
 TEST(NetworkCuda, RefusesWhatTheCpuRefuses) {
   CUFACE_NEEDS_GPU();
   const Model model = test::random_yunet(1, 1);
@@ -145,7 +165,14 @@ TEST(NetworkCuda, RefusesWhatTheCpuRefuses) {
             StatusCode::kInvalidArgument);
   EXPECT_EQ(cuda::FaceNetwork::create(model, {}, 0, 10).status().code(),
             StatusCode::kInvalidArgument);
+  const Status large = cuda::FaceNetwork::create(model, {}, 16384, 16384).status();
+  EXPECT_EQ(large.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(large.message(), plan_network(*model, 16384, 16384).status().message());
   EXPECT_EQ(cuda::FaceNetwork::create(model, {.max_faces = 65}, 10, 10).status().code(),
+            StatusCode::kUnsupported);
+  EXPECT_EQ(cuda::FaceNetwork::create(model, {.precision = NetworkPrecision::kInt16}, 10, 10)
+                .status()
+                .code(),
             StatusCode::kUnsupported);
   Both both(model, {}, 64, 64);
   EXPECT_EQ(
@@ -184,6 +211,7 @@ TEST(NetworkCuda, FacesOfAFrameAreTheCpus) {
       const Face &a = got->faces[f], &b = expected.faces[static_cast<std::size_t>(f)];
       EXPECT_TRUE(a.box == b.box && a.confidence == b.confidence && a.roll == b.roll) << f;
       EXPECT_EQ(a.neighbors, -1);
+      EXPECT_TRUE(a.has_keypoints && std::ranges::equal(a.keypoints, b.keypoints)) << f;
       ++faces;
     }
   }
@@ -232,8 +260,9 @@ TEST(NetworkCuda, Times) {
     }
     list.clear();
     const cuda::Launcher launch(list);
-    ASSERT_TRUE(
-        scaler.value().enqueue(frame, ColorMatrix::kBt709, scaled.value().view(), launch).ok());
+    ASSERT_TRUE(scaler.value()
+                    .enqueue(frame, ColorMatrix::kBt709, nullptr, scaled.value().view(), launch)
+                    .ok());
     ASSERT_TRUE(network.value()
                     ->enqueue(std::as_const(scaled.value()).view(), nullptr, {}, picture.width,
                               picture.height, reinterpret_cast<cuda::DeviceFaces*>(out.data()),

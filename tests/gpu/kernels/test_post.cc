@@ -58,6 +58,7 @@ class Element {
   void add(Plane& from, Plane& to) {
     EXPECT_TRUE(cuda::luma(from.frame(), to.view(), Launcher(list_)).ok());
   }
+  Launcher launcher() { return Launcher(list_); }
   void submit() {
     const Status submitted = graphs_.submit(list_, stream);
     EXPECT_TRUE(submitted.ok()) << submitted.message();
@@ -212,15 +213,82 @@ TEST_F(PostCuda, APartIsCollectedOnceForTheSameArguments) {
   ASSERT_TRUE(Launcher(stream).repeat(repeated, collect_copy, source, target).ok());
   EXPECT_EQ(collected, 3) << "on a stream it is launched each time";
   EXPECT_EQ(luma.get(), one.get());
+}
+
+/// As cufacedetect's search with a network: a kernel that is told the frame, and a part.
+TEST_F(PostCuda, MessagesAndPartsMayBeConditional) {
+  if (under_tool("racecheck", "synccheck"))
+    GTEST_SKIP() << "kernels in conditional nodes: the tool is wrong (conditional_nodes.cu)";
+  constexpr int kRounds = 12;
+  Element element;
+  Plane before(200), first(0), second(0), third(0);
+  cuda::Repeated<const Plane*, const Plane*> repeated;
+  const Plane *source = &second, *target = &third;
+  GuardedBytes run(sizeof(std::int32_t), 0);
+  const auto* flag = reinterpret_cast<const std::int32_t*>(run.data());
+  std::vector<std::unique_ptr<Plane>> frames;
+  for (int i = 0; i < kRounds; ++i) frames.push_back(std::make_unique<Plane>(grey_of(i)));
+  std::uint8_t expected = 0;
+  int ran = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    const bool runs = i % 3 != 1;
+    run.set(Bytes(sizeof(std::int32_t), runs));
+    element.fill(before, first);
+    const Launcher launch = element.launcher();
+    launch.begin_if(flag);
+    element.add(*frames[static_cast<std::size_t>(i)], second);
+    ASSERT_TRUE(launch.repeat(repeated, collect_copy, source, target).ok());
+    launch.end_if();
+    element.submit();
+    if (runs) expected = grey_of(i);
+    ran += runs;
+    ASSERT_EQ(third.get(), Bytes(kBytes, expected)) << "round " << i;
+  }
+  EXPECT_EQ(ran, 8);
+  EXPECT_EQ(element.built().graphs, 1);
+  EXPECT_EQ(element.built().conditional, 2);
+  EXPECT_EQ(element.built().set, 0u) << "an argument was set";
+}
+
+TEST_F(PostCuda, PartsThatAreNoGraphAreRefused) {
+  const Stream stream;
+  Plane from(1), to(0);
   const auto flag = cuda::DeviceBuffer<std::int32_t>::create(1);
   ASSERT_TRUE(flag.ok());
-  const Status nested = submit(stream, [&](Launcher launch) {
-    launch.begin_if(flag.value().data());
-    const Status s = launch.repeat(repeated, collect_copy, source, target);
-    launch.end_if();
-    return s;
-  });
-  EXPECT_EQ(nested.code(), StatusCode::kInvalidArgument);
+  const auto part = [&](const auto& fill) {
+    auto list = std::make_shared<cuda::LaunchList>();
+    fill(*list);
+    return list;
+  };
+  const auto copy = [&](cuda::LaunchList& list) {
+    EXPECT_TRUE(cuda::luma(from.frame(), to.view(), Launcher(list)).ok());
+  };
+  const auto with_if = [&](cuda::LaunchList& list) {
+    list.add_if(flag.value().data());
+    copy(list);
+    list.add_end_if();
+  };
+  const auto code = [&](const std::shared_ptr<cuda::LaunchList>& of, bool conditional) {
+    cuda::LaunchList list;
+    cuda::GraphSet graphs;
+    if (conditional) list.add_if(flag.value().data());
+    list.add_part(of);
+    if (conditional) list.add_end_if();
+    return graphs.submit(list, stream).code();
+  };
+  for (const bool conditional : {false, true}) {
+    EXPECT_EQ(code(part(copy), conditional), StatusCode::kOk) << conditional;
+    EXPECT_EQ(code(part([&](auto& list) { list.add_part(part(copy)); }), conditional),
+              StatusCode::kInvalidArgument)
+        << "a part in a part";
+    EXPECT_EQ(code(part([](auto&) {}), conditional), StatusCode::kInvalidArgument) << "no work";
+    EXPECT_EQ(code(part([](auto& list) { list.add_end_if(); }), conditional),
+              StatusCode::kInvalidArgument)
+        << "an end of the if around it";
+  }
+  EXPECT_EQ(code(part(with_if), false), StatusCode::kOk);
+  EXPECT_EQ(code(part(with_if), true), StatusCode::kInvalidArgument) << "an if in an if";
+  CUFACE_CUDA_OK(cudaStreamSynchronize(stream));
 }
 
 }  // namespace

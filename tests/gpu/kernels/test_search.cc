@@ -60,9 +60,11 @@ class SearchCuda : public testing::Test {
                static_cast<float>(below(8)) / 8,
                below(30),
                Origin::kDetected,
+               false,
                below(3),
                {static_cast<float>(10 * below(30)), static_cast<float>(10 * below(20)), side, side},
-               {static_cast<float>(below(2)), static_cast<float>(below(2))}};
+               {static_cast<float>(below(2)), static_cast<float>(below(2))},
+               {}};
     }
     for (int i = 0; i < count * landmarks; ++i)
       made->landmarks()[i] = {static_cast<float>(below(640)), static_cast<float>(below(480))};
@@ -78,6 +80,10 @@ class SearchCuda : public testing::Test {
 
 TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   SearchSchedule wish;
+  auto seen = cuda::PinnedBuffer<cuda::ScheduleSeen>::create(1);
+  ASSERT_TRUE(seen.ok());
+  *seen.value().data() = {};
+  std::uint64_t last_seen = 0;
   Faces asker;
   int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0, tentative = 0;
   for (int i = 0; i < kFrames; ++i) {
@@ -129,7 +135,9 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
 
     if (!run) result->count = 0;  // as cuda::Detector does
     put(found_, result);
-    ASSERT_TRUE(cuda::end_search(state_, nullptr, faces(found_), faces(out_), 0, nullptr).ok());
+    ASSERT_TRUE(cuda::end_search(state_, nullptr, faces(found_), faces(out_), 0, nullptr,
+                                 i % 4 ? seen.value().data() : nullptr)
+                    .ok());
     Faces out = get(out_);
     ASSERT_EQ(out->count, run ? found : 0);
     ASSERT_EQ(out->searched, run && !what.is_part());
@@ -139,6 +147,17 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ASSERT_EQ(out->search_wanted, SearchRegion{});
     ASSERT_EQ(out->frame, frame);
     if (run) wish.searched(what, found > 0);
+    // What the host sees of it: get() has waited.
+    if (i % 4) last_seen = frame;
+    ASSERT_EQ(seen.value().data()->frame, last_seen) << "frame " << i;
+    if (i % 4) {
+      const SearchSchedule& host = seen.value().data()->wish;
+      ASSERT_EQ(host.wanted, wish.wanted) << "frame " << i;
+      ASSERT_EQ(host.active_wanted, wish.active_wanted) << "frame " << i;
+      ASSERT_EQ(host.put_off, wish.put_off) << "frame " << i;
+      ASSERT_EQ(host.pause, wish.pause) << "frame " << i;
+      ASSERT_EQ(host.rest, wish.rest) << "frame " << i;
+    }
   }
   compared("frames searched", searched, 50);
   compared("parts of pictures searched", parts, 50);
@@ -256,6 +275,10 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   auto counters = cuda::PinnedBuffer<cuda::FaceCounters>::create(1);
   ASSERT_TRUE(counters.ok());
   *counters.value().data() = {};
+  auto wants = cuda::PinnedBuffer<std::int32_t>::create(1);
+  ASSERT_TRUE(wants.ok());
+  std::int32_t wanted = *wants.value().data() = 7;  // as long as nobody is told
+  long wishes = 0;
   cuda::FaceCounters expected{};
   SearchRequest ask;
   ask.asked = true;
@@ -264,11 +287,20 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   for (int i = 0; i < kFrames; ++i) {
     Faces some = random_faces(below(65), 0);
     some->overflow = chance(3);
+    some->search_wanted = chance(2) ? kWholePicture : SearchRegion{};
+    const bool told = chance(2);
     const bool searches = chance(2), tracks = chance(2), skips = chance(2);
     put(found_, some);
     const cuda::CountedWork work{searches ? &state_->run : nullptr, tracks,
-                                 skips ? &state_->run : nullptr};
+                                 skips ? &state_->run : nullptr,
+                                 told ? wants.value().data() : nullptr};
     ASSERT_TRUE(cuda::count_faces(faces(found_), work, counters.value().data(), nullptr).ok());
+    if (told) {
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      wanted = some->search_wanted.count > 0;
+      wishes += wanted;
+    }
+    ASSERT_EQ(*wants.value().data(), wanted) << i;
     expected.searches += searches;
     expected.skipped_searches += skips;
     expected.overflows += searches && some->overflow;
@@ -286,6 +318,7 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   EXPECT_EQ(got.lost_tracks, expected.lost_tracks);
   EXPECT_EQ(got.last_id, expected.last_id);
   compared("faces counted", static_cast<long>(got.faces), 5000);
+  compared("wishes for a search told", wishes, 300);
 }
 
 }  // namespace

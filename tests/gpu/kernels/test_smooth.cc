@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/landmark_filter/cuda/smooth.h"
+#include "kernels/landmark_filter/landmark_filter_cuda.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/kernels/landmarks_inputs.h"
 

@@ -184,8 +184,8 @@ TEST_F(TrackLifeCuda, AStorm) {
       found.searched = !chance(10);
       for (Face& face : found.faces) {
         if (chance(60)) continue;
-        face.neighbors = 4;
-        face.confidence = detection_confidence(face.neighbors);
+        chance(50) ? test::find_by_network(face, uniform(0.5f, 0.95f))
+                   : test::find_by_cascade(face, 4);
       }
       if (chance(30)) {
         found.landmarks_per_face = chance(50) ? 68 : 5;
@@ -234,6 +234,7 @@ TEST_F(TrackLifeCuda, AStorm) {
   }
   EXPECT_EQ(seen_.most, 64u);
   test::compared("tracked faces", seen_.tracked, 500);
+  test::compared("tracked faces with keypoints", seen_.keypoints, 100);
   test::compared("faces that moved over 5 px", seen_.moved_far, 100);
   test::compared("landmarks", seen_.landmarks, 1000);
   test::compared("landmarks carried", seen_.followed, 1000);

@@ -25,14 +25,30 @@ namespace cuface::test {
 inline constexpr int kTrackCapacity = 68;
 inline const float kNan = std::numeric_limits<float>::quiet_NaN();
 
+inline void find_by_cascade(Face& face, int windows) {
+  face.neighbors = windows;
+  face.confidence = detection_confidence(windows);
+}
+
+/// Without windows, and with keypoints.
+inline void find_by_network(Face& face, float score) {
+  face.neighbors = -1;
+  face.confidence = score;
+  face.has_keypoints = true;
+  for (int i = 0; i < kFaceKeypoints; ++i) {
+    const float part = 0.25f * static_cast<float>(i);
+    face.keypoints[i] = {face.box.x + face.box.w * part, face.box.y + face.box.h * (1 - part)};
+  }
+  face.roll = roll_of_eyes(face.keypoints[0], face.keypoints[1]);
+}
+
 inline FaceList detections(const std::vector<Box>& boxes) {
   FaceList list;
   list.searched = true;
   for (const Box& b : boxes) {
     Face f;
     f.box = b;
-    f.neighbors = 17 + static_cast<int>(list.faces.size()) % 20;
-    f.confidence = detection_confidence(f.neighbors);
+    find_by_cascade(f, 17 + static_cast<int>(list.faces.size()) % 20);
     list.faces.push_back(f);
   }
   return list;
@@ -41,7 +57,7 @@ inline FaceList detections(const std::vector<Box>& boxes) {
 /// What all comparisons of one test have seen.
 struct TrackSeen {
   int frames = 0, faces = 0, tracked = 0, moved_far = 0, landmarks = 0, wanted = 0, revived = 0,
-      tentative = 0, bands = 0, followed = 0, cuts = 0, held = 0;
+      tentative = 0, bands = 0, followed = 0, cuts = 0, held = 0, keypoints = 0;
   std::array<int, kLossCount> lost{};
   std::size_t most = 0;
 };
@@ -136,6 +152,7 @@ class TrackPair {
     for (const Face& f : expected.faces.faces) {
       now.insert(f.id);
       seen_.tracked += f.origin == Origin::kTracked;
+      seen_.keypoints += f.origin == Origin::kTracked && f.has_keypoints;
       for (const Face& b : before_) {
         seen_.moved_far += f.id == b.id && f.origin == Origin::kTracked &&
                            std::hypot(f.box.x - b.box.x, f.box.y - b.box.y) > 5;

@@ -85,6 +85,11 @@ std::string clip(const std::string& name) {
   return std::string(data ? data : ".") + "/videos/" + name;
 }
 
+std::string network_file() {
+  const char* folder = g_getenv("CUFACE_MODEL_PATH");
+  return std::string(folder ? folder : ".") + "/yunet.cuface";
+}
+
 std::string decoded_on_gpu(const std::string& file, const std::string& decoder) {
   return "filesrc location=" + file + " ! " + demuxer(file) + " ! h264parse ! " + decoder + kOnGpu;
 }
@@ -143,13 +148,18 @@ Ending Pipeline::play(int seconds) {
     const std::chrono::nanoseconds left = until - std::chrono::steady_clock::now();
     GstMessage* message = gst_bus_timed_pop_filtered(
         bus, static_cast<GstClockTime>(std::max<std::int64_t>(left.count(), 0)),
-        static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING));
+        static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING |
+                                    GST_MESSAGE_ELEMENT));
     if (!message) {
       ADD_FAILURE() << "neither the end nor an error within " << seconds << " s";
       break;
     }
     const std::string source = GST_MESSAGE_SRC_NAME(message);
-    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ELEMENT) {
+      gchar* structure = gst_structure_to_string(gst_message_get_structure(message));
+      ending.messages.emplace_back(structure);
+      g_free(structure);
+    } else if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
       ending.warnings.push_back(source + ": " + text(message, gst_message_parse_warning));
     } else {
       ended = true;
@@ -300,12 +310,20 @@ std::vector<std::string> lines_of(const std::string& file) {
   return lines;
 }
 
-long faces_in(const std::vector<std::string>& lines) {
-  constexpr std::string_view kId = "\"id\":";
+namespace {
+
+long count_in(const std::vector<std::string>& lines, std::string_view text) {
   long count = 0;
   for (const std::string& line : lines)
-    for (auto at = line.find(kId); at != line.npos; at = line.find(kId, at + 1)) ++count;
+    for (auto at = line.find(text); at != line.npos; at = line.find(text, at + 1)) ++count;
   return count;
+}
+
+}  // namespace
+
+long faces_in(const std::vector<std::string>& lines) { return count_in(lines, R"("id":)"); }
+long keypoints_in(const std::vector<std::string>& lines) {
+  return count_in(lines, R"("keypoints":[[)");
 }
 
 void expect_same_lines(const std::vector<std::string>& expected,

@@ -38,6 +38,12 @@ inline std::string bench_clip(const std::string& name) { return clip("bench/" + 
   GTEST_SKIP() << "no clip " << file                                                    \
                << ": tests/gpu/tools/pack brings what tests/bench/clips makes (CUFACE_CLIPS)"
 
+/// YuNet, which tests/gpu/tools/pack converts.
+std::string network_file();
+#define CUFACE_NEEDS_NETWORK()                                                        \
+  if (const auto file = cuface::test::network_file(); !std::filesystem::exists(file)) \
+  GTEST_SKIP() << "no network " << file << " (CUFACE_MODEL_PATH)"
+
 /// The value that so great a part of them does not exceed; of none 0.
 inline double quantile(std::vector<double> values, double part) {
   if (values.empty()) return 0;
@@ -71,6 +77,7 @@ struct Ending {
   std::string error;                  ///< message and details; empty without one
   std::string source;                 ///< the element that posted it
   std::vector<std::string> warnings;  ///< "ELEMENT: message: details"
+  std::vector<std::string> messages;  ///< of elements
 };
 
 struct ByteStream;
@@ -139,6 +146,8 @@ class TempFolder {
 std::vector<std::string> lines_of(const std::string& file);
 /// Faces in JSON lines.
 long faces_in(const std::vector<std::string>& lines);
+/// Those that have keypoints.
+long keypoints_in(const std::vector<std::string>& lines);
 /// Fails, with the first difference, when the two are not the same.
 void expect_same_lines(const std::vector<std::string>& expected,
                        const std::vector<std::string>& found, const std::string& where);

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # The CPU chain behind avdec_h264 and the CUDA chain behind nvh264dec write the same faces.jsonl, line by
-# line; so does the CUDA chain that gets its frames from system memory (backend=cuda). Short clips are
-# compared a second time with what is off by default. H.265 is compared behind avdec_h265 and nvh265dec. Two
-# decoders of JPEG give different pictures, so there both chains are behind nvjpegdec.
+# line; so does the CUDA chain that gets its frames from system memory (backend=cuda). Each clip is searched
+# with the cascade and with the network, where that is there. Short clips are compared again with what is off
+# by default. H.265 is compared behind avdec_h265 and nvh265dec. Two decoders of JPEG give different pictures,
+# so there both chains are behind nvjpegdec.
 #
 #   tests/gpu/pipelines/same_lines.sh [CLIP ...]     default: the clips of $CUFACE_CLIPS
 #
+# Clips are compared side by side, a processor each, eight at most.
 # What is equal is said as a line of JSON: clip, settings, way (decoded on the device, or uploaded), how much.
 # In MP4 or Matroska; H.265 and JPEG by their names (*.h265*.*, *.jpeg.*), else H.264. Others are skipped and
 # named. Needs nvh264dec and avdec_h264.
@@ -70,6 +72,11 @@ same() {
       passed=$((passed + 1))
       compared=$((compared + $(wc -l < "$work/$name")))
       found=$(grep -o '"id":[0-9]' "$work/$name" | wc -l || true)
+      # The lines of the network have its points, which are compared with the rest.
+      if [[ $settings == network* && $(grep -o '"keypoints":\[\[' "$work/$name" | wc -l || true) != "$found" ]]; then
+        echo "FAIL ${clip##*/} $settings $name: faces without keypoints"
+        failed=$((failed + 1))
+      fi
       faces=$((faces + found))
       printf '{"what":"same lines","clip":"%s","settings":"%s","way":"%s","lines":%d,"faces":%d}\n' \
         "${clip##*/}" "$settings" "$name" "$(wc -l < "$work/$name")" "$found"
@@ -77,28 +84,75 @@ same() {
   done
 }
 
-passed=0 failed=0 skipped=0 compared=0 faces=0
-for clip in "${clips[@]}"; do
+# compare CLIP: all that is compared of it; the numbers of it to $work/numbers.
+compare() {
+  local clip=$1 demuxer
+  passed=0 failed=0 skipped=0 compared=0 faces=0
   case $clip in
     *.mp4 | *.mov) demuxer=qtdemux ;;
     *.mkv) demuxer=matroskademux ;;
     *)
       echo "skipped (neither MP4 nor Matroska): ${clip##*/}"
-      skipped=$((skipped + 1))
-      continue
+      skipped=1
       ;;
   esac
-  decoders "$clip"
-  if ! same "$clip" $demuxer "as it is" "" ""; then
-    echo "skipped (not played on the CPU): ${clip##*/}: $(tail -n 1 "$work/log")"
-    skipped=$((skipped + 1))
-  elif [[ $on_cpu == h264* ]] && (($(wc -l < "$work/cpu") < 110)); then
-    # What is off by default takes the CPU too long for long clips.
+  if ((!skipped)); then
+    decoders "$clip"
+    if ! same "$clip" $demuxer "as it is" "" ""; then
+      echo "skipped (not played on the CPU): ${clip##*/}: $(tail -n 1 "$work/log")"
+      skipped=1
+    else
+      compare_settings "$clip" $demuxer
+    fi
+  fi
+  echo "$passed $failed $skipped $compared $faces" > "$work/numbers"
+}
+
+compare_settings() {
+  local clip=$1 demuxer=$2 short=
+  # What is off by default takes the CPU too long for long clips.
+  if [[ $on_cpu == h264* ]] && (($(wc -l < "$work/cpu") < 110)); then short=yes; fi
+  if [[ $network ]]; then
+    same "$clip" $demuxer "network" "model=$network" ""
+    if [[ $short ]]; then
+      same "$clip" $demuxer "network on every frame" "model=$network redetect-interval=1" ""
+      same "$clip" $demuxer "network, own size, all on" \
+        "model=$network input-size=0 roll=45 redetect-interval=5" "samples=4 smooth=0.5"
+    fi
+  fi
+  if [[ $short ]]; then
     same "$clip" $demuxer "all on" "roll=45 redetect-interval=5" "samples=4 smooth=0.5"
     same "$clip" $demuxer "spread" "spread=true" ""
     same "$clip" $demuxer "verify and refine off" "verify=false" "refine=false"
     same "$clip" $demuxer "smart" "search=smart redetect-interval=30" ""
   fi
+}
+
+network=${CUFACE_MODEL_PATH:-.}/yunet.cuface
+if [[ ! -f $network ]]; then
+  echo "skipped (CUFACE_MODEL_PATH): no $network"
+  network=
+fi
+processors=$(nproc) all=$work
+if ((processors > 8)); then processors=8; fi
+for i in "${!clips[@]}"; do
+  while (($(jobs -rp | wc -l) >= processors)); do wait -n || true; done
+  mkdir "$all/$i"
+  (trap - EXIT; work=$all/$i; compare "${clips[i]}") > "$all/$i.log" 2>&1 &
+done
+wait
+
+passed=0 failed=0 compared=0 faces=0
+skipped=$([[ $network ]] && echo 0 || echo 1)
+for i in "${!clips[@]}"; do
+  cat "$all/$i.log"
+  if ! read -r p f s c n < "$all/$i/numbers"; then
+    echo "FAIL ${clips[i]##*/}: not compared to its end"
+    failed=$((failed + 1))
+    continue
+  fi
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  compared=$((compared + c)) faces=$((faces + n))
 done
 echo "$compared lines with $faces faces are equal"
 if ((compared < 100 || faces < 100)); then

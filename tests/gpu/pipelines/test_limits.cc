@@ -1,5 +1,5 @@
 // What the elements do not do on CUDA, and how they say so: more faces than a list holds, window
-// scaling.
+// scaling, integers.
 #include <gst/gst.h>
 #include <gtest/gtest.h>
 
@@ -108,31 +108,65 @@ TEST_F(ManyFacesCuda, MoreThanAListHoldsIsAWarningAndNoMore) {
 }
 
 /// Before playing and while playing; the CPU takes it.
-TEST_F(LimitsCuda, WindowScalingIsRefusedWithTheWayOut) {
+TEST_F(LimitsCuda, WhatIsTheCpusIsRefusedWithTheWayOut) {
   const std::string source =
       "videotestsrc num-buffers=20 ! capsfilter "
       "caps=video/x-raw,format=NV12,width=320,height=180,framerate=25/1";
+  const struct {
+    const char *property, *value, *instead;
+  } refused[] = {{"scale-mode", "window", "scale-mode=pyramid"},
+                 {"search", "motion", "search=smart"}};
+  for (const auto& one : refused) {
+    const std::string set = std::string(one.property) + "=" + one.value;
+    const auto expect_refused = [&](const Ending& ending) {
+      EXPECT_FALSE(ending.eos);
+      EXPECT_EQ(ending.source, "detect");
+      for (const std::string& said :
+           {set + " works on the CPU only", std::string(one.instead), std::string("backend=cpu")})
+        EXPECT_NE(ending.error.find(said), std::string::npos) << ending.error;
+    };
+    {
+      Pipeline pipeline(source + " ! " + chain("gpu", "backend=cuda " + set));
+      expect_refused(pipeline.play());
+    }
+    {
+      Pipeline pipeline(source + " ! " + chain("gpu", "backend=cuda"));
+      int frames = 0;
+      pipeline.on_buffer("detect", "sink", [&](GstBuffer*) {
+        if (++frames == 10) pipeline.set("detect", one.property, one.value);
+      });
+      expect_refused(pipeline.play());
+      EXPECT_EQ(frames, 10);
+    }
+    EXPECT_EQ(play_to_end(source, "cpu", "backend=cpu " + set).size(), 20u);
+  }
+}
+
+/// As window scaling: before playing and while playing.
+TEST_F(LimitsCuda, IntegersAreRefusedWithTheWayOut) {
+  CUFACE_NEEDS_NETWORK();
+  const std::string start =
+      "videotestsrc num-buffers=20 ! capsfilter "
+      "caps=video/x-raw,format=NV12,width=320,height=180,framerate=25/1 ! " +
+      std::string("cufacedetect name=detect backend=cuda model=") + network_file();
   const auto expect_refused = [](const Ending& ending) {
     EXPECT_FALSE(ending.eos);
     EXPECT_EQ(ending.source, "detect");
     for (const char* said :
-         {"scale-mode=window works on the CPU only", "scale-mode=pyramid", "backend=cpu"})
+         {"precision=int16 works on the CPU only", "precision=float", "backend=cpu"})
       EXPECT_NE(ending.error.find(said), std::string::npos) << ending.error;
   };
   {
-    Pipeline pipeline(source + " ! " + chain("gpu", "backend=cuda scale-mode=window"));
+    Pipeline pipeline(start + " precision=int16 ! fakesink");
     expect_refused(pipeline.play());
   }
-  {
-    Pipeline pipeline(source + " ! " + chain("gpu", "backend=cuda"));
-    int frames = 0;
-    pipeline.on_buffer("detect", "sink", [&](GstBuffer*) {
-      if (++frames == 10) pipeline.set("detect", "scale-mode", "window");
-    });
-    expect_refused(pipeline.play());
-    EXPECT_EQ(frames, 10);
-  }
-  EXPECT_EQ(play_to_end(source, "cpu", "backend=cpu scale-mode=window").size(), 20u);
+  Pipeline pipeline(start + " ! fakesink");
+  int frames = 0;
+  pipeline.on_buffer("detect", "sink", [&](GstBuffer*) {
+    if (++frames == 10) pipeline.set("detect", "precision", "int16");
+  });
+  expect_refused(pipeline.play());
+  EXPECT_EQ(frames, 10);
 }
 
 /// Gaps hold noise, one or two in a row: what is found on them and behind them is the same on both.

@@ -24,14 +24,16 @@ double ratio(const std::vector<double>& values) {
   return quantile(values, 0.99) / quantile(values, 0.5);
 }
 
-/// Of the frames behind the warm-up: microseconds on the GPU, of all elements of kChain.
-std::vector<double> pace_of(const std::string& spread) {
+/// Of the frames behind the warm-up: microseconds on the GPU, of all elements of kChain. `network`:
+/// the file of one that searches, or none.
+std::vector<double> pace_of(const std::string& spread, const std::string& network = "") {
   const TempFolder folder;
   Pipeline pipeline(decoded_on_gpu(bench_clip(kClip)) + " ! " + kChain +
                     " ! cufacepublish name=publish location=" + folder.file("faces.jsonl") +
                     " ! fakesink sync=false");
   pipeline.set("detect", "redetect-interval", "10");
   pipeline.set("detect", "spread", spread);
+  if (!network.empty()) pipeline.set("detect", "model", network);
   std::vector<std::uint64_t> totals;  // who asks on every frame gets every frame's time
   pipeline.on_buffer("detect", "sink", [](GstBuffer*) { usleep(kPaceUs); });
   pipeline.on_buffer("publish", "sink",
@@ -46,9 +48,10 @@ std::vector<double> pace_of(const std::string& spread) {
   for (std::size_t i = kWarmUp; i + kLate < totals.size(); ++i)
     us.push_back(static_cast<double>(totals[i + kLate] - totals[i + kLate - 1]) / 1e3);
   std::printf(
-      "{\"what\":\"pace of a frame\",\"size\":\"1280x720\",\"spread\":\"%s\",\"frames\":%zu,"
+      "{\"what\":\"pace of a frame%s\",\"size\":\"1280x720\",\"spread\":\"%s\",\"frames\":%zu,"
       "\"us median\":%.0f,\"us of 99 %%\":%.0f,\"ratio\":%.2f}\n",
-      spread.c_str(), us.size(), quantile(us, 0.5), quantile(us, 0.99), ratio(us));
+      network.empty() ? "" : ", a network", spread.c_str(), us.size(), quantile(us, 0.5),
+      quantile(us, 0.99), ratio(us));
   return us;
 }
 
@@ -62,6 +65,18 @@ TEST(PaceCuda, SpreadSearchesMakeFramesEven) {
   for (const auto& us : {whole, spread})
     EXPECT_GT(quantile(us, 0), 10) << "a frame without its time";
   EXPECT_LT(ratio(spread), ratio(whole));
+}
+
+/// Its searches are whole: `spread` means nothing to it. One frame in ten has one.
+TEST(PaceCuda, OfANetwork) {
+  CUFACE_NEEDS_CHAINS();
+  CUFACE_NEEDS_NETWORK();
+  CUFACE_NEEDS_BENCH_CLIP(kClip);
+  const TimeLimit limit(60);
+  const auto us = pace_of("auto", network_file());
+  ASSERT_GE(us.size(), 900u);
+  EXPECT_GT(quantile(us, 0), 10) << "a frame without its time";
+  EXPECT_GT(ratio(us), 1.05) << "the searched frames are not seen";
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -52,10 +51,8 @@ class SmallChainCuda : public testing::TestWithParam<Settings> {
   static std::string detect_of(const Settings& s) {
     constexpr std::string_view kNetwork = "NETWORK";
     std::string text = s.detect;
-    if (const auto at = text.find(kNetwork); at != std::string::npos) {
-      const char* folder = std::getenv("CUFACE_MODEL_PATH");
-      text.replace(at, kNetwork.size(), std::string(folder ? folder : ".") + "/yunet.cuface");
-    }
+    if (const auto at = text.find(kNetwork); at != std::string::npos)
+      text.replace(at, kNetwork.size(), network_file());
     return text;
   }
 
@@ -85,6 +82,9 @@ class SmallChainCuda : public testing::TestWithParam<Settings> {
 TEST_P(SmallChainCuda, GivesTheLinesOfTheCpu) {
   const auto expected = play(decoded_on_cpu(clip(kClip)), "backend=cpu ");
   ASSERT_EQ(faces_in(expected), static_cast<long>(frames_));
+  const bool network =
+      std::string_view(GetParam().detect).find("NETWORK") != std::string_view::npos;
+  ASSERT_EQ(keypoints_in(expected), network ? faces_in(expected) : 0);
   trace::start();
   if (!under_tool("racecheck"))  // which does not come to an end where nvh264dec decodes
     expect_same_lines(expected, play(decoded_on_gpu(clip(kClip)), ""), "decoded on the GPU");

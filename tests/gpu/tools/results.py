@@ -3,9 +3,8 @@
 
   results.py collect FOLDER COMMIT FILE.json   from the logs and reports in FOLDER
   results.py table FILE.json                   as Markdown, to standard output, with the figures of the
-                                               CPU (docs/results/cpu-*.json); its curves, or those of
-                                               FILE-curves.json, as a plot too: FILE-curves.svg
-  results.py check FILE.json                   exit status 1 when FILE.md or the plot are not that
+                                               CPU (docs/results/cpu-*.json)
+  results.py check FILE.json                   exit status 1 when FILE.md is not that
 
 In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and NAME.json where
 GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
@@ -190,44 +189,8 @@ def beside_cpu(result):
             print(f'| {what} | {size} | {gpu_us:.0f} | {cpu_us:,.0f} | {processor} | {cpu_us / gpu_us:.1f} |')
 
 
-def curves_of(result):
-    """The rows that are a curve's points, as tests/bench/report.py has curves: the peer is the CPU's figure."""
-    cpu = json.loads((RESULTS / 'cpu-curves.json').read_text())
-    cpu = {(c['name'], p['x']): p['ours_us'] for c in cpu['curves'] for p in c['points']}
-    curves = {}
-    for row in result['benchmarks']:
-        if row['what'] == 'curve':
-            name = row['curve']
-            curve = curves.setdefault(name, {'name': name, 'x': row['axis'], 'points': []})
-            curve['points'].append({'x': row['x'], 'ours_us': row['us'],
-                                    'peer_us': cpu.get((name.removesuffix(', random model'), row['x']))})
-    return list(curves.values())
-
-
-def curves(path, result):
-    """Prints the curves; returns {name of the plot: what it shows}."""
-    own = path.with_name(path.stem + '-curves.json')  # of a run of test_curves_cuda alone
-    source = ''
-    if not curves_of(result) and own.exists():
-        result = json.loads(own.read_text())
-        source = f'[{own.name}]({own.name}): {result["device"]}, {result["date"]}, commit {result["commit"]}. '
-    found = curves_of(result)
-    if not found:
-        return {}
-    sys.path.insert(0, str(RESULTS.parents[1] / 'tests/bench'))
-    import report  # not where tests run: only where the tables are made
-    plot = path.stem + '-curves.svg'
-    print(f'\n## Curves\n{source}Time against the size of the work. Beside it the CPU, one thread, from '
-          f'[cpu.md](cpu.md#curves), on the same pictures scaled another way.\n\n![curves]({plot})\n\nGrowth '
-          'from the first to the last point. The work of grouping is pairs of rectangles that overlap; above 2,016 '
-          'it is done another way.\n')
-    print(report.growth_table(found))
-    print(report.curve_tables(found, 'CPU'), end='')
-    return {plot: report.with_published(found, 'peer: the CPU; published figures: gpu.md')}
-
-
 def print_page(path):
-    """Prints the page; returns {name of a plot: what it shows}."""
+    """Prints the page."""
     result = json.loads(path.read_text())
     print('# The tests and times on a GPU\n')
     print(f'Made from {path.name}; device {result["device"]}, driver {result["driver"]}, '
@@ -241,37 +204,28 @@ def print_page(path):
         print(f'- skipped: {skip["test"]} ({skip["why"]})')
     tables = {}  # measurements of one kind have the same keys
     # What this machine's CPU took stays in the file: cpu.md has the figures of a CPU.
-    rows = [r for r in result['benchmarks'] if r['what'] not in ('same lines', 'curve') and 'CPU us' not in r]
+    rows = [r for r in result['benchmarks'] if r['what'] != 'same lines' and 'CPU us' not in r]
     for row in [*rows, *same_lines(r for r in result['benchmarks'] if r['what'] == 'same lines')]:
         tables.setdefault(tuple(row), []).append(row)
     for columns, rows in tables.items():
         print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
         for row in rows:
             print('| ' + ' | '.join(f'`{row[c]}`' if c == 'what' else str(row[c]) for c in columns) + ' |')
-    shown = curves(path, result)
     beside_cpu(result)
-    return shown
 
 
 def table(path):
-    path = pathlib.Path(path)
-    for name, shown in print_page(path).items():
-        import report  # print_page has found it
-        report.plots.draw(path.with_name(name), shown, report.plot)
+    print_page(pathlib.Path(path))
     return 0
 
 
 def check(path):
     path, page = pathlib.Path(path), io.StringIO()
     with contextlib.redirect_stdout(page):
-        plots = print_page(path)
-    stale = [path.stem + '.md'] if path.with_suffix('.md').read_text() != page.getvalue() else []
-    for name, shown in plots.items():
-        import report
-        if not report.plots.shows(path.with_name(name), shown):
-            stale.append(name)
-    print(f'stale: {", ".join(stale) or "none"}')
-    return bool(stale)
+        print_page(path)
+    stale = path.with_suffix('.md').read_text() != page.getvalue()
+    print(f'stale: {path.stem}.md' if stale else 'stale: none')
+    return stale
 
 
 if __name__ == '__main__':

@@ -5,18 +5,17 @@
 
 #include <vector>
 
-#include "gst/facedetect/facedetect.h"
-#include "gst/lktrack/lktrack.h"
+#include "gst/faces/elements.h"
+#include "gst/motiondetect/element.h"
 #include "tests/gst/mean/meanelement.h"
 #include "tests/gst/mean/octaveelement.h"
 
 namespace cuface::test {
 
 inline void register_elements() {
-  gst_element_register(nullptr, "cumean", GST_RANK_NONE, cuface_mean_element_get_type());
-  gst_element_register(nullptr, "cuoctaves", GST_RANK_NONE, cuface_octave_element_get_type());
-  gst_element_register(nullptr, "cufacedetect", GST_RANK_NONE, gst_cuface_detect_get_type());
-  gst_element_register(nullptr, "culktrack", GST_RANK_NONE, gst_cuface_lk_track_get_type());
+  for (const auto* info :
+       {&kMeanElement, &kOctaveElement, &gst::kFaceDetect, &gst::kLkTrack, &gst::kMotionDetect})
+    gst_element_register(nullptr, info->name, GST_RANK_NONE, gst::element_type(*info));
 }
 
 /// All that elements have published on a frame, in their order; as they lie in memory, read.

@@ -1,6 +1,5 @@
 #include "tests/gst/mean/meanelement.h"
 
-#include "gst/base/element.h"
 #ifdef CUFACE_CUDA_ELEMENTS
 #include "gst/base/cuda/deviceframe.h"
 #endif
@@ -28,12 +27,12 @@ struct MeanElement final : Element {
 };
 }  // namespace cuface::gst
 
-GType cuface_mean_element_get_type() {
-  using namespace cuface::gst;
-  static constexpr ElementInfo kInfo{
-      "CufaceMeanElement",     "Mean",
-      "Filter/Analyzer/Video", "Publishes the mean of each frame's luma",
-      CudaUse::kComputes,      make_element<MeanElement>};
-  static const GType type = register_element(kInfo);
-  return type;
-}
+constexpr cuface::gst::ElementInfo kMeanElement{
+    .name = "cumean",
+    .type = "CufaceMeanElement",
+    .title = "Mean",
+    .category = "Filter/Analyzer/Video",
+    .description = "Publishes the mean of each frame's luma",
+    .cuda_use = cuface::gst::CudaUse::kComputes,
+    .make = cuface::gst::make_element<cuface::gst::MeanElement>,
+};

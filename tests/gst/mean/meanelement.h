@@ -1,6 +1,7 @@
 // The kind of result, and the element.
 #pragma once
 
+#include "gst/base/element.h"
 #include "gst/meta/framemeta.h"
 #include "gst/meta/view.h"
 #include "tests/gst/mean/mean.h"
@@ -12,4 +13,4 @@ struct cuface::gst::ResultKind<cuface::Mean> {
     return type;
   }
 };
-GType cuface_mean_element_get_type();
+extern const cuface::gst::ElementInfo kMeanElement;

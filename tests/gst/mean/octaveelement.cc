@@ -1,6 +1,5 @@
 #include "tests/gst/mean/octaveelement.h"
 
-#include "gst/base/element.h"
 #ifdef CUFACE_CUDA_ELEMENTS
 #include "gst/base/cuda/deviceframe.h"
 #endif
@@ -34,12 +33,12 @@ struct OctaveElement final : Element {
 };
 }  // namespace cuface::gst
 
-GType cuface_octave_element_get_type() {
-  using namespace cuface::gst;
-  static constexpr ElementInfo kInfo{
-      "CufaceOctaveElement",   "Octaves",
-      "Filter/Analyzer/Video", "Publishes sums of the levels of each frame's flow pyramid",
-      CudaUse::kComputes,      make_element<OctaveElement>};
-  static const GType type = register_element(kInfo);
-  return type;
-}
+constexpr cuface::gst::ElementInfo kOctaveElement{
+    .name = "cuoctaves",
+    .type = "CufaceOctaveElement",
+    .title = "Octaves",
+    .category = "Filter/Analyzer/Video",
+    .description = "Publishes sums of the levels of each frame's flow pyramid",
+    .cuda_use = cuface::gst::CudaUse::kComputes,
+    .make = cuface::gst::make_element<cuface::gst::OctaveElement>,
+};

@@ -44,6 +44,11 @@ TEST_F(MeanElement, SharesTheLumaOfFaceElementsBeforeAndBehind) {
   EXPECT_EQ(luma_made("cumean", 1), kFrames);
   EXPECT_EQ(luma_made("cumean ! " + detect_ + " ! culktrack ! cumean", 2), kFrames);
   EXPECT_EQ(luma_made(detect_ + " ! cumean ! culktrack", 1), kFrames);
+  for (const std::string method : {"edges", "difference", "background"}) {
+    const std::string motion = "cumotiondetect method=" + method;
+    EXPECT_EQ(luma_made(motion + " ! " + detect_ + " ! culktrack ! cumean", 1), kFrames) << method;
+    EXPECT_EQ(luma_made("cumean ! " + motion + " ! " + motion + " ! cumean", 2), kFrames) << method;
+  }
   // Where somebody may have changed pixels, or works in another thread, luma is made again.
   EXPECT_EQ(luma_made("cumean ! identity ! cumean", 2), 2 * kFrames);
   EXPECT_EQ(luma_made(detect_ + " ! queue ! cumean", 1), 2 * kFrames);
@@ -76,6 +81,17 @@ TEST_F(MeanElement, PublishesAMetaThatPassesWhatMovesPixels) {
     EXPECT_EQ(gst_cuface_buffer_get_face_meta(out), nullptr) << "nobody has found faces";
     gst_buffer_unref(out);
   }
+}
+
+// Behind an element that changes pixels the luma is that of the picture as it is now.
+TEST_F(MeanElement, SeesWhatMotionHasDrawn) {
+  Harness harness("cumean ! cumotiondetect output=mask ! cumean");
+  harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight));
+  GstBuffer* out = harness.pass(grey_frame(picture(0)));
+  ASSERT_NE(out, nullptr);
+  EXPECT_EQ(means_of(out),
+            (std::vector{mean_of(picture(0)), Mean{0, std::int64_t{kWidth} * kHeight}}));
+  gst_buffer_unref(out);
 }
 
 // A result without places says nothing of those that others have.

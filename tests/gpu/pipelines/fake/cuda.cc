@@ -1,9 +1,10 @@
 // A libcuda.so.1 without a GPU: every function does nothing and says "no device", but for those
 // whose results the test of the trace looks at. With $FAKE_CUDA_DEVICES there are so many devices,
-// of which contexts can be made and nothing else.
+// of which contexts can be made and nothing else; with $FAKE_CUDA_MEMORY also memory, the host's.
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@ int devices() {
   const char* number = std::getenv("FAKE_CUDA_DEVICES");
   return number ? std::atoi(number) : 0;
 }
+bool has_memory() { return std::getenv("FAKE_CUDA_MEMORY") != nullptr; }
 int answer() { return devices() > 0 ? kSuccess : kNoDevice; }
 }  // namespace
 
@@ -36,9 +38,6 @@ NO_DEVICE(cuGraphicsResourceSetMapFlags_v2)
 NO_DEVICE(cuGraphicsSubResourceGetMappedArray)
 NO_DEVICE(cuGraphicsResourceGetMappedPointer_v2)
 NO_DEVICE(cuGLGetDevices_v2)
-NO_DEVICE(cuMemAllocHost_v2)
-NO_DEVICE(cuMemcpy2D_v2)
-NO_DEVICE(cuMemFreeHost)
 NO_DEVICE(cuModuleLoadData)
 NO_DEVICE(cuModuleUnload)
 NO_DEVICE(cuModuleGetFunction)
@@ -77,8 +76,6 @@ SUCCEEDS(cuEventQuery)
 SUCCEEDS(cuGraphLaunch)
 SUCCEEDS(cuMemcpyDtoHAsync_v2)
 SUCCEEDS(cuMemcpyDtoHAsync_v2_ptsz)
-SUCCEEDS(cuMemcpy2DAsync_v2)
-SUCCEEDS(cuMemFree_v2)
 SUCCEEDS(cuEventDestroy_v2)
 SUCCEEDS(cuStreamDestroy)
 SUCCEEDS(cuStreamCreate)
@@ -107,11 +104,49 @@ int make(Word* handle) {
   *handle = next_handle += 0x1000;
   return kSuccess;
 }
-int cuMemAlloc_v2(Word* block, std::size_t) { return make(block); }
-int cuMemAllocPitch_v2(Word* block, std::size_t* pitch, std::size_t, std::size_t, unsigned) {
-  *pitch = 512;
-  return make(block);
+int allocate(Word* block, std::size_t bytes) {
+  if (!has_memory()) return make(block);
+  *block = reinterpret_cast<Word>(std::aligned_alloc(512, (bytes + 511) / 512 * 512));
+  return kSuccess;
 }
+int cuMemAlloc_v2(Word* block, std::size_t bytes) { return allocate(block, bytes); }
+int cuMemAllocPitch_v2(Word* block, std::size_t* pitch, std::size_t width, std::size_t height,
+                       unsigned) {
+  *pitch = (width + 511) / 512 * 512;
+  return allocate(block, *pitch * height);
+}
+int cuMemAllocHost_v2(Word* block, std::size_t bytes) {
+  return has_memory() ? allocate(block, bytes) : kNoDevice;
+}
+int cuMemFree_v2(Word block) {
+  if (has_memory()) std::free(reinterpret_cast<void*>(block));
+  return kSuccess;
+}
+int cuMemFreeHost(Word block) { return has_memory() ? cuMemFree_v2(block) : kNoDevice; }
+
+/// As cuda.h has them: one side of a copy, and the copy.
+struct CopySide {
+  std::size_t x, y;
+  int type;  // 1 = the host's memory
+  std::byte* host;
+  std::byte* device;
+  void* array;
+  std::size_t pitch;
+  std::byte* row(std::size_t at) const {
+    return (type == 1 ? host : device) + (y + at) * pitch + x;
+  }
+};
+struct Copy {
+  CopySide from, to;
+  std::size_t width, height;
+};
+int copy(const Copy* copy) {
+  for (std::size_t y = 0; y < copy->height; ++y)
+    std::memcpy(copy->to.row(y), copy->from.row(y), copy->width);
+  return kSuccess;
+}
+int cuMemcpy2D_v2(const Copy* what) { return has_memory() ? copy(what) : kNoDevice; }
+int cuMemcpy2DAsync_v2(const Copy* what, Word) { return has_memory() ? copy(what) : kSuccess; }
 int cuEventCreate(Word* event, unsigned) { return make(event); }
 int cuGraphInstantiateWithFlags(Word* graph, Word, unsigned long long) { return make(graph); }
 

@@ -1,0 +1,114 @@
+#include "gst/edgedetect/edgeprops.h"
+
+#include "kernels/convolve/convolve.h"
+
+namespace cuface::gst {
+namespace {
+
+GType operator_type() {
+  return enum_type("GstCufaceEdgeOperator",
+                   {{static_cast<int>(GradientOperator::kSobel), "Sobel", "sobel"},
+                    {static_cast<int>(GradientOperator::kScharr),
+                     "Scharr, the same in all directions", "scharr"},
+                    {static_cast<int>(GradientOperator::kPrewitt), "Prewitt", "prewitt"}});
+}
+
+GType aperture_type() {
+  return enum_type("GstCufaceEdgeAperture",
+                   {{3, "3 x 3 pixels", "3"}, {5, "5 x 5 pixels", "5"}, {7, "7 x 7 pixels", "7"}});
+}
+
+GType norm_type() {
+  return enum_type("GstCufaceEdgeNorm",
+                   {{static_cast<int>(GradientNorm::kL1), "|dx| + |dy|", "l1"},
+                    {static_cast<int>(GradientNorm::kL2), "The gradient's length", "l2"}});
+}
+
+GType linking_type() {
+  return enum_type(
+      "GstCufaceEdgeLinking",
+      {{static_cast<int>(Linking::kHysteresis), "Ridges above low that hang together with an edge",
+        "hysteresis"},
+       {static_cast<int>(Linking::kApron), "All pixels above low near an edge", "apron"},
+       {static_cast<int>(Linking::kNone), "Ridges above high alone", "none"}});
+}
+
+GType thinning_type() {
+  return enum_type(
+      "GstCufaceEdgeThinning",
+      {{static_cast<int>(Thinning::kGradient), "As OpenCV's Canny", "gradient"},
+       {static_cast<int>(Thinning::kSectors), "As published, of uneven sectors", "sectors"}});
+}
+
+GType output_type() {
+  return enum_type(
+      "GstCufaceEdgeOutput",
+      {{static_cast<int>(EdgeOutput::kPicture), "Edges, white on black", "picture"},
+       {static_cast<int>(EdgeOutput::kGradient), "How steep the picture is", "gradient"},
+       {static_cast<int>(EdgeOutput::kAngle), "Where it rises, in 256 steps of a turn", "angle"},
+       {static_cast<int>(EdgeOutput::kMeta), "The picture stays as it is", "meta"}});
+}
+
+GType convolution_type() {
+  return enum_type("GstCufaceEdgeConvolution",
+                   {{static_cast<int>(Convolution::kOpenCv), "Reflected, and rounded", "opencv"},
+                    {static_cast<int>(Convolution::kFull),
+                     "Zeros outside, and cut, as published; on the CPU alone", "full"}});
+}
+
+constexpr double kMostThreshold = 1e6, kMostSigma = 100;
+
+}  // namespace
+
+#define FIELD(member) CUFACE_FIELD(EdgeSettings, member)
+
+std::vector<Setting> edge_settings() {
+  return {
+      number("kernel-size", "Kernel size",
+             "Pixels of the Gaussian blur; 1 is none, and even sizes count as the next odd one. "
+             "Raise it for noise.",
+             FIELD(edges.kernel_size), 1, kMostBlur),
+      number("sigma", "Sigma",
+             "Standard deviation of the blur in pixels; 0 follows from kernel-size as in OpenCV. "
+             "Raise it to keep coarse edges only.",
+             FIELD(edges.sigma), 0, kMostSigma),
+      choice("operator", "Operator", "The filter that makes gradients. Its scale is that of low.",
+             FIELD(edges.op), operator_type()),
+      choice("aperture", "Aperture",
+             "Size of Sobel's filter; the others have 3. Raise it, and low and high with it, for "
+             "soft edges.",
+             FIELD(edges.aperture), aperture_type()),
+      choice("norm", "Norm", "How long a gradient is. l2 treats all directions alike.",
+             FIELD(edges.norm), norm_type()),
+      number("low", "Low threshold",
+             "Gradients above it may belong to an edge. Lower it where edges are broken.",
+             FIELD(edges.low), 0, kMostThreshold),
+      number("high", "High threshold",
+             "Gradients above it are edges; the larger one of low and high is taken. Lower it "
+             "where edges are missing.",
+             FIELD(edges.high), 0, kMostThreshold),
+      choice("linking", "Linking", "What is added to the edges above high.", FIELD(edges.linking),
+             linking_type()),
+      number("apron", "Apron", "Pixels around an edge in which linking=apron looks.",
+             FIELD(edges.apron), 0, kMostApron),
+      choice("thinning", "Thinning", "Which pixels are ridges. Set sectors for published results.",
+             FIELD(edges.thinning), thinning_type()),
+      choice("convolution", "Convolution",
+             "How the blur treats the picture's sides. Set full for published results.",
+             FIELD(edges.convolution), convolution_type()),
+      boolean("mask", "Mask",
+              "output=picture keeps the picture's own colours on edges, black elsewhere.",
+              FIELD(mask)),
+      choice("output", "Output", "What becomes of the picture. The edges are in a meta always.",
+             FIELD(output), output_type()),
+  };
+}
+
+EdgeConfig config_of(const EdgeSettings& settings) {
+  EdgeConfig config = settings.edges;
+  config.kernel_size |= 1;
+  if (config.op != GradientOperator::kSobel) config.aperture = 3;
+  return config;
+}
+
+}  // namespace cuface::gst

@@ -1,0 +1,10 @@
+// cuedgedetect, as the plugin registers it.
+#pragma once
+
+#include "gst/base/element.h"
+
+namespace cuface::gst {
+
+extern const ElementInfo kEdgeDetect;
+
+}  // namespace cuface::gst

@@ -1,0 +1,10 @@
+// cufeatures, as the plugin registers it.
+#pragma once
+
+#include "gst/base/element.h"
+
+namespace cuface::gst {
+
+extern const ElementInfo kFeatureDetect;
+
+}  // namespace cuface::gst

@@ -1,0 +1,45 @@
+// The library and the plugin both compile this file.
+#include "gst/meta/keypoints.h"
+
+#include <utility>
+
+namespace cuface::gst {
+
+FrameFeaturesRef ResultKind<FrameFeatures>::scaled(FrameFeaturesRef features, int width,
+                                                   int height) {
+  if (features->width == width && features->height == height) return features;
+  const float sx = static_cast<float>(width) / static_cast<float>(features->width);
+  const float sy = static_cast<float>(height) / static_cast<float>(features->height);
+  auto scaled = std::make_shared<FrameFeatures>(*features);
+  scaled->width = width;
+  scaled->height = height;
+  for (Keypoint& k : scaled->found.keypoints) {
+    const Point at = scaled_point({k.x, k.y}, sx, sy);
+    k.x = at.x;
+    k.y = at.y;
+    k.size *= (sx + sy) / 2;
+  }
+  return scaled;
+}
+
+FrameFeaturesRef ResultKind<FrameFeatures>::cropped(const FrameFeatures& features,
+                                                    const FrameGeometry& from,
+                                                    const FrameGeometry& to) {
+  auto cropped = std::make_shared<FrameFeatures>();
+  cropped->width = to.width;
+  cropped->height = to.height;
+  const BinaryFeatures& all = features.found;
+  for (std::size_t i = 0; i < all.keypoints.size(); ++i) {
+    Keypoint k = all.keypoints[i];
+    k.x += static_cast<float>(from.crop_x - to.crop_x);
+    k.y += static_cast<float>(from.crop_y - to.crop_y);
+    if (!is_visible({k.x, k.y, 0.5f, 0.5f}, to)) continue;
+    cropped->found.keypoints.push_back(k);
+    const std::uint8_t* bytes = all.descriptor(i);
+    cropped->found.descriptors.insert(cropped->found.descriptors.end(), bytes,
+                                      bytes + kBinaryBytes);
+  }
+  return cropped;
+}
+
+}  // namespace cuface::gst

@@ -1,0 +1,276 @@
+#include "gst/meta/wire.h"
+
+#include <bit>
+#include <cmath>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace cuface::gst {
+namespace {
+
+/// The integer of a value's size that has its bits.
+template <typename T>
+auto bits_of(T value) {
+  if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<std::uint32_t>(value);
+  else
+    return static_cast<std::make_unsigned_t<T>>(value);
+}
+
+class Writer {
+ public:
+  template <typename T>
+  requires std::is_arithmetic_v<T>
+  void value(const T& v) {
+    if constexpr (std::is_same_v<T, bool>) {
+      bytes.push_back(v ? 1 : 0);
+    } else {
+      const auto bits = bits_of(v);
+      for (std::size_t i = 0; i < sizeof bits; ++i)
+        bytes.push_back(static_cast<std::uint8_t>(std::uint64_t{bits} >> 8 * i));
+    }
+  }
+  void check(bool) {}
+  template <typename T>
+  void resize(const std::vector<T>& all, std::size_t) {
+    value(static_cast<std::uint32_t>(all.size()));
+  }
+
+  std::vector<std::uint8_t> bytes;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::uint8_t> bytes) : rest_(bytes) {}
+
+  template <typename T>
+  requires std::is_arithmetic_v<T>
+  void value(T& v) {
+    if constexpr (std::is_same_v<T, bool>) {
+      std::uint8_t byte = 0;
+      value(byte);
+      check(byte <= 1);
+      v = byte == 1;
+    } else {
+      decltype(bits_of(v)) bits = 0;
+      check(rest_.size() >= sizeof bits);
+      if (!fine_) return;
+      for (std::size_t i = 0; i < sizeof bits; ++i)
+        bits |= static_cast<decltype(bits)>(std::uint64_t{rest_[i]} << 8 * i);
+      rest_ = rest_.subspan(sizeof bits);
+      if constexpr (std::is_same_v<T, float>) {
+        v = std::bit_cast<float>(bits);
+        check(std::isfinite(v));
+      } else {
+        v = static_cast<T>(bits);
+      }
+    }
+  }
+  void check(bool holds) { fine_ = fine_ && holds; }
+  /// Each element takes that many bytes at least.
+  template <typename T>
+  void resize(std::vector<T>& all, std::size_t bytes_each) {
+    std::uint32_t count = 0;
+    value(count);
+    check(std::uint64_t{count} * bytes_each <= rest_.size());
+    if (fine_) all.resize(count);
+  }
+  bool is_fine() const { return fine_; }
+  bool is_over() const { return fine_ && rest_.empty(); }
+
+ private:
+  std::span<const std::uint8_t> rest_;
+  bool fine_ = true;
+};
+
+// What follows is the layout, for both directions: A is a Writer of const values or a Reader.
+
+template <typename A, typename... Values>
+void values(A& a, Values&... all) {
+  (a.value(all), ...);
+}
+
+template <typename A, typename Size>
+void size(A& a, Size& width, Size& height) {
+  values(a, width, height);
+  a.check(width > 0 && height > 0 && std::cmp_less_equal(width, kMostWireSide) &&
+          std::cmp_less_equal(height, kMostWireSide));
+}
+
+constexpr std::size_t kSizeBytes = 8;
+
+template <typename A, typename B>
+void box(A& a, B& b) {
+  values(a, b.x, b.y, b.w, b.h);
+  a.check(b.w >= 0 && b.h >= 0);
+}
+
+template <typename A, typename T>
+void text(A& a, T& text) {
+  std::vector<char> letters(text.begin(), text.end());
+  a.resize(letters, 1);
+  a.check(letters.size() <= 255);
+  for (char& c : letters) a.value(c);
+  if constexpr (!std::is_const_v<T>) text.assign(letters.begin(), letters.end());
+}
+
+template <typename A, typename F>
+void face(A& a, F& f) {
+  values(a, f.id, f.confidence, f.neighbors);
+  a.check(f.confidence >= 0 && f.confidence <= 1 && f.neighbors >= -1);
+  bool tracked = f.origin == Origin::kTracked;
+  a.value(tracked);
+  if constexpr (!std::is_const_v<F>) f.origin = tracked ? Origin::kTracked : Origin::kDetected;
+  values(a, f.has_keypoints, f.age);
+  a.check(f.age >= 0);
+  box(a, f.box);
+  values(a, f.roll.cos, f.roll.sin);
+  a.check(std::abs(f.roll.cos * f.roll.cos + f.roll.sin * f.roll.sin - 1) < 1e-3f);
+  if (!f.has_keypoints) return;
+  for (auto& p : f.keypoints) values(a, p.x, p.y);
+}
+
+constexpr std::size_t kFaceBytes = 8 + 4 + 4 + 1 + 1 + 4 + 16 + 8, kPointBytes = 8;
+
+template <typename A, typename L>
+void transfer(A& a, L& list, const FaceList*) {
+  size(a, list.width, list.height);
+  a.value(list.searched);
+  text(a, list.detector);
+  a.resize(list.faces, kFaceBytes);
+  a.check(list.faces.size() <= kMostWireFaces);
+  for (auto& f : list.faces) face(a, f);
+  a.value(list.landmarks_per_face);
+  a.check(list.landmarks_per_face >= 0 &&
+          std::cmp_less_equal(list.landmarks_per_face, kMostWireLandmarks));
+  a.resize(list.landmarks, kPointBytes);
+  a.check(list.landmarks.size() ==
+          list.faces.size() * static_cast<std::size_t>(list.landmarks_per_face));
+  for (auto& p : list.landmarks) values(a, p.x, p.y);
+}
+
+constexpr std::size_t kCellBytes = 4 + 1, kRegionBytes = 8 + 4 + 16;
+
+template <typename A, typename M>
+void transfer(A& a, M& motion, const MotionMap*) {
+  size(a, motion.width, motion.height);
+  values(a, motion.compared, motion.global_change, motion.in_event, motion.share,
+         motion.moving_cells, motion.columns, motion.rows);
+  const auto is_share = [](float share) { return share >= 0 && share <= 1; };
+  a.check(is_share(motion.share) && motion.moving_cells >= 0 && motion.columns >= 0 &&
+          motion.rows >= 0);
+  a.resize(motion.cells, kCellBytes);
+  a.check(std::cmp_equal(motion.cells.size(),
+                         std::int64_t{motion.columns} * std::int64_t{motion.rows}));
+  for (auto& cell : motion.cells) {
+    values(a, cell.share, cell.moves);
+    a.check(is_share(cell.share));
+  }
+  a.resize(motion.regions, kRegionBytes);
+  for (auto& region : motion.regions) {
+    values(a, region.id, region.cells);
+    a.check(region.cells >= 0);
+    box(a, region.box);
+  }
+}
+
+constexpr std::size_t kKeypointBytes = 6 * 4 + kBinaryBytes;
+
+template <typename A, typename F>
+void transfer(A& a, F& features, const FrameFeatures*) {
+  size(a, features.width, features.height);
+  auto& [keypoints, descriptors] = features.found;
+  a.resize(keypoints, kKeypointBytes);
+  a.check(keypoints.size() <= kMostKeypoints);
+  for (auto& k : keypoints) {
+    values(a, k.x, k.y, k.size, k.angle, k.response, k.octave);
+    a.check(k.size >= 0 && k.angle >= 0 && k.angle <= 360 && k.octave >= 0);
+  }
+  if constexpr (!std::is_const_v<F>) descriptors.resize(kBinaryBytes * keypoints.size());
+  for (auto& byte : descriptors) a.value(byte);
+}
+
+template <typename A, typename E>
+void rows(A& a, E& edges) {
+  const int words = words_of(edges.width());
+  for (int y = 0; y < edges.height(); ++y) {
+    auto* row = edges.bits.view().row(y);
+    for (int i = 0; i < words; ++i) {
+      a.value(row[i]);
+      a.check((row[i] & ~bits_between(i, 0, edges.width())) == 0);
+    }
+  }
+}
+
+template <typename T>
+std::shared_ptr<const T> read(std::span<const std::uint8_t> bytes) {
+  Reader reader(bytes);
+  auto result = std::make_shared<T>();
+  transfer(reader, *result, static_cast<const T*>(nullptr));
+  if (!reader.is_over()) return nullptr;
+  return result;
+}
+
+/// They know their size from the start.
+template <>
+std::shared_ptr<const Edges> read<Edges>(std::span<const std::uint8_t> bytes) {
+  Reader reader(bytes);
+  int width = 0, height = 0;
+  size(reader, width, height);
+  if (!reader.is_fine()) return nullptr;  // nobody computes with a size that is none
+  reader.check(bytes.size() == kSizeBytes + std::size_t{8} *
+                                                static_cast<std::size_t>(words_of(width)) *
+                                                static_cast<std::size_t>(height));
+  if (!reader.is_fine()) return nullptr;
+  auto edges = std::make_shared<Edges>(width, height);
+  rows(reader, *edges);
+  if (!reader.is_over()) return nullptr;
+  return edges;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> size_bytes(int width, int height) {
+  Writer writer;
+  size(writer, width, height);
+  return std::move(writer.bytes);
+}
+
+std::pair<int, int> take_size(std::span<const std::uint8_t>& bytes) {
+  Reader reader(bytes);
+  int width = 0, height = 0;
+  size(reader, width, height);
+  if (!reader.is_fine()) return {0, 0};
+  bytes = bytes.subspan(kSizeBytes);
+  return {width, height};
+}
+
+template <typename T>
+std::vector<std::uint8_t> to_bytes(const T& result) {
+  Writer writer;
+  if constexpr (std::is_same_v<T, Edges>) {
+    const int width = result.width(), height = result.height();
+    size(writer, width, height);
+    rows(writer, result);
+  } else {
+    transfer(writer, result, static_cast<const T*>(nullptr));
+  }
+  return std::move(writer.bytes);
+}
+
+template <typename T>
+std::shared_ptr<const T> from_bytes(std::span<const std::uint8_t> bytes) {
+  return read<T>(bytes);
+}
+
+template std::vector<std::uint8_t> to_bytes(const FaceList&);
+template std::vector<std::uint8_t> to_bytes(const MotionMap&);
+template std::vector<std::uint8_t> to_bytes(const Edges&);
+template std::vector<std::uint8_t> to_bytes(const FrameFeatures&);
+template std::shared_ptr<const FaceList> from_bytes(std::span<const std::uint8_t>);
+template std::shared_ptr<const MotionMap> from_bytes(std::span<const std::uint8_t>);
+template std::shared_ptr<const Edges> from_bytes(std::span<const std::uint8_t>);
+template std::shared_ptr<const FrameFeatures> from_bytes(std::span<const std::uint8_t>);
+
+}  // namespace cuface::gst

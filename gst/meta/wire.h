@@ -1,0 +1,42 @@
+// Results as bytes, for another process: what GStreamer's serialisation of metas carries
+// (serialise.cc).
+//
+// Little-endian on every machine. Whoever reads trusts nothing: a length that the bytes do not
+// have, a number that is not finite or out of its range, or a byte too many is no result. Nothing
+// larger than the bytes is allocated before they are known to be there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gst/meta/edges.h"
+#include "gst/meta/facemeta.h"
+#include "gst/meta/keypoints.h"
+#include "gst/meta/motion.h"
+
+namespace cuface::gst {
+
+/// Counted up where the layout changes; others are not read.
+inline constexpr std::uint8_t kWireVersion = 1;
+/// Most of what one result may have.
+inline constexpr std::uint32_t kMostWireFaces = 1 << 14, kMostWireLandmarks = 1024,
+                               kMostWireSide = 1 << 15;
+
+/// T is FaceList, MotionMap, Edges or FrameFeatures. What the tracker alone needs of faces
+/// (followed points, the part of a picture that was searched) is left out.
+template <typename T>
+std::vector<std::uint8_t> to_bytes(const T& result);
+
+/// Null where the bytes are no such result.
+template <typename T>
+std::shared_ptr<const T> from_bytes(std::span<const std::uint8_t> bytes);
+
+/// The size of a picture, before a result; take_size() removes it, and gives 0 where there is none.
+std::vector<std::uint8_t> size_bytes(int width, int height);
+std::pair<int, int> take_size(std::span<const std::uint8_t>& bytes);
+
+}  // namespace cuface::gst

@@ -1,0 +1,10 @@
+// cumotiondetect, as the plugin registers it.
+#pragma once
+
+#include "gst/base/element.h"
+
+namespace cuface::gst {
+
+extern const ElementInfo kMotionDetect;
+
+}  // namespace cuface::gst

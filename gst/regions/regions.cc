@@ -1,0 +1,224 @@
+#include "gst/regions/regions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "gst/base/structures.h"
+#include "gst/regions/analytics.h"
+#include "kernels/common/try.h"
+
+namespace cuface::gst {
+namespace {
+
+/// Our entries carry this parameter, so that they can be told from others'.
+constexpr const char* kOwnParam = "cuface";
+constexpr const char* kDetectionParam = "detection";
+constexpr const char *kLandmarks = "landmarks", *kKeypoints = "keypoints";
+
+double roll_degrees(const Roll& roll) {
+  return std::atan2(static_cast<double>(roll.sin), static_cast<double>(roll.cos)) * 180 /
+         std::numbers::pi;
+}
+
+bool has_label(const GstVideoRegionOfInterestMeta& roi, const char* label) {
+  return roi.roi_type == g_quark_from_string(label);
+}
+
+/// Whole pixels of the picture in memory, inside it; empty where nothing of the box is.
+Rect visible_part(const Box& box, const FrameGeometry& geometry) {
+  if (!std::isfinite(box.x + box.w) || !std::isfinite(box.y + box.h)) return {};
+  const auto clip = [](float v, int size) {
+    return static_cast<int>(std::lrint(std::clamp(v, 0.0f, static_cast<float>(size))));
+  };
+  const int left = clip(box.x, geometry.width), right = clip(box.x + box.w, geometry.width);
+  const int top = clip(box.y, geometry.height), bottom = clip(box.y + box.h, geometry.height);
+  return {geometry.crop_x + left, geometry.crop_y + top, right - left, bottom - top};
+}
+
+Rect box_of(const GstVideoRegionOfInterestMeta& roi) {
+  return {static_cast<int>(roi.x), static_cast<int>(roi.y), static_cast<int>(roi.w),
+          static_cast<int>(roi.h)};
+}
+
+/// More than half of what both cover together is covered by both.
+bool is_same_place(const Rect& a, const Rect& b) {
+  const std::int64_t w = std::min(a.x + a.w, b.x + b.w) - std::max(a.x, b.x);
+  const std::int64_t h = std::min(a.y + a.h, b.y + b.h) - std::max(a.y, b.y);
+  const std::int64_t areas = std::int64_t{a.w} * a.h + std::int64_t{b.w} * b.h;
+  return w > 0 && h > 0 && 3 * w * h > areas;
+}
+
+/// GStreamer's scalers keep a region but drop its parameters, and so our mark. Such a region is
+/// known by its id and place among those we found before the scaler.
+Result<bool> was_scaled(const GstVideoRegionOfInterestMeta& roi, const RegionKind& kind,
+                        const FrameRecord& record, const FrameGeometry& geometry) {
+  for (const FrameRecord::Entry& entry : record.results) {
+    const AnyResult& result = entry.result;
+    if (entry.kind != kind.result ||
+        (result.width == geometry.width && result.height == geometry.height))
+      continue;
+    CUFACE_TAKE(regions, kind.read(result));
+    const float sx = static_cast<float>(geometry.width) / static_cast<float>(result.width);
+    const float sy = static_cast<float>(geometry.height) / static_cast<float>(result.height);
+    for (const Region& region : regions) {
+      const Box box = scaled_box(region.box, sx, sy);
+      if (static_cast<gint>(region.id) == roi.id &&
+          is_same_place(visible_part(box, geometry), box_of(roi)))
+        return true;
+    }
+  }
+  return false;
+}
+
+Result<std::vector<GstVideoRegionOfInterestMeta*>> own_regions(GstBuffer* buffer,
+                                                               const RegionKind& kind,
+                                                               const FrameGeometry& geometry) {
+  std::vector<GstVideoRegionOfInterestMeta*> regions;
+  const FrameRecord* record = get_frame_record(buffer);
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
+    if (!has_label(*roi, kind.label)) continue;
+    bool own = is_own_region(*roi, kind.label);
+    if (record && !roi->params) CUFACE_TRY(take(was_scaled(*roi, kind, *record, geometry), own));
+    if (own) regions.push_back(roi);
+  }
+  return regions;
+}
+
+bool has_floats(const GstStructure* params, const char* field, const std::vector<float>& values) {
+  const GValue* array = gst_structure_get_value(params, field);
+  if ((array ? gst_value_array_get_size(array) : 0) != values.size()) return false;
+  for (guint i = 0; i < values.size(); ++i)
+    if (g_value_get_float(gst_value_array_get_value(array, i)) != values[i]) return false;
+  return true;
+}
+
+GstStructure* get_param(GstVideoRegionOfInterestMeta& roi, const char* name) {
+  if (GstStructure* params = gst_video_region_of_interest_meta_get_param(&roi, name)) return params;
+  GstStructure* params = gst_structure_new_empty(name);
+  gst_video_region_of_interest_meta_add_param(&roi, params);
+  return params;
+}
+
+/// What DL Streamer's elements write and read: "detection", and "object_id" where there is one.
+/// False where all of it was so before.
+bool write_detection(GstVideoRegionOfInterestMeta& roi, const Region& region,
+                     const FrameGeometry& geometry) {
+  GstStructure* params = get_param(roi, kDetectionParam);
+  const auto fraction = [](float v, int size) {
+    return std::clamp(static_cast<double>(v) / size, 0.0, 1.0);
+  };
+  const Box& box = region.box;
+  const std::pair<const char*, double> fields[] = {
+      {"x_min", fraction(box.x, geometry.width)},
+      {"y_min", fraction(box.y, geometry.height)},
+      {"x_max", fraction(box.x + box.w, geometry.width)},
+      {"y_max", fraction(box.y + box.h, geometry.height)},
+      {"confidence", region.confidence},
+      {"roll", roll_degrees(region.roll)}};
+  bool same = true;
+  for (const auto& [field, value] : fields) {
+    gdouble known = 0;
+    if (gst_structure_get_double(params, field, &known) && known == value) continue;
+    gst_structure_set(params, field, G_TYPE_DOUBLE, value, nullptr);
+    same = false;
+  }
+  if (!has_floats(params, kLandmarks, region.landmarks))
+    set_floats(params, kLandmarks, region.landmarks);
+  if (!has_floats(params, kKeypoints, region.keypoints))
+    set_floats(params, kKeypoints, region.keypoints);
+  if (region.id != 0 && roi.id != static_cast<gint>(region.id))
+    gst_structure_set(get_param(roi, kObjectIdParam), "id", G_TYPE_INT,
+                      static_cast<gint>(region.id), nullptr);
+  return same;
+}
+
+/// Makes it that region, whosever it was, and writes only what is not so yet. False where all but
+/// the points was so before.
+bool write_region(GstVideoRegionOfInterestMeta& roi, const Rect& box, const Region& region,
+                  const FrameGeometry& geometry) {
+  GstStructure* params = gst_video_region_of_interest_meta_get_param(&roi, kOwnParam);
+  gfloat confidence = -1;
+  if (params)
+    gst_structure_get(params, "confidence", G_TYPE_FLOAT, &confidence, nullptr);
+  else
+    gst_video_region_of_interest_meta_add_param(&roi, params = gst_structure_new_empty(kOwnParam));
+  const bool same_detection = write_detection(roi, region, geometry);
+  const bool same = box_of(roi) == box && roi.id == static_cast<gint>(region.id) &&
+                    confidence == region.confidence;
+  if (!same) {
+    roi.x = static_cast<guint>(box.x);
+    roi.y = static_cast<guint>(box.y);
+    roi.w = static_cast<guint>(box.w);
+    roi.h = static_cast<guint>(box.h);
+    roi.id = static_cast<gint>(region.id);
+    gst_structure_set(params, "id", G_TYPE_UINT64, region.id, "confidence", G_TYPE_FLOAT,
+                      region.confidence, nullptr);
+  }
+  if (!has_floats(params, kLandmarks, region.landmarks))
+    set_floats(params, kLandmarks, region.landmarks);
+  return !same || !same_detection;
+}
+
+}  // namespace
+
+bool is_one_of(std::string_view label, std::string_view labels) {
+  while (!labels.empty()) {
+    std::string_view one = labels.substr(0, labels.find(','));
+    labels.remove_prefix(std::min(one.size() + 1, labels.size()));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    while (one.ends_with(' ')) one.remove_suffix(1);
+    if (!one.empty() && one == label) return true;
+  }
+  return false;
+}
+
+bool is_own_region(const GstVideoRegionOfInterestMeta& roi, const char* label) {
+  // The call only reads, but takes no const.
+  return has_label(roi, label) && gst_video_region_of_interest_meta_get_param(
+                                      const_cast<GstVideoRegionOfInterestMeta*>(&roi), kOwnParam);
+}
+
+Status publish_regions(GstBuffer* buffer, const GstVideoInfo& info, const RegionKind& kind,
+                       const AnyResult& result, FirstSeen& first_seen, bool analytics) {
+  CUFACE_TAKE(regions, kind.read(result));
+  const FrameGeometry geometry = frame_geometry(buffer, info.width, info.height);
+  CUFACE_TAKE(metas, own_regions(buffer, kind, geometry));
+  first_seen.update(regions, GST_BUFFER_PTS(buffer));
+  std::vector<PlainRegion> plain;
+  bool changed = false;
+  for (const Region& region : regions) {
+    const Rect box = visible_part(region.box, geometry);
+    if (box.w <= 0 || box.h <= 0) continue;
+    GstVideoRegionOfInterestMeta* roi =
+        plain.size() < metas.size()
+            ? metas[plain.size()]
+            : gst_buffer_add_video_region_of_interest_meta(buffer, kind.label, 0, 0, 0, 0);
+    changed |= write_region(*roi, box, region, geometry);
+    plain.push_back({box, region.id, region.confidence, first_seen.of(region.id), region.roll});
+  }
+  changed |= plain.size() != metas.size();
+  for (std::size_t i = plain.size(); i < metas.size(); ++i)
+    gst_buffer_remove_meta(buffer, &metas[i]->meta);
+  std::vector<LostRegion> lost;
+  if (kHaveAnalytics && analytics) lost = first_seen.lost();
+  if (!analytics) plain.clear();
+  publish_analytics(buffer, kind.label, plain, lost, GST_BUFFER_PTS(buffer), changed);
+  return {};
+}
+
+GType standard_metas_type() {
+  static const GType type = enum_type(
+      "GstCufaceStandardMetas",
+      {{static_cast<int>(StandardMetas::kAuto), "Where the element works on the CPU", "auto"},
+       {static_cast<int>(StandardMetas::kAlways),
+        "On every frame; the element waits for a GPU that works for it", "always"},
+       {static_cast<int>(StandardMetas::kNever), "Only gst-cuface's own meta", "never"}});
+  return type;
+}
+
+}  // namespace cuface::gst

@@ -1,0 +1,139 @@
+"""The experiments of S0: faces on a telephone's GPU. Rates of the text are times here: 1 / frames per second."""
+import json
+
+import frame_times
+import photographs
+from experiments import HARDWARE, SOURCE, SUBSTITUTE, Experiment, Figure, Theirs, size_of_picture
+
+GPU, CPU = "iPhone 7, GPU", "iPhone 7, CPU"
+CASES = "at random", "none overlap", "all overlap", "half overlap"
+
+
+def rates(machine, points):
+    """Theirs, from frames a second."""
+    return Theirs(machine, {x: round(1e6 / fps, 2) for x, fps in points.items()})
+
+
+def faces(name):
+    return lambda run: run.program("faces", name)
+
+
+def within(levels, way):
+    return f"corners within 1 px, {levels} level{'s' * (levels > 1)}, moved by {way} px"
+
+
+def flow(run):
+    """Adds the error of each number of levels, which the text leaves open."""
+    result = run.program("faces", "S0.E8")
+    result["figures"] = {within(e["levels"], e["way"]): {who: e[who]["within_1_px"] for who in ("ours", "peer")}
+                         for e in result["flow_errors"]}
+    return result
+
+
+def peers(_):
+    """From the files of tests/bench/run and tests/quality/run."""
+    def read(name):
+        return json.loads((SOURCE / "docs/results" / name).read_text(encoding="utf-8"))
+    chain, pace = read("cpu-chain.json"), read("quality.json")["parts"]["pace"]
+    mesh = next(value for name, value in chain.items() if name.startswith("mediapipe"))
+    figures = {f"added to a frame of 640x360, {name}": {"ours": chain["pipelines"][f"ours, {name}"]["added_ms_a_frame"],
+                                                        "peer": mesh["ms_a_frame"]}
+               for name in ("defaults", "redetect-interval 30", "network")}
+    row = next(row for row in pace["rows"] if row["measure"] == "mean of a frame's processor time")
+    figures["mean of a frame of 1280x720, OpenCV and dlib"] = {"ours": row["ours"], "peer": row["peer"]}
+    return {"seeds": [], "figures": figures, "sources": {"cpu-chain.json": chain["commit"], "quality.json": pace["commit"]}}
+
+
+WAYS = tuple(photographs.WAYS)
+EXPERIMENTS = [
+    Experiment(
+        "S0.E1", "Reduction",
+        "The sum of up to ten million floats. Our stages sum in passing: on the CPU the standard library does it here, on "
+        "the GPU CUB.", faces("S0.E1"),
+        {"reduction": [rates(GPU, {1e7: 44.78}), rates(CPU, {1e7: 0.39})]}),
+    Experiment(
+        "S0.E2", "Compaction",
+        "The positive ones of as many floats. On the CPU `std::copy_if`, on the GPU CUB.", faces("S0.E2"),
+        {"compaction": [rates(GPU, {25e4: 293.3, 1e7: 16.23}), rates(CPU, {25e4: 16.22, 1e7: 0.28})]}),
+    Experiment(
+        "S0.E3", "Integral image",
+        "The integral and that of the squares, and the grey picture before. On the GPU the search makes both of each level in "
+        "passing, so there is no such figure.", faces("S0.E3"),
+        {"integral": [Theirs(f"{GPU} (at most)", {4096 * 2160: 16700})]}, size=size_of_picture,
+        cpu_only=("integral", "grey")),
+    Experiment(
+        "S0.E4", "Lists of neighbours",
+        "Rectangles at random, apart, in one place, and half of them in one place. Ours makes no lists, so the whole "
+        "grouping stands beside theirs.", faces("S0.E4"),
+        {"group by overlap, none overlap": [rates(GPU, {3500: 7.8})],
+         "group by overlap, half overlap": [Theirs(f"{GPU} (at most)", {300: 2500})],
+         "group by overlap, all overlap": [Theirs(f"{GPU} (at most)", {300: 2500})]}),
+    Experiment(
+        "S0.E5", "Grouping",
+        "The same rectangles, by the published rule and by OpenCV's.", faces("S0.E5"),
+        {"group by overlap, all overlap": [Theirs(GPU, {1024: 103000})],
+         "group by overlap, at random": [rates(GPU, {1024: 200})]}),
+    Experiment(
+        "S0.E6", "Search",
+        "A portrait of 720x1280 at fractions of its size, steps of one and two pixels: a mosaic of 12 faces, one face, none. "
+        "Theirs are the slowest and the fastest of all settings.", faces("S0.E6"),
+        {"detect, step 1": [rates(f"{GPU} (slowest of all)", {1: 2})],
+         "detect, step 2": [rates(f"{GPU} (fastest of all)", {8: 92})]},
+        size="1/{:.0f}".format),
+    Experiment(
+        "S0.E7", "Regression trees",
+        "One face with 3 to 15 cascades, a new face in each call; and several faces.", faces("S0.E7"),
+        {"landmarks, 1 face": [rates(GPU, {3: 353, 15: 68})]}),
+    Experiment(
+        "S0.E8", "Optical flow",
+        "Two frames of a clip, points at random. The text says that more levels make no major difference. So a picture moves by "
+        "whole pixels here, and 500 corners of it are followed. The JSON has their mean errors too.", flow,
+        {"flow, 720p": [rates(f"{GPU} (best of its settings)", {100: 430}), rates(f"{GPU} (worst)", {5000: 68})]},
+        tuple(Figure(within(levels, way), "%", "no major difference" if levels == 3 else "-", SUBSTITUTE if levels == 3 else "")
+              for way in (2, 10, 20, 40) for levels in (1, 2, 3, 4))),
+    Experiment(
+        "S0.E9", "The whole pipeline, frame by frame",
+        "850 frames of 1280x720 through detector, tracker and landmarks, processor time of one thread. The first two clips "
+        "have a face on every frame or on none. The peer is OpenCV's cascade and dlib on 100 of these frames.",
+        frame_times.measure,
+        figures=(Figure("mean time, no face", "ms", f"24.80, {GPU}", HARDWARE),
+                 Figure("mean time, a search on every frame", "ms", f"41.31, {GPU}", HARDWARE),
+                 Figure("mean time, a search every 10 frames", "ms", f"25.05, {GPU}", HARDWARE),
+                 Figure("median time, a search every 10 frames", "ms", "-", "",
+                        ({"what": "pace of a frame", "spread": "false"}, "us median", 1e-3)),
+                 Figure("every frame / every tenth", "times", "1.65", SUBSTITUTE),
+                 Figure("a frame with a search / one without", "times", "-", "")),
+        plot=frame_times.plot),
+    Experiment(
+        "S0.E10", "Boxes beside OpenCV's",
+        "Cascade alt in both. All pictures at hand stand in for 600 of LFW, which is not to be had. Scaled pictures are our "
+        "default, which equals OpenCV; scaled windows, factor 1.2 and overlap are the published way. That fuses people who stand "
+        "side by side, so pictures in which OpenCV finds one face stand apart, as LFW has them. A box that ours lacks counts as 0.",
+        photographs.boxes,
+        figures=(*(Figure(f"{what}, {way}, {which}", unit, theirs, label)
+                   for way in WAYS for which in ("all boxes", "one in the picture")
+                   for what, unit, theirs, label in (("mean overlap", "", "-", ""), ("overlap of at least 0.8", "%", "most", SUBSTITUTE),
+                                                     ("overlap under 0.5", "%", "about 0.3", SUBSTITUTE))),
+                 *(Figure(f"pictures with a face, {way}", "", "OpenCV: 543 of 600", SUBSTITUTE) for way in WAYS)),
+        plot=photographs.plot_boxes),
+    Experiment(
+        "S0.E11", "Landmarks beside people's",
+        "166 labelled faces of HELEN, LFPW and Menpo stand in for 600 of 300-W, which is not to be had. The model may have "
+        "seen some of them. Errors are in distances of the outer eye corners.",
+        photographs.points,
+        figures=(Figure("faces missed", "", "-", ""),
+                 Figure("mean error, our box", "", "0.1977", SUBSTITUTE),
+                 Figure("faces under 0.1, our box", "%", "75", SUBSTITUTE),
+                 Figure("largest error of a face, our box", "", "6.01 (of a point)", SUBSTITUTE),
+                 Figure("mean error, true box", "", "-", ""), Figure("faces under 0.1, true box", "%", "-", ""),
+                 Figure("largest error of a face, true box", "", "-", "")),
+        plot=photographs.plot_points),
+    Experiment(
+        "S0.E12", "Beside what one would take today",
+        "Processor time of one core beside MediaPipe's FaceMesh, and beside OpenCV with dlib, from [the CPU's "
+        "page](cpu.md#the-chain-beside-mediapipe) and [the quality's](quality.md). OpenCV's CUDA cascade and flow are not run.",
+        peers,
+        figures=(*(Figure(f"added to a frame of 640x360, {name}", "ms", "faster than Apple's Vision", HARDWARE)
+                   for name in ("defaults", "redetect-interval 30", "network")),
+                 Figure("mean of a frame of 1280x720, OpenCV and dlib", "ms", "-", ""))),
+]

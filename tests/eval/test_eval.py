@@ -1,0 +1,94 @@
+"""The page of published experiments is what its files give, and the programs that fill it run."""
+import importlib.util
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+import programs
+
+os.environ["CUFACE_BUILD"] = str(programs.BUILD)
+import experiments  # noqa: E402
+import page  # noqa: E402
+from experiments import LABELS, SOURCE  # noqa: E402
+
+ROWS = json.loads(page.ROWS.read_text(encoding="utf-8"))
+# How many rows and experiments our list has of each system.
+# What needs neither the test data nor a model nor gst-opencv, and is quick.
+QUICK = ["S0.E3", "S0.E4", "S0.E8", "S1.E1", "S1.E2", "S1.E3", "S1.E4", "S1.E7"]
+LISTED = {"S0": (39, 12), "S1": (16, 7)}
+
+
+def test_the_page_is_what_its_files_give():
+    stale = page.stale()
+    assert not stale, f"stale, run tests/eval/run --page: {stale}"
+
+
+@pytest.mark.parametrize("system", LISTED)
+def test_every_row_and_experiment_is_there(system):
+    rows, count = LISTED[system]
+    assert [row["row"] for row in ROWS if row["row"].startswith(system)] == [f"{system}.{n:02}" for n in range(1, rows + 1)]
+    assert [e.id for e in page.SYSTEMS[system]] == [f"{system}.E{n}" for n in range(1, count + 1)]
+
+
+def test_rows_name_files_that_exist():
+    paths = [path for row in ROWS for path in (*row["code"], *row["tests"])]
+    missing = [path for path in paths if not (SOURCE / path).exists()]
+    assert not missing and len(paths) >= 40, missing
+    assert not [row["row"] for row in ROWS if row["code"] and not row["tests"]], "code without a test"
+    assert not [row["row"] for row in ROWS if not row["code"] and not row.get("why")], "neither code nor a reason"
+
+
+def test_rows_of_the_code_are_listed():
+    """What the code cites of a system that has its table here is a row of it."""
+    cited = set()
+    for path in (path for folder in ("kernels", "gst", "models") for path in (SOURCE / folder).rglob("*.h")):
+        for citation in re.findall(r"\[(S\d\.\d\d[^\]]*)\]", path.read_text(encoding="utf-8")):
+            cited.update(re.findall(r"S\d\.\d\d", citation))
+    cited = {row for row in cited if row[:2] in LISTED}
+    assert cited <= {row["row"] for row in ROWS} and len(cited) >= 8, cited
+
+
+@pytest.mark.parametrize("experiment", [e for listed in page.SYSTEMS.values() for e in listed], ids=lambda e: e.id)
+def test_results_hold_what_the_page_shows(experiment):
+    result = page.read(page.RESULTS)[experiment.id]
+    assert result["commit"] and result["processor"] and result["build"]["buildtype"] == "release"
+    assert "seeds" in result
+    assert all(f.label in LABELS if f.theirs != "-" else not f.label for f in experiment.figures)
+    assert {f.name for f in experiment.figures} == set(result.get("figures", {})), "another list of figures"
+    curves = {curve["name"]: {point["x"] for point in curve["points"]} for curve in result.get("curves", [])}
+    for name, theirs in experiment.theirs.items():
+        assert name in curves, f"no curve {name} beside the published one"
+        met = sum(x in curves[name] for t in theirs for x in t.us)
+        assert met, f"{name}: no size is a published one"
+
+
+def test_a_figure_that_is_wrong_makes_the_page_stale(tmp_path):
+    """The page hangs on the JSON: another figure, another page."""
+    results = page.read(page.RESULTS)
+    point = results["S1.E2"]["curves"][0]["points"][-1]
+    point["ours_us"] *= 3
+    (tmp_path / page.PAGE.name).write_bytes(page.PAGE.read_bytes())
+    page.keep(tmp_path, results)
+    assert {page.PAGE.name, "published-S1.E2.svg"} <= set(page.stale(tmp_path))
+
+
+def test_everything_runs(tmp_path):
+    """Each program of the experiments, on little and without the test data."""
+    if not (experiments.BUILD / "tests/eval/eval_faces").exists():
+        pytest.skip("no programs: they are built with the benchmarks")
+    done = subprocess.run([SOURCE / "tests/eval/run", "--quick", "--only", ",".join(QUICK), "--output", tmp_path],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+    results = page.read(tmp_path)
+    assert list(results) == QUICK
+    for result in results.values():
+        assert all(figure["ours"] is None or figure["ours"] >= 0 for figure in result.get("figures", {}).values())
+        for point in (point for curve in result.get("curves", []) for point in curve["points"]):
+            assert point["ours_us"] > 0 and point["ours_first_us"] > 0 and point.get("peer_us", 1) > 0
+    motion = results["S1.E4"]["curves"][0]["points"][-1]
+    assert motion["changed_pixels"] > 0 and motion["moving_cells"] > 0
+    assert not motion["pixels_unlike_peer"] and not motion["area_unlike_peer"]
+    assert list(tmp_path.glob("published-S1.E*.svg")) or not importlib.util.find_spec("matplotlib"), "no plot"

@@ -1,0 +1,156 @@
+// CUDA kernels on the CPU, for tests of their logic where there is no GPU: what they compute, not
+// how fast, and not what only real threads at once can do wrong.
+//
+// Included before all else into copies of .cu files (emulate.py). A block's threads take turns on
+// one thread of the host, in a random order, each until it waits for others or does something
+// atomic: so a missing barrier shows. Blocks come one after the other. Of CUDA's functions those
+// are here that the emulated kernels use.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace emulator {
+
+struct Index {
+  unsigned x, y, z;
+};
+extern Index thread_index, block_index, block_size, grid_size;
+
+/// Waits for the block; whether any (else: all) of its threads say so.
+bool block_vote(bool said, bool any);
+/// Waits for the warp; what lane `from(lane)` gave.
+std::uint32_t warp_read(std::uint32_t value, int from);
+/// Waits for the warp; a bit for each lane that says so.
+std::uint32_t warp_ballot(bool said);
+int lane();
+/// Perhaps another thread's turn.
+void pause();
+[[noreturn]] void trap();
+
+std::byte* shared_bytes();
+template <typename T>
+T* dynamic_shared() {
+  return reinterpret_cast<T*>(shared_bytes());
+}
+
+/// How to call a kernel by pointers to its arguments.
+void learn(const void* kernel, std::function<void(void**)> call);
+template <typename... Params>
+const void* known(void (*kernel)(Params...)) {
+  const auto* address = reinterpret_cast<const void*>(kernel);
+  learn(address, [kernel](void** arguments) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      kernel(*static_cast<Params*>(arguments[I])...);
+    }
+    (std::index_sequence_for<Params...>());
+  });
+  return address;
+}
+
+/// Nobody else's turn comes between.
+template <typename T, typename Change>
+T atomically(T* at, const Change& change) {
+  pause();
+  const T before = *at;
+  *at = change(before);
+  return before;
+}
+
+}  // namespace emulator
+
+#define __CUDACC__ 1
+#define __CUDA_ARCH__ 900
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __shared__
+#undef __launch_bounds__
+#undef __grid_constant__
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define threadIdx emulator::thread_index
+#define blockIdx emulator::block_index
+#define blockDim emulator::block_size
+#define gridDim emulator::grid_size
+
+template <typename A, typename B>
+constexpr std::common_type_t<A, B> min(A a, B b) {
+  return b < a ? b : a;
+}
+template <typename A, typename B>
+constexpr std::common_type_t<A, B> max(A a, B b) {
+  return a < b ? b : a;
+}
+
+inline void __syncthreads() { emulator::block_vote(false, true); }
+inline int __syncthreads_or(int said) { return emulator::block_vote(said != 0, true); }
+inline int __syncthreads_and(int said) { return emulator::block_vote(said != 0, false); }
+inline void __syncwarp() { emulator::warp_ballot(false); }
+inline void __threadfence() { emulator::pause(); }
+inline void __threadfence_system() {}
+inline void __trap() { emulator::trap(); }
+
+inline unsigned __ballot_sync(unsigned, int said) { return emulator::warp_ballot(said != 0); }
+inline int __any_sync(unsigned, int said) { return emulator::warp_ballot(said != 0) != 0; }
+template <typename T>
+T __shfl_sync(unsigned, T value, int from) {
+  static_assert(sizeof(T) == sizeof(std::uint32_t));
+  return std::bit_cast<T>(emulator::warp_read(std::bit_cast<std::uint32_t>(value), from & 31));
+}
+template <typename T>
+T __shfl_xor_sync(unsigned lanes, T value, int by) {
+  return __shfl_sync(lanes, value, emulator::lane() ^ by);
+}
+template <typename T>
+T __shfl_down_sync(unsigned lanes, T value, int by) {
+  const int from = emulator::lane() + by;
+  return __shfl_sync(lanes, value, from < 32 ? from : emulator::lane());
+}
+
+inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
+inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
+inline int __ffs(int x) { return x ? std::countr_zero(static_cast<unsigned>(x)) + 1 : 0; }
+inline int __ffsll(long long x) {
+  return x ? std::countr_zero(static_cast<unsigned long long>(x)) + 1 : 0;
+}
+inline int __popc(unsigned x) { return std::popcount(x); }
+inline int __popcll(unsigned long long x) { return std::popcount(x); }
+template <typename T>
+T __ldg(const T* from) {
+  return *from;
+}
+template <typename T>
+T __ldcg(const T* from) {
+  return *from;
+}
+
+template <typename T>
+T atomicAdd(T* at, std::type_identity_t<T> more) {
+  return emulator::atomically(at, [=](T before) { return static_cast<T>(before + more); });
+}
+template <typename T>
+T atomicMin(T* at, std::type_identity_t<T> other) {
+  return emulator::atomically(at, [=](T before) { return before < other ? before : other; });
+}
+template <typename T>
+T atomicMax(T* at, std::type_identity_t<T> other) {
+  return emulator::atomically(at, [=](T before) { return before < other ? other : before; });
+}
+template <typename T>
+T atomicOr(T* at, std::type_identity_t<T> bits) {
+  return emulator::atomically(at, [=](T before) { return before | bits; });
+}
+template <typename T>
+T atomicAnd(T* at, std::type_identity_t<T> bits) {
+  return emulator::atomically(at, [=](T before) { return before & bits; });
+}

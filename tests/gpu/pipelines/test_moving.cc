@@ -1,0 +1,318 @@
+// cuedgedetect and cumotiondetect on the GPU: the pixels, edges, motion and messages that they have
+// on the CPU, of frames in system and in CUDA memory. Without a decoder: frames are made here.
+#include <gst/cuda/gstcudamemory.h>
+#include <gst/gst.h>
+#include <gst/video/video.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gst/base/element.h"
+#include "gst/edgedetect/element.h"
+#include "gst/meta/edges.h"
+#include "gst/meta/motion.h"
+#include "gst/motiondetect/element.h"
+#include "tests/gpu/gpu.h"
+#include "tests/gpu/pipelines/pipeline.h"
+#include "tests/moving_faces.h"
+
+namespace cuface::test {
+namespace {
+
+constexpr int kFrames = 56, kWidth = 130, kHeight = 62;
+constexpr GstClockTime kStep = 40 * GST_MSECOND;
+
+/// The elements of this program, with their CUDA side whatever the plugin has.
+void register_elements() {
+  static const bool once = [] {
+    static gst::ElementInfo edges = gst::kEdgeDetect, motion = gst::kMotionDetect;
+    edges.name = "testedges";
+    edges.type = "CufaceTestEdges";
+    motion.name = "testmotion";
+    motion.type = "CufaceTestMotion";
+    for (gst::ElementInfo* info : {&edges, &motion}) {
+      info->cuda_use = gst::CudaUse::kComputes;
+      info->has_presets = false;
+      gst_element_register(nullptr, info->name, GST_RANK_NONE, gst::element_type(*info));
+    }
+    return true;
+  }();
+  (void)once;
+}
+
+/// A textured ground with noise; from frame 35 on a square crosses it, until 50.
+std::vector<std::uint8_t> frame_bytes(GstVideoFormat format, int number) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, format, kWidth, kHeight);
+  std::mt19937 random(static_cast<unsigned>(number + 1));
+  Grey grey = textured(kWidth, kHeight, 1);
+  for (auto& p : grey.pixels)
+    p = static_cast<std::uint8_t>(std::max(p - static_cast<int>(random() % 3), 0));
+  for (int y = 16; y < 44 && number >= 35 && number < 50; ++y)
+    std::fill_n(&grey.view().at((number - 35) * 5, y), 30, std::uint8_t{250});
+  std::vector<std::uint8_t> bytes(GST_VIDEO_INFO_SIZE(&info));
+  for (auto& b : bytes) b = static_cast<std::uint8_t>(random());
+  const int step = GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0);
+  for (int y = 0; y < kHeight; ++y) {
+    std::uint8_t* row = bytes.data() + GST_VIDEO_INFO_PLANE_OFFSET(&info, 0) +
+                        std::ptrdiff_t{y} * GST_VIDEO_INFO_PLANE_STRIDE(&info, 0);
+    for (int x = 0; x < kWidth; ++x)
+      for (int c = 0; c < (step == 4 ? 3 : 1); ++c) row[x * step + c] = grey.view().at(x, y);
+  }
+  return bytes;
+}
+
+GstMemory* allocate(GstCudaContext* context, const GstVideoInfo& info) {
+  GstAllocator* allocator = gst_allocator_find(GST_CUDA_MEMORY_TYPE_NAME);
+#if GST_CHECK_VERSION(1, 24, 0)
+  GstMemory* memory =
+      gst_cuda_allocator_alloc(GST_CUDA_ALLOCATOR(allocator), context, nullptr, &info);
+#else
+  GstMemory* memory = gst_cuda_allocator_alloc(GST_CUDA_ALLOCATOR(allocator), context, &info);
+#endif
+  gst_object_unref(allocator);
+  return memory;
+}
+
+/// `context`: of CUDA memory; null for the system's.
+GstBuffer* make_frame(GstVideoFormat format, int number, GstCudaContext* context) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, format, kWidth, kHeight);
+  const std::vector<std::uint8_t> bytes = frame_bytes(format, number);
+  GstBuffer* buffer = nullptr;
+  if (!context) {
+    buffer = gst_buffer_new_memdup(bytes.data(), bytes.size());
+  } else {
+    buffer = gst_buffer_new();
+    GstMemory* memory = allocate(context, info);
+    EXPECT_NE(memory, nullptr);
+    GstVideoInfo& layout = GST_CUDA_MEMORY_CAST(memory)->info;
+    gst_buffer_append_memory(buffer, memory);
+    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, format, kWidth, kHeight,
+                                   GST_VIDEO_INFO_N_PLANES(&layout), layout.offset, layout.stride);
+    GstVideoFrame to;
+    EXPECT_TRUE(gst_video_frame_map(&to, &info, buffer, GST_MAP_WRITE));
+    for (guint plane = 0; plane < GST_VIDEO_INFO_N_PLANES(&info); ++plane) {
+      gint component[GST_VIDEO_MAX_COMPONENTS];
+      gst_video_format_info_component(info.finfo, plane, component);
+      const auto width = static_cast<std::size_t>(GST_VIDEO_INFO_COMP_WIDTH(&info, component[0])) *
+                         static_cast<std::size_t>(GST_VIDEO_INFO_COMP_PSTRIDE(&info, component[0]));
+      for (gint y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT(&info, component[0]); ++y)
+        std::memcpy(static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&to, plane)) +
+                        std::ptrdiff_t{y} * GST_VIDEO_FRAME_PLANE_STRIDE(&to, plane),
+                    bytes.data() + GST_VIDEO_INFO_PLANE_OFFSET(&info, plane) +
+                        std::ptrdiff_t{y} * GST_VIDEO_INFO_PLANE_STRIDE(&info, plane),
+                    width);
+    }
+    gst_video_frame_unmap(&to);
+  }
+  GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(number) * kStep;
+  return buffer;
+}
+
+/// All of a frame that can be seen.
+struct Seen {
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint64_t> edges;
+  std::string motion, regions;
+  int moving = 0;
+};
+
+Seen see(GstBuffer* buffer, GstVideoFormat format) {
+  Seen out;
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, format, kWidth, kHeight);
+  GstVideoFrame frame;
+  EXPECT_TRUE(gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ));
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS(&info); ++c)
+    for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c); ++y)
+      for (gint x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH(&frame, c); ++x)
+        out.pixels.push_back(static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(
+            &frame, c))[std::ptrdiff_t{y} * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c) +
+                        x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c)]);
+  gst_video_frame_unmap(&frame);
+  const auto edges = gst::find_result<Edges>(buffer, 0, 0).result.read();
+  EXPECT_TRUE(edges.ok()) << edges.status().message();
+  if (edges.ok() && edges.value())
+    for (int y = 0; y < edges.value()->bits.height(); ++y)
+      out.edges.insert(out.edges.end(), edges.value()->bits.view().row(y),
+                       edges.value()->bits.view().row(y) + edges.value()->bits.width());
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    const auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
+    for (const guint v : {static_cast<guint>(roi->id), roi->x, roi->y, roi->w, roi->h})
+      out.regions += std::to_string(v) + " ";
+  }
+  const auto motion = gst::find_result<MotionMap>(buffer, 0, 0).result.read();
+  EXPECT_TRUE(motion.ok()) << motion.status().message();
+  if (!motion.ok() || !motion.value()) return out;
+  const MotionMap& m = *motion.value();
+  out.moving = m.moving_cells;
+  const auto add = [&](auto value) { out.motion += std::to_string(value) + " "; };
+  for (const int v : {m.width, m.height, int{m.compared}, int{m.global_change}, int{m.in_event},
+                      m.moving_cells, m.columns, m.rows})
+    add(v);
+  add(m.share);
+  for (const MotionCell& cell : m.cells) add(cell.share + (cell.moves ? 10.0f : 0.0f));
+  for (const MotionRegion& r : m.regions) {
+    add(r.id);
+    for (const float v : {r.box.x, r.box.y, r.box.w, r.box.h}) add(v);
+  }
+  return out;
+}
+
+/// Motion needs what it has learnt.
+int frames_for(const std::string& elements) {
+  return elements.find("testmotion") == elements.npos ? 12 : kFrames;
+}
+
+enum class Memory { kCpu, kSystem, kCuda };
+
+struct Played {
+  std::vector<Seen> frames;
+  std::vector<std::string> messages;
+  std::vector<std::uint64_t> stats;  ///< of the element m
+};
+
+/// What the element m is told before a frame.
+struct Change {
+  int frame = -1;
+  const char* property = nullptr;
+  std::string value = {};
+};
+
+Played play(const std::string& elements, GstVideoFormat format, Memory memory, int gap = -1,
+            const Change& change = {}) {
+  GstContext* shared = memory == Memory::kCuda ? make_cuda_context() : nullptr;
+  GstCudaContext* context = nullptr;
+  if (shared)
+    gst_structure_get(gst_context_get_structure(shared), GST_CUDA_CONTEXT_TYPE,
+                      GST_TYPE_CUDA_CONTEXT, &context, nullptr);
+  EXPECT_EQ(context != nullptr, memory == Memory::kCuda);
+  Played seen;
+  {
+    const std::string backend = memory == Memory::kCpu ? "cpu" : "cuda";
+    std::string all = elements;
+    for (std::size_t at = 0; (at = all.find("BACKEND", at)) != all.npos;)
+      all.replace(at, 7, backend);
+    Pipeline pipeline("appsrc name=src format=time caps=video/x-raw" +
+                          std::string(context ? "(memory:CUDAMemory)" : "") + ",format=" +
+                          gst_video_format_to_string(format) + ",width=" + std::to_string(kWidth) +
+                          ",height=" + std::to_string(kHeight) + ",framerate=25/1 ! " + all +
+                          " ! fakesink name=sink sync=false",
+                      shared);
+    pipeline.on_buffer("sink", "sink",
+                       [&](GstBuffer* b) { seen.frames.push_back(see(b, format)); });
+    int number = 0, before = 0;
+    if (change.property)
+      pipeline.on_buffer("m", "sink", [&](GstBuffer*) {
+        if (before++ == change.frame) pipeline.set("m", change.property, change.value);
+      });
+    pipeline.feed("src", [&]() -> GstBuffer* {
+      if (number == frames_for(elements)) return nullptr;
+      GstBuffer* buffer = make_frame(format, number, context);
+      if (number++ == gap) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
+      return buffer;
+    });
+    const Ending ending = pipeline.play(300);
+    EXPECT_TRUE(ending.eos) << ending.error;
+    seen.messages = ending.messages;
+    if (elements.starts_with("testmotion name=m "))
+      for (const char* field : {"frames", "moving-frames", "global-changes", "events"})
+        seen.stats.push_back(pipeline.stat("m", field));
+  }
+  if (context) gst_object_unref(context);
+  if (shared) gst_context_unref(shared);
+  return seen;
+}
+
+class MovingCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    gst_cuda_memory_init_once();
+    register_elements();
+  }
+  static void compare(const std::string& elements, GstVideoFormat format, int least_moving,
+                      int gap = -1, const Change& change = {},
+                      const std::vector<Memory>& memories = {Memory::kSystem, Memory::kCuda}) {
+    SCOPED_TRACE(elements);
+    const Played cpu = play(elements, format, Memory::kCpu, gap, change);
+    ASSERT_EQ(cpu.frames.size(), static_cast<std::size_t>(frames_for(elements)));
+    int moving = 0;
+    for (const Seen& each : cpu.frames) moving += each.moving > 0;
+    EXPECT_GE(moving, least_moving);
+    EXPECT_GE(cpu.messages.size(), least_moving > 0 ? 2u : 0u);
+    for (const Memory memory : memories) {
+      SCOPED_TRACE(memory == Memory::kCuda ? "CUDA memory" : "system memory");
+      const Played gpu = play(elements, format, memory, gap, change);
+      EXPECT_EQ(gpu.messages, cpu.messages);
+      EXPECT_EQ(gpu.stats, cpu.stats);
+      ASSERT_EQ(gpu.frames.size(), cpu.frames.size());
+      for (std::size_t i = 0; i < cpu.frames.size(); ++i) {
+        SCOPED_TRACE("frame " + std::to_string(i));
+        ASSERT_TRUE(gpu.frames[i].edges == cpu.frames[i].edges);
+        ASSERT_EQ(gpu.frames[i].motion, cpu.frames[i].motion);
+        ASSERT_TRUE(gpu.frames[i].pixels == cpu.frames[i].pixels);
+        // By default the GPU's elements write none: they would wait.
+        const bool always = elements.find("standard-metas=always") != elements.npos;
+        ASSERT_EQ(gpu.frames[i].regions, always ? cpu.frames[i].regions : "");
+      }
+    }
+  }
+};
+
+TEST_F(MovingCuda, EdgesInThePictureAndInTheMeta) {
+  for (const char* output : {"picture", "gradient", "angle", "meta", "picture mask=true"})
+    compare(std::string("testedges backend=BACKEND output=") + output, GST_VIDEO_FORMAT_NV12, 0);
+  compare("testedges backend=BACKEND linking=apron kernel-size=1", GST_VIDEO_FORMAT_RGBA, 0);
+  compare("testedges backend=BACKEND aperture=5 low=600 high=1800", GST_VIDEO_FORMAT_I420, 0);
+}
+
+TEST_F(MovingCuda, MotionByEveryMethod) {
+  for (const char* method : {"edges", "difference", "background"})
+    for (const char* output : {"meta", "mask", "cells"})
+      compare(
+          "testmotion name=m backend=BACKEND method=" + std::string(method) + " output=" + output,
+          GST_VIDEO_FORMAT_NV12, 5);
+}
+
+TEST_F(MovingCuda, MotionByTheEdgesAtHand) {
+  const std::string own = "testmotion method=edges interval=0 backend=BACKEND";
+  compare("testedges backend=BACKEND output=meta kernel-size=7 ! " + own, GST_VIDEO_FORMAT_NV12, 5);
+  compare("testedges backend=BACKEND output=picture ! " + own, GST_VIDEO_FORMAT_NV12, 5);
+  // The luma of the picture that the edges have replaced.
+  compare(
+      "testedges backend=BACKEND output=gradient ! testmotion method=difference backend=BACKEND",
+      GST_VIDEO_FORMAT_NV12, 5);
+  // Edges in host memory.
+  compare("testedges backend=cpu output=meta kernel-size=7 ! " + own, GST_VIDEO_FORMAT_NV12, 5, -1,
+          {}, {Memory::kSystem});
+}
+
+TEST_F(MovingCuda, GapsMasksAndRegions) {
+  compare("testmotion backend=BACKEND method=difference interval=0 standard-metas=always",
+          GST_VIDEO_FORMAT_I420, 5, 42);
+  compare("testmotion name=m backend=BACKEND output=mask ignore=\"0,0 0.3,0 0.3,0.4\"",
+          GST_VIDEO_FORMAT_NV12, 5, 42);
+  compare("testmotion backend=BACKEND method=difference columns=24 rows=12", GST_VIDEO_FORMAT_RGBA,
+          5, 42);
+}
+
+// Ids go on behind those of the detector before.
+TEST_F(MovingCuda, SettingsThatChange) {
+  const std::string edges = "testedges name=m backend=BACKEND";
+  compare(edges, GST_VIDEO_FORMAT_NV12, 0, -1, {5, "kernel-size", "9"});
+  compare(edges, GST_VIDEO_FORMAT_NV12, 0, -1, {5, "output", "angle"});
+  const std::string motion = "testmotion name=m backend=BACKEND method=difference interval=0";
+  compare(motion, GST_VIDEO_FORMAT_NV12, 5, -1, {42, "columns", "16"});
+  compare(motion, GST_VIDEO_FORMAT_NV12, 5, -1, {42, "method", "edges"});
+}
+
+}  // namespace
+}  // namespace cuface::test

@@ -1,0 +1,249 @@
+// cufeatures: the keypoints of the kernel in a meta and in JSON, settings, pictures without any.
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "gst/meta/gstcufacefeaturemeta.h"
+#include "gst/meta/keypoints.h"
+#include "kernels/orb/orb.h"
+#include "tests/gst/support.h"
+
+namespace cuface::test {
+namespace {
+
+constexpr int kWidth = 320, kHeight = 240;
+
+cv::Mat picture() {
+  return squares(kWidth, kHeight, {{50, 50, 60, 60}, {150, 60, 90, 90}, {60, 140, 50, 50}});
+}
+
+GstVideoInfo grey_info(int width = kWidth, int height = kHeight) {
+  return video_info(GST_VIDEO_FORMAT_GRAY8, width, height);
+}
+
+BinaryFeatures expected(const cv::Mat& grey, const OrbConfig& config = {}) {
+  Result<OrbDetector> detector = OrbDetector::create(config, grey.cols, grey.rows);
+  BinaryFeatures out;
+  EXPECT_TRUE(detector.ok());
+  EXPECT_TRUE(
+      detector.value()
+          .run({grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)}, out)
+          .ok());
+  return out;
+}
+
+/// A buffer's snapshot, which goes with this.
+class Read {
+ public:
+  explicit Read(GstBuffer* buffer) {
+    GstCufaceFeatureMeta* meta = buffer ? gst_cuface_buffer_get_feature_meta(buffer) : nullptr;
+    if (meta) features_ = gst_cuface_feature_meta_get_features(meta);
+  }
+  ~Read() {
+    if (features_) gst_cuface_features_unref(features_);
+  }
+  Read(const Read&) = delete;
+  Read& operator=(const Read&) = delete;
+
+  const GstCufaceFeatures* get() const { return features_; }
+  int count() const {
+    return features_ ? static_cast<int>(gst_cuface_features_get_count(features_)) : -1;
+  }
+  /// Its keypoints in pixels of a frame of this size, with their descriptors.
+  BinaryFeatures in_pixels(float width, float height) const {
+    BinaryFeatures out;
+    for (guint i = 0; static_cast<int>(i) < count(); ++i) {
+      Keypoint k;
+      k.octave = static_cast<std::int32_t>(gst_cuface_features_get_keypoint(
+          features_, i, &k.x, &k.y, &k.size, &k.angle, &k.response));
+      k.x = k.x * width - 0.5f;
+      k.y = k.y * height - 0.5f;
+      k.size *= width;
+      out.keypoints.push_back(k);
+      gsize length = 0;
+      const guint8* bytes = gst_cuface_features_get_descriptor(features_, i, &length);
+      EXPECT_EQ(length, gsize{kBinaryBytes});
+      out.descriptors.insert(out.descriptors.end(), bytes, bytes + length);
+    }
+    return out;
+  }
+
+ private:
+  GstCufaceFeatures* features_ = nullptr;
+};
+
+/// The same, but for the rounding of places.
+void expect_same(const BinaryFeatures& a, const BinaryFeatures& b) {
+  ASSERT_EQ(a.keypoints.size(), b.keypoints.size());
+  for (std::size_t i = 0; i < a.keypoints.size(); ++i) {
+    const Keypoint &k = a.keypoints[i], &other = b.keypoints[i];
+    ASSERT_NEAR(k.x, other.x, 1e-3);
+    ASSERT_NEAR(k.y, other.y, 1e-3);
+    ASSERT_NEAR(k.size, other.size, 1e-3);
+    ASSERT_EQ(k.angle, other.angle);
+    ASSERT_EQ(k.response, other.response);
+    ASSERT_EQ(k.octave, other.octave);
+  }
+  EXPECT_EQ(a.descriptors, b.descriptors);
+}
+
+TEST(Features, OfTheMetaAreTheKernels) {
+  const cv::Mat grey = picture();
+  for (const auto& [settings, config] : std::vector<std::pair<std::string, OrbConfig>>{
+           {"", {}},
+           {"detector=fast descriptor=orb max-keypoints=40", {.max_keypoints = 40}},
+           {"threshold=40 levels=3 scale-factor=1.5",
+            {.threshold = 40, .levels = 3, .scale_factor = 1.5f}},
+           {"score=fast edge=25", {.edge = 25, .score = KeypointScore::kFast}},
+           {"upright=true", {.upright = true}}}) {
+    Harness harness("cufeatures name=f " + settings);
+    harness.set_caps(grey_info());
+    GstBuffer* out = harness.pass(grey_frame(grey));
+    ASSERT_NE(out, nullptr) << settings;
+    const Read read(out);
+    gst_buffer_unref(out);  // the snapshot outlives it
+    const BinaryFeatures wanted = expected(grey, config);
+    EXPECT_GE(wanted.keypoints.size(), 20u) << settings;
+    expect_same(read.in_pixels(kWidth, kHeight), wanted);
+    EXPECT_EQ(harness.stat("f", "keypoints"), wanted.keypoints.size());
+  }
+}
+
+TEST(Features, SettingsChangeWhileItPlays) {
+  const cv::Mat grey = picture();
+  Harness harness("cufeatures name=f");
+  harness.set_caps(grey_info());
+  for (const int most : {500, 20, 500}) {
+    g_object_set(harness.element("f"), "max-keypoints", most, nullptr);
+    GstBuffer* out = harness.pass(grey_frame(grey));
+    ASSERT_NE(out, nullptr);
+    OrbConfig config;
+    config.max_keypoints = most;
+    expect_same(Read(out).in_pixels(kWidth, kHeight), expected(grey, config));
+    gst_buffer_unref(out);
+  }
+}
+
+TEST(Features, FollowAPictureThatIsScaledOrCropped) {
+  const cv::Mat grey = picture();
+  const BinaryFeatures all = expected(grey);
+  const auto behind = [&](const std::string& element) {
+    Harness harness("cufeatures ! " + element);
+    harness.set_caps(grey_info());
+    return harness.pass(grey_frame(grey));
+  };
+  GstBuffer* scaled = behind("videoscale ! capsfilter caps=video/x-raw,width=640,height=480");
+  ASSERT_NE(scaled, nullptr);
+  expect_same(Read(scaled).in_pixels(kWidth, kHeight), all);
+  gst_buffer_unref(scaled);
+
+  GstBuffer* padded = behind("videobox left=-20");
+  ASSERT_NE(padded, nullptr);
+  EXPECT_EQ(Read(padded).get(), nullptr) << "nobody knows where they are";
+  gst_buffer_unref(padded);
+
+  Harness harness("cufeatures");
+  harness.set_caps(grey_info());
+  GstBuffer* out = harness.pass(grey_frame(grey));
+  ASSERT_NE(out, nullptr);
+  out = gst_buffer_make_writable(out);
+  GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(out);
+  crop->x = 100;
+  crop->y = 40;
+  crop->width = 160;
+  crop->height = 120;
+  BinaryFeatures inside;
+  for (std::size_t i = 0; i < all.keypoints.size(); ++i) {
+    Keypoint k = all.keypoints[i];
+    k.x -= 100;
+    k.y -= 40;
+    if (k.x <= -0.5f || k.y <= -0.5f || k.x >= 160 || k.y >= 120) continue;
+    k.size = all.keypoints[i].size;
+    inside.keypoints.push_back(k);
+    inside.descriptors.insert(inside.descriptors.end(), all.descriptor(i),
+                              all.descriptor(i) + kBinaryBytes);
+  }
+  EXPECT_GT(inside.keypoints.size(), 10u);
+  EXPECT_LT(inside.keypoints.size(), all.keypoints.size());
+  expect_same(Read(out).in_pixels(160, 120), inside);
+  gst_buffer_unref(out);
+}
+
+TEST(Features, AreTheSameInColour) {
+  const cv::Mat grey = picture();
+  const BinaryFeatures wanted = expected(grey);
+  for (const GstVideoFormat format :
+       {GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_GBR}) {
+    const GstVideoInfo info = video_info(format, kWidth, kHeight);
+    Harness harness("cufeatures");
+    harness.set_caps(info);
+    GstBuffer* out = harness.pass(make_frame(info, grey));
+    ASSERT_NE(out, nullptr);
+    expect_same(Read(out).in_pixels(kWidth, kHeight), wanted);
+    gst_buffer_unref(out);
+  }
+}
+
+TEST(Features, PicturesWithoutCornersHaveNone) {
+  for (const auto& [width, height, value] :
+       {std::tuple{320, 240, 255}, {320, 240, 0}, {16, 16, 200}, {1, 1, 7}, {4000, 40, 90}}) {
+    Harness harness("cufeatures");
+    harness.set_caps(grey_info(width, height));
+    GstBuffer* out = harness.pass(grey_frame(cv::Mat(height, width, CV_8U, cv::Scalar(value))));
+    ASSERT_NE(out, nullptr);
+    EXPECT_EQ(Read(out).count(), 0) << width << "x" << height;
+    gst_buffer_unref(out);
+  }
+}
+
+TEST(Features, AGapHasNoMeta) {
+  Harness harness("cufeatures");
+  harness.set_caps(grey_info());
+  GstBuffer* in = grey_frame(picture());
+  GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_GAP);
+  GstBuffer* out = harness.pass(in);
+  ASSERT_NE(out, nullptr);
+  EXPECT_EQ(gst_cuface_buffer_get_feature_meta(out), nullptr);
+  gst_buffer_unref(out);
+}
+
+TEST(Features, StandInALineOfJson) {
+  const cv::Mat grey = picture();
+  const BinaryFeatures wanted = expected(grey);
+  Harness harness("cufeatures ! cuface2json");
+  harness.set_caps(grey_info());
+  GstBuffer* out = harness.pass(grey_frame(grey));
+  ASSERT_NE(out, nullptr);
+  GstMapInfo map;
+  ASSERT_TRUE(gst_buffer_map(out, &map, GST_MAP_READ));
+  const nlohmann::json line = nlohmann::json::parse(map.data, map.data + map.size);
+  gst_buffer_unmap(out, &map);
+  gst_buffer_unref(out);
+  EXPECT_EQ(line["features"]["descriptor"], "orb");
+  const nlohmann::json& keypoints = line["features"]["keypoints"];
+  ASSERT_EQ(keypoints.size(), wanted.keypoints.size());
+  for (std::size_t i = 0; i < keypoints.size(); ++i) {
+    const Keypoint& k = wanted.keypoints[i];
+    EXPECT_EQ(keypoints[i]["x"].get<float>(), k.x);
+    EXPECT_EQ(keypoints[i]["y"].get<float>(), k.y);
+    EXPECT_EQ(keypoints[i]["size"].get<float>(), k.size);
+    EXPECT_EQ(keypoints[i]["angle"].get<float>(), k.angle);
+    EXPECT_EQ(keypoints[i]["response"].get<float>(), k.response);
+    EXPECT_EQ(keypoints[i]["octave"], k.octave);
+    const auto hex = keypoints[i]["descriptor"].get<std::string>();
+    ASSERT_TRUE(std::regex_match(hex, std::regex("[0-9a-f]{64}"))) << hex;
+    for (std::size_t b = 0; b < kBinaryBytes; ++b)
+      ASSERT_EQ(std::stoi(hex.substr(2 * b, 2), nullptr, 16), wanted.descriptor(i)[b]);
+  }
+}
+
+TEST(Features, NeedNoFacesForAPublisher) {
+  const BusReport report = run_pipeline(
+      "videotestsrc num-buffers=2 ! video/x-raw,width=160,height=120 ! cufeatures ! cuface2json ! "
+      "fakesink");
+  EXPECT_TRUE(report.finished);
+  EXPECT_EQ(report.error, "");
+  EXPECT_TRUE(report.warnings.empty());
+}
+
+}  // namespace
+}  // namespace cuface::test

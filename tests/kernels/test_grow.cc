@@ -1,0 +1,357 @@
+// Training a forest: every version gives the bytes of the plain one, with any number of threads and
+// after any interruption. What it computes is held by test_grow_dlib.cc.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/grow/grow.h"
+#include "tests/kernels/labelled_faces.h"
+#include "tests/kernels/versions.h"
+
+namespace cuface {
+namespace {
+
+ForestOptions small_options() {
+  ForestOptions options;
+  options.cascade_depth = 2;
+  options.num_trees_per_cascade_level = 6;
+  options.tree_depth = 3;
+  options.oversampling_amount = 7;
+  options.feature_pool_size = 60;
+  return options;
+}
+
+std::string bytes_of(const GrownForest& forest) {
+  std::string bytes;
+  const auto add = [&](const auto& values) {
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]);
+  };
+  add(forest.mean_shape);
+  add(forest.anchors);
+  add(forest.deltas);
+  add(forest.splits);
+  add(forest.leaves);
+  return bytes;
+}
+
+GrownForest forest_of(const LabelledFaces& faces, const ForestOptions& options,
+                      const ForestRun& run = {}, GrownForest begun = {}) {
+  auto forest = grow_forest(faces, options, run, std::move(begun));
+  EXPECT_TRUE(forest.ok()) << forest.status().message();
+  return forest.ok() ? std::move(forest.value()) : GrownForest{};
+}
+
+GrownForest plain_forest_of(const LabelledFaces& faces, const ForestOptions& options) {
+  const std::string before = simd::chosen();
+  EXPECT_TRUE(simd::force("scalar").ok());
+  GrownForest forest = forest_of(faces, options);
+  EXPECT_TRUE(simd::force(before).ok());
+  return forest;
+}
+
+double error_of(const GrownForest& grown, const ForestOptions& options,
+                const LabelledFaces& faces) {
+  auto model = make_forest(grown, options);
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return model.ok() ? test::mean_error(model.value(), faces) : NAN;
+}
+
+class GrowVersions : public test::EveryVersion {};
+CUFACE_EVERY_VECTOR_VERSION(GrowVersions);
+
+TEST_P(GrowVersions, GrowTheSameTrees) {
+  for (const int landmarks : {8, 1, 5, 21}) {
+    const test::MadeUpFaces faces(37, 5, landmarks);
+    for (const int depth : {1, 4, 6}) {
+      for (const int tests : {1, 5, 20, 33}) {
+        ForestOptions options = small_options();
+        options.tree_depth = depth;
+        options.num_test_splits = tests;
+        options.num_trees_per_cascade_level = 3;
+        EXPECT_EQ(bytes_of(forest_of(faces.view(), options)),
+                  bytes_of(plain_forest_of(faces.view(), options)))
+            << landmarks << " landmarks, depth " << depth << ", " << tests << " tests";
+      }
+    }
+  }
+}
+
+TEST_P(GrowVersions, KnowPartsThatAreNotPresentAndWeights) {
+  test::MadeUpFaces faces(50, 6);
+  faces.hide_some();
+  for (std::size_t face = 0; face < 50; ++face)
+    faces.weights.push_back(static_cast<std::uint8_t>(face % 5 == 0 ? 255 : 1 + face % 3));
+  const ForestOptions options = small_options();
+  EXPECT_EQ(bytes_of(forest_of(faces.view(), options)),
+            bytes_of(plain_forest_of(faces.view(), options)));
+}
+
+// A label far away makes residuals that 32 bits can hardly add up.
+TEST_P(GrowVersions, AddLargeResiduals) {
+  test::MadeUpFaces faces(60, 7);
+  for (std::size_t i = 0; i < 8; ++i) faces.points[40 + i].x += 97 * test::MadeUpFaces::kSide;
+  faces.weights.assign(60, 255);
+  ForestOptions options = small_options();
+  options.oversampling_translation_jitter = 100;
+  options.nu = 1;
+  EXPECT_EQ(bytes_of(forest_of(faces.view(), options)),
+            bytes_of(plain_forest_of(faces.view(), options)));
+}
+
+// Many rows of a moderate size: 32 bits hold some of them, and not all.
+TEST_P(GrowVersions, AddMoreThanThirtyTwoBitsHold) {
+  test::MadeUpFaces faces(250, 19);
+  faces.weights.assign(250, 16);
+  ForestOptions options = small_options();
+  options.oversampling_amount = 80;
+  options.oversampling_translation_jitter = 3;
+  options.cascade_depth = 1;
+  options.num_trees_per_cascade_level = 3;
+  options.tree_depth = 2;
+  options.feature_pool_size = 20;
+  ForestRun run;
+  run.threads = 1;
+  EXPECT_EQ(bytes_of(forest_of(faces.view(), options, run)),
+            bytes_of(plain_forest_of(faces.view(), options)));
+}
+
+TEST(Grow, ThreadsChangeNothing) {
+  const test::MadeUpFaces faces(300, 8);
+  const ForestOptions options = small_options();
+  ForestRun run;
+  run.threads = 1;
+  const std::string expected = bytes_of(forest_of(faces.view(), options, run));
+  for (const int threads : {2, 3, 7}) {
+    run.threads = threads;
+    EXPECT_EQ(bytes_of(forest_of(faces.view(), options, run)), expected) << threads << " threads";
+  }
+}
+
+TEST(Grow, GoesOnWhereItWasInterrupted) {
+  const test::MadeUpFaces faces(30, 9);
+  for (const ForestDraws draws : {ForestDraws::kOwn, ForestDraws::kDlib}) {
+    ForestOptions options = small_options();
+    options.draws = draws;
+    std::vector<GrownForest> seen;
+    ForestRun run;
+    run.watch = [&](const GrownForest& forest) { seen.push_back(forest); };
+    const std::string expected = bytes_of(forest_of(faces.view(), options, run));
+    ASSERT_EQ(seen.size(), 12u);
+    EXPECT_EQ(bytes_of(seen.back()), expected);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      EXPECT_EQ(seen[i].trees(options), i + 1);
+      std::size_t watched = 0;
+      run.watch = [&](const GrownForest&) { ++watched; };
+      EXPECT_EQ(bytes_of(forest_of(faces.view(), options, run, seen[i])), expected) << i;
+      EXPECT_EQ(watched, 11 - i);
+    }
+  }
+}
+
+TEST(Grow, FindsWhatItHasLearnt) {
+  const test::MadeUpFaces faces(200, 10), others(100, 11);
+  ForestOptions options;
+  options.num_trees_per_cascade_level = 30;
+  options.cascade_depth = 6;
+  options.oversampling_amount = 10;
+  GrownForest first;
+  ForestRun run;
+  run.watch = [&](const GrownForest& forest) {
+    if (forest.trees(options) == 30) first = forest;
+  };
+  const GrownForest forest = forest_of(faces.view(), options, run);
+  GrownForest none = first;
+  std::fill(none.leaves.begin(), none.leaves.end(), 0.0f);
+  const double mean = error_of(none, options, others.view());
+  EXPECT_LT(error_of(first, options, others.view()), 0.8 * mean);
+  EXPECT_LT(error_of(forest, options, others.view()), 0.45 * mean);
+  EXPECT_LT(error_of(forest, options, faces.view()), error_of(forest, options, others.view()));
+}
+
+// A weight of n is n faces alike.
+TEST(Grow, AWeightCountsAsSoManyFaces) {
+  test::MadeUpFaces faces(30, 12);
+  faces.weights.assign(30, 1);
+  const ForestOptions options = small_options();
+  EXPECT_EQ(bytes_of(forest_of(faces.view(), options)), [&] {
+    faces.weights.clear();
+    return bytes_of(forest_of(faces.view(), options));
+  }());
+  faces.weights.assign(30, 1);
+  const auto error_of_first = [&] {
+    const GrownForest forest = forest_of(faces.view(), options);
+    LabelledFaces view = faces.view();
+    view.picture_of = view.picture_of.first(5);
+    view.boxes = view.boxes.first(5);
+    view.points = view.points.first(40);
+    return error_of(forest, options, view);
+  };
+  const double before = error_of_first();
+  std::fill_n(faces.weights.begin(), 5, std::uint8_t{100});
+  EXPECT_LT(error_of_first(), 0.8 * before);
+}
+
+TEST(Grow, SeedsAndDrawsMakeOtherForests) {
+  const test::MadeUpFaces faces(30, 13);
+  std::vector<std::string> all;
+  for (const ForestDraws draws : {ForestDraws::kOwn, ForestDraws::kDlib}) {
+    for (const char* seed : {"", "a", "b"}) {
+      ForestOptions options = small_options();
+      options.draws = draws;
+      options.random_seed = seed;
+      all.push_back(bytes_of(forest_of(faces.view(), options)));
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) EXPECT_NE(all[i], all[k]) << i << " and " << k;
+}
+
+TEST(Grow, CanBeStopped) {
+  const test::MadeUpFaces faces(30, 14);
+  StopFlag stop;
+  ForestRun run;
+  run.stop = &stop;
+  std::size_t trees = 0;
+  run.watch = [&](const GrownForest&) {
+    if (++trees == 2) stop.raise();
+  };
+  const ForestOptions options = small_options();
+  EXPECT_EQ(grow_forest(faces.view(), options, run).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(trees, 2u);
+  trees = 0;
+  EXPECT_EQ(grow_forest(faces.view(), options, run).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(trees, 0u);
+}
+
+TEST(Grow, MakesAModelOfWholeStages) {
+  const test::MadeUpFaces faces(30, 15);
+  const ForestOptions options = small_options();
+  std::vector<GrownForest> seen;
+  ForestRun run;
+  run.watch = [&](const GrownForest& forest) { seen.push_back(forest); };
+  forest_of(faces.view(), options, run);
+  EXPECT_EQ(make_forest(seen[4], options).status().code(), StatusCode::kCorrupt);
+  const auto one = make_forest(seen[5], options), still = make_forest(seen[10], options);
+  const auto two = make_forest(seen[11], options);
+  ASSERT_TRUE(one.ok() && still.ok() && two.ok());
+  EXPECT_EQ(one.value()->stages, 1);
+  EXPECT_EQ(still.value()->stages, 1);
+  EXPECT_EQ(two.value()->stages, 2);
+  EXPECT_EQ(two.value()->trees, 6);
+  EXPECT_EQ(two.value()->depth, 3);
+  EXPECT_EQ(two.value()->pool, 60);
+  EXPECT_EQ(two.value()->landmarks, 8);
+}
+
+TEST(Grow, RefusesAForestOfOtherSamples) {
+  const test::MadeUpFaces faces(30, 16);
+  const ForestOptions options = small_options();
+  const GrownForest good = forest_of(faces.view(), options);
+  const auto refuses = [&](auto&& spoil) {
+    GrownForest bad = good;
+    spoil(bad);
+    const auto forest = grow_forest(faces.view(), options, {}, bad);
+    return forest.status().code() == StatusCode::kInvalidArgument;
+  };
+  EXPECT_FALSE(refuses([](GrownForest&) {}));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.mean_shape[3] += 1e-6f; }));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.mean_shape.clear(); }));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.anchors[3] ^= 1; }));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.deltas.pop_back(); }));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.splits.pop_back(); }));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.leaves.pop_back(); }));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.leaves[3] = NAN; }));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.splits[3].a = 60; }));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.splits[3].b = 60; }));
+  EXPECT_TRUE(refuses([](GrownForest& f) { f.splits[3].threshold = INFINITY; }));
+  EXPECT_TRUE(refuses([](GrownForest& f) {
+    f.splits.insert(f.splits.end(), f.splits.begin(), f.splits.begin() + 7);
+    f.leaves.insert(f.leaves.end(), f.leaves.begin(), f.leaves.begin() + 8 * 16);
+  }));
+}
+
+TEST(Grow, SaysWhatIsWrongWithFaces) {
+  const ForestOptions options = small_options();
+  const auto says = [&](const char* part, auto&& spoil) {
+    test::MadeUpFaces faces(20, 17);
+    spoil(faces);
+    const auto forest = grow_forest(faces.view(), options);
+    EXPECT_EQ(forest.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(forest.status().message().find(part), std::string::npos)
+        << part << ": " << forest.status().message();
+  };
+  using Faces = test::MadeUpFaces;
+  says("no face", [](Faces& f) { f = Faces(0, 1); });
+  says("as many", [](Faces& f) { f.points.pop_back(); });
+  says("as many", [](Faces& f) { f.picture_of.pop_back(); });
+  says("as many", [](Faces& f) { f.present.assign(159, 1); });
+  says("as many", [](Faces& f) { f.weights.assign(21, 1); });
+  says("face 3 is of a picture that does not exist", [](Faces& f) { f.picture_of[3] = 10; });
+  says("face 4 is of an empty picture", [](Faces& f) { f.pictures[2].width = 0; });
+  says("box of face 5", [](Faces& f) { f.boxes[5].w = 1; });
+  says("box of face 5", [](Faces& f) { f.boxes[5].h = 0; });
+  says("box of face 6", [](Faces& f) { f.boxes[6].x = NAN; });
+  says("point 1 of face 2", [](Faces& f) { f.points[17].x = NAN; });
+  says("point 2 of face 2", [](Faces& f) { f.points[18].y = 7000; });
+  says("face 7 has no weight", [](Faces& f) {
+    f.weights.assign(20, 1);
+    f.weights[7] = 0;
+  });
+  says("point 3 is present in no face", [](Faces& f) {
+    f.present.assign(160, 1);
+    for (std::size_t i = 3; i < 160; i += 8) f.present[i] = 0;
+  });
+  LabelledFaces none = Faces(20, 17).view();
+  none.landmarks = 0;
+  EXPECT_NE(grow_forest(none, options).status().message().find("landmarks"), std::string::npos);
+}
+
+TEST(Grow, SaysWhichOptionIsOutOfRange) {
+  const auto says = [](const char* name, auto&& spoil) {
+    ForestOptions options;
+    spoil(options);
+    const Status status = validate(options);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << name;
+    EXPECT_NE(status.message().find(name), std::string::npos) << status.message();
+  };
+  EXPECT_TRUE(validate(ForestOptions{}).ok());
+  for (const int bad : {0, -1, std::numeric_limits<int>::max()}) {
+    says("cascade_depth", [&](ForestOptions& o) { o.cascade_depth = bad; });
+    says("tree_depth", [&](ForestOptions& o) { o.tree_depth = bad; });
+    says("num_trees_per_cascade_level",
+         [&](ForestOptions& o) { o.num_trees_per_cascade_level = bad; });
+    says("oversampling_amount", [&](ForestOptions& o) { o.oversampling_amount = bad; });
+    says("feature_pool_size", [&](ForestOptions& o) { o.feature_pool_size = bad; });
+    says("num_test_splits", [&](ForestOptions& o) { o.num_test_splits = bad; });
+  }
+  for (const double bad : {0.0, 1.5, -1.0, double{NAN}})
+    says("nu", [&](ForestOptions& o) { o.nu = bad; });
+  for (const double bad : {0.0, -1.0, double{NAN}, double{INFINITY}})
+    says("lambda", [&](ForestOptions& o) { o.lambda = bad; });
+  for (const double bad : {-1.0, 101.0, double{NAN}}) {
+    says("jitter", [&](ForestOptions& o) { o.oversampling_translation_jitter = bad; });
+    says("padding", [&](ForestOptions& o) { o.feature_pool_region_padding = bad; });
+  }
+  says("leaves", [](ForestOptions& o) { o.num_trees_per_cascade_level = 100000; });
+  says("feature pixels", [](ForestOptions& o) {
+    o.cascade_depth = 100;
+    o.num_trees_per_cascade_level = 1;
+    o.feature_pool_size = 20000;
+  });
+}
+
+TEST(Grow, RefusesMoreSamplesThanItCanAddUp) {
+  const test::MadeUpFaces faces(20, 18);
+  ForestOptions options = small_options();
+  options.oversampling_amount = 1 << 20;
+  const Status status = grow_forest(faces.view(), options).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("too many"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace cuface

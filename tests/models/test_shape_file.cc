@@ -1,0 +1,145 @@
+// Shape models in our own file format: what comes back, and what is refused.
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include "models/models.h"
+#include "models/shape_file.h"
+#include "tests/fewer.h"
+#include "tests/kernels/shape_models.h"
+#include "tests/models/bad_file.h"
+#include "tests/models/mend_checksums.h"
+
+namespace cuface::test {
+namespace {
+
+TEST(ShapeFile, RoundTrip) {
+  const TemporaryFolder folder;
+  const auto model = random_shape_model(3);
+  const std::string path = folder / "s.cuface";
+  ASSERT_TRUE(write_shape_file(*model, {"random.tar", "12ab", "none"}, path).ok());
+  const auto loaded = load_shape(path);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(load_shape(path).value(), loaded.value()) << "one object a file";
+  EXPECT_EQ(model_kind(path).value(), ModelKind::kShape);
+  ASSERT_TRUE(write_shape_file(*loaded.value(), {"random.tar", "12ab", "none"}, folder / "m").ok());
+  EXPECT_EQ(read_file(path), read_file(folder / "m"));
+  EXPECT_EQ(loaded.value()->name, "random");
+  EXPECT_EQ(loaded.value()->hat.patch_change, -3);
+  EXPECT_TRUE(std::ranges::equal(loaded.value()->numbers, model->numbers));
+  EXPECT_EQ(loaded.value()->rules[1].against[0].point, 4);
+}
+
+TEST(ShapeFile, AnotherKindIsNamed) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_shape_file(*random_shape_model(1), {}, folder / "s").ok());
+  EXPECT_NE(
+      load_forest(folder / "s").status().message().find("a shape model, not a landmark model"),
+      std::string::npos);
+  write_file(folder / "stasm.tar", "text");
+  EXPECT_EQ(load_shape(folder / "stasm.tar").status().code(), StatusCode::kUnsupported);
+  EXPECT_NE(load_shape(folder / "stasm.tar").status().message().find("cuface-model convert"),
+            std::string::npos);
+  write_file(folder / "c.xml", "<opencv_storage/>");
+  EXPECT_NE(load_shape(folder / "c.xml").status().message().find("not a shape model"),
+            std::string::npos);
+}
+
+TEST(ShapeFile, TruncatedAndFlipped) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_shape_file(*random_shape_model(5), {}, folder / "s").ok());
+  const std::string good = read_file(folder / "s");
+  Feeder<ShapeModel> feeder(load_shape, "s.cuface");
+  ASSERT_TRUE(feeder.feed(good, "good"));
+  EXPECT_GE(feeder.feed_truncations(good, "shape"), 100 / every());
+  feeder.feed_flips(good, "shape", kFlips / 4, kNoMend);
+  const Fed damaged = feeder.take();
+  EXPECT_EQ(damaged.loaded, 1) << "the good one";
+  feeder.feed_flips(good, "mended", kFlips / 25, mend_checksums);  // each good one makes its tables
+  const Fed mended = feeder.take();
+  EXPECT_GT(mended.loaded, kFlips / 400);
+  EXPECT_GT(mended.refused, kFlips / 400);
+}
+
+/// A model with one thing wrong: refused, also from a file.
+TEST(ShapeFile, WhatIsOutOfRange) {
+  struct Fault {
+    const char* what;
+    std::function<void(ShapeModel&, ShapeTables&)> make;
+  };
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const Fault faults[] = {
+      {"2 points", [](auto& m, auto&) { m.points = 2; }},
+      {"300 points", [](auto& m, auto&) { m.points = 300; }},
+      {"17 modes of 8 points", [](auto& m, auto&) { m.modes = 17; }},
+      {"no level", [](auto& m, auto&) { m.levels = 0; }},
+      {"7 levels", [](auto& m, auto&) { m.levels = 7; }},
+      {"21 iterations", [](auto& m, auto&) { m.iterations = 21; }},
+      {"no size", [](auto& m, auto&) { m.size = 0; }},
+      {"size NaN", [](auto& m, auto&) { m.size = kNan; }},
+      {"measured by no point", [](auto& m, auto&) { m.size_below = 8; }},
+      {"a point below 0", [](auto& m, auto&) { m.size_left = -1; }},
+      {"limit", [](auto& m, auto&) { m.mode_limit = -1; }},
+      {"start", [](auto& m, auto&) { m.start_scale = 0; }},
+      {"a huge window", [](auto& m, auto&) { m.start_scale = 2e-6; }},
+      {"window", [](auto& m, auto&) { m.window = 5; }},
+      {"even profile", [](auto& m, auto&) { m.line.length = 4; }},
+      {"long profile", [](auto& m, auto&) { m.line.length = 65; }},
+      {"line reach", [](auto& m, auto&) { m.line.reach = 33; }},
+      {"line step", [](auto& m, auto&) { m.line.step = 0; }},
+      {"hat step", [](auto& m, auto&) { m.hat.step = 0; }},
+      {"hat rows", [](auto& m, auto&) { m.hat.rows = 17; }},
+      {"hat bins", [](auto& m, auto&) { m.hat.bins = 1; }},
+      {"even patch", [](auto& m, auto&) { m.hat.patch = 12; }},
+      {"vanishing patch", [](auto& m, auto&) { m.hat.patch_change = -10; }},
+      {"sigma", [](auto& m, auto&) { m.hat.sigma = 0; }},
+      {"much work",
+       [](auto& m, auto&) {
+         m.iterations = 20;
+         m.hat.reach = 32;
+         m.hat.step = 1;
+         m.hat.patch = 63;
+         m.hat.patch_change = 0;
+       }},
+      {"mean NaN", [](auto&, auto& t) { t.mean_shape[3] = kNan; }},
+      {"mean short", [](auto&, auto& t) { t.mean_shape.pop_back(); }},
+      {"eigenvalue below 0", [](auto&, auto& t) { t.eigenvalues[1] = -1; }},
+      {"eigenvector infinite", [](auto&, auto& t) { t.eigenvectors[7] = HUGE_VAL; }},
+      {"weight", [](auto&, auto& t) { t.weights[0] = -1; }},
+      {"number NaN", [](auto&, auto& t) { t.numbers.back() = kNan; }},
+      {"number huge", [](auto&, auto& t) { t.numbers[0] = 1e7; }},
+      {"numbers short", [](auto&, auto& t) { t.numbers.pop_back(); }},
+      {"neighbour", [](auto&, auto& t) { t.neighbours[2].next = 8; }},
+      {"mirrored", [](auto&, auto& t) { t.neighbours[2].mirrored = -1; }},
+      {"kind of profile", [](auto&, auto& t) { t.profiles[2].kind = static_cast<ProfileKind>(2); }},
+      {"far profile", [](auto&, auto& t) { t.profiles[2].first_number = 4'000'000'000u; }},
+      {"profiles short", [](auto&, auto& t) { t.profiles.pop_back(); }},
+      {"axis", [](auto&, auto& t) { t.rules[0].axis = 2; }},
+      {"unit", [](auto&, auto& t) { t.rules[0].shift_unit = -1; }},
+      {"term", [](auto&, auto& t) { t.rules[1].against[2].point = 8; }},
+      {"term NaN", [](auto&, auto& t) { t.rules[1].measure[2].weight = kNan; }},
+      {"limit NaN", [](auto&, auto& t) { t.rules[1].limit = kNan; }},
+      {"skip", [](auto&, auto& t) { t.rules[1].skip = -1; }},
+      {"moves", [](auto&, auto& t) { t.rules[1].moves = 4'000'000'000u; }},
+      {"first move", [](auto&, auto& t) { t.rules[1].first_move = 4'000'000'000u; }},
+      {"moved point", [](auto&, auto& t) { t.moves[0].point = 8; }},
+      {"factor", [](auto&, auto& t) { t.moves[0].factor = kNan; }},
+      {"65 rules", [](auto&, auto& t) { t.rules.resize(65); }},
+  };
+  const TemporaryFolder folder;
+  for (const Fault& fault : faults) {
+    ShapeModel model;
+    ShapeTables tables;
+    random_shape(model, tables, 2);
+    ASSERT_TRUE(validate(model).ok());
+    fault.make(model, tables);
+    tables.show(model);
+    EXPECT_EQ(validate(model).code(), StatusCode::kCorrupt) << fault.what;
+    ASSERT_TRUE(write_shape_file(model, {}, folder / "bad").ok());
+    const auto loaded = load_shape(folder / "bad");
+    EXPECT_EQ(loaded.status().code(), StatusCode::kCorrupt) << fault.what;
+  }
+}
+
+}  // namespace
+}  // namespace cuface::test

@@ -1,0 +1,350 @@
+#!/usr/bin/python3
+"""Measures how well a cascade of cuface-train finds faces, beside one that opencv_traincascade has trained from the same
+samples, and OpenCV's frontal ones, on pictures that neither training saw.
+
+  tests/quality/training.py [--splits N] [--folder FOLDER] [--table]
+
+Writes docs/results/training.json, the plot beside it and the tables of docs/results/training.md. --table only makes
+these again from the JSON. FOLDER (default: ~/.cache/gst-cuface/training) keeps what each split has trained; what is
+there is not trained again.
+
+Faces are those of HELEN in the test data ($CUFACE_DATA), which `cuface-train data` splits. Backgrounds are photographs
+of Debian's mate-backgrounds, which apt-get downloads; opencv_traincascade is built by tests/full/traincascade. A
+cascade's score of a face is the number of windows in its group. Needs a build, and Debian's python3-opencv.
+"""
+import argparse
+import hashlib
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+import numpy as np
+
+import chains
+import clips
+import measures
+import pages
+
+sys.path.insert(0, str(chains.SOURCE / "tests"))
+import plots  # noqa: E402
+
+DATA = pathlib.Path(os.environ.get("CUFACE_DATA", chains.SOURCE / "../shared/data")).resolve()
+RESULT = chains.SOURCE / "docs/results/training.json"
+PAGE = chains.SOURCE / "docs/results/training.md"
+PLOT = RESULT.with_suffix(".svg")
+PROGRAM = pathlib.Path(os.environ.get("CUFACE_TRAIN", chains.BUILD / "models/train/cuface-train"))
+DEB, DEB_SHA256 = "mate-backgrounds=1.26.0-1", "7bf4c2209f34b4f61ba6d24c8b58c28b361e82e4b943aae6d42c030169af9e04"
+CASCADES = pathlib.Path(chains.CASCADE).parent
+OURS, PEER, ALT, DEFAULT = "cuface-train", "opencv_traincascade", "frontalface_alt", "frontalface_default"
+
+SIDE, STAGES, NEGATIVES = 20, 12, 1000
+SHARE = 0.3            # of the photographs, for the test
+POSES = 4              # of each face beside the labelled one, a little turned, scaled and moved
+TURN, SCALE, MOVE = 6, 0.06, 0.03  # standard deviations: degrees, share, share of the distance of the eyes
+WIDTH, TILE = 1600, 160  # of a background at most, and of its parts
+SPARE = 0.9            # opencv_traincascade takes new samples for those that a stage has lost
+VTEST_STEP = 80        # frames of a clip in which faces are smaller than the window
+EYE_DISTANCE, EYE_HEIGHT = 0.42, 0.38  # in a window: models/train/crop.h
+TOO_FEW_NEGATIVES = 3  # exit status of cuface-train, with the stages before written
+LEVELS = 0.1, 0.3, 1.0  # false alarms a picture at which hit rates are compared
+
+
+def noted(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def eyes(points):
+    return points[36:42].mean(axis=0), points[42:48].mean(axis=0)
+
+
+def box(points):
+    """The window around a face with level eyes."""
+    left, right = eyes(points)
+    side = float(np.linalg.norm(right - left)) / EYE_DISTANCE
+    x, y = (left + right) / 2
+    return {"x": x - side / 2, "y": y - EYE_HEIGHT * side, "w": side, "h": side}
+
+
+def posed(points, random):
+    left, right = eyes(points)
+    centre, distance = (left + right) / 2, np.linalg.norm(right - left)
+    angle = np.deg2rad(random.normal(0, TURN))
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    move = random.normal(0, MOVE * distance, 2)
+    return (points - centre) @ turn.T * np.exp(random.normal(0, SCALE)) + centre + move
+
+
+def write_pgm(path, picture):
+    path.write_bytes(b"P5\n%d %d\n255\n" % picture.shape[::-1] + np.ascontiguousarray(picture).tobytes())
+
+
+# ---- samples ------------------------------------------------------------------------------------
+
+def write_faces(folder):
+    """faces.csv, several poses of each face. Returns {line: (picture's path, points)} of the labelled ones."""
+    random, lines, labelled = np.random.default_rng(38), [], {}
+    lines.append(",".join(["path", *(f"{axis}{i}" for i in range(68) for axis in "xy")]))
+    for kind, picture, points, path in clips.labelled(DATA):
+        if kind != "helen":
+            continue
+        name = pathlib.Path(path).stem + ".pgm"
+        write_pgm(folder / name, picture)
+        labelled[len(lines) + 1] = folder / name, points
+        for shown in [points, *(posed(points, random) for _ in range(POSES))]:
+            lines.append(",".join([name, *(f"{value:.2f}" for value in shown.ravel())]))
+    (folder / "faces.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return labelled
+
+
+def write_backgrounds(folder):
+    """The photographs of the package, in grey."""
+    import cv2
+    unpacked = folder.with_name("mate-backgrounds")
+    if not unpacked.is_dir():
+        subprocess.run(["apt-get", "download", "-q", DEB], cwd=folder.parent, check=True, stdout=subprocess.DEVNULL)
+        package = next(folder.parent.glob("mate-backgrounds*.deb"))
+        digest = hashlib.sha256(package.read_bytes()).hexdigest()
+        assert digest == DEB_SHA256, f"{package}: is {digest}"
+        subprocess.run(["dpkg-deb", "-x", package, unpacked], check=True)
+    for path in sorted((unpacked / "usr/share/backgrounds/mate/nature").glob("*.jpg")):
+        picture = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
+        scale = min(1, WIDTH / picture.shape[1])
+        write_pgm(folder / f"{path.stem}.pgm", cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA))
+
+
+def write_tiles(names, folder):
+    """The backgrounds of a list in parts: cuface-train takes few windows of a picture, so that it wants many."""
+    import cv2
+    for name in names:
+        picture = cv2.imread(name, cv2.IMREAD_GRAYSCALE)
+        for y in range(0, picture.shape[0] - TILE + 1, TILE):
+            for x in range(0, picture.shape[1] - TILE + 1, TILE):
+                write_pgm(folder / f"{pathlib.Path(name).stem}-{y}-{x}.pgm", picture[y:y + TILE, x:x + TILE])
+
+
+class Split:
+    """The samples of one split, in a folder, and the pictures of its test with their faces."""
+
+    def __init__(self, folder, seed, faces, backgrounds, labelled):
+        self.folder, self.set, self.tiles = folder, folder / "set", folder / "tiles"
+        self.tiles.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self.set, ignore_errors=True)
+        subprocess.run([PROGRAM, "data", "--positives", faces / "faces.csv", "--negatives", backgrounds, "--output",
+                        self.set, "--size", f"{SIDE}x{SIDE}", "--test", str(SHARE), "--seed", str(seed),
+                        "--mirror", "--bad", "skip"], check=True, stdout=subprocess.DEVNULL)
+        self.description = json.loads((self.set / "data.json").read_text(encoding="utf-8"))
+        lists = {side: (self.set / f"{side}-backgrounds.txt").read_text(encoding="utf-8").split("\n")[:-1]
+                 for side in ("train", "test")}
+        write_tiles(lists["train"], self.tiles)
+        test_lines = {int(where.rsplit(":", 1)[1]) for where in self.description["test"]["positives"]}
+        self.faces = [labelled[line] for line in sorted(test_lines & set(labelled))]
+        self.backgrounds = lists["test"]
+
+    def samples(self, side="train"):
+        return len(self.description[side]["positives"])
+
+    def pictures(self):
+        """(name, grey picture, [true boxes])"""
+        import cv2
+
+        def grey(path):
+            return cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
+        for path, points in self.faces:
+            yield path.name, grey(path), [box(points)]
+        for path in sorted((DATA / "images/dlib").glob("*_with_face_landmarks.xml")):
+            for image in xml.etree.ElementTree.parse(path).iter("image"):
+                faces = [box(np.array([[float(part.get(axis)) for axis in "xy"] for part in sorted(
+                    face.findall("part"), key=lambda part: int(part.get("name")))])) for face in image.findall("box")]
+                yield image.get("file"), grey(path.with_name(image.get("file"))), faces
+        for path in self.backgrounds:
+            yield pathlib.Path(path).name, grey(path), []
+        for number, frame in enumerate(clips.decode(DATA / "videos/vtest.avi")):
+            if number % VTEST_STEP == 0:
+                yield f"vtest.avi {number}", frame, []
+
+
+# ---- trainings ----------------------------------------------------------------------------------
+
+def run(command, log):
+    with open(log, "w", encoding="utf-8") as out:
+        done = subprocess.run(list(map(str, command)), stdout=out, stderr=subprocess.STDOUT, check=False)
+    assert done.returncode in (0, TOO_FEW_NEGATIVES), f"{log} says why {command[0]} failed"
+
+
+def peer_program():
+    path = str(chains.SOURCE / "tests/full/traincascade")
+    loader = importlib.machinery.SourceFileLoader("traincascade", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("traincascade", loader))
+    loader.exec_module(module)
+    folder = chains.MODELS / "traincascade"
+    folder.mkdir(parents=True, exist_ok=True)
+    return module.built(folder)
+
+
+def trained(split):
+    """{name: file} of both trainings."""
+    ours, peer = split.folder / "ours.xml", split.folder / "peer/cascade.xml"
+    if not ours.exists():
+        run([PROGRAM, "cascade", "--positives", split.set / "train.vec", "--negatives", split.tiles, "--output", ours,
+             "--size", f"{SIDE}x{SIDE}", "--stages", STAGES, "--negatives-per-stage", NEGATIVES], split.folder / "ours.log")
+    if not peer.exists():
+        peer.parent.mkdir(exist_ok=True)
+        names = sorted(str(path) for path in split.tiles.iterdir())
+        (split.folder / "negatives.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+        command = [
+            peer_program(), "-data", peer.parent, "-vec", split.set / "train.vec", "-bg", split.folder / "negatives.txt",
+            "-numPos", int(SPARE * split.samples()), "-numNeg", NEGATIVES, "-w", SIDE, "-h", SIDE,
+            "-precalcValBufSize", 1024, "-precalcIdxBufSize", 1024, "-numStages"]
+        # It ends where its false alarms are those of all stages that it was asked for. Asked for more of them it goes on,
+        # and what it has then is made a cascade.
+        last = peer.with_name(f"stage{STAGES - 1}.xml")
+        with open(split.folder / "peer.log", "w", encoding="utf-8") as log, \
+                subprocess.Popen(list(map(str, [*command, 2 * STAGES])), stdout=log) as process:
+            while process.poll() is None and not last.exists():
+                time.sleep(1)
+            time.sleep(1)
+            process.terminate()
+        run([*command, STAGES], split.folder / "peer-end.log")
+    return {OURS: ours, PEER: peer}
+
+
+def weak_classifiers(path):
+    root = xml.etree.ElementTree.parse(path)
+    return [len(stage.find("weakClassifiers")) for stage in root.find("cascade/stages")]
+
+
+# ---- what they find -----------------------------------------------------------------------------
+
+def judged(classifier, pictures):
+    """(score, is a true face) of all that is found, and how many faces there are."""
+    found, faces = [], 0
+    for _, picture, truth in pictures:
+        boxes, scores = classifier.detectMultiScale2(picture, scaleFactor=1.1, minNeighbors=1)
+        boxes = [dict(zip("xywh", map(float, each))) for each in boxes]
+        # A face counts once, for its best box.
+        order = sorted(range(len(boxes)), key=lambda i: -int(scores[i]))
+        pairs = measures.match([boxes[i] for i in order], truth)
+        found += [(int(scores[i]), k in pairs) for k, i in enumerate(order)]
+        faces += len(truth)
+    return found, faces
+
+
+def curve(found):
+    """[(false alarms, hits)] as the least score falls."""
+    points = [(0, 0)]
+    for score in sorted({score for score, _ in found}, reverse=True):
+        kept = [true for other, true in found if other >= score]
+        points.append((len(kept) - sum(kept), sum(kept)))
+    return points
+
+
+def hits_at(points, most):
+    return max(hits for false, hits in points if false <= most)
+
+
+def measured(splits, folder):
+    import cv2
+    for name in ("faces", "backgrounds"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    labelled = write_faces(folder / "faces")
+    write_backgrounds(folder / "backgrounds")
+    found, faces, pictures, trainings = {}, 0, 0, []
+    for seed in range(1, splits + 1):
+        split = Split(folder / f"split-{seed}", seed, folder / "faces", folder / "backgrounds", labelled)
+        files = trained(split)
+        files |= {name: CASCADES / f"haarcascade_{name}.xml" for name in (ALT, DEFAULT)}
+        shown = list(split.pictures())
+        for name, file in files.items():
+            of_split, count = judged(cv2.CascadeClassifier(str(file)), shown)
+            found.setdefault(name, []).extend(of_split)
+        faces, pictures = faces + count, pictures + len(shown)
+        counts = {name: weak_classifiers(files[name]) for name in (OURS, PEER)}
+        trainings.append({"split": seed, "samples": split.samples(), "backgrounds": len(list(split.tiles.iterdir())),
+                          "test_faces": count, "test_pictures": len(shown),
+                          "stages": {name: len(stages) for name, stages in counts.items()},
+                          "trees": {name: sum(stages) for name, stages in counts.items()}})
+        noted(trainings[-1])
+    curves = {name: curve(of_name) for name, of_name in found.items()}
+    result = pages.origin("hit rate at equal false alarms; tests/quality/training.py", f"1 to {splits}")
+    return result | {"settings": {"window": SIDE, "stages": STAGES, "negatives_per_stage": NEGATIVES, "test_share": SHARE},
+                     "trainings": trainings, "faces": faces, "pictures": pictures,
+                     "rates": [rates_at(curves, level, faces, pictures) for level in LEVELS],
+                     "curves": {name: thinned(points) for name, points in curves.items()}}
+
+
+def rates_at(curves, level, faces, pictures):
+    percent = {name: round(100 * hits_at(points, level * pictures) / faces, 1) for name, points in curves.items()}
+    return {"false_alarms_a_picture": level, "percent": percent, "reached": percent[OURS] >= percent[PEER]}
+
+
+def thinned(points):
+    """Those at which hits change: the others are on lines between them."""
+    return [point for i, point in enumerate(points)
+            if i in (0, len(points) - 1) or points[i - 1][1] != point[1] or points[i + 1][1] != point[1]]
+
+
+def as_json(result):
+    """A curve a line."""
+    head = json.dumps({key: value for key, value in result.items() if key != "curves"}, indent=1)
+    curves = ",\n".join(f"  {json.dumps(name)}: {json.dumps(points)}" for name, points in result["curves"].items())
+    return f'{head[:-2]},\n "curves": {{\n{curves}\n }}\n}}\n'
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+def tables(result):
+    names = list(result["curves"])
+    rates = [[f"{row['false_alarms_a_picture']:g}", *(f"{row['percent'][name]:.1f}" for name in names),
+              f"≥ {PEER}", "yes" if row["reached"] else "**no**"] for row in result["rates"]]
+    trainings = []
+    for row in result["trainings"]:
+        for name in (OURS, PEER):
+            trainings.append([row["split"], name, row["samples"], row["backgrounds"], row["stages"][name], row["trees"][name],
+                              row["test_faces"], row["test_pictures"]])
+    return {"rates": pages.table(["false alarms a picture", *names, "goal", "reached"], rates),
+            "trainings": pages.table(["split", "program", "samples", "backgrounds", "stages", "trees", "faces of the test",
+                                      "pictures of the test"], trainings)}
+
+
+def figure(pyplot, shown):
+    drawn, axes = pyplot.subplots(figsize=(6, 3.4), layout="constrained")
+    for name, points in shown["curves"].items():
+        axes.plot([false / shown["pictures"] for false, _ in points], [100 * hits / shown["faces"] for _, hits in points],
+                  label=name, drawstyle="steps-post")
+    axes.set_xscale("symlog", linthresh=0.1)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("false alarms a picture")
+    axes.set_ylabel("faces found, %")
+    axes.legend(frameon=False)
+    return drawn
+
+
+def plotted(result):
+    return {key: result[key] for key in ("curves", "faces", "pictures")}
+
+
+def with_tables(page, result):
+    return pages.with_tables(page, tables(result), "tests/quality/training.py")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--splits", type=int, default=2)
+    parser.add_argument("--folder", type=pathlib.Path, default=chains.MODELS / "training")
+    parser.add_argument("--table", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.table:
+        RESULT.write_text(as_json(measured(arguments.splits, arguments.folder.resolve())), encoding="utf-8")
+    pages.fill(PAGE, RESULT, with_tables)
+    plots.draw(PLOT, plotted(json.loads(RESULT.read_text(encoding="utf-8"))), figure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+// Negative samples: what the cascade so far takes for its object, from backgrounds and a generator.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <opencv2/imgcodecs.hpp>
+#include <set>
+
+#include "models/train/generated.h"
+#include "models/train/mining.h"
+#include "models/train/picture.h"
+#include "tests/kernels/pictures.h"
+#include "tests/models/temporary.h"
+
+namespace cuface::train {
+namespace {
+
+using test::TemporaryFolder;
+
+constexpr WindowSize kSize{12, 12};
+
+class TrainMining : public testing::Test {
+ protected:
+  TrainMining() {
+    for (unsigned i = 0; i < 5; ++i) {
+      cv::imwrite(folder_ / std::to_string(i) + ".png",
+                  test::smooth_noise(90 + 7 * static_cast<int>(i), 80, 3, i));
+    }
+  }
+  std::unique_ptr<Backgrounds> open(std::size_t memory = 1 << 20) {
+    auto opened = Backgrounds::open(folder_.path(), {kSize, false, 2, memory}, {});
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return std::move(opened.value());
+  }
+  const TemporaryFolder folder_;
+  const FeatureBank bank_ = FeatureBank::create(12, 12, FeatureMode::kBasic).value();
+};
+
+/// A stage that lets about half of all windows through: one split of a feature of two halves.
+BoostedStage half_stage(float threshold) {
+  BoostedStage stage;
+  stage.trees.push_back({{{0, threshold, 0, -1}}, {-1.0f, 1.0f}});
+  return stage;
+}
+
+WindowList gather(const FeatureBank& bank, Backgrounds& backgrounds, std::size_t stages,
+                  std::size_t wanted, std::uint64_t generated, int threads,
+                  MiningPosition& position) {
+  const std::vector<BoostedStage> cascade(stages, half_stage(0));
+  const WindowList none(kSize);
+  Miner miner(bank, backgrounds, none, {38, wanted, generated, threads});
+  WindowList found(kSize);
+  const Status status = miner.gather(cascade, position, found, {}, nullptr);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return found;
+}
+
+TEST_F(TrainMining, WindowsPassDifferAndAreTheSameWithAnyThreadsAndMemory) {
+  const auto backgrounds = open(), decoded_again = open(0);
+  for (const std::size_t stages : {0, 1, 6}) {  // drawn, drawn, searched
+    SCOPED_TRACE(stages);
+    MiningPosition position, other;
+    const WindowList found = gather(bank_, *backgrounds, stages, 200, 0, 1, position);
+    ASSERT_EQ(found.count(), 200u);
+    const WindowList again = gather(bank_, *decoded_again, stages, 200, 0, 4, other);
+    EXPECT_TRUE(std::ranges::equal(found.pixels(), again.pixels()));
+    EXPECT_EQ(position.windows, other.windows);
+    std::set<std::vector<std::uint8_t>> distinct;
+    for (std::size_t i = 0; i < found.count(); ++i) {
+      distinct.emplace(found.at(i).begin(), found.at(i).end());
+      EXPECT_FALSE(is_flat(found.at(i), kSize));
+    }
+    EXPECT_EQ(distinct.size(), 200u);
+    if (stages == 0) continue;
+    const std::vector<BoostedStage> cascade(stages, half_stage(0));
+    const std::vector<std::uint8_t> labels(200);
+    const auto failed =
+        failed_stages(make_cascade(bank_, cascade).value(), {found.pixels(), labels, 12, 12});
+    ASSERT_TRUE(failed.ok()) << failed.status().message();
+    for (const std::uint16_t stage : failed.value()) EXPECT_EQ(stage, stages);
+  }
+}
+
+// Pictures of a few windows are soon used up, so that generated ones are needed: it is interrupted
+// among the pictures, between both kinds, and among generated ones.
+TEST_F(TrainMining, WhatWasInterruptedGoesOnToTheSameBytes) {
+  for (unsigned i = 0; i < 5; ++i) {
+    // Those of one window give it in each pass, before an interruption and after it.
+    const int side = i < 2 ? 16 : 12;
+    cv::imwrite(folder_ / std::to_string(i) + ".png", test::smooth_noise(side, side, 3, i));
+  }
+  const auto backgrounds = open();
+  constexpr std::size_t kStages = 6, kWanted = 100, kMostGenerated = 60;
+  MiningPosition whole_position;
+  const WindowList whole =
+      gather(bank_, *backgrounds, kStages, kWanted, kMostGenerated, 1, whole_position);
+  ASSERT_EQ(whole.count(), kWanted);
+  ASSERT_EQ(whole_position.pictures, 5 * kMiningPasses);
+  ASSERT_GT(whole_position.generated, 16u) << "no interruption among generated ones";
+  StopFlag stop;
+  MiningPosition position;
+  WindowList found(kSize);
+  const WindowList none(kSize);
+  const std::vector<BoostedStage> cascade(kStages, half_stage(0));
+  int stops = 0;
+  for (Status status = cancelled(); status.code() == StatusCode::kCancelled; ++stops) {
+    Miner miner(bank_, *backgrounds, none, {38, kWanted, kMostGenerated, 2});
+    stop.lower();
+    status = miner.gather(
+        cascade, position, found, [&] { stop.raise(); }, &stop);
+    ASSERT_LT(stops, 10);
+  }
+  EXPECT_GE(stops, 4);
+  EXPECT_TRUE(std::ranges::equal(whole.pixels(), found.pixels()));
+  EXPECT_EQ(whole_position.windows, position.windows);
+  EXPECT_EQ(whole_position.next_picture, position.next_picture);
+  EXPECT_EQ(whole_position.next_generated, position.next_generated);
+}
+
+// Stages that are better than usual let so few through that those drawn do not suffice.
+TEST_F(TrainMining, WhereTooFewAreDrawnPicturesAreSearched) {
+  const auto backgrounds = open();
+  MiningPosition position;
+  const WindowList drawn = gather(bank_, *backgrounds, 0, 2000, 0, 2, position);
+  const std::vector<std::uint8_t> labels(drawn.count());
+  std::vector<BoostedStage> cascade(1);
+  std::ptrdiff_t passing = 0;
+  for (float threshold = 0.3f; passing < 10; threshold *= 0.9f) {
+    cascade[0] = half_stage(threshold);
+    const auto failed =
+        failed_stages(make_cascade(bank_, cascade).value(), {drawn.pixels(), labels, 12, 12});
+    ASSERT_TRUE(failed.ok()) << failed.status().message();
+    passing = std::ranges::count(failed.value(), 1);
+  }
+  ASSERT_LT(passing, 20);
+  const WindowList none(kSize);
+  Miner miner(bank_, *backgrounds, none, {38, 50, 0, 2});
+  WindowList found(kSize);
+  position = {};
+  ASSERT_TRUE(miner.gather(cascade, position, found, {}, nullptr).ok());
+  EXPECT_EQ(found.count(), 50u);
+  EXPECT_LE(position.pictures, 6u) << "these have enough, of which 640 drawn windows are 3";
+}
+
+// One picture of many has what is looked for: it gives more than its share, once all were seen.
+TEST_F(TrainMining, AFewPicturesGiveMoreThanTheirShare) {
+  for (unsigned i = 0; i < 5; ++i) {
+    cv::Mat two(12, 12, CV_8U, cv::Scalar(0));
+    two.colRange(0, 6).setTo(255);
+    cv::imwrite(folder_ / std::to_string(i) + ".png", two);
+  }
+  cv::imwrite(folder_ / "5.png", test::smooth_noise(90, 80, 3, 5));
+  const auto backgrounds = open();
+  MiningPosition position;
+  // Shares of 10, 40, 160 ... windows.
+  EXPECT_EQ(gather(bank_, *backgrounds, 0, 60, 0, 2, position).count(), 60u);
+  EXPECT_EQ(position.pictures, 18u);
+}
+
+TEST_F(TrainMining, EqualBackgroundsGiveFewWindowsNotAnEndlessSearch) {
+  for (unsigned i = 0; i < 5; ++i) {
+    cv::Mat two(12, 12, CV_8U, cv::Scalar(0));
+    two.colRange(0, 6).setTo(255);
+    cv::imwrite(folder_ / std::to_string(i) + ".png", two);
+  }
+  MiningPosition position;
+  const auto backgrounds = open();
+  EXPECT_EQ(gather(bank_, *backgrounds, 0, 50, 0, 2, position).count(), 1u);
+  EXPECT_EQ(position.pictures, 5 * kMiningPasses);
+}
+
+TEST_F(TrainMining, PositivesAmongTheBackgroundsAreNamed) {
+  const std::uint64_t hash = hash_of(load_picture(folder_ / "3.png").value().grey.view());
+  const auto clash =
+      Backgrounds::open(folder_.path(), {kSize, false, 1, 0}, {{hash, "faces.csv:7"}});
+  ASSERT_FALSE(clash.ok());
+  EXPECT_EQ(clash.status().message().rfind(folder_ / "3.png", 0), 0u);
+  EXPECT_NE(clash.status().message().find("faces.csv:7"), std::string::npos);
+  // The same of single windows.
+  const auto backgrounds = open();
+  MiningPosition position;
+  const WindowList positives = gather(bank_, *backgrounds, 0, 10, 0, 1, position);
+  Miner miner(bank_, *backgrounds, positives, {38, 10, 0, 1});
+  WindowList found(kSize);
+  position = {};
+  const Status status = miner.gather({}, position, found, {}, nullptr);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("positive sample"), std::string::npos) << status.message();
+}
+
+TEST_F(TrainMining, BadBackgroundsStopOrAreLeftOut) {
+  cv::imwrite(folder_ / "9.png", test::noise(11, 30, 1));
+  test::write_file(folder_ / "8.png", "no picture");
+  const auto stopped = Backgrounds::open(folder_.path(), {kSize, false, 1, 0}, {});
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.status().message().rfind(folder_ / "8.png", 0), 0u);
+  const auto skipped = Backgrounds::open(folder_.path(), {kSize, true, 1, 0}, {});
+  ASSERT_TRUE(skipped.ok());
+  EXPECT_EQ(skipped.value()->count(), 5u);
+  ASSERT_EQ(skipped.value()->notes().size(), 2u);
+  EXPECT_NE(skipped.value()->notes()[1].find("11x30 pixels, less than the window's 12x12"),
+            std::string::npos);
+  // A picture that changes while it is used.
+  cv::imwrite(folder_ / "0.png", test::noise(90, 80, 99));
+  EXPECT_TRUE(skipped.value()->picture(1).ok());
+  EXPECT_NE(skipped.value()->picture(0).status().message().find("has changed"), std::string::npos);
+}
+
+TEST(TrainGenerator, WholePicturesAreThePixelsOfTheReference) {
+  int shapes = 0;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    const GeneratedScene scene = generated_scene(38, i);
+    shapes += scene.shapes;
+    const Image<std::uint8_t> picture = generate_background(38, i);
+    int differ = 0;
+    for (int y = 0; y < kGeneratedHeight; ++y)
+      for (int x = 0; x < kGeneratedWidth; ++x)
+        differ += picture.view().at(x, y) != generated_pixel(scene, x, y);
+    EXPECT_EQ(differ, 0) << "picture " << i;
+  }
+  EXPECT_GT(shapes, 50);
+}
+
+TEST(TrainGenerator, PicturesDifferAreReproducibleAndNotFlat) {
+  std::set<std::uint64_t> hashes;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const Image<std::uint8_t> picture = generate_background(5, i);
+    hashes.insert(hash_of(picture.view()));
+    EXPECT_EQ(hash_of(picture.view()), hash_of(generate_background(5, i).view()));
+    double mean = 0, square = 0;
+    for (int y = 0; y < picture.height(); ++y) {
+      for (int x = 0; x < picture.width(); ++x) {
+        const double v = picture.view().at(x, y);
+        mean += v, square += v * v;
+      }
+    }
+    const double n = picture.width() * picture.height();
+    EXPECT_GT(square / n - mean / n * (mean / n), 1) << i;
+  }
+  hashes.insert(hash_of(generate_background(6, 0).view()));
+  EXPECT_EQ(hashes.size(), 21u);
+}
+
+}  // namespace
+}  // namespace cuface::train

@@ -1,0 +1,239 @@
+"""cuface-train from outside: exit codes, messages, files; stopped and killed it goes on to the same bytes."""
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from drawn_training import drawn_window, write_pgm, write_training
+from programs import BUILD
+
+TOOL = BUILD / "models/train/cuface-train"
+SETTINGS = ("--size", "12x12", "--stages", "5", "--negatives-per-stage", "100", "--max-false-alarm-rate", "0.6")
+
+
+def run(*command, **options):
+    return subprocess.run([TOOL, *map(str, command)], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture(name="place", scope="module")
+def drawn(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("drawn")
+    write_training(folder)
+    return folder
+
+
+def inputs(place):
+    return ("--positives", place / "positives.vec", "--negatives", place / "negatives")
+
+
+@pytest.fixture(name="undisturbed", scope="module")
+def trained(place, tmp_path_factory):
+    """The bytes of an undisturbed run, to a file of the same name."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    done = run("cascade", *inputs(place), *SETTINGS, "--output", folder / "face.xml", "--report", folder / "report.json")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"face\.xml: written \(Haar cascade, 5 stages, \d+ trees; hit rate of the positives (0\.9|1\.0)", done.stdout)
+    return folder / "face.xml"
+
+
+def test_help_and_version():
+    text = run("--help").stdout
+    for word in ("cascade", "resume", "info", "exit status"):
+        assert word in text
+    assert re.search(r"^cuface-train \d+\.\d+\.\d+ \(\S+\)\n$", run("--version").stdout)
+    text = run("cascade", "--help").stdout
+    for peer in ("numStages", "numNeg", "bt", "mode", "minHitRate", "maxFalseAlarmRate", "weightTrimRate", "maxDepth",
+                 "maxWeakCount"):
+        assert f"OpenCV's {peer})" in text, text
+
+
+@pytest.mark.parametrize("arguments", [[], ["eat"], ["info"], ["info", "a", "b"], ["resume"], ["cascade"], ["cascade", "--eat"],
+                                       ["cascade", "--positives", "a", "--negatives", "b"]])
+def test_wrong_arguments_are_2(arguments):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr
+
+
+@pytest.mark.parametrize("option, says", [
+    ("--size=twelve", "--size twelve: give WxH"), ("--size=2x12", "--size must be 3 to 64"),
+    ("--stages=0", "--stages must be 1 to 256"), ("--stages=3.5", "give N"), ("--bt=BOOST", "give discrete|real|logit|gentle"),
+    ("--minHitRate=1", "minHitRate"), ("--max-depth=5", "maxDepth must be 1 to 4"), ("--negatives-per-stage=-1", "give N"),
+    ("--checkpoint-every=301", "0 to 300 seconds"), ("--threads=-1", "--threads must be 0 to 1024"), ("stray", "stray")])
+def test_values_out_of_range_are_named(place, tmp_path, option, says):
+    result = run("cascade", *inputs(place), "--output", tmp_path / "face.xml", option)
+    assert result.returncode == 2
+    assert says in result.stderr, result.stderr
+
+
+def test_the_peers_names_are_taken(place, undisturbed, tmp_path):
+    done = run("cascade", "--vec", place / "positives.vec", "--bg", place / "negatives", "--data", tmp_path / "face.xml",
+               "--size", "12x12", "--numStages", "5", "--numNeg", "100", "--maxFalseAlarmRate", "0.6", "--bt", "GAB", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert (tmp_path / "face.xml").read_bytes() == undisturbed.read_bytes()
+
+
+def test_the_report_has_phases_and_memory(undisturbed):
+    report = json.loads((undisturbed.parent / "report.json").read_text())
+    assert report["end"] == "all stages"
+    assert len(report["stages"]) == 5
+    for stage in report["stages"]:
+        assert stage["negatives"] == 100
+        assert stage["windows"] >= stage["windows_passed"] >= 100
+        assert 0 < stage["search_seconds"] <= stage["boosting_seconds"]
+    assert report["trees"] == sum(stage["trees"] for stage in report["stages"])
+    assert 4_000_000 < report["peak_bytes"] < 1_000_000_000
+    assert report["settings"]["seed"] == "0"
+
+
+def interrupted(place, folder, line, how):
+    """A training that got the signal when it said so; its process."""
+    with subprocess.Popen([TOOL, "cascade", *inputs(place), *SETTINGS, "--output", folder / "face.xml", "--checkpoint-every", "0"],
+                          stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
+        said = []
+        for text in process.stderr:
+            said.append(text)
+            if re.match(line, text):
+                process.send_signal(how)
+                break
+        rest = process.stderr.read()
+    assert said and re.match(line, said[-1]), said
+    return process.returncode, rest
+
+
+def test_ctrl_c_and_resume(place, undisturbed, tmp_path):
+    code, text = interrupted(place, tmp_path, "stage 2 of 5: ", signal.SIGINT)
+    checkpoint = tmp_path / "face.xml.checkpoint"
+    assert code == 3, text
+    assert f"to go on: cuface-train resume {checkpoint}" in text
+    assert not (tmp_path / "face.xml").exists()
+    again = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.xml")
+    assert again.returncode == 1
+    assert "of a training that is not done. To go on: cuface-train resume" in again.stderr
+    info = run("info", checkpoint)
+    assert info.returncode == 0
+    assert re.search(r"stage 1 +\d+ trees, hit rate", info.stdout)
+    assert f"cuface-train resume {checkpoint}" in info.stdout
+    done = run("resume", checkpoint, "--threads", 1, cwd="/")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "face.xml").read_bytes() == undisturbed.read_bytes()
+    assert "done" in run("info", checkpoint).stdout
+    # What is done may be written over.
+    assert run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.xml").returncode == 0
+
+
+@pytest.mark.parametrize("line", ["stage 1 of 5: 100 of 100 negatives", "stage 3 of 5: .* boosting in"])
+def test_kill_nine_and_resume(place, undisturbed, tmp_path, line):
+    code, _ = interrupted(place, tmp_path, line, signal.SIGKILL)
+    assert code == -signal.SIGKILL
+    done = run("resume", tmp_path / "face.xml.checkpoint")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "face.xml").read_bytes() == undisturbed.read_bytes()
+
+
+def test_inputs_that_have_moved_or_changed(place, undisturbed, tmp_path):
+    here = tmp_path / "here"
+    shutil.copytree(place, here)
+    assert interrupted(here, tmp_path, "stage 2 of 5: ", signal.SIGTERM)[0] == 3
+    checkpoint = tmp_path / "face.xml.checkpoint"
+    there = here.rename(tmp_path / "there")
+    gone = run("resume", checkpoint)
+    assert gone.returncode == 1
+    assert str(here) in gone.stderr
+    first = there / "negatives/0.pgm"
+    kept = first.read_bytes()
+    first.write_bytes(kept[:-1] + b"\7")
+    before = checkpoint.read_bytes()
+    changed = run("resume", checkpoint, *inputs(there))
+    assert changed.returncode == 1
+    assert f"{there}/negatives: is not what it was when this training began" in changed.stderr
+    assert checkpoint.read_bytes() == before
+    first.write_bytes(kept)
+    done = run("resume", checkpoint, *inputs(there))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "face.xml").read_bytes() == undisturbed.read_bytes()
+
+
+def limited(size):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def test_a_disk_that_is_full_at_a_checkpoint_costs_nothing(place, undisturbed, tmp_path):
+    """A stage's negatives have 14 kB, and do not fit; the rest does."""
+    done = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.xml", preexec_fn=limited(13000))
+    assert "cannot be written: File too large; the checkpoint before is kept" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "face.xml").read_bytes() == undisturbed.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["face.xml", "face.xml.checkpoint"]
+
+
+def test_what_cannot_be_written_is_told_before_hours_have_gone(place, tmp_path):
+    full = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.xml", preexec_fn=limited(100))
+    assert full.returncode == 1
+    assert "cannot be written" in full.stderr
+    assert "stage 1" not in full.stderr
+    missing = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "none/face.xml")
+    assert missing.returncode == 1
+    assert "give --output a folder that can be written to" in missing.stderr
+    name = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.yml")
+    assert name.returncode == 1
+    assert "a cascade is written as .xml" in name.stderr
+
+
+def test_bad_inputs_are_named(place, tmp_path):
+    def says(positives, negatives):
+        result = run("cascade", "--positives", positives, "--negatives", negatives, *SETTINGS, "--output", tmp_path / "face.xml")
+        assert result.returncode == 1, result.stderr
+        assert not (tmp_path / "face.xml").exists()
+        return result.stderr
+    good = inputs(place)[1], inputs(place)[3]
+    (tmp_path / "empty").mkdir()
+    assert "empty: no picture in this folder" in says(good[0], tmp_path / "empty")
+    assert "empty: no picture in this folder" in says(tmp_path / "empty", good[1])
+    (tmp_path / "one").mkdir()
+    write_pgm(tmp_path / "one/face.pgm", 12, 12, drawn_window(12, True, 1))
+    assert "1 positive samples are too few" in says(tmp_path / "one", good[1])
+    (tmp_path / "small").mkdir()
+    write_pgm(tmp_path / "small/s.pgm", 11, 12, bytes(132))
+    assert "less than the window's 12x12; leave such out with --bad skip" in says(good[0], tmp_path / "small")
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text/t.pgm").write_text("no picture")
+    assert "text/t.pgm" in says(good[0], tmp_path / "text")
+    assert "one/face.pgm" in says(tmp_path / "one", tmp_path / "one"), "a positive among the backgrounds"
+
+
+def test_want_of_negatives_says_what_to_do(place, tmp_path):
+    (tmp_path / "few").mkdir()
+    write_pgm(tmp_path / "few/0.pgm", 14, 14, bytes(range(196)))
+    result = run("cascade", "--positives", place / "positives.vec", "--negatives", tmp_path / "few", *SETTINGS,
+                 "--output", tmp_path / "face.xml")
+    assert result.returncode == 3, result.stderr
+    assert "of 100 negatives in all backgrounds, so the training ended; nothing is written" in result.stderr
+    assert "--generated N" in result.stderr
+    assert "ended for want of negatives" in run("info", tmp_path / "face.xml.checkpoint").stdout
+    fewer = run("resume", tmp_path / "face.xml.checkpoint", "--stages", "4")
+    assert fewer.returncode == 2
+    assert "can only grow" in fewer.stderr
+
+
+def test_other_checkpoints_are_refused(tmp_path):
+    (tmp_path / "text").write_text("no checkpoint")
+    for command in ("info", "resume"):
+        result = run(command, tmp_path / "text")
+        assert result.returncode == 1
+        assert "not a usable checkpoint" in result.stderr
+        assert run(command, tmp_path / "none").returncode == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_a_full_disk_is_no_success():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        assert subprocess.run([TOOL, "--help"], stdout=full, stderr=subprocess.PIPE, check=False).returncode == 1
