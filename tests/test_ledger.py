@@ -6,6 +6,7 @@ import pytest
 import ledger
 
 QUIET = ledger.LEDGER["calibration"]
+MARGIN = ledger.MARGIN_OF_A_PART
 
 
 @pytest.fixture(name="run")
@@ -25,12 +26,12 @@ def test_within_its_budgets_a_run_passes(run):
 
 
 def test_a_suite_above_its_budget_fails(run):
-    status, said = run(ledger.budget_of_suites()["kernels"] + 1)
+    status, said = run(MARGIN * ledger.budget_of_suites()["kernels"] + 1)
     assert status == 1 and "suite kernels" in said and said.count("ABOVE") == 1, said
 
 
 def test_the_last_suite_of_a_test_counts(run):
-    status, said = run(ledger.budget_of_suites()["compilers"] + 1, "kernels+compilers")
+    status, said = run(MARGIN * ledger.budget_of_suites()["compilers"] + 1, "kernels+compilers")
     assert status == 1 and "suite compilers" in said and "suite kernels" not in said, said
 
 
@@ -40,7 +41,7 @@ def test_a_whole_run_above_its_budget_fails(run):
 
 
 def test_a_slow_machine_has_larger_budgets_and_a_fast_one_the_same(run):
-    seconds = ledger.budget_of_suites()["kernels"] * 1.9
+    seconds = MARGIN * ledger.budget_of_suites()["kernels"] * 1.9
     assert run(seconds, calibration=2 * QUIET)[0] == 0, "twice as slow"
     assert run(seconds, calibration=QUIET / 2)[0] == 1, "twice as fast"
     assert run(1, calibration=QUIET / 2)[0] == 0, "twice as fast"
@@ -75,7 +76,7 @@ def test_an_addition_counts_in_its_suites(added, run):
     budget = ledger.budget_of_suites()["kernels"]
     added("a suite", 20, kernels=10)
     assert ledger.budget_of_suites()["kernels"] == budget + 10
-    assert run(budget + 9)[0] == 0 and run(budget + 11)[0] == 1
+    assert run(MARGIN * budget + 14)[0] == 0 and run(MARGIN * budget + 16)[0] == 1
 
 
 def test_what_is_not_in_its_suites_is_building(added):
