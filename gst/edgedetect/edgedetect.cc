@@ -99,9 +99,8 @@ constexpr ElementInfo kEdgeDetect{
     .type = "GstCufaceEdgeDetect",
     .title = "Edge detector",
     .category = "Filter/Effect/Video",
-    .description = "Finds edges as Canny does, on the CPU, for frames in system memory",
-    // kComputes once cuda_edges.cc has run on a GPU: test_moving.cc.
-    .cuda_use = CudaUse::kNone,
+    .description = "Finds edges as Canny does, and shows them or puts them in a meta",
+    .cuda_use = CudaUse::kComputes,
     .make = make_element<EdgeDetect>,
     .settings = edge_settings,
     .has_presets = true,

@@ -310,9 +310,8 @@ constexpr ElementInfo kMotionDetect{
     .type = "GstCufaceMotionDetect",
     .title = "Motion detector",
     .category = "Filter/Analyzer/Video",
-    .description = "Says where something moves, on the CPU, for frames in system memory",
-    // kComputes once cuda_motion.cc has run on a GPU: test_moving.cc.
-    .cuda_use = CudaUse::kNone,
+    .description = "Says where something moves, and when it begins and ends",
+    .cuda_use = CudaUse::kComputes,
     .make = make_element<MotionDetect>,
     .settings = motion_settings,
     .stats = kStats,

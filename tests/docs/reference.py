@@ -52,8 +52,8 @@ OWN_STATS = {
     "cufaceoverlay": CUDA_STATS,
     "cufacepublish": ("dropped-lines",),
     "cuface2json": (),
-    "cuedgedetect": (),
-    "cumotiondetect": ("moving-frames", "global-changes", "events"),
+    "cuedgedetect": CUDA_STATS,
+    "cumotiondetect": ("moving-frames", "global-changes", "events", *CUDA_STATS),
     "cufeatures": ("keypoints",),
 }
 

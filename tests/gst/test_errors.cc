@@ -171,8 +171,12 @@ bool offers_cuda_memory(const char* element) {
 TEST_F(Errors, NoCuda) {
   if (offers_cuda_memory("cufacepublish")) GTEST_SKIP() << "there is a GPU";
   const std::string model = folder.write("small.dat", dat);
-  const std::string elements[] = {"cufacedetect cascade=" + cascade, "culktrack",
-                                  "cufacelandmark model=" + model, "cufaceoverlay",
+  const std::string elements[] = {"cufacedetect cascade=" + cascade,
+                                  "culktrack",
+                                  "cufacelandmark model=" + model,
+                                  "cufaceoverlay",
+                                  "cuedgedetect",
+                                  "cumotiondetect",
                                   "cufacepublish post-messages=true"};
   for (const std::string& element : elements) {
     EXPECT_FALSE(offers_cuda_memory(element.substr(0, element.find(' ')).c_str())) << element;

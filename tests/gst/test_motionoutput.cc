@@ -321,12 +321,5 @@ TEST(MotionErrors, PolygonsThatAreNone) {
                  GST_LIBRARY_ERROR_SETTINGS, {"ignore=", "wrong at", "fractions"});
 }
 
-TEST(MotionErrors, ThereIsNoCudaVersion) {
-  const BusReport report = refused("backend=cuda");
-  EXPECT_NE(report.error.find("no CUDA version"), std::string::npos) << report.error;
-  for (const std::string& format : offered_formats("cumotiondetect"))
-    EXPECT_EQ(format.find("CUDAMemory"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace cuface::test

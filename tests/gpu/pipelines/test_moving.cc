@@ -26,7 +26,7 @@ namespace {
 constexpr int kFrames = 56, kWidth = 130, kHeight = 62;
 constexpr GstClockTime kStep = 40 * GST_MSECOND;
 
-/// The elements of this program, with their CUDA side whatever the plugin has.
+/// The elements of this program, under names that no plugin has.
 void register_elements() {
   static const bool once = [] {
     static gst::ElementInfo edges = gst::kEdgeDetect, motion = gst::kMotionDetect;
@@ -35,7 +35,6 @@ void register_elements() {
     motion.name = "testmotion";
     motion.type = "CufaceTestMotion";
     for (gst::ElementInfo* info : {&edges, &motion}) {
-      info->cuda_use = gst::CudaUse::kComputes;
       info->has_presets = false;
       gst_element_register(nullptr, info->name, GST_RANK_NONE, gst::element_type(*info));
     }
@@ -312,6 +311,36 @@ TEST_F(MovingCuda, SettingsThatChange) {
   const std::string motion = "testmotion name=m backend=BACKEND method=difference interval=0";
   compare(motion, GST_VIDEO_FORMAT_NV12, 5, -1, {42, "columns", "16"});
   compare(motion, GST_VIDEO_FORMAT_NV12, 5, -1, {42, "method", "edges"});
+}
+
+/// Before playing and while playing, with the property and the way out.
+TEST_F(MovingCuda, FullConvolutionIsRefusedWithTheWayOut) {
+  const std::string source =
+      "videotestsrc num-buffers=20 ! capsfilter "
+      "caps=video/x-raw,format=NV12,width=130,height=62,framerate=25/1 ! testedges name=m ";
+  const auto expect_refused = [](const Ending& ending) {
+    EXPECT_FALSE(ending.eos);
+    EXPECT_EQ(ending.source, "m");
+    for (const char* said :
+         {"convolution=full works on the CPU only", "convolution=opencv", "backend=cpu"})
+      EXPECT_NE(ending.error.find(said), std::string::npos) << ending.error;
+  };
+  {
+    Pipeline pipeline(source + "backend=cuda convolution=full ! fakesink");
+    expect_refused(pipeline.play());
+  }
+  {
+    Pipeline pipeline(source + "backend=cuda ! fakesink");
+    int frames = 0;
+    pipeline.on_buffer("m", "sink", [&](GstBuffer*) {
+      if (++frames == 10) pipeline.set("m", "convolution", "full");
+    });
+    expect_refused(pipeline.play());
+    EXPECT_EQ(frames, 10);
+  }
+  Pipeline pipeline(source + "backend=cpu convolution=full ! fakesink");
+  const Ending ending = pipeline.play();
+  EXPECT_TRUE(ending.eos) << ending.error;
 }
 
 }  // namespace
