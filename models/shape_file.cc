@@ -35,6 +35,24 @@ std::vector<NamedInteger> integers_of(ShapeModel& m) {
           {"hat_reach", m.hat.reach},     {"hat_step", m.hat.step}};
 }
 
+/// What a file may leave out: the first models had neither patches nor a choice of the search.
+struct Optional {
+  int constraint = 0, pyramid = 0, bilinear = 1;
+};
+std::vector<NamedInteger> optional_integers_of(ShapeModel& m, Optional& o) {
+  return {{"constraint", o.constraint},
+          {"pyramid", o.pyramid},
+          {"refits", m.refits},
+          {"patch_side", m.patch.side},
+          {"patch_reach", m.patch.reach},
+          {"patch_step", m.patch.step},
+          {"patch_gradient", m.patch.gradient},
+          {"patch_bilinear", o.bilinear}};
+}
+std::vector<NamedNumber> optional_numbers_of(ShapeModel& m) {
+  return {{"rest", m.rest}, {"patch_q", m.patch.q}};
+}
+
 std::vector<NamedNumber> numbers_of(ShapeModel& m) {
   return {{"size", m.size},
           {"mode_limit", m.mode_limit},
@@ -73,10 +91,21 @@ Result<std::shared_ptr<const ShapeModel>> read_shape_file(const Container& conta
     value = integer_of(container.header(), name);
   }
   for (const auto& [name, value] : numbers_of(*model)) value = number_of(container.header(), name);
+  Optional optional;
+  for (const auto& [name, value] : optional_integers_of(*model, optional)) {
+    if (container.header().contains(name)) value = integer_of(container.header(), name);
+  }
+  for (const auto& [name, value] : optional_numbers_of(*model)) {
+    if (container.header().contains(name)) value = number_of(container.header(), name);
+  }
+  model->constraint = static_cast<ShapeConstraint>(optional.constraint);
+  model->pyramid = static_cast<ShapePyramid>(optional.pyramid);
+  model->patch.is_bilinear = optional.bilinear != 0;
   model->mean_shape = container.block<double>("mean_shape");
   model->eigenvalues = container.block<double>("eigenvalues");
   model->eigenvectors = container.block<double>("eigenvectors");
   model->weights = container.block<double>("weights");
+  model->refit_limits = container.block<double>("refit_limits");
   model->neighbours = container.block<ShapeNeighbours>("neighbours");
   model->profiles = container.block<ShapeProfile>("profiles");
   model->numbers = container.block<double>("numbers");
@@ -96,13 +125,17 @@ Status write_shape_file(const ShapeModel& model, const Provenance& source,
   Json header = Json::object();
   for (const auto& [name, value] : integers_of(named)) header[name] = value;
   for (const auto& [name, value] : numbers_of(named)) header[name] = value;
+  Optional optional{static_cast<int>(model.constraint), static_cast<int>(model.pyramid),
+                    model.patch.is_bilinear};
+  for (const auto& [name, value] : optional_integers_of(named, optional)) header[name] = value;
+  for (const auto& [name, value] : optional_numbers_of(named)) header[name] = value;
   return write_container(
       path, "shape", std::move(header), source,
       {block_of("mean_shape", model.mean_shape), block_of("eigenvalues", model.eigenvalues),
        block_of("eigenvectors", model.eigenvectors), block_of("weights", model.weights),
-       block_of("neighbours", model.neighbours), block_of("profiles", model.profiles),
-       block_of("numbers", model.numbers), block_of("rules", model.rules),
-       block_of("moves", model.moves)});
+       block_of("refit_limits", model.refit_limits), block_of("neighbours", model.neighbours),
+       block_of("profiles", model.profiles), block_of("numbers", model.numbers),
+       block_of("rules", model.rules), block_of("moves", model.moves)});
 }
 
 }  // namespace cuface

@@ -96,6 +96,15 @@ void Constraint::start_level(int level) {
   for (std::size_t i = 0; i < mean_.size(); ++i) {
     mean_[i] = {model_.mean_shape[2 * i] * scale, model_.mean_shape[2 * i + 1] * scale};
   }
+  centre_ = {};
+  for (const ShapePoint& p : mean_) centre_ = {centre_.x + p.x, centre_.y + p.y};
+  const auto count = static_cast<double>(mean_.size());
+  centre_ = {centre_.x / count, centre_.y / count};
+  mean_square_ = 0;
+  for (const ShapePoint& p : mean_) {
+    const double x = p.x - centre_.x, y = p.y - centre_.y;
+    mean_square_ += x * x + y * y;
+  }
 }
 
 bool Constraint::is_missing(const ShapePoint& p) const {
@@ -128,7 +137,27 @@ Pose Constraint::fit(std::span<const ShapePoint> points) const {
 }
 
 void Constraint::run(std::span<ShapePoint> points) {
-  const std::size_t modes = weights_.size(), rows = 2 * points.size();
+  model_.constraint == ShapeConstraint::kOnePass ? run_once(points) : run_until_rest(points);
+  if (level_ >= model_.first_rule_level) apply_rules(points);
+}
+
+/// The weight of a mode in `modelled_`, which is less the mean.
+void Constraint::project(std::size_t k, double& weight) const {
+  const std::size_t modes = weights_.size(), rows = 2 * modelled_.size();
+  double sums[4] = {};
+  const auto add = [&](std::size_t r, std::size_t to) {
+    const ShapePoint& p = modelled_[r / 2];
+    sums[to] += model_.eigenvectors[r * modes + k] * (r % 2 == 0 ? p.x : p.y);
+  };
+  std::size_t r = 0;
+  for (; r + 4 <= rows; r += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) add(r + lane, lane);
+  for (; r < rows; ++r) add(r, 0);
+  weight = sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+void Constraint::run_once(std::span<ShapePoint> points) {
+  const std::size_t modes = weights_.size();
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double* const row = model_.eigenvectors.data() + 2 * i * modes;
     modelled_[i] = {add_modes(mean_[i].x, row, weights_),
@@ -145,16 +174,8 @@ void Constraint::run(std::span<ShapePoint> points) {
     modelled_[i] = {p.x - mean_[i].x, p.y - mean_[i].y};
   }
   for (std::size_t k = 0; k < modes; ++k) {
-    double sums[4] = {};
-    const auto add = [&](std::size_t r, std::size_t to) {
-      const ShapePoint& p = modelled_[r / 2];
-      sums[to] += model_.eigenvectors[r * modes + k] * (r % 2 == 0 ? p.x : p.y);
-    };
-    std::size_t r = 0;
-    for (; r + 4 <= rows; r += 4)
-      for (std::size_t lane = 0; lane < 4; ++lane) add(r + lane, lane);
-    for (; r < rows; ++r) add(r, 0);
-    weights_[k] = std::clamp(sums[0] + sums[1] + sums[2] + sums[3], -limits_[k], limits_[k]);
+    project(k, weights_[k]);
+    weights_[k] = std::clamp(weights_[k], -limits_[k], limits_[k]);
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double* const row = model_.eigenvectors.data() + 2 * i * modes;
@@ -164,7 +185,58 @@ void Constraint::run(std::span<ShapePoint> points) {
     keep_in_place(p);
     points[i] = p;
   }
-  if (level_ >= model_.first_rule_level) apply_rules(points);
+}
+
+/// What the weights give, about the mean shape's centre.
+void Constraint::model_shape(const ShapePoint& centre) {
+  const std::size_t modes = weights_.size();
+  for (std::size_t i = 0; i < modelled_.size(); ++i) {
+    const double* const row = model_.eigenvectors.data() + 2 * i * modes;
+    modelled_[i] = {add_modes(mean_[i].x - centre.x, row, weights_),
+                    add_modes(mean_[i].y - centre.y, row + modes, weights_)};
+  }
+}
+
+void Constraint::run_until_rest(std::span<ShapePoint> points) {
+  // A handful of rounds where points have equal weights; of few points, many.
+  constexpr int kMostRounds = 100;
+  constexpr double kRest = 1e-5;  // pixels
+  std::fill(weights_.begin(), weights_.end(), 0.0);
+  bool moves = true;
+  for (int round = 0; moves && round < kMostRounds; ++round) {
+    model_shape(centre_);
+    const Affine back = inverse(fit(points));
+    double along = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      modelled_[i] = is_missing(points[i])
+                         ? ShapePoint{mean_[i].x - centre_.x, mean_[i].y - centre_.y}
+                         : back(points[i]);
+      along +=
+          modelled_[i].x * (mean_[i].x - centre_.x) + modelled_[i].y * (mean_[i].y - centre_.y);
+    }
+    // The tangent projection y / (y . mean) presumes a mean of length 1.
+    const double factor = along > 0 ? mean_square_ / along : 1;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      modelled_[i] = {modelled_[i].x * factor - (mean_[i].x - centre_.x),
+                      modelled_[i].y * factor - (mean_[i].y - centre_.y)};
+    }
+    moves = false;
+    for (std::size_t k = 0; k < weights_.size(); ++k) {
+      double weight = 0;
+      project(k, weight);
+      moves |= std::abs(weight - weights_[k]) > kRest;
+      weights_[k] = weight;
+    }
+  }
+  for (std::size_t k = 0; k < weights_.size(); ++k)
+    weights_[k] = std::clamp(weights_[k], -limits_[k], limits_[k]);
+  // The pose of the legal shape, whose weights may have been cut.
+  model_shape(centre_);
+  const Affine there = forward(fit(points));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points[i] = there(modelled_[i]);
+    keep_in_place(points[i]);
+  }
 }
 
 void Constraint::apply_rules(std::span<ShapePoint> points) const {

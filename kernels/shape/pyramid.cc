@@ -1,3 +1,5 @@
+#include "kernels/pyramid/pyramid.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -77,7 +79,8 @@ void resize_linear(ImageView<const std::uint8_t> from, double factor, Image<std:
   }
 }
 
-Status Pyramid::make(ImageView<const std::uint8_t> part, double factor, int levels) {
+Status Pyramid::make(ImageView<const std::uint8_t> part, double factor, int levels,
+                     ShapePyramid kind) {
   const int shorter = std::min(part.width, part.height), longer = std::max(part.width, part.height);
   const double coarsest = std::ldexp(factor, 1 - levels);
   if (shorter < 1 || !(longer * factor <= kMaxShapeWindow) || !(shorter * coarsest >= 1)) {
@@ -85,8 +88,16 @@ Status Pyramid::make(ImageView<const std::uint8_t> part, double factor, int leve
   }
   levels_.resize(static_cast<std::size_t>(levels));
   resize_linear(part, factor, levels_[0]);
-  for (int i = 1; i < levels; ++i) {
-    resize_linear(levels_[0].view(), std::ldexp(1.0, -i), levels_[static_cast<std::size_t>(i)]);
+  for (std::size_t i = 1; i < levels_.size(); ++i) {
+    if (kind == ShapePyramid::kLinear) {
+      resize_linear(levels_[0].view(), std::ldexp(1.0, -static_cast<int>(i)), levels_[i]);
+      continue;
+    }
+    const Image<std::uint8_t>& finer = levels_[i - 1];
+    const int width = (finer.width() + 1) / 2, height = (finer.height() + 1) / 2;
+    if (levels_[i].width() != width || levels_[i].height() != height)
+      levels_[i] = Image<std::uint8_t>(width, height);
+    gaussian_down(finer.view(), levels_[i].view());
   }
   return {};
 }

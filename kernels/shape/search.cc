@@ -24,15 +24,27 @@ std::unique_ptr<HatCosts> hat_costs(const ShapeModel& model, ShapeArithmetic ari
   return std::make_unique<HatReference>(model.hat, model.numbers);
 }
 
-FaceSearch::FaceSearch(const ShapeModel& model, std::unique_ptr<HatCosts> costs)
-    : model_(model), costs_(std::move(costs)), constraint_(model), before_(size_of(model.points)) {}
+std::unique_ptr<PatchMatcher> patch_matcher(const ShapeModel& model, ShapeArithmetic) {
+  if (model.patch.side == 0) return nullptr;
+  return std::make_unique<PatchReference>(model.patch, model.numbers);
+}
+
+FaceSearch::FaceSearch(const ShapeModel& model, std::unique_ptr<HatCosts> costs,
+                       std::unique_ptr<PatchMatcher> patches)
+    : model_(model),
+      costs_(std::move(costs)),
+      constraint_(model),
+      patches_(std::move(patches)),
+      before_(size_of(model.points)),
+      level_before_(size_of(model.points)),
+      matches_(size_of(model.points)) {}
 
 double FaceSearch::factor(std::span<const ShapePoint> start) const {
   return model_.size / shape_size(model_, start);
 }
 
 Status FaceSearch::set_picture(ImageView<const std::uint8_t> part, double factor) {
-  return pyramid_.make(part, factor, model_.levels);
+  return pyramid_.make(part, factor, model_.levels, model_.pyramid);
 }
 
 void FaceSearch::start_level(int level) {
@@ -40,33 +52,73 @@ void FaceSearch::start_level(int level) {
   constraint_.start_level(level);
   const auto on_level =
       model_.profiles.subspan(size_of(level * model_.points), size_of(model_.points));
-  const bool has_hats = std::ranges::any_of(
-      on_level, [](const ShapeProfile& p) { return p.kind == ProfileKind::kHat; });
+  bool has_hats = false, has_patches = false, has_edges = false;
+  for (const ShapeProfile& p : on_level) {
+    has_hats |= p.kind == ProfileKind::kHat;
+    has_patches |= p.kind == ProfileKind::kPatch;
+    has_edges |= p.kind == ProfileKind::kPatch && model_.numbers[p.first_number + 1] > 0;
+  }
   if (has_hats) costs_->set_picture(pyramid_.level(level), model_.hat.patch_at(level));
+  if (has_patches) patches_->set_picture(pyramid_.level(level), has_edges);
+}
+
+TextureMatch FaceSearch::suggest(std::span<const ShapePoint> shape, int i, ShapePoint& to) {
+  const ShapePoint& from = shape[size_of(i)];
+  const ShapeProfile& profile = model_.profile(level_, i);
+  TextureMatch match;
+  if (profile.kind == ProfileKind::kLine) {
+    const ShapeNeighbours& near = model_.neighbours[size_of(i)];
+    const ShapePoint step =
+        whisker_step(shape[size_of(near.previous)], from, shape[size_of(near.next)]);
+    const double* const numbers = model_.numbers.data() + profile.first_number;
+    match = match_line(pyramid_.level(level_), from, step, model_.line, numbers,
+                       numbers + model_.line.length);
+    to = {from.x + match.dx * step.x, from.y + match.dx * step.y};
+    return match;
+  }
+  if (profile.kind == ProfileKind::kHat) {
+    match = match_hat(from, model_.hat,
+                      [&](int x, int y) { return costs_->cost(x, y, profile.first_number); });
+  } else {
+    match = patches_->match(from, profile.first_number);
+  }
+  to = {from.x + match.dx, from.y + match.dy};
+  return match;
 }
 
 void FaceSearch::suggest(std::span<ShapePoint> points, std::span<TextureMatch> matches) {
   std::copy(points.begin(), points.end(), before_.begin());
   for (int i = 0; i < model_.points; ++i) {
-    const ShapePoint& from = before_[size_of(i)];
-    ShapePoint& to = points[size_of(i)];
-    const ShapeProfile& profile = model_.profile(level_, i);
-    TextureMatch match;
-    if (profile.kind == ProfileKind::kHat) {
-      match = match_hat(from, model_.hat,
-                        [&](int x, int y) { return costs_->cost(x, y, profile.first_number); });
-      to = {from.x + match.dx, from.y + match.dy};
-    } else {
-      const ShapeNeighbours& near = model_.neighbours[size_of(i)];
-      const ShapePoint step =
-          whisker_step(before_[size_of(near.previous)], from, before_[size_of(near.next)]);
-      const double* const numbers = model_.numbers.data() + profile.first_number;
-      match = match_line(pyramid_.level(level_), from, step, model_.line, numbers,
-                         numbers + model_.line.length);
-      to = {from.x + match.dx * step.x, from.y + match.dx * step.y};
-    }
+    const TextureMatch match = suggest(before_, i, points[size_of(i)]);
     if (!matches.empty()) matches[size_of(i)] = match;
   }
+}
+
+bool FaceSearch::is_at_rest(std::span<const ShapePoint> points,
+                            std::span<const ShapePoint> before) const {
+  const auto near = [&](double a, double b) { return std::abs(a - b) <= model_.rest; };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!near(points[i].x, before[i].x) || !near(points[i].y, before[i].y)) return false;
+  }
+  return true;
+}
+
+Status FaceSearch::refit(std::span<ShapePoint> points, const StopFlag* stop) {
+  for (int round = 0; round < model_.refits; ++round) {
+    if (is_raised(stop)) return cancelled();
+    std::copy(points.begin(), points.end(), before_.begin());
+    int bad = 0;
+    for (int i = 0; i < model_.points; ++i) {
+      TextureMatch& match = matches_[size_of(i)];
+      if (!(match.cost > model_.refit_limits[size_of(i)])) continue;
+      match = suggest(before_, i, points[size_of(i)]);
+      ++bad;
+    }
+    if (bad == 0) break;
+    refitted_ += bad;
+    constraint_.run(points);
+  }
+  return {};
 }
 
 Status FaceSearch::run(ImageView<const std::uint8_t> part, std::span<ShapePoint> points,
@@ -76,15 +128,20 @@ Status FaceSearch::run(ImageView<const std::uint8_t> part, std::span<ShapePoint>
   }
   const double scale = factor(points), back = 1 / scale;
   CUFACE_TRY(set_picture(part, scale));
+  iterations_ = refitted_ = 0;
   const double coarsest = std::ldexp(1.0, 1 - model_.levels);
   for (ShapePoint& p : points) p = {p.x * scale * coarsest, p.y * scale * coarsest};
   for (int level = model_.levels - 1; level >= 0; --level) {
     start_level(level);
     for (int i = 0; i < model_.iterations; ++i) {
       if (is_raised(stop)) return cancelled();
-      suggest(points);
+      std::copy(points.begin(), points.end(), level_before_.begin());
+      suggest(points, matches_);
       constraint_.run(points);
+      ++iterations_;
+      if (model_.rest > 0 && is_at_rest(points, level_before_)) break;
     }
+    if (level == 0) CUFACE_TRY(refit(points, stop));
     const double finer = level > 0 ? 2 : back;
     for (ShapePoint& p : points) p = {p.x * finer, p.y * finer};
   }
@@ -111,7 +168,8 @@ class CpuShapeSearcher final : public ShapeSearcher {
                    const StopFlag* stop)
       : model_(std::move(model)),
         stop_(stop),
-        search_(*model_, shape::hat_costs(*model_, arithmetic)),
+        search_(*model_, shape::hat_costs(*model_, arithmetic),
+                shape::patch_matcher(*model_, arithmetic)),
         points_(static_cast<std::size_t>(model_->points)) {}
 
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,

@@ -23,24 +23,34 @@ namespace shape {
 
 /// Of a model, which outlives it.
 std::unique_ptr<HatCosts> hat_costs(const ShapeModel& model, ShapeArithmetic arithmetic);
+std::unique_ptr<PatchMatcher> patch_matcher(const ShapeModel& model, ShapeArithmetic arithmetic);
 
 /// One face's search, whole or step by step. One thread at a time.
 class FaceSearch {
  public:
-  /// The model outlives it. HAT descriptors are `costs`' business.
-  FaceSearch(const ShapeModel& model, std::unique_ptr<HatCosts> costs);
+  /// The model outlives it. HAT descriptors are `costs`' business, patches those of `patches`; each
+  /// may be null where the model has none.
+  FaceSearch(const ShapeModel& model, std::unique_ptr<HatCosts> costs,
+             std::unique_ptr<PatchMatcher> patches = nullptr);
 
   /// Moves `points`, in pixels of `part`, from where they start to where the face's landmarks are.
   /// kInvalidArgument, and `points` untouched: a start of less than a pixel, or one that
   /// Pyramid::make() refuses. kCancelled, with `points` somewhere, once `stop` is raised.
   Status run(ImageView<const std::uint8_t> part, std::span<ShapePoint> points,
              const StopFlag* stop = nullptr);
+  /// What each point cost where the last run() has found it, before the constraint.
+  std::span<const TextureMatch> matches() const { return matches_; }
+  /// How many times the last run() moved all points, and how many of its points it searched again.
+  int iterations() const { return iterations_; }
+  int refitted() const { return refitted_; }
 
   // What run() is made of. A level's points are in its own pixels.
   Status set_picture(ImageView<const std::uint8_t> part, double factor);
   void start_level(int level);
   /// Moves each point to where its texture fits best. No `matches`: they are not told.
   void suggest(std::span<ShapePoint> points, std::span<TextureMatch> matches = {});
+  /// The same of one; `shape` are all as they were.
+  TextureMatch suggest(std::span<const ShapePoint> shape, int point, ShapePoint& to);
   Constraint& constraint() { return constraint_; }
   /// What a picture is scaled by for a search from this start.
   double factor(std::span<const ShapePoint> start) const;
@@ -50,8 +60,13 @@ class FaceSearch {
   std::unique_ptr<HatCosts> costs_;
   Constraint constraint_;
   Pyramid pyramid_;
-  int level_ = 0;
-  std::vector<ShapePoint> before_;
+  bool is_at_rest(std::span<const ShapePoint> points, std::span<const ShapePoint> before) const;
+  Status refit(std::span<ShapePoint> points, const StopFlag* stop);
+
+  std::unique_ptr<PatchMatcher> patches_;
+  int level_ = 0, iterations_ = 0, refitted_ = 0;
+  std::vector<ShapePoint> before_, level_before_;
+  std::vector<TextureMatch> matches_;
 };
 
 /// The part of a picture in which the face of a box is looked for: whole pixels, within the

@@ -36,6 +36,11 @@ Status check_sizes(const ShapeModel& m) {
       !in(m.line.reach, 0, kMaxLineReach) || !in(m.line.step, 1, kMaxLineReach)) {
     return corrupt("its header has no usable line profile");
   }
+  if (!is_within(m.rest, 0, kMaxShapeWindow) || !in(m.refits, 0, kMaxShapeRefits) ||
+      (m.constraint != ShapeConstraint::kOnePass && m.constraint != ShapeConstraint::kIterated) ||
+      (m.pyramid != ShapePyramid::kLinear && m.pyramid != ShapePyramid::kGaussian)) {
+    return corrupt("its header asks for an unknown way to search");
+  }
   const HatRule& hat = m.hat;
   if (!in(hat.rows, 1, kMaxHatGrid) || !in(hat.columns, 1, kMaxHatGrid) ||
       !in(hat.bins, 2, kMaxHatBins) || !in(hat.reach, 0, kMaxHatReach) ||
@@ -43,6 +48,14 @@ Status check_sizes(const ShapeModel& m) {
       !in(hat.patch_change, -kMaxHatPatch, kMaxHatPatch) || hat.patch % 2 == 0 ||
       !is_within(hat.sigma, 1e-3, 1e3) || !is_within(hat.length, 1e-3, 1e6)) {
     return corrupt("its header has no usable HAT descriptor");
+  }
+  const PatchRule& patch = m.patch;
+  if (patch.side != 0 &&
+      (!in(patch.side, 1, kMaxPatchSide) || patch.side % 2 == 0 ||
+       !in(patch.reach, 0, kMaxPatchReach) || !in(patch.step, 1, kMaxPatchReach) ||
+       !in(patch.gradient, PatchRule::kForward, PatchRule::kMagnitude) ||
+       !is_within(patch.q, 1e-3, 1e6))) {
+    return corrupt("its header has no usable patch");
   }
   return {};
 }
@@ -77,6 +90,8 @@ Status check_tables(const ShapeModel& m) {
   CUFACE_TRY(check_numbers(m.eigenvalues, 0, kMost * kMost, "eigenvalues"));
   CUFACE_TRY(check_numbers(m.eigenvectors, -kMost, kMost, "eigenvectors"));
   CUFACE_TRY(check_numbers(m.weights, 0, kMost, "weights"));
+  CUFACE_TRY(check_count(m.refit_limits, m.refits > 0 ? points : 0, "refit_limits"));
+  CUFACE_TRY(check_numbers(m.refit_limits, 0, kMost, "refit_limits"));
   CUFACE_TRY(check_numbers(m.numbers, -kMost, kMost, "numbers"));
   for (int i = 0; i < m.points; ++i) {
     const ShapeNeighbours& n = m.neighbours[size_of(i)];
@@ -89,38 +104,61 @@ Status check_tables(const ShapeModel& m) {
   return {};
 }
 
+double offsets(int reach, int step) { return 1.0 + 2 * (reach / step); }
+
+/// Whether a patch's numbers can be a PatchModel; its rows and what one match costs.
+Status check_patch(const ShapeModel& m, std::size_t first, std::size_t& count, double& work) {
+  if (m.patch.side == 0) return corrupt("a patch, but the header has no rule for it");
+  if (first >= m.numbers.size() || m.numbers.size() - first < 2) return {};  // count says it
+  const double rows = m.numbers[first], edge = m.numbers[first + 1];
+  if (!is_within(rows, 1, m.patch.size()) || rows != std::floor(rows) ||
+      !(edge == 0 || is_within(edge, 1, 100))) {
+    return corrupt("a patch of no usable size or weight");
+  }
+  count = PatchModel::numbers(m.patch, static_cast<int>(rows));
+  const double around = offsets(m.patch.reach, m.patch.step);
+  work += around * around * m.patch.size() * (1 + rows);
+  return {};
+}
+
+Status check_profile(const ShapeModel& m, int level, const ShapeProfile& p, double& work) {
+  std::size_t count = 2;
+  if (p.kind == ProfileKind::kLine) {
+    const double line = m.line.length;
+    count = size_of(m.line.length) * (1 + size_of(m.line.length));
+    work += offsets(m.line.reach, m.line.step) * line * line;
+  } else if (p.kind == ProfileKind::kHat) {
+    const int patch = m.hat.patch_at(level);
+    if (patch < 3 || patch > kMaxHatPatch) {
+      return corrupt("the header's patch has " + std::to_string(patch) + " pixels there");
+    }
+    const double around = offsets(m.hat.reach, m.hat.step);
+    count = 1 + size_of(m.hat.size());
+    work += around * around * (8.0 * patch * patch + m.hat.size());
+  } else if (p.kind == ProfileKind::kPatch) {
+    CUFACE_TRY(check_patch(m, p.first_number, count, work));
+  } else {
+    return corrupt("a profile of an unknown kind");
+  }
+  if (p.first_number > m.numbers.size() || m.numbers.size() - p.first_number < count) {
+    return corrupt("a profile's numbers are not in the file");
+  }
+  return {};
+}
+
 Status check_profiles(const ShapeModel& m) {
-  const auto offsets = [](int reach, int step) { return 1.0 + 2.0 * reach / step; };
-  const double line = m.line.length, around = offsets(m.hat.reach, m.hat.step);
-  double work = 0;
+  double all = 0;
   for (int level = 0; level < m.levels; ++level) {
+    double work = 0;
     for (int i = 0; i < m.points; ++i) {
-      const ShapeProfile& p = m.profile(level, i);
-      const std::string where =
-          "level " + std::to_string(level) + ", landmark " + std::to_string(i);
-      std::size_t count = 0;
-      if (p.kind == ProfileKind::kLine) {
-        count = size_of(m.line.length) * (1 + size_of(m.line.length));
-        work += offsets(m.line.reach, m.line.step) * line * line;
-      } else if (p.kind == ProfileKind::kHat) {
-        const int patch = m.hat.patch_at(level);
-        if (patch < 3 || patch > kMaxHatPatch) {
-          return corrupt("its header's patch has " + std::to_string(patch) + " pixels on level " +
-                         std::to_string(level));
-        }
-        count = 1 + size_of(m.hat.size());
-        work += around * around * (8.0 * patch * patch + m.hat.size());
-      } else {
-        return corrupt(where + ": a profile of an unknown kind");
-      }
-      if (p.first_number > m.numbers.size() || m.numbers.size() - p.first_number < count) {
-        return corrupt(where + ": a profile's numbers are not in the file");
+      if (const Status status = check_profile(m, level, m.profile(level, i), work); !status.ok()) {
+        return corrupt("level " + std::to_string(level) + ", landmark " + std::to_string(i) + ": " +
+                       status.message());
       }
     }
+    all += work * (m.iterations + (level == 0 ? m.refits : 0));
   }
-  if (!(work * m.iterations <= kMaxShapeWork)) {
-    return corrupt("its header asks for more work than is allowed");
-  }
+  if (!(all <= kMaxShapeWork)) return corrupt("its header asks for more work than is allowed");
   return {};
 }
 

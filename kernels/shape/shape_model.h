@@ -1,5 +1,5 @@
 // shape: landmarks by an active shape model: each point is searched for near where it is, then all
-// are moved to the nearest legal shape, from coarse to fine [S3.01, S3.02, S3.06 to S3.09]. What is
+// are moved to the nearest legal shape, from coarse to fine [S3.01 to S3.10]. What is
 // searched for, how far, how often, and how shapes are mended is all data of the model.
 //
 // The room: shape_model.h says what a model is, shape_model.cc checks it. steps.h has what a search
@@ -16,10 +16,11 @@
 
 namespace cuface {
 
-enum class ProfileKind : std::int32_t { kLine, kHat };
+enum class ProfileKind : std::int32_t { kLine, kHat, kPatch };
 
 /// How a point is looked for on one level. Its numbers: a line profile has a mean and an inverse
-/// covariance by rows, a HAT descriptor an intercept and its coefficients.
+/// covariance by rows, a HAT descriptor an intercept and its coefficients, a patch what PatchModel
+/// says.
 struct ShapeProfile {
   ProfileKind kind = ProfileKind::kLine;
   std::uint32_t first_number = 0;
@@ -59,6 +60,18 @@ struct ShapeMove {
   double factor = 0;
 };
 
+/// How points are moved to the nearest legal shape.
+enum class ShapeConstraint : int {
+  kOnePass,  ///< Stasm's: the pose of the shape before, then the weights, once
+  kIterated  ///< pose and weights in turns until they rest (Cootes and Taylor, 2004, 4.8) [S3.09]
+};
+
+/// How a level of the pyramid is made.
+enum class ShapePyramid : int {
+  kLinear,   ///< of level 0 by OpenCV's INTER_LINEAR, as Stasm has it
+  kGaussian  ///< of the level before by kernels/pyramid's gaussian_down() [S3.06]
+};
+
 /// A validated model. The spans point into memory that `storage` keeps alive. Immutable; shared by
 /// any threads. Shapes have the unit of the mean shape, about its origin; y points down.
 struct ShapeModel {
@@ -66,7 +79,15 @@ struct ShapeModel {
   int points = 0;      ///< 3..256
   int modes = 0;       ///< of the shape that are kept
   int levels = 0;      ///< of the pyramid, each half the one before
-  int iterations = 0;  ///< on each level
+  int iterations = 0;  ///< on each level, at most
+  /// A level ends once no point has moved by more than so many of its pixels. 0: all iterations.
+  double rest = 0;
+  /// After the finest level, points that cost more than their `refit_limits` are searched for
+  /// again, and all are constrained, until none is left, at most so often [S3.10].
+  int refits = 0;
+
+  ShapeConstraint constraint = ShapeConstraint::kOnePass;
+  ShapePyramid pyramid = ShapePyramid::kLinear;
 
   /// The distance from the middle of two points to a third is a shape's size. The picture is scaled
   /// so that the start's is `size` pixels.
@@ -85,11 +106,13 @@ struct ShapeModel {
 
   LineRule line;
   HatRule hat;
+  PatchRule patch;
 
   std::span<const double> mean_shape;           ///< [points][2]
   std::span<const double> eigenvalues;          ///< [modes]
   std::span<const double> eigenvectors;         ///< [points][2][modes]
   std::span<const double> weights;              ///< [points] in the fit of the pose
+  std::span<const double> refit_limits;         ///< [points], or none where refits is 0
   std::span<const ShapeNeighbours> neighbours;  ///< [points]
   std::span<const ShapeProfile> profiles;       ///< [levels][points], the finest level first
   std::span<const double> numbers;              ///< of the profiles
@@ -109,14 +132,16 @@ inline constexpr int kMaxShapePoints = 256;
 inline constexpr int kMaxShapeModes = 256;
 inline constexpr int kMaxShapeLevels = 6;
 inline constexpr int kMaxShapeIterations = 20;
+inline constexpr int kMaxShapeRefits = 50;
 inline constexpr int kMaxShapeRules = 64;
 inline constexpr int kMaxShapeMoves = 4096;
 /// Of mean shapes, eigenvectors, weights and the numbers of profiles, either way.
 inline constexpr double kMaxShapeNumber = 1e6;
 /// Pixels of a window's side at the size that is searched.
 inline constexpr int kMaxShapeWindow = 1024;
-/// Additions of a search: all profiles and offsets in all iterations. Stasm's has 3e7.
-inline constexpr double kMaxShapeWork = 1e9;
+/// Additions of a search: all profiles and offsets in all iterations. Stasm's has 3e7,
+/// one of 68 patches of 13x13 in a subspace 7e8.
+inline constexpr double kMaxShapeWork = 2e9;
 
 /// Sizes, spans, indices, finiteness: kCorrupt and a sentence that says what is wrong. Reads all of
 /// the model once. Loaders and every public create() call it.

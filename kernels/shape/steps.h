@@ -19,12 +19,12 @@ namespace cuface::shape {
 void resize_linear(ImageView<const std::uint8_t> from, double factor, Image<std::uint8_t>& to);
 
 /// The part of a picture in which a face is looked for, at the sizes of the levels: level 0 is the
-/// part times `factor`, each coarser one that again halved, made of level 0.
+/// part times `factor`, each coarser one that again halved.
 class Pyramid {
  public:
   /// kInvalidArgument: an empty part, or one whose level 0 is larger than kMaxShapeWindow or whose
   /// coarsest level has no pixel. Allocates.
-  Status make(ImageView<const std::uint8_t> part, double factor, int levels);
+  Status make(ImageView<const std::uint8_t> part, double factor, int levels, ShapePyramid kind);
   ImageView<const std::uint8_t> level(int i) const {
     return levels_[static_cast<std::size_t>(i)].view();
   }
@@ -45,15 +45,21 @@ class Constraint {
 
   /// Before the first iteration of a level.
   void start_level(int level);
-  /// Fits the pose of the shape that the modes' weights of the iteration before give, takes the
-  /// points' weights in it, cut to the model's limit, and puts what they give in place of `points`
-  /// (Cootes and Taylor, 2004, 4.8, in one pass). Then the rules count.
+  /// One pass: fits the pose of the shape that the modes' weights of the iteration before give,
+  /// takes the points' weights in it, cut to the model's limit, and puts what they give in place of
+  /// `points` (Cootes and Taylor, 2004, 4.8, once). Iterated: from weights of 0, pose and weights
+  /// in turns until they rest, shapes projected to the tangent of the mean shape; then the cut.
+  /// Then the rules count.
   void run(std::span<ShapePoint> points);
 
   /// Of the modes: what is kept from one iteration to the next.
   std::span<double> weights() { return weights_; }
 
  private:
+  void run_once(std::span<ShapePoint> points);
+  void run_until_rest(std::span<ShapePoint> points);
+  void model_shape(const ShapePoint& centre);
+  void project(std::size_t mode, double& weight) const;
   Pose fit(std::span<const ShapePoint> points) const;
   bool is_missing(const ShapePoint& p) const;
   void keep_in_place(ShapePoint& p) const;
@@ -62,6 +68,8 @@ class Constraint {
   const ShapeModel& model_;
   int level_ = 0;
   std::vector<double> weights_, limits_;
+  ShapePoint centre_;       ///< of the mean shape
+  double mean_square_ = 0;  ///< of its points' distances from that, all in all
   std::vector<ShapePoint> mean_, modelled_;
 };
 

@@ -61,26 +61,37 @@ ShapePoint whisker_step(const ShapePoint& previous, const ShapePoint& point,
   return {-w.x / larger, -w.y / larger};
 }
 
+void line_gradients(ImageView<const std::uint8_t> picture, const ShapePoint& point,
+                    const ShapePoint& step, int first, std::span<double> out) {
+  const auto at = [&](int i) { return pixel(picture, point.x + i * step.x, point.y + i * step.y); };
+  int before = at(first - 1);
+  for (double& gradient : out) {
+    const int here = at(first++);
+    gradient = here - before;
+    before = here;
+  }
+}
+
+void scale_line(std::span<double> profile) {
+  double sum = 0;
+  for (std::size_t i = profile.size(); i-- > 0;) sum += std::abs(profile[i]);
+  const double factor = is_zero(sum) ? 1 : static_cast<double>(profile.size()) / sum;
+  for (double& v : profile) v *= factor;
+}
+
 TextureMatch match_line(ImageView<const std::uint8_t> picture, const ShapePoint& point,
                         const ShapePoint& step, const LineRule& rule, const double* mean,
                         const double* inverse) {
   const int half = rule.length / 2 + rule.reach;
   double gradients[kMaxLineLength + 2 * kMaxLineReach];
-  const auto at = [&](int i) { return pixel(picture, point.x + i * step.x, point.y + i * step.y); };
-  int before = at(-half - 1);
-  for (int i = -half; i <= half; ++i) {
-    const int here = at(i);
-    gradients[i + half] = here - before;
-    before = here;
-  }
+  line_gradients(picture, point, step, -half,
+                 std::span(gradients, static_cast<std::size_t>(2 * half + 1)));
   TextureMatch best{0, 0, kDearest};
   for (int offset = -rule.reach; offset <= rule.reach; offset += rule.step) {
     double profile[kMaxLineLength];
     std::copy_n(gradients + offset + rule.reach, rule.length, profile);
-    double sum = 0;
-    for (int i = rule.length; i-- > 0;) sum += std::abs(profile[i]);
-    const double factor = is_zero(sum) ? 1 : rule.length / sum;
-    for (int i = 0; i < rule.length; ++i) profile[i] = profile[i] * factor - mean[i];
+    scale_line(std::span(profile, static_cast<std::size_t>(rule.length)));
+    for (int i = 0; i < rule.length; ++i) profile[i] -= mean[i];
     const double cost = quadratic(profile, inverse, rule.length);
     if (cost < best.cost) best = {offset, 0, cost};
   }

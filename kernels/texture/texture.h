@@ -1,10 +1,11 @@
 // texture: the picture around a landmark as numbers, and how far these are from what training saw.
-// Of two kinds: a line profile, gradients along the normal of the contour (Cootes and Taylor, 2004)
-// [S3.02], and a HAT descriptor, histograms of gradient directions around the point (Milborrow and
-// Nicolls, VISAPP 2014).
+// Of three kinds: a line profile, gradients along the normal of the contour (Cootes and Taylor,
+// 2004) [S3.02]; a patch, gradients around the point in the subspace of MASM [S3.03 to S3.05]; and
+// a HAT descriptor, histograms of gradient directions around the point (Milborrow and Nicolls,
+// VISAPP 2014).
 //
-// The room: line_profile.cc and hat.cc are the references, in double and in Stasm 4.1's order of
-// sums.
+// The room: line_profile.cc, patch.cc and hat.cc are the references, in double; those of lines and
+// HAT descriptors in Stasm 4.1's order of sums.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,24 @@ struct LineRule {
 };
 inline constexpr int kMaxLineLength = 63;
 inline constexpr int kMaxLineReach = 32;
+
+/// What the gradient patches of a model have in common: `side` x `side` gradients, a pixel apart.
+/// They are looked for `reach` pixels either way in x and y of the point itself, every `step`
+/// pixels.
+struct PatchRule {
+  enum Gradient : int {
+    kForward,   ///< right and lower neighbour less the pixel twice: one sign for both directions
+    kMagnitude  ///< length of the central differences
+  };
+  int side = 0;  ///< odd; 0: the model has no patches
+  int reach = 0, step = 1;
+  int gradient = kForward;
+  bool is_bilinear = true;  ///< gradients between four pixels; else the nearest one's [S3.12]
+  double q = 0;             ///< a gradient g counts as g / (|g| + q)
+  int size() const { return side * side; }
+};
+inline constexpr int kMaxPatchSide = 31;
+inline constexpr int kMaxPatchReach = 16;
 
 /// What the HAT descriptors of a model have in common: `rows` x `columns` histograms of `bins`
 /// directions over a patch of `patch` x `patch` pixels, odd. They are looked for `reach` pixels
@@ -65,6 +84,72 @@ ShapePoint whisker_step(const ShapePoint& previous, const ShapePoint& point,
 TextureMatch match_line(ImageView<const std::uint8_t> picture, const ShapePoint& point,
                         const ShapePoint& step, const LineRule& rule, const double* mean,
                         const double* inverse);
+
+/// The gradients at the offsets of a line, from `first` on, of a pixel each: each is the pixel
+/// there less the one before. Not scaled.
+void line_gradients(ImageView<const std::uint8_t> picture, const ShapePoint& point,
+                    const ShapePoint& step, int first, std::span<double> out);
+/// To a mean absolute value of 1; zeros stay.
+void scale_line(std::span<double> profile);
+
+/// A patch's model. Its cost is the square of `rows * (patch - mean)`: the Mahalanobis distance of
+/// what the subspace does not explain, as one matrix. `edge` 0: no more; else the cost is weighed
+/// by `edge` less the edge's intensity at the point, 0 to 1, of Sobel's operator [S3.05].
+struct PatchModel {
+  int rows = 0;
+  double edge = 0;
+  const double* mean = nullptr;    ///< [size]
+  const double* matrix = nullptr;  ///< [rows][size]
+  /// The numbers of a model: rows, edge, mean, matrix.
+  static PatchModel at(const double* numbers, const PatchRule& rule) {
+    return {static_cast<int>(numbers[0]), numbers[1], numbers + 2, numbers + 2 + rule.size()};
+  }
+  static std::size_t numbers(const PatchRule& rule, int rows) {
+    return 2 + static_cast<std::size_t>(rule.size()) * (1 + static_cast<std::size_t>(rows));
+  }
+};
+
+/// Where patches of one picture fit. One thread at a time.
+class PatchMatcher {
+ public:
+  virtual ~PatchMatcher() = default;
+  /// From now on of this picture, which outlives its use. `has_edges`: some model weighs by edges,
+  /// whose intensity is 1 at the picture's strongest.
+  virtual void set_picture(ImageView<const std::uint8_t> picture, bool has_edges) = 0;
+  /// The offset of the least cost around a point, row by row, the first of equal ones.
+  virtual TextureMatch match(const ShapePoint& point, std::uint32_t first_number) = 0;
+};
+
+/// The reference, in double.
+class PatchReference final : public PatchMatcher {
+ public:
+  /// `numbers` outlive it.
+  PatchReference(const PatchRule& rule, std::span<const double> numbers);
+
+  void set_picture(ImageView<const std::uint8_t> picture, bool has_edges) override;
+  TextureMatch match(const ShapePoint& point, std::uint32_t first_number) override;
+
+  /// The patch at an offset from a point, by rows: rule.size() numbers. Pixels beyond the picture
+  /// are its nearest.
+  void patch(const ShapePoint& point, int dx, int dy, std::span<double> out) const;
+  /// What the model says of that patch.
+  double cost(const ShapePoint& point, int dx, int dy, std::uint32_t first_number);
+  /// 0 to 1, at a point and an offset.
+  double edge(const ShapePoint& point, int dx, int dy) const;
+
+ private:
+  int pixel(int x, int y) const;
+  double gradient(int x, int y) const;
+  int sobel_square(int x, int y) const;
+  template <typename At>
+  double between(const ShapePoint& point, int dx, int dy, At at) const;
+
+  PatchRule rule_;
+  std::span<const double> numbers_;
+  ImageView<const std::uint8_t> picture_;
+  double strongest_ = 0;  ///< edge of the picture
+  std::vector<double> patch_;
+};
 
 /// What HAT descriptors of one picture cost. One thread at a time.
 class HatCosts {

@@ -11,7 +11,7 @@ namespace cuface::test {
 
 /// What the spans of a ShapeModel point into.
 struct ShapeTables {
-  std::vector<double> mean_shape, eigenvalues, eigenvectors, weights, numbers;
+  std::vector<double> mean_shape, eigenvalues, eigenvectors, weights, refit_limits, numbers;
   std::vector<ShapeNeighbours> neighbours;
   std::vector<ShapeProfile> profiles;
   std::vector<ShapeRule> rules;
@@ -22,6 +22,7 @@ struct ShapeTables {
     m.eigenvalues = eigenvalues;
     m.eigenvectors = eigenvectors;
     m.weights = weights;
+    m.refit_limits = refit_limits;
     m.neighbours = neighbours;
     m.profiles = profiles;
     m.numbers = numbers;
@@ -30,7 +31,8 @@ struct ShapeTables {
   }
 };
 
-/// Points on a circle of radius 50, of which every other one has HAT descriptors. Two rules.
+/// Points on a circle of radius 50, of which every other one has HAT descriptors, and every fourth
+/// one a patch. Two rules.
 inline void random_shape(ShapeModel& m, ShapeTables& t, unsigned seed, int points = 8,
                          int levels = 2) {
   std::mt19937 random(seed);
@@ -52,10 +54,14 @@ inline void random_shape(ShapeModel& m, ShapeTables& t, unsigned seed, int point
   m.window = 1;
   m.line = {5, 2, 1};
   m.hat = {3, 4, 8, 11, -3, 4, 2, 0.5, 10};
+  m.patch = {5, 2, 1, PatchRule::kForward, true, 20};
+  m.refits = 2;
+  m.rest = 0.1;
   for (std::size_t i = 0; i < count; ++i) {
     const double angle = 6.283185307179586 * static_cast<double>(i) / static_cast<double>(count);
     t.mean_shape.insert(t.mean_shape.end(), {-50 * std::sin(angle), -50 * std::cos(angle)});
     t.weights.push_back(i == 2 ? 0 : 1);
+    t.refit_limits.push_back(1);
     const int p = static_cast<int>(i);
     t.neighbours.push_back({(p + points - 1) % points, (p + 1) % points, p});
   }
@@ -65,10 +71,15 @@ inline void random_shape(ShapeModel& m, ShapeTables& t, unsigned seed, int point
   }
   for (int level = 0; level < levels; ++level) {
     for (int i = 0; i < points; ++i) {
-      const bool is_hat = i % 2 == 1;
-      t.profiles.push_back({is_hat ? ProfileKind::kHat : ProfileKind::kLine,
-                            static_cast<std::uint32_t>(t.numbers.size())});
-      const int n = is_hat ? 1 + m.hat.size() : m.line.length * (m.line.length + 1);
+      const ProfileKind kind = i % 2 == 1   ? ProfileKind::kHat
+                               : i % 4 == 2 ? ProfileKind::kPatch
+                                            : ProfileKind::kLine;
+      t.profiles.push_back({kind, static_cast<std::uint32_t>(t.numbers.size())});
+      int n = kind == ProfileKind::kHat ? 1 + m.hat.size() : m.line.length * (m.line.length + 1);
+      if (kind == ProfileKind::kPatch) {
+        t.numbers.insert(t.numbers.end(), {3, i == 2 ? 2.0 : 0.0});
+        n = 4 * m.patch.size();
+      }
       for (int k = 0; k < n; ++k) t.numbers.push_back(uniform(random));
     }
   }

@@ -28,6 +28,10 @@ TEST(ShapeFile, RoundTrip) {
   EXPECT_EQ(loaded.value()->hat.patch_change, -3);
   EXPECT_TRUE(std::ranges::equal(loaded.value()->numbers, model->numbers));
   EXPECT_EQ(loaded.value()->rules[1].against[0].point, 4);
+  EXPECT_EQ(loaded.value()->patch.side, 5);
+  EXPECT_EQ(loaded.value()->patch.q, 20);
+  EXPECT_EQ(loaded.value()->rest, 0.1);
+  EXPECT_EQ(loaded.value()->refit_limits.size(), 8u);
 }
 
 TEST(ShapeFile, AnotherKindIsNamed) {
@@ -111,7 +115,24 @@ TEST(ShapeFile, WhatIsOutOfRange) {
       {"numbers short", [](auto&, auto& t) { t.numbers.pop_back(); }},
       {"neighbour", [](auto&, auto& t) { t.neighbours[2].next = 8; }},
       {"mirrored", [](auto&, auto& t) { t.neighbours[2].mirrored = -1; }},
-      {"kind of profile", [](auto&, auto& t) { t.profiles[2].kind = static_cast<ProfileKind>(2); }},
+      {"kind of profile", [](auto&, auto& t) { t.profiles[2].kind = static_cast<ProfileKind>(3); }},
+      {"iterated otherwise", [](auto& m, auto&) { m.constraint = ShapeConstraint{2}; }},
+      {"another pyramid", [](auto& m, auto&) { m.pyramid = ShapePyramid{-1}; }},
+      {"rest", [](auto& m, auto&) { m.rest = kNan; }},
+      {"refits", [](auto& m, auto&) { m.refits = 51; }},
+      {"refits without limits", [](auto&, auto& t) { t.refit_limits.clear(); }},
+      {"limits without refits", [](auto& m, auto&) { m.refits = 0; }},
+      {"refit limit", [](auto&, auto& t) { t.refit_limits[1] = -1; }},
+      {"no rule of patches", [](auto& m, auto&) { m.patch.side = 0; }},
+      {"an even patch", [](auto& m, auto&) { m.patch.side = 6; }},
+      {"a wide patch", [](auto& m, auto&) { m.patch.side = 33; }},
+      {"patch reach", [](auto& m, auto&) { m.patch.reach = 17; }},
+      {"patch step", [](auto& m, auto&) { m.patch.step = 0; }},
+      {"patch gradient", [](auto& m, auto&) { m.patch.gradient = 2; }},
+      {"patch q", [](auto& m, auto&) { m.patch.q = 0; }},
+      {"rows of a patch", [](auto&, auto& t) { t.numbers[t.profiles[2].first_number] = 26; }},
+      {"half a row", [](auto&, auto& t) { t.numbers[t.profiles[2].first_number] = 2.5; }},
+      {"edge below 1", [](auto&, auto& t) { t.numbers[t.profiles[2].first_number + 1] = 0.5; }},
       {"far profile", [](auto&, auto& t) { t.profiles[2].first_number = 4'000'000'000u; }},
       {"profiles short", [](auto&, auto& t) { t.profiles.pop_back(); }},
       {"axis", [](auto&, auto& t) { t.rules[0].axis = 2; }},

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/texture/texture.h"
+
+namespace cuface {
+namespace {
+
+constexpr double kDearest = 3.4028234663852886e38;
+
+std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
+
+}  // namespace
+
+PatchReference::PatchReference(const PatchRule& rule, std::span<const double> numbers)
+    : rule_(rule), numbers_(numbers), patch_(size_of(rule.size())) {}
+
+int PatchReference::pixel(int x, int y) const {
+  return picture_.at(std::clamp(x, 0, picture_.width - 1), std::clamp(y, 0, picture_.height - 1));
+}
+
+double PatchReference::gradient(int x, int y) const {
+  if (rule_.gradient == PatchRule::kForward)
+    return pixel(x + 1, y) + pixel(x, y + 1) - 2 * pixel(x, y);
+  const int dx = pixel(x + 1, y) - pixel(x - 1, y), dy = pixel(x, y + 1) - pixel(x, y - 1);
+  return std::sqrt(static_cast<double>(dx * dx + dy * dy));
+}
+
+int PatchReference::sobel_square(int x, int y) const {
+  int dx = 0, dy = 0;
+  for (int i = -1; i <= 1; ++i) {
+    const int weight = i == 0 ? 2 : 1;
+    dx += weight * (pixel(x + 1, y + i) - pixel(x - 1, y + i));
+    dy += weight * (pixel(x + i, y + 1) - pixel(x + i, y - 1));
+  }
+  return dx * dx + dy * dy;
+}
+
+/// What `at` says of the point between four pixels, or of the nearest one.
+template <typename At>
+double PatchReference::between(const ShapePoint& point, int dx, int dy, At at) const {
+  constexpr double kFar = 1e6;
+  const double px = std::clamp(point.x, -kFar, kFar), py = std::clamp(point.y, -kFar, kFar);
+  if (!rule_.is_bilinear)
+    return at(static_cast<int>(std::lrint(px)) + dx, static_cast<int>(std::lrint(py)) + dy);
+  const int x = static_cast<int>(std::floor(px)), y = static_cast<int>(std::floor(py));
+  const double right = px - x, below = py - y;
+  const double first = (1 - right) * at(x + dx, y + dy) + right * at(x + dx + 1, y + dy);
+  const double second = (1 - right) * at(x + dx, y + dy + 1) + right * at(x + dx + 1, y + dy + 1);
+  return (1 - below) * first + below * second;
+}
+
+void PatchReference::set_picture(ImageView<const std::uint8_t> picture, bool has_edges) {
+  picture_ = picture;
+  int strongest = 0;
+  for (int y = 0; has_edges && y < picture.height; ++y)
+    for (int x = 0; x < picture.width; ++x) strongest = std::max(strongest, sobel_square(x, y));
+  strongest_ = std::sqrt(static_cast<double>(strongest));
+}
+
+void PatchReference::patch(const ShapePoint& point, int dx, int dy, std::span<double> out) const {
+  const int half = rule_.side / 2;
+  double* to = out.data();
+  for (int v = -half; v <= half; ++v) {
+    for (int u = -half; u <= half; ++u) {
+      const double g =
+          between(point, dx + u, dy + v, [this](int x, int y) { return gradient(x, y); });
+      *to++ = g / (std::abs(g) + rule_.q);
+    }
+  }
+}
+
+double PatchReference::edge(const ShapePoint& point, int dx, int dy) const {
+  if (!(strongest_ > 0)) return 0;
+  const double here = between(point, dx, dy, [this](int x, int y) {
+    return std::sqrt(static_cast<double>(sobel_square(x, y)));
+  });
+  return here / strongest_;
+}
+
+double PatchReference::cost(const ShapePoint& point, int dx, int dy, std::uint32_t first_number) {
+  const PatchModel model = PatchModel::at(numbers_.data() + first_number, rule_);
+  patch(point, dx, dy, patch_);
+  for (std::size_t i = 0; i < patch_.size(); ++i) patch_[i] -= model.mean[i];
+  double cost = 0;
+  const double* row = model.matrix;
+  for (int r = 0; r < model.rows; ++r) {
+    double sum = 0;
+    for (const double difference : patch_) sum += *row++ * difference;
+    cost += sum * sum;
+  }
+  return model.edge > 0 ? (model.edge - edge(point, dx, dy)) * cost : cost;
+}
+
+TextureMatch PatchReference::match(const ShapePoint& point, std::uint32_t first_number) {
+  TextureMatch best{0, 0, kDearest};
+  for (int dy = -rule_.reach; dy <= rule_.reach; dy += rule_.step) {
+    for (int dx = -rule_.reach; dx <= rule_.reach; dx += rule_.step) {
+      const double found = cost(point, dx, dy, first_number);
+      if (found < best.cost) best = {dx, dy, found};
+    }
+  }
+  return best;
+}
+
+}  // namespace cuface

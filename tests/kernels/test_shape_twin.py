@@ -1,0 +1,157 @@
+"""Costs of patches and the iterated constraint beside their twin in NumPy, which is written from the published formulas:
+r = m + P P^T (g - m) - g and D2 = r^T S^-1 r with S's own inverse, D3 = (c - I) D2 [S3.03 to S3.05], and algorithm 1 on
+complex numbers [S3.09].
+"""
+import subprocess
+
+import numpy as np
+import pytest
+
+from programs import BUILD
+
+FORWARD, MAGNITUDE = range(2)
+
+
+def run(what, data, **settings):
+    done = subprocess.run([BUILD / "tests/kernels/shape_costs", what, *(f"{k}={v!r}" for k, v in settings.items())],
+                          input=b"".join(np.asarray(d, np.float64).tobytes() for d in data), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return np.frombuffer(done.stdout)
+
+
+def sampled(plane, x, y, bilinear):
+    """A plane whose rim goes on for ever, at one place."""
+    def at(u, v):
+        return plane[np.clip(v, 0, plane.shape[0] - 1), np.clip(u, 0, plane.shape[1] - 1)]
+    if not bilinear:
+        return at(np.rint(x).astype(int), np.rint(y).astype(int))
+    u, v = np.floor(x).astype(int), np.floor(y).astype(int)
+    a, b = x - u, y - v
+    return ((1 - a) * (1 - b) * at(u, v) + a * (1 - b) * at(u + 1, v) + (1 - a) * b * at(u, v + 1) + a * b * at(u + 1, v + 1))
+
+
+def planes(picture, gradient):
+    """Gradients, and intensities of edges, with a rim so wide that what lies beyond it is flat or goes on."""
+    p = np.pad(picture.astype(float), 40, "edge")
+
+    def moved(x, y):
+        return np.roll(p, (-y, -x), (0, 1))
+    if gradient == FORWARD:
+        g = moved(1, 0) + moved(0, 1) - 2 * p
+    else:
+        g = np.hypot(moved(1, 0) - moved(-1, 0), moved(0, 1) - moved(0, -1))
+    sx = sum(w * (moved(1, i) - moved(-1, i)) for i, w in ((-1, 1), (0, 2), (1, 1)))
+    sy = sum(w * (moved(i, 1) - moved(i, -1)) for i, w in ((-1, 1), (0, 2), (1, 1)))
+    sobel = np.hypot(sx, sy)
+    inside = sobel[40:-40, 40:-40]
+    return g[2:-2, 2:-2], sobel[2:-2, 2:-2] / max(inside.max(), 1e-300)
+
+
+def patch(plane, x, y, side, q, bilinear):
+    half = side // 2
+    v, u = np.mgrid[-half:half + 1, -half:half + 1]
+    if not bilinear:
+        x, y = np.rint(x), np.rint(y)
+    g = sampled(plane, x + u + 38, y + v + 38, bilinear)
+    return (g / (np.abs(g) + q)).ravel()
+
+
+def trained(random, size, kept):
+    """A mean, a covariance of full rank, its leading eigenvectors, and the residual's whitening matrix."""
+    samples = random.normal(size=(2 * size, size)) @ random.normal(size=(size, size)) / size
+    mean, cov = samples.mean(0), np.cov(samples.T)
+    values, vectors = np.linalg.eigh(cov)
+    leading, rest = vectors[:, -kept:], vectors[:, :-kept]
+    return mean, cov, leading, (rest / np.sqrt(values[:-kept])).T
+
+
+@pytest.mark.parametrize("gradient", [FORWARD, MAGNITUDE])
+@pytest.mark.parametrize("bilinear", [1, 0])
+def test_costs(gradient, bilinear):
+    random, compared, moved, edges = np.random.default_rng(7), 0, 0, 0
+    for side, reach, step, edge in ((13, 2, 1, 0), (13, 2, 1, 2), (5, 3, 2, 2), (1, 1, 1, 0)):
+        if side == 1:
+            mean, cov, leading, matrix = np.zeros(1), np.eye(1), np.zeros((1, 0)), np.eye(1)
+        else:
+            mean, cov, leading, matrix = trained(random, side * side, side * side // 2)
+        inverse = np.linalg.inv(cov)
+        picture = random.integers(0, 256, (47, 61))
+        if edge:  # most of it flat, so that intensities differ
+            picture = np.where(random.random(picture.shape) < 0.97, 100, picture)
+        points = random.uniform((-3, -3), (64, 50), (14, 2)).round(3)
+        points[:4] = (0, 0), (60, 46), (12, 20), (30.5, 7.5)
+        q = 31.5
+        found = run("costs", [mean, matrix, points, picture], side=side, reach=reach, step=step, gradient=gradient,
+                    bilinear=bilinear, q=q, edge=edge, rows=len(matrix), width=61, height=47, points=len(points), float=0)
+        offsets = [(x, y) for y in range(-reach, reach + 1, step) for x in range(-reach, reach + 1, step)]
+        plane, intensity = planes(picture, gradient)
+        for (x, y), ours in zip(points, found.reshape(len(points), -1)):
+            expected = []
+            for dx, dy in offsets:
+                px, py = (x + dx, y + dy) if bilinear else (np.rint(x) + dx, np.rint(y) + dy)
+                g = patch(plane, px, py, side, q, bilinear)
+                r = mean + leading @ leading.T @ (g - mean) - g
+                at = float(sampled(intensity, np.array(px + 38), np.array(py + 38), bilinear))
+                expected.append(r @ inverse @ r * (edge - at if edge else 1))
+                edges += edge and 0.05 < at < 1
+            assert np.allclose(ours[:-3], expected, rtol=1e-4, atol=1e-9), (x, y)
+            best = int(np.argmin(expected))
+            assert tuple(ours[-3:-1]) == offsets[best] and ours[-1] == pytest.approx(expected[best], rel=1e-4), (x, y)
+            compared, moved = compared + len(offsets), moved + (offsets[best] != (0, 0))
+    assert compared > 1000 and moved > 30 and edges > 25, (compared, moved, edges)
+
+
+def algorithm_1(mean, vectors, values, limit, weights, given):
+    """On complex numbers; `mean` is centred."""
+    b = np.zeros(len(values))
+    for _ in range(100):
+        x = (mean + vectors @ b).reshape(-1, 2) @ (1, 1j)
+        w = weights / weights.sum()
+        centre, target = w @ x, w @ given
+        turn = (w * (x - centre).conj()) @ (given - target) / (w @ np.abs(x - centre) ** 2)
+        y = (given - target) / turn + centre
+        y = np.column_stack([y.real, y.imag]).ravel()
+        y = y * (mean @ mean) / (y @ mean)
+        b = vectors.T @ (y - mean)
+    b = np.clip(b, -limit * np.sqrt(values), limit * np.sqrt(values))
+    x = (mean + vectors @ b).reshape(-1, 2) @ (1, 1j)
+    centre, target = w @ x, w @ given
+    turn = (w * (x - centre).conj()) @ (given - target) / (w @ np.abs(x - centre) ** 2)
+    return turn * (x - centre) + target, b
+
+
+def test_algorithm_1():
+    random, compared, cut = np.random.default_rng(3), 0, 0
+    for points in (5, 20, 68):
+        for level in (0, 2):
+            mean = random.normal(size=(points, 2)) * 40
+            mean -= mean.mean(0)
+            # Modes as of aligned shapes: no shift, and at right angles to each other and the mean.
+            basis = np.column_stack([np.tile((1, 0), points), np.tile((0, 1), points), mean.ravel(),
+                                     random.normal(size=(2 * points, 4))])
+            vectors = np.linalg.qr(basis)[0][:, 3:]
+            values = np.array([300, 90, 30, 9.0])
+            weights = random.uniform(0.2, 1, points)
+            shape = mean.ravel() + vectors @ (random.normal(size=4) * np.sqrt(values) * 1.5)
+            given = (shape.reshape(-1, 2) @ (1, 1j)) / 2 ** level * (0.9 + 0.4j) + (120 + 80j)
+            given = given + (random.normal(size=points) + 1j * random.normal(size=points)) * 2 / 2 ** level
+            shifted = mean + (7, -11)  # in a file the mean shape's origin is the middle of the box
+            found = run("constrain", [shifted, values, vectors, weights, given.real[:, None] * (1, 0) + given.imag[:, None] * (0, 1)],
+                        points=points, modes=4, limit=1.0, level=level)
+            expected, b = algorithm_1(mean.ravel() / 2 ** level, vectors, values / 4 ** level, 1.0, weights, given)
+            assert np.allclose(found[:2 * points].reshape(-1, 2) @ (1, 1j), expected, atol=1e-4)
+            assert np.allclose(found[2 * points:], b, atol=1e-4)
+            compared, cut = compared + points, cut + np.count_nonzero(np.isclose(np.abs(b), np.sqrt(values) / 2 ** level))
+    assert compared > 150 and cut > 3, (compared, cut)
+
+
+def test_a_legal_shape_stays():
+    random = np.random.default_rng(4)
+    mean = random.normal(size=(12, 2)) * 30
+    mean -= mean.mean(0)
+    basis = np.column_stack([np.tile((1, 0), 12), np.tile((0, 1), 12), mean.ravel(), random.normal(size=(24, 2))])
+    vectors = np.linalg.qr(basis)[0][:, 3:]
+    shape = mean.ravel() + vectors @ (10, -6)
+    given = shape.reshape(-1, 2) @ np.array([[0.8, 0.6], [-0.6, 0.8]]) * 1.7 + (50, 90)
+    found = run("constrain", [mean, (100, 100), vectors, np.ones(12), given], points=12, modes=2, limit=3.0, level=0)
+    assert np.allclose(found[:24], given.ravel(), atol=1e-4)
