@@ -60,6 +60,24 @@ Result<Image<T>> load(const std::string& path, png_uint_32 format, std::size_t m
   return picture;
 }
 
+Status save(ImageView<const std::uint8_t> samples, png_uint_32 format, int of_pixel,
+            const std::string& path) {
+  PngImage writer;
+  writer.image.width = static_cast<png_uint_32>(samples.width / of_pixel);
+  writer.image.height = static_cast<png_uint_32>(samples.height);
+  writer.image.format = format;
+  const auto write = [&](void* to, png_alloc_size_t& bytes) {
+    return png_image_write_to_memory(&writer.image, to, &bytes, 0, samples.data,
+                                     static_cast<png_int_32>(samples.stride), nullptr);
+  };
+  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(writer.image);
+  std::vector<std::byte> png(bytes);
+  if (!write(png.data(), bytes)) {
+    return {StatusCode::kIo, path + ": cannot be written (libpng: " + writer.image.message + ")"};
+  }
+  return replace_file(path, {std::span(png).first(bytes)}, false);
+}
+
 }  // namespace
 
 Result<Image<std::uint8_t>> load_png_grey(const std::string& path) {
@@ -77,20 +95,11 @@ Result<Image<std::uint32_t>> load_png_rgba(const std::string& path) {
 }
 
 Status save_png_grey(ImageView<const std::uint8_t> grey, const std::string& path) {
-  PngImage writer;
-  writer.image.width = static_cast<png_uint_32>(grey.width);
-  writer.image.height = static_cast<png_uint_32>(grey.height);
-  writer.image.format = PNG_FORMAT_GRAY;
-  const auto write = [&](void* to, png_alloc_size_t& bytes) {
-    return png_image_write_to_memory(&writer.image, to, &bytes, 0, grey.data,
-                                     static_cast<png_int_32>(grey.stride), nullptr);
-  };
-  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(writer.image);
-  std::vector<std::byte> png(bytes);
-  if (!write(png.data(), bytes)) {
-    return {StatusCode::kIo, path + ": cannot be written (libpng: " + writer.image.message + ")"};
-  }
-  return replace_file(path, {std::span(png).first(bytes)}, false);
+  return save(grey, PNG_FORMAT_GRAY, 1, path);
+}
+
+Status save_png_rgb(ImageView<const std::uint8_t> rgb, const std::string& path) {
+  return save(rgb, PNG_FORMAT_RGB, 3, path);
 }
 #else
 namespace {
@@ -114,6 +123,7 @@ Result<Image<std::uint32_t>> load_png_rgba(const std::string& path) { return no_
 Status save_png_grey(ImageView<const std::uint8_t>, const std::string& path) {
   return no_png(path);
 }
+Status save_png_rgb(ImageView<const std::uint8_t>, const std::string& path) { return no_png(path); }
 #endif
 
 }  // namespace cuface

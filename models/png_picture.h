@@ -30,4 +30,8 @@ Result<Image<std::uint32_t>> load_png_rgba(const std::string& path);
 /// the disk. kIo; kUnsupported without libpng.
 Status save_png_grey(ImageView<const std::uint8_t> grey, const std::string& path);
 
+/// The same in colour: of each pixel's three bytes the first is red, so the view has three times
+/// the picture's width.
+Status save_png_rgb(ImageView<const std::uint8_t> rgb, const std::string& path);
+
 }  // namespace cuface

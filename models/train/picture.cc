@@ -5,12 +5,12 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/try.h"
-#include "kernels/luma/luma.h"
 #include "models/file_bytes.h"
-#include "models/png_picture.h"
+#include "models/grey_pixels.h"
 #include "models/train/pixbuf.h"
 #include "models/xxh64.h"
 
@@ -59,46 +59,6 @@ Status too_large(const std::string& path, std::size_t width, std::size_t height)
               " Mi; cut out the part with the objects, which gives the same samples"};
 }
 
-/// Grey of pixels of `channels` bytes each: 1, 3, or 4 with transparency.
-Image<std::uint8_t> grey_of(const std::uint8_t* pixels, int width, int height,
-                            std::ptrdiff_t stride, int channels) {
-  Image<std::uint8_t> grey(width, height);
-  Image<std::uint8_t> over_black;
-  if (channels == 1) {
-    for (int y = 0; y < height; ++y) {
-      std::memcpy(grey.view().row(y), pixels + y * stride, static_cast<std::size_t>(width));
-    }
-    return grey;
-  }
-  if (channels == 4) {
-    over_black = Image<std::uint8_t>(width * 3, height);
-    for (int y = 0; y < height; ++y) {
-      const std::uint8_t* from = pixels + y * stride;
-      std::uint8_t* to = over_black.view().row(y);
-      for (int x = 0; x < width; ++x) {
-        for (int c = 0; c < 3; ++c) {
-          to[3 * x + c] =
-              static_cast<std::uint8_t>((from[4 * x + c] * from[4 * x + 3] + 127) / 255);
-        }
-      }
-    }
-    pixels = over_black.view().data;
-    stride = over_black.view().stride;
-  }
-  FrameView frame;
-  frame.width = width;
-  frame.height = height;
-  frame.rgb = true;
-  for (int c = 0; c < 3; ++c) {
-    // luma() only reads through it.
-    frame.component[c].data = const_cast<std::uint8_t*>(pixels) + c;
-    frame.component[c].stride = stride;
-    frame.component[c].pixel_stride = 3;
-  }
-  luma(frame, grey.view());
-  return grey;
-}
-
 Result<GreyPicture> load_pnm(const FileBytes& file) {
   PnmHead head(file.bytes());
   const int channels = file.bytes()[1] == '6' ? 3 : 1;
@@ -129,10 +89,8 @@ bool is_png(const FileBytes& file) {
 }
 
 Result<GreyPicture> load_png(const FileBytes& file) {
-  CUFACE_TAKE(rgba, load_png_rgba(file.path()));
-  const ImageView<std::uint32_t> view = rgba.view();
-  return GreyPicture{grey_of(reinterpret_cast<const std::uint8_t*>(view.data), view.width,
-                             view.height, view.stride, 4)};
+  CUFACE_TAKE(grey, load_png_luma(file.path()));
+  return GreyPicture{std::move(grey)};
 }
 
 #ifdef CUFACE_PIXBUF
@@ -150,7 +108,7 @@ Result<GreyPicture> load_other(const FileBytes& file) {
 Result<GreyPicture> load_other(const FileBytes& file) {
   return Status(StatusCode::kUnsupported,
                 file.path() +
-                    ": this cuface-train reads PNG, PGM and PPM only; for others install "
+                    ": this build reads PNG, PGM and PPM only; for others install "
                     "libgdk-pixbuf-2.0-dev and build it again");
 }
 #endif
