@@ -5,6 +5,7 @@
 
 #include "gst/edgedetect/element.h"
 #include "gst/faces/elements.h"
+#include "gst/featurematch/element.h"
 #include "gst/features/element.h"
 #include "gst/meta/internal.h"
 #include "gst/motiondetect/element.h"
@@ -28,8 +29,9 @@ gboolean plugin_init(GstPlugin* plugin) {
     g_warning("%s", mismatch.c_str());
     return FALSE;
   }
-  for (const auto* info : {&kFaceDetect, &kLkTrack, &kFaceLandmark, &kFaceOverlay, &kFacePublish,
-                           &kFace2Json, &kEdgeDetect, &kMotionDetect, &kFeatureDetect})
+  for (const auto* info :
+       {&kFaceDetect, &kLkTrack, &kFaceLandmark, &kFaceOverlay, &kFacePublish, &kFace2Json,
+        &kEdgeDetect, &kMotionDetect, &kFeatureDetect, &kFeatureMatch})
     if (!register_factory(plugin, info->name, *info)) return FALSE;
 #ifdef CUFACE_ALIASES
   for (const auto* info : {&kFaceDetect, &kLkTrack, &kFaceLandmark})

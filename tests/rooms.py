@@ -25,7 +25,8 @@ FLOORS = [
     ["gst/regions"],
     ["gst/faces"],
     ["gst/facedetect", "gst/lktrack", "gst/facelandmark", "gst/faceoverlay", "gst/facepublish", "gst/face2json",
-     "gst/edgedetect", "gst/motiondetect", "gst/features"],
+     "gst/edgedetect", "gst/motiondetect", "gst/features",
+     "gst/featurematch"],
     ["gst/plugin.cc"],
 ]
 # Includes that still lead upwards. A pair that is no longer needed fails, so the list becomes shorter.

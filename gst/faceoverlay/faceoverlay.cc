@@ -2,11 +2,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gst/base/segmenttimes.h"
 #include "gst/faceoverlay/cuda_draw.h"
 #include "gst/faces/elements.h"
 #include "gst/faces/faceelement.h"
+#include "gst/meta/keypoints.h"
+#include "gst/meta/matches.h"
 #include "kernels/common/try.h"
 #include "kernels/overlay/overlay.h"
 #include "kernels/overlay/picture.h"
@@ -46,8 +49,14 @@ Result<FacePicture> load_picture(const std::string& path) {
   return picture;
 }
 
-/// What draw=image needs beside a picture that is one.
-Status check_image(const OverlayStyle& style, bool has_picture, Backend backend) {
+constexpr unsigned kDrawPlaces = kDrawKeypoints | kDrawMatches;
+
+/// draw=image needs a picture that is one, and some things are drawn on the CPU alone.
+Status check_style(const OverlayStyle& style, bool has_picture, Backend backend) {
+  if ((style.draw & kDrawPlaces) && backend == Backend::kCuda)
+    return {StatusCode::kUnsupported,
+            "draw=keypoints and draw=matches: places are drawn into frames in system memory only; "
+            "put cudadownload before this element"};
   if (!(style.draw & kDrawImage)) return {};
   if (!has_picture)
     return {StatusCode::kInvalidArgument,
@@ -78,7 +87,7 @@ class FaceOverlay final : public FaceElementWith<Settings> {
 
   Status plan(const GstVideoInfo&) override {
     if (backend() == Backend::kCuda) drawer_ = make_device_drawer();
-    return check_image(copy_settings().style, picture_.has_value(), backend());
+    return check_style(copy_settings().style, picture_.has_value(), backend());
   }
   void unplan() override { drawer_.reset(); }
 
@@ -90,7 +99,7 @@ class FaceOverlay final : public FaceElementWith<Settings> {
     if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT_CAST(element()), time);
     OverlayStyle style = copy_settings().style;
     if (style.draw == kDrawNone) return {};
-    CUFACE_TRY(check_image(style, picture_.has_value(), backend()));
+    CUFACE_TRY(check_style(style, picture_.has_value(), backend()));
     const FaceResult known = known_faces(frame);
     const ColorMatrix matrix = ink_matrix(frame.info());
     if (frame.device()) {
@@ -98,17 +107,39 @@ class FaceOverlay final : public FaceElementWith<Settings> {
       return known ? drawer_->draw(frame, known, matrix, style) : Status();
     }
     CUFACE_TAKE(faces, known.read());
-    if (!faces || faces->faces.empty()) return {};
+    const bool has_faces = faces && !faces->faces.empty();
+    CUFACE_TRY(find_places(frame, style.draw));
+    if (!has_faces && keypoints_.empty() && matches_.empty()) return {};
 
     return frame.write([&](const FrameView& view) {
       if (style.draw & kDrawImage) style.picture = &picture_->in(view, matrix);
-      return draw_faces(view, matrix, *faces, style, &stop_flag()) ? Status() : cancelled();
+      const bool done = (!has_faces || draw_faces(view, matrix, *faces, style, &stop_flag())) &&
+                        draw_places(view, matrix, keypoints_, matches_, style, &stop_flag());
+      return done ? Status() : cancelled();
     });
   }
 
  private:
-  std::optional<FacePicture> picture_;    ///< of the property image
-  std::unique_ptr<DeviceDrawer> drawer_;  ///< while planned for the GPU
+  /// Those that are wanted.
+  Status find_places(const Frame& frame, unsigned draw) {
+    keypoints_.clear();
+    matches_.clear();
+    if (draw & kDrawKeypoints) {
+      CUFACE_TAKE(features, frame.find<FrameFeatures>().result.read());
+      if (features)
+        for (const Keypoint& k : features->found.keypoints) keypoints_.push_back({k.x, k.y});
+    }
+    if (draw & kDrawMatches) {
+      CUFACE_TAKE(matches, frame.find<FrameMatches>().result.read());
+      if (matches)
+        for (const PictureMatch& m : matches->matches) matches_.push_back(m.at);
+    }
+    return {};
+  }
+
+  std::vector<Point> keypoints_, matches_;  ///< of this frame, to be drawn
+  std::optional<FacePicture> picture_;      ///< of the property image
+  std::unique_ptr<DeviceDrawer> drawer_;    ///< while planned for the GPU
 };
 
 constexpr int kMaxLineWidth = 64;
@@ -129,17 +160,20 @@ std::vector<Setting> overlay_settings() {
        {kDrawId, "The tracker's id", "id"},
        {kDrawConfidence, "The confidence in per cent", "confidence"},
        {kDrawPixelate, "Large blocks, so that nobody can be recognised", "pixelate"},
-       {kDrawImage, "The picture of the property image", "image"}});
+       {kDrawImage, "The picture of the property image", "image"},
+       {kDrawKeypoints, "A point at each keypoint", "keypoints"},
+       {kDrawMatches, "A cross at each match with a reference picture", "matches"}});
   return {
       standard_metas_setting<Settings>(),
       setting(g_param_spec_flags("draw", "Draw",
-                                 "What to draw of each face. Use pixelate to hide faces.", draw,
-                                 OverlayStyle{}.draw, kAnimated),
+                                 "What to draw of each face and frame. Use pixelate to hide faces.",
+                                 draw, OverlayStyle{}.draw, kAnimated),
               FIELD(draw)),
-      number("box-color", "Box colour", "Colour of the box, 0xAARRGGBB. Alpha 0 draws nothing.",
-             FIELD(box_color), 0, G_MAXUINT32, kAnimated),
+      number("box-color", "Box colour",
+             "Colour of box and matches, 0xAARRGGBB. Alpha 0 draws nothing.", FIELD(box_color), 0,
+             G_MAXUINT32, kAnimated),
       number("landmark-color", "Landmark colour",
-             "Colour of contour and points, 0xAARRGGBB. Alpha 0 draws nothing.",
+             "Colour of contour, points and keypoints, 0xAARRGGBB. Alpha 0 draws nothing.",
              FIELD(landmark_color), 0, G_MAXUINT32, kAnimated),
       number("text-color", "Text colour",
              "Colour of id and confidence, 0xAARRGGBB. Alpha 0 draws nothing.", FIELD(text_color),
@@ -173,7 +207,8 @@ constexpr ElementInfo kFaceOverlay{
     .title = "Face overlay",
     .category = "Filter/Effect/Video",
     .description =
-        "Draws boxes, landmarks, ids, confidences or a picture on faces, or pixelates them",
+        "Draws boxes, landmarks, ids, confidences or a picture on faces, or pixelates them; "
+        "keypoints and matches",
     .cuda_use = CudaUse::kDraws,
     .make = make_element<FaceOverlay>,
     .settings = overlay_settings,

@@ -150,14 +150,36 @@ void write_features(Text& text, const BinaryFeatures& features) {
   text << "]}";
 }
 
-void write_time(Text& text, GstClockTime time) {
-  text.number_or_null(GST_CLOCK_TIME_IS_VALID(time), time);
-}
-
 /// A name that is not UTF-8 must not throw.
 std::string quoted(const std::string& name) {
   using nlohmann::json;
   return json(name).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void write_matches(Text& text, const FrameMatches& matches) {
+  text << R"(,"matches":{"references":[)";
+  for (const MatchedPicture& picture : matches.pictures) {
+    text << (&picture == matches.pictures.data() ? R"({"name":)" : R"(,{"name":)")
+         << quoted(picture.name) << R"(,"width":)";
+    text.number(picture.width) << R"(,"height":)";
+    text.number(picture.height) << R"(,"keypoints":)";
+    text.number(picture.keypoints) << "}";
+  }
+  text << R"(],"pairs":[)";
+  for (const PictureMatch& match : matches.matches) {
+    text << (&match == matches.matches.data() ? R"({"reference":)" : R"(,{"reference":)");
+    text.number(match.picture) << R"(,"x":)";
+    text.number(match.at.x) << R"(,"y":)";
+    text.number(match.at.y) << R"(,"reference_x":)";
+    text.number(match.in_picture.x) << R"(,"reference_y":)";
+    text.number(match.in_picture.y) << R"(,"distance":)";
+    text.number(match.distance) << "}";
+  }
+  text << "]}";
+}
+
+void write_time(Text& text, GstClockTime time) {
+  text.number_or_null(GST_CLOCK_TIME_IS_VALID(time), time);
 }
 
 }  // namespace
@@ -166,6 +188,7 @@ Result<std::string> to_json(const Line& line) {
   CUFACE_TAKE(faces, line.faces.read());
   CUFACE_TAKE(motion, line.motion.read());
   CUFACE_TAKE(features, line.features.read());
+  CUFACE_TAKE(matches, line.matches.read());
   Text text;
   text << R"({"frame":)";
   text.number(line.frame) << R"(,"timestamp":)";
@@ -187,6 +210,7 @@ Result<std::string> to_json(const Line& line) {
   text << "]";
   if (motion) write_motion(text, *motion);
   if (features) write_features(text, features->found);
+  if (matches) write_matches(text, *matches);
   text << "}\n";
   return text.take();
 }

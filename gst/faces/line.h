@@ -9,6 +9,7 @@
 #include "gst/base/structures.h"
 #include "gst/meta/facemeta.h"
 #include "gst/meta/keypoints.h"
+#include "gst/meta/matches.h"
 #include "gst/meta/motion.h"
 
 namespace cuface::gst {
@@ -22,9 +23,12 @@ struct Line {
   FaceResult faces;        ///< in pixels of width x height
   MotionFound motion;      ///< likewise; none without cumotiondetect
   FeaturesFound features;  ///< likewise; none without cufeatures
+  MatchesFound matches;    ///< likewise; none without cufeaturematch
 
   /// Whether the functions below return without a wait.
-  bool is_ready() const { return faces.is_ready() && motion.is_ready() && features.is_ready(); }
+  bool is_ready() const {
+    return faces.is_ready() && motion.is_ready() && features.is_ready() && matches.is_ready();
+  }
 };
 
 /// One JSON object and a newline. Floats are written with the fewest digits that give the same

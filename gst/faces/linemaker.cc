@@ -17,7 +17,9 @@ Line LineMaker::next(const Frame& frame, const GstSegment& segment, FaceResult f
                      Positions before, const std::string& source) {
   MotionFound motion = frame.find<MotionMap>().result;
   FeaturesFound features = frame.find<FrameFeatures>().result;
-  if (!faces && !motion && !features && before == Positions::kNone && !std::exchange(warned_, true))
+  MatchesFound matches = frame.find<FrameMatches>().result;
+  if (!faces && !motion && !features && !matches && before == Positions::kNone &&
+      !std::exchange(warned_, true))
     post_warning(element_, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
                  "The video brings no faces: cufacedetect (then culktrack, cufacelandmark) is "
                  "missing before " +
@@ -29,7 +31,8 @@ Line LineMaker::next(const Frame& frame, const GstSegment& segment, FaceResult f
           frame.height(),
           std::move(faces),
           std::move(motion),
-          std::move(features)};
+          std::move(features),
+          std::move(matches)};
 }
 
 }  // namespace cuface::gst

@@ -36,6 +36,7 @@ class FeatureDetect final : public Element {
     auto features = std::make_shared<FrameFeatures>();
     features->width = frame.width();
     features->height = frame.height();
+    features->config = config_;
     CUFACE_TRY(detector_->run(luma->view(), features->found, &stop_flag()));
     frame.count(kKeypoints, features->found.keypoints.size());
     frame.add_result<FrameFeatures>(std::move(features));

@@ -12,6 +12,8 @@
 
 #include "gst/meta/edges.h"
 #include "gst/meta/facemeta.h"
+#include "gst/meta/keypoints.h"
+#include "gst/meta/matches.h"
 #include "gst/meta/motion.h"
 #include "gst/meta/view.h"
 
@@ -50,7 +52,8 @@ constexpr guint internal_version() {
   for (const std::size_t size :
        {sizeof(GstCufaceInternal), sizeof(FrameRecord), sizeof(FrameRecord::Entry),
         sizeof(Placement), sizeof(ViewMeta), sizeof(FaceList), sizeof(Face), sizeof(MotionMap),
-        sizeof(MotionCell), sizeof(MotionRegion), sizeof(Edges)})
+        sizeof(MotionCell), sizeof(MotionRegion), sizeof(Edges), sizeof(FrameFeatures),
+        sizeof(FrameMatches), sizeof(MatchedPicture), sizeof(PictureMatch)})
     add(size);
   return version;
 }

@@ -28,6 +28,7 @@ FrameFeaturesRef ResultKind<FrameFeatures>::cropped(const FrameFeatures& feature
   auto cropped = std::make_shared<FrameFeatures>();
   cropped->width = to.width;
   cropped->height = to.height;
+  cropped->config = features.config;
   const BinaryFeatures& all = features.found;
   for (std::size_t i = 0; i < all.keypoints.size(); ++i) {
     Keypoint k = all.keypoints[i];

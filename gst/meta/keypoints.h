@@ -7,6 +7,7 @@
 #include "gst/meta/framemeta.h"
 #include "gst/meta/gstcufacefeaturemeta.h"
 #include "kernels/features/features.h"
+#include "kernels/orb/orb.h"
 
 namespace cuface {
 
@@ -15,6 +16,8 @@ namespace cuface {
 struct FrameFeatures {
   int width = 0, height = 0;
   BinaryFeatures found;
+  /// What they were found with: other pictures must be described alike to be compared with this.
+  OrbConfig config = {};
 };
 using FrameFeaturesRef = std::shared_ptr<const FrameFeatures>;
 

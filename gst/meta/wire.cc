@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/fast/fast.h"
+
 namespace cuface::gst {
 namespace {
 
@@ -177,9 +179,25 @@ void transfer(A& a, M& motion, const MotionMap*) {
 
 constexpr std::size_t kKeypointBytes = 6 * 4 + kBinaryBytes;
 
+template <typename A, typename C>
+void config(A& a, C& c) {
+  values(a, c.max_keypoints, c.threshold, c.levels, c.scale_factor, c.edge);
+  bool fast = c.score == KeypointScore::kFast;
+  values(a, fast, c.upright);
+  if constexpr (!std::is_const_v<C>) c.score = fast ? KeypointScore::kFast : KeypointScore::kHarris;
+  const auto is_from = [](auto value, auto least, auto most) {
+    return value >= least && value <= most;
+  };
+  a.check(is_from(c.max_keypoints, 1, kMostKeypoints) &&
+          is_from(c.threshold, 0, kMostFastThreshold) && is_from(c.levels, 1, kMostOrbLevels) &&
+          is_from(c.scale_factor, kLeastScale, kMostScale) &&
+          is_from(c.edge, kLeastEdge, kMostEdge));
+}
+
 template <typename A, typename F>
 void transfer(A& a, F& features, const FrameFeatures*) {
   size(a, features.width, features.height);
+  config(a, features.config);
   auto& [keypoints, descriptors] = features.found;
   a.resize(keypoints, kKeypointBytes);
   a.check(keypoints.size() <= kMostKeypoints);
@@ -189,6 +207,28 @@ void transfer(A& a, F& features, const FrameFeatures*) {
   }
   if constexpr (!std::is_const_v<F>) descriptors.resize(kBinaryBytes * keypoints.size());
   for (auto& byte : descriptors) a.value(byte);
+}
+
+constexpr std::size_t kPictureBytes = 4 + 8 + 4, kMatchBytes = 4 + 16 + 4;
+
+template <typename A, typename M>
+void transfer(A& a, M& matches, const FrameMatches*) {
+  size(a, matches.width, matches.height);
+  a.resize(matches.pictures, kPictureBytes);
+  a.check(matches.pictures.size() <= kMostWirePictures);
+  for (auto& picture : matches.pictures) {
+    text(a, picture.name);
+    size(a, picture.width, picture.height);
+    a.value(picture.keypoints);
+    a.check(picture.keypoints >= 0);
+  }
+  a.resize(matches.matches, kMatchBytes);
+  for (auto& match : matches.matches) {
+    values(a, match.picture, match.at.x, match.at.y, match.in_picture.x, match.in_picture.y,
+           match.distance);
+    a.check(match.picture >= 0 && std::cmp_less(match.picture, matches.pictures.size()) &&
+            match.distance >= 0);
+  }
 }
 
 template <typename A, typename E>
@@ -268,9 +308,11 @@ template std::vector<std::uint8_t> to_bytes(const FaceList&);
 template std::vector<std::uint8_t> to_bytes(const MotionMap&);
 template std::vector<std::uint8_t> to_bytes(const Edges&);
 template std::vector<std::uint8_t> to_bytes(const FrameFeatures&);
+template std::vector<std::uint8_t> to_bytes(const FrameMatches&);
 template std::shared_ptr<const FaceList> from_bytes(std::span<const std::uint8_t>);
 template std::shared_ptr<const MotionMap> from_bytes(std::span<const std::uint8_t>);
 template std::shared_ptr<const Edges> from_bytes(std::span<const std::uint8_t>);
 template std::shared_ptr<const FrameFeatures> from_bytes(std::span<const std::uint8_t>);
+template std::shared_ptr<const FrameMatches> from_bytes(std::span<const std::uint8_t>);
 
 }  // namespace cuface::gst

@@ -11,7 +11,7 @@
 
 namespace cuface {
 
-/// What to draw of each face; a bit set.
+/// What to draw of each face, and of the picture; a bit set.
 enum DrawFlags : unsigned {
   kDrawNone = 0,
   kDrawBox = 1 << 0,
@@ -21,6 +21,8 @@ enum DrawFlags : unsigned {
   kDrawConfidence = 1 << 4,  ///< per cent, beside the id
   kDrawPixelate = 1 << 5,    ///< nothing of the face stays readable
   kDrawImage = 1 << 6,       ///< a picture, under all but pixelate
+  kDrawKeypoints = 1 << 7,   ///< discs where the picture's keypoints are
+  kDrawMatches = 1 << 8,     ///< crosses where some of them match another picture's
 };
 
 namespace raster {
@@ -50,5 +52,11 @@ struct OverlayStyle {
 /// is raised. Thread-safe for distinct frames.
 bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& faces,
                 const OverlayStyle& style, const StopFlag* stop = nullptr);
+
+/// Draws discs of the landmarks' colour, and over them crosses of the box's, at these places
+/// (pixels of this frame), whatever style.draw says. Else as draw_faces(); on the CPU alone.
+bool draw_places(const FrameView& frame, ColorMatrix matrix, std::span<const Point> discs,
+                 std::span<const Point> crosses, const OverlayStyle& style,
+                 const StopFlag* stop = nullptr);
 
 }  // namespace cuface

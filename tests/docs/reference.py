@@ -39,6 +39,7 @@ STATS = {
     "global-changes": "frames on which the whole picture changed",
     "events": "motions that began",
     "keypoints": "keypoints, summed over the frames",
+    "matches": "matches with reference pictures, summed over the frames",
     "time-total-ns": "time of the streaming thread in the element",
     "time-max-ns": "the longest of these times for one frame",
     "device-time-ns": "time on the GPU, estimated from some of the frames",
@@ -55,6 +56,7 @@ OWN_STATS = {
     "cuedgedetect": CUDA_STATS,
     "cumotiondetect": ("moving-frames", "global-changes", "events", *CUDA_STATS),
     "cufeatures": ("keypoints",),
+    "cufeaturematch": ("matches",),
 }
 
 

@@ -125,9 +125,10 @@ class Extremes : public testing::Test {
     return value;
   }
 
-  explicit Extremes(
-      const char* end = " ! cufeatures name=f ! cuedgedetect name=e ! cumotiondetect name=m")
-      : harness(with_picture(parts).all() + end) {}
+  explicit Extremes(const char* end =
+                        " ! cufeatures name=f ! cufeaturematch name=k ! cuedgedetect name=e ! "
+                        "cumotiondetect name=m")
+      : harness(with_picture(parts).all() + with_reference(parts, end)) {}
 
   /// draw=image needs one.
   static const Parts& with_picture(Parts& parts) {
@@ -137,7 +138,16 @@ class Extremes : public testing::Test {
     return parts;
   }
 
-  static constexpr const char* kNames[] = {"d", "t", "l", "o", "p", "f", "e", "m"};
+  /// cufeaturematch needs one.
+  static std::string with_reference(const Parts& parts, std::string end) {
+    const std::string path = parts.folder.path() + "/reference.png", name = "name=k";
+    cv::imwrite(path, squares(kSide, kSide, {{30, 30, 36, 36}}));
+    if (const std::size_t at = end.find(name); at != end.npos)
+      end.replace(at, name.size(), name + " reference=" + path);
+    return end;
+  }
+
+  static constexpr const char* kNames[] = {"d", "t", "l", "o", "p", "f", "k", "e", "m"};
   Parts parts;
   Harness harness;
   Bus bus{harness};

@@ -48,10 +48,20 @@ FrameFeatures some_features() {
   FrameFeatures features;
   features.width = kWidth;
   features.height = kHeight;
+  features.config = {.max_keypoints = 7, .score = KeypointScore::kFast, .upright = true};
   features.found.keypoints = {{3.5f, 4, 31, 12.5f, -0.25f, 0}, {600, 300, 37.2f, 360, 1e-7f, 7}};
   for (int i = 0; i < 2 * kBinaryBytes; ++i)
     features.found.descriptors.push_back(static_cast<std::uint8_t>(7 * i));
   return features;
+}
+
+FrameMatches some_matches() {
+  FrameMatches matches;
+  matches.width = kWidth;
+  matches.height = kHeight;
+  matches.pictures = {{"a.png", 64, 48, 31}, {"", 1, 1, 0}};
+  matches.matches = {{0, {3.5f, 4}, {60, 1.25f}, 17}, {1, {-0.5f, 359}, {0, 0}, 0}};
+  return matches;
 }
 
 std::shared_ptr<Edges> some_edges(int width, int height) {
@@ -113,9 +123,32 @@ TEST(Wire, FeaturesComeOutAsTheyWentIn) {
   ASSERT_NE(out, nullptr);
   EXPECT_EQ(out->width, kWidth);
   EXPECT_EQ(out->height, kHeight);
+  EXPECT_EQ(out->config, in.config);
   EXPECT_EQ(out->found.keypoints, in.found.keypoints);
   EXPECT_EQ(out->found.descriptors, in.found.descriptors);
   ASSERT_NE(gst::from_bytes<FrameFeatures>(gst::to_bytes(FrameFeatures{1, 1, {}})), nullptr);
+}
+
+TEST(Wire, MatchesComeOutAsTheyWentIn) {
+  const FrameMatches in = some_matches();
+  const auto out = gst::from_bytes<FrameMatches>(gst::to_bytes(in));
+  ASSERT_NE(out, nullptr);
+  EXPECT_EQ(out->width, kWidth);
+  EXPECT_EQ(out->height, kHeight);
+  EXPECT_EQ(out->pictures, in.pictures);
+  ASSERT_EQ(out->matches.size(), 2u);
+  EXPECT_EQ(out->matches[1].picture, 1);
+  EXPECT_EQ(out->matches[0].at, in.matches[0].at);
+  EXPECT_EQ(out->matches[0].in_picture, in.matches[0].in_picture);
+  EXPECT_EQ(out->matches[0].distance, 17);
+  for (const int picture : {-1, 2}) {
+    FrameMatches lie = in;
+    lie.matches[0].picture = picture;
+    EXPECT_EQ(gst::from_bytes<FrameMatches>(gst::to_bytes(lie)), nullptr) << picture;
+  }
+  FrameFeatures features = some_features();
+  features.config.levels = 0;
+  EXPECT_EQ(gst::from_bytes<FrameFeatures>(gst::to_bytes(features)), nullptr);
 }
 
 /// What is taken is written again as the same bytes: nothing is mended on the way in.
@@ -150,6 +183,7 @@ TEST(Wire, BytesThatLieGiveNothing) {
   expect_careful<MotionMap>(gst::to_bytes(some_motion()));
   expect_careful<Edges>(gst::to_bytes(*some_edges(70, 4)));
   expect_careful<FrameFeatures>(gst::to_bytes(some_features()));
+  expect_careful<FrameMatches>(gst::to_bytes(some_matches()));
 }
 
 TEST(Wire, ValuesOutOfTheirRangeAreRefused) {

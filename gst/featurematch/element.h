@@ -1,0 +1,10 @@
+// cufeaturematch, as the plugin registers it.
+#pragma once
+
+#include "gst/base/element.h"
+
+namespace cuface::gst {
+
+extern const ElementInfo kFeatureMatch;
+
+}  // namespace cuface::gst

@@ -1,0 +1,198 @@
+// cufeaturematch: where the keypoints of reference pictures are in each frame, in a meta.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "gst/base/errors.h"
+#include "gst/featurematch/element.h"
+#include "gst/featurematch/references.h"
+#include "gst/meta/keypoints.h"
+#include "gst/meta/matches.h"
+#include "kernels/common/try.h"
+#include "kernels/match/match.h"
+
+GST_DEBUG_CATEGORY_STATIC(cuface_featurematch_debug);
+#define GST_CAT_DEFAULT cuface_featurematch_debug
+
+namespace cuface::gst {
+namespace {
+
+enum Counter { kMatches };
+
+/// What is warned of once a start.
+enum Warning { kNoFeatures, kMoved, kBytesOnly, kWarnings };
+
+struct Settings {
+  std::string reference;
+  MatchConfig match;
+};
+
+DescriptorSet<std::uint8_t> set_of(const BinaryFeatures& features) {
+  return {features.descriptors.data(), static_cast<int>(features.keypoints.size()), kBinaryBytes,
+          nullptr};
+}
+
+class FeatureMatch final : public Element {
+ public:
+  using Element::Element;
+
+  void* settings_address() override { return &settings_; }
+
+  Status load() override {
+    for (bool& warned : warned_) warned = false;
+    CUFACE_TAKE(references, ReferencePictures::load(copy_settings().reference));
+    references_.emplace(std::move(references));
+    return {};
+  }
+  void unload() override {
+    references_.reset();
+    matcher_.reset();
+  }
+
+  /// A gap has no picture to look at.
+  Status process(Frame& frame) override {
+    if (frame.is_gap()) return {};
+    const FoundResult<FrameFeatures> before = frame.find<FrameFeatures>();
+    CUFACE_TAKE(features, before.result.read());
+    if (!features) {
+      warn_of_none(before);
+      return {};
+    }
+    CUFACE_TRY(prepare(copy_settings().match));
+    CUFACE_TAKE(is_new, references_->describe(features->config, &stop_flag()));
+    if (is_new) warn_of_empty_pictures();
+    auto matches = std::make_shared<FrameMatches>();
+    matches->width = frame.width();
+    matches->height = frame.height();
+    matches->pictures = references_->names();
+    CUFACE_TRY(match(features->found, matches->matches));
+    frame.count(kMatches, matches->matches.size());
+    frame.add_result<FrameMatches>(std::move(matches));
+    return {};
+  }
+
+ private:
+  Settings copy_settings() const {
+    SettingsLock lock(filter());
+    return settings_;
+  }
+
+  /// Bytes have neither signs nor centre parts, so two of the settings are left out.
+  Status prepare(MatchConfig config) {
+    if (config.sign_check || config.early_out > 0)
+      warn(kBytesOnly, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+           "sign-check and early-out do nothing with ORB's descriptors: these have no sign, and no "
+           "parts of a product. Leave them at their defaults");
+    config.sign_check = false;
+    config.early_out = 0;
+    if (matcher_ && config == config_) return {};
+    matcher_.reset();
+    CUFACE_TAKE(made, Matcher::create(config));
+    matcher_.emplace(std::move(made));
+    config_ = config;
+    return {};
+  }
+
+  Status match(const BinaryFeatures& in_frame, std::vector<PictureMatch>& out) {
+    std::int32_t number = 0;
+    for (const ReferencePictures::Picture& picture : references_->pictures()) {
+      CUFACE_TRY(matcher_->run(set_of(picture.found), set_of(in_frame), found_, &stop_flag()));
+      for (const Match& m : found_) {
+        const Keypoint& ours = in_frame.keypoints[static_cast<std::size_t>(m.train)];
+        const Keypoint& theirs = picture.found.keypoints[static_cast<std::size_t>(m.query)];
+        out.push_back({number, {ours.x, ours.y}, {theirs.x, theirs.y}, m.distance});
+      }
+      ++number;
+    }
+    return {};
+  }
+
+  void warn(Warning what, GQuark domain, int code, const std::string& text) {
+    if (!std::exchange(warned_[what], true)) post_warning(element(), domain, code, text);
+  }
+
+  void warn_of_none(const FoundResult<FrameFeatures>& before) {
+    if (before.positions == Positions::kUnknown)
+      warn(kMoved, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+           (before.moved_by ? *before.moved_by : "an element") +
+               " between cufeatures and cufeaturematch cropped, flipped or padded the picture; "
+               "nothing is matched from here on: put it in front of cufeatures");
+    else
+      warn(kNoFeatures, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+           "The video brings no keypoints: cufeatures is missing before cufeaturematch. Nothing "
+           "is matched.");
+  }
+
+  void warn_of_empty_pictures() {
+    for (const MatchedPicture& picture : references_->names()) {
+      GST_INFO_OBJECT(element(), "%s: %d keypoints", picture.name.c_str(), picture.keypoints);
+      if (picture.keypoints > 0) continue;
+      post_warning(element(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+                   "reference: " + picture.name +
+                       " has no keypoints, so nothing matches it. Lower threshold or edge of "
+                       "cufeatures, or take a picture with corners");
+    }
+  }
+
+  Settings settings_;  // under SettingsLock
+
+  // The streaming thread's.
+  std::optional<ReferencePictures> references_;
+  MatchConfig config_;  ///< of the matcher
+  std::optional<Matcher> matcher_;
+  std::vector<Match> found_;
+  bool warned_[kWarnings] = {};
+};
+
+constexpr StatsField kStats[] = {{"matches", kMatches}};
+
+constexpr float kLeastRatio = 0.01f, kMostDistance = 256;
+
+#define FIELD(member) CUFACE_FIELD(Settings, member)
+
+std::vector<Setting> match_settings() {
+  return {
+      text("reference", "Reference",
+           "PNG files of what to look for, with commas between them. Set it always.",
+           FIELD(reference), kReady),
+      number("ratio", "Ratio",
+             "The nearest descriptor is a match if nearer than this times the second; 1 is any. "
+             "Lower it for fewer false matches.",
+             FIELD(match.ratio), kLeastRatio, 1),
+      number("max-distance", "Most distance",
+             "How far the descriptors of a match may be apart, in bits for ORB's; 0 is any. Set it "
+             "for fewer false matches.",
+             FIELD(match.max_distance), 0, kMostDistance),
+      boolean("cross-check", "Cross check",
+              "Both descriptors of a match are nearest to each other. Set it for fewer false "
+              "matches.",
+              FIELD(match.cross_check)),
+      boolean("sign-check", "Sign check",
+              "Light spots match light ones only. It does nothing with ORB's descriptors.",
+              FIELD(match.sign_check)),
+      number("early-out", "Early out",
+             "Skips pairs whose centre parts have a product of this or less; 0 skips none. It does "
+             "nothing with ORB's descriptors.",
+             FIELD(match.early_out), 0, 1),
+  };
+}
+
+}  // namespace
+
+constexpr ElementInfo kFeatureMatch{
+    .name = "cufeaturematch",
+    .debug = &cuface_featurematch_debug,
+    .type = "GstCufaceFeatureMatch",
+    .title = "Keypoint matcher",
+    .category = "Filter/Analyzer/Video",
+    .description =
+        "Finds keypoints of reference pictures among those of each frame, on the CPU, for frames "
+        "in system memory",
+    .cuda_use = CudaUse::kNone,
+    .make = make_element<FeatureMatch>,
+    .settings = match_settings,
+    .stats = kStats,
+};
+
+}  // namespace cuface::gst

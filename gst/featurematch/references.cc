@@ -1,0 +1,68 @@
+#include "gst/featurematch/references.h"
+
+#include <sstream>
+#include <utility>
+
+#include "kernels/common/try.h"
+#include "models/grey_pixels.h"
+
+namespace cuface::gst {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 255;
+
+Status bad_reference(StatusCode code, const std::string& what) {
+  return {code, "reference: " + what +
+                    ". Set reference to PNG files, with commas between them; gst-launch-1.0 "
+                    "filesrc location=IN ! decodebin ! videoconvert ! pngenc ! filesink "
+                    "location=OUT.png makes one of another picture"};
+}
+
+/// The end of a long name tells the file; never half a letter of UTF-8.
+std::string name_of(const std::string& path) {
+  if (path.size() <= kMostNameBytes) return path;
+  std::size_t from = path.size() - kMostNameBytes;
+  while (from < path.size() && (static_cast<unsigned char>(path[from]) & 0xc0) == 0x80) ++from;
+  return path.substr(from);
+}
+
+}  // namespace
+
+Result<ReferencePictures> ReferencePictures::load(const std::string& list) {
+  ReferencePictures references;
+  std::istringstream paths(list);
+  for (std::string path; std::getline(paths, path, ',');) {
+    if (path.empty()) continue;
+    if (references.pictures_.size() == kMostReferences)
+      return bad_reference(StatusCode::kInvalidArgument,
+                           "more than " + std::to_string(kMostReferences) + " files");
+    auto grey = load_png_luma(path);
+    if (!grey.ok()) return bad_reference(grey.status().code(), grey.status().message());
+    // Too large for a detector: told now, not with the first frame.
+    const Status fits =
+        OrbDetector::create({.max_keypoints = 1}, grey.value().width(), grey.value().height())
+            .status();
+    if (!fits.ok()) return bad_reference(fits.code(), path + ": " + fits.message());
+    references.pictures_.push_back({path, std::move(grey.value()), {}});
+  }
+  if (references.pictures_.empty())
+    return bad_reference(StatusCode::kInvalidArgument, "there is no picture");
+  return references;
+}
+
+Result<bool> ReferencePictures::describe(const OrbConfig& config, const StopFlag* stop) {
+  if (described_ == config) return false;
+  described_.reset();
+  names_.clear();
+  for (Picture& picture : pictures_) {
+    const int width = picture.grey.width(), height = picture.grey.height();
+    CUFACE_TAKE(detector, OrbDetector::create(config, width, height));
+    CUFACE_TRY(detector.run(std::as_const(picture.grey).view(), picture.found, stop));
+    names_.push_back({name_of(picture.path), width, height,
+                      static_cast<std::int32_t>(picture.found.keypoints.size())});
+  }
+  described_ = config;
+  return true;
+}
+
+}  // namespace cuface::gst

@@ -1,0 +1,48 @@
+// The pictures that cufeaturematch compares frames with, and their keypoints.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gst/meta/matches.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
+#include "kernels/features/features.h"
+#include "kernels/orb/orb.h"
+
+namespace cuface::gst {
+
+/// As many may be in one property.
+inline constexpr std::size_t kMostReferences = 1024;
+
+/// Used by one thread at a time.
+class ReferencePictures {
+ public:
+  struct Picture {
+    std::string path;
+    Image<std::uint8_t> grey;
+    BinaryFeatures found;
+  };
+
+  /// The pictures of a list of PNG files with commas in between; none of "". Errors name the
+  /// property and say what helps.
+  static Result<ReferencePictures> load(const std::string& list);
+
+  /// Finds the keypoints of all pictures with these settings, unless that has been done. True where
+  /// it had to be. kCancelled, and nothing is known, once `stop` is raised.
+  Result<bool> describe(const OrbConfig& config, const StopFlag* stop);
+
+  const std::vector<Picture>& pictures() const { return pictures_; }
+  /// For a result: what the pictures are. After describe().
+  const std::vector<MatchedPicture>& names() const { return names_; }
+
+ private:
+  std::vector<Picture> pictures_;
+  std::vector<MatchedPicture> names_;
+  std::optional<OrbConfig> described_;
+};
+
+}  // namespace cuface::gst
