@@ -22,11 +22,13 @@ int main(int argc, char** argv) {
 # Below the prefix; {lib} is the folder of libraries.
 FILES = """
 bin/cuface-fetch
+bin/cuface-match
 bin/cuface-model
 bin/cuface-train
 include/gstreamer-1.0/gst/cuface/gstcufacemeta.h
 include/gstreamer-1.0/gst/cuface/gstcufaceedgemeta.h
 include/gstreamer-1.0/gst/cuface/gstcufacefeaturemeta.h
+include/gstreamer-1.0/gst/cuface/gstcufacematchmeta.h
 include/gstreamer-1.0/gst/cuface/gstcufacemotionmeta.h
 {lib}/gstreamer-1.0/libgstcuface.so
 {lib}/libgstcuface-1.0.so
@@ -40,6 +42,7 @@ share/gstreamer-1.0/presets/GstCufaceDetect.prs
 share/gstreamer-1.0/presets/GstCufaceEdgeDetect.prs
 share/gstreamer-1.0/presets/GstCufaceMotionDetect.prs
 share/man/man1/cuface-fetch.1*
+share/man/man1/cuface-match.1*
 share/man/man1/cuface-model.1*
 share/man/man1/cuface-train.1*
 """.split()
@@ -115,7 +118,7 @@ def test_the_preset_is_found(place):
 
 
 def test_the_man_pages_say_what_the_programs_say(place):
-    for program, *command in (("cuface-model",), ("cuface-train",), ("cuface-train", "cascade"), ("cuface-fetch",)):
+    for program, *command in (("cuface-model",), ("cuface-match",), ("cuface-train",), ("cuface-train", "cascade"), ("cuface-fetch",)):
         page = next((place.prefix / "share/man/man1").glob(program + ".1*"))
         words = set(page.read_text(encoding="utf-8").replace("Fl -", "--").replace("Fl h", "-h").split())
         options = {word.strip("[],|.;:()").split("=")[0] for word in run(place, program, *command, "--help").split()}

@@ -64,6 +64,26 @@ def test_edges_writes_a_video(data, tmp_path):
     refused(run("edges", "/nonexistent.mp4"), "/nonexistent.mp4", "no such file")
 
 
+def test_match_finds_a_poster_where_it_is(tmp_path):
+    """In the clip that it makes, whose poster moves by three and two pixels a frame."""
+    said = good(run("match", "--output", tmp_path, "--match", "cross-check=true")).stdout
+    assert re.search(r"poster\.png: in 50 of 50 frames, \d+ matches", said), said
+    right = total = 0
+    for line in lines_of(tmp_path / "matches.jsonl"):
+        x, y = 20 + 3 * line["frame"], 20 + 2 * line["frame"]
+        for pair in line["matches"]["pairs"]:
+            total += 1
+            right += abs(pair["x"] - pair["reference_x"] - x) < 3 and abs(pair["y"] - pair["reference_y"] - y) < 3
+    print(f"{right} of {total} matches are on the poster, in their places")
+    assert right >= 0.9 * total >= 50 * 30
+    assert next(tmp_path.glob("matches.[amw]*")).stat().st_size > 10_000
+    refused(run("match", SHORT), "INPUT and --reference")
+    refused(run("match", SHORT, "--reference", "/nonexistent.png", "--output", tmp_path), "/nonexistent.png", "no such file")
+    damaged = tmp_path / "damaged.png"
+    damaged.write_bytes((tmp_path / "poster.png").read_bytes()[:200])
+    refused(run("match", SHORT, "--reference", damaged, "--output", tmp_path), "damaged.png", "Set reference to PNG files")
+
+
 def grey_frames(video, width, height):
     """Its frames as bytes of luma."""
     raw = video.with_suffix(".gray")
