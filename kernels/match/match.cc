@@ -7,6 +7,7 @@
 
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
+#include "kernels/match/plan.h"
 #include "kernels/match/reference.h"
 #include "kernels/match/rows.h"
 
@@ -17,18 +18,6 @@ constexpr float kFar = std::numeric_limits<float>::infinity();
 constexpr int kQueriesPerLook = 64;
 
 Status invalid(const std::string& what) { return {StatusCode::kInvalidArgument, what}; }
-
-template <typename T>
-Status validate_set(const DescriptorSet<T>& set, const MatchConfig& config) {
-  if (set.count < 0 || set.count > kMostKeypoints)
-    return invalid("a set has 0 to " + std::to_string(kMostKeypoints) + " descriptors");
-  if (set.count == 0) return {};
-  if (!set.data) return invalid("a set has no descriptors");
-  if (std::is_same_v<T, float> ? set.size != 64 && set.size != 36 : set.size != kBinaryBytes)
-    return invalid("no descriptor has " + std::to_string(set.size) + " values");
-  if (config.sign_check && !set.signs) return invalid("sign-check needs the signs of keypoints");
-  return {};
-}
 
 }  // namespace
 
@@ -80,8 +69,8 @@ template <typename T, typename Row>
 Status Matcher::run_rows(const DescriptorSet<T>& query, const DescriptorSet<T>& train, Row row,
                          std::vector<Match>& out, const StopFlag* stop) {
   out.clear();
-  CUFACE_TRY(validate_set(query, config_));
-  CUFACE_TRY(validate_set(train, config_));
+  CUFACE_TRY(match::validate_set(query, config_));
+  CUFACE_TRY(match::validate_set(train, config_));
   if (query.count == 0 || train.count == 0) return {};
   if (query.size != train.size) return invalid("descriptors of two sizes do not match");
   const auto count = static_cast<std::size_t>(train.count);

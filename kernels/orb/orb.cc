@@ -218,7 +218,7 @@ OrbDetector& OrbDetector::operator=(OrbDetector&&) noexcept = default;
 OrbDetector::~OrbDetector() = default;
 
 Result<OrbDetector> OrbDetector::create(const OrbConfig& config, int width, int height) {
-  CUFACE_TRY(validate(config));
+  CUFACE_TRY(orb::validate_plan(config, width, height));
   CUFACE_TAKE(fast, FastDetector::create(width, height));
   return OrbDetector(std::make_unique<Impl>(config, width, height, std::move(fast)));
 }

@@ -1,8 +1,19 @@
 #include "kernels/orb/plan.h"
 
 #include <algorithm>
+#include <string>
+
+#include "kernels/common/try.h"
+#include "kernels/fast/fast.h"
 
 namespace cuface::orb {
+
+Status validate_plan(const OrbConfig& config, int width, int height) {
+  CUFACE_TRY(validate(config));
+  if (width >= 1 && height >= 1 && width <= kMostFastSide && height <= kMostFastSide) return {};
+  return {StatusCode::kInvalidArgument,
+          "a picture needs sides of 1 to " + std::to_string(kMostFastSide) + " pixels"};
+}
 
 std::vector<OrbLevel> plan_levels(const OrbConfig& config, int width, int height) {
   // As cv::ORB: its factor is a float, the powers are doubles, each made a float.

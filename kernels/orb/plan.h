@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/status.h"
 #include "kernels/orb/orb.h"
 
 namespace cuface::orb {
@@ -14,6 +15,9 @@ struct OrbLevel {
   float scale;  ///< how many pixels of the picture one of the level is
   int share;    ///< of max_keypoints
 };
+
+/// What create() of both processors refuses.
+Status validate_plan(const OrbConfig& config, int width, int height);
 
 /// Those on which there can be keypoints, from the picture itself on. Of a config that is valid.
 std::vector<OrbLevel> plan_levels(const OrbConfig& config, int width, int height);

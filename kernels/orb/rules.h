@@ -76,7 +76,8 @@ inline constexpr float kBlur[kBlurReach + 1] = {0x1.1f5f62p-4f, 0x1.0c70fcp-3f, 
 /// Seven values, of which those at equal distances from the middle are added before: the blur in
 /// one direction.
 CUFACE_HD inline float blur_of(float middle, float by1, float by2, float by3) {
-  return kBlur[3] * middle + kBlur[2] * by1 + kBlur[1] * by2 + kBlur[0] * by3;
+  constexpr float k0 = kBlur[3], k1 = kBlur[2], k2 = kBlur[1], k3 = kBlur[0];
+  return k0 * middle + k1 * by1 + k2 * by2 + k3 * by3;
 }
 
 }  // namespace cuface::orb

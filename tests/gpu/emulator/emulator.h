@@ -125,6 +125,20 @@ inline int __ffsll(long long x) {
 }
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __popcll(unsigned long long x) { return std::popcount(x); }
+inline int __float2int_rn(float x) { return static_cast<int>(__builtin_lrintf(x)); }
+inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
+inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+  const std::uint64_t bytes = low | static_cast<std::uint64_t>(high) << 32;
+  unsigned out = 0;
+  for (int i = 0; i < 4; ++i)
+    out |= static_cast<unsigned>(bytes >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
+  return out;
+}
+/// Two halves of the first by the two lower bytes of the second.
+inline unsigned __dp2a_lo(unsigned halves, unsigned bytes, unsigned sum) {
+  return sum + (halves & 0xffff) * (bytes & 0xff) + (halves >> 16) * (bytes >> 8 & 0xff);
+}
 template <typename T>
 T __ldg(const T* from) {
   return *from;

@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/common/cuda/warp.cuh"
+#include "kernels/match/cuda/nearest.h"
+#include "kernels/match/reference.h"
+
+namespace cuface::cuda::match {
+namespace {
+
+using cuface::match::kParts;
+
+constexpr int kThreads = 256, kWarps = kThreads / kWarp;
+/// Of a block at once; each thread compares them with descriptors of the other set.
+constexpr int kQueries = 8;
+constexpr unsigned kMostBlocks = 1056;
+constexpr int kBlocksAtOnce = 2;  // both sets' of 1,000 descriptors
+constexpr int kCheckThreads = 1024;
+
+/// A descriptor as words; kWords of bytes, or as many floats.
+template <int kWords>
+__device__ inline void load(const void* from, std::uint32_t (&to)[kWords]) {
+#pragma unroll
+  for (int i = 0; i < kWords / 4; ++i) {
+    const uint4 four = static_cast<const uint4*>(from)[i];
+    to[4 * i] = four.x;
+    to[4 * i + 1] = four.y;
+    to[4 * i + 2] = four.z;
+    to[4 * i + 3] = four.w;
+  }
+}
+
+__device__ inline float as_float(std::uint32_t bits) { return __uint_as_float(bits); }
+
+/// The parts in the order of cuface::match::squared_distance().
+__device__ inline float folded(float (&parts)[kParts]) {
+#pragma unroll
+  for (int step = 2; step <= kParts; step *= 2) {
+#pragma unroll
+    for (int i = 0; i < kParts / step; ++i) parts[i] += parts[i + kParts / step];
+  }
+  return parts[0];
+}
+
+template <int kWords>
+__device__ inline float centre_product(const std::uint32_t* a, const std::uint32_t (&b)[kWords]) {
+  constexpr int kValues = 4;  // of a cell
+  constexpr int kCells = kWords == 64 ? 4 : 3, kCount = kCells - 2;
+  float parts[kParts];
+#pragma unroll
+  for (int i = 0; i < kParts; ++i) parts[i] = 0;
+#pragma unroll
+  for (int i = 0; i < kCount * kCount * kValues; ++i) {
+    const int cell = i / kValues, x = 1 + cell % kCount, y = 1 + cell / kCount;
+    const int at = (y * kCells + x) * kValues + i % kValues;
+    parts[i] = as_float(a[at]) * as_float(b[at]);
+  }
+  return folded(parts);
+}
+
+/// As a word: see Nearest.
+template <typename T, int kWords>
+__device__ inline std::uint32_t distance(const std::uint32_t* a, const std::uint32_t (&b)[kWords],
+                                         float early_out) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (early_out > 0 && !(centre_product(a, b) > early_out)) return kFar;
+    float parts[kParts];
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) parts[i] = 0;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      const float difference = as_float(a[i]) - as_float(b[i]);
+      parts[i % kParts] += difference * difference;
+    }
+    return __float_as_uint(folded(parts));
+  } else {
+    std::uint32_t bits = 0;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) bits += static_cast<std::uint32_t>(__popc(a[i] ^ b[i]));
+    return bits;
+  }
+}
+
+/// Takes in one more, which comes later in its set.
+__device__ inline void take(Nearest& nearest, std::uint32_t distance, int index) {
+  if (distance < nearest.first) {
+    nearest = {distance, nearest.first, index};
+  } else {
+    nearest.second = min(nearest.second, distance);
+  }
+}
+
+/// Takes in those of others; among equally near ones the first of the set counts.
+__device__ inline void merge(Nearest& nearest, const Nearest& other) {
+  const bool others =
+      other.first < nearest.first || (other.first == nearest.first && other.index < nearest.index);
+  const std::uint32_t farther = max(nearest.first, other.first);
+  nearest.second = min(min(nearest.second, other.second), farther);
+  if (!others) return;
+  nearest.first = other.first;
+  nearest.index = other.index;
+}
+
+constexpr int kNobody = -1;
+
+/// A block kQueries of a set against the other: blocks with y = 1 have the sets the other way
+/// round.
+template <typename T, int kWords>
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+    nearest_kernel(DeviceSet<T> query, DeviceSet<T> train, bool by_sign, float early_out,
+                   Nearest* of_queries, Nearest* of_trains) {
+  struct alignas(16) Ours {
+    std::uint32_t words[kQueries][kWords];
+  };
+  __shared__ Ours ours;
+  constexpr bool kFloats = std::is_same_v<T, float>;
+  __shared__ std::uint32_t apart[kFloats ? kQueries : 1][kThreads];
+  __shared__ Nearest of_warps[kQueries][kWarps];
+  const bool turned = blockIdx.y == 1;
+  const DeviceSet<T> from = turned ? train : query;
+  const DeviceSet<T> to = turned ? query : train;
+  Nearest* out = turned ? of_trains : of_queries;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+  const int all = from.there(), others = to.there();
+  const auto at = [](const DeviceSet<T>& set, int i) {
+    return reinterpret_cast<const std::uint8_t*>(set.data) + i * set.stride;
+  };
+  for (int begin = static_cast<int>(blockIdx.x) * kQueries; begin < all;
+       begin += static_cast<int>(gridDim.x) * kQueries) {
+    for (int i = thread; i < kQueries * kWords; i += kThreads) {
+      const int which = min(begin + i / kWords, all - 1);
+      ours.words[i / kWords][i % kWords] =
+          reinterpret_cast<const std::uint32_t*>(at(from, which))[i % kWords];
+    }
+    __syncthreads();
+    int signs[kQueries];
+#pragma unroll
+    for (int q = 0; q < kQueries; ++q) signs[q] = by_sign ? from.signs[min(begin + q, all - 1)] : 0;
+    Nearest nearest[kQueries];
+#pragma unroll
+    for (int q = 0; q < kQueries; ++q) nearest[q] = {kFar, kFar, kNobody};
+    for (int i = thread; i < others; i += kThreads) {
+      std::uint32_t theirs[kWords];
+      load(at(to, i), theirs);
+      const int sign = by_sign ? to.signs[i] : 0;
+      if constexpr (kFloats) {
+        // One after the other: the sums of all at once would not fit the registers.
+#pragma unroll 1
+        for (int q = 0; q < kQueries; ++q)
+          apart[q][thread] = distance<T, kWords>(ours.words[q], theirs, early_out);
+      }
+#pragma unroll
+      for (int q = 0; q < kQueries; ++q) {
+        std::uint32_t d;
+        if constexpr (kFloats) {
+          d = apart[q][thread];
+        } else {
+          d = distance<T, kWords>(ours.words[q], theirs, early_out);
+        }
+        if (sign == signs[q]) take(nearest[q], d, i);
+      }
+    }
+#pragma unroll
+    for (int q = 0; q < kQueries; ++q) {
+      for (int by = kWarp / 2; by > 0; by /= 2) {
+        const Nearest other{__shfl_xor_sync(kAllLanes, nearest[q].first, by),
+                            __shfl_xor_sync(kAllLanes, nearest[q].second, by),
+                            __shfl_xor_sync(kAllLanes, nearest[q].index, by)};
+        merge(nearest[q], other);
+      }
+      if (lane == 0) of_warps[q][warp] = nearest[q];
+    }
+    __syncthreads();
+    if (thread < kQueries && begin + thread < all) {
+      Nearest best = of_warps[thread][0];
+      for (int w = 1; w < kWarps; ++w) merge(best, of_warps[thread][w]);
+      out[begin + thread] = best;
+    }
+    __syncthreads();
+  }
+}
+
+struct Checks {
+  float ratio, max_distance;
+  bool cross, squared;
+};
+
+/// One block: matches stay in the order of the queries.
+__global__ void __launch_bounds__(kCheckThreads)
+    check_kernel(const std::int32_t* there, int most, Checks checks, const Nearest* of_queries,
+                 const Nearest* of_trains, DeviceMatches* out) {
+  __shared__ int counts[2][kCheckThreads / kWarp];
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+  const int all = there ? min(*there, most) : most;
+  int found = 0, round = 0;
+  for (int begin = 0; begin < all; begin += kCheckThreads, round ^= 1) {
+    const int i = begin + thread;
+    Nearest nearest{kFar, kFar, kNobody};
+    if (i < all) nearest = of_queries[i];
+    bool stays = nearest.index != kNobody;
+    const auto length = [&](std::uint32_t distance) {
+      if (distance == kFar) return as_float(kFar);
+      return checks.squared ? sqrtf(as_float(distance)) : static_cast<float>(distance);
+    };
+    const float first = length(nearest.first), second = length(nearest.second);
+    if (checks.max_distance > 0 && !(first <= checks.max_distance)) stays = false;
+    if (checks.ratio < 1 && !(first < checks.ratio * second)) stays = false;
+    if (stays && checks.cross) stays = of_trains[nearest.index].index == i;
+    const unsigned staying = __ballot_sync(kAllLanes, stays);
+    if (lane == 0) counts[round][warp] = __popc(staying);
+    __syncthreads();
+    int before = 0, these = 0;
+    for (int w = 0; w < kCheckThreads / kWarp; ++w) {
+      if (w == warp) before = these;
+      these += counts[round][w];
+    }
+    before += found + __popc(staying & ((1u << lane) - 1));
+    if (stays) out->all()[before] = {i, nearest.index, first};
+    found += these;
+  }
+  if (thread == 0) out->count = found;
+}
+
+}  // namespace
+
+template <typename T>
+Status find_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train, const MatchConfig& config,
+                    Nearest* of_queries, Nearest* of_trains, Launcher launch) {
+  const bool both = config.cross_check;
+  const int most = both ? std::max(query.most, train.most) : query.most;
+  const unsigned blocks = static_cast<unsigned>((most + kQueries - 1) / kQueries);
+  const dim3 grid(std::clamp(blocks, 1u, kMostBlocks), both ? 2 : 1);
+  const auto kernel = [&] {
+    if constexpr (std::is_same_v<T, float>)
+      return query.size == 64 ? nearest_kernel<T, 64> : nearest_kernel<T, 36>;
+    else
+      return nearest_kernel<T, kBinaryBytes / 4>;
+  }();
+  return launch("finding the nearest descriptors", kernel, {grid, kThreads}, query, train,
+                config.sign_check, config.early_out, of_queries, of_trains);
+}
+
+template <typename T>
+Status check_nearest(const DeviceSet<T>& query, const MatchConfig& config,
+                     const Nearest* of_queries, const Nearest* of_trains, DeviceMatches* out,
+                     Launcher launch) {
+  const Checks checks{config.ratio, config.max_distance, config.cross_check,
+                      std::is_same_v<T, float>};
+  return launch("checking matches", check_kernel, {1, kCheckThreads}, query.count, query.most,
+                checks, of_queries, of_trains, out);
+}
+
+template Status find_nearest(const DeviceBinarySet&, const DeviceBinarySet&, const MatchConfig&,
+                             Nearest*, Nearest*, Launcher);
+template Status find_nearest(const DeviceFloatSet&, const DeviceFloatSet&, const MatchConfig&,
+                             Nearest*, Nearest*, Launcher);
+template Status check_nearest(const DeviceBinarySet&, const MatchConfig&, const Nearest*,
+                              const Nearest*, DeviceMatches*, Launcher);
+template Status check_nearest(const DeviceFloatSet&, const MatchConfig&, const Nearest*,
+                              const Nearest*, DeviceMatches*, Launcher);
+
+}  // namespace cuface::cuda::match

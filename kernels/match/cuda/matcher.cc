@@ -1,0 +1,71 @@
+#include "kernels/match/cuda/matcher.h"
+
+#include <string>
+#include <type_traits>
+
+#include "kernels/common/try.h"
+#include "kernels/match/plan.h"
+
+namespace cuface::cuda {
+namespace {
+
+Status invalid(const std::string& what) { return {StatusCode::kInvalidArgument, what}; }
+
+/// Bytes that are read at once.
+constexpr std::ptrdiff_t kAtOnce = 16;
+
+template <typename T>
+bool is_aligned(const DeviceSet<T>& set) {
+  return reinterpret_cast<std::uintptr_t>(set.data) % kAtOnce == 0 && set.stride % kAtOnce == 0;
+}
+
+}  // namespace
+
+Result<Matcher> Matcher::create(const MatchConfig& config, int most_queries, int most_trains,
+                                ScratchLayout& layout) {
+  CUFACE_TRY(validate(config));
+  const auto fits = [](int most) { return most >= 0 && most <= kMostKeypoints; };
+  if (!fits(most_queries) || !fits(most_trains))
+    return invalid("a set has 0 to " + std::to_string(kMostKeypoints) + " descriptors");
+  Matcher made(config);
+  made.of_queries_ = layout.add<match::Nearest>(static_cast<std::size_t>(most_queries));
+  if (config.cross_check)
+    made.of_trains_ = layout.add<match::Nearest>(static_cast<std::size_t>(most_trains));
+  return made;
+}
+
+void Matcher::bind(std::byte* scratch) {
+  of_queries_.bind(scratch);
+  if (config_.cross_check) of_trains_.bind(scratch);
+}
+
+template <typename T>
+Status Matcher::enqueue_sets(const DeviceSet<T>& query, const DeviceSet<T>& train,
+                             DeviceMatches* out, Launcher launch) const {
+  for (const DeviceSet<T>* set : {&query, &train}) {
+    CUFACE_TRY(
+        cuface::match::validate_set<T>({set->data, set->most, set->size, set->signs}, config_));
+    if (!is_aligned(*set)) return invalid("a descriptor does not begin at a multiple of 16 bytes");
+  }
+  if (query.most > 0 && train.most > 0 && query.size != train.size)
+    return invalid("descriptors of two sizes do not match");
+  if (static_cast<std::size_t>(query.most) > of_queries_.size() ||
+      (config_.cross_check && static_cast<std::size_t>(train.most) > of_trains_.size()))
+    return invalid("a set is larger than planned");
+  CUFACE_TRY(
+      match::find_nearest(query, train, config_, of_queries_.data(), of_trains_.data(), launch));
+  return match::check_nearest(query, config_, of_queries_.data(), of_trains_.data(), out, launch);
+}
+
+Status Matcher::enqueue(const DeviceBinarySet& query, const DeviceBinarySet& train,
+                        DeviceMatches* out, Launcher launch) const {
+  if (config_.early_out > 0) return invalid("early-out needs float descriptors");
+  return enqueue_sets(query, train, out, launch);
+}
+
+Status Matcher::enqueue(const DeviceFloatSet& query, const DeviceFloatSet& train,
+                        DeviceMatches* out, Launcher launch) const {
+  return enqueue_sets(query, train, out, launch);
+}
+
+}  // namespace cuface::cuda

@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/common/cuda/warp.cuh"
+#include "kernels/orb/cuda/describe.h"
+#include "kernels/orb/cuda/ranks.cuh"
+#include "kernels/orb/plan.h"
+#include "kernels/orb/rules.h"
+
+namespace cuface::cuda::orb {
+namespace {
+
+using cuface::orb::kBlurReach;
+using cuface::orb::kRadius;
+using cuface::orb::Pair;
+
+constexpr int kThreads = 192, kWarps = kThreads / kWarp;
+constexpr unsigned kMostBlocks = 4096;
+constexpr int kPairs = 8 * kBinaryBytes;
+constexpr int kQuad = 4;
+
+// What a descriptor reads of the blurred level, to each side: the pattern's radius, turned.
+constexpr int kReach = 19, kFlat = 2 * kReach + 1;
+// And of the level.
+constexpr int kAround = kReach + kBlurReach, kSide = 2 * kAround + 1;
+static_assert(kAround == kLeastEdge, "all pixels lie in the level");
+constexpr int kStride = (kSide + kQuad - 1 + kQuad - 1) / kQuad * kQuad;  // from any byte of a word
+// Of a thread that blurs: rows of a column, and then columns of a row.
+constexpr int kRowsEach = 10, kColumnsEach = 10;
+static_assert(kThreads >= kSide * ((kFlat + kRowsEach - 1) / kRowsEach));
+static_assert(kThreads - kWarp >= kFlat * ((kFlat + kColumnsEach - 1) / kColumnsEach),
+              "the last warp is free for the direction");
+constexpr int kFlatStride = 44;  // an odd number of words: no two threads want one bank
+
+/// kHalfWidth, four bits each. The circle is the same lying down.
+constexpr std::uint64_t half_widths() {
+  std::uint64_t all = 0;
+  for (int i = 0; i <= kRadius; ++i)
+    all |= static_cast<std::uint64_t>(cuface::orb::kHalfWidth[i]) << (4 * i);
+  return all;
+}
+constexpr bool is_symmetric() {
+  for (int v = 0; v <= kRadius; ++v)
+    for (int u = 0; u <= kRadius; ++u)
+      if ((u <= cuface::orb::kHalfWidth[v]) != (v <= cuface::orb::kHalfWidth[u])) return false;
+  return true;
+}
+static_assert(is_symmetric());
+
+struct Patch {
+  alignas(4) std::uint8_t grey[kSide * kStride];
+  float columns[kFlat * kSide];
+  std::uint8_t flat[kFlat * kFlatStride];
+  std::int32_t moments[kWarps][2];
+  std::uint32_t rank;
+  float cos, sin;
+};
+
+/// The level around (x, y), whose first column is that of the word in which it lies; where in a
+/// row it begins.
+__device__ int load(ImageView<const std::uint8_t> level, int x, int y, std::uint8_t* to) {
+  const bool words =
+      reinterpret_cast<std::uintptr_t>(level.data) % kQuad == 0 && level.stride % kQuad == 0;
+  const int left = x - kAround, first = left / kQuad * kQuad;
+  for (int i = static_cast<int>(threadIdx.x); i < kSide * kStride / kQuad; i += kThreads) {
+    const int row = i / (kStride / kQuad), u = first + i % (kStride / kQuad) * kQuad;
+    const std::uint8_t* from = level.row(y - kAround + row);
+    std::uint32_t quad = 0;
+    if (words && u + kQuad <= level.width) {
+      quad = *reinterpret_cast<const std::uint32_t*>(from + u);
+    } else {
+      for (int k = 0; k < kQuad; ++k)
+        quad |= static_cast<std::uint32_t>(from[min(u + k, level.width - 1)]) << (8 * k);
+    }
+    *reinterpret_cast<std::uint32_t*>(to + i * kQuad) = quad;
+  }
+  return left - first;
+}
+
+/// A lane a column of the circle, a warp some of its rows.
+__device__ void add_moments(const std::uint8_t* middle, int warp, int lane,
+                            std::int32_t (&sums)[2]) {
+  const int u = lane - kRadius;
+  std::int32_t across = 0, down = 0;
+  if (u <= kRadius) {
+    const int half = static_cast<int>(half_widths() >> (4 * (u < 0 ? -u : u)) & 15);
+    for (int v = warp - kRadius; v <= kRadius; v += kWarps) {
+      if (v < -half || v > half) continue;
+      const int grey = middle[v * kStride + u];
+      across += grey;
+      down += v * grey;
+    }
+  }
+  across = sum_of_warp(u * across);
+  down = sum_of_warp(down);
+  if (lane == 0) {
+    sums[0] = across;
+    sums[1] = down;
+  }
+}
+
+/// The blur down the columns, then along the rows: sums in the order of cuface::orb::blurred().
+__device__ void blur_columns(const std::uint8_t* grey, float* out) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int column = thread % kSide, first = thread / kSide * kRowsEach;
+  if (first >= kFlat) return;
+  int values[kRowsEach + 2 * kBlurReach];
+#pragma unroll
+  for (int i = 0; i < kRowsEach + 2 * kBlurReach; ++i)
+    values[i] = grey[min(first + i, kSide - 1) * kStride + column];
+#pragma unroll
+  for (int i = 0; i < kRowsEach; ++i) {
+    if (first + i >= kFlat) break;
+    const int* v = values + i + kBlurReach;
+    out[(first + i) * kSide + column] =
+        cuface::orb::blur_of(static_cast<float>(v[0]), static_cast<float>(v[-1] + v[1]),
+                             static_cast<float>(v[-2] + v[2]), static_cast<float>(v[-3] + v[3]));
+  }
+}
+
+__device__ void blur_rows(const float* columns, std::uint8_t* out) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int row = thread % kFlat, first = thread / kFlat * kColumnsEach;
+  if (first >= kFlat) return;
+  float values[kColumnsEach + 2 * kBlurReach];
+#pragma unroll
+  for (int i = 0; i < kColumnsEach + 2 * kBlurReach; ++i)
+    values[i] = columns[row * kSide + min(first + i, kSide - 1)];
+#pragma unroll
+  for (int i = 0; i < kColumnsEach; ++i) {
+    if (first + i >= kFlat) break;
+    const float* v = values + i + kBlurReach;
+    const float sum = cuface::orb::blur_of(v[0], v[-1] + v[1], v[-2] + v[2], v[-3] + v[3]);
+    out[row * kFlatStride + first + i] = static_cast<std::uint8_t>(__float2int_rn(sum));
+  }
+}
+
+/// For a whole warp: how many keypoints come before one of its level.
+__device__ std::uint32_t rank_of(const LevelPart& level, const Work& work, std::uint32_t place,
+                                 int lane) {
+  const int x = fast::x_of(place) - level.left, y = fast::y_of(place) - level.top;
+  const std::uint32_t* words = work.bits + level.first_word + y * level.words_across;
+  std::uint32_t before = 0;
+  for (int i = lane; i <= x / kWarp; i += kWarp) {
+    const std::uint32_t mask = i < x / kWarp ? ~0u : (1u << x % kWarp) - 1;
+    before += static_cast<std::uint32_t>(__popc(words[i] & mask));
+  }
+  return work.rows[level.first_row + static_cast<std::uint32_t>(y)] + sum_of_warp(before);
+}
+
+/// A block a candidate.
+__global__ void __launch_bounds__(kThreads)
+    describe_kernel(const __grid_constant__ LevelParts levels, const __grid_constant__ Work work,
+                    const Pair* pattern, bool upright, DeviceFeatures* out) {
+  __shared__ Concatenated candidates;
+  __shared__ std::uint32_t keypoints_before[kWarp];
+  __shared__ Patch patch;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+  candidates.make(work.candidate_counts, levels.count);
+  if (warp == 1) {
+    const std::uint32_t mine = lane < levels.count ? work.keypoint_counts[lane] : 0;
+    keypoints_before[lane] = sum_before(mine, lane);
+    if (blockIdx.x == 0 && lane == kWarp - 1) {
+      const std::uint32_t all = keypoints_before[lane] + mine;
+      out->count = static_cast<std::int32_t>(min(all, static_cast<std::uint32_t>(kMostKeypoints)));
+    }
+  }
+  __syncthreads();
+  for (std::uint32_t i = blockIdx.x; i < candidates.size(); i += gridDim.x) {
+    const int l = candidates.level_of(i, levels.count);
+    const LevelPart& level = levels.all[l];
+    const Candidate candidate = work.candidates[level.first + i - candidates.begin[l]];
+    if (key_of(candidate.response) < work.least[l]) continue;
+    const int x = fast::x_of(candidate.place), y = fast::y_of(candidate.place);
+    const int begin = load(level.grey, x, y, patch.grey);
+    if (warp == kWarps - 1) {
+      const std::uint32_t rank = rank_of(level, work, candidate.place, lane);
+      if (lane == 0) patch.rank = keypoints_before[l] + rank;
+    }
+    __syncthreads();
+    const std::uint32_t rank = patch.rank;
+    if (rank < kMostKeypoints) {
+      DeviceFeature& feature = out->all()[rank];
+      if (!upright)
+        add_moments(patch.grey + kAround * kStride + begin + kAround, warp, lane,
+                    patch.moments[warp]);
+      blur_columns(patch.grey + begin, patch.columns);
+      __syncthreads();
+      if (thread == kThreads - kWarp) {
+        Keypoint k;
+        k.x = static_cast<float>(x) * level.scale;
+        k.y = static_cast<float>(y) * level.scale;
+        k.size = cuface::orb::kPatch * level.scale;
+        k.response = candidate.response;
+        k.octave = l;
+        if (!upright) {
+          std::int32_t across = 0, down = 0;
+          for (const auto& sums : patch.moments) {
+            across += sums[0];
+            down += sums[1];
+          }
+          k.angle = cuface::orb::direction(static_cast<float>(down), static_cast<float>(across));
+        }
+        const Roll roll = cuface::orb::roll_of(k.angle);
+        patch.cos = roll.cos;
+        patch.sin = roll.sin;
+        feature.keypoint = k;
+      }
+      blur_rows(patch.columns, patch.flat);
+      __syncthreads();
+      const Roll roll{patch.cos, patch.sin};
+      for (int pair = thread; pair < kPairs; pair += kThreads) {
+        const Pair at = pattern[pair];
+        const auto value = [&](int across, int down) {
+          const auto u = static_cast<float>(across), v = static_cast<float>(down);
+          const int px = __float2int_rn(u * roll.cos - v * roll.sin);
+          const int py = __float2int_rn(u * roll.sin + v * roll.cos);
+          return patch.flat[(kReach + py) * kFlatStride + kReach + px];
+        };
+        const unsigned less = __ballot_sync(kAllLanes, value(at.x0, at.y0) < value(at.x1, at.y1));
+        if (lane == 0) reinterpret_cast<std::uint32_t*>(feature.descriptor)[pair / kWarp] = less;
+      }
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace
+
+Status describe(const LevelParts& levels, const Work& work, const Pair* pattern, bool upright,
+                int most, DeviceFeatures* out, Launcher launch) {
+  const unsigned blocks = std::clamp(static_cast<unsigned>(most), 1u, kMostBlocks);
+  return launch("describing keypoints", describe_kernel, {blocks, kThreads}, levels, work, pattern,
+                upright, out);
+}
+
+}  // namespace cuface::cuda::orb

@@ -1,0 +1,289 @@
+// cuda::Matcher against Matcher: every match and its distance, in the same order.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/match/cuda/matcher.h"
+#include "kernels/match/match.h"
+#include "tests/gpu/compare.h"
+#include "tests/gpu/gpu.h"
+
+namespace cuface {
+namespace {
+
+template <typename T>
+struct Set {
+  std::vector<T> values;
+  std::vector<std::int8_t> signs;
+  int count = 0, size = 0;
+  DescriptorSet<T> view() const { return {values.data(), count, size, signs.data()}; }
+};
+
+/// Few values: many distances alike. Some descriptors have no distance that is a number.
+template <typename T>
+T random_value(std::mt19937& random, bool few) {
+  const auto value = few ? random() % 2 : random() % 256;
+  if constexpr (std::is_same_v<T, float>) {
+    return static_cast<float>(value) / (few ? 1.0f : 100.0f) - (few ? 0.0f : 1.0f);
+  } else {
+    return static_cast<T>(few ? value * 255 : value);
+  }
+}
+
+template <typename T>
+Set<T> random_set(int count, int size, std::mt19937& random, bool few) {
+  Set<T> set;
+  set.count = count;
+  set.size = size;
+  for (int i = 0; i < count; ++i) {
+    const bool copies = i > 0 && random() % 8 == 0;
+    for (int k = 0; k < size; ++k) {
+      T value = random_value<T>(random, few);
+      if (copies) value = set.values[set.values.size() - static_cast<std::size_t>(size)];
+      if constexpr (std::is_same_v<T, float>) {
+        if (few && i % 97 == 96) value = k ? 3e38f : std::numeric_limits<float>::quiet_NaN();
+        if (few && i % 97 == 95) value = k % 2 ? 3e38f : -3e38f;
+      }
+      set.values.push_back(value);
+    }
+    set.signs.push_back(static_cast<std::int8_t>(random() % 2));
+  }
+  return set;
+}
+
+/// Like the set, but for some values.
+template <typename T>
+Set<T> changed(Set<T> set, std::mt19937& random) {
+  for (auto& value : set.values)
+    if (random() % 9 == 0) value = random_value<T>(random, false);
+  return set;
+}
+
+/// A set in guarded device memory, `apart` bytes from each descriptor's end to the next.
+template <typename T>
+class DeviceCopy {
+ public:
+  DeviceCopy(const Set<T>& set, int apart, bool tells_count)
+      : stride_(set.size * static_cast<int>(sizeof(T)) + apart),
+        most_(set.count + (tells_count ? 5 : 0)),
+        size_(set.size),
+        bytes_(static_cast<std::size_t>(stride_ * std::max(most_, 1)), test::kCanary),
+        signs_(static_cast<std::size_t>(std::max(most_, 1)), test::kCanary),
+        count_(test::bytes_of(std::vector<std::int32_t>{set.count})),
+        tells_count_(tells_count) {
+    std::vector<std::uint8_t> all(bytes_.size(), test::kCanary), signs(signs_.size());
+    for (int i = 0; i < set.count; ++i) {
+      std::memcpy(all.data() + i * stride_, set.view().at(i),
+                  static_cast<std::size_t>(set.size) * sizeof(T));
+      signs[static_cast<std::size_t>(i)] =
+          static_cast<std::uint8_t>(set.signs[static_cast<std::size_t>(i)]);
+    }
+    bytes_.set(all);
+    signs_.set(signs);
+  }
+  cuda::DeviceSet<T> view() {
+    return {reinterpret_cast<const T*>(bytes_.data()),
+            stride_,
+            tells_count_ ? reinterpret_cast<const std::int32_t*>(count_.data()) : nullptr,
+            most_,
+            size_,
+            reinterpret_cast<const std::int8_t*>(signs_.data())};
+  }
+
+ private:
+  int stride_, most_, size_;
+  test::GuardedBytes bytes_, signs_, count_;
+  bool tells_count_;
+};
+
+MatchConfig random_config(std::mt19937& random, bool floats) {
+  MatchConfig c;
+  c.ratio = random() % 3 ? 1 : 0.9f;
+  c.cross_check = random() % 2;
+  c.sign_check = random() % 3 == 0;
+  if (random() % 4 == 0) c.max_distance = floats ? 6.0f : 90.0f;
+  if (floats && random() % 3 == 0) c.early_out = 0.2f;
+  return c;
+}
+
+class MatchCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    stream_.emplace();
+  }
+
+  template <typename T>
+  void compare(const Set<T>& query, const Set<T>& train, const MatchConfig& config, int apart = 0,
+               bool tells_count = false) {
+    DeviceCopy<T> device_query(query, apart, tells_count), device_train(train, apart, tells_count);
+    cuda::ScratchLayout layout;
+    auto made =
+        cuda::Matcher::create(config, device_query.view().most, device_train.view().most, layout);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    test::GuardedBytes scratch(layout.bytes(), test::kCanary);
+    made.value().bind(reinterpret_cast<std::byte*>(scratch.data()));
+    test::GuardedBytes out(
+        cuda::device_matches_bytes(static_cast<std::size_t>(device_query.view().most)),
+        test::kCanary);
+    const Status enqueued =
+        made.value().enqueue(device_query.view(), device_train.view(),
+                             reinterpret_cast<cuda::DeviceMatches*>(out.data()), *stream_);
+    ASSERT_TRUE(enqueued.ok()) << enqueued.message();
+    scratch.get();
+    const std::vector<std::uint8_t> bytes = out.get();
+    const auto* list = reinterpret_cast<const cuda::DeviceMatches*>(bytes.data());
+    std::vector<Match> expected;
+    auto matcher = Matcher::create(config);
+    ASSERT_TRUE(matcher.value().run(query.view(), train.view(), expected).ok());
+    ASSERT_EQ(list->count, static_cast<int>(expected.size())) << query.count << ", " << train.count;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const Match &a = list->all()[i], &b = expected[i];
+      ASSERT_EQ(std::memcmp(&a, &b, sizeof a), 0)
+          << "match " << i << ": " << a.query << " to " << a.train << ", " << a.distance
+          << " apart, not " << b.query << " to " << b.train << ", " << b.distance;
+    }
+    const auto behind =
+        bytes.begin() + static_cast<std::ptrdiff_t>(cuda::device_matches_bytes(expected.size()));
+    EXPECT_TRUE(std::all_of(behind, bytes.end(), [](auto b) { return b == test::kCanary; }));
+    matches_ += static_cast<long>(expected.size());
+  }
+
+  /// Random sets and settings.
+  template <typename T>
+  void compare_many(int size, int rounds, unsigned seed) {
+    std::mt19937 random(seed);
+    for (int i = 0; i < test::cases(rounds); ++i) {
+      const bool few = i % 4 == 0;
+      const int count = static_cast<int>(random() % (i % 5 ? 700 : 40));
+      const auto train = random_set<T>(count, size, random, few);
+      auto query = changed(train, random);
+      if (i % 3) query = random_set<T>(static_cast<int>(random() % 500), size, random, few);
+      compare(query, train, random_config(random, std::is_same_v<T, float>),
+              16 * static_cast<int>(random() % 3), random() % 2);
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  std::optional<test::Stream> stream_;
+  long matches_ = 0;
+};
+
+TEST_F(MatchCuda, Bytes) {
+  compare_many<std::uint8_t>(kBinaryBytes, 300, 1);
+  test::compared("matches", matches_, 20'000);
+}
+
+TEST_F(MatchCuda, Floats) {
+  compare_many<float>(64, 200, 2);
+  compare_many<float>(36, 200, 3);
+  test::compared("matches", matches_, 25'000);
+}
+
+TEST_F(MatchCuda, NoneOneAndTwo) {
+  std::mt19937 random(4);
+  for (int queries = 0; queries < 3; ++queries) {
+    for (int trains = 0; trains < 3; ++trains) {
+      for (int i = 0; i < 4; ++i) {
+        MatchConfig c;
+        c.cross_check = i % 2;
+        c.ratio = i < 2 ? 0.75f : 1;
+        compare(random_set<std::uint8_t>(queries, kBinaryBytes, random, false),
+                random_set<std::uint8_t>(trains, kBinaryBytes, random, false), c, 0, i == 3);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  EXPECT_GE(matches_, 10);
+}
+
+// More queries than blocks and than threads check at once.
+TEST_F(MatchCuda, LargeSets) {
+  if (test::under_tool("emulator")) GTEST_SKIP() << "takes minutes";
+  std::mt19937 random(5);
+  const auto train = random_set<std::uint8_t>(9'001, kBinaryBytes, random, false);
+  MatchConfig c;
+  c.cross_check = true;
+  compare(changed(train, random), train, c);
+  test::compared("matches", matches_, 5'000);
+}
+
+TEST_F(MatchCuda, RefusesWhatItCannotDo) {
+  cuda::ScratchLayout layout;
+  MatchConfig c;
+  const auto code = [](const Status& status) { return status.code(); };
+  EXPECT_EQ(code(cuda::Matcher::create(c, 65536, 5, layout).status()),
+            StatusCode::kInvalidArgument);
+  c.ratio = 0;
+  EXPECT_EQ(code(cuda::Matcher::create(c, 5, 5, layout).status()), StatusCode::kInvalidArgument);
+  std::mt19937 random(6);
+  const auto set = random_set<float>(9, 64, random, false);
+  DeviceCopy<float> device(set, 0, false), odd(set, 4, false);
+  const auto refuses = [&](const MatchConfig& config, int most, const cuda::DeviceFloatSet& query,
+                           const cuda::DeviceFloatSet& train) {
+    auto made = cuda::Matcher::create(config, most, most, layout);
+    return made.ok() && code(made.value().enqueue(query, train, nullptr, *stream_)) ==
+                            StatusCode::kInvalidArgument;
+  };
+  EXPECT_TRUE(refuses({}, 8, device.view(), device.view()));
+  EXPECT_TRUE(refuses({}, 9, odd.view(), device.view()));
+  cuda::DeviceFloatSet other = device.view();
+  other.size = 36;
+  EXPECT_TRUE(refuses({}, 9, device.view(), other));
+  other.size = 37;
+  EXPECT_TRUE(refuses({}, 9, other, other));
+  other = device.view();
+  other.signs = nullptr;
+  MatchConfig signs;
+  signs.sign_check = true;
+  EXPECT_TRUE(refuses(signs, 9, other, device.view()));
+}
+
+TEST_F(MatchCuda, Time) {
+  std::mt19937 random(7);
+  const auto time = [&]<typename T>(const std::string& what, const Set<T>& train, bool checks) {
+    const Set<T> query = changed(train, random);
+    MatchConfig c;
+    c.ratio = checks ? 0.75f : 1;
+    c.cross_check = checks;
+    DeviceCopy<T> device_query(query, 0, true), device_train(train, 0, true);
+    cuda::ScratchLayout layout;
+    const int most = device_query.view().most;
+    auto made = cuda::Matcher::create(c, most, most, layout);
+    ASSERT_TRUE(made.ok());
+    test::GuardedBytes scratch(layout.bytes(), test::kCanary);
+    made.value().bind(reinterpret_cast<std::byte*>(scratch.data()));
+    test::GuardedBytes out(cuda::device_matches_bytes(static_cast<std::size_t>(most)),
+                           test::kCanary);
+    cuda::LaunchList list;
+    ASSERT_TRUE(made.value()
+                    .enqueue(device_query.view(), device_train.view(),
+                             reinterpret_cast<cuda::DeviceMatches*>(out.data()),
+                             cuda::Launcher(list))
+                    .ok());
+    const std::string size = "1020x1020";
+    const std::string name = what + (checks ? ", ratio and cross-check" : "");
+    test::report_time(name, size, test::median_us(*stream_, list));
+    test::report_parts(name, size, list, *stream_);
+    auto matcher = Matcher::create(c);
+    std::vector<Match> found;
+    test::report_cpu_time(name, size, [&] {
+      EXPECT_TRUE(matcher.value().run(query.view(), train.view(), found).ok());
+    });
+  };
+  const int count = test::under_tool() ? 90 : 1020;
+  for (const bool checks : {false, true}) {
+    time("match, 32 bytes", random_set<std::uint8_t>(count, kBinaryBytes, random, false), checks);
+    time("match, 64 floats", random_set<float>(count, 64, random, false), checks);
+    time("match, 36 floats", random_set<float>(count, 36, random, false), checks);
+  }
+}
+
+}  // namespace
+}  // namespace cuface

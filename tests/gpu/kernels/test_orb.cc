@@ -1,0 +1,280 @@
+// cuda::OrbDetector against OrbDetector: keypoints, values and bytes, in the same order.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/orb/cuda/detector.h"
+#include "kernels/orb/orb.h"
+#include "tests/gpu/compare.h"
+#include "tests/gpu/gpu.h"
+#include "tests/moving_faces.h"
+
+namespace cuface {
+namespace {
+
+using test::Grey;
+
+/// Spots of all sizes, so that all levels have corners.
+Grey spots(int width, int height, std::mt19937& random, int values) {
+  Grey out(width, height, 100);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (int i = 0; i < width * height / 300; ++i) {
+    const int w = 1 + below(24), h = 1 + below(24), left = below(width), top = below(height);
+    const auto value = static_cast<std::uint8_t>(below(values) * (255 / std::max(values - 1, 1)));
+    for (int y = top; y < std::min(top + h, height); ++y)
+      std::fill_n(&out.view().at(left, y), std::min(w, width - left), value);
+  }
+  return out;
+}
+
+OrbConfig random_config(std::mt19937& random) {
+  OrbConfig c;
+  c.max_keypoints = random() % 3 ? 1 + static_cast<int>(random() % 300) : 1020;
+  c.threshold = random() % 4 ? 20 : static_cast<int>(random() % 40);
+  c.levels = 1 + static_cast<int>(random() % 9);
+  c.scale_factor = random() % 3 ? 1.2f : 1.05f + static_cast<float>(random() % 300) / 100;
+  c.edge = random() % 3 ? 31 : kLeastEdge + static_cast<int>(random() % 20);
+  c.score = random() % 3 ? KeypointScore::kHarris : KeypointScore::kFast;
+  c.upright = random() % 4 == 0;
+  return c;
+}
+
+BinaryFeatures reference(const Grey& picture, const OrbConfig& config) {
+  BinaryFeatures out;
+  auto detector = OrbDetector::create(config, picture.width, picture.height);
+  EXPECT_TRUE(detector.ok()) << detector.status().message();
+  EXPECT_TRUE(detector.value().run(picture.view(), out).ok());
+  return out;
+}
+
+/// A detector of CUDA with its scratch, its picture and its list, in guarded memory.
+class Device {
+ public:
+  Device(const OrbConfig& config, int width, int height, int lead = 0, int padding = 0) {
+    cuda::ScratchLayout layout;
+    auto made = cuda::OrbDetector::create(config, width, height, layout);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    if (!made.ok()) return;
+    detector_.emplace(std::move(made.value()));
+    scratch_.emplace(layout.bytes(), test::kCanary);
+    detector_->bind(reinterpret_cast<std::byte*>(scratch_->data()));
+    picture_.emplace(width, height, lead, padding);
+    out_.emplace(cuda::device_features_bytes(detector_->most()), test::kCanary);
+  }
+  void set(const Grey& picture) {
+    picture_->set(picture.view());
+    out_->set(std::vector<std::uint8_t>(out_->size(), test::kCanary));
+  }
+  Status enqueue(cuda::Launcher launch) {
+    return detector_->enqueue(picture_->view(),
+                              reinterpret_cast<cuda::DeviceFeatures*>(out_->data()), launch);
+  }
+  BinaryFeatures found() {
+    scratch_->get();  // looks at the guards
+    const std::vector<std::uint8_t> bytes = out_->get();
+    const auto* list = reinterpret_cast<const cuda::DeviceFeatures*>(bytes.data());
+    BinaryFeatures out;
+    EXPECT_LE(static_cast<std::size_t>(list->count), detector_->most());
+    for (int i = 0; i < list->count; ++i) {
+      const cuda::DeviceFeature& f = list->all()[i];
+      out.keypoints.push_back(f.keypoint);
+      out.descriptors.insert(out.descriptors.end(), f.descriptor, f.descriptor + kBinaryBytes);
+    }
+    const auto behind = bytes.begin() + static_cast<std::ptrdiff_t>(cuda::device_features_bytes(
+                                            static_cast<std::size_t>(list->count)));
+    EXPECT_TRUE(std::all_of(behind, bytes.end(), [](auto b) { return b == test::kCanary; }))
+        << "wrote behind the last keypoint";
+    return out;
+  }
+
+ private:
+  std::optional<cuda::OrbDetector> detector_;
+  std::optional<test::GuardedBytes> scratch_, out_;
+  std::optional<test::DevicePicture> picture_;
+};
+
+class OrbCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    stream_.emplace();
+  }
+
+  void compare(const Grey& picture, const OrbConfig& config, int lead = 0, int padding = 0) {
+    Device device(config, picture.width, picture.height, lead, padding);
+    if (HasFailure()) return;
+    device.set(picture);
+    const Status enqueued = device.enqueue(*stream_);
+    ASSERT_TRUE(enqueued.ok()) << enqueued.message();
+    compare_found(device.found(), picture, config);
+  }
+  void compare_found(const BinaryFeatures& got, const Grey& picture, const OrbConfig& c) {
+    const BinaryFeatures expected = reference(picture, c);
+    const auto name = [&] {
+      std::string all = "width, height, keypoints, threshold, levels, edge, score, upright:";
+      for (const int v : {picture.width, picture.height, c.max_keypoints, c.threshold, c.levels,
+                          c.edge, static_cast<int>(c.score), static_cast<int>(c.upright)})
+        all.append(" ").append(std::to_string(v));
+      return all;
+    };
+    ASSERT_EQ(got.keypoints.size(), expected.keypoints.size()) << name();
+    for (std::size_t i = 0; i < expected.keypoints.size(); ++i) {
+      const Keypoint &a = got.keypoints[i], &b = expected.keypoints[i];
+      ASSERT_EQ(std::memcmp(&a, &b, sizeof a), 0)
+          << name() << ": keypoint " << i << " at " << a.x << "," << a.y << " of octave "
+          << a.octave << ", angle " << a.angle << ", response " << a.response << ", not " << b.x
+          << "," << b.y << " of octave " << b.octave << ", angle " << b.angle << ", response "
+          << b.response;
+    }
+    ASSERT_TRUE(got.descriptors == expected.descriptors) << name();
+    ++pictures_;
+    keypoints_ += static_cast<long>(expected.keypoints.size());
+  }
+
+  std::optional<test::Stream> stream_;
+  long pictures_ = 0, keypoints_ = 0;
+};
+
+TEST_F(OrbCuda, EverySetting) {
+  std::mt19937 random(1);
+  for (int i = 0; i < test::cases(240); ++i) {
+    const int w = 60 + static_cast<int>(random() % 400), h = 60 + static_cast<int>(random() % 250);
+    // Of few values: many responses alike.
+    const Grey picture = spots(w, h, random, i % 3 ? 200 : 2);
+    compare(picture, random_config(random), static_cast<int>(random() % 4),
+            static_cast<int>(random() % 9));
+    if (HasFatalFailure()) return;
+  }
+  test::compared("pictures", pictures_, 240);
+  test::compared("keypoints", keypoints_, 20'000);
+}
+
+// Around the least in which there is a keypoint, and none.
+TEST_F(OrbCuda, SmallPictures) {
+  std::mt19937 random(2);
+  OrbConfig c;
+  c.edge = kLeastEdge;
+  c.max_keypoints = 200;
+  const auto noise = [&](int w, int h) {
+    Grey out(w, h);
+    for (auto& p : out.pixels) p = static_cast<std::uint8_t>(random());
+    return out;
+  };
+  for (int side = 2 * kLeastEdge - 2; side < 2 * kLeastEdge + 16;
+       side += test::under_tool() ? 15 : 1) {
+    compare(noise(side, side + 3), c, 1, 1);
+    compare(noise(100, side), c);
+    if (HasFatalFailure()) return;
+  }
+  compare(Grey(3, 1, 7), {});
+  test::compared("pictures", pictures_, 37);
+  test::compared("keypoints", keypoints_, 50);
+}
+
+TEST_F(OrbCuda, KeepsAllThatEqualTheLast) {
+  Grey dots(500, 300, 40);
+  for (int y = 8; y < 300; y += 16)
+    for (int x = 8; x < 500; x += 16) dots.view().at(x, y) = 200;
+  for (const KeypointScore score : {KeypointScore::kHarris, KeypointScore::kFast}) {
+    OrbConfig c;
+    c.max_keypoints = 10;
+    c.levels = 1;
+    c.score = score;
+    compare(dots, c);
+    if (HasFatalFailure()) return;
+  }
+  test::compared("keypoints", keypoints_, 700);
+}
+
+// Dots alike, more than a list can have: the first ones are in it.
+TEST_F(OrbCuda, ListsThatAreFull) {
+  if (test::under_tool("emulator")) GTEST_SKIP() << "takes a minute";
+  Grey dots(1920, 1080, 40);
+  for (int y = 5; y < 1080; y += 5)
+    for (int x = 5; x < 1920; x += 5) dots.view().at(x, y) = 200;
+  OrbConfig c;
+  c.max_keypoints = kMostKeypoints;
+  c.edge = kLeastEdge;
+  c.score = KeypointScore::kFast;
+  compare(dots, c);
+  EXPECT_EQ(keypoints_, kMostKeypoints);
+}
+
+TEST_F(OrbCuda, NaturalPictures) {
+  const auto pictures = test::load_gray_pictures();
+  if (pictures.empty()) GTEST_SKIP() << "no natural pictures: set CUFACE_GPU_DATA";
+  std::mt19937 random(3);
+  for (const auto& p : pictures) {
+    Grey grey(p.width, p.height);
+    grey.pixels = p.pixels;
+    compare(grey, {});
+    compare(grey, random_config(random), 1, 3);
+    if (HasFatalFailure()) return;
+  }
+  test::compared("pictures", pictures_, 2 * static_cast<long>(pictures.size()));
+}
+
+TEST_F(OrbCuda, OneGraphOverChangingPictures) {
+  const int w = 301, h = 197;
+  Device device({}, w, h);
+  test::Submitter submit;
+  std::mt19937 random(4);
+  for (int round = 0; round < (test::under_tool() ? 3 : 9); ++round) {
+    const Grey picture = round % 3 == 2 ? Grey(w, h, 90) : spots(w, h, random, 50 + 20 * round);
+    device.set(picture);
+    const Status submitted =
+        submit(*stream_, [&](cuda::Launcher launch) { return device.enqueue(launch); });
+    ASSERT_TRUE(submitted.ok()) << submitted.message();
+    compare_found(device.found(), picture, {});
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(submit.built().graphs, 1);
+  test::compared("pictures", pictures_, 9);
+}
+
+TEST_F(OrbCuda, RefusesWhatItCannotDo) {
+  cuda::ScratchLayout layout;
+  OrbConfig narrow;
+  narrow.edge = kLeastEdge - 1;
+  const auto refuses = [&](const OrbConfig& c, int w, int h) {
+    return cuda::OrbDetector::create(c, w, h, layout).status().code() ==
+           StatusCode::kInvalidArgument;
+  };
+  EXPECT_TRUE(refuses(narrow, 50, 50) && refuses({}, 0, 50) && refuses({}, 50, 32769));
+  auto made = cuda::OrbDetector::create({}, 50, 50, layout);
+  ASSERT_TRUE(made.ok());
+  test::DevicePicture other(50, 49);
+  EXPECT_EQ(made.value().enqueue(other.view(), nullptr, *stream_).code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_F(OrbCuda, Time) {
+  for (const auto& [name, picture, next] : test::timed_pictures()) {
+    for (const bool upright : {false, true}) {
+      OrbConfig c;
+      c.upright = upright;
+      Device device(c, picture.width, picture.height);
+      device.set(picture);
+      cuda::LaunchList list;
+      ASSERT_TRUE(device.enqueue(cuda::Launcher(list)).ok());
+      const std::string what = upright ? "ORB, 1020 keypoints, upright" : "ORB, 1020 keypoints";
+      test::report_time(what, name, test::median_us(*stream_, list));
+      std::printf("%zu keypoints\n", device.found().keypoints.size());
+      if (upright) continue;
+      test::report_parts(what, name, list, *stream_);
+      auto detector = OrbDetector::create(c, picture.width, picture.height);
+      ASSERT_TRUE(detector.ok());
+      BinaryFeatures out;
+      test::report_cpu_time(what, name,
+                            [&] { EXPECT_TRUE(detector.value().run(picture.view(), out).ok()); });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cuface
