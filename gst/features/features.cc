@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "gst/features/cuda_features.h"
 #include "gst/features/element.h"
 #include "gst/features/featureprops.h"
 #include "gst/meta/keypoints.h"
@@ -15,6 +16,7 @@ namespace cuface::gst {
 namespace {
 
 enum Counter { kKeypoints };
+static_assert(kKeypoints == 0, "the device's counter too");
 
 class FeatureDetect final : public Element {
  public:
@@ -24,14 +26,20 @@ class FeatureDetect final : public Element {
 
   Status plan(const GstVideoInfo&) override {
     detector_.reset();
+    if (backend() == Backend::kCuda) device_ = make_device_feature_finder();
     return {};
   }
-  void unplan() override { detector_.reset(); }
+  void unplan() override {
+    device_.reset();
+    detector_.reset();
+  }
 
   /// A gap has no picture to look at.
   Status process(Frame& frame) override {
     if (frame.is_gap()) return {};
-    CUFACE_TRY(prepare(frame, config_of(copy_settings())));
+    const OrbConfig config = config_of(copy_settings());
+    if (frame.device()) return device_->find(frame, config);
+    CUFACE_TRY(prepare(frame, config));
     CUFACE_TAKE(luma, frame.luma());
     auto features = std::make_shared<FrameFeatures>();
     features->width = frame.width();
@@ -66,7 +74,8 @@ class FeatureDetect final : public Element {
   FeatureSettings settings_;  // under SettingsLock
 
   // The streaming thread's.
-  OrbConfig config_;  ///< of the detector, and its frames' size
+  std::unique_ptr<DeviceFeatureFinder> device_;  ///< while planned for the GPU
+  OrbConfig config_;                             ///< of the detector, and its frames' size
   int width_ = 0, height_ = 0;
   std::optional<OrbDetector> detector_;
 };
@@ -81,10 +90,8 @@ constexpr ElementInfo kFeatureDetect{
     .type = "GstCufaceFeatureDetect",
     .title = "Keypoint detector",
     .category = "Filter/Analyzer/Video",
-    .description =
-        "Finds and describes keypoints as ORB does, on the CPU, for frames in system "
-        "memory",
-    .cuda_use = CudaUse::kNone,
+    .description = "Finds and describes keypoints as ORB does, and puts them in a meta",
+    .cuda_use = CudaUse::kComputes,
     .make = make_element<FeatureDetect>,
     .settings = feature_settings,
     .stats = kStats,

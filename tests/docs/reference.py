@@ -55,7 +55,7 @@ OWN_STATS = {
     "cuface2json": (),
     "cuedgedetect": CUDA_STATS,
     "cumotiondetect": ("moving-frames", "global-changes", "events", *CUDA_STATS),
-    "cufeatures": ("keypoints",),
+    "cufeatures": ("keypoints", *CUDA_STATS),
     "cufeaturematch": ("matches",),
 }
 

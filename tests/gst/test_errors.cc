@@ -177,6 +177,7 @@ TEST_F(Errors, NoCuda) {
                                   "cufaceoverlay",
                                   "cuedgedetect",
                                   "cumotiondetect",
+                                  "cufeatures",
                                   "cufacepublish post-messages=true"};
   for (const std::string& element : elements) {
     EXPECT_FALSE(offers_cuda_memory(element.substr(0, element.find(' ')).c_str())) << element;

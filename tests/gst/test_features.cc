@@ -123,14 +123,6 @@ TEST(Features, SettingsChangeWhileItPlays) {
   }
 }
 
-TEST(Features, ThereIsNoCudaVersion) {
-  const BusReport report =
-      run_pipeline("videotestsrc num-buffers=1 ! cufeatures backend=cuda ! fakesink");
-  EXPECT_NE(report.error.find("no CUDA version"), std::string::npos) << report.error;
-  for (const std::string& format : offered_formats("cufeatures"))
-    EXPECT_EQ(format.find("CUDAMemory"), std::string::npos);
-}
-
 TEST(Features, FollowAPictureThatIsScaledOrCropped) {
   const cv::Mat grey = picture();
   const BinaryFeatures all = expected(grey);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/common/cuda/warp.cuh"
@@ -14,7 +15,7 @@ using cuface::orb::kHarrisBlock;
 constexpr int kThreads = 256, kWarps = kThreads / kWarp;
 /// Corners that a warp looks at before it measures those that count. Few, as one in ten counts.
 constexpr int kAtOnce = 8;
-constexpr unsigned kMostBlocks = 528;
+constexpr std::size_t kMostBlocks = 528;
 constexpr int kChooseThreads = 1024;
 
 /// For a whole warp: a lane two pixels of the block.
@@ -171,8 +172,11 @@ __global__ void __launch_bounds__(kChooseThreads)
 
 }  // namespace
 
-Status measure(const LevelParts& levels, KeypointScore score, const Work& work, Launcher launch) {
-  return launch("measuring corners", measure_kernel, {kMostBlocks, kThreads}, levels,
+Status measure(const LevelParts& levels, KeypointScore score, std::size_t most, const Work& work,
+               Launcher launch) {
+  const std::size_t blocks = most / (kAtOnce * kWarps) + 1;
+  return launch("measuring corners", measure_kernel,
+                {static_cast<unsigned>(std::min(blocks, kMostBlocks)), kThreads}, levels,
                 score == KeypointScore::kHarris, work);
 }
 

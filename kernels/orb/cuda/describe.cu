@@ -15,7 +15,7 @@ using cuface::orb::kRadius;
 using cuface::orb::Pair;
 
 constexpr int kThreads = 192, kWarps = kThreads / kWarp;
-constexpr unsigned kMostBlocks = 4096;
+constexpr std::size_t kMostBlocks = 4096;
 constexpr int kPairs = 8 * kBinaryBytes;
 constexpr int kQuad = 4;
 
@@ -151,7 +151,8 @@ __device__ std::uint32_t rank_of(const LevelPart& level, const Work& work, std::
 /// A block a candidate.
 __global__ void __launch_bounds__(kThreads)
     describe_kernel(const __grid_constant__ LevelParts levels, const __grid_constant__ Work work,
-                    const Pair* pattern, bool upright, DeviceFeatures* out) {
+                    const Pair* pattern, bool upright, DeviceFeatures* out,
+                    std::uint64_t* counted) {
   __shared__ Concatenated candidates;
   __shared__ std::uint32_t keypoints_before[kWarp];
   __shared__ Patch patch;
@@ -161,8 +162,10 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint32_t mine = lane < levels.count ? work.keypoint_counts[lane] : 0;
     keypoints_before[lane] = sum_before(mine, lane);
     if (blockIdx.x == 0 && lane == kWarp - 1) {
-      const std::uint32_t all = keypoints_before[lane] + mine;
-      out->count = static_cast<std::int32_t>(min(all, static_cast<std::uint32_t>(kMostKeypoints)));
+      const std::uint32_t all =
+          min(keypoints_before[lane] + mine, static_cast<std::uint32_t>(kMostKeypoints));
+      out->count = static_cast<std::int32_t>(all);
+      if (counted) *counted += all;
     }
   }
   __syncthreads();
@@ -228,10 +231,10 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 Status describe(const LevelParts& levels, const Work& work, const Pair* pattern, bool upright,
-                int most, DeviceFeatures* out, Launcher launch) {
-  const unsigned blocks = std::clamp(static_cast<unsigned>(most), 1u, kMostBlocks);
+                std::size_t most, DeviceFeatures* out, std::uint64_t* counted, Launcher launch) {
+  const unsigned blocks = static_cast<unsigned>(std::clamp(most, std::size_t{1}, kMostBlocks));
   return launch("describing keypoints", describe_kernel, {blocks, kThreads}, levels, work, pattern,
-                upright, out);
+                upright, out, counted);
 }
 
 }  // namespace cuface::cuda::orb

@@ -1,6 +1,7 @@
 // Keypoints' directions and descriptors.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/common/cuda/launch.h"
@@ -15,6 +16,7 @@ namespace cuface::cuda::orb {
 /// `pattern`: cuface::orb::kPattern in device memory. `most`: how many candidates are expected;
 /// more take longer.
 Status describe(const LevelParts& levels, const Work& work, const cuface::orb::Pair* pattern,
-                bool upright, int most, DeviceFeatures* out, Launcher launch);
+                bool upright, std::size_t most, DeviceFeatures* out, std::uint64_t* counted,
+                Launcher launch);
 
 }  // namespace cuface::cuda::orb

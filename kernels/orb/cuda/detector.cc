@@ -91,7 +91,7 @@ void OrbDetector::bind(std::byte* scratch) {
 }
 
 Status OrbDetector::enqueue(ImageView<const std::uint8_t> grey, DeviceFeatures* out,
-                            Launcher launch) const {
+                            Launcher launch, std::uint64_t* counted) const {
   if (!grey.data || grey.width != width_ || grey.height != height_)
     return {StatusCode::kInvalidArgument, "the picture has another size"};
   orb::Work work{};
@@ -126,12 +126,14 @@ Status OrbDetector::enqueue(ImageView<const std::uint8_t> grey, DeviceFeatures* 
   if (levels_.size() == 1) CUFACE_TRY(resizes_[0].enqueue(grey, {}, nullptr, launch, zeros));
   if (!levels_.empty()) {
     CUFACE_TRY(fast::find_corners(pictures, config_.threshold, work.corners, launch));
-    CUFACE_TRY(orb::measure(levels, config_.score, work, launch));
+    CUFACE_TRY(orb::measure(levels, config_.score, corners_.size(), work, launch));
     CUFACE_TRY(orb::choose(levels, config_.score, work, launch));
   }
-  // Ties come on top.
-  return orb::describe(levels, work, pattern_.data(), config_.upright, 2 * config_.max_keypoints,
-                       out, launch);
+  // Ties come on top of twice the keypoints, and take longer.
+  const std::size_t expected =
+      std::min(corners_.size(), 2 * static_cast<std::size_t>(config_.max_keypoints));
+  return orb::describe(levels, work, pattern_.data(), config_.upright, expected, out, counted,
+                       launch);
 }
 
 }  // namespace cuface::cuda

@@ -35,8 +35,10 @@ class OrbDetector {
   /// Keypoints of a picture, at most.
   std::size_t most() const { return most_; }
   /// Puts kernels there, always the same ones; all lies in device memory, `out` with room for
-  /// most(). kInvalidArgument where the size is another.
-  Status enqueue(ImageView<const std::uint8_t> grey, DeviceFeatures* out, Launcher launch) const;
+  /// most(). `counted`, in memory that the device reaches, grows by the number of keypoints.
+  /// kInvalidArgument where the size is another.
+  Status enqueue(ImageView<const std::uint8_t> grey, DeviceFeatures* out, Launcher launch,
+                 std::uint64_t* counted = nullptr) const;
 
  private:
   OrbDetector() = default;
