@@ -1,9 +1,11 @@
 #include "kernels/match/match.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
@@ -36,7 +38,64 @@ Result<Matcher> Matcher::create(const MatchConfig& config) {
 
 Status Matcher::run(const BinarySet& query, const BinarySet& train, std::vector<Match>& out,
                     const StopFlag* stop) {
-  if (config_.early_out > 0) return invalid("early-out needs float descriptors");
+  if (config_.early_out > 0) {
+    out.clear();
+    return invalid("early-out needs float descriptors");
+  }
+  return run_any(query, train, out, stop);
+}
+
+Status Matcher::run(const FloatSet& query, const FloatSet& train, std::vector<Match>& out,
+                    const StopFlag* stop) {
+  return run_any(query, train, out, stop);
+}
+
+template <typename T>
+DescriptorSet<T> Matcher::Part<T>::take(const DescriptorSet<T>& all, std::int8_t sign) {
+  data.clear();
+  of.clear();
+  for (int i = 0; i < all.count; ++i) {
+    if (all.signs[i] != sign) continue;
+    of.push_back(i);
+    data.insert(data.end(), all.at(i), all.at(i) + all.size);
+  }
+  return {data.data(), static_cast<int>(of.size()), all.size, nullptr};
+}
+
+/// Signs split both sets: the parts are matched on their own, so that a sign costs no comparison.
+template <typename T>
+Status Matcher::run_any(const DescriptorSet<T>& query, const DescriptorSet<T>& train,
+                        std::vector<Match>& out, const StopFlag* stop) {
+  out.clear();
+  CUFACE_TRY(match::validate_set(query, config_));
+  CUFACE_TRY(match::validate_set(train, config_));
+  if (query.count == 0 || train.count == 0) return {};
+  if (query.size != train.size) return invalid("descriptors of two sizes do not match");
+  if (!config_.sign_check) return run_set(query, train, out, stop);
+  auto& parts = std::get<Parts<T>>(parts_);
+  bool done[256] = {};
+  for (int i = 0; i < query.count; ++i) {
+    const std::int8_t sign = query.signs[i];
+    if (std::exchange(done[static_cast<std::uint8_t>(sign)], true)) continue;
+    const DescriptorSet<T> ours = parts.query.take(query, sign),
+                           theirs = parts.train.take(train, sign);
+    if (theirs.count == 0) continue;
+    const Status status = run_set(ours, theirs, of_part_, stop);
+    if (!status.ok()) {
+      out.clear();
+      return status;
+    }
+    for (const Match& m : of_part_)
+      out.push_back({parts.query.of[static_cast<std::size_t>(m.query)],
+                     parts.train.of[static_cast<std::size_t>(m.train)], m.distance});
+  }
+  std::sort(out.begin(), out.end(),
+            [](const Match& a, const Match& b) { return a.query < b.query; });
+  return {};
+}
+
+Status Matcher::run_set(const BinarySet& query, const BinarySet& train, std::vector<Match>& out,
+                        const StopFlag* stop) {
   const bool vectors = simd::vectors();
   const auto row = [&](int i) {
     if (vectors) return match::hamming_row(query.at(i), train, row_.data());
@@ -47,32 +106,33 @@ Status Matcher::run(const BinarySet& query, const BinarySet& train, std::vector<
   return run_rows(query, train, row, out, stop);
 }
 
-Status Matcher::run(const FloatSet& query, const FloatSet& train, std::vector<Match>& out,
-                    const StopFlag* stop) {
-  const bool vectors = simd::vectors();
+Status Matcher::run_set(const FloatSet& query, const FloatSet& train, std::vector<Match>& out,
+                        const StopFlag* stop) {
+  const bool vectors = simd::vectors(), early = config_.early_out > 0;
+  if (vectors && early) {
+    centres_.resize(match::centre_floats(train));
+    match::centre_lanes(train, centres_.data());
+  }
   const auto row = [&](int i) {
-    if (vectors && config_.early_out == 0)
-      return match::squared_row(query.at(i), train, row_.data());
+    if (vectors && early)
+      return match::squared_row_near(query.at(i), train, centres_.data(), config_.early_out,
+                                     row_.data());
+    if (vectors) return match::squared_row(query.at(i), train, row_.data());
     for (int k = 0; k < train.count; ++k) {
       const float *ours = query.at(i), *theirs = train.at(k);
-      const bool near = config_.early_out == 0 ||
-                        match::centre_product(ours, theirs, train.size) > config_.early_out;
+      const bool near =
+          !early || match::centre_product(ours, theirs, train.size) > config_.early_out;
       row_[static_cast<std::size_t>(k)] =
           near ? match::squared_distance(ours, theirs, train.size) : kFar;
     }
   };
-  CUFACE_TRY(run_rows(query, train, row, out, stop));
-  return {};
+  return run_rows(query, train, row, out, stop);
 }
 
 template <typename T, typename Row>
 Status Matcher::run_rows(const DescriptorSet<T>& query, const DescriptorSet<T>& train, Row row,
                          std::vector<Match>& out, const StopFlag* stop) {
   out.clear();
-  CUFACE_TRY(match::validate_set(query, config_));
-  CUFACE_TRY(match::validate_set(train, config_));
-  if (query.count == 0 || train.count == 0) return {};
-  if (query.size != train.size) return invalid("descriptors of two sizes do not match");
   const auto count = static_cast<std::size_t>(train.count);
   row_.resize(count);
   nearest_.resize(static_cast<std::size_t>(query.count));
@@ -83,7 +143,6 @@ Status Matcher::run_rows(const DescriptorSet<T>& query, const DescriptorSet<T>& 
     row(i);
     Nearest nearest{-1, kFar, kFar};
     for (std::size_t k = 0; k < count; ++k) {
-      if (config_.sign_check && query.signs[i] != train.signs[k]) continue;
       const float distance = row_[k];
       if (distance < nearest.first) {
         nearest = {static_cast<std::int32_t>(k), distance, nearest.first};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "kernels/common/status.h"
@@ -64,6 +65,14 @@ class Matcher {
 
  private:
   explicit Matcher(const MatchConfig& config) : config_(config) {}
+  template <typename T>
+  Status run_any(const DescriptorSet<T>& query, const DescriptorSet<T>& train,
+                 std::vector<Match>& out, const StopFlag* stop);
+  /// Without a look at signs.
+  Status run_set(const BinarySet& query, const BinarySet& train, std::vector<Match>& out,
+                 const StopFlag* stop);
+  Status run_set(const FloatSet& query, const FloatSet& train, std::vector<Match>& out,
+                 const StopFlag* stop);
   template <typename T, typename Row>
   Status run_rows(const DescriptorSet<T>& query, const DescriptorSet<T>& train, Row row,
                   std::vector<Match>& out, const StopFlag* stop);
@@ -73,7 +82,21 @@ class Matcher {
     std::int32_t train;
     float first, second;
   };
+  /// The descriptors of one sign, and where they are in their set.
+  template <typename T>
+  struct Part {
+    std::vector<T> data;
+    std::vector<std::int32_t> of;
+    DescriptorSet<T> take(const DescriptorSet<T>& all, std::int8_t sign);
+  };
+  template <typename T>
+  struct Parts {
+    Part<T> query, train;
+  };
   MatchConfig config_;
+  std::tuple<Parts<std::uint8_t>, Parts<float>> parts_;
+  std::vector<Match> of_part_;
+  std::vector<float> centres_;    ///< of `train`, as centre_lanes() has them
   std::vector<float> row_;        ///< a query's distance to all
   std::vector<Nearest> nearest_;  ///< of each query
   std::vector<float> least_;      ///< of each of `train`, and whose that is

@@ -34,15 +34,10 @@ float squared_distance(const float* a, const float* b, int size) {
 }
 
 float centre_product(const float* a, const float* b, int size) {
-  constexpr int kValues = 4;  // of a cell
-  const int cells = size == 64 ? 4 : 3, first = 1, count = cells - 2;
   float parts[kParts] = {};
-  int part = 0;
-  for (int y = first; y < first + count; ++y) {
-    for (int x = first; x < first + count; ++x) {
-      const int at = (y * cells + x) * kValues;
-      for (int i = 0; i < kValues; ++i) parts[part++] = a[at + i] * b[at + i];
-    }
+  for (int p = 0; p < centre_values(size); ++p) {
+    const int at = centre_value(size, p);
+    parts[p] = a[at] * b[at];
   }
   return folded(parts);
 }

@@ -14,6 +14,10 @@ int hamming(const std::uint8_t* a, const std::uint8_t* b);
 /// The sum of the squared differences.
 float squared_distance(const float* a, const float* b, int size);
 
+/// Values of the cells in the middle: 16 of 64, 4 of 36; and where the p-th of them is.
+inline int centre_values(int size) { return size == 64 ? 16 : 4; }
+inline int centre_value(int size, int p) { return size == 64 ? 20 + p + (p >= 8 ? 8 : 0) : 16 + p; }
+
 /// The sum of the products of the cells in the middle: 2 x 2 of the 4 x 4 of a descriptor of 64
 /// values, or the one of 3 x 3 of one of 36 values.
 float centre_product(const float* a, const float* b, int size);

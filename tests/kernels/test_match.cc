@@ -2,8 +2,10 @@
 // ratio, cross check and signs by it or by a program that stands here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <opencv2/features2d.hpp>
 #include <random>
 
@@ -254,6 +256,33 @@ TEST_P(MatchVectors, HaveTheReferencesBits) {
       }
     }
   }
+}
+
+TEST_P(MatchVectors, SkipWhatTheReferenceSkips) {
+  std::size_t skipped = 0, compared = 0;
+  for (const int size : {64, 36}) {
+    for (const int count : {1, 7, 16, 17, 301}) {
+      const cv::Mat query = floats(20, size, false, 1), train = floats(count, size, false, 2);
+      const FloatSet set = set_of<float>(train);
+      std::vector<float> row(static_cast<std::size_t>(count)), centres(match::centre_floats(set));
+      match::centre_lanes(set, centres.data());
+      for (int i = 0; i < query.rows; ++i) {
+        const float* ours = query.ptr<float>(i);
+        // One of the products is the limit itself: what is not above it is left out.
+        const float least = std::max(0.0f, match::centre_product(ours, set.at(count / 2), size));
+        match::squared_row_near(ours, set, centres.data(), least, row.data());
+        for (int k = 0; k < count; ++k) {
+          const bool near = match::centre_product(ours, set.at(k), size) > least;
+          ASSERT_EQ(row[static_cast<std::size_t>(k)],
+                    near ? match::squared_distance(ours, set.at(k), size)
+                         : std::numeric_limits<float>::infinity());
+          (near ? compared : skipped) += 1;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 3'000u);
+  EXPECT_GT(skipped, 3'000u);
 }
 
 TEST(MatchSettings, ThatMakeNoSenseAreRefused) {
