@@ -83,8 +83,8 @@ def match_table(part):
     rows = [(c["what"], f"{c['pairs_percent']} %", figure(c["ours_us"]), figure(c["peer_us"]), c["ratio"],
              f"{c['lost']} of {c['matches']}", c["other"]) for c in part["shortcuts"]]
     counts = " and ".join(map(str, part["keypoints"]))
-    return (contest_table(part) + "\nThe published checks [S2.13], beside the same work without them. The descriptors are "
-            f"dlib's SURF of a mosaic of faces and of the same picture turned, smaller and darker: {counts}.\n\n"
+    return (contest_table(part) + "\nThe published checks [S2.13], beside the same work without them. dlib's SURF describes "
+            f"{counts} places: of a mosaic of faces, and of the same picture turned, smaller and darker.\n\n"
             + table(("what", "pairs compared", "with", "without", "ratio", "matches lost", "other matches"), rows))
 
 

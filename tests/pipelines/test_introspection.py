@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import programs
 from programs import DATA, SOURCE, lines_of
 
 gi = pytest.importorskip("gi")
@@ -152,6 +153,31 @@ def test_lines_keep_to_the_schema(schema, tmp_path, chain, region):
         errors = list(schema.iter_errors(line))
         assert not errors, errors[0].message
         assert len(line["objects"]) == region
+
+
+def test_matches_keep_to_the_schema_and_are_those_of_the_meta(schema, tmp_path):
+    picture, seen = tmp_path / "snow.png", []
+    done = programs.gst_launch("videotestsrc num-buffers=1 pattern=snow ! video/x-raw,format=GRAY8,width=120,height=100"
+                               f" ! pngenc ! filesink location={picture}")
+    assert done.returncode == 0, done.stdout
+
+    def on_buffer(buffer):
+        matches = GstCuface.buffer_get_match_meta(buffer).get_matches()
+        assert matches.get_reference_count() == 1
+        assert matches.get_reference(0)[:3] == (str(picture), 120, 100), f"{matches.get_reference(0)}"
+        seen.append([matches.get_match(i) for i in range(matches.get_count())])
+    # With this ratio each keypoint of the picture has a match, though it is a bad one.
+    lines = published(f"cufeatures ! cufeaturematch reference={picture} ratio=1", tmp_path / "faces.jsonl",
+                      on_buffer=on_buffer, region=False)
+    assert len(lines) == len(seen) == FRAMES
+    for line, places in zip(lines, seen):
+        errors = list(schema.iter_errors(line))
+        assert not errors, errors[0].message
+        pairs = line["matches"]["pairs"]
+        assert len(pairs) == len(places) == line["matches"]["references"][0]["keypoints"] >= 5, f"{len(pairs)} pairs"
+        for pair, (reference, x, y, *_, distance) in zip(pairs, places):
+            assert (reference, distance) == (0, pair["distance"])
+            assert abs(x * WIDTH - 0.5 - pair["x"]) < 1e-2 and abs(y * HEIGHT - 0.5 - pair["y"]) < 1e-2
 
 
 def test_keypoints_are_those_of_a_networks_face(schema, network, tmp_path):
