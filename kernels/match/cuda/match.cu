@@ -13,11 +13,10 @@ namespace {
 
 using cuface::match::kParts;
 
-constexpr int kThreads = 256, kWarps = kThreads / kWarp;
+constexpr int kThreads = 512, kWarps = kThreads / kWarp;
 /// Of a block at once; each thread compares them with descriptors of the other set.
 constexpr int kQueries = 8;
 constexpr unsigned kMostBlocks = 1056;
-constexpr int kBlocksAtOnce = 2;  // both sets' of 1,000 descriptors
 constexpr int kCheckThreads = 1024;
 
 /// A descriptor as words; kWords of bytes, or as many floats.
@@ -104,54 +103,82 @@ __device__ inline void merge(Nearest& nearest, const Nearest& other) {
   nearest.index = other.index;
 }
 
+/// For a whole warp: of each query that of all lanes, in some lanes' first element; which query it
+/// is. At each step a lane gives away half of its queries, and takes in the other half of another.
+__device__ inline int merge_lanes(Nearest (&nearest)[kQueries], int lane) {
+  const auto from = [](const Nearest& given, int by) {
+    return Nearest{__shfl_xor_sync(kAllLanes, given.first, by),
+                   __shfl_xor_sync(kAllLanes, given.second, by),
+                   __shfl_xor_sync(kAllLanes, given.index, by)};
+  };
+  int query = 0;
+#pragma unroll
+  for (int half = kQueries / 2; half > 0; half /= 2) {
+    const int by = half * (kWarp / kQueries);
+    const bool upper = (lane & by) != 0;
+    if (upper) query += half;
+#pragma unroll
+    for (int k = 0; k < kQueries / 2; ++k) {
+      if (k >= half) break;
+      const Nearest given = upper ? nearest[k] : nearest[k + half];
+      if (upper) nearest[k] = nearest[k + half];
+      merge(nearest[k], from(given, by));
+    }
+  }
+  for (int by = kWarp / kQueries / 2; by > 0; by /= 2) merge(nearest[0], from(nearest[0], by));
+  return query;
+}
+
 constexpr int kNobody = -1;
 
-/// A block kQueries of a set against the other: blocks with y = 1 have the sets the other way
-/// round.
+/// A word that is the greater the nearer a query is, and of equally near ones for the first.
+__device__ inline Owner owner_of(std::uint32_t distance, int query) {
+  return ~(static_cast<Owner>(distance) << 32 | static_cast<std::uint32_t>(query));
+}
+
+/// A block kQueries against all of the other set.
 template <typename T, int kWords>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+__global__ void __launch_bounds__(kThreads)
     nearest_kernel(DeviceSet<T> query, DeviceSet<T> train, bool by_sign, float early_out,
-                   Nearest* of_queries, Nearest* of_trains) {
+                   Nearest* of_queries, Owner* owners) {
   struct alignas(16) Ours {
     std::uint32_t words[kQueries][kWords];
   };
-  __shared__ Ours ours;
   constexpr bool kFloats = std::is_same_v<T, float>;
+  __shared__ Ours ours;
+  __shared__ int signs[kQueries];
   __shared__ std::uint32_t apart[kFloats ? kQueries : 1][kThreads];
   __shared__ Nearest of_warps[kQueries][kWarps];
-  const bool turned = blockIdx.y == 1;
-  const DeviceSet<T> from = turned ? train : query;
-  const DeviceSet<T> to = turned ? query : train;
-  Nearest* out = turned ? of_trains : of_queries;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
-  const int all = from.there(), others = to.there();
+  const int all = query.there(), others = train.there();
   const auto at = [](const DeviceSet<T>& set, int i) {
     return reinterpret_cast<const std::uint8_t*>(set.data) + i * set.stride;
   };
   for (int begin = static_cast<int>(blockIdx.x) * kQueries; begin < all;
        begin += static_cast<int>(gridDim.x) * kQueries) {
+    // Behind the last query it stands again: with a greater number nobody takes it.
     for (int i = thread; i < kQueries * kWords; i += kThreads) {
       const int which = min(begin + i / kWords, all - 1);
       ours.words[i / kWords][i % kWords] =
-          reinterpret_cast<const std::uint32_t*>(at(from, which))[i % kWords];
+          reinterpret_cast<const std::uint32_t*>(at(query, which))[i % kWords];
     }
+    if (by_sign && thread < kQueries) signs[thread] = query.signs[min(begin + thread, all - 1)];
     __syncthreads();
-    int signs[kQueries];
-#pragma unroll
-    for (int q = 0; q < kQueries; ++q) signs[q] = by_sign ? from.signs[min(begin + q, all - 1)] : 0;
     Nearest nearest[kQueries];
 #pragma unroll
     for (int q = 0; q < kQueries; ++q) nearest[q] = {kFar, kFar, kNobody};
     for (int i = thread; i < others; i += kThreads) {
       std::uint32_t theirs[kWords];
-      load(at(to, i), theirs);
-      const int sign = by_sign ? to.signs[i] : 0;
+      load(at(train, i), theirs);
       if constexpr (kFloats) {
         // One after the other: the sums of all at once would not fit the registers.
 #pragma unroll 1
         for (int q = 0; q < kQueries; ++q)
           apart[q][thread] = distance<T, kWords>(ours.words[q], theirs, early_out);
       }
+      const int sign = by_sign ? train.signs[i] : 0;
+      std::uint32_t least = kFar;
+      int owner = 0;
 #pragma unroll
       for (int q = 0; q < kQueries; ++q) {
         std::uint32_t d;
@@ -160,24 +187,22 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
         } else {
           d = distance<T, kWords>(ours.words[q], theirs, early_out);
         }
-        if (sign == signs[q]) take(nearest[q], d, i);
+        if (by_sign && sign != signs[q]) continue;
+        take(nearest[q], d, i);
+        if (d < least) {
+          least = d;
+          owner = q;
+        }
       }
+      if (owners && least < kFar) atomicMax(owners + i, owner_of(least, begin + owner));
     }
-#pragma unroll
-    for (int q = 0; q < kQueries; ++q) {
-      for (int by = kWarp / 2; by > 0; by /= 2) {
-        const Nearest other{__shfl_xor_sync(kAllLanes, nearest[q].first, by),
-                            __shfl_xor_sync(kAllLanes, nearest[q].second, by),
-                            __shfl_xor_sync(kAllLanes, nearest[q].index, by)};
-        merge(nearest[q], other);
-      }
-      if (lane == 0) of_warps[q][warp] = nearest[q];
-    }
+    const int mine = merge_lanes(nearest, lane);
+    if (lane % (kWarp / kQueries) == 0) of_warps[mine][warp] = nearest[0];
     __syncthreads();
     if (thread < kQueries && begin + thread < all) {
       Nearest best = of_warps[thread][0];
       for (int w = 1; w < kWarps; ++w) merge(best, of_warps[thread][w]);
-      out[begin + thread] = best;
+      of_queries[begin + thread] = best;
     }
     __syncthreads();
   }
@@ -185,16 +210,16 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
 
 struct Checks {
   float ratio, max_distance;
-  bool cross, squared;
+  bool squared;
 };
 
-/// One block: matches stay in the order of the queries.
+/// One block: matches stay in the order of the queries. Owners become 0 again.
 __global__ void __launch_bounds__(kCheckThreads)
-    check_kernel(const std::int32_t* there, int most, Checks checks, const Nearest* of_queries,
-                 const Nearest* of_trains, DeviceMatches* out) {
+    check_kernel(const std::int32_t* queries, int most, const std::int32_t* trains, int most_trains,
+                 Checks checks, const Nearest* of_queries, Owner* owners, DeviceMatches* out) {
   __shared__ int counts[2][kCheckThreads / kWarp];
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
-  const int all = there ? min(*there, most) : most;
+  const int all = queries ? min(*queries, most) : most;
   int found = 0, round = 0;
   for (int begin = 0; begin < all; begin += kCheckThreads, round ^= 1) {
     const int i = begin + thread;
@@ -208,7 +233,7 @@ __global__ void __launch_bounds__(kCheckThreads)
     const float first = length(nearest.first), second = length(nearest.second);
     if (checks.max_distance > 0 && !(first <= checks.max_distance)) stays = false;
     if (checks.ratio < 1 && !(first < checks.ratio * second)) stays = false;
-    if (stays && checks.cross) stays = of_trains[nearest.index].index == i;
+    if (stays && owners) stays = owners[nearest.index] == owner_of(nearest.first, i);
     const unsigned staying = __ballot_sync(kAllLanes, stays);
     if (lane == 0) counts[round][warp] = __popc(staying);
     __syncthreads();
@@ -222,44 +247,46 @@ __global__ void __launch_bounds__(kCheckThreads)
     found += these;
   }
   if (thread == 0) out->count = found;
+  if (!owners) return;
+  __syncthreads();
+  const int set = trains ? min(*trains, most_trains) : most_trains;
+  for (int i = thread; i < set; i += kCheckThreads) owners[i] = 0;
 }
 
 }  // namespace
 
 template <typename T>
 Status find_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train, const MatchConfig& config,
-                    Nearest* of_queries, Nearest* of_trains, Launcher launch) {
-  const bool both = config.cross_check;
-  const int most = both ? std::max(query.most, train.most) : query.most;
-  const unsigned blocks = static_cast<unsigned>((most + kQueries - 1) / kQueries);
-  const dim3 grid(std::clamp(blocks, 1u, kMostBlocks), both ? 2 : 1);
+                    Nearest* of_queries, Owner* owners, Launcher launch) {
+  const auto blocks = static_cast<unsigned>((query.most + kQueries - 1) / kQueries);
   const auto kernel = [&] {
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (std::is_same_v<T, float>) {
       return query.size == 64 ? nearest_kernel<T, 64> : nearest_kernel<T, 36>;
-    else
+    } else {
       return nearest_kernel<T, kBinaryBytes / 4>;
+    }
   }();
-  return launch("finding the nearest descriptors", kernel, {grid, kThreads}, query, train,
-                config.sign_check, config.early_out, of_queries, of_trains);
+  return launch("finding the nearest descriptors", kernel,
+                {std::clamp(blocks, 1u, kMostBlocks), kThreads}, query, train, config.sign_check,
+                config.early_out, of_queries, owners);
 }
 
 template <typename T>
-Status check_nearest(const DeviceSet<T>& query, const MatchConfig& config,
-                     const Nearest* of_queries, const Nearest* of_trains, DeviceMatches* out,
-                     Launcher launch) {
-  const Checks checks{config.ratio, config.max_distance, config.cross_check,
-                      std::is_same_v<T, float>};
+Status check_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train,
+                     const MatchConfig& config, const Nearest* of_queries, Owner* owners,
+                     DeviceMatches* out, Launcher launch) {
+  const Checks checks{config.ratio, config.max_distance, std::is_same_v<T, float>};
   return launch("checking matches", check_kernel, {1, kCheckThreads}, query.count, query.most,
-                checks, of_queries, of_trains, out);
+                train.count, train.most, checks, of_queries, owners, out);
 }
 
 template Status find_nearest(const DeviceBinarySet&, const DeviceBinarySet&, const MatchConfig&,
-                             Nearest*, Nearest*, Launcher);
+                             Nearest*, Owner*, Launcher);
 template Status find_nearest(const DeviceFloatSet&, const DeviceFloatSet&, const MatchConfig&,
-                             Nearest*, Nearest*, Launcher);
-template Status check_nearest(const DeviceBinarySet&, const MatchConfig&, const Nearest*,
-                              const Nearest*, DeviceMatches*, Launcher);
-template Status check_nearest(const DeviceFloatSet&, const MatchConfig&, const Nearest*,
-                              const Nearest*, DeviceMatches*, Launcher);
+                             Nearest*, Owner*, Launcher);
+template Status check_nearest(const DeviceBinarySet&, const DeviceBinarySet&, const MatchConfig&,
+                              const Nearest*, Owner*, DeviceMatches*, Launcher);
+template Status check_nearest(const DeviceFloatSet&, const DeviceFloatSet&, const MatchConfig&,
+                              const Nearest*, Owner*, DeviceMatches*, Launcher);
 
 }  // namespace cuface::cuda::match

@@ -30,13 +30,13 @@ Result<Matcher> Matcher::create(const MatchConfig& config, int most_queries, int
   Matcher made(config);
   made.of_queries_ = layout.add<match::Nearest>(static_cast<std::size_t>(most_queries));
   if (config.cross_check)
-    made.of_trains_ = layout.add<match::Nearest>(static_cast<std::size_t>(most_trains));
+    made.owners_ = layout.add<match::Owner>(static_cast<std::size_t>(most_trains));
   return made;
 }
 
 void Matcher::bind(std::byte* scratch) {
   of_queries_.bind(scratch);
-  if (config_.cross_check) of_trains_.bind(scratch);
+  if (config_.cross_check) owners_.bind(scratch);
 }
 
 template <typename T>
@@ -50,11 +50,12 @@ Status Matcher::enqueue_sets(const DeviceSet<T>& query, const DeviceSet<T>& trai
   if (query.most > 0 && train.most > 0 && query.size != train.size)
     return invalid("descriptors of two sizes do not match");
   if (static_cast<std::size_t>(query.most) > of_queries_.size() ||
-      (config_.cross_check && static_cast<std::size_t>(train.most) > of_trains_.size()))
+      (config_.cross_check && static_cast<std::size_t>(train.most) > owners_.size()))
     return invalid("a set is larger than planned");
   CUFACE_TRY(
-      match::find_nearest(query, train, config_, of_queries_.data(), of_trains_.data(), launch));
-  return match::check_nearest(query, config_, of_queries_.data(), of_trains_.data(), out, launch);
+      match::find_nearest(query, train, config_, of_queries_.data(), owners_.data(), launch));
+  return match::check_nearest(query, train, config_, of_queries_.data(), owners_.data(), out,
+                              launch);
 }
 
 Status Matcher::enqueue(const DeviceBinarySet& query, const DeviceBinarySet& train,

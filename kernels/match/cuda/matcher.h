@@ -21,7 +21,7 @@ class Matcher {
   /// cuface::Matcher, or where these are more than kMostKeypoints.
   static Result<Matcher> create(const MatchConfig& config, int most_queries, int most_trains,
                                 ScratchLayout& layout);
-  /// The memory of the layout, before the first sets.
+  /// The memory of the layout, all zero, before the first sets.
   void bind(std::byte* scratch);
 
   /// Puts two kernels there; all lies in device memory, `out` with room for query.most. Errors as
@@ -39,7 +39,8 @@ class Matcher {
                       Launcher launch) const;
 
   MatchConfig config_;
-  ScratchPart<match::Nearest> of_queries_, of_trains_;
+  ScratchPart<match::Nearest> of_queries_;
+  ScratchPart<match::Owner> owners_;  ///< with cross_check
 };
 
 }  // namespace cuface::cuda

@@ -49,16 +49,20 @@ struct Nearest {
 };
 inline constexpr std::uint32_t kFar = 0x7f800000;  // of an infinite float
 
-/// Of each query; and where of_trains is wanted, of each of `train` among the queries.
+/// Which query is the nearest of a descriptor of `train`. 0: none.
+using Owner = unsigned long long;
+
+/// Of each query; and where `owners` is not null, of each of `train` among the queries: they are 0
+/// before.
 template <typename T>
 Status find_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train, const MatchConfig& config,
-                    Nearest* of_queries, Nearest* of_trains, Launcher launch);
+                    Nearest* of_queries, Owner* owners, Launcher launch);
 
-/// `out` := what passes the checks, in the order of queries.
+/// `out` := what passes the checks, in the order of queries. Makes the owners 0.
 template <typename T>
-Status check_nearest(const DeviceSet<T>& query, const MatchConfig& config,
-                     const Nearest* of_queries, const Nearest* of_trains, DeviceMatches* out,
-                     Launcher launch);
+Status check_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train,
+                     const MatchConfig& config, const Nearest* of_queries, Owner* owners,
+                     DeviceMatches* out, Launcher launch);
 
 }  // namespace match
 }  // namespace cuface::cuda

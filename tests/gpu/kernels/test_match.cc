@@ -124,17 +124,22 @@ class MatchCuda : public testing::Test {
                bool tells_count = false) {
     DeviceCopy<T> device_query(query, apart, tells_count), device_train(train, apart, tells_count);
     cuda::ScratchLayout layout;
-    auto made =
-        cuda::Matcher::create(config, device_query.view().most, device_train.view().most, layout);
+    const int most = std::max(device_query.view().most, device_train.view().most);
+    auto made = cuda::Matcher::create(config, most, most, layout);
     ASSERT_TRUE(made.ok()) << made.status().message();
-    test::GuardedBytes scratch(layout.bytes(), test::kCanary);
+    test::GuardedBytes scratch(layout.bytes(), 0);
     made.value().bind(reinterpret_cast<std::byte*>(scratch.data()));
-    test::GuardedBytes out(
-        cuda::device_matches_bytes(static_cast<std::size_t>(device_query.view().most)),
-        test::kCanary);
+    const std::vector<std::uint8_t> canaries(
+        cuda::device_matches_bytes(static_cast<std::size_t>(most)), test::kCanary);
+    test::GuardedBytes out(canaries);
+    auto* matches = reinterpret_cast<cuda::DeviceMatches*>(out.data());
+    // The other way round before: nothing of that is left.
+    ASSERT_TRUE(
+        made.value().enqueue(device_train.view(), device_query.view(), matches, *stream_).ok());
+    out.get();
+    out.set(canaries);
     const Status enqueued =
-        made.value().enqueue(device_query.view(), device_train.view(),
-                             reinterpret_cast<cuda::DeviceMatches*>(out.data()), *stream_);
+        made.value().enqueue(device_query.view(), device_train.view(), matches, *stream_);
     ASSERT_TRUE(enqueued.ok()) << enqueued.message();
     scratch.get();
     const std::vector<std::uint8_t> bytes = out.get();
@@ -257,7 +262,7 @@ TEST_F(MatchCuda, Time) {
     const int most = device_query.view().most;
     auto made = cuda::Matcher::create(c, most, most, layout);
     ASSERT_TRUE(made.ok());
-    test::GuardedBytes scratch(layout.bytes(), test::kCanary);
+    test::GuardedBytes scratch(layout.bytes(), 0);
     made.value().bind(reinterpret_cast<std::byte*>(scratch.data()));
     test::GuardedBytes out(cuda::device_matches_bytes(static_cast<std::size_t>(most)),
                            test::kCanary);
