@@ -182,7 +182,23 @@ __device__ void thin(const std::uint32_t* gradients, const EdgeRules& rules,
   }
 }
 
+/// The row above a run, and what of it the run touches: bit 1 + i stands for pixel i of the run's
+/// word, bit 0 and 33 for the pixels beside the word. Pixels of one run are neighbours there.
+__device__ inline std::uint64_t touched_above(const TileBits& bits, int row, int word,
+                                              std::uint32_t run) {
+  if (row == 0) return 0;
+  const std::uint32_t* above = bits.ridges[row - 1];
+  std::uint64_t wide = static_cast<std::uint64_t>(above[word]) << 1;
+  if (word > 0) wide |= above[word - 1] >> (kWarp - 1);
+  if (word + 1 < kTileWords) wide |= static_cast<std::uint64_t>(above[word + 1] & 1) << (kWarp + 1);
+  const std::uint64_t own = static_cast<std::uint64_t>(run) << 1;
+  return wide & (own | own << 1 | own >> 1);
+}
+
 /// The sets of a tile's runs, in shared memory, and from there in out.parents.
+///
+/// A run first hangs on an edge or on the first run that it touches, which needs no atomics and
+/// makes one tree of most sets; jumps flatten it. The few other touches are unions.
 __device__ void unite_tile(const TileBits& bits, int tile_x, int tile_y, int words,
                            std::uint32_t* parents, std::uint32_t* out) {
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -194,29 +210,59 @@ __device__ void unite_tile(const TileBits& bits, int tile_x, int tile_y, int wor
     return node_of(
         row, column / kWarp * kWarp + run_start(bits.ridges[row][column / kWarp], column % kWarp));
   };
-  const auto has = [&](int row, int column) {
-    return column >= 0 && column < kTileWidth &&
-           (bits.ridges[row][column / kWarp] >> (column % kWarp) & 1) != 0;
+  // Runs of the words of this warp that begin at this lane: each(row, word, run).
+  const auto each_run = [&](const auto& each) {
+    for (int i = warp; i < kWords; i += kWarps) {
+      const int word = i % kTileWords, row = i / kTileWords;
+      const std::uint32_t ridges = bits.ridges[row][word];
+      if ((ridges >> lane & 1) != 0 && run_start(ridges, lane) == lane)
+        each(row, word, run_from(ridges, lane));
+    }
   };
+  const auto begins_behind_another = [&](int row, int word) {
+    return lane == 0 && word > 0 && bits.ridges[row][word - 1] >> (kWarp - 1) != 0;
+  };
+  const auto above = [&](int row, int word, std::uint64_t touched) {
+    return run_of(row - 1, word * kWarp + __ffsll(static_cast<long long>(touched)) - 2);
+  };
+
   if (threadIdx.x == 0) parents[kEdgeNode] = kEdgeNode;
-  for (int i = warp; i < kWords; i += kWarps) {
-    const int word = i % kTileWords, row = i / kTileWords;
-    const std::uint32_t ridges = bits.ridges[row][word];
-    if ((ridges >> lane & 1) == 0 || run_start(ridges, lane) != lane) continue;
+  each_run([&](int row, int word, std::uint32_t run) {
     const std::uint32_t node = node_of(row, word * kWarp + lane);
-    parents[node] = bits.edges[row][word] & run_from(ridges, lane) ? kEdgeNode : node;
+    const std::uint64_t touched = touched_above(bits, row, word, run);
+    parents[node] = bits.edges[row][word] & run        ? kEdgeNode
+                    : begins_behind_another(row, word) ? run_of(row, word * kWarp - 1)
+                    : touched                          ? above(row, word, touched)
+                                                       : node;
+  });
+  // A tree is no deeper than a tile's rows and words. Others jump meanwhile: what is read is an
+  // ancestor all the same.
+  for (int depth = kTileHeight * kTileWords; depth > 1; depth /= 2) {
+    __syncthreads();
+    each_run([&](int row, int word, std::uint32_t) {
+      volatile std::uint32_t* parent = parents;
+      const std::uint32_t node = node_of(row, word * kWarp + lane);
+      parent[node] = parent[parent[node]];
+    });
   }
   __syncthreads();
-  for (int i = warp; i < kWords; i += kWarps) {
-    const int word = i % kTileWords, row = i / kTileWords, column = word * kWarp + lane;
-    if ((bits.ridges[row][word] >> lane & 1) == 0) continue;
-    const bool left = has(row, column - 1);
-    if (lane == 0 && left) unite(parents, run_of(row, column), run_of(row, column - 1));
-    if (row == 0) continue;
-    unite_above(left, has(row, column + 1), has(row - 1, column - 1), has(row - 1, column),
-                has(row - 1, column + 1),
-                [&](int by) { unite(parents, run_of(row, column), run_of(row - 1, column + by)); });
-  }
+  each_run([&](int row, int word, std::uint32_t run) {
+    const std::uint32_t node = node_of(row, word * kWarp + lane);
+    const bool edge = (bits.edges[row][word] & run) != 0;
+    bool behind = begins_behind_another(row, word);
+    std::uint64_t touched = touched_above(bits, row, word, run);
+    const auto without_first = [](std::uint64_t set) { return set & (set + (set & (0 - set))); };
+    // What it hangs on is united already.
+    if (!edge && behind)
+      behind = false;
+    else if (!edge)
+      touched = without_first(touched);
+    while (behind || touched) {
+      unite(parents, node, behind ? run_of(row, word * kWarp - 1) : above(row, word, touched));
+      if (!behind) touched = without_first(touched);
+      behind = false;
+    }
+  });
   __syncthreads();
   // Places are in the order of the picture in both.
   const auto place = [&](int row, int column) {
@@ -224,15 +270,13 @@ __device__ void unite_tile(const TileBits& bits, int tile_x, int tile_y, int wor
            (static_cast<std::uint32_t>(tile_y + row) * static_cast<std::uint32_t>(words)) * kWarp +
            static_cast<std::uint32_t>(tile_x + column);
   };
-  for (int i = warp; i < kWords; i += kWarps) {
-    const int word = i % kTileWords, row = i / kTileWords, column = word * kWarp + lane;
-    const std::uint32_t ridges = bits.ridges[row][word];
-    if ((ridges >> lane & 1) == 0 || run_start(ridges, lane) != lane) continue;
+  each_run([&](int row, int word, std::uint32_t) {
+    const int column = word * kWarp + lane;
     const std::uint32_t root = root_of(parents, node_of(row, column));
     const int at = static_cast<int>(root) - 1;
     out[place(row, column)] =
         root == kEdgeNode ? kEdgeNode : place(at / kTileWidth, at % kTileWidth);
-  }
+  });
 }
 
 /// A block a tile. kSize: of the blur, 0 = that of `blur`.

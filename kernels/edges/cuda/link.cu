@@ -35,30 +35,39 @@ __global__ void __launch_bounds__(kThreads)
   const auto has = [&](int x, int y) {
     return x >= 0 && (word_at(ridges, x / kWarp, y) >> (x % kWarp) & 1) != 0;
   };
-  const auto join = [&](int x, int y, int other_x, int other_y) {
-    const auto node = [&](int i, int j) {
-      return node_at(ridges.width, i / kWarp, j, run_start(ridges.at(i / kWarp, j), i % kWarp));
-    };
-    unite(parents, node(x, y), node(other_x, other_y));
-  };
-  if (thread < below) {
+  // Which pairs of pixels touch, a bit each: threads that have different ones unite them together.
+  std::uint32_t pairs = 0;
+  int x, y;
+  const bool is_below = thread < below;
+  if (is_below) {
     const auto width = static_cast<unsigned>(ridges.width) * kWarp;
-    const int x = static_cast<int>(thread % width);
-    const int y = static_cast<int>(thread / width + 1) * kTileHeight;
+    x = static_cast<int>(thread % width);
+    y = static_cast<int>(thread / width + 1) * kTileHeight;
     if (!has(x, y)) return;
     unite_above(has(x - 1, y), has(x + 1, y), has(x - 1, y - 1), has(x, y - 1), has(x + 1, y - 1),
-                [&](int by) { join(x, y, x + by, y - 1); });
-    return;
+                [&](int by) { pairs |= 1u << (by + 1); });
+  } else {
+    const auto height = static_cast<unsigned>(ridges.height);
+    x = static_cast<int>((thread - below) / height + 1) * kTileWidth;
+    y = static_cast<int>((thread - below) % height);
+    const bool here = has(x, y), left = has(x - 1, y);
+    if (here && left) pairs = 1;
+    // The first row of a tile is united with the row above it already.
+    if (here != left && y % kTileHeight != 0) {
+      if (here && has(x - 1, y - 1) && !has(x, y - 1)) pairs = 2;
+      if (left && has(x, y - 1) && !has(x - 1, y - 1)) pairs = 4;
+    }
   }
-  const auto height = static_cast<unsigned>(ridges.height);
-  const int x = static_cast<int>((thread - below) / height + 1) * kTileWidth;
-  const int y = static_cast<int>((thread - below) % height);
-  const bool here = has(x, y), left = has(x - 1, y);
-  if (here && left) join(x, y, x - 1, y);
-  // The first row of a tile is united with the row above it already.
-  if (here == left || y % kTileHeight == 0) return;
-  if (here && has(x - 1, y - 1) && !has(x, y - 1)) join(x, y, x - 1, y - 1);
-  if (left && has(x, y - 1) && !has(x - 1, y - 1)) join(x - 1, y, x, y - 1);
+  const auto node = [&](int i, int j) {
+    return node_at(ridges.width, i / kWarp, j, run_start(ridges.at(i / kWarp, j), i % kWarp));
+  };
+  for (; pairs; pairs &= pairs - 1) {
+    const int pair = __ffs(static_cast<int>(pairs)) - 1;
+    if (is_below)
+      unite(parents, node(x, y), node(x + pair - 1, y - 1));
+    else
+      unite(parents, node(pair == 2 ? x - 1 : x, y), node(pair == 2 ? x : x - 1, pair ? y - 1 : y));
+  }
 }
 
 __global__ void __launch_bounds__(kBlockX* kBlockY)

@@ -234,6 +234,9 @@ class MovingCuda : public testing::Test {
  protected:
   void SetUp() override {
     CUFACE_NEEDS_GPU();
+    GstElementFactory* source = gst_element_factory_find("appsrc");
+    if (!source) GTEST_SKIP() << "no element appsrc";
+    gst_object_unref(source);
     gst_cuda_memory_init_once();
     register_elements();
   }
