@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <opencv2/imgcodecs.hpp>
 #include <random>
 #include <thread>
 
@@ -97,6 +98,7 @@ class FirstBuffer {
         this, nullptr);
     gst_object_unref(pad);
   }
+  bool has_come() const { return came_; }
   /// Then the element has worked on it for a while.
   void wait() const {
     const double begin = seconds_now();
@@ -235,6 +237,29 @@ TEST_F(StopAny, NullDoesNotWaitForManyFaces) {
     EXPECT_EQ(messages(pipeline, GST_MESSAGE_ERROR), std::vector<std::string>()) << chain.name;
     gst_object_unref(pipeline);
   }
+}
+
+// As many keypoints as there may be, against as many.
+TEST_F(StopAny, NullDoesNotWaitForManyMatches) {
+  cv::Mat small(334, 400, CV_8U), many;
+  cv::RNG(5).fill(small, cv::RNG::UNIFORM, 0, 256);
+  cv::resize(small, many, {1200, 1002}, 0, 0, cv::INTER_NEAREST);
+  cv::GaussianBlur(many, many, {3, 3}, 0);
+  const std::string path = parts.folder.path() + "/many.png";
+  cv::imwrite(path, many);
+  GstElement* pipeline = parse("filesrc location=" + path +
+                               " ! pngdec ! imagefreeze ! cufeatures name=d levels=1 threshold=1 "
+                               "score=fast edge=22 max-keypoints=65535 ! cufeaturematch name=m "
+                               "reference=" +
+                               path + " ! fakesink name=end");
+  const FirstBuffer first(element_of(pipeline, "m")), matched(element_of(pipeline, "end"));
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  first.wait();
+  std::this_thread::sleep_for(milliseconds(600));  // the pictures' own keypoints take a third of it
+  EXPECT_FALSE(matched.has_come()) << "it was matched already";
+  EXPECT_LT(seconds_to_null(pipeline, "matches"), kMostSeconds);
+  EXPECT_EQ(messages(pipeline, GST_MESSAGE_ERROR), std::vector<std::string>());
+  gst_object_unref(pipeline);
 }
 
 // The flush comes from the application's thread while the streaming thread searches.
