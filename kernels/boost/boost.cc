@@ -15,6 +15,9 @@
 #include "kernels/common/stopwatch.h"
 #include "kernels/common/try.h"
 #include "kernels/common/workers.h"
+#ifdef CUFACE_HAVE_CUDA
+#include "kernels/boost/cuda/search.h"
+#endif
 
 namespace cuface {
 namespace {
@@ -56,12 +59,40 @@ bool is_sound(const WeakTree& tree, const FeatureBank& bank, int max_depth) {
                      [](float leaf) { return std::isfinite(leaf); });
 }
 
-std::unique_ptr<boost::SplitSearch> make_search(const FeatureBank& bank,
-                                                const boost::SampleValues& values,
-                                                const StageRun& run) {
+using MadeSearch = Result<std::unique_ptr<boost::SplitSearch>>;
+
+MadeSearch make_cpu_search(const FeatureBank& bank, const boost::SampleValues& values,
+                           const StageRun& run) {
   if (!simd::vectors()) return boost::make_plain_search(bank, values);
   const int threads = run.threads > 0 ? run.threads : Workers::processors();
-  return boost::make_fast_search(bank, values, threads, run.memory, run.stop);
+  auto search = boost::make_fast_search(bank, values, threads, run.memory, run.stop);
+  if (!search) return cancelled();
+  return search;
+}
+
+MadeSearch make_cuda_search([[maybe_unused]] const FeatureBank& bank,
+                            [[maybe_unused]] const boost::SampleValues& values,
+                            [[maybe_unused]] const BoostOptions& options,
+                            [[maybe_unused]] const StageRun& run) {
+#ifdef CUFACE_HAVE_CUDA
+  return cuda::boost::make_search(bank, values, options.boosting, run.device_memory, run.stop);
+#else
+  return Status(StatusCode::kUnsupported, "this build has no CUDA");
+#endif
+}
+
+MadeSearch make_search(const FeatureBank& bank, const boost::SampleValues& values,
+                       const BoostOptions& options, const StageRun& run, bool& on_gpu) {
+  on_gpu = run.backend != BoostBackend::kCpu;
+  if (on_gpu) {
+    MadeSearch made = make_cuda_search(bank, values, options, run);
+    const StatusCode code = made.status().code();
+    const bool is_missing =
+        code == StatusCode::kUnsupported || code == StatusCode::kOutOfDeviceMemory;
+    if (run.backend == BoostBackend::kCuda || !is_missing) return made;
+    on_gpu = false;
+  }
+  return make_cpu_search(bank, values, run);
 }
 
 Result<BoostedStage> trained(const FeatureBank& bank, const TrainingSamples& samples,
@@ -73,8 +104,7 @@ Result<BoostedStage> trained(const FeatureBank& bank, const TrainingSamples& sam
   {
     const Stopwatch prepare(cost.prepare_seconds);
     values = std::make_unique<boost::SampleValues>(bank, samples);
-    search = make_search(bank, *values, run);
-    if (!search) return cancelled();
+    CUFACE_TRY(take(make_search(bank, *values, options, run, cost.on_gpu), search));
     cost.bytes = values->bytes() + search->bytes();
   }
   BoostState state(samples, options);
@@ -89,8 +119,7 @@ Result<BoostedStage> trained(const FeatureBank& bank, const TrainingSamples& sam
     GrownTree grown;
     {
       const Stopwatch searching(cost.search_seconds);
-      if (!boost::grow_tree(bank, *values, *search, state.round(), options, run.stop, grown))
-        return cancelled();
+      CUFACE_TRY(boost::grow_tree(bank, *values, *search, state.round(), options, run.stop, grown));
     }
     if (grown.tree.nodes.empty()) {
       if (stage.trees.empty())

@@ -3,7 +3,7 @@
 // any number of threads, any memory and on any processor (docs/design/boost.md).
 //
 // feature_bank.h: all features of a window. steps.h: what a round computes, as pure functions.
-// search.h: the best split of a node; reference.cc is the plain one, cpu/ the fast one.
+// search.h: the best split of a node; reference.cc is the plain one, cpu/ and cuda/ the fast ones.
 #pragma once
 
 #include <cstddef>
@@ -76,11 +76,21 @@ struct BoostedStage {
   StageEnd end = StageEnd::kNotYet;
 };
 
+/// Where the best splits are searched.
+enum class BoostBackend {
+  kAuto,  ///< on a GPU where there is one with enough memory, else on the CPU
+  kCpu,
+  kCuda  ///< kUnsupported without a GPU
+};
+
 /// How a stage is trained; nothing in it changes the bytes of the result.
 struct StageRun {
+  BoostBackend backend = BoostBackend::kCpu;
   int threads = 0;  ///< 0 = as many as there are processors
   /// Bytes for what is kept from round to round. What does not fit is computed again each round.
   std::size_t memory = std::size_t{2} << 30;
+  /// The same of a GPU's memory; 0 = most of what is free.
+  std::size_t device_memory = 0;
   /// Called after each weak classifier with the stage so far, from the calling thread.
   std::function<void(const BoostedStage&)> watch;
   const StopFlag* stop = nullptr;
@@ -91,7 +101,8 @@ struct StageCost {
   double prepare_seconds = 0;  ///< sums, values and sorted orders
   double search_seconds = 0;   ///< the best splits
   double total_seconds = 0;
-  std::size_t bytes = 0;  ///< allocated at most
+  std::size_t bytes = 0;  ///< allocated at most, on a GPU too
+  bool on_gpu = false;    ///< the search
 };
 
 /// Trains a stage until a StageEnd. `begun` has its first trees, say from a checkpoint: their
@@ -102,7 +113,8 @@ struct StageCost {
 ///
 /// kInvalidArgument where the sizes do not fit each other or the bank, a label is neither 0 nor 1,
 /// there is no positive or no negative, or no split of the first tree is better than none.
-/// kCancelled once `stop` is raised; what `watch` saw last can be begun from. kOutOfMemory.
+/// kCancelled once `stop` is raised; what `watch` saw last can be begun from. kOutOfMemory,
+/// kOutOfDeviceMemory, and kUnsupported with what CUDA says. A GPU is the current one.
 Result<BoostedStage> train_stage(const FeatureBank& bank, const TrainingSamples& samples,
                                  const BoostOptions& options, const StageRun& run = {},
                                  BoostedStage begun = {}, StageCost* cost = nullptr);

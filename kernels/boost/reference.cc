@@ -40,17 +40,17 @@ class PlainSearch : public SplitSearch {
   PlainSearch(const FeatureBank& bank, const SampleValues& values)
       : bank_(bank), values_(values), of_feature_(values.padded()) {}
 
-  bool best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) override {
+  Status best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) override {
     found = {};
     const std::span<const float> values(of_feature_.data(), values_.count());
     for (std::size_t feature = 0; feature < bank_.count(); ++feature) {
-      if (is_raised(stop)) return false;
+      if (is_raised(stop)) return cancelled();
       values_.of(bank_.at(feature), of_feature_.data());
       sort_samples(values, order_);
       const float quality = best_split(values, order_, node).quality;
       if (quality > found.quality) found = {feature, quality};
     }
-    return true;
+    return {};
   }
 
  private:

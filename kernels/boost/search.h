@@ -31,9 +31,9 @@ class SplitSearch {
  public:
   virtual ~SplitSearch() = default;
   /// The feature of the highest quality, of equal ones the first. A split stands between two
-  /// neighbours, in the order of all samples, that differ by more than kTieGap. False once `stop`
-  /// is raised.
-  virtual bool best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) = 0;
+  /// neighbours, in the order of all samples, that differ by more than kTieGap. kCancelled once
+  /// `stop` is raised; what a GPU says.
+  virtual Status best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) = 0;
   virtual std::size_t bytes() const { return 0; }
 };
 

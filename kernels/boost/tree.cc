@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/common/try.h"
+
 namespace cuface::boost {
 namespace {
 
@@ -46,12 +48,12 @@ class PlaceSamples {
 };
 
 /// The best split of a node, where one is better than none; its quality is else -1.
-bool find_split(const FeatureBank& bank, const SampleValues& values, SplitSearch& search,
-                const NodeSamples& node, const StopFlag* stop, HaarNode& split, bool& better) {
+Status find_split(const FeatureBank& bank, const SampleValues& values, SplitSearch& search,
+                  const NodeSamples& node, const StopFlag* stop, HaarNode& split, bool& better) {
   FeatureQuality found;
-  if (!search.best(node, stop, found)) return false;
+  CUFACE_TRY(search.best(node, stop, found));
   better = found.quality > own_quality(node.all, node.boosting);
-  if (!better) return true;
+  if (!better) return {};
   std::vector<float> of_feature(values.padded());
   values.of(bank.at(found.feature), of_feature.data());
   of_feature.resize(values.count());
@@ -59,7 +61,7 @@ bool find_split(const FeatureBank& bank, const SampleValues& values, SplitSearch
   sort_samples(of_feature, order);
   split.feature = static_cast<int>(found.feature);
   split.threshold = best_split(of_feature, order, node).threshold;
-  return true;
+  return {};
 }
 
 /// Sends the samples of a place to its two children.
@@ -81,9 +83,9 @@ void hang(WeakTree& tree, const Place& place, int child) {
 
 }  // namespace
 
-bool grow_tree(const FeatureBank& bank, const SampleValues& values, SplitSearch& search,
-               const RoundWeights& round, const BoostOptions& options, const StopFlag* stop,
-               GrownTree& grown) {
+Status grow_tree(const FeatureBank& bank, const SampleValues& values, SplitSearch& search,
+                 const RoundWeights& round, const BoostOptions& options, const StopFlag* stop,
+                 GrownTree& grown) {
   WeakTree tree;
   std::vector<Place> places{{}};
   std::vector<std::uint8_t> place_of(values.count());
@@ -96,8 +98,8 @@ bool grow_tree(const FeatureBank& bank, const SampleValues& values, SplitSearch&
     HaarNode split;
     bool better = false;
     if (place.depth < options.max_depth && samples.may_split(options.boosting)) {
-      if (!find_split(bank, values, search, samples.node(options.boosting), stop, split, better))
-        return false;
+      CUFACE_TRY(
+          find_split(bank, values, search, samples.node(options.boosting), stop, split, better));
     }
     if (better) {
       const int node = static_cast<int>(tree.nodes.size());
@@ -117,7 +119,7 @@ bool grow_tree(const FeatureBank& bank, const SampleValues& values, SplitSearch&
   std::transform(place_of.begin(), place_of.end(), grown.leaves.begin(),
                  [&](std::uint8_t place) { return leaf_of_place[place]; });
   grown.tree = std::move(tree);
-  return true;
+  return {};
 }
 
 std::vector<std::uint8_t> leaves_of(const WeakTree& tree, const FeatureBank& bank,

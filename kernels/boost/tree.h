@@ -19,11 +19,11 @@ struct RoundWeights {
   std::vector<std::int32_t> weights, responses;
 };
 
-/// The best tree for these weights. Without a node: no split is better than none. False once `stop`
-/// is raised.
-bool grow_tree(const FeatureBank& bank, const SampleValues& values, SplitSearch& search,
-               const RoundWeights& round, const BoostOptions& options, const StopFlag* stop,
-               GrownTree& grown);
+/// The best tree for these weights. Without a node: no split is better than none. As
+/// SplitSearch::best().
+Status grow_tree(const FeatureBank& bank, const SampleValues& values, SplitSearch& search,
+                 const RoundWeights& round, const BoostOptions& options, const StopFlag* stop,
+                 GrownTree& grown);
 
 /// The leaves that samples reach in a tree that is there. Its indices are right.
 std::vector<std::uint8_t> leaves_of(const WeakTree& tree, const FeatureBank& bank,

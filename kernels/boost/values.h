@@ -28,6 +28,11 @@ class SampleValues {
   void of(const HaarFeature& feature, float* values) const;
   std::size_t padded() const { return stride_; }
 
+  /// For a search elsewhere: a row of padded() sums for each place of layout(), and inverse norms.
+  const SumLayout& layout() const { return layout_; }
+  const std::vector<std::uint32_t>& sums() const { return sums_; }
+  const std::vector<float>& norms() const { return norms_; }
+
  private:
   std::size_t count_, stride_;
   SumLayout layout_;

@@ -1,26 +1,11 @@
 #include "kernels/boost/cpu/orders.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "kernels/boost/keys.h"
 
 namespace cuface::boost {
 namespace {
-
-/// Ordered as the floats are; both zeros are one.
-std::uint32_t key_of(float value) {
-  value += 0.0f;
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-}
-
-float value_of(std::uint64_t key) {
-  const auto high = static_cast<std::uint32_t>(key >> 32);
-  const std::uint32_t bits = high & 0x80000000u ? high & 0x7fffffffu : ~high;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 constexpr int kDigits = 4, kDigitBits = 8, kDigitValues = 1 << kDigitBits;
 
@@ -66,14 +51,13 @@ void OrderMaker::make(std::size_t first, const GroupOrder<Id>& order) {
     for (std::size_t i = 0; i < count; ++i)
       keys_[i] = std::uint64_t{key_of(of_feature_[i])} << 32 | i;
     sort();
-    float value = value_of(keys_[0]);
     for (std::size_t i = 0; i < count; ++i) {
       order.ids[i * kGroup + f] = static_cast<Id>(keys_[i]);
       if (i + 1 == count) break;
-      const float next = value_of(keys_[i + 1]);
-      order.apart[i] = static_cast<std::uint16_t>(
-          order.apart[i] | static_cast<unsigned>(value + kTieGap < next) << f);
-      value = next;
+      const bool apart = are_apart(static_cast<std::uint32_t>(keys_[i] >> 32),
+                                   static_cast<std::uint32_t>(keys_[i + 1] >> 32));
+      order.apart[i] =
+          static_cast<std::uint16_t>(order.apart[i] | static_cast<unsigned>(apart) << f);
     }
   }
 }

@@ -57,7 +57,7 @@ class FastSearch : public SplitSearch {
     });
   }
 
-  bool best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) override {
+  Status best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) override {
     // What some feature has reached: it bounds the others, and whichever they are, the best stands.
     std::atomic<float> reached{0};
     const bool all = each_group(groups_, stop, [&](std::size_t group, std::size_t worker) {
@@ -67,12 +67,12 @@ class FastSearch : public SplitSearch {
       scan_group(order, node, reached.load(std::memory_order_relaxed), qualities);
       raise(reached, *std::max_element(qualities, qualities + kGroup));
     });
-    if (!all) return false;
+    if (!all) return cancelled();
     // In order, so that of equal ones the first stands.
     const auto best = std::max_element(qualities_.begin(),
                                        qualities_.begin() + static_cast<std::ptrdiff_t>(features_));
     found = {static_cast<std::size_t>(best - qualities_.begin()), *best};
-    return true;
+    return {};
   }
 
   std::size_t bytes() const override {

@@ -273,10 +273,23 @@ cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
   return cudaSuccess;
 }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
+  *value = which == cudaDevAttrMultiProcessorCount ? 3 : static_cast<int>(emulator::kMostShared);
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  *free = *all = std::size_t{1} << 30;
+  return cudaSuccess;
+}
 // Everything is over once it has been launched.
 #define DOES_NOTHING(name, ...) \
   cudaError_t name(__VA_ARGS__) { return cudaSuccess; }
 DOES_NOTHING(cudaDeviceSynchronize)
+DOES_NOTHING(cudaFuncSetAttribute, const void*, cudaFuncAttribute, int)
 DOES_NOTHING(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode)
 DOES_NOTHING(cudaStreamEndCapture, cudaStream_t, cudaGraph_t*)
 DOES_NOTHING(cudaEventCreate, cudaEvent_t*)

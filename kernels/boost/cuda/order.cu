@@ -1,0 +1,218 @@
+// A block sorts a feature after the other: a radix sort from the lowest digit on. Its warps have
+// parts of the samples, each counts its own digits, and a sum over warps and digits says where each
+// warp writes.
+#include <algorithm>
+
+#include "kernels/boost/cuda/order.h"
+#include "kernels/boost/keys.h"
+#include "kernels/common/cuda/runtime.h"
+#include "kernels/common/cuda/warp.cuh"
+
+namespace cuface::cuda::boost {
+namespace {
+
+using cuface::boost::are_apart;
+using cuface::boost::key_of;
+
+constexpr int kMostThreads = 1024;
+constexpr int kDigits = 4, kDigitBits = 8, kDigitValues = 1 << kDigitBits;
+constexpr int kTotals = kDigitValues + 1;
+
+/// Keys and ids, twice: each pass goes from one to the other.
+template <typename Id>
+struct SortBuffers {
+  std::uint32_t* keys[2];
+  Id* ids[2];
+
+  __device__ SortBuffers(std::uint32_t* memory, int places)
+      : keys{memory, memory + places},
+        ids{reinterpret_cast<Id*>(memory + 2 * places),
+            reinterpret_cast<Id*>(memory + 2 * places) + places} {}
+  static std::size_t bytes(std::size_t places) { return places * 2 * (4 + sizeof(Id)); }
+};
+
+__device__ inline float value_in(const BoundFeature& feature, const SumRows& rows, int i) {
+  const auto weighted = [&](int r) {
+    const std::int32_t* c = feature.corner[r];
+    const auto at = [&](int k) {
+      return rows.sums[static_cast<std::size_t>(c[k]) * rows.stride + static_cast<std::size_t>(i)];
+    };
+    return feature.weight[r] * static_cast<float>(at(0) - at(1) - at(2) + at(3));
+  };
+  const float value = weighted(0) + weighted(1);
+  return (feature.weight[2] != 0 ? value + weighted(2) : value) * rows.norms[i];
+}
+
+/// The lanes of a warp that have the same digit, among those that have one.
+__device__ inline unsigned peers_of(unsigned digit, bool has) {
+  unsigned peers = __ballot_sync(kAllLanes, has);
+  for (int bit = 0; bit < kDigitBits; ++bit) {
+    const bool set = (digit >> bit & 1) != 0;
+    const unsigned same = __ballot_sync(kAllLanes, set);
+    peers &= set ? same : ~same;
+  }
+  return peers;
+}
+
+/// counts[warp][digit] becomes the place of its first sample among those of the digit,
+/// totals[digit] that of the digit's first. Whether all samples have one digit.
+__device__ inline bool places_of(std::uint32_t* counts, std::uint32_t* totals, int count) {
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const int lane = thread % kWarp, warps = threads / kWarp;
+  bool one = false;
+  for (int digit = thread; digit < kDigitValues; digit += threads) {
+    std::uint32_t sum = 0;
+    for (int warp = 0; warp < warps; ++warp) {
+      const std::uint32_t own = counts[warp * kDigitValues + digit];
+      counts[warp * kDigitValues + digit] = sum;
+      sum += own;
+    }
+    totals[digit] = sum;
+    one |= sum == static_cast<std::uint32_t>(count);
+  }
+  if (__syncthreads_or(one)) return true;
+  if (thread < kWarp) {
+    constexpr int kOfLane = kDigitValues / kWarp;
+    std::uint32_t own[kOfLane], sum = 0;
+    for (int i = 0; i < kOfLane; ++i) {
+      own[i] = sum;
+      sum += totals[lane * kOfLane + i];
+    }
+    std::uint32_t before = sum;
+    for (int by = 1; by < kWarp; by *= 2) {
+      const std::uint32_t other = __shfl_sync(kAllLanes, before, lane - by);
+      if (lane >= by) before += other;
+    }
+    for (int i = 0; i < kOfLane; ++i) totals[lane * kOfLane + i] = before - sum + own[i];
+  }
+  __syncthreads();
+  return false;
+}
+
+template <typename Id, bool kShared>
+__global__ void __launch_bounds__(kMostThreads)
+    order_kernel(const __grid_constant__ SumRows rows, const BoundFeature* bound,
+                 std::uint32_t features, const __grid_constant__ OrderRows<Id> out,
+                 std::byte* scratch, std::size_t scratch_of_block) {
+  extern __shared__ std::uint32_t memory[];
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const int lane = thread % kWarp, warp = thread / kWarp, warps = threads / kWarp;
+  const int count = rows.count, places = static_cast<int>(out.stride);
+  std::uint32_t* counts = memory;
+  std::uint32_t* totals = memory + warps * kDigitValues;
+  std::uint32_t* buffers = totals + kTotals;
+  if constexpr (!kShared)
+    buffers = reinterpret_cast<std::uint32_t*>(scratch + blockIdx.x * scratch_of_block);
+  const SortBuffers<Id> at(buffers, places);
+  // Whole rounds of a warp, so that its lanes go together.
+  const int rounds = (count + threads - 1) / threads;
+  const int begin = warp * rounds * kWarp, end = min(count, begin + rounds * kWarp);
+
+  for (std::uint32_t f = blockIdx.x; f < features; f += gridDim.x) {
+    const BoundFeature feature = bound[f];
+    for (int i = thread; i < count; i += threads) {
+      at.keys[0][i] = key_of(value_in(feature, rows, i));
+      at.ids[0][i] = static_cast<Id>(i);
+    }
+    int from = 0;
+    for (int pass = 0; pass < kDigits; ++pass) {
+      const std::uint32_t* keys = at.keys[from];
+      const Id* ids = at.ids[from];
+      const auto digit_of = [&](std::uint32_t key) {
+        return key >> (pass * kDigitBits) & (kDigitValues - 1);
+      };
+      for (int i = thread; i < warps * kDigitValues; i += threads) counts[i] = 0;
+      __syncthreads();
+      std::uint32_t* own = counts + warp * kDigitValues;
+      for (int i = begin + lane; i < end; i += kWarp) atomicAdd(own + digit_of(keys[i]), 1u);
+      __syncthreads();
+      if (places_of(counts, totals, count)) continue;
+      for (int first = begin; first < end; first += kWarp) {
+        const int i = first + lane;
+        const bool has = i < end;
+        const std::uint32_t key = has ? keys[i] : 0;
+        const unsigned digit = digit_of(key), peers = peers_of(digit, has);
+        const std::uint32_t before = own[digit];
+        __syncwarp();
+        if (has) {
+          const auto rank = static_cast<std::uint32_t>(__popc(peers & ((1u << lane) - 1)));
+          const std::uint32_t place = totals[digit] + before + rank;
+          at.keys[1 - from][place] = key;
+          at.ids[1 - from][place] = ids[i];
+          if (rank == 0) own[digit] = before + static_cast<std::uint32_t>(__popc(peers));
+        }
+        __syncwarp();
+      }
+      from = 1 - from;
+      __syncthreads();
+    }
+    const std::uint32_t* keys = at.keys[from];
+    Id* to = out.ids + static_cast<std::size_t>(f) * out.stride;
+    for (int i = thread; i < places; i += threads) {
+      const bool apart = i + 1 < count && are_apart(keys[i], keys[i + 1]);
+      const Id id = i < count ? at.ids[from][i] : static_cast<Id>(count);
+      to[i] = static_cast<Id>(id | (apart ? OrderRows<Id>::kApart : Id{0}));
+    }
+    __syncthreads();
+  }
+}
+
+template <typename Id>
+auto kernel_for(bool shared) {
+  return shared ? order_kernel<Id, true> : order_kernel<Id, false>;
+}
+
+}  // namespace
+
+Result<OrderPlan> OrderPlan::create(int count, std::size_t id_bytes) {
+  OrderPlan plan;
+  int device = 0, most_shared = 0, processors = 0;
+  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the GPU"));
+  CUFACE_TRY(
+      check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+            "asking for the GPU's shared memory"));
+  CUFACE_TRY(check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+                   "asking for the GPU's processors"));
+  const bool wide = id_bytes == sizeof(std::uint32_t);
+  const std::size_t places = OrderRows<std::uint16_t>::stride_of(static_cast<std::size_t>(count));
+  const std::size_t buffers =
+      wide ? SortBuffers<std::uint32_t>::bytes(places) : SortBuffers<std::uint16_t>::bytes(places);
+  // Eight samples a thread are enough to be busy with.
+  plan.threads_ = std::clamp((count / 8 + kWarp - 1) / kWarp * kWarp, 4 * kWarp, kMostThreads);
+  plan.shared_ =
+      static_cast<std::size_t>(plan.threads_ / kWarp * kDigitValues + kTotals) * sizeof(int);
+  const bool fits = plan.shared_ + buffers <= static_cast<std::size_t>(most_shared);
+  if (fits)
+    plan.shared_ += buffers;
+  else
+    plan.scratch_ = buffers;
+  const std::size_t blocks = std::max<std::size_t>(
+      1, std::min<std::size_t>(static_cast<std::size_t>(kMostThreads * 2 / plan.threads_),
+                               static_cast<std::size_t>(most_shared) / plan.shared_));
+  plan.blocks_ = processors * static_cast<int>(blocks);
+  for (const bool shared : {false, true}) {
+    const void* kernel = wide ? reinterpret_cast<const void*>(kernel_for<std::uint32_t>(shared))
+                              : reinterpret_cast<const void*>(kernel_for<std::uint16_t>(shared));
+    CUFACE_TRY(check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared),
+        "asking for shared memory"));
+  }
+  return plan;
+}
+
+template <typename Id>
+Status OrderPlan::make(const SumRows& rows, const BoundFeature* bound, std::uint32_t features,
+                       const OrderRows<Id>& out, std::byte* scratch, Launcher launch) const {
+  if (features == 0) return {};
+  const unsigned blocks = std::min(static_cast<unsigned>(blocks_), features);
+  return launch("sorting features", kernel_for<Id>(scratch_ == 0),
+                {blocks, static_cast<unsigned>(threads_), shared_}, rows, bound, features, out,
+                scratch, scratch_);
+}
+
+template Status OrderPlan::make(const SumRows&, const BoundFeature*, std::uint32_t,
+                                const OrderRows<std::uint16_t>&, std::byte*, Launcher) const;
+template Status OrderPlan::make(const SumRows&, const BoundFeature*, std::uint32_t,
+                                const OrderRows<std::uint32_t>&, std::byte*, Launcher) const;
+
+}  // namespace cuface::cuda::boost

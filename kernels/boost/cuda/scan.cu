@@ -1,0 +1,256 @@
+// A warp walks up a feature, a chunk of samples for each lane at once. Most chunks are only added
+// up: their corners tell that no split within reaches the best one so far.
+#include <algorithm>
+#include <bit>
+
+#include "kernels/boost/cuda/scan.h"
+#include "kernels/common/cuda/runtime.h"
+#include "kernels/common/cuda/warp.cuh"
+
+namespace cuface::cuda::boost {
+namespace {
+
+using cuface::boost::BoostSums;
+
+constexpr int kThreads = 1024;
+/// Qualities are rounded: twenty roundings, each by 2^-24 at most. What is below a bound by more
+/// than this share of it is not above it.
+constexpr float kSlack = 1 - 0x1p-18f;
+
+template <typename Id>
+struct Chunk {
+  static constexpr int kWords = kChunk * sizeof(Id) / sizeof(std::uint32_t);
+  std::uint32_t words[kWords];
+
+  __device__ Chunk(const Id* ids, bool inside) {
+    const auto* from = reinterpret_cast<const uint4*>(ids);
+#pragma unroll
+    for (int i = 0; i < kWords / 4; ++i) {
+      const uint4 four = inside ? from[i] : uint4{0, 0, 0, 0};
+      words[4 * i] = four.x;
+      words[4 * i + 1] = four.y;
+      words[4 * i + 2] = four.z;
+      words[4 * i + 3] = four.w;
+    }
+  }
+  __device__ std::uint32_t marked(int i) const {
+    if constexpr (sizeof(Id) == 2)
+      return words[i / 2] >> (i % 2 * 16) & 0xffff;
+    else
+      return words[i];
+  }
+  __device__ std::uint32_t sample(int i) const {
+    return marked(i) & (static_cast<std::uint32_t>(OrderRows<Id>::kApart) - 1);
+  }
+  __device__ bool is_apart(int i) const { return (marked(i) & OrderRows<Id>::kApart) != 0; }
+};
+
+/// What a node's samples add up to, and how good a split with so much on its left is.
+template <Boosting kBoosting>
+struct Splits {
+  static constexpr bool kDiscrete = kBoosting == Boosting::kDiscrete;
+  static constexpr bool kWeights = kBoosting == Boosting::kLogit;
+  BoostSums all;
+  float own;  ///< quality of no split
+
+  __device__ explicit Splits(BoostSums sums) : all(sums), own(0) {
+    const float response = static_cast<float>(all.response);
+    if (!kDiscrete) own = response * response / static_cast<float>(all.weight);
+  }
+
+  __device__ float quality(BoostSums left) const {
+    return kDiscrete ? static_cast<float>(right_weight(all, left)) : squares_explained(all, left);
+  }
+
+  /// False where `left` is no split that is as good as `bound`. Without a division.
+  __device__ bool may_reach(std::int32_t weight, std::int32_t response, float bound) const {
+    if (kDiscrete) return static_cast<float>(right_weight(all, {weight, response})) >= bound;
+    const float l = static_cast<float>(weight), r = static_cast<float>(all.weight - weight);
+    const float d = static_cast<float>(response), e = static_cast<float>(all.response - response);
+    const float dividend = d * d * r + e * e * l, divisor = l * r;
+    // With nothing on one side: nearby splits are nearly as good as none.
+    if (divisor == 0) return dividend > 0 || own >= bound * kSlack;
+    return dividend >= bound * kSlack * divisor;
+  }
+
+  /// The same of all splits within a chunk that begins with `left` before it. Quality is a convex
+  /// function of weight and response, so it is highest at a corner of where they may come to: with
+  /// all or none of the positive samples, and of the negative ones. LogitBoost's samples have more
+  /// or less of both: corners of a box.
+  __device__ bool chunk_may_reach(BoostSums left, std::int32_t weight, std::int32_t positive,
+                                  std::int32_t negative, float bound) const {
+    const auto reaches = [&](std::int32_t more, std::int32_t response) {
+      return may_reach(left.weight + more, left.response + response, bound);
+    };
+    if (kDiscrete) return reaches(0, positive) || reaches(0, -negative);
+    if (kWeights) {
+      return reaches(0, positive) || reaches(weight, positive) || reaches(0, -negative) ||
+             reaches(weight, -negative);
+    }
+    return reaches(0, 0) || reaches(positive, positive) || reaches(negative, -negative) ||
+           reaches(weight, positive - negative);
+  }
+};
+
+/// The sum of this lane's value and of those before.
+__device__ inline std::int32_t inclusive_sum(std::int32_t value, int lane) {
+  for (int by = 1; by < kWarp; by *= 2) {
+    const std::int32_t before = __shfl_sync(kAllLanes, value, lane - by);
+    if (lane >= by) value += before;
+  }
+  return value;
+}
+
+template <typename Id, Boosting kBoosting, bool kShared>
+__global__ void __launch_bounds__(kThreads, 1)
+    scan_kernel(const __grid_constant__ OrderRows<Id> orders, std::uint32_t first,
+                std::uint32_t features, const __grid_constant__ DeviceNode node, BestSplit* best) {
+  using Found = Splits<kBoosting>;
+  extern __shared__ std::int32_t memory[];
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const int lane = thread % kWarp, samples = node.count + 1;
+  const std::int32_t* responses = node.responses;
+  const std::int32_t* weights = node.weights;
+  if constexpr (kShared) {
+    for (int i = thread; i < samples; i += threads) memory[i] = responses[i];
+    responses = memory;
+    if constexpr (Found::kWeights) {
+      for (int i = thread; i < samples; i += threads) memory[samples + i] = weights[i];
+      weights = memory + samples;
+    }
+    __syncthreads();
+  }
+  const auto sums_of = [&](std::uint32_t sample) {
+    const std::int32_t response = responses[sample];
+    if constexpr (Found::kWeights)
+      return BoostSums{weights[sample], response};
+    else
+      return BoostSums{response < 0 ? -response : response, response};
+  };
+  const Found splits(node.all);
+  const std::size_t stride = orders.stride;
+  const auto warps = static_cast<std::uint32_t>(threads / kWarp);
+
+  for (std::uint32_t f = blockIdx.x * warps + threadIdx.x / kWarp; f < features;
+       f += gridDim.x * warps) {
+    // Others raise it meanwhile: an old one only bounds less.
+    const BestSplit before = *reinterpret_cast<const volatile BestSplit*>(best);
+    float bound = std::bit_cast<float>(static_cast<std::uint32_t>(before >> 32)), quality = -1;
+    const Id* ids = orders.ids + f * stride;
+    BoostSums carry;
+    const std::size_t step = kWarp * kChunk;
+    std::size_t at = static_cast<std::size_t>(lane) * kChunk;
+    Chunk<Id> next(ids + at, at < stride);
+    for (std::size_t of_warp = 0; of_warp < stride; of_warp += step, at += step) {
+      const bool inside = at < stride;
+      const Chunk<Id> chunk = next;
+      next = Chunk<Id>(ids + at + step, at + step < stride);
+      BoostSums own;
+      std::int32_t positive = 0;
+      if (inside) {
+#pragma unroll
+        for (int i = 0; i < kChunk; ++i) {
+          const BoostSums sample = sums_of(chunk.sample(i));
+          own.weight += sample.weight;
+          own.response += sample.response;
+          if constexpr (Found::kWeights) positive += sample.response > 0 ? sample.response : 0;
+        }
+        // Weights are the sizes of responses.
+        if constexpr (!Found::kWeights) {
+          positive = static_cast<std::int32_t>(
+              (static_cast<std::uint32_t>(own.weight) + static_cast<std::uint32_t>(own.response)) /
+              2);
+        }
+      }
+      const std::int32_t weight = inclusive_sum(own.weight, lane);
+      const std::int32_t response = inclusive_sum(own.response, lane);
+      BoostSums left{carry.weight + weight - own.weight, carry.response + response - own.response};
+      carry.weight += __shfl_sync(kAllLanes, weight, kWarp - 1);
+      carry.response += __shfl_sync(kAllLanes, response, kWarp - 1);
+      bool better = false;
+      if (inside &&
+          splits.chunk_may_reach(left, own.weight, positive, positive - own.response, bound)) {
+#pragma unroll
+        for (int i = 0; i < kChunk; ++i) {
+          const BoostSums sample = sums_of(chunk.sample(i));
+          left.weight += sample.weight;
+          left.response += sample.response;
+          if (!chunk.is_apart(i) || !splits.may_reach(left.weight, left.response, bound)) continue;
+          const float here = splits.quality(left);
+          better |= here > quality;
+          quality = here > quality ? here : quality;
+        }
+      }
+      if (!__any_sync(kAllLanes, better)) continue;
+      for (int by = 1; by < kWarp; by *= 2) {
+        const float other = __shfl_xor_sync(kAllLanes, quality, by);
+        quality = other > quality ? other : quality;
+      }
+      bound = quality > bound ? quality : bound;
+    }
+    // All lanes have the same.
+    if (lane != 0 || quality < 0) continue;
+    const BestSplit found = BestSplit{std::bit_cast<std::uint32_t>(quality)} << 32 |
+                            static_cast<std::uint32_t>(~(first + f));
+    if (found > before) atomicMax(best, found);
+  }
+}
+
+template <typename Id, bool kShared>
+auto kernel_for(Boosting boosting) {
+  switch (boosting) {
+    case Boosting::kDiscrete:
+      return scan_kernel<Id, Boosting::kDiscrete, kShared>;
+    case Boosting::kLogit:
+      return scan_kernel<Id, Boosting::kLogit, kShared>;
+    default:
+      return scan_kernel<Id, Boosting::kGentle, kShared>;
+  }
+}
+
+template <typename Id>
+auto kernel_for(Boosting boosting, bool shared) {
+  return shared ? kernel_for<Id, true>(boosting) : kernel_for<Id, false>(boosting);
+}
+
+}  // namespace
+
+Result<ScanPlan> ScanPlan::create(int count, Boosting boosting) {
+  ScanPlan plan;
+  int device = 0, most_shared = 0, processors = 0;
+  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the GPU"));
+  CUFACE_TRY(
+      check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+            "asking for the GPU's shared memory"));
+  CUFACE_TRY(check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+                   "asking for the GPU's processors"));
+  plan.blocks_ = processors;
+  plan.shared_ = static_cast<std::size_t>(count + 1) * sizeof(std::int32_t) *
+                 (boosting == Boosting::kLogit ? 2 : 1);
+  if (plan.shared_ > static_cast<std::size_t>(most_shared)) plan.shared_ = 0;
+  for (const void* kernel :
+       {reinterpret_cast<const void*>(kernel_for<std::uint16_t>(boosting, true)),
+        reinterpret_cast<const void*>(kernel_for<std::uint32_t>(boosting, true))}) {
+    CUFACE_TRY(check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared),
+        "asking for shared memory"));
+  }
+  return plan;
+}
+
+template <typename Id>
+Status ScanPlan::run(const OrderRows<Id>& orders, std::uint32_t first, std::uint32_t features,
+                     const DeviceNode& node, BestSplit* best, Launcher launch) const {
+  if (features == 0) return {};
+  const unsigned warps = std::min(features, static_cast<std::uint32_t>(kThreads / kWarp));
+  const unsigned blocks = std::min(static_cast<unsigned>(blocks_), (features + warps - 1) / warps);
+  return launch("searching features", kernel_for<Id>(node.boosting, shared_ > 0),
+                {blocks, warps * kWarp, shared_}, orders, first, features, node, best);
+}
+
+template Status ScanPlan::run(const OrderRows<std::uint16_t>&, std::uint32_t, std::uint32_t,
+                              const DeviceNode&, BestSplit*, Launcher) const;
+template Status ScanPlan::run(const OrderRows<std::uint32_t>&, std::uint32_t, std::uint32_t,
+                              const DeviceNode&, BestSplit*, Launcher) const;
+
+}  // namespace cuface::cuda::boost

@@ -1,0 +1,366 @@
+// Training a stage on a GPU against the CPU: orders, each feature's quality, and the bytes of a
+// stage.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/boost/boost.h"
+#include "kernels/boost/cuda/order.h"
+#include "kernels/boost/cuda/scan.h"
+#include "kernels/boost/cuda/search.h"
+#include "kernels/boost/search.h"
+#include "kernels/boost/values.h"
+#include "kernels/cascade/bind.h"
+#include "tests/gpu/gpu.h"
+#include "tests/kernels/boost_samples.h"
+
+namespace cuface {
+namespace {
+
+using boost::NodeSamples;
+using boost::SampleValues;
+using test::DrawnSamples;
+
+constexpr Boosting kAllBoostings[] = {Boosting::kDiscrete, Boosting::kReal, Boosting::kLogit,
+                                      Boosting::kGentle};
+
+FeatureBank bank_of(int side, FeatureMode mode = FeatureMode::kBasic) {
+  return std::move(FeatureBank::create(side, side, mode).value());
+}
+
+/// Windows of few grey levels, of which many are the same: many ties.
+DrawnSamples coarse_samples(int side, std::uint32_t positives, std::uint32_t negatives) {
+  DrawnSamples samples = test::drawn_samples(side, positives, negatives);
+  for (std::uint8_t& pixel : samples.pixels) pixel = static_cast<std::uint8_t>(pixel / 64 * 64);
+  return samples;
+}
+
+/// All that a stage says, as bytes.
+std::string bytes_of(const BoostedStage& stage) {
+  std::string bytes;
+  const auto add = [&](const auto& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (const WeakTree& tree : stage.trees) {
+    for (const HaarNode& node : tree.nodes) add(node);
+    for (const float leaf : tree.leaves) add(leaf);
+  }
+  add(stage.threshold);
+  add(stage.hit_rate);
+  add(stage.false_alarm);
+  add(stage.end);
+  return bytes;
+}
+
+/// Never satisfied, so that it grows as many trees.
+BoostOptions options_of(Boosting boosting, int depth, int trees) {
+  BoostOptions options;
+  options.boosting = boosting;
+  options.max_depth = depth;
+  options.max_weak_count = trees;
+  options.max_false_alarm = 1e-6f;
+  options.min_hit_rate = 0.999f;
+  return options;
+}
+
+/// A node of some of the samples, of uneven weights; with trimming others have none.
+class Node {
+ public:
+  Node(const DrawnSamples& samples, Boosting boosting, bool trimmed)
+      : boosting_(boosting), weights_(samples.labels.size()), responses_(samples.labels.size()) {
+    const auto count = static_cast<std::int64_t>(weights_.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (trimmed && i % 3 != 1) continue;
+      const std::size_t at = static_cast<std::size_t>(i);
+      weights_[at] = static_cast<std::int32_t>((i * 5 % 17 + 1) * (1 << 30) / 17 / count);
+      const std::int32_t size =
+          boosting == Boosting::kLogit ? weights_[at] / (1 + weights_[at] % 9) : weights_[at];
+      responses_[at] = samples.labels[at] ? size : -size;
+      all_.weight += weights_[at];
+      all_.response += responses_[at];
+    }
+  }
+  NodeSamples samples() const { return {weights_, responses_, all_, boosting_}; }
+
+ private:
+  Boosting boosting_;
+  std::vector<std::int32_t> weights_, responses_;
+  boost::BoostSums all_;
+};
+
+template <typename T>
+cuda::DeviceBuffer<T> uploaded(const std::vector<T>& values) {
+  auto buffer = cuda::DeviceBuffer<T>::create(values.size());
+  EXPECT_TRUE(buffer.ok());
+  EXPECT_EQ(cudaMemcpy(buffer.value().data(), values.data(), values.size() * sizeof(T),
+                       cudaMemcpyHostToDevice),
+            cudaSuccess);
+  return std::move(buffer.value());
+}
+
+class BoostCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    stream_.emplace();
+  }
+
+  /// The orders of all features and the best quality of each, with ids of this type.
+  template <typename Id>
+  void compare_features(const DrawnSamples& samples, FeatureMode mode, std::size_t every = 1) {
+    const FeatureBank bank = bank_of(samples.side, mode);
+    const SampleValues values(bank, samples.view());
+    const auto count = static_cast<int>(values.count());
+    std::vector<std::size_t> numbers;
+    std::vector<BoundFeature> bound;
+    for (std::size_t i = 0; i < bank.count(); i += every) {
+      numbers.push_back(i);
+      bound.push_back(bind_feature(bank.at(i), values.layout()));
+    }
+    auto device_bound = uploaded(bound);
+    auto sums = uploaded(values.sums());
+    auto norms = uploaded(values.norms());
+    const std::size_t stride = cuda::boost::OrderRows<Id>::stride_of(values.count());
+    test::GuardedBytes ids(bound.size() * stride * sizeof(Id), 0x5A);
+    const cuda::boost::OrderRows<Id> orders{reinterpret_cast<Id*>(ids.data()), stride};
+    auto plan = cuda::boost::OrderPlan::create(count, sizeof(Id));
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    test::GuardedBytes scratch(plan.value().scratch_bytes(), 0x5A);
+    const Status made =
+        plan.value().make({sums.data(), norms.data(), values.padded(), count}, device_bound.data(),
+                          static_cast<std::uint32_t>(bound.size()), orders,
+                          reinterpret_cast<std::byte*>(scratch.data()), *stream_);
+    ASSERT_TRUE(made.ok()) << made.message();
+    scratch.get();
+    const std::vector<std::uint8_t> bytes = ids.get();
+    std::vector<Id> got(bound.size() * stride);
+    std::memcpy(got.data(), bytes.data(), bytes.size());
+    std::vector<float> of_feature(values.padded());
+    for (std::size_t f = 0; f < bound.size(); ++f) {
+      values.of(bank.at(numbers[f]), of_feature.data());
+      compare_order<Id>({got.data() + f * stride, stride}, {of_feature.data(), values.count()});
+      if (HasFailure()) return;
+    }
+    features_ += static_cast<long>(bound.size());
+    for (const Boosting boosting : kAllBoostings) {
+      for (const bool trimmed : {false, true})
+        compare_qualities<Id>(orders, values, bank, numbers, Node(samples, boosting, trimmed));
+      if (HasFailure()) return;
+    }
+  }
+
+  template <typename Id>
+  void compare_order(std::span<const Id> order, std::span<const float> values) {
+    constexpr Id kApart = cuda::boost::OrderRows<Id>::kApart;
+    const auto sample = [&](std::size_t i) { return static_cast<Id>(order[i] & ~kApart); };
+    std::vector<bool> seen(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_LT(sample(i), values.size());
+      ASSERT_FALSE(seen[sample(i)]);
+      seen[sample(i)] = true;
+      const bool last = i + 1 == values.size();
+      if (!last) {
+        ASSERT_LE(values[sample(i)], values[sample(i + 1)]);
+      }
+      const bool apart = !last && values[sample(i)] + boost::kTieGap < values[sample(i + 1)];
+      ASSERT_EQ((order[i] & kApart) != 0, apart) << i;
+      ties_ += apart || last ? 0 : 1;
+    }
+    for (std::size_t i = values.size(); i < order.size(); ++i) ASSERT_EQ(order[i], values.size());
+  }
+
+  template <typename Id>
+  void compare_qualities(const cuda::boost::OrderRows<Id>& orders, const SampleValues& values,
+                         const FeatureBank& bank, const std::vector<std::size_t>& numbers,
+                         const Node& node) {
+    const NodeSamples of_node = node.samples();
+    std::vector<std::int32_t> all(of_node.responses.begin(), of_node.responses.end());
+    all.push_back(0);
+    all.insert(all.end(), of_node.weights.begin(), of_node.weights.end());
+    all.push_back(0);
+    auto on_gpu = uploaded(all);
+    const auto count = static_cast<int>(values.count());
+    const cuda::boost::DeviceNode device{on_gpu.data(), on_gpu.data() + count + 1, count,
+                                         of_node.all, of_node.boosting};
+    auto best = uploaded(std::vector<cuda::boost::BestSplit>(numbers.size()));
+    auto plan = cuda::boost::ScanPlan::create(count, of_node.boosting);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    // Each alone, so that no other's quality bounds it.
+    for (std::size_t f = 0; f < numbers.size(); ++f) {
+      const Status scanned = plan.value().run<Id>({orders.ids + f * orders.stride, orders.stride},
+                                                  static_cast<std::uint32_t>(numbers[f]), 1, device,
+                                                  best.data() + f, *stream_);
+      ASSERT_TRUE(scanned.ok()) << scanned.message();
+    }
+    std::vector<cuda::boost::BestSplit> found(numbers.size());
+    ASSERT_EQ(cudaStreamSynchronize(*stream_), cudaSuccess);
+    ASSERT_EQ(cudaMemcpy(found.data(), best.data(), found.size() * sizeof found[0],
+                         cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    std::vector<float> of_feature(values.padded());
+    std::vector<std::uint32_t> sorted;
+    for (std::size_t f = 0; f < numbers.size(); ++f) {
+      values.of(bank.at(numbers[f]), of_feature.data());
+      const std::span<const float> its(of_feature.data(), values.count());
+      boost::sort_samples(its, sorted);
+      const float quality = boost::best_split(its, sorted, of_node).quality;
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &quality, sizeof bits);
+      const auto number = ~static_cast<std::uint32_t>(numbers[f]);
+      ASSERT_EQ(found[f], quality < 0 ? 0 : cuda::boost::BestSplit{bits} << 32 | number)
+          << "feature " << numbers[f] << ", boosting " << static_cast<int>(of_node.boosting);
+    }
+  }
+
+  void compare_stages(const DrawnSamples& samples, const FeatureBank& bank,
+                      const BoostOptions& options, StageRun run = {}) {
+    const auto plain = train_stage(bank, samples.view(), options);
+    run.backend = BoostBackend::kCuda;
+    StageCost cost;
+    const auto got = train_stage(bank, samples.view(), options, run, {}, &cost);
+    ASSERT_TRUE(plain.ok() && got.ok()) << plain.status().message() << got.status().message();
+    ASSERT_EQ(bytes_of(got.value()), bytes_of(plain.value()))
+        << samples.labels.size() << " samples, boosting " << static_cast<int>(options.boosting)
+        << ", depth " << options.max_depth;
+    ASSERT_TRUE(cost.on_gpu);
+    bytes_ = cost.bytes;
+    for (const WeakTree& tree : plain.value().trees) nodes_ += static_cast<long>(tree.nodes.size());
+  }
+
+  std::optional<test::Stream> stream_;
+  long features_ = 0, ties_ = 0, nodes_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+TEST_F(BoostCuda, OrdersAndQualitiesOfEveryFeature) {
+  const int side = test::under_tool() ? 4 : 9;
+  compare_features<std::uint16_t>(test::drawn_samples(side, 70, 91), FeatureMode::kAll);
+  compare_features<std::uint16_t>(coarse_samples(side, 60, 60), FeatureMode::kBasic);
+  compare_features<std::uint32_t>(coarse_samples(side, 40, 41), FeatureMode::kBasic);
+  test::compared("features", features_, 4'000);
+  test::compared("places within ties", ties_, 10'000);
+}
+
+// Around whole chunks, and rounds of a warp and of a block.
+TEST_F(BoostCuda, EveryNumberOfSamples) {
+  for (const std::uint32_t count :
+       {2u, 15u, 16u, 17u, 127u, 128u, 129u, 511u, 512u, 513u, 1023u, 1025u, 2049u, 8193u}) {
+    if (test::under_tool() && count > 600) break;
+    const std::uint32_t positives = count / 3 + 1;
+    compare_features<std::uint16_t>(test::drawn_samples(6, positives, count - positives),
+                                    FeatureMode::kBasic, test::under_tool() ? 31 : 5);
+    if (HasFailure()) return;
+  }
+  test::compared("features", features_, 900);
+}
+
+TEST_F(BoostCuda, StagesOfTheCpu) {
+  const int side = test::under_tool() ? 4 : 12;
+  const std::uint32_t count = test::under_tool() ? 100 : 300;
+  const DrawnSamples samples = test::drawn_samples(side, count, count + 33);
+  const FeatureBank bank = bank_of(side, FeatureMode::kAll);
+  for (const Boosting boosting : kAllBoostings) {
+    for (const int depth : {1, 3}) {
+      BoostOptions options = options_of(boosting, depth, test::under_tool() ? 2 : 12);
+      if (depth == 3) options.weight_trim_rate = 1;
+      compare_stages(samples, bank, options);
+      if (HasFailure()) return;
+    }
+  }
+  compare_stages(coarse_samples(side, 100, 90), bank, options_of(Boosting::kGentle, 2, 3));
+  test::compared("nodes", nodes_, 300);
+}
+
+// Ids of two bytes to 32,767 samples; and more than a block sorts in its own memory.
+TEST_F(BoostCuda, ManySamples) {
+  if (test::under_tool()) {
+    compare_features<std::uint32_t>(test::drawn_samples(4, 6'000, 7'000), FeatureMode::kBasic, 70);
+    return;
+  }
+  for (const std::uint32_t count : {32'767u, 32'768u, 70'000u}) {
+    const DrawnSamples samples = test::drawn_samples(6, count / 2, count - count / 2);
+    for (const Boosting boosting : {Boosting::kGentle, Boosting::kLogit}) {
+      compare_stages(samples, bank_of(6), options_of(boosting, 1, 3));
+      if (HasFailure()) return;
+    }
+  }
+  test::compared("nodes", nodes_, 18);
+}
+
+TEST_F(BoostCuda, AnyMemory) {
+  const int side = test::under_tool() ? 4 : 12;
+  const DrawnSamples samples = test::drawn_samples(side, 200, 233);
+  const FeatureBank bank = bank_of(side);
+  std::vector<std::size_t> used;
+  for (const std::size_t memory : {std::size_t{1}, bank.count() * 448, std::size_t{1} << 30}) {
+    StageRun run;
+    run.device_memory = memory;
+    compare_stages(samples, bank, options_of(Boosting::kGentle, 2, 2), run);
+    if (HasFailure()) return;
+    used.push_back(bytes_);
+  }
+  // One that is sorted again is in memory too, for as long as its block.
+  EXPECT_LE(used[0], used[1]);
+  EXPECT_LE(used[1], used[2]);
+}
+
+TEST_F(BoostCuda, GoesOnWhereTheCpuStopped) {
+  const int side = test::under_tool() ? 5 : 10;
+  const DrawnSamples samples = test::drawn_samples(side, 80, 90);
+  const FeatureBank bank = bank_of(side);
+  const BoostOptions options = options_of(Boosting::kReal, 2, 6);
+  std::vector<BoostedStage> seen;
+  StageRun run;
+  run.watch = [&](const BoostedStage& stage) { seen.push_back(stage); };
+  const auto whole = train_stage(bank, samples.view(), options, run);
+  ASSERT_TRUE(whole.ok());
+  ASSERT_EQ(seen.size(), 6u);
+  run.watch = nullptr;
+  run.backend = BoostBackend::kCuda;
+  for (const std::size_t at : {0u, 3u}) {
+    const auto rest = train_stage(bank, samples.view(), options, run, seen[at]);
+    ASSERT_TRUE(rest.ok()) << rest.status().message();
+    EXPECT_EQ(bytes_of(rest.value()), bytes_of(whole.value()));
+  }
+  StopFlag stop;
+  stop.raise();
+  run.stop = &stop;
+  EXPECT_EQ(train_stage(bank, samples.view(), options, run).status().code(),
+            StatusCode::kCancelled);
+}
+
+// A stage's set-up and its weak classifiers as a training has them, with all that the host does.
+TEST_F(BoostCuda, Time) {
+  if (test::under_tool()) GTEST_SKIP() << "times of a tool mean nothing";
+  const FeatureBank bank = bank_of(24);
+  for (const std::uint32_t count : {1'000u, 10'000u, 30'000u}) {
+    const DrawnSamples samples = test::drawn_samples(24, count / 2, count / 2);
+    for (const Boosting boosting : {Boosting::kDiscrete, Boosting::kGentle, Boosting::kLogit}) {
+      constexpr int kTrees = 20;
+      StageRun run;
+      run.backend = BoostBackend::kCuda;
+      StageCost cost;
+      const auto stage =
+          train_stage(bank, samples.view(), options_of(boosting, 1, kTrees), run, {}, &cost);
+      ASSERT_TRUE(stage.ok()) << stage.status().message();
+      const auto trees = static_cast<double>(stage.value().trees.size());
+      const char* names[] = {"discrete", "real", "logit", "gentle"};
+      const std::string name = std::string("boost, ") + names[static_cast<int>(boosting)];
+      const std::string size = std::to_string(count) + " samples";
+      test::report_time(name + ", set-up", size, cost.prepare_seconds * 1e6);
+      test::report_time(name + ", search of a weak classifier", size,
+                        cost.search_seconds * 1e6 / trees);
+      test::report_time(name + ", a weak classifier", size,
+                        (cost.total_seconds - cost.prepare_seconds) * 1e6 / trees);
+      std::printf("memory: %.2f GB\n", static_cast<double>(cost.bytes) * 1e-9);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cuface
