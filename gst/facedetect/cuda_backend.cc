@@ -56,6 +56,7 @@ class CudaCascadeBackend final : public CudaBackend {
   }
 
   cuda::Scratch& scratch() override { return detector_->scratch(); }
+  const cuda::Activity::State* moved() const override { return detector_->activity().state(); }
 
   static constexpr auto enqueue_search =
       [](cuda::Detector* detector, const std::uint8_t* pixels, int width, int height,
@@ -119,17 +120,8 @@ bool CudaBackend::may_be_due(const cuda::SearchBegin& begin, const FaceResult& f
   return static_cast<bool>(wish.next(ask));
 }
 
-/// What is not on CUDA yet.
-Status CudaBackend::refuse(const DetectSettings& settings) {
-  if (settings.search != Search::kMotion) return {};
-  return {StatusCode::kUnsupported,
-          "search=motion works on the CPU only: set search=smart, or backend=cpu with frames in "
-          "system memory"};
-}
-
 Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings,
                                     const SearchInputs& inputs) {
-  CUFACE_TRY(refuse(settings));
   DeviceFaceFrame device(*frame.device());
   if (owner_.stop.raised()) return cancelled();
   if (!is_planned_for(settings)) {
@@ -152,7 +144,7 @@ Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings
     begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
     begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
   } else {
-    begin.ask.active_parts = false;
+    begin.ask.active_parts = begin.ask.motion = false;
   }
   CUFACE_TRY(cuda::begin_search(state_.data(), begin, launch));
   CUFACE_TRY(search(
@@ -160,7 +152,7 @@ Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings
        begin.asker ? &state_.data()->followed : nullptr, found},
       launch));
   CUFACE_TRY(cuda::end_search(state_.data(), before, found, out->written(), landmarks, launch,
-                              seen_.data()));
+                              seen_.data(), moved()));
   last_frame_ = begin.frame;
   // Which of two detectors has found a face is known on the GPU only: the first one's name goes.
   DetectorName name = upstream ? detector_of(upstream) : name_;
@@ -171,7 +163,6 @@ Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings
 DetectBackendResult make_cuda_detect_backend(std::shared_ptr<const CascadeModel> model,
                                              const DetectSettings& settings, int width, int height,
                                              BackendOwner owner) {
-  CUFACE_TRY(CudaBackend::refuse(settings));
   auto made = std::make_unique<CudaCascadeBackend>(std::move(model), std::move(owner));
   CUFACE_TRY(made->allocate());
   CUFACE_TRY(made->plan(settings, width, height));

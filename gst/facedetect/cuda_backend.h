@@ -18,7 +18,6 @@ class CudaBackend : public DetectBackend {
  public:
   ~CudaBackend() override { owner_.stop.mirror_to(nullptr); }
   void restart() override { restart_ = true; }
-  static Status refuse(const DetectSettings& settings);
   Result<FaceResult> run(Frame& frame, const DetectSettings& settings,
                          const SearchInputs& inputs) override;
 
@@ -47,6 +46,8 @@ class CudaBackend : public DetectBackend {
   /// Launches the search, for where state()->run says so.
   virtual Status search(const Turn& turn, cuda::Launcher launch) = 0;
   virtual cuda::Scratch& scratch() = 0;
+  /// What the search knows of changes in the picture; null = nothing.
+  virtual const cuda::Activity::State* moved() const { return nullptr; }
 
  private:
   bool may_be_due(const cuda::SearchBegin& begin, const FaceResult& followed);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gst/facedetect/cuda_backend.h"
+#include "kernels/activity/activity_cuda.h"
 #include "kernels/colour/colour.h"
 #include "kernels/colour/colour_cuda.h"
 #include "kernels/common/try.h"
@@ -81,6 +82,7 @@ class CudaNetworkBackend final : public CudaBackend {
   }
 
   Status search(const Turn& turn, cuda::Launcher launch) override {
+    CUFACE_TRY(turn.settings.search == Search::kMotion ? gate(turn, launch) : drop_gate(turn));
     const cuda::Launcher to = turn.every_frame ? launch.without_ifs() : launch;
     const std::int32_t* run = &state()->run;
     if (!turn.device.in_cuda_memory()) {
@@ -105,6 +107,27 @@ class CudaNetworkBackend final : public CudaBackend {
       to.end_if();
       return {};
     });
+  }
+
+  /// Whether to search the frame, as a whole: of kChangedParts and kNewParts where something has
+  /// changed.
+  Status gate(const Turn& turn, cuda::Launcher launch) {
+    const int width = turn.frame.width(), height = turn.frame.height();
+    CUFACE_TAKE(luma, turn.device.luma());
+    if (!activity_) {
+      CUFACE_TAKE(made, cuda::Activity::create(width, height, width, height));
+      activity_.emplace(std::move(made));
+    }
+    const std::int32_t* run = &state()->run;
+    CUFACE_TRY(activity_->enqueue(luma, run, &state()->what, turn.followed, launch));
+    CUFACE_TRY(cuda::search_whole(state(), activity_->state(), launch));
+    return activity_->take_all(luma, run, launch);
+  }
+  Status drop_gate(const Turn& turn) {
+    if (!activity_) return {};
+    CUFACE_TRY(turn.device.settle());
+    activity_.reset();
+    return {};
   }
 
   /// The faces of picture_.
@@ -143,6 +166,7 @@ class CudaNetworkBackend final : public CudaBackend {
   cuda::BgrScaler scaler_;
   std::optional<BgrScaler> host_scaler_;  ///< for frames in system memory
   Uploads uploads_;
+  std::optional<cuda::Activity> activity_;  ///< while only what has moved is searched
   cuda::DeviceImage<Bgr> picture_;
   std::unique_ptr<cuda::FaceNetwork> network_;
   cuda::Repeated<CudaNetworkBackend*, int, int, int, int, int, cuda::DeviceFaces*> search_;
@@ -154,7 +178,6 @@ class CudaNetworkBackend final : public CudaBackend {
 DetectBackendResult make_cuda_network_backend(std::shared_ptr<const NetworkModel> model,
                                               const DetectSettings& settings, int width, int height,
                                               BackendOwner owner) {
-  CUFACE_TRY(CudaBackend::refuse(settings));
   auto made = std::make_unique<CudaNetworkBackend>(std::move(model), std::move(owner));
   CUFACE_TRY(made->allocate());
   CUFACE_TRY(made->plan(settings, width, height));

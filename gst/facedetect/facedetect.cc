@@ -212,7 +212,6 @@ class FaceDetect final : public FaceElementWith<DetectSettings> {
       inputs.ask.active_parts = parts && settings.search != Search::kFull;
       // A network has no parts: where something has moved it searches the whole picture.
       inputs.ask.motion = settings.search == Search::kMotion && (parts || (alone && network_));
-      if (inputs.ask.motion) inputs.ask.step = {};
     }
     inputs.ask.tracker_asks(wishes.requested());
     return inputs;

@@ -41,10 +41,20 @@ class Blocks {
   const bool words_;  ///< rows begin where words do
 };
 
+/// Of a cell in which somebody followed may move; for all lanes of a warp.
+__device__ bool is_of_followed(const FollowedFaces* followed, int full_width, int full_height,
+                               const CellGrid& grid, int row, int c) {
+  std::uint64_t own = 0;
+  for (int i = static_cast<int>(threadIdx.x) % kWarp; i < followed->count; i += kWarp)
+    own |= person_row(followed->faces[i].box, full_width, full_height, grid, row);
+  return __any_sync(kAllLanes, static_cast<int>(own >> c & 1));
+}
+
 /// A warp a cell. Cells of a row write their own bits of its words.
 __global__ void __launch_bounds__(kThreads)
-    changes_kernel(ImageView<const std::uint8_t> picture, CellGrid grid, const std::int32_t* run,
-                   const SearchRegion* band, std::uint8_t* then, Activity::State* state) {
+    changes_kernel(ImageView<const std::uint8_t> picture, CellGrid grid, int full_width,
+                   int full_height, const std::int32_t* run, const SearchRegion* band,
+                   const FollowedFaces* followed, std::uint8_t* then, Activity::State* state) {
   const bool look = band && band->active_only;
   // Whether active parts are to be searched, the map tells.
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) state->search = !idle(run) && !look;
@@ -62,6 +72,7 @@ __global__ void __launch_bounds__(kThreads)
   const int count = columns * rows;
   const auto place = [&](int x, int y) { return std::ptrdiff_t{y} * blocks_across + x; };
   bool take = !look || (state->taken[row] >> c & 1) == 0;
+  __syncwarp();  // all lanes have read what the first one will write
   if (!take) {
     int differ = 0;
 #pragma unroll 2
@@ -72,6 +83,8 @@ __global__ void __launch_bounds__(kThreads)
     for (int apart = kWarp / 2; apart > 0; apart /= 2)
       differ += __shfl_xor_sync(kAllLanes, differ, apart);
     take = has_changed(differ, count);
+    if (take && band->only_new() && followed)
+      take = !is_of_followed(followed, full_width, full_height, grid, row, c);
   }
   if (take) {
 #pragma unroll 2
@@ -97,15 +110,22 @@ __global__ void __launch_bounds__(kMostCells)
                const SearchRegion* band, const FollowedFaces* followed, Activity::State* state) {
   if (idle(run) || !band || !band->active_only) return;
   __shared__ FollowedCells cells[kMaxFaces];
-  const int count = followed ? followed->count : 0;
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += kMostCells)
-    cells[i] = followed_cells(followed->faces[i].box, full_width, full_height, grid);
-  __syncthreads();
   const int size = static_cast<int>(blockIdx.x), row = static_cast<int>(threadIdx.x);
+  const bool moved = __syncthreads_or(row < grid.rows && state->changed[row] != 0) != 0;
+  const int count = followed && !band->only_new() ? followed->count : 0;
+  for (int i = row; i < count; i += kMostCells)
+    cells[i] = followed_cells(followed->faces[i].box, full_width, full_height, grid,
+                              band->only_if_changed());
+  __syncthreads();
+  if (size == 0 && row == 0) {
+    state->changed_cells = moved ? count_cells(state->changed, grid) : 0;
+    state->cells = grid.columns * grid.rows;
+  }
   if (row >= grid.rows) return;
   const std::uint64_t on = map_row(state->changed, grid, cells, count, size, row);
   state->map.cells[size][row] = on;
-  if (on != 0) state->search = 1;  // whoever says so says the same
+  // Whoever says so says the same.
+  if (on != 0 && (moved || !band->only_if_changed())) state->search = 1;
 }
 
 }  // namespace
@@ -122,12 +142,22 @@ Result<Activity> Activity::create(int width, int height, int full_width, int ful
   return Result<Activity>(std::move(activity));  // nvcc does not move by itself
 }
 
-Status Activity::enqueue(ImageView<const std::uint8_t> picture, const std::int32_t* run,
+Status Activity::take_all(ImageView<const std::uint8_t> picture, const std::int32_t* run,
+                          Launcher launch) {
+  return changes(picture, run, nullptr, nullptr, launch);
+}
+
+Status Activity::changes(ImageView<const std::uint8_t> picture, const std::int32_t* run,
                          const SearchRegion* band, const FollowedFaces* followed, Launcher launch) {
   const dim3 cells(static_cast<unsigned>((grid_.columns - 1) / kCells + 1),
                    static_cast<unsigned>(grid_.rows));
-  CUFACE_TRY(launch("what has changed", changes_kernel, {cells, kThreads}, picture, grid_, run,
-                    band, then_.data(), state_.data()));
+  return launch("what has changed", changes_kernel, {cells, kThreads}, picture, grid_, full_width_,
+                full_height_, run, band, followed, then_.data(), state_.data());
+}
+
+Status Activity::enqueue(ImageView<const std::uint8_t> picture, const std::int32_t* run,
+                         const SearchRegion* band, const FollowedFaces* followed, Launcher launch) {
+  CUFACE_TRY(changes(picture, run, band, followed, launch));
   return launch("what is active", map_kernel, {kSizeClasses, kMostCells}, grid_, full_width_,
                 full_height_, run, band, followed, state_.data());
 }

@@ -72,7 +72,8 @@ struct SearchRequest {
   /// Active parts are to be searched, and the tracker behind has said which faces it follows, be it
   /// none; then searches are not spread.
   bool active_parts = false;
-  /// Only what has moved is to be searched, and what is asked for; then searches are not spread.
+  /// Only what has moved is to be searched, and what is asked for, whatever the period's turn; then
+  /// searches are not spread.
   bool motion = false;
   bool soon = false;  ///< with `motion`: all that has changed, at once
 
@@ -99,7 +100,8 @@ struct SearchSchedule {
 
   /// What of this frame to search; count 0 = nothing.
   CUFACE_HD SearchRegion next(const SearchRequest& ask) {
-    if (ask.asked || (ask.step.search && !ask.spread())) wanted = kWhole;
+    const bool turn = ask.step.search && !ask.motion && !ask.spread();
+    if (ask.asked || turn) wanted = kWhole;
     if (pause > 0) --pause;
     if (rest > 0) --rest;
     if (ask.soon) rest = 0;

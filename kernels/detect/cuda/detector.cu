@@ -166,7 +166,8 @@ Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t*
   CUFACE_TRY(turns_.size() == 1
                  ? searches_[0].enqueue(luma, run, band, followed, out, launch, stop_)
                  : enqueue_angles(luma, run, out, launch));
-  if (verifier_ && followed) CUFACE_TRY(verifier_->enqueue(luma, run, band, followed, out, launch));
+  if (verifier_ && followed)
+    CUFACE_TRY(verifier_->enqueue(luma, run, band, activity().state(), followed, out, launch));
   if (run) launch.end_if();
   return {};
 }

@@ -53,7 +53,7 @@ class Detector {
   /// memory too, as in cuface::Detector::enqueue; null = the whole picture. Of a part of the
   /// picture `searched` is 0 and `part` says which. `followed`, there too, is verified with
   /// DetectConfig::verify, and told to kernels/activity; null = nobody. Without
-  /// DetectConfig::active_parts kActiveParts are the whole picture.
+  /// DetectConfig::active_parts kActiveParts and the like are the whole picture.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, DeviceFaces* out,
                  Launcher launch, const SearchRegion* band = nullptr,
                  const FollowedFaces* followed = nullptr);

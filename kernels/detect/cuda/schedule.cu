@@ -10,7 +10,8 @@ namespace {
 template <typename Told>
 __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told told) {
   const SearchBegin& begin = told.get();
-  const DeviceFaces* faces = begin.verify || begin.ask.active_parts ? begin.asker : nullptr;
+  const DeviceFaces* faces =
+      begin.verify || begin.ask.active_parts || begin.ask.motion ? begin.asker : nullptr;
   const int count = faces ? faces->count : 0, points = faces ? points_per_face(*faces) : 0;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
     state->followed.faces[i] = followed_face(faces->faces[i], faces->landmarks() + i * points,
@@ -32,9 +33,11 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
 
 /// A block; thread 0 decides, all copy.
 __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
-                           DeviceFaces* out, int landmarks, ScheduleSeen* seen) {
-  const bool run = state->run != 0;
-  const SearchRegion what = state->what;
+                           DeviceFaces* out, int landmarks, ScheduleSeen* seen,
+                           const Activity::State* moved) {
+  const bool unchanged = moved && moved->is_unchanged(state->what);
+  const bool run = state->run != 0 && !unchanged;
+  const SearchRegion what = unchanged ? SearchRegion{} : state->what;
   const int earlier = before ? before->count : 0, added = run ? found->count : 0;
   // What is first is copied by all; the rest is joined.
   const Face* first = earlier > 0 ? before->faces : found->faces;
@@ -52,16 +55,32 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
   out->landmarks_per_face = keep ? before->landmarks_per_face : 0;
   out->followed_per_face = 0;
   out->searched = (run && !what.is_part()) || (before && before->searched);
-  out->part = before ? before->part : what.is_part() ? what : SearchRegion{};
+  out->part = before ? before->part : what.is_part() && !what.only_new() ? what : SearchRegion{};
   out->overflow = run ? found->overflow : before ? before->overflow : 0;
   out->lost = 0;
   out->search_wanted = {};
   out->frame = state->frame;
-  if (run) state->wish.searched(what, out->count > 0);
+  state->run = run ? state->run : 0;
+  constexpr auto kUsualPause = static_cast<std::int32_t>(kActiveInterval);
+  const bool share = moved && what.only_if_changed();
+  if (run)
+    state->wish.searched(what, out->count > 0,
+                         share ? motion_pause(moved->changed_cells, moved->cells) : kUsualPause);
   if (!seen) return;
   seen->wish = state->wish;
   __threadfence_system();
   *static_cast<volatile std::uint64_t*>(&seen->frame) = state->frame;
+}
+
+/// A thread.
+__global__ void whole_kernel(SearchState* state, const Activity::State* moved) {
+  if (state->run == 0 || !state->what.only_if_changed()) return;
+  if (moved->is_unchanged(state->what)) {
+    state->run = 0;
+    state->what = {};
+  } else {
+    state->what = kWholePicture;
+  }
 }
 
 constexpr int kThreads = 128;
@@ -75,10 +94,15 @@ Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launc
   });
 }
 
+Status search_whole(SearchState* state, const Activity::State* moved, Launcher launch) {
+  return launch("whether something has changed", whole_kernel, {1, 1}, state, moved);
+}
+
 Status end_search(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
-                  DeviceFaces* out, int landmarks, Launcher launch, ScheduleSeen* seen) {
+                  DeviceFaces* out, int landmarks, Launcher launch, ScheduleSeen* seen,
+                  const Activity::State* moved) {
   return launch("joining the faces found", end_kernel, {1, kThreads}, state, before, found, out,
-                landmarks, seen);
+                landmarks, seen, moved);
 }
 
 }  // namespace cuface::cuda

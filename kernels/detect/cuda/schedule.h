@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/activity/activity_cuda.h"
 #include "kernels/common/cuda/launch.h"
 #include "kernels/common/status.h"
 #include "kernels/detect/cuda/verifier.h"
@@ -46,11 +47,19 @@ struct SearchBegin {
 /// Decides; sets state->run, ->what, ->skipped and ->followed. One launch.
 Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launch);
 
+/// Before a detector that has no parts, and behind `moved` of state->run and ->what: where only
+/// what has changed is searched, and nothing has, state->run becomes 0; else state->what the whole
+/// picture. One launch.
+Status search_whole(SearchState* state, const Activity::State* moved, Launcher launch);
+
 /// After the detector, which has written `found` where state->run: `out` gets the faces of the
 /// detector before (`before`, may be null) and those found; the next frame is searched too where
 /// there are none. The three do not overlap. `landmarks`: points per face there
-/// is room for in `out`. `seen`: where the host looks; null = it does not. One launch.
+/// is room for in `out`. `seen`: where the host looks; null = it does not. `moved`: what the
+/// detector knows of changes; null = nothing. A search that it has left out, as nothing has
+/// changed, is none: state->run becomes 0. One launch.
 Status end_search(SearchState* state, const DeviceFaces* before, const DeviceFaces* found,
-                  DeviceFaces* out, int landmarks, Launcher launch, ScheduleSeen* seen = nullptr);
+                  DeviceFaces* out, int landmarks, Launcher launch, ScheduleSeen* seen = nullptr,
+                  const Activity::State* moved = nullptr);
 
 }  // namespace cuface::cuda

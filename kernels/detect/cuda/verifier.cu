@@ -33,15 +33,17 @@ __device__ bool is_missed(const Task& task, const Followed& face, const SearchRe
 /// A block a patch; each goes through all faces for itself.
 __global__ void __launch_bounds__(kThreads)
     patches_kernel(ImageView<const std::uint8_t> luma, const Task task, const std::int32_t* run,
-                   const SearchRegion* band, const FollowedFaces* followed,
-                   const DeviceFaces* found, ImageView<std::uint8_t> atlas, ChosenFaces* chosen) {
+                   const SearchRegion* band, const Activity::State* moved,
+                   const FollowedFaces* followed, const DeviceFaces* found,
+                   ImageView<std::uint8_t> atlas, ChosenFaces* chosen) {
   __shared__ bool missed[kMaxFaces];
   __shared__ int face, count;
   __shared__ Raw<Patch> memory;
   Patch& patch = memory.get();
   const int index = static_cast<int>(blockIdx.x);
   const BlockLanes lanes;
-  const bool any = !idle(run) && !found->overflow;
+  const bool none = band && (band->only_new() || (moved && moved->is_unchanged(*band)));
+  const bool any = !idle(run) && !found->overflow && !none;
   const int faces = any ? followed->count : 0;
   lanes.each(faces, [&](int i) {
     missed[i] = is_missed(task, followed->faces[i], band ? *band : SearchRegion{0, 1}, *found);
@@ -170,13 +172,13 @@ void Verifier::bind(std::byte* scratch) {
 }
 
 Status Verifier::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                         const SearchRegion* band, const FollowedFaces* followed, DeviceFaces* out,
-                         Launcher launch) {
+                         const SearchRegion* band, const Activity::State* moved,
+                         const FollowedFaces* followed, DeviceFaces* out, Launcher launch) {
   const Task task{shape_, width_, height_, max_faces_};
   const ImageView<std::uint8_t> atlas = atlas_view(atlas_.data(), shape_);
   ChosenFaces* chosen = chosen_.data();
   CUFACE_TRY(launch("cutting out followed faces", patches_kernel, {kMostVerified, kThreads}, luma,
-                    task, run, band, followed, out, atlas, chosen));
+                    task, run, band, moved, followed, out, atlas, chosen));
   CUFACE_TRY(search_.enqueue(atlas, &chosen->count, nullptr, nullptr, found_.data(), launch));
   return launch("adding the faces verified", add_verified_kernel, {1, kMaxFaces}, task, chosen,
                 found_.data(), out);

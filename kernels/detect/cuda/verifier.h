@@ -38,9 +38,10 @@ class Verifier {
 
   /// After a search of `luma` that has written `out`: adds to it those of `followed` that it has
   /// missed and that are verified. All in device memory; `run` and `band` as in Detector::enqueue.
+  /// `moved`: what the search knows of changes; null = nothing.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                 const SearchRegion* band, const FollowedFaces* followed, DeviceFaces* out,
-                 Launcher launch);
+                 const SearchRegion* band, const Activity::State* moved,
+                 const FollowedFaces* followed, DeviceFaces* out, Launcher launch);
 
  private:
   int width_ = 0, height_ = 0, max_faces_ = 0;

@@ -139,6 +139,15 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
 inline unsigned __dp2a_lo(unsigned halves, unsigned bytes, unsigned sum) {
   return sum + (halves & 0xffff) * (bytes & 0xff) + (halves >> 16) * (bytes >> 8 & 0xff);
 }
+/// The sum of the differences of four bytes.
+inline unsigned __vsadu4(unsigned a, unsigned b) {
+  unsigned sum = 0;
+  for (int i = 0; i < 32; i += 8) {
+    const unsigned x = a >> i & 255, y = b >> i & 255;
+    sum += x < y ? y - x : x - y;
+  }
+  return sum;
+}
 template <typename T>
 T __ldg(const T* from) {
   return *from;

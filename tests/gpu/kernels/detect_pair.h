@@ -235,8 +235,9 @@ class Pair {
 
   static inline long raw_compared = 0, faces_compared = 0, listed = 0, exact = 0, turned = 0;
   static inline long cells_on = 0, cells_off = 0;  ///< of maps compared
+  static inline long unchanged = 0;                ///< searches for which nothing has moved
   static void restart() {
-    raw_compared = faces_compared = listed = exact = turned = cells_on = cells_off = 0;
+    raw_compared = faces_compared = listed = exact = turned = cells_on = cells_off = unchanged = 0;
   }
 
  private:
@@ -258,7 +259,7 @@ class Pair {
       if (!band_.is_part()) activity_->take(picture.view());
       return nullptr;
     }
-    const ActivityMap* expected = &activity_->look(picture.view(), followed_);
+    const ActivityMap* expected = &activity_->look(picture.view(), followed_, band_);
     const cuda::Activity::State got = download(gpu_->activity().state(), 1)[0];
     const CellGrid& grid = activity_->grid();
     for (int row = 0; row < grid.rows; ++row) {
@@ -279,7 +280,9 @@ class Pair {
     const ActivityMap* map = compare_map(picture);
     if (several()) return;
     std::vector<Rect> expected;
-    const bool fits = searcher_->search(picture.view(), band_, map, expected);
+    const bool idle = map && band_.only_if_changed() && activity_->changed_cells() == 0;
+    unchanged += idle;
+    const bool fits = idle || searcher_->search(picture.view(), band_, map, expected);
     const cuda::SearchCounts counts = download(gpu_->search().counts(), 1)[0];
     listed += counts.listed;
     exact += counts.exact;

@@ -36,6 +36,7 @@ class SearchCuda : public testing::Test {
     for (auto* memory : {&before_, &found_, &out_, &asker_})
       memory->emplace(cuda::device_faces_bytes(kLandmarks), kCanary);
     state_memory_.emplace(sizeof(cuda::SearchState), kCanary);
+    moved_.emplace(sizeof(cuda::Activity::State), kCanary);
     state_ = reinterpret_cast<cuda::SearchState*>(state_memory_->data());
   }
   static DeviceFaces* faces(std::optional<GuardedBytes>& memory) {
@@ -70,11 +71,19 @@ class SearchCuda : public testing::Test {
       made->landmarks()[i] = {static_cast<float>(below(640)), static_cast<float>(below(480))};
     return made;
   }
+  static std::vector<std::uint8_t> bytes_of(const cuda::Activity::State& moved) {
+    std::vector<std::uint8_t> bytes(sizeof moved);
+    std::memcpy(bytes.data(), &moved, sizeof moved);
+    return bytes;
+  }
+  const cuda::Activity::State* moved_state() {
+    return reinterpret_cast<const cuda::Activity::State*>(moved_->data());
+  }
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
   bool chance(int n) { return below(n) == 0; }
 
   std::mt19937 random_{1};
-  std::optional<GuardedBytes> before_, found_, out_, asker_, state_memory_;
+  std::optional<GuardedBytes> before_, found_, out_, asker_, state_memory_, moved_;
   cuda::SearchState* state_ = nullptr;
 };
 
@@ -85,23 +94,30 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   *seen.value().data() = {};
   std::uint64_t last_seen = 0;
   Faces asker;
-  int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0, tentative = 0;
-  for (int i = 0; i < kFrames; ++i) {
+  int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0, tentative = 0,
+      unmoved = 0, news = 0;
+  // Few are enough for none of what is counted.
+  for (int i = 0; i < std::max(kFrames, 600); ++i) {
     const bool restart = i == 0 || chance(50);
-    const bool tracker = chance(2);
+    // For a while nothing but what moves is searched.
+    const bool calm = i / 40 % 2 == 1;
+    const bool tracker = calm || chance(2);
     SearchRequest ask;
-    ask.asked = chance(12);
+    ask.asked = chance(calm ? 60 : 12);
     ask.bands = !chance(3);
     ask.step.search = chance(12);
     if (chance(2)) ask.step.band = {below(7), 7};
     ask.step.active = chance(4);
     ask.active_parts = tracker && chance(3);
+    ask.motion = tracker && (calm || chance(2));
+    ask.soon = ask.motion && chance(calm ? 30 : 5);
     ask.late = chance(6);
     ask.searchable = !ask.late && !chance(5);
     const int found = chance(3) ? 0 : 1 + below(3);
-    asker->search_wanted = chance(10)  ? kWholePicture
-                           : chance(3) ? SearchRegion{}
-                                       : SearchRegion{below(6), 6};
+    asker->search_wanted = calm && !chance(20) ? SearchRegion{}
+                           : chance(10)        ? kWholePicture
+                           : chance(3)         ? SearchRegion{}
+                                               : SearchRegion{below(6), 6};
     asker->count = below(2);
     put(asker_, asker);
     Faces result = random_faces(found, 0);
@@ -111,7 +127,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     if (tracker) told.tracker_asks(asker->search_wanted);
     told.follows = tracker && asker->count > 0;
     const SearchRegion what = wish.next(told);
-    const bool run = what.count > 0;
+    bool run = what.count > 0;
     wished += run && !what.is_part() && !ask.step.search && !told.asked;
     (what.active_only ? active : parts) += what.is_part();
     tentative += what.count == 6;
@@ -133,20 +149,35 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ASSERT_EQ(put_off, wish.skipped(told)) << "frame " << i;
     too_late += put_off;
 
+    cuda::Activity::State moved;
+    moved.cells = 40;
+    moved.changed_cells = chance(3) ? 0 : 1 + below(chance(3) ? 40 : 8);
+    moved_->set(bytes_of(moved));
+    const bool told_of_moves = !chance(4);
+    const bool unchanged = told_of_moves && what.only_if_changed() && moved.changed_cells == 0;
+    unmoved += unchanged;
+    run = run && !unchanged;
     if (!run) result->count = 0;  // as cuda::Detector does
     put(found_, result);
     ASSERT_TRUE(cuda::end_search(state_, nullptr, faces(found_), faces(out_), 0, nullptr,
-                                 i % 4 ? seen.value().data() : nullptr)
+                                 i % 4 ? seen.value().data() : nullptr,
+                                 told_of_moves ? moved_state() : nullptr)
                     .ok());
+    ASSERT_EQ(cudaMemcpy(&ran, &state_->run, sizeof ran, cudaMemcpyDeviceToHost), cudaSuccess);
+    ASSERT_EQ(ran != 0, run) << "frame " << i;
     Faces out = get(out_);
     ASSERT_EQ(out->count, run ? found : 0);
     ASSERT_EQ(out->searched, run && !what.is_part());
-    ASSERT_EQ(out->part, what.is_part() ? what : SearchRegion{});
+    ASSERT_EQ(out->part, run && what.is_part() && !what.only_new() ? what : SearchRegion{});
     ASSERT_EQ(out->landmarks_per_face, 0);
     ASSERT_EQ(out->lost, 0);
     ASSERT_EQ(out->search_wanted, SearchRegion{});
     ASSERT_EQ(out->frame, frame);
-    if (run) wish.searched(what, found > 0);
+    if (run && told_of_moves && what.only_if_changed())
+      wish.searched(what, found > 0, motion_pause(moved.changed_cells, moved.cells));
+    else if (run)
+      wish.searched(what, found > 0);
+    news += run && what.only_new();
     // What the host sees of it: get() has waited.
     if (i % 4) last_seen = frame;
     ASSERT_EQ(seen.value().data()->frame, last_seen) << "frame " << i;
@@ -165,6 +196,8 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   compared("bands of faces in doubt searched", tentative, 50);
   compared("frames not searched", skipped, 50);
   compared("searches wished for", wished, 10);
+  compared("searches left out, as nothing has moved", unmoved, 30);
+  compared("searches of what is new", news, 30);
   compared("searches skipped on late frames", too_late, 20);
 }
 
@@ -183,6 +216,7 @@ TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
     cuda::SearchBegin begin{true, {}, 7, faces(asker_)};
     begin.verify = chance(2);
     begin.ask.active_parts = !chance(4);
+    begin.ask.motion = chance(3);
     begin.ask.step.active = true;
     begin.scale_x = chance(2) ? 1.0f : 0.37f;
     begin.scale_y = chance(2) ? 1.0f : 1.91f;
@@ -207,6 +241,28 @@ TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
   compared("faces told", told, 500);
   compared("of them turned by their landmarks", turned, 200);
   compared("lists for active parts alone", only_active, 30);
+}
+
+// A network has no parts.
+TEST_F(SearchCuda, SearchesTheWholeWhereSomethingHasMoved) {
+  for (const SearchRegion& due :
+       {SearchRegion{}, kWholePicture, kActiveParts, kChangedParts, kNewParts})
+    for (const int changed : {0, 1, 40}) {
+      cuda::SearchState state{};
+      state.what = due;
+      state.run = due.count;
+      ASSERT_EQ(cudaMemcpy(state_, &state, sizeof state, cudaMemcpyHostToDevice), cudaSuccess);
+      cuda::Activity::State moved;
+      moved.changed_cells = changed;
+      moved_->set(bytes_of(moved));
+      ASSERT_TRUE(cuda::search_whole(state_, moved_state(), nullptr).ok());
+      ASSERT_EQ(
+          cudaMemcpy(static_cast<void*>(&state), state_, sizeof state, cudaMemcpyDeviceToHost),
+          cudaSuccess);
+      const bool none = due.only_if_changed() && changed == 0;
+      EXPECT_EQ(state.run, none ? 0 : due.count);
+      EXPECT_EQ(state.what, none ? SearchRegion{} : due.only_if_changed() ? kWholePicture : due);
+    }
 }
 
 TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {

@@ -118,6 +118,7 @@ compare_settings() {
       same "$clip" $demuxer "network on every frame" "model=$network redetect-interval=1" ""
       same "$clip" $demuxer "network, own size, all on" \
         "model=$network input-size=0 roll=45 redetect-interval=5" "samples=4 smooth=0.5"
+      same "$clip" $demuxer "network motion" "model=$network search=motion" ""
     fi
   fi
   if [[ $short ]]; then
@@ -125,6 +126,7 @@ compare_settings() {
     same "$clip" $demuxer "spread" "spread=true" ""
     same "$clip" $demuxer "verify and refine off" "verify=false" "refine=false"
     same "$clip" $demuxer "smart" "search=smart redetect-interval=30" ""
+    same "$clip" $demuxer "motion" "search=motion" ""
   fi
 }
 

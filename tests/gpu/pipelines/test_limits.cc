@@ -114,8 +114,7 @@ TEST_F(LimitsCuda, WhatIsTheCpusIsRefusedWithTheWayOut) {
       "caps=video/x-raw,format=NV12,width=320,height=180,framerate=25/1";
   const struct {
     const char *property, *value, *instead;
-  } refused[] = {{"scale-mode", "window", "scale-mode=pyramid"},
-                 {"search", "motion", "search=smart"}};
+  } refused[] = {{"scale-mode", "window", "scale-mode=pyramid"}};
   for (const auto& one : refused) {
     const std::string set = std::string(one.property) + "=" + one.value;
     const auto expect_refused = [&](const Ending& ending) {

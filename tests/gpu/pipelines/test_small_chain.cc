@@ -105,15 +105,19 @@ INSTANTIATE_TEST_SUITE_P(
         Settings{"AllThereIs", "redetect-interval=3 roll=30 ", "samples=3 smooth=0.5",
                  ConditionalNodes::kUsed},
         Settings{"Smart", "redetect-interval=20 search=smart ", "", ConditionalNodes::kUsed},
+        Settings{"Motion", "search=motion ", "", ConditionalNodes::kUsed},
         Settings{"EveryFrame", "redetect-interval=1 ", "refine=false", ConditionalNodes::kNotAsked},
         Settings{"Network", "model=NETWORK redetect-interval=3 ", "", ConditionalNodes::kUsed},
+        Settings{"NetworkMotion", "model=NETWORK search=motion ", "", ConditionalNodes::kUsed},
         Settings{"NetworkOnEveryFrame", "model=NETWORK redetect-interval=1 input-size=0 ", "",
                  ConditionalNodes::kNotAsked},
         Settings{"WithoutConditionalNodes", "redetect-interval=2 ", "", ConditionalNodes::kRefused},
         Settings{"AllWithoutConditionalNodes", "redetect-interval=3 roll=30 ",
                  "samples=3 smooth=0.5", ConditionalNodes::kRefused, 3},
         Settings{"SmartWithoutConditionalNodes", "redetect-interval=20 search=smart ", "",
-                 ConditionalNodes::kRefused, 12}),
+                 ConditionalNodes::kRefused, 12},
+        Settings{"MotionWithoutConditionalNodes", "search=motion ", "", ConditionalNodes::kRefused,
+                 12}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
