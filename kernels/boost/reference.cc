@@ -62,6 +62,12 @@ class PlainSearch : public SplitSearch {
 
 }  // namespace
 
+Status SplitSearch::order_of(std::size_t /*feature*/, std::span<const float> values,
+                             std::vector<std::uint32_t>& order) {
+  sort_samples(values, order);
+  return {};
+}
+
 void sort_samples(std::span<const float> values, std::vector<std::uint32_t>& order) {
   order.resize(values.size());
   std::iota(order.begin(), order.end(), 0u);

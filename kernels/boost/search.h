@@ -35,6 +35,9 @@ class SplitSearch {
   /// `stop` is raised; what a GPU says.
   virtual Status best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) = 0;
   virtual std::size_t bytes() const { return 0; }
+  /// The samples by the values of a feature; equal ones in any order.
+  virtual Status order_of(std::size_t feature, std::span<const float> values,
+                          std::vector<std::uint32_t>& order);
 };
 
 /// Sorts all features again for each node.
@@ -55,7 +58,8 @@ struct FeatureSplit {
 /// Samples by value, of equal ones by number.
 void sort_samples(std::span<const float> values, std::vector<std::uint32_t>& order);
 
-/// The best split of one feature, of equal ones the lowest. `order` is sort_samples()'.
+/// The best split of one feature, of equal ones the lowest. `order` is sort_samples()', or one
+/// where equal values stand in another order.
 FeatureSplit best_split(std::span<const float> values, std::span<const std::uint32_t> order,
                         const NodeSamples& node);
 

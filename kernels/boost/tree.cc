@@ -58,7 +58,7 @@ Status find_split(const FeatureBank& bank, const SampleValues& values, SplitSear
   values.of(bank.at(found.feature), of_feature.data());
   of_feature.resize(values.count());
   std::vector<std::uint32_t> order;
-  sort_samples(of_feature, order);
+  CUFACE_TRY(search.order_of(found.feature, of_feature, order));
   split.feature = static_cast<int>(found.feature);
   split.threshold = best_split(of_feature, order, node).threshold;
   return {};

@@ -5,6 +5,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 #include "kernels/boost/window_sums.h"
 #include "kernels/cascade/bind.h"
 #include "kernels/common/dispatch.h"
@@ -52,12 +54,20 @@ SampleValues::SampleValues(const FeatureBank& bank, const TrainingSamples& sampl
       norms_(stride_) {
   WindowSums window(bank.width(), bank.height(), bank.mode() == FeatureMode::kAll);
   layout_ = window.layout();
-  sums_.resize(window.sums().size() * stride_);
-  for (std::size_t i = 0; i < count_; ++i) {
-    window.make(samples.window(i));
-    norms_[i] = window.norm();
-    for (std::size_t corner = 0; corner < window.sums().size(); ++corner)
-      sums_[corner * stride_ + i] = window.sums()[corner];
+  const std::size_t corners = window.sums().size();
+  sums_.resize(corners * stride_);
+  // Some samples at once, so that whole cache lines are written.
+  std::vector<std::uint32_t> some(corners * kValueLanes);
+  for (std::size_t first = 0; first < count_; first += kValueLanes) {
+    const std::size_t end = std::min(count_ - first, kValueLanes);
+    for (std::size_t i = 0; i < end; ++i) {
+      window.make(samples.window(first + i));
+      norms_[first + i] = window.norm();
+      for (std::size_t corner = 0; corner < corners; ++corner)
+        some[corner * kValueLanes + i] = window.sums()[corner];
+    }
+    for (std::size_t corner = 0; corner < corners; ++corner)
+      std::copy_n(some.data() + corner * kValueLanes, end, sums_.data() + corner * stride_ + first);
   }
 }
 

@@ -170,7 +170,8 @@ std::string CascadeProgress::stage(const CascadeState& state) const {
       head(state.stages.size()) + std::to_string(stage.trees.size()) + " trees, hit rate " +
       as_rate(stage.hit_rate) + ", false alarms " + as_rate(stage.false_alarm) + "; negatives in " +
       as_duration(record.mining_seconds) + " (" + windows_a_second(record) + ", " +
-      passing(record.mining) + " pass), boosting in " + as_duration(record.boosting_seconds);
+      passing(record.mining) + " pass), boosting " + (record.on_gpu ? "on the GPU in " : "in ") +
+      as_duration(record.boosting_seconds);
   if (stage.end == StageEnd::kMostTrees) text += "; ended by --max-weak-count";
   if (stage.end == StageEnd::kNoBetterSplit) text += "; no feature tells the rest apart";
   if (state.stages.size() < static_cast<std::size_t>(settings_.stages)) {

@@ -14,6 +14,10 @@
 namespace cuface::train {
 namespace {
 
+constexpr Choice<BoostBackend> kBackends[] = {{BoostBackend::kAuto, "auto", "auto"},
+                                              {BoostBackend::kCpu, "cpu", "cpu"},
+                                              {BoostBackend::kCuda, "cuda", "cuda"}};
+
 /// What is learnt from.
 struct Loaded {
   Samples positives;
@@ -85,6 +89,8 @@ class JobRunner {
     CascadeRun run;
     run.threads = options_.threads;
     run.memory = options_.memory_mib << 20;
+    run.backend = options_.backend;
+    run.device_memory = options_.gpu_memory_mib << 20;
     run.stop = run_.stop();
     run.watch = [&](const CascadeState& state, CascadeStep step) {
       run_.save_now_and_then(step == CascadeStep::kStage || step == CascadeStep::kMined);
@@ -140,16 +146,23 @@ class JobRunner {
 std::vector<Option> run_options(CascadeRunOptions& run) {
   std::vector<Option> options = run_options(static_cast<RunOptions&>(run), "numThreads",
                                             "write times, rates and memory as JSON");
-  options.insert(options.end() - 1,
-                 option("memory", nullptr, "MIB", run.memory_mib,
-                        "memory for sorted features, and as much for backgrounds"));
+  const std::vector<Option> own = {
+      option("backend", nullptr, "auto|cpu|cuda", run.backend, kBackends,
+             "processor of the boosting; auto takes a GPU that has enough memory"),
+      option("memory", nullptr, "MIB", run.memory_mib,
+             "memory for sorted features, and as much for backgrounds"),
+      option("gpu-memory", nullptr, "MIB", run.gpu_memory_mib,
+             "the GPU's memory for sorted features (0: most of what is free)")};
+  options.insert(options.end() - 1, own.begin(), own.end());
   return options;
 }
 
 Status validate(const CascadeRunOptions& run) {
   CUFACE_TRY(validate(static_cast<const RunOptions&>(run)));
-  if (run.memory_mib > std::uint64_t{1} << 30)
-    return {StatusCode::kInvalidArgument, "--memory must be MiB, to 2^30"};
+  for (const std::uint64_t mib : {run.memory_mib, run.gpu_memory_mib}) {
+    if (mib > std::uint64_t{1} << 30)
+      return {StatusCode::kInvalidArgument, "--memory and --gpu-memory must be MiB, to 2^30"};
+  }
   return {};
 }
 

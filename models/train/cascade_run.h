@@ -11,7 +11,9 @@ namespace cuface::train {
 
 /// What changes no byte of the cascade.
 struct CascadeRunOptions : RunOptions {
-  std::uint64_t memory_mib = 2048;  ///< for sorted orders, and the same for backgrounds
+  BoostBackend backend = BoostBackend::kAuto;
+  std::uint64_t memory_mib = 2048;   ///< for sorted orders, and the same for backgrounds
+  std::uint64_t gpu_memory_mib = 0;  ///< for sorted orders; 0 = most of what is free
 };
 std::vector<Option> run_options(CascadeRunOptions& run);
 /// kInvalidArgument, with the option's name.

@@ -105,6 +105,8 @@ class CascadeTrainer {
     StageRun run;
     run.threads = run_.threads;
     run.memory = run_.memory;
+    run.backend = run_.backend;
+    run.device_memory = run_.device_memory;
     run.stop = run_.stop;
     run.watch = [&](const BoostedStage& stage) {
       state_.begun = stage;
@@ -119,6 +121,7 @@ class CascadeTrainer {
     record().prepare_seconds += cost.prepare_seconds;
     record().search_seconds += cost.search_seconds;
     record().bytes = std::max<std::uint64_t>(record().bytes, cost.bytes);
+    record().on_gpu = cost.on_gpu;
     CUFACE_TRY(stage.status());
     state_.stages.push_back(std::move(stage.value()));
     state_.begun = {};

@@ -40,6 +40,7 @@ struct StageRecord {
   double mining_seconds = 0, boosting_seconds = 0;
   double prepare_seconds = 0, search_seconds = 0;  ///< of boosting
   std::uint64_t bytes = 0;                         ///< that boosting kept at most
+  bool on_gpu = false;  ///< boosting, in this run: no checkpoint keeps it
 };
 
 struct CascadeState {
@@ -61,7 +62,9 @@ enum class CascadeStep {
 
 struct CascadeRun {
   int threads = 0;
-  std::size_t memory = std::size_t{2} << 30;  ///< as StageRun has it
+  // As StageRun has them.
+  BoostBackend backend = BoostBackend::kCpu;
+  std::size_t memory = std::size_t{2} << 30, device_memory = 0;
   const StopFlag* stop = nullptr;
   /// After each step, from the calling thread: what to do with the state until it returns.
   std::function<void(const CascadeState&, CascadeStep)> watch;

@@ -93,10 +93,10 @@ def test_the_report_has_phases_and_memory(undisturbed):
     assert report["settings"]["seed"] == "0"
 
 
-def interrupted(place, folder, line, how):
+def interrupted(place, folder, line, how, *more):
     """A training that got the signal when it said so; its process."""
-    with subprocess.Popen([TOOL, "cascade", *inputs(place), *SETTINGS, "--output", folder / "face.xml", "--checkpoint-every", "0"],
-                          stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    command = [TOOL, "cascade", *inputs(place), *SETTINGS, "--output", folder / "face.xml", "--checkpoint-every", "0", *more]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
         said = []
         for text in process.stderr:
@@ -128,6 +128,28 @@ def test_ctrl_c_and_resume(place, undisturbed, tmp_path):
     assert "done" in run("info", checkpoint).stdout
     # What is done may be written over.
     assert run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.xml").returncode == 0
+
+
+def test_a_gpu_gives_the_same_bytes(place, undisturbed, tmp_path):
+    done = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.xml", "--backend", "cuda")
+    if done.returncode == 1:
+        assert re.search("looking for a GPU: .|this build has no CUDA", done.stderr), done.stderr
+        # Nothing is lost: what was mined goes on without one.
+        again = run("resume", tmp_path / "face.xml.checkpoint", "--backend", "auto")
+        assert again.returncode == 0, again.stderr
+        assert (tmp_path / "face.xml").read_bytes() == undisturbed.read_bytes()
+        pytest.skip("no GPU: " + done.stderr.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("boosting on the GPU in") == 5, done.stderr
+    assert (tmp_path / "face.xml").read_bytes() == undisturbed.read_bytes()
+    folder = tmp_path / "stopped"
+    folder.mkdir()
+    code, text = interrupted(place, folder, "stage 2 of 5: ", signal.SIGINT, "--backend", "cuda")
+    assert code == 3, text
+    rest = run("resume", folder / "face.xml.checkpoint", "--backend", "cpu")
+    assert rest.returncode == 0, rest.stderr
+    assert "on the GPU" not in rest.stderr
+    assert (folder / "face.xml").read_bytes() == undisturbed.read_bytes()
 
 
 @pytest.mark.parametrize("line", ["stage 1 of 5: 100 of 100 negatives", "stage 3 of 5: .* boosting in"])

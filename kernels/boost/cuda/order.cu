@@ -21,13 +21,22 @@ constexpr int kTotals = kDigitValues + 1;
 /// Keys and ids, twice: each pass goes from one to the other.
 template <typename Id>
 struct SortBuffers {
-  std::uint32_t* keys[2];
-  Id* ids[2];
+  std::uint32_t *keys, *other_keys;
+  Id *ids, *other_ids;
 
   __device__ SortBuffers(std::uint32_t* memory, int places)
-      : keys{memory, memory + places},
-        ids{reinterpret_cast<Id*>(memory + 2 * places),
-            reinterpret_cast<Id*>(memory + 2 * places) + places} {}
+      : keys(memory),
+        other_keys(memory + places),
+        ids(reinterpret_cast<Id*>(memory + 2 * places)),
+        other_ids(ids + places) {}
+  __device__ void swap() {
+    std::uint32_t* const new_keys = other_keys;
+    Id* const new_ids = other_ids;
+    other_keys = keys;
+    other_ids = ids;
+    keys = new_keys;
+    ids = new_ids;
+  }
   static std::size_t bytes(std::size_t places) { return places * 2 * (4 + sizeof(Id)); }
 };
 
@@ -74,6 +83,7 @@ __device__ inline bool places_of(std::uint32_t* counts, std::uint32_t* totals, i
   if (thread < kWarp) {
     constexpr int kOfLane = kDigitValues / kWarp;
     std::uint32_t own[kOfLane], sum = 0;
+#pragma unroll
     for (int i = 0; i < kOfLane; ++i) {
       own[i] = sum;
       sum += totals[lane * kOfLane + i];
@@ -83,6 +93,7 @@ __device__ inline bool places_of(std::uint32_t* counts, std::uint32_t* totals, i
       const std::uint32_t other = __shfl_sync(kAllLanes, before, lane - by);
       if (lane >= by) before += other;
     }
+#pragma unroll
     for (int i = 0; i < kOfLane; ++i) totals[lane * kOfLane + i] = before - sum + own[i];
   }
   __syncthreads();
@@ -103,7 +114,7 @@ __global__ void __launch_bounds__(kMostThreads)
   std::uint32_t* buffers = totals + kTotals;
   if constexpr (!kShared)
     buffers = reinterpret_cast<std::uint32_t*>(scratch + blockIdx.x * scratch_of_block);
-  const SortBuffers<Id> at(buffers, places);
+  SortBuffers<Id> at(buffers, places);
   // Whole rounds of a warp, so that its lanes go together.
   const int rounds = (count + threads - 1) / threads;
   const int begin = warp * rounds * kWarp, end = min(count, begin + rounds * kWarp);
@@ -111,46 +122,43 @@ __global__ void __launch_bounds__(kMostThreads)
   for (std::uint32_t f = blockIdx.x; f < features; f += gridDim.x) {
     const BoundFeature feature = bound[f];
     for (int i = thread; i < count; i += threads) {
-      at.keys[0][i] = key_of(value_in(feature, rows, i));
-      at.ids[0][i] = static_cast<Id>(i);
+      at.keys[i] = key_of(value_in(feature, rows, i));
+      at.ids[i] = static_cast<Id>(i);
     }
-    int from = 0;
     for (int pass = 0; pass < kDigits; ++pass) {
-      const std::uint32_t* keys = at.keys[from];
-      const Id* ids = at.ids[from];
       const auto digit_of = [&](std::uint32_t key) {
         return key >> (pass * kDigitBits) & (kDigitValues - 1);
       };
       for (int i = thread; i < warps * kDigitValues; i += threads) counts[i] = 0;
       __syncthreads();
       std::uint32_t* own = counts + warp * kDigitValues;
-      for (int i = begin + lane; i < end; i += kWarp) atomicAdd(own + digit_of(keys[i]), 1u);
+      for (int i = begin + lane; i < end; i += kWarp) atomicAdd(own + digit_of(at.keys[i]), 1u);
       __syncthreads();
       if (places_of(counts, totals, count)) continue;
       for (int first = begin; first < end; first += kWarp) {
         const int i = first + lane;
         const bool has = i < end;
-        const std::uint32_t key = has ? keys[i] : 0;
+        const std::uint32_t key = has ? at.keys[i] : 0;
         const unsigned digit = digit_of(key), peers = peers_of(digit, has);
         const std::uint32_t before = own[digit];
         __syncwarp();
         if (has) {
           const auto rank = static_cast<std::uint32_t>(__popc(peers & ((1u << lane) - 1)));
           const std::uint32_t place = totals[digit] + before + rank;
-          at.keys[1 - from][place] = key;
-          at.ids[1 - from][place] = ids[i];
+          at.other_keys[place] = key;
+          at.other_ids[place] = at.ids[i];
           if (rank == 0) own[digit] = before + static_cast<std::uint32_t>(__popc(peers));
         }
         __syncwarp();
       }
-      from = 1 - from;
+      at.swap();
       __syncthreads();
     }
-    const std::uint32_t* keys = at.keys[from];
+    const std::uint32_t* keys = at.keys;
     Id* to = out.ids + static_cast<std::size_t>(f) * out.stride;
     for (int i = thread; i < places; i += threads) {
       const bool apart = i + 1 < count && are_apart(keys[i], keys[i + 1]);
-      const Id id = i < count ? at.ids[from][i] : static_cast<Id>(count);
+      const Id id = i < count ? at.ids[i] : static_cast<Id>(count);
       to[i] = static_cast<Id>(id | (apart ? OrderRows<Id>::kApart : Id{0}));
     }
     __syncthreads();

@@ -75,6 +75,7 @@ class CudaSearch : public SplitSearch {
     CUFACE_TRY(take(DeviceBuffer<std::byte>::create(order_plan_.scratch_bytes()), scratch_));
     CUFACE_TRY(take(DeviceBuffer<std::int32_t>::create(2 * samples()), node_));
     CUFACE_TRY(take(PinnedBuffer<std::int32_t>::create(2 * samples()), host_node_));
+    CUFACE_TRY(take(PinnedBuffer<Id>::create(count_), host_order_));
     CUFACE_TRY(take(DeviceBuffer<BestSplit>::create(1), best_));
     CUFACE_TRY(take(PinnedBuffer<BestSplit>::create(1), host_best_));
     CUFACE_TRY(allocate(memory));
@@ -124,6 +125,19 @@ class CudaSearch : public SplitSearch {
     if (best == 0) return {};
     found.feature = ~static_cast<std::uint32_t>(best);
     found.quality = std::bit_cast<float>(static_cast<std::uint32_t>(best >> 32));
+    return {};
+  }
+
+  Status order_of(std::size_t feature, std::span<const float> values,
+                  std::vector<std::uint32_t>& order) override {
+    if (feature >= stored_) return SplitSearch::order_of(feature, values, order);
+    CUFACE_TRY(check(cudaMemcpyAsync(host_order_.data(), rows_of(feature).ids, count_ * sizeof(Id),
+                                     cudaMemcpyDeviceToHost, own_.stream),
+                     "copying an order from the GPU"));
+    CUFACE_TRY(wait(own_.stream));
+    order.resize(count_);
+    for (std::size_t i = 0; i < count_; ++i)
+      order[i] = host_order_.data()[i] & static_cast<Id>(~OrderRows<Id>::kApart);
     return {};
   }
 
@@ -180,6 +194,7 @@ class CudaSearch : public SplitSearch {
   PinnedBuffer<std::int32_t> host_node_;
   DeviceBuffer<BestSplit> best_;
   PinnedBuffer<BestSplit> host_best_;
+  PinnedBuffer<Id> host_order_;
   DeviceBuffer<Id> orders_, spare_;
 };
 
