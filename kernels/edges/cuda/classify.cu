@@ -148,6 +148,14 @@ struct TileBits {
   std::uint32_t ridges[kTileHeight][kTileWords], edges[kTileHeight][kTileWords];
 };
 
+/// The first pixels of a tile's runs, in the order of the picture. They are fewer than the block's
+/// threads in most tiles, so that a pass over them takes one step.
+struct TileRuns {
+  std::uint16_t first[kWords * kWarp / 2];
+  std::uint32_t before[kWords / kWarp];  ///< runs of the words before those of a warp
+  int count;
+};
+
 /// Each warp has words of a column; each of its threads has a pixel.
 __device__ void thin(const std::uint32_t* gradients, const EdgeRules& rules,
                      const OctaveTable& octave, int tile_x, int tile_y, int width, int height,
@@ -195,14 +203,39 @@ __device__ inline std::uint64_t touched_above(const TileBits& bits, int row, int
   return wide & (own | own << 1 | own >> 1);
 }
 
+/// A thread a word; all threads of the block call it.
+__device__ void list_runs(const TileBits& bits, TileRuns& runs) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int warp = thread / kWarp, lane = thread % kWarp;
+  std::uint32_t starts = 0, place = 0;
+  if (thread < kWords) {
+    const std::uint32_t ridges = bits.ridges[thread / kTileWords][thread % kTileWords];
+    starts = ridges & ~(ridges << 1);
+    place = static_cast<std::uint32_t>(__popc(starts));
+    for (int by = 1; by < kWarp; by *= 2) {
+      const std::uint32_t lower = __shfl_up_sync(kAllLanes, place, static_cast<unsigned>(by));
+      if (lane >= by) place += lower;
+    }
+    if (lane == kWarp - 1) runs.before[warp] = place;
+    place -= static_cast<std::uint32_t>(__popc(starts));
+  }
+  __syncthreads();
+  static_assert(kWords == 2 * kWarp);
+  if (thread == kWords - 1)
+    runs.count =
+        static_cast<int>(runs.before[0] + place + static_cast<std::uint32_t>(__popc(starts)));
+  if (warp == 1) place += runs.before[0];
+  for (; starts; starts &= starts - 1)
+    runs.first[place++] =
+        static_cast<std::uint16_t>(thread * kWarp + __ffs(static_cast<int>(starts)) - 1);
+}
+
 /// The sets of a tile's runs, in shared memory, and from there in out.parents.
 ///
 /// A run first hangs on an edge or on the first run that it touches, which needs no atomics and
 /// makes one tree of most sets; jumps flatten it. The few other touches are unions.
-__device__ void unite_tile(const TileBits& bits, int tile_x, int tile_y, int words,
+__device__ void unite_tile(const TileBits& bits, TileRuns& runs, int tile_x, int tile_y, int words,
                            std::uint32_t* parents, std::uint32_t* out) {
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const auto node_of = [](int row, int column) {
     return static_cast<std::uint32_t>(1 + row * kTileWidth + column);
   };
@@ -210,46 +243,47 @@ __device__ void unite_tile(const TileBits& bits, int tile_x, int tile_y, int wor
     return node_of(
         row, column / kWarp * kWarp + run_start(bits.ridges[row][column / kWarp], column % kWarp));
   };
-  // Runs of the words of this warp that begin at this lane: each(row, word, run).
+  list_runs(bits, runs);
+  __syncthreads();
+  // each(row, word, the run's first bit, the run)
   const auto each_run = [&](const auto& each) {
-    for (int i = warp; i < kWords; i += kWarps) {
-      const int word = i % kTileWords, row = i / kTileWords;
-      const std::uint32_t ridges = bits.ridges[row][word];
-      if ((ridges >> lane & 1) != 0 && run_start(ridges, lane) == lane)
-        each(row, word, run_from(ridges, lane));
+    for (int i = static_cast<int>(threadIdx.x); i < runs.count; i += kThreads) {
+      const int row = runs.first[i] / kTileWidth, column = runs.first[i] % kTileWidth;
+      const int word = column / kWarp, start = column % kWarp;
+      each(row, word, start, run_from(bits.ridges[row][word], start));
     }
   };
-  const auto begins_behind_another = [&](int row, int word) {
-    return lane == 0 && word > 0 && bits.ridges[row][word - 1] >> (kWarp - 1) != 0;
+  const auto begins_behind_another = [&](int row, int word, int start) {
+    return start == 0 && word > 0 && bits.ridges[row][word - 1] >> (kWarp - 1) != 0;
   };
   const auto above = [&](int row, int word, std::uint64_t touched) {
     return run_of(row - 1, word * kWarp + __ffsll(static_cast<long long>(touched)) - 2);
   };
 
   if (threadIdx.x == 0) parents[kEdgeNode] = kEdgeNode;
-  each_run([&](int row, int word, std::uint32_t run) {
-    const std::uint32_t node = node_of(row, word * kWarp + lane);
+  each_run([&](int row, int word, int start, std::uint32_t run) {
+    const std::uint32_t node = node_of(row, word * kWarp + start);
     const std::uint64_t touched = touched_above(bits, row, word, run);
-    parents[node] = bits.edges[row][word] & run        ? kEdgeNode
-                    : begins_behind_another(row, word) ? run_of(row, word * kWarp - 1)
-                    : touched                          ? above(row, word, touched)
-                                                       : node;
+    parents[node] = bits.edges[row][word] & run               ? kEdgeNode
+                    : begins_behind_another(row, word, start) ? run_of(row, word * kWarp - 1)
+                    : touched                                 ? above(row, word, touched)
+                                                              : node;
   });
   // A tree is no deeper than a tile's rows and words. Others jump meanwhile: what is read is an
   // ancestor all the same.
   for (int depth = kTileHeight * kTileWords; depth > 1; depth /= 2) {
     __syncthreads();
-    each_run([&](int row, int word, std::uint32_t) {
+    each_run([&](int row, int word, int start, std::uint32_t) {
       volatile std::uint32_t* parent = parents;
-      const std::uint32_t node = node_of(row, word * kWarp + lane);
+      const std::uint32_t node = node_of(row, word * kWarp + start);
       parent[node] = parent[parent[node]];
     });
   }
   __syncthreads();
-  each_run([&](int row, int word, std::uint32_t run) {
-    const std::uint32_t node = node_of(row, word * kWarp + lane);
+  each_run([&](int row, int word, int start, std::uint32_t run) {
+    const std::uint32_t node = node_of(row, word * kWarp + start);
     const bool edge = (bits.edges[row][word] & run) != 0;
-    bool behind = begins_behind_another(row, word);
+    bool behind = begins_behind_another(row, word, start);
     std::uint64_t touched = touched_above(bits, row, word, run);
     const auto without_first = [](std::uint64_t set) { return set & (set + (set & (0 - set))); };
     // What it hangs on is united already.
@@ -270,8 +304,8 @@ __device__ void unite_tile(const TileBits& bits, int tile_x, int tile_y, int wor
            (static_cast<std::uint32_t>(tile_y + row) * static_cast<std::uint32_t>(words)) * kWarp +
            static_cast<std::uint32_t>(tile_x + column);
   };
-  each_run([&](int row, int word, std::uint32_t) {
-    const int column = word * kWarp + lane;
+  each_run([&](int row, int word, int start, std::uint32_t) {
+    const int column = word * kWarp + start;
     const std::uint32_t root = root_of(parents, node_of(row, column));
     const int at = static_cast<int>(root) - 1;
     out[place(row, column)] =
@@ -287,6 +321,7 @@ __global__ void __launch_bounds__(kThreads)
                     const __grid_constant__ ClassifyViews out, bool words) {
   extern __shared__ std::uint32_t memory[];
   __shared__ TileBits bits;
+  __shared__ TileRuns runs;
   const Plan plan(kTaps, kSize > 0 ? kSize : blur.size);
   const int tile_x = static_cast<int>(blockIdx.x) * kTileWidth;
   const int tile_y = static_cast<int>(blockIdx.y) * kTileHeight;
@@ -323,7 +358,7 @@ __global__ void __launch_bounds__(kThreads)
   if (!out.parents) return;
   if (blockIdx.x == 0 && blockIdx.y == 0 && thread == 0) out.parents[kEdgeNode] = kEdgeNode;
   if (!__syncthreads_or(ridges != 0)) return;
-  unite_tile(bits, tile_x, tile_y, out.ridges.width, memory, out.parents);
+  unite_tile(bits, runs, tile_x, tile_y, out.ridges.width, memory, out.parents);
 }
 
 using Kernel = void (*)(ImageView<const std::uint8_t>, EdgeRules, Blur, OctaveTable, ClassifyViews,

@@ -112,6 +112,11 @@ T __shfl_xor_sync(unsigned lanes, T value, int by) {
   return __shfl_sync(lanes, value, emulator::lane() ^ by);
 }
 template <typename T>
+T __shfl_up_sync(unsigned lanes, T value, unsigned by) {
+  const int from = emulator::lane() - static_cast<int>(by);
+  return __shfl_sync(lanes, value, from >= 0 ? from : emulator::lane());
+}
+template <typename T>
 T __shfl_down_sync(unsigned lanes, T value, int by) {
   const int from = emulator::lane() + by;
   return __shfl_sync(lanes, value, from < 32 ? from : emulator::lane());
