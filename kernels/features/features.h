@@ -33,4 +33,12 @@ struct BinaryFeatures {
   }
 };
 
+/// The keypoints of a picture with descriptors of floats, of unit length.
+struct FloatFeatures {
+  std::vector<Keypoint> keypoints;
+  std::vector<std::int8_t> signs;  ///< of each: 1 dark on light, -1 light on dark, 0 neither
+  std::vector<float> descriptors;  ///< 64 for each
+  const float* descriptor(std::size_t i) const { return descriptors.data() + i * 64; }
+};
+
 }  // namespace cuface

@@ -5,6 +5,7 @@
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
+#include "kernels/features/direction.h"
 
 namespace cuface::orb {
 
@@ -27,21 +28,7 @@ inline constexpr int kRadius = 15;
 inline constexpr int kHalfWidth[kRadius + 1] = {15, 15, 15, 15, 14, 14, 14, 13,
                                                 13, 12, 11, 10, 9,  8,  6,  3};
 
-/// The direction of (x, y) in degrees, 0 to 360: OpenCV's polynomial, good to 0.01 degrees.
-CUFACE_HD inline float direction(float y, float x) {
-  constexpr auto kDegrees = static_cast<float>(180 / 3.1415926535897932384626433832795);
-  constexpr float p1 = 0.9997878412794807f * kDegrees, p3 = -0.3258083974640975f * kDegrees,
-                  p5 = 0.1555786518463281f * kDegrees, p7 = -0.04432655554792128f * kDegrees;
-  const float along = x < 0 ? -x : x, down = y < 0 ? -y : y;
-  const bool flat = along >= down;
-  const float c = (flat ? down : along) / ((flat ? along : down) + 2.220446e-16f);
-  const float c2 = c * c;
-  float angle = (((p7 * c2 + p5) * c2 + p3) * c2 + p1) * c;
-  if (!flat) angle = 90.0f - angle;
-  if (x < 0) angle = 180.0f - angle;
-  if (y < 0) angle = 360.0f - angle;
-  return angle;
-}
+using cuface::direction;
 
 /// Cosine and sine of an angle of 0 to 360 degrees. Taylor's series in double over an eighth of a
 /// turn, which is exact to far more than a float: both processors, and nearly always a library's,

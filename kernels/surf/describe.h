@@ -1,0 +1,35 @@
+// The direction of a keypoint, and its descriptor [S2.04 to S2.06, S2.14].
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/common/image.h"
+#include "kernels/features/features.h"
+
+namespace cuface::surf {
+
+/// Serves one thread at a time.
+class Describer {
+ public:
+  Describer();
+
+  /// The direction of the strongest gradients around the keypoint; of an upright one 270 degrees.
+  /// False where no gradient can be sampled there.
+  bool orient(ImageView<const std::uint32_t> sums, bool upright, Keypoint& k);
+
+  /// Writes 64 floats: of each of 4 x 4 cells the sums of dx, dy, |dx| and |dy|, of a window that
+  /// is turned by the keypoint's direction and resized to 21 x 21 pixels.
+  void describe(ImageView<const std::uint8_t> grey, bool upright, const Keypoint& k, float* out);
+
+ private:
+  struct Sample {
+    int x, y;
+    float weight;
+  };
+  std::vector<Sample> samples_;  ///< of a direction
+  std::vector<float> weights_;   ///< of a descriptor's gradients
+  std::vector<std::uint8_t> window_;
+};
+
+}  // namespace cuface::surf

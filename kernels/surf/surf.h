@@ -1,0 +1,51 @@
+// surf: keypoints where the determinant of the Hessian has a maximum in place and scale, and
+// descriptors of 64 sums of gradients, as OpenCV's SURF has them [S2.04 to S2.06, S2.09, S2.14].
+// Only in a build with the option `surf`: docs/design/surf.md says why.
+//
+// hessian.h: where keypoints are; describe.h: their directions and descriptors; rules.h: formulas.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
+#include "kernels/features/features.h"
+
+namespace cuface {
+
+inline constexpr int kMostSurfOctaves = 8, kMostSurfLayers = 16;
+/// Of a picture: its sums fit into 32 bits.
+inline constexpr std::int64_t kMostSurfPixels = std::int64_t{1} << 24;
+
+struct SurfConfig {
+  int max_keypoints = 1020;  ///< 1 to kMostKeypoints: the strongest
+  float threshold = 100;     ///< of the determinant, 0 or more
+  int octaves = 4;           ///< 1 to kMostSurfOctaves
+  int layers = 3;            ///< of an octave, 1 to kMostSurfLayers
+  bool upright = false;      ///< the direction is 270 degrees
+  friend bool operator==(const SurfConfig&, const SurfConfig&) = default;
+};
+
+/// kInvalidArgument, with the value's name, where one is out of the range that SurfConfig gives it.
+Status validate(const SurfConfig& config);
+
+/// Finds and describes keypoints, plainly. Serves one thread at a time.
+class SurfDetector {
+ public:
+  static Result<SurfDetector> create(const SurfConfig& config);
+
+  /// `out` := the strongest keypoints, by response, then size, octave, larger y, smaller x. Those
+  /// in whose surroundings no gradient can be sampled are left out before the strongest are chosen.
+  /// kInvalidArgument: a picture without pixels or of more than kMostSurfPixels. kCancelled, with
+  /// nothing, once `stop` is raised.
+  Status run(ImageView<const std::uint8_t> grey, FloatFeatures& out,
+             const StopFlag* stop = nullptr);
+
+ private:
+  explicit SurfDetector(const SurfConfig& config) : config_(config) {}
+  SurfConfig config_;
+};
+
+}  // namespace cuface
