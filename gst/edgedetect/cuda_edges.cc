@@ -61,10 +61,6 @@ class CudaEdgeFinder final : public DeviceEdgeFinder {
   Status prepare(DeviceFrame& device, const EdgeConfig& config, int width, int height) {
     const bool fits = picture_.width() == width && picture_.height() == height;
     if (detector_ && fits && config == config_) return {};
-    if (config.convolution == Convolution::kFull)
-      return {StatusCode::kUnsupported,
-              "convolution=full works on the CPU only: set convolution=opencv, or backend=cpu with "
-              "frames in system memory"};
     CUFACE_TRY(device.settle());
     detector_.reset();
     cuda::ScratchLayout layout;

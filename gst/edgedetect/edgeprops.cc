@@ -50,10 +50,10 @@ GType output_type() {
 }
 
 GType convolution_type() {
-  return enum_type("GstCufaceEdgeConvolution",
-                   {{static_cast<int>(Convolution::kOpenCv), "Reflected, and rounded", "opencv"},
-                    {static_cast<int>(Convolution::kFull),
-                     "Zeros outside, and cut, as published; on the CPU alone", "full"}});
+  return enum_type(
+      "GstCufaceEdgeConvolution",
+      {{static_cast<int>(Convolution::kOpenCv), "Reflected, and rounded", "opencv"},
+       {static_cast<int>(Convolution::kFull), "Zeros outside, and cut, as published", "full"}});
 }
 
 constexpr double kMostThreshold = 1e6, kMostSigma = 100;

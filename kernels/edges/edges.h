@@ -32,7 +32,7 @@ struct EdgeConfig {
   Linking linking = Linking::kHysteresis;
   int apron = 2;  ///< of Linking::kApron, 0 to kMostApron
   Thinning thinning = Thinning::kGradient;
-  Convolution convolution = Convolution::kOpenCv;  ///< the CPU alone has kFull
+  Convolution convolution = Convolution::kOpenCv;
   friend bool operator==(const EdgeConfig&, const EdgeConfig&) = default;
 };
 

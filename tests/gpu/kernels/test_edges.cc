@@ -7,55 +7,24 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/bits.h"
 #include "kernels/edges/cuda/detector.h"
 #include "kernels/edges/edges.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/kernels/edges_pair.h"
 #include "tests/moving_faces.h"
 #include "tests/winding_edges.h"
 
 namespace cuface {
 namespace {
 
+using test::Device;
+using test::Found;
 using test::Grey;
-
-Grey noise(int width, int height, unsigned seed) {
-  std::mt19937 random(seed);
-  Grey out(width, height);
-  const unsigned kind = random() % 3;
-  for (auto& p : out.pixels) {
-    const unsigned value = random();
-    p = static_cast<std::uint8_t>(kind == 0   ? value
-                                  : kind == 1 ? 100 + value % 30
-                                              : (value % 12 ? 100 : 180));
-  }
-  return out;
-}
-
-EdgeConfig without_blur() {
-  EdgeConfig c;
-  c.kernel_size = 1;
-  return c;
-}
-
-/// Any, with thresholds that fit the operator.
-EdgeConfig random_config(std::mt19937& random) {
-  const int sizes[] = {1, 1, 3, 5, 5, 7, 9, 31};
-  EdgeConfig c;
-  c.kernel_size = sizes[random() % 8];
-  c.sigma = random() % 3 ? 0 : 1.3;
-  c.op = static_cast<GradientOperator>(random() % 3);
-  if (c.op == GradientOperator::kSobel) c.aperture = 3 + 2 * static_cast<int>(random() % 3);
-  c.norm = static_cast<GradientNorm>(random() % 2);
-  const double scale = c.aperture == 3 ? 1 : c.aperture == 5 ? 12 : 160;
-  c.low = random() % 120 * scale;
-  c.high = c.low + random() % 300 * scale;
-  c.linking = random() % 2 ? Linking::kHysteresis : static_cast<Linking>(random() % 3);
-  c.apron = static_cast<int>(random() % (kMostApron + 1));
-  c.thinning = static_cast<Thinning>(random() % 2);
-  return c;
-}
+using test::noisy_grey;
+using test::random_config;
+using test::reference;
+using test::without_blur;
 
 /// Edges faint but for one piece.
 EdgeConfig linked() {
@@ -63,94 +32,6 @@ EdgeConfig linked() {
   c.high = 300;
   return c;
 }
-
-/// All results on one processor, without gaps.
-struct Found {
-  std::vector<std::uint8_t> map, magnitude, angle;
-  std::vector<std::uint64_t> bits;
-  friend bool operator==(const Found&, const Found&) = default;
-};
-
-template <typename T>
-std::vector<T> rows_of(ImageView<T> view) {
-  std::vector<T> out;
-  for (int y = 0; y < view.height; ++y)
-    out.insert(out.end(), view.row(y), view.row(y) + view.width);
-  return out;
-}
-
-Found reference(const Grey& picture, const EdgeConfig& config) {
-  const int w = picture.width, h = picture.height;
-  auto detector = EdgeDetector::create(config, w, h);
-  EXPECT_TRUE(detector.ok()) << detector.status().message();
-  Image<std::uint8_t> map(w, h), magnitude(w, h), angle(w, h);
-  Image<std::uint64_t> bits(words_of(w), h);
-  if (detector.ok()) {
-    const Status found = detector.value().run(
-        picture.view(), {map.view(), magnitude.view(), angle.view(), bits.view()});
-    EXPECT_TRUE(found.ok()) << found.message();
-  }
-  const auto rows = [](auto& image) { return rows_of(image.view()); };
-  return {rows(map), rows(magnitude), rows(angle), rows(bits)};
-}
-
-/// A detector of CUDA with its scratch, and results in guarded memory, rows `padding` apart.
-class Device {
- public:
-  Device(const EdgeConfig& config, int width, int height, int lead = 0, int padding = 0)
-      : width_(width), height_(height), lead_(lead), padding_(padding) {
-    cuda::ScratchLayout layout;
-    auto made = cuda::EdgeDetector::create(config, width, height, layout);
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    if (!made.ok()) return;
-    detector_.emplace(std::move(made.value()));
-    scratch_.emplace(layout.bytes(), test::kCanary);
-    detector_->bind(reinterpret_cast<std::byte*>(scratch_->data()));
-    picture_.emplace(width, height, lead, padding);
-    const auto bytes = static_cast<std::size_t>(lead + (width + padding) * height);
-    for (auto& picture : pictures_) picture.emplace(bytes, test::kCanary);
-    bits_.emplace(static_cast<std::size_t>(words_of(width) * height) * 8, test::kCanary);
-  }
-
-  void set(const Grey& picture) { picture_->set(picture.view()); }
-  EdgeViews views() {
-    const auto view = [&](int i) {
-      return ImageView<std::uint8_t>{pictures_[i]->data() + lead_, width_, height_,
-                                     width_ + padding_};
-    };
-    const int words = words_of(width_);
-    return {view(0),
-            view(1),
-            view(2),
-            {reinterpret_cast<std::uint64_t*>(bits_->data()), words, height_, words * 8}};
-  }
-  Status enqueue(const EdgeViews& out, cuda::Launcher launch) {
-    return detector_->enqueue(picture_->view(), out, launch);
-  }
-  Found found() {
-    scratch_->get();  // looks at the guards
-    return {picture(0), picture(1), picture(2), test::values_of<std::uint64_t>(bits_->get())};
-  }
-
- private:
-  std::vector<std::uint8_t> picture(int i) {
-    const std::vector<std::uint8_t> all = pictures_[i]->get();
-    std::vector<std::uint8_t> out;
-    const int stride = width_ + padding_;
-    for (int y = 0; y < height_; ++y) {
-      const auto row = all.begin() + lead_ + y * stride;
-      out.insert(out.end(), row, row + width_);
-      EXPECT_EQ(std::count(row + width_, row + stride, test::kCanary), padding_)
-          << "wrote behind row " << y;
-    }
-    return out;
-  }
-
-  int width_, height_, lead_, padding_;
-  std::optional<cuda::EdgeDetector> detector_;
-  std::optional<test::GuardedBytes> scratch_, pictures_[3], bits_;
-  std::optional<test::DevicePicture> picture_;
-};
 
 class EdgesCuda : public testing::Test {
  protected:
@@ -194,7 +75,7 @@ TEST_F(EdgesCuda, EverySmallSize) {
   std::mt19937 random(1);
   for (int h = 1; h <= 12; ++h) {
     for (int w = 1; w <= 70; w += test::under_tool() ? 23 : 1) {
-      compare(noise(w, h, random()), random_config(random), static_cast<int>(random() % 4),
+      compare(noisy_grey(w, h, random()), random_config(random), static_cast<int>(random() % 4),
               static_cast<int>(random() % 9));
       if (HasFatalFailure()) return;
     }
@@ -209,7 +90,7 @@ TEST_F(EdgesCuda, EverySetting) {
     // Also around whole tiles.
     const int w = i % 3 ? 1 + static_cast<int>(random() % 260) : 63 + 64 * (i % 4) + i % 7 % 3;
     const int h = i % 3 ? 1 + static_cast<int>(random() % 140) : 31 + 32 * (i % 5) + i % 5 % 3;
-    const Grey picture = i % 4 ? noise(w, h, random()) : test::textured(w, h, i);
+    const Grey picture = i % 4 ? noisy_grey(w, h, random()) : test::textured(w, h, i);
     compare(picture, random_config(random), static_cast<int>(random() % 4),
             static_cast<int>(random() % 9));
     if (HasFatalFailure()) return;
@@ -223,8 +104,8 @@ TEST_F(EdgesCuda, ThinAndExtremePictures) {
   for (const auto& s : sizes) {
     for (const int value : {0, 255})
       compare(Grey(s[0], s[1], static_cast<std::uint8_t>(value)), {});
-    compare(noise(s[0], s[1], 7), {}, 3, 5);
-    compare(noise(s[0], s[1], 8), without_blur());
+    compare(noisy_grey(s[0], s[1], 7), {}, 3, 5);
+    compare(noisy_grey(s[0], s[1], 8), without_blur());
     if (HasFatalFailure()) return;
   }
   test::compared("pictures", pictures_, 28);
@@ -287,7 +168,7 @@ TEST_F(EdgesCuda, ApronsGoOnInTheNextWord) {
 }
 
 TEST_F(EdgesCuda, SomeResultsAlone) {
-  const Grey picture = noise(150, 90, 5);
+  const Grey picture = noisy_grey(150, 90, 5);
   for (const Linking linking : {Linking::kHysteresis, Linking::kApron, Linking::kNone}) {
     EdgeConfig c;
     c.linking = linking;
@@ -318,7 +199,7 @@ TEST_F(EdgesCuda, OneGraphOverChangingPictures) {
   Device device({}, 301, 157);
   test::Submitter submit;
   for (unsigned round = 0; round < 12; ++round) {
-    const Grey picture = round % 3 ? noise(301, 157, round) : test::textured(301, 157, 3);
+    const Grey picture = round % 3 ? noisy_grey(301, 157, round) : test::textured(301, 157, 3);
     device.set(picture);
     const Status submitted = submit(
         *stream_, [&](cuda::Launcher launch) { return device.enqueue(device.views(), launch); });

@@ -2,11 +2,9 @@
 // on the CPU, of frames in system and in CUDA memory. Without a decoder: frames are made here.
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/gst.h>
-#include <gst/video/video.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "gst/meta/motion.h"
 #include "gst/motiondetect/element.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/pipelines/frames.h"
 #include "tests/gpu/pipelines/pipeline.h"
 #include "tests/moving_faces.h"
 
@@ -65,50 +64,10 @@ std::vector<std::uint8_t> frame_bytes(GstVideoFormat format, int number) {
   return bytes;
 }
 
-GstMemory* allocate(GstCudaContext* context, const GstVideoInfo& info) {
-  GstAllocator* allocator = gst_allocator_find(GST_CUDA_MEMORY_TYPE_NAME);
-#if GST_CHECK_VERSION(1, 24, 0)
-  GstMemory* memory =
-      gst_cuda_allocator_alloc(GST_CUDA_ALLOCATOR(allocator), context, nullptr, &info);
-#else
-  GstMemory* memory = gst_cuda_allocator_alloc(GST_CUDA_ALLOCATOR(allocator), context, &info);
-#endif
-  gst_object_unref(allocator);
-  return memory;
-}
-
-/// `context`: of CUDA memory; null for the system's.
 GstBuffer* make_frame(GstVideoFormat format, int number, GstCudaContext* context) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, format, kWidth, kHeight);
-  const std::vector<std::uint8_t> bytes = frame_bytes(format, number);
-  GstBuffer* buffer = nullptr;
-  if (!context) {
-    buffer = gst_buffer_new_memdup(bytes.data(), bytes.size());
-  } else {
-    buffer = gst_buffer_new();
-    GstMemory* memory = allocate(context, info);
-    EXPECT_NE(memory, nullptr);
-    GstVideoInfo& layout = GST_CUDA_MEMORY_CAST(memory)->info;
-    gst_buffer_append_memory(buffer, memory);
-    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, format, kWidth, kHeight,
-                                   GST_VIDEO_INFO_N_PLANES(&layout), layout.offset, layout.stride);
-    GstVideoFrame to;
-    EXPECT_TRUE(gst_video_frame_map(&to, &info, buffer, GST_MAP_WRITE));
-    for (guint plane = 0; plane < GST_VIDEO_INFO_N_PLANES(&info); ++plane) {
-      gint component[GST_VIDEO_MAX_COMPONENTS];
-      gst_video_format_info_component(info.finfo, plane, component);
-      const auto width = static_cast<std::size_t>(GST_VIDEO_INFO_COMP_WIDTH(&info, component[0])) *
-                         static_cast<std::size_t>(GST_VIDEO_INFO_COMP_PSTRIDE(&info, component[0]));
-      for (gint y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT(&info, component[0]); ++y)
-        std::memcpy(static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&to, plane)) +
-                        std::ptrdiff_t{y} * GST_VIDEO_FRAME_PLANE_STRIDE(&to, plane),
-                    bytes.data() + GST_VIDEO_INFO_PLANE_OFFSET(&info, plane) +
-                        std::ptrdiff_t{y} * GST_VIDEO_INFO_PLANE_STRIDE(&info, plane),
-                    width);
-    }
-    gst_video_frame_unmap(&to);
-  }
+  GstBuffer* buffer = make_buffer(info, frame_bytes(format, number), context);
   GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(number) * kStep;
   return buffer;
 }
@@ -125,15 +84,7 @@ Seen see(GstBuffer* buffer, GstVideoFormat format) {
   Seen out;
   GstVideoInfo info;
   gst_video_info_set_format(&info, format, kWidth, kHeight);
-  GstVideoFrame frame;
-  EXPECT_TRUE(gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ));
-  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS(&info); ++c)
-    for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c); ++y)
-      for (gint x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH(&frame, c); ++x)
-        out.pixels.push_back(static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(
-            &frame, c))[std::ptrdiff_t{y} * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c) +
-                        x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c)]);
-  gst_video_frame_unmap(&frame);
+  out.pixels = samples_of(info, buffer);
   const auto edges = gst::find_result<Edges>(buffer, 0, 0).result.read();
   EXPECT_TRUE(edges.ok()) << edges.status().message();
   if (edges.ok() && edges.value())
@@ -188,10 +139,7 @@ struct Change {
 Played play(const std::string& elements, GstVideoFormat format, Memory memory, int gap = -1,
             const Change& change = {}) {
   GstContext* shared = memory == Memory::kCuda ? make_cuda_context() : nullptr;
-  GstCudaContext* context = nullptr;
-  if (shared)
-    gst_structure_get(gst_context_get_structure(shared), GST_CUDA_CONTEXT_TYPE,
-                      GST_TYPE_CUDA_CONTEXT, &context, nullptr);
+  GstCudaContext* context = shared ? cuda_context_of(shared) : nullptr;
   EXPECT_EQ(context != nullptr, memory == Memory::kCuda);
   Played seen;
   {
@@ -273,6 +221,7 @@ TEST_F(MovingCuda, EdgesInThePictureAndInTheMeta) {
   for (const char* output : {"picture", "gradient", "angle", "meta", "picture mask=true"})
     compare(std::string("testedges backend=BACKEND output=") + output, GST_VIDEO_FORMAT_NV12, 0);
   compare("testedges backend=BACKEND linking=apron kernel-size=1", GST_VIDEO_FORMAT_RGBA, 0);
+  compare("testedges backend=BACKEND convolution=full", GST_VIDEO_FORMAT_NV12, 0);
   compare("testedges backend=BACKEND aperture=5 low=600 high=1800", GST_VIDEO_FORMAT_I420, 0);
 }
 
@@ -311,39 +260,10 @@ TEST_F(MovingCuda, SettingsThatChange) {
   const std::string edges = "testedges name=m backend=BACKEND";
   compare(edges, GST_VIDEO_FORMAT_NV12, 0, -1, {5, "kernel-size", "9"});
   compare(edges, GST_VIDEO_FORMAT_NV12, 0, -1, {5, "output", "angle"});
+  compare(edges, GST_VIDEO_FORMAT_NV12, 0, -1, {5, "convolution", "full"});
   const std::string motion = "testmotion name=m backend=BACKEND method=difference interval=0";
   compare(motion, GST_VIDEO_FORMAT_NV12, 5, -1, {42, "columns", "16"});
   compare(motion, GST_VIDEO_FORMAT_NV12, 5, -1, {42, "method", "edges"});
-}
-
-/// Before playing and while playing, with the property and the way out.
-TEST_F(MovingCuda, FullConvolutionIsRefusedWithTheWayOut) {
-  const std::string source =
-      "videotestsrc num-buffers=20 ! capsfilter "
-      "caps=video/x-raw,format=NV12,width=130,height=62,framerate=25/1 ! testedges name=m ";
-  const auto expect_refused = [](const Ending& ending) {
-    EXPECT_FALSE(ending.eos);
-    EXPECT_EQ(ending.source, "m");
-    for (const char* said :
-         {"convolution=full works on the CPU only", "convolution=opencv", "backend=cpu"})
-      EXPECT_NE(ending.error.find(said), std::string::npos) << ending.error;
-  };
-  {
-    Pipeline pipeline(source + "backend=cuda convolution=full ! fakesink");
-    expect_refused(pipeline.play());
-  }
-  {
-    Pipeline pipeline(source + "backend=cuda ! fakesink");
-    int frames = 0;
-    pipeline.on_buffer("m", "sink", [&](GstBuffer*) {
-      if (++frames == 10) pipeline.set("m", "convolution", "full");
-    });
-    expect_refused(pipeline.play());
-    EXPECT_EQ(frames, 10);
-  }
-  Pipeline pipeline(source + "backend=cpu convolution=full ! fakesink");
-  const Ending ending = pipeline.play();
-  EXPECT_TRUE(ending.eos) << ending.error;
 }
 
 }  // namespace
