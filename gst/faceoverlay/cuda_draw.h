@@ -7,6 +7,7 @@
 #include "gst/base/frame.h"
 #include "gst/meta/facemeta.h"
 #include "kernels/overlay/overlay.h"
+#include "kernels/overlay/picture.h"
 
 namespace cuface::gst {
 
@@ -15,8 +16,9 @@ namespace cuface::gst {
 class DeviceDrawer {
  public:
   virtual ~DeviceDrawer() = default;
+  /// `picture`: for kDrawImage, the same one on every frame; may be null without.
   virtual Status draw(Frame& frame, const FaceResult& faces, ColorMatrix matrix,
-                      const OverlayStyle& style) = 0;
+                      const OverlayStyle& style, FacePicture* picture) = 0;
 };
 
 #ifdef CUFACE_CUDA_ELEMENTS

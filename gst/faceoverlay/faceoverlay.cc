@@ -61,10 +61,6 @@ Status check_style(const OverlayStyle& style, bool has_picture, Backend backend)
   if (!has_picture)
     return {StatusCode::kInvalidArgument,
             "draw=image: there is no picture; set image to a PNG file with an alpha channel"};
-  if (backend == Backend::kCuda)
-    return {StatusCode::kUnsupported,
-            "draw=image: pictures are drawn into frames in system memory only; put cudadownload "
-            "before this element"};
   if (style.picture_face.chin_y <= style.picture_face.eyes_y)
     return {StatusCode::kInvalidArgument,
             "image-chin-y: the chin is not below the eyes; set it to more than image-eyes-y"};
@@ -104,7 +100,8 @@ class FaceOverlay final : public FaceElementWith<Settings> {
     const ColorMatrix matrix = ink_matrix(frame.info());
     if (frame.device()) {
       frame.change_pixels();
-      return known ? drawer_->draw(frame, known, matrix, style) : Status();
+      return known ? drawer_->draw(frame, known, matrix, style, picture_ ? &*picture_ : nullptr)
+                   : Status();
     }
     CUFACE_TAKE(faces, known.read());
     const bool has_faces = faces && !faces->faces.empty();

@@ -1,5 +1,6 @@
 // Three kernels: the lines of every face, the pixelated areas, and the painting, in which a block
 // owns a tile of the frame and blends into it, one after the other, what draw_faces() would.
+// Pictures on faces: picture_cuda.cu.
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/common/try.h"
 #include "kernels/overlay/overlay_cuda.h"
+#include "kernels/overlay/picture_cuda.h"
 #include "kernels/overlay/raster.h"
 #include "kernels/overlay/strokes.h"
 
@@ -331,6 +333,7 @@ class OverlayImpl final : public Overlay {
     self->landmark_space_ = landmarks + strokes::kMaxLines;
     self->stroke_stride_ = self->landmark_space_ + kMaxTextStrokes;
     CUFACE_TRY(take(DeviceBuffer<Prepared>::create(kMaxFaces), self->prepared_));
+    CUFACE_TRY(take(DeviceBuffer<raster::PicturePlace>::create(kMaxFaces), self->places_));
     CUFACE_TRY(take(DeviceBuffer<Stroke>::create(static_cast<std::size_t>(kMaxFaces) *
                                                  static_cast<std::size_t>(self->stroke_stride_)),
                     self->strokes_));
@@ -356,7 +359,10 @@ class OverlayImpl final : public Overlay {
     if (style.draw & kDrawPixelate) {
       CUFACE_TRY(launch("overlay: pixelate", pixelate_kernel, {kMaxFaces, kPixelateThreads}, job));
     }
-    if (style.draw == kDrawPixelate) return {};
+    if ((style.draw & kDrawImage) && style.picture)
+      CUFACE_TRY(overlay::draw_pictures(
+          {frame, *style.picture, style.picture_face, faces, landmarks_, places_.data()}, launch));
+    if ((style.draw & ~(kDrawPixelate | kDrawImage)) == kDrawNone) return {};
     CUFACE_TRY(launch("overlay: prepare", prepare_kernel, {kMaxFaces, 2 * kWarp}, job));
     return launch("overlay: paint", paint_kernel,
                   {dim3(tiles(frame.width), tiles(frame.height)), kPaintThreads}, job);
@@ -370,6 +376,7 @@ class OverlayImpl final : public Overlay {
   int landmarks_ = 0, landmark_space_ = 0, stroke_stride_ = 0;
   DeviceBuffer<Prepared> prepared_;
   DeviceBuffer<Stroke> strokes_;
+  DeviceBuffer<raster::PicturePlace> places_;  ///< of the picture on each face
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ class Overlay {
   /// Enqueues the drawing of `faces` (pixels of this frame) into `frame` (device memory, in place).
   /// Launches only: no allocation, copy or wait. What is drawn of how
   /// many faces is decided on the device; `style`, `matrix` and the frame's layout and address are
-  /// those of this call.
+  /// those of this call. The pixels of style.picture are in device memory too (DevicePicture).
   virtual Status enqueue(const FrameView& frame, ColorMatrix matrix, const DeviceFaces* faces,
                          const OverlayStyle& style, Launcher launch) = 0;
 };

@@ -73,6 +73,7 @@ const raster::PictureLevels& FacePicture::in(const FrameView& frame, ColorMatrix
     kind.depth[i] = frame.component[i].data ? frame.component[i].depth : 0;
   if (kind == kind_ && levels_.count > 0) return levels_;
   kind_ = kind;
+  ++changes_;
 
   struct Size {
     int width, height;

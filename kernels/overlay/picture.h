@@ -1,7 +1,7 @@
 // A picture with transparency that is drawn on every face [S1.14].
 //
 // picture_rules.h: where it lies on a face, and what one pixel gets of it, for the CPU and CUDA;
-// picture.cc: its samples, and the drawing; picture_vector.cc: the same by vectors.
+// picture.cc: its samples, and the drawing; picture_cuda.h: the drawing on CUDA.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,8 @@ class FacePicture {
   /// The samples for frames like this one. Allocates where the frame before was of another kind.
   /// Valid until the next call.
   const raster::PictureLevels& in(const FrameView& frame, ColorMatrix matrix);
+  /// How many times in() has made samples anew.
+  int changes() const { return changes_; }
 
  private:
   /// What decides a sample.
@@ -47,6 +49,7 @@ class FacePicture {
   Kind kind_;
   std::vector<raster::PicturePixel> samples_;
   raster::PictureLevels levels_;
+  int changes_ = 0;
 };
 
 namespace raster {

@@ -104,8 +104,17 @@ inline unsigned __ballot_sync(unsigned, int said) { return emulator::warp_ballot
 inline int __any_sync(unsigned, int said) { return emulator::warp_ballot(said != 0) != 0; }
 template <typename T>
 T __shfl_sync(unsigned, T value, int from) {
-  static_assert(sizeof(T) == sizeof(std::uint32_t));
-  return std::bit_cast<T>(emulator::warp_read(std::bit_cast<std::uint32_t>(value), from & 31));
+  static_assert(sizeof(T) == sizeof(std::uint32_t) || sizeof(T) == sizeof(std::uint64_t));
+  if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
+    return std::bit_cast<T>(emulator::warp_read(std::bit_cast<std::uint32_t>(value), from & 31));
+  } else {
+    const auto whole = std::bit_cast<std::uint64_t>(value);
+    const auto half = [&](int bits) -> std::uint64_t {
+      return emulator::warp_read(static_cast<std::uint32_t>(whole >> bits), from & 31);
+    };
+    const std::uint64_t low = half(0);
+    return std::bit_cast<T>(half(32) << 32 | low);
+  }
 }
 template <typename T>
 T __shfl_xor_sync(unsigned lanes, T value, int by) {

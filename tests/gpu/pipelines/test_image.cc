@@ -1,0 +1,133 @@
+// cufaceoverlay draw=image on the GPU: the bytes that the CPU draws, of frames in CUDA memory.
+// Without a decoder: frames and faces are made here.
+#include <gst/cuda/gstcudamemory.h>
+#include <gst/gst.h>
+#include <gst/video/video.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gst/base/element.h"
+#include "gst/faces/elements.h"
+#include "gst/meta/gstcufacemeta.h"
+#include "tests/gpu/gpu.h"
+#include "tests/gpu/pipelines/frames.h"
+#include "tests/gpu/pipelines/pipeline.h"
+
+namespace cuface::test {
+namespace {
+
+constexpr int kFrames = 6, kWidth = 170, kHeight = 98;
+
+/// A PNG file of 5 x 6 colours, a part of it translucent, another transparent.
+constexpr unsigned char kPicture[] = {
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,
+    0x52, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x06, 0x08, 0x06, 0x00, 0x00, 0x00, 0x0b,
+    0xfb, 0x54, 0x4b, 0x00, 0x00, 0x00, 0x4e, 0x49, 0x44, 0x41, 0x54, 0x78, 0xda, 0x1d, 0xcc,
+    0x51, 0x11, 0x00, 0x51, 0x08, 0x42, 0x51, 0xe2, 0x90, 0xc9, 0x34, 0x46, 0x21, 0x98, 0x5d,
+    0xee, 0xf2, 0xf6, 0x43, 0x9d, 0x61, 0x0e, 0xca, 0x27, 0x46, 0x21, 0x81, 0x58, 0x1b, 0x65,
+    0x95, 0x86, 0x64, 0xc0, 0x87, 0x46, 0x2b, 0xb1, 0xba, 0x2a, 0xdc, 0xd1, 0xf5, 0x64, 0xcf,
+    0xb3, 0x32, 0x2e, 0x14, 0xb9, 0xe6, 0x66, 0x79, 0x9a, 0x36, 0xb9, 0x50, 0xc7, 0x4c, 0x7b,
+    0x17, 0xfd, 0xf5, 0x5a, 0xde, 0x9e, 0xbe, 0xa5, 0xf4, 0x03, 0xb5, 0x69, 0x46, 0x46, 0x41,
+    0x3f, 0xd7, 0xa6, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+
+/// The element of this program, under a name that no plugin has.
+void register_element() {
+  static const bool once = [] {
+    static gst::ElementInfo overlay = gst::kFaceOverlay;
+    overlay.name = "testoverlay";
+    overlay.type = "CufaceTestOverlay";
+    return gst_element_register(nullptr, overlay.name, GST_RANK_NONE, gst::element_type(overlay));
+  }();
+  (void)once;
+}
+
+class ImageCuda : public testing::TestWithParam<GstVideoFormat> {
+ protected:
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    if (!exists("appsrc")) GTEST_SKIP() << "no element appsrc";
+    gst_cuda_memory_init_once();
+    register_element();
+    picture_ = folder_.file("picture.png");
+    std::ofstream(picture_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(kPicture), sizeof kPicture);
+  }
+  static bool exists(const char* element) {
+    GstElementFactory* factory = gst_element_factory_find(element);
+    if (factory) gst_object_unref(factory);
+    return factory != nullptr;
+  }
+
+  /// Noise with faces that move and overlap; none on the first frame.
+  static GstBuffer* frame(const GstVideoInfo& info, int number, GstCudaContext* context) {
+    std::vector<std::uint8_t> bytes(GST_VIDEO_INFO_SIZE(&info));
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] =
+          static_cast<std::uint8_t>((static_cast<unsigned>(i) + 7u * number) * 2654435761u >> 24);
+    GstBuffer* buffer = make_buffer(info, bytes, context);
+    GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(number) * 40 * GST_MSECOND;
+    for (int i = 0; i < number; ++i)
+      EXPECT_TRUE(gst_cuface_buffer_add_face(buffer, kWidth, kHeight, 0.1f * i, 0.08f * number,
+                                             0.15f * (i + 1), 0.2f * (i + 1), 0.9f));
+    return buffer;
+  }
+
+  std::vector<std::vector<std::uint8_t>> play(const std::string& draw, bool on_cuda) const {
+    GstContext* shared = on_cuda ? make_cuda_context() : nullptr;
+    GstCudaContext* context = shared ? cuda_context_of(shared) : nullptr;
+    GstVideoInfo info;
+    gst_video_info_set_format(&info, GetParam(), kWidth, kHeight);
+    std::vector<std::vector<std::uint8_t>> seen;
+    {
+      Pipeline pipeline("appsrc name=src format=time caps=video/x-raw" +
+                            std::string(on_cuda ? "(memory:CUDAMemory)" : "") +
+                            ",format=" + gst_video_format_to_string(GetParam()) + ",width=" +
+                            std::to_string(kWidth) + ",height=" + std::to_string(kHeight) +
+                            ",framerate=25/1 ! testoverlay image=" + picture_ + " draw=" + draw +
+                            " ! fakesink name=sink sync=false",
+                        shared);
+      pipeline.on_buffer("sink", "sink",
+                         [&](GstBuffer* buffer) { seen.push_back(samples_of(info, buffer)); });
+      int number = 0;
+      pipeline.feed("src", [&]() -> GstBuffer* {
+        return number == kFrames ? nullptr : frame(info, number++, context);
+      });
+      const Ending ending = pipeline.play(60);
+      EXPECT_TRUE(ending.eos) << ending.error;
+    }
+    if (context) gst_object_unref(context);
+    if (shared) gst_context_unref(shared);
+    return seen;
+  }
+
+  const TempFolder folder_;
+  std::string picture_;
+};
+
+TEST_P(ImageCuda, IsWhatTheCpuDraws) {
+  long bytes = 0;
+  for (const char* draw : {"image", "image+pixelate+box", "image image-eye-distance=0.9"}) {
+    const auto plain = play("none", false), cpu = play(draw, false), gpu = play(draw, true);
+    ASSERT_EQ(cpu.size(), std::size_t{kFrames}) << draw;
+    ASSERT_EQ(gpu.size(), cpu.size()) << draw;
+    for (std::size_t i = 0; i < cpu.size(); ++i) {
+      ASSERT_TRUE(gpu[i] == cpu[i]) << draw << ", frame " << i;
+      for (std::size_t k = 0; k < cpu[i].size(); ++k) bytes += cpu[i][k] != plain[i][k];
+    }
+  }
+  EXPECT_GE(bytes, 10'000);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ImageCuda,
+                         testing::Values(GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_I420,
+                                         GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_P010_10LE),
+                         [](const auto& info) {
+                           return std::string(gst_video_format_to_string(info.param));
+                         });
+
+}  // namespace
+}  // namespace cuface::test
