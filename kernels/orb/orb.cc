@@ -171,12 +171,8 @@ class OrbDetector::Impl {
 
   bool is_inside(const Keypoint& k) const {
     if (k.octave < 0 || k.octave >= static_cast<int>(levels_.size())) return false;
-    if (!(k.angle >= 0 && k.angle <= 360)) return false;
     const orb::OrbLevel& level = levels_[static_cast<std::size_t>(k.octave)];
-    if (!(std::abs(k.x) <= kMostFastSide && std::abs(k.y) <= kMostFastSide)) return false;
-    const Rect inner = orb::inner(level, kLeastEdge);
-    const int x = orb::on_level(k.x, level) - inner.x, y = orb::on_level(k.y, level) - inner.y;
-    return x >= 0 && y >= 0 && x < inner.w && y < inner.h;
+    return orb::can_be_described(k, level.scale, level.width, level.height);
   }
 
   /// The descriptors of the keypoints on a level, from `first` on.
@@ -185,7 +181,8 @@ class OrbDetector::Impl {
     const auto each = [&](auto f) {
       for (std::size_t i = first; i < out.keypoints.size(); ++i) {
         const Keypoint& k = out.keypoints[i];
-        if (k.octave == octave) f(i, orb::on_level(k.x, level), orb::on_level(k.y, level));
+        if (k.octave == octave)
+          f(i, orb::on_level(k.x, level.scale), orb::on_level(k.y, level.scale));
       }
     };
     const auto roll = [&](std::size_t i) { return orb::roll_of(out.keypoints[i].angle); };

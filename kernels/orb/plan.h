@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
 #include "kernels/common/status.h"
+#include "kernels/fast/fast.h"
+#include "kernels/features/features.h"
 #include "kernels/orb/orb.h"
 
 namespace cuface::orb {
@@ -28,8 +31,20 @@ inline Rect inner(const OrbLevel& level, int edge) {
 }
 
 /// From a keypoint to the pixel of its level.
-inline int on_level(float at, const OrbLevel& level) {
-  return static_cast<int>(std::lrint(at * (1.0f / level.scale)));
+CUFACE_HD inline int on_level(float at, float scale) {
+#ifdef __CUDA_ARCH__
+  return __float2int_rn(at * (1.0f / scale));
+#else
+  return static_cast<int>(std::lrint(at * (1.0f / scale)));
+#endif
+}
+
+/// Whether one is kLeastEdge away from the sides of its level, with an angle that is one.
+CUFACE_HD inline bool can_be_described(const Keypoint& k, float scale, int width, int height) {
+  const auto bounded = [](float at) { return at >= -kMostFastSide && at <= kMostFastSide; };
+  if (!(k.angle >= 0 && k.angle <= 360) || !bounded(k.x) || !bounded(k.y)) return false;
+  const int x = on_level(k.x, scale), y = on_level(k.y, scale);
+  return x >= kLeastEdge && y >= kLeastEdge && x < width - kLeastEdge && y < height - kLeastEdge;
 }
 
 /// The diameter of what is described, in pixels of the level.

@@ -2,138 +2,17 @@
 #include <cstddef>
 
 #include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/try.h"
 #include "kernels/orb/cuda/describe.h"
+#include "kernels/orb/cuda/patch.cuh"
 #include "kernels/orb/cuda/ranks.cuh"
 #include "kernels/orb/plan.h"
-#include "kernels/orb/rules.h"
 
 namespace cuface::cuda::orb {
 namespace {
 
-using cuface::orb::kBlurReach;
-using cuface::orb::kRadius;
-using cuface::orb::Pair;
-
-constexpr int kThreads = 192, kWarps = kThreads / kWarp;
 constexpr std::size_t kMostBlocks = 4096;
-constexpr int kPairs = 8 * kBinaryBytes;
-constexpr int kQuad = 4;
-
-// What a descriptor reads of the blurred level, to each side: the pattern's radius, turned.
-constexpr int kReach = 19, kFlat = 2 * kReach + 1;
-// And of the level.
-constexpr int kAround = kReach + kBlurReach, kSide = 2 * kAround + 1;
-static_assert(kAround == kLeastEdge, "all pixels lie in the level");
-constexpr int kStride = (kSide + kQuad - 1 + kQuad - 1) / kQuad * kQuad;  // from any byte of a word
-// Of a thread that blurs: rows of a column, and then columns of a row.
-constexpr int kRowsEach = 10, kColumnsEach = 10;
-static_assert(kThreads >= kSide * ((kFlat + kRowsEach - 1) / kRowsEach));
-static_assert(kThreads - kWarp >= kFlat * ((kFlat + kColumnsEach - 1) / kColumnsEach),
-              "the last warp is free for the direction");
-constexpr int kFlatStride = 44;  // an odd number of words: no two threads want one bank
-
-/// kHalfWidth, four bits each. The circle is the same lying down.
-constexpr std::uint64_t half_widths() {
-  std::uint64_t all = 0;
-  for (int i = 0; i <= kRadius; ++i)
-    all |= static_cast<std::uint64_t>(cuface::orb::kHalfWidth[i]) << (4 * i);
-  return all;
-}
-constexpr bool is_symmetric() {
-  for (int v = 0; v <= kRadius; ++v)
-    for (int u = 0; u <= kRadius; ++u)
-      if ((u <= cuface::orb::kHalfWidth[v]) != (v <= cuface::orb::kHalfWidth[u])) return false;
-  return true;
-}
-static_assert(is_symmetric());
-
-struct Patch {
-  alignas(4) std::uint8_t grey[kSide * kStride];
-  float columns[kFlat * kSide];
-  std::uint8_t flat[kFlat * kFlatStride];
-  std::int32_t moments[kWarps][2];
-  std::uint32_t rank;
-  float cos, sin;
-};
-
-/// The level around (x, y), whose first column is that of the word in which it lies; where in a
-/// row it begins.
-__device__ int load(ImageView<const std::uint8_t> level, int x, int y, std::uint8_t* to) {
-  const bool words =
-      reinterpret_cast<std::uintptr_t>(level.data) % kQuad == 0 && level.stride % kQuad == 0;
-  const int left = x - kAround, first = left / kQuad * kQuad;
-  for (int i = static_cast<int>(threadIdx.x); i < kSide * kStride / kQuad; i += kThreads) {
-    const int row = i / (kStride / kQuad), u = first + i % (kStride / kQuad) * kQuad;
-    const std::uint8_t* from = level.row(y - kAround + row);
-    std::uint32_t quad = 0;
-    if (words && u + kQuad <= level.width) {
-      quad = *reinterpret_cast<const std::uint32_t*>(from + u);
-    } else {
-      for (int k = 0; k < kQuad; ++k)
-        quad |= static_cast<std::uint32_t>(from[min(u + k, level.width - 1)]) << (8 * k);
-    }
-    *reinterpret_cast<std::uint32_t*>(to + i * kQuad) = quad;
-  }
-  return left - first;
-}
-
-/// A lane a column of the circle, a warp some of its rows.
-__device__ void add_moments(const std::uint8_t* middle, int warp, int lane,
-                            std::int32_t (&sums)[2]) {
-  const int u = lane - kRadius;
-  std::int32_t across = 0, down = 0;
-  if (u <= kRadius) {
-    const int half = static_cast<int>(half_widths() >> (4 * (u < 0 ? -u : u)) & 15);
-    for (int v = warp - kRadius; v <= kRadius; v += kWarps) {
-      if (v < -half || v > half) continue;
-      const int grey = middle[v * kStride + u];
-      across += grey;
-      down += v * grey;
-    }
-  }
-  across = sum_of_warp(u * across);
-  down = sum_of_warp(down);
-  if (lane == 0) {
-    sums[0] = across;
-    sums[1] = down;
-  }
-}
-
-/// The blur down the columns, then along the rows: sums in the order of cuface::orb::blurred().
-__device__ void blur_columns(const std::uint8_t* grey, float* out) {
-  const int thread = static_cast<int>(threadIdx.x);
-  const int column = thread % kSide, first = thread / kSide * kRowsEach;
-  if (first >= kFlat) return;
-  int values[kRowsEach + 2 * kBlurReach];
-#pragma unroll
-  for (int i = 0; i < kRowsEach + 2 * kBlurReach; ++i)
-    values[i] = grey[min(first + i, kSide - 1) * kStride + column];
-#pragma unroll
-  for (int i = 0; i < kRowsEach; ++i) {
-    if (first + i >= kFlat) break;
-    const int* v = values + i + kBlurReach;
-    out[(first + i) * kSide + column] =
-        cuface::orb::blur_of(static_cast<float>(v[0]), static_cast<float>(v[-1] + v[1]),
-                             static_cast<float>(v[-2] + v[2]), static_cast<float>(v[-3] + v[3]));
-  }
-}
-
-__device__ void blur_rows(const float* columns, std::uint8_t* out) {
-  const int thread = static_cast<int>(threadIdx.x);
-  const int row = thread % kFlat, first = thread / kFlat * kColumnsEach;
-  if (first >= kFlat) return;
-  float values[kColumnsEach + 2 * kBlurReach];
-#pragma unroll
-  for (int i = 0; i < kColumnsEach + 2 * kBlurReach; ++i)
-    values[i] = columns[row * kSide + min(first + i, kSide - 1)];
-#pragma unroll
-  for (int i = 0; i < kColumnsEach; ++i) {
-    if (first + i >= kFlat) break;
-    const float* v = values + i + kBlurReach;
-    const float sum = cuface::orb::blur_of(v[0], v[-1] + v[1], v[-2] + v[2], v[-3] + v[3]);
-    out[row * kFlatStride + first + i] = static_cast<std::uint8_t>(__float2int_rn(sum));
-  }
-}
+constexpr int kAdmitThreads = 1024;
 
 /// For a whole warp: how many keypoints come before one of its level.
 __device__ std::uint32_t rank_of(const LevelPart& level, const Work& work, std::uint32_t place,
@@ -155,7 +34,8 @@ __global__ void __launch_bounds__(kThreads)
                     std::uint64_t* counted) {
   __shared__ Concatenated candidates;
   __shared__ std::uint32_t keypoints_before[kWarp];
-  __shared__ Patch patch;
+  __shared__ KeypointPatch patch;
+  __shared__ std::uint32_t before;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
   candidates.make(work.candidate_counts, levels.count);
   if (warp == 1) {
@@ -175,56 +55,78 @@ __global__ void __launch_bounds__(kThreads)
     const Candidate candidate = work.candidates[level.first + i - candidates.begin[l]];
     if (key_of(candidate.response) < work.least[l]) continue;
     const int x = fast::x_of(candidate.place), y = fast::y_of(candidate.place);
-    const int begin = load(level.grey, x, y, patch.grey);
+    const int begin = load_patch(level.grey, x, y, patch.grey);
     if (warp == kWarps - 1) {
       const std::uint32_t rank = rank_of(level, work, candidate.place, lane);
-      if (lane == 0) patch.rank = keypoints_before[l] + rank;
+      if (lane == 0) before = keypoints_before[l] + rank;
     }
     __syncthreads();
-    const std::uint32_t rank = patch.rank;
-    if (rank < kMostKeypoints) {
-      DeviceFeature& feature = out->all()[rank];
-      if (!upright)
-        add_moments(patch.grey + kAround * kStride + begin + kAround, warp, lane,
-                    patch.moments[warp]);
-      blur_columns(patch.grey + begin, patch.columns);
+    const std::uint32_t rank = before;
+    if (rank >= kMostKeypoints) {
       __syncthreads();
-      if (thread == kThreads - kWarp) {
-        Keypoint k;
-        k.x = static_cast<float>(x) * level.scale;
-        k.y = static_cast<float>(y) * level.scale;
-        k.size = cuface::orb::kPatch * level.scale;
-        k.response = candidate.response;
-        k.octave = l;
-        if (!upright) {
-          std::int32_t across = 0, down = 0;
-          for (const auto& sums : patch.moments) {
-            across += sums[0];
-            down += sums[1];
-          }
-          k.angle = cuface::orb::direction(static_cast<float>(down), static_cast<float>(across));
-        }
-        const Roll roll = cuface::orb::roll_of(k.angle);
-        patch.cos = roll.cos;
-        patch.sin = roll.sin;
-        feature.keypoint = k;
-      }
-      blur_rows(patch.columns, patch.flat);
-      __syncthreads();
-      const Roll roll{patch.cos, patch.sin};
-      for (int pair = thread; pair < kPairs; pair += kThreads) {
-        const Pair at = pattern[pair];
-        const auto value = [&](int across, int down) {
-          const auto u = static_cast<float>(across), v = static_cast<float>(down);
-          const int px = __float2int_rn(u * roll.cos - v * roll.sin);
-          const int py = __float2int_rn(u * roll.sin + v * roll.cos);
-          return patch.flat[(kReach + py) * kFlatStride + kReach + px];
-        };
-        const unsigned less = __ballot_sync(kAllLanes, value(at.x0, at.y0) < value(at.x1, at.y1));
-        if (lane == 0) reinterpret_cast<std::uint32_t*>(feature.descriptor)[pair / kWarp] = less;
-      }
+      continue;
     }
+    DeviceFeature& feature = out->all()[rank];
+    describe_patch(patch, begin, !upright, pattern, feature.descriptor, [&](float direction) {
+      Keypoint k;
+      k.x = static_cast<float>(x) * level.scale;
+      k.y = static_cast<float>(y) * level.scale;
+      k.size = cuface::orb::kPatch * level.scale;
+      k.angle = direction;
+      k.response = candidate.response;
+      k.octave = l;
+      feature.keypoint = k;
+      return direction;
+    });
+  }
+}
+
+__device__ bool is_inside(const Keypoint& k, const LevelPart& level) {
+  return cuface::orb::can_be_described(k, level.scale, level.grey.width, level.grey.height);
+}
+
+/// One block: those that can be described, in their order.
+__global__ void __launch_bounds__(kAdmitThreads)
+    admit_kernel(const __grid_constant__ LevelParts levels, const Keypoint* given, int count,
+                 DeviceFeatures* out) {
+  __shared__ int counts[2][kAdmitThreads / kWarp];
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+  int admitted = 0, round = 0;
+  for (int begin = 0; begin < count; begin += kAdmitThreads, round ^= 1) {
+    const int i = begin + thread;
+    Keypoint k;
+    if (i < count) k = given[i];
+    const bool there =
+        i < count && k.octave >= 0 && k.octave < levels.count && is_inside(k, levels.all[k.octave]);
+    const unsigned all = __ballot_sync(kAllLanes, there);
+    if (lane == 0) counts[round][warp] = __popc(all);
     __syncthreads();
+    int before = 0, these = 0;
+    for (int w = 0; w < kAdmitThreads / kWarp; ++w) {
+      if (w == warp) before = these;
+      these += counts[round][w];
+    }
+    before += admitted + __popc(all & ((1u << lane) - 1));
+    if (there) out->all()[before].keypoint = k;
+    admitted += these;
+  }
+  if (thread == 0) out->count = admitted;
+}
+
+/// A block a keypoint of the list.
+__global__ void __launch_bounds__(kThreads)
+    describe_given_kernel(const __grid_constant__ LevelParts levels, const Pair* pattern,
+                          DeviceFeatures* out) {
+  __shared__ KeypointPatch patch;
+  for (int i = static_cast<int>(blockIdx.x); i < out->count; i += static_cast<int>(gridDim.x)) {
+    DeviceFeature& feature = out->all()[i];
+    const Keypoint k = feature.keypoint;
+    const LevelPart& level = levels.all[k.octave];
+    const int begin = load_patch(level.grey, cuface::orb::on_level(k.x, level.scale),
+                                 cuface::orb::on_level(k.y, level.scale), patch.grey);
+    __syncthreads();
+    describe_patch(patch, begin, false, pattern, feature.descriptor,
+                   [&](float) { return k.angle; });
   }
 }
 
@@ -232,9 +134,19 @@ __global__ void __launch_bounds__(kThreads)
 
 Status describe(const LevelParts& levels, const Work& work, const Pair* pattern, bool upright,
                 std::size_t most, DeviceFeatures* out, std::uint64_t* counted, Launcher launch) {
-  const unsigned blocks = static_cast<unsigned>(std::clamp(most, std::size_t{1}, kMostBlocks));
+  const auto blocks = static_cast<unsigned>(std::clamp(most, std::size_t{1}, kMostBlocks));
   return launch("describing keypoints", describe_kernel, {blocks, kThreads}, levels, work, pattern,
                 upright, out, counted);
+}
+
+Status describe_given(const LevelParts& levels, const Keypoint* given, int count,
+                      const Pair* pattern, DeviceFeatures* out, Launcher launch) {
+  CUFACE_TRY(
+      launch("admitting keypoints", admit_kernel, {1, kAdmitThreads}, levels, given, count, out));
+  const auto most = static_cast<std::size_t>(count);
+  const auto blocks = static_cast<unsigned>(std::clamp(most, std::size_t{1}, kMostBlocks));
+  return launch("describing given keypoints", describe_given_kernel, {blocks, kThreads}, levels,
+                pattern, out);
 }
 
 }  // namespace cuface::cuda::orb

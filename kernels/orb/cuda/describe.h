@@ -19,4 +19,8 @@ Status describe(const LevelParts& levels, const Work& work, const cuface::orb::P
                 bool upright, std::size_t most, DeviceFeatures* out, std::uint64_t* counted,
                 Launcher launch);
 
+/// `out` := those of `count` given keypoints that can be described, in their order.
+Status describe_given(const LevelParts& levels, const Keypoint* given, int count,
+                      const cuface::orb::Pair* pattern, DeviceFeatures* out, Launcher launch);
+
 }  // namespace cuface::cuda::orb

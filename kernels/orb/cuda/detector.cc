@@ -1,6 +1,7 @@
 #include "kernels/orb/cuda/detector.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "kernels/common/cuda/tables.h"
@@ -90,24 +91,14 @@ void OrbDetector::bind(std::byte* scratch) {
   keypoint_counts_.bind(scratch);
 }
 
-Status OrbDetector::enqueue(ImageView<const std::uint8_t> grey, DeviceFeatures* out,
-                            Launcher launch, std::uint64_t* counted) const {
-  if (!grey.data || grey.width != width_ || grey.height != height_)
-    return {StatusCode::kInvalidArgument, "the picture has another size"};
-  orb::Work work{};
-  work.corners.counts = zeros_.data();
-  work.candidate_counts = work.corners.counts + kMostOrbLevels;
-  work.corners.of_scores = work.candidate_counts + kMostOrbLevels;
-  work.rows = zeros_.data() + kCounts;
-  work.bits = work.rows + rows_;
-  work.corners.places = corners_.data();
-  work.corners.scores = scores_.data();
-  work.candidates = candidates_.data();
-  work.least = least_.data();
-  work.keypoint_counts = keypoint_counts_.data();
+Status OrbDetector::validate_picture(ImageView<const std::uint8_t> grey) const {
+  if (grey.data && grey.width == width_ && grey.height == height_) return {};
+  return {StatusCode::kInvalidArgument, "the picture has another size"};
+}
 
+Result<orb::LevelParts> OrbDetector::enqueue_levels(ImageView<const std::uint8_t> grey,
+                                                    Launcher launch) const {
   orb::LevelParts levels = places_;
-  fast::Pictures pictures{};
   Zeros zeros{reinterpret_cast<uint4*>(zeros_.data()), zeros_.size() / 4};
   ImageView<const std::uint8_t> picture = grey;
   for (std::size_t i = 0; i < levels_.size(); ++i) {
@@ -121,10 +112,32 @@ Status OrbDetector::enqueue(ImageView<const std::uint8_t> grey, DeviceFeatures* 
       picture = to;
     }
     levels.all[i].grey = picture;
-    fast::add_picture(pictures, picture, cuface::orb::inner(of, config_.edge), levels.all[i].first);
   }
   if (levels_.size() == 1) CUFACE_TRY(resizes_[0].enqueue(grey, {}, nullptr, launch, zeros));
+  return levels;
+}
+
+Status OrbDetector::enqueue(ImageView<const std::uint8_t> grey, DeviceFeatures* out,
+                            Launcher launch, std::uint64_t* counted) const {
+  CUFACE_TRY(validate_picture(grey));
+  orb::Work work{};
+  work.corners.counts = zeros_.data();
+  work.candidate_counts = work.corners.counts + kMostOrbLevels;
+  work.corners.of_scores = work.candidate_counts + kMostOrbLevels;
+  work.rows = zeros_.data() + kCounts;
+  work.bits = work.rows + rows_;
+  work.corners.places = corners_.data();
+  work.corners.scores = scores_.data();
+  work.candidates = candidates_.data();
+  work.least = least_.data();
+  work.keypoint_counts = keypoint_counts_.data();
+
+  CUFACE_TAKE(levels, enqueue_levels(grey, launch));
   if (!levels_.empty()) {
+    fast::Pictures pictures{};
+    for (std::size_t i = 0; i < levels_.size(); ++i)
+      fast::add_picture(pictures, levels.all[i].grey, cuface::orb::inner(levels_[i], config_.edge),
+                        levels.all[i].first);
     CUFACE_TRY(fast::find_corners(pictures, config_.threshold, work.corners, launch));
     CUFACE_TRY(orb::measure(levels, config_.score, corners_.size(), work, launch));
     CUFACE_TRY(orb::choose(levels, config_.score, work, launch));
@@ -134,6 +147,16 @@ Status OrbDetector::enqueue(ImageView<const std::uint8_t> grey, DeviceFeatures* 
       std::min(corners_.size(), 2 * static_cast<std::size_t>(config_.max_keypoints));
   return orb::describe(levels, work, pattern_.data(), config_.upright, expected, out, counted,
                        launch);
+}
+
+Status OrbDetector::describe(ImageView<const std::uint8_t> grey, const Keypoint* given, int count,
+                             DeviceFeatures* out, Launcher launch) const {
+  CUFACE_TRY(validate_picture(grey));
+  if (count < 0 || count > kMostKeypoints)
+    return {StatusCode::kInvalidArgument,
+            "more than " + std::to_string(kMostKeypoints) + " keypoints are given"};
+  CUFACE_TAKE(levels, enqueue_levels(grey, launch));
+  return orb::describe_given(levels, given, count, pattern_.data(), out, launch);
 }
 
 }  // namespace cuface::cuda

@@ -1,7 +1,7 @@
 // ORB in device memory: the keypoints and bytes of cuface::OrbDetector, in its order.
 //
 // levels.h: what kernels leave each other; choose.h: which corners become keypoints; describe.h:
-// their directions and descriptors; ranks.cuh: the greatest of many.
+// their directions and descriptors; patch.cuh: those of one; ranks.cuh: the greatest of many.
 #pragma once
 
 #include <cstddef>
@@ -39,9 +39,16 @@ class OrbDetector {
   /// kInvalidArgument where the size is another.
   Status enqueue(ImageView<const std::uint8_t> grey, DeviceFeatures* out, Launcher launch,
                  std::uint64_t* counted = nullptr) const;
+  /// As cuface::OrbDetector::describe(): `out` has room for `count`, and errors are the same.
+  Status describe(ImageView<const std::uint8_t> grey, const Keypoint* given, int count,
+                  DeviceFeatures* out, Launcher launch) const;
 
  private:
   OrbDetector() = default;
+  Status validate_picture(ImageView<const std::uint8_t> grey) const;
+  /// The levels with their pictures, resized by kernels that it puts there; these set `zeros_` to
+  /// 0.
+  Result<orb::LevelParts> enqueue_levels(ImageView<const std::uint8_t> grey, Launcher launch) const;
   void plan(ScratchLayout& layout);
 
   OrbConfig config_;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -73,6 +74,11 @@ class Device {
   Status enqueue(cuda::Launcher launch) {
     return detector_->enqueue(picture_->view(),
                               reinterpret_cast<cuda::DeviceFeatures*>(out_->data()), launch);
+  }
+  Status describe(test::GuardedBytes& given, int count, cuda::Launcher launch) {
+    return detector_->describe(picture_->view(), reinterpret_cast<const Keypoint*>(given.data()),
+                               count, reinterpret_cast<cuda::DeviceFeatures*>(out_->data()),
+                               launch);
   }
   BinaryFeatures found() {
     scratch_->get();  // looks at the guards
@@ -191,6 +197,26 @@ TEST_F(OrbCuda, KeepsAllThatEqualTheLast) {
   test::compared("keypoints", keypoints_, 700);
 }
 
+// Ends of lines have corners, but mostly negative responses; the last one of a share is one of
+// them.
+TEST_F(OrbCuda, NegativeResponses) {
+  Grey lines(400, 200, 20);
+  std::mt19937 random(5);
+  for (int y = 34; y < 165; y += 12) {
+    std::fill_n(&lines.view().at(0, y), 400, std::uint8_t{180});
+    for (int x = 40; x < 360; x += 20)
+      lines.view().at(x, y) = static_cast<std::uint8_t>(205 + random() % 50);
+  }
+  OrbConfig c;
+  c.levels = 1;
+  c.max_keypoints = 60;
+  const BinaryFeatures all = reference(lines, c);
+  ASSERT_GE(all.keypoints.size(), 60u);
+  const auto negative = [](const Keypoint& k) { return k.response < 0; };
+  ASSERT_GE(std::count_if(all.keypoints.begin(), all.keypoints.end(), negative), 10);
+  compare(lines, c);
+}
+
 // Dots alike, more than a list can have: the first ones are in it.
 TEST_F(OrbCuda, ListsThatAreFull) {
   if (test::under_tool("emulator")) GTEST_SKIP() << "takes a minute";
@@ -237,6 +263,44 @@ TEST_F(OrbCuda, OneGraphOverChangingPictures) {
   test::compared("pictures", pictures_, 9);
 }
 
+TEST_F(OrbCuda, DescribesGivenKeypoints) {
+  std::mt19937 random(6);
+  const int w = 320, h = 240;
+  const Grey picture = spots(w, h, random, 200);
+  OrbConfig c;
+  c.levels = 4;
+  for (const int count : {0, 1, test::under_tool() ? 90 : 3000}) {
+    const auto below = [&](int n) {
+      return static_cast<float>(random() % static_cast<unsigned>(n));
+    };
+    std::vector<Keypoint> given(static_cast<std::size_t>(count));
+    for (Keypoint& k : given) {
+      k.x = below(8 * w) / 8;
+      k.y = below(8 * h) / 8;
+      k.size = below(40);
+      k.angle = below(3601) / 10;
+      k.response = below(9);
+      k.octave = static_cast<std::int32_t>(random() % 6) - 1;
+      if (random() % 30 == 0) k.angle = random() % 2 ? -1.0f : std::nanf("");
+      if (random() % 30 == 0) k.x = random() % 2 ? 1e30f : std::nanf("");
+    }
+    auto detector = OrbDetector::create(c, w, h);
+    ASSERT_TRUE(detector.ok());
+    BinaryFeatures expected;
+    ASSERT_TRUE(detector.value().describe(picture.view(), given, expected).ok());
+    Device device(c, w, h);
+    device.set(picture);
+    test::GuardedBytes list(test::bytes_of(given));
+    const Status enqueued = device.describe(list, count, *stream_);
+    ASSERT_TRUE(enqueued.ok()) << enqueued.message();
+    const BinaryFeatures got = device.found();
+    ASSERT_EQ(got.keypoints, expected.keypoints);
+    ASSERT_TRUE(got.descriptors == expected.descriptors);
+    keypoints_ += static_cast<long>(got.keypoints.size());
+  }
+  test::compared("keypoints", keypoints_, 900);
+}
+
 TEST_F(OrbCuda, RefusesWhatItCannotDo) {
   cuda::ScratchLayout layout;
   OrbConfig narrow;
@@ -251,6 +315,33 @@ TEST_F(OrbCuda, RefusesWhatItCannotDo) {
   test::DevicePicture other(50, 49);
   EXPECT_EQ(made.value().enqueue(other.view(), nullptr, *stream_).code(),
             StatusCode::kInvalidArgument);
+  EXPECT_EQ(made.value().describe(other.view(), nullptr, 1, nullptr, *stream_).code(),
+            StatusCode::kInvalidArgument);
+  test::DevicePicture fits(50, 50);
+  EXPECT_EQ(made.value().describe(fits.view(), nullptr, 65536, nullptr, *stream_).code(),
+            StatusCode::kInvalidArgument);
+}
+
+// The published measure: 512 x 384, the picture goes up, or is there.
+TEST_F(OrbCuda, TimeOfGivenKeypoints) {
+  const int w = 512, h = 384, count = test::under_tool() ? 20 : 1020;
+  std::mt19937 random(7);
+  const Grey picture = spots(w, h, random, 200);
+  std::vector<Keypoint> given(static_cast<std::size_t>(count));
+  for (Keypoint& k : given) {
+    k.octave = static_cast<std::int32_t>(random() % 4);
+    k.x = static_cast<float>(60 + random() % 390);
+    k.y = static_cast<float>(60 + random() % 260);
+    k.angle = static_cast<float>(random() % 360);
+  }
+  Device device({}, w, h);
+  device.set(picture);
+  test::GuardedBytes list(test::bytes_of(given));
+  cuda::LaunchList work;
+  ASSERT_TRUE(device.describe(list, count, cuda::Launcher(work)).ok());
+  test::report_time("ORB, describing 1020 given keypoints", "512x384",
+                    test::median_us(*stream_, work));
+  EXPECT_EQ(device.found().keypoints.size(), given.size());
 }
 
 TEST_F(OrbCuda, Time) {
