@@ -1,9 +1,8 @@
-"""A picture on a face beside its twin in NumPy and OpenCV, which is written from docs/design/overlay.md in real numbers:
-OpenCV solves the affine map of three points, NumPy looks the picture up and mixes it into frames of every format."""
+"""A picture on a face beside its twin in NumPy, which is written from docs/design/overlay.md in real numbers: it solves
+the affine map of three points, looks the picture up and mixes it into frames of every format."""
 import os
 import subprocess
 
-import cv2
 import numpy as np
 import pytest
 
@@ -61,8 +60,10 @@ KINDS = ("68", "5", "keypoints", "box", "bad landmarks")
 
 def picture(random, width, height):
     """Smooth colours under a smooth alpha, with a hard hole; red, green, blue and alpha of 8 bits."""
-    small = random.uniform(0, 255, (5, 5, 4)).astype(np.float32)
-    out = cv2.resize(small, (width, height), interpolation=cv2.INTER_CUBIC)
+    small = random.uniform(0, 255, (5, 5, 4))
+    rows, columns = np.linspace(0, 4, height), np.linspace(0, 4, width)
+    tall = np.apply_along_axis(lambda line: np.interp(rows, np.arange(5), line), 0, small)
+    out = np.apply_along_axis(lambda line: np.interp(columns, np.arange(5), line), 1, tall)
     out[..., 3] = out[..., 3] * 2 - 60
     out[height // 3:height // 2, width // 4:width // 2, 3] = 0
     out[:height // 8, :, 3] = 255
@@ -109,9 +110,9 @@ def drawn(samples, name, matrix, full, rgba, place, points):
     tall, wide = rgba.shape[:2]
     distance, eyes_y, chin_y = place
     # Pictures are measured from edges, and pixels of the frame by their centres.
-    source = np.float32([((0.5 - distance / 2) * wide, eyes_y * tall), ((0.5 + distance / 2) * wide, eyes_y * tall),
-                         (0.5 * wide, chin_y * tall)])
-    to_picture = cv2.invertAffineTransform(cv2.getAffineTransform(source, np.float32(points)))
+    source = np.array([((0.5 - distance / 2) * wide, eyes_y * tall), ((0.5 + distance / 2) * wide, eyes_y * tall),
+                       (0.5 * wide, chin_y * tall)])
+    to_picture = np.linalg.solve(np.column_stack([np.array(points, float), np.ones(3)]), source).T
     y, x = np.mgrid[0:height, 0:width]
     u, v = (row[0] * x + row[1] * y + row[2] for row in to_picture)
     alpha = rgba[..., 3:].astype(float) / 255
