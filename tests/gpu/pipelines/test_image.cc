@@ -66,13 +66,15 @@ class ImageCuda : public testing::TestWithParam<GstVideoFormat> {
   static GstBuffer* frame(const GstVideoInfo& info, int number, GstCudaContext* context) {
     std::vector<std::uint8_t> bytes(GST_VIDEO_INFO_SIZE(&info));
     for (std::size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] =
-          static_cast<std::uint8_t>((static_cast<unsigned>(i) + 7u * number) * 2654435761u >> 24);
+      bytes[i] = static_cast<std::uint8_t>(
+          static_cast<unsigned>(i + 7 * static_cast<std::size_t>(number)) * 2654435761u >> 24);
     GstBuffer* buffer = make_buffer(info, bytes, context);
     GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(number) * 40 * GST_MSECOND;
-    for (int i = 0; i < number; ++i)
-      EXPECT_TRUE(gst_cuface_buffer_add_face(buffer, kWidth, kHeight, 0.1f * i, 0.08f * number,
-                                             0.15f * (i + 1), 0.2f * (i + 1), 0.9f));
+    for (int i = 0; i < number; ++i) {
+      const auto at = static_cast<float>(i), top = 0.08f * static_cast<float>(number);
+      EXPECT_TRUE(gst_cuface_buffer_add_face(buffer, kWidth, kHeight, 0.1f * at, top,
+                                             0.15f * (at + 1), 0.2f * (at + 1), 0.9f));
+    }
     return buffer;
   }
 
