@@ -19,7 +19,7 @@ FLOORS = [
      "kernels/surf"],
     ["kernels/detect", "kernels/landmark_samples", "kernels/landmark_filter", "kernels/track"],
     ["kernels/overlay"],
-    ["kernels/boost", "kernels/grow"],
+    ["kernels/boost", "kernels/grow", "kernels/shape_training"],
     ["models"],
     ["gst/meta"],
     ["gst/base"],

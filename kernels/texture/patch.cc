@@ -78,25 +78,31 @@ double PatchReference::edge(const ShapePoint& point, int dx, int dy) const {
   return here / strongest_;
 }
 
-double PatchReference::cost(const ShapePoint& point, int dx, int dy, std::uint32_t first_number) {
-  const PatchModel model = PatchModel::at(numbers_.data() + first_number, rule_);
+double PatchReference::cost_up_to(double enough, const ShapePoint& point, int dx, int dy,
+                                  const PatchModel& model) {
   patch(point, dx, dy, patch_);
   for (std::size_t i = 0; i < patch_.size(); ++i) patch_[i] -= model.mean[i];
+  const double weight = model.edge > 0 ? model.edge - edge(point, dx, dy) : 1;
   double cost = 0;
   const double* row = model.matrix;
-  for (int r = 0; r < model.rows; ++r) {
+  for (int r = 0; r < model.rows && !(weight * cost >= enough); ++r) {
     double sum = 0;
     for (const double difference : patch_) sum += *row++ * difference;
     cost += sum * sum;
   }
-  return model.edge > 0 ? (model.edge - edge(point, dx, dy)) * cost : cost;
+  return weight * cost;
+}
+
+double PatchReference::cost(const ShapePoint& point, int dx, int dy, std::uint32_t first_number) {
+  return cost_up_to(HUGE_VAL, point, dx, dy, PatchModel::at(numbers_.data() + first_number, rule_));
 }
 
 TextureMatch PatchReference::match(const ShapePoint& point, std::uint32_t first_number) {
+  const PatchModel model = PatchModel::at(numbers_.data() + first_number, rule_);
   TextureMatch best{0, 0, kDearest};
   for (int dy = -rule_.reach; dy <= rule_.reach; dy += rule_.step) {
     for (int dx = -rule_.reach; dx <= rule_.reach; dx += rule_.step) {
-      const double found = cost(point, dx, dy, first_number);
+      const double found = cost_up_to(best.cost, point, dx, dy, model);
       if (found < best.cost) best = {dx, dy, found};
     }
   }

@@ -138,6 +138,9 @@ class PatchReference final : public PatchMatcher {
   double edge(const ShapePoint& point, int dx, int dy) const;
 
  private:
+  /// As cost(), or no less than `enough` where that is known earlier: a sum of squares only grows.
+  double cost_up_to(double enough, const ShapePoint& point, int dx, int dy,
+                    const PatchModel& model);
   int pixel(int x, int y) const;
   double gradient(int x, int y) const;
   int sobel_square(int x, int y) const;

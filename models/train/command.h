@@ -20,7 +20,7 @@ struct Command {
   int (*run)(const std::vector<std::string>& arguments);
 };
 extern const Command kCascadeCommand, kDataCommand, kErtCommand, kForestCommand, kHeadsCommand,
-    kInfoCommand, kResumeCommand;
+    kInfoCommand, kResumeCommand, kShapeCommand;
 
 /// A kind of training that leaves checkpoints.
 struct Training {
@@ -30,7 +30,7 @@ struct Training {
   /// Goes on from it; `arguments` are the options behind its name.
   int (*resume)(const Checkpoint& checkpoint, const std::vector<std::string>& arguments);
 };
-extern const Training kCascadeTraining, kForestTraining;
+extern const Training kCascadeTraining, kForestTraining, kShapeTraining;
 /// Null where this program has no such training.
 const Training* find_training(const std::string& name);
 

@@ -12,9 +12,9 @@ namespace cuface::train {
 namespace {
 
 const Command* const kCommands[] = {&kDataCommand,   &kHeadsCommand, &kCascadeCommand,
-                                    &kForestCommand, &kErtCommand,   &kResumeCommand,
-                                    &kInfoCommand};
-const Training* const kTrainings[] = {&kCascadeTraining, &kForestTraining};
+                                    &kForestCommand, &kErtCommand,   &kShapeCommand,
+                                    &kResumeCommand, &kInfoCommand};
+const Training* const kTrainings[] = {&kCascadeTraining, &kForestTraining, &kShapeTraining};
 
 void print_usage(std::FILE* to) {
   std::fputs("usage: cuface-train COMMAND [OPTION ...]\n\n", to);

@@ -1,0 +1,47 @@
+#include <string>
+#include <utility>
+
+#include "kernels/shape_training/shape_training.h"
+
+namespace cuface {
+namespace {
+
+Status invalid(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
+
+}  // namespace
+
+Status validate(const ShapeOptions& o, int landmarks) {
+  const auto in = [](double v, double low, double high) { return v >= low && v <= high; };
+  if (!in(landmarks, 3, kMaxShapePoints)) return invalid("a shape has 3 to 256 points");
+  if (o.size_left < 0 && landmarks != 68)
+    return invalid(
+        "--size-points is needed: which three points measure a face is known for 68 only");
+  for (const int p : {o.size_left, o.size_right, o.size_below})
+    if (o.size_left >= 0 && !in(p, 0, landmarks - 1))
+      return invalid("--size-points names no point");
+  if (!in(o.size, 16, 400)) return invalid("--size must be 16 to 400");
+  if (!in(o.levels, 1, kMaxShapeLevels)) return invalid("--levels must be 1 to 6");
+  if (!in(o.iterations, 1, kMaxShapeIterations)) return invalid("--iterations must be 1 to 20");
+  if (!in(o.rest, 0, 100)) return invalid("--rest must be 0 to 100");
+  if (!in(o.variance, 0.01, 1)) return invalid("--variance must be 0.01 to 1");
+  if (!in(o.mode_limit, 0, 100)) return invalid("--mode-limit must be 0 to 100");
+  if (!in(o.window, 0.25, 4)) return invalid("--window must be 0.25 to 4");
+  if (!in(o.patch.side, 3, kMaxPatchSide) || o.patch.side % 2 == 0)
+    return invalid("--patch must be odd, 3 to 31");
+  if (!in(o.patch.reach, 0, kMaxPatchReach) || !in(o.line.reach, 0, kMaxLineReach))
+    return invalid("--reach must be 0 to 16");
+  if (!in(o.line.length, 3, kMaxLineLength) || o.line.length % 2 == 0)
+    return invalid("--line must be odd, 3 to 63");
+  if (!in(o.patch.q, 1e-3, 1e6)) return invalid("--q must be 0.001 to 1000000");
+  if (!in(o.patch_variance, 0.01, 1)) return invalid("--patch-variance must be 0.01 to 1");
+  if (!in(o.floor, 1e-6, 1)) return invalid("--floor must be 0.000001 to 1");
+  if (o.edge != 0 && !in(o.edge, 1, 100)) return invalid("--edge must be 0, or 1 to 100");
+  if (!in(o.inside, 0, 1)) return invalid("--inside must be 0 to 1");
+  if (!in(o.refits, 0, kMaxShapeRefits)) return invalid("--refits must be 0 to 50");
+  if (!in(o.refit_share, 0, 1)) return invalid("--refit-share must be 0 to 1");
+  if (o.profiles == ProfileKind::kLine && o.refits > 0)
+    return invalid("--refits need patches: lines have no limits of costs");
+  return {};
+}
+
+}  // namespace cuface

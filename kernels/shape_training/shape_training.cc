@@ -1,0 +1,380 @@
+#include "kernels/shape_training/shape_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "kernels/common/guarded.h"
+#include "kernels/common/try.h"
+#include "kernels/common/workers.h"
+#include "kernels/faces/landmark_scheme.h"
+#include "kernels/shape/steps.h"
+
+namespace cuface {
+namespace {
+
+using shape::Texture;
+
+std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
+
+Status invalid(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
+
+/// How far around its landmarks a face's picture is needed, in their larger extent.
+constexpr double kAround = 0.75;
+
+/// Points whose distances are a face's size.
+void set_size_points(const ShapeOptions& options, int landmarks, ShapeModel& model) {
+  const bool known = landmarks == 68 && options.size_left < 0;
+  model.size_left = known ? 36 : options.size_left;
+  model.size_right = known ? 45 : options.size_right;
+  model.size_below = known ? 66 : options.size_below;
+}
+
+std::vector<ShapeNeighbours> neighbours_of(int landmarks) {
+  std::vector<ShapeNeighbours> out;
+  for (int i = 0; i < landmarks; ++i) {
+    const int mirrored = mirrored_landmark(landmarks, i);
+    ShapeNeighbours n{std::max(i - 1, 0), std::min(i + 1, landmarks - 1),
+                      mirrored < 0 ? i : mirrored};
+    for (int c = 0; c < curve_count(landmarks); ++c) {
+      const LandmarkCurve curve = curve_of(landmarks, c);
+      if (i < curve.first || i > curve.last) continue;
+      n.previous = i > curve.first ? i - 1 : curve.closed ? curve.last : i + 1;
+      n.next = i < curve.last ? i + 1 : curve.closed ? curve.first : i - 1;
+      // At an end the neighbour counts twice: the normal is that of one side.
+      if (!curve.closed && i == curve.first) n.previous = i, n.next = i + 1;
+      if (!curve.closed && i == curve.last) n.previous = i - 1, n.next = i;
+    }
+    out.push_back(n);
+  }
+  return out;
+}
+
+/// What a model's spans point into.
+struct Tables {
+  std::vector<double> mean_shape, eigenvalues, eigenvectors, weights;
+  std::vector<ShapeNeighbours> neighbours;
+  LearntTextures textures;
+};
+
+class Training {
+ public:
+  Training(const ShapeFaces& faces, const ShapeOptions& options, const ShapeRun& run)
+      : faces_(faces),
+        options_(options),
+        run_(run),
+        landmarks_(size_of(faces.landmarks)),
+        is_patch_(options.profiles == ProfileKind::kPatch),
+        size_(size_of(is_patch_ ? options.patch.size() : options.line.length)),
+        workers_(run.threads > 0 ? run.threads : Workers::processors()) {}
+
+  Result<std::shared_ptr<const ShapeModel>> work(LearntTextures begun) {
+    CUFACE_TRY(find_whole_faces());
+    auto model = std::make_shared<ShapeModel>();
+    auto tables = std::make_shared<Tables>();
+    CUFACE_TRY(make_shape(*model, *tables));
+    const std::size_t done = begun.profiles.size() / landmarks_;
+    if (begun.profiles.size() != done * landmarks_ || done > size_of(options_.levels))
+      return invalid("what was begun has other levels than this training");
+    tables->textures = std::move(begun);
+    for (int level = static_cast<int>(done); level < options_.levels; ++level) {
+      CUFACE_TRY(learn_level(*model, level, tables->textures));
+      if (run_.watch) run_.watch(tables->textures);
+    }
+    show(*tables, *model);
+    model->storage = tables;
+    CUFACE_TRY(validate(*model));
+    return std::shared_ptr<const ShapeModel>(std::move(model));
+  }
+
+ private:
+  Status find_whole_faces() {
+    for (std::size_t face = 0; face < faces_.boxes.size(); ++face) {
+      const auto present = faces_.present.subspan(face * landmarks_, landmarks_);
+      if (std::ranges::all_of(present, [](std::uint8_t p) { return p != 0; }))
+        whole_.push_back(face);
+    }
+    if (whole_.size() < 3)
+      return invalid("a shape is learnt from 3 faces with all landmarks or more");
+    return {};
+  }
+
+  std::vector<ShapePoint> points_of(std::size_t face) const {
+    std::vector<ShapePoint> out;
+    for (const Point& p : faces_.points.subspan(face * landmarks_, landmarks_))
+      out.push_back({static_cast<double>(p.x), static_cast<double>(p.y)});
+    return out;
+  }
+
+  Status make_shape(ShapeModel& model, Tables& t) {
+    const std::size_t n = 2 * landmarks_;
+    model.points = faces_.landmarks;
+    model.levels = options_.levels;
+    model.iterations = options_.iterations;
+    model.rest = options_.rest;
+    model.refits = options_.refits;
+    model.constraint = ShapeConstraint::kIterated;
+    model.pyramid = ShapePyramid::kGaussian;
+    set_size_points(options_, faces_.landmarks, model);
+    model.size = options_.size;
+    model.mode_limit = options_.mode_limit;
+    model.first_rule_level = kMaxShapeLevels;
+    model.window = options_.window;
+    model.line = options_.line;
+    model.hat = {1, 1, 2, 3, 0, 0, 1, 1, 1};  // there are none
+    if (is_patch_) model.patch = options_.patch;
+    std::vector<double> shapes;
+    for (const std::size_t face : whole_) {
+      const std::vector<ShapePoint> points = points_of(face);
+      if (!(shape_size(model, points) > 1)) return invalid("a face whose landmarks have no size");
+      for (const ShapePoint& p : points) shapes.insert(shapes.end(), {p.x, p.y});
+    }
+    const shape::AlignedShapes aligned = shape::align_shapes(shapes, landmarks_);
+    const std::size_t modes = std::min(
+        {shape::kept_modes(aligned.eigenvalues, options_.variance), size_of(kMaxShapeModes), n});
+    std::vector<ShapePoint> mean;
+    for (std::size_t i = 0; i < landmarks_; ++i)
+      mean.push_back({aligned.mean[2 * i], aligned.mean[2 * i + 1]});
+    const double unit = options_.size / shape_size(model, mean);
+    model.modes = static_cast<int>(modes);
+    for (std::size_t k = 0; k < modes; ++k)
+      t.eigenvalues.push_back(std::max(aligned.eigenvalues[k], 0.0) * unit * unit);
+    for (std::size_t r = 0; r < n; ++r)
+      for (std::size_t k = 0; k < modes; ++k)
+        t.eigenvectors.push_back(aligned.eigenvectors[r * n + k]);
+    for (ShapePoint& p : mean) p = {p.x * unit, p.y * unit};
+    place_in_box(mean, model, t);
+    t.weights.assign(landmarks_, 1);
+    t.neighbours = neighbours_of(faces_.landmarks);
+    return {};
+  }
+
+  /// Where the mean shape lies in boxes, by least squares of all faces: its origin becomes their
+  /// middle.
+  void place_in_box(const std::vector<ShapePoint>& mean, ShapeModel& model, Tables& t) const {
+    std::vector<ShapePoint> average(landmarks_);
+    ShapePoint middle;
+    for (const std::size_t face : whole_) {
+      const Box& box = faces_.boxes[face];
+      const auto w = static_cast<double>(box.w), h = static_cast<double>(box.h);
+      const double x = static_cast<double>(box.x) + w / 2, y = static_cast<double>(box.y) + h / 2;
+      const std::vector<ShapePoint> points = points_of(face);
+      for (std::size_t i = 0; i < landmarks_; ++i)
+        average[i] = {average[i].x + (points[i].x - x) / w, average[i].y + (points[i].y - y) / h};
+    }
+    const double count = static_cast<double>(whole_.size());
+    for (ShapePoint& p : average) {
+      p = {p.x / count, p.y / count};
+      middle = {middle.x + p.x / static_cast<double>(landmarks_),
+                middle.y + p.y / static_cast<double>(landmarks_)};
+    }
+    double along = 0, squares = 0;
+    for (std::size_t i = 0; i < landmarks_; ++i) {
+      along += average[i].x * mean[i].x + average[i].y * mean[i].y;
+      squares += mean[i].x * mean[i].x + mean[i].y * mean[i].y;
+    }
+    model.start_scale = along / squares;
+    for (const ShapePoint& p : mean) {
+      t.mean_shape.push_back(p.x + middle.x / model.start_scale);
+      t.mean_shape.push_back(p.y + middle.y / model.start_scale);
+    }
+  }
+
+  /// What one face gives to one level: samples of all landmarks, how much of each lies within the
+  /// picture, and the edge's intensity there.
+  struct OfFace {
+    std::vector<float> samples, inside, edges;
+  };
+
+  OfFace sample(const ShapeModel& model, std::size_t face, int level) const {
+    OfFace out;
+    out.samples.resize(landmarks_ * size_);
+    out.inside.resize(landmarks_);
+    out.edges.resize(landmarks_);
+    const auto present = faces_.present.subspan(face * landmarks_, landmarks_);
+    std::vector<ShapePoint> points = points_of(face);
+    const ImageView<const std::uint8_t> all = faces_.pictures[faces_.picture_of[face]];
+    ShapePoint low = points[0], high = low;
+    for (const ShapePoint& p : points) {
+      low = {std::min(low.x, p.x), std::min(low.y, p.y)};
+      high = {std::max(high.x, p.x), std::max(high.y, p.y)};
+    }
+    const double around = kAround * std::max(high.x - low.x, high.y - low.y);
+    const auto within = [](double v, int most) {
+      return static_cast<int>(std::lrint(std::clamp(v, 0.0, static_cast<double>(most))));
+    };
+    const int left = within(low.x - around, all.width), top = within(low.y - around, all.height);
+    const ImageView<const std::uint8_t> part{all.row(std::min(top, all.height - 1)) + left,
+                                             within(high.x + around, all.width) - left,
+                                             within(high.y + around, all.height) - top, all.stride};
+    const double factor = model.size / shape_size(model, points);
+    shape::Pyramid pyramid;
+    if (!pyramid.make(part, factor, model.levels, model.pyramid).ok()) return out;  // inside: 0
+    const ImageView<const std::uint8_t> picture = pyramid.level(level);
+    const double scale = factor * std::ldexp(1.0, -level);
+    for (ShapePoint& p : points) p = {(p.x - left) * scale, (p.y - top) * scale};
+    PatchReference patches(options_.patch, {});
+    patches.set_picture(picture, options_.edge > 0);
+    const std::vector<ShapeNeighbours> near = neighbours_of(faces_.landmarks);
+    std::vector<double> values(size_);
+    for (std::size_t i = 0; i < landmarks_; ++i) {
+      if (!present[i]) continue;
+      if (is_patch_) {
+        patches.patch(points[i], 0, 0, values);
+        out.edges[i] = static_cast<float>(options_.edge > 0 ? patches.edge(points[i], 0, 0) : 0);
+      } else {
+        const ShapePoint step = whisker_step(points[size_of(near[i].previous)], points[i],
+                                             points[size_of(near[i].next)]);
+        line_gradients(picture, points[i], step, -options_.line.length / 2, values);
+        scale_line(values);
+      }
+      out.inside[i] = static_cast<float>(share_inside(picture, points[i]));
+      std::ranges::transform(values, out.samples.begin() + static_cast<std::ptrdiff_t>(i * size_),
+                             [](double v) { return static_cast<float>(v); });
+    }
+    return out;
+  }
+
+  /// Of the square around a point that a sample may read.
+  double share_inside(ImageView<const std::uint8_t> picture, const ShapePoint& p) const {
+    const double side = is_patch_ ? options_.patch.side : options_.line.length;
+    const auto overlap = [&](double v, int size) {
+      const double low = std::max(v - side / 2, -0.5), high = std::min(v + side / 2, size - 0.5);
+      return std::max(0.0, high - low) / side;
+    };
+    return overlap(p.x, picture.width) * overlap(p.y, picture.height);
+  }
+
+  /// Calls task(i) for each, until the training is stopped.
+  template <typename Task>
+  Status each(std::size_t count, const Task& task) {
+    std::vector<Status> status(count);
+    workers_.run(static_cast<int>(count), [&](int i, int) {
+      if (is_raised(run_.stop)) return;
+      status[size_of(i)] = guarded("learning textures", [&]() -> Status {
+        task(size_of(i));
+        return {};
+      });
+    });
+    if (is_raised(run_.stop)) return cancelled();
+    for (const Status& s : status) CUFACE_TRY(s);
+    return {};
+  }
+
+  Status learn_level(const ShapeModel& model, int level, LearntTextures& to) {
+    std::vector<OfFace> samples(faces_.boxes.size());
+    CUFACE_TRY(each(samples.size(),
+                    [&](std::size_t face) { samples[face] = sample(model, face, level); }));
+    std::vector<Texture> textures(landmarks_);
+    std::vector<double> limits(landmarks_);
+    std::vector<std::size_t> counts(landmarks_);
+    CUFACE_TRY(each(landmarks_,
+                    [&](std::size_t i) { counts[i] = learn(samples, i, textures[i], limits[i]); }));
+    for (std::size_t i = 0; i < landmarks_; ++i) {
+      if (counts[i] < 2)
+        return invalid("landmark " + std::to_string(i) + " has no two faces to learn from");
+      if (counts[i] < ShapeOptions::kFewestSamples && run_.note)
+        run_.note("level " + std::to_string(level) + ", landmark " + std::to_string(i) +
+                  ": learnt from " + std::to_string(counts[i]) + " faces only");
+      to.profiles.push_back({options_.profiles, static_cast<std::uint32_t>(to.numbers.size())});
+      if (is_patch_)
+        to.numbers.insert(to.numbers.end(), {static_cast<double>(textures[i].rows), edge_of(i)});
+      to.numbers.insert(to.numbers.end(), textures[i].mean.begin(), textures[i].mean.end());
+      to.numbers.insert(to.numbers.end(), textures[i].matrix.begin(), textures[i].matrix.end());
+    }
+    if (level == 0 && options_.refits > 0) to.refit_limits = limits;
+    return {};
+  }
+
+  double edge_of(std::size_t i) const {
+    const int n = static_cast<int>(i);
+    return n >= options_.edge_first && n <= options_.edge_last ? options_.edge : 0;
+  }
+
+  /// How many samples there were.
+  std::size_t learn(const std::vector<OfFace>& faces, std::size_t i, Texture& out,
+                    double& limit) const {
+    std::vector<float> samples;
+    std::vector<double> edges;
+    const auto gather = [&](double least) {
+      samples.clear(), edges.clear();
+      for (const OfFace& face : faces) {
+        if (!(static_cast<double>(face.inside[i]) > 0) ||
+            static_cast<double>(face.inside[i]) < least)
+          continue;
+        const auto from = face.samples.begin() + static_cast<std::ptrdiff_t>(i * size_);
+        samples.insert(samples.end(), from, from + static_cast<std::ptrdiff_t>(size_));
+        edges.push_back(static_cast<double>(face.edges[i]));
+      }
+      return edges.size();
+    };
+    if (gather(options_.inside) < ShapeOptions::kFewestSamples) gather(0);
+    if (edges.size() < 2) return edges.size();
+    out = is_patch_ ? shape::learn_patch(samples, size_, options_)
+                    : shape::learn_line(samples, size_, options_.floor);
+    if (options_.refits > 0 && is_patch_) limit = limit_of(samples, edges, i, out);
+    return edges.size();
+  }
+
+  double limit_of(const std::vector<float>& samples, const std::vector<double>& edges,
+                  std::size_t i, const Texture& texture) const {
+    std::vector<double> costs;
+    for (std::size_t s = 0; s < edges.size(); ++s) {
+      double cost = 0;
+      for (std::size_t r = 0; r < texture.rows; ++r) {
+        double sum = 0;
+        for (std::size_t k = 0; k < size_; ++k)
+          sum += texture.matrix[r * size_ + k] *
+                 (static_cast<double>(samples[s * size_ + k]) - texture.mean[k]);
+        cost += sum * sum;
+      }
+      costs.push_back(edge_of(i) > 0 ? cost * (edge_of(i) - edges[s]) : cost);
+    }
+    std::ranges::sort(costs);
+    const auto last = static_cast<double>(costs.size() - 1);
+    return costs[static_cast<std::size_t>(options_.refit_share * last)];
+  }
+
+  void show(const Tables& t, ShapeModel& model) const {
+    model.mean_shape = t.mean_shape;
+    model.eigenvalues = t.eigenvalues;
+    model.eigenvectors = t.eigenvectors;
+    model.weights = t.weights;
+    model.neighbours = t.neighbours;
+    model.profiles = t.textures.profiles;
+    model.numbers = t.textures.numbers;
+    model.refit_limits = t.textures.refit_limits;
+  }
+
+  const ShapeFaces& faces_;
+  const ShapeOptions& options_;
+  const ShapeRun& run_;
+  const std::size_t landmarks_;
+  const bool is_patch_;
+  const std::size_t size_;  // of a sample
+  Workers workers_;
+  std::vector<std::size_t> whole_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ShapeModel>> train_shape(const ShapeFaces& faces,
+                                                      const ShapeOptions& options,
+                                                      const ShapeRun& run, LearntTextures begun) {
+  CUFACE_TRY(validate(options, faces.landmarks));
+  const std::size_t count = faces.boxes.size(), points = count * size_of(faces.landmarks);
+  if (faces.picture_of.size() != count || faces.points.size() != points ||
+      faces.present.size() != points)
+    return invalid("faces and their points do not fit each other");
+  for (std::size_t i = 0; i < count; ++i)
+    if (faces.picture_of[i] >= faces.pictures.size() ||
+        !(faces.boxes[i].w > 0 && faces.boxes[i].h > 0))
+      return invalid("a face without a picture or a box");
+  return guarded("training a shape model", [&]() -> Result<std::shared_ptr<const ShapeModel>> {
+    Training training(faces, options, run);
+    return training.work(std::move(begun));
+  });
+}
+
+}  // namespace cuface

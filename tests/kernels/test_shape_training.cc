@@ -1,0 +1,161 @@
+// Learning shapes and textures, beside OpenCV's eigenvectors and inverses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <opencv2/core.hpp>
+#include <random>
+
+#include "kernels/shape_training/eigen.h"
+#include "kernels/shape_training/shape_training.h"
+
+namespace cuface {
+namespace {
+
+TEST(ShapeTraining, EigenvectorsAreOpenCvs) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal;
+  int compared = 0;
+  for (const int n : {1, 2, 5, 40, 169}) {
+    cv::Mat_<double> half(n, n);
+    for (double& v : half) v = normal(random);
+    cv::Mat_<double> matrix = half * half.t();
+    if (n == 40)
+      matrix = matrix(cv::Range::all(), cv::Range::all()).mul(0) + cv::Mat::eye(n, n, CV_64F);
+    const shape::Eigen found = shape::eigen({matrix[0], static_cast<std::size_t>(n * n)}, n);
+    cv::Mat_<double> values;
+    cv::eigen(matrix, values);
+    const cv::Mat_<double> vectors(n, n, const_cast<double*>(found.vectors.data()));
+    for (int k = 0; k < n; ++k, ++compared) {
+      ASSERT_NEAR(found.values[static_cast<std::size_t>(k)], values(k), 1e-9 * (1 + values(0)));
+      const cv::Mat_<double> v = vectors.col(k);
+      ASSERT_LT(cv::norm(matrix * v - found.values[static_cast<std::size_t>(k)] * v),
+                1e-8 * (1 + values(0)));
+    }
+    EXPECT_LT(cv::norm(vectors.t() * vectors - cv::Mat::eye(n, n, CV_64F)), 1e-9);
+  }
+  EXPECT_EQ(compared, 217);
+}
+
+TEST(ShapeTraining, AlignmentFindsModesBehindPoses) {
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal;
+  const std::size_t points = 20, count = 60;
+  std::vector<double> mean(2 * points), modes[2], shapes;
+  for (double& v : mean) v = 40 * normal(random);
+  for (auto& mode : modes) {
+    mode.resize(2 * points);
+    for (double& v : mode) v = normal(random);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const double a = 1.5 + 0.2 * normal(random), b = 0.4 * normal(random);
+    const double u = 2 * normal(random), v = normal(random);
+    for (std::size_t p = 0; p < points; ++p) {
+      const double x = mean[2 * p] + u * modes[0][2 * p] + v * modes[1][2 * p];
+      const double y = mean[2 * p + 1] + u * modes[0][2 * p + 1] + v * modes[1][2 * p + 1];
+      shapes.push_back(a * x - b * y + 100 * static_cast<double>(i));
+      shapes.push_back(b * x + a * y - 7);
+    }
+  }
+  const shape::AlignedShapes found = shape::align_shapes(shapes, points);
+  EXPECT_NEAR(cv::norm(found.mean), 1, 1e-9);
+  // Two modes have nearly all; what is left is that a tangent is no circle.
+  EXPECT_EQ(shape::kept_modes(found.eigenvalues, 0.99), 2u);
+  EXPECT_EQ(shape::kept_modes(found.eigenvalues, 1e-6), 1u);
+  // Modes neither shift nor scale nor turn.
+  for (std::size_t k = 0; k < 2; ++k) {
+    double x = 0, y = 0, along = 0, across = 0;
+    for (std::size_t p = 0; p < points; ++p) {
+      const double mx = found.eigenvectors[2 * p * 2 * points + k];
+      const double my = found.eigenvectors[(2 * p + 1) * 2 * points + k];
+      x += mx, y += my;
+      along += mx * found.mean[2 * p] + my * found.mean[2 * p + 1];
+      across += my * found.mean[2 * p] - mx * found.mean[2 * p + 1];
+    }
+    for (const double v : {x, y, along}) EXPECT_NEAR(v, 0, 1e-6);
+    EXPECT_NEAR(across, 0, 0.05);
+  }
+}
+
+/// MASM's distance as it is printed, with S's own inverse.
+TEST(ShapeTraining, APatchsMatrixIsTheResidualsDistance) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  const int size = 25, count = 200;
+  cv::Mat_<double> mix(size, size);
+  for (double& v : mix) v = normal(random);
+  std::vector<float> samples;
+  cv::Mat_<double> all(count, size);
+  for (int i = 0; i < count; ++i) {
+    cv::Mat_<double> draw(1, size);
+    for (double& v : draw) v = normal(random);
+    const cv::Mat_<double> sample = draw * mix;
+    for (int k = 0; k < size; ++k) {
+      samples.push_back(static_cast<float>(sample(k)));
+      all(i, k) = static_cast<double>(samples.back());
+    }
+  }
+  cv::Mat_<double> covariance, mean;
+  cv::calcCovarMatrix(all, covariance, mean, cv::COVAR_NORMAL | cv::COVAR_ROWS, CV_64F);
+  covariance /= count - 1;
+  cv::Mat_<double> values, vectors;
+  cv::eigen(covariance, values, vectors);
+  ShapeOptions options;
+  options.floor = 1e-6;
+  options.patch_variance = 0.9;
+  for (const PatchRows rows : {PatchRows::kResidual, PatchRows::kKept, PatchRows::kAll}) {
+    options.rows = rows;
+    const shape::Texture found = shape::learn_patch(samples, size, options);
+    const auto kept = static_cast<int>(shape::kept_modes({values[0], size}, 0.9));
+    ASSERT_GT(kept, 2);
+    const int expected = rows == PatchRows::kAll    ? size
+                         : rows == PatchRows::kKept ? kept
+                                                    : size - kept;
+    ASSERT_EQ(found.rows, static_cast<std::size_t>(expected));
+    const cv::Mat_<double> matrix(expected, size, const_cast<double*>(found.matrix.data()));
+    const cv::Mat_<double> leading = vectors.rowRange(0, kept);
+    for (int i = 0; i < 20; ++i) {
+      const cv::Mat_<double> g = (all.row(i) - mean).t() * (1 + 0.1 * i);
+      const cv::Mat_<double> inside = leading.t() * (leading * g);
+      const cv::Mat_<double> r = rows == PatchRows::kAll    ? g
+                                 : rows == PatchRows::kKept ? inside
+                                                            : cv::Mat_<double>(inside - g);
+      const cv::Mat_<double> distance = r.t() * covariance.inv(cv::DECOMP_SVD) * r;
+      const cv::Mat_<double> root = matrix * g;
+      EXPECT_NEAR(root.dot(root), distance(0), 1e-4 * (1 + distance(0)));
+    }
+  }
+}
+
+TEST(ShapeTraining, ALinesMatrixIsTheInverse) {
+  std::mt19937 random(4);
+  std::normal_distribution<float> normal;
+  std::vector<float> samples(7 * 90);
+  for (float& v : samples) v = normal(random);
+  const shape::Texture found = shape::learn_line(samples, 7, 1e-6);
+  cv::Mat_<double> all(90, 7), covariance, mean;
+  std::copy(samples.begin(), samples.end(), all.begin());
+  cv::calcCovarMatrix(all, covariance, mean, cv::COVAR_NORMAL | cv::COVAR_ROWS, CV_64F);
+  covariance /= 89;
+  const cv::Mat_<double> inverse(7, 7, const_cast<double*>(found.matrix.data()));
+  EXPECT_LT(cv::norm(inverse * covariance - cv::Mat::eye(7, 7, CV_64F)), 1e-6);
+}
+
+TEST(ShapeTraining, FlatSamplesHaveAFloor) {
+  const std::vector<float> samples(9 * 50, 0.25f);
+  const shape::Texture found = shape::learn_patch(samples, 9, {});
+  for (const double v : found.matrix) EXPECT_LT(std::abs(v), kMaxShapeNumber);
+}
+
+TEST(ShapeTraining, WhatIsRefused) {
+  ShapeOptions options;
+  EXPECT_TRUE(validate(options, 68).ok());
+  EXPECT_EQ(validate(options, 67).code(), StatusCode::kInvalidArgument);
+  options.floor = std::nan("");
+  EXPECT_NE(validate(options, 68).message().find("--floor"), std::string::npos);
+  ShapeFaces faces;
+  faces.landmarks = 68;
+  EXPECT_EQ(train_shape(faces, {}).status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace cuface

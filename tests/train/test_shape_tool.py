@@ -1,0 +1,121 @@
+"""cuface-train shape from outside: from drawn heads to a model, with any threads, stopped and gone on with."""
+import json
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from programs import BUILD
+
+TOOL = BUILD / "models/train/cuface-train"
+SETTINGS = ("--mirror", "--patch", "7", "--levels", "3", "--size", "40", "--refits", "2")
+
+
+def run(*command):
+    return subprocess.run([TOOL, *map(str, command)], capture_output=True, text=True, check=False)
+
+
+def blocks(path):
+    """The header of a .cuface file, and its tables (docs/design/model-file.md)."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[12:16], "little")
+    header, base = json.loads(data[40:40 + size]), (40 + size + 63) // 64 * 64
+
+    def table(name):
+        offset, length = header["blocks"][name]
+        return np.frombuffer(data, np.float64, length // 8, base + offset)
+    return header, table
+
+
+@pytest.fixture(name="drawn", scope="module")
+def drawn_heads(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("drawn")
+    done = run("heads", "--output", folder / "train", "--count", 40, "--size", "128x128")
+    assert done.returncode == 0, done.stderr
+    return folder / "train/labels.csv"
+
+
+@pytest.fixture(name="undisturbed", scope="module")
+def trained(drawn, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    done = run("shape", "--images", drawn, *SETTINGS, "--output", folder / "m.cuface", "--report", folder / "report.json",
+               "--threads", 1)
+    assert done.returncode == 0, done.stderr
+    assert "m.cuface: written (shape model, 68 points," in done.stdout
+    report = json.loads((folder / "report.json").read_text())
+    assert report["modes"] >= 1 and len(report["rows"]) == 3 and report["settings"]["patch"] == "7"
+    assert subprocess.run([BUILD / "models/cuface-model", "check", folder / "m.cuface"], check=False).returncode == 0
+    return folder / "m.cuface"
+
+
+def test_any_threads_give_the_same_bytes(drawn, undisturbed, tmp_path):
+    done = run("shape", "--images", drawn, *SETTINGS, "--output", tmp_path / "m.cuface", "--threads", 3)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "m.cuface").read_bytes() == undisturbed.read_bytes()
+
+
+def test_stopped_and_resumed(drawn, undisturbed, tmp_path):
+    stopped = 0
+    for attempt in range(4):
+        output = tmp_path / str(attempt) / "m.cuface"
+        output.parent.mkdir()
+        with subprocess.Popen([TOOL, "shape", "--images", drawn, *SETTINGS, "--output", output, "--threads", "1",
+                               "--checkpoint-every", "0"], stderr=subprocess.PIPE, text=True) as going:
+            for line in going.stderr:
+                if f"level {attempt % 3} of" in line or (attempt % 3 == 0 and "faces of 68" in line):
+                    time.sleep(0.02)
+                    going.send_signal(signal.SIGINT)
+                    break
+            going.stderr.read()
+        if going.returncode == 3:
+            stopped += 1
+            assert run("info", f"{output}.checkpoint").returncode == 0
+            done = run("resume", f"{output}.checkpoint")
+            assert done.returncode == 0, done.stderr
+        assert output.read_bytes() == undisturbed.read_bytes()
+    assert stopped > 0
+
+
+def test_lines_and_other_pictures_are_refused(drawn, undisturbed, tmp_path):
+    done = run("shape", "--images", drawn, "--profiles", "lines", "--mirror", "--size", "40", "--output", tmp_path / "l.cuface")
+    assert done.returncode == 0, done.stderr
+    rows = drawn.read_text().splitlines()
+    (drawn.parent / "fewer.csv").write_text("\n".join(rows[:-1]) + "\n")
+    done = run("resume", f"{undisturbed}.checkpoint", "--images", drawn.parent / "fewer.csv", "--output", tmp_path / "o.cuface")
+    assert done.returncode == 1 and "images" in done.stderr
+
+
+def test_the_shape_is_the_mean_of_aligned_shapes(drawn, undisturbed):
+    """Beside Procrustes' alignment on complex numbers."""
+    rows = [line.split(",") for line in drawn.read_text().splitlines()]
+    first = rows[0].index("x0")
+    z = np.array([[complex(float(r[first + 2 * i]), float(r[first + 2 * i + 1])) for i in range(68)] for r in rows[1:]], complex)
+    header, table = blocks(undisturbed)
+    mean = table("mean_shape").reshape(-1, 2) @ (1, 1j)
+    assert header["landmarks"] == 68
+    size = abs((mean[36] + mean[45]) / 2 - mean[66])
+    assert size == pytest.approx(40, rel=1e-9)
+    mean = mean - mean.mean()
+    # Each shape, mirrored too, turned and scaled to the mean: their mean is the mean.
+    other = [16, *range(15, -1, -1), *range(26, 16, -1), 27, 28, 29, 30, 35, 34, 33, 32, 31, 45, 44, 43, 42, 47, 46, 39, 38, 37,
+             36, 41, 40, 54, 53, 52, 51, 50, 49, 48, 59, 58, 57, 56, 55, 64, 63, 62, 61, 60, 67, 66, 65]
+    shapes = np.vstack([z, -z[:, other].conj()])
+    shapes = shapes - shapes.mean(1, keepdims=True)
+    turned = [s * ((s.conj() @ mean) / abs(s.conj() @ mean)) for s in shapes]
+    tangent = [s * (abs(mean.conj() @ mean) / (mean.conj() @ s).real) for s in turned]
+    assert np.allclose(np.mean(tangent, 0), mean, atol=1e-3)
+    spread = np.array([np.column_stack([s.real, s.imag]).ravel() for s in tangent])
+    values = np.linalg.eigvalsh(np.cov(spread.T))[::-1]
+    kept = table("eigenvalues")
+    assert np.allclose(kept, values[:len(kept)], rtol=1e-2, atol=1e-3)
+    assert kept.sum() >= 0.97 * values.sum() * 0.999
+
+
+@pytest.mark.parametrize("option, says", [
+    ("--floor=0", "--floor"), ("--patch=8", "odd"), ("--size-points=1,2", "--size-points"), ("--edge-points=x", "--edge-points"),
+    ("--levels=7", "--levels"), ("--rows=eat", "give residual|kept|all"), ("--q=0", "--q")])
+def test_wrong_options_are_named(drawn, tmp_path, option, says):
+    done = run("shape", "--images", drawn, "--output", tmp_path / "m.cuface", option)
+    assert done.returncode == 2 and says in done.stderr, done.stderr
