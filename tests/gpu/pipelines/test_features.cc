@@ -150,19 +150,19 @@ TEST_F(FeaturesCuda, KeypointsAndDescriptors) {
           GST_VIDEO_FORMAT_RGBA);
   compare("testfeatures name=f backend=BACKEND upright=true scale-factor=1.5 max-keypoints=9",
           GST_VIDEO_FORMAT_I420);
-  compared("keypoints", keypoints_, 1'000);
+  compared("keypoints", keypoints_, 600);
 }
 
 TEST_F(FeaturesCuda, GapsAndSettingsThatChange) {
   compare("testfeatures name=f backend=BACKEND max-keypoints=100", GST_VIDEO_FORMAT_NV12, 2, 4);
-  compared("keypoints", keypoints_, 300);
+  compared("keypoints", keypoints_, 150);
 }
 
 // The luma of the picture that the edges have replaced.
 TEST_F(FeaturesCuda, BehindAnElementThatDraws) {
   compare("testedgesbefore backend=BACKEND ! testfeatures name=f backend=BACKEND max-keypoints=90",
           GST_VIDEO_FORMAT_NV12);
-  compared("keypoints", keypoints_, 300);
+  compared("keypoints", keypoints_, 150);
 }
 
 }  // namespace
