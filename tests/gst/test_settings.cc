@@ -105,8 +105,7 @@ TEST_F(Settings, StatsHoldWhatTheElementCounts) {
     std::set<std::string> expected = always;
     expected.insert(own.at(name).begin(), own.at(name).end());
     if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "cuda-device-id") &&
-        std::string(name) != "cufacepublish" && std::string(name) != "cumotiondetect" &&
-        std::string(name) != "cuface2json")
+        std::string(name) != "cufacepublish" && std::string(name) != "cuface2json")
       expected.insert(on_cuda.begin(), on_cuda.end());
     GstStructure* stats = nullptr;
     g_object_get(element, "stats", &stats, nullptr);
