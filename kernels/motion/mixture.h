@@ -64,18 +64,6 @@ CUFACE_HD inline bool explains(const Modes& modes, int k, int grey) {
   return modes.weight[k] > 0 && distance(grey * 256, modes.mean[k]) <= reach;
 }
 
-/// What mode k has, and giving it another. Not by address: a GPU's registers have none, and an
-/// array with an index that only the pixel knows would lie in memory.
-template <typename T>
-CUFACE_HD inline T of_mode(const T (&all)[kModes], int k) {
-  return k == 0 ? all[0] : k == 1 ? all[1] : all[2];
-}
-template <typename T>
-CUFACE_HD inline void set_mode(T (&all)[kModes], int k, int value) {
-  for (int i = 0; i < kModes; ++i)
-    if (i == k) all[i] = static_cast<T>(value);
-}
-
 CUFACE_HD inline void swap_if_heavier(Modes& modes, int k) {
   if (modes.weight[k + 1] <= modes.weight[k]) return;
   const Modes was = modes;
@@ -93,31 +81,29 @@ CUFACE_HD inline bool take_grey(Modes& modes, int grey, bool unsure, const Frame
   int hit = kModes;
   for (int k = kModes - 1; k >= 0; --k)
     if (explains(modes, k, grey)) hit = k;
-  bool background = hit < kModes && of_mode(modes.weight, hit) > kEnoughWeight;
-  int mean = 0, spread = 0, weight = 0;
+  bool background = hit < kModes && modes.weight[hit] > kEnoughWeight;
   if (hit == kModes) {
     hit = kModes - 1;
-    mean = grey * 256;
-    spread = kFirstSpread;
-    weight = learn ? kEnoughWeight + 1 : 1;
+    modes.mean[hit] = static_cast<std::uint16_t>(grey * 256);
+    modes.spread[hit] = kFirstSpread;
+    modes.weight[hit] = learn ? kEnoughWeight + 1 : 1;
     background = learn;
   } else {
-    mean = of_mode(modes.mean, hit);
-    const int off = distance(grey * 256, mean), step = off >> (relight ? 0 : rules.shift);
-    mean = grey * 256 > mean ? mean + step : mean - step;
-    spread = of_mode(modes.spread, hit);
+    const int mean = modes.mean[hit], off = distance(grey * 256, mean);
+    const int step = off >> (relight ? 0 : rules.shift);
+    modes.mean[hit] = static_cast<std::uint16_t>(grey * 256 > mean ? mean + step : mean - step);
+    int spread = modes.spread[hit];
     if (relight && spread < kFirstSpread) spread = kFirstSpread;
     if (off >> 4 > spread)
       spread += spread < 255;
     else
       spread -= spread > 0;
-    weight = of_mode(modes.weight, hit);
+    modes.spread[hit] = static_cast<std::uint8_t>(spread);
+    int weight = modes.weight[hit];
     weight += weight < 255;
     if (unsure && weight > kUnsureWeight && weight <= kEnoughWeight) weight = kEnoughWeight + 1;
+    modes.weight[hit] = static_cast<std::uint8_t>(weight);
   }
-  set_mode(modes.mean, hit, mean);
-  set_mode(modes.spread, hit, spread);
-  set_mode(modes.weight, hit, weight);
   // The first never goes.
   for (int k = 0; k < kModes && rules.decay; ++k)
     if (k != hit && modes.weight[k] > (k == 0)) --modes.weight[k];
