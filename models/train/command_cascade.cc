@@ -36,8 +36,7 @@ int cascade(const std::vector<std::string>& arguments) {
           arguments, kCascadeName, "--positives PATH --negatives PATH --output FILE",
           "Trains a Haar cascade, which OpenCV and cufacedetect load.", options))
     return *status;
-  for (const Option& option : {options[0], options[1], options[2]})
-    if (option.get().empty()) return wrong_usage("--" + std::string(option.name) + " is missing");
+  if (const auto status = check_given(options, 3)) return *status;
   for (const Status& status : {validate(job.settings), validate(run)})
     if (!status.ok()) return wrong_usage(status.message());
   for (std::string* path : {&job.inputs.positives, &job.inputs.negatives, &job.output})

@@ -55,8 +55,7 @@ int forest(const std::vector<std::string>& arguments) {
           arguments, kForestName, "--images PATH --output FILE",
           "Trains a model of landmarks, which dlib and cufacelandmark load.", options))
     return *status;
-  for (const Option& option : {options[0], options[1]})
-    if (option.get().empty()) return wrong_usage("--" + std::string(option.name) + " is missing");
+  if (const auto status = check_given(options, 2)) return *status;
   return run_checked(job, run, false);
 }
 

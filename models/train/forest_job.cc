@@ -57,16 +57,6 @@ Option weights_option(std::map<std::string, int>& weights) {
           }};
 }
 
-/// An option of text that may be empty.
-Option text_option(const char* name, const char* argument, std::string& value, const char* help) {
-  Option out = option(name, nullptr, argument, value, help);
-  out.set = [&value](const std::string& text) {
-    value = text;
-    return true;
-  };
-  return out;
-}
-
 /// The inputs' paths and hashes, and the output, by name.
 std::vector<Option> place_options(ForestJob& job) {
   ForestInputs& in = job.inputs;

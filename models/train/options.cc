@@ -59,6 +59,15 @@ Option option(const char* name, const char* peer, const char* argument, std::str
           },
           [&value] { return value; }};
 }
+Option text_option(const char* name, const char* argument, std::string& value, const char* help) {
+  Option out = option(name, nullptr, argument, value, help);
+  out.set = [&value](const std::string& text) {
+    value = text;
+    return true;
+  };
+  return out;
+}
+
 Option option(const char* name, const char* peer, const char* argument, int& value,
               const char* help) {
   return number(name, peer, argument, value, help);
@@ -185,6 +194,13 @@ int wrong_usage(const std::string& message) {
   std::fprintf(stderr, "cuface-train: %s\n(cuface-train COMMAND --help lists the options)\n",
                message.c_str());
   return kUsage;
+}
+
+std::optional<int> check_given(const std::vector<Option>& options, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (options[i].get().empty())
+      return wrong_usage("--" + std::string(options[i].name) + " is missing");
+  return {};
 }
 
 std::optional<int> parse_command_line(const std::vector<std::string>& arguments,

@@ -26,6 +26,8 @@ struct Option {
 // Options of each kind of value; the value outlives them.
 Option option(const char* name, const char* peer, const char* argument, std::string& value,
               const char* help);
+/// The same of a text that may be empty.
+Option text_option(const char* name, const char* argument, std::string& value, const char* help);
 Option option(const char* name, const char* peer, const char* argument, int& value,
               const char* help);
 Option option(const char* name, const char* peer, const char* argument, std::uint64_t& value,
@@ -79,5 +81,7 @@ std::optional<int> parse_command_line(const std::vector<std::string>& arguments,
 
 /// Prints what is wrong with a command line, and where to read on. Gives its exit status.
 int wrong_usage(const std::string& message);
+/// The same where one of the first `count` options has no value.
+std::optional<int> check_given(const std::vector<Option>& options, std::size_t count);
 
 }  // namespace cuface::train

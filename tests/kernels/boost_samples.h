@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/boost/boost.h"
@@ -82,6 +84,41 @@ inline DrawnSamples drawn_samples(int side, std::uint32_t positives, std::uint32
   for (std::uint32_t i = 0; i < positives; ++i) samples.add(true, i);
   for (std::uint32_t i = 0; i < negatives; ++i) samples.add(false, i);
   return samples;
+}
+
+inline FeatureBank bank_of(int side, FeatureMode mode = FeatureMode::kBasic) {
+  return std::move(FeatureBank::create(side, side, mode).value());
+}
+
+/// All that a stage says, as bytes.
+inline std::string bytes_of(const BoostedStage& stage) {
+  std::string bytes;
+  const auto add = [&](const auto& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (const WeakTree& tree : stage.trees) {
+    for (const HaarNode& node : tree.nodes) add(node);
+    for (const float leaf : tree.leaves) add(leaf);
+  }
+  add(stage.threshold);
+  add(stage.hit_rate);
+  add(stage.false_alarm);
+  add(stage.end);
+  return bytes;
+}
+
+inline constexpr Boosting kAllBoostings[] = {Boosting::kDiscrete, Boosting::kReal, Boosting::kLogit,
+                                             Boosting::kGentle};
+
+/// Never satisfied, so that it grows as many trees.
+inline BoostOptions options_of(Boosting boosting, int depth, int trees) {
+  BoostOptions options;
+  options.boosting = boosting;
+  options.max_depth = depth;
+  options.max_weak_count = trees;
+  options.max_false_alarm = 1e-6f;
+  options.min_hit_rate = 0.999f;
+  return options;
 }
 
 }  // namespace cuface::test

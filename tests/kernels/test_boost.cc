@@ -16,26 +16,10 @@
 namespace cuface {
 namespace {
 
-FeatureBank bank_of(int side, FeatureMode mode = FeatureMode::kBasic) {
-  return std::move(FeatureBank::create(side, side, mode).value());
-}
-
-// All that a stage says, as bytes.
-std::string bytes_of(const BoostedStage& stage) {
-  std::string bytes;
-  const auto add = [&](const auto& value) {
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  for (const WeakTree& tree : stage.trees) {
-    for (const HaarNode& node : tree.nodes) add(node);
-    for (const float leaf : tree.leaves) add(leaf);
-  }
-  add(stage.threshold);
-  add(stage.hit_rate);
-  add(stage.false_alarm);
-  add(stage.end);
-  return bytes;
-}
+using test::bank_of;
+using test::bytes_of;
+using test::kAllBoostings;
+using test::options_of;
 
 BoostedStage stage_of(const FeatureBank& bank, const TrainingSamples& samples,
                       const BoostOptions& options, const StageRun& run = {},
@@ -52,20 +36,6 @@ BoostedStage plain_stage_of(const FeatureBank& bank, const TrainingSamples& samp
   BoostedStage stage = stage_of(bank, samples, options);
   EXPECT_TRUE(simd::force(before).ok());
   return stage;
-}
-
-constexpr Boosting kAllBoostings[] = {Boosting::kDiscrete, Boosting::kReal, Boosting::kLogit,
-                                      Boosting::kGentle};
-
-// Never satisfied, so that it grows as many trees.
-BoostOptions options_of(Boosting boosting, int depth, int trees) {
-  BoostOptions options;
-  options.boosting = boosting;
-  options.max_depth = depth;
-  options.max_weak_count = trees;
-  options.max_false_alarm = 1e-6f;
-  options.min_hit_rate = 0.999f;
-  return options;
 }
 
 class BoostVersions : public test::EveryVersion {};

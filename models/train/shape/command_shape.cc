@@ -48,8 +48,7 @@ int shape(const std::vector<std::string>& arguments) {
           arguments, kShapeName, "--images PATH --output FILE",
           "Trains a model of a face's shape, which cufacelandmark loads.", options))
     return *status;
-  for (const Option& option : {options[0], options[1]})
-    if (option.get().empty()) return wrong_usage("--" + std::string(option.name) + " is missing");
+  if (const auto status = check_given(options, 2)) return *status;
   return run_checked(job, run, false);
 }
 

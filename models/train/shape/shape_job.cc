@@ -24,16 +24,6 @@ constexpr Choice<int> kGradients[] = {{PatchRule::kForward, "forward", "forward"
                                       {PatchRule::kMagnitude, "magnitude", "magnitude"}};
 constexpr Choice<bool> kBad[] = {{false, "stop", "stop"}, {true, "skip", "skip"}};
 
-/// An option of text that may be empty.
-Option text_option(const char* name, const char* argument, std::string& value, const char* help) {
-  Option out = option(name, nullptr, argument, value, help);
-  out.set = [&value](const std::string& text) {
-    value = text;
-    return true;
-  };
-  return out;
-}
-
 std::vector<Option> place_options(ShapeJob& job) {
   return {text_option("images", "PATH", job.images, ""),
           text_option("output", "FILE", job.output, ""),

@@ -24,48 +24,17 @@ namespace {
 
 using boost::NodeSamples;
 using boost::SampleValues;
+using test::bank_of;
+using test::bytes_of;
 using test::DrawnSamples;
-
-constexpr Boosting kAllBoostings[] = {Boosting::kDiscrete, Boosting::kReal, Boosting::kLogit,
-                                      Boosting::kGentle};
-
-FeatureBank bank_of(int side, FeatureMode mode = FeatureMode::kBasic) {
-  return std::move(FeatureBank::create(side, side, mode).value());
-}
+using test::kAllBoostings;
+using test::options_of;
 
 /// Windows of few grey levels, of which many are the same: many ties.
 DrawnSamples coarse_samples(int side, std::uint32_t positives, std::uint32_t negatives) {
   DrawnSamples samples = test::drawn_samples(side, positives, negatives);
   for (std::uint8_t& pixel : samples.pixels) pixel = static_cast<std::uint8_t>(pixel / 64 * 64);
   return samples;
-}
-
-/// All that a stage says, as bytes.
-std::string bytes_of(const BoostedStage& stage) {
-  std::string bytes;
-  const auto add = [&](const auto& value) {
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  for (const WeakTree& tree : stage.trees) {
-    for (const HaarNode& node : tree.nodes) add(node);
-    for (const float leaf : tree.leaves) add(leaf);
-  }
-  add(stage.threshold);
-  add(stage.hit_rate);
-  add(stage.false_alarm);
-  add(stage.end);
-  return bytes;
-}
-
-/// Never satisfied, so that it grows as many trees.
-BoostOptions options_of(Boosting boosting, int depth, int trees) {
-  BoostOptions options;
-  options.boosting = boosting;
-  options.max_depth = depth;
-  options.max_weak_count = trees;
-  options.max_false_alarm = 1e-6f;
-  options.min_hit_rate = 0.999f;
-  return options;
 }
 
 /// A node of some of the samples, of uneven weights; with trimming others have none.

@@ -11,9 +11,18 @@
 #include <random>
 #include <vector>
 
+#include "gst/base/element.h"
 #include "tests/moving_faces.h"
 
 namespace cuface::test {
+
+/// Registers an element of this program under a name that no plugin has.
+inline void register_as(const char* name, const char* type, gst::ElementInfo& info) {
+  info.name = name;
+  info.type = type;
+  info.has_presets = false;
+  gst_element_register(nullptr, name, GST_RANK_NONE, gst::element_type(info));
+}
 
 /// The context that a make_cuda_context() has, to be unreferenced.
 inline GstCudaContext* cuda_context_of(GstContext* shared) {

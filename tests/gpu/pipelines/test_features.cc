@@ -28,14 +28,8 @@ constexpr int kFrames = 5, kWidth = 190, kHeight = 120;
 void register_features() {
   static const bool once = [] {
     static gst::ElementInfo features = gst::kFeatureDetect, edges = gst::kEdgeDetect;
-    features.name = "testfeatures";
-    features.type = "CufaceTestFeatures";
-    edges.name = "testedgesbefore";
-    edges.type = "CufaceTestEdgesBefore";
-    for (gst::ElementInfo* info : {&features, &edges}) {
-      info->has_presets = false;
-      gst_element_register(nullptr, info->name, GST_RANK_NONE, gst::element_type(*info));
-    }
+    register_as("testfeatures", "CufaceTestFeatures", features);
+    register_as("testedgesbefore", "CufaceTestEdgesBefore", edges);
     return true;
   }();
   (void)once;
@@ -65,10 +59,7 @@ enum class Memory { kCpu, kSystem, kCuda };
 Played play(const std::string& elements, GstVideoFormat format, Memory memory, int gap,
             int change) {
   GstContext* shared = memory == Memory::kCuda ? make_cuda_context() : nullptr;
-  GstCudaContext* context = nullptr;
-  if (shared)
-    gst_structure_get(gst_context_get_structure(shared), GST_CUDA_CONTEXT_TYPE,
-                      GST_TYPE_CUDA_CONTEXT, &context, nullptr);
+  GstCudaContext* context = shared ? cuda_context_of(shared) : nullptr;
   EXPECT_EQ(context != nullptr, memory == Memory::kCuda);
   Played seen;
   {

@@ -29,45 +29,27 @@ constexpr GstClockTime kStep = 40 * GST_MSECOND;
 void register_elements() {
   static const bool once = [] {
     static gst::ElementInfo edges = gst::kEdgeDetect, motion = gst::kMotionDetect;
-    edges.name = "testedges";
-    edges.type = "CufaceTestEdges";
-    motion.name = "testmotion";
-    motion.type = "CufaceTestMotion";
-    for (gst::ElementInfo* info : {&edges, &motion}) {
-      info->has_presets = false;
-      gst_element_register(nullptr, info->name, GST_RANK_NONE, gst::element_type(*info));
-    }
+    register_as("testedges", "CufaceTestEdges", edges);
+    register_as("testmotion", "CufaceTestMotion", motion);
     return true;
   }();
   (void)once;
 }
 
 /// A textured ground with noise; from frame 35 on a square crosses it, until 50.
-std::vector<std::uint8_t> frame_bytes(GstVideoFormat format, int number) {
-  GstVideoInfo info;
-  gst_video_info_set_format(&info, format, kWidth, kHeight);
+Grey picture_of(int number) {
   std::mt19937 random(static_cast<unsigned>(number + 1));
   Grey grey = textured(kWidth, kHeight, 1);
   for (auto& p : grey.pixels)
     p = static_cast<std::uint8_t>(std::max(p - static_cast<int>(random() % 3), 0));
   for (int y = 16; y < 44 && number >= 35 && number < 50; ++y)
     std::fill_n(&grey.view().at((number - 35) * 5, y), 30, std::uint8_t{250});
-  std::vector<std::uint8_t> bytes(GST_VIDEO_INFO_SIZE(&info));
-  for (auto& b : bytes) b = static_cast<std::uint8_t>(random());
-  const int step = GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0);
-  for (int y = 0; y < kHeight; ++y) {
-    std::uint8_t* row = bytes.data() + GST_VIDEO_INFO_PLANE_OFFSET(&info, 0) +
-                        std::ptrdiff_t{y} * GST_VIDEO_INFO_PLANE_STRIDE(&info, 0);
-    for (int x = 0; x < kWidth; ++x)
-      for (int c = 0; c < (step == 4 ? 3 : 1); ++c) row[x * step + c] = grey.view().at(x, y);
-  }
-  return bytes;
+  return grey;
 }
 
 GstBuffer* make_frame(GstVideoFormat format, int number, GstCudaContext* context) {
-  GstVideoInfo info;
-  gst_video_info_set_format(&info, format, kWidth, kHeight);
-  GstBuffer* buffer = make_buffer(info, frame_bytes(format, number), context);
+  GstBuffer* buffer =
+      make_buffer(format, picture_of(number), static_cast<unsigned>(number + 1), context);
   GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(number) * kStep;
   return buffer;
 }
