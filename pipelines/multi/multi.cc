@@ -1,22 +1,28 @@
-// cuface-multi: the faces of many sources at once, in one process, with a tiled view.
+// cuface-multi: the faces of many sources at once, in one process, with a tiled view or as files of
+// lines.
 //
-//   decoder ! chain of source 1 -+
-//   decoder ! chain of source 2 -+-> compositor ! window or file
+//   decoder ! chain of source 1 -+                                 or:  chain of source 1 ! 1.jsonl
+//   decoder ! chain of source 2 -+-> compositor ! window or file   or:  chain of source 2 ! 2.jsonl
 //   ...                         -+
 //
 // Each source has its own chain and so its own ids. Its culktrack posts which faces come and go,
 // and a probe reads the face meta (source.cc). The view runs at the clock's pace whatever the
-// sources do, so one that fails or hangs stops nobody.
+// sources do, so one that fails or hangs stops nobody. Without a view files are read as fast as can
+// be. With --gpus each stream is decoded and searched on the GPU that has the least to do
+// (gpus.cc).
 #include <glib-unix.h>
 #include <gst/gst.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "gpus.h"
 #include "source.h"
 
 namespace {
@@ -24,9 +30,10 @@ namespace {
 constexpr guint kReportSeconds = 1;
 
 struct Options {
-  int width = 1280, height = 720;
+  int width = 1280, height = 720, gpus = 0;
   double retry = 2, seconds = 0;
   std::string output;  ///< "" = a window where there is a screen
+  std::string json;    ///< a folder; "" = a view
   std::vector<std::string> uris;
 };
 
@@ -47,11 +54,15 @@ std::string uri_of(const char* input) {
 
 Options parse(int argc, char** argv) {
   Options options;
-  g_autofree char *output = nullptr, *size = nullptr;
+  g_autofree char *output = nullptr, *size = nullptr, *json = nullptr, *gpus = nullptr;
   g_auto(GStrv) inputs = nullptr;
   const GOptionEntry entries[] = {
       {"output", 0, 0, G_OPTION_ARG_FILENAME, &output, "write the view here, not to a window",
        "FILE.mp4"},
+      {"json", 0, 0, G_OPTION_ARG_FILENAME, &json,
+       "no view: write the faces of source N to DIR/N.jsonl", "DIR"},
+      {"gpus", 0, 0, G_OPTION_ARG_STRING, &gpus,
+       "decode and search on the first N GPUs; a stream goes to the one with the least to do", "N"},
       {"size", 0, 0, G_OPTION_ARG_STRING, &size, "size of the view (1280x720)", "WxH"},
       {"retry", 0, 0, G_OPTION_ARG_DOUBLE, &options.retry,
        "how long to wait before a lost source is connected again (2)", "SECONDS"},
@@ -67,6 +78,19 @@ Options parse(int argc, char** argv) {
   if (size && (std::sscanf(size, "%dx%d", &options.width, &options.height) != 2 ||
                options.width < 64 || options.height < 64))
     fail(std::string("--size ") + size + ": give two numbers from 64, such as 1280x720");
+  if (gpus) {
+    char* end = nullptr;
+    const gint64 count = g_ascii_strtoll(gpus, &end, 10);
+    if (*end || end == gpus || count < 1 || count > 64)
+      fail(std::string("--gpus ") + gpus + ": give a number of GPUs from 1");
+    options.gpus = static_cast<int>(count);
+  }
+  if (json) {
+    if (output || size) fail("--json writes no view: leave out --output and --size");
+    if (g_mkdir_with_parents(json, 0777) != 0)
+      fail(std::string("--json ") + json + ": the folder cannot be made");
+    options.json = json;
+  }
   if (options.retry < 0.1) fail("--retry: at least 0.1 seconds");
   if (output) options.output = output;
   for (char** input = inputs; *input; ++input) options.uris.push_back(uri_of(*input));
@@ -105,30 +129,22 @@ class Application {
  public:
   explicit Application(const Options& options)
       : pipeline_(GST_PIPELINE(gst_pipeline_new("multi"))) {
-    // force-live: tiles are taken at the clock's pace. Its latency is set once, for cameras that
-    // come later (min-upstream-latency) and for what a search may take (latency).
-    GstElement* view = gst_element_factory_make_full(
-        "compositor", "force-live", TRUE, "ignore-inactive-pads", TRUE, "min-upstream-latency",
-        500 * GST_MSECOND, "latency", 500 * GST_MSECOND, nullptr);
-    if (!view) throw std::runtime_error("no element compositor (gstreamer1.0-plugins-base)");
-    gst_util_set_object_arg(G_OBJECT(view), "background", "black");
-    GstElement* sink = make_sink(options);
-    picture_ = make("capsfilter");
-    g_autoptr(GstCaps) picture =
-        gst_caps_new_simple("video/x-raw", "width", G_TYPE_INT, options.width, "height", G_TYPE_INT,
-                            options.height, "framerate", GST_TYPE_FRACTION, 25, 1, nullptr);
-    g_object_set(picture_, "caps", picture, nullptr);
-    gst_bin_add_many(GST_BIN(pipeline_), view, picture_, sink, nullptr);
-    gst_element_link_many(view, picture_, sink, nullptr);
-
+    if (options.gpus > 0) gpus_ = std::make_unique<Gpus>(options.gpus);
+    GstElement* view = options.json.empty() ? make_view(options) : nullptr;
     const int count = static_cast<int>(options.uris.size());
     const int columns = static_cast<int>(std::ceil(std::sqrt(count)));
     const int rows = (count + columns - 1) / columns;
     const int width = options.width / columns, height = options.height / rows;
     for (int i = 0; i < count; ++i) {
-      const Tile tile = {i % columns * width, i / columns * height, width, height};
-      sources_.push_back(std::make_unique<Source>(pipeline_, view, tile, i + 1, options.uris[i],
-                                                  static_cast<guint>(1000 * options.retry)));
+      const std::string& uri = options.uris[static_cast<std::size_t>(i)];
+      const Place place = {view,
+                           i % columns * width,
+                           i / columns * height,
+                           width,
+                           height,
+                           options.json + "/" + std::to_string(i + 1) + ".jsonl"};
+      sources_.push_back(std::make_unique<Source>(
+          pipeline_, place, i + 1, uri, static_cast<guint>(1000 * options.retry), gpus_.get()));
     }
   }
   Application(const Application&) = delete;
@@ -152,11 +168,50 @@ class Application {
     g_main_loop_run(loop_);
     gst_element_set_state(GST_ELEMENT(pipeline_), GST_STATE_NULL);
     gst_bus_remove_watch(bus);
-    for (const auto& source : sources_) g_print("%s\n", source->summary().c_str());
+    for (const auto& source : sources_) {
+      g_print("%s\n", source->summary().c_str());
+      if (source->failed()) status_ = 1;
+    }
+    if (!picture_) print_sum();
     return status_;
   }
 
  private:
+  GstElement* make_view(const Options& options) {
+    // force-live: tiles are taken at the clock's pace. Its latency is set once, for cameras that
+    // come later (min-upstream-latency) and for what a search may take (latency).
+    GstElement* view = gst_element_factory_make_full(
+        "compositor", "force-live", TRUE, "ignore-inactive-pads", TRUE, "min-upstream-latency",
+        500 * GST_MSECOND, "latency", 500 * GST_MSECOND, nullptr);
+    if (!view) throw std::runtime_error("no element compositor (gstreamer1.0-plugins-base)");
+    gst_util_set_object_arg(G_OBJECT(view), "background", "black");
+    GstElement* sink = make_sink(options);
+    picture_ = make("capsfilter");
+    g_autoptr(GstCaps) picture =
+        gst_caps_new_simple("video/x-raw", "width", G_TYPE_INT, options.width, "height", G_TYPE_INT,
+                            options.height, "framerate", GST_TYPE_FRACTION, 25, 1, nullptr);
+    g_object_set(picture_, "caps", picture, nullptr);
+    gst_bin_add_many(GST_BIN(pipeline_), view, picture_, sink, nullptr);
+    gst_element_link_many(view, picture_, sink, nullptr);
+    return view;
+  }
+
+  /// How many frames in which time, from the first one to the last source's end.
+  void print_sum() const {
+    guint64 frames = 0;
+    gint64 begin = G_MAXINT64, end = 0;
+    for (const auto& source : sources_) {
+      if (source->frames() == 0) continue;
+      frames += source->frames();
+      begin = std::min(begin, source->began());
+      end = std::max(end, source->ended());
+    }
+    if (end <= begin) return;
+    const double took = static_cast<double>(end - begin) / G_USEC_PER_SEC;
+    g_print("all: %" G_GUINT64_FORMAT " frames in %.3f s, %.1f frames/s\n", frames, took,
+            static_cast<double>(frames) / took);
+  }
+
   static gboolean on_message(GstBus*, GstMessage* message, gpointer data) {
     auto* self = static_cast<Application*>(data);
     switch (GST_MESSAGE_TYPE(message)) {
@@ -193,6 +248,7 @@ class Application {
   static gboolean on_stop(gpointer data) {
     auto* self = static_cast<Application*>(data);
     for (const auto& source : self->sources_) source->end();
+    if (!self->picture_) return G_SOURCE_REMOVE;  // on_report() sees them end
     g_autoptr(GstPad) pad = gst_element_get_static_pad(self->picture_, "sink");
     gst_pad_send_event(pad, gst_event_new_eos());
     return G_SOURCE_REMOVE;
@@ -208,14 +264,19 @@ class Application {
     }
     g_print("%s\n", line.c_str());
     // The view is behind its sources by its latency: it gets as long as until the next report.
+    if (over && !self->picture_) {
+      g_main_loop_quit(self->loop_);
+      return G_SOURCE_REMOVE;
+    }
     if (over && self->over_) return on_stop(data);
     self->over_ = over;
     return G_SOURCE_CONTINUE;
   }
 
   GstPipeline* pipeline_;
-  GstElement* picture_;  ///< the view's size and rate
+  GstElement* picture_ = nullptr;  ///< the view's size and rate; null without a view
   GMainLoop* loop_ = g_main_loop_new(nullptr, FALSE);
+  std::unique_ptr<Gpus> gpus_;
   std::vector<std::unique_ptr<Source>> sources_;
   int status_ = 0;
   bool over_ = false;  ///< all sources, at the last report

@@ -8,14 +8,17 @@
 namespace {
 
 /// Elements of a chain that works on frames as they come: a full queue leaves out old frames of a
-/// camera, and makes a file wait.
-std::string chain_text(bool is_file) {
+/// camera, and makes a file wait. On a GPU, frames that were decoded there stay there.
+std::string chain_text(bool is_file, bool on_gpu, bool is_viewed) {
   return std::string("queue name=in max-size-buffers=4 max-size-bytes=0 max-size-time=0") +
-         (is_file ? "" : " leaky=downstream") +
-         " ! videoconvert ! cufacedetect ! culktrack post-messages=true ! cufacelandmark "
-         "name=faces ! cufaceoverlay"
-         " ! textoverlay name=label valignment=bottom halignment=left shaded-background=true"
-         " ! queue name=out max-size-buffers=2 max-size-bytes=0 max-size-time=0";
+         (is_file ? "" : " leaky=downstream") + " ! videoconvert" +
+         (on_gpu ? " ! cudaupload" : "") +
+         " ! cufacedetect ! culktrack post-messages=true ! cufacelandmark name=faces" +
+         (!is_viewed ? " ! cufacepublish name=lines ! fakesink sync=false async=false"
+                     : std::string(" ! cufaceoverlay") + (on_gpu ? " ! cudadownload" : "") +
+                           " ! textoverlay name=label valignment=bottom halignment=left "
+                           "shaded-background=true"
+                           " ! queue name=out max-size-buffers=2 max-size-bytes=0 max-size-time=0");
 }
 
 /// Makes a pad of the bin's element `name` a pad of the bin.
@@ -25,37 +28,65 @@ void expose_pad(GstBin* bin, const char* name, const char* pad_name) {
   gst_element_add_pad(GST_ELEMENT(bin), gst_ghost_pad_new(pad_name, pad));
 }
 
+/// Sets it of all elements of the bin that have it.
+void set_all(GstBin* bin, const char* property, int value) {
+  for (GList* each = GST_BIN_CHILDREN(bin); each; each = each->next)
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(each->data), property))
+      g_object_set(each->data, property, value, nullptr);
+}
+
+/// Answers a decoder that asks what is behind it, before anything is: frames may stay on the GPU.
+gboolean on_query(GstElement*, GstPad*, GstElement*, GstQuery* query, gpointer) {
+  if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS) return FALSE;
+  g_autoptr(GstCaps) taken = gst_caps_from_string("video/x-raw(memory:CUDAMemory); video/x-raw");
+  GstCaps* filter = nullptr;
+  gst_query_parse_caps(query, &filter);
+  g_autoptr(GstCaps) answer = filter ? gst_caps_intersect(taken, filter) : gst_caps_ref(taken);
+  gst_query_set_caps_result(query, answer);
+  return TRUE;
+}
+
 double seconds(GstClockTime time) {
   return static_cast<double>(time) / static_cast<double>(GST_SECOND);
 }
 
 }  // namespace
 
-Source::Source(GstPipeline* pipeline, GstElement* view, Tile tile, int number, std::string uri,
-               guint retry_ms)
+Source::Source(GstPipeline* pipeline, const Place& place, int number, std::string uri,
+               guint retry_ms, Gpus* gpus)
     : pipeline_(pipeline),
       number_(number),
       uri_(std::move(uri)),
       retry_ms_(retry_ms),
-      is_file_(gst_uri_has_protocol(uri_.c_str(), "file")) {
+      is_file_(gst_uri_has_protocol(uri_.c_str(), "file")),
+      gpus_(gpus) {
   g_autoptr(GError) error = nullptr;
-  chain_ = gst_parse_bin_from_description(chain_text(is_file_).c_str(), FALSE, &error);
+  const bool is_viewed = place.view != nullptr;
+  chain_ = gst_parse_bin_from_description(chain_text(is_file_, gpus != nullptr, is_viewed).c_str(),
+                                          FALSE, &error);
   if (!chain_) throw std::runtime_error(error->message);
+  // It starts when it is known where.
+  gst_element_set_locked_state(chain_, TRUE);
   expose_pad(GST_BIN(chain_), "in", "sink");
-  expose_pad(GST_BIN(chain_), "out", "src");
   gst_bin_add(GST_BIN(pipeline_), chain_);
   label_ = gst_bin_get_by_name(GST_BIN(chain_), "label");
-  gst_object_unref(label_);  // the chain keeps it
+  if (is_viewed) {
+    gst_object_unref(label_);  // the chain keeps it
+    expose_pad(GST_BIN(chain_), "out", "src");
+    g_autoptr(GstPad) to_view = gst_element_request_pad_simple(place.view, "sink_%u");
+    // A source that is gone shows black, not its last picture for ever.
+    g_object_set(to_view, "xpos", place.x, "ypos", place.y, "width", place.width, "height",
+                 place.height, "max-last-buffer-repeat", 2 * GST_SECOND, nullptr);
+    gst_util_set_object_arg(G_OBJECT(to_view), "sizing-policy", "keep-aspect-ratio");
+    g_autoptr(GstPad) from_chain = gst_element_get_static_pad(chain_, "src");
+    gst_pad_link(from_chain, to_view);
+  } else {
+    g_autoptr(GstElement) lines = gst_bin_get_by_name(GST_BIN(chain_), "lines");
+    g_object_set(lines, "location", place.file.c_str(), "source", uri_.c_str(), nullptr);
+  }
 
-  g_autoptr(GstPad) to_view = gst_element_request_pad_simple(view, "sink_%u");
-  // A source that is gone shows black, not its last picture for ever.
-  g_object_set(to_view, "xpos", tile.x, "ypos", tile.y, "width", tile.width, "height", tile.height,
-               "max-last-buffer-repeat", 2 * GST_SECOND, nullptr);
-  gst_util_set_object_arg(G_OBJECT(to_view), "sizing-policy", "keep-aspect-ratio");
-  g_autoptr(GstPad) from_chain = gst_element_get_static_pad(chain_, "src");
-  gst_pad_link(from_chain, to_view);
-
-  g_autoptr(GstElement) faces = gst_bin_get_by_name(GST_BIN(chain_), "faces");
+  // A file's lines are written once cufacepublish lets the end through.
+  g_autoptr(GstElement) faces = gst_bin_get_by_name(GST_BIN(chain_), is_viewed ? "faces" : "lines");
   g_autoptr(GstPad) with_faces = gst_element_get_static_pad(faces, "src");
   constexpr auto kData =
       static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM);
@@ -72,7 +103,7 @@ GstPadProbeReturn Source::on_data(GstPadProbeInfo* info) {
   if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER)
     on_frame(GST_PAD_PROBE_INFO_BUFFER(info));
   else if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS)
-    over_ = true;
+    finish();
   return GST_PAD_PROBE_OK;
 }
 
@@ -91,6 +122,16 @@ void Source::connect() {
                      gst_util_set_object_arg(G_OBJECT(source), "protocols", "tcp");
                    }),
                    nullptr);
+  if (gpus_) {
+    g_signal_connect(
+        decoder_, "autoplug-select",
+        G_CALLBACK(+[](GstElement*, GstPad*, GstCaps* stream, GstElementFactory* decoder,
+                       Source* self) { return self->on_decoder(stream, decoder); }),
+        this);
+    g_signal_connect(decoder_, "autoplug-query", G_CALLBACK(on_query), nullptr);
+  } else {
+    start_chain();
+  }
   g_signal_connect(decoder_, "pad-added",
                    G_CALLBACK(+[](GstElement*, GstPad* pad, Source* self) { self->on_pad(pad); }),
                    this);
@@ -108,10 +149,48 @@ void Source::disconnect() {
   gst_element_set_state(GST_ELEMENT(pipeline_), GST_STATE_PLAYING);
 }
 
+/// Of the decoders for a stream only that of this source's GPU, and none of the CPU where there is
+/// one: the ranks of GStreamer would choose the first GPU for all.
+int Source::on_decoder(const GstCaps* stream, GstElementFactory* decoder) {
+  constexpr int kTake = 0, kLeaveOut = 2;
+  if (!gst_element_factory_list_is_type(
+          decoder, GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO))
+    return kTake;
+  choose_gpu(stream);
+  const auto gpu = gpu_of(decoder);
+  if (gpu == gpu_) return kTake;
+  return gpu || decodes(gpu_, stream) ? kLeaveOut : kTake;
+}
+
+/// Once: the chain stays where it is, and so does what comes back.
+void Source::choose_gpu(const GstCaps* stream) {
+  if (gpu_ < 0) {
+    gpu_ = gpus_->assign(stream, number_);
+    set_all(GST_BIN(chain_), "cuda-device-id", gpu_);
+    gpus_->share_context(gpu_, chain_);
+    start_chain();
+  }
+  gpus_->share_context(gpu_, decoder_);
+}
+
+void Source::start_chain() {
+  gst_element_set_locked_state(chain_, FALSE);
+  gst_element_sync_state_with_parent(chain_);
+}
+
+void Source::stop_chain() {
+  gst_element_set_locked_state(chain_, TRUE);
+  gst_element_set_state(chain_, GST_STATE_NULL);
+}
+
 /// A new pad of the decoder, in its thread.
 void Source::on_pad(GstPad* pad) {
   g_autoptr(GstPad) in = gst_element_get_static_pad(chain_, "sink");
   if (gst_pad_is_linked(in)) return;  // a second video stream
+  if (gpus_ && gpu_ < 0) {            // a camera's pictures, which nobody decodes
+    g_autoptr(GstCaps) pictures = gst_pad_query_caps(pad, nullptr);
+    choose_gpu(pictures);
+  }
   gst_pad_add_probe(
       pad, GST_PAD_PROBE_TYPE_BUFFER,
       [](GstPad* pad, GstPadProbeInfo* info, gpointer self) {
@@ -134,15 +213,18 @@ void Source::on_pad(GstPad* pad) {
 }
 
 /// A file begins at 0, whenever it is opened; the view runs at the pipeline's clock. Moves the
-/// file's time to now.
+/// file's time to now, where there is a view.
 GstPadProbeReturn Source::on_first_frame(GstPad* pad, GstBuffer* buffer) {
   ++connections_;
   g_print("%d: connected\n", number_);
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+  if (gpus_ && !gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:CUDAMemory"))
+    g_print("%d: not decoded on the GPU, so each frame is copied to it\n", number_);
   g_autoptr(GstQuery) query = gst_query_new_latency();
   gboolean live = FALSE;
   if (gst_pad_query(pad, query)) gst_query_parse_latency(query, &live, nullptr, nullptr);
   g_autoptr(GstEvent) event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
-  if (live || !event) return GST_PAD_PROBE_REMOVE;
+  if (live || !event || !label_) return GST_PAD_PROBE_REMOVE;
   const GstSegment* segment;
   gst_event_parse_segment(event, &segment);
   const GstClockTime begins =
@@ -155,7 +237,8 @@ GstPadProbeReturn Source::on_first_frame(GstPad* pad, GstBuffer* buffer) {
 
 /// Every frame of the source, in its thread.
 void Source::on_frame(GstBuffer* buffer) {
-  ++frames_;
+  if (frames_++ == 0) began_ = g_get_monotonic_time();
+  if (!label_) return;  // nobody sees the number, and on a GPU it would be waited for
   GstCufaceMeta* meta = gst_cuface_buffer_get_face_meta(buffer);
   if (!meta) return;
   // A snapshot: it could be kept, or handed to another thread, and holds no frame back.
@@ -189,10 +272,21 @@ void Source::on_faces(GstMessage* message) {
 }
 
 bool Source::on_error(GstObject* failed, const char* reason) {
-  if (!decoder_ ||
-      !(failed == GST_OBJECT(decoder_) || gst_object_has_as_ancestor(failed, GST_OBJECT(decoder_))))
-    return false;
-  lost(reason);
+  const auto is_of = [failed](GstElement* element) {
+    return element && (failed == GST_OBJECT(element) ||
+                       gst_object_has_as_ancestor(failed, GST_OBJECT(element)));
+  };
+  if (is_of(decoder_)) {
+    lost(reason);
+    return true;
+  }
+  if (!is_of(chain_)) return false;
+  if (std::exchange(failed_, true)) return true;  // the rest of what it says
+  g_printerr("%d: %s: %s\n", number_, GST_OBJECT_NAME(failed), reason);
+  ended_ = true;
+  stop_chain();
+  disconnect();
+  finish();
   return true;
 }
 
@@ -217,16 +311,26 @@ void Source::end() {
   if (std::exchange(ended_, true)) return;
   disconnect();
   g_autoptr(GstPad) in = gst_element_get_static_pad(chain_, "sink");
-  gst_pad_send_event(in, gst_event_new_eos());
+  // A chain that never started does not take it.
+  if (!gst_pad_send_event(in, gst_event_new_eos())) finish();
+}
+
+void Source::finish() {
+  over_at_ = g_get_monotonic_time();
+  over_ = true;
 }
 
 std::string Source::report(double seconds) {
   const guint64 frames = frames_;
   const double rate =
       static_cast<double>(frames - std::exchange(frames_reported_, frames)) / seconds;
-  g_autofree char* text = g_strdup_printf("%d: %.1f frames/s, faces: %" G_GUINT64_FORMAT, number_,
-                                          rate, faces_now_.load());
-  g_object_set(label_, "text", text, nullptr);
+  std::string text = std::to_string(number_);
+  g_autofree char* rate_text = g_strdup_printf(": %.1f frames/s", rate);
+  text += rate_text;
+  if (label_) {
+    text += ", faces: " + std::to_string(faces_now_);
+    g_object_set(label_, "text", text.c_str(), nullptr);
+  }
   if (over_) return std::to_string(number_) + ": over";
   return decoder_ ? text : std::to_string(number_) + ": lost";
 }

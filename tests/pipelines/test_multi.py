@@ -114,6 +114,83 @@ def test_what_is_wrong_is_named():
     refused(run(PROGRAM, "rtsp://127.0.0.1:1/x", "--unknown"), "--unknown")
 
 
+    refused(run(PROGRAM, CLIP, "--gpus", "two"), "--gpus two", "from 1")
+    refused(run(PROGRAM, CLIP, "--gpus", 0), "--gpus 0", "from 1")
+    refused(run(PROGRAM, CLIP, "--json", "/dev/null/x"), "--json /dev/null/x")
+    refused(run(PROGRAM, CLIP, "--json", "x", "--size", "640x480"), "leave out")
+
+
+def on_two_gpus(*arguments, **options):
+    """On a machine with two GPUs, as far as GStreamer's elements say; this one's are not looked at."""
+    return run(PROGRAM, *arguments,
+               GST_PLUGIN_PATH=str(BUILD / "tests/pipelines/two_gpus"), GST_REGISTRY=str(BUILD / "two-gpus-registry.bin"),
+               CUDA_VISIBLE_DEVICES="", **options)
+
+
+def test_more_gpus_than_there_are():
+    refused(on_two_gpus(CLIP, "--gpus", 3), "--gpus 3", "has 2 GPUs")
+    refused(run(PROGRAM, CLIP, "--gpus", 64), "--gpus 64", "GPUs that GStreamer can decode on")
+
+
+def lines_of_short(folder):
+    """What pipelines/json writes of SHORT, with the URI as its source."""
+    programs.good(run("json", SHORT, "--output", folder / "faces.jsonl"))
+    lines = (folder / "faces.jsonl").read_bytes()
+    assert lines.count(b"\n") == 35 and lines.count(b'"id":') >= 35
+    return lines.replace(f'"{SHORT}"'.encode(), f'"{SHORT.resolve().as_uri()}"'.encode())
+
+
+def test_lines_without_a_view(data, tmp_path):
+    """Each source's lines are those that pipelines/json writes; one that is no video has none."""
+    text = tmp_path / "notes.mp4"
+    text.write_text("this is no video\n" * 100)
+    done = programs.good(run(PROGRAM, SHORT, text, SHORT, "--json", tmp_path / "out"))
+    assert re.search(r"^all: 70 frames in [\d.]+ s, [\d.]+ frames/s$", done.stdout, re.M), done.stdout
+    assert "notes.mp4" in done.stderr
+    expected = lines_of_short(tmp_path)
+    for number in (1, 3):
+        assert (tmp_path / f"out/{number}.jsonl").read_bytes() == expected, f"source {number}"
+
+
+def test_a_chain_that_fails_ends_its_source_alone(data, tmp_path):
+    (tmp_path / "1.jsonl").symlink_to("/dev/full")
+    done = run(PROGRAM, CLIP, SHORT, "--json", tmp_path)
+    assert done.returncode == 1 and "1: lines: Cannot write faces" in done.stderr, done.stderr
+    assert len(lines_of(tmp_path / "2.jsonl")) == 35
+
+
+def test_streams_go_to_the_gpu_with_the_least_to_do(data, tmp_path):
+    """By the rule, in the order in which they came; the decoder and each element are of that GPU."""
+    sources = [CLIP, SHORT, SHORT, SHORT, CLIP]
+    done = programs.good(on_two_gpus(*sources, "--gpus", 2, "--json", tmp_path / "out",
+                                     GST_DEBUG="GST_ELEMENT_FACTORY:4,default:4", GST_DEBUG_NO_COLOR="1"))
+    load, seen = [0, 0], set()
+    for source, rate, gpu in re.findall(r"^(\d): (\d+) pixels/s to GPU (\d)$", done.stdout, re.M):
+        width, height, frames = (640, 360, 24000 / 1001) if sources[int(source) - 1] == CLIP else (0, 0, 0)
+        assert not width or abs(int(rate) - width * height * frames) <= 1, f"source {source}: {rate}"
+        assert int(gpu) == load.index(min(load)), f"source {source}: GPU {gpu}, though {load}"
+        load[int(gpu)] += int(rate)
+        seen.add(source)
+    assert len(seen) == 5, done.stdout
+    print(f"pixels/s of each GPU: {load}")
+    made = [len(re.findall(rf'creating element "{name}"', done.stderr)) for name in ("nvh264dec", "nvh264device1dec")]
+    on = [len(re.findall(rf"pixels/s to GPU {gpu}$", done.stdout, re.M)) for gpu in (0, 1)]
+    # One more each: the application looks whether the GPU opens.
+    assert made == [on[0] + 1, on[1] + 1], f"decoders {made}, streams {on}"
+    assert [done.stderr.count(f"is on GPU {gpu}") for gpu in (0, 1)] == on, "uploads"
+    # In system memory, as these decoders' are.
+    assert done.stdout.count("is copied to it") == 5, done.stdout
+    expected = lines_of_short(tmp_path)
+    for number in (2, 3, 4):
+        assert (tmp_path / f"out/{number}.jsonl").read_bytes() == expected
+
+
+def test_a_view_of_two_gpus(data):
+    done = programs.good(on_two_gpus(SHORT, SHORT, "--gpus", 2))
+    assert sorted(re.findall(r"to GPU (\d)$", done.stdout, re.M)) == ["0", "1"], done.stdout
+    assert re.findall(r"^\d: (\d+) frames", done.stdout, re.M) == ["35", "35"], done.stdout
+
+
 def test_it_builds_and_runs_with_what_is_installed(data, tmp_path):
     """As somebody outside of this tree would build it: pkg-config, the installed header, library and plugin."""
     (tmp_path / "installed").mkdir()
