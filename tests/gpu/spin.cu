@@ -17,10 +17,17 @@ __global__ void spin_for(std::uint64_t ns) {
   }
 }
 
+__global__ void trap() { __trap(); }
+
 }  // namespace
 
 cudaError_t spin(int microseconds, cudaStream_t stream) {
   spin_for<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(microseconds) * 1000);
+  return cudaGetLastError();
+}
+
+cudaError_t lose_context(cudaStream_t stream) {
+  trap<<<1, 1, 0, stream>>>();
   return cudaGetLastError();
 }
 

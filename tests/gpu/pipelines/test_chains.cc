@@ -1,5 +1,4 @@
 // Many chains in one process: each gives the faces it gives alone; how fast and how large they are.
-// Two GPUs, where there are two.
 #include <cuda_runtime_api.h>
 #include <gst/gst.h>
 #include <gtest/gtest.h>
@@ -13,62 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "tests/gpu/pipelines/chains.h"
 #include "tests/gpu/pipelines/pipeline.h"
 #include "tests/gpu/pipelines/trace.h"
 
 namespace cuface::test {
 namespace {
 
-constexpr int kPexelsFrames = 472;
-constexpr std::size_t kBenchFrames = 1000;
-
 std::int64_t used_memory() {
   std::size_t free = 0, total = 0;
   EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
   return static_cast<std::int64_t>(total - free);
-}
-
-class ChainsCuda : public testing::Test {
- protected:
-  void SetUp() override { CUFACE_NEEDS_CHAINS(); }
-
-  std::string faces_file(int chain) const { return folder_.file(std::to_string(chain) + ".jsonl"); }
-  /// One chain's text; names are left to GStreamer, there may be many in a pipeline.
-  std::string chain(int number, const std::string& decoded, const std::string& detect = "",
-                    const std::string& track = "") const {
-    return decoded + " ! cufacedetect " + detect + " ! culktrack " + track +
-           " ! cufacelandmark ! cufacepublish location=" + faces_file(number) +
-           " ! fakesink sync=false ";
-  }
-  std::vector<std::string> lines_of_one_alone(const std::string& decoded) const {
-    Pipeline pipeline(chain(0, decoded));
-    EXPECT_TRUE(pipeline.play().eos);
-    pipeline.set_state(GST_STATE_NULL);
-    return lines_of(faces_file(0));
-  }
-
-  const TempFolder folder_;
-
- private:
-  const TimeLimit limit_{240};
-};
-
-/// From the first frame's arrival to the last chain's end, all of them in one pipeline and so in
-/// one CUDA context.
-double seconds_to_play(const std::string& description) {
-  Pipeline pipeline(description);
-  pipeline.set_state(GST_STATE_PAUSED);
-  EXPECT_TRUE(pipeline.reached());
-  const auto begin = std::chrono::steady_clock::now();
-  const Ending ending = pipeline.play(90);
-  EXPECT_TRUE(ending.eos) << ending.error;
-  return seconds_since(begin);
-}
-
-std::string decoding_only(const std::string& decoded, int times) {
-  std::string all;
-  for (int i = 0; i < times; ++i) all += decoded + " ! fakesink sync=false ";
-  return all;
 }
 
 TEST_F(ChainsCuda, OneEightAndThirtyTwoGiveTheSameLinesAsOneAlone) {
@@ -96,11 +50,6 @@ TEST_F(ChainsCuda, OneEightAndThirtyTwoGiveTheSameLinesAsOneAlone) {
         chains, equal, chains * std::int64_t{kPexelsFrames}, chains * kPexelsFrames / seconds,
         chains * kPexelsFrames / decoding);
   }
-}
-
-/// As it is timed, with us and without: a queue of 4 behind the decoder.
-std::string beside_the_decoder(const std::string& name) {
-  return decoded_on_gpu(bench_clip(name)) + " ! queue max-size-buffers=4";
 }
 
 /// With both detectors in turns.
@@ -311,64 +260,6 @@ TEST_F(ChainsCuda, MemoryOfAFurtherChain) {
       further, static_cast<double>(with_us[1] - without[1]) / (1 << 20),
       static_cast<double>(without[8] - without[1]) / 7 / (1 << 20));
   EXPECT_GT(further, 0);
-}
-
-class TwoGpus : public ChainsCuda {
- protected:
-  void SetUp() override {
-    ChainsCuda::SetUp();
-    if (IsSkipped()) return;
-    int devices = 0;
-    ASSERT_EQ(cudaGetDeviceCount(&devices), cudaSuccess);
-    if (devices < 2) GTEST_SKIP() << "one GPU only";
-  }
-  const std::string first_ = decoded_on_gpu(clip(kPexels)),
-                    second_ = decoded_on_gpu(clip(kPexels), "nvh264device1dec");
-};
-
-TEST_F(TwoGpus, TheSecondGivesTheSameLines) {
-  const auto on_first = lines_of_one_alone(first_);
-  ASSERT_GE(faces_in(on_first), 400);
-  Pipeline pipeline(chain(1, second_, "cuda-device-id=1"));
-  const Ending ending = pipeline.play();
-  EXPECT_TRUE(ending.eos) << ending.error;
-  pipeline.set_state(GST_STATE_NULL);
-  expect_same_lines(on_first, lines_of(faces_file(1)), "on the second GPU");
-}
-
-TEST_F(TwoGpus, SystemMemoryGoesToTheDeviceAskedFor) {
-  Pipeline pipeline(chain(0, decoded_on_cpu(clip(kPexels)), "backend=cuda cuda-device-id=1"));
-  const Ending ending = pipeline.play();
-  EXPECT_TRUE(ending.eos) << ending.error;
-  pipeline.set_state(GST_STATE_NULL);
-  const auto uploaded = lines_of(faces_file(0));
-  expect_same_lines(lines_of_one_alone(first_), uploaded, "uploaded to the second GPU");
-}
-
-TEST_F(TwoGpus, AFrameOfTheOtherIsRefused) {
-  for (const auto& [decoded, device] : {std::pair{second_, 0}, {first_, 1}}) {
-    Pipeline pipeline(chain(0, decoded, "cuda-device-id=" + std::to_string(device)));
-    const Ending ending = pipeline.play();
-    EXPECT_FALSE(ending.eos);
-    EXPECT_NE(ending.error.find("the frame lies on CUDA device " + std::to_string(1 - device)),
-              std::string::npos)
-        << ending.error;
-    EXPECT_NE(ending.error.find("cuda-device-id"), std::string::npos) << ending.error;
-  }
-}
-
-TEST_F(TwoGpus, SixteenChainsOverBoth) {
-  const auto alone = lines_of_one_alone(first_);
-  ASSERT_GE(faces_in(alone), 400);
-  std::string all;
-  for (int i = 0; i < 16; ++i) all += chain(i, i % 2 ? second_ : first_);
-  const double seconds = seconds_to_play(all);
-  for (int i = 0; i < 16; ++i)
-    expect_same_lines(alone, lines_of(faces_file(i)), "chain " + std::to_string(i) + " of 16");
-  std::printf(
-      "{\"what\":\"16 chains over two GPUs\",\"size\":\"640x360\",\"chains\":16,"
-      "\"frames/s\":%.0f}\n",
-      16 * kPexelsFrames / seconds);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // What goes wrong with GPUs, drivers and streams is an error with a message or is recovered from;
 // never a crash, a hang or the faces of another frame.
-#include <cuda_runtime_api.h>
 #include <gst/gst.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "tests/gpu/pipelines/both_chains.h"
+#include "tests/gpu/pipelines/hog.h"
 #include "tests/gpu/pipelines/pipeline.h"
 
 namespace cuface::test {
@@ -21,36 +21,6 @@ class FaultsCuda : public BothChains {};
 
 // ---- GPU memory
 // ----------------------------------------------------------------------------------
-
-/// All of the GPU's memory that can be had.
-class Hog {
- public:
-  Hog() {
-    std::size_t free = 0, total = 0;
-    EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
-    for (std::size_t size = free; size >= 1 << 16;) {
-      void* block = nullptr;
-      if (cudaMalloc(&block, size) == cudaSuccess) {
-        blocks_.push_back(block);
-        bytes_ += size;
-      } else {
-        size /= 2;
-      }
-    }
-    cudaGetLastError();
-    EXPECT_GE(bytes_, free / 10 * 9);
-  }
-  ~Hog() {
-    for (void* block : blocks_) cudaFree(block);
-  }
-  Hog(const Hog&) = delete;
-  Hog& operator=(const Hog&) = delete;
-  double gib() const { return static_cast<double>(bytes_) / (1 << 30); }
-
- private:
-  std::vector<void*> blocks_;
-  std::size_t bytes_ = 0;
-};
 
 /// In a context that is there already: what fails is our own allocation, not the making of a
 /// context.

@@ -6,6 +6,8 @@
                                                CPU (docs/results/cpu-*.json)
   results.py check FILE.json                   exit status 1 when FILE.md is not that
 
+Beside FILE.json there may be FILE-two.json, of a machine with two GPUs: the page has its section.
+
 In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and NAME.json where
 GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
 its log is "N passed, N failed, N skipped" these are its counts. A line of a log that is a JSON object
@@ -189,10 +191,18 @@ def beside_cpu(result):
             print(f'| {what} | {size} | {gpu_us:.0f} | {cpu_us:,.0f} | {processor} | {cpu_us / gpu_us:.1f} |')
 
 
-def print_page(path):
-    """Prints the page."""
-    result = json.loads(path.read_text())
-    print('# The tests and times on a GPU\n')
+def print_tables(rows):
+    """Measurements of one kind, which have the same keys, are a table."""
+    tables = {}
+    for row in rows:
+        tables.setdefault(tuple(row), []).append(row)
+    for columns, rows in tables.items():
+        print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
+        for row in rows:
+            print('| ' + ' | '.join(f'`{row[c]}`' if c == 'what' else str(row[c]) for c in columns) + ' |')
+
+
+def print_run(path, result):
     print(f'Made from {path.name}; device {result["device"]}, driver {result["driver"]}, '
           f'{result["date"]}, commit {result["commit"]}.\n')
     print('{passed} passed, {failed} failed, {skipped} skipped.\n'.format(**result['tests']))
@@ -202,15 +212,29 @@ def print_page(path):
         print(f'- failed: {failure["test"]}')
     for skip in result['tests']['skips']:
         print(f'- skipped: {skip["test"]} ({skip["why"]})')
-    tables = {}  # measurements of one kind have the same keys
+
+
+def two_gpus(path):
+    """The section of a machine with two GPUs, where one was there."""
+    path = path.with_name(f'{path.stem}-two.json')
+    if not path.exists():
+        return
+    result = json.loads(path.read_text())
+    print('\n## Two GPUs\nMedians of several runs in turns, all in one process. `ratio` is beside one GPU of the same '
+          'machine; the goal for 32 streams is 1.9.\n')
+    print_run(path, result)
+    print_tables(row for row in result['benchmarks'] if 'gpus' in row)
+
+
+def print_page(path):
+    """Prints the page."""
+    result = json.loads(path.read_text())
+    print('# The tests and times on a GPU\n')
+    print_run(path, result)
     # What this machine's CPU took stays in the file: cpu.md has the figures of a CPU.
     rows = [r for r in result['benchmarks'] if r['what'] != 'same lines' and 'CPU us' not in r]
-    for row in [*rows, *same_lines(r for r in result['benchmarks'] if r['what'] == 'same lines')]:
-        tables.setdefault(tuple(row), []).append(row)
-    for columns, rows in tables.items():
-        print('\n| ' + ' | '.join(columns) + ' |\n|' + '---|' * len(columns))
-        for row in rows:
-            print('| ' + ' | '.join(f'`{row[c]}`' if c == 'what' else str(row[c]) for c in columns) + ' |')
+    print_tables([*rows, *same_lines(r for r in result['benchmarks'] if r['what'] == 'same lines')])
+    two_gpus(path)
     beside_cpu(result)
 
 
