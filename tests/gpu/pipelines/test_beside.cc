@@ -1,0 +1,75 @@
+// Elements that look for no faces behind the decoder, beside decoding alone.
+#include <gst/gst.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/gpu/pipelines/chains.h"
+
+namespace cuface::test {
+namespace {
+
+constexpr int kRounds = 3;
+constexpr double kGoal = 98;
+
+struct Beside {
+  const char* what;
+  std::string elements;  ///< the last one without its name
+  const char* count;     ///< of the last one's stats
+  std::uint64_t least;   ///< of it, in the clip
+};
+
+/// Seconds of several streams of the clip, of whose last elements so much must have been found.
+double seconds_of(const std::string& decoded, const Beside& beside, int streams) {
+  const auto last = [](int i) { return "last" + std::to_string(i); };
+  std::string all;
+  for (int i = 0; i < streams; ++i)
+    all += decoded + " ! " + beside.elements + " name=" + last(i) + " ! fakesink sync=false ";
+  Pipeline pipeline(all);
+  const double seconds = seconds_to_play(pipeline);
+  for (int i = 0; i < streams; ++i) {
+    EXPECT_EQ(pipeline.stat(last(i), "frames"), kBenchFrames) << beside.what;
+    EXPECT_GE(pipeline.stat(last(i), beside.count), beside.least) << beside.what;
+  }
+  return seconds;
+}
+
+/// In turns with decoding alone. One stream is limited by its decoder, eight by all decoders that
+/// the GPU has. cuedgedetect makes the edges that cumotiondetect takes.
+TEST_F(ChainsCuda, WithoutFacesBesideTheDecoder) {
+  constexpr char kClip[] = "pexels1080";
+  CUFACE_NEEDS_BENCH_CLIP(kClip);
+  const std::string decoded = beside_the_decoder(kClip);
+  const Beside all[] = {
+      {"edges and motion by them", "cuedgedetect output=meta ! cumotiondetect method=edges",
+       "moving-frames", 100},
+      {"keypoints", "cufeatures", "keypoints", 100'000},
+  };
+  for (const int streams : {1, 8}) {
+    std::vector<double> decoding, with[std::size(all)];
+    for (int round = 0; round < kRounds; ++round) {
+      decoding.push_back(seconds_to_play(decoding_only(decoded, streams)));
+      for (std::size_t i = 0; i < std::size(all); ++i)
+        with[i].push_back(seconds_of(decoded, all[i], streams));
+    }
+    const double frames = static_cast<double>(streams) * kBenchFrames;
+    const double alone = frames / quantile(decoding, 0.5);
+    for (std::size_t i = 0; i < std::size(all); ++i) {
+      const double rate = frames / quantile(with[i], 0.5), percent = 100 * rate / alone;
+      std::printf(
+          "{\"what\":\"%s beside the decoder\",\"size\":\"1920x1080\",\"clip\":\"%s\","
+          "\"streams\":%d,\"frames/s\":%.0f,\"frames/s decoding only\":%.0f,\"percent\":%.1f}\n",
+          all[i].what, kClip, streams, rate, alone, percent);
+      std::printf("goal of %s, %d streams: %.1f %%, at least %.0f: %s\n", all[i].what, streams,
+                  percent, kGoal, percent >= kGoal ? "met" : "MISSED");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cuface::test
