@@ -12,7 +12,7 @@ FLOORS = [
     ["kernels/luma", "kernels/turn", "kernels/pyramid", "kernels/convolve"],
     ["kernels/integral", "kernels/colour"],
     ["kernels/levels"],
-    ["kernels/similarity"],
+    ["kernels/similarity", "kernels/homography"],
     ["kernels/flow", "kernels/cascade", "kernels/network", "kernels/activity", "kernels/edges", "kernels/fast",
      "kernels/texture"],
     ["kernels/group", "kernels/landmarks", "kernels/motion", "kernels/orb", "kernels/match", "kernels/shape",

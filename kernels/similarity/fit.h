@@ -7,6 +7,7 @@
 #include <span>
 
 #include "kernels/common/host_device.h"
+#include "kernels/common/ordered_sums.h"
 #include "kernels/common/random.h"
 #include "kernels/similarity/similarity.h"
 
@@ -98,29 +99,7 @@ CUFACE_HD inline bool fit(std::span<const Point> from, std::span<const Point> to
   return conclude(n, mean, sum, out, agreement);
 }
 
-/// What lanes share that add up.
-struct SumScratch {
-  static constexpr int kAtOnce = 128, kMost = 5;
-  double term[kAtOnce][kMost];
-  double sum[kMost];
-};
-
-/// scratch.sum[s] is the sum over all i below n, n > 0, of what terms(i, term) puts into term[s];
-/// in their order, so that any lanes get the same bits. A lane a sum.
-CUFACE_HD_GENERIC
-template <int kSums, typename Lanes, typename Terms>
-CUFACE_HD void add_up(const Lanes& lanes, int n, Terms terms, SumScratch& scratch) {
-  static_assert(kSums <= SumScratch::kMost);
-  for (int first = 0; first < n; first += SumScratch::kAtOnce) {
-    const int left = n - first, some = left < SumScratch::kAtOnce ? left : SumScratch::kAtOnce;
-    lanes.each(some, [&](int k) { terms(first + k, scratch.term[k]); });
-    lanes.each(kSums, [&](int s) {
-      double sum = first > 0 ? scratch.sum[s] : 0;
-      for (int k = 0; k < some; ++k) sum += scratch.term[k][s];
-      scratch.sum[s] = sum;
-    });
-  }
-}
+using SumScratch = OrderedSums<5>;
 
 /// The same by any lanes, each of which gets an answer of its own.
 CUFACE_HD_GENERIC

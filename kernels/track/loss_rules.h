@@ -78,7 +78,7 @@ CUFACE_HD float shape_distance(const Lanes& lanes, std::span<const Point> from,
   Similarity s;
   if (from.size() != to.size() || !similarity::fit(lanes, from, to, nullptr, s, nullptr, scratch))
     return -1;
-  similarity::add_up<1>(
+  add_up<1>(
       lanes, static_cast<int>(from.size()),
       [&](int p, double* term) {
         const auto i = static_cast<std::size_t>(p);

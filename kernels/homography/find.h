@@ -1,0 +1,231 @@
+// How a homography is found, for the host and for a device alike. Counts are integers and sums of
+// doubles have the order of the pairs, so that all lanes give the same bits.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/common/host_device.h"
+#include "kernels/common/random.h"
+#include "kernels/homography/fit.h"
+#include "kernels/homography/homography.h"
+
+namespace cuface::homography {
+
+/// Samples tried before it is asked whether they are enough.
+inline constexpr int kTrialsAtOnce = 64;
+/// A pair that a map carries exactly counts so much, one at the threshold 1.
+inline constexpr int kFullScore = 256;
+/// Fits, each over the inliers of the one before.
+inline constexpr int kMostRounds = 5;
+
+/// What the lanes of one search share.
+struct FindScratch {
+  static constexpr int kMostParts = 4;
+  std::int32_t score[kTrialsAtOnce * kMostParts];  // of each sample, in parts
+  std::int32_t count[kTrialsAtOnce * kMostParts];
+  Sums sums;
+};
+
+/// Twice the signed area of a triangle.
+CUFACE_HD inline double turn(Point a, Point b, Point c) {
+  return (static_cast<double>(b.x) - a.x) * (static_cast<double>(c.y) - a.y) -
+         (static_cast<double>(b.y) - a.y) * (static_cast<double>(c.x) - a.x);
+}
+
+/// The map that carries four points exactly onto four others. False where three of either four lie
+/// on a line, within a pixel, or where some of the plane between them would be behind the camera.
+CUFACE_HD inline bool through_four(const Point* p, const Point* q, Homography& out) {
+  constexpr double kLeastTurn = 1;
+  constexpr int kOf[4][3] = {{3, 1, 2}, {0, 3, 2}, {0, 1, 3}, {0, 1, 2}};
+  double from[4], to[4];
+  int same = 0;
+  for (int i = 0; i < 4; ++i) {
+    from[i] = turn(p[kOf[i][0]], p[kOf[i][1]], p[kOf[i][2]]);
+    to[i] = turn(q[kOf[i][0]], q[kOf[i][1]], q[kOf[i][2]]);
+    // NaN is not above it.
+    if (!(std::abs(from[i]) > kLeastTurn && std::abs(to[i]) > kLeastTurn)) return false;
+    same += (from[i] > 0) == (to[i] > 0);
+  }
+  if (same != 0 && same != 4) return false;
+  // Both fours have the same coordinates in the frames that their first three make: the turns of
+  // the fourth. The map is the sum of the outer products of the targets and the duals of the
+  // origins.
+  Homography h;
+  for (double& value : h.m) value = 0;
+  for (int i = 0; i < 3; ++i) {
+    const Point &a = p[(i + 1) % 3], &b = p[(i + 2) % 3];
+    const double weight = to[i] / from[i];
+    const double dual[3] = {static_cast<double>(a.y) - b.y, static_cast<double>(b.x) - a.x,
+                            static_cast<double>(a.x) * b.y - static_cast<double>(a.y) * b.x};
+    for (int k = 0; k < 3; ++k) {
+      h.m[k] += weight * q[i].x * dual[k];
+      h.m[3 + k] += weight * q[i].y * dual[k];
+      h.m[6 + k] += weight * dual[k];
+    }
+  }
+  const double sign = h.divisor(p[0]) > 0 ? 1 : -1;
+  for (int k = 0; k < 9; ++k) out.m[k] = sign * h.m[k];
+  return true;
+}
+
+/// Whether a camera can see a picture of the config's size so. The divisor of a point grows with
+/// its distance from the camera.
+CUFACE_HD inline bool is_seen(const Homography& h, const HomographyConfig& config) {
+  constexpr double kMostDepth = 4;
+  if (!(config.width > 0)) return true;
+  const double at[4] = {h.m[8], h.divisor({config.width, 0}), h.divisor({0, config.height}),
+                        h.divisor({config.width, config.height})};
+  double least = at[0], most = at[0];
+  for (const double w : at) {
+    least = w < least ? w : least;
+    most = w > most ? w : most;
+  }
+  const double* m = h.m;
+  const double det = m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
+                     m[2] * (m[3] * m[7] - m[4] * m[6]);
+  return least > 0 && most <= kMostDepth * least && det > 0;
+}
+
+/// Sample number k of n >= 4 pairs, four that differ; false where these give no map, or none that
+/// counts.
+CUFACE_HD inline bool sample(std::span<const Point> from, std::span<const Point> to,
+                             const HomographyConfig& config, std::uint64_t seed, int k,
+                             Homography& out) {
+  std::size_t chosen[4];  // ascending
+  Point p[4], q[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    std::size_t one = random_index(seed, 4 * static_cast<std::uint64_t>(k) + i, from.size() - i);
+    std::size_t place = 0;
+    for (; place < i && one >= chosen[place]; ++place) ++one;
+    for (std::size_t j = i; j > place; --j) chosen[j] = chosen[j - 1];
+    chosen[place] = one;
+    p[i] = from[one];
+    q[i] = to[one];
+  }
+  return through_four(p, q, out) && is_seen(out, config);
+}
+
+/// How well a pair agrees: 1 to kFullScore, or 0 where it is no inlier.
+CUFACE_HD inline int score_of(const Homography& h, Point p, Point q, double threshold2) {
+  const double w = h.divisor(p);
+  const double dx = h.m[0] * p.x + h.m[1] * p.y + h.m[2] - q.x * w;
+  const double dy = h.m[3] * p.x + h.m[4] * p.y + h.m[5] - q.y * w;
+  const double square = dx * dx + dy * dy, limit = threshold2 * (w * w);
+  if (!(w > 0 && square <= limit)) return 0;
+  return 1 + static_cast<int>((kFullScore - 1) * (1 - square / limit));
+}
+
+struct Total {
+  std::int64_t score = 0;
+  int count = 0;
+};
+
+/// Of all pairs. inlier[i] := whether pair i is one.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD Total mark(const Lanes& lanes, std::span<const Point> from, std::span<const Point> to,
+                     const Homography& h, double threshold2, std::span<std::uint8_t> inlier,
+                     FindScratch& scratch) {
+  lanes.each(kTrialsAtOnce, [&](int part) {
+    int score = 0, count = 0;
+    for (auto i = static_cast<std::size_t>(part); i < from.size(); i += kTrialsAtOnce) {
+      const int one = score_of(h, from[i], to[i], threshold2);
+      inlier[i] = one > 0;
+      score += one;
+      count += one > 0;
+    }
+    scratch.score[part] = score;
+    scratch.count[part] = count;
+  });
+  Total total;
+  for (int part = 0; part < kTrialsAtOnce; ++part) {
+    total.score += scratch.score[part];
+    total.count += scratch.count[part];
+  }
+  lanes.once([] {});  // the next call writes what has been read
+  return total;
+}
+
+/// Whether so many samples have held one of inliers alone with this confidence: of `count` of n
+/// pairs.
+CUFACE_HD inline bool is_enough(int blocks, int count, int n, double confidence) {
+  const double share = static_cast<double>(count) / n, square = share * share;
+  double bad = 1 - square * square, unseen = 1;  // of a sample, of all
+  for (int doubled = 1; doubled < kTrialsAtOnce; doubled *= 2) bad *= bad;
+  for (int block = 0; block < blocks; ++block) unseen *= bad;
+  return unseen <= 1 - confidence;
+}
+
+/// find_homography() by any lanes; `inlier`, `out` and `scratch` are visible to all of them.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD int find(const Lanes& lanes, std::span<const Point> from, std::span<const Point> to,
+                   const HomographyConfig& config, std::uint64_t seed,
+                   std::span<std::uint8_t> inlier, Homography& out, FindScratch& scratch) {
+  constexpr int kParts = Lanes::kParts;
+  static_assert(kParts <= FindScratch::kMostParts);
+  const int n = static_cast<int>(from.size());
+  const auto none = [&] {
+    lanes.each(n, [&](int i) { inlier[static_cast<std::size_t>(i)] = 0; });
+    return 0;
+  };
+  if (n < 4) return none();
+  const double threshold2 = static_cast<double>(config.threshold) * config.threshold;
+  std::int64_t best_score = 0;
+  int best_count = 0, best_trial = 0;
+  for (int block = 0; block * kTrialsAtOnce < config.trials; ++block) {
+    const int first = block * kTrialsAtOnce;
+    lanes.each(kTrialsAtOnce * kParts, [&](int part) {
+      Homography h;
+      int score = 0, count = 0;
+      if (sample(from, to, config, seed, first + part / kParts, h)) {
+        for (auto i = static_cast<std::size_t>(part % kParts); i < from.size(); i += kParts) {
+          const int one = score_of(h, from[i], to[i], threshold2);
+          score += one;
+          count += one > 0;
+        }
+      }
+      scratch.score[part] = score;
+      scratch.count[part] = count;
+    });
+    // Of equals the earlier one.
+    const std::int64_t most = lanes.largest(kTrialsAtOnce, [&](int k) {
+      std::int64_t score = 0;
+      for (int part = 0; part < kParts; ++part) score += scratch.score[k * kParts + part];
+      return score * kTrialsAtOnce + (kTrialsAtOnce - 1 - k);
+    });
+    if (most / kTrialsAtOnce > best_score) {
+      const int k = kTrialsAtOnce - 1 - static_cast<int>(most % kTrialsAtOnce);
+      best_score = most / kTrialsAtOnce;
+      best_trial = first + k;
+      best_count = 0;
+      for (int part = 0; part < kParts; ++part) best_count += scratch.count[k * kParts + part];
+    }
+    lanes.once([] {});  // the next block writes what has been read
+    if (best_count >= 4 && is_enough(block + 1, best_count, n, config.confidence)) break;
+  }
+  Homography best;
+  if (best_count < 4 || !sample(from, to, config, seed, best_trial, best)) return none();
+  Total total = mark(lanes, from, to, best, threshold2, inlier, scratch);
+  for (int round = 0; round < kMostRounds; ++round) {
+    Homography refined = best;
+    if (!refine(lanes, from, to, inlier.data(), refined, scratch.sums)) break;
+    const Total there = mark(lanes, from, to, refined, threshold2, inlier, scratch);
+    if (there.score < total.score) {
+      total = mark(lanes, from, to, best, threshold2, inlier, scratch);
+      break;
+    }
+    const bool done = there.score == total.score;
+    best = refined;
+    total = there;
+    if (done) break;
+  }
+  if (total.count < 4) return none();
+  lanes.once([&] { out = best; });
+  return total.count;
+}
+
+}  // namespace cuface::homography
