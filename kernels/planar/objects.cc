@@ -1,0 +1,92 @@
+#include "kernels/planar/objects.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/common/random.h"
+#include "kernels/common/try.h"
+
+namespace cuface {
+namespace {
+
+BinarySet set_of(const BinaryFeatures& features) {
+  return {features.descriptors.data(), static_cast<int>(features.keypoints.size()), kBinaryBytes,
+          nullptr};
+}
+
+bool is_missing(const PlanarObjects::Object& object) { return !object.tracker.pose().visible; }
+
+}  // namespace
+
+Status validate(const PlanarSearchConfig& config) {
+  CUFACE_TRY(validate(config.planar));
+  CUFACE_TRY(validate(config.orb));
+  CUFACE_TRY(validate(config.match));
+  if (config.interval < 1)
+    return {StatusCode::kInvalidArgument, "the interval of searches must be 1 or more"};
+  return {};
+}
+
+Result<PlanarObjects> PlanarObjects::create(const std::vector<Reference>& references,
+                                            const PlanarSearchConfig& config) {
+  CUFACE_TRY(validate(config));
+  CUFACE_TAKE(matcher, Matcher::create(config.match));
+  PlanarObjects made(config, std::move(matcher));
+  for (const Reference& reference : references) {
+    CUFACE_TAKE(tracker, PlanarTracker::create(reference.picture, reference.features->keypoints,
+                                               config.planar));
+    made.objects_.push_back({std::move(tracker), reference.features});
+  }
+  return made;
+}
+
+Status PlanarObjects::resize(int width, int height) {
+  for (Object& object : objects_) object.tracker.lose();
+  CUFACE_TAKE(detector, OrbDetector::create(config_.orb, width, height));
+  detector_.emplace(std::move(detector));
+  scratch_.emplace(width, height, config_.planar);
+  return {};
+}
+
+Status PlanarObjects::search(Object& object, const BinaryFeatures& features, GaussianPyramid& now,
+                             std::uint64_t seed, const StopFlag* stop) {
+  CUFACE_TRY(matcher_.run(set_of(*object.features), set_of(features), matches_, stop));
+  in_picture_.clear();
+  in_frame_.clear();
+  for (const Match& m : matches_) {
+    const Keypoint& ours = object.features->keypoints[static_cast<std::size_t>(m.query)];
+    const Keypoint& theirs = features.keypoints[static_cast<std::size_t>(m.train)];
+    in_picture_.push_back({ours.x, ours.y});
+    in_frame_.push_back({theirs.x, theirs.y});
+  }
+  CUFACE_TRY(object.tracker.find(in_picture_, in_frame_, now, seed, *scratch_, stop));
+  if (object.tracker.pose().visible && object.id == 0) object.id = ++ids_;
+  return {};
+}
+
+Status PlanarObjects::step(GaussianPyramid* before, GaussianPyramid& now,
+                           const BinaryFeatures* known, std::uint64_t frame, const StopFlag* stop) {
+  const auto seed = [&](const Object& object) {
+    return random_at(frame, static_cast<std::uint64_t>(&object - objects_.data()));
+  };
+  searched_ = false;
+  for (Object& object : objects_) {
+    if (before)
+      CUFACE_TRY(object.tracker.follow(*before, now, seed(object), *scratch_, stop));
+    else
+      object.tracker.lose();
+  }
+  if (frame % static_cast<std::uint64_t>(config_.interval) != 0 ||
+      std::ranges::none_of(objects_, is_missing))
+    return {};
+  searched_ = true;
+  if (!known) {
+    CUFACE_TRY(detector_->run(now.level(0).all(), found_, stop));
+    known = &found_;
+  }
+  for (Object& object : objects_)
+    if (is_missing(object)) CUFACE_TRY(search(object, *known, now, seed(object), stop));
+  return {};
+}
+
+}  // namespace cuface

@@ -1,0 +1,234 @@
+#include "kernels/planar/planar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/common/try.h"
+#include "kernels/homography/find.h"
+#include "kernels/planar/followed.h"
+#include "kernels/planar/view.h"
+
+namespace cuface {
+namespace {
+
+constexpr int kLeastSide = 16, kLeastPoints = 8, kMostPoints = 512;
+/// Of the frame, around a point, that is compared with the picture.
+constexpr int kRefineWindow = 15;
+/// Flow reads so many more pixels on each side of its window.
+constexpr int kMargin = 3;
+/// The least normalised correlation of a point that looks like the picture.
+constexpr double kAlike = 0.8;
+/// px: of flow from frame to frame, and of that from the picture, beside a map.
+constexpr float kFollowed = 3, kRefined[] = {3, 1.5f, 0.6f};
+/// Maps of the matches of one frame that are tried.
+constexpr int kMostAttempts = 4;
+/// px^2 that an object covers at the least.
+constexpr double kLeastArea = 400;
+
+Homography scaled(const Homography& h) {
+  Homography out;
+  for (int i = 0; i < 9; ++i) out.m[i] = h.m[i] / h.m[8];
+  return out;
+}
+
+bool is_near_frame(Point p) {
+  constexpr float kFar = 1 << 20;
+  return std::abs(p.x) < kFar && std::abs(p.y) < kFar;
+}
+
+/// The map shows the picture's front, all of it before the camera.
+bool place_corners(const Homography& map, int width, int height, Point* corners) {
+  const auto right = static_cast<float>(width) - 0.5f, bottom = static_cast<float>(height) - 0.5f;
+  const Point of[4] = {{-0.5f, -0.5f}, {right, -0.5f}, {right, bottom}, {-0.5f, bottom}};
+  for (int i = 0; i < 4; ++i) {
+    if (!(map.divisor(of[i]) > 0)) return false;
+    corners[i] = map.apply(of[i]);
+    if (!is_near_frame(corners[i])) return false;
+  }
+  double area = 0;
+  for (int i = 0; i < 4; ++i) {
+    const double turn = homography::turn(corners[i], corners[(i + 1) % 4], corners[(i + 2) % 4]);
+    if (!(turn > 0)) return false;
+    area += turn / 4;
+  }
+  return area >= kLeastArea;
+}
+
+}  // namespace
+
+Status validate(const PlanarConfig& config) {
+  const auto in_range = [](int value) { return value >= kLeastPoints && value <= kMostPoints; };
+  const auto bad = [](const char* what) {
+    return Status(StatusCode::kInvalidArgument, std::string(what) + " must be 8 to 512");
+  };
+  if (!in_range(config.points)) return bad("points");
+  if (config.least_matches < 5 || config.least_matches > kMostPoints)
+    return {StatusCode::kInvalidArgument, "least_matches must be 5 to 512"};
+  if (!in_range(config.least_found)) return bad("least_found");
+  if (!in_range(config.least_followed)) return bad("least_followed");
+  CUFACE_TRY(validate(config.flow));
+  return validate(config.homography);
+}
+
+PlanarScratch::PlanarScratch(int width, int height, const PlanarConfig& config)
+    : seen_(width, height),
+      seen_pyramid_(width, height, 1),
+      flow_(config.flow),
+      flow_scratch_(FlowConfig{.window = std::max(config.flow.window, kRefineWindow)}),
+      refine_{.window = kRefineWindow, .levels = 1} {
+  seen_pyramid_.refer(seen_.view());
+}
+
+PlanarTracker::PlanarTracker(ImageView<const std::uint8_t> picture, const PlanarConfig& config)
+    : config_(config),
+      picture_(picture.width, picture.height),
+      width_(picture.width),
+      height_(picture.height) {
+  picture_.build(picture);
+  config_.homography.width = static_cast<float>(width_);
+  config_.homography.height = static_cast<float>(height_);
+}
+
+Result<PlanarTracker> PlanarTracker::create(ImageView<const std::uint8_t> picture,
+                                            std::span<const Keypoint> keypoints,
+                                            const PlanarConfig& config) {
+  CUFACE_TRY(validate(config));
+  if (picture.width < kLeastSide || picture.height < kLeastSide)
+    return Status(StatusCode::kInvalidArgument,
+                  "a picture that is followed has at least 16 pixels along each side");
+  PlanarTracker made(picture, config);
+  made.points_ = planar::spread_points(keypoints, picture.width, picture.height, config.points);
+  made.alike_.assign(made.points_.size(), 0);
+  return made;
+}
+
+/// The map of the points' flow from the picture, seen by `map`, to the frame. alike_ := the points
+/// of which it is made. False where too few agree.
+bool PlanarTracker::refine(Homography& map, GaussianPyramid& frame, float threshold,
+                           bool must_look_alike, std::uint64_t seed, PlanarScratch& s) {
+  const ImageView<const std::uint8_t> pixels = frame.level(0).all();
+  const Homography back = planar::inverse(map);
+  s.from_.clear();
+  s.after_.clear();
+  std::ranges::fill(alike_, 0);
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (!(map.divisor(points_[i]) > 0)) continue;
+    const Point at = map.apply(points_[i]);
+    if (!is_near_frame(at)) continue;
+    const planar::Square square = planar::square_around(at, kRefineWindow + 2 * kMargin);
+    if (!square.inside(pixels.width, pixels.height)) continue;
+    if (!planar::draw(picture_, back, square, kMargin, s.seen_.view())) continue;
+    const planar::Likeness like =
+        planar::compare(std::as_const(s.seen_).view(), pixels, square, kMargin);
+    if (must_look_alike && !like.at_least(kAlike)) continue;
+    planar::relight(s.seen_.view(), square, like);
+    Point to;
+    std::uint8_t status = 0;
+    flow(s.seen_pyramid_, frame, {&at, 1}, {&to, 1}, {&status, 1}, s.refine_, s.flow_scratch_);
+    if (!status) continue;
+    alike_[i] = 1;
+    s.from_.push_back(points_[i]);
+    s.after_.push_back(to);
+  }
+  s.inlier_.resize(s.from_.size());
+  HomographyConfig config = config_.homography;
+  config.threshold = threshold;
+  Homography refined;
+  const int inliers = find_homography(s.from_, s.after_, config, seed, s.inlier_, refined);
+  if (inliers < config_.least_followed) return false;
+  for (std::size_t i = 0, of = 0; i < alike_.size(); ++i)
+    if (alike_[i]) alike_[i] = s.inlier_[of++];
+  map = refined;
+  return true;
+}
+
+void PlanarTracker::settle(const Homography& map, int inliers, bool found) {
+  PlanarPose pose;
+  pose.visible = place_corners(map, width_, height_, pose.corners);
+  if (pose.visible) {
+    pose.found = found;
+    pose.map = scaled(map);
+    pose.inliers = inliers;
+  }
+  pose_ = pose.visible ? pose : PlanarPose{};
+}
+
+/// Refines a map of matches until its points look like the picture. False where they do not.
+bool PlanarTracker::verify(Homography& map, GaussianPyramid& frame, std::uint64_t seed,
+                           PlanarScratch& s) {
+  Point corners[4];
+  if (!place_corners(map, width_, height_, corners)) return false;
+  for (const float threshold : kRefined)
+    if (!refine(map, frame, threshold, threshold == kRefined[2], seed, s)) return false;
+  return std::ranges::count(alike_, 1) >= config_.least_found;
+}
+
+Status PlanarTracker::find(std::span<const Point> in_picture, std::span<const Point> in_frame,
+                           GaussianPyramid& frame, std::uint64_t seed, PlanarScratch& s,
+                           const StopFlag* stop) {
+  pose_ = {};
+  s.match_from_.assign(in_picture.begin(), in_picture.end());
+  s.match_to_.assign(in_frame.begin(), in_frame.end());
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    if (is_raised(stop)) return cancelled();
+    s.match_inlier_.resize(s.match_from_.size());
+    Homography map;
+    if (find_homography(s.match_from_, s.match_to_, config_.homography,
+                        seed + static_cast<std::uint64_t>(attempt), s.match_inlier_,
+                        map) < config_.least_matches)
+      return {};
+    if (verify(map, frame, seed, s)) {
+      settle(map, static_cast<int>(std::ranges::count(alike_, 1)), true);
+      return {};
+    }
+    // Something else of the frame has the picture's corners in part: the next map is without it.
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < s.match_inlier_.size(); ++i) {
+      if (s.match_inlier_[i]) continue;
+      s.match_from_[kept] = s.match_from_[i];
+      s.match_to_[kept++] = s.match_to_[i];
+    }
+    s.match_from_.resize(kept);
+    s.match_to_.resize(kept);
+  }
+  return {};
+}
+
+Status PlanarTracker::follow(GaussianPyramid& before, GaussianPyramid& now, std::uint64_t seed,
+                             PlanarScratch& s, const StopFlag* stop) {
+  if (!pose_.visible) return {};
+  const PlanarPose last = pose_;
+  pose_ = {};
+  s.from_.clear();
+  s.before_.clear();
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (!alike_[i]) continue;
+    s.from_.push_back(points_[i]);
+    s.before_.push_back(last.map.apply(points_[i]));
+  }
+  s.after_.resize(s.before_.size());
+  s.status_.resize(s.before_.size());
+  s.inlier_.resize(s.before_.size());
+  if (!flow(before, now, s.before_, s.after_, s.status_, s.flow_, s.flow_scratch_, stop))
+    return cancelled();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < s.from_.size(); ++i) {
+    if (!s.status_[i]) continue;
+    s.from_[kept] = s.from_[i];
+    s.after_[kept++] = s.after_[i];
+  }
+  HomographyConfig config = config_.homography;
+  config.threshold = kFollowed;
+  Homography map;
+  const std::span<const Point> from(s.from_.data(), kept), after(s.after_.data(), kept);
+  if (find_homography(from, after, config, seed, std::span(s.inlier_).first(kept), map) <
+      config_.least_followed)
+    return {};
+  if (is_raised(stop)) return cancelled();
+  if (!refine(map, now, kRefined[2], true, seed, s)) return {};
+  settle(map, static_cast<int>(std::ranges::count(alike_, 1)), false);
+  return {};
+}
+
+}  // namespace cuface
