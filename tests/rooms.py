@@ -23,7 +23,7 @@ FLOORS = [
     ["models"],
     ["gst/meta"],
     ["gst/base"],
-    ["gst/regions"],
+    ["gst/regions", "gst/references"],
     ["gst/faces"],
     ["gst/facedetect", "gst/lktrack", "gst/facelandmark", "gst/faceoverlay", "gst/facepublish", "gst/face2json",
      "gst/edgedetect", "gst/motiondetect", "gst/features",

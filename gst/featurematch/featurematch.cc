@@ -6,9 +6,9 @@
 
 #include "gst/base/errors.h"
 #include "gst/featurematch/element.h"
-#include "gst/featurematch/references.h"
 #include "gst/meta/keypoints.h"
 #include "gst/meta/matches.h"
+#include "gst/references/references.h"
 #include "kernels/common/try.h"
 #include "kernels/match/match.h"
 

@@ -1,4 +1,4 @@
-// The pictures that cufeaturematch compares frames with, and their keypoints.
+// The pictures that frames are compared with, and their keypoints.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,13 @@ inline constexpr std::size_t kMostReferences = 1024;
 class ReferencePictures {
  public:
   struct Picture {
-    std::string path;
+    std::string name, path;
     Image<std::uint8_t> grey;
     BinaryFeatures found;
   };
 
-  /// The pictures of a list of PNG files with commas in between; none of "". Errors name the
+  /// The pictures of a list of PNG files with commas in between, each FILE or NAME=FILE; a file
+  /// without a name has itself as one. None of "". Errors name the
   /// property and say what helps.
   static Result<ReferencePictures> load(const std::string& list);
 

@@ -1,4 +1,4 @@
-#include "gst/featurematch/references.h"
+#include "gst/references/references.h"
 
 #include <sstream>
 #include <utility>
@@ -19,11 +19,11 @@ Status bad_reference(StatusCode code, const std::string& what) {
 }
 
 /// The end of a long name tells the file; never half a letter of UTF-8.
-std::string name_of(const std::string& path) {
-  if (path.size() <= kMostNameBytes) return path;
-  std::size_t from = path.size() - kMostNameBytes;
-  while (from < path.size() && (static_cast<unsigned char>(path[from]) & 0xc0) == 0x80) ++from;
-  return path.substr(from);
+std::string short_name(const std::string& name) {
+  if (name.size() <= kMostNameBytes) return name;
+  std::size_t from = name.size() - kMostNameBytes;
+  while (from < name.size() && (static_cast<unsigned char>(name[from]) & 0xc0) == 0x80) ++from;
+  return name.substr(from);
 }
 
 }  // namespace
@@ -31,8 +31,13 @@ std::string name_of(const std::string& path) {
 Result<ReferencePictures> ReferencePictures::load(const std::string& list) {
   ReferencePictures references;
   std::istringstream paths(list);
-  for (std::string path; std::getline(paths, path, ',');) {
-    if (path.empty()) continue;
+  for (std::string entry; std::getline(paths, entry, ',');) {
+    if (entry.empty()) continue;
+    // A path may have an equals sign of its own behind a slash.
+    const std::size_t equals = entry.find('=');
+    const bool is_named = equals != std::string::npos && entry.find('/') > equals;
+    const std::string path = is_named ? entry.substr(equals + 1) : entry;
+    const std::string name = is_named ? entry.substr(0, equals) : entry;
     if (references.pictures_.size() == kMostReferences)
       return bad_reference(StatusCode::kInvalidArgument,
                            "more than " + std::to_string(kMostReferences) + " files");
@@ -43,7 +48,7 @@ Result<ReferencePictures> ReferencePictures::load(const std::string& list) {
         OrbDetector::create({.max_keypoints = 1}, grey.value().width(), grey.value().height())
             .status();
     if (!fits.ok()) return bad_reference(fits.code(), path + ": " + fits.message());
-    references.pictures_.push_back({path, std::move(grey.value()), {}});
+    references.pictures_.push_back({name, path, std::move(grey.value()), {}});
   }
   if (references.pictures_.empty())
     return bad_reference(StatusCode::kInvalidArgument, "there is no picture");
@@ -58,7 +63,7 @@ Result<bool> ReferencePictures::describe(const OrbConfig& config, const StopFlag
     const int width = picture.grey.width(), height = picture.grey.height();
     CUFACE_TAKE(detector, OrbDetector::create(config, width, height));
     CUFACE_TRY(detector.run(std::as_const(picture.grey).view(), picture.found, stop));
-    names_.push_back({name_of(picture.path), width, height,
+    names_.push_back({short_name(picture.name), width, height,
                       static_cast<std::int32_t>(picture.found.keypoints.size())});
   }
   described_ = config;
