@@ -8,6 +8,7 @@
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
 #include "kernels/texture/float_hat.h"
+#include "kernels/texture/float_patch.h"
 
 namespace cuface {
 namespace shape {
@@ -24,8 +25,14 @@ std::unique_ptr<HatCosts> hat_costs(const ShapeModel& model, ShapeArithmetic ari
   return std::make_unique<HatReference>(model.hat, model.numbers);
 }
 
-std::unique_ptr<PatchMatcher> patch_matcher(const ShapeModel& model, ShapeArithmetic) {
+std::unique_ptr<PatchMatcher> patch_matcher(const ShapeModel& model, ShapeArithmetic arithmetic) {
   if (model.patch.side == 0) return nullptr;
+  if (arithmetic == ShapeArithmetic::kFloat) {
+    std::vector<std::uint32_t> first_numbers;
+    for (const ShapeProfile& p : model.profiles)
+      if (p.kind == ProfileKind::kPatch) first_numbers.push_back(p.first_number);
+    return std::make_unique<FloatPatch>(model.patch, model.numbers, first_numbers);
+  }
   return std::make_unique<PatchReference>(model.patch, model.numbers);
 }
 

@@ -13,7 +13,7 @@
 
 namespace cuface {
 
-/// Which arithmetic HAT descriptors are in.
+/// Which arithmetic HAT descriptors and patches are in.
 enum class ShapeArithmetic {
   kFloat,   ///< fast, plain or in vectors: the same bits
   kDouble,  ///< the reference's, in Stasm's order of sums: ten times as slow

@@ -30,16 +30,16 @@ struct ShapeOptions {
   double size = 100;  ///< pixels from the middle of the eyes to the mouth at level 0
   int size_left = -1, size_right = -1, size_below = -1;  ///< these; -1: known for 68 points
   int levels = 4, iterations = 5;
-  double rest = 0.5;       ///< ShapeModel::rest
-  double variance = 0.97;  ///< of shapes that the modes keep, above 0 to 1
-  double mode_limit = 3;   ///< standard deviations
-  double window = 1;       ///< ShapeModel::window
+  double rest = 0.5;        ///< ShapeModel::rest
+  double variance = 0.97;   ///< of shapes that the modes keep, above 0 to 1
+  double mode_limit = 1.5;  ///< standard deviations; 3 where faces are many
+  double window = 1;        ///< ShapeModel::window
 
-  PatchRule patch{13, 2, 1, PatchRule::kForward, true, 20};
+  PatchRule patch{13, 2, 1, PatchRule::kMagnitude, true, 10};
   PatchRows rows = PatchRows::kResidual;
   double patch_variance = 0.97;  ///< that a subspace keeps, above 0 to 1
   /// No eigenvalue of a texture counts as less than so much of their mean: 1e-6 to 1.
-  double floor = 0.05;
+  double floor = 0.1;
   double edge = 2;                     ///< weight c of boundary points, 1 to 100; 0: none
   int edge_first = 0, edge_last = 16;  ///< which are these; those of 68 that are points
   LineRule line{13, 3, 1};

@@ -15,25 +15,9 @@ std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 PatchReference::PatchReference(const PatchRule& rule, std::span<const double> numbers)
     : rule_(rule), numbers_(numbers), patch_(size_of(rule.size())) {}
 
-int PatchReference::pixel(int x, int y) const {
-  return picture_.at(std::clamp(x, 0, picture_.width - 1), std::clamp(y, 0, picture_.height - 1));
-}
-
 double PatchReference::gradient(int x, int y) const {
-  if (rule_.gradient == PatchRule::kForward)
-    return pixel(x + 1, y) + pixel(x, y + 1) - 2 * pixel(x, y);
-  const int dx = pixel(x + 1, y) - pixel(x - 1, y), dy = pixel(x, y + 1) - pixel(x, y - 1);
-  return std::sqrt(static_cast<double>(dx * dx + dy * dy));
-}
-
-int PatchReference::sobel_square(int x, int y) const {
-  int dx = 0, dy = 0;
-  for (int i = -1; i <= 1; ++i) {
-    const int weight = i == 0 ? 2 : 1;
-    dx += weight * (pixel(x + 1, y + i) - pixel(x - 1, y + i));
-    dy += weight * (pixel(x + i, y + 1) - pixel(x + i, y - 1));
-  }
-  return dx * dx + dy * dy;
+  if (rule_.gradient == PatchRule::kForward) return pixels_.forward(x, y);
+  return std::sqrt(static_cast<double>(pixels_.square(x, y)));
 }
 
 /// What `at` says of the point between four pixels, or of the nearest one.
@@ -51,11 +35,8 @@ double PatchReference::between(const ShapePoint& point, int dx, int dy, At at) c
 }
 
 void PatchReference::set_picture(ImageView<const std::uint8_t> picture, bool has_edges) {
-  picture_ = picture;
-  int strongest = 0;
-  for (int y = 0; has_edges && y < picture.height; ++y)
-    for (int x = 0; x < picture.width; ++x) strongest = std::max(strongest, sobel_square(x, y));
-  strongest_ = std::sqrt(static_cast<double>(strongest));
+  pixels_ = {picture};
+  strongest_ = has_edges ? std::sqrt(static_cast<double>(pixels_.strongest_sobel_square())) : 0;
 }
 
 void PatchReference::patch(const ShapePoint& point, int dx, int dy, std::span<double> out) const {
@@ -73,7 +54,7 @@ void PatchReference::patch(const ShapePoint& point, int dx, int dy, std::span<do
 double PatchReference::edge(const ShapePoint& point, int dx, int dy) const {
   if (!(strongest_ > 0)) return 0;
   const double here = between(point, dx, dy, [this](int x, int y) {
-    return std::sqrt(static_cast<double>(sobel_square(x, y)));
+    return std::sqrt(static_cast<double>(pixels_.sobel_square(x, y)));
   });
   return here / strongest_;
 }

@@ -5,7 +5,8 @@
 // VISAPP 2014).
 //
 // The room: line_profile.cc, patch.cc and hat.cc are the references, in double; those of lines and
-// HAT descriptors in Stasm 4.1's order of sums.
+// HAT descriptors in Stasm 4.1's order of sums. float_patch.h and float_hat.h are what elements
+// use.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "kernels/common/image.h"
+#include "kernels/texture/patch_pixels.h"
 
 namespace cuface {
 
@@ -141,15 +143,13 @@ class PatchReference final : public PatchMatcher {
   /// As cost(), or no less than `enough` where that is known earlier: a sum of squares only grows.
   double cost_up_to(double enough, const ShapePoint& point, int dx, int dy,
                     const PatchModel& model);
-  int pixel(int x, int y) const;
   double gradient(int x, int y) const;
-  int sobel_square(int x, int y) const;
   template <typename At>
   double between(const ShapePoint& point, int dx, int dy, At at) const;
 
   PatchRule rule_;
   std::span<const double> numbers_;
-  ImageView<const std::uint8_t> picture_;
+  texture::PatchPixels pixels_;
   double strongest_ = 0;  ///< edge of the picture
   std::vector<double> patch_;
 };

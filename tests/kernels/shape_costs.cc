@@ -46,6 +46,8 @@ int costs() {
       picture.view().at(x, y) = static_cast<std::uint8_t>(row[static_cast<std::size_t>(x)]);
   }
   model.numbers = numbers;
+  const std::vector<ShapeProfile> profiles{{ProfileKind::kPatch, 0}};
+  model.profiles = profiles;
   PatchReference reference(rule, numbers);
   reference.set_picture(picture.view(), settings["edge"] > 0);
   const auto matcher = shape::patch_matcher(

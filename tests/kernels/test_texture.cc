@@ -1,12 +1,14 @@
 // Line profiles and HAT descriptors against the formulas written out in another way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <opencv2/core.hpp>
 #include <random>
 
 #include "kernels/texture/float_hat.h"
+#include "kernels/texture/float_patch.h"
 #include "kernels/texture/texture.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
@@ -242,6 +244,62 @@ TEST(Texture, WhatIsRememberedIsWhatIsComputed) {
   EXPECT_EQ(remembers.cost(10, 20, 0), fresh.cost(10, 20, 0));
 }
 
+/// A model of a patch at either end of the numbers, with edges, as validate() would take them.
+struct Patches {
+  PatchRule rule;
+  std::vector<double> numbers;
+  std::vector<std::uint32_t> first_numbers;
+
+  Patches(const PatchRule& of, int rows) : rule(of) {
+    for (const int more : {0, 3}) {
+      first_numbers.push_back(static_cast<std::uint32_t>(numbers.size()));
+      numbers.push_back(rows + more);
+      numbers.push_back(more ? 2 : 0);
+      for (const double n : random_numbers(rule.size() * (1 + rows + more))) numbers.push_back(n);
+    }
+    std::reverse(first_numbers.begin(), first_numbers.end());
+  }
+  std::vector<TextureMatch> matches(PatchMatcher& matcher) const {
+    std::vector<TextureMatch> found;
+    const cv::Mat picture = test::noise(61, 47, 9);
+    matcher.set_picture(test::view_of(picture), true);
+    for (double y = -8; y < 56; y += 3.3) {
+      for (double x = -9; x < 70; x += 3.7) {
+        for (const std::uint32_t first : first_numbers)
+          found.push_back(matcher.match({x, y}, first));
+      }
+    }
+    return found;
+  }
+  std::vector<TextureMatch> in_float() const {
+    FloatPatch matcher(rule, numbers, first_numbers);
+    return matches(matcher);
+  }
+};
+
+const std::vector<Patches> kPatches{{{13, 2, 1, PatchRule::kForward, true, 20}, 92},
+                                    {{7, 3, 2, PatchRule::kMagnitude, true, 5}, 17},
+                                    {{5, 3, 1, PatchRule::kForward, false, 1}, 3},
+                                    {{1, 1, 1, PatchRule::kForward, true, 1}, 1}};
+
+TEST(Texture, FloatPatchesGoWhereDoublesGo) {
+  int compared = 0, other = 0;
+  for (const Patches& patches : kPatches) {
+    PatchReference reference(patches.rule, patches.numbers);
+    const std::vector<TextureMatch> expected = patches.matches(reference);
+    const std::vector<TextureMatch> found = patches.in_float();
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i, ++compared) {
+      // A patch of equal pixels costs the same everywhere but for rounding.
+      other += found[i].dx != expected[i].dx || found[i].dy != expected[i].dy;
+      EXPECT_NEAR(found[i].cost, expected[i].cost, 1e-4 * (1 + expected[i].cost)) << i;
+    }
+  }
+  EXPECT_GT(compared, 3000);
+  std::printf("%d of %d go elsewhere\n", other, compared);
+  EXPECT_LE(other, compared / 1000);
+}
+
 class TextureVersions : public test::EveryVersion {};
 CUFACE_EVERY_VECTOR_VERSION(TextureVersions);
 
@@ -252,6 +310,20 @@ TEST_P(TextureVersions, EqualThePlainVersion) {
     ASSERT_TRUE(simd::force("scalar").ok());
     EXPECT_EQ(float_costs(rule, numbers), vectors);
     ASSERT_TRUE(simd::force(GetParam()).ok());
+  }
+}
+
+TEST_P(TextureVersions, PatchesEqualThePlainVersion) {
+  for (const Patches& patches : kPatches) {
+    const std::vector<TextureMatch> vectors = patches.in_float();
+    ASSERT_TRUE(simd::force("scalar").ok());
+    const std::vector<TextureMatch> plain = patches.in_float();
+    ASSERT_TRUE(simd::force(GetParam()).ok());
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      EXPECT_EQ(vectors[i].cost, plain[i].cost);
+      EXPECT_EQ(vectors[i].dx, plain[i].dx);
+      EXPECT_EQ(vectors[i].dy, plain[i].dy);
+    }
   }
 }
 
