@@ -27,6 +27,7 @@ class TwoGpus : public ChainsCuda {
   /// `chains` of the first GPU and of the second. A bin for each, as a bin remembers one CUDA
   /// context: in one bin each element would find the other GPU's and make its own.
   static std::string bins(const std::string (&chains)[2]) {
+    if (chains[1].empty()) return chains[0];  // gst_parse_launch() makes no pipeline of one bin
     std::string all;
     for (const std::string& of_one : chains)
       if (!of_one.empty()) all += "( " + of_one + ") ";
