@@ -22,11 +22,6 @@ class CudaCascadeBackend final : public CudaBackend {
 
   Status plan(const DetectSettings& settings, int width, int height) override {
     DetectConfig config = settings.cascade_config();
-    if (config.scale_mode != ScaleMode::kPyramid)
-      return {
-          StatusCode::kUnsupported,
-          "scale-mode=window works on the CPU only: set scale-mode=pyramid, or backend=cpu with "
-          "frames in system memory"};
     config.max_faces = std::min(config.max_faces, cuda::kMaxFaces);
     detector_.reset();  // or the scratch would be there twice
     CUFACE_TRY(

@@ -1,61 +1,13 @@
 // The arithmetic is OpenCV 4.6's, operation by operation: docs/design/numeric-contract.md.
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/cascade/bind.h"
 #include "kernels/cascade/cascade.h"
 #include "kernels/cascade/evaluate.h"
+#include "kernels/cascade/scaled.h"
 
 namespace cuface {
 namespace {
-
-// Offsets of the corners that a rectangle's sum is made of: first - second - third + fourth.
-void bind_upright(int left, int top, int right, int bottom, const SumLayout& layout,
-                  std::int32_t* corner) {
-  corner[0] = static_cast<std::int32_t>(layout.offset(left, top));
-  corner[1] = static_cast<std::int32_t>(layout.offset(right, top));
-  corner[2] = static_cast<std::int32_t>(layout.offset(left, bottom));
-  corner[3] = static_cast<std::int32_t>(layout.offset(right, bottom));
-}
-
-// (x,y) is the topmost corner; w runs down to the right, h down to the left.
-void bind_tilted(int x, int y, int w, int h, const SumLayout& layout, std::int32_t* corner) {
-  corner[0] = static_cast<std::int32_t>(layout.tilted + layout.offset(x, y));
-  corner[1] = static_cast<std::int32_t>(layout.tilted + layout.offset(x - h, y + h));
-  corner[2] = static_cast<std::int32_t>(layout.tilted + layout.offset(x + w, y + w));
-  corner[3] = static_cast<std::int32_t>(layout.tilted + layout.offset(x + w - h, y + w + h));
-}
-
-int scaled(int v, float scale) {
-  return static_cast<int>(std::lrintf(static_cast<float>(v) * scale));
-}
-
-BoundFeature bound_scaled(const HaarFeature& feature, float scale, int width, int height,
-                          const SumLayout& layout) {
-  BoundFeature out = {};
-  int area[3] = {};
-  for (int i = 0; i < feature.rect_count; ++i) {
-    const HaarRect& r = feature.rects[i];
-    if (feature.tilted) {
-      // Rounding may push a corner out of the window by a pixel: the sides give way.
-      const int x = std::min(scaled(r.x, scale), width), y = scaled(r.y, scale);
-      const int w = std::min({scaled(r.w, scale), width - x, height - y});
-      const int h = std::min({scaled(r.h, scale), x, height - y - w});
-      bind_tilted(x, y, w, h, layout, out.corner[i]);
-      area[i] = w * h;
-    } else {
-      const int left = scaled(r.x, scale), right = scaled(r.x + r.w, scale);
-      const int top = scaled(r.y, scale), bottom = scaled(r.y + r.h, scale);
-      bind_upright(left, top, right, bottom, layout, out.corner[i]);
-      area[i] = (right - left) * (bottom - top);
-    }
-    out.weight[i] = r.weight;
-  }
-  const float rest =
-      out.weight[1] * static_cast<float>(area[1]) + out.weight[2] * static_cast<float>(area[2]);
-  out.weight[0] = area[0] > 0 ? -rest / static_cast<float>(area[0]) : 0.0f;
-  return out;
-}
 
 const HaarFeature& feature_of(const CascadeModel& model, std::size_t node) {
   return model.features[static_cast<std::size_t>(model.nodes[node].feature)];
@@ -106,7 +58,7 @@ void BoundCascade::bind(const SumLayout& layout) {
 void BoundCascade::bind_scaled(float scale, int width, int height, const SumLayout& layout) {
   layout_ = layout;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    nodes_[i].feature = bound_scaled(feature_of(model_, i), scale, width, height, layout);
+    nodes_[i].feature = bind_scaled_feature(feature_of(model_, i), scale, width, height, layout);
   }
 }
 

@@ -4,7 +4,8 @@
 //
 // The room: model.cc validates, binding.cc lays features out for a picture's sums, reference.cc
 // is CascadeSearch in plain C++. evaluate.h has the arithmetic of one window, row_rule.h the
-// windows that OpenCV skips, vector_tables.h what vector code reads. cpu/ and cuda/ search faster.
+// windows that OpenCV skips, scaled.h scaled windows, vector_tables.h what vector code reads. cpu/
+// and cuda/ search faster.
 // Another kind of feature: docs/design/features.md.
 #pragma once
 
@@ -102,7 +103,7 @@ struct SumLayout {
   int step = 1;
 
   /// Of the sums at (x,y); of a corner at (x,y) in a window, from the window's first word.
-  std::ptrdiff_t offset(int x, int y) const {
+  CUFACE_HD std::ptrdiff_t offset(int x, int y) const {
     return static_cast<std::ptrdiff_t>(y) * stride + x % step * (stride / step) + x / step;
   }
   friend bool operator==(const SumLayout&, const SumLayout&) = default;
@@ -154,9 +155,7 @@ class BoundCascade {
 
   /// Binds the features as they are. Allocates nothing; nor does bind_scaled.
   void bind(const SumLayout& layout);
-  /// Binds them with the window scaled to width x height [S0.15]. Edges are rounded to whole
-  /// pixels, so rectangles that share an edge stay adjacent. The first weight of each feature is
-  /// derived again, so a flat picture gives 0.
+  /// Binds them with the window scaled to width x height [S0.15], as bind_scaled_feature() does.
   void bind_scaled(float scale, int width, int height, const SumLayout& layout);
 
   const CascadeModel& model() const { return model_; }

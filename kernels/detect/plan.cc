@@ -13,6 +13,11 @@ constexpr long long kMaxWindowModePixels = 1LL << 24;
 
 Status invalid(const std::string& what) { return {StatusCode::kInvalidArgument, what}; }
 
+LevelQuery query_of(const CascadeModel& model, const SearchPlan& plan) {
+  return {model.window_width, model.window_height, plan.width,   plan.height,
+          plan.scale_factor,  plan.min_size,       plan.max_size};
+}
+
 }  // namespace
 
 Status validate_search(const DetectConfig& c, int width, int height) {
@@ -55,9 +60,22 @@ SearchPlan plan_search(const DetectConfig& c, int width, int height) {
 }
 
 std::vector<Level> plan_levels(const CascadeModel& model, const SearchPlan& plan) {
-  const LevelQuery query{model.window_width, model.window_height, plan.width,   plan.height,
-                         plan.scale_factor,  plan.min_size,       plan.max_size};
+  const LevelQuery query = query_of(model, plan);
   return pyramid_levels(query, search_scales(query), plan.step);
+}
+
+std::vector<ScaledWindows> plan_scaled_windows(const CascadeModel& model, const SearchPlan& plan) {
+  const LevelQuery query = query_of(model, plan);
+  std::vector<ScaledWindows> windows;
+  for (const float scale : search_scales(query))
+    windows.push_back(scaled_windows(query, scale, plan.step));
+  return windows;
+}
+
+long long count_windows(const std::vector<ScaledWindows>& windows) {
+  long long count = 0;
+  for (const ScaledWindows& scale : windows) count += scale.count();
+  return count;
 }
 
 }  // namespace cuface

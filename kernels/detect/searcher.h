@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/cascade/scaled.h"
 #include "kernels/cells/cells.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/image.h"
@@ -81,6 +82,10 @@ SearchPlan plan_search(const DetectConfig& config, int width, int height);
 
 /// The levels of the scaled-picture search; none where the picture is smaller than the window.
 std::vector<Level> plan_levels(const CascadeModel& model, const SearchPlan& plan);
+
+/// The scales of the scaled-window search; none where the picture is smaller than the window.
+std::vector<ScaledWindows> plan_scaled_windows(const CascadeModel& model, const SearchPlan& plan);
+long long count_windows(const std::vector<ScaledWindows>& windows);
 
 /// Finds the raw windows of a picture of the planned size. Serves one thread at a time.
 class Searcher {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "kernels/cascade/bind.h"
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/try.h"
 
@@ -48,6 +49,37 @@ Status DeviceCascade::make(DeviceTables& out) {
   if (!out.has_survivors) return {};
   CUFACE_TRY(take(upload(survivor_nodes(model_)), out.survivor_nodes));
   return take(upload(pair_words_), out.pair_words);
+}
+
+Result<std::shared_ptr<const ScaledTables>> DeviceCascade::scaled_tables() {
+  if (scaled_) return scaled_;
+  auto tables = std::make_shared<ScaledTables>();
+  std::vector<ScaledNode> nodes;
+  for (const HaarNode& node : model_.nodes)
+    nodes.push_back({model_.features[static_cast<std::size_t>(node.feature)], node.threshold,
+                     node.left, node.right});
+  // Of a valid model trees, nodes and leaves follow each other.
+  std::vector<CascadeView::Tree> trees;
+  std::vector<ScaledPart> parts;
+  for (const HaarStage& stage : model_.stages) {
+    const double threshold = static_cast<double>(stage.threshold - kStageSlack);
+    for (int t = stage.first_tree; t < stage.first_tree + stage.tree_count; ++t) {
+      const HaarTree& tree = model_.trees[static_cast<std::size_t>(t)];
+      trees.push_back({tree.first_node, tree.first_leaf});
+      const bool begins = t == stage.first_tree;
+      if (begins || parts.back().node_count + tree.node_count > ScaledTables::kMostNodes)
+        parts.push_back({tree.first_node, 0, t, 0, threshold, begins, false});
+      parts.back().node_count += tree.node_count;
+      ++parts.back().tree_count;
+    }
+    parts.back().is_last = true;
+  }
+  CUFACE_TRY(take(upload(parts), tables->parts));
+  CUFACE_TRY(take(upload(nodes), tables->nodes));
+  CUFACE_TRY(take(upload(trees), tables->trees));
+  CUFACE_TRY(take(upload(model_.leaves), tables->leaves));
+  scaled_ = std::move(tables);
+  return scaled_;
 }
 
 }  // namespace cuface::cuda

@@ -31,6 +31,31 @@ struct DeviceTables {
   CascadeView view(int layout) const;
 };
 
+/// Trees of one stage that a block binds together for scaled windows: all of a stage, or a part.
+struct ScaledPart {
+  std::int32_t first_node, node_count, first_tree, tree_count;
+  double threshold;              ///< of the stage, as BoundCascade::Stage
+  std::int32_t begins, is_last;  ///< whether it is the stage's first part, and its last
+};
+
+/// A node with its feature as the file has it.
+struct ScaledNode {
+  HaarFeature feature;
+  float threshold;
+  std::int32_t left, right;  ///< as HaarNode
+};
+
+/// A cascade that is not bound, in device memory. Immutable; shared by any searches of the context
+/// in which it was made.
+struct ScaledTables {
+  static constexpr int kMostNodes = 256;  ///< of a part; no tree has more
+
+  DeviceBuffer<ScaledPart> parts;
+  DeviceBuffer<ScaledNode> nodes;
+  DeviceBuffer<CascadeView::Tree> trees;
+  DeviceBuffer<float> leaves;
+};
+
 /// Makes the tables that searches ask for, each of them once. Plan time only; one thread at a time.
 /// May throw std::bad_alloc.
 class DeviceCascade {
@@ -45,6 +70,8 @@ class DeviceCascade {
   /// `has_survivors`: with the nodes for survivors, and those of pairs() if it was asked.
   Result<std::shared_ptr<const DeviceTables>> tables(const SearchLayouts& layouts,
                                                      bool has_survivors);
+  /// The same for searches of scaled windows.
+  Result<std::shared_ptr<const ScaledTables>> scaled_tables();
 
  private:
   Status make(DeviceTables& tables);
@@ -53,6 +80,7 @@ class DeviceCascade {
   std::optional<PairNodes> pairs_;
   std::vector<uint4> pair_words_;
   std::vector<std::shared_ptr<const DeviceTables>> made_;
+  std::shared_ptr<const ScaledTables> scaled_;
 };
 
 }  // namespace cuface::cuda

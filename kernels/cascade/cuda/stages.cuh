@@ -137,7 +137,7 @@ __device__ __noinline__ bool passes_by_definition(CascadeView cascade, const Sea
       value = tree_value(cascade.exact_nodes + tree.first_node, cascade.leaves + tree.first_leaf,
                          corner, norm);
     }
-    for (int k = 0; k < count; ++k) sum += static_cast<double>(__shfl_sync(kAllLanes, value, k));
+    sum = add_in_order(sum, value, count);
   }
   return !(sum < stage.threshold);
 }

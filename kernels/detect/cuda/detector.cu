@@ -93,8 +93,6 @@ Result<std::unique_ptr<Detector>> Detector::create(std::shared_ptr<const Cascade
   if (!model) return invalid("there is no cascade");
   CUFACE_TRY(validate(*model));
   CUFACE_TRY(validate_search(config, width, height));
-  if (config.scale_mode != ScaleMode::kPyramid)
-    return Status(StatusCode::kUnsupported, "CUDA searches scaled pictures only");
   if (config.max_faces > kMaxFaces)
     return Status(StatusCode::kUnsupported,
                   "CUDA keeps at most " + std::to_string(kMaxFaces) + " faces");

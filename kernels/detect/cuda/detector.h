@@ -28,8 +28,8 @@ namespace cuface::cuda {
 /// they enqueue in turns of it (Scratch::take_turn).
 class Detector {
  public:
-  /// As cuface::Detector::create. Besides, kUnsupported for ScaleMode::kWindow, for more than
-  /// kMaxFaces faces, for levels of more than 4 GiB, and where a cascade's windows are too large
+  /// As cuface::Detector::create. Besides, kUnsupported for more than kMaxFaces faces, and of
+  /// ScaleMode::kPyramid for levels of more than 4 GiB, and where a cascade's windows are too large
   /// for the GPU's shared memory (plan_tiles()). `scratch` is asked once for the memory of what a
   /// search leaves behind: all but the tables. kCancelled: `stop` was raised before it was done.
   static Result<std::unique_ptr<Detector>> create(std::shared_ptr<const CascadeModel> model,
@@ -59,9 +59,10 @@ class Detector {
                  const FollowedFaces* followed = nullptr);
 
   /// What the last search left in device memory, at the upright angle with DetectConfig::roll 0:
-  /// for tests and statistics. What it found before grouping; the levels' pictures, and where each
-  /// level lies in them.
-  const CascadeSearch& search() const { return searches_[0].search(); }
+  /// for tests and statistics. What it found before grouping; of scaled pictures the levels, and
+  /// where each level lies in them.
+  const Rect* raw_windows() const { return searches_[0].raw_windows(); }
+  const SearchCounts* counts() const { return searches_[0].counts(); }
   ImageView<const std::uint8_t> pixels() const { return searches_[0].pixels(); }
   const std::vector<AtlasSlot>& slots() const { return searches_[0].slots(); }
   /// With DetectConfig::active_parts.

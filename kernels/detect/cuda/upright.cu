@@ -63,55 +63,74 @@ struct Output {
   }
 };
 
+ScratchPart<std::uint8_t> plan_image(ImageView<std::uint8_t>& image, int width, int height,
+                                     ScratchLayout& parts) {
+  const std::size_t stride = ScratchLayout::stride_of(width);
+  image = {nullptr, width, height, static_cast<std::ptrdiff_t>(stride)};
+  return parts.add<std::uint8_t>(stride * static_cast<std::size_t>(height));
+}
+
 }  // namespace
 
 Status UprightSearch::plan(DeviceCascade& cascade, const DetectConfig& config, int width,
                            int height, const StopFlag* stop) {
-  const CascadeModel& model = cascade.model();
   const SearchPlan plan = plan_search(config, width, height);
   width_ = width;
   height_ = height;
   searched_width_ = plan.width;
   searched_height_ = plan.height;
   max_faces_ = config.max_faces;
+  scales_windows_ = config.scale_mode == ScaleMode::kWindow;
   ScratchLayout parts;
-  const auto plan_image = [&](ImageView<std::uint8_t>& image, int w, int h) {
-    const std::size_t stride = ScratchLayout::stride_of(w);
-    image = {nullptr, w, h, static_cast<std::ptrdiff_t>(stride)};
-    return parts.add<std::uint8_t>(stride * static_cast<std::size_t>(h));
-  };
   if (config.detect_scale > 1) {
-    small_part_ = plan_image(small_, plan.width, plan.height);
+    small_part_ = plan_image(small_, plan.width, plan.height, parts);
     const std::vector<AtlasSlot> whole = {{0, 0, plan.width, plan.height}};
     CUFACE_TRY(take(LevelResize::create(width, height, whole), shrink_));
   }
-
   if (config.active_parts)
     CUFACE_TRY(take(Activity::create(plan.width, plan.height, width, height), activity_));
-
-  const std::vector<Level> levels = plan_levels(model, plan);
-  windows_ = count_windows(levels);
-  Atlas atlas;
-  CUFACE_TRY(take(level_atlas(levels), atlas));
-  if (is_raised(stop)) return cancelled();
-  for (std::size_t i = 0; i < levels.size(); ++i)
-    slots_.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
-  pixels_part_ = plan_image(pixels_, atlas.width, atlas.height);
-  CUFACE_TRY(take(CascadeSearch::create(cascade, levels, slots_, kMaxRawWindows, parts), search_));
-  CUFACE_TRY(take(LevelResize::create(plan.width, plan.height, slots_, stop), resize_));
+  CUFACE_TRY(scales_windows_ ? plan_windows(cascade, plan, parts)
+                             : plan_pyramid(cascade, plan, parts, stop));
   CUFACE_TRY(take(Grouper::create(config.grouping, config.min_neighbors, kMaxRawWindows, parts),
                   grouper_));
   scratch_bytes_ = parts.bytes();
   return {};
 }
 
+Status UprightSearch::plan_pyramid(DeviceCascade& cascade, const SearchPlan& plan,
+                                   ScratchLayout& parts, const StopFlag* stop) {
+  const std::vector<Level> levels = plan_levels(cascade.model(), plan);
+  windows_ = count_windows(levels);
+  Atlas atlas;
+  CUFACE_TRY(take(level_atlas(levels), atlas));
+  if (is_raised(stop)) return cancelled();
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    slots_.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
+  pixels_part_ = plan_image(pixels_, atlas.width, atlas.height, parts);
+  CUFACE_TRY(take(CascadeSearch::create(cascade, levels, slots_, kMaxRawWindows, parts), search_));
+  return take(LevelResize::create(plan.width, plan.height, slots_, stop), resize_);
+}
+
+Status UprightSearch::plan_windows(DeviceCascade& cascade, const SearchPlan& plan,
+                                   ScratchLayout& parts) {
+  const std::vector<ScaledWindows> windows = plan_scaled_windows(cascade.model(), plan);
+  windows_ = count_windows(windows);
+  integrals_.plan(plan.width, plan.height, cascade.model().has_tilted(), parts);
+  return take(ScaledSearch::create(cascade, windows, kMaxRawWindows, parts), scaled_search_);
+}
+
 void UprightSearch::bind(std::byte* scratch) {
   small_part_.bind(scratch);
   small_.data = small_part_.data();
+  grouper_.bind(scratch);
+  if (scales_windows_) {
+    integrals_.bind(scratch);
+    scaled_search_.bind(scratch);
+    return;
+  }
   pixels_part_.bind(scratch);
   pixels_.data = pixels_part_.data();
   search_.bind(scratch);
-  grouper_.bind(scratch);
 }
 
 Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
@@ -123,17 +142,28 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
     CUFACE_TRY(shrink_.enqueue(luma, small_, run, launch));
     picture = small_;
   }
+  if (scales_windows_) {
+    CUFACE_TRY(integrals_.enqueue(picture, run, scaled_search_.zeros(), launch));
+    CUFACE_TRY(cuda::look(look, launch));
+    CUFACE_TRY(scaled_search_.enqueue(integrals_, run, launch));
+  } else {
+    CUFACE_TRY(search_pyramid(picture, run, band, followed, launch, look));
+  }
+  const Output output = {
+      out, run, band, counts(), width_, height_, searched_width_, searched_height_, max_faces_};
+  return grouper_.enqueue(raw_windows(), &counts()->raw, output, launch);
+}
+
+Status UprightSearch::search_pyramid(ImageView<const std::uint8_t> picture, const std::int32_t* run,
+                                     const SearchRegion* band, const FollowedFaces* followed,
+                                     Launcher launch, const StopLook& look) {
   const DeviceMap active = activity_.map();
   if (active.map) CUFACE_TRY(activity_.enqueue(picture, run, band, followed, launch));
   const std::int32_t* search = active.map ? activity_.search() : run;
   CUFACE_TRY(resize_.enqueue(picture, pixels_, search, launch, search_.zeros()));
   CUFACE_TRY(cuda::look(look, launch));
   if (active.map) CUFACE_TRY(cuda::look({look.stop, activity_.search()}, launch));
-  CUFACE_TRY(search_.enqueue(pixels_, search, band, active, launch));
-  const Output output = {
-      out,       run, band, search_.counts(), width_, height_, searched_width_, searched_height_,
-      max_faces_};
-  return grouper_.enqueue(search_.raw_windows(), &search_.counts()->raw, output, launch);
+  return search_.enqueue(pixels_, search, band, active, launch);
 }
 
 }  // namespace cuface::cuda

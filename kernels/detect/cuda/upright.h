@@ -6,6 +6,7 @@
 
 #include "kernels/activity/activity_cuda.h"
 #include "kernels/cascade/cascade.h"
+#include "kernels/cascade/cuda/scaled_search.h"
 #include "kernels/cascade/cuda/search.h"
 #include "kernels/common/cuda/launch.h"
 #include "kernels/common/cuda/scratch.h"
@@ -17,7 +18,12 @@
 #include "kernels/faces/faces_cuda.h"
 #include "kernels/faces/followed_cuda.h"
 #include "kernels/group/cuda/grouper.h"
+#include "kernels/integral/integral_cuda.h"
 #include "kernels/pyramid/cuda/resize.h"
+
+namespace cuface {
+struct SearchPlan;
+}
 
 namespace cuface::cuda {
 
@@ -43,22 +49,40 @@ class UprightSearch {
                  const SearchRegion* band, const FollowedFaces* followed, DeviceFaces* out,
                  Launcher launch, const StopLook& look = {});
 
-  const CascadeSearch& search() const { return search_; }
+  /// What the last search left in device memory, before grouping.
+  const Rect* raw_windows() const {
+    return scales_windows_ ? scaled_search_.raw_windows() : search_.raw_windows();
+  }
+  const SearchCounts* counts() const {
+    return scales_windows_ ? scaled_search_.counts() : search_.counts();
+  }
   ImageView<const std::uint8_t> pixels() const { return pixels_; }
   const Activity& activity() const { return activity_; }
   const std::vector<AtlasSlot>& slots() const { return slots_; }
 
  private:
+  Status plan_pyramid(DeviceCascade& cascade, const SearchPlan& plan, ScratchLayout& parts,
+                      const StopFlag* stop);
+  Status plan_windows(DeviceCascade& cascade, const SearchPlan& plan, ScratchLayout& parts);
+  Status search_pyramid(ImageView<const std::uint8_t> picture, const std::int32_t* run,
+                        const SearchRegion* band, const FollowedFaces* followed, Launcher launch,
+                        const StopLook& look);
+
   int width_ = 0, height_ = 0;                    ///< of the picture
   int searched_width_ = 0, searched_height_ = 0;  ///< of the picture that is searched
   int max_faces_ = 0;
   long long windows_ = 0;
   LevelResize shrink_, resize_;
+  ImageView<std::uint8_t> small_;  ///< with detect_scale
+  // Of scaled pictures:
   Activity activity_;               ///< with active_parts
-  ImageView<std::uint8_t> small_;   ///< with detect_scale
   ImageView<std::uint8_t> pixels_;  ///< atlas of the levels
   std::vector<AtlasSlot> slots_;    ///< of each level, in the atlas
   CascadeSearch search_;
+  // Of scaled windows:
+  bool scales_windows_ = false;
+  IntegralImages integrals_;
+  ScaledSearch scaled_search_;
   Grouper grouper_;
   ScratchPart<std::uint8_t> small_part_, pixels_part_;
   std::size_t scratch_bytes_ = 0;

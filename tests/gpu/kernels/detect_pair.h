@@ -132,7 +132,7 @@ class Pair {
     if (gpu.ok()) gpu_ = std::move(gpu.value());
     cpu_ = std::move(Detector::create(Backend::kCpu, model, config, width, height).value());
     plan_ = plan_search(config, width, height);
-    searcher_ = make_pyramid_searcher(*model, plan_);
+    searcher_ = make_searcher(config.scale_mode, *model, plan_);
     model_ = model;
     config_ = config;
     if (config.active_parts) activity_.emplace(plan_.width, plan_.height, width, height);
@@ -169,16 +169,15 @@ class Pair {
   }
   void check(const Picture& picture) {
     GuardedBytes in(picture.bytes);
-    if (!several()) fill(gpu_->search().raw_windows(), kMaxRawWindows);
+    if (!several()) fill(gpu_->raw_windows(), kMaxRawWindows);
     ASSERT_TRUE(enqueue(picture.at(in.data())).ok());
     EXPECT_EQ(in.get(), picture.bytes) << "the picture was written to";
     compare(picture);
     if (several()) return;  // other searches have used the same memory
-    const auto raw = download(gpu_->search().raw_windows(), kMaxRawWindows);
+    const auto raw = download(gpu_->raw_windows(), kMaxRawWindows);
     const auto* end = reinterpret_cast<const std::uint8_t*>(raw.data() + raw.size());
     const auto* behind = reinterpret_cast<const std::uint8_t*>(
-        raw.data() +
-        std::min<std::size_t>(download(gpu_->search().counts(), 1)[0].raw, raw.size()));
+        raw.data() + std::min<std::size_t>(download(gpu_->counts(), 1)[0].raw, raw.size()));
     EXPECT_EQ(std::count(behind, end, kCanary), end - behind) << "behind the last raw window";
   }
   /// Canaries in memory that the search is to fill.
@@ -283,7 +282,7 @@ class Pair {
     const bool idle = map && band_.only_if_changed() && activity_->changed_cells() == 0;
     unchanged += idle;
     const bool fits = idle || searcher_->search(picture.view(), band_, map, expected);
-    const cuda::SearchCounts counts = download(gpu_->search().counts(), 1)[0];
+    const cuda::SearchCounts counts = download(gpu_->counts(), 1)[0];
     listed += counts.listed;
     exact += counts.exact;
     if (!fits) {
@@ -291,7 +290,7 @@ class Pair {
       return;
     }
     ASSERT_EQ(counts.raw, expected.size());
-    EXPECT_EQ(sorted(download(gpu_->search().raw_windows(), counts.raw)), sorted(expected));
+    EXPECT_EQ(sorted(download(gpu_->raw_windows(), counts.raw)), sorted(expected));
     raw_compared += static_cast<long>(expected.size());
   }
 

@@ -48,6 +48,12 @@ std::vector<DetectConfig> configurations() {
   add([](DetectConfig& c) { c.grouping = Grouping::kOverlap, c.scale_factor = 1.3; });
   add([](DetectConfig& c) { c.grouping = Grouping::kOverlap, c.min_neighbors = 1; });
   add([](DetectConfig& c) { c.scale_factor = 3.7, c.max_faces = 1, c.min_neighbors = 0; });
+  add([](DetectConfig& c) { c.scale_mode = ScaleMode::kWindow, c.min_neighbors = 1; });
+  add([](DetectConfig& c) {  // the published way
+    c.scale_mode = ScaleMode::kWindow, c.grouping = Grouping::kOverlap;
+    c.scale_factor = 1.2, c.detect_scale = 2;
+  });
+  add([](DetectConfig& c) { c.scale_mode = ScaleMode::kWindow, c.step = 1, c.min_size = 30; });
   return all;
 }
 
@@ -366,7 +372,8 @@ TEST(DetectCudaArguments, AreCheckedBeforeAnyGpuIsNeeded) {
   EXPECT_EQ(code(std::make_shared<const CascadeModel>(), as_is), StatusCode::kCorrupt);
   EXPECT_EQ(code(model, as_is, 0), StatusCode::kInvalidArgument);
   EXPECT_EQ(code(model, as_is, 20000), StatusCode::kUnsupported);
-  EXPECT_EQ(code(model, [](DetectConfig& c) { c.scale_mode = ScaleMode::kWindow; }),
+  EXPECT_EQ(code(
+                model, [](DetectConfig& c) { c.scale_mode = ScaleMode::kWindow; }, 8192, 4096),
             StatusCode::kUnsupported);
   EXPECT_EQ(code(model, [](DetectConfig& c) { c.max_faces = cuda::kMaxFaces + 1; }),
             StatusCode::kUnsupported);

@@ -127,6 +127,7 @@ compare_settings() {
     same "$clip" $demuxer "verify and refine off" "verify=false" "refine=false"
     same "$clip" $demuxer "smart" "search=smart redetect-interval=30" ""
     same "$clip" $demuxer "motion" "search=motion" ""
+    same "$clip" $demuxer "scaled windows" "scale-mode=window scale-factor=1.2 grouping=overlap" ""
   fi
 }
 

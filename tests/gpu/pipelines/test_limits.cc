@@ -1,5 +1,5 @@
-// What the elements do not do on CUDA, and how they say so: more faces than a list holds, window
-// scaling, integers.
+// What the elements do not do on CUDA, and how they say so: more faces than a list holds, integers.
+// Scaled windows, which they do.
 #include <gst/gst.h>
 #include <gtest/gtest.h>
 
@@ -107,41 +107,34 @@ TEST_F(ManyFacesCuda, MoreThanAListHoldsIsAWarningAndNoMore) {
               on_gpu.warnings[0].c_str());
 }
 
-/// Before playing and while playing; the CPU takes it.
-TEST_F(LimitsCuda, WhatIsTheCpusIsRefusedWithTheWayOut) {
-  const std::string source =
-      "videotestsrc num-buffers=20 ! capsfilter "
-      "caps=video/x-raw,format=NV12,width=320,height=180,framerate=25/1";
-  const struct {
-    const char *property, *value, *instead;
-  } refused[] = {{"scale-mode", "window", "scale-mode=pyramid"}};
-  for (const auto& one : refused) {
-    const std::string set = std::string(one.property) + "=" + one.value;
-    const auto expect_refused = [&](const Ending& ending) {
-      EXPECT_FALSE(ending.eos);
-      EXPECT_EQ(ending.source, "detect");
-      for (const std::string& said :
-           {set + " works on the CPU only", std::string(one.instead), std::string("backend=cpu")})
-        EXPECT_NE(ending.error.find(said), std::string::npos) << ending.error;
-    };
-    {
-      Pipeline pipeline(source + " ! " + chain("gpu", "backend=cuda " + set));
-      expect_refused(pipeline.play());
-    }
-    {
-      Pipeline pipeline(source + " ! " + chain("gpu", "backend=cuda"));
-      int frames = 0;
-      pipeline.on_buffer("detect", "sink", [&](GstBuffer*) {
-        if (++frames == 10) pipeline.set("detect", one.property, one.value);
-      });
-      expect_refused(pipeline.play());
-      EXPECT_EQ(frames, 10);
-    }
-    EXPECT_EQ(play_to_end(source, "cpu", "backend=cpu " + set).size(), 20u);
+/// Windows are scaled from the first frame on, or from the fourth.
+TEST_F(ManyFacesCuda, WindowsAreScaledThereToo) {
+  const std::string search = "redetect-interval=1 scale-factor=1.2 ";
+  const auto found = same_on_both(source(), search + "scale-mode=window");
+  const auto pyramid = same_on_both(source(), search);
+  ASSERT_EQ(found.size(), std::size_t{kFrames});
+  EXPECT_GE(faces_in(found), 10 * kFrames);
+  EXPECT_NE(found, pyramid);
+  std::vector<std::string> changed[2];
+  for (const bool on_gpu : {false, true}) {
+    const std::string out = on_gpu ? "gpu" : "cpu";
+    Pipeline pipeline(source() + " ! " +
+                      chain(out, search + (on_gpu ? "backend=cuda" : "backend=cpu")));
+    int frames = 0;
+    pipeline.on_buffer("detect", "sink", [&](GstBuffer*) {
+      if (++frames == 4) pipeline.set("detect", "scale-mode", "window");
+    });
+    const Ending ending = pipeline.play();
+    EXPECT_TRUE(ending.eos) << ending.error;
+    pipeline.set_state(GST_STATE_NULL);
+    changed[on_gpu] = lines(out);
   }
+  expect_same_lines(changed[0], changed[1], "changed while playing");
+  EXPECT_EQ(changed[0].front(), pyramid.front());
+  EXPECT_NE(changed[0].back(), pyramid.back());
 }
 
-/// As window scaling: before playing and while playing.
+/// Before playing and while playing.
 TEST_F(LimitsCuda, IntegersAreRefusedWithTheWayOut) {
   CUFACE_NEEDS_NETWORK();
   const std::string start =
