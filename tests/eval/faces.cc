@@ -119,26 +119,30 @@ void add_groups(Program& program) {
 }
 
 /// S0.E6: a portrait of 720x1280 searched at fractions of its size: with twelve faces, with one and
-/// with none.
+/// with none; in scaled pictures, and by scaled windows as published.
 void add_fractions(Program& program, const cv::Mat& mosaic, const cv::Mat& one,
                    const cv::Mat& none) {
   const std::pair<const char*, const cv::Mat*> all[] = {
-      {"detect", &mosaic}, {"detect, one face", &one}, {"detect, no face", &none}};
-  for (const auto& [name, picture] : all) {
-    if (picture->empty()) continue;
-    const cv::Mat portrait = scaled(*picture, {720, 1280});
-    for (int step : {1, 2}) {
-      program.add("S0.E6", std::string(name) + ", step " + std::to_string(step),
-                  "the picture is divided by", "", {1, 2, 4, 8}, [&](double x) {
-                    DetectConfig config;
-                    config.scale_factor = 1.2;
-                    config.min_size = 24 * static_cast<int>(x);
-                    config.step = step;
-                    config.detect_scale = static_cast<int>(x);
-                    return search_point(program, x, portrait, "frontalface_alt", config, false);
-                  });
+      {"", &mosaic}, {", one face", &one}, {", no face", &none}};
+  const std::pair<ScaleMode, const char*> modes[] = {{ScaleMode::kPyramid, "detect"},
+                                                     {ScaleMode::kWindow, "scaled windows"}};
+  for (const auto& mode : modes)
+    for (const auto& [which, picture] : all) {
+      if (picture->empty()) continue;
+      const cv::Mat portrait = scaled(*picture, {720, 1280});
+      for (int step : {1, 2}) {
+        program.add("S0.E6", mode.second + (which + (", step " + std::to_string(step))),
+                    "the picture is divided by", "", {1, 2, 4, 8}, [&](double x) {
+                      DetectConfig config;
+                      config.scale_mode = mode.first;
+                      config.scale_factor = 1.2;
+                      config.min_size = 24 * static_cast<int>(x);
+                      config.step = step;
+                      config.detect_scale = static_cast<int>(x);
+                      return search_point(program, x, portrait, "frontalface_alt", config, false);
+                    });
+      }
     }
-  }
 }
 
 /// Searches of whole pictures: S1.E5, and the sizes of S3.E6.
