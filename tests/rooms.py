@@ -17,7 +17,7 @@ FLOORS = [
      "kernels/texture"],
     ["kernels/group", "kernels/landmarks", "kernels/motion", "kernels/orb", "kernels/match", "kernels/shape",
      "kernels/surf"],
-    ["kernels/detect", "kernels/landmark_samples", "kernels/landmark_filter", "kernels/track", "kernels/planar"],
+    ["kernels/detect", "kernels/landmark_samples", "kernels/landmark_filter", "kernels/track", "kernels/planar", "kernels/keypoints"],
     ["kernels/overlay"],
     ["kernels/boost", "kernels/grow", "kernels/shape_training"],
     ["models"],

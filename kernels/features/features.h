@@ -33,12 +33,22 @@ struct BinaryFeatures {
   }
 };
 
+/// Floats of a descriptor of floats.
+inline constexpr int kFloats = 64;
+
 /// The keypoints of a picture with descriptors of floats, of unit length.
 struct FloatFeatures {
   std::vector<Keypoint> keypoints;
   std::vector<std::int8_t> signs;  ///< of each: 1 dark on light, -1 light on dark, 0 neither
-  std::vector<float> descriptors;  ///< 64 for each
-  const float* descriptor(std::size_t i) const { return descriptors.data() + i * 64; }
+  std::vector<float> descriptors;  ///< kFloats for each
+  const float* descriptor(std::size_t i) const { return descriptors.data() + i * kFloats; }
+};
+
+/// The keypoints of a picture with descriptors of one kind: bytes in `descriptors`, or `floats`.
+struct Features : BinaryFeatures {
+  std::vector<float> floats;       ///< kFloats for each
+  std::vector<std::int8_t> signs;  ///< beside floats: as those of FloatFeatures
+  const float* floats_of(std::size_t i) const { return floats.data() + i * kFloats; }
 };
 
 }  // namespace cuface

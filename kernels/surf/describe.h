@@ -6,10 +6,11 @@
 
 #include "kernels/common/image.h"
 #include "kernels/features/features.h"
+#include "kernels/surf/window.h"
 
 namespace cuface::surf {
 
-/// Serves one thread at a time.
+/// Keeps its memory from keypoint to keypoint; serves one thread at a time.
 class Describer {
  public:
   Describer();
@@ -18,8 +19,8 @@ class Describer {
   /// False where no gradient can be sampled there.
   bool orient(ImageView<const std::uint32_t> sums, bool upright, Keypoint& k);
 
-  /// Writes 64 floats: of each of 4 x 4 cells the sums of dx, dy, |dx| and |dy|, of a window that
-  /// is turned by the keypoint's direction and resized to 21 x 21 pixels.
+  /// Writes kFloats floats: of each of 4 x 4 cells the sums of dx, dy, |dx| and |dy|, of a window
+  /// that is turned by the keypoint's direction and resized to kPatch x kPatch pixels.
   void describe(ImageView<const std::uint8_t> grey, bool upright, const Keypoint& k, float* out);
 
  private:
@@ -29,7 +30,9 @@ class Describer {
   };
   std::vector<Sample> samples_;  ///< of a direction
   std::vector<float> weights_;   ///< of a descriptor's gradients
-  std::vector<std::uint8_t> window_;
+  Gradients gradients_;
+  WindowPlace place_;
+  WindowResize resize_;
 };
 
 }  // namespace cuface::surf

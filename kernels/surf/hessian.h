@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/common/image.h"
@@ -16,7 +17,10 @@ struct Found {
   std::int8_t sign = 0;
 };
 
-/// All of them, the strongest first. `sums` are the picture's, of integral(). False once `stop` is
+/// The strongest first; of equal ones the larger, of the higher octave, lower down, further left.
+void sort(std::span<Found> found);
+
+/// All of them, sorted. `sums` are the picture's, of integral(). False once `stop` is
 /// raised.
 bool find(ImageView<const std::uint32_t> sums, const SurfConfig& config, std::vector<Found>& out,
           const StopFlag* stop);

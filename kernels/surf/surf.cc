@@ -1,13 +1,16 @@
 #include "kernels/surf/surf.h"
 
+#include <algorithm>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "kernels/common/guarded.h"
+#include "kernels/common/simd.h"
 #include "kernels/common/try.h"
 #include "kernels/integral/integral.h"
 #include "kernels/surf/describe.h"
 #include "kernels/surf/hessian.h"
+#include "kernels/surf/vector.h"
 
 namespace cuface {
 namespace {
@@ -15,6 +18,8 @@ namespace {
 Status invalid(const std::string& what) { return {StatusCode::kInvalidArgument, what}; }
 
 }  // namespace
+
+bool has_surf() { return true; }
 
 Status validate(const SurfConfig& config) {
   if (config.max_keypoints < 1 || config.max_keypoints > kMostKeypoints)
@@ -27,39 +32,103 @@ Status validate(const SurfConfig& config) {
   return {};
 }
 
+class SurfDetector::Impl {
+ public:
+  explicit Impl(const SurfConfig& config) : config_(config) {}
+
+  Status run(ImageView<const std::uint8_t> grey, FloatFeatures& out, const StopFlag* stop) {
+    CUFACE_TRY(begin(grey));
+    const auto most = static_cast<std::size_t>(config_.max_keypoints);
+    found_.clear();
+    if (!simd::vectors() || !surf::VectorFinder::takes(config_)) {
+      if (!surf::find(sums_, config_, found_, stop)) return cancelled();
+      return add(grey, most, out, stop);
+    }
+    if (!finder_.begin(sums_, config_, stop)) return cancelled();
+    while (out.keypoints.size() < most && finder_.next(found_)) {
+      CUFACE_TRY(add(grey, most, out, stop));
+      found_.clear();
+    }
+    return {};
+  }
+
+  Status describe(ImageView<const std::uint8_t> grey, std::span<const Keypoint> given,
+                  FloatFeatures& out, const StopFlag* stop) {
+    CUFACE_TRY(begin(grey));
+    found_.clear();
+    for (const Keypoint& k : given)
+      if (k.x >= 0 && k.y >= 0 && k.x <= static_cast<float>(grey.width - 1) &&
+          k.y <= static_cast<float>(grey.height - 1) && k.size >= kLeastSurfSize &&
+          k.size <= static_cast<float>(std::min(grey.width, grey.height)))
+        found_.push_back({k, 0});
+    return add(grey, found_.size(), out, stop);
+  }
+
+ private:
+  /// sums_ := the picture's.
+  Status begin(ImageView<const std::uint8_t> grey) {
+    if (!grey.data || grey.width < 1 || grey.height < 1 ||
+        std::int64_t{grey.width} * grey.height > kMostSurfPixels)
+      return invalid("SURF takes pictures of 1 to " + std::to_string(kMostSurfPixels) + " pixels");
+    if (sums_.width != grey.width + 1 || sums_.height != grey.height + 1) {
+      memory_ = Image<std::uint32_t>(grey.width + 1 + surf::kSpareColumns, grey.height + 1);
+      sums_ = memory_.view();
+      sums_.width = grey.width + 1;
+    }
+    integral(grey, sums_);
+    return {};
+  }
+
+  /// Adds those of found_ that can be described, up to `most` in all.
+  Status add(ImageView<const std::uint8_t> grey, std::size_t most, FloatFeatures& out,
+             const StopFlag* stop) {
+    for (const surf::Found& one : found_) {
+      if (out.keypoints.size() == most) break;
+      if (is_raised(stop)) return cancelled();
+      Keypoint k = one.keypoint;
+      if (!describer_.orient(sums_, config_.upright, k)) continue;
+      out.keypoints.push_back(k);
+      out.signs.push_back(one.sign);
+      out.descriptors.resize(out.keypoints.size() * kFloats);
+      describer_.describe(grey, config_.upright, k,
+                          out.descriptors.data() + out.descriptors.size() - kFloats);
+    }
+    return {};
+  }
+
+  SurfConfig config_;
+  Image<std::uint32_t> memory_;
+  ImageView<std::uint32_t> sums_{};  ///< in memory_, with spare columns behind it
+  std::vector<surf::Found> found_;
+  surf::VectorFinder finder_;
+  surf::Describer describer_;
+};
+
 Result<SurfDetector> SurfDetector::create(const SurfConfig& config) {
   CUFACE_TRY(validate(config));
-  return SurfDetector(config);
+  CUFACE_TRY(simd::status());
+  return guarded("preparing SURF", [&]() -> Result<SurfDetector> {
+    return SurfDetector(std::make_shared<Impl>(config));
+  });
 }
 
 Status SurfDetector::run(ImageView<const std::uint8_t> grey, FloatFeatures& out,
                          const StopFlag* stop) {
   out = {};
-  if (!grey.data || grey.width < 1 || grey.height < 1 ||
-      std::int64_t{grey.width} * grey.height > kMostSurfPixels)
-    return invalid("SURF takes pictures of 1 to " + std::to_string(kMostSurfPixels) + " pixels");
-  return guarded("finding keypoints", [&]() -> Status {
-    Image<std::uint32_t> sums(grey.width + 1, grey.height + 1);
-    integral(grey, sums.view());
-    const ImageView<const std::uint32_t> view = std::as_const(sums).view();
-    std::vector<surf::Found> found;
-    if (!surf::find(view, config_, found, stop)) return cancelled();
-    surf::Describer describer;
-    for (surf::Found& one : found) {
-      if (static_cast<int>(out.keypoints.size()) == config_.max_keypoints) break;
-      if (is_raised(stop)) {
-        out = {};
-        return cancelled();
-      }
-      if (!describer.orient(view, config_.upright, one.keypoint)) continue;
-      out.keypoints.push_back(one.keypoint);
-      out.signs.push_back(one.sign);
-      out.descriptors.resize(out.keypoints.size() * 64);
-      describer.describe(grey, config_.upright, one.keypoint,
-                         out.descriptors.data() + out.descriptors.size() - 64);
-    }
-    return {};
-  });
+  const Status status = guarded("finding keypoints", [&] { return impl_->run(grey, out, stop); });
+  if (!status.ok()) out = {};
+  return status;
+}
+
+Status SurfDetector::describe(ImageView<const std::uint8_t> grey, std::span<const Keypoint> given,
+                              FloatFeatures& out, const StopFlag* stop) {
+  out = {};
+  if (given.size() > kMostKeypoints)
+    return invalid("more than " + std::to_string(kMostKeypoints) + " keypoints are given");
+  const Status status =
+      guarded("describing keypoints", [&] { return impl_->describe(grey, given, out, stop); });
+  if (!status.ok()) out = {};
+  return status;
 }
 
 }  // namespace cuface

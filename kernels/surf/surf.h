@@ -1,12 +1,17 @@
 // surf: keypoints where the determinant of the Hessian has a maximum in place and scale, and
 // descriptors of 64 sums of gradients, as OpenCV's SURF has them [S2.04 to S2.06, S2.09, S2.14].
-// Only in a build with the option `surf`: docs/design/surf.md says why.
+// Only in a build with the option `surf`: docs/design/surf.md says why. In others all that is here
+// gives kUnsupported.
 //
-// hessian.h: where keypoints are; describe.h: their directions and descriptors; rules.h: formulas.
+// hessian.h: where keypoints are, plainly; vector.h: the same by vectors; layer.h: one size of
+// them. describe.h: their directions and descriptors; window.h: of what, plainly and by vectors;
+// rules.h: formulas.
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
@@ -18,6 +23,12 @@ namespace cuface {
 inline constexpr int kMostSurfOctaves = 8, kMostSurfLayers = 16;
 /// Of a picture: its sums fit into 32 bits.
 inline constexpr std::int64_t kMostSurfPixels = std::int64_t{1} << 24;
+
+/// Whether the build has the option `surf`.
+bool has_surf();
+
+/// Of a keypoint that is described: its window then is larger than the descriptor's pixels.
+inline constexpr float kLeastSurfSize = 7.5f;
 
 struct SurfConfig {
   int max_keypoints = 1020;  ///< 1 to kMostKeypoints: the strongest
@@ -31,9 +42,13 @@ struct SurfConfig {
 /// kInvalidArgument, with the value's name, where one is out of the range that SurfConfig gives it.
 Status validate(const SurfConfig& config);
 
-/// Finds and describes keypoints, plainly. Serves one thread at a time.
+/// Finds and describes keypoints. Allocates when it meets larger pictures than before; serves one
+/// thread at a time.
 class SurfDetector {
  public:
+  SurfDetector(SurfDetector&&) noexcept = default;
+  SurfDetector& operator=(SurfDetector&&) noexcept = default;
+
   static Result<SurfDetector> create(const SurfConfig& config);
 
   /// `out` := the strongest keypoints, by response, then size, octave, larger y, smaller x. Those
@@ -43,9 +58,17 @@ class SurfDetector {
   Status run(ImageView<const std::uint8_t> grey, FloatFeatures& out,
              const StopFlag* stop = nullptr);
 
+  /// `out` := those of `given` that are in the picture, of kLeastSurfSize to its shorter side, and
+  /// in whose surroundings a gradient can be sampled, in their order: with directions, sign 0 and
+  /// descriptors. The configuration's `upright` counts. Errors as run(), and kInvalidArgument where
+  /// more than kMostKeypoints are given.
+  Status describe(ImageView<const std::uint8_t> grey, std::span<const Keypoint> given,
+                  FloatFeatures& out, const StopFlag* stop = nullptr);
+
  private:
-  explicit SurfDetector(const SurfConfig& config) : config_(config) {}
-  SurfConfig config_;
+  class Impl;
+  explicit SurfDetector(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;  ///< its only owner; a build without SURF does not know Impl
 };
 
 }  // namespace cuface

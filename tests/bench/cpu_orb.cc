@@ -1,9 +1,7 @@
 // Keypoints of natural pictures beside cv::ORB, one thread: found and described, and described
 // alone.
-#include <opencv2/features2d.hpp>
-
 #include "kernels/orb/orb.h"
-#include "tests/bench/naturals.h"
+#include "tests/bench/keypoint_pair.h"
 #include "tests/bench/ratio.h"
 
 namespace cuface {
@@ -11,50 +9,14 @@ namespace {
 
 constexpr int kPasses = 41;
 
-/// Both look at a picture that is another one each time: shifted by some pixels.
-class Pair {
- public:
-  Pair(const cv::Mat& picture, const OrbConfig& config)
-      : picture_(picture),
-        ours_(std::move(
-            OrbDetector::create(config, picture_.size().width, picture_.size().height).value())),
-        peer_(cv::ORB::create(config.max_keypoints)) {
-    const cv::Mat part = picture_.next();
-    if (!ours_.run(view(part), found_).ok()) std::abort();
-    given_ = found_.keypoints;
-    for (const Keypoint& k : given_)
-      given_peer_.emplace_back(k.x, k.y, k.size, k.angle, k.response, k.octave);
-  }
+using Pair = bench::KeypointPair<OrbDetector, BinaryFeatures>;
 
-  void ours() {
-    const cv::Mat part = picture_.next();
-    if (!ours_.run(view(part), found_).ok()) std::abort();
-  }
-  void opencv() {
-    keypoints_.clear();
-    peer_->detectAndCompute(picture_.next(), cv::noArray(), keypoints_, descriptors_);
-  }
-  void describe() {
-    const cv::Mat part = picture_.next();
-    if (!ours_.describe(view(part), given_, found_).ok()) std::abort();
-  }
-  void opencv_describe() {
-    keypoints_ = given_peer_;
-    peer_->compute(picture_.next(), keypoints_, descriptors_);
-  }
-
- private:
-  static ImageView<const std::uint8_t> view(const cv::Mat& m) {
-    return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-  }
-  bench::ShiftedPicture picture_;
-  OrbDetector ours_;
-  cv::Ptr<cv::ORB> peer_;
-  BinaryFeatures found_;
-  std::vector<Keypoint> given_;
-  std::vector<cv::KeyPoint> given_peer_, keypoints_;
-  cv::Mat descriptors_;
-};
+Pair pair_of(const cv::Mat& picture) {
+  const cv::Size size = bench::ShiftedPicture(picture).size();
+  const OrbConfig config;
+  return {picture, std::move(OrbDetector::create(config, size.width, size.height).value()),
+          cv::ORB::create(config.max_keypoints)};
+}
 
 }  // namespace
 }  // namespace cuface
@@ -69,13 +31,13 @@ int main(int argc, char** argv) {
   }
   const cv::Mat middle = large(cv::Rect(200, 100, 1288, 728));
   const cv::Mat small = large(cv::Rect(100, 100, 520, 392));
-  Pair at_1080(large, {}), at_720(middle, {}), at_384(small, {});
+  Pair at_1080 = pair_of(large), at_720 = pair_of(middle), at_384 = pair_of(small);
   return bench::run_contests("cv::ORB",
-                             {{"keypoints, 720p, found and described", 1, [&] { at_720.ours(); },
+                             {{"keypoints, 720p, found and described", 1, [&] { at_720.find(); },
                                [&] { at_720.opencv(); }, 3},
-                              {"keypoints, 1080p, found and described", 1, [&] { at_1080.ours(); },
+                              {"keypoints, 1080p, found and described", 1, [&] { at_1080.find(); },
                                [&] { at_1080.opencv(); }, 0},
-                              {"keypoints, 512x384, found and described", 1, [&] { at_384.ours(); },
+                              {"keypoints, 512x384, found and described", 1, [&] { at_384.find(); },
                                [&] { at_384.opencv(); }, 0},
                               {"keypoints, 512x384, described", 1, [&] { at_384.describe(); },
                                [&] { at_384.opencv_describe(); }, 0}},

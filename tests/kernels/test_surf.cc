@@ -1,12 +1,15 @@
 // SURF beside what OpenCV's own finds in one picture: keypoints bit by bit, directions,
-// descriptors; pictures that have none. tests/full/surf_parity compares it on any picture.
+// descriptors; pictures that have none; vectors beside the reference. tests/full/surf_parity
+// compares it on any picture.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
 #include "kernels/surf/surf.h"
+#include "tests/kernels/pictures.h"
 #include "tests/kernels/surf_golden.h"
+#include "tests/kernels/versions.h"
 
 namespace cuface {
 namespace {
@@ -20,15 +23,25 @@ SurfConfig config_of_golden() {
 
 FloatFeatures surf(const cv::Mat& grey, const SurfConfig& config) {
   FloatFeatures out;
-  const Status status = SurfDetector::create(config).value().run(
-      {grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)}, out);
+  const Status status = SurfDetector::create(config).value().run(test::view_of(grey), out);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(out.signs.size(), out.keypoints.size());
   EXPECT_EQ(out.descriptors.size(), 64 * out.keypoints.size());
   return out;
 }
 
-TEST(Surf, KeypointsAreOpenCvs) {
+void expect_same(const FloatFeatures& a, const FloatFeatures& b, const std::string& what) {
+  ASSERT_EQ(a.keypoints.size(), b.keypoints.size()) << what;
+  for (std::size_t i = 0; i < a.keypoints.size(); ++i)
+    ASSERT_EQ(a.keypoints[i], b.keypoints[i]) << what << ", " << i;
+  ASSERT_EQ(a.signs, b.signs) << what;
+  ASSERT_EQ(a.descriptors, b.descriptors) << what;
+}
+
+class Surf : public test::EveryVersion {};
+CUFACE_EVERY_VERSION(Surf);
+
+TEST_P(Surf, KeypointsAreOpenCvs) {
   const FloatFeatures found = surf(test::blobs(), config_of_golden());
   ASSERT_EQ(found.keypoints.size(), std::size(test::kSurfGolden));
   for (std::size_t i = 0; i < found.keypoints.size(); ++i) {
@@ -44,7 +57,7 @@ TEST(Surf, KeypointsAreOpenCvs) {
   }
 }
 
-TEST(Surf, DescriptorsAreOpenCvs) {
+TEST_P(Surf, DescriptorsAreOpenCvs) {
   for (const bool upright : {false, true}) {
     SurfConfig config = config_of_golden();
     config.upright = upright;
@@ -65,7 +78,7 @@ TEST(Surf, DescriptorsAreOpenCvs) {
   }
 }
 
-TEST(Surf, TheStrongestStay) {
+TEST_P(Surf, TheStrongestStay) {
   SurfConfig config = config_of_golden();
   const FloatFeatures all = surf(test::blobs(), config);
   config.max_keypoints = 20;
@@ -74,7 +87,7 @@ TEST(Surf, TheStrongestStay) {
   for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(some.keypoints[i], all.keypoints[i]);
 }
 
-TEST(Surf, DescriptorsHaveUnitLength) {
+TEST_P(Surf, DescriptorsHaveUnitLength) {
   const FloatFeatures found = surf(test::blobs(), config_of_golden());
   for (std::size_t i = 0; i < found.keypoints.size(); ++i) {
     double length = 0;
@@ -86,7 +99,7 @@ TEST(Surf, DescriptorsHaveUnitLength) {
 }
 
 // A picture that is turned by a quarter has the same places, turned.
-TEST(Surf, TurnWithThePicture) {
+TEST_P(Surf, TurnWithThePicture) {
   const cv::Mat grey = test::blobs();
   cv::Mat turned;
   cv::rotate(grey, turned, cv::ROTATE_90_CLOCKWISE);
@@ -99,7 +112,7 @@ TEST(Surf, TurnWithThePicture) {
   EXPECT_GE(found, static_cast<int>(a.keypoints.size() * 8 / 10));
 }
 
-TEST(Surf, PicturesWithoutBlobsHaveNone) {
+TEST_P(Surf, PicturesWithoutBlobsHaveNone) {
   for (const auto& [width, height] : {std::pair{1, 1}, {8, 300}, {64, 48}, {300, 8}}) {
     for (const int value : {0, 255}) {
       const FloatFeatures found = surf(cv::Mat(height, width, CV_8U, cv::Scalar(value)), {});
@@ -108,7 +121,104 @@ TEST(Surf, PicturesWithoutBlobsHaveNone) {
   }
 }
 
-TEST(Surf, RefusesWhatMakesNoSense) {
+// What was found is described alike when it is given; what cannot be described is left out.
+TEST_P(Surf, DescribesGivenKeypoints) {
+  const cv::Mat grey = test::blobs();
+  for (const bool upright : {false, true}) {
+    SurfConfig config = config_of_golden();
+    config.upright = upright;
+    FloatFeatures found = surf(grey, config), described;
+    SurfDetector detector = std::move(SurfDetector::create(config).value());
+    std::vector<Keypoint> given = found.keypoints;
+    for (Keypoint& k : given) k.angle = 17;
+    const float nan = std::nanf("");
+    for (const Keypoint& bad :
+         {Keypoint{-1, 20, 20}, Keypoint{20, 143.5f, 20}, Keypoint{nan, 20, 20},
+          Keypoint{20, 20, 7.4f}, Keypoint{20, 20, 145}, Keypoint{20, 20, nan}})
+      given.insert(given.begin() + 3, bad);
+    ASSERT_TRUE(detector.describe(test::view_of(grey), given, described).ok());
+    EXPECT_EQ(described.signs, std::vector<std::int8_t>(found.keypoints.size(), 0));
+    described.signs = found.signs;
+    expect_same(described, found, upright ? "upright" : "turned");
+    given.resize(kMostKeypoints + 1);
+    EXPECT_EQ(detector.describe(test::view_of(grey), given, described).code(),
+              StatusCode::kInvalidArgument);
+  }
+}
+
+class SurfVectors : public test::EveryVersion {
+ protected:
+  /// Compares with the reference; the number of keypoints.
+  std::size_t compare(const cv::Mat& grey, const SurfConfig& config, const std::string& what) {
+    const FloatFeatures ours = surf(grey, config);
+    EXPECT_TRUE(simd::force("scalar").ok());
+    expect_same(ours, surf(grey, config), what);
+    EXPECT_TRUE(simd::force(GetParam()).ok());
+    return ours.keypoints.size();
+  }
+};
+CUFACE_EVERY_VECTOR_VERSION(SurfVectors);
+
+TEST_P(SurfVectors, EqualTheReferenceOnDrawnPicturesAndSettings) {
+  std::mt19937 random(5);
+  std::size_t compared = 0;
+  for (int round = 0; round < 24; ++round) {
+    const int w = 30 + static_cast<int>(random() % 300), h = 30 + static_cast<int>(random() % 200);
+    const unsigned seed = random();
+    cv::Mat picture = round % 3 == 0   ? test::noise(w, h, seed)
+                      : round % 3 == 1 ? test::smooth_noise(w, h, 5, seed)
+                                       : test::drawn_faces(w, h, seed);
+    if (round % 5 == 0) picture = picture / 64 * 64;  // many responses alike
+    SurfConfig c;
+    c.max_keypoints = round % 4 ? 1020 : 1 + static_cast<int>(random() % 30);
+    c.threshold = round % 4 == 1 ? 3 : 100;
+    c.octaves = 1 + static_cast<int>(random() % 5);
+    c.layers = 1 + static_cast<int>(random() % 5);
+    c.upright = round % 2 == 0;
+    compared += compare(picture, c, "round " + std::to_string(round));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GE(compared, 2'000u);
+}
+
+// Equal blobs, in which determinants and places tie; of thirds of the sizes of wavelets and others.
+TEST_P(SurfVectors, EqualTheReferenceOnRegularPatterns) {
+  std::size_t compared = 0;
+  for (const int size : {4, 7, 12, 30}) {
+    cv::Mat dots(160, 200, CV_8U, cv::Scalar(40));
+    for (int y = 0; y < dots.rows; y += 2 * size)
+      for (int x = 0; x < dots.cols; x += 2 * size)
+        cv::rectangle(dots, {x, y, size, size}, cv::Scalar(230), cv::FILLED);
+    compared += compare(dots, {}, "dots of " + std::to_string(size));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GE(compared, 200u);
+}
+
+TEST_P(SurfVectors, EqualTheReferenceOnANaturalPicture) {
+  CUFACE_NEEDS_DATA();
+  const cv::Mat picture = test::natural("scenes/multi_face.jpg", 640);
+  ASSERT_FALSE(picture.empty());
+  EXPECT_GE(compare(picture, {}, "natural"), 500u);
+}
+
+// A threshold below which determinants are compared without a tolerance; and pictures whose rows
+// are apart.
+TEST_P(SurfVectors, EqualTheReferenceAtTheirLimits) {
+  const cv::Mat large = test::smooth_noise(260, 190, 6, 3);
+  SurfConfig config;
+  EXPECT_GE(compare(large(cv::Rect(31, 17, 201, 150)), config, "a part"), 20u);
+  config.threshold = 0;
+  EXPECT_GE(compare(large(cv::Rect(0, 0, 90, 70)), config, "threshold 0"), 20u);
+  config = {};
+  config.octaves = kMostSurfOctaves;
+  config.layers = kMostSurfLayers;
+  EXPECT_GE(compare(large, config, "the most layers"), 20u);
+  for (const auto& [w, h] : {std::pair{1, 1}, {2, 60}, {60, 2}, {28, 28}, {3, 3}, {17, 300}})
+    compare(test::smooth_noise(w, h, 3, 8), {}, std::to_string(w) + "x" + std::to_string(h));
+}
+
+TEST_P(Surf, RefusesWhatMakesNoSense) {
   const auto code = [](auto change) {
     SurfConfig c;
     change(c);
@@ -119,7 +229,7 @@ TEST(Surf, RefusesWhatMakesNoSense) {
   EXPECT_EQ(code([](SurfConfig& c) { c.threshold = std::nanf(""); }), StatusCode::kInvalidArgument);
   EXPECT_EQ(code([](SurfConfig& c) { c.octaves = 9; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(code([](SurfConfig& c) { c.layers = 0; }), StatusCode::kInvalidArgument);
-  SurfDetector detector = SurfDetector::create({}).value();
+  SurfDetector detector = std::move(SurfDetector::create({}).value());
   FloatFeatures out;
   EXPECT_EQ(detector.run({nullptr, 4, 4, 4}, out).code(), StatusCode::kInvalidArgument);
   const cv::Mat grey = test::blobs();
