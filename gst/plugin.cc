@@ -33,6 +33,9 @@ gboolean plugin_init(GstPlugin* plugin) {
        {&kFaceDetect, &kLkTrack, &kFaceLandmark, &kFaceOverlay, &kFacePublish, &kFace2Json,
         &kEdgeDetect, &kMotionDetect, &kFeatureDetect, &kFeatureMatch})
     if (!register_factory(plugin, info->name, *info)) return FALSE;
+#ifdef CUFACE_SURF
+  if (!register_factory(plugin, kSurf.name, kSurf)) return FALSE;
+#endif
 #ifdef CUFACE_ALIASES
   for (const auto* info : {&kFaceDetect, &kLkTrack, &kFaceLandmark})
     if (!register_factory(plugin, info->name + 2, *info)) return FALSE;  // without "cu"

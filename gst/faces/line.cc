@@ -127,9 +127,29 @@ void write_motion(Text& text, const MotionMap& motion) {
   text << "]}";
 }
 
-void write_features(Text& text, const BinaryFeatures& features) {
+/// A string of hexadecimal digits.
+void write_bytes(Text& text, const std::uint8_t* bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
-  text << R"(,"features":{"descriptor":"orb","keypoints":[)";
+  std::array<char, 2 * kBinaryBytes> hex;
+  for (std::size_t b = 0; b < kBinaryBytes; ++b) {
+    hex[2 * b] = kDigits[bytes[b] >> 4];
+    hex[2 * b + 1] = kDigits[bytes[b] & 15];
+  }
+  text << R"(")" << std::string_view(hex.data(), hex.size()) << R"(")";
+}
+
+void write_floats(Text& text, const float* floats) {
+  for (int i = 0; i < kFloats; ++i) {
+    text << (i == 0 ? "[" : ",");
+    text.number(floats[i]);
+  }
+  text << "]";
+}
+
+void write_features(Text& text, const FrameFeatures& frame) {
+  const bool is_surf = frame.config.descriptor == FeatureDescriptor::kSurf;
+  const Features& features = frame.found;
+  text << R"(,"features":{"descriptor":")" << (is_surf ? "surf" : "orb") << R"(","keypoints":[)";
   for (std::size_t i = 0; i < features.keypoints.size(); ++i) {
     const Keypoint& k = features.keypoints[i];
     text << (i == 0 ? R"({"x":)" : R"(,{"x":)");
@@ -138,14 +158,15 @@ void write_features(Text& text, const BinaryFeatures& features) {
     text.number(k.size) << R"(,"angle":)";
     text.number(k.angle) << R"(,"response":)";
     text.number(k.response) << R"(,"octave":)";
-    text.number(k.octave) << R"(,"descriptor":")";
-    std::array<char, 2 * kBinaryBytes> hex;
-    for (std::size_t b = 0; b < kBinaryBytes; ++b) {
-      const std::uint8_t byte = features.descriptor(i)[b];
-      hex[2 * b] = kDigits[byte >> 4];
-      hex[2 * b + 1] = kDigits[byte & 15];
+    text.number(k.octave) << R"(,"descriptor":)";
+    if (is_surf) {
+      write_floats(text, features.floats_of(i));
+      text << R"(,"sign":)";
+      text.number(features.signs[i]) << "}";
+    } else {
+      write_bytes(text, features.descriptor(i));
+      text << "}";
     }
-    text << std::string_view(hex.data(), hex.size()) << R"("})";
   }
   text << "]}";
 }
@@ -209,7 +230,7 @@ Result<std::string> to_json(const Line& line) {
   }
   text << "]";
   if (motion) write_motion(text, *motion);
-  if (features) write_features(text, features->found);
+  if (features) write_features(text, *features);
   if (matches) write_matches(text, *matches);
   text << "}\n";
   return text.take();

@@ -28,9 +28,14 @@ struct Settings {
   MatchConfig match;
 };
 
-DescriptorSet<std::uint8_t> set_of(const BinaryFeatures& features) {
+BinarySet bytes_of(const Features& features) {
   return {features.descriptors.data(), static_cast<int>(features.keypoints.size()), kBinaryBytes,
           nullptr};
+}
+
+FloatSet floats_of(const Features& features) {
+  return {features.floats.data(), static_cast<int>(features.keypoints.size()), kFloats,
+          features.signs.data()};
 }
 
 class FeatureMatch final : public Element {
@@ -59,14 +64,14 @@ class FeatureMatch final : public Element {
       warn_of_none(before);
       return {};
     }
-    CUFACE_TRY(prepare(copy_settings().match));
+    CUFACE_TRY(prepare(copy_settings().match, features->config.descriptor));
     CUFACE_TAKE(is_new, references_->describe(features->config, &stop_flag()));
     if (is_new) warn_of_empty_pictures();
     auto matches = std::make_shared<FrameMatches>();
     matches->width = frame.width();
     matches->height = frame.height();
     matches->pictures = references_->names();
-    CUFACE_TRY(match(features->found, matches->matches));
+    CUFACE_TRY(match(features->found, features->config.descriptor, matches->matches));
     frame.count(kMatches, matches->matches.size());
     frame.add_result<FrameMatches>(std::move(matches));
     return {};
@@ -79,13 +84,15 @@ class FeatureMatch final : public Element {
   }
 
   /// Bytes have neither signs nor centre parts, so two of the settings are left out.
-  Status prepare(MatchConfig config) {
-    if (config.sign_check || config.early_out > 0)
-      warn(kBytesOnly, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-           "sign-check and early-out do nothing with ORB's descriptors: these have no sign, and no "
-           "parts of a product. Leave them at their defaults");
-    config.sign_check = false;
-    config.early_out = 0;
+  Status prepare(MatchConfig config, FeatureDescriptor descriptor) {
+    if (descriptor == FeatureDescriptor::kOrb) {
+      if (config.sign_check || config.early_out > 0)
+        warn(kBytesOnly, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+             "sign-check and early-out do nothing with ORB's descriptors: these have no sign, and "
+             "no parts of a product. Leave them at their defaults");
+      config.sign_check = false;
+      config.early_out = 0;
+    }
     if (matcher_ && config == config_) return {};
     matcher_.reset();
     CUFACE_TAKE(made, Matcher::create(config));
@@ -94,10 +101,14 @@ class FeatureMatch final : public Element {
     return {};
   }
 
-  Status match(const BinaryFeatures& in_frame, std::vector<PictureMatch>& out) {
+  Status match(const Features& in_frame, FeatureDescriptor descriptor,
+               std::vector<PictureMatch>& out) {
     std::int32_t number = 0;
     for (const ReferencePictures::Picture& picture : references_->pictures()) {
-      CUFACE_TRY(matcher_->run(set_of(picture.found), set_of(in_frame), found_, &stop_flag()));
+      CUFACE_TRY(
+          descriptor == FeatureDescriptor::kOrb
+              ? matcher_->run(bytes_of(picture.found), bytes_of(in_frame), found_, &stop_flag())
+              : matcher_->run(floats_of(picture.found), floats_of(in_frame), found_, &stop_flag()));
       for (const Match& m : found_) {
         const Keypoint& ours = in_frame.keypoints[static_cast<std::size_t>(m.train)];
         const Keypoint& theirs = picture.found.keypoints[static_cast<std::size_t>(m.query)];
@@ -161,8 +172,8 @@ std::vector<Setting> match_settings() {
              "Lower it for fewer false matches.",
              FIELD(match.ratio), kLeastRatio, 1),
       number("max-distance", "Most distance",
-             "How far the descriptors of a match may be apart, in bits for ORB's; 0 is any. Set it "
-             "for fewer false matches.",
+             "How far the descriptors of a match may be apart, ORB's in bits; 0 is any. Set it for "
+             "fewer false matches.",
              FIELD(match.max_distance), 0, kMostDistance),
       boolean("cross-check", "Cross check",
               "Both descriptors of a match are nearest to each other. Set it for fewer false "

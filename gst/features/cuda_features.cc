@@ -26,7 +26,7 @@ DeviceSlots::Decoder decoder(const OrbConfig& config, int width, int height) {
             auto features = std::make_shared<FrameFeatures>();
             features->width = width;
             features->height = height;
-            features->config = config;
+            features->config.orb = config;
             BinaryFeatures& found = features->found;
             const auto count = static_cast<std::size_t>(list(bytes)->count);
             found.keypoints.resize(count);

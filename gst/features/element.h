@@ -1,4 +1,4 @@
-// cufeatures, as the plugin registers it.
+// cufeatures and cusurf, as the plugin registers it.
 #pragma once
 
 #include "gst/base/element.h"
@@ -6,5 +6,6 @@
 namespace cuface::gst {
 
 extern const ElementInfo kFeatureDetect;
+extern const ElementInfo kSurf;  ///< works where has_surf()
 
 }  // namespace cuface::gst

@@ -1,18 +1,30 @@
 #include "gst/features/featureprops.h"
 
+#include <algorithm>
+
 #include "kernels/fast/fast.h"
 
 namespace cuface::gst {
 namespace {
 
+constexpr int kHessianThreshold = 100, kMostThreshold = 1'000'000;
+
 GType detector_type() {
-  return enum_type("GstCufaceFeatureDetector",
-                   {{static_cast<int>(FeatureDetector::kFast), "Corners, on a pyramid", "fast"}});
+  static const GEnumValue fast = {static_cast<int>(FeatureDetector::kFast), "Corners, on a pyramid",
+                                  "fast"},
+                          hessian = {static_cast<int>(FeatureDetector::kHessian),
+                                     "Blobs, of growing boxes", "hessian"};
+  return has_surf() ? enum_type("GstCufaceFeatureDetector", {fast, hessian})
+                    : enum_type("GstCufaceFeatureDetector", {fast});
 }
 
 GType descriptor_type() {
-  return enum_type("GstCufaceFeatureDescriptor",
-                   {{static_cast<int>(FeatureDescriptor::kOrb), "256 comparisons", "orb"}});
+  static const GEnumValue orb = {static_cast<int>(FeatureDescriptor::kOrb), "256 comparisons",
+                                 "orb"},
+                          surf = {static_cast<int>(FeatureDescriptor::kSurf),
+                                  "64 sums of gradients", "surf"};
+  return has_surf() ? enum_type("GstCufaceFeatureDescriptor", {orb, surf})
+                    : enum_type("GstCufaceFeatureDescriptor", {orb});
 }
 
 GType score_type() {
@@ -21,47 +33,87 @@ GType score_type() {
                     {static_cast<int>(KeypointScore::kFast), "FAST's own score", "fast"}});
 }
 
+/// Both elements have the same ones, registered once.
+struct Types {
+  GType detector = detector_type(), descriptor = descriptor_type(), score = score_type();
+};
+const Types& types() {
+  static const Types made;
+  return made;
+}
+
 }  // namespace
 
-#define FIELD(member) CUFACE_FIELD(FeatureSettings, member)
+#define FIELD(member) CUFACE_FIELD(S, member)
 
+template <typename S>
 std::vector<Setting> feature_settings() {
-  return {
-      choice("detector", "Detector", "What finds keypoints.", FIELD(detector), detector_type()),
-      choice("descriptor", "Descriptor", "What describes keypoints.", FIELD(descriptor),
-             descriptor_type()),
+  std::vector<Setting> all = {
+      choice("detector", "Detector", "What finds keypoints.", FIELD(config.detector),
+             types().detector),
+      choice("descriptor", "Descriptor", "What describes keypoints.", FIELD(config.descriptor),
+             types().descriptor),
       number("max-keypoints", "Most keypoints",
-             "Keypoints a frame; those that equal the last one come on top. Raise it for large "
-             "pictures.",
-             FIELD(orb.max_keypoints), 1, kMostKeypoints),
+             "Keypoints a frame; those of FAST that equal the last one come on top. Raise it for "
+             "large pictures.",
+             FIELD(config.orb.max_keypoints), 1, kMostKeypoints),
       number("threshold", "Threshold",
-             "How much a corner differs from what is around it; 0 is the detector's own, 20. "
-             "Lower it for weak corners.",
-             FIELD(threshold), 0, kMostFastThreshold),
+             has_surf() ? "The least strength of a keypoint; 0 is the detector's own: 20 of fast, "
+                          "100 of hessian. Lower it for weak ones."
+                        : "How much a corner differs from what is around it; 0 is the detector's "
+                          "own, 20. Lower it for weak corners.",
+             FIELD(threshold), 0, has_surf() ? kMostThreshold : kMostFastThreshold),
       number("levels", "Levels",
-             "Sizes of the picture in which keypoints are looked for. Raise it where things come "
+             "Sizes of the picture in which FAST looks for keypoints. Raise it where things come "
              "nearer.",
-             FIELD(orb.levels), 1, kMostOrbLevels),
+             FIELD(config.orb.levels), 1, kMostOrbLevels),
       number("scale-factor", "Scale factor",
              "How much smaller each level is than the one before. Raise it to save time.",
-             FIELD(orb.scale_factor), kLeastScale, kMostScale),
+             FIELD(config.orb.scale_factor), kLeastScale, kMostScale),
       number("edge", "Edge",
              "Pixels along the sides of each level without keypoints. Lower it for small "
              "pictures.",
-             FIELD(orb.edge), kLeastEdge, kMostEdge),
+             FIELD(config.orb.edge), kLeastEdge, kMostEdge),
       choice("score", "Score",
-             "Which keypoints are the best. Set fast to save time, for worse keypoints.",
-             FIELD(orb.score), score_type()),
+             "Which keypoints of FAST are the best. Set fast to save time, for worse keypoints.",
+             FIELD(config.orb.score), types().score),
       boolean("upright", "Upright",
               "Describes keypoints without turning them; good to about 15 degrees. Set it where "
               "nothing turns.",
-              FIELD(orb.upright)),
+              FIELD(config.orb.upright)),
   };
+  if (!has_surf()) return all;
+  all.push_back(number("octaves", "Octaves",
+                       "Times that the boxes of hessian double. Lower it to save time, raise it "
+                       "for large blobs.",
+                       FIELD(config.surf.octaves), 1, kMostSurfOctaves));
+  all.push_back(number("layers", "Layers",
+                       "Sizes of an octave in which hessian looks for keypoints. Raise it for more "
+                       "of them.",
+                       FIELD(config.surf.layers), 1, kMostSurfLayers));
+  return all;
 }
 
-OrbConfig config_of(const FeatureSettings& settings) {
-  OrbConfig config = settings.orb;
-  config.threshold = settings.threshold > 0 ? static_cast<int>(settings.threshold) : 20;
+template std::vector<Setting> feature_settings<FeatureSettings>();
+template std::vector<Setting> feature_settings<SurfSettings>();
+
+FeatureConfig config_of(const FeatureSettings& settings) {
+  FeatureConfig config = settings.config;
+  const bool is_own = settings.threshold > 0;
+  if (config.descriptor == FeatureDescriptor::kOrb) {
+    config.surf = {};
+  } else {
+    config.surf.threshold = is_own ? static_cast<float>(settings.threshold) : kHessianThreshold;
+    config.surf.max_keypoints = config.orb.max_keypoints;
+    config.surf.upright = config.orb.upright;
+  }
+  // What does not count has one value, so that pictures are not described again for it. No pixel
+  // differs by more than FAST's most.
+  if (config.detector == FeatureDetector::kHessian)
+    config.orb = {};
+  else
+    config.orb.threshold =
+        is_own ? static_cast<int>(std::min<double>(settings.threshold, kMostFastThreshold)) : 20;
   return config;
 }
 

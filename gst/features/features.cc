@@ -1,4 +1,4 @@
-// cufeatures: keypoints and their descriptors, in a meta.
+// cufeatures: keypoints and their descriptors, in a meta; cusurf, with other defaults.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,15 +9,19 @@
 #include "gst/meta/keypoints.h"
 #include "kernels/common/try.h"
 
-GST_DEBUG_CATEGORY_STATIC(cuface_features_debug);
-#define GST_CAT_DEFAULT cuface_features_debug
+// Each element has its own.
+#define GST_CAT_DEFAULT category<S>
 
 namespace cuface::gst {
 namespace {
 
+template <typename S>
+GstDebugCategory* category = nullptr;
+
 enum Counter { kKeypoints };
 static_assert(kKeypoints == 0, "the device's counter too");
 
+template <typename S>
 class FeatureDetect final : public Element {
  public:
   using Element::Element;
@@ -25,59 +29,67 @@ class FeatureDetect final : public Element {
   void* settings_address() override { return &settings_; }
 
   Status plan(const GstVideoInfo&) override {
-    detector_.reset();
+    finder_.reset();
     if (backend() == Backend::kCuda) device_ = make_device_feature_finder();
     return {};
   }
   void unplan() override {
     device_.reset();
-    detector_.reset();
+    finder_.reset();
   }
 
   /// A gap has no picture to look at.
   Status process(Frame& frame) override {
     if (frame.is_gap()) return {};
-    const OrbConfig config = config_of(copy_settings());
-    if (frame.device()) return device_->find(frame, config);
+    const FeatureConfig config = config_of(copy_settings());
+    if (frame.device()) return find_on_device(frame, config);
     CUFACE_TRY(prepare(frame, config));
     CUFACE_TAKE(luma, frame.luma());
     auto features = std::make_shared<FrameFeatures>();
     features->width = frame.width();
     features->height = frame.height();
     features->config = config_;
-    CUFACE_TRY(detector_->run(luma->view(), features->found, &stop_flag()));
+    CUFACE_TRY(finder_->run(luma->view(), features->found, &stop_flag()));
     frame.count(kKeypoints, features->found.keypoints.size());
     frame.add_result<FrameFeatures>(std::move(features));
     return {};
   }
 
  private:
-  FeatureSettings copy_settings() const {
+  S copy_settings() const {
     SettingsLock lock(filter());
     return settings_;
   }
 
-  Status prepare(const Frame& frame, const OrbConfig& config) {
+  Status find_on_device(Frame& frame, const FeatureConfig& config) {
+    if (config.detector == FeatureDetector::kFast && config.descriptor == FeatureDescriptor::kOrb)
+      return device_->find(frame, config.orb);
+    return {StatusCode::kUnsupported,
+            "detector=hessian and descriptor=surf work on the CPU: set backend=cpu, and put "
+            "cudadownload in front of this element where frames are in CUDA memory"};
+  }
+
+  Status prepare(const Frame& frame, const FeatureConfig& config) {
     const int width = frame.width(), height = frame.height();
-    if (detector_ && config == config_ && width == width_ && height == height_) return {};
-    detector_.reset();
-    CUFACE_TAKE(made, OrbDetector::create(config, width, height));
-    detector_.emplace(std::move(made));
+    if (finder_ && config == config_ && width == width_ && height == height_) return {};
+    finder_.reset();
+    CUFACE_TAKE(made, FeatureFinder::create(config, width, height));
+    finder_.emplace(std::move(made));
     config_ = config;
     width_ = width;
     height_ = height;
     GST_DEBUG_OBJECT(element(), "keypoints of %d x %d pixels, %d at most", width, height,
-                     config.max_keypoints);
+                     config.orb.max_keypoints);
     return {};
   }
 
-  FeatureSettings settings_;  // under SettingsLock
+  S settings_;  // under SettingsLock
 
   // The streaming thread's.
   std::unique_ptr<DeviceFeatureFinder> device_;  ///< while planned for the GPU
-  OrbConfig config_;                             ///< of the detector, and its frames' size
+  FeatureConfig config_;                         ///< of the finder, and its frames' size
   int width_ = 0, height_ = 0;
-  std::optional<OrbDetector> detector_;
+  std::optional<FeatureFinder> finder_;
 };
 
 constexpr StatsField kStats[] = {{"keypoints", kKeypoints}};
@@ -86,14 +98,29 @@ constexpr StatsField kStats[] = {{"keypoints", kKeypoints}};
 
 constexpr ElementInfo kFeatureDetect{
     .name = "cufeatures",
-    .debug = &cuface_features_debug,
+    .debug = &category<FeatureSettings>,
     .type = "GstCufaceFeatureDetect",
     .title = "Keypoint detector",
     .category = "Filter/Analyzer/Video",
     .description = "Finds and describes keypoints as ORB does, and puts them in a meta",
     .cuda_use = CudaUse::kComputes,
-    .make = make_element<FeatureDetect>,
-    .settings = feature_settings,
+    .make = make_element<FeatureDetect<FeatureSettings>>,
+    .settings = feature_settings<FeatureSettings>,
+    .stats = kStats,
+};
+
+constexpr ElementInfo kSurf{
+    .name = "cusurf",
+    .debug = &category<SurfSettings>,
+    .type = "GstCufaceSurf",
+    .title = "SURF keypoint detector",
+    .category = "Filter/Analyzer/Video",
+    .description =
+        "Finds and describes keypoints as SURF does, and puts them in a meta, on the "
+        "CPU, for frames in system memory",
+    .cuda_use = CudaUse::kNone,
+    .make = make_element<FeatureDetect<SurfSettings>>,
+    .settings = feature_settings<SurfSettings>,
     .stats = kStats,
 };
 

@@ -80,8 +80,27 @@ const guint8* gst_cuface_features_get_descriptor(const GstCufaceFeatures* featur
                                                  gsize* length) {
   if (length) *length = 0;
   g_return_val_if_fail(features && length, nullptr);
-  const cuface::BinaryFeatures& found = features->features().found;
+  const cuface::Features& found = features->features().found;
   g_return_val_if_fail(index < found.keypoints.size(), nullptr);
+  if (found.descriptors.empty()) return nullptr;
   *length = cuface::kBinaryBytes;
   return found.descriptor(index);
+}
+
+const gfloat* gst_cuface_features_get_floats(const GstCufaceFeatures* features, guint index,
+                                             gsize* length) {
+  if (length) *length = 0;
+  g_return_val_if_fail(features && length, nullptr);
+  const cuface::Features& found = features->features().found;
+  g_return_val_if_fail(index < found.keypoints.size(), nullptr);
+  if (found.floats.empty()) return nullptr;
+  *length = cuface::kFloats;
+  return found.floats_of(index);
+}
+
+gint gst_cuface_features_get_sign(const GstCufaceFeatures* features, guint index) {
+  g_return_val_if_fail(features, 0);
+  const cuface::Features& found = features->features().found;
+  g_return_val_if_fail(index < found.keypoints.size(), 0);
+  return found.signs.empty() ? 0 : found.signs[index];
 }

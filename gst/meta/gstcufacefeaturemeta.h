@@ -83,11 +83,12 @@ GST_CUFACE_API guint gst_cuface_features_get_count(const GstCufaceFeatures* feat
  * @y: (out) (optional): where it is down, as a fraction of the frame's height
  * @size: (out) (optional): the diameter of what is described, as a fraction of the frame's width
  * @angle: (out) (optional): its direction in degrees, clockwise, 0 to 360
- * @response: (out) (optional): how strong it is, by the element's property score
+ * @response: (out) (optional): how strong it is, by the element's detector and score
  *
- * Keypoints come level by level, and of each level row by row.
+ * Keypoints of FAST come level by level, and of each level row by row; those of the Hessian come
+ * the strongest first.
  *
- * Returns: the level on which it was found; 0 is the picture itself
+ * Returns: the level or octave on which it was found; 0 is the picture itself
  */
 GST_CUFACE_API guint gst_cuface_features_get_keypoint(const GstCufaceFeatures* features,
                                                       guint index, gfloat* x, gfloat* y,
@@ -102,10 +103,35 @@ GST_CUFACE_API guint gst_cuface_features_get_keypoint(const GstCufaceFeatures* f
  *
  * Two descriptors are near where few of their bits differ.
  *
- * Returns: (array length=length) (transfer none): the descriptor
+ * Returns: (array length=length) (transfer none) (nullable): the descriptor; %NULL where it is one
+ *     of floats
  */
 GST_CUFACE_API const guint8* gst_cuface_features_get_descriptor(const GstCufaceFeatures* features,
                                                                 guint index, gsize* length);
+
+/**
+ * gst_cuface_features_get_floats:
+ * @features: a #GstCufaceFeatures
+ * @index: which keypoint, below gst_cuface_features_get_count()
+ * @length: (out): how many floats the descriptor has
+ *
+ * SURF's descriptor, of unit length. Two are near where their Euclidean distance is small.
+ *
+ * Returns: (array length=length) (transfer none) (nullable): the descriptor; %NULL where it is one
+ *     of bytes
+ */
+GST_CUFACE_API const gfloat* gst_cuface_features_get_floats(const GstCufaceFeatures* features,
+                                                            guint index, gsize* length);
+
+/**
+ * gst_cuface_features_get_sign:
+ * @features: a #GstCufaceFeatures
+ * @index: which keypoint, below gst_cuface_features_get_count()
+ *
+ * Returns: 1 for dark on light, -1 for light on dark; 0 for neither, and where the detector does
+ *     not tell
+ */
+GST_CUFACE_API gint gst_cuface_features_get_sign(const GstCufaceFeatures* features, guint index);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstCufaceFeatures, gst_cuface_features_unref)
 

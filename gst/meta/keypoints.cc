@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace cuface::gst {
+namespace {
+
+template <typename T>
+void append(std::vector<T>& to, const T* from, int count) {
+  to.insert(to.end(), from, from + count);
+}
+
+}  // namespace
 
 FrameFeaturesRef ResultKind<FrameFeatures>::scaled(FrameFeaturesRef features, int width,
                                                    int height) {
@@ -29,16 +37,19 @@ FrameFeaturesRef ResultKind<FrameFeatures>::cropped(const FrameFeatures& feature
   cropped->width = to.width;
   cropped->height = to.height;
   cropped->config = features.config;
-  const BinaryFeatures& all = features.found;
+  const Features& all = features.found;
   for (std::size_t i = 0; i < all.keypoints.size(); ++i) {
     Keypoint k = all.keypoints[i];
     k.x += static_cast<float>(from.crop_x - to.crop_x);
     k.y += static_cast<float>(from.crop_y - to.crop_y);
     if (!is_visible({k.x, k.y, 0.5f, 0.5f}, to)) continue;
     cropped->found.keypoints.push_back(k);
-    const std::uint8_t* bytes = all.descriptor(i);
-    cropped->found.descriptors.insert(cropped->found.descriptors.end(), bytes,
-                                      bytes + kBinaryBytes);
+    if (all.floats.empty()) {
+      append(cropped->found.descriptors, all.descriptor(i), kBinaryBytes);
+    } else {
+      append(cropped->found.floats, all.floats_of(i), kFloats);
+      cropped->found.signs.push_back(all.signs[i]);
+    }
   }
   return cropped;
 }

@@ -7,7 +7,7 @@
 #include "gst/meta/framemeta.h"
 #include "gst/meta/gstcufacefeaturemeta.h"
 #include "kernels/features/features.h"
-#include "kernels/orb/orb.h"
+#include "kernels/keypoints/keypoints.h"
 
 namespace cuface {
 
@@ -15,9 +15,9 @@ namespace cuface {
 /// Filled by one thread, then shared and never changed again.
 struct FrameFeatures {
   int width = 0, height = 0;
-  BinaryFeatures found;
+  Features found;
   /// What they were found with: other pictures must be described alike to be compared with this.
-  OrbConfig config = {};
+  FeatureConfig config = {};
 };
 using FrameFeaturesRef = std::shared_ptr<const FrameFeatures>;
 

@@ -177,36 +177,63 @@ void transfer(A& a, M& motion, const MotionMap*) {
   }
 }
 
+/// Of a keypoint with bytes, which are fewer than floats.
 constexpr std::size_t kKeypointBytes = 6 * 4 + kBinaryBytes;
+
+/// One of two values of an enumeration.
+template <typename A, typename E>
+void one_of(A& a, E& value, std::remove_const_t<E> first, std::remove_const_t<E> second) {
+  bool is_second = value == second;
+  a.value(is_second);
+  if constexpr (!std::is_const_v<E>) value = is_second ? second : first;
+}
 
 template <typename A, typename C>
 void config(A& a, C& c) {
-  values(a, c.max_keypoints, c.threshold, c.levels, c.scale_factor, c.edge);
-  bool fast = c.score == KeypointScore::kFast;
-  values(a, fast, c.upright);
-  if constexpr (!std::is_const_v<C>) c.score = fast ? KeypointScore::kFast : KeypointScore::kHarris;
+  one_of(a, c.detector, FeatureDetector::kFast, FeatureDetector::kHessian);
+  one_of(a, c.descriptor, FeatureDescriptor::kOrb, FeatureDescriptor::kSurf);
+  auto& orb = c.orb;
+  auto& surf = c.surf;
   const auto is_from = [](auto value, auto least, auto most) {
     return value >= least && value <= most;
   };
-  a.check(is_from(c.max_keypoints, 1, kMostKeypoints) &&
-          is_from(c.threshold, 0, kMostFastThreshold) && is_from(c.levels, 1, kMostOrbLevels) &&
-          is_from(c.scale_factor, kLeastScale, kMostScale) &&
-          is_from(c.edge, kLeastEdge, kMostEdge));
+  values(a, orb.max_keypoints, orb.threshold, orb.levels, orb.scale_factor, orb.edge);
+  one_of(a, orb.score, KeypointScore::kHarris, KeypointScore::kFast);
+  a.value(orb.upright);
+  a.check(is_from(orb.max_keypoints, 1, kMostKeypoints) &&
+          is_from(orb.threshold, 0, kMostFastThreshold) && is_from(orb.levels, 1, kMostOrbLevels) &&
+          is_from(orb.scale_factor, kLeastScale, kMostScale) &&
+          is_from(orb.edge, kLeastEdge, kMostEdge));
+  values(a, surf.max_keypoints, surf.threshold, surf.octaves, surf.layers, surf.upright);
+  a.check(is_from(surf.max_keypoints, 1, kMostKeypoints) && surf.threshold >= 0 &&
+          is_from(surf.octaves, 1, kMostSurfOctaves) && is_from(surf.layers, 1, kMostSurfLayers));
+}
+
+/// As many values as both sides know of.
+template <typename A, typename V>
+void fill(A& a, V& all, std::size_t count) {
+  if constexpr (!std::is_const_v<V>) all.resize(a.is_fine() ? count : 0);
+  for (auto& value : all) a.value(value);
 }
 
 template <typename A, typename F>
 void transfer(A& a, F& features, const FrameFeatures*) {
   size(a, features.width, features.height);
   config(a, features.config);
-  auto& [keypoints, descriptors] = features.found;
+  auto& keypoints = features.found.keypoints;
   a.resize(keypoints, kKeypointBytes);
   a.check(keypoints.size() <= kMostKeypoints);
   for (auto& k : keypoints) {
     values(a, k.x, k.y, k.size, k.angle, k.response, k.octave);
     a.check(k.size >= 0 && k.angle >= 0 && k.angle <= 360 && k.octave >= 0);
   }
-  if constexpr (!std::is_const_v<F>) descriptors.resize(kBinaryBytes * keypoints.size());
-  for (auto& byte : descriptors) a.value(byte);
+  if (features.config.descriptor == FeatureDescriptor::kOrb) {
+    fill(a, features.found.descriptors, kBinaryBytes * keypoints.size());
+    return;
+  }
+  fill(a, features.found.signs, keypoints.size());
+  for (auto& sign : features.found.signs) a.check(sign >= -1 && sign <= 1);
+  fill(a, features.found.floats, kFloats * keypoints.size());
 }
 
 constexpr std::size_t kPictureBytes = 4 + 8 + 4, kMatchBytes = 4 + 16 + 4;

@@ -55,14 +55,14 @@ Result<ReferencePictures> ReferencePictures::load(const std::string& list) {
   return references;
 }
 
-Result<bool> ReferencePictures::describe(const OrbConfig& config, const StopFlag* stop) {
+Result<bool> ReferencePictures::describe(const FeatureConfig& config, const StopFlag* stop) {
   if (described_ == config) return false;
   described_.reset();
   names_.clear();
   for (Picture& picture : pictures_) {
     const int width = picture.grey.width(), height = picture.grey.height();
-    CUFACE_TAKE(detector, OrbDetector::create(config, width, height));
-    CUFACE_TRY(detector.run(std::as_const(picture.grey).view(), picture.found, stop));
+    CUFACE_TAKE(finder, FeatureFinder::create(config, width, height));
+    CUFACE_TRY(finder.run(std::as_const(picture.grey).view(), picture.found, stop));
     names_.push_back({short_name(picture.name), width, height,
                       static_cast<std::int32_t>(picture.found.keypoints.size())});
   }

@@ -11,7 +11,7 @@
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
 #include "kernels/features/features.h"
-#include "kernels/orb/orb.h"
+#include "kernels/keypoints/keypoints.h"
 
 namespace cuface::gst {
 
@@ -24,7 +24,7 @@ class ReferencePictures {
   struct Picture {
     std::string name, path;
     Image<std::uint8_t> grey;
-    BinaryFeatures found;
+    Features found;
   };
 
   /// The pictures of a list of PNG files with commas in between, each FILE or NAME=FILE; a file
@@ -34,7 +34,7 @@ class ReferencePictures {
 
   /// Finds the keypoints of all pictures with these settings, unless that has been done. True where
   /// it had to be. kCancelled, and nothing is known, once `stop` is raised.
-  Result<bool> describe(const OrbConfig& config, const StopFlag* stop);
+  Result<bool> describe(const FeatureConfig& config, const StopFlag* stop);
 
   const std::vector<Picture>& pictures() const { return pictures_; }
   /// For a result: what the pictures are. After describe().
@@ -43,7 +43,7 @@ class ReferencePictures {
  private:
   std::vector<Picture> pictures_;
   std::vector<MatchedPicture> names_;
-  std::optional<OrbConfig> described_;
+  std::optional<FeatureConfig> described_;
 };
 
 }  // namespace cuface::gst

@@ -56,6 +56,7 @@ OWN_STATS = {
     "cuedgedetect": CUDA_STATS,
     "cumotiondetect": ("moving-frames", "global-changes", "events", *CUDA_STATS),
     "cufeatures": ("keypoints", *CUDA_STATS),
+    "cusurf": ("keypoints",),
     "cufeaturematch": ("matches",),
 }
 

@@ -8,7 +8,7 @@
 #include "gst/meta/keypoints.h"
 #include "gst/meta/matches.h"
 #include "kernels/match/match.h"
-#include "kernels/orb/orb.h"
+#include "tests/gst/features.h"
 #include "tests/gst/support.h"
 
 namespace cuface::test {
@@ -27,25 +27,22 @@ cv::Mat textured(int width, int height, int seed, int cell = 8) {
   return large(cv::Rect(0, 0, width, height)).clone();
 }
 
-BinaryFeatures features_of(const cv::Mat& grey, const OrbConfig& config) {
-  Result<OrbDetector> detector = OrbDetector::create(config, grey.cols, grey.rows);
-  BinaryFeatures out;
-  EXPECT_TRUE(detector.ok());
-  EXPECT_TRUE(
-      detector.value()
-          .run({grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)}, out)
-          .ok());
-  return out;
-}
-
 std::vector<PictureMatch> expected(const cv::Mat& reference, const cv::Mat& frame,
-                                   const OrbConfig& config, const MatchConfig& match) {
-  const BinaryFeatures a = features_of(reference, config), b = features_of(frame, config);
-  const auto set = [](const BinaryFeatures& f) {
-    return BinarySet{f.descriptors.data(), static_cast<int>(f.keypoints.size()), kBinaryBytes};
+                                   const FeatureConfig& config, const MatchConfig& match) {
+  const Features a = features_of(reference, config), b = features_of(frame, config);
+  const auto count = [](const Features& f) { return static_cast<int>(f.keypoints.size()); };
+  const auto bytes = [&](const Features& f) {
+    return BinarySet{f.descriptors.data(), count(f), kBinaryBytes};
   };
+  const auto floats = [&](const Features& f) {
+    return FloatSet{f.floats.data(), count(f), kFloats, f.signs.data()};
+  };
+  Matcher matcher = Matcher::create(match).value();
   std::vector<Match> found;
-  EXPECT_TRUE(Matcher::create(match).value().run(set(a), set(b), found).ok());
+  EXPECT_TRUE((config.descriptor == FeatureDescriptor::kOrb
+                   ? matcher.run(bytes(a), bytes(b), found)
+                   : matcher.run(floats(a), floats(b), found))
+                  .ok());
   std::vector<PictureMatch> out;
   for (const Match& m : found) {
     const Keypoint& theirs = a.keypoints[static_cast<std::size_t>(m.query)];
@@ -135,33 +132,41 @@ class FeatureMatches : public testing::Test {
 };
 
 TEST_F(FeatureMatches, OfTheMetaAreTheKernels) {
-  OrbConfig few{.max_keypoints = 90}, upright{.upright = true};
-  MatchConfig any, near, cross;
+  const FeatureConfig few = with_orb({.max_keypoints = 90}), upright = with_orb({.upright = true}),
+                      surf = with_surf();
+  MatchConfig any, near, cross, signs, short_cut;
+  signs.sign_check = true;
+  short_cut.early_out = 0.05f;
   any.ratio = 1;
   near.max_distance = 12;
   cross.ratio = 0.95f;
   cross.cross_check = true;
   struct Case {
     std::string features, match;
-    OrbConfig orb;
+    FeatureConfig found_with;
     MatchConfig config;
   };
-  for (const Case& c : {Case{"", "", {}, {}}, Case{"max-keypoints=90", "ratio=1", few, any},
-                        Case{"upright=true", "max-distance=12", upright, near},
-                        Case{"", "ratio=0.95 cross-check=true", {}, cross}}) {
-    Harness harness("cufeatures " + c.features + " ! cufeaturematch name=m reference=" + part +
-                    " " + c.match);
+  std::vector<Case> cases = {{"cufeatures", "", {}, {}},
+                             {"cufeatures max-keypoints=90", "ratio=1", few, any},
+                             {"cufeatures upright=true", "max-distance=12", upright, near},
+                             {"cufeatures", "ratio=0.95 cross-check=true", {}, cross}};
+  if (has_surf())
+    cases.insert(cases.end(), {{"cusurf", "", surf, {}},
+                               {"cusurf", "sign-check=true", surf, signs},
+                               {"cusurf", "early-out=0.05", surf, short_cut}});
+  for (const Case& c : cases) {
+    Harness harness(c.features + " ! cufeaturematch name=m reference=" + part + " " + c.match);
     harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight));
     GstBuffer* out = harness.pass(grey_frame(frame));
     ASSERT_NE(out, nullptr) << c.features;
     const Read read(out, kWidth, kHeight);
     gst_buffer_unref(out);
-    const auto wanted = expected(frame(kPart).clone(), frame, c.orb, c.config);
+    const auto wanted = expected(frame(kPart).clone(), frame, c.found_with, c.config);
     EXPECT_GE(wanted.size(), 30u) << c.features << c.match;
     expect_same(read.matches, wanted);
     ASSERT_EQ(read.pictures, 1);
     const int keypoints =
-        static_cast<int>(features_of(frame(kPart).clone(), c.orb).keypoints.size());
+        static_cast<int>(features_of(frame(kPart).clone(), c.found_with).keypoints.size());
     EXPECT_EQ(read.references[0], (MatchedPicture{part, kPart.width, kPart.height, keypoints}));
     EXPECT_EQ(harness.stat("m", "matches"), wanted.size());
   }
@@ -210,7 +215,7 @@ TEST_F(FeatureMatches, FollowThePictureAndTheSettings) {
     MatchConfig config;
     config.ratio = upright ? 0.6f : 0.75f;
     expect_same(Read(out, kWidth, kHeight).matches,
-                expected(frame(kPart).clone(), frame, {.upright = upright}, config));
+                expected(frame(kPart).clone(), frame, with_orb({.upright = upright}), config));
     gst_buffer_unref(out);
   }
   GstBuffer* out = gst_buffer_make_writable(harness.pass(grey_frame(frame)));
@@ -232,8 +237,7 @@ TEST_F(FeatureMatches, FollowThePictureAndTheSettings) {
 }
 
 TEST_F(FeatureMatches, StandInALineOfJson) {
-  const std::vector<PictureMatch> wanted =
-      expected(frame(kPart).clone(), frame, OrbConfig{}, MatchConfig{});
+  const std::vector<PictureMatch> wanted = expected(frame(kPart).clone(), frame, {}, {});
   GstBuffer* out = pass("cufeatures ! cufeaturematch reference=" + part + " ! cuface2json", frame);
   ASSERT_NE(out, nullptr);
   GstMapInfo map;
@@ -267,7 +271,7 @@ TEST_F(FeatureMatches, AreDrawn) {
   };
   const std::vector<std::uint8_t> plain(frame.data, frame.data + kWidth * kHeight);
   EXPECT_EQ(pixels("draw=box+contour+id"), plain) << "there are no faces";
-  const OrbConfig few{.max_keypoints = 400};
+  const FeatureConfig few = with_orb({.max_keypoints = 400});
   const auto at = [](const std::vector<std::uint8_t>& bytes, float x, float y) {
     return bytes[static_cast<std::size_t>(std::lround(y) * kWidth + std::lround(x))];
   };
@@ -278,7 +282,7 @@ TEST_F(FeatureMatches, AreDrawn) {
     for (std::size_t i = 0; i < bytes.size(); ++i) count += bytes[i] != plain[i];
     return count;
   };
-  const BinaryFeatures found = features_of(frame, few);
+  const Features found = features_of(frame, few);
   for (const Keypoint& k : found.keypoints) EXPECT_EQ(at(points, k.x, k.y), 0);
   EXPECT_LT(changed(points), 12 * static_cast<int>(found.keypoints.size()));
   const auto matched = matches(chain, frame).matches;

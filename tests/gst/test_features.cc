@@ -1,10 +1,11 @@
-// cufeatures: the keypoints of the kernel in a meta and in JSON, settings, pictures without any.
+// cufeatures and cusurf: the keypoints of the kernels in a meta and in JSON, settings, pictures
+// without any.
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "gst/meta/gstcufacefeaturemeta.h"
 #include "gst/meta/keypoints.h"
-#include "kernels/orb/orb.h"
+#include "tests/gst/features.h"
 #include "tests/gst/support.h"
 
 namespace cuface::test {
@@ -18,17 +19,6 @@ cv::Mat picture() {
 
 GstVideoInfo grey_info(int width = kWidth, int height = kHeight) {
   return video_info(GST_VIDEO_FORMAT_GRAY8, width, height);
-}
-
-BinaryFeatures expected(const cv::Mat& grey, const OrbConfig& config = {}) {
-  Result<OrbDetector> detector = OrbDetector::create(config, grey.cols, grey.rows);
-  BinaryFeatures out;
-  EXPECT_TRUE(detector.ok());
-  EXPECT_TRUE(
-      detector.value()
-          .run({grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)}, out)
-          .ok());
-  return out;
 }
 
 /// A buffer's snapshot, which goes with this.
@@ -49,8 +39,8 @@ class Read {
     return features_ ? static_cast<int>(gst_cuface_features_get_count(features_)) : -1;
   }
   /// Its keypoints in pixels of a frame of this size, with their descriptors.
-  BinaryFeatures in_pixels(float width, float height) const {
-    BinaryFeatures out;
+  Features in_pixels(float width, float height) const {
+    Features out;
     for (guint i = 0; static_cast<int>(i) < count(); ++i) {
       Keypoint k;
       k.octave = static_cast<std::int32_t>(gst_cuface_features_get_keypoint(
@@ -60,8 +50,16 @@ class Read {
       k.size *= width;
       out.keypoints.push_back(k);
       gsize length = 0;
+      const gint sign = gst_cuface_features_get_sign(features_, i);
+      if (const gfloat* floats = gst_cuface_features_get_floats(features_, i, &length)) {
+        EXPECT_EQ(length, gsize{kFloats});
+        out.floats.insert(out.floats.end(), floats, floats + length);
+        out.signs.push_back(static_cast<std::int8_t>(sign));
+      }
       const guint8* bytes = gst_cuface_features_get_descriptor(features_, i, &length);
+      if (!bytes) continue;
       EXPECT_EQ(length, gsize{kBinaryBytes});
+      EXPECT_EQ(sign, 0);
       out.descriptors.insert(out.descriptors.end(), bytes, bytes + length);
     }
     return out;
@@ -72,7 +70,7 @@ class Read {
 };
 
 /// The same, but for the rounding of places.
-void expect_same(const BinaryFeatures& a, const BinaryFeatures& b) {
+void expect_same(const Features& a, const Features& b) {
   ASSERT_EQ(a.keypoints.size(), b.keypoints.size());
   for (std::size_t i = 0; i < a.keypoints.size(); ++i) {
     const Keypoint &k = a.keypoints[i], &other = b.keypoints[i];
@@ -84,50 +82,86 @@ void expect_same(const BinaryFeatures& a, const BinaryFeatures& b) {
     ASSERT_EQ(k.octave, other.octave);
   }
   EXPECT_EQ(a.descriptors, b.descriptors);
+  EXPECT_EQ(a.floats, b.floats);
+  EXPECT_EQ(a.signs, b.signs);
+  EXPECT_EQ(a.descriptors.size() / kBinaryBytes + a.floats.size() / kFloats, a.keypoints.size());
 }
 
-TEST(Features, OfTheMetaAreTheKernels) {
+/// An element of this build, and what it does by default.
+struct Finder {
+  std::string name;
+  FeatureConfig config;
+};
+std::ostream& operator<<(std::ostream& out, const Finder& finder) { return out << finder.name; }
+
+std::vector<Finder> finders() {
+  std::vector<Finder> all = {{"cufeatures", {}}};
+  if (has_surf()) all.push_back({"cusurf", with_surf()});
+  return all;
+}
+
+class FeatureElements : public testing::TestWithParam<Finder> {
+ protected:
+  const std::string element = GetParam().name;
   const cv::Mat grey = picture();
-  for (const auto& [settings, config] : std::vector<std::pair<std::string, OrbConfig>>{
-           {"", {}},
-           {"detector=fast descriptor=orb max-keypoints=40", {.max_keypoints = 40}},
-           {"threshold=40 levels=3 scale-factor=1.5",
-            {.threshold = 40, .levels = 3, .scale_factor = 1.5f}},
-           {"score=fast edge=25", {.edge = 25, .score = KeypointScore::kFast}},
-           {"upright=true", {.upright = true}}}) {
-    Harness harness("cufeatures name=f " + settings);
+  const Features all = features_of(grey, GetParam().config);
+};
+INSTANTIATE_TEST_SUITE_P(Elements, FeatureElements, testing::ValuesIn(finders()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(FeatureSettings, OfTheMetaAreTheKernels) {
+  const cv::Mat grey = picture();
+  std::vector<std::pair<std::string, FeatureConfig>> cases = {
+      {"cufeatures", {}},
+      {"cufeatures detector=fast descriptor=orb max-keypoints=40", with_orb({.max_keypoints = 40})},
+      {"cufeatures threshold=40 levels=3 scale-factor=1.5",
+       with_orb({.threshold = 40, .levels = 3, .scale_factor = 1.5f})},
+      {"cufeatures score=fast edge=25", with_orb({.edge = 25, .score = KeypointScore::kFast})},
+      {"cufeatures upright=true", with_orb({.upright = true})}};
+  if (has_surf()) {
+    FeatureConfig corners = with_orb({});
+    corners.descriptor = FeatureDescriptor::kSurf;
+    cases.insert(cases.end(),
+                 {{"cusurf", with_surf()},
+                  {"cufeatures detector=hessian descriptor=surf", with_surf()},
+                  {"cusurf max-keypoints=30 threshold=10",
+                   with_surf({.max_keypoints = 30, .threshold = 10})},
+                  {"cusurf octaves=2", with_surf({.octaves = 2})},
+                  {"cusurf layers=5 threshold=20.5", with_surf({.threshold = 20.5f, .layers = 5})},
+                  {"cusurf upright=true", with_surf({.upright = true})},
+                  {"cusurf detector=fast", corners}});
+  }
+  for (const auto& [element, config] : cases) {
+    Harness harness(element + " name=f");
     harness.set_caps(grey_info());
     GstBuffer* out = harness.pass(grey_frame(grey));
-    ASSERT_NE(out, nullptr) << settings;
+    ASSERT_NE(out, nullptr) << element;
     const Read read(out);
     gst_buffer_unref(out);  // the snapshot outlives it
-    const BinaryFeatures wanted = expected(grey, config);
-    EXPECT_GE(wanted.keypoints.size(), 20u) << settings;
+    const Features wanted = features_of(grey, config);
+    EXPECT_GE(wanted.keypoints.size(), 20u) << element;
     expect_same(read.in_pixels(kWidth, kHeight), wanted);
     EXPECT_EQ(harness.stat("f", "keypoints"), wanted.keypoints.size());
   }
 }
 
-TEST(Features, SettingsChangeWhileItPlays) {
-  const cv::Mat grey = picture();
-  Harness harness("cufeatures name=f");
+TEST_P(FeatureElements, SettingsChangeWhileItPlays) {
+  Harness harness(element + " name=f");
   harness.set_caps(grey_info());
   for (const int most : {500, 20, 500}) {
     g_object_set(harness.element("f"), "max-keypoints", most, nullptr);
     GstBuffer* out = harness.pass(grey_frame(grey));
     ASSERT_NE(out, nullptr);
-    OrbConfig config;
-    config.max_keypoints = most;
-    expect_same(Read(out).in_pixels(kWidth, kHeight), expected(grey, config));
+    FeatureConfig config = GetParam().config;
+    config.orb.max_keypoints = config.surf.max_keypoints = most;
+    expect_same(Read(out).in_pixels(kWidth, kHeight), features_of(grey, config));
     gst_buffer_unref(out);
   }
 }
 
-TEST(Features, FollowAPictureThatIsScaledOrCropped) {
-  const cv::Mat grey = picture();
-  const BinaryFeatures all = expected(grey);
-  const auto behind = [&](const std::string& element) {
-    Harness harness("cufeatures ! " + element);
+TEST_P(FeatureElements, FollowAPictureThatIsScaledOrCropped) {
+  const auto behind = [&](const std::string& other) {
+    Harness harness(element + " ! " + other);
     harness.set_caps(grey_info());
     return harness.pass(grey_frame(grey));
   };
@@ -141,7 +175,7 @@ TEST(Features, FollowAPictureThatIsScaledOrCropped) {
   EXPECT_EQ(Read(padded).get(), nullptr) << "nobody knows where they are";
   gst_buffer_unref(padded);
 
-  Harness harness("cufeatures");
+  Harness harness(element);
   harness.set_caps(grey_info());
   GstBuffer* out = harness.pass(grey_frame(grey));
   ASSERT_NE(out, nullptr);
@@ -151,7 +185,7 @@ TEST(Features, FollowAPictureThatIsScaledOrCropped) {
   crop->y = 40;
   crop->width = 160;
   crop->height = 120;
-  BinaryFeatures inside;
+  Features inside;
   for (std::size_t i = 0; i < all.keypoints.size(); ++i) {
     Keypoint k = all.keypoints[i];
     k.x -= 100;
@@ -159,8 +193,13 @@ TEST(Features, FollowAPictureThatIsScaledOrCropped) {
     if (k.x <= -0.5f || k.y <= -0.5f || k.x >= 160 || k.y >= 120) continue;
     k.size = all.keypoints[i].size;
     inside.keypoints.push_back(k);
-    inside.descriptors.insert(inside.descriptors.end(), all.descriptor(i),
-                              all.descriptor(i) + kBinaryBytes);
+    if (all.floats.empty()) {
+      inside.descriptors.insert(inside.descriptors.end(), all.descriptor(i),
+                                all.descriptor(i) + kBinaryBytes);
+      continue;
+    }
+    inside.floats.insert(inside.floats.end(), all.floats_of(i), all.floats_of(i) + kFloats);
+    inside.signs.push_back(all.signs[i]);
   }
   EXPECT_GT(inside.keypoints.size(), 10u);
   EXPECT_LT(inside.keypoints.size(), all.keypoints.size());
@@ -168,25 +207,23 @@ TEST(Features, FollowAPictureThatIsScaledOrCropped) {
   gst_buffer_unref(out);
 }
 
-TEST(Features, AreTheSameInColour) {
-  const cv::Mat grey = picture();
-  const BinaryFeatures wanted = expected(grey);
+TEST_P(FeatureElements, AreTheSameInColour) {
   for (const GstVideoFormat format :
        {GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_GBR}) {
     const GstVideoInfo info = video_info(format, kWidth, kHeight);
-    Harness harness("cufeatures");
+    Harness harness(element);
     harness.set_caps(info);
     GstBuffer* out = harness.pass(make_frame(info, grey));
     ASSERT_NE(out, nullptr);
-    expect_same(Read(out).in_pixels(kWidth, kHeight), wanted);
+    expect_same(Read(out).in_pixels(kWidth, kHeight), all);
     gst_buffer_unref(out);
   }
 }
 
-TEST(Features, PicturesWithoutCornersHaveNone) {
+TEST_P(FeatureElements, PicturesWithoutCornersHaveNone) {
   for (const auto& [width, height, value] :
        {std::tuple{320, 240, 255}, {320, 240, 0}, {16, 16, 200}, {1, 1, 7}, {4000, 40, 90}}) {
-    Harness harness("cufeatures");
+    Harness harness(element);
     harness.set_caps(grey_info(width, height));
     GstBuffer* out = harness.pass(grey_frame(cv::Mat(height, width, CV_8U, cv::Scalar(value))));
     ASSERT_NE(out, nullptr);
@@ -195,10 +232,10 @@ TEST(Features, PicturesWithoutCornersHaveNone) {
   }
 }
 
-TEST(Features, AGapHasNoMeta) {
-  Harness harness("cufeatures");
+TEST_P(FeatureElements, AGapHasNoMeta) {
+  Harness harness(element);
   harness.set_caps(grey_info());
-  GstBuffer* in = grey_frame(picture());
+  GstBuffer* in = grey_frame(grey);
   GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_GAP);
   GstBuffer* out = harness.pass(in);
   ASSERT_NE(out, nullptr);
@@ -206,10 +243,8 @@ TEST(Features, AGapHasNoMeta) {
   gst_buffer_unref(out);
 }
 
-TEST(Features, StandInALineOfJson) {
-  const cv::Mat grey = picture();
-  const BinaryFeatures wanted = expected(grey);
-  Harness harness("cufeatures ! cuface2json");
+TEST_P(FeatureElements, StandInALineOfJson) {
+  Harness harness(element + " ! cuface2json");
   harness.set_caps(grey_info());
   GstBuffer* out = harness.pass(grey_frame(grey));
   ASSERT_NE(out, nullptr);
@@ -218,31 +253,61 @@ TEST(Features, StandInALineOfJson) {
   const nlohmann::json line = nlohmann::json::parse(map.data, map.data + map.size);
   gst_buffer_unmap(out, &map);
   gst_buffer_unref(out);
-  EXPECT_EQ(line["features"]["descriptor"], "orb");
+  const bool is_surf = element == "cusurf";
+  EXPECT_EQ(line["features"]["descriptor"], is_surf ? "surf" : "orb");
   const nlohmann::json& keypoints = line["features"]["keypoints"];
-  ASSERT_EQ(keypoints.size(), wanted.keypoints.size());
+  ASSERT_EQ(keypoints.size(), all.keypoints.size());
   for (std::size_t i = 0; i < keypoints.size(); ++i) {
-    const Keypoint& k = wanted.keypoints[i];
+    const Keypoint& k = all.keypoints[i];
     EXPECT_EQ(keypoints[i]["x"].get<float>(), k.x);
     EXPECT_EQ(keypoints[i]["y"].get<float>(), k.y);
     EXPECT_EQ(keypoints[i]["size"].get<float>(), k.size);
     EXPECT_EQ(keypoints[i]["angle"].get<float>(), k.angle);
     EXPECT_EQ(keypoints[i]["response"].get<float>(), k.response);
     EXPECT_EQ(keypoints[i]["octave"], k.octave);
+    if (is_surf) {
+      EXPECT_EQ(keypoints[i]["descriptor"].get<std::vector<float>>(),
+                std::vector<float>(all.floats_of(i), all.floats_of(i) + kFloats));
+      EXPECT_EQ(keypoints[i]["sign"], all.signs[i]);
+      continue;
+    }
+    EXPECT_FALSE(keypoints[i].contains("sign"));
     const auto hex = keypoints[i]["descriptor"].get<std::string>();
     ASSERT_TRUE(std::regex_match(hex, std::regex("[0-9a-f]{64}"))) << hex;
     for (std::size_t b = 0; b < kBinaryBytes; ++b)
-      ASSERT_EQ(std::stoi(hex.substr(2 * b, 2), nullptr, 16), wanted.descriptor(i)[b]);
+      ASSERT_EQ(std::stoi(hex.substr(2 * b, 2), nullptr, 16), all.descriptor(i)[b]);
   }
 }
 
-TEST(Features, NeedNoFacesForAPublisher) {
-  const BusReport report = run_pipeline(
-      "videotestsrc num-buffers=2 ! video/x-raw,width=160,height=120 ! cufeatures ! cuface2json ! "
-      "fakesink");
+TEST_P(FeatureElements, NeedNoFacesForAPublisher) {
+  const BusReport report =
+      run_pipeline("videotestsrc num-buffers=2 ! video/x-raw,width=160,height=120 ! " + element +
+                   " ! cuface2json ! fakesink");
   EXPECT_TRUE(report.finished);
   EXPECT_EQ(report.error, "");
   EXPECT_TRUE(report.warnings.empty());
+}
+
+TEST(FeatureSettings, ThatDoNotFitEachOtherAreAnError) {
+  if (!has_surf()) GTEST_SKIP() << "built without SURF";
+  for (const char* element : {"cusurf descriptor=orb", "cufeatures detector=hessian"})
+    expect_error(
+        run_pipeline("videotestsrc num-buffers=2 ! " + std::string(element) + " ! fakesink"),
+        GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, {"descriptor=orb", "descriptor=surf"});
+}
+
+TEST(FeatureSettings, TheBuildDecidesOnSurf) {
+  GstElementFactory* factory = gst_element_factory_find("cusurf");
+  EXPECT_EQ(factory != nullptr, has_surf());
+  if (factory) gst_object_unref(factory);
+  Harness harness("cufeatures name=f");
+  const auto has = [&](const char* property) {
+    return g_object_class_find_property(G_OBJECT_GET_CLASS(harness.element("f")), property) !=
+           nullptr;
+  };
+  EXPECT_TRUE(has("levels"));
+  EXPECT_EQ(has("octaves"), has_surf());
+  EXPECT_EQ(has("layers"), has_surf());
 }
 
 }  // namespace

@@ -48,10 +48,23 @@ FrameFeatures some_features() {
   FrameFeatures features;
   features.width = kWidth;
   features.height = kHeight;
-  features.config = {.max_keypoints = 7, .score = KeypointScore::kFast, .upright = true};
+  features.config.orb = {.max_keypoints = 7, .score = KeypointScore::kFast, .upright = true};
   features.found.keypoints = {{3.5f, 4, 31, 12.5f, -0.25f, 0}, {600, 300, 37.2f, 360, 1e-7f, 7}};
   for (int i = 0; i < 2 * kBinaryBytes; ++i)
     features.found.descriptors.push_back(static_cast<std::uint8_t>(7 * i));
+  return features;
+}
+
+FrameFeatures some_floats() {
+  FrameFeatures features = some_features();
+  features.config = {FeatureDetector::kHessian,
+                     FeatureDescriptor::kSurf,
+                     {},
+                     {.max_keypoints = 9, .threshold = 0.5f, .octaves = 2, .upright = true}};
+  features.found.descriptors.clear();
+  features.found.signs = {-1, 1};
+  for (int i = 0; i < 2 * kFloats; ++i)
+    features.found.floats.push_back(static_cast<float>(i) * -0.01f);
   return features;
 }
 
@@ -118,14 +131,17 @@ TEST(Wire, MotionAndEdgesComeOutAsTheyWentIn) {
 }
 
 TEST(Wire, FeaturesComeOutAsTheyWentIn) {
-  const FrameFeatures in = some_features();
-  const auto out = gst::from_bytes<FrameFeatures>(gst::to_bytes(in));
-  ASSERT_NE(out, nullptr);
-  EXPECT_EQ(out->width, kWidth);
-  EXPECT_EQ(out->height, kHeight);
-  EXPECT_EQ(out->config, in.config);
-  EXPECT_EQ(out->found.keypoints, in.found.keypoints);
-  EXPECT_EQ(out->found.descriptors, in.found.descriptors);
+  for (const FrameFeatures& in : {some_features(), some_floats()}) {
+    const auto out = gst::from_bytes<FrameFeatures>(gst::to_bytes(in));
+    ASSERT_NE(out, nullptr);
+    EXPECT_EQ(out->width, kWidth);
+    EXPECT_EQ(out->height, kHeight);
+    EXPECT_EQ(out->config, in.config);
+    EXPECT_EQ(out->found.keypoints, in.found.keypoints);
+    EXPECT_EQ(out->found.descriptors, in.found.descriptors);
+    EXPECT_EQ(out->found.floats, in.found.floats);
+    EXPECT_EQ(out->found.signs, in.found.signs);
+  }
   ASSERT_NE(gst::from_bytes<FrameFeatures>(gst::to_bytes(FrameFeatures{1, 1, {}})), nullptr);
 }
 
@@ -147,8 +163,14 @@ TEST(Wire, MatchesComeOutAsTheyWentIn) {
     EXPECT_EQ(gst::from_bytes<FrameMatches>(gst::to_bytes(lie)), nullptr) << picture;
   }
   FrameFeatures features = some_features();
-  features.config.levels = 0;
+  features.config.orb.levels = 0;
   EXPECT_EQ(gst::from_bytes<FrameFeatures>(gst::to_bytes(features)), nullptr);
+  FrameFeatures floats = some_floats();
+  floats.config.surf.octaves = 0;
+  EXPECT_EQ(gst::from_bytes<FrameFeatures>(gst::to_bytes(floats)), nullptr);
+  floats = some_floats();
+  floats.found.signs[1] = 2;
+  EXPECT_EQ(gst::from_bytes<FrameFeatures>(gst::to_bytes(floats)), nullptr);
 }
 
 /// What is taken is written again as the same bytes: nothing is mended on the way in.
@@ -183,6 +205,7 @@ TEST(Wire, BytesThatLieGiveNothing) {
   expect_careful<MotionMap>(gst::to_bytes(some_motion()));
   expect_careful<Edges>(gst::to_bytes(*some_edges(70, 4)));
   expect_careful<FrameFeatures>(gst::to_bytes(some_features()));
+  expect_careful<FrameFeatures>(gst::to_bytes(some_floats()));
   expect_careful<FrameMatches>(gst::to_bytes(some_matches()));
 }
 

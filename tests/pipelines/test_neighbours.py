@@ -18,6 +18,7 @@ from gi.repository import Gst  # noqa: E402
 Gst.init(None)
 BUILT_AS, OTHER = BUILD / "gst/libgstcuface.so", BUILD / "tests/pipelines/aliases/libgstcuface.so"
 WITH, WITHOUT = (OTHER, BUILT_AS) if os.environ.get("CUFACE_ALIASES") == "false" else (BUILT_AS, OTHER)
+WITH_SURF, WITHOUT_SURF = (OTHER, BUILT_AS) if os.environ.get("CUFACE_SURF") == "false" else (BUILT_AS, OTHER)
 OURS = ("cufacedetect", "culktrack", "cufacelandmark", "cufaceoverlay", "cufacepublish")
 ALIASES = ("facedetect", "lktrack", "facelandmark")
 FRAMES = 4
@@ -74,6 +75,11 @@ def test_the_second_names_are_ours_where_they_are_built_and_nobody_else_has_them
     assert found == ["cuface"] * 3, f"with aliases: {found}"
     found = owners(tmp_path, [WITHOUT], ALIASES)
     assert found == ["nobody"] * 3, f"without aliases: {found}"
+
+
+def test_surf_is_there_where_it_is_built(tmp_path):
+    for plugin, wanted in ((WITH_SURF, "cuface"), (WITHOUT_SURF, "nobody")):
+        assert owners(tmp_path, [plugin], ("cusurf", "cufeatures")) == [wanted, "cuface"]
 
 
 def test_without_aliases_the_others_keep_their_names(tmp_path):
