@@ -65,12 +65,12 @@ class Run:
     folder: pathlib.Path
     quick: bool = False
 
-    def program(self, name, experiment):
+    def program(self, name, experiment, environment=None):
         """What build/tests/eval/eval_NAME measures for an experiment."""
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "report.json"
             subprocess.run([BUILD / "tests/eval" / f"eval_{name}", file, experiment, *(["--quick"] if self.quick else [])],
-                           check=True, env={"CUFACE_DATA": str(chain.DATA), **os.environ})
+                           check=True, env={"CUFACE_DATA": str(chain.DATA), **os.environ, **(environment or {})})
             return json.loads(file.read_text(encoding="utf-8"))
 
 
