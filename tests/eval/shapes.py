@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments import BUILD
 
-SHOWN = 40  # shapes of the first two panels
+SHOWN = 10  # shapes of the first two panels
 MODES = 3
 LINES = ((0, 17, False), (17, 22, False), (22, 27, False), (27, 31, False), (31, 36, False), (36, 42, True), (42, 48, True),
          (48, 60, True), (60, 68, True))
