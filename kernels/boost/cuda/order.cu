@@ -88,13 +88,9 @@ __device__ inline bool places_of(std::uint32_t* counts, std::uint32_t* totals, i
       own[i] = sum;
       sum += totals[lane * kOfLane + i];
     }
-    std::uint32_t before = sum;
-    for (int by = 1; by < kWarp; by *= 2) {
-      const std::uint32_t other = __shfl_sync(kAllLanes, before, lane - by);
-      if (lane >= by) before += other;
-    }
+    const std::uint32_t before = prefix_sum(sum) - sum;
 #pragma unroll
-    for (int i = 0; i < kOfLane; ++i) totals[lane * kOfLane + i] = before - sum + own[i];
+    for (int i = 0; i < kOfLane; ++i) totals[lane * kOfLane + i] = before + own[i];
   }
   __syncthreads();
   return false;

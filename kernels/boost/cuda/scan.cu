@@ -92,15 +92,6 @@ struct Splits {
   }
 };
 
-/// The sum of this lane's value and of those before.
-__device__ inline std::int32_t inclusive_sum(std::int32_t value, int lane) {
-  for (int by = 1; by < kWarp; by *= 2) {
-    const std::int32_t before = __shfl_sync(kAllLanes, value, lane - by);
-    if (lane >= by) value += before;
-  }
-  return value;
-}
-
 template <typename Id, Boosting kBoosting, bool kShared>
 __global__ void __launch_bounds__(kThreads, 1)
     scan_kernel(const __grid_constant__ OrderRows<Id> orders, std::uint32_t first,
@@ -162,8 +153,8 @@ __global__ void __launch_bounds__(kThreads, 1)
               2);
         }
       }
-      const std::int32_t weight = inclusive_sum(own.weight, lane);
-      const std::int32_t response = inclusive_sum(own.response, lane);
+      const std::int32_t weight = prefix_sum(own.weight);
+      const std::int32_t response = prefix_sum(own.response);
       BoostSums left{carry.weight + weight - own.weight, carry.response + response - own.response};
       carry.weight += __shfl_sync(kAllLanes, weight, kWarp - 1);
       carry.response += __shfl_sync(kAllLanes, response, kWarp - 1);

@@ -97,12 +97,7 @@ __device__ void make_sums(const ImageView<const std::uint8_t>& pixels, int step,
     std::uint32_t* row = tile_sums + y * stride;
     std::uint32_t mine = 0;
     for (int x = begin; x < end; ++x) mine += row[column(x)];
-    std::uint32_t sum = mine;
-    for (int apart = 1; apart < kWarp; apart *= 2) {
-      const std::uint32_t before = __shfl_up_sync(kAllLanes, sum, static_cast<unsigned>(apart));
-      if (lane >= apart) sum += before;
-    }
-    sum -= mine;
+    std::uint32_t sum = prefix_sum(mine) - mine;
     for (int x = begin; x < end; ++x) row[column(x)] = sum += row[column(x)];
   }
   __syncthreads();

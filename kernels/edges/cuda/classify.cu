@@ -211,11 +211,7 @@ __device__ void list_runs(const TileBits& bits, TileRuns& runs) {
   if (thread < kWords) {
     const std::uint32_t ridges = bits.ridges[thread / kTileWords][thread % kTileWords];
     starts = ridges & ~(ridges << 1);
-    place = static_cast<std::uint32_t>(__popc(starts));
-    for (int by = 1; by < kWarp; by *= 2) {
-      const std::uint32_t lower = __shfl_up_sync(kAllLanes, place, static_cast<unsigned>(by));
-      if (lane >= by) place += lower;
-    }
+    place = prefix_sum(static_cast<std::uint32_t>(__popc(starts)));
     if (lane == kWarp - 1) runs.before[warp] = place;
     place -= static_cast<std::uint32_t>(__popc(starts));
   }

@@ -126,7 +126,7 @@ __device__ std::uint32_t sum_rows(std::uint32_t* rows, int count) {
   const int first = min(thread * each, count), end = min(first + each, count);
   std::uint32_t mine = 0;
   for (int i = first; i < end; ++i) mine += __ldcg(rows + i);
-  std::uint32_t before = sum_before(mine, lane);
+  std::uint32_t before = prefix_sum(mine) - mine;
   if (lane == kWarp - 1) sums[warp] = before + mine;
   __syncthreads();
   std::uint32_t all = 0;

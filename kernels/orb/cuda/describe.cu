@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kThreads)
   candidates.make(work.candidate_counts, levels.count);
   if (warp == 1) {
     const std::uint32_t mine = lane < levels.count ? work.keypoint_counts[lane] : 0;
-    keypoints_before[lane] = sum_before(mine, lane);
+    keypoints_before[lane] = prefix_sum(mine) - mine;
     if (blockIdx.x == 0 && lane == kWarp - 1) {
       const std::uint32_t all =
           min(keypoints_before[lane] + mine, static_cast<std::uint32_t>(kMostKeypoints));

@@ -9,16 +9,6 @@ namespace cuface::cuda::orb {
 
 inline constexpr int kBins = 256, kBinsOfLane = kBins / kWarp;
 
-/// For a whole warp: the sum over the lanes before.
-__device__ inline std::uint32_t sum_before(std::uint32_t value, int lane) {
-  std::uint32_t sum = value;
-  for (int by = 1; by < kWarp; by *= 2) {
-    const std::uint32_t before = __shfl_sync(kAllLanes, sum, max(lane - by, 0));
-    if (lane >= by) sum += before;
-  }
-  return sum - value;
-}
-
 template <typename T>
 __device__ inline T sum_of_warp(T value) {
   for (int by = kWarp / 2; by > 0; by /= 2) value += __shfl_xor_sync(kAllLanes, value, by);
@@ -37,7 +27,7 @@ __device__ inline void find_from_top(const std::uint32_t* bins, std::uint32_t wa
     mine[k] = bins[kBins - 1 - lane * kBinsOfLane - k];
     sum += mine[k];
   }
-  std::uint32_t above = sum_before(sum, lane);
+  std::uint32_t above = prefix_sum(sum) - sum;
   if (above >= wanted || above + sum < wanted) return;
 #pragma unroll
   for (int k = 0; k < kBinsOfLane; ++k) {
@@ -62,7 +52,7 @@ struct Concatenated {
     if (threadIdx.x >= kWarp) return;
     const int lane = static_cast<int>(threadIdx.x);
     const std::uint32_t mine = lane < levels ? counts[lane] : 0;
-    begin[lane] = sum_before(mine, lane);
+    begin[lane] = prefix_sum(mine) - mine;
     if (lane == kWarp - 1) begin[kMostOrbLevels] = begin[lane] + mine;
   }
   __device__ std::uint32_t size() const { return begin[kMostOrbLevels]; }
