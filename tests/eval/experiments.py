@@ -39,7 +39,7 @@ class Figure:
     unit: str
     theirs: str
     label: str
-    gpu: tuple | None = None  # its row in docs/results/gpu.json: (what the row has, the row's key, its unit in ours)
+    gpu: tuple | None = None  # its row in a run on a GPU: (what the row has, the row's key, its unit in ours)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,10 +87,12 @@ def build_options():
 
 
 class Gpu:
-    """The newest run on a GPU: its tests print the same curves."""
+    """The newest run of all tests on a GPU, whichever card it was: they print the same curves."""
+    RUNS = "gpu.json", "gpu-h100.json"
 
-    def __init__(self):
-        result = json.loads((SOURCE / "docs/results/gpu.json").read_text(encoding="utf-8"))
+    def __init__(self, folder=SOURCE / "docs/results"):
+        runs = [json.loads((folder / name).read_text(encoding="utf-8")) for name in self.RUNS]
+        result = max(runs, key=lambda run: run["date"])
         self.whose = f"{result['device']}, {result['date'][:10]}, commit {result['commit'][:7]}"
         self.rows = result["benchmarks"]
         self.times = {(row["curve"].removesuffix(", random model"), row["x"]): row["us"]  # microseconds of a curve's point

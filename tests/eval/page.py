@@ -1,4 +1,4 @@
-"""docs/results/published.md and its plots, made of docs/results/published.json, gpu.json and tests/eval/rows.json."""
+"""docs/results/published.md and its plots, made of published.json there, the newest run on a GPU and rows.json."""
 import importlib.util
 import json
 import pathlib
@@ -83,7 +83,7 @@ def section(experiment, result, gpu):
         on_gpu = on_gpu or any(gpu.figure(f.gpu) is not None for f in experiment.figures)
         text.append(pages.table(("what", "ours, CPU", "peer, CPU", "ours, GPU", "theirs", "label"), [
             (", ".join(filter(None, (f.name, f.unit))), *(number(found.get(f.name, {}).get(who)) for who in ("ours", "peer")),
-             number(gpu.figure(f.gpu)), f.theirs, f.label or "-")
+             number(gpu.figure(f.gpu)) if gpu.figure(f.gpu) or not f.gpu else NOT_RUN, f.theirs, f.label or "-")
             for f in experiment.figures]))
     if curves:
         peers = sorted({curve["peer"] for curve in curves} - {""})
@@ -158,18 +158,33 @@ def own_figure(reference, results, gpu):
     if not result:
         return f"{experiment}: {NOT_RUN}"
     if not size:
-        found = result["figures"].get(name)
-        unit = next(f.unit for e in SYSTEMS[experiment[:2]] if e.id == experiment for f in e.figures if f.name == name)
-        return f"{number(found['ours'])} {unit}".rstrip() + f", {experiment}" if found else f"{NOT_RUN}, {experiment}"
+        figure = next(f for e in SYSTEMS[experiment[:2]] if e.id == experiment for f in e.figures if f.name == name)
+        found, on_gpu = result["figures"].get(name), gpu.figure(figure.gpu)
+        if not found:
+            return f"{NOT_RUN}, {experiment}"
+        ours = f"{number(found['ours'])} {figure.unit}".rstrip()
+        return f"{ours}{f', GPU {number(on_gpu)} {figure.unit}' if on_gpu else ''}, {experiment}"
     points = next(curve["points"] for curve in result["curves"] if curve["name"] == name)
     ours = next((time(p["ours_us"]) for p in points if p["x"] == size[0]), NOT_RUN)
     on_gpu = gpu.times.get((name, size[0]))
     return f"{ours}{f', GPU {time(on_gpu)}' if on_gpu else ''}, {experiment}"
 
 
+def repeats():
+    """How well two runs on one card agree, as results.py repeat wrote it."""
+    file = RESULTS / "gpu-repeat.json"
+    if not file.exists():
+        return f"{NOT_RUN.capitalize()} yet.\n"
+    found = json.loads(file.read_text(encoding="utf-8"))
+    runs = ", ".join(f"{run['date'][:16]}, {run['commit'][:7]}" for run in found["runs"])
+    others = "; ".join(f"{name} ({100 * (ratio - 1):+.0f} %)" for name, ratio in found["others"].items())
+    return pages.table(("card", "runs", "times", "within 5 %", "others"),
+                       [(found["device"], runs, found["times"], found["repeated"], others or "-")])
+
+
 def tables(results, gpu):
     rows = json.loads(ROWS.read_text(encoding="utf-8"))
-    out = {}
+    out = {"repeats on a GPU": repeats()}
     for system, listed in SYSTEMS.items():
         out[f"experiments of {system}"] = "\n".join(section(e, results.get(e.id), gpu) for e in listed)
         if any(row["row"].startswith(system) for row in rows):

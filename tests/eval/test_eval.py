@@ -49,6 +49,7 @@ def test_rows_of_the_code_are_listed():
             cited.update(re.findall(r"S\d\.\d\d", citation))
     cited = {row for row in cited if row[:2] in LISTED}
     assert cited <= {row["row"] for row in ROWS} and len(cited) >= 8, cited
+    assert not [row["row"] for row in ROWS if row["row"] in cited and not row["code"]], "the code has it"
 
 
 @pytest.mark.parametrize("experiment", [e for listed in page.SYSTEMS.values() for e in listed], ids=lambda e: e.id)
@@ -73,6 +74,38 @@ def test_a_figure_that_is_wrong_makes_the_page_stale(tmp_path):
     (tmp_path / page.PAGE.name).write_bytes(page.PAGE.read_bytes())
     page.keep(tmp_path, results)
     assert {page.PAGE.name, "published-S1.E2.svg"} <= set(page.stale(tmp_path))
+
+
+def gpu_run(folder, name, date, us, device="card"):
+    rows = [{"what": "curve", "curve": "reduction", "axis": "floats", "x": 10, "us": us},
+            {"what": "pipeline", "way": "no face", "us mean": 2 * us, "us median": 100.0},
+            {"what": "another", "us": 7 * us}]
+    (folder / name).write_text(json.dumps({"date": date, "device": device, "commit": "0" * 40, "benchmarks": rows}))
+    return folder / name
+
+
+def test_figures_of_a_gpu_are_of_the_newest_run(tmp_path):
+    for newer in experiments.Gpu.RUNS:
+        for name in experiments.Gpu.RUNS:
+            gpu_run(tmp_path, name, f"2026-01-0{1 + (name == newer)}T00:00:00Z", 5.0 + (name == newer), name)
+        gpu = experiments.Gpu(tmp_path)
+        assert gpu.times[("reduction", 10)] == 6.0 and gpu.whose.startswith(newer)
+        assert gpu.figure(({"what": "pipeline", "way": "no face"}, "us mean", 1e-3)) == pytest.approx(0.012)
+
+
+def test_times_that_a_second_run_does_not_repeat_are_named(tmp_path):
+    def repeat(us, device="card"):
+        runs = gpu_run(tmp_path, "a", "2026-01-01T00:00:00Z", 10.0), gpu_run(tmp_path, "b", "2026-01-02T00:00:00Z", us, device)
+        return subprocess.run(["python3", SOURCE / "tests/gpu/tools/results.py", "repeat", *runs, tmp_path / "out"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert repeat(10.4).returncode == 0
+    assert json.loads((tmp_path / "out").read_text()) | {"runs": 0} == {
+        "device": "card", "runs": 0, "times": 3, "repeated": 3, "others": {}}
+    done = repeat(10.7)
+    assert done.returncode == 1 and done.stdout.endswith("1 of 3 times within 5 %\n"), done.stdout
+    assert json.loads((tmp_path / "out").read_text())["others"] == {
+        "curve, reduction, floats, 10, us": 1.07, "pipeline, no face, us mean": 1.07}
+    assert repeat(10.0, "other card").returncode != 0
 
 
 def test_everything_runs(tmp_path):

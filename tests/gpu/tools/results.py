@@ -5,6 +5,9 @@
   results.py table FILE.json                   as Markdown, to standard output, with the figures of the
                                                CPU (docs/results/cpu-*.json)
   results.py check FILE.json                   exit status 1 when FILE.md is not that
+  results.py repeat FIRST.json SECOND.json OUT.json
+                                               which times of the published experiments a second run on the
+                                               same card has not repeated within 5 %: printed, and to OUT.json
 
 Beside FILE.json there may be FILE-two.json, of a machine with two GPUs: the page has its section.
 
@@ -252,6 +255,35 @@ def check(path):
     return stale
 
 
+REPEATED, WITHIN = ('curve', 'pipeline'), 0.05
+
+
+def times_of(rows):
+    """{what was measured: microseconds}: named by all of a row but its times and other floats."""
+    found = {}
+    for row in rows:
+        times = [key for key in row if key.startswith('us')]
+        name = ', '.join(str(value) for key, value in row.items() if key not in times and not isinstance(value, float))
+        found.update({f'{name}, {key}': row[key] for key in times if row['what'] in REPEATED})
+    return found
+
+
+def repeat(first, second, out):
+    runs = [json.loads(pathlib.Path(path).read_text()) for path in (first, second)]
+    if runs[0]['device'] != runs[1]['device']:
+        sys.exit(f"results.py: the runs are of two cards: {runs[0]['device']}, {runs[1]['device']}")
+    before, after = (times_of(run['benchmarks']) for run in runs)
+    ratios = {name: after[name] / us for name, us in before.items() if name in after}
+    others = {name: round(ratio, 3) for name, ratio in ratios.items() if abs(ratio - 1) > WITHIN}
+    for name, ratio in others.items():
+        print(f'{name}: {before[name]} us, then {after[name]} us, {100 * (ratio - 1):+.1f} %')
+    print(f'{len(ratios) - len(others)} of {len(ratios)} times within {100 * WITHIN:.0f} %')
+    pathlib.Path(out).write_text(json.dumps({
+        'device': runs[0]['device'], 'runs': [{key: run[key] for key in ('date', 'commit')} for run in runs],
+        'times': len(ratios), 'repeated': len(ratios) - len(others), 'others': others}, indent=1) + '\n')
+    return bool(others) or not ratios
+
+
 if __name__ == '__main__':
     match sys.argv[1:]:
         case ['collect', folder, commit, path]:
@@ -260,5 +292,7 @@ if __name__ == '__main__':
             sys.exit(table(path))
         case ['check', path]:
             sys.exit(check(path))
+        case ['repeat', first, second, out]:
+            sys.exit(repeat(first, second, out))
         case _:
             sys.exit(__doc__)
