@@ -10,8 +10,9 @@ import plots
 import s0
 import s1
 import s3
+import s4
 
-SYSTEMS = {"S0": s0.EXPERIMENTS, "S1": s1.EXPERIMENTS, "S3": s3.EXPERIMENTS}
+SYSTEMS = {"S0": s0.EXPERIMENTS, "S1": s1.EXPERIMENTS, "S3": s3.EXPERIMENTS, "S4": s4.EXPERIMENTS}
 
 RESULTS = SOURCE / "docs/results"
 NAME, SCRIPT = "published", "tests/eval/run"
@@ -108,12 +109,13 @@ def shown(experiment, result, gpu):
         return None
     panels = []
     for curve in curves:
-        points = {"ours, CPU": [[p["x"], p["ours_us"]] for p in curve["points"]],
+        points = {"ours, CPU": [[p["x"], p["ours_us"]] for p in curve["points"] if "ours_us" in p],
                   "peer, CPU": [[p["x"], p["peer_us"]] for p in curve["points"] if "peer_us" in p],
                   "ours, GPU": [[p["x"], gpu.times[curve["name"], p["x"]]] for p in curve["points"]
                                 if (curve["name"], p["x"]) in gpu.times]}
         theirs = {t.machine: [[x, us] for x, us in t.us.items()] for t in experiment.theirs.get(curve["name"], [])}
-        panels.append({"name": curve["name"], "x": curve["x"], "ours": points, "theirs": theirs})
+        if any(points.values()) or theirs:  # some are a GPU's alone
+            panels.append({"name": curve["name"], "x": curve["x"], "ours": points, "theirs": theirs})
     return {"panels": panels}
 
 
