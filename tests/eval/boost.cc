@@ -76,14 +76,15 @@ void measure(Program& program) {
     const boost::SampleValues samples = values_of(pixels, labels);
     std::vector<float> values(samples.padded()), weights(count, 1 / static_cast<float>(count)),
         errors(count);
-    std::vector<std::uint8_t> verdicts(count);
+    const std::vector<int> wanted(labels.begin(), labels.end());
+    std::vector<int> verdicts(count);
     return program.measure(x,
                            [&] {
                              for (std::size_t f = 0; f < kFeatures; ++f) {
                                samples.of(feature(f), values.data());
                                for (std::size_t i = 0; i < count; ++i) {
                                  verdicts[i] = values[i] < 0;
-                                 errors[i] = verdicts[i] == labels[i] ? 0 : weights[i];
+                                 errors[i] = verdicts[i] == wanted[i] ? 0 : weights[i];
                                }
                              }
                            },
