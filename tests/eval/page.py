@@ -9,10 +9,11 @@ import pages
 import plots
 import s0
 import s1
+import s2
 import s3
 import s4
 
-SYSTEMS = {"S0": s0.EXPERIMENTS, "S1": s1.EXPERIMENTS, "S3": s3.EXPERIMENTS, "S4": s4.EXPERIMENTS}
+SYSTEMS = {"S0": s0.EXPERIMENTS, "S1": s1.EXPERIMENTS, "S2": s2.EXPERIMENTS, "S3": s3.EXPERIMENTS, "S4": s4.EXPERIMENTS}
 
 RESULTS = SOURCE / "docs/results"
 NAME, SCRIPT = "published", "tests/eval/run"

@@ -1,0 +1,237 @@
+// The experiments of descriptors [S2.01 - S2.11]: how long SURF takes to describe keypoints, ours
+// and dlib's in turn, one thread each; and how well descriptors tell places apart.
+// tests/eval/run runs it.
+#include <dlib/array2d.h>
+#include <dlib/image_keypoint.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <opencv2/imgcodecs.hpp>
+#include <random>
+
+#include "kernels/integral/integral.h"
+#include "kernels/keypoints/keypoints.h"
+#include "kernels/surf/window.h"
+#include "tests/eval/curves.h"
+#include "tests/eval/recall.h"
+
+namespace cuface::eval {
+namespace {
+
+constexpr int kKeypoints = 1020;
+
+void check(const Status& status) {
+  if (!status.ok()) std::abort();
+}
+
+/// Places that all fit into the picture, of the sizes that SURF finds in it.
+std::vector<Keypoint> places_in(const cv::Mat& picture, int count) {
+  FloatFeatures found;
+  check(made(SurfDetector::create({.threshold = 20})).run(test::view_of(picture), found));
+  std::mt19937 random(Program::kSeed);
+  std::vector<Keypoint> out;
+  // The same numbers with any standard library.
+  const auto within = [&](int side, float from_side) {
+    const float share = static_cast<float>(random() & 0xffff) / 65536;
+    return from_side + share * (static_cast<float>(side - 1) - 2 * from_side);
+  };
+  while (static_cast<int>(out.size()) < count) {
+    Keypoint k = found.keypoints[random() % found.keypoints.size()];
+    // dlib's window and wavelets.
+    const float reach = 17 * k.size * 1.2f / 9 + 2;
+    if (2 * reach >= static_cast<float>(std::min(picture.cols, picture.rows) - 2)) continue;
+    k.x = within(picture.cols, reach);
+    k.y = within(picture.rows, reach);
+    out.push_back(k);
+  }
+  return out;
+}
+
+/// dlib's descriptors of the same places, without a direction, and its sums.
+class DlibSurf {
+ public:
+  DlibSurf(const cv::Mat& grey, std::vector<Keypoint> places)
+      : picture_(grey.rows, grey.cols), places_(std::move(places)) {
+    for (int y = 0; y < grey.rows; ++y)
+      for (int x = 0; x < grey.cols; ++x) picture_[y][x] = grey.at<std::uint8_t>(y, x);
+  }
+  void run() {
+    sums_.load(picture_);
+    for (const Keypoint& k : places_)
+      dlib::compute_surf_descriptor(
+          sums_, dlib::vector<double, 2>(static_cast<double>(k.x), static_cast<double>(k.y)),
+          static_cast<double>(k.size) * 1.2 / 9, 0, descriptor_);
+  }
+
+ private:
+  dlib::array2d<unsigned char> picture_;
+  std::vector<Keypoint> places_;
+  dlib::integral_image sums_;
+  dlib::matrix<double, 64, 1> descriptor_;
+};
+
+Json describing(const Program& program, double x, const cv::Mat& picture, int count, bool upright) {
+  const std::vector<Keypoint> places = places_in(picture, count);
+  SurfDetector ours = made(SurfDetector::create({.upright = upright}));
+  FloatFeatures out;
+  DlibSurf peer(picture, places);
+  const Run run_peer = [&] { peer.run(); };
+  return program.measure(
+      x, [&] { check(ours.describe(test::view_of(picture), places, out)); },
+      upright ? run_peer : Run());
+}
+
+void add_times(Program& program, const cv::Mat& mosaic) {
+  const cv::Mat picture = scaled(mosaic, {512, 384});
+  const char *upright = "SURF, upright, descriptors", *turned = "SURF, turned, descriptors",
+             *peer = "dlib's compute_surf_descriptor, upright";
+  const std::vector<double> counts = {100, 200, 400, 600, 800, 1020};
+  program.add("S2.E1", "SURF, upright, 512x384", "descriptors", peer, {kKeypoints},
+              [&](double x) { return describing(program, x, picture, kKeypoints, true); });
+  program.add("S2.E1", "SURF, turned, 512x384", "descriptors", "", {kKeypoints},
+              [&](double x) { return describing(program, x, picture, kKeypoints, false); });
+  for (const bool is_upright : {true, false})
+    program.add(
+        "S2.E3", is_upright ? upright : turned, "descriptors", is_upright ? peer : "", counts,
+        [&](double x) { return describing(program, x, picture, static_cast<int>(x), is_upright); });
+  for (const bool is_upright : {true, false})
+    program.add("S2.E4", is_upright ? "SURF, upright, 1,020" : "SURF, turned, 1,020",
+                "pixels of the picture", is_upright ? peer : "",
+                {256 * 256, 320 * 240, 512 * 512, 640 * 480, 800 * 600, 1024 * 1024},
+                [&](double x) {
+                  const int height = x == 320 * 240   ? 240
+                                     : x == 640 * 480 ? 480
+                                     : x == 800 * 600 ? 600
+                                                      : static_cast<int>(std::sqrt(x));
+                  const cv::Size size(static_cast<int>(x) / height, height);
+                  return describing(program, x, scaled(mosaic, size), kKeypoints, is_upright);
+                });
+}
+
+/// S2.E5: of the time of a description the sums of the picture, and the windows with their
+/// resizing.
+void add_steps(Program& program, const cv::Mat& mosaic) {
+  if (!program.wants("S2.E5")) return;
+  const cv::Mat picture = scaled(mosaic, {512, 384});
+  const std::vector<Keypoint> places = places_in(picture, kKeypoints);
+  SurfDetector detector = made(SurfDetector::create({.upright = true}));
+  FloatFeatures out;
+  Image<std::uint32_t> sums(picture.cols + 1, picture.rows + 1);
+  surf::WindowPlace place;
+  surf::WindowResize resize;
+  std::uint8_t patch[surf::kPatch * surf::kPatch];
+  const auto of = [&](const Run& run) {
+    return program.measure(kKeypoints, run, {})["ours_us"].get<double>();
+  };
+  const double all = of([&] { check(detector.describe(test::view_of(picture), places, out)); });
+  const double summing = of([&] { integral(test::view_of(picture), sums.view()); });
+  const double windows = of([&] {
+    for (const Keypoint& k : places) {
+      place.set(k, true);
+      simd::vectors() ? resize.run_vector(test::view_of(picture), place, patch)
+                      : resize.run(test::view_of(picture), place, patch);
+    }
+  });
+  program.note("shares", {{"sums of the picture", 100 * summing / all},
+                          {"windows", 100 * windows / all},
+                          {"gradients, sums and length", 100 * (all - summing - windows) / all}});
+}
+
+// ---- S2.E8 -------------------------------------------------------------------------------------
+
+/// A picture beside the first, and how a place of the first is found in it.
+struct View {
+  cv::Mat picture;
+  cv::Matx33d by = cv::Matx33d::eye();
+};
+
+/// Five steps of one change.
+std::vector<View> steps_of(const std::string& change, const cv::Mat& first) {
+  std::vector<View> out;
+  for (int step = 1; step <= 5; ++step) {
+    View view;
+    if (change == "blur") {
+      cv::GaussianBlur(first, view.picture, {}, 0.8 * step);
+    } else if (change == "light") {
+      first.convertTo(view.picture, CV_8U, 1 - 0.16 * step);
+    } else if (change == "jpeg") {
+      std::vector<std::uint8_t> bytes;
+      const int quality[] = {40, 20, 10, 5, 2};
+      cv::imencode(".jpg", first, bytes, {cv::IMWRITE_JPEG_QUALITY, quality[step - 1]});
+      view.picture = cv::imdecode(bytes, cv::IMREAD_GRAYSCALE);
+    } else {
+      // A plane that turns away from its right side.
+      const double lean = 0.00025 * step, narrower = 1 - 0.08 * step;
+      view.by = cv::Matx33d(narrower, 0, 0, 0, 1, 0, lean, 0, 1);
+      cv::warpPerspective(first, view.picture, view.by, first.size());
+    }
+    out.push_back(view);
+  }
+  return out;
+}
+
+/// Debian's opencv-doc has this pair and its homography, in $CUFACE_OPENCV_DOC or where it is
+/// installed. Empty without it.
+std::vector<View> graffiti(cv::Mat& first) {
+  const char* set = std::getenv("CUFACE_OPENCV_DOC");
+  const std::string folder =
+      std::string(set ? set : "/usr/share/doc/opencv-doc") + "/examples/data/";
+  if (!std::filesystem::exists(folder + "graf1.png")) return {};
+  first = cv::imread(folder + "graf1.png", cv::IMREAD_GRAYSCALE);
+  cv::Mat by;
+  cv::FileStorage(folder + "H1to3p.xml", cv::FileStorage::READ)["H13"] >> by;
+  return {{cv::imread(folder + "graf3.png", cv::IMREAD_GRAYSCALE), cv::Matx33d(by)}};
+}
+
+Features features_of(const cv::Mat& picture, const FeatureConfig& config) {
+  Features out;
+  check(made(FeatureFinder::create(config, picture.cols, picture.rows))
+            .run(test::view_of(picture), out));
+  return out;
+}
+
+void add_recall(Program& program, const cv::Mat& mosaic) {
+  if (!program.wants("S2.E8")) return;
+  const FeatureConfig orb, surf{FeatureDetector::kHessian, FeatureDescriptor::kSurf, {}, {}};
+  FeatureConfig upright = surf;
+  upright.surf.upright = true;
+  const std::pair<const char*, FeatureConfig> kinds[] = {
+      {"SURF, upright", upright}, {"SURF, turned", surf}, {"ORB", orb}};
+  const cv::Mat made_of = scaled(mosaic, program.quick() ? cv::Size(240, 160) : cv::Size(800, 600));
+  Json figures = Json::object(), curves = Json::object();
+  for (const char* name : {"viewpoint", "light", "blur", "jpeg", "graffiti"}) {
+    cv::Mat first = made_of;
+    const std::vector<View> views =
+        std::string(name) == "graffiti" ? graffiti(first) : steps_of(name, first);
+    for (const auto& [kind, config] : kinds) {
+      const Features ours = features_of(first, config);
+      Recall recall;
+      for (const View& view : views)
+        add_pairs(ours, features_of(view.picture, config), view.by, view.picture.size(), recall);
+      const std::string what = std::string(name) + ", " + kind;
+      figures["recall, " + what] = {
+          {"ours", views.empty() ? Json() : Json(std::round(1000 * recall.at(0.5)) / 10)},
+          {"peer", nullptr}};
+      Json points = Json::array();
+      for (int wrong = 0; wrong <= 40; ++wrong)
+        points.push_back(std::round(1e4 * recall.at(wrong / 40.0)) / 1e4);
+      curves[name][kind] = points;
+      std::printf("%s: recall %.3f of %.0f correspondences\n", what.c_str(), recall.at(0.5),
+                  recall.correspondences);
+    }
+  }
+  program.note("figures", figures);
+  program.note("plot", curves);
+}
+
+}  // namespace
+}  // namespace cuface::eval
+
+int main(int argc, char** argv) {
+  cuface::eval::Program program(argc, argv);
+  const cv::Mat mosaic = program.mosaic();
+  cuface::eval::add_times(program, mosaic);
+  cuface::eval::add_steps(program, mosaic);
+  cuface::eval::add_recall(program, mosaic);
+  return program.finish();
+}
