@@ -9,6 +9,7 @@
 #include "gst/features/element.h"
 #include "gst/meta/internal.h"
 #include "gst/motiondetect/element.h"
+#include "gst/planartrack/element.h"
 
 namespace {
 
@@ -31,7 +32,7 @@ gboolean plugin_init(GstPlugin* plugin) {
   }
   for (const auto* info :
        {&kFaceDetect, &kLkTrack, &kFaceLandmark, &kFaceOverlay, &kFacePublish, &kFace2Json,
-        &kEdgeDetect, &kMotionDetect, &kFeatureDetect, &kFeatureMatch})
+        &kEdgeDetect, &kMotionDetect, &kFeatureDetect, &kFeatureMatch, &kPlanarTrack})
     if (!register_factory(plugin, info->name, *info)) return FALSE;
 #ifdef CUFACE_SURF
   if (!register_factory(plugin, kSurf.name, kSurf)) return FALSE;

@@ -75,15 +75,16 @@ inline cv::Point2d carried(const cv::Matx33d& map, double x, double y) {
 /// Lays an object onto a frame, with smooth edges and no aliasing.
 inline void lay(cv::Mat& frame, const cv::Mat& object, const cv::Matx33d& map) {
   constexpr int kFiner = 3;
-  cv::Rect2d around(carried(map, -1, -1), cv::Size2d(0, 0));
+  cv::Point2d low = carried(map, -1, -1), high = low;
   for (const auto& [x, y] :
-       {std::pair{object.cols, -1}, {-1, object.rows}, {object.cols, object.rows}})
-    around |= cv::Rect2d(carried(map, x, y), cv::Size2d(1e-6, 1e-6));
-  const cv::Rect part =
-      cv::Rect(static_cast<int>(std::floor(around.x)) - 1,
-               static_cast<int>(std::floor(around.y)) - 1, static_cast<int>(around.width) + 4,
-               static_cast<int>(around.height) + 4) &
-      cv::Rect({0, 0}, frame.size());
+       {std::pair{object.cols, -1}, {-1, object.rows}, {object.cols, object.rows}}) {
+    const cv::Point2d p = carried(map, x, y);
+    low = {std::min(low.x, p.x), std::min(low.y, p.y)};
+    high = {std::max(high.x, p.x), std::max(high.y, p.y)};
+  }
+  const cv::Point first(static_cast<int>(std::floor(low.x)), static_cast<int>(std::floor(low.y)));
+  const cv::Point last(static_cast<int>(std::ceil(high.x)), static_cast<int>(std::ceil(high.y)));
+  const cv::Rect part = cv::Rect(first, last + cv::Point(1, 1)) & cv::Rect({0, 0}, frame.size());
   if (part.empty()) return;
   const double half = (kFiner - 1) / 2.0;  // between the centres of the first pixels, finer
   const cv::Matx33d finer(kFiner, 0, half - kFiner * part.x, 0, kFiner, half - kFiner * part.y, 0,

@@ -17,8 +17,8 @@ FLOORS = [
      "kernels/texture"],
     ["kernels/group", "kernels/landmarks", "kernels/motion", "kernels/orb", "kernels/match", "kernels/shape",
      "kernels/surf"],
-    ["kernels/detect", "kernels/landmark_samples", "kernels/landmark_filter", "kernels/track", "kernels/planar", "kernels/keypoints"],
-    ["kernels/overlay"],
+    ["kernels/detect", "kernels/landmark_samples", "kernels/landmark_filter", "kernels/track", "kernels/keypoints"],
+    ["kernels/overlay", "kernels/planar"],
     ["kernels/boost", "kernels/grow", "kernels/shape_training"],
     ["models"],
     ["gst/meta"],
@@ -27,7 +27,7 @@ FLOORS = [
     ["gst/faces"],
     ["gst/facedetect", "gst/lktrack", "gst/facelandmark", "gst/faceoverlay", "gst/facepublish", "gst/face2json",
      "gst/edgedetect", "gst/motiondetect", "gst/features",
-     "gst/featurematch"],
+     "gst/featurematch", "gst/planartrack"],
     ["gst/plugin.cc"],
 ]
 # Includes that still lead upwards. A pair that is no longer needed fails, so the list becomes shorter.

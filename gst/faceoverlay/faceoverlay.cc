@@ -1,4 +1,5 @@
 // cufaceoverlay: draws the faces into the frame.
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "gst/faces/faceelement.h"
 #include "gst/meta/keypoints.h"
 #include "gst/meta/matches.h"
+#include "gst/meta/planar.h"
 #include "kernels/common/try.h"
 #include "kernels/overlay/overlay.h"
 #include "kernels/overlay/picture.h"
@@ -49,14 +51,14 @@ Result<FacePicture> load_picture(const std::string& path) {
   return picture;
 }
 
-constexpr unsigned kDrawPlaces = kDrawKeypoints | kDrawMatches;
+constexpr unsigned kDrawPlaces = kDrawKeypoints | kDrawMatches | kDrawPlanar;
 
 /// draw=image needs a picture that is one, and some things are drawn on the CPU alone.
 Status check_style(const OverlayStyle& style, bool has_picture, Backend backend) {
   if ((style.draw & kDrawPlaces) && backend == Backend::kCuda)
     return {StatusCode::kUnsupported,
-            "draw=keypoints and draw=matches: places are drawn into frames in system memory only; "
-            "put cudadownload before this element"};
+            "draw=keypoints, draw=matches and draw=planar: places are drawn into frames in system "
+            "memory only; put cudadownload before this element"};
   if (!(style.draw & kDrawImage)) return {};
   if (!has_picture)
     return {StatusCode::kInvalidArgument,
@@ -106,12 +108,14 @@ class FaceOverlay final : public FaceElementWith<Settings> {
     CUFACE_TAKE(faces, known.read());
     const bool has_faces = faces && !faces->faces.empty();
     CUFACE_TRY(find_places(frame, style.draw));
-    if (!has_faces && keypoints_.empty() && matches_.empty()) return {};
+    const Places places{keypoints_, matches_, outlines_, planes_};
+    if (!has_faces && places.empty()) return {};
 
     return frame.write([&](const FrameView& view) {
       if (style.draw & kDrawImage) style.picture = &picture_->in(view, matrix);
       const bool done = (!has_faces || draw_faces(view, matrix, *faces, style, &stop_flag())) &&
-                        draw_places(view, matrix, keypoints_, matches_, style, &stop_flag());
+                        draw_places(view, matrix, places, style, &stop_flag()) &&
+                        draw_ids(view, matrix, style);
       return done ? Status() : cancelled();
     });
   }
@@ -121,6 +125,9 @@ class FaceOverlay final : public FaceElementWith<Settings> {
   Status find_places(const Frame& frame, unsigned draw) {
     keypoints_.clear();
     matches_.clear();
+    outlines_.clear();
+    planes_.clear();
+    objects_.faces.clear();
     if (draw & kDrawKeypoints) {
       CUFACE_TAKE(features, frame.find<FrameFeatures>().result.read());
       if (features)
@@ -131,12 +138,33 @@ class FaceOverlay final : public FaceElementWith<Settings> {
       if (matches)
         for (const PictureMatch& m : matches->matches) matches_.push_back(m.at);
     }
+    if (draw & (kDrawPlanar | kDrawImage)) {
+      CUFACE_TAKE(planar, frame.find<FramePlanar>().result.read());
+      if (planar)
+        for (const PlanarObject& object : planar->objects) {
+          if (draw & kDrawImage) planes_.push_back(std::to_array(object.corners));
+          if (!(draw & kDrawPlanar)) continue;
+          outlines_.push_back(std::to_array(object.corners));
+          Face& one = objects_.faces.emplace_back();
+          one.id = object.id;
+          one.box = box_of(object);
+        }
+    }
     return {};
   }
 
-  std::vector<Point> keypoints_, matches_;  ///< of this frame, to be drawn
-  std::optional<FacePicture> picture_;      ///< of the property image
-  std::unique_ptr<DeviceDrawer> drawer_;    ///< while planned for the GPU
+  /// Those of flat objects, as faces have them.
+  bool draw_ids(const FrameView& view, ColorMatrix matrix, OverlayStyle style) {
+    style.draw &= kDrawId;
+    return objects_.faces.empty() || draw_faces(view, matrix, objects_, style, &stop_flag());
+  }
+
+  // Of this frame, to be drawn.
+  std::vector<Point> keypoints_, matches_;
+  std::vector<std::array<Point, 4>> outlines_, planes_;
+  FaceList objects_;                      ///< boxes and ids of flat objects
+  std::optional<FacePicture> picture_;    ///< of the property image
+  std::unique_ptr<DeviceDrawer> drawer_;  ///< while planned for the GPU
 };
 
 constexpr int kMaxLineWidth = 64;
@@ -159,7 +187,8 @@ std::vector<Setting> overlay_settings() {
        {kDrawPixelate, "Large blocks, so that nobody can be recognised", "pixelate"},
        {kDrawImage, "The picture of the property image", "image"},
        {kDrawKeypoints, "A point at each keypoint", "keypoints"},
-       {kDrawMatches, "A cross at each match with a reference picture", "matches"}});
+       {kDrawMatches, "A cross at each match with a reference picture", "matches"},
+       {kDrawPlanar, "The outline of each flat object, and with id its id", "planar"}});
   return {
       standard_metas_setting<Settings>(),
       setting(g_param_spec_flags("draw", "Draw",
@@ -167,8 +196,8 @@ std::vector<Setting> overlay_settings() {
                                  draw, OverlayStyle{}.draw, kAnimated),
               FIELD(draw)),
       number("box-color", "Box colour",
-             "Colour of box and matches, 0xAARRGGBB. Alpha 0 draws nothing.", FIELD(box_color), 0,
-             G_MAXUINT32, kAnimated),
+             "Colour of box, matches and flat objects, 0xAARRGGBB. Alpha 0 draws nothing.",
+             FIELD(box_color), 0, G_MAXUINT32, kAnimated),
       number("landmark-color", "Landmark colour",
              "Colour of contour, points and keypoints, 0xAARRGGBB. Alpha 0 draws nothing.",
              FIELD(landmark_color), 0, G_MAXUINT32, kAnimated),
@@ -180,7 +209,8 @@ std::vector<Setting> overlay_settings() {
              "frames shown small.",
              FIELD(line_width), 0, kMaxLineWidth, kAnimated),
       text("image", "Image",
-           "PNG file with an alpha channel, drawn on each face by draw=image. Set it for masks.",
+           "PNG file with an alpha channel, drawn on each face and flat object by draw=image. Set "
+           "it for masks.",
            CUFACE_FIELD(Settings, image), kReady),
       number("image-eye-distance", "Image's eye distance",
              "How far its eyes are apart, in its width. Set it for pictures that are wider than a "
@@ -205,7 +235,7 @@ constexpr ElementInfo kFaceOverlay{
     .category = "Filter/Effect/Video",
     .description =
         "Draws boxes, landmarks, ids, confidences or a picture on faces, or pixelates them; "
-        "keypoints and matches",
+        "keypoints, matches and flat objects",
     .cuda_use = CudaUse::kDraws,
     .make = make_element<FaceOverlay>,
     .settings = overlay_settings,

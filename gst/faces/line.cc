@@ -177,16 +177,41 @@ std::string quoted(const std::string& name) {
   return json(name).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-void write_matches(Text& text, const FrameMatches& matches) {
-  text << R"(,"matches":{"references":[)";
-  for (const MatchedPicture& picture : matches.pictures) {
-    text << (&picture == matches.pictures.data() ? R"({"name":)" : R"(,{"name":)")
-         << quoted(picture.name) << R"(,"width":)";
+void write_pictures(Text& text, const std::vector<MatchedPicture>& pictures) {
+  text << R"("references":[)";
+  for (const MatchedPicture& picture : pictures) {
+    text << (&picture == pictures.data() ? R"({"name":)" : R"(,{"name":)") << quoted(picture.name)
+         << R"(,"width":)";
     text.number(picture.width) << R"(,"height":)";
     text.number(picture.height) << R"(,"keypoints":)";
     text.number(picture.keypoints) << "}";
   }
-  text << R"(],"pairs":[)";
+  text << "]";
+}
+
+void write_planar(Text& text, const FramePlanar& planar) {
+  text << R"(,"planar":{)";
+  write_pictures(text, planar.pictures);
+  text << R"(,"objects":[)";
+  for (const PlanarObject& object : planar.objects) {
+    text << (&object == planar.objects.data() ? R"({"id":)" : R"(,{"id":)");
+    text.number(object.id) << R"(,"reference":)";
+    text.number(object.picture) << R"(,"found":)" << boolean(object.found) << R"(,"inliers":)";
+    text.number(object.inliers) << R"(,"corners":)";
+    text.points(object.corners) << R"(,"homography":[)";
+    for (const double& value : object.map.m) {
+      if (&value != object.map.m) text << ",";
+      text.number(value);
+    }
+    text << "]}";
+  }
+  text << "]}";
+}
+
+void write_matches(Text& text, const FrameMatches& matches) {
+  text << R"(,"matches":{)";
+  write_pictures(text, matches.pictures);
+  text << R"(,"pairs":[)";
   for (const PictureMatch& match : matches.matches) {
     text << (&match == matches.matches.data() ? R"({"reference":)" : R"(,{"reference":)");
     text.number(match.picture) << R"(,"x":)";
@@ -210,6 +235,7 @@ Result<std::string> to_json(const Line& line) {
   CUFACE_TAKE(motion, line.motion.read());
   CUFACE_TAKE(features, line.features.read());
   CUFACE_TAKE(matches, line.matches.read());
+  CUFACE_TAKE(planar, line.planar.read());
   Text text;
   text << R"({"frame":)";
   text.number(line.frame) << R"(,"timestamp":)";
@@ -232,6 +258,7 @@ Result<std::string> to_json(const Line& line) {
   if (motion) write_motion(text, *motion);
   if (features) write_features(text, *features);
   if (matches) write_matches(text, *matches);
+  if (planar) write_planar(text, *planar);
   text << "}\n";
   return text.take();
 }

@@ -11,6 +11,7 @@
 #include "gst/meta/keypoints.h"
 #include "gst/meta/matches.h"
 #include "gst/meta/motion.h"
+#include "gst/meta/planar.h"
 
 namespace cuface::gst {
 
@@ -24,10 +25,12 @@ struct Line {
   MotionFound motion;      ///< likewise; none without cumotiondetect
   FeaturesFound features;  ///< likewise; none without cufeatures
   MatchesFound matches;    ///< likewise; none without cufeaturematch
+  PlanarFound planar;      ///< likewise; none without cuplanartrack
 
   /// Whether the functions below return without a wait.
   bool is_ready() const {
-    return faces.is_ready() && motion.is_ready() && features.is_ready() && matches.is_ready();
+    return faces.is_ready() && motion.is_ready() && features.is_ready() && matches.is_ready() &&
+           planar.is_ready();
   }
 };
 

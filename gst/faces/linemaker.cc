@@ -18,7 +18,8 @@ Line LineMaker::next(const Frame& frame, const GstSegment& segment, FaceResult f
   MotionFound motion = frame.find<MotionMap>().result;
   FeaturesFound features = frame.find<FrameFeatures>().result;
   MatchesFound matches = frame.find<FrameMatches>().result;
-  if (!faces && !motion && !features && !matches && before == Positions::kNone &&
+  PlanarFound planar = frame.find<FramePlanar>().result;
+  if (!faces && !motion && !features && !matches && !planar && before == Positions::kNone &&
       !std::exchange(warned_, true))
     post_warning(element_, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
                  "The video brings no faces: cufacedetect (then culktrack, cufacelandmark) is "
@@ -32,7 +33,8 @@ Line LineMaker::next(const Frame& frame, const GstSegment& segment, FaceResult f
           std::move(faces),
           std::move(motion),
           std::move(features),
-          std::move(matches)};
+          std::move(matches),
+          std::move(planar)};
 }
 
 }  // namespace cuface::gst

@@ -111,6 +111,7 @@ void gst_cuface_register_metas() {
   gst_cuface_edge_meta_api_get_type();
   gst_cuface_feature_meta_api_get_type();
   gst_cuface_match_meta_api_get_type();
+  gst_cuface_planar_meta_api_get_type();
 }
 
 gboolean gst_cuface_buffer_add_face(GstBuffer* buffer, guint frame_width, guint frame_height,

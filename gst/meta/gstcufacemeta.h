@@ -61,9 +61,10 @@ GST_CUFACE_API GType gst_cuface_meta_api_get_type(void);
 /**
  * gst_cuface_register_metas:
  *
- * Registers the metas of faces, motion, edges, keypoints and matches. A program that gets buffers
- * from another process (unixfdsrc, GStreamer 1.24 or later) calls it before the first buffer, or
- * the buffers come without them. Elsewhere nobody needs it. From any thread, any number of times.
+ * Registers the metas of faces, motion, edges, keypoints, matches and flat objects. A program that
+ * gets buffers from another process (unixfdsrc, GStreamer 1.24 or later) calls it before the first
+ * buffer, or the buffers come without them. Elsewhere nobody needs it. From any thread, any number
+ * of times.
  */
 GST_CUFACE_API void gst_cuface_register_metas(void);
 

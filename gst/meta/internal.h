@@ -15,6 +15,7 @@
 #include "gst/meta/keypoints.h"
 #include "gst/meta/matches.h"
 #include "gst/meta/motion.h"
+#include "gst/meta/planar.h"
 #include "gst/meta/view.h"
 
 G_BEGIN_DECLS
@@ -53,7 +54,8 @@ constexpr guint internal_version() {
        {sizeof(GstCufaceInternal), sizeof(FrameRecord), sizeof(FrameRecord::Entry),
         sizeof(Placement), sizeof(ViewMeta), sizeof(FaceList), sizeof(Face), sizeof(MotionMap),
         sizeof(MotionCell), sizeof(MotionRegion), sizeof(Edges), sizeof(FrameFeatures),
-        sizeof(FrameMatches), sizeof(MatchedPicture), sizeof(PictureMatch)})
+        sizeof(FrameMatches), sizeof(MatchedPicture), sizeof(PictureMatch), sizeof(FramePlanar),
+        sizeof(PlanarObject)})
     add(size);
   return version;
 }

@@ -53,4 +53,13 @@ struct ResultKind<FrameMatches> {
 
 using MatchesFound = FrameResult<FrameMatches>;
 
+/// A picture's name, and into those that are not null what else is known of it.
+inline const gchar* describe_picture(const MatchedPicture& picture, guint* width, guint* height,
+                                     guint* keypoints) {
+  if (width) *width = static_cast<guint>(picture.width);
+  if (height) *height = static_cast<guint>(picture.height);
+  if (keypoints) *keypoints = static_cast<guint>(picture.keypoints);
+  return picture.name.c_str();
+}
+
 }  // namespace cuface::gst

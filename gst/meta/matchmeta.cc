@@ -66,11 +66,7 @@ const gchar* gst_cuface_matches_get_reference(const GstCufaceMatches* matches, g
   g_return_val_if_fail(matches, nullptr);
   const auto& pictures = matches->matches().pictures;
   g_return_val_if_fail(reference < pictures.size(), nullptr);
-  const cuface::MatchedPicture& picture = pictures[reference];
-  if (width) *width = static_cast<guint>(picture.width);
-  if (height) *height = static_cast<guint>(picture.height);
-  if (keypoints) *keypoints = static_cast<guint>(picture.keypoints);
-  return picture.name.c_str();
+  return cuface::gst::describe_picture(pictures[reference], width, height, keypoints);
 }
 
 guint gst_cuface_matches_get_count(const GstCufaceMatches* matches) {

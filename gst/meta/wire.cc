@@ -16,6 +16,8 @@ template <typename T>
 auto bits_of(T value) {
   if constexpr (std::is_same_v<T, float>)
     return std::bit_cast<std::uint32_t>(value);
+  else if constexpr (std::is_same_v<T, double>)
+    return std::bit_cast<std::uint64_t>(value);
   else
     return static_cast<std::make_unsigned_t<T>>(value);
 }
@@ -61,8 +63,8 @@ class Reader {
       for (std::size_t i = 0; i < sizeof bits; ++i)
         bits |= static_cast<decltype(bits)>(std::uint64_t{rest_[i]} << 8 * i);
       rest_ = rest_.subspan(sizeof bits);
-      if constexpr (std::is_same_v<T, float>) {
-        v = std::bit_cast<float>(bits);
+      if constexpr (std::is_floating_point_v<T>) {
+        v = std::bit_cast<T>(bits);
         check(std::isfinite(v));
       } else {
         v = static_cast<T>(bits);
@@ -238,23 +240,44 @@ void transfer(A& a, F& features, const FrameFeatures*) {
 
 constexpr std::size_t kPictureBytes = 4 + 8 + 4, kMatchBytes = 4 + 16 + 4;
 
-template <typename A, typename M>
-void transfer(A& a, M& matches, const FrameMatches*) {
-  size(a, matches.width, matches.height);
-  a.resize(matches.pictures, kPictureBytes);
-  a.check(matches.pictures.size() <= kMostWirePictures);
-  for (auto& picture : matches.pictures) {
+template <typename A, typename P>
+void pictures(A& a, P& all) {
+  a.resize(all, kPictureBytes);
+  a.check(all.size() <= kMostWirePictures);
+  for (auto& picture : all) {
     text(a, picture.name);
     size(a, picture.width, picture.height);
     a.value(picture.keypoints);
     a.check(picture.keypoints >= 0);
   }
+}
+
+template <typename A, typename M>
+void transfer(A& a, M& matches, const FrameMatches*) {
+  size(a, matches.width, matches.height);
+  pictures(a, matches.pictures);
   a.resize(matches.matches, kMatchBytes);
   for (auto& match : matches.matches) {
     values(a, match.picture, match.at.x, match.at.y, match.in_picture.x, match.in_picture.y,
            match.distance);
     a.check(match.picture >= 0 && std::cmp_less(match.picture, matches.pictures.size()) &&
             match.distance >= 0);
+  }
+}
+
+constexpr std::size_t kPlanarBytes = 4 + 8 + 1 + 4 + 4 * 8 + 9 * 8;
+
+template <typename A, typename P>
+void transfer(A& a, P& planar, const FramePlanar*) {
+  size(a, planar.width, planar.height);
+  pictures(a, planar.pictures);
+  a.resize(planar.objects, kPlanarBytes);
+  for (auto& object : planar.objects) {
+    values(a, object.picture, object.id, object.found, object.inliers);
+    a.check(object.picture >= 0 && std::cmp_less(object.picture, planar.pictures.size()) &&
+            object.inliers >= 0);
+    for (auto& corner : object.corners) values(a, corner.x, corner.y);
+    for (auto& value : object.map.m) a.value(value);
   }
 }
 
@@ -336,10 +359,12 @@ template std::vector<std::uint8_t> to_bytes(const MotionMap&);
 template std::vector<std::uint8_t> to_bytes(const Edges&);
 template std::vector<std::uint8_t> to_bytes(const FrameFeatures&);
 template std::vector<std::uint8_t> to_bytes(const FrameMatches&);
+template std::vector<std::uint8_t> to_bytes(const FramePlanar&);
 template std::shared_ptr<const FaceList> from_bytes(std::span<const std::uint8_t>);
 template std::shared_ptr<const MotionMap> from_bytes(std::span<const std::uint8_t>);
 template std::shared_ptr<const Edges> from_bytes(std::span<const std::uint8_t>);
 template std::shared_ptr<const FrameFeatures> from_bytes(std::span<const std::uint8_t>);
 template std::shared_ptr<const FrameMatches> from_bytes(std::span<const std::uint8_t>);
+template std::shared_ptr<const FramePlanar> from_bytes(std::span<const std::uint8_t>);
 
 }  // namespace cuface::gst

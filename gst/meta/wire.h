@@ -18,6 +18,7 @@
 #include "gst/meta/keypoints.h"
 #include "gst/meta/matches.h"
 #include "gst/meta/motion.h"
+#include "gst/meta/planar.h"
 
 namespace cuface::gst {
 
@@ -27,8 +28,8 @@ inline constexpr std::uint8_t kWireVersion = 1;
 inline constexpr std::uint32_t kMostWireFaces = 1 << 14, kMostWireLandmarks = 1024,
                                kMostWireSide = 1 << 15, kMostWirePictures = 1 << 12;
 
-/// T is FaceList, MotionMap, Edges, FrameFeatures or FrameMatches. What the tracker alone needs of
-/// faces (followed points, the part of a picture that was searched) is left out.
+/// T is FaceList, MotionMap, Edges, FrameFeatures, FrameMatches or FramePlanar. What the tracker
+/// alone needs of faces (followed points, the part of a picture that was searched) is left out.
 template <typename T>
 std::vector<std::uint8_t> to_bytes(const T& result);
 

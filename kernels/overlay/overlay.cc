@@ -95,24 +95,36 @@ bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& face
   return true;
 }
 
-bool draw_places(const FrameView& frame, ColorMatrix matrix, std::span<const Point> discs,
-                 std::span<const Point> crosses, const OverlayStyle& style, const StopFlag* stop) {
+bool draw_places(const FrameView& frame, ColorMatrix matrix, const Places& places,
+                 const OverlayStyle& style, const StopFlag* stop) {
+  if (style.picture)
+    for (const std::array<Point, 4>& corners : places.planes) {
+      if (is_raised(stop)) return false;
+      raster::draw_picture(
+          frame, *style.picture,
+          raster::place_on_plane(*style.picture, corners, frame.width, frame.height));
+    }
   const int width = strokes::line_width(frame.height, style);
   const raster::Inks inks = raster::make_inks(frame, matrix, style);
   // A batch is quick, and so is a look at the flag.
   Batch points(frame, inks.landmark);
-  for (const Point& p : discs) {
+  for (const Point& p : places.discs) {
     if (is_raised(stop)) return false;
     strokes::add_line(points, p, p, width * raster::kOne * 3 / 2);
   }
   points.draw();
   Batch lines(frame, inks.box);
   const auto arm = static_cast<float>(4 * width);
-  for (const Point& p : crosses) {
+  for (const Point& p : places.crosses) {
     if (is_raised(stop)) return false;
     for (const float down : {arm, -arm})
       strokes::add_line(lines, {p.x - arm, p.y - down}, {p.x + arm, p.y + down},
                         width * raster::kOne / 2);
+  }
+  for (const std::array<Point, 4>& corners : places.outlines) {
+    if (is_raised(stop)) return false;
+    for (std::size_t k = 0; k < 4; ++k)
+      strokes::add_line(lines, corners[k], corners[(k + 1) % 4], width * raster::kOne / 2);
   }
   lines.draw();
   return true;

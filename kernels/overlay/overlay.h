@@ -2,6 +2,7 @@
 // layout [S0.38, S1.14].
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -23,6 +24,7 @@ enum DrawFlags : unsigned {
   kDrawImage = 1 << 6,       ///< a picture, under all but pixelate
   kDrawKeypoints = 1 << 7,   ///< discs where the picture's keypoints are
   kDrawMatches = 1 << 8,     ///< crosses where some of them match another picture's
+  kDrawPlanar = 1 << 9,      ///< outlines of flat objects
 };
 
 namespace raster {
@@ -53,10 +55,20 @@ struct OverlayStyle {
 bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& faces,
                 const OverlayStyle& style, const StopFlag* stop = nullptr);
 
-/// Draws discs of the landmarks' colour, and over them crosses of the box's, at these places
-/// (pixels of this frame), whatever style.draw says. Else as draw_faces(); on the CPU alone.
-bool draw_places(const FrameView& frame, ColorMatrix matrix, std::span<const Point> discs,
-                 std::span<const Point> crosses, const OverlayStyle& style,
-                 const StopFlag* stop = nullptr);
+/// Where draw_places() draws, in pixels of a frame; somebody else owns it.
+struct Places {
+  std::span<const Point> discs;                    ///< of the landmarks' colour
+  std::span<const Point> crosses;                  ///< of the box's, over them
+  std::span<const std::array<Point, 4>> outlines;  ///< the same, over both
+  /// Corners of planes that style.picture fills, under all others.
+  std::span<const std::array<Point, 4>> planes;
+  bool empty() const {
+    return discs.empty() && crosses.empty() && outlines.empty() && planes.empty();
+  }
+};
+
+/// Draws all of them, whatever style.draw says. Else as draw_faces(); on the CPU alone.
+bool draw_places(const FrameView& frame, ColorMatrix matrix, const Places& places,
+                 const OverlayStyle& style, const StopFlag* stop = nullptr);
 
 }  // namespace cuface

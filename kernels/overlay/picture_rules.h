@@ -202,14 +202,18 @@ CUFACE_HD inline PicturePlace place_picture(const PictureLevels& levels, const P
   return place;
 }
 
+/// The same for a picture on a plane: (u, v) are the level's pixels, of which w is the divisor.
+struct PlanePlace {
+  Span2 area = {0, 0, 0, 0};
+  int level = 0;
+  double u[3] = {}, v[3] = {}, w[3] = {};  ///< of x, y and 1
+};
+
 // ---- pixels ------------------------------------------------------------------------------------
 
-/// Between the four pixels of the level around where (x, y) of the frame lies; nothing outside.
-CUFACE_HD inline PicturePixel picture_at(const PictureLevel& level, const PicturePlace& place,
-                                         int x, int y) {
-  const std::int64_t dx = x - place.x0, dy = y - place.y0;
-  const std::int64_t u = place.u0 + place.ux * dx + place.uy * dy;
-  const std::int64_t v = place.v0 + place.vx * dx + place.vy * dy;
+/// Between the four pixels of the level around (u, v), which has steps of 2^-20; nothing outside.
+CUFACE_HD inline PicturePixel picture_between(const PictureLevel& level, std::int64_t u,
+                                              std::int64_t v) {
   const std::int64_t column = u >> kPlaceBits, row = v >> kPlaceBits;
   if (column < -1 || column >= level.width || row < -1 || row >= level.height) return {};
   constexpr int kOneWeight = 1 << kWeightBits;
@@ -228,6 +232,28 @@ CUFACE_HD inline PicturePixel picture_at(const PictureLevel& level, const Pictur
   for (int i = 0; i < 3; ++i)
     out.value[i] = mean(upper[0].value[i], upper[1].value[i], lower[0].value[i], lower[1].value[i]);
   return out;
+}
+
+/// Where (x, y) of the frame lies.
+CUFACE_HD inline PicturePixel picture_at(const PictureLevel& level, const PicturePlace& place,
+                                         int x, int y) {
+  const std::int64_t dx = x - place.x0, dy = y - place.y0;
+  return picture_between(level, place.u0 + place.ux * dx + place.uy * dy,
+                         place.v0 + place.vx * dx + place.vy * dy);
+}
+
+/// The same; nothing behind the camera, and nothing far outside.
+inline PicturePixel picture_at(const PictureLevel& level, const PlanePlace& place, int x, int y) {
+  const double w = place.w[0] * x + place.w[1] * y + place.w[2];
+  const double u = place.u[0] * x + place.u[1] * y + place.u[2];
+  const double v = place.v[0] * x + place.v[1] * y + place.v[2];
+  if (!(w > 0 && u > -2 * w && v > -2 * w && u < (level.width + 1) * w &&
+        v < (level.height + 1) * w))
+    return {};
+  constexpr double kOnePixel = 1 << kPlaceBits, kHalfWeight = 0.5 / (1 << kWeightBits);
+  return picture_between(level,
+                         static_cast<std::int64_t>(std::floor((u / w + kHalfWeight) * kOnePixel)),
+                         static_cast<std::int64_t>(std::floor((v / w + kHalfWeight) * kOnePixel)));
 }
 
 /// A sample of depth `depth` under the mean of the `n` pixels that it stands for: their sums.

@@ -9,9 +9,13 @@
 namespace cuface {
 namespace {
 
-BinarySet set_of(const BinaryFeatures& features) {
+BinarySet bytes_of(const Features& features) {
   return {features.descriptors.data(), static_cast<int>(features.keypoints.size()), kBinaryBytes,
           nullptr};
+}
+FloatSet floats_of(const Features& features) {
+  return {features.floats.data(), static_cast<int>(features.keypoints.size()), kFloats,
+          features.signs.data()};
 }
 
 bool is_missing(const PlanarObjects::Object& object) { return !object.tracker.pose().visible; }
@@ -20,7 +24,7 @@ bool is_missing(const PlanarObjects::Object& object) { return !object.tracker.po
 
 Status validate(const PlanarSearchConfig& config) {
   CUFACE_TRY(validate(config.planar));
-  CUFACE_TRY(validate(config.orb));
+  CUFACE_TRY(validate(config.features));
   CUFACE_TRY(validate(config.match));
   if (config.interval < 1)
     return {StatusCode::kInvalidArgument, "the interval of searches must be 1 or more"};
@@ -42,19 +46,23 @@ Result<PlanarObjects> PlanarObjects::create(const std::vector<Reference>& refere
 
 Status PlanarObjects::resize(int width, int height) {
   for (Object& object : objects_) object.tracker.lose();
-  CUFACE_TAKE(detector, OrbDetector::create(config_.orb, width, height));
-  detector_.emplace(std::move(detector));
+  CUFACE_TAKE(finder, FeatureFinder::create(config_.features, width, height));
+  finder_.emplace(std::move(finder));
   scratch_.emplace(width, height, config_.planar);
   return {};
 }
 
-Status PlanarObjects::search(Object& object, const BinaryFeatures& features, GaussianPyramid& now,
+Status PlanarObjects::search(Object& object, const Features& features, GaussianPyramid& now,
                              std::uint64_t seed, const StopFlag* stop) {
-  CUFACE_TRY(matcher_.run(set_of(*object.features), set_of(features), matches_, stop));
+  const Features& picture = *object.features;
+  if (picture.keypoints.empty() || features.keypoints.empty()) return {};
+  CUFACE_TRY(picture.floats.empty()
+                 ? matcher_.run(bytes_of(picture), bytes_of(features), matches_, stop)
+                 : matcher_.run(floats_of(picture), floats_of(features), matches_, stop));
   in_picture_.clear();
   in_frame_.clear();
   for (const Match& m : matches_) {
-    const Keypoint& ours = object.features->keypoints[static_cast<std::size_t>(m.query)];
+    const Keypoint& ours = picture.keypoints[static_cast<std::size_t>(m.query)];
     const Keypoint& theirs = features.keypoints[static_cast<std::size_t>(m.train)];
     in_picture_.push_back({ours.x, ours.y});
     in_frame_.push_back({theirs.x, theirs.y});
@@ -64,8 +72,8 @@ Status PlanarObjects::search(Object& object, const BinaryFeatures& features, Gau
   return {};
 }
 
-Status PlanarObjects::step(GaussianPyramid* before, GaussianPyramid& now,
-                           const BinaryFeatures* known, std::uint64_t frame, const StopFlag* stop) {
+Status PlanarObjects::step(GaussianPyramid* before, GaussianPyramid& now, const Features* known,
+                           std::uint64_t frame, const StopFlag* stop) {
   const auto seed = [&](const Object& object) {
     return random_at(frame, static_cast<std::uint64_t>(&object - objects_.data()));
   };
@@ -81,7 +89,7 @@ Status PlanarObjects::step(GaussianPyramid* before, GaussianPyramid& now,
     return {};
   searched_ = true;
   if (!known) {
-    CUFACE_TRY(detector_->run(now.level(0).all(), found_, stop));
+    CUFACE_TRY(finder_->run(now.level(0).all(), found_, stop));
     known = &found_;
   }
   for (Object& object : objects_)

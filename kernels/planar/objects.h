@@ -11,8 +11,8 @@
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
 #include "kernels/features/features.h"
+#include "kernels/keypoints/keypoints.h"
 #include "kernels/match/match.h"
-#include "kernels/orb/orb.h"
 #include "kernels/planar/planar.h"
 #include "kernels/pyramid/pyramid.h"
 
@@ -20,7 +20,7 @@ namespace cuface {
 
 struct PlanarSearchConfig {
   PlanarConfig planar;
-  OrbConfig orb;                     ///< of frames, where nobody has found their keypoints
+  FeatureConfig features;            ///< of frames, where nobody has found their keypoints
   MatchConfig match{.ratio = 0.8f};  ///< Lowe's ratio
   int interval = 1;                  ///< frames from one search to the next, at least; >= 1
   friend bool operator==(const PlanarSearchConfig&, const PlanarSearchConfig&) = default;
@@ -32,15 +32,15 @@ Status validate(const PlanarSearchConfig& config);
 /// The objects of frames of one size. One thread at a time.
 class PlanarObjects {
  public:
-  /// What is looked for. The picture is copied; the features, found with config.orb or alike, stay
+  /// What is looked for. The picture is copied; the features, found as those of frames are, stay
   /// as they are.
   struct Reference {
     ImageView<const std::uint8_t> picture;
-    const BinaryFeatures* features;
+    const Features* features;
   };
   struct Object {
     PlanarTracker tracker;
-    const BinaryFeatures* features;
+    const Features* features;
     std::uint64_t id = 0;  ///< 0 until it is found; then for good. They count from 1 on.
   };
 
@@ -50,13 +50,13 @@ class PlanarObjects {
                                       const PlanarSearchConfig& config);
 
   /// Frames have this size from now on. Nothing is visible; ids stay. Errors as
-  /// OrbDetector::create().
+  /// FeatureFinder::create().
   Status resize(int width, int height);
 
   /// Frame number `frame`, whose pyramid is `now`. `before` is that of the frame before; null where
   /// there is none, and all objects are looked for. `known`: the frame's keypoints, where somebody
   /// has found them. kCancelled, with some of the objects, once `stop` is raised.
-  Status step(GaussianPyramid* before, GaussianPyramid& now, const BinaryFeatures* known,
+  Status step(GaussianPyramid* before, GaussianPyramid& now, const Features* known,
               std::uint64_t frame, const StopFlag* stop = nullptr);
 
   /// Whether the last step looked for something by descriptors.
@@ -67,15 +67,15 @@ class PlanarObjects {
  private:
   PlanarObjects(const PlanarSearchConfig& config, Matcher matcher)
       : config_(config), matcher_(std::move(matcher)) {}
-  Status search(Object& object, const BinaryFeatures& features, GaussianPyramid& now,
-                std::uint64_t seed, const StopFlag* stop);
+  Status search(Object& object, const Features& features, GaussianPyramid& now, std::uint64_t seed,
+                const StopFlag* stop);
 
   PlanarSearchConfig config_;
   std::vector<Object> objects_;
   std::optional<PlanarScratch> scratch_;
-  std::optional<OrbDetector> detector_;
+  std::optional<FeatureFinder> finder_;
   Matcher matcher_;
-  BinaryFeatures found_;
+  Features found_;
   std::vector<Match> matches_;
   std::vector<Point> in_picture_, in_frame_;
   std::uint64_t ids_ = 0;

@@ -24,7 +24,7 @@ struct Clip {
   cv::Mat object = test::poster(3);
   std::vector<cv::Mat> frames;
   std::vector<cv::Matx33d> maps;
-  BinaryFeatures features;
+  Features features;
 
   Clip() {
     for (int n = 0; n < kFrames; ++n) {
@@ -43,7 +43,7 @@ struct Clip {
       frames.push_back(frames[static_cast<std::size_t>(n)]);
       maps.push_back(maps[static_cast<std::size_t>(n)]);
     }
-    auto detector = OrbDetector::create({}, object.cols, object.rows);
+    auto detector = FeatureFinder::create({}, object.cols, object.rows);
     if (!detector.ok() || !detector.value().run(view_of(object), features).ok()) std::abort();
   }
 };

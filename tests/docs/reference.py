@@ -39,6 +39,8 @@ STATS = {
     "global-changes": "frames on which the whole picture changed",
     "events": "motions that began",
     "keypoints": "keypoints, summed over the frames",
+    "visible-objects": "flat objects that were visible, summed over the frames",
+    "lost-objects": "flat objects that were lost",
     "matches": "matches with reference pictures, summed over the frames",
     "time-total-ns": "time of the streaming thread in the element",
     "time-max-ns": "the longest of these times for one frame",
@@ -58,6 +60,7 @@ OWN_STATS = {
     "cufeatures": ("keypoints", *CUDA_STATS),
     "cusurf": ("keypoints",),
     "cufeaturematch": ("matches",),
+    "cuplanartrack": ("searches", "visible-objects", "lost-objects"),
 }
 
 

@@ -30,6 +30,7 @@ include/gstreamer-1.0/gst/cuface/gstcufaceedgemeta.h
 include/gstreamer-1.0/gst/cuface/gstcufacefeaturemeta.h
 include/gstreamer-1.0/gst/cuface/gstcufacematchmeta.h
 include/gstreamer-1.0/gst/cuface/gstcufacemotionmeta.h
+include/gstreamer-1.0/gst/cuface/gstcufaceplanarmeta.h
 {lib}/gstreamer-1.0/libgstcuface.so
 {lib}/libgstcuface-1.0.so
 {lib}/libgstcuface-1.0.so.0

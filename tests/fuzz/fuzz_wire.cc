@@ -28,10 +28,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto [width, height] = gst::take_size(bytes);
   if (width == 0) return 0;
   test::require(width > 0 && height > 0);
-  if (data[0] % 5 == 0) look<FaceList>(bytes);
-  if (data[0] % 5 == 1) look<MotionMap>(bytes);
-  if (data[0] % 5 == 2) look<Edges>(bytes);
-  if (data[0] % 5 == 3) look<FrameFeatures>(bytes);
-  if (data[0] % 5 == 4) look<FrameMatches>(bytes);
+  if (data[0] % 6 == 0) look<FaceList>(bytes);
+  if (data[0] % 6 == 1) look<MotionMap>(bytes);
+  if (data[0] % 6 == 2) look<Edges>(bytes);
+  if (data[0] % 6 == 3) look<FrameFeatures>(bytes);
+  if (data[0] % 6 == 4) look<FrameMatches>(bytes);
+  if (data[0] % 6 == 5) look<FramePlanar>(bytes);
   return 0;
 }

@@ -93,7 +93,7 @@ def network():
 
 
 def wire():
-    """Faces, motion, edges, keypoints and matches of a picture of 64 x 48, as gst/meta/wire.cc lays them out."""
+    """Faces, motion, edges, keypoints, matches and flat objects of a picture of 64 x 48, as gst/meta/wire.cc lays them out."""
     size = struct.pack('<2i', 64, 48)
     face = struct.pack('<Qfi??i6f', 7, 0.5, -1, False, True, 0, 8, 8, 16, 16, 1, 0) + struct.pack('<10f', *range(10))
     faces = size + b'\1' + struct.pack('<I', 5) + b'yunet' + struct.pack('<I', 1) + face + struct.pack('<iI10f', 5, 5, *range(10))
@@ -101,8 +101,10 @@ def wire():
     motion += struct.pack('<If?f?', 2, 0.5, True, 0, False) + struct.pack('<IQi4f', 1, 3, 1, 0, 0, 32, 48)
     config = struct.pack('<iiifi??', 1020, 20, 8, 1.2, 31, False, False)
     matches = size + struct.pack('<II1s3i', 1, 1, b'a', 9, 7, 5) + struct.pack('<Ii5f', 1, 0, 8, 9, 2, 3, 17)
+    planar = size + struct.pack('<II1s3i', 1, 1, b'a', 9, 7, 5)
+    planar += struct.pack('<IiQ?i8f9d', 1, 0, 7, True, 12, *range(8), *range(9))
     features = size + config + struct.pack('<I5fi', 1, 8, 9, 31, 45, 0.5, 2) + bytes(range(32))
-    return faces, motion, size + struct.pack('<48Q', *range(48)), features, matches
+    return faces, motion, size + struct.pack('<48Q', *range(48)), features, matches, planar
 
 
 def main(folder, tool):

@@ -126,8 +126,8 @@ class Extremes : public testing::Test {
   }
 
   explicit Extremes(const char* end =
-                        " ! cufeatures name=f ! cufeaturematch name=k ! cuedgedetect name=e ! "
-                        "cumotiondetect name=m")
+                        " ! cufeatures name=f ! cufeaturematch name=k ! cuplanartrack name=g ! "
+                        "cuedgedetect name=e ! cumotiondetect name=m")
       : harness(with_picture(parts).all() + with_reference(parts, end)) {}
 
   /// draw=image needs one.
@@ -138,16 +138,17 @@ class Extremes : public testing::Test {
     return parts;
   }
 
-  /// cufeaturematch needs one.
+  /// Both elements of reference pictures need one.
   static std::string with_reference(const Parts& parts, std::string end) {
-    const std::string path = parts.folder.path() + "/reference.png", name = "name=k";
+    const std::string path = parts.folder.path() + "/reference.png";
     cv::imwrite(path, squares(kSide, kSide, {{30, 30, 36, 36}}));
-    if (const std::size_t at = end.find(name); at != end.npos)
-      end.replace(at, name.size(), name + " reference=" + path);
+    for (const std::string name : {"name=k", "name=g"})
+      if (const std::size_t at = end.find(name); at != end.npos)
+        end.replace(at, name.size(), name + " reference=" + path);
     return end;
   }
 
-  static constexpr const char* kNames[] = {"d", "t", "l", "o", "p", "f", "k", "e", "m"};
+  static constexpr const char* kNames[] = {"d", "t", "l", "o", "p", "f", "k", "g", "e", "m"};
   Parts parts;
   Harness harness;
   Bus bus{harness};

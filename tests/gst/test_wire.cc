@@ -145,6 +145,39 @@ TEST(Wire, FeaturesComeOutAsTheyWentIn) {
   ASSERT_NE(gst::from_bytes<FrameFeatures>(gst::to_bytes(FrameFeatures{1, 1, {}})), nullptr);
 }
 
+FramePlanar some_planar() {
+  FramePlanar planar;
+  planar.width = kWidth;
+  planar.height = kHeight;
+  planar.pictures = {{"a.png", 64, 48, 31}, {"card", 1, 1, 0}};
+  PlanarObject object{1, 7, true, 12, {{-3, 4}, {60, 1.25f}, {61, 50}, {2, 49}}, {}};
+  object.map.m[0] = 1.0 / 3;
+  object.map.m[7] = -1e-4;
+  planar.objects = {object};
+  return planar;
+}
+
+TEST(Wire, FlatObjectsComeOutAsTheyWentIn) {
+  const FramePlanar in = some_planar();
+  const auto out = gst::from_bytes<FramePlanar>(gst::to_bytes(in));
+  ASSERT_NE(out, nullptr);
+  EXPECT_EQ(out->width, kWidth);
+  EXPECT_EQ(out->height, kHeight);
+  EXPECT_EQ(out->pictures, in.pictures);
+  ASSERT_EQ(out->objects.size(), 1u);
+  EXPECT_EQ(out->objects[0].picture, 1);
+  EXPECT_EQ(out->objects[0].id, 7u);
+  EXPECT_TRUE(out->objects[0].found);
+  EXPECT_EQ(out->objects[0].inliers, 12);
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(out->objects[0].corners[k], in.objects[0].corners[k]);
+  for (int k = 0; k < 9; ++k) EXPECT_EQ(out->objects[0].map.m[k], in.objects[0].map.m[k]);
+  for (const int picture : {-1, 2}) {
+    FramePlanar lie = in;
+    lie.objects[0].picture = picture;
+    EXPECT_EQ(gst::from_bytes<FramePlanar>(gst::to_bytes(lie)), nullptr) << picture;
+  }
+}
+
 TEST(Wire, MatchesComeOutAsTheyWentIn) {
   const FrameMatches in = some_matches();
   const auto out = gst::from_bytes<FrameMatches>(gst::to_bytes(in));
@@ -207,6 +240,7 @@ TEST(Wire, BytesThatLieGiveNothing) {
   expect_careful<FrameFeatures>(gst::to_bytes(some_features()));
   expect_careful<FrameFeatures>(gst::to_bytes(some_floats()));
   expect_careful<FrameMatches>(gst::to_bytes(some_matches()));
+  expect_careful<FramePlanar>(gst::to_bytes(some_planar()));
 }
 
 TEST(Wire, ValuesOutOfTheirRangeAreRefused) {

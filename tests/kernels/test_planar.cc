@@ -24,9 +24,9 @@ ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
   return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
 }
 
-BinaryFeatures features_of(const cv::Mat& grey) {
-  auto detector = OrbDetector::create({}, grey.cols, grey.rows);
-  BinaryFeatures out;
+Features features_of(const cv::Mat& grey) {
+  auto detector = FeatureFinder::create({}, grey.cols, grey.rows);
+  Features out;
   EXPECT_TRUE(detector.ok() && detector.value().run(view_of(grey), out).ok());
   return out;
 }
@@ -48,7 +48,7 @@ class Video {
     EXPECT_TRUE(objects_->resize(size.width, size.height).ok());
   }
 
-  const PlanarPose& next(const cv::Mat& frame, const BinaryFeatures* known = nullptr) {
+  const PlanarPose& next(const cv::Mat& frame, const Features* known = nullptr) {
     GaussianPyramid &now = pyramids_[n_ % 2], &before = pyramids_[(n_ + 1) % 2];
     now.build(view_of(frame));
     EXPECT_TRUE(objects_->step(n_ > 0 ? &before : nullptr, now, known, n_).ok());
@@ -60,7 +60,7 @@ class Video {
 
  private:
   std::vector<cv::Mat> pictures_;
-  std::vector<BinaryFeatures> features_;
+  std::vector<Features> features_;
   GaussianPyramid pyramids_[2];
   std::optional<PlanarObjects> objects_;
   std::uint64_t n_ = 0;
@@ -252,7 +252,7 @@ TEST(Planar, GivesTheSameBytesTwice) {
 
 TEST(Planar, KeypointsOfOthersAreTaken) {
   const cv::Mat object = test::poster(14), frame = scene(object, {}, 1);
-  const BinaryFeatures none, some = features_of(frame);
+  const Features none, some = features_of(frame);
   Video video(std::vector{object});
   EXPECT_FALSE(video.next(frame, &none).visible);
   EXPECT_TRUE(video.next(frame, &some).visible);
@@ -343,7 +343,7 @@ TEST(PlanarSettings, ThatMakeNoSenseAreRefused) {
   EXPECT_EQ(code([](auto& c) { c.planar.least_followed = 0; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(code([](auto& c) { c.planar.flow.window = 4; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(code([](auto& c) { c.planar.homography.trials = 0; }), StatusCode::kInvalidArgument);
-  EXPECT_EQ(code([](auto& c) { c.orb.levels = 0; }), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code([](auto& c) { c.features.orb.levels = 0; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(code([](auto& c) { c.match.ratio = 2; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(code([](auto& c) { c.interval = 0; }), StatusCode::kInvalidArgument);
   const cv::Mat tiny(15, 200, CV_8U, cv::Scalar(9));
@@ -353,7 +353,7 @@ TEST(PlanarSettings, ThatMakeNoSenseAreRefused) {
 
 TEST(Planar, AStopEndsIt) {
   const cv::Mat object = test::poster(3), frame = scene(object, {}, 1);
-  const BinaryFeatures ours = features_of(object), theirs = features_of(frame);
+  const Features ours = features_of(object), theirs = features_of(frame);
   GaussianPyramid pyramid(frame.cols, frame.rows);
   pyramid.build(view_of(frame));
   auto objects = PlanarObjects::create({{view_of(object), &ours}}, {});

@@ -84,6 +84,28 @@ def test_match_finds_a_poster_where_it_is(tmp_path):
     refused(run("match", SHORT, "--reference", damaged, "--output", tmp_path), "damaged.png", "Set reference to PNG files")
 
 
+def test_planar_follows_a_card_and_lays_a_picture_on_it(tmp_path):
+    """In the clip that it makes, whose card moves by 140 and 60 pixels over 50 frames."""
+    said = good(run("planar", "--output", tmp_path)).stdout
+    assert "card: in 50 of 50 frames" in said, said
+    for line in lines_of(tmp_path / "planar.jsonl"):
+        (known,) = line["planar"]["objects"]
+        x, y = 170 + 140 * line["frame"] / 49, 150 + 60 * line["frame"] / 49
+        h = known["homography"]
+        w = h[6] * 79.5 + h[7] * 59.5 + h[8]
+        middle = ((h[0] * 79.5 + h[1] * 59.5 + h[2]) / w, (h[3] * 79.5 + h[4] * 59.5 + h[5]) / w)
+        assert abs(middle[0] - x) < 2 and abs(middle[1] - y) < 2, f"frame {line['frame']}: {middle}, not {x}, {y}"
+        assert known["id"] == 1
+    assert next(tmp_path.glob("planar.[amw]*")).stat().st_size > 10_000
+    made = next(tmp_path.glob("made.[amw]*"))
+    card = f"card={tmp_path / 'card.png'}"
+    good(run("mask_picture.py", tmp_path / "mask.png"))
+    said = good(run("planar", made, "--reference", card, "--picture", tmp_path / "mask.png", "--output", tmp_path)).stdout
+    assert "card: in 50 of 50 frames" in said, said
+    refused(run("planar", made), "INPUT and --reference")
+    refused(run("planar", made, "--reference", "a=/nonexistent.png", "--output", tmp_path), "/nonexistent.png", "no such file")
+
+
 def grey_frames(video, width, height):
     """Its frames as bytes of luma."""
     raw = video.with_suffix(".gray")

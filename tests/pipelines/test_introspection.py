@@ -180,6 +180,33 @@ def test_matches_keep_to_the_schema_and_are_those_of_the_meta(schema, tmp_path):
             assert abs(x * WIDTH - 0.5 - pair["x"]) < 1e-2 and abs(y * HEIGHT - 0.5 - pair["y"]) < 1e-2
 
 
+def test_flat_objects_keep_to_the_schema_and_are_those_of_the_meta(schema, tmp_path):
+    """A clip's own first frame is what it shows, all the time."""
+    picture, seen = tmp_path / "texture.png", []
+    run(f"tee name=t ! queue ! pngenc snapshot=true ! filesink location={picture} t. ! queue", region=False)
+
+    def on_buffer(buffer):
+        planar = GstCuface.buffer_get_planar_meta(buffer).get_objects()
+        assert planar.get_reference_count() == 1
+        assert planar.get_reference(0)[:3] == ("wheel", WIDTH, HEIGHT), f"{planar.get_reference(0)}"
+        seen.append([(planar.get_object(i), [planar.get_corner(i, k) for k in range(4)], planar.get_homography(i))
+                     for i in range(planar.get_count())])
+    lines = published(f"cuplanartrack reference=wheel={picture}", tmp_path / "faces.jsonl", on_buffer=on_buffer,
+                      region=False)
+    assert len(lines) == len(seen) == FRAMES
+    for number, (line, objects) in enumerate(zip(lines, seen)):
+        errors = list(schema.iter_errors(line))
+        assert not errors, errors[0].message
+        (written,) = line["planar"]["objects"]
+        ((reference, ident, inliers, found), corners, homography), = objects
+        assert (reference, ident) == (written["reference"], written["id"]) == (0, 1)
+        assert (inliers, found) == (written["inliers"], written["found"]) and found == (number == 0)
+        for (x, y), (u, v), (right, down) in zip(corners, written["corners"], ((0, 0), (1, 0), (1, 1), (0, 1))):
+            assert abs(x * WIDTH - 0.5 - u) < 1e-2 and abs(y * HEIGHT - 0.5 - v) < 1e-2
+            assert abs(x - right) < 1e-2 and abs(y - down) < 1e-2, "it fills the frame"
+        assert len(homography) == 9 and abs(homography[0] / homography[8] - 1) < 1e-2
+
+
 def test_keypoints_are_those_of_a_networks_face(schema, network, tmp_path):
     """In the lines and in the meta: five, each on its side of the face; a cascade's face has none."""
     found = {}

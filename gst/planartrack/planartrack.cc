@@ -1,0 +1,212 @@
+// cuplanartrack: finds flat objects by reference pictures and follows them, in a meta.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gst/base/errors.h"
+#include "gst/meta/keypoints.h"
+#include "gst/meta/planar.h"
+#include "gst/planartrack/element.h"
+#include "gst/references/references.h"
+#include "gst/regions/regions.h"
+#include "kernels/common/try.h"
+#include "kernels/planar/objects.h"
+
+GST_DEBUG_CATEGORY_STATIC(cuface_planar_debug);
+#define GST_CAT_DEFAULT cuface_planar_debug
+
+namespace cuface::gst {
+namespace {
+
+enum Counter { kSearches, kVisible, kLost };
+
+struct Settings {
+  StandardMetas standard_metas = StandardMetas::kAuto;
+  std::string reference;
+  PlanarSearchConfig search;
+};
+
+Result<std::vector<Region>> regions_of(const AnyResult& result) {
+  CUFACE_TAKE(planar, PlanarFound(result).read());
+  std::vector<Region> regions;
+  for (const PlanarObject& object : planar->objects)
+    regions.push_back({box_of(object), object.id, 1});
+  return regions;
+}
+
+class PlanarTrack final : public Element {
+ public:
+  using Element::Element;
+
+  void* settings_address() override { return &settings_; }
+
+  Status load() override {
+    CUFACE_TAKE(references, ReferencePictures::load(copy_settings().reference));
+    references_.emplace(std::move(references));
+    return {};
+  }
+  void unload() override {
+    objects_.reset();
+    references_.reset();
+  }
+
+  Status plan(const GstVideoInfo& info) override {
+    if (!objects_) CUFACE_TRY(make_objects());
+    return objects_->resize(info.width, info.height);
+  }
+
+  void reset(Reset why) override {
+    before_.reset();
+    first_seen_.clear();
+    if (why == Reset::kStart) {
+      objects_.reset();
+      frames_ = 0;
+    }
+  }
+
+  /// A gap has no picture to look at: objects rest where they are.
+  Status process(Frame& frame) override {
+    if (frame.step().jump) before_.reset();
+    if (!frame.is_gap()) CUFACE_TRY(look(frame));
+    auto planar = std::make_shared<FramePlanar>();
+    planar->width = frame.width();
+    planar->height = frame.height();
+    planar->pictures = references_->names();
+    std::int32_t number = 0;
+    for (const PlanarObjects::Object& object : objects_->objects()) {
+      const PlanarPose& pose = object.tracker.pose();
+      if (pose.visible) planar->objects.push_back(object_of(pose, number, object.id));
+      ++number;
+    }
+    frame.count(kVisible, planar->objects.size());
+    frame.add_result<FramePlanar>(planar);
+    return publish(frame, PlanarFound(std::move(planar)));
+  }
+
+ private:
+  Settings copy_settings() const {
+    SettingsLock lock(filter());
+    return settings_;
+  }
+
+  Status make_objects() {
+    const PlanarSearchConfig config = copy_settings().search;
+    CUFACE_TRY(describe(config.features));
+    std::vector<PlanarObjects::Reference> references;
+    for (const ReferencePictures::Picture& picture : references_->pictures())
+      references.push_back({picture.grey.view(), &picture.found});
+    auto made = PlanarObjects::create(references, config);
+    if (!made.ok()) return {made.status().code(), "reference: " + made.status().message()};
+    objects_.emplace(std::move(made.value()));
+    return {};
+  }
+
+  /// As the frames' keypoints are. Objects go on seeing the features, which stay where they are.
+  Status describe(const FeatureConfig& config) {
+    CUFACE_TAKE(is_new, references_->describe(config, &stop_flag()));
+    if (is_new) warn_of_empty_pictures();
+    return {};
+  }
+
+  void warn_of_empty_pictures() {
+    for (const MatchedPicture& picture : references_->names()) {
+      GST_INFO_OBJECT(element(), "%s: %d keypoints", picture.name.c_str(), picture.keypoints);
+      if (picture.keypoints > 0) continue;
+      post_warning(element(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+                   "reference: " + picture.name +
+                       " has no keypoints, so it is never found. Take a picture with corners");
+    }
+  }
+
+  Status look(Frame& frame) {
+    CUFACE_TAKE(now, frame.pyramid());
+    // Those of a cufeatures or cusurf before this element; without one, ORB's.
+    CUFACE_TAKE(known, frame.find<FrameFeatures>().result.read());
+    CUFACE_TRY(describe(known ? known->config : copy_settings().search.features));
+    std::size_t visible = 0;
+    for (const auto& object : objects_->objects()) visible += object.tracker.pose().visible;
+    CUFACE_TRY(objects_->step(before_.get(), *now, known ? &known->found : nullptr, frames_++,
+                              &stop_flag()));
+    before_ = std::move(now);
+    std::size_t followed = 0;
+    for (const auto& object : objects_->objects()) {
+      const PlanarPose& pose = object.tracker.pose();
+      followed += pose.visible && !pose.found;
+    }
+    frame.count(kLost, visible - followed);
+    frame.count(kSearches, objects_->searched());
+    return {};
+  }
+
+  static PlanarObject object_of(const PlanarPose& pose, std::int32_t picture, std::uint64_t id) {
+    PlanarObject object{picture, id, pose.found, pose.inliers, {}, pose.map};
+    for (int k = 0; k < 4; ++k) object.corners[k] = pose.corners[k];
+    return object;
+  }
+
+  Status publish(Frame& frame, const PlanarFound& found) {
+    if (copy_settings().standard_metas == StandardMetas::kNever) return {};
+    static const RegionKind kind{"planar", ResultKind<FramePlanar>::type(), regions_of};
+    return publish_regions(frame.buffer(), frame.info(), kind, found, first_seen_);
+  }
+
+  Settings settings_;  // under SettingsLock
+
+  // The streaming thread's.
+  std::optional<ReferencePictures> references_;
+  std::optional<PlanarObjects> objects_;  ///< of references_
+  FlowPyramid before_;                    ///< of the last frame; null where there is none
+  std::uint64_t frames_ = 0;
+  FirstSeen first_seen_;
+};
+
+constexpr StatsField kStats[] = {
+    {"searches", kSearches}, {"visible-objects", kVisible}, {"lost-objects", kLost}};
+
+constexpr float kLeastRatio = 0.01f;
+constexpr int kMostInterval = 1000;
+
+#define FIELD(member) CUFACE_FIELD(Settings, member)
+
+std::vector<Setting> planar_settings() {
+  return {
+      standard_metas_setting<Settings>(),
+      text("reference", "Reference",
+           "PNG files of what to look for, each FILE or NAME=FILE, with commas between them. Set "
+           "it always.",
+           FIELD(reference), kReady),
+      number("ratio", "Ratio",
+             "The nearest descriptor is a match if nearer than this times the second. Raise it for "
+             "objects that are tilted or small.",
+             FIELD(search.match.ratio), kLeastRatio, 1, kReady),
+      number("max-keypoints", "Most keypoints",
+             "Keypoints of a frame, and of a reference, that are compared. Raise it for small "
+             "objects in large frames.",
+             FIELD(search.features.orb.max_keypoints), 1, kMostKeypoints, kReady),
+      number("search-interval", "Search interval",
+             "Frames from one search to the next while an object is missing. Raise it to save "
+             "time.",
+             FIELD(search.interval), 1, kMostInterval, kReady),
+  };
+}
+
+}  // namespace
+
+constexpr ElementInfo kPlanarTrack{
+    .name = "cuplanartrack",
+    .debug = &cuface_planar_debug,
+    .type = "GstCufacePlanarTrack",
+    .title = "Planar object tracker",
+    .category = "Filter/Analyzer/Video",
+    .description =
+        "Finds flat objects by reference pictures and follows them, on the CPU, for "
+        "frames in system memory",
+    .cuda_use = CudaUse::kNone,
+    .make = make_element<PlanarTrack>,
+    .settings = planar_settings,
+    .stats = kStats,
+};
+
+}  // namespace cuface::gst

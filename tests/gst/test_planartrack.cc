@@ -1,0 +1,396 @@
+// cuplanartrack: corners, map and id in the meta, in JSON and in standard metas beside the truth of
+// made frames; and inputs that cannot be followed.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
+
+#include "gst/meta/gstcufaceplanarmeta.h"
+#include "gst/meta/planar.h"
+#include "tests/gst/support.h"
+#include "tests/planar_scenes.h"
+
+namespace cuface::test {
+namespace {
+
+/// A buffer's flat objects as the library gives them; -1 pictures without a meta.
+struct Read {
+  struct Object {
+    guint picture = 0;
+    guint64 id = 0;
+    guint inliers = 0;
+    bool found = false;
+    cv::Point2d corners[4];
+    std::vector<double> map;
+  };
+  int pictures = -1;
+  std::vector<std::string> names;
+  std::vector<Object> objects;
+
+  Read(GstBuffer* buffer, double width, double height) {
+    GstCufacePlanarMeta* meta = buffer ? gst_cuface_buffer_get_planar_meta(buffer) : nullptr;
+    GstCufacePlanarObjects* all = meta ? gst_cuface_planar_meta_get_objects(meta) : nullptr;
+    if (!all) return;
+    pictures = static_cast<int>(gst_cuface_planar_objects_get_reference_count(all));
+    for (guint i = 0; static_cast<int>(i) < pictures; ++i)
+      names.emplace_back(
+          gst_cuface_planar_objects_get_reference(all, i, nullptr, nullptr, nullptr));
+    for (guint i = 0; i < gst_cuface_planar_objects_get_count(all); ++i) {
+      Object o;
+      gboolean found = FALSE;
+      o.picture = gst_cuface_planar_objects_get_object(all, i, &o.id, &o.inliers, &found);
+      o.found = found;
+      for (guint k = 0; k < 4; ++k) {
+        gfloat x = 0, y = 0;
+        gst_cuface_planar_objects_get_corner(all, i, k, &x, &y);
+        o.corners[k] = {x * width - 0.5, y * height - 0.5};
+      }
+      gsize length = 0;
+      const gdouble* map = gst_cuface_planar_objects_get_homography(all, i, &length);
+      o.map.assign(map, map + length);
+      objects.push_back(o);
+    }
+    gst_cuface_planar_objects_unref(all);
+  }
+};
+
+/// The largest distance of a corner from where it is.
+double error_of(const Read::Object& object, const View& view, const cv::Mat& picture) {
+  const cv::Matx33d map = map_of(view, picture.size());
+  double most = 0;
+  for (int k = 0; k < 4; ++k)
+    most = std::max(most, cv::norm(carried(map, k == 1 || k == 2 ? picture.cols - 0.5 : -0.5,
+                                           k >= 2 ? picture.rows - 0.5 : -0.5) -
+                                   object.corners[k]));
+  return most;
+}
+
+class PlanarTracks : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const cv::Mat& picture) const {
+    const std::string path = folder.path() + "/" + name;
+    cv::imwrite(path, picture);
+    return path;
+  }
+  cv::Mat scene(const View& of, unsigned seed = 1) const {
+    cv::Mat frame = background.clone();
+    lay(frame, object, map_of(of, object.size()));
+    expose(frame, 1, 0, 0.5, 2, seed);
+    return frame;
+  }
+  static Read pass(Harness& harness, const cv::Mat& grey) {
+    GstBuffer* out = harness.pass(grey_frame(grey));
+    EXPECT_NE(out, nullptr);
+    const Read read(out, grey.cols, grey.rows);
+    if (out) gst_buffer_unref(out);
+    return read;
+  }
+  /// What passes of one frame behind a piece of pipeline.
+  static GstBuffer* pass_one(const std::string& pipeline, const cv::Mat& grey) {
+    Harness harness(pipeline);
+    harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, grey.cols, grey.rows));
+    return harness.pass(grey_frame(grey));
+  }
+  BusReport play(const std::string& chain) const {
+    return run_pipeline(
+        "videotestsrc num-buffers=3 pattern=ball ! video/x-raw,width=160,height=120"
+        " ! " +
+        chain + " ! fakesink");
+  }
+
+  TempFolder folder;
+  const cv::Mat object = poster(21), background = poster(77, kSceneWidth, kSceneHeight);
+  const std::string file = write("object.png", object), other = write("other.png", poster(22));
+  const View view{.tilt = 20, .towards = 70, .roll = 30, .scale = 0.9};
+  const std::string chain = "cuplanartrack name=p reference=" + other + ",card=" + file;
+};
+
+TEST_F(PlanarTracks, SayWhereTheObjectIs) {
+  Harness harness(chain);
+  harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kSceneWidth, kSceneHeight));
+  View at = view;
+  for (int n = 0; n < 12; ++n) {
+    at.x += 5;
+    at.roll += 1;
+    const Read read = pass(harness, scene(at, static_cast<unsigned>(n)));
+    ASSERT_EQ(read.pictures, 2);
+    EXPECT_EQ(read.names[0], other);
+    EXPECT_EQ(read.names[1], "card");
+    ASSERT_EQ(read.objects.size(), 1u) << n;
+    const Read::Object& one = read.objects[0];
+    EXPECT_EQ(one.picture, 1u);
+    EXPECT_EQ(one.id, 1u);
+    EXPECT_EQ(one.found, n == 0);
+    EXPECT_GE(one.inliers, 20u);
+    EXPECT_LT(error_of(one, at, object), 1) << n;
+    // The map carries the corners of the picture to those.
+    ASSERT_EQ(one.map.size(), 9u);
+    for (int k = 0; k < 4; ++k) {
+      const cv::Vec3d p = cv::Matx33d(one.map.data()) * cv::Vec3d(k == 1 || k == 2, k >= 2, 1);
+      EXPECT_NEAR(p[0] / p[2] * kSceneWidth - 0.5, one.corners[k].x, 0.01);
+      EXPECT_NEAR(p[1] / p[2] * kSceneHeight - 0.5, one.corners[k].y, 0.01);
+    }
+  }
+  EXPECT_EQ(harness.stat("p", "visible-objects"), 12u);
+  EXPECT_EQ(harness.stat("p", "lost-objects"), 0u);
+  EXPECT_EQ(harness.stat("p", "searches"), 12u) << "the other one is missing all the time";
+}
+
+TEST_F(PlanarTracks, KeepTheIdOfWhatComesBack) {
+  Harness harness("cuplanartrack name=p reference=" + file);
+  harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kSceneWidth, kSceneHeight));
+  ASSERT_EQ(pass(harness, scene(view)).objects.size(), 1u);
+  EXPECT_TRUE(pass(harness, background).objects.empty());
+  View elsewhere = view;
+  elsewhere.x = 220;
+  elsewhere.roll = -80;
+  const Read back = pass(harness, scene(elsewhere));
+  ASSERT_EQ(back.objects.size(), 1u);
+  EXPECT_EQ(back.objects[0].id, 1u);
+  EXPECT_TRUE(back.objects[0].found);
+  EXPECT_EQ(harness.stat("p", "lost-objects"), 1u);
+  EXPECT_EQ(harness.stat("p", "searches"), 3u);
+  // Other caps: it is found again, with its id.
+  cv::Mat small;
+  cv::resize(scene(view), small, {400, 300}, 0, 0, cv::INTER_AREA);
+  harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, small.cols, small.rows));
+  const Read changed = pass(harness, small);
+  ASSERT_EQ(changed.objects.size(), 1u);
+  EXPECT_EQ(changed.objects[0].id, 1u);
+  EXPECT_TRUE(changed.objects[0].found);
+}
+
+TEST_F(PlanarTracks, FollowThePicture) {
+  GstBuffer* plain = pass_one(chain, scene(view));
+  const Read all(plain, kSceneWidth, kSceneHeight);
+  gst_buffer_unref(plain);
+  ASSERT_EQ(all.objects.size(), 1u);
+  GstBuffer* scaled = pass_one(
+      chain + " ! videoscale ! capsfilter caps=video/x-raw,width=320,height=200", scene(view));
+  const Read small(scaled, kSceneWidth, kSceneHeight);
+  ASSERT_EQ(small.objects.size(), 1u);
+  for (int k = 0; k < 4; ++k)
+    EXPECT_LT(cv::norm(small.objects[0].corners[k] - all.objects[0].corners[k]), 0.01);
+  for (std::size_t i = 0; i < 9; ++i)
+    EXPECT_NEAR(small.objects[0].map[i] / small.objects[0].map[8],
+                all.objects[0].map[i] / all.objects[0].map[8], 1e-6);
+  gst_buffer_unref(scaled);
+  GstBuffer* out = gst_buffer_make_writable(pass_one(chain, scene(view)));
+  GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(out);
+  crop->x = 100;
+  crop->y = 60;
+  crop->width = 400;
+  crop->height = 300;
+  const Read part(out, 400, 300);
+  ASSERT_EQ(part.objects.size(), 1u);
+  for (int k = 0; k < 4; ++k)
+    EXPECT_LT(
+        cv::norm(part.objects[0].corners[k] + cv::Point2d(100, 60) - all.objects[0].corners[k]),
+        0.01);
+  crop->x = kSceneWidth - 20;
+  crop->y = kSceneHeight - 20;
+  crop->width = crop->height = 20;
+  EXPECT_TRUE(Read(out, 20, 20).objects.empty());
+  gst_buffer_unref(out);
+}
+
+TEST_F(PlanarTracks, StandInALineOfJson) {
+  GstBuffer* out = pass_one(chain + " ! cuface2json", scene(view));
+  ASSERT_NE(out, nullptr);
+  GstMapInfo map;
+  ASSERT_TRUE(gst_buffer_map(out, &map, GST_MAP_READ));
+  const nlohmann::json line = nlohmann::json::parse(map.data, map.data + map.size);
+  gst_buffer_unmap(out, &map);
+  gst_buffer_unref(out);
+  const nlohmann::json& planar = line["planar"];
+  EXPECT_EQ(planar["references"].at(1)["name"], "card");
+  EXPECT_EQ(planar["references"].at(1)["width"], object.cols);
+  ASSERT_EQ(planar["objects"].size(), 1u);
+  const nlohmann::json& one = planar["objects"][0];
+  EXPECT_EQ(one["reference"], 1);
+  EXPECT_EQ(one["id"], 1);
+  EXPECT_EQ(one["found"], true);
+  const auto h = one["homography"].get<std::vector<double>>();
+  ASSERT_EQ(h.size(), 9u);
+  const cv::Point2d corner = carried(cv::Matx33d(h.data()), -0.5, -0.5);
+  EXPECT_NEAR(corner.x, one["corners"][0][0].get<double>(), 0.01);
+  EXPECT_NEAR(corner.y, one["corners"][0][1].get<double>(), 0.01);
+}
+
+TEST_F(PlanarTracks, StandInStandardMetas) {
+  for (const bool wanted : {true, false}) {
+    GstBuffer* out = pass_one(chain + (wanted ? "" : " standard-metas=never"), scene(view));
+    const Read read(out, kSceneWidth, kSceneHeight);
+    gpointer state = nullptr;
+    int regions = 0;
+    while (auto* roi =
+               reinterpret_cast<GstVideoRegionOfInterestMeta*>(gst_buffer_iterate_meta_filtered(
+                   out, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
+      ++regions;
+      EXPECT_STREQ(g_quark_to_string(roi->roi_type), "planar");
+      double left = kSceneWidth, top = kSceneHeight;
+      for (const cv::Point2d& p : read.objects.at(0).corners) {
+        left = std::min(left, p.x + 0.5);
+        top = std::min(top, p.y + 0.5);
+      }
+      EXPECT_NEAR(roi->x, left, 1.5);
+      EXPECT_NEAR(roi->y, top, 1.5);
+      gint id = 0;
+      GstStructure* param = gst_video_region_of_interest_meta_get_param(roi, "object_id");
+      ASSERT_NE(param, nullptr);
+      EXPECT_TRUE(gst_structure_get_int(param, "id", &id));
+      EXPECT_EQ(id, 1);
+    }
+    EXPECT_EQ(regions, wanted);
+    gst_buffer_unref(out);
+  }
+}
+
+TEST_F(PlanarTracks, AreDrawn) {
+  const cv::Mat frame = scene(view);
+  const auto drawn = [&](const std::string& draw) {
+    GstBuffer* out = pass_one(
+        chain +
+            " ! cufaceoverlay box-color=0xffffffff text-color=0xffffffff line-width=2 draw=" + draw,
+        frame);
+    cv::Mat pixels(kSceneHeight, kSceneWidth, CV_8U);
+    EXPECT_EQ(gst_buffer_extract(out, 0, pixels.data, pixels.total()), pixels.total());
+    gst_buffer_unref(out);
+    return pixels;
+  };
+  EXPECT_EQ(cv::countNonZero(drawn("box+contour+id") != frame), 0) << "there are no faces";
+  const cv::Mat outline = drawn("planar"), both = drawn("planar+id");
+  const cv::Matx33d map = map_of(view, object.size());
+  for (int i = 0; i <= 20; ++i) {
+    const cv::Point2d p = carried(map, i / 20.0 * object.cols - 0.5, -0.5);
+    const cv::Point at(static_cast<int>(std::lround(p.x)), static_cast<int>(std::lround(p.y)));
+    EXPECT_GT(outline.at<std::uint8_t>(at), 150) << i;
+  }
+  EXPECT_LT(cv::countNonZero(outline != frame), 2 * (320 + 240) * 4);
+  EXPECT_GT(cv::countNonZero(both != outline), 20) << "the id";
+}
+
+/// The picture lies on the object as OpenCV would lay it.
+TEST_F(PlanarTracks, APictureIsLaidOnThem) {
+  cv::Mat picture = poster(30, 200, 200), with_alpha;
+  cv::merge(std::vector<cv::Mat>{picture, picture, picture, cv::Mat(200, 200, CV_8U, 255.0)},
+            with_alpha);
+  const std::string path = write("picture.png", with_alpha);
+  const cv::Mat frame = scene(view);
+  GstBuffer* out = pass_one(chain + " ! cufaceoverlay draw=image image=" + path, frame);
+  const Read read(out, kSceneWidth, kSceneHeight);
+  ASSERT_EQ(read.objects.size(), 1u);
+  cv::Mat drawn(kSceneHeight, kSceneWidth, CV_8U);
+  EXPECT_EQ(gst_buffer_extract(out, 0, drawn.data, drawn.total()), drawn.total());
+  gst_buffer_unref(out);
+  std::vector<cv::Point2f> from = {{-0.5f, -0.5f},
+                                   {199.5f, -0.5f},
+                                   {199.5f, 199.5f},
+                                   {-0.5f, 199.5f}},
+                           to;
+  for (const cv::Point2d& p : read.objects[0].corners) to.emplace_back(p);
+  cv::Mat wanted = frame.clone(), difference;
+  lay(wanted, picture, cv::Matx33d(cv::getPerspectiveTransform(from, to)));
+  cv::absdiff(drawn, wanted, difference);
+  EXPECT_LT(cv::mean(difference)[0], 0.7);
+  EXPECT_LT(cv::countNonZero(difference > 60), 40);
+  EXPECT_GT(cv::countNonZero(drawn != frame), 30'000);
+}
+
+/// Those of an element before are taken, as they are.
+TEST_F(PlanarTracks, KeypointsOfOthersAreTaken) {
+  const auto found = [&](const std::string& before) {
+    GstBuffer* out = pass_one(before + " ! " + chain, scene(view));
+    const Read read(out, kSceneWidth, kSceneHeight);
+    gst_buffer_unref(out);
+    return read.objects.size();
+  };
+  EXPECT_EQ(found("cufeatures max-keypoints=5"), 0u);
+  EXPECT_EQ(found("cufeatures max-keypoints=500"), 1u);
+  if (gst_registry_check_feature_version(gst_registry_get(), "cusurf", 0, 0, 0)) {
+    EXPECT_EQ(found("cusurf"), 1u);
+  }
+}
+
+TEST_F(PlanarTracks, RestInAGap) {
+  Harness harness(chain);
+  harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kSceneWidth, kSceneHeight));
+  const Read before = pass(harness, scene(view));
+  ASSERT_EQ(before.objects.size(), 1u);
+  GstBuffer* in = grey_frame(background);
+  GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_GAP);
+  GstBuffer* gap = harness.pass(in);
+  const Read read(gap, kSceneWidth, kSceneHeight);
+  gst_buffer_unref(gap);
+  ASSERT_EQ(read.objects.size(), 1u);
+  EXPECT_EQ(read.objects[0].map, before.objects[0].map);
+  EXPECT_FALSE(pass(harness, scene(view, 2)).objects.at(0).found) << "it is followed over the gap";
+}
+
+TEST_F(PlanarTracks, OfAHundredPictures) {
+  std::string list = file;
+  for (unsigned i = 1; i < 100; ++i)
+    list += "," + write("p" + std::to_string(i) + ".png", poster(100 + i, 160, 120));
+  const cv::Mat frame = scene(view);
+  GstBuffer* out = pass_one("cuplanartrack reference=" + list, frame);
+  const Read read(out, kSceneWidth, kSceneHeight);
+  gst_buffer_unref(out);
+  EXPECT_EQ(read.pictures, 100);
+  ASSERT_EQ(read.objects.size(), 1u);
+  EXPECT_EQ(read.objects[0].picture, 0u);
+}
+
+TEST_F(PlanarTracks, OfTwoAlikeBothAreFound) {
+  GstBuffer* out = pass_one("cuplanartrack reference=a=" + file + ",b=" + file, scene(view));
+  const Read read(out, kSceneWidth, kSceneHeight);
+  gst_buffer_unref(out);
+  ASSERT_EQ(read.objects.size(), 2u);
+  EXPECT_EQ(read.objects[0].id, 1u);
+  EXPECT_EQ(read.objects[1].id, 2u);
+  EXPECT_LT(error_of(read.objects[1], view, object), 1);
+}
+
+TEST_F(PlanarTracks, APictureLargerThanTheFrameIsFound) {
+  cv::Mat large;
+  cv::resize(object, large, {}, 3, 3, cv::INTER_CUBIC);
+  const std::string path = write("large.png", large);
+  GstBuffer* out = pass_one("cuplanartrack reference=" + path, scene(view));
+  const Read read(out, kSceneWidth, kSceneHeight);
+  gst_buffer_unref(out);
+  ASSERT_EQ(read.objects.size(), 1u);
+  EXPECT_LT(error_of(read.objects[0], view, object), 2);
+}
+
+TEST_F(PlanarTracks, APictureWithoutKeypointsSaysSo) {
+  const std::string white = write("white.png", cv::Mat(80, 90, CV_8U, cv::Scalar(255)));
+  const BusReport report = play("cuplanartrack reference=" + white);
+  EXPECT_TRUE(report.finished);
+  EXPECT_EQ(report.error, "");
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_NE(report.warnings[0].find("white.png has no keypoints"), std::string::npos)
+      << report.warnings[0];
+}
+
+TEST_F(PlanarTracks, ErrorsNameTheFileThePropertyAndWhatHelps) {
+  const std::string path = folder.path() + "/bad.png";
+  const auto refused = [&](const std::string& settings) {
+    return play("cuplanartrack " + settings);
+  };
+  EXPECT_EQ(refused("reference=" + file).error, "");
+  expect_error(refused(""), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+               {"reference:", "there is no picture", "Set reference to PNG files"});
+  expect_error(refused("reference=name=" + path), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+               {"reference:", "bad.png"});
+  for (const std::string& bytes : damaged_copies(file)) {
+    folder.write("bad.png", bytes);
+    expect_error(refused("reference=" + path), GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
+                 {"reference:", "bad.png"});
+  }
+  write("bad.png", cv::Mat(10, 90, CV_8U, cv::Scalar(255)));
+  expect_error(refused("reference=" + path), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+               {"reference:", "at least 16 pixels"});
+  const BusReport cuda = refused("backend=cuda reference=" + file);
+  EXPECT_NE(cuda.error.find("backend=cuda"), std::string::npos) << cuda.error;
+}
+
+}  // namespace
+}  // namespace cuface::test
