@@ -68,6 +68,15 @@ def input_uri(text):
     return path.resolve().as_uri()
 
 
+def video_or_camera(text):
+    """The beginning of a pipeline of a file, a URI or /dev/video0. Where a camera is too fast, frames are left out."""
+    if not text.startswith("/dev/"):
+        return f"uridecodebin{properties(uri=input_uri(text))} ! videoconvert ! queue"
+    if not pathlib.Path(text).is_char_device():
+        raise UserError(f"{text}: no such camera")
+    return f"v4l2src{properties(device=text)} ! decodebin ! videoconvert ! queue leaky=downstream max-size-buffers=2"
+
+
 def output_folder(text):
     folder = pathlib.Path(text)
     try:

@@ -103,6 +103,7 @@ def test_planar_follows_a_card_and_lays_a_picture_on_it(tmp_path):
     said = good(run("planar", made, "--reference", card, "--picture", tmp_path / "mask.png", "--output", tmp_path)).stdout
     assert "card: in 50 of 50 frames" in said, said
     refused(run("planar", made), "INPUT and --reference")
+    refused(run("planar", "/dev/video99", "--reference", card, "--output", tmp_path), "/dev/video99", "no such camera")
     refused(run("planar", made, "--reference", "a=/nonexistent.png", "--output", tmp_path), "/nonexistent.png", "no such file")
 
 
