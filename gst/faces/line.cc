@@ -138,8 +138,8 @@ void write_bytes(Text& text, const std::uint8_t* bytes) {
   text << R"(")" << std::string_view(hex.data(), hex.size()) << R"(")";
 }
 
-void write_floats(Text& text, const float* floats) {
-  for (int i = 0; i < kFloats; ++i) {
+void write_floats(Text& text, std::span<const float> floats) {
+  for (std::size_t i = 0; i < floats.size(); ++i) {
     text << (i == 0 ? "[" : ",");
     text.number(floats[i]);
   }
@@ -160,7 +160,7 @@ void write_features(Text& text, const FrameFeatures& frame) {
     text.number(k.response) << R"(,"octave":)";
     text.number(k.octave) << R"(,"descriptor":)";
     if (is_surf) {
-      write_floats(text, features.floats_of(i));
+      write_floats(text, {features.floats_of(i), features.floats_each()});
       text << R"(,"sign":)";
       text.number(features.signs[i]) << "}";
     } else {

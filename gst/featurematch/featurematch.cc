@@ -33,8 +33,8 @@ BinarySet bytes_of(const Features& features) {
           nullptr};
 }
 
-FloatSet floats_of(const Features& features) {
-  return {features.floats.data(), static_cast<int>(features.keypoints.size()), kFloats,
+FloatSet floats_of(const Features& features, int each) {
+  return {features.floats.data(), static_cast<int>(features.keypoints.size()), each,
           features.signs.data()};
 }
 
@@ -71,7 +71,7 @@ class FeatureMatch final : public Element {
     matches->width = frame.width();
     matches->height = frame.height();
     matches->pictures = references_->names();
-    CUFACE_TRY(match(features->found, features->config.descriptor, matches->matches));
+    CUFACE_TRY(match(features->found, features->config, matches->matches));
     frame.count(kMatches, matches->matches.size());
     frame.add_result<FrameMatches>(std::move(matches));
     return {};
@@ -101,14 +101,16 @@ class FeatureMatch final : public Element {
     return {};
   }
 
-  Status match(const Features& in_frame, FeatureDescriptor descriptor,
+  Status match(const Features& in_frame, const FeatureConfig& config,
                std::vector<PictureMatch>& out) {
     std::int32_t number = 0;
+    const int floats = config.surf.descriptor_size;
     for (const ReferencePictures::Picture& picture : references_->pictures()) {
       CUFACE_TRY(
-          descriptor == FeatureDescriptor::kOrb
+          config.descriptor == FeatureDescriptor::kOrb
               ? matcher_->run(bytes_of(picture.found), bytes_of(in_frame), found_, &stop_flag())
-              : matcher_->run(floats_of(picture.found), floats_of(in_frame), found_, &stop_flag()));
+              : matcher_->run(floats_of(picture.found, floats), floats_of(in_frame, floats), found_,
+                              &stop_flag()));
       for (const Match& m : found_) {
         const Keypoint& ours = in_frame.keypoints[static_cast<std::size_t>(m.train)];
         const Keypoint& theirs = picture.found.keypoints[static_cast<std::size_t>(m.query)];

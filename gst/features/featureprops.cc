@@ -27,6 +27,11 @@ GType descriptor_type() {
                     : enum_type("GstCufaceFeatureDescriptor", {orb});
 }
 
+GType size_type() {
+  return enum_type("GstCufaceDescriptorSize",
+                   {{64, "4 x 4 cells", "64"}, {36, "3 x 3 cells of a smaller window", "36"}});
+}
+
 GType score_type() {
   return enum_type("GstCufaceFeatureScore",
                    {{static_cast<int>(KeypointScore::kHarris), "Harris' measure", "harris"},
@@ -35,7 +40,8 @@ GType score_type() {
 
 /// Both elements have the same ones, registered once.
 struct Types {
-  GType detector = detector_type(), descriptor = descriptor_type(), score = score_type();
+  GType detector = detector_type(), descriptor = descriptor_type(), score = score_type(),
+        size = size_type();
 };
 const Types& types() {
   static const Types made;
@@ -91,6 +97,9 @@ std::vector<Setting> feature_settings() {
                        "Sizes of an octave in which hessian looks for keypoints. Raise it for more "
                        "of them.",
                        FIELD(config.surf.layers), 1, kMostSurfLayers));
+  all.push_back(choice("descriptor-size", "Descriptor's size",
+                       "Floats of a descriptor of surf. Set 36 to save time, for worse matches.",
+                       FIELD(config.surf.descriptor_size), types().size));
   return all;
 }
 

@@ -94,7 +94,7 @@ const gfloat* gst_cuface_features_get_floats(const GstCufaceFeatures* features, 
   const cuface::Features& found = features->features().found;
   g_return_val_if_fail(index < found.keypoints.size(), nullptr);
   if (found.floats.empty()) return nullptr;
-  *length = cuface::kFloats;
+  *length = found.floats_each();
   return found.floats_of(index);
 }
 

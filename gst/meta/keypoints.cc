@@ -7,7 +7,7 @@ namespace cuface::gst {
 namespace {
 
 template <typename T>
-void append(std::vector<T>& to, const T* from, int count) {
+void append(std::vector<T>& to, const T* from, std::size_t count) {
   to.insert(to.end(), from, from + count);
 }
 
@@ -45,9 +45,9 @@ FrameFeaturesRef ResultKind<FrameFeatures>::cropped(const FrameFeatures& feature
     if (!is_visible({k.x, k.y, 0.5f, 0.5f}, to)) continue;
     cropped->found.keypoints.push_back(k);
     if (all.floats.empty()) {
-      append(cropped->found.descriptors, all.descriptor(i), kBinaryBytes);
+      append(cropped->found.descriptors, all.descriptor(i), std::size_t{kBinaryBytes});
     } else {
-      append(cropped->found.floats, all.floats_of(i), kFloats);
+      append(cropped->found.floats, all.floats_of(i), all.floats_each());
       cropped->found.signs.push_back(all.signs[i]);
     }
   }

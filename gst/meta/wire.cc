@@ -206,9 +206,11 @@ void config(A& a, C& c) {
           is_from(orb.threshold, 0, kMostFastThreshold) && is_from(orb.levels, 1, kMostOrbLevels) &&
           is_from(orb.scale_factor, kLeastScale, kMostScale) &&
           is_from(orb.edge, kLeastEdge, kMostEdge));
-  values(a, surf.max_keypoints, surf.threshold, surf.octaves, surf.layers, surf.upright);
+  values(a, surf.max_keypoints, surf.threshold, surf.octaves, surf.layers, surf.upright,
+         surf.descriptor_size);
   a.check(is_from(surf.max_keypoints, 1, kMostKeypoints) && surf.threshold >= 0 &&
-          is_from(surf.octaves, 1, kMostSurfOctaves) && is_from(surf.layers, 1, kMostSurfLayers));
+          is_from(surf.octaves, 1, kMostSurfOctaves) && is_from(surf.layers, 1, kMostSurfLayers) &&
+          (surf.descriptor_size == 64 || surf.descriptor_size == 36));
 }
 
 /// As many values as both sides know of.
@@ -235,7 +237,8 @@ void transfer(A& a, F& features, const FrameFeatures*) {
   }
   fill(a, features.found.signs, keypoints.size());
   for (auto& sign : features.found.signs) a.check(sign >= -1 && sign <= 1);
-  fill(a, features.found.floats, kFloats * keypoints.size());
+  fill(a, features.found.floats,
+       static_cast<std::size_t>(features.config.surf.descriptor_size) * keypoints.size());
 }
 
 constexpr std::size_t kPictureBytes = 4 + 8 + 4, kMatchBytes = 4 + 16 + 4;

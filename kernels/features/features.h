@@ -33,22 +33,28 @@ struct BinaryFeatures {
   }
 };
 
-/// Floats of a descriptor of floats.
+/// Floats of a descriptor of floats, at most.
 inline constexpr int kFloats = 64;
 
 /// The keypoints of a picture with descriptors of floats, of unit length.
 struct FloatFeatures {
   std::vector<Keypoint> keypoints;
   std::vector<std::int8_t> signs;  ///< of each: 1 dark on light, -1 light on dark, 0 neither
-  std::vector<float> descriptors;  ///< kFloats for each
-  const float* descriptor(std::size_t i) const { return descriptors.data() + i * kFloats; }
+  std::vector<float> descriptors;  ///< as many for each
+  std::size_t floats_each() const {
+    return keypoints.empty() ? 0 : descriptors.size() / keypoints.size();
+  }
+  const float* descriptor(std::size_t i) const { return descriptors.data() + i * floats_each(); }
 };
 
 /// The keypoints of a picture with descriptors of one kind: bytes in `descriptors`, or `floats`.
 struct Features : BinaryFeatures {
-  std::vector<float> floats;       ///< kFloats for each
+  std::vector<float> floats;       ///< as many for each
   std::vector<std::int8_t> signs;  ///< beside floats: as those of FloatFeatures
-  const float* floats_of(std::size_t i) const { return floats.data() + i * kFloats; }
+  std::size_t floats_each() const {
+    return keypoints.empty() ? 0 : floats.size() / keypoints.size();
+  }
+  const float* floats_of(std::size_t i) const { return floats.data() + i * floats_each(); }
 };
 
 }  // namespace cuface

@@ -14,8 +14,7 @@ namespace {
 /// A circle of gradients around a keypoint, in a sixth of its scale, of a standard deviation.
 constexpr int kRadius = 6;
 constexpr float kRadiusSigma = 2.5f;
-/// Gradients along a side of a descriptor's window.
-constexpr int kSide = kPatch - 1, kCells = 4, kCell = kSide / kCells;
+/// Of a descriptor's window, in gradients.
 constexpr float kPatchSigma = 3.3f;
 
 constexpr WaveletPart kX[] = {{0, 0, 2, 4, -1}, {2, 0, 4, 4, 1}};
@@ -43,9 +42,9 @@ std::vector<float> gaussian(int size, float sigma) {
 
 }  // namespace
 
-Describer::Describer() {
+Describer::Describer(int floats) : cells_(floats == 64 ? 4 : 3), resize_(side() + 1) {
   const std::vector<float> ring = gaussian(2 * kRadius + 1, kRadiusSigma),
-                           patch = gaussian(kSide, kPatchSigma);
+                           patch = gaussian(side(), kPatchSigma);
   for (int x = -kRadius; x <= kRadius; ++x)
     for (int y = -kRadius; y <= kRadius; ++y)
       if (x * x + y * y <= kRadius * kRadius)
@@ -98,20 +97,21 @@ bool Describer::orient(ImageView<const std::uint32_t> sums, bool upright, Keypoi
 
 void Describer::describe(ImageView<const std::uint8_t> grey, bool upright, const Keypoint& k,
                          float* out) {
-  place_.set(k, upright);
-  std::uint8_t patch[kPatch * kPatch];
+  const int pixels = side() + 1, floats = 4 * cells_ * cells_;
+  place_.set(k, upright, pixels);
+  std::uint8_t patch[kMostPatch * kMostPatch];
   if (simd::vectors())
     resize_.run_vector(grey, place_, patch);
   else
     resize_.run(grey, place_, patch);
-  std::fill(out, out + kFloats, 0.f);
-  for (int y = 0; y < kSide; ++y) {
-    for (int x = 0; x < kSide; ++x) {
-      const std::uint8_t *above = patch + y * kPatch + x, *below = above + kPatch;
-      const float weight = weights_[static_cast<std::size_t>(y * kSide + x)];
+  std::fill(out, out + floats, 0.f);
+  for (int y = 0; y < side(); ++y) {
+    for (int x = 0; x < side(); ++x) {
+      const std::uint8_t *above = patch + y * pixels + x, *below = above + pixels;
+      const float weight = weights_[static_cast<std::size_t>(y * side() + x)];
       const float gx = static_cast<float>(above[1] - above[0] + below[1] - below[0]) * weight;
       const float gy = static_cast<float>(below[0] - above[0] + below[1] - above[1]) * weight;
-      float* cell = out + 4 * (y / kCell * kCells + x / kCell);
+      float* cell = out + 4 * (y / kCell * cells_ + x / kCell);
       cell[0] += gx;
       cell[1] += gy;
       cell[2] += std::abs(gx);
@@ -119,10 +119,10 @@ void Describer::describe(ImageView<const std::uint8_t> grey, bool upright, const
     }
   }
   double length = 0;
-  for (int i = 0; i < kFloats; ++i) length += static_cast<double>(out[i] * out[i]);
+  for (int i = 0; i < floats; ++i) length += static_cast<double>(out[i] * out[i]);
   const auto scale =
       static_cast<float>(1. / (std::sqrt(length) + static_cast<double>(FLT_EPSILON)));
-  for (int i = 0; i < kFloats; ++i) out[i] *= scale;
+  for (int i = 0; i < floats; ++i) out[i] *= scale;
 }
 
 }  // namespace cuface::surf

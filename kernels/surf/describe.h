@@ -13,21 +13,27 @@ namespace cuface::surf {
 /// Keeps its memory from keypoint to keypoint; serves one thread at a time.
 class Describer {
  public:
-  Describer();
+  /// Of descriptors of 64 or 36 floats.
+  explicit Describer(int floats);
 
   /// The direction of the strongest gradients around the keypoint; of an upright one 270 degrees.
   /// False where no gradient can be sampled there.
   bool orient(ImageView<const std::uint32_t> sums, bool upright, Keypoint& k);
 
-  /// Writes kFloats floats: of each of 4 x 4 cells the sums of dx, dy, |dx| and |dy|, of a window
-  /// that is turned by the keypoint's direction and resized to kPatch x kPatch pixels.
+  /// Writes the floats: of each of 4 x 4 cells, or 3 x 3, the sums of dx, dy, |dx| and |dy|, of a
+  /// window that is turned by the keypoint's direction and resized to 21 x 21 pixels, or 16 x 16.
   void describe(ImageView<const std::uint8_t> grey, bool upright, const Keypoint& k, float* out);
 
  private:
+  int side() const { return cells_ * kCell; }
+
   struct Sample {
     int x, y;
     float weight;
   };
+  static constexpr int kCell = 5;  ///< gradients along a side of a cell
+
+  int cells_;                    ///< along a side of a window
   std::vector<Sample> samples_;  ///< of a direction
   std::vector<float> weights_;   ///< of a descriptor's gradients
   Gradients gradients_;

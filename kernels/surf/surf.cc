@@ -29,12 +29,14 @@ Status validate(const SurfConfig& config) {
     return invalid("octaves must be 1 to " + std::to_string(kMostSurfOctaves));
   if (config.layers < 1 || config.layers > kMostSurfLayers)
     return invalid("layers must be 1 to " + std::to_string(kMostSurfLayers));
+  if (config.descriptor_size != 64 && config.descriptor_size != 36)
+    return invalid("descriptor-size must be 64 or 36");
   return {};
 }
 
 class SurfDetector::Impl {
  public:
-  explicit Impl(const SurfConfig& config) : config_(config) {}
+  explicit Impl(const SurfConfig& config) : config_(config), describer_(config.descriptor_size) {}
 
   Status run(ImageView<const std::uint8_t> grey, FloatFeatures& out, const StopFlag* stop) {
     CUFACE_TRY(begin(grey));
@@ -89,9 +91,10 @@ class SurfDetector::Impl {
       if (!describer_.orient(sums_, config_.upright, k)) continue;
       out.keypoints.push_back(k);
       out.signs.push_back(one.sign);
-      out.descriptors.resize(out.keypoints.size() * kFloats);
+      const auto floats = static_cast<std::size_t>(config_.descriptor_size);
+      out.descriptors.resize(out.keypoints.size() * floats);
       describer_.describe(grey, config_.upright, k,
-                          out.descriptors.data() + out.descriptors.size() - kFloats);
+                          out.descriptors.data() + out.descriptors.size() - floats);
     }
     return {};
   }

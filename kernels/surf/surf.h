@@ -1,7 +1,7 @@
 // surf: keypoints where the determinant of the Hessian has a maximum in place and scale, and
-// descriptors of 64 sums of gradients, as OpenCV's SURF has them [S2.04 to S2.06, S2.09, S2.14].
-// Only in a build with the option `surf`: docs/design/surf.md says why. In others all that is here
-// gives kUnsupported.
+// descriptors of 64 or 36 sums of gradients, as OpenCV's SURF has 64 [S2.04 to S2.06, S2.09,
+// S2.14]. Only in a build with the option `surf`: docs/design/surf.md says why. In others all that
+// is here gives kUnsupported.
 //
 // hessian.h: where keypoints are, plainly; vector.h: the same by vectors; layer.h: one size of
 // them. describe.h: their directions and descriptors; window.h: of what, plainly and by vectors;
@@ -36,6 +36,8 @@ struct SurfConfig {
   int octaves = 4;           ///< 1 to kMostSurfOctaves
   int layers = 3;            ///< of an octave, 1 to kMostSurfLayers
   bool upright = false;      ///< the direction is 270 degrees
+  /// Floats of a descriptor: 64, or 36 of a window that is three quarters as wide [S2.07].
+  int descriptor_size = 64;
   friend bool operator==(const SurfConfig&, const SurfConfig&) = default;
 };
 

@@ -39,8 +39,8 @@ void sum_turns(const Gradients& gradients, TurnSums& out) {
   }
 }
 
-void WindowPlace::set(const Keypoint& k, bool is_upright) {
-  size = static_cast<int>(kPatch * scale_of(k));
+void WindowPlace::set(const Keypoint& k, bool is_upright, int patch) {
+  size = static_cast<int>(static_cast<float>(patch) * scale_of(k));
   upright = is_upright;
   const float offset = -static_cast<float>(size - 1) / 2;
   if (upright) {
@@ -110,7 +110,7 @@ std::uint8_t pixel_at(const ImageView<const std::uint8_t>& grey, double x, doubl
 const Shares& WindowResize::shares(int size) {
   const auto at = static_cast<std::size_t>(size);
   if (shares_.size() <= at) shares_.resize(at + 1);
-  if (shares_[at].of.empty()) shares_[at] = shares_of(size, kPatch);
+  if (shares_[at].of.empty()) shares_[at] = shares_of(size, patch_);
   return shares_[at];
 }
 
@@ -131,15 +131,15 @@ void WindowResize::run(ImageView<const std::uint8_t> grey, const WindowPlace& pl
   const auto pixel = [&](int x, int y) {
     return static_cast<int>(pixels_[static_cast<std::size_t>(y * size + x)]);
   };
-  const int side = size % kPatch == 0 ? size / kPatch : 0;
+  const int side = size % patch_ == 0 ? size / patch_ : 0;
   const Shares& shares = this->shares(size);
-  for (int y = 0; y < kPatch; ++y) {
-    for (int x = 0; x < kPatch; ++x) {
+  for (int y = 0; y < patch_; ++y) {
+    for (int x = 0; x < patch_; ++x) {
       if (side > 0) {
         int sum = 0;
         for (int v = 0; v < side; ++v)
           for (int u = 0; u < side; ++u) sum += pixel(x * side + u, y * side + v);
-        patch[y * kPatch + x] = mean_of(sum, side);
+        patch[y * patch_ + x] = mean_of(sum, side);
         continue;
       }
       const Shares::One &across = shares.of[static_cast<std::size_t>(x)],
@@ -151,7 +151,7 @@ void WindowResize::run(ImageView<const std::uint8_t> grey, const WindowPlace& pl
           row += static_cast<float>(pixel(across.first + u, down.first + v)) * across.weights[u];
         sum += down.weights[v] * row;
       }
-      patch[y * kPatch + x] = byte_of(sum);
+      patch[y * patch_ + x] = byte_of(sum);
     }
   }
 }

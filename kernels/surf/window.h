@@ -10,8 +10,8 @@
 
 namespace cuface::surf {
 
-/// Pixels along a side of a resized window.
-inline constexpr int kPatch = 21;
+/// Pixels along a side of a resized window, at most.
+inline constexpr int kMostPatch = 21;
 /// Directions that are tried, and degrees from one to the next.
 inline constexpr int kTurns = 72, kTurnDegrees = 5;
 
@@ -38,7 +38,8 @@ struct WindowPlace {
   float sine = 0, cosine = 0;  ///< else it is (x[i], y[i]) + j * (cosine, -sine), added in double
   std::vector<float> x, y;     ///< room for a vector more
 
-  void set(const Keypoint& k, bool is_upright);
+  /// That of a keypoint, which is resized to so many pixels.
+  void set(const Keypoint& k, bool is_upright, int patch);
 
   /// Calls work(j, x, y) for each pixel of line i, where it is not upright.
   template <typename Work>
@@ -71,10 +72,11 @@ std::uint8_t byte_of(float value);
 /// A pixel of a window: between four of the picture, or the nearest one at its sides.
 std::uint8_t pixel_at(const ImageView<const std::uint8_t>& grey, double x, double y);
 
-/// Resizes windows to kPatch x kPatch bytes, as OpenCV's INTER_AREA does. Each is kPatch pixels
-/// wide at least.
+/// Resizes windows to patch x patch bytes, as OpenCV's INTER_AREA does. Each is so wide at least.
 class WindowResize {
  public:
+  explicit WindowResize(int patch) : patch_(patch) {}
+
   void run(ImageView<const std::uint8_t> grey, const WindowPlace& place, std::uint8_t* patch);
   void run_vector(ImageView<const std::uint8_t> grey, const WindowPlace& place,
                   std::uint8_t* patch);
@@ -94,6 +96,7 @@ class WindowResize {
   const Shares& shares(int size);
   Lines lines_of(const ImageView<const std::uint8_t>& grey, const WindowPlace& place);
 
+  int patch_;
   std::vector<std::uint8_t> pixels_;
   std::vector<float> sums_;
   std::vector<Shares> shares_;  ///< by size

@@ -215,7 +215,7 @@ void WindowResize::run_vector(ImageView<const std::uint8_t> grey, const WindowPl
                               std::uint8_t* patch) {
   const int size = place.size;
   // Then all sums of whole pixels are exact in float.
-  const int side = size % kPatch == 0 ? size / kPatch : 0;
+  const int side = size % patch_ == 0 ? size / patch_ : 0;
   if (side > kMostExactSide) return run(grey, place, patch);
   const Lines lines = lines_of(grey, place);
   const Shares& all = shares(size);
@@ -223,22 +223,22 @@ void WindowResize::run_vector(ImageView<const std::uint8_t> grey, const WindowPl
   sums_.resize(static_cast<std::size_t>(pitch));
   const std::vector<float> ones(static_cast<std::size_t>(side), 1.f);
   const auto add = CUFACE_DISPATCH(add_lines);
-  for (int x = 0; x < kPatch; ++x) {
+  for (int x = 0; x < patch_; ++x) {
     const Shares::One& across = all.of[static_cast<std::size_t>(x)];
     const int first = side > 0 ? x * side : across.first;
     add(lines.first + first * lines.pitch, lines.pitch, size, side > 0 ? side : across.count,
         side > 0 ? ones.data() : across.weights, sums_.data());
-    for (int y = 0; y < kPatch; ++y) {
+    for (int y = 0; y < patch_; ++y) {
       const Shares::One& down = all.of[static_cast<std::size_t>(y)];
       float sum = 0;
       if (side > 0) {
         for (int v = 0; v < side; ++v) sum += sums_[static_cast<std::size_t>(y * side + v)];
-        patch[y * kPatch + x] = mean_of(static_cast<int>(sum), side);
+        patch[y * patch_ + x] = mean_of(static_cast<int>(sum), side);
         continue;
       }
       const float* from = sums_.data() + down.first;
       for (int v = 0; v < down.count; ++v) sum += down.weights[v] * from[v];
-      patch[y * kPatch + x] = byte_of(sum);
+      patch[y * patch_ + x] = byte_of(sum);
     }
   }
 }

@@ -70,15 +70,17 @@ class DlibSurf {
   dlib::matrix<double, 64, 1> descriptor_;
 };
 
-Json describing(const Program& program, double x, const cv::Mat& picture, int count, bool upright) {
+/// Of `upright` descriptors of 64 floats with the peer.
+Json describing(const Program& program, double x, const cv::Mat& picture, int count, bool upright,
+                int floats = 64) {
   const std::vector<Keypoint> places = places_in(picture, count);
-  SurfDetector ours = made(SurfDetector::create({.upright = upright}));
+  SurfDetector ours = made(SurfDetector::create({.upright = upright, .descriptor_size = floats}));
   FloatFeatures out;
   DlibSurf peer(picture, places);
   const Run run_peer = [&] { peer.run(); };
   return program.measure(
       x, [&] { check(ours.describe(test::view_of(picture), places, out)); },
-      upright ? run_peer : Run());
+      upright && floats == 64 ? run_peer : Run());
 }
 
 void add_times(Program& program, const cv::Mat& mosaic) {
@@ -90,6 +92,13 @@ void add_times(Program& program, const cv::Mat& mosaic) {
               [&](double x) { return describing(program, x, picture, kKeypoints, true); });
   program.add("S2.E1", "SURF, turned, 512x384", "descriptors", "", {kKeypoints},
               [&](double x) { return describing(program, x, picture, kKeypoints, false); });
+  for (const int floats : {64, 36})
+    for (const bool is_upright : {true, false})
+      program.add(
+          "S2.E6", "SURF-" + std::to_string(floats) + (is_upright ? ", upright" : ", turned"),
+          "descriptors", is_upright && floats == 64 ? peer : "", {kKeypoints}, [&](double x) {
+            return describing(program, x, picture, kKeypoints, is_upright, floats);
+          });
   for (const bool is_upright : {true, false})
     program.add(
         "S2.E3", is_upright ? upright : turned, "descriptors", is_upright ? peer : "", counts,
@@ -118,8 +127,8 @@ void add_steps(Program& program, const cv::Mat& mosaic) {
   FloatFeatures out;
   Image<std::uint32_t> sums(picture.cols + 1, picture.rows + 1);
   surf::WindowPlace place;
-  surf::WindowResize resize;
-  std::uint8_t patch[surf::kPatch * surf::kPatch];
+  surf::WindowResize resize(surf::kMostPatch);
+  std::uint8_t patch[surf::kMostPatch * surf::kMostPatch];
   const auto of = [&](const Run& run) {
     return program.measure(kKeypoints, run, {})["ours_us"].get<double>();
   };
@@ -127,7 +136,7 @@ void add_steps(Program& program, const cv::Mat& mosaic) {
   const double summing = of([&] { integral(test::view_of(picture), sums.view()); });
   const double windows = of([&] {
     for (const Keypoint& k : places) {
-      place.set(k, true);
+      place.set(k, true, surf::kMostPatch);
       simd::vectors() ? resize.run_vector(test::view_of(picture), place, patch)
                       : resize.run(test::view_of(picture), place, patch);
     }
@@ -195,8 +204,12 @@ void add_recall(Program& program, const cv::Mat& mosaic) {
   const FeatureConfig orb, surf{FeatureDetector::kHessian, FeatureDescriptor::kSurf, {}, {}};
   FeatureConfig upright = surf;
   upright.surf.upright = true;
-  const std::pair<const char*, FeatureConfig> kinds[] = {
-      {"SURF, upright", upright}, {"SURF, turned", surf}, {"ORB", orb}};
+  FeatureConfig smaller = surf;
+  smaller.surf.descriptor_size = 36;
+  const std::pair<const char*, FeatureConfig> kinds[] = {{"SURF, upright", upright},
+                                                         {"SURF, turned", surf},
+                                                         {"SURF-36, turned", smaller},
+                                                         {"ORB", orb}};
   const cv::Mat made_of = scaled(mosaic, program.quick() ? cv::Size(240, 160) : cv::Size(800, 600));
   Json figures = Json::object(), curves = Json::object();
   for (const char* name : {"viewpoint", "light", "blur", "jpeg", "graffiti"}) {

@@ -80,10 +80,11 @@ inline void add_pairs(const Features& a, const Features& b, const cv::Matx33d& b
       if (same[j] && j != right) continue;
       // As shares of the greatest distance that there is: 2 of unit vectors, 256 bits.
       const double distance =
-          a.floats.empty() ? match::hamming(a.descriptor(i), b.descriptor(j)) / (8.0 * kBinaryBytes)
-                           : std::sqrt(static_cast<double>(match::squared_distance(
-                                 a.floats_of(i), b.floats_of(j), kFloats))) /
-                                 2;
+          a.floats.empty()
+              ? match::hamming(a.descriptor(i), b.descriptor(j)) / (8.0 * kBinaryBytes)
+              : std::sqrt(static_cast<double>(match::squared_distance(
+                    a.floats_of(i), b.floats_of(j), static_cast<int>(a.floats_each())))) /
+                    2;
       const auto step = static_cast<std::size_t>(
           std::min(distance * Recall::kSteps, static_cast<double>(Recall::kSteps - 1)));
       out.right[step] += j == right;

@@ -4,7 +4,7 @@ import json
 from experiments import HARDWARE, SOURCE, SUBSTITUTE, Experiment, Figure
 
 PICTURES = "viewpoint", "light", "blur", "jpeg", "graffiti"
-KINDS = {"SURF, upright": "#27a", "SURF, turned": "#c44", "ORB": "#2a7"}
+KINDS = {"SURF, upright": "#27a", "SURF, turned": "#c44", "SURF-36, turned": "#ca4", "ORB": "#2a7"}
 SIZES = {256 ** 2: "256x256", 320 * 240: "320x240", 512 ** 2: "512x512", 640 * 480: "640x480", 800 * 600: "800x600", 1024 ** 2: "1024x1024"}
 WHERE = "Places are random, and sizes are those that SURF finds in the picture."
 
@@ -31,6 +31,15 @@ def beside_opencv(_run):
 def steps(run):
     result = run.program("features", "S2.E5")
     result["figures"] = {name: {"ours": share, "peer": None} for name, share in result.pop("shares").items()}
+    return result
+
+
+def of_36_floats(run):
+    """How much less time descriptors of 36 floats take, by the medians of one curve each."""
+    result = run.program("features", "S2.E6")
+    us = {curve["name"]: curve["points"][0]["ours_us"] for curve in result["curves"]}
+    result["figures"] = {f"less time, {way}": {"ours": 100 * (1 - us[f"SURF-36, {way}"] / us[f"SURF-64, {way}"]), "peer": None}
+                         for way in ("upright", "turned")}
     return result
 
 
@@ -78,6 +87,13 @@ EXPERIMENTS = [
         figures=(Figure("sums of the picture", "%", "> 70, mipmap, one kind of phone", HARDWARE),
                  Figure("windows", "%", "-", ""),
                  Figure("gradients, sums and length", "%", "50 to 90, sums and length", HARDWARE))),
+    Experiment(
+        "S2.E6", "Descriptors of 36 floats",
+        f"1,020 descriptors of a picture of 512x384, as S2.E1. {WHERE} Their sizes are the same, so the windows are smaller.",
+        of_36_floats,
+        figures=(Figure("less time, upright", "%", "30; 8 on one kind of phone", HARDWARE),
+                 Figure("less time, turned", "%", "-", "")),
+        cpu_only=tuple(f"SURF-{floats}, {way}" for floats in (64, 36) for way in ("upright", "turned"))),
     Experiment(
         "S2.E8", "Matching quality",
         "The strongest 1,020 keypoints of a picture beside those of five changed ones, and of graf1 beside graf3 of OpenCV's "

@@ -35,7 +35,7 @@ std::vector<PictureMatch> expected(const cv::Mat& reference, const cv::Mat& fram
     return BinarySet{f.descriptors.data(), count(f), kBinaryBytes};
   };
   const auto floats = [&](const Features& f) {
-    return FloatSet{f.floats.data(), count(f), kFloats, f.signs.data()};
+    return FloatSet{f.floats.data(), count(f), config.surf.descriptor_size, f.signs.data()};
   };
   Matcher matcher = Matcher::create(match).value();
   std::vector<Match> found;
@@ -151,9 +151,11 @@ TEST_F(FeatureMatches, OfTheMetaAreTheKernels) {
                              {"cufeatures upright=true", "max-distance=12", upright, near},
                              {"cufeatures", "ratio=0.95 cross-check=true", {}, cross}};
   if (has_surf())
-    cases.insert(cases.end(), {{"cusurf", "", surf, {}},
-                               {"cusurf", "sign-check=true", surf, signs},
-                               {"cusurf", "early-out=0.05", surf, short_cut}});
+    cases.insert(cases.end(),
+                 {{"cusurf", "", surf, {}},
+                  {"cusurf", "sign-check=true", surf, signs},
+                  {"cusurf descriptor-size=36", "", with_surf({.descriptor_size = 36}), {}},
+                  {"cusurf", "early-out=0.05", surf, short_cut}});
   for (const Case& c : cases) {
     Harness harness(c.features + " ! cufeaturematch name=m reference=" + part + " " + c.match);
     harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight));

@@ -60,11 +60,14 @@ FrameFeatures some_floats() {
   features.config = {FeatureDetector::kHessian,
                      FeatureDescriptor::kSurf,
                      {},
-                     {.max_keypoints = 9, .threshold = 0.5f, .octaves = 2, .upright = true}};
+                     {.max_keypoints = 9,
+                      .threshold = 0.5f,
+                      .octaves = 2,
+                      .upright = true,
+                      .descriptor_size = 36}};
   features.found.descriptors.clear();
   features.found.signs = {-1, 1};
-  for (int i = 0; i < 2 * kFloats; ++i)
-    features.found.floats.push_back(static_cast<float>(i) * -0.01f);
+  for (int i = 0; i < 2 * 36; ++i) features.found.floats.push_back(static_cast<float>(i) * -0.01f);
   return features;
 }
 

@@ -26,7 +26,8 @@ FloatFeatures surf(const cv::Mat& grey, const SurfConfig& config) {
   const Status status = SurfDetector::create(config).value().run(test::view_of(grey), out);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(out.signs.size(), out.keypoints.size());
-  EXPECT_EQ(out.descriptors.size(), 64 * out.keypoints.size());
+  EXPECT_EQ(out.descriptors.size(),
+            static_cast<std::size_t>(config.descriptor_size) * out.keypoints.size());
   return out;
 }
 
@@ -175,6 +176,7 @@ TEST_P(SurfVectors, EqualTheReferenceOnDrawnPicturesAndSettings) {
     c.octaves = 1 + static_cast<int>(random() % 5);
     c.layers = 1 + static_cast<int>(random() % 5);
     c.upright = round % 2 == 0;
+    c.descriptor_size = round % 3 ? 64 : 36;
     compared += compare(picture, c, "round " + std::to_string(round));
     if (HasFatalFailure()) return;
   }
@@ -229,6 +231,8 @@ TEST_P(Surf, RefusesWhatMakesNoSense) {
   EXPECT_EQ(code([](SurfConfig& c) { c.threshold = std::nanf(""); }), StatusCode::kInvalidArgument);
   EXPECT_EQ(code([](SurfConfig& c) { c.octaves = 9; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(code([](SurfConfig& c) { c.layers = 0; }), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code([](SurfConfig& c) { c.descriptor_size = 36; }), StatusCode::kOk);
+  EXPECT_EQ(code([](SurfConfig& c) { c.descriptor_size = 128; }), StatusCode::kInvalidArgument);
   SurfDetector detector = std::move(SurfDetector::create({}).value());
   FloatFeatures out;
   EXPECT_EQ(detector.run({nullptr, 4, 4, 4}, out).code(), StatusCode::kInvalidArgument);
