@@ -33,9 +33,6 @@ struct BinaryFeatures {
   }
 };
 
-/// Floats of a descriptor of floats, at most.
-inline constexpr int kFloats = 64;
-
 /// The keypoints of a picture with descriptors of floats, of unit length.
 struct FloatFeatures {
   std::vector<Keypoint> keypoints;

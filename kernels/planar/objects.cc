@@ -14,8 +14,8 @@ BinarySet bytes_of(const Features& features) {
           nullptr};
 }
 FloatSet floats_of(const Features& features) {
-  return {features.floats.data(), static_cast<int>(features.keypoints.size()), kFloats,
-          features.signs.data()};
+  return {features.floats.data(), static_cast<int>(features.keypoints.size()),
+          static_cast<int>(features.floats_each()), features.signs.data()};
 }
 
 bool is_missing(const PlanarObjects::Object& object) { return !object.tracker.pose().visible; }

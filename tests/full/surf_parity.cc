@@ -36,7 +36,7 @@ void count_others(const FloatFeatures& ours, const std::vector<cv::KeyPoint>& th
                     k.response != t.response || k.octave != t.octave ||
                     (signs && ours.signs[i] != t.class_id);
     tally.angles += std::abs(std::remainder(k.angle - t.angle, 360.0f)) > 1e-3f;
-    for (int v = 0; v < kFloats; ++v, ++tally.values) {
+    for (int v = 0; v < 64; ++v, ++tally.values) {
       const float apart =
           std::abs(ours.descriptor(i)[v] - descriptors.at<float>(static_cast<int>(i), v));
       tally.far_values += !(apart < 1e-5f);

@@ -271,7 +271,7 @@ TEST_P(FeatureElements, StandInALineOfJson) {
     EXPECT_EQ(keypoints[i]["octave"], k.octave);
     if (is_surf) {
       EXPECT_EQ(keypoints[i]["descriptor"].get<std::vector<float>>(),
-                std::vector<float>(all.floats_of(i), all.floats_of(i) + kFloats));
+                std::vector<float>(all.floats_of(i), all.floats_of(i) + all.floats_each()));
       EXPECT_EQ(keypoints[i]["sign"], all.signs[i]);
       continue;
     }

@@ -38,7 +38,8 @@ std::vector<Match> matches_of(const MatchConfig& config, const Features& a, cons
     return BinarySet{f.descriptors.data(), static_cast<int>(f.keypoints.size()), kBinaryBytes};
   };
   const auto floats = [](const Features& f) {
-    return FloatSet{f.floats.data(), static_cast<int>(f.keypoints.size()), kFloats};
+    return FloatSet{f.floats.data(), static_cast<int>(f.keypoints.size()),
+                    static_cast<int>(f.floats_each())};
   };
   std::vector<Match> out;
   Matcher matcher = std::move(Matcher::create(config).value());
