@@ -43,8 +43,7 @@ struct ResultKind<FeedbackCell> {
                                                     int) {
     return cell;
   }
-  static std::shared_ptr<const FeedbackCell> cropped(const FeedbackCell&, const FrameGeometry&,
-                                                     const FrameGeometry&) {
+  static std::shared_ptr<const FeedbackCell> cropped(const FeedbackCell&, const PictureMap&) {
     return nullptr;
   }
 };

@@ -37,7 +37,7 @@ template <>
 struct ResultKind<Edges> {
   static GType type() { return gst_cuface_edge_meta_api_get_type(); }
   static EdgesRef scaled(EdgesRef edges, int, int) { return edges; }
-  static EdgesRef cropped(const Edges&, const FrameGeometry&, const FrameGeometry&) {
+  static EdgesRef cropped(const Edges&, const PictureMap&) {
     return std::make_shared<const Edges>(0, 0);
   }
 };

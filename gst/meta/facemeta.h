@@ -15,8 +15,7 @@ struct ResultKind<FaceList> {
   static GType type() { return gst_cuface_meta_api_get_type(); }
   static FaceListRef scaled(FaceListRef faces, int width, int height);
   /// Those outside are left out.
-  static FaceListRef cropped(const FaceList& faces, const FrameGeometry& from,
-                             const FrameGeometry& to);
+  static FaceListRef cropped(const FaceList& faces, const PictureMap& map);
 };
 
 using FaceResult = FrameResult<FaceList>;

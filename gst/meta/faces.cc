@@ -26,30 +26,53 @@ const FrameRecord::Entry* FrameRecord::newest(GType kind) const {
   return nullptr;
 }
 
+PictureMap PictureMap::scaling(int from_width, int from_height, int width, int height) {
+  const auto ratio = [](int from, int to) {
+    return from == to ? 1.0f : static_cast<float>(to) / static_cast<float>(from);
+  };
+  return {
+      from_width, from_height, width, height, ratio(from_width, width), ratio(from_height, height)};
+}
+
+bool PictureMap::is_scaling() const {
+  const PictureMap whole = scaling(from_width, from_height, width, height);
+  return dx == 0 && dy == 0 && sx == whole.sx && sy == whole.sy;
+}
+
+PictureMap PictureMap::then(const PictureMap& next) const {
+  // Sizes are exact, a product of factors is not.
+  if (is_scaling() && next.is_scaling())
+    return scaling(from_width, from_height, next.width, next.height);
+  return {from_width,
+          from_height,
+          next.width,
+          next.height,
+          sx * next.sx,
+          sy * next.sy,
+          dx * next.sx + next.dx,
+          dy * next.sy + next.dy};
+}
+
 FaceListRef ResultKind<FaceList>::scaled(FaceListRef faces, int width, int height) {
   if (faces->width == width && faces->height == height) return faces;
-  const float sx = static_cast<float>(width) / static_cast<float>(faces->width);
-  const float sy = static_cast<float>(height) / static_cast<float>(faces->height);
+  const auto map = PictureMap::scaling(faces->width, faces->height, width, height);
   auto scaled = std::make_shared<FaceList>(*faces);
   scaled->width = width;
   scaled->height = height;
   for (Face& face : scaled->faces) {
-    face.box = scaled_box(face.box, sx, sy);
+    face.box = map.box(face.box);
     if (!face.has_keypoints) continue;
-    for (Point& p : face.keypoints) p = scaled_point(p, sx, sy);
+    for (Point& p : face.keypoints) p = map.point(p);
   }
   for (auto* points : {&scaled->landmarks, &scaled->followed})
-    for (Point& p : *points) p = scaled_point(p, sx, sy);
+    for (Point& p : *points) p = map.point(p);
   return scaled;
 }
 
-FaceListRef ResultKind<FaceList>::cropped(const FaceList& faces, const FrameGeometry& from,
-                                          const FrameGeometry& to) {
-  const auto dx = static_cast<float>(from.crop_x - to.crop_x);
-  const auto dy = static_cast<float>(from.crop_y - to.crop_y);
+FaceListRef ResultKind<FaceList>::cropped(const FaceList& faces, const PictureMap& map) {
   auto cropped = std::make_shared<FaceList>(faces);
-  cropped->width = to.width;
-  cropped->height = to.height;
+  cropped->width = map.width;
+  cropped->height = map.height;
   cropped->part = {};  // its borders are of the picture as it was
   cropped->faces.clear();
   cropped->landmarks.clear();
@@ -57,14 +80,14 @@ FaceListRef ResultKind<FaceList>::cropped(const FaceList& faces, const FrameGeom
   cropped->followed_per_face = 0;
   for (std::size_t i = 0; i < faces.faces.size(); ++i) {
     Face face = faces.faces[i];
-    face.box = moved_box(face.box, from, to);
-    if (!is_visible(face.box, to)) continue;
+    face.box = map.box(face.box);
+    if (!map.shows(face.box)) continue;
     for (Point& p : face.keypoints)
-      if (face.has_keypoints) p = {p.x + dx, p.y + dy};
+      if (face.has_keypoints) p = map.point(p);
     cropped->faces.push_back(face);
     const Point* points = faces.landmarks_of(i);
     for (int p = 0; p < faces.landmarks_per_face; ++p)
-      cropped->landmarks.push_back({points[p].x + dx, points[p].y + dy});
+      cropped->landmarks.push_back(map.point(points[p]));
   }
   return cropped;
 }

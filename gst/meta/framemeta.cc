@@ -29,14 +29,12 @@ void free_record(GstMeta* base, GstBuffer*) {
 /// For a copy that has come out without its witness: whoever made it drops all tagged metas, and
 /// may have moved pixels or not. The element itself knows.
 void judge_copy(GstBuffer* source, GstBuffer* dest, FrameRecord& record) {
-  const FrameGeometry* said = witness_geometry(source);
-  if (!said || record.results.empty()) return;
+  if (!find_witness(source) || record.results.empty()) return;
   const auto copier = find_copier(record.last_passed, dest->pool);
   if (!copier) return;
-  if (copier->keeps_places && !gst_buffer_get_video_crop_meta(source) &&
-      *said == FrameGeometry{copier->in.width, copier->in.height, 0, 0})
-    set_witness(dest, {copier->out.width, copier->out.height, 0, 0});
-  else
+  const GstVideoInfo &in = copier->in, &out = copier->out;
+  if (!copier->keeps_places || gst_buffer_get_video_crop_meta(source) ||
+      !move_witness(source, dest, PictureMap::scaling(in.width, in.height, out.width, out.height)))
     record.moved_by = std::make_shared<const std::string>(copier->name);
 }
 
@@ -48,7 +46,7 @@ gboolean transform(GstBuffer* dest, GstMeta* base, GstBuffer* source, GQuark typ
   auto uses = std::move(copy.uses);
   copy = *reinterpret_cast<FrameMeta*>(base)->record;
   copy.uses.insert(copy.uses.end(), uses.begin(), uses.end());
-  if (!witness_geometry(dest)) judge_copy(source, dest, copy);
+  if (!find_witness(dest)) judge_copy(source, dest, copy);
   return TRUE;
 }
 
@@ -80,14 +78,18 @@ FrameRecord& ensure_frame_record(GstBuffer* buffer) {
 
 void append_any(GstBuffer* buffer, GType kind, AnyResult result, bool has_places) {
   FrameRecord& record = ensure_frame_record(buffer);
+  const FrameGeometry now = frame_geometry(buffer, result.width, result.height);
   if (has_places) {
-    const FrameGeometry now = frame_geometry(buffer, result.width, result.height);
-    const FrameGeometry* said = witness_geometry(buffer);
-    for (FrameRecord::Entry& entry : record.results) entry.fits &= said && *said == now;
+    const auto map = map_to(buffer, now);
+    for (FrameRecord::Entry& entry : record.results) {
+      entry.fits &= map.has_value();
+      if (entry.fits && entry.has_places) entry.map = entry.map.then(*map);
+    }
     set_witness(buffer, now);
     record.moved_by.reset();
   }
-  record.results.push_back({kind, std::move(result), has_places});
+  record.results.push_back({kind, std::move(result), has_places, true,
+                            PictureMap::scaling(now.width, now.height, now.width, now.height)});
   const GstMetaInfo* view = view_of(kind);
   if (view && !gst_buffer_get_meta(buffer, kind)) gst_buffer_add_meta(buffer, view, nullptr);
 }
@@ -97,16 +99,18 @@ Placement place_any(GstBuffer* buffer, GType kind, int width, int height) {
   const FrameRecord::Entry* newest = record ? record->newest(kind) : nullptr;
   if (!newest) return {};
   const AnyResult& result = newest->result;
-  if (!newest->has_places) return {Positions::kKnown, result, false, {}, {}};
-  const FrameGeometry* said = newest->fits ? witness_geometry(buffer) : nullptr;
-  if (!said) return {Positions::kUnknown, {}, false, {}, {}, record->moved_by};
+  if (!newest->has_places) return {Positions::kKnown, result};
+  const Witness* witness = newest->fits ? find_witness(buffer) : nullptr;
+  if (!witness) return {Positions::kUnknown, {}, {}, record->moved_by};
+  const FrameGeometry& then = witness->picture;
   const FrameGeometry now =
-      frame_geometry(buffer, width ? width : said->width, height ? height : said->height);
-  if (now == *said) return {Positions::kKnown, result, false, {}, {}};
-  // A crop rectangle set since then says what it leaves of the picture.
-  if (!gst_buffer_get_video_crop_meta(buffer) || result.pending)
-    return {Positions::kUnknown, {}, false, {}, {}};
-  return {Positions::kKnown, result, true, *said, now};
+      frame_geometry(buffer, width ? width : then.width, height ? height : then.height);
+  const auto map = map_to(buffer, now);
+  if (!map) return {Positions::kUnknown, {}};
+  const PictureMap whole = newest->map.then(*map);
+  if (whole.is_scaling()) return {Positions::kKnown, result};
+  if (result.pending) return {Positions::kUnknown, {}};
+  return {Positions::kKnown, result, whole};
 }
 
 }  // namespace cuface::gst

@@ -6,7 +6,8 @@
 // Results with places are in pixels of the frame they were found on. The frame meta itself has no
 // tags, so it passes every element that copies metas, also those that move pixels. Whether places
 // still fit the picture is told by a twin, the witness: a meta with the tags of size and
-// orientation, which such elements either transform (scaling) or drop (crop, flip, borders).
+// orientation, which such elements either transform (scaling; from GStreamer 1.28 on crop and
+// borders) or drop (flip).
 // GStreamer's elements on CUDA memory always drop it; the frame meta finds out which one copies the
 // frame, and puts the witness back where no pixel has moved. docs/design/metadata.md.
 #pragma once
@@ -17,12 +18,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gst/meta/results.h"
-#include "kernels/common/geometry.h"
 
 namespace cuface::gst {
 
@@ -46,6 +47,7 @@ struct FrameRecord {
     AnyResult result;
     bool has_places;
     bool fits = true;  ///< what the witness says is about this one too
+    PictureMap map{};  ///< from the picture of `result` to the one that the witness begins with
   };
   std::vector<Entry> results;  ///< one for each element and kind, the newest last
   /// The plugin's Chain (gst/base/chain.h), opaque here: the pointer knows how to destroy it.
@@ -84,27 +86,13 @@ enum class Positions {
 struct Placement {
   Positions positions = Positions::kNone;
   AnyResult result;  ///< kKnown only; in pixels of whatever size
-  /// A crop rectangle was set since: the frame starts elsewhere. The result is in `from`.
-  bool cropped = false;
-  FrameGeometry from, to;
+  /// Set where the picture shows another part since; from a picture as large as the result's.
+  std::optional<PictureMap> map{};
   std::shared_ptr<const std::string> moved_by{};  ///< kUnknown only; see FrameRecord
 };
 
 /// The buffer's crop rectangle if it has one, else the given size.
 FrameGeometry frame_geometry(GstBuffer* buffer, int width, int height);
-
-/// A box in a picture scaled by these factors, and in one that starts at another place.
-inline Box scaled_box(const Box& box, float x, float y) {
-  return {box.x * x, box.y * y, box.w * x, box.h * y};
-}
-inline Box moved_box(const Box& box, const FrameGeometry& from, const FrameGeometry& to) {
-  return {box.x + static_cast<float>(from.crop_x - to.crop_x),
-          box.y + static_cast<float>(from.crop_y - to.crop_y), box.w, box.h};
-}
-inline bool is_visible(const Box& box, const FrameGeometry& in) {
-  return box.x < static_cast<float>(in.width) && box.y < static_cast<float>(in.height) &&
-         box.x + box.w > 0 && box.y + box.h > 0;
-}
 
 /// The buffer's record, or null. Valid as long as the buffer has its metas.
 FrameRecord* get_frame_record(GstBuffer* buffer);
@@ -112,8 +100,9 @@ FrameRecord* get_frame_record(GstBuffer* buffer);
 FrameRecord& ensure_frame_record(GstBuffer* buffer);
 
 /// Adds a result, and the meta that others see it by, where the kind has one. If it has places the
-/// witness says from now on that they fit the frame as it is; what was found with places in another
-/// picture is lost. `result` must be in pixels of that frame. Needs a writable buffer.
+/// witness says from now on that they fit the frame as it is; what was found in a picture of which
+/// nobody knows where it is now is lost. `result` must be in pixels of that frame. Needs a writable
+/// buffer.
 void append_any(GstBuffer* buffer, GType kind, AnyResult result, bool has_places);
 
 /// Of a buffer of width x height without its crop rectangle; 0 where that is not known. Does not
@@ -130,7 +119,6 @@ template <typename T>
 struct FoundResult {
   Positions positions = Positions::kNone;
   FrameResult<T> result;                          ///< kKnown only: in pixels of the size asked for
-  bool cropped = false;                           ///< a crop rectangle was set since
   std::shared_ptr<const std::string> moved_by{};  ///< kUnknown only; see FrameRecord
 };
 
@@ -138,14 +126,14 @@ struct FoundResult {
 template <typename T>
 FoundResult<T> find_result(GstBuffer* buffer, int width, int height) {
   Placement place = place_any(buffer, ResultKind<T>::type(), width, height);
-  FoundResult<T> found{place.positions, FrameResult<T>(std::move(place.result)), place.cropped,
+  FoundResult<T> found{place.positions, FrameResult<T>(std::move(place.result)),
                        std::move(place.moved_by)};
   if constexpr (kHasPlaces<T>)
-    if (place.cropped) {
+    if (const auto& map = place.map) {
       // Nothing is pending, so this cannot fail.
-      const auto whole = found.result.scaled(place.from.width, place.from.height).read();
-      found.result = FrameResult<T>(ResultKind<T>::cropped(*whole.value(), place.from, place.to),
-                                    place.to.width, place.to.height);
+      const auto whole = found.result.scaled(map->from_width, map->from_height).read();
+      found.result =
+          FrameResult<T>(ResultKind<T>::cropped(*whole.value(), *map), map->width, map->height);
     }
   if (found.result && width > 0) found.result = found.result.scaled(width, height);
   return found;

@@ -46,7 +46,7 @@ GST_CUFACE_API GstCufaceEdgeMeta* gst_cuface_buffer_get_edge_meta(GstBuffer* buf
  * @meta: a #GstCufaceEdgeMeta
  *
  * Returns: (transfer full) (nullable): a snapshot of the newest result; %NULL when an element
- *     cropped, flipped or padded the picture since (a warning is logged once), or when the edges
+ *     moved pixels since and did not say where to (a warning is logged once), or when the edges
  *     cannot be read from a GPU (an error is logged)
  */
 GST_CUFACE_API GstCufaceEdges* gst_cuface_edge_meta_get_edges(GstCufaceEdgeMeta* meta);

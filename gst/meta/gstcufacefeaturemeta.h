@@ -46,7 +46,7 @@ GST_CUFACE_API GstCufaceFeatureMeta* gst_cuface_buffer_get_feature_meta(GstBuffe
  * @meta: a #GstCufaceFeatureMeta
  *
  * Returns: (transfer full) (nullable): a snapshot of the newest result; %NULL when an element
- *     cropped, flipped or padded the picture since (a warning is logged once), or when the
+ *     moved pixels since and did not say where to (a warning is logged once), or when the
  *     keypoints cannot be read from a GPU (an error is logged)
  */
 GST_CUFACE_API GstCufaceFeatures* gst_cuface_feature_meta_get_features(GstCufaceFeatureMeta* meta);

@@ -46,7 +46,7 @@ GST_CUFACE_API GstCufaceMatchMeta* gst_cuface_buffer_get_match_meta(GstBuffer* b
  * @meta: a #GstCufaceMatchMeta
  *
  * Returns: (transfer full) (nullable): a snapshot of the newest result; %NULL when an element
- *     cropped, flipped or padded the picture since (a warning is logged once), or when the matches
+ *     moved pixels since and did not say where to (a warning is logged once), or when the matches
  *     cannot be read from a GPU (an error is logged)
  */
 GST_CUFACE_API GstCufaceMatches* gst_cuface_match_meta_get_matches(GstCufaceMatchMeta* meta);

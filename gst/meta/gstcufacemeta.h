@@ -104,9 +104,9 @@ GST_CUFACE_API GstCufaceMeta* gst_cuface_buffer_get_face_meta(GstBuffer* buffer)
  * gst_cuface_meta_get_n_faces:
  * @meta: a #GstCufaceMeta
  *
- * Returns: the number of faces. 0 also when an element cropped, flipped or padded the picture since
+ * Returns: the number of faces. 0 also when an element moved pixels since and did not say where to
  *     (a warning is logged once): the positions would be wrong. 0 also when the faces cannot be
- * read from the GPU (an error is logged); gst_cuface_meta_get_faces() tells the two apart.
+ *     read from the GPU (an error is logged); gst_cuface_meta_get_faces() tells the two apart.
  */
 GST_CUFACE_API guint gst_cuface_meta_get_n_faces(GstCufaceMeta* meta);
 

@@ -48,7 +48,7 @@ GST_CUFACE_API GstCufaceMotionMeta* gst_cuface_buffer_get_motion_meta(GstBuffer*
  * @meta: a #GstCufaceMotionMeta
  *
  * Returns: (transfer full) (nullable): a snapshot of the newest result; %NULL when an element
- *     cropped, flipped or padded the picture since (a warning is logged once), or when the motion
+ *     moved pixels since and did not say where to (a warning is logged once), or when the motion
  *     cannot be read from a GPU (an error is logged)
  */
 GST_CUFACE_API GstCufaceMotion* gst_cuface_motion_meta_get_motion(GstCufaceMotionMeta* meta);

@@ -30,8 +30,7 @@ struct ResultKind<FrameFeatures> {
   static GType type() { return gst_cuface_feature_meta_api_get_type(); }
   static FrameFeaturesRef scaled(FrameFeaturesRef features, int width, int height);
   /// Without the keypoints outside.
-  static FrameFeaturesRef cropped(const FrameFeatures& features, const FrameGeometry& from,
-                                  const FrameGeometry& to);
+  static FrameFeaturesRef cropped(const FrameFeatures& features, const PictureMap& map);
 };
 
 using FeaturesFound = FrameResult<FrameFeatures>;

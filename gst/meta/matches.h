@@ -47,8 +47,7 @@ struct ResultKind<FrameMatches> {
   static GType type() { return gst_cuface_match_meta_api_get_type(); }
   static FrameMatchesRef scaled(FrameMatchesRef matches, int width, int height);
   /// Without the matches outside.
-  static FrameMatchesRef cropped(const FrameMatches& matches, const FrameGeometry& from,
-                                 const FrameGeometry& to);
+  static FrameMatchesRef cropped(const FrameMatches& matches, const PictureMap& map);
 };
 
 using MatchesFound = FrameResult<FrameMatches>;

@@ -7,26 +7,24 @@ namespace cuface::gst {
 
 MotionMapRef ResultKind<MotionMap>::scaled(MotionMapRef motion, int width, int height) {
   if (motion->width == width && motion->height == height) return motion;
-  const float sx = static_cast<float>(width) / static_cast<float>(motion->width);
-  const float sy = static_cast<float>(height) / static_cast<float>(motion->height);
+  const auto map = PictureMap::scaling(motion->width, motion->height, width, height);
   auto scaled = std::make_shared<MotionMap>(*motion);
   scaled->width = width;
   scaled->height = height;
-  for (MotionRegion& region : scaled->regions) region.box = scaled_box(region.box, sx, sy);
+  for (MotionRegion& region : scaled->regions) region.box = map.box(region.box);
   return scaled;
 }
 
-MotionMapRef ResultKind<MotionMap>::cropped(const MotionMap& motion, const FrameGeometry& from,
-                                            const FrameGeometry& to) {
+MotionMapRef ResultKind<MotionMap>::cropped(const MotionMap& motion, const PictureMap& map) {
   auto cropped = std::make_shared<MotionMap>(motion);
-  cropped->width = to.width;
-  cropped->height = to.height;
+  cropped->width = map.width;
+  cropped->height = map.height;
   cropped->columns = cropped->rows = 0;
   cropped->cells.clear();
   cropped->regions.clear();
   for (MotionRegion region : motion.regions) {
-    region.box = moved_box(region.box, from, to);
-    if (is_visible(region.box, to)) cropped->regions.push_back(region);
+    region.box = map.box(region.box);
+    if (map.shows(region.box)) cropped->regions.push_back(region);
   }
   return cropped;
 }

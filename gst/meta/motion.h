@@ -32,7 +32,7 @@ struct MotionMap {
   bool in_event = false;
   float share = 0;  ///< of the pixels that changed
   int moving_cells = 0;
-  int columns = 0, rows = 0;      ///< 0 where a crop rectangle was set since
+  int columns = 0, rows = 0;      ///< 0 where the picture was cropped or padded since
   std::vector<MotionCell> cells;  ///< row after row
   std::vector<MotionRegion> regions;
 };
@@ -47,8 +47,7 @@ struct ResultKind<MotionMap> {
   static GType type() { return gst_cuface_motion_meta_api_get_type(); }
   static MotionMapRef scaled(MotionMapRef motion, int width, int height);
   /// Without cells, and without the regions outside.
-  static MotionMapRef cropped(const MotionMap& motion, const FrameGeometry& from,
-                              const FrameGeometry& to);
+  static MotionMapRef cropped(const MotionMap& motion, const PictureMap& map);
 };
 
 using MotionFound = FrameResult<MotionMap>;

@@ -46,16 +46,15 @@ FramePlanarRef ResultKind<FramePlanar>::scaled(FramePlanarRef planar, int width,
   return scaled;
 }
 
-FramePlanarRef ResultKind<FramePlanar>::cropped(const FramePlanar& planar,
-                                                const FrameGeometry& from,
-                                                const FrameGeometry& to) {
+FramePlanarRef ResultKind<FramePlanar>::cropped(const FramePlanar& planar, const PictureMap& map) {
   auto cropped = std::make_shared<FramePlanar>();
-  cropped->width = to.width;
-  cropped->height = to.height;
+  cropped->width = map.width;
+  cropped->height = map.height;
   cropped->pictures = planar.pictures;
   for (PlanarObject object : planar.objects) {
-    move(object, 1, 1, from.crop_x - to.crop_x, from.crop_y - to.crop_y);
-    if (is_visible(box_of(object), to)) cropped->objects.push_back(object);
+    const double sx = map.sx, sy = map.sy;
+    move(object, sx, sy, (sx - 1) / 2 + map.dx, (sy - 1) / 2 + map.dy);
+    if (map.shows(box_of(object))) cropped->objects.push_back(object);
   }
   return cropped;
 }

@@ -45,8 +45,7 @@ struct ResultKind<FramePlanar> {
   static GType type() { return gst_cuface_planar_meta_api_get_type(); }
   static FramePlanarRef scaled(FramePlanarRef planar, int width, int height);
   /// Without the objects outside.
-  static FramePlanarRef cropped(const FramePlanar& planar, const FrameGeometry& from,
-                                const FrameGeometry& to);
+  static FramePlanarRef cropped(const FramePlanar& planar, const PictureMap& map);
 };
 
 using PlanarFound = FrameResult<FramePlanar>;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/common/geometry.h"
 #include "kernels/common/status.h"
 #include "kernels/common/try.h"
 
@@ -20,6 +21,35 @@ struct FrameGeometry {
   int width = 0, height = 0;
   int crop_x = 0, crop_y = 0;  ///< from GstVideoCropMeta
   friend bool operator==(const FrameGeometry&, const FrameGeometry&) = default;
+};
+
+/// Whether any of the box lies in a picture of this size.
+inline bool is_visible(const Box& b, int width, int height) {
+  return b.x < static_cast<float>(width) && b.y < static_cast<float>(height) && b.x + b.w > 0 &&
+         b.y + b.h > 0;
+}
+
+/// Where the pixels of one picture are in another: scaled, then moved. What moves beyond the other
+/// picture's borders is not to be seen there.
+struct PictureMap {
+  int from_width = 0, from_height = 0;
+  int width = 0, height = 0;
+  float sx = 1, sy = 1, dx = 0, dy = 0;  ///< an edge at x comes to x * sx + dx
+
+  /// All of a picture, in one of another size.
+  static PictureMap scaling(int from_width, int from_height, int width, int height);
+  bool is_scaling() const;
+  /// Whether any pixel has another place.
+  bool moves() const { return !is_scaling() || width != from_width || height != from_height; }
+  /// This, and then another one from the picture that this one leads to.
+  PictureMap then(const PictureMap& next) const;
+
+  Box box(const Box& b) const { return {b.x * sx + dx, b.y * sy + dy, b.w * sx, b.h * sy}; }
+  Point point(const Point& p) const {
+    const Point scaled = sx == 1 && sy == 1 ? p : scaled_point(p, sx, sy);
+    return {scaled.x + dx, scaled.y + dy};
+  }
+  bool shows(const Box& b) const { return is_visible(b, width, height); }
 };
 
 /// A result that a GPU may still be working on. Immutable to whoever reads it; thread-safe.
@@ -57,8 +87,9 @@ struct AnyResult {
 /// and only where a T has places in the picture:
 ///   static std::shared_ptr<const T> scaled(std::shared_ptr<const T>, int width, int height);
 ///                              the same in pixels of another size
-///   static std::shared_ptr<const T> cropped(const T&, const FrameGeometry& from,
-///                              const FrameGeometry& to);  the same in another part of the picture
+///   static std::shared_ptr<const T> cropped(const T&, const PictureMap&);
+///                              the same in a picture that shows a part of it, or more; the map is
+///                              from the size that the T has
 template <typename T>
 struct ResultKind;
 

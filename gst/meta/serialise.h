@@ -18,11 +18,12 @@ namespace cuface::gst {
 /// fits the buffer's picture, and behind a crop rectangle, which does not travel. Waits for a GPU.
 template <typename T>
 bool write_result(GstBuffer* buffer, std::vector<std::uint8_t>& bytes) {
-  const FrameGeometry* picture = witness_geometry(buffer);
-  if (!picture || gst_buffer_get_video_crop_meta(buffer)) return false;
-  const auto read = find_result<T>(buffer, picture->width, picture->height).result.read();
+  const Witness* witness = find_witness(buffer);
+  if (!witness || gst_buffer_get_video_crop_meta(buffer)) return false;
+  const FrameGeometry& picture = witness->picture;
+  const auto read = find_result<T>(buffer, picture.width, picture.height).result.read();
   if (!read.ok() || !read.value()) return false;
-  bytes = size_bytes(picture->width, picture->height);
+  bytes = size_bytes(picture.width, picture.height);
   const auto result = to_bytes(*read.value());
   bytes.insert(bytes.end(), result.begin(), result.end());
   return true;

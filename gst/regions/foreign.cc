@@ -59,7 +59,8 @@ Region region_of(GstVideoRegionOfInterestMeta& roi, const FrameGeometry& geometr
 
 bool is_plausible(const Box& box, const FrameGeometry& geometry) {
   return box.w > 0 && box.h > 0 && box.w <= 2 * static_cast<float>(geometry.width) &&
-         box.h <= 2 * static_cast<float>(geometry.height) && is_visible(box, geometry);
+         box.h <= 2 * static_cast<float>(geometry.height) &&
+         is_visible(box, geometry.width, geometry.height);
 }
 
 /// Whether the boxes are of one object: the centre of either lies in the other, and none is many

@@ -50,20 +50,21 @@ bool is_same_place(const Rect& a, const Rect& b) {
   return w > 0 && h > 0 && 3 * w * h > areas;
 }
 
-/// GStreamer's scalers keep a region but drop its parameters, and so our mark. Such a region is
-/// known by its id and place among those we found before the scaler.
-Result<bool> was_scaled(const GstVideoRegionOfInterestMeta& roi, const RegionKind& kind,
-                        const FrameRecord& record, const FrameGeometry& geometry) {
+/// GStreamer's scalers, and from 1.28 on what crops, keep a region but drop its parameters, and so
+/// our mark. Such a region is known by its id and place among those we found before.
+Result<bool> was_moved(const GstVideoRegionOfInterestMeta& roi, const RegionKind& kind,
+                       const FrameRecord& record, const FrameGeometry& geometry) {
   for (const FrameRecord::Entry& entry : record.results) {
+    if (entry.kind != kind.result || !entry.fits) continue;
     const AnyResult& result = entry.result;
-    if (entry.kind != kind.result ||
-        (result.width == geometry.width && result.height == geometry.height))
-      continue;
+    // Without a result since, sizes tell of a scaler.
+    const PictureMap map = entry.map.moves() ? entry.map
+                                             : PictureMap::scaling(result.width, result.height,
+                                                                   geometry.width, geometry.height);
+    if (!map.moves()) continue;
     CUFACE_TAKE(regions, kind.read(result));
-    const float sx = static_cast<float>(geometry.width) / static_cast<float>(result.width);
-    const float sy = static_cast<float>(geometry.height) / static_cast<float>(result.height);
     for (const Region& region : regions) {
-      const Box box = scaled_box(region.box, sx, sy);
+      const Box box = map.box(region.box);
       if (static_cast<gint>(region.id) == roi.id &&
           is_same_place(visible_part(box, geometry), box_of(roi)))
         return true;
@@ -83,7 +84,7 @@ Result<std::vector<GstVideoRegionOfInterestMeta*>> own_regions(GstBuffer* buffer
     auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
     if (!has_label(*roi, kind.label)) continue;
     bool own = is_own_region(*roi, kind.label);
-    if (record && !roi->params) CUFACE_TRY(take(was_scaled(*roi, kind, *record, geometry), own));
+    if (record && !roi->params) CUFACE_TRY(take(was_moved(*roi, kind, *record, geometry), own));
     if (own) regions.push_back(roi);
   }
   return regions;

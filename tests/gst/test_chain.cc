@@ -139,10 +139,10 @@ TEST_F(ChainTest, ScalingBetweenElementsKeepsThePositions) {
   for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(whole[i], half[i], 0.02f) << i;
 }
 
-TEST_F(ChainTest, ElementsBehindACropIgnoreOldPositionsAndWarnOnce) {
-  const BusReport report =
-      run_pipeline("videotestsrc num-buffers=8 ! video/x-raw,width=320,height=200 ! " + detect +
-                   " ! videocrop left=16 ! " + track + " ! " + landmark + " ! fakesink");
+TEST_F(ChainTest, ElementsBehindAFlipIgnoreOldPositionsAndWarnOnce) {
+  const BusReport report = run_pipeline(
+      "videotestsrc num-buffers=8 ! video/x-raw,width=320,height=200 ! " + detect +
+      " ! videoflip video-direction=horiz ! " + track + " ! " + landmark + " ! fakesink");
   EXPECT_TRUE(report.finished);
   EXPECT_EQ(report.error, "");
   ASSERT_EQ(report.warnings.size(), 1u);

@@ -385,7 +385,7 @@ TEST_F(FeatureMatches, WarnOnceOfWhatIsMissing) {
   };
   const std::string match = "cufeaturematch reference=" + part;
   EXPECT_NE(only(match).find("cufeatures is missing"), std::string::npos);
-  EXPECT_NE(only("cufeatures ! videobox left=-20 ! " + match).find("put it in front"),
+  EXPECT_NE(only("cufeatures ! videoflip video-direction=horiz ! " + match).find("put it in front"),
             std::string::npos);
   for (const char* setting : {" sign-check=true", " early-out=0.1"})
     EXPECT_NE(only("cufeatures ! " + match + setting).find("ORB's descriptors"), std::string::npos);

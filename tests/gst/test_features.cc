@@ -173,10 +173,10 @@ TEST_P(FeatureElements, FollowAPictureThatIsScaledOrCropped) {
   expect_same(Read(scaled).in_pixels(kWidth, kHeight), all);
   gst_buffer_unref(scaled);
 
-  GstBuffer* padded = behind("videobox left=-20");
-  ASSERT_NE(padded, nullptr);
-  EXPECT_EQ(Read(padded).get(), nullptr) << "nobody knows where they are";
-  gst_buffer_unref(padded);
+  GstBuffer* flipped = behind("videoflip video-direction=horiz");
+  ASSERT_NE(flipped, nullptr);
+  EXPECT_EQ(Read(flipped).get(), nullptr) << "nobody knows where they are";
+  gst_buffer_unref(flipped);
 
   Harness harness(element);
   harness.set_caps(grey_info());

@@ -178,7 +178,7 @@ TEST(MotionMeta, PublicFunctionsSayWhatIsThere) {
   gst_buffer_unref(other);
 }
 
-TEST(MotionMeta, FollowsAScaledPictureAndIsLostInACroppedOne) {
+TEST(MotionMeta, FollowsAScaledPictureAndIsLostInAFlippedOne) {
   GstBuffer* buffer = moved("videoscale ! capsfilter caps=video/x-raw,width=640,height=480");
   MotionMapRef motion = motion_of(buffer, 640, 480);
   ASSERT_TRUE(motion);
@@ -187,8 +187,8 @@ TEST(MotionMeta, FollowsAScaledPictureAndIsLostInACroppedOne) {
   EXPECT_EQ(motion->regions[0].box.h, 160);
   EXPECT_EQ(motion->columns, 10);
   gst_buffer_unref(buffer);
-  buffer = moved("videocrop left=60");
-  EXPECT_EQ(motion_of(buffer, 260, 240), nullptr);
+  buffer = moved("videoflip video-direction=horiz");
+  EXPECT_EQ(motion_of(buffer, 320, 240), nullptr);
   EXPECT_EQ(gst_cuface_motion_meta_get_motion(gst_cuface_buffer_get_motion_meta(buffer)), nullptr);
   gst_buffer_unref(buffer);
   buffer = moved();

@@ -168,8 +168,13 @@ TEST_F(Sizes, AVideocropThatOnlyTellsIsHeard) {
   EXPECT_NE(cropped_text.find("id 1 "), std::string::npos) << cropped_text;
   EXPECT_EQ(pass(before, true), cropped_text) << "elements behind it see the same picture";
   const std::string behind = parts.faces() + " ! videocrop left=40 top=20";
+  const std::string told = pass(behind, true);
+  EXPECT_NE(told.find("id 1 "), std::string::npos);
+#if GST_CHECK_VERSION(1, 28, 0)
+  EXPECT_EQ(pass(behind, false), told) << "the matrix says what was cropped";
+#else
   EXPECT_EQ(pass(behind, false).find("id 1 "), std::string::npos) << "nobody says what was cropped";
-  EXPECT_NE(pass(behind, true).find("id 1 "), std::string::npos);
+#endif
 }
 
 TEST_F(Sizes, CropRectanglesOutsideThePictureAreRefused) {
