@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <unordered_map>
 
 #include "gst/regions/regions.h"
@@ -36,6 +37,11 @@ GQuark label_of(const GstAnalyticsMtd& mark) {
 }
 
 constexpr GQuark kAnyLabel = 0;
+constexpr guint kNoEntry = G_MAXUINT;
+
+void contain(Meta* meta, guint one, guint other) {
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_CONTAIN, one, other);
+}
 
 /// By id, whether our elements put it there under the label, or any.
 std::vector<bool> own_entries(Meta* meta, GQuark label) {
@@ -68,6 +74,61 @@ guint copy_entry(GstBuffer* buffer, Meta* meta, GstBuffer* from_buffer, Meta* fr
   return copy.id;
 }
 
+#ifdef CUFACE_HAVE_KEYPOINTS
+
+bool is_group(Meta* meta, guint id) {
+  const GstAnalyticsMtd entry{id, meta};
+  return gst_analytics_mtd_get_mtd_type(&entry) == gst_analytics_group_mtd_get_mtd_type();
+}
+
+void copy_tag(const GstAnalyticsMtd& from, GstAnalyticsMtd to) {
+  gchar* tag = gst_analytics_mtd_get_semantic_tag(&from);
+  if (tag) gst_analytics_mtd_set_semantic_tag(&to, tag);
+  g_free(tag);
+}
+
+/// Members are ids, so they are looked up among the new ones.
+guint copy_group(Meta* meta, Meta* from, guint id, const std::vector<guint>& now) {
+  const GstAnalyticsGroupMtd group{id, from};
+  const gsize count = gst_analytics_group_mtd_get_member_count(&group);
+  GstAnalyticsGroupMtd copy;
+  gst_analytics_relation_meta_add_group_mtd_with_size(meta, std::max<gsize>(count, 1), &copy);
+  for (gsize i = 0; i < count; ++i) {
+    GstAnalyticsMtd member;
+    if (gst_analytics_group_mtd_get_member(&group, i, &member) && now[member.id] != kNoEntry)
+      gst_analytics_group_mtd_add_member(&copy, now[member.id]);
+  }
+  return copy.id;
+}
+
+void add_keypoints(Meta* meta, GQuark label, guint mark, guint detection,
+                   const std::vector<gint>& points) {
+  if (points.empty()) return;
+  const gsize count = points.size() / 2;
+  const std::string tag =
+      std::string(g_quark_to_string(label)) + "-" + std::to_string(count) + "-kp";
+  GstAnalyticsGroupMtd group;
+  if (!gst_analytics_relation_meta_add_keypoints_group(
+          meta, tag.c_str(), GST_ANALYTICS_KEYPOINT_DIMENSIONS_2D, points.size(), points.data(),
+          count, nullptr, nullptr, 0, nullptr, &group))
+    return;
+  contain(meta, detection, group.id);
+  contain(meta, mark, group.id);
+  for (gsize i = 0; i < count; ++i) {
+    GstAnalyticsMtd member;
+    if (gst_analytics_group_mtd_get_member(&group, i, &member)) contain(meta, mark, member.id);
+  }
+}
+
+#else
+
+bool is_group(Meta*, guint) { return false; }
+void copy_tag(const GstAnalyticsMtd&, const GstAnalyticsMtd&) {}
+guint copy_group(Meta*, Meta*, guint, const std::vector<guint>&) { return kNoEntry; }
+void add_keypoints(Meta*, GQuark, guint, guint, const std::vector<gint>&) {}
+
+#endif
+
 Meta* add_meta(GstBuffer* buffer, std::size_t entries) {
   GstAnalyticsRelationMetaInitParams room;
   room.initial_relation_order = std::max<std::size_t>(entries, 5);
@@ -94,12 +155,18 @@ void remove_own(GstBuffer* buffer, GQuark label, std::size_t room) {
   if (!kept.empty()) {
     Meta* from = gst_buffer_get_analytics_relation_meta(aside);
     meta = add_meta(buffer, kept.size() + room);
-    std::vector<guint> now;
-    for (const guint id : kept) now.push_back(copy_entry(buffer, meta, aside, from, id));
-    for (std::size_t i = 0; i < kept.size(); ++i)
-      for (std::size_t k = 0; k < kept.size(); ++k)
+    std::vector<guint> now(own.size(), kNoEntry);
+    for (const bool groups : {false, true})  // members come before their group
+      for (const guint id : kept) {
+        if (is_group(from, id) != groups) continue;
+        now[id] =
+            groups ? copy_group(meta, from, id, now) : copy_entry(buffer, meta, aside, from, id);
+        copy_tag({id, from}, {now[id], meta});
+      }
+    for (const guint one : kept)
+      for (const guint other : kept)
         gst_analytics_relation_meta_set_relation(
-            meta, gst_analytics_relation_meta_get_relation(from, kept[i], kept[k]), now[i], now[k]);
+            meta, gst_analytics_relation_meta_get_relation(from, one, other), now[one], now[other]);
   }
   gst_buffer_unref(aside);
 }
@@ -125,7 +192,7 @@ GstAnalyticsTrackingMtd add_track(Meta* meta, guint mark, std::uint64_t id, GstC
   GstAnalyticsTrackingMtd track;
   gst_analytics_relation_meta_add_tracking_mtd(meta, id, first, &track);
   gst_analytics_tracking_mtd_update_last_seen(&track, last);
-  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_CONTAIN, mark, track.id);
+  contain(meta, mark, track.id);
   return track;
 }
 
@@ -136,7 +203,8 @@ void relate(Meta* meta, guint one, guint other) {
 
 void add_region(Meta* meta, GQuark label, guint mark, const PlainRegion& region, GstClockTime now) {
   GstAnalyticsODMtd found = add_detection(meta, label, region);
-  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_CONTAIN, mark, found.id);
+  contain(meta, mark, found.id);
+  add_keypoints(meta, label, mark, found.id, region.keypoints);
   if (region.id == 0) return;
   relate(meta, found.id, add_track(meta, mark, region.id, region.first_seen, now).id);
 }

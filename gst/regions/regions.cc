@@ -37,6 +37,21 @@ Rect visible_part(const Box& box, const FrameGeometry& geometry) {
   return {geometry.crop_x + left, geometry.crop_y + top, right - left, bottom - top};
 }
 
+/// The pixels of the picture in memory in which these points lie.
+std::vector<gint> whole_pixels(const std::vector<float>& normalised, const FrameGeometry& g) {
+  std::vector<gint> pixels;
+  for (std::size_t i = 0; i + 1 < normalised.size(); i += 2) {
+    const auto pixel = [](float fraction, int size, int offset) {
+      constexpr float kFar = 1 << 20;  // a network may point anywhere
+      return offset + static_cast<gint>(
+                          std::floor(std::clamp(fraction * static_cast<float>(size), -kFar, kFar)));
+    };
+    pixels.push_back(pixel(normalised[i], g.width, g.crop_x));
+    pixels.push_back(pixel(normalised[i + 1], g.height, g.crop_y));
+  }
+  return pixels;
+}
+
 Rect box_of(const GstVideoRegionOfInterestMeta& roi) {
   return {static_cast<int>(roi.x), static_cast<int>(roi.y), static_cast<int>(roi.w),
           static_cast<int>(roi.h)};
@@ -130,8 +145,10 @@ bool write_detection(GstVideoRegionOfInterestMeta& roi, const Region& region,
   }
   if (!has_floats(params, kLandmarks, region.landmarks))
     set_floats(params, kLandmarks, region.landmarks);
-  if (!has_floats(params, kKeypoints, region.keypoints))
+  if (!has_floats(params, kKeypoints, region.keypoints)) {
     set_floats(params, kKeypoints, region.keypoints);
+    same = false;
+  }
   if (region.id != 0 && roi.id != static_cast<gint>(region.id))
     gst_structure_set(get_param(roi, kObjectIdParam), "id", G_TYPE_INT,
                       static_cast<gint>(region.id), nullptr);
@@ -139,7 +156,7 @@ bool write_detection(GstVideoRegionOfInterestMeta& roi, const Region& region,
 }
 
 /// Makes it that region, whosever it was, and writes only what is not so yet. False where all but
-/// the points was so before.
+/// the landmarks was so before.
 bool write_region(GstVideoRegionOfInterestMeta& roi, const Rect& box, const Region& region,
                   const FrameGeometry& geometry) {
   GstStructure* params = gst_video_region_of_interest_meta_get_param(&roi, kOwnParam);
@@ -200,7 +217,8 @@ Status publish_regions(GstBuffer* buffer, const GstVideoInfo& info, const Region
             ? metas[plain.size()]
             : gst_buffer_add_video_region_of_interest_meta(buffer, kind.label, 0, 0, 0, 0);
     changed |= write_region(*roi, box, region, geometry);
-    plain.push_back({box, region.id, region.confidence, first_seen.of(region.id), region.roll});
+    plain.push_back({box, region.id, region.confidence, first_seen.of(region.id), region.roll,
+                     whole_pixels(region.keypoints, geometry)});
   }
   changed |= plain.size() != metas.size();
   for (std::size_t i = plain.size(); i < metas.size(); ++i)
