@@ -8,7 +8,7 @@
 #include "gst/meta/keypoints.h"
 #include "gst/meta/matches.h"
 #include "kernels/match/match.h"
-#include "tests/gst/features.h"
+#include "tests/gst/features_read.h"
 #include "tests/gst/support.h"
 
 namespace cuface::test {

@@ -5,7 +5,7 @@
 
 #include "gst/meta/gstcufacefeaturemeta.h"
 #include "gst/meta/keypoints.h"
-#include "tests/gst/features.h"
+#include "tests/gst/features_read.h"
 #include "tests/gst/support.h"
 
 namespace cuface::test {
