@@ -5,6 +5,7 @@
 #include "gst/meta/keypoints.h"
 #include "gst/meta/matches.h"
 #include "gst/meta/motion.h"
+#include "gst/meta/planar.h"
 #include "tests/gst/behind.h"
 #include "tests/gst/faces.h"
 #include "tests/gst/parts.h"
@@ -114,17 +115,22 @@ std::pair<int, int> size_behind(Harness& harness) {
   return {info.width, info.height};
 }
 
-TEST(MetaMatrix, MotionKeypointsAndMatchesGoWithTheFaces) {
+TEST(MetaMatrix, MotionKeypointsMatchesAndObjectsGoWithTheFaces) {
   auto motion = std::make_shared<MotionMap>();
   auto features = std::make_shared<FrameFeatures>();
   auto matches = std::make_shared<FrameMatches>();
-  motion->width = features->width = matches->width = kWidth;
-  motion->height = features->height = matches->height = kHeight;
+  auto planar = std::make_shared<FramePlanar>();
+  motion->width = features->width = matches->width = planar->width = kWidth;
+  motion->height = features->height = matches->height = planar->height = kHeight;
   motion->regions = {{5, 2, {210, 50, 30, 40}}, {6, 1, {0, 235, 1, 5}}};
   features->found.keypoints = {{220, 60, 31, 12, 1, 0}, {230.5f, 80.25f, 20, 90, 2, 1}};
   features->found.descriptors.assign(2 * kBinaryBytes, 7);
   matches->pictures = {{"a.png", 64, 48, 3}};
   matches->matches = {{0, {215, 70}, {5, 6}, 11}};
+  planar->pictures = matches->pictures;
+  planar->objects = {{.id = 3,
+                      .corners = {{210, 64}, {230, 64}, {230, 80}, {210, 80}},
+                      .map = {{1, 0, 210, 0, 1, 64, 0, 0, 1}}}};
   for (const Move& move : kMoves) {
     SCOPED_TRACE(move.elements);
     Harness harness(kAnyFormat + move.elements);
@@ -133,12 +139,14 @@ TEST(MetaMatrix, MotionKeypointsAndMatchesGoWithTheFaces) {
     gst::append_result<MotionMap>(buffer, motion);
     gst::append_result<FrameFeatures>(buffer, features);
     gst::append_result<FrameMatches>(buffer, matches);
+    gst::append_result<FramePlanar>(buffer, planar);
     GstBuffer* out = harness.pass(buffer);
     const auto [width, height] = size_behind(harness);
     const auto moved = gst::find_result<MotionMap>(out, width, height).result.read().value();
     const auto seen = gst::find_result<FrameFeatures>(out, width, height).result.read().value();
     const auto matched = gst::find_result<FrameMatches>(out, width, height).result.read().value();
-    ASSERT_TRUE(moved && seen && matched);
+    const auto flat = gst::find_result<FramePlanar>(out, width, height).result.read().value();
+    ASSERT_TRUE(moved && seen && matched && flat);
     ASSERT_GE(moved->regions.size(), 1u);
     const MotionRegion& region = moved->regions[0];
     EXPECT_EQ(region.id, 5u);
@@ -150,6 +158,11 @@ TEST(MetaMatrix, MotionKeypointsAndMatchesGoWithTheFaces) {
     EXPECT_NEAR(static_cast<double>(region.box.y), move.y(50), 1e-3);
     EXPECT_NEAR(static_cast<double>(region.box.w), 30 * move.sx, 1e-3);
     EXPECT_NEAR(static_cast<double>(matched->matches[0].at.x) + 0.5, move.x(215.5f), 1e-3);
+    ASSERT_EQ(flat->objects.size(), 1u);
+    const double* m = flat->objects[0].map.m;
+    EXPECT_NEAR(static_cast<double>(flat->objects[0].corners[2].x) + 0.5, move.x(230.5f), 1e-3);
+    EXPECT_NEAR((m[3] * 5 + m[4] * 6 + m[5]) / (m[6] * 5 + m[7] * 6 + m[8]) + 0.5, move.y(70.5f),
+                1e-3);
     for (std::size_t i = 0; i < 2; ++i) {
       const Keypoint &from = features->found.keypoints[i], &to = seen->found.keypoints[i];
       EXPECT_NEAR(static_cast<double>(to.x) + 0.5, move.x(from.x + 0.5f), 1e-3);
