@@ -32,6 +32,13 @@ GType size_type() {
                    {{64, "4 x 4 cells", "64"}, {36, "3 x 3 cells of a smaller window", "36"}});
 }
 
+GType sampling_type() {
+  return enum_type(
+      "GstCufaceSurfSampling",
+      {{static_cast<int>(SurfSampling::kPatch), "A resized window, as OpenCV", "patch"},
+       {static_cast<int>(SurfSampling::kIntegral), "Wavelets, as published", "integral"}});
+}
+
 GType score_type() {
   return enum_type("GstCufaceFeatureScore",
                    {{static_cast<int>(KeypointScore::kHarris), "Harris' measure", "harris"},
@@ -41,7 +48,7 @@ GType score_type() {
 /// Both elements have the same ones, registered once.
 struct Types {
   GType detector = detector_type(), descriptor = descriptor_type(), score = score_type(),
-        size = size_type();
+        size = size_type(), sampling = sampling_type();
 };
 const Types& types() {
   static const Types made;
@@ -100,6 +107,10 @@ std::vector<Setting> feature_settings() {
   all.push_back(choice("descriptor-size", "Descriptor's size",
                        "Floats of a descriptor of surf. Set 36 to save time, for worse matches.",
                        FIELD(config.surf.descriptor_size), types().size));
+  all.push_back(choice("sampling", "Sampling",
+                       "What gradients of surf are of. Set integral to save time where keypoints "
+                       "turn.",
+                       FIELD(config.surf.sampling), types().sampling));
   return all;
 }
 

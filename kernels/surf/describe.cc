@@ -40,6 +40,23 @@ std::vector<float> gaussian(int size, float sigma) {
   return out;
 }
 
+/// A gradient of a cell.
+void add(float gx, float gy, float* cell) {
+  cell[0] += gx;
+  cell[1] += gy;
+  cell[2] += std::abs(gx);
+  cell[3] += std::abs(gy);
+}
+
+/// Makes a descriptor one of unit length; without gradients it stays 0.
+void normalise(float* out, int floats) {
+  double length = 0;
+  for (int i = 0; i < floats; ++i) length += static_cast<double>(out[i] * out[i]);
+  const auto scale =
+      static_cast<float>(1. / (std::sqrt(length) + static_cast<double>(FLT_EPSILON)));
+  for (int i = 0; i < floats; ++i) out[i] *= scale;
+}
+
 }  // namespace
 
 Describer::Describer(int floats) : cells_(floats == 64 ? 4 : 3), resize_(side() + 1) {
@@ -111,18 +128,41 @@ void Describer::describe(ImageView<const std::uint8_t> grey, bool upright, const
       const float weight = weights_[static_cast<std::size_t>(y * side() + x)];
       const float gx = static_cast<float>(above[1] - above[0] + below[1] - below[0]) * weight;
       const float gy = static_cast<float>(below[0] - above[0] + below[1] - above[1]) * weight;
-      float* cell = out + 4 * (y / kCell * cells_ + x / kCell);
-      cell[0] += gx;
-      cell[1] += gy;
-      cell[2] += std::abs(gx);
-      cell[3] += std::abs(gy);
+      add(gx, gy, out + 4 * (y / kCell * cells_ + x / kCell));
     }
   }
-  double length = 0;
-  for (int i = 0; i < floats; ++i) length += static_cast<double>(out[i] * out[i]);
-  const auto scale =
-      static_cast<float>(1. / (std::sqrt(length) + static_cast<double>(FLT_EPSILON)));
-  for (int i = 0; i < floats; ++i) out[i] *= scale;
+  normalise(out, floats);
+}
+
+void Describer::describe_by_sums(ImageView<const std::uint32_t> sums, const Keypoint& k,
+                                 float* out) const {
+  const float s = scale_of(k), middle = static_cast<float>(side() - 1) / 2;
+  const int size = 2 * std::max(1, nearest(s)), floats = 4 * cells_ * cells_;
+  const float radians = k.angle * static_cast<float>(3.1415926535897932384626433832795 / 180);
+  const float sine = std::sin(radians), cosine = std::cos(radians);
+  const float corner = static_cast<float>(size - 1) / 2;
+  WaveletBox across[2], down[2];
+  for (int i = 0; i < 2; ++i) {
+    across[i] = scaled(kX[i], 4, size);
+    // Down is positive, unlike where directions are found.
+    down[i] = scaled(kY[i], 4, size);
+    down[i].weight = -down[i].weight;
+  }
+  std::fill(out, out + floats, 0.f);
+  for (int i = 0; i < side(); ++i) {
+    for (int j = 0; j < side(); ++j) {
+      const float u = (static_cast<float>(j) - middle) * s,
+                  v = (static_cast<float>(i) - middle) * s;
+      const int x = nearest(k.x + (u * cosine - v * sine) - corner);
+      const int y = nearest(k.y + (u * sine + v * cosine) - corner);
+      if (x < 0 || y < 0 || x >= sums.width - size || y >= sums.height - size) continue;
+      const float dx = answer(across, sums, x, y), dy = answer(down, sums, x, y);
+      const float weight = weights_[static_cast<std::size_t>(i * side() + j)];
+      add((dx * cosine + dy * sine) * weight, (dy * cosine - dx * sine) * weight,
+          out + 4 * (i / kCell * cells_ + j / kCell));
+    }
+  }
+  normalise(out, floats);
 }
 
 }  // namespace cuface::surf

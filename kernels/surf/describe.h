@@ -24,6 +24,10 @@ class Describer {
   /// window that is turned by the keypoint's direction and resized to 21 x 21 pixels, or 16 x 16.
   void describe(ImageView<const std::uint8_t> grey, bool upright, const Keypoint& k, float* out);
 
+  /// The same of wavelets in the sums, two scales wide, a scale apart along the keypoint's
+  /// direction. One that is not all in the picture counts for nothing.
+  void describe_by_sums(ImageView<const std::uint32_t> sums, const Keypoint& k, float* out) const;
+
  private:
   int side() const { return cells_ * kCell; }
 

@@ -93,8 +93,11 @@ class SurfDetector::Impl {
       out.signs.push_back(one.sign);
       const auto floats = static_cast<std::size_t>(config_.descriptor_size);
       out.descriptors.resize(out.keypoints.size() * floats);
-      describer_.describe(grey, config_.upright, k,
-                          out.descriptors.data() + out.descriptors.size() - floats);
+      float* descriptor = out.descriptors.data() + out.descriptors.size() - floats;
+      if (config_.sampling == SurfSampling::kPatch)
+        describer_.describe(grey, config_.upright, k, descriptor);
+      else
+        describer_.describe_by_sums(sums_, k, descriptor);
     }
     return {};
   }

@@ -30,6 +30,10 @@ bool has_surf();
 /// Of a keypoint that is described: its window then is larger than the descriptor's pixels.
 inline constexpr float kLeastSurfSize = 7.5f;
 
+/// What a descriptor's gradients are of: differences of a window that is resized, as OpenCV does
+/// it, or wavelets of the sums at each place, as the authors published it [S2.04].
+enum class SurfSampling { kPatch, kIntegral };
+
 struct SurfConfig {
   int max_keypoints = 1020;  ///< 1 to kMostKeypoints: the strongest
   float threshold = 100;     ///< of the determinant, 0 or more
@@ -38,6 +42,7 @@ struct SurfConfig {
   bool upright = false;      ///< the direction is 270 degrees
   /// Floats of a descriptor: 64, or 36 of a window that is three quarters as wide [S2.07].
   int descriptor_size = 64;
+  SurfSampling sampling = SurfSampling::kPatch;
   friend bool operator==(const SurfConfig&, const SurfConfig&) = default;
 };
 

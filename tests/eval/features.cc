@@ -72,9 +72,10 @@ class DlibSurf {
 
 /// Of `upright` descriptors of 64 floats with the peer.
 Json describing(const Program& program, double x, const cv::Mat& picture, int count, bool upright,
-                int floats = 64) {
+                int floats = 64, SurfSampling sampling = SurfSampling::kPatch) {
   const std::vector<Keypoint> places = places_in(picture, count);
-  SurfDetector ours = made(SurfDetector::create({.upright = upright, .descriptor_size = floats}));
+  SurfDetector ours = made(
+      SurfDetector::create({.upright = upright, .descriptor_size = floats, .sampling = sampling}));
   FloatFeatures out;
   DlibSurf peer(picture, places);
   const Run run_peer = [&] { peer.run(); };
@@ -92,6 +93,13 @@ void add_times(Program& program, const cv::Mat& mosaic) {
               [&](double x) { return describing(program, x, picture, kKeypoints, true); });
   program.add("S2.E1", "SURF, turned, 512x384", "descriptors", "", {kKeypoints},
               [&](double x) { return describing(program, x, picture, kKeypoints, false); });
+  for (const bool is_upright : {true, false})
+    program.add("S2.E1",
+                is_upright ? "SURF of sums, upright, 512x384" : "SURF of sums, turned, 512x384",
+                "descriptors", is_upright ? peer : "", {kKeypoints}, [&](double x) {
+                  return describing(program, x, picture, kKeypoints, is_upright, 64,
+                                    SurfSampling::kIntegral);
+                });
   for (const int floats : {64, 36})
     for (const bool is_upright : {true, false})
       program.add(
@@ -204,11 +212,13 @@ void add_recall(Program& program, const cv::Mat& mosaic) {
   const FeatureConfig orb, surf{FeatureDetector::kHessian, FeatureDescriptor::kSurf, {}, {}};
   FeatureConfig upright = surf;
   upright.surf.upright = true;
-  FeatureConfig smaller = surf;
+  FeatureConfig smaller = surf, by_sums = surf;
   smaller.surf.descriptor_size = 36;
+  by_sums.surf.sampling = SurfSampling::kIntegral;
   const std::pair<const char*, FeatureConfig> kinds[] = {{"SURF, upright", upright},
                                                          {"SURF, turned", surf},
                                                          {"SURF-36, turned", smaller},
+                                                         {"SURF of sums, turned", by_sums},
                                                          {"ORB", orb}};
   const cv::Mat made_of = scaled(mosaic, program.quick() ? cv::Size(240, 160) : cv::Size(800, 600));
   Json figures = Json::object(), curves = Json::object();

@@ -132,6 +132,7 @@ TEST(FeatureSettings, OfTheMetaAreTheKernels) {
                   {"cusurf layers=5 threshold=20.5", with_surf({.threshold = 20.5f, .layers = 5})},
                   {"cusurf upright=true", with_surf({.upright = true})},
                   {"cusurf descriptor-size=36", with_surf({.descriptor_size = 36})},
+                  {"cusurf sampling=integral", with_surf({.sampling = SurfSampling::kIntegral})},
                   {"cusurf detector=fast", corners}});
   }
   for (const auto& [element, config] : cases) {

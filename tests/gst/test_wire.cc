@@ -64,7 +64,8 @@ FrameFeatures some_floats() {
                       .threshold = 0.5f,
                       .octaves = 2,
                       .upright = true,
-                      .descriptor_size = 36}};
+                      .descriptor_size = 36,
+                      .sampling = SurfSampling::kIntegral}};
   features.found.descriptors.clear();
   features.found.signs = {-1, 1};
   for (int i = 0; i < 2 * 36; ++i) features.found.floats.push_back(static_cast<float>(i) * -0.01f);
