@@ -34,8 +34,11 @@ Status validate(const PlanarSearchConfig& config) {
 Result<PlanarObjects> PlanarObjects::create(const std::vector<Reference>& references,
                                             const PlanarSearchConfig& config) {
   CUFACE_TRY(validate(config));
-  CUFACE_TAKE(matcher, Matcher::create(config.match));
-  PlanarObjects made(config, std::move(matcher));
+  CUFACE_TAKE(bytes, Matcher::create(config.match));
+  MatchConfig with_signs = config.match;
+  with_signs.sign_check = true;
+  CUFACE_TAKE(floats, Matcher::create(with_signs));
+  PlanarObjects made(config, std::move(bytes), std::move(floats));
   for (const Reference& reference : references) {
     CUFACE_TAKE(tracker, PlanarTracker::create(reference.picture, reference.features->keypoints,
                                                config.planar));
@@ -57,8 +60,8 @@ Status PlanarObjects::search(Object& object, const Features& features, GaussianP
   const Features& picture = *object.features;
   if (picture.keypoints.empty() || features.keypoints.empty()) return {};
   CUFACE_TRY(picture.floats.empty()
-                 ? matcher_.run(bytes_of(picture), bytes_of(features), matches_, stop)
-                 : matcher_.run(floats_of(picture), floats_of(features), matches_, stop));
+                 ? match_bytes_.run(bytes_of(picture), bytes_of(features), matches_, stop)
+                 : match_floats_.run(floats_of(picture), floats_of(features), matches_, stop));
   in_picture_.clear();
   in_frame_.clear();
   for (const Match& m : matches_) {

@@ -20,9 +20,10 @@ namespace cuface {
 
 struct PlanarSearchConfig {
   PlanarConfig planar;
-  FeatureConfig features;            ///< of frames, where nobody has found their keypoints
-  MatchConfig match{.ratio = 0.8f};  ///< Lowe's ratio
-  int interval = 1;                  ///< frames from one search to the next, at least; >= 1
+  FeatureConfig features;  ///< of frames, where nobody has found their keypoints
+  /// Lowe's ratio. Of descriptors with signs, light spots match light ones only [S2.13].
+  MatchConfig match{.ratio = 0.8f};
+  int interval = 1;  ///< frames from one search to the next, at least; >= 1
   friend bool operator==(const PlanarSearchConfig&, const PlanarSearchConfig&) = default;
 };
 
@@ -65,8 +66,8 @@ class PlanarObjects {
   const std::vector<Object>& objects() const { return objects_; }
 
  private:
-  PlanarObjects(const PlanarSearchConfig& config, Matcher matcher)
-      : config_(config), matcher_(std::move(matcher)) {}
+  PlanarObjects(const PlanarSearchConfig& config, Matcher bytes, Matcher floats)
+      : config_(config), match_bytes_(std::move(bytes)), match_floats_(std::move(floats)) {}
   Status search(Object& object, const Features& features, GaussianPyramid& now, std::uint64_t seed,
                 const StopFlag* stop);
 
@@ -74,7 +75,7 @@ class PlanarObjects {
   std::vector<Object> objects_;
   std::optional<PlanarScratch> scratch_;
   std::optional<FeatureFinder> finder_;
-  Matcher matcher_;
+  Matcher match_bytes_, match_floats_;
   Features found_;
   std::vector<Match> matches_;
   std::vector<Point> in_picture_, in_frame_;

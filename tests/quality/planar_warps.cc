@@ -33,13 +33,15 @@ Features features_of(const cv::Mat& grey, const FeatureConfig& config) {
   return out;
 }
 
-std::vector<Match> matches_of(const MatchConfig& config, const Features& a, const Features& b) {
+/// As the tracker has them.
+std::vector<Match> matches_of(MatchConfig config, const Features& a, const Features& b) {
+  config.sign_check = !a.floats.empty();
   const auto bytes = [](const Features& f) {
     return BinarySet{f.descriptors.data(), static_cast<int>(f.keypoints.size()), kBinaryBytes};
   };
   const auto floats = [](const Features& f) {
     return FloatSet{f.floats.data(), static_cast<int>(f.keypoints.size()),
-                    static_cast<int>(f.floats_each())};
+                    static_cast<int>(f.floats_each()), f.signs.data()};
   };
   std::vector<Match> out;
   Matcher matcher = std::move(Matcher::create(config).value());
