@@ -26,7 +26,7 @@ NO_CUDA = re.compile(r"((?:cuda|cuda_runtime|cuda_runtime_api|gst/cuda/\w+)\.h)(
 # What only cuface-model needs, and can do without.
 NO_ONNX = re.compile(r"(onnx/onnx[\w.-]*\.h)(?:: No such file|' file not found)")
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)', re.M)
-INSTALLED = [f"gst/meta/gstcuface{name}meta.h" for name in ("feature", "match", "", "motion")]
+INSTALLED = [f"gst/meta/gstcuface{name}meta.h" for name in ("", "edge", "feature", "match", "motion", "planar")]
 FEWEST = 60
 
 
