@@ -19,13 +19,13 @@ def beside(run, experiment, names):
 EXPERIMENTS = [
     Experiment(
         "S4.E1", "Integrals of samples",
-        WHAT + "Theirs is four launches: rows are scanned, transposed, scanned and transposed back, with rows found by pointers or by "
-        "multiplication, in shared memory, and in two buffers. Ours is one launch. Theirs says that the CPU is the fastest.",
+        WHAT + "Theirs is four launches: scan the rows, transpose, scan, transpose back. Rows are found by pointers or by "
+        "multiplication; scans are in shared memory or in two buffers. Ours is one launch. Theirs says that the CPU is the fastest.",
         lambda run: beside(run, "S4.E1", INTEGRALS)),
     Experiment(
         "S4.E2", "What features say of samples",
-        WHAT + FEATURES + "Theirs is a thread a feature and sample, or a block a feature with a launch for every thousand samples; "
-        "weights may lie in constant memory. Ours has the sums of neighbouring samples side by side. On the CPU ours divides by the "
+        WHAT + FEATURES + "Theirs is a thread a feature and sample, or a block a feature with a launch for every thousand samples. "
+        "Weights may lie in constant memory. Ours has the sums of neighbouring samples side by side. On the CPU ours divides by the "
         "norm, too. Theirs says that the GPU is well ahead of the CPU, and the block a feature ahead with many samples.",
         lambda run: beside(run, "S4.E2", [f"responses, {way}" for way in WAYS])),
     Experiment(
