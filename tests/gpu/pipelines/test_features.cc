@@ -1,6 +1,5 @@
 // cufeatures on the GPU: the keypoints and descriptors that it has on the CPU, of frames in system
 // and in CUDA memory.
-#include <gst/cuda/gstcudamemory.h>
 #include <gst/gst.h>
 #include <gtest/gtest.h>
 
@@ -14,9 +13,7 @@
 #include "gst/edgedetect/element.h"
 #include "gst/features/element.h"
 #include "gst/meta/keypoints.h"
-#include "tests/gpu/gpu.h"
-#include "tests/gpu/pipelines/frames.h"
-#include "tests/gpu/pipelines/pipeline.h"
+#include "tests/gpu/pipelines/played.h"
 #include "tests/moving_faces.h"
 
 namespace cuface::test {
@@ -49,76 +46,50 @@ Grey picture_of(int number) {
   return out;
 }
 
-struct Played {
+struct Seen {
   std::vector<FrameFeatures> frames;
   std::uint64_t counted = 0;
 };
 
-enum class Memory { kCpu, kSystem, kCuda };
-
-Played play(const std::string& elements, GstVideoFormat format, Memory memory, int gap,
-            int change) {
-  GstContext* shared = memory == Memory::kCuda ? make_cuda_context() : nullptr;
-  GstCudaContext* context = shared ? cuda_context_of(shared) : nullptr;
-  EXPECT_EQ(context != nullptr, memory == Memory::kCuda);
-  Played seen;
-  {
-    std::string all = elements;
-    const std::string backend = memory == Memory::kCpu ? "cpu" : "cuda";
-    for (std::size_t at = 0; (at = all.find("BACKEND", at)) != all.npos;)
-      all.replace(at, 7, backend);
-    Pipeline pipeline("appsrc name=src format=time caps=video/x-raw" +
-                          std::string(context ? "(memory:CUDAMemory)" : "") + ",format=" +
-                          gst_video_format_to_string(format) + ",width=" + std::to_string(kWidth) +
-                          ",height=" + std::to_string(kHeight) + ",framerate=25/1 ! " + all +
-                          " ! fakesink name=sink sync=false",
-                      shared);
-    pipeline.on_buffer("sink", "sink", [&](GstBuffer* b) {
-      const auto found = gst::find_result<FrameFeatures>(b, 0, 0).result.read();
-      EXPECT_TRUE(found.ok()) << found.status().message();
-      seen.frames.push_back(found.ok() && found.value() ? *found.value() : FrameFeatures());
-      if (!found.ok() || !found.value()) return;
-      EXPECT_EQ(found.value()->width, kWidth);
-      EXPECT_EQ(found.value()->height, kHeight);
+Seen play(const std::string& elements, GstVideoFormat format, Memory memory, int gap, int change) {
+  Seen seen;
+  const auto see = [&](GstBuffer* b) {
+    const auto found = gst::find_result<FrameFeatures>(b, 0, 0).result.read();
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    seen.frames.push_back(found.ok() && found.value() ? *found.value() : FrameFeatures());
+    if (!found.ok() || !found.value()) return;
+    EXPECT_EQ(found.value()->width, kWidth);
+    EXPECT_EQ(found.value()->height, kHeight);
+  };
+  const auto make = [&](int number, GstCudaContext* context) {
+    GstBuffer* buffer =
+        make_buffer(format, picture_of(number), static_cast<unsigned>(number), context);
+    if (number == gap) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
+    return buffer;
+  };
+  const auto before = [&](Pipeline& pipeline) {
+    pipeline.on_buffer("f", "sink", [&, number = 0](GstBuffer*) mutable {
+      if (number++ == change) pipeline.set("f", "max-keypoints", "15");
     });
-    int number = 0, before = 0;
-    pipeline.on_buffer("f", "sink", [&](GstBuffer*) {
-      if (before++ == change) pipeline.set("f", "max-keypoints", "15");
-    });
-    pipeline.feed("src", [&]() -> GstBuffer* {
-      if (number == kFrames) return nullptr;
-      GstBuffer* buffer =
-          make_buffer(format, picture_of(number), static_cast<unsigned>(number), context);
-      GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(number) * 40 * GST_MSECOND;
-      if (number++ == gap) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
-      return buffer;
-    });
-    const Ending ending = pipeline.play(300);
-    EXPECT_TRUE(ending.eos) << ending.error;
-    seen.counted = pipeline.stat("f", "keypoints");
-  }
-  if (context) gst_object_unref(context);
-  if (shared) gst_context_unref(shared);
+  };
+  const auto after = [&](Pipeline& pipeline) { seen.counted = pipeline.stat("f", "keypoints"); };
+  play({elements, format, kWidth, kHeight, kFrames, make, see, before, after}, memory);
   return seen;
 }
 
-class FeaturesCuda : public testing::Test {
+class FeaturesCuda : public PlayedCuda {
  protected:
   void SetUp() override {
-    CUFACE_NEEDS_GPU();
-    GstElementFactory* source = gst_element_factory_find("appsrc");
-    if (!source) GTEST_SKIP() << "no element appsrc";
-    gst_object_unref(source);
-    gst_cuda_memory_init_once();
-    register_features();
+    PlayedCuda::SetUp();
+    if (!IsSkipped()) register_features();
   }
   void compare(const std::string& elements, GstVideoFormat format, int gap = -1, int change = -1) {
     SCOPED_TRACE(elements);
-    const Played cpu = play(elements, format, Memory::kCpu, gap, change);
+    const Seen cpu = play(elements, format, Memory::kCpu, gap, change);
     ASSERT_EQ(cpu.frames.size(), static_cast<std::size_t>(kFrames));
     for (const Memory memory : {Memory::kSystem, Memory::kCuda}) {
       SCOPED_TRACE(memory == Memory::kCuda ? "CUDA memory" : "system memory");
-      const Played gpu = play(elements, format, memory, gap, change);
+      const Seen gpu = play(elements, format, memory, gap, change);
       EXPECT_EQ(gpu.counted, cpu.counted);
       ASSERT_EQ(gpu.frames.size(), cpu.frames.size());
       for (std::size_t i = 0; i < cpu.frames.size(); ++i) {

@@ -1,6 +1,5 @@
 // cuedgedetect and cumotiondetect on the GPU: the pixels, edges, motion and messages that they have
 // on the CPU, of frames in system and in CUDA memory. Without a decoder: frames are made here.
-#include <gst/cuda/gstcudamemory.h>
 #include <gst/gst.h>
 #include <gtest/gtest.h>
 
@@ -14,16 +13,13 @@
 #include "gst/meta/edges.h"
 #include "gst/meta/motion.h"
 #include "gst/motiondetect/element.h"
-#include "tests/gpu/gpu.h"
-#include "tests/gpu/pipelines/frames.h"
-#include "tests/gpu/pipelines/pipeline.h"
+#include "tests/gpu/pipelines/played.h"
 #include "tests/moving_faces.h"
 
 namespace cuface::test {
 namespace {
 
 constexpr int kFrames = 56, kWidth = 130, kHeight = 62;
-constexpr GstClockTime kStep = 40 * GST_MSECOND;
 
 /// The elements of this program, under names that no plugin has.
 void register_elements() {
@@ -45,13 +41,6 @@ Grey picture_of(int number) {
   for (int y = 16; y < 44 && number >= 35 && number < 50; ++y)
     std::fill_n(&grey.view().at((number - 35) * 5, y), 30, std::uint8_t{250});
   return grey;
-}
-
-GstBuffer* make_frame(GstVideoFormat format, int number, GstCudaContext* context) {
-  GstBuffer* buffer =
-      make_buffer(format, picture_of(number), static_cast<unsigned>(number + 1), context);
-  GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(number) * kStep;
-  return buffer;
 }
 
 /// All of a frame that can be seen.
@@ -103,9 +92,7 @@ int frames_for(const std::string& elements) {
   return elements.find("testmotion") == elements.npos ? 12 : kFrames;
 }
 
-enum class Memory { kCpu, kSystem, kCuda };
-
-struct Played {
+struct All {
   std::vector<Seen> frames;
   std::vector<std::string> messages;
   std::vector<std::uint64_t> stats;  ///< of the element m
@@ -118,63 +105,45 @@ struct Change {
   std::string value = {};
 };
 
-Played play(const std::string& elements, GstVideoFormat format, Memory memory, int gap = -1,
-            const Change& change = {}) {
-  GstContext* shared = memory == Memory::kCuda ? make_cuda_context() : nullptr;
-  GstCudaContext* context = shared ? cuda_context_of(shared) : nullptr;
-  EXPECT_EQ(context != nullptr, memory == Memory::kCuda);
-  Played seen;
-  {
-    const std::string backend = memory == Memory::kCpu ? "cpu" : "cuda";
-    std::string all = elements;
-    for (std::size_t at = 0; (at = all.find("BACKEND", at)) != all.npos;)
-      all.replace(at, 7, backend);
-    Pipeline pipeline("appsrc name=src format=time caps=video/x-raw" +
-                          std::string(context ? "(memory:CUDAMemory)" : "") + ",format=" +
-                          gst_video_format_to_string(format) + ",width=" + std::to_string(kWidth) +
-                          ",height=" + std::to_string(kHeight) + ",framerate=25/1 ! " + all +
-                          " ! fakesink name=sink sync=false",
-                      shared);
-    pipeline.on_buffer("sink", "sink",
-                       [&](GstBuffer* b) { seen.frames.push_back(see(b, format)); });
-    int number = 0, before = 0;
-    if (change.property)
-      pipeline.on_buffer("m", "sink", [&](GstBuffer*) {
-        if (before++ == change.frame) pipeline.set("m", change.property, change.value);
-      });
-    pipeline.feed("src", [&]() -> GstBuffer* {
-      if (number == frames_for(elements)) return nullptr;
-      GstBuffer* buffer = make_frame(format, number, context);
-      if (number++ == gap) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
-      return buffer;
+All play(const std::string& elements, GstVideoFormat format, Memory memory, int gap = -1,
+         const Change& change = {}) {
+  All all;
+  const auto see_one = [&](GstBuffer* b) { all.frames.push_back(see(b, format)); };
+  const auto make = [&](int number, GstCudaContext* context) {
+    GstBuffer* buffer =
+        make_buffer(format, picture_of(number), static_cast<unsigned>(number + 1), context);
+    if (number == gap) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
+    return buffer;
+  };
+  const auto before = [&](Pipeline& pipeline) {
+    if (!change.property) return;
+    pipeline.on_buffer("m", "sink", [&, number = 0](GstBuffer*) mutable {
+      if (number++ == change.frame) pipeline.set("m", change.property, change.value);
     });
-    const Ending ending = pipeline.play(300);
-    EXPECT_TRUE(ending.eos) << ending.error;
-    seen.messages = ending.messages;
-    if (elements.starts_with("testmotion name=m "))
-      for (const char* field : {"frames", "moving-frames", "global-changes", "events"})
-        seen.stats.push_back(pipeline.stat("m", field));
-  }
-  if (context) gst_object_unref(context);
-  if (shared) gst_context_unref(shared);
-  return seen;
+  };
+  const auto after = [&](Pipeline& pipeline) {
+    if (!elements.starts_with("testmotion name=m ")) return;
+    for (const char* field : {"frames", "moving-frames", "global-changes", "events"})
+      all.stats.push_back(pipeline.stat("m", field));
+  };
+  all.messages =
+      play({elements, format, kWidth, kHeight, frames_for(elements), make, see_one, before, after},
+           memory)
+          .messages;
+  return all;
 }
 
-class MovingCuda : public testing::Test {
+class MovingCuda : public PlayedCuda {
  protected:
   void SetUp() override {
-    CUFACE_NEEDS_GPU();
-    GstElementFactory* source = gst_element_factory_find("appsrc");
-    if (!source) GTEST_SKIP() << "no element appsrc";
-    gst_object_unref(source);
-    gst_cuda_memory_init_once();
-    register_elements();
+    PlayedCuda::SetUp();
+    if (!IsSkipped()) register_elements();
   }
   static void compare(const std::string& elements, GstVideoFormat format, int least_moving,
                       int gap = -1, const Change& change = {},
                       const std::vector<Memory>& memories = {Memory::kSystem, Memory::kCuda}) {
     SCOPED_TRACE(elements);
-    const Played cpu = play(elements, format, Memory::kCpu, gap, change);
+    const All cpu = play(elements, format, Memory::kCpu, gap, change);
     ASSERT_EQ(cpu.frames.size(), static_cast<std::size_t>(frames_for(elements)));
     int moving = 0;
     for (const Seen& each : cpu.frames) moving += each.moving > 0;
@@ -182,7 +151,7 @@ class MovingCuda : public testing::Test {
     EXPECT_GE(cpu.messages.size(), least_moving > 0 ? 2u : 0u);
     for (const Memory memory : memories) {
       SCOPED_TRACE(memory == Memory::kCuda ? "CUDA memory" : "system memory");
-      const Played gpu = play(elements, format, memory, gap, change);
+      const All gpu = play(elements, format, memory, gap, change);
       EXPECT_EQ(gpu.messages, cpu.messages);
       EXPECT_EQ(gpu.stats, cpu.stats);
       ASSERT_EQ(gpu.frames.size(), cpu.frames.size());
