@@ -1,10 +1,12 @@
 // cufeaturematch: where the keypoints of reference pictures are in each frame, in a meta.
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "gst/base/errors.h"
+#include "gst/featurematch/cuda_match.h"
 #include "gst/featurematch/element.h"
 #include "gst/meta/keypoints.h"
 #include "gst/meta/matches.h"
@@ -19,6 +21,7 @@ namespace cuface::gst {
 namespace {
 
 enum Counter { kMatches };
+static_assert(kMatches == 0, "the device's counter too");
 
 /// What is warned of once a start.
 enum Warning { kNoFeatures, kMoved, kBytesOnly, kWarnings };
@@ -46,7 +49,12 @@ class FeatureMatch final : public Element {
 
   Status load() override {
     for (bool& warned : warned_) warned = false;
-    CUFACE_TAKE(references, ReferencePictures::load(copy_settings().reference));
+    std::string reference;
+    {
+      SettingsLock lock(filter());
+      reference = settings_.reference;
+    }
+    CUFACE_TAKE(references, ReferencePictures::load(reference));
     references_.emplace(std::move(references));
     return {};
   }
@@ -55,18 +63,30 @@ class FeatureMatch final : public Element {
     matcher_.reset();
   }
 
+  Status plan(const GstVideoInfo&) override {
+    if (backend() == Backend::kCuda) device_ = make_device_feature_matcher();
+    return {};
+  }
+  void unplan() override { device_.reset(); }
+
   /// A gap has no picture to look at.
   Status process(Frame& frame) override {
     if (frame.is_gap()) return {};
     const FoundResult<FrameFeatures> before = frame.find<FrameFeatures>();
+    if (device_) {
+      CUFACE_TAKE(known, device_->find(frame, before.result));
+      if (known) {
+        CUFACE_TRY(describe(known->config));
+        return device_->match(frame, *references_, match_config(known->config.descriptor));
+      }
+    }
     CUFACE_TAKE(features, before.result.read());
     if (!features) {
       warn_of_none(before);
       return {};
     }
-    CUFACE_TRY(prepare(copy_settings().match, features->config.descriptor));
-    CUFACE_TAKE(is_new, references_->describe(features->config, &stop_flag()));
-    if (is_new) warn_of_empty_pictures();
+    CUFACE_TRY(prepare(match_config(features->config.descriptor)));
+    CUFACE_TRY(describe(features->config));
     auto matches = std::make_shared<FrameMatches>();
     matches->width = frame.width();
     matches->height = frame.height();
@@ -78,13 +98,13 @@ class FeatureMatch final : public Element {
   }
 
  private:
-  Settings copy_settings() const {
-    SettingsLock lock(filter());
-    return settings_;
-  }
-
   /// Bytes have neither signs nor centre parts, so two of the settings are left out.
-  Status prepare(MatchConfig config, FeatureDescriptor descriptor) {
+  MatchConfig match_config(FeatureDescriptor descriptor) {
+    MatchConfig config;
+    {
+      SettingsLock lock(filter());
+      config = settings_.match;
+    }
     if (descriptor == FeatureDescriptor::kOrb) {
       if (config.sign_check || config.early_out > 0)
         warn(kBytesOnly, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
@@ -93,11 +113,21 @@ class FeatureMatch final : public Element {
       config.sign_check = false;
       config.early_out = 0;
     }
+    return config;
+  }
+
+  Status prepare(const MatchConfig& config) {
     if (matcher_ && config == config_) return {};
     matcher_.reset();
     CUFACE_TAKE(made, Matcher::create(config));
     matcher_.emplace(std::move(made));
     config_ = config;
+    return {};
+  }
+
+  Status describe(const FeatureConfig& config) {
+    CUFACE_TAKE(is_new, references_->describe(config, &stop_flag()));
+    if (is_new) warn_of_empty_pictures();
     return {};
   }
 
@@ -151,6 +181,7 @@ class FeatureMatch final : public Element {
   Settings settings_;  // under SettingsLock
 
   // The streaming thread's.
+  std::unique_ptr<DeviceFeatureMatcher> device_;  ///< while planned for the GPU
   std::optional<ReferencePictures> references_;
   MatchConfig config_;  ///< of the matcher
   std::optional<Matcher> matcher_;
@@ -199,10 +230,8 @@ constexpr ElementInfo kFeatureMatch{
     .type = "GstCufaceFeatureMatch",
     .title = "Keypoint matcher",
     .category = "Filter/Analyzer/Video",
-    .description =
-        "Finds keypoints of reference pictures among those of each frame, on the CPU, for frames "
-        "in system memory",
-    .cuda_use = CudaUse::kNone,
+    .description = "Finds keypoints of reference pictures among those of each frame",
+    .cuda_use = CudaUse::kComputes,
     .make = make_element<FeatureMatch>,
     .settings = match_settings,
     .stats = kStats,

@@ -13,8 +13,8 @@
 namespace cuface::gst {
 namespace {
 
-/// How a list in device memory is read: as much of it as there is.
-DeviceSlots::Decoder decoder(const OrbConfig& config, int width, int height) {
+/// How a list in device memory is read: as much of it as there is. The rest is in the outline.
+DeviceSlots::Decoder decoder(FrameFeaturesRef outline) {
   const auto list = [](const std::byte* bytes) {
     return reinterpret_cast<const cuda::DeviceFeatures*>(bytes);
   };
@@ -22,11 +22,8 @@ DeviceSlots::Decoder decoder(const OrbConfig& config, int width, int height) {
           [list](const std::byte* bytes) {
             return cuda::device_features_bytes(static_cast<std::size_t>(list(bytes)->count));
           },
-          [list, config, width, height](const std::byte* bytes) -> std::shared_ptr<const void> {
-            auto features = std::make_shared<FrameFeatures>();
-            features->width = width;
-            features->height = height;
-            features->config.orb = config;
+          [list, outline](const std::byte* bytes) -> std::shared_ptr<const void> {
+            auto features = std::make_shared<FrameFeatures>(*outline);
             BinaryFeatures& found = features->found;
             const auto count = static_cast<std::size_t>(list(bytes)->count);
             found.keypoints.resize(count);
@@ -50,7 +47,8 @@ class CudaFeatureFinder final : public DeviceFeatureFinder {
     CUFACE_TAKE(luma, device.luma());
     CUFACE_TAKE(slots, device.slots(cuda::device_features_bytes(detector_->most())));
     CUFACE_TAKE(result, DeviceResult::create<RawDeviceResult>(std::move(slots)));
-    result->set_decoder(decoder(config, width, height));
+    result->set_decoder(decoder(outline_));
+    result->set_outline(outline_);
     auto* list = reinterpret_cast<cuda::DeviceFeatures*>(result->written());
     CUFACE_TRY(detector_->enqueue(luma, list, launch, &device.counters()->front()));
     return device.submit_result<FrameFeatures>(std::move(result));
@@ -58,7 +56,9 @@ class CudaFeatureFinder final : public DeviceFeatureFinder {
 
  private:
   Status prepare(DeviceFrame& device, const OrbConfig& config, int width, int height) {
-    if (detector_ && config == config_ && width == width_ && height == height_) return {};
+    if (detector_ && config == outline_->config.orb && width == outline_->width &&
+        height == outline_->height)
+      return {};
     CUFACE_TRY(device.settle());
     detector_.reset();
     cuda::ScratchLayout layout;
@@ -66,14 +66,15 @@ class CudaFeatureFinder final : public DeviceFeatureFinder {
     CUFACE_TRY(take(cuda::DeviceBuffer<std::byte>::create(layout.bytes()), scratch_));
     made.bind(scratch_.data());
     detector_.emplace(std::move(made));
-    config_ = config;
-    width_ = width;
-    height_ = height;
+    auto outline = std::make_shared<FrameFeatures>();
+    outline->width = width;
+    outline->height = height;
+    outline->config.orb = config;
+    outline_ = std::move(outline);
     return {};
   }
 
-  OrbConfig config_;  ///< of the detector, and its frames' size
-  int width_ = 0, height_ = 0;
+  FrameFeaturesRef outline_;  ///< of what the detector finds
   std::optional<cuda::OrbDetector> detector_;
   cuda::DeviceBuffer<std::byte> scratch_;
 };

@@ -67,6 +67,7 @@ Result<bool> ReferencePictures::describe(const FeatureConfig& config, const Stop
                       static_cast<std::int32_t>(picture.found.keypoints.size())});
   }
   described_ = config;
+  ++descriptions_;
   return true;
 }
 

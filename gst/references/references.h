@@ -39,11 +39,14 @@ class ReferencePictures {
   const std::vector<Picture>& pictures() const { return pictures_; }
   /// For a result: what the pictures are. After describe().
   const std::vector<MatchedPicture>& names() const { return names_; }
+  /// How often describe() has found keypoints.
+  int descriptions() const { return descriptions_; }
 
  private:
   std::vector<Picture> pictures_;
   std::vector<MatchedPicture> names_;
   std::optional<FeatureConfig> described_;
+  int descriptions_ = 0;
 };
 
 }  // namespace cuface::gst

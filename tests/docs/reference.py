@@ -59,7 +59,7 @@ OWN_STATS = {
     "cumotiondetect": ("moving-frames", "global-changes", "events", *CUDA_STATS),
     "cufeatures": ("keypoints", *CUDA_STATS),
     "cusurf": ("keypoints",),
-    "cufeaturematch": ("matches",),
+    "cufeaturematch": ("matches", *CUDA_STATS),
     "cuplanartrack": ("searches", "visible-objects", "lost-objects"),
 }
 

@@ -213,12 +213,20 @@ class RawDeviceResult final : public DeviceResult {
   using DeviceResult::DeviceResult;
   /// Once, before the result is shared.
   void set_decoder(DeviceSlots::Decoder decoder) { decoder_ = std::move(decoder); }
+  /// The same: a value of the result's type with what the host knows of it from the beginning.
+  void set_outline(std::shared_ptr<const void> outline) { outline_ = std::move(outline); }
+  /// Null where nothing is known.
+  template <typename T>
+  const T* outline() const {
+    return static_cast<const T*>(outline_.get());
+  }
 
  protected:
   DeviceSlots::Decoder decoder() const override { return decoder_; }
 
  private:
   DeviceSlots::Decoder decoder_;
+  std::shared_ptr<const void> outline_;
 };
 
 /// The result where it is on the GPU as an R, null when it is elsewhere.

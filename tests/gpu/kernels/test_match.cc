@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/features/device_features.h"
 #include "kernels/match/cuda/matcher.h"
+#include "kernels/match/cuda/placed.h"
 #include "kernels/match/match.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
@@ -220,6 +222,53 @@ TEST_F(MatchCuda, LargeSets) {
   c.cross_check = !emulated;
   compare(query, train, c);
   test::compared("matches", matches_, emulated ? 60'000 : 5'000);
+}
+
+// Of several pictures, one of them without any.
+TEST_F(MatchCuda, PlacesOfSeveralPictures) {
+  constexpr int kKeypoints = 400, kCounts[] = {300, 0, 700, 1};
+  std::mt19937 random(8);
+  std::vector<std::uint8_t> frame_bytes(cuda::device_features_bytes(kKeypoints));
+  auto* frame = reinterpret_cast<cuda::DeviceFeatures*>(frame_bytes.data());
+  frame->count = kKeypoints;
+  for (int i = 0; i < kKeypoints; ++i) {
+    frame->all()[i].keypoint.x = static_cast<float>(random() % 10'000) / 7;
+    frame->all()[i].keypoint.y = static_cast<float>(random() % 10'000) / 9;
+  }
+  test::GuardedBytes on_device(frame_bytes);
+  std::vector<cuda::PlacedMatch> expected;
+  test::GuardedBytes out(cuda::placed_matches_bytes(1'500), test::kCanary);
+  test::GuardedBytes counted(test::bytes_of(std::vector<std::uint64_t>{5}));
+  int number = 0;
+  for (const int count : kCounts) {
+    std::vector<std::uint8_t> bytes(cuda::device_matches_bytes(static_cast<std::size_t>(count)));
+    auto* found = reinterpret_cast<cuda::DeviceMatches*>(bytes.data());
+    found->count = count;
+    for (int i = 0; i < count; ++i) {
+      const auto train = static_cast<std::int32_t>(random() % kKeypoints);
+      const auto distance = static_cast<float>(random() % 256);
+      found->all()[i] = {i, train, distance};
+      const Keypoint& at = frame->all()[train].keypoint;
+      expected.push_back({number, i, distance, {at.x, at.y}});
+    }
+    test::GuardedBytes matches(bytes);
+    ASSERT_TRUE(cuda::append_placed(reinterpret_cast<const cuda::DeviceMatches*>(matches.data()),
+                                    reinterpret_cast<const cuda::DeviceFeatures*>(on_device.data()),
+                                    number++, reinterpret_cast<cuda::PlacedMatches*>(out.data()),
+                                    reinterpret_cast<std::uint64_t*>(counted.data()), *stream_)
+                    .ok());
+    matches.get();
+  }
+  const std::vector<std::uint8_t> bytes = out.get();
+  const auto* list = reinterpret_cast<const cuda::PlacedMatches*>(bytes.data());
+  ASSERT_EQ(list->count, static_cast<int>(expected.size()));
+  EXPECT_EQ(std::memcmp(list->all(), expected.data(), expected.size() * sizeof expected[0]), 0);
+  const auto behind =
+      bytes.begin() + static_cast<std::ptrdiff_t>(cuda::placed_matches_bytes(expected.size()));
+  EXPECT_TRUE(std::all_of(behind, bytes.end(), [](auto b) { return b == test::kCanary; }));
+  std::uint64_t count = 0;
+  std::memcpy(&count, counted.get().data(), sizeof count);
+  EXPECT_EQ(count, 5 + expected.size());
 }
 
 TEST_F(MatchCuda, RefusesWhatItCannotDo) {

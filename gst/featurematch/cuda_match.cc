@@ -1,0 +1,164 @@
+#include "gst/featurematch/cuda_match.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gst/base/cuda/deviceframe.h"
+#include "gst/meta/matches.h"
+#include "kernels/common/try.h"
+#include "kernels/features/device_features.h"
+#include "kernels/match/cuda/matcher.h"
+#include "kernels/match/cuda/placed.h"
+
+namespace cuface::gst {
+namespace {
+
+/// What results on the GPU say of the pictures. Never changed again.
+struct Pictures {
+  std::vector<MatchedPicture> names;
+  std::vector<std::vector<Keypoint>> keypoints;
+};
+using PicturesRef = std::shared_ptr<const Pictures>;
+
+/// How a list in device memory is read: as much of it as there is.
+DeviceSlots::Decoder decoder(PicturesRef pictures, int width, int height) {
+  const auto list = [](const std::byte* bytes) {
+    return reinterpret_cast<const cuda::PlacedMatches*>(bytes);
+  };
+  return {sizeof(cuda::PlacedMatches),
+          [list](const std::byte* bytes) {
+            return cuda::placed_matches_bytes(static_cast<std::size_t>(list(bytes)->count));
+          },
+          [list, pictures, width, height](const std::byte* bytes) -> std::shared_ptr<const void> {
+            auto matches = std::make_shared<FrameMatches>();
+            matches->width = width;
+            matches->height = height;
+            matches->pictures = pictures->names;
+            for (int i = 0; i < list(bytes)->count; ++i) {
+              const cuda::PlacedMatch& one = list(bytes)->all()[i];
+              const Keypoint& theirs = pictures->keypoints[static_cast<std::size_t>(one.picture)]
+                                                          [static_cast<std::size_t>(one.query)];
+              matches->matches.push_back({one.picture, one.at, {theirs.x, theirs.y}, one.distance});
+            }
+            return matches;
+          }};
+}
+
+class CudaFeatureMatcher final : public DeviceFeatureMatcher {
+ public:
+  Result<const FrameFeatures*> find(Frame& frame, const FeaturesFound& found) override {
+    constexpr const FrameFeatures* kElsewhere = nullptr;
+    const auto known = on_device<RawDeviceResult>(found.pending);
+    if (!known || known->width() != frame.width() || known->height() != frame.height())
+      return kElsewhere;
+    CUFACE_TAKE(bytes, frame.device()->use(known));
+    if (!bytes) return kElsewhere;
+    in_frame_ = reinterpret_cast<const cuda::DeviceFeatures*>(bytes);
+    most_ = std::min<int>(kMostKeypoints,
+                          static_cast<int>((known->slot_bytes() - sizeof(cuda::DeviceFeatures)) /
+                                           sizeof(cuda::DeviceFeature)));
+    return known->outline<FrameFeatures>();
+  }
+
+  Status match(Frame& frame, const ReferencePictures& references,
+               const MatchConfig& config) override {
+    DeviceFrame& device = *frame.device();
+    CUFACE_TRY(prepare(device, references, config));
+    CUFACE_TAKE(launch, device.launcher());
+    CUFACE_TAKE(slots, device.slots(cuda::placed_matches_bytes(all_)));
+    CUFACE_TAKE(result, DeviceResult::create<RawDeviceResult>(std::move(slots)));
+    result->set_decoder(decoder(pictures_, frame.width(), frame.height()));
+    auto* out = reinterpret_cast<cuda::PlacedMatches*>(result->written());
+    cuda::DeviceBinarySet query{descriptors_.data(), kBinaryBytes, nullptr, 0, kBinaryBytes};
+    const cuda::DeviceBinarySet train{in_frame_->all()->descriptor, sizeof(cuda::DeviceFeature),
+                                      &in_frame_->count, most_, kBinaryBytes};
+    int number = 0;
+    for (const std::vector<Keypoint>& picture : pictures_->keypoints) {
+      query.most = static_cast<std::int32_t>(picture.size());
+      CUFACE_TRY(matcher_->enqueue(query, train, of_picture_.data(), launch));
+      CUFACE_TRY(cuda::append_placed(of_picture_.data(), in_frame_, number++, out,
+                                     &device.counters()->front(), launch));
+      query.data += kBinaryBytes * picture.size();
+    }
+    return device.submit_result<FrameMatches>(std::move(result));
+  }
+
+ private:
+  /// Copies what the pictures have where it is new, and makes room for the sets' sizes.
+  Status prepare(DeviceFrame& device, const ReferencePictures& references,
+                 const MatchConfig& config) {
+    const bool is_new = !pictures_ || references.descriptions() != description_;
+    if (matcher_ && !is_new && config == config_ && most_ == planned_) return {};
+    CUFACE_TRY(device.settle());
+    matcher_.reset();
+    if (is_new) CUFACE_TRY(copy(device, references));
+    std::size_t most = 0;
+    all_ = 0;
+    for (const std::vector<Keypoint>& picture : pictures_->keypoints) {
+      most = std::max(most, picture.size());
+      all_ += picture.size();
+    }
+    cuda::ScratchLayout layout;
+    CUFACE_TAKE(made, cuda::Matcher::create(config, static_cast<int>(most), most_, layout));
+    of_picture_ = layout.add<std::byte>(cuda::device_matches_bytes(most)).as<cuda::DeviceMatches>();
+    CUFACE_TRY(take(cuda::DeviceBuffer<std::byte>::create(layout.bytes()), scratch_));
+    CUFACE_TAKE(chain, device.chain());
+    CUFACE_TRY(cuda::check(cudaMemsetAsync(scratch_.data(), 0, scratch_.size(), chain->stream()),
+                           "clearing GPU memory"));
+    made.bind(scratch_.data());
+    of_picture_.bind(scratch_.data());
+    matcher_.emplace(std::move(made));
+    config_ = config;
+    planned_ = most_;
+    return {};
+  }
+
+  Status copy(DeviceFrame& device, const ReferencePictures& references) {
+    pictures_.reset();
+    auto pictures = std::make_shared<Pictures>();
+    pictures->names = references.names();
+    std::vector<std::uint8_t> descriptors;
+    for (const ReferencePictures::Picture& picture : references.pictures()) {
+      const Features& found = picture.found;
+      pictures->keypoints.push_back(found.keypoints);
+      descriptors.insert(descriptors.end(), found.descriptors.begin(), found.descriptors.end());
+    }
+    CUFACE_TRY(take(cuda::DeviceBuffer<std::uint8_t>::create(descriptors.size()), descriptors_));
+    CUFACE_TAKE(chain, device.chain());
+    // From memory that is not pinned: read before the call returns.
+    CUFACE_TRY(
+        cuda::check(cudaMemcpyAsync(descriptors_.data(), descriptors.data(), descriptors.size(),
+                                    cudaMemcpyHostToDevice, chain->stream()),
+                    "copying descriptors to the GPU"));
+    pictures_ = std::move(pictures);
+    description_ = references.descriptions();
+    return {};
+  }
+
+  const cuda::DeviceFeatures* in_frame_ = nullptr;  ///< of find(), and how many it may hold
+  int most_ = 0;
+
+  // What the matcher was made for.
+  PicturesRef pictures_;
+  int description_ = 0;  ///< of the references
+  MatchConfig config_;
+  int planned_ = 0;
+  std::size_t all_ = 0;  ///< keypoints of all pictures
+  std::optional<cuda::Matcher> matcher_;
+  cuda::DeviceBuffer<std::uint8_t> descriptors_;  ///< of the pictures, one after the other
+  cuda::DeviceBuffer<std::byte> scratch_;
+  cuda::ScratchPart<cuda::DeviceMatches> of_picture_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceFeatureMatcher> make_device_feature_matcher() {
+  return std::make_unique<CudaFeatureMatcher>();
+}
+
+}  // namespace cuface::gst
