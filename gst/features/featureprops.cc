@@ -36,7 +36,8 @@ GType sampling_type() {
   return enum_type(
       "GstCufaceSurfSampling",
       {{static_cast<int>(SurfSampling::kPatch), "A resized window, as OpenCV", "patch"},
-       {static_cast<int>(SurfSampling::kIntegral), "Wavelets, as published", "integral"}});
+       {static_cast<int>(SurfSampling::kIntegral), "Wavelets of sums", "integral"},
+       {static_cast<int>(SurfSampling::kMipmap), "Wavelets of a mipmap", "mipmap"}});
 }
 
 GType score_type() {

@@ -208,7 +208,10 @@ void config(A& a, C& c) {
           is_from(orb.edge, kLeastEdge, kMostEdge));
   values(a, surf.max_keypoints, surf.threshold, surf.octaves, surf.layers, surf.upright,
          surf.descriptor_size);
-  one_of(a, surf.sampling, SurfSampling::kPatch, SurfSampling::kIntegral);
+  auto sampling = static_cast<std::uint8_t>(surf.sampling);
+  a.value(sampling);
+  a.check(sampling <= static_cast<std::uint8_t>(SurfSampling::kMipmap));
+  if constexpr (!std::is_const_v<C>) c.surf.sampling = static_cast<SurfSampling>(sampling);
   a.check(is_from(surf.max_keypoints, 1, kMostKeypoints) && surf.threshold >= 0 &&
           is_from(surf.octaves, 1, kMostSurfOctaves) && is_from(surf.layers, 1, kMostSurfLayers) &&
           (surf.descriptor_size == 64 || surf.descriptor_size == 36));

@@ -134,12 +134,30 @@ void Describer::describe(ImageView<const std::uint8_t> grey, bool upright, const
   normalise(out, floats);
 }
 
-void Describer::describe_by_sums(ImageView<const std::uint32_t> sums, const Keypoint& k,
-                                 float* out) const {
+template <typename Gradient>
+void Describer::describe_by(const Keypoint& k, Gradient gradient, float* out) const {
   const float s = scale_of(k), middle = static_cast<float>(side() - 1) / 2;
-  const int size = 2 * std::max(1, nearest(s)), floats = 4 * cells_ * cells_;
+  const int floats = 4 * cells_ * cells_;
   const float radians = k.angle * static_cast<float>(3.1415926535897932384626433832795 / 180);
   const float sine = std::sin(radians), cosine = std::cos(radians);
+  std::fill(out, out + floats, 0.f);
+  for (int i = 0; i < side(); ++i) {
+    for (int j = 0; j < side(); ++j) {
+      const float u = (static_cast<float>(j) - middle) * s,
+                  v = (static_cast<float>(i) - middle) * s;
+      float dx = 0, dy = 0;
+      if (!gradient(k.x + (u * cosine - v * sine), k.y + (u * sine + v * cosine), dx, dy)) continue;
+      const float weight = weights_[static_cast<std::size_t>(i * side() + j)];
+      add((dx * cosine + dy * sine) * weight, (dy * cosine - dx * sine) * weight,
+          out + 4 * (i / kCell * cells_ + j / kCell));
+    }
+  }
+  normalise(out, floats);
+}
+
+void Describer::describe_by_sums(ImageView<const std::uint32_t> sums, const Keypoint& k,
+                                 float* out) const {
+  const int size = 2 * std::max(1, nearest(scale_of(k)));
   const float corner = static_cast<float>(size - 1) / 2;
   WaveletBox across[2], down[2];
   for (int i = 0; i < 2; ++i) {
@@ -148,21 +166,28 @@ void Describer::describe_by_sums(ImageView<const std::uint32_t> sums, const Keyp
     down[i] = scaled(kY[i], 4, size);
     down[i].weight = -down[i].weight;
   }
-  std::fill(out, out + floats, 0.f);
-  for (int i = 0; i < side(); ++i) {
-    for (int j = 0; j < side(); ++j) {
-      const float u = (static_cast<float>(j) - middle) * s,
-                  v = (static_cast<float>(i) - middle) * s;
-      const int x = nearest(k.x + (u * cosine - v * sine) - corner);
-      const int y = nearest(k.y + (u * sine + v * cosine) - corner);
-      if (x < 0 || y < 0 || x >= sums.width - size || y >= sums.height - size) continue;
-      const float dx = answer(across, sums, x, y), dy = answer(down, sums, x, y);
-      const float weight = weights_[static_cast<std::size_t>(i * side() + j)];
-      add((dx * cosine + dy * sine) * weight, (dy * cosine - dx * sine) * weight,
-          out + 4 * (i / kCell * cells_ + j / kCell));
-    }
-  }
-  normalise(out, floats);
+  const auto gradient = [&](float at_x, float at_y, float& dx, float& dy) {
+    const int x = nearest(at_x - corner), y = nearest(at_y - corner);
+    if (x < 0 || y < 0 || x >= sums.width - size || y >= sums.height - size) return false;
+    dx = answer(across, sums, x, y);
+    dy = answer(down, sums, x, y);
+    return true;
+  };
+  describe_by(k, gradient, out);
+}
+
+void Describer::describe_by_mipmap(const Mipmap& mipmap, const Keypoint& k, float* out) const {
+  const float s = scale_of(k), level = std::log2(s), half = s / 2;
+  const auto gradient = [&](float x, float y, float& dx, float& dy) {
+    const float left_above = mipmap.at(x - half, y - half, level),
+                right_above = mipmap.at(x + half, y - half, level),
+                left_below = mipmap.at(x - half, y + half, level),
+                right_below = mipmap.at(x + half, y + half, level);
+    dx = (right_above + right_below) - (left_above + left_below);
+    dy = (left_below + right_below) - (left_above + right_above);
+    return true;
+  };
+  describe_by(k, gradient, out);
 }
 
 }  // namespace cuface::surf

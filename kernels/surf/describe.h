@@ -6,6 +6,7 @@
 
 #include "kernels/common/image.h"
 #include "kernels/features/features.h"
+#include "kernels/surf/mipmap.h"
 #include "kernels/surf/window.h"
 
 namespace cuface::surf {
@@ -28,8 +29,14 @@ class Describer {
   /// direction. One that is not all in the picture counts for nothing.
   void describe_by_sums(ImageView<const std::uint32_t> sums, const Keypoint& k, float* out) const;
 
+  /// The same of means: each quarter of a wavelet is one of them, of the level of its size.
+  void describe_by_mipmap(const Mipmap& mipmap, const Keypoint& k, float* out) const;
+
  private:
   int side() const { return cells_ * kCell; }
+  /// Of gradient(x, y, dx, dy), which says whether there is one.
+  template <typename Gradient>
+  void describe_by(const Keypoint& k, Gradient gradient, float* out) const;
 
   struct Sample {
     int x, y;

@@ -10,6 +10,7 @@
 #include "kernels/integral/integral.h"
 #include "kernels/surf/describe.h"
 #include "kernels/surf/hessian.h"
+#include "kernels/surf/mipmap.h"
 #include "kernels/surf/vector.h"
 
 namespace cuface {
@@ -67,7 +68,7 @@ class SurfDetector::Impl {
   }
 
  private:
-  /// sums_ := the picture's.
+  /// sums_ := the picture's, and mipmap_ where it is used.
   Status begin(ImageView<const std::uint8_t> grey) {
     if (!grey.data || grey.width < 1 || grey.height < 1 ||
         std::int64_t{grey.width} * grey.height > kMostSurfPixels)
@@ -78,6 +79,7 @@ class SurfDetector::Impl {
       sums_.width = grey.width + 1;
     }
     integral(grey, sums_);
+    if (config_.sampling == SurfSampling::kMipmap) mipmap_.fill(grey);
     return {};
   }
 
@@ -96,8 +98,10 @@ class SurfDetector::Impl {
       float* descriptor = out.descriptors.data() + out.descriptors.size() - floats;
       if (config_.sampling == SurfSampling::kPatch)
         describer_.describe(grey, config_.upright, k, descriptor);
-      else
+      else if (config_.sampling == SurfSampling::kIntegral)
         describer_.describe_by_sums(sums_, k, descriptor);
+      else
+        describer_.describe_by_mipmap(mipmap_, k, descriptor);
     }
     return {};
   }
@@ -107,6 +111,7 @@ class SurfDetector::Impl {
   ImageView<std::uint32_t> sums_{};  ///< in memory_, with spare columns behind it
   std::vector<surf::Found> found_;
   surf::VectorFinder finder_;
+  surf::Mipmap mipmap_;
   surf::Describer describer_;
 };
 

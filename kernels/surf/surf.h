@@ -31,8 +31,8 @@ bool has_surf();
 inline constexpr float kLeastSurfSize = 7.5f;
 
 /// What a descriptor's gradients are of: differences of a window that is resized, as OpenCV does
-/// it, or wavelets of the sums at each place, as the authors published it [S2.04].
-enum class SurfSampling { kPatch, kIntegral };
+/// it, or wavelets at each place [S2.04], of sums or of a mipmap [S2.02].
+enum class SurfSampling { kPatch, kIntegral, kMipmap };
 
 struct SurfConfig {
   int max_keypoints = 1020;  ///< 1 to kMostKeypoints: the strongest

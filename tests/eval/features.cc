@@ -93,13 +93,14 @@ void add_times(Program& program, const cv::Mat& mosaic) {
               [&](double x) { return describing(program, x, picture, kKeypoints, true); });
   program.add("S2.E1", "SURF, turned, 512x384", "descriptors", "", {kKeypoints},
               [&](double x) { return describing(program, x, picture, kKeypoints, false); });
-  for (const bool is_upright : {true, false})
-    program.add("S2.E1",
-                is_upright ? "SURF of sums, upright, 512x384" : "SURF of sums, turned, 512x384",
-                "descriptors", is_upright ? peer : "", {kKeypoints}, [&](double x) {
-                  return describing(program, x, picture, kKeypoints, is_upright, 64,
-                                    SurfSampling::kIntegral);
-                });
+  for (const auto& [kind, sampling] :
+       {std::pair{std::string("SURF of sums"), SurfSampling::kIntegral},
+        {"SURF of a mipmap", SurfSampling::kMipmap}})
+    for (const bool is_upright : {true, false})
+      program.add("S2.E1", kind + (is_upright ? ", upright, 512x384" : ", turned, 512x384"),
+                  "descriptors", is_upright ? peer : "", {kKeypoints}, [&](double x) {
+                    return describing(program, x, picture, kKeypoints, is_upright, 64, sampling);
+                  });
   for (const int floats : {64, 36})
     for (const bool is_upright : {true, false})
       program.add(
@@ -212,13 +213,15 @@ void add_recall(Program& program, const cv::Mat& mosaic) {
   const FeatureConfig orb, surf{FeatureDetector::kHessian, FeatureDescriptor::kSurf, {}, {}};
   FeatureConfig upright = surf;
   upright.surf.upright = true;
-  FeatureConfig smaller = surf, by_sums = surf;
+  FeatureConfig smaller = surf, by_sums = surf, by_means = surf;
+  by_means.surf.sampling = SurfSampling::kMipmap;
   smaller.surf.descriptor_size = 36;
   by_sums.surf.sampling = SurfSampling::kIntegral;
   const std::pair<const char*, FeatureConfig> kinds[] = {{"SURF, upright", upright},
                                                          {"SURF, turned", surf},
                                                          {"SURF-36, turned", smaller},
                                                          {"SURF of sums, turned", by_sums},
+                                                         {"SURF of a mipmap, turned", by_means},
                                                          {"ORB", orb}};
   const cv::Mat made_of = scaled(mosaic, program.quick() ? cv::Size(240, 160) : cv::Size(800, 600));
   Json figures = Json::object(), curves = Json::object();

@@ -133,6 +133,7 @@ TEST(FeatureSettings, OfTheMetaAreTheKernels) {
                   {"cusurf upright=true", with_surf({.upright = true})},
                   {"cusurf descriptor-size=36", with_surf({.descriptor_size = 36})},
                   {"cusurf sampling=integral", with_surf({.sampling = SurfSampling::kIntegral})},
+                  {"cusurf sampling=mipmap", with_surf({.sampling = SurfSampling::kMipmap})},
                   {"cusurf detector=fast", corners}});
   }
   for (const auto& [element, config] : cases) {

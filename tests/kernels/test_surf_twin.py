@@ -78,22 +78,68 @@ def by_sums(grey, x, y, size, angle, floats):
     side, scale = 5 * cells, size * 1.2 / 9
     width = 2 * max(1, round(scale))
     half = width // 2
-    place = (np.arange(side) - (side - 1) / 2) * scale
-    v, u = np.meshgrid(place, place, indexing="ij")
-    sine, cosine = np.sin(np.radians(angle)), np.cos(np.radians(angle))
-    left = np.rint(x + u * cosine - v * sine - (width - 1) / 2).astype(int)
-    top = np.rint(y + u * sine + v * cosine - (width - 1) / 2).astype(int)
+    across, down = places(x, y, scale, angle, side)
+    left, top = (np.rint(at - (width - 1) / 2).astype(int) for at in (across, down))
     dx, dy = np.zeros((side, side)), np.zeros((side, side))
     for at in np.ndindex(side, side):
         if 0 <= left[at] <= WIDTH - width and 0 <= top[at] <= HEIGHT - width:
             part = grey[top[at]:top[at] + width, left[at]:left[at] + width].astype(float)
             dx[at] = part[:, half:].mean() - part[:, :half].mean()
             dy[at] = part[half:].mean() - part[:half].mean()
-    weights = np.outer(gaussian(side, 3.3), gaussian(side, 3.3))
+    return turned_sums(dx, dy, angle, cells)
+
+
+def places(x, y, scale, angle, side):
+    """Where gradients are, a scale apart along the direction."""
+    place = (np.arange(side) - (side - 1) / 2) * scale
+    v, u = np.meshgrid(place, place, indexing="ij")
+    sine, cosine = np.sin(np.radians(angle)), np.cos(np.radians(angle))
+    return x + u * cosine - v * sine, y + u * sine + v * cosine
+
+
+def turned_sums(dx, dy, angle, cells):
+    sine, cosine = np.sin(np.radians(angle)), np.cos(np.radians(angle))
+    weights = np.outer(gaussian(5 * cells, 3.3), gaussian(5 * cells, 3.3))
     along, across = (dx * cosine + dy * sine) * weights, (dy * cosine - dx * sine) * weights
     sums = [values.reshape(cells, 5, cells, 5).sum((1, 3)) for values in (along, across, np.abs(along), np.abs(across))]
     out = np.stack(sums, -1).ravel()
     return out / np.linalg.norm(out)
+
+
+def mipmap(grey):
+    """Levels of means, of the picture padded with black to powers of two."""
+    width, height = (1 << (side - 1).bit_length() for side in (WIDTH, HEIGHT))
+    levels = [np.pad(grey.astype(float), ((0, height - HEIGHT), (0, width - WIDTH)))]
+    while min(levels[-1].shape) > 1:
+        rows, columns = levels[-1].shape
+        levels.append(levels[-1].reshape(rows // 2, 2, columns // 2, 2).mean((1, 3)))
+    return levels
+
+
+def read(levels, x, y, level):
+    """Means around places: between four of each of two levels."""
+    def between(means, side):
+        u, v = (x + 0.5) / side - 0.5, (y + 0.5) / side - 0.5
+        left, top = np.floor(u).astype(int), np.floor(v).astype(int)
+        a, b = u - left, v - top
+        def mean(i, j):
+            return means[np.clip(top + j, 0, means.shape[0] - 1), np.clip(left + i, 0, means.shape[1] - 1)]
+        return (mean(0, 0) * (1 - a) + mean(1, 0) * a) * (1 - b) + (mean(0, 1) * (1 - a) + mean(1, 1) * a) * b
+    lower = int(np.floor(level))
+    share = level - lower
+    return between(levels[lower], 2 ** lower) * (1 - share) + between(levels[lower + 1], 2 ** (lower + 1)) * share
+
+
+def by_mipmap(levels, x, y, size, angle, floats):
+    """The same of means: each quarter of a wavelet is one."""
+    cells = round((floats / 4) ** 0.5)
+    scale = size * 1.2 / 9
+    across, down = places(x, y, scale, angle, 5 * cells)
+    quarter = {(i, j): read(levels, across + i * scale / 2, down + j * scale / 2, np.log2(scale))
+               for i in (-1, 1) for j in (-1, 1)}
+    dx = quarter[1, -1] + quarter[1, 1] - quarter[-1, -1] - quarter[-1, 1]
+    dy = quarter[-1, 1] + quarter[1, 1] - quarter[-1, -1] - quarter[1, -1]
+    return turned_sums(dx, dy, angle, cells)
 
 
 def found(upright, floats, sampling):
@@ -117,6 +163,14 @@ def test_descriptors_by_sums_are_the_twins(floats, upright):
     grey, lines = found(upright, floats, 1)
     some = lines[::4]  # they take a while
     hold([np.abs(line[4:] - by_sums(grey, *line[:4], floats)).max() for line in some])
+
+
+@pytest.mark.parametrize("floats", (64, 36))
+@pytest.mark.parametrize("upright", (0, 1))
+def test_descriptors_by_a_mipmap_are_the_twins(floats, upright):
+    grey, lines = found(upright, floats, 2)
+    levels = mipmap(grey)
+    hold([np.abs(line[4:] - by_mipmap(levels, *line[:4], floats)).max() for line in lines])
 
 
 @pytest.mark.parametrize("floats", (64, 36))
