@@ -65,7 +65,7 @@ class Reader {
       rest_ = rest_.subspan(sizeof bits);
       if constexpr (std::is_floating_point_v<T>) {
         v = std::bit_cast<T>(bits);
-        check(std::isfinite(v));
+        check(std::abs(v) <= T{kMostWireNumber});  // not so NaN
       } else {
         v = static_cast<T>(bits);
       }
@@ -78,6 +78,12 @@ class Reader {
     std::uint32_t count = 0;
     value(count);
     check(std::uint64_t{count} * bytes_each <= rest_.size());
+    if (fine_) all.resize(count);
+  }
+  /// As many as both sides know of.
+  template <typename T>
+  void fill(std::vector<T>& all, std::size_t count) {
+    check(count * sizeof(T) <= rest_.size());
     if (fine_) all.resize(count);
   }
   bool is_fine() const { return fine_; }
@@ -220,7 +226,7 @@ void config(A& a, C& c) {
 /// As many values as both sides know of.
 template <typename A, typename V>
 void fill(A& a, V& all, std::size_t count) {
-  if constexpr (!std::is_const_v<V>) all.resize(a.is_fine() ? count : 0);
+  if constexpr (!std::is_const_v<V>) a.fill(all, count);
   for (auto& value : all) a.value(value);
 }
 

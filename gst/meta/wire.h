@@ -27,6 +27,8 @@ inline constexpr std::uint8_t kWireVersion = 1;
 /// Most of what one result may have.
 inline constexpr std::uint32_t kMostWireFaces = 1 << 14, kMostWireLandmarks = 1024,
                                kMostWireSide = 1 << 15, kMostWirePictures = 1 << 12;
+/// Of any number's amount: what is scaled to another picture stays finite.
+inline constexpr float kMostWireNumber = 1e30f;
 
 /// T is FaceList, MotionMap, Edges, FrameFeatures, FrameMatches or FramePlanar. What the tracker
 /// alone needs of faces (followed points, the part of a picture that was searched) is left out.
