@@ -58,7 +58,7 @@ class PlanarTrack final : public Element {
   }
 
   void reset(Reset why) override {
-    before_.reset();
+    forget();
     first_seen_.clear();
     if (why == Reset::kStart) {
       objects_.reset();
@@ -68,7 +68,7 @@ class PlanarTrack final : public Element {
 
   /// A gap has no picture to look at: objects rest where they are.
   Status process(Frame& frame) override {
-    if (frame.step().jump) before_.reset();
+    if (frame.step().jump) forget();
     if (!frame.is_gap()) CUFACE_TRY(look(frame));
     auto planar = std::make_shared<FramePlanar>();
     planar->width = frame.width();
@@ -89,6 +89,12 @@ class PlanarTrack final : public Element {
   Settings copy_settings() const {
     SettingsLock lock(filter());
     return settings_;
+  }
+
+  /// Frames to come do not go on from those before, nor does a gap.
+  void forget() {
+    before_.reset();
+    if (objects_) objects_->lose();
   }
 
   Status make_objects() {

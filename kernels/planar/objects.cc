@@ -47,8 +47,12 @@ Result<PlanarObjects> PlanarObjects::create(const std::vector<Reference>& refere
   return made;
 }
 
-Status PlanarObjects::resize(int width, int height) {
+void PlanarObjects::lose() {
   for (Object& object : objects_) object.tracker.lose();
+}
+
+Status PlanarObjects::resize(int width, int height) {
+  lose();
   CUFACE_TAKE(finder, FeatureFinder::create(config_.features, width, height));
   finder_.emplace(std::move(finder));
   scratch_.emplace(width, height, config_.planar);
@@ -81,12 +85,11 @@ Status PlanarObjects::step(GaussianPyramid* before, GaussianPyramid& now, const 
     return random_at(frame, static_cast<std::uint64_t>(&object - objects_.data()));
   };
   searched_ = false;
-  for (Object& object : objects_) {
-    if (before)
+  if (!before)
+    lose();
+  else
+    for (Object& object : objects_)
       CUFACE_TRY(object.tracker.follow(*before, now, seed(object), *scratch_, stop));
-    else
-      object.tracker.lose();
-  }
   if (frame % static_cast<std::uint64_t>(config_.interval) != 0 ||
       std::ranges::none_of(objects_, is_missing))
     return {};

@@ -60,6 +60,9 @@ class PlanarObjects {
   Status step(GaussianPyramid* before, GaussianPyramid& now, const Features* known,
               std::uint64_t frame, const StopFlag* stop = nullptr);
 
+  /// Forgets where they were: nothing is visible until the next step; ids stay.
+  void lose();
+
   /// Whether the last step looked for something by descriptors.
   bool searched() const { return searched_; }
   /// In the order of the references.
