@@ -1,6 +1,9 @@
 #include "kernels/shape/shape_model.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "kernels/common/try.h"
 
@@ -146,6 +149,23 @@ Status check_profile(const ShapeModel& m, int level, const ShapeProfile& p, doub
   return {};
 }
 
+/// Patches of two points are the same or apart: together they are no larger than the file.
+Status check_patches_apart(const ShapeModel& m) {
+  std::vector<std::pair<std::size_t, std::size_t>> patches;  // from and to
+  for (const ShapeProfile& p : m.profiles) {
+    if (p.kind != ProfileKind::kPatch) continue;
+    const int rows = static_cast<int>(m.numbers[p.first_number]);
+    patches.emplace_back(p.first_number, p.first_number + PatchModel::numbers(m.patch, rows));
+  }
+  std::sort(patches.begin(), patches.end());
+  for (std::size_t i = 1; i < patches.size(); ++i) {
+    const auto &before = patches[i - 1], &patch = patches[i];
+    if (patch.first != before.first && patch.first < before.second)
+      return corrupt("two patches have some of their numbers in common");
+  }
+  return {};
+}
+
 Status check_profiles(const ShapeModel& m) {
   double all = 0;
   for (int level = 0; level < m.levels; ++level) {
@@ -159,7 +179,7 @@ Status check_profiles(const ShapeModel& m) {
     all += work * (m.iterations + (level == 0 ? m.refits : 0));
   }
   if (!(all <= kMaxShapeWork)) return corrupt("its header asks for more work than is allowed");
-  return {};
+  return check_patches_apart(m);
 }
 
 Status check_terms(const ShapeModel& m, const ShapeTerm* terms) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "kernels/common/simd.h"
 #include "kernels/texture/cpu/patch_vectors.h"
@@ -35,7 +36,8 @@ FloatPatch::FloatPatch(const PatchRule& rule, std::span<const double> numbers,
                        std::span<const std::uint32_t> first_numbers)
     : rule_(rule), across_(2 * rule.reach / rule.step + 1) {
   const std::size_t size = size_of(rule.size());
-  for (const std::uint32_t first : first_numbers) {
+  const std::set<std::uint32_t> different(first_numbers.begin(), first_numbers.end());
+  for (const std::uint32_t first : different) {
     const PatchModel from = PatchModel::at(numbers.data() + first, rule);
     const int blocks = (from.rows + texture::kPatchRows - 1) / texture::kPatchRows;
     models_.push_back({first, blocks, static_cast<float>(from.edge), numbers_.size()});
@@ -49,8 +51,6 @@ FloatPatch::FloatPatch(const PatchRule& rule, std::span<const double> numbers,
       }
     }
   }
-  std::sort(models_.begin(), models_.end(),
-            [](const Model& a, const Model& b) { return a.first_number < b.first_number; });
   const std::size_t places = size_of(across_ * across_), area = size_of(rule.side + 2 * rule.reach);
   pixel_gradients_.resize((area + 1) * (area + 1));
   gradients_.resize(area * area);

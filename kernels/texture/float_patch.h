@@ -24,7 +24,8 @@ void add_rows(const float* block, int size, std::span<const float* const> patche
 /// One thread at a time.
 class FloatPatch final : public PatchMatcher {
  public:
-  /// `first_numbers` says where the models of `numbers` begin.
+  /// `first_numbers` says where the models of `numbers` begin. A model of several points is kept
+  /// once.
   FloatPatch(const PatchRule& rule, std::span<const double> numbers,
              std::span<const std::uint32_t> first_numbers);
 

@@ -275,6 +275,22 @@ TEST(Shape, WhatIsRefused) {
   auto bad = std::make_shared<ShapeModel>(*model);
   bad->points = 0;
   EXPECT_EQ(ShapeSearcher::create(Backend::kCpu, bad).status().code(), StatusCode::kCorrupt);
+  // A patch within another one, where its numbers happen to be a header: many of them would
+  // take far more memory than the file.
+  auto tables = std::make_shared<test::ShapeTables>();
+  bad = std::make_shared<ShapeModel>();
+  test::random_shape(*bad, *tables, 11);
+  std::vector<ShapeProfile*> patches;
+  for (ShapeProfile& p : tables->profiles)
+    if (p.kind == ProfileKind::kPatch) patches.push_back(&p);
+  ASSERT_GE(patches.size(), 2u);
+  const std::uint32_t first = patches[0]->first_number;
+  patches[1]->first_number = first;
+  EXPECT_TRUE(ShapeSearcher::create(Backend::kCpu, bad).ok()) << "the same one";
+  tables->numbers[first + 5] = 3;
+  tables->numbers[first + 6] = 0;
+  patches[1]->first_number = first + 5;
+  EXPECT_EQ(ShapeSearcher::create(Backend::kCpu, bad).status().code(), StatusCode::kCorrupt);
   StopFlag stop;
   auto searcher = ShapeSearcher::create(Backend::kCpu, model, ShapeArithmetic::kDouble, &stop);
   ASSERT_TRUE(searcher.ok());

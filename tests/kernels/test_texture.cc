@@ -1,5 +1,6 @@
 // Line profiles and HAT descriptors against the formulas written out in another way.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -302,6 +303,15 @@ TEST(Texture, FloatPatchesGoWhereDoublesGo) {
 
 class TextureVersions : public test::EveryVersion {};
 CUFACE_EVERY_VECTOR_VERSION(TextureVersions);
+
+/// A model whose points share a patch takes no more memory than one point's.
+TEST(Texture, FloatPatchesAreKeptOnce) {
+  const Patches& patches = kPatches[0];
+  const std::vector<std::uint32_t> same(1000, 0);
+  const std::size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+  const FloatPatch matcher(patches.rule, patches.numbers, same);
+  EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd - before, std::size_t{10} << 20);
+}
 
 TEST_P(TextureVersions, EqualThePlainVersion) {
   for (const HatRule& rule : {kStasm, kOther}) {
