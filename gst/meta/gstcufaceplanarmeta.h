@@ -46,7 +46,7 @@ GST_CUFACE_API GstCufacePlanarMeta* gst_cuface_buffer_get_planar_meta(GstBuffer*
  * @meta: a #GstCufacePlanarMeta
  *
  * Returns: (transfer full) (nullable): a snapshot of the newest result; %NULL when an element
- *     cropped, flipped or padded the picture since (a warning is logged once), or when the objects
+ *     moved pixels since and did not say where to (a warning is logged once), or when the objects
  *     cannot be read from a GPU (an error is logged)
  */
 GST_CUFACE_API GstCufacePlanarObjects* gst_cuface_planar_meta_get_objects(

@@ -46,8 +46,8 @@ Status validate(const HomographyConfig& config);
 /// wins (each inlier counts the more the nearer it is; of equals the earlier one), and is refined
 /// over its inliers. inlier[i] := 0/1, of as many as there are pairs, by the refined map. Returns
 /// how many these are; 0 = there is none, and `out` is untouched: below four pairs, and where no
-/// four lie in general position. Pairs that are not finite are never inliers. `config` is valid.
-/// Deterministic, thread-safe.
+/// four lie in general position. Pairs that are not finite are never inliers. `config` is valid,
+/// and there are 2^22 pairs at most. Deterministic, thread-safe.
 int find_homography(std::span<const Point> from, std::span<const Point> to,
                     const HomographyConfig& config, std::uint64_t seed,
                     std::span<std::uint8_t> inlier, Homography& out);

@@ -24,7 +24,7 @@ Status validate(const FeatureConfig& config) {
 
 Result<FeatureFinder> FeatureFinder::create(const FeatureConfig& config, int width, int height) {
   CUFACE_TRY(validate(config));
-  FeatureFinder finder(config);
+  FeatureFinder finder;
   if (config.detector == FeatureDetector::kFast) {
     CUFACE_TAKE(orb, OrbDetector::create(config.orb, width, height));
     finder.orb_.emplace(std::move(orb));

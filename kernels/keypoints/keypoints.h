@@ -21,8 +21,9 @@ struct FeatureConfig {
   FeatureDetector detector = FeatureDetector::kFast;
   FeatureDescriptor descriptor = FeatureDescriptor::kOrb;
   OrbConfig orb = {};  ///< counts with FAST
-  SurfConfig surf =
-      {};  ///< counts with the Hessian; of SURF's descriptor `upright` alone does always
+  /// Counts with the Hessian; with FAST and SURF's descriptor only `upright`, `descriptor_size` and
+  /// `sampling` do.
+  SurfConfig surf = {};
   friend bool operator==(const FeatureConfig&, const FeatureConfig&) = default;
 };
 
@@ -43,9 +44,8 @@ class FeatureFinder {
   Status run(ImageView<const std::uint8_t> grey, Features& out, const StopFlag* stop = nullptr);
 
  private:
-  explicit FeatureFinder(const FeatureConfig& config) : config_(config) {}
+  FeatureFinder() = default;
 
-  FeatureConfig config_;
   std::optional<OrbDetector> orb_;
   std::optional<SurfDetector> surf_;
 };
