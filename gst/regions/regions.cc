@@ -42,9 +42,9 @@ std::vector<gint> whole_pixels(const std::vector<float>& normalised, const Frame
   std::vector<gint> pixels;
   for (std::size_t i = 0; i + 1 < normalised.size(); i += 2) {
     const auto pixel = [](float fraction, int size, int offset) {
-      constexpr float kFar = 1 << 20;  // a network may point anywhere
-      return offset + static_cast<gint>(
-                          std::floor(std::clamp(fraction * static_cast<float>(size), -kFar, kFar)));
+      constexpr float kFar = 1 << 20;  // a network may point anywhere, or at NaN: -kFar then
+      const float at = std::max(-kFar, std::min(fraction * static_cast<float>(size), kFar));
+      return offset + static_cast<gint>(std::floor(at));
     };
     pixels.push_back(pixel(normalised[i], g.width, g.crop_x));
     pixels.push_back(pixel(normalised[i + 1], g.height, g.crop_y));
