@@ -115,7 +115,9 @@ CUFACE_HD inline int score_of(const Homography& h, Point p, Point q, double thre
   const double dy = h.m[3] * p.x + h.m[4] * p.y + h.m[5] - q.y * w;
   const double square = dx * dx + dy * dy, limit = threshold2 * (w * w);
   if (!(w > 0 && square <= limit)) return 0;
-  return 1 + static_cast<int>((kFullScore - 1) * (1 - square / limit));
+  const double share = square / limit;
+  // Where both overflow, or both are 0, it is NaN.
+  return share <= 1 ? 1 + static_cast<int>((kFullScore - 1) * (1 - share)) : 0;
 }
 
 struct Total {

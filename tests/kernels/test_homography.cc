@@ -208,6 +208,14 @@ TEST(Homography, ToleratesNanAndFewPoints) {
   none(line, pairs_under(view(3, 0.1f), 10, 0, 3).to);
 }
 
+/// Squares that are beyond all numbers, or so small that they are 0.
+TEST(Homography, AMapOfHugeOrTinyNumbersHasNoInliers) {
+  for (const auto& [amount, q] : {std::pair{1e200, Point{9, 9}}, {1e-200, Point{3, 4}}}) {
+    const Homography h = {{amount, 0, 0, 0, amount, 0, 0, 0, amount}};
+    EXPECT_EQ(homography::score_of(h, {3, 4}, q, 9), 0) << amount;
+  }
+}
+
 TEST(Homography, FourPairsAreEnoughWhereTheyAgree) {
   const Pairs p = pairs_under(view(9, 0.2f), 4, 0, 9);
   std::vector<std::uint8_t> inlier(4);
