@@ -180,9 +180,9 @@ def repeats():
         return f"{NOT_RUN.capitalize()} yet.\n"
     found = json.loads(file.read_text(encoding="utf-8"))
     runs = ", ".join(f"{run['date'][:16]}, {run['commit'][:7]}" for run in found["runs"])
-    others = "; ".join(f"{name} ({100 * (ratio - 1):+.0f} %)" for name, ratio in found["others"].items())
-    return pages.table(("card", "runs", "times", "within 5 %", "others"),
-                       [(found["device"], runs, found["times"], found["repeated"], others or "-")])
+    others = "".join(f"- {name}: {100 * (ratio - 1):+.0f} %\n" for name, ratio in found["others"].items())
+    return (pages.table(("card", "runs", "times", "within 5 %"), [(found["device"], runs, found["times"], found["repeated"])])
+            + (f"\nThe others:\n\n{others}" if others else ""))
 
 
 def tables(results, gpu):
