@@ -123,6 +123,10 @@ FeatureConfig config_of(const FeatureSettings& settings) {
   const bool is_own = settings.threshold > 0;
   if (config.descriptor == FeatureDescriptor::kOrb) {
     config.surf = {};
+  } else if (config.detector == FeatureDetector::kFast) {
+    config.surf = {.upright = config.orb.upright,
+                   .descriptor_size = config.surf.descriptor_size,
+                   .sampling = config.surf.sampling};
   } else {
     config.surf.threshold = is_own ? static_cast<float>(settings.threshold) : kHessianThreshold;
     config.surf.max_keypoints = config.orb.max_keypoints;

@@ -150,6 +150,26 @@ TEST(FeatureSettings, OfTheMetaAreTheKernels) {
   }
 }
 
+/// So reference pictures are not described again for it.
+TEST(FeatureSettings, ThatDoNotCountLeaveTheConfigurationAlone) {
+  if (!has_surf()) GTEST_SKIP() << "built without SURF";
+  const auto config = [](const std::string& settings) {
+    Harness harness("cufeatures descriptor=surf " + settings);
+    harness.set_caps(grey_info());
+    GstBuffer* out = harness.pass(grey_frame(picture()));
+    const auto found = gst::find_result<FrameFeatures>(out, kWidth, kHeight).result.read();
+    gst_buffer_unref(out);
+    return found.ok() && found.value() ? found.value()->config : FeatureConfig{};
+  };
+  const FeatureConfig fast = config("");
+  EXPECT_EQ(fast.descriptor, FeatureDescriptor::kSurf);
+  EXPECT_EQ(config("octaves=2 layers=5"), fast);
+  EXPECT_NE(config("sampling=integral"), fast);
+  EXPECT_NE(config("descriptor-size=36"), fast);
+  EXPECT_NE(config("upright=true"), fast);
+  EXPECT_NE(config("detector=hessian octaves=2"), config("detector=hessian"));
+}
+
 TEST_P(FeatureElements, SettingsChangeWhileItPlays) {
   Harness harness(element + " name=f");
   harness.set_caps(grey_info());
