@@ -48,7 +48,7 @@ Result<ReferencePictures> ReferencePictures::load(const std::string& list) {
         OrbDetector::create({.max_keypoints = 1}, grey.value().width(), grey.value().height())
             .status();
     if (!fits.ok()) return bad_reference(fits.code(), path + ": " + fits.message());
-    references.pictures_.push_back({name, path, std::move(grey.value()), {}});
+    references.pictures_.push_back({name, std::move(grey.value()), {}});
   }
   if (references.pictures_.empty())
     return bad_reference(StatusCode::kInvalidArgument, "there is no picture");

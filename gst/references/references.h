@@ -22,14 +22,14 @@ inline constexpr std::size_t kMostReferences = 1024;
 class ReferencePictures {
  public:
   struct Picture {
-    std::string name, path;
+    std::string name;
     Image<std::uint8_t> grey;
     Features found;
   };
 
   /// The pictures of a list of PNG files with commas in between, each FILE or NAME=FILE; a file
-  /// without a name has itself as one. None of "". Errors name the
-  /// property and say what helps.
+  /// without a name has itself as one. An error where there is none. Errors name the property and
+  /// say what helps.
   static Result<ReferencePictures> load(const std::string& list);
 
   /// Finds the keypoints of all pictures with these settings, unless that has been done. True where

@@ -24,7 +24,6 @@ struct PlanarSearchConfig {
   /// Lowe's ratio. Of descriptors with signs, light spots match light ones only [S2.13].
   MatchConfig match{.ratio = 0.8f};
   int interval = 1;  ///< frames from one search to the next, at least; >= 1
-  friend bool operator==(const PlanarSearchConfig&, const PlanarSearchConfig&) = default;
 };
 
 /// kInvalidArgument, with the value's name, where one is out of its range.

@@ -26,7 +26,6 @@ struct PlanarConfig {
   int least_followed = 8;  ///< points like the picture on the next frames; 8 to 512
   FlowConfig flow{.window = 15};  ///< from frame to frame
   HomographyConfig homography;    ///< of matches
-  friend bool operator==(const PlanarConfig&, const PlanarConfig&) = default;
 };
 
 /// kInvalidArgument, with the value's name, where one is out of the range that PlanarConfig gives
