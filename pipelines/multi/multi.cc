@@ -286,9 +286,14 @@ class Application {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
+  int status = 1;
   try {
-    return Application(options).run(options.seconds);
+    status = Application(options).run(options.seconds);
   } catch (const std::runtime_error& error) {
     fail(error.what());
   }
+  // Elements change their state in threads of GStreamer's own, too. What these still hold, CUDA
+  // contexts among it, must be gone before the driver ends with the process.
+  gst_deinit();
+  return status;
 }
