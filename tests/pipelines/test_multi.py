@@ -1,5 +1,7 @@
 """pipelines/multi: many sources in one process; one fails and returns, one is no video, the others go on."""
 import contextlib
+import os
+import pathlib
 import re
 import shutil
 import signal
@@ -137,7 +139,9 @@ def lines_of_short(folder):
     programs.good(run("json", SHORT, "--output", folder / "faces.jsonl"))
     lines = (folder / "faces.jsonl").read_bytes()
     assert lines.count(b"\n") == 35 and lines.count(b'"id":') >= 35
-    return lines.replace(f'"{SHORT}"'.encode(), f'"{SHORT.resolve().as_uri()}"'.encode())
+    # As GStreamer makes a URI of a path: without dots, with symbolic links.
+    uri = pathlib.Path(os.path.abspath(SHORT)).as_uri()
+    return lines.replace(f'"{SHORT}"'.encode(), f'"{uri}"'.encode())
 
 
 def test_lines_without_a_view(data, tmp_path):
