@@ -92,7 +92,8 @@ def test_one_source_fails_and_the_others_go_on(data, tmp_path):
         # Each source counts its own faces; one that has come back goes on counting.
         assert [face[0] for face in said.faces(2)] == [1, 2], f"{said.faces(2)}"
         assert said.faces(1)[0][0] == said.faces(3)[0][0] == 1, f"{said.lines}"
-        assert [face[0] for face in said.faces(3)][:2] == [1, 2], f"{said.faces(3)}"
+        # (On a busy machine a face may be lost and come again, with its id.)
+        assert list(dict.fromkeys(face[0] for face in said.faces(3)))[:2] == [1, 2], f"{said.faces(3)}"
         # The probe reads what is published elsewhere.
         assert run("json", CLIP, "--output", tmp_path / "faces.jsonl").returncode == 0, "pipelines/json"
         line = next(line for line in lines_of(tmp_path / "faces.jsonl") if line["objects"])
