@@ -220,8 +220,17 @@ def scan():
     }
 
 
+# What says other things in builds with -Dsurf=enabled, or is in them alone.
+SURF_ELEMENTS = "cusurf", "cufeatures"
+
+
 def keep_conditional(new, old):
-    """What this build lacks of the properties that not every build has is taken from what was written."""
+    """What this build lacks of what not every build has is taken from what was written."""
+    if old and "cusurf" not in new["elements"]:
+        elements = {name: old["elements"][name] for name in SURF_ELEMENTS}
+        used = {value["type"] for entry in elements.values() for value in entry["properties"].values()}
+        types = {name: entry for name, entry in old["other-types"].items() if name in used}
+        new = {**new, "elements": new["elements"] | elements, "other-types": new["other-types"] | types}
     for group in ("elements", "other-types"):
         for name, entry in new[group].items():
             for prop, value in old.get(group, {}).get(name, {}).get("properties", {}).items():
