@@ -175,6 +175,8 @@ def run_block(block, folder, environment):
     if any("cufacelandmark" in text for text in (block.text, *saved)) or \
             (given and not (folder / "faces.jsonl").exists()):
         programs.need_models()
+    if "cusurf" in block.text and os.environ.get("CUFACE_SURF") == "false":
+        pytest.skip("built without -Dsurf=enabled")
     if "autovideosink" in block.text and "DISPLAY" not in environment:
         pytest.skip("no screen, and no Xvfb")
     if "pipelines/setup" in block.text and "no work to do" not in dry_run():
