@@ -14,7 +14,7 @@
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/try.h"
-#include "kernels/match/match.h"
+#include "kernels/match/match_features.h"
 #include "kernels/orb/orb.h"
 #include "kernels/overlay/raster.h"
 #include "models/png_picture.h"
@@ -111,9 +111,7 @@ struct Described {
   Image<std::uint8_t> grey;
   BinaryFeatures found;
   ImageView<const std::uint8_t> view() const { return grey.view(); }
-  BinarySet set() const {
-    return {found.descriptors.data(), static_cast<int>(found.keypoints.size()), kBinaryBytes};
-  }
+  BinarySet set() const { return binary_set(found); }
 };
 
 Result<Described> describe(const std::string& path, const OrbConfig& config) {

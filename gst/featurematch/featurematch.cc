@@ -12,7 +12,7 @@
 #include "gst/meta/matches.h"
 #include "gst/references/references.h"
 #include "kernels/common/try.h"
-#include "kernels/match/match.h"
+#include "kernels/match/match_features.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_featurematch_debug);
 #define GST_CAT_DEFAULT cuface_featurematch_debug
@@ -30,16 +30,6 @@ struct Settings {
   std::string reference;
   MatchConfig match;
 };
-
-BinarySet bytes_of(const Features& features) {
-  return {features.descriptors.data(), static_cast<int>(features.keypoints.size()), kBinaryBytes,
-          nullptr};
-}
-
-FloatSet floats_of(const Features& features, int each) {
-  return {features.floats.data(), static_cast<int>(features.keypoints.size()), each,
-          features.signs.data()};
-}
 
 class FeatureMatch final : public Element {
  public:
@@ -127,20 +117,20 @@ class FeatureMatch final : public Element {
 
   Status describe(const FeatureConfig& config) {
     CUFACE_TAKE(is_new, references_->describe(config, &stop_flag()));
-    if (is_new) warn_of_empty_pictures();
+    if (is_new)
+      tell_keypoints(element(), GST_CAT_DEFAULT, *references_,
+                     "so nothing matches it. Lower threshold or edge of cufeatures, or take a "
+                     "picture with corners");
     return {};
   }
 
   Status match(const Features& in_frame, const FeatureConfig& config,
                std::vector<PictureMatch>& out) {
     std::int32_t number = 0;
-    const int floats = config.surf.descriptor_size;
+    const int floats =
+        config.descriptor == FeatureDescriptor::kOrb ? 0 : config.surf.descriptor_size;
     for (const ReferencePictures::Picture& picture : references_->pictures()) {
-      CUFACE_TRY(
-          config.descriptor == FeatureDescriptor::kOrb
-              ? matcher_->run(bytes_of(picture.found), bytes_of(in_frame), found_, &stop_flag())
-              : matcher_->run(floats_of(picture.found, floats), floats_of(in_frame, floats), found_,
-                              &stop_flag()));
+      CUFACE_TRY(match_features(*matcher_, picture.found, in_frame, floats, found_, &stop_flag()));
       for (const Match& m : found_) {
         const Keypoint& ours = in_frame.keypoints[static_cast<std::size_t>(m.train)];
         const Keypoint& theirs = picture.found.keypoints[static_cast<std::size_t>(m.query)];
@@ -165,17 +155,6 @@ class FeatureMatch final : public Element {
       warn(kNoFeatures, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
            "The video brings no keypoints: cufeatures is missing before cufeaturematch. Nothing "
            "is matched.");
-  }
-
-  void warn_of_empty_pictures() {
-    for (const MatchedPicture& picture : references_->names()) {
-      GST_INFO_OBJECT(element(), "%s: %d keypoints", picture.name.c_str(), picture.keypoints);
-      if (picture.keypoints > 0) continue;
-      post_warning(element(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-                   "reference: " + picture.name +
-                       " has no keypoints, so nothing matches it. Lower threshold or edge of "
-                       "cufeatures, or take a picture with corners");
-    }
   }
 
   Settings settings_;  // under SettingsLock

@@ -43,7 +43,7 @@ class PlanarTrack final : public Element {
   void* settings_address() override { return &settings_; }
 
   Status load() override {
-    CUFACE_TAKE(references, ReferencePictures::load(copy_settings().reference));
+    CUFACE_TAKE(references, ReferencePictures::load(setting(&Settings::reference)));
     references_.emplace(std::move(references));
     return {};
   }
@@ -86,9 +86,11 @@ class PlanarTrack final : public Element {
   }
 
  private:
-  Settings copy_settings() const {
+  /// A copy of one of them.
+  template <typename T>
+  T setting(T Settings::*member) const {
     SettingsLock lock(filter());
-    return settings_;
+    return settings_.*member;
   }
 
   /// Frames to come do not go on from those before, nor does a gap.
@@ -98,7 +100,7 @@ class PlanarTrack final : public Element {
   }
 
   Status make_objects() {
-    const PlanarSearchConfig config = copy_settings().search;
+    const PlanarSearchConfig config = setting(&Settings::search);
     CUFACE_TRY(describe(config.features));
     std::vector<PlanarObjects::Reference> references;
     for (const ReferencePictures::Picture& picture : references_->pictures())
@@ -112,25 +114,17 @@ class PlanarTrack final : public Element {
   /// As the frames' keypoints are. Objects go on seeing the features, which stay where they are.
   Status describe(const FeatureConfig& config) {
     CUFACE_TAKE(is_new, references_->describe(config, &stop_flag()));
-    if (is_new) warn_of_empty_pictures();
+    if (is_new)
+      tell_keypoints(element(), GST_CAT_DEFAULT, *references_,
+                     "so it is never found. Take a picture with corners");
     return {};
-  }
-
-  void warn_of_empty_pictures() {
-    for (const MatchedPicture& picture : references_->names()) {
-      GST_INFO_OBJECT(element(), "%s: %d keypoints", picture.name.c_str(), picture.keypoints);
-      if (picture.keypoints > 0) continue;
-      post_warning(element(), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-                   "reference: " + picture.name +
-                       " has no keypoints, so it is never found. Take a picture with corners");
-    }
   }
 
   Status look(Frame& frame) {
     CUFACE_TAKE(now, frame.pyramid());
     // Those of a cufeatures or cusurf before this element; without one, ORB's.
     CUFACE_TAKE(known, frame.find<FrameFeatures>().result.read());
-    CUFACE_TRY(describe(known ? known->config : copy_settings().search.features));
+    CUFACE_TRY(describe(known ? known->config : setting(&Settings::search).features));
     std::size_t visible = 0;
     for (const auto& object : objects_->objects()) visible += object.tracker.pose().visible;
     CUFACE_TRY(objects_->step(before_.get(), *now, known ? &known->found : nullptr, frames_++,
@@ -153,7 +147,7 @@ class PlanarTrack final : public Element {
   }
 
   Status publish(Frame& frame, const PlanarFound& found) {
-    if (copy_settings().standard_metas == StandardMetas::kNever) return {};
+    if (setting(&Settings::standard_metas) == StandardMetas::kNever) return {};
     static const RegionKind kind{"planar", ResultKind<FramePlanar>::type(), regions_of};
     return publish_regions(frame.buffer(), frame.info(), kind, found, first_seen_);
   }

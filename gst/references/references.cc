@@ -71,4 +71,15 @@ Result<bool> ReferencePictures::describe(const FeatureConfig& config, const Stop
   return true;
 }
 
+void tell_keypoints(GstElement* element, GstDebugCategory* category,
+                    const ReferencePictures& references, const char* follows, SourceLine where) {
+  for (const MatchedPicture& picture : references.names()) {
+    GST_CAT_INFO_OBJECT(category, element, "%s: %d keypoints", picture.name.c_str(),
+                        picture.keypoints);
+    if (picture.keypoints > 0) continue;
+    post_warning(element, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+                 "reference: " + picture.name + " has no keypoints, " + follows, where);
+  }
+}
+
 }  // namespace cuface::gst

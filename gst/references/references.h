@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gst/base/errors.h"
 #include "gst/meta/matches.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
@@ -48,5 +49,11 @@ class ReferencePictures {
   std::optional<FeatureConfig> described_;
   int descriptions_ = 0;
 };
+
+/// After a describe() that found keypoints: logs how many each picture has, and warns of each that
+/// has none, with what follows from that.
+void tell_keypoints(GstElement* element, GstDebugCategory* category,
+                    const ReferencePictures& references, const char* follows,
+                    SourceLine where = SourceLine::here());
 
 }  // namespace cuface::gst

@@ -5,18 +5,10 @@
 
 #include "kernels/common/random.h"
 #include "kernels/common/try.h"
+#include "kernels/match/match_features.h"
 
 namespace cuface {
 namespace {
-
-BinarySet bytes_of(const Features& features) {
-  return {features.descriptors.data(), static_cast<int>(features.keypoints.size()), kBinaryBytes,
-          nullptr};
-}
-FloatSet floats_of(const Features& features) {
-  return {features.floats.data(), static_cast<int>(features.keypoints.size()),
-          static_cast<int>(features.floats_each()), features.signs.data()};
-}
 
 bool is_missing(const PlanarObjects::Object& object) { return !object.tracker.pose().visible; }
 
@@ -63,9 +55,8 @@ Status PlanarObjects::search(Object& object, const Features& features, GaussianP
                              std::uint64_t seed, const StopFlag* stop) {
   const Features& picture = *object.features;
   if (picture.keypoints.empty() || features.keypoints.empty()) return {};
-  CUFACE_TRY(picture.floats.empty()
-                 ? match_bytes_.run(bytes_of(picture), bytes_of(features), matches_, stop)
-                 : match_floats_.run(floats_of(picture), floats_of(features), matches_, stop));
+  CUFACE_TRY(match_features(picture.floats.empty() ? match_bytes_ : match_floats_, picture,
+                            features, static_cast<int>(picture.floats_each()), matches_, stop));
   in_picture_.clear();
   in_frame_.clear();
   for (const Match& m : matches_) {

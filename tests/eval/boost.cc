@@ -1,10 +1,9 @@
 // The experiments of a published trainer of cascades [S4.03 - S4.08]: the integrals of samples,
 // what features say of them, and whether a weak classifier is right. tests/eval/run runs it;
 // tests/gpu/bench/test_boost_curves.cc measures the same on CUDA.
-#include <random>
-
 #include "kernels/boost/values.h"
 #include "kernels/integral/integral.h"
+#include "tests/crops.h"
 #include "tests/eval/curves.h"
 
 namespace cuface::eval {
@@ -13,28 +12,16 @@ namespace {
 constexpr int kSide = 24;
 constexpr std::size_t kPixels = kSide * kSide, kFeatures = 2048;  // of 162,336, evenly
 
-/// Parts of a picture.
-std::vector<std::uint8_t> crops(const cv::Mat& picture, std::size_t count) {
-  std::mt19937 random(Program::kSeed);
-  std::vector<std::uint8_t> out;
-  for (std::size_t i = 0; i < count; ++i) {
-    const int left = static_cast<int>(random() % static_cast<unsigned>(picture.cols - kSide));
-    const int top = static_cast<int>(random() % static_cast<unsigned>(picture.rows - kSide));
-    for (int y = 0; y < kSide; ++y) {
-      const auto* const row = picture.ptr<std::uint8_t>(top + y) + left;
-      out.insert(out.end(), row, row + kSide);
-    }
-  }
-  return out;
-}
-
 void measure(Program& program) {
   const cv::Mat mosaic = program.mosaic();
+  const auto crops = [&](std::size_t count) {
+    return test::crops(test::view_of(mosaic), kSide, count, Program::kSeed);
+  };
   const std::vector<double> counts = {500, 2000, 8000, 32'000, 100'000};
 
   program.add("S4.E1", "integrals of samples", "samples", "cv::integral", counts, [&](double x) {
     const auto count = static_cast<std::size_t>(x);
-    std::vector<std::uint8_t> pixels = crops(mosaic, count);
+    std::vector<std::uint8_t> pixels = crops(count);
     Image<std::uint32_t> sum(kSide + 1, kSide + 1);
     cv::Mat peers_sum;
     return program.measure(
@@ -57,7 +44,7 @@ void measure(Program& program) {
     return boost::SampleValues(bank, {pixels, labels, kSide, kSide});
   };
   program.add("S4.E2", "responses", "samples", "", counts, [&](double x) {
-    const std::vector<std::uint8_t> pixels = crops(mosaic, static_cast<std::size_t>(x));
+    const std::vector<std::uint8_t> pixels = crops(static_cast<std::size_t>(x));
     const std::vector<std::uint8_t> labels(static_cast<std::size_t>(x));
     const boost::SampleValues samples = values_of(pixels, labels);
     std::vector<float> values(samples.padded());
@@ -70,7 +57,7 @@ void measure(Program& program) {
   });
   program.add("S4.E3", "labels", "samples", "", counts, [&](double x) {
     const auto count = static_cast<std::size_t>(x);
-    const std::vector<std::uint8_t> pixels = crops(mosaic, count);
+    const std::vector<std::uint8_t> pixels = crops(count);
     std::vector<std::uint8_t> labels(count);
     for (std::size_t i = 0; i < count; ++i) labels[i] = i % 3 == 0;
     const boost::SampleValues samples = values_of(pixels, labels);

@@ -10,7 +10,6 @@
 #include "kernels/group/group.h"
 #include "kernels/integral/integral.h"
 #include "kernels/landmarks/landmarks.h"
-#include "kernels/luma/luma.h"
 #include "models/forest_file.h"
 #include "models/models.h"
 #include "tests/bench/dlib_native.h"
@@ -78,16 +77,8 @@ void add_integrals(Program& program, const cv::Mat& mosaic) {
                     x, [&] { integral_squared(test::view_of(p), sum.view(), squared.view()); },
                     [&] { cv::integral(p, cv_sum, cv_squared, CV_32S, CV_32S); });
               });
-  program.add("S0.E3", "grey", kPixels, "cv::cvtColor, RGB", areas(sizes), [&](double x) {
-    cv::Mat rgb, grey;
-    cv::cvtColor(scaled(mosaic, sizes.at(x)), rgb, cv::COLOR_GRAY2RGB);
-    FrameView frame{rgb.cols, rgb.rows, true, true, {}};
-    for (int c = 0; c < 3; ++c)
-      frame.component[c] = {rgb.data + c, static_cast<std::ptrdiff_t>(rgb.step), 3};
-    Image<std::uint8_t> out(rgb.cols, rgb.rows);
-    return program.measure(
-        x, [&] { luma(frame, out.view()); }, [&] { cv::cvtColor(rgb, grey, cv::COLOR_RGB2GRAY); });
-  });
+  program.add("S0.E3", "grey", kPixels, kGreyPeer, areas(sizes),
+              [&](double x) { return grey_point(program, x, scaled(mosaic, sizes.at(x))); });
 }
 
 /// S0.E4 and E5. Ours makes no lists of neighbours: the published rule is the whole grouping.

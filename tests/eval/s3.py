@@ -1,5 +1,6 @@
 """The experiments of S3: active shape models, and the search for faces that comes before."""
 import csv
+import functools
 import json
 import subprocess
 
@@ -20,6 +21,7 @@ def box(points):
     return (min(xs) + max(xs) - side) / 2, max(ys) - 0.95 * side, side, side
 
 
+@functools.cache
 def model(run):
     """Our patches: of the labelled faces, or where it is only tried of a few drawn heads."""
     file = run.folder / "masm.cuface"

@@ -2,7 +2,6 @@
 // 300 pixels in pictures of many sizes. tests/eval/run runs it; $CUFACE_SHAPE_MODEL is the model.
 #include <cmath>
 
-#include "kernels/luma/luma.h"
 #include "kernels/shape/search.h"
 #include "models/models.h"
 #include "tests/eval/search.h"
@@ -27,14 +26,9 @@ Portrait portrait(const Program& program) {
   for (const test::LandmarkRow& row : test::landmark_rows()) {
     if (!row.human) continue;
     const cv::Mat read = row.picture();
-    Point low = row.truth[0], high = row.truth[0];
-    for (const Point& p : row.truth) {
-      low = {std::min(low.x, p.x), std::min(low.y, p.y)};
-      high = {std::max(high.x, p.x), std::max(high.y, p.y)};
-    }
-    const float side = 1.1f * std::max(high.x - low.x, high.y - low.y), scale = kFace / side;
-    const Box box{scale * (low.x + high.x - side) / 2, scale * (high.y - 0.95f * side), kFace,
-                  kFace};
+    const Box around = test::box_around(row.truth);
+    const float scale = kFace / around.w;
+    const Box box{scale * around.x, scale * around.y, kFace, kFace};
     return {scaled(read, {cvRound(scale * static_cast<float>(read.cols)),
                           cvRound(scale * static_cast<float>(read.rows))}),
             box};
@@ -85,16 +79,8 @@ void measure(Program& program) {
   program.add("S3.E1", "patches, one face", kPixels, "", sizes, of_size);
 
   const std::vector<double> few = {sizes.front(), sizes[6], sizes[12], sizes.back()};
-  program.add("S3.E4", "grey", kPixels, "cv::cvtColor, RGB", few, [&](double x) {
-    cv::Mat rgb, grey;
-    cv::cvtColor(framed(face, x).picture, rgb, cv::COLOR_GRAY2RGB);
-    FrameView frame{rgb.cols, rgb.rows, true, true, {}};
-    for (int c = 0; c < 3; ++c)
-      frame.component[c] = {rgb.data + c, static_cast<std::ptrdiff_t>(rgb.step), 3};
-    Image<std::uint8_t> out(rgb.cols, rgb.rows);
-    return program.measure(
-        x, [&] { luma(frame, out.view()); }, [&] { cv::cvtColor(rgb, grey, cv::COLOR_RGB2GRAY); });
-  });
+  program.add("S3.E4", "grey", kPixels, kGreyPeer, few,
+              [&](double x) { return grey_point(program, x, framed(face, x).picture); });
   DetectConfig config;
   config.min_size = 100;
   program.add("S3.E4", "detect, from 100 px", kPixels, "cv::CascadeClassifier", few, [&](double x) {

@@ -1,28 +1,16 @@
 """S3.E8: shapes before and after alignment, the mean shape and its first modes."""
 import csv
-import json
 import subprocess
 
 import numpy as np
 
 from experiments import BUILD
+from model_file import blocks
 
 SHOWN = 10  # shapes of the first two panels
 MODES = 3
 LINES = ((0, 17, False), (17, 22, False), (22, 27, False), (27, 31, False), (31, 36, False), (36, 42, True), (42, 48, True),
          (48, 60, True), (60, 68, True))
-
-
-def blocks(path):
-    """The tables of a .cuface file (docs/design/model-file.md)."""
-    data = path.read_bytes()
-    size = int.from_bytes(data[12:16], "little")
-    header, base = json.loads(data[40:40 + size]), (40 + size + 63) // 64 * 64
-
-    def table(name):
-        offset, length = header["blocks"][name]
-        return np.frombuffer(data, np.float64, length // 8, base + offset)
-    return table
 
 
 def aligned(shape, mean):
@@ -38,7 +26,7 @@ def measure(run):
     subprocess.run([tool, "heads", "--output", heads, "--count", "12" if run.quick else "200", "--size", "160x160"], check=True)
     subprocess.run([tool, "shape", "--images", heads / "labels.csv", "--output", file, "--quiet", "--mirror", "--profiles", "lines",
                     "--size", "40", "--levels", "2"], check=True)
-    table = blocks(file)
+    _, table = blocks(file)
     mean = table("mean_shape").reshape(-1, 2) @ (1, 1j)
     values = table("eigenvalues")
     vectors = table("eigenvectors").reshape(len(mean), 2, len(values))

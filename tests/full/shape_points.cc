@@ -32,23 +32,12 @@ float border_of(const test::LandmarkRow& row) {
   return row.set == "helen" ? test::LandmarkRow::kBorder : 0;
 }
 
-/// A box like a detector's around labelled points: over the eyebrows there are none.
-Box box_of(std::span<const Point> points) {
-  Point low = points[0], high = points[0];
-  for (const Point& p : points) {
-    low = {std::min(low.x, p.x), std::min(low.y, p.y)};
-    high = {std::max(high.x, p.x), std::max(high.y, p.y)};
-  }
-  const float side = 1.1f * std::max(high.x - low.x, high.y - low.y);
-  return {(low.x + high.x - side) / 2, high.y - 0.95f * side, side, side};
-}
-
 int boxes() {
   cv::CascadeClassifier cascade(test::cascade_path("frontalface_alt2"));
   Json out = Json::array();
   for (const test::LandmarkRow& row : human_rows()) {
     const float border = border_of(row);
-    Box best = box_of(row.truth);
+    Box best = test::box_around(row.truth);
     float overlap = 0.4f;
     bool detected = false;
     std::vector<cv::Rect> faces;

@@ -1,10 +1,12 @@
 // The faces of landmarks68.csv with their pictures, for tests, benchmarks and the calibration.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -61,6 +63,17 @@ inline std::vector<LandmarkRow> landmark_rows() {
 
 inline ImageView<const std::uint8_t> view(const cv::Mat& grey) {
   return {grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)};
+}
+
+/// A box like a detector's around labelled points: over the eyebrows there are none.
+inline Box box_around(std::span<const Point> points) {
+  Point low = points[0], high = points[0];
+  for (const Point& p : points) {
+    low = {std::min(low.x, p.x), std::min(low.y, p.y)};
+    high = {std::max(high.x, p.x), std::max(high.y, p.y)};
+  }
+  const float side = 1.1f * std::max(high.x - low.x, high.y - low.y);
+  return {(low.x + high.x - side) / 2, high.y - 0.95f * side, side, side};
 }
 
 /// Mean distance of the points in % of the distance between the outer eye corners.

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/homography/homography.h"
-#include "kernels/match/match.h"
+#include "kernels/match/match_features.h"
 #include "kernels/orb/orb.h"
 #include "kernels/planar/objects.h"
 #include "tests/planar_scenes.h"
@@ -36,19 +36,9 @@ Features features_of(const cv::Mat& grey, const FeatureConfig& config) {
 /// As the tracker has them.
 std::vector<Match> matches_of(MatchConfig config, const Features& a, const Features& b) {
   config.sign_check = !a.floats.empty();
-  const auto bytes = [](const Features& f) {
-    return BinarySet{f.descriptors.data(), static_cast<int>(f.keypoints.size()), kBinaryBytes};
-  };
-  const auto floats = [](const Features& f) {
-    return FloatSet{f.floats.data(), static_cast<int>(f.keypoints.size()),
-                    static_cast<int>(f.floats_each()), f.signs.data()};
-  };
   std::vector<Match> out;
   Matcher matcher = std::move(Matcher::create(config).value());
-  if (!(a.floats.empty() ? matcher.run(bytes(a), bytes(b), out)
-                         : matcher.run(floats(a), floats(b), out))
-           .ok())
-    std::abort();
+  if (!match_features(matcher, a, b, static_cast<int>(a.floats_each()), out).ok()) std::abort();
   return out;
 }
 

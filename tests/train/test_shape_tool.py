@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from model_file import blocks
 from programs import BUILD
 
 TOOL = BUILD / "models/train/cuface-train"
@@ -15,18 +16,6 @@ SETTINGS = ("--mirror", "--patch", "7", "--levels", "3", "--size", "40", "--refi
 
 def run(*command):
     return subprocess.run([TOOL, *map(str, command)], capture_output=True, text=True, check=False)
-
-
-def blocks(path):
-    """The header of a .cuface file, and its tables (docs/design/model-file.md)."""
-    data = path.read_bytes()
-    size = int.from_bytes(data[12:16], "little")
-    header, base = json.loads(data[40:40 + size]), (40 + size + 63) // 64 * 64
-
-    def table(name):
-        offset, length = header["blocks"][name]
-        return np.frombuffer(data, np.float64, length // 8, base + offset)
-    return header, table
 
 
 @pytest.fixture(name="drawn", scope="module")

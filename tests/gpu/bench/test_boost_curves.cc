@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <utility>
 #include <vector>
 
 #include "kernels/boost/feature_bank.h"
 #include "kernels/cascade/bind.h"
+#include "tests/crops.h"
 #include "tests/gpu/bench/boost_variants.h"
 #include "tests/gpu/bench/curve.h"
 #include "tests/gpu/compare.h"
@@ -39,23 +39,6 @@ const std::vector<std::pair<test::ResponseWay, std::string>> kResponses = {
 
 std::vector<int> counts() { return test::sizes<int>({500, 2000, 8000, 32'000, 100'000}, {1000}); }
 
-/// Parts of a natural picture.
-std::vector<std::uint8_t> crops(const test::Grey& picture, int count) {
-  std::mt19937 random(1);
-  std::vector<std::uint8_t> out;
-  for (int i = 0; i < count; ++i) {
-    const int left =
-        static_cast<int>(random() % static_cast<unsigned>(picture.width - kSampleSide));
-    const int top =
-        static_cast<int>(random() % static_cast<unsigned>(picture.height - kSampleSide));
-    for (int y = 0; y < kSampleSide; ++y) {
-      const std::uint8_t* const row = picture.view().row(top + y) + left;
-      out.insert(out.end(), row, row + kSampleSide);
-    }
-  }
-  return out;
-}
-
 /// With a row and a column of zeros before them.
 std::vector<std::uint32_t> sums_of(const std::vector<std::uint8_t>& pixels, int count) {
   std::vector<std::uint32_t> out(static_cast<std::size_t>(count) * kSampleSums);
@@ -81,6 +64,11 @@ class BoostCurvesCuda : public testing::Test {
     if (picture_.width == 0 && test::under_tool()) picture_ = test::textured(160, 120, 1);
     if (picture_.width == 0) GTEST_SKIP() << "no natural pictures: set CUFACE_GPU_DATA";
   }
+  std::vector<std::uint8_t> crops(int count) const {
+    return test::crops(picture_.view(), kSampleSide, static_cast<std::size_t>(count), 1);
+  }
+
+ private:
   test::Grey picture_{0, 0};
 };
 
@@ -91,7 +79,7 @@ TEST_F(BoostCurvesCuda, IntegralsOfSamples) {
   std::vector<test::Curve> curves;
   for (const auto& [way, name] : kIntegrals) curves.emplace_back(name, "samples");
   for (const int count : counts()) {
-    const std::vector<std::uint8_t> pixels = crops(picture_, count);
+    const std::vector<std::uint8_t> pixels = crops(count);
     const std::vector<std::uint32_t> expected = sums_of(pixels, count);
     for (std::size_t w = 0; w < kIntegrals.size(); ++w) {
       const auto& [way, name] = kIntegrals[w];
@@ -162,7 +150,7 @@ TEST_F(BoostCurvesCuda, ResponsesAndLabels) {
   }
   for (const int count : counts()) {
     const auto n = static_cast<std::size_t>(count);
-    const std::vector<std::uint32_t> sums = sums_of(crops(picture_, count), count);
+    const std::vector<std::uint32_t> sums = sums_of(crops(count), count);
     std::vector<std::uint32_t> corners(sums.size());
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t c = 0; c < kSampleSums; ++c) corners[c * n + i] = sums[i * kSampleSums + c];
