@@ -9,7 +9,7 @@ FLOORS = [
     ["kernels/common"],
     ["kernels/cells"],
     ["kernels/faces", "kernels/features"],
-    ["kernels/luma", "kernels/turn", "kernels/pyramid", "kernels/convolve"],
+    ["kernels/luma", "kernels/turn", "kernels/pyramid", "kernels/convolve", "kernels/generated"],
     ["kernels/integral", "kernels/colour"],
     ["kernels/levels"],
     ["kernels/similarity", "kernels/homography"],

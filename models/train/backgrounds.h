@@ -1,4 +1,4 @@
-// Pictures in which there is nothing to find, and as many more as are wanted from a generator.
+// Pictures in which there is nothing to find.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,5 @@ class Backgrounds {
   std::uint64_t hash_ = 0;
   double pixels_ = 0;
 };
-
-/// Number `picture` of a seed's generated backgrounds (generated.h).
-Image<std::uint8_t> generate_background(std::uint64_t seed, std::uint64_t picture);
 
 }  // namespace cuface::train

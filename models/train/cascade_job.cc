@@ -95,6 +95,7 @@ Json job_report(const CascadeJob& job) {
                                 {"windows_passed", r.mining.passed},
                                 {"boosting_bytes", r.bytes},
                                 {"boosting_on_gpu", r.on_gpu},
+                                {"mining_on_gpu", r.mined_on_gpu},
                                 {"mining_seconds", r.mining_seconds},
                                 {"prepare_seconds", r.prepare_seconds},
                                 {"search_seconds", r.search_seconds},

@@ -148,7 +148,7 @@ std::vector<Option> run_options(CascadeRunOptions& run) {
                                             "write times, rates and memory as JSON");
   const std::vector<Option> own = {
       option("backend", nullptr, "auto|cpu|cuda", run.backend, kBackends,
-             "processor of the boosting; auto takes a GPU that has enough memory"),
+             "processor of boosting and searches; auto takes a GPU that has enough memory"),
       option("memory", nullptr, "MIB", run.memory_mib,
              "memory for sorted features, and as much for backgrounds"),
       option("gpu-memory", nullptr, "MIB", run.gpu_memory_mib,

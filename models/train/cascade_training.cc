@@ -35,7 +35,7 @@ class CascadeTrainer {
         run_(run),
         state_(state),
         miner_(bank, backgrounds, positives,
-               {settings.seed, settings.negatives, settings.generated, run.threads}) {}
+               {settings.seed, settings.negatives, settings.generated, run.threads, run.backend}) {}
 
   Result<CascadeEnd> train() {
     while (state_.stages.size() < static_cast<std::size_t>(settings_.stages)) {
@@ -71,6 +71,7 @@ class CascadeTrainer {
     const Status status =
         miner_.gather(state_.stages, state_.position, state_.negatives, progress, run_.stop);
     note();
+    record().mined_on_gpu = miner_.was_on_gpu();
     return status;
   }
 

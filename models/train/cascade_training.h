@@ -40,7 +40,9 @@ struct StageRecord {
   double mining_seconds = 0, boosting_seconds = 0;
   double prepare_seconds = 0, search_seconds = 0;  ///< of boosting
   std::uint64_t bytes = 0;                         ///< that boosting kept at most
-  bool on_gpu = false;  ///< boosting, in this run: no checkpoint keeps it
+  // In this run: no checkpoint keeps it.
+  bool on_gpu = false;        ///< boosting
+  bool mined_on_gpu = false;  ///< searches of backgrounds
 };
 
 struct CascadeState {
@@ -62,7 +64,7 @@ enum class CascadeStep {
 
 struct CascadeRun {
   int threads = 0;
-  // As StageRun has them.
+  // As StageRun has them; the backend is that of mining, too.
   BoostBackend backend = BoostBackend::kCpu;
   std::size_t memory = std::size_t{2} << 30, device_memory = 0;
   const StopFlag* stop = nullptr;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kernels/common/random.h"
-#include "models/train/generated.h"
+#include "kernels/generated/generated.h"
 #include "models/train/head_skin.h"
 
 namespace cuface::train {

@@ -39,6 +39,7 @@ struct MiningOptions {
   std::size_t wanted = 1000;    ///< samples of a stage
   std::uint64_t generated = 0;  ///< most generated backgrounds for a stage, after the others
   int threads = 0;
+  BoostBackend backend = BoostBackend::kCpu;  ///< of searches; not of what is drawn
 };
 
 /// How many samples a stage will find in `pictures` backgrounds and options.generated ones, by what
@@ -48,7 +49,7 @@ double expected_samples(const MiningPosition& looked, std::size_t pictures,
                         const MiningOptions& options, double passing);
 
 /// Serves one thread at a time. The same options, backgrounds and stages give the same samples with
-/// any number of threads, and wherever it was interrupted.
+/// any number of threads, on either processor, and wherever it was interrupted.
 class Miner {
  public:
   /// All must outlive it. `positives` are windows that no background may hold.
@@ -59,9 +60,13 @@ class Miner {
   /// Appends to `found` until it holds as many as are wanted: windows that pass `stages`, are not
   /// flat, and differ from each other. With fewer, and ok, once there is nothing more to look at.
   /// `progress` is called now and then, when `position` and `found` belong together. kCancelled
-  /// once `stop` is raised: they belong together then, too.
+  /// once `stop` is raised: they belong together then, too. With BoostBackend::kCuda also what
+  /// make_gpu_mining() says.
   Status gather(std::span<const BoostedStage> stages, MiningPosition& position, WindowList& found,
                 const std::function<void()>& progress, const StopFlag* stop);
+
+  /// Whether a GPU searched for the last stage.
+  bool was_on_gpu() const;
 
  private:
   struct Impl;

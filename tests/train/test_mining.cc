@@ -5,7 +5,6 @@
 #include <opencv2/imgcodecs.hpp>
 #include <set>
 
-#include "models/train/generated.h"
 #include "models/train/mining.h"
 #include "models/train/picture.h"
 #include "tests/kernels/pictures.h"
@@ -203,41 +202,6 @@ TEST_F(TrainMining, BadBackgroundsStopOrAreLeftOut) {
   cv::imwrite(folder_ / "0.png", test::noise(90, 80, 99));
   EXPECT_TRUE(skipped.value()->picture(1).ok());
   EXPECT_NE(skipped.value()->picture(0).status().message().find("has changed"), std::string::npos);
-}
-
-TEST(TrainGenerator, WholePicturesAreThePixelsOfTheReference) {
-  int shapes = 0;
-  for (std::uint64_t i = 0; i < 8; ++i) {
-    const GeneratedScene scene = generated_scene(38, i);
-    shapes += scene.shapes;
-    const Image<std::uint8_t> picture = generate_background(38, i);
-    int differ = 0;
-    for (int y = 0; y < kGeneratedHeight; ++y)
-      for (int x = 0; x < kGeneratedWidth; ++x)
-        differ += picture.view().at(x, y) != generated_pixel(scene, x, y);
-    EXPECT_EQ(differ, 0) << "picture " << i;
-  }
-  EXPECT_GT(shapes, 50);
-}
-
-TEST(TrainGenerator, PicturesDifferAreReproducibleAndNotFlat) {
-  std::set<std::uint64_t> hashes;
-  for (std::uint64_t i = 0; i < 20; ++i) {
-    const Image<std::uint8_t> picture = generate_background(5, i);
-    hashes.insert(hash_of(picture.view()));
-    EXPECT_EQ(hash_of(picture.view()), hash_of(generate_background(5, i).view()));
-    double mean = 0, square = 0;
-    for (int y = 0; y < picture.height(); ++y) {
-      for (int x = 0; x < picture.width(); ++x) {
-        const double v = picture.view().at(x, y);
-        mean += v, square += v * v;
-      }
-    }
-    const double n = picture.width() * picture.height();
-    EXPECT_GT(square / n - mean / n * (mean / n), 1) << i;
-  }
-  hashes.insert(hash_of(generate_background(6, 0).view()));
-  EXPECT_EQ(hashes.size(), 21u);
 }
 
 }  // namespace

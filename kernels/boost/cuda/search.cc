@@ -37,16 +37,6 @@ Status upload(const T* from, std::size_t count, DeviceBuffer<T>& to, cudaStream_
                "copying samples to the GPU");
 }
 
-struct OwnStream {
-  OwnStream() = default;
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
-  ~OwnStream() {
-    if (stream) cudaStreamDestroy(stream);
-  }
-  cudaStream_t stream = nullptr;
-};
-
 template <typename Id>
 class CudaSearch : public SplitSearch {
  public:
@@ -55,22 +45,18 @@ class CudaSearch : public SplitSearch {
         boosting_(boosting),
         count_(values.count()),
         stride_(OrderRows<Id>::stride_of(values.count())) {}
-  ~CudaSearch() override {
-    if (own_.stream) cudaStreamSynchronize(own_.stream);
-  }
 
   Status prepare(const SampleValues& values, std::size_t memory, const StopFlag* stop) {
-    CUFACE_TRY(check(cudaStreamCreateWithFlags(&own_.stream, cudaStreamNonBlocking),
-                     "making a CUDA stream"));
+    CUFACE_TRY(take(OwnStream::create(), own_));
     CUFACE_TRY(take(OrderPlan::create(static_cast<int>(count_), sizeof(Id)), order_plan_));
     CUFACE_TRY(take(ScanPlan::create(static_cast<int>(count_), boosting_), scan_plan_));
     std::vector<BoundFeature> bound;
     bound.reserve(bank_.count());
     for (std::size_t i = 0; i < bank_.count(); ++i)
       bound.push_back(bind_feature(bank_.at(i), values.layout()));
-    CUFACE_TRY(upload(bound.data(), bound.size(), bound_, own_.stream));
-    CUFACE_TRY(upload(values.sums().data(), values.sums().size(), sums_, own_.stream));
-    CUFACE_TRY(upload(values.norms().data(), values.norms().size(), norms_, own_.stream));
+    CUFACE_TRY(upload(bound.data(), bound.size(), bound_, own_.get()));
+    CUFACE_TRY(upload(values.sums().data(), values.sums().size(), sums_, own_.get()));
+    CUFACE_TRY(upload(values.norms().data(), values.norms().size(), norms_, own_.get()));
     rows_ = {sums_.data(), norms_.data(), values.padded(), static_cast<int>(count_)};
     CUFACE_TRY(take(DeviceBuffer<std::byte>::create(order_plan_.scratch_bytes()), scratch_));
     CUFACE_TRY(take(DeviceBuffer<std::int32_t>::create(2 * samples()), node_));
@@ -82,9 +68,9 @@ class CudaSearch : public SplitSearch {
     for (std::size_t first = 0; first < stored_; first += kBlock) {
       if (is_raised(stop)) return cancelled();
       CUFACE_TRY(sort(first, std::min(kBlock, stored_ - first), rows_of(first)));
-      CUFACE_TRY(wait(own_.stream));
+      CUFACE_TRY(wait(own_.get()));
     }
-    return wait(own_.stream);
+    return wait(own_.get());
   }
 
   Status best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) override {
@@ -97,7 +83,7 @@ class CudaSearch : public SplitSearch {
       to[samples() + count_] = 0;
     }
     *host_best_.data() = 0;
-    const cudaStream_t stream = own_.stream;
+    const cudaStream_t stream = own_.get();
     CUFACE_TRY(
         check(cudaMemcpyAsync(node_.data(), to, samples() * (weighs ? 2 : 1) * sizeof(std::int32_t),
                               cudaMemcpyHostToDevice, stream),
@@ -132,9 +118,9 @@ class CudaSearch : public SplitSearch {
                   std::vector<std::uint32_t>& order) override {
     if (feature >= stored_) return SplitSearch::order_of(feature, values, order);
     CUFACE_TRY(check(cudaMemcpyAsync(host_order_.data(), rows_of(feature).ids, count_ * sizeof(Id),
-                                     cudaMemcpyDeviceToHost, own_.stream),
+                                     cudaMemcpyDeviceToHost, own_.get()),
                      "copying an order from the GPU"));
-    CUFACE_TRY(wait(own_.stream));
+    CUFACE_TRY(wait(own_.get()));
     order.resize(count_);
     for (std::size_t i = 0; i < count_; ++i)
       order[i] = host_order_.data()[i] & static_cast<Id>(~OrderRows<Id>::kApart);
@@ -170,12 +156,12 @@ class CudaSearch : public SplitSearch {
 
   Status sort(std::size_t first, std::size_t features, const OrderRows<Id>& to) {
     return order_plan_.make(rows_, bound_.data() + first, static_cast<std::uint32_t>(features), to,
-                            scratch_.data(), own_.stream);
+                            scratch_.data(), own_.get());
   }
   Status scan(std::size_t first, std::size_t features, const OrderRows<Id>& orders,
               const DeviceNode& node) {
     return scan_plan_.run(orders, static_cast<std::uint32_t>(first),
-                          static_cast<std::uint32_t>(features), node, best_.data(), own_.stream);
+                          static_cast<std::uint32_t>(features), node, best_.data(), own_.get());
   }
 
   const FeatureBank& bank_;

@@ -81,6 +81,30 @@ class DeviceBuffer {
   std::size_t size_ = 0;
 };
 
+/// A stream that nobody else has. At its end its work is over.
+class OwnStream {
+ public:
+  OwnStream() = default;
+  static Result<OwnStream> create(SourceLine where = SourceLine::here()) {
+    cudaStream_t stream = nullptr;
+    CUFACE_TRY(check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                     "making a CUDA stream", where));
+    OwnStream own;
+    own.stream_.reset(stream);
+    return Result<OwnStream>(std::move(own));  // nvcc does not move by itself
+  }
+  cudaStream_t get() const { return stream_.get(); }
+
+ private:
+  struct End {
+    void operator()(cudaStream_t stream) const {
+      cudaStreamSynchronize(stream);
+      cudaStreamDestroy(stream);
+    }
+  };
+  std::unique_ptr<std::remove_pointer_t<cudaStream_t>, End> stream_;
+};
+
 /// One picture in device memory, rows on 256-byte boundaries; contents start undefined.
 template <typename T>
 class DeviceImage {

@@ -1,15 +1,16 @@
-// Backgrounds out of nothing but a seed: noise in octaves with shapes over it. Each pixel is a
-// function of the seed, the picture's number and its place, in integers: the same bytes on every
-// processor, and no order of work shows.
+// generated: backgrounds out of nothing but a seed, for training: noise in octaves with shapes over
+// it. Each pixel is a function of the seed, the picture's number and its place, in integers: the
+// same bytes on every processor, and no order of work shows.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "kernels/common/host_device.h"
+#include "kernels/common/image.h"
 #include "kernels/common/random.h"
 
-namespace cuface::train {
+namespace cuface {
 
 inline constexpr int kGeneratedWidth = 640, kGeneratedHeight = 480;
 
@@ -112,4 +113,8 @@ CUFACE_HD inline std::uint8_t generated_pixel(const GeneratedScene& s, int x, in
   return with_grain(s, x, y, v);
 }
 
-}  // namespace cuface::train
+/// Picture number `picture` of a seed, of kGeneratedWidth x kGeneratedHeight. Thread-safe. May
+/// throw std::bad_alloc.
+Image<std::uint8_t> generate_background(std::uint64_t seed, std::uint64_t picture);
+
+}  // namespace cuface

@@ -1,13 +1,11 @@
 // Whole pictures of generated_pixel(), quicker than pixel by pixel: a corner of the noise is drawn
 // once, and a shape is asked where it can be.
-#include "models/train/generated.h"
+#include "kernels/generated/generated.h"
 
 #include <array>
 #include <vector>
 
-#include "models/train/backgrounds.h"
-
-namespace cuface::train {
+namespace cuface {
 namespace {
 
 /// An octave of the noise, row by row.
@@ -78,4 +76,4 @@ Image<std::uint8_t> generate_background(std::uint64_t seed, std::uint64_t pictur
   return out;
 }
 
-}  // namespace cuface::train
+}  // namespace cuface

@@ -1,0 +1,48 @@
+// Looking for negatives on a GPU: all windows of a picture that pass the stages so far.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/cascade/cascade.h"
+#include "kernels/common/geometry.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "kernels/common/stop_flag.h"
+
+namespace cuface::train {
+
+/// A picture to search, from pixel (dx, dy) on.
+struct SearchTask {
+  ImageView<const std::uint8_t> picture;   ///< in host memory; not read with `generated`
+  std::optional<std::uint64_t> generated;  ///< instead: the number of such a picture
+  int dx = 0, dy = 0;
+  double factor = 1.1;  ///< between sizes of windows
+};
+
+struct SearchedPicture {
+  /// False where the GPU cannot search a picture of this size: for the CPU then.
+  bool is_searched = false;
+  bool too_many = false;          ///< pass, more than kMaxRawWindows: `boxes` has none
+  std::int64_t windows = 0;       ///< looked at
+  std::vector<Rect> boxes;        ///< as Searcher::search() has them, in its order
+  Image<std::uint8_t> generated;  ///< the picture, where it was generated and has boxes
+};
+
+/// Serves one thread at a time.
+class GpuMining {
+ public:
+  virtual ~GpuMining() = default;
+  /// Searches the pictures, each as the CPU's Searcher does. kCancelled once `stop` is raised.
+  virtual Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
+                        const StopFlag* stop) = 0;
+};
+
+/// On the current GPU. `model` must outlive it; `seed` is that of generated pictures. kUnsupported
+/// with what CUDA says, or without CUDA in this build; kOutOfDeviceMemory.
+Result<std::unique_ptr<GpuMining>> make_gpu_mining(const CascadeModel& model, std::uint64_t seed);
+
+}  // namespace cuface::train

@@ -1,0 +1,230 @@
+#include "models/train/mining_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "kernels/boost/boost.h"
+#include "kernels/common/random.h"
+#include "kernels/common/try.h"
+#include "kernels/detect/searcher.h"
+#include "kernels/levels/levels.h"
+#include "kernels/pyramid/pyramid.h"
+#include "models/train/mining.h"
+
+namespace cuface::train {
+namespace {
+
+constexpr std::size_t kDrawsForEach = 64;  // with 4 stages at 0.5 four times as many as needed
+constexpr std::array<double, kMiningPasses> kScaleFactors = {1.1, 1.15, 1.2, 1.25};
+
+/// A window of a level.
+struct Candidate {
+  std::size_t level;
+  int x, y;
+};
+
+/// The sizes of one kind of picture, and the scalings to them.
+struct PictureLevels {
+  int width = 0, height = 0;
+  double factor = 0;
+  std::vector<Level> levels;
+  std::vector<std::unique_ptr<LinearResize>> resizes;
+  std::unique_ptr<Searcher> searcher;
+
+  bool fits(int w, int h, double f) const { return w == width && h == height && f == factor; }
+
+  const LinearResize& resize(std::size_t level) {
+    std::unique_ptr<LinearResize>& plan = resizes[level];
+    if (!plan) {
+      plan =
+          std::make_unique<LinearResize>(width, height, levels[level].width, levels[level].height);
+    }
+    return *plan;
+  }
+};
+
+std::int64_t columns_of(const SearchGrid& grid) {
+  return (grid.columns + grid.step - 1) / grid.step;
+}
+std::int64_t rows_of(const SearchGrid& grid) { return (grid.rows + grid.step - 1) / grid.step; }
+
+}  // namespace
+
+MiningPart::MiningPart(const MiningItem& item, WindowSize window, int width, int height)
+    : dx(width > window.width ? static_cast<int>(item.pass & 1) : 0),
+      dy(height > window.height ? static_cast<int>(item.pass >> 1 & 1) : 0),
+      factor(kScaleFactors[item.pass]) {}
+
+class MiningSearch::Impl {
+ public:
+  Impl(const FeatureBank& bank, const CascadeModel& model)
+      : bank_(bank), stages_(model.stages.size()), model_(model) {}
+
+  MinedWindows look(const MiningItem& item, ImageView<const std::uint8_t> picture,
+                    const SearchedPicture* on_gpu) {
+    const MiningPart of_pass(item, {bank_.width(), bank_.height()}, picture.width, picture.height);
+    const ImageView<const std::uint8_t> part{picture.row(of_pass.dy) + of_pass.dx,
+                                             picture.width - of_pass.dx,
+                                             picture.height - of_pass.dy, picture.stride};
+    plan(part.width, part.height, of_pass.factor);
+    const bool draws = stages_ <= kStagesToDraw;
+    MinedWindows drawn;
+    if (draws) {
+      drawn = look_at_some(item, part);
+      const WindowSize size{bank_.width(), bank_.height()};
+      const bool enough = drawn.pixels.size() == item.quota * size.pixels();
+      if (stages_ == 0 || enough || !drawn.status.ok()) return drawn;
+    }
+    MinedWindows out;
+    std::vector<Candidate> candidates;
+    if (!search(part, on_gpu, candidates, out)) return draws ? drawn : look_at_some(item, part);
+    out.status = choose(item, part, candidates, true, out);
+    return out;
+  }
+
+ private:
+  void plan(int width, int height, double factor) {
+    if (at_.fits(width, height, factor)) return;
+    at_ = {};
+    at_.width = width;
+    at_.height = height;
+    at_.factor = factor;
+    const LevelQuery query{bank_.width(), bank_.height(), width, height, factor, 0, 0};
+    at_.levels = pyramid_levels(query, search_scales(query), 0);
+    at_.resizes.resize(at_.levels.size());
+  }
+
+  /// All windows. False where more pass than a search keeps.
+  bool search(ImageView<const std::uint8_t> part, const SearchedPicture* on_gpu,
+              std::vector<Candidate>& out, MinedWindows& result) {
+    std::vector<Rect> found;
+    if (on_gpu) {
+      if (on_gpu->too_many) return false;
+      result.windows = on_gpu->windows;
+    } else {
+      if (!at_.searcher) {
+        at_.searcher = make_pyramid_searcher(
+            model_, {part.width, part.height, at_.factor, 0, 0, 0, 1, nullptr});
+      }
+      if (!at_.searcher->search(part, kWholePicture, nullptr, found)) return false;
+      result.windows = at_.searcher->windows();
+    }
+    const std::vector<Rect>& boxes = on_gpu ? on_gpu->boxes : found;
+    result.passed = static_cast<std::int64_t>(boxes.size());
+    std::size_t level = 0;
+    for (const Rect& box : boxes) {  // by level, so that levels are found by going on
+      while (level < at_.levels.size() && !has_size(level, box)) ++level;
+      if (level == at_.levels.size()) break;
+      const float scale = at_.levels[level].scale;
+      out.push_back({level, unscaled(box.x, scale), unscaled(box.y, scale)});
+    }
+    return true;
+  }
+  bool has_size(std::size_t level, const Rect& box) const {
+    return scaled_side(bank_.width(), at_.levels[level].scale) == box.w &&
+           scaled_side(bank_.height(), at_.levels[level].scale) == box.h;
+  }
+  /// The place in the level that lies at `v` in the picture.
+  static int unscaled(int v, float scale) {
+    const int near = static_cast<int>(std::lrintf(static_cast<float>(v) / scale));
+    for (const int place : {near, near - 1, near + 1}) {
+      if (scaled_side(place, scale) == v) return place;
+    }
+    return near;
+  }
+
+  /// Drawn windows; fewer than are wanted where the stages let few through.
+  MinedWindows look_at_some(const MiningItem& item, ImageView<const std::uint8_t> part) {
+    MinedWindows out;
+    std::vector<Candidate> candidates;
+    draw(item, candidates);
+    out.status = choose(item, part, candidates, false, out);
+    return out;
+  }
+
+  /// Some windows, all as likely.
+  void draw(const MiningItem& item, std::vector<Candidate>& out) {
+    std::vector<std::int64_t> ends;
+    std::int64_t all = 0;
+    for (const Level& level : at_.levels) {
+      ends.push_back(all += columns_of(level.grid) * rows_of(level.grid));
+    }
+    if (all == 0) return;
+    const std::size_t draws = stages_ == 0 ? 2 * item.quota : kDrawsForEach * item.quota;
+    for (std::size_t i = 0; i < draws; ++i) {
+      const std::int64_t at =
+          static_cast<std::int64_t>(random_index(item.key, i, static_cast<std::size_t>(all)));
+      const std::size_t level =
+          static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
+      const SearchGrid& grid = at_.levels[level].grid;
+      const std::int64_t in_level = at - (level == 0 ? 0 : ends[level - 1]);
+      out.push_back({level, static_cast<int>(in_level % columns_of(grid)) * grid.step,
+                     static_cast<int>(in_level / columns_of(grid)) * grid.step});
+    }
+  }
+
+  /// Up to `quota` of those that pass: of drawn ones the first, of all that were found any.
+  Status choose(const MiningItem& item, ImageView<const std::uint8_t> part,
+                std::vector<Candidate>& candidates, bool searched, MinedWindows& out) {
+    if (searched && candidates.size() > item.quota) {
+      // Overlapping windows look alike, so those taken are spread over the picture.
+      for (std::size_t i = 0; i < item.quota; ++i) {
+        std::swap(candidates[i], candidates[i + random_index(item.key, i, candidates.size() - i)]);
+      }
+    }
+    const WindowSize size{bank_.width(), bank_.height()};
+    const std::size_t at_once = 2 * item.quota + 16;
+    std::vector<std::uint8_t> pixels;
+    for (std::size_t first = 0;
+         first < candidates.size() && out.pixels.size() < item.quota * size.pixels();
+         first += at_once) {
+      const std::size_t count = std::min(at_once, candidates.size() - first);
+      pixels.resize(count * size.pixels());
+      for (std::size_t i = 0; i < count; ++i) {
+        read_window(candidates[first + i], part, pixels.data() + i * size.pixels());
+      }
+      const std::vector<std::uint8_t> labels(count);
+      // Such as a search in other steps would not have found fall out here, and flat ones.
+      std::vector<std::uint16_t> failed(count);
+      if (stages_ > 0) {
+        CUFACE_TRY(take(failed_stages(model_, {pixels, labels, size.width, size.height}), failed));
+      }
+      if (!searched) {
+        out.windows += static_cast<std::int64_t>(count);
+        out.passed += std::count(failed.begin(), failed.end(), stages_);
+      }
+      for (std::size_t i = 0; i < count && out.pixels.size() < item.quota * size.pixels(); ++i) {
+        const std::span window(pixels.data() + i * size.pixels(), size.pixels());
+        if (failed[i] == stages_ && !is_flat(window, size)) {
+          out.pixels.insert(out.pixels.end(), window.begin(), window.end());
+        }
+      }
+    }
+    return {};
+  }
+  void read_window(const Candidate& c, ImageView<const std::uint8_t> part, std::uint8_t* to) {
+    const LinearResize& resize = at_.resize(c.level);
+    for (int y = 0; y < bank_.height(); ++y) {
+      resize.row(part, c.y + y, c.x, bank_.width(), to + y * bank_.width());
+    }
+  }
+
+  const FeatureBank& bank_;
+  const std::size_t stages_;
+  const CascadeModel& model_;
+  PictureLevels at_;
+};
+
+MiningSearch::MiningSearch(const FeatureBank& bank, const CascadeModel& model)
+    : impl_(std::make_unique<Impl>(bank, model)) {}
+MiningSearch::MiningSearch(MiningSearch&&) noexcept = default;
+MiningSearch::~MiningSearch() = default;
+
+MinedWindows MiningSearch::look(const MiningItem& item, ImageView<const std::uint8_t> picture,
+                                const SearchedPicture* on_gpu) {
+  return impl_->look(item, picture, on_gpu);
+}
+
+}  // namespace cuface::train

@@ -1,0 +1,59 @@
+// What mining finds in one picture: windows that pass the stages so far.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/boost/feature_bank.h"
+#include "kernels/cascade/cascade.h"
+#include "kernels/common/image.h"
+#include "kernels/common/status.h"
+#include "models/train/gpu_mining.h"
+#include "models/train/windows.h"
+
+namespace cuface::train {
+
+/// One picture to look at.
+struct MiningItem {
+  bool generated = false;
+  std::uint64_t picture = 0, pass = 0;
+  std::uint64_t key = 0;  ///< of its draws
+  std::size_t quota = 1;
+};
+
+/// What it gave.
+struct MinedWindows {
+  Status status;
+  std::int64_t windows = 0, passed = 0;
+  std::vector<std::uint8_t> pixels;  ///< of the chosen windows
+};
+
+/// What of a picture is looked at in a pass. Another pixel to begin with: where the step is 2 these
+/// are other windows.
+struct MiningPart {
+  int dx, dy;
+  double factor;
+
+  MiningPart(const MiningItem& item, WindowSize window, int width, int height);
+};
+
+/// What one worker needs, kept from picture to picture: folders often hold pictures of one size.
+class MiningSearch {
+ public:
+  /// Both must outlive it. `model` is the stages so far.
+  MiningSearch(const FeatureBank& bank, const CascadeModel& model);
+  MiningSearch(MiningSearch&&) noexcept;
+  ~MiningSearch();
+
+  /// Up to item.quota windows that pass all stages and are not flat. `on_gpu`: what a GPU found in
+  /// the picture, or null. May throw std::bad_alloc.
+  MinedWindows look(const MiningItem& item, ImageView<const std::uint8_t> picture,
+                    const SearchedPicture* on_gpu);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cuface::train
