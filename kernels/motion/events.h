@@ -20,8 +20,8 @@ struct MotionBox {
   std::int32_t cells = 0;  ///< that move in it
 };
 
-/// What is known of one frame.
-struct MotionResult {
+/// What is known of one frame, but for the counts of its cells.
+struct MotionSummary {
   std::int32_t compared = 0;       ///< 0 = there was nothing to compare with: all else is 0
   std::int32_t learning = 0;       ///< the method background: all is taken for it, and none moves
   std::int32_t global_change = 0;  ///< the picture changed as a whole: no cell moves
@@ -36,6 +36,10 @@ struct MotionResult {
   MotionBox boxes[kMostMotionBoxes] = {};
   /// Rows of cells, bit c is column c: those active now, and of these those that move.
   std::uint64_t active[kMostMotionCells] = {}, moving[kMostMotionCells] = {};
+};
+
+/// What is known of one frame.
+struct MotionResult : MotionSummary {
   /// Row after row, `columns` in each: pixels that changed, and that are not ignored.
   std::uint32_t cell_changed[kMostMotionCells * kMostMotionCells] = {};
   std::uint32_t cell_pixels[kMostMotionCells * kMostMotionCells] = {};
@@ -49,14 +53,18 @@ struct KnownMotion {
   std::int64_t seen = 0;
 };
 
-/// What lasts from one frame to the next. All zero at the beginning.
-struct MotionState {
-  std::uint8_t streak[kMostMotionCells * kMostMotionCells] = {};  ///< frames in a row, at most 255
-  KnownMotion known[kMostMotionBoxes] = {};                       ///< by their ids
+/// What lasts from one frame to the next, but for that of cells. All zero at the beginning.
+struct MotionTracks {
+  KnownMotion known[kMostMotionBoxes] = {};  ///< by their ids
   std::int32_t known_count = 0;
   std::int32_t last_id = 0;
   std::int32_t in_event = 0;
   std::int64_t begin = 0, last = 0;
+};
+
+/// What lasts from one frame to the next. All zero at the beginning.
+struct MotionState : MotionTracks {
+  std::uint8_t streak[kMostMotionCells * kMostMotionCells] = {};  ///< frames in a row, at most 255
 };
 
 /// The method background: whether something moves in a cell or beside it, corners included. What
@@ -111,8 +119,8 @@ CUFACE_HD inline bool most_are_active(const MotionPlan& plan, const MotionResult
 /// A cell's frames in a row: an active one goes on with the longest streak around it, so that what
 /// passes from cell to cell is seen. `before(row, column)` is that of the frame before.
 template <typename Before>
-CUFACE_HD inline std::uint8_t streak_of(const MotionPlan& plan, const MotionResult& result, int row,
-                                        int column, const Before& before) {
+CUFACE_HD inline std::uint8_t streak_of(const MotionPlan& plan, const MotionSummary& result,
+                                        int row, int column, const Before& before) {
   if ((result.active[row] >> column & 1) == 0) return 0;
   int longest = 0;
   for (int r = row > 0 ? row - 1 : 0; r <= row + 1 && r < plan.config.rows; ++r) {
@@ -155,13 +163,14 @@ CUFACE_HD inline void find_moving(const MotionPlan& plan, MotionState& state,
 }
 
 /// The boxes of the cells that move, from the top, in the order of their first cells; no ids yet.
-CUFACE_HD inline void find_boxes(const MotionPlan& plan, MotionResult& result) {
+CUFACE_HD inline void find_boxes(const MotionPlan& plan, MotionSummary& result) {
   const int columns = plan.config.columns, rows = plan.config.rows;
   std::uint64_t left[kMostMotionCells];
   for (int r = 0; r < rows; ++r) left[r] = result.moving[r];
   for (int r = 0; r < rows; ++r) {
     while (left[r] != 0) {
-      std::uint64_t part[kMostMotionCells] = {};
+      std::uint64_t part[kMostMotionCells];
+      for (int y = r > 0 ? r - 1 : 0; y < rows; ++y) part[y] = 0;
       part[r] = left[r] & (~left[r] + 1);
       bool grew = true;
       while (grew) {
@@ -206,8 +215,8 @@ CUFACE_HD inline int common_cells(const MotionBox& a, const MotionBox& b) {
 /// Gives the boxes the ids of those before. The oldest id chooses first, and takes the box with
 /// which it has most in common, of equal ones the first. An id is kept for the gap after its box
 /// was seen last.
-CUFACE_HD inline void give_ids(const MotionPlan& plan, std::int64_t time, MotionState& state,
-                               MotionResult& result) {
+CUFACE_HD inline void give_ids(const MotionPlan& plan, std::int64_t time, MotionTracks& state,
+                               MotionSummary& result) {
   int kept = 0;
   for (int k = 0; k < state.known_count; ++k) {
     KnownMotion known = state.known[k];
@@ -244,8 +253,8 @@ CUFACE_HD inline void give_ids(const MotionPlan& plan, std::int64_t time, Motion
 }
 
 /// Begins an event with motion, and ends it where there was none for the gap.
-CUFACE_HD inline void follow_event(const MotionPlan& plan, std::int64_t time, MotionState& state,
-                                   MotionResult& result) {
+CUFACE_HD inline void follow_event(const MotionPlan& plan, std::int64_t time, MotionTracks& state,
+                                   MotionSummary& result) {
   if (result.moving_cells > 0) {
     if (state.in_event == 0) {
       state.in_event = result.began = 1;
@@ -262,7 +271,7 @@ CUFACE_HD inline void follow_event(const MotionPlan& plan, std::int64_t time, Mo
 }
 
 /// The end of the video ends an event.
-CUFACE_HD inline void end_event(MotionState& state, MotionResult& result) {
+CUFACE_HD inline void end_event(MotionTracks& state, MotionSummary& result) {
   result.ended = state.in_event;
   state.in_event = 0;
   result.begin = state.begin;
@@ -270,8 +279,8 @@ CUFACE_HD inline void end_event(MotionState& state, MotionResult& result) {
 }
 
 /// What the cells that move come to.
-CUFACE_HD inline void follow_moving(const MotionPlan& plan, std::int64_t time, MotionState& state,
-                                    MotionResult& result) {
+CUFACE_HD inline void follow_moving(const MotionPlan& plan, std::int64_t time, MotionTracks& state,
+                                    MotionSummary& result) {
   if (result.moving_cells > 0) find_boxes(plan, result);
   give_ids(plan, time, state, result);
   follow_event(plan, time, state, result);

@@ -32,9 +32,8 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   const bool edges = method == MotionMethod::kEdges;
   const bool background = method == MotionMethod::kBackground;
   const auto words_if = [&](bool is) { return layout.add<std::uint64_t>(is ? map : 0); };
-  Words maps = layout.add<std::uint64_t>(edges ? kSlots * map : 0),
-        near = words_if(edges || background), other = words_if(edges), found = words_if(!edges),
-        moved = words_if(background), before = words_if(background);
+  Words maps = layout.add<std::uint64_t>(edges ? kSlots * map : 0), found = words_if(!edges),
+        moved = words_if(background), near = words_if(background), before = words_if(background);
   auto pictures =
       layout.add<std::uint8_t>(method == MotionMethod::kDifference ? kSlots * pixels : 0);
   constexpr int kBytePlanes = 2 * cuface::motion::kModes + 5;
@@ -47,7 +46,7 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   CUFACE_TRY(
       check(cudaMemset(made.memory_.data(), 0, sizeof(motion::MotionMemory)), "clearing motion"));
   std::byte* all = made.bytes_.data();
-  for (Words* part : {&kept, &mask, &maps, &near, &other, &found, &moved, &before}) part->bind(all);
+  for (Words* part : {&kept, &mask, &maps, &found, &moved, &near, &before}) part->bind(all);
   cell_pixels.bind(all);
   pictures.bind(all);
   means.bind(all);
@@ -59,9 +58,8 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   };
   made.kept_ = kept.data();
   made.cell_pixels_ = cell_pixels.data();
-  made.views_ = {view(kept),  cell_pixels.data(), view(mask),  {maps.data(), words, height},
-                 view(near),  view(other),        view(found), view(moved),
-                 view(before)};
+  made.views_ = {view(kept),  cell_pixels.data(), view(mask), {maps.data(), words, height},
+                 view(found), view(moved),        view(near), view(before)};
   made.pictures_ = {pictures.data(), words * kWordBits, height};
   motion::ModeSlots& planes = made.planes_;
   planes.stride = words * kWordBits;
@@ -105,13 +103,15 @@ void MotionDetector::forget() {
   frame_.forget = 1;
 }
 
-const motion::MotionFrame& MotionDetector::next(std::int64_t time) {
-  frame_.time = time;
-  if (plan_.config.method == MotionMethod::kBackground) return frame_;
+motion::MotionFrame MotionDetector::next(std::int64_t time) {
+  motion::MotionFrame frame = frame_;
+  frame_.forget = frame_.finish = 0;
+  frame.time = time;
+  if (plan_.config.method == MotionMethod::kBackground) return frame;
   const References::Choice slots = references_.choose(time, plan_.config.interval);
-  frame_.now = slots.now;
-  frame_.then = slots.then;
-  return frame_;
+  frame.now = slots.now;
+  frame.then = slots.then;
+  return frame;
 }
 
 Status MotionDetector::enqueue(ImageView<const std::uint8_t> picture, std::int64_t time,
@@ -120,12 +120,12 @@ Status MotionDetector::enqueue(ImageView<const std::uint8_t> picture, std::int64
     return invalid("a grey picture for the method edges");
   if (picture.width != plan_.width || picture.height != plan_.height)
     return invalid("a picture of another size than planned");
-  const motion::MotionFrame& frame = next(time);
+  const motion::MotionFrame frame = next(time);
   if (plan_.config.method == MotionMethod::kBackground)
     CUFACE_TRY(motion::look_at_background(picture, frame, planes_, views_, memory_.data(), launch));
   else
     CUFACE_TRY(motion::differ(picture, frame, pictures_, views_, memory_.data(), launch));
-  return finish_frame(out, launch);
+  return motion::finish_mask(plan_, views_, memory_.data(), out, counters_, launch);
 }
 
 Status MotionDetector::enqueue(ImageView<const std::uint64_t> edges, std::int64_t time,
@@ -134,13 +134,8 @@ Status MotionDetector::enqueue(ImageView<const std::uint64_t> edges, std::int64_
     return invalid("a bit map of edges for another method");
   if (edges.width != words_of(plan_.width) || edges.height != plan_.height)
     return invalid("a picture of another size than planned");
-  CUFACE_TRY(motion::widen_edges(edges, plan_, next(time), views_, memory_.data(), launch));
-  return finish_frame(out, launch);
-}
-
-Status MotionDetector::finish_frame(MotionResult* out, Launcher launch) {
-  frame_.forget = frame_.finish = 0;
-  return motion::finish_mask(plan_, views_, memory_.data(), out, counters_, launch);
+  return motion::mask_edges(edges, plan_, next(time), views_, memory_.data(), out, counters_,
+                            launch);
 }
 
 }  // namespace cuface::cuda

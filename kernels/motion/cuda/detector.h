@@ -48,8 +48,7 @@ class MotionDetector {
 
  private:
   MotionDetector() = default;
-  const motion::MotionFrame& next(std::int64_t time);
-  Status finish_frame(MotionResult* out, Launcher launch);
+  motion::MotionFrame next(std::int64_t time);
 
   MotionPlan plan_;
   References references_;

@@ -2,9 +2,11 @@
 // a thread a cell where cells do not ask each other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/common/bits.h"
+#include "kernels/common/cuda/raw.cuh"
 #include "kernels/motion/cuda/memory.h"
 
 namespace cuface::cuda::motion {
@@ -62,86 +64,112 @@ struct CellCounts {
   }
 };
 
-/// follow_cells(), or the rest of a frame that was compared with nothing. All threads of a block of
-/// kMaskThreads call it.
-__device__ inline void follow(const MotionPlan& plan, const MotionFrame& frame, const Seen& seen,
-                              const std::uint32_t* cell_pixels, MotionMemory* memory,
-                              MotionResult* out, MotionCounters* counters) {
-  __shared__ unsigned long long active[kMostMotionCells], moving[kMostMotionCells];
+/// Copies as words, by all threads of a block.
+template <typename T>
+__device__ void copy_words(const T& from, T& to) {
+  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
+  const auto* in = reinterpret_cast<const std::uint64_t*>(&from);
+  auto* out = reinterpret_cast<std::uint64_t*>(&to);
+  for (unsigned i = threadIdx.x; i < sizeof(T) / sizeof *in; i += kMaskThreads) out[i] = in[i];
+}
+
+/// Clears the counts of a result's cells: thread `first` of `all` its share.
+__device__ inline void clear_cells(MotionResult* out, unsigned first, unsigned all) {
+  constexpr std::size_t kBytes = sizeof(MotionResult) - sizeof(MotionSummary);
+  static_assert(kBytes ==
+                sizeof out->cell_changed + sizeof out->cell_pixels + sizeof out->cell_stirred);
+  auto* words =
+      reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(out) + sizeof(MotionSummary));
+  for (unsigned i = first; i < kBytes / sizeof *words; i += all) words[i] = 0;
+}
+
+/// The counts of the cells go to the result, and from there to its summary which of them are
+/// active, and which move. Ends with a barrier.
+__device__ inline void follow_counts(const MotionPlan& plan, const MotionFrame& frame,
+                                     const Seen& seen, const std::uint32_t* cell_pixels,
+                                     MotionMemory* memory, MotionResult* out,
+                                     MotionSummary& summary) {
   __shared__ std::uint8_t streaks[kMostMotionCells * kMostMotionCells];
-  __shared__ std::uint32_t changed, pixels, active_cells, counted_cells, moving_cells;
-  MotionState& state = memory->state;
+  __shared__ int active_cells, counted_cells;
   const int thread = static_cast<int>(threadIdx.x);
   const int columns = plan.config.columns, cells = columns * plan.config.rows;
-  static_assert(sizeof(MotionResult) % sizeof(std::uint64_t) == 0);
-  auto* words = reinterpret_cast<std::uint64_t*>(out);
-  for (unsigned i = threadIdx.x; i < sizeof(MotionResult) / sizeof(std::uint64_t);
-       i += kMaskThreads)
-    words[i] = 0;
-  if (thread < kMostMotionCells) active[thread] = moving[thread] = 0;
-  if (frame.forget)
-    for (int i = thread; i < kMostMotionCells * kMostMotionCells; i += kMaskThreads)
-      state.streak[i] = 0;
-  if (thread == 0) {
-    changed = pixels = active_cells = counted_cells = moving_cells = 0;
-    if (frame.forget) state.known_count = 0;
-    if (frame.finish) state.in_event = 0;
-  }
-  __syncthreads();
-  if (!seen.compared) {
-    if (thread == 0) follow_event(plan, frame.time, state, *out);
-    return;
-  }
+  const auto set = [&](std::uint64_t* rows, int i) {
+    atomicOr(reinterpret_cast<unsigned long long*>(rows + i / columns), 1ull << i % columns);
+  };
+  std::uint8_t* streak = memory->state.streak;
+  if (thread == 0) active_cells = counted_cells = 0;
   for (int i = thread; i < cells; i += kMaskThreads) {
     const std::uint32_t own = __ldcg(memory->changed + i);
     out->cell_changed[i] = own;
     out->cell_stirred[i] = __ldcg(memory->stirred + i);
     out->cell_pixels[i] = cell_pixels[i];
+    streaks[i] = frame.forget ? std::uint8_t{0} : streak[i];  // before this frame
     memory->changed[i] = memory->stirred[i] = 0;
-    atomicAdd(&changed, own);
-    atomicAdd(&pixels, cell_pixels[i]);
-    if (cell_pixels[i] > 0) atomicAdd(&counted_cells, 1u);
+    atomicAdd(&summary.changed, own);
+    atomicAdd(&summary.pixels, cell_pixels[i]);
   }
   __syncthreads();
   for (int i = thread; i < cells; i += kMaskThreads) {
-    const int row = i / columns, column = i % columns;
-    if (!is_cell_active(plan, *out, row, column)) continue;
-    atomicOr(active + row, 1ull << column);
-    atomicAdd(&active_cells, 1u);
+    if (out->cell_pixels[i] > 0) atomicAdd(&counted_cells, 1);
+    if (!is_cell_active(plan, *out, i / columns, i % columns)) continue;
+    set(summary.active, i);
+    atomicAdd(&active_cells, 1);
   }
   __syncthreads();
-  if (thread < plan.config.rows) out->active[thread] = active[thread];
   bool global = seen.global;
   if (plan.config.find_global_changes && plan.config.method != MotionMethod::kBackground)
-    global = is_most(static_cast<int>(active_cells), static_cast<int>(counted_cells));
-  __syncthreads();
+    global = is_most(active_cells, counted_cells);
+  if (thread == 0) {
+    summary.compared = 1;
+    summary.learning = seen.learning;
+    summary.global_change = global;
+  }
   for (int i = thread; i < cells; i += kMaskThreads) {
-    const int row = i / columns, column = i % columns;
-    const std::uint8_t streak =
-        global ? std::uint8_t{0} : streak_of(plan, *out, row, column, [&](int r, int c) {
-          return state.streak[r * columns + c];
-        });
-    streaks[i] = streak;
-    if (global || streak < plan.config.min_frames) continue;
-    atomicOr(moving + row, 1ull << column);
-    atomicAdd(&moving_cells, 1u);
+    const auto before = [&](int r, int c) { return streaks[r * columns + c]; };
+    const std::uint8_t now =
+        global ? std::uint8_t{0} : streak_of(plan, summary, i / columns, i % columns, before);
+    streak[i] = now;
+    if (global || now < plan.config.min_frames) continue;
+    set(summary.moving, i);
+    atomicAdd(&summary.moving_cells, 1);
   }
   __syncthreads();
-  for (int i = thread; i < cells; i += kMaskThreads) state.streak[i] = streaks[i];
-  if (thread < plan.config.rows) out->moving[thread] = moving[thread];
+}
+
+/// follow_cells(), or the rest of a frame that was compared with nothing. All threads of a block of
+/// kMaskThreads call it. What one thread does it does in shared memory.
+__device__ inline void follow(const MotionPlan& plan, const MotionFrame& frame, const Seen& seen,
+                              const std::uint32_t* cell_pixels, MotionMemory* memory,
+                              MotionResult* out, MotionCounters* counters) {
+  __shared__ Raw<MotionSummary> shared_summary;
+  __shared__ Raw<MotionTracks> shared_tracks;
+  MotionSummary& summary = shared_summary.get();
+  MotionTracks& tracks = shared_tracks.get();
+  auto* words = reinterpret_cast<std::uint64_t*>(&summary);
+  for (unsigned i = threadIdx.x; i < sizeof summary / sizeof *words; i += kMaskThreads)
+    words[i] = 0;
+  copy_words<MotionTracks>(memory->state, tracks);
+  if (frame.forget)
+    for (unsigned i = threadIdx.x; i < sizeof memory->state.streak; i += kMaskThreads)
+      memory->state.streak[i] = 0;
   __syncthreads();
-  if (thread != 0) return;
-  out->compared = 1;
-  out->learning = seen.learning;
-  out->global_change = global;
-  out->changed = changed;
-  out->pixels = pixels;
-  out->moving_cells = static_cast<std::int32_t>(moving_cells);
-  follow_moving(plan, frame.time, state, *out);
-  if (!counters) return;
-  counters->moving_frames += out->moving_cells > 0;
-  counters->global_changes += out->global_change;
-  counters->events += out->began;
+  if (seen.compared) follow_counts(plan, frame, seen, cell_pixels, memory, out, summary);
+  if (threadIdx.x == 0) {
+    if (frame.forget) tracks.known_count = 0;
+    if (frame.finish) tracks.in_event = 0;
+    if (seen.compared)
+      follow_moving(plan, frame.time, tracks, summary);
+    else
+      follow_event(plan, frame.time, tracks, summary);
+    if (counters && seen.compared) {
+      counters->moving_frames += summary.moving_cells > 0;
+      counters->global_changes += summary.global_change;
+      counters->events += summary.began;
+    }
+  }
+  __syncthreads();
+  copy_words<MotionSummary>(summary, *out);
+  copy_words<MotionTracks>(tracks, memory->state);
 }
 
 }  // namespace cuface::cuda::motion

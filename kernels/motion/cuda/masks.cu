@@ -14,27 +14,6 @@ using cuface::motion::kAround;
 using cuface::motion::kLeastAround;
 using cuface::motion::kLeastDifference;
 
-/// A thread a word.
-template <typename Told>
-__global__ void __launch_bounds__(kBlockX* kBlockY)
-    widen_kernel(Bits edges, int width, int tolerance, bool symmetric, Told told, MaskViews views,
-                 MotionMemory* memory) {
-  const Place at = place();
-  const MotionFrame frame = told.get();
-  if (at.x == 0 && at.y == 0) memory->frame = frame;
-  if (at.x >= edges.width || at.y >= edges.height) return;
-  const std::uint64_t* now = edges.row(at.y);
-  views.maps.view(frame.now).row(at.y)[at.x] = now[at.x];
-  if (frame.then < 0) return;
-  const std::uint64_t* then = views.maps.view(frame.then).row(at.y);
-  const int words = edges.width;
-  const auto hollow = [&](int i) { return ~then[i] & bits_between(i, 0, width); };
-  views.near.row(at.y)[at.x] = widened([&](int i) { return then[i]; }, words, at.x, tolerance);
-  views.other.row(at.y)[at.x] = symmetric
-                                    ? widened([&](int i) { return now[i]; }, words, at.x, tolerance)
-                                    : widened(hollow, words, at.x, tolerance);
-}
-
 /// A thread a quad.
 template <typename Told>
 __global__ void __launch_bounds__(kBlockX* kBlockY)
@@ -82,22 +61,37 @@ __device__ std::uint64_t majority(Bits bits, int i, int y) {
   return all.at_least(kLeastAround);
 }
 
-__device__ std::uint64_t changed(const MotionPlan& plan, const MaskViews& views,
+/// The method edges. A dilation goes along columns first: so each word is widened once.
+__device__ std::uint64_t changed_edges_at(const MotionPlan& plan, Bits then, Bits now, int i,
+                                          int y) {
+  const int reach = plan.config.tolerance, words = now.width, height = now.height;
+  EdgeWords edges;
+  edges.then = then.row(y)[i];
+  edges.now = now.row(y)[i];
+  const auto near = [&](const auto& word_at) {
+    const auto column_at = [&](int j) {
+      return column([&](int v) { return word_at(j, v); }, height, y, reach);
+    };
+    return widened(column_at, words, i, reach);
+  };
+  if (edges.now != 0) edges.near_then = near([&](int j, int v) { return then.row(v)[j]; });
+  if ((edges.then & ~edges.now) == 0) {
+    // No edge has gone.
+  } else if (plan.config.symmetric) {
+    edges.near_now = near([&](int j, int v) { return now.row(v)[j]; });
+  } else {
+    edges.solid_then =
+        ~near([&](int j, int v) { return ~then.row(v)[j] & bits_between(j, 0, plan.width); });
+  }
+  return changed_edges(edges, plan.config.symmetric);
+}
+
+__device__ std::uint64_t changed(const MotionPlan& plan, const MaskViews& views, Bits edges,
                                  const MotionFrame& frame, const Seen& seen, int i, int y) {
   switch (plan.config.method) {
-    case MotionMethod::kEdges: {
-      if (!seen.compared) return 0;
-      const int reach = plan.config.tolerance;
-      EdgeWords words;
-      words.then = views.maps.view(frame.then).row(y)[i];
-      words.now = views.maps.view(frame.now).row(y)[i];
-      if ((words.then | words.now) == 0) return 0;
-      words.near_then = column(views.near, i, y, reach);
-      const std::uint64_t other = column(views.other, i, y, reach);
-      words.near_now = other;
-      words.solid_then = ~other;
-      return changed_edges(words, plan.config.symmetric);
-    }
+    case MotionMethod::kEdges:
+      views.maps.view(frame.now).row(y)[i] = edges.row(y)[i];
+      return seen.compared ? changed_edges_at(plan, views.maps.view(frame.then), edges, i, y) : 0;
     case MotionMethod::kDifference:
       return seen.compared ? majority(views.found, i, y) : 0;
     case MotionMethod::kBackground: {
@@ -105,21 +99,30 @@ __device__ std::uint64_t changed(const MotionPlan& plan, const MaskViews& views,
           seen.begin ? 0 : majority(views.found, i, y) & bits_between(i, 0, plan.width);
       views.moved.row(y)[i] = moved;
       if (moved == 0 || seen.global) return 0;
-      return moved & column(views.near, i, y, cuface::motion::stay_reach(plan.width));
+      return moved & column([&](int v) { return views.near.row(v)[i]; }, plan.height, y,
+                            cuface::motion::stay_reach(plan.width));
     }
   }
   return 0;
 }
 
-/// A thread a word. The last block to come goes on with the cells.
+/// What the host says of the frame, where a launch before has kept it.
+struct KeptFrame {
+  const MotionMemory* memory;
+  __device__ MotionFrame get() const { return memory->frame; }
+};
+
+/// A thread a word. The last block to come goes on with the cells. `edges`: the method edges.
+template <typename Told>
 __global__ void __launch_bounds__(kMaskThreads)
     mask_kernel(const __grid_constant__ MotionPlan plan, const __grid_constant__ MaskViews views,
-                MotionMemory* memory, MotionResult* out, MotionCounters* counters) {
+                Bits edges, Told told, MotionMemory* memory, MotionResult* out,
+                MotionCounters* counters) {
   __shared__ CellCounts changes, stirs;
   __shared__ bool last;
   const int thread = static_cast<int>(threadIdx.x);
   const bool background = plan.config.method == MotionMethod::kBackground;
-  const MotionFrame frame = memory->frame;
+  const MotionFrame frame = told.get();
   Seen seen = memory->seen;
   if (!background) seen.compared = frame.then >= 0;
   const int first = static_cast<int>(blockIdx.x) * kMaskWords;
@@ -127,10 +130,13 @@ __global__ void __launch_bounds__(kMaskThreads)
   const CellPart part(plan, first, top);
   changes.clear(part, thread);
   if (background) stirs.clear(part, thread);
+  const unsigned blocks = gridDim.x * gridDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
+  clear_cells(out, block * kMaskThreads + threadIdx.x, blocks * kMaskThreads);
   __syncthreads();
   const int i = first + thread % kMaskWords, y = top + thread / kMaskWords;
   if (i < views.mask.width && y < plan.height) {
-    const std::uint64_t word = changed(plan, views, frame, seen, i, y) & views.kept.row(y)[i];
+    const std::uint64_t word =
+        changed(plan, views, edges, frame, seen, i, y) & views.kept.row(y)[i];
     views.mask.row(y)[i] = word;
     changes.add(plan, part, i, y, word);
     if (background) {
@@ -147,7 +153,6 @@ __global__ void __launch_bounds__(kMaskThreads)
   if (background) stirs.give(plan, part, thread, memory->stirred);
   __threadfence();
   __syncthreads();
-  const unsigned blocks = gridDim.x * gridDim.y;
   if (thread == 0) last = atomicAdd(&memory->blocks_done, 1u) == blocks - 1;
   __syncthreads();
   if (!last) return;
@@ -176,16 +181,6 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
 
 }  // namespace
 
-Status widen_edges(Bits edges, const MotionPlan& plan, const MotionFrame& frame,
-                   const MaskViews& views, MotionMemory* memory, Launcher launch) {
-  const dim3 grid(parts(edges.width, kBlockX), parts(edges.height, kBlockY));
-  return launch.tell(frame, [&](const auto& told) {
-    return launch("edges before and now", widen_kernel<std::decay_t<decltype(told)>>,
-                  {grid, dim3(kBlockX, kBlockY)}, edges, plan.width, plan.config.tolerance,
-                  plan.config.symmetric, told, views, memory);
-  });
-}
-
 Status differ(ImageView<const std::uint8_t> picture, const MotionFrame& frame,
               const Slots<std::uint8_t>& pictures, const MaskViews& views, MotionMemory* memory,
               Launcher launch) {
@@ -197,11 +192,24 @@ Status differ(ImageView<const std::uint8_t> picture, const MotionFrame& frame,
   });
 }
 
+static dim3 mask_grid(const MotionPlan& plan, const MaskViews& views) {
+  return {parts(views.mask.width, kMaskWords), parts(plan.height, kMaskRows)};
+}
+
 Status finish_mask(const MotionPlan& plan, const MaskViews& views, MotionMemory* memory,
                    MotionResult* out, MotionCounters* counters, Launcher launch) {
-  const dim3 grid(parts(views.mask.width, kMaskWords), parts(plan.height, kMaskRows));
-  return launch("a mask of motion", mask_kernel, {grid, kMaskThreads}, plan, views, memory, out,
-                counters);
+  return launch("a mask of motion", mask_kernel<KeptFrame>, {mask_grid(plan, views), kMaskThreads},
+                plan, views, Bits{}, KeptFrame{memory}, memory, out, counters);
+}
+
+Status mask_edges(Bits edges, const MotionPlan& plan, const MotionFrame& frame,
+                  const MaskViews& views, MotionMemory* memory, MotionResult* out,
+                  MotionCounters* counters, Launcher launch) {
+  return launch.tell(frame, [&](const auto& told) {
+    return launch("a mask of motion", mask_kernel<std::decay_t<decltype(told)>>,
+                  {mask_grid(plan, views), kMaskThreads}, plan, views, edges, told, memory, out,
+                  counters);
+  });
 }
 
 Status unpack(Bits bits, ImageView<std::uint8_t> out, Launcher launch) {

@@ -72,16 +72,13 @@ struct MaskViews {
   Bits kept;                         ///< cuface::motion::CountedPixels::kept()
   const std::uint32_t* cell_pixels;  ///< and cell_pixels()
   ImageView<std::uint64_t> mask;
-  Slots<std::uint64_t> maps;             ///< edges: of the frames
-  ImageView<std::uint64_t> near, other;  ///< edges: widened along rows; background: what moved
-  ImageView<std::uint64_t> found;        ///< differences and background: before the majority
-  ImageView<std::uint64_t> moved;        ///< background: what the majority kept
-  ImageView<std::uint64_t> before;       ///< background: the mask before
+  Slots<std::uint64_t> maps;        ///< edges: of the frames
+  ImageView<std::uint64_t> found;   ///< differences and background: before the majority
+  ImageView<std::uint64_t> moved;   ///< background: what the majority kept
+  ImageView<std::uint64_t> near;    ///< background: what moved on the frame before, widened
+  ImageView<std::uint64_t> before;  ///< background: the mask before
 };
 
-/// Takes edges into the frame's slot, and widens them and those that they are compared with.
-Status widen_edges(Bits edges, const MotionPlan& plan, const MotionFrame& frame,
-                   const MaskViews& views, MotionMemory* memory, Launcher launch);
 /// Takes a picture into the frame's slot, and marks where it differs.
 Status differ(ImageView<const std::uint8_t> picture, const MotionFrame& frame,
               const Slots<std::uint8_t>& pictures, const MaskViews& views, MotionMemory* memory,
@@ -97,6 +94,10 @@ struct MotionCounters {
 /// Makes the mask, counts the cells, and has the result. `counters`: null = none.
 Status finish_mask(const MotionPlan& plan, const MaskViews& views, MotionMemory* memory,
                    MotionResult* out, MotionCounters* counters, Launcher launch);
+/// The same for the method edges, with nothing before it: takes the edges into the frame's slot.
+Status mask_edges(Bits edges, const MotionPlan& plan, const MotionFrame& frame,
+                  const MaskViews& views, MotionMemory* memory, MotionResult* out,
+                  MotionCounters* counters, Launcher launch);
 
 /// MotionDetector::mask() as bytes, and draw_cells(), of null without a cell: `out` has the
 /// picture's size.

@@ -52,13 +52,13 @@ __device__ std::uint64_t widened(const WordAt& word_at, int words, int i, int re
   return out;
 }
 
-/// The word and those at most `reach` above and below, together.
-__device__ inline std::uint64_t column(ImageView<const std::uint64_t> map, int i, int y,
-                                       int reach) {
+/// A row's word and those at most `reach` rows above and below, together. word_in(v) is row v's.
+template <typename WordIn>
+__device__ std::uint64_t column(const WordIn& word_in, int height, int y, int reach) {
   std::uint64_t out = 0;
-  const int last = min(y + reach, map.height - 1);
+  const int last = min(y + reach, height - 1);
 #pragma unroll 8
-  for (int v = max(y - reach, 0); v <= last; ++v) out |= map.row(v)[i];
+  for (int v = max(y - reach, 0); v <= last; ++v) out |= word_in(v);
   return out;
 }
 
