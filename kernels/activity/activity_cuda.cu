@@ -57,7 +57,10 @@ __global__ void __launch_bounds__(kThreads)
                    const FollowedFaces* followed, std::uint8_t* then, Activity::State* state) {
   const bool look = band && band->active_only;
   // Whether active parts are to be searched, the map tells.
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) state->search = !idle(run) && !look;
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
+    state->search = !idle(run) && !look;
+    state->due = !idle(run);
+  }
   if (idle(run) || (band && band->is_part() && !look)) return;
   const int row = static_cast<int>(blockIdx.y);
   const int c = static_cast<int>(blockIdx.x * kCells + threadIdx.x / kWarp);
@@ -120,6 +123,7 @@ __global__ void __launch_bounds__(kMostCells)
   if (size == 0 && row == 0) {
     state->changed_cells = moved ? count_cells(state->changed, grid) : 0;
     state->cells = grid.columns * grid.rows;
+    if (state->is_unchanged(*band)) state->due = 0;
   }
   if (row >= grid.rows) return;
   const std::uint64_t on = map_row(state->changed, grid, cells, count, size, row);

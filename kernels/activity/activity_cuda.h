@@ -24,6 +24,7 @@ class Activity {
     std::uint64_t changed[kMostCells] = {};
     std::uint64_t taken[kMostCells] = {};  ///< bits like those: whether there are means of the cell
     std::int32_t search = 0;               ///< see search()
+    std::int32_t due = 0;                  ///< see due()
     /// As the CPU's, of the last search of active parts.
     std::int32_t changed_cells = 0, cells = 0;
 
@@ -53,6 +54,9 @@ class Activity {
   /// active parts where no cell is on, or nothing has changed and nothing else counts.
   const std::int32_t* search() const { return &state_.data()->search; }
   std::int32_t* search() { return &state_.data()->search; }
+  /// In device memory too: 0 where *run is, and where nothing has changed and nothing else counts.
+  /// Behind it is what must run though no cell is on: it says that nothing was found.
+  const std::int32_t* due() const { return &state_.data()->due; }
   const State* state() const { return state_.data(); }  ///< null before create()
 
  private:

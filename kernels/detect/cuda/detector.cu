@@ -160,10 +160,18 @@ Status Detector::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t*
   if (!out) return invalid("there is no room for faces");
   // In front of the node too, which then skips all of a search that waits in a queue.
   CUFACE_TRY(look(stop_, launch));
-  if (run) launch.begin_if(run);
-  CUFACE_TRY(turns_.size() == 1
-                 ? searches_[0].enqueue(luma, run, band, followed, out, launch, stop_)
-                 : enqueue_angles(luma, run, out, launch));
+  UprightSearch& upright = searches_[0];
+  const auto prepare = [&] { return upright.prepare(luma, run, band, followed, launch, stop_); };
+  // What is active is known before the if: mostly nothing is.
+  const bool of_parts = turns_.size() == 1 && upright.searches_parts();
+  if (of_parts) CUFACE_TRY(prepare());
+  if (run) launch.begin_if(upright.due(run));
+  if (turns_.size() > 1) {
+    CUFACE_TRY(enqueue_angles(luma, run, out, launch));
+  } else {
+    if (!of_parts) CUFACE_TRY(prepare());
+    CUFACE_TRY(upright.enqueue(luma, run, band, out, launch, stop_));
+  }
   if (verifier_ && followed)
     CUFACE_TRY(verifier_->enqueue(luma, run, band, activity().state(), followed, out, launch));
   if (run) launch.end_if();
@@ -185,8 +193,9 @@ Status Detector::enqueue_angles(ImageView<const std::uint8_t> luma, const std::i
       CUFACE_TRY(turn_picture(luma, turn, canvas, run, launch));
       upright = canvas;
     }
-    CUFACE_TRY(searches_[search_of(i)].enqueue(upright, run, nullptr, nullptr, found_.data() + i,
-                                               launch, stop_));
+    UprightSearch& search = searches_[search_of(i)];
+    CUFACE_TRY(search.prepare(upright, run, nullptr, nullptr, launch, stop_));
+    CUFACE_TRY(search.enqueue(upright, run, nullptr, found_.data() + i, launch, stop_));
   }
   return launch("joining what was found at each angle", join_kernel, {1, kMaxFaces}, turns,
                 max_faces_, found_.data(), out);

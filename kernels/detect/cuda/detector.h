@@ -49,9 +49,10 @@ class Detector {
   /// `out`. Writes count, landmarks_per_face (0), searched, overflow and faces[0..count) of `out`,
   /// in the order of DetectResult. `run` null = always search; where *run is 0 nothing is searched:
   /// on a stream count, searched and overflow are 0, in a graph nothing is written at all. In a
-  /// graph with `run` all pointers stay the same from one submission to the next. `band`, in device
-  /// memory too, as in cuface::Detector::enqueue; null = the whole picture. Of a part of the
-  /// picture `searched` is 0 and `part` says which. `followed`, there too, is verified with
+  /// graph kChangedParts and kNewParts write nothing either where nothing has changed, and with
+  /// `run` all pointers stay the same from one submission to the next. `band`, in device memory
+  /// too, as in cuface::Detector::enqueue; null = the whole picture. Of a part of the picture
+  /// `searched` is 0 and `part` says which. `followed`, there too, is verified with
   /// DetectConfig::verify, and told to kernels/activity; null = nobody. Without
   /// DetectConfig::active_parts kActiveParts and the like are the whole picture.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run, DeviceFaces* out,

@@ -133,21 +133,29 @@ void UprightSearch::bind(std::byte* scratch) {
   search_.bind(scratch);
 }
 
-Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+Status UprightSearch::prepare(ImageView<const std::uint8_t> luma, const std::int32_t* run,
                               const SearchRegion* band, const FollowedFaces* followed,
-                              DeviceFaces* out, Launcher launch, const StopLook& look) {
-  ImageView<const std::uint8_t> picture = luma;
+                              Launcher launch, const StopLook& look) {
   CUFACE_TRY(cuda::look(look, launch));
-  if (small_.width > 0) {
-    CUFACE_TRY(shrink_.enqueue(luma, small_, run, launch));
-    picture = small_;
-  }
+  if (small_.width > 0) CUFACE_TRY(shrink_.enqueue(luma, small_, run, launch));
+  if (!searches_parts()) return {};
+  return activity_.enqueue(searched(luma), run, band, followed, launch);
+}
+
+const std::int32_t* UprightSearch::due(const std::int32_t* run) const {
+  return run && searches_parts() ? activity_.due() : run;
+}
+
+Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+                              const SearchRegion* band, DeviceFaces* out, Launcher launch,
+                              const StopLook& look) {
+  const ImageView<const std::uint8_t> picture = searched(luma);
   if (scales_windows_) {
     CUFACE_TRY(integrals_.enqueue(picture, run, scaled_search_.zeros(), launch));
     CUFACE_TRY(cuda::look(look, launch));
     CUFACE_TRY(scaled_search_.enqueue(integrals_, run, launch));
   } else {
-    CUFACE_TRY(search_pyramid(picture, run, band, followed, launch, look));
+    CUFACE_TRY(search_pyramid(picture, run, band, launch, look));
   }
   const Output output = {
       out, run, band, counts(), width_, height_, searched_width_, searched_height_, max_faces_};
@@ -155,10 +163,9 @@ Status UprightSearch::enqueue(ImageView<const std::uint8_t> luma, const std::int
 }
 
 Status UprightSearch::search_pyramid(ImageView<const std::uint8_t> picture, const std::int32_t* run,
-                                     const SearchRegion* band, const FollowedFaces* followed,
-                                     Launcher launch, const StopLook& look) {
+                                     const SearchRegion* band, Launcher launch,
+                                     const StopLook& look) {
   const DeviceMap active = activity_.map();
-  if (active.map) CUFACE_TRY(activity_.enqueue(picture, run, band, followed, launch));
   const std::int32_t* search = active.map ? activity_.search() : run;
   CUFACE_TRY(resize_.enqueue(picture, pixels_, search, launch, search_.zeros()));
   CUFACE_TRY(cuda::look(look, launch));

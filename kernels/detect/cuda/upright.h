@@ -43,11 +43,21 @@ class UprightSearch {
   /// Of a search of the whole picture.
   long long windows() const { return windows_; }
 
+  /// Whether it was planned with `active_parts`.
+  bool searches_parts() const { return activity_.state() != nullptr; }
+
+  /// What goes before enqueue(): the picture that is searched, and what of it is active.
+  Status prepare(ImageView<const std::uint8_t> luma, const std::int32_t* run,
+                 const SearchRegion* band, const FollowedFaces* followed, Launcher launch,
+                 const StopLook& look = {});
+  /// Of an if around enqueue(), behind prepare(): `run`, or where it searches parts one that may be
+  /// 0 though *run is not.
+  const std::int32_t* due(const std::int32_t* run) const;
   /// As Detector::enqueue, without its checks, and always on a stream as far as `run` goes. With a
   /// look it looks before each of its two long launches.
   Status enqueue(ImageView<const std::uint8_t> luma, const std::int32_t* run,
-                 const SearchRegion* band, const FollowedFaces* followed, DeviceFaces* out,
-                 Launcher launch, const StopLook& look = {});
+                 const SearchRegion* band, DeviceFaces* out, Launcher launch,
+                 const StopLook& look = {});
 
   /// What the last search left in device memory, before grouping.
   const Rect* raw_windows() const {
@@ -65,8 +75,10 @@ class UprightSearch {
                       const StopFlag* stop);
   Status plan_windows(DeviceCascade& cascade, const SearchPlan& plan, ScratchLayout& parts);
   Status search_pyramid(ImageView<const std::uint8_t> picture, const std::int32_t* run,
-                        const SearchRegion* band, const FollowedFaces* followed, Launcher launch,
-                        const StopLook& look);
+                        const SearchRegion* band, Launcher launch, const StopLook& look);
+  ImageView<const std::uint8_t> searched(ImageView<const std::uint8_t> luma) const {
+    return small_.width > 0 ? ImageView<const std::uint8_t>(small_) : luma;
+  }
 
   int width_ = 0, height_ = 0;                    ///< of the picture
   int searched_width_ = 0, searched_height_ = 0;  ///< of the picture that is searched

@@ -179,7 +179,8 @@ Status Verifier::enqueue(ImageView<const std::uint8_t> luma, const std::int32_t*
   ChosenFaces* chosen = chosen_.data();
   CUFACE_TRY(launch("cutting out followed faces", patches_kernel, {kMostVerified, kThreads}, luma,
                     task, run, band, moved, followed, out, atlas, chosen));
-  CUFACE_TRY(search_.enqueue(atlas, &chosen->count, nullptr, nullptr, found_.data(), launch));
+  CUFACE_TRY(search_.prepare(atlas, &chosen->count, nullptr, nullptr, launch));
+  CUFACE_TRY(search_.enqueue(atlas, &chosen->count, nullptr, found_.data(), launch));
   return launch("adding the faces verified", add_verified_kernel, {1, kMaxFaces}, task, chosen,
                 found_.data(), out);
 }
