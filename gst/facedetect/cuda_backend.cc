@@ -29,7 +29,7 @@ class CudaCascadeBackend final : public CudaBackend {
              detector_));
     detector_->stop_by({stop(), &state()->run});
     const long long windows = detector_->windows();
-    owner().planned(windows, 1e-9 * kCudaWindowNs * static_cast<double>(windows));
+    owner().planned(windows, cuda_search_seconds(windows, config));
     search_ = {};
     GST_DEBUG("searching %dx%d takes %" G_GSIZE_FORMAT " of the %" G_GSIZE_FORMAT
               " bytes of the GPU's search scratch",
