@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdio>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +62,23 @@ inline Grey resized(const Grey& picture, int width, int height) {
   Grey out(width, height);
   resize_linear_exact(picture.view(), out.view());
   return out;
+}
+
+/// A curve's time on the device of `enqueue()`, in microseconds: the mean of the middle half of
+/// many. Events tick in half microseconds, so a median of a few of them jumps by that much.
+template <typename Enqueue>
+double curve_us(cudaStream_t stream, Enqueue enqueue) {
+  const std::vector<double> times = times_us(stream, enqueue, 101, 2001);
+  const std::size_t quarter = times.size() / 4;
+  const auto first = times.begin() + static_cast<std::ptrdiff_t>(quarter);
+  const auto last = times.end() - static_cast<std::ptrdiff_t>(quarter);
+  return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
+}
+
+/// The same of a list as a graph, as elements launch it.
+inline double curve_us(cudaStream_t stream, cuda::LaunchList list) {
+  cuda::GraphSet graphs;
+  return curve_us(stream, [&] { EXPECT_TRUE(graphs.submit(list, stream).ok()); });
 }
 
 struct Size {
