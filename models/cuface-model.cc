@@ -131,12 +131,14 @@ std::string summary(const Loaded& loaded) {
 void print(const ForestModel& m) {
   const std::size_t bytes = m.mean_shape.size_bytes() + m.anchors.size_bytes() +
                             m.deltas.size_bytes() + m.splits.size_bytes() + m.leaves.size_bytes() +
-                            m.compact_leaves.size_bytes() + m.leaf_scales.size_bytes();
+                            m.compact_leaves.size_bytes() + m.leaf_scales.size_bytes() +
+                            m.leaf_spreads.size_bytes();
   std::printf("kind       landmark model (ensemble of regression trees)\n");
   std::printf("landmarks  %d\n", m.landmarks);
   std::printf("forest     %d cascades of %d trees of depth %d, %d feature pixels each\n", m.stages,
               m.trees, m.depth, m.pool);
   if (m.is_compact()) std::printf("leaves     compact: integers\n");
+  if (!m.leaf_spreads.empty()) std::printf("spreads    of the last stage's leaves\n");
   std::printf("in memory  %.1f MB\n", static_cast<double>(bytes) / 1e6);
   for (const auto& [name, map] : m.box_maps) {
     std::printf("box map    %s: %s x %g, right %g, down %g of the side\n", name.c_str(),

@@ -55,6 +55,7 @@ Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& con
   model->leaves = container.block<float>("leaves");
   model->compact_leaves = container.block<std::int16_t>("compact_leaves");
   model->leaf_scales = container.block<float>("leaf_scales");
+  model->leaf_spreads = container.block<std::uint16_t>("leaf_spreads");
   model->storage = container.file();
   if (const auto maps = container.header().find("box_maps"); maps != container.header().end()) {
     if (!maps->is_object())
@@ -91,6 +92,7 @@ Status write_forest_file(const ForestModel& model, const Provenance& source,
   } else {
     blocks.push_back(block_of("leaves", model.leaves));
   }
+  if (!model.leaf_spreads.empty()) blocks.push_back(block_of("leaf_spreads", model.leaf_spreads));
   return write_container(path, "forest", std::move(header), source, blocks);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -80,11 +81,12 @@ Status check(const LabelledFaces& faces, const ForestOptions& options) {
 
 /// Sizes of one tree, and views of trees in the tables of all.
 struct TreeSizes {
-  std::size_t splits, leaves;
+  std::size_t splits, leaves, spreads;
 
   TreeSizes(const ForestOptions& options, int landmarks)
       : splits((std::size_t{1} << options.tree_depth) - 1),
-        leaves((splits + 1) * 2 * static_cast<std::size_t>(landmarks)) {}
+        leaves((splits + 1) * 2 * static_cast<std::size_t>(landmarks)),
+        spreads(leaves / 2) {}
 
   ConstTreeTables at(const GrownForest& forest, std::size_t tree) const {
     return {std::span(forest.splits).subspan(tree * splits, splits),
@@ -139,25 +141,32 @@ Result<GrownForest> grown(const LabelledFaces& faces, const ForestOptions& optio
   }
   CUFACE_TRY(check_begun(begun, forest, sizes, options));
   if (!begun.splits.empty()) forest = std::move(begun);
+  forest.spreads.clear();
   const std::size_t had = forest.splits.size() / sizes.splits;
   const auto pool = static_cast<std::size_t>(options.feature_pool_size);
   const int per_stage = options.num_trees_per_cascade_level;
   std::vector<ForestSplit> tests(sizes.splits * static_cast<std::size_t>(options.num_test_splits));
   std::size_t number = 0;
-  for (int stage = 0; stage < options.cascade_depth; ++stage) {
+  const std::size_t end =
+      run.most_trees > 0 ? run.most_trees : std::numeric_limits<std::size_t>::max();
+  for (int stage = 0; stage < options.cascade_depth && number < end; ++stage) {
     const std::size_t first = static_cast<std::size_t>(stage) * pool;
     {
       const Stopwatch prepare(cost.prepare_seconds);
-      if (!samples->begin(std::span(forest.anchors).subspan(first, pool),
-                          std::span(forest.deltas).subspan(2 * first, 2 * pool)))
-        return cancelled();
+      CUFACE_TRY(samples->begin(std::span(forest.anchors).subspan(first, pool),
+                                std::span(forest.deltas).subspan(2 * first, 2 * pool)));
     }
-    for (int tree = 0; tree < per_stage; ++tree, ++number) {
+    for (int tree = 0; tree < per_stage && number < end; ++tree, ++number) {
       const Stopwatch search(cost.search_seconds);
       draws->splits(stage, tree, std::span(pixels).subspan(first, pool), tests);
       const bool is_new = number >= had;
-      if (is_new && !samples->find(tests, sizes.append(forest))) return cancelled();
-      if (!samples->add(sizes.at(forest, number))) return cancelled();
+      if (is_new) CUFACE_TRY(samples->find(tests, sizes.append(forest)));
+      if (stage >= run.spreads_from) {
+        forest.spreads.resize(forest.spreads.size() + sizes.spreads);
+        CUFACE_TRY(samples->spread(sizes.at(forest, number),
+                                   std::span(forest.spreads).last(sizes.spreads)));
+      }
+      CUFACE_TRY(samples->add(sizes.at(forest, number)));
       if (is_new && run.watch) run.watch(forest);
     }
   }
@@ -233,6 +242,16 @@ Result<std::shared_ptr<const ForestModel>> make_forest(const GrownForest& grown,
   tables->deltas.resize(2 * stages * pool);
   tables->splits.resize(stages * per_stage * sizes.splits);
   tables->leaves.resize(stages * per_stage * sizes.leaves);
+  // Those of the last whole stage, where they are known.
+  const std::size_t known = grown.spreads.size() / sizes.spreads, had = grown.trees(options);
+  const std::size_t last = (std::max<std::size_t>(stages, 1) - 1) * per_stage;
+  tables->spreads.clear();
+  if (stages > 0 && known <= had && had - known <= last && last + per_stage <= had) {
+    const auto from =
+        grown.spreads.begin() + static_cast<std::ptrdiff_t>((last - (had - known)) * sizes.spreads);
+    tables->spreads.assign(from, from + static_cast<std::ptrdiff_t>(per_stage * sizes.spreads));
+  }
+  model->leaf_spreads = tables->spreads;
   model->mean_shape = tables->mean_shape;
   model->anchors = tables->anchors;
   model->deltas = tables->deltas;

@@ -91,6 +91,9 @@ struct GrownForest {
   std::vector<float> deltas;           ///< likewise
   std::vector<ForestSplit> splits;     ///< [trees so far][2^depth - 1]
   std::vector<float> leaves;           ///< [trees so far][2^depth][2 * landmarks]
+  /// Of the last trees so far, those that ForestRun::spreads_from asked for: [2^depth][landmarks]
+  /// each, as ForestModel::leaf_spreads. No part of a checkpoint: trees begun with get them again.
+  std::vector<std::uint16_t> spreads;
 
   /// Trees so far, of all stages together.
   std::size_t trees(const ForestOptions& options) const {
@@ -101,6 +104,10 @@ struct GrownForest {
 /// How a forest is trained; nothing in it changes the bytes of the result.
 struct ForestRun {
   int threads = 0;  ///< 0 = as many as there are processors
+  /// The spreads of leaves are wanted from this stage on; by default of none, which is faster.
+  int spreads_from = kMaxForestStages;
+  /// Ends behind so many trees, a part of the forest; 0 = all. Not fewer than are begun with.
+  std::size_t most_trees = 0;
   /// Called after each tree with the forest so far, from the calling thread.
   std::function<void(const GrownForest&)> watch;
   const StopFlag* stop = nullptr;  ///< looked at in each tree, several times where it takes long

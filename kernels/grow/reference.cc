@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/grow/spreads.h"
 #include "kernels/grow/steps.h"
 #include "kernels/grow/trees.h"
 #include "kernels/landmarks/regression.h"
@@ -31,9 +32,9 @@ class PlainTrees : public SampleTrees {
         residuals_(samples_ * size_),
         pixels_(samples_ * pool_) {}
 
-  bool begin(std::span<const std::uint32_t> anchors, std::span<const float> deltas) override {
+  Status begin(std::span<const std::uint32_t> anchors, std::span<const float> deltas) override {
     for (std::size_t sample = 0; sample < samples_; ++sample) {
-      if (is_raised(stop_)) return false;
+      if (is_raised(stop_)) return cancelled();
       const std::size_t face = face_of(sample);
       const float* const shape = starts_.shapes.data() + sample * size_;
       forest::read_pool(
@@ -45,16 +46,16 @@ class PlainTrees : public SampleTrees {
                                              : 0;
       }
     }
-    return true;
+    return {};
   }
 
-  bool find(std::span<const ForestSplit> tests, const TreeTables& tree) override {
+  Status find(std::span<const ForestSplit> tests, const TreeTables& tree) override {
     const std::size_t count = tree.splits.size(), each = tests.size() / count;
     std::vector<Node> nodes(2 * count + 1);
     for (Node& node : nodes) node.sums.resize(size_);
     for (std::uint32_t sample = 0; sample < samples_; ++sample) put(sample, nodes[0]);
     for (std::size_t i = 0; i < count; ++i) {
-      if (is_raised(stop_)) return false;
+      if (is_raised(stop_)) return cancelled();
       tree.splits[i] = best(tests.subspan(i * each, each), nodes[i]);
       for (const std::uint32_t sample : nodes[i].samples)
         put(sample, nodes[goes_left(sample, tree.splits[i]) ? 2 * i + 1 : 2 * i + 2]);
@@ -69,10 +70,25 @@ class PlainTrees : public SampleTrees {
         tree.leaves[leaf * size_ + k] = leaf_value(node.sums[k], weight, options_.nu);
       }
     }
-    return true;
+    return {};
   }
 
-  bool add(const ConstTreeTables& tree) override {
+  Status spread(const ConstTreeTables& tree, std::span<std::uint16_t> spreads) override {
+    const std::size_t landmarks = size_ / 2;
+    std::vector<SpreadSums> sums(spreads.size());
+    for (std::uint32_t sample = 0; sample < samples_; ++sample) {
+      const std::size_t leaf = forest::walk_tree(tree.splits, options_.tree_depth, pool(sample));
+      const std::int32_t* const rest = residuals_.data() + sample * size_;
+      const std::size_t face = face_of(sample);
+      for (std::size_t i = 0; i < landmarks; ++i)
+        if (is_present(faces_, face, i))
+          sums[leaf * landmarks + i].add(rest[2 * i], rest[2 * i + 1], weight_of(faces_, face));
+    }
+    write_spreads(sums, landmarks, spreads);
+    return {};
+  }
+
+  Status add(const ConstTreeTables& tree) override {
     for (std::uint32_t sample = 0; sample < samples_; ++sample) {
       const std::uint32_t leaf = forest::walk_tree(tree.splits, options_.tree_depth, pool(sample));
       for (std::size_t k = 0; k < size_; ++k) {
@@ -82,7 +98,7 @@ class PlainTrees : public SampleTrees {
         if (is_present(faces_, face_of(sample), k / 2)) rest = after_leaf(rest, in_steps(value));
       }
     }
-    return !is_raised(stop_);
+    return is_raised(stop_) ? cancelled() : Status();
   }
 
  private:

@@ -33,15 +33,19 @@ class SampleTrees {
   virtual ~SampleTrees() = default;
 
   /// Reads the feature pixels of a stage at the samples' current shapes, and their residuals.
-  virtual bool begin(std::span<const std::uint32_t> anchors, std::span<const float> deltas) = 0;
+  virtual Status begin(std::span<const std::uint32_t> anchors, std::span<const float> deltas) = 0;
   /// The next tree: for each node, breadth first, the best of its splits in `tests`, [2^depth -
   /// 1][tests]. Of equal ones the first; the first of all where each leaves a side empty.
-  virtual bool find(std::span<const ForestSplit> tests, const TreeTables& tree) = 0;
+  virtual Status find(std::span<const ForestSplit> tests, const TreeTables& tree) = 0;
+  /// Before add(): how far the samples of each leaf of the tree, whether found or begun with, lie
+  /// apart, [2^depth][landmarks].
+  virtual Status spread(const ConstTreeTables& tree, std::span<std::uint16_t> spreads) = 0;
   /// Adds the leaves of a tree, whether found or begun with, to the shapes.
-  virtual bool add(const ConstTreeTables& tree) = 0;
-  // All are false once the flag is raised, and then nothing more may be asked.
+  virtual Status add(const ConstTreeTables& tree) = 0;
+  // After an error nothing more may be asked: kCancelled once the flag is raised, what a GPU says.
 
   virtual std::size_t bytes() const { return 0; }
+  virtual bool is_on_gpu() const { return false; }
 };
 
 /// `faces` must outlive it.

@@ -1,10 +1,11 @@
+#include "kernels/landmarks/landmarks.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "kernels/common/try.h"
-#include "kernels/landmarks/landmarks.h"
 #include "kernels/landmarks/regression.h"
 
 namespace cuface {
@@ -69,7 +70,9 @@ Status check_tables(const ForestModel& m) {
                 {"splits", m.splits.size(), trees * size(m.splits_per_tree())},
                 {"leaves", m.leaves.size(), compact ? 0 : trees * leaves},
                 {"compact_leaves", m.compact_leaves.size(), compact ? trees * leaves : 0},
-                {"leaf_scales", m.leaf_scales.size(), compact ? stages * size(m.leaf_size()) : 0}};
+                {"leaf_scales", m.leaf_scales.size(), compact ? stages * size(m.leaf_size()) : 0},
+                {"leaf_spreads", m.leaf_spreads.size(),
+                 m.leaf_spreads.empty() ? 0 : size(m.trees) * leaves / 2}};
   for (const auto& table : tables) {
     if (table.has != table.needs) {
       return corrupt(std::string("its table ") + table.name + " has " + std::to_string(table.has) +

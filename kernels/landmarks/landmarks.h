@@ -72,6 +72,12 @@ struct ForestModel {
   std::span<const float> leaf_scales;  ///< [stages][2 * landmarks]
   bool is_compact() const { return leaves.empty(); }
 
+  /// Of the last stage only, and empty where the file has none: [trees][2^depth][landmarks]. How
+  /// far the training samples of a leaf lay apart in that landmark, once the stages before had
+  /// moved them: the root mean squared distance from their mean, in steps of 2^-kLeafSpreadBits of
+  /// the box.
+  std::span<const std::uint16_t> leaf_spreads;
+
   std::shared_ptr<const void> storage;
 
   /// Where this model wants its box, seen from the box of the detector with this name
@@ -98,6 +104,9 @@ inline constexpr std::size_t kMaxForestPixels = std::size_t{1} << 20;
 /// Scale and shifts of a box map: from 1 / kMaxBoxScale to kMaxBoxScale, and as much either way. A
 /// box of any picture stays finite.
 inline constexpr float kMaxBoxScale = 100;
+
+/// 1 << kLeafSpreadBits steps of a spread are a box.
+inline constexpr int kLeafSpreadBits = 16;
 
 /// Largest leaf value of a compact model: eight of them fit 16 bits.
 inline constexpr int kCompactLimit = 4095;

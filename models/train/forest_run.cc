@@ -79,6 +79,7 @@ class JobRunner {
     watch.threads = options_.threads;
     watch.stop = run_.stop();
     watch.patience = job_.inputs.patience;
+    watch.spreads = job_.output.ends_with(".cuface");  // dlib's file has no place for them
     watch.tree = [&](const GrownForest& forest) {
       const std::size_t trees = forest.trees(options);
       const double seconds = since.since() / static_cast<double>(trees - begun);

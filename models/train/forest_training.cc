@@ -58,6 +58,9 @@ GrownForest cut(GrownForest forest, const ForestOptions& options, int most) {
   if (trees >= had) return forest;
   forest.leaves.resize(forest.leaves.size() / had * trees);
   forest.splits.resize(forest.splits.size() / had * trees);
+  const std::size_t of_tree = (forest.mean_shape.size() / 2) << options.tree_depth;
+  forest.spreads.resize(forest.spreads.size() -
+                        std::min(forest.spreads.size(), (had - trees) * of_tree));
   return forest;
 }
 
@@ -146,15 +149,18 @@ Result<TrainedForest> train_forest(FaceSet& faces, FaceSet* validation,
   for (std::size_t done = per_stage; validation && done <= begun.trees(options); done += per_stage)
     CUFACE_TRY(stages.add(cut(begun, options, static_cast<int>(done / per_stage))));
   out.early = stages.is_enough();
-  if (out.early) {
+  if (out.early && !watch.spreads) {
     out.forest = std::move(begun);
   } else {
+    const bool is_whole = out.early;  // but for its spreads
     GrownForest seen;
     Status failed;
     StopFlag enough;
     ForestRun run;
     run.threads = watch.threads;
-    run.stop = validation ? &enough : watch.stop;
+    run.stop = validation && !is_whole ? &enough : watch.stop;
+    if (watch.spreads) run.spreads_from = validation ? 0 : options.cascade_depth - 1;
+    if (is_whole) run.most_trees = begun.trees(options);
     run.watch = [&](const GrownForest& forest) {
       if (watch.tree) watch.tree(forest);
       if (forest.trees(options) % per_stage == 0) {
@@ -169,8 +175,8 @@ Result<TrainedForest> train_forest(FaceSet& faces, FaceSet* validation,
     };
     Result<GrownForest> grown = grow_forest(faces.faces(), options, run, std::move(begun), cost);
     CUFACE_TRY(failed);
-    if (!grown.ok() && !out.early) return grown.status();
-    out.forest = out.early ? std::move(seen) : std::move(grown.value());
+    if (!grown.ok() && (!out.early || is_whole)) return grown.status();
+    out.forest = grown.ok() ? std::move(grown.value()) : std::move(seen);
   }
   CUFACE_TRY(take(make_forest(cut(out.forest, options, stages.best()), options), out.model));
   out.errors = std::move(stages.errors);

@@ -28,7 +28,8 @@ struct StageError {
 struct ForestWatch {
   int threads = 0;
   const StopFlag* stop = nullptr;
-  int patience = 2;  ///< so many stages without a smaller error of validation end the training
+  bool spreads = false;  ///< the model has the spreads of its leaves
+  int patience = 2;      ///< so many stages without a smaller error of validation end the training
   std::function<void(const GrownForest&)> tree;  ///< after each tree
   std::function<void(const GrownForest&, const StageError&)> stage;
 };

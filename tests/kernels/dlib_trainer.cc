@@ -170,10 +170,10 @@ TreeDifference compare_with_dlib(const LabelledFaces& faces, const ForestOptions
     const auto its_anchors = std::span(anchors).subspan(first, pool);
     const auto its_deltas = std::span(deltas).subspan(2 * first, 2 * pool);
     scores.begin(its_anchors, its_deltas);
-    samples->begin(its_anchors, its_deltas);
+    if (!samples->begin(its_anchors, its_deltas).ok()) std::abort();
     for (int t = 0; t < options.num_trees_per_cascade_level; ++t, ++tree) {
       draws->splits(stage, t, std::span(pixels).subspan(first, pool), tests);
-      samples->find(tests, {splits, leaves});
+      if (!samples->find(tests, {splits, leaves}).ok()) std::abort();
       const auto its_splits = dlibs->splits.subspan(tree * nodes, nodes);
       const auto its_leaves = dlibs->leaves.subspan(tree * leaves.size(), leaves.size());
       std::vector<bool> other(2 * nodes + 1);
@@ -196,7 +196,7 @@ TreeDifference compare_with_dlib(const LabelledFaces& faces, const ForestOptions
         difference.leaf = std::max(difference.leaf, std::fabs(double{leaves[i]} - its_leaves[i]));
       }
       scores.add(its_splits, its_leaves);
-      samples->add({its_splits, its_leaves});
+      if (!samples->add({its_splits, its_leaves}).ok()) std::abort();
     }
   }
   std::printf("%zu splits, %zu others with scores up to %.2g apart, leaves up to %.2g apart\n",

@@ -2,6 +2,7 @@
 // after any interruption. What it computes is held by test_grow_dlib.cc.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "kernels/grow/grow.h"
+#include "kernels/landmarks/regression.h"
 #include "tests/kernels/labelled_faces.h"
 #include "tests/kernels/versions.h"
 
@@ -35,6 +37,7 @@ std::string bytes_of(const GrownForest& forest) {
   add(forest.deltas);
   add(forest.splits);
   add(forest.leaves);
+  add(forest.spreads);
   return bytes;
 }
 
@@ -45,10 +48,11 @@ GrownForest forest_of(const LabelledFaces& faces, const ForestOptions& options,
   return forest.ok() ? std::move(forest.value()) : GrownForest{};
 }
 
-GrownForest plain_forest_of(const LabelledFaces& faces, const ForestOptions& options) {
+GrownForest plain_forest_of(const LabelledFaces& faces, const ForestOptions& options,
+                            const ForestRun& run = {}) {
   const std::string before = simd::chosen();
   EXPECT_TRUE(simd::force("scalar").ok());
-  GrownForest forest = forest_of(faces, options);
+  GrownForest forest = forest_of(faces, options, run);
   EXPECT_TRUE(simd::force(before).ok());
   return forest;
 }
@@ -86,8 +90,11 @@ TEST_P(GrowVersions, KnowPartsThatAreNotPresentAndWeights) {
   for (std::size_t face = 0; face < 50; ++face)
     faces.weights.push_back(static_cast<std::uint8_t>(face % 5 == 0 ? 255 : 1 + face % 3));
   const ForestOptions options = small_options();
-  EXPECT_EQ(bytes_of(forest_of(faces.view(), options)),
-            bytes_of(plain_forest_of(faces.view(), options)));
+  ForestRun run;
+  run.spreads_from = 1;
+  const GrownForest forest = forest_of(faces.view(), options, run);
+  EXPECT_EQ(bytes_of(forest), bytes_of(plain_forest_of(faces.view(), options, run)));
+  EXPECT_EQ(forest.spreads.size(), 6 * 8 * faces.points.size() / 50);
 }
 
 // A label far away makes residuals that 32 bits can hardly add up.
@@ -98,8 +105,11 @@ TEST_P(GrowVersions, AddLargeResiduals) {
   ForestOptions options = small_options();
   options.oversampling_translation_jitter = 100;
   options.nu = 1;
-  EXPECT_EQ(bytes_of(forest_of(faces.view(), options)),
-            bytes_of(plain_forest_of(faces.view(), options)));
+  ForestRun run;
+  run.spreads_from = 0;
+  const GrownForest forest = forest_of(faces.view(), options, run);
+  EXPECT_EQ(bytes_of(forest), bytes_of(plain_forest_of(faces.view(), options, run)));
+  EXPECT_LE(*std::max_element(forest.spreads.begin(), forest.spreads.end()), 46341);
 }
 
 // Many rows of a moderate size: 32 bits hold some of them, and not all.
@@ -138,6 +148,7 @@ TEST(Grow, GoesOnWhereItWasInterrupted) {
     options.draws = draws;
     std::vector<GrownForest> seen;
     ForestRun run;
+    run.spreads_from = 1;
     run.watch = [&](const GrownForest& forest) { seen.push_back(forest); };
     const std::string expected = bytes_of(forest_of(faces.view(), options, run));
     ASSERT_EQ(seen.size(), 12u);
@@ -148,6 +159,12 @@ TEST(Grow, GoesOnWhereItWasInterrupted) {
       run.watch = [&](const GrownForest&) { ++watched; };
       EXPECT_EQ(bytes_of(forest_of(faces.view(), options, run, seen[i])), expected) << i;
       EXPECT_EQ(watched, 11 - i);
+      // The same without what a checkpoint has not, up to where it stood.
+      GrownForest begun = seen[i];
+      begun.spreads.clear();
+      run.most_trees = i + 1;
+      EXPECT_EQ(bytes_of(forest_of(faces.view(), options, run, begun)), bytes_of(seen[i])) << i;
+      run.most_trees = 0;
     }
   }
 }
@@ -193,6 +210,84 @@ TEST(Grow, AWeightCountsAsSoManyFaces) {
   const double before = error_of_first();
   std::fill_n(faces.weights.begin(), 5, std::uint8_t{100});
   EXPECT_LT(error_of_first(), 0.8 * before);
+}
+
+// One start for each face, the mean shape: what a sample lacks is plain from its label.
+TEST(Grow, SpreadsAreHowFarSamplesLieApart) {
+  test::MadeUpFaces faces(200, 20);
+  faces.hide_some();
+  faces.weights.assign(200, 1);
+  for (std::size_t face = 0; face < 200; face += 3) faces.weights[face] = 5;
+  ForestOptions options;
+  options.cascade_depth = options.num_trees_per_cascade_level = options.oversampling_amount = 1;
+  options.tree_depth = 3;
+  ForestRun run;
+  run.spreads_from = 0;
+  const GrownForest forest = forest_of(faces.view(), options, run);
+  const auto model = make_forest(forest, options);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const ForestModel& m = *model.value();
+  ASSERT_EQ(m.leaf_spreads.size(), 8u * 8);
+  const auto mean = mean_points(m);
+  const auto levers = forest::levers_of(mean);
+  struct Sum {
+    double weight = 0, x = 0, y = 0, squares = 0;
+    double spread() const {
+      return std::sqrt(squares / weight - x / weight * (x / weight) - y / weight * (y / weight));
+    }
+  };
+  std::vector<Sum> sums(64), all(8);
+  for (std::size_t face = 0; face < 200; ++face) {
+    const Box& box = faces.boxes[face];
+    std::vector<std::uint8_t> pool(static_cast<std::size_t>(m.pool));
+    forest::read_pool(forest::PixelReader(faces.pictures[faces.picture_of[face]], box), levers,
+                      std::span<const Point>(mean), m.anchors, m.deltas.data(), pool.data());
+    const std::size_t leaf = forest::walk_tree(m.splits, m.depth, pool.data());
+    for (std::size_t i = 0; i < 8; ++i) {
+      if (!faces.present[face * 8 + i]) continue;
+      const Point p = faces.points[face * 8 + i];
+      const double x = static_cast<double>((p.x - box.x) / (box.w - 1) - mean[i].x);
+      const double y = static_cast<double>((p.y - box.y) / (box.h - 1) - mean[i].y);
+      const double w = faces.weights[face];
+      for (Sum* sum : {&sums[leaf * 8 + i], &all[i]}) {
+        sum->weight += w;
+        sum->x += w * x;
+        sum->y += w * y;
+        sum->squares += w * (x * x + y * y);
+      }
+    }
+  }
+  double largest = 0, apart = 0;
+  for (std::size_t i = 0; i < 64; ++i) {
+    const double expected = (sums[i].weight > 0 ? sums[i] : all[i % 8]).spread() * 0x1p16;
+    apart = std::max(apart, std::fabs(expected - m.leaf_spreads[i]));
+    largest = std::max(largest, expected);
+  }
+  EXPECT_LT(apart, 3);
+  EXPECT_GT(largest, 1000);
+}
+
+TEST(Grow, AModelHasTheSpreadsOfItsLastStage) {
+  const test::MadeUpFaces faces(30, 15);
+  const ForestOptions options = small_options();
+  ForestRun run;
+  run.spreads_from = 0;
+  const GrownForest all = forest_of(faces.view(), options, run);
+  run.spreads_from = 1;
+  const GrownForest last = forest_of(faces.view(), options, run);
+  const auto a = make_forest(all, options), b = make_forest(last, options);
+  const auto none = make_forest(forest_of(faces.view(), options), options);
+  ASSERT_TRUE(a.ok() && b.ok() && none.ok());
+  EXPECT_TRUE(none.value()->leaf_spreads.empty());
+  const auto spreads = a.value()->leaf_spreads;
+  EXPECT_EQ(spreads.size(), 6u * 8 * 8);
+  EXPECT_TRUE(std::equal(spreads.begin(), spreads.end(), b.value()->leaf_spreads.begin(),
+                         b.value()->leaf_spreads.end()));
+  EXPECT_TRUE(std::equal(spreads.begin(), spreads.end(), all.spreads.end() - 6 * 8 * 8));
+  // Of a forest of which only a part of the last stage is known: none.
+  GrownForest part = last;
+  part.spreads.resize(8 * 8);
+  EXPECT_TRUE(make_forest(part, options).value()->leaf_spreads.empty());
 }
 
 TEST(Grow, SeedsAndDrawsMakeOtherForests) {

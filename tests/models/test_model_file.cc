@@ -45,6 +45,7 @@ void expect_same(const ForestModel& a, const ForestModel& b) {
   EXPECT_TRUE(same(a.leaves, b.leaves));
   EXPECT_TRUE(same(a.compact_leaves, b.compact_leaves));
   EXPECT_TRUE(same(a.leaf_scales, b.leaf_scales));
+  EXPECT_TRUE(same(a.leaf_spreads, b.leaf_spreads));
 }
 
 std::shared_ptr<const FileBytes> open(const std::string& path) {
@@ -139,6 +140,29 @@ TEST_F(ForestFile, HoldsACompactModelToo) {
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_TRUE(loaded.value()->is_compact());
   expect_same(*compact, *loaded.value());
+}
+
+TEST_F(ForestFile, HoldsTheSpreadsOfLeaves) {
+  // Of the last stage; words of two of them that would be no finite float.
+  std::vector<std::uint16_t> spreads(std::size_t{5} * 8 * 7);
+  for (std::size_t i = 0; i < spreads.size(); ++i)
+    spreads[i] = static_cast<std::uint16_t>(0x7f80 + i * 97);
+  ForestModel spread = *model;
+  spread.leaf_spreads = spreads;
+  for (const bool compact : {false, true}) {
+    const auto written = compact ? *compact_forest(spread) : spread;
+    ASSERT_TRUE(write_forest_file(written, source, path).ok());
+    const auto loaded = load_forest(path);
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    expect_same(written, *loaded.value());
+    EXPECT_EQ(loaded.value()->leaf_spreads.size(), spreads.size());
+  }
+  spread.leaf_spreads = spread.leaf_spreads.first(spreads.size() - 7);
+  ASSERT_TRUE(write_forest_file(spread, source, path).ok());
+  const Status status = load_forest(path).status();
+  EXPECT_EQ(status.code(), StatusCode::kCorrupt);
+  EXPECT_NE(status.message().find("leaf_spreads has 273 values"), std::string::npos)
+      << status.message();
 }
 
 TEST_F(ForestFile, LeavesThatAreNotFiniteAreNamedInAnyPiece) {

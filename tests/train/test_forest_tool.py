@@ -160,7 +160,7 @@ def test_validation_and_our_own_file(drawn, tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(re.findall(r"of validation [\d.]+ %", done.stderr)) == 3
     info = subprocess.run([MODEL, "info", tmp_path / "m.cuface"], capture_output=True, text=True, check=True).stdout
-    for line in ("68", "60 faces, xxh64", "10 faces, xxh64", "num-trees-per-cascade-level"):
+    for line in ("68", "60 faces, xxh64", "10 faces, xxh64", "num-trees-per-cascade-level", "spreads    of the last stage's leaves"):
         assert line in info, info
 
 

@@ -31,7 +31,8 @@ class TrainForest : public testing::Test {
     static FaceSet set = drawn_faces(40, 1000);
     return set;
   }
-  static TrainedForest train(const ForestWatch& watch = {}, GrownForest begun = {}) {
+  static TrainedForest train(ForestWatch watch = {}, GrownForest begun = {}) {
+    watch.spreads = true;
     auto trained = train_forest(faces(), nullptr, drawn_forest_options(), watch, std::move(begun));
     EXPECT_TRUE(trained.ok()) << trained.status().message();
     return trained.ok() ? std::move(trained.value()) : TrainedForest{};
@@ -150,6 +151,7 @@ TEST_F(TrainForest, ValidationEndsItEarlyAndResumesAlike) {
   std::rotate(wrong.points.begin(), wrong.points.begin() + 5 * kHeadPoints, wrong.points.end());
   std::rotate(wrong.boxes.begin(), wrong.boxes.begin() + 5, wrong.boxes.end());
   ForestWatch watch;
+  watch.spreads = true;
   std::vector<GrownForest> seen;
   watch.stage = [&](const GrownForest& forest, const StageError&) { seen.push_back(forest); };
   const auto all = train_forest(wrong, &others(), options, watch);
@@ -163,8 +165,11 @@ TEST_F(TrainForest, ValidationEndsItEarlyAndResumesAlike) {
   EXPECT_EQ(trained.model->stages, best->stage);
   EXPECT_EQ(trained.errors.back().stage, best->stage + 2);
   EXPECT_EQ(mean_error(trained.model, others(), 2).value(), best->validation);
-  for (const GrownForest& begun : seen) {
-    const auto again = train_forest(wrong, &others(), options, {}, begun);
+  watch.stage = nullptr;
+  EXPECT_FALSE(trained.model->leaf_spreads.empty());
+  for (GrownForest begun : seen) {
+    begun.spreads.clear();  // as a checkpoint has it
+    const auto again = train_forest(wrong, &others(), options, watch, begun);
     ASSERT_TRUE(again.ok()) << again.status().message();
     EXPECT_EQ(bytes(again.value()), bytes(trained));
     EXPECT_TRUE(again.value().early);

@@ -13,6 +13,7 @@
 #include "kernels/grow/cpu/block_orders.h"
 #include "kernels/grow/cpu/node_sums.h"
 #include "kernels/grow/cpu/rows.h"
+#include "kernels/grow/spreads.h"
 #include "kernels/grow/steps.h"
 #include "kernels/landmarks/regression.h"
 
@@ -64,7 +65,7 @@ class FastTrees : public SampleTrees {
     heaviest_ = *std::max_element(weights_.begin(), weights_.end());
   }
 
-  bool begin(std::span<const std::uint32_t> anchors, std::span<const float> deltas) override {
+  Status begin(std::span<const std::uint32_t> anchors, std::span<const float> deltas) override {
     add_to_shapes();
     is_pending_ = false;
     has_found_ = false;
@@ -94,10 +95,10 @@ class FastTrees : public SampleTrees {
       bits.fetch_or(of_block, std::memory_order_relaxed);
     });
     most_ = most_of(bits);
-    return done;
+    return unless(done);
   }
 
-  bool find(std::span<const ForestSplit> tests, const TreeTables& tree) override {
+  Status find(std::span<const ForestSplit> tests, const TreeTables& tree) override {
     const std::size_t each = tests.size() / tree.splits.size();
     for (int level = 0; level < depth_; ++level) {
       const std::size_t nodes = std::size_t{1} << level;
@@ -118,7 +119,7 @@ class FastTrees : public SampleTrees {
                    of_block);
         bits.fetch_or(of_block, std::memory_order_relaxed);
       });
-      if (!done) return false;
+      if (!done) return cancelled();
       if (is_pending_) most_ = most_of(bits);
       is_pending_ = false;
       workers_.run(static_cast<int>(nodes), [&](int task, int) {
@@ -126,19 +127,38 @@ class FastTrees : public SampleTrees {
         tree.splits[nodes - 1 + node] = best(node, of_level.subspan(node * each, each), nodes);
       });
     }
-    if (!reach_leaves(tree.splits)) return false;
+    if (!reach_leaves(tree.splits)) return cancelled();
     make_leaves(tree.leaves);
     std::copy(tree.splits.begin(), tree.splits.end(), found_.begin());
     has_found_ = true;
-    return true;
+    return {};
   }
 
-  bool add(const ConstTreeTables& tree) override {
-    if (is_pending_ && !subtract_pending()) return false;
-    const bool was_found =
-        has_found_ && std::equal(found_.begin(), found_.end(), tree.splits.begin(), is_same);
+  Status spread(const ConstTreeTables& tree, std::span<std::uint16_t> spreads) override {
+    if (!reach(tree.splits)) return cancelled();
+    const std::size_t landmarks = size_ / 2;
+    for (Worker& worker : each_worker_) worker.spreads.assign(spreads.size(), {});
+    const bool done = each_block([&](std::size_t block, std::size_t worker) {
+      for (std::size_t i = 0; i < count_of(block); ++i) {
+        const std::size_t sample = block * kBlock + i, face = sample / amount_;
+        SpreadSums* const sums =
+            each_worker_[worker].spreads.data() + leaf_of(trees_)[sample] * landmarks;
+        const std::int32_t* const row = rows_.data() + sample * stride_;
+        const int weight = weight_of(faces_, face);
+        for (std::size_t k = 0; k < landmarks; ++k)
+          if (is_present(faces_, face, k)) sums[k].add(row[2 * k], row[2 * k + 1], weight);
+      }
+    });
+    std::vector<SpreadSums>& all = each_worker_[0].spreads;
+    for (std::size_t worker = 1; worker < each_worker_.size(); ++worker)
+      for (std::size_t k = 0; k < all.size(); ++k) all[k].add(each_worker_[worker].spreads[k]);
+    write_spreads(all, landmarks, spreads);
+    return unless(done);
+  }
+
+  Status add(const ConstTreeTables& tree) override {
+    if (!reach(tree.splits)) return cancelled();
     has_found_ = false;
-    if (!was_found && !walk(tree.splits)) return false;
     std::copy(tree.leaves.begin(), tree.leaves.end(),
               batch_.begin() + static_cast<std::ptrdiff_t>(trees_ * leaves_ * size_));
     std::int64_t largest = 0;
@@ -153,8 +173,8 @@ class FastTrees : public SampleTrees {
     most_ = std::min<std::int64_t>(most_ + largest, kMostResidual);
     pending_slot_ = trees_++;
     is_pending_ = true;
-    if (trees_ == kTreesTogether) return add_to_shapes();
-    return !is_raised(stop_);
+    const bool done = trees_ < kTreesTogether || add_to_shapes();
+    return unless(done && !is_raised(stop_));
   }
 
   std::size_t bytes() const override {
@@ -176,6 +196,7 @@ class FastTrees : public SampleTrees {
     AlignedArray<std::uint8_t> buckets;
     std::vector<std::int64_t> leaf_weights;
     std::vector<std::int64_t> absent;  ///< for each leaf and landmark the weight that lacks it
+    std::vector<SpreadSums> spreads;
   };
 
   static std::int64_t most_of(std::uint32_t bits) {
@@ -331,6 +352,19 @@ class FastTrees : public SampleTrees {
         leaves[leaf * size_ + k] = leaf_value(sums[k], weight, nu_);
       }
     }
+  }
+
+  static Status unless(bool done) { return done ? Status() : cancelled(); }
+
+  /// Rows up to the tree, and the leaf of each sample in it.
+  bool reach(std::span<const ForestSplit> splits) {
+    if (is_pending_ && !subtract_pending()) return false;
+    if (has_found_ && std::equal(found_.begin(), found_.end(), splits.begin(), is_same))
+      return true;
+    if (!walk(splits)) return false;
+    std::copy(splits.begin(), splits.end(), found_.begin());
+    has_found_ = true;
+    return true;
   }
 
   /// The leaf of each sample in a tree that was not found here.
