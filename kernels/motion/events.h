@@ -215,7 +215,7 @@ CUFACE_HD inline int common_cells(const MotionBox& a, const MotionBox& b) {
 /// Gives the boxes the ids of those before. The oldest id chooses first, and takes the box with
 /// which it has most in common, of equal ones the first. An id is kept for the gap after its box
 /// was seen last.
-CUFACE_HD inline void give_ids(const MotionPlan& plan, std::int64_t time, MotionTracks& state,
+CUFACE_HD inline void keep_ids(const MotionPlan& plan, std::int64_t time, MotionTracks& state,
                                MotionSummary& result) {
   int kept = 0;
   for (int k = 0; k < state.known_count; ++k) {
@@ -237,6 +237,10 @@ CUFACE_HD inline void give_ids(const MotionPlan& plan, std::int64_t time, Motion
     state.known[kept++] = known;
   }
   state.known_count = kept;
+}
+
+/// The boxes without one get ids of their own.
+CUFACE_HD inline void give_new_ids(std::int64_t time, MotionTracks& state, MotionSummary& result) {
   for (int i = 0; i < result.count; ++i) {
     MotionBox& box = result.boxes[i];
     if (box.id != 0) continue;
@@ -282,7 +286,8 @@ CUFACE_HD inline void end_event(MotionTracks& state, MotionSummary& result) {
 CUFACE_HD inline void follow_moving(const MotionPlan& plan, std::int64_t time, MotionTracks& state,
                                     MotionSummary& result) {
   if (result.moving_cells > 0) find_boxes(plan, result);
-  give_ids(plan, time, state, result);
+  keep_ids(plan, time, state, result);
+  give_new_ids(time, state, result);
   follow_event(plan, time, state, result);
 }
 

@@ -181,7 +181,8 @@ TEST(MotionBoxes, MoreThanThereIsRoomFor) {
     find_boxes(plan, result);
     EXPECT_EQ(result.count, kMostMotionBoxes);
     EXPECT_EQ(result.beyond, 32 * 32 - kMostMotionBoxes);
-    give_ids(plan, frame, state, result);
+    keep_ids(plan, frame, state, result);
+    give_new_ids(frame, state, result);
     EXPECT_EQ(state.last_id, 64);
   }
 }

@@ -186,7 +186,7 @@ __device__ bool is_explained(const ModeSlots& planes, int from, int width, int h
 }
 
 struct Bytes {
-  std::uint32_t word;
+  std::uint32_t word = 0;
   __device__ int at(int k) const { return static_cast<int>(word >> (8 * k) & 255); }
   __device__ void set(int k, int value) {
     word = (word & ~(255u << (8 * k))) | static_cast<std::uint32_t>(value) << (8 * k);
@@ -196,7 +196,46 @@ __device__ inline Bytes& bytes_at(std::uint8_t* plane, std::ptrdiff_t at) {
   return *reinterpret_cast<Bytes*>(plane + at);
 }
 
-/// A thread a quad: Background::take_row_plain(), or begin().
+/// A quad's part of a mode's planes.
+struct QuadMode {
+  std::uint64_t mean = 0;
+  Bytes weight{}, spread{};
+
+  __device__ static QuadMode load(const ModeSlots& planes, int k, std::ptrdiff_t at) {
+    return {*reinterpret_cast<const std::uint64_t*>(planes.mean[k] + at),
+            bytes_at(planes.weight[k], at), bytes_at(planes.spread[k], at)};
+  }
+  /// What differs from `before`, which is there.
+  __device__ void store(const ModeSlots& planes, int k, std::ptrdiff_t at,
+                        const QuadMode& before) const {
+    if (mean != before.mean) *reinterpret_cast<std::uint64_t*>(planes.mean[k] + at) = mean;
+    if (weight.word != before.weight.word) bytes_at(planes.weight[k], at) = weight;
+    if (spread.word != before.spread.word) bytes_at(planes.spread[k], at) = spread;
+  }
+  __device__ void get(int i, Modes& modes, int k) const {
+    modes.mean[k] = static_cast<std::uint16_t>(mean >> (16 * i));
+    modes.weight[k] = static_cast<std::uint8_t>(weight.at(i));
+    modes.spread[k] = static_cast<std::uint8_t>(spread.at(i));
+  }
+  __device__ void set(int i, const Modes& modes, int k) {
+    mean = (mean & ~(std::uint64_t{0xffff} << (16 * i))) | std::uint64_t{modes.mean[k]} << (16 * i);
+    weight.set(i, modes.weight[k]);
+    spread.set(i, modes.spread[k]);
+  }
+};
+
+/// The quad's pixels; those outside of the picture are 0.
+__device__ inline Bytes quad_of(const ImageView<const std::uint8_t>& picture, int x, int y) {
+  const std::uint8_t* in = picture.row(y) + x;
+  if (x + kQuad <= picture.width && reinterpret_cast<std::uintptr_t>(in) % kQuad == 0)
+    return {*reinterpret_cast<const std::uint32_t*>(in)};
+  Bytes out{};
+  for (int i = 0; i < kQuad && x + i < picture.width; ++i) out.set(i, in[i]);
+  return out;
+}
+
+/// A thread a quad: Background::take_row_plain(), or begin(). Modes have the order of their
+/// weights, so where the first one explains a pixel, and none decays, the others are not even read.
 __global__ void __launch_bounds__(kBlockX* kBlockY)
     mixture_kernel(ImageView<const std::uint8_t> picture, const __grid_constant__ ModeSlots planes,
                    ImageView<std::uint64_t> found, const MotionMemory* memory) {
@@ -206,55 +245,50 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   std::uint32_t foreground = 0;
   if (x < picture.width && y < picture.height) {
     const std::ptrdiff_t at = std::ptrdiff_t{y} * planes.stride + x;
-    std::uint64_t mean[kModes];
-    Bytes weight[kModes], spread[kModes];
-    for (int k = 0; k < kModes; ++k) {
-      mean[k] = *reinterpret_cast<const std::uint64_t*>(planes.mean[k] + at);
-      weight[k] = bytes_at(planes.weight[k], at);
-      spread[k] = bytes_at(planes.spread[k], at);
+    const int pixels = min(picture.width - x, kQuad);
+    const Bytes now = quad_of(picture, x, y);
+    QuadMode before[kModes];
+    before[0] = QuadMode::load(planes, 0, at);
+    bool others = seen.begin || seen.rules.decay;
+    for (int i = 0; i < pixels && !others; ++i) {
+      Modes first;
+      before[0].get(i, first, 0);
+      others = !explains(first, 0, now.at(i));
     }
-    Bytes flags = bytes_at(planes.flags, at);
-    Bytes restless = bytes_at(planes.restless[seen.from], at), grey = {};
+    if (others)
+      for (int k = 1; k < kModes; ++k) before[k] = QuadMode::load(planes, k, at);
+    QuadMode after[kModes];
+    for (int k = 0; k < kModes; ++k) after[k] = before[k];
+    const Bytes flags_before = bytes_at(planes.flags, at);
+    Bytes flags = flags_before, restless = bytes_at(planes.restless[seen.from], at), grey{};
 #pragma unroll
     for (int i = 0; i < kQuad; ++i) {
-      if (x + i >= picture.width) break;
-      const int now = picture.at(x + i, y);
+      if (i >= pixels) break;
       Modes modes;
       if (seen.begin) {
-        modes.mean[0] = static_cast<std::uint16_t>(now * 256);
+        modes.mean[0] = static_cast<std::uint16_t>(now.at(i) * 256);
         modes.weight[0] = kEnoughWeight + 1;
         for (int k = 0; k < kModes; ++k) modes.spread[k] = kFirstSpread;
         flags.set(i, 0);
         restless.set(i, 0);
-        grey.set(i, now);
+        grey.set(i, now.at(i));
       } else {
-        for (int k = 0; k < kModes; ++k) {
-          modes.mean[k] = static_cast<std::uint16_t>(mean[k] >> (16 * i));
-          modes.weight[k] = static_cast<std::uint8_t>(weight[k].at(i));
-          modes.spread[k] = static_cast<std::uint8_t>(spread[k].at(i));
-        }
-        const int before = seen.clear_unsure ? flags.at(i) & ~kUnsure : flags.at(i);
-        const bool is = !take_grey(modes, now, (before & kUnsure) != 0, seen.rules);
-        restless.set(i, restlessness(restless.at(i), (before & kWasForeground) != 0, is));
-        flags.set(i, (before & ~kWasForeground) | (is ? kWasForeground : 0));
+        for (int k = 0; k < kModes; ++k) after[k].get(i, modes, k);
+        const int was = seen.clear_unsure ? flags.at(i) & ~kUnsure : flags.at(i);
+        const bool is = !take_grey(modes, now.at(i), (was & kUnsure) != 0, seen.rules);
+        restless.set(i, restlessness(restless.at(i), (was & kWasForeground) != 0, is));
+        flags.set(i, (was & ~kWasForeground) | (is ? kWasForeground : 0));
         grey.set(i, background_grey(modes.mean[0]));
-        if (is && !is_explained(planes, seen.from, picture.width, picture.height, x + i, y, now,
-                                restless.at(i)))
+        if (is && !is_explained(planes, seen.from, picture.width, picture.height, x + i, y,
+                                now.at(i), restless.at(i)))
           foreground |= 1u << i;
       }
-      for (int k = 0; k < kModes; ++k) {
-        mean[k] = (mean[k] & ~(std::uint64_t{0xffff} << (16 * i))) | std::uint64_t{modes.mean[k]}
-                                                                         << (16 * i);
-        weight[k].set(i, modes.weight[k]);
-        spread[k].set(i, modes.spread[k]);
-      }
+      for (int k = 0; k < kModes; ++k) after[k].set(i, modes, k);
     }
-    for (int k = 0; k < kModes; ++k) {
-      *reinterpret_cast<std::uint64_t*>(planes.mean[k] + at) = mean[k];
-      bytes_at(planes.weight[k], at) = weight[k];
-      bytes_at(planes.spread[k], at) = spread[k];
-    }
-    bytes_at(planes.flags, at) = flags;
+    after[0].store(planes, 0, at, before[0]);
+    if (others)
+      for (int k = 1; k < kModes; ++k) after[k].store(planes, k, at, before[k]);
+    if (flags.word != flags_before.word) bytes_at(planes.flags, at) = flags;
     bytes_at(planes.restless[1 - seen.from], at) = restless;
     bytes_at(planes.grey[1 - seen.from], at) = grey;
   }

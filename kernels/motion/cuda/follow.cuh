@@ -7,6 +7,7 @@
 
 #include "kernels/common/bits.h"
 #include "kernels/common/cuda/raw.cuh"
+#include "kernels/motion/cuda/boxes.cuh"
 #include "kernels/motion/cuda/memory.h"
 
 namespace cuface::cuda::motion {
@@ -137,7 +138,7 @@ __device__ inline void follow_counts(const MotionPlan& plan, const MotionFrame& 
 }
 
 /// follow_cells(), or the rest of a frame that was compared with nothing. All threads of a block of
-/// kMaskThreads call it. What one thread does it does in shared memory.
+/// kMaskThreads call it.
 __device__ inline void follow(const MotionPlan& plan, const MotionFrame& frame, const Seen& seen,
                               const std::uint32_t* cell_pixels, MotionMemory* memory,
                               MotionResult* out, MotionCounters* counters) {
@@ -154,14 +155,15 @@ __device__ inline void follow(const MotionPlan& plan, const MotionFrame& frame, 
       memory->state.streak[i] = 0;
   __syncthreads();
   if (seen.compared) follow_counts(plan, frame, seen, cell_pixels, memory, out, summary);
-  if (threadIdx.x == 0) {
-    if (frame.forget) tracks.known_count = 0;
-    if (frame.finish) tracks.in_event = 0;
-    if (seen.compared)
-      follow_moving(plan, frame.time, tracks, summary);
-    else
-      follow_event(plan, frame.time, tracks, summary);
-    if (counters && seen.compared) {
+  if (threadIdx.x < kWarp) {
+    if (threadIdx.x == 0) {
+      if (frame.forget) tracks.known_count = 0;
+      if (frame.finish) tracks.in_event = 0;
+      if (!seen.compared) follow_event(plan, frame.time, tracks, summary);
+    }
+    __syncwarp();
+    if (seen.compared) follow_moving_by_warp(plan, frame.time, tracks, summary);
+    if (threadIdx.x == 0 && counters && seen.compared) {
       counters->moving_frames += summary.moving_cells > 0;
       counters->global_changes += summary.global_change;
       counters->events += summary.began;
