@@ -1,6 +1,7 @@
 // A block sorts a feature after the other: a radix sort from the lowest digit on. Its warps have
 // parts of the samples, each counts its own digits, and a sum over warps and digits says where each
-// warp writes.
+// warp writes. Lanes with the same digit find each other by a word of shared memory: a ballot for
+// each bit of the digit would take twice the instructions.
 #include <algorithm>
 
 #include "kernels/boost/cuda/order.h"
@@ -17,6 +18,8 @@ using cuface::boost::key_of;
 constexpr int kMostThreads = 1024;
 constexpr int kDigits = 4, kDigitBits = 8, kDigitValues = 1 << kDigitBits;
 constexpr int kTotals = kDigitValues + 1;
+/// Of a warp, where a block sorts in shared memory: their keys stay in registers.
+constexpr int kMostRounds = 16;
 
 /// Keys and ids, twice: each pass goes from one to the other.
 template <typename Id>
@@ -52,16 +55,27 @@ __device__ inline float value_in(const BoundFeature& feature, const SumRows& row
   return (feature.weight[2] != 0 ? value + weighted(2) : value) * rows.norms[i];
 }
 
-/// The lanes of a warp that have the same digit, among those that have one.
-__device__ inline unsigned peers_of(unsigned digit, bool has) {
-  unsigned peers = __ballot_sync(kAllLanes, has);
-  for (int bit = 0; bit < kDigitBits; ++bit) {
-    const bool set = (digit >> bit & 1) != 0;
-    const unsigned same = __ballot_sync(kAllLanes, set);
-    peers &= set ? same : ~same;
+/// A warp's digits so far: how many samples had each, and a word for each to tell lanes by, 0
+/// between calls.
+struct WarpDigits {
+  std::uint32_t *counts, *lanes;
+
+  /// Takes the lane's digit, if it has one: how many samples had it before. All lanes call it.
+  __device__ std::uint32_t take(unsigned digit, bool has, int lane) const {
+    if (has) atomicOr(lanes + digit, 1u << lane);
+    __syncwarp();
+    const unsigned peers = has ? lanes[digit] : 0;
+    const std::uint32_t before = has ? counts[digit] : 0;
+    const unsigned lower = peers & ((1u << lane) - 1);
+    __syncwarp();
+    if (has && lower == 0) {
+      counts[digit] = before + static_cast<std::uint32_t>(__popc(peers));
+      lanes[digit] = 0;
+    }
+    __syncwarp();
+    return before + static_cast<std::uint32_t>(__popc(lower));
   }
-  return peers;
-}
+};
 
 /// counts[warp][digit] becomes the place of its first sample among those of the digit,
 /// totals[digit] that of the digit's first. Whether all samples have one digit.
@@ -106,7 +120,8 @@ __global__ void __launch_bounds__(kMostThreads)
   const int lane = thread % kWarp, warp = thread / kWarp, warps = threads / kWarp;
   const int count = rows.count, places = static_cast<int>(out.stride);
   std::uint32_t* counts = memory;
-  std::uint32_t* totals = memory + warps * kDigitValues;
+  std::uint32_t* lanes = counts + warps * kDigitValues;
+  std::uint32_t* totals = lanes + warps * kDigitValues;
   std::uint32_t* buffers = totals + kTotals;
   if constexpr (!kShared)
     buffers = reinterpret_cast<std::uint32_t*>(scratch + blockIdx.x * scratch_of_block);
@@ -114,6 +129,8 @@ __global__ void __launch_bounds__(kMostThreads)
   // Whole rounds of a warp, so that its lanes go together.
   const int rounds = (count + threads - 1) / threads;
   const int begin = warp * rounds * kWarp, end = min(count, begin + rounds * kWarp);
+  const WarpDigits own{counts + warp * kDigitValues, lanes + warp * kDigitValues};
+  for (int i = thread; i < warps * kDigitValues; i += threads) lanes[i] = 0;
 
   for (std::uint32_t f = blockIdx.x; f < features; f += gridDim.x) {
     const BoundFeature feature = bound[f];
@@ -125,27 +142,43 @@ __global__ void __launch_bounds__(kMostThreads)
       const auto digit_of = [&](std::uint32_t key) {
         return key >> (pass * kDigitBits) & (kDigitValues - 1);
       };
+      const auto move = [&](int i, std::uint32_t key, std::uint32_t rank) {
+        const std::uint32_t place = totals[digit_of(key)] + rank;
+        at.other_keys[place] = key;
+        at.other_ids[place] = at.ids[i];
+      };
       for (int i = thread; i < warps * kDigitValues; i += threads) counts[i] = 0;
       __syncthreads();
-      std::uint32_t* own = counts + warp * kDigitValues;
-      for (int i = begin + lane; i < end; i += kWarp) atomicAdd(own + digit_of(at.keys[i]), 1u);
-      __syncthreads();
-      if (places_of(counts, totals, count)) continue;
-      for (int first = begin; first < end; first += kWarp) {
-        const int i = first + lane;
-        const bool has = i < end;
-        const std::uint32_t key = has ? at.keys[i] : 0;
-        const unsigned digit = digit_of(key), peers = peers_of(digit, has);
-        const std::uint32_t before = own[digit];
-        __syncwarp();
-        if (has) {
-          const auto rank = static_cast<std::uint32_t>(__popc(peers & ((1u << lane) - 1)));
-          const std::uint32_t place = totals[digit] + before + rank;
-          at.other_keys[place] = key;
-          at.other_ids[place] = at.ids[i];
-          if (rank == 0) own[digit] = before + static_cast<std::uint32_t>(__popc(peers));
+      if constexpr (kShared) {
+        std::uint32_t keys[kMostRounds], ranks[kMostRounds];
+#pragma unroll
+        for (int r = 0; r < kMostRounds; ++r) {
+          const int first = begin + r * kWarp, i = first + lane;
+          if (first >= end) break;
+          keys[r] = i < end ? at.keys[i] : 0;
+          ranks[r] = own.take(digit_of(keys[r]), i < end, lane);
         }
-        __syncwarp();
+        __syncthreads();
+        if (places_of(counts, totals, count)) continue;
+#pragma unroll
+        for (int r = 0; r < kMostRounds; ++r) {
+          const int i = begin + r * kWarp + lane;
+          if (i >= end) break;
+          move(i, keys[r], own.counts[digit_of(keys[r])] + ranks[r]);
+        }
+      } else {
+        for (int first = begin; first < end; first += kWarp) {
+          const int i = first + lane;
+          own.take(i < end ? digit_of(at.keys[i]) : 0, i < end, lane);
+        }
+        __syncthreads();
+        if (places_of(counts, totals, count)) continue;
+        for (int first = begin; first < end; first += kWarp) {
+          const int i = first + lane;
+          const std::uint32_t key = i < end ? at.keys[i] : 0;
+          const std::uint32_t rank = own.take(digit_of(key), i < end, lane);
+          if (i < end) move(i, key, rank);
+        }
       }
       at.swap();
       __syncthreads();
@@ -183,9 +216,13 @@ Result<OrderPlan> OrderPlan::create(int count, std::size_t id_bytes) {
       wide ? SortBuffers<std::uint32_t>::bytes(places) : SortBuffers<std::uint16_t>::bytes(places);
   // Eight samples a thread are enough to be busy with.
   plan.threads_ = std::clamp((count / 8 + kWarp - 1) / kWarp * kWarp, 4 * kWarp, kMostThreads);
+  // Their digits take half of a block's shared memory at most.
+  constexpr int kDigitBytes = 2 * kDigitValues * static_cast<int>(sizeof(std::uint32_t));
+  plan.threads_ = std::min(plan.threads_, most_shared / 2 / kDigitBytes * kWarp);
   plan.shared_ =
-      static_cast<std::size_t>(plan.threads_ / kWarp * kDigitValues + kTotals) * sizeof(int);
-  const bool fits = plan.shared_ + buffers <= static_cast<std::size_t>(most_shared);
+      static_cast<std::size_t>(2 * plan.threads_ / kWarp * kDigitValues + kTotals) * sizeof(int);
+  const bool fits = plan.shared_ + buffers <= static_cast<std::size_t>(most_shared) &&
+                    count <= kMostRounds * plan.threads_;
   if (fits)
     plan.shared_ += buffers;
   else
