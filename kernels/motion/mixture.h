@@ -75,9 +75,28 @@ CUFACE_HD inline void swap_if_heavier(Modes& modes, int k) {
   modes.spread[k + 1] = was.spread[k];
 }
 
-/// Takes a grey level into the modes, and says whether they explained it as background.
+/// Takes a grey level into the mode that explains it.
+CUFACE_HD inline void strengthen(std::uint16_t& mean, std::uint8_t& weight, std::uint8_t& spread,
+                                 int grey, bool unsure, const FrameRules& rules) {
+  const bool relight = rules.relight && !unsure;
+  const int off = distance(grey * 256, mean), step = off >> (relight ? 0 : rules.shift);
+  mean = static_cast<std::uint16_t>(grey * 256 > mean ? mean + step : mean - step);
+  int width = spread;
+  if (relight && width < kFirstSpread) width = kFirstSpread;
+  if (off >> 4 > width)
+    width += width < 255;
+  else
+    width -= width > 0;
+  spread = static_cast<std::uint8_t>(width);
+  int more = weight + (weight < 255);
+  if (unsure && more > kUnsureWeight && more <= kEnoughWeight) more = kEnoughWeight + 1;
+  weight = static_cast<std::uint8_t>(more);
+}
+
+/// Takes a grey level into the modes, and says whether they explained it as background. Where the
+/// first one explains it, and none decays, the others stay as they are.
 CUFACE_HD inline bool take_grey(Modes& modes, int grey, bool unsure, const FrameRules& rules) {
-  const bool relight = rules.relight && !unsure, learn = rules.learn || relight;
+  const bool learn = rules.learn || (rules.relight && !unsure);
   int hit = kModes;
   for (int k = kModes - 1; k >= 0; --k)
     if (explains(modes, k, grey)) hit = k;
@@ -89,20 +108,7 @@ CUFACE_HD inline bool take_grey(Modes& modes, int grey, bool unsure, const Frame
     modes.weight[hit] = learn ? kEnoughWeight + 1 : 1;
     background = learn;
   } else {
-    const int mean = modes.mean[hit], off = distance(grey * 256, mean);
-    const int step = off >> (relight ? 0 : rules.shift);
-    modes.mean[hit] = static_cast<std::uint16_t>(grey * 256 > mean ? mean + step : mean - step);
-    int spread = modes.spread[hit];
-    if (relight && spread < kFirstSpread) spread = kFirstSpread;
-    if (off >> 4 > spread)
-      spread += spread < 255;
-    else
-      spread -= spread > 0;
-    modes.spread[hit] = static_cast<std::uint8_t>(spread);
-    int weight = modes.weight[hit];
-    weight += weight < 255;
-    if (unsure && weight > kUnsureWeight && weight <= kEnoughWeight) weight = kEnoughWeight + 1;
-    modes.weight[hit] = static_cast<std::uint8_t>(weight);
+    strengthen(modes.mean[hit], modes.weight[hit], modes.spread[hit], grey, unsure, rules);
   }
   // The first never goes.
   for (int k = 0; k < kModes && rules.decay; ++k)

@@ -205,15 +205,19 @@ struct QuadMode {
     return {*reinterpret_cast<const std::uint64_t*>(planes.mean[k] + at),
             bytes_at(planes.weight[k], at), bytes_at(planes.spread[k], at)};
   }
-  /// What differs from `before`, which is there.
+  /// All, or what differs from `before`, which is there.
   __device__ void store(const ModeSlots& planes, int k, std::ptrdiff_t at,
-                        const QuadMode& before) const {
-    if (mean != before.mean) *reinterpret_cast<std::uint64_t*>(planes.mean[k] + at) = mean;
-    if (weight.word != before.weight.word) bytes_at(planes.weight[k], at) = weight;
-    if (spread.word != before.spread.word) bytes_at(planes.spread[k], at) = spread;
+                        const QuadMode* before = nullptr) const {
+    if (!before || mean != before->mean)
+      *reinterpret_cast<std::uint64_t*>(planes.mean[k] + at) = mean;
+    if (!before || weight.word != before->weight.word) bytes_at(planes.weight[k], at) = weight;
+    if (!before || spread.word != before->spread.word) bytes_at(planes.spread[k], at) = spread;
+  }
+  __device__ std::uint16_t mean_of(int i) const {
+    return static_cast<std::uint16_t>(mean >> (16 * i));
   }
   __device__ void get(int i, Modes& modes, int k) const {
-    modes.mean[k] = static_cast<std::uint16_t>(mean >> (16 * i));
+    modes.mean[k] = mean_of(i);
     modes.weight[k] = static_cast<std::uint8_t>(weight.at(i));
     modes.spread[k] = static_cast<std::uint8_t>(spread.at(i));
   }
@@ -235,7 +239,8 @@ __device__ inline Bytes quad_of(const ImageView<const std::uint8_t>& picture, in
 }
 
 /// A thread a quad: Background::take_row_plain(), or begin(). Modes have the order of their
-/// weights, so where the first one explains a pixel, and none decays, the others are not even read.
+/// weights, so where the first one explains all pixels, and none decays, the others are not even
+/// read.
 __global__ void __launch_bounds__(kBlockX* kBlockY)
     mixture_kernel(ImageView<const std::uint8_t> picture, const __grid_constant__ ModeSlots planes,
                    ImageView<std::uint64_t> found, const MotionMemory* memory) {
@@ -246,48 +251,66 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   if (x < picture.width && y < picture.height) {
     const std::ptrdiff_t at = std::ptrdiff_t{y} * planes.stride + x;
     const int pixels = min(picture.width - x, kQuad);
-    const Bytes now = quad_of(picture, x, y);
-    QuadMode before[kModes];
-    before[0] = QuadMode::load(planes, 0, at);
-    bool others = seen.begin || seen.rules.decay;
-    for (int i = 0; i < pixels && !others; ++i) {
-      Modes first;
-      before[0].get(i, first, 0);
-      others = !explains(first, 0, now.at(i));
-    }
-    if (others)
-      for (int k = 1; k < kModes; ++k) before[k] = QuadMode::load(planes, k, at);
-    QuadMode after[kModes];
-    for (int k = 0; k < kModes; ++k) after[k] = before[k];
-    const Bytes flags_before = bytes_at(planes.flags, at);
+    const Bytes now = quad_of(picture, x, y), flags_before = bytes_at(planes.flags, at);
     Bytes flags = flags_before, restless = bytes_at(planes.restless[seen.from], at), grey{};
+    const QuadMode first_before = QuadMode::load(planes, 0, at);
+    QuadMode first = first_before;
+    // take(i, unsure) says whether the pixel is background, and first has its mode then.
+    const auto each = [&](const auto& take) {
 #pragma unroll
-    for (int i = 0; i < kQuad; ++i) {
-      if (i >= pixels) break;
-      Modes modes;
-      if (seen.begin) {
-        modes.mean[0] = static_cast<std::uint16_t>(now.at(i) * 256);
-        modes.weight[0] = kEnoughWeight + 1;
-        for (int k = 0; k < kModes; ++k) modes.spread[k] = kFirstSpread;
-        flags.set(i, 0);
-        restless.set(i, 0);
-        grey.set(i, now.at(i));
-      } else {
-        for (int k = 0; k < kModes; ++k) after[k].get(i, modes, k);
+      for (int i = 0; i < kQuad; ++i) {
+        if (i >= pixels) break;
         const int was = seen.clear_unsure ? flags.at(i) & ~kUnsure : flags.at(i);
-        const bool is = !take_grey(modes, now.at(i), (was & kUnsure) != 0, seen.rules);
+        const bool is = !take(i, (was & kUnsure) != 0);
         restless.set(i, restlessness(restless.at(i), (was & kWasForeground) != 0, is));
         flags.set(i, (was & ~kWasForeground) | (is ? kWasForeground : 0));
-        grey.set(i, background_grey(modes.mean[0]));
+        grey.set(i, background_grey(first.mean_of(i)));
         if (is && !is_explained(planes, seen.from, picture.width, picture.height, x + i, y,
                                 now.at(i), restless.at(i)))
           foreground |= 1u << i;
       }
-      for (int k = 0; k < kModes; ++k) after[k].set(i, modes, k);
+    };
+    bool others = seen.rules.decay;
+    for (int i = 0; i < pixels && !others; ++i) {
+      Modes modes;
+      first.get(i, modes, 0);
+      others = !explains(modes, 0, now.at(i));
     }
-    after[0].store(planes, 0, at, before[0]);
-    if (others)
-      for (int k = 1; k < kModes; ++k) after[k].store(planes, k, at, before[k]);
+    if (seen.begin) {
+      QuadMode none;
+      none.spread.word = 0x01010101u * kFirstSpread;
+      first = none;
+      for (int i = 0; i < kQuad; ++i) {
+        first.mean |= std::uint64_t{static_cast<std::uint16_t>(now.at(i) * 256)} << (16 * i);
+        first.weight.set(i, kEnoughWeight + 1);
+      }
+      for (int k = 1; k < kModes; ++k) none.store(planes, k, at);
+      flags = restless = {};
+      grey = now;
+    } else if (others) {
+      QuadMode before[kModes], after[kModes];
+      for (int k = 1; k < kModes; ++k) before[k] = after[k] = QuadMode::load(planes, k, at);
+      each([&](int i, bool unsure) {
+        Modes modes;
+        first.get(i, modes, 0);
+        for (int k = 1; k < kModes; ++k) after[k].get(i, modes, k);
+        const bool background = take_grey(modes, now.at(i), unsure, seen.rules);
+        first.set(i, modes, 0);
+        for (int k = 1; k < kModes; ++k) after[k].set(i, modes, k);
+        return background;
+      });
+      for (int k = 1; k < kModes; ++k) after[k].store(planes, k, at, &before[k]);
+    } else {
+      each([&](int i, bool unsure) {
+        Modes modes;
+        first.get(i, modes, 0);
+        const bool background = modes.weight[0] > kEnoughWeight;
+        strengthen(modes.mean[0], modes.weight[0], modes.spread[0], now.at(i), unsure, seen.rules);
+        first.set(i, modes, 0);
+        return background;
+      });
+    }
+    first.store(planes, 0, at, &first_before);
     if (flags.word != flags_before.word) bytes_at(planes.flags, at) = flags;
     bytes_at(planes.restless[1 - seen.from], at) = restless;
     bytes_at(planes.grey[1 - seen.from], at) = grey;
