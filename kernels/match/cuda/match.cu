@@ -5,7 +5,8 @@
 #include <type_traits>
 
 #include "kernels/common/cuda/warp.cuh"
-#include "kernels/match/cuda/nearest.h"
+#include "kernels/match/cuda/nearest.cuh"
+#include "kernels/match/cuda/tiles.h"
 #include "kernels/match/reference.h"
 
 namespace cuface::cuda::match {
@@ -83,26 +84,6 @@ __device__ inline std::uint32_t distance(const std::uint32_t* a, const std::uint
   }
 }
 
-/// Takes in one more, which comes later in its set.
-__device__ inline void take(Nearest& nearest, std::uint32_t distance, int index) {
-  if (distance < nearest.first) {
-    nearest = {distance, nearest.first, index};
-  } else {
-    nearest.second = min(nearest.second, distance);
-  }
-}
-
-/// Takes in those of others; among equally near ones the first of the set counts.
-__device__ inline void merge(Nearest& nearest, const Nearest& other) {
-  const bool others =
-      other.first < nearest.first || (other.first == nearest.first && other.index < nearest.index);
-  const std::uint32_t farther = max(nearest.first, other.first);
-  nearest.second = min(min(nearest.second, other.second), farther);
-  if (!others) return;
-  nearest.first = other.first;
-  nearest.index = other.index;
-}
-
 /// For a whole warp: of each query that of all lanes, in some lanes' first element; which query it
 /// is. At each step a lane gives away half of its queries, and takes in the other half of another.
 __device__ inline int merge_lanes(Nearest (&nearest)[kQueries], int lane) {
@@ -127,13 +108,6 @@ __device__ inline int merge_lanes(Nearest (&nearest)[kQueries], int lane) {
   }
   for (int by = kWarp / kQueries / 2; by > 0; by /= 2) merge(nearest[0], from(nearest[0], by));
   return query;
-}
-
-constexpr int kNobody = -1;
-
-/// A word that is the greater the nearer a query is, and of equally near ones for the first.
-__device__ inline Owner owner_of(std::uint32_t distance, int query) {
-  return ~(static_cast<Owner>(distance) << 32 | static_cast<std::uint32_t>(query));
 }
 
 /// A block kQueries against all of the other set.
@@ -213,10 +187,12 @@ struct Checks {
   bool squared;
 };
 
-/// One block: matches stay in the order of the queries. Owners become 0 again.
+/// One block: matches stay in the order of the queries. Owners become 0 again. `of_queries` has
+/// `parts` lists, of a part of the other set each.
 __global__ void __launch_bounds__(kCheckThreads)
     check_kernel(const std::int32_t* queries, int most, const std::int32_t* trains, int most_trains,
-                 Checks checks, const Nearest* of_queries, Owner* owners, DeviceMatches* out) {
+                 Checks checks, const Nearest* of_queries, int parts, Owner* owners,
+                 DeviceMatches* out) {
   __shared__ int counts[2][kCheckThreads / kWarp];
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
   const int all = queries ? min(*queries, most) : most;
@@ -225,6 +201,8 @@ __global__ void __launch_bounds__(kCheckThreads)
     const int i = begin + thread;
     Nearest nearest{kFar, kFar, kNobody};
     if (i < all) nearest = of_queries[i];
+    for (int part = 1; part < parts && i < all; ++part)
+      merge(nearest, of_queries[static_cast<std::ptrdiff_t>(part) * most + i]);
     bool stays = nearest.index != kNobody;
     const auto length = [&](std::uint32_t distance) {
       if (distance == kFar) return as_float(kFar);
@@ -257,7 +235,11 @@ __global__ void __launch_bounds__(kCheckThreads)
 
 template <typename T>
 Status find_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train, const MatchConfig& config,
-                    Nearest* of_queries, Owner* owners, Launcher launch) {
+                    Nearest* of_queries, int parts, Owner* owners, Launcher launch) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (in_tiles(config))
+      return find_nearest_in_tiles(query, train, config, of_queries, parts, owners, launch);
+  }
   const auto blocks = static_cast<unsigned>((query.most + kQueries - 1) / kQueries);
   const auto kernel = [&] {
     if constexpr (std::is_same_v<T, float>) {
@@ -273,20 +255,22 @@ Status find_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train, const 
 
 template <typename T>
 Status check_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train,
-                     const MatchConfig& config, const Nearest* of_queries, Owner* owners,
+                     const MatchConfig& config, const Nearest* of_queries, int parts, Owner* owners,
                      DeviceMatches* out, Launcher launch) {
-  const Checks checks{config.ratio, config.max_distance, std::is_same_v<T, float>};
+  constexpr bool kFloats = std::is_same_v<T, float>;
+  const Checks checks{config.ratio, config.max_distance, kFloats};
+  const int lists = kFloats && in_tiles(config) ? parts : 1;
   return launch("checking matches", check_kernel, {1, kCheckThreads}, query.count, query.most,
-                train.count, train.most, checks, of_queries, owners, out);
+                train.count, train.most, checks, of_queries, lists, owners, out);
 }
 
 template Status find_nearest(const DeviceBinarySet&, const DeviceBinarySet&, const MatchConfig&,
-                             Nearest*, Owner*, Launcher);
+                             Nearest*, int, Owner*, Launcher);
 template Status find_nearest(const DeviceFloatSet&, const DeviceFloatSet&, const MatchConfig&,
-                             Nearest*, Owner*, Launcher);
+                             Nearest*, int, Owner*, Launcher);
 template Status check_nearest(const DeviceBinarySet&, const DeviceBinarySet&, const MatchConfig&,
-                              const Nearest*, Owner*, DeviceMatches*, Launcher);
+                              const Nearest*, int, Owner*, DeviceMatches*, Launcher);
 template Status check_nearest(const DeviceFloatSet&, const DeviceFloatSet&, const MatchConfig&,
-                              const Nearest*, Owner*, DeviceMatches*, Launcher);
+                              const Nearest*, int, Owner*, DeviceMatches*, Launcher);
 
 }  // namespace cuface::cuda::match

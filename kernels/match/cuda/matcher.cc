@@ -28,7 +28,11 @@ Result<Matcher> Matcher::create(const MatchConfig& config, int most_queries, int
   if (!fits(most_queries) || !fits(most_trains))
     return invalid("a set has 0 to " + std::to_string(kMostKeypoints) + " descriptors");
   Matcher made(config);
-  made.of_queries_ = layout.add<match::Nearest>(static_cast<std::size_t>(most_queries));
+  made.parts_ = match::train_parts(most_queries, most_trains);
+  made.of_queries_ = layout.add<match::Nearest>(static_cast<std::size_t>(most_queries) *
+                                                static_cast<std::size_t>(made.parts_));
+  made.most_queries_ = most_queries;
+  made.most_trains_ = most_trains;
   if (config.cross_check)
     made.owners_ = layout.add<match::Owner>(static_cast<std::size_t>(most_trains));
   return made;
@@ -49,13 +53,12 @@ Status Matcher::enqueue_sets(const DeviceSet<T>& query, const DeviceSet<T>& trai
   }
   if (query.most > 0 && train.most > 0 && query.size != train.size)
     return invalid("descriptors of two sizes do not match");
-  if (static_cast<std::size_t>(query.most) > of_queries_.size() ||
-      (config_.cross_check && static_cast<std::size_t>(train.most) > owners_.size()))
+  if (query.most > most_queries_ || train.most > most_trains_)
     return invalid("a set is larger than planned");
-  CUFACE_TRY(
-      match::find_nearest(query, train, config_, of_queries_.data(), owners_.data(), launch));
-  return match::check_nearest(query, train, config_, of_queries_.data(), owners_.data(), out,
-                              launch);
+  CUFACE_TRY(match::find_nearest(query, train, config_, of_queries_.data(), parts_, owners_.data(),
+                                 launch));
+  return match::check_nearest(query, train, config_, of_queries_.data(), parts_, owners_.data(),
+                              out, launch);
 }
 
 Status Matcher::enqueue(const DeviceBinarySet& query, const DeviceBinarySet& train,

@@ -39,6 +39,8 @@ class Matcher {
                       Launcher launch) const;
 
   MatchConfig config_;
+  int most_queries_ = 0, most_trains_ = 0;
+  int parts_ = 1;  ///< of `train`
   ScratchPart<match::Nearest> of_queries_;
   ScratchPart<match::Owner> owners_;  ///< with cross_check
 };

@@ -52,16 +52,25 @@ inline constexpr std::uint32_t kFar = 0x7f800000;  // of an infinite float
 /// Which query is the nearest of a descriptor of `train`. 0: none.
 using Owner = unsigned long long;
 
-/// Of each query; and where `owners` is not null, of each of `train` among the queries: they are 0
-/// before.
+/// Into how many parts `train` is best cut, so that memory stays small.
+CUFACE_HD inline int train_parts(int most_queries, int most_trains) {
+  constexpr int kMost = 16, kTile = 64, kMostListed = 65536;
+  const int tiles = (most_trains + kTile - 1) / kTile;
+  const int room = kMostListed / (most_queries > 0 ? most_queries : 1);
+  const int parts = tiles < kMost ? tiles : kMost;
+  return parts < room ? (parts > 0 ? parts : 1) : (room > 0 ? room : 1);
+}
+
+/// Of each query, in `parts` lists of query.most, of a part of `train` each; and where `owners` is
+/// not null, of each of `train` among the queries: they are 0 before.
 template <typename T>
 Status find_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train, const MatchConfig& config,
-                    Nearest* of_queries, Owner* owners, Launcher launch);
+                    Nearest* of_queries, int parts, Owner* owners, Launcher launch);
 
 /// `out` := what passes the checks, in the order of queries. Makes the owners 0.
 template <typename T>
 Status check_nearest(const DeviceSet<T>& query, const DeviceSet<T>& train,
-                     const MatchConfig& config, const Nearest* of_queries, Owner* owners,
+                     const MatchConfig& config, const Nearest* of_queries, int parts, Owner* owners,
                      DeviceMatches* out, Launcher launch);
 
 }  // namespace match
