@@ -36,13 +36,9 @@ struct CellRows {
     for (int h = 0; h < 2; ++h) {
       const std::uint64_t above = __shfl_up_sync(kAllLanes, across[h], 1);
       const std::uint64_t below = __shfl_down_sync(kAllLanes, across[h], 1);
-      out.row[h] = across[h] |
-                   (lane > 0 ? above
-                    : h > 0  ? last
-                             : 0) |
-                   (lane < kWarp - 1 ? below
-                    : h == 0         ? next
-                                     : 0);
+      const std::uint64_t upper = lane > 0 ? above : h == 0 ? 0 : last;
+      const std::uint64_t lower = lane < kWarp - 1 ? below : h == 0 ? next : 0;
+      out.row[h] = across[h] | upper | lower;
     }
     return out;
   }
