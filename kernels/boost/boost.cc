@@ -103,7 +103,8 @@ Result<BoostedStage> trained(const FeatureBank& bank, const TrainingSamples& sam
   std::unique_ptr<boost::SampleValues> values;
   {
     const Stopwatch prepare(cost.prepare_seconds);
-    values = std::make_unique<boost::SampleValues>(bank, samples);
+    const int threads = run.threads > 0 ? run.threads : Workers::processors();
+    values = std::make_unique<boost::SampleValues>(bank, samples, threads);
     CUFACE_TRY(take(make_search(bank, *values, options, run, cost.on_gpu), search));
     cost.bytes = values->bytes() + search->bytes();
   }

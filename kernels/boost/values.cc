@@ -11,6 +11,7 @@
 #include "kernels/cascade/bind.h"
 #include "kernels/common/dispatch.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/workers.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cuface::boost::HWY_NAMESPACE {
@@ -48,27 +49,36 @@ HWY_EXPORT(feature_values);
 
 }  // namespace
 
-SampleValues::SampleValues(const FeatureBank& bank, const TrainingSamples& samples)
+SampleValues::SampleValues(const FeatureBank& bank, const TrainingSamples& samples, int threads)
     : count_(samples.count()),
       stride_((count_ + kValueLanes - 1) / kValueLanes * kValueLanes),
       norms_(stride_) {
-  WindowSums window(bank.width(), bank.height(), bank.mode() == FeatureMode::kAll);
+  // Some samples at once, so that whole cache lines are written.
+  struct Some {
+    WindowSums window;
+    std::vector<std::uint32_t> sums;
+  };
+  const WindowSums window(bank.width(), bank.height(), bank.mode() == FeatureMode::kAll);
   layout_ = window.layout();
   const std::size_t corners = window.sums().size();
   sums_.resize(corners * stride_);
-  // Some samples at once, so that whole cache lines are written.
-  std::vector<std::uint32_t> some(corners * kValueLanes);
-  for (std::size_t first = 0; first < count_; first += kValueLanes) {
+  Workers workers(threads);
+  std::vector<Some> of_workers(static_cast<std::size_t>(workers.count()),
+                               {window, std::vector<std::uint32_t>(corners * kValueLanes)});
+  workers.run(static_cast<int>(stride_ / kValueLanes), [&](int task, int worker) {
+    Some& some = of_workers[static_cast<std::size_t>(worker)];
+    const std::size_t first = static_cast<std::size_t>(task) * kValueLanes;
     const std::size_t end = std::min(count_ - first, kValueLanes);
     for (std::size_t i = 0; i < end; ++i) {
-      window.make(samples.window(first + i));
-      norms_[first + i] = window.norm();
+      some.window.make(samples.window(first + i));
+      norms_[first + i] = some.window.norm();
       for (std::size_t corner = 0; corner < corners; ++corner)
-        some[corner * kValueLanes + i] = window.sums()[corner];
+        some.sums[corner * kValueLanes + i] = some.window.sums()[corner];
     }
     for (std::size_t corner = 0; corner < corners; ++corner)
-      std::copy_n(some.data() + corner * kValueLanes, end, sums_.data() + corner * stride_ + first);
-  }
+      std::copy_n(some.sums.data() + corner * kValueLanes, end,
+                  sums_.data() + corner * stride_ + first);
+  });
 }
 
 void SampleValues::of(const HaarFeature& feature, float* values) const {

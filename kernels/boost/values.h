@@ -16,8 +16,8 @@ inline constexpr std::size_t kValueLanes = 16;
 /// by side. Any number of threads may read it.
 class SampleValues {
  public:
-  /// Of samples that fit the bank.
-  SampleValues(const FeatureBank& bank, const TrainingSamples& samples);
+  /// Of samples that fit the bank. Made by up to `threads` threads.
+  SampleValues(const FeatureBank& bank, const TrainingSamples& samples, int threads = 1);
 
   std::size_t count() const { return count_; }
   std::size_t bytes() const {

@@ -67,38 +67,44 @@ struct MotionState : MotionTracks {
   std::uint8_t streak[kMostMotionCells * kMostMotionCells] = {};  ///< frames in a row, at most 255
 };
 
+/// Pixels of the cells, row after row, as MotionResult has them.
+struct MotionCellCounts {
+  const std::uint32_t *changed, *pixels, *stirred;
+};
+
 /// The method background: whether something moves in a cell or beside it, corners included. What
 /// only stands there is in the mask all the same. So many pixels come or go as make a cell active.
-CUFACE_HD inline bool is_stirred(const MotionPlan& plan, const MotionResult& result, int row,
+CUFACE_HD inline bool is_stirred(const MotionPlan& plan, const MotionCellCounts& counts, int row,
                                  int column) {
   const int columns = plan.config.columns, rows = plan.config.rows;
   std::uint32_t stirred = 0;
   for (int r = row > 0 ? row - 1 : 0; r <= row + 1 && r < rows; ++r)
     for (int c = column > 0 ? column - 1 : 0; c <= column + 1 && c < columns; ++c)
-      stirred += result.cell_stirred[r * columns + c];
-  return is_active(stirred, result.cell_pixels[row * columns + column], plan.config.threshold);
+      stirred += counts.stirred[r * columns + c];
+  return is_active(stirred, counts.pixels[row * columns + column], plan.config.threshold);
 }
 
-/// Whether a cell is active, by the counts in the result.
-CUFACE_HD inline bool is_cell_active(const MotionPlan& plan, const MotionResult& result, int row,
-                                     int column) {
+/// Whether a cell is active.
+CUFACE_HD inline bool is_cell_active(const MotionPlan& plan, const MotionCellCounts& counts,
+                                     int row, int column) {
   const MotionConfig& config = plan.config;
-  const std::uint32_t changed = result.cell_changed[row * config.columns + column];
-  const std::uint32_t pixels = result.cell_pixels[row * config.columns + column];
+  const std::uint32_t changed = counts.changed[row * config.columns + column];
+  const std::uint32_t pixels = counts.pixels[row * config.columns + column];
   if (!(config.published_density ? is_active_as_published(changed, plan)
                                  : is_active(changed, pixels, config.threshold)))
     return false;
-  return config.method != MotionMethod::kBackground || is_stirred(plan, result, row, column);
+  return config.method != MotionMethod::kBackground || is_stirred(plan, counts, row, column);
 }
 
 CUFACE_HD inline void find_active(const MotionPlan& plan, MotionResult& result) {
   const int columns = plan.config.columns;
+  const MotionCellCounts counts{result.cell_changed, result.cell_pixels, result.cell_stirred};
   for (int r = 0; r < plan.config.rows; ++r) {
     result.active[r] = 0;
     for (int c = 0; c < columns; ++c) {
       result.changed += result.cell_changed[r * columns + c];
       result.pixels += result.cell_pixels[r * columns + c];
-      if (is_cell_active(plan, result, r, c)) result.active[r] |= std::uint64_t{1} << c;
+      if (is_cell_active(plan, counts, r, c)) result.active[r] |= std::uint64_t{1} << c;
     }
   }
 }

@@ -18,7 +18,7 @@ using cuface::boost::key_of;
 constexpr int kMostThreads = 1024;
 constexpr int kDigits = 4, kDigitBits = 8, kDigitValues = 1 << kDigitBits;
 constexpr int kTotals = kDigitValues + 1;
-/// Of a warp, where a block sorts in shared memory: their keys stay in registers.
+/// Of a warp, where a block sorts in shared memory: ranks wait in registers.
 constexpr int kMostRounds = 16;
 
 /// Keys and ids, twice: each pass goes from one to the other.
@@ -150,13 +150,14 @@ __global__ void __launch_bounds__(kMostThreads)
       for (int i = thread; i < warps * kDigitValues; i += threads) counts[i] = 0;
       __syncthreads();
       if constexpr (kShared) {
-        std::uint32_t keys[kMostRounds], ranks[kMostRounds];
+        std::uint32_t ranks[kMostRounds / 2];  // each is below 2^16
 #pragma unroll
         for (int r = 0; r < kMostRounds; ++r) {
           const int first = begin + r * kWarp, i = first + lane;
           if (first >= end) break;
-          keys[r] = i < end ? at.keys[i] : 0;
-          ranks[r] = own.take(digit_of(keys[r]), i < end, lane);
+          const std::uint32_t key = i < end ? at.keys[i] : 0;
+          const std::uint32_t rank = own.take(digit_of(key), i < end, lane);
+          ranks[r / 2] = r % 2 == 0 ? rank : ranks[r / 2] | rank << 16;
         }
         __syncthreads();
         if (places_of(counts, totals, count)) continue;
@@ -164,7 +165,8 @@ __global__ void __launch_bounds__(kMostThreads)
         for (int r = 0; r < kMostRounds; ++r) {
           const int i = begin + r * kWarp + lane;
           if (i >= end) break;
-          move(i, keys[r], own.counts[digit_of(keys[r])] + ranks[r]);
+          const std::uint32_t key = at.keys[i], rank = ranks[r / 2] >> (r % 2 * 16) & 0xffff;
+          move(i, key, own.counts[digit_of(key)] + rank);
         }
       } else {
         for (int first = begin; first < end; first += kWarp) {

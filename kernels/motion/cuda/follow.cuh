@@ -84,49 +84,62 @@ __device__ inline void clear_cells(MotionResult* out, unsigned first, unsigned a
   for (unsigned i = first; i < kBytes / sizeof *words; i += all) words[i] = 0;
 }
 
-/// The counts of the cells go to the result, and from there to its summary which of them are
-/// active, and which move. Ends with a barrier.
+/// What a block goes on with, in shared memory: all 0 in each block before it looks at its pixels.
+struct FollowMemory {
+  Raw<MotionSummary> summary;
+  Raw<MotionTracks> tracks;
+  std::uint8_t streaks[kMostMotionCells * kMostMotionCells];
+  int active_cells, counted_cells;
+
+  __device__ void clear(int thread) {
+    auto* words = reinterpret_cast<std::uint64_t*>(&summary);
+    for (int i = thread; i < static_cast<int>(sizeof summary / sizeof *words); i += kMaskThreads)
+      words[i] = 0;
+    if (thread == 0) active_cells = counted_cells = 0;
+  }
+};
+
+/// The counts of the cells go to the result, and to its summary which of them are active, and which
+/// move. Ends with a barrier.
 __device__ inline void follow_counts(const MotionPlan& plan, const MotionFrame& frame,
                                      const Seen& seen, const std::uint32_t* cell_pixels,
                                      MotionMemory* memory, MotionResult* out,
-                                     MotionSummary& summary) {
-  __shared__ std::uint8_t streaks[kMostMotionCells * kMostMotionCells];
-  __shared__ int active_cells, counted_cells;
+                                     FollowMemory& shared) {
+  MotionSummary& summary = shared.summary.get();
   const int thread = static_cast<int>(threadIdx.x);
   const int columns = plan.config.columns, cells = columns * plan.config.rows;
   const auto set = [&](std::uint64_t* rows, int i) {
     atomicOr(reinterpret_cast<unsigned long long*>(rows + i / columns), 1ull << i % columns);
   };
   std::uint8_t* streak = memory->state.streak;
-  if (thread == 0) active_cells = counted_cells = 0;
+  // Nobody has read them in this kernel, so no older ones are in the multiprocessor's cache.
+  const MotionCellCounts counts{memory->changed, cell_pixels, memory->stirred};
   for (int i = thread; i < cells; i += kMaskThreads) {
-    const std::uint32_t own = __ldcg(memory->changed + i);
+    const std::uint32_t own = counts.changed[i], pixels = counts.pixels[i];
+    shared.streaks[i] = frame.forget ? std::uint8_t{0} : streak[i];  // before this frame
+    const bool active = is_cell_active(plan, counts, i / columns, i % columns);
     out->cell_changed[i] = own;
-    out->cell_stirred[i] = __ldcg(memory->stirred + i);
-    out->cell_pixels[i] = cell_pixels[i];
-    streaks[i] = frame.forget ? std::uint8_t{0} : streak[i];  // before this frame
-    memory->changed[i] = memory->stirred[i] = 0;
+    out->cell_stirred[i] = counts.stirred[i];
+    out->cell_pixels[i] = pixels;
     atomicAdd(&summary.changed, own);
-    atomicAdd(&summary.pixels, cell_pixels[i]);
-  }
-  __syncthreads();
-  for (int i = thread; i < cells; i += kMaskThreads) {
-    if (out->cell_pixels[i] > 0) atomicAdd(&counted_cells, 1);
-    if (!is_cell_active(plan, *out, i / columns, i % columns)) continue;
+    atomicAdd(&summary.pixels, pixels);
+    if (pixels > 0) atomicAdd(&shared.counted_cells, 1);
+    if (!active) continue;
     set(summary.active, i);
-    atomicAdd(&active_cells, 1);
+    atomicAdd(&shared.active_cells, 1);
   }
   __syncthreads();
   bool global = seen.global;
   if (plan.config.find_global_changes && plan.config.method != MotionMethod::kBackground)
-    global = is_most(active_cells, counted_cells);
+    global = is_most(shared.active_cells, shared.counted_cells);
   if (thread == 0) {
     summary.compared = 1;
     summary.learning = seen.learning;
     summary.global_change = global;
   }
   for (int i = thread; i < cells; i += kMaskThreads) {
-    const auto before = [&](int r, int c) { return streaks[r * columns + c]; };
+    memory->changed[i] = memory->stirred[i] = 0;
+    const auto before = [&](int r, int c) { return shared.streaks[r * columns + c]; };
     const std::uint8_t now =
         global ? std::uint8_t{0} : streak_of(plan, summary, i / columns, i % columns, before);
     streak[i] = now;
@@ -141,20 +154,18 @@ __device__ inline void follow_counts(const MotionPlan& plan, const MotionFrame& 
 /// kMaskThreads call it.
 __device__ inline void follow(const MotionPlan& plan, const MotionFrame& frame, const Seen& seen,
                               const std::uint32_t* cell_pixels, MotionMemory* memory,
-                              MotionResult* out, MotionCounters* counters) {
-  __shared__ Raw<MotionSummary> shared_summary;
-  __shared__ Raw<MotionTracks> shared_tracks;
-  MotionSummary& summary = shared_summary.get();
-  MotionTracks& tracks = shared_tracks.get();
-  auto* words = reinterpret_cast<std::uint64_t*>(&summary);
-  for (unsigned i = threadIdx.x; i < sizeof summary / sizeof *words; i += kMaskThreads)
-    words[i] = 0;
+                              MotionResult* out, MotionCounters* counters, FollowMemory& shared) {
+  MotionSummary& summary = shared.summary.get();
+  MotionTracks& tracks = shared.tracks.get();
   copy_words<MotionTracks>(memory->state, tracks);
-  if (frame.forget)
-    for (unsigned i = threadIdx.x; i < sizeof memory->state.streak; i += kMaskThreads)
-      memory->state.streak[i] = 0;
-  __syncthreads();
-  if (seen.compared) follow_counts(plan, frame, seen, cell_pixels, memory, out, summary);
+  if (seen.compared) {
+    follow_counts(plan, frame, seen, cell_pixels, memory, out, shared);
+  } else {
+    if (frame.forget)
+      for (unsigned i = threadIdx.x; i < sizeof memory->state.streak; i += kMaskThreads)
+        memory->state.streak[i] = 0;
+    __syncthreads();
+  }
   if (threadIdx.x < kWarp) {
     if (threadIdx.x == 0) {
       if (frame.forget) tracks.known_count = 0;

@@ -68,8 +68,21 @@ __device__ std::uint64_t changed_edges_at(const MotionPlan& plan, Bits then, Bit
   EdgeWords edges;
   edges.then = then.row(y)[i];
   edges.now = now.row(y)[i];
+  // The words beside are nearly always asked for, so all three columns are read at once.
   const auto near = [&](const auto& word_at) {
+    std::uint64_t beside[3] = {};
+    const int left = max(i - 1, 0), right = min(i + 1, words - 1);
+    const int last = min(y + reach, height - 1);
+#pragma unroll 4
+    for (int v = max(y - reach, 0); v <= last; ++v) {
+      beside[0] |= word_at(left, v);
+      beside[1] |= word_at(i, v);
+      beside[2] |= word_at(right, v);
+    }
     const auto column_at = [&](int j) {
+      if (j == i) return beside[1];
+      if (j == i - 1) return beside[0];
+      if (j == i + 1) return beside[2];
       return column([&](int v) { return word_at(j, v); }, height, y, reach);
     };
     return widened(column_at, words, i, reach);
@@ -119,6 +132,7 @@ __global__ void __launch_bounds__(kMaskThreads)
                 Bits edges, Told told, MotionMemory* memory, MotionResult* out,
                 MotionCounters* counters) {
   __shared__ CellCounts changes, stirs;
+  __shared__ FollowMemory shared;
   __shared__ bool last;
   const int thread = static_cast<int>(threadIdx.x);
   const bool background = plan.config.method == MotionMethod::kBackground;
@@ -130,6 +144,7 @@ __global__ void __launch_bounds__(kMaskThreads)
   const CellPart part(plan, first, top);
   changes.clear(part, thread);
   if (background) stirs.clear(part, thread);
+  shared.clear(thread);
   const unsigned blocks = gridDim.x * gridDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
   clear_cells(out, block * kMaskThreads + threadIdx.x, blocks * kMaskThreads);
   __syncthreads();
@@ -158,7 +173,7 @@ __global__ void __launch_bounds__(kMaskThreads)
   if (!last) return;
   if (thread == 0) memory->blocks_done = 0;
   __threadfence();
-  follow(plan, frame, seen, views.cell_pixels, memory, out, counters);
+  follow(plan, frame, seen, views.cell_pixels, memory, out, counters, shared);
 }
 
 __global__ void __launch_bounds__(kBlockX* kBlockY)
