@@ -83,13 +83,13 @@ MadeSearch make_cuda_search([[maybe_unused]] const FeatureBank& bank,
 
 MadeSearch make_search(const FeatureBank& bank, const boost::SampleValues& values,
                        const BoostOptions& options, const StageRun& run, bool& on_gpu) {
-  on_gpu = run.backend != BoostBackend::kCpu;
+  on_gpu = run.backend != TrainingBackend::kCpu;
   if (on_gpu) {
     MadeSearch made = make_cuda_search(bank, values, options, run);
     const StatusCode code = made.status().code();
     const bool is_missing =
         code == StatusCode::kUnsupported || code == StatusCode::kOutOfDeviceMemory;
-    if (run.backend == BoostBackend::kCuda || !is_missing) return made;
+    if (run.backend == TrainingBackend::kCuda || !is_missing) return made;
     on_gpu = false;
   }
   return make_cpu_search(bank, values, run);

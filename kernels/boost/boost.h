@@ -14,6 +14,7 @@
 
 #include "kernels/boost/feature_bank.h"
 #include "kernels/cascade/cascade.h"
+#include "kernels/common/backend.h"
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
 
@@ -76,17 +77,10 @@ struct BoostedStage {
   StageEnd end = StageEnd::kNotYet;
 };
 
-/// Where the best splits are searched.
-enum class BoostBackend {
-  kAuto,  ///< on a GPU where there is one with enough memory, else on the CPU
-  kCpu,
-  kCuda  ///< kUnsupported without a GPU
-};
-
 /// How a stage is trained; nothing in it changes the bytes of the result.
 struct StageRun {
-  BoostBackend backend = BoostBackend::kCpu;
-  int threads = 0;  ///< 0 = as many as there are processors
+  TrainingBackend backend = TrainingBackend::kCpu;  ///< of the search for splits
+  int threads = 0;                                  ///< 0 = as many as there are processors
   /// Bytes for what is kept from round to round. What does not fit is computed again each round.
   std::size_t memory = std::size_t{2} << 30;
   /// The same of a GPU's memory; 0 = most of what is free.

@@ -10,6 +10,9 @@
 #include "kernels/common/stopwatch.h"
 #include "kernels/common/try.h"
 #include "kernels/common/workers.h"
+#ifdef CUFACE_HAVE_CUDA
+#include "kernels/grow/cuda/trees.h"
+#endif
 #include "kernels/grow/draws.h"
 #include "kernels/grow/starts.h"
 #include "kernels/grow/steps.h"
@@ -120,6 +123,33 @@ Status check_begun(const GrownForest& begun, const GrownForest& fresh, const Tre
   return {};
 }
 
+using MadeTrees = Result<std::unique_ptr<SampleTrees>>;
+
+MadeTrees make_cuda_trees([[maybe_unused]] const LabelledFaces& faces,
+                          [[maybe_unused]] const ForestOptions& options,
+                          [[maybe_unused]] const ForestRun& run,
+                          [[maybe_unused]] const Starts& starts) {
+#ifdef CUFACE_HAVE_CUDA
+  return cuda::grow::make_trees(faces, options, starts, run.stop);
+#else
+  return Status(StatusCode::kUnsupported, "this build has no CUDA");
+#endif
+}
+
+MadeTrees make_trees(const LabelledFaces& faces, const ForestOptions& options, const ForestRun& run,
+                     Starts starts) {
+  if (run.backend != TrainingBackend::kCpu) {
+    MadeTrees made = make_cuda_trees(faces, options, run, starts);
+    const StatusCode code = made.status().code();
+    const bool is_missing =
+        code == StatusCode::kUnsupported || code == StatusCode::kOutOfDeviceMemory;
+    if (run.backend == TrainingBackend::kCuda || !is_missing) return made;
+  }
+  if (!simd::vectors()) return make_plain_trees(faces, options, std::move(starts), run.stop);
+  const int threads = run.threads > 0 ? run.threads : Workers::processors();
+  return make_fast_trees(faces, options, std::move(starts), threads, run.stop);
+}
+
 Result<GrownForest> grown(const LabelledFaces& faces, const ForestOptions& options,
                           const ForestRun& run, GrownForest begun, ForestCost& cost) {
   const Stopwatch total(cost.total_seconds);
@@ -134,10 +164,8 @@ Result<GrownForest> grown(const LabelledFaces& faces, const ForestOptions& optio
     pixels = draw_pixels(starts.mean, options, *draws);
     anchor_pixels(starts.mean, pixels, forest.anchors, forest.deltas);
     forest.mean_shape = starts.mean;
-    const int threads = run.threads > 0 ? run.threads : Workers::processors();
-    samples = simd::vectors()
-                  ? make_fast_trees(faces, options, std::move(starts), threads, run.stop)
-                  : make_plain_trees(faces, options, std::move(starts), run.stop);
+    CUFACE_TRY(take(make_trees(faces, options, run, std::move(starts)), samples));
+    cost.on_gpu = samples->is_on_gpu();
   }
   CUFACE_TRY(check_begun(begun, forest, sizes, options));
   if (!begun.splits.empty()) forest = std::move(begun);

@@ -4,7 +4,7 @@
 //
 // draws.h: all that is random. starts.h: targets and starting shapes. steps.h: what a tree
 // computes, as pure functions. trees.h: the samples of a regression stage; reference.cc is the
-// plain version, cpu/ the fast one.
+// plain version, cpu/ and cuda/ are the fast ones.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/backend.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
@@ -103,6 +104,7 @@ struct GrownForest {
 
 /// How a forest is trained; nothing in it changes the bytes of the result.
 struct ForestRun {
+  TrainingBackend backend = TrainingBackend::kCpu;
   int threads = 0;  ///< 0 = as many as there are processors
   /// The spreads of leaves are wanted from this stage on; by default of none, which is faster.
   int spreads_from = kMaxForestStages;
@@ -118,7 +120,8 @@ struct ForestCost {
   double prepare_seconds = 0;  ///< targets and starts, draws of pixels, pixels of each stage
   double search_seconds = 0;   ///< the trees, found or taken from what was begun
   double total_seconds = 0;
-  std::size_t bytes = 0;  ///< of the samples, at most
+  std::size_t bytes = 0;  ///< of the samples, at most; on a GPU its memory
+  bool on_gpu = false;
 };
 
 /// Trains a forest. `begun` has its first trees, say from a checkpoint: they are not searched
@@ -128,7 +131,8 @@ struct ForestCost {
 /// kInvalidArgument where options are out of range, the sizes do not fit each other, a picture is
 /// empty, a box or a point is not usable, a point is present in no face, or `begun` does not fit;
 /// the message says which face. kCancelled once `stop` is raised; what `watch` saw last can be
-/// begun from. kOutOfMemory.
+/// begun from. kOutOfMemory, kOutOfDeviceMemory, and kUnsupported with what CUDA says. A GPU is the
+/// current one.
 Result<GrownForest> grow_forest(const LabelledFaces& faces, const ForestOptions& options,
                                 const ForestRun& run = {}, GrownForest begun = {},
                                 ForestCost* cost = nullptr);

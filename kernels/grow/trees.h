@@ -23,6 +23,11 @@ struct ConstTreeTables {
   std::span<const float> leaves;
 };
 
+/// Of rows in memory.
+inline std::size_t rounded_up(std::size_t value, std::size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
 inline bool is_same(const ForestSplit& a, const ForestSplit& b) {
   return a.a == b.a && a.b == b.b && a.threshold == b.threshold;
 }

@@ -14,10 +14,6 @@
 namespace cuface::train {
 namespace {
 
-constexpr Choice<BoostBackend> kBackends[] = {{BoostBackend::kAuto, "auto", "auto"},
-                                              {BoostBackend::kCpu, "cpu", "cpu"},
-                                              {BoostBackend::kCuda, "cuda", "cuda"}};
-
 /// What is learnt from.
 struct Loaded {
   Samples positives;
@@ -147,8 +143,8 @@ std::vector<Option> run_options(CascadeRunOptions& run) {
   std::vector<Option> options = run_options(static_cast<RunOptions&>(run), "numThreads",
                                             "write times, rates and memory as JSON");
   const std::vector<Option> own = {
-      option("backend", nullptr, "auto|cpu|cuda", run.backend, kBackends,
-             "processor of boosting and searches; auto takes a GPU that has enough memory"),
+      backend_option(run.backend,
+                     "processor of boosting and searches; auto takes a GPU that has enough memory"),
       option("memory", nullptr, "MIB", run.memory_mib,
              "memory for sorted features, and as much for backgrounds"),
       option("gpu-memory", nullptr, "MIB", run.gpu_memory_mib,

@@ -11,7 +11,7 @@ namespace cuface::train {
 
 /// What changes no byte of the cascade.
 struct CascadeRunOptions : RunOptions {
-  BoostBackend backend = BoostBackend::kAuto;
+  TrainingBackend backend = TrainingBackend::kAuto;
   std::uint64_t memory_mib = 2048;   ///< for sorted orders, and the same for backgrounds
   std::uint64_t gpu_memory_mib = 0;  ///< for sorted orders; 0 = most of what is free
 };

@@ -65,7 +65,7 @@ enum class CascadeStep {
 struct CascadeRun {
   int threads = 0;
   // As StageRun has them; the backend is that of mining, too.
-  BoostBackend backend = BoostBackend::kCpu;
+  TrainingBackend backend = TrainingBackend::kCpu;
   std::size_t memory = std::size_t{2} << 30, device_memory = 0;
   const StopFlag* stop = nullptr;
   /// After each step, from the calling thread: what to do with the state until it returns.

@@ -11,6 +11,17 @@
 #include "models/train/job_files.h"
 
 namespace cuface::train {
+namespace {
+
+constexpr Choice<TrainingBackend> kBackends[] = {{TrainingBackend::kAuto, "auto", "auto"},
+                                                 {TrainingBackend::kCpu, "cpu", "cpu"},
+                                                 {TrainingBackend::kCuda, "cuda", "cuda"}};
+
+}  // namespace
+
+Option backend_option(TrainingBackend& backend, const char* help) {
+  return option("backend", nullptr, "auto|cpu|cuda", backend, kBackends, help);
+}
 
 std::vector<Option> run_options(RunOptions& run, const char* threads_peer, const char* reported) {
   return {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/backend.h"
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
 #include "models/train/options.h"
@@ -24,6 +25,8 @@ struct RunOptions {
 };
 /// `threads_peer` is opencv_traincascade's name for --threads, and `reported` what a report holds.
 std::vector<Option> run_options(RunOptions& run, const char* threads_peer, const char* reported);
+/// "backend", of a training that has a GPU's version.
+Option backend_option(TrainingBackend& backend, const char* help);
 /// kInvalidArgument, with the option's name.
 Status validate(const RunOptions& run);
 

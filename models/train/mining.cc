@@ -135,12 +135,12 @@ struct Miner::Impl {
   /// For searches of pictures, as options.backend says. Of the first stages little is searched.
   Status choose_processor(const CascadeModel& model) {
     gpu = nullptr;
-    if (options.backend == BoostBackend::kCpu || model.stages.size() <= kStagesToDraw) return {};
+    if (options.backend == TrainingBackend::kCpu || model.stages.size() <= kStagesToDraw) return {};
     Result<std::unique_ptr<GpuMining>> made = make_gpu_mining(model, options.seed);
     const StatusCode code = made.status().code();
     if (made.ok()) {
       gpu = std::move(made.value());
-    } else if (options.backend == BoostBackend::kCuda ||
+    } else if (options.backend == TrainingBackend::kCuda ||
                (code != StatusCode::kUnsupported && code != StatusCode::kOutOfDeviceMemory)) {
       return made.status();
     }

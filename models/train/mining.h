@@ -39,7 +39,7 @@ struct MiningOptions {
   std::size_t wanted = 1000;    ///< samples of a stage
   std::uint64_t generated = 0;  ///< most generated backgrounds for a stage, after the others
   int threads = 0;
-  BoostBackend backend = BoostBackend::kCpu;  ///< of searches; not of what is drawn
+  TrainingBackend backend = TrainingBackend::kCpu;  ///< of searches; not of what is drawn
 };
 
 /// How many samples a stage will find in `pictures` backgrounds and options.generated ones, by what
@@ -60,7 +60,7 @@ class Miner {
   /// Appends to `found` until it holds as many as are wanted: windows that pass `stages`, are not
   /// flat, and differ from each other. With fewer, and ok, once there is nothing more to look at.
   /// `progress` is called now and then, when `position` and `found` belong together. kCancelled
-  /// once `stop` is raised: they belong together then, too. With BoostBackend::kCuda also what
+  /// once `stop` is raised: they belong together then, too. With TrainingBackend::kCuda also what
   /// make_gpu_mining() says.
   Status gather(std::span<const BoostedStage> stages, MiningPosition& position, WindowList& found,
                 const std::function<void()>& progress, const StopFlag* stop);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "kernels/grow/grow.h"
@@ -109,6 +110,21 @@ struct MadeUpFaces {
   int landmarks_;
   std::mt19937 random_;
 };
+
+/// All tables of a forest.
+inline std::string bytes_of(const GrownForest& forest) {
+  std::string bytes;
+  const auto add = [&](const auto& values) {
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]);
+  };
+  add(forest.mean_shape);
+  add(forest.anchors);
+  add(forest.deltas);
+  add(forest.splits);
+  add(forest.leaves);
+  add(forest.spreads);
+  return bytes;
+}
 
 /// Mean distance of the points that a model finds from the labelled ones, in box sides. NaN where
 /// it finds none.

@@ -17,6 +17,8 @@
 namespace cuface {
 namespace {
 
+using test::bytes_of;
+
 ForestOptions small_options() {
   ForestOptions options;
   options.cascade_depth = 2;
@@ -25,20 +27,6 @@ ForestOptions small_options() {
   options.oversampling_amount = 7;
   options.feature_pool_size = 60;
   return options;
-}
-
-std::string bytes_of(const GrownForest& forest) {
-  std::string bytes;
-  const auto add = [&](const auto& values) {
-    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]);
-  };
-  add(forest.mean_shape);
-  add(forest.anchors);
-  add(forest.deltas);
-  add(forest.splits);
-  add(forest.leaves);
-  add(forest.spreads);
-  return bytes;
 }
 
 GrownForest forest_of(const LabelledFaces& faces, const ForestOptions& options,

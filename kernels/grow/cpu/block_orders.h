@@ -16,6 +16,14 @@ inline bool goes_left(const ForestSplit& split, const std::uint8_t* pixels, std:
   return static_cast<float>(apart) > split.threshold;
 }
 
+/// The leaf of a sample of a block in a tree.
+inline std::uint16_t leaf_in(std::span<const ForestSplit> splits, const std::uint8_t* pixels,
+                             std::size_t sample) {
+  std::size_t node = 0;
+  while (node < splits.size()) node = 2 * node + (goes_left(splits[node], pixels, sample) ? 1 : 2);
+  return static_cast<std::uint16_t>(node - splits.size());
+}
+
 /// find_buckets() for few samples of a block.
 inline void find_few_buckets(std::span<const ForestSplit> tests, const std::uint8_t* pixels,
                              std::span<const std::uint16_t> samples, std::uint8_t* buckets) {

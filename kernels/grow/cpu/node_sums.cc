@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/grow/steps.h"
+
 namespace cuface::grow {
 namespace {
 
@@ -76,6 +78,37 @@ void NodeSums::finish(std::size_t node) {
     const std::size_t first = node * grouping_.buckets() + (g << grouping_.group);
     take_group(narrow_.data() + first * stride_, stride_, static_cast<int>(splits), lefts,
                g == 0 ? total(node) : nullptr);
+  }
+}
+
+void NodeSums::take(std::size_t node, NodeSums& other) {
+  other.finish(node);
+  for (std::size_t test = 0; test <= grouping_.tests; ++test) {
+    std::int64_t* const to = left(node, test);
+    const std::int64_t* const from = other.left(node, test);
+    for (std::size_t k = 0; k < stride_; ++k) to[k] += from[k];
+  }
+}
+
+std::size_t NodeSums::best(std::size_t node, std::size_t size) {
+  const std::int64_t* const all = total(node);
+  std::size_t best = 0;
+  double most = -1;
+  for (std::size_t test = 0; test < grouping_.tests; ++test) {
+    const std::int64_t* const its = left(node, test);
+    const double score = split_score(all, its, static_cast<int>(size), all[size], its[size]);
+    if (!(score > most)) continue;
+    most = score;
+    best = test;
+  }
+  return best;
+}
+
+void NodeSums::copy_sides(std::size_t node, std::size_t test, std::int64_t* sides) {
+  const std::int64_t *const its = left(node, test), *const all = total(node);
+  for (std::size_t k = 0; k < stride_; ++k) {
+    sides[k] = its[k];
+    sides[stride_ + k] = all[k] - its[k];
   }
 }
 

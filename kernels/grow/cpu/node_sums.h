@@ -37,6 +37,12 @@ class NodeSums {
            const std::int32_t* weights, const std::uint8_t* buckets);
   /// Before left() and total() of a node are asked.
   void finish(std::size_t node);
+  /// Adds what another thread has of a node, which it finishes.
+  void take(std::size_t node, NodeSums& other);
+  /// The split with the highest score, of equal ones the first; rows have `size` coordinates.
+  std::size_t best(std::size_t node, std::size_t size);
+  /// Its sums on the left, then those on the right.
+  void copy_sides(std::size_t node, std::size_t test, std::int64_t* sides);
 
   /// Sums of the rows that a split sends left, and of all of the node.
   std::int64_t* left(std::size_t node, std::size_t test) {

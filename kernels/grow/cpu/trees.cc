@@ -24,12 +24,18 @@ namespace {
 constexpr std::size_t kTreesTogether = 32;
 /// Rows that the nearest cache holds.
 constexpr std::size_t kPiece = 64;
-/// With fewer samples of a block, each is looked at alone.
-constexpr std::size_t kLeastForVectors = 16;
+constexpr std::size_t kLeastForVectors = 16;  // with fewer samples of a block, each alone
 
-std::size_t rounded_up(std::size_t value, std::size_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
+/// What each thread has of its own.
+struct Worker {
+  explicit Worker(std::size_t stride) : sums(stride) {}
+
+  NodeSums sums;
+  std::vector<std::uint8_t> pool;
+  AlignedArray<std::uint8_t> buckets;
+  std::vector<std::int64_t> absent;  ///< for each leaf and landmark the weight that lacks it
+  std::vector<SpreadSums> spreads;
+};
 
 class FastTrees : public SampleTrees {
  public:
@@ -58,7 +64,7 @@ class FastTrees : public SampleTrees {
         masks_((1 + (faces.present.empty() ? 0 : faces.count())) * stride_),
         found_(leaves_ - 1),
         leaf_sums_(leaves_ * stride_) {
-    for (int i = 0; i < workers_.count(); ++i) each_worker_.emplace_back(stride_, leaves_);
+    for (int i = 0; i < workers_.count(); ++i) each_worker_.emplace_back(stride_);
     make_masks();
     if (faces.weights.empty()) return;
     for (std::size_t i = 0; i < samples_; ++i) weights_.push_back(weight_of(faces, i / amount_));
@@ -102,8 +108,7 @@ class FastTrees : public SampleTrees {
     const std::size_t each = tests.size() / tree.splits.size();
     for (int level = 0; level < depth_; ++level) {
       const std::size_t nodes = std::size_t{1} << level;
-      const std::size_t share = samples_ / each_worker_.size();
-      const SplitGroups grouping = SplitGroups::of(nodes, each, share, stride_);
+      const auto grouping = SplitGroups::of(nodes, each, samples_ / each_worker_.size(), stride_);
       for (Worker& worker : each_worker_) worker.sums.begin(grouping, most_ * heaviest_);
       const auto of_level = tests.subspan((nodes - 1) * each, nodes * each);
       const std::span<const ForestSplit> above = tree.splits.subspan((nodes - 1) / 2, nodes / 2);
@@ -136,8 +141,8 @@ class FastTrees : public SampleTrees {
 
   Status spread(const ConstTreeTables& tree, std::span<std::uint16_t> spreads) override {
     if (!reach(tree.splits)) return cancelled();
-    const std::size_t landmarks = size_ / 2;
     for (Worker& worker : each_worker_) worker.spreads.assign(spreads.size(), {});
+    const std::size_t landmarks = size_ / 2;
     const bool done = each_block([&](std::size_t block, std::size_t worker) {
       for (std::size_t i = 0; i < count_of(block); ++i) {
         const std::size_t sample = block * kBlock + i, face = sample / amount_;
@@ -150,8 +155,8 @@ class FastTrees : public SampleTrees {
       }
     });
     std::vector<SpreadSums>& all = each_worker_[0].spreads;
-    for (std::size_t worker = 1; worker < each_worker_.size(); ++worker)
-      for (std::size_t k = 0; k < all.size(); ++k) all[k].add(each_worker_[worker].spreads[k]);
+    for (std::size_t i = 1; i < each_worker_.size(); ++i)
+      for (std::size_t k = 0; k < all.size(); ++k) all[k].add(each_worker_[i].spreads[k]);
     write_spreads(all, landmarks, spreads);
     return unless(done);
   }
@@ -187,18 +192,6 @@ class FastTrees : public SampleTrees {
   }
 
  private:
-  /// What each thread has of its own.
-  struct Worker {
-    Worker(std::size_t stride, std::size_t leaves) : sums(stride), leaf_weights(leaves) {}
-
-    NodeSums sums;
-    std::vector<std::uint8_t> pool;
-    AlignedArray<std::uint8_t> buckets;
-    std::vector<std::int64_t> leaf_weights;
-    std::vector<std::int64_t> absent;  ///< for each leaf and landmark the weight that lacks it
-    std::vector<SpreadSums> spreads;
-  };
-
   static std::int64_t most_of(std::uint32_t bits) {
     return (std::int64_t{1} << std::bit_width(bits)) - 1;
   }
@@ -290,33 +283,10 @@ class FastTrees : public SampleTrees {
   /// The best split of a node, from the sums of all threads; at the last level, its leaves' sums.
   ForestSplit best(std::size_t node, std::span<const ForestSplit> tests, std::size_t nodes) {
     NodeSums& sums = each_worker_[0].sums;
-    for (Worker& worker : each_worker_) {
-      worker.sums.finish(node);
-      if (&worker.sums == &sums) continue;
-      for (std::size_t test = 0; test <= tests.size(); ++test) {
-        std::int64_t* const to = sums.left(node, test);
-        const std::int64_t* const from = worker.sums.left(node, test);
-        for (std::size_t k = 0; k < stride_; ++k) to[k] += from[k];
-      }
-    }
-    const std::int64_t* const all = sums.total(node);
-    std::size_t best = 0;
-    double most = -1;
-    for (std::size_t test = 0; test < tests.size(); ++test) {
-      const std::int64_t* const left = sums.left(node, test);
-      const double score = split_score(all, left, static_cast<int>(size_), all[size_], left[size_]);
-      if (!(score > most)) continue;
-      most = score;
-      best = test;
-    }
-    if (2 * nodes == leaves_) {
-      const std::int64_t* const left = sums.left(node, best);
-      std::int64_t* const leaf = leaf_sums_.data() + 2 * node * stride_;
-      for (std::size_t k = 0; k < stride_; ++k) {
-        leaf[k] = left[k];
-        leaf[stride_ + k] = all[k] - left[k];
-      }
-    }
+    sums.finish(node);
+    for (std::size_t i = 1; i < each_worker_.size(); ++i) sums.take(node, each_worker_[i].sums);
+    const std::size_t best = sums.best(node, size_);
+    if (2 * nodes == leaves_) sums.copy_sides(node, best, leaf_sums_.data() + 2 * node * stride_);
     return tests[best];
   }
 
@@ -371,11 +341,8 @@ class FastTrees : public SampleTrees {
   bool walk(std::span<const ForestSplit> splits) {
     return each_block([&](std::size_t block, std::size_t) {
       const std::uint8_t* const pixels = pixels_of(block);
-      for (std::size_t i = 0; i < count_of(block); ++i) {
-        std::size_t node = 0;
-        while (node + 1 < leaves_) node = 2 * node + (goes_left(splits[node], pixels, i) ? 1 : 2);
-        leaf_of(trees_)[block * kBlock + i] = static_cast<std::uint16_t>(node + 1 - leaves_);
-      }
+      for (std::size_t i = 0; i < count_of(block); ++i)
+        leaf_of(trees_)[block * kBlock + i] = leaf_in(splits, pixels, i);
     });
   }
 

@@ -189,7 +189,7 @@ class BoostCuda : public testing::Test {
   void compare_stages(const DrawnSamples& samples, const FeatureBank& bank,
                       const BoostOptions& options, StageRun run = {}) {
     const auto plain = train_stage(bank, samples.view(), options);
-    run.backend = BoostBackend::kCuda;
+    run.backend = TrainingBackend::kCuda;
     StageCost cost;
     const auto got = train_stage(bank, samples.view(), options, run, {}, &cost);
     ASSERT_TRUE(plain.ok() && got.ok()) << plain.status().message() << got.status().message();
@@ -290,7 +290,7 @@ TEST_F(BoostCuda, GoesOnWhereTheCpuStopped) {
   ASSERT_TRUE(whole.ok());
   ASSERT_GE(seen.size(), 3u);  // it ends where no sample is wrong any more
   run.watch = nullptr;
-  run.backend = BoostBackend::kCuda;
+  run.backend = TrainingBackend::kCuda;
   for (const std::size_t at : {std::size_t{0}, seen.size() - 2}) {
     const auto rest = train_stage(bank, samples.view(), options, run, seen[at]);
     ASSERT_TRUE(rest.ok()) << rest.status().message();
@@ -312,7 +312,7 @@ TEST_F(BoostCuda, Time) {
     for (const Boosting boosting : {Boosting::kDiscrete, Boosting::kGentle, Boosting::kLogit}) {
       constexpr int kTrees = 20;
       StageRun run;
-      run.backend = BoostBackend::kCuda;
+      run.backend = TrainingBackend::kCuda;
       StageCost cost;
       const auto stage =
           train_stage(bank, samples.view(), options_of(boosting, 1, kTrees), run, {}, &cost);
