@@ -9,8 +9,6 @@
 namespace cuface::train {
 namespace {
 
-constexpr const char* kReported = "write times, errors and memory as JSON";
-
 Status validate(const ForestInputs& in) {
   if (in.faces.points < 0 || in.faces.points > kMaxLandmarks)
     return {StatusCode::kInvalidArgument, "--points must be 0 to " + std::to_string(kMaxLandmarks)};
@@ -25,12 +23,13 @@ bool may_go(const Checkpoint& checkpoint) {
 }
 
 /// Checks what was given, and runs it.
-int run_checked(ForestJob& job, RunOptions& run, bool resumed) {
+int run_checked(ForestJob& job, ForestRunOptions& run, bool resumed) {
   for (const Status& status : {cuface::validate(job.options), validate(job.inputs), validate(run)})
     if (!status.ok()) return wrong_usage(status.message());
   for (std::string* path : {&job.inputs.images, &job.inputs.validation, &job.inputs.faces.detector,
-                            &job.inputs.faces.mirror_table, &job.output})
+                            &job.inputs.faces.mirror_table, &job.output, &job.five})
     *path = from_root(*path);
+  if (job.five == job.output) return wrong_usage("--five and --output are one file");
   if (run.checkpoint.empty()) run.checkpoint = job.output + ".checkpoint";
   if (!resumed) {
     if (const Status status = check_is_free(run.checkpoint, may_go); !status.ok())
@@ -41,16 +40,18 @@ int run_checked(ForestJob& job, RunOptions& run, bool resumed) {
 
 int forest(const std::vector<std::string>& arguments) {
   ForestJob job;
-  RunOptions run;
+  ForestRunOptions run;
   std::vector<Option> options = {
       option("images", nullptr, "PATH", job.inputs.images,
              "labelled pictures: imglab's .xml, .csv, .json, or a folder with .pts files"),
       option("output", nullptr, "FILE", job.output, "the model: .dat (dlib's) or .cuface"),
       option("validation", nullptr, "PATH", job.inputs.validation,
-             "others like --images, which say when to end")};
+             "others like --images, which say when to end"),
+      text_option("five", "FILE", job.five,
+                  "a model of 5 of 68 points besides, of at most 1 MB as .cuface")};
   append(options, face_options(job.inputs));
   append(options, forest_options(job.options));
-  append(options, run_options(run, nullptr, kReported));
+  append(options, run_options(run));
   if (const auto status = parse_command_line(
           arguments, kForestName, "--images PATH --output FILE",
           "Trains a model of landmarks, which dlib and cufacelandmark load.", options))
@@ -63,13 +64,14 @@ int resume(const Checkpoint& checkpoint, const std::vector<std::string>& argumen
   Result<ForestJob> read = read_forest_job(checkpoint);
   if (!read.ok()) return fail(read.status());
   ForestJob& job = read.value();
-  RunOptions run;
+  ForestRunOptions run;
   run.checkpoint = checkpoint.path();
   std::vector<Option> options = {
       option("images", nullptr, "PATH", job.inputs.images, "where the pictures are now"),
       option("validation", nullptr, "PATH", job.inputs.validation, "where these are now"),
-      option("output", nullptr, "FILE", job.output, "the model")};
-  append(options, run_options(run, nullptr, kReported));
+      option("output", nullptr, "FILE", job.output, "the model"),
+      text_option("five", "FILE", job.five, "the model of five points, where there is one")};
+  append(options, run_options(run));
   if (const auto status =
           parse_command_line(arguments, "resume", "CHECKPOINT",
                              "Goes on with a forest, to the bytes of an undisturbed run.", options))

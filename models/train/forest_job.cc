@@ -134,11 +134,12 @@ TrainingRecord training_record(const ForestJob& job) {
 
 Status write_forest_checkpoint(const std::string& path, const ForestJob& job) {
   ForestJob places{job.options, job.inputs, job.output, job.done, {}};
-  const Json head = {{"program", std::string(kVersion) + " (" + kCommit + ")"},
-                     {"options", as_json(forest_options(places.options))},
-                     {"face-options", as_json(face_options(places.inputs))},
-                     {"places", as_json(place_options(places))},
-                     {"done", job.done}};
+  Json head = {{"program", std::string(kVersion) + " (" + kCommit + ")"},
+               {"options", as_json(forest_options(places.options))},
+               {"face-options", as_json(face_options(places.inputs))},
+               {"places", as_json(place_options(places))},
+               {"done", job.done}};
+  if (!job.five.empty()) head["five"] = {{"output", job.five}, {"done", job.five_done}};
   const GrownForest& f = job.forest;
   return write_checkpoint(path, kForestName, head,
                           {block_of("mean_shape", std::span<const float>(f.mean_shape)),
@@ -161,6 +162,13 @@ Result<ForestJob> read_forest_job(const Checkpoint& file) {
     if (done == file.head().end() || !done->is_boolean())
       return file.damaged("it does not say whether the training is done");
     job.done = done->get<bool>();
+    if (const auto five = file.head().find("five"); five != file.head().end()) {
+      if (!five->is_object() || !five->contains("output") || !five->at("output").is_string() ||
+          !five->contains("done") || !five->at("done").is_boolean())
+        return file.damaged("it does not say where the model of five points goes");
+      job.five = five->at("output").get<std::string>();
+      job.five_done = five->at("done").get<bool>();
+    }
     const auto copy = [](const auto& from, auto& to) { to.assign(from.begin(), from.end()); };
     copy(file.record<float>("mean_shape"), job.forest.mean_shape);
     copy(file.record<std::uint32_t>("anchors"), job.forest.anchors);

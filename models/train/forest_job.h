@@ -33,6 +33,8 @@ struct ForestJob {
   std::string output;  ///< path, from the root
   bool done = false;
   GrownForest forest;
+  std::string five = {};   ///< path, from the root, of a model of five points besides; empty: none
+  bool five_done = false;  ///< that is written
 };
 
 /// What decides about the bytes: for the command line, and by name in a checkpoint and in the

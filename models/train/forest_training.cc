@@ -157,6 +157,7 @@ Result<TrainedForest> train_forest(FaceSet& faces, FaceSet* validation,
     Status failed;
     StopFlag enough;
     ForestRun run;
+    run.backend = watch.backend;
     run.threads = watch.threads;
     run.stop = validation && !is_whole ? &enough : watch.stop;
     if (watch.spreads) run.spreads_from = validation ? 0 : options.cascade_depth - 1;

@@ -26,6 +26,7 @@ struct StageError {
 };
 
 struct ForestWatch {
+  TrainingBackend backend = TrainingBackend::kCpu;
   int threads = 0;
   const StopFlag* stop = nullptr;
   bool spreads = false;  ///< the model has the spreads of its leaves

@@ -164,6 +164,35 @@ def test_validation_and_our_own_file(drawn, tmp_path):
         assert line in info, info
 
 
+def test_five_points_in_the_same_run(drawn, undisturbed, tmp_path):
+    def files(name, *more):
+        paths = tmp_path / name / "five.cuface", tmp_path / name / "m.dat"
+        paths[0].parent.mkdir()
+        done = run("forest", *inputs(drawn), *SETTINGS, "--five", paths[0], "--output", paths[1], "--report", tmp_path / "report.json",
+                   *more)
+        assert done.returncode == 0, done.stderr
+        assert "five.cuface: written (landmark model, 5 points, 3 stages of 12 trees)" in done.stdout
+        assert done.stderr.count("five points: stage") == 3
+        return [path.read_bytes() for path in paths]
+    small, large = files("a")
+    assert large == undisturbed.read_bytes(), "the larger model knows nothing of the smaller one"
+    assert files("b", "--threads", "1") == [small, large]
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert 0 < report["five_points_seconds"] < 60
+    same = run("forest", *inputs(drawn), "--five", tmp_path / "x.dat", "--output", tmp_path / "x.dat")
+    assert same.returncode == 2 and "are one file" in same.stderr
+
+
+def test_five_points_need_all_68(tmp_path):
+    points = [40, 50, 80, 50, 60, 80]
+    assert run("heads", "--output", tmp_path / "heads", "--count", 2, "--size", "128x128").returncode == 0
+    rows = ["path,x,y,w,h,x0,y0,x1,y1,x2,y2"] + [f"{i:06}.png,20,20,90,90," + ",".join(map(str, points)) for i in range(2)]
+    (tmp_path / "heads/three.csv").write_text("\n".join(rows) + "\n")
+    done = run("forest", "--images", tmp_path / "heads/three.csv", "--five", tmp_path / "five.dat", "--output", tmp_path / "m.dat")
+    assert done.returncode == 1
+    assert "--five takes 5 of 68 points; the faces of" in done.stderr and "have 3" in done.stderr
+
+
 def test_boxes_of_our_detector_need_no_map(tmp_path):
     """Drawn heads are so like heads that OpenCV's cascade finds most of them; the rest is left out and told."""
     cascade = "/usr/share/opencv4/haarcascades/haarcascade_frontalface_alt.xml"

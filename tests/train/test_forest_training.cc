@@ -5,6 +5,7 @@
 #include "models/box_map.h"
 #include "models/models.h"
 #include "models/train/forest_job.h"
+#include "models/train/small_model.h"
 #include "tests/models/mend_checksums.h"
 #include "tests/models/temporary.h"
 #include "tests/train/drawn_faces.h"
@@ -173,6 +174,33 @@ TEST_F(TrainForest, ValidationEndsItEarlyAndResumesAlike) {
     ASSERT_TRUE(again.ok()) << again.status().message();
     EXPECT_EQ(bytes(again.value()), bytes(trained));
     EXPECT_TRUE(again.value().early);
+  }
+}
+
+// Of all options' defaults, and of others that leave less room.
+TEST_F(TrainForest, FivePointsFitAMegabyte) {
+  FaceSet all = drawn_faces(12);
+  const std::vector<Point> points = all.points;
+  FaceSet small = with_five_points(all);
+  ASSERT_EQ(small.points.size(), 12u * 5);
+  for (std::size_t face = 0; face < 12; ++face) {
+    EXPECT_EQ(small.points[face * 5].x, points[face * kHeadPoints + 45].x);
+    EXPECT_EQ(small.points[face * 5 + 4].y, points[face * kHeadPoints + 33].y);
+  }
+  for (const int depth : {4, 5, 2}) {
+    ForestOptions options;
+    options.tree_depth = depth;
+    options.oversampling_amount = 1;
+    options = small_options(options);
+    ForestWatch watch;
+    watch.spreads = true;
+    const auto trained = train_forest(small, nullptr, options, watch);
+    ASSERT_TRUE(trained.ok()) << trained.status().message();
+    const std::string file = bytes(trained.value());
+    EXPECT_LE(file.size(), kMostSmallBytes);
+    EXPECT_TRUE(file.size() > kMostSmallBytes * 9 / 10 ||
+                options.num_trees_per_cascade_level == 500)
+        << file.size() << ", depth " << depth;
   }
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# cuface-train cascade with --backend cuda writes the bytes that --backend cpu writes, of drawn windows
-# (tests/train/drawn_training.py), with several kinds of boosting, and of few backgrounds with generated ones.
+# cuface-train with --backend cuda writes the bytes that --backend cpu writes: cascade of drawn windows
+# (tests/train/drawn_training.py), with several kinds of boosting; forest of drawn heads, with several options, and where
+# each processor goes on with what the other has begun.
 #
 #   tests/gpu/pipelines/train.sh
 #
-# Says as a line of JSON how long each took for its boosting, and for its mining.
+# Says as lines of JSON how long each took for its boosting, or for growing trees.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -68,6 +69,62 @@ for options in "--bt discrete" "--bt gentle --max-depth 2" "--bt real --mode ALL
     "$(reports trees cuda)" "$(reports boosting_seconds cuda)" "$(reports boosting_seconds cpu)"
   printf '{"what":"cuface-train cascade, mining","options":"%s","windows":%d,"s on the GPU":%.3f,"CPU s":%.3f}\n' "$options" \
     "$(reports windows cuda)" "$(reports mining_seconds cuda)" "$(reports mining_seconds cpu)"
+done
+
+cuface-train heads --output "$work/heads" --count 300 --size 96x96 > "$work/log"
+cuface-train heads --output "$work/others" --count 40 --first 1000 --size 96x96 > "$work/log"
+# grow BACKEND OUTPUT OPTION...: in a folder of that backend's name.
+grow() {
+  local backend=$1 output=$2
+  shift 2
+  rm -rf "${work:?}/$backend"
+  mkdir "$work/$backend"
+  (cd "$work/$backend" && cuface-train forest --images ../heads/labels.csv --cascade-depth 4 \
+    --num-trees-per-cascade-level 60 --backend "$backend" --output "$output" --report report.json --quiet "$@")
+}
+of_report() { python3 -c "import json; print(json.load(open('$work/$2/report.json'))['$1'])"; }
+for options in "m.dat" "m.cuface --mirror --tree-depth 5 --weights glasses=4" "m.dat --random dlib --num-test-splits 33" \
+  "m.cuface --validation ../others/labels.csv --padding-mode bounding-box-relative --oversampling-translation-jitter 0.1"; do
+  ok=yes output=${options%% *}
+  for backend in cpu cuda; do
+    # shellcheck disable=SC2086 # several options
+    grow $backend $options > "$work/log" 2>&1 || { ok=; echo "FAIL forest $options, $backend: $(tail -n 3 "$work/log")"; }
+  done
+  if [[ ! $ok ]]; then
+    :
+  elif ! cmp "$work/cpu/$output" "$work/cuda/$output"; then
+    ok=
+    echo "FAIL forest $options: other bytes"
+  elif [[ $(of_report growing_on_gpu cpu) != False || $(of_report growing_on_gpu cuda) != True ]]; then
+    ok=
+    echo "FAIL forest $options: trees did not grow where it was asked for"
+  fi
+  if [[ ! $ok ]]; then
+    failed=$((failed + 1))
+    continue
+  fi
+  passed=$((passed + 1))
+  printf '{"what":"cuface-train forest, growing","options":"%s","faces":300,"trees":240,"s on the GPU":%.3f,"CPU s":%.3f}\n' \
+    "${options#* }" "$(of_report growing_seconds cuda)" "$(of_report growing_seconds cpu)"
+done
+# Ended behind its first stage by a signal, gone on with by the other.
+long=(--images "$work/heads/labels.csv" --cascade-depth 2 --num-trees-per-cascade-level 1500)
+cuface-train forest "${long[@]}" --backend cpu --output "$work/whole.cuface" --quiet > "$work/log" 2>&1
+for backend in cpu cuda; do
+  other=$([[ $backend == cpu ]] && echo cuda || echo cpu) model=$work/by-$backend.cuface
+  cuface-train forest "${long[@]}" --backend "$backend" --output "$model" > /dev/null 2> "$work/told" &
+  pid=$!
+  until grep -q "stage 1 done" "$work/told" || ! kill -0 $pid 2> /dev/null; do sleep 0.02; done
+  kill -INT $pid 2> /dev/null || true
+  wait $pid || true
+  trees=$(cuface-train info "$model.checkpoint" | sed -n 's/^trees *\([0-9]*\) of.*/\1/p')
+  if ((trees >= 1500 && trees < 3000)) &&
+    cuface-train resume "$model.checkpoint" --backend "$other" --quiet > "$work/log" 2>&1 && cmp "$model" "$work/whole.cuface"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAIL forest begun by $backend ($trees trees), gone on with by $other: $(tail -n 3 "$work/log")"
+  fi
 done
 echo "$passed passed, $failed failed, 0 skipped"
 ((failed == 0 && passed > 0))
