@@ -4,6 +4,17 @@
 
 namespace cuface::gst {
 
+namespace {
+
+GType revive_type() {
+  return enum_type(
+      "GstCufaceRevive",
+      {{static_cast<int>(Revive::kLook), "Near where it was lost, if it looks alike", "look"},
+       {static_cast<int>(Revive::kFeatures), "Anywhere, by its descriptors", "features"}});
+}
+
+}  // namespace
+
 #define FIELD(member) CUFACE_FIELD(TrackSettings, config.member)
 
 std::vector<Setting> track_settings() {
@@ -83,6 +94,10 @@ std::vector<Setting> track_settings() {
              "Seconds since the last confirmation in which missed searches do not end a track. "
              "Lower it where boxes stay too long.",
              FIELD(hold_time), 0, 60),
+      choice("revive", "Revive",
+             "How a face that comes back is known. Set features where faces come back elsewhere, "
+             "and raise revive-time.",
+             FIELD(revive), revive_type()),
       number("revive-time", "Revive time",
              "Seconds in which a face found near where a track was lost gets its id back. Raise it "
              "for faces hidden longer.",

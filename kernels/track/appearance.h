@@ -18,10 +18,11 @@ namespace cuface::track {
 inline constexpr int kAppearanceSide = 8, kAppearanceCells = kAppearanceSide * kAppearanceSide,
                      kAppearancePixels = 8;
 
-/// The pixel behind a box's edge at `from`, `size` long, in which its sample i lies; outside of the
-/// picture the nearest pixel counts.
-CUFACE_HD inline int appearance_pixel(float from, float size, int i, int pixels) {
-  constexpr float kStep = 1.0f / (kAppearanceSide * kAppearancePixels);
+/// The pixel behind a box's edge at `from`, `size` long, in which its sample i of kSamples lies;
+/// outside of the picture the nearest pixel counts.
+template <int kSamples>
+CUFACE_HD inline int sample_of(float from, float size, int i, int pixels) {
+  constexpr float kStep = 1.0f / kSamples;
   const float at = from + size * ((static_cast<float>(i) + 0.5f) * kStep);
   return static_cast<int>(std::min(std::max(at, 0.0f), static_cast<float>(pixels - 1)));
 }
@@ -29,13 +30,14 @@ CUFACE_HD inline int appearance_pixel(float from, float size, int i, int pixels)
 /// A cell of the appearance of a finite box of a picture that is not empty.
 CUFACE_HD inline std::int32_t appearance_cell(ImageView<const std::uint8_t> picture, const Box& box,
                                               int cell) {
+  constexpr int kSamples = kAppearanceSide * kAppearancePixels;
   const int left = cell % kAppearanceSide * kAppearancePixels,
             top = cell / kAppearanceSide * kAppearancePixels;
   std::int32_t sum = 0;
   for (int j = top; j < top + kAppearancePixels; ++j) {
-    const std::uint8_t* row = picture.row(appearance_pixel(box.y, box.h, j, picture.height));
+    const std::uint8_t* row = picture.row(sample_of<kSamples>(box.y, box.h, j, picture.height));
     for (int i = left; i < left + kAppearancePixels; ++i) {
-      sum += row[appearance_pixel(box.x, box.w, i, picture.width)];
+      sum += row[sample_of<kSamples>(box.x, box.w, i, picture.width)];
     }
   }
   return sum;

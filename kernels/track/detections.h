@@ -10,6 +10,7 @@
 #include "kernels/common/host_device.h"
 #include "kernels/faces/faces.h"
 #include "kernels/track/appearance.h"
+#include "kernels/track/known_faces.h"
 #include "kernels/track/loss_rules.h"
 #include "kernels/track/lost_tracks.h"
 #include "kernels/track/state.h"
@@ -293,9 +294,13 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const TrackedF
   for (int d = 0; d < detections; ++d) {
     if (scratch.used[d]) continue;
     const int face = scratch.face_of[d];
-    compare_ghosts(lanes, state, frame, faces.faces[face].box, config, scratch);
+    const Box& box = faces.faces[face].box;
+    if (frame.memory)
+      recognise(lanes, state, frame, box, scratch.distance, scratch.likeness);
+    else
+      compare_ghosts(lanes, state, frame, box, config, scratch);
     lanes.once([&] {
-      const int dragged = dragged_track(state, faces.faces[face].box, config);
+      const int dragged = dragged_track(state, box, config);
       if (dragged >= 0) {
         confirm(state.of(dragged), frame, face, scratch.source[state.slot[dragged]]);
       } else if (const int around = track_around(state, faces.faces[face]); around >= 0) {
@@ -311,6 +316,7 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const TrackedF
     const int slot = state.slot[k / n], face = scratch.source[slot];
     if (face >= 0) state.landmark[slot][k % n] = faces.landmarks_of(face)[k % n];
   });
+  if (frame.memory) remember_views(lanes, state, frame);
 }
 
 /// Tracks in doubt whose finds are enough get their ids; by one lane.
@@ -348,6 +354,10 @@ CUFACE_HD void finish_frame(const Lanes& lanes, State& state, const TrackedFrame
     lanes.each(kAppearanceCells, [&](int cell) {
       state.appearance[ghost.appearance][cell] = appearance_cell(frame.before, ghost.box, cell);
     });
+    // Those that were buried lie behind the tracks, in the order of their ghosts.
+    if (frame.memory)
+      keep_views(lanes, *frame.memory, state.slot[state.count + g - (state.ghosts - out.lost)],
+                 ghost);
   }
 }
 

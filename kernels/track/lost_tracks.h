@@ -69,8 +69,8 @@ CUFACE_HD inline void bury_lost(State& state, const Fates& fates, Outcome& out) 
     const Track& t = state.of(fates.kept + i);
     ++out.lost_by[static_cast<int>(t.reason)];
     const std::uint8_t appearance = free_appearance(state);
-    state.ghost[state.ghosts++] = {t.face.id,  t.face.box,    0,         t.confirmed_box,
-                                   t.velocity, t.unconfirmed, appearance};
+    state.ghost[state.ghosts++] = {t.face.id,  t.face.box,    0,          t.confirmed_box,
+                                   t.velocity, t.unconfirmed, appearance, t.views};
   }
 }
 

@@ -15,8 +15,10 @@
 #include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/faces/faces.h"
+#include "kernels/orb/pattern.h"
 #include "kernels/track/appearance.h"
 #include "kernels/track/association.h"
+#include "kernels/track/face_views.h"
 #include "kernels/track/loss_rules.h"
 #include "kernels/track/track.h"
 
@@ -53,6 +55,8 @@ struct TrackedFrame {
   /// The pictures of the frame before, where there was a track, and of this one, where there is a
   /// face or was a track.
   ImageView<const std::uint8_t> before, now;
+  KnownFaces* memory = nullptr;        ///< null: faces are not known by their descriptors
+  const orb::Pair* pattern = nullptr;  ///< orb::kPattern, for the processor; beside `memory`
 };
 
 CUFACE_HD inline double known_elapsed(double elapsed) { return elapsed > 0 ? elapsed : 1.0 / 30; }
@@ -66,6 +70,8 @@ struct Track {
   bool replaced = false;   // lost, and another face is in its place
   Loss reason = Loss::kPoints;
   Finds finds;
+  int views = 0, newest_view = 0;
+  double view_time = 0;    // seconds since the newest was begun
   int landmarks = 0;       // held here, from the elements before (order detect, landmark, track)
   int followed = 0;        // held there instead: those fed back, carried to this frame
   int shape_points = 0;    // of the fed-back shape at the last confirmation
@@ -89,6 +95,7 @@ struct Ghost {
   Point velocity;
   double unconfirmed = 0;       // seconds
   std::uint8_t appearance = 0;  // which of the state's appearances is its
+  int views = 0;
 };
 
 struct State {
@@ -199,6 +206,7 @@ CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const Track
     ++t.face.age;
     t.unconfirmed += frame.elapsed;
     t.motion_time += frame.elapsed;
+    t.view_time += frame.elapsed;
   });
 }
 

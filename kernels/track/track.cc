@@ -8,7 +8,9 @@
 #include "kernels/common/lanes.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
+#include "kernels/orb/pattern.h"
 #include "kernels/track/detections.h"
+#include "kernels/track/face_views.h"
 #include "kernels/track/gap.h"
 #include "kernels/track/loss_rules.h"
 #include "kernels/track/state.h"
@@ -22,6 +24,7 @@ class CpuTracker final : public Tracker {
              const StopFlag* stop)
       : stop_(stop), config_(config), width_(width), height_(height), scratch_(config.flow) {
     track::start_state(state_, first_id);
+    remember_faces();
   }
 
   Status enqueue(const TrackInput& input, TrackOutput& out) override;
@@ -33,6 +36,11 @@ class CpuTracker final : public Tracker {
   Status configure(const TrackConfig& config) override;
 
  private:
+  /// Makes room where faces are known by their descriptors.
+  void remember_faces() {
+    if (config_.revive == Revive::kFeatures && !memory_)
+      memory_ = std::make_unique<track::KnownFaces>();
+  }
   bool move(int slot, const track::TrackedFrame& frame, GaussianPyramid& now);
   void write(const FaceList* faces, const track::Outcome& outcome, TrackOutput& out) const;
 
@@ -49,6 +57,7 @@ class CpuTracker final : public Tracker {
   std::uint8_t good_[kMaxTrackPoints], good_back_[kMaxTrackPoints];
   track::MotionScratch motion_;
   track::DetectionScratch detections_;
+  std::unique_ptr<track::KnownFaces> memory_;
 };
 
 track::Faces plain_faces(const FaceList* list) {
@@ -116,6 +125,10 @@ Status CpuTracker::enqueue(const TrackInput& input, TrackOutput& out) {
   frame.elapsed = track::known_elapsed(input.elapsed);
   frame.width = width_;
   frame.height = height_;
+  if (config_.revive == Revive::kFeatures) {
+    frame.memory = memory_.get();
+    frame.pattern = orb::kPattern;
+  }
   track::begin_frame(state_, frame, config_);
   const bool has_faces = frame.faces.count > 0;
   if (has_faces) detector_ = input.faces->detector;
@@ -143,6 +156,7 @@ Status CpuTracker::configure(const TrackConfig& config) {
   CUFACE_TRY(validate(config));
   if (config.flow.window != config_.flow.window) scratch_ = FlowScratch(config.flow);
   config_ = config;
+  remember_faces();
   return {};
 }
 
@@ -154,6 +168,8 @@ Status validate(const TrackConfig& c) {
     const char* name;
     double value, low, high;
   };
+  if (c.revive != Revive::kLook && c.revive != Revive::kFeatures)
+    return {StatusCode::kInvalidArgument, "track: revive must be look or features"};
   const Range ranges[] = {
       {"max_faces", static_cast<double>(c.max_faces), 1, kMaxTracks},
       {"forward_backward", c.forward_backward, 0.01, 100},

@@ -25,6 +25,12 @@ namespace cuface {
 inline constexpr int kMaxTracks = 64;
 inline constexpr int kMaxTrackPoints = 256;
 
+/// How a face that comes back is known.
+enum class Revive : int {
+  kLook,      ///< near where it was lost, or on its way, and not unlike
+  kFeatures,  ///< by its descriptors, anywhere (face_views.h)
+};
+
 /// The lost-track rules and their defaults live here and nowhere else; culktrack makes one property
 /// of each.
 struct TrackConfig {
@@ -84,6 +90,10 @@ struct TrackConfig {
   /// Seconds since the last confirmation, 0..60. So long searches may miss a healthy track. It
   /// matters most where they follow each other frame by frame because they find nothing.
   float hold_time = 1.0f;
+
+  /// With kFeatures `revive_distance` and `revive_motion` say nothing of lost tracks: a face gets
+  /// the id of the one that it is alike, if there is no doubt.
+  Revive revive = Revive::kLook;
 
   /// Seconds, 0..60. A face detected within this time of the loss of a track, near where it was,
   /// keeps the track's id.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "kernels/common/lanes.h"
 #include "kernels/common/try.h"
 #include "kernels/flow/cuda/lucas_kanade.h"
+#include "kernels/orb/pattern.h"
 #include "kernels/track/detections.h"
 #include "kernels/track/gap.h"
 #include "kernels/track/loss_rules.h"
@@ -52,6 +54,8 @@ struct Told {
   const DeviceFaces* feedback;
   int width, height, room, unused;
   ImageView<const std::uint8_t> before, now;
+  track::KnownFaces* memory;  // null: faces are not known by their descriptors
+  const cuface::orb::Pair* pattern;
 };
 
 __device__ track::Faces plain_faces(const DeviceFaces* list) {
@@ -71,6 +75,8 @@ __device__ track::TrackedFrame frame_of(const Told& told, const Moment& moment) 
   frame.max_landmarks = told.room;
   frame.before = told.before;
   frame.now = told.now;
+  frame.memory = told.memory;
+  frame.pattern = told.pattern;
   return frame;
 }
 
@@ -206,6 +212,8 @@ struct Tracker::Buffers {
   DeviceBuffer<FramePlan> plan;
   DeviceBuffer<Point> points;  // from, to, back
   DeviceBuffer<std::uint8_t> good;
+  DeviceBuffer<track::KnownFaces> memory;
+  DeviceBuffer<cuface::orb::Pair> pattern;
 
   PointArrays arrays() {
     return {points.data(), points.data() + kMaxPoints, points.data() + 2 * kMaxPoints, good.data()};
@@ -232,6 +240,10 @@ Result<std::unique_ptr<Tracker>> Tracker::create(const TrackConfig& config, int 
   CUFACE_TRY(take(DeviceBuffer<FramePlan>::create(1), b.plan));
   CUFACE_TRY(take(DeviceBuffer<Point>::create(3 * kMaxPoints), b.points));
   CUFACE_TRY(take(DeviceBuffer<std::uint8_t>::create(kMaxPoints), b.good));
+  CUFACE_TRY(take(DeviceBuffer<track::KnownFaces>::create(1), b.memory));
+  const std::vector<cuface::orb::Pair> pattern(std::begin(cuface::orb::kPattern),
+                                               std::end(cuface::orb::kPattern));
+  CUFACE_TRY(take(upload(pattern), b.pattern));
   return Result<std::unique_ptr<Tracker>>(std::move(made));
 }
 
@@ -247,9 +259,16 @@ Status Tracker::enqueue(const TrackerInputs& inputs, DeviceFaces* out, Launcher 
   // After configure() the previous picture may lack levels.
   for (GaussianPyramid* pyramid : {&next, &prev}) CUFACE_TRY(pyramid->enqueue(levels, launch));
 
-  const Told told{
-      inputs.faces,  inputs.feedback, width_, height_, std::min(inputs.room, kMaxTrackPoints), 0,
-      prev.level(0), next.level(0)};
+  const Told told{inputs.faces,
+                  inputs.feedback,
+                  width_,
+                  height_,
+                  std::min(inputs.room, kMaxTrackPoints),
+                  0,
+                  prev.level(0),
+                  next.level(0),
+                  config_.revive == Revive::kFeatures ? b.memory.data() : nullptr,
+                  b.pattern.data()};
   const Moment moment{inputs.frame, track::known_elapsed(inputs.elapsed)};
   const PointArrays points = b.arrays();
   CUFACE_TRY(launch.tell(moment, [&](const auto& now) {

@@ -221,12 +221,12 @@ TEST_F(Track, EveryRuleIsAPropertyWithTheKernelsDefault) {
       {"revive-distance", static_cast<double>(d.revive_distance)},
       {"revive-motion", static_cast<double>(d.revive_motion)},
   };
-  // backend, standard-metas, post-messages, stats, name, parent and qos are not rules, nor is
-  // cuda-device-id.
+  // revive is no number, and backend, standard-metas, post-messages, stats, name, parent and qos
+  // are not rules, nor is cuda-device-id.
   guint count = 0;
   g_free(g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count));
   const bool cuda = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "cuda-device-id");
-  EXPECT_EQ(count, expected.size() + 8 + cuda);
+  EXPECT_EQ(count, expected.size() + 9 + cuda);
   for (const auto& [name, value] : expected) {
     GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), name);
     ASSERT_NE(spec, nullptr) << name;
@@ -237,6 +237,9 @@ TEST_F(Track, EveryRuleIsAPropertyWithTheKernelsDefault) {
     EXPECT_NEAR(g_value_get_double(&number), value, 1e-6) << name;
     g_value_unset(&number);
   }
+  gint revive = -1;
+  g_object_get(element, "revive", &revive, nullptr);
+  EXPECT_EQ(revive, static_cast<gint>(d.revive));
   g_object_set(element, "window-size", 31, "epsilon", 0.5f, nullptr);
   gint window = 0;
   gfloat epsilon = 0;

@@ -25,10 +25,18 @@ struct WeightPairs {
 
 /// pixels: upper left, upper right, lower left, lower right, from the lowest byte on.
 __device__ inline int weigh(const WeightPairs& weights, unsigned pixels) {
+#ifdef __NVCC__
   int sum = 0;
   asm("dp2a.lo.s32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(weights.upper), "r"(pixels), "r"(0));
   asm("dp2a.hi.s32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(weights.lower), "r"(pixels), "r"(sum));
   return sum;
+#else  // no intrinsic has these signs; tests/gpu/emulator
+  const auto product = [&](int pair, int from) {
+    const auto pixel = [&](int i) { return static_cast<int>(pixels >> 8 * i & 255); };
+    return static_cast<std::int16_t>(pair) * pixel(from) + (pair >> 16) * pixel(from + 1);
+  };
+  return product(weights.upper, 0) + product(weights.lower, 2);
+#endif
 }
 
 /// Where quads of a window are read: its corner's word, and how far in it the corner is.

@@ -153,6 +153,26 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
 inline unsigned __dp2a_lo(unsigned halves, unsigned bytes, unsigned sum) {
   return sum + (halves & 0xffff) * (bytes & 0xff) + (halves >> 16) * (bytes >> 8 & 0xff);
 }
+/// Products of four bytes, added up.
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+  for (int i = 0; i < 32; i += 8) sum += (a >> i & 255) * (b >> i & 255);
+  return sum;
+}
+/// 32 bits of both from bit `by` on: of which only five bits count, or at most 32.
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
+  return static_cast<unsigned>((static_cast<std::uint64_t>(high) << 32 | low) >> (by & 31));
+}
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned by) {
+  return static_cast<unsigned>((static_cast<std::uint64_t>(high) << 32 | low) >> min(by, 32u));
+}
+/// The sum over a warp.
+template <typename T>
+T __reduce_add_sync(unsigned lanes, T value) {
+  for (int by = 16; by > 0; by /= 2)
+    value = static_cast<T>(static_cast<unsigned>(value) +
+                           static_cast<unsigned>(__shfl_xor_sync(lanes, value, by)));
+  return value;
+}
 /// The sum of the differences of four bytes.
 inline unsigned __vsadu4(unsigned a, unsigned b) {
   unsigned sum = 0;
