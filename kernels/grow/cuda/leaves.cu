@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "kernels/common/cuda/warp.cuh"
-#include "kernels/grow/cuda/largest.cuh"
 #include "kernels/grow/cuda/leaves.h"
 #include "kernels/grow/steps.h"
 
@@ -52,24 +51,20 @@ __global__ void __launch_bounds__(kThreads)
                     const std::int32_t* steps) {
   const auto quads = static_cast<std::uint32_t>(samples.stride / DeviceSamples::kQuad);
   const std::uint32_t all = samples.count * quads, threads = gridDim.x * blockDim.x;
-  std::int32_t largest = 0;
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < all; i += threads) {
     const std::uint32_t sample = i / quads, quad = i % quads, face = sample / samples.amount;
     auto* const row = reinterpret_cast<int4*>(samples.rows) + i;
     const int4 by = reinterpret_cast<const int4*>(
         steps + std::size_t{leaf_of[sample]} * static_cast<std::size_t>(samples.stride))[quad];
     const auto after = [&](std::int32_t value, std::int32_t less, int k) {
-      if (k >= samples.size) return value;
-      if (samples.has(face, k)) value = cuface::grow::after_leaf(value, less);
-      largest = max(largest, value < 0 ? -value : value);
-      return value;
+      return k < samples.size && samples.has(face, k) ? cuface::grow::after_leaf(value, less)
+                                                      : value;
     };
     const int k = static_cast<int>(quad) * DeviceSamples::kQuad;
     const int4 values = *row;
     *row = {after(values.x, by.x, k), after(values.y, by.y, k + 1), after(values.z, by.z, k + 2),
             after(values.w, by.w, k + 3)};
   }
-  raise_largest(samples, largest);
 }
 
 /// In the order of the trees. A warp has a sample after the other.
@@ -155,7 +150,6 @@ Status add_absent(const DeviceSamples& samples, const std::uint16_t* leaf_of, st
 
 Status subtract_leaves(const DeviceSamples& samples, const std::uint16_t* leaf_of,
                        const std::int32_t* steps, Launcher launch) {
-  // Each thread some quads: what bounds residuals is raised once a thread.
   constexpr std::uint32_t kQuadsOfThread = 4;
   const std::uint32_t quads =
       samples.count * static_cast<std::uint32_t>(samples.stride / DeviceSamples::kQuad);

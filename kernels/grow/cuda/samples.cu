@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "kernels/common/cuda/warp.cuh"
-#include "kernels/grow/cuda/largest.cuh"
 #include "kernels/grow/cuda/samples.h"
 #include "kernels/grow/steps.h"
 
@@ -64,11 +63,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void clear_kernel(std::int32_t* value) { *value = 0; }
-
 __global__ void __launch_bounds__(kThreads)
     rows_kernel(const __grid_constant__ DeviceSamples samples) {
-  std::int32_t largest = 0;
   for (std::uint32_t sample = blockIdx.x; sample < samples.count; sample += gridDim.x) {
     const std::uint32_t face = sample / samples.amount;
     const float* const target = samples.targets + samples.shape(face);
@@ -80,16 +76,13 @@ __global__ void __launch_bounds__(kThreads)
       if (k < samples.size && samples.has(face, k))
         value = cuface::grow::residual(target[k], shape[k]);
       row[k] = value;
-      if (k < samples.size) largest = max(largest, value < 0 ? -value : value);
     }
   }
-  raise_largest(samples, largest);
 }
 
 }  // namespace
 
 Status begin_stage(const DeviceSamples& samples, const StagePixels& stage, Launcher launch) {
-  CUFACE_TRY(launch("writing residuals", clear_kernel, {1, 1}, samples.largest));
   const unsigned blocks = (samples.count + kWarp - 1) / kWarp;
   CUFACE_TRY(launch("reading feature pixels", pixels_kernel, {blocks, kThreads}, samples, stage));
   const unsigned threads = static_cast<unsigned>((samples.stride + kWarp - 1) / kWarp * kWarp);

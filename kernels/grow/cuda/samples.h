@@ -34,7 +34,6 @@ struct DeviceSamples {
   const std::uint8_t* weights = nullptr;  ///< [faces]; null: 1
   float* shapes = nullptr;                ///< [count][size]
   std::int32_t* rows = nullptr;           ///< [count][stride]
-  std::int32_t* largest = nullptr;        ///< of all residuals since the stage began, one value
   std::uint8_t* pixels = nullptr;         ///< [pool][padded]
 
   static constexpr int kQuad = 4;

@@ -1,7 +1,6 @@
 // Sums are of integers, so that blocks add to them in any order. A block adds up the samples of one
 // node in one piece of all samples; a thread has some coordinates of some splits in its registers.
 #include <algorithm>
-#include <limits>
 
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/grow/cuda/split_sums.h"
@@ -56,8 +55,7 @@ struct SumShape {
   int piece;  ///< samples
 };
 
-/// Sum: 32 bits where those of a turn's samples fit, else 64.
-template <typename Sum, bool kWeighted>
+template <bool kWeighted>
 __global__ void __launch_bounds__(512)
     sums_kernel(const __grid_constant__ DeviceSamples samples,
                 const __grid_constant__ TreeSearch search, const __grid_constant__ SumShape shape) {
@@ -93,7 +91,7 @@ __global__ void __launch_bounds__(512)
   const int quad = thread % shape.quads, rest = thread / shape.quads;
   const int group = rest % shape.groups, turn = rest / shape.groups;
   if (turn >= shape.turns || first_group + group >= search.groups()) return;
-  Sum negated[kTestsTogether][kQuad] = {};
+  std::int64_t negated[kTestsTogether][kQuad] = {};
   const std::int32_t* const rows = samples.rows + samples.row(first) + quad;
 #pragma unroll 4
   for (int i = turn; i < count; i += shape.turns) {
@@ -109,7 +107,8 @@ __global__ void __launch_bounds__(512)
       // Not above 0: a signed product of 32 bits and its addition are one instruction.
       const std::int32_t factor = -(left >> test & 1) * weight;
 #pragma unroll
-      for (int k = 0; k < kQuad; ++k) negated[test][k] += static_cast<Sum>(values[k]) * factor;
+      for (int k = 0; k < kQuad; ++k)
+        negated[test][k] += static_cast<std::int64_t>(values[k]) * factor;
     }
   }
 #pragma unroll
@@ -121,7 +120,7 @@ __global__ void __launch_bounds__(512)
     for (int k = 0; k < kQuad; ++k) {
       if (negated[i][k] == 0) continue;
       atomicAdd(reinterpret_cast<unsigned long long*>(to + k * shape.quads),
-                static_cast<unsigned long long>(-static_cast<std::int64_t>(negated[i][k])));
+                static_cast<unsigned long long>(-negated[i][k]));
     }
   }
 }
@@ -208,15 +207,10 @@ unsigned parts_of(std::size_t all, std::size_t each) {
   return static_cast<unsigned>((all + each - 1) / each);
 }
 
-template <typename Sum>
-auto sums_kernel_for(const DeviceSamples& samples) {
-  return samples.weights ? sums_kernel<Sum, true> : sums_kernel<Sum, false>;
-}
-
 }  // namespace
 
 Status search_level(const DeviceSamples& samples, const TreeSearch& search, int level,
-                    std::int64_t largest, Launcher launch) {
+                    Launcher launch) {
   const int nodes = 1 << level;
   const std::size_t sums = search.sums_of(nodes, 0, samples.stride);
   CUFACE_TRY(launch("trying splits", descend_kernel, {parts_of(samples.count, kThreads), kThreads},
@@ -231,12 +225,8 @@ Status search_level(const DeviceSamples& samples, const TreeSearch& search, int 
   const dim3 grid(
       parts_of(samples.count, static_cast<std::size_t>(shape.piece)), static_cast<unsigned>(nodes),
       parts_of(static_cast<std::size_t>(search.groups()), static_cast<std::size_t>(shape.groups)));
-  const std::int64_t rows = (shape.piece + shape.turns - 1) / shape.turns;
-  const bool fits = largest * rows <= std::numeric_limits<std::int32_t>::max();
-  CUFACE_TRY(
-      launch("adding up residuals",
-             fits ? sums_kernel_for<std::int32_t>(samples) : sums_kernel_for<std::int64_t>(samples),
-             {grid, threads}, samples, search, shape));
+  CUFACE_TRY(launch("adding up residuals", samples.weights ? sums_kernel<true> : sums_kernel<false>,
+                    {grid, threads}, samples, search, shape));
   const int warps = std::min(search.tests, kMostThreads / kWarp);
   return launch("taking the best splits", best_kernel,
                 {static_cast<unsigned>(nodes), static_cast<unsigned>(warps * kWarp)}, samples,

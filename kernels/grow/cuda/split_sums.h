@@ -37,10 +37,9 @@ struct TreeSearch {
 };
 
 /// The splits of a level, once those of the levels above are there; of the last level the sums of
-/// the leaves too. `largest` bounds a residual times its weight: small ones are added up in 32
-/// bits.
+/// the leaves too.
 Status search_level(const DeviceSamples& samples, const TreeSearch& search, int level,
-                    std::int64_t largest, Launcher launch);
+                    Launcher launch);
 
 /// Writes leaves, [2^depth][size], from leaf_sums. `absent` is [2^depth][size / 2]: the weights of
 /// samples that lack a landmark; null: none does.

@@ -73,7 +73,6 @@ class CudaTrees : public SampleTrees {
     CUFACE_TRY(make(deltas_, pool_));
     const std::size_t count = samples_.count, padded = samples_.padded, splits = leaves_ - 1;
     CUFACE_TRY(make(rows_, count * stride_));
-    CUFACE_TRY(make(largest_of_rows_, 1));
     CUFACE_TRY(make(pixels_, pool_ * padded));
     CUFACE_TRY(make(tests_of_tree_, splits * tests_));
     CUFACE_TRY(make(node_of_, padded));
@@ -88,7 +87,6 @@ class CudaTrees : public SampleTrees {
     CUFACE_TRY(take(PinnedBuffer<ForestSplit>::create(splits * tests_), host_tests_));
     CUFACE_TRY(take(PinnedBuffer<ForestSplit>::create(splits), host_splits_));
     CUFACE_TRY(take(PinnedBuffer<float>::create(leaves_ * size_), host_leaves_));
-    CUFACE_TRY(take(PinnedBuffer<std::int32_t>::create(1), host_largest_));
     CUFACE_TRY(take(PinnedBuffer<ForestSplit>::create(together_ * splits), staged_splits_));
     CUFACE_TRY(take(PinnedBuffer<float>::create(together_ * leaves_ * size_), staged_leaves_));
     CUFACE_TRY(
@@ -96,7 +94,6 @@ class CudaTrees : public SampleTrees {
     samples_.targets = targets_.data();
     samples_.shapes = shapes_.data();
     samples_.rows = rows_.data();
-    samples_.largest = largest_of_rows_.data();
     samples_.pixels = pixels_.data();
     search_.all = tests_of_tree_.data();
     search_.node_of = node_of_.data();
@@ -114,7 +111,7 @@ class CudaTrees : public SampleTrees {
     CUFACE_TRY(copy_to(deltas_.data(), points, pool_, own_.get()));
     CUFACE_TRY(
         begin_stage(samples_, {levers_.data(), anchors_.data(), deltas_.data()}, own_.get()));
-    return read_largest();
+    return wait();
   }
 
   Status find(std::span<const ForestSplit> tests, const TreeTables& tree) override {
@@ -122,7 +119,7 @@ class CudaTrees : public SampleTrees {
     std::copy(tests.begin(), tests.end(), host_tests_.data());
     CUFACE_TRY(copy_to(tests_of_tree_.data(), host_tests_.data(), tests.size(), stream));
     for (int level = 0; level < depth_; ++level)
-      CUFACE_TRY(search_level(samples_, search_, level, largest_ * heaviest_, stream));
+      CUFACE_TRY(search_level(samples_, search_, level, stream));
     if (samples_.present) {
       CUFACE_TRY(
           check(cudaMemsetAsync(absent_.data(), 0, absent_.size() * sizeof(std::uint64_t), stream),
@@ -134,7 +131,7 @@ class CudaTrees : public SampleTrees {
     CUFACE_TRY(make_leaves(samples_, search_, absent_.data(), nu_, leaves, stream));
     CUFACE_TRY(copy_back(host_splits_.data(), splits_.data(), leaves_ - 1, stream));
     CUFACE_TRY(copy_back(host_leaves_.data(), leaves, leaves_ * size_, stream));
-    CUFACE_TRY(read_largest());
+    CUFACE_TRY(wait());
     std::copy_n(host_splits_.data(), leaves_ - 1, tree.splits.begin());
     std::copy_n(host_leaves_.data(), leaves_ * size_, tree.leaves.begin());
     return {};
@@ -161,16 +158,10 @@ class CudaTrees : public SampleTrees {
     float* const leaves = staged_leaves_.data() + trees_ * leaves_ * size_;
     std::int32_t* const steps = staged_steps_.data() + trees_ * leaves_ * stride_;
     std::copy(tree.leaves.begin(), tree.leaves.end(), leaves);
-    std::int64_t largest = 0;
-    for (std::size_t leaf = 0; leaf < leaves_; ++leaf) {
-      for (std::size_t k = 0; k < stride_; ++k) {
-        const std::int32_t step =
+    for (std::size_t leaf = 0; leaf < leaves_; ++leaf)
+      for (std::size_t k = 0; k < stride_; ++k)
+        steps[leaf * stride_ + k] =
             k < size_ ? cuface::grow::in_steps(static_cast<double>(leaves[leaf * size_ + k])) : 0;
-        steps[leaf * stride_ + k] = step;
-        largest = std::max<std::int64_t>(largest, std::abs(step));
-      }
-    }
-    largest_ = std::min<std::int64_t>(largest_ + largest, cuface::grow::kMostResidual);
     CUFACE_TRY(copy_to(leaves_of_trees_.data() + trees_ * leaves_ * size_, leaves, leaves_ * size_,
                        own_.get()));
     CUFACE_TRY(copy_to(steps_.data(), steps, leaves_ * stride_, own_.get()));
@@ -236,10 +227,7 @@ class CudaTrees : public SampleTrees {
     const auto is_one = [](std::uint8_t value) { return value == 1; };
     const auto is_some = [](std::uint8_t value) { return value != 0; };
     if (!std::all_of(present.begin(), present.end(), is_some)) samples_.present = present_.data();
-    if (!std::all_of(weights.begin(), weights.end(), is_one)) {
-      samples_.weights = weights_.data();
-      heaviest_ = *std::max_element(weights.begin(), weights.end());
-    }
+    if (!std::all_of(weights.begin(), weights.end(), is_one)) samples_.weights = weights_.data();
     return wait();
   }
 
@@ -263,14 +251,6 @@ class CudaTrees : public SampleTrees {
         samples_, {leaves_of_trees_.data(), leaf_of_.data(), leaves_ * size_, trees}, own_.get());
   }
 
-  /// Waits, and takes over what bounds residuals.
-  Status read_largest() {
-    CUFACE_TRY(copy_back(host_largest_.data(), samples_.largest, 1, own_.get()));
-    CUFACE_TRY(wait());
-    largest_ = *host_largest_.data();
-    return {};
-  }
-
   Status wait() {
     CUFACE_TRY(check(cudaStreamSynchronize(own_.get()), "growing trees"));
     return is_raised(stop_) ? cancelled() : Status();
@@ -285,8 +265,6 @@ class CudaTrees : public SampleTrees {
   TreeSearch search_;
   std::size_t bytes_ = 0;     ///< of the GPU
   std::size_t trees_ = 0;     ///< that shapes still lack
-  std::int64_t largest_ = 0;  ///< bounds residuals
-  std::int64_t heaviest_ = 1;
   bool has_reached_ = false;  ///< leaf_of() is of the tree that is to be added
   DeviceBuffer<std::uint8_t> pictures_, present_, weights_, pixels_, lefts_;
   DeviceBuffer<TrainingFace> faces_;
@@ -294,7 +272,7 @@ class CudaTrees : public SampleTrees {
   DeviceBuffer<forest::Lever> levers_;
   DeviceBuffer<std::uint32_t> anchors_;
   DeviceBuffer<Point> deltas_;
-  DeviceBuffer<std::int32_t> rows_, steps_, largest_of_rows_;
+  DeviceBuffer<std::int32_t> rows_, steps_;
   DeviceBuffer<ForestSplit> tests_of_tree_, splits_;
   DeviceBuffer<std::uint16_t> node_of_, leaf_of_;
   DeviceBuffer<std::int64_t> sums_, leaf_sums_;
@@ -302,7 +280,7 @@ class CudaTrees : public SampleTrees {
   DeviceBuffer<SpreadSums> sums_of_spreads_;
   PinnedBuffer<ForestSplit> host_tests_, host_splits_, staged_splits_;
   PinnedBuffer<float> host_leaves_, staged_leaves_;
-  PinnedBuffer<std::int32_t> staged_steps_, host_largest_;
+  PinnedBuffer<std::int32_t> staged_steps_;
   PinnedBuffer<SpreadSums> host_spreads_;
   OwnStream own_;  ///< ends before what it works on
 };

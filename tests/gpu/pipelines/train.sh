@@ -71,7 +71,7 @@ for options in "--bt discrete" "--bt gentle --max-depth 2" "--bt real --mode ALL
     "$(reports windows cuda)" "$(reports mining_seconds cuda)" "$(reports mining_seconds cpu)"
 done
 
-cuface-train heads --output "$work/heads" --count 300 --size 96x96 > "$work/log"
+cuface-train heads --output "$work/heads" --count 200 --size 96x96 > "$work/log"
 cuface-train heads --output "$work/others" --count 40 --first 1000 --size 96x96 > "$work/log"
 # grow BACKEND OUTPUT OPTION...: in a folder of that backend's name.
 grow() {
@@ -80,7 +80,7 @@ grow() {
   rm -rf "${work:?}/$backend"
   mkdir "$work/$backend"
   (cd "$work/$backend" && cuface-train forest --images ../heads/labels.csv --cascade-depth 4 \
-    --num-trees-per-cascade-level 60 --backend "$backend" --output "$output" --report report.json --quiet "$@")
+    --num-trees-per-cascade-level 40 --backend "$backend" --output "$output" --report report.json --quiet "$@")
 }
 of_report() { python3 -c "import json; print(json.load(open('$work/$2/report.json'))['$1'])"; }
 for options in "m.dat" "m.cuface --mirror --tree-depth 5 --weights glasses=4" "m.dat --random dlib --num-test-splits 33" \
@@ -104,22 +104,22 @@ for options in "m.dat" "m.cuface --mirror --tree-depth 5 --weights glasses=4" "m
     continue
   fi
   passed=$((passed + 1))
-  printf '{"what":"cuface-train forest, growing","options":"%s","faces":300,"trees":240,"s on the GPU":%.3f,"CPU s":%.3f}\n' \
+  printf '{"what":"cuface-train forest, growing","options":"%s","faces":200,"trees":160,"s on the GPU":%.3f,"CPU s":%.3f}\n' \
     "${options#* }" "$(of_report growing_seconds cuda)" "$(of_report growing_seconds cpu)"
 done
 # Ended behind its first stage by a signal, gone on with by the other.
-long=(--images "$work/heads/labels.csv" --cascade-depth 2 --num-trees-per-cascade-level 1500)
-cuface-train forest "${long[@]}" --backend cpu --output "$work/whole.cuface" --quiet > "$work/log" 2>&1
+long=(--images "$work/heads/labels.csv" --cascade-depth 2 --num-trees-per-cascade-level 800)
+cuface-train forest "${long[@]}" --backend cpu --output "$work/whole.dat" --quiet > "$work/log" 2>&1
 for backend in cpu cuda; do
-  other=$([[ $backend == cpu ]] && echo cuda || echo cpu) model=$work/by-$backend.cuface
+  other=$([[ $backend == cpu ]] && echo cuda || echo cpu) model=$work/by-$backend.dat
   cuface-train forest "${long[@]}" --backend "$backend" --output "$model" > /dev/null 2> "$work/told" &
   pid=$!
   until grep -q "stage 1 done" "$work/told" || ! kill -0 $pid 2> /dev/null; do sleep 0.02; done
-  kill -INT $pid 2> /dev/null || true
+  kill -TERM $pid 2> /dev/null || true # a script's own child ignores SIGINT
   wait $pid || true
   trees=$(cuface-train info "$model.checkpoint" | sed -n 's/^trees *\([0-9]*\) of.*/\1/p')
-  if ((trees >= 1500 && trees < 3000)) &&
-    cuface-train resume "$model.checkpoint" --backend "$other" --quiet > "$work/log" 2>&1 && cmp "$model" "$work/whole.cuface"; then
+  if ((trees >= 800 && trees < 1600)) &&
+    cuface-train resume "$model.checkpoint" --backend "$other" --quiet > "$work/log" 2>&1 && cmp "$model" "$work/whole.dat"; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
