@@ -196,10 +196,10 @@ int main(int argc, char** argv) {
     points.push_back({{"faces_learnt", learnt[it->first] / folds.size()},
                       {"mean_percent", it->second.json()["mean_percent"]}});
   // The slope over the last doubling, and where it would lead.
-  const double last = curve[1].mean(), half = curve[2].mean();
+  const double last = curve[1].json()["mean_percent"], half = curve[2].json()["mean_percent"];
   const double slope = std::log2(half / last);
-  const double faces = static_cast<double>(learnt[1]) / static_cast<double>(folds.size());
-  const double wanted = 5;
+  const auto faces = static_cast<double>(learnt[1] / folds.size());
+  const double wanted = 3;
   Json report = {
       {"what",
        "forests on labelled faces they have not seen, beside dlib's trainer, in % of the "

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes docs/results/forests.md of what is measured elsewhere: forest-folds.json (ninja -C build forest-folds),
-forest-gpu.json (on a machine with a GPU), grow-dlib-errors.json (ninja -C build grow-dlib) and cpu-grow.json.
+and forest-gpu.json (its command, on a machine with a GPU).
 
   tests/quality/forests.py"""
 import json

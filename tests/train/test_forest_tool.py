@@ -127,6 +127,19 @@ def test_stopped_it_goes_on_to_the_same_bytes(drawn, many_trees, tmp_path, how):
     assert (tmp_path / "m.dat").read_bytes() == many_trees.read_bytes()
 
 
+def test_a_gpu_gives_the_same_bytes(drawn, undisturbed, tmp_path):
+    report = tmp_path / "report.json"
+    done = run("forest", *inputs(drawn), *SETTINGS, "--output", tmp_path / "m.dat", "--backend", "cuda", "--report", report)
+    if done.returncode == 1:
+        assert re.search("(looking for a GPU: .|this build has no CUDA).*to go on: cuface-train resume", done.stderr), done.stderr
+        done = run("resume", tmp_path / "m.dat.checkpoint", "--backend", "auto", "--report", report)
+        assert json.loads(report.read_text())["growing_on_gpu"] is False
+    else:
+        assert json.loads(report.read_text())["growing_on_gpu"] is True
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "m.dat").read_bytes() == undisturbed.read_bytes()
+
+
 @pytest.fixture(name="many_trees", scope="module")
 def trained_long(drawn, tmp_path_factory):
     folder = tmp_path_factory.mktemp("many")
