@@ -72,8 +72,8 @@ int starving_stage(const CascadeState& state, const CascadeSettings& settings,
                    std::size_t backgrounds) {
   if (state.stages.empty()) return 0;
   const MiningPosition& looked = state.records[state.stages.size() - 1].mining;
-  // Before, some windows were drawn, and what others hold is not known.
-  if (state.stages.size() <= kStagesToDraw + 1) return 0;
+  // Where windows were drawn it is not known what others hold.
+  if (draws_windows(std::span(state.stages).first(state.stages.size() - 1))) return 0;
   int stage = static_cast<int>(state.stages.size()) + 1;
   for (const double share : shares_to_come(state, settings)) {
     const double found = expected_samples(looked, backgrounds, mining_options(settings), share);

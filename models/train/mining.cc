@@ -29,21 +29,25 @@ std::size_t share_of(std::size_t wanted, std::size_t pictures) {
 /// pictures, which then have to give more than their share.
 std::size_t share_in_pass(std::size_t share, std::uint64_t pass) { return share << (2 * pass); }
 
+/// Of all windows, the share that passes these stages, by what they say themselves.
+double passing(std::span<const BoostedStage> stages) {
+  double share = 1;
+  for (const BoostedStage& stage : stages) share *= static_cast<double>(stage.false_alarm);
+  return share;
+}
+
 }  // namespace
+
+bool draws_windows(std::span<const BoostedStage> stages) { return is_drawn(passing(stages)); }
 
 double expected_samples(const MiningPosition& looked, std::size_t pictures,
                         const MiningOptions& options, double passing) {
   const double of_picture =
       passing * static_cast<double>(looked.passed) /
       static_cast<double>(std::max<std::uint64_t>(looked.pictures + looked.generated, 1));
-  const auto of_kind = [&](std::uint64_t looks, std::size_t share) {
-    return static_cast<double>(looks) * std::fmin(of_picture, static_cast<double>(share));
-  };
-  double all = of_kind(options.generated, share_of(options.wanted, kGeneratedShare));
-  for (std::uint64_t pass = 0; pass < kMiningPasses; ++pass) {
-    all += of_kind(pictures, share_in_pass(share_of(options.wanted, pictures), pass));
-  }
-  return all;
+  const auto of_generated = static_cast<double>(share_of(options.wanted, kGeneratedShare));
+  return static_cast<double>(pictures * kMiningPasses) * of_picture +
+         static_cast<double>(options.generated) * std::fmin(of_picture, of_generated);
 }
 
 struct Miner::Impl {
@@ -66,15 +70,17 @@ struct Miner::Impl {
     const std::size_t share = share_of(options.wanted, count);
     for (std::uint64_t i = 0; items.size() < at_once && position.pictures + i < passes; ++i) {
       const std::uint64_t at = (position.next_picture + i) % passes;
+      const std::uint64_t pass = (position.pictures + i) / count;
       items.push_back({false, at % count, at / count, random_at(stage_key, at),
-                       share_in_pass(share, (position.pictures + i) / count)});
+                       is_drawn(passing) ? share_in_pass(share, pass) : options.wanted,
+                       std::fmin(1, std::ldexp(taken_share, static_cast<int>(2 * pass)))});
     }
     if (!items.empty()) return items;
     for (std::uint64_t i = 0; items.size() < at_once && position.generated + i < options.generated;
          ++i) {
       const std::uint64_t at = position.next_generated + i;
       items.push_back({true, at, at % kMiningPasses, random_at(~stage_key, at),
-                       share_of(options.wanted, kGeneratedShare)});
+                       share_of(options.wanted, kGeneratedShare), 1});
     }
     return items;
   }
@@ -132,10 +138,38 @@ struct Miner::Impl {
     return out;
   }
 
+  /// So much of what passes that one look at all backgrounds gives what is wanted: by a few of
+  /// them.
+  Status estimate_share(std::vector<MiningSearch>& all, std::uint64_t stage_key,
+                        const StopFlag* stop) {
+    taken_share = 1;
+    if (is_drawn(passing)) return {};
+    constexpr std::uint64_t kProbes = 64;
+    const std::uint64_t count = backgrounds.count(), probes = std::min(count, kProbes);
+    std::vector<MiningItem> items;
+    for (std::uint64_t i = 0; i < probes; ++i)
+      items.push_back({false, i * count / probes, 0, random_at(stage_key, i), 0, 0});
+    std::vector<SearchedPicture> searched;
+    CUFACE_TRY(search(items, searched, stop));
+    std::vector<MinedWindows> results(items.size());
+    workers.run(static_cast<int>(items.size()), [&](int i, int worker) {
+      const std::size_t at = static_cast<std::size_t>(i);
+      results[at] = look(items[at], searched[at], all[static_cast<std::size_t>(worker)]);
+    });
+    double passed = 0;
+    for (const MinedWindows& of : results) {
+      CUFACE_TRY(of.status);
+      passed += static_cast<double>(of.passed);
+    }
+    const double expected = passed * static_cast<double>(count) / static_cast<double>(probes);
+    taken_share = std::fmin(1, static_cast<double>(options.wanted) / std::fmax(expected, 1));
+    return {};
+  }
+
   /// For searches of pictures, as options.backend says. Of the first stages little is searched.
   Status choose_processor(const CascadeModel& model) {
     gpu = nullptr;
-    if (options.backend == TrainingBackend::kCpu || model.stages.size() <= kStagesToDraw) return {};
+    if (options.backend == TrainingBackend::kCpu || is_drawn(passing)) return {};
     Result<std::unique_ptr<GpuMining>> made = make_gpu_mining(model, options.seed);
     const StatusCode code = made.status().code();
     if (made.ok()) {
@@ -177,6 +211,8 @@ struct Miner::Impl {
   Workers workers;
   std::unique_ptr<GpuMining> gpu;  ///< of this stage's model
   bool was_on_gpu = false;
+  double passing = 1;      ///< of all windows, through the stages so far
+  double taken_share = 1;  ///< of the windows that a search finds, in the first pass
   std::unordered_map<std::uint64_t, std::size_t> positives;
   std::unordered_set<std::uint64_t> seen;
 };
@@ -196,6 +232,7 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     Impl& m = *impl_;
     CascadeModel model;
     if (!stages.empty()) CUFACE_TRY(take(make_cascade(m.bank, stages), model));
+    m.passing = passing(stages);
     CUFACE_TRY(m.choose_processor(model));
     m.was_on_gpu = m.gpu != nullptr;
     // The model goes with this call.
@@ -204,8 +241,9 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     m.seen.clear();
     for (std::size_t i = 0; i < found.count(); ++i) m.seen.insert(xxh64(found.at(i)));
     std::vector<MiningSearch> searches;
-    for (int i = 0; i < m.workers.count(); ++i) searches.emplace_back(m.bank, model);
+    for (int i = 0; i < m.workers.count(); ++i) searches.emplace_back(m.bank, model, m.passing);
     const std::uint64_t stage_key = random_at(m.options.seed, stages.size());
+    CUFACE_TRY(m.estimate_share(searches, stage_key, stop));
     while (found.count() < m.options.wanted) {
       const std::vector<MiningItem> items = m.next_items(position, stage_key);
       if (items.empty()) break;

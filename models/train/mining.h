@@ -30,9 +30,8 @@ struct MiningPosition {
 /// Each background is looked at so often for a stage, each time with other places and sizes.
 inline constexpr std::uint64_t kMiningPasses = 4;
 
-/// Up to so many stages usually let so many windows through that drawing some is quicker than
-/// looking at all. A picture is searched where that gave too few.
-inline constexpr std::size_t kStagesToDraw = 4;
+/// Whether the windows that pass these stages are drawn: of all windows a search would be longer.
+bool draws_windows(std::span<const BoostedStage> stages);
 
 struct MiningOptions {
   std::uint64_t seed = 0;

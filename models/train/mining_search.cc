@@ -16,7 +16,8 @@
 namespace cuface::train {
 namespace {
 
-constexpr std::size_t kDrawsForEach = 64;  // with 4 stages at 0.5 four times as many as needed
+constexpr std::size_t kMostOfDrawn = 8;  // so many times what was expected of a picture
+constexpr double kLeastPassing = 0.04;   // four stages that each let half through are above
 constexpr std::array<double, kMiningPasses> kScaleFactors = {1.1, 1.15, 1.2, 1.25};
 
 /// A window of a level.
@@ -52,6 +53,8 @@ std::int64_t rows_of(const SearchGrid& grid) { return (grid.rows + grid.step - 1
 
 }  // namespace
 
+bool is_drawn(double passing) { return passing >= kLeastPassing; }
+
 MiningPart::MiningPart(const MiningItem& item, WindowSize window, int width, int height)
     : dx(width > window.width ? static_cast<int>(item.pass & 1) : 0),
       dy(height > window.height ? static_cast<int>(item.pass >> 1 & 1) : 0),
@@ -59,8 +62,8 @@ MiningPart::MiningPart(const MiningItem& item, WindowSize window, int width, int
 
 class MiningSearch::Impl {
  public:
-  Impl(const FeatureBank& bank, const CascadeModel& model)
-      : bank_(bank), stages_(model.stages.size()), model_(model) {}
+  Impl(const FeatureBank& bank, const CascadeModel& model, double passing)
+      : bank_(bank), stages_(model.stages.size()), model_(model), passing_(passing) {}
 
   MinedWindows look(const MiningItem& item, ImageView<const std::uint8_t> picture,
                     const SearchedPicture* on_gpu) {
@@ -69,18 +72,15 @@ class MiningSearch::Impl {
                                              picture.width - of_pass.dx,
                                              picture.height - of_pass.dy, picture.stride};
     plan(part.width, part.height, of_pass.factor);
-    const bool draws = stages_ <= kStagesToDraw;
-    MinedWindows drawn;
-    if (draws) {
-      drawn = look_at_some(item, part);
-      const WindowSize size{bank_.width(), bank_.height()};
-      const bool enough = drawn.pixels.size() == item.quota * size.pixels();
-      if (stages_ == 0 || enough || !drawn.status.ok()) return drawn;
-    }
+    if (is_drawn(passing_)) return look_at_some(item, part);
     MinedWindows out;
     std::vector<Candidate> candidates;
-    if (!search(part, on_gpu, candidates, out)) return draws ? drawn : look_at_some(item, part);
-    out.status = choose(item, part, candidates, true, out);
+    if (!search(part, on_gpu, candidates, out)) return look_at_some(item, part);
+    const double wanted = item.share * static_cast<double>(candidates.size());
+    const double draw = static_cast<double>(random_at(item.key, ~std::uint64_t{0}) >> 11) * 0x1p-53;
+    const std::size_t most = std::min(item.quota, static_cast<std::size_t>(wanted + draw));
+    shuffle(item, most, candidates);
+    out.status = take(part, candidates, most, nullptr, out);
     return out;
   }
 
@@ -135,24 +135,25 @@ class MiningSearch::Impl {
     return near;
   }
 
-  /// Drawn windows; fewer than are wanted where the stages let few through.
+  /// Drawn windows, as many as should let item.quota through.
   MinedWindows look_at_some(const MiningItem& item, ImageView<const std::uint8_t> part) {
     MinedWindows out;
+    const double draws =
+        std::ceil(static_cast<double>(item.quota) / std::fmax(passing_, kLeastPassing));
     std::vector<Candidate> candidates;
-    draw(item, candidates);
-    out.status = choose(item, part, candidates, false, out);
+    draw(item, static_cast<std::size_t>(draws), candidates);
+    out.status = take(part, candidates, kMostOfDrawn * item.quota, &out.windows, out);
     return out;
   }
 
   /// Some windows, all as likely.
-  void draw(const MiningItem& item, std::vector<Candidate>& out) {
+  void draw(const MiningItem& item, std::size_t draws, std::vector<Candidate>& out) {
     std::vector<std::int64_t> ends;
     std::int64_t all = 0;
     for (const Level& level : at_.levels) {
       ends.push_back(all += columns_of(level.grid) * rows_of(level.grid));
     }
     if (all == 0) return;
-    const std::size_t draws = stages_ == 0 ? 2 * item.quota : kDrawsForEach * item.quota;
     for (std::size_t i = 0; i < draws; ++i) {
       const std::int64_t at =
           static_cast<std::int64_t>(random_index(item.key, i, static_cast<std::size_t>(all)));
@@ -165,21 +166,21 @@ class MiningSearch::Impl {
     }
   }
 
-  /// Up to `quota` of those that pass: of drawn ones the first, of all that were found any.
-  Status choose(const MiningItem& item, ImageView<const std::uint8_t> part,
-                std::vector<Candidate>& candidates, bool searched, MinedWindows& out) {
-    if (searched && candidates.size() > item.quota) {
-      // Overlapping windows look alike, so those taken are spread over the picture.
-      for (std::size_t i = 0; i < item.quota; ++i) {
-        std::swap(candidates[i], candidates[i + random_index(item.key, i, candidates.size() - i)]);
-      }
-    }
+  /// The first `most` are any of them: overlapping windows look alike, so those taken are spread.
+  static void shuffle(const MiningItem& item, std::size_t most,
+                      std::vector<Candidate>& candidates) {
+    for (std::size_t i = 0; i < most; ++i)
+      std::swap(candidates[i], candidates[i + random_index(item.key, i, candidates.size() - i)]);
+  }
+
+  /// Up to `most` of those that pass, in order. With `windows` all count as looked at.
+  Status take(ImageView<const std::uint8_t> part, const std::vector<Candidate>& candidates,
+              std::size_t most, std::int64_t* windows, MinedWindows& out) {
     const WindowSize size{bank_.width(), bank_.height()};
-    const std::size_t at_once = 2 * item.quota + 16;
+    const std::size_t at_once = std::min<std::size_t>(most + 16, 1024);
     std::vector<std::uint8_t> pixels;
     for (std::size_t first = 0;
-         first < candidates.size() && out.pixels.size() < item.quota * size.pixels();
-         first += at_once) {
+         first < candidates.size() && out.pixels.size() < most * size.pixels(); first += at_once) {
       const std::size_t count = std::min(at_once, candidates.size() - first);
       pixels.resize(count * size.pixels());
       for (std::size_t i = 0; i < count; ++i) {
@@ -189,13 +190,14 @@ class MiningSearch::Impl {
       // Such as a search in other steps would not have found fall out here, and flat ones.
       std::vector<std::uint16_t> failed(count);
       if (stages_ > 0) {
-        CUFACE_TRY(take(failed_stages(model_, {pixels, labels, size.width, size.height}), failed));
+        CUFACE_TRY(
+            cuface::take(failed_stages(model_, {pixels, labels, size.width, size.height}), failed));
       }
-      if (!searched) {
-        out.windows += static_cast<std::int64_t>(count);
+      if (windows) {
+        *windows += static_cast<std::int64_t>(count);
         out.passed += std::count(failed.begin(), failed.end(), stages_);
       }
-      for (std::size_t i = 0; i < count && out.pixels.size() < item.quota * size.pixels(); ++i) {
+      for (std::size_t i = 0; i < count && out.pixels.size() < most * size.pixels(); ++i) {
         const std::span window(pixels.data() + i * size.pixels(), size.pixels());
         if (failed[i] == stages_ && !is_flat(window, size)) {
           out.pixels.insert(out.pixels.end(), window.begin(), window.end());
@@ -214,11 +216,12 @@ class MiningSearch::Impl {
   const FeatureBank& bank_;
   const std::size_t stages_;
   const CascadeModel& model_;
+  const double passing_;
   PictureLevels at_;
 };
 
-MiningSearch::MiningSearch(const FeatureBank& bank, const CascadeModel& model)
-    : impl_(std::make_unique<Impl>(bank, model)) {}
+MiningSearch::MiningSearch(const FeatureBank& bank, const CascadeModel& model, double passing)
+    : impl_(std::make_unique<Impl>(bank, model, passing)) {}
 MiningSearch::MiningSearch(MiningSearch&&) noexcept = default;
 MiningSearch::~MiningSearch() = default;
 

@@ -19,8 +19,14 @@ struct MiningItem {
   bool generated = false;
   std::uint64_t picture = 0, pass = 0;
   std::uint64_t key = 0;  ///< of its draws
-  std::size_t quota = 1;
+  std::size_t quota =
+      1;             ///< windows to draw, counted as those that pass; to take of a search at most
+  double share = 1;  ///< of the windows that a search finds: every one is as likely as any other
 };
+
+/// Whether windows are drawn where that share of them passes. Where less does a search of all is
+/// quicker.
+bool is_drawn(double passing);
 
 /// What it gave.
 struct MinedWindows {
@@ -41,13 +47,14 @@ struct MiningPart {
 /// What one worker needs, kept from picture to picture: folders often hold pictures of one size.
 class MiningSearch {
  public:
-  /// Both must outlive it. `model` is the stages so far.
-  MiningSearch(const FeatureBank& bank, const CascadeModel& model);
+  /// Both must outlive it. `model` is the stages so far, which let the share `passing` of all
+  /// windows through.
+  MiningSearch(const FeatureBank& bank, const CascadeModel& model, double passing);
   MiningSearch(MiningSearch&&) noexcept;
   ~MiningSearch();
 
-  /// Up to item.quota windows that pass all stages and are not flat. `on_gpu`: what a GPU found in
-  /// the picture, or null. May throw std::bad_alloc.
+  /// Windows that pass all stages and are not flat. `on_gpu`: what a GPU found in the picture, or
+  /// null. May throw std::bad_alloc.
   MinedWindows look(const MiningItem& item, ImageView<const std::uint8_t> picture,
                     const SearchedPicture* on_gpu);
 

@@ -279,7 +279,7 @@ TEST_F(TrainCascade, WantOfNegativesIsForetold) {
   EXPECT_EQ(starving_stage(state, settings, 50), 0) << "too early to tell";
   state.stages.push_back(stage);
   state.records.push_back(record);
-  // 50 pictures looked at 4 times, at most 20, 80 ... windows of each: 7000, 4000, 2000 ...
+  // 50 pictures looked at 4 times: 8000, 4000, 2000 ...
   EXPECT_EQ(starving_stage(state, settings, 50), 11);
   settings.stages = 10;
   EXPECT_EQ(starving_stage(state, settings, 50), 0);
