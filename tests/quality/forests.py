@@ -40,8 +40,12 @@ def tables():
     return {"folds": folds(result), "curve": curve(result), "gpu": gpu(read("forest-gpu.json"))}
 
 
+def with_tables(page):
+    return pages.with_tables(page, tables(), "tests/quality/forests.py")
+
+
 def main():
-    PAGE.write_text(pages.with_tables(PAGE.read_text(encoding="utf-8"), tables(), "tests/quality/forests.py"), encoding="utf-8")
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

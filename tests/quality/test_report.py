@@ -4,6 +4,7 @@ import json
 import pytest
 
 import detectors
+import forests
 import gate
 import goals
 import motion
@@ -71,6 +72,14 @@ def test_the_page_of_training_has_what_was_measured():
         curves = {name: [tuple(point) for point in points] for name, points in result["curves"].items()}
         assert training.rates_at(curves, row["false_alarms_a_picture"], result["faces"], result["pictures"]) == row
     assert training.plots.shows(training.PLOT, training.plotted(result)), "stale: tests/quality/training.py --table draws it"
+
+
+def test_the_page_of_forests_has_the_measured_figures():
+    page = forests.PAGE.read_text(encoding="utf-8")
+    assert forests.with_tables(page) == page
+    folds, gpu = forests.read("forest-folds.json"), forests.read("forest-gpu.json")
+    assert folds["ours"]["faces"] == folds["dlibs"]["faces"] == 166
+    assert all(run["decoding_s"] + run["growing_s"] <= run["whole_s"] for run in gpu["runs"])
 
 
 def test_the_plots_show_what_was_measured(committed):
