@@ -182,6 +182,8 @@ class JobRunner {
   }
 
   void tell_end(const TrainedForest& trained) {
+    run_.progress().tell("trees grew in " + as_duration(cost_.search_seconds) +
+                         (cost_.on_gpu ? " on the GPU" : " on the CPU"));
     if (trained.early)
       run_.progress().tell("ended early: " + std::to_string(job_.inputs.patience) +
                            " stages without a smaller error of validation");

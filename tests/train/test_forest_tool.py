@@ -43,6 +43,7 @@ def trained(drawn, tmp_path_factory):
     assert "m.dat: written (landmark model, 68 points, 3 stages of 12 trees)" in done.stdout
     errors = [float(error) for error in re.findall(r"done: mean error ([\d.]+) %", done.stderr)]
     assert len(errors) == 3 and errors == sorted(errors, reverse=True)
+    assert re.search("^trees grew in .* s on the [CG]PU$", done.stderr, re.M)
     return folder / "m.dat"
 
 
