@@ -12,10 +12,12 @@
 #include "kernels/common/try.h"
 #include "models/cascade_file.h"
 #include "models/cascade_writer.h"
+#include "models/confidence_json.h"
 #include "models/forest_file.h"
 #include "models/models.h"
 #include "models/network_file.h"
 #include "models/provenance.h"
+#include "models/scheme_json.h"
 #include "models/shape_file.h"
 #include "models/stasm_sources.h"
 #ifdef CUFACE_ONNX
@@ -31,7 +33,7 @@ constexpr int kBad = 1, kUsage = 2;
 constexpr const char* kHelp =
     R"(usage: cuface-model info FILE         what the model is, where it comes from, its licence
        cuface-model check FILE        read and check all of it
-       cuface-model convert [--compact] IN OUT
+       cuface-model convert [--compact] [--scheme FILE] [--confidence FILE] IN OUT
                                       write it in the format that loads fastest (.cuface), or a
                                       cascade as OpenCV's where OUT ends in .xml
        cuface-model --help | --version
@@ -39,7 +41,9 @@ constexpr const char* kHelp =
 FILE and IN: a landmark model (dlib shape predictor .dat), a Haar cascade (OpenCV .xml, old or new
 layout), a face-detection network of the YuNet family (ONNX), the sources of Stasm 4.1 with its shape
 model (.tar), or a .cuface file. --compact rounds a landmark model's leaves to integers: half the size, and
-faster, but no longer dlib's points bit for bit. OUT is replaced only when all of it has been written.
+faster, but no longer dlib's points bit for bit. --scheme says what a model's points stand for, in
+JSON: eyes, low point, mouth, jaw, size and curves; --confidence how sure its points are by their
+scores (docs/design/landmark-schemes.md and confidence.md). OUT is replaced only when all of it has been written.
 
 exit status: 0 done; 1 the file is missing, damaged or cannot be written; 2 wrong arguments
 )";
@@ -139,6 +143,7 @@ void print(const ForestModel& m) {
               m.trees, m.depth, m.pool);
   if (m.is_compact()) std::printf("leaves     compact: integers\n");
   if (!m.leaf_spreads.empty()) std::printf("spreads    of the last stage's leaves\n");
+  std::printf("scheme     %s\n", summary(m.scheme).c_str());
   std::printf("in memory  %.1f MB\n", static_cast<double>(bytes) / 1e6);
   for (const auto& [name, map] : m.box_maps) {
     std::printf("box map    %s: %s x %g, right %g, down %g of the side\n", name.c_str(),
@@ -178,6 +183,7 @@ void print(const ShapeModel& m) {
   std::printf("profiles   %td HAT descriptors of %d numbers, %td line profiles of %d\n", hats,
               m.hat.size(), std::ssize(m.profiles) - hats, m.line.length);
   std::printf("rules      %zu corrections of shapes\n", m.rules.size());
+  std::printf("scheme     %s\n", summary(m.scheme).c_str());
 }
 
 int info(const std::string& path) {
@@ -216,7 +222,37 @@ Status write_any_cascade(const CascadeModel& model, const Provenance& source,
                                : write_cascade_file(model, source, out);
 }
 
-int convert(const std::string& in, const std::string& out, bool compact) {
+/// The same model with another scheme.
+template <typename Model>
+Status set_scheme(std::shared_ptr<const Model>& model, int points, const std::string& path) {
+  auto changed = std::make_shared<Model>(*model);
+  CUFACE_TRY(take(load_scheme(path, points), changed->scheme));
+  model = std::move(changed);
+  return {};
+}
+
+Status set_scheme(Loaded& loaded, const std::string& in, const std::string& path) {
+  if (loaded.forest) return set_scheme(loaded.forest, loaded.forest->landmarks, path);
+  if (loaded.shape) return set_scheme(loaded.shape, loaded.shape->points, path);
+  return {StatusCode::kUnsupported, in + ": only models of landmarks have a scheme"};
+}
+
+Status set_confidence(Loaded& loaded, const std::string& in, const std::string& path) {
+  if (!loaded.forest)
+    return {StatusCode::kUnsupported, in + ": only models by regression trees have confidences"};
+  auto changed = std::make_shared<ForestModel>(*loaded.forest);
+  CUFACE_TRY(take(load_confidence(path), changed->confidence));
+  loaded.forest = std::move(changed);
+  return {};
+}
+
+struct ConvertOptions {
+  bool compact = false;
+  std::string scheme, confidence;  ///< files; empty: the model's own
+};
+
+int convert(const std::string& in, const std::string& out, const ConvertOptions& options) {
+  const bool compact = options.compact;
   Result<Loaded> loaded = load(in);
   if (!loaded.ok()) return fail(loaded.status());
   auto& forest = loaded.value().forest;
@@ -224,6 +260,14 @@ int convert(const std::string& in, const std::string& out, bool compact) {
     return fail({StatusCode::kUnsupported, in + ": only a landmark model has a compact form"});
   }
   if (compact && !forest->is_compact()) forest = compact_forest(*forest);
+  if (!options.scheme.empty()) {
+    const Status status = set_scheme(loaded.value(), in, options.scheme);
+    if (!status.ok()) return fail(status);
+  }
+  if (!options.confidence.empty()) {
+    const Status status = set_confidence(loaded.value(), in, options.confidence);
+    if (!status.ok()) return fail(status);
+  }
   Provenance source;
   {
     const auto file = read(in);
@@ -242,6 +286,25 @@ int convert(const std::string& in, const std::string& out, bool compact) {
   return 0;
 }
 
+int convert(const std::vector<std::string>& arguments) {
+  ConvertOptions options;
+  std::size_t i = 1;
+  for (; i < arguments.size() && arguments[i].starts_with("--"); ++i) {
+    if (arguments[i] == "--compact") {
+      options.compact = true;
+    } else if (arguments[i] == "--scheme" && i + 1 < arguments.size()) {
+      options.scheme = arguments[++i];
+    } else if (arguments[i] == "--confidence" && i + 1 < arguments.size()) {
+      options.confidence = arguments[++i];
+    } else {
+      break;
+    }
+  }
+  if (i + 2 == arguments.size()) return convert(arguments[i], arguments[i + 1], options);
+  std::fputs(kHelp, stderr);
+  return kUsage;
+}
+
 int run(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::string_view command = arguments.empty() ? "" : std::string_view(arguments[0]);
@@ -256,10 +319,8 @@ int run(int argc, char** argv) {
     result = info(arguments[1]);
   } else if (command == "check" && arguments.size() == 2) {
     result = check(arguments[1]);
-  } else if (command == "convert" && arguments.size() == 3) {
-    result = convert(arguments[1], arguments[2], false);
-  } else if (command == "convert" && arguments.size() == 4 && arguments[1] == "--compact") {
-    result = convert(arguments[2], arguments[3], true);
+  } else if (command == "convert") {
+    result = convert(arguments);
   } else {
     std::fputs(kHelp, stderr);
   }

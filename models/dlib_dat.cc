@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/box_map.h"
+#include "models/confidence_json.h"
 
 namespace cuface {
 namespace {
@@ -268,6 +269,8 @@ Result<std::shared_ptr<const ForestModel>> parse_dlib_dat(std::span<const std::u
   if (const Status status = validate(*model); !status.ok()) {
     return Status(status.code(), path + ": not a usable dlib shape predictor: " + status.message());
   }
+  model->scheme = known_scheme(mean_points(*model));
+  model->confidence = kForestConfidence;
   return std::shared_ptr<const ForestModel>(std::move(model));
 }
 

@@ -6,6 +6,10 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/common/try.h"
+#include "models/confidence_json.h"
+#include "models/scheme_json.h"
+
 namespace cuface {
 namespace {
 
@@ -29,6 +33,13 @@ float number(const Json& object, const char* key) {
   const double value = it != object.end() && it->is_number() ? it->get<double>() : HUGE_VAL;
   return std::fabs(value) <= kLargest ? static_cast<float>(value)
                                       : std::numeric_limits<float>::quiet_NaN();
+}
+
+/// Of a model that was trained here nobody knows how far its samples are from each other.
+Result<ConfidenceTable> confidence_of(const Container& container) {
+  const auto said = container.header().find("confidence");
+  if (said != container.header().end()) return confidence_from(*said);
+  return container.provenance().training.empty() ? kForestConfidence : ConfidenceTable{};
 }
 
 BoxMap box_map_of(const Json& map) {
@@ -64,9 +75,17 @@ Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& con
       model->box_maps.emplace_back(name, box_map_of(map.is_object() ? map : Json::object()));
     }
   }
-  if (const Status status = validate(*model, container.all_finite()); !status.ok()) {
-    return Status(status.code(), path + ": not a usable landmark model: " + status.message());
-  }
+  const auto refuse = [&path](const Status& why) {
+    return Status(why.code(), path + ": not a usable landmark model: " + why.message());
+  };
+  if (const Status status = validate(*model, container.all_finite()); !status.ok())
+    return refuse(status);
+  if (const Status status =
+          take(scheme_of(container, model->landmarks, mean_points(*model)), model->scheme);
+      !status.ok())
+    return refuse(status);
+  if (const Status status = take(confidence_of(container), model->confidence); !status.ok())
+    return refuse(status);
   return std::shared_ptr<const ForestModel>(std::move(model));
 }
 
@@ -83,6 +102,8 @@ Status write_forest_file(const ForestModel& model, const Provenance& source,
                                 {"shift_y", shortest(map.shift_y)}};
     if (map.square) header["box_maps"][name]["square"] = true;
   }
+  if (model.confidence.is_known()) header["confidence"] = to_json(model.confidence);
+  if (model.scheme.points > 0) header["scheme"] = to_json(model.scheme);
   std::vector<Block> blocks = {block_of("mean_shape", model.mean_shape),
                                block_of("anchors", model.anchors), block_of("deltas", model.deltas),
                                block_of("splits", model.splits)};

@@ -226,6 +226,18 @@ Result<std::string> find_first(const std::vector<std::string>& folders,
                 "no " + what + " (" + names.back() + ") in " + looked_in + ". " + remedy);
 }
 
+Result<std::string> find_cascade(const std::string& name, const char* what) {
+  return guarded(std::string("looking for a ") + what, [&] {
+    std::vector<std::string> folders = model_folders();
+    for (const char* folder : {"/usr/share/opencv4/haarcascades", "/usr/share/opencv/haarcascades",
+                               "/usr/local/share/opencv4/haarcascades"}) {
+      folders.emplace_back(folder);
+    }
+    return find_first(folders, {name + ".cuface", name + ".xml"}, what,
+                      "Debian: apt install opencv-data");
+  });
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const ForestModel>> load_forest(const std::string& path) {
@@ -270,16 +282,11 @@ Result<std::string> find_default_forest() {
 }
 
 Result<std::string> find_default_cascade() {
-  return guarded("looking for a face cascade", [] {
-    std::vector<std::string> folders = model_folders();
-    for (const char* folder : {"/usr/share/opencv4/haarcascades", "/usr/share/opencv/haarcascades",
-                               "/usr/local/share/opencv4/haarcascades"}) {
-      folders.emplace_back(folder);
-    }
-    return find_first(folders,
-                      {"haarcascade_frontalface_alt.cuface", "haarcascade_frontalface_alt.xml"},
-                      "face cascade", "Debian: apt install opencv-data");
-  });
+  return find_cascade("haarcascade_frontalface_alt", "face cascade");
+}
+
+Result<std::string> find_eye_cascade() {
+  return find_cascade("haarcascade_eye", "cascade of eyes");
 }
 
 }  // namespace cuface

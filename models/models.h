@@ -49,5 +49,7 @@ Result<ModelKind> model_kind(const std::string& path);
 /// folder looked in and the command that fetches the models.
 Result<std::string> find_default_cascade();
 Result<std::string> find_default_forest();
+/// Of eyes of either side: haarcascade_eye, looked for as faces' cascades are.
+Result<std::string> find_eye_cascade();
 
 }  // namespace cuface

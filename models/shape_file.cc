@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/common/try.h"
+#include "models/scheme_json.h"
+
 namespace cuface {
 namespace {
 
@@ -112,10 +115,15 @@ Result<std::shared_ptr<const ShapeModel>> read_shape_file(const Container& conta
   model->rules = container.block<ShapeRule>("rules");
   model->moves = container.block<ShapeMove>("moves");
   model->storage = container.file();
-  if (const Status status = validate(*model); !status.ok()) {
-    return Status(status.code(),
-                  container.file()->path() + ": not a usable shape model: " + status.message());
-  }
+  const auto refuse = [&container](const Status& why) {
+    return Status(why.code(),
+                  container.file()->path() + ": not a usable shape model: " + why.message());
+  };
+  if (const Status status = validate(*model); !status.ok()) return refuse(status);
+  if (const Status status =
+          take(scheme_of(container, model->points, mean_points(*model)), model->scheme);
+      !status.ok())
+    return refuse(status);
   return std::shared_ptr<const ShapeModel>(std::move(model));
 }
 
@@ -129,6 +137,7 @@ Status write_shape_file(const ShapeModel& model, const Provenance& source,
                     model.patch.is_bilinear};
   for (const auto& [name, value] : optional_integers_of(named, optional)) header[name] = value;
   for (const auto& [name, value] : optional_numbers_of(named)) header[name] = value;
+  if (model.scheme.points > 0) header["scheme"] = to_json(model.scheme);
   return write_container(
       path, "shape", std::move(header), source,
       {block_of("mean_shape", model.mean_shape), block_of("eigenvalues", model.eigenvalues),

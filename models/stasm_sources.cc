@@ -373,6 +373,7 @@ Result<std::shared_ptr<const ShapeModel>> parse_stasm_sources(std::span<const st
     model->rules = tables->rules;
     model->moves = tables->moves;
     model->storage = tables;
+    model->scheme = known_scheme(mean_points(*model));
     if (const Status status = validate(*model); !status.ok()) {
       return Status(status.code(), path + ": not a usable shape model: " + status.message());
     }

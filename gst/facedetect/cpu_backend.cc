@@ -62,9 +62,10 @@ std::span<const Followed> CpuBackend::followed_by(const Frame& frame, const Sear
   const float sx = static_cast<float>(frame.width()) / static_cast<float>(list->width);
   const float sy = static_cast<float>(frame.height()) / static_cast<float>(list->height);
   const int n = points_per_face(*list);
+  const Eyes eyes = scheme_of(*list).eyes;
   const Point* points = (list->landmarks_per_face > 0 ? list->landmarks : list->followed).data();
   for (const Face& face : list->faces) {
-    followed_.push_back(followed_face(face, points, n, sx, sy));
+    followed_.push_back(followed_face(face, points, eyes, sx, sy));
     points += n;
   }
   return followed_;

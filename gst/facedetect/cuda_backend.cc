@@ -129,6 +129,7 @@ Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings
   CUFACE_TAKE(before, device.faces(upstream));
   CUFACE_TAKE(asker, device.faces_of_any_size(inputs.followed));
   CUFACE_TAKE(out, device.new_faces(landmarks));
+  if (upstream) out->set_scheme(scheme_of(upstream));
   auto* found = reinterpret_cast<cuda::DeviceFaces*>(found_.data());
 
   cuda::SearchBegin begin{std::exchange(restart_, false), inputs.ask, frame.record().generation,
@@ -136,6 +137,7 @@ Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings
   // Of faces on another GPU, or in host memory, nothing is known here.
   if (const DeviceFaceRef followed = faces_on_device(inputs.followed); followed && begin.asker) {
     begin.verify = inputs.verify;
+    if (const auto scheme = scheme_of(inputs.followed)) begin.scheme = *scheme;
     begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
     begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
   } else {

@@ -7,6 +7,7 @@
 #include "gst/base/frame.h"
 #include "gst/faces/faceelement.h"
 #include "gst/meta/facemeta.h"
+#include "kernels/cascade/cascade.h"
 #include "kernels/common/backend.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "kernels/shape/shape_model.h"
@@ -15,7 +16,11 @@ namespace cuface::gst {
 
 enum class BoxMapChoice { kAuto, kNone };
 
+/// Where a shape model's search starts.
+enum class LandmarkStart { kBox, kTracker, kEyes };
+
 struct LandmarkSettings : FaceSettings {
+  LandmarkStart start = LandmarkStart::kBox;
   int iterations = 0;
   int samples = 4;
   float inertia = 0.8f;  ///< 0 = off
@@ -30,6 +35,7 @@ struct LandmarkSettings : FaceSettings {
 struct LandmarkModel {
   std::shared_ptr<const ForestModel> forest;
   std::shared_ptr<const ShapeModel> shape;
+  std::shared_ptr<const CascadeModel> eyes;  ///< for LandmarkStart::kEyes
 };
 
 struct Landmarks {

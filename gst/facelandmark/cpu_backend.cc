@@ -22,7 +22,9 @@ class CpuLandmarkBackend final : public LandmarkBackend {
     CUFACE_TAKE(read, faces.read());
     auto list = std::make_shared<FaceList>(*read);
     list->landmarks_per_face = points_;
+    list->scheme = finder_->scheme();
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(points_));
+    list->landmark_confidences.clear();
     CUFACE_TRY(finder_->look_at(frame, faces, *list, settings));
     if (frame.is_gap()) return pass_gap(frame, settings, std::move(list));
     if (!list->faces.empty()) CUFACE_TRY(finder_->find(frame, settings, *list));
@@ -51,10 +53,19 @@ class CpuLandmarkBackend final : public LandmarkBackend {
       return forest::place_of(face.id, before ? before->faces.data() : nullptr, count) >= 0;
     });
     if (!all_known) CUFACE_TRY(finder_->find(frame, settings, *list));
-    if (before)
+    if (before) {
+      const auto now = static_cast<int>(list->faces.size());
       forest::keep_landmarks(SerialLanes{}, before->faces.data(), count, before->landmarks.data(),
-                             list->faces.data(), static_cast<int>(list->faces.size()), points_,
-                             list->landmarks.data());
+                             list->faces.data(), now, points_, list->landmarks.data());
+      // As landmarks are; without them the list has none.
+      const bool confident = !before->landmark_confidences.empty() &&
+                             (all_known || !list->landmark_confidences.empty());
+      list->landmark_confidences.resize(confident ? list->landmarks.size() : 0);
+      if (confident)
+        forest::keep_landmarks(SerialLanes{}, before->faces.data(), count,
+                               before->landmark_confidences.data(), list->faces.data(), now,
+                               points_, list->landmark_confidences.data());
+    }
     list->followed.clear();
     list->followed_per_face = 0;
     return Landmarks{FaceResult(std::move(list)), {}};
@@ -101,7 +112,7 @@ LandmarkBackendResult make_landmark_backend(Backend backend, const LandmarkModel
 #endif
   if (backend != Backend::kCpu)
     return Status(StatusCode::kUnsupported, "this build regresses landmarks on the CPU only");
-  CUFACE_TAKE(finder, model.shape ? make_shape_finder(model.shape, stop)
+  CUFACE_TAKE(finder, model.shape ? make_shape_finder(model, settings.start, stop)
                                   : make_forest_finder(model.forest, settings.iterations, stop));
   return LandmarkBackendResult(std::make_unique<CpuLandmarkBackend>(std::move(finder)));
 }

@@ -4,6 +4,7 @@
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/backend.h"
 #include "gst/facelandmark/boxmaps.h"
+#include "gst/facelandmark/finder.h"
 #include "gst/faces/cuda/devicefaceframe.h"
 #include "kernels/common/try.h"
 #include "kernels/landmark_filter/landmark_filter_cuda.h"
@@ -58,6 +59,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(picture, device.luma());
     CUFACE_TAKE(out, device.new_faces(model_->landmarks));
+    out->set_scheme(scheme_of_model(model_));
     CUFACE_TAKE(in, device.faces(faces));
     if (!settings.follow_roll) rolls_->forget();
     CUFACE_TRY(landmarker_->enqueue(picture, in, map, out->written(), launch,
@@ -100,6 +102,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
                              DetectorName name, float amount, double seconds) {
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(smooth, device.new_faces(model_->landmarks));
+    smooth->set_scheme(scheme_of_model(model_));
     CUFACE_TRY(cuda::smooth_landmarks(smooth_, faces->written(), smooth->written(), seconds, amount,
                                       launch));
     CUFACE_TAKE(delivered, device.submit_faces(std::move(smooth), name, {}));

@@ -70,9 +70,17 @@ class FaceLandmark final : public FaceElementWith<Settings> {
  private:
   Status load_shape_model(const std::string& path) {
     CUFACE_TRY(take(load_shape(path), model_.shape));
+    if (copy_settings().start == LandmarkStart::kEyes) CUFACE_TRY(load_eyes());
     GST_INFO_OBJECT(element(), "%d landmarks by a shape model from %s", model_.shape->points,
                     path.c_str());
     return {};
+  }
+
+  Status load_eyes() {
+    const Result<std::string> path = find_eye_cascade();
+    Status status = path.ok() ? take(load_cascade(path.value()), model_.eyes) : path.status();
+    if (status.ok()) return status;
+    return {status.code(), "start=eyes: " + status.message() + "; or set start=box"};
   }
 
   void forget() {
@@ -125,6 +133,17 @@ GType box_map_type() {
        {static_cast<int>(BoxMapChoice::kNone), "Boxes as they come", "none"}});
 }
 
+GType start_type() {
+  return enum_type(
+      "GstCufaceLandmarkStart",
+      {{static_cast<int>(LandmarkStart::kBox), "The mean face in the face's box", "box"},
+       {static_cast<int>(LandmarkStart::kTracker),
+        "Where culktrack has followed the landmarks to; the box where it has not", "tracker"},
+       {static_cast<int>(LandmarkStart::kEyes),
+        "The mean face on the eyes, found by OpenCV's cascade; the box where there are none",
+        "eyes"}});
+}
+
 #define FIELD(member) CUFACE_FIELD(Settings, member)
 
 std::vector<Setting> landmark_settings() {
@@ -143,6 +162,10 @@ std::vector<Setting> landmark_settings() {
              "How a face box becomes the box that the model was trained on. Use none for boxes "
              "that fit already.",
              FIELD(box_map), box_map_type()),
+      choice("start", "Start",
+             "Where the search of a shape model starts. Set eyes for single pictures of tilted "
+             "heads, tracker for video.",
+             FIELD(start), start_type(), kReady),
       number("samples", "Samples",
              "Boxes tried for each face, whose landmarks are averaged. Raise it for steadier "
              "landmarks, lower it to save time.",

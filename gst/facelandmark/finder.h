@@ -12,21 +12,30 @@ class LandmarkFinder {
  public:
   virtual ~LandmarkFinder() = default;
   virtual int landmarks_per_face() const = 0;
+  /// What they stand for; null where nobody has said.
+  virtual LandmarkSchemeRef scheme() const = 0;
   /// Before find() and remember() of each frame, gaps too.
   virtual Status look_at(Frame& frame, const FaceResult& faces, const FaceList& list,
                          const LandmarkSettings& settings) = 0;
-  /// Fills the landmarks of the list's faces.
+  /// Fills the landmarks of the list's faces, and their confidences where it knows them.
   virtual Status find(Frame& frame, const LandmarkSettings& settings, FaceList& list) = 0;
   /// What is delivered, for the next frame.
   virtual void remember(const FaceList& list, const LandmarkSettings& settings) = 0;
   virtual void forget() = 0;
 };
 
+/// Of a model, which it keeps.
+template <typename Model>
+LandmarkSchemeRef scheme_of_model(const std::shared_ptr<const Model>& model) {
+  return model->scheme.points > 0 ? LandmarkSchemeRef(model, &model->scheme) : nullptr;
+}
+
 using LandmarkFinderResult = Result<std::unique_ptr<LandmarkFinder>>;
 LandmarkFinderResult make_forest_finder(std::shared_ptr<const ForestModel> model, int iterations,
                                         const StopFlag& stop);
-/// Iterations, samples, box maps and rolls are the forest's: it does without.
-LandmarkFinderResult make_shape_finder(std::shared_ptr<const ShapeModel> model,
+/// Iterations, samples, box maps and rolls are the forest's: it does without. `start` as long as it
+/// lives.
+LandmarkFinderResult make_shape_finder(const LandmarkModel& model, LandmarkStart start,
                                        const StopFlag& stop);
 
 }  // namespace cuface::gst

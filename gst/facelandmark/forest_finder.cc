@@ -25,6 +25,7 @@ class ForestFinder final : public LandmarkFinder {
   }
 
   int landmarks_per_face() const override { return model_->landmarks; }
+  LandmarkSchemeRef scheme() const override { return scheme_of_model(model_); }
   Status look_at(Frame& frame, const FaceResult& faces, const FaceList& list,
                  const LandmarkSettings& settings) override {
     if (!settings.follow_roll) known_rolls_.count = 0;
@@ -38,6 +39,9 @@ class ForestFinder final : public LandmarkFinder {
     constexpr std::size_t kTogether = 64;
     const auto points = static_cast<std::size_t>(model_->landmarks);
     const std::span<Point> landmarks(list.landmarks);
+    if (landmarker_->has_confidences(settings.samples))
+      list.landmark_confidences.resize(list.landmarks.size());
+    const std::span<float> confidences(list.landmark_confidences);
     for (std::size_t first = 0; first < list.faces.size(); first += kTogether) {
       const std::size_t count = std::min(kTogether, list.faces.size() - first);
       boxes_.clear();
@@ -49,9 +53,10 @@ class ForestFinder final : public LandmarkFinder {
         rolls_.push_back(forest::recall_roll(known_rolls_, face));
         if (settings.refine) twice_.push_back(!forest::is_known(known_rolls_, face));
       }
-      CUFACE_TRY(landmarker_->enqueue(picture->view(), boxes_, map_, settings.samples,
-                                      landmarks.subspan(first * points, count * points), rolls_,
-                                      twice_));
+      CUFACE_TRY(landmarker_->enqueue(
+          picture->view(), boxes_, map_, settings.samples,
+          landmarks.subspan(first * points, count * points), rolls_, twice_,
+          confidences.empty() ? confidences : confidences.subspan(first * points, count * points)));
     }
     return {};
   }

@@ -22,13 +22,14 @@ class CudaDrawer final : public DeviceDrawer {
       landmarks_ = landmarks;
     }
     CUFACE_TAKE(known, device.faces(faces));
+    const LandmarkSchemeRef scheme = scheme_of(faces);
     return frame.device()->draw([&](const FrameView& view, cuda::Launcher launch) -> Status {
       OverlayStyle own = style;
       if (picture && (style.draw & kDrawImage)) {
         CUFACE_TRY(take_over(*frame.device(), *picture, view, matrix));
         own.picture = &picture_.levels();
       }
-      return overlay_->enqueue(view, matrix, known, own, launch);
+      return overlay_->enqueue(view, matrix, known, scheme.get(), own, launch);
     });
   }
 

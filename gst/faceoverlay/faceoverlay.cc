@@ -179,7 +179,7 @@ std::vector<Setting> overlay_settings() {
       "GstCufaceDraw",
       {{kDrawNone, "Nothing", "none"},
        {kDrawBox, "The box", "box"},
-       {kDrawContour, "Lines through 68 or 77 landmarks; other models' landmarks as points",
+       {kDrawContour, "Lines that the model's landmark scheme has; landmarks on none as points",
         "contour"},
        {kDrawPoints, "The landmarks as points", "points"},
        {kDrawId, "The tracker's id", "id"},
@@ -188,7 +188,10 @@ std::vector<Setting> overlay_settings() {
        {kDrawImage, "The picture of the property image", "image"},
        {kDrawKeypoints, "A point at each keypoint", "keypoints"},
        {kDrawMatches, "A cross at each match with a reference picture", "matches"},
-       {kDrawPlanar, "The outline of each flat object, and with id its id", "planar"}});
+       {kDrawPlanar, "The outline of each flat object, and with id its id", "planar"},
+       {kDrawPointConfidence,
+        "The landmarks as points, coloured by their confidence, as the contour then is",
+        "point-confidence"}});
   return {
       standard_metas_setting<Settings>(),
       setting(g_param_spec_flags("draw", "Draw",

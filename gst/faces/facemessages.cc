@@ -26,6 +26,9 @@ void describe_face(GstStructure* structure, const FaceList& faces, std::size_t i
                     face.neighbors, nullptr);
   set_points(structure, "landmarks",
              {faces.landmarks_of(i), static_cast<std::size_t>(faces.landmarks_per_face)});
+  if (const float* confidences = faces.confidences_of(i))
+    set_floats(structure, "landmark-confidences",
+               {confidences, confidences + faces.landmarks_per_face});
   if (face.has_keypoints) set_points(structure, "keypoints", face.keypoints);
 }
 

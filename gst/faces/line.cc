@@ -75,7 +75,16 @@ class Text {
   std::string text_;
 };
 
-void write_face(Text& text, const Face& face, std::span<const Point> landmarks, const Line& line) {
+void write_floats(Text& text, std::span<const float> floats) {
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    text << (i == 0 ? "[" : ",");
+    text.number(floats[i]);
+  }
+  text << "]";
+}
+
+void write_face(Text& text, const Face& face, std::span<const Point> landmarks,
+                const float* confidences, const Line& line) {
   const Box& b = face.box;
   const auto width = static_cast<float>(line.width), height = static_cast<float>(line.height);
   text << R"({"id":)";
@@ -93,6 +102,10 @@ void write_face(Text& text, const Face& face, std::span<const Point> landmarks, 
   text << (face.origin == Origin::kTracked ? R"("tracked")" : R"("detected")") << R"(,"age":)";
   text.number(face.age) << R"(,"landmarks":)";
   text.points(landmarks);
+  if (confidences) {
+    text << R"(,"landmark_confidences":)";
+    write_floats(text, {confidences, landmarks.size()});
+  }
   if (face.has_keypoints) (text << R"(,"keypoints":)").points(keypoints_of(face));
   text << "}";
 }
@@ -136,14 +149,6 @@ void write_bytes(Text& text, const std::uint8_t* bytes) {
     hex[2 * b + 1] = kDigits[bytes[b] & 15];
   }
   text << R"(")" << std::string_view(hex.data(), hex.size()) << R"(")";
-}
-
-void write_floats(Text& text, std::span<const float> floats) {
-  for (std::size_t i = 0; i < floats.size(); ++i) {
-    text << (i == 0 ? "[" : ",");
-    text.number(floats[i]);
-  }
-  text << "]";
 }
 
 void write_features(Text& text, const FrameFeatures& frame) {
@@ -252,7 +257,7 @@ Result<std::string> to_json(const Line& line) {
     const auto landmarks = landmarks_of(*faces, i);
     if (!is_finite(faces->faces[i], landmarks)) continue;
     if (!std::exchange(first, false)) text << ",";
-    write_face(text, faces->faces[i], landmarks, line);
+    write_face(text, faces->faces[i], landmarks, faces->confidences_of(i), line);
   }
   text << "]";
   if (motion) write_motion(text, *motion);

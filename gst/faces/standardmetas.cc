@@ -25,10 +25,15 @@ Result<std::vector<Region>> regions_of(const AnyResult& result) {
   std::vector<Region> regions;
   for (std::size_t i = 0; i < faces->faces.size(); ++i) {
     const Face& face = faces->faces[i];
-    regions.push_back({face.box, face.id, face.confidence,
+    regions.push_back({face.box,
+                       face.id,
+                       face.confidence,
                        normalised(*faces, faces->landmarks_of(i), faces->landmarks_per_face),
                        normalised(*faces, face.keypoints, face.has_keypoints ? kFaceKeypoints : 0),
-                       face.roll});
+                       face.roll,
+                       {}});
+    if (const float* confidences = faces->confidences_of(i))
+      regions.back().confidences.assign(confidences, confidences + faces->landmarks_per_face);
   }
   return regions;
 }

@@ -25,12 +25,15 @@ class CpuTrackBackend final : public TrackBackend {
     CUFACE_TRY(tracker_->enqueue(told, output_));
     frame.count(kLostTracks, static_cast<std::uint64_t>(output_.lost));
     for (const Face& face : output_.faces.faces) last_id_ = std::max(last_id_, face.id);
-    return FaceResult(std::make_shared<FaceList>(std::move(output_.faces)));
+    if (const FaceList* told_of = feedback ? feedback.get() : faces.get();
+        told_of && told_of->scheme)
+      scheme_ = told_of->scheme;
+    return delivered();
   }
 
   Result<FaceResult> pass_gap(Frame&, std::uint64_t) override {
     tracker_->pass_gap(output_);
-    return FaceResult(std::make_shared<FaceList>(std::move(output_.faces)));
+    return delivered();
   }
 
   SearchRegion search_wanted() const override { return output_.search_wanted; }
@@ -39,8 +42,14 @@ class CpuTrackBackend final : public TrackBackend {
   std::uint64_t last_id() const override { return last_id_; }
 
  private:
+  FaceResult delivered() {
+    output_.faces.scheme = scheme_;
+    return FaceResult(std::make_shared<FaceList>(std::move(output_.faces)));
+  }
+
   const std::unique_ptr<Tracker> tracker_;
   TrackOutput output_;
+  LandmarkSchemeRef scheme_;  ///< of the points that it has been told of
   std::uint64_t last_id_;
 };
 

@@ -33,6 +33,9 @@ class CudaTrackBackend final : public TrackBackend {
                                    input.number,       input.elapsed, room_};
     CUFACE_TRY(tracker_->enqueue(told, out->written(), launch));
     if (input.faces) detector_ = detector_of(input.faces);
+    if (auto scheme = scheme_of(input.feedback ? input.feedback : input.faces))
+      scheme_ = std::move(scheme);
+    out->set_scheme(scheme_);
     return device.submit_faces(std::move(out), detector_, {nullptr, true});
   }
 
@@ -40,6 +43,7 @@ class CudaTrackBackend final : public TrackBackend {
     DeviceFaceFrame device(*frame.device());
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(out, device.new_faces(room_));
+    out->set_scheme(scheme_);
     CUFACE_TRY(tracker_->pass_gap(number, room_, out->written(), launch));
     return device.submit_faces(std::move(out), detector_, {nullptr, true});
   }
@@ -56,7 +60,8 @@ class CudaTrackBackend final : public TrackBackend {
   TrackConfig config_;
   const std::uint64_t first_id_;
   std::unique_ptr<cuda::Tracker> tracker_;
-  int room_ = 0;  ///< points per face of what it delivers
+  int room_ = 0;              ///< points per face of what it delivers
+  LandmarkSchemeRef scheme_;  ///< of the points that it has been told of
   DetectorName detector_ = std::make_shared<const std::string>();
 };
 

@@ -229,6 +229,14 @@ void gst_cuface_faces_get_landmark(const GstCufaceFaces* faces, guint index, gui
   write_normalised(*faces->value(), faces->value()->landmarks_of(index)[landmark], x, y);
 }
 
+gfloat gst_cuface_faces_get_landmark_confidence(const GstCufaceFaces* faces, guint index,
+                                                guint landmark) {
+  if (!face_at(faces, index)) return -1;
+  g_return_val_if_fail(landmark < gst_cuface_faces_get_n_landmarks(faces), -1);
+  const float* confidences = faces->value()->confidences_of(index);
+  return confidences ? confidences[landmark] : -1;
+}
+
 guint gst_cuface_faces_get_n_keypoints(const GstCufaceFaces* faces, guint index) {
   const Face* face = face_at(faces, index);
   return face && face->has_keypoints ? cuface::kFaceKeypoints : 0;

@@ -76,6 +76,7 @@ FaceListRef ResultKind<FaceList>::cropped(const FaceList& faces, const PictureMa
   cropped->part = {};  // its borders are of the picture as it was
   cropped->faces.clear();
   cropped->landmarks.clear();
+  cropped->landmark_confidences.clear();
   cropped->followed.clear();
   cropped->followed_per_face = 0;
   for (std::size_t i = 0; i < faces.faces.size(); ++i) {
@@ -88,6 +89,9 @@ FaceListRef ResultKind<FaceList>::cropped(const FaceList& faces, const PictureMa
     const Point* points = faces.landmarks_of(i);
     for (int p = 0; p < faces.landmarks_per_face; ++p)
       cropped->landmarks.push_back(map.point(points[p]));
+    if (const float* confidences = faces.confidences_of(i))
+      cropped->landmark_confidences.insert(cropped->landmark_confidences.end(), confidences,
+                                           confidences + faces.landmarks_per_face);
   }
   return cropped;
 }

@@ -246,6 +246,21 @@ GST_CUFACE_API void gst_cuface_faces_get_landmark(const GstCufaceFaces* faces, g
                                                   guint landmark, gfloat* x, gfloat* y);
 
 /**
+ * gst_cuface_faces_get_landmark_confidence:
+ * @faces: a #GstCufaceFaces
+ * @index: which face
+ * @landmark: which landmark, below gst_cuface_faces_get_n_landmarks()
+ *
+ * How sure cufacelandmark is of this landmark: about the share of such points that lie within 10 %
+ * of the distance between the eyes.
+ *
+ * Returns: 0 to 1; -1 where it is not known, with `samples=1` and with models that are not
+ *     calibrated
+ */
+GST_CUFACE_API gfloat gst_cuface_faces_get_landmark_confidence(const GstCufaceFaces* faces,
+                                                               guint index, guint landmark);
+
+/**
  * gst_cuface_faces_get_n_keypoints:
  * @faces: a #GstCufaceFaces
  * @index: which face

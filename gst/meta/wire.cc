@@ -141,6 +141,35 @@ void face(A& a, F& f) {
   for (auto& p : f.keypoints) values(a, p.x, p.y);
 }
 
+/// Points in 16 bits; what they say of each other, validate() knows.
+template <typename A, typename S>
+void scheme(A& a, S& s) {
+  values(a, s.points, s.eyes.left, s.eyes.right, s.eyes.count, s.low.index);
+  auto low = static_cast<std::int16_t>(s.low.kind);
+  a.value(low);
+  if constexpr (!std::is_const_v<S>) s.low.kind = static_cast<LowPoint::Kind>(low);
+  values(a, s.mouth.first, s.mouth.count, s.jaw.first, s.jaw.count, s.size.left, s.size.right,
+         s.size.below, s.curves);
+  const int curves = s.curves;
+  a.check(curves >= 0 && curves <= kMaxLandmarkCurves);
+  for (int c = 0; c < kMaxLandmarkCurves && c < curves; ++c)
+    values(a, s.curve[c].first, s.curve[c].last, s.curve[c].closed);
+}
+
+/// Those that are said, of faces with so many points.
+template <typename A, typename L>
+void said_scheme(A& a, L& list) {
+  bool said = list.scheme != nullptr;
+  a.value(said);
+  if (!said) return;
+  LandmarkScheme copy = list.scheme ? *list.scheme : LandmarkScheme();
+  scheme(a, copy);
+  if constexpr (!std::is_const_v<L>) {
+    a.check(copy.points > 0 && validate(copy, copy.points).ok());
+    list.scheme = std::make_shared<const LandmarkScheme>(copy);
+  }
+}
+
 constexpr std::size_t kFaceBytes = 8 + 4 + 4 + 1 + 1 + 4 + 16 + 8, kPointBytes = 8;
 
 template <typename A, typename L>
@@ -158,6 +187,14 @@ void transfer(A& a, L& list, const FaceList*) {
   a.check(list.landmarks.size() ==
           list.faces.size() * static_cast<std::size_t>(list.landmarks_per_face));
   for (auto& p : list.landmarks) values(a, p.x, p.y);
+  a.resize(list.landmark_confidences, sizeof(float));
+  a.check(list.landmark_confidences.empty() ||
+          list.landmark_confidences.size() == list.landmarks.size());
+  for (auto& confidence : list.landmark_confidences) {
+    a.value(confidence);
+    a.check(confidence >= 0 && confidence <= 1);
+  }
+  said_scheme(a, list);
 }
 
 constexpr std::size_t kCellBytes = 4 + 1, kRegionBytes = 8 + 4 + 16;

@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kOwnParam = "cuface";
 constexpr const char* kDetectionParam = "detection";
 constexpr const char *kLandmarks = "landmarks", *kKeypoints = "keypoints";
+constexpr const char* kConfidences = "landmark_confidences";
 
 double roll_degrees(const Roll& roll) {
   return std::atan2(static_cast<double>(roll.sin), static_cast<double>(roll.cos)) * 180 /
@@ -145,6 +146,8 @@ bool write_detection(GstVideoRegionOfInterestMeta& roi, const Region& region,
   }
   if (!has_floats(params, kLandmarks, region.landmarks))
     set_floats(params, kLandmarks, region.landmarks);
+  if (!has_floats(params, kConfidences, region.confidences))
+    set_floats(params, kConfidences, region.confidences);
   if (!has_floats(params, kKeypoints, region.keypoints)) {
     set_floats(params, kKeypoints, region.keypoints);
     same = false;

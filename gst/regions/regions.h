@@ -35,6 +35,7 @@ struct Region {
   std::vector<float> landmarks{};  ///< x0, y0, x1, y1, ..., normalised to the frame
   std::vector<float> keypoints{};  ///< likewise
   Roll roll{};
+  std::vector<float> confidences{};  ///< of each landmark; none where they are not known
 };
 
 /// A kind of result that is made of regions.
@@ -53,11 +54,12 @@ struct RegionKind {
 ///
 /// One GstVideoRegionOfInterestMeta a region: roi-type, id, the visible part of the box in whole
 /// pixels, and parameters. "detection" is DL Streamer's: x_min, y_min, x_max, y_max (0 to 1 of the
-/// frame), confidence and our roll (degrees, clockwise) as doubles, landmarks and keypoints as
-/// arrays of floats where there are some. "object_id" has the id (int) where there is one.
-/// "cuface", which marks the region as ours and is what earlier releases wrote, has id (guint64),
-/// confidence (float) and landmarks. With GStreamer 1.24 or later also what analytics.h says, with
-/// the ids that are lost since the frame before, or none of ours unless `analytics`.
+/// frame), confidence and our roll (degrees, clockwise) as doubles, landmarks, keypoints and
+/// landmark_confidences as arrays of floats where there are some. "object_id" has the id (int)
+/// where there is one. "cuface", which marks the region as ours and is what earlier releases wrote,
+/// has id (guint64), confidence (float) and landmarks. With GStreamer 1.24 or later also what
+/// analytics.h says, with the ids that are lost since the frame before, or none of ours unless
+/// `analytics`.
 Status publish_regions(GstBuffer* buffer, const GstVideoInfo& info, const RegionKind& kind,
                        const AnyResult& result, FirstSeen& first_seen, bool analytics = true);
 

@@ -27,6 +27,7 @@ bool merge_faces(const FaceList& found, FaceList& into, const StopFlag* stop) {
   // Those of an element before would not fit the faces added here.
   into.landmarks_per_face = into.followed_per_face = 0;
   into.landmarks.clear();
+  into.landmark_confidences.clear();
   into.followed.clear();
   const auto before = static_cast<int>(into.faces.size());
   into.faces.resize(into.faces.size() + found.faces.size());

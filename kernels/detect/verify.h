@@ -63,8 +63,8 @@ CUFACE_HD inline std::int64_t rounded(double v) {
 
 /// How a followed face is turned: by its landmarks, in a picture that is stretched by `sx` and
 /// `sy`; else as a detector saw it last.
-CUFACE_HD inline Roll roll_of(const Face& face, const Point* points, int n, float sx, float sy) {
-  const Eyes eyes = eyes_of(n);
+CUFACE_HD inline Roll roll_of(const Face& face, const Point* points, const Eyes& eyes, float sx,
+                              float sy) {
   float x = 0, y = 0;
   for (int i = 0; i < eyes.count; ++i) {
     x += points[eyes.right + i].x - points[eyes.left + i].x;
@@ -79,12 +79,12 @@ CUFACE_HD inline Roll roll_of(const Face& face, const Point* points, int n, floa
 
 }  // namespace verify
 
-/// `points`: the n landmarks or followed points of the face. The search is in a picture `sx` times
-/// as wide and `sy` times as high as the tracker's.
-CUFACE_HD inline Followed followed_face(const Face& face, const Point* points, int n, float sx = 1,
-                                        float sy = 1) {
+/// `points`: the landmarks or followed points of the face, with these eyes. The search is in a
+/// picture `sx` times as wide and `sy` times as high as the tracker's.
+CUFACE_HD inline Followed followed_face(const Face& face, const Point* points, const Eyes& eyes,
+                                        float sx = 1, float sy = 1) {
   const Box& b = face.box;
-  return {{b.x * sx, b.y * sy, b.w * sx, b.h * sy}, verify::roll_of(face, points, n, sx, sy)};
+  return {{b.x * sx, b.y * sy, b.w * sx, b.h * sy}, verify::roll_of(face, points, eyes, sx, sy)};
 }
 
 /// Whether a search of `searched` in a picture that high and wide ought to have found the face: not

@@ -16,14 +16,17 @@ __device__ void copy_words(const void* from, void* to, std::size_t bytes) {
     static_cast<std::uint32_t*>(to)[i] = static_cast<const std::uint32_t*>(from)[i];
 }
 
-/// The header, by all threads of one block; `landmarks` is what is to be said of each face's.
+/// The header, by all threads of one block; `landmarks` is what is to be said of each face's, and
+/// `confident` whether each has a confidence.
 template <int kThreads>
-__device__ void copy_header(const DeviceFaces* in, DeviceFaces* out, int landmarks) {
+__device__ void copy_header(const DeviceFaces* in, DeviceFaces* out, int landmarks,
+                            bool confident = false) {
   if (in != out) copy_words<kThreads>(in, out, offsetof(DeviceFaces, faces));
   __syncthreads();
   if (threadIdx.x == 0) {
     out->landmarks_per_face = landmarks;
     out->followed_per_face = 0;
+    out->has_confidences = confident;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/cells/region.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/host_device.h"
+#include "kernels/faces/landmark_scheme.h"
 
 namespace cuface {
 
@@ -46,10 +47,15 @@ struct FaceList {
   std::vector<Face> faces;
   int landmarks_per_face = 0;    ///< 0 = no landmarks yet
   std::vector<Point> landmarks;  ///< faces.size() * landmarks_per_face, face after face
+  /// As many: how sure the landmarks' engine is of each, 0 to 1 (point_confidence.h). Empty where
+  /// it does not know.
+  std::vector<float> landmark_confidences;
   /// From the tracker to the landmarks behind it, and no landmarks yet: those of the frame before,
   /// moved here with the picture; NaN for a face that had none.
   int followed_per_face = 0;  ///< 0 = none
   std::vector<Point> followed;
+  /// Of the landmarks, or of the followed ones; null = that of their number.
+  LandmarkSchemeRef scheme;
   /// From the detector to the tracker, where a search is spread over frames: the part of the
   /// picture that was searched on this one, in which no box means no face. `searched` is then
   /// false.
@@ -58,11 +64,21 @@ struct FaceList {
   const Point* landmarks_of(std::size_t face) const {
     return landmarks.data() + face * static_cast<std::size_t>(landmarks_per_face);
   }
+  /// Null where they are not known.
+  const float* confidences_of(std::size_t face) const {
+    if (landmark_confidences.empty()) return nullptr;
+    return landmark_confidences.data() + face * static_cast<std::size_t>(landmarks_per_face);
+  }
 };
 
 /// Points of each face that the list has: landmarks, or followed ones.
 inline int points_per_face(const FaceList& faces) {
   return faces.landmarks_per_face > 0 ? faces.landmarks_per_face : faces.followed_per_face;
+}
+
+/// What the points of the list's faces stand for.
+inline LandmarkScheme scheme_of(const FaceList& faces) {
+  return scheme_for(faces.scheme.get(), points_per_face(faces));
 }
 
 /// The turn of a head, by its eyes; upright where they lie on one spot.

@@ -287,6 +287,7 @@ Result<std::shared_ptr<const ForestModel>> make_forest(const GrownForest& grown,
   model->leaves = tables->leaves;
   model->storage = std::move(tables);
   CUFACE_TRY(validate(*model));
+  model->scheme = known_scheme(mean_points(*model));
   return std::shared_ptr<const ForestModel>(std::move(model));
 }
 

@@ -36,9 +36,15 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Raw<forest::SmoothScratch> scratch;
   const BlockLanes lanes;
   const int count = from->count, landmarks = from->landmarks_per_face;
-  copy_header<kThreads>(from, to, landmarks);
+  const bool confident = from->has_confidences != 0;
+  copy_header<kThreads>(from, to, landmarks, confident);
   for (int face = 0; face < count; ++face) copy_face<kThreads>(from, to, face);
   lanes.each(count * landmarks, [&](int i) { to->landmarks()[i] = from->landmarks()[i]; });
+  if (confident) {
+    const float* const confidences = from->confidences(count, landmarks);
+    float* const copied = to->confidences(count, landmarks);
+    lanes.each(count * landmarks, [&](int i) { copied[i] = confidences[i]; });
+  }
   if (forget) forget_faces(lanes, state);
   forest::smooth_landmarks(lanes, *state, to->faces, to->landmarks(), count, landmarks, seconds,
                            smooth, scratch.get());
@@ -50,6 +56,14 @@ __global__ void __launch_bounds__(kThreads)
   if (before->landmarks_per_face != landmarks) return;
   forest::keep_landmarks(BlockLanes{}, before->faces, before->count, before->landmarks(),
                          faces->faces, faces->count, landmarks, faces->landmarks());
+  // Confidences of points that are kept are kept as well; without them the list has none.
+  const BlockLanes lanes;
+  const bool confident = before->has_confidences && faces->has_confidences;
+  if (confident)
+    forest::keep_landmarks(lanes, before->faces, before->count,
+                           before->confidences(before->count, landmarks), faces->faces,
+                           faces->count, landmarks, faces->confidences(faces->count, landmarks));
+  lanes.once([&] { faces->has_confidences = confident; });
 }
 
 Status no_faces() { return {StatusCode::kInvalidArgument, "landmarks over time: no faces"}; }

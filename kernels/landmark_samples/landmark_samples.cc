@@ -8,6 +8,7 @@
 #include "kernels/common/guarded.h"
 #include "kernels/common/lanes.h"
 #include "kernels/common/try.h"
+#include "kernels/landmark_samples/spread.h"
 #include "kernels/landmark_samples/starts.h"
 #include "kernels/landmarks/regression.h"
 
@@ -87,13 +88,15 @@ Result<std::unique_ptr<SampledLandmarker>> SampledLandmarker::create(
   return guarded("planning landmarks", [&]() -> Made {
     CUFACE_TAKE(landmarker, Landmarker::create(backend, model, iterations, stop));
     return std::unique_ptr<SampledLandmarker>(
-        new SampledLandmarker(std::move(landmarker), mean_points(*model), stop));
+        new SampledLandmarker(std::move(landmarker), mean_points(*model), model->confidence, stop));
   });
 }
 
 SampledLandmarker::SampledLandmarker(std::unique_ptr<Landmarker> landmarker,
-                                     std::vector<Point> mean, const StopFlag* stop)
+                                     std::vector<Point> mean, const ConfidenceTable& table,
+                                     const StopFlag* stop)
     : stop_(stop),
+      table_(table),
       landmarker_(std::move(landmarker)),
       mean_(std::move(mean)),
       landmarks_(mean_.size()) {}
@@ -154,15 +157,16 @@ Result<std::optional<FirstLook>> SampledLandmarker::look(ImageView<const std::ui
 
 Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                                   const BoxMap& map, int samples, std::span<Point> out,
-                                  std::span<const Roll> rolls,
-                                  std::span<const std::uint8_t> twice) {
+                                  std::span<const Roll> rolls, std::span<const std::uint8_t> twice,
+                                  std::span<float> confidences) {
   return guarded("finding landmarks",
-                 [&] { return find(luma, boxes, map, samples, out, rolls, twice); });
+                 [&] { return find(luma, boxes, map, samples, out, rolls, twice, confidences); });
 }
 
 Status SampledLandmarker::find(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                                const BoxMap& map, int samples, std::span<Point> out,
-                               std::span<const Roll> rolls, std::span<const std::uint8_t> twice) {
+                               std::span<const Roll> rolls, std::span<const std::uint8_t> twice,
+                               std::span<float> confidences) {
   CUFACE_TAKE(maps, make_sample_maps(map, samples));
   CUFACE_TAKE(head_maps, make_sample_maps({}, samples));
   if (out.size() != boxes.size() * landmarks_) {
@@ -175,6 +179,9 @@ Status SampledLandmarker::find(ImageView<const std::uint8_t> luma, std::span<con
     return {StatusCode::kInvalidArgument,
             "landmarks need to know of every face, or of none, "
             "whether to look twice"};
+  }
+  if (!confidences.empty() && (confidences.size() != out.size() || !has_confidences(samples))) {
+    return {StatusCode::kInvalidArgument, "landmarks have a confidence for every point, or none"};
   }
   CUFACE_TRY(search_starts(luma, boxes, map, rolls, twice));
   boxes_.clear();
@@ -198,6 +205,17 @@ Status SampledLandmarker::find(ImageView<const std::uint8_t> luma, std::span<con
         points_.data() + face * static_cast<std::size_t>(samples) * landmarks_ + landmark;
     out[i] = mean_of_samples(
         samples, [&](int k) { return first[static_cast<std::size_t>(k) * landmarks_]; });
+    if (confidences.empty()) continue;
+    const auto side = static_cast<double>(boxes_[face * static_cast<std::size_t>(samples)].w);
+    confidences[i] = forest::spread_of_samples(samples, out[i], side, [&](int k) {
+      return first[static_cast<std::size_t>(k) * landmarks_];
+    });
+  }
+  for (std::size_t first = 0; first < confidences.size(); first += landmarks_) {
+    const double mean =
+        forest::mean_spread(confidences.data() + first, static_cast<int>(landmarks_));
+    for (float& of : confidences.subspan(first, landmarks_))
+      of = forest::confidence_of_spread(table_, of, mean);
   }
   return {};
 }

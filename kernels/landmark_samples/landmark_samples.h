@@ -86,9 +86,13 @@ class SampledLandmarker {
   /// first (starts.h); then the samples are those of the box that fits what was found there, turned
   /// with it (fit_head()), which is nearer to the face than a detector's. Where nothing fits, or a
   /// box to look from is not finite, they are those of its box.
+  ///
+  /// `confidences`: empty, or one for each point, where has_confidences() (spread.h).
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
                  int samples, std::span<Point> out, std::span<const Roll> rolls = {},
-                 std::span<const std::uint8_t> twice = {});
+                 std::span<const std::uint8_t> twice = {}, std::span<float> confidences = {});
+  /// Whether enqueue() can tell confidences: of several samples, and of a model with a table.
+  bool has_confidences(int samples) const { return samples > 1 && table_.is_known(); }
 
   /// The first look alone, at one face. Nothing where no landmarks with an extent are found, or a
   /// box to look from is not finite.
@@ -97,15 +101,16 @@ class SampledLandmarker {
 
  private:
   SampledLandmarker(std::unique_ptr<Landmarker> landmarker, std::vector<Point> mean,
-                    const StopFlag* stop);
+                    const ConfidenceTable& table, const StopFlag* stop);
   Status find(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
               int samples, std::span<Point> out, std::span<const Roll> rolls,
-              std::span<const std::uint8_t> twice);
+              std::span<const std::uint8_t> twice, std::span<float> confidences);
   Status search_starts(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                        const BoxMap& map, std::span<const Roll> rolls,
                        std::span<const std::uint8_t> twice);
 
   const StopFlag* const stop_;
+  const ConfidenceTable table_;
   std::unique_ptr<Landmarker> landmarker_;
   std::vector<Point> mean_;
   std::size_t landmarks_;

@@ -10,6 +10,7 @@
 #include "kernels/common/try.h"
 #include "kernels/faces/copy.cuh"
 #include "kernels/landmark_samples/landmark_samples_cuda.h"
+#include "kernels/landmark_samples/spread.h"
 #include "kernels/landmark_samples/starts.h"
 #include "kernels/landmarks/cuda/regress.cuh"
 
@@ -35,6 +36,7 @@ struct Boxes {
   SampleMaps maps, looks, heads;  ///< of a face's box, the same at first, of what was found then
   std::int32_t landmarks, boxes;  ///< a face may have
   Pass pass;
+  ConfidenceTable table;
 
   /// Samples of faces that are known come first: they are most of the work.
   static int rows(int samples, bool refine) {
@@ -62,7 +64,8 @@ struct Boxes::Row {
     face = (number - from) / others;
     const int k = (number - from) % others + (number < first ? 0 : samples);
     const bool copies = first_block && k == 0 && job.pass != Pass::kSecond;
-    if (copies && face == 0) copy_header<kThreads>(&in, job.out, job.landmarks);
+    if (copies && face == 0)
+      copy_header<kThreads>(&in, job.out, job.landmarks, job.table.is_known());
     if (face >= in.count) return;
     if (copies) copy_face<kThreads>(&in, job.out, face);
     const Face& of = in.faces[face];
@@ -113,9 +116,23 @@ struct Boxes::Row {
       return;
     }
     Point* const points_out = job.out->landmarks() + face * job.landmarks;
+    float* const spreads =
+        job.table.is_known()
+            ? job.out->confidences(job.in->count, job.landmarks) + face * job.landmarks
+            : nullptr;
+    const auto side = static_cast<double>(maps->map[0].apply(seen, roll).w);
+    for (int i = thread; i < job.landmarks; i += kThreads) {
+      const auto sample = [&](int k) { return at(k, i); };
+      const Point mean = usable ? mean_of_samples(boxes, sample) : Point{0, 0};
+      points_out[i] = mean;
+      if (spreads) spreads[i] = usable ? forest::spread_of_samples(boxes, mean, side, sample) : 0;
+    }
+    if (!spreads) return;
+    __syncthreads();
+    const double mean = forest::mean_spread(spreads, job.landmarks);
+    __syncthreads();
     for (int i = thread; i < job.landmarks; i += kThreads)
-      points_out[i] =
-          usable ? mean_of_samples(boxes, [&](int k) { return at(k, i); }) : Point{0, 0};
+      spreads[i] = usable ? forest::confidence_of_spread(job.table, spreads[i], mean) : 0;
   }
 };
 
@@ -170,7 +187,8 @@ Status SampledLandmarker::enqueue(ImageView<const std::uint8_t> luma, const Devi
               head_maps_,
               tables.landmarks,
               rows / kMaxFaces,
-              refine_ ? Boxes::Pass::kFirst : Boxes::Pass::kOnly};
+              refine_ ? Boxes::Pass::kFirst : Boxes::Pass::kOnly,
+              samples_ > 1 ? forest_->confidence() : ConfidenceTable{}};
   if (Status s = launch_forest(tables, staged_, stages_, luma, boxes, rows, launch);
       !s.ok() || !refine_)
     return s;

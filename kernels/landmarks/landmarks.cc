@@ -136,7 +136,8 @@ Status validate(const ForestModel& m, bool leaves_finite) {
     if (!is_usable(map))
       return corrupt("its box map for " + shortened(name) + " is out of range or no number");
   }
-  return {};
+  if (!is_sound(m.confidence)) return corrupt("its table of confidences is none");
+  return validate(m.scheme, m.landmarks);
 }
 
 std::vector<Point> mean_points(const ForestModel& model) {

@@ -21,6 +21,8 @@
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
+#include "kernels/faces/landmark_scheme.h"
+#include "kernels/faces/point_confidence.h"
 
 namespace cuface {
 
@@ -79,6 +81,10 @@ struct ForestModel {
   std::span<const std::uint16_t> leaf_spreads;
 
   std::shared_ptr<const void> storage;
+
+  LandmarkScheme scheme;  ///< what the landmarks stand for; points 0: nobody has said
+  /// Of scores as kernels/landmark_samples/spread.h makes them.
+  ConfidenceTable confidence;
 
   /// Where this model wants its box, seen from the box of the detector with this name
   /// (models/box_map.h); sorted by name.

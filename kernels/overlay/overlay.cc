@@ -34,11 +34,15 @@ class Batch {
   std::size_t count_ = 0;
 };
 
-void draw_landmarks(const FrameView& frame, const Point* points, int count, unsigned draw,
-                    int width, const Ink& ink) {
-  Batch batch(frame, ink);
-  strokes::add_landmarks(batch, points, count, draw, width);
-  batch.draw();
+void draw_landmarks(const FrameView& frame, const strokes::FacePoints& points,
+                    const LandmarkScheme& scheme, unsigned draw, int width,
+                    const raster::Inks& inks) {
+  for (int ink = 0; ink < raster::kLandmarkInks; ++ink) {
+    if (ink > 0 && !points.confidences) break;
+    Batch batch(frame, inks.landmark[ink]);
+    strokes::add_landmarks(batch, points, scheme, draw, width, ink);
+    batch.draw();
+  }
 }
 
 /// A dark rim keeps it readable on any picture.
@@ -57,6 +61,7 @@ void draw_label(const FrameView& frame, const strokes::Label& label, const Ink& 
 bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& faces,
                 const OverlayStyle& style, const StopFlag* stop) {
   const int count = faces.landmarks_per_face;
+  const LandmarkScheme scheme = scheme_for(faces.scheme.get(), count);
   const auto points_of = [&](std::size_t i) { return count > 0 ? faces.landmarks_of(i) : nullptr; };
   if (style.draw & kDrawPixelate) {
     for (std::size_t i = 0; i < faces.faces.size(); ++i) {
@@ -70,7 +75,7 @@ bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& face
   if ((style.draw & kDrawImage) && style.picture) {
     for (std::size_t i = 0; i < faces.faces.size(); ++i) {
       if (is_raised(stop)) return false;
-      const raster::FacePose pose = raster::pose_of(faces.faces[i], points_of(i), count);
+      const raster::FacePose pose = raster::pose_of(faces.faces[i], points_of(i), scheme);
       if (!pose.is_usable()) continue;
       raster::draw_picture(frame, *style.picture,
                            raster::place_picture(*style.picture, style.picture_face, pose,
@@ -86,8 +91,9 @@ bool draw_faces(const FrameView& frame, ColorMatrix matrix, const FaceList& face
     const bool placed = is_near(face.box);
     if ((style.draw & kDrawBox) && placed)
       raster::fill(frame, strokes::outline_of(face.box, width), inks.box);
-    if ((style.draw & (kDrawContour | kDrawPoints)) && count > 0)
-      draw_landmarks(frame, points_of(i), count, style.draw, width, inks.landmark);
+    if ((style.draw & kDrawLandmarks) && count > 0)
+      draw_landmarks(frame, {points_of(i), faces.confidences_of(i)}, scheme, style.draw, width,
+                     inks);
     if ((style.draw & (kDrawId | kDrawConfidence)) && placed)
       draw_label(frame, strokes::label_of(face, style.draw, frame.height, width), inks.text,
                  inks.rim);
@@ -107,7 +113,7 @@ bool draw_places(const FrameView& frame, ColorMatrix matrix, const Places& place
   const int width = strokes::line_width(frame.height, style);
   const raster::Inks inks = raster::make_inks(frame, matrix, style);
   // A batch is quick, and so is a look at the flag.
-  Batch points(frame, inks.landmark);
+  Batch points(frame, inks.landmark[0]);
   for (const Point& p : places.discs) {
     if (is_raised(stop)) return false;
     strokes::add_line(points, p, p, width * raster::kOne * 3 / 2);

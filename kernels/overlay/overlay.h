@@ -25,6 +25,8 @@ enum DrawFlags : unsigned {
   kDrawKeypoints = 1 << 7,   ///< discs where the picture's keypoints are
   kDrawMatches = 1 << 8,     ///< crosses where some of them match another picture's
   kDrawPlanar = 1 << 9,      ///< outlines of flat objects
+  /// Landmarks as points; these and the contour are green, yellow, orange or red by confidence.
+  kDrawPointConfidence = 1 << 10,
 };
 
 namespace raster {
@@ -48,6 +50,9 @@ struct OverlayStyle {
   /// For kDrawImage, in the samples of this frame (FacePicture::in()); null draws none.
   const raster::PictureLevels* picture = nullptr;
 };
+
+/// What has to do with landmarks.
+inline constexpr unsigned kDrawLandmarks = kDrawContour | kDrawPoints | kDrawPointConfidence;
 
 /// Draws all faces of `faces` (pixels of this frame) in place, clipped to the frame. Integer
 /// arithmetic only: the CUDA twin writes the same bytes. False, with some of the faces, once `stop`

@@ -30,12 +30,13 @@ static_assert(kMaxFaces <= 64, "a 64-bit set of faces");
 
 constexpr Span2 kNothing = {0, 0, 0, 0};
 
-/// What a frame shows of one face. Its strokes: those of the landmarks, then those of the text.
+/// What a frame shows of one face. Its strokes: those of the landmarks, ink after ink, then those
+/// of the text.
 struct Prepared {
   Span2 area;  ///< pixels outside of it are not touched
   Outline outline;
   int has_outline;
-  int landmark_strokes, text_strokes;
+  int landmark_strokes[raster::kLandmarkInks], text_strokes;
   Span2 landmark_area, text_area;  ///< text with its rim
 };
 
@@ -49,6 +50,7 @@ struct Job {
   int stroke_stride;   ///< strokes of one face
   int landmark_space;  ///< of these, those for landmarks
   const DeviceFaces* faces;
+  LandmarkScheme scheme;  ///< points 0: that of their number
   Prepared* prepared;
   Stroke* strokes;
 };
@@ -100,9 +102,14 @@ __global__ void prepare_kernel(Job job) {
   if (threadIdx.x == 0) {
     StrokeList list(strokes, job.landmark_space, 0);
     const int count = landmark_count(job);
-    if ((job.draw & (kDrawContour | kDrawPoints)) && count > 0)
-      strokes::add_landmarks(list, job.faces->landmarks_of(i), count, job.draw, job.width);
-    out.landmark_strokes = list.count();
+    const LandmarkScheme scheme = scheme_for(&job.scheme, count);
+    const strokes::FacePoints points{job.faces->landmarks_of(i), job.faces->confidences_of(i)};
+    for (int ink = 0; ink < raster::kLandmarkInks; ++ink) {
+      const int before = list.count();
+      if ((job.draw & kDrawLandmarks) && count > 0 && (ink == 0 || points.confidences))
+        strokes::add_landmarks(list, points, scheme, job.draw, job.width, ink);
+      out.landmark_strokes[ink] = list.count() - before;
+    }
     out.landmark_area = landmark_area = list.area();
   }
   Span2 area = kNothing;
@@ -311,8 +318,13 @@ __global__ void __launch_bounds__(kPaintThreads) paint_kernel(Job job) {
     const Stroke* strokes = job.strokes + static_cast<std::ptrdiff_t>(face) * job.stroke_stride;
     if (p.has_outline && job.inks.box.alpha != 0 && touches(raster::bounds(p.outline)))
       paint_outline(job, tile, p.outline, canvas);
-    if (touches(p.landmark_area))
-      paint_strokes(job, tile, strokes, p.landmark_strokes, 0, job.inks.landmark, canvas);
+    if (touches(p.landmark_area)) {
+      const Stroke* next = strokes;
+      for (int ink = 0; ink < raster::kLandmarkInks; ++ink) {
+        paint_strokes(job, tile, next, p.landmark_strokes[ink], 0, job.inks.landmark[ink], canvas);
+        next += p.landmark_strokes[ink];
+      }
+    }
     if (touches(p.text_area)) {
       const Stroke* text = strokes + job.landmark_space;
       paint_strokes(job, tile, text, p.text_strokes, raster::kOne, job.inks.rim, canvas);
@@ -330,7 +342,7 @@ class OverlayImpl final : public Overlay {
       return Status(StatusCode::kInvalidArgument, "overlay: more landmarks than a model may have");
     auto self = std::unique_ptr<OverlayImpl>(new OverlayImpl);
     self->landmarks_ = landmarks;
-    self->landmark_space_ = landmarks + strokes::kMaxLines;
+    self->landmark_space_ = landmarks + kMaxLandmarkLines;
     self->stroke_stride_ = self->landmark_space_ + kMaxTextStrokes;
     CUFACE_TRY(take(DeviceBuffer<Prepared>::create(kMaxFaces), self->prepared_));
     CUFACE_TRY(take(DeviceBuffer<raster::PicturePlace>::create(kMaxFaces), self->places_));
@@ -341,7 +353,8 @@ class OverlayImpl final : public Overlay {
   }
 
   Status enqueue(const FrameView& frame, ColorMatrix matrix, const DeviceFaces* faces,
-                 const OverlayStyle& style, Launcher launch) override {
+                 const LandmarkScheme* scheme, const OverlayStyle& style,
+                 Launcher launch) override {
     if (frame.width < 1 || frame.height < 1 || !frame.component[0].data || !faces)
       return {StatusCode::kInvalidArgument, "overlay: no frame or no faces"};
     if (style.draw == kDrawNone) return {};
@@ -354,14 +367,16 @@ class OverlayImpl final : public Overlay {
     job.stroke_stride = stroke_stride_;
     job.landmark_space = landmark_space_;
     job.faces = faces;
+    if (scheme) job.scheme = *scheme;
     job.prepared = prepared_.data();
     job.strokes = strokes_.data();
     if (style.draw & kDrawPixelate) {
       CUFACE_TRY(launch("overlay: pixelate", pixelate_kernel, {kMaxFaces, kPixelateThreads}, job));
     }
     if ((style.draw & kDrawImage) && style.picture)
-      CUFACE_TRY(overlay::draw_pictures(
-          {frame, *style.picture, style.picture_face, faces, landmarks_, places_.data()}, launch));
+      CUFACE_TRY(overlay::draw_pictures({frame, *style.picture, style.picture_face, faces,
+                                         job.scheme, landmarks_, places_.data()},
+                                        launch));
     if ((style.draw & ~(kDrawPixelate | kDrawImage)) == kDrawNone) return {};
     CUFACE_TRY(launch("overlay: prepare", prepare_kernel, {kMaxFaces, 2 * kWarp}, job));
     return launch("overlay: paint", paint_kernel,

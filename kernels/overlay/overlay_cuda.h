@@ -19,11 +19,13 @@ class Overlay {
   virtual ~Overlay() = default;
 
   /// Enqueues the drawing of `faces` (pixels of this frame) into `frame` (device memory, in place).
+  /// `scheme`, in host memory: what their landmarks stand for; null = that of their number.
   /// Launches only: no allocation, copy or wait. What is drawn of how
   /// many faces is decided on the device; `style`, `matrix` and the frame's layout and address are
   /// those of this call. The pixels of style.picture are in device memory too (DevicePicture).
   virtual Status enqueue(const FrameView& frame, ColorMatrix matrix, const DeviceFaces* faces,
-                         const OverlayStyle& style, Launcher launch) = 0;
+                         const LandmarkScheme* scheme, const OverlayStyle& style,
+                         Launcher launch) = 0;
 };
 
 }  // namespace cuface::cuda

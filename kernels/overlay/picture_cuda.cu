@@ -30,7 +30,8 @@ __global__ void __launch_bounds__(kMaxFaces) place_kernel(const __grid_constant_
   const int all = job.faces->landmarks_per_face;
   const int count = all > 0 && all <= job.capacity ? all : 0;
   const raster::FacePose pose =
-      raster::pose_of(job.faces->faces[i], count > 0 ? job.faces->landmarks_of(i) : nullptr, count);
+      raster::pose_of(job.faces->faces[i], count > 0 ? job.faces->landmarks_of(i) : nullptr,
+                      scheme_for(&job.scheme, count));
   job.places[i] = pose.is_usable() ? raster::place_picture(job.levels, job.face, pose,
                                                            job.frame.width, job.frame.height)
                                    : PicturePlace{};

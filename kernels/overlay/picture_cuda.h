@@ -35,6 +35,7 @@ struct PictureJob {
   raster::PictureLevels levels;  ///< in device memory
   PictureFace face;
   const DeviceFaces* faces;      ///< in device memory
+  LandmarkScheme scheme;         ///< of their landmarks; points 0: that of their number
   int capacity;                  ///< faces that have more landmarks are taken for such without
   raster::PicturePlace* places;  ///< kMaxFaces, in device memory
 };

@@ -78,27 +78,35 @@ CUFACE_HD inline FacePose pose_of(Point left_eye, Point right_eye, double to_chi
   return pose;
 }
 
-/// Not usable where the scheme has no eyes, or a point of those needed is too far away.
-CUFACE_HD inline FacePose pose_of_landmarks(const Point* points, int count) {
-  const Eyes eyes = eyes_of(count);
-  if (eyes.count == 0) return {};
-  Point middle[2];
-  const int first[2] = {eyes.left, eyes.right};
-  for (int e = 0; e < 2; ++e) {
-    for (int i = 0; i < eyes.count; ++i) {
-      const Point p = points[first[e] + i];
-      if (!strokes::is_near(p)) return {};
-      middle[e].x += p.x;
-      middle[e].y += p.y;
-    }
-    middle[e].x /= static_cast<float>(eyes.count);
-    middle[e].y /= static_cast<float>(eyes.count);
+/// False where there are no such points, or one of them is too far away.
+CUFACE_HD inline bool middle_of(const Point* points, PointRange range, Point& middle) {
+  if (range.count == 0) return false;
+  for (int i = range.first; i < range.first + range.count; ++i) {
+    if (!strokes::is_near(points[i])) return false;
+    middle.x += points[i].x;
+    middle.y += points[i].y;
   }
-  const LowPoint place = low_point_of(count);
-  const Point low = points[place.index];
-  if (!strokes::is_near(low)) return {};
-  return pose_of(middle[0], middle[1], static_cast<double>(low.x), static_cast<double>(low.y),
-                 place.chin ? 1 : kChinByNose);
+  middle.x /= static_cast<float>(range.count);
+  middle.y /= static_cast<float>(range.count);
+  return true;
+}
+
+/// Not usable where the scheme has no eyes, nor what is below them, or a point of those needed is
+/// too far away.
+CUFACE_HD inline FacePose pose_of_landmarks(const Point* points, const LandmarkScheme& scheme) {
+  const Eyes& eyes = scheme.eyes;
+  Point left, right, low;
+  double reach = scheme.low.kind == LowPoint::kChin ? 1 : kChinByNose;
+  if (!middle_of(points, {eyes.left, eyes.count}, left) ||
+      !middle_of(points, {eyes.right, eyes.count}, right))
+    return {};
+  if (scheme.low.kind != LowPoint::kUnknown) {
+    if (!middle_of(points, {scheme.low.index, 1}, low)) return {};
+  } else {
+    if (!middle_of(points, scheme.mouth, low)) return {};
+    reach = kChinByMouth;
+  }
+  return pose_of(left, right, static_cast<double>(low.x), static_cast<double>(low.y), reach);
 }
 
 CUFACE_HD inline FacePose pose_of_keypoints(const Face& face) {
@@ -128,8 +136,9 @@ CUFACE_HD inline FacePose pose_of_box(const Face& face) {
 }
 
 /// The best that is known of a face. Not usable where nothing is.
-CUFACE_HD inline FacePose pose_of(const Face& face, const Point* points, int count) {
-  FacePose pose = pose_of_landmarks(points, count);
+CUFACE_HD inline FacePose pose_of(const Face& face, const Point* points,
+                                  const LandmarkScheme& scheme) {
+  FacePose pose = pose_of_landmarks(points, scheme);
   if (!pose.is_usable()) pose = pose_of_keypoints(face);
   if (!pose.is_usable()) pose = pose_of_box(face);
   return pose;

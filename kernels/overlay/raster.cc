@@ -206,9 +206,17 @@ Ink make_ink(const FrameView& frame, ColorMatrix matrix, Argb color) {
 }
 
 Inks make_inks(const FrameView& frame, ColorMatrix matrix, const OverlayStyle& style) {
-  return {make_ink(frame, matrix, style.box_color), make_ink(frame, matrix, style.landmark_color),
-          make_ink(frame, matrix, style.text_color),
-          make_ink(frame, matrix, style.text_color & 0xff000000)};
+  Inks inks{make_ink(frame, matrix, style.box_color),
+            make_ink(frame, matrix, style.text_color),
+            make_ink(frame, matrix, style.text_color & 0xff000000),
+            {}};
+  const Argb own = style.landmark_color, alpha = own >> 24;
+  // Weak points are dim.
+  const Argb dim = (alpha * 3 / 8) << 24 | (own & 0xffffff), opaque = alpha << 24;
+  const Argb colours[kLandmarkInks] = {
+      own, dim, opaque | 0x00d000, opaque | 0xffe000, opaque | 0xff8000, opaque | 0xff0000};
+  for (int i = 0; i < kLandmarkInks; ++i) inks.landmark[i] = make_ink(frame, matrix, colours[i]);
+  return inks;
 }
 
 void fill(const FrameView& frame, std::span<const Stroke> strokes, const Ink& ink) {

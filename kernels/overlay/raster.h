@@ -16,9 +16,13 @@ namespace cuface::raster {
 
 Ink make_ink(const FrameView& frame, ColorMatrix matrix, Argb color);
 
+/// Own, dim, and four by confidence.
+inline constexpr int kLandmarkInks = 6;
+
 /// The colours of a style.
 struct Inks {
-  Ink box, landmark, text, rim;
+  Ink box, text, rim;
+  Ink landmark[kLandmarkInks];  ///< by strokes::ink_of(); the first is the landmarks' own colour
 };
 
 Inks make_inks(const FrameView& frame, ColorMatrix matrix, const OverlayStyle& style);

@@ -9,6 +9,7 @@
 #include "kernels/common/host_device.h"
 #include "kernels/faces/faces.h"
 #include "kernels/faces/landmark_scheme.h"
+#include "kernels/faces/point_confidence.h"
 #include "kernels/overlay/overlay.h"
 #include "kernels/overlay/primitives.h"
 
@@ -51,27 +52,46 @@ CUFACE_HD inline Outline outline_of(const Box& b, int width) {
 
 // ---- landmarks ---------------------------------------------------------------------------------
 
-/// Greatest number of lines that join landmarks.
-inline constexpr int kMaxLines = 63;
-
 template <typename Sink>
 CUFACE_HD void add_line(Sink& sink, Point a, Point b, int radius) {
   if (is_near(a) && is_near(b)) sink.add(Stroke{fixed(a), fixed(b), radius});
 }
 
+/// Landmarks of a face and how sure they are; null confidences: nobody knows.
+struct FacePoints {
+  const Point* at = nullptr;
+  const float* confidences = nullptr;
+};
+
+/// Which ink a stroke from one landmark to another has (raster::Inks::landmark): the landmarks'
+/// own, or dim where the weaker of them is weak; with kDrawPointConfidence by the weaker one.
+CUFACE_HD inline int ink_of(const FacePoints& points, int from, int to, unsigned draw) {
+  if (!points.confidences) return 0;
+  const float a = points.confidences[from], b = points.confidences[to];
+  const float least = a < b ? a : b;  // not so NaN, which no engine tells
+  if (!(draw & kDrawPointConfidence)) return least < kWeakConfidence ? 1 : 0;
+  return least >= 0.9f ? 2 : least >= 0.7f ? 3 : least >= kWeakConfidence ? 4 : 5;
+}
+
+/// The strokes of one ink. `points`: as many as the scheme has. Those on no curve are points for
+/// kDrawContour, too.
 template <typename Sink>
-CUFACE_HD void add_landmarks(Sink& sink, const Point* points, int count, unsigned draw, int width) {
-  const int curves = draw & kDrawContour ? curve_count(count) : 0;
-  if (curves > 0) {
-    for (int c = 0; c < curves; ++c) {
-      const LandmarkCurve curve = curve_of(count, c);
-      for (int i = curve.first; i < curve.last; ++i)
-        add_line(sink, points[i], points[i + 1], width * kOne / 2);
-      if (curve.closed) add_line(sink, points[curve.last], points[curve.first], width * kOne / 2);
+CUFACE_HD void add_landmarks(Sink& sink, const FacePoints& points, const LandmarkScheme& scheme,
+                             unsigned draw, int width, int ink) {
+  const auto add = [&](int from, int to, int radius) {
+    if (ink_of(points, from, to, draw) == ink)
+      add_line(sink, points.at[from], points.at[to], radius);
+  };
+  if (draw & kDrawContour) {
+    for (int c = 0; c < scheme.curves; ++c) {
+      const LandmarkCurve& curve = scheme.curve[c];
+      for (int i = curve.first; i < curve.last; ++i) add(i, i + 1, width * kOne / 2);
+      if (curve.closed) add(curve.last, curve.first, width * kOne / 2);
     }
   }
-  if ((draw & kDrawPoints) || curves == 0)
-    for (int i = 0; i < count; ++i) add_line(sink, points[i], points[i], width * kOne * 3 / 2);
+  for (int i = 0; i < scheme.points; ++i)
+    if ((draw & (kDrawPoints | kDrawPointConfidence)) || !scheme.has_on_curve(i))
+      add(i, i, width * kOne * 3 / 2);
 }
 
 // ---- text --------------------------------------------------------------------------------------

@@ -180,13 +180,13 @@ class CpuShapeSearcher final : public ShapeSearcher {
         points_(static_cast<std::size_t>(model_->points)) {}
 
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                 std::span<Point> out) override {
+                 std::span<Point> out, std::span<const Point> starts) override {
     const std::size_t count = points_.size();
-    if (!luma.data || luma.width < 1 || luma.height < 1 || out.size() != boxes.size() * count) {
+    if (!luma.data || luma.width < 1 || luma.height < 1 || out.size() != boxes.size() * count ||
+        (!starts.empty() && starts.size() != out.size())) {
       return {StatusCode::kInvalidArgument, "shape: an empty picture, or room for other points"};
     }
     for (const Box& b : boxes) {
-      constexpr float kFar = 1e6f;
       if (!(b.w > 0 && b.h > 0 && b.w < kFar && b.h < kFar && std::abs(b.x) < kFar &&
             std::abs(b.y) < kFar)) {
         return {StatusCode::kInvalidArgument, "shape: a box that is empty or not finite"};
@@ -194,16 +194,28 @@ class CpuShapeSearcher final : public ShapeSearcher {
     }
     return guarded("searching for landmarks", [&]() -> Status {
       for (std::size_t i = 0; i < boxes.size(); ++i) {
-        CUFACE_TRY(search(luma, boxes[i], out.subspan(i * count, count)));
+        CUFACE_TRY(search(luma, boxes[i], out.subspan(i * count, count),
+                          starts.empty() ? starts : starts.subspan(i * count, count)));
       }
       return {};
     });
   }
 
  private:
-  Status search(ImageView<const std::uint8_t> luma, const Box& box, std::span<Point> out) {
+  static constexpr float kFar = 1e6f;
+
+  Status search(ImageView<const std::uint8_t> luma, const Box& box, std::span<Point> out,
+                std::span<const Point> start) {
     const Rect window = shape::window_of(*model_, box, luma.width, luma.height);
-    shape::start_shape(*model_, box, points_);
+    const auto is_near = [](const Point& p) {
+      return std::abs(p.x) < kFar && std::abs(p.y) < kFar;  // not so NaN
+    };
+    if (start.empty() || !std::ranges::all_of(start, is_near))
+      shape::start_shape(*model_, box, points_);
+    else
+      std::ranges::transform(start, points_.begin(), [](const Point& p) {
+        return ShapePoint{static_cast<double>(p.x), static_cast<double>(p.y)};
+      });
     for (ShapePoint& p : points_) p = {p.x - window.x, p.y - window.y};
     if (window.w > 0 && window.h > 0) {
       const ImageView<const std::uint8_t> part{luma.row(window.y) + window.x, window.w, window.h,

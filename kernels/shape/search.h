@@ -87,10 +87,12 @@ class ShapeSearcher {
 
   /// `boxes` in pixels of `luma` (edges), as OpenCV's frontal cascades give them. `out` holds
   /// boxes.size() * model.points points, in pixels; those of a box whose search is refused are its
-  /// start. kInvalidArgument, and `out` untouched, for an empty picture, a wrong size of `out`, or
-  /// a box that is empty or not finite. kCancelled, with some of the points, once `stop` is raised.
+  /// start. `starts`: none, or as many points as `out`, where the search of each face starts; of a
+  /// face of which one is not finite or far away, in its box. kInvalidArgument, and `out`
+  /// untouched, for an empty picture, a wrong size of `out` or `starts`, or a box that is empty or
+  /// not finite. kCancelled, with some of the points, once `stop` is raised.
   virtual Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                         std::span<Point> out) = 0;
+                         std::span<Point> out, std::span<const Point> starts = {}) = 0;
 };
 
 }  // namespace cuface

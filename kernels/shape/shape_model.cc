@@ -244,6 +244,14 @@ Status check_window(const ShapeModel& m) {
 
 }  // namespace
 
+std::vector<Point> mean_points(const ShapeModel& model) {
+  std::vector<Point> out;
+  for (std::size_t i = 0; i + 1 < model.mean_shape.size(); i += 2)
+    out.push_back(
+        {static_cast<float>(model.mean_shape[i]), static_cast<float>(model.mean_shape[i + 1])});
+  return out;
+}
+
 double shape_size(const ShapeModel& model, std::span<const ShapePoint> shape) {
   const ShapePoint &l = shape[size_of(model.size_left)], &r = shape[size_of(model.size_right)];
   const ShapePoint& below = shape[size_of(model.size_below)];
@@ -256,6 +264,7 @@ Status validate(const ShapeModel& model) {
   CUFACE_TRY(check_tables(model));
   CUFACE_TRY(check_profiles(model));
   CUFACE_TRY(check_rules(model));
+  CUFACE_TRY(validate(model.scheme, model.points));
   return check_window(model);
 }
 

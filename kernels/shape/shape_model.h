@@ -12,6 +12,7 @@
 #include <string>
 
 #include "kernels/common/status.h"
+#include "kernels/faces/landmark_scheme.h"
 #include "kernels/texture/texture.h"
 
 namespace cuface {
@@ -121,6 +122,8 @@ struct ShapeModel {
 
   std::shared_ptr<const void> storage;
 
+  LandmarkScheme scheme;  ///< what the points stand for; points 0: nobody has said
+
   const ShapeProfile& profile(int level, int point) const {
     return profiles[static_cast<std::size_t>(level * points + point)];
   }
@@ -146,6 +149,9 @@ inline constexpr double kMaxShapeWork = 2e9;
 /// Sizes, spans, indices, finiteness: kCorrupt and a sentence that says what is wrong. Reads all of
 /// the model once. Loaders and every public create() call it.
 Status validate(const ShapeModel& model);
+
+/// The model's mean shape, in its own unit.
+std::vector<Point> mean_points(const ShapeModel& model);
 
 /// Of a shape of the model's points.
 double shape_size(const ShapeModel& model, std::span<const ShapePoint> shape);

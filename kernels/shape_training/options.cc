@@ -1,6 +1,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/faces/landmark_scheme.h"
 #include "kernels/shape_training/shape_training.h"
 
 namespace cuface {
@@ -13,9 +14,9 @@ Status invalid(std::string why) { return {StatusCode::kInvalidArgument, std::mov
 Status validate(const ShapeOptions& o, int landmarks) {
   const auto in = [](double v, double low, double high) { return v >= low && v <= high; };
   if (!in(landmarks, 3, kMaxShapePoints)) return invalid("a shape has 3 to 256 points");
-  if (o.size_left < 0 && landmarks != 68)
+  if (o.size_left < 0 && !known_scheme(landmarks).size.is_known())
     return invalid(
-        "--size-points is needed: which three points measure a face is known for 68 only");
+        "--size-points is needed: which three points measure a face is known for 68, 77 and 5");
   for (const int p : {o.size_left, o.size_right, o.size_below})
     if (o.size_left >= 0 && !in(p, 0, landmarks - 1))
       return invalid("--size-points names no point");

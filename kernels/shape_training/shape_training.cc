@@ -25,20 +25,22 @@ constexpr double kAround = 0.75;
 
 /// Points whose distances are a face's size.
 void set_size_points(const ShapeOptions& options, int landmarks, ShapeModel& model) {
-  const bool known = landmarks == 68 && options.size_left < 0;
-  model.size_left = known ? 36 : options.size_left;
-  model.size_right = known ? 45 : options.size_right;
-  model.size_below = known ? 66 : options.size_below;
+  const SizePoints known = known_scheme(landmarks).size;
+  const bool use = known.is_known() && options.size_left < 0;
+  model.size_left = use ? known.left : options.size_left;
+  model.size_right = use ? known.right : options.size_right;
+  model.size_below = use ? known.below : options.size_below;
 }
 
 std::vector<ShapeNeighbours> neighbours_of(int landmarks) {
+  const LandmarkScheme scheme = known_scheme(landmarks);
   std::vector<ShapeNeighbours> out;
   for (int i = 0; i < landmarks; ++i) {
     const int mirrored = mirrored_landmark(landmarks, i);
     ShapeNeighbours n{std::max(i - 1, 0), std::min(i + 1, landmarks - 1),
                       mirrored < 0 ? i : mirrored};
-    for (int c = 0; c < curve_count(landmarks); ++c) {
-      const LandmarkCurve curve = curve_of(landmarks, c);
+    for (int c = 0; c < scheme.curves; ++c) {
+      const LandmarkCurve& curve = scheme.curve[c];
       if (i < curve.first || i > curve.last) continue;
       n.previous = i > curve.first ? i - 1 : curve.closed ? curve.last : i + 1;
       n.next = i < curve.last ? i + 1 : curve.closed ? curve.first : i - 1;
@@ -83,6 +85,7 @@ class Training {
       if (run_.watch) run_.watch(tables->textures);
     }
     show(*tables, *model);
+    model->scheme = known_scheme(mean_points(*model));
     model->storage = tables;
     CUFACE_TRY(validate(*model));
     return std::shared_ptr<const ShapeModel>(std::move(model));
@@ -289,7 +292,10 @@ class Training {
 
   double edge_of(std::size_t i) const {
     const int n = static_cast<int>(i);
-    return n >= options_.edge_first && n <= options_.edge_last ? options_.edge : 0;
+    const PointRange jaw = known_scheme(faces_.landmarks).jaw;
+    const int first = options_.edge_first < 0 ? jaw.first : options_.edge_first;
+    const int last = options_.edge_first < 0 ? jaw.first + jaw.count - 1 : options_.edge_last;
+    return n >= first && n <= last ? options_.edge : 0;
   }
 
   /// How many samples there were.

@@ -28,7 +28,7 @@ enum class PatchRows : int {
 struct ShapeOptions {
   ProfileKind profiles = ProfileKind::kPatch;  ///< or kLine
   double size = 100;  ///< pixels from the middle of the eyes to the mouth at level 0
-  int size_left = -1, size_right = -1, size_below = -1;  ///< these; -1: known for 68 points
+  int size_left = -1, size_right = -1, size_below = -1;  ///< these; -1: the scheme's
   int levels = 4, iterations = 5;
   double rest = 0.5;        ///< ShapeModel::rest
   double variance = 0.97;   ///< of shapes that the modes keep, above 0 to 1
@@ -40,8 +40,8 @@ struct ShapeOptions {
   double patch_variance = 0.97;  ///< that a subspace keeps, above 0 to 1
   /// No eigenvalue of a texture counts as less than so much of their mean: 1e-6 to 1.
   double floor = 0.1;
-  double edge = 2;                     ///< weight c of boundary points, 1 to 100; 0: none
-  int edge_first = 0, edge_last = 16;  ///< which are these; those of 68 that are points
+  double edge = 2;                      ///< weight c of boundary points, 1 to 100; 0: none
+  int edge_first = -1, edge_last = -1;  ///< which are these; -1: the scheme's jaw
   LineRule line{13, 3, 1};
   /// A patch or profile with less than this share of its pixels in the picture is not learnt from,
   /// unless a landmark has less than kFewestSamples others: 0 to 1.

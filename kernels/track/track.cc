@@ -99,6 +99,7 @@ void CpuTracker::write(const FaceList* faces, const track::Outcome& outcome,
   list.detector = detector_;
   list.faces.clear();
   list.landmarks.clear();
+  list.landmark_confidences.clear();
   list.followed.clear();
   const track::Common common = track::common_landmarks(SerialLanes{}, state_, kMaxTrackPoints);
   list.landmarks_per_face = common.landmarks;

@@ -157,6 +157,7 @@ __device__ void write_faces(const BlockLanes& lanes, const track::State& state,
     out->count = count;
     out->landmarks_per_face = n;
     out->followed_per_face = followed;
+    out->has_confidences = 0;
     out->part = {};
     out->lost = outcome.lost;
     out->search_wanted = outcome.search_wanted;

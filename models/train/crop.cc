@@ -47,7 +47,7 @@ std::vector<std::uint8_t> crop(ImageView<const std::uint8_t> picture, const Rect
 }
 
 bool find_eyes(std::span<const LabelledPart> parts, Point& left, Point& right) {
-  const Eyes eyes = eyes_of(static_cast<int>(parts.size()));
+  const Eyes eyes = known_scheme(static_cast<int>(parts.size())).eyes;
   if (eyes.count == 0) return false;
   const auto centre = [&](int first) {
     Point sum;

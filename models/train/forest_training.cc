@@ -16,7 +16,7 @@ constexpr std::size_t kFacesAtOnce = 64;
 /// What distances of a face are told in.
 double scale_of(const FaceSet& set, std::size_t face) {
   const auto landmarks = static_cast<std::size_t>(set.landmarks);
-  const Eyes eyes = eyes_of(set.landmarks);
+  const Eyes eyes = known_scheme(set.landmarks).eyes;
   Point centres[2];
   bool known = eyes.count > 0;
   for (int side = 0; side < 2; ++side) {

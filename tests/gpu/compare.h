@@ -127,6 +127,10 @@ inline std::vector<std::uint8_t> pack_faces(const FaceList& list, int capacity) 
   for (int i = 0; i < out->count * points_per_face(list); ++i) {
     out->landmarks()[i] = points[static_cast<std::size_t>(i)];
   }
+  out->has_confidences = !list.landmark_confidences.empty();
+  for (int i = 0; out->has_confidences && i < out->count * list.landmarks_per_face; ++i)
+    out->confidences(out->count, list.landmarks_per_face)[i] =
+        list.landmark_confidences[static_cast<std::size_t>(i)];
   return bytes;
 }
 
@@ -145,6 +149,8 @@ inline ::testing::AssertionResult holds_faces(const std::vector<std::uint8_t>& b
   if (got->followed_per_face != list.followed_per_face) {
     return fail("followed_per_face", got->followed_per_face, list.followed_per_face);
   }
+  if (got->has_confidences != (list.landmark_confidences.empty() ? 0 : 1))
+    return fail("has_confidences", got->has_confidences, list.landmark_confidences.size());
   if (got->searched != (list.searched ? 1 : 0)) {
     return fail("searched", got->searched, list.searched);
   }

@@ -5,14 +5,17 @@
 #include <cmath>
 #include <opencv2/imgcodecs.hpp>
 
+#include "gst/facelandmark/eyestart.h"
 #include "gst/faces/feedback.h"
 #include "kernels/landmarks/landmarks.h"
 #include "kernels/shape/search.h"
 #include "models/box_map.h"
+#include "models/forest_file.h"
 #include "models/models.h"
 #include "models/shape_file.h"
 #include "tests/gst/support.h"
 #include "tests/kernels/shape_models.h"
+#include "tests/models/landmark_rows.h"
 #include "tests/models/synthetic_forest.h"
 
 namespace cuface::test {
@@ -178,6 +181,164 @@ TEST_F(LandmarkElement, TheModelFileDecidesTheEngine) {
                             boxes, expected)
                   .ok());
   EXPECT_EQ(read.faces->landmarks, expected);
+}
+
+/// Eyes among its eight points on a circle, at the upper left and right.
+ShapeModel with_eyes() {
+  ShapeModel model = *random_shape_model(3);
+  model.scheme.points = 8;
+  model.scheme.eyes = {1, 7, 1};
+  return model;
+}
+
+TEST(EyeStart, FindsTheEyesOfLabelledFaces) {
+  CUFACE_NEEDS_DATA();
+  const auto path = find_eye_cascade();
+  if (!path.ok()) GTEST_SKIP() << path.status().message();
+  const ShapeModel model = with_eyes();
+  const StopFlag stop;
+  auto start = gst::EyeStart::create(load_cascade(path.value()).value(), model, stop);
+  ASSERT_TRUE(start.ok()) << start.status().message();
+  int faces = 0, found = 0, near = 0;
+  std::vector<Point> points(8);
+  for (const LandmarkRow& row : landmark_rows()) {
+    if (!row.human) continue;
+    ++faces;
+    const cv::Mat picture = row.picture();
+    const auto is_found = start.value()->find(view(picture), box_around(row.truth), points);
+    ASSERT_TRUE(is_found.ok());
+    if (!is_found.value()) continue;
+    ++found;
+    // Of the mean shape's points 1 and 7 are the eyes: they are where the cascade saw them.
+    Point eyes[2];
+    for (int side = 0; side < 2; ++side)
+      for (std::size_t i = 0; i < 6; ++i) {
+        const Point& p = row.truth[36 + 6 * static_cast<std::size_t>(side) + i];
+        eyes[side] = {eyes[side].x + p.x / 6, eyes[side].y + p.y / 6};
+      }
+    const float apart = std::hypot(eyes[0].x - eyes[1].x, eyes[0].y - eyes[1].y);
+    near += std::hypot(points[1].x - eyes[0].x, points[1].y - eyes[0].y) < 0.15f * apart &&
+            std::hypot(points[7].x - eyes[1].x, points[7].y - eyes[1].y) < 0.15f * apart;
+  }
+  EXPECT_EQ(faces, 166);
+  EXPECT_GE(found, 100);
+  EXPECT_GE(near, found * 9 / 10);
+  RecordProperty("found", found);
+  std::printf("eyes of %d of %d faces found, %d of them within 15 %%\n", found, faces, near);
+}
+
+TEST(EyeStart, WhatIsNoFace) {
+  const auto path = find_eye_cascade();
+  if (!path.ok()) GTEST_SKIP() << path.status().message();
+  const StopFlag stop;
+  const auto cascade = load_cascade(path.value()).value();
+  auto start = gst::EyeStart::create(cascade, with_eyes(), stop);
+  ASSERT_TRUE(start.ok());
+  const cv::Mat plain(120, 160, CV_8UC1, cv::Scalar(90));
+  std::vector<Point> points(8, {7, 7});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Box& box : {Box{20, 20, 80, 80},
+                         {-500, 0, 40, 40},
+                         {150, 110, 900, 900},
+                         {3, 3, 1, 1},
+                         {0, 0, 0, 0},
+                         {nan, 0, 9, 9},
+                         {1e30f, 0, 1e30f, 1},
+                         {5, 5, 1e5f, 1e5f}}) {
+    const auto found = start.value()->find(view(plain), box, points);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    EXPECT_FALSE(found.value());
+  }
+  EXPECT_EQ(points, std::vector<Point>(8, Point{7, 7}));
+  const auto blind = gst::EyeStart::create(cascade, *random_shape_model(3), stop);
+  EXPECT_EQ(blind.status().code(), StatusCode::kUnsupported);
+  EXPECT_NE(blind.status().message().find("start=box"), std::string::npos);
+}
+
+TEST_F(LandmarkElement, ShapeModelsStartAtTheEyesOrWhereTheTrackerIs) {
+  const std::string path = folder.path() + "/shape.cuface";
+  ASSERT_TRUE(write_shape_file(with_eyes(), {}, path).ok());
+  cv::Mat still = squares(kWidth, kHeight, {{60, 60, 48, 48}}), texture(still.size(), CV_8UC1);
+  cv::RNG(1).fill(texture, cv::RNG::UNIFORM, 0, 160);
+  cv::GaussianBlur(texture, texture, {}, 2);
+  cv::addWeighted(still, 0.7, texture, 0.7, 0, still);
+  const auto second = [&](const std::string& start) {
+    Harness harness(detect + "redetect-interval=1 ! culktrack ! cufacelandmark inertia=0 model=" +
+                    path + " start=" + start);
+    harness.set_caps(info);
+    gst_buffer_unref(harness.pass(make_frame(info, still)));
+    GstBuffer* out = harness.pass(make_frame(info, still));
+    const auto faces = read_faces(out, kWidth, kHeight).faces;
+    gst_buffer_unref(out);
+    EXPECT_EQ(faces->faces.size(), 1u);
+    EXPECT_TRUE(faces->landmark_confidences.empty()) << "they are not calibrated";
+    return faces->landmarks;
+  };
+  const auto box = second("box");
+  EXPECT_EQ(box.size(), 8u);
+  EXPECT_NE(second("tracker"), box) << "it goes on from the frame before";
+  if (find_eye_cascade().ok()) EXPECT_EQ(second("eyes"), box) << "a square has no eyes";
+}
+
+TEST_F(LandmarkElement, StartAtEyesNamesWhatIsMissing) {
+  const std::string path = folder.path() + "/shape.cuface";
+  ASSERT_TRUE(write_shape_file(*random_shape_model(3), {}, path).ok());
+  const auto error = [&](const std::string& settings) {
+    const BusReport report =
+        run_pipeline("videotestsrc num-buffers=1 ! cufacelandmark model=" + path + " " + settings +
+                     " ! fakesink");
+    return report.error + report.debug;
+  };
+  EXPECT_NE(error("start=eyes").find("start=box"), std::string::npos) << "no scheme";
+  // Where the cascade is looked for first lies one that is none.
+  const std::string own = folder.write("haarcascade_eye.xml", "no cascade");
+  const char* before = g_getenv("CUFACE_MODEL_PATH");
+  const std::string kept = before ? before : "";
+  g_setenv("CUFACE_MODEL_PATH", folder.path().c_str(), TRUE);
+  const std::string text = error("start=eyes");
+  before ? (void)g_setenv("CUFACE_MODEL_PATH", kept.c_str(), TRUE)
+         : g_unsetenv("CUFACE_MODEL_PATH");
+  for (const std::string& word : {own, std::string("start=eyes"), std::string("start=box")})
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
+}
+
+TEST_F(LandmarkElement, TellsTheSchemeAndTheConfidences) {
+  auto forest = std::make_shared<ForestModel>(*load_forest(model).value());
+  forest->scheme = known_scheme(5);
+  forest->scheme.points = 7;
+  forest->scheme.eyes = {3, 1, 2};
+  forest->confidence = {-30, 30, {}};
+  for (int i = 0; i < 30; ++i) forest->confidence.at[i] = 1 - static_cast<float>(i) / 32;
+  const std::string path = folder.path() + "/own.cuface";
+  ASSERT_TRUE(write_forest_file(*forest, {}, path).ok());
+  for (const char* track : {"", "culktrack ! "}) {
+    const auto read = faces_after(
+        detect + "! " + track + "cufacelandmark samples=4 smooth=0.5 model=" + path, two);
+    ASSERT_EQ(read.faces->faces.size(), 2u);
+    ASSERT_TRUE(read.faces->scheme);
+    EXPECT_EQ(read.faces->scheme->eyes.left, 3);
+    ASSERT_EQ(read.faces->landmark_confidences.size(), 14u);
+    const auto [least, most] = std::ranges::minmax(read.faces->landmark_confidences);
+    EXPECT_GT(least, 0);
+    EXPECT_LT(most, 1);
+    EXPECT_LT(least, most);
+  }
+  const auto one = faces_after(detect + "! cufacelandmark samples=1 model=" + path, two);
+  EXPECT_TRUE(one.faces->landmark_confidences.empty()) << "one sample has no spread";
+  // On a gap a known face keeps them with its landmarks.
+  Harness harness(detect + "redetect-interval=1 ! culktrack ! cufacelandmark model=" + path);
+  harness.set_caps(info);
+  std::vector<float> before;
+  for (int frame = 0; frame < 4; ++frame) {
+    GstBuffer* in = make_frame(info, two);
+    if (frame == 3) GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_GAP);
+    GstBuffer* out = harness.pass(in);
+    const auto faces = read_faces(out, kWidth, kHeight).faces;
+    gst_buffer_unref(out);
+    ASSERT_EQ(faces->landmark_confidences.size(), 14u) << frame;
+    if (frame == 3) EXPECT_EQ(faces->landmark_confidences, before);
+    before = faces->landmark_confidences;
+  }
 }
 
 TEST_F(LandmarkElement, SourcesOfAModelNameTheCommand) {

@@ -42,6 +42,22 @@ TEST(Json, BuffersHaveTheFramesTimes) {
   EXPECT_TRUE(h.finish());
 }
 
+TEST(Json, LandmarksHaveTheirConfidences) {
+  JsonHarness h;
+  GstBuffer* buffer = plain_frame("GRAY8", kWidth, kHeight);
+  auto faces = make_faces(kWidth, kHeight, 2, 3);
+  faces->landmark_confidences = {0, 0.25f, 0.5f, 0.75f, 0.875f, 1};
+  append_faces(buffer, faces);
+  GstBuffer* out = h.pass(buffer);
+  const Json line = Json::parse(text_of(out));
+  gst_buffer_unref(out);
+  EXPECT_EQ(line["objects"][0]["landmark_confidences"], (Json{0.0, 0.25, 0.5}));
+  EXPECT_EQ(line["objects"][1]["landmark_confidences"], (Json{0.75, 0.875, 1.0}));
+  out = h.pass(frame(1, 1, 5));
+  EXPECT_FALSE(Json::parse(text_of(out))["objects"][0].contains("landmark_confidences"));
+  gst_buffer_unref(out);
+}
+
 /// The whole chain, with motion: what the file has and what comes out are the same bytes.
 TEST(Json, IsWhatCufacepublishWrites) {
   const Parts parts;

@@ -193,6 +193,7 @@ TEST(Messages, ArePlainStructures) {
   gst_buffer_unref(h.pass(grey_frame(moving_square(-100, 0))));
   auto faces = make_faces(kMotionWidth, kMotionHeight, 2, 5);
   faces->faces[1].has_keypoints = true;
+  faces->landmark_confidences.assign(10, 0.5f);
   gst_buffer_unref(h.pass(with_faces(grey_frame(moving_square(100, 60)), faces)));
   int plain = 0;
   const auto all = posted(bus, &plain);
@@ -205,6 +206,7 @@ TEST(Messages, ArePlainStructures) {
     });
   };
   EXPECT_EQ(mentions("landmarks"), 1);
+  EXPECT_EQ(mentions("landmark-confidences"), 1);
   EXPECT_EQ(mentions("keypoints"), 1);
   EXPECT_EQ(mentions("boxes"), 2);
   EXPECT_EQ(mentions("source=(string)door"), 2);

@@ -28,6 +28,7 @@ FaceListRef one_face() {
   list->faces = {face};
   list->landmarks_per_face = 2;
   list->landmarks = {{31.5f, 23.5f}, {159.5f, 119.5f}};
+  list->landmark_confidences = {0.25f, 0.875f};
   return list;
 }
 
@@ -67,6 +68,8 @@ void expect_the_face(GstBuffer* buffer, const char* where) {
   gst_cuface_faces_get_landmark(faces, 0, 1, &x, &y);
   EXPECT_FLOAT_EQ(x, 0.5f);
   EXPECT_FLOAT_EQ(y, 0.5f);
+  EXPECT_EQ(gst_cuface_faces_get_landmark_confidence(faces, 0, 0), 0.25f) << where;
+  EXPECT_EQ(gst_cuface_faces_get_landmark_confidence(faces, 0, 1), 0.875f) << where;
   ASSERT_EQ(gst_cuface_faces_get_n_keypoints(faces, 0), 5u) << where;
   for (guint i = 0; i < 5; ++i) {
     gst_cuface_faces_get_keypoint(faces, 0, i, &x, &y);

@@ -49,9 +49,16 @@ class StandardMetas : public testing::Test {
 
 TEST_F(StandardMetas, TellBoxIdConfidenceAndLandmarks) {
   const auto faces = make_faces(kWidth, kHeight, 3, 68);
+  for (std::size_t i = 0; i < faces->landmarks.size(); ++i)
+    faces->landmark_confidences.push_back(static_cast<float>(i) / 256);
   publish(faces);
   const auto all = regions(buffer_);
   ASSERT_EQ(all.size(), 3u);
+  const GstStructure* found = gst_video_region_of_interest_meta_get_param(all[2], "detection");
+  const GValue* confidences = gst_structure_get_value(found, "landmark_confidences");
+  ASSERT_TRUE(confidences);
+  ASSERT_EQ(gst_value_array_get_size(confidences), 68u);
+  EXPECT_EQ(g_value_get_float(gst_value_array_get_value(confidences, 5)), (2 * 68 + 5) / 256.0f);
   for (guint i = 0; i < 3; ++i) {
     GstVideoRegionOfInterestMeta* roi = all[i];
     EXPECT_STREQ(g_quark_to_string(roi->roi_type), "face");

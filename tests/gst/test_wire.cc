@@ -29,6 +29,15 @@ FaceList some_faces(int count = 3, int landmarks = 5) {
   return list;
 }
 
+/// Five points, of which the left eye begins with that one.
+LandmarkSchemeRef scheme_of_eyes(std::int16_t left) {
+  LandmarkScheme scheme = known_scheme(5);
+  scheme.eyes.left = left;
+  scheme.curves = 1;
+  scheme.curve[0] = {1, 3, 1};
+  return std::make_shared<const LandmarkScheme>(scheme);
+}
+
 MotionMap some_motion() {
   MotionMap motion;
   motion.width = kWidth;
@@ -100,7 +109,10 @@ bool equal(const Face& a, const Face& b) {
 TEST(Wire, FacesComeOutAsTheyWentIn) {
   for (const int count : {0, 1, 3, 64})
     for (const int landmarks : {0, 5, 68}) {
-      const FaceList in = some_faces(count, landmarks);
+      FaceList in = some_faces(count, landmarks);
+      if (landmarks == 5) in.scheme = scheme_of_eyes(2);
+      for (std::size_t i = 0; landmarks == 68 && i < in.landmarks.size(); ++i)
+        in.landmark_confidences.push_back(static_cast<float>(i % 101) / 100);
       const auto out = gst::from_bytes<FaceList>(gst::to_bytes(in));
       ASSERT_NE(out, nullptr) << count << " faces, " << landmarks << " landmarks";
       EXPECT_EQ(out->width, in.width);
@@ -109,6 +121,13 @@ TEST(Wire, FacesComeOutAsTheyWentIn) {
       EXPECT_EQ(out->detector, in.detector);
       EXPECT_EQ(out->landmarks_per_face, landmarks);
       EXPECT_EQ(out->landmarks, in.landmarks);
+      EXPECT_EQ(out->landmark_confidences, in.landmark_confidences);
+      ASSERT_EQ(out->scheme != nullptr, in.scheme != nullptr);
+      if (in.scheme) {
+        EXPECT_EQ(out->scheme->eyes.left, 2);
+        EXPECT_EQ(out->scheme->curve[0].last, 3);
+      }
+      EXPECT_EQ(gst::to_bytes(*out), gst::to_bytes(in));
       ASSERT_EQ(out->faces.size(), in.faces.size());
       for (std::size_t i = 0; i < in.faces.size(); ++i)
         EXPECT_TRUE(equal(out->faces[i], in.faces[i])) << i;
@@ -252,6 +271,10 @@ TEST(Wire, ValuesOutOfTheirRangeAreRefused) {
   const std::vector<std::pair<const char*, void (*)(FaceList&)>> lies = {
       {"width", [](FaceList& l) { l.width = 0; }},
       {"height", [](FaceList& l) { l.height = 40'000; }},
+      {"few confidences", [](FaceList& l) { l.landmark_confidences = {0.5f}; }},
+      {"confidence of a point", [](FaceList& l) { l.landmark_confidences.assign(15, 1.5f); }},
+      {"scheme", [](FaceList& l) { l.scheme = scheme_of_eyes(4); }},
+      {"scheme of none", [](FaceList& l) { l.scheme = std::make_shared<LandmarkScheme>(); }},
       {"confidence", [](FaceList& l) { l.faces[0].confidence = 1.5f; }},
       {"neighbors", [](FaceList& l) { l.faces[0].neighbors = -2; }},
       {"age", [](FaceList& l) { l.faces[0].age = -1; }},

@@ -440,6 +440,74 @@ TEST(OverlayLandmarks, OtherModelsAreDrawnAsPoints) {
   EXPECT_EQ(inked_pixels(none, style(kDrawPoints | kDrawContour)), 0);
 }
 
+TEST(OverlayLandmarks, TheSchemeOfTheModelIsDrawn) {
+  FaceList faces = some_faces(160, 120, 30, 20, 70);
+  for (std::size_t i = 0; i < 68; ++i)
+    faces.landmarks[i] = {10.0f + 20 * static_cast<float>(i % 7),
+                          10.0f + 10 * static_cast<float>(i / 7)};
+  LandmarkScheme own;
+  own.points = 68;
+  const auto drawn = [&](unsigned draw) {
+    faces.scheme = std::make_shared<const LandmarkScheme>(own);
+    return inked_pixels(faces, style(draw));
+  };
+  constexpr int kDisc = 29;  // of line width 2 the points' discs, as counted below
+  const int discs = drawn(kDrawPoints);
+  EXPECT_EQ(discs % 68, 0);
+  EXPECT_NEAR(discs / 68, kDisc, 8);
+  EXPECT_EQ(drawn(kDrawContour), discs) << "a scheme that nobody knows: points";
+  own.curves = 1;
+  own.curve[0] = {0, 6, 0};
+  const int with_line = drawn(kDrawContour);
+  EXPECT_NE(with_line, discs);
+  EXPECT_GT(with_line, discs / 68 * 61 + 120 * 2) << "a line of 120 pixels, and 61 points";
+  EXPECT_LT(with_line, discs / 68 * 61 + 130 * 4);
+  own.points = 67;
+  EXPECT_EQ(drawn(kDrawContour), [&] {
+    faces.scheme = nullptr;
+    return inked_pixels(faces, style(kDrawContour));
+  }()) << "said of other points: that of 68";
+}
+
+TEST(OverlayLandmarks, WeakPointsAreDimAndConfidencesHaveColours) {
+  FaceList faces = some_faces(160, 120, 30, 20, 70, 6);
+  for (std::size_t i = 0; i < 6; ++i) faces.landmarks[i] = {20.0f + 20 * static_cast<float>(i), 60};
+  OverlayStyle s = style(kDrawPoints);
+  s.landmark_color = 0xffffffff;
+  const auto drawn = [&](unsigned draw) {
+    s.draw = draw;
+    Frame frame(layout("RGB"), 160, 120, true);
+    frame.paint([](int, int, int) { return 100; });
+    draw_faces(frame.view(), ColorMatrix::kBt709, faces, s);
+    return frame;
+  };
+  const auto plain = drawn(kDrawPoints).all();
+  EXPECT_EQ(drawn(kDrawPointConfidence).all(), plain) << "nobody knows: their own colour";
+  faces.landmark_confidences.assign(6, 1);
+  EXPECT_EQ(drawn(kDrawPoints).all(), plain) << "strong points are as before";
+  faces.landmark_confidences = {1, 0.5f, 0.49f, 0, 0.95f, 0.7f};
+  const auto at = [](Frame frame, int point, int component) {
+    return frame.get(component, 20 + 20 * point, 60);
+  };
+  for (const int point : {0, 1, 4, 5}) EXPECT_EQ(at(drawn(kDrawPoints), point, 0), 255) << point;
+  for (const int point : {2, 3}) {
+    EXPECT_NEAR(at(drawn(kDrawPoints), point, 0), 100 + 155 * 3 / 8, 2) << point;
+    EXPECT_NEAR(at(drawn(kDrawPoints), point, 2), 100 + 155 * 3 / 8, 2) << point;
+  }
+  const int colours[6][3] = {{0, 208, 0}, {255, 128, 0}, {255, 0, 0},
+                             {255, 0, 0}, {0, 208, 0},   {255, 224, 0}};
+  for (int point = 0; point < 6; ++point)
+    for (int c = 0; c < 3; ++c)
+      EXPECT_EQ(at(drawn(kDrawPointConfidence), point, c), colours[point][c]) << point << " " << c;
+  // A line is as sure as its weaker end.
+  LandmarkScheme own;
+  own.points = 6;
+  own.curves = 1;
+  own.curve[0] = {1, 2, 0};
+  faces.scheme = std::make_shared<const LandmarkScheme>(own);
+  EXPECT_NEAR(drawn(kDrawContour).get(0, 50, 60), 100 + 155 * 3 / 8, 3);
+}
+
 TEST(OverlayText, ShowsWhatIsKnown) {
   FaceList faces = some_faces(320, 240, 60, 100, 70, 0);
   const auto ink = [&](unsigned draw, std::uint64_t id, float confidence) {

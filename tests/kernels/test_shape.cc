@@ -247,24 +247,57 @@ TEST(Shape, EveryBoxGivesPoints) {
   }
 }
 
-TEST(Shape, SeventySevenPointsAreAScheme) {
-  int lines = 0, joined = 0;
-  bool is_joined[77] = {};
-  for (int c = 0; c < curve_count(77); ++c) {
-    const LandmarkCurve curve = curve_of(77, c);
-    ASSERT_LT(curve.last, 77);
-    lines += curve.last - curve.first + (curve.closed ? 1 : 0);
-    for (int i = curve.first; i <= curve.last; ++i, ++joined) {
-      EXPECT_FALSE(is_joined[i]) << i;
-      is_joined[i] = true;
-    }
+TEST(Shape, StartsAnywhere) {
+  const auto model = test::random_shape_model(11);
+  const auto points = static_cast<std::size_t>(model->points);
+  Image<std::uint8_t> picture(300, 240);
+  std::mt19937 random(5);
+  for (int y = 0; y < 240; ++y)
+    for (int x = 0; x < 300; ++x) picture.view().at(x, y) = static_cast<std::uint8_t>(random());
+  const std::vector<Box> boxes = {{60, 50, 100, 100}, {90, 80, 120, 110}};
+  auto searcher = ShapeSearcher::create(Backend::kCpu, model, ShapeArithmetic::kDouble);
+  ASSERT_TRUE(searcher.ok());
+  std::vector<Point> from_boxes(2 * points), out(2 * points), starts(2 * points);
+  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, from_boxes).ok());
+  // The first face turned and smaller, the second one in its box, as a point is none.
+  std::vector<ShapePoint> start(points);
+  shape::start_shape(*model, boxes[0], start);
+  for (std::size_t i = 0; i < points; ++i) {
+    const double x = start[i].x - 110, y = start[i].y - 100;
+    start[i] = {115 + 0.7 * x - 0.3 * y, 98 + 0.3 * x + 0.7 * y};
+    starts[i] = {static_cast<float>(start[i].x), static_cast<float>(start[i].y)};
+    start[i] = {static_cast<double>(starts[i].x), static_cast<double>(starts[i].y)};
   }
-  EXPECT_LE(lines, strokes::kMaxLines);
-  EXPECT_EQ(joined, 67) << "all but eyelids, pupils and the ridge of the nose";
-  const Eyes eyes = eyes_of(77);
-  EXPECT_EQ(eyes.left + eyes.count, 38) << "the left pupil is the next";
-  EXPECT_EQ(eyes.right, 40);
-  EXPECT_TRUE(low_point_of(77).chin);
+  starts[points + 3].y = std::numeric_limits<float>::quiet_NaN();
+  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, out, starts).ok());
+  const Rect window = shape::window_of(*model, boxes[0], 300, 240);
+  for (ShapePoint& p : start) p = {p.x - window.x, p.y - window.y};
+  shape::FaceSearch search(*model, shape::hat_costs(*model, ShapeArithmetic::kDouble),
+                           shape::patch_matcher(*model, ShapeArithmetic::kDouble));
+  ASSERT_TRUE(
+      search
+          .run({picture.view().row(window.y) + window.x, window.w, window.h, picture.view().stride},
+               start)
+          .ok());
+  int moved = 0;
+  for (std::size_t i = 0; i < points; ++i) {
+    EXPECT_EQ(out[i], (Point{static_cast<float>(start[i].x + window.x),
+                             static_cast<float>(start[i].y + window.y)}));
+    EXPECT_EQ(out[points + i], from_boxes[points + i]);
+    moved += out[i] != from_boxes[i];
+  }
+  EXPECT_GT(moved, 5);
+  for (const float far : {1e9f, -HUGE_VALF}) {
+    starts[2].x = far;
+    ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, out, starts).ok());
+    EXPECT_EQ(out, from_boxes) << far;
+  }
+  std::fill(starts.begin(), starts.end(), Point{50, 50});  // no face: as it is
+  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, out, starts).ok());
+  EXPECT_EQ(out, starts);
+  starts.pop_back();
+  EXPECT_EQ(searcher.value()->enqueue(picture.view(), boxes, out, starts).code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST(Shape, WhatIsRefused) {

@@ -126,22 +126,22 @@ TEST(Verify, LandmarksTellTheTurn) {
     points[static_cast<std::size_t>(36 + i)] = {10, 20};
     points[static_cast<std::size_t>(42 + i)] = {40, 50};
   }
-  const Roll roll = followed_face(face, points.data(), 68).roll;
+  const Roll roll = followed_face(face, points.data(), known_scheme(68).eyes).roll;
   EXPECT_NEAR(roll.cos, roll_by(45).cos, 1e-6);
   EXPECT_NEAR(roll.sin, roll_by(45).sin, 1e-6);
-  const Roll stretched = followed_face(face, points.data(), 68, 2, 1).roll;
+  const Roll stretched = followed_face(face, points.data(), known_scheme(68).eyes, 2, 1).roll;
   EXPECT_NEAR(stretched.sin / stretched.cos, 0.5, 1e-6);
   face.box = {10, 20, 30, 40};
-  EXPECT_EQ(followed_face(face, nullptr, 0, 2, 0.5f).box, (Box{20, 10, 60, 20}));
+  EXPECT_EQ(followed_face(face, nullptr, Eyes{}, 2, 0.5f).box, (Box{20, 10, 60, 20}));
   const Point few[5] = {{40, 20}, {30, 20}, {10, 20}, {20, 20}, {25, 40}};
-  EXPECT_EQ(followed_face(face, few, 5).roll, Roll{});
+  EXPECT_EQ(followed_face(face, few, known_scheme(5).eyes).roll, Roll{});
   // No landmarks that are known, none at all, none of this face.
-  EXPECT_EQ(followed_face(face, points.data(), 67).roll, face.roll);
-  EXPECT_EQ(followed_face(face, nullptr, 0).roll, face.roll);
+  EXPECT_EQ(followed_face(face, points.data(), known_scheme(67).eyes).roll, face.roll);
+  EXPECT_EQ(followed_face(face, nullptr, Eyes{}).roll, face.roll);
   points[38].x = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(followed_face(face, points.data(), 68).roll, face.roll);
+  EXPECT_EQ(followed_face(face, points.data(), known_scheme(68).eyes).roll, face.roll);
   points.assign(68, {3, 3});
-  EXPECT_EQ(followed_face(face, points.data(), 68).roll, face.roll);
+  EXPECT_EQ(followed_face(face, points.data(), known_scheme(68).eyes).roll, face.roll);
 }
 
 TEST(Verify, OnlyWhatASearchShouldHaveFound) {

@@ -182,6 +182,50 @@ std::string with_member(const std::string& file, const std::string& name,
   return own_file(text, file.substr(40 + size));
 }
 
+TEST(BadCuface, LandmarkSchemes) {
+  Feeder<ForestModel> feeder(load_forest, "bad.cuface");
+  const std::string good = forest_file();
+  const auto feed = [&](const std::string& scheme) {
+    return feeder.feed(with_member(good, "scheme", scheme), scheme.substr(0, 60));
+  };
+  EXPECT_TRUE(feed("{}")) << "nothing is known";
+  EXPECT_TRUE(
+      feed(R"({"eyes":[36,42,6],"low":{"point":8,"is":"nose"},"mouth":[48,20],"jaw":[0,17],)"
+           R"("size":[36,45,66],"curves":[[0,67,1],[3,3,0]]})"));
+  const std::string bad[] = {"null",
+                             "[]",
+                             "7",
+                             "\"68\"",
+                             R"({"ears":[1,2]})",
+                             R"({"eyes":[36,42]})",
+                             R"({"eyes":[36,42,6,7]})",
+                             R"({"eyes":{"left":36}})",
+                             R"({"eyes":[36,-1,6]})",
+                             R"({"eyes":[36,63,6]})",
+                             R"({"eyes":[36,42.5,6]})",
+                             R"({"eyes":[36,18446744073709551615,6]})",
+                             R"({"eyes":[0,0,65535]})",
+                             R"({"low":8})",
+                             R"({"low":{"point":8}})",
+                             R"({"low":{"point":68,"is":"chin"}})",
+                             R"({"low":{"point":8,"is":"ear"}})",
+                             R"({"low":{"point":8,"is":"chin","more":1}})",
+                             R"({"mouth":[60,9]})",
+                             R"({"jaw":[68,1]})",
+                             R"({"size":[1,2,400]})",
+                             R"({"curves":7})",
+                             R"({"curves":[[0,68,0]]})",
+                             R"({"curves":[[5,4,0]]})",
+                             R"({"curves":[[0,5,2]]})",
+                             R"({"curves":[[0,5]]})",
+                             "{\"curves\":[" + repeated("[0,1,0],", 32) + "[0,1,0]]}",
+                             "{\"curves\":[" + repeated("[0,67,1],", 8) + "[0,1,0]]}",
+                             "{\"curves\":[" + repeated("[0,1,0],", 5000) + "[0,1,0]]}",
+                             "{\"" + repeated("e", 50'000) + "\":1}"};
+  for (const std::string& scheme : bad) EXPECT_FALSE(feed(scheme)) << scheme.substr(0, 60);
+  EXPECT_EQ(feeder.take().refused, static_cast<int>(std::size(bad)));
+}
+
 TEST(BadCuface, TrainingRecords) {
   Feeder<CascadeModel> feeder(load_cascade, "bad.cuface");
   const std::string good = cascade_file(some_cascade());

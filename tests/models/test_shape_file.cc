@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "models/models.h"
+#include "models/scheme_json.h"
 #include "models/shape_file.h"
 #include "tests/fewer.h"
 #include "tests/kernels/shape_models.h"
@@ -12,6 +13,13 @@
 
 namespace cuface::test {
 namespace {
+
+ShapeModel load_written(const ShapeModel& model, const std::string& path) {
+  EXPECT_TRUE(write_shape_file(model, {}, path).ok());
+  const auto loaded = load_shape(path);
+  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+  return loaded.ok() ? *loaded.value() : ShapeModel();
+}
 
 TEST(ShapeFile, RoundTrip) {
   const TemporaryFolder folder;
@@ -32,6 +40,29 @@ TEST(ShapeFile, RoundTrip) {
   EXPECT_EQ(loaded.value()->patch.q, 20);
   EXPECT_EQ(loaded.value()->rest, 0.1);
   EXPECT_EQ(loaded.value()->refit_limits.size(), 8u);
+}
+
+TEST(ShapeFile, TheSchemeComesWithTheModel) {
+  const TemporaryFolder folder;
+  ShapeModel model = *random_shape_model(3);
+  EXPECT_EQ(load_written(model, folder / "n").scheme.points, 8) << "of which nothing is known";
+  model.scheme.points = 8;
+  model.scheme.eyes = {1, 3, 2};
+  model.scheme.low = {7, LowPoint::kNose};
+  model.scheme.mouth = {5, 2};
+  model.scheme.jaw = {0, 1};
+  model.scheme.size = {1, 4, 6};
+  model.scheme.curves = 2;
+  model.scheme.curve[0] = {1, 2, 0};
+  model.scheme.curve[1] = {3, 6, 1};
+  const LandmarkScheme s = load_written(model, folder / "s").scheme;
+  EXPECT_EQ(to_json(s), to_json(model.scheme));
+  EXPECT_EQ(s.curve[1].last, 6);
+  EXPECT_EQ(s.low.kind, LowPoint::kNose);
+  model.scheme.curve[1].last = 8;
+  ASSERT_TRUE(write_shape_file(model, {}, folder / "bad").ok());
+  EXPECT_EQ(load_shape(folder / "bad").status().code(), StatusCode::kCorrupt);
+  EXPECT_NE(load_shape(folder / "bad").status().message().find("curve 1"), std::string::npos);
 }
 
 TEST(ShapeFile, AnotherKindIsNamed) {

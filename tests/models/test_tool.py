@@ -1,5 +1,6 @@
 """cuface-model from outside: exit codes, messages, files."""
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -8,7 +9,7 @@ import subprocess
 
 import pytest
 
-from programs import BUILD, CACHE
+from programs import BUILD, CACHE, SOURCE
 
 TOOL = BUILD / 'models/cuface-model'
 CASCADE = '/usr/share/opencv4/haarcascades/haarcascade_frontalface_alt2.xml'
@@ -138,3 +139,55 @@ def test_a_cascade_has_no_compact_form(tmp_path):
     assert result.returncode == 1
     assert 'only a landmark model has a compact form' in result.stderr
     assert not (tmp_path / 'out').exists()
+
+
+def test_convert_takes_a_scheme(tmp_path):
+    model = CACHE / 'shape_predictor_68_face_landmarks.cuface'
+    if not model.exists():
+        pytest.skip('no landmark model')
+    scheme, out = tmp_path / 'scheme.json', tmp_path / 'out.cuface'
+    scheme.write_text('{"eyes": [36, 42, 6], "curves": [[0, 16, 0], [48, 59, 1]]}')
+    assert 'scheme     eyes, mouth, jaw, 9 curves' in run(TOOL, 'info', model).stdout
+    result = run(TOOL, 'convert', '--scheme', scheme, model, out)
+    assert result.returncode == 0, result.stderr
+    assert 'scheme     eyes, 2 curves' in run(TOOL, 'info', out).stdout
+    for text, word in (('{', 'not an object'), ('{"eyes": [63, 42, 6]}', 'an eye'), ('{"nose": [1, 2]}', '"nose"')):
+        scheme.write_text(text)
+        result = run(TOOL, 'convert', '--scheme', scheme, model, tmp_path / 'none')
+        assert result.returncode == 1 and str(scheme) in result.stderr and word in result.stderr
+        assert not (tmp_path / 'none').exists()
+    assert run(TOOL, 'convert', '--scheme', model, out).returncode == 2
+    result = run(TOOL, 'convert', '--scheme', scheme, CASCADE, tmp_path / 'none')
+    assert result.returncode == 1 and 'only models of landmarks' in result.stderr
+
+
+def header(path):
+    data = pathlib.Path(path).read_bytes()
+    return json.loads(data[40:40 + int.from_bytes(data[12:16], 'little')])
+
+
+def test_confidences(tmp_path):
+    model = CACHE / 'shape_predictor_68_face_landmarks.dat'
+    if not model.exists():
+        pytest.skip('no landmark model')
+    out, table = tmp_path / 'out.cuface', tmp_path / 'table.json'
+    assert run(TOOL, 'convert', model, out).returncode == 0
+    results = json.loads((SOURCE / 'docs/results/confidence.json').read_text())
+    assert header(out)['confidence'] == results['table'], 'the default is the one that was calibrated'
+    assert results['largest_difference_to_the_product'] < 1e-5
+    assert results['samples=4']['roc_area'] >= 0.85
+    assert results['samples=4']['reliability_error'] <= 0.05
+    assert results['samples=4']['good_above_0_8'] >= 0.7
+    table.write_text('{"first": -3, "at": [1, 0.5, 0.25]}')
+    assert run(TOOL, 'convert', '--confidence', table, model, out).returncode == 0
+    assert header(out)['confidence'] == {'first': -3, 'at': [1.0, 0.5, 0.25]}
+    assert run(TOOL, 'check', out).returncode == 0
+    for text in ('7', '{}', '{"first": 0.5, "at": [1]}', '{"first": 9999, "at": [1]}', '{"first": 0, "at": []}',
+                 '{"first": 0, "at": [0.5, 0.6]}', '{"first": 0, "at": [1.5]}', '{"first": 0, "at": [1e300]}',
+                 '{"first": 0, "at": ["1"]}', '{"first": 0, "at": [' + '0,' * 40 + '0]}',
+                 '{"first": 0, "at": [1], "more": 1}'):
+        table.write_text(text)
+        result = run(TOOL, 'convert', '--confidence', table, model, tmp_path / 'none')
+        assert result.returncode == 1 and str(table) in result.stderr and 'confidences' in result.stderr, text
+    result = run(TOOL, 'convert', '--confidence', table, CASCADE, tmp_path / 'none')
+    assert result.returncode == 1 and 'regression trees' in result.stderr

@@ -144,6 +144,36 @@ def test_four_views_are_those_of_one_frame(tmp_path):
     refused(run("four-views", "/nonexistent.mp4", "--output", out), "/nonexistent.mp4", "no such file")
 
 
+def test_confidence_colours_points_and_times_stages(data, tmp_path):
+    """Sure points are green, which they are not in the clip itself."""
+    out = good(run("confidence", SHORT, "--output", tmp_path)).stdout
+    (video,) = tmp_path.glob("confidence.*")
+    assert str(video) in out, out
+    said = re.search(r"^35 frames, [0-9.]+ ms: search (\d+) %  tracker (\d+) %  landmarks (\d+) %  drawing (\d+) %$", out, re.M)
+    assert said and abs(sum(map(int, said.groups())) - 100) <= 2, out
+    lines, green = json_lines(tmp_path, SHORT), {}
+    for path in (SHORT, video):
+        raw = tmp_path / "raw.rgb"
+        done = programs.gst_launch(f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,format=RGBx ! filesink"
+                                   f" location={raw}")
+        assert done.returncode == 0, done.stdout
+        pixels, width, height = raw.read_bytes(), *(lines[0]["resolution"][side] for side in ("width", "height"))
+        green[path] = []
+        for number, line in enumerate(lines):
+            for face in line["objects"]:
+                for (x, y), confidence in zip(face["landmarks"], face["landmark_confidences"], strict=True):
+                    if confidence > 0.95 and 0 <= x < width - 1 and 0 <= y < height - 1:
+                        at = 4 * (number * width * height + round(y) * width + round(x))
+                        r, g, b = pixels[at:at + 3]
+                        green[path].append(g - (r + b) / 2)
+    assert len(green[video]) > 1000, f"{len(green[video])} sure points"
+    rise = (sum(green[video]) - sum(green[SHORT])) / len(green[video])
+    print(f"{len(green[video])} sure points, greener by {rise:.0f}")
+    assert rise > 40, f"greener by {rise:.0f}"
+    refused(run("confidence", "/nonexistent.mp4", "--output", tmp_path), "/nonexistent.mp4", "no such file")
+    refused(run("confidence", SHORT, "--landmark", "samples=0", "--output", tmp_path), "samples")
+
+
 def test_mask_puts_a_picture_on_the_face(data, tmp_path):
     """The carnival mask is red; what the clip has in its place is not."""
     out = good(run("mask", SHORT, "--output", tmp_path)).stdout

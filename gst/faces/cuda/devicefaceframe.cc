@@ -44,7 +44,12 @@ Result<const DeviceFaces*> DeviceFaceFrame::upload(const FaceList& faces) {
   host->part = faces.part;
   std::copy_n(faces.faces.begin(), count, host->faces);
   const auto& points = faces.landmarks_per_face > 0 ? faces.landmarks : faces.followed;
-  std::copy_n(points.begin(), count * static_cast<std::size_t>(each), host->landmarks());
+  const std::size_t points_count = count * static_cast<std::size_t>(each);
+  std::copy_n(points.begin(), points_count, host->landmarks());
+  host->has_confidences = !faces.landmark_confidences.empty();
+  if (host->has_confidences)
+    std::copy_n(faces.landmark_confidences.begin(), points_count,
+                host->confidences(host->count, each));
   // From memory that is not pinned: read before the call returns.
   CUFACE_TRY(check(cudaMemcpyAsync(room->slot(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice,
                                    chain->stream()),

@@ -11,7 +11,8 @@ using cuda::DeviceFaces;
 constexpr int kWithList = 4;
 
 int capacity(std::size_t slot_bytes) {
-  return static_cast<int>((slot_bytes - sizeof(DeviceFaces)) / (cuda::kMaxFaces * sizeof(Point)));
+  return static_cast<int>((slot_bytes - sizeof(DeviceFaces)) /
+                          (cuda::device_faces_bytes(1) - cuda::device_faces_bytes(0)));
 }
 
 int count_in(const DeviceFaces& faces) { return std::clamp<int>(faces.count, 0, cuda::kMaxFaces); }
@@ -30,7 +31,7 @@ int DeviceFaceResult::landmarks_capacity() const { return capacity(slot_bytes())
 DeviceSlots::Decoder DeviceFaceResult::decoder() const {
   const int most = landmarks_capacity();
   const auto bytes_of = [](int points) {
-    return sizeof(DeviceFaces) + static_cast<std::size_t>(points) * sizeof(Point);
+    return sizeof(DeviceFaces) + static_cast<std::size_t>(points) * (sizeof(Point) + sizeof(float));
   };
   return {bytes_of(kWithList * most),
           [=](const std::byte* first) {
@@ -43,6 +44,7 @@ DeviceSlots::Decoder DeviceFaceResult::decoder() const {
             list->width = width();
             list->height = height();
             list->detector = *detector_;
+            list->scheme = scheme_;
             list->searched = from.searched != 0;
             list->part = from.part;
             list->faces.assign(from.faces, from.faces + count);
@@ -50,6 +52,9 @@ DeviceSlots::Decoder DeviceFaceResult::decoder() const {
             (found ? list->landmarks_per_face : list->followed_per_face) = each;
             (found ? list->landmarks : list->followed)
                 .assign(from.landmarks(), from.landmarks() + count * each);
+            if (const float* const all = from.confidences(count, each);
+                found && from.has_confidences)
+              list->landmark_confidences.assign(all, all + count * each);
             return list;
           }};
 }
@@ -57,6 +62,11 @@ DeviceSlots::Decoder DeviceFaceResult::decoder() const {
 int landmarks_capacity(const FaceResult& faces) {
   if (const DeviceFaceRef device = faces_on_device(faces)) return device->landmarks_capacity();
   return faces.host() ? points_per_face(*faces.host()) : 0;
+}
+
+LandmarkSchemeRef scheme_of(const FaceResult& faces) {
+  if (const DeviceFaceRef device = faces_on_device(faces)) return device->scheme();
+  return faces.host() ? faces.host()->scheme : nullptr;
 }
 
 DetectorName detector_of(const FaceResult& faces) {

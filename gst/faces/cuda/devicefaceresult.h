@@ -30,12 +30,16 @@ class DeviceFaceResult final : public DeviceResult {
   const DetectorName& detector() const { return detector_; }
   /// Before it is added to the frame.
   void set_detector(DetectorName detector) { detector_ = std::move(detector); }
+  const LandmarkSchemeRef& scheme() const { return scheme_; }
+  /// As FaceList::scheme; before it is added to the frame.
+  void set_scheme(LandmarkSchemeRef scheme) { scheme_ = std::move(scheme); }
 
  protected:
   DeviceSlots::Decoder decoder() const override;
 
  private:
   DetectorName detector_;
+  LandmarkSchemeRef scheme_;
 };
 
 using DeviceFaceRef = std::shared_ptr<const DeviceFaceResult>;
@@ -46,6 +50,8 @@ inline DeviceFaceRef faces_on_device(const FaceResult& faces) {
 }
 /// Their landmark capacity on the GPU; of faces elsewhere, the points that they have.
 int landmarks_capacity(const FaceResult& faces);
+/// FaceList::scheme, without waiting.
+LandmarkSchemeRef scheme_of(const FaceResult& faces);
 /// The name in FaceList::detector, without waiting.
 DetectorName detector_of(const FaceResult& faces);
 

@@ -78,6 +78,7 @@ __global__ void __launch_bounds__(kMaxFaces)
     out->count = kept;
     out->landmarks_per_face = 0;
     out->followed_per_face = 0;
+    out->has_confidences = 0;
     out->searched = found[0].searched;
     out->part = {};
     out->overflow = overflow;

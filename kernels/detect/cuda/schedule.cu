@@ -13,9 +13,10 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
   const DeviceFaces* faces =
       begin.verify || begin.ask.active_parts || begin.ask.motion ? begin.asker : nullptr;
   const int count = faces ? faces->count : 0, points = faces ? points_per_face(*faces) : 0;
+  const Eyes eyes = scheme_for(&begin.scheme, points).eyes;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
-    state->followed.faces[i] = followed_face(faces->faces[i], faces->landmarks() + i * points,
-                                             points, begin.scale_x, begin.scale_y);
+    state->followed.faces[i] = followed_face(faces->faces[i], faces->landmarks() + i * points, eyes,
+                                             begin.scale_x, begin.scale_y);
   if (threadIdx.x != 0) return;
   if (begin.restart) state->wish = {};
   SearchRequest ask = begin.ask;
@@ -48,12 +49,16 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
   const int points = keep ? earlier * before->landmarks_per_face : 0;
   for (int i = threadIdx.x; i < points; i += blockDim.x)
     out->landmarks()[i] = before->landmarks()[i];
+  const bool confident = keep && before->has_confidences;
+  for (int i = threadIdx.x; confident && i < points; i += blockDim.x)
+    out->confidences(1, points)[i] = before->confidences(1, points)[i];
   __syncthreads();
   if (threadIdx.x != 0) return;
   out->count = first_count;
   if (earlier > 0) out->count = merge_faces(found->faces, added, out->faces, earlier, kMaxFaces);
   out->landmarks_per_face = keep ? before->landmarks_per_face : 0;
   out->followed_per_face = 0;
+  out->has_confidences = confident;
   out->searched = (run && !what.is_part()) || (before && before->searched);
   out->part = before ? before->part : what.is_part() && !what.only_new() ? what : SearchRegion{};
   out->overflow = run ? found->overflow : before ? before->overflow : 0;

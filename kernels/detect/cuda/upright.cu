@@ -26,6 +26,7 @@ struct Output {
     out->count = 0;
     out->landmarks_per_face = 0;
     out->followed_per_face = 0;
+    out->has_confidences = 0;
     const bool part = band && band->is_part();
     out->searched = !idle(run) && !part;
     out->part = part ? *band : SearchRegion{};

@@ -95,6 +95,7 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::make(const ForestModel
   }
   const auto forest = std::make_shared<DeviceForest>();
   forest->landmarks_ = model.landmarks;
+  forest->confidence_ = model.confidence;
   forest->stages_ = model.stages;
   forest->trees_ = model.trees;
   forest->depth_ = model.depth;

@@ -73,6 +73,7 @@ class DeviceForest {
 
   ForestTables tables() const;
   int stages() const { return stages_; }
+  const ConfidenceTable& confidence() const { return confidence_; }
 
  private:
   static Result<std::shared_ptr<const DeviceForest>> make(const ForestModel& model);
@@ -82,6 +83,7 @@ class DeviceForest {
   DeviceBuffer<forest::Lever> levers_;
   DeviceBuffer<unsigned char> tables_;
   int landmarks_ = 0, stages_ = 0, trees_ = 0, depth_ = 0, pool_ = 0;
+  ConfidenceTable confidence_;
 };
 
 /// Create and enqueue in the context of the forest. Keeps nothing between frames: one object serves

@@ -85,6 +85,7 @@ struct ToFaces {
     out->count = count;
     out->landmarks_per_face = 0;
     out->followed_per_face = 0;
+    out->has_confidences = 0;
     out->searched = 1;
     out->part = {};
     out->overflow = 0;

@@ -80,7 +80,8 @@ std::vector<Option> shape_options(ShapeJob& job) {
       option("patch-variance", nullptr, "X", o.patch_variance, "of patches that a subspace keeps"),
       option("floor", nullptr, "X", o.floor, "least variance of a direction, in their mean"),
       option("edge", nullptr, "X", o.edge, "weight of edges at a face's boundary; 0 = none"),
-      text_option("edge-points", "FIRST-LAST", job.edge_points, "points of the boundary"),
+      text_option("edge-points", "FIRST-LAST", job.edge_points,
+                  "points of the boundary; the scheme's jaw without"),
       option("line", nullptr, "N", o.line.length, "gradients of a line"),
       option("line-reach", nullptr, "N", o.line.reach, "pixels a line is looked for, either way"),
       option("inside", nullptr, "X", o.inside, "share of a patch that must be in the picture"),
@@ -95,7 +96,8 @@ Status read_point_options(ShapeJob& job) {
       !read_numbers(job.size_points, ',', {&o.size_left, &o.size_right, &o.size_below})) {
     return {StatusCode::kInvalidArgument, "--size-points must be three numbers: 36,45,66"};
   }
-  if (!read_numbers(job.edge_points, '-', {&o.edge_first, &o.edge_last}))
+  if (!job.edge_points.empty() &&
+      !read_numbers(job.edge_points, '-', {&o.edge_first, &o.edge_last}))
     return {StatusCode::kInvalidArgument, "--edge-points must be two numbers: 0-16"};
   return {};
 }

@@ -21,8 +21,8 @@ struct ShapeJob {
   ShapeOptions options;
   std::string images, output;  ///< paths, from the root
   FaceOptions faces;
-  std::string size_points;           ///< "36,45,66"; empty: the scheme's own
-  std::string edge_points = "0-16";  ///< "0-16"
+  std::string size_points;  ///< "36,45,66"; empty: the scheme's own
+  std::string edge_points;  ///< "0-16"; empty: the scheme's own
   std::uint64_t images_hash = 0, images_count = 0;
   bool done = false;
   LearntTextures textures;

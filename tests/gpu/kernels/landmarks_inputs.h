@@ -178,6 +178,7 @@ inline Bytes block_of(const std::vector<Box>& boxes, int landmarks) {
   faces->lost = 5;
   faces->search_wanted = {3, 5, 0};
   faces->followed_per_face = 2;
+  faces->has_confidences = 0;
   faces->frame = 0x123456789abcdef0u;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     faces->faces[i].id = 1000 + i;
@@ -191,9 +192,10 @@ inline Bytes block_of(const std::vector<Box>& boxes, int landmarks) {
 
 /// The bytes a block must have behind enqueue() from `in` to `out`: those `out` had, but for what
 /// is said to be written. points_of(box, points) says whether the reference gives the box
-/// landmarks.
+/// landmarks; `confidences` are those of all faces, in order, or empty where it has none.
 template <typename PointsOf>
-Bytes expected_block(const Bytes& in, int landmarks, Bytes out, const PointsOf& points_of) {
+Bytes expected_block(const Bytes& in, int landmarks, Bytes out, const PointsOf& points_of,
+                     const std::vector<float>* confidences = nullptr) {
   const auto* from = reinterpret_cast<const cuda::DeviceFaces*>(in.data());
   auto* to = reinterpret_cast<cuda::DeviceFaces*>(out.data());
   const auto count = static_cast<std::size_t>(from->count);
@@ -207,6 +209,10 @@ Bytes expected_block(const Bytes& in, int landmarks, Bytes out, const PointsOf& 
     std::memcpy(reinterpret_cast<std::uint8_t*>(to->landmarks_of(static_cast<int>(f))),
                 points.data(), points.size() * sizeof(Point));
   }
+  to->has_confidences = confidences != nullptr;
+  if (confidences)
+    std::memcpy(reinterpret_cast<std::uint8_t*>(to->confidences(to->count, landmarks)),
+                confidences->data(), confidences->size() * sizeof(float));
   return out;
 }
 

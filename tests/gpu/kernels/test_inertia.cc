@@ -110,7 +110,7 @@ TEST(HoldCuda, HasTheBytesOfTheReference) {
   const test::Stream stream;
   std::mt19937 random(10);
   const auto uniform = [&] { return std::uniform_real_distribution<float>(0, 300)(random); };
-  long held = 0, others = 0;
+  long held = 0, others = 0, confident = 0;
   for (const int landmarks : {1, 5, 68, kMaxLandmarks}) {
     test::GuardedBytes previous(cuda::device_faces_bytes(landmarks), test::kCanary);
     test::GuardedBytes block(cuda::device_faces_bytes(landmarks), test::kCanary);
@@ -125,6 +125,9 @@ TEST(HoldCuda, HasTheBytesOfTheReference) {
         for (int i = 0; i < n; ++i)
           faces.faces[i].id = static_cast<std::uint64_t>(i % 5 == 4 ? 0 : 1 + (i + shift) % n);
         for (int k = 0; k < n * landmarks; ++k) faces.landmarks()[k] = {uniform(), uniform()};
+        faces.has_confidences = random() % 3 > 0;
+        for (int k = 0; faces.has_confidences && k < n * landmarks; ++k)
+          faces.confidences(n, landmarks)[k] = uniform() / 300;
         return bytes;
       };
       Bytes from = list(0), bytes = list(f % 4);
@@ -140,15 +143,25 @@ TEST(HoldCuda, HasTheBytesOfTheReference) {
         held += !of_another_model && place >= 0;
         others += of_another_model || place < 0;
       }
-      if (!of_another_model)
+      if (!of_another_model) {
         forest::keep_landmarks(SerialLanes{}, before.faces, before.count, before.landmarks(),
                                faces.faces, faces.count, landmarks, faces.landmarks());
+        if (before.has_confidences && faces.has_confidences)
+          forest::keep_landmarks(SerialLanes{}, before.faces, before.count,
+                                 std::as_const(before).confidences(before.count, landmarks),
+                                 faces.faces, faces.count, landmarks,
+                                 faces.confidences(faces.count, landmarks));
+        else
+          faces.has_confidences = 0;
+        confident += faces.has_confidences;
+      }
       ASSERT_TRUE(block.get() == bytes) << landmarks << " landmarks, frame " << f;
       ASSERT_TRUE(previous.get() == from) << "what was delivered before was written to";
     }
   }
   test::compared("faces whose landmarks are held", held, 100);
   test::compared("other faces", others, 50);
+  test::compared("lists with confidences", confident, 20);
 }
 
 TEST(InertiaCudaArguments, ThereHaveToBeFaces) {

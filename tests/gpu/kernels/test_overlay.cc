@@ -28,6 +28,20 @@ using test::pack_faces;
 using test::texture;
 using Frame = test::OverlayFrame;
 
+/// Curves anywhere, over each other, up to all lines that there may be.
+LandmarkSchemeRef some_scheme(int points, std::mt19937& random) {
+  auto scheme = std::make_shared<LandmarkScheme>();
+  scheme->points = points;
+  for (int c = 0; points > 1 && c < kMaxLandmarkCurves; ++c) {
+    const int first = static_cast<int>(random() % static_cast<unsigned>(points));
+    const int last = std::min(first + static_cast<int>(random() % 15), points - 1);
+    scheme->curve[scheme->curves++] = {static_cast<std::int16_t>(first),
+                                       static_cast<std::int16_t>(last),
+                                       static_cast<std::int16_t>(random() % 2)};
+  }
+  return scheme;
+}
+
 class OverlayCuda : public testing::Test {
  protected:
   static constexpr int kCapacity = 400;
@@ -45,7 +59,8 @@ class OverlayCuda : public testing::Test {
     return reinterpret_cast<const cuda::DeviceFaces*>(faces_->data());
   }
   void enqueue(const FrameView& frame, ColorMatrix matrix, const OverlayStyle& style) {
-    const Status status = overlay_->enqueue(frame, matrix, device_faces(), style, *stream_);
+    const Status status =
+        overlay_->enqueue(frame, matrix, device_faces(), scheme_, style, *stream_);
     ASSERT_TRUE(status.ok()) << status.message();
   }
 
@@ -57,6 +72,7 @@ class OverlayCuda : public testing::Test {
     frame.paint(texture);
     before.paint(texture);
     faces_->set(pack_faces(faces, kCapacity));
+    scheme_ = faces.scheme.get();
     const DeviceFrame device(frame);
     enqueue(device.view(), matrix, style);
     draw_faces(frame.view(), matrix, faces, style);
@@ -69,6 +85,7 @@ class OverlayCuda : public testing::Test {
   std::unique_ptr<cuda::Overlay> overlay_;
   std::unique_ptr<test::Stream> stream_;
   std::unique_ptr<GuardedBytes> faces_;
+  const LandmarkScheme* scheme_ = nullptr;
 };
 
 TEST_F(OverlayCuda, EveryLayoutSizeAndFlagHasTheBytesOfTheReference) {
@@ -97,17 +114,24 @@ TEST_F(OverlayCuda, EveryLayoutSizeAndFlagHasTheBytesOfTheReference) {
 
 TEST_F(OverlayCuda, ManyFacesOneUponTheOther) {
   std::mt19937 random(21);
-  long drawn = 0, faces_drawn = 0;
+  long drawn = 0, faces_drawn = 0, confident = 0;
   for (int round = 0; round < std::max(6, test::cases(60)); ++round) {
     const auto& layout = test::layouts()[static_cast<std::size_t>(round) % test::layouts().size()];
     const int width = 50 + static_cast<int>(random() % 500);
     const int height = 50 + static_cast<int>(random() % 300);
     const int counts[] = {0, 1, 2, 7, 33, cuda::kMaxFaces};
     const int points[] = {68, 5, 68, 0, 388};  // 388: more than one batch
-    const FaceList faces = many_faces(width, height, counts[round % 6], points[round % 5], random);
+    FaceList faces = many_faces(width, height, counts[round % 6], points[round % 5], random);
+    if (round % 4 == 1) faces.scheme = some_scheme(points[round % 5], random);
+    if (round % 3 == 1) {
+      for (std::size_t i = 0; i < faces.landmarks.size(); ++i)
+        faces.landmark_confidences.push_back(static_cast<float>(random() % 101) / 100);
+      confident += counts[round % 6];
+    }
     OverlayStyle style =
         test::style(static_cast<unsigned>(random() % 64), static_cast<int>(random() % 9));
     if (round % 3 == 0) style.draw = test::kEverything;
+    if (round % 2 == 0) style.draw |= kDrawPointConfidence;
     style.box_color = static_cast<Argb>(random());  // translucent
     style.landmark_color = static_cast<Argb>(random());
     style.text_color = static_cast<Argb>(random());
@@ -118,6 +142,7 @@ TEST_F(OverlayCuda, ManyFacesOneUponTheOther) {
   }
   test::compared("bytes changed", drawn, 1'000'000);
   test::compared("faces", faces_drawn, 1000);
+  test::compared("faces with confidences", confident, 200);
 }
 
 TEST_F(OverlayCuda, EverySizeAndPlace) {

@@ -71,7 +71,7 @@ class OverlayImageCuda : public testing::Test {
     OverlayStyle of_device = style;
     of_device.picture = &copy.value().levels();
     const auto* list = reinterpret_cast<const cuda::DeviceFaces*>(faces_->data());
-    EXPECT_TRUE(overlay_->enqueue(device.view(), kMatrix, list, of_device, *stream_).ok());
+    EXPECT_TRUE(overlay_->enqueue(device.view(), kMatrix, list, nullptr, of_device, *stream_).ok());
     draw_faces(frame.view(), kMatrix, faces, style);
     device.expect_same(frame, layout.name + " " + std::to_string(width) + "x" +
                                   std::to_string(height) + " draw " + std::to_string(draw));
@@ -160,9 +160,10 @@ TEST_F(OverlayImageCuda, WhatIsNotThereIsNotUsed) {
   const DeviceFrame device(frame);
   faces_->set(pack_faces(test::some_faces(160, 120, 30, 20, 50), kCapacity));
   const auto* list = reinterpret_cast<const cuda::DeviceFaces*>(faces_->data());
-  ASSERT_TRUE(
-      overlay_->enqueue(device.view(), ColorMatrix::kBt601, list, test::style(kDrawImage), *stream_)
-          .ok());
+  ASSERT_TRUE(overlay_
+                  ->enqueue(device.view(), ColorMatrix::kBt601, list, nullptr,
+                            test::style(kDrawImage), *stream_)
+                  .ok());
   device.expect_same(frame, "no picture");
   auto small = cuda::Overlay::create(5);
   ASSERT_TRUE(small.ok());
@@ -177,7 +178,8 @@ TEST_F(OverlayImageCuda, WhatIsNotThereIsNotUsed) {
   OverlayStyle of_device = style;
   of_device.picture = &copy.value().levels();
   ASSERT_TRUE(
-      overlay_->enqueue(device.view(), ColorMatrix::kBt601, list, of_device, *stream_).ok());
+      overlay_->enqueue(device.view(), ColorMatrix::kBt601, list, nullptr, of_device, *stream_)
+          .ok());
   faces.landmarks_per_face = 0;
   draw_faces(frame.view(), ColorMatrix::kBt601, faces, style);
   device.expect_same(frame, "too many landmarks");
@@ -201,12 +203,12 @@ TEST_F(OverlayImageCuda, Times) {
     of_device.picture = &copy.value().levels();
     const auto* list = reinterpret_cast<const cuda::DeviceFaces*>(faces_->data());
     const std::string size = std::to_string(width) + "x" + std::to_string(height);
-    test::report_time(
-        "overlay image", size, test::median_us(*stream_, [&] {
-          EXPECT_TRUE(
-              overlay_->enqueue(device.view(), ColorMatrix::kBt709, list, of_device, *stream_)
-                  .ok());
-        }));
+    test::report_time("overlay image", size, test::median_us(*stream_, [&] {
+                        EXPECT_TRUE(overlay_
+                                        ->enqueue(device.view(), ColorMatrix::kBt709, list, nullptr,
+                                                  of_device, *stream_)
+                                        .ok());
+                      }));
     test::report_cpu_time("overlay image", size,
                           [&] { draw_faces(frame.view(), ColorMatrix::kBt709, faces, style); });
   }

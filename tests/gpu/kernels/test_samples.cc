@@ -28,27 +28,47 @@ using test::PaddedPicture;
 constexpr BoxMap kMap{0.95f, 0.01f, 0.025f};
 
 struct Seen {
-  long faces = 0, refused = 0, points = 0, averaged = 0;
+  long faces = 0, refused = 0, points = 0, averaged = 0, confidences = 0;
 };
+
+/// The same with a table, so that its points have confidences.
+ModelRef with_confidence(const ModelRef& model) {
+  auto changed = std::make_shared<ForestModel>(*model);
+  changed->confidence = {-20, 24, {}};
+  for (int i = 0; i < 24; ++i) changed->confidence.at[i] = 1 - static_cast<float>(i * i) / 600;
+  return changed;
+}
 
 Bytes expected_block(SampledLandmarker& reference, const ForestModel& model,
                      ImageView<const std::uint8_t> luma, const Bytes& in, int samples, Bytes out,
                      Seen& seen) {
-  std::vector<Point> alone(static_cast<std::size_t>(model.landmarks));
+  const auto landmarks = static_cast<std::size_t>(model.landmarks);
+  std::vector<Point> alone(landmarks);
+  std::vector<float> confidences, of_face(landmarks);
+  const bool confident = reference.has_confidences(samples);
   return test::expected_block(
-      in, model.landmarks, std::move(out), [&](const Box& box, std::vector<Point>& points) {
+      in, model.landmarks, std::move(out),
+      [&](const Box& box, std::vector<Point>& points) {
         ++seen.faces;
-        if (!reference.enqueue(luma, {&box, 1}, kMap, samples, points).ok()) {
+        const bool usable = reference
+                                .enqueue(luma, {&box, 1}, kMap, samples, points, {}, {},
+                                         confident ? std::span(of_face) : std::span<float>{})
+                                .ok();
+        if (!usable) std::ranges::fill(of_face, 0.0f);
+        confidences.insert(confidences.end(), of_face.begin(), of_face.end());
+        if (!usable) {
           ++seen.refused;
           return false;
         }
+        for (const float one : of_face) seen.confidences += confident && one > 0 && one < 1;
         EXPECT_TRUE(reference.enqueue(luma, {&box, 1}, kMap, 1, alone).ok());
         for (std::size_t i = 0; i < points.size(); ++i) {
           ++seen.points;
           seen.averaged += points[i] != alone[i];
         }
         return true;
-      });
+      },
+      confident ? &confidences : nullptr);
 }
 
 class SamplesCuda : public testing::Test {
@@ -70,7 +90,8 @@ TEST_F(SamplesCuda, HaveTheBytesOfTheReference) {
   for (const test::ForestShape& shape :
        {test::ForestShape{68, 4, 60, 4, 100}, test::ForestShape{5, 3, 9, 2, 20},
         test::ForestShape{256, 2, 20, 3, 60}}) {
-    const ModelRef model = test::random_forest(shape, ++seed);
+    ModelRef model = test::random_forest(shape, ++seed);
+    if (shape.landmarks != 5) model = with_confidence(model);
     auto reference = SampledLandmarker::create(Backend::kCpu, model);
     ASSERT_TRUE(reference.ok()) << reference.status().message();
     auto forest = cuda::DeviceForest::create(*model);
@@ -104,12 +125,13 @@ TEST_F(SamplesCuda, HaveTheBytesOfTheReference) {
   test::compared("unusable boxes", seen_.refused, test::under_tool() ? 50 : 100);
   test::compared("points", seen_.points, 10'000);
   test::compared("points that are not those of the box alone", seen_.averaged, 5'000);
+  test::compared("confidences between 0 and 1", seen_.confidences, 5'000);
 }
 
 // Boxes of all kinds; test_roll_cuda.cc has faces that are known.
 TEST_F(SamplesCuda, LookTwiceAtFacesThatAreNotKnown) {
   const PaddedPicture picture = test::noise(160, 120, 6, 5, 3);
-  const ModelRef model = test::random_forest({68, 4, 60, 4, 100}, 41);
+  const ModelRef model = with_confidence(test::random_forest({68, 4, 60, 4, 100}, 41));
   auto reference = SampledLandmarker::create(Backend::kCpu, model);
   auto forest = cuda::DeviceForest::create(*model);
   ASSERT_TRUE(reference.ok() && forest.ok());
@@ -135,18 +157,24 @@ TEST_F(SamplesCuda, LookTwiceAtFacesThatAreNotKnown) {
       EXPECT_EQ(enqueue(nullptr).code(), StatusCode::kInvalidArgument) << "nobody knows a face";
       ASSERT_TRUE(enqueue(reinterpret_cast<const RollState*>(nobody.data())).ok());
       std::vector<Point> once(68);
-      const Bytes want =
-          test::expected_block(block, 68, before, [&](const Box& box, std::vector<Point>& points) {
+      std::vector<float> confidences, of_face(68);
+      const bool confident = samples > 1;
+      const Bytes want = test::expected_block(
+          block, 68, before,
+          [&](const Box& box, std::vector<Point>& points) {
             const auto view = picture.at(picture.bytes.data());
-            if (!reference.value()->enqueue(view, {&box, 1}, kMap, samples, once).ok())
-              return false;
-            if (!reference.value()
-                     ->enqueue(view, {&box, 1}, kMap, samples, points, {}, {&twice, 1})
-                     .ok())
-              return false;
-            moved += points != once;
-            return true;
-          });
+            const bool usable =
+                reference.value()->enqueue(view, {&box, 1}, kMap, samples, once).ok() &&
+                reference.value()
+                    ->enqueue(view, {&box, 1}, kMap, samples, points, {}, {&twice, 1},
+                              confident ? std::span(of_face) : std::span<float>{})
+                    .ok();
+            if (!usable) std::ranges::fill(of_face, 0.0f);
+            confidences.insert(confidences.end(), of_face.begin(), of_face.end());
+            moved += usable && points != once;
+            return usable;
+          },
+          confident ? &confidences : nullptr);
       ASSERT_TRUE(out.get() == want) << faces << " faces, " << samples << " samples";
     }
   }

@@ -51,6 +51,9 @@ class SearchCuda : public testing::Test {
     made->searched = chance(2);
     made->lost = 3;
     made->search_wanted = kWholePicture;
+    made->has_confidences = landmarks > 0 && chance(2);
+    for (int k = 0; made->has_confidences && k < count * landmarks; ++k)
+      made->confidences(count, landmarks)[k] = static_cast<float>(below(100)) / 100;
     made->part = {};
     if (chance(3)) made->part = {below(4), 4};
     for (int i = 0; i < count; ++i) {
@@ -230,8 +233,9 @@ TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
     ASSERT_EQ(got.count, begin.verify || what.active_only ? asker->count : 0);
     only_active += !begin.verify && what.active_only;
     for (int f = 0; f < got.count; ++f) {
-      const Followed want = followed_face(asker->faces[f], asker->landmarks() + f * landmarks,
-                                          landmarks, begin.scale_x, begin.scale_y);
+      const Followed want =
+          followed_face(asker->faces[f], asker->landmarks() + f * landmarks,
+                        known_scheme(landmarks).eyes, begin.scale_x, begin.scale_y);
       ASSERT_EQ(got.faces[f].box, want.box) << i;
       ASSERT_EQ(got.faces[f].roll, want.roll) << i;
       ++told;
@@ -266,7 +270,7 @@ TEST_F(SearchCuda, SearchesTheWholeWhereSomethingHasMoved) {
 }
 
 TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
-  int joined = 0, kept = 0, full = 0;
+  int joined = 0, kept = 0, full = 0, confident = 0;
   for (int i = 0; i < kFrames; ++i) {
     const bool due = !chance(4);
     const bool many = chance(8);
@@ -321,7 +325,15 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
                             sizeof(Point) * static_cast<std::size_t>(before->count * landmarks)),
                 0);
     }
+    ASSERT_EQ(out->has_confidences, !due && before->has_confidences);
+    if (out->has_confidences && before->count > 0) {
+      ++confident;
+      ASSERT_EQ(std::memcmp(out->confidences_of(0), before->confidences_of(0),
+                            sizeof(float) * static_cast<std::size_t>(before->count * landmarks)),
+                0);
+    }
   }
+  compared("lists with confidences kept", confident, 10);
   compared("lists in which faces met", joined, 100);
   compared("lists with landmarks kept", kept, 20);
   compared("lists too long", full, 5);

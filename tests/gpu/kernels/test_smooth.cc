@@ -48,6 +48,9 @@ TEST(SmoothCuda, HasTheBytesOfTheReference) {
       for (int i = 0; i < count; ++i) faces->faces[i].id = ids[static_cast<std::size_t>(i)];
       for (int i = 0; i < count * landmarks; ++i)
         faces->landmarks()[i] = {uniform(0, 300), uniform(0, 200)};
+      faces->has_confidences = f % 3 == 1;
+      for (int i = 0; faces->has_confidences && i < count * landmarks; ++i)
+        faces->confidences(count, landmarks)[i] = uniform(0, 1);
       from.set(bytes);
       to.set(Bytes(bytes.size(), test::kCanary));
       const double seconds = f % 3 ? 0.04 : 0.1;

@@ -1,0 +1,56 @@
+#include "models/confidence_json.h"
+
+#include <charconv>
+
+#include "kernels/common/try.h"
+#include "models/scheme_json.h"
+
+namespace cuface {
+namespace {
+
+using Json = nlohmann::json;
+
+Status corrupt(const std::string& why) {
+  return {StatusCode::kCorrupt, "its table of confidences: " + why};
+}
+
+}  // namespace
+
+Json to_json(const ConfidenceTable& table) {
+  Json at = Json::array();
+  for (int i = 0; i < table.steps; ++i) {
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, table.at[i]).ptr;
+    double shortest = 0;  // 0.95, not 0.949999988
+    std::from_chars(digits, end, shortest);
+    at.push_back(shortest);
+  }
+  return {{"first", table.first}, {"at", std::move(at)}};
+}
+
+Result<ConfidenceTable> confidence_from(const Json& json) {
+  if (!json.is_object() || json.size() != 2 || !json.contains("first") || !json.contains("at"))
+    return corrupt("it has not the members \"first\" and \"at\"");
+  const Json &first = json["first"], &at = json["at"];
+  if (!first.is_number_integer() || first < -512 || first > 512)
+    return corrupt("first is no exponent from -512 to 512");
+  if (!at.is_array() || at.empty() || at.size() > kMostConfidenceSteps)
+    return corrupt("at is not a list of 1 to " + std::to_string(kMostConfidenceSteps) + " numbers");
+  ConfidenceTable table;
+  table.first = first.get<std::int32_t>();
+  for (const Json& value : at) {
+    if (!value.is_number()) return corrupt("at has what is no number");
+    table.at[table.steps++] = value.get<float>();
+  }
+  if (!is_sound(table)) return corrupt("confidences are not from 0 to 1, or rise");
+  return table;
+}
+
+Result<ConfidenceTable> load_confidence(const std::string& path) {
+  CUFACE_TAKE(json, load_small_json(path));
+  auto table = confidence_from(json);
+  if (table.ok()) return table;
+  return Status(table.status().code(), path + ": " + table.status().message());
+}
+
+}  // namespace cuface

@@ -1,0 +1,154 @@
+// What a landmark model finds in the labelled faces made hard, for tests/full/confidence: a line
+// for each face and difficulty, with path, difficulty, and for each point its error (in distances
+// of the outer corners of the eyes), its score and its confidence.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/landmark_samples/landmark_samples.h"
+#include "kernels/landmark_samples/spread.h"
+#include "models/box_map.h"
+#include "models/models.h"
+#include "tests/models/landmark_rows.h"
+
+namespace cuface::test {
+namespace {
+
+/// The box is moved by parts of its side and scaled; a grey rectangle lies on the face, in parts of
+/// the true box; the picture is turned.
+struct Difficulty {
+  const char* name;
+  double right = 0, down = 0, scale = 1;
+  double covered[4] = {};  ///< left, top, right, bottom
+  double degrees = 0;
+};
+
+constexpr Difficulty kAll[] = {
+    {"plain"},
+    {"box right", 0.15},
+    {"box left", -0.15},
+    {"box above", 0, -0.15},
+    {"box below", 0, 0.15},
+    {"box far right and below", 0.2, 0.12},
+    {"box far left and above", -0.2, -0.12},
+    {"box small", 0, 0, 0.75},
+    {"box large", 0, 0, 1.35},
+    {"box large, right and above", 0.12, -0.12, 1.2},
+    {"left eye covered", 0, 0, 1, {0.1, 0.2, 0.5, 0.5}},
+    {"right eye covered", 0, 0, 1, {0.5, 0.2, 0.9, 0.5}},
+    {"nose covered", 0, 0, 1, {0.3, 0.4, 0.7, 0.75}},
+    {"mouth covered", 0, 0, 1, {0.2, 0.65, 0.8, 1}},
+    {"right half covered", 0, 0, 1, {0.5, -0.1, 1.2, 1.2}},
+    {"turned by 15", 0, 0, 1, {}, 15},
+    {"turned by -15", 0, 0, 1, {}, -15},
+    {"turned by 30", 0, 0, 1, {}, 30},
+    {"turned by -30", 0, 0, 1, {}, -30},
+};
+
+struct Hard {
+  cv::Mat picture;
+  Box box;
+  std::vector<Point> truth;
+};
+
+Hard made_hard(const cv::Mat& picture, const Box& box, const std::vector<Point>& truth,
+               const Difficulty& d) {
+  Hard hard{picture.clone(), box, truth};
+  const auto at = [](float from, float side, double part) {
+    return static_cast<int>(
+        std::lrint(static_cast<double>(from) + part * static_cast<double>(side)));
+  };
+  if (d.covered[2] > d.covered[0])
+    cv::rectangle(hard.picture, {at(box.x, box.w, d.covered[0]), at(box.y, box.h, d.covered[1])},
+                  {at(box.x, box.w, d.covered[2]), at(box.y, box.h, d.covered[3])}, {128}, -1);
+  if (d.degrees != 0) {
+    const cv::Mat m = cv::getRotationMatrix2D({box.x + box.w / 2, box.y + box.h / 2}, d.degrees, 1);
+    cv::warpAffine(picture, hard.picture, m, picture.size(), cv::INTER_LINEAR,
+                   cv::BORDER_REPLICATE);
+    for (Point& p : hard.truth) {
+      const double x = static_cast<double>(p.x), y = static_cast<double>(p.y);
+      p = {
+          static_cast<float>(m.at<double>(0, 0) * x + m.at<double>(0, 1) * y + m.at<double>(0, 2)),
+          static_cast<float>(m.at<double>(1, 0) * x + m.at<double>(1, 1) * y + m.at<double>(1, 2))};
+    }
+  }
+  const auto w = static_cast<double>(box.w), h = static_cast<double>(box.h);
+  hard.box = {static_cast<float>(static_cast<double>(box.x) + d.right * w + w * (1 - d.scale) / 2),
+              static_cast<float>(static_cast<double>(box.y) + d.down * h + h * (1 - d.scale) / 2),
+              static_cast<float>(w * d.scale), static_cast<float>(h * d.scale)};
+  return hard;
+}
+
+/// The box of haarcascade_frontalface_alt that the model's own comes from.
+Box detectors_box(const Box& own, const BoxMap& map) {
+  Box box;
+  box.w = own.w / map.scale;
+  box.h = own.h / map.scale;
+  box.x = own.x - (box.w - own.w) / 2 - map.shift_x * box.w;
+  box.y = own.y - (box.h - own.h) / 2 - map.shift_y * box.h;
+  return box;
+}
+
+/// A table that says each score's logarithm, of scores from 2^first to 2^0: 1 at the lowest.
+ConfidenceTable ruler() {
+  ConfidenceTable table{-31, 32, {}};
+  for (int i = 0; i < 32; ++i) table.at[i] = 1 - static_cast<float>(i) / 31;
+  return table;
+}
+
+/// The score that ruler() gave that confidence.
+double score_of(float confidence) {
+  const double steps = (1 - static_cast<double>(confidence)) * 31;
+  const double whole = std::floor(steps);
+  return std::ldexp(1 + steps - whole, static_cast<int>(whole) - 31);
+}
+
+int run(const std::string& path, int samples) {
+  const auto loaded = load_forest(path);
+  if (!loaded.ok()) return std::fprintf(stderr, "%s\n", loaded.status().message().c_str()), 1;
+  auto ruled = std::make_shared<ForestModel>(*loaded.value());
+  ruled->confidence = ruler();
+  auto own = SampledLandmarker::create(Backend::kCpu, loaded.value());
+  auto ruling = SampledLandmarker::create(Backend::kCpu, ruled);
+  if (!own.ok() || !ruling.ok()) return 1;
+  const BoxMap map = box_map_for(*loaded.value(), "haarcascade_frontalface_alt");
+  const std::uint8_t twice = 1;
+  std::vector<Point> points(68);
+  std::vector<float> rulings(68), confidences(68);
+  for (const LandmarkRow& row : landmark_rows()) {
+    if (!row.human) continue;
+    const cv::Mat picture = row.picture();
+    const Box box = detectors_box(box_from_landmarks(*loaded.value(), row.truth), map);
+    for (const Difficulty& difficulty : kAll) {
+      const Hard hard = made_hard(picture, box, row.truth, difficulty);
+      for (auto [landmarker, to] : {std::pair{ruling.value().get(), &rulings},
+                                    std::pair{own.value().get(), &confidences}}) {
+        const Status status = landmarker->enqueue(view(hard.picture), {&hard.box, 1}, map, samples,
+                                                  points, {}, {&twice, 1}, *to);
+        if (!status.ok()) return std::fprintf(stderr, "%s\n", status.message().c_str()), 1;
+      }
+      const auto [a, b] = std::pair{hard.truth[36], hard.truth[45]};
+      const double eyes = std::hypot(a.x - b.x, a.y - b.y);
+      std::printf("%s\t%s", row.path.c_str(), difficulty.name);
+      for (std::size_t i = 0; i < 68; ++i)
+        std::printf("\t%.5f %.6g %.6f",
+                    std::hypot(points[i].x - hard.truth[i].x, points[i].y - hard.truth[i].y) / eyes,
+                    score_of(rulings[i]), static_cast<double>(confidences[i]));
+      std::printf("\n");
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace cuface::test
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: confidence_points MODEL SAMPLES\n");
+    return 2;
+  }
+  return cuface::test::run(argv[1], std::atoi(argv[2]));
+}
