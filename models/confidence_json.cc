@@ -46,6 +46,27 @@ Result<ConfidenceTable> confidence_from(const Json& json) {
   return table;
 }
 
+Result<ShapeConfidence> load_shape_confidence(const std::string& path) {
+  CUFACE_TAKE(json, load_small_json(path));
+  const auto refuse = [&path](const Status& why) {
+    return Status(why.code(), path + ": " + why.message());
+  };
+  const auto costs = json.is_object() ? json.find("usual_costs") : json.end();
+  if (costs == json.end() || !costs->is_array())
+    return refuse(corrupt("usual_costs is not a list"));
+  ShapeConfidence confidence;
+  for (const Json& usual : *costs) {
+    if (!usual.is_array() || usual.size() != 2 || !usual[0].is_number() || !usual[1].is_number())
+      return refuse(corrupt("a usual cost is not two numbers"));
+    confidence.usual_costs.push_back({usual[0].get<double>(), usual[1].get<double>()});
+  }
+  json.erase("usual_costs");
+  auto table = confidence_from(json);
+  if (!table.ok()) return refuse(table.status());
+  confidence.table = table.value();
+  return confidence;
+}
+
 Result<ConfidenceTable> load_confidence(const std::string& path) {
   CUFACE_TAKE(json, load_small_json(path));
   auto table = confidence_from(json);

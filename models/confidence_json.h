@@ -6,9 +6,11 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "kernels/common/status.h"
 #include "kernels/faces/point_confidence.h"
+#include "kernels/shape/confidence.h"
 
 namespace cuface {
 
@@ -24,5 +26,12 @@ nlohmann::json to_json(const ConfidenceTable& table);
 Result<ConfidenceTable> confidence_from(const nlohmann::json& json);
 /// Of a file, as load_scheme().
 Result<ConfidenceTable> load_confidence(const std::string& path);
+
+/// That of a shape model has a third member: "usual_costs", middle and spread of each point.
+struct ShapeConfidence {
+  ConfidenceTable table;
+  std::vector<shape::UsualCost> usual_costs;
+};
+Result<ShapeConfidence> load_shape_confidence(const std::string& path);
 
 }  // namespace cuface

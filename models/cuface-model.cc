@@ -237,9 +237,28 @@ Status set_scheme(Loaded& loaded, const std::string& in, const std::string& path
   return {StatusCode::kUnsupported, in + ": only models of landmarks have a scheme"};
 }
 
+Status set_shape_confidence(std::shared_ptr<const ShapeModel>& model, const std::string& path) {
+  struct Tables {
+    ShapeConfidence own;
+    std::shared_ptr<const void> rest;
+  };
+  auto tables = std::make_shared<Tables>();
+  tables->rest = model->storage;
+  CUFACE_TRY(take(load_shape_confidence(path), tables->own));
+  auto changed = std::make_shared<ShapeModel>(*model);
+  changed->confidence = tables->own.table;
+  changed->usual_costs = tables->own.usual_costs;
+  changed->storage = std::move(tables);
+  if (const Status status = validate(*changed); !status.ok())
+    return {status.code(), path + ": " + status.message()};
+  model = std::move(changed);
+  return {};
+}
+
 Status set_confidence(Loaded& loaded, const std::string& in, const std::string& path) {
+  if (loaded.shape) return set_shape_confidence(loaded.shape, path);
   if (!loaded.forest)
-    return {StatusCode::kUnsupported, in + ": only models by regression trees have confidences"};
+    return {StatusCode::kUnsupported, in + ": only models of landmarks have confidences"};
   auto changed = std::make_shared<ForestModel>(*loaded.forest);
   CUFACE_TRY(take(load_confidence(path), changed->confidence));
   loaded.forest = std::move(changed);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/common/try.h"
+#include "models/confidence_json.h"
 #include "models/scheme_json.h"
 
 namespace cuface {
@@ -15,6 +16,7 @@ using Json = nlohmann::json;
 // Used as they lie in the file.
 static_assert(sizeof(ShapeProfile) == 8 && sizeof(ShapeNeighbours) == 12 &&
               sizeof(ShapeTerm) == 16);
+static_assert(sizeof(shape::UsualCost) == 16);
 static_assert(sizeof(ShapeRule) == 136 && sizeof(ShapeMove) == 16);
 
 struct NamedInteger {
@@ -119,6 +121,10 @@ Result<std::shared_ptr<const ShapeModel>> read_shape_file(const Container& conta
     return Status(why.code(),
                   container.file()->path() + ": not a usable shape model: " + why.message());
   };
+  model->usual_costs = container.block<shape::UsualCost>("usual_costs");
+  if (const auto said = container.header().find("confidence"); said != container.header().end())
+    if (const Status status = take(confidence_from(*said), model->confidence); !status.ok())
+      return refuse(status);
   if (const Status status = validate(*model); !status.ok()) return refuse(status);
   if (const Status status =
           take(scheme_of(container, model->points, mean_points(*model)), model->scheme);
@@ -138,13 +144,15 @@ Status write_shape_file(const ShapeModel& model, const Provenance& source,
   for (const auto& [name, value] : optional_integers_of(named, optional)) header[name] = value;
   for (const auto& [name, value] : optional_numbers_of(named)) header[name] = value;
   if (model.scheme.points > 0) header["scheme"] = to_json(model.scheme);
+  if (model.confidence.is_known()) header["confidence"] = to_json(model.confidence);
   return write_container(
       path, "shape", std::move(header), source,
       {block_of("mean_shape", model.mean_shape), block_of("eigenvalues", model.eigenvalues),
        block_of("eigenvectors", model.eigenvectors), block_of("weights", model.weights),
        block_of("refit_limits", model.refit_limits), block_of("neighbours", model.neighbours),
        block_of("profiles", model.profiles), block_of("numbers", model.numbers),
-       block_of("rules", model.rules), block_of("moves", model.moves)});
+       block_of("rules", model.rules), block_of("moves", model.moves),
+       block_of("usual_costs", model.usual_costs)});
 }
 
 }  // namespace cuface

@@ -28,10 +28,13 @@ class ShapeFinder final : public LandmarkFinder {
     CUFACE_TAKE(picture, frame.luma());
     boxes_.clear();
     for (const Face& face : list.faces) boxes_.push_back(face.box);
+    list.landmark_confidences.resize(searcher_->has_confidences() ? list.landmarks.size() : 0);
+    const std::span<float> confidences(list.landmark_confidences);
     if (start_ == LandmarkStart::kTracker && list.followed_per_face == model_->points)
-      return searcher_->enqueue(picture->view(), boxes_, list.landmarks, list.followed);
+      return searcher_->enqueue(picture->view(), boxes_, list.landmarks, list.followed,
+                                confidences);
     if (start_ != LandmarkStart::kEyes)
-      return searcher_->enqueue(picture->view(), boxes_, list.landmarks);
+      return searcher_->enqueue(picture->view(), boxes_, list.landmarks, {}, confidences);
     constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
     const auto points = static_cast<std::size_t>(model_->points);
     starts_.assign(list.landmarks.size(), {kNone, kNone});
@@ -39,7 +42,7 @@ class ShapeFinder final : public LandmarkFinder {
       CUFACE_TRY(
           eyes_->find(picture->view(), boxes_[i], std::span(starts_).subspan(i * points, points))
               .status());
-    return searcher_->enqueue(picture->view(), boxes_, list.landmarks, starts_);
+    return searcher_->enqueue(picture->view(), boxes_, list.landmarks, starts_, confidences);
   }
   void remember(const FaceList&, const LandmarkSettings&) override {}
   void forget() override {}

@@ -180,10 +180,12 @@ class CpuShapeSearcher final : public ShapeSearcher {
         points_(static_cast<std::size_t>(model_->points)) {}
 
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                 std::span<Point> out, std::span<const Point> starts) override {
+                 std::span<Point> out, std::span<const Point> starts,
+                 std::span<float> confidences) override {
     const std::size_t count = points_.size();
     if (!luma.data || luma.width < 1 || luma.height < 1 || out.size() != boxes.size() * count ||
-        (!starts.empty() && starts.size() != out.size())) {
+        (!starts.empty() && starts.size() != out.size()) ||
+        (!confidences.empty() && (confidences.size() != out.size() || !has_confidences()))) {
       return {StatusCode::kInvalidArgument, "shape: an empty picture, or room for other points"};
     }
     for (const Box& b : boxes) {
@@ -195,17 +197,36 @@ class CpuShapeSearcher final : public ShapeSearcher {
     return guarded("searching for landmarks", [&]() -> Status {
       for (std::size_t i = 0; i < boxes.size(); ++i) {
         CUFACE_TRY(search(luma, boxes[i], out.subspan(i * count, count),
-                          starts.empty() ? starts : starts.subspan(i * count, count)));
+                          starts.empty() ? starts : starts.subspan(i * count, count),
+                          confidences.empty() ? confidences
+                                              : confidences.subspan(i * count, count)));
       }
       return {};
     });
   }
 
+  bool has_confidences() const override { return model_->confidence.is_known(); }
+
  private:
   static constexpr float kFar = 1e6f;
 
+  /// Of the last search. Doubles, added in the order of the points.
+  void tell_confidences(bool is_found, std::span<float> out) const {
+    std::ranges::fill(out, 0.0f);
+    if (!is_found) return;
+    const auto by = [this](std::size_t i) {
+      return shape::unusual(search_.matches()[i].cost, model_->usual_costs[i]);
+    };
+    double mean = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) mean += by(i);
+    mean /= static_cast<double>(out.size());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = confidence_of_logarithm(model_->confidence, shape::score_of_cost(by(i), mean));
+  }
+
   Status search(ImageView<const std::uint8_t> luma, const Box& box, std::span<Point> out,
-                std::span<const Point> start) {
+                std::span<const Point> start, std::span<float> confidences) {
+    bool is_found = false;
     const Rect window = shape::window_of(*model_, box, luma.width, luma.height);
     const auto is_near = [](const Point& p) {
       return std::abs(p.x) < kFar && std::abs(p.y) < kFar;  // not so NaN
@@ -222,7 +243,9 @@ class CpuShapeSearcher final : public ShapeSearcher {
                                                luma.stride};
       const Status status = search_.run(part, points_, stop_);
       if (!status.ok() && status.code() != StatusCode::kInvalidArgument) return status;
+      is_found = status.ok();
     }
+    if (!confidences.empty()) tell_confidences(is_found, confidences);
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i] = {static_cast<float>(points_[i].x + window.x),
                 static_cast<float>(points_[i].y + window.y)};

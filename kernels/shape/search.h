@@ -92,7 +92,11 @@ class ShapeSearcher {
   /// untouched, for an empty picture, a wrong size of `out` or `starts`, or a box that is empty or
   /// not finite. kCancelled, with some of the points, once `stop` is raised.
   virtual Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
-                         std::span<Point> out, std::span<const Point> starts = {}) = 0;
+                         std::span<Point> out, std::span<const Point> starts = {},
+                         std::span<float> confidences = {}) = 0;
+  /// Whether enqueue() can tell confidences, one for each point: of a model with a table. They are 0
+  /// where a search is refused.
+  virtual bool has_confidences() const = 0;
 };
 
 }  // namespace cuface

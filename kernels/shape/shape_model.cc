@@ -230,6 +230,17 @@ Status check_rules(const ShapeModel& m) {
   return {};
 }
 
+Status check_confidence(const ShapeModel& m) {
+  if (!is_sound(m.confidence)) return corrupt("its table of confidences is none");
+  if (m.usual_costs.size() != (m.confidence.is_known() ? size_of(m.points) : 0))
+    return corrupt("its table of confidences has not one usual cost for each point");
+  for (const shape::UsualCost& usual : m.usual_costs)
+    if (!is_within(usual.middle, -kMaxShapeNumber, kMaxShapeNumber) ||
+        !is_within(usual.spread, 1e-9, kMaxShapeNumber))
+      return corrupt("a usual cost is out of range");
+  return {};
+}
+
 /// The window that boxes give, in pixels of what is searched.
 Status check_window(const ShapeModel& m) {
   ShapePoint points[kMaxShapePoints];
@@ -265,6 +276,7 @@ Status validate(const ShapeModel& model) {
   CUFACE_TRY(check_profiles(model));
   CUFACE_TRY(check_rules(model));
   CUFACE_TRY(validate(model.scheme, model.points));
+  CUFACE_TRY(check_confidence(model));
   return check_window(model);
 }
 

@@ -13,6 +13,8 @@
 
 #include "kernels/common/status.h"
 #include "kernels/faces/landmark_scheme.h"
+#include "kernels/faces/point_confidence.h"
+#include "kernels/shape/confidence.h"
 #include "kernels/texture/texture.h"
 
 namespace cuface {
@@ -123,6 +125,9 @@ struct ShapeModel {
   std::shared_ptr<const void> storage;
 
   LandmarkScheme scheme;  ///< what the points stand for; points 0: nobody has said
+  /// Of scores as kernels/shape/confidence.h makes them of costs.
+  ConfidenceTable confidence;
+  std::span<const shape::UsualCost> usual_costs;  ///< [points], or none without a table
 
   const ShapeProfile& profile(int level, int point) const {
     return profiles[static_cast<std::size_t>(level * points + point)];

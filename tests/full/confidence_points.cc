@@ -1,6 +1,8 @@
-// What a landmark model finds in the labelled faces made hard, for tests/full/confidence: a line
-// for each face and difficulty, with path, difficulty, and for each point its error (in distances
-// of the outer corners of the eyes), its score and its confidence.
+// What a landmark model finds in the labelled faces made hard, for tests/full/confidence: a line for
+// each face and difficulty, with path and difficulty. Of a forest then each point's error (in
+// distances of the outer corners of the eyes), score and confidence. Of a shape model each point's
+// cost and confidence, then for each point that is labelled too its number and how far it is off
+// right and down.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -9,6 +11,7 @@
 
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "kernels/landmark_samples/spread.h"
+#include "kernels/shape/search.h"
 #include "models/box_map.h"
 #include "models/models.h"
 #include "tests/models/landmark_rows.h"
@@ -142,12 +145,75 @@ int run(const std::string& path, int samples) {
   return 0;
 }
 
+/// Stasm's points and ours where both mean the same.
+constexpr std::pair<std::size_t, std::size_t> kCommon[] = {
+    {34, 36}, {30, 39}, {40, 42}, {44, 45}, {59, 48}, {65, 54}, {62, 51}, {74, 57},
+    {6, 8},   {56, 33}, {55, 35}, {57, 31}, {67, 62}, {70, 66}, {61, 50}, {63, 52}};
+
+int run_shape(const std::string& path, const std::string& forest_path) {
+  const auto loaded = load_shape(path);
+  const auto forest = load_forest(forest_path);
+  if (!loaded.ok() || !forest.ok())
+    return std::fprintf(stderr, "%s\n", loaded.status().message().c_str()), 1;
+  const ShapeModel& model = *loaded.value();
+  const auto count = static_cast<std::size_t>(model.points);
+  std::vector<std::pair<std::size_t, std::size_t>> pairs(std::begin(kCommon), std::end(kCommon));
+  if (model.points == 68) {
+    pairs.clear();
+    for (std::size_t i = 0; i < 68; ++i) pairs.emplace_back(i, i);
+  } else if (model.points != 77) {
+    return std::fprintf(stderr, "%s: neither 68 nor 77 points\n", path.c_str()), 1;
+  }
+  auto searcher = ShapeSearcher::create(Backend::kCpu, loaded.value());
+  if (!searcher.ok()) return 1;
+  shape::FaceSearch search(model, shape::hat_costs(model, ShapeArithmetic::kFloat),
+                           shape::patch_matcher(model, ShapeArithmetic::kFloat));
+  const BoxMap map = box_map_for(*forest.value(), "haarcascade_frontalface_alt2");
+  std::vector<ShapePoint> points(count);
+  std::vector<Point> found(count);
+  std::vector<float> confidences(count, -1);
+  const bool confident = searcher.value()->has_confidences();
+  for (const LandmarkRow& row : landmark_rows()) {
+    if (!row.human) continue;
+    const cv::Mat picture = row.picture();
+    const Box box = detectors_box(box_from_landmarks(*forest.value(), row.truth), map);
+    for (const Difficulty& difficulty : kAll) {
+      const Hard hard = made_hard(picture, box, row.truth, difficulty);
+      const auto luma = view(hard.picture);
+      const Rect window = shape::window_of(model, hard.box, luma.width, luma.height);
+      shape::start_shape(model, hard.box, points);
+      for (ShapePoint& p : points) p = {p.x - window.x, p.y - window.y};
+      const ImageView<const std::uint8_t> part{luma.row(window.y) + window.x, window.w, window.h,
+                                               luma.stride};
+      if (!search.run(part, points).ok() ||
+          !searcher.value()
+               ->enqueue(luma, {&hard.box, 1}, found, {},
+                         confident ? std::span(confidences) : std::span<float>{})
+               .ok())
+        return 1;
+      const auto [a, b] = std::pair{hard.truth[36], hard.truth[45]};
+      const auto eyes = static_cast<double>(std::hypot(a.x - b.x, a.y - b.y));
+      std::printf("%s\t%s", row.path.c_str(), difficulty.name);
+      for (std::size_t i = 0; i < count; ++i)
+        std::printf("\t%.9g %.6f", search.matches()[i].cost, static_cast<double>(confidences[i]));
+      for (const auto& [ours, truth] : pairs)
+        std::printf("\t%zu %.5f %.5f", ours,
+                    static_cast<double>(found[ours].x - hard.truth[truth].x) / eyes,
+                    static_cast<double>(found[ours].y - hard.truth[truth].y) / eyes);
+      std::printf("\n");
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace cuface::test
 
 int main(int argc, char** argv) {
+  if (argc == 4 && std::string(argv[1]) == "shape")
+    return cuface::test::run_shape(argv[2], argv[3]);
   if (argc != 3) {
-    std::fprintf(stderr, "usage: confidence_points MODEL SAMPLES\n");
+    std::fprintf(stderr, "usage: confidence_points MODEL SAMPLES | shape MODEL FOREST\n");
     return 2;
   }
   return cuface::test::run(argv[1], std::atoi(argv[2]));

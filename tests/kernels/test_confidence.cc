@@ -40,6 +40,19 @@ TEST(Confidence, TheTableIsLinearBetweenPowersOfTwo) {
   EXPECT_GT(compared, 1000);
 }
 
+TEST(Confidence, ScoresThatAreLogarithms) {
+  EXPECT_EQ(confidence_of_logarithm(kTable, -3), 1);
+  EXPECT_EQ(confidence_of_logarithm(kTable, -2), 0.75f);
+  EXPECT_EQ(confidence_of_logarithm(kTable, -1.5), 0.625f);
+  EXPECT_EQ(confidence_of_logarithm(kTable, -0.5), 0.3125f);
+  EXPECT_EQ(confidence_of_logarithm(kTable, 1e300), 0.125f);
+  EXPECT_EQ(confidence_of_logarithm(kTable, -1e300), 1);
+  EXPECT_EQ(confidence_of_logarithm(kTable, std::numeric_limits<double>::quiet_NaN()), 0);
+  // As of the powers themselves, where these are exact.
+  for (int i = -40; i < 40; ++i)
+    EXPECT_EQ(confidence_of_logarithm(kTable, i), confidence_of(kTable, std::ldexp(1.0, i))) << i;
+}
+
 TEST(Confidence, WhatIsNoTable) {
   EXPECT_TRUE(is_sound(kTable));
   EXPECT_TRUE(is_sound(ConfidenceTable{}));

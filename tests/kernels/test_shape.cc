@@ -2,10 +2,12 @@
 // tests/full/stasm holds the whole of it against Stasm.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <opencv2/imgproc.hpp>
 #include <random>
+#include <set>
 
 #include "kernels/faces/landmark_scheme.h"
 #include "kernels/overlay/strokes.h"
@@ -297,6 +299,67 @@ TEST(Shape, StartsAnywhere) {
   EXPECT_EQ(out, starts);
   starts.pop_back();
   EXPECT_EQ(searcher.value()->enqueue(picture.view(), boxes, out, starts).code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST(Shape, PointsHaveConfidencesByTheirCosts) {
+  auto model = std::make_shared<ShapeModel>(*test::random_shape_model(11));
+  const auto points = static_cast<std::size_t>(model->points);
+  std::vector<shape::UsualCost> usual;
+  for (std::size_t i = 0; i < points; ++i)
+    usual.push_back({0.1 * static_cast<double>(i), 0.5 + static_cast<double>(i)});
+  model->usual_costs = usual;
+  model->confidence = {-16, 32, {}};
+  for (int i = 0; i < 32; ++i) model->confidence.at[i] = 1 - static_cast<float>(i) / 40;
+  Image<std::uint8_t> picture(300, 240);
+  std::mt19937 random(5);
+  for (int y = 0; y < 240; ++y)
+    for (int x = 0; x < 300; ++x) picture.view().at(x, y) = static_cast<std::uint8_t>(random());
+  const std::vector<Box> boxes = {{60, 50, 100, 100}, {-5000, 0, 9, 9}, {90, 80, 120, 110}};
+  auto searcher = ShapeSearcher::create(Backend::kCpu, model, ShapeArithmetic::kDouble);
+  ASSERT_TRUE(searcher.ok()) << searcher.status().message();
+  ASSERT_TRUE(searcher.value()->has_confidences());
+  std::vector<Point> out(3 * points), alone(3 * points);
+  std::vector<float> confidences(3 * points, 7);
+  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, out, {}, confidences).ok());
+  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, alone).ok());
+  EXPECT_EQ(out, alone) << "confidences change no point";
+  shape::FaceSearch search(*model, shape::hat_costs(*model, ShapeArithmetic::kDouble),
+                           shape::patch_matcher(*model, ShapeArithmetic::kDouble));
+  std::set<float> different;
+  for (const std::size_t face : {0u, 2u}) {
+    const Rect window = shape::window_of(*model, boxes[face], 300, 240);
+    std::vector<ShapePoint> start(points);
+    shape::start_shape(*model, boxes[face], start);
+    for (ShapePoint& p : start) p = {p.x - window.x, p.y - window.y};
+    ASSERT_TRUE(search
+                    .run({picture.view().row(window.y) + window.x, window.w, window.h,
+                          picture.view().stride},
+                         start)
+                    .ok());
+    std::vector<double> by;
+    double mean = 0;
+    for (std::size_t i = 0; i < points; ++i) {
+      by.push_back(std::clamp((search.matches()[i].cost - usual[i].middle) / usual[i].spread, -3.0,
+                              10.0));
+      mean += by[i] / static_cast<double>(points);
+    }
+    for (std::size_t i = 0; i < points; ++i) {
+      const double place = std::clamp(by[i] + 4 * mean + 16, 0.0, 31.0);
+      EXPECT_NEAR(confidences[face * points + i], 1 - place / 40, 1e-5) << face << " " << i;
+      different.insert(confidences[face * points + i]);
+    }
+  }
+  EXPECT_GT(different.size(), 8u);
+  for (std::size_t i = 0; i < points; ++i) EXPECT_EQ(confidences[points + i], 0) << "beyond";
+  confidences.pop_back();
+  EXPECT_EQ(searcher.value()->enqueue(picture.view(), boxes, out, {}, confidences).code(),
+            StatusCode::kInvalidArgument);
+  auto plain = ShapeSearcher::create(Backend::kCpu, test::random_shape_model(11));
+  ASSERT_TRUE(plain.ok());
+  EXPECT_FALSE(plain.value()->has_confidences());
+  confidences.resize(3 * points);
+  EXPECT_EQ(plain.value()->enqueue(picture.view(), boxes, out, {}, confidences).code(),
             StatusCode::kInvalidArgument);
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "models/confidence_json.h"
 #include "models/models.h"
 #include "models/scheme_json.h"
 #include "models/shape_file.h"
@@ -63,6 +64,40 @@ TEST(ShapeFile, TheSchemeComesWithTheModel) {
   ASSERT_TRUE(write_shape_file(model, {}, folder / "bad").ok());
   EXPECT_EQ(load_shape(folder / "bad").status().code(), StatusCode::kCorrupt);
   EXPECT_NE(load_shape(folder / "bad").status().message().find("curve 1"), std::string::npos);
+}
+
+TEST(ShapeFile, ConfidencesComeWithTheModel) {
+  const TemporaryFolder folder;
+  ShapeModel model = *random_shape_model(3);
+  EXPECT_FALSE(load_written(model, folder / "n").confidence.is_known());
+  std::vector<shape::UsualCost> usual(8, {2, 0.5});
+  model.usual_costs = usual;
+  model.confidence = {-3, 3, {1, 0.5f, 0.25f}};
+  const ShapeModel loaded = load_written(model, folder / "s");
+  EXPECT_EQ(to_json(loaded.confidence), to_json(model.confidence));
+  ASSERT_EQ(loaded.usual_costs.size(), 8u);
+  EXPECT_EQ(loaded.usual_costs[7].spread, 0.5);
+  const std::function<void()> faults[] = {
+      [&] { usual[3].spread = 0; },
+      [&] { usual[3].spread = std::nan(""); },
+      [&] { usual[3].spread = -1; },
+      [&] { usual[3].middle = HUGE_VAL; },
+      [&] { model.usual_costs = {}; },
+      [&] { model.usual_costs = std::span(usual).subspan(1); },
+      [&] { model.confidence = {}; },
+      [&] { model.confidence.at[2] = 0.75f; },
+  };
+  for (const auto& fault : faults) {
+    const ShapeModel before = model;
+    const auto costs = usual;
+    fault();
+    ASSERT_TRUE(write_shape_file(model, {}, folder / "bad").ok());
+    EXPECT_EQ(load_shape(folder / "bad").status().code(), StatusCode::kCorrupt)
+        << &fault - faults;
+    model = before;
+    usual = costs;
+    model.usual_costs = usual;
+  }
 }
 
 TEST(ShapeFile, AnotherKindIsNamed) {

@@ -1,0 +1,29 @@
+// How sure a shape search is of a point: by how unusual its cost is where it was found, and those of
+// the whole face. One source for the CPU and CUDA. docs/design/confidence.md tells what it is worth.
+#pragma once
+
+#include "kernels/common/host_device.h"
+
+namespace cuface::shape {
+
+/// What a point's cost is where faces are found well: half of them lie below the middle, and a
+/// quarter above it by more than the spread.
+struct UsualCost {
+  double middle = 0, spread = 1;
+};
+
+/// In spreads from the middle; cut, so that one point does not decide on a face. NaN is unusual.
+CUFACE_HD inline double unusual(double cost, const UsualCost& usual) {
+  constexpr double kLeast = -3, kMost = 10;
+  const double by = (cost - usual.middle) / usual.spread;
+  if (!(by < kMost)) return kMost;
+  return by > kLeast ? by : kLeast;
+}
+
+/// The score of a point of a face with this mean: a logarithm for ConfidenceTable.
+CUFACE_HD inline double score_of_cost(double unusual_by, double mean) {
+  constexpr double kOfFace = 4;
+  return unusual_by + kOfFace * mean;
+}
+
+}  // namespace cuface::shape
