@@ -103,7 +103,7 @@ Status write_forest_file(const ForestModel& model, const Provenance& source,
     if (map.square) header["box_maps"][name]["square"] = true;
   }
   if (model.confidence.is_known()) header["confidence"] = to_json(model.confidence);
-  if (model.scheme.points > 0) header["scheme"] = to_json(model.scheme);
+  put_scheme(model.scheme, header);
   std::vector<Block> blocks = {block_of("mean_shape", model.mean_shape),
                                block_of("anchors", model.anchors), block_of("deltas", model.deltas),
                                block_of("splits", model.splits)};

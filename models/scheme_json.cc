@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 Status corrupt(const std::string& why) {
-  return {StatusCode::kCorrupt, "its landmark scheme: " + why};
+  return {StatusCode::kCorrupt, "landmark scheme: " + why};
 }
 
 /// Exactly so many whole numbers that 16 bits hold; what a scheme may say, validate() knows.
@@ -92,7 +92,16 @@ Result<LandmarkScheme> scheme_of(const Container& container, int points,
                                  std::span<const Point> mean_shape) {
   const auto said = container.header().find("scheme");
   if (said == container.header().end()) return known_scheme(mean_shape);
-  return scheme_from(*said, points);
+  auto scheme = scheme_from(*said, points);
+  if (scheme.ok()) return scheme;
+  return Status(scheme.status().code(), "the header's " + scheme.status().message());
+}
+
+void put_scheme(const LandmarkScheme& scheme, Json& header) {
+  if (scheme.points == 0) return;
+  Json said = to_json(scheme);
+  if (!said.empty() || !to_json(known_scheme(scheme.points)).empty())
+    header["scheme"] = std::move(said);
 }
 
 Result<Json> load_small_json(const std::string& path) {

@@ -23,6 +23,9 @@ Result<LandmarkScheme> scheme_from(const nlohmann::json& json, int points);
 /// What a model file says; where it says nothing, known_scheme() of the mean shape.
 Result<LandmarkScheme> scheme_of(const Container& container, int points,
                                  std::span<const Point> mean_shape);
+/// Into the header of a model file, where it differs from what is known without.
+void put_scheme(const LandmarkScheme& scheme, nlohmann::json& header);
+
 /// A file of at most 64 KiB; what is no JSON is null.
 Result<nlohmann::json> load_small_json(const std::string& path);
 /// Of such a file; messages begin with its name.

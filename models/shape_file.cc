@@ -143,7 +143,7 @@ Status write_shape_file(const ShapeModel& model, const Provenance& source,
                     model.patch.is_bilinear};
   for (const auto& [name, value] : optional_integers_of(named, optional)) header[name] = value;
   for (const auto& [name, value] : optional_numbers_of(named)) header[name] = value;
-  if (model.scheme.points > 0) header["scheme"] = to_json(model.scheme);
+  put_scheme(model.scheme, header);
   if (model.confidence.is_known()) header["confidence"] = to_json(model.confidence);
   return write_container(
       path, "shape", std::move(header), source,

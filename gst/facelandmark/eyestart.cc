@@ -13,8 +13,8 @@ namespace {
 
 /// The part of a box in which the eyes are, in its sides, and what it is scaled to: a face of 160
 /// pixels, whose eyes fill the cascade's window of 20 one and a half times.
-constexpr double kTop = 0.15, kHigh = 0.45;
-constexpr int kWidth = 160, kHeight = 72;
+constexpr double kHigh = 0.6;
+constexpr int kWidth = 160, kHeight = 96;
 /// How far eyes are apart, in the box's width, and how much one may be above the other.
 constexpr float kLeastApart = 0.25f, kMostApart = 0.65f, kMostTilt = 0.2f;
 
@@ -33,8 +33,8 @@ Rect upper_part(const Box& box, int width, int height) {
   if (!(std::fabs(box.x) < kFar && std::fabs(box.y) < kFar && box.w < kFar && box.h < kFar))
     return {};
   const int left = std::max(whole(box.x), 0), right = std::min(whole(box.x + box.w), width);
-  const int top = std::max(whole(box.y + static_cast<float>(kTop) * box.h), 0);
-  const int bottom = std::min(whole(box.y + static_cast<float>(kTop + kHigh) * box.h), height);
+  const int top = std::max(whole(box.y), 0);
+  const int bottom = std::min(whole(box.y + static_cast<float>(kHigh) * box.h), height);
   return {left, top, right - left, bottom - top};
 }
 
@@ -49,7 +49,7 @@ Result<std::unique_ptr<EyeStart>> EyeStart::create(std::shared_ptr<const Cascade
         "start=eyes: which points of this model are the eyes is not known; set start=box, "
         "or tell it by cuface-model convert --scheme");
   DetectConfig config;
-  config.min_neighbors = 3;
+  config.min_neighbors = 1;
   CUFACE_TAKE(detector,
               Detector::create(Backend::kCpu, std::move(cascade), config, kWidth, kHeight, &stop));
   std::vector<Point> mean = mean_points(model);

@@ -7,7 +7,7 @@ namespace cuface {
 namespace {
 
 Status corrupt(const std::string& why) {
-  return {StatusCode::kCorrupt, "its landmark scheme: " + why};
+  return {StatusCode::kCorrupt, "landmark scheme: " + why};
 }
 
 bool is_within(const PointRange& range, int points) {

@@ -476,18 +476,18 @@ TEST(OverlayLandmarks, WeakPointsAreDimAndConfidencesHaveColours) {
   s.landmark_color = 0xffffffff;
   const auto drawn = [&](unsigned draw) {
     s.draw = draw;
-    Frame frame(layout("RGB"), 160, 120, true);
-    frame.paint([](int, int, int) { return 100; });
-    draw_faces(frame.view(), ColorMatrix::kBt709, faces, s);
+    auto frame = std::make_unique<Frame>(layout("RGB"), 160, 120, true);
+    frame->paint([](int, int, int) { return 100; });
+    draw_faces(frame->view(), ColorMatrix::kBt709, faces, s);
     return frame;
   };
-  const auto plain = drawn(kDrawPoints).all();
-  EXPECT_EQ(drawn(kDrawPointConfidence).all(), plain) << "nobody knows: their own colour";
+  const auto plain = drawn(kDrawPoints)->all();
+  EXPECT_EQ(drawn(kDrawPointConfidence)->all(), plain) << "nobody knows: their own colour";
   faces.landmark_confidences.assign(6, 1);
-  EXPECT_EQ(drawn(kDrawPoints).all(), plain) << "strong points are as before";
+  EXPECT_EQ(drawn(kDrawPoints)->all(), plain) << "strong points are as before";
   faces.landmark_confidences = {1, 0.5f, 0.49f, 0, 0.95f, 0.7f};
-  const auto at = [](Frame frame, int point, int component) {
-    return frame.get(component, 20 + 20 * point, 60);
+  const auto at = [](const std::unique_ptr<Frame>& frame, int point, int component) {
+    return frame->get(component, 20 + 20 * point, 60);
   };
   for (const int point : {0, 1, 4, 5}) EXPECT_EQ(at(drawn(kDrawPoints), point, 0), 255) << point;
   for (const int point : {2, 3}) {
@@ -505,7 +505,7 @@ TEST(OverlayLandmarks, WeakPointsAreDimAndConfidencesHaveColours) {
   own.curves = 1;
   own.curve[0] = {1, 2, 0};
   faces.scheme = std::make_shared<const LandmarkScheme>(own);
-  EXPECT_NEAR(drawn(kDrawContour).get(0, 50, 60), 100 + 155 * 3 / 8, 3);
+  EXPECT_NEAR(drawn(kDrawContour)->get(0, 50, 60), 100 + 155 * 3 / 8, 3);
 }
 
 TEST(OverlayText, ShowsWhatIsKnown) {

@@ -218,9 +218,9 @@ TEST(BadCuface, LandmarkSchemes) {
                              R"({"curves":[[5,4,0]]})",
                              R"({"curves":[[0,5,2]]})",
                              R"({"curves":[[0,5]]})",
-                             "{\"curves\":[" + repeated("[0,1,0],", 32) + "[0,1,0]]}",
-                             "{\"curves\":[" + repeated("[0,67,1],", 8) + "[0,1,0]]}",
-                             "{\"curves\":[" + repeated("[0,1,0],", 5000) + "[0,1,0]]}",
+                             "{\"curves\":[" + repeated("[0,1,0],", 8 * 32) + "[0,1,0]]}",
+                             "{\"curves\":[" + repeated("[0,67,1],", 9 * 8) + "[0,1,0]]}",
+                             "{\"curves\":[" + repeated("[0,1,0],", 50'000) + "[0,1,0]]}",
                              "{\"" + repeated("e", 50'000) + "\":1}"};
   for (const std::string& scheme : bad) EXPECT_FALSE(feed(scheme)) << scheme.substr(0, 60);
   EXPECT_EQ(feeder.take().refused, static_cast<int>(std::size(bad)));
