@@ -23,7 +23,8 @@ std::size_t bytes_of(const Line& line) {
   if (line.faces.pending) bytes += line.faces.pending->bytes();
   if (const FaceList* list = line.faces.host())
     bytes += sizeof(FaceList) + list->faces.capacity() * sizeof(Face) +
-             (list->landmarks.capacity() + list->followed.capacity()) * sizeof(Point);
+             (list->landmarks.capacity() + list->followed.capacity()) * sizeof(Point) +
+             list->landmark_confidences.capacity() * sizeof(float);
   if (line.motion.pending) bytes += line.motion.pending->bytes();
   if (const MotionMap* motion = line.motion.host())
     bytes += sizeof(MotionMap) + motion->cells.capacity() * sizeof(MotionCell) +

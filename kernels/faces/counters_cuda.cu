@@ -16,7 +16,9 @@ __device__ void copy_list(const DeviceFaces* from, DeviceFaces* to) {
   const auto faces = static_cast<std::size_t>(from->count);
   copy_words<kThreads>(from, to, offsetof(DeviceFaces, faces) + faces * sizeof(Face));
   const auto points = faces * static_cast<std::size_t>(points_per_face(*from));
-  copy_words<kThreads>(from->landmarks(), to->landmarks(), points * sizeof(Point));
+  // Confidences lie behind the points.
+  const std::size_t each = sizeof(Point) + (from->has_confidences ? sizeof(float) : 0);
+  copy_words<kThreads>(from->landmarks(), to->landmarks(), points * each);
 }
 
 template <typename Told>

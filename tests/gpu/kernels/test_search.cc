@@ -346,14 +346,15 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   auto wants = cuda::PinnedBuffer<std::int32_t>::create(1);
   ASSERT_TRUE(wants.ok());
   std::int32_t wanted = *wants.value().data() = 7;  // as long as nobody is told
-  long wishes = 0;
+  long wishes = 0, confident = 0;
   cuda::FaceCounters expected{};
   SearchRequest ask;
   ask.asked = true;
   const cuda::SearchBegin begin{true, ask, 0, nullptr};
   ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());  // searched
   for (int i = 0; i < kFrames; ++i) {
-    Faces some = random_faces(below(65), 0);
+    Faces some = random_faces(below(65), chance(2) ? kLandmarks : 0);
+    some->followed_per_face = 0;
     some->overflow = chance(3);
     some->search_wanted = chance(2) ? kWholePicture : SearchRegion{};
     const bool told = chance(2);
@@ -362,7 +363,23 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
     const cuda::CountedWork work{searches ? &state_->run : nullptr, tracks,
                                  skips ? &state_->run : nullptr,
                                  told ? wants.value().data() : nullptr};
-    ASSERT_TRUE(cuda::count_faces(faces(found_), work, counters.value().data(), nullptr).ok());
+    out_->set(std::vector<std::uint8_t>(out_->size(), kCanary));
+    cuda::Delivery delivery;
+    delivery.from.list[0] = faces(found_);
+    delivery.to.list[0] = faces(out_);
+    ASSERT_TRUE(
+        cuda::count_faces(faces(found_), work, counters.value().data(), nullptr, delivery).ok());
+    // What the list has, and nothing more.
+    const auto points = static_cast<std::size_t>(some->count * points_per_face(*some.operator->()));
+    std::vector<std::uint8_t> want(out_->size(), kCanary);
+    std::copy_n(some.bytes.begin(),
+                offsetof(DeviceFaces, faces) + static_cast<std::size_t>(some->count) * sizeof(Face),
+                want.begin());
+    std::copy_n(some.bytes.begin() + sizeof(DeviceFaces),
+                points * (sizeof(Point) + (some->has_confidences ? sizeof(float) : 0)),
+                want.begin() + sizeof(DeviceFaces));
+    ASSERT_EQ(out_->get(), want) << "delivered, list " << i;
+    confident += some->has_confidences && points > 0;
     if (told) {
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
       wanted = some->search_wanted.count > 0;
@@ -387,6 +404,7 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
   EXPECT_EQ(got.last_id, expected.last_id);
   compared("faces counted", static_cast<long>(got.faces), 5000);
   compared("wishes for a search told", wishes, 300);
+  compared("lists with confidences delivered", confident, 100);
 }
 
 }  // namespace
