@@ -42,7 +42,7 @@ struct SearchBegin {
   /// A search of active parts is told of them too.
   bool verify = false;
   float scale_x = 1, scale_y = 1;
-  LandmarkScheme scheme;  ///< of their points; points 0: that of their number
+  LandmarkScheme scheme{};  ///< of their points; points 0: that of their number
 };
 
 /// Decides; sets state->run, ->what, ->skipped and ->followed. One launch.
