@@ -10,9 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Status corrupt(const std::string& why) {
-  return {StatusCode::kCorrupt, "landmark scheme: " + why};
-}
+Status corrupt(const std::string& why) { return {StatusCode::kCorrupt, "landmark scheme: " + why}; }
 
 /// Exactly so many whole numbers that 16 bits hold; what a scheme may say, validate() knows.
 Status read_numbers(const Json& json, const std::string& name,

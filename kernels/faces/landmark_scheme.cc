@@ -6,9 +6,7 @@
 namespace cuface {
 namespace {
 
-Status corrupt(const std::string& why) {
-  return {StatusCode::kCorrupt, "landmark scheme: " + why};
-}
+Status corrupt(const std::string& why) { return {StatusCode::kCorrupt, "landmark scheme: " + why}; }
 
 bool is_within(const PointRange& range, int points) {
   return range.first >= 0 && range.count >= 0 && range.first + range.count <= points;

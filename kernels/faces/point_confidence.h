@@ -15,8 +15,8 @@ namespace cuface {
 inline constexpr int kMostConfidenceSteps = 32;
 
 /// Confidences of the scores 2^first, 2^(first + 1), ..., falling or equal; straight lines between
-/// them, and beyond the ends what is there. An engine whose score is a logarithm already has them at
-/// first, first + 1, ... Passed by value to kernels.
+/// them, and beyond the ends what is there. An engine whose score is a logarithm already has them
+/// at first, first + 1, ... Passed by value to kernels.
 struct ConfidenceTable {
   std::int32_t first = 0, steps = 0;  ///< 0 steps: not calibrated, there are no confidences
   float at[kMostConfidenceSteps] = {};

@@ -1,5 +1,6 @@
-// How sure a shape search is of a point: by how unusual its cost is where it was found, and those of
-// the whole face. One source for the CPU and CUDA. docs/design/confidence.md tells what it is worth.
+// How sure a shape search is of a point: by how unusual its cost is where it was found, and those
+// of the whole face. One source for the CPU and CUDA. docs/design/confidence.md tells what it is
+// worth.
 #pragma once
 
 #include "kernels/common/host_device.h"

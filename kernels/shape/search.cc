@@ -196,10 +196,10 @@ class CpuShapeSearcher final : public ShapeSearcher {
     }
     return guarded("searching for landmarks", [&]() -> Status {
       for (std::size_t i = 0; i < boxes.size(); ++i) {
-        CUFACE_TRY(search(luma, boxes[i], out.subspan(i * count, count),
-                          starts.empty() ? starts : starts.subspan(i * count, count),
-                          confidences.empty() ? confidences
-                                              : confidences.subspan(i * count, count)));
+        CUFACE_TRY(
+            search(luma, boxes[i], out.subspan(i * count, count),
+                   starts.empty() ? starts : starts.subspan(i * count, count),
+                   confidences.empty() ? confidences : confidences.subspan(i * count, count)));
       }
       return {};
     });

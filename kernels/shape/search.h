@@ -94,8 +94,8 @@ class ShapeSearcher {
   virtual Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                          std::span<Point> out, std::span<const Point> starts = {},
                          std::span<float> confidences = {}) = 0;
-  /// Whether enqueue() can tell confidences, one for each point: of a model with a table. They are 0
-  /// where a search is refused.
+  /// Whether enqueue() can tell confidences, one for each point: of a model with a table. They are
+  /// 0 where a search is refused.
   virtual bool has_confidences() const = 0;
 };
 

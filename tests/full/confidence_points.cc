@@ -1,5 +1,5 @@
-// What a landmark model finds in the labelled faces made hard, for tests/full/confidence: a line for
-// each face and difficulty, with path and difficulty. Of a forest then each point's error (in
+// What a landmark model finds in the labelled faces made hard, for tests/full/confidence: a line
+// for each face and difficulty, with path and difficulty. Of a forest then each point's error (in
 // distances of the outer corners of the eyes), score and confidence. Of a shape model each point's
 // cost and confidence, then for each point that is labelled too its number and how far it is off
 // right and down.

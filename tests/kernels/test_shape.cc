@@ -340,8 +340,8 @@ TEST(Shape, PointsHaveConfidencesByTheirCosts) {
     std::vector<double> by;
     double mean = 0;
     for (std::size_t i = 0; i < points; ++i) {
-      by.push_back(std::clamp((search.matches()[i].cost - usual[i].middle) / usual[i].spread, -3.0,
-                              10.0));
+      by.push_back(
+          std::clamp((search.matches()[i].cost - usual[i].middle) / usual[i].spread, -3.0, 10.0));
       mean += by[i] / static_cast<double>(points);
     }
     for (std::size_t i = 0; i < points; ++i) {

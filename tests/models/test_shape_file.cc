@@ -78,22 +78,17 @@ TEST(ShapeFile, ConfidencesComeWithTheModel) {
   ASSERT_EQ(loaded.usual_costs.size(), 8u);
   EXPECT_EQ(loaded.usual_costs[7].spread, 0.5);
   const std::function<void()> faults[] = {
-      [&] { usual[3].spread = 0; },
-      [&] { usual[3].spread = std::nan(""); },
-      [&] { usual[3].spread = -1; },
-      [&] { usual[3].middle = HUGE_VAL; },
-      [&] { model.usual_costs = {}; },
-      [&] { model.usual_costs = std::span(usual).subspan(1); },
-      [&] { model.confidence = {}; },
-      [&] { model.confidence.at[2] = 0.75f; },
+      [&] { usual[3].spread = 0; },    [&] { usual[3].spread = std::nan(""); },
+      [&] { usual[3].spread = -1; },   [&] { usual[3].middle = HUGE_VAL; },
+      [&] { model.usual_costs = {}; }, [&] { model.usual_costs = std::span(usual).subspan(1); },
+      [&] { model.confidence = {}; },  [&] { model.confidence.at[2] = 0.75f; },
   };
   for (const auto& fault : faults) {
     const ShapeModel before = model;
     const auto costs = usual;
     fault();
     ASSERT_TRUE(write_shape_file(model, {}, folder / "bad").ok());
-    EXPECT_EQ(load_shape(folder / "bad").status().code(), StatusCode::kCorrupt)
-        << &fault - faults;
+    EXPECT_EQ(load_shape(folder / "bad").status().code(), StatusCode::kCorrupt) << &fault - faults;
     model = before;
     usual = costs;
     model.usual_costs = usual;
