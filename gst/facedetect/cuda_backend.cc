@@ -137,7 +137,10 @@ Result<FaceResult> CudaBackend::run(Frame& frame, const DetectSettings& settings
   // Of faces on another GPU, or in host memory, nothing is known here.
   if (const DeviceFaceRef followed = faces_on_device(inputs.followed); followed && begin.asker) {
     begin.verify = inputs.verify;
-    if (const auto scheme = scheme_of(inputs.followed)) begin.scheme = *scheme;
+    if (const auto scheme = scheme_of(inputs.followed)) {
+      begin.scheme_points = scheme->points;
+      begin.eyes = scheme->eyes;
+    }
     begin.scale_x = static_cast<float>(frame.width()) / static_cast<float>(followed->width());
     begin.scale_y = static_cast<float>(frame.height()) / static_cast<float>(followed->height());
   } else {

@@ -13,7 +13,8 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
   const DeviceFaces* faces =
       begin.verify || begin.ask.active_parts || begin.ask.motion ? begin.asker : nullptr;
   const int count = faces ? faces->count : 0, points = faces ? points_per_face(*faces) : 0;
-  const Eyes eyes = scheme_for(&begin.scheme, points).eyes;
+  const Eyes eyes =
+      points > 0 && begin.scheme_points == points ? begin.eyes : known_scheme(points).eyes;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
     state->followed.faces[i] = followed_face(faces->faces[i], faces->landmarks() + i * points, eyes,
                                              begin.scale_x, begin.scale_y);

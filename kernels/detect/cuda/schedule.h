@@ -42,7 +42,10 @@ struct SearchBegin {
   /// A search of active parts is told of them too.
   bool verify = false;
   float scale_x = 1, scale_y = 1;
-  LandmarkScheme scheme{};  ///< of their points; points 0: that of their number
+  /// Which of their points are the eyes, where they have so many; of others, and 0, those of the
+  /// number's scheme. A scheme as a whole is no part of a message: it is too long for one.
+  std::int32_t scheme_points = 0;
+  Eyes eyes{};
 };
 
 /// Decides; sets state->run, ->what, ->skipped and ->followed. One launch.

@@ -223,6 +223,11 @@ TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
     begin.ask.step.active = true;
     begin.scale_x = chance(2) ? 1.0f : 0.37f;
     begin.scale_y = chance(2) ? 1.0f : 1.91f;
+    if (chance(2)) {
+      begin.scheme_points = kLandmarks;
+      begin.eyes = {1, 3, 2};
+    }
+    const Eyes eyes = begin.scheme_points == landmarks ? begin.eyes : known_scheme(landmarks).eyes;
     ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());
     cuda::FollowedFaces got;
     ASSERT_EQ(
@@ -233,9 +238,8 @@ TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
     ASSERT_EQ(got.count, begin.verify || what.active_only ? asker->count : 0);
     only_active += !begin.verify && what.active_only;
     for (int f = 0; f < got.count; ++f) {
-      const Followed want =
-          followed_face(asker->faces[f], asker->landmarks() + f * landmarks,
-                        known_scheme(landmarks).eyes, begin.scale_x, begin.scale_y);
+      const Followed want = followed_face(asker->faces[f], asker->landmarks() + f * landmarks, eyes,
+                                          begin.scale_x, begin.scale_y);
       ASSERT_EQ(got.faces[f].box, want.box) << i;
       ASSERT_EQ(got.faces[f].roll, want.roll) << i;
       ++told;
