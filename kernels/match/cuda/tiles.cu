@@ -27,10 +27,6 @@ template <int kValues>
 __device__ void load(const DeviceFloatSet& set, int begin, int all, Tile& tile) {
   constexpr int kQuads = kValues / 4;
   const int thread = static_cast<int>(threadIdx.x);
-  if constexpr (kValues < kParts * kTerms) {  // terms that are not there add 0
-    for (int i = thread; i < kTile * kRow; i += kThreads) tile.values[i / kRow][i % kRow] = 0;
-    __syncthreads();
-  }
   for (int i = thread; i < kTile * kQuads; i += kThreads) {
     const int row = i / kQuads, quad = i % kQuads;
     const auto* from =
@@ -47,12 +43,18 @@ __device__ inline const float4& terms(const Tile& tile, int row, int part) {
   return *reinterpret_cast<const float4*>(&tile.values[row][part * kTerms]);
 }
 
-__device__ inline float squared(const float4& a, const float4& b) {
+/// A part of the squared distance, of the terms that there are.
+template <int kValues>
+__device__ inline float squared(const float4& a, const float4& b, int part) {
   const float x = a.x - b.x, y = a.y - b.y, z = a.z - b.z, w = a.w - b.w;
-  return ((x * x + y * y) + z * z) + w * w;
+  float sum = x * x + y * y;
+  if (part + 2 * kParts < kValues) sum += z * z;
+  if (part + 3 * kParts < kValues) sum += w * w;
+  return sum;
 }
 
 /// Squared distances of the thread's pairs.
+template <int kValues>
 __device__ inline void distances(const Tile& ours, const Tile& theirs, int row, int column,
                                  float (&out)[kOwn][kOwn]) {
   float waiting[kLevels][kOwn][kOwn];
@@ -68,7 +70,7 @@ __device__ inline void distances(const Tile& ours, const Tile& theirs, int row, 
       const float4 a = terms(ours, row * kOwn + i, part);
 #pragma unroll
       for (int j = 0; j < kOwn; ++j) {
-        float sum = squared(a, b[j]);
+        float sum = squared<kValues>(a, b[j], part);
         int level = 0;
 #pragma unroll
         for (; level < kLevels && (n >> level & 1) != 0; ++level) sum = waiting[level][i][j] + sum;
@@ -108,7 +110,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     __syncthreads();
     float apart[kOwn][kOwn];
-    distances(ours, theirs, row, column, apart);
+    distances<kValues>(ours, theirs, row, column, apart);
 #pragma unroll
     for (int j = 0; j < kOwn; ++j) {
       const int of_tile = column + kSide * j, index = first + of_tile;
