@@ -147,6 +147,7 @@ nlohmann::ordered_json first_stage(const Heads& heads) {
           {"splits", found.splits},
           {"other_splits", found.other_splits},
           {"their_scores_apart", found.gap},
+          {"ours_not_lower", found.not_lower},
           {"leaves", found.leaves},
           {"leaves_apart", found.leaf},
           {"tables_apart", found.tables},

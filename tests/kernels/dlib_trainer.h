@@ -18,9 +18,11 @@ std::shared_ptr<const ForestModel> dlib_trained(const LabelledFaces& faces,
 struct TreeDifference {
   std::size_t tables = 0;                    ///< values of mean shape, anchors and deltas
   std::size_t splits = 0, other_splits = 0;  ///< below another split all are left out
-  double gap = 0;                            ///< between scores of splits that differ, relative
-  std::size_t leaves = 0;                    ///< of the same samples
-  double leaf = 0;                           ///< in any of their values
+  /// Of these, where ours scores as high as dlib's, but for a rounding of doubles, or higher.
+  std::size_t not_lower = 0;
+  double gap = 0;          ///< between scores of splits that differ, relative
+  std::size_t leaves = 0;  ///< of the same samples
+  double leaf = 0;         ///< in any of their values
 };
 
 /// With dlib's draws.
