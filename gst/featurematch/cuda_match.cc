@@ -12,6 +12,7 @@
 #include "gst/meta/matches.h"
 #include "kernels/common/try.h"
 #include "kernels/features/device_features.h"
+#include "kernels/keypoints/cuda/finder.h"
 #include "kernels/match/cuda/matcher.h"
 #include "kernels/match/cuda/placed.h"
 
@@ -58,11 +59,13 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
       return kElsewhere;
     CUFACE_TAKE(bytes, frame.device()->use(known));
     if (!bytes) return kElsewhere;
-    in_frame_ = reinterpret_cast<const cuda::DeviceFeatures*>(bytes);
-    most_ = std::min<int>(kMostKeypoints,
-                          static_cast<int>((known->slot_bytes() - sizeof(cuda::DeviceFeatures)) /
-                                           sizeof(cuda::DeviceFeature)));
-    return known->outline<FrameFeatures>();
+    const auto* outline = known->outline<FrameFeatures>();
+    const FeatureConfig& config = outline->config;
+    floats_ = config.descriptor == FeatureDescriptor::kSurf ? config.surf.descriptor_size : 0;
+    in_frame_ = bytes;
+    most_ = static_cast<int>(
+        std::min<std::size_t>(kMostKeypoints, cuda::most_of_list(known->slot_bytes(), floats_)));
+    return outline;
   }
 
   Status match(Frame& frame, const ReferencePictures& references,
@@ -74,21 +77,48 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
     CUFACE_TAKE(result, DeviceResult::create<RawDeviceResult>(std::move(slots)));
     result->set_decoder(decoder(pictures_, frame.width(), frame.height()));
     auto* out = reinterpret_cast<cuda::PlacedMatches*>(result->written());
-    cuda::DeviceBinarySet query{descriptors_.data(), kBinaryBytes, nullptr, 0, kBinaryBytes};
-    const cuda::DeviceBinarySet train{in_frame_->all()->descriptor, sizeof(cuda::DeviceFeature),
-                                      &in_frame_->count, most_, kBinaryBytes};
+    const cuda::DeviceKeypoints keypoints = cuda::keypoints_of_list(in_frame_, floats_, most_);
+    cuda::DeviceBinarySet bytes{descriptors_.data(), kBinaryBytes, nullptr, 0, kBinaryBytes};
+    cuda::DeviceFloatSet floats = float_set();
     int number = 0;
     for (const std::vector<Keypoint>& picture : pictures_->keypoints) {
-      query.most = static_cast<std::int32_t>(picture.size());
-      CUFACE_TRY(matcher_->enqueue(query, train, of_picture_.data(), launch));
-      CUFACE_TRY(cuda::append_placed(of_picture_.data(), in_frame_, number++, out,
+      bytes.most = floats.most = static_cast<std::int32_t>(picture.size());
+      CUFACE_TRY(
+          floats_ == 0
+              ? matcher_->enqueue(bytes, bytes_in_frame(keypoints), of_picture_.data(), launch)
+              : matcher_->enqueue(floats, floats_in_frame(keypoints), of_picture_.data(), launch));
+      CUFACE_TRY(cuda::append_placed(of_picture_.data(), keypoints, number++, out,
                                      &device.counters()->front(), launch));
-      query.data += kBinaryBytes * picture.size();
+      bytes.data += kBinaryBytes * picture.size();
+      floats.data += static_cast<std::size_t>(floats_) * picture.size();
+      floats.signs += picture.size();
     }
     return device.submit_result<FrameMatches>(std::move(result));
   }
 
  private:
+  /// What the frame's list has, and the pictures', from their first keypoint on.
+  cuda::DeviceBinarySet bytes_in_frame(const cuda::DeviceKeypoints& keypoints) const {
+    const auto* list = reinterpret_cast<const cuda::DeviceFeatures*>(in_frame_);
+    return {list->all()->descriptor, sizeof(cuda::DeviceFeature), keypoints.count, most_,
+            kBinaryBytes};
+  }
+  cuda::DeviceFloatSet floats_in_frame(const cuda::DeviceKeypoints& keypoints) const {
+    const cuda::DeviceFloatFeatures list{const_cast<std::byte*>(in_frame_), floats_};
+    const auto stride = static_cast<std::ptrdiff_t>(keypoints.stride);
+    return {list.descriptor(0),     stride, keypoints.count, most_, floats_,
+            &list.keypoint(0).sign, stride};
+  }
+  cuda::DeviceFloatSet float_set() const {
+    const auto* signs = reinterpret_cast<const std::int8_t*>(signs_.data());
+    return {reinterpret_cast<const float*>(descriptors_.data()),
+            static_cast<std::ptrdiff_t>(sizeof(float)) * floats_,
+            nullptr,
+            0,
+            floats_,
+            signs};
+  }
+
   /// Copies what the pictures have where it is new, and makes room for the sets' sizes.
   Status prepare(DeviceFrame& device, const ReferencePictures& references,
                  const MatchConfig& config) {
@@ -122,26 +152,39 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
     pictures_.reset();
     auto pictures = std::make_shared<Pictures>();
     pictures->names = references.names();
-    std::vector<std::uint8_t> descriptors;
+    std::vector<std::uint8_t> descriptors, signs;
+    const auto append = [](std::vector<std::uint8_t>& to, const auto& values) {
+      const auto* first = reinterpret_cast<const std::uint8_t*>(values.data());
+      to.insert(to.end(), first, first + values.size() * sizeof(values[0]));
+    };
     for (const ReferencePictures::Picture& picture : references.pictures()) {
       const Features& found = picture.found;
       pictures->keypoints.push_back(found.keypoints);
-      descriptors.insert(descriptors.end(), found.descriptors.begin(), found.descriptors.end());
+      append(descriptors, found.descriptors);
+      append(descriptors, found.floats);
+      append(signs, found.signs);
     }
-    CUFACE_TRY(take(cuda::DeviceBuffer<std::uint8_t>::create(descriptors.size()), descriptors_));
-    CUFACE_TAKE(chain, device.chain());
-    // From memory that is not pinned: read before the call returns.
-    CUFACE_TRY(
-        cuda::check(cudaMemcpyAsync(descriptors_.data(), descriptors.data(), descriptors.size(),
-                                    cudaMemcpyHostToDevice, chain->stream()),
-                    "copying descriptors to the GPU"));
+    CUFACE_TRY(to_device(device, descriptors, descriptors_));
+    CUFACE_TRY(to_device(device, signs, signs_));
     pictures_ = std::move(pictures);
     description_ = references.descriptions();
     return {};
   }
 
-  const cuda::DeviceFeatures* in_frame_ = nullptr;  ///< of find(), and how many it may hold
-  int most_ = 0;
+  static Status to_device(DeviceFrame& device, const std::vector<std::uint8_t>& bytes,
+                          cuda::DeviceBuffer<std::uint8_t>& to) {
+    CUFACE_TRY(take(cuda::DeviceBuffer<std::uint8_t>::create(bytes.size()), to));
+    if (bytes.empty()) return {};
+    CUFACE_TAKE(chain, device.chain());
+    // From memory that is not pinned: read before the call returns.
+    return cuda::check(cudaMemcpyAsync(to.data(), bytes.data(), bytes.size(),
+                                       cudaMemcpyHostToDevice, chain->stream()),
+                       "copying descriptors to the GPU");
+  }
+
+  // Of find(): the list, of descriptors of how many floats, and how many it may hold.
+  const std::byte* in_frame_ = nullptr;
+  int floats_ = 0, most_ = 0;
 
   // What the matcher was made for.
   PicturesRef pictures_;
@@ -151,6 +194,7 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
   std::size_t all_ = 0;  ///< keypoints of all pictures
   std::optional<cuda::Matcher> matcher_;
   cuda::DeviceBuffer<std::uint8_t> descriptors_;  ///< of the pictures, one after the other
+  cuda::DeviceBuffer<std::uint8_t> signs_;        ///< beside floats
   cuda::DeviceBuffer<std::byte> scratch_;
   cuda::ScratchPart<cuda::DeviceMatches> of_picture_;
 };

@@ -1,11 +1,11 @@
-// cufeatures on the GPU.
+// cufeatures and cusurf on the GPU.
 #pragma once
 
 #include <memory>
 
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
-#include "kernels/orb/orb.h"
+#include "kernels/keypoints/keypoints.h"
 
 namespace cuface::gst {
 
@@ -14,7 +14,7 @@ class DeviceFeatureFinder {
  public:
   virtual ~DeviceFeatureFinder() = default;
   /// Counts what it finds as the counter 0 of the element.
-  virtual Status find(Frame& frame, const OrbConfig& config) = 0;
+  virtual Status find(Frame& frame, const FeatureConfig& config) = 0;
 };
 
 #ifdef CUFACE_CUDA_ELEMENTS

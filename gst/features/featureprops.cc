@@ -40,6 +40,37 @@ GType sampling_type() {
        {static_cast<int>(SurfSampling::kMipmap), "Wavelets of a mipmap", "mipmap"}});
 }
 
+GType orientation_type() {
+  return enum_type(
+      "GstCufaceSurfOrientation",
+      {{static_cast<int>(SurfOrientation::kHaar), "72 windows of gradients, as OpenCV", "haar"},
+       {static_cast<int>(SurfOrientation::kSliding), "A window from each gradient on, as Bay",
+        "sliding"},
+       {static_cast<int>(SurfOrientation::kCentroid), "To the centroid of grey levels",
+        "centroid"}});
+}
+
+GType window_type() {
+  return enum_type("GstCufaceSurfWindow",
+                   {{static_cast<int>(SurfWindow::kGrid), "Cells side by side, as OpenCV", "grid"},
+                    {static_cast<int>(SurfWindow::kOverlap), "Cells that overlap", "overlap"}});
+}
+
+GType precision_type() {
+  const auto bits = [](SurfPrecision precision, const char* title, const char* name) {
+    return GEnumValue{static_cast<int>(precision), title, name};
+  };
+  return enum_type("GstCufaceSurfPrecision",
+                   {bits(SurfPrecision::kFp32, "Floats", "fp32"),
+                    bits(SurfPrecision::kFp16, "Floats of 16 bits", "fp16"),
+                    bits(SurfPrecision::k8, "Fractions of 8 bits", "8"),
+                    bits(SurfPrecision::k10, "Fractions of 10 bits", "10"),
+                    bits(SurfPrecision::k13, "Fractions of 13 bits", "13"),
+                    bits(SurfPrecision::k16, "Fractions of 16 bits", "16"),
+                    bits(SurfPrecision::k23, "Fractions of 23 bits", "23"),
+                    bits(SurfPrecision::k24, "Fractions of 24 bits", "24")});
+}
+
 GType score_type() {
   return enum_type("GstCufaceFeatureScore",
                    {{static_cast<int>(KeypointScore::kHarris), "Harris' measure", "harris"},
@@ -49,7 +80,8 @@ GType score_type() {
 /// Both elements have the same ones, registered once.
 struct Types {
   GType detector = detector_type(), descriptor = descriptor_type(), score = score_type(),
-        size = size_type(), sampling = sampling_type();
+        size = size_type(), sampling = sampling_type(), orientation = orientation_type(),
+        window = window_type(), precision = precision_type();
 };
 const Types& types() {
   static const Types made;
@@ -112,6 +144,18 @@ std::vector<Setting> feature_settings() {
                        "What gradients of surf are of. Set integral to save time where keypoints "
                        "turn.",
                        FIELD(config.surf.sampling), types().sampling));
+  all.push_back(choice("orientation", "Orientation",
+                       "How surf finds the direction of a keypoint. Set centroid to save time at "
+                       "corners.",
+                       FIELD(config.surf.orientation), types().orientation));
+  all.push_back(choice("window", "Window",
+                       "How surf's cells share gradients. Set overlap where gradients at the sides "
+                       "of cells spoil matches; it takes longer.",
+                       FIELD(config.surf.window), types().window));
+  all.push_back(choice("precision", "Precision",
+                       "How surf keeps numbers. Leave it at fp32; the others are there to be "
+                       "compared with.",
+                       FIELD(config.surf.precision), types().precision));
   return all;
 }
 
@@ -126,12 +170,16 @@ FeatureConfig config_of(const FeatureSettings& settings) {
   } else if (config.detector == FeatureDetector::kFast) {
     config.surf = {.upright = config.orb.upright,
                    .descriptor_size = config.surf.descriptor_size,
-                   .sampling = config.surf.sampling};
+                   .sampling = config.surf.sampling,
+                   .orientation = config.surf.orientation,
+                   .window = config.surf.window,
+                   .precision = config.surf.precision};
   } else {
     config.surf.threshold = is_own ? static_cast<float>(settings.threshold) : kHessianThreshold;
     config.surf.max_keypoints = config.orb.max_keypoints;
     config.surf.upright = config.orb.upright;
   }
+  if (config.surf.upright) config.surf.orientation = {};
   // What does not count has one value, so that pictures are not described again for it. No pixel
   // differs by more than FAST's most.
   if (config.detector == FeatureDetector::kHessian)

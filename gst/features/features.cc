@@ -42,7 +42,7 @@ class FeatureDetect final : public Element {
   Status process(Frame& frame) override {
     if (frame.is_gap()) return {};
     const FeatureConfig config = config_of(copy_settings());
-    if (frame.device()) return find_on_device(frame, config);
+    if (frame.device()) return device_->find(frame, config);
     CUFACE_TRY(prepare(frame, config));
     CUFACE_TAKE(luma, frame.luma());
     auto features = std::make_shared<FrameFeatures>();
@@ -59,14 +59,6 @@ class FeatureDetect final : public Element {
   S copy_settings() const {
     SettingsLock lock(filter());
     return settings_;
-  }
-
-  Status find_on_device(Frame& frame, const FeatureConfig& config) {
-    if (config.detector == FeatureDetector::kFast && config.descriptor == FeatureDescriptor::kOrb)
-      return device_->find(frame, config.orb);
-    return {StatusCode::kUnsupported,
-            "detector=hessian and descriptor=surf work on the CPU: set backend=cpu, and put "
-            "cudadownload in front of this element where frames are in CUDA memory"};
   }
 
   Status prepare(const Frame& frame, const FeatureConfig& config) {
@@ -115,10 +107,8 @@ constexpr ElementInfo kSurf{
     .type = "GstCufaceSurf",
     .title = "SURF keypoint detector",
     .category = "Filter/Analyzer/Video",
-    .description =
-        "Finds and describes keypoints as SURF does, and puts them in a meta, on the "
-        "CPU, for frames in system memory",
-    .cuda_use = CudaUse::kNone,
+    .description = "Finds and describes keypoints as SURF does, and puts them in a meta",
+    .cuda_use = CudaUse::kComputes,
     .make = make_element<FeatureDetect<SurfSettings>>,
     .settings = feature_settings<SurfSettings>,
     .stats = kStats,

@@ -233,6 +233,15 @@ void one_of(A& a, E& value, std::remove_const_t<E> first, std::remove_const_t<E>
   if constexpr (!std::is_const_v<E>) value = is_second ? second : first;
 }
 
+/// One of an enumeration's values, from 0 to `last`.
+template <typename A, typename E>
+void up_to(A& a, E& value, std::remove_const_t<E> last) {
+  auto number = static_cast<std::uint8_t>(value);
+  a.value(number);
+  a.check(number <= static_cast<std::uint8_t>(last));
+  if constexpr (!std::is_const_v<E>) value = static_cast<E>(number);
+}
+
 template <typename A, typename C>
 void config(A& a, C& c) {
   one_of(a, c.detector, FeatureDetector::kFast, FeatureDetector::kHessian);
@@ -251,10 +260,10 @@ void config(A& a, C& c) {
           is_from(orb.edge, kLeastEdge, kMostEdge));
   values(a, surf.max_keypoints, surf.threshold, surf.octaves, surf.layers, surf.upright,
          surf.descriptor_size);
-  auto sampling = static_cast<std::uint8_t>(surf.sampling);
-  a.value(sampling);
-  a.check(sampling <= static_cast<std::uint8_t>(SurfSampling::kMipmap));
-  if constexpr (!std::is_const_v<C>) c.surf.sampling = static_cast<SurfSampling>(sampling);
+  up_to(a, surf.sampling, SurfSampling::kMipmap);
+  up_to(a, surf.orientation, SurfOrientation::kCentroid);
+  up_to(a, surf.window, SurfWindow::kOverlap);
+  up_to(a, surf.precision, SurfPrecision::k24);
   a.check(is_from(surf.max_keypoints, 1, kMostKeypoints) && surf.threshold >= 0 &&
           is_from(surf.octaves, 1, kMostSurfOctaves) && is_from(surf.layers, 1, kMostSurfLayers) &&
           (surf.descriptor_size == 64 || surf.descriptor_size == 36));

@@ -34,6 +34,7 @@ __global__ void __launch_bounds__(kThreads)
   const Strip strip(picture);
   if (strip.x >= picture.width) return;
   uint2 total = {0, 0};
+#pragma unroll 8
   for (int y = strip.first; y < strip.last; ++y) {
     const std::uint32_t v = picture.at(strip.x, y);
     total.x += v;
@@ -43,6 +44,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Sums down each column: of squares too they fit 32 bits there.
+template <bool kSquares>
 __global__ void __launch_bounds__(kThreads)
     columns_kernel(ImageView<const std::uint8_t> picture, const std::int32_t* run,
                    const uint2* totals, ImageView<std::uint32_t> sums,
@@ -59,33 +61,43 @@ __global__ void __launch_bounds__(kThreads)
   for (int y = strip.first; y < strip.last; ++y) {
     const std::uint32_t v = picture.at(strip.x, y);
     sums.at(strip.x + 1, y + 1) = sum.x += v;
-    squared.at(strip.x + 1, y + 1) = sum.y += v * v;
+    if constexpr (kSquares) squared.at(strip.x + 1, y + 1) = sum.y += v * v;
   }
 }
 
-/// A warp a row, in place.
+/// A warp a row, in place: kAtOnce parts of it are read before they are added up.
+template <bool kSquares>
 __global__ void __launch_bounds__(kThreads)
     rows_kernel(const std::int32_t* run, ImageView<std::uint32_t> sums,
                 ImageView<std::uint64_t> squared) {
+  constexpr int kAtOnce = kSquares ? 1 : 4;
   if (idle(run)) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int y = static_cast<int>(blockIdx.x * (kThreads / kWarp) + threadIdx.x / kWarp);
   if (y >= sums.height) return;
   std::uint32_t sum = 0;
   std::uint64_t squares = 0;
-  for (int first = 0; first < sums.width; first += kWarp) {
-    const int x = first + lane;
-    const bool is_border = x == 0 || y == 0, is_there = x < sums.width;
-    std::uint32_t s = is_there && !is_border ? sums.at(x, y) : 0;
-    std::uint64_t q = is_there && !is_border ? squared.at(x, y) : 0;
-    s = sum + prefix_sum(s);
-    q = squares + prefix_sum(q);
-    if (is_there) {
-      sums.at(x, y) = s;
-      squared.at(x, y) = q;
+  for (int first = 0; first < sums.width; first += kAtOnce * kWarp) {
+    std::uint32_t s[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int x = first + i * kWarp + lane;
+      s[i] = x < sums.width && x > 0 && y > 0 ? sums.at(x, y) : 0;
     }
-    sum = __shfl_sync(kAllLanes, s, kWarp - 1);
-    squares = __shfl_sync(kAllLanes, q, kWarp - 1);
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int x = first + i * kWarp + lane;
+      const bool is_there = x < sums.width;
+      s[i] = sum + prefix_sum(s[i]);
+      if (is_there) sums.at(x, y) = s[i];
+      sum = __shfl_sync(kAllLanes, s[i], kWarp - 1);
+      if constexpr (kSquares) {
+        std::uint64_t q = is_there && x > 0 && y > 0 ? squared.at(x, y) : 0;
+        q = squares + prefix_sum(q);
+        if (is_there) squared.at(x, y) = q;
+        squares = __shfl_sync(kAllLanes, q, kWarp - 1);
+      }
+    }
   }
 }
 
@@ -102,7 +114,7 @@ unsigned blocks_of(int threads) { return static_cast<unsigned>((threads - 1) / k
 
 }  // namespace
 
-void IntegralImages::plan(int width, int height, bool tilted, ScratchLayout& parts) {
+void IntegralImages::plan(int width, int height, bool tilted, ScratchLayout& parts, bool squares) {
   width_ = width;
   height_ = height;
   const auto rows = static_cast<std::size_t>(height) + 1;
@@ -115,7 +127,7 @@ void IntegralImages::plan(int width, int height, bool tilted, ScratchLayout& par
   squared_stride_ = static_cast<std::ptrdiff_t>(squared_stride);
   tilted_ = tilted ? static_cast<std::ptrdiff_t>(words) : 0;
   sums_ = parts.add<std::uint32_t>(tilted ? 2 * words : words);
-  squared_ = parts.add<std::uint64_t>(squared_stride / sizeof(std::uint64_t) * rows);
+  squared_ = parts.add<std::uint64_t>(squares ? squared_stride / sizeof(std::uint64_t) * rows : 0);
   totals_ = parts.add<uint2>(static_cast<std::size_t>(bands_of(height)) *
                              static_cast<std::size_t>(width));
 }
@@ -143,12 +155,14 @@ Status IntegralImages::enqueue(ImageView<const std::uint8_t> picture, const std:
                               kThreads};
   CUFACE_TRY(launch("adding up bands of rows", band_totals_kernel, strips, picture, run, zeros,
                     totals_.data()));
-  CUFACE_TRY(launch("integral, down columns", columns_kernel, strips, picture, run, totals_.data(),
-                    sums, squared));
-  CUFACE_TRY(launch("integral, along rows", rows_kernel,
+  const bool squares = squared_.size() > 0;
+  CUFACE_TRY(launch("integral, down columns",
+                    squares ? columns_kernel<true> : columns_kernel<false>, strips, picture, run,
+                    totals_.data(), sums, squared));
+  CUFACE_TRY(launch("integral, along rows", squares ? rows_kernel<true> : rows_kernel<false>,
                     {blocks_of((height_ + 1) * kWarp), kThreads}, run, sums, squared));
   if (tilted_ == 0) return {};
-  const int stride = static_cast<int>(sum_stride_ / std::ptrdiff_t{sizeof(std::uint32_t)});
+  const int stride = words_of_row();
   const TiltedWalks walks = {picture, {}, sums_.data() + tilted_, stride};
   for (const TiltedWalk walk : {TiltedWalk::kDownRight, TiltedWalk::kDownLeft, TiltedWalk::kDown})
     CUFACE_TRY(launch("integral, tilted", tilted_kernel, {blocks_of(walks.count(walk)), kThreads},

@@ -16,8 +16,9 @@ namespace cuface::cuda {
 /// plan(), then bind() to a scratch, then enqueue() as often as wanted.
 class IntegralImages {
  public:
-  /// For pictures of width x height, 2^24 pixels at most; places its parts of the scratch.
-  void plan(int width, int height, bool tilted, ScratchLayout& parts);
+  /// For pictures of width x height, 2^24 pixels at most; places its parts of the scratch. Without
+  /// `squares` there are no sums of them.
+  void plan(int width, int height, bool tilted, ScratchLayout& parts, bool squares = true);
   void bind(std::byte* scratch);
 
   /// `picture` has the planned size and lies in device memory. Three launches, six with tilted
@@ -28,6 +29,10 @@ class IntegralImages {
   /// What the last one left in device memory: width + 1 columns, height + 1 rows.
   ImageView<const std::uint32_t> sums() const;
   ImageView<const std::uint64_t> squared() const;
+  /// From a row of sums to the next.
+  int words_of_row() const {
+    return static_cast<int>(sum_stride_ / std::ptrdiff_t{sizeof(std::uint32_t)});
+  }
   /// Words from a sum to the tilted sum of the same place; 0 = there are none.
   std::ptrdiff_t tilted() const { return tilted_; }
 

@@ -21,8 +21,8 @@ struct FeatureConfig {
   FeatureDetector detector = FeatureDetector::kFast;
   FeatureDescriptor descriptor = FeatureDescriptor::kOrb;
   OrbConfig orb = {};  ///< counts with FAST
-  /// Counts with the Hessian; with FAST and SURF's descriptor only `upright`, `descriptor_size` and
-  /// `sampling` do.
+  /// Counts with the Hessian; with FAST and SURF's descriptor only what directions and descriptors
+  /// are made of does.
   SurfConfig surf = {};
   friend bool operator==(const FeatureConfig&, const FeatureConfig&) = default;
 };

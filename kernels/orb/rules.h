@@ -29,30 +29,7 @@ inline constexpr int kHalfWidth[kRadius + 1] = {15, 15, 15, 15, 14, 14, 14, 13,
                                                 13, 12, 11, 10, 9,  8,  6,  3};
 
 using cuface::direction;
-
-/// Cosine and sine of an angle of 0 to 360 degrees. Taylor's series in double over an eighth of a
-/// turn, which is exact to far more than a float: both processors, and nearly always a library's,
-/// round it alike.
-CUFACE_HD inline Roll roll_of(float degrees) {
-  constexpr double kQuarter = 1.5707963267948966;
-  const float radians = degrees * static_cast<float>(2 * kQuarter / 180);
-  const int quarter = static_cast<int>(static_cast<double>(radians) * (1 / kQuarter) + 0.5);
-  const double x = static_cast<double>(radians) - quarter * kQuarter, x2 = x * x;
-  double sine = 1, cosine = 1;
-  for (int i = 13; i > 1; i -= 2) sine = 1 - x2 / (i * (i - 1)) * sine;
-  for (int i = 14; i > 0; i -= 2) cosine = 1 - x2 / (i * (i - 1)) * cosine;
-  const auto s = static_cast<float>(x * sine), c = static_cast<float>(cosine);
-  switch (quarter & 3) {
-    case 0:
-      return {c, s};
-    case 1:
-      return {-s, c};
-    case 2:
-      return {-c, -s};
-    default:
-      return {s, -c};
-  }
-}
+using cuface::roll_of;
 
 /// The weights of the blur, a Gaussian of 7 pixels and sigma 2, from its end to its middle: those
 /// of cv::getGaussianKernel.

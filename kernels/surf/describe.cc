@@ -1,12 +1,12 @@
 #include "kernels/surf/describe.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 
 #include "kernels/common/simd.h"
 #include "kernels/features/direction.h"
 #include "kernels/surf/rules.h"
+#include "kernels/surf/samples.h"
 
 namespace cuface::surf {
 namespace {
@@ -14,11 +14,14 @@ namespace {
 /// A circle of gradients around a keypoint, in a sixth of its scale, of a standard deviation.
 constexpr int kRadius = 6;
 constexpr float kRadiusSigma = 2.5f;
-/// Of a descriptor's window, in gradients.
-constexpr float kPatchSigma = 3.3f;
-
-constexpr WaveletPart kX[] = {{0, 0, 2, 4, -1}, {2, 0, 4, 4, 1}};
-constexpr WaveletPart kY[] = {{0, 0, 4, 2, 1}, {0, 2, 4, 4, -1}};
+/// Of a descriptor's window, in gradients; of cells that overlap, and then of all of them, in
+/// cells.
+constexpr float kPatchSigma = 3.3f, kCellSigma = 2.5f, kCellsSigma = 1.5f;
+/// A number in the published code is below it.
+constexpr float kCodeRange = 128;
+/// Gradients of a resized window are two differences of grey levels; a wavelet's are one, of either
+/// direction.
+constexpr float kMostDifference = 510;
 
 /// As OpenCV has it: of an even number of weights the two in the middle are those of the middle
 /// itself.
@@ -40,154 +43,182 @@ std::vector<float> gaussian(int size, float sigma) {
   return out;
 }
 
-/// A gradient of a cell.
-void add(float gx, float gy, float* cell) {
-  cell[0] += gx;
-  cell[1] += gy;
-  cell[2] += std::abs(gx);
-  cell[3] += std::abs(gy);
-}
-
-/// Makes a descriptor one of unit length; without gradients it stays 0.
-void normalise(float* out, int floats) {
-  double length = 0;
-  for (int i = 0; i < floats; ++i) length += static_cast<double>(out[i] * out[i]);
-  const auto scale =
-      static_cast<float>(1. / (std::sqrt(length) + static_cast<double>(FLT_EPSILON)));
-  for (int i = 0; i < floats; ++i) out[i] *= scale;
-}
-
 }  // namespace
 
-Describer::Describer(int floats) : cells_(floats == 64 ? 4 : 3), resize_(side() + 1) {
-  const std::vector<float> ring = gaussian(2 * kRadius + 1, kRadiusSigma),
-                           patch = gaussian(side(), kPatchSigma);
+std::vector<RingSample> ring_samples() {
+  const std::vector<float> ring = gaussian(2 * kRadius + 1, kRadiusSigma);
+  std::vector<RingSample> out;
   for (int x = -kRadius; x <= kRadius; ++x)
     for (int y = -kRadius; y <= kRadius; ++y)
       if (x * x + y * y <= kRadius * kRadius)
-        samples_.push_back({x, y,
-                            ring[static_cast<std::size_t>(x + kRadius)] *
-                                ring[static_cast<std::size_t>(y + kRadius)]});
-  for (const float down : patch)
-    for (const float across : patch) weights_.push_back(down * across);
+        out.push_back({x, y,
+                       ring[static_cast<std::size_t>(x + kRadius)] *
+                           ring[static_cast<std::size_t>(y + kRadius)]});
+  return out;
 }
 
-bool Describer::orient(ImageView<const std::uint32_t> sums, bool upright, Keypoint& k) {
-  const float s = scale_of(k);
-  const int size = 2 * nearest(2 * s);
-  if (sums.height < size || sums.width < size) return false;
+std::vector<float> descriptor_weights(const DescriptorShape& shape) {
+  std::vector<float> out;
+  if (shape.overlaps()) {
+    const auto add = [&](int side, float sigma) {
+      const float middle = static_cast<float>(side - 1) / 2;
+      for (int y = 0; y < side; ++y)
+        for (int x = 0; x < side; ++x) {
+          const float u = static_cast<float>(x) - middle, v = static_cast<float>(y) - middle;
+          out.push_back(std::exp(-(u * u + v * v) / (2 * sigma * sigma)));
+        }
+    };
+    add(shape.of_cell(), kCellSigma);
+    add(shape.cells, kCellsSigma);
+    return out;
+  }
+  const std::vector<float> patch = gaussian(shape.side(), kPatchSigma);
+  for (const float down : patch)
+    for (const float across : patch) out.push_back(down * across);
+  return out;
+}
+
+DescriptorShape shape_of(const SurfConfig& config) {
+  return {config.descriptor_size == 64 ? 4 : 3, config.window};
+}
+
+Coding coding_of(const SurfConfig& config) {
+  const DescriptorShape shape = shape_of(config);
+  const std::vector<float> weights = descriptor_weights(shape);
+  const auto of_cell = static_cast<std::size_t>(shape.of_cell());
+  // Gradients are scaled so that the one of the largest weight fits, and sums so that the largest
+  // does.
+  float most = 0, most_sum = 0;
+  const auto side = static_cast<std::size_t>(shape.overlaps() ? shape.of_cell() : shape.side());
+  for (std::size_t i = 0; i < side * side; ++i) most = std::max(most, weights[i]);
+  for (std::size_t y = 0; y + of_cell <= side; y += DescriptorShape::kApart)
+    for (std::size_t x = 0; x + of_cell <= side; x += DescriptorShape::kApart) {
+      float sum = 0;
+      for (std::size_t i = 0; i < of_cell * of_cell; ++i)
+        sum += weights[(y + i / of_cell) * side + x + i % of_cell];
+      most_sum = std::max(most_sum, sum);
+    }
+  return {config.precision, kCodeRange / (kMostDifference * most), most / most_sum};
+}
+
+Describer::Describer(const SurfConfig& config)
+    : upright_(config.upright),
+      orientation_(config.orientation),
+      shape_(shape_of(config)),
+      coding_(coding_of(config)),
+      samples_(ring_samples()),
+      weights_(descriptor_weights(shape_)),
+      dx_(static_cast<std::size_t>(shape_.side() * shape_.side())),
+      dy_(dx_.size()),
+      resize_(shape_.pixels()) {}
+
+bool Describer::orient(ImageView<const std::uint32_t> sums, Keypoint& k) {
+  const GradientRing ring = GradientRing::of(k);
+  if (!ring.fits(sums)) return false;
   k.angle = 270;
-  if (upright) return true;
-  WaveletBox across[2], down[2];
-  for (int i = 0; i < 2; ++i) {
-    across[i] = scaled(kX[i], 4, size);
-    down[i] = scaled(kY[i], 4, size);
+  if (upright_) return true;
+  int x, y;
+  if (orientation_ == SurfOrientation::kCentroid) {
+    k.angle = to_centroid(sums, ring, k);
+    return std::any_of(samples_.begin(), samples_.end(),
+                       [&](const RingSample& sample) { return ring.place(sums, k, sample, x, y); });
   }
   gradients_.x.clear();
   gradients_.y.clear();
+  gradients_.directions.clear();
   gradients_.degrees.clear();
-  const float middle = static_cast<float>(size - 1) / 2;
-  for (const Sample& sample : samples_) {
-    const int x = nearest(k.x + static_cast<float>(sample.x) * s - middle);
-    const int y = nearest(k.y + static_cast<float>(sample.y) * s - middle);
-    if (x < 0 || y < 0 || x >= sums.width - size || y >= sums.height - size) continue;
-    const float gx = answer(across, sums, x, y) * sample.weight,
-                gy = answer(down, sums, x, y) * sample.weight;
+  for (const RingSample& sample : samples_) {
+    if (!ring.place(sums, k, sample, x, y)) continue;
+    const float gx = answer(ring.wavelets.across, sums, x, y) * sample.weight,
+                gy = answer(ring.wavelets.down, sums, x, y) * sample.weight;
     gradients_.x.push_back(gx);
     gradients_.y.push_back(gy);
-    gradients_.degrees.push_back(nearest(direction(gy, gx)));
+    gradients_.directions.push_back(direction(gy, gx));
+    gradients_.degrees.push_back(nearest(gradients_.directions.back()));
   }
   if (gradients_.x.empty()) return false;
-  TurnSums turns;
-  (simd::vectors() ? sum_turns_vector : sum_turns)(gradients_, turns);
-  float best = 0, best_x = 0, best_y = 0;
-  for (int turn = 0; turn < kTurns; ++turn) {
-    const float x = turns.x[turn], y = turns.y[turn], length = x * x + y * y;
-    if (!(length > best)) continue;
-    best = length;
-    best_x = x;
-    best_y = y;
-  }
-  k.angle = direction(-best_y, best_x);
+  k.angle = orientation_ == SurfOrientation::kHaar ? longest_turn() : longest_window();
   return true;
 }
 
-void Describer::describe(ImageView<const std::uint8_t> grey, bool upright, const Keypoint& k,
-                         float* out) {
-  const int pixels = side() + 1, floats = 4 * cells_ * cells_;
-  place_.set(k, upright, pixels);
+float Describer::longest_turn() const {
+  TurnSums turns;
+  (simd::vectors() ? sum_turns_vector : sum_turns)(gradients_, turns);
+  Longest longest;
+  for (int turn = 0; turn < kTurns; ++turn) longest.take(turns.x[turn], turns.y[turn], turn);
+  return longest.direction();
+}
+
+float Describer::longest_window() const {
+  Longest longest;
+  for (std::size_t i = 0; i < gradients_.x.size(); ++i) {
+    float x = 0, y = 0;
+    for (std::size_t j = 0; j < gradients_.x.size(); ++j) {
+      if (!is_in_window(gradients_.directions[j], gradients_.directions[i])) continue;
+      x += gradients_.x[j];
+      y += gradients_.y[j];
+    }
+    longest.take(x, y, static_cast<int>(i));
+  }
+  return longest.direction();
+}
+
+float Describer::to_centroid(ImageView<const std::uint32_t> sums, const GradientRing& ring,
+                             const Keypoint& k) const {
+  const RingBoxes boxes = RingBoxes::of(ring.s);
+  std::int64_t across = 0, down = 0;
+  for (const RingSample& sample : samples_) {
+    const std::int64_t grey = boxes.at(sums, k.x + static_cast<float>(sample.x) * ring.s,
+                                       k.y + static_cast<float>(sample.y) * ring.s);
+    across += sample.x * grey;
+    down += sample.y * grey;
+  }
+  return direction(static_cast<float>(down), static_cast<float>(across));
+}
+
+void Describer::sum(float* out) const {
+  for (int cell = 0; cell < shape_.cells * shape_.cells; ++cell) {
+    float* sums = out + 4 * cell;
+    shape_.add(dx_.data(), weights_.data(), coding_, cell, sums[0], sums[2]);
+    shape_.add(dy_.data(), weights_.data(), coding_, cell, sums[1], sums[3]);
+  }
+  double squares = 0;
+  for (int i = 0; i < shape_.floats(); ++i) squares += static_cast<double>(out[i] * out[i]);
+  const Normalisation normalisation = Normalisation::of(squares, coding_);
+  for (int i = 0; i < shape_.floats(); ++i) out[i] = normalisation.of(out[i], coding_);
+}
+
+void Describer::describe(ImageView<const std::uint8_t> grey, const Keypoint& k, float* out) {
+  const int pixels = shape_.pixels();
+  place_.set(k, upright_, pixels);
   std::uint8_t patch[kMostPatch * kMostPatch];
   if (simd::vectors())
     resize_.run_vector(grey, place_, patch);
   else
     resize_.run(grey, place_, patch);
-  std::fill(out, out + floats, 0.f);
-  for (int y = 0; y < side(); ++y) {
-    for (int x = 0; x < side(); ++x) {
-      const std::uint8_t *above = patch + y * pixels + x, *below = above + pixels;
-      const float weight = weights_[static_cast<std::size_t>(y * side() + x)];
-      const float gx = static_cast<float>(above[1] - above[0] + below[1] - below[0]) * weight;
-      const float gy = static_cast<float>(below[0] - above[0] + below[1] - above[1]) * weight;
-      add(gx, gy, out + 4 * (y / kCell * cells_ + x / kCell));
-    }
-  }
-  normalise(out, floats);
+  std::size_t i = 0;
+  for (int y = 0; y < shape_.side(); ++y)
+    for (int x = 0; x < shape_.side(); ++x, ++i)
+      window_gradient(patch + y * pixels + x, pixels, dx_[i], dy_[i]);
+  sum(out);
 }
 
 template <typename Gradient>
-void Describer::describe_by(const Keypoint& k, Gradient gradient, float* out) const {
-  const float s = scale_of(k), middle = static_cast<float>(side() - 1) / 2;
-  const int floats = 4 * cells_ * cells_;
-  const float radians = k.angle * static_cast<float>(3.1415926535897932384626433832795 / 180);
-  const float sine = std::sin(radians), cosine = std::cos(radians);
-  std::fill(out, out + floats, 0.f);
-  for (int i = 0; i < side(); ++i) {
-    for (int j = 0; j < side(); ++j) {
-      const float u = (static_cast<float>(j) - middle) * s,
-                  v = (static_cast<float>(i) - middle) * s;
-      float dx = 0, dy = 0;
-      if (!gradient(k.x + (u * cosine - v * sine), k.y + (u * sine + v * cosine), dx, dy)) continue;
-      const float weight = weights_[static_cast<std::size_t>(i * side() + j)];
-      add((dx * cosine + dy * sine) * weight, (dy * cosine - dx * sine) * weight,
-          out + 4 * (i / kCell * cells_ + j / kCell));
-    }
-  }
-  normalise(out, floats);
+void Describer::describe_by(const Keypoint& k, const Gradient& gradient, float* out) {
+  const TurnedGrid grid = TurnedGrid::of(k, shape_.side());
+  std::size_t i = 0;
+  for (int y = 0; y < shape_.side(); ++y)
+    for (int x = 0; x < shape_.side(); ++x, ++i) grid.gradient(gradient, x, y, dx_[i], dy_[i]);
+  sum(out);
 }
 
 void Describer::describe_by_sums(ImageView<const std::uint32_t> sums, const Keypoint& k,
-                                 float* out) const {
-  const int size = 2 * std::max(1, nearest(scale_of(k)));
-  const float corner = static_cast<float>(size - 1) / 2;
-  WaveletBox across[2], down[2];
-  for (int i = 0; i < 2; ++i) {
-    across[i] = scaled(kX[i], 4, size);
-    // Down is positive, unlike where directions are found.
-    down[i] = scaled(kY[i], 4, size);
-    down[i].weight = -down[i].weight;
-  }
-  const auto gradient = [&](float at_x, float at_y, float& dx, float& dy) {
-    const int x = nearest(at_x - corner), y = nearest(at_y - corner);
-    if (x < 0 || y < 0 || x >= sums.width - size || y >= sums.height - size) return false;
-    dx = answer(across, sums, x, y);
-    dy = answer(down, sums, x, y);
-    return true;
-  };
-  describe_by(k, gradient, out);
+                                 float* out) {
+  describe_by(k, SumsGradient(sums, scale_of(k)), out);
 }
 
-void Describer::describe_by_mipmap(const Mipmap& mipmap, const Keypoint& k, float* out) const {
-  const float s = scale_of(k), level = std::log2(s), half = s / 2;
-  const auto gradient = [&](float x, float y, float& dx, float& dy) {
-    const float left_above = mipmap.at(x - half, y - half, level),
-                right_above = mipmap.at(x + half, y - half, level),
-                left_below = mipmap.at(x - half, y + half, level),
-                right_below = mipmap.at(x + half, y + half, level);
-    dx = (right_above + right_below) - (left_above + left_below);
-    dy = (left_below + right_below) - (left_above + right_above);
-    return true;
-  };
-  describe_by(k, gradient, out);
+void Describer::describe_by_mipmap(const Mipmap& mipmap, const Keypoint& k, float* out) {
+  describe_by(k, MipmapGradient<Mipmap>(mipmap, scale_of(k)), out);
 }
 
 }  // namespace cuface::surf

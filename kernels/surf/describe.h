@@ -7,6 +7,7 @@
 #include "kernels/common/image.h"
 #include "kernels/features/features.h"
 #include "kernels/surf/mipmap.h"
+#include "kernels/surf/samples.h"
 #include "kernels/surf/window.h"
 
 namespace cuface::surf {
@@ -14,41 +15,45 @@ namespace cuface::surf {
 /// Keeps its memory from keypoint to keypoint; serves one thread at a time.
 class Describer {
  public:
-  /// Of descriptors of 64 or 36 floats.
-  explicit Describer(int floats);
+  /// What counts of it is how directions and descriptors are made.
+  explicit Describer(const SurfConfig& config);
 
-  /// The direction of the strongest gradients around the keypoint; of an upright one 270 degrees.
-  /// False where no gradient can be sampled there.
-  bool orient(ImageView<const std::uint32_t> sums, bool upright, Keypoint& k);
+  /// The direction of the keypoint; of an upright one 270 degrees. False where no gradient can be
+  /// sampled there.
+  bool orient(ImageView<const std::uint32_t> sums, Keypoint& k);
 
   /// Writes the floats: of each of 4 x 4 cells, or 3 x 3, the sums of dx, dy, |dx| and |dy|, of a
-  /// window that is turned by the keypoint's direction and resized to 21 x 21 pixels, or 16 x 16.
-  void describe(ImageView<const std::uint8_t> grey, bool upright, const Keypoint& k, float* out);
+  /// window that is turned by the keypoint's direction and resized: to 21 x 21 pixels, or 16 x 16.
+  void describe(ImageView<const std::uint8_t> grey, const Keypoint& k, float* out);
 
   /// The same of wavelets in the sums, two scales wide, a scale apart along the keypoint's
   /// direction. One that is not all in the picture counts for nothing.
-  void describe_by_sums(ImageView<const std::uint32_t> sums, const Keypoint& k, float* out) const;
+  void describe_by_sums(ImageView<const std::uint32_t> sums, const Keypoint& k, float* out);
 
   /// The same of means: each quarter of a wavelet is one of them, of the level of its size.
-  void describe_by_mipmap(const Mipmap& mipmap, const Keypoint& k, float* out) const;
+  void describe_by_mipmap(const Mipmap& mipmap, const Keypoint& k, float* out);
 
  private:
-  int side() const { return cells_ * kCell; }
-  /// Of gradient(x, y, dx, dy), which says whether there is one.
+  /// Of a Gradient at each place of a turned grid.
   template <typename Gradient>
-  void describe_by(const Keypoint& k, Gradient gradient, float* out) const;
+  void describe_by(const Keypoint& k, const Gradient& gradient, float* out);
+  /// Of dx_ and dy_.
+  void sum(float* out) const;
+  /// Of gradients_; the longest sum.
+  float longest_turn() const;
+  float longest_window() const;
+  float to_centroid(ImageView<const std::uint32_t> sums, const GradientRing& ring,
+                    const Keypoint& k) const;
 
-  struct Sample {
-    int x, y;
-    float weight;
-  };
-  static constexpr int kCell = 5;  ///< gradients along a side of a cell
-
-  int cells_;                    ///< along a side of a window
-  std::vector<Sample> samples_;  ///< of a direction
-  std::vector<float> weights_;   ///< of a descriptor's gradients
+  bool upright_;
+  SurfOrientation orientation_;
+  DescriptorShape shape_;
+  Coding coding_;
+  std::vector<RingSample> samples_;  ///< of a direction
+  std::vector<float> weights_;       ///< of a descriptor's gradients
+  std::vector<float> dx_, dy_;       ///< these
   Gradients gradients_;
-  WindowPlace place_;
+  WindowPlace place_{};
   WindowResize resize_;
 };
 

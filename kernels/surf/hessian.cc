@@ -11,7 +11,7 @@ namespace {
 /// The answers of all places; 0 where there is none.
 struct Layer {
   LayerPlan plan;
-  std::vector<LayerPlan::Answer> answers;
+  std::vector<Answer> answers;
 
   Layer(const ImageView<const std::uint32_t>& sums, const LayerPlan& of) : plan(of) {
     answers.resize(static_cast<std::size_t>(plan.columns) * static_cast<std::size_t>(plan.rows));
@@ -23,16 +23,15 @@ struct Layer {
     return static_cast<std::size_t>(y) * static_cast<std::size_t>(plan.columns) +
            static_cast<std::size_t>(x);
   }
-  const LayerPlan::Answer& at(int x, int y) const { return answers[index(x, y)]; }
+  const Answer& at(int x, int y) const { return answers[index(x, y)]; }
 };
 
 /// The maxima of layers[1].
 void find_in(const Layer* layers, int octave, float threshold, std::vector<Found>& out) {
   const Layer& layer = layers[1];
-  const LayerPlan plans[] = {layers[0].plan, layers[1].plan, layers[2].plan};
-  const int margin = plans[2].margin + 1;
-  for (int y = margin; y < plans[1].rows - margin; ++y) {
-    for (int x = margin; x < plans[1].columns - margin; ++x) {
+  const int margin = layers[2].plan.margin + 1;
+  for (int y = margin; y < layer.plan.rows - margin; ++y) {
+    for (int x = margin; x < layer.plan.columns - margin; ++x) {
       if (!(layer.at(x, y).determinant > threshold)) continue;
       ScaleNeighbours around;
       for (int i = 0; i < 3; ++i)
@@ -40,7 +39,8 @@ void find_in(const Layer* layers, int octave, float threshold, std::vector<Found
           for (int u = 0; u < 3; ++u)
             around.at[i][v][u] = layers[i].at(x + u - 1, y + v - 1).determinant;
       Keypoint k;
-      if (around.is_maximum() && keypoint_at(plans, around, octave, x, y, k))
+      if (around.is_maximum() &&
+          keypoint_at(layer.plan, layers[0].plan.size, around, octave, x, y, k))
         out.push_back({k, static_cast<std::int8_t>(sign_of(layer.at(x, y).trace))});
     }
   }
@@ -50,10 +50,11 @@ void find_in(const Layer* layers, int octave, float threshold, std::vector<Found
 
 void sort(std::span<Found> found) {
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    const auto key = [](const Keypoint& k) {
-      return std::tuple(-k.response, -k.size, -k.octave, -k.y, k.x);
+    const auto key = [](const Found& f) {
+      const Keypoint& k = f.keypoint;
+      return std::tuple(-k.response, -k.size, -k.octave, -k.y, k.x, f.sign);
     };
-    return key(a.keypoint) < key(b.keypoint);
+    return key(a) < key(b);
   });
 }
 

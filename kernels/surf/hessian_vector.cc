@@ -12,12 +12,6 @@
 #define CUFACE_SURF_HESSIAN_VECTOR
 namespace cuface::surf {
 
-/// How far a determinant may be from the reference's. Each second derivative is at most 510. Both
-/// versions round a derivative by less than 3.1e-4 in all: four roundings of 2^-24 of parts that
-/// are at most 1,020 together. So a product of two is off by 0.32 at most, 0.81 times a square by
-/// 0.26, and what is left is less than 0.14.
-inline constexpr float kTolerance = 0.75f;
-
 /// The corners of the wavelets in the sums at a row's first place, and what a pixel weighs.
 struct Corners {
   const std::uint32_t* xx[2][4];  ///< row by row
@@ -135,8 +129,6 @@ HWY_EXPORT(split_columns);
 
 namespace {
 
-/// Above it a wavelet's sum may not fit into 32 bits.
-constexpr int kMostSize = 2048;
 /// Below it too many places pass the tolerance.
 constexpr float kLeastThreshold = 3;
 
@@ -144,7 +136,7 @@ constexpr float kLeastThreshold = 3;
 
 bool VectorFinder::takes(const SurfConfig& config) {
   return config.threshold >= kLeastThreshold &&
-         LayerPlan(config.octaves - 1, config.layers + 1, 1, 1).size <= kMostSize;
+         LayerPlan(config.octaves - 1, config.layers + 1, 1, 1).size <= kMostWholeSize;
 }
 
 const std::uint32_t* VectorFinder::Columns::at(int x, int y) const {
@@ -253,7 +245,8 @@ bool VectorFinder::refine(const Candidate& c, Found& out) const {
     for (int v = 0; v < 3; ++v)
       for (int u = 0; u < 3; ++u)
         around.at[i][v][u] = plans[i].answer_at(sums_, c.x + u - 1, c.y + v - 1).determinant;
-  if (!around.is_maximum() || !keypoint_at(plans, around, c.octave, c.x, c.y, out.keypoint))
+  if (!around.is_maximum() ||
+      !keypoint_at(plans[1], plans[0].size, around, c.octave, c.x, c.y, out.keypoint))
     return false;
   out.sign = static_cast<std::int8_t>(sign_of(plans[1].answer_at(sums_, c.x, c.y).trace));
   return true;

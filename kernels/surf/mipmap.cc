@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 namespace cuface::surf {
 
@@ -33,35 +32,11 @@ void Mipmap::fill(ImageView<const std::uint8_t> grey) {
     for (int y = 0; y < to.height; ++y)
       for (int x = 0; x < to.width; ++x) {
         const int left = x << across, top = y << down;
-        to.mean(x, y) = ((from.mean(left, top) + from.mean(left + across, top)) +
-                         (from.mean(left, top + down) + from.mean(left + across, top + down))) *
-                        0.25f;
+        to.mean(x, y) =
+            mean_of_four(from.mean(left, top), from.mean(left + across, top),
+                         from.mean(left, top + down), from.mean(left + across, top + down));
       }
   }
-}
-
-float Mipmap::between(std::size_t level, float x, float y) const {
-  const Level& means = levels_[level];
-  const float side = std::ldexp(1.f, -static_cast<int>(level));
-  const float u = (x + 0.5f) * side - 0.5f, v = (y + 0.5f) * side - 0.5f;
-  const float left = std::floor(u), top = std::floor(v), a = u - left, b = v - top;
-  const auto column = [&](float at) {
-    return static_cast<int>(std::clamp(at, 0.f, static_cast<float>(means.width - 1)));
-  };
-  const auto row = [&](float at) {
-    return static_cast<int>(std::clamp(at, 0.f, static_cast<float>(means.height - 1)));
-  };
-  const int x0 = column(left), x1 = column(left + 1), y0 = row(top), y1 = row(top + 1);
-  return (means.mean(x0, y0) * (1 - a) + means.mean(x1, y0) * a) * (1 - b) +
-         (means.mean(x0, y1) * (1 - a) + means.mean(x1, y1) * a) * b;
-}
-
-float Mipmap::at(float x, float y, float level) const {
-  const auto last = static_cast<float>(levels_.size() - 1);
-  const float lower = std::min(std::floor(level), last), upper = std::min(lower + 1, last);
-  const float share = std::min(level, last) - lower;
-  return between(static_cast<std::size_t>(lower), x, y) * (1 - share) +
-         between(static_cast<std::size_t>(upper), x, y) * share;
 }
 
 }  // namespace cuface::surf

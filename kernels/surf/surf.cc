@@ -1,6 +1,5 @@
 #include "kernels/surf/surf.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "kernels/integral/integral.h"
 #include "kernels/surf/describe.h"
 #include "kernels/surf/hessian.h"
+#include "kernels/surf/layer.h"
 #include "kernels/surf/mipmap.h"
 #include "kernels/surf/vector.h"
 
@@ -37,7 +37,7 @@ Status validate(const SurfConfig& config) {
 
 class SurfDetector::Impl {
  public:
-  explicit Impl(const SurfConfig& config) : config_(config), describer_(config.descriptor_size) {}
+  explicit Impl(const SurfConfig& config) : config_(config), describer_(config) {}
 
   Status run(ImageView<const std::uint8_t> grey, FloatFeatures& out, const StopFlag* stop) {
     CUFACE_TRY(begin(grey));
@@ -60,19 +60,15 @@ class SurfDetector::Impl {
     CUFACE_TRY(begin(grey));
     found_.clear();
     for (const Keypoint& k : given)
-      if (k.x >= 0 && k.y >= 0 && k.x <= static_cast<float>(grey.width - 1) &&
-          k.y <= static_cast<float>(grey.height - 1) && k.size >= kLeastSurfSize &&
-          k.size <= static_cast<float>(std::min(grey.width, grey.height)))
-        found_.push_back({k, 0});
+      if (surf::can_be_described(k, grey.width, grey.height)) found_.push_back({k, 0});
     return add(grey, found_.size(), out, stop);
   }
 
  private:
   /// sums_ := the picture's, and mipmap_ where it is used.
   Status begin(ImageView<const std::uint8_t> grey) {
-    if (!grey.data || grey.width < 1 || grey.height < 1 ||
-        std::int64_t{grey.width} * grey.height > kMostSurfPixels)
-      return invalid("SURF takes pictures of 1 to " + std::to_string(kMostSurfPixels) + " pixels");
+    if (!grey.data) return invalid("there is no picture");
+    CUFACE_TRY(surf::validate_size(grey.width, grey.height));
     if (sums_.width != grey.width + 1 || sums_.height != grey.height + 1) {
       memory_ = Image<std::uint32_t>(grey.width + 1 + surf::kSpareColumns, grey.height + 1);
       sums_ = memory_.view();
@@ -90,14 +86,14 @@ class SurfDetector::Impl {
       if (out.keypoints.size() == most) break;
       if (is_raised(stop)) return cancelled();
       Keypoint k = one.keypoint;
-      if (!describer_.orient(sums_, config_.upright, k)) continue;
+      if (!describer_.orient(sums_, k)) continue;
       out.keypoints.push_back(k);
       out.signs.push_back(one.sign);
       const auto floats = static_cast<std::size_t>(config_.descriptor_size);
       out.descriptors.resize(out.keypoints.size() * floats);
       float* descriptor = out.descriptors.data() + out.descriptors.size() - floats;
       if (config_.sampling == SurfSampling::kPatch)
-        describer_.describe(grey, config_.upright, k, descriptor);
+        describer_.describe(grey, k, descriptor);
       else if (config_.sampling == SurfSampling::kIntegral)
         describer_.describe_by_sums(sums_, k, descriptor);
       else

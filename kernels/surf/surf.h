@@ -34,6 +34,20 @@ inline constexpr float kLeastSurfSize = 7.5f;
 /// it, or wavelets at each place [S2.04], of sums or of a mipmap [S2.02].
 enum class SurfSampling { kPatch, kIntegral, kMipmap };
 
+/// How a direction is found [S2.14]: the longest sum of gradients in 72 windows of 60 degrees, as
+/// OpenCV does it; in such a window from each gradient on, as Bay describes it; or the way to the
+/// centroid of grey levels.
+enum class SurfOrientation { kHaar, kSliding, kCentroid };
+
+/// Cells of 5 x 5 gradients side by side, or of 9 x 9 that overlap by 4, each with a Gaussian of
+/// its own, and one over the cells [S2.15].
+enum class SurfWindow { kGrid, kOverlap };
+
+/// How gradients, sums, lengths and floats of a descriptor are kept [S2.08]: as floats, as halves,
+/// or in the published code for numbers from -128 to 128, whose fraction is cut to 8, 10, 13, 16,
+/// 23 or 24 bits.
+enum class SurfPrecision { kFp32, kFp16, k8, k10, k13, k16, k23, k24 };
+
 struct SurfConfig {
   int max_keypoints = 1020;  ///< 1 to kMostKeypoints: the strongest
   float threshold = 100;     ///< of the determinant, 0 or more
@@ -43,6 +57,9 @@ struct SurfConfig {
   /// Floats of a descriptor: 64, or 36 of a window that is three quarters as wide [S2.07].
   int descriptor_size = 64;
   SurfSampling sampling = SurfSampling::kPatch;
+  SurfOrientation orientation = SurfOrientation::kHaar;
+  SurfWindow window = SurfWindow::kGrid;
+  SurfPrecision precision = SurfPrecision::kFp32;
   friend bool operator==(const SurfConfig&, const SurfConfig&) = default;
 };
 

@@ -1,36 +1,22 @@
 #include "kernels/surf/window.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 
 #include "kernels/surf/rules.h"
 
 namespace cuface::surf {
 namespace {
 
-constexpr int kWindowDegrees = 60;
 /// Room in arrays for the rest of a vector.
 constexpr std::size_t kSpare = 64;
 
 }  // namespace
 
-std::uint8_t mean_of(int sum, int side) {
-  return static_cast<std::uint8_t>(
-      side == 2 ? (sum + 2) >> 2
-                : nearest(static_cast<float>(sum) * (1.f / static_cast<float>(side * side))));
-}
-
-std::uint8_t byte_of(float value) {
-  return static_cast<std::uint8_t>(std::clamp(nearest(value), 0, 255));
-}
-
 void sum_turns(const Gradients& gradients, TurnSums& out) {
   for (int turn = 0; turn < kTurns; ++turn) {
     float x = 0, y = 0;
     for (std::size_t i = 0; i < gradients.x.size(); ++i) {
-      const int apart = std::abs(gradients.degrees[i] - turn * kTurnDegrees);
-      if (apart >= kWindowDegrees / 2 && apart <= 360 - kWindowDegrees / 2) continue;
+      if (!is_of_turn(gradients.degrees[i], turn)) continue;
       x += gradients.x[i];
       y += gradients.y[i];
     }
@@ -40,24 +26,15 @@ void sum_turns(const Gradients& gradients, TurnSums& out) {
 }
 
 void WindowPlace::set(const Keypoint& k, bool is_upright, int patch) {
-  size = static_cast<int>(static_cast<float>(patch) * scale_of(k));
-  upright = is_upright;
-  const float offset = -static_cast<float>(size - 1) / 2;
-  if (upright) {
-    left = nearest(k.x + offset);
-    bottom = nearest(k.y - offset);
-    return;
-  }
-  const float radians = k.angle * static_cast<float>(3.1415926535897932384626433832795 / 180);
-  sine = -std::sin(radians);
-  cosine = std::cos(radians);
+  static_cast<WindowOutline&>(*this) = of(k, is_upright, patch);
+  if (upright) return;
   const auto lines = static_cast<std::size_t>(size);
   x.resize(lines);
   y.resize(lines);
-  float x0 = k.x + offset * cosine + offset * sine, y0 = k.y - offset * sine + offset * cosine;
-  for (std::size_t i = 0; i < x.size(); ++i, x0 += sine, y0 += cosine) {
-    x[i] = x0;
-    y[i] = y0;
+  float at_x = x0, at_y = y0;
+  for (std::size_t i = 0; i < x.size(); ++i, at_x += sine, at_y += cosine) {
+    x[i] = at_x;
+    y[i] = at_y;
   }
   // The rest of a vector reads where the last line does.
   x.resize(lines + kSpare, x.back());
@@ -65,25 +42,11 @@ void WindowPlace::set(const Keypoint& k, bool is_upright, int patch) {
 }
 
 Shares shares_of(int from_size, int to_size) {
-  const double scale = 1 / (static_cast<double>(to_size) / from_size);
   Shares out;
   for (int to = 0; to < to_size; ++to) {
-    const double begin = to * scale, end = begin + scale;
-    const double width = std::min(scale, from_size - begin);
-    const int last = std::min(static_cast<int>(std::floor(end)), from_size - 1);
-    const int first = std::min(static_cast<int>(std::ceil(begin)), last);
-    Shares::One one{first, 0, nullptr};
-    const auto add = [&](double weight) {
-      out.weights.push_back(static_cast<float>(weight));
-      ++one.count;
-    };
-    if (first - begin > 1e-3) {
-      --one.first;
-      add((first - begin) / width);
-    }
-    for (int i = first; i < last; ++i) add(1.0 / width);
-    if (end - last > 1e-3) add(std::min(std::min(end - last, 1.), width) / width);
-    out.of.push_back(one);
+    const PixelShare share = PixelShare::of(from_size, to_size, to);
+    for (int i = 0; i < share.count; ++i) out.weights.push_back(share.weight(i));
+    out.of.push_back({share.first, share.count, nullptr});
   }
   const float* weights = out.weights.data();
   for (Shares::One& one : out.of) {
@@ -91,20 +54,6 @@ Shares shares_of(int from_size, int to_size) {
     weights += one.count;
   }
   return out;
-}
-
-std::uint8_t pixel_at(const ImageView<const std::uint8_t>& grey, double x, double y) {
-  const int ix = static_cast<int>(std::floor(x)), iy = static_cast<int>(std::floor(y));
-  if (ix >= 0 && iy >= 0 && ix < grey.width - 1 && iy < grey.height - 1) {
-    const auto a = static_cast<float>(x - ix), b = static_cast<float>(y - iy);
-    const std::uint8_t *above = grey.row(iy) + ix, *below = grey.row(iy + 1) + ix;
-    return static_cast<std::uint8_t>(nearest(static_cast<float>(above[0]) * (1.f - a) * (1.f - b) +
-                                             static_cast<float>(above[1]) * a * (1.f - b) +
-                                             static_cast<float>(below[0]) * (1.f - a) * b +
-                                             static_cast<float>(below[1]) * a * b));
-  }
-  return grey.row(
-      std::clamp(nearest(y), 0, grey.height - 1))[std::clamp(nearest(x), 0, grey.width - 1)];
 }
 
 const Shares& WindowResize::shares(int size) {

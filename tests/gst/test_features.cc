@@ -123,18 +123,25 @@ TEST(FeatureSettings, OfTheMetaAreTheKernels) {
   if (has_surf()) {
     FeatureConfig corners = with_orb({});
     corners.descriptor = FeatureDescriptor::kSurf;
-    cases.insert(cases.end(),
-                 {{"cusurf", with_surf()},
-                  {"cufeatures detector=hessian descriptor=surf", with_surf()},
-                  {"cusurf max-keypoints=30 threshold=10",
-                   with_surf({.max_keypoints = 30, .threshold = 10})},
-                  {"cusurf octaves=2", with_surf({.octaves = 2})},
-                  {"cusurf layers=5 threshold=20.5", with_surf({.threshold = 20.5f, .layers = 5})},
-                  {"cusurf upright=true", with_surf({.upright = true})},
-                  {"cusurf descriptor-size=36", with_surf({.descriptor_size = 36})},
-                  {"cusurf sampling=integral", with_surf({.sampling = SurfSampling::kIntegral})},
-                  {"cusurf sampling=mipmap", with_surf({.sampling = SurfSampling::kMipmap})},
-                  {"cusurf detector=fast", corners}});
+    cases.insert(
+        cases.end(),
+        {{"cusurf", with_surf()},
+         {"cufeatures detector=hessian descriptor=surf", with_surf()},
+         {"cusurf max-keypoints=30 threshold=10",
+          with_surf({.max_keypoints = 30, .threshold = 10})},
+         {"cusurf octaves=2", with_surf({.octaves = 2})},
+         {"cusurf layers=5 threshold=20.5", with_surf({.threshold = 20.5f, .layers = 5})},
+         {"cusurf upright=true", with_surf({.upright = true})},
+         {"cusurf descriptor-size=36", with_surf({.descriptor_size = 36})},
+         {"cusurf sampling=integral", with_surf({.sampling = SurfSampling::kIntegral})},
+         {"cusurf sampling=mipmap", with_surf({.sampling = SurfSampling::kMipmap})},
+         {"cusurf orientation=centroid window=overlap precision=fp16",
+          with_surf({.orientation = SurfOrientation::kCentroid,
+                     .window = SurfWindow::kOverlap,
+                     .precision = SurfPrecision::kFp16})},
+         {"cusurf orientation=sliding precision=10",
+          with_surf({.orientation = SurfOrientation::kSliding, .precision = SurfPrecision::k10})},
+         {"cusurf detector=fast", corners}});
   }
   for (const auto& [element, config] : cases) {
     Harness harness(element + " name=f");

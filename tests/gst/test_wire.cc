@@ -73,7 +73,10 @@ FrameFeatures some_floats() {
                       .octaves = 2,
                       .upright = true,
                       .descriptor_size = 36,
-                      .sampling = SurfSampling::kIntegral}};
+                      .sampling = SurfSampling::kIntegral,
+                      .orientation = SurfOrientation::kSliding,
+                      .window = SurfWindow::kOverlap,
+                      .precision = SurfPrecision::k13}};
   features.found.descriptors.clear();
   features.found.signs = {-1, 1};
   for (int i = 0; i < 2 * 36; ++i) features.found.floats.push_back(static_cast<float>(i) * -0.01f);
@@ -222,6 +225,9 @@ TEST(Wire, MatchesComeOutAsTheyWentIn) {
   EXPECT_EQ(gst::from_bytes<FrameFeatures>(gst::to_bytes(features)), nullptr);
   FrameFeatures floats = some_floats();
   floats.config.surf.octaves = 0;
+  EXPECT_EQ(gst::from_bytes<FrameFeatures>(gst::to_bytes(floats)), nullptr);
+  floats = some_floats();
+  floats.config.surf.window = static_cast<SurfWindow>(2);
   EXPECT_EQ(gst::from_bytes<FrameFeatures>(gst::to_bytes(floats)), nullptr);
   floats = some_floats();
   floats.found.signs[1] = 2;

@@ -1,8 +1,10 @@
 // What kernels/surf finds in a picture, for test_surf_twin.py.
 //
-//   surf_floats WIDTH HEIGHT UPRIGHT DESCRIPTOR_SIZE SAMPLING < PICTURE
+//   surf_floats WIDTH HEIGHT UPRIGHT DESCRIPTOR_SIZE SAMPLING ORIENTATION WINDOW PRECISION <
+//   PICTURE
 //
-// The picture has a byte a pixel. A line a keypoint: x, y, size, angle, then its descriptor.
+// Enumerations are numbers. The picture has a byte a pixel. A line a keypoint: x, y, size, angle,
+// then its descriptor.
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -14,12 +16,15 @@
 
 int main(int argc, char** argv) {
   using namespace cuface;
-  if (argc != 6) return 2;
+  if (argc != 9) return 2;
   const int width = std::atoi(argv[1]), height = std::atoi(argv[2]);
   SurfConfig config;
   config.upright = std::atoi(argv[3]) != 0;
   config.descriptor_size = std::atoi(argv[4]);
   config.sampling = static_cast<SurfSampling>(std::atoi(argv[5]));
+  config.orientation = static_cast<SurfOrientation>(std::atoi(argv[6]));
+  config.window = static_cast<SurfWindow>(std::atoi(argv[7]));
+  config.precision = static_cast<SurfPrecision>(std::atoi(argv[8]));
   const std::string bytes{std::istreambuf_iterator<char>(std::cin), {}};
   if (bytes.size() != static_cast<std::size_t>(width) * static_cast<std::size_t>(height)) return 2;
   auto detector = SurfDetector::create(config);

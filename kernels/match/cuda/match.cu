@@ -136,7 +136,8 @@ __global__ void __launch_bounds__(kThreads)
       ours.words[i / kWords][i % kWords] =
           reinterpret_cast<const std::uint32_t*>(at(query, which))[i % kWords];
     }
-    if (by_sign && thread < kQueries) signs[thread] = query.signs[min(begin + thread, all - 1)];
+    if (by_sign && thread < kQueries)
+      signs[thread] = query.signs[min(begin + thread, all - 1) * query.sign_stride];
     __syncthreads();
     Nearest nearest[kQueries];
 #pragma unroll
@@ -150,7 +151,7 @@ __global__ void __launch_bounds__(kThreads)
         for (int q = 0; q < kQueries; ++q)
           apart[q][thread] = distance<T, kWords>(ours.words[q], theirs, early_out);
       }
-      const int sign = by_sign ? train.signs[i] : 0;
+      const int sign = by_sign ? train.signs[i * train.sign_stride] : 0;
       std::uint32_t least = kFar;
       int owner = 0;
 #pragma unroll

@@ -20,6 +20,7 @@ struct DeviceSet {
   std::int32_t most = 0;
   std::int32_t size = 0;  ///< values of one
   const std::int8_t* signs = nullptr;
+  std::ptrdiff_t sign_stride = 1;  ///< from one to the next, in bytes
 
   CUFACE_HD int there() const {
     const int all = count ? *count : most;

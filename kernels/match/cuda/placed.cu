@@ -7,12 +7,12 @@ constexpr int kThreads = 256;
 
 /// One block.
 __global__ void __launch_bounds__(kThreads)
-    append_kernel(const DeviceMatches* found, const DeviceFeatures* frame, int picture,
+    append_kernel(const DeviceMatches* found, DeviceKeypoints frame, int picture,
                   PlacedMatches* out, std::uint64_t* counted) {
   const int before = picture == 0 ? 0 : out->count, these = found->count;
   for (int i = static_cast<int>(threadIdx.x); i < these; i += kThreads) {
     const Match match = found->all()[i];
-    const Keypoint& at = frame->all()[match.train].keypoint;
+    const Keypoint& at = frame.at(match.train);
     out->all()[before + i] = {picture, match.query, match.distance, {at.x, at.y}};
   }
   __syncthreads();
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-Status append_placed(const DeviceMatches* found, const DeviceFeatures* frame, int picture,
+Status append_placed(const DeviceMatches* found, const DeviceKeypoints& frame, int picture,
                      PlacedMatches* out, std::uint64_t* counted, Launcher launch) {
   return launch("placing matches", append_kernel, {1, kThreads}, found, frame, picture, out,
                 counted);

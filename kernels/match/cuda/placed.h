@@ -34,7 +34,7 @@ constexpr std::size_t placed_matches_bytes(std::size_t count) {
 /// Puts a kernel there that appends `found`, the matches of a picture's keypoints with those of a
 /// frame, to `out`, which has room for them; picture 0 begins the list. All in device memory.
 /// `counted`, in memory that the device reaches, may be null; it grows by the number of matches.
-Status append_placed(const DeviceMatches* found, const DeviceFeatures* frame, int picture,
+Status append_placed(const DeviceMatches* found, const DeviceKeypoints& frame, int picture,
                      PlacedMatches* out, std::uint64_t* counted, Launcher launch);
 
 }  // namespace cuface::cuda

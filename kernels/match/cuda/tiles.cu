@@ -96,7 +96,8 @@ __global__ void __launch_bounds__(kThreads, 2)
   const int begin = static_cast<int>(blockIdx.x) * kTile;
   if (begin >= all) return;
   load<kValues>(query, begin, all, ours);
-  if (by_sign && thread < kTile) signs[thread] = query.signs[min(begin + thread, all - 1)];
+  if (by_sign && thread < kTile)
+    signs[thread] = query.signs[min(begin + thread, all - 1) * query.sign_stride];
   Nearest nearest[kOwn];
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) nearest[i] = {kFar, kFar, kNobody};
@@ -106,7 +107,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     load<kValues>(train, first, others, theirs);
     if (thread < kTile) {
       best[thread] = 0;
-      if (by_sign) their_signs[thread] = train.signs[min(first + thread, others - 1)];
+      if (by_sign)
+        their_signs[thread] = train.signs[min(first + thread, others - 1) * train.sign_stride];
     }
     __syncthreads();
     float apart[kOwn][kOwn];

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/common/cuda/ranks.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/orb/cuda/choose.h"
-#include "kernels/orb/cuda/ranks.cuh"
+#include "kernels/orb/cuda/lists.cuh"
 #include "kernels/orb/rules.h"
 
 namespace cuface::cuda::orb {
@@ -86,38 +87,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// The key of the wanted-th greatest response, a byte at a time from the highest on.
-__device__ std::uint32_t key_of_rank(const Candidate* candidates, std::uint32_t count,
-                                     std::uint32_t wanted) {
-  __shared__ std::uint32_t bins[kBins];
-  __shared__ std::uint32_t prefix, left;
-  const unsigned thread = threadIdx.x;
-  if (thread == 0) {
-    prefix = 0;
-    left = wanted;
-  }
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    if (thread < kBins) bins[thread] = 0;
-    __syncthreads();
-    const std::uint32_t high = prefix;
-    for (std::uint32_t i = thread; i < count; i += kChooseThreads) {
-      const std::uint32_t key = key_of(candidates[i].response);
-      if (shift == 24 || key >> (shift + 8) == high) atomicAdd(&bins[key >> shift & 0xff], 1u);
-    }
-    __syncthreads();
-    if (thread < kWarp) {
-      const std::uint32_t rank = left;
-      __syncwarp();
-      find_from_top(bins, rank, static_cast<int>(thread), [&](int bin, std::uint32_t above) {
-        prefix = high << 8 | static_cast<std::uint32_t>(bin);
-        left = rank - above;
-      });
-    }
-    __syncthreads();
-  }
-  return prefix;
-}
-
 /// rows[i] := the sum of those before; the sum of all.
 __device__ std::uint32_t sum_rows(std::uint32_t* rows, int count) {
   __shared__ std::uint32_t sums[kChooseThreads / kWarp];
@@ -152,7 +121,10 @@ __global__ void __launch_bounds__(kChooseThreads)
   const std::uint32_t count = work.candidate_counts[l];
   const auto share = static_cast<std::uint32_t>(level.share);
   const std::uint32_t least =
-      by_harris && count > share ? key_of_rank(candidates, count, share) : 0;
+      by_harris && count > share
+          ? key_of_rank<kChooseThreads>([&](std::uint32_t i) { return candidates[i].response; },
+                                        count, share)
+          : 0;
   std::uint32_t* rows = work.rows + level.first_row;
   for (std::uint32_t i = threadIdx.x; i < count; i += kChooseThreads) {
     const Candidate candidate = candidates[i];

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/common/cuda/ranks.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/common/try.h"
 #include "kernels/orb/cuda/describe.h"
+#include "kernels/orb/cuda/lists.cuh"
 #include "kernels/orb/cuda/patch.cuh"
-#include "kernels/orb/cuda/ranks.cuh"
 #include "kernels/orb/plan.h"
 
 namespace cuface::cuda::orb {

@@ -1,7 +1,7 @@
 // ORB in device memory: the keypoints and bytes of cuface::OrbDetector, in its order.
 //
 // levels.h: what kernels leave each other; choose.h: which corners become keypoints; describe.h:
-// their directions and descriptors; patch.cuh: those of one; ranks.cuh: the greatest of many.
+// their directions and descriptors; patch.cuh: those of one; lists.cuh: lists of the levels.
 #pragma once
 
 #include <cstddef>

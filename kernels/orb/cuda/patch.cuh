@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/common/cuda/ranks.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/features/device_features.h"
-#include "kernels/orb/cuda/ranks.cuh"
 #include "kernels/orb/pattern.h"
 #include "kernels/orb/rules.h"
 

@@ -252,9 +252,10 @@ TEST_F(MatchCuda, PlacesOfSeveralPictures) {
       expected.push_back({number, i, distance, {at.x, at.y}});
     }
     test::GuardedBytes matches(bytes);
+    const auto* device_frame = reinterpret_cast<const cuda::DeviceFeatures*>(on_device.data());
     ASSERT_TRUE(cuda::append_placed(reinterpret_cast<const cuda::DeviceMatches*>(matches.data()),
-                                    reinterpret_cast<const cuda::DeviceFeatures*>(on_device.data()),
-                                    number++, reinterpret_cast<cuda::PlacedMatches*>(out.data()),
+                                    cuda::keypoints_of(device_frame, kKeypoints), number++,
+                                    reinterpret_cast<cuda::PlacedMatches*>(out.data()),
                                     reinterpret_cast<std::uint64_t*>(counted.data()), *stream_)
                     .ok());
     matches.get();

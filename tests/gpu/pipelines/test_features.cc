@@ -13,6 +13,7 @@
 #include "gst/edgedetect/element.h"
 #include "gst/features/element.h"
 #include "gst/meta/keypoints.h"
+#include "kernels/surf/surf.h"
 #include "tests/gpu/pipelines/played.h"
 #include "tests/moving_faces.h"
 
@@ -24,8 +25,10 @@ constexpr int kFrames = 5, kWidth = 190, kHeight = 120;
 /// The elements of this program, under names that no plugin has.
 void register_features() {
   static const bool once = [] {
-    static gst::ElementInfo features = gst::kFeatureDetect, edges = gst::kEdgeDetect;
+    static gst::ElementInfo features = gst::kFeatureDetect, surf = gst::kSurf,
+                            edges = gst::kEdgeDetect;
     register_as("testfeatures", "CufaceTestFeatures", features);
+    if (has_surf()) register_as("testsurf", "CufaceTestSurf", surf);
     register_as("testedgesbefore", "CufaceTestEdgesBefore", edges);
     return true;
   }();
@@ -97,14 +100,36 @@ class FeaturesCuda : public PlayedCuda {
             << "frame " << i;
         ASSERT_TRUE(gpu.frames[i].found.descriptors == cpu.frames[i].found.descriptors)
             << "frame " << i;
+        ASSERT_TRUE(gpu.frames[i].found.floats == cpu.frames[i].found.floats) << "frame " << i;
+        ASSERT_TRUE(gpu.frames[i].found.signs == cpu.frames[i].found.signs) << "frame " << i;
+        floats_ += static_cast<long>(cpu.frames[i].found.floats.size());
         EXPECT_TRUE(gpu.frames[i].config == cpu.frames[i].config);
         keypoints_ += static_cast<long>(cpu.frames[i].found.keypoints.size());
       }
     }
   }
 
-  long keypoints_ = 0;
+  long keypoints_ = 0, floats_ = 0;
 };
+
+TEST_F(FeaturesCuda, Surf) {
+  if (!has_surf()) GTEST_SKIP() << "this program was built without SURF";
+  compare("testsurf name=f backend=BACKEND max-keypoints=60", GST_VIDEO_FORMAT_NV12, 2, 3);
+  compare("testsurf name=f backend=BACKEND upright=true descriptor-size=36", GST_VIDEO_FORMAT_RGBA);
+  compare("testsurf name=f backend=BACKEND sampling=integral octaves=2", GST_VIDEO_FORMAT_I420);
+  compare("testsurf name=f backend=BACKEND sampling=mipmap max-keypoints=30",
+          GST_VIDEO_FORMAT_NV12);
+  compared("keypoints", keypoints_, 600);
+  compared("floats", floats_, 36'000);
+}
+
+TEST_F(FeaturesCuda, CornersDescribedBySurf) {
+  if (!has_surf()) GTEST_SKIP() << "this program was built without SURF";
+  compare("testfeatures name=f backend=BACKEND descriptor=surf max-keypoints=50",
+          GST_VIDEO_FORMAT_NV12);
+  compared("keypoints", keypoints_, 150);
+  compared("floats", floats_, 9'600);
+}
 
 TEST_F(FeaturesCuda, KeypointsAndDescriptors) {
   compare("testfeatures name=f backend=BACKEND max-keypoints=200", GST_VIDEO_FORMAT_NV12);

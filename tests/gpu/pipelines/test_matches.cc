@@ -14,6 +14,7 @@
 #include "gst/featurematch/element.h"
 #include "gst/features/element.h"
 #include "gst/meta/matches.h"
+#include "kernels/surf/surf.h"
 #include "models/png_picture.h"
 #include "tests/gpu/pipelines/played.h"
 #include "tests/moving_faces.h"
@@ -26,8 +27,10 @@ constexpr int kFrames = 6, kWidth = 190, kHeight = 120;
 /// The elements of this program, under names that no plugin has.
 void register_elements() {
   static const bool once = [] {
-    static gst::ElementInfo features = gst::kFeatureDetect, matches = gst::kFeatureMatch;
+    static gst::ElementInfo features = gst::kFeatureDetect, surf = gst::kSurf,
+                            matches = gst::kFeatureMatch;
     register_as("testkeypoints", "CufaceTestKeypoints", features);
+    if (has_surf()) register_as("testsurfkeypoints", "CufaceTestSurfKeypoints", surf);
     register_as("testmatches", "CufaceTestMatches", matches);
     return true;
   }();
@@ -105,8 +108,9 @@ class MatchesCuda : public PlayedCuda {
     ASSERT_TRUE(save_png_grey(whole.view(), folder_.file("whole.png")).ok());
   }
   /// The elements' text, with three pictures to look for, of which one has no keypoints.
-  std::string text(const std::string& keypoints, const std::string& matches) const {
-    return "testkeypoints name=k " + keypoints +
+  std::string text(const std::string& keypoints, const std::string& matches,
+                   const std::string& detector = "testkeypoints") const {
+    return detector + " name=k " + keypoints +
            " ! testmatches name=m reference=" + folder_.file("part.png") + "," +
            folder_.file("empty.png") + "," + folder_.file("whole.png") + " " + matches;
   }
@@ -150,6 +154,17 @@ TEST_F(MatchesCuda, EachPicturesMatches) {
   compare(text("backend=BACKEND max-keypoints=150", "backend=BACKEND"));
   compare(text("backend=BACKEND max-keypoints=60", "backend=BACKEND cross-check=true ratio=1"));
   compared("matches", matches_, 500);
+}
+
+TEST_F(MatchesCuda, MatchesOfSurf) {
+  if (!has_surf()) GTEST_SKIP() << "this program was built without SURF";
+  const auto surf = [this](const std::string& keypoints, const std::string& matches) {
+    return text("backend=BACKEND " + keypoints, "backend=BACKEND " + matches, "testsurfkeypoints");
+  };
+  compare(surf("max-keypoints=60 sampling=integral", "sign-check=true"));
+  compare(surf("descriptor-size=36 max-keypoints=50", "early-out=0.1 cross-check=true"));
+  compare(surf("max-keypoints=40 sampling=integral", ""), {3, "k", "descriptor-size", "36"});
+  compared("matches", matches_, 300);
 }
 
 /// What the elements are told while they play: other checks, and other keypoints of the pictures.

@@ -27,19 +27,38 @@ class MatchingCuda : public testing::Test {
     ASSERT_TRUE(ending.eos) << ending.error;
   }
 
-  std::string chain(const std::string& end) const {
-    return " ! cufeatures name=features max-keypoints=500 ! cufeaturematch name=match reference=" +
-           reference_ + " ! " + end;
+  static constexpr const char* kOrb = "cufeatures";
+  static constexpr const char* kSurf = "cusurf";
+  static bool has_cusurf() {
+    GstElementFactory* factory = gst_element_factory_find(kSurf);
+    if (factory) gst_object_unref(factory);
+    return factory;
   }
-  std::vector<std::string> lines(const std::string& decoded) const {
+
+  std::string chain(const std::string& detector, const std::string& end) const {
+    return " ! " + detector +
+           " name=features max-keypoints=500 ! cufeaturematch name=match reference=" + reference_ +
+           " ! " + end;
+  }
+  std::vector<std::string> lines(const std::string& detector, const std::string& decoded) const {
     const std::string file = folder_.file("lines");
-    Pipeline pipeline(decoded + chain("cufacepublish location=" + file + " ! fakesink sync=false"));
+    Pipeline pipeline(decoded +
+                      chain(detector, "cufacepublish location=" + file + " ! fakesink sync=false"));
     const Ending ending = pipeline.play();
     EXPECT_TRUE(ending.eos) << ending.error;
     EXPECT_GE(pipeline.stat("match", "matches"), 10'000u);
     pipeline.set_state(GST_STATE_NULL);
     return lines_of(file);
   }
+
+  void compare_lines(const std::string& detector) {
+    const auto on_cpu = lines(detector, decoded_on_cpu(clip(kPexels))),
+               on_gpu = lines(detector, decoded_on_gpu(clip(kPexels)));
+    ASSERT_GE(on_cpu.size(), 400u);
+    expect_same_lines(on_cpu, on_gpu, "keypoints and matches");
+    std::printf("compared: %zu lines of keypoints and matches\n", on_gpu.size());
+  }
+  void expect_no_copies(const std::string& detector);
 
   const TempFolder folder_;
   const std::string reference_ = folder_.file("first.png");
@@ -48,19 +67,18 @@ class MatchingCuda : public testing::Test {
   const TimeLimit limit_{90};
 };
 
-TEST_F(MatchingCuda, TheLinesOfTheCpu) {
-  const auto on_cpu = lines(decoded_on_cpu(clip(kPexels))),
-             on_gpu = lines(decoded_on_gpu(clip(kPexels)));
-  ASSERT_GE(on_cpu.size(), 400u);
-  expect_same_lines(on_cpu, on_gpu, "keypoints and matches");
-  std::printf("compared: %zu lines of keypoints and matches\n", on_gpu.size());
+TEST_F(MatchingCuda, TheLinesOfTheCpu) { compare_lines(kOrb); }
+
+TEST_F(MatchingCuda, TheLinesOfTheCpuOfSurf) {
+  if (!has_cusurf()) GTEST_SKIP() << "this plugin was built without SURF";
+  compare_lines(kSurf);
 }
 
 /// From a warm-up on the elements submit a graph each, and copy, wait for and allocate nothing.
-TEST_F(MatchingCuda, NothingIsCopied) {
+void MatchingCuda::expect_no_copies(const std::string& detector) {
   std::size_t frames = 0;
   std::vector<trace::Call> calls;
-  Pipeline pipeline(decoded_on_gpu(clip(kPexels)) + chain("fakesink sync=false"));
+  Pipeline pipeline(decoded_on_gpu(clip(kPexels)) + chain(detector, "fakesink sync=false"));
   pipeline.on_buffer("features", "sink", [&](GstBuffer*) {
     ++frames;
     if (frames == kWarmUp + kFrames + 1) calls = trace::stop();
@@ -82,6 +100,13 @@ TEST_F(MatchingCuda, NothingIsCopied) {
   }
   EXPECT_EQ(others, 0);
   EXPECT_EQ(submissions, 2 * kFrames);
+}
+
+TEST_F(MatchingCuda, NothingIsCopied) { expect_no_copies(kOrb); }
+
+TEST_F(MatchingCuda, NothingIsCopiedOfSurf) {
+  if (!has_cusurf()) GTEST_SKIP() << "this plugin was built without SURF";
+  expect_no_copies(kSurf);
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
-// Which of many values are the greatest, and lists of several levels one behind the other.
+// The greatest of many values.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/common/cuda/warp.cuh"
 
-namespace cuface::cuda::orb {
+namespace cuface::cuda {
 
+/// Of a byte of a key.
 inline constexpr int kBins = 256, kBinsOfLane = kBins / kWarp;
 
 template <typename T>
@@ -43,26 +44,39 @@ __device__ inline std::uint32_t key_of(float value) {
   return bits >> 31 ? ~bits : bits | 1u << 31;
 }
 
-/// Lists of the levels, one behind the other, for all threads of a block.
-struct Concatenated {
-  std::uint32_t begin[kMostOrbLevels + 1];
-
-  /// Needs a barrier behind it.
-  __device__ void make(const std::uint32_t* counts, int levels) {
-    if (threadIdx.x >= kWarp) return;
-    const int lane = static_cast<int>(threadIdx.x);
-    const std::uint32_t mine = lane < levels ? counts[lane] : 0;
-    begin[lane] = prefix_sum(mine) - mine;
-    if (lane == kWarp - 1) begin[kMostOrbLevels] = begin[lane] + mine;
+/// For all kThreads of a block: the key_of() the wanted-th greatest of `count` values, a byte at a
+/// time from the highest on. value(i) is asked several times.
+template <int kThreads, typename Value>
+__device__ std::uint32_t key_of_rank(const Value& value, std::uint32_t count,
+                                     std::uint32_t wanted) {
+  static_assert(kThreads >= kBins);
+  __shared__ std::uint32_t bins[kBins];
+  __shared__ std::uint32_t prefix, left;
+  const unsigned thread = threadIdx.x;
+  if (thread == 0) {
+    prefix = 0;
+    left = wanted;
   }
-  __device__ std::uint32_t size() const { return begin[kMostOrbLevels]; }
-  /// The level of an entry.
-  __device__ int level_of(std::uint32_t i, int levels) const {
-    int level = 0;
-    while (level + 1 < levels && begin[level + 1] <= i) ++level;
-    return level;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    if (thread < kBins) bins[thread] = 0;
+    __syncthreads();
+    const std::uint32_t high = prefix;
+    for (std::uint32_t i = thread; i < count; i += kThreads) {
+      const std::uint32_t key = key_of(value(i));
+      if (shift == 24 || key >> (shift + 8) == high) atomicAdd(&bins[key >> shift & 0xff], 1u);
+    }
+    __syncthreads();
+    if (thread < kWarp) {
+      const std::uint32_t rank = left;
+      __syncwarp();
+      find_from_top(bins, rank, static_cast<int>(thread), [&](int bin, std::uint32_t above) {
+        prefix = high << 8 | static_cast<std::uint32_t>(bin);
+        left = rank - above;
+      });
+    }
+    __syncthreads();
   }
-};
-static_assert(kMostOrbLevels == kWarp);
+  return prefix;
+}
 
-}  // namespace cuface::cuda::orb
+}  // namespace cuface::cuda

@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/common/cuda/warp.cuh"
+#include "kernels/surf/cuda/descriptors.h"
+#include "kernels/surf/samples.h"
+
+namespace cuface::cuda::surf {
+namespace {
+
+using cuface::surf::kMostCells;
+using cuface::surf::kMostSide;
+using cuface::surf::MipmapGradient;
+using cuface::surf::SumsGradient;
+using cuface::surf::TurnedGrid;
+
+constexpr int kThreads = 128, kWarps = kThreads / kWarp;
+constexpr unsigned kMostBlocks = 1056;
+
+/// Where gradients come from: gradient(number, keypoint, column, row, along, across).
+struct Patches {
+  const std::uint8_t* patches;
+  DescriptorShape shape;
+
+  struct Of {
+    const std::uint8_t* patch;
+    int pixels;
+    __device__ void gradient(int column, int row, float& along, float& across) const {
+      cuface::surf::window_gradient(patch + row * pixels + column, pixels, along, across);
+    }
+  };
+  __device__ Of of(std::uint32_t number, const Keypoint&) const {
+    const int pixels = shape.pixels();
+    return {patches + static_cast<std::size_t>(number) * pixels * pixels, pixels};
+  }
+};
+
+template <typename Gradient>
+struct Turned {
+  TurnedGrid grid;
+  Gradient gradients;
+  __device__ void gradient(int column, int row, float& along, float& across) const {
+    grid.gradient(gradients, column, row, along, across);
+  }
+};
+
+struct Sums {
+  ImageView<const std::uint32_t> sums;
+  DescriptorShape shape;
+  __device__ Turned<SumsGradient> of(std::uint32_t, const Keypoint& k) const {
+    return {TurnedGrid::of(k, shape.side()), SumsGradient(sums, cuface::surf::scale_of(k))};
+  }
+};
+
+struct Means {
+  MipmapView mipmap;
+  DescriptorShape shape;
+  __device__ Turned<MipmapGradient<MipmapView>> of(std::uint32_t, const Keypoint& k) const {
+    return {TurnedGrid::of(k, shape.side()),
+            MipmapGradient<MipmapView>(mipmap, cuface::surf::scale_of(k))};
+  }
+};
+
+struct Gradients {
+  float dx[kMostSide * kMostSide], dy[kMostSide * kMostSide];
+  float sums[4 * kMostCells];
+};
+
+/// A warp a keypoint. Its lanes share gradients, and then have a cell's sums in one direction.
+template <typename Source>
+__global__ void __launch_bounds__(kThreads)
+    describe_kernel(const __grid_constant__ Source source, const __grid_constant__ Tables tables,
+                    const __grid_constant__ DeviceFloatFeatures out, std::uint64_t* counted) {
+  __shared__ Gradients of_warps[kWarps];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp,
+            warp = static_cast<int>(threadIdx.x) / kWarp;
+  Gradients& mine = of_warps[warp];
+  const DescriptorShape shape = source.shape;
+  const int side = shape.side(), floats = shape.floats();
+  const auto count = static_cast<std::uint32_t>(out.count());
+  if (counted && blockIdx.x == 0 && threadIdx.x == 0) *counted += count;
+  for (std::uint32_t i = blockIdx.x * kWarps + static_cast<std::uint32_t>(warp); i < count;
+       i += gridDim.x * kWarps) {
+    const auto of = source.of(i, out.keypoint(i).keypoint);
+    for (int at = lane; at < side * side; at += kWarp)
+      of.gradient(at % side, at / side, mine.dx[at], mine.dy[at]);
+    __syncwarp();
+    const int cell = lane / 2, direction = lane % 2;
+    if (cell < shape.cells * shape.cells)
+      shape.add(direction == 0 ? mine.dx : mine.dy, tables.weights, tables.coding, cell,
+                mine.sums[4 * cell + direction], mine.sums[4 * cell + 2 + direction]);
+    __syncwarp();
+    double squares = 0;
+    for (int at = 0; at < floats; ++at)
+      squares += static_cast<double>(mine.sums[at] * mine.sums[at]);
+    const auto normalisation = cuface::surf::Normalisation::of(squares, tables.coding);
+    float* descriptor = out.descriptor(i);
+    for (int at = lane; at < floats; at += kWarp)
+      descriptor[at] = normalisation.of(mine.sums[at], tables.coding);
+    __syncwarp();
+  }
+}
+
+template <typename Source>
+Status describe(const Source& source, const Tables& tables, int most,
+                const DeviceFloatFeatures& out, std::uint64_t* counted, Launcher launch) {
+  const auto blocks = static_cast<unsigned>((most + kWarps - 1) / kWarps);
+  return launch("describing blobs", describe_kernel<Source>,
+                {std::clamp(blocks, 1u, kMostBlocks), kThreads}, source, tables, out, counted);
+}
+
+}  // namespace
+
+Status describe_patches(const std::uint8_t* patches, const DescriptorShape& shape,
+                        const Tables& tables, int most, const DeviceFloatFeatures& out,
+                        std::uint64_t* counted, Launcher launch) {
+  return describe(Patches{patches, shape}, tables, most, out, counted, launch);
+}
+
+Status describe_sums(const SummedPicture& picture, const DescriptorShape& shape,
+                     const Tables& tables, int most, const DeviceFloatFeatures& out,
+                     std::uint64_t* counted, Launcher launch) {
+  return describe(Sums{picture.sums, shape}, tables, most, out, counted, launch);
+}
+
+Status describe_mipmap(const MipmapView& mipmap, const DescriptorShape& shape, const Tables& tables,
+                       int most, const DeviceFloatFeatures& out, std::uint64_t* counted,
+                       Launcher launch) {
+  return describe(Means{mipmap, shape}, tables, most, out, counted, launch);
+}
+
+}  // namespace cuface::cuda::surf
