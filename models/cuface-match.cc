@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,8 +15,8 @@
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/try.h"
+#include "kernels/keypoints/keypoints.h"
 #include "kernels/match/match_features.h"
-#include "kernels/orb/orb.h"
 #include "kernels/overlay/raster.h"
 #include "models/png_picture.h"
 #include "models/train/picture.h"
@@ -34,14 +35,22 @@ prints x and y in A, x and y in B, and the distance of each match, one a line
 
   --output FILE.png     draw both pictures, with lines between the matches
   --ratio N             the nearest is nearer than this times the second (0.75; 1 = any)
-  --max-distance N      most distance of a match, in bits (0 = any)
+  --max-distance N      most distance of a match, ORB's in bits (0 = any)
   --cross-check         both are nearest to each other
   --max-keypoints N     of a picture (1020)
-  --threshold N         how much a corner differs from what is around it (20)
+  --threshold N         how much a corner differs from what is around it (20), a blob's strength (100)
   --levels N            sizes of a picture in which keypoints are looked for (8)
   --scale-factor N      from size to size (1.2)
   --edge N              pixels along the sides of each size without keypoints (31)
   --upright             descriptors do not turn with the keypoints
+
+in builds with SURF
+
+  --surf                blobs and floats of SURF instead of corners and bits of ORB
+  --octaves N           times that the boxes of blobs double (4)
+  --layers N            sizes of an octave (3)
+  --descriptor-size N   floats of a descriptor, 64 or 36 (64)
+  --sign-check          light blobs match light ones only
 
 exit status: 0 done, also without a match; 1 a file is missing, damaged or cannot be written;
 2 wrong arguments
@@ -50,7 +59,7 @@ exit status: 0 done, also without a match; 1 a file is missing, damaged or canno
 struct Options {
   std::vector<std::string> pictures;
   std::string output;
-  OrbConfig orb;
+  FeatureConfig features;
   MatchConfig match;
 };
 
@@ -62,6 +71,9 @@ bool parse(std::string_view text, T& value) {
 
 /// What is wrong; "" where nothing is.
 std::string read_options(std::span<const std::string> arguments, Options& options) {
+  OrbConfig& orb = options.features.orb;
+  SurfConfig& surf = options.features.surf;
+  std::optional<float> threshold;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& name = arguments[i];
     if (!name.starts_with("--")) {
@@ -73,7 +85,16 @@ std::string read_options(std::span<const std::string> arguments, Options& option
       continue;
     }
     if (name == "--upright") {
-      options.orb.upright = true;
+      orb.upright = surf.upright = true;
+      continue;
+    }
+    if (name == "--surf") {
+      options.features.detector = FeatureDetector::kHessian;
+      options.features.descriptor = FeatureDescriptor::kSurf;
+      continue;
+    }
+    if (name == "--sign-check") {
+      options.match.sign_check = true;
       continue;
     }
     if (i + 1 == arguments.size()) return name + ": its value is missing, or no such option";
@@ -86,22 +107,38 @@ std::string read_options(std::span<const std::string> arguments, Options& option
     } else if (name == "--max-distance") {
       good = parse(text, options.match.max_distance);
     } else if (name == "--max-keypoints") {
-      good = parse(text, options.orb.max_keypoints);
+      good = parse(text, orb.max_keypoints);
     } else if (name == "--threshold") {
-      good = parse(text, options.orb.threshold);
+      good = parse(text, threshold.emplace());
     } else if (name == "--levels") {
-      good = parse(text, options.orb.levels);
+      good = parse(text, orb.levels);
     } else if (name == "--scale-factor") {
-      good = parse(text, options.orb.scale_factor);
+      good = parse(text, orb.scale_factor);
     } else if (name == "--edge") {
-      good = parse(text, options.orb.edge);
+      good = parse(text, orb.edge);
+    } else if (name == "--octaves") {
+      good = parse(text, surf.octaves);
+    } else if (name == "--layers") {
+      good = parse(text, surf.layers);
+    } else if (name == "--descriptor-size") {
+      good = parse(text, surf.descriptor_size);
     } else {
       return name + ": no such option";
     }
     if (!good) return name + " " + text + ": no number";
   }
   if (options.pictures.size() != 2) return "give two pictures";
-  for (const Status& status : {validate(options.orb), validate(options.match)})
+  const bool is_surf = options.features.descriptor == FeatureDescriptor::kSurf;
+  if (options.match.sign_check && !is_surf) return "--sign-check needs --surf: bits have no sign";
+  surf.max_keypoints = orb.max_keypoints;
+  if (threshold && is_surf) {
+    surf.threshold = *threshold;
+  } else if (threshold) {
+    orb.threshold = static_cast<int>(*threshold);
+    if (static_cast<float>(orb.threshold) != *threshold)
+      return "--threshold: that of corners is a whole number";
+  }
+  for (const Status& status : {validate(options.features), validate(options.match)})
     if (!status.ok()) return status.message();
   return "";
 }
@@ -109,18 +146,16 @@ std::string read_options(std::span<const std::string> arguments, Options& option
 struct Described {
   std::string path;
   Image<std::uint8_t> grey;
-  BinaryFeatures found;
+  Features found;
   ImageView<const std::uint8_t> view() const { return grey.view(); }
-  BinarySet set() const { return binary_set(found); }
 };
 
-Result<Described> describe(const std::string& path, const OrbConfig& config) {
+Result<Described> describe(const std::string& path, const FeatureConfig& config) {
   CUFACE_TAKE(picture, train::load_picture(path));
   Described described{path, std::move(picture.grey), {}};
-  auto detector = OrbDetector::create(config, described.grey.width(), described.grey.height());
-  if (!detector.ok())
-    return Status(detector.status().code(), path + ": " + detector.status().message());
-  CUFACE_TRY(detector.value().run(described.view(), described.found));
+  auto finder = FeatureFinder::create(config, described.grey.width(), described.grey.height());
+  if (!finder.ok()) return Status(finder.status().code(), path + ": " + finder.status().message());
+  CUFACE_TRY(finder.value().run(described.view(), described.found));
   return described;
 }
 
@@ -130,10 +165,13 @@ struct Pair {
   float distance;
 };
 
-Result<std::vector<Pair>> match(const Described& a, const Described& b, const MatchConfig& config) {
-  CUFACE_TAKE(matcher, Matcher::create(config));
+Result<std::vector<Pair>> match(const Described& a, const Described& b, const Options& options) {
+  CUFACE_TAKE(matcher, Matcher::create(options.match));
+  const FeatureConfig& features = options.features;
+  const int floats =
+      features.descriptor == FeatureDescriptor::kSurf ? features.surf.descriptor_size : 0;
   std::vector<Match> found;
-  CUFACE_TRY(matcher.run(a.set(), b.set(), found));
+  CUFACE_TRY(match_features(matcher, a.found, b.found, floats, found));
   std::vector<Pair> pairs;
   for (const Match& m : found) {
     const Keypoint& ours = a.found.keypoints[static_cast<std::size_t>(m.query)];
@@ -188,9 +226,9 @@ Status draw(const Described& a, const Described& b, const std::vector<Pair>& pai
 }
 
 Status compare(const Options& options) {
-  CUFACE_TAKE(a, describe(options.pictures[0], options.orb));
-  CUFACE_TAKE(b, describe(options.pictures[1], options.orb));
-  CUFACE_TAKE(pairs, match(a, b, options.match));
+  CUFACE_TAKE(a, describe(options.pictures[0], options.features));
+  CUFACE_TAKE(b, describe(options.pictures[1], options.features));
+  CUFACE_TAKE(pairs, match(a, b, options));
   for (const Described* picture : {&a, &b})
     std::printf("%s: %d x %d pixels, %zu keypoints\n", picture->path.c_str(), picture->grey.width(),
                 picture->grey.height(), picture->found.keypoints.size());

@@ -60,6 +60,29 @@ def test_options_change_what_matches(pictures):
     assert '40 keypoints' in run(*pictures, '--max-keypoints', '40', '--levels', '1', '--upright').stdout
 
 
+def has_surf(pictures):
+    return 'built without SURF' not in run(*pictures, '--surf').stderr
+
+
+def test_surf_finds_the_part(pictures):
+    if not has_surf(pictures):
+        pytest.skip('the program was built without SURF')
+    for options in ((), ('--sign-check', '--descriptor-size', '36', '--upright'), ('--octaves', '2', '--layers', '4')):
+        pairs = matches_of(run(*pictures, '--surf', '--threshold', '50.5', *options))
+        right = sum(abs(bx - ax - LEFT) < 2 and abs(by - ay - TOP) < 2 for ax, ay, bx, by, _ in pairs)
+        assert right >= 20 and right >= 0.9 * len(pairs), f'{right} of {len(pairs)} with {options}'
+        assert all(distance < 2 for *_, distance in pairs), 'of vectors of unit length'
+    result = run(*pictures, '--surf', '--descriptor-size', '50')
+    assert result.returncode == 2 and 'descriptor-size' in result.stderr
+
+
+def test_a_build_without_surf_says_so(pictures):
+    if has_surf(pictures):
+        pytest.skip('the program was built with SURF')
+    result = run(*pictures, '--surf')
+    assert result.returncode == 2 and result.stdout == ''
+
+
 def test_pictures_without_keypoints_match_nothing(pictures, tmp_path):
     white = pgm(tmp_path / 'white.pgm', [b'\xff' * 90] * 80)
     for a, b in ((white, pictures[1]), (pictures[0], white), (white, white)):
@@ -78,7 +101,8 @@ def test_bad_files_are_1_with_a_sentence(pictures, tmp_path, name):
 
 
 @pytest.mark.parametrize('arguments', [[], ['a'], ['a', 'b', 'c'], ['a', 'b', '--ratio'], ['a', 'b', '--ratio', 'x'],
-                                       ['a', 'b', '--ratio', '2'], ['a', 'b', '--edge', '3'], ['a', 'b', '--eat', '1']])
+                                       ['a', 'b', '--ratio', '2'], ['a', 'b', '--edge', '3'], ['a', 'b', '--eat', '1'],
+                                       ['a', 'b', '--sign-check'], ['a', 'b', '--threshold', '2.5']])
 def test_wrong_arguments_are_2(arguments):
     result = run(*arguments)
     assert result.returncode == 2 and result.stdout == '' and 'usage' in result.stderr, result.stderr

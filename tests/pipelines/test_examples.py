@@ -84,6 +84,13 @@ def test_match_finds_a_poster_where_it_is(tmp_path):
     refused(run("match", SHORT, "--reference", damaged, "--output", tmp_path), "damaged.png", "Set reference to PNG files")
 
 
+def test_match_finds_the_poster_by_blobs(tmp_path):
+    done = run("match", "--output", tmp_path, "--detector", "cusurf", "--match", "sign-check=true")
+    if "this build is without it" in done.stderr:
+        pytest.skip("this build is without SURF")
+    assert re.search(r"poster\.png: in 50 of 50 frames, \d+ matches", good(done).stdout), done.stdout
+
+
 def test_planar_follows_a_card_and_lays_a_picture_on_it(tmp_path):
     """In the clip that it makes, whose card moves by 140 and 60 pixels over 50 frames."""
     said = good(run("planar", "--output", tmp_path)).stdout
