@@ -11,6 +11,7 @@
 
 #include "kernels/integral/integral.h"
 #include "kernels/keypoints/keypoints.h"
+#include "kernels/surf/samples.h"
 #include "kernels/surf/window.h"
 #include "tests/eval/curves.h"
 #include "tests/eval/recall.h"
@@ -136,7 +137,8 @@ void add_steps(Program& program, const cv::Mat& mosaic) {
   FloatFeatures out;
   Image<std::uint32_t> sums(picture.cols + 1, picture.rows + 1);
   surf::WindowPlace place;
-  surf::WindowResize resize(surf::kMostPatch);
+  const int pixels = surf::shape_of({}).pixels();
+  surf::WindowResize resize(pixels);
   std::uint8_t patch[surf::kMostPatch * surf::kMostPatch];
   const auto of = [&](const Run& run) {
     return program.measure(kKeypoints, run, {})["ours_us"].get<double>();
@@ -145,7 +147,7 @@ void add_steps(Program& program, const cv::Mat& mosaic) {
   const double summing = of([&] { integral(test::view_of(picture), sums.view()); });
   const double windows = of([&] {
     for (const Keypoint& k : places) {
-      place.set(k, true, surf::kMostPatch);
+      place.set(k, true, pixels);
       simd::vectors() ? resize.run_vector(test::view_of(picture), place, patch)
                       : resize.run(test::view_of(picture), place, patch);
     }
@@ -208,12 +210,57 @@ Features features_of(const cv::Mat& picture, const FeatureConfig& config) {
   return out;
 }
 
+/// How well the descriptors of a picture find those of others.
+Recall recall_of(const cv::Mat& first, const std::vector<View>& views,
+                 const FeatureConfig& config) {
+  const Features ours = features_of(first, config);
+  Recall recall;
+  for (const View& view : views)
+    add_pairs(ours, features_of(view.picture, config), view.by, view.picture.size(), recall);
+  return recall;
+}
+
+cv::Mat picture_of_recall(const Program& program, const cv::Mat& mosaic) {
+  return scaled(mosaic, program.quick() ? cv::Size(240, 160) : cv::Size(800, 600));
+}
+
+/// S2.E7: the published descriptor, upright and of a mipmap, with numbers that are cut [S2.08].
+void add_precision(Program& program, const cv::Mat& mosaic) {
+  if (!program.wants("S2.E7")) return;
+  const cv::Mat first = picture_of_recall(program, mosaic);
+  Json figures = Json::object();
+  for (const char* name : {"viewpoint", "jpeg"}) {
+    const std::vector<View> views = steps_of(name, first);
+    for (const auto& [kind, precision] : {std::pair{"floats", SurfPrecision::kFp32},
+                                          {"halves", SurfPrecision::kFp16},
+                                          {"8 bits", SurfPrecision::k8},
+                                          {"10 bits", SurfPrecision::k10},
+                                          {"13 bits", SurfPrecision::k13},
+                                          {"16 bits", SurfPrecision::k16},
+                                          {"23 bits", SurfPrecision::k23},
+                                          {"24 bits", SurfPrecision::k24}}) {
+      FeatureConfig config{FeatureDetector::kHessian, FeatureDescriptor::kSurf, {}, {}};
+      config.surf = {.upright = true, .sampling = SurfSampling::kMipmap, .precision = precision};
+      const Recall recall = recall_of(first, views, config);
+      figures[std::string("recall, ") + name + ", " + kind] = {
+          {"ours", std::round(1000 * recall.at(0.5)) / 10}, {"peer", nullptr}};
+      std::printf("%s, %s: recall %.3f of %.0f correspondences\n", name, kind, recall.at(0.5),
+                  recall.correspondences);
+    }
+  }
+  program.note("figures", figures);
+}
+
 void add_recall(Program& program, const cv::Mat& mosaic) {
   if (!program.wants("S2.E8")) return;
   const FeatureConfig orb, surf{FeatureDetector::kHessian, FeatureDescriptor::kSurf, {}, {}};
   FeatureConfig upright = surf;
   upright.surf.upright = true;
-  FeatureConfig smaller = surf, by_sums = surf, by_means = surf;
+  FeatureConfig smaller = surf, by_sums = surf, by_means = surf, overlapping = surf, sliding = surf,
+                centroid = surf;
+  overlapping.surf.window = SurfWindow::kOverlap;
+  sliding.surf.orientation = SurfOrientation::kSliding;
+  centroid.surf.orientation = SurfOrientation::kCentroid;
   by_means.surf.sampling = SurfSampling::kMipmap;
   smaller.surf.descriptor_size = 36;
   by_sums.surf.sampling = SurfSampling::kIntegral;
@@ -222,18 +269,18 @@ void add_recall(Program& program, const cv::Mat& mosaic) {
                                                          {"SURF-36, turned", smaller},
                                                          {"SURF of sums, turned", by_sums},
                                                          {"SURF of a mipmap, turned", by_means},
+                                                         {"SURF, overlapping cells", overlapping},
+                                                         {"SURF, sliding window", sliding},
+                                                         {"SURF, centroid", centroid},
                                                          {"ORB", orb}};
-  const cv::Mat made_of = scaled(mosaic, program.quick() ? cv::Size(240, 160) : cv::Size(800, 600));
+  const cv::Mat made_of = picture_of_recall(program, mosaic);
   Json figures = Json::object(), curves = Json::object();
   for (const char* name : {"viewpoint", "light", "blur", "jpeg", "graffiti"}) {
     cv::Mat first = made_of;
     const std::vector<View> views =
         std::string(name) == "graffiti" ? graffiti(first) : steps_of(name, first);
     for (const auto& [kind, config] : kinds) {
-      const Features ours = features_of(first, config);
-      Recall recall;
-      for (const View& view : views)
-        add_pairs(ours, features_of(view.picture, config), view.by, view.picture.size(), recall);
+      const Recall recall = recall_of(first, views, config);
       const std::string what = std::string(name) + ", " + kind;
       figures["recall, " + what] = {
           {"ours", views.empty() ? Json() : Json(std::round(1000 * recall.at(0.5)) / 10)},
@@ -258,6 +305,7 @@ int main(int argc, char** argv) {
   const cv::Mat mosaic = program.mosaic();
   cuface::eval::add_times(program, mosaic);
   cuface::eval::add_steps(program, mosaic);
+  cuface::eval::add_precision(program, mosaic);
   cuface::eval::add_recall(program, mosaic);
   return program.finish();
 }
