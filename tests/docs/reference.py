@@ -58,7 +58,7 @@ OWN_STATS = {
     "cuedgedetect": CUDA_STATS,
     "cumotiondetect": ("moving-frames", "global-changes", "events", *CUDA_STATS),
     "cufeatures": ("keypoints", *CUDA_STATS),
-    "cusurf": ("keypoints",),
+    "cusurf": ("keypoints", *CUDA_STATS),
     "cufeaturematch": ("matches", *CUDA_STATS),
     "cuplanartrack": ("searches", "visible-objects", "lost-objects"),
 }
