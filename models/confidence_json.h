@@ -21,6 +21,11 @@ inline constexpr ConfidenceTable kForestConfidence = {
               0.9775f, 0.9287f, 0.8265f, 0.6811f, 0.4893f, 0.2951f, 0.176f,  0.1017f,
               0.0293f, 0.0293f, 0.0293f, 0.0293f, 0.0293f, 0.0293f}};
 
+/// That, for a forest of 68 points; models of other points are not calibrated.
+inline ConfidenceTable default_confidence(int landmarks) {
+  return landmarks == 68 ? kForestConfidence : ConfidenceTable{};
+}
+
 nlohmann::json to_json(const ConfidenceTable& table);
 /// kCorrupt, with what is wrong.
 Result<ConfidenceTable> confidence_from(const nlohmann::json& json);

@@ -270,7 +270,7 @@ Result<std::shared_ptr<const ForestModel>> parse_dlib_dat(std::span<const std::u
     return Status(status.code(), path + ": not a usable dlib shape predictor: " + status.message());
   }
   model->scheme = known_scheme(mean_points(*model));
-  model->confidence = kForestConfidence;
+  model->confidence = default_confidence(model->landmarks);
   return std::shared_ptr<const ForestModel>(std::move(model));
 }
 

@@ -36,10 +36,11 @@ float number(const Json& object, const char* key) {
 }
 
 /// Of a model that was trained here nobody knows how far its samples are from each other.
-Result<ConfidenceTable> confidence_of(const Container& container) {
+Result<ConfidenceTable> confidence_of(const Container& container, int landmarks) {
   const auto said = container.header().find("confidence");
   if (said != container.header().end()) return confidence_from(*said);
-  return container.provenance().training.empty() ? kForestConfidence : ConfidenceTable{};
+  return container.provenance().training.empty() ? default_confidence(landmarks)
+                                                 : ConfidenceTable{};
 }
 
 BoxMap box_map_of(const Json& map) {
@@ -84,7 +85,8 @@ Result<std::shared_ptr<const ForestModel>> read_forest_file(const Container& con
           take(scheme_of(container, model->landmarks, mean_points(*model)), model->scheme);
       !status.ok())
     return refuse(status);
-  if (const Status status = take(confidence_of(container), model->confidence); !status.ok())
+  if (const Status status = take(confidence_of(container, model->landmarks), model->confidence);
+      !status.ok())
     return refuse(status);
   return std::shared_ptr<const ForestModel>(std::move(model));
 }

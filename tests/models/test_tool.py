@@ -178,6 +178,10 @@ def test_confidences(tmp_path):
     assert results['samples=4']['roc_area'] >= 0.85
     assert results['samples=4']['reliability_error'] <= 0.05
     assert results['samples=4']['good_above_0_8'] >= 0.7
+    five = CACHE / 'shape_predictor_5_face_landmarks.dat'
+    if five.exists():
+        assert run(TOOL, 'convert', five, tmp_path / 'five').returncode == 0
+        assert 'confidence' not in header(tmp_path / 'five'), 'nobody has calibrated it'
     table.write_text('{"first": -3, "at": [1, 0.5, 0.25]}')
     assert run(TOOL, 'convert', '--confidence', table, model, out).returncode == 0
     assert header(out)['confidence'] == {'first': -3, 'at': [1.0, 0.5, 0.25]}
