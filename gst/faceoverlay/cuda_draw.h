@@ -6,6 +6,7 @@
 #include "gst/base/device.h"
 #include "gst/base/frame.h"
 #include "gst/meta/facemeta.h"
+#include "gst/meta/planar.h"
 #include "kernels/overlay/overlay.h"
 #include "kernels/overlay/picture.h"
 
@@ -16,9 +17,11 @@ namespace cuface::gst {
 class DeviceDrawer {
  public:
   virtual ~DeviceDrawer() = default;
-  /// `picture`: for kDrawImage, the same one on every frame; may be null without.
-  virtual Status draw(Frame& frame, const FaceResult& faces, ColorMatrix matrix,
-                      const OverlayStyle& style, FacePicture* picture) = 0;
+  /// `picture`: for kDrawImage, the same one on every frame, which flat objects get too; may be
+  /// null without. Faces and objects may be none. An error where objects are not on the frame's
+  /// GPU.
+  virtual Status draw(Frame& frame, const FaceResult& faces, const PlanarFound& planar,
+                      ColorMatrix matrix, const OverlayStyle& style, FacePicture* picture) = 0;
 };
 
 #ifdef CUFACE_CUDA_ELEMENTS

@@ -102,8 +102,8 @@ class FaceOverlay final : public FaceElementWith<Settings> {
     const ColorMatrix matrix = ink_matrix(frame.info());
     if (frame.device()) {
       frame.change_pixels();
-      return known ? drawer_->draw(frame, known, matrix, style, picture_ ? &*picture_ : nullptr)
-                   : Status();
+      return drawer_->draw(frame, known, frame.find<FramePlanar>().result, matrix, style,
+                           picture_ ? &*picture_ : nullptr);
     }
     CUFACE_TAKE(faces, known.read());
     const bool has_faces = faces && !faces->faces.empty();

@@ -10,6 +10,7 @@
 
 #include "gst/base/cuda/deviceframe.h"
 #include "gst/meta/matches.h"
+#include "gst/references/cuda_keypoints.h"
 #include "kernels/common/try.h"
 #include "kernels/features/device_features.h"
 #include "kernels/keypoints/cuda/finder.h"
@@ -53,19 +54,11 @@ DeviceSlots::Decoder decoder(PicturesRef pictures, int width, int height) {
 class CudaFeatureMatcher final : public DeviceFeatureMatcher {
  public:
   Result<const FrameFeatures*> find(Frame& frame, const FeaturesFound& found) override {
-    constexpr const FrameFeatures* kElsewhere = nullptr;
-    const auto known = on_device<RawDeviceResult>(found.pending);
-    if (!known || known->width() != frame.width() || known->height() != frame.height())
-      return kElsewhere;
-    CUFACE_TAKE(bytes, frame.device()->use(known));
-    if (!bytes) return kElsewhere;
-    const auto* outline = known->outline<FrameFeatures>();
-    const FeatureConfig& config = outline->config;
-    floats_ = config.descriptor == FeatureDescriptor::kSurf ? config.surf.descriptor_size : 0;
-    in_frame_ = bytes;
-    most_ = static_cast<int>(
-        std::min<std::size_t>(kMostKeypoints, cuda::most_of_list(known->slot_bytes(), floats_)));
-    return outline;
+    CUFACE_TAKE(known, keypoints_on_device(frame, found));
+    in_frame_ = known.bytes;
+    floats_ = known.floats;
+    most_ = known.most;
+    return known.outline;
   }
 
   Status match(Frame& frame, const ReferencePictures& references,

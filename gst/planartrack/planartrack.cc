@@ -8,7 +8,9 @@
 #include "gst/base/errors.h"
 #include "gst/meta/keypoints.h"
 #include "gst/meta/planar.h"
+#include "gst/planartrack/cuda_planar.h"
 #include "gst/planartrack/element.h"
+#include "gst/planartrack/pose.h"
 #include "gst/references/references.h"
 #include "gst/regions/regions.h"
 #include "kernels/common/try.h"
@@ -20,7 +22,7 @@ GST_DEBUG_CATEGORY_STATIC(cuface_planar_debug);
 namespace cuface::gst {
 namespace {
 
-enum Counter { kSearches, kVisible, kLost };
+enum Counter { kSearches, kVisible, kLost };  // those of the device, too
 
 struct Settings {
   StandardMetas standard_metas = StandardMetas::kAuto;
@@ -49,12 +51,22 @@ class PlanarTrack final : public Element {
   }
   void unload() override {
     objects_.reset();
+    ids_.clear();
     references_.reset();
   }
 
   Status plan(const GstVideoInfo& info) override {
+    if (backend() == Backend::kCuda) return make_finder(info.width, info.height);
     if (!objects_) CUFACE_TRY(make_objects());
     return objects_->resize(info.width, info.height);
+  }
+
+  /// Ids go on in frames of another size.
+  void unplan() override {
+    if (!device_) return;
+    auto ids = device_->ids();
+    if (ids.ok()) ids_ = std::move(ids.value());
+    device_.reset();
   }
 
   void reset(Reset why) override {
@@ -62,6 +74,7 @@ class PlanarTrack final : public Element {
     first_seen_.clear();
     if (why == Reset::kStart) {
       objects_.reset();
+      ids_.clear();
       frames_ = 0;
     }
   }
@@ -69,6 +82,7 @@ class PlanarTrack final : public Element {
   /// A gap has no picture to look at: objects rest where they are.
   Status process(Frame& frame) override {
     if (frame.step().jump) forget();
+    if (device_) return process_on_device(frame);
     if (!frame.is_gap()) CUFACE_TRY(look(frame));
     auto planar = std::make_shared<FramePlanar>();
     planar->width = frame.width();
@@ -97,6 +111,33 @@ class PlanarTrack final : public Element {
   void forget() {
     before_.reset();
     if (objects_) objects_->lose();
+    if (device_) device_->lose();
+  }
+
+  Status make_finder(int width, int height) {
+    const PlanarSearchConfig config = setting(&Settings::search);
+    CUFACE_TRY(describe(config.features));
+    return take(make_device_planar_finder(*references_, config, width, height, ids_), device_);
+  }
+
+  Status process_on_device(Frame& frame) {
+    PlanarFound planar;
+    if (frame.is_gap()) {
+      CUFACE_TRY(take(device_->rest(frame), planar));
+    } else {
+      const FeaturesFound before = frame.find<FrameFeatures>().result;
+      CUFACE_TAKE(known, device_->find(frame, before));
+      if (!known && before)
+        return {StatusCode::kUnsupported,
+                "the video brings keypoints that are not on this GPU, and cuplanartrack looks for "
+                "objects there; set backend=cuda in the element that finds them, or backend=cpu "
+                "in cuplanartrack"};
+      CUFACE_TRY(describe(known ? known->config : setting(&Settings::search).features));
+      CUFACE_TRY(take(device_->look(frame, *references_, frames_++), planar));
+    }
+    // Others would wait for the GPU.
+    if (setting(&Settings::standard_metas) != StandardMetas::kAlways) return {};
+    return publish(frame, planar);
   }
 
   Status make_objects() {
@@ -140,12 +181,6 @@ class PlanarTrack final : public Element {
     return {};
   }
 
-  static PlanarObject object_of(const PlanarPose& pose, std::int32_t picture, std::uint64_t id) {
-    PlanarObject object{picture, id, pose.found, pose.inliers, {}, pose.map};
-    for (int k = 0; k < 4; ++k) object.corners[k] = pose.corners[k];
-    return object;
-  }
-
   Status publish(Frame& frame, const PlanarFound& found) {
     if (setting(&Settings::standard_metas) == StandardMetas::kNever) return {};
     static const RegionKind kind{"planar", ResultKind<FramePlanar>::type(), regions_of};
@@ -156,8 +191,10 @@ class PlanarTrack final : public Element {
 
   // The streaming thread's.
   std::optional<ReferencePictures> references_;
-  std::optional<PlanarObjects> objects_;  ///< of references_
-  FlowPyramid before_;                    ///< of the last frame; null where there is none
+  std::optional<PlanarObjects> objects_;        ///< of references_
+  std::unique_ptr<DevicePlanarFinder> device_;  ///< while planned for the GPU
+  std::vector<std::uint64_t> ids_;              ///< of the finder before
+  FlowPyramid before_;                          ///< of the last frame; null where there is none
   std::uint64_t frames_ = 0;
   FirstSeen first_seen_;
 };
@@ -200,10 +237,8 @@ constexpr ElementInfo kPlanarTrack{
     .type = "GstCufacePlanarTrack",
     .title = "Planar object tracker",
     .category = "Filter/Analyzer/Video",
-    .description =
-        "Finds flat objects by reference pictures and follows them, on the CPU, for "
-        "frames in system memory",
-    .cuda_use = CudaUse::kNone,
+    .description = "Finds flat objects by reference pictures and follows them",
+    .cuda_use = CudaUse::kComputes,
     .make = make_element<PlanarTrack>,
     .settings = planar_settings,
     .stats = kStats,

@@ -108,7 +108,7 @@ bool draw_places(const FrameView& frame, ColorMatrix matrix, const Places& place
       if (is_raised(stop)) return false;
       raster::draw_picture(
           frame, *style.picture,
-          raster::place_on_plane(*style.picture, corners, frame.width, frame.height));
+          raster::place_on_plane(*style.picture, corners.data(), frame.width, frame.height));
     }
   const int width = strokes::line_width(frame.height, style);
   const raster::Inks inks = raster::make_inks(frame, matrix, style);

@@ -6,9 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/homography/find.h"
 #include "kernels/overlay/raster.h"
-#include "kernels/overlay/strokes.h"
 
 namespace cuface {
 namespace {
@@ -175,40 +173,6 @@ void draw_picture(const FrameView& frame, const PictureLevels& levels, const Pic
 }
 void draw_picture(const FrameView& frame, const PictureLevels& levels, const PlanePlace& place) {
   draw_at(frame, levels, place);
-}
-
-PlanePlace place_on_plane(const PictureLevels& levels, const std::array<Point, 4>& corners,
-                          int frame_width, int frame_height) {
-  const auto width = static_cast<float>(levels.level[0].width);
-  const auto height = static_cast<float>(levels.level[0].height);
-  // From edge to edge.
-  const Point of[4] = {
-      {-0.5f, -0.5f}, {width - 0.5f, -0.5f}, {width - 0.5f, height - 0.5f}, {-0.5f, height - 0.5f}};
-  Homography back;
-  if (!std::ranges::all_of(corners, [](Point p) { return strokes::is_near(p); }) ||
-      !homography::through_four(corners.data(), of, back))
-    return {};
-  PlanePlace place;
-  double area = 0, scale = 1;
-  Point low = corners[0], high = corners[0];
-  for (std::size_t k = 0; k < 4; ++k) {
-    area += std::abs(homography::turn(corners[0], corners[k], corners[(k + 1) % 4])) / 2;
-    low = {std::min(low.x, corners[k].x), std::min(low.y, corners[k].y)};
-    high = {std::max(high.x, corners[k].x), std::max(high.y, corners[k].y)};
-  }
-  for (double per_pixel = width * height / area; per_pixel > 2 && place.level + 1 < levels.count;
-       per_pixel /= 4, scale *= 2)
-    ++place.level;
-  // A level's pixel is `scale` of the picture's; centres are half a pixel from the edge.
-  for (int k = 0; k < 3; ++k) {
-    place.w[k] = back.m[6 + k];
-    place.u[k] = (back.m[k] + 0.5 * back.m[6 + k]) / scale - 0.5 * back.m[6 + k];
-    place.v[k] = (back.m[3 + k] + 0.5 * back.m[6 + k]) / scale - 0.5 * back.m[6 + k];
-  }
-  place.area = {static_cast<int>(std::floor(low.x)) - 1, static_cast<int>(std::floor(low.y)) - 1,
-                static_cast<int>(std::ceil(high.x)) + 2, static_cast<int>(std::ceil(high.y)) + 2};
-  place.area = intersect(place.area, {0, 0, frame_width, frame_height});
-  return place;
 }
 
 }  // namespace raster

@@ -4,7 +4,6 @@
 // picture.cc: its samples, and the drawing; picture_cuda.h: the drawing on CUDA.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -58,11 +57,6 @@ namespace raster {
 /// Draws the picture as it lies; clipped to the frame.
 void draw_picture(const FrameView& frame, const PictureLevels& levels, const PicturePlace& place);
 void draw_picture(const FrameView& frame, const PictureLevels& levels, const PlanePlace& place);
-
-/// Where the picture fills the view of a plane whose corners are these: top left, top right, bottom
-/// right, bottom left, convex. The area is empty where that is no view, or outside of the frame.
-PlanePlace place_on_plane(const PictureLevels& levels, const std::array<Point, 4>& corners,
-                          int frame_width, int frame_height);
 
 }  // namespace raster
 }  // namespace cuface

@@ -23,6 +23,9 @@ static_assert(kMaxFaces <= 64, "a 64-bit set of faces");
 
 __device__ int face_count(const DeviceFaces& faces) { return min(max(faces.count, 0), kMaxFaces); }
 
+__device__ int count_of(const PictureJob& job) { return face_count(*job.faces); }
+__device__ int count_of(const PlaneJob& job) { return min(max(*job.count, 0), job.most); }
+
 /// A thread a face. An empty area where nothing is drawn.
 __global__ void __launch_bounds__(kMaxFaces) place_kernel(const __grid_constant__ PictureJob job) {
   const int i = static_cast<int>(threadIdx.x);
@@ -35,6 +38,15 @@ __global__ void __launch_bounds__(kMaxFaces) place_kernel(const __grid_constant_
   job.places[i] = pose.is_usable() ? raster::place_picture(job.levels, job.face, pose,
                                                            job.frame.width, job.frame.height)
                                    : PicturePlace{};
+}
+
+/// A thread a plane.
+__global__ void __launch_bounds__(kThreads) plane_kernel(const __grid_constant__ PlaneJob job) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= count_of(job)) return;
+  const auto* corners = reinterpret_cast<const Point*>(
+      reinterpret_cast<const std::byte*>(job.corners) + i * job.stride);
+  job.places[i] = raster::place_on_plane(job.levels, corners, job.frame.width, job.frame.height);
 }
 
 /// The pixels of a tile that the picture may touch, made longer to where a chroma sample ends.
@@ -69,34 +81,39 @@ __device__ void blend(const Component& c, int part, const Span2& tile, const Can
   }
 }
 
-__global__ void __launch_bounds__(kThreads) picture_kernel(const __grid_constant__ PictureJob job) {
+template <typename Job>
+__global__ void __launch_bounds__(kThreads) picture_kernel(const __grid_constant__ Job job) {
   __shared__ Canvas canvas;
-  __shared__ unsigned long long here;  // the faces whose picture touches this tile
-  const int count = face_count(*job.faces);
-  if (count == 0) return;
+  __shared__ unsigned long long here;  // of 64 faces, or planes: whose picture touches this tile
+  constexpr int kAtOnce = 64;
+  const int count = count_of(job);
   const int left = static_cast<int>(blockIdx.x) * kTile, top = static_cast<int>(blockIdx.y) * kTile;
   const Span2 tile = {left, top, min(left + kTile, job.frame.width),
                       min(top + kTile, job.frame.height)};
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread == 0) here = 0;
-  __syncthreads();
-  if (thread < count && !visible(job.places[thread].area, tile).empty())
-    atomicOr(&here, 1ull << thread);
-  __syncthreads();
-  for (unsigned long long left_over = here; left_over; left_over &= left_over - 1) {
-    const PicturePlace& place = job.places[__ffsll(static_cast<long long>(left_over)) - 1];
-    const Span2 area = visible(place.area, tile);
-    const raster::PictureLevel& level = job.levels.level[place.level];
-    for (int k = thread; k < kTile * kTile; k += kThreads) {
-      const int x = tile.x0 + k % kTile, y = tile.y0 + k / kTile;
-      const bool inside = x >= area.x0 && x < area.x1 && y >= area.y0 && y < area.y1;
-      canvas.pixels[k / kTile][k % kTile] =
-          inside ? raster::picture_at(level, place, x, y) : PicturePixel{};
-    }
+  for (int first = 0; first < count; first += kAtOnce) {
+    if (thread == 0) here = 0;
     __syncthreads();
-    for (int part = 0; part < 3; ++part)
-      if (job.frame.component[part].data) blend(job.frame.component[part], part, tile, canvas);
-    __syncthreads();  // the canvas is free again
+    if (thread < min(count - first, kAtOnce) &&
+        !visible(job.places[first + thread].area, tile).empty())
+      atomicOr(&here, 1ull << thread);
+    __syncthreads();
+    for (unsigned long long left_over = here; left_over; left_over &= left_over - 1) {
+      const auto& place = job.places[first + __ffsll(static_cast<long long>(left_over)) - 1];
+      const Span2 area = visible(place.area, tile);
+      const raster::PictureLevel& level = job.levels.level[place.level];
+      for (int k = thread; k < kTile * kTile; k += kThreads) {
+        const int x = tile.x0 + k % kTile, y = tile.y0 + k / kTile;
+        const bool inside = x >= area.x0 && x < area.x1 && y >= area.y0 && y < area.y1;
+        canvas.pixels[k / kTile][k % kTile] =
+            inside ? raster::picture_at(level, place, x, y) : PicturePixel{};
+      }
+      __syncthreads();
+      for (int part = 0; part < 3; ++part)
+        if (job.frame.component[part].data) blend(job.frame.component[part], part, tile, canvas);
+      __syncthreads();  // the canvas is free again
+    }
+    __syncthreads();  // all have read `here`
   }
 }
 
@@ -106,9 +123,16 @@ unsigned tiles(int n) { return static_cast<unsigned>((n - 1) / kTile + 1); }
 
 Status draw_pictures(const PictureJob& pictures, Launcher launch) {
   CUFACE_TRY(launch("overlay: place pictures", place_kernel, {1, kMaxFaces}, pictures));
-  return launch("overlay: draw pictures", picture_kernel,
+  return launch("overlay: draw pictures", picture_kernel<PictureJob>,
                 {dim3(tiles(pictures.frame.width), tiles(pictures.frame.height)), kThreads},
                 pictures);
+}
+
+Status draw_pictures(const PlaneJob& planes, Launcher launch) {
+  const auto blocks = static_cast<unsigned>((planes.most + kThreads - 1) / kThreads);
+  CUFACE_TRY(launch("overlay: place pictures on planes", plane_kernel, {blocks, kThreads}, planes));
+  return launch("overlay: draw pictures on planes", picture_kernel<PlaneJob>,
+                {dim3(tiles(planes.frame.width), tiles(planes.frame.height)), kThreads}, planes);
 }
 
 }  // namespace overlay

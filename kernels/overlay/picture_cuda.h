@@ -1,6 +1,8 @@
 // A picture on faces in device memory: the bytes of raster::draw_picture().
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "kernels/common/cuda/launch.h"
@@ -42,6 +44,22 @@ struct PictureJob {
 
 /// Two launches.
 Status draw_pictures(const PictureJob& pictures, Launcher launch);
+
+/// The same on planes: bytes of raster::draw_picture() on each in turn.
+struct PlaneJob {
+  FrameView frame;
+  raster::PictureLevels levels;  ///< in device memory
+  /// How many there are, and the four corners of the first; those of the next lie `stride` bytes
+  /// behind. In device memory.
+  const std::int32_t* count;
+  const Point* corners;
+  std::ptrdiff_t stride;
+  int most, unused;            ///< planes at most
+  raster::PlanePlace* places;  ///< as many, in device memory
+};
+
+/// Two launches.
+Status draw_pictures(const PlaneJob& planes, Launcher launch);
 
 }  // namespace overlay
 }  // namespace cuface::cuda

@@ -13,6 +13,8 @@
 #include "kernels/common/host_device.h"
 #include "kernels/faces/faces.h"
 #include "kernels/faces/landmark_scheme.h"
+#include "kernels/homography/find.h"
+#include "kernels/homography/homography.h"
 #include "kernels/overlay/primitives.h"
 #include "kernels/overlay/strokes.h"
 
@@ -218,6 +220,43 @@ struct PlanePlace {
   double u[3] = {}, v[3] = {}, w[3] = {};  ///< of x, y and 1
 };
 
+/// Where the picture fills the view of a plane whose four corners are these: top left, top right,
+/// bottom right, bottom left, convex. The area is empty where that is no view, or outside of the
+/// frame.
+CUFACE_HD inline PlanePlace place_on_plane(const PictureLevels& levels, const Point* corners,
+                                           int frame_width, int frame_height) {
+  const auto width = static_cast<float>(levels.level[0].width);
+  const auto height = static_cast<float>(levels.level[0].height);
+  // From edge to edge.
+  const Point of[4] = {
+      {-0.5f, -0.5f}, {width - 0.5f, -0.5f}, {width - 0.5f, height - 0.5f}, {-0.5f, height - 0.5f}};
+  Homography back;
+  for (int k = 0; k < 4; ++k)
+    if (!strokes::is_near(corners[k])) return {};
+  if (!homography::through_four(corners, of, back)) return {};
+  PlanePlace place;
+  double area = 0, scale = 1;
+  Point low = corners[0], high = corners[0];
+  for (int k = 0; k < 4; ++k) {
+    area += std::abs(homography::turn(corners[0], corners[k], corners[(k + 1) % 4])) / 2;
+    low = {std::min(low.x, corners[k].x), std::min(low.y, corners[k].y)};
+    high = {std::max(high.x, corners[k].x), std::max(high.y, corners[k].y)};
+  }
+  for (double per_pixel = width * height / area; per_pixel > 2 && place.level + 1 < levels.count;
+       per_pixel /= 4, scale *= 2)
+    ++place.level;
+  // A level's pixel is `scale` of the picture's; centres are half a pixel from the edge.
+  for (int k = 0; k < 3; ++k) {
+    place.w[k] = back.m[6 + k];
+    place.u[k] = (back.m[k] + 0.5 * back.m[6 + k]) / scale - 0.5 * back.m[6 + k];
+    place.v[k] = (back.m[3 + k] + 0.5 * back.m[6 + k]) / scale - 0.5 * back.m[6 + k];
+  }
+  place.area = {static_cast<int>(std::floor(low.x)) - 1, static_cast<int>(std::floor(low.y)) - 1,
+                static_cast<int>(std::ceil(high.x)) + 2, static_cast<int>(std::ceil(high.y)) + 2};
+  place.area = intersect(place.area, {0, 0, frame_width, frame_height});
+  return place;
+}
+
 // ---- pixels ------------------------------------------------------------------------------------
 
 /// Between the four pixels of the level around (u, v), which has steps of 2^-20; nothing outside.
@@ -252,7 +291,8 @@ CUFACE_HD inline PicturePixel picture_at(const PictureLevel& level, const Pictur
 }
 
 /// The same; nothing behind the camera, and nothing far outside.
-inline PicturePixel picture_at(const PictureLevel& level, const PlanePlace& place, int x, int y) {
+CUFACE_HD inline PicturePixel picture_at(const PictureLevel& level, const PlanePlace& place, int x,
+                                         int y) {
   const double w = place.w[0] * x + place.w[1] * y + place.w[2];
   const double u = place.u[0] * x + place.u[1] * y + place.u[2];
   const double v = place.v[0] * x + place.v[1] * y + place.v[2];

@@ -7,53 +7,16 @@
 #include "kernels/common/try.h"
 #include "kernels/homography/find.h"
 #include "kernels/planar/followed.h"
+#include "kernels/planar/rules.h"
 #include "kernels/planar/view.h"
 
 namespace cuface {
+
+using namespace planar;
+
 namespace {
 
 constexpr int kLeastSide = 16, kLeastPoints = 8, kMostPoints = 512;
-/// Of the frame, around a point, that is compared with the picture.
-constexpr int kRefineWindow = 15;
-/// Flow reads so many more pixels on each side of its window.
-constexpr int kMargin = 3;
-/// The least normalised correlation of a point that looks like the picture.
-constexpr double kAlike = 0.8;
-/// px: of flow from frame to frame, and of that from the picture, beside a map.
-constexpr float kFollowed = 3, kRefined[] = {3, 1.5f, 0.6f};
-/// Maps of the matches of one frame that are tried.
-constexpr int kMostAttempts = 4;
-/// px^2 that an object covers at the least.
-constexpr double kLeastArea = 400;
-
-Homography scaled(const Homography& h) {
-  Homography out;
-  for (int i = 0; i < 9; ++i) out.m[i] = h.m[i] / h.m[8];
-  return out;
-}
-
-bool is_near_frame(Point p) {
-  constexpr float kFar = 1 << 20;
-  return std::abs(p.x) < kFar && std::abs(p.y) < kFar;
-}
-
-/// The map shows the picture's front, all of it before the camera.
-bool place_corners(const Homography& map, int width, int height, Point* corners) {
-  const auto right = static_cast<float>(width) - 0.5f, bottom = static_cast<float>(height) - 0.5f;
-  const Point of[4] = {{-0.5f, -0.5f}, {right, -0.5f}, {right, bottom}, {-0.5f, bottom}};
-  for (int i = 0; i < 4; ++i) {
-    if (!(map.divisor(of[i]) > 0)) return false;
-    corners[i] = map.apply(of[i]);
-    if (!is_near_frame(corners[i])) return false;
-  }
-  double area = 0;
-  for (int i = 0; i < 4; ++i) {
-    const double turn = homography::turn(corners[i], corners[(i + 1) % 4], corners[(i + 2) % 4]);
-    if (!(turn > 0)) return false;
-    area += turn / 4;
-  }
-  return area >= kLeastArea;
-}
 
 }  // namespace
 
@@ -98,7 +61,7 @@ Result<PlanarTracker> PlanarTracker::create(ImageView<const std::uint8_t> pictur
     return Status(StatusCode::kInvalidArgument,
                   "a picture that is followed has at least 16 pixels along each side");
   PlanarTracker made(picture, config);
-  made.points_ = planar::spread_points(keypoints, picture.width, picture.height, config.points);
+  made.points_ = spread_points(keypoints, picture.width, picture.height, config.points);
   made.alike_.assign(made.points_.size(), 0);
   return made;
 }
@@ -108,21 +71,18 @@ Result<PlanarTracker> PlanarTracker::create(ImageView<const std::uint8_t> pictur
 bool PlanarTracker::refine(Homography& map, GaussianPyramid& frame, float threshold,
                            bool must_look_alike, std::uint64_t seed, PlanarScratch& s) {
   const ImageView<const std::uint8_t> pixels = frame.level(0).all();
-  const Homography back = planar::inverse(map);
+  const Homography back = inverse(map);
   s.from_.clear();
   s.after_.clear();
   std::ranges::fill(alike_, 0);
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (!(map.divisor(points_[i]) > 0)) continue;
-    const Point at = map.apply(points_[i]);
-    if (!is_near_frame(at)) continue;
-    const planar::Square square = planar::square_around(at, kRefineWindow + 2 * kMargin);
-    if (!square.inside(pixels.width, pixels.height)) continue;
-    if (!planar::draw(picture_, back, square, kMargin, s.seen_.view())) continue;
-    const planar::Likeness like =
-        planar::compare(std::as_const(s.seen_).view(), pixels, square, kMargin);
+    Point at;
+    Square square;
+    if (!place_point(map, points_[i], pixels.width, pixels.height, at, square)) continue;
+    if (!draw(picture_, back, square, kMargin, s.seen_.view())) continue;
+    const Likeness like = compare(std::as_const(s.seen_).view(), pixels, square, kMargin);
     if (must_look_alike && !like.at_least(kAlike)) continue;
-    planar::relight(s.seen_.view(), square, like);
+    relight(s.seen_.view(), square, like);
     Point to;
     std::uint8_t status = 0;
     flow(s.seen_pyramid_, frame, {&at, 1}, {&to, 1}, {&status, 1}, s.refine_, s.flow_scratch_);

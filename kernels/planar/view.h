@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/homography/homography.h"
 #include "kernels/pyramid/pyramid.h"
@@ -13,7 +14,7 @@
 namespace cuface::planar {
 
 /// From the frame back to the picture.
-inline Homography inverse(const Homography& h) {
+CUFACE_HD inline Homography inverse(const Homography& h) {
   const double* m = h.m;
   return {{m[4] * m[8] - m[5] * m[7], m[2] * m[7] - m[1] * m[8], m[1] * m[5] - m[2] * m[4],
            m[5] * m[6] - m[3] * m[8], m[0] * m[8] - m[2] * m[6], m[2] * m[3] - m[0] * m[5],
@@ -21,7 +22,7 @@ inline Homography inverse(const Homography& h) {
 }
 
 /// How many pixels of the picture one of the frame covers at a point of the frame, as an area.
-inline double area_at(const Homography& back, Point p) {
+CUFACE_HD inline double area_at(const Homography& back, Point p) {
   const double* m = back.m;
   const double det = m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
                      m[2] * (m[3] * m[7] - m[4] * m[6]);
@@ -32,59 +33,70 @@ inline double area_at(const Homography& back, Point p) {
 /// A square of the frame with a point in its middle.
 struct Square {
   int x, y, side;
-  bool inside(int width, int height) const {
+  CUFACE_HD bool inside(int width, int height) const {
     return x >= 0 && y >= 0 && x + side <= width && y + side <= height;
   }
 };
 
 /// Of `side` pixels, odd; the point is finite and within the frame's range.
-inline Square square_around(Point p, int side) {
+CUFACE_HD inline Square square_around(Point p, int side) {
   return {static_cast<int>(std::floor(p.x + 0.5f)) - side / 2,
           static_cast<int>(std::floor(p.y + 0.5f)) - side / 2, side};
 }
 
-/// Draws the square's part of the picture, as `back` has it, into `seen`. Beyond the picture its
-/// rim goes on. False where the square's inner part, `margin` pixels less on each side, is not
-/// within the picture.
-inline bool draw(GaussianPyramid& picture, const Homography& back, const Square& square, int margin,
-                 ImageView<std::uint8_t> seen) {
-  const PyramidLevel& all = picture.level(0);
+/// The octave of a picture, as large as that and of so many octaves, whose pixels are about as
+/// large as the frame's in the square, as `back` has it. -1 where the square's inner part, `margin`
+/// pixels less on each side, is not within the picture.
+CUFACE_HD inline int octave_of(int width, int height, int octaves, const Homography& back,
+                               const Square& square, int margin) {
   const auto low = static_cast<float>(square.x + margin),
              top = static_cast<float>(square.y + margin);
   const auto size = static_cast<float>(square.side - 2 * margin - 1);
-  for (const Point corner :
-       {Point{low, top}, {low + size, top}, {low, top + size}, {low + size, top + size}}) {
-    if (!(back.divisor(corner) > 0)) return false;
+  for (int k = 0; k < 4; ++k) {
+    const Point corner{k % 2 ? low + size : low, k / 2 ? top + size : top};
+    if (!(back.divisor(corner) > 0)) return -1;
     const Point p = back.apply(corner);
-    if (!(p.x >= 0 && p.y >= 0 && p.x <= static_cast<float>(all.width - 1) &&
-          p.y <= static_cast<float>(all.height - 1)))
-      return false;
+    if (!(p.x >= 0 && p.y >= 0 && p.x <= static_cast<float>(width - 1) &&
+          p.y <= static_cast<float>(height - 1)))
+      return -1;
   }
-  // The octave whose pixels are about as large as the frame's.
   const double area = area_at(back, {low + size / 2, top + size / 2});
   int octave = 0;
-  for (double covered = 2; octave + 1 < picture.levels() && area > covered; covered *= 4) ++octave;
-  PyramidLevel& level = picture.level(octave);
-  const ImageView<const std::uint8_t> from = level.all();
+  for (double covered = 2; octave + 1 < octaves && area > covered; covered *= 4) ++octave;
+  return octave;
+}
+
+/// The pixel (x, y) of the frame, as `back` has it, of a picture's octave. Beyond the picture its
+/// rim goes on.
+CUFACE_HD inline std::uint8_t drawn_pixel(ImageView<const std::uint8_t> from, int octave,
+                                          const Homography& back, int x, int y) {
   const double scale = 1.0 / (1 << octave);
-  const double right = from.width - 1, bottom = from.height - 1;
+  const double u0 = back.m[1] * y + back.m[2], v0 = back.m[4] * y + back.m[5],
+               w0 = back.m[7] * y + back.m[8];
+  const double over = scale / (back.m[6] * x + w0);
+  const double u = std::clamp((back.m[0] * x + u0) * over, 0.0, from.width - 1.0);
+  const double v = std::clamp((back.m[3] * x + v0) * over, 0.0, from.height - 1.0);
+  const int column = std::min(static_cast<int>(u), from.width - 2);
+  const int row = std::min(static_cast<int>(v), from.height - 2);
+  const int a = static_cast<int>((u - column) * 256 + 0.5);
+  const int b = static_cast<int>((v - row) * 256 + 0.5);
+  const std::uint8_t *upper = from.row(row) + column, *lower = from.row(row + 1) + column;
+  const int above = upper[0] * (256 - a) + upper[1] * a;
+  const int below = lower[0] * (256 - a) + lower[1] * a;
+  return static_cast<std::uint8_t>((above * (256 - b) + below * b + (1 << 15)) >> 16);
+}
+
+/// Draws the square's part of the picture into `seen`. False as octave_of() is -1.
+inline bool draw(GaussianPyramid& picture, const Homography& back, const Square& square, int margin,
+                 ImageView<std::uint8_t> seen) {
+  const PyramidLevel& all = picture.level(0);
+  const int octave = octave_of(all.width, all.height, picture.levels(), back, square, margin);
+  if (octave < 0) return false;
+  const ImageView<const std::uint8_t> from = picture.level(octave).all();
   for (int y = square.y; y < square.y + square.side; ++y) {
     std::uint8_t* out = seen.row(y);
-    const double u0 = back.m[1] * y + back.m[2], v0 = back.m[4] * y + back.m[5],
-                 w0 = back.m[7] * y + back.m[8];
-    for (int x = square.x; x < square.x + square.side; ++x) {
-      const double over = scale / (back.m[6] * x + w0);
-      const double u = std::clamp((back.m[0] * x + u0) * over, 0.0, right);
-      const double v = std::clamp((back.m[3] * x + v0) * over, 0.0, bottom);
-      const int column = std::min(static_cast<int>(u), from.width - 2);
-      const int row = std::min(static_cast<int>(v), from.height - 2);
-      const int a = static_cast<int>((u - column) * 256 + 0.5);
-      const int b = static_cast<int>((v - row) * 256 + 0.5);
-      const std::uint8_t *upper = from.row(row) + column, *lower = from.row(row + 1) + column;
-      const int above = upper[0] * (256 - a) + upper[1] * a;
-      const int below = lower[0] * (256 - a) + lower[1] * a;
-      out[x] = static_cast<std::uint8_t>((above * (256 - b) + below * b + (1 << 15)) >> 16);
-    }
+    for (int x = square.x; x < square.x + square.side; ++x)
+      out[x] = drawn_pixel(from, octave, back, x, y);
   }
   return true;
 }
@@ -94,12 +106,12 @@ struct Likeness {
   std::int64_t n = 0, a = 0, b = 0, aa = 0, bb = 0, ab = 0;
 
   /// n^2 times variance and covariance.
-  std::int64_t var_a() const { return n * aa - a * a; }
-  std::int64_t var_b() const { return n * bb - b * b; }
-  std::int64_t cov() const { return n * ab - a * b; }
+  CUFACE_HD std::int64_t var_a() const { return n * aa - a * a; }
+  CUFACE_HD std::int64_t var_b() const { return n * bb - b * b; }
+  CUFACE_HD std::int64_t cov() const { return n * ab - a * b; }
 
   /// The normalised correlation is at least this, which is above 0.
-  bool at_least(double least) const {
+  CUFACE_HD bool at_least(double least) const {
     const auto x = static_cast<double>(cov());
     return x > 0 &&
            x * x >= least * least * (static_cast<double>(var_a()) * static_cast<double>(var_b())) &&
@@ -131,18 +143,28 @@ inline Likeness compare(ImageView<const std::uint8_t> seen, ImageView<const std:
   return sums;
 }
 
-/// Gives the square the mean and the spread that the frame has there: flow takes light as it is.
+/// The gain and the offset with which a square has the mean and the spread that the frame has
+/// there: flow takes light as it is.
+struct Light {
+  double gain, offset;
+
+  CUFACE_HD explicit Light(const Likeness& sums) {
+    constexpr double kMostGain = 4;
+    gain = std::min(std::sqrt(static_cast<double>(sums.var_b()) /
+                              static_cast<double>(std::max<std::int64_t>(sums.var_a(), 1))),
+                    kMostGain);
+    const auto n = static_cast<double>(sums.n);
+    offset = static_cast<double>(sums.b) / n - gain * (static_cast<double>(sums.a) / n);
+  }
+  CUFACE_HD std::uint8_t apply(int grey) const {
+    return static_cast<std::uint8_t>(std::clamp(gain * grey + offset + 0.5, 0.0, 255.0));
+  }
+};
+
 inline void relight(ImageView<std::uint8_t> seen, const Square& square, const Likeness& sums) {
-  constexpr double kMostGain = 4;
-  const double gain =
-      std::min(std::sqrt(static_cast<double>(sums.var_b()) /
-                         static_cast<double>(std::max<std::int64_t>(sums.var_a(), 1))),
-               kMostGain);
-  const auto n = static_cast<double>(sums.n);
-  const double offset = static_cast<double>(sums.b) / n - gain * (static_cast<double>(sums.a) / n);
+  const Light light(sums);
   std::uint8_t table[256];
-  for (int v = 0; v < 256; ++v)
-    table[v] = static_cast<std::uint8_t>(std::clamp(gain * v + offset + 0.5, 0.0, 255.0));
+  for (int v = 0; v < 256; ++v) table[v] = light.apply(v);
   for (int y = square.y; y < square.y + square.side; ++y) {
     std::uint8_t* row = seen.row(y) + square.x;
     for (int x = 0; x < square.side; ++x) row[x] = table[row[x]];

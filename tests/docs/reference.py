@@ -60,7 +60,7 @@ OWN_STATS = {
     "cufeatures": ("keypoints", *CUDA_STATS),
     "cusurf": ("keypoints", *CUDA_STATS),
     "cufeaturematch": ("matches", *CUDA_STATS),
-    "cuplanartrack": ("searches", "visible-objects", "lost-objects"),
+    "cuplanartrack": ("searches", "visible-objects", "lost-objects", *CUDA_STATS),
 }
 
 

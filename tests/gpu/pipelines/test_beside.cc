@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -40,35 +39,57 @@ double seconds_of(const std::string& decoded, const Beside& beside, int streams)
 }
 
 /// In turns with decoding alone. One stream is limited by its decoder, eight by all decoders that
-/// the GPU has. cuedgedetect makes the edges that cumotiondetect takes.
-TEST_F(ChainsCuda, WithoutFacesBesideTheDecoder) {
-  constexpr char kClip[] = "pexels1080";
-  CUFACE_NEEDS_BENCH_CLIP(kClip);
-  const std::string decoded = beside_the_decoder(kClip);
-  const Beside all[] = {
-      {"edges and motion by them", "cuedgedetect output=meta ! cumotiondetect method=edges",
-       "moving-frames", 100},
-      {"keypoints", "cufeatures", "keypoints", 100'000},
-  };
-  for (const int streams : {1, 8}) {
-    std::vector<double> decoding, with[std::size(all)];
+/// the GPU has.
+void compare(const std::string& clip, const std::vector<Beside>& all,
+             const std::vector<int>& numbers_of_streams) {
+  const std::string decoded = beside_the_decoder(clip);
+  for (const int streams : numbers_of_streams) {
+    std::vector<double> decoding;
+    std::vector<std::vector<double>> with(all.size());
     for (int round = 0; round < kRounds; ++round) {
       decoding.push_back(seconds_to_play(decoding_only(decoded, streams)));
-      for (std::size_t i = 0; i < std::size(all); ++i)
+      for (std::size_t i = 0; i < all.size(); ++i)
         with[i].push_back(seconds_of(decoded, all[i], streams));
     }
     const double frames = static_cast<double>(streams) * kBenchFrames;
     const double alone = frames / quantile(decoding, 0.5);
-    for (std::size_t i = 0; i < std::size(all); ++i) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
       const double rate = frames / quantile(with[i], 0.5), percent = 100 * rate / alone;
       std::printf(
           "{\"what\":\"%s beside the decoder\",\"size\":\"1920x1080\",\"clip\":\"%s\","
           "\"streams\":%d,\"frames/s\":%.0f,\"frames/s decoding only\":%.0f,\"percent\":%.1f}\n",
-          all[i].what, kClip, streams, rate, alone, percent);
+          all[i].what, clip.c_str(), streams, rate, alone, percent);
       std::printf("goal of %s, %d streams: %.1f %%, at least %.0f: %s\n", all[i].what, streams,
                   percent, kGoal, percent >= kGoal ? "met" : "MISSED");
     }
   }
+}
+
+/// cuedgedetect makes the edges that cumotiondetect takes.
+TEST_F(ChainsCuda, WithoutFacesBesideTheDecoder) {
+  constexpr char kClip[] = "pexels1080";
+  CUFACE_NEEDS_BENCH_CLIP(kClip);
+  compare(kClip,
+          {{"edges and motion by them", "cuedgedetect output=meta ! cumotiondetect method=edges",
+            "moving-frames", 100},
+           {"keypoints", "cufeatures", "keypoints", 100'000}},
+          {1, 8});
+}
+
+/// Cards that tests/gpu/tools/cards_clip has made.
+TEST_F(ChainsCuda, ThreeFlatObjectsBesideTheDecoder) {
+  constexpr char kClip[] = "cards1080";
+  CUFACE_NEEDS_BENCH_CLIP(kClip);
+  std::string references;
+  for (int i = 0; i < 3; ++i) {
+    std::string file = bench_clip(kClip);
+    file.replace(file.rfind(".mp4"), 4, "-" + std::to_string(i) + ".png");
+    references += (i ? "," : "") + file;
+  }
+  compare(kClip,
+          {{"three flat objects", "cuplanartrack reference=" + references, "visible-objects",
+            3 * kBenchFrames * 9 / 10}},
+          {1});
 }
 
 }  // namespace

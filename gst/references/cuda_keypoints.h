@@ -1,0 +1,38 @@
+// Keypoints of a frame that are on the GPU.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "gst/base/cuda/deviceframe.h"
+#include "gst/meta/keypoints.h"
+#include "kernels/common/try.h"
+#include "kernels/keypoints/cuda/finder.h"
+
+namespace cuface::gst {
+
+struct KeypointList {
+  const std::byte* bytes = nullptr;  ///< null: they are elsewhere, or there are none
+  int floats = 0;                    ///< of a descriptor; 0: it has bytes, in a DeviceFeatures
+  int most = 0;                      ///< how many the list may have
+  /// All that the host knows of them without waiting; as long as the frame.
+  const FrameFeatures* outline = nullptr;
+};
+
+/// Those that are on the frame's GPU, found in pictures of its size.
+inline Result<KeypointList> keypoints_on_device(Frame& frame, const FeaturesFound& found) {
+  const auto known = on_device<RawDeviceResult>(found.pending);
+  if (!known || known->width() != frame.width() || known->height() != frame.height())
+    return KeypointList();
+  CUFACE_TAKE(bytes, frame.device()->use(known));
+  if (!bytes) return KeypointList();
+  const auto* outline = known->outline<FrameFeatures>();
+  const FeatureConfig& config = outline->config;
+  const int floats =
+      config.descriptor == FeatureDescriptor::kSurf ? config.surf.descriptor_size : 0;
+  const std::size_t most =
+      std::min<std::size_t>(kMostKeypoints, cuda::most_of_list(known->slot_bytes(), floats));
+  return KeypointList{bytes, floats, static_cast<int>(most), outline};
+}
+
+}  // namespace cuface::gst
