@@ -65,7 +65,7 @@ LandmarkBackendResult make_landmark_backend(Backend backend, const LandmarkModel
                                             const LandmarkSettings& settings, const StopFlag& stop);
 
 #ifdef CUFACE_CUDA_ELEMENTS
-LandmarkBackendResult make_cuda_landmark_backend(std::shared_ptr<const ForestModel> model,
+LandmarkBackendResult make_cuda_landmark_backend(const LandmarkModel& model,
                                                  const LandmarkSettings& settings,
                                                  const StopFlag& stop);
 #endif

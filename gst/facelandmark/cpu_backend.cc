@@ -103,15 +103,11 @@ class CpuLandmarkBackend final : public LandmarkBackend {
 LandmarkBackendResult make_landmark_backend(Backend backend, const LandmarkModel& model,
                                             const LandmarkSettings& settings,
                                             const StopFlag& stop) {
-  if (backend != Backend::kCpu && model.shape)
-    return Status(StatusCode::kUnsupported,
-                  "shape models run on the CPU only, not on CUDA yet: set backend=cpu, and bring "
-                  "frames in system memory");
 #ifdef CUFACE_CUDA_ELEMENTS
-  if (backend == Backend::kCuda) return make_cuda_landmark_backend(model.forest, settings, stop);
+  if (backend == Backend::kCuda) return make_cuda_landmark_backend(model, settings, stop);
 #endif
   if (backend != Backend::kCpu)
-    return Status(StatusCode::kUnsupported, "this build regresses landmarks on the CPU only");
+    return Status(StatusCode::kUnsupported, "this build finds landmarks on the CPU only");
   CUFACE_TAKE(finder, model.shape ? make_shape_finder(model, settings.start, stop)
                                   : make_forest_finder(model.forest, settings.iterations, stop));
   return LandmarkBackendResult(std::make_unique<CpuLandmarkBackend>(std::move(finder)));

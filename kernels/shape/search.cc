@@ -155,16 +155,6 @@ Status FaceSearch::run(ImageView<const std::uint8_t> part, std::span<ShapePoint>
   return {};
 }
 
-Rect window_of(const ShapeModel& model, const Box& box, int width, int height) {
-  const auto edge = [](double v, int size) {
-    return static_cast<int>(std::lrint(std::clamp(v, 0.0, static_cast<double>(size))));
-  };
-  const double x = box.x + box.w / 2.0, y = box.y + box.h / 2.0;
-  const double wide = model.window * box.w, high = model.window * box.h;
-  const int left = edge(x - wide, width), top = edge(y - high, height);
-  return {left, top, edge(x + wide, width) - left, edge(y + high, height) - top};
-}
-
 }  // namespace shape
 
 namespace {
@@ -189,8 +179,7 @@ class CpuShapeSearcher final : public ShapeSearcher {
       return {StatusCode::kInvalidArgument, "shape: an empty picture, or room for other points"};
     }
     for (const Box& b : boxes) {
-      if (!(b.w > 0 && b.h > 0 && b.w < kFar && b.h < kFar && std::abs(b.x) < kFar &&
-            std::abs(b.y) < kFar)) {
+      if (!shape::is_usable(b)) {
         return {StatusCode::kInvalidArgument, "shape: a box that is empty or not finite"};
       }
     }
@@ -208,8 +197,6 @@ class CpuShapeSearcher final : public ShapeSearcher {
   bool has_confidences() const override { return model_->confidence.is_known(); }
 
  private:
-  static constexpr float kFar = 1e6f;
-
   /// Of the last search. Doubles, added in the order of the points.
   void tell_confidences(bool is_found, std::span<float> out) const {
     std::ranges::fill(out, 0.0f);
@@ -227,11 +214,8 @@ class CpuShapeSearcher final : public ShapeSearcher {
   Status search(ImageView<const std::uint8_t> luma, const Box& box, std::span<Point> out,
                 std::span<const Point> start, std::span<float> confidences) {
     bool is_found = false;
-    const Rect window = shape::window_of(*model_, box, luma.width, luma.height);
-    const auto is_near = [](const Point& p) {
-      return std::abs(p.x) < kFar && std::abs(p.y) < kFar;  // not so NaN
-    };
-    if (start.empty() || !std::ranges::all_of(start, is_near))
+    const Rect window = shape::window_of(model_->window, box, luma.width, luma.height);
+    if (start.empty() || !std::ranges::all_of(start, shape::is_near))
       shape::start_shape(*model_, box, points_);
     else
       std::ranges::transform(start, points_.begin(), [](const Point& p) {
@@ -267,7 +251,7 @@ Result<std::unique_ptr<ShapeSearcher>> ShapeSearcher::create(
   if (!model) return Status(StatusCode::kInvalidArgument, "shape: no model");
   if (backend == Backend::kCuda) {
     return Status(StatusCode::kUnsupported,
-                  "shape models are searched for on the CPU only, not on CUDA yet");
+                  "shape models are searched for in device memory by cuda::ShapeSearcher");
   }
   CUFACE_TRY(simd::status());
   return guarded("planning the search for landmarks",

@@ -69,17 +69,13 @@ class FaceSearch {
   std::vector<TextureMatch> matches_;
 };
 
-/// The part of a picture in which the face of a box is looked for: whole pixels, within the
-/// picture, empty where the box is beyond it.
-Rect window_of(const ShapeModel& model, const Box& box, int width, int height);
-
 }  // namespace shape
 
 /// Finds the landmarks of faces from their boxes. One thread at a time; the model is shared.
 class ShapeSearcher {
  public:
-  /// kInvalidArgument: no model; kCorrupt: one that validate() refuses; kUnsupported: kCuda;
-  /// kOutOfMemory.
+  /// kInvalidArgument: no model; kCorrupt: one that validate() refuses; kUnsupported: kCuda,
+  /// which is cuda::ShapeSearcher's (cuda/searcher.h); kOutOfMemory.
   static Result<std::unique_ptr<ShapeSearcher>> create(
       Backend backend, std::shared_ptr<const ShapeModel> model,
       ShapeArithmetic arithmetic = ShapeArithmetic::kFloat, const StopFlag* stop = nullptr);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/common/try.h"
+#include "kernels/shape/constrain.h"
 
 namespace cuface {
 namespace {
@@ -264,10 +265,8 @@ std::vector<Point> mean_points(const ShapeModel& model) {
 }
 
 double shape_size(const ShapeModel& model, std::span<const ShapePoint> shape) {
-  const ShapePoint &l = shape[size_of(model.size_left)], &r = shape[size_of(model.size_right)];
-  const ShapePoint& below = shape[size_of(model.size_below)];
-  const double dx = (l.x + r.x) / 2 - below.x, dy = (l.y + r.y) / 2 - below.y;
-  return std::sqrt(dx * dx + dy * dy);
+  return shape::size_between(shape[size_of(model.size_left)], shape[size_of(model.size_right)],
+                             shape[size_of(model.size_below)]);
 }
 
 Status validate(const ShapeModel& model) {

@@ -9,7 +9,10 @@
 
 #include "kernels/common/geometry.h"
 #include "kernels/common/image.h"
+#include "kernels/shape/constrain.h"
+#include "kernels/shape/pyramid_rules.h"
 #include "kernels/shape/shape_model.h"
+#include "kernels/shape/start_rules.h"
 
 namespace cuface::shape {
 
@@ -33,10 +36,20 @@ class Pyramid {
   std::vector<Image<std::uint8_t>> levels_;
 };
 
-/// Turns by atan2(b, a), and scales by its length, then shifts.
-struct Pose {
-  double a = 1, b = 0, x = 0, y = 0;
+/// What of a model a level scales, for Constrain.
+struct LevelNumbers {
+  LevelNumbers(const ShapeModel& model, int level);
+  ConstraintLevel view() const { return {mean.data(), limits.data(), centre, mean_square, number}; }
+
+  int number;
+  std::vector<ShapePoint> mean;
+  std::vector<double> limits;
+  ShapePoint centre;
+  double mean_square = 0;
 };
+
+/// Of a model in host memory.
+ConstraintTables constraint_tables(const ShapeModel& model);
 
 /// The nearest legal shape, of one model. One thread at a time; run() allocates nothing.
 class Constraint {
@@ -56,24 +69,17 @@ class Constraint {
   std::span<double> weights() { return weights_; }
 
  private:
-  void run_once(std::span<ShapePoint> points);
-  void run_until_rest(std::span<ShapePoint> points);
-  void model_shape(const ShapePoint& centre);
-  void project(std::size_t mode, double& weight) const;
-  Pose fit(std::span<const ShapePoint> points) const;
-  bool is_missing(const ShapePoint& p) const;
-  void keep_in_place(ShapePoint& p) const;
-  void apply_rules(std::span<ShapePoint> points) const;
-
-  const ShapeModel& model_;
+  const ConstraintTables tables_;
+  std::vector<LevelNumbers> levels_;
   int level_ = 0;
-  std::vector<double> weights_, limits_;
-  ShapePoint centre_;       ///< of the mean shape
-  double mean_square_ = 0;  ///< of its points' distances from that, all in all
-  std::vector<ShapePoint> mean_, modelled_;
+  std::vector<double> weights_, parts_;
+  std::vector<ShapePoint> modelled_;
+  OrderedSums<ConstraintMemory::kSums> sums_;
+  double point_parts_[ConstraintMemory::kPointParts * ConstraintMemory::kSums] = {};
+  Affine back_, there_;
 };
 
-/// Where a search starts for the face in a box, about a box of any proportions.
+/// Where a search starts for the face in a box.
 void start_shape(const ShapeModel& model, const Box& box, std::span<ShapePoint> out);
 
 }  // namespace cuface::shape

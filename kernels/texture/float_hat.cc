@@ -10,8 +10,6 @@
 namespace cuface {
 namespace {
 
-constexpr int kDifferences = 511;  // of two pixels
-
 std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
 /// The root of what each histogram has, and the root of their sum.
@@ -93,30 +91,39 @@ float texture::weigh_hat(const float* descriptor, const float* coefficients, int
   return weigh_plain(descriptor, coefficients, histograms, bins);
 }
 
-FloatHat::FloatHat(const HatRule& rule, std::span<const double> numbers)
-    : rule_(rule),
-      kept_side_(rule.size() <= 256 ? 64 : 16),
-      gradients_(size_of(kDifferences) * kDifferences),
-      kept_(kept_side_ * kept_side_) {
-  for (const double n : numbers) numbers_.push_back(static_cast<float>(n));
-  descriptors_.resize(kept_.size() * size_of(rule.size()));
-  Gradient* out = gradients_.data();
+std::vector<texture::HatGradient> texture::hat_gradients(int bins) {
+  std::vector<HatGradient> all(size_of(kHatDifferences) * kHatDifferences);
+  HatGradient* out = all.data();
   for (int dy = -255; dy <= 255; ++dy) {
     for (int dx = -255; dx <= 255; ++dx, ++out) {
-      double turn = std::atan2(dy, dx) * rule.bins / (2 * std::numbers::pi);
-      if (turn < 0) turn += rule.bins;
-      const int bin = std::min(static_cast<int>(turn), rule.bins - 1);
+      double turn = std::atan2(dy, dx) * bins / (2 * std::numbers::pi);
+      if (turn < 0) turn += bins;
+      const int bin = std::min(static_cast<int>(turn), bins - 1);
       const double size = std::sqrt(static_cast<double>(dx * dx + dy * dy));
       *out = {static_cast<float>(size * (1 - (turn - bin))),
               static_cast<float>(size * (turn - bin)), bin};
     }
   }
+  return all;
+}
+
+double texture::hat_decay(const HatRule& rule) {
+  return -1 / (rule.sigma * rule.rows * rule.columns);
+}
+
+FloatHat::FloatHat(const HatRule& rule, std::span<const double> numbers)
+    : rule_(rule),
+      kept_side_(rule.size() <= 256 ? 64 : 16),
+      gradients_(texture::hat_gradients(rule.bins)),
+      kept_(kept_side_ * kept_side_) {
+  for (const double n : numbers) numbers_.push_back(static_cast<float>(n));
+  descriptors_.resize(kept_.size() * size_of(rule.size()));
 }
 
 void FloatHat::set_picture(ImageView<const std::uint8_t> picture, int patch) {
   if (patch != patch_) {
     patch_ = patch;
-    const double decay = -1 / (rule_.sigma * rule_.rows * rule_.columns);
+    const double decay = texture::hat_decay(rule_);
     rows_ = texture::hat_taps(patch, rule_.rows, decay);
     columns_ = texture::hat_taps(patch, rule_.columns, decay);
     sums_.resize(size_of(rule_.rows) * size_of(patch) * size_of(rule_.bins));
@@ -143,7 +150,8 @@ void FloatHat::make_tile(int column, int row) {
     const std::uint8_t *here = picture_.row(y), *below = picture_.row(y + 1);
     for (int x = left; x < std::min(right, picture_.width - 1); ++x, out += bins) {
       const int dx = here[x + 1] - here[x], dy = below[x] - here[x];
-      const Gradient& g = gradients_[size_of((dy + 255) * kDifferences + dx + 255)];
+      const texture::HatGradient& g =
+          gradients_[size_of((dy + 255) * texture::kHatDifferences + dx + 255)];
       out[g.bin] = g.here;
       out[g.bin + 1 < bins ? g.bin + 1 : 0] = g.next;
     }

@@ -12,6 +12,20 @@
 namespace cuface {
 namespace texture {
 
+/// Differences of two pixels: -255 to 255.
+inline constexpr int kHatDifferences = 511;
+
+/// Of two differences of neighbours: the direction's bin, and what it and the next one get.
+struct HatGradient {
+  float here = 0, next = 0;
+  std::int32_t bin = 0;
+};
+/// Of all, by dy and dx.
+std::vector<HatGradient> hat_gradients(int bins);
+
+/// The exponent of a pixel's weight, for hat_taps().
+double hat_decay(const HatRule& rule);
+
 /// What the pixels of a patch's rows (or columns) weigh in one row (column) of histograms: `count`
 /// from the `first` on, counted from the patch's edge.
 struct HatTaps {
@@ -51,11 +65,6 @@ class FloatHat final : public HatCosts {
   double cost(int x, int y, std::uint32_t first_number) override;
 
  private:
-  /// Of two differences of neighbours: the direction's bin, and what it and the next one get.
-  struct Gradient {
-    float here = 0, next = 0;
-    std::int32_t bin = 0;
-  };
   /// A remembered descriptor.
   struct Kept {
     int x = 0, y = 0;
@@ -70,7 +79,7 @@ class FloatHat final : public HatCosts {
   HatRule rule_;
   unsigned kept_side_;  // a descriptor's slot is its place on the grid modulo this
   std::vector<float> numbers_;
-  std::vector<Gradient> gradients_;  // by dy and dx
+  std::vector<texture::HatGradient> gradients_;  // by dy and dx
   ImageView<const std::uint8_t> picture_;
   int patch_ = 0, tiles_across_ = 0;
   std::vector<texture::HatTaps> rows_, columns_;

@@ -32,25 +32,35 @@ void texture::add_rows(const float* block, int size, std::span<const float* cons
   add_rows_plain(block, size, patches, costs);
 }
 
-FloatPatch::FloatPatch(const PatchRule& rule, std::span<const double> numbers,
-                       std::span<const std::uint32_t> first_numbers)
-    : rule_(rule), across_(2 * rule.reach / rule.step + 1) {
+texture::PatchTable::PatchTable(const PatchRule& rule, std::span<const double> from,
+                                std::span<const std::uint32_t> first_numbers) {
   const std::size_t size = size_of(rule.size());
   const std::set<std::uint32_t> different(first_numbers.begin(), first_numbers.end());
   for (const std::uint32_t first : different) {
-    const PatchModel from = PatchModel::at(numbers.data() + first, rule);
-    const int blocks = (from.rows + texture::kPatchRows - 1) / texture::kPatchRows;
-    models_.push_back({first, blocks, static_cast<float>(from.edge), numbers_.size()});
-    for (std::size_t k = 0; k < size; ++k) numbers_.push_back(static_cast<float>(from.mean[k]));
+    const PatchModel one = PatchModel::at(from.data() + first, rule);
+    const int blocks = (one.rows + kPatchRows - 1) / kPatchRows;
+    models.push_back({first, blocks, static_cast<float>(one.edge), numbers.size()});
+    for (std::size_t k = 0; k < size; ++k) numbers.push_back(static_cast<float>(one.mean[k]));
     for (int b = 0; b < blocks; ++b) {
       for (std::size_t k = 0; k < size; ++k) {
-        for (int row = b * texture::kPatchRows; row < (b + 1) * texture::kPatchRows; ++row) {
-          numbers_.push_back(
-              row < from.rows ? static_cast<float>(from.matrix[size_of(row) * size + k]) : 0);
+        for (int i = b * kPatchRows; i < (b + 1) * kPatchRows; ++i) {
+          const int row = one.rows - 1 - i;
+          numbers.push_back(row >= 0 ? static_cast<float>(one.matrix[size_of(row) * size + k]) : 0);
         }
       }
     }
   }
+}
+
+const texture::PatchTable::Model& texture::PatchTable::model(std::uint32_t first_number) const {
+  return *std::lower_bound(models.begin(), models.end(), first_number,
+                           [](const Model& m, std::uint32_t n) { return m.first_number < n; });
+}
+
+FloatPatch::FloatPatch(const PatchRule& rule, std::span<const double> numbers,
+                       std::span<const std::uint32_t> first_numbers)
+    : rule_(rule), across_(rule.across()), table_(rule, numbers, first_numbers) {
+  const std::size_t size = size_of(rule.size());
   const std::size_t places = size_of(across_ * across_), area = size_of(rule.side + 2 * rule.reach);
   pixel_gradients_.resize((area + 1) * (area + 1));
   gradients_.resize(area * area);
@@ -61,13 +71,8 @@ FloatPatch::FloatPatch(const PatchRule& rule, std::span<const double> numbers,
   places_.reserve(places);
 }
 
-const FloatPatch::Model& FloatPatch::model(std::uint32_t first_number) const {
-  return *std::lower_bound(models_.begin(), models_.end(), first_number,
-                           [](const Model& m, std::uint32_t n) { return m.first_number < n; });
-}
-
 const float* FloatPatch::block(const Model& model, int b) const {
-  return numbers_.data() + model.mean +
+  return table_.numbers.data() + model.mean +
          size_of(rule_.size()) * size_of(1 + b * texture::kPatchRows);
 }
 
@@ -76,30 +81,12 @@ void FloatPatch::set_picture(ImageView<const std::uint8_t> picture, bool has_edg
   strongest_ = has_edges ? std::sqrt(static_cast<float>(pixels_.strongest_sobel_square())) : 0;
 }
 
-FloatPatch::Between FloatPatch::between(const ShapePoint& point) const {
-  constexpr double kFar = 1e6;
-  const double px = std::clamp(point.x, -kFar, kFar), py = std::clamp(point.y, -kFar, kFar);
-  if (!rule_.is_bilinear)
-    return {static_cast<int>(std::lrint(px)), static_cast<int>(std::lrint(py)), 0, 0};
-  const int x = static_cast<int>(std::floor(px)), y = static_cast<int>(std::floor(py));
-  return {x, y, static_cast<float>(px - x), static_cast<float>(py - y)};
-}
-
-float FloatPatch::Between::mix(float a, float b, float c, float d) const {
-  const float first = (1 - right) * a + right * b;
-  const float second = (1 - right) * c + right * d;
-  return (1 - below) * first + below * second;
-}
-
-void FloatPatch::make_patches(const Between& at, const Model& model) {
+void FloatPatch::make_patches(const texture::BetweenPixels& at, const Model& model) {
   const int rim = rule_.side / 2 + rule_.reach, area = 2 * rim + 1, across = area + 1;
   for (int y = 0; y < across; ++y) {
     for (int x = 0; x < across; ++x) {
-      const int px = at.x - rim + x, py = at.y - rim + y;
-      pixel_gradients_[size_of(y * across + x)] =
-          rule_.gradient == PatchRule::kForward
-              ? static_cast<float>(pixels_.forward(px, py))
-              : std::sqrt(static_cast<float>(pixels_.square(px, py)));
+      pixel_gradients_[size_of(y * across + x)] = texture::pixel_gradient(
+          pixels_, rule_.gradient == PatchRule::kForward, at.x - rim + x, at.y - rim + y);
     }
   }
   const auto q = static_cast<float>(rule_.q);
@@ -107,10 +94,10 @@ void FloatPatch::make_patches(const Between& at, const Model& model) {
     const float* const above = pixel_gradients_.data() + y * across;
     for (int x = 0; x < area; ++x) {
       const float g = at.mix(above[x], above[x + 1], above[x + across], above[x + across + 1]);
-      gradients_[size_of(y * area + x)] = g / (std::abs(g) + q);
+      gradients_[size_of(y * area + x)] = texture::counted_gradient(g, q);
     }
   }
-  const float* const mean = numbers_.data() + model.mean;
+  const float* const mean = table_.numbers.data() + model.mean;
   float* to = patches_.data();
   for (int v = 0; v < across_; ++v) {
     for (int u = 0; u < across_; ++u) {
@@ -122,18 +109,16 @@ void FloatPatch::make_patches(const Between& at, const Model& model) {
   }
 }
 
-void FloatPatch::weigh(const Between& at, const Model& model) {
+void FloatPatch::weigh(const texture::BetweenPixels& at, const Model& model) {
   places_.clear();
   for (int i = 0; i < across_ * across_; ++i) places_.push_back({i, 1});
   if (!(model.edge > 0)) return;
   for (Place& place : places_) {
     const int x = at.x + place.index % across_ * rule_.step - rule_.reach;
     const int y = at.y + place.index / across_ * rule_.step - rule_.reach;
-    const auto edge = [this](int u, int v) {
-      return std::sqrt(static_cast<float>(pixels_.sobel_square(u, v)));
-    };
-    const float here = at.mix(edge(x, y), edge(x + 1, y), edge(x, y + 1), edge(x + 1, y + 1));
-    place.weight = model.edge - (strongest_ > 0 ? here / strongest_ : 0);
+    const auto edge = [&](int u, int v) { return texture::edge_intensity(pixels_, x + u, y + v); };
+    const float here = at.mix(edge(0, 0), edge(1, 0), edge(0, 1), edge(1, 1));
+    place.weight = texture::edge_weight(model.edge, here, strongest_);
   }
 }
 
@@ -158,8 +143,8 @@ void FloatPatch::drop_losers(float least, int best) {
 
 TextureMatch FloatPatch::match(const ShapePoint& point, std::uint32_t first_number) {
   constexpr int kFirstBlocks = 1;  // after which the likeliest place's whole cost is found
-  const Model& m = model(first_number);
-  const Between at = between(point);
+  const Model& m = table_.model(first_number);
+  const auto at = texture::BetweenPixels::of(point.x, point.y, rule_.is_bilinear);
   make_patches(at, m);
   weigh(at, m);
   std::fill(costs_.begin(), costs_.end(), 0.0f);

@@ -13,10 +13,6 @@ std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace
 
-int grid_pixel(double v, int step) {
-  return step * static_cast<int>(std::lrint(std::clamp(v, -1e6, 1e6) / step));
-}
-
 int HatRule::patch_at(int level) const {
   return patch + 2 * static_cast<int>(std::lrint(level * patch_change / 2.0));
 }

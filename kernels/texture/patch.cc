@@ -6,8 +6,6 @@
 namespace cuface {
 namespace {
 
-constexpr double kDearest = 3.4028234663852886e38;
-
 std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace

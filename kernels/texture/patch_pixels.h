@@ -1,9 +1,12 @@
-// What patches of either arithmetic are made of: integers of a picture whose rim goes on for ever.
+// What patches are made of, on either processor: integers of a picture whose rim goes on for ever,
+// and numbers between its pixels.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
+#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 
 namespace cuface::texture {
@@ -11,18 +14,18 @@ namespace cuface::texture {
 struct PatchPixels {
   ImageView<const std::uint8_t> picture;
 
-  int at(int x, int y) const {
+  CUFACE_HD int at(int x, int y) const {
     return picture.at(std::clamp(x, 0, picture.width - 1), std::clamp(y, 0, picture.height - 1));
   }
   /// Right and lower neighbour less the pixel twice.
-  int forward(int x, int y) const { return at(x + 1, y) + at(x, y + 1) - 2 * at(x, y); }
+  CUFACE_HD int forward(int x, int y) const { return at(x + 1, y) + at(x, y + 1) - 2 * at(x, y); }
   /// Of the central differences' length.
-  int square(int x, int y) const {
+  CUFACE_HD int square(int x, int y) const {
     const int dx = at(x + 1, y) - at(x - 1, y), dy = at(x, y + 1) - at(x, y - 1);
     return dx * dx + dy * dy;
   }
   /// Of the length of Sobel's gradient.
-  int sobel_square(int x, int y) const {
+  CUFACE_HD int sobel_square(int x, int y) const {
     int dx = 0, dy = 0;
     for (int i = -1; i <= 1; ++i) {
       const int weight = i == 0 ? 2 : 1;
@@ -39,5 +42,51 @@ struct PatchPixels {
     return strongest;
   }
 };
+
+/// Where a point lies between four pixels, in float.
+struct BetweenPixels {
+  int x = 0, y = 0;  ///< the left upper one
+  float right = 0, below = 0;
+
+  /// Points far from any picture count as nearer ones. Not `bilinear`: on the nearest pixel.
+  CUFACE_HD static BetweenPixels of(double px, double py, bool bilinear) {
+    constexpr double kFar = 1e6;
+    px = std::clamp(px, -kFar, kFar);
+    py = std::clamp(py, -kFar, kFar);
+    if (!bilinear)
+      return {static_cast<int>(std::lrint(px)), static_cast<int>(std::lrint(py)), 0, 0};
+    const int x = static_cast<int>(std::floor(px)), y = static_cast<int>(std::floor(py));
+    return {x, y, static_cast<float>(px - x), static_cast<float>(py - y)};
+  }
+  /// Of the pixels' values, row by row.
+  CUFACE_HD float mix(float a, float b, float c, float d) const {
+    const float first = (1 - right) * a + right * b;
+    const float second = (1 - right) * c + right * d;
+    return (1 - below) * first + below * second;
+  }
+};
+
+/// A pixel's gradient, of the kind that PatchRule::Gradient says.
+CUFACE_HD inline float pixel_gradient(const PatchPixels& pixels, bool forward, int x, int y) {
+  return forward ? static_cast<float>(pixels.forward(x, y))
+                 : std::sqrt(static_cast<float>(pixels.square(x, y)));
+}
+
+/// What a gradient counts in a patch.
+CUFACE_HD inline float counted_gradient(float g, float q) { return g / (std::abs(g) + q); }
+
+/// Of the length of Sobel's gradient at a pixel.
+CUFACE_HD inline float edge_intensity(const PatchPixels& pixels, int x, int y) {
+  return std::sqrt(static_cast<float>(pixels.sobel_square(x, y)));
+}
+
+/// What a place's cost is weighed by: `edge` less the edge's intensity there, of the picture's
+/// strongest; `here` is between four pixels. Never below 0, so that a cost that has more rows is no
+/// smaller.
+CUFACE_HD inline float edge_weight(float edge, float here, float strongest) {
+  if (!(strongest > 0)) return edge;
+  const float weight = edge - here / strongest;
+  return weight > 0 ? weight : 0;
+}
 
 }  // namespace cuface::texture

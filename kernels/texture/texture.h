@@ -9,10 +9,13 @@
 // use.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/texture/patch_pixels.h"
 
@@ -28,6 +31,8 @@ struct ShapePoint {
 /// `reach` pixels either way along the normal, every `step` pixels.
 struct LineRule {
   int length = 0, reach = 0, step = 1;
+  /// Places of the search.
+  CUFACE_HD int across() const { return 2 * reach / step + 1; }
 };
 inline constexpr int kMaxLineLength = 63;
 inline constexpr int kMaxLineReach = 32;
@@ -45,7 +50,9 @@ struct PatchRule {
   int gradient = kForward;
   bool is_bilinear = true;  ///< gradients between four pixels; else the nearest one's [S3.12]
   double q = 0;             ///< a gradient g counts as g / (|g| + q)
-  int size() const { return side * side; }
+  CUFACE_HD int size() const { return side * side; }
+  /// Places in a row of the search.
+  CUFACE_HD int across() const { return 2 * reach / step + 1; }
 };
 inline constexpr int kMaxPatchSide = 31;
 inline constexpr int kMaxPatchReach = 16;
@@ -60,7 +67,9 @@ struct HatRule {
   int reach = 0, step = 1;
   double sigma = 0;   ///< of the Gaussian weight of a pixel
   double length = 0;  ///< that a descriptor is scaled to
-  int size() const { return rows * columns * bins; }
+  CUFACE_HD int size() const { return rows * columns * bins; }
+  /// Places in a row of the search.
+  CUFACE_HD int across() const { return 2 * reach / step + 1; }
   /// Of a level, 0 the finest.
   int patch_at(int level) const;
 };
@@ -74,6 +83,8 @@ struct TextureMatch {
   int dx = 0, dy = 0;  ///< line profiles: dx counts pixels along the normal
   double cost = 0;
 };
+/// What a search begins with: nothing that costs more is found.
+inline constexpr double kDearest = 3.4028234663852886e38;
 
 /// One pixel along the normal at `point`, between its neighbours on the contour: the larger part is
 /// 1 long. To the right where a neighbour is less than 1e-7 away in x and y.
@@ -206,11 +217,12 @@ template <typename Cost>
 TextureMatch match_hat(const ShapePoint& point, const HatRule& rule, Cost cost);
 
 /// The multiple of `step` next to v, ties to the even multiple.
-int grid_pixel(double v, int step);
+CUFACE_HD inline int grid_pixel(double v, int step) {
+  return step * static_cast<int>(std::lrint(std::clamp(v, -1e6, 1e6) / step));
+}
 
 template <typename Cost>
 TextureMatch match_hat(const ShapePoint& point, const HatRule& rule, Cost cost) {
-  constexpr double kDearest = 3.4028234663852886e38;
   const int x = grid_pixel(point.x, rule.step), y = grid_pixel(point.y, rule.step);
   TextureMatch best{0, 0, kDearest};
   for (int dy = -rule.reach; dy <= rule.reach; dy += rule.step) {

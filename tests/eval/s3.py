@@ -21,6 +21,15 @@ def box(points):
     return (min(xs) + max(xs) - side) / 2, max(ys) - 0.95 * side, side, side
 
 
+def labelled_faces():
+    """(picture, box, 68 points) of those that people have labelled."""
+    with open(chain.DATA / "landmarks68.csv", encoding="utf-8") as rows:
+        for row in list(csv.reader(rows))[1:]:
+            if row[1] == "human":
+                points = [float(v) for v in row[3:]]
+                yield (chain.DATA / row[2]).resolve(), box(points), points
+
+
 @functools.cache
 def model(run):
     """Our patches: of the labelled faces, or where it is only tried of a few drawn heads."""
@@ -33,11 +42,10 @@ def model(run):
         settings += ["--patch", "7", "--levels", "3", "--iterations", "2"]
     else:
         labels = run.folder / "faces.csv"
-        with open(chain.DATA / "landmarks68.csv", encoding="utf-8") as rows, open(labels, "w", encoding="utf-8") as out:
+        with open(labels, "w", encoding="utf-8") as out:
             out.write("path,x,y,w,h," + ",".join(f"x{i},y{i}" for i in range(68)) + "\n")
-            for row in list(csv.reader(rows))[1:]:
-                if row[1] == "human":
-                    out.write(",".join([str((chain.DATA / row[2]).resolve()), *map(str, box([float(v) for v in row[3:]])), *row[3:]]) + "\n")
+            for path, around, points in labelled_faces():
+                out.write(",".join(map(str, [path, *around, *points])) + "\n")
     subprocess.run([tool, "shape", "--images", labels, "--output", file, "--quiet", *settings], check=True)
     return file
 

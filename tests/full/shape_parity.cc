@@ -63,7 +63,7 @@ int prepare(const ShapeModel& model, const std::string& folder) {
     if (!row.human) continue;
     const cv::Mat picture = row.picture();
     const Box box = detected(cascade, picture, box_of(row.truth), found);
-    const Rect window = shape::window_of(model, box, picture.cols, picture.rows);
+    const Rect window = shape::window_of(model.window, box, picture.cols, picture.rows);
     std::vector<ShapePoint> start(static_cast<std::size_t>(model.points));
     shape::start_shape(model, box, start);
     cv::imwrite(file_of(folder, face, ".pgm"),

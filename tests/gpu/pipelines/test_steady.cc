@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdio>
 #include <deque>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "gst/meta/gstcufacemeta.h"
+#include "tests/data.h"
 #include "tests/gpu/pipelines/pipeline.h"
 #include "tests/gpu/pipelines/steady.h"
 #include "tests/gpu/pipelines/trace.h"
@@ -101,6 +103,22 @@ TEST_F(SteadyCuda, NorWithWhatIsOffByDefault) {
     const auto found = faults(steady);
     EXPECT_TRUE(found.empty()) << search << ":\n" << text(found);
   }
+}
+
+/// From the first search for points to the last refit all stays on the device.
+TEST_F(SteadyCuda, NorWithAShapeModel) {
+  const std::string model = model_dir() + "/masm.cuface";
+  if (!std::filesystem::exists(model))
+    GTEST_SKIP() << "no " << model << ": tests/gpu/tools/pack trains it";
+  const Steady steady = run_steadily(decoded_on_gpu(clip(kPexels)) +
+                                         " ! cufacedetect name=detect ! culktrack name=track ! "
+                                         "cufacelandmark name=landmark model=" +
+                                         model + " ! fakesink name=sink",
+                                     "sink");
+  report("a shape model", steady);
+  expect_a_real_run(steady);
+  const auto found = faults(steady);
+  EXPECT_TRUE(found.empty()) << text(found);
 }
 
 TEST_F(SteadyCuda, PublishingBringsBackTheFacesInItsOwnThread) {

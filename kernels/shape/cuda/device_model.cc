@@ -1,0 +1,182 @@
+#include "kernels/shape/cuda/device_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <span>
+
+#include "kernels/common/cuda/tables.h"
+#include "kernels/common/guarded.h"
+#include "kernels/common/try.h"
+#include "kernels/shape/steps.h"
+#include "kernels/texture/float_patch.h"
+
+namespace cuface::cuda {
+namespace {
+
+std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
+
+template <typename T>
+std::vector<T> copy_of(std::span<const T> from) {
+  return {from.begin(), from.end()};
+}
+
+/// To whole pieces of 16 bytes.
+void fill_up(std::vector<float>& numbers) { numbers.resize((numbers.size() + 3) / 4 * 4); }
+
+}  // namespace
+
+Result<std::shared_ptr<const DeviceShape>> DeviceShape::create(const ShapeModel& model) {
+  return guarded("uploading the shape model", [&] { return make(model); });
+}
+
+Result<std::shared_ptr<const DeviceShape>> DeviceShape::make(const ShapeModel& model) {
+  CUFACE_TRY(validate(model));
+  const auto made = std::make_shared<DeviceShape>();
+  ShapeTables& t = made->tables_;
+  // Arguments of kernels are compared byte by byte.
+  std::memset(static_cast<void*>(&t), 0, sizeof t);
+  t.size = model.size;
+  t.start_scale = model.start_scale;
+  t.window = model.window;
+  t.rest = model.rest;
+  t.patch.side = model.patch.side;
+  t.patch.reach = model.patch.reach;
+  t.patch.step = model.patch.step;
+  t.patch.gradient = model.patch.gradient;
+  t.patch.is_bilinear = model.patch.is_bilinear;
+  t.patch.q = model.patch.q;
+  t.hat = model.hat;
+  t.line = model.line;
+  t.levels = model.levels;
+  t.iterations = model.iterations;
+  t.refits = model.refits;
+  t.pyramid = model.pyramid;
+  t.confidence = model.confidence;
+  CUFACE_TRY(made->upload_shape(model));
+  CUFACE_TRY(made->upload_profiles(model));
+  if (made->has(ProfileKind::kHat)) CUFACE_TRY(made->upload_hats(model));
+  return std::shared_ptr<const DeviceShape>(made);
+}
+
+Status DeviceShape::upload_shape(const ShapeModel& model) {
+  const std::size_t rows = 2 * size_of(model.points), modes = size_of(model.modes);
+  std::vector<double> by_modes(rows * modes), limits;
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t k = 0; k < modes; ++k)
+      by_modes[k * rows + r] = model.eigenvectors[r * modes + k];
+  std::vector<ShapePoint> means;
+  ShapeTables& t = tables_;
+  for (int level = 0; level < model.levels; ++level) {
+    const shape::LevelNumbers numbers(model, level);
+    means.insert(means.end(), numbers.mean.begin(), numbers.mean.end());
+    limits.insert(limits.end(), numbers.limits.begin(), numbers.limits.end());
+    t.centres[level] = numbers.centre;
+    t.mean_squares[level] = numbers.mean_square;
+  }
+  const auto mean = [&](int point, std::size_t axis) {
+    return model.mean_shape[2 * size_of(point) + axis];
+  };
+  const auto reach = [&](std::size_t axis) {
+    return (mean(model.size_left, axis) + mean(model.size_right, axis)) / 2 -
+           mean(model.size_below, axis);
+  };
+  size_across_ = reach(0);
+  size_down_ = reach(1);
+  CUFACE_TRY(take(upload(copy_of(model.mean_shape)), mean_shape_));
+  CUFACE_TRY(take(upload(means), means_));
+  CUFACE_TRY(take(upload(limits), limits_));
+  CUFACE_TRY(take(upload(copy_of(model.refit_limits)), refit_limits_));
+  CUFACE_TRY(take(upload(copy_of(model.eigenvectors)), eigenvectors_));
+  CUFACE_TRY(take(upload(by_modes), by_modes_));
+  CUFACE_TRY(take(upload(copy_of(model.weights)), weights_));
+  CUFACE_TRY(take(upload(copy_of(model.neighbours)), neighbours_));
+  CUFACE_TRY(take(upload(copy_of(model.rules)), rules_));
+  CUFACE_TRY(take(upload(copy_of(model.moves)), moves_));
+  CUFACE_TRY(take(upload(copy_of(model.usual_costs)), usual_costs_));
+  t.usual_costs = usual_costs_.data();
+  t.mean_shape = mean_shape_.data();
+  t.means = means_.data();
+  t.limits = limits_.data();
+  t.refit_limits = refit_limits_.data();
+  t.neighbours = neighbours_.data();
+  t.constraint = shape::constraint_tables(model);
+  t.constraint.eigenvectors = eigenvectors_.data();
+  t.constraint.by_modes = by_modes_.data();
+  t.constraint.weights = weights_.data();
+  t.constraint.rule = rules_.data();
+  t.constraint.moves = moves_.data();
+  return {};
+}
+
+Status DeviceShape::upload_profiles(const ShapeModel& model) {
+  std::vector<std::uint32_t> patches;
+  for (const ShapeProfile& p : model.profiles)
+    if (p.kind == ProfileKind::kPatch) patches.push_back(p.first_number);
+  const texture::PatchTable table(model.patch, model.numbers, patches);
+  const std::size_t size = size_of(model.patch.size());
+  std::vector<float> numbers;
+  std::map<std::uint32_t, std::uint32_t> kept;  // where a patch's or a HAT's numbers are
+  std::vector<double> lines;
+  for (const texture::PatchTable::Model& m : table.models) {
+    kept[m.first_number] = static_cast<std::uint32_t>(numbers.size());
+    const auto mean = table.numbers.begin() + static_cast<std::ptrdiff_t>(m.mean);
+    const auto rows = mean + static_cast<std::ptrdiff_t>(size);
+    numbers.insert(numbers.end(), mean, rows);
+    fill_up(numbers);
+    numbers.insert(
+        numbers.end(), rows,
+        rows + static_cast<std::ptrdiff_t>(size * size_of(m.blocks) * texture::kPatchRows));
+  }
+  std::vector<DeviceProfile> profiles;
+  const std::size_t hat = 1 + size_of(model.hat.size());
+  const std::size_t line = size_of(model.line.length) * (1 + size_of(model.line.length));
+  for (const ShapeProfile& p : model.profiles) {
+    DeviceProfile to{p.kind, 0, 0, 0};
+    has_[static_cast<std::size_t>(p.kind)] = true;
+    const auto from = model.numbers.begin() + static_cast<std::ptrdiff_t>(p.first_number);
+    if (p.kind == ProfileKind::kPatch) {
+      const texture::PatchTable::Model& m = table.model(p.first_number);
+      to = {p.kind, kept[p.first_number], m.blocks, m.edge};
+      has_edges_ |= m.edge > 0;
+      most_blocks_ = std::max(most_blocks_, m.blocks);
+    } else if (p.kind == ProfileKind::kHat) {
+      to.first = static_cast<std::uint32_t>(numbers.size());
+      for (std::size_t i = 0; i < hat; ++i)
+        numbers.push_back(static_cast<float>(from[static_cast<std::ptrdiff_t>(i)]));
+    } else {
+      to.first = static_cast<std::uint32_t>(lines.size());
+      lines.insert(lines.end(), from, from + static_cast<std::ptrdiff_t>(line));
+    }
+    profiles.push_back(to);
+  }
+  CUFACE_TRY(take(upload(profiles), profiles_));
+  CUFACE_TRY(take(upload(numbers), numbers_));
+  CUFACE_TRY(take(upload(lines), lines_));
+  tables_.profiles = profiles_.data();
+  tables_.numbers = numbers_.data();
+  tables_.lines = lines_.data();
+  return {};
+}
+
+Status DeviceShape::upload_hats(const ShapeModel& model) {
+  std::vector<texture::HatTaps> rows, columns;
+  const double decay = texture::hat_decay(model.hat);
+  for (int level = 0; level < model.levels; ++level) {
+    // A level without descriptors may have no patch either.
+    const int patch = std::max(3, model.hat.patch_at(level));
+    tables_.patches[level] = patch;
+    for (const auto& taps : texture::hat_taps(patch, model.hat.rows, decay)) rows.push_back(taps);
+    for (const auto& taps : texture::hat_taps(patch, model.hat.columns, decay))
+      columns.push_back(taps);
+  }
+  CUFACE_TRY(take(upload(texture::hat_gradients(model.hat.bins)), gradients_));
+  CUFACE_TRY(take(upload(rows), rows_));
+  CUFACE_TRY(take(upload(columns), columns_));
+  tables_.gradients = gradients_.data();
+  tables_.rows = rows_.data();
+  tables_.columns = columns_.data();
+  return {};
+}
+
+}  // namespace cuface::cuda
