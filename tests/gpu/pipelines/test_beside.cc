@@ -80,15 +80,13 @@ TEST_F(ChainsCuda, WithoutFacesBesideTheDecoder) {
 TEST_F(ChainsCuda, ThreeFlatObjectsBesideTheDecoder) {
   constexpr char kClip[] = "cards1080";
   CUFACE_NEEDS_BENCH_CLIP(kClip);
-  std::string references;
-  for (int i = 0; i < 3; ++i) {
-    std::string file = bench_clip(kClip);
-    file.replace(file.rfind(".mp4"), 4, "-" + std::to_string(i) + ".png");
-    references += (i ? "," : "") + file;
+  const std::string clip = bench_clip(kClip), stem = clip.substr(0, clip.rfind('.'));
+  std::string elements = "cuplanartrack reference=";
+  for (const char* card : {"-0.png", "-1.png", "-2.png"}) {
+    if (elements.back() != '=') elements += ',';
+    elements.append(stem).append(card);
   }
-  compare(kClip,
-          {{"three flat objects", "cuplanartrack reference=" + references, "visible-objects",
-            3 * kBenchFrames * 9 / 10}},
+  compare(kClip, {{"three flat objects", elements, "visible-objects", 3 * kBenchFrames * 9 / 10}},
           {1});
 }
 
