@@ -180,7 +180,7 @@ int run_shape(const std::string& path, const std::string& forest_path) {
     for (const Difficulty& difficulty : kAll) {
       const Hard hard = made_hard(picture, box, row.truth, difficulty);
       const auto luma = view(hard.picture);
-      const Rect window = shape::window_of(model, hard.box, luma.width, luma.height);
+      const Rect window = shape::window_of(model.window, hard.box, luma.width, luma.height);
       shape::start_shape(model, hard.box, points);
       for (ShapePoint& p : points) p = {p.x - window.x, p.y - window.y};
       const ImageView<const std::uint8_t> part{luma.row(window.y) + window.x, window.w, window.h,

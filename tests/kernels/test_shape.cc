@@ -272,7 +272,7 @@ TEST(Shape, StartsAnywhere) {
   }
   starts[points + 3].y = std::numeric_limits<float>::quiet_NaN();
   ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, out, starts).ok());
-  const Rect window = shape::window_of(*model, boxes[0], 300, 240);
+  const Rect window = shape::window_of(model->window, boxes[0], 300, 240);
   for (ShapePoint& p : start) p = {p.x - window.x, p.y - window.y};
   shape::FaceSearch search(*model, shape::hat_costs(*model, ShapeArithmetic::kDouble),
                            shape::patch_matcher(*model, ShapeArithmetic::kDouble));
@@ -328,7 +328,7 @@ TEST(Shape, PointsHaveConfidencesByTheirCosts) {
                            shape::patch_matcher(*model, ShapeArithmetic::kDouble));
   std::set<float> different;
   for (const std::size_t face : {0u, 2u}) {
-    const Rect window = shape::window_of(*model, boxes[face], 300, 240);
+    const Rect window = shape::window_of(model->window, boxes[face], 300, 240);
     std::vector<ShapePoint> start(points);
     shape::start_shape(*model, boxes[face], start);
     for (ShapePoint& p : start) p = {p.x - window.x, p.y - window.y};
