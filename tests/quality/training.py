@@ -3,10 +3,16 @@
 samples, and OpenCV's frontal ones, on pictures that neither training saw.
 
   tests/quality/training.py [--splits N] [--folder FOLDER] [--table]
+  tests/quality/training.py --full-samples FOLDER
+  tests/quality/training.py --full-result CASCADE.xml REPORT.json
 
 Writes docs/results/training.json, the plot beside it and the tables of docs/results/training.md. --table only makes
 these again from the JSON. FOLDER (default: ~/.cache/gst-cuface/training) keeps what each split has trained; what is
 there is not trained again.
+
+--full-samples writes the samples of a training of full size, of the first split: positives.vec and negatives/, for
+tests/full/train_cascade on a machine with a GPU. --full-result takes what that gave, measures the cascade on the split's
+other pictures, and writes docs/results/training-full.json and its tables.
 
 Faces are those of HELEN in the test data ($CUFACE_DATA), which `cuface-train data` splits. Backgrounds are photographs
 of Debian's mate-backgrounds, which apt-get downloads; opencv_traincascade is built by tests/full/traincascade. A
@@ -37,6 +43,7 @@ import plots  # noqa: E402
 
 DATA = pathlib.Path(os.environ.get("CUFACE_DATA", chains.SOURCE / "../shared/data")).resolve()
 RESULT = chains.SOURCE / "docs/results/training.json"
+FULL_RESULT = RESULT.with_name("training-full.json")
 PAGE = chains.SOURCE / "docs/results/training.md"
 PLOT = RESULT.with_suffix(".svg")
 PROGRAM = pathlib.Path(os.environ.get("CUFACE_TRAIN", chains.BUILD / "models/train/cuface-train"))
@@ -45,6 +52,7 @@ CASCADES = pathlib.Path(chains.CASCADE).parent
 OURS, PEER, ALT, DEFAULT = "cuface-train", "opencv_traincascade", "frontalface_alt", "frontalface_default"
 
 SIDE, STAGES, NEGATIVES = 20, 12, 1000
+FULL_SIDE, FULL_POSES = 24, 24
 SHARE = 0.3            # of the photographs, for the test
 POSES = 4              # of each face beside the labelled one, a little turned, scaled and moved
 TURN, SCALE, MOVE = 6, 0.06, 0.03  # standard deviations: degrees, share, share of the distance of the eyes
@@ -54,6 +62,7 @@ VTEST_STEP = 80        # frames of a clip in which faces are smaller than the wi
 EYE_DISTANCE, EYE_HEIGHT = 0.42, 0.38  # in a window: models/train/crop.h
 TOO_FEW_NEGATIVES = 3  # exit status of cuface-train, with the stages before written
 LEVELS = 0.1, 0.3, 1.0  # false alarms a picture at which hit rates are compared
+STAGES_TOLD = 1, 5, 10, 15, 20, 25
 
 
 def noted(text):
@@ -87,8 +96,9 @@ def write_pgm(path, picture):
 
 # ---- samples ------------------------------------------------------------------------------------
 
-def write_faces(folder):
+def write_faces(folder, poses=POSES):
     """faces.csv, several poses of each face. Returns {line: (picture's path, points)} of the labelled ones."""
+    folder.mkdir(parents=True, exist_ok=True)
     random, lines, labelled = np.random.default_rng(38), [], {}
     lines.append(",".join(["path", *(f"{axis}{i}" for i in range(68) for axis in "xy")]))
     for kind, picture, points, path in clips.labelled(DATA):
@@ -97,7 +107,7 @@ def write_faces(folder):
         name = pathlib.Path(path).stem + ".pgm"
         write_pgm(folder / name, picture)
         labelled[len(lines) + 1] = folder / name, points
-        for shown in [points, *(posed(points, random) for _ in range(POSES))]:
+        for shown in [points, *(posed(points, random) for _ in range(poses))]:
             lines.append(",".join([name, *(f"{value:.2f}" for value in shown.ravel())]))
     (folder / "faces.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return labelled
@@ -106,6 +116,7 @@ def write_faces(folder):
 def write_backgrounds(folder):
     """The photographs of the package, in grey."""
     import cv2
+    folder.mkdir(parents=True, exist_ok=True)
     unpacked = folder.with_name("mate-backgrounds")
     if not unpacked.is_dir():
         subprocess.run(["apt-get", "download", "-q", DEB], cwd=folder.parent, check=True, stdout=subprocess.DEVNULL)
@@ -132,12 +143,12 @@ def write_tiles(names, folder):
 class Split:
     """The samples of one split, in a folder, and the pictures of its test with their faces."""
 
-    def __init__(self, folder, seed, faces, backgrounds, labelled):
+    def __init__(self, folder, seed, faces, backgrounds, labelled, side=SIDE):
         self.folder, self.set, self.tiles = folder, folder / "set", folder / "tiles"
         self.tiles.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self.set, ignore_errors=True)
         subprocess.run([PROGRAM, "data", "--positives", faces / "faces.csv", "--negatives", backgrounds, "--output",
-                        self.set, "--size", f"{SIDE}x{SIDE}", "--test", str(SHARE), "--seed", str(seed),
+                        self.set, "--size", f"{side}x{side}", "--test", str(SHARE), "--seed", str(seed),
                         "--mirror", "--bad", "skip"], check=True, stdout=subprocess.DEVNULL)
         self.description = json.loads((self.set / "data.json").read_text(encoding="utf-8"))
         lists = {side: (self.set / f"{side}-backgrounds.txt").read_text(encoding="utf-8").split("\n")[:-1]
@@ -251,8 +262,6 @@ def hits_at(points, most):
 
 def measured(splits, folder):
     import cv2
-    for name in ("faces", "backgrounds"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
     labelled = write_faces(folder / "faces")
     write_backgrounds(folder / "backgrounds")
     found, faces, pictures, trainings = {}, 0, 0, []
@@ -284,6 +293,33 @@ def rates_at(curves, level, faces, pictures):
     return {"false_alarms_a_picture": level, "percent": percent, "reached": percent[OURS] >= percent[PEER]}
 
 
+def full_split(folder):
+    labelled = write_faces(folder / "full-faces", FULL_POSES)
+    write_backgrounds(folder / "backgrounds")
+    return Split(folder / "full", 1, folder / "full-faces", folder / "backgrounds", labelled, FULL_SIDE)
+
+
+def write_full_samples(split, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(split.set / "train.vec", folder / "positives.vec")
+    shutil.copytree(split.tiles, folder / "negatives", dirs_exist_ok=True)
+
+
+def full_result(split, cascade, report):
+    """The report of a training, with what its cascade finds beside OpenCV's."""
+    import cv2
+    shown = list(split.pictures())
+    files = {OURS: cascade} | {name: CASCADES / f"haarcascade_{name}.xml" for name in (ALT, DEFAULT)}
+    judgements = {name: judged(cv2.CascadeClassifier(str(file)), shown) for name, file in files.items()}
+    faces = judgements[OURS][1]
+    curves = {name: curve(found) for name, (found, _) in judgements.items()}
+    rates = [{"false_alarms_a_picture": level,
+              "percent": {name: round(100 * hits_at(points, level * len(shown)) / faces, 1) for name, points in curves.items()}}
+             for level in LEVELS]
+    return pages.origin("a training of full size; tests/quality/training.py --full-result", "1") | {
+        "faces": faces, "pictures": len(shown), "rates": rates, "training": json.loads(report.read_text(encoding="utf-8"))}
+
+
 def thinned(points):
     """Those at which hits change: the others are on lines between them."""
     return [point for i, point in enumerate(points)
@@ -298,6 +334,26 @@ def as_json(result):
 
 
 # ---- the page -----------------------------------------------------------------------------------
+
+def full_tables(result):
+    training = result["training"]
+    names = list(result["rates"][0]["percent"])
+    rates = [[f"{row['false_alarms_a_picture']:g}", *(f"{row['percent'][name]:.1f}" for name in names)] for row in result["rates"]]
+    seconds = [[what, f"{training[key]:.1f}"] for what, key in (
+        ("loading", "load_seconds"), ("mining", "mining_seconds"), ("boosting", "boosting_seconds"))]
+    stages = []
+    for number in STAGES_TOLD:
+        if number > len(training["stages"]):
+            continue
+        stage = training["stages"][number - 1]
+        rate = stage["windows"] / max(stage["mining_seconds"], 1e-3)
+        stages.append([number, stage["trees"], f"{stage['windows'] / 1e6:,.1f}", f"{stage['mining_seconds']:.2f}",
+                       f"{rate / 1e6:,.0f}", f"{stage['prepare_seconds']:.2f}", f"{stage['search_seconds']:.3f}"])
+    return {"full": pages.table(["what", "seconds"], seconds),
+            "full-stages": pages.table(["stage", "trees", "million windows", "s of mining", "million windows a second",
+                                        "s of set-up", "s of search"], stages),
+            "full-rates": pages.table(["false alarms a picture", *names], rates)}
+
 
 def tables(result):
     names = list(result["curves"])
@@ -334,15 +390,30 @@ def with_tables(page, result):
     return pages.with_tables(page, tables(result), "tests/quality/training.py")
 
 
+def with_full_tables(page, result):
+    return pages.with_tables(page, full_tables(result), "tests/quality/training.py --full-result")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--folder", type=pathlib.Path, default=chains.MODELS / "training")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--full-samples", type=pathlib.Path)
+    parser.add_argument("--full-result", type=pathlib.Path, nargs=2)
     arguments = parser.parse_args()
+    if arguments.full_samples:
+        write_full_samples(full_split(arguments.folder.resolve()), arguments.full_samples)
+        return
+    if arguments.full_result:
+        result = full_result(full_split(arguments.folder.resolve()), *arguments.full_result)
+        FULL_RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        pages.fill(PAGE, FULL_RESULT, with_full_tables)
+        return
     if not arguments.table:
         RESULT.write_text(as_json(measured(arguments.splits, arguments.folder.resolve())), encoding="utf-8")
     pages.fill(PAGE, RESULT, with_tables)
+    pages.fill(PAGE, FULL_RESULT, with_full_tables)
     plots.draw(PLOT, plotted(json.loads(RESULT.read_text(encoding="utf-8"))), figure)
 
 
