@@ -350,7 +350,7 @@ CUFACE_HD void finish_frame(const Lanes& lanes, State& state, const TrackedFrame
     state.searched = state.searched || told;
   });
   for (int g = state.ghosts - out.lost; g < state.ghosts; ++g) {
-    const Ghost& ghost = state.ghost[g];
+    Ghost& ghost = state.ghost[g];
     lanes.each(kAppearanceCells, [&](int cell) {
       state.appearance[ghost.appearance][cell] = appearance_cell(frame.before, ghost.box, cell);
     });
@@ -358,6 +358,8 @@ CUFACE_HD void finish_frame(const Lanes& lanes, State& state, const TrackedFrame
     if (frame.memory)
       keep_views(lanes, *frame.memory, state.slot[state.count + g - (state.ghosts - out.lost)],
                  ghost);
+    else
+      lanes.once([&] { ghost.views = 0; });  // of a track from when there was a memory
   }
 }
 

@@ -198,5 +198,23 @@ TEST(TrackViews, IsSwitchedWhileFacesAreFollowed) {
   EXPECT_EQ(session.step(world.render({{220, 150}}), &found).faces.faces[0].id, 2u) << "by place";
 }
 
+// Views are kept as one is lost: nobody may be known by those of another who was lost before.
+TEST(TrackViews, WhoIsLostWhileItIsOffIsNotKnown) {
+  const World world;
+  Session session(by_features());
+  settle(session, world, {100, 100});
+  for (int f = 0; f < 200; ++f) session.step(world.render({}), &kNothing, nullptr, 0.1);
+  const FaceList second = detections({box_of({100, 100})}),
+                 first = detections({box_of({220, 150})});
+  for (int f = 0; f < 3; ++f) {
+    const TrackOutput& out = session.step(show(world, 1, {{100, 100}}), &second);
+    ASSERT_EQ(out.faces.faces.at(0).id, 2u) << "the first one is forgotten";
+  }
+  ASSERT_TRUE(session.tracker->configure({}).ok());
+  for (int f = 0; f < 5; ++f) session.step(world.render({}), &kNothing);
+  ASSERT_TRUE(session.tracker->configure(by_features()).ok());
+  EXPECT_EQ(session.step(world.render({{220, 150}}), &first).faces.faces[0].id, 3u);
+}
+
 }  // namespace
 }  // namespace cuface
