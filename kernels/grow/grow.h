@@ -102,7 +102,8 @@ struct GrownForest {
   }
 };
 
-/// How a forest is trained; nothing in it changes the bytes of the result.
+/// How a forest is trained. Of the result nothing in it changes a byte, but that there are more
+/// spreads or fewer trees.
 struct ForestRun {
   TrainingBackend backend = TrainingBackend::kCpu;
   int threads = 0;  ///< 0 = as many as there are processors

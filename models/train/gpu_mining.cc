@@ -159,12 +159,9 @@ class CudaMining final : public GpuMining {
       plans_.splice(plans_.begin(), plans_, known);
       return &plans_.front();
     }
-    if (plans_.size() == kMostPlans) {
-      CUFACE_TRY(wait());  // its tables may be in use
-      for (Slot& slot : slots_)
-        if (slot.plan == &plans_.back()) return make_plan(width, height, factor);
-      plans_.pop_back();
-    }
+    // The one to go is of no picture that is on its way: these have the first of the list.
+    static_assert(kMostPlans >= kAtOnce);
+    if (plans_.size() == kMostPlans) plans_.pop_back();
     return make_plan(width, height, factor);
   }
 
@@ -208,10 +205,10 @@ class CudaMining final : public GpuMining {
   const CascadeModel& model_;
   const std::uint64_t seed_;
   cuda::DeviceCascade cascade_;
-  cuda::OwnStream stream_;
   cuda::PinnedBuffer<cuda::SearchCounts> counts_;
   std::list<SizePlan> plans_;  ///< the last one used first
   std::vector<Slot> slots_;
+  cuda::OwnStream stream_;  ///< ends before what it works on
 };
 
 }  // namespace

@@ -94,7 +94,9 @@ struct Miner::Impl {
     std::vector<Result<Picture>> pictures(items.size(), Picture());
     workers.run(static_cast<int>(items.size()), [&](int i, int) {
       const std::size_t at = static_cast<std::size_t>(i);
-      if (!items[at].generated) pictures[at] = backgrounds.picture(items[at].picture);
+      if (!items[at].generated)
+        pictures[at] = guarded("looking for negatives",
+                               [&] { return backgrounds.picture(items[at].picture); });
     });
     std::vector<SearchTask> tasks(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -113,7 +115,16 @@ struct Miner::Impl {
       task.dy = of_pass.dy;
       task.factor = of_pass.factor;
     }
-    return gpu->search(tasks, found, stop);
+    Status status = gpu->search(tasks, found, stop);
+    if (status.code() != StatusCode::kOutOfDeviceMemory ||
+        options.backend == TrainingBackend::kCuda)
+      return status;
+    // Larger pictures than there is room for: the CPU has the rest of the stage.
+    gpu = nullptr;
+    was_on_gpu = false;
+    found.clear();
+    found.resize(items.size());
+    return {};
   }
 
   MinedWindows look(const MiningItem& item, const SearchedPicture& searched, MiningSearch& search) {
@@ -159,7 +170,7 @@ struct Miner::Impl {
     double passed = 0;
     for (const MinedWindows& of : results) {
       CUFACE_TRY(of.status);
-      passed += static_cast<double>(of.passed);
+      passed += of.in_picture;
     }
     const double expected = passed * static_cast<double>(count) / static_cast<double>(probes);
     taken_share = std::fmin(1, static_cast<double>(options.wanted) / std::fmax(expected, 1));

@@ -72,13 +72,21 @@ class MiningSearch::Impl {
                                              picture.width - of_pass.dx,
                                              picture.height - of_pass.dy, picture.stride};
     plan(part.width, part.height, of_pass.factor);
-    if (is_drawn(passing_)) return look_at_some(item, part);
+    if (is_drawn(passing_)) return look_at_some(item, part, HUGE_VAL);
     MinedWindows out;
     std::vector<Candidate> candidates;
-    if (!search(part, on_gpu, candidates, out)) return look_at_some(item, part);
+    if (!search(part, on_gpu, candidates, out)) {
+      // The share is one of all windows then: of those that pass it is the same.
+      const auto windows = static_cast<double>(count_windows(at_.levels));
+      out = look_at_some(item, part, item.share * windows);
+      out.in_picture = std::fmax(kMaxRawWindows, passing_ * windows);
+      return out;
+    }
+    out.in_picture = static_cast<double>(out.passed);
     const double wanted = item.share * static_cast<double>(candidates.size());
     const double draw = static_cast<double>(random_at(item.key, ~std::uint64_t{0}) >> 11) * 0x1p-53;
-    const std::size_t most = std::min(item.quota, static_cast<std::size_t>(wanted + draw));
+    const std::size_t most =
+        std::min({item.quota, static_cast<std::size_t>(wanted + draw), candidates.size()});
     shuffle(item, most, candidates);
     out.status = take(part, candidates, most, nullptr, out);
     return out;
@@ -135,11 +143,12 @@ class MiningSearch::Impl {
     return near;
   }
 
-  /// Drawn windows, as many as should let item.quota through.
-  MinedWindows look_at_some(const MiningItem& item, ImageView<const std::uint8_t> part) {
+  /// Drawn windows: as many as should let item.quota through, and no more than `most`.
+  MinedWindows look_at_some(const MiningItem& item, ImageView<const std::uint8_t> part,
+                            double most) {
     MinedWindows out;
-    const double draws =
-        std::ceil(static_cast<double>(item.quota) / std::fmax(passing_, kLeastPassing));
+    const double draws = std::ceil(
+        std::fmin(most, static_cast<double>(item.quota) / std::fmax(passing_, kLeastPassing)));
     std::vector<Candidate> candidates;
     draw(item, static_cast<std::size_t>(draws), candidates);
     out.status = take(part, candidates, kMostOfDrawn * item.quota, &out.windows, out);

@@ -32,6 +32,7 @@ bool is_drawn(double passing);
 struct MinedWindows {
   Status status;
   std::int64_t windows = 0, passed = 0;
+  double in_picture = 0;  ///< that pass, of all; about, where they are more than a search keeps
   std::vector<std::uint8_t> pixels;  ///< of the chosen windows
 };
 

@@ -80,67 +80,97 @@ TEST_F(TrainMining, WindowsPassDifferAndAreTheSameWithAnyThreadsAndMemory) {
   }
 }
 
+/// A first stage that few windows pass, as it says: `least` of 2,000 or some more.
+BoostedStage stage_of_few(const FeatureBank& bank, Backgrounds& backgrounds, std::ptrdiff_t least,
+                          float step) {
+  MiningPosition position;
+  const WindowList drawn = gather(bank, backgrounds, 0, 2000, 0, 2, position);
+  const std::vector<std::uint8_t> labels(drawn.count());
+  BoostedStage stage;
+  std::ptrdiff_t passing = 0;
+  for (float threshold = 0.3f; passing < least; threshold *= step) {
+    stage = half_stage(threshold);
+    const auto failed = failed_stages(make_cascade(bank, std::vector{stage}).value(),
+                                      {drawn.pixels(), labels, kSize.width, kSize.height});
+    EXPECT_TRUE(failed.ok()) << failed.status().message();
+    if (!failed.ok()) break;
+    passing = std::ranges::count(failed.value(), 1);
+  }
+  stage.false_alarm = static_cast<float>(passing) / 2000;
+  return stage;
+}
+
 // Pictures of a few windows are soon used up, so that generated ones are needed: it is interrupted
 // among the pictures, between both kinds, and among generated ones.
 TEST_F(TrainMining, WhatWasInterruptedGoesOnToTheSameBytes) {
+  const BoostedStage few = stage_of_few(bank_, *open(), 10, 0.9f);
   for (unsigned i = 0; i < 5; ++i) {
     // Those of one window give it in each pass, before an interruption and after it.
     const int side = i < 2 ? 16 : 12;
     cv::imwrite(folder_ / std::to_string(i) + ".png", test::smooth_noise(side, side, 3, i));
   }
   const auto backgrounds = open();
-  constexpr std::size_t kStages = 1, kWanted = 100, kMostGenerated = 120;
-  MiningPosition whole_position;
-  const WindowList whole =
-      gather(bank_, *backgrounds, kStages, kWanted, kMostGenerated, 1, whole_position);
-  ASSERT_EQ(whole.count(), kWanted);
-  ASSERT_EQ(whole_position.pictures, 5 * kMiningPasses);
-  ASSERT_GT(whole_position.generated, 16u) << "no interruption among generated ones";
-  StopFlag stop;
-  MiningPosition position;
-  WindowList found(kSize);
   const WindowList none(kSize);
-  const std::vector<BoostedStage> cascade(kStages, half_stage(0));
-  int stops = 0;
-  for (Status status = cancelled(); status.code() == StatusCode::kCancelled; ++stops) {
-    Miner miner(bank_, *backgrounds, none, {38, kWanted, kMostGenerated, 2});
-    stop.lower();
-    status = miner.gather(
-        cascade, position, found, [&] { stop.raise(); }, &stop);
-    ASSERT_LT(stops, 10);
+  constexpr std::size_t kWanted = 100, kMostGenerated = 120;
+  for (const bool draws : {true, false}) {
+    SCOPED_TRACE(draws ? "drawn" : "searched");
+    const std::vector<BoostedStage> cascade = {draws ? half_stage(0) : few};
+    ASSERT_EQ(draws_windows(cascade), draws);
+    MiningPosition whole_position, position;
+    WindowList whole(kSize), found(kSize);
+    Miner at_once(bank_, *backgrounds, none, {38, kWanted, kMostGenerated, 1});
+    ASSERT_TRUE(at_once.gather(cascade, whole_position, whole, {}, nullptr).ok());
+    ASSERT_EQ(whole.count(), kWanted);
+    ASSERT_EQ(whole_position.pictures, 5 * kMiningPasses);
+    ASSERT_GT(whole_position.generated, 16u) << "no interruption among generated ones";
+    StopFlag stop;
+    int stops = 0;
+    for (Status status = cancelled(); status.code() == StatusCode::kCancelled; ++stops) {
+      Miner miner(bank_, *backgrounds, none, {38, kWanted, kMostGenerated, 2});
+      stop.lower();
+      status = miner.gather(
+          cascade, position, found, [&] { stop.raise(); }, &stop);
+      ASSERT_LT(stops, 10);
+    }
+    EXPECT_GE(stops, 4);
+    EXPECT_TRUE(std::ranges::equal(whole.pixels(), found.pixels()));
+    EXPECT_EQ(whole_position.windows, position.windows);
+    EXPECT_EQ(whole_position.next_picture, position.next_picture);
+    EXPECT_EQ(whole_position.next_generated, position.next_generated);
   }
-  EXPECT_GE(stops, 4);
-  EXPECT_TRUE(std::ranges::equal(whole.pixels(), found.pixels()));
-  EXPECT_EQ(whole_position.windows, position.windows);
-  EXPECT_EQ(whole_position.next_picture, position.next_picture);
-  EXPECT_EQ(whole_position.next_generated, position.next_generated);
 }
 
 // A first stage that is better than usual lets so few through that drawing would take longer.
 TEST_F(TrainMining, WhereFewPassPicturesAreSearched) {
   const auto backgrounds = open();
+  const std::vector<BoostedStage> cascade{stage_of_few(bank_, *backgrounds, 10, 0.9f)};
+  ASSERT_LT(cascade[0].false_alarm, 0.01f);
   MiningPosition position;
-  const WindowList drawn = gather(bank_, *backgrounds, 0, 2000, 0, 2, position);
-  const std::vector<std::uint8_t> labels(drawn.count());
-  std::vector<BoostedStage> cascade(1);
-  std::ptrdiff_t passing = 0;
-  for (float threshold = 0.3f; passing < 10; threshold *= 0.9f) {
-    cascade[0] = half_stage(threshold);
-    const auto failed =
-        failed_stages(make_cascade(bank_, cascade).value(), {drawn.pixels(), labels, 12, 12});
-    ASSERT_TRUE(failed.ok()) << failed.status().message();
-    passing = std::ranges::count(failed.value(), 1);
-  }
-  ASSERT_LT(passing, 20);
-  cascade[0].false_alarm = static_cast<float>(passing) / 2000;
   const WindowList none(kSize);
   Miner miner(bank_, *backgrounds, none, {38, 50, 0, 2});
   WindowList found(kSize);
-  position = {};
   ASSERT_TRUE(miner.gather(cascade, position, found, {}, nullptr).ok());
   EXPECT_EQ(found.count(), 50u);
   EXPECT_LE(position.pictures, 10u) << "drawn windows that pass would take many looks";
   EXPECT_GT(position.windows, 20'000);
+}
+
+// Of a large picture more windows pass than a search keeps: it gives its share all the same, and
+// not all that is wanted.
+TEST_F(TrainMining, LargePicturesGiveTheirShare) {
+  for (unsigned i = 0; i < 5; ++i)
+    cv::imwrite(folder_ / std::to_string(i) + ".png", test::smooth_noise(1600, 1200, 3, i));
+  const auto backgrounds = open(64 << 20);
+  const std::vector<BoostedStage> cascade{stage_of_few(bank_, *backgrounds, 50, 0.98f)};
+  ASSERT_LT(cascade[0].false_alarm, 0.04f) << "windows are drawn";
+  const WindowList none(kSize);
+  Miner miner(bank_, *backgrounds, none, {38, 300, 0, 2});
+  WindowList found(kSize);
+  MiningPosition position;
+  ASSERT_TRUE(miner.gather(cascade, position, found, {}, nullptr).ok());
+  EXPECT_EQ(found.count(), 300u);
+  EXPECT_GE(position.pictures, 4u);
+  EXPECT_LE(position.pictures, 10u);
 }
 
 // One picture of many has what is looked for: it gives more than its share, once all were seen.
