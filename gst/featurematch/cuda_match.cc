@@ -84,7 +84,7 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
                                      &device.counters()->front(), launch));
       bytes.data += kBinaryBytes * picture.size();
       floats.data += static_cast<std::size_t>(floats_) * picture.size();
-      floats.signs += picture.size();
+      if (floats.signs) floats.signs += picture.size();
     }
     return device.submit_result<FrameMatches>(std::move(result));
   }

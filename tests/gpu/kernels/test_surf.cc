@@ -52,7 +52,6 @@ SurfConfig random_config(std::mt19937& random) {
 
 std::string text(const SurfConfig& c, int width, int height) {
   std::string all =
-
       "width, height, keypoints, threshold, octaves, layers, upright, size, sampling, orientation, "
       "window, precision:";
   for (const double v : {static_cast<double>(width), static_cast<double>(height),
