@@ -85,13 +85,18 @@ struct Miner::Impl {
     return items;
   }
 
+  /// What is known of a picture before it is looked at.
+  struct Known {
+    std::vector<SearchedPicture> searched;
+    std::vector<Result<Picture>> pictures;  ///< null: to be decoded yet
+  };
+
   /// Searches them on the GPU, where there is one.
-  Status search(const std::vector<MiningItem>& items, std::vector<SearchedPicture>& found,
-                const StopFlag* stop) {
-    found.clear();
-    found.resize(items.size());
+  Status search(const std::vector<MiningItem>& items, Known& known, const StopFlag* stop) {
+    known.searched = std::vector<SearchedPicture>(items.size());
+    known.pictures = std::vector<Result<Picture>>(items.size(), Picture());
     if (!gpu) return {};
-    std::vector<Result<Picture>> pictures(items.size(), Picture());
+    auto& pictures = known.pictures;
     workers.run(static_cast<int>(items.size()), [&](int i, int) {
       const std::size_t at = static_cast<std::size_t>(i);
       if (!items[at].generated)
@@ -115,20 +120,21 @@ struct Miner::Impl {
       task.dy = of_pass.dy;
       task.factor = of_pass.factor;
     }
-    Status status = gpu->search(tasks, found, stop);
+    Status status = gpu->search(tasks, known.searched, stop);
     if (status.code() != StatusCode::kOutOfDeviceMemory ||
         options.backend == TrainingBackend::kCuda)
       return status;
     // Larger pictures than there is room for: the CPU has the rest of the stage.
     gpu = nullptr;
     was_on_gpu = false;
-    found.clear();
-    found.resize(items.size());
+    known.searched = std::vector<SearchedPicture>(items.size());
     return {};
   }
 
-  MinedWindows look(const MiningItem& item, const SearchedPicture& searched, MiningSearch& search) {
+  MinedWindows look(const MiningItem& item, const Known& known, std::size_t at,
+                    MiningSearch& search) {
     MinedWindows out;
+    const SearchedPicture& searched = known.searched[at];
     const SearchedPicture* on_gpu = searched.is_searched ? &searched : nullptr;
     if (on_gpu && !on_gpu->too_many && on_gpu->boxes.empty()) {
       out.windows = on_gpu->windows;
@@ -142,7 +148,8 @@ struct Miner::Impl {
         out = search.look(item, (is_there ? searched.generated : made).view(), on_gpu);
         return out.status;
       }
-      CUFACE_TAKE(picture, backgrounds.picture(item.picture));
+      Picture picture = known.pictures[at].value();
+      if (!picture) CUFACE_TRY(cuface::take(backgrounds.picture(item.picture), picture));
       out = search.look(item, picture->view(), on_gpu);
       return out.status;
     });
@@ -160,12 +167,12 @@ struct Miner::Impl {
     std::vector<MiningItem> items;
     for (std::uint64_t i = 0; i < probes; ++i)
       items.push_back({false, i * count / probes, 0, random_at(stage_key, i), 0, 0});
-    std::vector<SearchedPicture> searched;
-    CUFACE_TRY(search(items, searched, stop));
+    Known known;
+    CUFACE_TRY(search(items, known, stop));
     std::vector<MinedWindows> results(items.size());
     workers.run(static_cast<int>(items.size()), [&](int i, int worker) {
       const std::size_t at = static_cast<std::size_t>(i);
-      results[at] = look(items[at], searched[at], all[static_cast<std::size_t>(worker)]);
+      results[at] = look(items[at], known, at, all[static_cast<std::size_t>(worker)]);
     });
     double passed = 0;
     for (const MinedWindows& of : results) {
@@ -259,12 +266,12 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
       const std::vector<MiningItem> items = m.next_items(position, stage_key);
       if (items.empty()) break;
       if (is_raised(stop)) return cancelled();
-      std::vector<SearchedPicture> searched;
-      CUFACE_TRY(m.search(items, searched, stop));
+      Impl::Known known;
+      CUFACE_TRY(m.search(items, known, stop));
       std::vector<MinedWindows> results(items.size());
       m.workers.run(static_cast<int>(items.size()), [&](int i, int worker) {
         const std::size_t at = static_cast<std::size_t>(i);
-        results[at] = m.look(items[at], searched[at], searches[static_cast<std::size_t>(worker)]);
+        results[at] = m.look(items[at], known, at, searches[static_cast<std::size_t>(worker)]);
       });
       for (std::size_t i = 0; i < items.size() && found.count() < m.options.wanted; ++i) {
         CUFACE_TRY(results[i].status);
