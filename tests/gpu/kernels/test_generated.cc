@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/generated/generated.h"
@@ -17,16 +18,20 @@ constexpr std::uint8_t kCanary = 0xA5;
 
 class GeneratedCuda : public testing::Test {
  protected:
-  void SetUp() override { CUFACE_NEEDS_GPU(); }
+  void SetUp() override {
+    CUFACE_NEEDS_GPU();
+    stream_.emplace();
+    out_.emplace(kBytes, kCanary);
+  }
 
   Status generate(std::uint64_t seed, std::uint64_t picture, int height = kGeneratedHeight) {
     return cuda::generate_background(seed, picture,
-                                     {out_.data(), kGeneratedWidth, height, kGeneratedWidth},
-                                     cuda::Launcher(stream_));
+                                     {out_->data(), kGeneratedWidth, height, kGeneratedWidth},
+                                     cuda::Launcher(*stream_));
   }
 
-  const test::Stream stream_;
-  test::GuardedBytes out_{kBytes, kCanary};
+  std::optional<test::Stream> stream_;
+  std::optional<test::GuardedBytes> out_;
 };
 
 TEST_F(GeneratedCuda, EqualsTheCpu) {
@@ -34,7 +39,7 @@ TEST_F(GeneratedCuda, EqualsTheCpu) {
   for (std::uint64_t picture = 0; picture < (test::under_tool() ? 3u : 64u); ++picture) {
     for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{38}}) {
       ASSERT_TRUE(generate(seed, picture).ok());
-      const std::vector<std::uint8_t> got = out_.get();
+      const std::vector<std::uint8_t> got = out_->get();
       const Image<std::uint8_t> expected = generate_background(seed, picture);
       for (int y = 0; y < kGeneratedHeight; ++y) {
         const std::uint8_t* row = expected.view().row(y);
@@ -55,7 +60,7 @@ TEST_F(GeneratedCuda, RefusesAnotherSize) {
 TEST_F(GeneratedCuda, Time) {
   std::uint64_t picture = 0;
   test::report_time("a generated background", "640x480",
-                    test::median_us(stream_, [&] { EXPECT_TRUE(generate(38, picture++).ok()); }));
+                    test::median_us(*stream_, [&] { EXPECT_TRUE(generate(38, picture++).ok()); }));
 }
 
 }  // namespace

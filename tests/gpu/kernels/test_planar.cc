@@ -33,6 +33,8 @@ class PlanarCuda : public testing::Test {
   void SetUp() override {
     CUFACE_NEEDS_GPU();
     stream_.emplace();
+    out_.emplace(std::vector<std::uint8_t>(cuda::device_planar_bytes(2)));
+    counts_.emplace(std::vector<std::uint8_t>(sizeof(cuda::PlanarCounts)));
     for (const Grey& picture : pictures_) {
       auto finder = FeatureFinder::create({}, picture.width, picture.height);
       ASSERT_TRUE(finder.ok()) << finder.status().message();
@@ -118,12 +120,12 @@ class PlanarCuda : public testing::Test {
   }
 
   cuda::DevicePlanarObjects* out() {
-    return reinterpret_cast<cuda::DevicePlanarObjects*>(out_.data());
+    return reinterpret_cast<cuda::DevicePlanarObjects*>(out_->data());
   }
-  cuda::PlanarCounts* counts() { return reinterpret_cast<cuda::PlanarCounts*>(counts_.data()); }
+  cuda::PlanarCounts* counts() { return reinterpret_cast<cuda::PlanarCounts*>(counts_->data()); }
 
   void check() {
-    const auto bytes = out_.get();
+    const auto bytes = out_->get();
     const auto& got = *reinterpret_cast<const cuda::DevicePlanarObjects*>(bytes.data());
     int place = 0;
     for (std::size_t o = 0; o < pictures_.size(); ++o) {
@@ -152,8 +154,7 @@ class PlanarCuda : public testing::Test {
   std::optional<cuda::PlanarObjects> device_;
   std::shared_ptr<GaussianPyramid> before_;
   std::uint64_t number_ = 0, visible_ = 0;
-  GuardedBytes out_{std::vector<std::uint8_t>(cuda::device_planar_bytes(2))};
-  GuardedBytes counts_{std::vector<std::uint8_t>(sizeof(cuda::PlanarCounts))};
+  std::optional<GuardedBytes> out_, counts_;
   int found_ = 0, followed_ = 0;
 };
 
@@ -173,7 +174,7 @@ TEST_F(PlanarCuda, ObjectsAreFoundFollowedLostAndFoundAgain) {
   STEP(check());
   EXPECT_EQ(host_->objects()[0].id, 1u);
   STEP(step(frame_of(3)));
-  const auto counted = counts_.get();
+  const auto counted = counts_->get();
   const auto& all = *reinterpret_cast<const cuda::PlanarCounts*>(counted.data());
   EXPECT_EQ(all.visible, visible_);
   EXPECT_GE(all.searches, 3u);

@@ -37,7 +37,7 @@ reports() {
 import json
 print(sum(stage['$1'] for stage in json.load(open('$work/$2/report.json'))['stages']))"
 }
-# Of the sixth stage on mining searches pictures, instead of drawing windows.
+# Once few windows pass mining searches pictures, instead of drawing windows.
 for options in "--bt discrete" "--bt gentle --max-depth 2" "--bt real --mode ALL" "--bt logit --max-depth 3" \
   "--stages 16 --generated 20000"; do
   stages=6
@@ -53,7 +53,7 @@ for options in "--bt discrete" "--bt gentle --max-depth 2" "--bt real --mode ALL
     ok=
     echo "FAIL $options: other bytes"
   elif [[ $(reports boosting_on_gpu cpu) != 0 || $(reports boosting_on_gpu cuda) != "$stages" ||
-    $(reports mining_on_gpu cpu) != 0 || $(reports mining_on_gpu cuda) != $((stages - 5)) ]]; then
+    $(reports mining_on_gpu cpu) != 0 || $(reports mining_on_gpu cuda) == 0 ]]; then
     ok=
     echo "FAIL $options: boosting or mining was not where it was asked for"
   elif [[ $(reports windows cpu) != $(reports windows cuda) || $(reports windows_passed cpu) != $(reports windows_passed cuda) ]]; then
