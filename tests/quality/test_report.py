@@ -82,6 +82,13 @@ def test_the_page_of_forests_has_the_measured_figures():
     assert all(run["decoding_s"] + run["growing_s"] <= run["whole_s"] for run in gpu["runs"])
 
 
+def test_the_page_of_training_has_the_training_of_full_size():
+    page, result = training.PAGE.read_text(encoding="utf-8"), json.loads(training.FULL_RESULT.read_text(encoding="utf-8"))
+    assert training.with_full_tables(page, result) == page
+    assert result["training"]["end"] == "all stages" and len(result["training"]["stages"]) >= 20
+    assert all(stage["positives"] + stage["negatives"] >= 10000 for stage in result["training"]["stages"])
+
+
 def test_the_plots_show_what_was_measured(committed):
     drawn = report.plots_of(committed["parts"], RESULTS)
     assert len(drawn) == 3
