@@ -18,6 +18,8 @@ namespace cuface::train {
 namespace {
 
 constexpr std::size_t kPicturesAtOnce = 16, kOnGpuAtOnce = 64;
+// Decoded for the GPU at once: large photographs would take gigabytes.
+constexpr double kPixelsAtOnce = 256e6;
 // Of generated pictures each gives at most one in so many samples of a stage.
 constexpr std::size_t kGeneratedShare = 64;
 
@@ -65,8 +67,11 @@ struct Miner::Impl {
   std::vector<MiningItem> next_items(const MiningPosition& position,
                                      std::uint64_t stage_key) const {
     std::vector<MiningItem> items;
-    const std::size_t at_once = gpu ? kOnGpuAtOnce : kPicturesAtOnce;
     const std::uint64_t count = backgrounds.count(), passes = count * kMiningPasses;
+    const double fit =
+        kPixelsAtOnce * static_cast<double>(count) / std::fmax(backgrounds.pixels(), 1);
+    const auto on_gpu = static_cast<std::size_t>(std::clamp(fit, 1.0, double{kOnGpuAtOnce}));
+    const std::size_t at_once = gpu ? on_gpu : kPicturesAtOnce;
     const std::size_t share = share_of(options.wanted, count);
     for (std::uint64_t i = 0; items.size() < at_once && position.pictures + i < passes; ++i) {
       const std::uint64_t at = (position.next_picture + i) % passes;
