@@ -185,6 +185,26 @@ TEST_F(MotionCuda, EdgesFarApart) {
   test::compared("changed pixels", changed_, 120);
 }
 
+// One box though its arms are joined at their ends alone: from row 32 of cells up to row 31, and
+// from one side to the other.
+TEST_F(MotionCuda, ABoxThatTurnsBack) {
+  constexpr int kSide = kMostMotionCells * 8;
+  MotionConfig config;
+  config.method = MotionMethod::kDifference;
+  config.interval = 0;
+  config.columns = config.rows = kMostMotionCells;
+  config.min_frames = 1;
+  Pair pair(config, kSide, kSide);
+  Grey still(kSide, kSide, 40), moved = still;
+  rectangle(moved, 80, 160, 16, 200, 200);   // from row 20 on
+  rectangle(moved, 80, 344, 120, 16, 200);   // to the right, in rows 43 and 44
+  rectangle(moved, 184, 208, 16, 152, 200);  // and up to row 26
+  pair.look(still, 0, *stream_);
+  pair.look(moved, kFrame, *stream_);
+  pair.compare();
+  EXPECT_EQ(pair.result().count, 1);
+}
+
 // What was hidden as the light changed is believed sooner, for a while only: an object halts there
 // before and behind the while.
 TEST_F(MotionCuda, WhatOtherLightHid) {
