@@ -185,17 +185,14 @@ TEST_F(MotionCuda, EdgesFarApart) {
   test::compared("changed pixels", changed_, 120);
 }
 
-// One box though its arms are joined at their ends alone: from row 32 of cells up to row 31, and
-// from one side to the other.
+// One box though its arms are joined at their ends alone, and one goes up from row 32 to row 31.
 TEST_F(MotionCuda, ABoxThatTurnsBack) {
-  constexpr int kSide = kMostMotionCells * 8;
-  MotionConfig config;
+  MotionConfig config = published_motion();
   config.method = MotionMethod::kDifference;
-  config.interval = 0;
+  config.published_density = false;
   config.columns = config.rows = kMostMotionCells;
-  config.min_frames = 1;
-  Pair pair(config, kSide, kSide);
-  Grey still(kSide, kSide, 40), moved = still;
+  Pair pair(config, 512, 512);
+  Grey still(512, 512, 40), moved = still;
   rectangle(moved, 80, 160, 16, 200, 200);   // from row 20 on
   rectangle(moved, 80, 344, 120, 16, 200);   // to the right, in rows 43 and 44
   rectangle(moved, 184, 208, 16, 152, 200);  // and up to row 26
