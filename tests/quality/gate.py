@@ -12,7 +12,6 @@ time of the detector, on one thread. A face counts as found where a box has it a
 It comes late by the frames from the first of three in a row on which the baseline has it. The gate is closed where no
 search comes while something moves. Needs the test data ($CUFACE_DATA) and a build with tests.
 """
-import argparse
 import json
 import multiprocessing
 import os
@@ -192,25 +191,22 @@ def with_tables(page, result):
     return pages.with_tables(page, tables(result), "tests/quality/gate.py")
 
 
+def result_of(choosing, engines):
+    chains.CACHE.mkdir(parents=True, exist_ok=True)
+    subprocess.run([chains.BUILD / "models/cuface-model", "convert", DATA / "models/yunet.onnx", NETWORK], check=True,
+                   stdout=subprocess.DEVNULL)
+    seeds = gate_scenes.CHOOSING if choosing else gate_scenes.REPORTED
+    by_engine = measured(seeds, engines)
+    result = pages.origin("search=motion on clips of a room; tests/quality/gate.py", seeds)
+    return result | {"goals": goals(by_engine), "engines": by_engine}
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--choosing", action="store_true")
-    parser.add_argument("--table", action="store_true")
+    parser = pages.parser(__doc__)
     parser.add_argument("--engine", action="append", choices=ENGINES)
     arguments = parser.parse_args()
-    if not arguments.table:
-        chains.CACHE.mkdir(parents=True, exist_ok=True)
-        subprocess.run([chains.BUILD / "models/cuface-model", "convert", DATA / "models/yunet.onnx", NETWORK], check=True,
-                       stdout=subprocess.DEVNULL)
-        seeds = gate_scenes.CHOOSING if arguments.choosing else gate_scenes.REPORTED
-        engines = measured(seeds, arguments.engine or list(ENGINES))
-        result = pages.origin("search=motion on clips of a room; tests/quality/gate.py", seeds)
-        result |= {"goals": goals(engines), "engines": engines}
-        if arguments.choosing:
-            pages.show(tables(result))
-            return
-        pages.write(RESULT, result)
-    pages.fill(PAGE, RESULT, with_tables)
+    pages.report(arguments, lambda choosing: result_of(choosing, arguments.engine or list(ENGINES)), tables, RESULT, PAGE,
+                 with_tables)
 
 
 if __name__ == "__main__":

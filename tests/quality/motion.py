@@ -11,7 +11,6 @@ F1 is of the mask's pixels in the frames with objects. A false frame has none, n
 motion is reported all the same. Masks of all but motioncells go through the same cells: 10 x 6, a density above 1 %,
 two frames in a row. Needs a build with tests.
 """
-import argparse
 import multiprocessing
 import re
 import subprocess
@@ -168,22 +167,12 @@ def with_tables(page, result):
     return pages.with_tables(page, tables(result), "tests/quality/motion.py")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--choosing", action="store_true")
-    parser.add_argument("--table", action="store_true")
-    arguments = parser.parse_args()
-    if not arguments.table:
-        seeds = motion_scenes.CHOOSING if arguments.choosing else motion_scenes.REPORTED
-        kinds = measured(seeds)
-        result = pages.origin("motion in scenes with known truth; tests/quality/motion.py", seeds)
-        result |= {"goals": goals(kinds), "kinds": kinds}
-        if arguments.choosing:
-            pages.show(tables(result))
-            return
-        pages.write(RESULT, result)
-    pages.fill(PAGE, RESULT, with_tables)
+def result_of(choosing):
+    seeds = motion_scenes.CHOOSING if choosing else motion_scenes.REPORTED
+    kinds = measured(seeds)
+    result = pages.origin("motion in scenes with known truth; tests/quality/motion.py", seeds)
+    return result | {"goals": goals(kinds), "kinds": kinds}
 
 
 if __name__ == "__main__":
-    main()
+    pages.report(pages.parser(__doc__).parse_args(), result_of, tables, RESULT, PAGE, with_tables)

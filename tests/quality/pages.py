@@ -1,4 +1,5 @@
 """Tables in Markdown, and pages that scripts fill: each table behind a comment that names it and the script."""
+import argparse
 import datetime
 import json
 import subprocess
@@ -31,6 +32,25 @@ def fill(page, result, filled):
     """The page of the JSON `result`, both paths: filled(page's text, result) is its new text."""
     page.write_text(filled(page.read_text(encoding="utf-8"), json.loads(result.read_text(encoding="utf-8"))),
                     encoding="utf-8")
+
+
+def parser(doc):
+    """Of a script that measures and fills its page; report() obeys."""
+    made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--choosing", action="store_true")
+    made.add_argument("--table", action="store_true")
+    return made
+
+
+def report(arguments, measured, tables, result, page, filled):
+    """measured(choosing) gives what is shown, or else written as `result` and put into `page`."""
+    if not arguments.table:
+        got = measured(arguments.choosing)
+        if arguments.choosing:
+            show(tables(got))
+            return
+        write(result, got)
+    fill(page, result, filled)
 
 
 def table(head, rows):

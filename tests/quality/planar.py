@@ -8,7 +8,6 @@ Writes docs/results/planar.json and the tables of docs/results/planar.md, from t
 same of the seeds by which constants were chosen, and writes nothing; --table only makes the tables again. Needs a build
 with tests and with SURF (-Dsurf=enabled).
 """
-import argparse
 import json
 import subprocess
 
@@ -94,22 +93,13 @@ def with_tables(page, result):
     return pages.with_tables(page, tables(result), "tests/quality/planar.py")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--choosing", action="store_true")
-    parser.add_argument("--table", action="store_true")
-    arguments = parser.parse_args()
-    if not arguments.table:
-        seeds = CHOOSING if arguments.choosing else REPORTED
-        result = pages.origin("flat objects in views and clips with known truth; tests/quality/planar.py", seeds)
-        result |= measured(seeds)
-        result["goals"] = goals(result)
-        if arguments.choosing:
-            pages.show(tables(result))
-            return
-        pages.write(RESULT, result)
-    pages.fill(PAGE, RESULT, with_tables)
+def result_of(choosing):
+    seeds = CHOOSING if choosing else REPORTED
+    result = pages.origin("flat objects in views and clips with known truth; tests/quality/planar.py", seeds)
+    result |= measured(seeds)
+    result["goals"] = goals(result)
+    return result
 
 
 if __name__ == "__main__":
-    main()
+    pages.report(pages.parser(__doc__).parse_args(), result_of, tables, RESULT, PAGE, with_tables)

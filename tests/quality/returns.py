@@ -8,7 +8,6 @@ Writes docs/results/returns.json and the table of docs/results/returns.md, of th
 same of those by which constants were chosen, and writes nothing; --table only makes the table again. Needs the test
 data ($CUFACE_DATA) and a build with tests.
 """
-import argparse
 import json
 import os
 import pathlib
@@ -93,22 +92,13 @@ def with_tables(page, result):
     return pages.with_tables(page, tables(result), "tests/quality/returns.py")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--choosing", action="store_true")
-    parser.add_argument("--table", action="store_true")
-    arguments = parser.parse_args()
-    if not arguments.table:
-        faces = return_scenes.CHOOSING if arguments.choosing else return_scenes.REPORTED
-        result = pages.origin("faces that come back, in made clips; tests/quality/returns.py", faces)
-        result["ways"] = measured(faces)
-        result["goals"] = goals(result["ways"])
-        if arguments.choosing:
-            pages.show(tables(result))
-            return
-        pages.write(RESULT, result)
-    pages.fill(PAGE, RESULT, with_tables)
+def result_of(choosing):
+    faces = return_scenes.CHOOSING if choosing else return_scenes.REPORTED
+    result = pages.origin("faces that come back, in made clips; tests/quality/returns.py", faces)
+    result["ways"] = measured(faces)
+    result["goals"] = goals(result["ways"])
+    return result
 
 
 if __name__ == "__main__":
-    main()
+    pages.report(pages.parser(__doc__).parse_args(), result_of, tables, RESULT, PAGE, with_tables)
