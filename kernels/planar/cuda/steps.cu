@@ -34,6 +34,18 @@ struct Mine {
   __device__ std::uint64_t seed(int number) const {
     return random_at(work.shared->moment.frame, static_cast<std::uint64_t>(number));
   }
+  /// Makes pairs of those of n points whose status is not 0: from `from` to where they are now.
+  __device__ int pick_pairs(const BlockLanes& lanes, int n, const Point* from) const {
+    const std::uint8_t* status = work.status + first;
+    return lanes.pick(
+        n, [&](int i) { return status[i] != 0; },
+        [&](int i, int place) {
+          work.pair_from[first + static_cast<std::size_t>(place)] =
+              from[first + static_cast<std::size_t>(i)];
+          work.pair_to[first + static_cast<std::size_t>(place)] =
+              work.after[first + static_cast<std::size_t>(i)];
+        });
+  }
   /// The map of the first n pairs; `found` is visible to all lanes.
   __device__ int find(const BlockLanes& lanes, int n, float threshold, std::uint64_t seed,
                       Homography& found, homography::FindScratch& scratch) const {
@@ -92,15 +104,7 @@ __global__ void __launch_bounds__(kThreads) carry_kernel(const __grid_constant__
   Object& object = my.object;
   if (!object.active) return;
   const BlockLanes lanes;
-  const std::uint8_t* status = work.status + my.first;
-  const int n = lanes.pick(
-      object.pairs, [&](int i) { return status[i] != 0; },
-      [&](int i, int place) {
-        work.pair_from[my.first + static_cast<std::size_t>(place)] =
-            work.from[my.first + static_cast<std::size_t>(i)];
-        work.pair_to[my.first + static_cast<std::size_t>(place)] =
-            work.after[my.first + static_cast<std::size_t>(i)];
-      });
+  const int n = my.pick_pairs(lanes, object.pairs, work.from);
   const int inliers = my.find(lanes, n, kFollowed, my.seed(number), map.get(), scratch.get());
   lanes.once([&] {
     if (inliers < work.least_followed) return;
@@ -190,22 +194,18 @@ __global__ void __launch_bounds__(kThreads)
   Object& object = my.object;
   if (!object.looks) return;
   const BlockLanes lanes;
-  const std::uint8_t* status = work.status + my.first;
-  const auto is_seen = [&](int i) { return status[i] != 0; };
-  const int n = lanes.pick(my.model.points, is_seen, [&](int i, int place) {
-    work.pair_from[my.first + static_cast<std::size_t>(place)] =
-        work.points[my.first + static_cast<std::size_t>(i)];
-    work.pair_to[my.first + static_cast<std::size_t>(place)] =
-        work.after[my.first + static_cast<std::size_t>(i)];
-  });
+  const int n = my.pick_pairs(lanes, my.model.points, work.points);
   const bool is_last = round == kFollowing || round == kRounds - 1;
   const int inliers = my.find(lanes, n, threshold, my.seed(number), map.get(), scratch.get());
   const bool agrees = inliers >= work.least_followed;
+  const std::uint8_t* status = work.status + my.first;
   std::uint8_t* alike = work.alike + my.first;
   lanes.each(my.model.points, [&](int i) { alike[i] = 0; });
-  lanes.pick(agrees ? my.model.points : 0, is_seen, [&](int i, int place) {
-    alike[i] = work.inlier[my.first + static_cast<std::size_t>(place)];
-  });
+  lanes.pick(
+      agrees ? my.model.points : 0, [&](int i) { return status[i] != 0; },
+      [&](int i, int place) {
+        alike[i] = work.inlier[my.first + static_cast<std::size_t>(place)];
+      });
   lanes.once([&] {
     if (agrees) object.map = map.get();
     if (agrees && !is_last) return;
