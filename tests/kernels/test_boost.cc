@@ -31,11 +31,7 @@ BoostedStage stage_of(const FeatureBank& bank, const TrainingSamples& samples,
 
 BoostedStage plain_stage_of(const FeatureBank& bank, const TrainingSamples& samples,
                             const BoostOptions& options) {
-  const std::string before = simd::chosen();
-  EXPECT_TRUE(simd::force("scalar").ok());
-  BoostedStage stage = stage_of(bank, samples, options);
-  EXPECT_TRUE(simd::force(before).ok());
-  return stage;
+  return test::plainly([&] { return stage_of(bank, samples, options); });
 }
 
 class BoostVersions : public test::EveryVersion {};

@@ -12,38 +12,17 @@
 #include "kernels/grow/grow.h"
 #include "kernels/landmarks/regression.h"
 #include "tests/kernels/labelled_faces.h"
+#include "tests/kernels/small_forest.h"
 #include "tests/kernels/versions.h"
 
 namespace cuface {
 namespace {
 
 using test::bytes_of;
+using test::forest_of;
+using test::plain_forest_of;
 
-ForestOptions small_options() {
-  ForestOptions options;
-  options.cascade_depth = 2;
-  options.num_trees_per_cascade_level = 6;
-  options.tree_depth = 3;
-  options.oversampling_amount = 7;
-  options.feature_pool_size = 60;
-  return options;
-}
-
-GrownForest forest_of(const LabelledFaces& faces, const ForestOptions& options,
-                      const ForestRun& run = {}, GrownForest begun = {}) {
-  auto forest = grow_forest(faces, options, run, std::move(begun));
-  EXPECT_TRUE(forest.ok()) << forest.status().message();
-  return forest.ok() ? std::move(forest.value()) : GrownForest{};
-}
-
-GrownForest plain_forest_of(const LabelledFaces& faces, const ForestOptions& options,
-                            const ForestRun& run = {}) {
-  const std::string before = simd::chosen();
-  EXPECT_TRUE(simd::force("scalar").ok());
-  GrownForest forest = forest_of(faces, options, run);
-  EXPECT_TRUE(simd::force(before).ok());
-  return forest;
-}
+ForestOptions small_options() { return test::small_options(6); }
 
 double error_of(const GrownForest& grown, const ForestOptions& options,
                 const LabelledFaces& faces) {

@@ -317,18 +317,14 @@ TEST_P(TextureVersions, EqualThePlainVersion) {
   for (const HatRule& rule : {kStasm, kOther}) {
     const std::vector<double> numbers = random_numbers(rule.size() + 1);
     const std::vector<double> vectors = float_costs(rule, numbers);
-    ASSERT_TRUE(simd::force("scalar").ok());
-    EXPECT_EQ(float_costs(rule, numbers), vectors);
-    ASSERT_TRUE(simd::force(GetParam()).ok());
+    EXPECT_EQ(test::plainly([&] { return float_costs(rule, numbers); }), vectors);
   }
 }
 
 TEST_P(TextureVersions, PatchesEqualThePlainVersion) {
   for (const Patches& patches : kPatches) {
     const std::vector<TextureMatch> vectors = patches.in_float();
-    ASSERT_TRUE(simd::force("scalar").ok());
-    const std::vector<TextureMatch> plain = patches.in_float();
-    ASSERT_TRUE(simd::force(GetParam()).ok());
+    const std::vector<TextureMatch> plain = test::plainly([&] { return patches.in_float(); });
     for (std::size_t i = 0; i < plain.size(); ++i) {
       EXPECT_EQ(vectors[i].cost, plain[i].cost);
       EXPECT_EQ(vectors[i].dx, plain[i].dx);

@@ -29,6 +29,16 @@ class EveryVersion : public testing::TestWithParam<std::string> {
   std::string before_;
 };
 
+/// What f() gives with the plain reference of every stage.
+template <typename F>
+auto plainly(F f) {
+  const std::string before = simd::chosen();
+  EXPECT_TRUE(simd::force("scalar").ok());
+  auto result = f();
+  EXPECT_TRUE(simd::force(before).ok());
+  return result;
+}
+
 inline std::vector<std::string> with_vectors() {
   std::vector<std::string> all = simd::available();
   std::erase(all, "scalar");

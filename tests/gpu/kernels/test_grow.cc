@@ -7,25 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/simd.h"
 #include "kernels/grow/grow.h"
 #include "tests/gpu/gpu.h"
 #include "tests/kernels/labelled_faces.h"
+#include "tests/kernels/small_forest.h"
 
 namespace cuface {
 namespace {
 
 using test::MadeUpFaces;
 
-ForestOptions small_options() {
-  ForestOptions options;
-  options.cascade_depth = 2;
-  options.num_trees_per_cascade_level = 3;
-  options.tree_depth = 3;
-  options.oversampling_amount = 7;
-  options.feature_pool_size = 60;
-  return options;
-}
+ForestOptions small_options() { return test::small_options(3); }
 
 class GrowCuda : public testing::Test {
  protected:
@@ -35,26 +27,16 @@ class GrowCuda : public testing::Test {
                            TrainingBackend backend, GrownForest begun = {}) {
     run.backend = backend;
     ForestCost cost;
-    auto forest = grow_forest(faces, options, run, std::move(begun), &cost);
-    EXPECT_TRUE(forest.ok()) << forest.status().message();
+    GrownForest forest = test::forest_of(faces, options, run, std::move(begun), &cost);
     EXPECT_EQ(cost.on_gpu, backend == TrainingBackend::kCuda);
     EXPECT_GT(cost.bytes, backend == TrainingBackend::kCuda ? 1'000u : 0u);
-    return forest.ok() ? std::move(forest.value()) : GrownForest{};
-  }
-  static GrownForest plain(const LabelledFaces& faces, const ForestOptions& options,
-                           const ForestRun& run) {
-    const std::string before = simd::chosen();
-    EXPECT_TRUE(simd::force("scalar").ok());
-    auto forest = grow_forest(faces, options, run);
-    EXPECT_TRUE(simd::force(before).ok());
-    EXPECT_TRUE(forest.ok()) << forest.status().message();
-    return forest.ok() ? std::move(forest.value()) : GrownForest{};
+    return forest;
   }
 
   void compare(const MadeUpFaces& faces, const ForestOptions& options) {
     ForestRun run;
     run.spreads_from = options.cascade_depth - 1;
-    const GrownForest expected = plain(faces.view(), options, run);
+    const GrownForest expected = test::plain_forest_of(faces.view(), options, run);
     const GrownForest got = grown(faces.view(), options, run, TrainingBackend::kCuda);
     ASSERT_EQ(test::bytes_of(got), test::bytes_of(expected))
         << faces.view().landmarks << " landmarks, " << faces.boxes.size() << " faces, depth "
