@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <random>
 #include <string>
@@ -13,6 +12,7 @@
 #include "kernels/orb/orb.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/kernels/detector_suite.h"
 #include "tests/moving_faces.h"
 
 namespace cuface {
@@ -104,46 +104,17 @@ class Device {
   std::optional<test::DevicePicture> picture_;
 };
 
-class OrbCuda : public testing::Test {
+class OrbCuda : public test::DetectorSuite<Device, OrbConfig, BinaryFeatures> {
  protected:
-  void SetUp() override {
-    CUFACE_NEEDS_GPU();
-    stream_.emplace();
-  }
-
-  void compare(const Grey& picture, const OrbConfig& config, int lead = 0, int padding = 0) {
-    Device device(config, picture.width, picture.height, lead, padding);
-    if (HasFailure()) return;
-    device.set(picture);
-    const Status enqueued = device.enqueue(*stream_);
-    ASSERT_TRUE(enqueued.ok()) << enqueued.message();
-    compare_found(device.found(), picture, config);
-  }
-  void compare_found(const BinaryFeatures& got, const Grey& picture, const OrbConfig& c) {
+  void compare_found(const BinaryFeatures& got, const Grey& picture, const OrbConfig& c) override {
     const BinaryFeatures expected = reference(picture, c);
-    const auto name = [&] {
-      std::string all = "width, height, keypoints, threshold, levels, edge, score, upright:";
-      for (const int v : {picture.width, picture.height, c.max_keypoints, c.threshold, c.levels,
-                          c.edge, static_cast<int>(c.score), static_cast<int>(c.upright)})
-        all.append(" ").append(std::to_string(v));
-      return all;
-    };
-    ASSERT_EQ(got.keypoints.size(), expected.keypoints.size()) << name();
-    for (std::size_t i = 0; i < expected.keypoints.size(); ++i) {
-      const Keypoint &a = got.keypoints[i], &b = expected.keypoints[i];
-      ASSERT_EQ(std::memcmp(&a, &b, sizeof a), 0)
-          << name() << ": keypoint " << i << " at " << a.x << "," << a.y << " of octave "
-          << a.octave << ", angle " << a.angle << ", response " << a.response << ", not " << b.x
-          << "," << b.y << " of octave " << b.octave << ", angle " << b.angle << ", response "
-          << b.response;
-    }
-    ASSERT_TRUE(got.descriptors == expected.descriptors) << name();
-    ++pictures_;
-    keypoints_ += static_cast<long>(expected.keypoints.size());
+    std::string name = "width, height, keypoints, threshold, levels, edge, score, upright:";
+    for (const int v : {picture.width, picture.height, c.max_keypoints, c.threshold, c.levels,
+                        c.edge, static_cast<int>(c.score), static_cast<int>(c.upright)})
+      name.append(" ").append(std::to_string(v));
+    ASSERT_NO_FATAL_FAILURE(expect_same_keypoints(got.keypoints, expected.keypoints, name));
+    ASSERT_TRUE(got.descriptors == expected.descriptors) << name;
   }
-
-  std::optional<test::Stream> stream_;
-  long pictures_ = 0, keypoints_ = 0;
 };
 
 TEST_F(OrbCuda, EverySetting) {
@@ -231,37 +202,9 @@ TEST_F(OrbCuda, ListsThatAreFull) {
   EXPECT_EQ(keypoints_, kMostKeypoints);
 }
 
-TEST_F(OrbCuda, NaturalPictures) {
-  const auto pictures = test::load_gray_pictures();
-  if (pictures.empty()) GTEST_SKIP() << "no natural pictures: set CUFACE_GPU_DATA";
-  std::mt19937 random(3);
-  for (const auto& p : pictures) {
-    Grey grey(p.width, p.height);
-    grey.pixels = p.pixels;
-    compare(grey, {});
-    compare(grey, random_config(random), 1, 3);
-    if (HasFatalFailure()) return;
-  }
-  test::compared("pictures", pictures_, 2 * static_cast<long>(pictures.size()));
-}
+TEST_F(OrbCuda, NaturalPictures) { compare_natural_pictures(random_config); }
 
-TEST_F(OrbCuda, OneGraphOverChangingPictures) {
-  const int w = 301, h = 197;
-  Device device({}, w, h);
-  test::Submitter submit;
-  std::mt19937 random(4);
-  for (int round = 0; round < (test::under_tool() ? 3 : 9); ++round) {
-    const Grey picture = round % 3 == 2 ? Grey(w, h, 90) : spots(w, h, random, 50 + 20 * round);
-    device.set(picture);
-    const Status submitted =
-        submit(*stream_, [&](cuda::Launcher launch) { return device.enqueue(launch); });
-    ASSERT_TRUE(submitted.ok()) << submitted.message();
-    compare_found(device.found(), picture, {});
-    if (HasFatalFailure()) return;
-  }
-  EXPECT_EQ(submit.built().graphs, 1);
-  test::compared("pictures", pictures_, 9);
-}
+TEST_F(OrbCuda, OneGraphOverChangingPictures) { compare_one_graph(301, 197, spots); }
 
 TEST_F(OrbCuda, DescribesGivenKeypoints) {
   std::mt19937 random(6);

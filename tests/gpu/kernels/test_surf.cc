@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <random>
 #include <string>
@@ -14,6 +13,7 @@
 #include "kernels/surf/surf.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/kernels/detector_suite.h"
 #include "tests/moving_faces.h"
 
 namespace cuface {
@@ -73,8 +73,8 @@ SurfDetector reference(const SurfConfig& config) {
 /// A detector of CUDA with its scratch, its picture and its list, in guarded memory.
 class Device {
  public:
-  Device(const SurfConfig& config, int width, int height, int most_given = 0, int lead = 0,
-         int padding = 0) {
+  Device(const SurfConfig& config, int width, int height, int lead = 0, int padding = 0,
+         int most_given = 0) {
     cuda::ScratchLayout layout;
     auto made = cuda::SurfDetector::create(config, width, height, most_given, layout);
     EXPECT_TRUE(made.ok()) << made.status().message();
@@ -125,50 +125,27 @@ class Device {
   std::optional<test::DevicePicture> picture_;
 };
 
-class SurfCuda : public testing::Test {
+class SurfCuda : public test::DetectorSuite<Device, SurfConfig, FloatFeatures> {
  protected:
-  void SetUp() override {
-    CUFACE_NEEDS_GPU();
-    stream_.emplace();
-  }
-
-  void compare(const Grey& picture, const SurfConfig& config, int lead = 0, int padding = 0) {
-    Device device(config, picture.width, picture.height, 0, lead, padding);
-    if (HasFailure()) return;
-    device.set(picture);
-    const Status enqueued = device.enqueue(*stream_);
-    ASSERT_TRUE(enqueued.ok()) << enqueued.message();
-    compare_found(device.found(), picture, config);
-  }
-  void compare_found(const FloatFeatures& got, const Grey& picture, const SurfConfig& c) {
+  void compare_found(const FloatFeatures& got, const Grey& picture, const SurfConfig& c) override {
     FloatFeatures expected;
     ASSERT_TRUE(reference(c).run(picture.view(), expected).ok());
     ASSERT_NO_FATAL_FAILURE(expect_same(got, expected, text(c, picture.width, picture.height)));
   }
   void expect_same(const FloatFeatures& got, const FloatFeatures& expected,
                    const std::string& name) {
-    ASSERT_EQ(got.keypoints.size(), expected.keypoints.size()) << name;
+    ASSERT_NO_FATAL_FAILURE(expect_same_keypoints(got.keypoints, expected.keypoints, name));
     for (std::size_t i = 0; i < expected.keypoints.size(); ++i) {
-      const Keypoint &a = got.keypoints[i], &b = expected.keypoints[i];
-      ASSERT_EQ(std::memcmp(&a, &b, sizeof a), 0)
-          << name << ": keypoint " << i << " at " << a.x << "," << a.y << " of octave " << a.octave
-          << ", size " << a.size << ", angle " << a.angle << ", response " << a.response << ", not "
-          << b.x << "," << b.y << " of octave " << b.octave << ", size " << b.size << ", angle "
-          << b.angle << ", response " << b.response;
+      const Keypoint& k = expected.keypoints[i];
       ASSERT_EQ(got.signs[i], expected.signs[i]) << name << ": keypoint " << i;
       const std::size_t floats = expected.floats_each();
       for (std::size_t v = 0; v < floats; ++v)
         ASSERT_TRUE(test::same_bits(got.descriptor(i)[v], expected.descriptor(i)[v]))
-            << name << ": float " << v << " of keypoint " << i << " at " << b.x << "," << b.y
-            << " of size " << b.size << ", angle " << b.angle << ": " << got.descriptor(i)[v]
+            << name << ": float " << v << " of keypoint " << i << " at " << k.x << "," << k.y
+            << " of size " << k.size << ", angle " << k.angle << ": " << got.descriptor(i)[v]
             << ", not " << expected.descriptor(i)[v];
     }
-    ++pictures_;
-    keypoints_ += static_cast<long>(expected.keypoints.size());
   }
-
-  std::optional<test::Stream> stream_;
-  long pictures_ = 0, keypoints_ = 0;
 };
 
 TEST_F(SurfCuda, EverySetting) {
@@ -302,37 +279,9 @@ TEST_F(SurfCuda, ListsThatAreFull) {
   EXPECT_EQ(keypoints_, kMostKeypoints);
 }
 
-TEST_F(SurfCuda, NaturalPictures) {
-  const auto pictures = test::load_gray_pictures();
-  if (pictures.empty()) GTEST_SKIP() << "no natural pictures: set CUFACE_GPU_DATA";
-  std::mt19937 random(3);
-  for (const auto& p : pictures) {
-    Grey grey(p.width, p.height);
-    grey.pixels = p.pixels;
-    compare(grey, {});
-    compare(grey, random_config(random), 1, 3);
-    if (HasFatalFailure()) return;
-  }
-  test::compared("pictures", pictures_, 2 * static_cast<long>(pictures.size()));
-}
+TEST_F(SurfCuda, NaturalPictures) { compare_natural_pictures(random_config); }
 
-TEST_F(SurfCuda, OneGraphOverChangingPictures) {
-  const int w = 161, h = 127;
-  Device device({}, w, h);
-  test::Submitter submit;
-  std::mt19937 random(4);
-  for (int round = 0; round < (test::under_tool() ? 3 : 9); ++round) {
-    const Grey picture = round % 3 == 2 ? Grey(w, h, 90) : discs(w, h, random, 50 + 20 * round);
-    device.set(picture);
-    const Status submitted =
-        submit(*stream_, [&](cuda::Launcher launch) { return device.enqueue(launch); });
-    ASSERT_TRUE(submitted.ok()) << submitted.message();
-    compare_found(device.found(), picture, {});
-    if (HasFatalFailure()) return;
-  }
-  EXPECT_EQ(submit.built().graphs, 1);
-  test::compared("pictures", pictures_, 9);
-}
+TEST_F(SurfCuda, OneGraphOverChangingPictures) { compare_one_graph(161, 127, discs); }
 
 TEST_F(SurfCuda, DescribesGivenKeypoints) {
   std::mt19937 random(6);
@@ -356,7 +305,7 @@ TEST_F(SurfCuda, DescribesGivenKeypoints) {
     c.sampling = count == 1 ? SurfSampling::kMipmap : SurfSampling::kPatch;
     FloatFeatures expected;
     ASSERT_TRUE(reference(c).describe(picture.view(), given, expected).ok());
-    Device device(c, w, h, count + 2);
+    Device device(c, w, h, 0, 0, count + 2);
     device.set(picture);
     test::GuardedBytes list(test::bytes_of(given)), known(test::bytes_of(std::vector{count}));
     // How many there are is told here, or on the device.
@@ -410,7 +359,7 @@ TEST_F(SurfCuda, TimeOfGivenKeypoints) {
   for (const auto& [what, config] :
        {std::pair<std::string, SurfConfig>{"SURF, describing 1020 given keypoints", {}},
         {"SURF, describing 1020 given keypoints, upright", {.upright = true}}}) {
-    Device device(config, w, h, count);
+    Device device(config, w, h, 0, 0, count);
     device.set(picture);
     test::GuardedBytes list(test::bytes_of(given));
     cuda::LaunchList work;
