@@ -132,6 +132,11 @@ std::string summary(const Loaded& loaded) {
   return "Haar cascade, " + std::to_string(loaded.cascade->stages.size()) + " stages";
 }
 
+void print(const ConfidenceTable& confidence) {
+  if (confidence.is_known())
+    std::printf("confidence of each point, by %d steps\n", confidence.steps);
+}
+
 void print(const ForestModel& m) {
   const std::size_t bytes = m.mean_shape.size_bytes() + m.anchors.size_bytes() +
                             m.deltas.size_bytes() + m.splits.size_bytes() + m.leaves.size_bytes() +
@@ -144,6 +149,7 @@ void print(const ForestModel& m) {
   if (m.is_compact()) std::printf("leaves     compact: integers\n");
   if (!m.leaf_spreads.empty()) std::printf("spreads    of the last stage's leaves\n");
   std::printf("scheme     %s\n", summary(m.scheme).c_str());
+  print(m.confidence);
   std::printf("in memory  %.1f MB\n", static_cast<double>(bytes) / 1e6);
   for (const auto& [name, map] : m.box_maps) {
     std::printf("box map    %s: %s x %g, right %g, down %g of the side\n", name.c_str(),
@@ -184,6 +190,7 @@ void print(const ShapeModel& m) {
               m.hat.size(), std::ssize(m.profiles) - hats, m.line.length);
   std::printf("rules      %zu corrections of shapes\n", m.rules.size());
   std::printf("scheme     %s\n", summary(m.scheme).c_str());
+  print(m.confidence);
 }
 
 int info(const std::string& path) {

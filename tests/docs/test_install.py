@@ -39,6 +39,7 @@ include/gstreamer-1.0/gst/cuface/gstcufaceplanarmeta.h
 share/doc/gst-cuface/CONTRIBUTING.md
 share/doc/gst-cuface/README.md
 share/doc/gst-cuface/docs/**/*
+share/gst-cuface/stasm-confidence.json
 share/gstreamer-1.0/presets/GstCufaceDetect.prs
 share/gstreamer-1.0/presets/GstCufaceEdgeDetect.prs
 share/gstreamer-1.0/presets/GstCufaceMotionDetect.prs

@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import shutil
 import subprocess
 import tarfile
 
@@ -34,12 +35,16 @@ class Folders:
         return list(self.target.iterdir()) if self.target.exists() else []
 
 
-@pytest.fixture(name='fetch', scope='module')
-def the_script_as_a_module():
-    loader = importlib.machinery.SourceFileLoader('fetch', str(SOURCE / 'models/fetch'))
+def module_of(script):
+    loader = importlib.machinery.SourceFileLoader('fetch', str(script))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader('fetch', loader))
     loader.exec_module(module)
     return module
+
+
+@pytest.fixture(name='fetch', scope='module')
+def the_script_as_a_module():
+    return module_of(SOURCE / 'models/fetch')
 
 
 @pytest.fixture(name='folders')
@@ -135,3 +140,44 @@ def test_stasm_is_kept_without_its_compression(fetch, tmp_path, monkeypatch):
     assert (tmp_path / 'PyStasm-0.3.1.tar').read_bytes() == content
     monkeypatch.setattr(fetch, 'downloaded', None)  # which nobody calls: the file is there
     fetch.fetch_stasm(str(tmp_path), True)
+
+
+# Stands in for cuface-model: a converted file holds the arguments, and `info` tells of confidences where they had some.
+TOOL = """#!/bin/sh
+if [ "$1" = info ]; then
+  [ -s "$2" ] || exit 1
+  echo "kind       shape model"
+  ! grep -q -- --confidence "$2" || echo "confidence of each point, by 32 steps"
+else
+  for out; do :; done
+  echo "$@" > "$out"
+fi
+"""
+
+
+def test_stasm_is_converted_with_its_confidences(fetch, tmp_path):
+    """From a checkout and installed; an older file without them is converted again."""
+    tool, model = tmp_path / 'tool', tmp_path / 'PyStasm-0.3.1.cuface'
+    tool.write_text(TOOL)
+    tool.chmod(0o755)
+    convert = (str(tool), str(tmp_path), 'PyStasm-0.3.1', '.tar')
+    fetch.convert(*convert)
+    assert '--confidence' not in model.read_text()
+    fetch.convert(*convert, fetch.stasm_confidence())
+    assert f"--confidence {SOURCE / 'models/stasm-confidence.json'} " in model.read_text()
+    model.write_text('--confidence, and once more would change it')
+    fetch.convert(*convert, fetch.stasm_confidence())
+    assert model.read_text().endswith('would change it')
+
+
+def test_the_installed_program_finds_the_confidences(tmp_path):
+    (tmp_path / 'bin').mkdir()
+    program = shutil.copy(SOURCE / 'models/fetch', tmp_path / 'bin/cuface-fetch')
+    installed = module_of(program)
+    with pytest.raises(installed.Failure) as failure:
+        installed.stasm_confidence()
+    table = tmp_path / 'share/gst-cuface/stasm-confidence.json'
+    assert str(table) in str(failure.value)
+    table.parent.mkdir(parents=True)
+    table.write_text('{}')
+    assert installed.stasm_confidence() == str(table)
