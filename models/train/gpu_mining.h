@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,5 +45,6 @@ class GpuMining {
 /// On the current GPU. `model` must outlive it; `seed` is that of generated pictures. kUnsupported
 /// with what CUDA says, or without CUDA in this build; kOutOfDeviceMemory.
 Result<std::unique_ptr<GpuMining>> make_gpu_mining(const CascadeModel& model, std::uint64_t seed);
+using GpuMiningMaker = std::function<decltype(make_gpu_mining)>;
 
 }  // namespace cuface::train

@@ -18,8 +18,6 @@ namespace cuface::train {
 namespace {
 
 constexpr std::size_t kPicturesAtOnce = 16, kOnGpuAtOnce = 64;
-// Decoded for the GPU at once: large photographs would take gigabytes.
-constexpr double kPixelsAtOnce = 256e6;
 // Of generated pictures each gives at most one in so many samples of a stage.
 constexpr std::size_t kGeneratedShare = 64;
 
@@ -55,33 +53,41 @@ double expected_samples(const MiningPosition& looked, std::size_t pictures,
 struct Miner::Impl {
   using Picture = std::shared_ptr<const Image<std::uint8_t>>;
 
-  Impl(const FeatureBank& b, Backgrounds& g, const WindowList& p, const MiningOptions& o)
+  Impl(const FeatureBank& b, Backgrounds& g, const WindowList& p, const MiningOptions& o,
+       const GpuMiningMaker& make)
       : bank(b),
         backgrounds(g),
         options(o),
+        make_gpu(make),
         workers(o.threads > 0 ? o.threads : Workers::processors()) {
     for (std::size_t i = 0; i < p.count(); ++i) positives.emplace(xxh64(p.at(i)), i);
+  }
+
+  std::uint64_t passes() const { return backgrounds.count() * kMiningPasses; }
+
+  /// Most pictures that are looked at together.
+  std::size_t at_once() const {
+    if (!gpu) return kPicturesAtOnce;
+    const double fit = options.pixels_at_once * static_cast<double>(backgrounds.count()) /
+                       std::fmax(backgrounds.pixels(), 1);
+    return static_cast<std::size_t>(std::clamp(fit, 1.0, double{kOnGpuAtOnce}));
   }
 
   /// The next pictures to look at, from `position` on; none at the end.
   std::vector<MiningItem> next_items(const MiningPosition& position,
                                      std::uint64_t stage_key) const {
     std::vector<MiningItem> items;
-    const std::uint64_t count = backgrounds.count(), passes = count * kMiningPasses;
-    const double fit =
-        kPixelsAtOnce * static_cast<double>(count) / std::fmax(backgrounds.pixels(), 1);
-    const auto on_gpu = static_cast<std::size_t>(std::clamp(fit, 1.0, double{kOnGpuAtOnce}));
-    const std::size_t at_once = gpu ? on_gpu : kPicturesAtOnce;
-    const std::size_t share = share_of(options.wanted, count);
-    for (std::uint64_t i = 0; items.size() < at_once && position.pictures + i < passes; ++i) {
-      const std::uint64_t at = (position.next_picture + i) % passes;
+    const std::uint64_t count = backgrounds.count();
+    const std::size_t most = at_once(), share = share_of(options.wanted, count);
+    for (std::uint64_t i = 0; items.size() < most && position.pictures + i < passes(); ++i) {
+      const std::uint64_t at = (position.next_picture + i) % passes();
       const std::uint64_t pass = (position.pictures + i) / count;
       items.push_back({false, at % count, at / count, random_at(stage_key, at),
                        is_drawn(passing) ? share_in_pass(share, pass) : options.wanted,
                        std::fmin(1, std::ldexp(taken_share, static_cast<int>(2 * pass)))});
     }
     if (!items.empty()) return items;
-    for (std::uint64_t i = 0; items.size() < at_once && position.generated + i < options.generated;
+    for (std::uint64_t i = 0; items.size() < most && position.generated + i < options.generated;
          ++i) {
       const std::uint64_t at = position.next_generated + i;
       items.push_back({true, at, at % kMiningPasses, random_at(~stage_key, at),
@@ -108,14 +114,15 @@ struct Miner::Impl {
         pictures[at] = guarded("looking for negatives",
                                [&] { return backgrounds.picture(items[at].picture); });
     });
-    std::vector<SearchTask> tasks(items.size());
+    std::vector<SearchTask> tasks;
+    std::vector<std::size_t> item_of;  // for each task
     for (std::size_t i = 0; i < items.size(); ++i) {
-      SearchTask& task = tasks[i];
+      SearchTask task;
       int width = kGeneratedWidth, height = kGeneratedHeight;
       if (items[i].generated) {
         task.generated = items[i].picture;
       } else {
-        CUFACE_TRY(pictures[i].status());
+        if (!pictures[i].ok()) continue;  // look() says so, once it is its turn
         task.picture = pictures[i].value()->view();
         width = task.picture.width;
         height = task.picture.height;
@@ -124,15 +131,21 @@ struct Miner::Impl {
       task.dx = of_pass.dx;
       task.dy = of_pass.dy;
       task.factor = of_pass.factor;
+      tasks.push_back(task);
+      item_of.push_back(i);
     }
-    Status status = gpu->search(tasks, known.searched, stop);
+    std::vector<SearchedPicture> found;
+    Status status = gpu->search(tasks, found, stop);
+    if (status.ok()) {
+      for (std::size_t i = 0; i < found.size(); ++i)
+        known.searched[item_of[i]] = std::move(found[i]);
+    }
     if (status.code() != StatusCode::kOutOfDeviceMemory ||
         options.backend == TrainingBackend::kCuda)
       return status;
     // Larger pictures than there is room for: the CPU has the rest of the stage.
     gpu = nullptr;
     was_on_gpu = false;
-    known.searched = std::vector<SearchedPicture>(items.size());
     return {};
   }
 
@@ -153,7 +166,7 @@ struct Miner::Impl {
         out = search.look(item, (is_there ? searched.generated : made).view(), on_gpu);
         return out.status;
       }
-      Picture picture = known.pictures[at].value();
+      CUFACE_TAKE(picture, known.pictures[at]);
       if (!picture) CUFACE_TRY(cuface::take(backgrounds.picture(item.picture), picture));
       out = search.look(item, picture->view(), on_gpu);
       return out.status;
@@ -161,28 +174,37 @@ struct Miner::Impl {
     return out;
   }
 
-  /// So much of what passes that one look at all backgrounds gives what is wanted: by a few of
-  /// them.
-  Status estimate_share(std::vector<MiningSearch>& all, std::uint64_t stage_key,
-                        const StopFlag* stop) {
-    taken_share = 1;
-    if (is_drawn(passing)) return {};
-    constexpr std::uint64_t kProbes = 64;
-    const std::uint64_t count = backgrounds.count(), probes = std::min(count, kProbes);
-    std::vector<MiningItem> items;
-    for (std::uint64_t i = 0; i < probes; ++i)
-      items.push_back({false, i * count / probes, 0, random_at(stage_key, i), 0, 0});
+  /// What each of them gave; `searches` are the workers'.
+  Result<std::vector<MinedWindows>> look_at(const std::vector<MiningItem>& items,
+                                            std::vector<MiningSearch>& searches,
+                                            const StopFlag* stop) {
+    if (is_raised(stop)) return cancelled();
     Known known;
     CUFACE_TRY(search(items, known, stop));
     std::vector<MinedWindows> results(items.size());
     workers.run(static_cast<int>(items.size()), [&](int i, int worker) {
       const std::size_t at = static_cast<std::size_t>(i);
-      results[at] = look(items[at], known, at, all[static_cast<std::size_t>(worker)]);
+      results[at] = look(items[at], known, at, searches[static_cast<std::size_t>(worker)]);
     });
+    return results;
+  }
+
+  /// So much of what passes that one look at all backgrounds gives what is wanted: by a few of
+  /// them.
+  Status estimate_share(std::vector<MiningSearch>& searches, std::uint64_t stage_key,
+                        const StopFlag* stop) {
+    constexpr std::uint64_t kProbes = 64;
+    const std::uint64_t count = backgrounds.count(), probes = std::min(count, kProbes);
     double passed = 0;
-    for (const MinedWindows& of : results) {
-      CUFACE_TRY(of.status);
-      passed += of.in_picture;
+    for (std::uint64_t i = 0; i < probes;) {
+      std::vector<MiningItem> items;
+      for (const std::size_t most = at_once(); items.size() < most && i < probes; ++i)
+        items.push_back({false, i * count / probes, 0, random_at(stage_key, i), 0, 0});
+      CUFACE_TAKE(results, look_at(items, searches, stop));
+      for (const MinedWindows& of : results) {
+        CUFACE_TRY(of.status);
+        passed += of.in_picture;
+      }
     }
     const double expected = passed * static_cast<double>(count) / static_cast<double>(probes);
     taken_share = std::fmin(1, static_cast<double>(options.wanted) / std::fmax(expected, 1));
@@ -193,7 +215,7 @@ struct Miner::Impl {
   Status choose_processor(const CascadeModel& model) {
     gpu = nullptr;
     if (options.backend == TrainingBackend::kCpu || is_drawn(passing)) return {};
-    Result<std::unique_ptr<GpuMining>> made = make_gpu_mining(model, options.seed);
+    Result<std::unique_ptr<GpuMining>> made = make_gpu(model, options.seed);
     const StatusCode code = made.status().code();
     if (made.ok()) {
       gpu = std::move(made.value());
@@ -231,6 +253,7 @@ struct Miner::Impl {
   const FeatureBank& bank;
   Backgrounds& backgrounds;
   const MiningOptions options;
+  const GpuMiningMaker make_gpu;
   Workers workers;
   std::unique_ptr<GpuMining> gpu;  ///< of this stage's model
   bool was_on_gpu = false;
@@ -241,8 +264,8 @@ struct Miner::Impl {
 };
 
 Miner::Miner(const FeatureBank& bank, Backgrounds& backgrounds, const WindowList& positives,
-             const MiningOptions& options)
-    : impl_(std::make_unique<Impl>(bank, backgrounds, positives, options)) {}
+             const MiningOptions& options, const GpuMiningMaker& make_gpu)
+    : impl_(std::make_unique<Impl>(bank, backgrounds, positives, options, make_gpu)) {}
 
 Miner::~Miner() = default;
 
@@ -266,18 +289,14 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     std::vector<MiningSearch> searches;
     for (int i = 0; i < m.workers.count(); ++i) searches.emplace_back(m.bank, model, m.passing);
     const std::uint64_t stage_key = random_at(m.options.seed, stages.size());
-    CUFACE_TRY(m.estimate_share(searches, stage_key, stop));
+    m.taken_share = 1;
+    // Of generated pictures, which come last, each window is taken.
+    if (!is_drawn(m.passing) && position.pictures < m.passes() && found.count() < m.options.wanted)
+      CUFACE_TRY(m.estimate_share(searches, stage_key, stop));
     while (found.count() < m.options.wanted) {
       const std::vector<MiningItem> items = m.next_items(position, stage_key);
       if (items.empty()) break;
-      if (is_raised(stop)) return cancelled();
-      Impl::Known known;
-      CUFACE_TRY(m.search(items, known, stop));
-      std::vector<MinedWindows> results(items.size());
-      m.workers.run(static_cast<int>(items.size()), [&](int i, int worker) {
-        const std::size_t at = static_cast<std::size_t>(i);
-        results[at] = m.look(items[at], known, at, searches[static_cast<std::size_t>(worker)]);
-      });
+      CUFACE_TAKE(results, m.look_at(items, searches, stop));
       for (std::size_t i = 0; i < items.size() && found.count() < m.options.wanted; ++i) {
         CUFACE_TRY(results[i].status);
         CUFACE_TRY(m.take(items[i], results[i], position, found));

@@ -11,6 +11,7 @@
 #include "kernels/boost/boost.h"
 #include "kernels/common/stop_flag.h"
 #include "models/train/backgrounds.h"
+#include "models/train/gpu_mining.h"
 #include "models/train/windows.h"
 
 namespace cuface::train {
@@ -39,6 +40,8 @@ struct MiningOptions {
   std::uint64_t generated = 0;  ///< most generated backgrounds for a stage, after the others
   int threads = 0;
   TrainingBackend backend = TrainingBackend::kCpu;  ///< of searches; not of what is drawn
+  /// Decoded for the GPU at once, about: large photographs would take gigabytes.
+  double pixels_at_once = 256e6;
 };
 
 /// How many samples a stage will find in `pictures` backgrounds and options.generated ones, by what
@@ -52,8 +55,9 @@ double expected_samples(const MiningPosition& looked, std::size_t pictures,
 class Miner {
  public:
   /// All must outlive it. `positives` are windows that no background may hold.
+  /// `make_gpu` makes what searches on a GPU: tests have one that needs none.
   Miner(const FeatureBank& bank, Backgrounds& backgrounds, const WindowList& positives,
-        const MiningOptions& options);
+        const MiningOptions& options, const GpuMiningMaker& make_gpu = make_gpu_mining);
   ~Miner();
 
   /// Appends to `found` until it holds as many as are wanted: windows that pass `stages`, are not

@@ -188,6 +188,97 @@ TEST_F(TrainMining, AFewPicturesGiveMoreThanTheirShare) {
   EXPECT_EQ(position.pictures, 18u);
 }
 
+/// What a GPU is asked. It leaves each picture to the CPU, as it does with sizes that it cannot
+/// search.
+struct Asked {
+  std::vector<std::vector<SearchTask>> searches;
+  std::function<void()> in_search = [] {};
+};
+GpuMiningMaker maker_of(Asked& asked) {
+  struct Gpu : GpuMining {
+    explicit Gpu(Asked& a) : asked(a) {}
+    Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
+                  const StopFlag* /*stop*/) override {
+      asked.searches.emplace_back(tasks.begin(), tasks.end());
+      found = std::vector<SearchedPicture>(tasks.size());
+      asked.in_search();
+      return {};
+    }
+    Asked& asked;
+  };
+  return [&asked](const CascadeModel&, std::uint64_t) -> Result<std::unique_ptr<GpuMining>> {
+    return Result<std::unique_ptr<GpuMining>>(std::make_unique<Gpu>(asked));
+  };
+}
+
+// Room for two pictures: no search of the GPU has more, and the first is the last once it is
+// stopped.
+TEST_F(TrainMining, AGpuIsGivenAsManyPicturesAsThereIsRoomFor) {
+  const auto backgrounds = open(0);
+  const std::vector<BoostedStage> cascade{stage_of_few(bank_, *backgrounds, 10, 0.9f)};
+  const WindowList none(kSize);
+  Asked asked;
+  MiningOptions options{38, 50, 3, 2, TrainingBackend::kCuda, backgrounds->pixels() * 2 / 5};
+  Miner miner(bank_, *backgrounds, none, options, maker_of(asked));
+  MiningPosition position;
+  WindowList found(kSize);
+  ASSERT_TRUE(miner.gather(cascade, position, found, {}, nullptr).ok());
+  EXPECT_EQ(found.count(), 50u);
+  EXPECT_GE(asked.searches.size(), 4u) << "three of them with probes";
+  for (const auto& tasks : asked.searches) EXPECT_LE(tasks.size(), 2u);
+
+  StopFlag stop;
+  asked = {{}, [&] { stop.raise(); }};
+  found = WindowList(kSize);
+  position = {};
+  EXPECT_EQ(miner.gather(cascade, position, found, {}, &stop).code(), StatusCode::kCancelled);
+  EXPECT_EQ(asked.searches.size(), 1u);
+
+  // All backgrounds were looked at: nothing has to be estimated for generated ones.
+  asked = {};
+  position.pictures = 5 * kMiningPasses;
+  ASSERT_TRUE(miner.gather(cascade, position, found, {}, nullptr).ok());
+  ASSERT_EQ(asked.searches.size(), 2u);
+  for (const auto& tasks : asked.searches)
+    for (const SearchTask& task : tasks) EXPECT_TRUE(task.generated);
+}
+
+// It lies in the GPU's first batch, behind those that give all that is wanted. Every second picture
+// is probed: the others have the windows.
+TEST_F(TrainMining, ABadBackgroundStopsWhereItsTurnCame) {
+  const std::vector<BoostedStage> cascade{stage_of_few(bank_, *open(), 10, 0.9f)};
+  const TemporaryFolder folder;
+  for (unsigned i = 0; i < 128; ++i) {
+    const std::string name = folder / std::to_string(100 + i) + ".png";
+    cv::imwrite(name, i % 2 == 0 ? cv::Mat(12, 12, CV_8U, cv::Scalar(i))
+                                 : test::smooth_noise(60, 60, 3, i));
+  }
+  auto opened = Backgrounds::open(folder.path(), {kSize, false, 2, 0}, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  cv::imwrite(folder / "151.png", test::noise(90, 80, 99));
+  const WindowList none(kSize);
+  const auto gathered = [&](TrainingBackend backend, std::size_t wanted) {
+    Asked asked;
+    Miner miner(bank_, *opened.value(), none, {38, wanted, 0, 2, backend}, maker_of(asked));
+    MiningPosition position;
+    WindowList found(kSize);
+    const Status status = miner.gather(cascade, position, found, {}, nullptr);
+    EXPECT_EQ(miner.was_on_gpu(), backend == TrainingBackend::kCuda);
+    return std::pair(status, found);
+  };
+  const auto [cpu, of_cpu] = gathered(TrainingBackend::kCpu, 20);
+  const auto [gpu, of_gpu] = gathered(TrainingBackend::kCuda, 20);
+  EXPECT_TRUE(cpu.ok()) << cpu.message();
+  EXPECT_TRUE(gpu.ok()) << gpu.message();
+  EXPECT_EQ(of_gpu.count(), 20u);
+  EXPECT_TRUE(std::ranges::equal(of_cpu.pixels(), of_gpu.pixels()));
+  for (const TrainingBackend backend : {TrainingBackend::kCpu, TrainingBackend::kCuda}) {
+    const Status status = gathered(backend, 100'000).first;
+    EXPECT_EQ(status.code(), StatusCode::kIo);
+    EXPECT_NE(status.message().find("151.png"), std::string::npos) << status.message();
+  }
+}
+
 TEST_F(TrainMining, EqualBackgroundsGiveFewWindowsNotAnEndlessSearch) {
   for (unsigned i = 0; i < 5; ++i) {
     cv::Mat two(12, 12, CV_8U, cv::Scalar(0));
