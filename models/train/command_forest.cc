@@ -64,6 +64,7 @@ int resume(const Checkpoint& checkpoint, const std::vector<std::string>& argumen
   Result<ForestJob> read = read_forest_job(checkpoint);
   if (!read.ok()) return fail(read.status());
   ForestJob& job = read.value();
+  const std::string five = job.five;
   ForestRunOptions run;
   run.checkpoint = checkpoint.path();
   std::vector<Option> options = {
@@ -76,6 +77,7 @@ int resume(const Checkpoint& checkpoint, const std::vector<std::string>& argumen
           parse_command_line(arguments, "resume", "CHECKPOINT",
                              "Goes on with a forest, to the bytes of an undisturbed run.", options))
     return *status;
+  if (from_root(job.five) != five) job.five_done = false;
   return run_checked(job, run, true);
 }
 

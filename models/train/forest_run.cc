@@ -27,15 +27,9 @@ class JobRunner {
     CUFACE_TRY(load());
     load_seconds_ = loading.since();
     CUFACE_TRY(run_.save());  // what cannot be written is known before hours have gone
-    if (const Status five = train_five(); !five.ok()) {
-      CUFACE_TRY(run_.keep(five));
-      return run_.tell_stopped("no tree yet");
-    }
+    if (const Status five = train_five(); !five.ok()) return stopped(five);
     Result<TrainedForest> trained = train();
-    if (!trained.ok()) {
-      CUFACE_TRY(run_.keep(trained.status()));
-      return run_.tell_stopped(std::to_string(job_.forest.trees(job_.options)) + " trees");
-    }
+    if (!trained.ok()) return stopped(trained.status());
     job_.forest = std::move(trained.value().forest);
     job_.done = true;
     CUFACE_TRY(write_forest(job_, trained.value().model));
@@ -97,6 +91,12 @@ class JobRunner {
         what + "stage " + std::to_string(error.stage) + " done: mean error " +
         as_percent(error.training) + " of the distance between the eyes" +
         (error.validation < 0 ? "" : ", of validation " + as_percent(error.validation)));
+  }
+
+  Result<int> stopped(const Status& ended) {
+    CUFACE_TRY(run_.keep(ended));
+    const std::size_t trees = job_.forest.trees(job_.options);
+    return run_.tell_stopped(trees > 0 ? std::to_string(trees) + " trees" : "no tree yet");
   }
 
   /// The model of five points, which takes little time: a training stopped in it begins it again.

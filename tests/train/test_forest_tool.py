@@ -197,6 +197,30 @@ def test_five_points_in_the_same_run(drawn, undisturbed, tmp_path):
     assert same.returncode == 2 and "are one file" in same.stderr
 
 
+def test_resumed_with_another_file_five_points_are_trained_again(drawn, tmp_path):
+    """Also behind a training that is done."""
+    first, again, model = (tmp_path / name for name in ("first.dat", "again.dat", "m.dat"))
+    many = ("--num-trees-per-cascade-level", "120", "--oversampling-amount", "20")
+    done = run("forest", *inputs(drawn), *SETTINGS, *many, "--five", first, "--output", model)
+    assert done.returncode == 0, done.stderr
+    checkpoint = tmp_path / "m.dat.checkpoint"
+    done = run("resume", checkpoint, "--five", first)
+    assert done.returncode == 0 and "first.dat: written" not in done.stdout, done.stderr
+    with subprocess.Popen([TOOL, "resume", checkpoint, "--five", again, "--threads", "1"], stderr=subprocess.PIPE,
+                          text=True) as process:
+        for text in process.stderr:
+            if text.startswith("five points: stage 1 done"):
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stderr.read()
+    assert process.returncode == 3, rest
+    assert "m.dat.checkpoint has 360 trees" in rest
+    assert not again.exists()
+    done = run("resume", checkpoint)
+    assert done.returncode == 0, done.stderr
+    assert first.read_bytes() == again.read_bytes()
+
+
 def test_five_points_need_all_68(tmp_path):
     points = [40, 50, 80, 50, 60, 80]
     assert run("heads", "--output", tmp_path / "heads", "--count", 2, "--size", "128x128").returncode == 0
