@@ -65,6 +65,9 @@ class Element {
   /// True: the query, which comes from downstream or upstream, is answered.
   virtual bool answer(GstPadDirection, GstQuery*) { return false; }
   virtual void change_state(GstStateChange) {}
+  /// Whether it goes onto the GPU with the elements before it, which have left results of this
+  /// frame there. Asked where the frame is in system memory and `backend` is auto.
+  virtual bool follows_to_gpu(const Frame&) { return true; }
   /// What upstream gets for a frame that has been processed. Not GST_FLOW_OK where another thread
   /// has posted an error, or where the frame goes no further.
   virtual GstFlowReturn flow() const { return GST_FLOW_OK; }

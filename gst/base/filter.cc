@@ -286,7 +286,8 @@ bool is_for_device(GstCufaceFilter* self, const Frame& frame) {
   if (!cuface::gst::works_on_gpu(use)) return false;
   if (state->in_cuda_memory) return true;
   if (use != CudaUse::kComputes || state->choice == BackendChoice::kCpu) return false;
-  return state->choice == BackendChoice::kCuda || frame.pending_before();
+  if (state->choice == BackendChoice::kCuda) return true;
+  return frame.pending_before() && state->element->follows_to_gpu(frame);
 }
 
 /// Chooses the processor for this frame, and plans anew where it is another than before.

@@ -123,6 +123,11 @@ class CudaPlanarFinder final : public DevicePlanarFinder {
 
 }  // namespace
 
+bool can_match_on_gpu(const Frame& frame, const FeaturesFound& found) {
+  const auto list = list_on_device(frame, found);
+  return list && list->outline<FrameFeatures>()->config.descriptor == FeatureDescriptor::kOrb;
+}
+
 DevicePlanarResult make_device_planar_finder(const ReferencePictures& references,
                                              const PlanarSearchConfig& config, int width,
                                              int height, const std::vector<std::uint64_t>& ids) {

@@ -43,7 +43,11 @@ DevicePlanarResult make_device_planar_finder(const ReferencePictures& references
                                              const PlanarSearchConfig& config, int width,
                                              int height, const std::vector<std::uint64_t>& ids);
 
+/// Whether look() can match these keypoints of a frame: they are on a GPU, and ORB's.
+bool can_match_on_gpu(const Frame& frame, const FeaturesFound& found);
+
 #ifndef CUFACE_CUDA_ELEMENTS
+inline bool can_match_on_gpu(const Frame&, const FeaturesFound&) { return false; }
 inline DevicePlanarResult make_device_planar_finder(const ReferencePictures&,
                                                     const PlanarSearchConfig&, int, int,
                                                     const std::vector<std::uint64_t>&) {

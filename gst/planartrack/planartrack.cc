@@ -79,6 +79,12 @@ class PlanarTrack final : public Element {
     }
   }
 
+  /// Not away from keypoints on the CPU, which it could not match on the GPU.
+  bool follows_to_gpu(const Frame& frame) override {
+    const FeaturesFound known = frame.find<FrameFeatures>().result;
+    return !known || can_match_on_gpu(frame, known);
+  }
+
   /// A gap has no picture to look at: objects rest where they are.
   Status process(Frame& frame) override {
     if (frame.step().jump) forget();

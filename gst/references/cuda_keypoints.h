@@ -19,11 +19,18 @@ struct KeypointList {
   const FrameFeatures* outline = nullptr;
 };
 
-/// Those that are on the frame's GPU, found in pictures of its size.
+/// Keypoints that are on a GPU, found in pictures of the frame's size; null without such.
+inline auto list_on_device(const Frame& frame, const FeaturesFound& found) {
+  auto known = on_device<RawDeviceResult>(found.pending);
+  if (known && (known->width() != frame.width() || known->height() != frame.height()))
+    known.reset();
+  return known;
+}
+
+/// Those of them that are on the frame's GPU.
 inline Result<KeypointList> keypoints_on_device(Frame& frame, const FeaturesFound& found) {
-  const auto known = on_device<RawDeviceResult>(found.pending);
-  if (!known || known->width() != frame.width() || known->height() != frame.height())
-    return KeypointList();
+  const auto known = list_on_device(frame, found);
+  if (!known) return KeypointList();
   CUFACE_TAKE(bytes, frame.device()->use(known));
   if (!bytes) return KeypointList();
   const auto* outline = known->outline<FrameFeatures>();

@@ -145,6 +145,20 @@ TEST_F(ObjectsCuda, ByKeypointsOfAnElementBefore) {
   compared("objects followed", followed_, 5);
 }
 
+TEST_F(ObjectsCuda, StaysWithKeypointsOnTheCpu) {
+  std::string objects = text("");
+  objects.replace(objects.find("BACKEND"), 7, "auto");
+  const std::string corners = "testcorners backend=cpu max-keypoints=300 ! ";
+  const Seen alone = play(corners + objects, Memory::kSystem);
+  const Seen behind = play("testcorners backend=cuda ! " + corners + objects, Memory::kSystem);
+  EXPECT_EQ(behind.on_gpu, 0);
+  ASSERT_EQ(alone.frames.size(), std::size_t{kFrames});
+  ASSERT_EQ(behind.frames.size(), alone.frames.size());
+  for (std::size_t i = 0; i < alone.frames.size(); ++i)
+    ASSERT_NO_FATAL_FAILURE(expect_same(alone.frames[i], behind.frames[i])) << "frame " << i;
+  compared("objects found", found_, 3);
+}
+
 TEST_F(ObjectsCuda, APictureIsLaidOnThem) {
   const std::string image = folder_.file("laid.png");
   write_small_picture(image);
