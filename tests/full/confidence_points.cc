@@ -5,7 +5,9 @@
 // right and down.
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -108,9 +110,14 @@ double score_of(float confidence) {
   return std::ldexp(1 + steps - whole, static_cast<int>(whole) - 31);
 }
 
+int fail(const Status& status) {
+  std::fprintf(stderr, "confidence_points: %s\n", status.message().c_str());
+  return 1;
+}
+
 int run(const std::string& path, int samples) {
   const auto loaded = load_forest(path);
-  if (!loaded.ok()) return std::fprintf(stderr, "%s\n", loaded.status().message().c_str()), 1;
+  if (!loaded.ok()) return fail(loaded.status());
   auto ruled = std::make_shared<ForestModel>(*loaded.value());
   ruled->confidence = ruler();
   auto own = SampledLandmarker::create(Backend::kCpu, loaded.value());
@@ -130,7 +137,7 @@ int run(const std::string& path, int samples) {
                                     std::pair{own.value().get(), &confidences}}) {
         const Status status = landmarker->enqueue(view(hard.picture), {&hard.box, 1}, map, samples,
                                                   points, {}, {&twice, 1}, *to);
-        if (!status.ok()) return std::fprintf(stderr, "%s\n", status.message().c_str()), 1;
+        if (!status.ok()) return fail(status);
       }
       const auto [a, b] = std::pair{hard.truth[36], hard.truth[45]};
       const double eyes = std::hypot(a.x - b.x, a.y - b.y);
@@ -145,24 +152,22 @@ int run(const std::string& path, int samples) {
   return 0;
 }
 
-/// Stasm's points and ours where both mean the same.
-constexpr std::pair<std::size_t, std::size_t> kCommon[] = {
-    {34, 36}, {30, 39}, {40, 42}, {44, 45}, {59, 48}, {65, 54}, {62, 51}, {74, 57},
-    {6, 8},   {56, 33}, {55, 35}, {57, 31}, {67, 62}, {70, 66}, {61, 50}, {63, 52}};
-
-int run_shape(const std::string& path, const std::string& forest_path) {
+/// `common`: a list of Stasm's points and ours where both mean the same.
+int run_shape(const std::string& path, const std::string& forest_path, const std::string& common) {
   const auto loaded = load_shape(path);
+  if (!loaded.ok()) return fail(loaded.status());
   const auto forest = load_forest(forest_path);
-  if (!loaded.ok() || !forest.ok())
-    return std::fprintf(stderr, "%s\n", loaded.status().message().c_str()), 1;
+  if (!forest.ok()) return fail(forest.status());
   const ShapeModel& model = *loaded.value();
   const auto count = static_cast<std::size_t>(model.points);
-  std::vector<std::pair<std::size_t, std::size_t>> pairs(std::begin(kCommon), std::end(kCommon));
-  if (model.points == 68) {
-    pairs.clear();
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  if (model.points == 77) {
+    std::ifstream file(common);
+    nlohmann::json::parse(file).get_to(pairs);
+  } else if (model.points == 68) {
     for (std::size_t i = 0; i < 68; ++i) pairs.emplace_back(i, i);
-  } else if (model.points != 77) {
-    return std::fprintf(stderr, "%s: neither 68 nor 77 points\n", path.c_str()), 1;
+  } else {
+    return fail({StatusCode::kUnsupported, path + ": neither 68 nor 77 points"});
   }
   auto searcher = ShapeSearcher::create(Backend::kCpu, loaded.value());
   if (!searcher.ok()) return 1;
@@ -210,10 +215,10 @@ int run_shape(const std::string& path, const std::string& forest_path) {
 }  // namespace cuface::test
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::string(argv[1]) == "shape")
-    return cuface::test::run_shape(argv[2], argv[3]);
+  if (argc == 5 && std::string(argv[1]) == "shape")
+    return cuface::test::run_shape(argv[2], argv[3], argv[4]);
   if (argc != 3) {
-    std::fprintf(stderr, "usage: confidence_points MODEL SAMPLES | shape MODEL FOREST\n");
+    std::fprintf(stderr, "usage: confidence_points MODEL SAMPLES | shape MODEL FOREST COMMON\n");
     return 2;
   }
   return cuface::test::run(argv[1], std::atoi(argv[2]));
