@@ -1,7 +1,5 @@
 #include "models/confidence_json.h"
 
-#include <charconv>
-
 #include "kernels/common/try.h"
 #include "models/scheme_json.h"
 
@@ -18,13 +16,7 @@ Status corrupt(const std::string& why) {
 
 Json to_json(const ConfidenceTable& table) {
   Json at = Json::array();
-  for (int i = 0; i < table.steps; ++i) {
-    char digits[32];
-    const auto end = std::to_chars(digits, digits + sizeof digits, table.at[i]).ptr;
-    double shortest = 0;  // 0.95, not 0.949999988
-    std::from_chars(digits, end, shortest);
-    at.push_back(shortest);
-  }
+  for (int i = 0; i < table.steps; ++i) at.push_back(shortest(table.at[i]));
   return {{"first", table.first}, {"at", std::move(at)}};
 }
 

@@ -1,7 +1,6 @@
 #include "models/forest_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -16,15 +15,6 @@ namespace {
 using Json = nlohmann::json;
 
 static_assert(sizeof(ForestSplit) == 12, "splits are used as they lie in the file");
-
-/// The double with the float's shortest text, so that a header says 0.95, not 0.949999988.
-double shortest(float value) {
-  char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  double result = 0;
-  std::from_chars(digits, end, result);
-  return result;
-}
 
 /// What is no number, or none that a float holds, becomes NaN, which validate() refuses.
 float number(const Json& object, const char* key) {

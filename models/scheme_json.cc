@@ -1,6 +1,8 @@
 #include "models/scheme_json.h"
 
+#include <charconv>
 #include <initializer_list>
+#include <iterator>
 
 #include "kernels/common/try.h"
 #include "models/file_bytes.h"
@@ -100,6 +102,14 @@ void put_scheme(const LandmarkScheme& scheme, Json& header) {
   Json said = to_json(scheme);
   if (!said.empty() || !to_json(known_scheme(scheme.points)).empty())
     header["scheme"] = std::move(said);
+}
+
+double shortest(float value) {
+  char digits[32];
+  const auto end = std::to_chars(digits, std::end(digits), value).ptr;
+  double result = 0;
+  std::from_chars(digits, end, result);
+  return result;
 }
 
 Result<Json> load_small_json(const std::string& path) {

@@ -26,6 +26,9 @@ Result<LandmarkScheme> scheme_of(const Container& container, int points,
 /// Into the header of a model file, where it differs from what is known without.
 void put_scheme(const LandmarkScheme& scheme, nlohmann::json& header);
 
+/// For a header: the double with the float's shortest text, so that it says 0.95, not 0.949999988.
+double shortest(float value);
+
 /// A file of at most 64 KiB; what is no JSON is null.
 Result<nlohmann::json> load_small_json(const std::string& path);
 /// Of such a file; messages begin with its name.
