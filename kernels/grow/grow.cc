@@ -8,6 +8,7 @@
 
 #include "kernels/common/simd.h"
 #include "kernels/common/stopwatch.h"
+#include "kernels/common/training_backend.h"
 #include "kernels/common/try.h"
 #include "kernels/common/workers.h"
 #ifdef CUFACE_HAVE_CUDA
@@ -82,6 +83,16 @@ Status check(const LabelledFaces& faces, const ForestOptions& options) {
   return {};
 }
 
+/// Where all points are there, and all faces count the same as one, less has to be read.
+LabelledFaces without_ones(LabelledFaces faces) {
+  const auto are_ones = [](std::span<const std::uint8_t> values) {
+    return std::all_of(values.begin(), values.end(), [](std::uint8_t v) { return v == 1; });
+  };
+  if (are_ones(faces.present)) faces.present = {};
+  if (are_ones(faces.weights)) faces.weights = {};
+  return faces;
+}
+
 /// Sizes of one tree, and views of trees in the tables of all.
 struct TreeSizes {
   std::size_t splits, leaves, spreads;
@@ -140,10 +151,7 @@ MadeTrees make_trees(const LabelledFaces& faces, const ForestOptions& options, c
                      Starts starts) {
   if (run.backend != TrainingBackend::kCpu) {
     MadeTrees made = make_cuda_trees(faces, options, run, starts);
-    const StatusCode code = made.status().code();
-    const bool is_missing =
-        code == StatusCode::kUnsupported || code == StatusCode::kOutOfDeviceMemory;
-    if (run.backend == TrainingBackend::kCuda || !is_missing) return made;
+    if (!falls_back(run.backend, made.status())) return made;
   }
   if (!simd::vectors()) return make_plain_trees(faces, options, std::move(starts), run.stop);
   const int threads = run.threads > 0 ? run.threads : Workers::processors();
@@ -245,7 +253,7 @@ Result<GrownForest> grow_forest(const LabelledFaces& faces, const ForestOptions&
   CUFACE_TRY(simd::status());
   ForestCost unwanted;
   try {
-    return grown(faces, options, run, std::move(begun), cost ? *cost : unwanted);
+    return grown(without_ones(faces), options, run, std::move(begun), cost ? *cost : unwanted);
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kOutOfMemory,
                   "the memory is too small for " + std::to_string(faces.count()) +

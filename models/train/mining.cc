@@ -7,6 +7,7 @@
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/random.h"
+#include "kernels/common/training_backend.h"
 #include "kernels/common/try.h"
 #include "kernels/common/workers.h"
 #include "kernels/generated/generated.h"
@@ -216,14 +217,8 @@ struct Miner::Impl {
     gpu = nullptr;
     if (options.backend == TrainingBackend::kCpu || is_drawn(passing)) return {};
     Result<std::unique_ptr<GpuMining>> made = make_gpu(model, options.seed);
-    const StatusCode code = made.status().code();
-    if (made.ok()) {
-      gpu = std::move(made.value());
-    } else if (options.backend == TrainingBackend::kCuda ||
-               (code != StatusCode::kUnsupported && code != StatusCode::kOutOfDeviceMemory)) {
-      return made.status();
-    }
-    return {};
+    if (falls_back(options.backend, made.status())) return {};
+    return cuface::take(std::move(made), gpu);
   }
 
   /// What one picture gave, as far as it is wanted and new.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/common/cuda/find_gpu.h"
 #include "kernels/common/cuda/runtime.h"
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/try.h"
@@ -223,11 +224,8 @@ class CudaTrees : public SampleTrees {
     CUFACE_TRY(take(upload(present), present_));
     CUFACE_TRY(take(upload(weights), weights_));
     samples_.faces = faces_.data();
-    // Where all are there, and count the same, less has to be read.
-    const auto is_one = [](std::uint8_t value) { return value == 1; };
-    const auto is_some = [](std::uint8_t value) { return value != 0; };
-    if (!std::all_of(present.begin(), present.end(), is_some)) samples_.present = present_.data();
-    if (!std::all_of(weights.begin(), weights.end(), is_one)) samples_.weights = weights_.data();
+    if (!present.empty()) samples_.present = present_.data();
+    if (!weights.empty()) samples_.weights = weights_.data();
     return wait();
   }
 
@@ -290,9 +288,7 @@ class CudaTrees : public SampleTrees {
 Result<std::unique_ptr<SampleTrees>> make_trees(const LabelledFaces& faces,
                                                 const ForestOptions& options, const Starts& starts,
                                                 const StopFlag* stop) {
-  int devices = 0;
-  CUFACE_TRY(check(cudaGetDeviceCount(&devices), "looking for a GPU"));
-  if (devices == 0) return Status(StatusCode::kUnsupported, "there is no GPU");
+  CUFACE_TRY(find_gpu());
   auto trees = std::make_unique<CudaTrees>(options, starts, stop);
   CUFACE_TRY(trees->prepare(faces, starts));
   return Result<std::unique_ptr<SampleTrees>>(std::move(trees));
