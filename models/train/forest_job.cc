@@ -57,12 +57,15 @@ Option weights_option(std::map<std::string, int>& weights) {
           }};
 }
 
-/// The inputs' paths and hashes, and the output, by name.
+/// The inputs' paths and hashes, and the outputs, by name.
 std::vector<Option> place_options(ForestJob& job) {
   ForestInputs& in = job.inputs;
   return {text_option("images", "PATH", in.images, ""),
           text_option("validation", "PATH", in.validation, ""),
           text_option("output", "FILE", job.output, ""),
+          option("done", nullptr, job.done, ""),
+          text_option("five", "FILE", job.five, ""),
+          option("five-done", nullptr, job.five_done, ""),
           option("images-hash", nullptr, "N", in.images_hash, ""),
           option("validation-hash", nullptr, "N", in.validation_hash, ""),
           option("images-count", nullptr, "N", in.images_count, ""),
@@ -133,13 +136,11 @@ TrainingRecord training_record(const ForestJob& job) {
 }
 
 Status write_forest_checkpoint(const std::string& path, const ForestJob& job) {
-  ForestJob places{job.options, job.inputs, job.output, job.done, {}};
-  Json head = {{"program", std::string(kVersion) + " (" + kCommit + ")"},
-               {"options", as_json(forest_options(places.options))},
-               {"face-options", as_json(face_options(places.inputs))},
-               {"places", as_json(place_options(places))},
-               {"done", job.done}};
-  if (!job.five.empty()) head["five"] = {{"output", job.five}, {"done", job.five_done}};
+  ForestJob places{job.options, job.inputs, job.output, job.done, {}, job.five, job.five_done};
+  const Json head = {{"program", std::string(kVersion) + " (" + kCommit + ")"},
+                     {"options", as_json(forest_options(places.options))},
+                     {"face-options", as_json(face_options(places.inputs))},
+                     {"places", as_json(place_options(places))}};
   const GrownForest& f = job.forest;
   return write_checkpoint(path, kForestName, head,
                           {block_of("mean_shape", std::span<const float>(f.mean_shape)),
@@ -158,17 +159,6 @@ Result<ForestJob> read_forest_job(const Checkpoint& file) {
     CUFACE_TRY(read_options(file, "places", place_options(job)));
     if (const Status status = validate(job.options); !status.ok())
       return file.damaged(status.message());
-    const auto done = file.head().find("done");
-    if (done == file.head().end() || !done->is_boolean())
-      return file.damaged("it does not say whether the training is done");
-    job.done = done->get<bool>();
-    if (const auto five = file.head().find("five"); five != file.head().end()) {
-      if (!five->is_object() || !five->contains("output") || !five->at("output").is_string() ||
-          !five->contains("done") || !five->at("done").is_boolean())
-        return file.damaged("it does not say where the model of five points goes");
-      job.five = five->at("output").get<std::string>();
-      job.five_done = five->at("done").get<bool>();
-    }
     const auto copy = [](const auto& from, auto& to) { to.assign(from.begin(), from.end()); };
     copy(file.record<float>("mean_shape"), job.forest.mean_shape);
     copy(file.record<std::uint32_t>("anchors"), job.forest.anchors);

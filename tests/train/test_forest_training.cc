@@ -121,7 +121,8 @@ TEST_F(TrainForest, ADamagedCheckpointIsRefused) {
   const std::string good = read_file(folder_ / "good");
   int refused = 0;
   for (const auto& [from, to] : {std::pair{"\"nu\":\"0.1\"", "\"nu\":\"9.1\""},
-                                 std::pair{"\"done\":false", "\"done\":12345"},
+                                 std::pair{"\"done\":\"no\"", "\"done\":\"ja\""},
+                                 std::pair{"\"five-done\":\"no\"", "\"five-done\":12345"},
                                  std::pair{"\"kind\":\"forest\"", "\"kind\":\"foresX\""},
                                  std::pair{"\"random\":\"own\"", "\"random\":\"owe\""}}) {
     std::string bad = good;
@@ -140,7 +141,7 @@ TEST_F(TrainForest, ADamagedCheckpointIsRefused) {
     EXPECT_NE(read.status().message().find(folder_ / "bad"), std::string::npos);
     ++refused;
   }
-  EXPECT_EQ(refused, 4);
+  EXPECT_EQ(refused, 5);
 }
 
 TEST_F(TrainForest, ValidationEndsItEarlyAndResumesAlike) {
