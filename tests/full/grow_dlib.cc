@@ -148,6 +148,7 @@ nlohmann::ordered_json first_stage(const Heads& heads) {
           {"other_splits", found.other_splits},
           {"their_scores_apart", found.gap},
           {"ours_not_lower", found.not_lower},
+          {"other_in_dlibs_floats", found.other_in_float},
           {"leaves", found.leaves},
           {"leaves_apart", found.leaf},
           {"tables_apart", found.tables},

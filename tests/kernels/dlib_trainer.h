@@ -20,6 +20,8 @@ struct TreeDifference {
   std::size_t splits = 0, other_splits = 0;  ///< below another split all are left out
   /// Of these, where ours scores as high as dlib's, but for a rounding of doubles, or higher.
   std::size_t not_lower = 0;
+  /// Of all splits, where dlib's floats, added in its order, would choose another one than dlib.
+  std::size_t other_in_float = 0;
   double gap = 0;          ///< between scores of splits that differ, relative
   std::size_t leaves = 0;  ///< of the same samples
   double leaf = 0;         ///< in any of their values

@@ -25,6 +25,7 @@ void expect_dlibs(const test::TreeDifference& found, std::size_t least_splits) {
   EXPECT_LE(found.other_splits * 50, found.splits);
   EXPECT_LE(found.gap, 1e-5);
   EXPECT_EQ(found.not_lower, found.other_splits);
+  EXPECT_EQ(found.other_in_float, 0u) << "nothing but its floats and their order is another";
   EXPECT_GE(found.leaves, least_splits / 2);
   EXPECT_LE(found.leaf, 1e-5);
 }
