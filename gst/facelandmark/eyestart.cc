@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/common/try.h"
+#include "kernels/detect/boxes.h"
 #include "kernels/pyramid/pyramid.h"
 #include "kernels/similarity/similarity.h"
 
@@ -32,10 +33,11 @@ Rect upper_part(const Box& box, int width, int height) {
   constexpr float kFar = 1e6f;
   if (!(std::fabs(box.x) < kFar && std::fabs(box.y) < kFar && box.w < kFar && box.h < kFar))
     return {};
-  const int left = std::max(whole(box.x), 0), right = std::min(whole(box.x + box.w), width);
-  const int top = std::max(whole(box.y), 0);
-  const int bottom = std::min(whole(box.y + static_cast<float>(kHigh) * box.h), height);
-  return {left, top, right - left, bottom - top};
+  const int left = whole(box.x), top = whole(box.y);
+  Rect part{left, top, whole(box.x + box.w) - left,
+            whole(box.y + static_cast<float>(kHigh) * box.h) - top};
+  clip(part, width, height);
+  return part;
 }
 
 }  // namespace

@@ -142,9 +142,7 @@ std::shared_ptr<const ForestModel> dlibs(const Faces& faces, int trees) {
 }
 
 void add_mirrored(train::FaceSet& set) {
-  std::vector<int> table;
-  for (int i = 0; i < kPoints; ++i) table.push_back(mirrored_landmark(kPoints, i));
-  train::add_mirrored(table, set);
+  train::add_mirrored(train::mirror_table("", kPoints).value(), set);
 }
 
 }  // namespace

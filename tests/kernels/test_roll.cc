@@ -34,10 +34,6 @@ cv::Mat smooth_noise(int width, int height) {
   return picture;
 }
 
-ImageView<const std::uint8_t> view(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-}
-
 Face face_of(std::uint64_t id, Origin origin) {
   Face face;
   face.id = id;
@@ -62,9 +58,11 @@ TEST_P(TurnedForest, TurnedPicturesGiveTurnedLandmarks) {
   for (const int samples : {1, 3}) {
     std::vector<Point> straight(n), without(n);
     const std::vector<Roll> none(boxes.size());
+    ASSERT_TRUE(landmarker.value()
+                    ->enqueue(test::view_of(upright), boxes, kMap, samples, straight, none)
+                    .ok());
     ASSERT_TRUE(
-        landmarker.value()->enqueue(view(upright), boxes, kMap, samples, straight, none).ok());
-    ASSERT_TRUE(landmarker.value()->enqueue(view(upright), boxes, kMap, samples, without).ok());
+        landmarker.value()->enqueue(test::view_of(upright), boxes, kMap, samples, without).ok());
     EXPECT_EQ(straight, without);
     cv::Mat picture = upright;
     std::vector<Box> moved = boxes;
@@ -79,8 +77,9 @@ TEST_P(TurnedForest, TurnedPicturesGiveTurnedLandmarks) {
       for (Point& p : want) p = {height - 1 - p.y, p.x};
       std::vector<Point> got(n);
       const std::vector<Roll> rolls(boxes.size(), turned(degrees));
-      ASSERT_TRUE(
-          landmarker.value()->enqueue(view(picture), moved, kMap, samples, got, rolls).ok());
+      ASSERT_TRUE(landmarker.value()
+                      ->enqueue(test::view_of(picture), moved, kMap, samples, got, rolls)
+                      .ok());
       int near = 0;
       for (std::size_t i = 0; i < n; ++i)
         near += std::hypot(got[i].x - want[i].x, got[i].y - want[i].y) < 1e-2;
@@ -97,8 +96,9 @@ TEST_P(TurnedForest, HasTheBitsOfTheReference) {
   const cv::Mat picture = smooth_noise(320, 240);
   const auto landmarks_in = [&](Box box, Roll roll) {
     std::vector<Point> out(9);
-    EXPECT_TRUE(
-        landmarker.value()->enqueue(view(picture), {&box, 1}, kMap, 1, out, {&roll, 1}).ok());
+    EXPECT_TRUE(landmarker.value()
+                    ->enqueue(test::view_of(picture), {&box, 1}, kMap, 1, out, {&roll, 1})
+                    .ok());
     return out;
   };
   int compared = 0, moved = 0;
@@ -125,7 +125,7 @@ TEST(RollArguments, EveryBoxOrNoneHasOne) {
   const std::vector<Box> boxes(2, {10, 10, 40, 40});
   const std::vector<Roll> one(1);
   std::vector<Point> out(18, {-7, -7});
-  const auto status = landmarker.value()->enqueue(view(picture), boxes, {}, 1, out, one);
+  const auto status = landmarker.value()->enqueue(test::view_of(picture), boxes, {}, 1, out, one);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(out, std::vector<Point>(18, {-7, -7}));
 }

@@ -7,14 +7,13 @@
 
 #include "kernels/track/appearance.h"
 #include "kernels/track/track.h"
+#include "tests/kernels/pictures.h"
 #include "tests/kernels/track_world.h"
 
 namespace cuface {
 namespace {
 
-ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-}
+using test::view_of;
 
 std::vector<std::int32_t> look_of(const cv::Mat& picture, const Box& box) {
   std::vector<std::int32_t> look;

@@ -7,17 +7,15 @@
 
 #include "kernels/common/lanes.h"
 #include "kernels/track/face_views.h"
+#include "tests/kernels/pictures.h"
 #include "tests/kernels/track_world.h"
 
 namespace cuface {
 namespace {
 
+using test::view_of;
 using track::kDrawnSide;
 using track::KnownFaces;
-
-ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-}
 
 /// The middle of a box, 64 x 64 sums, blurred by OpenCV.
 cv::Mat blurred_by_opencv(const cv::Mat& picture, const Box& box) {

@@ -288,8 +288,12 @@ def measured(splits, folder):
                      "curves": {name: thinned(points) for name, points in curves.items()}}
 
 
+def percent_at(curves, level, faces, pictures):
+    return {name: round(100 * hits_at(points, level * pictures) / faces, 1) for name, points in curves.items()}
+
+
 def rates_at(curves, level, faces, pictures):
-    percent = {name: round(100 * hits_at(points, level * pictures) / faces, 1) for name, points in curves.items()}
+    percent = percent_at(curves, level, faces, pictures)
     return {"false_alarms_a_picture": level, "percent": percent, "reached": percent[OURS] >= percent[PEER]}
 
 
@@ -313,9 +317,7 @@ def full_result(split, cascade, report):
     judgements = {name: judged(cv2.CascadeClassifier(str(file)), shown) for name, file in files.items()}
     faces = judgements[OURS][1]
     curves = {name: curve(found) for name, (found, _) in judgements.items()}
-    rates = [{"false_alarms_a_picture": level,
-              "percent": {name: round(100 * hits_at(points, level * len(shown)) / faces, 1) for name, points in curves.items()}}
-             for level in LEVELS]
+    rates = [{"false_alarms_a_picture": level, "percent": percent_at(curves, level, faces, len(shown))} for level in LEVELS]
     return pages.origin("a training of full size; tests/quality/training.py --full-result", "1") | {
         "faces": faces, "pictures": len(shown), "rates": rates, "training": json.loads(report.read_text(encoding="utf-8"))}
 

@@ -14,14 +14,13 @@ namespace cuface {
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{kGeneratedWidth} * kGeneratedHeight;
-constexpr std::uint8_t kCanary = 0xA5;
 
 class GeneratedCuda : public testing::Test {
  protected:
   void SetUp() override {
     CUFACE_NEEDS_GPU();
     stream_.emplace();
-    out_.emplace(kBytes, kCanary);
+    out_.emplace(kBytes, 0xA5);
   }
 
   Status generate(std::uint64_t seed, std::uint64_t picture, int height = kGeneratedHeight) {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -239,8 +238,7 @@ TEST_F(OverlayCuda, CountsOutOfRangeAreCut) {
 }
 
 TEST_F(OverlayCuda, OneGraphOverDifferentPicturesAndFaces) {
-  if (const char* tool = std::getenv("CUFACE_GPU_TOOL"); tool && std::string(tool) == "emulator")
-    GTEST_SKIP() << "the emulator captures no stream";
+  if (test::under_tool("emulator")) GTEST_SKIP() << "the emulator captures no stream";
   std::mt19937 random(24);
   const int width = 322, height = 181;
   const auto style = test::style(test::kEverything);

@@ -185,7 +185,7 @@ TEST_F(PlanarCuda, SearchesComeInTheirInterval) {
   config_.interval = 2;
   STEP(begin());
   number_ = 1;
-  for (int n = 0; n < 3; ++n) STEP(step(n == 0 ? frame_of(0) : frame_of(n)));
+  for (int n = 0; n < 3; ++n) STEP(step(frame_of(n)));
   EXPECT_EQ(found_, 2) << "on the second frame";
   test::compared("objects followed", followed_, 2);
 }
