@@ -13,6 +13,7 @@
 #include "kernels/boost/window_sums.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/stopwatch.h"
+#include "kernels/common/training_backend.h"
 #include "kernels/common/try.h"
 #include "kernels/common/workers.h"
 #ifdef CUFACE_HAVE_CUDA
@@ -86,10 +87,7 @@ MadeSearch make_search(const FeatureBank& bank, const boost::SampleValues& value
   on_gpu = run.backend != TrainingBackend::kCpu;
   if (on_gpu) {
     MadeSearch made = make_cuda_search(bank, values, options, run);
-    const StatusCode code = made.status().code();
-    const bool is_missing =
-        code == StatusCode::kUnsupported || code == StatusCode::kOutOfDeviceMemory;
-    if (run.backend == TrainingBackend::kCuda || !is_missing) return made;
+    if (!falls_back(run.backend, made.status())) return made;
     on_gpu = false;
   }
   return make_cpu_search(bank, values, run);

@@ -9,6 +9,7 @@
 #include "kernels/boost/cuda/order.h"
 #include "kernels/boost/cuda/scan.h"
 #include "kernels/cascade/bind.h"
+#include "kernels/common/cuda/find_gpu.h"
 #include "kernels/common/cuda/runtime.h"
 #include "kernels/common/try.h"
 
@@ -198,9 +199,7 @@ Made prepared(const FeatureBank& bank, const SampleValues& values, Boosting boos
 
 Made make_search(const FeatureBank& bank, const SampleValues& values, Boosting boosting,
                  std::size_t memory, const StopFlag* stop) {
-  int devices = 0;
-  CUFACE_TRY(check(cudaGetDeviceCount(&devices), "looking for a GPU"));
-  if (devices == 0) return Status(StatusCode::kUnsupported, "there is no GPU");
+  CUFACE_TRY(find_gpu());
   return values.count() < OrderRows<std::uint16_t>::kApart
              ? prepared<std::uint16_t>(bank, values, boosting, memory, stop)
              : prepared<std::uint32_t>(bank, values, boosting, memory, stop);
