@@ -167,11 +167,8 @@ struct Pair {
 
 Result<std::vector<Pair>> match(const Described& a, const Described& b, const Options& options) {
   CUFACE_TAKE(matcher, Matcher::create(options.match));
-  const FeatureConfig& features = options.features;
-  const int floats =
-      features.descriptor == FeatureDescriptor::kSurf ? features.surf.descriptor_size : 0;
   std::vector<Match> found;
-  CUFACE_TRY(match_features(matcher, a.found, b.found, floats, found));
+  CUFACE_TRY(match_features(matcher, a.found, b.found, options.features.floats(), found));
   std::vector<Pair> pairs;
   for (const Match& m : found) {
     const Keypoint& ours = a.found.keypoints[static_cast<std::size_t>(m.query)];

@@ -127,10 +127,9 @@ class FeatureMatch final : public Element {
   Status match(const Features& in_frame, const FeatureConfig& config,
                std::vector<PictureMatch>& out) {
     std::int32_t number = 0;
-    const int floats =
-        config.descriptor == FeatureDescriptor::kOrb ? 0 : config.surf.descriptor_size;
     for (const ReferencePictures::Picture& picture : references_->pictures()) {
-      CUFACE_TRY(match_features(*matcher_, picture.found, in_frame, floats, found_, &stop_flag()));
+      CUFACE_TRY(match_features(*matcher_, picture.found, in_frame, config.floats(), found_,
+                                &stop_flag()));
       for (const Match& m : found_) {
         const Keypoint& ours = in_frame.keypoints[static_cast<std::size_t>(m.train)];
         const Keypoint& theirs = picture.found.keypoints[static_cast<std::size_t>(m.query)];

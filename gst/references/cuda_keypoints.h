@@ -34,9 +34,7 @@ inline Result<KeypointList> keypoints_on_device(Frame& frame, const FeaturesFoun
   CUFACE_TAKE(bytes, frame.device()->use(known));
   if (!bytes) return KeypointList();
   const auto* outline = known->outline<FrameFeatures>();
-  const FeatureConfig& config = outline->config;
-  const int floats =
-      config.descriptor == FeatureDescriptor::kSurf ? config.surf.descriptor_size : 0;
+  const int floats = outline->config.floats();
   const std::size_t most =
       std::min<std::size_t>(kMostKeypoints, cuda::most_of_list(known->slot_bytes(), floats));
   return KeypointList{bytes, floats, static_cast<int>(most), outline};

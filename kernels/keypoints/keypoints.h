@@ -24,6 +24,9 @@ struct FeatureConfig {
   /// Counts with the Hessian; with FAST and SURF's descriptor only what directions and descriptors
   /// are made of does.
   SurfConfig surf = {};
+
+  /// Of a descriptor; 0: it has bytes.
+  int floats() const { return descriptor == FeatureDescriptor::kSurf ? surf.descriptor_size : 0; }
   friend bool operator==(const FeatureConfig&, const FeatureConfig&) = default;
 };
 
