@@ -33,15 +33,24 @@ Status validate(const ShapeOptions& o, int landmarks) {
     return invalid("--reach must be 0 to 16");
   if (!in(o.line.length, 3, kMaxLineLength) || o.line.length % 2 == 0)
     return invalid("--line must be odd, 3 to 63");
+  if (o.hat.patch % 2 == 0) return invalid("--hat must be odd");
+  if (!in(o.hat.patch_at(0), 3, kMaxHatPatch) || !in(o.hat.patch_at(o.levels - 1), 3, kMaxHatPatch))
+    return invalid("--hat must be 3 to 63, and as many pixels as are left on the last level");
+  if (!in(o.hat.reach, 0, kMaxHatReach)) return invalid("--hat-reach must be 0 to 32");
+  if (!in(o.displaced, 1, 1000)) return invalid("--displaced must be 1 to 1000");
+  if (!in(o.target, 0.1, 100)) return invalid("--target must be 0.1 to 100");
+  if (!in(o.ridge, 1e-6, 1e3)) return invalid("--ridge must be 0.000001 to 1000");
   if (!in(o.patch.q, 1e-3, 1e6)) return invalid("--q must be 0.001 to 1000000");
   if (!in(o.patch_variance, 0.01, 1)) return invalid("--patch-variance must be 0.01 to 1");
   if (!in(o.floor, 1e-6, 1)) return invalid("--floor must be 0.000001 to 1");
   if (o.edge != 0 && !in(o.edge, 1, 100)) return invalid("--edge must be 0, or 1 to 100");
   if (!in(o.inside, 0, 1)) return invalid("--inside must be 0 to 1");
+  if (o.confidence_folds != 0 && !in(o.confidence_folds, 2, 20))
+    return invalid("--confidence-folds must be 0, or 2 to 20");
   if (!in(o.refits, 0, kMaxShapeRefits)) return invalid("--refits must be 0 to 50");
   if (!in(o.refit_share, 0, 1)) return invalid("--refit-share must be 0 to 1");
-  if (o.profiles == ProfileKind::kLine && o.refits > 0)
-    return invalid("--refits need patches: lines have no limits of costs");
+  if (o.profiles != ProfileKind::kPatch && o.refits > 0)
+    return invalid("--refits need patches: nothing else has limits of costs");
   return {};
 }
 

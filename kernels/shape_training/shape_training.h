@@ -1,9 +1,10 @@
 // shape_training: active shape models from labelled faces: the shape by Procrustes alignment and
-// PCA [S3.01], and what is around each landmark on each level, as line profiles [S3.02] or patches
-// in a subspace [S3.03 to S3.05].
+// PCA [S3.01], and what is around each landmark on each level, as line profiles [S3.02], patches in
+// a subspace [S3.03 to S3.05], or HAT descriptors with a regression (Milborrow and Nicolls, 2014).
 //
 // The room: procrustes.cc aligns shapes and finds their modes, textures.cc learns what is around
-// one landmark, shape_training.cc goes through the levels, eigen.h has the eigenvectors.
+// one landmark, hats.cc what is around it alone, learn_shape.h goes through the levels, folds.cc
+// calibrates by confidence.h. eigen.h has the eigenvectors, regression.h the regression.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +27,12 @@ enum class PatchRows : int {
 };
 
 struct ShapeOptions {
-  ProfileKind profiles = ProfileKind::kPatch;  ///< or kLine
+  ProfileKind profiles = ProfileKind::kHat;
   double size = 100;  ///< pixels from the middle of the eyes to the mouth at level 0
   int size_left = -1, size_right = -1, size_below = -1;  ///< these; -1: the scheme's
   int levels = 4, iterations = 5;
   double rest = 0.5;        ///< ShapeModel::rest
-  double variance = 0.97;   ///< of shapes that the modes keep, above 0 to 1
+  double variance = 0.9;    ///< of shapes that the modes keep, above 0 to 1
   double mode_limit = 1.5;  ///< standard deviations; 3 where faces are many
   double window = 1;        ///< ShapeModel::window
 
@@ -43,11 +44,19 @@ struct ShapeOptions {
   double edge = 2;                      ///< weight c of boundary points, 1 to 100; 0: none
   int edge_first = -1, edge_last = -1;  ///< which are these; -1: the scheme's jaw
   LineRule line{13, 3, 1};
+  HatRule hat{4, 5, 8, 39, -6, 6, 2, 0.5, 10};
+  int displaced = 15;   ///< HAT descriptors of each landmark and face away from it
+  double target = 1;    ///< pixels from a landmark at which its likelihood has fallen to 0.6
+  double ridge = 0.02;  ///< penalty of the regression, in mean variances of a descriptor's number
   /// A patch or profile with less than this share of its pixels in the picture is not learnt from,
   /// unless a landmark has less than kFewestSamples others: 0 to 1.
   double inside = 0.9;
   int refits = 0;             ///< ShapeModel::refits
   double refit_share = 0.95;  ///< of the training's own costs that are not refitted, 0 to 1
+
+  /// Confidences are calibrated by models of all pictures but those of a fold, in turns, on these:
+  /// so many folds. 0: the model has none.
+  int confidence_folds = 5;
 
   static constexpr std::size_t kFewestSamples = 40;
 };
@@ -60,6 +69,8 @@ struct ShapeFaces {
   std::span<const Box> boxes;                 ///< [faces]: a detector's, which say where to start
   std::span<const Point> points;              ///< [faces][landmarks]
   std::span<const std::uint8_t> present;      ///< [faces][landmarks]
+  /// Pictures from this number on are those before, mirrored; 0: none is.
+  std::size_t unmirrored = 0;
 };
 
 /// kInvalidArgument, with the option's name.

@@ -185,6 +185,11 @@ const FloatHat::Kept& FloatHat::describe(int x, int y, std::size_t slot) {
   return kept;
 }
 
+void FloatHat::descriptor(int x, int y, std::span<float> out) {
+  const float scale = describe(x, y, 0).scale;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = scale * descriptors_[i];
+}
+
 double FloatHat::cost(int x, int y, std::uint32_t first_number) {
   const auto place = [&](int v) {
     return static_cast<std::size_t>(static_cast<unsigned>(v / rule_.step) % kept_side_);

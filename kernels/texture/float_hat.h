@@ -64,6 +64,9 @@ class FloatHat final : public HatCosts {
   void set_picture(ImageView<const std::uint8_t> picture, int patch) override;
   double cost(int x, int y, std::uint32_t first_number) override;
 
+  /// What cost() compares at a pixel: rule.size() numbers.
+  void descriptor(int x, int y, std::span<float> out);
+
  private:
   /// A remembered descriptor.
   struct Kept {

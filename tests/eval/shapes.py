@@ -25,7 +25,7 @@ def measure(run):
     run.folder.mkdir(parents=True, exist_ok=True)
     subprocess.run([tool, "heads", "--output", heads, "--count", "12" if run.quick else "200", "--size", "160x160"], check=True)
     subprocess.run([tool, "shape", "--images", heads / "labels.csv", "--output", file, "--quiet", "--mirror", "--profiles", "lines",
-                    "--size", "40", "--levels", "2"], check=True)
+                    "--size", "40", "--levels", "2", "--confidence-folds", "0"], check=True)
     _, table = blocks(file)
     mean = table("mean_shape").reshape(-1, 2) @ (1, 1j)
     values = table("eigenvalues")

@@ -5,7 +5,9 @@
 #include <opencv2/core.hpp>
 #include <random>
 
+#include "kernels/shape_training/confidence.h"
 #include "kernels/shape_training/eigen.h"
+#include "kernels/shape_training/regression.h"
 #include "kernels/shape_training/shape_training.h"
 
 namespace cuface {
@@ -138,6 +140,92 @@ TEST(ShapeTraining, ALinesMatrixIsTheInverse) {
   covariance /= 89;
   const cv::Mat_<double> inverse(7, 7, const_cast<double*>(found.matrix.data()));
   EXPECT_LT(cv::norm(inverse * covariance - cv::Mat::eye(7, 7, CV_64F)), 1e-6);
+}
+
+/// Beside least squares with a row for each penalty.
+TEST(ShapeTraining, ARegressionIsLeastSquaresWithAPenalty) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  const int size = 12, count = 90;
+  const double ridge = 0.3;
+  cv::Mat_<double> x(count, size), y(count, 1);
+  shape::RidgeRegression regression(size);
+  for (int i = 0; i < count; ++i) {
+    std::vector<float> sample(size);
+    for (int k = 0; k < size; ++k) {
+      sample[static_cast<std::size_t>(k)] = 3 + static_cast<float>(k) * normal(random);
+      x(i, k) = static_cast<double>(sample[static_cast<std::size_t>(k)]);
+    }
+    const float target = sample[2] - 0.5f * sample[7] + normal(random);
+    y(i) = static_cast<double>(target);
+    regression.add(sample, {&target, 1});
+  }
+  cv::Mat_<double> means;
+  cv::reduce(x, means, 0, cv::REDUCE_AVG);
+  const double mean = cv::mean(y)[0];
+  cv::Mat_<double> a(count + size, size, 0.0), b(count + size, 1, 0.0), found;
+  double variance = 0;
+  for (int i = 0; i < count; ++i) {
+    a.row(i) = x.row(i) - means;
+    b(i) = y(i) - mean;
+    variance += a.row(i).dot(a.row(i)) / count / size;
+  }
+  for (int k = 0; k < size; ++k) a(count + k, k) = std::sqrt(ridge * variance * count);
+  cv::solve(a, b, found, cv::DECOMP_SVD);
+  const std::vector<double> ours = regression.solve(ridge);
+  ASSERT_EQ(ours.size(), size + 1u);
+  EXPECT_EQ(regression.count(), 90u);
+  for (int k = 0; k < size; ++k)
+    EXPECT_NEAR(ours[static_cast<std::size_t>(k) + 1], found(k), 1e-6 * (1 + cv::norm(found)));
+  EXPECT_NEAR(ours[0], mean - means.dot(found.t()), 1e-5);
+}
+
+TEST(ShapeTraining, ARegressionOfEqualSamplesIsTheirMean) {
+  shape::RidgeRegression regression(3);
+  const std::vector<float> samples(3 * 4, 2.0f), targets = {0, 1, 1, 0};
+  regression.add(samples, targets);
+  const std::vector<double> found = regression.solve(0.02);
+  for (std::size_t k = 1; k < 4; ++k) EXPECT_NEAR(found[k], 0, 1e-9);
+  EXPECT_NEAR(found[0], 0.5, 1e-9);
+}
+
+/// Points whose cost says how far they are off.
+TEST(ShapeTraining, ConfidencesAreSharesOfGoodPoints) {
+  std::mt19937 random(6);
+  std::uniform_real_distribution<double> uniform;
+  std::vector<shape::SearchedFace> faces;
+  for (int i = 0; i < 400; ++i) {
+    shape::SearchedFace face{i % 4 == 0, {}, {}};
+    for (int k = 0; k < 3; ++k) {
+      const double off = uniform(random) * (face.is_plain ? 0.08 : 0.4);
+      face.costs.push_back((k + 1) * off - 5);
+      face.off.push_back(off);
+    }
+    faces.push_back(face);
+  }
+  const shape::Calibration found = shape::calibrate(faces);
+  ASSERT_EQ(found.usual.size(), 3u);
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto by = static_cast<double>(k + 1);
+    EXPECT_NEAR(found.usual[k].middle, by * 0.04 - 5, 0.006 * by);
+    EXPECT_NEAR(found.usual[k].spread, by * 0.02, 0.006 * by);
+  }
+  ASSERT_TRUE(is_sound(found.table));
+  EXPECT_GT(found.table.at[0], 0.9f);
+  EXPECT_LT(found.table.at[found.table.steps - 1], 0.2f);
+  // Of points so made the shares in bins of confidence are the confidences.
+  double sum = 0, good = 0;
+  for (const shape::SearchedFace& face : faces) {
+    double mean = 0;
+    for (std::size_t k = 0; k < 3; ++k) mean += unusual(face.costs[k], found.usual[k]) / 3;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double score = shape::score_of_cost(unusual(face.costs[k], found.usual[k]), mean);
+      sum += static_cast<double>(confidence_of_logarithm(found.table, score));
+      good += face.off[k] <= 0.1 ? 1 : 0;
+    }
+  }
+  EXPECT_NEAR(sum, good, 0.05 * good);
+  EXPECT_FALSE(shape::calibrate({}).table.is_known());
 }
 
 TEST(ShapeTraining, FlatSamplesHaveAFloor) {

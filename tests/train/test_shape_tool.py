@@ -11,7 +11,7 @@ from model_file import blocks
 from programs import BUILD
 
 TOOL = BUILD / "models/train/cuface-train"
-SETTINGS = ("--mirror", "--patch", "7", "--levels", "3", "--size", "40", "--refits", "2")
+SETTINGS = ("--profiles", "patches", "--variance", "0.97", "--mirror", "--patch", "7", "--levels", "3", "--size", "40", "--refits", "2", "--confidence-folds", "0")
 
 
 def run(*command):
@@ -68,12 +68,30 @@ def test_stopped_and_resumed(drawn, undisturbed, tmp_path):
 
 
 def test_lines_and_other_pictures_are_refused(drawn, undisturbed, tmp_path):
-    done = run("shape", "--images", drawn, "--profiles", "lines", "--mirror", "--size", "40", "--output", tmp_path / "l.cuface")
+    done = run("shape", "--images", drawn, "--profiles", "lines", "--mirror", "--size", "40", "--confidence-folds", "0",
+               "--output", tmp_path / "l.cuface")
     assert done.returncode == 0, done.stderr
     rows = drawn.read_text().splitlines()
     (drawn.parent / "fewer.csv").write_text("\n".join(rows[:-1]) + "\n")
     done = run("resume", f"{undisturbed}.checkpoint", "--images", drawn.parent / "fewer.csv", "--output", tmp_path / "o.cuface")
     assert done.returncode == 1 and "images" in done.stderr
+
+
+def test_hats(drawn, tmp_path):
+    """HAT descriptors with regressions: the same bytes with any threads, numbers for each landmark and level."""
+    settings = ("--mirror", "--levels", "3", "--size", "40", "--hat", "19", "--displaced", "10",
+                "--confidence-folds", "2")
+    for name, threads in (("a", 1), ("b", 3)):
+        (tmp_path / name).mkdir()
+        done = run("shape", "--images", drawn, *settings, "--output", tmp_path / name / "m.cuface", "--threads", threads)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a/m.cuface").read_bytes() == (tmp_path / "b/m.cuface").read_bytes()
+    header, table = blocks(tmp_path / "a/m.cuface")
+    assert header["landmarks"] == 68
+    steps = header["confidence"]["at"]
+    assert len(table("usual_costs")) == 2 * 68 and all(1 >= a >= b >= 0 for a, b in zip(steps, steps[1:])) and steps[0] > steps[-1]
+    numbers = table("numbers")
+    assert len(numbers) == 3 * 68 * 161 and np.isfinite(numbers).all() and np.abs(numbers).max() > 0
 
 
 def test_the_shape_is_the_mean_of_aligned_shapes(drawn, undisturbed):
@@ -104,7 +122,8 @@ def test_the_shape_is_the_mean_of_aligned_shapes(drawn, undisturbed):
 
 @pytest.mark.parametrize("option, says", [
     ("--floor=0", "--floor"), ("--patch=8", "odd"), ("--size-points=1,2", "--size-points"), ("--edge-points=x", "--edge-points"),
-    ("--levels=7", "--levels"), ("--rows=eat", "give residual|kept|all"), ("--q=0", "--q")])
+    ("--levels=7", "--levels"), ("--hat=20", "--hat"), ("--hat=65", "--hat"), ("--ridge=0", "--ridge"),
+    ("--confidence-folds=1", "--confidence-folds"), ("--rows=eat", "give residual|kept|all"), ("--q=0", "--q")])
 def test_wrong_options_are_named(drawn, tmp_path, option, says):
     done = run("shape", "--images", drawn, "--output", tmp_path / "m.cuface", option)
     assert done.returncode == 2 and says in done.stderr, done.stderr

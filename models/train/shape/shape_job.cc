@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Choice<ProfileKind> kProfiles[] = {{ProfileKind::kPatch, "patches", "patches"},
+constexpr Choice<ProfileKind> kProfiles[] = {{ProfileKind::kHat, "hats", "hats"},
+                                             {ProfileKind::kPatch, "patches", "patches"},
                                              {ProfileKind::kLine, "lines", "lines"}};
 constexpr Choice<PatchRows> kRows[] = {{PatchRows::kResidual, "residual", "residual"},
                                        {PatchRows::kKept, "kept", "kept"},
@@ -49,7 +50,7 @@ bool read_numbers(const std::string& text, char between, std::initializer_list<i
 std::vector<Option> shape_options(ShapeJob& job) {
   ShapeOptions& o = job.options;
   return {
-      option("profiles", nullptr, "patches|lines", o.profiles, kProfiles,
+      option("profiles", nullptr, "hats|patches|lines", o.profiles, kProfiles,
              "what is compared around a point"),
       option("points", nullptr, "N", job.faces.points,
              "points of a face; 0 = as many as the labels have"),
@@ -84,9 +85,17 @@ std::vector<Option> shape_options(ShapeJob& job) {
                   "points of the boundary; the scheme's jaw without"),
       option("line", nullptr, "N", o.line.length, "gradients of a line"),
       option("line-reach", nullptr, "N", o.line.reach, "pixels a line is looked for, either way"),
-      option("inside", nullptr, "X", o.inside, "share of a patch that must be in the picture"),
+      option("hat", nullptr, "N", o.hat.patch, "pixels of a HAT descriptor on the finest level"),
+      option("hat-reach", nullptr, "N", o.hat.reach, "pixels it is looked for, either way"),
+      option("displaced", nullptr, "N", o.displaced, "descriptors away from each landmark"),
+      option("target", nullptr, "X", o.target, "pixels from a landmark that count as little off"),
+      option("ridge", nullptr, "X", o.ridge, "penalty on a regression's coefficients"),
+      option("inside", nullptr, "X", o.inside,
+             "share of what is compared that must be in the picture"),
       option("refits", nullptr, "N", o.refits, "how often costly points are searched for again"),
       option("refit-share", nullptr, "X", o.refit_share, "share of training costs below that"),
+      option("confidence-folds", nullptr, "N", o.confidence_folds,
+             "trainings without a part of the pictures, for confidences; 0 = none"),
   };
 }
 

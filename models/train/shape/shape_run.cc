@@ -71,8 +71,13 @@ class JobRunner {
   Result<std::shared_ptr<const ShapeModel>> train() {
     std::vector<ImageView<const std::uint8_t>> views;
     for (Image<std::uint8_t>& picture : faces_.pictures) views.push_back(picture.view());
-    const ShapeFaces faces{faces_.landmarks, views,         faces_.picture_of,
-                           faces_.boxes,     faces_.points, faces_.present};
+    const ShapeFaces faces{faces_.landmarks,
+                           views,
+                           faces_.picture_of,
+                           faces_.boxes,
+                           faces_.points,
+                           faces_.present,
+                           job_.faces.mirror ? views.size() / 2 : 0};
     ShapeRun run;
     run.threads = options_.threads;
     run.stop = run_.stop();

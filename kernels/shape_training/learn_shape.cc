@@ -1,4 +1,4 @@
-#include "kernels/shape_training/shape_training.h"
+#include "kernels/shape_training/learn_shape.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,19 +9,20 @@
 #include "kernels/common/try.h"
 #include "kernels/common/workers.h"
 #include "kernels/faces/landmark_scheme.h"
-#include "kernels/shape/steps.h"
+#include "kernels/shape_training/face_on_level.h"
+#include "kernels/shape_training/hats.h"
+#include "kernels/shape_training/regression.h"
 
 namespace cuface {
 namespace {
 
+using shape::FaceOnLevel;
+using shape::points_of;
 using shape::Texture;
 
 std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
 Status invalid(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
-
-/// How far around its landmarks a face's picture is needed, in their larger extent.
-constexpr double kAround = 0.75;
 
 /// Points whose distances are a face's size.
 void set_size_points(const ShapeOptions& options, int landmarks, ShapeModel& model) {
@@ -68,7 +69,10 @@ class Training {
         run_(run),
         landmarks_(size_of(faces.landmarks)),
         is_patch_(options.profiles == ProfileKind::kPatch),
-        size_(size_of(is_patch_ ? options.patch.size() : options.line.length)),
+        is_hat_(options.profiles == ProfileKind::kHat),
+        size_(size_of(is_patch_ ? options.patch.size()
+                      : is_hat_ ? options.hat.size()
+                                : options.line.length)),
         workers_(run.threads > 0 ? run.threads : Workers::processors()) {}
 
   Result<std::shared_ptr<const ShapeModel>> work(LearntTextures begun) {
@@ -103,13 +107,6 @@ class Training {
     return {};
   }
 
-  std::vector<ShapePoint> points_of(std::size_t face) const {
-    std::vector<ShapePoint> out;
-    for (const Point& p : faces_.points.subspan(face * landmarks_, landmarks_))
-      out.push_back({static_cast<double>(p.x), static_cast<double>(p.y)});
-    return out;
-  }
-
   Status make_shape(ShapeModel& model, Tables& t) {
     const std::size_t n = 2 * landmarks_;
     model.points = faces_.landmarks;
@@ -125,11 +122,11 @@ class Training {
     model.first_rule_level = kMaxShapeLevels;
     model.window = options_.window;
     model.line = options_.line;
-    model.hat = {1, 1, 2, 3, 0, 0, 1, 1, 1};  // there are none
+    model.hat = is_hat_ ? options_.hat : HatRule{1, 1, 2, 3, 0, 0, 1, 1, 1};
     if (is_patch_) model.patch = options_.patch;
     std::vector<double> shapes;
     for (const std::size_t face : whole_) {
-      const std::vector<ShapePoint> points = points_of(face);
+      const std::vector<ShapePoint> points = points_of(faces_, face);
       if (!(shape_size(model, points) > 1)) return invalid("a face whose landmarks have no size");
       for (const ShapePoint& p : points) shapes.insert(shapes.end(), {p.x, p.y});
     }
@@ -162,7 +159,7 @@ class Training {
       const Box& box = faces_.boxes[face];
       const auto w = static_cast<double>(box.w), h = static_cast<double>(box.h);
       const double x = static_cast<double>(box.x) + w / 2, y = static_cast<double>(box.y) + h / 2;
-      const std::vector<ShapePoint> points = points_of(face);
+      const std::vector<ShapePoint> points = points_of(faces_, face);
       for (std::size_t i = 0; i < landmarks_; ++i)
         average[i] = {average[i].x + (points[i].x - x) / w, average[i].y + (points[i].y - y) / h};
     }
@@ -184,45 +181,27 @@ class Training {
     }
   }
 
-  /// What one face gives to one level: samples of all landmarks, how much of each lies within the
-  /// picture, and the edge's intensity there.
+  /// What one face gives to one level: samples of all landmarks, and the edge's intensity there.
   struct OfFace {
-    std::vector<float> samples, inside, edges;
+    bool is_there = false;
+    std::vector<float> samples, edges;
   };
 
   OfFace sample(const ShapeModel& model, std::size_t face, int level) const {
     OfFace out;
+    FaceOnLevel on_level;
+    if (!on_level.make(faces_, face, model, level)) return out;
+    out.is_there = true;
     out.samples.resize(landmarks_ * size_);
-    out.inside.resize(landmarks_);
     out.edges.resize(landmarks_);
-    const auto present = faces_.present.subspan(face * landmarks_, landmarks_);
-    std::vector<ShapePoint> points = points_of(face);
-    const ImageView<const std::uint8_t> all = faces_.pictures[faces_.picture_of[face]];
-    ShapePoint low = points[0], high = low;
-    for (const ShapePoint& p : points) {
-      low = {std::min(low.x, p.x), std::min(low.y, p.y)};
-      high = {std::max(high.x, p.x), std::max(high.y, p.y)};
-    }
-    const double around = kAround * std::max(high.x - low.x, high.y - low.y);
-    const auto within = [](double v, int most) {
-      return static_cast<int>(std::lrint(std::clamp(v, 0.0, static_cast<double>(most))));
-    };
-    const int left = within(low.x - around, all.width), top = within(low.y - around, all.height);
-    const ImageView<const std::uint8_t> part{all.row(std::min(top, all.height - 1)) + left,
-                                             within(high.x + around, all.width) - left,
-                                             within(high.y + around, all.height) - top, all.stride};
-    const double factor = model.size / shape_size(model, points);
-    shape::Pyramid pyramid;
-    if (!pyramid.make(part, factor, model.levels, model.pyramid).ok()) return out;  // inside: 0
-    const ImageView<const std::uint8_t> picture = pyramid.level(level);
-    const double scale = factor * std::ldexp(1.0, -level);
-    for (ShapePoint& p : points) p = {(p.x - left) * scale, (p.y - top) * scale};
+    const ImageView<const std::uint8_t> picture = on_level.picture();
+    const std::span<const ShapePoint> points = on_level.points();
     PatchReference patches(options_.patch, {});
     patches.set_picture(picture, options_.edge > 0);
     const std::vector<ShapeNeighbours> near = neighbours_of(faces_.landmarks);
     std::vector<double> values(size_);
     for (std::size_t i = 0; i < landmarks_; ++i) {
-      if (!present[i]) continue;
+      if (!faces_.present[face * landmarks_ + i]) continue;
       if (is_patch_) {
         patches.patch(points[i], 0, 0, values);
         out.edges[i] = static_cast<float>(options_.edge > 0 ? patches.edge(points[i], 0, 0) : 0);
@@ -232,31 +211,20 @@ class Training {
         line_gradients(picture, points[i], step, -options_.line.length / 2, values);
         scale_line(values);
       }
-      out.inside[i] = static_cast<float>(share_inside(picture, points[i]));
       std::ranges::transform(values, out.samples.begin() + static_cast<std::ptrdiff_t>(i * size_),
                              [](double v) { return static_cast<float>(v); });
     }
     return out;
   }
 
-  /// Of the square around a point that a sample may read.
-  double share_inside(ImageView<const std::uint8_t> picture, const ShapePoint& p) const {
-    const double side = is_patch_ ? options_.patch.side : options_.line.length;
-    const auto overlap = [&](double v, int size) {
-      const double low = std::max(v - side / 2, -0.5), high = std::min(v + side / 2, size - 0.5);
-      return std::max(0.0, high - low) / side;
-    };
-    return overlap(p.x, picture.width) * overlap(p.y, picture.height);
-  }
-
-  /// Calls task(i) for each, until the training is stopped.
+  /// Calls task(i, worker) for each, until the training is stopped.
   template <typename Task>
   Status each(std::size_t count, const Task& task) {
     std::vector<Status> status(count);
-    workers_.run(static_cast<int>(count), [&](int i, int) {
+    workers_.run(static_cast<int>(count), [&](int i, int worker) {
       if (is_raised(run_.stop)) return;
       status[size_of(i)] = guarded("learning textures", [&]() -> Status {
-        task(size_of(i));
+        task(size_of(i), size_of(worker));
         return {};
       });
     });
@@ -265,29 +233,77 @@ class Training {
     return {};
   }
 
+  /// What is learnt of one landmark on one level, and from how many faces.
+  struct Learnt {
+    Texture texture;
+    double limit = 0;
+    std::size_t faces = 0;
+  };
+
   Status learn_level(const ShapeModel& model, int level, LearntTextures& to) {
-    std::vector<OfFace> samples(faces_.boxes.size());
-    CUFACE_TRY(each(samples.size(),
-                    [&](std::size_t face) { samples[face] = sample(model, face, level); }));
-    std::vector<Texture> textures(landmarks_);
-    std::vector<double> limits(landmarks_);
-    std::vector<std::size_t> counts(landmarks_);
-    CUFACE_TRY(each(landmarks_,
-                    [&](std::size_t i) { counts[i] = learn(samples, i, textures[i], limits[i]); }));
+    const int side = is_patch_ ? options_.patch.side
+                     : is_hat_ ? options_.hat.patch_at(level)
+                               : options_.line.length;
+    const auto used = shape::used_landmarks(faces_, model, level, side, options_.inside);
+    std::vector<Learnt> learnt(landmarks_);
+    CUFACE_TRY(is_hat_ ? learn_hats(model, level, used, learnt)
+                       : learn_samples(model, level, used, learnt));
     for (std::size_t i = 0; i < landmarks_; ++i) {
-      if (counts[i] < 2)
+      const Texture& texture = learnt[i].texture;
+      if (learnt[i].faces < 2)
         return invalid("landmark " + std::to_string(i) + " has no two faces to learn from");
-      if (counts[i] < ShapeOptions::kFewestSamples && run_.note)
+      if (learnt[i].faces < ShapeOptions::kFewestSamples && run_.note)
         run_.note("level " + std::to_string(level) + ", landmark " + std::to_string(i) +
-                  ": learnt from " + std::to_string(counts[i]) + " faces only");
+                  ": learnt from " + std::to_string(learnt[i].faces) + " faces only");
       to.profiles.push_back({options_.profiles, static_cast<std::uint32_t>(to.numbers.size())});
       if (is_patch_)
-        to.numbers.insert(to.numbers.end(), {static_cast<double>(textures[i].rows), edge_of(i)});
-      to.numbers.insert(to.numbers.end(), textures[i].mean.begin(), textures[i].mean.end());
-      to.numbers.insert(to.numbers.end(), textures[i].matrix.begin(), textures[i].matrix.end());
+        to.numbers.insert(to.numbers.end(), {static_cast<double>(texture.rows), edge_of(i)});
+      to.numbers.insert(to.numbers.end(), texture.mean.begin(), texture.mean.end());
+      to.numbers.insert(to.numbers.end(), texture.matrix.begin(), texture.matrix.end());
+      if (level == 0 && options_.refits > 0) to.refit_limits.push_back(learnt[i].limit);
     }
-    if (level == 0 && options_.refits > 0) to.refit_limits = limits;
     return {};
+  }
+
+  /// Of patches and lines.
+  Status learn_samples(const ShapeModel& model, int level, std::span<const std::uint8_t> used,
+                       std::vector<Learnt>& out) {
+    std::vector<OfFace> samples(faces_.boxes.size());
+    CUFACE_TRY(each(samples.size(), [&](std::size_t face, std::size_t) {
+      samples[face] = sample(model, face, level);
+    }));
+    return each(landmarks_, [&](std::size_t i, std::size_t) { learn(samples, i, used, out[i]); });
+  }
+
+  /// Of HAT descriptors, which are too many to be in memory all at once.
+  Status learn_hats(const ShapeModel& model, int level, std::span<const std::uint8_t> used,
+                    std::vector<Learnt>& out) {
+    constexpr std::size_t kAtOnce = 64;  // faces
+    const std::size_t count = faces_.boxes.size(), each_has = shape::samples_of_hat(options_);
+    std::vector<shape::RidgeRegression> regressions(landmarks_, shape::RidgeRegression(size_));
+    std::vector<shape::HatSampler> samplers(size_of(workers_.count()), shape::HatSampler(options_));
+    std::vector<shape::HatSamples> some(std::min(kAtOnce, count));
+    for (std::size_t first = 0; first < count; first += kAtOnce) {
+      const std::size_t left = std::min(kAtOnce, count - first);
+      CUFACE_TRY(each(left, [&](std::size_t k, std::size_t worker) {
+        some[k] = samplers[worker].sample(faces_, first + k, model, level);
+      }));
+      CUFACE_TRY(each(landmarks_, [&](std::size_t i, std::size_t) {
+        for (std::size_t k = 0; k < left; ++k) {
+          if (!used[(first + k) * landmarks_ + i] || some[k].targets.empty()) continue;
+          const std::size_t at = i * each_has;
+          regressions[i].add(std::span(some[k].descriptors).subspan(at * size_, each_has * size_),
+                             std::span(some[k].targets).subspan(at, each_has));
+        }
+      }));
+    }
+    return each(landmarks_, [&](std::size_t i, std::size_t) {
+      out[i].faces = regressions[i].count() / each_has;
+      if (out[i].faces < 2) return;
+      // The likeliest place costs least.
+      for (const double number : regressions[i].solve(options_.ridge))
+        out[i].texture.matrix.push_back(-number);
+    });
   }
 
   double edge_of(std::size_t i) const {
@@ -298,29 +314,21 @@ class Training {
     return n >= first && n <= last ? options_.edge : 0;
   }
 
-  /// How many samples there were.
-  std::size_t learn(const std::vector<OfFace>& faces, std::size_t i, Texture& out,
-                    double& limit) const {
+  void learn(const std::vector<OfFace>& faces, std::size_t i, std::span<const std::uint8_t> used,
+             Learnt& out) const {
     std::vector<float> samples;
     std::vector<double> edges;
-    const auto gather = [&](double least) {
-      samples.clear(), edges.clear();
-      for (const OfFace& face : faces) {
-        if (!(static_cast<double>(face.inside[i]) > 0) ||
-            static_cast<double>(face.inside[i]) < least)
-          continue;
-        const auto from = face.samples.begin() + static_cast<std::ptrdiff_t>(i * size_);
-        samples.insert(samples.end(), from, from + static_cast<std::ptrdiff_t>(size_));
-        edges.push_back(static_cast<double>(face.edges[i]));
-      }
-      return edges.size();
-    };
-    if (gather(options_.inside) < ShapeOptions::kFewestSamples) gather(0);
-    if (edges.size() < 2) return edges.size();
-    out = is_patch_ ? shape::learn_patch(samples, size_, options_)
-                    : shape::learn_line(samples, size_, options_.floor);
-    if (options_.refits > 0 && is_patch_) limit = limit_of(samples, edges, i, out);
-    return edges.size();
+    for (std::size_t face = 0; face < faces.size(); ++face) {
+      if (!used[face * landmarks_ + i] || !faces[face].is_there) continue;
+      const auto from = faces[face].samples.begin() + static_cast<std::ptrdiff_t>(i * size_);
+      samples.insert(samples.end(), from, from + static_cast<std::ptrdiff_t>(size_));
+      edges.push_back(static_cast<double>(faces[face].edges[i]));
+    }
+    out.faces = edges.size();
+    if (out.faces < 2) return;
+    out.texture = is_patch_ ? shape::learn_patch(samples, size_, options_)
+                            : shape::learn_line(samples, size_, options_.floor);
+    if (options_.refits > 0 && is_patch_) out.limit = limit_of(samples, edges, i, out.texture);
   }
 
   double limit_of(const std::vector<float>& samples, const std::vector<double>& edges,
@@ -357,7 +365,7 @@ class Training {
   const ShapeOptions& options_;
   const ShapeRun& run_;
   const std::size_t landmarks_;
-  const bool is_patch_;
+  const bool is_patch_, is_hat_;
   const std::size_t size_;  // of a sample
   Workers workers_;
   std::vector<std::size_t> whole_;
@@ -365,22 +373,11 @@ class Training {
 
 }  // namespace
 
-Result<std::shared_ptr<const ShapeModel>> train_shape(const ShapeFaces& faces,
-                                                      const ShapeOptions& options,
-                                                      const ShapeRun& run, LearntTextures begun) {
-  CUFACE_TRY(validate(options, faces.landmarks));
-  const std::size_t count = faces.boxes.size(), points = count * size_of(faces.landmarks);
-  if (faces.picture_of.size() != count || faces.points.size() != points ||
-      faces.present.size() != points)
-    return invalid("faces and their points do not fit each other");
-  for (std::size_t i = 0; i < count; ++i)
-    if (faces.picture_of[i] >= faces.pictures.size() ||
-        !(faces.boxes[i].w > 0 && faces.boxes[i].h > 0))
-      return invalid("a face without a picture or a box");
-  return guarded("training a shape model", [&]() -> Result<std::shared_ptr<const ShapeModel>> {
-    Training training(faces, options, run);
-    return training.work(std::move(begun));
-  });
+Result<std::shared_ptr<const ShapeModel>> shape::learn_shape(const ShapeFaces& faces,
+                                                             const ShapeOptions& options,
+                                                             const ShapeRun& run,
+                                                             LearntTextures begun) {
+  return Training(faces, options, run).work(std::move(begun));
 }
 
 }  // namespace cuface

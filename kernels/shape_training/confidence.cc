@@ -1,0 +1,159 @@
+#include "kernels/shape_training/confidence.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/shape_training/face_on_level.h"
+
+namespace cuface::shape {
+namespace {
+
+constexpr double kGood = 0.1;
+
+/// In parts of the box.
+struct Hard {
+  double right = 0, down = 0, scale = 1;
+  double left = 0, top = 0, end = 0, bottom = 0;  ///< what is covered
+};
+constexpr Hard kHard[] = {
+    {},
+    {0.15, 0},
+    {-0.15, 0},
+    {0, -0.15},
+    {0, 0.15},
+    {0.2, 0.12},
+    {-0.2, -0.12},
+    {0, 0, 0.75},
+    {0, 0, 1.35},
+    {0.12, -0.12, 1.2},
+    {0, 0, 1, 0.1, 0.2, 0.5, 0.5},
+    {0, 0, 1, 0.5, 0.2, 0.9, 0.5},
+    {0, 0, 1, 0.3, 0.4, 0.7, 0.75},
+    {0, 0, 1, 0.2, 0.65, 0.8, 1},
+    {0, 0, 1, 0.5, -0.1, 1.2, 1.2},
+};
+
+Box moved(const Box& box, const Hard& hard) {
+  const auto w = static_cast<double>(box.w), h = static_cast<double>(box.h);
+  const double x = static_cast<double>(box.x) + hard.right * w + w * (1 - hard.scale) / 2;
+  const double y = static_cast<double>(box.y) + hard.down * h + h * (1 - hard.scale) / 2;
+  return {static_cast<float>(x), static_cast<float>(y), static_cast<float>(w * hard.scale),
+          static_cast<float>(h * hard.scale)};
+}
+
+/// A copy of a part of a picture, with what is covered in grey.
+Image<std::uint8_t> covered(ImageView<const std::uint8_t> picture, const Rect& part, const Box& box,
+                            const Hard& hard) {
+  Image<std::uint8_t> out(part.w, part.h);
+  const auto at = [](double from, double side, double share) {
+    return static_cast<int>(std::lrint(from + share * side));
+  };
+  const auto x = static_cast<double>(box.x), y = static_cast<double>(box.y);
+  const auto w = static_cast<double>(box.w), h = static_cast<double>(box.h);
+  const int left = at(x, w, hard.left) - part.x, right = at(x, w, hard.end) - part.x;
+  const int top = at(y, h, hard.top) - part.y, bottom = at(y, h, hard.bottom) - part.y;
+  for (int v = 0; v < part.h; ++v) {
+    std::uint8_t* const row = out.view().row(v);
+    std::copy_n(picture.row(part.y + v) + part.x, part.w, row);
+    if (v >= top && v < bottom)
+      for (int u = std::max(left, 0); u < std::min(right, part.w); ++u) row[u] = 128;
+  }
+  return out;
+}
+
+double unusual_of(const SearchedFace& face, std::span<const UsualCost> usual, std::size_t i) {
+  return unusual(face.costs[i], usual[i]);
+}
+
+std::vector<UsualCost> usual_costs(std::span<const SearchedFace> faces) {
+  constexpr double kLeast = 1e-6;
+  std::vector<UsualCost> out;
+  for (std::size_t i = 0; !faces.empty() && i < faces[0].costs.size(); ++i) {
+    std::vector<double> costs;
+    for (const SearchedFace& face : faces)
+      if (face.is_plain) costs.push_back(face.costs[i]);
+    std::ranges::sort(costs);
+    const double middle = costs[costs.size() / 2];
+    out.push_back({middle, std::max(costs[3 * costs.size() / 4] - middle, kLeast)});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& model,
+                                      const ShapeFaces& faces, std::size_t face) {
+  const std::vector<ShapePoint> truth = points_of(faces, face);
+  const auto at = [](int i) { return static_cast<std::size_t>(i); };
+  const ShapePoint &a = truth[at(model.size_left)], &b = truth[at(model.size_right)];
+  const double unit = std::hypot(a.x - b.x, a.y - b.y);
+  const ImageView<const std::uint8_t> picture = faces.pictures[faces.picture_of[face]];
+  std::vector<SearchedFace> out;
+  std::vector<ShapePoint> points(truth.size());
+  for (const Hard& hard : kHard) {
+    const Box box = moved(faces.boxes[face], hard);
+    const Rect part = window_of(model.window, box, picture.width, picture.height);
+    if (!(unit > 0) || part.w <= 0 || part.h <= 0) continue;
+    start_shape(model, box, points);
+    for (ShapePoint& p : points) p = {p.x - part.x, p.y - part.y};
+    const Image<std::uint8_t> copy = covered(picture, part, faces.boxes[face], hard);
+    if (!search.run(copy.view(), points).ok()) continue;
+    SearchedFace found{&hard == kHard, {}, {}};
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      found.costs.push_back(search.matches()[i].cost);
+      found.off.push_back(
+          std::hypot(points[i].x + part.x - truth[i].x, points[i].y + part.y - truth[i].y) / unit);
+    }
+    out.push_back(std::move(found));
+  }
+  return out;
+}
+
+Calibration calibrate(std::span<const SearchedFace> faces) {
+  constexpr int kFirst = -8, kSteps = kMostConfidenceSteps;
+  Calibration out;
+  if (std::ranges::none_of(faces, [](const SearchedFace& face) { return face.is_plain; }))
+    return out;
+  out.usual = usual_costs(faces);
+  // Half a good and half a bad point each to begin with.
+  std::vector<double> good(kSteps, 0.5), all(kSteps, 1.0);
+  for (const SearchedFace& face : faces) {
+    double mean = 0;
+    for (std::size_t i = 0; i < face.costs.size(); ++i) mean += unusual_of(face, out.usual, i);
+    mean /= static_cast<double>(face.costs.size());
+    for (std::size_t i = 0; i < face.costs.size(); ++i) {
+      const double score = score_of_cost(unusual_of(face, out.usual, i), mean) - kFirst;
+      const double within = std::clamp(score, 0.0, kSteps - 1.0), step = std::floor(within);
+      const auto at = static_cast<std::size_t>(step);
+      const double to_next = within - step, is_good = face.off[i] <= kGood ? 1 : 0;
+      all[at] += 1 - to_next;
+      good[at] += (1 - to_next) * is_good;
+      if (!(to_next > 0)) continue;
+      all[at + 1] += to_next;
+      good[at + 1] += to_next * is_good;
+    }
+  }
+  // Neighbours are pooled until none has a larger share than the one before.
+  struct Pool {
+    double good, all;
+    int steps;
+    double share() const { return good / all; }
+  };
+  std::vector<Pool> pools;
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    pools.push_back({good[i], all[i], 1});
+    while (pools.size() > 1 && pools.back().share() > pools[pools.size() - 2].share()) {
+      const Pool last = pools.back();
+      pools.pop_back();
+      pools.back() = {pools.back().good + last.good, pools.back().all + last.all,
+                      pools.back().steps + last.steps};
+    }
+  }
+  out.table = {kFirst, kSteps, {}};
+  int step = 0;
+  for (const Pool& pool : pools)
+    for (int i = 0; i < pool.steps; ++i) out.table.at[step++] = static_cast<float>(pool.share());
+  return out;
+}
+
+}  // namespace cuface::shape

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "kernels/common/guarded.h"
+#include "kernels/common/try.h"
+#include "kernels/common/workers.h"
+#include "kernels/shape_training/confidence.h"
+#include "kernels/shape_training/learn_shape.h"
+
+namespace cuface {
+namespace {
+
+using Model = std::shared_ptr<const ShapeModel>;
+
+std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
+
+Status invalid(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
+
+Status check(const ShapeFaces& faces) {
+  const std::size_t count = faces.boxes.size(), points = count * size_of(faces.landmarks);
+  if (faces.picture_of.size() != count || faces.points.size() != points ||
+      faces.present.size() != points)
+    return invalid("faces and their points do not fit each other");
+  for (std::size_t i = 0; i < count; ++i)
+    if (faces.picture_of[i] >= faces.pictures.size() ||
+        !(faces.boxes[i].w > 0 && faces.boxes[i].h > 0))
+      return invalid("a face without a picture or a box");
+  return {};
+}
+
+/// All faces of a picture, and those of its mirror image, are in one fold.
+class Folds {
+ public:
+  Folds(const ShapeFaces& faces, const ShapeOptions& options, const ShapeRun& run)
+      : faces_(faces),
+        options_(options),
+        run_(run),
+        workers_(run.threads > 0 ? run.threads : Workers::processors()) {}
+
+  /// Costs of each fold's faces by a model of the others.
+  Result<shape::Calibration> calibration() {
+    std::vector<shape::SearchedFace> all;
+    for (int fold = 0; fold < options_.confidence_folds; ++fold) {
+      CUFACE_TAKE(model, learn_others(fold));
+      CUFACE_TRY(search(*model, fold, all));
+      if (run_.note)
+        run_.note("confidences: fold " + std::to_string(fold + 1) + " of " +
+                  std::to_string(options_.confidence_folds) + " done");
+    }
+    return shape::calibrate(all);
+  }
+
+ private:
+  bool is_mirrored(std::size_t face) const {
+    return faces_.unmirrored > 0 && faces_.picture_of[face] >= faces_.unmirrored;
+  }
+  int fold_of(std::size_t face) const {
+    const std::size_t picture = faces_.picture_of[face];
+    const std::size_t source = is_mirrored(face) ? picture - faces_.unmirrored : picture;
+    return static_cast<int>(source % size_of(options_.confidence_folds));
+  }
+
+  Result<Model> learn_others(int fold) const {
+    const std::size_t landmarks = size_of(faces_.landmarks);
+    std::vector<std::uint32_t> picture_of;
+    std::vector<Box> boxes;
+    std::vector<Point> points;
+    std::vector<std::uint8_t> present;
+    for (std::size_t face = 0; face < faces_.boxes.size(); ++face) {
+      if (fold_of(face) == fold) continue;
+      picture_of.push_back(faces_.picture_of[face]);
+      boxes.push_back(faces_.boxes[face]);
+      for (std::size_t i = face * landmarks; i < (face + 1) * landmarks; ++i) {
+        points.push_back(faces_.points[i]);
+        present.push_back(faces_.present[i]);
+      }
+    }
+    ShapeRun quiet = run_;
+    quiet.watch = nullptr;
+    quiet.note = nullptr;
+    return shape::learn_shape(
+        {faces_.landmarks, faces_.pictures, picture_of, boxes, points, present, 0}, options_, quiet,
+        {});
+  }
+
+  Status search(const ShapeModel& model, int fold, std::vector<shape::SearchedFace>& all) {
+    std::vector<std::size_t> held_out;
+    const std::size_t landmarks = size_of(faces_.landmarks);
+    for (std::size_t face = 0; face < faces_.boxes.size(); ++face) {
+      const auto present = faces_.present.subspan(face * landmarks, landmarks);
+      if (fold_of(face) == fold && !is_mirrored(face) &&
+          std::ranges::all_of(present, [](std::uint8_t p) { return p != 0; }))
+        held_out.push_back(face);
+    }
+    std::vector<std::unique_ptr<shape::FaceSearch>> searches;
+    for (int i = 0; i < workers_.count(); ++i)
+      searches.push_back(std::make_unique<shape::FaceSearch>(
+          model, shape::hat_costs(model, ShapeArithmetic::kFloat),
+          shape::patch_matcher(model, ShapeArithmetic::kFloat)));
+    std::vector<std::vector<shape::SearchedFace>> found(held_out.size());
+    std::vector<Status> status(held_out.size());
+    workers_.run(static_cast<int>(held_out.size()), [&](int i, int worker) {
+      const std::size_t k = size_of(i);
+      if (is_raised(run_.stop)) return;
+      status[k] = guarded("searching for landmarks", [&]() -> Status {
+        found[k] = shape::search_hard(*searches[size_of(worker)], model, faces_, held_out[k]);
+        return {};
+      });
+    });
+    if (is_raised(run_.stop)) return cancelled();
+    for (const Status& s : status) CUFACE_TRY(s);
+    for (auto& faces : found) std::move(faces.begin(), faces.end(), std::back_inserter(all));
+    return {};
+  }
+
+  const ShapeFaces& faces_;
+  const ShapeOptions& options_;
+  const ShapeRun& run_;
+  Workers workers_;
+};
+
+/// The model with confidences.
+Result<Model> with(const shape::Calibration& calibration, const Model& model) {
+  struct Both {
+    Model model;
+    std::vector<shape::UsualCost> usual;
+  };
+  auto both = std::make_shared<Both>(Both{model, calibration.usual});
+  auto out = std::make_shared<ShapeModel>(*model);
+  out->confidence = calibration.table;
+  out->usual_costs = both->usual;
+  out->storage = both;
+  CUFACE_TRY(validate(*out));
+  return Model(std::move(out));
+}
+
+}  // namespace
+
+Result<Model> train_shape(const ShapeFaces& faces, const ShapeOptions& options, const ShapeRun& run,
+                          LearntTextures begun) {
+  CUFACE_TRY(validate(options, faces.landmarks));
+  CUFACE_TRY(check(faces));
+  return guarded("training a shape model", [&]() -> Result<Model> {
+    CUFACE_TAKE(model, shape::learn_shape(faces, options, run, std::move(begun)));
+    if (options.confidence_folds == 0) return model;
+    CUFACE_TAKE(calibration, Folds(faces, options, run).calibration());
+    // Without a face that could be searched for nothing is known.
+    return calibration.table.is_known() ? with(calibration, model) : Result<Model>(model);
+  });
+}
+
+}  // namespace cuface
