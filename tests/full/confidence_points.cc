@@ -1,8 +1,8 @@
 // What a landmark model finds in the labelled faces made hard, for tests/full/confidence: a line
 // for each face and difficulty, with path and difficulty. Of a forest then each point's error (in
 // distances of the outer corners of the eyes), score and confidence. Of a shape model each point's
-// cost and confidence, then for each point that is labelled too its number and how far it is off
-// right and down.
+// cost and confidence, then for each point that is labelled too its number, how far it is off right
+// and down, and whether it is covered.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -28,6 +28,13 @@ struct Difficulty {
   double right = 0, down = 0, scale = 1;
   double covered[4] = {};  ///< left, top, right, bottom
   double degrees = 0;
+};
+
+/// A third of the box, which shape models are asked about, too.
+constexpr Difficulty kThirds[] = {
+    {"left third covered", 0, 0, 1, {-0.1, -0.1, 0.33, 1.2}},
+    {"right third covered", 0, 0, 1, {0.67, -0.1, 1.1, 1.2}},
+    {"lower third covered", 0, 0, 1, {-0.1, 0.67, 1.1, 1.2}},
 };
 
 constexpr Difficulty kAll[] = {
@@ -56,18 +63,22 @@ struct Hard {
   cv::Mat picture;
   Box box;
   std::vector<Point> truth;
+  cv::Rect covered;
 };
 
 Hard made_hard(const cv::Mat& picture, const Box& box, const std::vector<Point>& truth,
                const Difficulty& d) {
-  Hard hard{picture.clone(), box, truth};
+  Hard hard{picture.clone(), box, truth, {}};
   const auto at = [](float from, float side, double part) {
     return static_cast<int>(
         std::lrint(static_cast<double>(from) + part * static_cast<double>(side)));
   };
-  if (d.covered[2] > d.covered[0])
-    cv::rectangle(hard.picture, {at(box.x, box.w, d.covered[0]), at(box.y, box.h, d.covered[1])},
-                  {at(box.x, box.w, d.covered[2]), at(box.y, box.h, d.covered[3])}, {128}, -1);
+  if (d.covered[2] > d.covered[0]) {
+    const cv::Point first(at(box.x, box.w, d.covered[0]), at(box.y, box.h, d.covered[1]));
+    const cv::Point last(at(box.x, box.w, d.covered[2]), at(box.y, box.h, d.covered[3]));
+    cv::rectangle(hard.picture, first, last, {128}, -1);
+    hard.covered = {first, last};
+  }
   if (d.degrees != 0) {
     const cv::Mat m = cv::getRotationMatrix2D({box.x + box.w / 2, box.y + box.h / 2}, d.degrees, 1);
     cv::warpAffine(picture, hard.picture, m, picture.size(), cv::INTER_LINEAR,
@@ -152,8 +163,10 @@ int run(const std::string& path, int samples) {
   return 0;
 }
 
-/// `common`: a list of Stasm's points and ours where both mean the same.
-int run_shape(const std::string& path, const std::string& forest_path, const std::string& common) {
+/// `common`: a list of Stasm's points and ours where both mean the same. `pictures`: of which
+/// alone; none: of all.
+int run_shape(const std::string& path, const std::string& forest_path, const std::string& common,
+              const std::vector<std::string>& pictures) {
   const auto loaded = load_shape(path);
   if (!loaded.ok()) return fail(loaded.status());
   const auto forest = load_forest(forest_path);
@@ -179,10 +192,12 @@ int run_shape(const std::string& path, const std::string& forest_path, const std
   std::vector<float> confidences(count, -1);
   const bool confident = searcher.value()->has_confidences();
   for (const LandmarkRow& row : landmark_rows()) {
-    if (!row.human) continue;
+    if (!row.human || (!pictures.empty() && std::ranges::count(pictures, row.path) == 0)) continue;
     const cv::Mat picture = row.picture();
     const Box box = detectors_box(box_from_landmarks(*forest.value(), row.truth), map);
-    for (const Difficulty& difficulty : kAll) {
+    std::vector<Difficulty> difficulties(std::begin(kAll), std::end(kAll));
+    difficulties.insert(difficulties.end(), std::begin(kThirds), std::end(kThirds));
+    for (const Difficulty& difficulty : difficulties) {
       const Hard hard = made_hard(picture, box, row.truth, difficulty);
       const auto luma = view(hard.picture);
       const Rect window = shape::window_of(model.window, hard.box, luma.width, luma.height);
@@ -202,9 +217,11 @@ int run_shape(const std::string& path, const std::string& forest_path, const std
       for (std::size_t i = 0; i < count; ++i)
         std::printf("\t%.9g %.6f", search.matches()[i].cost, static_cast<double>(confidences[i]));
       for (const auto& [ours, truth] : pairs)
-        std::printf("\t%zu %.5f %.5f", ours,
+        std::printf("\t%zu %.5f %.5f %d", ours,
                     static_cast<double>(found[ours].x - hard.truth[truth].x) / eyes,
-                    static_cast<double>(found[ours].y - hard.truth[truth].y) / eyes);
+                    static_cast<double>(found[ours].y - hard.truth[truth].y) / eyes,
+                    hard.covered.contains({static_cast<int>(std::lrint(hard.truth[truth].x)),
+                                           static_cast<int>(std::lrint(hard.truth[truth].y))}));
       std::printf("\n");
     }
   }
@@ -215,10 +232,11 @@ int run_shape(const std::string& path, const std::string& forest_path, const std
 }  // namespace cuface::test
 
 int main(int argc, char** argv) {
-  if (argc == 5 && std::string(argv[1]) == "shape")
-    return cuface::test::run_shape(argv[2], argv[3], argv[4]);
+  if (argc >= 5 && std::string(argv[1]) == "shape")
+    return cuface::test::run_shape(argv[2], argv[3], argv[4], {argv + 5, argv + argc});
   if (argc != 3) {
-    std::fprintf(stderr, "usage: confidence_points MODEL SAMPLES | shape MODEL FOREST COMMON\n");
+    std::fprintf(stderr, "usage: confidence_points MODEL SAMPLES | shape MODEL FOREST COMMON [PICTURE ...]
+");
     return 2;
   }
   return cuface::test::run(argv[1], std::atoi(argv[2]));
