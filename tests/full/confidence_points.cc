@@ -235,8 +235,9 @@ int main(int argc, char** argv) {
   if (argc >= 5 && std::string(argv[1]) == "shape")
     return cuface::test::run_shape(argv[2], argv[3], argv[4], {argv + 5, argv + argc});
   if (argc != 3) {
-    std::fprintf(stderr, "usage: confidence_points MODEL SAMPLES | shape MODEL FOREST COMMON [PICTURE ...]
-");
+    std::fprintf(
+        stderr,
+        "usage: confidence_points MODEL SAMPLES | shape MODEL FOREST COMMON [PICTURE ...]\n");
     return 2;
   }
   return cuface::test::run(argv[1], std::atoi(argv[2]));
