@@ -26,8 +26,9 @@ struct ClassifyViews {
   /// What Linking takes in: ridge pixels above `low`; of kApron all pixels above it; of kNone
   /// the edges.
   ImageView<std::uint32_t> ridges;
+  /// Of kHysteresis with all that hangs together with them in their tile.
   ImageView<std::uint32_t> edges;
-  std::uint32_t* parents;  ///< of the nodes (runs.cuh), united within each tile
+  std::uint32_t* parents;  ///< of the other nodes (runs.cuh), united within each tile
 };
 
 Status classify(ImageView<const std::uint8_t> grey, const EdgeRules& rules, const Blur& blur,

@@ -106,10 +106,8 @@ Result<EdgeDetector> EdgeDetector::create(const EdgeConfig& config, int width, i
   const std::size_t words =
       static_cast<std::size_t>(row_words(width)) * static_cast<std::size_t>(height);
   made.ridges_ = layout.add<std::uint32_t>(words);
-  if (config.linking == Linking::kApron) {
-    made.edges_ = layout.add<std::uint32_t>(words);
-    made.widened_ = layout.add<std::uint32_t>(words);
-  }
+  if (config.linking != Linking::kNone) made.edges_ = layout.add<std::uint32_t>(words);
+  if (config.linking == Linking::kApron) made.widened_ = layout.add<std::uint32_t>(words);
   if (config.linking == Linking::kHysteresis)
     made.parents_ = layout.add<std::uint32_t>(words * kRowBits + 1);
   return made;
@@ -139,15 +137,15 @@ Status EdgeDetector::enqueue(ImageView<const std::uint8_t> grey, const EdgeViews
   if (!mapped) return {};
   switch (rules_.linking) {
     case Linking::kHysteresis:
-      CUFACE_TRY(edges::join_tiles(bits(ridges_), parents_.data(), launch));
-      return edges::draw(bits(ridges_), parents_.data(), out.map, out.bits, launch);
+      CUFACE_TRY(edges::join_tiles(bits(ridges_), bits(edges_), parents_.data(), launch));
+      return edges::draw(bits(ridges_), bits(edges_), parents_.data(), out.map, out.bits, launch);
     case Linking::kApron:
       CUFACE_TRY(edges::widen(bits(ridges_), bits(edges_), rules_.apron, bits(widened_), launch));
-      return edges::draw(bits(widened_), nullptr, out.map, out.bits, launch);
+      return edges::draw(bits(widened_), {}, nullptr, out.map, out.bits, launch);
     case Linking::kNone:
       break;
   }
-  return edges::draw(bits(ridges_), nullptr, out.map, out.bits, launch);
+  return edges::draw(bits(ridges_), {}, nullptr, out.map, out.bits, launch);
 }
 
 }  // namespace cuface::cuda

@@ -43,9 +43,10 @@ class EdgeDetector {
   EdgeRules rules_;
   edges::Blur blur_;
   ScratchPart<std::uint32_t> ridges_;
-  ScratchPart<std::uint32_t> edges_, widened_;  ///< of Linking::kApron
-  ScratchPart<std::uint32_t> parents_;          ///< of Linking::kHysteresis
-  std::shared_ptr<Full> full_;                  ///< of Convolution::kFull, and then nothing else
+  ScratchPart<std::uint32_t> edges_;    ///< of all but Linking::kNone
+  ScratchPart<std::uint32_t> widened_;  ///< of Linking::kApron
+  ScratchPart<std::uint32_t> parents_;  ///< of Linking::kHysteresis
+  std::shared_ptr<Full> full_;          ///< of Convolution::kFull, and then nothing else
 };
 
 }  // namespace cuface::cuda

@@ -29,7 +29,7 @@ __device__ inline std::uint32_t node_at(int words, int i, int y, int start) {
 
 /// First the pixels below a border, row by row, then those to the right of one, column by column.
 __global__ void __launch_bounds__(kThreads)
-    join_kernel(Words ridges, std::uint32_t* parents, unsigned below, unsigned all) {
+    join_kernel(Words ridges, Words edges, std::uint32_t* parents, unsigned below, unsigned all) {
   const unsigned thread = blockIdx.x * kThreads + threadIdx.x;
   if (thread >= all) return;
   const auto has = [&](int x, int y) {
@@ -59,14 +59,19 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   const auto node = [&](int i, int j) {
-    return node_at(ridges.width, i / kWarp, j, run_start(ridges.at(i / kWarp, j), i % kWarp));
+    const int word = i / kWarp, bit = i % kWarp;
+    if ((edges.at(word, j) >> bit & 1) != 0) return kEdgeNode;
+    return node_at(ridges.width, word, j, run_start(ridges.at(word, j), bit));
+  };
+  const auto join = [&](std::uint32_t a, std::uint32_t b) {
+    if (a != b) unite(parents, a, b);
   };
   for (; pairs; pairs &= pairs - 1) {
     const int pair = __ffs(static_cast<int>(pairs)) - 1;
     if (is_below)
-      unite(parents, node(x, y), node(x + pair - 1, y - 1));
+      join(node(x, y), node(x + pair - 1, y - 1));
     else
-      unite(parents, node(pair == 2 ? x - 1 : x, y), node(pair == 2 ? x : x - 1, pair ? y - 1 : y));
+      join(node(pair == 2 ? x - 1 : x, y), node(pair == 2 ? x : x - 1, pair ? y - 1 : y));
   }
 }
 
@@ -89,7 +94,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
 /// A thread a quad. `quads` where the map's rows begin at whole words.
 template <bool kLinked>
 __global__ void __launch_bounds__(kBlockX* kBlockY)
-    draw_kernel(Words bits, std::uint32_t* parents, ImageView<std::uint8_t> map,
+    draw_kernel(Words bits, Words edges, std::uint32_t* parents, ImageView<std::uint8_t> map,
                 ImageView<std::uint64_t> map_bits, bool quads) {
   const int quad = static_cast<int>(blockIdx.x * kBlockX + threadIdx.x);
   const int y = static_cast<int>(blockIdx.y * kBlockY + threadIdx.y);
@@ -98,8 +103,9 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   constexpr std::uint32_t kOnes = (1u << kQuad) - 1;
   std::uint32_t drawn = word >> first & kOnes;
   if (kLinked) {
-    std::uint32_t rest = drawn;
-    drawn = 0;
+    const std::uint32_t known = word_at(edges, i, y) >> first;
+    std::uint32_t rest = drawn & ~known;
+    drawn &= known;
     while (rest) {
       const int start = run_start(word, first + __ffs(static_cast<int>(rest)) - 1);
       const std::uint32_t run = run_from(word, start) >> first & kOnes;
@@ -129,7 +135,7 @@ unsigned parts(int n, int of) { return static_cast<unsigned>((n + of - 1) / of);
 
 }  // namespace
 
-Status join_tiles(Words ridges, std::uint32_t* parents, Launcher launch) {
+Status join_tiles(Words ridges, Words edges, std::uint32_t* parents, Launcher launch) {
   const unsigned below =
       (parts(ridges.height, kTileHeight) - 1) * static_cast<unsigned>(ridges.width) * kWarp;
   const unsigned beside =
@@ -137,7 +143,7 @@ Status join_tiles(Words ridges, std::uint32_t* parents, Launcher launch) {
   const unsigned all = below + beside;
   if (all == 0) return {};
   return launch("joining edges", join_kernel, {(all + kThreads - 1) / kThreads, kThreads}, ridges,
-                parents, below, all);
+                edges, parents, below, all);
 }
 
 Status widen(Words near, Words edges, int reach, ImageView<std::uint32_t> out, Launcher launch) {
@@ -146,13 +152,13 @@ Status widen(Words near, Words edges, int reach, ImageView<std::uint32_t> out, L
                 out);
 }
 
-Status draw(Words bits, std::uint32_t* parents, ImageView<std::uint8_t> map,
+Status draw(Words bits, Words edges, std::uint32_t* parents, ImageView<std::uint8_t> map,
             ImageView<std::uint64_t> map_bits, Launcher launch) {
   const dim3 grid(parts(bits.width * kQuads, kBlockX), parts(bits.height, kBlockY));
   const bool quads =
       reinterpret_cast<std::uintptr_t>(map.data) % kQuad == 0 && map.stride % kQuad == 0;
   return launch("drawing edges", parents ? draw_kernel<true> : draw_kernel<false>,
-                {grid, dim3(kBlockX, kBlockY)}, bits, parents, map, map_bits, quads);
+                {grid, dim3(kBlockX, kBlockY)}, bits, edges, parents, map, map_bits, quads);
 }
 
 }  // namespace cuface::cuda::edges

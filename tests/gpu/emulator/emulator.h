@@ -137,6 +137,11 @@ inline int __ffs(int x) { return x ? std::countr_zero(static_cast<unsigned>(x)) 
 inline int __ffsll(long long x) {
   return x ? std::countr_zero(static_cast<unsigned long long>(x)) + 1 : 0;
 }
+inline unsigned long long __brevll(unsigned long long x) {
+  unsigned long long out = 0;
+  for (int i = 0; i < 64; ++i) out |= (x >> i & 1) << (63 - i);
+  return out;
+}
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __popcll(unsigned long long x) { return std::popcount(x); }
 inline int __float2int_rn(float x) { return static_cast<int>(__builtin_lrintf(x)); }
