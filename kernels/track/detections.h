@@ -62,6 +62,8 @@ CUFACE_HD inline void confirm(Track& t, const TrackedFrame& frame, int face, int
   t.shape_points = 0;
   const int n = frame.faces.landmarks_per_face;
   t.landmarks = n >= 2 && n <= frame.max_landmarks ? n : 0;
+  t.confident = frame.faces.confidences != nullptr;
+  t.asks = false;
   if (t.landmarks > 0) t.followed = 0;  // there is room for one of them
   source = t.landmarks > 0 ? face : -1;
 }
@@ -186,6 +188,17 @@ CUFACE_HD inline SearchRegion tentative_region(const State& state, int height) {
     if (state.of(i).face.age > state.of(oldest).face.age) oldest = i;
   }
   return band_around(state.of(oldest).face.box, height);
+}
+
+/// Where to look for the first face that asks for a search, or nothing. By one lane.
+CUFACE_HD inline SearchRegion weak_region(State& state, int height) {
+  for (int i = 0; i < state.count; ++i) {
+    Track& t = state.of(i);
+    if (!t.asks) continue;
+    t.asks = false;
+    return band_around(t.face.box, height);
+  }
+  return {};
 }
 
 /// Whether the search of a band has missed a track and none is left that was found last: then, as
@@ -314,7 +327,9 @@ CUFACE_HD void match_detections(const Lanes& lanes, State& state, const TrackedF
   const int n = faces.landmarks_per_face;
   lanes.each(n >= 2 && n <= frame.max_landmarks ? state.count * n : 0, [&](int k) {
     const int slot = state.slot[k / n], face = scratch.source[slot];
-    if (face >= 0) state.landmark[slot][k % n] = faces.landmarks_of(face)[k % n];
+    if (face < 0) return;
+    state.landmark[slot][k % n] = faces.landmarks_of(face)[k % n];
+    if (faces.confidences) state.confidence[slot][k % n] = faces.confidences_of(face)[k % n];
   });
   if (frame.memory) remember_views(lanes, state, frame);
 }
@@ -347,6 +362,8 @@ CUFACE_HD void finish_frame(const Lanes& lanes, State& state, const TrackedFrame
       out.search_wanted = kWholePicture;
     else if (state.count > faces)
       out.search_wanted = tentative_region(state, frame.height);
+    else
+      out.search_wanted = weak_region(state, frame.height);
     state.searched = state.searched || told;
   });
   for (int g = state.ghosts - out.lost; g < state.ghosts; ++g) {

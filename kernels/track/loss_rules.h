@@ -95,8 +95,9 @@ struct Motion {
   bool lost = false;
   Loss reason = Loss::kPoints;  ///< where lost
   Similarity similarity;
-  Box box;          ///< where the face is now
-  float check = 0;  ///< fraction of all points that passed
+  Box box;            ///< where the face is now
+  float check = 0;    ///< fraction of the points asked that passed
+  bool weak = false;  ///< of no point the confidence is enough
 };
 
 /// What the lanes that judge one motion share.
@@ -132,20 +133,32 @@ CUFACE_HD inline void accept_motion(const Box& box, const similarity::Agreement&
 }
 
 /// `from` on the previous frame, `to` on this one, `back` = `to` flowed back; good[i] = both flows
-/// succeeded. On return good[i] = 1 for points that agree with the motion, unless it is lost.
-/// `good`, `m` and `scratch` are visible to all lanes.
+/// succeeded; `confidences` of the points, or null. Where fewer points are sure than a motion
+/// needs, all are asked. On return good[i] = 1 for points that agree with the motion, unless it is
+/// lost. `good`, `m` and `scratch` are visible to all lanes.
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void judge_motion(const Lanes& lanes, const Box& box, std::span<const Point> from,
                             std::span<const Point> to, std::span<const Point> back,
-                            std::span<std::uint8_t> good, const TrackConfig& config,
-                            std::uint64_t seed, double elapsed, int width, int height, Motion& m,
-                            MotionScratch& scratch) {
+                            std::span<std::uint8_t> good, const float* confidences,
+                            const TrackConfig& config, std::uint64_t seed, double elapsed,
+                            int width, int height, Motion& m, MotionScratch& scratch) {
   const float reach2 = config.forward_backward * config.forward_backward;
   const int all = static_cast<int>(from.size());
+  const auto least_of = [&](int points) {
+    return std::max(2.0f, config.min_points * static_cast<float>(points));
+  };
+  // NaN is weak too.
+  const auto is_sure = [&](int p) {
+    return !confidences || !(config.min_confidence > 0) || confidences[p] >= config.min_confidence;
+  };
+  const int sure = lanes.pick(all, is_sure, [](int, int) {});
+  const bool asks_all = !(static_cast<float>(sure) >= least_of(all));
+  const int asked = asks_all ? all : sure;
   lanes.each(all, [&](int p) {
     const auto i = static_cast<std::size_t>(p);
-    good[i] = scratch.passed[i] = good[i] && distance2(from[i], back[i]) <= reach2;
+    good[i] = scratch.passed[i] =
+        good[i] && (asks_all || is_sure(p)) && distance2(from[i], back[i]) <= reach2;
   });
   const auto passed = [&](int p) { return scratch.passed[p]; };
   const int count = lanes.pick(all, passed, [&](int p, int place) {
@@ -153,8 +166,11 @@ CUFACE_HD void judge_motion(const Lanes& lanes, const Box& box, std::span<const 
     scratch.from[place] = from[i];
     scratch.to[place] = to[i];
   });
-  lanes.once([&] { m = Motion{}; });
-  const float needed = std::max(2.0f, config.min_points * static_cast<float>(from.size()));
+  lanes.once([&] {
+    m = Motion{};
+    m.weak = sure == 0;
+  });
+  const float needed = least_of(asked);
   if (!(static_cast<float>(count) >= needed)) {
     lanes.once([&] { lose(m, Loss::kPoints); });
     return;
@@ -172,7 +188,7 @@ CUFACE_HD void judge_motion(const Lanes& lanes, const Box& box, std::span<const 
   lanes.pick(all, passed,
              [&](int p, int place) { good[static_cast<std::size_t>(p)] = scratch.inlier[place]; });
   lanes.once([&] {
-    m.check = static_cast<float>(agreeing) / static_cast<float>(from.size());
+    m.check = static_cast<float>(agreeing) / static_cast<float>(asked);
     accept_motion(box, scratch.robust.agreement, config, elapsed, width, height, m);
   });
 }

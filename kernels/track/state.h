@@ -31,10 +31,14 @@ struct Faces {
   int count = 0;
   int landmarks_per_face = 0;
   bool searched = false;
-  SearchRegion part;  ///< as of FaceList
+  SearchRegion part;                   ///< as of FaceList
+  const float* confidences = nullptr;  ///< of the landmarks; null = not known
 
   CUFACE_HD const Point* landmarks_of(int face) const {
     return landmarks + face * landmarks_per_face;
+  }
+  CUFACE_HD const float* confidences_of(int face) const {
+    return confidences ? confidences + face * landmarks_per_face : nullptr;
   }
   /// Whether they say anything about a face, or that there is none.
   CUFACE_HD bool tell() const { return searched || part.is_part() || count > 0; }
@@ -70,6 +74,9 @@ struct Track {
   bool replaced = false;   // lost, and another face is in its place
   Loss reason = Loss::kPoints;
   Finds finds;
+  bool confident = false;  // it is known how sure the landmarks held here are
+  bool weak = false;       // none of its points was sure when it was last known
+  bool asks = false;       // for a search, since it became weak
   int views = 0, newest_view = 0;
   double view_time = 0;    // seconds since the newest was begun
   int landmarks = 0;       // held here, from the elements before (order detect, landmark, track)
@@ -111,6 +118,7 @@ struct State {
   Track track[kMaxTracks];
   Ghost ghost[kMaxTracks];
   Point landmark[kMaxTracks][kMaxTrackPoints];
+  float confidence[kMaxTracks][kMaxTrackPoints];          // of landmarks that came with a detection
   Point shape[kMaxTracks][kMaxTrackPoints];               // at the last confirmation
   std::int32_t appearance[kMaxTracks][kAppearanceCells];  // of ghosts, before they were lost
 
@@ -150,12 +158,13 @@ CUFACE_HD inline void begin_frame(State& state, const TrackedFrame& frame,
   state.had_faces = state.faces() > 0;
 }
 
-CUFACE_HD inline const Point* find_landmarks(const Faces& list, std::uint64_t id) {
-  if (list.landmarks_per_face < 2 || list.landmarks_per_face > kMaxTrackPoints) return nullptr;
+/// The face with landmarks that can be followed, or -1.
+CUFACE_HD inline int find_fed(const Faces& list, std::uint64_t id) {
+  if (list.landmarks_per_face < 2 || list.landmarks_per_face > kMaxTrackPoints) return -1;
   for (int i = 0; i < list.count; ++i) {
-    if (list.faces[i].id == id) return list.landmarks_of(i);
+    if (list.faces[i].id == id) return i;
   }
-  return nullptr;
+  return -1;
 }
 
 /// The points a track is followed by; those of a grid in its box have no array.
@@ -163,15 +172,20 @@ struct Points {
   const Point* array;
   int count;
   enum From { kGrid, kLandmarks, kFeedback } from;
+  const float* confidences;  ///< null = not known
 };
 
 CUFACE_HD inline Points choose_points(const State& state, int slot, const Faces& feedback) {
   const Track& t = state.track[slot];
-  if (const Point* fed = find_landmarks(feedback, t.face.id)) {
-    return {fed, feedback.landmarks_per_face, Points::kFeedback};
+  if (const int fed = find_fed(feedback, t.face.id); fed >= 0) {
+    return {feedback.landmarks_of(fed), feedback.landmarks_per_face, Points::kFeedback,
+            feedback.confidences_of(fed)};
   }
-  if (t.landmarks >= 2) return {state.landmark[slot], t.landmarks, Points::kLandmarks};
-  return {nullptr, kGridPoints, Points::kGrid};
+  if (t.landmarks >= 2) {
+    return {state.landmark[slot], t.landmarks, Points::kLandmarks,
+            t.confident ? state.confidence[slot] : nullptr};
+  }
+  return {nullptr, kGridPoints, Points::kGrid, nullptr};
 }
 
 CUFACE_HD inline Point point_at(const Points& points, const Box& box, int i) {
@@ -185,7 +199,8 @@ template <typename Lanes>
 CUFACE_HD void age_track(const Lanes& lanes, State& state, int slot, const TrackedFrame& frame,
                          const TrackConfig& config, similarity::SumScratch& scratch) {
   Track& t = state.track[slot];
-  const Point* fed = find_landmarks(frame.feedback, t.face.id);
+  const int place = find_fed(frame.feedback, t.face.id);
+  const Point* fed = place >= 0 ? frame.feedback.landmarks_of(place) : nullptr;
   const int n = frame.feedback.landmarks_per_face;
   const bool fresh = fed && t.face.age == 0;
   const bool compared = fed && !fresh && t.shape_points == n && config.max_shape_change > 0;
@@ -231,23 +246,24 @@ CUFACE_HD inline void carry_keypoints(Face& face, const Similarity& motion) {
   face.roll = roll_of_eyes(face.keypoints[0], face.keypoints[1]);
 }
 
-/// Carries a track to where its points went, or marks it lost where it was. `from` are the points
-/// that choose_points() chose, and where it took them from.
+/// Carries a track to where its points went, or marks it lost where it was. `from` are those that
+/// choose_points() chose, `source` tells more of them.
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD void carry_track(const Lanes& lanes, State& state, int slot, const TrackedFrame& frame,
-                           const TrackConfig& config, Points::From source,
+                           const TrackConfig& config, const Points& source,
                            std::span<const Point> from, std::span<const Point> to,
                            std::span<const Point> back, std::span<std::uint8_t> good,
                            Motion& motion, MotionScratch& scratch) {
   Track& t = state.track[slot];
-  judge_motion(lanes, t.face.box, from, to, back, good, config, seed_of(frame.number, t.face.id),
-               frame.elapsed, frame.width, frame.height, motion, scratch);
-  const bool fed = source == Points::kFeedback && t.landmarks == 0;
-  const bool own = source == Points::kLandmarks;
+  judge_motion(lanes, t.face.box, from, to, back, good, source.confidences, config,
+               seed_of(frame.number, t.face.id), frame.elapsed, frame.width, frame.height, motion,
+               scratch);
+  const bool fed = source.from == Points::kFeedback && t.landmarks == 0;
+  const bool own = source.from == Points::kLandmarks;
   const int held = fed ? static_cast<int>(from.size()) : t.landmarks;
   lanes.each(motion.lost ? 0 : held, [&](int i) {
-    // Landmarks that could not be followed keep their place in the face.
+    // Landmarks that are weak or could not be followed keep their place in the face.
     const auto k = static_cast<std::size_t>(i);
     Point& p = state.landmark[slot][i];
     p = (own || fed) && good[k] ? to[k] : motion.similarity.apply(fed ? from[k] : p);
@@ -257,6 +273,12 @@ CUFACE_HD void carry_track(const Lanes& lanes, State& state, int slot, const Tra
       t.lost = true;
       t.reason = motion.reason;
       return;
+    }
+    if (source.confidences) {
+      // Asked once: while they stay weak, or where a search has just been, another one would find
+      // the same box.
+      t.asks = motion.weak && (t.asks || (!t.weak && t.face.age > 1));
+      t.weak = motion.weak;
     }
     t.followed = fed ? held : 0;
     t.face.box = motion.box;

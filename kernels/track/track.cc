@@ -62,8 +62,13 @@ class CpuTracker final : public Tracker {
 
 track::Faces plain_faces(const FaceList* list) {
   if (!list) return {};
-  return {list->faces.data(),       list->landmarks.data(), static_cast<int>(list->faces.size()),
-          list->landmarks_per_face, list->searched,         list->part};
+  return {list->faces.data(),
+          list->landmarks.data(),
+          static_cast<int>(list->faces.size()),
+          list->landmarks_per_face,
+          list->searched,
+          list->part,
+          list->landmark_confidences.empty() ? nullptr : list->landmark_confidences.data()};
 }
 
 /// Carries a track from the previous frame to this one. False once it is stopped.
@@ -82,7 +87,7 @@ bool CpuTracker::move(int slot, const track::TrackedFrame& frame, GaussianPyrami
   if (!flow(now, *before_, to, back, good_back, config_.flow, scratch_, stop_)) return false;
   for (std::size_t i = 0; i < n; ++i) good[i] = good[i] && good_back[i];
   track::Motion motion;
-  track::carry_track(SerialLanes{}, state_, slot, frame, config_, points.from, from, to, back, good,
+  track::carry_track(SerialLanes{}, state_, slot, frame, config_, points, from, to, back, good,
                      motion, motion_);
   return true;
 }
@@ -176,6 +181,7 @@ Status validate(const TrackConfig& c) {
       {"forward_backward", c.forward_backward, 0.01, 100},
       {"max_residual", c.max_residual, 0.001, 1},
       {"min_points", c.min_points, 0, 1},
+      {"min_confidence", c.min_confidence, 0, 1},
       {"max_scale_step", c.max_scale_step, 1, 10},
       {"max_shape_change", c.max_shape_change, 0, 10},
       {"min_visible", c.min_visible, 0, 1},

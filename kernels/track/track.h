@@ -50,6 +50,11 @@ struct TrackConfig {
   /// Fraction of the face's points, 0..1. Fewer followed, or fewer of them agreeing: lost.
   float min_points = 0.4f;
 
+  /// Confidence, 0..1; 0 turns the rule off. Landmarks of less are weak: they say nothing of the
+  /// face's motion while enough others do, `min_points` of all. A face that comes to have weak
+  /// landmarks only asks for a search. Works only where landmarks come with confidences.
+  float min_confidence = 0;
+
   /// Ratio, 1..10. A face that grows or shrinks by more between two frames is lost.
   float max_scale_step = 1.15f;
 
@@ -153,8 +158,8 @@ struct TrackOutput {
   FaceList faces;
   int lost = 0;                           ///< faces that ended on this frame
   std::array<int, kLossCount> lost_by{};  ///< the same, by reason
-  /// What of the next frame to search, because the last face was lost or some are in doubt; count 0
-  /// = nothing.
+  /// What of the next frame to search, because the last face was lost, some are in doubt, or the
+  /// landmarks of one are weak; count 0 = nothing.
   SearchRegion search_wanted;
 };
 

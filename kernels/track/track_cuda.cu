@@ -60,8 +60,13 @@ struct Told {
 
 __device__ track::Faces plain_faces(const DeviceFaces* list) {
   if (!list) return {};
-  return {list->faces,         list->landmarks(), list->count, list->landmarks_per_face,
-          list->searched != 0, list->part};
+  return {list->faces,
+          list->landmarks(),
+          list->count,
+          list->landmarks_per_face,
+          list->searched != 0,
+          list->part,
+          list->confidences_of(0)};
 }
 
 __device__ track::TrackedFrame frame_of(const Told& told, const Moment& moment) {
@@ -118,7 +123,7 @@ __global__ void __launch_bounds__(kPlanThreads)
   });
   lanes.each(tracks + 1, [&](int i) { plan->offset[i] = scratch.offset[i]; });
   for (int i = 0; i < tracks; ++i) {
-    const track::Points points{scratch.array[i], scratch.count[i], {}};
+    const track::Points points{scratch.array[i], scratch.count[i], {}, nullptr};
     for (int p = static_cast<int>(threadIdx.x); p < points.count; p += kPlanThreads)
       from[scratch.offset[i] + p] = track::point_at(points, scratch.box[i], p);
   }
@@ -140,7 +145,7 @@ __global__ void __launch_bounds__(kCarryThreads)
   if (state->track[slot].lost) return;
   const int first = plan->offset[i];
   const auto n = static_cast<std::size_t>(plan->offset[i + 1] - first);
-  const auto source = track::choose_points(*state, slot, frame.feedback).from;
+  const track::Points source = track::choose_points(*state, slot, frame.feedback);
   track::carry_track(
       lanes, *state, slot, frame, config, source, std::span<const Point>(points.from + first, n),
       std::span<const Point>(points.to + first, n), std::span<const Point>(points.back + first, n),

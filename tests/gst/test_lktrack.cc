@@ -207,6 +207,7 @@ TEST_F(Track, EveryRuleIsAPropertyWithTheKernelsDefault) {
       {"forward-backward", static_cast<double>(d.forward_backward)},
       {"max-residual", static_cast<double>(d.max_residual)},
       {"min-points", static_cast<double>(d.min_points)},
+      {"min-confidence", static_cast<double>(d.min_confidence)},
       {"max-scale-step", static_cast<double>(d.max_scale_step)},
       {"max-shape-change", static_cast<double>(d.max_shape_change)},
       {"min-visible", static_cast<double>(d.min_visible)},
