@@ -18,7 +18,8 @@ using cuface::surf::ScaleNeighbours;
 /// Determinants are those of the tile and a place around it: a warp's lanes are a row.
 constexpr int kAround = kTile + 2, kWarps = 4, kThreads = kWarps * kWarp;
 static_assert(kAround == kWarp && kAround % kWarps == 0);
-constexpr int kBlocksAtOnce = 6;  // of a multiprocessor: others work while one waits for sums
+/// Of a multiprocessor. More leave so few registers that numbers are on the stack.
+constexpr int kBlocksAtOnce = 4;
 /// Layers whose determinants are there at a time.
 constexpr int kAtOnce = 3;
 /// Of a place in three layers, its own determinant too.
