@@ -7,8 +7,10 @@
 
 #include <algorithm>
 
+#include "kernels/common/bits.h"
 #include "kernels/common/border.h"
 #include "kernels/common/dispatch.h"
+#include "kernels/common/pair_products-inl.h"
 #include "kernels/convolve/convolve.h"
 #include "kernels/edges/reference.h"
 
@@ -23,6 +25,7 @@ void draw_row(const std::uint64_t*, int, std::uint8_t*) {}
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
+using cuface::HWY_NAMESPACE::pair_products;
 
 using Shorts = hn::ScalableTag<std::int16_t>;
 using Words = hn::RepartitionToWide<Shorts>;
@@ -57,10 +60,14 @@ class ShortRows {
   std::uint8_t copies_[kMostBlur][HWY_MAX_BYTES] = {};
 };
 
-/// The blur down the rows: sums of up to 255 * 256.
+/// Sums of the blur down the rows are up to 255 * 256: less this they are signed 16 bits.
+constexpr int kSumOffset = 1 << 15;
+
+/// The blur down the rows, less kSumOffset.
 void blur_down(const std::uint8_t* const* given, const std::vector<int>& weights, int width,
-               std::uint16_t* out) {
+               std::int16_t* out) {
   const hn::RebindToUnsigned<Shorts> d;
+  const auto offset = hn::Set(d, std::uint16_t{kSumOffset});
   const int size = static_cast<int>(weights.size()), half = size / 2;
   ShortRows copies;
   const auto rows = copies.widen(given, size, width);
@@ -74,28 +81,38 @@ void blur_down(const std::uint8_t* const* given, const std::vector<int>& weights
     auto sum = hn::Mul(row(half), weight(half));
     for (int i = 0; i < half; ++i)
       sum = hn::Add(sum, hn::Mul(hn::Add(row(i), row(size - 1 - i)), weight(i)));
-    hn::StoreU(sum, d, out + x);
+    hn::StoreU(hn::BitCast(Shorts(), hn::Xor(sum, offset)), Shorts(), out + x);
   });
 }
 
-/// The blur along a row of these sums, rounded.
-void blur_across(std::uint16_t* sums, const std::vector<int>& weights, int width,
+/// The blur along a row of these sums, rounded. Pairs of 16-bit products are added at once: those
+/// that begin at even pixels are the sums of even pixels, the others those of odd ones.
+void blur_across(std::int16_t* sums, const std::vector<int>& weights, int width,
                  std::uint8_t* out) {
-  const Words d;
-  const hn::Rebind<std::uint16_t, Words> shorts;
+  const Shorts d;
+  const Words words;
   const int size = static_cast<int>(weights.size()), half = size / 2;
   for (int i = 1; i <= half; ++i) {
     sums[-i] = sums[reflect_101(-i, width)];
     sums[width - 1 + i] = sums[reflect_101(width - 1 + i, width)];
   }
+  // Of 2 * kBlurBits; weights add up to 1 << kBlurBits.
+  const auto first = hn::Set(words, (kSumOffset << kBlurBits) + (1 << (2 * kBlurBits - 1)));
+  const auto high = hn::Set(words, static_cast<std::int32_t>(0xffff0000));
+  const auto pair = [&](int i) HWY_ATTR {
+    const int next = i + 1 < size ? weights[static_cast<std::size_t>(i + 1)] : 0;
+    return hn::BitCast(d, hn::Set(words, next << 16 | weights[static_cast<std::size_t>(i)]));
+  };
   for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
-    const auto at = [&](int i) { return hn::PromoteTo(d, hn::LoadU(shorts, sums + x + i - half)); };
-    const auto weight = [&](int i) { return hn::Set(d, weights[static_cast<std::size_t>(i)]); };
-    auto sum = hn::Add(hn::Mul(at(half), weight(half)), hn::Set(d, 1 << (2 * kBlurBits - 1)));
-    for (int i = 0; i < half; ++i)
-      sum = hn::Add(sum, hn::Mul(hn::Add(at(i), at(size - 1 - i)), weight(i)));
-    hn::StoreU(hn::DemoteTo(BytesOfWords(), hn::ShiftRight<2 * kBlurBits>(sum)), BytesOfWords(),
-               out + x);
+    auto even = first, odd = first;
+    for (int i = 0; i < size; i += 2) {
+      const std::int16_t* from = sums + x + i - half;
+      even = hn::Add(even, pair_products(words, hn::LoadU(d, from), pair(i)));
+      odd = hn::Add(odd, pair_products(words, hn::LoadU(d, from + 1), pair(i)));
+    }
+    static_assert(2 * kBlurBits == 16, "the upper halves are the results");
+    const auto both = hn::Or(hn::ShiftRight<16>(even), hn::And(odd, high));
+    hn::StoreU(hn::DemoteTo(BytesOfShorts(), hn::BitCast(d, both)), BytesOfShorts(), out + x);
   }
 }
 
@@ -201,20 +218,35 @@ void magnitudes_of_row(D d, const std::int16_t* dx, const std::int16_t* dy, Grad
   out[-1] = out[width] = 0;
 }
 
-/// The classes of a row, of its magnitudes and those above and below.
+/// Bits of the pixels from x on. A vector of fewer than eight fills half of a byte.
+template <class D>
+HWY_INLINE void store_bits(D d, hn::Mask<D> mask, int x, std::uint64_t* row) {
+  std::uint8_t* to = reinterpret_cast<std::uint8_t*>(row) + x / 8;
+  if constexpr (hn::MaxLanes(D()) >= 8) {
+    hn::StoreMaskBits(d, mask, to);
+  } else {
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, mask, bits);
+    *to = static_cast<std::uint8_t>(x % 8 == 0 ? bits[0] : *to | bits[0] << 4);
+  }
+}
+
+/// The ridges and edges of a row, of its magnitudes and those above and below.
 template <class D, typename T = hn::TFromD<D>>
 void classes_of_row(D d, const T* above, const T* here, const T* below, const std::int16_t* dx,
-                    const std::int16_t* dy, const EdgeRules& rules, int width, std::uint8_t* out) {
-  const hn::Rebind<std::uint8_t, D> bytes;
+                    const std::int16_t* dy, const EdgeRules& rules, int width,
+                    std::uint64_t* ridges, std::uint64_t* edges) {
   const auto low = hn::Set(d, static_cast<T>(rules.low));
   const auto high = hn::Set(d, static_cast<T>(rules.high));
-  const auto ridge_class = hn::Set(d, T{kRidge}), edge_class = hn::Set(d, T{kEdge});
   const bool sectors = sizeof(T) == sizeof(std::int32_t) && rules.thinning == Thinning::kSectors;
+  const int last = words_of(width) - 1;
+  ridges[last] = edges[last] = 0;
   for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
     const auto m = hn::LoadU(d, here + x);
     const auto candidate = hn::Gt(m, low);
     if (hn::AllFalse(d, candidate)) {
-      hn::StoreU(hn::Zero(bytes), bytes, out + x);
+      store_bits(d, candidate, x, ridges);
+      store_bits(d, candidate, x, edges);
       continue;
     }
     const auto along = load_gradient(d, dx + x), down = load_gradient(d, dy + x);
@@ -244,24 +276,11 @@ void classes_of_row(D d, const T* above, const T* here, const T* below, const st
     const auto ridge = hn::And(candidate, hn::And(hn::Gt(m, before), wins));
     const auto edge = hn::And(ridge, hn::Gt(m, high));
     const auto kept = rules.linking == Linking::kApron ? candidate : ridge;
-    const auto classes = hn::IfThenElse(edge, edge_class, hn::IfThenElseZero(kept, ridge_class));
-    hn::StoreU(hn::DemoteTo(bytes, classes), bytes, out + x);
+    store_bits(d, kept, x, ridges);
+    store_bits(d, edge, x, edges);
   }
-}
-
-/// A row of classes, which ends with a whole word, as bits.
-void pack_row(std::uint8_t* classes, int width, int words, std::uint64_t* ridges,
-              std::uint64_t* edges) {
-  const hn::ScalableTag<std::uint8_t> d;
-  const int lanes = static_cast<int>(hn::Lanes(d)), end = 64 * words;
-  std::fill(classes + width, classes + end, std::uint8_t{kNoRidge});
-  auto* ridge_bytes = reinterpret_cast<std::uint8_t*>(ridges);
-  auto* edge_bytes = reinterpret_cast<std::uint8_t*>(edges);
-  for (int x = 0; x < end; x += lanes) {
-    const auto v = hn::LoadU(d, classes + x);
-    hn::StoreMaskBits(d, hn::Ne(v, hn::Zero(d)), ridge_bytes + x / 8);
-    hn::StoreMaskBits(d, hn::Eq(v, hn::Set(d, kEdge)), edge_bytes + x / 8);
-  }
+  ridges[last] &= bits_between(last, 0, width);
+  edges[last] &= bits_between(last, 0, width);
 }
 
 /// Makes the rows of a picture that the next row of gradients needs.
@@ -277,7 +296,7 @@ class Blurring {
       const std::uint8_t* from[kMostBlur];
       for (int i = 0; i < size; ++i)
         from[i] = grey_.row(reflect_101(next_ + i - size / 2, rows_.height));
-      std::uint16_t* sums = rows_.blur_sums.row(0);
+      std::int16_t* sums = rows_.blur_sums.row(0);
       blur_down(from, rows_.blur, rows_.width, sums);
       blur_across(sums, rows_.blur, rows_.width, rows_.blurred.row(next_));
     }
@@ -306,6 +325,40 @@ void contrasts_of_row(const T* magnitudes, int width, const EdgeRules rules, std
   for (int x = 0; x < width; ++x) out[x] = contrast(magnitudes[x], rules);
 }
 
+/// angle_step() of a row. atan(r) is r * (pi / 4 + 0.273 * (1 - r)) to 0.0038, a sixth of a step:
+/// so what is cut of it is the number of tangents passed, or one too few, and one is compared.
+void angles_of_row(const std::int16_t* dx, const std::int16_t* dy, int width, std::uint8_t* out) {
+  const Words d;
+  const hn::RebindToFloat<Words> floats;
+  constexpr float kBend = 0.273f * 128 / 3.14159265f;  // in steps
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto low = hn::Set(d, (1 << 15) - 1), one = hn::Set(d, 1);
+  int x = 0;
+  for (; x + lanes <= width; x += lanes) {
+    const auto along = load_gradient(d, dx + x), down = load_gradient(d, dy + x);
+    const auto width_of = hn::Abs(along), height_of = hn::Abs(down);
+    const auto steep = hn::Gt(height_of, width_of);
+    const auto run = hn::Max(width_of, height_of), rise = hn::Min(width_of, height_of);
+    const auto slope =
+        hn::Div(hn::ConvertTo(floats, rise), hn::ConvertTo(floats, hn::Max(run, one)));
+    const auto bend = hn::Mul(hn::Set(floats, kBend), hn::Sub(hn::Set(floats, 1), slope));
+    const auto about = hn::Mul(slope, hn::Add(hn::Set(floats, kOctaveSteps), bend));
+    const auto passed = hn::Min(hn::ConvertTo(d, about), hn::Set(d, kOctaveSteps - 1));
+    // run * tangent / 2^30, cut, in halves of 15 bits.
+    const auto tangent = hn::GatherIndex(d, kOctave.tangents, passed);
+    const auto lower = hn::ShiftRight<15>(hn::Mul(run, hn::And(tangent, low)));
+    const auto upper = hn::Mul(run, hn::ShiftRight<15>(tangent));
+    const auto limit = hn::ShiftRight<15>(hn::Add(upper, lower));
+    auto step = hn::Sub(passed, hn::VecFromMask(d, hn::Gt(rise, limit)));
+    step = hn::IfThenElse(steep, hn::Sub(hn::Set(d, 64), step), step);
+    step = hn::IfThenElse(hn::Lt(along, hn::Zero(d)), hn::Sub(hn::Set(d, 128), step), step);
+    step = hn::IfThenElse(hn::Lt(down, hn::Zero(d)), hn::Neg(step), step);
+    hn::StoreU(hn::DemoteTo(BytesOfWords(), hn::And(step, hn::Set(d, 255))), BytesOfWords(),
+               out + x);
+  }
+  for (; x < width; ++x) out[x] = angle_step(dx[x], dy[x], kOctave);
+}
+
 /// The rows of one kind of magnitude, from -1 to height, those without a picture all 0.
 template <class D, typename T = hn::TFromD<D>>
 bool classify_by(D d, Rows& rows, Ring<T>& magnitude, ImageView<const std::uint8_t> grey,
@@ -326,18 +379,14 @@ bool classify_by(D d, Rows& rows, Ring<T>& magnitude, ImageView<const std::uint8
       magnitudes_of_row(d, dx, dy, rows.rules.norm, rows.width, row_of(y));
       if (wanted.magnitude.data)
         contrasts_of_row(row_of(y), rows.width, rows.rules, wanted.magnitude.row(y));
-      if (wanted.angle.data) {
-        for (int x = 0; x < rows.width; ++x)
-          wanted.angle.at(x, y) = angle_step(dx[x], dy[x], kOctave);
-      }
+      if (wanted.angle.data) angles_of_row(dx, dy, rows.width, wanted.angle.row(y));
     } else {
       clear(y);
     }
     if (y > 0) {
       classes_of_row(d, row_of(y - 2), row_of(y - 1), row_of(y), rows.dx.row(y - 1),
-                     rows.dy.row(y - 1), rows.rules, rows.width, rows.classes.row(0));
-      pack_row(rows.classes.row(0), rows.width, rows.edges.words(), rows.ridges.row(y - 1),
-               rows.edges.row(y - 1));
+                     rows.dy.row(y - 1), rows.rules, rows.width, rows.ridges.row(y - 1),
+                     rows.edges.row(y - 1));
     }
   }
   return true;
@@ -383,7 +432,6 @@ Rows::Rows(int width_, int height_, const EdgeRules& rules_, const std::vector<i
       dy(width_, 2),
       magnitude(wide ? 0 : width_, 3),
       wide_magnitude(wide ? width_ : 0, 3),
-      classes(width_, 1),
       ridges(width_, height_),
       edges(width_, height_) {}
 

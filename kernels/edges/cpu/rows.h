@@ -1,5 +1,5 @@
 // A picture's edges on the CPU by vectors, row by row: what a row needs lies in rings of a few
-// rows, so that the picture is read once and only the classes of its pixels leave the cache.
+// rows, so that the picture is read once and only the bits of its pixels leave the cache.
 #pragma once
 
 #include <algorithm>
@@ -58,12 +58,11 @@ struct Rows {
   EdgeRules rules;
   std::vector<int> blur;
   bool wide;  ///< magnitudes have 32 bits: of L2, and where sectors are compared
-  Ring<std::uint16_t> blur_sums;
+  Ring<std::int16_t> blur_sums;
   Ring<std::uint8_t> blurred;
   Ring<std::int16_t> smooth, slope, dx, dy;
   Ring<std::int16_t> magnitude;       // not wide
   Ring<std::int32_t> wide_magnitude;  // wide
-  Ring<std::uint8_t> classes;         ///< of a row: EdgeClass, kRidge as `ridges` has it
   BitMap ridges;  ///< for Linking::kApron: all pixels above rules.low, ridge or not
   BitMap edges;
 };
