@@ -1,10 +1,20 @@
 #include "kernels/motion/counted.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace cuface::motion {
+namespace {
+
+/// std::popcount calls a library where the compiler may not count on the instruction.
+std::uint32_t set_bits(std::uint64_t word) {
+  word -= word >> 1 & 0x5555555555555555;
+  word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+  word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  return static_cast<std::uint32_t>(word * 0x0101010101010101 >> 56);
+}
+
+}  // namespace
 
 CountedPixels::CountedPixels(const MotionPlan& plan) : plan_(plan), kept_(plan.width, plan.height) {
   for (int c = 0; c < plan.config.columns; ++c) {
@@ -38,7 +48,7 @@ void CountedPixels::count(Bits bits, std::uint32_t* cells) const {
     std::uint32_t* row = cells + cell_of(y, plan_.config.rows, plan_.height) * plan_.config.columns;
     for (const Piece& piece : pieces_)
       if (const std::uint64_t word = bits.row(y)[piece.word] & piece.bits; word != 0)
-        row[piece.column] += static_cast<std::uint32_t>(std::popcount(word));
+        row[piece.column] += set_bits(word);
   }
 }
 

@@ -56,7 +56,7 @@ class MotionDetector::Impl {
     switch (plan.config.method) {
       case MotionMethod::kEdges:
         edges_.emplace(width, height, plan.config.tolerance, plan.config.symmetric);
-        for (BitImage& map : maps_) map = BitImage(width, height);
+        for (motion::EdgeFrame& frame : maps_) frame = {width, height};
         break;
       case MotionMethod::kDifference:
         for (Image<std::uint8_t>& picture : pictures_) picture = {width, height};
@@ -76,7 +76,7 @@ class MotionDetector::Impl {
     if (background_) return follow(background_->look(picture, mask_.view()), time);
     const References::Choice slots = references_.choose(time, plan_.config.interval);
     if (edges_) {
-      motion::pack(picture, maps_[slots.now].view());
+      motion::pack(picture, maps_[slots.now].map.view());
       compare_edges(slots);
     } else {
       compare(picture, slots);
@@ -86,7 +86,7 @@ class MotionDetector::Impl {
 
   const MotionResult& look(ImageView<const std::uint64_t> edges, std::int64_t time) {
     const References::Choice slots = references_.choose(time, plan_.config.interval);
-    const ImageView<std::uint64_t> now = maps_[slots.now].view();
+    const ImageView<std::uint64_t> now = maps_[slots.now].map.view();
     for (int y = 0; y < edges.height; ++y) std::copy_n(edges.row(y), edges.width, now.row(y));
     compare_edges(slots);
     return follow({.compared = slots.then >= 0}, time);
@@ -136,9 +136,8 @@ class MotionDetector::Impl {
   }
 
   void compare_edges(const References::Choice& slots) {
-    if (slots.then < 0) return;
-    const BitImage &then = maps_[slots.then], &now = maps_[slots.now];
-    edges_->run(then.view(), now.view(), mask_.view());
+    edges_->prepare(maps_[slots.now]);
+    if (slots.then >= 0) edges_->run(maps_[slots.then], maps_[slots.now], mask_.view());
   }
 
   void compare(ImageView<const std::uint8_t> picture, const References::Choice& slots) {
@@ -165,7 +164,7 @@ class MotionDetector::Impl {
   motion::CountedPixels counted_;
   References references_;
   std::optional<motion::EdgeDifference> edges_;
-  BitImage maps_[References::kSlots];
+  motion::EdgeFrame maps_[References::kSlots];
   std::optional<motion::Majority> majority_;
   Image<std::uint8_t> pictures_[References::kSlots], differs_;
   std::optional<motion::Background> background_;

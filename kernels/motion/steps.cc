@@ -186,8 +186,12 @@ Dilation::Dilation(int width, int height, int reach)
 void Dilation::run(Bits bits, ImageView<std::uint64_t> out) {
   const int words = bits.width;
   const std::uint64_t last = bits_between(words - 1, 0, width_);
-  ImageView<std::uint64_t> from = across_.view(), to = down_.view();
-  for (int y = 0; y < bits.height; ++y) std::copy_n(bits.row(y), words, from.row(y));
+  Bits from = bits;
+  ImageView<std::uint64_t> to = across_.view(), other = down_.view();
+  const auto made = [&] {
+    from = to;
+    std::swap(to, other);
+  };
   for (int reach = 0; reach < reach_;) {
     const int by = std::min({reach + 1, reach_ - reach, kWordBits - 1});
     for (int y = 0; y < bits.height; ++y) {
@@ -196,11 +200,12 @@ void Dilation::run(Bits bits, ImageView<std::uint64_t> out) {
       for (int i = 0; i < words; ++i) row[i] = in[i] | moved(in, words, i, by);
       row[words - 1] &= last;
     }
-    std::swap(from, to);
+    made();
     reach += by;
   }
   for (int reach = 0; reach < reach_;) {
     const int by = std::min(2 * reach + 1, reach_ - reach);
+    if (reach + by == reach_) to = out;
     for (int y = 0; y < bits.height; ++y) {
       const std::uint64_t* above = from.row(std::max(y - by, 0));
       const std::uint64_t* below = from.row(std::min(y + by, bits.height - 1));
@@ -209,10 +214,10 @@ void Dilation::run(Bits bits, ImageView<std::uint64_t> out) {
       // A row that is not there is the first or last one, which is as near.
       for (int i = 0; i < words; ++i) row[i] = in[i] | above[i] | below[i];
     }
-    std::swap(from, to);
+    made();
     reach += by;
   }
-  for (int y = 0; y < bits.height; ++y) std::copy_n(from.row(y), words, out.row(y));
+  for (int y = 0; y < bits.height && reach_ == 0; ++y) std::copy_n(bits.row(y), words, out.row(y));
 }
 
 EdgeDifference::EdgeDifference(int width, int height, int tolerance, bool symmetric)
@@ -220,27 +225,31 @@ EdgeDifference::EdgeDifference(int width, int height, int tolerance, bool symmet
       tolerance_(tolerance),
       symmetric_(symmetric),
       dilation_(width, height, tolerance),
-      near_then_(width, height),
-      near_now_(width, height),
-      hollow_(width, height) {}
+      hollow_(width, height),
+      near_hollow_(width, height) {}
 
-void EdgeDifference::run(Bits then, Bits now, ImageView<std::uint64_t> out) {
+void EdgeDifference::prepare(EdgeFrame& frame) {
+  if (simd::vectors()) dilation_.run(std::as_const(frame.map).view(), frame.near.view());
+}
+
+void EdgeDifference::run(const EdgeFrame& former, const EdgeFrame& latter,
+                         ImageView<std::uint64_t> out) {
+  const Bits then = former.map.view(), now = latter.map.view();
   if (!simd::vectors()) return run_plain(then, now, out);
   const int words = now.width;
-  dilation_.run(then, near_then_.view());
-  if (symmetric_) {
-    dilation_.run(now, near_now_.view());
-  } else {
+  if (!symmetric_) {
     for (int y = 0; y < now.height; ++y)
       for (int i = 0; i < words; ++i)
         hollow_.view().row(y)[i] = ~then.row(y)[i] & bits_between(i, 0, width_);
-    dilation_.run(std::as_const(hollow_).view(), near_now_.view());
+    dilation_.run(std::as_const(hollow_).view(), near_hollow_.view());
   }
   for (int y = 0; y < now.height; ++y) {
     for (int i = 0; i < words; ++i) {
-      EdgeWords one = {then.row(y)[i], now.row(y)[i], near_then_.view().row(y)[i]};
-      const std::uint64_t other = near_now_.view().row(y)[i];
-      (symmetric_ ? one.near_now : one.solid_then) = symmetric_ ? other : ~other;
+      EdgeWords one = {then.row(y)[i], now.row(y)[i], former.near.view().row(y)[i]};
+      if (symmetric_)
+        one.near_now = latter.near.view().row(y)[i];
+      else
+        one.solid_then = ~near_hollow_.view().row(y)[i];
       out.row(y)[i] = changed_edges(one, symmetric_);
     }
   }

@@ -40,12 +40,21 @@ class Dilation {
   BitImage across_, down_;
 };
 
+/// A frame's edges, and the pixels near them.
+struct EdgeFrame {
+  EdgeFrame() = default;
+  EdgeFrame(int width, int height) : map(width, height), near(width, height) {}
+  BitImage map, near;
+};
+
 /// The method edges (edges.h), of the maps of two frames.
 class EdgeDifference {
  public:
   EdgeDifference() = default;
   EdgeDifference(int width, int height, int tolerance, bool symmetric);
-  void run(Bits then, Bits now, ImageView<std::uint64_t> out);
+  /// Makes `near` of a frame whose map is there; once, for all frames that it is compared with.
+  void prepare(EdgeFrame& frame);
+  void run(const EdgeFrame& former, const EdgeFrame& latter, ImageView<std::uint64_t> out);
 
  private:
   void run_plain(Bits then, Bits now, ImageView<std::uint64_t> out) const;
@@ -53,7 +62,7 @@ class EdgeDifference {
   int width_ = 0, tolerance_ = 0;
   bool symmetric_ = true;
   Dilation dilation_;
-  BitImage near_then_, near_now_, hollow_;
+  BitImage hollow_, near_hollow_;  ///< not symmetric only
 };
 
 /// The method difference: two frames differ in a pixel that is further apart, in grey levels.
