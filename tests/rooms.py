@@ -18,7 +18,7 @@ FLOORS = [
     ["kernels/group", "kernels/landmarks", "kernels/motion", "kernels/orb", "kernels/match", "kernels/shape",
      "kernels/surf"],
     ["kernels/detect", "kernels/landmark_samples", "kernels/landmark_filter", "kernels/track", "kernels/keypoints"],
-    ["kernels/overlay", "kernels/planar"],
+    ["kernels/overlay", "kernels/planar", "kernels/eyes"],
     ["kernels/boost", "kernels/grow", "kernels/shape_training"],
     ["models"],
     ["gst/meta"],

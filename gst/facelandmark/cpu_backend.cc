@@ -14,15 +14,15 @@ namespace {
 
 class CpuLandmarkBackend final : public LandmarkBackend {
  public:
-  explicit CpuLandmarkBackend(std::unique_ptr<LandmarkFinder> finder)
-      : finder_(std::move(finder)), points_(finder_->landmarks_per_face()) {}
+  CpuLandmarkBackend(std::unique_ptr<LandmarkFinder> finder, const LandmarkModel& model)
+      : finder_(std::move(finder)), points_(points_of(model)), scheme_(scheme_of(model)) {}
 
   Result<Landmarks> run(Frame& frame, const FaceResult& faces, const LandmarkSettings& settings,
                         double seconds) override {
     CUFACE_TAKE(read, faces.read());
     auto list = std::make_shared<FaceList>(*read);
     list->landmarks_per_face = points_;
-    list->scheme = finder_->scheme();
+    list->scheme = scheme_;
     list->landmarks.resize(list->faces.size() * static_cast<std::size_t>(points_));
     list->landmark_confidences.clear();
     CUFACE_TRY(finder_->look_at(frame, faces, *list, settings));
@@ -91,6 +91,7 @@ class CpuLandmarkBackend final : public LandmarkBackend {
 
   const std::unique_ptr<LandmarkFinder> finder_;
   const int points_;
+  const LandmarkSchemeRef scheme_;
   FaceListRef before_;  // what was delivered for the frame before
   const std::unique_ptr<InertiaState> inertia_ = std::make_unique<InertiaState>();
   forest::InertiaScratch inertia_scratch_;
@@ -110,7 +111,7 @@ LandmarkBackendResult make_landmark_backend(Backend backend, const LandmarkModel
     return Status(StatusCode::kUnsupported, "this build finds landmarks on the CPU only");
   CUFACE_TAKE(finder, model.shape ? make_shape_finder(model, settings.start, stop)
                                   : make_forest_finder(model.forest, settings.iterations, stop));
-  return LandmarkBackendResult(std::make_unique<CpuLandmarkBackend>(std::move(finder)));
+  return LandmarkBackendResult(std::make_unique<CpuLandmarkBackend>(std::move(finder), model));
 }
 
 }  // namespace cuface::gst

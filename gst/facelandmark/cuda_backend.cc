@@ -10,8 +10,8 @@ namespace {
 
 class CudaLandmarkBackend final : public LandmarkBackend {
  public:
-  explicit CudaLandmarkBackend(std::unique_ptr<DeviceLandmarkFinder> finder)
-      : finder_(std::move(finder)), points_(finder_->landmarks_per_face()) {}
+  CudaLandmarkBackend(std::unique_ptr<DeviceLandmarkFinder> finder, const LandmarkModel& model)
+      : finder_(std::move(finder)), points_(points_of(model)), scheme_(scheme_of(model)) {}
 
   Status allocate() {
     CUFACE_TRY(inertia_.allocate());
@@ -26,7 +26,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(picture, device.luma());
     CUFACE_TAKE(out, device.new_faces(points_));
-    out->set_scheme(finder_->scheme());
+    out->set_scheme(scheme_);
     CUFACE_TAKE(in, device.faces(faces));
     CUFACE_TRY(finder_->find(picture, in, out->written(), settings, launch));
     if (frame.is_gap()) return pass_gap(device, std::move(out), std::move(name));
@@ -66,7 +66,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
                              DetectorName name, float amount, double seconds) {
     CUFACE_TAKE(launch, device.launcher());
     CUFACE_TAKE(smooth, device.new_faces(points_));
-    smooth->set_scheme(finder_->scheme());
+    smooth->set_scheme(scheme_);
     CUFACE_TRY(cuda::smooth_landmarks(smooth_, faces->written(), smooth->written(), seconds, amount,
                                       launch));
     CUFACE_TAKE(delivered, device.submit_faces(std::move(smooth), name, {}));
@@ -76,6 +76,7 @@ class CudaLandmarkBackend final : public LandmarkBackend {
 
   const std::unique_ptr<DeviceLandmarkFinder> finder_;
   const int points_;
+  const LandmarkSchemeRef scheme_;
   cuda::FilterMemory<InertiaState> inertia_;
   cuda::FilterMemory<SmoothState> smooth_;
   FaceResult before_;  // what was delivered for the frame before
@@ -86,9 +87,9 @@ class CudaLandmarkBackend final : public LandmarkBackend {
 LandmarkBackendResult make_cuda_landmark_backend(const LandmarkModel& model,
                                                  const LandmarkSettings& settings,
                                                  const StopFlag& stop) {
-  CUFACE_TAKE(finder, model.shape ? make_device_shape_finder(model.shape, settings.start)
+  CUFACE_TAKE(finder, model.shape ? make_device_shape_finder(model, settings.start, stop)
                                   : make_device_forest_finder(model.forest, settings, stop));
-  auto made = std::make_unique<CudaLandmarkBackend>(std::move(finder));
+  auto made = std::make_unique<CudaLandmarkBackend>(std::move(finder), model);
   CUFACE_TRY(made->allocate());
   return LandmarkBackendResult(std::move(made));
 }

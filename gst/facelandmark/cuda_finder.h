@@ -17,9 +17,6 @@ namespace cuface::gst {
 class DeviceLandmarkFinder {
  public:
   virtual ~DeviceLandmarkFinder() = default;
-  virtual int landmarks_per_face() const = 0;
-  /// What they stand for; null where nobody has said.
-  virtual LandmarkSchemeRef scheme() const = 0;
   /// Before find() of each frame. The settings may be others than on the frame before.
   virtual Status look_at(Frame& frame, DeviceFaceFrame& device, const FaceResult& faces,
                          const std::string& detector, const LandmarkSettings& settings) = 0;
@@ -37,9 +34,9 @@ using DeviceLandmarkFinderResult = Result<std::unique_ptr<DeviceLandmarkFinder>>
 DeviceLandmarkFinderResult make_device_forest_finder(std::shared_ptr<const ForestModel> model,
                                                      const LandmarkSettings& settings,
                                                      const StopFlag& stop);
-/// Iterations, samples, box maps and rolls are the forest's: it does without. kUnsupported:
-/// `start` is kEyes.
-DeviceLandmarkFinderResult make_device_shape_finder(std::shared_ptr<const ShapeModel> model,
-                                                    LandmarkStart start);
+/// Iterations, samples, box maps and rolls are the forest's: it does without. `start` as long as it
+/// lives.
+DeviceLandmarkFinderResult make_device_shape_finder(const LandmarkModel& model, LandmarkStart start,
+                                                    const StopFlag& stop);
 
 }  // namespace cuface::gst

@@ -37,8 +37,6 @@ class DeviceForestFinder final : public DeviceLandmarkFinder {
     return {};
   }
 
-  int landmarks_per_face() const override { return model_->landmarks; }
-  LandmarkSchemeRef scheme() const override { return scheme_of_model(model_); }
   Status look_at(Frame& frame, DeviceFaceFrame& device, const FaceResult& faces,
                  const std::string& detector, const LandmarkSettings& settings) override {
     if (settings.iterations != planned_.iterations || settings.samples != planned_.samples ||

@@ -3,6 +3,7 @@
 #include "gst/base/cuda/sharedincontext.h"
 #include "gst/facelandmark/cuda_finder.h"
 #include "kernels/common/try.h"
+#include "kernels/eyes/eyes_cuda.h"
 #include "kernels/shape/cuda/searcher.h"
 
 namespace cuface::gst {
@@ -10,19 +11,18 @@ namespace {
 
 class DeviceShapeFinder final : public DeviceLandmarkFinder {
  public:
-  DeviceShapeFinder(std::shared_ptr<const ShapeModel> model,
-                    std::unique_ptr<cuda::ShapeSearcher> searcher)
-      : model_(std::move(model)), searcher_(std::move(searcher)) {}
+  DeviceShapeFinder(std::unique_ptr<cuda::ShapeSearcher> searcher,
+                    std::unique_ptr<cuda::EyeStart> eyes)
+      : searcher_(std::move(searcher)), eyes_(std::move(eyes)) {}
 
-  int landmarks_per_face() const override { return searcher_->landmarks(); }
-  LandmarkSchemeRef scheme() const override { return scheme_of_model(model_); }
   Status look_at(Frame&, DeviceFaceFrame&, const FaceResult&, const std::string&,
                  const LandmarkSettings&) override {
     return {};
   }
   Status find(ImageView<const std::uint8_t> luma, const cuda::DeviceFaces* in,
               cuda::DeviceFaces* out, const LandmarkSettings&, cuda::Launcher launch) override {
-    const cuda::ShapeFrame frame{luma, in, out};
+    if (eyes_) CUFACE_TRY(eyes_->enqueue(luma, in, launch));
+    const cuda::ShapeFrame frame{luma, in, out, eyes_ ? eyes_->starts() : nullptr};
     return searcher_->enqueue({&frame, 1}, launch);
   }
   Status remember(const cuda::DeviceFaces*, const LandmarkSettings&, cuda::Launcher) override {
@@ -31,27 +31,26 @@ class DeviceShapeFinder final : public DeviceLandmarkFinder {
   void forget() override {}
 
  private:
-  const std::shared_ptr<const ShapeModel> model_;
   const std::unique_ptr<cuda::ShapeSearcher> searcher_;
+  const std::unique_ptr<cuda::EyeStart> eyes_;  ///< for LandmarkStart::kEyes
 };
 
 }  // namespace
 
-DeviceLandmarkFinderResult make_device_shape_finder(std::shared_ptr<const ShapeModel> model,
-                                                    LandmarkStart start) {
-  if (start == LandmarkStart::kEyes)
-    return Status(StatusCode::kUnsupported,
-                  "start=eyes: eyes are searched for on the CPU only: set start=box or "
-                  "start=tracker, or set backend=cpu and bring frames in system memory");
+DeviceLandmarkFinderResult make_device_shape_finder(const LandmarkModel& model, LandmarkStart start,
+                                                    const StopFlag& stop) {
   // The model in the current context, shared by all elements that use both.
   static SharedInContext<const cuda::DeviceShape> shared;
   CUFACE_TAKE(device, shared.get(
-                          model.get(), [](const cuda::DeviceShape&) { return true; },
-                          [&] { return cuda::DeviceShape::create(*model); }));
+                          model.shape.get(), [](const cuda::DeviceShape&) { return true; },
+                          [&] { return cuda::DeviceShape::create(*model.shape); }));
   CUFACE_TAKE(searcher, cuda::ShapeSearcher::create(std::move(device), cuda::kMaxFaces,
-                                                    start == LandmarkStart::kTracker));
+                                                    start != LandmarkStart::kBox));
+  std::unique_ptr<cuda::EyeStart> eyes;
+  if (start == LandmarkStart::kEyes)
+    CUFACE_TRY(take(cuda::EyeStart::create(model.eyes, *model.shape, stop), eyes));
   return DeviceLandmarkFinderResult(
-      std::make_unique<DeviceShapeFinder>(std::move(model), std::move(searcher)));
+      std::make_unique<DeviceShapeFinder>(std::move(searcher), std::move(eyes)));
 }
 
 }  // namespace cuface::gst

@@ -11,9 +11,6 @@ namespace cuface::gst {
 class LandmarkFinder {
  public:
   virtual ~LandmarkFinder() = default;
-  virtual int landmarks_per_face() const = 0;
-  /// What they stand for; null where nobody has said.
-  virtual LandmarkSchemeRef scheme() const = 0;
   /// Before find() and remember() of each frame, gaps too.
   virtual Status look_at(Frame& frame, const FaceResult& faces, const FaceList& list,
                          const LandmarkSettings& settings) = 0;
@@ -24,10 +21,16 @@ class LandmarkFinder {
   virtual void forget() = 0;
 };
 
-/// Of a model, which it keeps.
-template <typename Model>
-LandmarkSchemeRef scheme_of_model(const std::shared_ptr<const Model>& model) {
-  return model->scheme.points > 0 ? LandmarkSchemeRef(model, &model->scheme) : nullptr;
+inline int points_of(const LandmarkModel& model) {
+  return model.shape ? model.shape->points : model.forest->landmarks;
+}
+
+/// What the points stand for, with the model that has it; null where nobody has said.
+inline LandmarkSchemeRef scheme_of(const LandmarkModel& model) {
+  const auto of = [](const auto& engine) {
+    return engine->scheme.points > 0 ? LandmarkSchemeRef(engine, &engine->scheme) : nullptr;
+  };
+  return model.shape ? of(model.shape) : of(model.forest);
 }
 
 using LandmarkFinderResult = Result<std::unique_ptr<LandmarkFinder>>;

@@ -24,8 +24,6 @@ class ForestFinder final : public LandmarkFinder {
     return {};
   }
 
-  int landmarks_per_face() const override { return model_->landmarks; }
-  LandmarkSchemeRef scheme() const override { return scheme_of_model(model_); }
   Status look_at(Frame& frame, const FaceResult& faces, const FaceList& list,
                  const LandmarkSettings& settings) override {
     if (!settings.follow_roll) known_rolls_.count = 0;

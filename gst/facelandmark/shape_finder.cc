@@ -2,9 +2,9 @@
 #include <utility>
 #include <vector>
 
-#include "gst/facelandmark/eyestart.h"
 #include "gst/facelandmark/finder.h"
 #include "kernels/common/try.h"
+#include "kernels/eyes/eyes.h"
 #include "kernels/shape/search.h"
 
 namespace cuface::gst {
@@ -19,8 +19,6 @@ class ShapeFinder final : public LandmarkFinder {
         searcher_(std::move(searcher)),
         eyes_(std::move(eyes)) {}
 
-  int landmarks_per_face() const override { return model_->points; }
-  LandmarkSchemeRef scheme() const override { return scheme_of_model(model_); }
   Status look_at(Frame&, const FaceResult&, const FaceList&, const LandmarkSettings&) override {
     return {};
   }
@@ -29,25 +27,29 @@ class ShapeFinder final : public LandmarkFinder {
     boxes_.clear();
     for (const Face& face : list.faces) boxes_.push_back(face.box);
     list.landmark_confidences.resize(searcher_->has_confidences() ? list.landmarks.size() : 0);
-    const std::span<float> confidences(list.landmark_confidences);
+    std::span<const Point> starts;
     if (start_ == LandmarkStart::kTracker && list.followed_per_face == model_->points)
-      return searcher_->enqueue(picture->view(), boxes_, list.landmarks, list.followed,
-                                confidences);
-    if (start_ != LandmarkStart::kEyes)
-      return searcher_->enqueue(picture->view(), boxes_, list.landmarks, {}, confidences);
-    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-    const auto points = static_cast<std::size_t>(model_->points);
-    starts_.assign(list.landmarks.size(), {kNone, kNone});
-    for (std::size_t i = 0; i < boxes_.size(); ++i)
-      CUFACE_TRY(
-          eyes_->find(picture->view(), boxes_[i], std::span(starts_).subspan(i * points, points))
-              .status());
-    return searcher_->enqueue(picture->view(), boxes_, list.landmarks, starts_, confidences);
+      starts = list.followed;
+    else if (start_ == LandmarkStart::kEyes)
+      CUFACE_TRY(take(start_at_eyes(picture->view()), starts));
+    return searcher_->enqueue(picture->view(), boxes_, list.landmarks, starts,
+                              list.landmark_confidences);
   }
   void remember(const FaceList&, const LandmarkSettings&) override {}
   void forget() override {}
 
  private:
+  /// Of each box, or NaN where not both eyes are found.
+  Result<std::span<const Point>> start_at_eyes(ImageView<const std::uint8_t> luma) {
+    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+    const auto points = static_cast<std::size_t>(model_->points);
+    starts_.assign(boxes_.size() * points, {kNone, kNone});
+    for (std::size_t i = 0; i < boxes_.size(); ++i)
+      CUFACE_TRY(
+          eyes_->find(luma, boxes_[i], std::span(starts_).subspan(i * points, points)).status());
+    return std::span<const Point>(starts_);
+  }
+
   const std::shared_ptr<const ShapeModel> model_;
   const LandmarkStart start_;
   const std::unique_ptr<ShapeSearcher> searcher_;

@@ -5,6 +5,7 @@
 
 #include "kernels/common/simd.h"
 #include "kernels/pyramid/pyramid.h"
+#include "kernels/pyramid/tap.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/pyramid/resize.cc"
@@ -145,33 +146,13 @@ int lanes_of_halves() { return static_cast<int>(hn::Lanes(hn::ScalableTag<std::u
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <cmath>
-
 namespace cuface {
 namespace {
 
-constexpr int kOne = 256;  // the weight 1
-
-// For every destination index the source pair it lies between. Beyond the centres of the outermost
-// source pixels the outermost pixel is repeated.
 std::vector<LinearResize::Tap> make_taps(int source, int destination) {
-  const double inverse = static_cast<double>(destination) / source;
-  const double scale = 1.0 / inverse;
   std::vector<LinearResize::Tap> taps(static_cast<std::size_t>(destination));
-  for (int i = 0; i < destination; ++i) {
-    const double position = scale * (i + 0.5) - 0.5;
-    const int floor = static_cast<int>(std::floor(position));
-    LinearResize::Tap& tap = taps[static_cast<std::size_t>(i)];
-    if (floor < 0) {
-      tap = {0, 0, kOne, 0};
-    } else if (floor >= source - 1) {
-      tap = {source - 1, source - 1, kOne, 0};
-    } else {
-      const int weight = static_cast<int>(std::lrint((position - floor) * kOne));
-      tap = {floor, floor + 1, static_cast<std::uint16_t>(kOne - weight),
-             static_cast<std::uint16_t>(weight)};
-    }
-  }
+  for (int i = 0; i < destination; ++i)
+    taps[static_cast<std::size_t>(i)] = resize_tap(i, source, destination);
   return taps;
 }
 
@@ -195,7 +176,7 @@ HWY_EXPORT(lanes_of_halves);
 // Is each column the mean of two neighbours, and the next one that of the next two?
 bool are_halves(const std::vector<LinearResize::Tap>& columns) {
   for (std::size_t x = 0; x < columns.size(); ++x) {
-    if (columns[x].first != static_cast<int>(2 * x) || columns[x].weight_second != kOne / 2)
+    if (columns[x].first != static_cast<int>(2 * x) || columns[x].weight_second != kWholeWeight / 2)
       return false;
   }
   return true;
@@ -213,7 +194,7 @@ LinearResize::LinearResize(int src_width, int src_height, int dst_width, int dst
 void LinearResize::row(const std::uint8_t* above, const std::uint8_t* below, int y,
                        int first_column, int count, std::uint8_t* dst) const {
   const Tap& tap = rows_[static_cast<std::size_t>(y)];
-  if (simd::vectors() && halves_ && tap.weight_second == kOne / 2 &&
+  if (simd::vectors() && halves_ && tap.weight_second == kWholeWeight / 2 &&
       count >= CUFACE_DISPATCH(lanes_of_halves)()) {
     const std::ptrdiff_t left = std::ptrdiff_t{2} * first_column;
     CUFACE_DISPATCH(halve_row)(above + left, below + left, count, dst);

@@ -22,7 +22,7 @@
 #include <set>
 
 #include "kernels/detect/detect.h"
-#include "kernels/landmarks/landmarks.h"
+#include "kernels/landmark_samples/landmark_samples.h"
 #include "kernels/track/loss_rules.h"
 #include "kernels/track/track.h"
 #include "models/box_map.h"
@@ -62,6 +62,7 @@ bool set(TrackConfig& c, const std::string& name, double value) {
   const std::map<std::string, float*> fields = {{"forward_backward", &c.forward_backward},
                                                 {"max_residual", &c.max_residual},
                                                 {"min_points", &c.min_points},
+                                                {"min_confidence", &c.min_confidence},
                                                 {"max_scale_step", &c.max_scale_step},
                                                 {"max_shape_change", &c.max_shape_change},
                                                 {"min_visible", &c.min_visible},
@@ -176,7 +177,7 @@ class Chain {
         std::move(Tracker::create(Backend::kCpu, options.config, clip.width, clip.height).value());
     for (auto& pyramid : pyramids_)
       pyramid = std::make_shared<GaussianPyramid>(clip.width, clip.height);
-    if (model) landmarker_ = std::move(Landmarker::create(Backend::kCpu, model).value());
+    if (model) landmarker_ = std::move(SampledLandmarker::create(Backend::kCpu, model).value());
   }
 
   const FaceList& step(const cv::Mat& frame, const std::vector<Face>& detections) {
@@ -213,6 +214,8 @@ class Chain {
   std::array<int, kLossCount> lost{};
 
  private:
+  static constexpr int kSamples = 4;  // cufacelandmark's default
+
   static bool whole(const SearchRegion& what) { return what && !what.is_part(); }
 
   void print_events(const FaceList& found) const {
@@ -236,8 +239,14 @@ class Chain {
                                static_cast<std::size_t>(model_->landmarks));
     const BoxMap map = box_map_for(*model_, kCascade);
     std::vector<Box> boxes;
-    for (const Face& f : feedback_.faces) boxes.push_back(map.apply(f.box));
-    if (!landmarker_->enqueue(luma, boxes, feedback_.landmarks).ok()) std::abort();
+    for (const Face& f : feedback_.faces) boxes.push_back(f.box);
+    feedback_.landmark_confidences.resize(
+        landmarker_->has_confidences(kSamples) ? feedback_.landmarks.size() : 0);
+    if (!landmarker_
+             ->enqueue(luma, boxes, map, kSamples, feedback_.landmarks, {}, {},
+                       feedback_.landmark_confidences)
+             .ok())
+      std::abort();
   }
 
   const Options& options_;
@@ -245,7 +254,7 @@ class Chain {
   Clip clip_;
   std::shared_ptr<GaussianPyramid> pyramids_[2];  // in turns, as in culktrack
   std::unique_ptr<Tracker> tracker_;
-  std::unique_ptr<Landmarker> landmarker_;
+  std::unique_ptr<SampledLandmarker> landmarker_;
   TrackOutput out_;
   FaceList feedback_;
   int count_ = 0;

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <opencv2/imgcodecs.hpp>
 
-#include "gst/facelandmark/eyestart.h"
 #include "gst/faces/feedback.h"
+#include "kernels/eyes/eyes.h"
 #include "kernels/landmarks/landmarks.h"
 #include "kernels/shape/search.h"
 #include "models/box_map.h"
@@ -197,7 +197,7 @@ TEST(EyeStart, FindsTheEyesOfLabelledFaces) {
   if (!path.ok()) GTEST_SKIP() << path.status().message();
   const ShapeModel model = with_eyes();
   const StopFlag stop;
-  auto start = gst::EyeStart::create(load_cascade(path.value()).value(), model, stop);
+  auto start = EyeStart::create(load_cascade(path.value()).value(), model, stop);
   ASSERT_TRUE(start.ok()) << start.status().message();
   int faces = 0, found = 0, near = 0;
   std::vector<Point> points(8);
@@ -232,7 +232,7 @@ TEST(EyeStart, WhatIsNoFace) {
   if (!path.ok()) GTEST_SKIP() << path.status().message();
   const StopFlag stop;
   const auto cascade = load_cascade(path.value()).value();
-  auto start = gst::EyeStart::create(cascade, with_eyes(), stop);
+  auto start = EyeStart::create(cascade, with_eyes(), stop);
   ASSERT_TRUE(start.ok());
   const cv::Mat plain(120, 160, CV_8UC1, cv::Scalar(90));
   std::vector<Point> points(8, {7, 7});
@@ -250,7 +250,7 @@ TEST(EyeStart, WhatIsNoFace) {
     EXPECT_FALSE(found.value());
   }
   EXPECT_EQ(points, std::vector<Point>(8, Point{7, 7}));
-  const auto blind = gst::EyeStart::create(cascade, *random_shape_model(3), stop);
+  const auto blind = EyeStart::create(cascade, *random_shape_model(3), stop);
   EXPECT_EQ(blind.status().code(), StatusCode::kUnsupported);
   EXPECT_NE(blind.status().message().find("start=box"), std::string::npos);
 }

@@ -19,6 +19,8 @@ struct ShapeFrame {
   ImageView<const std::uint8_t> luma;
   const DeviceFaces* in;
   DeviceFaces* out;
+  /// [kMaxFaces][points]: where searches start; null = in boxes, or at followed points.
+  const Point* starts = nullptr;
 };
 
 /// Of several streams.

@@ -25,8 +25,9 @@ namespace cuface::cuda {
 class ShapeSearcher {
  public:
   /// Allocates. `faces`: of all frames together, that can be searched for. `follows`: a search
-  /// starts from the points that were followed, where a face has as many as the model and none is
-  /// far or not finite; else, or without, in the box. kInvalidArgument: no
+  /// starts from ShapeFrame::starts or, where these are null, from the points that were followed,
+  /// where a face has as many as the model. In the box where one is far or not finite, or
+  /// without. kInvalidArgument: no
   /// model, or no face; kUnsupported: a model whose profiles do not fit into the device's shared
   /// memory; kOutOfDeviceMemory.
   static Result<std::unique_ptr<ShapeSearcher>> create(std::shared_ptr<const DeviceShape> model,

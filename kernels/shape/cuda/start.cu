@@ -69,13 +69,13 @@ __global__ void __launch_bounds__(kThreads)
   const Box box = frame.in->faces[face].box;
   const bool is_usable = shape::is_usable(box);
   const auto thread = static_cast<int>(threadIdx.x);
-  bool follows = frames.follows != 0 && frame.in->landmarks_per_face == 0 &&
-                 frame.in->followed_per_face == points;
-  const Point* const followed = frame.in->landmarks() + face * points;
-  for (int i = thread; follows && i < points; i += kThreads) follows = shape::is_near(followed[i]);
-  follows = __syncthreads_and(follows) != 0;
+  bool is_told = frames.follows != 0 && (frame.starts || (frame.in->landmarks_per_face == 0 &&
+                                                          frame.in->followed_per_face == points));
+  const Point* const told = (frame.starts ? frame.starts : frame.in->landmarks()) + face * points;
+  for (int i = thread; is_told && i < points; i += kThreads) is_told = shape::is_near(told[i]);
+  is_told = __syncthreads_and(is_told) != 0;
   const auto start_of = [&](int i) {
-    if (follows) return ShapePoint{followed[i].x, followed[i].y};
+    if (is_told) return ShapePoint{told[i].x, told[i].y};
     return shape::start_point(box, t.start_scale, t.mean_shape[2 * i], t.mean_shape[2 * i + 1]);
   };
   if (thread == 0) {

@@ -1,9 +1,10 @@
-// Where a shape model starts by the eyes: they are searched for in the upper part of the face's
-// box, which is scaled to one size first. On the CPU.
+// eyes: where the search of a shape model starts. The eyes are searched for in the upper part of
+// the face's box, which is scaled to one size first. Rules of both processors: eye_rules.h.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "kernels/cascade/cascade.h"
 #include "kernels/common/geometry.h"
@@ -11,9 +12,10 @@
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
 #include "kernels/detect/detect.h"
+#include "kernels/eyes/eye_rules.h"
 #include "kernels/shape/shape_model.h"
 
-namespace cuface::gst {
+namespace cuface {
 
 class EyeStart {
  public:
@@ -29,13 +31,30 @@ class EyeStart {
   Result<bool> find(ImageView<const std::uint8_t> luma, const Box& box, std::span<Point> out);
 
  private:
-  EyeStart(std::unique_ptr<Detector> detector, std::vector<Point> mean, Point left, Point right);
+  EyeStart(std::unique_ptr<Detector> detector, std::vector<Point> mean, const eyes::EyePair& pair)
+      : detector_(std::move(detector)),
+        mean_(std::move(mean)),
+        pair_(pair),
+        part_(eyes::kWidth, eyes::kHeight) {}
 
   const std::unique_ptr<Detector> detector_;
   const std::vector<Point> mean_;
-  const Point left_, right_;  ///< the eyes of the mean shape
+  const eyes::EyePair pair_;  ///< of the mean shape
   Image<std::uint8_t> part_;
   DetectResult found_;
 };
 
-}  // namespace cuface::gst
+namespace eyes {
+
+/// How a part is searched.
+inline DetectConfig search_config() {
+  DetectConfig config;
+  config.min_neighbors = 1;
+  return config;
+}
+
+/// Of a model's mean shape. kUnsupported as EyeStart::create().
+Result<EyePair> eyes_of(const ShapeModel& model, std::span<const Point> mean);
+
+}  // namespace eyes
+}  // namespace cuface
