@@ -103,6 +103,8 @@ def test_cuda_sources_are_kernels():
 # Rooms of several parts, or whose parts other stages' tests and benchmarks are about.
 TESTED_AS = {"faces": ["track", "detect"], "levels": ["detect"], "landmark_samples": ["samples"],
              "landmark_filter": ["inertia", "smooth"], "keypoints": ["keypoints"],
+             # Its time is that of the searches.
+             "eyes": ["eyes"],
              # Its benchmark is tests/full/surf_speed.cc: no package has the peer.
              "surf": ["surf"]}
 

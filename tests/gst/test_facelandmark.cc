@@ -6,7 +6,6 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "gst/faces/feedback.h"
-#include "kernels/eyes/eyes.h"
 #include "kernels/landmarks/landmarks.h"
 #include "kernels/shape/search.h"
 #include "models/box_map.h"
@@ -15,7 +14,6 @@
 #include "models/shape_file.h"
 #include "tests/gst/support.h"
 #include "tests/kernels/shape_models.h"
-#include "tests/models/landmark_rows.h"
 #include "tests/models/synthetic_forest.h"
 
 namespace cuface::test {
@@ -183,81 +181,9 @@ TEST_F(LandmarkElement, TheModelFileDecidesTheEngine) {
   EXPECT_EQ(read.faces->landmarks, expected);
 }
 
-/// Eyes among its eight points on a circle, at the upper left and right.
-ShapeModel with_eyes() {
-  ShapeModel model = *random_shape_model(3);
-  model.scheme.points = 8;
-  model.scheme.eyes = {1, 7, 1};
-  return model;
-}
-
-TEST(EyeStart, FindsTheEyesOfLabelledFaces) {
-  CUFACE_NEEDS_DATA();
-  const auto path = find_eye_cascade();
-  if (!path.ok()) GTEST_SKIP() << path.status().message();
-  const ShapeModel model = with_eyes();
-  const StopFlag stop;
-  auto start = EyeStart::create(load_cascade(path.value()).value(), model, stop);
-  ASSERT_TRUE(start.ok()) << start.status().message();
-  int faces = 0, found = 0, near = 0;
-  std::vector<Point> points(8);
-  for (const LandmarkRow& row : landmark_rows()) {
-    if (!row.human) continue;
-    ++faces;
-    const cv::Mat picture = row.picture();
-    const auto is_found = start.value()->find(view(picture), box_around(row.truth), points);
-    ASSERT_TRUE(is_found.ok());
-    if (!is_found.value()) continue;
-    ++found;
-    // Of the mean shape's points 1 and 7 are the eyes: they are where the cascade saw them.
-    Point eyes[2];
-    for (int side = 0; side < 2; ++side)
-      for (std::size_t i = 0; i < 6; ++i) {
-        const Point& p = row.truth[36 + 6 * static_cast<std::size_t>(side) + i];
-        eyes[side] = {eyes[side].x + p.x / 6, eyes[side].y + p.y / 6};
-      }
-    const float apart = std::hypot(eyes[0].x - eyes[1].x, eyes[0].y - eyes[1].y);
-    near += std::hypot(points[1].x - eyes[0].x, points[1].y - eyes[0].y) < 0.15f * apart &&
-            std::hypot(points[7].x - eyes[1].x, points[7].y - eyes[1].y) < 0.15f * apart;
-  }
-  EXPECT_EQ(faces, 166);
-  EXPECT_GE(found, 120);
-  EXPECT_GE(near, found * 9 / 10);
-  RecordProperty("found", found);
-  std::printf("eyes of %d of %d faces found, %d of them within 15 %%\n", found, faces, near);
-}
-
-TEST(EyeStart, WhatIsNoFace) {
-  const auto path = find_eye_cascade();
-  if (!path.ok()) GTEST_SKIP() << path.status().message();
-  const StopFlag stop;
-  const auto cascade = load_cascade(path.value()).value();
-  auto start = EyeStart::create(cascade, with_eyes(), stop);
-  ASSERT_TRUE(start.ok());
-  const cv::Mat plain(120, 160, CV_8UC1, cv::Scalar(90));
-  std::vector<Point> points(8, {7, 7});
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const Box& box : {Box{20, 20, 80, 80},
-                         {-500, 0, 40, 40},
-                         {150, 110, 900, 900},
-                         {3, 3, 1, 1},
-                         {0, 0, 0, 0},
-                         {nan, 0, 9, 9},
-                         {1e30f, 0, 1e30f, 1},
-                         {5, 5, 1e5f, 1e5f}}) {
-    const auto found = start.value()->find(view(plain), box, points);
-    ASSERT_TRUE(found.ok()) << found.status().message();
-    EXPECT_FALSE(found.value());
-  }
-  EXPECT_EQ(points, std::vector<Point>(8, Point{7, 7}));
-  const auto blind = EyeStart::create(cascade, *random_shape_model(3), stop);
-  EXPECT_EQ(blind.status().code(), StatusCode::kUnsupported);
-  EXPECT_NE(blind.status().message().find("start=box"), std::string::npos);
-}
-
 TEST_F(LandmarkElement, ShapeModelsStartAtTheEyesOrWhereTheTrackerIs) {
   const std::string path = folder.path() + "/shape.cuface";
-  ASSERT_TRUE(write_shape_file(with_eyes(), {}, path).ok());
+  ASSERT_TRUE(write_shape_file(*random_shape_model_with_eyes(3), {}, path).ok());
   cv::Mat still = squares(kWidth, kHeight, {{60, 60, 48, 48}}), texture(still.size(), CV_8UC1);
   cv::RNG(1).fill(texture, cv::RNG::UNIFORM, 0, 160);
   cv::GaussianBlur(texture, texture, {}, 2);

@@ -114,4 +114,12 @@ inline std::shared_ptr<const ShapeModel> random_shape_model(unsigned seed, int p
   return model;
 }
 
+/// The same with eyes among its eight points on a circle, at the upper left and right.
+inline std::shared_ptr<const ShapeModel> random_shape_model_with_eyes(unsigned seed) {
+  auto model = std::make_shared<ShapeModel>(*random_shape_model(seed));
+  model->scheme.points = model->points;
+  model->scheme.eyes = {1, 7, 1};
+  return model;
+}
+
 }  // namespace cuface::test

@@ -29,9 +29,7 @@ class EyesCuda : public testing::Test {
   void SetUp() override {
     CUFACE_NEEDS_GPU();
     stream_.emplace();
-    model_ = *test::random_shape_model(3);
-    model_.scheme.points = model_.points;
-    model_.scheme.eyes = {1, 7, 1};
+    model_ = *test::random_shape_model_with_eyes(3);
   }
 
   void make(const CascadeRef& cascade) {
