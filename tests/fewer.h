@@ -1,5 +1,5 @@
-// What a test may ask about the run it is in: how many of its alike cases are wanted, and whether
-// its code is instrumented.
+// What a test may ask about the run it is in: how many of its alike cases are wanted, whether its
+// code is instrumented, and how slow the machine is.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,16 @@ inline int every() {
     return std::max(text ? std::atoi(text) : 1, 1);
   }();
   return n;
+}
+
+/// $CUFACE_SLOWNESS, which tests/run measures: how many times the seconds of tests/ledger.json this
+/// machine takes. Limits of time grow with it. 1 without it, and on a faster machine.
+inline double slowness() {
+  static const double times = [] {
+    const char* text = std::getenv("CUFACE_SLOWNESS");
+    return std::max(text ? std::atof(text) : 1.0, 1.0);
+  }();
+  return times;
 }
 
 /// `count` cases, or as many as are left of them; never none.

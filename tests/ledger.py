@@ -2,6 +2,8 @@
 """What the tests may cost: fails where they take longer than tests/ledger.json allows.
 
   tests/ledger.py calibrate                         seconds of the calibration loop, on this machine now
+  tests/ledger.py slowness SECONDS...               how many times the ledger's seconds a machine takes whose calibrations
+                                                    took these
   tests/ledger.py run LOG TOTAL BUILD SECONDS...    the tests of meson's testlog.json, seconds of all tests/run and of
                                                     its build, and what `calibrate` printed before, between and after
   tests/ledger.py gpu GPU.json                      the seconds of the GPU suite, as tests/gpu/tools/run notes them
@@ -95,8 +97,12 @@ def over(rows, scale):
     return count
 
 
+def slowness(*calibrations):
+    return max(1, statistics.mean(map(float, calibrations)) / LEDGER["calibration"])
+
+
 def run(log, total, build, *calibrations):
-    scale = max(1, statistics.mean(map(float, calibrations)) / LEDGER["calibration"])
+    scale = slowness(*calibrations)
     suites, budgets = seconds_of_suites(log), budget_of_suites()
     if unknown := suites.keys() - budgets.keys():
         print(f"ledger: no budget for {', '.join(sorted(unknown))}")
@@ -119,6 +125,9 @@ def main(arguments):
     match arguments:
         case ["calibrate"]:
             print(f"{calibrate():.3f}")
+            return 0
+        case ["slowness", *calibrations] if calibrations:
+            print(f"{slowness(*calibrations):.2f}")
             return 0
         case ["run", log, total, build, *calibrations] if calibrations:
             return run(log, total, build, *calibrations)

@@ -20,6 +20,8 @@ DOCUMENTS = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md",
              *sorted((SOURCE / "docs").rglob("*.md")), *sorted((SOURCE / "pipelines").rglob("*.md"))]
 # Times and memory of instrumented code are not the product's (tests/sanitizers sets this).
 SANITIZED = "CUFACE_SANITIZED" in os.environ
+# Limits of time grow with the machine's slowness, which tests/run measures (tests/ledger.py).
+SLOWNESS = max(1.0, float(os.environ.get("CUFACE_SLOWNESS", "1")))
 
 
 def need_models():

@@ -47,6 +47,11 @@ def test_a_slow_machine_has_larger_budgets_and_a_fast_one_the_same(run):
     assert run(1, calibration=QUIET / 2)[0] == 0, "twice as fast"
 
 
+def test_slowness_is_that_of_the_mean_calibration_and_never_below_one():
+    assert ledger.slowness(str(QUIET * 2), str(QUIET * 3)) == pytest.approx(2.5)
+    assert ledger.slowness(str(QUIET / 2)) == 1
+
+
 def test_a_suite_without_a_budget_fails(run):
     status, said = run(0.5, "unheard")
     assert status == 1 and "no budget for unheard" in said, said

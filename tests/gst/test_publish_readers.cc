@@ -17,9 +17,9 @@ namespace cuface::test {
 namespace {
 
 #ifdef CUFACE_SANITIZED
-constexpr double kSlower = 10;  // instrumented code is not held to limits of time
+const double kSlower = 10 * slowness();  // instrumented code is not held to limits of time
 #else
-constexpr double kSlower = 1;
+const double kSlower = slowness();
 #endif
 
 /// What the element holds at most (line_writer.h).

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 
 // What is promised is half a second. A busy machine may take longer; a search that is waited for
 // takes far longer than this.
-const double kMostSeconds = 3 * every();
+const double kMostSeconds = 3 * every() * slowness();
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -98,7 +98,7 @@ class Feeder {
     const std::size_t bytes = cost.bytes();
     fed_.most_seconds = std::max(fed_.most_seconds, seconds);
     fed_.most_bytes = std::max(fed_.most_bytes, bytes);
-    EXPECT_LT(seconds, kMostSeconds) << name;
+    EXPECT_LT(seconds, kMostSeconds * slowness()) << name;
     EXPECT_LT(bytes, kMostBytes + content.size()) << name;
     if (model.ok()) {
       ++fed_.loaded;

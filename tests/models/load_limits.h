@@ -29,7 +29,7 @@ inline void expect_cheap(const Cost& cost, std::size_t file_bytes, const std::st
   const std::size_t bytes = cost.bytes();
   std::printf("%-44s %5.1f MB: %6.3f s, %6.1f MB\n", name.c_str(),
               static_cast<double>(file_bytes) / 1e6, seconds, static_cast<double>(bytes) / 1e6);
-  EXPECT_LT(seconds, kMostPlanned) << name;
+  EXPECT_LT(seconds, kMostPlanned * slowness()) << name;
   EXPECT_LT(bytes, 2 * file_bytes + kMostBeside) << name;
 }
 

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "models/train/labels.h"
+#include "tests/fewer.h"
 #include "tests/models/bad_file.h"
 #include "tests/models/temporary.h"
 
@@ -258,7 +259,7 @@ TEST(TrainLabels, HostileListsAreCheap) {
     write_file(folder / name, text);
     const test::Cost cost;
     const auto labels = read_labels(folder / name);
-    EXPECT_LT(cost.seconds(), test::kMostSeconds) << name;
+    EXPECT_LT(cost.seconds(), test::kMostSeconds * test::slowness()) << name;
     EXPECT_LT(cost.bytes(), test::kMostBytes + 60 * text.size()) << name;
     ++fed;
     if (labels.ok()) return;
