@@ -39,7 +39,8 @@ class Figure:
     unit: str
     theirs: str
     label: str
-    gpu: tuple | None = None  # its row in a run on a GPU: (what the row has, the row's key, its unit in ours)
+    # Its row in a run on a GPU, (what the row has, the row's key, its unit in ours); or a function of all rows.
+    gpu: tuple | typing.Callable | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,6 +103,8 @@ class Gpu:
         """What a Figure's `gpu` asks for; None where no GPU has measured it."""
         if not wanted:
             return None
+        if callable(wanted):
+            return wanted(self.rows)
         row, key, unit = wanted
         return next((found[key] * unit for found in self.rows if row.items() <= found.items()), None)
 

@@ -10,6 +10,10 @@ import shapes
 GPU, CPU = "GTX 470", "OpenCV 2.1, i7 3.2 GHz"
 MS = {307200: 38.4, 442368: 52.1, 480000: 54.4, 786432: 80.8, 884736: 84.5, 1024000: 94.6, 1228800: 123.3, 1470000: 142.4}
 OF_OPENCV = {307200: 313.9, 786432: 1007.3, 1024000: 1215.5, 1470000: 1744.2}
+PARTS = {"search for points": "search", "constraint": "constraint", "levels and edges": "levels"}
+PLACES = {"float": "places in float", "256": "places in 256 parts of a pixel, as a texture unit has them", "whole": "whole pixels"}
+LOADS = {"loaded by each place": ("naive", "thousand"), "loaded once a point": ("once", "thousand"),
+         "fewer loads, one face": ("saved", "%"), "fewer loads, 16 faces": ("saved of 16", "%")}
 LEAST, MOST = 640 * 480, 1920 * 1080
 FOLDS = SOURCE / "docs/results/shape-folds.json"
 
@@ -54,12 +58,44 @@ def timed(experiment):
     return lambda run: run.program("shape", experiment, {"CUFACE_SHAPE_MODEL": str(model(run))})
 
 
+def with_figures(result, figures):
+    result["figures"] = {name: {"ours": ours, "peer": None} for name, ours in figures.items()}
+    return result
+
+
 def versions(run):
     result = timed("S3.E5")(run)
     first, *others = (curve["points"][0]["ours_us"] for curve in result["curves"])
-    result["figures"] = {name: {"ours": first / us, "peer": None} for name, us in
-                         zip(("float, likeliest first, beside double", "vectors beside double"), others, strict=True)}
-    return result
+    cut = result["cut_places"]
+    return with_figures(result, {
+        **{name: first / us for name, us in zip(("float, likeliest first, beside double", "vectors beside double"), others, strict=True)},
+        **{f"{what}, {places}": cut[key][figure] for key, places in PLACES.items()
+           for what, figure in (("iterations", "iterations"), ("error on faces of the training", "error_percent"))}})
+
+
+def shares(run):
+    result = timed("S3.E2")(run)
+    return with_figures(result, {f"{part}, one face": result["shares"][key] for part, key in PARTS.items()})
+
+
+def share_on_gpu(part):
+    """The share of a part in the rows of a run on a GPU, in percent; None where they are not there."""
+    launches = {"search": ["search"], "constraint": ["constraint"], "levels": ["level 0", "level", "edges"]}[part]
+
+    def of(rows):
+        times = {}
+        for row in rows:
+            if row["what"].startswith("shape model of 68 patches, 1 faces part "):
+                launch = row["what"].rpartition("shape: ")[2]
+                times[launch] = times.get(launch, 0) + row["us"]
+        return 100 * sum(times.get(launch, 0) for launch in launches) / sum(times.values()) if times else None
+    return of
+
+
+def loads(run):
+    result = timed("S3.E3")(run)
+    found = result["loads"]
+    return with_figures(result, {name: found[key] for name, (key, _) in LOADS.items()})
 
 
 def folds(_):
@@ -84,14 +120,29 @@ EXPERIMENTS = [
                                Theirs("8 threads", {LEAST: 433e3, MOST: 632e3})]},
         size=size_of_picture),
     Experiment(
+        "S3.E2", "What each part of the search takes",
+        "One face of 300 pixels in 640 x 480, in shares of the search's time. Theirs is the kernel that searches for points; copies to "
+        "their GPU are in the rest.", shares,
+        figures=tuple(Figure(f"{part}, one face", "%", *(("73 (GPU)", HARDWARE) if key == "search" else ("-", "")),
+                             gpu=share_on_gpu(key)) for part, key in PARTS.items())),
+    Experiment(
+        "S3.E3", "What the search loads from memory",
+        "Numbers of the model, in one iteration of all points. They are counted from what the kernels index, not by a profiler: each of "
+        "25 places loads its point's matrix, or a block loads it once for all places, and for all faces. Theirs counts pixels too.",
+        loads, figures=tuple(Figure(name, unit, *(("92.1", SUBSTITUTE) if key == "saved" else ("-", "")))
+                             for name, (key, unit) in LOADS.items())),
+    Experiment(
         "S3.E4", "What each part takes, by the picture's size",
         "The same face and model. Sobel's operator is a part of the search for landmarks here. Theirs is a picture: the search for "
         "faces is most of the time in large pictures.", timed("S3.E4"), size=size_of_picture),
     Experiment(
         "S3.E5", "Steps on the way to the fast search",
-        "One face in 640 x 480. Theirs are steps on a GPU, ours on one core.", versions,
+        "One face in 640 x 480. Theirs are steps on a GPU, ours on one core. Then what comes of places between pixels that are cut, as a "
+        "texture unit cuts them: they found that it takes more iterations. All labelled faces, by the model that has seen them.", versions,
         figures=(Figure("float, likeliest first, beside double", "times", "-", ""),
-                 Figure("vectors beside double", "times", "2.75 (GPU)", HARDWARE))),
+                 Figure("vectors beside double", "times", "2.75 (GPU)", HARDWARE),
+                 *(Figure(f"{what}, {places}", unit, *(("more than in float", SUBSTITUTE) if key == "256" and unit == "" else ("-", "")))
+                   for key, places in PLACES.items() for what, unit in (("iterations", ""), ("error on faces of the training", "%"))))),
     Experiment(
         "S3.E6", "Search for faces, by the picture's size",
         "OpenCV's default cascade, factor 1.1, 5 neighbours, from 30 pixels on, one thread. The picture is a mosaic of 12 faces, "
