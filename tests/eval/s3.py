@@ -66,11 +66,8 @@ def with_figures(result, figures):
 def versions(run):
     result = timed("S3.E5")(run)
     first, *others = (curve["points"][0]["ours_us"] for curve in result["curves"])
-    cut = result["cut_places"]
-    return with_figures(result, {
-        **{name: first / us for name, us in zip(("float, likeliest first, beside double", "vectors beside double"), others, strict=True)},
-        **{f"{what}, {places}": cut[key][figure] for key, places in PLACES.items()
-           for what, figure in (("iterations", "iterations"), ("error on faces of the training", "error_percent"))}})
+    return with_figures(result, {name: first / us for name, us in
+                                 zip(("float, likeliest first, beside double", "vectors beside double"), others, strict=True)})
 
 
 def shares(run):
@@ -94,8 +91,11 @@ def share_on_gpu(part):
 
 def loads(run):
     result = timed("S3.E3")(run)
-    found = result["loads"]
-    return with_figures(result, {name: found[key] for name, (key, _) in LOADS.items()})
+    found, cut = result["loads"], result["cut_places"]
+    return with_figures(result, {
+        **{name: found[key] for name, (key, _) in LOADS.items()},
+        **{f"{what}, {places}": cut[key][figure] for key, places in PLACES.items()
+           for what, figure in (("iterations", "iterations"), ("error on faces of the training", "error_percent"))}})
 
 
 def folds(_):
@@ -128,21 +128,21 @@ EXPERIMENTS = [
     Experiment(
         "S3.E3", "What the search loads from memory",
         "Numbers of the model, in one iteration of all points. They are counted from what the kernels index, not by a profiler: each of "
-        "25 places loads its point's matrix, or a block loads it once for all places, and for all faces. Theirs counts pixels too.",
-        loads, figures=tuple(Figure(name, unit, *(("92.1", SUBSTITUTE) if key == "saved" else ("-", "")))
-                             for name, (key, unit) in LOADS.items())),
+        "25 places loads its point's matrix, or a block loads it once for all places, and for all faces. Theirs counts pixels too. Then what "
+        "comes of places between pixels that are cut, as a texture unit cuts them: all labelled faces, by the model that has seen them.",
+        loads, figures=(
+            *(Figure(name, unit, *(("92.1", SUBSTITUTE) if key == "saved" else ("-", ""))) for name, (key, unit) in LOADS.items()),
+            *(Figure(f"{what}, {places}", unit, *(("more than in float", SUBSTITUTE) if key == "256" and not unit else ("-", "")))
+              for key, places in PLACES.items() for what, unit in (("iterations", ""), ("error on faces of the training", "%"))))),
     Experiment(
         "S3.E4", "What each part takes, by the picture's size",
         "The same face and model. Sobel's operator is a part of the search for landmarks here. Theirs is a picture: the search for "
         "faces is most of the time in large pictures.", timed("S3.E4"), size=size_of_picture),
     Experiment(
         "S3.E5", "Steps on the way to the fast search",
-        "One face in 640 x 480. Theirs are steps on a GPU, ours on one core. Then what comes of places between pixels that are cut, as a "
-        "texture unit cuts them: they found that it takes more iterations. All labelled faces, by the model that has seen them.", versions,
+        "One face in 640 x 480. Theirs are steps on a GPU, ours on one core.", versions,
         figures=(Figure("float, likeliest first, beside double", "times", "-", ""),
-                 Figure("vectors beside double", "times", "2.75 (GPU)", HARDWARE),
-                 *(Figure(f"{what}, {places}", unit, *(("more than in float", SUBSTITUTE) if key == "256" and unit == "" else ("-", "")))
-                   for key, places in PLACES.items() for what, unit in (("iterations", ""), ("error on faces of the training", "%"))))),
+                 Figure("vectors beside double", "times", "2.75 (GPU)", HARDWARE))),
     Experiment(
         "S3.E6", "Search for faces, by the picture's size",
         "OpenCV's default cascade, factor 1.1, 5 neighbours, from 30 pixels on, one thread. The picture is a mosaic of 12 faces, "

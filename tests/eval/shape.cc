@@ -202,8 +202,10 @@ void measure(Program& program) {
                              shape::patch_matcher(*model, ShapeArithmetic::kFloat));
   if (program.wants("S3.E2"))
     program.note("shares", shares(*model, in_parts, framed(face, kLeast)));
-  if (program.wants("S3.E3")) program.note("loads", loads(*model));
-  if (program.wants("S3.E5")) program.note("cut_places", cut_places(program, *model, in_parts));
+  if (program.wants("S3.E3")) {
+    program.note("loads", loads(*model));
+    program.note("cut_places", cut_places(program, *model, in_parts));
+  }
 
   // Each step of the way to what elements use.
   const auto reference =
