@@ -1,6 +1,7 @@
 """The page of published experiments is what its files give, and the programs that fill it run."""
 import importlib.util
 import json
+import math
 import os
 import re
 import subprocess
@@ -119,7 +120,9 @@ def test_everything_runs(tmp_path):
     results = page.read(tmp_path)
     assert list(results) == QUICK
     for result in results.values():
-        assert all(figure["ours"] is None or figure["ours"] >= 0 for figure in result.get("figures", {}).values())
+        for name, figure in result.get("figures", {}).items():  # on little, what saves time may cost some
+            assert figure["ours"] is None or math.isfinite(figure["ours"]), name
+            assert figure["ours"] is None or figure["ours"] >= 0 or name.startswith("less time"), name
         for point in (point for curve in result.get("curves", []) for point in curve["points"] if len(point) > 1):
             assert point["ours_us"] > 0 and point["ours_first_us"] > 0 and point.get("peer_us", 1) > 0
     motion = results["S1.E4"]["curves"][0]["points"][-1]
