@@ -303,7 +303,7 @@ def pad_lines(entry):
     assert sink["caps"] == src["caps"], "the first element passes frames on"
     return ["`sink` and `src` are always there. Where frames pass through, both have the same caps. Any size and frame rate is",
             "taken. The formats:", "", *caps_lines(sink), "",
-            "CUDA memory is offered by the faces' elements, in builds with CUDA where there are a driver and a GPU."]
+            "CUDA memory is offered in builds with CUDA, where there are a driver and a GPU."]
 
 
 def stats_of(name):
