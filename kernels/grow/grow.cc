@@ -149,12 +149,14 @@ MadeTrees make_cuda_trees([[maybe_unused]] const LabelledFaces& faces,
 
 MadeTrees make_trees(const LabelledFaces& faces, const ForestOptions& options, const ForestRun& run,
                      Starts starts) {
+  const int threads = run.threads > 0 ? run.threads : Workers::processors();
+  if (options.draws == ForestDraws::kDlib)
+    return make_dlib_trees(faces, options, std::move(starts), threads, run.stop);
   if (run.backend != TrainingBackend::kCpu) {
     MadeTrees made = make_cuda_trees(faces, options, run, starts);
     if (!falls_back(run.backend, made.status())) return made;
   }
   if (!simd::vectors()) return make_plain_trees(faces, options, std::move(starts), run.stop);
-  const int threads = run.threads > 0 ? run.threads : Workers::processors();
   return make_fast_trees(faces, options, std::move(starts), threads, run.stop);
 }
 
@@ -212,7 +214,7 @@ Result<GrownForest> grown(const LabelledFaces& faces, const ForestOptions& optio
 
 }  // namespace
 
-Status validate(const ForestOptions& o) {
+Status validate(const ForestOptions& o, TrainingBackend backend) {
   const auto is_inside = [](auto value, auto low, auto high) {
     return value >= low && value <= high;  // not NaN
   };
@@ -243,12 +245,16 @@ Status validate(const ForestOptions& o) {
   if (stages * static_cast<std::size_t>(o.feature_pool_size) > kMaxForestPixels)
     return invalid("cascade_depth and feature_pool_size make more than " +
                    std::to_string(kMaxForestPixels) + " feature pixels");
+  if (backend == TrainingBackend::kCuda && o.draws == ForestDraws::kDlib) {
+    return {StatusCode::kUnsupported,
+            "random=dlib adds up as dlib does, which only the CPU can: take backend auto or cpu"};
+  }
   return {};
 }
 
 Result<GrownForest> grow_forest(const LabelledFaces& faces, const ForestOptions& options,
                                 const ForestRun& run, GrownForest begun, ForestCost* cost) {
-  CUFACE_TRY(validate(options));
+  CUFACE_TRY(validate(options, run.backend));
   CUFACE_TRY(check(faces, options));
   CUFACE_TRY(simd::status());
   ForestCost unwanted;

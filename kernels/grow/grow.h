@@ -4,7 +4,7 @@
 //
 // draws.h: all that is random. starts.h: targets and starting shapes. steps.h: what a tree
 // computes, as pure functions. trees.h: the samples of a regression stage; reference.cc is the
-// plain version, cpu/ and cuda/ are the fast ones.
+// plain version, cpu/ and cuda/ are the fast ones. dlib_trees.cc adds up as dlib does.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +54,10 @@ enum class PaddingMode {
 };
 
 enum class ForestDraws {
-  kOwn,   ///< each a function of the seed, the stage, the tree, the node and the split
-  kDlib,  ///< dlib's generator and its order of draws
+  kOwn,  ///< each a function of the seed, the stage, the tree, the node and the split
+  /// dlib's with num_threads 0: its generator, its order of draws, its sums of floats in its order.
+  /// So the model is dlib's. On the CPU only.
+  kDlib,
 };
 
 /// Named, and with defaults, as dlib's shape_predictor_trainer has them.
@@ -81,8 +83,9 @@ struct ForestOptions {
 inline constexpr int kMostTestSplits = 1024;
 
 /// kInvalidArgument, with the option's name, where one is out of the range that ForestOptions
-/// gives, or where the model would be larger than a ForestModel may be.
-Status validate(const ForestOptions& options);
+/// gives, or where the model would be larger than a ForestModel may be. kUnsupported where the
+/// backend cannot follow the options: kCuda and ForestDraws::kDlib.
+Status validate(const ForestOptions& options, TrainingBackend backend = TrainingBackend::kAuto);
 
 /// A forest that grows, tree after tree, stage after stage. What it has so far is all that a
 /// checkpoint needs beside samples and options. Tables as ForestModel's.

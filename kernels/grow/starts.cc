@@ -6,9 +6,6 @@
 namespace cuface::grow {
 namespace {
 
-/// 0 for 0, as dlib's reciprocal().
-float reciprocal(float value) { return value == 0 ? 0 : 1 / value; }
-
 /// The point in the unit box, whose corners dlib's inclusive rectangle has.
 Point in_unit_box(const Box& box, Point p) {
   return {static_cast<float>((p.x - static_cast<double>(box.x)) / (box.w - 1.0)),

@@ -20,6 +20,9 @@ struct Starts {
   std::vector<float> shapes;   ///< [samples]
 };
 
+/// 0 for 0, as dlib's.
+inline float reciprocal(float value) { return value == 0 ? 0 : 1 / value; }
+
 /// Each landmark is there in one face at least.
 Starts make_starts(const LabelledFaces& faces, const ForestOptions& options, Draws& draws);
 

@@ -1,5 +1,5 @@
 // The samples of a regression stage while its trees grow: the plain reference, and faster versions
-// that find the same.
+// that find the same; and the samples of ForestDraws::kDlib.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +59,10 @@ std::unique_ptr<SampleTrees> make_plain_trees(const LabelledFaces& faces,
                                               const StopFlag* stop);
 /// Needs simd::vectors().
 std::unique_ptr<SampleTrees> make_fast_trees(const LabelledFaces& faces,
+                                             const ForestOptions& options, Starts starts,
+                                             int threads, const StopFlag* stop);
+/// dlib's own: sums of floats, of which nothing faster gives the bits.
+std::unique_ptr<SampleTrees> make_dlib_trees(const LabelledFaces& faces,
                                              const ForestOptions& options, Starts starts,
                                              int threads, const StopFlag* stop);
 

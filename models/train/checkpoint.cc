@@ -13,7 +13,7 @@ constexpr const char* kOther =
 
 constinit const ContainerFormat kCheckpointFormat = {
     {0x89, 'C', 'U', 'T', 'R', 'A', 'I', '\n'},
-    3,
+    4,
     "checkpoint",
     "checkpoint",
     "Resume with the cuface-train that wrote it, or train from the beginning",

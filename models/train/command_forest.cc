@@ -24,7 +24,8 @@ bool may_go(const Checkpoint& checkpoint) {
 
 /// Checks what was given, and runs it.
 int run_checked(ForestJob& job, ForestRunOptions& run, bool resumed) {
-  for (const Status& status : {cuface::validate(job.options), validate(job.inputs), validate(run)})
+  for (const Status& status :
+       {cuface::validate(job.options, run.backend), validate(job.inputs), validate(run)})
     if (!status.ok()) return wrong_usage(status.message());
   for (std::string* path : {&job.inputs.images, &job.inputs.validation, &job.inputs.faces.detector,
                             &job.inputs.faces.mirror_table, &job.output, &job.five})

@@ -94,7 +94,7 @@ std::vector<Option> forest_options(ForestOptions& o) {
              kPaddings, "the box of the mean shape, or the face's own, too"),
       text_option("random-seed", "TEXT", o.random_seed, "of all that is drawn at random"),
       option("random", nullptr, "own|dlib", o.draws, kDraws,
-             "who draws; dlib draws as dlib does with num_threads 0"),
+             "dlib: its model with num_threads 0, by its draws and its sums, on the CPU"),
   };
 }
 

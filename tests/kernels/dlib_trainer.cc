@@ -6,9 +6,7 @@
 
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 #include <sstream>
-#include <utility>
 #include <vector>
 
 #include "kernels/common/simd.h"
@@ -23,8 +21,7 @@
 namespace cuface::test {
 namespace {
 
-// The score of a split from shapes and pixels of its own: in double, which tells how near two
-// splits are, and as dlib has it.
+// The score of a split from shapes and pixels of its own, in double: how near two splits are.
 class Scores {
  public:
   Scores(const LabelledFaces& faces, const ForestOptions& options, const grow::Starts& starts)
@@ -34,10 +31,7 @@ class Scores {
         size_(starts.mean.size()),
         pool_(static_cast<std::size_t>(options.feature_pool_size)),
         depth_(options.tree_depth),
-        order_(starts.shapes.size() / size_),
-        levers_(forest::levers_of(points_of(starts.mean.data()))) {
-    std::iota(order_.begin(), order_.end(), 0);
-  }
+        levers_(forest::levers_of(points_of(starts.mean.data()))) {}
 
   void begin(std::span<const std::uint32_t> anchors, std::span<const float> deltas) {
     pixels_.resize(samples() * pool_);
@@ -80,61 +74,7 @@ class Scores {
     return score;
   }
 
-  // What dlib's floats choose of the tests in each node of a tree whose splits are these: it adds
-  // up samples as they lie by then, and swaps them at each split of each tree.
-  std::vector<ForestSplit> chosen_in_float(std::span<const ForestSplit> tests,
-                                           std::span<const ForestSplit> splits) {
-    std::vector<Shape> residuals(samples()), sums(2 * splits.size() + 1);
-    for (const std::size_t i : order_) {
-      residuals[i] = residual(i);
-      sums[0] += residuals[i];
-    }
-    std::vector<std::span<std::size_t>> parts = {order_};
-    std::vector<ForestSplit> chosen;
-    const std::size_t each = tests.size() / splits.size();
-    for (std::size_t node = 0; node < splits.size(); ++node) {
-      const std::span<std::size_t> part = parts[node];
-      const auto left_of = [&](const ForestSplit& split) {
-        std::pair<Shape, unsigned long> left;
-        for (const std::size_t i : part)
-          if (goes_left(i, split)) left.first += residuals[i], ++left.second;
-        return left;
-      };
-      double best = -1;
-      chosen.push_back(tests[node * each]);
-      for (const ForestSplit& split : tests.subspan(node * each, each)) {
-        const auto [left, count] = left_of(split);
-        const unsigned long others = part.size() - count;
-        if (count == 0 || others == 0) continue;
-        const Shape right = sums[node] - left;
-        const double score = dot(left, left) / count + dot(right, right) / others;
-        if (score > best) best = score, chosen.back() = split;
-      }
-      const auto [left, count] = left_of(splits[node]);
-      sums[2 * node + 1] = count > 0 ? left : Shape(dlib::zeros_matrix(sums[node]));
-      sums[2 * node + 2] = sums[node] - sums[2 * node + 1];
-      std::size_t to = 0;
-      for (std::size_t& i : part)
-        if (goes_left(i, splits[node])) std::swap(part[to++], i);
-      parts.push_back(part.first(to));
-      parts.push_back(part.subspan(to));
-    }
-    return chosen;
-  }
-
  private:
-  using Shape = dlib::matrix<float, 0, 1>;
-
-  Shape residual(std::size_t sample) const {
-    const std::size_t face = sample / amount_;
-    Shape all(static_cast<long>(size_));
-    for (std::size_t k = 0; k < size_; ++k)
-      all(static_cast<long>(k)) =
-          grow::is_present(faces_, face, k / 2)
-              ? starts_.targets[face * size_ + k] - starts_.shapes[sample * size_ + k]
-              : 0;
-    return all;
-  }
   std::size_t samples() const { return starts_.shapes.size() / size_; }
   std::span<const Point> points_of(const float* shape) const {
     return {reinterpret_cast<const Point*>(shape), size_ / 2};
@@ -148,7 +88,6 @@ class Scores {
   grow::Starts starts_;
   const std::size_t amount_, size_, pool_;
   const int depth_;
-  std::vector<std::size_t> order_;  // of dlib's samples
   const std::vector<forest::Lever> levers_;
   std::vector<float> pixels_;
 };
@@ -237,9 +176,6 @@ TreeDifference compare_with_dlib(const LabelledFaces& faces, const ForestOptions
       if (!samples->find(tests, {splits, leaves}).ok()) std::abort();
       const auto its_splits = dlibs->splits.subspan(tree * nodes, nodes);
       const auto its_leaves = dlibs->leaves.subspan(tree * leaves.size(), leaves.size());
-      const auto in_float = scores.chosen_in_float(tests, its_splits);
-      for (std::size_t i = 0; i < nodes; ++i)
-        difference.other_in_float += !grow::is_same(in_float[i], its_splits[i]);
       std::vector<bool> other(2 * nodes + 1);
       for (std::size_t i = 0; i < nodes; ++i) {
         if (!other[i]) {
@@ -266,9 +202,9 @@ TreeDifference compare_with_dlib(const LabelledFaces& faces, const ForestOptions
   }
   std::printf(
       "%zu splits, %zu others with scores up to %.2g apart, %zu of them not lower than dlib's; "
-      "%zu others in its floats; leaves up to %.2g apart\n",
+      "leaves up to %.2g apart\n",
       difference.splits, difference.other_splits, difference.gap, difference.not_lower,
-      difference.other_in_float, difference.leaf);
+      difference.leaf);
   return difference;
 }
 

@@ -1,5 +1,5 @@
 // dlib's shape_predictor_trainer on the faces of LabelledFaces, compiled here without fused
-// multiply-add, and how our trees differ from its trees.
+// multiply-add, and how our trees of integer sums differ from its trees.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,12 @@ struct TreeDifference {
   std::size_t splits = 0, other_splits = 0;  ///< below another split all are left out
   /// Of these, where ours scores as high as dlib's, but for a rounding of doubles, or higher.
   std::size_t not_lower = 0;
-  /// Of all splits, where dlib's floats, added in its order, would choose another one than dlib.
-  std::size_t other_in_float = 0;
   double gap = 0;          ///< between scores of splits that differ, relative
   std::size_t leaves = 0;  ///< of the same samples
   double leaf = 0;         ///< in any of their values
 };
 
-/// With dlib's draws.
+/// With dlib's draws, and sums of integers.
 TreeDifference compare_with_dlib(const LabelledFaces& faces, const ForestOptions& options);
 
 }  // namespace cuface::test

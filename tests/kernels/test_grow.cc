@@ -157,10 +157,14 @@ TEST(Grow, FindsWhatItHasLearnt) {
 }
 
 // A weight of n is n faces alike.
-TEST(Grow, AWeightCountsAsSoManyFaces) {
+class GrowDraws : public testing::TestWithParam<ForestDraws> {};
+INSTANTIATE_TEST_SUITE_P(Each, GrowDraws, testing::Values(ForestDraws::kOwn, ForestDraws::kDlib));
+
+TEST_P(GrowDraws, AWeightCountsAsSoManyFaces) {
   test::MadeUpFaces faces(30, 12);
   faces.weights.assign(30, 1);
-  const ForestOptions options = small_options();
+  ForestOptions options = small_options();
+  options.draws = GetParam();
   EXPECT_EQ(bytes_of(forest_of(faces.view(), options)), [&] {
     faces.weights.clear();
     return bytes_of(forest_of(faces.view(), options));
@@ -180,7 +184,7 @@ TEST(Grow, AWeightCountsAsSoManyFaces) {
 }
 
 // One start for each face, the mean shape: what a sample lacks is plain from its label.
-TEST(Grow, SpreadsAreHowFarSamplesLieApart) {
+TEST_P(GrowDraws, SpreadsAreHowFarSamplesLieApart) {
   test::MadeUpFaces faces(200, 20);
   faces.hide_some();
   faces.weights.assign(200, 1);
@@ -188,6 +192,7 @@ TEST(Grow, SpreadsAreHowFarSamplesLieApart) {
   ForestOptions options;
   options.cascade_depth = options.num_trees_per_cascade_level = options.oversampling_amount = 1;
   options.tree_depth = 3;
+  options.draws = GetParam();
   ForestRun run;
   run.spreads_from = 0;
   const GrownForest forest = forest_of(faces.view(), options, run);
@@ -272,7 +277,7 @@ TEST(Grow, SeedsAndDrawsMakeOtherForests) {
     for (std::size_t k = 0; k < i; ++k) EXPECT_NE(all[i], all[k]) << i << " and " << k;
 }
 
-TEST(Grow, CanBeStopped) {
+TEST_P(GrowDraws, CanBeStopped) {
   const test::MadeUpFaces faces(30, 14);
   StopFlag stop;
   ForestRun run;
@@ -281,7 +286,8 @@ TEST(Grow, CanBeStopped) {
   run.watch = [&](const GrownForest&) {
     if (++trees == 2) stop.raise();
   };
-  const ForestOptions options = small_options();
+  ForestOptions options = small_options();
+  options.draws = GetParam();
   EXPECT_EQ(grow_forest(faces.view(), options, run).status().code(), StatusCode::kCancelled);
   EXPECT_EQ(trees, 2u);
   trees = 0;
@@ -404,6 +410,24 @@ TEST(Grow, SaysWhichOptionIsOutOfRange) {
     o.num_trees_per_cascade_level = 1;
     o.feature_pool_size = 20000;
   });
+}
+
+// Never other bytes without a word.
+TEST(Grow, RefusesDlibsSumsOnAGpu) {
+  const test::MadeUpFaces faces(20, 18);
+  ForestOptions options = small_options();
+  options.draws = ForestDraws::kDlib;
+  ForestRun run;
+  run.backend = TrainingBackend::kCuda;
+  const Status status = grow_forest(faces.view(), options, run).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_NE(status.message().find("random=dlib"), std::string::npos) << status.message();
+  EXPECT_TRUE(validate(options, TrainingBackend::kAuto).ok());
+  const std::string expected = bytes_of(forest_of(faces.view(), options));
+  run.backend = TrainingBackend::kAuto;
+  ForestCost cost;
+  EXPECT_EQ(bytes_of(forest_of(faces.view(), options, run, {}, &cost)), expected);
+  EXPECT_FALSE(cost.on_gpu);
 }
 
 TEST(Grow, RefusesMoreSamplesThanItCanAddUp) {

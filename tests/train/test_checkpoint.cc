@@ -69,10 +69,10 @@ TEST_F(TrainCheckpoint, ComesBackAsItWas) {
 TEST_F(TrainCheckpoint, OfAnotherVersionIsRefused) {
   ASSERT_TRUE(write().ok());
   std::string bytes = read_file(path_);
-  bytes[8] = 2;
+  bytes[8] = 3;
   test::mend_checksums(bytes);
   expect_refused(read(bytes), StatusCode::kUnsupported, path_,
-                 "version 2 of the checkpoint format; this program reads version 3. Resume with "
+                 "version 3 of the checkpoint format; this program reads version 4. Resume with "
                  "the cuface-train that wrote it");
 }
 

@@ -97,9 +97,9 @@ def test_the_report_tells_growing_from_the_rest(undisturbed):
     assert report["settings"]["images"].startswith("60 faces, xxh64 ")
 
 
-def stopped(drawn, folder, how, after):
+def stopped(drawn, folder, how, after, *more):
     """A training that got the signal; its process and what it then said."""
-    with subprocess.Popen([TOOL, "forest", *inputs(drawn), *SETTINGS, "--num-trees-per-cascade-level", "150", "--output",
+    with subprocess.Popen([TOOL, "forest", *inputs(drawn), *SETTINGS, "--num-trees-per-cascade-level", "150", *more, "--output",
                            folder / "m.dat", "--checkpoint-every", "0"], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as process:
         said = ""
@@ -126,6 +126,20 @@ def test_stopped_it_goes_on_to_the_same_bytes(drawn, many_trees, tmp_path, how):
     done = run("resume", checkpoint, "--threads", "1")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "m.dat").read_bytes() == many_trees.read_bytes()
+
+
+def test_dlibs_model_goes_on_to_the_same_bytes_but_not_on_a_gpu(drawn, tmp_path):
+    options = ("--random", "dlib", "--num-trees-per-cascade-level", "60")
+    done = run("forest", *inputs(drawn), *SETTINGS, *options, "--output", tmp_path / "whole.dat", "--threads", "1")
+    assert done.returncode == 0 and re.search("^trees grew in .* s on the CPU$", done.stderr, re.M), done.stderr
+    code, rest = stopped(drawn, tmp_path, signal.SIGTERM, "stage 1 done", *options)
+    assert code == 3, rest
+    checkpoint = tmp_path / "m.dat.checkpoint"
+    refused = run("resume", checkpoint, "--backend", "cuda")
+    assert refused.returncode == 2 and "random=dlib adds up as dlib does, which only the CPU can" in refused.stderr
+    done = run("resume", checkpoint, "--threads", "3")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "m.dat").read_bytes() == (tmp_path / "whole.dat").read_bytes()
 
 
 def test_a_gpu_gives_the_same_bytes(drawn, undisturbed, tmp_path):

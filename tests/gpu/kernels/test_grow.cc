@@ -129,8 +129,7 @@ TEST_F(GrowCuda, ManyTreesOfAStage) {
 TEST_F(GrowCuda, GoesOnWhereTheOtherProcessorStopped) {
   MadeUpFaces faces(test::under_tool() ? 10 : 30, 9);
   faces.hide_some();
-  ForestOptions options = small_options();
-  options.draws = ForestDraws::kDlib;
+  const ForestOptions options = small_options();
   std::vector<GrownForest> seen;
   ForestRun run;
   run.spreads_from = 0;

@@ -83,7 +83,7 @@ grow() {
     --num-trees-per-cascade-level 40 --backend "$backend" --output "$output" --report report.json --quiet "$@")
 }
 of_report() { python3 -c "import json; print(json.load(open('$work/$2/report.json'))['$1'])"; }
-for options in "m.dat" "m.cuface --mirror --tree-depth 5 --weights glasses=4" "m.dat --random dlib --num-test-splits 33" \
+for options in "m.dat" "m.cuface --mirror --tree-depth 5 --weights glasses=4" "m.dat --num-test-splits 33" \
   "m.cuface --validation ../others/labels.csv --padding-mode bounding-box-relative --oversampling-translation-jitter 0.1"; do
   ok=yes output=${options%% *}
   for backend in cpu cuda; do
@@ -107,6 +107,17 @@ for options in "m.dat" "m.cuface --mirror --tree-depth 5 --weights glasses=4" "m
   printf '{"what":"cuface-train forest, growing","options":"%s","faces":200,"trees":160,"s on the GPU":%.3f,"CPU s":%.3f}\n' \
     "${options#* }" "$(of_report growing_seconds cuda)" "$(of_report growing_seconds cpu)"
 done
+# dlib's sums are the CPU's: asked for on CUDA they are refused, and auto takes the CPU.
+if grow cuda m.dat --random dlib > "$work/log" 2>&1 || ! grep -q "only the CPU can" "$work/log"; then
+  failed=$((failed + 1))
+  echo "FAIL forest --random dlib on CUDA: $(tail -n 3 "$work/log")"
+elif grow cpu m.dat --random dlib > "$work/log" 2>&1 && grow auto m.dat --random dlib > "$work/log" 2>&1 &&
+  cmp "$work/cpu/m.dat" "$work/auto/m.dat" && [[ $(of_report growing_on_gpu auto) == False ]]; then
+  passed=$((passed + 1))
+else
+  failed=$((failed + 1))
+  echo "FAIL forest --random dlib: $(tail -n 3 "$work/log")"
+fi
 # Ended behind its first stage by a signal, gone on with by the other.
 long=(--images "$work/heads/labels.csv" --cascade-depth 2 --num-trees-per-cascade-level 800)
 cuface-train forest "${long[@]}" --backend cpu --output "$work/whole.dat" --quiet > "$work/log" 2>&1
