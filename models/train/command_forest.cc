@@ -27,9 +27,11 @@ int run_checked(ForestJob& job, ForestRunOptions& run, bool resumed) {
   for (const Status& status :
        {cuface::validate(job.options, run.backend), validate(job.inputs), validate(run)})
     if (!status.ok()) return wrong_usage(status.message());
-  for (std::string* path : {&job.inputs.images, &job.inputs.validation, &job.inputs.faces.detector,
+  for (std::string* path : {&job.inputs.images, &job.inputs.validation,
                             &job.inputs.faces.mirror_table, &job.output, &job.five})
     *path = from_root(*path);
+  if (std::string& boxes = job.inputs.faces.detector; boxes != kPipelineBoxes)
+    boxes = from_root(boxes);
   if (job.five == job.output) return wrong_usage("--five and --output are one file");
   if (run.checkpoint.empty()) run.checkpoint = job.output + ".checkpoint";
   if (!resumed) {

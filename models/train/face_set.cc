@@ -325,7 +325,8 @@ Result<FaceSet> load_faces(const std::string& path, const FaceOptions& options,
     std::vector<int> table;
     if (options.mirror) CUFACE_TRY(take(mirror_table(options.mirror_table, names.count()), table));
     std::shared_ptr<const CascadeModel> detector;
-    if (!options.detector.empty()) CUFACE_TRY(take(load_cascade(options.detector), detector));
+    if (!options.detector.empty() && options.detector != kPipelineBoxes)
+      CUFACE_TRY(take(load_cascade(options.detector), detector));
     FaceSet set;
     set.landmarks = names.count();
     Gathering gathering(options, set);

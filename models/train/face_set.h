@@ -13,6 +13,8 @@
 
 namespace cuface::train {
 
+inline constexpr const char* kPipelineBoxes = "pipeline";
+
 struct FaceOptions {
   int points = 0;         ///< of each face; 0 = as many as the labels name
   bool skip_bad = false;  ///< leave out and tell what is wrong with a picture or a face
@@ -21,7 +23,8 @@ struct FaceOptions {
   /// Empty: the scheme's own (kernels/faces/landmark_scheme.h).
   std::string mirror_table;
   /// A cascade whose boxes take the place of the labels'. A face that it does not find is left out
-  /// and told. Empty: the labels' boxes.
+  /// and told. Empty: the labels' boxes. kPipelineBoxes: these too, and a detector or a tracker of
+  /// ours has given them.
   std::string detector;
   std::map<std::string, int> weights;  ///< 1 to 255 of a group of faces; others have 1
   int threads = 0;

@@ -102,8 +102,9 @@ std::vector<Option> face_options(ForestInputs& in) {
   return {
       option("points", nullptr, "N", in.faces.points,
              "points of a face; 0 = as many as the labels have"),
-      text_option("boxes", "CASCADE", in.faces.detector,
-                  "a detector's cascade, whose boxes take the place of the labels'"),
+      text_option("boxes", "CASCADE|pipeline", in.faces.detector,
+                  "a detector's cascade, whose boxes take the place of the labels'; pipeline: "
+                  "those of the labels are a detector's or tracker's of ours"),
       option("bad", nullptr, "stop|skip", in.faces.skip_bad, kBad,
              "what to do at a picture or a face that cannot be used"),
       option("mirror", nullptr, in.faces.mirror, "take each face mirrored, too"),
@@ -174,7 +175,7 @@ Status write_forest(const ForestJob& job, std::shared_ptr<const ForestModel> mod
   if (path.extension() == ".dat") return write_dlib_dat(*model, job.output);
   ForestModel named = *model;
   named.name = path.stem().string();
-  // With boxes of a detector of ours there is nothing to map.
+  // With boxes of a detector or tracker of ours there is nothing to map.
   if (job.inputs.faces.detector.empty()) named.box_maps = dlib_box_maps();
   return write_forest_file(named, trained_provenance(job.output, training_record(job)), job.output);
 }

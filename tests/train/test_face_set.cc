@@ -8,6 +8,7 @@
 #include "models/train/heads.h"
 #include "models/train/picture.h"
 #include "tests/models/temporary.h"
+#include "tests/train/exif.h"
 
 namespace cuface::train {
 namespace {
@@ -164,6 +165,28 @@ TEST_F(TrainFaces, WhatIsWrongIsNamedOrLeftOut) {
             std::string::npos);
   EXPECT_NE(load("path,x,y,w,h\na.png,1,2,3,4\n").status().message().find("no face in it has"),
             std::string::npos);
+}
+
+#ifdef CUFACE_PIXBUF
+// Points are of the picture as it lies in the file, as dlib has it.
+TEST_F(TrainFaces, AnExifRotationIsIgnoredAndTold) {
+  cv::imwrite(folder / "c.jpg", cv::imread(folder / "a.png", cv::IMREAD_GRAYSCALE));
+  write_file(folder / "c.jpg", turned_by_exif(test::read_file(folder / "c.jpg")));
+  const auto loaded = load(kHead + "c.jpg,10,20,30,40,11,21,12,22,13,23\n");
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded.value().pictures[0].width(), 80);
+  EXPECT_EQ(loaded.value().points[2], (Point{13, 23}));
+  ASSERT_EQ(loaded.value().notes.size(), 1u);
+  EXPECT_NE(loaded.value().notes[0].find("1 pictures have an EXIF tag"), std::string::npos);
+}
+#endif
+
+TEST_F(TrainFaces, BoxesOfThePipelineAreTheLabels) {
+  FaceOptions options;
+  options.detector = kPipelineBoxes;
+  const auto loaded = load(kHead + "a.png,10,20,30,40,11,21,12,22,13,23\n", options);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded.value().boxes[0], (Box{10, 20, 30, 40}));
 }
 
 TEST_F(TrainFaces, WrongMirrorTables) {

@@ -256,5 +256,8 @@ def test_boxes_of_our_detector_need_no_map(tmp_path):
     used = int(re.search(r"labels\.csv: (\d+) faces of 68 points", done.stderr)[1])
     assert used == 2 * (40 - left_out) and left_out < 20
     assert "box_maps" not in (tmp_path / "m.cuface").read_bytes()[:4096].decode("latin-1")
+    given = run(*command, "--boxes", "pipeline", "--output", tmp_path / "p.cuface")
+    assert "80 faces of 68 points" in given.stderr, given.stderr
+    assert "box_maps" not in (tmp_path / "p.cuface").read_bytes()[:4096].decode("latin-1")
     dat = run(*command, "--output", tmp_path / "m.dat")
     assert "warning: a .dat file does not tell that its boxes are of our detector" in dat.stderr

@@ -243,12 +243,14 @@ TEST_F(TrainForest, DlibAndOurLoadersFindTheSamePoints) {
 TEST_F(TrainForest, AModelForOurDetectorNeedsNoBoxMap) {
   const TrainedForest trained = train();
   ForestJob job = new_job(folder_ / "m.cuface");
-  job.inputs.faces.detector = "/x/haarcascade_frontalface_alt.xml";
-  ASSERT_TRUE(write_forest(job, trained.model).ok());
-  const auto model = load_forest(job.output);
-  ASSERT_TRUE(model.ok()) << model.status().message();
-  EXPECT_EQ(box_map_for(*model.value(), "haarcascade_frontalface_alt"), BoxMap{});
-  EXPECT_EQ(box_map_for(*model.value(), "yunet"), BoxMap{});
+  for (const char* boxes : {"/x/haarcascade_frontalface_alt.xml", kPipelineBoxes}) {
+    job.inputs.faces.detector = boxes;
+    ASSERT_TRUE(write_forest(job, trained.model).ok());
+    const auto model = load_forest(job.output);
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    EXPECT_EQ(box_map_for(*model.value(), "haarcascade_frontalface_alt"), BoxMap{});
+    EXPECT_EQ(box_map_for(*model.value(), "yunet"), BoxMap{});
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "models/train/picture.h"
 #include "models/train/samples.h"
 #include "tests/models/temporary.h"
+#include "tests/train/exif.h"
 
 namespace cuface::train {
 namespace {
@@ -89,18 +90,7 @@ TEST(TrainPictures, JpegAsOpenCvDecodesIt) {
 TEST(TrainPictures, AnExifRotationIsIgnoredAndTold) {
   const TemporaryFolder folder;
   cv::imwrite(folder / "c.jpg", drawn(64, 48));
-  std::string jpeg = test::read_file(folder / "c.jpg");
-  // APP1: "Exif", a TIFF head, one entry: the orientation (0x112) is 6, a quarter turn.
-  const std::string exif(
-      "\xff\xe1\x00\x22"
-      "Exif\0\0"
-      "II*\0\x08\0\0\0"
-      "\x01\0"
-      "\x12\x01\x03\0\x01\0\0\0\x06\0\0\0"
-      "\0\0\0\0",
-      36);
-  jpeg.insert(2, exif);
-  write_file(folder / "turned.jpg", jpeg);
+  write_file(folder / "turned.jpg", turned_by_exif(test::read_file(folder / "c.jpg")));
   const auto loaded = load_picture(folder / "turned.jpg");
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_TRUE(loaded.value().turned);
