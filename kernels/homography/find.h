@@ -20,6 +20,10 @@ inline constexpr int kTrialsAtOnce = 64;
 inline constexpr int kFullScore = 256;
 /// Fits, each over the inliers of the one before.
 inline constexpr int kMostRounds = 5;
+/// Draws of a sample's second to fourth pair, until one is turned as the first is; degrees between
+/// them.
+inline constexpr std::uint64_t kMostDraws = 8;
+inline constexpr float kMostTurn = 30;
 
 /// What the lanes of one search share.
 struct FindScratch {
@@ -89,17 +93,30 @@ CUFACE_HD inline bool is_seen(const Homography& h, const HomographyConfig& confi
   return least > 0 && most <= kMostDepth * least && det > 0;
 }
 
+/// Whether two pairs are turned by about the same angle; each is above -360 and below 360 degrees.
+CUFACE_HD inline bool is_turned_alike(float a, float b) {
+  const float apart = std::abs(a - b);
+  return apart <= kMostTurn || std::abs(apart - 360) <= kMostTurn || apart >= 720 - kMostTurn;
+}
+
 /// Sample number k of n >= 4 pairs, four that differ; false where these give no map, or none that
 /// counts.
 CUFACE_HD inline bool sample(std::span<const Point> from, std::span<const Point> to,
-                             const HomographyConfig& config, std::uint64_t seed, int k,
-                             Homography& out) {
+                             std::span<const float> turns, const HomographyConfig& config,
+                             std::uint64_t seed, int k, Homography& out) {
   std::size_t chosen[4];  // ascending
   Point p[4], q[4];
+  float turned = 0;
   for (std::size_t i = 0; i < 4; ++i) {
-    std::size_t one = random_index(seed, 4 * static_cast<std::uint64_t>(k) + i, from.size() - i);
-    std::size_t place = 0;
-    for (; place < i && one >= chosen[place]; ++place) ++one;
+    std::size_t one = 0, place = 0;
+    for (std::uint64_t draw = 0; draw < kMostDraws; ++draw) {
+      const std::uint64_t counter = (draw << 32) + 4 * static_cast<std::uint64_t>(k) + i;
+      one = random_index(seed, counter, from.size() - i);
+      for (place = 0; place < i && one >= chosen[place]; ++place) ++one;
+      if (turns.empty()) break;
+      if (i == 0) turned = turns[one];
+      if (is_turned_alike(turns[one], turned)) break;
+    }
     for (std::size_t j = i; j > place; --j) chosen[j] = chosen[j - 1];
     chosen[place] = one;
     p[i] = from[one];
@@ -165,7 +182,7 @@ CUFACE_HD inline bool is_enough(int blocks, int count, int n, double confidence)
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD int find(const Lanes& lanes, std::span<const Point> from, std::span<const Point> to,
-                   const HomographyConfig& config, std::uint64_t seed,
+                   std::span<const float> turns, const HomographyConfig& config, std::uint64_t seed,
                    std::span<std::uint8_t> inlier, Homography& out, FindScratch& scratch) {
   constexpr int kParts = Lanes::kParts;
   static_assert(kParts <= FindScratch::kMostParts);
@@ -183,7 +200,7 @@ CUFACE_HD int find(const Lanes& lanes, std::span<const Point> from, std::span<co
     lanes.each(kTrialsAtOnce * kParts, [&](int part) {
       Homography h;
       int score = 0, count = 0;
-      if (sample(from, to, config, seed, first + part / kParts, h)) {
+      if (sample(from, to, turns, config, seed, first + part / kParts, h)) {
         for (auto i = static_cast<std::size_t>(part % kParts); i < from.size(); i += kParts) {
           const int one = score_of(h, from[i], to[i], threshold2);
           score += one;
@@ -210,7 +227,7 @@ CUFACE_HD int find(const Lanes& lanes, std::span<const Point> from, std::span<co
     if (best_count >= 4 && is_enough(block + 1, best_count, n, config.confidence)) break;
   }
   Homography best;
-  if (best_count < 4 || !sample(from, to, config, seed, best_trial, best)) return none();
+  if (best_count < 4 || !sample(from, to, turns, config, seed, best_trial, best)) return none();
   Total total = mark(lanes, from, to, best, threshold2, inlier, scratch);
   for (int round = 0; round < kMostRounds; ++round) {
     Homography refined = best;

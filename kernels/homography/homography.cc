@@ -18,9 +18,9 @@ Status validate(const HomographyConfig& config) {
 
 int find_homography(std::span<const Point> from, std::span<const Point> to,
                     const HomographyConfig& config, std::uint64_t seed,
-                    std::span<std::uint8_t> inlier, Homography& out) {
+                    std::span<std::uint8_t> inlier, Homography& out, std::span<const float> turns) {
   homography::FindScratch scratch;
-  return homography::find(SerialLanes{}, from, to, config, seed, inlier, out, scratch);
+  return homography::find(SerialLanes{}, from, to, turns, config, seed, inlier, out, scratch);
 }
 
 bool refine_homography(std::span<const Point> from, std::span<const Point> to,

@@ -47,10 +47,13 @@ Status validate(const HomographyConfig& config);
 /// over its inliers. inlier[i] := 0/1, of as many as there are pairs, by the refined map. Returns
 /// how many these are; 0 = there is none, and `out` is untouched: below four pairs, and where no
 /// four lie in general position. Pairs that are not finite are never inliers. `config` is valid,
-/// and there are 2^22 pairs at most. Deterministic, thread-safe.
+/// and there are 2^22 pairs at most. `turns`, of each pair or empty: by how many degrees the
+/// picture is turned there, as its keypoints say, above -360 and below 360. The pairs of a sample
+/// are then turned about alike where such are drawn in time. Deterministic, thread-safe.
 int find_homography(std::span<const Point> from, std::span<const Point> to,
                     const HomographyConfig& config, std::uint64_t seed,
-                    std::span<std::uint8_t> inlier, Homography& out);
+                    std::span<std::uint8_t> inlier, Homography& out,
+                    std::span<const float> turns = {});
 
 /// `map` := the map near it with the least squares of distances in `to`, over the pairs with
 /// inlier[i] != 0, all before the camera. False, and `map` untouched, below four of them or where

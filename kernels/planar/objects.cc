@@ -59,13 +59,15 @@ Status PlanarObjects::search(Object& object, const Features& features, GaussianP
                             features, static_cast<int>(picture.floats_each()), matches_, stop));
   in_picture_.clear();
   in_frame_.clear();
+  turns_.clear();
   for (const Match& m : matches_) {
     const Keypoint& ours = picture.keypoints[static_cast<std::size_t>(m.query)];
     const Keypoint& theirs = features.keypoints[static_cast<std::size_t>(m.train)];
     in_picture_.push_back({ours.x, ours.y});
     in_frame_.push_back({theirs.x, theirs.y});
+    turns_.push_back(theirs.angle - ours.angle);
   }
-  CUFACE_TRY(object.tracker.find(in_picture_, in_frame_, now, seed, *scratch_, stop));
+  CUFACE_TRY(object.tracker.find(in_picture_, in_frame_, turns_, now, seed, *scratch_, stop));
   if (object.tracker.pose().visible && object.id == 0) object.id = ++ids_;
   return {};
 }

@@ -81,6 +81,7 @@ class PlanarObjects {
   Features found_;
   std::vector<Match> matches_;
   std::vector<Point> in_picture_, in_frame_;
+  std::vector<float> turns_;
   std::uint64_t ids_ = 0;
   bool searched_ = false;
 };

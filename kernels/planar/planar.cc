@@ -125,18 +125,19 @@ bool PlanarTracker::verify(Homography& map, GaussianPyramid& frame, std::uint64_
 }
 
 Status PlanarTracker::find(std::span<const Point> in_picture, std::span<const Point> in_frame,
-                           GaussianPyramid& frame, std::uint64_t seed, PlanarScratch& s,
-                           const StopFlag* stop) {
+                           std::span<const float> turns, GaussianPyramid& frame, std::uint64_t seed,
+                           PlanarScratch& s, const StopFlag* stop) {
   pose_ = {};
   s.match_from_.assign(in_picture.begin(), in_picture.end());
   s.match_to_.assign(in_frame.begin(), in_frame.end());
+  s.match_turn_.assign(turns.begin(), turns.end());
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     if (is_raised(stop)) return cancelled();
     s.match_inlier_.resize(s.match_from_.size());
     Homography map;
     if (find_homography(s.match_from_, s.match_to_, config_.homography,
-                        seed + static_cast<std::uint64_t>(attempt), s.match_inlier_,
-                        map) < config_.least_matches)
+                        seed + static_cast<std::uint64_t>(attempt), s.match_inlier_, map,
+                        s.match_turn_) < config_.least_matches)
       return {};
     if (verify(map, frame, seed, s)) {
       settle(map, static_cast<int>(std::ranges::count(alike_, 1)), true);
@@ -147,10 +148,12 @@ Status PlanarTracker::find(std::span<const Point> in_picture, std::span<const Po
     for (std::size_t i = 0; i < s.match_inlier_.size(); ++i) {
       if (s.match_inlier_[i]) continue;
       s.match_from_[kept] = s.match_from_[i];
-      s.match_to_[kept++] = s.match_to_[i];
+      s.match_to_[kept] = s.match_to_[i];
+      s.match_turn_[kept++] = s.match_turn_[i];
     }
     s.match_from_.resize(kept);
     s.match_to_.resize(kept);
+    s.match_turn_.resize(kept);
   }
   return {};
 }

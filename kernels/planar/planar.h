@@ -54,6 +54,7 @@ class PlanarScratch {
   FlowScratch flow_scratch_;
   FlowConfig refine_;  ///< in one level, from the picture to the frame
   std::vector<Point> from_, before_, after_, match_from_, match_to_;
+  std::vector<float> match_turn_;
   std::vector<std::uint8_t> status_, inlier_, match_inlier_;
 };
 
@@ -66,11 +67,12 @@ class PlanarTracker {
                                       std::span<const Keypoint> keypoints,
                                       const PlanarConfig& config);
 
-  /// Looks for it by matches of places in the picture with those in a frame. Samples are keyed by
-  /// `seed`. kCancelled, and it is not visible, once `stop` is raised; so for follow().
+  /// Looks for it by matches of places in the picture with those in a frame, and by how many
+  /// degrees each is turned there. Samples are keyed by `seed`. kCancelled, and it is not visible,
+  /// once `stop` is raised; so for follow().
   Status find(std::span<const Point> in_picture, std::span<const Point> in_frame,
-              GaussianPyramid& frame, std::uint64_t seed, PlanarScratch& scratch,
-              const StopFlag* stop = nullptr);
+              std::span<const float> turns, GaussianPyramid& frame, std::uint64_t seed,
+              PlanarScratch& scratch, const StopFlag* stop = nullptr);
   /// Where it is on `now` if it is visible on `before`, the frame of the last step: its points'
   /// flow, then the flow from the picture as the camera sees it, so that no error adds up.
   Status follow(GaussianPyramid& before, GaussianPyramid& now, std::uint64_t seed,

@@ -273,6 +273,44 @@ TEST(Homography, MoreTrialsFindWhatFewMiss) {
   EXPECT_EQ(many, 40);
 }
 
+/// One in eight pairs is right, and these are turned alike.
+TEST(Homography, PairsThatAreTurnedAlikeAreSampledTogether) {
+  int uniform = 0, guided = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Pairs p = pairs_under(view(seed, 0.1f), 96, 0.1f, seed);
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> at(0, 1000), any(-360, 360), near(-15, 15);
+    std::vector<float> turns;
+    for (std::size_t i = 0; i < 96; ++i) {
+      const bool is_right = i % 8 == 0;
+      if (!is_right) p.to[i] = {at(random), at(random)};
+      // Angles are told from 0 to 360, so that the same turn has two values.
+      turns.push_back(is_right ? near(random) + (i % 16 ? 340.0f : -20.0f) : any(random));
+    }
+    std::vector<std::uint8_t> inlier(96);
+    Homography h;
+    HomographyConfig config;
+    config.trials = 1024;
+    uniform += find_homography(p.from, p.to, config, seed, inlier, h) >= 12;
+    guided += find_homography(p.from, p.to, config, seed, inlier, h, turns) >= 12;
+  }
+  EXPECT_LT(uniform, 20);
+  EXPECT_EQ(guided, 40);
+}
+
+TEST(Homography, TurnsAreComparedOnACircle) {
+  using homography::is_turned_alike;
+  for (const float turn : {-359.0f, -180.0f, 0.0f, 90.0f, 359.0f}) {
+    for (const float whole : {-720.0f, -360.0f, 0.0f, 360.0f, 720.0f}) {
+      for (const float apart : {-29.0f, 0.0f, 29.0f, -31.0f, 31.0f, 180.0f}) {
+        const float other = turn + whole + apart;
+        if (std::abs(other) >= 360) continue;
+        EXPECT_EQ(is_turned_alike(turn, other), std::abs(apart) < 30) << turn << ", " << other;
+      }
+    }
+  }
+}
+
 TEST(HomographySettings, ThatMakeNoSenseAreRefused) {
   const auto code = [](auto change) {
     HomographyConfig c;

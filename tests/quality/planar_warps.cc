@@ -98,12 +98,14 @@ nlohmann::ordered_json run(int tilt, unsigned first, int views, const PlanarSear
                    theirs = features_of(frame, search.features);
     const std::vector<Match> matches = matches_of(search.match, ours, theirs);
     std::vector<Point> from, to;
+    std::vector<float> turns;
     std::vector<cv::Point2f> cv_from, cv_to;
     for (const Match& m : matches) {
       const Keypoint &p = ours.keypoints[static_cast<std::size_t>(m.query)],
                      &q = theirs.keypoints[static_cast<std::size_t>(m.train)];
       from.push_back({p.x, p.y});
       to.push_back({q.x, q.y});
+      turns.push_back(q.angle - p.angle);
       cv_from.emplace_back(p.x, p.y);
       cv_to.emplace_back(q.x, q.y);
     }
@@ -114,7 +116,7 @@ nlohmann::ordered_json run(int tilt, unsigned first, int views, const PlanarSear
     HomographyConfig known = config.homography;  // as the tracker has it
     known.width = static_cast<float>(object.cols);
     known.height = static_cast<float>(object.rows);
-    if (find_homography(from, to, known, seed, inlier, map) > 0)
+    if (find_homography(from, to, known, seed, inlier, map, turns) > 0)
       error[0] = error_of(truth, matrix(map), object.size());
     int at = 1;
     for (const int method : {static_cast<int>(cv::RANSAC), static_cast<int>(cv::USAC_DEFAULT)}) {
@@ -130,7 +132,8 @@ nlohmann::ordered_json run(int tilt, unsigned first, int views, const PlanarSear
         ours.keypoints, config);
     GaussianPyramid pyramid(frame.cols, frame.rows);
     pyramid.build({frame.data, frame.cols, frame.rows, static_cast<std::ptrdiff_t>(frame.step)});
-    if (!tracker.ok() || !tracker.value().find(from, to, pyramid, seed, scratch).ok()) std::abort();
+    if (!tracker.ok() || !tracker.value().find(from, to, turns, pyramid, seed, scratch).ok())
+      std::abort();
     if (tracker.value().pose().visible)
       error[3] = error_of(truth, matrix(tracker.value().pose().map), object.size());
     for (std::size_t k = 0; k < ways.size(); ++k) ways[k].errors.push_back(error[k]);

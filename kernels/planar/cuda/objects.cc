@@ -152,6 +152,7 @@ Status PlanarObjects::plan() {
        after = layout.add<Point>(points), pair_from = layout.add<Point>(points),
        pair_to = layout.add<Point>(points), match_from = layout.add<Point>(2 * keypoints),
        match_to = layout.add<Point>(2 * keypoints);
+  auto match_turn = layout.add<float>(2 * keypoints);
   auto status = layout.add<std::uint8_t>(points), inlier = layout.add<std::uint8_t>(points),
        match_inlier = layout.add<std::uint8_t>(keypoints);
   CUFACE_TRY(take(DeviceBuffer<std::byte>::create(layout.bytes()), scratch_));
@@ -161,6 +162,7 @@ Status PlanarObjects::plan() {
   for (auto* part : {&from, &before, &after, &pair_from, &pair_to, &match_from, &match_to})
     part->bind(scratch_.data());
   for (auto* part : {&status, &inlier, &match_inlier}) part->bind(scratch_.data());
+  match_turn.bind(scratch_.data());
   if (detector_) {
     detector_->bind(scratch_.data());
     found_.bind(scratch_.data());
@@ -180,6 +182,7 @@ Status PlanarObjects::plan() {
   work_.pair_to = pair_to.data();
   work_.match_from = match_from.data();
   work_.match_to = match_to.data();
+  work_.match_turn = match_turn.data();
   work_.inlier = inlier.data();
   work_.match_inlier = match_inlier.data();
   work_.matches = static_cast<std::int32_t>(keypoints);

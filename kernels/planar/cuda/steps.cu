@@ -53,7 +53,8 @@ struct Mine {
     HomographyConfig config = model.homography;
     config.threshold = threshold;
     return homography::find(lanes, std::span<const Point>(work.pair_from + first, count),
-                            std::span<const Point>(work.pair_to + first, count), config, seed,
+                            std::span<const Point>(work.pair_to + first, count),
+                            std::span<const float>(), config, seed,
                             std::span<std::uint8_t>(work.inlier + first, count), found, scratch);
   }
   __device__ bool place(const Homography& map, Point* corners) const {
@@ -256,6 +257,7 @@ __global__ void __launch_bounds__(kThreads)
     const Keypoint &ours = in_picture[match.query], &theirs = in_frame->all()[match.train].keypoint;
     work.match_from[first + static_cast<std::size_t>(i)] = {ours.x, ours.y};
     work.match_to[first + static_cast<std::size_t>(i)] = {theirs.x, theirs.y};
+    work.match_turn[first + static_cast<std::size_t>(i)] = theirs.angle - ours.angle;
   });
   lanes.once([&] { object.pairs = n; });
 }
@@ -273,24 +275,28 @@ __global__ void __launch_bounds__(kThreads)
     return static_cast<std::size_t>(turn % 2 * work.matches + my.model.first_match);
   };
   Point *from = work.match_from + half(attempt), *to = work.match_to + half(attempt);
+  float* turns = work.match_turn + half(attempt);
   std::uint8_t* inlier = work.match_inlier + my.model.first_match;
   int n = object.pairs;
   if (attempt > 0) {
     // Something else of the frame has the picture's corners in part: the next map is without it.
     const Point* before_from = work.match_from + half(attempt - 1);
     const Point* before_to = work.match_to + half(attempt - 1);
+    const float* before_turns = work.match_turn + half(attempt - 1);
     n = lanes.pick(
         n, [&](int i) { return inlier[i] == 0; },
         [&](int i, int place) {
           from[place] = before_from[i];
           to[place] = before_to[i];
+          turns[place] = before_turns[i];
         });
   }
   const auto count = static_cast<std::size_t>(n);
-  const int inliers = homography::find(
-      lanes, std::span<const Point>(from, count), std::span<const Point>(to, count),
-      my.model.homography, my.seed(number) + static_cast<std::uint64_t>(attempt),
-      std::span<std::uint8_t>(inlier, count), map.get(), scratch.get());
+  const int inliers =
+      homography::find(lanes, std::span<const Point>(from, count),
+                       std::span<const Point>(to, count), std::span<const float>(turns, count),
+                       my.model.homography, my.seed(number) + static_cast<std::uint64_t>(attempt),
+                       std::span<std::uint8_t>(inlier, count), map.get(), scratch.get());
   lanes.once([&] {
     object.pairs = n;
     object.active = inliers >= work.least_matches;

@@ -94,6 +94,7 @@ struct PlanarWork {
   std::uint8_t* status;          ///< of flow, or of a look
   Point *pair_from, *pair_to;    ///< those with a status
   Point *match_from, *match_to;  ///< in two halves, which attempts take in turns
+  float* match_turn;             ///< so too
   std::uint8_t *inlier, *match_inlier;
   std::int32_t count, stride, matches, unused;
   std::int32_t least_matches, least_found, least_followed, unused2;

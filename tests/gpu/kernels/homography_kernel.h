@@ -14,6 +14,7 @@ struct HomographyTask {
   int first, count;
   HomographyConfig config;
   std::uint64_t seed;
+  bool is_turned;  ///< there are turns
 };
 struct HomographyAnswer {
   Homography map;
@@ -22,6 +23,7 @@ struct HomographyAnswer {
 
 /// A block a task, all arrays in device memory. `inlier` has an element a pair.
 Status find_on_device(const HomographyTask* tasks, int count, const Point* from, const Point* to,
-                      HomographyAnswer* answers, std::uint8_t* inlier, cuda::Launcher launch);
+                      const float* turns, HomographyAnswer* answers, std::uint8_t* inlier,
+                      cuda::Launcher launch);
 
 }  // namespace cuface::test

@@ -22,6 +22,7 @@ using test::HomographyTask;
 
 struct Pairs {
   std::vector<Point> from, to;
+  std::vector<float> turns;
   std::vector<HomographyTask> tasks;
 };
 
@@ -48,26 +49,34 @@ class HomographyCuda : public testing::Test {
       config.width = 640;
       config.height = 480;
     }
-    pairs.tasks.push_back({static_cast<int>(pairs.from.size()), count, config, random_()});
+    const bool is_turned = random_() % 2;
+    const float turn = uniform(-360, 360);
+    pairs.tasks.push_back(
+        {static_cast<int>(pairs.from.size()), count, config, random_(), is_turned});
     for (int i = 0; i < count; ++i) {
       const Point p{uniform(0, 640), uniform(0, 480)};
       const Point q = view.apply(p);
       pairs.from.push_back(p);
-      pairs.to.push_back(static_cast<int>(random_() % 100) < outliers
+      const bool is_outlier = static_cast<int>(random_() % 100) < outliers;
+      pairs.to.push_back(is_outlier
                              ? Point{uniform(0, 640), uniform(0, 480)}
                              : Point{q.x + noise * uniform(-1, 1), q.y + noise * uniform(-1, 1)});
+      const float whole = is_outlier ? uniform(-360, 360) : turn + uniform(-20, 20);
+      pairs.turns.push_back(std::fmod(whole, 360.0f));
     }
   }
 
   void compare(const Pairs& pairs) {
     const std::size_t tasks = pairs.tasks.size();
     GuardedBytes task(test::bytes_of(pairs.tasks)), from(test::bytes_of(pairs.from)),
-        to(test::bytes_of(pairs.to)), answer(tasks * sizeof(HomographyAnswer), test::kCanary),
+        to(test::bytes_of(pairs.to)), turns(test::bytes_of(pairs.turns)),
+        answer(tasks * sizeof(HomographyAnswer), test::kCanary),
         inlier(pairs.from.size(), test::kCanary);
     ASSERT_TRUE(test::find_on_device(
                     reinterpret_cast<const HomographyTask*>(task.data()), static_cast<int>(tasks),
                     reinterpret_cast<const Point*>(from.data()),
                     reinterpret_cast<const Point*>(to.data()),
+                    reinterpret_cast<const float*>(turns.data()),
                     reinterpret_cast<HomographyAnswer*>(answer.data()), inlier.data(), *stream_)
                     .ok());
     const auto got = test::values_of<HomographyAnswer>(answer.get());
@@ -79,10 +88,11 @@ class HomographyCuda : public testing::Test {
       HomographyAnswer want;  // a search that fails leaves what was there
       std::memset(static_cast<void*>(&want), test::kCanary, sizeof want);
       std::vector<std::uint8_t> mask(n, test::kCanary);
-      want.inliers =
-          find_homography(std::span(pairs.from).subspan(static_cast<std::size_t>(k.first), n),
-                          std::span(pairs.to).subspan(static_cast<std::size_t>(k.first), n),
-                          k.config, k.seed, mask, want.map);
+      want.inliers = find_homography(
+          std::span(pairs.from).subspan(static_cast<std::size_t>(k.first), n),
+          std::span(pairs.to).subspan(static_cast<std::size_t>(k.first), n), k.config, k.seed, mask,
+          want.map,
+          std::span(pairs.turns).subspan(static_cast<std::size_t>(k.first), k.is_turned ? n : 0));
       ASSERT_EQ(got[t].inliers, want.inliers);
       ASSERT_EQ(std::memcmp(&got[t].map, &want.map, sizeof want.map), 0);
       ASSERT_TRUE(std::equal(mask.begin(), mask.end(), flags.begin() + k.first));
