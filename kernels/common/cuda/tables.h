@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,14 +17,19 @@ namespace cuface::cuda {
 
 /// A table in device memory, complete for every stream when this returns. Plan time only.
 template <typename T>
-Result<DeviceBuffer<T>> upload(const std::vector<T>& table) {
+Result<DeviceBuffer<T>> upload(std::span<const T> table) {
   auto buffer = DeviceBuffer<T>::create(table.size());
   if (!buffer.ok() || table.empty()) return buffer;
-  CUFACE_TRY(check(cudaMemcpyAsync(buffer.value().data(), table.data(), table.size() * sizeof(T),
+  CUFACE_TRY(check(cudaMemcpyAsync(buffer.value().data(), table.data(), table.size_bytes(),
                                    cudaMemcpyHostToDevice, nullptr),
                    "copying a table to the GPU"));
   CUFACE_TRY(check(cudaStreamSynchronize(nullptr), "copying a table to the GPU"));
   return buffer;
+}
+
+template <typename T>
+Result<DeviceBuffer<T>> upload(const std::vector<T>& table) {
+  return upload(std::span<const T>(table));
 }
 
 /// Memory that a kernel fills with zeros besides what it is there for: instead of a launch.

@@ -7,22 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/cuda/tables.h"
 #include "kernels/common/guarded.h"
 #include "kernels/common/try.h"
 #include "kernels/landmarks/cuda/landmarker.h"
 
 namespace cuface::cuda {
 namespace {
-
-Status copy(const void* from, void* to, std::size_t bytes) {
-  return check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "uploading the landmark model");
-}
-
-template <typename T>
-Status upload(std::span<const T> from, DeviceBuffer<T>& to) {
-  CUFACE_TRY(take(DeviceBuffer<T>::create(from.size()), to));
-  return copy(from.data(), to.data(), from.size_bytes());
-}
 
 /// All stages' tables as StageLayout says.
 std::vector<unsigned char> pack_tables(const ForestModel& model) {
@@ -61,8 +52,9 @@ Status upload_leaves(const ForestModel& model, DeviceBuffer<float>& to) {
       for (std::size_t i = 0; i < n; ++i)
         std::copy_n(model.leaves.data() + (begin + i) * size + first, count,
                     piece.data() + i * kWidth);
-      CUFACE_TRY(copy(piece.data(), to.data() + (c * leaves + begin) * kWidth,
-                      n * kWidth * sizeof(float)));
+      CUFACE_TRY(check(cudaMemcpy(to.data() + (c * leaves + begin) * kWidth, piece.data(),
+                                  n * kWidth * sizeof(float), cudaMemcpyHostToDevice),
+                       "uploading the landmark model"));
     }
   }
   return {};
@@ -101,14 +93,14 @@ Result<std::shared_ptr<const DeviceForest>> DeviceForest::make(const ForestModel
   forest->depth_ = model.depth;
   forest->pool_ = model.pool;
   const std::vector<unsigned char> tables = pack_tables(model);
-  CUFACE_TRY(upload(model.mean_shape, forest->mean_));
+  CUFACE_TRY(take(upload(model.mean_shape), forest->mean_));
   const std::vector<forest::Lever> levers = forest::levers_of(mean_points(model));
-  CUFACE_TRY(upload(std::span(levers), forest->levers_));
-  CUFACE_TRY(upload(std::span(tables), forest->tables_));
+  CUFACE_TRY(take(upload(levers), forest->levers_));
+  CUFACE_TRY(take(upload(tables), forest->tables_));
   if (model.is_compact()) {
     const auto leaves = pack_leaves(model, forest->tables().compact_size());
-    CUFACE_TRY(upload(std::span(leaves), forest->compact_leaves_));
-    CUFACE_TRY(upload(model.leaf_scales, forest->leaf_scales_));
+    CUFACE_TRY(take(upload(leaves), forest->compact_leaves_));
+    CUFACE_TRY(take(upload(model.leaf_scales), forest->leaf_scales_));
   } else {
     CUFACE_TRY(upload_leaves(model, forest->leaves_));
   }

@@ -16,11 +16,6 @@ namespace {
 
 std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
-template <typename T>
-std::vector<T> copy_of(std::span<const T> from) {
-  return {from.begin(), from.end()};
-}
-
 /// To whole pieces of 16 bytes.
 void fill_up(std::vector<float>& numbers) { numbers.resize((numbers.size() + 3) / 4 * 4); }
 
@@ -83,17 +78,17 @@ Status DeviceShape::upload_shape(const ShapeModel& model) {
   };
   size_across_ = reach(0);
   size_down_ = reach(1);
-  CUFACE_TRY(take(upload(copy_of(model.mean_shape)), mean_shape_));
+  CUFACE_TRY(take(upload(model.mean_shape), mean_shape_));
   CUFACE_TRY(take(upload(means), means_));
   CUFACE_TRY(take(upload(limits), limits_));
-  CUFACE_TRY(take(upload(copy_of(model.refit_limits)), refit_limits_));
-  CUFACE_TRY(take(upload(copy_of(model.eigenvectors)), eigenvectors_));
+  CUFACE_TRY(take(upload(model.refit_limits), refit_limits_));
+  CUFACE_TRY(take(upload(model.eigenvectors), eigenvectors_));
   CUFACE_TRY(take(upload(by_modes), by_modes_));
-  CUFACE_TRY(take(upload(copy_of(model.weights)), weights_));
-  CUFACE_TRY(take(upload(copy_of(model.neighbours)), neighbours_));
-  CUFACE_TRY(take(upload(copy_of(model.rules)), rules_));
-  CUFACE_TRY(take(upload(copy_of(model.moves)), moves_));
-  CUFACE_TRY(take(upload(copy_of(model.usual_costs)), usual_costs_));
+  CUFACE_TRY(take(upload(model.weights), weights_));
+  CUFACE_TRY(take(upload(model.neighbours), neighbours_));
+  CUFACE_TRY(take(upload(model.rules), rules_));
+  CUFACE_TRY(take(upload(model.moves), moves_));
+  CUFACE_TRY(take(upload(model.usual_costs), usual_costs_));
   t.usual_costs = usual_costs_.data();
   t.mean_shape = mean_shape_.data();
   t.means = means_.data();
