@@ -14,6 +14,7 @@
 #include "kernels/common/try.h"
 #include "kernels/features/device_features.h"
 #include "kernels/keypoints/cuda/finder.h"
+#include "kernels/match/cuda/match_features.h"
 #include "kernels/match/cuda/matcher.h"
 #include "kernels/match/cuda/placed.h"
 
@@ -72,14 +73,16 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
     auto* out = reinterpret_cast<cuda::PlacedMatches*>(result->written());
     const cuda::DeviceKeypoints keypoints = cuda::keypoints_of_list(in_frame_, floats_, most_);
     cuda::DeviceBinarySet bytes{descriptors_.data(), kBinaryBytes, nullptr, 0, kBinaryBytes};
-    cuda::DeviceFloatSet floats = float_set();
+    cuda::DeviceFloatSet floats = floats_of_pictures();
+    const auto* binary = reinterpret_cast<const cuda::DeviceFeatures*>(in_frame_);
+    const cuda::DeviceFloatFeatures floating{const_cast<std::byte*>(in_frame_), floats_};
     int number = 0;
     for (const std::vector<Keypoint>& picture : pictures_->keypoints) {
       bytes.most = floats.most = static_cast<std::int32_t>(picture.size());
-      CUFACE_TRY(
-          floats_ == 0
-              ? matcher_->enqueue(bytes, bytes_in_frame(keypoints), of_picture_.data(), launch)
-              : matcher_->enqueue(floats, floats_in_frame(keypoints), of_picture_.data(), launch));
+      CUFACE_TRY(floats_ == 0 ? matcher_->enqueue(bytes, cuda::binary_set(binary, most_),
+                                                  of_picture_.data(), launch)
+                              : matcher_->enqueue(floats, cuda::float_set(floating, most_),
+                                                  of_picture_.data(), launch));
       CUFACE_TRY(cuda::append_placed(of_picture_.data(), keypoints, number++, out,
                                      &device.counters()->front(), launch));
       bytes.data += kBinaryBytes * picture.size();
@@ -90,19 +93,8 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
   }
 
  private:
-  /// What the frame's list has, and the pictures', from their first keypoint on.
-  cuda::DeviceBinarySet bytes_in_frame(const cuda::DeviceKeypoints& keypoints) const {
-    const auto* list = reinterpret_cast<const cuda::DeviceFeatures*>(in_frame_);
-    return {list->all()->descriptor, sizeof(cuda::DeviceFeature), keypoints.count, most_,
-            kBinaryBytes};
-  }
-  cuda::DeviceFloatSet floats_in_frame(const cuda::DeviceKeypoints& keypoints) const {
-    const cuda::DeviceFloatFeatures list{const_cast<std::byte*>(in_frame_), floats_};
-    const auto stride = static_cast<std::ptrdiff_t>(keypoints.stride);
-    return {list.descriptor(0),     stride, keypoints.count, most_, floats_,
-            &list.keypoint(0).sign, stride};
-  }
-  cuda::DeviceFloatSet float_set() const {
+  /// From their first keypoint on.
+  cuda::DeviceFloatSet floats_of_pictures() const {
     const auto* signs = reinterpret_cast<const std::int8_t*>(signs_.data());
     return {reinterpret_cast<const float*>(descriptors_.data()),
             static_cast<std::ptrdiff_t>(sizeof(float)) * floats_,

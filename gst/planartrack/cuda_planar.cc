@@ -55,9 +55,8 @@ class CudaPlanarFinder final : public DevicePlanarFinder {
     CUFACE_TAKE(pyramid, device.pyramid());
     CUFACE_TRY(device.keep(objects_.before()));
     CUFACE_TAKE(result, new_result(frame));
-    CUFACE_TRY(objects_.enqueue(std::move(pyramid),
-                                reinterpret_cast<const cuda::DeviceFeatures*>(known_.bytes), number,
-                                list_of(*result), counts(device), launch));
+    CUFACE_TRY(objects_.enqueue(std::move(pyramid), known_.bytes, number, list_of(*result),
+                                counts(device), launch));
     return submit(frame, std::move(result));
   }
 
@@ -124,8 +123,7 @@ class CudaPlanarFinder final : public DevicePlanarFinder {
 }  // namespace
 
 bool can_match_on_gpu(const Frame& frame, const FeaturesFound& found) {
-  const auto list = list_on_device(frame, found);
-  return list && list->outline<FrameFeatures>()->config.descriptor == FeatureDescriptor::kOrb;
+  return list_on_device(frame, found) != nullptr;
 }
 
 DevicePlanarResult make_device_planar_finder(const ReferencePictures& references,

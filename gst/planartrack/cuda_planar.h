@@ -43,7 +43,7 @@ DevicePlanarResult make_device_planar_finder(const ReferencePictures& references
                                              const PlanarSearchConfig& config, int width,
                                              int height, const std::vector<std::uint64_t>& ids);
 
-/// Whether look() can match these keypoints of a frame: they are on a GPU, and ORB's.
+/// Whether look() can match these keypoints of a frame: they are on a GPU.
 bool can_match_on_gpu(const Frame& frame, const FeaturesFound& found);
 
 #ifndef CUFACE_CUDA_ELEMENTS

@@ -7,6 +7,8 @@
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/try.h"
 #include "kernels/flow/cuda/lucas_kanade.h"
+#include "kernels/keypoints/cuda/finder.h"
+#include "kernels/match/cuda/match_features.h"
 #include "kernels/planar/followed.h"
 #include "kernels/planar/rules.h"
 
@@ -95,22 +97,29 @@ Result<std::vector<std::uint64_t>> PlanarObjects::ids() const {
 Status PlanarObjects::describe(const std::vector<const Features*>& features) {
   std::vector<Keypoint> keypoints;
   std::vector<std::uint8_t> descriptors;
+  std::vector<std::int8_t> signs;
   first_keypoint_.clear();
+  floats_ = -1;
   for (std::size_t o = 0; o < features.size(); ++o) {
     const Features& found = *features[o];
-    if (!found.floats.empty())
-      return {StatusCode::kUnsupported,
-              "flat objects on a GPU are found by descriptors of bytes alone: put cufeatures with "
-              "descriptor=orb before cuplanartrack, or cudadownload before both"};
+    const int floats = static_cast<int>(found.floats_each());
+    if (!found.keypoints.empty() && floats_ >= 0 && floats != floats_)
+      return {StatusCode::kInvalidArgument, "planar: descriptors have several sizes"};
+    if (!found.keypoints.empty()) floats_ = floats;
     first_keypoint_.push_back(keypoints.size());
     host_models_[o].first_match = static_cast<std::int32_t>(keypoints.size());
     host_models_[o].keypoints = static_cast<std::int32_t>(found.keypoints.size());
     keypoints.insert(keypoints.end(), found.keypoints.begin(), found.keypoints.end());
     descriptors.insert(descriptors.end(), found.descriptors.begin(), found.descriptors.end());
+    const auto* first = reinterpret_cast<const std::uint8_t*>(found.floats.data());
+    descriptors.insert(descriptors.end(), first, first + found.floats.size() * sizeof(float));
+    signs.insert(signs.end(), found.signs.begin(), found.signs.end());
   }
   first_keypoint_.push_back(keypoints.size());
+  floats_ = std::max(floats_, 0);
   CUFACE_TRY(take(upload(keypoints), keypoints_));
   CUFACE_TRY(take(upload(descriptors), descriptors_));
+  CUFACE_TRY(take(upload(signs), signs_));
   CUFACE_TRY(take(upload(host_models_), models_));
   return width_ > 0 ? plan() : Status();
 }
@@ -131,6 +140,12 @@ Status PlanarObjects::expect(int most_known) {
 Status PlanarObjects::plan() {
   detector_.reset();
   matcher_.reset();
+  work_.models = models_.data();
+  work_.objects = objects_.data();
+  work_.shared = shared_.data();
+  work_.points = points_.data();
+  work_.alike = alike_.data();
+  if (floats_ > 0 && most_known_ == 0) return {};  // until expect()
   const std::size_t points =
       static_cast<std::size_t>(work_.count) * static_cast<std::size_t>(work_.stride);
   const std::size_t keypoints = first_keypoint_.back();
@@ -142,10 +157,12 @@ Status PlanarObjects::plan() {
   if (in_frame == 0) {
     CUFACE_TAKE(detector, OrbDetector::create(config_.features.orb, width_, height_, layout));
     detector_.emplace(std::move(detector));
-    found_ = layout.add<std::byte>(device_features_bytes(detector_->most())).as<DeviceFeatures>();
+    found_ = layout.add<std::byte>(device_features_bytes(detector_->most()));
     in_frame = static_cast<int>(std::min<std::size_t>(detector_->most(), kMostKeypoints));
   }
-  CUFACE_TAKE(matcher, Matcher::create(config_.match, static_cast<int>(most), in_frame, layout));
+  MatchConfig match = config_.match;
+  if (floats_ > 0) match.sign_check = true;
+  CUFACE_TAKE(matcher, Matcher::create(match, static_cast<int>(most), in_frame, layout));
   matcher_.emplace(std::move(matcher));
   matches_ = layout.add<std::byte>(device_matches_bytes(most)).as<DeviceMatches>();
   auto from = layout.add<Point>(points), before = layout.add<Point>(points),
@@ -169,11 +186,6 @@ Status PlanarObjects::plan() {
   }
   matcher_->bind(scratch_.data());
   matches_.bind(scratch_.data());
-  work_.models = models_.data();
-  work_.objects = objects_.data();
-  work_.shared = shared_.data();
-  work_.points = points_.data();
-  work_.alike = alike_.data();
   work_.from = from.data();
   work_.before = before.data();
   work_.after = after.data();
@@ -189,24 +201,39 @@ Status PlanarObjects::plan() {
   return {};
 }
 
-Status PlanarObjects::search(ImageView<const std::uint8_t> frame, const DeviceFeatures* known,
+Status PlanarObjects::search(ImageView<const std::uint8_t> frame, const std::byte* known,
                              Launcher launch) {
   if (detector_) {
-    CUFACE_TRY(detector_->enqueue(frame, found_.data(), launch));
+    CUFACE_TRY(detector_->enqueue(frame, reinterpret_cast<DeviceFeatures*>(found_.data()), launch));
     known = found_.data();
   }
-  const auto most =
-      detector_ ? static_cast<std::int32_t>(detector_->most()) : std::int32_t{most_known_};
-  const DeviceBinarySet in_frame{known->all()->descriptor, sizeof(DeviceFeature), &known->count,
-                                 std::min<std::int32_t>(most, kMostKeypoints), kBinaryBytes};
+  const int most =
+      std::min(detector_ ? static_cast<int>(detector_->most()) : most_known_, kMostKeypoints);
+  const DeviceKeypoints keypoints = keypoints_of_list(known, floats_, most);
   for (int o = 0; o < work_.count; ++o) {
     const planar::Model& model = host_models_[static_cast<std::size_t>(o)];
     if (model.keypoints == 0) continue;
     const std::size_t first = first_keypoint_[static_cast<std::size_t>(o)];
-    const DeviceBinarySet in_picture{descriptors_.data() + kBinaryBytes * first, kBinaryBytes,
-                                     &work_.objects[o].wanted, model.keypoints, kBinaryBytes};
-    CUFACE_TRY(matcher_->enqueue(in_picture, in_frame, matches_.data(), launch));
-    CUFACE_TRY(planar::pair(work_, o, matches_.data(), keypoints_.data() + first, known, launch));
+    const std::int32_t* wanted = &work_.objects[o].wanted;
+    if (floats_ == 0) {
+      const DeviceBinarySet in_picture{descriptors_.data() + kBinaryBytes * first, kBinaryBytes,
+                                       wanted, model.keypoints, kBinaryBytes};
+      const auto* list = reinterpret_cast<const DeviceFeatures*>(known);
+      CUFACE_TRY(matcher_->enqueue(in_picture, binary_set(list, most), matches_.data(), launch));
+    } else {
+      const std::size_t each = static_cast<std::size_t>(floats_) * sizeof(float);
+      const DeviceFloatSet in_picture{
+          reinterpret_cast<const float*>(descriptors_.data() + each * first),
+          static_cast<std::ptrdiff_t>(each),
+          wanted,
+          model.keypoints,
+          floats_,
+          signs_.data() + first};
+      const DeviceFloatFeatures list{const_cast<std::byte*>(known), floats_};
+      CUFACE_TRY(matcher_->enqueue(in_picture, float_set(list, most), matches_.data(), launch));
+    }
+    CUFACE_TRY(
+        planar::pair(work_, o, matches_.data(), keypoints_.data() + first, keypoints, launch));
   }
   for (int attempt = 0; attempt < cuface::planar::kMostAttempts; ++attempt) {
     CUFACE_TRY(planar::guess(work_, attempt, launch));
@@ -218,12 +245,12 @@ Status PlanarObjects::search(ImageView<const std::uint8_t> frame, const DeviceFe
   return {};
 }
 
-Status PlanarObjects::enqueue(std::shared_ptr<GaussianPyramid> now, const DeviceFeatures* known,
+Status PlanarObjects::enqueue(std::shared_ptr<GaussianPyramid> now, const std::byte* known,
                               std::uint64_t frame, DevicePlanarObjects* out, PlanarCounts* counted,
                               Launcher launch) {
   if (!now || now->level(0).width != width_ || now->level(0).height != height_)
     return {StatusCode::kInvalidArgument, "planar: the picture is not of the planned size"};
-  if ((known == nullptr) != (most_known_ == 0))
+  if ((known == nullptr) != (most_known_ == 0) || !matcher_)
     return {StatusCode::kInvalidArgument, "planar: keypoints are not as they were expected"};
   GaussianPyramid &next = *now, &prev = before_ ? *before_ : next;
   const int levels = flow_levels(next, config_.planar.flow);

@@ -33,29 +33,30 @@ class PlanarObjects {
 
   /// What is looked for; `ids`, of as many or none: those that others have given them. Copies all
   /// of the references to the device, and waits for that. Errors as
-  /// cuface::PlanarObjects::create(); kUnsupported where a reference has descriptors of floats.
+  /// cuface::PlanarObjects::create(), and describe().
   static Result<PlanarObjects> create(const std::vector<Reference>& references,
                                       const PlanarSearchConfig& config,
                                       const std::vector<std::uint64_t>& ids = {});
   /// Descriptors of the same pictures from now on, which may have other keypoints; what is followed
-  /// stays. Allocates, and waits. Nothing that has been enqueued may be under way.
+  /// stays. Allocates, and waits. Nothing that has been enqueued may be under way. kInvalidArgument
+  /// where they have descriptors of several sizes.
   Status describe(const std::vector<const Features*>& features);
   /// Frames have this size from now on. Nothing is visible; ids stay. The same holds.
   Status resize(int width, int height);
   /// Keypoints of frames that others have found are at most so many from now on; 0: nobody has, and
-  /// ORB's are found. The same holds.
+  /// ORB's are found, for references that have such. The same holds.
   Status expect(int most_known);
 
   int count() const { return work_.count; }
   /// 0 of those that have none yet. Waits for the device, on which nothing is under way.
   Result<std::vector<std::uint64_t>> ids() const;
 
-  /// A frame, as in cuface::PlanarObjects::step(); `known` exactly where expect() said so. All lies
-  /// in device memory; `out` has room for count(), `counted` may be null. Holds `now` until the
-  /// next one, which reads it.
-  Status enqueue(std::shared_ptr<GaussianPyramid> now, const DeviceFeatures* known,
-                 std::uint64_t frame, DevicePlanarObjects* out, PlanarCounts* counted,
-                 Launcher launch);
+  /// A frame, as in cuface::PlanarObjects::step(); `known`, a list of
+  /// kernels/keypoints/cuda with descriptors as the references have them, exactly where expect()
+  /// said so. All lies in device memory; `out` has room for count(), `counted` may be null. Holds
+  /// `now` until the next one, which reads it.
+  Status enqueue(std::shared_ptr<GaussianPyramid> now, const std::byte* known, std::uint64_t frame,
+                 DevicePlanarObjects* out, PlanarCounts* counted, Launcher launch);
   /// The pyramid of the frame before, or null.
   const std::shared_ptr<GaussianPyramid>& before() const { return before_; }
   /// A frame that is not looked at: objects are where they were.
@@ -66,7 +67,7 @@ class PlanarObjects {
  private:
   PlanarObjects() = default;
   Status plan();
-  Status search(ImageView<const std::uint8_t> frame, const DeviceFeatures* known, Launcher launch);
+  Status search(ImageView<const std::uint8_t> frame, const std::byte* known, Launcher launch);
 
   PlanarSearchConfig config_;
   std::vector<DeviceImage<std::uint8_t>> pictures_;
@@ -81,11 +82,13 @@ class PlanarObjects {
   DeviceBuffer<std::byte> scratch_;
   DeviceBuffer<Keypoint> keypoints_;
   DeviceBuffer<std::uint8_t> descriptors_;
+  DeviceBuffer<std::int8_t> signs_;  ///< beside floats
+  int floats_ = 0;                   ///< of a descriptor; 0: it has bytes
   planar::PlanarWork work_{};
   int width_ = 0, height_ = 0, most_known_ = 0;
   std::optional<OrbDetector> detector_;
   std::optional<Matcher> matcher_;
-  ScratchPart<DeviceFeatures> found_;
+  ScratchPart<std::byte> found_;
   ScratchPart<DeviceMatches> matches_;
   std::shared_ptr<GaussianPyramid> before_;
 };

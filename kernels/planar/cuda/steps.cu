@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(kThreads) decide_kernel(const __grid_constant_
 /// One block.
 __global__ void __launch_bounds__(kThreads)
     pair_kernel(const __grid_constant__ PlanarWork work, int number, const DeviceMatches* found,
-                const Keypoint* in_picture, const DeviceFeatures* in_frame) {
+                const Keypoint* in_picture, const __grid_constant__ DeviceKeypoints in_frame) {
   Object& object = work.objects[number];
   if (!object.active) return;
   const BlockLanes lanes;
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(kThreads)
   const int n = found->count;
   lanes.each(n, [&](int i) {
     const Match match = found->all()[i];
-    const Keypoint &ours = in_picture[match.query], &theirs = in_frame->all()[match.train].keypoint;
+    const Keypoint &ours = in_picture[match.query], &theirs = in_frame.at(match.train);
     work.match_from[first + static_cast<std::size_t>(i)] = {ours.x, ours.y};
     work.match_to[first + static_cast<std::size_t>(i)] = {theirs.x, theirs.y};
     work.match_turn[first + static_cast<std::size_t>(i)] = theirs.angle - ours.angle;
@@ -372,7 +372,7 @@ Status decide(const PlanarWork& work, Launcher launch) {
 }
 
 Status pair(const PlanarWork& work, int object, const DeviceMatches* found,
-            const Keypoint* in_picture, const DeviceFeatures* in_frame, Launcher launch) {
+            const Keypoint* in_picture, const DeviceKeypoints& in_frame, Launcher launch) {
   return launch("planar: pair", pair_kernel, {1, kThreads}, work, object, found, in_picture,
                 in_frame);
 }

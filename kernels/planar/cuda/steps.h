@@ -114,7 +114,7 @@ Status fit(const PlanarWork& work, int round, Launcher launch);
 Status decide(const PlanarWork& work, Launcher launch);
 /// Pairs of an object's matches.
 Status pair(const PlanarWork& work, int object, const DeviceMatches* found,
-            const Keypoint* in_picture, const DeviceFeatures* in_frame, Launcher launch);
+            const Keypoint* in_picture, const DeviceKeypoints& in_frame, Launcher launch);
 /// The map of the pairs that are left, for attempt number `attempt`.
 Status guess(const PlanarWork& work, int attempt, Launcher launch);
 /// What is visible, and ids for what is found first. `counted` may be null.

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/keypoints/cuda/finder.h"
 #include "kernels/keypoints/keypoints.h"
-#include "kernels/orb/cuda/detector.h"
 #include "kernels/planar/cuda/objects.h"
 #include "kernels/planar/objects.h"
 #include "tests/gpu/compare.h"
@@ -35,15 +35,19 @@ class PlanarCuda : public testing::Test {
     stream_.emplace();
     out_.emplace(std::vector<std::uint8_t>(cuda::device_planar_bytes(2)));
     counts_.emplace(std::vector<std::uint8_t>(sizeof(cuda::PlanarCounts)));
-    for (const Grey& picture : pictures_) {
-      auto finder = FeatureFinder::create({}, picture.width, picture.height);
-      ASSERT_TRUE(finder.ok()) << finder.status().message();
-      features_.emplace_back();
-      ASSERT_TRUE(finder.value().run(picture.view(), features_.back()).ok());
-    }
     config_.planar.points = 32;
     config_.features.orb.max_keypoints = 400;
+    describe({});
     begin();
+  }
+
+  void describe(const FeatureConfig& config) {
+    features_.assign(pictures_.size(), {});
+    for (std::size_t i = 0; i < pictures_.size(); ++i) {
+      auto finder = FeatureFinder::create(config, pictures_[i].width, pictures_[i].height);
+      ASSERT_TRUE(finder.ok()) << finder.status().message();
+      ASSERT_TRUE(finder.value().run(pictures_[i].view(), features_[i]).ok());
+    }
   }
 
   std::vector<PlanarObjects::Reference> references() const {
@@ -89,30 +93,25 @@ class PlanarCuda : public testing::Test {
     ASSERT_TRUE(made.ok() && made.value()->begin(picture.view()).ok());
     std::shared_ptr<cuda::GaussianPyramid> on_device = std::move(made.value());
     Features known;
-    const cuda::DeviceFeatures* in_frame = nullptr;
     cuda::DeviceBuffer<std::byte> list, scratch;
     if (is_known) {
       auto finder = FeatureFinder::create(config_.features, kWidth, kHeight);
       ASSERT_TRUE(finder.ok() && finder.value().run(frame.view(), known).ok());
       cuda::ScratchLayout layout;
-      auto detector = cuda::OrbDetector::create(config_.features.orb, kWidth, kHeight, layout);
-      ASSERT_TRUE(detector.ok());
-      const int most = static_cast<int>(detector.value().most());
+      auto made = cuda::FeatureFinder::create(config_.features, kWidth, kHeight, layout);
+      ASSERT_TRUE(made.ok());
+      cuda::FeatureFinder& on_gpu = made.value();
       ASSERT_TRUE(take(cuda::DeviceBuffer<std::byte>::create(layout.bytes()), scratch).ok());
-      ASSERT_TRUE(take(cuda::DeviceBuffer<std::byte>::create(
-                           cuda::device_features_bytes(static_cast<std::size_t>(most))),
-                       list)
-                      .ok());
-      detector.value().bind(scratch.data());
-      auto* all = reinterpret_cast<cuda::DeviceFeatures*>(list.data());
-      ASSERT_TRUE(detector.value().enqueue(picture.view(), all, *stream_).ok());
-      in_frame = all;
-      ASSERT_TRUE(device_->expect(most).ok());
+      ASSERT_TRUE(take(cuda::DeviceBuffer<std::byte>::create(on_gpu.list_bytes()), list).ok());
+      on_gpu.bind(scratch.data());
+      ASSERT_TRUE(on_gpu.enqueue(picture.view(), list.data(), *stream_).ok());
+      const std::size_t most = cuda::most_of_list(on_gpu.list_bytes(), on_gpu.floats());
+      ASSERT_TRUE(device_->expect(static_cast<int>(most)).ok());
     }
     ASSERT_TRUE(host_->step(before_.get(), *now, is_known ? &known : nullptr, number_).ok());
     before_ = now;
     const Status enqueued =
-        device_->enqueue(on_device, in_frame, number_, out(), counts(), *stream_);
+        device_->enqueue(on_device, list.data(), number_, out(), counts(), *stream_);
     ASSERT_TRUE(enqueued.ok()) << enqueued.message();
     ++number_;
     ASSERT_NO_FATAL_FAILURE(check());
@@ -188,6 +187,31 @@ TEST_F(PlanarCuda, SearchesComeInTheirInterval) {
   for (int n = 0; n < 3; ++n) STEP(step(frame_of(n)));
   EXPECT_EQ(found_, 2) << "on the second frame";
   test::compared("objects followed", followed_, 2);
+}
+
+/// Of 64 and of 36 floats, which others have found: none are here.
+TEST_F(PlanarCuda, ObjectsAreFoundBySurfsDescriptors) {
+  config_.features.detector = FeatureDetector::kHessian;
+  config_.features.descriptor = FeatureDescriptor::kSurf;
+  if (!validate(config_.features).ok()) GTEST_SKIP() << "built without SURF";
+  for (const int size : {64, 36}) {
+    SCOPED_TRACE(size);
+    config_.features.surf.descriptor_size = size;
+    STEP(describe(config_.features));
+    STEP(begin());
+    number_ = 0;
+    for (const int n : {0, 1, 4, 6}) STEP(step(frame_of(n), true));
+  }
+  test::compared("objects found", found_, 6);
+  test::compared("objects followed", followed_, 6);
+  auto now = cuda::GaussianPyramid::create(kWidth, kHeight);
+  test::DevicePicture picture(kWidth, kHeight);
+  ASSERT_TRUE(now.ok() && now.value()->begin(picture.view()).ok());
+  EXPECT_EQ(device_->enqueue(std::move(now.value()), nullptr, 9, out(), nullptr, *stream_).code(),
+            StatusCode::kInvalidArgument);
+  features_[1].floats.resize(64 * features_[1].keypoints.size());
+  const std::vector<const Features*> uneven = {&features_[0], &features_[1]};
+  EXPECT_EQ(device_->describe(uneven).code(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(PlanarCuda, WhatIsNotThereIsNotFound) {

@@ -15,6 +15,7 @@
 #include "gst/features/element.h"
 #include "gst/meta/planar.h"
 #include "gst/planartrack/element.h"
+#include "kernels/surf/surf.h"
 #include "models/png_picture.h"
 #include "tests/gpu/pipelines/played.h"
 #include "tests/gpu/pipelines/small_picture.h"
@@ -141,6 +142,15 @@ TEST_F(ObjectsCuda, AreThoseOfTheCpu) {
 
 TEST_F(ObjectsCuda, ByKeypointsOfAnElementBefore) {
   compare("testcorners backend=BACKEND max-keypoints=300 ! " + text(""), {Memory::kCuda});
+  compared("objects found", found_, 3);
+  compared("objects followed", followed_, 5);
+}
+
+TEST_F(ObjectsCuda, BySurfsKeypointsOfAnElementBefore) {
+  if (!validate(SurfConfig()).ok()) GTEST_SKIP() << "built without SURF";
+  compare("testcorners backend=BACKEND detector=hessian descriptor=surf max-keypoints=300 ! " +
+              text(""),
+          {Memory::kCuda});
   compared("objects found", found_, 3);
   compared("objects followed", followed_, 5);
 }
