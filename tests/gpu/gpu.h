@@ -187,42 +187,31 @@ class Submitter {
   cuda::GraphSet graphs_;
 };
 
-/// Times on the device of `enqueue()` in microseconds, ascending: at least `rounds`, and more, up
-/// to `most`, as long as they take less than 50 ms together. Under a tool it only runs once.
+/// The median time on the device of `enqueue()` in microseconds. Under a tool it only runs once.
 template <typename Enqueue>
-std::vector<double> times_us(cudaStream_t stream, Enqueue enqueue, int rounds, int most) {
+double median_us(cudaStream_t stream, Enqueue enqueue, int rounds = 101) {
   if (under_tool()) {
     enqueue();
     EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-    return {0};
+    return 0;
   }
   cudaEvent_t begin = nullptr, end = nullptr;
   cudaEventCreate(&begin);
   cudaEventCreate(&end);
   std::vector<double> times;
-  double sum = 0;
-  for (int i = -10; i < rounds || (i < most && sum < 5e4); ++i) {
+  for (int i = -10; i < rounds; ++i) {
     cudaEventRecord(begin, stream);
     enqueue();
     cudaEventRecord(end, stream);
     cudaEventSynchronize(end);
     float ms = 0;
     cudaEventElapsedTime(&ms, begin, end);
-    if (i < 0) continue;
-    times.push_back(1e3 * static_cast<double>(ms));
-    sum += times.back();
+    if (i >= 0) times.push_back(1e3 * static_cast<double>(ms));
   }
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
-  std::sort(times.begin(), times.end());
-  return times;
-}
-
-/// Their median.
-template <typename Enqueue>
-double median_us(cudaStream_t stream, Enqueue enqueue, int rounds = 101) {
-  const std::vector<double> times = times_us(stream, enqueue, rounds, rounds);
-  return times[times.size() / 2];
+  std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
+  return times[static_cast<std::size_t>(rounds / 2)];
 }
 
 /// The same of a list as a graph, as elements launch it.

@@ -102,7 +102,7 @@ TEST_F(BoostCurvesCuda, IntegralsOfSamples) {
                            reinterpret_cast<std::uint32_t* const* const*>(samples.data()), count},
                           cuda::Launcher(list))
               .ok());
-      curves[w].add(count, test::curve_us(stream, list));
+      curves[w].add(count, test::launch_us(stream, list));
       const std::vector<std::uint32_t> found = test::values_of<std::uint32_t>(sums.get());
       for (int i = 0; i < count; ++i) {
         for (int y = 0; y < kSampleSide; ++y) {
@@ -182,7 +182,7 @@ TEST_F(BoostCurvesCuda, ResponsesAndLabels) {
       CUFACE_CUDA_OK(cudaMemset(verdicts, test::kCanary, all * sizeof(test::Verdict)));
       ASSERT_TRUE(
           test::responses(way, samples, features, out.value().data(), cuda::Launcher(first)).ok());
-      response_curves[w].add(count, test::curve_us(stream, first));
+      response_curves[w].add(count, test::launch_us(stream, first));
       const auto value_of = [&](int f, std::size_t i) {
         const BoundFeature& b = bound[static_cast<std::size_t>(f)];
         float value = 0;
@@ -204,7 +204,7 @@ TEST_F(BoostCurvesCuda, ResponsesAndLabels) {
         }
       }
       ASSERT_TRUE(test::verdicts(way, samples, features, verdicts, cuda::Launcher(second)).ok());
-      label_curves[w].add(count, test::curve_us(stream, second));
+      label_curves[w].add(count, test::launch_us(stream, second));
       for (int f = 0; f < most; f += most / 20) {
         CUFACE_CUDA_OK(cudaMemcpy(judged.data(), verdicts + static_cast<std::size_t>(f) * n,
                                   n * sizeof(test::Verdict), cudaMemcpyDeviceToHost));
@@ -217,9 +217,11 @@ TEST_F(BoostCurvesCuda, ResponsesAndLabels) {
       }
     }
   }
-  // Theirs leave the cache one by one.
-  response_curves.back().expect_no_faster_than_the_work();
-  label_curves.back().expect_no_faster_than_the_work();
+  // Theirs leave the cache one by one; what ours write of 8,000 samples does not fit into it
+  // either.
+  constexpr double kBeyondTheCache = 32'000;
+  response_curves.back().expect_no_faster_than_the_work(kBeyondTheCache);
+  label_curves.back().expect_no_faster_than_the_work(kBeyondTheCache);
   test::compared("responses and labels", compared, 4'500'000);
 }
 

@@ -63,7 +63,7 @@ class CurvesCuda : public ForestPair {
     cuda::LaunchList list;
     ASSERT_TRUE(
         ours.value()->enqueue(luma.view(), nullptr, faces_at(out), cuda::Launcher(list)).ok());
-    curve.add(x, test::curve_us(*stream_, list));
+    curve.add(x, test::launch_us(*stream_, list));
 
     DetectConfig on_cpu = config;
     on_cpu.threads = 0;
@@ -104,7 +104,7 @@ class CurvesCuda : public ForestPair {
     ASSERT_TRUE(next.value()->enqueue(now.view(), launch).ok());
     ASSERT_TRUE(
         cuda::enqueue_flow(*prev.value(), *next.value(), device.arrays, config, launch).ok());
-    curve.add(x, test::curve_us(*stream_, list));
+    curve.add(x, test::launch_us(*stream_, list));
 
     const test::Answers answers = test::reference(a, b, points, config);
     const Bytes status = device.status.get();
@@ -129,7 +129,7 @@ class CurvesCuda : public ForestPair {
     ASSERT_TRUE(ours.value()
                     ->enqueue(luma.view(), faces_at(in), kMap, faces_at(out), cuda::Launcher(list))
                     .ok());
-    curve.add(x, test::curve_us(*stream_, list));
+    curve.add(x, test::launch_us(*stream_, list));
     const PaddedPicture same{picture.pixels, picture.width, picture.height, picture.width, 0};
     compare(*ours.value(), *make_reference(model, iterations), *model, same, boxes, kMap);
   }
@@ -286,7 +286,7 @@ TEST_F(CurvesCuda, GroupingAgainstRectangles) {
         test::GroupSetting setting(rule, kMinNeighbors, static_cast<std::uint32_t>(count));
         cuda::LaunchList list;
         ASSERT_TRUE(setting.enqueue(boxes, counted, cuda::Launcher(list)).ok());
-        curve.add(count, test::curve_us(*stream_, list));
+        curve.add(count, test::launch_us(*stream_, list));
         GroupScratch scratch;
         std::vector<Detection> expected;
         group(windows, rule, kMinNeighbors, scratch, expected);
@@ -327,7 +327,7 @@ TEST_F(CurvesCuda, ReductionAndCompaction) {
       GuardedBytes temporary(bytes, kCanary);
       const cudaGraphExec_t graph =
           test::capture(*stream_, [&] { EXPECT_EQ(tool(temporary.data(), bytes), cudaSuccess); });
-      const double us = test::curve_us(
+      const double us = test::launch_us(
           *stream_, [&] { EXPECT_EQ(cudaGraphLaunch(graph, *stream_), cudaSuccess); });
       EXPECT_EQ(cudaGraphExecDestroy(graph), cudaSuccess);
       (void)temporary.get();  // wrote outside of it?

@@ -55,7 +55,7 @@ TEST(EdgeCurvesCuda, EdgesAsPublished) {
                     .enqueue(grey.view(), {{map.data(), side, side, side}, {}, {}, {}},
                              cuda::Launcher(list))
                     .ok());
-    curve.add(static_cast<double>(pixels), test::curve_us(stream, list));
+    curve.add(static_cast<double>(pixels), test::launch_us(stream, list));
 
     auto reference = EdgeDetector::create(config, side, side);
     ASSERT_TRUE(reference.ok()) << reference.status().message();
@@ -115,7 +115,7 @@ TEST(EdgeCurvesCuda, MotionAsPublished) {
                       .ok());
       expected = *reference.value().look(map.view(), frame).value();
       // The second frame again and again: what it is compared with stays where it is.
-      const double us = frame == 1 ? test::curve_us(stream, list) : once(stream, list);
+      const double us = frame == 1 ? test::launch_us(stream, list) : once(stream, list);
       if (frame == 1) curve.add(static_cast<double>(side) * side, us);
     }
     const std::vector<std::uint8_t> found = out.get();

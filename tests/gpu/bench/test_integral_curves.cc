@@ -37,7 +37,7 @@ TEST(IntegralCurvesCuda, AgainstThePictureSize) {
     integrals.bind(reinterpret_cast<std::byte*>(scratch.data()));
     cuda::LaunchList list;
     ASSERT_TRUE(integrals.enqueue(device.view(), nullptr, {}, cuda::Launcher(list)).ok());
-    integral.add(s.area(), test::curve_us(stream, list));
+    integral.add(s.area(), test::launch_us(stream, list));
     ASSERT_NO_FATAL_FAILURE(test::compare_integrals(integrals, picture.view(), sums));
 
     std::vector<std::uint8_t> rgb;
@@ -52,7 +52,7 @@ TEST(IntegralCurvesCuda, AgainstThePictureSize) {
     ASSERT_TRUE(cuda::luma(frame_of(in.data()), {out.data(), s.width, s.height, s.width},
                            cuda::Launcher(conversion))
                     .ok());
-    grey.add(s.area(), test::curve_us(stream, conversion));
+    grey.add(s.area(), test::launch_us(stream, conversion));
     test::Grey expected(s.width, s.height);
     luma(frame_of(rgb.data()), expected.view());
     EXPECT_EQ(out.get(), expected.pixels);

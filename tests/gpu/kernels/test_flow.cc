@@ -15,6 +15,7 @@
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/kernels/flow_points.h"
+#include "tests/gpu/launch_time.h"
 #include "tests/moving_faces.h"
 
 namespace cuface {
@@ -283,7 +284,7 @@ TEST_F(FlowCuda, Time) {
         });
         cuda::LaunchList list;
         EXPECT_TRUE(enqueue(cuda::Launcher(list)).ok());
-        test::report_time(what + " graph", name, test::median_us(*stream_, list));
+        test::report_time(what + " graph", name, test::launch_us(*stream_, list));
       }
     }
   }
