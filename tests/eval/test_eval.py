@@ -78,9 +78,10 @@ def test_a_figure_that_is_wrong_makes_the_page_stale(tmp_path):
     assert {page.PAGE.name, "published-S1.E2.svg"} <= set(page.stale(tmp_path))
 
 
-def gpu_run(folder, name, date, us, device="card"):
-    rows = [{"what": "curve", "curve": "reduction", "axis": "floats", "x": 10, "us": us},
+def gpu_run(folder, name, date, us, device="card", curves=("reduction",)):
+    rows = [*({"what": "curve", "curve": curve, "axis": "floats", "x": 10, "us": us} for curve in curves),
             {"what": "pipeline", "way": "no face", "us mean": 2 * us, "us median": 100.0},
+            {"what": "pipeline, ratios", "every frame / every tenth": 0.2 * us},
             {"what": "another", "us": 7 * us}]
     (folder / name).write_text(json.dumps({"date": date, "device": device, "commit": "0" * 40, "benchmarks": rows}))
     return folder / name
@@ -95,19 +96,33 @@ def test_figures_of_a_gpu_are_of_the_newest_run(tmp_path):
         assert gpu.figure(({"what": "pipeline", "way": "no face"}, "us mean", 1e-3)) == pytest.approx(0.012)
 
 
+def test_all_that_the_page_shows_of_a_gpu_is_measured_twice():
+    spec = importlib.util.spec_from_file_location("results", SOURCE / "tests/gpu/tools/results.py")
+    results = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(results)
+    # A function's figure is a share of many rows.
+    shown = {f.gpu[0]["what"] for listed in page.SYSTEMS.values() for e in listed for f in e.figures if isinstance(f.gpu, tuple)}
+    assert shown <= set(results.REPEATED) and len(shown) >= 5, shown - set(results.REPEATED)
+    rows = json.loads((SOURCE / "docs/results/gpu-h100.json").read_text(encoding="utf-8"))["benchmarks"]
+    assert {row["what"] for row in rows} >= set(results.REPEATED), "a name that no test prints"
+
+
 def test_times_that_a_second_run_does_not_repeat_are_named(tmp_path):
-    def repeat(us, device="card"):
-        runs = gpu_run(tmp_path, "a", "2026-01-01T00:00:00Z", 10.0), gpu_run(tmp_path, "b", "2026-01-02T00:00:00Z", us, device)
+    def repeat(us, device="card", **other):
+        runs = (gpu_run(tmp_path, "a", "2026-01-01T00:00:00Z", 10.0),
+                gpu_run(tmp_path, "b", "2026-01-02T00:00:00Z", us, device, **other))
         return subprocess.run(["python3", SOURCE / "tests/gpu/tools/results.py", "repeat", *runs, tmp_path / "out"], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     assert repeat(10.4).returncode == 0
     assert json.loads((tmp_path / "out").read_text()) | {"runs": 0} == {
-        "device": "card", "runs": 0, "times": 3, "repeated": 3, "others": {}}
+        "device": "card", "runs": 0, "times": 4, "repeated": 4, "others": {}}
     done = repeat(10.7)
-    assert done.returncode == 1 and done.stdout.endswith("1 of 3 times within 5 %\n"), done.stdout
+    assert done.returncode == 1 and done.stdout.endswith("1 of 4 figures within 5 %\n"), done.stdout
     assert json.loads((tmp_path / "out").read_text())["others"] == {
-        "curve, reduction, floats, 10, us": 1.07, "pipeline, no face, us mean": 1.07}
+        "curve, reduction, floats, 10, us": 1.07, "pipeline, no face, us mean": 1.07,
+        "pipeline, ratios, every frame / every tenth": 1.07}
     assert repeat(10.0, "other card").returncode != 0
+    assert "measured in one of the runs only: curve, reduction, floats, 10, us" in repeat(10.0, curves=()).stdout
 
 
 def test_everything_runs(tmp_path):

@@ -6,7 +6,7 @@
                                                CPU (docs/results/cpu-*.json)
   results.py check FILE.json                   exit status 1 when FILE.md is not that
   results.py repeat FIRST.json SECOND.json OUT.json
-                                               which times of the published experiments a second run on the
+                                               which figures of the published experiments a second run on the
                                                same card has not repeated within 5 %: printed, and to OUT.json
 
 Beside FILE.json there may be FILE-two.json, of a machine with two GPUs: the page has its section.
@@ -255,16 +255,19 @@ def check(path):
     return stale
 
 
-REPEATED, WITHIN = ('curve', 'pipeline'), 0.05
+# Whatever the page of the published experiments shows of a GPU (test_eval).
+REPEATED = ('curve', 'pipeline', 'pipeline, ratios', DETECT.format('alt'), DETECT.format('default'),
+            'pyramid and flow, 68 points graph')
+WITHIN = 0.05
 
 
-def times_of(rows):
-    """{what was measured: microseconds}: named by all of a row but its times and other floats."""
+def figures_of(rows):
+    """{what was measured: its figure}: the floats of a row, named by all else that it has."""
     found = {}
     for row in rows:
-        times = [key for key in row if key.startswith('us')]
-        name = ', '.join(str(value) for key, value in row.items() if key not in times and not isinstance(value, float))
-        found.update({f'{name}, {key}': row[key] for key in times if row['what'] in REPEATED})
+        figures = [key for key, value in row.items() if isinstance(value, float)]
+        name = ', '.join(str(value) for key, value in row.items() if key not in figures)
+        found.update({f'{name}, {key}': row[key] for key in figures if row['what'] in REPEATED})
     return found
 
 
@@ -272,12 +275,14 @@ def repeat(first, second, out):
     runs = [json.loads(pathlib.Path(path).read_text()) for path in (first, second)]
     if runs[0]['device'] != runs[1]['device']:
         sys.exit(f"results.py: the runs are of two cards: {runs[0]['device']}, {runs[1]['device']}")
-    before, after = (times_of(run['benchmarks']) for run in runs)
-    ratios = {name: after[name] / us for name, us in before.items() if name in after}
+    before, after = (figures_of(run['benchmarks']) for run in runs)
+    if once := before.keys() ^ after.keys():
+        sys.exit(f'results.py: measured in one of the runs only: {"; ".join(sorted(once))}')
+    ratios = {name: after[name] / figure for name, figure in before.items()}
     others = {name: round(ratio, 3) for name, ratio in ratios.items() if abs(ratio - 1) > WITHIN}
     for name, ratio in others.items():
-        print(f'{name}: {before[name]} us, then {after[name]} us, {100 * (ratio - 1):+.1f} %')
-    print(f'{len(ratios) - len(others)} of {len(ratios)} times within {100 * WITHIN:.0f} %')
+        print(f'{name}: {before[name]}, then {after[name]}, {100 * (ratio - 1):+.1f} %')
+    print(f'{len(ratios) - len(others)} of {len(ratios)} figures within {100 * WITHIN:.0f} %')
     pathlib.Path(out).write_text(json.dumps({
         'device': runs[0]['device'], 'runs': [{key: run[key] for key in ('date', 'commit')} for run in runs],
         'times': len(ratios), 'repeated': len(ratios) - len(others), 'others': others}, indent=1) + '\n')
