@@ -194,6 +194,27 @@ TEST_F(Analytics, TellBoxConfidenceIdAndTimes) {
   EXPECT_EQ(all[1].last, 160 * GST_MSECOND);
 }
 
+#if GST_CHECK_VERSION(1, 26, 0)
+TEST_F(Analytics, TurnedFacesAreTurnedBoxes) {
+  const auto faces = make_faces(kWidth, kHeight, 2, 0);
+  faces->faces[1].roll = {0.5f, -0.8660254f};
+  publish(faces);
+  const auto all = detections(buffer_);
+  ASSERT_EQ(all.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    GstAnalyticsODMtd od;
+    ASSERT_TRUE(gst_analytics_relation_meta_get_od_mtd(
+        meta_of(buffer_), all[static_cast<std::size_t>(i)].entry, &od));
+    std::array<gint, 4> box;
+    gfloat radians = 9, confidence = 0;
+    ASSERT_TRUE(gst_analytics_od_mtd_get_oriented_location(&od, &box[0], &box[1], &box[2], &box[3],
+                                                           &radians, &confidence));
+    EXPECT_EQ(box, (std::array<gint, 4>{160 + i, 108, 192, 144}));
+    EXPECT_NEAR(static_cast<double>(radians), i == 0 ? 0 : -G_PI / 3, 1e-6);
+  }
+}
+#endif
+
 TEST_F(Analytics, ReplaceOurOwnAndNobodyElses) {
   add_car(buffer_, 1, mask_);
   publish(make_faces(kWidth, kHeight, 5, 0));

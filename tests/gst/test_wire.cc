@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <typeinfo>
 
 #include "gst/meta/wire.h"
 #include "tests/gst/faces.h"
@@ -356,14 +358,24 @@ TEST(Wire, MetasTravel) {
   gst::append_result<MotionMap>(buffer, std::make_shared<const MotionMap>(some_motion()));
   const auto edges = some_edges(320, 180);
   gst::append_result<Edges>(buffer, gst::FrameResult<Edges>(edges, kWidth, kHeight));
+  gst::append_result<FrameFeatures>(buffer, std::make_shared<const FrameFeatures>(some_floats()));
+  gst::append_result<FrameMatches>(buffer, std::make_shared<const FrameMatches>(some_matches()));
+  gst::append_result<FramePlanar>(buffer, std::make_shared<const FramePlanar>(some_planar()));
   GstBuffer* other = sent(buffer);
   const FacesRead faces = read_faces(other, kWidth, kHeight);
   EXPECT_EQ(faces.positions, gst::Positions::kKnown);
   ASSERT_NE(faces.faces, nullptr);
   EXPECT_EQ(gst::to_bytes(*faces.faces), gst::to_bytes(some_faces()));
-  const auto motion = gst::find_result<MotionMap>(other, kWidth, kHeight).result.read();
-  ASSERT_TRUE(motion.ok() && motion.value());
-  EXPECT_EQ(gst::to_bytes(*motion.value()), gst::to_bytes(some_motion()));
+  const auto expect_there = [&](const auto& in) {
+    using Kind = std::remove_cvref_t<decltype(in)>;
+    const auto out = gst::find_result<Kind>(other, kWidth, kHeight).result.read();
+    ASSERT_TRUE(out.ok() && out.value()) << typeid(Kind).name();
+    EXPECT_EQ(gst::to_bytes(*out.value()), gst::to_bytes(in)) << typeid(Kind).name();
+  };
+  expect_there(some_motion());
+  expect_there(some_floats());
+  expect_there(some_matches());
+  expect_there(some_planar());
   GstCufaceEdges* read = gst_cuface_edge_meta_get_edges(gst_cuface_buffer_get_edge_meta(other));
   ASSERT_NE(read, nullptr);
   EXPECT_EQ(gst_cuface_edges_get_width(read), 320u);
