@@ -11,7 +11,7 @@ GPU, CPU = "GTX 470", "OpenCV 2.1, i7 3.2 GHz"
 MS = {307200: 38.4, 442368: 52.1, 480000: 54.4, 786432: 80.8, 884736: 84.5, 1024000: 94.6, 1228800: 123.3, 1470000: 142.4}
 OF_OPENCV = {307200: 313.9, 786432: 1007.3, 1024000: 1215.5, 1470000: 1744.2}
 PARTS = {"search for points": "search", "constraint": "constraint", "levels and edges": "levels"}
-PLACES = {"float": "places in float", "256": "places in 256 parts of a pixel, as a texture unit has them", "whole": "whole pixels"}
+PLACES = {"float": "places in float", "256": "places in 256 parts of a pixel", "whole": "whole pixels"}
 LOADS = {"loaded by each place": ("naive", "thousand"), "loaded once a point": ("once", "thousand"),
          "fewer loads, one face": ("saved", "%"), "fewer loads, 16 faces": ("saved of 16", "%")}
 LEAST, MOST = 640 * 480, 1920 * 1080
@@ -95,7 +95,7 @@ def loads(run):
     return with_figures(result, {
         **{name: found[key] for name, (key, _) in LOADS.items()},
         **{f"{what}, {places}": cut[key][figure] for key, places in PLACES.items()
-           for what, figure in (("iterations", "iterations"), ("error on faces of the training", "error_percent"))}})
+           for what, figure in (("iterations", "iterations"), ("error", "error_percent"))}})
 
 
 def folds(_):
@@ -127,13 +127,14 @@ EXPERIMENTS = [
                              gpu=share_on_gpu(key)) for part, key in PARTS.items())),
     Experiment(
         "S3.E3", "What the search loads from memory",
-        "Numbers of the model, in one iteration of all points. They are counted from what the kernels index, not by a profiler: each of "
-        "25 places loads its point's matrix, or a block loads it once for all places, and for all faces. Theirs counts pixels too. Then what "
-        "comes of places between pixels that are cut, as a texture unit cuts them: all labelled faces, by the model that has seen them.",
+        "Numbers of the model, in one iteration of all points. They are counted from what the kernels index, not by a profiler. Each of "
+        "25 places loads its point's matrix, or a block loads it once for all places and faces. Theirs counts pixels too. A texture unit "
+        "cuts places between pixels to 256 parts of one. What comes of that is told of all labelled faces, by the model that has seen "
+        "them.",
         loads, figures=(
             *(Figure(name, unit, *(("92.1", SUBSTITUTE) if key == "saved" else ("-", ""))) for name, (key, unit) in LOADS.items()),
             *(Figure(f"{what}, {places}", unit, *(("more than in float", SUBSTITUTE) if key == "256" and not unit else ("-", "")))
-              for key, places in PLACES.items() for what, unit in (("iterations", ""), ("error on faces of the training", "%"))))),
+              for key, places in PLACES.items() for what, unit in (("iterations", ""), ("error", "%"))))),
     Experiment(
         "S3.E4", "What each part takes, by the picture's size",
         "The same face and model. Sobel's operator is a part of the search for landmarks here. Theirs is a picture: the search for "

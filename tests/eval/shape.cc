@@ -142,7 +142,7 @@ Json loads(const ShapeModel& model) {
           {"saved of 16", saved(16)}};
 }
 
-/// S3.12: what comes of places that are cut: iterations and the mean error of all labelled faces,
+/// [S3.12]: what comes of places that are cut: iterations and the mean error of all labelled faces,
 /// in percent of the distance between the outer corners of the eyes.
 Json cut_places(const Program& program, const ShapeModel& model, shape::FaceSearch& search) {
   Json out = Json::object();
