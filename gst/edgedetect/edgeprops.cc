@@ -21,13 +21,13 @@ GType aperture_type() {
 GType norm_type() {
   return enum_type("GstCufaceEdgeNorm",
                    {{static_cast<int>(GradientNorm::kL1), "|dx| + |dy|", "l1"},
-                    {static_cast<int>(GradientNorm::kL2), "The gradient's length", "l2"}});
+                    {static_cast<int>(GradientNorm::kL2), "The root of dx * dx + dy * dy", "l2"}});
 }
 
 GType linking_type() {
   return enum_type(
       "GstCufaceEdgeLinking",
-      {{static_cast<int>(Linking::kHysteresis), "Ridges above low that hang together with an edge",
+      {{static_cast<int>(Linking::kHysteresis), "Ridges above low that are connected with an edge",
         "hysteresis"},
        {static_cast<int>(Linking::kApron), "All pixels above low near an edge", "apron"},
        {static_cast<int>(Linking::kNone), "Ridges above high alone", "none"}});
@@ -41,12 +41,13 @@ GType thinning_type() {
 }
 
 GType output_type() {
-  return enum_type(
-      "GstCufaceEdgeOutput",
-      {{static_cast<int>(EdgeOutput::kPicture), "Edges, white on black", "picture"},
-       {static_cast<int>(EdgeOutput::kGradient), "How steep the picture is", "gradient"},
-       {static_cast<int>(EdgeOutput::kAngle), "Where it rises, in 256 steps of a turn", "angle"},
-       {static_cast<int>(EdgeOutput::kMeta), "The picture stays as it is", "meta"}});
+  return enum_type("GstCufaceEdgeOutput",
+                   {{static_cast<int>(EdgeOutput::kPicture), "Edges, white on black", "picture"},
+                    {static_cast<int>(EdgeOutput::kGradient),
+                     "Size of the gradient, as the contrast of a straight step", "gradient"},
+                    {static_cast<int>(EdgeOutput::kAngle),
+                     "Direction of the gradient, in 256 steps of a turn", "angle"},
+                    {static_cast<int>(EdgeOutput::kMeta), "The picture stays as it is", "meta"}});
 }
 
 GType convolution_type() {
@@ -65,42 +66,53 @@ constexpr double kMostThreshold = 1e6, kMostSigma = 100;
 std::vector<Setting> edge_settings() {
   return {
       number("kernel-size", "Kernel size",
-             "Pixels of the Gaussian blur; 1 is none, and even sizes count as the next odd one. "
-             "Raise it for noise.",
+             "Side of the Gaussian blur in pixels; 1 is none, and even sizes count as the next odd "
+             "one. Raise it against noise.",
              FIELD(edges.kernel_size), 1, kMostBlur),
       number("sigma", "Sigma",
              "Standard deviation of the blur in pixels; 0 follows from kernel-size as in OpenCV. "
              "Raise it to keep coarse edges only.",
              FIELD(edges.sigma), 0, kMostSigma),
-      choice("operator", "Operator", "The filter that makes gradients. Its scale is that of low.",
+      choice("operator", "Operator",
+             "Filter that computes gradients. Scharr's are about four times as large as Sobel's, "
+             "so raise low and high with it.",
              FIELD(edges.op), operator_type()),
       choice("aperture", "Aperture",
-             "Size of Sobel's filter; the others have 3. Raise it, and low and high with it, for "
-             "soft edges.",
+             "Side of Sobel's filter in pixels; the others have 3. Raise it, and low and high with "
+             "it, for soft edges.",
              FIELD(edges.aperture), aperture_type()),
-      choice("norm", "Norm", "How long a gradient is. l2 treats all directions alike.",
+      choice("norm", "Norm",
+             "How the length of a gradient is measured. Set l2 to treat all directions alike.",
              FIELD(edges.norm), norm_type()),
       number("low", "Low threshold",
              "Gradients above it may belong to an edge. Lower it where edges are broken.",
              FIELD(edges.low), 0, kMostThreshold),
       number("high", "High threshold",
-             "Gradients above it are edges; the larger one of low and high is taken. Lower it "
-             "where edges are missing.",
+             "Gradients above it begin an edge; low and high are swapped where low is larger. "
+             "Lower it where edges are missing.",
              FIELD(edges.high), 0, kMostThreshold),
-      choice("linking", "Linking", "What is added to the edges above high.", FIELD(edges.linking),
-             linking_type()),
-      number("apron", "Apron", "Pixels around an edge in which linking=apron looks.",
+      choice("linking", "Linking",
+             "What is added to the edges above high. Set apron for published results.",
+             FIELD(edges.linking), linking_type()),
+      number("apron", "Apron",
+             "Distance from an edge, in pixels, within which linking=apron adds pixels. Raise it "
+             "to close wider gaps.",
              FIELD(edges.apron), 0, kMostApron),
-      choice("thinning", "Thinning", "Which pixels are ridges. Set sectors for published results.",
+      choice("thinning", "Thinning",
+             "How ridges are chosen, pixels higher than their neighbours across the edge. Set "
+             "sectors for published results.",
              FIELD(edges.thinning), thinning_type()),
       choice("convolution", "Convolution",
              "How the blur treats the picture's sides. Set full for published results.",
              FIELD(edges.convolution), convolution_type()),
       boolean("mask", "Mask",
-              "output=picture keeps the picture's own colours on edges, black elsewhere.",
+              "Keeps the picture's own colours on edges, with black elsewhere; only for "
+              "output=picture.",
               FIELD(mask)),
-      choice("output", "Output", "What becomes of the picture. The edges are in a meta always.",
-             FIELD(output), output_type()),
+      choice(
+          "output", "Output",
+          "What the frames show. Set meta to leave them as they are; a meta always has the edges.",
+          FIELD(output), output_type()),
   };
 }
 

@@ -37,8 +37,8 @@ GType search_type() {
         "full"},
        {static_cast<int>(Search::kSmart),
         "In between, where something has changed and around faces that are followed", "smart"},
-       {static_cast<int>(Search::kMotion),
-        "Only where something has moved since the last search, on the CPU", "motion"}});
+       {static_cast<int>(Search::kMotion), "Only where something has moved since the last search",
+        "motion"}});
 }
 
 GType spread_type() {

@@ -179,8 +179,8 @@ std::vector<Setting> landmark_settings() {
               "for dlib's points.",
               FIELD(follow_roll)),
       number("inertia", "Inertia",
-             "How far the landmarks of a resting, followed face move with the picture. Lower it "
-             "where they follow expressions too slowly.",
+             "Part of a resting landmark's place that optical flow decides, for followed faces. "
+             "Lower it where landmarks follow expressions too slowly.",
              FIELD(inertia), 0, 0.95f),
       boolean("refine", "Refine",
               "Looks twice for the landmarks of a new face, which places them better. Turn it off "
@@ -199,7 +199,8 @@ constexpr ElementInfo kFaceLandmark{
     .type = "GstCufaceLandmark",
     .title = "Face landmarks",
     .category = "Filter/Analyzer/Video",
-    .description = "Puts landmarks on the faces of each frame with an ensemble of regression trees",
+    .description =
+        "Puts landmarks on the faces of each frame with regression trees or a shape model",
     .cuda_use = CudaUse::kComputes,
     .make = make_element<FaceLandmark>,
     .settings = landmark_settings,

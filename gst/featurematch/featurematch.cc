@@ -183,19 +183,19 @@ std::vector<Setting> match_settings() {
              "Lower it for fewer false matches.",
              FIELD(match.ratio), kLeastRatio, 1),
       number("max-distance", "Most distance",
-             "How far the descriptors of a match may be apart, ORB's in bits; 0 is any. Set it for "
-             "fewer false matches.",
+             "Largest distance between the descriptors of a match, ORB's in bits; 0 is any. Set it "
+             "for fewer false matches.",
              FIELD(match.max_distance), 0, kMostDistance),
       boolean("cross-check", "Cross check",
-              "Both descriptors of a match are nearest to each other. Set it for fewer false "
-              "matches.",
+              "Keeps a match only where both descriptors are nearest to each other. Set it for "
+              "fewer false matches.",
               FIELD(match.cross_check)),
       boolean("sign-check", "Sign check",
               "Light spots match light ones only. It does nothing with ORB's descriptors.",
               FIELD(match.sign_check)),
       number("early-out", "Early out",
-             "Skips pairs whose centre parts have a product of this or less; 0 skips none. It does "
-             "nothing with ORB's descriptors.",
+             "Skips pairs whose middle cells have a dot product of at most this; 0 skips none. It "
+             "does nothing with ORB's descriptors.",
              FIELD(match.early_out), 0, 1),
   };
 }

@@ -10,19 +10,19 @@ namespace {
 constexpr int kHessianThreshold = 100, kMostThreshold = 1'000'000;
 
 GType detector_type() {
-  static const GEnumValue fast = {static_cast<int>(FeatureDetector::kFast), "Corners, on a pyramid",
-                                  "fast"},
+  static const GEnumValue fast = {static_cast<int>(FeatureDetector::kFast),
+                                  "FAST: corners, on a pyramid", "fast"},
                           hessian = {static_cast<int>(FeatureDetector::kHessian),
-                                     "Blobs, of growing boxes", "hessian"};
+                                     "SURF's: blobs, by boxes of growing size", "hessian"};
   return has_surf() ? enum_type("GstCufaceFeatureDetector", {fast, hessian})
                     : enum_type("GstCufaceFeatureDetector", {fast});
 }
 
 GType descriptor_type() {
-  static const GEnumValue orb = {static_cast<int>(FeatureDescriptor::kOrb), "256 comparisons",
-                                 "orb"},
+  static const GEnumValue orb = {static_cast<int>(FeatureDescriptor::kOrb),
+                                 "ORB: 256 comparisons, as 32 bytes", "orb"},
                           surf = {static_cast<int>(FeatureDescriptor::kSurf),
-                                  "64 sums of gradients", "surf"};
+                                  "SURF: 64 or 36 sums of gradients, as floats", "surf"};
   return has_surf() ? enum_type("GstCufaceFeatureDescriptor", {orb, surf})
                     : enum_type("GstCufaceFeatureDescriptor", {orb});
 }
@@ -35,17 +35,19 @@ GType size_type() {
 GType sampling_type() {
   return enum_type(
       "GstCufaceSurfSampling",
-      {{static_cast<int>(SurfSampling::kPatch), "A resized window, as OpenCV", "patch"},
-       {static_cast<int>(SurfSampling::kIntegral), "Wavelets of sums", "integral"},
-       {static_cast<int>(SurfSampling::kMipmap), "Wavelets of a mipmap", "mipmap"}});
+      {{static_cast<int>(SurfSampling::kPatch), "Differences in a resized window, as OpenCV",
+        "patch"},
+       {static_cast<int>(SurfSampling::kIntegral), "Haar wavelets in the integral picture",
+        "integral"},
+       {static_cast<int>(SurfSampling::kMipmap), "Haar wavelets in a mipmap", "mipmap"}});
 }
 
 GType orientation_type() {
   return enum_type(
       "GstCufaceSurfOrientation",
       {{static_cast<int>(SurfOrientation::kHaar), "72 windows of gradients, as OpenCV", "haar"},
-       {static_cast<int>(SurfOrientation::kSliding), "A window from each gradient on, as Bay",
-        "sliding"},
+       {static_cast<int>(SurfOrientation::kSliding),
+        "A window that begins at each gradient, as Bay has it", "sliding"},
        {static_cast<int>(SurfOrientation::kCentroid), "To the centroid of grey levels",
         "centroid"}});
 }
@@ -95,13 +97,14 @@ const Types& types() {
 template <typename S>
 std::vector<Setting> feature_settings() {
   std::vector<Setting> all = {
-      choice("detector", "Detector", "What finds keypoints.", FIELD(config.detector),
+      choice("detector", "Detector", "Method that finds keypoints.", FIELD(config.detector),
              types().detector),
-      choice("descriptor", "Descriptor", "What describes keypoints.", FIELD(config.descriptor),
-             types().descriptor),
+      choice("descriptor", "Descriptor",
+             "Method that describes keypoints. Use orb with detector=fast only.",
+             FIELD(config.descriptor), types().descriptor),
       number("max-keypoints", "Most keypoints",
-             "Keypoints a frame; those of FAST that equal the last one come on top. Raise it for "
-             "large pictures.",
+             "Most keypoints a frame; those of FAST that equal the last one stay, too. Raise it "
+             "for large pictures.",
              FIELD(config.orb.max_keypoints), 1, kMostKeypoints),
       number("threshold", "Threshold",
              has_surf() ? "The least strength of a keypoint; 0 is the detector's own: 20 of fast, "
@@ -140,10 +143,10 @@ std::vector<Setting> feature_settings() {
   all.push_back(choice("descriptor-size", "Descriptor's size",
                        "Floats of a descriptor of surf. Set 36 to save time, for worse matches.",
                        FIELD(config.surf.descriptor_size), types().size));
-  all.push_back(choice("sampling", "Sampling",
-                       "What gradients of surf are of. Set integral to save time where keypoints "
-                       "turn.",
-                       FIELD(config.surf.sampling), types().sampling));
+  all.push_back(
+      choice("sampling", "Sampling",
+             "How surf computes gradients. Set integral to save time where keypoints turn.",
+             FIELD(config.surf.sampling), types().sampling));
   all.push_back(choice("orientation", "Orientation",
                        "How surf finds the direction of a keypoint. Set centroid to save time at "
                        "corners.",
@@ -152,10 +155,10 @@ std::vector<Setting> feature_settings() {
                        "How surf's cells share gradients. Set overlap where gradients at the sides "
                        "of cells spoil matches; it takes longer.",
                        FIELD(config.surf.window), types().window));
-  all.push_back(choice("precision", "Precision",
-                       "How surf keeps numbers. Leave it at fp32; the others are there to be "
-                       "compared with.",
-                       FIELD(config.surf.precision), types().precision));
+  all.push_back(
+      choice("precision", "Precision",
+             "Precision of surf's numbers. Leave it at fp32; the others are there for comparisons.",
+             FIELD(config.surf.precision), types().precision));
   return all;
 }
 

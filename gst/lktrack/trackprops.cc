@@ -54,11 +54,10 @@ std::vector<Setting> track_settings() {
              "A face is lost when a smaller fraction of its points is followed and agrees. Lower "
              "it for partly covered faces.",
              FIELD(min_points), 0, 1),
-      number(
-          "min-confidence", "Minimum confidence",
-          "Landmarks of less confidence are left out of their face's motion; a face of such only "
-          "asks for a search. Set 0.5 where hands cover faces.",
-          FIELD(min_confidence), 0, 1),
+      number("min-confidence", "Minimum confidence",
+             "Landmarks below this confidence do not move their face; a face without others asks "
+             "for a search. Set 0.5 where hands cover faces.",
+             FIELD(min_confidence), 0, 1),
       number("max-scale-step", "Maximum scale step",
              "A face that grows or shrinks by more than this ratio between two frames is lost. "
              "Raise it for low frame rates.",

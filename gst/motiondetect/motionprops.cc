@@ -17,7 +17,8 @@ GType method_type() {
 
 GType density_type() {
   return enum_type("GstCufaceMotionDensity",
-                   {{static_cast<int>(MotionDensity::kExact), "Changed pixels by pixels", "exact"},
+                   {{static_cast<int>(MotionDensity::kExact),
+                     "Changed pixels, divided by all pixels of the cell", "exact"},
                     {static_cast<int>(MotionDensity::kPublished),
                      "A thousand times that, as the published program has it", "published"}});
 }
@@ -44,42 +45,39 @@ std::vector<Setting> motion_settings() {
              "How pixels that changed are found. Set edges for published results.", RULE(method),
              method_type()),
       number("interval", "Interval",
-             "Edges and differences compare frames so many seconds apart; 0 compares successive "
-             "ones. Raise it for slower motion.",
+             "Seconds between the two frames that edges and differences compare; 0 compares "
+             "successive ones. Raise it for slower motion.",
              RULE(interval), 0, 60),
-      number(
-          "tolerance", "Tolerance",
-          "Edges that moved by no more pixels have not changed; 0 is width * 12 / 5312, at least "
-          "1. Raise it for shaking cameras.",
-          RULE(tolerance), 0, kMostMotionTolerance),
-      boolean(
-          "symmetric", "Symmetric",
-          "Edges that have gone count as those that have come. Unset it for the published rule, "
-          "new edges only.",
-          RULE(symmetric)),
+      number("tolerance", "Tolerance",
+             "Pixels by which an edge may move unnoticed; 0 is width * 12 / 5312, at least 1. "
+             "Raise it for shaking cameras.",
+             RULE(tolerance), 0, kMostMotionTolerance),
+      boolean("symmetric", "Symmetric",
+              "Edges that disappear count as much as new ones. Turn it off for the published rule, "
+              "new edges only.",
+              RULE(symmetric)),
       number("border", "Border",
-             "Pixels along each side in which nothing changes. Raise it where the picture's sides "
-             "flicker.",
+             "Width in pixels of a margin in which no change counts. Raise it where the picture's "
+             "sides flicker.",
              RULE(border), 0, kMostMotionSide),
       number("columns", "Columns", "Cells in a row. Raise it to tell smaller places apart.",
              RULE(columns), 1, kMostMotionCells),
       number("rows", "Rows", "Rows of cells. Raise it to tell smaller places apart.", RULE(rows), 1,
              kMostMotionCells),
       number("threshold", "Threshold",
-             "A cell is active if a larger share of its pixels changed. Lower it for smaller "
-             "objects.",
+             "A cell is active where more than this share of its pixels changed. Lower it for "
+             "smaller objects.",
              RULE(threshold), 0, 1),
       choice("density", "Density",
              "What threshold is compared with. Set published to repeat the published results.",
              RULE(density), density_type()),
-      boolean(
-          "global-changes", "Global changes",
-          "Recognises a change of the whole picture, such as light, and reports no motion then. "
-          "Unset it for objects that fill the picture.",
-          RULE(global_changes)),
+      boolean("global-changes", "Global changes",
+              "Recognises a change of the whole picture, such as light, and reports no motion "
+              "then. Turn it off for objects that fill the picture.",
+              RULE(global_changes)),
       number("min-frames", "Minimum frames",
-             "A cell moves that is active on so many frames in a row. Raise it against rain and "
-             "noise.",
+             "Frames in a row on which a cell must be active to count as moving. Raise it against "
+             "rain and noise.",
              RULE(min_frames), 1, 255),
       number(
           "gap", "Gap",
@@ -87,8 +85,7 @@ std::vector<Setting> motion_settings() {
           "fewer, longer events.",
           RULE(gap), 0, 3600),
       text("ignore", "Ignore",
-           "Where nothing is seen: a PNG file, white on black, or polygons x,y x,y x,y in "
-           "fractions of "
+           "Parts to ignore: a PNG file, white on black, or polygons x,y x,y x,y in fractions of "
            "the picture. Set it for trees and roads.",
            FIELD(ignore), kReady),
       choice(

@@ -225,7 +225,7 @@ std::vector<Setting> planar_settings() {
              "objects that are tilted or small.",
              FIELD(search.match.ratio), kLeastRatio, 1, kReady),
       number("max-keypoints", "Most keypoints",
-             "Keypoints of a frame, and of a reference, that are compared. Raise it for small "
+             "Most keypoints of a frame, and of a reference, that are compared. Raise it for small "
              "objects in large frames.",
              FIELD(search.features.orb.max_keypoints), 1, kMostKeypoints, kReady),
       number("search-interval", "Search interval",
