@@ -47,5 +47,5 @@ gboolean plugin_init(GstPlugin* plugin) {
 }  // namespace
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, cuface,
-                  "Faces, landmarks and lasting ids in video", plugin_init, CUFACE_VERSION,
-                  "MIT/X11", PACKAGE, "https://github.com/gst-cuface/gst-cuface")
+                  "Faces, landmarks, motion, edges and flat objects in video", plugin_init,
+                  CUFACE_VERSION, "MIT/X11", PACKAGE, "https://github.com/gst-cuface/gst-cuface")

@@ -96,7 +96,7 @@ constexpr ElementInfo kFace2Json{
     .type = "GstCuface2Json",
     .title = "Faces to JSON",
     .category = "Converter/Video",
-    .description = "Makes a buffer of JSON of the faces and the motion of each frame",
+    .description = "Makes a buffer of JSON of what was found on each frame",
     .cuda_use = CudaUse::kPasses,
     .make = make_element<Face2Json>,
     .settings = json_settings,

@@ -329,7 +329,8 @@ constexpr ElementInfo kFaceDetect{
     .type = "GstCufaceDetect",
     .title = "Face detector",
     .category = "Filter/Analyzer/Video",
-    .description = "Finds faces with a Haar cascade and attaches their boxes to the video",
+    .description =
+        "Finds faces with a Haar cascade or a small network and attaches their boxes to the video",
     .cuda_use = CudaUse::kComputes,
     .make = make_element<FaceDetect>,
     .settings = detect_settings,

@@ -216,14 +216,16 @@ std::vector<Setting> overlay_settings() {
            "it for masks.",
            CUFACE_FIELD(Settings, image), kReady),
       number("image-eye-distance", "Image's eye distance",
-             "How far its eyes are apart, in its width. Set it for pictures that are wider than a "
-             "face.",
+             "Distance between the image's eyes, as a share of its width. Set it for images that "
+             "are wider than a face.",
              FIELD(picture_face.eye_distance), 0.05, 1, kAnimated),
       number("image-eyes-y", "Image's eyes",
-             "Where its eyes are, in its height from the top. Set it for pictures with a hat.",
+             "How far the image's eyes are from its top, as a share of its height. Set it for "
+             "images with a hat.",
              FIELD(picture_face.eyes_y), 0, 1, kAnimated),
       number("image-chin-y", "Image's chin",
-             "Where its chin is, in its height from the top. Set it for pictures with a beard.",
+             "How far the image's chin is from its top, as a share of its height. Set it for "
+             "images with a beard.",
              FIELD(picture_face.chin_y), 0, 1, kAnimated),
   };
 }

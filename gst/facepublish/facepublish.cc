@@ -214,7 +214,7 @@ constexpr ElementInfo kFacePublish{
     .type = "GstCufacePublish",
     .title = "Face publisher",
     .category = "Filter/Analyzer/Video",
-    .description = "Writes the faces and the motion of each frame as a line of JSON",
+    .description = "Writes what was found on each frame as a line of JSON",
     .cuda_use = CudaUse::kPasses,
     .make = make_element<FacePublish>,
     .settings = publish_settings,
