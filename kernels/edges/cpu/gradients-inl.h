@@ -1,0 +1,195 @@
+// The blur and the gradients of a row, for vector code; to be included for each target.
+#if defined(CUFACE_EDGE_GRADIENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CUFACE_EDGE_GRADIENTS_INL_H
+#undef CUFACE_EDGE_GRADIENTS_INL_H
+#else
+#define CUFACE_EDGE_GRADIENTS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/common/border.h"
+#include "kernels/common/pair_products-inl.h"
+#include "kernels/convolve/convolve.h"
+#include "kernels/edges/cpu/rows.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cuface::edges::HWY_NAMESPACE {
+#if HWY_TARGET != HWY_SCALAR
+
+namespace hn = hwy::HWY_NAMESPACE;
+using cuface::HWY_NAMESPACE::pair_products;
+
+using Shorts = hn::ScalableTag<std::int16_t>;
+using Words = hn::RepartitionToWide<Shorts>;
+using BytesOfShorts = hn::Rebind<std::uint8_t, Shorts>;
+using BytesOfWords = hn::Rebind<std::uint8_t, Words>;
+using ShortsOfWords = hn::Rebind<std::int16_t, Words>;
+
+/// f(x) for vectors of `lanes` that cover [0, width), the last one inside of it where it has so
+/// many: for rows that end with the picture. `f` may write beyond where it has not.
+template <typename F>
+HWY_INLINE void cover(int width, int lanes, F f) {
+  int x = 0;
+  for (; x + lanes <= width; x += lanes) f(x);
+  if (x < width) f(std::max(width - lanes, 0));
+}
+
+/// Rows of bytes that end with the picture, where a vector is longer than they are: copies.
+class ShortRows {
+ public:
+  /// The rows, or copies that live as long as this.
+  const std::uint8_t* const* widen(const std::uint8_t* const* rows, int count, int width) {
+    if (width >= static_cast<int>(hn::Lanes(Shorts()))) return rows;
+    for (int i = 0; i < count; ++i) {
+      std::copy_n(rows[i], width, copies_[i]);
+      rows_[i] = copies_[i];
+    }
+    return rows_;
+  }
+
+ private:
+  const std::uint8_t* rows_[kMostBlur] = {};
+  std::uint8_t copies_[kMostBlur][HWY_MAX_BYTES] = {};
+};
+
+/// Sums of the blur down the rows are up to 255 * 256: less this they are signed 16 bits.
+constexpr int kSumOffset = 1 << 15;
+
+/// The blur down the rows, less kSumOffset.
+inline void blur_down(const std::uint8_t* const* given, const std::vector<int>& weights, int width,
+                      std::int16_t* out) {
+  const hn::RebindToUnsigned<Shorts> d;
+  const auto offset = hn::Set(d, std::uint16_t{kSumOffset});
+  const int size = static_cast<int>(weights.size()), half = size / 2;
+  ShortRows copies;
+  const auto rows = copies.widen(given, size, width);
+  const auto weight = [&](int i) {
+    return hn::Set(d, static_cast<std::uint16_t>(weights[static_cast<std::size_t>(i)]));
+  };
+  cover(width, static_cast<int>(hn::Lanes(d)), [&](int x) {
+    const auto row = [&](int i) {
+      return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x));
+    };
+    auto sum = hn::Mul(row(half), weight(half));
+    for (int i = 0; i < half; ++i)
+      sum = hn::Add(sum, hn::Mul(hn::Add(row(i), row(size - 1 - i)), weight(i)));
+    hn::StoreU(hn::BitCast(Shorts(), hn::Xor(sum, offset)), Shorts(), out + x);
+  });
+}
+
+/// The blur along a row of these sums, rounded. Pairs of 16-bit products are added at once: those
+/// that begin at even pixels are the sums of even pixels, the others those of odd ones.
+inline void blur_across(std::int16_t* sums, const std::vector<int>& weights, int width,
+                        std::uint8_t* out) {
+  const Shorts d;
+  const Words words;
+  const int size = static_cast<int>(weights.size()), half = size / 2;
+  for (int i = 1; i <= half; ++i) {
+    sums[-i] = sums[reflect_101(-i, width)];
+    sums[width - 1 + i] = sums[reflect_101(width - 1 + i, width)];
+  }
+  // Of 2 * kBlurBits; weights add up to 1 << kBlurBits.
+  const auto first = hn::Set(words, (kSumOffset << kBlurBits) + (1 << (2 * kBlurBits - 1)));
+  const auto high = hn::Set(words, static_cast<std::int32_t>(0xffff0000));
+  const auto pair = [&](int i) HWY_ATTR {
+    const int next = i + 1 < size ? weights[static_cast<std::size_t>(i + 1)] : 0;
+    return hn::BitCast(d, hn::Set(words, next << 16 | weights[static_cast<std::size_t>(i)]));
+  };
+  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
+    auto even = first, odd = first;
+    for (int i = 0; i < size; i += 2) {
+      const std::int16_t* from = sums + x + i - half;
+      even = hn::Add(even, pair_products(words, hn::LoadU(d, from), pair(i)));
+      odd = hn::Add(odd, pair_products(words, hn::LoadU(d, from + 1), pair(i)));
+    }
+    static_assert(2 * kBlurBits == 16, "the upper halves are the results");
+    const auto both = hn::Or(hn::ShiftRight<16>(even), hn::And(odd, high));
+    hn::StoreU(hn::DemoteTo(BytesOfShorts(), hn::BitCast(d, both)), BytesOfShorts(), out + x);
+  }
+}
+
+/// Smoothed and sloping sums down the rows.
+template <int kTaps>
+void gradient_down(const std::uint8_t* const* given, const EdgeRules& rules, int width,
+                   std::int16_t* smooth, std::int16_t* slope) {
+  constexpr int kHalf = kTaps / 2;
+  const Shorts d;
+  ShortRows copies;
+  const auto rows = copies.widen(given, kTaps, width);
+  const auto set = [&](std::int32_t v) { return hn::Set(d, static_cast<std::int16_t>(v)); };
+  cover(width, static_cast<int>(hn::Lanes(d)), [&](int x) {
+    const auto row = [&](int i) {
+      return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x));
+    };
+    auto sum = hn::Mul(row(kHalf), set(rules.smooth[kHalf]));
+    auto difference = hn::Zero(d);
+    for (int i = 1; i <= kHalf; ++i) {
+      const auto above = row(kHalf - i), below = row(kHalf + i);
+      sum = hn::Add(sum, hn::Mul(hn::Add(above, below), set(rules.smooth[kHalf + i])));
+      difference = hn::Add(difference, hn::Mul(hn::Sub(below, above), set(rules.slope[kHalf + i])));
+    }
+    hn::StoreU(sum, d, smooth + x);
+    hn::StoreU(difference, d, slope + x);
+  });
+  for (std::int16_t* row : {smooth, slope}) {
+    std::fill_n(row - kHalf, kHalf, row[0]);
+    std::fill_n(row + width, kHalf, row[width - 1]);
+  }
+}
+
+/// The gradients along these, in 16 bits.
+template <int kTaps>
+void gradient_across(const std::int16_t* smooth, const std::int16_t* slope, const EdgeRules& rules,
+                     int width, std::int16_t* dx, std::int16_t* dy) {
+  constexpr int kHalf = kTaps / 2;
+  const Shorts d;
+  const auto set = [&](std::int32_t v) { return hn::Set(d, static_cast<std::int16_t>(v)); };
+  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
+    auto along = hn::Zero(d), down = hn::Mul(hn::LoadU(d, slope + x), set(rules.smooth[kHalf]));
+    for (int i = 1; i <= kHalf; ++i) {
+      const auto step = hn::Sub(hn::LoadU(d, smooth + x + i), hn::LoadU(d, smooth + x - i));
+      const auto both = hn::Add(hn::LoadU(d, slope + x + i), hn::LoadU(d, slope + x - i));
+      along = hn::Add(along, hn::Mul(step, set(rules.slope[kHalf + i])));
+      down = hn::Add(down, hn::Mul(both, set(rules.smooth[kHalf + i])));
+    }
+    hn::StoreU(along, d, dx + x);
+    hn::StoreU(down, d, dy + x);
+  }
+}
+
+/// The same for aperture 7, whose sums need 32 bits before they are divided by 16.
+template <>
+inline void gradient_across<7>(const std::int16_t* smooth, const std::int16_t* slope,
+                               const EdgeRules& rules, int width, std::int16_t* dx,
+                               std::int16_t* dy) {
+  constexpr int kHalf = 3;
+  const Words d;
+  const ShortsOfWords shorts;
+  const auto divided = [&](auto sum) {  // by 16, half to even
+    const auto odd = hn::And(hn::ShiftRight<4>(sum), hn::Set(d, 1));
+    return hn::ShiftRight<4>(hn::Add(hn::Add(sum, odd), hn::Set(d, 7)));
+  };
+  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
+    const auto at = [&](const std::int16_t* row, int i) { return hn::LoadU(shorts, row + x + i); };
+    auto along = hn::Zero(d);
+    auto down = hn::Mul(hn::PromoteTo(d, at(slope, 0)), hn::Set(d, rules.smooth[kHalf]));
+    for (int i = 1; i <= kHalf; ++i) {
+      const auto step = hn::PromoteTo(d, hn::Sub(at(smooth, i), at(smooth, -i)));
+      const auto both = hn::PromoteTo(d, hn::Add(at(slope, i), at(slope, -i)));
+      along = hn::Add(along, hn::Mul(step, hn::Set(d, rules.slope[kHalf + i])));
+      down = hn::Add(down, hn::Mul(both, hn::Set(d, rules.smooth[kHalf + i])));
+    }
+    hn::StoreU(hn::DemoteTo(shorts, divided(along)), shorts, dx + x);
+    hn::StoreU(hn::DemoteTo(shorts, divided(down)), shorts, dy + x);
+  }
+}
+
+#endif
+}  // namespace cuface::edges::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
