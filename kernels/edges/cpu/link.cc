@@ -6,19 +6,16 @@
 namespace cuface::edges {
 namespace {
 
-/// A word's pixels and those beside them.
-std::uint64_t with_neighbours(const std::uint64_t* word) {
-  return *word | *word << 1 | *word >> 1 | word[-1] >> 63 | word[1] << 63;
-}
-
 /// The ridge pixels of a word that touch edges become edges, and those that touch them there.
 /// Whether there are any.
 bool grow_word(std::uint64_t ridges, const std::uint64_t* above, std::uint64_t* here,
                const std::uint64_t* below) {
   const std::uint64_t open = ridges & ~*here;
   if (!open) return false;
+  const auto column = [&](int i) { return above[i] | here[i] | below[i]; };
+  const std::uint64_t all_three = column(0);
   std::uint64_t added =
-      open & (with_neighbours(above) | with_neighbours(here) | with_neighbours(below));
+      open & (all_three | all_three << 1 | all_three >> 1 | column(-1) >> 63 | column(1) << 63);
   if (!added) return false;
   for (std::uint64_t all = 0; all != added;) {
     all = added;
