@@ -3,7 +3,7 @@
 // those that it did not. A grey level is background where a mode of enough weight explains it.
 //
 // Where a pixel is restless - a leaf, an edge before a shaking camera - what is background close by
-// explains it, too. 15 bytes a pixel, in planes. Frames are counted, not seconds.
+// explains it, too. Frames are counted, not seconds.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,6 @@ class MotionDetector::Impl {
         break;
       case MotionMethod::kDifference:
         for (Image<std::uint8_t>& picture : pictures_) picture = {width, height};
-        differs_ = {width, height};
         majority_ = motion::Majority(width);
         break;
       case MotionMethod::kBackground:
@@ -144,8 +143,11 @@ class MotionDetector::Impl {
     const ImageView<std::uint8_t> now = pictures_[slots.now].view();
     for (int y = 0; y < plan_.height; ++y) std::copy_n(picture.row(y), plan_.width, now.row(y));
     if (slots.then < 0) return;
-    motion::differing(pictures_[slots.then].view(), now, motion::kLeastDifference, differs_.view());
-    majority_->run(differs_.view(), mask_.view());
+    for (int y = 0; y < plan_.height; ++y) {
+      motion::differing(pictures_[slots.then].view().row(y), now.row(y), plan_.width,
+                        motion::kLeastDifference, majority_->row(y));
+      majority_->take(y, mask_.view());
+    }
   }
 
   /// Counts what differs from the mask before, which this one then is.
@@ -166,7 +168,7 @@ class MotionDetector::Impl {
   std::optional<motion::EdgeDifference> edges_;
   motion::EdgeFrame maps_[References::kSlots];
   std::optional<motion::Majority> majority_;
-  Image<std::uint8_t> pictures_[References::kSlots], differs_;
+  Image<std::uint8_t> pictures_[References::kSlots];
   std::optional<motion::Background> background_;
   MotionState state_;
   MotionResult result_;

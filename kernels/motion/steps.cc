@@ -21,8 +21,6 @@ void pack_vector(const std::uint8_t*, int, std::uint64_t*) {}
 void differing_row(const std::uint8_t*, const std::uint8_t*, int, int, std::uint8_t*) {}
 void add_rows(std::uint8_t*, const std::uint8_t*, const std::uint8_t*, int) {}
 void majority_row(const std::uint8_t*, int, std::uint64_t*) {}
-void filter_down(const std::uint8_t*, std::ptrdiff_t, int, int, bool, std::uint8_t*) {}
-void filter_along(const std::uint8_t*, int, int, bool, std::uint8_t*) {}
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -86,51 +84,6 @@ void majority_row(const std::uint8_t* sums, int width, std::uint64_t* bits) {
   }
 }
 
-HWY_INLINE hn::Vec<Lanes> chosen(bool greatest, hn::Vec<Lanes> a, hn::Vec<Lanes> b) {
-  return greatest ? hn::Max(a, b) : hn::Min(a, b);
-}
-
-/// The least or greatest of `count` rows at each place.
-void filter_down(const std::uint8_t* in, std::ptrdiff_t stride, int count, int width, bool greatest,
-                 std::uint8_t* out) {
-  const Lanes d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  int x = 0;
-  for (; x + lanes <= width; x += lanes) {
-    auto best = hn::LoadU(d, in + x);
-    for (int y = 1; y < count; ++y)
-      best = chosen(greatest, best, hn::LoadU(d, in + y * stride + x));
-    hn::StoreU(best, d, out + x);
-  }
-  for (; x < width; ++x) {
-    out[x] = in[x];
-    for (int y = 1; y < count; ++y) {
-      const std::uint8_t other = in[y * stride + x];
-      out[x] = greatest ? std::max(out[x], other) : std::min(out[x], other);
-    }
-  }
-}
-
-/// The row has `reach` pixels like its ends beside them, and may be read a vector behind those.
-void filter_along(const std::uint8_t* row, int width, int reach, bool greatest, std::uint8_t* out) {
-  const Lanes d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  int x = 0;
-  for (; x + lanes <= width; x += lanes) {
-    auto best = hn::LoadU(d, row + x);
-    for (int i = 1; i <= reach; ++i) {
-      best = chosen(greatest, best, hn::LoadU(d, row + x - i));
-      best = chosen(greatest, best, hn::LoadU(d, row + x + i));
-    }
-    hn::StoreU(best, d, out + x);
-  }
-  for (; x < width; ++x) {
-    out[x] = row[x];
-    for (int i = -reach; i <= reach; ++i)
-      out[x] = greatest ? std::max(out[x], row[x + i]) : std::min(out[x], row[x + i]);
-  }
-}
-
 #endif
 }  // namespace cuface::motion::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -144,19 +97,25 @@ HWY_EXPORT(pack_vector);
 HWY_EXPORT(differing_row);
 HWY_EXPORT(add_rows);
 HWY_EXPORT(majority_row);
-HWY_EXPORT(filter_down);
-HWY_EXPORT(filter_along);
 
 void clear_row(ImageView<std::uint64_t> bits, int y) {
   std::fill_n(bits.row(y), bits.width, std::uint64_t{0});
 }
 
-/// The word `words` before or behind another moved along the row by `by` pixels, 0 < by < 64.
-std::uint64_t moved(const std::uint64_t* row, int words, int i, int by) {
+/// Adds what is `by` pixels before and behind along a row, 0 < by < 64. Words within the row have
+/// both neighbours, so that compilers make vectors of them.
+void spread_row(const std::uint64_t* in, int words, int by, std::uint64_t* out) {
   const int rest = kWordBits - by;
-  const std::uint64_t right = row[i] << by | (i > 0 ? row[i - 1] >> rest : 0);
-  const std::uint64_t left = row[i] >> by | (i + 1 < words ? row[i + 1] << rest : 0);
-  return left | right;
+  const auto spread = [&](std::uint64_t before, std::uint64_t word, std::uint64_t behind) {
+    return word | word << by | word >> by | before >> rest | behind << rest;
+  };
+  if (words == 1) {
+    out[0] = spread(0, in[0], 0);
+    return;
+  }
+  out[0] = spread(0, in[0], in[1]);
+  for (int i = 1; i < words - 1; ++i) out[i] = spread(in[i - 1], in[i], in[i + 1]);
+  out[words - 1] = spread(in[words - 2], in[words - 1], 0);
 }
 
 }  // namespace
@@ -195,9 +154,8 @@ void Dilation::run(Bits bits, ImageView<std::uint64_t> out) {
   for (int reach = 0; reach < reach_;) {
     const int by = std::min({reach + 1, reach_ - reach, kWordBits - 1});
     for (int y = 0; y < bits.height; ++y) {
-      const std::uint64_t* in = from.row(y);
       std::uint64_t* row = to.row(y);
-      for (int i = 0; i < words; ++i) row[i] = in[i] | moved(in, words, i, by);
+      spread_row(from.row(y), words, by, row);
       row[words - 1] &= last;
     }
     made();
@@ -274,73 +232,69 @@ void EdgeDifference::run_plain(Bits then, Bits now, ImageView<std::uint64_t> out
   }
 }
 
-void differing(Bytes then, Bytes now, int least, ImageView<std::uint8_t> out) {
-  for (int y = 0; y < now.height; ++y) {
-    const std::uint8_t *a = then.row(y), *b = now.row(y);
-    std::uint8_t* row = out.row(y);
-    if (simd::vectors()) {
-      CUFACE_DISPATCH(differing_row)(a, b, now.width, least, row);
-      continue;
-    }
-    for (int x = 0; x < now.width; ++x)
-      row[x] = static_cast<std::uint8_t>(std::abs(b[x] - a[x]) > least);
-  }
+void differing(const std::uint8_t* then, const std::uint8_t* now, int width, int least,
+               std::uint8_t* out) {
+  if (simd::vectors()) return CUFACE_DISPATCH(differing_row)(then, now, width, least, out);
+  for (int x = 0; x < width; ++x)
+    out[x] = static_cast<std::uint8_t>(std::abs(now[x] - then[x]) > least);
 }
 
 namespace {
-constexpr int kBefore = 64;                // so that vectors are aligned
-constexpr int kBehind = 64 + kAround / 2;  // what the last vector reads
-}  // namespace
+constexpr int kBeside = 64;  // so that vectors are aligned, and may be read behind a row's last one
+}
 
-Majority::Majority(int width) : sums_(kBefore + width + kBehind, 1) {}
+Majority::Majority(int width)
+    : width_(width),
+      rows_(zeros<std::uint8_t>(width, kAround + 1)),
+      sums_(zeros<std::uint8_t>(width + 3 * kBeside, 1)) {}
 
-void Majority::run(Bytes in, ImageView<std::uint64_t> out) {
+std::uint8_t* Majority::row(int y) { return rows_.view().row(y % rows_.height()); }
+
+void Majority::take(int y, ImageView<std::uint64_t> out) {
   constexpr int kHalf = kAround / 2;
-  if (!simd::vectors()) {
-    for (int y = 0; y < in.height; ++y) {
-      clear_row(out, y);
-      for (int x = 0; x < in.width; ++x) {
-        int count = 0;
-        for (int v = std::max(y - kHalf, 0); v <= std::min(y + kHalf, in.height - 1); ++v)
-          for (int u = std::max(x - kHalf, 0); u <= std::min(x + kHalf, in.width - 1); ++u)
-            count += in.at(u, v);
-        if (count >= kLeastAround) set_bit(out.row(y), x);
-      }
-    }
-    return;
-  }
-  std::uint8_t* sums = sums_.view().row(0);
-  std::memset(sums, 0, static_cast<std::size_t>(sums_.width()));
-  sums += kBefore;
-  const auto row = [&](int y) { return y >= 0 && y < in.height ? in.row(y) : nullptr; };
-  for (int y = 0; y < kHalf; ++y)
-    if (row(y)) CUFACE_DISPATCH(add_rows)(sums, row(y), nullptr, in.width);
-  for (int y = 0; y < in.height; ++y) {
-    CUFACE_DISPATCH(add_rows)(sums, row(y + kHalf), row(y - kHalf - 1), in.width);
-    CUFACE_DISPATCH(majority_row)(sums, in.width, out.row(y));
-    out.row(y)[out.width - 1] &= bits_between(out.width - 1, 0, in.width);
+  if (y == 0) std::memset(sums_.view().row(0), 0, static_cast<std::size_t>(sums_.width()));
+  std::uint8_t* sums = sums_.view().row(0) + kBeside;
+  const auto add = [&](int in, int gone) {
+    CUFACE_DISPATCH(add_rows)
+    (sums, in < out.height ? row(in) : nullptr, gone >= 0 ? row(gone) : nullptr, width_);
+  };
+  const int last = y == out.height - 1 ? y : y - kHalf;
+  for (int i = y; i <= last + kHalf; ++i) {
+    if (simd::vectors()) add(i, i - kAround);
+    if (i >= kHalf) keep(i - kHalf, out);
   }
 }
 
-WindowFilter::WindowFilter(int width, int reach) : reach_(reach), row_(width + 2 * kBefore, 1) {}
-
-void WindowFilter::run_row(Bytes in, int y, bool greatest, ImageView<std::uint8_t> out) {
-  const int top = std::max(y - reach_, 0), bottom = std::min(y + reach_, in.height - 1);
-  if (!simd::vectors()) {
-    for (int x = 0; x < in.width; ++x) {
-      std::uint8_t best = in.at(x, y);
-      for (int v = top; v <= bottom; ++v)
-        for (int u = std::max(x - reach_, 0); u <= std::min(x + reach_, in.width - 1); ++u)
-          best = greatest ? std::max(best, in.at(u, v)) : std::min(best, in.at(u, v));
-      out.at(x, y) = best;
-    }
+/// A row whose sums down the rows are made.
+void Majority::keep(int y, ImageView<std::uint64_t> out) {
+  constexpr int kHalf = kAround / 2;
+  if (simd::vectors()) {
+    CUFACE_DISPATCH(majority_row)(sums_.view().row(0) + kBeside, width_, out.row(y));
+    out.row(y)[out.width - 1] &= bits_between(out.width - 1, 0, width_);
     return;
   }
-  std::uint8_t* row = row_.view().row(0) + kBefore;
-  CUFACE_DISPATCH(filter_down)(in.row(top), in.stride, bottom + 1 - top, in.width, greatest, row);
-  std::fill_n(row - reach_, reach_, row[0]);
-  std::fill_n(row + in.width, reach_, row[in.width - 1]);
-  CUFACE_DISPATCH(filter_along)(row, in.width, reach_, greatest, out.row(y));
+  clear_row(out, y);
+  for (int x = 0; x < width_; ++x) {
+    int count = 0;
+    for (int v = std::max(y - kHalf, 0); v <= std::min(y + kHalf, out.height - 1); ++v)
+      for (int u = std::max(x - kHalf, 0); u <= std::min(x + kHalf, width_ - 1); ++u)
+        count += row(v)[u];
+    if (count >= kLeastAround) set_bit(out.row(y), x);
+  }
+}
+
+RowsAround::RowsAround(int width, int reach)
+    : width_(width),
+      reach_(reach),
+      rows_(zeros<std::uint8_t>(width + 3 * kBeside, 2 * reach + 1)),
+      around_(static_cast<std::size_t>(rows_.height())) {}
+
+std::uint8_t* RowsAround::row(int y) { return rows_.view().row(y % rows_.height()) + kBeside; }
+
+void RowsAround::widen(int y) {
+  std::uint8_t* at = row(y);
+  std::fill_n(at - reach_, reach_, at[0]);
+  std::fill_n(at + width_, reach_, at[width_ - 1]);
 }
 
 }  // namespace cuface::motion
