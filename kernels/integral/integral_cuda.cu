@@ -78,11 +78,15 @@ __global__ void __launch_bounds__(kThreads)
   std::uint32_t sum = 0;
   std::uint64_t squares = 0;
   for (int first = 0; first < sums.width; first += kAtOnce * kWarp) {
+    // Both are read before either is written: they may be the same memory to the compiler.
     std::uint32_t s[kAtOnce];
+    std::uint64_t q[kAtOnce] = {};
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       const int x = first + i * kWarp + lane;
-      s[i] = x < sums.width && x > 0 && y > 0 ? sums.at(x, y) : 0;
+      const bool is_inner = x < sums.width && x > 0 && y > 0;
+      s[i] = is_inner ? sums.at(x, y) : 0;
+      if constexpr (kSquares) q[i] = is_inner ? squared.at(x, y) : 0;
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
@@ -92,10 +96,9 @@ __global__ void __launch_bounds__(kThreads)
       if (is_there) sums.at(x, y) = s[i];
       sum = __shfl_sync(kAllLanes, s[i], kWarp - 1);
       if constexpr (kSquares) {
-        std::uint64_t q = is_there && x > 0 && y > 0 ? squared.at(x, y) : 0;
-        q = squares + prefix_sum(q);
-        if (is_there) squared.at(x, y) = q;
-        squares = __shfl_sync(kAllLanes, q, kWarp - 1);
+        q[i] = squares + prefix_sum(q[i]);
+        if (is_there) squared.at(x, y) = q[i];
+        squares = __shfl_sync(kAllLanes, q[i], kWarp - 1);
       }
     }
   }
