@@ -27,4 +27,12 @@ CUFACE_HD inline double score_of_cost(double unusual_by, double mean) {
   return unusual_by + kOfFace * mean;
 }
 
+/// What a point weighs in the constraint where a HAT descriptor found it: its likelihood there,
+/// which is the cost negated; `least` to 1. NaN weighs least.
+CUFACE_HD inline double weight_of_cost(double cost, double least) {
+  const double likelihood = -cost;
+  if (!(likelihood > least)) return least;
+  return likelihood < 1 ? likelihood : 1;
+}
+
 }  // namespace cuface::shape

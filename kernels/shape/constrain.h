@@ -8,6 +8,7 @@
 #include "kernels/common/host_device.h"
 #include "kernels/common/lanes.h"
 #include "kernels/common/ordered_sums.h"
+#include "kernels/shape/confidence.h"
 #include "kernels/shape/shape_model.h"
 
 namespace cuface::shape {
@@ -31,6 +32,7 @@ struct ConstraintTables {
   ShapeConstraint kind;
   int size_left, size_right, size_below;
   double missing_within;
+  double least_weight;
   const double* eigenvectors;  ///< [points][2][modes]
   /// The same by modes where lanes read side by side: [modes][points][2]; or null.
   const double* by_modes;
@@ -59,6 +61,7 @@ struct ConstraintMemory {
   OrderedSums<kSums>* sums;
   double* point_parts;   ///< [kPointParts][kSums]
   Affine *back, *there;  ///< from the face to the model, and from the model to the face
+  const double* costs;   ///< [points], of what was found; read where the model weighs by them
 };
 
 CUFACE_HD inline double size_between(const ShapePoint& left, const ShapePoint& right,
@@ -138,6 +141,10 @@ struct Constrain {
   }
   CUFACE_HD ShapePoint kept_in_place(const ShapePoint& p) const {
     return is_missing(p) ? ShapePoint{model.missing_within, p.y} : p;
+  }
+  CUFACE_HD bool weighs() const { return model.least_weight < 1; }
+  CUFACE_HD double weight(int i) const {
+    return weighs() ? weight_of_cost(memory.costs[i], model.least_weight) : 1;
   }
   CUFACE_HD static double& coordinate(ShapePoint& p, int axis) { return axis == 0 ? p.x : p.y; }
 
@@ -222,7 +229,7 @@ struct Constrain {
         for (int s = 0; s < ConstraintMemory::kSums; ++s) term[s] = 0;
         return;
       }
-      const double weight = model.weights[i];
+      const double weight = model.weights[i] * this->weight(i);
       term[0] = weight;
       term[1] = weight * from.x;
       term[2] = weight * from.y;
@@ -304,7 +311,14 @@ struct Constrain {
       fit();
       const Affine back = *memory.back;
       add_points<1>([&](int i, double* term) {
-        const ShapePoint p = is_missing(points[i]) ? mean(i) : back(points[i]);
+        ShapePoint p = is_missing(points[i]) ? mean(i) : back(points[i]);
+        // A point of weight w asks for w of its way from where the modes have put it: they rest
+        // where the weighted squares are least.
+        if (weighs()) {
+          const ShapePoint& from = memory.modelled[i];
+          const double w = weight(i);
+          p = {from.x + w * (p.x - from.x), from.y + w * (p.y - from.y)};
+        }
         memory.modelled[i] = p;
         term[0] = p.x * mean(i).x + p.y * mean(i).y;
       });

@@ -38,6 +38,7 @@ ConstraintTables constraint_tables(const ShapeModel& model) {
           model.size_right,
           model.size_below,
           model.missing_within,
+          model.least_weight,
           model.eigenvectors.data(),
           nullptr,
           model.weights.data(),
@@ -58,10 +59,10 @@ void Constraint::start_level(int level) {
   std::fill(weights_.begin(), weights_.end(), 0.0);
 }
 
-void Constraint::run(std::span<ShapePoint> points) {
+void Constraint::run(std::span<ShapePoint> points, std::span<const double> costs) {
   const ConstraintLevel level = levels_[size_of(level_)].view();
   const ConstraintMemory memory{modelled_.data(), weights_.data(), parts_.data(), &sums_,
-                                point_parts_,     &back_,          &there_};
+                                point_parts_,     &back_,          &there_,       costs.data()};
   Constrain<SerialLanes>{SerialLanes{}, tables_, level, memory, points.data()}.run();
 }
 

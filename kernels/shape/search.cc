@@ -44,7 +44,8 @@ FaceSearch::FaceSearch(const ShapeModel& model, std::unique_ptr<HatCosts> costs,
       patches_(std::move(patches)),
       before_(size_of(model.points)),
       level_before_(size_of(model.points)),
-      matches_(size_of(model.points)) {}
+      matches_(size_of(model.points)),
+      found_costs_(size_of(model.points)) {}
 
 double FaceSearch::factor(std::span<const ShapePoint> start) const {
   return model_.size / shape_size(model_, start);
@@ -110,6 +111,11 @@ bool FaceSearch::is_at_rest(std::span<const ShapePoint> points,
   return true;
 }
 
+void FaceSearch::constrain(std::span<ShapePoint> points) {
+  std::ranges::transform(matches_, found_costs_.begin(), &TextureMatch::cost);
+  constraint_.run(points, found_costs_);
+}
+
 Status FaceSearch::refit(std::span<ShapePoint> points, const StopFlag* stop) {
   for (int round = 0; round < model_.refits; ++round) {
     if (is_raised(stop)) return cancelled();
@@ -123,7 +129,7 @@ Status FaceSearch::refit(std::span<ShapePoint> points, const StopFlag* stop) {
     }
     if (bad == 0) break;
     refitted_ += bad;
-    constraint_.run(points);
+    constrain(points);
   }
   return {};
 }
@@ -144,7 +150,7 @@ Status FaceSearch::run(ImageView<const std::uint8_t> part, std::span<ShapePoint>
       if (is_raised(stop)) return cancelled();
       std::copy(points.begin(), points.end(), level_before_.begin());
       suggest(points, matches_);
-      constraint_.run(points);
+      constrain(points);
       ++iterations_;
       if (model_.rest > 0 && is_at_rest(points, level_before_)) break;
     }

@@ -61,12 +61,14 @@ class FaceSearch {
   Constraint constraint_;
   Pyramid pyramid_;
   bool is_at_rest(std::span<const ShapePoint> points, std::span<const ShapePoint> before) const;
+  void constrain(std::span<ShapePoint> points);
   Status refit(std::span<ShapePoint> points, const StopFlag* stop);
 
   std::unique_ptr<PatchMatcher> patches_;
   int level_ = 0, iterations_ = 0, refitted_ = 0;
   std::vector<ShapePoint> before_, level_before_;
   std::vector<TextureMatch> matches_;
+  std::vector<double> found_costs_;  // of matches_
 };
 
 }  // namespace shape

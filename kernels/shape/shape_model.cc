@@ -231,6 +231,16 @@ Status check_rules(const ShapeModel& m) {
   return {};
 }
 
+Status check_weights(const ShapeModel& m) {
+  if (!is_within(m.least_weight, kLeastShapeWeight, 1))
+    return corrupt("its header's least weight is out of range");
+  const auto is_hat = [](const ShapeProfile& p) { return p.kind == ProfileKind::kHat; };
+  if (m.least_weight < 1 && (m.constraint != ShapeConstraint::kIterated ||
+                             !std::all_of(m.profiles.begin(), m.profiles.end(), is_hat)))
+    return corrupt("only HAT descriptors of an iterated constraint weigh points");
+  return {};
+}
+
 Status check_confidence(const ShapeModel& m) {
   if (!is_sound(m.confidence)) return corrupt("its table of confidences is none");
   if (m.usual_costs.size() != (m.confidence.is_known() ? size_of(m.points) : 0))
@@ -276,6 +286,7 @@ Status validate(const ShapeModel& model) {
   CUFACE_TRY(check_rules(model));
   CUFACE_TRY(validate(model.scheme, model.points));
   CUFACE_TRY(check_confidence(model));
+  CUFACE_TRY(check_weights(model));
   return check_window(model);
 }
 

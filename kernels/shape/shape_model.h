@@ -97,7 +97,10 @@ struct ShapeModel {
   int size_left = 0, size_right = 0, size_below = 0;
   double size = 0;
 
-  double mode_limit = 0;     ///< of a mode, in standard deviations
+  double mode_limit = 0;  ///< of a mode, in standard deviations
+  /// Below 1 points weigh in the iterated constraint what their HAT descriptors' costs say, at
+  /// least so much (shape::weight_of_cost()). 1: all weigh the same.
+  double least_weight = 1;
   int first_rule_level = 0;  ///< rules count from this level up to the coarsest
   /// A point less than this from the origin in x and y counts as missing in Stasm: it is left out
   /// of fits, and moved to this x. 0: none is.
@@ -143,6 +146,8 @@ inline constexpr int kMaxShapeIterations = 20;
 inline constexpr int kMaxShapeRefits = 50;
 inline constexpr int kMaxShapeRules = 64;
 inline constexpr int kMaxShapeMoves = 4096;
+/// Of a point, where points weigh by their costs.
+inline constexpr double kLeastShapeWeight = 1e-3;
 /// Of mean shapes, eigenvectors, weights and the numbers of profiles, either way.
 inline constexpr double kMaxShapeNumber = 1e6;
 /// Pixels of a window's side at the size that is searched.

@@ -62,8 +62,8 @@ class Constraint {
   /// takes the points' weights in it, cut to the model's limit, and puts what they give in place of
   /// `points` (Cootes and Taylor, 2004, 4.8, once). Iterated: from weights of 0, pose and weights
   /// in turns until they rest, shapes projected to the tangent of the mean shape; then the cut.
-  /// Then the rules count.
-  void run(std::span<ShapePoint> points);
+  /// Then the rules count. `costs`, of each point: where the model weighs points by them.
+  void run(std::span<ShapePoint> points, std::span<const double> costs = {});
 
   /// Of the modes: what is kept from one iteration to the next.
   std::span<double> weights() { return weights_; }

@@ -26,6 +26,10 @@ Status validate(const ShapeOptions& o, int landmarks) {
   if (!in(o.rest, 0, 100)) return invalid("--rest must be 0 to 100");
   if (!in(o.variance, 0.01, 1)) return invalid("--variance must be 0.01 to 1");
   if (!in(o.mode_limit, 0, 100)) return invalid("--mode-limit must be 0 to 100");
+  if (!in(o.least_weight, kLeastShapeWeight, 1))
+    return invalid("--least-weight must be 0.001 to 1");
+  if (o.profiles != ProfileKind::kHat && o.least_weight < 1)
+    return invalid("--least-weight needs hats: nothing else has likelihoods");
   if (!in(o.window, 0.25, 4)) return invalid("--window must be 0.25 to 4");
   if (!in(o.patch.side, 3, kMaxPatchSide) || o.patch.side % 2 == 0)
     return invalid("--patch must be odd, 3 to 31");

@@ -1,8 +1,8 @@
-// What a landmark model finds in the labelled faces made hard, for tests/full/confidence: a line
-// for each face and difficulty, with path and difficulty. Of a forest then each point's error (in
-// distances of the outer corners of the eyes), score and confidence. Of a shape model each point's
-// cost and confidence, then for each point that is labelled too its number, how far it is off right
-// and down, and whether it is covered.
+// What a landmark model finds in the labelled faces made hard (`thirds`: plain, and with a third
+// covered), for tests/full/confidence: a line for each face and difficulty, with path and
+// difficulty. Of a forest then each point's error (in distances of the outer corners of the eyes),
+// score and confidence. Of a shape model each point's cost and confidence, then for each point that
+// is labelled too its number, how far it is off right and down, and whether it is covered.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -30,10 +30,12 @@ struct Difficulty {
   double degrees = 0;
 };
 
-/// A third of the box, which shape models are asked about, too.
+/// A third of the box.
 constexpr Difficulty kThirds[] = {
+    {"plain"},
     {"left third covered", 0, 0, 1, {-0.1, -0.1, 0.33, 1.2}},
     {"right third covered", 0, 0, 1, {0.67, -0.1, 1.1, 1.2}},
+    {"upper third covered", 0, 0, 1, {-0.1, -0.1, 1.1, 0.33}},
     {"lower third covered", 0, 0, 1, {-0.1, 0.67, 1.1, 1.2}},
 };
 
@@ -163,15 +165,18 @@ int run(const std::string& path, int samples) {
   return 0;
 }
 
-/// `common`: a list of Stasm's points and ours where both mean the same. `pictures`: of which
-/// alone; none: of all.
-int run_shape(const std::string& path, const std::string& forest_path, const std::string& common,
+/// `common`: a list of Stasm's points and ours where both mean the same. `least_weight`: in place
+/// of the model's. `pictures`: of which alone; none: of all.
+int run_shape(bool is_of_thirds, const std::string& path, const std::string& forest_path,
+              const std::string& common, double least_weight,
               const std::vector<std::string>& pictures) {
   const auto loaded = load_shape(path);
   if (!loaded.ok()) return fail(loaded.status());
+  const auto weighed = std::make_shared<ShapeModel>(*loaded.value());
+  weighed->least_weight = least_weight;
   const auto forest = load_forest(forest_path);
   if (!forest.ok()) return fail(forest.status());
-  const ShapeModel& model = *loaded.value();
+  const ShapeModel& model = *weighed;
   const auto count = static_cast<std::size_t>(model.points);
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   if (model.points == 77) {
@@ -182,8 +187,8 @@ int run_shape(const std::string& path, const std::string& forest_path, const std
   } else {
     return fail({StatusCode::kUnsupported, path + ": neither 68 nor 77 points"});
   }
-  auto searcher = ShapeSearcher::create(Backend::kCpu, loaded.value());
-  if (!searcher.ok()) return 1;
+  auto searcher = ShapeSearcher::create(Backend::kCpu, weighed);
+  if (!searcher.ok()) return fail(searcher.status());
   shape::FaceSearch search(model, shape::hat_costs(model, ShapeArithmetic::kFloat),
                            shape::patch_matcher(model, ShapeArithmetic::kFloat));
   const BoxMap map = box_map_for(*forest.value(), "haarcascade_frontalface_alt2");
@@ -195,9 +200,8 @@ int run_shape(const std::string& path, const std::string& forest_path, const std
     if (!row.human || (!pictures.empty() && std::ranges::count(pictures, row.path) == 0)) continue;
     const cv::Mat picture = row.picture();
     const Box box = detectors_box(box_from_landmarks(*forest.value(), row.truth), map);
-    std::vector<Difficulty> difficulties(std::begin(kAll), std::end(kAll));
-    difficulties.insert(difficulties.end(), std::begin(kThirds), std::end(kThirds));
-    for (const Difficulty& difficulty : difficulties) {
+    for (const Difficulty& difficulty :
+         is_of_thirds ? std::span<const Difficulty>(kThirds) : std::span<const Difficulty>(kAll)) {
       const Hard hard = made_hard(picture, box, row.truth, difficulty);
       const auto luma = view(hard.picture);
       const Rect window = shape::window_of(model.window, hard.box, luma.width, luma.height);
@@ -232,12 +236,15 @@ int run_shape(const std::string& path, const std::string& forest_path, const std
 }  // namespace cuface::test
 
 int main(int argc, char** argv) {
-  if (argc >= 5 && std::string(argv[1]) == "shape")
-    return cuface::test::run_shape(argv[2], argv[3], argv[4], {argv + 5, argv + argc});
+  const std::string what = argv[argc > 1 ? 1 : 0];
+  if (argc >= 6 && (what == "shape" || what == "thirds"))
+    return cuface::test::run_shape(what == "thirds", argv[2], argv[3], argv[4], std::atof(argv[5]),
+                                   {argv + 6, argv + argc});
   if (argc != 3) {
     std::fprintf(
         stderr,
-        "usage: confidence_points MODEL SAMPLES | shape MODEL FOREST COMMON [PICTURE ...]\n");
+        "usage: confidence_points MODEL SAMPLES | shape|thirds MODEL FOREST COMMON LEAST_WEIGHT "
+        "[PICTURE ...]\n");
     return 2;
   }
   return cuface::test::run(argv[1], std::atoi(argv[2]));

@@ -3,8 +3,9 @@
 //   shape_costs costs NAME=VALUE ... < doubles   side, reach, step, gradient, bilinear, q, edge,
 //       rows, width, height, points, float; in: mean, matrix, points, picture. Out, of each point:
 //       the cost of each offset, then dx, dy and cost of the best
-//   shape_costs constrain NAME=VALUE ... < doubles   points, modes, limit; in: mean shape,
-//       eigenvalues, eigenvectors, weights, points. Out: points, weights of the modes
+//   shape_costs constrain NAME=VALUE ... < doubles   points, modes, limit, perhaps least; in:
+//       mean shape, eigenvalues, eigenvectors, weights, points, and what each costs where least is
+//       there. Out: points, weights of the modes
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -80,11 +81,13 @@ int constrain() {
   model.eigenvalues = values;
   model.eigenvectors = vectors;
   model.weights = weights;
+  if (settings.contains("least")) model.least_weight = settings["least"];
+  const std::vector<double> costs = read(model.least_weight < 1 ? n / 2 : 0);
   std::vector<ShapePoint> points(n / 2);
   for (std::size_t i = 0; i < points.size(); ++i) points[i] = {given[2 * i], given[2 * i + 1]};
   shape::Constraint constraint(model);
   constraint.start_level(integer("level"));
-  constraint.run(points);
+  constraint.run(points, costs);
   for (const ShapePoint& p : points) write(std::vector<double>{p.x, p.y});
   write(constraint.weights());
   return 0;

@@ -107,15 +107,16 @@ def test_costs(gradient, bilinear):
     assert compared > 1000 and moved > 30 and edges > 25, (compared, moved, edges)
 
 
-def algorithm_1(mean, vectors, values, limit, weights, given):
-    """On complex numbers; `mean` is centred."""
-    b = np.zeros(len(values))
+def algorithm_1(mean, vectors, values, limit, weights, given, likely=None):
+    """On complex numbers; `mean` is centred. A point of which it is known how likely it is goes so much of its way."""
+    b, sure = np.zeros(len(values)), np.ones(len(given)) if likely is None else likely
+    weights = weights * sure
     for _ in range(100):
         x = (mean + vectors @ b).reshape(-1, 2) @ (1, 1j)
         w = weights / weights.sum()
         centre, target = w @ x, w @ given
         turn = (w * (x - centre).conj()) @ (given - target) / (w @ np.abs(x - centre) ** 2)
-        y = (given - target) / turn + centre
+        y = x + sure * ((given - target) / turn + centre - x)
         y = np.column_stack([y.real, y.imag]).ravel()
         y = y * (mean @ mean) / (y @ mean)
         b = vectors.T @ (y - mean)
@@ -161,3 +162,40 @@ def test_a_legal_shape_stays():
     given = shape.reshape(-1, 2) @ np.array([[0.8, 0.6], [-0.6, 0.8]]) * 1.7 + (50, 90)
     found = run("constrain", [mean, (100, 100), vectors, np.ones(12), given], points=12, modes=2, limit=3.0, level=0)
     assert np.allclose(found[:24], given.ravel(), atol=1e-4)
+
+
+def covered_shape(random, points, share):
+    """A legal shape of which some points lie elsewhere, as those do that nothing of the face holds: mean, modes, the points as
+    they should be and as they were found, and which are off."""
+    mean = random.normal(size=(points, 2)) * 40
+    mean -= mean.mean(0)
+    basis = np.column_stack([np.tile((1, 0), points), np.tile((0, 1), points), mean.ravel(), random.normal(size=(2 * points, 3))])
+    vectors = np.linalg.qr(basis)[0][:, 3:]
+    legal = (mean.ravel() + vectors @ (random.normal(size=3) * 10)).reshape(-1, 2) @ (1, 1j) * (0.9 + 0.3j) + (100 + 70j)
+    off = np.zeros(points, bool)
+    off[random.permutation(points)[:int(share * points)]] = True
+    return mean, vectors, legal, legal + off * (12 + 9j + random.normal(size=points)), off
+
+
+def constrained(mean, vectors, given, costs, **settings):
+    found = run("constrain", [mean, np.full(3, 400.0), vectors, np.ones(len(given)),
+                              np.column_stack([given.real, given.imag]), *([] if costs is None else [costs])],
+                points=len(given), modes=3, limit=3.0, level=0, **settings)
+    return found[:2 * len(given)].reshape(-1, 2) @ (1, 1j)
+
+
+def test_unlikely_points_weigh_less():
+    random, compared, gains = np.random.default_rng(5), 0, []
+    for points, share in ((20, 0.3), (68, 0.33), (68, 0.5)):
+        mean, vectors, legal, given, off = covered_shape(random, points, share)
+        # Costs beyond what a likelihood can be, too, and one that is no number.
+        costs = np.where(off, random.uniform(-0.2, 0.3, points), random.uniform(-1.2, -0.8, points))
+        costs[np.flatnonzero(off)[0]] = np.nan
+        likely = np.clip(np.nan_to_num(-costs, nan=0), 0.05, 1)
+        found = constrained(mean, vectors, given, costs, least=0.05)
+        expected, _ = algorithm_1(mean.ravel(), vectors, np.full(3, 400.0), 3.0, np.ones(points), given, likely)
+        assert np.allclose(found, expected, atol=1e-3)
+        alike = constrained(mean, vectors, given, None)
+        gains.append(np.abs(alike - legal)[~off].mean() / np.abs(found - legal)[~off].mean())
+        compared += points
+    assert compared == 156 and min(gains) > 2, gains

@@ -161,8 +161,8 @@ __global__ void __launch_bounds__(kConstraintThreads)
   lanes.each(c.modes, [&](int k) { s.weights[k] = weights[k]; });
   const shape::ConstraintLevel of_level{t.means + level * points, t.limits + level * c.modes,
                                         t.centres[level], t.mean_squares[level], level};
-  const shape::ConstraintMemory lent{s.modelled,    s.weights, s.parts, &s.sums,
-                                     s.point_parts, &s.back,   &s.there};
+  const shape::ConstraintMemory lent{s.modelled,    s.weights, s.parts,  &s.sums,
+                                     s.point_parts, &s.back,   &s.there, costs};
   shape::Constrain<BlockLanes>{lanes, c, of_level, lent, s.points}.run();
 
   const bool moved = stage >= 0 && t.rest > 0 && lanes.largest(points, [&](int i) {

@@ -50,6 +50,10 @@ ShapeRef model_of_any_kind(unsigned seed, int levels) {
     m.missing_within = one_of(2) ? 0.1 : 0;
     m.window = one_of(2) ? 1 : 0.6;
     m.size = 40 + one_of(40);
+    if (m.constraint != ShapeConstraint::kIterated || one_of(2)) return;
+    // HAT descriptors of all points, which weigh by their costs.
+    for (ShapeProfile& p : t.profiles) p = t.profiles[1];
+    m.least_weight = 0.1;
   });
 }
 
@@ -57,10 +61,12 @@ class ShapeCuda : public test::ShapePair {};
 
 TEST_F(ShapeCuda, ModelsOfAllKinds) {
   const int models = test::under_tool() ? 12 : 120;
+  int weighed = 0;
   for (int i = 0; i < models; ++i) {
     SCOPED_TRACE("model " + std::to_string(i));
     const auto seed = static_cast<unsigned>(i);
     const ShapeRef model = model_of_any_kind(seed, 1 + i % 4);
+    weighed += model->least_weight < 1;
     const auto ours = make_cuda(*model);
     ASSERT_TRUE(ours);
     const int width = 90 + 7 * (i % 9), height = 70 + 5 * (i % 11);
@@ -73,6 +79,7 @@ TEST_F(ShapeCuda, ModelsOfAllKinds) {
   test::compared("of them refused", refused_, 30);
   test::compared("points that moved by over a pixel", moved_, 1500);
   test::compared("points searched again", refitted_, 150);
+  test::compared("models whose points weigh by costs", weighed, 15);
 }
 
 TEST_F(ShapeCuda, ConfidencesAndStartsOfATracker) {
