@@ -73,4 +73,12 @@ void start_shape(const ShapeModel& model, const Box& box, std::span<ShapePoint> 
   }
 }
 
+Rect start_in_window(const ShapeModel& model, const Box& box, int width, int height,
+                     std::span<ShapePoint> out) {
+  const Rect window = window_of(model.window, box, width, height);
+  start_shape(model, box, out);
+  for (ShapePoint& p : out) p = {p.x - window.x, p.y - window.y};
+  return window;
+}
+
 }  // namespace cuface::shape

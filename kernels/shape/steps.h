@@ -81,5 +81,9 @@ class Constraint {
 
 /// Where a search starts for the face in a box.
 void start_shape(const ShapeModel& model, const Box& box, std::span<ShapePoint> out);
+/// The part of a picture in which that face is looked for, which may be empty; `out`: where the
+/// search starts, in pixels of this part.
+Rect start_in_window(const ShapeModel& model, const Box& box, int width, int height,
+                     std::span<ShapePoint> out);
 
 }  // namespace cuface::shape

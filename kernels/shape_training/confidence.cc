@@ -92,10 +92,8 @@ std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& mode
   std::vector<ShapePoint> points(truth.size());
   for (const Hard& hard : kHard) {
     const Box box = moved(faces.boxes[face], hard);
-    const Rect part = window_of(model.window, box, picture.width, picture.height);
+    const Rect part = start_in_window(model, box, picture.width, picture.height, points);
     if (!(unit > 0) || part.w <= 0 || part.h <= 0) continue;
-    start_shape(model, box, points);
-    for (ShapePoint& p : points) p = {p.x - part.x, p.y - part.y};
     const Image<std::uint8_t> copy = covered(picture, part, faces.boxes[face], hard);
     if (!search.run(copy.view(), points).ok()) continue;
     SearchedFace found{&hard == kHard, {}, {}};

@@ -47,10 +47,8 @@ struct Parts {
 std::vector<Point> search_in_parts(const ShapeModel& model, shape::FaceSearch& search,
                                    const Portrait& face, double cut, Parts& parts) {
   std::vector<ShapePoint> points(static_cast<std::size_t>(model.points)), before, at;
-  shape::start_shape(model, face.box, points);
   const Rect window =
-      shape::window_of(model.window, face.box, face.picture.cols, face.picture.rows);
-  for (ShapePoint& p : points) p = {p.x - window.x, p.y - window.y};
+      shape::start_in_window(model, face.box, face.picture.cols, face.picture.rows, points);
   const double scale = search.factor(points), coarsest = std::ldexp(1.0, 1 - model.levels);
   const cv::Mat part = face.picture(cv::Rect(window.x, window.y, window.w, window.h));
   const auto timed = [](double& sum, const auto& run) {

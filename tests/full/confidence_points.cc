@@ -204,9 +204,7 @@ int run_shape(bool is_of_thirds, const std::string& path, const std::string& for
          is_of_thirds ? std::span<const Difficulty>(kThirds) : std::span<const Difficulty>(kAll)) {
       const Hard hard = made_hard(picture, box, row.truth, difficulty);
       const auto luma = view(hard.picture);
-      const Rect window = shape::window_of(model.window, hard.box, luma.width, luma.height);
-      shape::start_shape(model, hard.box, points);
-      for (ShapePoint& p : points) p = {p.x - window.x, p.y - window.y};
+      const Rect window = shape::start_in_window(model, hard.box, luma.width, luma.height, points);
       const ImageView<const std::uint8_t> part{luma.row(window.y) + window.x, window.w, window.h,
                                                luma.stride};
       if (!search.run(part, points).ok() ||

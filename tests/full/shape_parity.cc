@@ -63,14 +63,13 @@ int prepare(const ShapeModel& model, const std::string& folder) {
     if (!row.human) continue;
     const cv::Mat picture = row.picture();
     const Box box = detected(cascade, picture, box_of(row.truth), found);
-    const Rect window = shape::window_of(model.window, box, picture.cols, picture.rows);
     std::vector<ShapePoint> start(static_cast<std::size_t>(model.points));
-    shape::start_shape(model, box, start);
+    const Rect window = shape::start_in_window(model, box, picture.cols, picture.rows, start);
     cv::imwrite(file_of(folder, face, ".pgm"),
                 picture(cv::Rect(window.x, window.y, window.w, window.h)));
     std::FILE* out = std::fopen(file_of(folder, face, ".start").c_str(), "w");
     for (const ShapePoint& p : start) {
-      std::fprintf(out, "%.17g %.17g\n", p.x - window.x, p.y - window.y);
+      std::fprintf(out, "%.17g %.17g\n", p.x, p.y);
     }
     std::fclose(out);
     names << row.path << "\n";

@@ -328,10 +328,8 @@ TEST(Shape, PointsHaveConfidencesByTheirCosts) {
                            shape::patch_matcher(*model, ShapeArithmetic::kDouble));
   std::set<float> different;
   for (const std::size_t face : {0u, 2u}) {
-    const Rect window = shape::window_of(model->window, boxes[face], 300, 240);
     std::vector<ShapePoint> start(points);
-    shape::start_shape(*model, boxes[face], start);
-    for (ShapePoint& p : start) p = {p.x - window.x, p.y - window.y};
+    const Rect window = shape::start_in_window(*model, boxes[face], 300, 240, start);
     ASSERT_TRUE(search
                     .run({picture.view().row(window.y) + window.x, window.w, window.h,
                           picture.view().stride},
