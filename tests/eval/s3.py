@@ -2,9 +2,8 @@
 import csv
 import functools
 import json
-import subprocess
 
-from experiments import BUILD, HARDWARE, SOURCE, SUBSTITUTE, Experiment, Figure, Theirs, chain, size_of_picture
+from experiments import HARDWARE, SOURCE, SUBSTITUTE, Experiment, Figure, Theirs, chain, size_of_picture
 import shapes
 
 GPU, CPU = "GTX 470", "OpenCV 2.1, i7 3.2 GHz"
@@ -39,10 +38,9 @@ def model(run):
     """Our patches: of the labelled faces, or where it is only tried of a few drawn heads."""
     file = run.folder / "masm.cuface"
     run.folder.mkdir(parents=True, exist_ok=True)
-    tool, settings = BUILD / "models/train/cuface-train", ["--mirror", "--profiles", "patches", "--variance", "0.97", "--confidence-folds", "0"]
+    settings = ["--profiles", "patches", "--variance", "0.97"]
     if run.quick:
-        subprocess.run([tool, "heads", "--output", run.folder / "heads", "--count", "12", "--size", "160x160"], check=True)
-        labels = run.folder / "heads/labels.csv"
+        labels = shapes.drawn_heads(run.folder / "heads", 12)
         settings += ["--patch", "7", "--levels", "3", "--iterations", "2"]
     else:
         labels = run.folder / "faces.csv"
@@ -50,7 +48,7 @@ def model(run):
             out.write("path,x,y,w,h," + ",".join(f"x{i},y{i}" for i in range(68)) + "\n")
             for path, around, points in labelled_faces():
                 out.write(",".join(map(str, [path, *around, *points])) + "\n")
-    subprocess.run([tool, "shape", "--images", labels, "--output", file, "--quiet", *settings], check=True)
+    shapes.train(file, labels, *settings)
     return file
 
 

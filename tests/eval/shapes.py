@@ -7,6 +7,7 @@ import numpy as np
 from experiments import BUILD
 from model_file import blocks
 
+TOOL = BUILD / "models/train/cuface-train"
 SHOWN = 10  # shapes of the first two panels
 MODES = 3
 LINES = ((0, 17, False), (17, 22, False), (22, 27, False), (27, 31, False), (31, 36, False), (36, 42, True), (42, 48, True),
@@ -19,18 +20,29 @@ def aligned(shape, mean):
     return shape * (shape.conj() @ mean) / (shape.conj() @ shape).real
 
 
+def drawn_heads(folder, count):
+    """The file of their labels."""
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run([TOOL, "heads", "--output", folder, "--count", str(count), "--size", "160x160"], check=True)
+    return folder / "labels.csv"
+
+
+def train(file, labels, *settings):
+    """Anew: what another version of the program has begun is of no use."""
+    file.with_name(f"{file.name}.checkpoint").unlink(missing_ok=True)
+    subprocess.run([TOOL, "shape", "--images", labels, "--output", file, "--quiet", "--mirror", "--confidence-folds", "0", *settings],
+                   check=True)
+
+
 def measure(run):
-    tool = BUILD / "models/train/cuface-train"
-    heads, file = run.folder / "shape-heads", run.folder / "shape-heads.cuface"
-    run.folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run([tool, "heads", "--output", heads, "--count", "12" if run.quick else "200", "--size", "160x160"], check=True)
-    subprocess.run([tool, "shape", "--images", heads / "labels.csv", "--output", file, "--quiet", "--mirror", "--profiles", "lines",
-                    "--size", "40", "--levels", "2", "--confidence-folds", "0"], check=True)
+    file = run.folder / "shape-heads.cuface"
+    drawn = drawn_heads(run.folder / "shape-heads", 12 if run.quick else 200)
+    train(file, drawn, "--profiles", "lines", "--size", "40", "--levels", "2")
     _, table = blocks(file)
     mean = table("mean_shape").reshape(-1, 2) @ (1, 1j)
     values = table("eigenvalues")
     vectors = table("eigenvectors").reshape(len(mean), 2, len(values))
-    with open(heads / "labels.csv", encoding="utf-8") as labels:
+    with open(drawn, encoding="utf-8") as labels:
         rows = list(csv.DictReader(labels))[:SHOWN]
     shapes = [np.array([complex(float(row[f"x{i}"]), float(row[f"y{i}"])) for i in range(len(mean))]) for row in rows]
 
