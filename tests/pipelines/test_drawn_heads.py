@@ -4,11 +4,10 @@ import json
 import shutil
 import subprocess
 
-import pytest
+import numpy as np
 
 import programs
 
-np = pytest.importorskip("numpy")
 TRAIN = programs.BUILD / "models/train/cuface-train"
 CASCADE = "/usr/share/opencv4/haarcascades/haarcascade_frontalface_alt.xml"
 OTHERS = 40
