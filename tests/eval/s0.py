@@ -1,5 +1,6 @@
 """The experiments of S0: faces on a telephone's GPU. Rates of the text are times here: 1 / frames per second."""
 import json
+import subprocess
 
 import frame_times
 import photographs
@@ -30,46 +31,47 @@ def flow(run):
     return result
 
 
-def read(name):
-    return json.loads((SOURCE / "docs/results" / name).read_text(encoding="utf-8"))
-
-
-def cpu_figure(name, wanted):
-    """Milliseconds of one thread, ours and OpenCV's on the CPU."""
-    case, = (case for case in read(name)["cases"] if wanted.items() <= case.items())
+def cpu_figure(case, wanted):
+    """Milliseconds of one thread, ours and OpenCV's on the CPU, of the one case that has what is wanted."""
+    case, = (one for one in case["cases"] if wanted.items() <= one.items())
     if "ours_us" in case:
         return {"ours": case["ours_us"] / 1e3, "peer": case["peer_us"] / 1e3}
     return {"ours": case["ours"]["wall_ms"], "peer": case["opencv"]["wall_ms"]}
 
 
-def peers(_):
-    """From the files of tests/bench/run and tests/quality/run."""
-    chain, pace = read("cpu-chain.json"), read("quality.json")["parts"]["pace"]
+def peers(run):
+    """Measured by tests/bench/run and tests/quality/run; what docs/results has of these stays as it is."""
+    folder = run.folder / "S0.E12"
+    folder.mkdir(parents=True, exist_ok=True)
+    quality = folder / "quality.json"
+    subprocess.run([SOURCE / "tests/bench/run", "--only", "chain,detect,flow", "--output", folder], check=True)
+    subprocess.run([SOURCE / "tests/quality/run", "--only", "pace", "--output", quality], check=True)
+    parts = {name: json.loads((folder / f"cpu-{name}.json").read_text(encoding="utf-8")) for name in ("chain", "detect", "flow")}
+    chain = parts["chain"]
     mesh = next(value for name, value in chain.items() if name.startswith("mediapipe"))
     figures = {f"added to a frame of 640x360, {name}": {"ours": chain["pipelines"][f"ours, {name}"]["added_ms_a_frame"],
                                                         "peer": mesh["ms_a_frame"]}
                for name in ("defaults", "redetect-interval 30", "network")}
+    pace = json.loads(quality.read_text(encoding="utf-8"))["parts"]["pace"]
     row = next(row for row in pace["rows"] if row["measure"] == "mean of a frame's processor time")
     figures["mean of a frame of 1280x720, OpenCV and dlib"] = {"ours": row["ours"], "peer": row["peer"]}
     for name, on_cpu, _, _ in BESIDE_CUDA:
-        figures[name] = cpu_figure(*on_cpu) if on_cpu else {"ours": None, "peer": None}
-    return {"seeds": [], "figures": figures,
-            "sources": {name: read(name)["commit"] for name in ("cpu-chain.json", "cpu-detect.json", "cpu-flow.json")} |
-                       {"quality.json": pace["commit"]}}
+        figures[name] = cpu_figure(parts[on_cpu[0]], on_cpu[1]) if on_cpu else {"ours": None, "peer": None}
+    return {"seeds": [], "figures": figures}
 
 
 WAYS = tuple(photographs.WAYS)
 TENTH = tuple(frame_times.WAYS)[-1]
 # Searches and flows beside those of OpenCV 4.14's CUDA modules, measured once on an H200 with the same pictures on the
-# GPU already: the name, what the CPU's files have of it, our row of the GPU, theirs.
+# GPU already: the name, the part of the CPU's program and its case, our row of the GPU, theirs.
 FROM_24 = {"scale_factor": 1.1, "min_size": 24, "threads": 1}
 BESIDE_CUDA = (
-    ("search of 1280x720, alt, from 24 pixels", ("cpu-detect.json", FROM_24 | {"cascade": "frontalface_alt", "picture": "mosaic720"}),
+    ("search of 1280x720, alt, from 24 pixels", ("detect", FROM_24 | {"cascade": "frontalface_alt", "picture": "mosaic720"}),
      ({"what": "detect haarcascade_frontalface_alt 1.1 min 24 graph", "size": "mosaic720"}, "us", 1e-3), "6.66"),
     ("search of 1920x1080, default, from 24 pixels",
-     ("cpu-detect.json", FROM_24 | {"cascade": "frontalface_default", "picture": "mosaic1080"}),
+     ("detect", FROM_24 | {"cascade": "frontalface_default", "picture": "mosaic1080"}),
      ({"what": "detect haarcascade_frontalface_default 1.1 min 24 graph", "size": "mosaic1080"}, "us", 1e-3), "8.72"),
-    ("pyramid and flow of 68 points, 1280x720", ("cpu-flow.json", {"what": "1280x720, 68 points"}),
+    ("pyramid and flow of 68 points, 1280x720", ("flow", {"what": "1280x720, 68 points"}),
      ({"what": "pyramid and flow, 68 points graph", "size": "mosaic720"}, "us", 1e-3), "0.068"),
     ("both integrals, 1280x720", None, ({"what": "curve", "curve": "integral", "x": 1280 * 720}, "us", 1e-3), "0.110"),
 )
@@ -158,7 +160,7 @@ EXPERIMENTS = [
         plot=photographs.plot_points),
     Experiment(
         "S0.E12", "Beside what one would take today",
-        "Processor time of one core beside MediaPipe's FaceMesh, and beside OpenCV with dlib, from [the CPU's "
+        "Processor time of one core beside MediaPipe's FaceMesh, and beside OpenCV with dlib, as on [the CPU's "
         "page](cpu.md#the-chain-beside-mediapipe) and [the quality's](quality.md). Behind them OpenCV's CUDA modules, measured "
         "once. Their cascade looks at a third of our windows with alt, and finds 84 % of the CPU's boxes.",
         peers,
