@@ -35,6 +35,13 @@ int sample_offset(const GstVideoFormatInfo* format, guint component) {
   }
 }
 
+/// Once a frame, unless an element before has changed the picture.
+void log_luma(GstBuffer* buffer) {
+  GST_DEBUG_CATEGORY_STATIC(category);
+  GST_DEBUG_CATEGORY_GET(category, "cufacefilter");
+  GST_CAT_LOG(category, "luma of %" GST_PTR_FORMAT, buffer);
+}
+
 }  // namespace
 
 FrameView frame_view(const GstVideoFrame& frame, const FrameGeometry& geometry) {
@@ -144,6 +151,7 @@ Result<GreyPicture> Frame::luma() {
   PicturePool* pool = chain ? chain->luma_pool(record_->generation) : nullptr;
   const auto made = (pool ? *pool : pictures_).take(width(), height());
   CUFACE_TRY(compute_luma(made->begin()));
+  log_luma(buffer_);
   if (pool)
     chain->set_luma(made);
   else

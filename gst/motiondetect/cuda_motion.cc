@@ -133,6 +133,7 @@ class CudaMotionFinder final : public DeviceMotionFinder {
     } else {
       CUFACE_TAKE(luma, device.luma());
       CUFACE_TRY(edges_->enqueue(luma, {.bits = own}, launch));
+      frame.count(kEdgeMaps, 1);
     }
     return Bits{own.data, words, height, stride};
   }

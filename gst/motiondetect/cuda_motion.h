@@ -13,7 +13,7 @@
 namespace cuface::gst {
 
 /// What `stats` count.
-enum MotionCounter : int { kMovingFrames, kGlobalChanges, kEvents };
+enum MotionCounter : int { kMovingFrames, kGlobalChanges, kEvents, kEdgeMaps };
 
 /// Follows frames that are on the GPU. Their results stay there until somebody reads them.
 class DeviceMotionFinder {

@@ -189,6 +189,7 @@ class MotionDetect final : public Element {
       return take(detector_->look(known->bits.view(), time_), result);
     CUFACE_TAKE(luma, frame.luma());
     CUFACE_TRY(edges_->run(luma->view(), {.bits = edge_map_.view()}, &stop_flag()));
+    frame.count(kEdgeMaps, 1);
     return take(detector_->look(std::as_const(edge_map_).view(), time_), result);
   }
 
@@ -299,8 +300,10 @@ class MotionDetect final : public Element {
   std::uint64_t ids_ = 0, ids_before_ = 0;  ///< the greatest; and that of the detector before
 };
 
-constexpr StatsField kStats[] = {
-    {"moving-frames", kMovingFrames}, {"global-changes", kGlobalChanges}, {"events", kEvents}};
+constexpr StatsField kStats[] = {{"moving-frames", kMovingFrames},
+                                 {"global-changes", kGlobalChanges},
+                                 {"events", kEvents},
+                                 {"edge-maps", kEdgeMaps}};
 
 }  // namespace
 

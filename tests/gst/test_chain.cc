@@ -1,4 +1,6 @@
 // The chain as a whole: results depend on the video and the pipeline, never on timing.
+#include <atomic>
+
 #include "tests/gst/support.h"
 #include "tests/models/synthetic_forest.h"
 
@@ -175,6 +177,32 @@ TEST_F(ChainTest, WhoChangesNoFacePassesTheListOn) {
   }
   EXPECT_EQ(searched, 5);
   EXPECT_EQ(passed_on, 25);
+}
+
+std::atomic<int> lumas{0};
+void count_lumas(GstDebugCategory* category, GstDebugLevel, const gchar*, const gchar*, gint,
+                 GObject*, GstDebugMessage* message, gpointer) {
+  if (std::string(gst_debug_category_get_name(category)) == "cufacefilter" &&
+      std::string(gst_debug_message_get(message)).starts_with("luma of "))
+    ++lumas;
+}
+
+TEST_F(ChainTest, OneLumaServesEveryElement) {
+  gst_debug_set_threshold_for_name("cufacefilter", GST_LEVEL_LOG);
+  gst_debug_add_log_function(count_lumas, nullptr, nullptr);
+  const auto made = [&](const std::string& pipeline) {
+    lumas = 0;
+    run_frames(pipeline, info, film());
+    return lumas.load();
+  };
+  const std::string all =
+      "cuedgedetect name=e output=meta ! cumotiondetect ! cufeatures ! cufacedetect min-size=60 "
+      "redetect-interval=1 cascade=" +
+      cascade + " ! " + track + " ! " + landmark;
+  EXPECT_EQ(made(all), 30);
+  EXPECT_GT(made("cuedgedetect ! " + all), 30) << "the picture is of edges then";
+  gst_debug_remove_log_function(count_lumas);
+  gst_debug_set_threshold_for_name("cufacefilter", GST_LEVEL_WARNING);
 }
 
 }  // namespace

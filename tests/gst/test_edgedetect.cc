@@ -236,19 +236,23 @@ TEST(EdgeDetect, SettingsCountFromTheNextFrameOn) {
 }
 
 TEST(EdgeDetect, ItsEdgesAreThoseThatMotionCompares) {
-  const auto moving = [](const std::string& pipeline) {
+  guint64 made = 0;
+  const auto moving = [&](const std::string& pipeline) {
     Harness harness(pipeline);
     harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight));
     for (int i = 0; i < 10; ++i)
       gst_buffer_unref(
           harness.pass(grey_frame(squares(kWidth, kHeight, {{5 + 5 * i, 15, 30, 30}}))));
+    made = harness.stat("motion", "edge-maps");
     return harness.stat("motion", "moving-frames");
   };
   const std::string motion =
       "cumotiondetect name=motion method=edges interval=0 min-frames=1 global-changes=false";
   const guint64 alone = moving(motion);
   EXPECT_GT(alone, guint64{5});
+  EXPECT_EQ(made, guint64{10}) << "the map of the frame before is kept";
   EXPECT_EQ(moving("cuedgedetect output=meta ! " + motion), alone);
+  EXPECT_EQ(made, guint64{0});
   EXPECT_EQ(moving("cuedgedetect ! " + motion), alone) << "the picture is of edges, the meta not";
   EXPECT_EQ(moving("cuedgedetect output=meta high=1000000 ! " + motion), guint64{0}) << "no edges";
 }

@@ -99,7 +99,7 @@ TEST_F(Settings, StatsHoldWhatTheElementCounts) {
       {"cufaceoverlay", {}},
       {"cufacepublish", {"dropped-lines"}},
       {"cuface2json", {}},
-      {"cumotiondetect", {"moving-frames", "global-changes", "events"}}};
+      {"cumotiondetect", {"moving-frames", "global-changes", "events", "edge-maps"}}};
   for (const char* name : kElements) {
     GstElement* element = gst_element_factory_make(name, nullptr);
     std::set<std::string> expected = always;

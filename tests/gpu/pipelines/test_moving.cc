@@ -123,7 +123,7 @@ All play(const std::string& elements, GstVideoFormat format, Memory memory, int 
   };
   const auto after = [&](Pipeline& pipeline) {
     if (!elements.starts_with("testmotion name=m ")) return;
-    for (const char* field : {"frames", "moving-frames", "global-changes", "events"})
+    for (const char* field : {"frames", "moving-frames", "global-changes", "events", "edge-maps"})
       all.stats.push_back(pipeline.stat("m", field));
   };
   all.messages =
