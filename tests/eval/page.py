@@ -153,9 +153,11 @@ def rows_table(system, rows, results, gpu):
 
 
 def own_figure(reference, results, gpu):
-    """A figure of this page, by (experiment, curve, size) or (experiment, name of the figure)."""
+    """A figure of this page, by (experiment, curve, size) or (experiment, name of the figure); or where it is, in words."""
     if not reference:
         return "-"
+    if isinstance(reference, str):
+        return reference
     experiment, name, *size = reference
     result = results.get(experiment)
     if not result:
