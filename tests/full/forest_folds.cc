@@ -11,14 +11,19 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/detect/detect.h"
 #include "kernels/faces/landmark_scheme.h"
+#include "models/box_map.h"
 #include "models/dlib_dat.h"
+#include "models/models.h"
 #include "models/train/face_set.h"
 #include "models/train/small_model.h"
 #include "tests/bench/dlib_native_trainer.h"
+#include "tests/data.h"
 #include "tests/models/landmark_rows.h"
 #include "tests/models/synthetic_forest.h"
 
@@ -30,18 +35,28 @@ using Json = nlohmann::ordered_json;
 constexpr int kStages = 10, kOversampling = 20, kThreads = 2, kPoints = 68;
 constexpr int kShares[] = {8, 4, 2, 1};  // one of so many training photographs
 
-/// Boxes and points on whole pixels, as people label them and dlib has them.
+/// Points on whole pixels, as people label them and dlib has them.
 struct Faces {
   std::vector<cv::Mat> pictures;
   std::vector<Box> boxes;
   std::vector<std::vector<Point>> truth;
 
+  /// In the box that dlib's detector would about give, on whole pixels too.
   void add(const test::LandmarkRow& row) {
-    pictures.push_back(row.picture());
     const Box box = train::box_of_landmarks(row.truth);
-    boxes.push_back({std::round(box.x), std::round(box.y), std::round(box.w), std::round(box.h)});
+    add(row, {std::round(box.x), std::round(box.y), std::round(box.w), std::round(box.h)});
+  }
+  void add(const test::LandmarkRow& row, const Box& box) {
+    pictures.push_back(row.picture());
+    boxes.push_back(box);
     truth.push_back(row.truth);
     for (Point& p : truth.back()) p = {std::round(p.x), std::round(p.y)};
+  }
+  /// The same faces in other boxes.
+  Faces in_boxes_by(const BoxMap& map) const {
+    Faces out = *this;
+    for (Box& box : out.boxes) box = map.apply(box);
+    return out;
   }
   std::size_t count() const { return boxes.size(); }
 
@@ -141,6 +156,40 @@ std::shared_ptr<const ForestModel> dlibs(const Faces& faces, int trees) {
   return parse_dlib_dat(test::as_bytes(file), "peer.dat").value();
 }
 
+/// Finds the boxes of our detector with its defaults.
+class OurBoxes {
+ public:
+  std::optional<Box> of(const test::LandmarkRow& row) const {
+    const cv::Mat mat = row.picture();
+    const auto picture = test::view(mat);
+    const auto detector =
+        Detector::create(Backend::kCpu, cascade_, {}, picture.width, picture.height);
+    DetectResult found;
+    if (!detector.ok() || !detector.value()->enqueue(picture, found).ok()) std::abort();
+    const Box truth = train::box_of_landmarks(row.truth);
+    std::optional<Box> best;
+    float overlap = kLeastOverlap;
+    for (const Detection& d : found.faces) {
+      const Box box{static_cast<float>(d.box.x), static_cast<float>(d.box.y),
+                    static_cast<float>(d.box.w), static_cast<float>(d.box.h)};
+      const float now = intersection_over_union(box, truth);
+      if (now > overlap) overlap = now, best = box;
+    }
+    return best;
+  }
+  static BoxMap map() {
+    for (const auto& [name, map] : dlib_box_maps())
+      if (name == kCascade) return map;
+    std::abort();
+  }
+
+ private:
+  static constexpr const char* kCascade = "haarcascade_frontalface_alt";
+  static constexpr float kLeastOverlap = 0.25f;
+  std::shared_ptr<const CascadeModel> cascade_ =
+      load_cascade(test::cascade_path("frontalface_alt")).value();
+};
+
 void add_mirrored(train::FaceSet& set) {
   train::add_mirrored(train::mirror_table("", kPoints).value(), set);
 }
@@ -153,11 +202,12 @@ int main(int argc, char** argv) {
   const auto folds = nlohmann::json::parse(lists).get<std::vector<std::vector<std::string>>>();
   std::vector<int> all;
   for (int i = 0; i < kPoints; ++i) all.push_back(i);
-  Errors ours, peers, mirrored, five;
+  Errors ours, peers, mirrored, five, through_map, without_map;
+  const OurBoxes our_boxes;
   std::map<int, Errors> curve;
   std::map<int, std::size_t> learnt;
   for (std::size_t fold = 0; fold < folds.size(); ++fold) {
-    Faces train_faces, others;
+    Faces train_faces, others, train_found, others_found;
     std::map<int, Faces> parts;
     std::size_t number = 0;
     for (const test::LandmarkRow& row : test::landmark_rows()) {
@@ -165,6 +215,8 @@ int main(int argc, char** argv) {
       const bool is_other =
           std::find(folds[fold].begin(), folds[fold].end(), row.path) != folds[fold].end();
       (is_other ? others : train_faces).add(row);
+      if (const auto box = our_boxes.of(row))
+        (is_other ? others_found : train_found).add(row, *box);
       if (is_other) continue;
       for (const int share : kShares)
         if (share > 1 && number % static_cast<std::size_t>(share) == 0) parts[share].add(row);
@@ -181,12 +233,19 @@ int main(int argc, char** argv) {
       curve[share].add(model, others, all);
       if (share > 1) continue;
       mirrored.add(model, others, all);
+      through_map.add(model, others_found.in_boxes_by(OurBoxes::map()), all);
       train::FaceSet small = train::with_five_points(part);
       five.add(trained(small, train::small_options(options_of(trees))), others,
                train::kFiveOfSixtyEight);
     }
-    std::printf("fold %zu: error %.2f %%, dlib's %.2f %%, mirrored %.2f %%, five points %.2f %%\n",
-                fold, ours.mean(), peers.mean(), mirrored.mean(), five.mean());
+    train::FaceSet found = train_found.set();
+    add_mirrored(found);
+    without_map.add(trained(found, options_of(trees)), others_found, all);
+    std::printf(
+        "fold %zu: error %.2f %%, dlib's %.2f %%, mirrored %.2f %%, five points %.2f %%; in "
+        "our boxes %.2f %% through the map, %.2f %% trained with them\n",
+        fold, ours.mean(), peers.mean(), mirrored.mean(), five.mean(), through_map.mean(),
+        without_map.mean());
     std::fflush(stdout);
   }
   Json points = Json::array();
@@ -214,6 +273,8 @@ int main(int argc, char** argv) {
        (ours.mean() - peers.mean()) / std::hypot(ours.standard_error(), peers.standard_error())},
       {"ours_mirrored", mirrored.json()},
       {"five_points_mirrored", five.json()},
+      {"mirrored_in_our_boxes_through_the_map", through_map.json()},
+      {"mirrored_trained_with_our_boxes", without_map.json()},
       {"learning_curve_mirrored", points},
       {"share_of_the_error_gone_a_doubling", 1 - last / half},
       {"error_wanted_percent", wanted},
