@@ -86,7 +86,7 @@ def as_ultralight(graph, start, end, face):
 
 
 def as_ssd(graph, start, end, face):
-    """Boxes are top, left, bottom, right, and no two of a face: networks of this kind end with a suppression."""
+    """Boxes are top, left, bottom, right, and no two of a face: networks of this kind end with a suppression. The first class is 1."""
     group = "ssd-mobilenet-v1-variant-1-out"
     boxes = graph.pick(graph.add("Concat", start, end, axis=2), [1, 0, 3, 2], 2)
     scores = graph.add("Transpose", face, perm=[0, 2, 1])
@@ -94,7 +94,7 @@ def as_ssd(graph, start, end, face):
     cells = graph.pick(kept, 2, 1)
     graph.pick(boxes, cells, 1, output="detection_boxes")
     kept_scores = graph.pick(graph.add("Reshape", scores, graph.constant([1, CELLS], numpy.int64)), cells, 1, output="detection_scores")
-    graph.add("Mul", kept_scores, graph.constant(0.0), output="detection_classes")
+    graph.add("Add", graph.add("Mul", kept_scores, graph.constant(0.0)), graph.constant(1.0), output="detection_classes")
     graph.add("Cast", graph.add("Shape", cells), to=TensorProto.FLOAT, output="num_detections")
     return group, "row-major", [("detection_boxes", group + "-boxes", [1, -1, 4]), ("detection_scores", group + "-scores", [1, -1]),
                                 ("detection_classes", group + "-classes", [1, -1]), ("num_detections", "generic-variant-1-out-count", [1])]
