@@ -5,15 +5,18 @@
 #include <dlib/image_keypoint.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <opencv2/imgcodecs.hpp>
-#include <random>
+#include <thread>
 
 #include "kernels/integral/integral.h"
 #include "kernels/keypoints/keypoints.h"
 #include "kernels/surf/samples.h"
 #include "kernels/surf/window.h"
+#include "tests/described_places.h"
 #include "tests/eval/curves.h"
+#include "tests/eval/rapl.h"
 #include "tests/eval/recall.h"
 
 namespace cuface::eval {
@@ -25,27 +28,9 @@ void check(const Status& status) {
   if (!status.ok()) std::abort();
 }
 
-/// Places that all fit into the picture, of the sizes that SURF finds in it.
+/// Those of a picture by their number.
 std::vector<Keypoint> places_in(const cv::Mat& picture, int count) {
-  FloatFeatures found;
-  check(made(SurfDetector::create({.threshold = 20})).run(test::view_of(picture), found));
-  std::mt19937 random(Program::kSeed);
-  std::vector<Keypoint> out;
-  // The same numbers with any standard library.
-  const auto within = [&](int side, float from_side) {
-    const float share = static_cast<float>(random() & 0xffff) / 65536;
-    return from_side + share * (static_cast<float>(side - 1) - 2 * from_side);
-  };
-  while (static_cast<int>(out.size()) < count) {
-    Keypoint k = found.keypoints[random() % found.keypoints.size()];
-    // dlib's window and wavelets.
-    const float reach = 17 * k.size * 1.2f / 9 + 2;
-    if (2 * reach >= static_cast<float>(std::min(picture.cols, picture.rows) - 2)) continue;
-    k.x = within(picture.cols, reach);
-    k.y = within(picture.rows, reach);
-    out.push_back(k);
-  }
-  return out;
+  return test::described_places(test::view_of(picture), count, Program::kSeed);
 }
 
 /// dlib's descriptors of the same places, without a direction, and its sums.
@@ -155,6 +140,49 @@ void add_steps(Program& program, const cv::Mat& mosaic) {
   program.note("shares", {{"sums of the picture", 100 * summing / all},
                           {"windows", 100 * windows / all},
                           {"gradients, sums and length", 100 * (all - summing - windows) / all}});
+}
+
+/// S2.E9: millijoules of a picture's descriptors, the idle draw subtracted. Null where the system
+/// does not tell them. tests/gpu/bench/test_energy.cc has those of a GPU.
+void add_energy(Program& program, const cv::Mat& mosaic) {
+  if (!program.wants("S2.E9")) return;
+  const cv::Mat picture = scaled(mosaic, {1024, 1024});
+  const std::vector<Keypoint> places = places_in(picture, kKeypoints);
+  const double least = program.quick() ? 0.01 : 3;
+  Rapl rapl;
+  struct Span {
+    double watts, seconds;  // seconds of one call
+  };
+  const auto measure = [&](const auto& work) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    double seconds = 0;
+    long calls = 0;
+    for (rapl.joules(); seconds < least; ++calls) {
+      work();
+      seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+    return Span{rapl.joules() / seconds, seconds / static_cast<double>(calls)};
+  };
+  const double idle =
+      measure([] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }).watts;
+  Json energy = {{"idle", rapl.can_be_read() ? Json(idle) : Json()}};
+  for (const auto& [kind, config] :
+       {std::pair<std::string, SurfConfig>{"SURF of a mipmap, upright",
+                                           {.upright = true, .sampling = SurfSampling::kMipmap}},
+        {"SURF, upright", {.upright = true}},
+        {"SURF, turned", {}}}) {
+    SurfDetector detector = made(SurfDetector::create(config));
+    FloatFeatures out;
+    const Span span =
+        measure([&] { check(detector.describe(test::view_of(picture), places, out)); });
+    const double millijoules = 1e3 * (span.watts - idle) * span.seconds;
+    energy[kind] = rapl.can_be_read() ? Json(millijoules) : Json();
+    std::printf("%s: %.1f ms, %s\n", kind.c_str(), 1e3 * span.seconds,
+                rapl.can_be_read() ? (std::to_string(millijoules) + " mJ").c_str()
+                                   : "the energy cannot be read");
+  }
+  program.note("energy", energy);
 }
 
 // ---- S2.E8 -------------------------------------------------------------------------------------
@@ -307,5 +335,6 @@ int main(int argc, char** argv) {
   cuface::eval::add_steps(program, mosaic);
   cuface::eval::add_precision(program, mosaic);
   cuface::eval::add_recall(program, mosaic);
+  cuface::eval::add_energy(program, mosaic);
   return program.finish();
 }
