@@ -53,6 +53,7 @@ class Experiment:
     figures: tuple = ()
     size: typing.Callable = "{:,.0f}".format  # how the size of a curve's point is written
     cpu_only: tuple = ()  # curves of which there is no program on a GPU
+    gpu_alone: str = ""  # a run on a GPU of its test alone, which counts while it is the newest
     plot: typing.Callable | None = None  # of pyplot and the result, where curves are not all
 
     @property
@@ -91,8 +92,9 @@ class Gpu:
     """The newest run of all tests on a GPU, whichever card it was: they print the same curves."""
     RUNS = "gpu.json", "gpu-h100.json"
 
-    def __init__(self, folder=SOURCE / "docs/results"):
-        runs = [json.loads((folder / name).read_text(encoding="utf-8")) for name in self.RUNS]
+    def __init__(self, folder=SOURCE / "docs/results", alone=""):
+        files = [folder / name for name in (*self.RUNS, alone) if name]
+        runs = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists() or file.name != alone]
         result = max(runs, key=lambda run: run["date"])
         self.whose = f"{result['device']}, {result['date'][:10]}, commit {result['commit'][:7]}"
         self.rows = result["benchmarks"]

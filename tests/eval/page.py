@@ -191,7 +191,8 @@ def tables(results, gpu):
     rows = json.loads(ROWS.read_text(encoding="utf-8"))
     out = {"repeats on a GPU": repeats()}
     for system, listed in SYSTEMS.items():
-        out[f"experiments of {system}"] = "\n".join(section(e, results.get(e.id), gpu) for e in listed)
+        out[f"experiments of {system}"] = "\n".join(
+            section(e, results.get(e.id), experiments.Gpu(alone=e.gpu_alone) if e.gpu_alone else gpu) for e in listed)
         if any(row["row"].startswith(system) for row in rows):
             out[f"rows of {system}"] = rows_table(system, rows, results, gpu)
     return out

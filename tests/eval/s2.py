@@ -1,4 +1,4 @@
-"""The experiments of S2 so far: SURF's descriptors. Of most only curves are published, so there are few figures."""
+"""The experiments of S2: SURF's descriptors. Of most only curves are published, so there are few figures."""
 import json
 
 from experiments import HARDWARE, SOURCE, SUBSTITUTE, Experiment, Figure
@@ -44,6 +44,19 @@ def of_36_floats(run):
     result["figures"] = {f"less time, {way}": {"ours": 100 * (1 - us[f"SURF-36, {way}"] / us[f"SURF-64, {way}"]), "peer": None}
                          for way in ("upright", "turned")}
     return result
+
+
+def energy(run):
+    """What the processor's counters say; None where the system does not let them be read."""
+    result = run.program("features", "S2.E9")
+    result["figures"] = {name: {"ours": figure, "peer": None} for name, figure in result.pop("energy").items()}
+    return result
+
+
+def energy_on_gpu(name):
+    """What the driver said, in a run that it did."""
+    what = {"what": "energy, idle"} if name == "idle" else {"what": "energy", "of": name}
+    return lambda rows: next((row["W" if name == "idle" else "mJ"] for row in rows if what.items() <= row.items()), None)
 
 
 def recall_curves(pyplot, what):
@@ -118,4 +131,13 @@ EXPERIMENTS = [
                              SUBSTITUTE if kind == "SURF, upright" and name != "graffiti" else "")
                       for name in PICTURES for kind in KINDS),
         plot=recall_curves),
+    Experiment(
+        "S2.E9", "Energy",
+        f"1,020 descriptors of a picture of 1024x1024, one picture behind another; the draw of an idle machine is subtracted. {WHERE} "
+        "A processor's figure is that of RAPL, all cores and one thread, where the system lets it be read. A GPU's is that of NVML, all "
+        "of the card, where its driver tells it. Theirs is a plot of the current of phones, by 1,000 runs.", energy, gpu_alone="gpu-energy.json",
+        figures=(Figure("idle", "W", "-", "", gpu=energy_on_gpu("idle")),
+                 *(Figure(name, "mJ", *(("slightly less than their CPU's", HARDWARE) if "mipmap" in name else ("-", "")),
+                          gpu=energy_on_gpu(name))
+                   for name in ("SURF of a mipmap, upright", "SURF, upright", "SURF, turned")))),
 ]
