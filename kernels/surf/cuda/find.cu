@@ -17,11 +17,11 @@ using cuface::surf::ScaleNeighbours;
 
 /// Determinants are those of the tile and a place around it: a warp's lanes are a row.
 constexpr int kAround = kTile + 2, kWarps = 4, kThreads = kWarps * kWarp;
-static_assert(kAround == kWarp && kAround % kWarps == 0);
+static_assert(kAround == kWarp && kAround % kWarps == 0 && kCopyPitch % kWarp == 0);
 /// Of a multiprocessor. More leave so few registers that numbers are on the stack.
 constexpr int kBlocksAtOnce = 4;
-/// Layers whose determinants are there at a time.
-constexpr int kAtOnce = 3;
+/// Layers whose determinants are there: three, and the one that is being computed.
+constexpr int kAtOnce = 4;
 /// Of a place in three layers, its own determinant too.
 constexpr int kNeighbours = 27;
 
@@ -62,11 +62,14 @@ struct GlobalCorner {
   const std::uint32_t* corner;
   __device__ std::uint32_t operator()(std::int32_t words) const { return __ldg(corner + words); }
 };
-/// Copied ones: a block has one such array, so the compiler knows where it is.
+/// Copied ones, `further` words from there: of a constant number the compiler makes a part of the
+/// load, so that all rows of a thread share their addresses.
 struct CopiedCorner {
-  const std::uint32_t* copy;
-  int first;
-  __device__ std::uint32_t operator()(std::int32_t words) const { return copy[first + words]; }
+  const std::uint32_t* corner;
+  int further;
+  __device__ std::uint32_t operator()(std::int32_t words) const {
+    return (corner + words)[further];
+  }
 };
 
 /// The same within kTolerance, of whole numbers; of wavelets of up to kMostWholeSize. at(words) is
@@ -128,73 +131,168 @@ __device__ __attribute__((noinline)) void examine(const Layer* layers,
   __syncwarp();
 }
 
-/// A block a tile.
+/// What a block has of its tile.
+struct Tile {
+  float determinants[kAtOnce][kAround][kAround];  ///< of layer i % kAtOnce
+  float of_lanes[kWarps][kWarp];
+  std::uint32_t copy[kCopyPitch * kCopyPitch];
+};
+
+/// Where a block's tile is, and from what its determinants are computed.
+struct TilePlace {
+  const Layer *layers, *of_copy;  ///< of the octave; the latter null, where no sums are copied
+  int left, top, rows;            ///< of determinants
+  int reach;                      ///< of the copy around these, without its rim
+
+  __device__ const std::uint32_t* corner(const Tile& tile, const Layer& layer, int row) const {
+    const int around = reach - layer.scale.margin;
+    return tile.copy + (row + around) * kCopyPitch + static_cast<int>(threadIdx.x) % kWarp + around;
+  }
+  __device__ const Layer& layer(int i) const { return (of_copy ? of_copy : layers)[i]; }
+  /// Of layer() at a row, and the lane's column; 0 where there is none. Within kTolerance.
+  __device__ float determinant(const Tile& tile, const ImageView<const std::uint32_t>& sums,
+                               const Layer& layer, int row) const {
+    const int x = left + static_cast<int>(threadIdx.x) % kWarp, y = top + row;
+    if (!layer.has(x, y)) return 0;
+    if (of_copy) return determinant_near(layer, CopiedCorner{corner(tile, layer, row), 0});
+    const std::uint32_t* at = layer.corner(sums, x, y);
+    return layer.scale.size <= kMostWholeSize ? determinant_near(layer, GlobalCorner{at})
+                                              : answer_at(layer, at).determinant;
+  }
+};
+
+/// For all threads: the sums that the determinants of a tile are made of. Those of the last layer
+/// are asked for inside of its rim only.
+__device__ void copy(const TilePlace& place, const ImageView<const std::uint32_t>& sums,
+                     Tile& tile) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp,
+            warp = static_cast<int>(threadIdx.x) / kWarp;
+  constexpr int kColumns = kCopyPitch / kWarp;
+  int columns[kColumns];
+#pragma unroll
+  for (int i = 0; i < kColumns; ++i)
+    columns[i] = min(max(place.left - place.reach + lane + i * kWarp, 0), sums.width - 1);
+#pragma unroll 8
+  for (int row = warp; row < kCopyPitch; row += kWarps) {
+    const std::uint32_t* from =
+        sums.row(min(max(place.top - place.reach + row, 0), sums.height - 1));
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i)
+      tile.copy[row * kCopyPitch + lane + i * kWarp] = __ldg(from + columns[i]);
+  }
+}
+
+/// For all threads: the determinants of a layer.
+__device__ void fill(const TilePlace& place, const ImageView<const std::uint32_t>& sums, int i,
+                     Tile& tile) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp,
+            warp = static_cast<int>(threadIdx.x) / kWarp;
+  float(&out)[kAround][kAround] = tile.determinants[i % kAtOnce];
+  const Layer layer = place.layer(i);
+  if (!place.of_copy) {
+    for (int row = warp; row < place.rows; row += kWarps)
+      out[row][lane] = place.determinant(tile, sums, layer, row);
+    return;
+  }
+  const std::uint32_t* corner = place.corner(tile, layer, warp);
+#pragma unroll
+  for (int r = 0; r < kAround / kWarps; ++r) {
+    const int row = warp + r * kWarps;
+    const float determinant =
+        determinant_near(layer, CopiedCorner{corner, r * kWarps * kCopyPitch});
+    out[row][lane] = layer.has(place.left + lane, place.top + row) ? determinant : 0;
+  }
+}
+
+/// Rows of a tile that a warp has, one behind the other, at most.
+constexpr int kRowsOfWarp = kAround / kWarps;
+
+/// For a whole warp: takes the greatest of the nine places around each of the lane's into `most`.
+__device__ inline void take_greatest(const float (&of)[kAround][kAround], int first, int rows,
+                                     int last, float (&most)[kRowsOfWarp]) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const auto of_row = [&](int row) {
+    const float own = of[row][lane];
+    return fmaxf(own,
+                 fmaxf(__shfl_up_sync(kAllLanes, own, 1), __shfl_down_sync(kAllLanes, own, 1)));
+  };
+  float above = of_row(max(first - 1, 0)), own = of_row(first);
+#pragma unroll
+  for (int r = 0; r < kRowsOfWarp; ++r) {
+    if (r >= rows) break;
+    const float below = of_row(min(first + r + 1, last));
+    most[r] = fmaxf(most[r], fmaxf(own, fmaxf(above, below)));
+    above = own;
+    own = below;
+  }
+}
+
+/// A block a tile. Layers between the first and the last of an octave have determinants at all
+/// places, these two only beside maxima of their neighbour.
 __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     find_kernel(const __grid_constant__ Octaves octaves, const Layer* all,
                 ImageView<const std::uint32_t> sums, bool upright,
                 const __grid_constant__ Tables tables, const __grid_constant__ BlobWork work) {
-  __shared__ float determinants[kAtOnce][kAround][kAround];
-  __shared__ float of_lanes[kWarps][kWarp];
-  __shared__ std::uint32_t copy[kCopyPitch * kCopyPitch];
-  const int number = part_of<&Octave::first_tile>(octaves.all, octaves.count, blockIdx.x);
+  __shared__ Tile tile;
+  // Those of the last octaves take the longest, so they are the first.
+  const std::uint32_t part = octaves.tiles - 1 - blockIdx.x;
+  const int number = part_of<&Octave::first_tile>(octaves.all, octaves.count, part);
   const Octave octave = octaves.all[number];
-  const int tile = static_cast<int>(blockIdx.x - octave.first_tile);
-  // Of the first determinant.
-  const int left = tile % octave.tiles_across * kTile - 1,
-            top = tile / octave.tiles_across * kTile - 1;
+  const int index = static_cast<int>(part - octave.first_tile);
+  const int last = octaves.layers + 1;
+  TilePlace place;
+  place.layers = all + number * (last + 1);
+  place.of_copy = number == 0 && place.layers[last].scale.size <= kMostCopiedSize
+                      ? all + octaves.count * (last + 1)
+                      : nullptr;
+  place.left = index % octave.tiles_across * kTile - 1;
+  place.top = index / octave.tiles_across * rows_of_tile(number) - 1;
+  place.rows = rows_of_tile(number) + 2;
+  place.reach = place.layers[last].scale.margin - 1;
   const int lane = static_cast<int>(threadIdx.x) % kWarp,
             warp = static_cast<int>(threadIdx.x) / kWarp;
-  const Layer* layers = all + number * (octaves.layers + 2);
-  const bool copies = number == 0 && layers[octaves.layers + 1].scale.size <= kMostCopiedSize;
-  const int reach = layers[octaves.layers + 1].scale.margin;
-  if (copies)
-    for (int row = warp; row < kCopyPitch; row += kWarps) {
-      const std::uint32_t* from = sums.row(min(max(top - reach + row, 0), sums.height - 1));
-      for (int column = lane; column < kCopyPitch; column += kWarp)
-        copy[row * kCopyPitch + column] =
-            __ldg(from + min(max(left - reach + column, 0), sums.width - 1));
-    }
+  const int rows = place.rows / kWarps, first = warp * rows;
+  if (place.of_copy) copy(place, sums, tile);
   __syncthreads();
-  for (int i = 0; i < octaves.layers + 2; ++i) {
-    const Layer layer = copies ? all[octaves.count * (octaves.layers + 2) + i] : layers[i];
-    const int margin = layer.scale.margin;
-    for (int row = warp; row < kAround; row += kWarps) {
-      const int x = left + lane, y = top + row;
-      float determinant = 0;
-      if (layer.has(x, y)) {
-        if (copies) {
-          const int first = (row + reach - margin) * kCopyPitch + lane + reach - margin;
-          determinant = determinant_near(layer, CopiedCorner{copy, first});
-        } else if (layer.scale.size <= kMostWholeSize) {
-          determinant = determinant_near(layer, GlobalCorner{layer.corner(sums, x, y)});
-        } else {
-          determinant = answer_at(layer, layer.corner(sums, x, y)).determinant;
-        }
-      }
-      determinants[i % kAtOnce][row][lane] = determinant;
-    }
+  for (int above = 1; above <= last; ++above) {
+    if (above < last) fill(place, sums, above, tile);
     __syncthreads();
-    const int least = margin + 1;  // the layer above decides
-    for (int row = 1 + warp; i >= 2 && row <= kTile; row += kWarps) {
-      const int x = left + lane, y = top + row;
-      bool may = lane > 0 && lane <= kTile && x >= least && x < octave.columns - least &&
-                 y >= least && y < octave.rows - least;
-      const float(&own)[kAround][kAround] = determinants[(i - 1) % kAtOnce];
-      may = may && own[row][lane] > octaves.threshold - kTolerance;
+    const int i = above - 1;
+    if (i == 0) continue;
+    float most[kRowsOfWarp];
+#pragma unroll
+    for (float& value : most) value = -FLT_MAX;
+#pragma unroll 1
+    for (int l = max(i - 1, 1); l <= min(above, last - 1); ++l)
+      take_greatest(tile.determinants[l % kAtOnce], first, rows, place.rows - 1, most);
+    const float(&own)[kAround][kAround] = tile.determinants[i % kAtOnce];
+    const int least = place.layers[above].scale.margin + 1;
+    const int x = place.left + lane;
+    const bool is_column = lane > 0 && lane <= kTile && x >= least && x < octave.columns - least;
+    unsigned those = 0;  // a bit a row
+#pragma unroll
+    for (int r = 0; r < kRowsOfWarp; ++r) {
+      const int row = first + r, y = place.top + row;
+      if (r < rows && row > 0 && row < place.rows - 1 && y >= least && y < octave.rows - least &&
+          own[row][lane] > octaves.threshold - kTolerance &&
+          own[row][lane] + 2 * kTolerance > most[r])
+        those |= is_column << r;
+    }
+    for (int r = 0; r < rows; ++r) {
+      bool may = (those >> r & 1) != 0;
       if (!__any_sync(kAllLanes, may)) continue;
-      if (may) {
-        float most = -FLT_MAX;
-        for (int l = 0; l < kAtOnce; ++l)
-          for (int v = -1; v <= 1; ++v)
-            for (int u = -1; u <= 1; ++u)
-              most = fmaxf(most, determinants[(i + l) % kAtOnce][row + v][lane + u]);
-        may = own[row][lane] + 2 * kTolerance > most;
-      }
+      const int row = first + r;
+      // Of these few, the determinants of the layers that have none yet. Most that are greater
+      // around are so at the place itself.
+      for (const int other : {i - 1, above})
+        if (may && (other == 0 || other == last))
+          may = own[row][lane] + 2 * kTolerance >
+                place.determinant(tile, sums, place.layer(other), row);
       for (unsigned rest = __ballot_sync(kAllLanes, may); rest; rest &= rest - 1)
-        examine(layers + i - 2, sums, {left + __ffs(static_cast<int>(rest)) - 1, y}, number,
-                octaves.threshold, upright, tables, of_lanes[warp], work);
+        examine(place.layers + i - 1, sums,
+                {place.left + __ffs(static_cast<int>(rest)) - 1, place.top + row}, number,
+                octaves.threshold, upright, tables, tile.of_lanes[warp], work);
     }
-    __syncthreads();
   }
 }
 
