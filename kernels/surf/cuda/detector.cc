@@ -20,9 +20,6 @@ using cuface::surf::WaveletBox;
 
 Status invalid(const std::string& what) { return {StatusCode::kInvalidArgument, what}; }
 
-/// Parts of a window, about, that blocks resize.
-constexpr std::size_t kPartsOfKeypoint = 3;
-
 surf::Layer layer_of(const LayerPlan& plan, int words_of_row) {
   surf::Layer out{};
   out.scale = plan;
@@ -72,7 +69,7 @@ Result<SurfDetector> SurfDetector::create(const SurfConfig& config, int width, i
   const auto pixels = static_cast<std::size_t>(made.shape_.pixels());
   if (made.is_patch()) {
     made.windows_ = layout.add<surf::Window>(made.most_);
-    made.rows_ = layout.add<surf::WindowRows>(made.most_ * pixels);
+    made.parts_ = layout.add<surf::WindowPart>(made.most_ * pixels);
     made.patches_ = layout.add<std::uint8_t>(made.most_ * pixels * pixels);
   }
   if (config.sampling == SurfSampling::kMipmap) made.mipmap_.plan(width, height, layout);
@@ -116,7 +113,7 @@ void SurfDetector::bind(std::byte* scratch) {
   found_.bind(scratch);
   chosen_.bind(scratch);
   windows_.bind(scratch);
-  rows_.bind(scratch);
+  parts_.bind(scratch);
   patches_.bind(scratch);
 }
 
@@ -127,8 +124,8 @@ Status SurfDetector::validate_picture(ImageView<const std::uint8_t> grey) const 
 
 surf::BlobWork SurfDetector::work() const {
   std::uint32_t* counts = counts_.data();
-  return {found_.data(),   counts,       chosen_.data(), counts + 1,
-          windows_.data(), rows_.data(), counts + 2,     patches_.data()};
+  return {found_.data(), counts,     chosen_.data(), counts + 1,     windows_.data(),
+          parts_.data(), counts + 2, counts + 3,     patches_.data()};
 }
 
 surf::Tables SurfDetector::tables() const {
@@ -184,8 +181,7 @@ Status SurfDetector::enqueue_descriptors(const surf::SummedPicture& picture, int
     case SurfSampling::kPatch:
       break;
   }
-  CUFACE_TRY(surf::resize_windows(
-      picture, shape_.pixels(), kPartsOfKeypoint * static_cast<std::size_t>(most), work(), launch));
+  CUFACE_TRY(surf::resize_windows(picture, shape_.pixels(), config_.upright, most, work(), launch));
   return surf::describe_patches(patches_.data(), shape_, tables(), most, out, counted, launch);
 }
 

@@ -73,7 +73,7 @@ class SurfDetector {
   ScratchPart<surf::Found> found_;
   ScratchPart<surf::Chosen> chosen_;
   ScratchPart<surf::Window> windows_;
-  ScratchPart<surf::WindowRows> rows_;
+  ScratchPart<surf::WindowPart> parts_;
   ScratchPart<std::uint8_t> patches_;
 };
 

@@ -57,16 +57,22 @@ struct Chosen {
   std::uint32_t index;
 };
 
+/// How a window is cut: rows of a patch in a band, columns in a group, and parts of a band, which
+/// have every parts-th group.
+struct WindowCut {
+  std::int32_t rows, columns, parts;
+};
 /// A window to be resized: of each row or column of its patch what makes it, and where a row's
 /// first line begins.
 struct Window {
   cuface::surf::WindowOutline outline;
+  WindowCut cut;
   cuface::surf::PixelShare shares[cuface::surf::kMostPatch];
   float x[cuface::surf::kMostPatch], y[cuface::surf::kMostPatch];
 };
-/// Rows of a patch, from one on: how many follows from the window's size.
-struct WindowRows {
-  std::uint32_t keypoint : 16, first : 16;
+/// A part of a window: the band from a row on.
+struct WindowPart {
+  std::uint32_t keypoint : 16, row : 8, part : 8;
 };
 
 /// Counts begin at 0.
@@ -76,11 +82,12 @@ struct BlobWork {
   Chosen* chosen;
   std::uint32_t* chosen_count;
   Window* windows;  ///< of each keypoint
-  WindowRows* rows;
-  std::uint32_t* row_count;
+  WindowPart* parts;
+  std::uint32_t* part_count;
+  std::uint32_t* taken;   ///< of these, by blocks
   std::uint8_t* patches;  ///< of each keypoint pixels() x pixels()
 };
-inline constexpr int kCounts = 4;  ///< words, of which one is nobody's
+inline constexpr int kCounts = 4;  ///< words
 
 /// What directions and descriptors are made of.
 struct Tables {

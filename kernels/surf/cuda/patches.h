@@ -7,9 +7,8 @@
 
 namespace cuface::cuda::surf {
 
-/// Fills work.patches, a block each of work.rows. `expected`: how many these are, about; more take
-/// longer.
-Status resize_windows(const SummedPicture& picture, int pixels, std::size_t expected,
+/// Fills work.patches, of `most` keypoints at most.
+Status resize_windows(const SummedPicture& picture, int pixels, bool upright, int most,
                       const BlobWork& work, Launcher launch);
 
 }  // namespace cuface::cuda::surf

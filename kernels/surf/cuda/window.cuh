@@ -1,6 +1,7 @@
 // How a window is cut into parts that blocks resize, and what is prepared of it.
 #pragma once
 
+#include <climits>
 #include <cstdint>
 
 #include "kernels/common/cuda/warp.cuh"
@@ -13,15 +14,26 @@ using cuface::surf::kMostPatch;
 using cuface::surf::PixelShare;
 using cuface::surf::WindowOutline;
 
-/// Lines of a window, and pixels of these, that a block has at a time.
-inline constexpr int kPart = 48;
+/// Lines of a window that a block has at a time, at most; pixels of a line that a warp makes at a
+/// time.
+inline constexpr int kMostLines = 128, kSpan = 32;
+/// Blocks that share a band of rows, where it has so many groups of columns.
+inline constexpr int kPartsOfBand = 3, kManyGroups = 6;
 
-/// Rows of a patch whose lines are kPart at most; one, where it has more. They share two lines with
-/// others.
-__device__ inline int rows_of_part(int size, int pixels) {
-  const int most = min(max((kPart - 2) * pixels / size, 1), pixels);
-  const int parts = (pixels + most - 1) / most;
-  return (pixels + parts - 1) / parts;
+/// For a whole warp. Rows of a band share two lines with others, and a lane has a line: bands are
+/// such that the fewest lanes are without one.
+__device__ inline WindowCut cut_of(int size, int pixels) {
+  const auto shares = [](int all, int each) { return (all + each - 1) / each; };
+  const int most = min(max((kSpan - 2) * pixels / size, 1), pixels), groups = shares(pixels, most);
+  const int rows = static_cast<int>(threadIdx.x) % kWarp + 1, lines = rows * size / pixels + 2;
+  int cost = shares(pixels, rows) * shares(lines, kWarp);
+  if (rows > pixels || (rows > 1 && lines > kMostLines)) cost = INT_MAX / kWarp;
+  int best = cost * kWarp + kWarp - rows;  // of equal costs that of more rows
+  for (int by = kWarp / 2; by > 0; by /= 2) best = min(best, __shfl_xor_sync(kAllLanes, best, by));
+  const int bands = shares(pixels, kWarp - best % kWarp);
+  // There is room for `pixels` parts.
+  const bool share = groups >= kManyGroups && bands * kPartsOfBand <= pixels;
+  return {shares(pixels, bands), shares(pixels, groups), share ? kPartsOfBand : 1};
 }
 
 /// Of a whole number of pixels each counts as one.
@@ -54,16 +66,19 @@ __device__ inline void add_window(const Keypoint& k, bool upright, int pixels, s
     for (const int end = __shfl_sync(kAllLanes, first, row); line < end; ++line) at += step;
     if (lane < 2) (lane == 0 ? window.x : window.y)[row] = at;
   }
-  const int each = rows_of_part(outline.size, pixels), parts = (pixels + each - 1) / each;
+  const WindowCut cut = cut_of(outline.size, pixels);
+  const int parts = (pixels + cut.rows - 1) / cut.rows * cut.parts;
   std::uint32_t begin = 0;
   if (lane == 0) {
     window.outline = outline;
-    begin = atomicAdd(work.row_count, static_cast<std::uint32_t>(parts));
+    window.cut = cut;
+    begin = atomicAdd(work.part_count, static_cast<std::uint32_t>(parts));
   }
   begin = __shfl_sync(kAllLanes, begin, 0);
   if (lane < parts)
-    work.rows[begin + static_cast<std::uint32_t>(lane)] = {number,
-                                                           static_cast<std::uint32_t>(lane * each)};
+    work.parts[begin + static_cast<std::uint32_t>(lane)] = {
+        number, static_cast<std::uint32_t>(lane / cut.parts * cut.rows),
+        static_cast<std::uint32_t>(lane % cut.parts)};
 }
 
 }  // namespace cuface::cuda::surf
