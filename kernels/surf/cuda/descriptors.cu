@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/surf/cuda/descriptors.h"
@@ -14,7 +15,7 @@ using cuface::surf::MipmapGradient;
 using cuface::surf::SumsGradient;
 using cuface::surf::TurnedGrid;
 
-constexpr int kThreads = 128, kWarps = kThreads / kWarp;
+constexpr int kThreads = 128;
 constexpr unsigned kMostBlocks = 1056;
 
 /// Where gradients come from: gradient(number, keypoint, column, row, along, across).
@@ -66,46 +67,60 @@ struct Gradients {
   float sums[4 * kMostCells];
 };
 
-/// A warp a keypoint. Its lanes share gradients, and then have a cell's sums in one direction.
-template <typename Source>
+template <int kTeam>
+__device__ inline void sync_team() {
+  if constexpr (kTeam == kWarp) {
+    __syncwarp();
+  } else {
+    static_assert(kTeam == kThreads);
+    __syncthreads();
+  }
+}
+
+/// kTeam threads a keypoint. They share gradients, and then have a cell's sums in one direction.
+template <typename Source, int kTeam>
 __global__ void __launch_bounds__(kThreads)
     describe_kernel(const __grid_constant__ Source source, const __grid_constant__ Tables tables,
                     const __grid_constant__ DeviceFloatFeatures out, std::uint64_t* counted) {
-  __shared__ Gradients of_warps[kWarps];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp,
-            warp = static_cast<int>(threadIdx.x) / kWarp;
-  Gradients& mine = of_warps[warp];
+  constexpr int kTeams = kThreads / kTeam;
+  __shared__ Gradients of_teams[kTeams];
+  const int lane = static_cast<int>(threadIdx.x) % kTeam,
+            team = static_cast<int>(threadIdx.x) / kTeam;
+  Gradients& mine = of_teams[team];
   const DescriptorShape shape = source.shape;
   const int side = shape.side(), floats = shape.floats();
   const auto count = static_cast<std::uint32_t>(out.count());
   if (counted && blockIdx.x == 0 && threadIdx.x == 0) *counted += count;
-  for (std::uint32_t i = blockIdx.x * kWarps + static_cast<std::uint32_t>(warp); i < count;
-       i += gridDim.x * kWarps) {
+  for (std::uint32_t i = blockIdx.x * kTeams + static_cast<std::uint32_t>(team); i < count;
+       i += gridDim.x * kTeams) {
     const auto of = source.of(i, out.keypoint(i).keypoint);
-    for (int at = lane; at < side * side; at += kWarp)
+    for (int at = lane; at < side * side; at += kTeam)
       of.gradient(at % side, at / side, mine.dx[at], mine.dy[at]);
-    __syncwarp();
+    sync_team<kTeam>();
     const int cell = lane / 2, direction = lane % 2;
     if (cell < shape.cells * shape.cells)
       shape.add(direction == 0 ? mine.dx : mine.dy, tables.weights, tables.coding, cell,
                 mine.sums[4 * cell + direction], mine.sums[4 * cell + 2 + direction]);
-    __syncwarp();
+    sync_team<kTeam>();
     double squares = 0;
     for (int at = 0; at < floats; ++at)
       squares += static_cast<double>(mine.sums[at] * mine.sums[at]);
     const auto normalisation = cuface::surf::Normalisation::of(squares, tables.coding);
     float* descriptor = out.descriptor(i);
-    for (int at = lane; at < floats; at += kWarp)
+    for (int at = lane; at < floats; at += kTeam)
       descriptor[at] = normalisation.of(mine.sums[at], tables.coding);
-    __syncwarp();
+    sync_team<kTeam>();
   }
 }
 
+/// Gradients of patches are next to nothing; those of the others are worth a block.
 template <typename Source>
 Status describe(const Source& source, const Tables& tables, int most,
                 const DeviceFloatFeatures& out, std::uint64_t* counted, Launcher launch) {
-  const auto blocks = static_cast<unsigned>((most + kWarps - 1) / kWarps);
-  return launch("describing blobs", describe_kernel<Source>,
+  constexpr int kTeam = std::is_same_v<Source, Patches> ? kWarp : kThreads,
+                kTeams = kThreads / kTeam;
+  const auto blocks = static_cast<unsigned>((most + kTeams - 1) / kTeams);
+  return launch("describing blobs", describe_kernel<Source, kTeam>,
                 {std::clamp(blocks, 1u, kMostBlocks), kThreads}, source, tables, out, counted);
 }
 

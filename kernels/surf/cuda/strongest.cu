@@ -12,8 +12,8 @@ namespace cuface::cuda::surf {
 namespace {
 
 constexpr int kChooseThreads = 1024;
-constexpr int kThreads = 128, kWarps = kThreads / kWarp;
-constexpr unsigned kMostBlocks = 1056;
+constexpr int kThreads = kMostRing, kWarps = kThreads / kWarp;
+constexpr unsigned kMostBlocks = 2112;
 
 /// One block.
 __global__ void __launch_bounds__(kChooseThreads)
@@ -39,25 +39,31 @@ __device__ bool is_before(const Found& a, const Found& b) {
   return a.sign < b.sign;
 }
 
-/// A warp a chosen blob.
+/// For all threads: a keypoint's direction and window.
+__device__ void turn(const SummedPicture& picture, const Tables& tables, bool upright, int pixels,
+                     std::uint32_t number, Keypoint& k, RingGradients& gradients,
+                     const BlobWork& work) {
+  k.angle = upright ? 270 : direction_of(picture.sums, tables, k, gradients);
+  if (threadIdx.x < kWarp) add_window(k, upright, pixels, number, work);
+}
+
+/// A block a chosen blob.
 __global__ void __launch_bounds__(kThreads)
     place_kernel(const __grid_constant__ SummedPicture picture,
                  const __grid_constant__ Tables tables, bool upright, std::uint32_t most,
                  int pixels, const __grid_constant__ BlobWork work,
                  const __grid_constant__ DeviceFloatFeatures out) {
-  __shared__ RingGradients gradients[kWarps];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp,
-            warp = static_cast<int>(threadIdx.x) / kWarp;
+  __shared__ RingGradients gradients;
+  __shared__ std::uint32_t of_warps[kWarps];
   const std::uint32_t count = *work.chosen_count;
   if (blockIdx.x == 0 && threadIdx.x == 0)
     out.count() = static_cast<std::int32_t>(min(count, most));
-  for (std::uint32_t i = blockIdx.x * kWarps + static_cast<std::uint32_t>(warp); i < count;
-       i += gridDim.x * kWarps) {
+  for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
     const Chosen chosen = work.chosen[i];
     const Found found = work.found[chosen.index];
     std::uint32_t before = 0;
 #pragma unroll 8
-    for (std::uint32_t j = static_cast<std::uint32_t>(lane); j < count; j += kWarp) {
+    for (std::uint32_t j = threadIdx.x; j < count; j += kThreads) {
       const Chosen other = work.chosen[j];
       bool is_first = other.response > chosen.response;
       if (other.response == chosen.response && j != i) {
@@ -66,12 +72,16 @@ __global__ void __launch_bounds__(kThreads)
       }
       before += is_first;
     }
-    const std::uint32_t rank = sum_of_warp(before);
+    before = sum_of_warp(before);
+    __syncthreads();  // all are through with the blob before
+    if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = before;
+    __syncthreads();
+    std::uint32_t rank = 0;
+    for (const std::uint32_t of_warp : of_warps) rank += of_warp;
     if (rank >= most) continue;
     Keypoint k{found.x, found.y, found.size, 270, found.response, found.octave};
-    if (!upright) k.angle = direction_of(picture.sums, tables, k, gradients[warp]);
-    add_window(k, upright, pixels, rank, work);
-    if (lane > 0) continue;
+    turn(picture, tables, upright, pixels, rank, k, gradients, work);
+    if (threadIdx.x > 0) continue;
     DeviceFloatKeypoint& to = out.keypoint(rank);
     to.keypoint = k;
     to.sign = static_cast<std::int8_t>(found.sign);
@@ -110,30 +120,27 @@ __global__ void __launch_bounds__(kChooseThreads)
   if (thread == 0) out.count() = admitted;
 }
 
-/// A warp a keypoint of the list.
+/// A block a keypoint of the list.
 __global__ void __launch_bounds__(kThreads)
     turn_kernel(const __grid_constant__ SummedPicture picture,
                 const __grid_constant__ Tables tables, bool upright, int pixels,
                 const __grid_constant__ BlobWork work,
                 const __grid_constant__ DeviceFloatFeatures out) {
-  __shared__ RingGradients gradients[kWarps];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp,
-            warp = static_cast<int>(threadIdx.x) / kWarp;
+  __shared__ RingGradients gradients;
   const auto count = static_cast<std::uint32_t>(out.count());
-  for (std::uint32_t i = blockIdx.x * kWarps + static_cast<std::uint32_t>(warp); i < count;
-       i += gridDim.x * kWarps) {
+  for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
     DeviceFloatKeypoint& to = out.keypoint(i);
     Keypoint k = to.keypoint;
-    k.angle = upright ? 270 : direction_of(picture.sums, tables, k, gradients[warp]);
-    add_window(k, upright, pixels, i, work);
-    if (lane > 0) continue;
+    __syncthreads();  // all are through with the one before
+    turn(picture, tables, upright, pixels, i, k, gradients, work);
+    if (threadIdx.x > 0) continue;
     to.keypoint.angle = k.angle;
     to.sign = 0;
   }
 }
 
 unsigned blocks_of(int keypoints) {
-  return std::clamp(static_cast<unsigned>((keypoints + kWarps - 1) / kWarps), 1u, kMostBlocks);
+  return std::clamp(static_cast<unsigned>(keypoints), 1u, kMostBlocks);
 }
 
 }  // namespace
