@@ -84,10 +84,9 @@ void SurfDetector::plan_layers() {
   const auto half = [](int n) { return static_cast<std::size_t>((n + 1) / 2); };
   for (int i = 0; i < config_.octaves; ++i) {
     const int columns = width_ >> i, rows = height_ >> i;
-    const auto tiles = [](int n, int places) { return (n + places - 1) / places; };
-    const int across = tiles(columns, surf::kTile);
-    octaves_.all[i] = {columns, rows, across, octaves_.tiles};
-    octaves_.tiles += static_cast<std::uint32_t>(across * tiles(rows, surf::rows_of_tile(i)));
+    const auto tiles = [](int n) { return (n + surf::kTile - 1) / surf::kTile; };
+    octaves_.all[i] = {columns, rows, tiles(columns), octaves_.tiles};
+    octaves_.tiles += static_cast<std::uint32_t>(tiles(columns) * tiles(rows));
     // Of two places beside each other, in any direction, one is a maximum at most.
     most_found_ += half(columns) * half(rows) * half(config_.layers);
   }

@@ -141,7 +141,7 @@ struct Tile {
 /// Where a block's tile is, and from what its determinants are computed.
 struct TilePlace {
   const Layer *layers, *of_copy;  ///< of the octave; the latter null, where no sums are copied
-  int left, top, rows;            ///< of determinants
+  int left, top;                  ///< of determinants
   int reach;                      ///< of the copy around these, without its rim
 
   __device__ const std::uint32_t* corner(const Tile& tile, const Layer& layer, int row) const {
@@ -190,7 +190,7 @@ __device__ void fill(const TilePlace& place, const ImageView<const std::uint32_t
   float(&out)[kAround][kAround] = tile.determinants[i % kAtOnce];
   const Layer layer = place.layer(i);
   if (!place.of_copy) {
-    for (int row = warp; row < place.rows; row += kWarps)
+    for (int row = warp; row < kAround; row += kWarps)
       out[row][lane] = place.determinant(tile, sums, layer, row);
     return;
   }
@@ -204,12 +204,12 @@ __device__ void fill(const TilePlace& place, const ImageView<const std::uint32_t
   }
 }
 
-/// Rows of a tile that a warp has, one behind the other, at most.
+/// Rows of a tile that a warp has, one behind the other.
 constexpr int kRowsOfWarp = kAround / kWarps;
 
 /// For a whole warp: takes the greatest of the nine places around each of the lane's into `most`.
-__device__ inline void take_greatest(const float (&of)[kAround][kAround], int first, int rows,
-                                     int last, float (&most)[kRowsOfWarp]) {
+__device__ inline void take_greatest(const float (&of)[kAround][kAround], int first,
+                                     float (&most)[kRowsOfWarp]) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const auto of_row = [&](int row) {
     const float own = of[row][lane];
@@ -219,8 +219,7 @@ __device__ inline void take_greatest(const float (&of)[kAround][kAround], int fi
   float above = of_row(max(first - 1, 0)), own = of_row(first);
 #pragma unroll
   for (int r = 0; r < kRowsOfWarp; ++r) {
-    if (r >= rows) break;
-    const float below = of_row(min(first + r + 1, last));
+    const float below = of_row(min(first + r + 1, kAround - 1));
     most[r] = fmaxf(most[r], fmaxf(own, fmaxf(above, below)));
     above = own;
     own = below;
@@ -246,12 +245,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
                       ? all + octaves.count * (last + 1)
                       : nullptr;
   place.left = index % octave.tiles_across * kTile - 1;
-  place.top = index / octave.tiles_across * rows_of_tile(number) - 1;
-  place.rows = rows_of_tile(number) + 2;
+  place.top = index / octave.tiles_across * kTile - 1;
   place.reach = place.layers[last].scale.margin - 1;
   const int lane = static_cast<int>(threadIdx.x) % kWarp,
             warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int rows = place.rows / kWarps, first = warp * rows;
+  const int first = warp * kRowsOfWarp;
   if (place.of_copy) copy(place, sums, tile);
   __syncthreads();
   for (int above = 1; above <= last; ++above) {
@@ -264,7 +262,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     for (float& value : most) value = -FLT_MAX;
 #pragma unroll 1
     for (int l = max(i - 1, 1); l <= min(above, last - 1); ++l)
-      take_greatest(tile.determinants[l % kAtOnce], first, rows, place.rows - 1, most);
+      take_greatest(tile.determinants[l % kAtOnce], first, most);
     const float(&own)[kAround][kAround] = tile.determinants[i % kAtOnce];
     const int least = place.layers[above].scale.margin + 1;
     const int x = place.left + lane;
@@ -273,12 +271,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
 #pragma unroll
     for (int r = 0; r < kRowsOfWarp; ++r) {
       const int row = first + r, y = place.top + row;
-      if (r < rows && row > 0 && row < place.rows - 1 && y >= least && y < octave.rows - least &&
+      if (row > 0 && row <= kTile && y >= least && y < octave.rows - least &&
           own[row][lane] > octaves.threshold - kTolerance &&
           own[row][lane] + 2 * kTolerance > most[r])
         those |= is_column << r;
     }
-    for (int r = 0; r < rows; ++r) {
+    for (int r = 0; r < kRowsOfWarp; ++r) {
       bool may = (those >> r & 1) != 0;
       if (!__any_sync(kAllLanes, may)) continue;
       const int row = first + r;

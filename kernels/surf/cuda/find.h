@@ -7,10 +7,8 @@
 
 namespace cuface::cuda::surf {
 
-/// A block's places along a row, and rows of these: fewer of the coarser octaves, whose places take
-/// longer.
+/// A block's places along a side.
 inline constexpr int kTile = 30;
-CUFACE_HD constexpr int rows_of_tile(int octave) { return octave == 0 ? kTile : 14; }
 /// Of the first octave a block copies the sums that it reads, where wavelets are no larger: rows of
 /// kCopyPitch words.
 inline constexpr int kMostCopiedSize = 33, kCopyPitch = kTile + 1 + kMostCopiedSize;
