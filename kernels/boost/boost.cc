@@ -72,53 +72,59 @@ MadeSearch make_cpu_search(const FeatureBank& bank, const boost::SampleValues& v
 }
 
 MadeSearch make_cuda_search([[maybe_unused]] const FeatureBank& bank,
+                            [[maybe_unused]] const TrainingSamples& samples,
                             [[maybe_unused]] const boost::SampleValues& values,
                             [[maybe_unused]] const BoostOptions& options,
                             [[maybe_unused]] const StageRun& run) {
 #ifdef CUFACE_HAVE_CUDA
-  return cuda::boost::make_search(bank, values, options.boosting, run.device_memory, run.stop);
+  return cuda::boost::make_search(bank, samples, values, options.boosting, run.device_memory,
+                                  run.kept);
 #else
   return Status(StatusCode::kUnsupported, "this build has no CUDA");
 #endif
 }
 
-MadeSearch make_search(const FeatureBank& bank, const boost::SampleValues& values,
-                       const BoostOptions& options, const StageRun& run, bool& on_gpu) {
+/// Fills the values. A GPU sorts meanwhile, where it needs upright sums only: it makes them itself.
+Status make_search(const FeatureBank& bank, const TrainingSamples& samples,
+                   const BoostOptions& options, const StageRun& run, boost::SampleValues& values,
+                   std::unique_ptr<boost::SplitSearch>& search, bool& on_gpu) {
+  const int threads = run.threads > 0 ? run.threads : Workers::processors();
   on_gpu = run.backend != TrainingBackend::kCpu;
+  if (!on_gpu || bank.mode() == FeatureMode::kAll) values.fill(samples, threads);
   if (on_gpu) {
-    MadeSearch made = make_cuda_search(bank, values, options, run);
-    if (!falls_back(run.backend, made.status())) return made;
-    on_gpu = false;
+    MadeSearch made = make_cuda_search(bank, samples, values, options, run);
+    on_gpu = !falls_back(run.backend, made.status());
+    if (on_gpu) CUFACE_TRY(take(std::move(made), search));
   }
-  return make_cpu_search(bank, values, run);
+  if (!values.is_filled()) values.fill(samples, threads);
+  if (!on_gpu) return take(make_cpu_search(bank, values, run), search);
+  return search->ready(run.stop);
 }
 
 Result<BoostedStage> trained(const FeatureBank& bank, const TrainingSamples& samples,
                              const BoostOptions& options, const StageRun& run, BoostedStage begun,
                              StageCost& cost) {
   const Stopwatch total(cost.total_seconds);
+  boost::SampleValues values(bank, samples.count());
   std::unique_ptr<boost::SplitSearch> search;
-  std::unique_ptr<boost::SampleValues> values;
   {
     const Stopwatch prepare(cost.prepare_seconds);
-    const int threads = run.threads > 0 ? run.threads : Workers::processors();
-    values = std::make_unique<boost::SampleValues>(bank, samples, threads);
-    CUFACE_TRY(take(make_search(bank, *values, options, run, cost.on_gpu), search));
-    cost.bytes = values->bytes() + search->bytes();
+    CUFACE_TRY(make_search(bank, samples, options, run, values, search, cost.on_gpu));
+    cost.bytes = values.bytes() + search->bytes();
   }
   BoostState state(samples, options);
   BoostedStage stage;
   for (WeakTree& tree : begun.trees) {
     if (!is_sound(tree, bank, options.max_depth))
       return invalid("a tree to begin with is not of this window and these options");
-    std::vector<std::uint8_t> leaves = boost::leaves_of(tree, bank, *values);
+    std::vector<std::uint8_t> leaves = boost::leaves_of(tree, bank, values);
     state.add({std::move(tree), std::move(leaves)}, stage);
   }
   while (stage.end == StageEnd::kNotYet) {
     GrownTree grown;
     {
       const Stopwatch searching(cost.search_seconds);
-      CUFACE_TRY(boost::grow_tree(bank, *values, *search, state.round(), options, run.stop, grown));
+      CUFACE_TRY(boost::grow_tree(bank, values, *search, state.round(), options, run.stop, grown));
     }
     if (grown.tree.nodes.empty()) {
       if (stage.trees.empty())

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -77,6 +78,12 @@ struct BoostedStage {
   StageEnd end = StageEnd::kNotYet;
 };
 
+/// Memory that a stage leaves to the next one.
+class StageMemory {
+ public:
+  virtual ~StageMemory() = default;
+};
+
 /// How a stage is trained; nothing in it changes the bytes of the result.
 struct StageRun {
   TrainingBackend backend = TrainingBackend::kCpu;  ///< of the search for splits
@@ -85,6 +92,8 @@ struct StageRun {
   std::size_t memory = std::size_t{2} << 30;
   /// The same of a GPU's memory; 0 = most of what is free.
   std::size_t device_memory = 0;
+  /// Where the GPU's memory stays, for the next stage of the same bank; null: it goes.
+  std::unique_ptr<StageMemory>* kept = nullptr;
   /// Called after each weak classifier with the stage so far, from the calling thread.
   std::function<void(const BoostedStage&)> watch;
   const StopFlag* stop = nullptr;

@@ -34,6 +34,9 @@ class SplitSearch {
   /// neighbours, in the order of all samples, that differ by more than kTieGap. kCancelled once
   /// `stop` is raised; what a GPU says.
   virtual Status best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) = 0;
+  /// Waits for what make_search() of a GPU leaves it to do meanwhile. kCancelled once `stop` is
+  /// raised; what a GPU says.
+  virtual Status ready(const StopFlag* /*stop*/) { return {}; }
   virtual std::size_t bytes() const { return 0; }
   /// The samples by the values of a feature; equal ones in any order.
   virtual Status order_of(std::size_t feature, std::span<const float> values,

@@ -81,8 +81,7 @@ inline float leaf_value(BoostSums all, Boosting boosting) {
 
 /// A positive number as an integer of so many bits behind the point, to nearest, ties to even.
 CUFACE_HD inline std::int64_t fixed_point(double value, int bits) {
-  return static_cast<std::int64_t>(
-      std::nearbyint(value * static_cast<double>(std::int64_t{1} << bits)));
+  return std::llrint(value * static_cast<double>(std::int64_t{1} << bits));
 }
 
 /// LogitBoost's weight, and the response that it wants, of a sample whose trees add up to `sum`.

@@ -14,47 +14,52 @@ struct Place {
   bool is_left = false;
 };
 
-/// What of a round belongs to a place.
-class PlaceSamples {
- public:
-  PlaceSamples(const RoundWeights& round, const std::vector<std::uint8_t>& places,
-               std::size_t place)
-      : weights_(round.weights.size()), responses_(round.weights.size()) {
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      if (places[i] != place || round.weights[i] == 0) continue;
-      weights_[i] = round.weights[i];
-      responses_[i] = round.responses[i];
-      all_.weight += weights_[i];
-      all_.response += responses_[i];
-      ++count_;
-      positive_ |= responses_[i] > 0;
-      negative_ |= responses_[i] < 0;
+/// What of a round belongs to a place. Which samples do is as good as random: no branches.
+struct PlaceSums {
+  BoostSums all;
+  int count = 0, positive = 0, negative = 0;
+
+  PlaceSums(const RoundWeights& round, const std::vector<std::uint8_t>& places,
+            std::uint8_t place) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::int32_t here = -std::int32_t{places[i] == place};
+      const std::int32_t weight = round.weights[i] & here, response = round.responses[i] & here;
+      all.weight += weight;
+      all.response += response;
+      count += weight != 0;
+      positive += response > 0;
+      negative += response < 0;
     }
   }
-
-  BoostSums all() const { return all_; }
-  NodeSamples node(Boosting boosting) const { return {weights_, responses_, all_, boosting}; }
   bool may_split(Boosting boosting) const {
     // LogitBoost's responses differ within a class too.
-    const bool pure = boosting != Boosting::kLogit && !(positive_ && negative_);
-    return count_ > kMostLeafSamples && !pure;
+    const bool pure = boosting != Boosting::kLogit && (positive == 0 || negative == 0);
+    return count > kMostLeafSamples && !pure;
   }
-
- private:
-  std::vector<std::int32_t> weights_, responses_;
-  BoostSums all_;
-  int count_ = 0;
-  bool positive_ = false, negative_ = false;
 };
 
-/// The best split of a node, where one is better than none; its quality is else -1.
+/// A round's weights and responses, with 0 for samples of other places.
+RoundWeights of_place(const RoundWeights& round, const std::vector<std::uint8_t>& places,
+                      std::uint8_t place) {
+  RoundWeights out = round;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::int32_t here = -std::int32_t{places[i] == place};
+    out.weights[i] &= here;
+    out.responses[i] &= here;
+  }
+  return out;
+}
+
+/// The best split of a node, where one is better than none; its quality is else -1. Leaves the
+/// values of its feature in `of_feature`.
 Status find_split(const FeatureBank& bank, const SampleValues& values, SplitSearch& search,
-                  const NodeSamples& node, const StopFlag* stop, HaarNode& split, bool& better) {
+                  const NodeSamples& node, const StopFlag* stop, HaarNode& split, bool& better,
+                  std::vector<float>& of_feature) {
   FeatureQuality found;
   CUFACE_TRY(search.best(node, stop, found));
   better = found.quality > own_quality(node.all, node.boosting);
   if (!better) return {};
-  std::vector<float> of_feature(values.padded());
+  of_feature.resize(values.padded());
   values.of(bank.at(found.feature), of_feature.data());
   of_feature.resize(values.count());
   std::vector<std::uint32_t> order;
@@ -65,13 +70,11 @@ Status find_split(const FeatureBank& bank, const SampleValues& values, SplitSear
 }
 
 /// Sends the samples of a place to its two children.
-void route(const HaarNode& split, const FeatureBank& bank, const SampleValues& values,
-           std::size_t place, std::size_t left, std::vector<std::uint8_t>& places) {
-  std::vector<float> of_feature(values.padded());
-  values.of(bank.at(static_cast<std::size_t>(split.feature)), of_feature.data());
+void route(std::span<const float> of_feature, float threshold, std::uint8_t place,
+           std::uint8_t left, std::vector<std::uint8_t>& places) {
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (places[i] != place) continue;
-    places[i] = static_cast<std::uint8_t>(of_feature[i] < split.threshold ? left : left + 1);
+    const auto child = static_cast<std::uint8_t>(left + (of_feature[i] < threshold ? 0 : 1));
+    places[i] = places[i] == place ? child : places[i];
   }
 }
 
@@ -90,28 +93,33 @@ Status grow_tree(const FeatureBank& bank, const SampleValues& values, SplitSearc
   std::vector<Place> places{{}};
   std::vector<std::uint8_t> place_of(values.count());
   std::vector<std::uint8_t> leaf_of_place{0};
+  std::vector<float> of_feature;
   // Children are appended, so that nodes and leaves are numbered level by level, as
   // opencv_traincascade writes them.
   for (std::size_t p = 0; p < places.size(); ++p) {
     const Place place = places[p];
-    const PlaceSamples samples(round, place_of, p);
+    const auto here = static_cast<std::uint8_t>(p);
+    const PlaceSums sums(round, place_of, here);
     HaarNode split;
     bool better = false;
-    if (place.depth < options.max_depth && samples.may_split(options.boosting)) {
-      CUFACE_TRY(
-          find_split(bank, values, search, samples.node(options.boosting), stop, split, better));
+    if (place.depth < options.max_depth && sums.may_split(options.boosting)) {
+      const RoundWeights own = p == 0 ? RoundWeights() : of_place(round, place_of, here);
+      const RoundWeights& of = p == 0 ? round : own;  // at the root are all
+      CUFACE_TRY(find_split(bank, values, search,
+                            {of.weights, of.responses, sums.all, options.boosting}, stop, split,
+                            better, of_feature));
     }
     if (better) {
       const int node = static_cast<int>(tree.nodes.size());
       hang(tree, place, node);
       tree.nodes.push_back(split);
-      route(split, bank, values, p, places.size(), place_of);
+      route(of_feature, split.threshold, here, static_cast<std::uint8_t>(places.size()), place_of);
       places.push_back({place.depth + 1, node, true});
       places.push_back({place.depth + 1, node, false});
     } else {
       leaf_of_place[p] = static_cast<std::uint8_t>(tree.leaves.size());
       hang(tree, place, -static_cast<int>(tree.leaves.size()));
-      tree.leaves.push_back(leaf_value(samples.all(), options.boosting));
+      tree.leaves.push_back(leaf_value(sums.all, options.boosting));
     }
     leaf_of_place.resize(places.size());
   }

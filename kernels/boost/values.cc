@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "kernels/boost/window_sums.h"
 #include "kernels/cascade/bind.h"
 #include "kernels/common/dispatch.h"
 #include "kernels/common/simd.h"
@@ -49,22 +48,23 @@ HWY_EXPORT(feature_values);
 
 }  // namespace
 
-SampleValues::SampleValues(const FeatureBank& bank, const TrainingSamples& samples, int threads)
-    : count_(samples.count()),
+SampleValues::SampleValues(const FeatureBank& bank, std::size_t count)
+    : count_(count),
       stride_((count_ + kValueLanes - 1) / kValueLanes * kValueLanes),
-      norms_(stride_) {
+      window_(bank.width(), bank.height(), bank.mode() == FeatureMode::kAll) {}
+
+void SampleValues::fill(const TrainingSamples& samples, int threads) {
   // Some samples at once, so that whole cache lines are written.
   struct Some {
     WindowSums window;
     std::vector<std::uint32_t> sums;
   };
-  const WindowSums window(bank.width(), bank.height(), bank.mode() == FeatureMode::kAll);
-  layout_ = window.layout();
-  const std::size_t corners = window.sums().size();
+  const std::size_t corners = window_.sums().size();
+  norms_.resize(stride_);
   sums_.resize(corners * stride_);
   Workers workers(threads);
   std::vector<Some> of_workers(static_cast<std::size_t>(workers.count()),
-                               {window, std::vector<std::uint32_t>(corners * kValueLanes)});
+                               {window_, std::vector<std::uint32_t>(corners * kValueLanes)});
   workers.run(static_cast<int>(stride_ / kValueLanes), [&](int task, int worker) {
     Some& some = of_workers[static_cast<std::size_t>(worker)];
     const std::size_t first = static_cast<std::size_t>(task) * kValueLanes;
@@ -82,7 +82,7 @@ SampleValues::SampleValues(const FeatureBank& bank, const TrainingSamples& sampl
 }
 
 void SampleValues::of(const HaarFeature& feature, float* values) const {
-  const BoundFeature bound = bind_feature(feature, layout_);
+  const BoundFeature bound = bind_feature(feature, layout());
   const std::uint32_t* rows[3][4];
   for (int r = 0; r < 3; ++r) {
     for (int c = 0; c < 4; ++c)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/boost/boost.h"
+#include "kernels/boost/window_sums.h"
 
 namespace cuface::boost {
 
@@ -16,8 +17,16 @@ inline constexpr std::size_t kValueLanes = 16;
 /// by side. Any number of threads may read it.
 class SampleValues {
  public:
-  /// Of samples that fit the bank. Made by up to `threads` threads.
-  SampleValues(const FeatureBank& bank, const TrainingSamples& samples, int threads = 1);
+  /// Of so many samples; fill() is still to come.
+  SampleValues(const FeatureBank& bank, std::size_t count);
+  SampleValues(const FeatureBank& bank, const TrainingSamples& samples)
+      : SampleValues(bank, samples.count()) {
+    fill(samples, 1);
+  }
+
+  /// With samples that fit the bank, by up to `threads` threads.
+  void fill(const TrainingSamples& samples, int threads);
+  bool is_filled() const { return !sums_.empty(); }
 
   std::size_t count() const { return count_; }
   std::size_t bytes() const {
@@ -29,13 +38,13 @@ class SampleValues {
   std::size_t padded() const { return stride_; }
 
   /// For a search elsewhere: a row of padded() sums for each place of layout(), and inverse norms.
-  const SumLayout& layout() const { return layout_; }
+  const SumLayout& layout() const { return window_.layout(); }
   const std::vector<std::uint32_t>& sums() const { return sums_; }
   const std::vector<float>& norms() const { return norms_; }
 
  private:
   std::size_t count_, stride_;
-  SumLayout layout_;
+  WindowSums window_;
   std::vector<std::uint32_t> sums_;  ///< a row of stride_ samples for each corner
   std::vector<float> norms_;         ///< inverse ones; 0 where flat
 };

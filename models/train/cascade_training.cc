@@ -1,6 +1,7 @@
 #include "models/train/cascade_training.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -108,6 +109,7 @@ class CascadeTrainer {
     run.memory = run_.memory;
     run.backend = run_.backend;
     run.device_memory = run_.device_memory;
+    run.kept = &stage_memory_;
     run.stop = run_.stop;
     run.watch = [&](const BoostedStage& stage) {
       state_.begun = stage;
@@ -137,6 +139,7 @@ class CascadeTrainer {
   const WindowList& positives_;
   const CascadeRun& run_;
   CascadeState& state_;
+  std::unique_ptr<StageMemory> stage_memory_;
   Miner miner_;
 };
 

@@ -1,7 +1,10 @@
 #include "models/train/gpu_mining.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <list>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -25,153 +28,299 @@ namespace {
 
 using cuda::check;
 
-/// How pictures of one size are searched. Its scratch is a slot's.
-struct SizePlan {
-  int width = 0, height = 0;
+/// What pictures of one launch have in common.
+struct PictureKind {
+  int width = 0, height = 0, dx = 0, dy = 0;
   double factor = 0;
+  bool generated = false;
+  friend bool operator==(const PictureKind&, const PictureKind&) = default;
+};
+
+/// How they are searched. Each has its own scratch.
+struct KindPlan {
+  PictureKind kind;
   bool can = false;  ///< false: the CPU has these
   std::int64_t windows = 0;
-  ImageView<std::uint8_t> pixels;  ///< atlas of the levels
-  cuda::ScratchPart<std::uint8_t> pixels_part;
+  ImageView<std::uint8_t> picture, pixels;  ///< whole, and the atlas of its levels
+  cuda::ScratchPart<std::uint8_t> picture_part, pixels_part;
   std::size_t scratch_bytes = 0;
   cuda::LevelResize resize;
   cuda::CascadeSearch search;
 
-  bool is_for(int w, int h, double f) const { return w == width && h == height && f == factor; }
+  std::size_t picture_bytes() const { return picture_part.size(); }
 };
 
-/// Device memory of one picture on its way.
-struct Slot {
-  cuda::DeviceImage<std::uint8_t> picture;
-  cuda::DeviceBuffer<std::byte> scratch;
-  const SizePlan* plan = nullptr;
-  const Rect* raw = nullptr;  ///< in the scratch
+/// Pictures of one kind, side by side in the scratch.
+struct Group {
+  KindPlan* plan;
+  std::vector<std::size_t> tasks;
+  // Of the first picture, on the GPU.
+  std::byte* scratch = nullptr;
+  const std::uint8_t* picture = nullptr;
+  const Rect* raw = nullptr;
 };
+
+/// Pictures on their way, and their memory. There are two, so that the GPU has work while the host
+/// sees to what it found.
+struct Load {
+  static constexpr std::size_t kStreams = 4;
+
+  std::size_t begin = 0, end = 0;  ///< tasks
+  std::vector<Group> groups;
+  cuda::DeviceBuffer<std::byte> scratch;
+  cuda::DeviceBuffer<GeneratedScene> scenes;
+  cuda::PinnedBuffer<GeneratedScene> host_scenes;
+  cuda::PinnedBuffer<std::uint8_t> host_pictures;
+  cuda::PinnedBuffer<cuda::SearchCounts> counts;
+  cuda::PinnedBuffer<Rect> boxes;
+  std::array<cuda::OwnStream, kStreams> streams;  ///< end before what they work on
+
+  Status wait() const {
+    for (const cuda::OwnStream& stream : streams)
+      CUFACE_TRY(check(cudaStreamSynchronize(stream.get()), "mining"));
+    return {};
+  }
+};
+
+/// Memory that only grows.
+template <typename Buffer>
+Status grow(std::size_t size, Buffer& buffer) {
+  if (buffer.size() >= size) return {};
+  buffer = {};
+  return take(Buffer::create(size), buffer);
+}
+
+void copy(ImageView<const std::uint8_t> from, ImageView<std::uint8_t> to) {
+  const auto width = static_cast<std::size_t>(from.width);
+  if (from.stride == to.stride) {
+    std::memcpy(to.data, from.data, static_cast<std::size_t>(to.stride * (to.height - 1)) + width);
+    return;
+  }
+  for (int y = 0; y < from.height; ++y) std::memcpy(to.row(y), from.row(y), width);
+}
 
 class CudaMining final : public GpuMining {
  public:
-  CudaMining(const CascadeModel& model, std::uint64_t seed)
-      : model_(model), seed_(seed), cascade_(model) {}
+  explicit CudaMining(std::uint64_t seed) : seed_(seed) {}
 
   Status prepare() {
-    CUFACE_TRY(take(cuda::OwnStream::create(), stream_));
-    return take(cuda::PinnedBuffer<cuda::SearchCounts>::create(kAtOnce), counts_);
+    CUFACE_TRY(check(cudaGetDevice(&device_), "asking for the GPU"));
+    for (Load& load : loads_)
+      for (cuda::OwnStream& stream : load.streams)
+        CUFACE_TRY(take(cuda::OwnStream::create(), stream));
+    return {};
+  }
+
+  void use(std::shared_ptr<const CascadeModel> model) override {
+    plans_.clear();
+    cascade_.reset();
+    model_ = std::move(model);
+    cascade_.emplace(*model_);
   }
 
   Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
                 const StopFlag* stop) override {
+    CUFACE_TRY(check(cudaSetDevice(device_), "choosing the GPU"));
     found.clear();
     found.resize(tasks.size());
-    for (std::size_t first = 0; first < tasks.size(); first += kAtOnce) {
+    while (plans_.size() > kMostPlans) plans_.pop_back();
+    const Status status = search_all(tasks, found, stop);
+    if (status.ok()) return status;
+    for (const Load& load : loads_) CUFACE_TRY(load.wait());
+    return status;
+  }
+
+ private:
+  static constexpr std::size_t kAtOnce = 64, kMostPlans = 64;
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 29;  ///< of a scratch, or a picture
+  static constexpr std::size_t kMostApart = INT32_MAX;             ///< of rows that a copy takes
+  static constexpr std::uint32_t kBoxes = 64;  ///< fetched with the counts; more are seldom
+
+  Status search_all(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
+                    const StopFlag* stop) {
+    Load* before = nullptr;
+    for (std::size_t next = 0, turn = 0; next < tasks.size() || before; turn = 1 - turn) {
       if (is_raised(stop)) return cancelled();
-      const std::size_t count = std::min(kAtOnce, tasks.size() - first);
-      CUFACE_TRY(search_some(tasks.subspan(first, count), std::span(found).subspan(first, count)));
+      Load* load = nullptr;
+      if (next < tasks.size()) {
+        load = &loads_[turn];
+        load->begin = next;
+        CUFACE_TRY(gather(tasks, next, load->groups));
+        load->end = next;
+        CUFACE_TRY(begin(tasks, *load));
+      }
+      if (before) CUFACE_TRY(end(*before, found));
+      before = load;
     }
     return {};
   }
 
- private:
-  static constexpr std::size_t kAtOnce = 32, kMostPlans = 32;
-
-  Status search_some(std::span<const SearchTask> tasks, std::span<SearchedPicture> found) {
-    for (std::size_t i = 0; i < tasks.size(); ++i) CUFACE_TRY(enqueue(tasks[i], i));
-    CUFACE_TRY(wait());
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      const Slot& slot = slots_[i];
-      if (!slot.plan) continue;
-      found[i].is_searched = true;
-      found[i].windows = slot.plan->windows;
-      const std::uint32_t raw = counts_.data()[i].raw;
-      found[i].too_many = raw > static_cast<std::uint32_t>(kMaxRawWindows);
-      if (raw > 0 && !found[i].too_many) CUFACE_TRY(fetch(slot, tasks[i], raw, found[i]));
+  /// The tasks from `first` on that are searched together, by kind; `first` becomes the next one.
+  Status gather(std::span<const SearchTask> tasks, std::size_t& first, std::vector<Group>& groups) {
+    groups.clear();
+    const std::size_t end = std::min(tasks.size(), first + kAtOnce);
+    for (std::size_t bytes = 0; first < end; ++first) {
+      CUFACE_TAKE(plan, plan_for(tasks[first]));
+      if (!plan->can) continue;
+      if (bytes > 0 && bytes + plan->scratch_bytes > kMostBytes) return {};
+      auto group = std::ranges::find(groups, plan, &Group::plan);
+      if (group == groups.end()) group = groups.insert(groups.end(), {plan, {}});
+      group->tasks.push_back(first);
+      bytes += plan->scratch_bytes;
     }
-    CUFACE_TRY(wait());
-    for (SearchedPicture& picture : found) {
-      std::ranges::sort(picture.boxes, {},
+    return {};
+  }
+
+  Status begin(std::span<const SearchTask> tasks, Load& load) {
+    std::size_t scratch = 0, pictures = 0;
+    for (const Group& group : load.groups) {
+      scratch += group.plan->scratch_bytes * group.tasks.size();
+      if (!group.plan->kind.generated) pictures += group.plan->picture_bytes() * group.tasks.size();
+    }
+    const std::size_t count = load.end - load.begin;
+    CUFACE_TRY(grow(scratch, load.scratch));
+    CUFACE_TRY(grow(pictures, load.host_pictures));
+    CUFACE_TRY(grow(count, load.scenes));
+    CUFACE_TRY(grow(count, load.host_scenes));
+    CUFACE_TRY(grow(count, load.counts));
+    CUFACE_TRY(grow(count * kBoxes, load.boxes));
+    std::byte* at = load.scratch.data();
+    std::uint8_t* picture = load.host_pictures.data();
+    std::size_t place = 0;  // of the group's first picture, among all
+    for (std::size_t i = 0; i < load.groups.size(); ++i) {
+      Group& group = load.groups[i];
+      group.scratch = at;
+      CUFACE_TRY(
+          enqueue(tasks, load, group, place, picture, load.streams[i % Load::kStreams].get()));
+      at += group.plan->scratch_bytes * group.tasks.size();
+      place += group.tasks.size();
+    }
+    return {};
+  }
+
+  Status end(const Load& load, std::vector<SearchedPicture>& found) {
+    CUFACE_TRY(load.wait());
+    std::size_t place = 0;
+    for (const Group& group : load.groups)
+      for (std::size_t i = 0; i < group.tasks.size(); ++i)
+        CUFACE_TRY(fetch(load, group, i, place++, found[group.tasks[i]]));
+    CUFACE_TRY(load.wait());
+    for (std::size_t i = load.begin; i < load.end; ++i) {
+      std::ranges::sort(found[i].boxes, {},
                         [](const Rect& box) { return std::tuple(box.w, box.y, box.x); });
     }
     return {};
   }
 
-  Status enqueue(const SearchTask& task, std::size_t at) {
-    const int whole_width = task.generated ? kGeneratedWidth : task.picture.width;
-    const int whole_height = task.generated ? kGeneratedHeight : task.picture.height;
-    CUFACE_TAKE(plan, plan_for(whole_width - task.dx, whole_height - task.dy, task.factor));
-    if (slots_.size() <= at) slots_.emplace_back();
-    Slot& slot = slots_[at];
-    slot.plan = nullptr;
-    if (!plan->can) return {};
-    if (slot.scratch.size() < plan->scratch_bytes)
-      CUFACE_TRY(take(cuda::DeviceBuffer<std::byte>::create(plan->scratch_bytes), slot.scratch));
-    if (slot.picture.width() != whole_width || slot.picture.height() != whole_height)
+  Status enqueue(std::span<const SearchTask> tasks, Load& load, Group& group, std::size_t place,
+                 std::uint8_t*& host_picture, cudaStream_t stream) {
+    KindPlan& plan = *group.plan;
+    const auto count = static_cast<unsigned>(group.tasks.size());
+    const std::size_t apart = plan.scratch_bytes;
+    const cuda::Launcher launch(stream);
+    plan.picture_part.bind(group.scratch);
+    plan.pixels_part.bind(group.scratch);
+    plan.search.bind(group.scratch);
+    plan.picture.data = plan.picture_part.data();
+    plan.pixels.data = plan.pixels_part.data();
+    group.picture = plan.picture.data;
+    group.raw = plan.search.raw_windows();
+    if (plan.kind.generated) {
+      for (unsigned i = 0; i < count; ++i)
+        load.host_scenes.data()[place + i] =
+            generated_scene(seed_, *tasks[group.tasks[i]].generated);
       CUFACE_TRY(
-          take(cuda::DeviceImage<std::uint8_t>::create(whole_width, whole_height), slot.picture));
-    const cuda::Launcher launch(stream_.get());
-    const ImageView<std::uint8_t> whole = slot.picture.view();
-    if (task.generated) {
-      CUFACE_TRY(cuda::generate_background(seed_, *task.generated, whole, launch));
+          check(cudaMemcpyAsync(load.scenes.data() + place, load.host_scenes.data() + place,
+                                count * sizeof(GeneratedScene), cudaMemcpyHostToDevice, stream),
+                "copying scenes to the GPU"));
+      CUFACE_TRY(cuda::generate_backgrounds(load.scenes.data() + place, count, plan.picture, apart,
+                                            launch));
     } else {
-      CUFACE_TRY(check(
-          cudaMemcpy2DAsync(
-              whole.data, static_cast<std::size_t>(whole.stride), task.picture.data,
-              static_cast<std::size_t>(task.picture.stride), static_cast<std::size_t>(whole.width),
-              static_cast<std::size_t>(whole.height), cudaMemcpyHostToDevice, stream_.get()),
-          "copying a background to the GPU"));
+      std::uint8_t* const first = host_picture;
+      for (const std::size_t task : group.tasks) {
+        const ImageView<const std::uint8_t>& from = tasks[task].picture;
+        copy(from, {host_picture, from.width, from.height, plan.picture.stride});
+        host_picture += plan.picture_bytes();
+      }
+      CUFACE_TRY(
+          check(cudaMemcpy2DAsync(plan.picture.data, apart, first, plan.picture_bytes(),
+                                  plan.picture_bytes(), count, cudaMemcpyHostToDevice, stream),
+                "copying backgrounds to the GPU"));
     }
-    plan->pixels_part.bind(slot.scratch.data());
-    plan->pixels.data = plan->pixels_part.data();
-    plan->search.bind(slot.scratch.data());
-    const ImageView<const std::uint8_t> part{whole.row(task.dy) + task.dx, plan->width,
-                                             plan->height, whole.stride};
-    CUFACE_TRY(plan->resize.enqueue(part, plan->pixels, nullptr, launch, plan->search.zeros()));
-    CUFACE_TRY(plan->search.enqueue(plan->pixels, nullptr, nullptr, {}, launch));
-    slot.raw = plan->search.raw_windows();
-    slot.plan = plan;
-    return check(cudaMemcpyAsync(counts_.data() + at, plan->search.counts(),
-                                 sizeof(cuda::SearchCounts), cudaMemcpyDeviceToHost, stream_.get()),
-                 "copying counts from the GPU");
+    const ImageView<const std::uint8_t> part{plan.picture.row(plan.kind.dy) + plan.kind.dx,
+                                             plan.kind.width - plan.kind.dx,
+                                             plan.kind.height - plan.kind.dy, plan.picture.stride};
+    CUFACE_TRY(
+        plan.resize.enqueue_many(part, plan.pixels, count, apart, launch, plan.search.zeros()));
+    CUFACE_TRY(plan.search.enqueue_many(plan.pixels, group.scratch, count, apart, launch));
+    CUFACE_TRY(check(cudaMemcpy2DAsync(load.counts.data() + place, sizeof(cuda::SearchCounts),
+                                       plan.search.counts(), apart, sizeof(cuda::SearchCounts),
+                                       count, cudaMemcpyDeviceToHost, stream),
+                     "copying counts from the GPU"));
+    return check(cudaMemcpy2DAsync(load.boxes.data() + place * kBoxes, kBoxes * sizeof(Rect),
+                                   plan.search.raw_windows(), apart, kBoxes * sizeof(Rect), count,
+                                   cudaMemcpyDeviceToHost, stream),
+                 "copying windows from the GPU");
   }
 
-  /// What the host needs of a picture in which something passes.
-  Status fetch(const Slot& slot, const SearchTask& task, std::uint32_t count,
+  /// What the host needs of a picture. `place`: in load.counts.
+  Status fetch(const Load& load, const Group& group, std::size_t number, std::size_t place,
                SearchedPicture& found) {
-    found.boxes.resize(count);
-    CUFACE_TRY(check(cudaMemcpyAsync(found.boxes.data(), slot.raw, count * sizeof(Rect),
-                                     cudaMemcpyDeviceToHost, stream_.get()),
-                     "copying windows from the GPU"));
-    if (!task.generated) return {};
+    const KindPlan& plan = *group.plan;
+    const cudaStream_t stream = load.streams[0].get();
+    found.is_searched = true;
+    found.windows = plan.windows;
+    const std::uint32_t count = load.counts.data()[place].raw;
+    found.too_many = count > static_cast<std::uint32_t>(kMaxRawWindows);
+    if (count == 0 || found.too_many) return {};
+    const std::size_t behind = number * plan.scratch_bytes;
+    const Rect* boxes = load.boxes.data() + place * kBoxes;
+    found.boxes.assign(boxes, boxes + std::min(count, kBoxes));
+    if (count > kBoxes) {
+      found.boxes.resize(count);
+      CUFACE_TRY(check(cudaMemcpyAsync(found.boxes.data(),
+                                       reinterpret_cast<const std::byte*>(group.raw) + behind,
+                                       count * sizeof(Rect), cudaMemcpyDeviceToHost, stream),
+                       "copying windows from the GPU"));
+      CUFACE_TRY(load.wait());
+    }
+    if (!plan.kind.generated) return {};
+    // Of a whole picture the copy would take longer than the search.
+    int first = kGeneratedHeight, last = 0;
+    for (const Rect& box : found.boxes) {
+      const int around =
+          2 * (box.h / model_->window_height + 2);  // what a level's pixel is made of
+      first = std::min(first, plan.kind.dy + box.y - around);
+      last = std::max(last, plan.kind.dy + box.y + box.h + around);
+    }
+    first = std::max(first, 0);
+    last = std::min(last, kGeneratedHeight);
     found.generated = Image<std::uint8_t>(kGeneratedWidth, kGeneratedHeight);
     const ImageView<std::uint8_t> to = found.generated.view();
-    const ImageView<const std::uint8_t> from = slot.picture.view();
-    return check(cudaMemcpy2DAsync(
-                     to.data, static_cast<std::size_t>(to.stride), from.data,
-                     static_cast<std::size_t>(from.stride), static_cast<std::size_t>(to.width),
-                     static_cast<std::size_t>(to.height), cudaMemcpyDeviceToHost, stream_.get()),
+    // Rows lie as far apart as there.
+    return check(cudaMemcpyAsync(to.row(first), group.picture + behind + first * to.stride,
+                                 static_cast<std::size_t>(to.stride * (last - first)),
+                                 cudaMemcpyDeviceToHost, stream),
                  "copying a background from the GPU");
   }
 
-  Status wait() const { return check(cudaStreamSynchronize(stream_.get()), "mining"); }
-
-  Result<SizePlan*> plan_for(int width, int height, double factor) {
-    const auto known = std::ranges::find_if(
-        plans_, [&](const SizePlan& plan) { return plan.is_for(width, height, factor); });
+  Result<KindPlan*> plan_for(const SearchTask& task) {
+    const bool generated = task.generated.has_value();
+    const PictureKind kind{generated ? kGeneratedWidth : task.picture.width,
+                           generated ? kGeneratedHeight : task.picture.height,
+                           task.dx,
+                           task.dy,
+                           task.factor,
+                           generated};
+    const auto known = std::ranges::find(plans_, kind, &KindPlan::kind);
     if (known != plans_.end()) {
       plans_.splice(plans_.begin(), plans_, known);
       return &plans_.front();
     }
-    // The one to go is of no picture that is on its way: these have the first of the list.
-    static_assert(kMostPlans >= kAtOnce);
-    if (plans_.size() == kMostPlans) plans_.pop_back();
-    return make_plan(width, height, factor);
-  }
-
-  Result<SizePlan*> make_plan(int width, int height, double factor) {
-    SizePlan plan;
-    plan.width = width;
-    plan.height = height;
-    plan.factor = factor;
-    const std::vector<Level> levels =
-        plan_levels(model_, {width, height, factor, 0, 0, 0, 1, nullptr});
+    KindPlan plan;
+    plan.kind = kind;
+    const std::vector<Level> levels = plan_levels(
+        *model_, {kind.width - kind.dx, kind.height - kind.dy, kind.factor, 0, 0, 0, 1, nullptr});
     const Status status = fill(levels, plan);
     if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
     plans_.push_front(std::move(plan));
@@ -179,7 +328,7 @@ class CudaMining final : public GpuMining {
   }
 
   /// kUnsupported where the search is the CPU's.
-  Status fill(const std::vector<Level>& levels, SizePlan& plan) {
+  Status fill(const std::vector<Level>& levels, KindPlan& plan) {
     // Windows are told apart by their boxes, and those of two levels must differ.
     for (std::size_t i = 0; i + 1 < levels.size(); ++i)
       if (side_of(levels[i]) >= side_of(levels[i + 1])) return {StatusCode::kUnsupported, ""};
@@ -187,42 +336,50 @@ class CudaMining final : public GpuMining {
     std::vector<AtlasSlot> slots;
     for (std::size_t i = 0; i < levels.size(); ++i)
       slots.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
-    cuda::ScratchLayout parts;
-    const std::size_t stride = cuda::ScratchLayout::stride_of(atlas.width);
-    plan.pixels = {nullptr, atlas.width, atlas.height, static_cast<std::ptrdiff_t>(stride)};
-    plan.pixels_part =
-        parts.add<std::uint8_t>(stride * static_cast<std::size_t>(plan.pixels.height));
-    CUFACE_TRY(take(cuda::CascadeSearch::create(cascade_, levels, slots, kMaxRawWindows, parts),
-                    plan.search));
-    CUFACE_TRY(take(cuda::LevelResize::create(plan.width, plan.height, slots), plan.resize));
-    plan.scratch_bytes = parts.bytes();
     plan.windows = count_windows(levels);
+    cuda::ScratchLayout parts;
+    const auto add = [&](int width, int height, std::size_t stride, ImageView<std::uint8_t>& view) {
+      view = {nullptr, width, height, static_cast<std::ptrdiff_t>(stride)};
+      return parts.add<std::uint8_t>(stride * static_cast<std::size_t>(height));
+    };
+    constexpr std::size_t kRow = Image<std::uint8_t>::kAlignment;
+    const std::size_t row = (static_cast<std::size_t>(plan.kind.width) + kRow - 1) / kRow * kRow;
+    plan.picture_part = add(plan.kind.width, plan.kind.height, row, plan.picture);
+    plan.pixels_part =
+        add(atlas.width, atlas.height, cuda::ScratchLayout::stride_of(atlas.width), plan.pixels);
+    const auto most =
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(plan.windows, kBoxes, kMaxRawWindows));
+    CUFACE_TRY(
+        take(cuda::CascadeSearch::create(*cascade_, levels, slots, most, parts), plan.search));
+    CUFACE_TRY(take(cuda::LevelResize::create(plan.kind.width - plan.kind.dx,
+                                              plan.kind.height - plan.kind.dy, slots),
+                    plan.resize));
+    plan.scratch_bytes = parts.bytes();
+    if (plan.scratch_bytes > kMostApart) return {StatusCode::kUnsupported, ""};
     plan.can = true;
     return {};
   }
-  int side_of(const Level& level) const { return scaled_side(model_.window_width, level.scale); }
+  int side_of(const Level& level) const { return scaled_side(model_->window_width, level.scale); }
 
-  const CascadeModel& model_;
   const std::uint64_t seed_;
-  cuda::DeviceCascade cascade_;
-  cuda::PinnedBuffer<cuda::SearchCounts> counts_;
-  std::list<SizePlan> plans_;  ///< the last one used first
-  std::vector<Slot> slots_;
-  cuda::OwnStream stream_;  ///< ends before what it works on
+  int device_ = 0;
+  std::shared_ptr<const CascadeModel> model_;
+  std::optional<cuda::DeviceCascade> cascade_;  ///< of it
+  std::list<KindPlan> plans_;                   ///< the last one used first
+  std::array<Load, 2> loads_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<GpuMining>> make_gpu_mining(const CascadeModel& model, std::uint64_t seed) {
+Result<std::unique_ptr<GpuMining>> make_gpu_mining(std::uint64_t seed) {
   return guarded("looking for negatives", [&]() -> Result<std::unique_ptr<GpuMining>> {
-    auto made = std::make_unique<CudaMining>(model, seed);
+    auto made = std::make_unique<CudaMining>(seed);
     CUFACE_TRY(made->prepare());
     return Result<std::unique_ptr<GpuMining>>(std::move(made));
   });
 }
 #else
-Result<std::unique_ptr<GpuMining>> make_gpu_mining(const CascadeModel& /*model*/,
-                                                   std::uint64_t /*seed*/) {
+Result<std::unique_ptr<GpuMining>> make_gpu_mining(std::uint64_t /*seed*/) {
   return Status(StatusCode::kUnsupported, "this build has no CUDA");
 }
 #endif

@@ -27,24 +27,27 @@ struct SearchTask {
 struct SearchedPicture {
   /// False where the GPU cannot search a picture of this size: for the CPU then.
   bool is_searched = false;
-  bool too_many = false;          ///< pass, more than kMaxRawWindows: `boxes` has none
-  std::int64_t windows = 0;       ///< looked at
-  std::vector<Rect> boxes;        ///< as Searcher::search() has them, in its order
-  Image<std::uint8_t> generated;  ///< the picture, where it was generated and has boxes
+  bool too_many = false;     ///< pass, more than kMaxRawWindows: `boxes` has none
+  std::int64_t windows = 0;  ///< looked at
+  std::vector<Rect> boxes;   ///< as Searcher::search() has them, in its order
+  /// The picture, where it was generated and has boxes; only the rows that they lie in.
+  Image<std::uint8_t> generated;
 };
 
-/// Serves one thread at a time.
+/// Serves one thread at a time, which need not always be the same.
 class GpuMining {
  public:
   virtual ~GpuMining() = default;
+  /// Searches from now on are with this cascade. Memory is kept from one to the next.
+  virtual void use(std::shared_ptr<const CascadeModel> model) = 0;
   /// Searches the pictures, each as the CPU's Searcher does. kCancelled once `stop` is raised.
   virtual Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
                         const StopFlag* stop) = 0;
 };
 
-/// On the current GPU. `model` must outlive it; `seed` is that of generated pictures. kUnsupported
-/// with what CUDA says, or without CUDA in this build; kOutOfDeviceMemory.
-Result<std::unique_ptr<GpuMining>> make_gpu_mining(const CascadeModel& model, std::uint64_t seed);
+/// On the current GPU. `seed` is that of generated pictures. kUnsupported with what CUDA says, or
+/// without CUDA in this build; kOutOfDeviceMemory.
+Result<std::unique_ptr<GpuMining>> make_gpu_mining(std::uint64_t seed);
 using GpuMiningMaker = std::function<decltype(make_gpu_mining)>;
 
 }  // namespace cuface::train

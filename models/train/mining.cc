@@ -18,7 +18,7 @@
 namespace cuface::train {
 namespace {
 
-constexpr std::size_t kPicturesAtOnce = 16, kOnGpuAtOnce = 64;
+constexpr std::size_t kPicturesAtOnce = 16, kOnGpuAtOnce = 256, kFewGenerated = 64;
 // Of generated pictures each gives at most one in so many samples of a stage.
 constexpr std::size_t kGeneratedShare = 64;
 
@@ -35,6 +35,11 @@ double passing(std::span<const BoostedStage> stages) {
   double share = 1;
   for (const BoostedStage& stage : stages) share *= static_cast<double>(stage.false_alarm);
   return share;
+}
+
+void step_over(const MiningItem& item, MiningPosition& position) {
+  ++(item.generated ? position.next_generated : position.next_picture);
+  ++(item.generated ? position.generated : position.pictures);
 }
 
 }  // namespace
@@ -60,7 +65,8 @@ struct Miner::Impl {
         backgrounds(g),
         options(o),
         make_gpu(make),
-        workers(o.threads > 0 ? o.threads : Workers::processors()) {
+        workers(o.threads > 0 ? o.threads : Workers::processors()),
+        decoders(workers.count()) {
     for (std::size_t i = 0; i < p.count(); ++i) positives.emplace(xxh64(p.at(i)), i);
   }
 
@@ -68,7 +74,7 @@ struct Miner::Impl {
 
   /// Most pictures that are looked at together.
   std::size_t at_once() const {
-    if (!gpu) return kPicturesAtOnce;
+    if (!on_gpu) return kPicturesAtOnce;
     const double fit = options.pixels_at_once * static_cast<double>(backgrounds.count()) /
                        std::fmax(backgrounds.pixels(), 1);
     return static_cast<std::size_t>(std::clamp(fit, 1.0, double{kOnGpuAtOnce}));
@@ -88,8 +94,11 @@ struct Miner::Impl {
                        std::fmin(1, std::ldexp(taken_share, static_cast<int>(2 * pass)))});
     }
     if (!items.empty()) return items;
-    for (std::uint64_t i = 0; items.size() < most && position.generated + i < options.generated;
-         ++i) {
+    // More, once it shows that many are needed: what is searched too much is for nothing.
+    const std::size_t most_generated =
+        std::clamp<std::size_t>(position.generated / 2, std::min(most, kFewGenerated), most);
+    for (std::uint64_t i = 0;
+         items.size() < most_generated && position.generated + i < options.generated; ++i) {
       const std::uint64_t at = position.next_generated + i;
       items.push_back({true, at, at % kMiningPasses, random_at(~stage_key, at),
                        share_of(options.wanted, kGeneratedShare), 1});
@@ -97,19 +106,30 @@ struct Miner::Impl {
     return items;
   }
 
-  /// What is known of a picture before it is looked at.
-  struct Known {
+  /// Pictures, and what is known of them before they are looked at.
+  struct Batch {
+    std::vector<MiningItem> items;
     std::vector<SearchedPicture> searched;
     std::vector<Result<Picture>> pictures;  ///< null: to be decoded yet
+    Status status;                          ///< of the search
   };
 
   /// Searches them on the GPU, where there is one.
-  Status search(const std::vector<MiningItem>& items, Known& known, const StopFlag* stop) {
-    known.searched = std::vector<SearchedPicture>(items.size());
-    known.pictures = std::vector<Result<Picture>>(items.size(), Picture());
-    if (!gpu) return {};
-    auto& pictures = known.pictures;
-    workers.run(static_cast<int>(items.size()), [&](int i, int) {
+  Batch search(std::vector<MiningItem> of, const StopFlag* stop) {
+    Batch batch;
+    batch.status = guarded("looking for negatives", [&] {
+      batch.items = std::move(of);
+      return search(batch, stop);
+    });
+    return batch;
+  }
+  Status search(Batch& batch, const StopFlag* stop) {
+    const std::vector<MiningItem>& items = batch.items;
+    batch.searched = std::vector<SearchedPicture>(items.size());
+    batch.pictures = std::vector<Result<Picture>>(items.size(), Picture());
+    if (!on_gpu || items.empty()) return {};
+    auto& pictures = batch.pictures;
+    decoders.run(static_cast<int>(items.size()), [&](int i, int) {
       const std::size_t at = static_cast<std::size_t>(i);
       if (!items[at].generated)
         pictures[at] = guarded("looking for negatives",
@@ -136,24 +156,15 @@ struct Miner::Impl {
       item_of.push_back(i);
     }
     std::vector<SearchedPicture> found;
-    Status status = gpu->search(tasks, found, stop);
-    if (status.ok()) {
-      for (std::size_t i = 0; i < found.size(); ++i)
-        known.searched[item_of[i]] = std::move(found[i]);
-    }
-    if (status.code() != StatusCode::kOutOfDeviceMemory ||
-        options.backend == TrainingBackend::kCuda)
-      return status;
-    // Larger pictures than there is room for: the CPU has the rest of the stage.
-    gpu = nullptr;
-    was_on_gpu = false;
+    CUFACE_TRY(gpu->search(tasks, found, stop));
+    for (std::size_t i = 0; i < found.size(); ++i) batch.searched[item_of[i]] = std::move(found[i]);
     return {};
   }
 
-  MinedWindows look(const MiningItem& item, const Known& known, std::size_t at,
-                    MiningSearch& search) {
+  MinedWindows look(const Batch& batch, std::size_t at, MiningSearch& search) {
     MinedWindows out;
-    const SearchedPicture& searched = known.searched[at];
+    const MiningItem& item = batch.items[at];
+    const SearchedPicture& searched = batch.searched[at];
     const SearchedPicture* on_gpu = searched.is_searched ? &searched : nullptr;
     if (on_gpu && !on_gpu->too_many && on_gpu->boxes.empty()) {
       out.windows = on_gpu->windows;
@@ -167,7 +178,7 @@ struct Miner::Impl {
         out = search.look(item, (is_there ? searched.generated : made).view(), on_gpu);
         return out.status;
       }
-      CUFACE_TAKE(picture, known.pictures[at]);
+      CUFACE_TAKE(picture, batch.pictures[at]);
       if (!picture) CUFACE_TRY(cuface::take(backgrounds.picture(item.picture), picture));
       out = search.look(item, picture->view(), on_gpu);
       return out.status;
@@ -175,17 +186,24 @@ struct Miner::Impl {
     return out;
   }
 
-  /// What each of them gave; `searches` are the workers'.
-  Result<std::vector<MinedWindows>> look_at(const std::vector<MiningItem>& items,
-                                            std::vector<MiningSearch>& searches,
-                                            const StopFlag* stop) {
+  /// What each of them gave; `searches` are the workers'. `meanwhile` is done besides.
+  template <typename Meanwhile>
+  Result<std::vector<MinedWindows>> look_at(const Batch& batch, std::vector<MiningSearch>& searches,
+                                            const StopFlag* stop, const Meanwhile& meanwhile) {
     if (is_raised(stop)) return cancelled();
-    Known known;
-    CUFACE_TRY(search(items, known, stop));
-    std::vector<MinedWindows> results(items.size());
-    workers.run(static_cast<int>(items.size()), [&](int i, int worker) {
-      const std::size_t at = static_cast<std::size_t>(i);
-      results[at] = look(items[at], known, at, searches[static_cast<std::size_t>(worker)]);
+    if (batch.status.code() == StatusCode::kOutOfDeviceMemory &&
+        options.backend != TrainingBackend::kCuda) {
+      // Larger pictures than there is room for: the CPU has the rest of the stage.
+      gpu = nullptr;
+      on_gpu = false;
+    } else {
+      CUFACE_TRY(batch.status);
+    }
+    std::vector<MinedWindows> results(batch.items.size());
+    workers.run(static_cast<int>(batch.items.size()) + 1, [&](int i, int worker) {
+      if (i == 0) return meanwhile();
+      const std::size_t at = static_cast<std::size_t>(i) - 1;
+      results[at] = look(batch, at, searches[static_cast<std::size_t>(worker)]);
     });
     return results;
   }
@@ -201,7 +219,9 @@ struct Miner::Impl {
       std::vector<MiningItem> items;
       for (const std::size_t most = at_once(); items.size() < most && i < probes; ++i)
         items.push_back({false, i * count / probes, 0, random_at(stage_key, i), 0, 0});
-      CUFACE_TAKE(results, look_at(items, searches, stop));
+      if (is_raised(stop)) return cancelled();
+      const Batch batch = search(std::move(items), stop);
+      CUFACE_TAKE(results, look_at(batch, searches, stop, [] {}));
       for (const MinedWindows& of : results) {
         CUFACE_TRY(of.status);
         passed += of.in_picture;
@@ -213,12 +233,17 @@ struct Miner::Impl {
   }
 
   /// For searches of pictures, as options.backend says. Of the first stages little is searched.
-  Status choose_processor(const CascadeModel& model) {
-    gpu = nullptr;
+  Status choose_processor(std::shared_ptr<const CascadeModel> model) {
+    on_gpu = false;
     if (options.backend == TrainingBackend::kCpu || is_drawn(passing)) return {};
-    Result<std::unique_ptr<GpuMining>> made = make_gpu(model, options.seed);
-    if (falls_back(options.backend, made.status())) return {};
-    return cuface::take(std::move(made), gpu);
+    if (!gpu) {
+      Result<std::unique_ptr<GpuMining>> made = make_gpu(options.seed);
+      if (falls_back(options.backend, made.status())) return {};
+      CUFACE_TRY(cuface::take(std::move(made), gpu));
+    }
+    gpu->use(std::move(model));
+    on_gpu = true;
+    return {};
   }
 
   /// What one picture gave, as far as it is wanted and new.
@@ -238,8 +263,7 @@ struct Miner::Impl {
       }
       if (seen.insert(hash).second) found.add(window);
     }
-    ++(item.generated ? position.next_generated : position.next_picture);
-    ++(item.generated ? position.generated : position.pictures);
+    step_over(item, position);
     position.windows += of.windows;
     position.passed += of.passed;
     return {};
@@ -249,11 +273,11 @@ struct Miner::Impl {
   Backgrounds& backgrounds;
   const MiningOptions options;
   const GpuMiningMaker make_gpu;
-  Workers workers;
-  std::unique_ptr<GpuMining> gpu;  ///< of this stage's model
-  bool was_on_gpu = false;
-  double passing = 1;      ///< of all windows, through the stages so far
-  double taken_share = 1;  ///< of the windows that a search finds, in the first pass
+  Workers workers, decoders;       ///< those who look, and those of the next batch
+  std::unique_ptr<GpuMining> gpu;  ///< once it was needed
+  bool on_gpu = false;             ///< this stage
+  double passing = 1;              ///< of all windows, through the stages so far
+  double taken_share = 1;          ///< of the windows that a search finds, in the first pass
   std::unordered_map<std::uint64_t, std::size_t> positives;
   std::unordered_set<std::uint64_t> seen;
 };
@@ -264,39 +288,55 @@ Miner::Miner(const FeatureBank& bank, Backgrounds& backgrounds, const WindowList
 
 Miner::~Miner() = default;
 
-bool Miner::was_on_gpu() const { return impl_->was_on_gpu; }
+bool Miner::was_on_gpu() const { return impl_->on_gpu; }
 
 Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& position,
                      WindowList& found, const std::function<void()>& progress,
                      const StopFlag* stop) {
   return guarded("looking for negatives", [&]() -> Status {
     Impl& m = *impl_;
-    CascadeModel model;
-    if (!stages.empty()) CUFACE_TRY(take(make_cascade(m.bank, stages), model));
+    const auto model = std::make_shared<CascadeModel>();
+    if (!stages.empty()) CUFACE_TRY(take(make_cascade(m.bank, stages), *model));
     m.passing = passing(stages);
     CUFACE_TRY(m.choose_processor(model));
-    m.was_on_gpu = m.gpu != nullptr;
-    // The model goes with this call.
-    const auto drop = [&](void*) { m.gpu = nullptr; };
-    const std::unique_ptr<void, decltype(drop)> at_end(&m, drop);
     m.seen.clear();
     for (std::size_t i = 0; i < found.count(); ++i) m.seen.insert(xxh64(found.at(i)));
     std::vector<MiningSearch> searches;
-    for (int i = 0; i < m.workers.count(); ++i) searches.emplace_back(m.bank, model, m.passing);
+    for (int i = 0; i < m.workers.count(); ++i) searches.emplace_back(m.bank, *model, m.passing);
     const std::uint64_t stage_key = random_at(m.options.seed, stages.size());
     m.taken_share = 1;
     // Of generated pictures, which come last, each window is taken.
     if (!is_drawn(m.passing) && position.pictures < m.passes() && found.count() < m.options.wanted)
       CUFACE_TRY(m.estimate_share(searches, stage_key, stop));
+    Impl::Batch batch;
+    bool is_searched = false;
+    double gain = 0;  // by a picture of the last batch
     while (found.count() < m.options.wanted) {
-      const std::vector<MiningItem> items = m.next_items(position, stage_key);
-      if (items.empty()) break;
-      CUFACE_TAKE(results, m.look_at(items, searches, stop));
-      for (std::size_t i = 0; i < items.size() && found.count() < m.options.wanted; ++i) {
+      if (is_raised(stop)) return cancelled();
+      if (!is_searched) batch = m.search(m.next_items(position, stage_key), stop);
+      if (batch.items.empty()) break;
+      // While the host looks at these a GPU has the next ones, unless it seems that none are
+      // needed.
+      MiningPosition behind = position;
+      for (const MiningItem& item : batch.items) step_over(item, behind);
+      const double expected = gain * static_cast<double>(batch.items.size());
+      is_searched = m.on_gpu && static_cast<double>(found.count()) + expected <
+                                    static_cast<double>(m.options.wanted);
+      Impl::Batch next;
+      std::vector<MiningItem> items;
+      if (is_searched) items = m.next_items(behind, stage_key);
+      const auto meanwhile = [&] {
+        if (is_searched) next = m.search(std::move(items), stop);
+      };
+      CUFACE_TAKE(results, m.look_at(batch, searches, stop, meanwhile));
+      const std::size_t before = found.count();
+      for (std::size_t i = 0; i < batch.items.size() && found.count() < m.options.wanted; ++i) {
         CUFACE_TRY(results[i].status);
-        CUFACE_TRY(m.take(items[i], results[i], position, found));
+        CUFACE_TRY(m.take(batch.items[i], results[i], position, found));
       }
+      gain = static_cast<double>(found.count() - before) / static_cast<double>(batch.items.size());
       if (progress) progress();
+      batch = std::move(next);
     }
     return {};
   });

@@ -40,8 +40,9 @@ struct MiningOptions {
   std::uint64_t generated = 0;  ///< most generated backgrounds for a stage, after the others
   int threads = 0;
   TrainingBackend backend = TrainingBackend::kCpu;  ///< of searches; not of what is drawn
-  /// Decoded for the GPU at once, about: large photographs would take gigabytes.
-  double pixels_at_once = 256e6;
+  /// Decoded for the GPU at once, about, and as many for the next search: large photographs would
+  /// take gigabytes.
+  double pixels_at_once = 128e6;
 };
 
 /// How many samples a stage will find in `pictures` backgrounds and options.generated ones, by what

@@ -193,20 +193,22 @@ TEST_F(TrainMining, AFewPicturesGiveMoreThanTheirShare) {
 struct Asked {
   std::vector<std::vector<SearchTask>> searches;
   std::function<void()> in_search = [] {};
+  Status status{};  ///< what it answers
 };
 GpuMiningMaker maker_of(Asked& asked) {
   struct Gpu : GpuMining {
     explicit Gpu(Asked& a) : asked(a) {}
+    void use(std::shared_ptr<const CascadeModel> /*model*/) override {}
     Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
                   const StopFlag* /*stop*/) override {
       asked.searches.emplace_back(tasks.begin(), tasks.end());
       found = std::vector<SearchedPicture>(tasks.size());
       asked.in_search();
-      return {};
+      return asked.status;
     }
     Asked& asked;
   };
-  return [&asked](const CascadeModel&, std::uint64_t) -> Result<std::unique_ptr<GpuMining>> {
+  return [&asked](std::uint64_t) -> Result<std::unique_ptr<GpuMining>> {
     return Result<std::unique_ptr<GpuMining>>(std::make_unique<Gpu>(asked));
   };
 }
@@ -241,6 +243,39 @@ TEST_F(TrainMining, AGpuIsGivenAsManyPicturesAsThereIsRoomFor) {
   ASSERT_EQ(asked.searches.size(), 2u);
   for (const auto& tasks : asked.searches)
     for (const SearchTask& task : tasks) EXPECT_TRUE(task.generated);
+}
+
+// A search is asked for while the host looks at what the one before found.
+TEST_F(TrainMining, WithoutRoomOnTheGpuTheCpuGoesOn) {
+  const auto backgrounds = open();
+  const std::vector<BoostedStage> cascade{stage_of_few(bank_, *backgrounds, 10, 0.9f)};
+  const WindowList none(kSize);
+  MiningPosition position;
+  WindowList expected(kSize);
+  Miner on_cpu(bank_, *backgrounds, none, {38, 50, 3, 2});
+  ASSERT_TRUE(on_cpu.gather(cascade, position, expected, {}, nullptr).ok());
+  for (const std::size_t full : {1, 4, 5}) {  // a probe, the first batch, the next
+    for (const TrainingBackend backend : {TrainingBackend::kAuto, TrainingBackend::kCuda}) {
+      Asked asked;
+      asked.in_search = [&] {
+        if (asked.searches.size() == full) asked.status = {StatusCode::kOutOfDeviceMemory, "full"};
+      };
+      MiningOptions options{38, 50, 3, 2, backend, backgrounds->pixels() * 2 / 5};
+      Miner miner(bank_, *backgrounds, none, options, maker_of(asked));
+      MiningPosition its_position;
+      WindowList found(kSize);
+      const Status status = miner.gather(cascade, its_position, found, {}, nullptr);
+      EXPECT_EQ(asked.searches.size(), full);
+      if (backend == TrainingBackend::kCuda) {
+        EXPECT_EQ(status.code(), StatusCode::kOutOfDeviceMemory);
+        continue;
+      }
+      EXPECT_TRUE(status.ok()) << status.message();
+      EXPECT_FALSE(miner.was_on_gpu());
+      EXPECT_TRUE(std::ranges::equal(found.pixels(), expected.pixels()));
+      EXPECT_EQ(its_position.windows, position.windows);
+    }
+  }
 }
 
 // It lies in the GPU's first batch, behind those that give all that is wanted. Every second picture

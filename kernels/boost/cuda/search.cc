@@ -8,6 +8,7 @@
 
 #include "kernels/boost/cuda/order.h"
 #include "kernels/boost/cuda/scan.h"
+#include "kernels/boost/cuda/sums.h"
 #include "kernels/cascade/bind.h"
 #include "kernels/common/cuda/find_gpu.h"
 #include "kernels/common/cuda/runtime.h"
@@ -31,68 +32,125 @@ Status wait(cudaStream_t stream) {
   return check(cudaStreamSynchronize(stream), "searching for a split");
 }
 
+/// Memory that only grows.
+template <typename Buffer>
+Status grow(std::size_t size, Buffer& buffer) {
+  if (buffer.size() >= size) return {};
+  buffer = {};
+  return take(Buffer::create(size), buffer);
+}
+
 template <typename T>
 Status upload(const T* from, std::size_t count, DeviceBuffer<T>& to, cudaStream_t stream) {
-  CUFACE_TRY(take(DeviceBuffer<T>::create(count), to));
+  CUFACE_TRY(grow(count, to));
   return check(cudaMemcpyAsync(to.data(), from, count * sizeof(T), cudaMemcpyHostToDevice, stream),
                "copying samples to the GPU");
 }
 
+/// What is the same for all stages, and memory that is as large.
+struct SearchMemory : StageMemory {
+  DeviceBuffer<BoundFeature> bound;  ///< all features of the bank
+  DeviceBuffer<std::uint8_t> pixels;
+  DeviceBuffer<std::uint32_t> sums;
+  DeviceBuffer<float> norms;
+  DeviceBuffer<std::byte> scratch;
+  DeviceBuffer<std::int32_t> node;  ///< responses, then weights
+  PinnedBuffer<std::int32_t> host_node;
+  DeviceBuffer<BestSplit> best;
+  PinnedBuffer<BestSplit> host_best;
+  PinnedBuffer<std::byte> host_order;
+  DeviceBuffer<std::byte> orders, spare;
+  OwnStream stream;  ///< ends before what it works on
+
+  Status prepare(const FeatureBank& bank, const SumLayout& layout) {
+    if (bound.size() > 0) return {};
+    CUFACE_TRY(take(OwnStream::create(), stream));
+    CUFACE_TRY(grow(1, best));
+    CUFACE_TRY(grow(1, host_best));
+    std::vector<BoundFeature> features;
+    features.reserve(bank.count());
+    for (std::size_t i = 0; i < bank.count(); ++i)
+      features.push_back(bind_feature(bank.at(i), layout));
+    CUFACE_TRY(upload(features.data(), features.size(), bound, stream.get()));
+    return wait(stream.get());
+  }
+};
+
 template <typename Id>
 class CudaSearch : public SplitSearch {
  public:
-  CudaSearch(const FeatureBank& bank, const SampleValues& values, Boosting boosting)
+  CudaSearch(const FeatureBank& bank, std::size_t samples, Boosting boosting)
       : bank_(bank),
         boosting_(boosting),
-        count_(values.count()),
-        stride_(OrderRows<Id>::stride_of(values.count())) {}
+        count_(samples),
+        stride_(OrderRows<Id>::stride_of(samples)) {}
+  ~CudaSearch() override {
+    if (!keeps_orders_) memory_->orders = {};
+  }
+  CudaSearch(const CudaSearch&) = delete;
+  CudaSearch& operator=(const CudaSearch&) = delete;
 
-  Status prepare(const SampleValues& values, std::size_t memory, const StopFlag* stop) {
-    CUFACE_TRY(take(OwnStream::create(), own_));
+  /// Begins to sort.
+  Status prepare(const TrainingSamples& samples, const SampleValues& values, std::size_t memory,
+                 std::unique_ptr<StageMemory>* kept) {
+    std::unique_ptr<StageMemory>& owner = kept ? *kept : own_memory_;
+    if (!owner) owner = std::make_unique<SearchMemory>();
+    memory_ = static_cast<SearchMemory*>(owner.get());
+    SearchMemory& m = *memory_;
+    CUFACE_TRY(m.prepare(bank_, values.layout()));
     CUFACE_TRY(take(OrderPlan::create(static_cast<int>(count_), sizeof(Id)), order_plan_));
     CUFACE_TRY(take(ScanPlan::create(static_cast<int>(count_), boosting_), scan_plan_));
-    std::vector<BoundFeature> bound;
-    bound.reserve(bank_.count());
-    for (std::size_t i = 0; i < bank_.count(); ++i)
-      bound.push_back(bind_feature(bank_.at(i), values.layout()));
-    CUFACE_TRY(upload(bound.data(), bound.size(), bound_, own_.get()));
-    CUFACE_TRY(upload(values.sums().data(), values.sums().size(), sums_, own_.get()));
-    CUFACE_TRY(upload(values.norms().data(), values.norms().size(), norms_, own_.get()));
-    rows_ = {sums_.data(), norms_.data(), values.padded(), static_cast<int>(count_)};
-    CUFACE_TRY(take(DeviceBuffer<std::byte>::create(order_plan_.scratch_bytes()), scratch_));
-    CUFACE_TRY(take(DeviceBuffer<std::int32_t>::create(2 * samples()), node_));
-    CUFACE_TRY(take(PinnedBuffer<std::int32_t>::create(2 * samples()), host_node_));
-    CUFACE_TRY(take(PinnedBuffer<Id>::create(count_), host_order_));
-    CUFACE_TRY(take(DeviceBuffer<BestSplit>::create(1), best_));
-    CUFACE_TRY(take(PinnedBuffer<BestSplit>::create(1), host_best_));
-    CUFACE_TRY(allocate(memory));
-    for (std::size_t first = 0; first < stored_; first += kBlock) {
-      if (is_raised(stop)) return cancelled();
-      CUFACE_TRY(sort(first, std::min(kBlock, stored_ - first), rows_of(first)));
-      CUFACE_TRY(wait(own_.get()));
+    CUFACE_TRY(grow(order_plan_.scratch_bytes(), m.scratch));
+    CUFACE_TRY(grow(2 * (count_ + 1), m.node));
+    CUFACE_TRY(grow(2 * (count_ + 1), m.host_node));
+    CUFACE_TRY(grow(count_ * sizeof(Id), m.host_order));
+    if (values.is_filled()) {
+      CUFACE_TRY(upload(values.sums().data(), values.sums().size(), m.sums, stream()));
+      CUFACE_TRY(upload(values.norms().data(), values.norms().size(), m.norms, stream()));
+    } else {
+      const auto corners = static_cast<std::size_t>((bank_.width() + 1) * (bank_.height() + 1));
+      CUFACE_TRY(grow(corners * values.padded(), m.sums));
+      CUFACE_TRY(grow(values.padded(), m.norms));
+      CUFACE_TRY(upload(samples.pixels.data(), samples.pixels.size(), m.pixels, stream()));
+      CUFACE_TRY(
+          make_sums({m.pixels.data(), static_cast<int>(count_), bank_.width(), bank_.height()},
+                    values.padded(), m.sums.data(), m.norms.data(), stream()));
     }
-    return wait(own_.get());
+    rows_ = {m.sums.data(), m.norms.data(), values.padded(), static_cast<int>(count_)};
+    CUFACE_TRY(allocate(memory));
+    for (int i = 0; i < kBlocksAhead; ++i) CUFACE_TRY(sort_more());
+    return {};
+  }
+
+  Status ready(const StopFlag* stop) override {
+    while (sorted_ < stored_) {
+      if (is_raised(stop)) return cancelled();
+      CUFACE_TRY(sort_more());
+      CUFACE_TRY(wait(stream()));
+    }
+    return wait(stream());
   }
 
   Status best(const NodeSamples& node, const StopFlag* stop, FeatureQuality& found) override {
     const bool weighs = boosting_ == Boosting::kLogit;
-    std::int32_t* to = host_node_.data();
+    SearchMemory& m = *memory_;
+    std::int32_t* to = m.host_node.data();
     std::copy(node.responses.begin(), node.responses.end(), to);
     to[count_] = 0;
     if (weighs) {
       std::copy(node.weights.begin(), node.weights.end(), to + samples());
       to[samples() + count_] = 0;
     }
-    *host_best_.data() = 0;
-    const cudaStream_t stream = own_.get();
-    CUFACE_TRY(
-        check(cudaMemcpyAsync(node_.data(), to, samples() * (weighs ? 2 : 1) * sizeof(std::int32_t),
-                              cudaMemcpyHostToDevice, stream),
-              "copying weights to the GPU"));
-    CUFACE_TRY(check(cudaMemcpyAsync(best_.data(), host_best_.data(), sizeof(BestSplit),
+    *m.host_best.data() = 0;
+    const cudaStream_t stream = this->stream();
+    CUFACE_TRY(check(
+        cudaMemcpyAsync(m.node.data(), to, samples() * (weighs ? 2 : 1) * sizeof(std::int32_t),
+                        cudaMemcpyHostToDevice, stream),
+        "copying weights to the GPU"));
+    CUFACE_TRY(check(cudaMemcpyAsync(m.best.data(), m.host_best.data(), sizeof(BestSplit),
                                      cudaMemcpyHostToDevice, stream),
                      "copying weights to the GPU"));
-    const DeviceNode on_gpu{node_.data(), node_.data() + samples(), static_cast<int>(count_),
+    const DeviceNode on_gpu{m.node.data(), m.node.data() + samples(), static_cast<int>(count_),
                             node.all, boosting_};
     CUFACE_TRY(scan(0, stored_, rows_of(0), on_gpu));
     for (std::size_t first = stored_; first < bank_.count(); first += kBlock) {
@@ -102,12 +160,12 @@ class CudaSearch : public SplitSearch {
       CUFACE_TRY(scan(first, features, spare_rows(), on_gpu));
       CUFACE_TRY(wait(stream));
     }
-    CUFACE_TRY(check(cudaMemcpyAsync(host_best_.data(), best_.data(), sizeof(BestSplit),
+    CUFACE_TRY(check(cudaMemcpyAsync(m.host_best.data(), m.best.data(), sizeof(BestSplit),
                                      cudaMemcpyDeviceToHost, stream),
                      "copying a split from the GPU"));
     CUFACE_TRY(wait(stream));
     if (is_raised(stop)) return cancelled();
-    const BestSplit best = *host_best_.data();
+    const BestSplit best = *m.host_best.data();
     found = {};
     if (best == 0) return {};
     found.feature = ~static_cast<std::uint32_t>(best);
@@ -118,91 +176,103 @@ class CudaSearch : public SplitSearch {
   Status order_of(std::size_t feature, std::span<const float> values,
                   std::vector<std::uint32_t>& order) override {
     if (feature >= stored_) return SplitSearch::order_of(feature, values, order);
-    CUFACE_TRY(check(cudaMemcpyAsync(host_order_.data(), rows_of(feature).ids, count_ * sizeof(Id),
-                                     cudaMemcpyDeviceToHost, own_.get()),
+    CUFACE_TRY(check(cudaMemcpyAsync(memory_->host_order.data(), rows_of(feature).ids,
+                                     count_ * sizeof(Id), cudaMemcpyDeviceToHost, stream()),
                      "copying an order from the GPU"));
-    CUFACE_TRY(wait(own_.get()));
+    CUFACE_TRY(wait(stream()));
+    const Id* ids = reinterpret_cast<const Id*>(memory_->host_order.data());
     order.resize(count_);
     for (std::size_t i = 0; i < count_; ++i)
-      order[i] = host_order_.data()[i] & static_cast<Id>(~OrderRows<Id>::kApart);
+      order[i] = ids[i] & static_cast<Id>(~OrderRows<Id>::kApart);
     return {};
   }
 
   std::size_t bytes() const override {
-    return orders_.size() * sizeof(Id) + spare_.size() * sizeof(Id) + scratch_.size() +
-           sums_.size() * sizeof(std::uint32_t) + bound_.size() * sizeof(BoundFeature);
+    const SearchMemory& m = *memory_;
+    return m.orders.size() + m.spare.size() + m.scratch.size() +
+           m.sums.size() * sizeof(std::uint32_t) + m.bound.size() * sizeof(BoundFeature);
   }
 
  private:
+  static constexpr int kBlocksAhead = 6;  ///< while the host makes its own sums
+
+  cudaStream_t stream() const { return memory_->stream.get(); }
   std::size_t samples() const { return count_ + 1; }
 
   /// Room for the orders that are kept, and for those that are sorted again.
   Status allocate(std::size_t memory) {
-    if (memory == 0) {
-      std::size_t free = 0, all = 0;
-      CUFACE_TRY(check(cudaMemGetInfo(&free, &all), "asking for the GPU's memory"));
-      memory = static_cast<std::size_t>(static_cast<double>(free) * kShareOfFree);
-    }
+    SearchMemory& m = *memory_;
+    std::size_t free = 0, all = 0;
+    CUFACE_TRY(check(cudaMemGetInfo(&free, &all), "asking for the GPU's memory"));
+    const std::size_t ours = free + m.orders.size() + m.spare.size();
+    if (memory == 0) memory = static_cast<std::size_t>(static_cast<double>(ours) * kShareOfFree);
     const std::size_t of_feature = stride_ * sizeof(Id);
     stored_ = std::min(bank_.count(), memory / of_feature);
-    CUFACE_TRY(take(DeviceBuffer<Id>::create(stored_ * stride_), orders_));
-    const std::size_t spare = std::min(kBlock, bank_.count() - stored_);
-    return take(DeviceBuffer<Id>::create(spare * stride_), spare_);
+    // Between stages others need some too.
+    keeps_orders_ = stored_ * of_feature <= ours / 2;
+    CUFACE_TRY(grow(stored_ * of_feature, m.orders));
+    return grow(std::min(kBlock, bank_.count() - stored_) * of_feature, m.spare);
   }
 
   OrderRows<Id> rows_of(std::size_t feature) {
-    return {orders_.data() + feature * stride_, stride_};
+    return {reinterpret_cast<Id*>(memory_->orders.data()) + feature * stride_, stride_};
   }
-  OrderRows<Id> spare_rows() { return {spare_.data(), stride_}; }
+  OrderRows<Id> spare_rows() { return {reinterpret_cast<Id*>(memory_->spare.data()), stride_}; }
 
+  /// The next features that are kept.
+  Status sort_more() {
+    const std::size_t first = sorted_;
+    sorted_ = std::min(stored_, first + kBlock);
+    return sort(first, sorted_ - first, rows_of(first));
+  }
   Status sort(std::size_t first, std::size_t features, const OrderRows<Id>& to) {
-    return order_plan_.make(rows_, bound_.data() + first, static_cast<std::uint32_t>(features), to,
-                            scratch_.data(), own_.get());
+    return order_plan_.make(rows_, memory_->bound.data() + first,
+                            static_cast<std::uint32_t>(features), to, memory_->scratch.data(),
+                            stream());
   }
   Status scan(std::size_t first, std::size_t features, const OrderRows<Id>& orders,
               const DeviceNode& node) {
     return scan_plan_.run(orders, static_cast<std::uint32_t>(first),
-                          static_cast<std::uint32_t>(features), node, best_.data(), own_.get());
+                          static_cast<std::uint32_t>(features), node, memory_->best.data(),
+                          stream());
   }
 
   const FeatureBank& bank_;
   const Boosting boosting_;
   const std::size_t count_, stride_;
-  OwnStream own_;
+  std::unique_ptr<StageMemory> own_memory_;
+  SearchMemory* memory_ = nullptr;
   OrderPlan order_plan_;
   ScanPlan scan_plan_;
-  std::size_t stored_ = 0;  ///< features
+  std::size_t stored_ = 0, sorted_ = 0;  ///< features
+  bool keeps_orders_ = true;
   SumRows rows_ = {};
-  DeviceBuffer<BoundFeature> bound_;
-  DeviceBuffer<std::uint32_t> sums_;
-  DeviceBuffer<float> norms_;
-  DeviceBuffer<std::byte> scratch_;
-  DeviceBuffer<std::int32_t> node_;  ///< responses, then weights
-  PinnedBuffer<std::int32_t> host_node_;
-  DeviceBuffer<BestSplit> best_;
-  PinnedBuffer<BestSplit> host_best_;
-  PinnedBuffer<Id> host_order_;
-  DeviceBuffer<Id> orders_, spare_;
 };
 
 using Made = Result<std::unique_ptr<SplitSearch>>;
 
 template <typename Id>
-Made prepared(const FeatureBank& bank, const SampleValues& values, Boosting boosting,
-              std::size_t memory, const StopFlag* stop) {
-  auto search = std::make_unique<CudaSearch<Id>>(bank, values, boosting);
-  CUFACE_TRY(search->prepare(values, memory, stop));
+Made prepared(const FeatureBank& bank, const TrainingSamples& samples, const SampleValues& values,
+              Boosting boosting, std::size_t memory, std::unique_ptr<StageMemory>* kept) {
+  auto search = std::make_unique<CudaSearch<Id>>(bank, samples.count(), boosting);
+  const Status status = search->prepare(samples, values, memory, kept);
+  if (!status.ok()) {
+    search.reset();
+    if (kept) kept->reset();
+    return status;
+  }
   return Made(std::move(search));
 }
 
 }  // namespace
 
-Made make_search(const FeatureBank& bank, const SampleValues& values, Boosting boosting,
-                 std::size_t memory, const StopFlag* stop) {
+Made make_search(const FeatureBank& bank, const TrainingSamples& samples,
+                 const SampleValues& values, Boosting boosting, std::size_t memory,
+                 std::unique_ptr<StageMemory>* kept) {
   CUFACE_TRY(find_gpu());
-  return values.count() < OrderRows<std::uint16_t>::kApart
-             ? prepared<std::uint16_t>(bank, values, boosting, memory, stop)
-             : prepared<std::uint32_t>(bank, values, boosting, memory, stop);
+  return samples.count() < OrderRows<std::uint16_t>::kApart
+             ? prepared<std::uint16_t>(bank, samples, values, boosting, memory, kept)
+             : prepared<std::uint32_t>(bank, samples, values, boosting, memory, kept);
 }
 
 }  // namespace cuface::cuda::boost

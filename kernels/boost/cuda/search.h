@@ -12,10 +12,13 @@
 namespace cuface::cuda::boost {
 
 /// Keeps sorted orders in so many bytes of the current GPU's memory, 0 = most of what is free, and
-/// sorts again those that do not fit. `bank` and `values` must outlive it; nodes are `boosting`'s.
-/// kUnsupported with what CUDA says, kOutOfDeviceMemory, kCancelled once `stop` is raised.
+/// sorts again those that do not fit. `bank` must outlive it; nodes are `boosting`'s. The values
+/// need not be filled where the bank has no tilted features. Memory is that in *kept, where `kept`
+/// is not null, and stays there; *kept must outlive the search, and be of the same bank.
+/// kUnsupported with what CUDA says, kOutOfDeviceMemory. Ends before all is sorted: ready() waits.
 Result<std::unique_ptr<cuface::boost::SplitSearch>> make_search(
-    const FeatureBank& bank, const cuface::boost::SampleValues& values, Boosting boosting,
-    std::size_t memory, const StopFlag* stop);
+    const FeatureBank& bank, const TrainingSamples& samples,
+    const cuface::boost::SampleValues& values, Boosting boosting, std::size_t memory,
+    std::unique_ptr<StageMemory>* kept);
 
 }  // namespace cuface::cuda::boost

@@ -339,6 +339,34 @@ __global__ void __launch_bounds__(kPairThreads, kPairBlocks)
     take_survivors(table, by_patch, pixels, out);
 }
 
+/// A block a tile of one of several pictures, then survivors of all its tiles. A picture's memory
+/// lies `apart` bytes behind that of the one before. Blocks wait for those of their picture only.
+__global__ void __launch_bounds__(kPairThreads, kPairBlocks)
+    pairs_of_many_kernel(const __grid_constant__ TileTable table,
+                         const __grid_constant__ CascadeView by_patch,
+                         const __grid_constant__ PairNodes nodes,
+                         ImageView<const std::uint8_t> pixels, unsigned long long* skips,
+                         SearchOutput out, std::size_t apart) {
+  const std::size_t behind = blockIdx.y * apart;
+  const auto move = [&](auto*& at) {
+    using T = std::remove_reference_t<decltype(*at)>;
+    using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+    at = reinterpret_cast<T*>(reinterpret_cast<Byte*>(at) + behind);
+  };
+  move(pixels.data);
+  move(skips);
+  move(out.raw);
+  move(out.queue);
+  move(out.counts);
+  move(out.queue_states);
+  begin_tile(out);
+  const Tile tile = tile_at(table, blockIdx.x);
+  __shared__ TileBlock block;
+  search_tile<false>(PairTile(table, by_patch, nodes, pixels, out, tile), pixels, skips, block);
+  if (end_tile(out.counts, out.queue_states, out.queue_capacity))
+    take_survivors(table, by_patch, pixels, out);
+}
+
 /// The kernel of a search; with `active` of active parts too.
 inline auto pairs_for(bool active) { return active ? pairs_kernel<true> : pairs_kernel<false>; }
 

@@ -33,9 +33,10 @@ Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
   const std::size_t shared = static_cast<std::size_t>(most_shared) - kOwnShared;
   CUFACE_TRY(take(plan_tiles(cascade.model(), pairs, most_step, shared), plan));
   // The limit belongs to the kernel: one of this plan would be too little for others.
-  for (const bool active : {false, true}) {
-    const void* kernel = plan.in_pairs ? reinterpret_cast<const void*>(pairs_for(active))
-                                       : reinterpret_cast<const void*>(search_kernel);
+  for (const void* kernel : {plan.in_pairs ? reinterpret_cast<const void*>(pairs_for(false))
+                                           : reinterpret_cast<const void*>(search_kernel),
+                             reinterpret_cast<const void*>(pairs_for(true)),
+                             reinterpret_cast<const void*>(pairs_of_many_kernel)}) {
     CUFACE_TRY(check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                           static_cast<int>(shared)),
                      "asking for shared memory"));
@@ -105,21 +106,51 @@ Zeros CascadeSearch::zeros() const {
 Status CascadeSearch::enqueue(ImageView<const std::uint8_t> pixels, const std::int32_t* run,
                               const SearchRegion* band, const DeviceMap& active, Launcher launch) {
   if (tiles_ == 0) return {};
+  const DeviceTables& tables = *tables_;
+  const LaunchShape shape = {tiles_, kSearchThreads, plan_.shared_bytes};
+  if (plan_.in_pairs)
+    return launch("all stages", pairs_for(active.map), shape, table(), tables.view(2), pair_nodes(),
+                  pixels, skips_.data(), output(), run, band, active);
+  return launch("all stages", search_kernel, shape, table(), tables.view(0), tables.view(1),
+                tables.view(2), pixels, skips_.data(), output(), run, band, active);
+}
+
+Status CascadeSearch::enqueue_many(ImageView<const std::uint8_t> pixels, std::byte* scratch,
+                                   unsigned pictures, std::size_t apart, Launcher launch) {
+  if (!plan_.in_pairs) {
+    ImageView<const std::uint8_t> of_picture = pixels;
+    for (unsigned i = 0; i < pictures; ++i, of_picture.data += apart) {
+      bind(scratch + i * apart);
+      CUFACE_TRY(enqueue(of_picture, nullptr, nullptr, {}, launch));
+    }
+    bind(scratch);
+    return {};
+  }
+  bind(scratch);
+  if (tiles_ == 0) return {};
+  return launch("all stages", pairs_of_many_kernel,
+                {dim3(tiles_, pictures), kSearchThreads, plan_.shared_bytes}, table(),
+                tables_->view(2), pair_nodes(), pixels, skips_.data(), output(), apart);
+}
+
+TileTable CascadeSearch::table() const {
   TileTable table = plan_.table;
   table.levels = levels_.data();
   table.level_of = level_of_.data();
-  const DeviceTables& tables = *tables_;
-  table.survivor_nodes = tables.survivor_nodes.size() > 0 ? tables.survivor_nodes.data() : nullptr;
-  PairNodes pair_nodes = plan_.pairs;
-  pair_nodes.nodes = tables.pair_words.data();
-  const SearchOutput out = {raw_.data(),   raw_.size(),    queue_.data(),
-                            queue_.size(), counts_.data(), queue_states_.data()};
-  const LaunchShape shape = {tiles_, kSearchThreads, plan_.shared_bytes};
-  if (plan_.in_pairs)
-    return launch("all stages", pairs_for(active.map), shape, table, tables.view(2), pair_nodes,
-                  pixels, skips_.data(), out, run, band, active);
-  return launch("all stages", search_kernel, shape, table, tables.view(0), tables.view(1),
-                tables.view(2), pixels, skips_.data(), out, run, band, active);
+  table.survivor_nodes =
+      tables_->survivor_nodes.size() > 0 ? tables_->survivor_nodes.data() : nullptr;
+  return table;
+}
+
+PairNodes CascadeSearch::pair_nodes() const {
+  PairNodes nodes = plan_.pairs;
+  nodes.nodes = tables_->pair_words.data();
+  return nodes;
+}
+
+SearchOutput CascadeSearch::output() const {
+  return {raw_.data(),   raw_.size(),    queue_.data(),
+          queue_.size(), counts_.data(), queue_states_.data()};
 }
 
 }  // namespace cuface::cuda

@@ -24,6 +24,8 @@
 
 namespace cuface::cuda {
 
+struct SearchOutput;
+
 /// How many windows came how far.
 struct SearchCounts {
   std::uint32_t listed;       ///< passed the stages that all go through, and were not skipped
@@ -55,10 +57,20 @@ class CascadeSearch {
   Status enqueue(ImageView<const std::uint8_t> pixels, const std::int32_t* run,
                  const SearchRegion* band, const DeviceMap& active, Launcher launch);
 
+  /// Searches all of `pictures` pictures, of which each has its atlas and its scratch `apart` bytes
+  /// behind those of the one before: by one launch, where windows are searched in pairs. `scratch`
+  /// is the first one's, and bound afterwards.
+  Status enqueue_many(ImageView<const std::uint8_t> pixels, std::byte* scratch, unsigned pictures,
+                      std::size_t apart, Launcher launch);
+
   const Rect* raw_windows() const { return raw_.data(); }        ///< in device memory
   const SearchCounts* counts() const { return counts_.data(); }  ///< in device memory
 
  private:
+  TileTable table() const;
+  PairNodes pair_nodes() const;
+  SearchOutput output() const;
+
   std::shared_ptr<const DeviceTables> tables_;
   DeviceBuffer<WindowLevel> levels_;
   DeviceBuffer<std::uint16_t> level_of_;

@@ -52,6 +52,16 @@ __device__ void resize_tile(ImageView<const std::uint8_t> src, ImageView<std::ui
                             });
 }
 
+__device__ inline void resize_of_block(const ImageView<const std::uint8_t>& src,
+                                       const ImageView<std::uint8_t>& out, bool words,
+                                       const ResizeTile& tile, const ResizeTap* taps) {
+  if (words && tile.quads) {
+    resize_tile(src, out, tile, taps);
+  } else {
+    resize_pixels(src, out, tile, taps);
+  }
+}
+
 /// A block a tile.
 __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     resize_kernel(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out, bool words,
@@ -59,12 +69,21 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
                   const std::int32_t* run, Zeros zeros) {
   zeros.write();
   if (idle(run) || blockIdx.x >= tile_count) return;
-  const ResizeTile tile = tiles[blockIdx.x];
-  if (words && tile.quads) {
-    resize_tile(src, out, tile, taps);
-  } else {
-    resize_pixels(src, out, tile, taps);
-  }
+  resize_of_block(src, out, words, tiles[blockIdx.x], taps);
+}
+
+/// A block a tile of one of several pictures.
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+    resize_many_kernel(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out, bool words,
+                       const ResizeTile* tiles, unsigned tile_count, const ResizeTap* taps,
+                       Zeros zeros, std::size_t apart) {
+  const std::size_t behind = blockIdx.y * apart;
+  zeros.data += behind / sizeof(uint4);
+  zeros.write();
+  if (blockIdx.x >= tile_count) return;
+  src.data += behind;
+  out.data += behind;
+  resize_of_block(src, out, words, tiles[blockIdx.x], taps);
 }
 
 }  // namespace
@@ -105,6 +124,17 @@ Status LevelResize::enqueue(ImageView<const std::uint8_t> src, ImageView<std::ui
   const bool words = rows_are_words(src.data, src.stride) && rows_are_words(out.data, out.stride);
   return launch("resizing the levels", resize_kernel, {std::max(tiles, 1u), kThreads}, src, out,
                 words, tiles_.data(), tiles, taps_.data(), run, zeros);
+}
+
+Status LevelResize::enqueue_many(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out,
+                                 unsigned pictures, std::size_t apart, Launcher launch,
+                                 const Zeros& zeros) const {
+  if (tiles_.size() == 0 && zeros.count == 0) return {};
+  const auto tiles = static_cast<unsigned>(tiles_.size());
+  const bool words = rows_are_words(src.data, src.stride) && rows_are_words(out.data, out.stride);
+  return launch("resizing the levels", resize_many_kernel,
+                {dim3(std::max(tiles, 1u), pictures), kThreads}, src, out, words, tiles_.data(),
+                tiles, taps_.data(), zeros, apart);
 }
 
 }  // namespace cuface::cuda

@@ -44,6 +44,12 @@ class LevelResize {
   Status enqueue(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out,
                  const std::int32_t* run, Launcher launch, const Zeros& zeros = {}) const;
 
+  /// The same of `pictures` pictures by one launch: what is one's of `src`, `out` and `zeros` lies
+  /// `apart` bytes, a multiple of 16, behind that of the one before.
+  Status enqueue_many(ImageView<const std::uint8_t> src, ImageView<std::uint8_t> out,
+                      unsigned pictures, std::size_t apart, Launcher launch,
+                      const Zeros& zeros) const;
+
  private:
   DeviceBuffer<ResizeTap> taps_;
   DeviceBuffer<ResizeTile> tiles_;

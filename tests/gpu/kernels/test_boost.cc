@@ -13,6 +13,7 @@
 #include "kernels/boost/cuda/order.h"
 #include "kernels/boost/cuda/scan.h"
 #include "kernels/boost/cuda/search.h"
+#include "kernels/boost/cuda/sums.h"
 #include "kernels/boost/search.h"
 #include "kernels/boost/values.h"
 #include "kernels/cascade/bind.h"
@@ -206,6 +207,32 @@ class BoostCuda : public testing::Test {
   std::size_t bytes_ = 0;
 };
 
+TEST_F(BoostCuda, SumsAndNormsOfEveryWindow) {
+  for (const int side : {4, 9, 24}) {
+    SCOPED_TRACE(side);
+    DrawnSamples samples = test::drawn_samples(side, 40, 61);
+    std::fill_n(samples.pixels.begin(), side * side, std::uint8_t{7});  // flat
+    const SampleValues values(bank_of(side), samples.view());
+    auto pixels = uploaded(samples.pixels);
+    const auto bytes_of_all = [](const auto& all) {
+      std::vector<std::uint8_t> bytes(all.size() * sizeof all[0]);
+      std::memcpy(bytes.data(), all.data(), bytes.size());
+      return bytes;
+    };
+    // Behind the last sample SampleValues has zeros.
+    test::GuardedBytes sums(values.sums().size() * sizeof(std::uint32_t), 0);
+    test::GuardedBytes norms(values.norms().size() * sizeof(float), 0);
+    const Status made =
+        cuda::boost::make_sums({pixels.data(), static_cast<int>(values.count()), side, side},
+                               values.padded(), reinterpret_cast<std::uint32_t*>(sums.data()),
+                               reinterpret_cast<float*>(norms.data()), *stream_);
+    ASSERT_TRUE(made.ok()) << made.message();
+    ASSERT_EQ(values.norms()[0], 0);
+    EXPECT_EQ(sums.get(), bytes_of_all(values.sums()));
+    EXPECT_EQ(norms.get(), bytes_of_all(values.norms()));
+  }
+}
+
 TEST_F(BoostCuda, OrdersAndQualitiesOfEveryFeature) {
   const int side = test::under_tool() ? 4 : 9;
   compare_features<std::uint16_t>(test::drawn_samples(side, 70, 91), FeatureMode::kAll);
@@ -259,6 +286,26 @@ TEST_F(BoostCuda, ManySamples) {
     }
   }
   test::compared("nodes", nodes_, 18);
+}
+
+// Of fewer samples and of more, of another boosting, and where not all orders fit.
+TEST_F(BoostCuda, MemoryKeptForTheNextStage) {
+  const int side = test::under_tool() ? 4 : 8;
+  const FeatureBank bank = bank_of(side);
+  std::unique_ptr<StageMemory> kept;
+  for (const std::uint32_t count : {150u, 100u, 200u}) {
+    for (const Boosting boosting : {Boosting::kGentle, Boosting::kLogit}) {
+      for (const std::size_t memory : {std::size_t{0}, bank.count() * 300}) {
+        StageRun run;
+        run.kept = &kept;
+        run.device_memory = memory;
+        compare_stages(test::drawn_samples(side, count, count - 7), bank,
+                       options_of(boosting, 1, 2), run);
+        if (HasFailure()) return;
+        ASSERT_NE(kept, nullptr);
+      }
+    }
+  }
 }
 
 TEST_F(BoostCuda, AnyMemory) {

@@ -37,11 +37,11 @@ reports() {
 import json
 print(sum(stage['$1'] for stage in json.load(open('$work/$2/report.json'))['stages']))"
 }
-# Once few windows pass mining searches pictures, instead of drawing windows.
+# Once few windows pass mining searches pictures, instead of drawing windows; with tilted features not in pairs.
 for options in "--bt discrete" "--bt gentle --max-depth 2" "--bt real --mode ALL" "--bt logit --max-depth 3" \
-  "--stages 16 --generated 20000"; do
+  "--stages 16 --generated 20000" "--stages 13 --generated 20000 --mode ALL"; do
   stages=6
-  if [[ $options == --stages* ]]; then stages=16; fi
+  if [[ $options == --stages* ]]; then stages=$(cut -d ' ' -f 2 <<< "$options"); fi
   ok=yes
   for backend in cpu cuda; do
     # shellcheck disable=SC2086 # several options
