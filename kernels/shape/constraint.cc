@@ -26,6 +26,20 @@ LevelNumbers::LevelNumbers(const ShapeModel& model, int level)
     const double x = p.x - centre.x, y = p.y - centre.y;
     mean_square += x * x + y * y;
   }
+  if (model.constraint == ShapeConstraint::kIterated) multiply_parts(model);
+}
+
+void LevelNumbers::multiply_parts(const ShapeModel& model) {
+  const ConstraintTables tables = constraint_tables(model);
+  const SerialLanes lanes;
+  const ConstraintMemory none{};
+  const Iterated<SerialLanes> iterated(lanes, tables, view(), none, nullptr);
+  const int parts = ConstraintMemory::parts_of(model.modes);
+  gram.resize(size_of(parts * parts));
+  moments.resize(size_of(ConstraintLevel::kMoments * parts));
+  for (int i = 0; i < parts * parts; ++i)
+    iterated.multiply_parts(
+        i / parts, i % parts, [](int) { return 1.0; }, gram.data(), moments.data(), nullptr);
 }
 
 ConstraintTables constraint_tables(const ShapeModel& model) {
@@ -40,7 +54,6 @@ ConstraintTables constraint_tables(const ShapeModel& model) {
           model.missing_within,
           model.least_weight,
           model.eigenvectors.data(),
-          nullptr,
           model.weights.data(),
           model.rules.data(),
           model.moves.data()};
@@ -51,6 +64,10 @@ Constraint::Constraint(const ShapeModel& model)
       weights_(size_of(model.modes)),
       parts_(size_of(ConstraintMemory::kParts * model.modes)),
       modelled_(size_of(model.points)) {
+  if (model.constraint == ShapeConstraint::kIterated)
+    products_.resize(size_of(ConstraintMemory::products_of(model.modes)));
+  if (model.least_weight < 1)
+    sums_of_face_.resize(size_of(ConstraintMemory::weighed_sums_of(model.modes)));
   for (int level = 0; level < kMaxShapeLevels; ++level) levels_.emplace_back(model, level);
 }
 
@@ -61,8 +78,9 @@ void Constraint::start_level(int level) {
 
 void Constraint::run(std::span<ShapePoint> points, std::span<const double> costs) {
   const ConstraintLevel level = levels_[size_of(level_)].view();
-  const ConstraintMemory memory{modelled_.data(), weights_.data(), parts_.data(), &sums_,
-                                point_parts_,     &back_,          &there_,       costs.data()};
+  const ConstraintMemory memory{
+      modelled_.data(), weights_.data(), parts_.data(),    &sums_,       sum_parts_,
+      &back_,           &there_,         products_.data(), costs.data(), sums_of_face_.data()};
   Constrain<SerialLanes>{SerialLanes{}, tables_, level, memory, points.data()}.run();
 }
 

@@ -8,7 +8,7 @@
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
 #include "kernels/texture/float_hat.h"
-#include "kernels/texture/float_patch.h"
+#include "kernels/texture/integer_patch.h"
 
 namespace cuface {
 namespace shape {
@@ -31,7 +31,7 @@ std::unique_ptr<PatchMatcher> patch_matcher(const ShapeModel& model, ShapeArithm
     std::vector<std::uint32_t> first_numbers;
     for (const ShapeProfile& p : model.profiles)
       if (p.kind == ProfileKind::kPatch) first_numbers.push_back(p.first_number);
-    return std::make_unique<FloatPatch>(model.patch, model.numbers, first_numbers);
+    return std::make_unique<IntegerPatch>(model.patch, model.numbers, first_numbers);
   }
   return std::make_unique<PatchReference>(model.patch, model.numbers);
 }

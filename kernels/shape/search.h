@@ -15,7 +15,8 @@ namespace cuface {
 
 /// Which arithmetic HAT descriptors and patches are in.
 enum class ShapeArithmetic {
-  kFloat,   ///< fast, plain or in vectors: the same bits
+  /// Fast: HAT descriptors in float, patches in integers. Plain or in vectors: the same bits.
+  kFloat,
   kDouble,  ///< the reference's, in Stasm's order of sums: ten times as slow
 };
 

@@ -39,13 +39,18 @@ class Pyramid {
 /// What of a model a level scales, for Constrain.
 struct LevelNumbers {
   LevelNumbers(const ShapeModel& model, int level);
-  ConstraintLevel view() const { return {mean.data(), limits.data(), centre, mean_square, number}; }
+  ConstraintLevel view() const {
+    return {mean.data(), limits.data(), centre, mean_square, number, gram.data(), moments.data()};
+  }
 
   int number;
   std::vector<ShapePoint> mean;
-  std::vector<double> limits;
+  std::vector<double> limits, gram, moments;  ///< the last two of an iterated constraint
   ShapePoint centre;
   double mean_square = 0;
+
+ private:
+  void multiply_parts(const ShapeModel& model);
 };
 
 /// Of a model in host memory.
@@ -72,10 +77,10 @@ class Constraint {
   const ConstraintTables tables_;
   std::vector<LevelNumbers> levels_;
   int level_ = 0;
-  std::vector<double> weights_, parts_;
+  std::vector<double> weights_, parts_, products_, sums_of_face_;
   std::vector<ShapePoint> modelled_;
   OrderedSums<ConstraintMemory::kSums> sums_;
-  double point_parts_[ConstraintMemory::kPointParts * ConstraintMemory::kSums] = {};
+  double sum_parts_[ConstraintMemory::kParts * ConstraintMemory::kSums] = {};
   Affine back_, there_;
 };
 

@@ -72,8 +72,12 @@ CUFACE_HD inline float pixel_gradient(const PatchPixels& pixels, bool forward, i
                  : std::sqrt(static_cast<float>(pixels.square(x, y)));
 }
 
-/// What a gradient counts in a patch.
-CUFACE_HD inline float counted_gradient(float g, float q) { return g / (std::abs(g) + q); }
+/// What an endless gradient counts in a patch of integers.
+inline constexpr int kPatchOne = 8192;
+/// What a gradient counts in it.
+CUFACE_HD inline int counted_gradient(float g, float q) {
+  return static_cast<int>(std::lrint(g / (std::abs(g) + q) * kPatchOne));
+}
 
 /// Of the length of Sobel's gradient at a pixel.
 CUFACE_HD inline float edge_intensity(const PatchPixels& pixels, int x, int y) {

@@ -5,7 +5,7 @@
 // VISAPP 2014).
 //
 // The room: line_profile.cc, patch.cc and hat.cc are the references, in double; those of lines and
-// HAT descriptors in Stasm 4.1's order of sums. float_patch.h and float_hat.h are what elements
+// HAT descriptors in Stasm 4.1's order of sums. integer_patch.h and float_hat.h are what elements
 // use.
 #pragma once
 

@@ -84,10 +84,10 @@ def test_costs(gradient, bilinear):
         settings = {"side": side, "reach": reach, "step": step, "gradient": gradient, "bilinear": bilinear, "q": q, "edge": edge,
                     "rows": len(matrix), "width": 61, "height": 47, "points": len(points)}
         found = run("costs", [mean, matrix, points, picture], **settings, float=0)
-        best_in_float = run("costs", [mean, matrix, points, picture], **settings, float=1).reshape(len(points), -1)[:, -3:]
+        best_in_integers = run("costs", [mean, matrix, points, picture], **settings, float=1).reshape(len(points), -1)[:, -3:]
         offsets = [(x, y) for y in range(-reach, reach + 1, step) for x in range(-reach, reach + 1, step)]
         plane, intensity = planes(picture, gradient)
-        for (x, y), ours, in_float in zip(points, found.reshape(len(points), -1), best_in_float):
+        for (x, y), ours, in_integers in zip(points, found.reshape(len(points), -1), best_in_integers):
             expected = []
             for dx, dy in offsets:
                 px, py = (x + dx, y + dy) if bilinear else (np.rint(x) + dx, np.rint(y) + dy)
@@ -99,10 +99,11 @@ def test_costs(gradient, bilinear):
             assert np.allclose(ours[:-3], expected, rtol=1e-4, atol=1e-9), (x, y)
             best = int(np.argmin(expected))
             assert tuple(ours[-3:-1]) == offsets[best] and ours[-1] == pytest.approx(expected[best], rel=1e-4), (x, y)
-            # In float flat patches cost the same to the bit, in double they differ by rounding.
-            there = expected[offsets.index(tuple(in_float[:2]))]
-            assert there == pytest.approx(expected[best], rel=1e-4), (x, y)
-            assert in_float[2] == pytest.approx(there, rel=1e-4), (x, y)
+            # In integers flat patches cost the same to the bit, in double they differ by rounding.
+            there = expected[offsets.index(tuple(in_integers[:2]))]
+            assert there == pytest.approx(expected[best], rel=1e-3), (x, y)
+            # A gradient is rounded to 1/8192: much for a patch of a single one.
+            assert in_integers[2] == pytest.approx(there, rel=1e-3, abs=1e-5), (x, y)
             compared, moved = compared + len(offsets), moved + (offsets[best] != (0, 0))
     assert compared > 1000 and moved > 30 and edges > 25, (compared, moved, edges)
 

@@ -2,22 +2,41 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <span>
 
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/guarded.h"
 #include "kernels/common/try.h"
 #include "kernels/shape/steps.h"
-#include "kernels/texture/float_patch.h"
+#include "kernels/texture/integer_patch.h"
 
 namespace cuface::cuda {
 namespace {
 
 std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
-/// To whole pieces of 16 bytes.
-void fill_up(std::vector<float>& numbers) { numbers.resize((numbers.size() + 3) / 4 * 4); }
+/// A block's rows as lanes take them.
+void add_words(const texture::PatchTable& table, std::size_t block, const PatchSteps& steps,
+               std::vector<PatchWords>& out) {
+  for (int step = 0; step < steps.count(); ++step) {
+    for (const PatchByte byte : {kUpper, kLower}) {
+      for (int lane = 0; lane < kWarp; ++lane) {
+        PatchWords& to = out.emplace_back();
+        for (int i = 0; i < 4; ++i) {
+          const int row = lane / 4 + i % 2 * 8;
+          const int word = step * PatchSteps::kWords + i / 2 * 4 + lane % 4;
+          for (int k = 0; k < PatchSteps::kNumbers; ++k) {
+            const int x = steps.x(word) + k, y = steps.y(word);
+            if (x >= steps.side || y >= steps.side) continue;
+            const int n = table.number(block, row, y * steps.side + x);
+            const int half = byte == kUpper ? upper_byte(n) : lower_byte(n);
+            to.words[i] |= static_cast<std::uint32_t>(half & 255) << 8 * k;
+          }
+        }
+      }
+    }
+  }
+}
 
 }  // namespace
 
@@ -55,17 +74,15 @@ Result<std::shared_ptr<const DeviceShape>> DeviceShape::make(const ShapeModel& m
 }
 
 Status DeviceShape::upload_shape(const ShapeModel& model) {
-  const std::size_t rows = 2 * size_of(model.points), modes = size_of(model.modes);
-  std::vector<double> by_modes(rows * modes), limits;
-  for (std::size_t r = 0; r < rows; ++r)
-    for (std::size_t k = 0; k < modes; ++k)
-      by_modes[k * rows + r] = model.eigenvectors[r * modes + k];
+  std::vector<double> limits, grams, moments;
   std::vector<ShapePoint> means;
   ShapeTables& t = tables_;
   for (int level = 0; level < model.levels; ++level) {
     const shape::LevelNumbers numbers(model, level);
     means.insert(means.end(), numbers.mean.begin(), numbers.mean.end());
     limits.insert(limits.end(), numbers.limits.begin(), numbers.limits.end());
+    grams.insert(grams.end(), numbers.gram.begin(), numbers.gram.end());
+    moments.insert(moments.end(), numbers.moments.begin(), numbers.moments.end());
     t.centres[level] = numbers.centre;
     t.mean_squares[level] = numbers.mean_square;
   }
@@ -81,9 +98,10 @@ Status DeviceShape::upload_shape(const ShapeModel& model) {
   CUFACE_TRY(take(upload(model.mean_shape), mean_shape_));
   CUFACE_TRY(take(upload(means), means_));
   CUFACE_TRY(take(upload(limits), limits_));
+  CUFACE_TRY(take(upload(grams), grams_));
+  CUFACE_TRY(take(upload(moments), moments_));
   CUFACE_TRY(take(upload(model.refit_limits), refit_limits_));
   CUFACE_TRY(take(upload(model.eigenvectors), eigenvectors_));
-  CUFACE_TRY(take(upload(by_modes), by_modes_));
   CUFACE_TRY(take(upload(model.weights), weights_));
   CUFACE_TRY(take(upload(model.neighbours), neighbours_));
   CUFACE_TRY(take(upload(model.rules), rules_));
@@ -93,11 +111,12 @@ Status DeviceShape::upload_shape(const ShapeModel& model) {
   t.mean_shape = mean_shape_.data();
   t.means = means_.data();
   t.limits = limits_.data();
+  t.grams = grams_.data();
+  t.moments = moments_.data();
   t.refit_limits = refit_limits_.data();
   t.neighbours = neighbours_.data();
   t.constraint = shape::constraint_tables(model);
   t.constraint.eigenvectors = eigenvectors_.data();
-  t.constraint.by_modes = by_modes_.data();
   t.constraint.weights = weights_.data();
   t.constraint.rule = rules_.data();
   t.constraint.moves = moves_.data();
@@ -109,20 +128,11 @@ Status DeviceShape::upload_profiles(const ShapeModel& model) {
   for (const ShapeProfile& p : model.profiles)
     if (p.kind == ProfileKind::kPatch) patches.push_back(p.first_number);
   const texture::PatchTable table(model.patch, model.numbers, patches);
-  const std::size_t size = size_of(model.patch.size());
+  std::vector<PatchWords> words;
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    add_words(table, i, PatchSteps{model.patch.side}, words);
   std::vector<float> numbers;
-  std::map<std::uint32_t, std::uint32_t> kept;  // where a patch's or a HAT's numbers are
   std::vector<double> lines;
-  for (const texture::PatchTable::Model& m : table.models) {
-    kept[m.first_number] = static_cast<std::uint32_t>(numbers.size());
-    const auto mean = table.numbers.begin() + static_cast<std::ptrdiff_t>(m.mean);
-    const auto rows = mean + static_cast<std::ptrdiff_t>(size);
-    numbers.insert(numbers.end(), mean, rows);
-    fill_up(numbers);
-    numbers.insert(
-        numbers.end(), rows,
-        rows + static_cast<std::ptrdiff_t>(size * size_of(m.blocks) * texture::kPatchRows));
-  }
   std::vector<DeviceProfile> profiles;
   const std::size_t hat = 1 + size_of(model.hat.size());
   const std::size_t line = size_of(model.line.length) * (1 + size_of(model.line.length));
@@ -132,9 +142,9 @@ Status DeviceShape::upload_profiles(const ShapeModel& model) {
     const auto from = model.numbers.begin() + static_cast<std::ptrdiff_t>(p.first_number);
     if (p.kind == ProfileKind::kPatch) {
       const texture::PatchTable::Model& m = table.model(p.first_number);
-      to = {p.kind, kept[p.first_number], m.blocks, m.edge};
+      to = {p.kind, static_cast<std::uint32_t>(m.first_block), m.blocks, m.edge};
       has_edges_ |= m.edge > 0;
-      most_blocks_ = std::max(most_blocks_, m.blocks);
+      tables_.most_blocks = std::max(tables_.most_blocks, m.blocks);
     } else if (p.kind == ProfileKind::kHat) {
       to.first = static_cast<std::uint32_t>(numbers.size());
       for (std::size_t i = 0; i < hat; ++i)
@@ -148,9 +158,13 @@ Status DeviceShape::upload_profiles(const ShapeModel& model) {
   CUFACE_TRY(take(upload(profiles), profiles_));
   CUFACE_TRY(take(upload(numbers), numbers_));
   CUFACE_TRY(take(upload(lines), lines_));
+  CUFACE_TRY(take(upload(words), patch_words_));
+  CUFACE_TRY(take(upload(table.rows), patch_rows_));
   tables_.profiles = profiles_.data();
   tables_.numbers = numbers_.data();
   tables_.lines = lines_.data();
+  tables_.patch_words = patch_words_.data();
+  tables_.patch_rows = patch_rows_.data();
   return {};
 }
 

@@ -10,12 +10,13 @@
 #include "kernels/common/status.h"
 #include "kernels/shape/constrain.h"
 #include "kernels/shape/shape_model.h"
+#include "kernels/texture/cuda/patch.cuh"
 #include "kernels/texture/float_hat.h"
 
 namespace cuface::cuda {
 
 /// A profile of one point on one level. `first` is where its numbers begin: of a line in `lines`,
-/// of a HAT descriptor or a patch in `numbers`. A patch's mean is filled up to four floats.
+/// of a HAT descriptor in `numbers`, of a patch the first block of its rows.
 struct DeviceProfile {
   ProfileKind kind;
   std::uint32_t first;
@@ -29,11 +30,15 @@ struct ShapeTables {
   const double* mean_shape;            ///< [points][2]
   const ShapePoint* means;             ///< [levels][points], at the level's size
   const double* limits;                ///< [levels][modes]
-  const double* refit_limits;          ///< [points], where there are refits
+  const double* grams;                 ///< [levels], as shape::ConstraintLevel has them
+  const double* moments;
+  const double* refit_limits;  ///< [points], where there are refits
   const ShapeNeighbours* neighbours;
   const DeviceProfile* profiles;  ///< [levels][points]
   const double* lines;
   const float* numbers;
+  const PatchWords* patch_words;  ///< as DevicePatch has them
+  const texture::PatchUnits* patch_rows;
   const texture::HatGradient* gradients;
   const texture::HatTaps *rows, *columns;  ///< [levels][rule.hat.rows], [levels][rule.hat.columns]
   ShapePoint centres[kMaxShapeLevels];
@@ -44,6 +49,7 @@ struct ShapeTables {
   LineRule line;
   std::int32_t patches[kMaxShapeLevels];  ///< sides of HAT's
   std::int32_t levels, iterations, refits;
+  std::int32_t most_blocks;  ///< of a patch's rows
   ShapePyramid pyramid;
   const shape::UsualCost* usual_costs;  ///< [points], where there are confidences
   ConfidenceTable confidence;
@@ -59,8 +65,6 @@ class DeviceShape {
   const ShapeTables& tables() const { return tables_; }
   bool has(ProfileKind kind) const { return has_[static_cast<std::size_t>(kind)]; }
   bool has_edges() const { return has_edges_; }
-  /// Of a patch's rows.
-  int most_blocks() const { return most_blocks_; }
   /// How far the mean shape's size (shape_size()) reaches in x and in y.
   double size_across() const { return size_across_; }
   double size_down() const { return size_down_; }
@@ -73,11 +77,12 @@ class DeviceShape {
 
   ShapeTables tables_;
   bool has_[3] = {}, has_edges_ = false;
-  int most_blocks_ = 0;
   double size_across_ = 0, size_down_ = 0;
-  DeviceBuffer<double> mean_shape_, limits_, refit_limits_, eigenvectors_, by_modes_, weights_,
-      lines_;
+  DeviceBuffer<double> mean_shape_, limits_, grams_, moments_, refit_limits_, eigenvectors_,
+      weights_, lines_;
   DeviceBuffer<float> numbers_;
+  DeviceBuffer<PatchWords> patch_words_;
+  DeviceBuffer<texture::PatchUnits> patch_rows_;
   DeviceBuffer<shape::UsualCost> usual_costs_;
   DeviceBuffer<ShapePoint> means_;
   DeviceBuffer<ShapeNeighbours> neighbours_;

@@ -13,7 +13,7 @@ namespace cuface::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr unsigned kRowsAtOnce = 128, kFacesAtOnce = 8;
+constexpr unsigned kRowsAtOnce = 128, kFacesAtOnce = 16;
 
 /// f(row) of the block's rows of `height`.
 template <typename F>

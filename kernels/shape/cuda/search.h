@@ -40,19 +40,26 @@ struct FaceJob {
   Rect window;                             ///< the part of the picture
   double scale, back;                      ///< from it to level 0, and back
   std::int32_t sides[kMaxShapeLevels][2];  ///< width and height of each level
-  std::int32_t iterations, refitted;       ///< as FaceSearch counts them
+  std::int32_t searched;                   ///< points that the iteration has looked for
+};
+
+/// Where a point's texture fits best.
+struct FoundPoint {
+  ShapePoint to;
+  double cost;
 };
 
 /// Memory of all searches; `faces` of them fit.
 struct ShapeWork {
-  FaceJob* jobs;               ///< [faces]
-  std::int32_t* counts;        ///< kJobs, kRefits
-  std::int32_t* strongest;     ///< [faces][levels]: square of the strongest edge
-  ShapePoint *points, *found;  ///< [faces][points]: before and after an iteration's search
-  double* weights;             ///< [faces][modes]
-  double* costs;               ///< [faces][points]
-  std::uint8_t* searched;      ///< [faces][points]: by the refit that runs
-  std::uint8_t* pictures;      ///< [faces]: all levels, where `rooms` says
+  FaceJob* jobs;            ///< [faces]
+  std::int32_t* counts;     ///< kJobs, kRefits
+  std::int32_t* strongest;  ///< [faces][levels]: square of the strongest edge
+  ShapePoint* points;       ///< [faces][points]: before an iteration's search
+  FoundPoint* found;        ///< [faces][points]: after it
+  double* weights;          ///< [faces][modes]
+  double* costs;            ///< [faces][points]
+  double* sums_of_faces;    ///< [faces], of ConstraintMemory, where points weigh by costs
+  std::uint8_t* pictures;   ///< [faces]: all levels, where `rooms` says
   std::int64_t picture_bytes;
   struct Room {
     std::int64_t at, stride;
@@ -77,12 +84,11 @@ Status make_levels(const DeviceShape& model, const ShapeWork& work, const ShapeF
 /// Bytes of shared memory that a search needs at least.
 std::size_t shared_bytes(const DeviceShape& model);
 
-/// How the searches for points and the constraints are launched.
+/// How iterations are launched.
 struct SearchShape {
-  unsigned blocks;      ///< that search
-  unsigned staged_at;   ///< bytes before a patch's rows in their shared memory; 0: no room for rows
-  std::size_t shared;   ///< bytes of it
-  std::size_t vectors;  ///< bytes for eigenvectors where a constraint has room for them, else 0
+  unsigned blocks;
+  unsigned staged_at;  ///< bytes of their shared memory before what they keep copies in
+  unsigned room;       ///< for the copies; 0: there is no room
 };
 /// On the current device, whose kernels may then have all its shared memory. kUnsupported where it
 /// has too little.

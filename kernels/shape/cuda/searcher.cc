@@ -52,12 +52,16 @@ Status ShapeSearcher::allocate(int faces, bool follows) {
       take(DeviceBuffer<std::int32_t>::create(count * static_cast<std::size_t>(model.levels)),
            strongest_));
   CUFACE_TRY(take(DeviceBuffer<ShapePoint>::create(points), points_));
-  CUFACE_TRY(take(DeviceBuffer<ShapePoint>::create(points), found_));
+  CUFACE_TRY(take(DeviceBuffer<FoundPoint>::create(points), found_));
   CUFACE_TRY(
       take(DeviceBuffer<double>::create(count * static_cast<std::size_t>(model.constraint.modes)),
            weights_));
   CUFACE_TRY(take(DeviceBuffer<double>::create(points), costs_));
-  CUFACE_TRY(take(DeviceBuffer<std::uint8_t>::create(points), searched_));
+  if (model.constraint.least_weight < 1) {
+    const int sums = shape::ConstraintMemory::weighed_sums_of(model.constraint.modes);
+    CUFACE_TRY(
+        take(DeviceBuffer<double>::create(count * static_cast<std::size_t>(sums)), sums_of_faces_));
+  }
   CUFACE_TRY(
       take(DeviceBuffer<std::uint8_t>::create(count * static_cast<std::size_t>(bytes)), pictures_));
   work_.jobs = jobs_.data();
@@ -67,7 +71,7 @@ Status ShapeSearcher::allocate(int faces, bool follows) {
   work_.found = found_.data();
   work_.weights = weights_.data();
   work_.costs = costs_.data();
-  work_.searched = searched_.data();
+  work_.sums_of_faces = sums_of_faces_.data();
   work_.pictures = pictures_.data();
   work_.picture_bytes = bytes;
   work_.faces = faces;

@@ -63,9 +63,10 @@ class ShapeSearcher {
   ShapeWork work_{};
   DeviceBuffer<FaceJob> jobs_;
   DeviceBuffer<std::int32_t> counts_, strongest_;
-  DeviceBuffer<ShapePoint> points_, found_;
-  DeviceBuffer<double> weights_, costs_;
-  DeviceBuffer<std::uint8_t> searched_, pictures_;
+  DeviceBuffer<ShapePoint> points_;
+  DeviceBuffer<FoundPoint> found_;
+  DeviceBuffer<double> weights_, costs_, sums_of_faces_;
+  DeviceBuffer<std::uint8_t> pictures_;
 };
 
 }  // namespace cuface::cuda

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
 
 #undef HWY_TARGET_INCLUDE
@@ -8,53 +10,67 @@
 #include <hwy/highway.h>
 
 #include "kernels/common/dispatch.h"
+#include "kernels/common/pair_products-inl.h"
 #include "kernels/texture/cpu/patch_vectors.h"
-#include "kernels/texture/float_patch.h"
+#include "kernels/texture/integer_patch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cuface::texture::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Rows = hn::CappedTag<float, kPatchRows>;
+using Rows = hn::CappedTag<std::int32_t, kPatchRows>;
+using Pairs = hn::Repartition<std::int16_t, Rows>;
+using Floats = hn::RebindToFloat<Rows>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Rows()));
 constexpr int kVectors = kPatchRows / kLanes;
 // So that sums, rows and a patch's number stay in registers.
 constexpr int kMostPatches = HWY_TARGET <= HWY_AVX3 ? 12 : std::max(12 / kVectors, 1);
 
 template <int kCount>
-HWY_INLINE void add(const float* block, int size, const float* const* patches, float* costs) {
+HWY_INLINE void add(const std::int16_t* block, int pairs, const PatchUnits& rows,
+                    const std::int16_t* const* patches, float* costs) {
   const Rows d;
+  const Pairs of_pairs;
+  const Floats floats;
   constexpr std::size_t kPlaces = kCount;
   hn::Vec<Rows> sums[kPlaces][kVectors];
   for (int i = 0; i < kCount; ++i)
-    for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(d);
-  for (int k = 0; k < size; ++k, block += kPatchRows) {
-    hn::Vec<Rows> rows[kVectors];
-    for (int v = 0; v < kVectors; ++v) rows[v] = hn::LoadU(d, block + v * kLanes);
+    for (int v = 0; v < kVectors; ++v)
+      sums[i][v] = hn::Neg(hn::LoadU(d, rows.offsets + v * kLanes));
+  for (int k = 0; k < pairs; ++k, block += 2 * kPatchRows) {
+    hn::Vec<Pairs> some[kVectors];
+    for (int v = 0; v < kVectors; ++v) some[v] = hn::LoadU(of_pairs, block + v * 2 * kLanes);
     for (int i = 0; i < kCount; ++i) {
-      const auto number = hn::Set(d, patches[i][k]);
-      for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Add(sums[i][v], hn::Mul(rows[v], number));
+      std::int32_t both;
+      std::memcpy(&both, patches[i] + 2 * k, sizeof both);
+      const auto pair = hn::BitCast(of_pairs, hn::Set(d, both));
+      for (int v = 0; v < kVectors; ++v)
+        sums[i][v] = hn::Add(sums[i][v], cuface::HWY_NAMESPACE::pair_products(d, some[v], pair));
     }
   }
-  alignas(64) float squares[kPlaces][kPatchRows];
-  for (int i = 0; i < kCount; ++i)
-    for (int v = 0; v < kVectors; ++v)
-      hn::Store(hn::Mul(sums[i][v], sums[i][v]), d, squares[i] + v * kLanes);
-  for (int row = 0; row < kPatchRows; ++row)
-    for (int i = 0; i < kCount; ++i) costs[i] += squares[i][row];
+  for (int i = 0; i < kCount; ++i) {
+    alignas(64) float squares[kPatchRows];
+    for (int v = 0; v < kVectors; ++v) {
+      const auto product =
+          hn::Mul(hn::ConvertTo(floats, sums[i][v]), hn::LoadU(floats, rows.scales + v * kLanes));
+      hn::Store(hn::Mul(product, product), floats, squares + v * kLanes);
+    }
+    costs[i] += sum_in_halves(squares);
+  }
 }
 
 template <int kCount = kMostPatches>
-HWY_INLINE void add_up_to(const float* block, int size, int count, const float* const* patches,
-                          float* costs) {
-  if (count == kCount) return add<kCount>(block, size, patches, costs);
-  if constexpr (kCount > 1) add_up_to<kCount - 1>(block, size, count, patches, costs);
+HWY_INLINE void add_up_to(const std::int16_t* block, int pairs, const PatchUnits& rows, int count,
+                          const std::int16_t* const* patches, float* costs) {
+  if (count == kCount) return add<kCount>(block, pairs, rows, patches, costs);
+  if constexpr (kCount > 1) add_up_to<kCount - 1>(block, pairs, rows, count, patches, costs);
 }
 
-void add_rows(const float* block, int size, std::span<const float* const> patches, float* costs) {
+void add_rows(const std::int16_t* block, int pairs, const PatchUnits& rows,
+              std::span<const std::int16_t* const> patches, float* costs) {
   const int all = static_cast<int>(patches.size());
   for (int first = 0; first < all; first += kMostPatches) {
-    add_up_to(block, size, std::min(kMostPatches, all - first), patches.data() + first,
+    add_up_to(block, pairs, rows, std::min(kMostPatches, all - first), patches.data() + first,
               costs + first);
   }
 }
@@ -67,9 +83,9 @@ namespace cuface::texture {
 
 HWY_EXPORT(add_rows);
 
-void add_rows_vector(const float* block, int size, std::span<const float* const> patches,
-                     float* costs) {
-  CUFACE_DISPATCH(add_rows)(block, size, patches, costs);
+void add_rows_vector(const std::int16_t* block, int pairs, const PatchUnits& rows,
+                     std::span<const std::int16_t* const> patches, float* costs) {
+  CUFACE_DISPATCH(add_rows)(block, pairs, rows, patches, costs);
 }
 
 }  // namespace cuface::texture

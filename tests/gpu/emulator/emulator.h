@@ -11,6 +11,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -99,6 +100,15 @@ inline void __syncwarp() { emulator::warp_ballot(false); }
 inline void __threadfence() { emulator::pause(); }
 inline void __threadfence_system() {}
 inline void __trap() { emulator::trap(); }
+
+// In place of <cuda_pipeline.h>. Copies are there at once: that nobody waits for them does not
+// show.
+#define _CUDA_PIPELINE_H_
+inline void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+inline void __pipeline_commit() {}
+inline void __pipeline_wait_prior(int) {}
 
 inline unsigned __ballot_sync(unsigned, int said) { return emulator::warp_ballot(said != 0); }
 inline int __any_sync(unsigned, int said) { return emulator::warp_ballot(said != 0) != 0; }

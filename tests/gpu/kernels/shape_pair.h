@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,33 +43,39 @@ struct ShapeInput {
 
 /// Patches of the size, rank and number that a trained model of 68 points has, of random numbers;
 /// rows become smaller, so that the first ones decide less than all. For times without a file.
-inline ShapeRef random_masm(unsigned seed) {
+inline ShapeRef random_masm(unsigned seed, int points = 68, int levels = 4,
+                            const PatchRule& patch = {13, 2, 1, PatchRule::kMagnitude, true, 10}) {
   auto tables = std::make_shared<ShapeTables>();
   auto model = std::make_shared<ShapeModel>();
-  random_shape(*model, *tables, seed, 68, 4);
+  random_shape(*model, *tables, seed, points, levels);
   model->constraint = ShapeConstraint::kIterated;
   model->pyramid = ShapePyramid::kGaussian;
   model->iterations = 5;
   model->rest = 0.5;
   model->refits = 0;
-  model->modes = 20;
+  model->modes = std::min(20, points);
   model->first_rule_level = kMaxShapeLevels;
   model->missing_within = 0;
   model->size = 100;
+  model->size_below = std::max(2, points / 2);
   model->start_scale = 0.004;
-  model->patch = {13, 2, 1, PatchRule::kMagnitude, true, 10};
+  model->patch = patch;
+  tables->rules.clear();
+  tables->moves.clear();
   tables->refit_limits.clear();
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(-1, 1);
-  tables->eigenvalues.assign(20, 10);
+  const auto modes = static_cast<std::size_t>(model->modes);
+  tables->eigenvalues.assign(modes, 10);
   tables->eigenvectors.clear();
-  for (int i = 0; i < 136 * 20; ++i) tables->eigenvectors.push_back(uniform(random) / 12);
+  for (int i = 0; i < 2 * points * model->modes; ++i)
+    tables->eigenvectors.push_back(uniform(random) / std::sqrt(2.0 * points));
   tables->numbers.clear();
   for (ShapeProfile& p : tables->profiles) {
     p = {ProfileKind::kPatch, static_cast<std::uint32_t>(tables->numbers.size())};
-    constexpr int kRows = 96, kSize = 169;
-    tables->numbers.insert(tables->numbers.end(), {kRows, 0});
-    for (int k = 0; k < kSize * (1 + kRows); ++k) tables->numbers.push_back(uniform(random));
+    const int size = patch.size(), rows = 96 * size / 169;
+    tables->numbers.insert(tables->numbers.end(), {1.0 * rows, 0});
+    for (int k = 0; k < size * (1 + rows); ++k) tables->numbers.push_back(uniform(random));
   }
   tables->show(*model);
   model->storage = tables;

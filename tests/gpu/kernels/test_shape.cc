@@ -82,6 +82,24 @@ TEST_F(ShapeCuda, ModelsOfAllKinds) {
   test::compared("models whose points weigh by costs", weighed, 15);
 }
 
+/// The places of a point are searched in parts while there are blocks for it, as for one face here
+/// on three multiprocessors.
+TEST_F(ShapeCuda, PatchesAlone) {
+  const std::vector<Box> boxes = {{30, 20, 70, 70}, {90, 60, 60, 60}, {40, 30, 80, 80}};
+  for (const PatchRule& rule : {PatchRule{13, 2, 1, PatchRule::kMagnitude, true, 10},
+                                PatchRule{13, 4, 1, PatchRule::kForward, true, 20},
+                                PatchRule{7, 5, 2, PatchRule::kMagnitude, false, 20}}) {
+    const ShapeRef model = test::random_masm(7, 3, 2, rule);
+    const auto ours = make_cuda(*model);
+    ASSERT_TRUE(ours);
+    for (const std::ptrdiff_t faces : {1, 3})
+      ASSERT_NO_FATAL_FAILURE(
+          compare(model, *ours, {{noise(160, 120, 4), {boxes.begin(), boxes.begin() + faces}}}));
+  }
+  EXPECT_EQ(faces_ - refused_, 12);
+  EXPECT_GT(moved_, 10);
+}
+
 TEST_F(ShapeCuda, ConfidencesAndStartsOfATracker) {
   const ShapeRef plain = changed_model(5, 8, 2, [](ShapeModel&, test::ShapeTables&) {});
   const std::vector<shape::UsualCost> usual(8, {20, 15});

@@ -1,0 +1,235 @@
+// The nearest legal shape by Algorithm 1 [S3.09], by lanes (lanes.h): the bits of one lane that
+// does all in turn.
+//
+// A shape is the mean about its centre and the modes, each with its weight. So all that a round
+// needs of the points are their products with these parts, which are added up once.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/shape/confidence.h"
+#include "kernels/shape/constraint_tables.h"
+
+namespace cuface::shape {
+
+/// Of one face's points on one level. No point is missing.
+template <typename Lanes>
+struct Iterated {
+  const Lanes& lanes;
+  const ConstraintTables& model;
+  ConstraintLevel level;
+  const ConstraintMemory& memory;
+  ShapePoint* points;
+
+  CUFACE_HD Iterated(const Lanes& of_lanes, const ConstraintTables& of_model,
+                     const ConstraintLevel& of_level, const ConstraintMemory& lent, ShapePoint* to)
+      : lanes(of_lanes), model(of_model), level(of_level), memory(lent), points(to) {}
+
+  /// A point of one part of a shape: of the mean about its centre, of a mode, or of a shift in x.
+  CUFACE_HD ShapePoint part(int i, int k) const {
+    if (k == 0) return {level.mean[i].x - level.centre.x, level.mean[i].y - level.centre.y};
+    if (k > model.modes) return {1, 0};
+    return {model.vector(2 * i, k - 1), model.vector(2 * i + 1, k - 1)};
+  }
+
+  /// The products of parts k and j, added up, where weight(i) is what a point weighs beside the
+  /// model's own weight; with j = 0 the moments of k, too. `rest` may be null.
+  template <typename Weight>
+  CUFACE_HD void multiply_parts(int k, int j, Weight weight, double* gram, double* moments,
+                                double* rest) const {
+    const int parts = ConstraintMemory::parts_of(model.modes);
+    double sum[ConstraintLevel::kMoments] = {}, weighed = 0, lacking = 0;
+    for (int i = 0; i < model.points; ++i) {
+      const ShapePoint of = part(i, k), other = part(i, j);
+      const double product = of.x * other.x + of.y * other.y;
+      const double w = weight(i), all = model.weights[i] * w;
+      sum[ConstraintLevel::kWeighedX] += all * of.x;
+      sum[ConstraintLevel::kWeighedY] += all * of.y;
+      sum[ConstraintLevel::kX] += w * of.x;
+      sum[ConstraintLevel::kY] += w * of.y;
+      sum[ConstraintLevel::kByMean] += product;
+      weighed += all * product;
+      lacking += (1 - w) * product;
+    }
+    gram[k * parts + j] = weighed;
+    if (rest) rest[k * parts + j] = lacking;
+    for (int s = 0; j == 0 && s < ConstraintLevel::kMoments; ++s) moments[s * parts + k] = sum[s];
+  }
+
+  CUFACE_HD_GENERIC
+  CUFACE_HD void run() {
+    if (weighs()) {
+      const int parts = ConstraintMemory::parts_of(model.modes);
+      double* const gram = memory.sums_of_face;
+      double *const rest = gram + parts * parts, *const moments = rest + parts * parts;
+      const auto weight_of = [&](int i) { return weight(i); };
+      lanes.each(parts * parts, [&](int i) {
+        multiply_parts(i / parts, i % parts, weight_of, gram, moments, rest);
+      });
+      level.gram = gram;
+      level.rest = rest;
+      level.moments = moments;
+    }
+    move_points();
+  }
+
+ private:
+  CUFACE_HD bool weighs() const { return model.least_weight < 1; }
+  CUFACE_HD double weight(int i) const {
+    return weighs() ? weight_of_cost(memory.costs[i], model.least_weight) : 1;
+  }
+
+  CUFACE_HD_GENERIC
+  CUFACE_HD void move_points() const {
+    // A handful of rounds where points have equal weights; of few points, many.
+    constexpr int kMostRounds = 100;
+    constexpr double kRest = 1e-5;  // pixels
+    const double weight = total_weight(), by_weight = weight > 0 ? 1 / weight : 0;
+    double *now = memory.weights, *next = memory.parts;
+    lanes.each(model.modes, [&](int k) { now[k] = 0; });
+    multiply_points();
+    bool moves = true;
+    for (int round = 0; moves && round < kMostRounds; ++round) {
+      const Fit fit = fit_to(now);
+      const Affine back = scaled_back(fit, by_weight);
+      const double scale = fit.along * fit.along + fit.across * fit.across;
+      const auto taken_back = [&](int k) {
+        const double sum = back.xx * product(ConstraintMemory::kAlong, k) +
+                           back.xy * product(ConstraintMemory::kAcross, k) +
+                           back.x * moment(ConstraintLevel::kX, k) +
+                           back.y * moment(ConstraintLevel::kY, k);
+        if (!level.rest) return sum;
+        // A point of weight w asks for w of its way from where the modes have put it: they rest
+        // where the weighted squares are least.
+        return sum + scale * multiplied(level.rest, now, k);
+      };
+      // The tangent projection y / (y . mean) presumes a mean of length 1.
+      const double along = taken_back(0), factor = along > 0 ? level.mean_square / along : 0;
+      lanes.each(model.modes, [&](int k) {
+        next[k] = factor * taken_back(1 + k) - moment(ConstraintLevel::kByMean, 1 + k);
+      });
+      moves = lanes.largest(model.modes,
+                            [&](int k) { return std::abs(next[k] - now[k]) > kRest ? 1 : 0; }) > 0;
+      double* const before = now;
+      now = next;
+      next = before;
+    }
+    lanes.each(model.modes, [&](int k) { memory.weights[k] = level.cut(now[k], k); });
+    // The pose of the legal shape, whose weights may have been cut.
+    const Affine there = forward(pose_of(fit_to(memory.weights), weight));
+    lanes.each(model.points, [&](int i) {
+      ShapePoint p = part(i, 0);
+      for (int k = 0; k < model.modes; ++k) {
+        p.x += model.vector(2 * i, k) * memory.weights[k];
+        p.y += model.vector(2 * i + 1, k) * memory.weights[k];
+      }
+      points[i] = there(p);
+    });
+  }
+
+  CUFACE_HD double product(ConstraintMemory::Product which, int k) const {
+    return memory
+        .products[which * ConstraintMemory::kParts * ConstraintMemory::parts_of(model.modes) + k];
+  }
+  CUFACE_HD double moment(ConstraintLevel::Moment which, int k) const {
+    return level.moments[which * ConstraintMemory::parts_of(model.modes) + k];
+  }
+
+  /// Column k of sums of parts by parts, times the shape that so weighed modes give.
+  CUFACE_HD double multiplied(const double* sums, const double* weights, int k) const {
+    const int parts = ConstraintMemory::parts_of(model.modes);
+    double sum = sums[k];
+    for (int j = 1; j <= model.modes; ++j) sum += sums[j * parts + k] * weights[j - 1];
+    return sum;
+  }
+
+  /// Part p of a sum is of points p, p + kParts ... in turn, then the parts are added in their
+  /// order.
+  CUFACE_HD_GENERIC
+  CUFACE_HD void multiply_points() const {
+    constexpr int kParts = ConstraintMemory::kParts, kProducts = ConstraintMemory::kProducts;
+    const int parts = ConstraintMemory::parts_of(model.modes);
+    lanes.each(kParts * parts, [&](int j) {
+      const int k = j % parts;
+      double sum[kProducts] = {};
+      for (int i = j / parts; i < model.points; i += kParts) {
+        const ShapePoint of = part(i, k), p = points[i];
+        const double along = of.x * p.x + of.y * p.y, across = of.x * p.y - of.y * p.x;
+        const double w = weight(i), all = model.weights[i] * w;
+        sum[ConstraintMemory::kAlong] += w * along;
+        sum[ConstraintMemory::kAcross] += w * across;
+        sum[ConstraintMemory::kWeighedAlong] += all * along;
+        sum[ConstraintMemory::kWeighedAcross] += all * across;
+      }
+      for (int s = 0; s < kProducts; ++s) memory.products[s * kParts * parts + j] = sum[s];
+    });
+    lanes.each(kProducts * parts, [&](int j) {
+      double* const of = memory.products + j / parts * kParts * parts + j % parts;
+      double sum = of[0];
+      for (int p = 1; p < kParts; ++p) sum += of[p * parts];
+      of[0] = sum;
+    });
+  }
+
+  /// Sums of weighted least squares between the modelled shape and the points.
+  struct Fit {
+    double model[2], points[2], along, across, determinant;
+  };
+  /// Of the shape that so weighed modes give; for all lanes.
+  CUFACE_HD_GENERIC
+  CUFACE_HD Fit fit_to(const double* weights) const {
+    constexpr int kParts = ConstraintMemory::kParts, kTerms = ConstraintMemory::kTerms;
+    const int parts = ConstraintMemory::parts_of(model.modes), shapes = 1 + model.modes;
+    double* const terms = memory.products + ConstraintMemory::kProducts * kParts * parts;
+    lanes.each(shapes, [&](int k) {
+      const double by_shape = multiplied(level.gram, weights, k);
+      const double weight = k > 0 ? weights[k - 1] : 1;
+      terms[ConstraintMemory::kModelX * parts + k] = weight * moment(ConstraintLevel::kWeighedX, k);
+      terms[ConstraintMemory::kModelY * parts + k] = weight * moment(ConstraintLevel::kWeighedY, k);
+      terms[ConstraintMemory::kAlongModel * parts + k] =
+          weight * product(ConstraintMemory::kWeighedAlong, k);
+      terms[ConstraintMemory::kAcrossModel * parts + k] =
+          weight * product(ConstraintMemory::kWeighedAcross, k);
+      terms[ConstraintMemory::kModelSquare * parts + k] = weight * by_shape;
+    });
+    lanes.each(kTerms * kParts, [&](int j) {
+      double sum = 0;
+      for (int k = j % kParts; k < shapes; k += kParts) sum += terms[j / kParts * parts + k];
+      memory.sum_parts[j] = sum;
+    });
+    double sum[kTerms];
+    for (int s = 0; s < kTerms; ++s) {
+      const double* const of = memory.sum_parts + s * kParts;
+      sum[s] = of[0] + of[1] + of[2] + of[3];
+    }
+    const double w = total_weight(), sx = sum[ConstraintMemory::kModelX],
+                 sy = sum[ConstraintMemory::kModelY];
+    const double px = product(ConstraintMemory::kWeighedAlong, shapes);
+    const double py = product(ConstraintMemory::kWeighedAcross, shapes);
+    return {{sx, sy},
+            {px, py},
+            w * sum[ConstraintMemory::kAlongModel] - (sx * px + sy * py),
+            w * sum[ConstraintMemory::kAcrossModel] - (sx * py - sy * px),
+            w * sum[ConstraintMemory::kModelSquare] - (sx * sx + sy * sy)};
+  }
+  CUFACE_HD double total_weight() const {
+    return level.gram[(1 + model.modes) * (1 + ConstraintMemory::parts_of(model.modes))];
+  }
+  CUFACE_HD static Pose pose_of(const Fit& f, double weight) {
+    if (!(weight >= kSmallestPivot && f.determinant >= kSmallestPivot)) return {};
+    const double by_determinant = 1 / f.determinant, by_weight = 1 / weight;
+    const double a = f.along * by_determinant, b = f.across * by_determinant;
+    return {a, b, (f.points[0] - (f.model[0] * a - f.model[1] * b)) * by_weight,
+            (f.points[1] - (f.model[1] * a + f.model[0] * b)) * by_weight};
+  }
+  /// The points, taken back by the pose, times a number that is left out where they are scaled:
+  /// back(p) is the real part of p times {xx, xy}, so that no quotient is needed.
+  CUFACE_HD static Affine scaled_back(const Fit& f, double by_weight) {
+    const double a = f.along, b = f.across, d = f.determinant;
+    const double x = (d * f.points[0] - (f.model[0] * a - f.model[1] * b)) * by_weight;
+    const double y = (d * f.points[1] - (f.model[1] * a + f.model[0] * b)) * by_weight;
+    return {a * d, b * d, -(a * x + b * y), -b * d, a * d, b * x - a * y};
+  }
+};
+
+}  // namespace cuface::shape

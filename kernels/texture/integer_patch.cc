@@ -1,0 +1,208 @@
+#include "kernels/texture/integer_patch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "kernels/common/simd.h"
+#include "kernels/texture/cpu/patch_vectors.h"
+
+namespace cuface {
+namespace {
+
+std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
+
+void add_rows_plain(const std::int16_t* block, int pairs, const texture::PatchUnits& rows,
+                    std::span<const std::int16_t* const> patches, float* costs) {
+  for (std::size_t i = 0; i < patches.size(); ++i) {
+    float squares[texture::kPatchRows];
+    for (int row = 0; row < texture::kPatchRows; ++row) {
+      unsigned sum = 0;  // which may wrap around
+      for (int k = 0; k < 2 * pairs; ++k)
+        sum += static_cast<unsigned>(block[(k / 2 * texture::kPatchRows + row) * 2 + k % 2] *
+                                     patches[i][k]);
+      const auto left = static_cast<int>(sum - static_cast<unsigned>(rows.offsets[row]));
+      const float product = static_cast<float>(left) * rows.scales[row];
+      squares[row] = product * product;
+    }
+    costs[i] += texture::sum_in_halves(squares);
+  }
+}
+
+}  // namespace
+
+void texture::add_rows(const std::int16_t* block, int pairs, const PatchUnits& rows,
+                       std::span<const std::int16_t* const> patches, float* costs) {
+  if (simd::vectors()) return add_rows_vector(block, pairs, rows, patches, costs);
+  add_rows_plain(block, pairs, rows, patches, costs);
+}
+
+texture::PatchTable::PatchTable(const PatchRule& rule, std::span<const double> from,
+                                std::span<const std::uint32_t> first_numbers)
+    : block_size_(size_of(2 * kPatchRows * patch_pairs(rule.size()))) {
+  const std::set<std::uint32_t> different(first_numbers.begin(), first_numbers.end());
+  for (const std::uint32_t first : different) {
+    const PatchModel one = PatchModel::at(from.data() + first, rule);
+    const int blocks = (one.rows + kPatchRows - 1) / kPatchRows;
+    models.push_back({first, blocks, static_cast<float>(one.edge), rows.size()});
+    rows.resize(rows.size() + size_of(blocks));
+    numbers.resize(rows.size() * block_size_);
+    for (int i = 0; i < one.rows; ++i)
+      add_row(rule, one.mean, one.matrix + size_of(one.rows - 1 - i) * size_of(rule.size()),
+              static_cast<int>(models.back().first_block) * kPatchRows + i);
+  }
+}
+
+void texture::PatchTable::add_row(const PatchRule& rule, const double* mean, const double* row,
+                                  int at) {
+  // What is left of a sum of 32 bits fits into them, whatever the patch; sums on the way may not.
+  const int size = rule.size();
+  const double most_sum = 2147483647.0 - 2.0 * kPatchOne * size;
+  constexpr double kMostNumber = 32639;  // whose upper byte, rounded, is 127
+  const double least = rule.gradient == PatchRule::kForward ? -1 : 0;  // that a gradient counts
+  double largest = 0, sum = 0;
+  for (int k = 0; k < size; ++k) {
+    largest = std::max(largest, std::abs(row[k]));
+    sum += std::abs(row[k]) * std::max(1 - mean[k], mean[k] - least) * kPatchOne;
+  }
+  const double unit = std::max(largest / kMostNumber, sum / most_sum);
+  if (!(unit > 0)) return;
+  std::int16_t* const to = numbers.data() + size_of(at / kPatchRows) * block_size_;
+  double of_mean = 0;
+  for (int k = 0; k < size; ++k) {
+    const double number = std::rint(row[k] / unit);
+    to[(k / 2 * kPatchRows + at % kPatchRows) * 2 + k % 2] = static_cast<std::int16_t>(number);
+    of_mean += number * mean[k] * kPatchOne;
+  }
+  PatchUnits& out = rows[size_of(at / kPatchRows)];
+  out.offsets[at % kPatchRows] =
+      static_cast<std::int32_t>(std::lrint(std::clamp(of_mean, -most_sum, most_sum)));
+  out.scales[at % kPatchRows] =
+      static_cast<float>(std::min<double>(unit / kPatchOne, std::numeric_limits<float>::max()));
+}
+
+const texture::PatchTable::Model& texture::PatchTable::model(std::uint32_t first_number) const {
+  return *std::lower_bound(models.begin(), models.end(), first_number,
+                           [](const Model& m, std::uint32_t n) { return m.first_number < n; });
+}
+
+IntegerPatch::IntegerPatch(const PatchRule& rule, std::span<const double> numbers,
+                           std::span<const std::uint32_t> first_numbers)
+    : rule_(rule), across_(rule.across()), table_(rule, numbers, first_numbers) {
+  const std::size_t size = size_of(2 * texture::patch_pairs(rule.size()));
+  const std::size_t places = size_of(across_ * across_), area = size_of(rule.side + 2 * rule.reach);
+  pixel_gradients_.resize((area + 1) * (area + 1));
+  gradients_.resize(area * area);
+  patches_.resize(places * size);
+  costs_.resize(places);
+  some_costs_.resize(places);
+  some_patches_.reserve(places);
+  places_.reserve(places);
+}
+
+const std::int16_t* IntegerPatch::patch(int place) const {
+  return patches_.data() + size_of(place * 2 * texture::patch_pairs(rule_.size()));
+}
+
+void IntegerPatch::set_picture(ImageView<const std::uint8_t> picture, bool has_edges) {
+  pixels_ = {picture};
+  strongest_ = has_edges ? std::sqrt(static_cast<float>(pixels_.strongest_sobel_square())) : 0;
+}
+
+void IntegerPatch::make_patches(const texture::BetweenPixels& at) {
+  const int rim = rule_.side / 2 + rule_.reach, area = 2 * rim + 1, across = area + 1;
+  for (int y = 0; y < across; ++y) {
+    for (int x = 0; x < across; ++x) {
+      pixel_gradients_[size_of(y * across + x)] = texture::pixel_gradient(
+          pixels_, rule_.gradient == PatchRule::kForward, at.x - rim + x, at.y - rim + y);
+    }
+  }
+  const auto q = static_cast<float>(rule_.q);
+  for (int y = 0; y < area; ++y) {
+    const float* const above = pixel_gradients_.data() + y * across;
+    for (int x = 0; x < area; ++x) {
+      const float g = at.mix(above[x], above[x + 1], above[x + across], above[x + across + 1]);
+      gradients_[size_of(y * area + x)] =
+          static_cast<std::int16_t>(texture::counted_gradient(g, q));
+    }
+  }
+  // A number that fills a patch up stays 0.
+  for (int place = 0; place < across_ * across_; ++place) {
+    std::int16_t* to = patches_.data() + size_of(place * 2 * texture::patch_pairs(rule_.size()));
+    const std::int16_t* from =
+        gradients_.data() + place / across_ * rule_.step * area + place % across_ * rule_.step;
+    for (int y = 0; y < rule_.side; ++y, from += area) to = std::copy_n(from, rule_.side, to);
+  }
+}
+
+void IntegerPatch::weigh(const texture::BetweenPixels& at, const Model& model) {
+  places_.clear();
+  for (int i = 0; i < across_ * across_; ++i) places_.push_back({i, 1});
+  if (!(model.edge > 0)) return;
+  for (Place& place : places_) {
+    const int x = at.x + place.index % across_ * rule_.step - rule_.reach;
+    const int y = at.y + place.index / across_ * rule_.step - rule_.reach;
+    const auto edge = [&](int u, int v) { return texture::edge_intensity(pixels_, x + u, y + v); };
+    const float here = at.mix(edge(0, 0), edge(1, 0), edge(0, 1), edge(1, 1));
+    place.weight = texture::edge_weight(model.edge, here, strongest_);
+  }
+}
+
+void IntegerPatch::add_block(const Model& model, int b, std::span<const Place> places) {
+  some_patches_.clear();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    some_patches_.push_back(patch(places[i].index));
+    some_costs_[i] = costs_[size_of(places[i].index)];
+  }
+  const std::size_t block = model.first_block + size_of(b);
+  texture::add_rows(table_.block(block), texture::patch_pairs(rule_.size()), table_.rows[block],
+                    some_patches_, some_costs_.data());
+  for (std::size_t i = 0; i < places.size(); ++i) costs_[size_of(places[i].index)] = some_costs_[i];
+}
+
+/// A cost only grows, so what is not less than the best one never will be; of equal ones the first
+/// place counts.
+void IntegerPatch::drop_losers(float least, int best) {
+  std::erase_if(places_, [&](const Place& place) {
+    const float cost = place.weighed(costs_[size_of(place.index)]);
+    return !(cost < least || (cost == least && place.index < best));
+  });
+}
+
+TextureMatch IntegerPatch::match(const ShapePoint& point, std::uint32_t first_number) {
+  constexpr int kFirstBlocks = 1;  // after which the likeliest place's whole cost is found
+  const Model& m = table_.model(first_number);
+  const auto at = texture::BetweenPixels::of(point.x, point.y, rule_.is_bilinear);
+  make_patches(at);
+  weigh(at, m);
+  std::fill(costs_.begin(), costs_.end(), 0.0f);
+  const auto cost_of = [this](const Place& p) { return p.weighed(costs_[size_of(p.index)]); };
+  const auto likeliest = [&] {
+    return std::min_element(places_.begin(), places_.end(), [&](const Place& a, const Place& b) {
+      return cost_of(a) < cost_of(b);
+    });
+  };
+  float least = std::numeric_limits<float>::infinity();
+  int best = across_ * across_;
+  for (int b = 0; b < m.blocks && !places_.empty(); ++b) {
+    add_block(m, b, places_);
+    if (b + 1 == kFirstBlocks) {
+      const Place place = *likeliest();
+      for (int rest = b + 1; rest < m.blocks; ++rest) add_block(m, rest, {&place, 1});
+      least = cost_of(place);
+      best = place.index;
+    }
+    drop_losers(least, best);
+  }
+  if (!places_.empty()) {
+    const Place place = *likeliest();
+    least = cost_of(place);
+    best = place.index;
+  }
+  if (best == across_ * across_) return {0, 0, static_cast<double>(least)};
+  return {best % across_ * rule_.step - rule_.reach, best / across_ * rule_.step - rule_.reach,
+          static_cast<double>(least)};
+}
+
+}  // namespace cuface
