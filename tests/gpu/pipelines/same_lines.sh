@@ -136,6 +136,8 @@ if [[ ! -f $network ]]; then
   echo "skipped (CUFACE_MODEL_PATH): no $network"
   network=
 fi
+# The registry is written now: several that begin together would each write it.
+gst-launch-1.0 -q fakesrc num-buffers=1 ! fakesink > /dev/null 2>&1
 processors=$(nproc) all=$work
 if ((processors > 8)); then processors=8; fi
 for i in "${!clips[@]}"; do
