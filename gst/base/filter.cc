@@ -23,7 +23,7 @@ using cuface::gst::Reset;
 using cuface::gst::same_layout;
 using cuface::gst::SettingsLock;
 
-GST_DEBUG_CATEGORY_STATIC(cuface_filter_debug);
+GST_DEBUG_CATEGORY(cuface_filter_debug);
 #define GST_CAT_DEFAULT cuface_filter_debug
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE(GstCufaceFilter, gst_cuface_filter, GST_TYPE_BASE_TRANSFORM,

@@ -11,6 +11,9 @@
 #include "gst/base/settings.h"
 
 G_BEGIN_DECLS
+/// cufacefilter, of what all elements have in common; it is there once the type is.
+GST_DEBUG_CATEGORY_EXTERN(cuface_filter_debug);
+
 #define GST_TYPE_CUFACE_FILTER (gst_cuface_filter_get_type())
 #define GST_CUFACE_FILTER(obj) \
   (G_TYPE_CHECK_INSTANCE_CAST((obj), GST_TYPE_CUFACE_FILTER, GstCufaceFilter))

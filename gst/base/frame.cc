@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "gst/base/filter.h"
 #include "kernels/common/try.h"
 
 namespace cuface::gst {
@@ -33,13 +34,6 @@ int sample_offset(const GstVideoFormatInfo* format, guint component) {
     default:
       return static_cast<int>(GST_VIDEO_FORMAT_INFO_POFFSET(format, component));
   }
-}
-
-/// Once a frame, unless an element before has changed the picture.
-void log_luma(GstBuffer* buffer) {
-  GST_DEBUG_CATEGORY_STATIC(category);
-  GST_DEBUG_CATEGORY_GET(category, "cufacefilter");
-  GST_CAT_LOG(category, "luma of %" GST_PTR_FORMAT, buffer);
 }
 
 }  // namespace
@@ -151,7 +145,7 @@ Result<GreyPicture> Frame::luma() {
   PicturePool* pool = chain ? chain->luma_pool(record_->generation) : nullptr;
   const auto made = (pool ? *pool : pictures_).take(width(), height());
   CUFACE_TRY(compute_luma(made->begin()));
-  log_luma(buffer_);
+  GST_CAT_LOG(cuface_filter_debug, "luma of %" GST_PTR_FORMAT, buffer_);
   if (pool)
     chain->set_luma(made);
   else

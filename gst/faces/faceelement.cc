@@ -68,9 +68,7 @@ Status FaceElement::deliver_faces(Frame& frame, FaceResult faces) {
   if (wants_standard_metas()) return publish(frame, faces);
   if (face_settings().standard_metas == StandardMetas::kAuto && !in_cuda_memory() &&
       !std::exchange(told_no_standard_metas_, true)) {
-    GST_DEBUG_CATEGORY_STATIC(category);
-    GST_DEBUG_CATEGORY_GET(category, "cufacefilter");
-    GST_CAT_INFO_OBJECT(category, element(),
+    GST_CAT_INFO_OBJECT(cuface_filter_debug, element(),
                         "the GPU works on frames in system memory: standard-metas=auto writes no "
                         "GstVideoRegionOfInterestMeta; standard-metas=always does, and waits for "
                         "the GPU on each frame");

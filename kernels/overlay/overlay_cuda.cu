@@ -9,6 +9,7 @@
 #include "kernels/common/try.h"
 #include "kernels/overlay/overlay_cuda.h"
 #include "kernels/overlay/picture_cuda.h"
+#include "kernels/overlay/pixelate.cuh"
 #include "kernels/overlay/raster.h"
 #include "kernels/overlay/strokes.h"
 
@@ -133,38 +134,6 @@ __global__ void prepare_kernel(Job job) {
 }
 
 // ---- pixelate ----------------------------------------------------------------------------------
-
-/// The pixels that the cells of a face cover, to whole cells: a multiple of 4 on every side.
-struct Cells {
-  Span2 begin;  ///< as raster::cells_of
-  int block;
-  __device__ bool meets(const Cells& other) const {
-    return !raster::intersect(whole(), other.whole()).empty();
-  }
-  __device__ Span2 whole() const {
-    if (begin.empty()) return kNothing;
-    return {begin.x0, begin.y0, begin.x0 + columns() * block, begin.y0 + rows() * block};
-  }
-  __device__ int columns() const {
-    return begin.empty() ? 0 : (begin.x1 - begin.x0 + block - 1) / block;
-  }
-  __device__ int rows() const {
-    return begin.empty() ? 0 : (begin.y1 - begin.y0 + block - 1) / block;
-  }
-};
-
-/// One cell of one component by one warp: raster::pixelate()'s.
-__device__ void pixelate_cell(const Component& c, const Span2& pixels, int lane) {
-  const Span2 area = raster::samples_of(c, pixels);
-  const int width = area.x1 - area.x0, n = width * (area.y1 - area.y0);
-  std::int64_t sum = 0;
-  for (int i = lane; i < n; i += kWarp)
-    sum += raster::load(c, raster::sample(c, area.x0 + i % width, area.y0 + i / width));
-  for (int step = kWarp / 2; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-  const int mean = raster::mean_of(sum, n);
-  for (int i = lane; i < n; i += kWarp)
-    raster::store(c, raster::sample(c, area.x0 + i % width, area.y0 + i / width), mean);
-}
 
 /// Faces whose cells meet, directly or through others, are done by one block in their order; the
 /// others do not see each other.

@@ -27,6 +27,7 @@ namespace cuface::train {
 namespace {
 
 using cuda::check;
+using cuda::grow_to;
 
 /// What pictures of one launch have in common.
 struct PictureKind {
@@ -81,14 +82,6 @@ struct Load {
     return {};
   }
 };
-
-/// Memory that only grows.
-template <typename Buffer>
-Status grow(std::size_t size, Buffer& buffer) {
-  if (buffer.size() >= size) return {};
-  buffer = {};
-  return take(Buffer::create(size), buffer);
-}
 
 void copy(ImageView<const std::uint8_t> from, ImageView<std::uint8_t> to) {
   const auto width = static_cast<std::size_t>(from.width);
@@ -178,12 +171,12 @@ class CudaMining final : public GpuMining {
       if (!group.plan->kind.generated) pictures += group.plan->picture_bytes() * group.tasks.size();
     }
     const std::size_t count = load.end - load.begin;
-    CUFACE_TRY(grow(scratch, load.scratch));
-    CUFACE_TRY(grow(pictures, load.host_pictures));
-    CUFACE_TRY(grow(count, load.scenes));
-    CUFACE_TRY(grow(count, load.host_scenes));
-    CUFACE_TRY(grow(count, load.counts));
-    CUFACE_TRY(grow(count * kBoxes, load.boxes));
+    CUFACE_TRY(grow_to(scratch, load.scratch));
+    CUFACE_TRY(grow_to(pictures, load.host_pictures));
+    CUFACE_TRY(grow_to(count, load.scenes));
+    CUFACE_TRY(grow_to(count, load.host_scenes));
+    CUFACE_TRY(grow_to(count, load.counts));
+    CUFACE_TRY(grow_to(count * kBoxes, load.boxes));
     std::byte* at = load.scratch.data();
     std::uint8_t* picture = load.host_pictures.data();
     std::size_t place = 0;  // of the group's first picture, among all

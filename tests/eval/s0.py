@@ -40,9 +40,9 @@ def flow(run):
     return result
 
 
-def cpu_figure(case, wanted):
+def cpu_figure(part, wanted):
     """Milliseconds of one thread, ours and OpenCV's on the CPU, of the one case that has what is wanted."""
-    case, = (one for one in case["cases"] if wanted.items() <= one.items())
+    case, = (case for case in part["cases"] if wanted.items() <= case.items())
     if "ours_us" in case:
         return {"ours": case["ours_us"] / 1e3, "peer": case["peer_us"] / 1e3}
     return {"ours": case["ours"]["wall_ms"], "peer": case["opencv"]["wall_ms"]}

@@ -32,17 +32,9 @@ Status wait(cudaStream_t stream) {
   return check(cudaStreamSynchronize(stream), "searching for a split");
 }
 
-/// Memory that only grows.
-template <typename Buffer>
-Status grow(std::size_t size, Buffer& buffer) {
-  if (buffer.size() >= size) return {};
-  buffer = {};
-  return take(Buffer::create(size), buffer);
-}
-
 template <typename T>
 Status upload(const T* from, std::size_t count, DeviceBuffer<T>& to, cudaStream_t stream) {
-  CUFACE_TRY(grow(count, to));
+  CUFACE_TRY(grow_to(count, to));
   return check(cudaMemcpyAsync(to.data(), from, count * sizeof(T), cudaMemcpyHostToDevice, stream),
                "copying samples to the GPU");
 }
@@ -65,8 +57,8 @@ struct SearchMemory : StageMemory {
   Status prepare(const FeatureBank& bank, const SumLayout& layout) {
     if (bound.size() > 0) return {};
     CUFACE_TRY(take(OwnStream::create(), stream));
-    CUFACE_TRY(grow(1, best));
-    CUFACE_TRY(grow(1, host_best));
+    CUFACE_TRY(grow_to(1, best));
+    CUFACE_TRY(grow_to(1, host_best));
     std::vector<BoundFeature> features;
     features.reserve(bank.count());
     for (std::size_t i = 0; i < bank.count(); ++i)
@@ -100,17 +92,17 @@ class CudaSearch : public SplitSearch {
     CUFACE_TRY(m.prepare(bank_, values.layout()));
     CUFACE_TRY(take(OrderPlan::create(static_cast<int>(count_), sizeof(Id)), order_plan_));
     CUFACE_TRY(take(ScanPlan::create(static_cast<int>(count_), boosting_), scan_plan_));
-    CUFACE_TRY(grow(order_plan_.scratch_bytes(), m.scratch));
-    CUFACE_TRY(grow(2 * (count_ + 1), m.node));
-    CUFACE_TRY(grow(2 * (count_ + 1), m.host_node));
-    CUFACE_TRY(grow(count_ * sizeof(Id), m.host_order));
+    CUFACE_TRY(grow_to(order_plan_.scratch_bytes(), m.scratch));
+    CUFACE_TRY(grow_to(2 * (count_ + 1), m.node));
+    CUFACE_TRY(grow_to(2 * (count_ + 1), m.host_node));
+    CUFACE_TRY(grow_to(count_ * sizeof(Id), m.host_order));
     if (values.is_filled()) {
       CUFACE_TRY(upload(values.sums().data(), values.sums().size(), m.sums, stream()));
       CUFACE_TRY(upload(values.norms().data(), values.norms().size(), m.norms, stream()));
     } else {
       const auto corners = static_cast<std::size_t>((bank_.width() + 1) * (bank_.height() + 1));
-      CUFACE_TRY(grow(corners * values.padded(), m.sums));
-      CUFACE_TRY(grow(values.padded(), m.norms));
+      CUFACE_TRY(grow_to(corners * values.padded(), m.sums));
+      CUFACE_TRY(grow_to(values.padded(), m.norms));
       CUFACE_TRY(upload(samples.pixels.data(), samples.pixels.size(), m.pixels, stream()));
       CUFACE_TRY(
           make_sums({m.pixels.data(), static_cast<int>(count_), bank_.width(), bank_.height()},
@@ -210,8 +202,8 @@ class CudaSearch : public SplitSearch {
     stored_ = std::min(bank_.count(), memory / of_feature);
     // Between stages others need some too.
     keeps_orders_ = stored_ * of_feature <= ours / 2;
-    CUFACE_TRY(grow(stored_ * of_feature, m.orders));
-    return grow(std::min(kBlock, bank_.count() - stored_) * of_feature, m.spare);
+    CUFACE_TRY(grow_to(stored_ * of_feature, m.orders));
+    return grow_to(std::min(kBlock, bank_.count() - stored_) * of_feature, m.spare);
   }
 
   OrderRows<Id> rows_of(std::size_t feature) {

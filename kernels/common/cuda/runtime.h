@@ -166,4 +166,13 @@ class PinnedBuffer {
   std::size_t size_ = 0;
 };
 
+/// For buffers that are used again: a new one where this holds fewer than `count` elements, whose
+/// contents go.
+template <typename Buffer>
+Status grow_to(std::size_t count, Buffer& buffer) {
+  if (buffer.size() >= count) return {};
+  buffer = {};
+  return take(Buffer::create(count), buffer);
+}
+
 }  // namespace cuface::cuda

@@ -349,8 +349,8 @@ Result<SearchShape> search_shape(const DeviceShape& model) {
   const auto all = static_cast<std::size_t>(most);
   if (bytes > all)
     return Status(StatusCode::kUnsupported,
-                  "the shape model's HAT descriptors are larger than this GPU's shared memory "
-                  "holds (" +
+                  "the shape model's descriptors or patches are larger than this GPU's shared "
+                  "memory holds (" +
                       std::to_string(bytes) + " bytes of " + std::to_string(most) +
                       "): search on the CPU, or take a model of smaller patches or reach");
   // The limit belongs to the kernel, so that no searcher may set one of its own. It is all there is
