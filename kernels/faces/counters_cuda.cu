@@ -24,14 +24,13 @@ __device__ void copy_list(const DeviceFaces* from, DeviceFaces* to) {
 template <typename Told>
 __global__ void __launch_bounds__(kThreads)
     count_kernel(const DeviceFaces* faces, const __grid_constant__ CountedWork work,
-                 FaceCounters* counters, const __grid_constant__ Delivery::From from,
+                 Tally<FaceCounters> counters, const __grid_constant__ Delivery::From from,
                  const __grid_constant__ Told told) {
   for (int i = 0; i < Delivery::kMost; ++i)
     if (DeviceFaces* to = told.get().list[i]) copy_list(from.list[i], to);
   __syncthreads();
   if (threadIdx.x != 0) return;
-  // Host memory is far: it is read and written once.
-  FaceCounters sum = *counters;
+  FaceCounters sum = *counters.own;
   if (work.searched && *work.searched) {
     if (*work.searched == 1) ++sum.searches;
     if (faces->overflow) ++sum.overflows;
@@ -41,14 +40,14 @@ __global__ void __launch_bounds__(kThreads)
   if (work.tracks) sum.lost_tracks += static_cast<std::uint64_t>(faces->lost);
   for (int i = 0; i < faces->count; ++i)
     if (faces->faces[i].id > sum.last_id) sum.last_id = faces->faces[i].id;
-  *counters = sum;
+  *counters.own = *counters.told = sum;
   if (work.wants_search) *work.wants_search = faces->search_wanted.count > 0;
-  if (work.over) add_over(work.over);
+  if (work.over.own) add_over(work.over);
 }
 
 }  // namespace
 
-Status count_faces(const DeviceFaces* faces, const CountedWork& work, FaceCounters* counters,
+Status count_faces(const DeviceFaces* faces, const CountedWork& work, Tally<FaceCounters> counters,
                    Launcher launch, const Delivery& delivery) {
   return launch.tell(delivery.to, [&](const auto& told) {
     return launch("counting faces", count_kernel<std::decay_t<decltype(told)>>, {1, kThreads},

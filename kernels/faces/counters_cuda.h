@@ -1,10 +1,11 @@
-// What the GPU counts for the elements' stats: in pinned host memory that a kernel writes, so that
-// nothing is copied and nobody waits.
+// What the GPU counts for the elements' stats: the host sees it in pinned memory, so that nothing
+// is copied and nobody waits.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/common/cuda/launch.h"
+#include "kernels/common/cuda/tally.h"
 #include "kernels/common/status.h"
 #include "kernels/faces/faces_cuda.h"
 
@@ -26,8 +27,7 @@ struct CountedWork {
   /// In pinned memory: whether the faces want a search (DeviceFaces::search_wanted), 0 or 1. Null =
   /// nobody asks.
   std::int32_t* wants_search = nullptr;
-  std::uint64_t* over =
-      nullptr;  ///< as count_over() counts (kernels/common/cuda/submissions.h); null = nobody asks
+  Tally<std::uint64_t> over{};  ///< as count_over() counts (submissions.h); none = nobody asks
 };
 
 /// Lists that an element's kernels write, always to the same memory, and where they go from there:
@@ -45,7 +45,7 @@ struct Delivery {
 };
 
 /// Delivers the lists, and adds one frame's faces. One launch.
-Status count_faces(const DeviceFaces* faces, const CountedWork& work, FaceCounters* counters,
+Status count_faces(const DeviceFaces* faces, const CountedWork& work, Tally<FaceCounters> counters,
                    Launcher launch, const Delivery& delivery = {});
 
 }  // namespace cuface::cuda

@@ -119,9 +119,9 @@ class CudaElement final : public DeviceElement {
   Counts counts() const override {
     const std::lock_guard lock(counts_mutex_);
     Counts counts = counted_;
-    if (kept_.counters.size() == 0) return counts;
+    if (!kept_.counters.is_there()) return counts;
     // The GPU may be writing: each number is whole, and the next look sees the rest.
-    const auto* now = reinterpret_cast<const volatile std::uint64_t*>(kept_.counters.data());
+    const auto* now = reinterpret_cast<const volatile std::uint64_t*>(kept_.counters.told());
     Counts seen;
     std::copy_n(now, seen.size(), seen.begin());
     add_counts(counts, seen);
@@ -186,8 +186,7 @@ class CudaElement final : public DeviceElement {
                      "making a CUDA event"));
     CUFACE_TRY(kept_.clock.start());
     CUFACE_TRY(take(cuda::Mailbox::create(), kept_.post));
-    CUFACE_TAKE(counters, cuda::PinnedBuffer<Counts>::create(1));
-    *counters.data() = {};
+    CUFACE_TAKE(counters, cuda::TallyBuffer<Counts>::create());
     const std::lock_guard lock(counts_mutex_);
     kept_.counters = std::move(counters);
     return {};
@@ -198,7 +197,7 @@ class CudaElement final : public DeviceElement {
     const ContextScope scope(kept_.context);
     settle();
     const std::lock_guard lock(counts_mutex_);
-    if (kept_.counters.size() > 0) add_counts(counted_, *kept_.counters.data());
+    if (kept_.counters.is_there()) add_counts(counted_, *kept_.counters.told());
     if (kept_.last) cudaEventDestroy(kept_.last);
     kept_.graphs = {};
     told_graphs_ = 0;

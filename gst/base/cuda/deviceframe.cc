@@ -204,7 +204,10 @@ Status DeviceFrame::download(ImageView<const std::uint8_t> from, ImageView<std::
 }
 
 Status DeviceFrame::submit_counted() {
-  CUFACE_TRY(cuda::count_over(chain_->shared_stream()->over(), cuda::Launcher(*work_)));
+  const cuda::Tally<Counts> counters = element_.counters.get();
+  CUFACE_TRY(cuda::count_over(chain_->shared_stream()->over(),
+                              {counters.own->data(), counters.told->data()}, counters.own->size(),
+                              cuda::Launcher(*work_)));
   return submit(nullptr);
 }
 

@@ -49,7 +49,7 @@ struct DeviceKept {
   CudaContext context;
   std::shared_ptr<DeviceChain> own;  ///< used where no other element's can be
   std::shared_ptr<DeviceSlots> slots;
-  cuda::PinnedBuffer<Counts> counters;
+  cuda::TallyBuffer<Counts> counters;
   std::shared_ptr<Waits> waits = std::make_shared<Waits>(0);
   /// Work on a frame, in turns as a chain's pyramids are, so that it is mostly what it was,
   std::array<cuda::LaunchList, 2> work;
@@ -155,8 +155,10 @@ class DeviceFrame {
   Result<DeviceChain*> chain();
   /// The store of the element's results, for up to so many bytes each.
   Result<std::shared_ptr<DeviceSlots>> slots(std::size_t bytes);
-  /// What kernels count, in pinned memory.
-  Counts* counters() const { return element_.counters.data(); }
+  /// What kernels count, in device memory: submit_counted() tells it.
+  Counts* counters() const { return element_.counters.get().own; }
+  /// For a last kernel that tells it itself.
+  cuda::Tally<Counts> told_counters() const { return element_.counters.get(); }
   void add_waits(std::uint64_t more) const { *element_.waits += more; }
   /// The bytes of a result in this context, for work of this frame, which come before it and stay
   /// until it is over; null where the result has left the GPU, or is none of this one.

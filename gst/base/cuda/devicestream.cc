@@ -15,8 +15,7 @@ Result<std::shared_ptr<DeviceStream>> DeviceStream::create(const CudaContext& co
   CUFACE_TRY(check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking the GPU"));
   CUFACE_TRY(check(cudaStreamCreateWithPriority(&made->stream_, cudaStreamNonBlocking, greatest),
                    "making a CUDA stream"));
-  CUFACE_TRY(take(cuda::PinnedBuffer<std::uint64_t>::create(1), made->over_));
-  *made->over_.data() = 0;
+  CUFACE_TRY(take(cuda::TallyBuffer<std::uint64_t>::create(), made->over_));
   CUFACE_TRY(take(cuda::PinnedBuffer<std::int32_t>::create(1), made->note_));
   *made->note_.data() = 0;
   return made;
@@ -33,7 +32,7 @@ DeviceStream::~DeviceStream() {
 }
 
 bool DeviceStream::are_over(std::uint64_t submissions) {
-  return std::atomic_ref(*over_.data()).load(std::memory_order_acquire) >= submissions;
+  return std::atomic_ref(*over_.told()).load(std::memory_order_acquire) >= submissions;
 }
 
 }  // namespace cuface::gst

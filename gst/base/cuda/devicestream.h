@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "gst/base/cuda/context.h"
-#include "kernels/common/cuda/runtime.h"
+#include "kernels/common/cuda/tally.h"
 
 namespace cuface::gst {
 
@@ -25,7 +25,7 @@ class DeviceStream {
   cudaStream_t get() const { return stream_; }
 
   /// Where each submission adds 1 when it is over.
-  std::uint64_t* over() { return over_.data(); }
+  cuda::Tally<std::uint64_t> over() { return over_.get(); }
   /// A word of the elements' own: work writes it, and the host reads it when that is over. A
   /// tracker's says whether it wants a search (cuda::CountedWork).
   std::int32_t* note() { return note_.data(); }
@@ -40,7 +40,7 @@ class DeviceStream {
 
   const CudaContext context_;
   cudaStream_t stream_ = nullptr;
-  cuda::PinnedBuffer<std::uint64_t> over_;
+  cuda::TallyBuffer<std::uint64_t> over_;
   cuda::PinnedBuffer<std::int32_t> note_;
   std::uint64_t submitted_ = 0;
 };

@@ -100,8 +100,11 @@ Result<FaceResult> DeviceFaceFrame::submit_faces(std::shared_ptr<DeviceFaceResul
     delivery.from.list[i] = made_[i]->written();
     delivery.to.list[i] = made_[i]->slot();
   }
-  auto* counters = reinterpret_cast<FaceCounters*>(device_.counters());
-  CUFACE_TRY(cuda::count_faces(faces->written(), work, counters, launch, delivery));
+  const cuda::Tally<Counts> counters = device_.told_counters();
+  CUFACE_TRY(cuda::count_faces(faces->written(), work,
+                               {reinterpret_cast<FaceCounters*>(counters.own),
+                                reinterpret_cast<FaceCounters*>(counters.told)},
+                               launch, delivery));
   CUFACE_TRY(device_.submit(scratch));
   return pending_faces(std::move(faces), std::move(detector));
 }

@@ -18,9 +18,10 @@ constexpr std::size_t kAlignment = 16;
 __global__ void receive_kernel(const Mailbox::Entry* ring, Mailbox::Box* box, std::uint64_t* host) {
   const std::uint64_t taken = box->taken;
   const volatile Mailbox::Entry& entry = ring[taken % Mailbox::kRing];
+  const std::uint64_t word = threadIdx.x < kWords ? entry.words[threadIdx.x] : 0;
   const std::uint64_t number = entry.number;
   if (number != taken + 1) __trap();
-  if (threadIdx.x < kWords) box->words[threadIdx.x] = entry.words[threadIdx.x];
+  if (threadIdx.x < kWords) box->words[threadIdx.x] = word;
   __syncwarp();  // all have read
   if (threadIdx.x != 0) return;
   box->taken = number;

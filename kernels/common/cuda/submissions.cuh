@@ -3,14 +3,15 @@
 
 #include <cstdint>
 
+#include "kernels/common/cuda/tally.h"
+
 namespace cuface::cuda {
 
-/// Adds 1 to `over`, in pinned host memory, behind all that the thread has seen written. By one
-/// thread.
-__device__ inline void add_over(std::uint64_t* over) {
+/// Adds 1 to `over` behind all that the thread has seen written. By one thread.
+__device__ inline void add_over(const Tally<std::uint64_t>& over) {
+  const std::uint64_t now = ++*over.own;
   __threadfence_system();
-  volatile std::uint64_t* seen = over;
-  *seen = *seen + 1;
+  *static_cast<volatile std::uint64_t*>(over.told) = now;
 }
 
 }  // namespace cuface::cuda

@@ -1,11 +1,16 @@
 // Searches by the map of active parts on CUDA against the CPU's: windows, faces, times.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kernels/common/cuda/mailbox.h"
+#include "kernels/detect/cuda/schedule.h"
+#include "kernels/faces/counters_cuda.h"
+#include "kernels/luma/luma_cuda.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/kernels/changes.h"
 #include "tests/gpu/kernels/detect_pair.h"
@@ -140,6 +145,70 @@ TEST_F(ActiveSearchCuda, Times) {
         time("active parts: a large face");
       }
     }
+}
+
+/// search=motion before a still picture, as cufacedetect submits a frame.
+TEST_F(ActiveSearchCuda, TimeOfAFrameThatHasNotChanged) {
+  constexpr int kWidth = 480, kHeight = 272;
+  const test::Stream stream;
+  DetectConfig config;
+  config.active_parts = true;
+  auto detector = cuda::Detector::create(shared(test::random_cascade(36, 24, 16, 12, true)), config,
+                                         kWidth, kHeight);
+  auto post = cuda::Mailbox::create();
+  auto luma = cuda::DeviceImage<std::uint8_t>::create(kWidth, kHeight);
+  auto state = cuda::DeviceBuffer<cuda::SearchState>::create(1);
+  auto seen = cuda::PinnedBuffer<cuda::ScheduleSeen>::create(1);
+  auto counters = cuda::TallyBuffer<cuda::FaceCounters>::create();
+  auto over = cuda::TallyBuffer<std::uint64_t>::create();
+  ASSERT_TRUE(detector.ok() && post.ok() && luma.ok() && state.ok() && seen.ok() && counters.ok() &&
+              over.ok());
+  const Picture picture = smooth(kWidth, kHeight, 3, 41);
+  GuardedBytes in(picture.bytes), lists[4] = {{cuda::device_faces_bytes(0), 0},
+                                              {cuda::device_faces_bytes(0), 0},
+                                              {cuda::device_faces_bytes(0), 0},
+                                              {cuda::device_faces_bytes(0), 0}};
+  const auto list_at = [&](int i) { return reinterpret_cast<cuda::DeviceFaces*>(lists[i].data()); };
+  cuda::DeviceFaces *found = list_at(0), *out = list_at(1), *to = list_at(2), *before = list_at(3);
+  FrameView frame;
+  frame.width = kWidth;
+  frame.height = kHeight;
+  frame.component[0] = {in.data(), picture.stride};
+  cuda::SearchState* at = state.value().data();
+  const auto enqueue = [&](std::uint64_t number, cuda::Launcher launch) -> Status {
+    SearchRequest ask;
+    ask.motion = ask.active_parts = true;
+    CUFACE_TRY(cuda::begin_search(at, {number == 0, ask, number, before}, launch));
+    CUFACE_TRY(cuda::luma(frame, luma.value().view(), launch));
+    CUFACE_TRY(detector.value()->enqueue(std::as_const(luma.value()).view(), &at->run, found,
+                                         launch, &at->what, &at->followed));
+    CUFACE_TRY(cuda::end_search(at, nullptr, found, out, 0, launch, seen.value().data(),
+                                detector.value()->activity().state()));
+    cuda::CountedWork work;
+    work.searched = &at->run;
+    work.over = over.value().get();
+    return cuda::count_faces(out, work, counters.value().get(), launch, {{{out}}, {{to}}});
+  };
+  // As an element's clock measures it: from event to event of the graph.
+  const test::Event begin, end;
+  cuda::LaunchList list;
+  cuda::GraphSet graphs;
+  std::vector<float> times;
+  const std::uint64_t frames = test::under_tool() ? 3 : 101;
+  for (std::uint64_t i = 0; i < frames; ++i) {
+    list.clear();
+    list.use(post.value().get());
+    ASSERT_TRUE(cuda::Launcher(list).record(begin).ok());
+    ASSERT_TRUE(enqueue(i, cuda::Launcher(list)).ok());
+    ASSERT_TRUE(cuda::Launcher(list).record(end).ok());
+    ASSERT_TRUE(graphs.submit(list, stream).ok());
+    CUFACE_CUDA_OK(cudaStreamSynchronize(stream));
+    CUFACE_CUDA_OK(cudaEventElapsedTime(&times.emplace_back(), begin, end));
+  }
+  std::ranges::sort(times);
+  test::report_time("a frame that has not changed", "480x272", 1000.0 * times[times.size() / 2]);
+  EXPECT_EQ(counters.value().told()->searches, 1u);
+  EXPECT_EQ(*over.value().told(), frames);
 }
 
 }  // namespace

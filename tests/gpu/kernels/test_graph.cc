@@ -119,13 +119,12 @@ class DetectElement {
     auto gpu = cuda::Detector::create(model, config, kWidth, kHeight);
     auto luma = cuda::DeviceImage<std::uint8_t>::create(kWidth, kHeight);
     auto state = cuda::DeviceBuffer<cuda::SearchState>::create(1);
-    auto counters = cuda::PinnedBuffer<cuda::FaceCounters>::create(1);
+    auto counters = cuda::TallyBuffer<cuda::FaceCounters>::create();
     EXPECT_TRUE(gpu.ok() && luma.ok() && state.ok() && counters.ok());
     gpu_ = std::move(gpu.value());
     luma_ = std::move(luma.value());
     state_ = std::move(state.value());
     counters_ = std::move(counters.value());
-    *counters_.data() = {};
     cpu_ = std::move(Detector::create(Backend::kCpu, model, config, kWidth, kHeight).value());
   }
 
@@ -144,7 +143,7 @@ class DetectElement {
         return s;
       if (Status s = cuda::end_search(state_.data(), before, found, out, 0, launch); !s.ok())
         return s;
-      return cuda::count_faces(out, {run, false}, counters_.data(), launch);
+      return cuda::count_faces(out, {run, false}, counters_.get(), launch);
     });
   }
 
@@ -167,7 +166,7 @@ class DetectElement {
   }
 
   const cuda::GraphSet::Built& built() const { return submitter_.built(); }
-  const cuda::FaceCounters& counters() const { return *counters_.data(); }
+  const cuda::FaceCounters& counters() const { return *counters_.told(); }
 
   std::uint64_t searches = 0, faces = 0, parts = 0;  ///< of the CPU
 
@@ -180,7 +179,7 @@ class DetectElement {
   std::unique_ptr<Detector> cpu_;
   cuda::DeviceImage<std::uint8_t> luma_;
   cuda::DeviceBuffer<cuda::SearchState> state_;
-  cuda::PinnedBuffer<cuda::FaceCounters> counters_;
+  cuda::TallyBuffer<cuda::FaceCounters> counters_;
   SearchSchedule wish_;
 };
 

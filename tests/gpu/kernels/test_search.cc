@@ -344,9 +344,8 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
 }
 
 TEST_F(SearchCuda, CountsInPinnedMemory) {
-  auto counters = cuda::PinnedBuffer<cuda::FaceCounters>::create(1);
+  auto counters = cuda::TallyBuffer<cuda::FaceCounters>::create();
   ASSERT_TRUE(counters.ok());
-  *counters.value().data() = {};
   auto wants = cuda::PinnedBuffer<std::int32_t>::create(1);
   ASSERT_TRUE(wants.ok());
   std::int32_t wanted = *wants.value().data() = 7;  // as long as nobody is told
@@ -372,7 +371,7 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
     delivery.from.list[0] = faces(found_);
     delivery.to.list[0] = faces(out_);
     ASSERT_TRUE(
-        cuda::count_faces(faces(found_), work, counters.value().data(), nullptr, delivery).ok());
+        cuda::count_faces(faces(found_), work, counters.value().get(), nullptr, delivery).ok());
     // What the list has, and nothing more.
     const auto points = static_cast<std::size_t>(some->count * points_per_face(*some.operator->()));
     std::vector<std::uint8_t> want(out_->size(), kCanary);
@@ -399,7 +398,7 @@ TEST_F(SearchCuda, CountsInPinnedMemory) {
       expected.last_id = std::max(expected.last_id, some->faces[f].id);
   }
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const cuda::FaceCounters& got = *counters.value().data();
+  const cuda::FaceCounters& got = *counters.value().told();
   EXPECT_EQ(got.searches, expected.searches);
   EXPECT_EQ(got.skipped_searches, expected.skipped_searches);
   EXPECT_EQ(got.overflows, expected.overflows);
