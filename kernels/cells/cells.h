@@ -53,9 +53,13 @@ CUFACE_HD inline std::uint64_t cell_bits(int first, int last) {
 }
 
 CUFACE_HD inline int count_bits(std::uint64_t word) {
+#ifdef __CUDA_ARCH__
+  return __popcll(static_cast<unsigned long long>(word));
+#else
   int count = 0;
   for (; word != 0; word &= word - 1) ++count;
   return count;
+#endif
 }
 
 /// The cells along a side.

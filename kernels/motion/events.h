@@ -123,11 +123,12 @@ CUFACE_HD inline bool most_are_active(const MotionPlan& plan, const MotionResult
 }
 
 /// A cell's frames in a row: an active one goes on with the longest streak around it, so that what
-/// passes from cell to cell is seen. `before(row, column)` is that of the frame before.
+/// passes from cell to cell is seen. `active`: of the row; `before(row, column)` is the streak of
+/// the frame before.
 template <typename Before>
-CUFACE_HD inline std::uint8_t streak_of(const MotionPlan& plan, const MotionSummary& result,
-                                        int row, int column, const Before& before) {
-  if ((result.active[row] >> column & 1) == 0) return 0;
+CUFACE_HD inline std::uint8_t streak_of(const MotionPlan& plan, std::uint64_t active, int row,
+                                        int column, const Before& before) {
+  if ((active >> column & 1) == 0) return 0;
   int longest = 0;
   for (int r = row > 0 ? row - 1 : 0; r <= row + 1 && r < plan.config.rows; ++r) {
     for (int c = column > 0 ? column - 1 : 0; c <= column + 1 && c < plan.config.columns; ++c) {
@@ -155,7 +156,7 @@ CUFACE_HD inline void find_moving(const MotionPlan& plan, MotionState& state,
     result.moving[r] = 0;
     for (int c = 0; c < columns; ++c) here[c] = state.streak[r * columns + c];
     for (int c = 0; c < columns; ++c) {
-      const std::uint8_t streak = streak_of(plan, result, r, c, [&](int row, int column) {
+      const std::uint8_t streak = streak_of(plan, result.active[r], r, c, [&](int row, int column) {
         return row < r    ? above[column]
                : row == r ? here[column]
                           : state.streak[row * columns + column];

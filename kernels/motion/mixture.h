@@ -98,21 +98,31 @@ CUFACE_HD inline void strengthen(std::uint16_t& mean, std::uint8_t& weight, std:
 CUFACE_HD inline bool take_grey(Modes& modes, int grey, bool unsure, const FrameRules& rules) {
   const bool learn = rules.learn || (rules.relight && !unsure);
   int hit = kModes;
-  for (int k = kModes - 1; k >= 0; --k)
-    if (explains(modes, k, grey)) hit = k;
-  bool background = hit < kModes && modes.weight[hit] > kEnoughWeight;
-  if (hit == kModes) {
+  std::uint16_t mean = static_cast<std::uint16_t>(grey * 256);
+  std::uint8_t weight = learn ? kEnoughWeight + 1 : 1, spread = kFirstSpread;
+  for (int k = kModes - 1; k >= 0; --k) {
+    if (!explains(modes, k, grey)) continue;
+    hit = k;
+    mean = modes.mean[k];
+    weight = modes.weight[k];
+    spread = modes.spread[k];
+  }
+  const bool background = weight > kEnoughWeight;
+  if (hit == kModes)
     hit = kModes - 1;
-    modes.mean[hit] = static_cast<std::uint16_t>(grey * 256);
-    modes.spread[hit] = kFirstSpread;
-    modes.weight[hit] = learn ? kEnoughWeight + 1 : 1;
-    background = learn;
-  } else {
-    strengthen(modes.mean[hit], modes.weight[hit], modes.spread[hit], grey, unsure, rules);
+  else
+    strengthen(mean, weight, spread, grey, unsure, rules);
+  // No index is known late, or a GPU would keep the modes in memory.
+  for (int k = 0; k < kModes; ++k) {
+    modes.mean[k] = k == hit ? mean : modes.mean[k];
+    modes.weight[k] = k == hit ? weight : modes.weight[k];
+    modes.spread[k] = k == hit ? spread : modes.spread[k];
   }
   // The first never goes.
-  for (int k = 0; k < kModes && rules.decay; ++k)
-    if (k != hit && modes.weight[k] > (k == 0)) --modes.weight[k];
+  for (int k = 0; k < kModes; ++k) {
+    const bool less = rules.decay && k != hit && modes.weight[k] > (k == 0);
+    modes.weight[k] = static_cast<std::uint8_t>(modes.weight[k] - less);
+  }
   swap_if_heavier(modes, 1);
   swap_if_heavier(modes, 0);
   return background;

@@ -71,7 +71,8 @@ Result<MotionPlan> plan_motion(const MotionConfig& config, int width, int height
 
 /// The first pixel along a side that belongs to a cell (cells.h: cell_of()) or to one behind it.
 CUFACE_HD inline int first_pixel(int cell, int cells, int size) {
-  return static_cast<int>((std::int64_t{cell} * size + cells - 1) / cells);
+  static_assert(kMostMotionCells * kMostMotionSide < 1 << 30);
+  return (cell * size + cells - 1) / cells;
 }
 
 /// Whether a pixel is none of the border.

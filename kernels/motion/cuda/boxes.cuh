@@ -61,12 +61,12 @@ __device__ inline void find_boxes_by_warp(const MotionPlan& plan, MotionSummary&
       grew = __any_sync(kAllLanes, more != part) != 0;
       part = more;
     }
-    std::uint64_t columns = part.row[0] | part.row[1];
-    int cells = count_bits(part.row[0]) + count_bits(part.row[1]);
-    for (int by = 1; by < kWarp; by *= 2) {
-      columns |= __shfl_xor_sync(kAllLanes, columns, by);
-      cells += __shfl_xor_sync(kAllLanes, cells, by);
-    }
+    const std::uint64_t own = part.row[0] | part.row[1];
+    const std::uint64_t columns =
+        __reduce_or_sync(kAllLanes, static_cast<unsigned>(own)) |
+        std::uint64_t{__reduce_or_sync(kAllLanes, static_cast<unsigned>(own >> 32))} << 32;
+    const int cells =
+        __reduce_add_sync(kAllLanes, count_bits(part.row[0]) + count_bits(part.row[1]));
     MotionBox box;
     box.left = __ffsll(static_cast<long long>(columns)) - 1;
     box.right = kMostMotionCells - __clzll(static_cast<long long>(columns));
@@ -98,7 +98,7 @@ __device__ inline void keep_ids_by_warp(const MotionPlan& plan, std::int64_t tim
       if ((taken >> i & 1) == 0)
         best = max(best, common_cells(known.box, result.boxes[i]) * kMostMotionBoxes +
                              (kMostMotionBoxes - 1 - i));
-    for (int by = 1; by < kWarp; by *= 2) best = max(best, __shfl_xor_sync(kAllLanes, best, by));
+    best = __reduce_max_sync(kAllLanes, best);
     __syncwarp();  // all lanes have read what the first one writes
     if (best >= kMostMotionBoxes) {
       const int i = kMostMotionBoxes - 1 - best % kMostMotionBoxes;

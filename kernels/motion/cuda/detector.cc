@@ -36,8 +36,9 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
         moved = words_if(background), near = words_if(background), before = words_if(background);
   auto pictures =
       layout.add<std::uint8_t>(method == MotionMethod::kDifference ? kSlots * pixels : 0);
-  constexpr int kBytePlanes = 2 * cuface::motion::kModes + 5;
-  auto means = layout.add<std::uint16_t>(background ? cuface::motion::kModes * pixels : 0);
+  constexpr int kOthers = cuface::motion::kModes - 1, kBytePlanes = 2 * kOthers + 5;
+  auto first = layout.add<std::uint32_t>(background ? pixels : 0);
+  auto means = layout.add<std::uint16_t>(background ? kOthers * pixels : 0);
   auto bytes = layout.add<std::uint8_t>(background ? kBytePlanes * pixels : 0);
 
   CUFACE_TRY(take(DeviceBuffer<std::byte>::create(layout.bytes()), made.bytes_));
@@ -49,6 +50,7 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   for (Words* part : {&kept, &mask, &maps, &found, &moved, &near, &before}) part->bind(all);
   cell_pixels.bind(all);
   pictures.bind(all);
+  first.bind(all);
   means.bind(all);
   bytes.bind(all);
 
@@ -65,8 +67,9 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   planes.stride = words * kWordBits;
   std::uint8_t* next = bytes.data();
   const auto plane = [&] { return std::exchange(next, next + (background ? pixels : 0)); };
-  for (int k = 0; k < cuface::motion::kModes; ++k) {
-    planes.mean[k] = means.data() + (background ? static_cast<std::size_t>(k) * pixels : 0);
+  planes.first = first.data();
+  for (int k = 1; k < cuface::motion::kModes; ++k) {
+    planes.mean[k] = means.data() + (background ? static_cast<std::size_t>(k - 1) * pixels : 0);
     planes.weight[k] = plane();
     planes.spread[k] = plane();
   }

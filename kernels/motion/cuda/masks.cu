@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/motion/cuda/follow.cuh"
+#include "kernels/motion/cuda/counts.cuh"
 #include "kernels/motion/cuda/memory.h"
 #include "kernels/motion/cuda/words.cuh"
 #include "kernels/motion/edges.h"
@@ -61,62 +61,92 @@ __device__ std::uint64_t majority(Bits bits, int i, int y) {
   return all.at_least(kLeastAround);
 }
 
-/// The method edges. A dilation goes along columns first: so each word is widened once.
-__device__ std::uint64_t changed_edges_at(const MotionPlan& plan, Bits then, Bits now, int i,
-                                          int y) {
-  const int reach = plan.config.tolerance, words = now.width, height = now.height;
-  EdgeWords edges;
-  edges.then = then.row(y)[i];
-  edges.now = now.row(y)[i];
-  // The words beside are nearly always asked for, so all three columns are read at once.
-  const auto near = [&](const auto& word_at) {
-    std::uint64_t beside[3] = {};
-    const int left = max(i - 1, 0), right = min(i + 1, words - 1);
-    const int last = min(y + reach, height - 1);
-#pragma unroll 4
-    for (int v = max(y - reach, 0); v <= last; ++v) {
-      beside[0] |= word_at(left, v);
-      beside[1] |= word_at(i, v);
-      beside[2] |= word_at(right, v);
-    }
-    const auto column_at = [&](int j) {
-      if (j == i) return beside[1];
-      if (j == i - 1) return beside[0];
-      if (j == i + 1) return beside[2];
-      return column([&](int v) { return word_at(j, v); }, height, y, reach);
-    };
-    return widened(column_at, words, i, reach);
-  };
-  if (edges.now != 0) edges.near_then = near([&](int j, int v) { return then.row(v)[j]; });
-  if ((edges.then & ~edges.now) == 0) {
-    // No edge has gone.
-  } else if (plan.config.symmetric) {
-    edges.near_now = near([&](int j, int v) { return now.row(v)[j]; });
-  } else {
-    edges.solid_then =
-        ~near([&](int j, int v) { return ~then.row(v)[j] & bits_between(j, 0, plan.width); });
+/// What the method edges compares.
+struct EdgeMaps {
+  Bits then, now;
+  bool symmetric;
+  int width, reach;
+};
+/// Of words of a column, within the reach of a row: whether `then` has the pixel, and whether `now`
+/// has it - or where the rule is not symmetric, whether `then` lacks it.
+struct Columns {
+  std::uint64_t then = 0, other = 0;
+};
+__device__ inline Columns columns_of(const EdgeMaps& maps, int j, int y) {
+  Columns out;
+  const std::uint64_t all = bits_between(j, 0, maps.width);
+  const int last = min(y + maps.reach, maps.now.height - 1);
+#pragma unroll 8
+  for (int v = max(y - maps.reach, 0); v <= last; ++v) {
+    const std::uint64_t then = maps.then.row(v)[j];
+    out.then |= then;
+    out.other |= maps.symmetric ? maps.now.row(v)[j] : ~then & all;
   }
-  return changed_edges(edges, plan.config.symmetric);
+  return out;
+}
+/// The same where it is rare.
+__device__ __attribute__((noinline)) Columns columns_afar(const EdgeMaps& maps, int j, int y) {
+  return columns_of(maps, j, y);
 }
 
-__device__ std::uint64_t changed(const MotionPlan& plan, const MaskViews& views, Bits edges,
-                                 const MotionFrame& frame, const Seen& seen, int i, int y) {
-  switch (plan.config.method) {
-    case MotionMethod::kEdges:
-      views.maps.view(frame.now).row(y)[i] = edges.row(y)[i];
-      return seen.compared ? changed_edges_at(plan, views.maps.view(frame.then), edges, i, y) : 0;
-    case MotionMethod::kDifference:
-      return seen.compared ? majority(views.found, i, y) : 0;
-    case MotionMethod::kBackground: {
-      const std::uint64_t moved =
-          seen.begin ? 0 : majority(views.found, i, y) & bits_between(i, 0, plan.width);
-      views.moved.row(y)[i] = moved;
-      if (moved == 0 || seen.global) return 0;
-      return moved & column([&](int v) { return views.near.row(v)[i]; }, plan.height, y,
-                            cuface::motion::stay_reach(plan.width));
-    }
+/// The method edges, of word i of row y, by a warp that has words of the row one after the other. A
+/// dilation goes along columns first, so that each word is widened once, and then asks the lanes
+/// beside. All lanes call it; `inside`: it has a word.
+__device__ std::uint64_t changed_edges_by_row(const EdgeMaps& maps, bool inside, int i, int y) {
+  EdgeWords edges;
+  if (inside) {
+    edges.then = maps.then.row(y)[i];
+    edges.now = maps.now.row(y)[i];
   }
-  return 0;
+  if (!__any_sync(kAllLanes, (edges.then | edges.now) != 0)) return 0;
+  const Columns own = inside ? columns_of(maps, i, y) : Columns{};
+  Columns left{__shfl_up_sync(kAllLanes, own.then, 1), __shfl_up_sync(kAllLanes, own.other, 1)};
+  Columns right{__shfl_down_sync(kAllLanes, own.then, 1),
+                __shfl_down_sync(kAllLanes, own.other, 1)};
+  if (!inside) return 0;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, words = maps.now.width;
+  if (lane == 0 && i > 0) left = columns_afar(maps, i - 1, y);
+  if (lane == kWarp - 1 && i + 1 < words) right = columns_afar(maps, i + 1, y);
+  const auto near = [&](std::uint64_t Columns::*part) {
+    return widened(
+        [&](int j) {
+          return j == i       ? own.*part
+                 : j == i - 1 ? left.*part
+                 : j == i + 1 ? right.*part
+                              : columns_afar(maps, j, y).*part;
+        },
+        words, i, maps.reach);
+  };
+  edges.near_then = near(&Columns::then);
+  const std::uint64_t near_other = near(&Columns::other);
+  edges.near_now = near_other;
+  edges.solid_then = ~near_other;
+  return changed_edges(edges, maps.symmetric);
+}
+
+template <MotionMethod kMethod>
+__device__ std::uint64_t changed(const MotionPlan& plan, const MaskViews& views, Bits edges,
+                                 const MotionFrame& frame, const Seen& seen, bool inside, int i,
+                                 int y) {
+  if constexpr (kMethod == MotionMethod::kEdges) {
+    if (inside) views.maps.view(frame.now).row(y)[i] = edges.row(y)[i];
+    return seen.compared
+               ? changed_edges_by_row({views.maps.view(frame.then), edges, plan.config.symmetric,
+                                       plan.width, plan.config.tolerance},
+                                      inside, i, y)
+               : 0;
+  } else if (!inside) {
+    return 0;
+  } else if constexpr (kMethod == MotionMethod::kDifference) {
+    return seen.compared ? majority(views.found, i, y) : 0;
+  } else {
+    const std::uint64_t moved =
+        seen.begin ? 0 : majority(views.found, i, y) & bits_between(i, 0, plan.width);
+    views.moved.row(y)[i] = moved;
+    if (moved == 0 || seen.global) return 0;
+    return moved & column([&](int v) { return views.near.row(v)[i]; }, plan.height, y,
+                          cuface::motion::stay_reach(plan.width));
+  }
 }
 
 /// What the host says of the frame, where a launch before has kept it.
@@ -125,36 +155,35 @@ struct KeptFrame {
   __device__ MotionFrame get() const { return memory->frame; }
 };
 
-/// A thread a word. The last block to come goes on with the cells. `edges`: the method edges.
-template <typename Told>
+/// A thread a word, a warp a row of them. `edges`: the method edges, which nothing has kept the
+/// frame for.
+template <MotionMethod kMethod, typename Told>
 __global__ void __launch_bounds__(kMaskThreads)
     mask_kernel(const __grid_constant__ MotionPlan plan, const __grid_constant__ MaskViews views,
-                Bits edges, Told told, MotionMemory* memory, MotionResult* out,
-                MotionCounters* counters) {
+                Bits edges, Told told, MotionMemory* memory, MotionResult* out) {
+  constexpr bool kBackground = kMethod == MotionMethod::kBackground;
   __shared__ CellCounts changes, stirs;
-  __shared__ FollowMemory shared;
-  __shared__ bool last;
   const int thread = static_cast<int>(threadIdx.x);
-  const bool background = plan.config.method == MotionMethod::kBackground;
   const MotionFrame frame = told.get();
   Seen seen = memory->seen;
-  if (!background) seen.compared = frame.then >= 0;
+  if (!kBackground) seen.compared = frame.then >= 0;
+  const unsigned blocks = gridDim.x * gridDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
+  if (kMethod == MotionMethod::kEdges && block == 0 && thread == 0) memory->frame = frame;
   const int first = static_cast<int>(blockIdx.x) * kMaskWords;
   const int top = static_cast<int>(blockIdx.y) * kMaskRows;
   const CellPart part(plan, first, top);
   changes.clear(part, thread);
-  if (background) stirs.clear(part, thread);
-  shared.clear(thread);
-  const unsigned blocks = gridDim.x * gridDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
+  if (kBackground) stirs.clear(part, thread);
   clear_cells(out, block * kMaskThreads + threadIdx.x, blocks * kMaskThreads);
   __syncthreads();
   const int i = first + thread % kMaskWords, y = top + thread / kMaskWords;
-  if (i < views.mask.width && y < plan.height) {
-    const std::uint64_t word =
-        changed(plan, views, edges, frame, seen, i, y) & views.kept.row(y)[i];
+  const bool inside = i < views.mask.width && y < plan.height;
+  const std::uint64_t all = changed<kMethod>(plan, views, edges, frame, seen, inside, i, y);
+  if (inside) {
+    const std::uint64_t word = all & views.kept.row(y)[i];
     views.mask.row(y)[i] = word;
     changes.add(plan, part, i, y, word);
-    if (background) {
+    if (kBackground) {
       std::uint64_t& before = views.before.row(y)[i];
       if (frame.forget) before = 0;
       if (seen.compared) {
@@ -165,15 +194,7 @@ __global__ void __launch_bounds__(kMaskThreads)
   }
   __syncthreads();
   changes.give(plan, part, thread, memory->changed);
-  if (background) stirs.give(plan, part, thread, memory->stirred);
-  __threadfence();
-  __syncthreads();
-  if (thread == 0) last = atomicAdd(&memory->blocks_done, 1u) == blocks - 1;
-  __syncthreads();
-  if (!last) return;
-  if (thread == 0) memory->blocks_done = 0;
-  __threadfence();
-  follow(plan, frame, seen, views.cell_pixels, memory, out, counters, shared);
+  if (kBackground) stirs.give(plan, part, thread, memory->stirred);
 }
 
 __global__ void __launch_bounds__(kBlockX* kBlockY)
@@ -213,18 +234,23 @@ static dim3 mask_grid(const MotionPlan& plan, const MaskViews& views) {
 
 Status finish_mask(const MotionPlan& plan, const MaskViews& views, MotionMemory* memory,
                    MotionResult* out, MotionCounters* counters, Launcher launch) {
-  return launch("a mask of motion", mask_kernel<KeptFrame>, {mask_grid(plan, views), kMaskThreads},
-                plan, views, Bits{}, KeptFrame{memory}, memory, out, counters);
+  const auto kernel = plan.config.method == MotionMethod::kBackground
+                          ? mask_kernel<MotionMethod::kBackground, KeptFrame>
+                          : mask_kernel<MotionMethod::kDifference, KeptFrame>;
+  CUFACE_TRY(launch("a mask of motion", kernel, {mask_grid(plan, views), kMaskThreads}, plan, views,
+                    Bits{}, KeptFrame{memory}, memory, out));
+  return follow(plan, views.cell_pixels, memory, out, counters, launch);
 }
 
 Status mask_edges(Bits edges, const MotionPlan& plan, const MotionFrame& frame,
                   const MaskViews& views, MotionMemory* memory, MotionResult* out,
                   MotionCounters* counters, Launcher launch) {
-  return launch.tell(frame, [&](const auto& told) {
-    return launch("a mask of motion", mask_kernel<std::decay_t<decltype(told)>>,
-                  {mask_grid(plan, views), kMaskThreads}, plan, views, edges, told, memory, out,
-                  counters);
-  });
+  CUFACE_TRY(launch.tell(frame, [&](const auto& told) {
+    return launch("a mask of motion",
+                  mask_kernel<MotionMethod::kEdges, std::decay_t<decltype(told)>>,
+                  {mask_grid(plan, views), kMaskThreads}, plan, views, edges, told, memory, out);
+  }));
+  return follow(plan, views.cell_pixels, memory, out, counters, launch);
 }
 
 Status unpack(Bits bits, ImageView<std::uint8_t> out, Launcher launch) {

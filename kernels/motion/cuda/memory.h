@@ -39,7 +39,7 @@ struct MotionMemory {
   Seen seen;
   MotionState state;
   std::int32_t frames, unsure_frames;  ///< as Background has them
-  std::uint32_t other_samples, sample_blocks_done, blocks_done;
+  std::uint32_t other_samples, sample_blocks_done;
   cuface::motion::LightTable light;
   std::uint32_t changed[kMostMotionCells * kMostMotionCells];  ///< of each cell; 0 between frames
   std::uint32_t stirred[kMostMotionCells * kMostMotionCells];
@@ -60,11 +60,31 @@ struct Slots {
 /// The background: planes of one stride, a multiple of a word's pixels, so that whole quads of
 /// pixels may be read and written.
 struct ModeSlots {
+  /// The first modes, a word each: the mean, above it the spread, and the weight at the top. So one
+  /// addition changes all three.
+  std::uint32_t* first;
+  // The others; [0] are none.
   std::uint16_t* mean[cuface::motion::kModes];
   std::uint8_t *weight[cuface::motion::kModes], *spread[cuface::motion::kModes];
   std::uint8_t *restless[2], *grey[2];  ///< of the frame before, and of this one
   std::uint8_t* flags;
   int stride;
+
+  CUFACE_HD static void unpack(std::uint32_t word, cuface::motion::Modes& modes) {
+    modes.mean[0] = static_cast<std::uint16_t>(word);
+    modes.spread[0] = static_cast<std::uint8_t>(word >> 16);
+    modes.weight[0] = static_cast<std::uint8_t>(word >> 24);
+  }
+  CUFACE_HD static std::uint32_t packed(const cuface::motion::Modes& modes) {
+    return modes.mean[0] | std::uint32_t{modes.spread[0]} << 16 |
+           std::uint32_t{modes.weight[0]} << 24;
+  }
+  CUFACE_HD void load_first(std::ptrdiff_t at, cuface::motion::Modes& modes) const {
+    unpack(first[at], modes);
+  }
+  CUFACE_HD void store_first(std::ptrdiff_t at, const cuface::motion::Modes& modes) const {
+    first[at] = packed(modes);
+  }
 };
 
 /// What the mask of a frame is made of, and what stays of it.
@@ -87,11 +107,17 @@ Status differ(ImageView<const std::uint8_t> picture, const MotionFrame& frame,
 Status look_at_background(ImageView<const std::uint8_t> picture, const MotionFrame& frame,
                           const ModeSlots& planes, const MaskViews& views, MotionMemory* memory,
                           Launcher launch);
+/// The last of these.
+Status mix(ImageView<const std::uint8_t> picture, const ModeSlots& planes,
+           ImageView<std::uint64_t> found, const MotionMemory* memory, Launcher launch);
 /// What a frame adds to; the host may read it meanwhile.
 struct MotionCounters {
   std::uint64_t moving_frames, global_changes, events;
 };
-/// Makes the mask, counts the cells, and has the result. `counters`: null = none.
+/// What the counts of the cells make of those before: the result. `counters`: null = none.
+Status follow(const MotionPlan& plan, const std::uint32_t* cell_pixels, MotionMemory* memory,
+              MotionResult* out, MotionCounters* counters, Launcher launch);
+/// Makes the mask, counts the cells, and has the result. Two launches.
 Status finish_mask(const MotionPlan& plan, const MaskViews& views, MotionMemory* memory,
                    MotionResult* out, MotionCounters* counters, Launcher launch);
 /// The same for the method edges, with nothing before it: takes the edges into the frame's slot.

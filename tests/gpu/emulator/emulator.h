@@ -180,12 +180,20 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
 inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned by) {
   return static_cast<unsigned>((static_cast<std::uint64_t>(high) << 32 | low) >> min(by, 32u));
 }
-/// The sum over a warp.
+/// Over a warp.
 template <typename T>
 T __reduce_add_sync(unsigned lanes, T value) {
   for (int by = 16; by > 0; by /= 2)
     value = static_cast<T>(static_cast<unsigned>(value) +
                            static_cast<unsigned>(__shfl_xor_sync(lanes, value, by)));
+  return value;
+}
+inline unsigned __reduce_or_sync(unsigned lanes, unsigned value) {
+  for (int by = 16; by > 0; by /= 2) value |= __shfl_xor_sync(lanes, value, by);
+  return value;
+}
+inline int __reduce_max_sync(unsigned lanes, int value) {
+  for (int by = 16; by > 0; by /= 2) value = max(value, __shfl_xor_sync(lanes, value, by));
   return value;
 }
 /// The sum of the differences of four bytes.
