@@ -7,12 +7,9 @@
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/match/cuda/nearest.cuh"
 #include "kernels/match/cuda/tiles.h"
-#include "kernels/match/reference.h"
 
 namespace cuface::cuda::match {
 namespace {
-
-using cuface::match::kParts;
 
 constexpr int kThreads = 512, kWarps = kThreads / kWarp;
 /// Of a block at once; each thread compares them with descriptors of the other set.
@@ -34,16 +31,6 @@ __device__ inline void load(const void* from, std::uint32_t (&to)[kWords]) {
 }
 
 __device__ inline float as_float(std::uint32_t bits) { return __uint_as_float(bits); }
-
-/// The parts in the order of cuface::match::squared_distance().
-__device__ inline float folded(float (&parts)[kParts]) {
-#pragma unroll
-  for (int step = 2; step <= kParts; step *= 2) {
-#pragma unroll
-    for (int i = 0; i < kParts / step; ++i) parts[i] += parts[i + kParts / step];
-  }
-  return parts[0];
-}
 
 template <int kWords>
 __device__ inline float centre_product(const std::uint32_t* a, const std::uint32_t (&b)[kWords]) {

@@ -5,6 +5,7 @@
 
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/match/cuda/nearest.h"
+#include "kernels/match/reference.h"
 
 namespace cuface::cuda::match {
 
@@ -26,6 +27,18 @@ __device__ inline void merge(Nearest& nearest, const Nearest& other) {
   if (!others) return;
   nearest.first = other.first;
   nearest.index = other.index;
+}
+
+using cuface::match::kParts;
+
+/// The parts in the order of cuface::match::squared_distance().
+__device__ inline float folded(float (&parts)[kParts]) {
+#pragma unroll
+  for (int step = 2; step <= kParts; step *= 2) {
+#pragma unroll
+    for (int i = 0; i < kParts / step; ++i) parts[i] += parts[i + kParts / step];
+  }
+  return parts[0];
 }
 
 constexpr int kNobody = -1;

@@ -53,10 +53,13 @@ inline constexpr std::uint32_t kFar = 0x7f800000;  // of an infinite float
 /// Which query is the nearest of a descriptor of `train`. 0: none.
 using Owner = unsigned long long;
 
+/// Float descriptors of `train` that a block compares at once.
+inline constexpr int kTrainTile = 128;
+
 /// Into how many parts `train` is best cut, so that memory stays small.
 CUFACE_HD inline int train_parts(int most_queries, int most_trains) {
-  constexpr int kMost = 16, kTile = 64, kMostListed = 65536;
-  const int tiles = (most_trains + kTile - 1) / kTile;
+  constexpr int kMost = 16, kMostListed = 65536;
+  const int tiles = (most_trains + kTrainTile - 1) / kTrainTile;
   const int room = kMostListed / (most_queries > 0 ? most_queries : 1);
   const int parts = tiles < kMost ? tiles : kMost;
   return parts < room ? (parts > 0 ? parts : 1) : (room > 0 ? room : 1);

@@ -193,6 +193,36 @@ TEST_F(MatchCuda, Floats) {
   test::compared("matches", matches_, 25'000);
 }
 
+// Nearer to each other than the tensor cores can tell, in part or all; and of lengths whose squares
+// are no numbers, or nothing. More than a block compares in one step.
+TEST_F(MatchCuda, FloatsNearlyAlike) {
+  std::mt19937 random(9);
+  std::uniform_real_distribution<float> unit(-1, 1);
+  const auto alike = [&](int count, int size, float spread, float scale) {
+    auto set = random_set<float>(count, size, random, false);
+    for (int i = 0; i < count; ++i)
+      for (int k = 0; k < size; ++k)
+        set.values[static_cast<std::size_t>(i * size + k)] =
+            scale * (static_cast<float>(k % 7) / 20 + spread * unit(random));
+    return set;
+  };
+  const int trains = test::under_tool() ? 300 : 3'000;
+  for (const int size : {64, 36}) {
+    for (const float spread : {0.0f, 1e-4f, 0.02f, 0.2f}) {
+      for (const float scale : {1.0f, 1e-20f, 3e15f, 1e19f}) {
+        MatchConfig c;
+        c.ratio = random() % 2 ? 1 : 0.9f;
+        c.cross_check = random() % 2;
+        auto query = alike(70, size, spread, scale);
+        query.values[random() % query.values.size()] = std::numeric_limits<float>::quiet_NaN();
+        compare(query, alike(trains, size, spread, scale), c);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  test::compared("matches", matches_, 200);
+}
+
 TEST_F(MatchCuda, NoneOneAndTwo) {
   std::mt19937 random(4);
   for (int queries = 0; queries < 3; ++queries) {
