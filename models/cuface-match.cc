@@ -43,6 +43,7 @@ prints x and y in A, x and y in B, and the distance of each match, one a line
   --scale-factor N      from size to size (1.2)
   --edge N              pixels along the sides of each size without keypoints (31)
   --upright             descriptors do not turn with the keypoints
+  --sign-check          light spots match light ones only
 
 in builds with SURF
 
@@ -50,7 +51,6 @@ in builds with SURF
   --octaves N           times that the boxes of blobs double (4)
   --layers N            sizes of an octave (3)
   --descriptor-size N   floats of a descriptor, 64 or 36 (64)
-  --sign-check          light blobs match light ones only
 
 exit status: 0 done, also without a match; 1 a file is missing, damaged or cannot be written;
 2 wrong arguments
@@ -129,7 +129,6 @@ std::string read_options(std::span<const std::string> arguments, Options& option
   }
   if (options.pictures.size() != 2) return "give two pictures";
   const bool is_surf = options.features.descriptor == FeatureDescriptor::kSurf;
-  if (options.match.sign_check && !is_surf) return "--sign-check needs --surf: bits have no sign";
   surf.max_keypoints = orb.max_keypoints;
   if (threshold && is_surf) {
     surf.threshold = *threshold;

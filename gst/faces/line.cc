@@ -166,12 +166,11 @@ void write_features(Text& text, const FrameFeatures& frame) {
     text.number(k.octave) << R"(,"descriptor":)";
     if (is_surf) {
       write_floats(text, {features.floats_of(i), features.floats_each()});
-      text << R"(,"sign":)";
-      text.number(features.signs[i]) << "}";
     } else {
       write_bytes(text, features.descriptor(i));
-      text << "}";
     }
+    text << R"(,"sign":)";
+    text.number(features.signs[i]) << "}";
   }
   text << "]}";
 }

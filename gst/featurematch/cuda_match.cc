@@ -72,7 +72,8 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
     result->set_decoder(decoder(pictures_, frame.width(), frame.height()));
     auto* out = reinterpret_cast<cuda::PlacedMatches*>(result->written());
     const cuda::DeviceKeypoints keypoints = cuda::keypoints_of_list(in_frame_, floats_, most_);
-    cuda::DeviceBinarySet bytes{descriptors_.data(), kBinaryBytes, nullptr, 0, kBinaryBytes};
+    const auto* signs = reinterpret_cast<const std::int8_t*>(signs_.data());
+    cuda::DeviceBinarySet bytes{descriptors_.data(), kBinaryBytes, nullptr, 0, kBinaryBytes, signs};
     cuda::DeviceFloatSet floats = floats_of_pictures();
     const auto* binary = reinterpret_cast<const cuda::DeviceFeatures*>(in_frame_);
     const cuda::DeviceFloatFeatures floating{const_cast<std::byte*>(in_frame_), floats_};
@@ -87,7 +88,7 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
                                      &device.counters()->front(), launch));
       bytes.data += kBinaryBytes * picture.size();
       floats.data += static_cast<std::size_t>(floats_) * picture.size();
-      if (floats.signs) floats.signs += picture.size();
+      if (signs) bytes.signs = floats.signs += picture.size();
     }
     return device.submit_result<FrameMatches>(std::move(result));
   }
@@ -179,7 +180,7 @@ class CudaFeatureMatcher final : public DeviceFeatureMatcher {
   std::size_t all_ = 0;  ///< keypoints of all pictures
   std::optional<cuda::Matcher> matcher_;
   cuda::DeviceBuffer<std::uint8_t> descriptors_;  ///< of the pictures, one after the other
-  cuda::DeviceBuffer<std::uint8_t> signs_;        ///< beside floats
+  cuda::DeviceBuffer<std::uint8_t> signs_;
   cuda::DeviceBuffer<std::byte> scratch_;
   cuda::ScratchPart<cuda::DeviceMatches> of_picture_;
 };

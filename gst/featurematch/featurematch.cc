@@ -88,7 +88,7 @@ class FeatureMatch final : public Element {
   }
 
  private:
-  /// Bytes have neither signs nor centre parts, so two of the settings are left out.
+  /// Bytes have no centre parts, so that setting is left out.
   MatchConfig match_config(FeatureDescriptor descriptor) {
     MatchConfig config;
     {
@@ -96,11 +96,10 @@ class FeatureMatch final : public Element {
       config = settings_.match;
     }
     if (descriptor == FeatureDescriptor::kOrb) {
-      if (config.sign_check || config.early_out > 0)
+      if (config.early_out > 0)
         warn(kBytesOnly, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-             "sign-check and early-out do nothing with ORB's descriptors: these have no sign, and "
-             "no parts of a product. Leave them at their defaults");
-      config.sign_check = false;
+             "early-out does nothing with ORB's descriptors: these have no parts of a product. "
+             "Leave it at its default");
       config.early_out = 0;
     }
     return config;
@@ -190,9 +189,11 @@ std::vector<Setting> match_settings() {
               "Keeps a match only where both descriptors are nearest to each other. Set it for "
               "fewer false matches.",
               FIELD(match.cross_check)),
-      boolean("sign-check", "Sign check",
-              "Light spots match light ones only. It does nothing with ORB's descriptors.",
-              FIELD(match.sign_check)),
+      boolean(
+          "sign-check", "Sign check",
+          "Light spots match light ones only. Set it where light does not change: it takes less "
+          "time.",
+          FIELD(match.sign_check)),
       number("early-out", "Early out",
              "Skips pairs whose middle cells have a dot product of at most this; 0 skips none. It "
              "does nothing with ORB's descriptors.",

@@ -102,5 +102,5 @@ gint gst_cuface_features_get_sign(const GstCufaceFeatures* features, guint index
   g_return_val_if_fail(features, 0);
   const cuface::Features& found = features->features().found;
   g_return_val_if_fail(index < found.keypoints.size(), 0);
-  return found.signs.empty() ? 0 : found.signs[index];
+  return found.signs[index];
 }

@@ -128,8 +128,7 @@ GST_CUFACE_API const gfloat* gst_cuface_features_get_floats(const GstCufaceFeatu
  * @features: a #GstCufaceFeatures
  * @index: which keypoint, below gst_cuface_features_get_count()
  *
- * Returns: 1 for dark on light, -1 for light on dark; 0 for neither, and where the detector does
- *     not tell
+ * Returns: 1 for dark on light, -1 for light on dark, 0 for neither
  */
 GST_CUFACE_API gint gst_cuface_features_get_sign(const GstCufaceFeatures* features, guint index);
 

@@ -47,8 +47,8 @@ FrameFeaturesRef ResultKind<FrameFeatures>::cropped(const FrameFeatures& feature
       append(cropped->found.descriptors, all.descriptor(i), std::size_t{kBinaryBytes});
     } else {
       append(cropped->found.floats, all.floats_of(i), all.floats_each());
-      cropped->found.signs.push_back(all.signs[i]);
     }
+    cropped->found.signs.push_back(all.signs[i]);
   }
   return cropped;
 }

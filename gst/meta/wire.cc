@@ -207,12 +207,12 @@ void transfer(A& a, F& features, const FrameFeatures*) {
     values(a, k.x, k.y, k.size, k.angle, k.response, k.octave);
     a.check(k.size >= 0 && k.angle >= 0 && k.angle <= 360 && k.octave >= 0);
   }
+  fill(a, features.found.signs, keypoints.size());
+  for (auto& sign : features.found.signs) a.check(sign >= -1 && sign <= 1);
   if (features.config.descriptor == FeatureDescriptor::kOrb) {
     fill(a, features.found.descriptors, kBinaryBytes * keypoints.size());
     return;
   }
-  fill(a, features.found.signs, keypoints.size());
-  for (auto& sign : features.found.signs) a.check(sign >= -1 && sign <= 1);
   fill(a, features.found.floats,
        static_cast<std::size_t>(features.config.surf.descriptor_size) * keypoints.size());
 }

@@ -12,7 +12,8 @@ namespace cuface::cuda {
 struct DeviceFeature {
   std::uint8_t descriptor[kBinaryBytes];
   Keypoint keypoint;
-  std::int32_t unused[2];  ///< nobody writes it: descriptors begin at multiples of their size
+  std::int8_t sign;       ///< as in BinaryFeatures
+  std::int8_t unused[7];  ///< nobody writes it: descriptors begin at multiples of their size
 };
 static_assert(sizeof(DeviceFeature) == 64);
 

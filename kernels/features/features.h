@@ -28,6 +28,7 @@ inline constexpr int kBinaryBytes = 32;
 struct BinaryFeatures {
   std::vector<Keypoint> keypoints;
   std::vector<std::uint8_t> descriptors;  ///< kBinaryBytes for each
+  std::vector<std::int8_t> signs;         ///< of each: 1 dark on light, -1 light on dark, 0 neither
   const std::uint8_t* descriptor(std::size_t i) const {
     return descriptors.data() + i * kBinaryBytes;
   }
@@ -46,8 +47,7 @@ struct FloatFeatures {
 
 /// The keypoints of a picture with descriptors of one kind: bytes in `descriptors`, or `floats`.
 struct Features : BinaryFeatures {
-  std::vector<float> floats;       ///< as many for each
-  std::vector<std::int8_t> signs;  ///< beside floats: as those of FloatFeatures
+  std::vector<float> floats;  ///< as many for each
   std::size_t floats_each() const {
     return keypoints.empty() ? 0 : floats.size() / keypoints.size();
   }

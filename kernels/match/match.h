@@ -20,7 +20,7 @@ struct DescriptorSet {
   const T* data = nullptr;
   int count = 0;
   int size = 0;                        ///< values of one
-  const std::int8_t* signs = nullptr;  ///< of each: light on dark or dark on light; for sign_check
+  const std::int8_t* signs = nullptr;  ///< of each: as in BinaryFeatures; for sign_check
   const T* at(int i) const { return data + std::ptrdiff_t{i} * size; }
 };
 using BinarySet = DescriptorSet<std::uint8_t>;  ///< kBinaryBytes bytes: the bits that differ count

@@ -7,7 +7,7 @@ namespace cuface {
 
 inline BinarySet binary_set(const BinaryFeatures& features) {
   return {features.descriptors.data(), static_cast<int>(features.keypoints.size()), kBinaryBytes,
-          nullptr};
+          features.signs.data()};
 }
 
 /// `each`: of a descriptor, which a picture without keypoints does not tell.

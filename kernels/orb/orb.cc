@@ -10,6 +10,7 @@
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
 #include "kernels/fast/fast.h"
+#include "kernels/fast/rules.h"
 #include "kernels/orb/plan.h"
 #include "kernels/orb/reference.h"
 #include "kernels/orb/vector.h"
@@ -80,7 +81,7 @@ class OrbDetector::Impl {
       const std::size_t first = out.keypoints.size();
       for (std::size_t k = 0; k < corners_.size() && out.keypoints.size() < kMostKeypoints; ++k)
         out.keypoints.push_back(keypoint(static_cast<int>(i), corners_[k], responses_[k]));
-      out.descriptors.resize(kBinaryBytes * out.keypoints.size());
+      resize(out);
       describe_those(static_cast<int>(i), first, out);
     }
     return {};
@@ -94,7 +95,7 @@ class OrbDetector::Impl {
     CUFACE_TRY(begin(grey, out));
     for (const Keypoint& k : given)
       if (is_inside(k)) out.keypoints.push_back(k);
-    out.descriptors.resize(kBinaryBytes * out.keypoints.size());
+    resize(out);
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       CUFACE_TRY(fill(i, stop));
       describe_those(static_cast<int>(i), 0, out);
@@ -108,8 +109,14 @@ class OrbDetector::Impl {
       return {StatusCode::kInvalidArgument, "the picture has another size"};
     out.keypoints.clear();
     out.descriptors.clear();
+    out.signs.clear();
     level_ = grey;
     return {};
+  }
+
+  static void resize(BinaryFeatures& out) {
+    out.descriptors.resize(kBinaryBytes * out.keypoints.size());
+    out.signs.resize(out.keypoints.size());
   }
 
   /// level_ := level i, of the one before.
@@ -175,7 +182,7 @@ class OrbDetector::Impl {
     return orb::can_be_described(k, level.scale, level.width, level.height);
   }
 
-  /// The descriptors of the keypoints on a level, from `first` on.
+  /// The signs and descriptors of the keypoints on a level, from `first` on.
   void describe_those(int octave, std::size_t first, BinaryFeatures& out) {
     const orb::OrbLevel& level = levels_[static_cast<std::size_t>(octave)];
     const auto each = [&](auto f) {
@@ -187,6 +194,7 @@ class OrbDetector::Impl {
     };
     const auto roll = [&](std::size_t i) { return orb::roll_of(out.keypoints[i].angle); };
     const auto to = [&](std::size_t i) { return out.descriptors.data() + i * kBinaryBytes; };
+    each([&](std::size_t i, int x, int y) { out.signs[i] = fast::sign_of(level_, x, y); });
     if (!blurred_) {
       each([&](std::size_t i, int x, int y) { orb::descriptor(level_, x, y, roll(i), to(i)); });
       return;

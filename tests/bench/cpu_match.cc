@@ -1,5 +1,6 @@
 // Matching beside cv::BFMatcher, one thread; and the published shortcuts [S2.13] beside the same
-// work without them, on SURF's descriptors of dlib: how much faster, and what they lose.
+// work without them, on SURF's descriptors of dlib and on ORB's: how much faster, and what they
+// lose.
 #include <dlib/array2d.h>
 #include <dlib/image_keypoint.h>
 
@@ -9,7 +10,9 @@
 #include <utility>
 
 #include "kernels/match/match.h"
+#include "kernels/match/match_features.h"
 #include "kernels/match/reference.h"
+#include "kernels/orb/orb.h"
 #include "tests/bench/naturals.h"
 #include "tests/bench/ratio.h"
 
@@ -72,6 +75,19 @@ Surf surf_of(const cv::Mat& grey) {
   return out;
 }
 
+struct Orb {
+  BinaryFeatures found;
+  BinarySet set() const { return binary_set(found); }
+};
+
+Orb orb_of(const cv::Mat& grey) {
+  Orb out;
+  auto detector = OrbDetector::create({.max_keypoints = kCount}, grey.cols, grey.rows);
+  if (!detector.value().run({grey.data, grey.cols, grey.rows, grey.cols}, out.found).ok())
+    std::abort();
+  return out;
+}
+
 /// The picture turned by 20 degrees, smaller, darker and with noise.
 cv::Mat changed(const cv::Mat& grey) {
   const cv::Point2f middle(static_cast<float>(grey.cols) / 2, static_cast<float>(grey.rows) / 2);
@@ -83,25 +99,32 @@ cv::Mat changed(const cv::Mat& grey) {
   return out;
 }
 
-std::vector<Match> matches_of(const Surf& a, const Surf& b, const MatchConfig& config) {
+template <typename T>
+std::vector<Match> matches_of(const T& a, const T& b, const MatchConfig& config) {
   std::vector<Match> out;
   if (!Matcher::create(config).value().run(a.set(), b.set(), out).ok()) std::abort();
   return out;
 }
 
 /// The share of the pairs whose distance is needed.
-double compared(const Surf& a, const Surf& b, const MatchConfig& config) {
+template <typename T>
+double compared(const T& a, const T& b, const MatchConfig& config) {
   std::size_t needed = 0;
-  const FloatSet ours = a.set(), theirs = b.set();
+  const auto ours = a.set(), theirs = b.set();
+  const auto is_near = [&](int i, int k) {
+    if constexpr (std::is_same_v<T, Surf>)
+      return config.early_out == 0 ||
+             match::centre_product(ours.at(i), theirs.at(k), 64) > config.early_out;
+    return true;
+  };
   for (int i = 0; i < ours.count; ++i)
     for (int k = 0; k < theirs.count; ++k)
-      needed += (!config.sign_check || ours.signs[i] == theirs.signs[k]) &&
-                (config.early_out == 0 ||
-                 match::centre_product(ours.at(i), theirs.at(k), 64) > config.early_out);
+      needed += (!config.sign_check || ours.signs[i] == theirs.signs[k]) && is_near(i, k);
   return static_cast<double>(needed) / (1.0 * ours.count * theirs.count);
 }
 
-nlohmann::ordered_json shortcut(const std::string& name, const Surf& a, const Surf& b,
+template <typename T>
+nlohmann::ordered_json shortcut(const std::string& name, const T& a, const T& b,
                                 const MatchConfig& config) {
   const auto run = [&](const MatchConfig& c) {
     return
@@ -171,5 +194,8 @@ int main(int argc, char** argv) {
   config.early_out = 0.3f;
   config.sign_check = true;
   report["shortcuts"].push_back(shortcut("sign-check, early-out=0.3", a, b, config));
+  config.early_out = 0;
+  report["shortcuts"].push_back(
+      shortcut("sign-check, ORB's bits", orb_of(picture), orb_of(changed(picture)), config));
   return bench::write_json(report, argc, argv);
 }

@@ -32,7 +32,7 @@ std::vector<PictureMatch> expected(const cv::Mat& reference, const cv::Mat& fram
   const Features a = features_of(reference, config), b = features_of(frame, config);
   const auto count = [](const Features& f) { return static_cast<int>(f.keypoints.size()); };
   const auto bytes = [&](const Features& f) {
-    return BinarySet{f.descriptors.data(), count(f), kBinaryBytes};
+    return BinarySet{f.descriptors.data(), count(f), kBinaryBytes, f.signs.data()};
   };
   const auto floats = [&](const Features& f) {
     return FloatSet{f.floats.data(), count(f), config.surf.descriptor_size, f.signs.data()};
@@ -149,6 +149,7 @@ TEST_F(FeatureMatches, OfTheMetaAreTheKernels) {
   std::vector<Case> cases = {{"cufeatures", "", {}, {}},
                              {"cufeatures max-keypoints=90", "ratio=1", few, any},
                              {"cufeatures upright=true", "max-distance=12", upright, near},
+                             {"cufeatures", "sign-check=true", {}, signs},
                              {"cufeatures", "ratio=0.95 cross-check=true", {}, cross}};
   if (has_surf())
     cases.insert(cases.end(),
@@ -387,8 +388,8 @@ TEST_F(FeatureMatches, WarnOnceOfWhatIsMissing) {
   EXPECT_NE(only(match).find("cufeatures is missing"), std::string::npos);
   EXPECT_NE(only("cufeatures ! videoflip video-direction=horiz ! " + match).find("put it in front"),
             std::string::npos);
-  for (const char* setting : {" sign-check=true", " early-out=0.1"})
-    EXPECT_NE(only("cufeatures ! " + match + setting).find("ORB's descriptors"), std::string::npos);
+  EXPECT_NE(only("cufeatures ! " + match + " early-out=0.1").find("ORB's descriptors"),
+            std::string::npos);
   const BusReport fine =
       play("cufeatures ! " + match + " ! cufacepublish location=" + folder.path() + "/lines.jsonl");
   EXPECT_TRUE(fine.warnings.empty());

@@ -125,6 +125,7 @@ TEST(MetaMatrix, MotionKeypointsMatchesAndObjectsGoWithTheFaces) {
   motion->regions = {{5, 2, {210, 50, 30, 40}}, {6, 1, {0, 235, 1, 5}}};
   features->found.keypoints = {{220, 60, 31, 12, 1, 0}, {230.5f, 80.25f, 20, 90, 2, 1}};
   features->found.descriptors.assign(2 * kBinaryBytes, 7);
+  features->found.signs = {-1, 1};
   matches->pictures = {{"a.png", 64, 48, 3}};
   matches->matches = {{0, {215, 70}, {5, 6}, 11}};
   planar->pictures = matches->pictures;
@@ -152,6 +153,7 @@ TEST(MetaMatrix, MotionKeypointsMatchesAndObjectsGoWithTheFaces) {
     EXPECT_EQ(region.id, 5u);
     ASSERT_EQ(seen->found.keypoints.size(), 2u);
     ASSERT_EQ(seen->found.descriptors.size(), std::size_t{2} * kBinaryBytes);
+    ASSERT_EQ(seen->found.signs, features->found.signs);
     ASSERT_EQ(matched->matches.size(), 1u);
     EXPECT_EQ(matched->matches[0].in_picture, matches->matches[0].in_picture);
     EXPECT_NEAR(static_cast<double>(region.box.x), move.x(210), 1e-3);

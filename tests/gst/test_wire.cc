@@ -62,6 +62,7 @@ FrameFeatures some_features() {
   features.found.keypoints = {{3.5f, 4, 31, 12.5f, -0.25f, 0}, {600, 300, 37.2f, 360, 1e-7f, 7}};
   for (int i = 0; i < 2 * kBinaryBytes; ++i)
     features.found.descriptors.push_back(static_cast<std::uint8_t>(7 * i));
+  features.found.signs = {-1, 1};
   return features;
 }
 
@@ -80,7 +81,6 @@ FrameFeatures some_floats() {
                       .window = SurfWindow::kOverlap,
                       .precision = SurfPrecision::k13}};
   features.found.descriptors.clear();
-  features.found.signs = {-1, 1};
   for (int i = 0; i < 2 * 36; ++i) features.found.floats.push_back(static_cast<float>(i) * -0.01f);
   return features;
 }

@@ -38,7 +38,8 @@ TEST(Keypoints, OfFastAndOrb) {
   EXPECT_EQ(found.keypoints, wanted.keypoints);
   EXPECT_EQ(found.descriptors, wanted.descriptors);
   EXPECT_TRUE(found.floats.empty());
-  EXPECT_TRUE(found.signs.empty());
+  EXPECT_EQ(found.signs, wanted.signs);
+  EXPECT_EQ(found.signs.size(), found.keypoints.size());
 }
 
 TEST(Keypoints, OfTheHessianAndSurf) {

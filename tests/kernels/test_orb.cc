@@ -2,12 +2,15 @@
 // bytes of the descriptors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
 #include <opencv2/features2d.hpp>
 #include <random>
 #include <tuple>
+#include <vector>
 
 #include "kernels/orb/orb.h"
 #include "kernels/orb/plan.h"
@@ -179,6 +182,51 @@ TEST_P(Orb, DescribesItsOwnKeypointsAsItFoundThem) {
   EXPECT_GT(found.keypoints.size(), 100u);
   EXPECT_EQ(out.keypoints, found.keypoints);
   EXPECT_EQ(out.descriptors, found.descriptors);
+}
+
+// Beside FAST's own test: nine neighbours on the circle that are all brighter, or all darker.
+TEST_P(Orb, SignsAreThoseOfTheArcs) {
+  OrbConfig c;
+  c.levels = 1;
+  c.max_keypoints = 400;
+  const cv::Mat picture = test::smooth_noise(320, 240, 4, 9);
+  const BinaryFeatures found = ours(picture, c);
+  std::vector<cv::Point> circle;
+  for (int y = -3; y <= 3; ++y)
+    for (int x = -3; x <= 3; ++x)
+      if (std::lround(std::hypot(x, y)) == 3) circle.emplace_back(x, y);
+  ASSERT_EQ(circle.size(), 16u);
+  std::sort(circle.begin(), circle.end(), [](const cv::Point& a, const cv::Point& b) {
+    return std::atan2(a.y, a.x) < std::atan2(b.y, b.x);
+  });
+  int of_sign[3] = {};
+  ASSERT_EQ(found.signs.size(), found.keypoints.size());
+  for (std::size_t i = 0; i < found.signs.size(); ++i) {
+    const cv::Point at(static_cast<int>(found.keypoints[i].x),
+                       static_cast<int>(found.keypoints[i].y));
+    const auto has_arc = [&](int side) {
+      int run = 0, longest = 0;
+      for (std::size_t k = 0; k < 2 * circle.size(); ++k) {
+        const int apart =
+            picture.at<std::uint8_t>(at + circle[k % circle.size()]) - picture.at<std::uint8_t>(at);
+        run = side * apart > c.threshold ? run + 1 : 0;
+        longest = std::max(longest, run);
+      }
+      return longest >= 9;
+    };
+    ASSERT_EQ(found.signs[i], has_arc(1) ? 1 : -1) << i;
+    ASSERT_NE(has_arc(1), has_arc(-1)) << i;
+    ++of_sign[found.signs[i] + 1];
+  }
+  EXPECT_GE(of_sign[0], 50);
+  EXPECT_GE(of_sign[2], 50);
+
+  const std::vector<Keypoint> flat = {{.x = 160, .y = 120, .size = 31}};
+  BinaryFeatures described;
+  auto detector = OrbDetector::create(c, 320, 240);
+  const cv::Mat grey(240, 320, CV_8U, cv::Scalar(90));
+  ASSERT_TRUE(detector.value().describe(test::view_of(grey), flat, described).ok());
+  EXPECT_EQ(described.signs, std::vector<std::int8_t>{0});
 }
 
 TEST_P(Orb, LeavesOutGivenKeypointsThatCannotBeDescribed) {

@@ -57,6 +57,8 @@ def test_options_change_what_matches(pictures):
     counts = [len(matches_of(run(*pictures, *options))) for options in (
         (), ('--ratio', '1'), ('--max-distance', '3'), ('--ratio', '1', '--cross-check'), ('--max-keypoints', '40'))]
     assert counts[1] > counts[3] > counts[0] > counts[2] > 0 and counts[0] > counts[4] > 0, f'{counts}'
+    signed = matches_of(run(*pictures, '--sign-check', '--ratio', '1'))
+    assert 20 <= len(signed) and signed != matches_of(run(*pictures, '--ratio', '1'))
     assert '40 keypoints' in run(*pictures, '--max-keypoints', '40', '--levels', '1', '--upright').stdout
 
 
@@ -102,7 +104,7 @@ def test_bad_files_are_1_with_a_sentence(pictures, tmp_path, name):
 
 @pytest.mark.parametrize('arguments', [[], ['a'], ['a', 'b', 'c'], ['a', 'b', '--ratio'], ['a', 'b', '--ratio', 'x'],
                                        ['a', 'b', '--ratio', '2'], ['a', 'b', '--edge', '3'], ['a', 'b', '--eat', '1'],
-                                       ['a', 'b', '--sign-check'], ['a', 'b', '--threshold', '2.5']])
+                                       ['a', 'b', '--threshold', '2.5']])
 def test_wrong_arguments_are_2(arguments):
     result = run(*arguments)
     assert result.returncode == 2 and result.stdout == '' and 'usage' in result.stderr, result.stderr

@@ -81,18 +81,19 @@ Features features_of_list(const std::byte* list, int floats) {
   Features out;
   const auto count = static_cast<std::size_t>(binary(list)->count);
   out.keypoints.resize(count);
+  out.signs.resize(count);
   if (floats == 0) {
     out.descriptors.resize(kBinaryBytes * count);
     for (std::size_t i = 0; i < count; ++i) {
       const DeviceFeature& one = binary(list)->all()[i];
       out.keypoints[i] = one.keypoint;
+      out.signs[i] = one.sign;
       std::copy_n(one.descriptor, kBinaryBytes, &out.descriptors[kBinaryBytes * i]);
     }
     return out;
   }
   const auto each = static_cast<std::size_t>(floats);
   out.floats.resize(each * count);
-  out.signs.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const DeviceFloatFeatures all = floating(list, floats);
     out.keypoints[i] = all.keypoint(i).keypoint;

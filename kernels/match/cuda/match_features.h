@@ -11,7 +11,8 @@ namespace cuface::cuda {
 
 /// Of a list with up to `most`.
 inline DeviceBinarySet binary_set(const DeviceFeatures* list, std::int32_t most) {
-  return {list->all()->descriptor, sizeof(DeviceFeature), &list->count, most, kBinaryBytes};
+  return {list->all()->descriptor, sizeof(DeviceFeature), &list->count, most, kBinaryBytes,
+          &list->all()->sign,      sizeof(DeviceFeature)};
 }
 inline DeviceFloatSet float_set(const DeviceFloatFeatures& list, std::int32_t most) {
   const auto stride = static_cast<std::ptrdiff_t>(DeviceFloatFeatures::stride_of(list.floats));

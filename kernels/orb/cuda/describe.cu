@@ -4,6 +4,7 @@
 #include "kernels/common/cuda/ranks.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/common/try.h"
+#include "kernels/fast/rules.h"
 #include "kernels/orb/cuda/describe.h"
 #include "kernels/orb/cuda/lists.cuh"
 #include "kernels/orb/cuda/patch.cuh"
@@ -77,6 +78,7 @@ __global__ void __launch_bounds__(kThreads)
       k.response = candidate.response;
       k.octave = l;
       feature.keypoint = k;
+      feature.sign = cuface::fast::sign_of(level.grey, x, y);
       return direction;
     });
   }
@@ -123,11 +125,14 @@ __global__ void __launch_bounds__(kThreads)
     DeviceFeature& feature = out->all()[i];
     const Keypoint k = feature.keypoint;
     const LevelPart& level = levels.all[k.octave];
-    const int begin = load_patch(level.grey, cuface::orb::on_level(k.x, level.scale),
-                                 cuface::orb::on_level(k.y, level.scale), patch.grey);
+    const int x = cuface::orb::on_level(k.x, level.scale);
+    const int y = cuface::orb::on_level(k.y, level.scale);
+    const int begin = load_patch(level.grey, x, y, patch.grey);
     __syncthreads();
-    describe_patch(patch, begin, false, pattern, feature.descriptor,
-                   [&](float) { return k.angle; });
+    describe_patch(patch, begin, false, pattern, feature.descriptor, [&](float) {
+      feature.sign = cuface::fast::sign_of(level.grey, x, y);
+      return k.angle;
+    });
   }
 }
 

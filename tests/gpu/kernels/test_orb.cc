@@ -89,6 +89,7 @@ class Device {
     for (int i = 0; i < list->count; ++i) {
       const cuda::DeviceFeature& f = list->all()[i];
       out.keypoints.push_back(f.keypoint);
+      out.signs.push_back(f.sign);
       out.descriptors.insert(out.descriptors.end(), f.descriptor, f.descriptor + kBinaryBytes);
     }
     const auto behind = bytes.begin() + static_cast<std::ptrdiff_t>(cuda::device_features_bytes(
@@ -114,6 +115,7 @@ class OrbCuda : public test::DetectorSuite<Device, OrbConfig, BinaryFeatures> {
       name.append(" ").append(std::to_string(v));
     ASSERT_NO_FATAL_FAILURE(expect_same_keypoints(got.keypoints, expected.keypoints, name));
     ASSERT_TRUE(got.descriptors == expected.descriptors) << name;
+    ASSERT_EQ(got.signs, expected.signs) << name;
   }
 };
 
@@ -239,6 +241,7 @@ TEST_F(OrbCuda, DescribesGivenKeypoints) {
     const BinaryFeatures got = device.found();
     ASSERT_EQ(got.keypoints, expected.keypoints);
     ASSERT_TRUE(got.descriptors == expected.descriptors);
+    ASSERT_EQ(got.signs, expected.signs);
     keypoints_ += static_cast<long>(got.keypoints.size());
   }
   test::compared("keypoints", keypoints_, 900);

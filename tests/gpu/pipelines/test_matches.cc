@@ -153,6 +153,7 @@ class MatchesCuda : public PlayedCuda {
 TEST_F(MatchesCuda, EachPicturesMatches) {
   compare(text("backend=BACKEND max-keypoints=150", "backend=BACKEND"));
   compare(text("backend=BACKEND max-keypoints=60", "backend=BACKEND cross-check=true ratio=1"));
+  compare(text("backend=BACKEND max-keypoints=80", "backend=BACKEND sign-check=true"));
   compared("matches", matches_, 500);
 }
 
