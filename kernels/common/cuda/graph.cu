@@ -38,6 +38,23 @@ GraphLaunch driver_graph_launch() {
   return ok ? reinterpret_cast<GraphLaunch>(function) : nullptr;
 }
 
+/// `kernel` may start when `before`, a kernel, allows it.
+Status add_early_edge(cudaGraph_t graph, cudaGraphNode_t before, cudaGraphNode_t kernel) {
+#if CUDART_VERSION >= 12030
+  cudaGraphEdgeData edge = {};
+  edge.from_port = cudaGraphKernelNodePortProgrammatic;
+  edge.type = cudaGraphDependencyTypeProgrammatic;
+#if CUDART_VERSION >= 13000
+  const cudaError_t error = cudaGraphAddDependencies(graph, &before, &kernel, &edge, 1);
+#else
+  const cudaError_t error = cudaGraphAddDependencies_v2(graph, &before, &kernel, &edge, 1);
+#endif
+#else
+  const cudaError_t error = cudaGraphAddDependencies(graph, &before, &kernel, 1);
+#endif
+  return check(error, "making a CUDA graph");
+}
+
 /// Whether the entries are the same altogether, arguments included.
 bool equal(const LaunchList& a, const LaunchList& b, std::size_t i) {
   const LaunchList::Entry &x = a.entries()[i], &y = b.entries()[i];
@@ -51,7 +68,7 @@ bool fits(const LaunchList& a, const LaunchList& b) {
   for (std::size_t i = 0; i < a.entries().size(); ++i) {
     const LaunchList::Entry &x = a.entries()[i], &y = b.entries()[i];
     if (x.kind != y.kind || x.inside != y.inside || x.kernel != y.kernel || x.bytes != y.bytes ||
-        x.run != y.run || x.part != y.part)
+        x.early != y.early || x.run != y.run || x.part != y.part)
       return false;
     if (x.inside && !equal(a, b, i)) return false;
   }
@@ -165,8 +182,11 @@ class GraphSet::Graph {
     switch (entry.kind) {
       case Kind::kKernel: {
         const cudaKernelNodeParams params = kernel_params(list, entry);
+        const bool early = entry.early && last;
         CUFACE_TRY(
-            check(cudaGraphAddKernelNode(&node, into, &last, last ? 1 : 0, &params), entry.what));
+            check(cudaGraphAddKernelNode(&node, into, &last, last && !early ? 1 : 0, &params),
+                  entry.what));
+        if (early) CUFACE_TRY(add_early_edge(into, last, node));
         if (into != graph_) ++built.conditional;
         last = node;
         break;

@@ -14,6 +14,12 @@ constexpr std::size_t kAlignment = alignof(std::max_align_t);
 
 }  // namespace
 
+Result<bool> can_be_early(const void* kernel) {
+  cudaFuncAttributes attributes = {};
+  CUFACE_TRY(check(cudaFuncGetAttributes(&attributes, kernel), "asking for a kernel"));
+  return attributes.ptxVersion >= 90 && CUDART_VERSION >= 12030;
+}
+
 void LaunchList::clear() {
   drop_rest();
   variant_ = 0;
@@ -53,11 +59,11 @@ LaunchList::Entry& LaunchList::add(Kind kind, const char* what) {
 
 void LaunchList::add_kernel(const char* what, const void* kernel, const LaunchShape& shape,
                             const void* const* arguments, const std::size_t* sizes,
-                            std::size_t count) {
+                            std::size_t count, bool early) {
   if (knows(Kind::kKernel)) {
     const Entry& before = entries_[filled_];
     bool equal = before.kernel == kernel && before.what == what && before.shape == shape &&
-                 before.arguments == count;
+                 before.early == early && before.arguments == count;
     // Of the same kernel they have the same sizes.
     for (std::size_t i = 0; i < count && equal; ++i)
       equal = std::memcmp(argument_bytes(before) + offsets_[before.first_argument + i],
@@ -70,6 +76,7 @@ void LaunchList::add_kernel(const char* what, const void* kernel, const LaunchSh
   Entry& entry = add(Kind::kKernel, what);
   entry.kernel = kernel;
   entry.shape = shape;
+  entry.early = early;
   entry.arguments = count;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = bytes_.size();
@@ -145,11 +152,23 @@ void LaunchList::assign(std::size_t entry, const LaunchList& from) {
 Status Launcher::launch(const char* what, const void* kernel, const LaunchShape& shape,
                         void** arguments, const std::size_t* sizes, std::size_t count) const {
   if (list_) {
-    list_->add_kernel(what, kernel, shape, arguments, sizes, count);
+    list_->add_kernel(what, kernel, shape, arguments, sizes, count, early_);
     return {};
   }
-  return check(cudaLaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared, stream_),
-               what);
+  if (!early_)
+    return check(
+        cudaLaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared, stream_), what);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared;
+  config.stream = stream_;
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  return check(cudaLaunchKernelExC(&config, kernel, arguments), what);
 }
 
 Status Launcher::record(cudaEvent_t event) const {

@@ -49,6 +49,9 @@ struct LaunchShape {
   }
 };
 
+/// Whether the current device's code of a kernel can wait for the launch before.
+Result<bool> can_be_early(const void* kernel);
+
 /// Kernels, with their arguments by value, and records of events, in the order of a stream.
 /// clear() keeps the memory and what is there: who fills a list with the same work again allocates
 /// and writes nothing, and GraphSet compares nothing.
@@ -59,6 +62,7 @@ class LaunchList {
   struct Entry {
     Kind kind;
     bool inside;       ///< of kIf .. kEndIf
+    bool early;        ///< Launcher::early()
     const char* what;  ///< for errors; lives as long as the program
     const void* kernel;
     LaunchShape shape;
@@ -76,7 +80,8 @@ class LaunchList {
   /// arguments differ in turns.
   void set_variant(int variant) { variant_ = variant; }
   void add_kernel(const char* what, const void* kernel, const LaunchShape& shape,
-                  const void* const* arguments, const std::size_t* sizes, std::size_t count);
+                  const void* const* arguments, const std::size_t* sizes, std::size_t count,
+                  bool early = false);
   void add_event(cudaEvent_t event);
   /// Puts a value into the message that is sent with the list, and says where kernels that are
   /// added from now on find it; null where there is no post, or no room, or nothing is in it yet
@@ -197,6 +202,14 @@ class Launcher {
     same.ifs_ = false;
     return same;
   }
+  /// One whose kernels may start while the kernel that was launched before them still runs, once
+  /// that allows it, and wait for its end themselves (early.cuh). Only behind a kernel, and where
+  /// can_be_early() says so.
+  Launcher early(bool early = true) const {
+    Launcher same = *this;
+    same.early_ = early;
+    return same;
+  }
   /// LaunchList::set_variant().
   void set_variant(int variant) const {
     if (list_) list_->set_variant(variant);
@@ -208,7 +221,7 @@ class Launcher {
 
   cudaStream_t stream_ = nullptr;
   LaunchList* list_ = nullptr;
-  bool ifs_ = true;
+  bool ifs_ = true, early_ = false;
 };
 
 template <typename Enqueue, typename... Args>

@@ -257,6 +257,12 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** a
   emulator::launch(kernel, grid, block, arguments, shared);
   return cudaSuccess;
 }
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
+                                void** arguments) {
+  const auto [grid, block, shared, stream, attributes, count] = *config;
+  emulator::launch(kernel, grid, block, arguments, shared);
+  return cudaSuccess;
+}
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
   std::memset(to, value, bytes);
   return cudaSuccess;
@@ -298,6 +304,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
   cudaError_t name(__VA_ARGS__) { return cudaSuccess; }
 DOES_NOTHING(cudaDeviceSynchronize)
 DOES_NOTHING(cudaFuncSetAttribute, const void*, cudaFuncAttribute, int)
+DOES_NOTHING(cudaFuncGetAttributes, cudaFuncAttributes*, const void*)
 DOES_NOTHING(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode)
 DOES_NOTHING(cudaStreamEndCapture, cudaStream_t, cudaGraph_t*)
 DOES_NOTHING(cudaEventCreate, cudaEvent_t*)

@@ -96,6 +96,8 @@ constexpr std::common_type_t<A, B> max(A a, B b) {
 inline void __syncthreads() { emulator::block_vote(false, true); }
 inline int __syncthreads_or(int said) { return emulator::block_vote(said != 0, true); }
 inline int __syncthreads_and(int said) { return emulator::block_vote(said != 0, false); }
+inline void cudaGridDependencySynchronize() {}
+inline void cudaTriggerProgrammaticLaunchCompletion() {}
 inline void __syncwarp() { emulator::warp_ballot(false); }
 inline void __threadfence() { emulator::pause(); }
 inline void __threadfence_system() {}
