@@ -1,6 +1,7 @@
 // One source for decisions that the CPU takes in turn and a CUDA block side by side: a template
-// takes a `lanes` and says what is independent (`each`, `pick`, `largest`) and what is not
-// (`once`). A value that lanes read between two calls must not be written by the second of them.
+// takes a `lanes` and says what is independent (`each`, `any`, `pick`, `largest`) and what is
+// not (`once`). A value that lanes read between two calls must not be written by the second of
+// them.
 #pragma once
 
 #include "kernels/common/cuda/warp.cuh"
@@ -23,6 +24,17 @@ struct SerialLanes {
   void once(F f) const {
     f();
   }
+  /// Whether f(i) for any i below n; all are asked, as by each().
+  template <typename F>
+  bool any(int n, F f) const {
+    bool is_any = false;
+    for (int i = 0; i < n; ++i) is_any |= f(i);
+    return is_any;
+  }
+  /// Some of the lanes that wait for each other in little time. Others wait() for what they do.
+  using Few = SerialLanes;
+  bool is_of_few() const { return true; }
+  void wait() const {}
   /// f(i, place) of those i below n for which wanted(i), with places from 0 on in their order. How
   /// many these are. f must not change what `wanted` says of others.
   template <typename Wanted, typename F>
@@ -44,6 +56,23 @@ struct SerialLanes {
 };
 
 #ifdef __CUDACC__
+/// The first warp of a block.
+struct WarpLanes {
+  template <typename F>
+  __device__ void each(int n, F f) const {
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += cuda::kWarp) f(i);
+    __syncwarp();
+  }
+  template <typename F>
+  __device__ bool any(int n, F f) const {
+    bool is_any = false;
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += cuda::kWarp) is_any |= f(i);
+    is_any = __any_sync(cuda::kAllLanes, is_any) != 0;
+    __syncwarp();
+    return is_any;
+  }
+};
+
 /// A block of whole warps: all its threads call every member together. What one call wrote the next
 /// one sees.
 struct BlockLanes {
@@ -59,6 +88,16 @@ struct BlockLanes {
     if (threadIdx.x == 0) f();
     __syncthreads();
   }
+  template <typename F>
+  __device__ bool any(int n, F f) const {
+    bool is_any = false;
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += static_cast<int>(blockDim.x))
+      is_any |= f(i);
+    return __syncthreads_or(is_any) != 0;
+  }
+  using Few = WarpLanes;
+  __device__ bool is_of_few() const { return threadIdx.x < cuda::kWarp; }
+  __device__ void wait() const { __syncthreads(); }
   // In these each warp asks all, so that none has to tell another what it has found.
   template <typename Wanted, typename F>
   __device__ int pick(int n, Wanted wanted, F f) const {

@@ -31,15 +31,23 @@ LevelNumbers::LevelNumbers(const ShapeModel& model, int level)
 
 void LevelNumbers::multiply_parts(const ShapeModel& model) {
   const ConstraintTables tables = constraint_tables(model);
+  const int of_all = ConstraintMemory::parts_of(model.modes);
+  parts.reserve(size_of(model.points * of_all));
+  for (int i = 0; i < model.points; ++i) {
+    const ShapePoint& m = mean[size_of(i)];
+    parts.push_back({m.x - centre.x, m.y - centre.y});
+    for (int k = 0; k < model.modes; ++k)
+      parts.push_back({tables.vector(2 * i, k), tables.vector(2 * i + 1, k)});
+    parts.push_back({1, 0});
+  }
+  gram.resize(size_of(of_all * of_all));
+  moments.resize(size_of(ConstraintLevel::kMoments * of_all));
   const SerialLanes lanes;
   const ConstraintMemory none{};
   const Iterated<SerialLanes> iterated(lanes, tables, view(), none, nullptr);
-  const int parts = ConstraintMemory::parts_of(model.modes);
-  gram.resize(size_of(parts * parts));
-  moments.resize(size_of(ConstraintLevel::kMoments * parts));
-  for (int i = 0; i < parts * parts; ++i)
+  for (int i = 0; i < of_all * of_all; ++i)
     iterated.multiply_parts(
-        i / parts, i % parts, [](int) { return 1.0; }, gram.data(), moments.data(), nullptr);
+        i / of_all, i % of_all, [](int) { return 1.0; }, gram.data(), moments.data(), nullptr);
 }
 
 ConstraintTables constraint_tables(const ShapeModel& model) {

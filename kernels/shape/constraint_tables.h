@@ -43,7 +43,10 @@ struct ConstraintLevel {
   ShapePoint centre;       ///< of the mean shape
   double mean_square;      ///< of its points' distances from that, all in all
   int number;
-  /// For the iterated constraint: sums over the points, each of all parts (Iterated::part()).
+  /// For the iterated constraint, the parts of a shape: the mean about its centre, the modes, and a
+  /// shift in x.
+  const ShapePoint* parts;  ///< [points][parts]
+  /// Sums over the points, each of all parts.
   const double* gram;     ///< [parts][parts]: weighed products of two
   const double* moments;  ///< [kMoments][parts]
   /// [parts][parts]: products by what points lack to a weight of 1; null where they weigh 1.
@@ -58,6 +61,8 @@ struct ConstraintLevel {
 /// What lanes share.
 struct ConstraintMemory {
   static constexpr int kSums = 8, kParts = 4;
+  /// A sum of the iterated constraint over all points is made of so many, so that lanes share it.
+  static constexpr int kPointParts = 8;
   ShapePoint* modelled;  ///< [points]
   double* weights;       ///< [modes], kept from one iteration of a level to the next
   double* parts;         ///< [kParts][modes]
@@ -68,8 +73,8 @@ struct ConstraintMemory {
   const double* costs;   ///< [points], of what was found; read where the model weighs by them
   double* sums_of_face;  ///< weighed_sums_of(modes) of them there, else null
 
-  /// Its sums over all points, in kParts parts each: weighed or not, of the points as they are and
-  /// turned by a right angle.
+  /// Its sums over all points, in kPointParts parts each: weighed or not, of the points as they are
+  /// and turned by a right angle.
   enum Product { kAlong, kAcross, kWeighedAlong, kWeighedAcross, kProducts };
   /// What fits the pose: the model's moments, and its products with the points and itself.
   enum Term { kModelX, kModelY, kAlongModel, kAcrossModel, kModelSquare, kTerms };
@@ -77,7 +82,7 @@ struct ConstraintMemory {
   /// The mean, the modes, and a shift in x.
   CUFACE_HD static int parts_of(int modes) { return modes + 2; }
   CUFACE_HD static int products_of(int modes) {
-    return (kProducts * kParts + kTerms) * parts_of(modes);
+    return (kProducts * kPointParts + kTerms) * parts_of(modes);
   }
   CUFACE_HD static int weighed_sums_of(int modes) {
     return (2 * parts_of(modes) + ConstraintLevel::kMoments) * parts_of(modes);

@@ -25,11 +25,9 @@ struct Iterated {
                      const ConstraintLevel& of_level, const ConstraintMemory& lent, ShapePoint* to)
       : lanes(of_lanes), model(of_model), level(of_level), memory(lent), points(to) {}
 
-  /// A point of one part of a shape: of the mean about its centre, of a mode, or of a shift in x.
+  /// A point of one part of a shape.
   CUFACE_HD ShapePoint part(int i, int k) const {
-    if (k == 0) return {level.mean[i].x - level.centre.x, level.mean[i].y - level.centre.y};
-    if (k > model.modes) return {1, 0};
-    return {model.vector(2 * i, k - 1), model.vector(2 * i + 1, k - 1)};
+    return level.parts[i * ConstraintMemory::parts_of(model.modes) + k];
   }
 
   /// The products of parts k and j, added up, where weight(i) is what a point weighs beside the
@@ -58,39 +56,62 @@ struct Iterated {
 
   CUFACE_HD_GENERIC
   CUFACE_HD void run() {
-    if (weighs()) {
+    if (model.least_weight < 1) {
       const int parts = ConstraintMemory::parts_of(model.modes);
       double* const gram = memory.sums_of_face;
       double *const rest = gram + parts * parts, *const moments = rest + parts * parts;
-      const auto weight_of = [&](int i) { return weight(i); };
-      lanes.each(parts * parts, [&](int i) {
-        multiply_parts(i / parts, i % parts, weight_of, gram, moments, rest);
-      });
+      const auto weight = [&](int i) {
+        return weight_of_cost(memory.costs[i], model.least_weight);
+      };
+      lanes.each(parts * parts,
+                 [&](int i) { multiply_parts(i / parts, i % parts, weight, gram, moments, rest); });
       level.gram = gram;
       level.rest = rest;
       level.moments = moments;
+      multiply_points(weight);
+    } else {
+      multiply_points([](int) { return 1.0; });
     }
-    move_points();
+    if (lanes.is_of_few()) find_weights(typename Lanes::Few{});
+    lanes.wait();
+    const Affine there = *memory.there;
+    lanes.each(model.points, [&](int i) {
+      const ShapePoint mean = part(i, 0);
+      const double* const weights = memory.weights;
+      points[i] = there(
+          {mean.x + sum_by_fours(model.modes, [&](int k) { return part(i, 1 + k).x * weights[k]; }),
+           mean.y +
+               sum_by_fours(model.modes, [&](int k) { return part(i, 1 + k).y * weights[k]; })});
+    });
   }
 
  private:
-  CUFACE_HD bool weighs() const { return model.least_weight < 1; }
-  CUFACE_HD double weight(int i) const {
-    return weighs() ? weight_of_cost(memory.costs[i], model.least_weight) : 1;
+  /// term(0) .. term(n - 1) added up: those of a remainder by four in turn, then these sums.
+  CUFACE_HD_GENERIC
+  template <typename Term>
+  CUFACE_HD static double sum_by_fours(int n, Term term) {
+    double sum[4] = {};
+    int k = 0;
+    for (; k + 4 <= n; k += 4)
+      for (int p = 0; p < 4; ++p) sum[p] += term(k + p);
+    for (int p = 0; p < 3; ++p)
+      if (k + p < n) sum[p] += term(k + p);
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
 
+  /// The modes' weights of the nearest legal shape, and its pose, memory.there.
   CUFACE_HD_GENERIC
-  CUFACE_HD void move_points() const {
+  template <typename Few>
+  CUFACE_HD void find_weights(const Few& few) const {
     // A handful of rounds where points have equal weights; of few points, many.
     constexpr int kMostRounds = 100;
     constexpr double kRest = 1e-5;  // pixels
     const double weight = total_weight(), by_weight = weight > 0 ? 1 / weight : 0;
     double *now = memory.weights, *next = memory.parts;
-    lanes.each(model.modes, [&](int k) { now[k] = 0; });
-    multiply_points();
+    few.each(model.modes, [&](int k) { now[k] = 0; });
     bool moves = true;
     for (int round = 0; moves && round < kMostRounds; ++round) {
-      const Fit fit = fit_to(now);
+      const Fit fit = fit_to(few, now);
       const Affine back = scaled_back(fit, by_weight);
       const double scale = fit.along * fit.along + fit.across * fit.across;
       const auto taken_back = [&](int k) {
@@ -105,31 +126,23 @@ struct Iterated {
       };
       // The tangent projection y / (y . mean) presumes a mean of length 1.
       const double along = taken_back(0), factor = along > 0 ? level.mean_square / along : 0;
-      lanes.each(model.modes, [&](int k) {
+      moves = few.any(model.modes, [&](int k) {
         next[k] = factor * taken_back(1 + k) - moment(ConstraintLevel::kByMean, 1 + k);
+        return std::abs(next[k] - now[k]) > kRest;
       });
-      moves = lanes.largest(model.modes,
-                            [&](int k) { return std::abs(next[k] - now[k]) > kRest ? 1 : 0; }) > 0;
       double* const before = now;
       now = next;
       next = before;
     }
-    lanes.each(model.modes, [&](int k) { memory.weights[k] = level.cut(now[k], k); });
+    few.each(model.modes, [&](int k) { memory.weights[k] = level.cut(now[k], k); });
     // The pose of the legal shape, whose weights may have been cut.
-    const Affine there = forward(pose_of(fit_to(memory.weights), weight));
-    lanes.each(model.points, [&](int i) {
-      ShapePoint p = part(i, 0);
-      for (int k = 0; k < model.modes; ++k) {
-        p.x += model.vector(2 * i, k) * memory.weights[k];
-        p.y += model.vector(2 * i + 1, k) * memory.weights[k];
-      }
-      points[i] = there(p);
-    });
+    const Affine there = forward(pose_of(fit_to(few, memory.weights), weight));
+    few.each(1, [&](int) { *memory.there = there; });
   }
 
   CUFACE_HD double product(ConstraintMemory::Product which, int k) const {
-    return memory
-        .products[which * ConstraintMemory::kParts * ConstraintMemory::parts_of(model.modes) + k];
+    const int parts = ConstraintMemory::parts_of(model.modes);
+    return memory.products[which * ConstraintMemory::kPointParts * parts + k];
   }
   CUFACE_HD double moment(ConstraintLevel::Moment which, int k) const {
     return level.moments[which * ConstraintMemory::parts_of(model.modes) + k];
@@ -138,21 +151,21 @@ struct Iterated {
   /// Column k of sums of parts by parts, times the shape that so weighed modes give.
   CUFACE_HD double multiplied(const double* sums, const double* weights, int k) const {
     const int parts = ConstraintMemory::parts_of(model.modes);
-    double sum = sums[k];
-    for (int j = 1; j <= model.modes; ++j) sum += sums[j * parts + k] * weights[j - 1];
-    return sum;
+    return sums[k] +
+           sum_by_fours(model.modes, [&](int j) { return sums[(1 + j) * parts + k] * weights[j]; });
   }
 
-  /// Part p of a sum is of points p, p + kParts ... in turn, then the parts are added in their
-  /// order.
+  /// Part p of a sum is of points p, p + kPointParts ... in turn.
   CUFACE_HD_GENERIC
-  CUFACE_HD void multiply_points() const {
-    constexpr int kParts = ConstraintMemory::kParts, kProducts = ConstraintMemory::kProducts;
+  template <typename Weight>
+  CUFACE_HD void multiply_points(Weight weight) const {
+    constexpr int kPointParts = ConstraintMemory::kPointParts;
+    constexpr int kProducts = ConstraintMemory::kProducts;
     const int parts = ConstraintMemory::parts_of(model.modes);
-    lanes.each(kParts * parts, [&](int j) {
+    lanes.each(kPointParts * parts, [&](int j) {
       const int k = j % parts;
       double sum[kProducts] = {};
-      for (int i = j / parts; i < model.points; i += kParts) {
+      for (int i = j / parts; i < model.points; i += kPointParts) {
         const ShapePoint of = part(i, k), p = points[i];
         const double along = of.x * p.x + of.y * p.y, across = of.x * p.y - of.y * p.x;
         const double w = weight(i), all = model.weights[i] * w;
@@ -161,13 +174,11 @@ struct Iterated {
         sum[ConstraintMemory::kWeighedAlong] += all * along;
         sum[ConstraintMemory::kWeighedAcross] += all * across;
       }
-      for (int s = 0; s < kProducts; ++s) memory.products[s * kParts * parts + j] = sum[s];
+      for (int s = 0; s < kProducts; ++s) memory.products[s * kPointParts * parts + j] = sum[s];
     });
     lanes.each(kProducts * parts, [&](int j) {
-      double* const of = memory.products + j / parts * kParts * parts + j % parts;
-      double sum = of[0];
-      for (int p = 1; p < kParts; ++p) sum += of[p * parts];
-      of[0] = sum;
+      double* const of = memory.products + j / parts * kPointParts * parts + j % parts;
+      of[0] = sum_by_fours(kPointParts, [&](int p) { return of[p * parts]; });
     });
   }
 
@@ -177,11 +188,13 @@ struct Iterated {
   };
   /// Of the shape that so weighed modes give; for all lanes.
   CUFACE_HD_GENERIC
-  CUFACE_HD Fit fit_to(const double* weights) const {
+  template <typename Few>
+  CUFACE_HD Fit fit_to(const Few& few, const double* weights) const {
     constexpr int kParts = ConstraintMemory::kParts, kTerms = ConstraintMemory::kTerms;
     const int parts = ConstraintMemory::parts_of(model.modes), shapes = 1 + model.modes;
-    double* const terms = memory.products + ConstraintMemory::kProducts * kParts * parts;
-    lanes.each(shapes, [&](int k) {
+    double* const terms =
+        memory.products + ConstraintMemory::kProducts * ConstraintMemory::kPointParts * parts;
+    few.each(shapes, [&](int k) {
       const double by_shape = multiplied(level.gram, weights, k);
       const double weight = k > 0 ? weights[k - 1] : 1;
       terms[ConstraintMemory::kModelX * parts + k] = weight * moment(ConstraintLevel::kWeighedX, k);
@@ -192,7 +205,7 @@ struct Iterated {
           weight * product(ConstraintMemory::kWeighedAcross, k);
       terms[ConstraintMemory::kModelSquare * parts + k] = weight * by_shape;
     });
-    lanes.each(kTerms * kParts, [&](int j) {
+    few.each(kTerms * kParts, [&](int j) {
       double sum = 0;
       for (int k = j % kParts; k < shapes; k += kParts) sum += terms[j / kParts * parts + k];
       memory.sum_parts[j] = sum;
@@ -200,7 +213,7 @@ struct Iterated {
     double sum[kTerms];
     for (int s = 0; s < kTerms; ++s) {
       const double* const of = memory.sum_parts + s * kParts;
-      sum[s] = of[0] + of[1] + of[2] + of[3];
+      sum[s] = (of[0] + of[1]) + (of[2] + of[3]);
     }
     const double w = total_weight(), sx = sum[ConstraintMemory::kModelX],
                  sy = sum[ConstraintMemory::kModelY];

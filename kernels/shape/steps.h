@@ -40,12 +40,15 @@ class Pyramid {
 struct LevelNumbers {
   LevelNumbers(const ShapeModel& model, int level);
   ConstraintLevel view() const {
-    return {mean.data(), limits.data(), centre, mean_square, number, gram.data(), moments.data()};
+    return {mean.data(), limits.data(), centre,      mean_square,
+            number,      parts.data(),  gram.data(), moments.data()};
   }
 
   int number;
   std::vector<ShapePoint> mean;
-  std::vector<double> limits, gram, moments;  ///< the last two of an iterated constraint
+  std::vector<double> limits;
+  std::vector<ShapePoint> parts;  ///< of an iterated constraint, as those that follow
+  std::vector<double> gram, moments;
   ShapePoint centre;
   double mean_square = 0;
 

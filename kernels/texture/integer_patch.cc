@@ -1,5 +1,3 @@
-#include "kernels/texture/integer_patch.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,6 +5,7 @@
 
 #include "kernels/common/simd.h"
 #include "kernels/texture/cpu/patch_vectors.h"
+#include "kernels/texture/integer_patch.h"
 
 namespace cuface {
 namespace {
@@ -107,7 +106,8 @@ const std::int16_t* IntegerPatch::patch(int place) const {
 
 void IntegerPatch::set_picture(ImageView<const std::uint8_t> picture, bool has_edges) {
   pixels_ = {picture};
-  strongest_ = has_edges ? std::sqrt(static_cast<float>(pixels_.strongest_sobel_square())) : 0;
+  strongest_ =
+      has_edges ? std::sqrt(static_cast<float>(texture::strongest_sobel_square(pixels_))) : 0;
 }
 
 void IntegerPatch::make_patches(const texture::BetweenPixels& at) {

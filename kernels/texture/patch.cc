@@ -14,8 +14,8 @@ PatchReference::PatchReference(const PatchRule& rule, std::span<const double> nu
     : rule_(rule), numbers_(numbers), patch_(size_of(rule.size())) {}
 
 double PatchReference::gradient(int x, int y) const {
-  if (rule_.gradient == PatchRule::kForward) return pixels_.forward(x, y);
-  return std::sqrt(static_cast<double>(pixels_.square(x, y)));
+  if (rule_.gradient == PatchRule::kForward) return texture::forward_difference(pixels_, x, y);
+  return std::sqrt(static_cast<double>(texture::central_square(pixels_, x, y)));
 }
 
 /// What `at` says of the point between four pixels, or of the nearest one.
@@ -34,7 +34,8 @@ double PatchReference::between(const ShapePoint& point, int dx, int dy, At at) c
 
 void PatchReference::set_picture(ImageView<const std::uint8_t> picture, bool has_edges) {
   pixels_ = {picture};
-  strongest_ = has_edges ? std::sqrt(static_cast<double>(pixels_.strongest_sobel_square())) : 0;
+  strongest_ =
+      has_edges ? std::sqrt(static_cast<double>(texture::strongest_sobel_square(pixels_))) : 0;
 }
 
 void PatchReference::patch(const ShapePoint& point, int dx, int dy, std::span<double> out) const {
@@ -52,7 +53,7 @@ void PatchReference::patch(const ShapePoint& point, int dx, int dy, std::span<do
 double PatchReference::edge(const ShapePoint& point, int dx, int dy) const {
   if (!(strongest_ > 0)) return 0;
   const double here = between(point, dx, dy, [this](int x, int y) {
-    return std::sqrt(static_cast<double>(pixels_.sobel_square(x, y)));
+    return std::sqrt(static_cast<double>(texture::sobel_square(pixels_, x, y)));
   });
   return here / strongest_;
 }

@@ -17,31 +17,40 @@ struct PatchPixels {
   CUFACE_HD int at(int x, int y) const {
     return picture.at(std::clamp(x, 0, picture.width - 1), std::clamp(y, 0, picture.height - 1));
   }
-  /// Right and lower neighbour less the pixel twice.
-  CUFACE_HD int forward(int x, int y) const { return at(x + 1, y) + at(x, y + 1) - 2 * at(x, y); }
-  /// Of the central differences' length.
-  CUFACE_HD int square(int x, int y) const {
-    const int dx = at(x + 1, y) - at(x - 1, y), dy = at(x, y + 1) - at(x, y - 1);
-    return dx * dx + dy * dy;
-  }
-  /// Of the length of Sobel's gradient.
-  CUFACE_HD int sobel_square(int x, int y) const {
-    int dx = 0, dy = 0;
-    for (int i = -1; i <= 1; ++i) {
-      const int weight = i == 0 ? 2 : 1;
-      dx += weight * (at(x + 1, y + i) - at(x - 1, y + i));
-      dy += weight * (at(x + i, y + 1) - at(x + i, y - 1));
-    }
-    return dx * dx + dy * dy;
-  }
-  /// The largest of the picture.
-  int strongest_sobel_square() const {
-    int strongest = 0;
-    for (int y = 0; y < picture.height; ++y)
-      for (int x = 0; x < picture.width; ++x) strongest = std::max(strongest, sobel_square(x, y));
-    return strongest;
-  }
 };
+
+// Of anything that has at(x, y).
+
+/// Right and lower neighbour less the pixel twice.
+template <typename Pixels>
+CUFACE_HD int forward_difference(const Pixels& p, int x, int y) {
+  return p.at(x + 1, y) + p.at(x, y + 1) - 2 * p.at(x, y);
+}
+/// Of the central differences' length.
+template <typename Pixels>
+CUFACE_HD int central_square(const Pixels& p, int x, int y) {
+  const int dx = p.at(x + 1, y) - p.at(x - 1, y), dy = p.at(x, y + 1) - p.at(x, y - 1);
+  return dx * dx + dy * dy;
+}
+/// Of the length of Sobel's gradient.
+template <typename Pixels>
+CUFACE_HD int sobel_square(const Pixels& p, int x, int y) {
+  int dx = 0, dy = 0;
+  for (int i = -1; i <= 1; ++i) {
+    const int weight = i == 0 ? 2 : 1;
+    dx += weight * (p.at(x + 1, y + i) - p.at(x - 1, y + i));
+    dy += weight * (p.at(x + i, y + 1) - p.at(x + i, y - 1));
+  }
+  return dx * dx + dy * dy;
+}
+/// The largest of a picture.
+inline int strongest_sobel_square(const PatchPixels& pixels) {
+  int strongest = 0;
+  for (int y = 0; y < pixels.picture.height; ++y)
+    for (int x = 0; x < pixels.picture.width; ++x)
+      strongest = std::max(strongest, sobel_square(pixels, x, y));
+  return strongest;
+}
 
 /// Where a point lies between four pixels, in float.
 struct BetweenPixels {
@@ -67,9 +76,10 @@ struct BetweenPixels {
 };
 
 /// A pixel's gradient, of the kind that PatchRule::Gradient says.
-CUFACE_HD inline float pixel_gradient(const PatchPixels& pixels, bool forward, int x, int y) {
-  return forward ? static_cast<float>(pixels.forward(x, y))
-                 : std::sqrt(static_cast<float>(pixels.square(x, y)));
+template <typename Pixels>
+CUFACE_HD float pixel_gradient(const Pixels& pixels, bool forward, int x, int y) {
+  return forward ? static_cast<float>(forward_difference(pixels, x, y))
+                 : std::sqrt(static_cast<float>(central_square(pixels, x, y)));
 }
 
 /// What an endless gradient counts in a patch of integers.
@@ -80,8 +90,9 @@ CUFACE_HD inline int counted_gradient(float g, float q) {
 }
 
 /// Of the length of Sobel's gradient at a pixel.
-CUFACE_HD inline float edge_intensity(const PatchPixels& pixels, int x, int y) {
-  return std::sqrt(static_cast<float>(pixels.sobel_square(x, y)));
+template <typename Pixels>
+CUFACE_HD float edge_intensity(const Pixels& pixels, int x, int y) {
+  return std::sqrt(static_cast<float>(sobel_square(pixels, x, y)));
 }
 
 /// What a place's cost is weighed by: `edge` less the edge's intensity there, of the picture's

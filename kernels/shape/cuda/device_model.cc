@@ -75,12 +75,13 @@ Result<std::shared_ptr<const DeviceShape>> DeviceShape::make(const ShapeModel& m
 
 Status DeviceShape::upload_shape(const ShapeModel& model) {
   std::vector<double> limits, grams, moments;
-  std::vector<ShapePoint> means;
+  std::vector<ShapePoint> means, parts;
   ShapeTables& t = tables_;
   for (int level = 0; level < model.levels; ++level) {
     const shape::LevelNumbers numbers(model, level);
     means.insert(means.end(), numbers.mean.begin(), numbers.mean.end());
     limits.insert(limits.end(), numbers.limits.begin(), numbers.limits.end());
+    parts.insert(parts.end(), numbers.parts.begin(), numbers.parts.end());
     grams.insert(grams.end(), numbers.gram.begin(), numbers.gram.end());
     moments.insert(moments.end(), numbers.moments.begin(), numbers.moments.end());
     t.centres[level] = numbers.centre;
@@ -98,6 +99,7 @@ Status DeviceShape::upload_shape(const ShapeModel& model) {
   CUFACE_TRY(take(upload(model.mean_shape), mean_shape_));
   CUFACE_TRY(take(upload(means), means_));
   CUFACE_TRY(take(upload(limits), limits_));
+  CUFACE_TRY(take(upload(parts), parts_));
   CUFACE_TRY(take(upload(grams), grams_));
   CUFACE_TRY(take(upload(moments), moments_));
   CUFACE_TRY(take(upload(model.refit_limits), refit_limits_));
@@ -111,6 +113,7 @@ Status DeviceShape::upload_shape(const ShapeModel& model) {
   t.mean_shape = mean_shape_.data();
   t.means = means_.data();
   t.limits = limits_.data();
+  t.parts = parts_.data();
   t.grams = grams_.data();
   t.moments = moments_.data();
   t.refit_limits = refit_limits_.data();

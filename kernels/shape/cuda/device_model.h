@@ -10,7 +10,7 @@
 #include "kernels/common/status.h"
 #include "kernels/shape/constrain.h"
 #include "kernels/shape/shape_model.h"
-#include "kernels/texture/cuda/patch.cuh"
+#include "kernels/texture/cuda/patch_memory.h"
 #include "kernels/texture/float_hat.h"
 
 namespace cuface::cuda {
@@ -30,7 +30,8 @@ struct ShapeTables {
   const double* mean_shape;            ///< [points][2]
   const ShapePoint* means;             ///< [levels][points], at the level's size
   const double* limits;                ///< [levels][modes]
-  const double* grams;                 ///< [levels], as shape::ConstraintLevel has them
+  const ShapePoint* parts;             ///< [levels], as shape::ConstraintLevel has them
+  const double* grams;
   const double* moments;
   const double* refit_limits;  ///< [points], where there are refits
   const ShapeNeighbours* neighbours;
@@ -84,7 +85,7 @@ class DeviceShape {
   DeviceBuffer<PatchWords> patch_words_;
   DeviceBuffer<texture::PatchUnits> patch_rows_;
   DeviceBuffer<shape::UsualCost> usual_costs_;
-  DeviceBuffer<ShapePoint> means_;
+  DeviceBuffer<ShapePoint> means_, parts_;
   DeviceBuffer<ShapeNeighbours> neighbours_;
   DeviceBuffer<DeviceProfile> profiles_;
   DeviceBuffer<ShapeRule> rules_;

@@ -1,8 +1,9 @@
-// The pictures that are searched: the bits of shape::Pyramid, for all faces at once. A block makes
-// rows of a face's level.
+// The pictures that are searched: the bits of shape::Pyramid, for all faces at once. A thread makes
+// a few pixels below each other, which have a column's numbers and most rows' sums in common.
 #include <cstdint>
 
 #include "kernels/common/border.h"
+#include "kernels/common/cuda/early.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/common/try.h"
 #include "kernels/shape/cuda/search.h"
@@ -12,41 +13,48 @@
 namespace cuface::cuda {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr unsigned kRowsAtOnce = 128, kFacesAtOnce = 16;
+constexpr int kThreads = 128, kRows = 4;
+constexpr unsigned kStripsAtOnce = 128, kFacesAtOnce = 16;
 
-/// f(row) of the block's rows of `height`.
+/// f(x, first, end) of the thread's pixels in a picture: of column x the rows from `first` on.
 template <typename F>
-__device__ void each_row(int height, F f) {
-  for (int y = static_cast<int>(blockIdx.x); y < height; y += static_cast<int>(gridDim.x)) f(y);
+__device__ void each_strip(int width, int height, F f) {
+  const int across = (width + kThreads - 1) / kThreads, down = (height + kRows - 1) / kRows;
+  for (int i = static_cast<int>(blockIdx.x); i < across * down; i += static_cast<int>(gridDim.x)) {
+    const int x = i % across * kThreads + static_cast<int>(threadIdx.x), y = i / across * kRows;
+    if (x < width) f(x, y, min(y + kRows, height));
+  }
 }
 
-/// f(job) of the block's searches.
+/// f(job) of the block's searches, when the launch before has ended.
 template <typename F>
 __device__ void each_job(const ShapeWork& work, F f) {
+  wait_for_launch();
+  allow_next_launch();
   const int jobs = work.counts[ShapeWork::kJobs];
   for (int job = static_cast<int>(blockIdx.y); job < jobs; job += static_cast<int>(gridDim.y))
     if (work.jobs[job].stage >= 0) f(job);
 }
 
-/// A row of shape::resize_linear().
-__device__ void resize_row(const ImageView<const std::uint8_t>& from, double factor,
-                           const ImageView<std::uint8_t>& to, int y) {
-  const auto first = static_cast<int>(threadIdx.x);
-  std::uint8_t* const out = to.row(y);
+/// As shape::resize_linear().
+__device__ void resize(const ImageView<const std::uint8_t>& from, double factor,
+                       const ImageView<std::uint8_t>& to) {
   const shape::ResizeWay way = shape::way_of(from, factor, to.width, to.height);
-  if (way == shape::ResizeWay::kHalf) {
-    for (int x = first; x < to.width; x += kThreads) out[x] = shape::half_pixel(from, x, y);
-  } else if (way == shape::ResizeWay::kCopy) {
-    for (int x = first; x < to.width; x += kThreads) out[x] = from.at(x, y);
-  } else {
-    const double scale = 1 / factor;
-    const auto row = shape::Between::of(y, from.height, scale, false);
-    const std::uint8_t *above = from.row(row.first), *below = from.row(row.second);
-    for (int x = first; x < to.width; x += kThreads)
-      out[x] =
-          shape::between_pixels(above, below, shape::Between::of(x, from.width, scale, true), row);
-  }
+  const double scale = 1 / factor;
+  each_strip(to.width, to.height, [&](int x, int first, int end) {
+    const auto column = shape::Between::of(x, from.width, scale, true);
+    for (int y = first; y < end; ++y) {
+      std::uint8_t& out = to.at(x, y);
+      if (way == shape::ResizeWay::kHalf) {
+        out = shape::half_pixel(from, x, y);
+      } else if (way == shape::ResizeWay::kCopy) {
+        out = from.at(x, y);
+      } else {
+        const auto row = shape::Between::of(y, from.height, scale, false);
+        out = shape::between_pixels(from.row(row.first), from.row(row.second), column, row);
+      }
+    }
+  });
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -57,8 +65,7 @@ __global__ void __launch_bounds__(kThreads)
     const ImageView<const std::uint8_t>& luma = frames.frame[of.frame].luma;
     const ImageView<const std::uint8_t> part{luma.row(of.window.y) + of.window.x, of.window.w,
                                              of.window.h, luma.stride};
-    const ImageView<std::uint8_t> to = work.level(job, 0);
-    each_row(to.height, [&](int y) { resize_row(part, of.scale, to, y); });
+    resize(part, of.scale, work.level(job, 0));
   });
 }
 
@@ -66,9 +73,7 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads) other_levels(const __grid_constant__ ShapeWork work) {
   const int level = 1 + static_cast<int>(blockIdx.z);
   each_job(work, [&](int job) {
-    const ImageView<std::uint8_t> to = work.level(job, level);
-    const double factor = 1.0 / (1 << level);
-    each_row(to.height, [&](int y) { resize_row(work.level(job, 0), factor, to, y); });
+    resize(work.level(job, 0), 1.0 / (1 << level), work.level(job, level));
   });
 }
 
@@ -78,20 +83,25 @@ __global__ void __launch_bounds__(kThreads)
   each_job(work, [&](int job) {
     const ImageView<const std::uint8_t> from = work.level(job, level - 1);
     const ImageView<std::uint8_t> to = work.level(job, level);
-    each_row(to.height, [&](int y) {
-      for (int x = static_cast<int>(threadIdx.x); x < to.width; x += kThreads) {
-        constexpr int kWeights[] = {1, 4, 6, 4, 1};
-        int sum = 0;
+    each_strip(to.width, to.height, [&](int x, int first, int end) {
+      int columns[5];
 #pragma unroll
-        for (int v = 0; v < 5; ++v) {
-          const std::uint8_t* const row = from.row(reflect_101(2 * y + v - 2, from.height));
-          int along = 0;
+      for (int u = 0; u < 5; ++u) columns[u] = reflect_101(2 * x + u - 2, from.width);
+      const auto along = [&](int y) {
+        const std::uint8_t* const row = from.row(reflect_101(y, from.height));
+        return row[columns[0]] + 4 * row[columns[1]] + 6 * row[columns[2]] + 4 * row[columns[3]] +
+               row[columns[4]];
+      };
+      int a = along(2 * first - 2), b = along(2 * first - 1), c = along(2 * first);
 #pragma unroll
-          for (int u = 0; u < 5; ++u)
-            along += kWeights[u] * row[reflect_101(2 * x + u - 2, from.width)];
-          sum += kWeights[v] * along;
-        }
-        to.at(x, y) = static_cast<std::uint8_t>((sum + 128) >> 8);
+      for (int k = 0; k < kRows; ++k) {
+        const int y = first + k;
+        if (y >= end) break;
+        const int d = along(2 * y + 1), e = along(2 * y + 2);
+        to.at(x, y) = static_cast<std::uint8_t>((a + 4 * b + 6 * c + 4 * d + e + 128) >> 8);
+        a = c;
+        b = d;
+        c = e;
       }
     });
   });
@@ -103,10 +113,28 @@ __global__ void __launch_bounds__(kThreads)
   const auto level = static_cast<int>(blockIdx.z);
   each_job(work, [&](int job) {
     const texture::PatchPixels pixels{work.level(job, level)};
+    const int width = pixels.picture.width, height = pixels.picture.height;
     int strongest = 0;
-    each_row(pixels.picture.height, [&](int y) {
-      for (int x = static_cast<int>(threadIdx.x); x < pixels.picture.width; x += kThreads)
-        strongest = max(strongest, pixels.sobel_square(x, y));
+    each_strip(width, height, [&](int x, int first, int end) {
+      // texture::sobel_square() by parts of rows: right less left, and all three together.
+      const auto across = [&](int y) { return pixels.at(x + 1, y) - pixels.at(x - 1, y); };
+      const auto together = [&](int y) {
+        return pixels.at(x - 1, y) + 2 * pixels.at(x, y) + pixels.at(x + 1, y);
+      };
+      int across_0 = across(first - 1), across_1 = across(first);
+      int together_0 = together(first - 1), together_1 = together(first);
+#pragma unroll
+      for (int k = 0; k < kRows; ++k) {
+        const int y = first + k;
+        if (y >= end) break;
+        const int across_2 = across(y + 1), together_2 = together(y + 1);
+        const int dx = across_0 + 2 * across_1 + across_2, dy = together_2 - together_0;
+        strongest = max(strongest, dx * dx + dy * dy);
+        across_0 = across_1;
+        across_1 = across_2;
+        together_0 = together_1;
+        together_1 = together_2;
+      }
     });
 #pragma unroll
     for (int apart = kWarp / 2; apart > 0; apart /= 2)
@@ -118,12 +146,13 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-Status make_levels(const DeviceShape& model, const ShapeWork& work, const ShapeFrames& frames,
-                   Launcher launch) {
+Status make_levels(const DeviceShape& model, const SearchShape& search, const ShapeWork& work,
+                   const ShapeFrames& frames, Launcher then) {
   const ShapeTables& t = model.tables();
+  const Launcher launch = then.early(search.early);
   const auto levels = static_cast<unsigned>(t.levels);
   const auto shape = [](unsigned z) {
-    return LaunchShape{dim3(kRowsAtOnce, kFacesAtOnce, z), dim3(kThreads)};
+    return LaunchShape{dim3(kStripsAtOnce, kFacesAtOnce, z), dim3(kThreads)};
   };
   CUFACE_TRY(launch("shape: level 0", first_level, shape(1), work, frames));
   if (t.pyramid == ShapePyramid::kLinear && levels > 1)

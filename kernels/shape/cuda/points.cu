@@ -1,14 +1,13 @@
 // The search: a block looks for a landmark of a face. The one that looks for a face's last landmark
 // moves all its points to the nearest legal shape. A face that rests has left the stage that later
 // launches look for.
-#include <cuda_pipeline.h>
-
 #include <cstdint>
 #include <string>
 
+#include "kernels/common/cuda/early.cuh"
 #include "kernels/common/cuda/raw.cuh"
-#include "kernels/common/lanes.h"
 #include "kernels/common/try.h"
+#include "kernels/shape/cuda/constrain.cuh"
 #include "kernels/shape/cuda/search.h"
 #include "kernels/texture/cuda/hat.cuh"
 #include "kernels/texture/cuda/line.cuh"
@@ -17,205 +16,95 @@
 namespace cuface::cuda {
 namespace {
 
-constexpr int kThreads = 256;   // that look for a point
-constexpr int kBlocksOfSm = 3;  // that do so side by side
+constexpr int kThreads = kShapeThreads;
+constexpr int kBlocksOfSm = 2;  // that look for points side by side; three have too few registers
 
 // ---- where points fit
 
 /// Of which profiles a kernel knows; one of patches alone needs fewer registers.
 enum class Profiles { kPatches, kAll };
-/// Shared memory for what a block reads again and again: the matrix of the point that it last
-/// looked for, or tables of the constraint.
-struct Staged {
-  std::byte* memory;
-  std::size_t room;  ///< 0: read from where they are
-  int point;         ///< whose matrix it holds, or -1
 
-  /// For all threads of a block, behind a barrier; whoever reads waits for the copies.
-  template <typename T>
-  __device__ void copy(T* to, const T* from, int count) {
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads)
-      __pipeline_memcpy_async(to + i, from + i, sizeof(T));
-    __pipeline_commit();
-  }
-  __device__ const PatchWords* matrix(const PatchWords* from, int words, int of) {
-    if (sizeof(PatchWords) * static_cast<std::size_t>(words) > room) return from;
-    auto* const to = reinterpret_cast<PatchWords*>(memory);
-    if (point != of) copy(to, from, words);
-    point = of;
-    return to;
-  }
-  __device__ void tables(shape::ConstraintTables& c, shape::ConstraintLevel& level) {
-    const int parts = shape::ConstraintMemory::parts_of(c.modes);
-    if (table_bytes(c) > room) return;
-    auto* to = reinterpret_cast<double*>(memory);
-    const auto keep = [&](const double*& from, int count) {
-      copy(to, from, count);
-      from = to;
-      to += count;
-    };
-    keep(c.eigenvectors, 2 * c.points * c.modes);
-    if (c.kind == ShapeConstraint::kIterated) {
-      keep(level.gram, parts * parts);
-      keep(level.moments, shape::ConstraintLevel::kMoments * parts);
-    }
-    point = -1;
-    __pipeline_wait_prior(0);
-    __syncthreads();
-  }
-  CUFACE_HD static std::size_t table_bytes(const shape::ConstraintTables& c) {
-    const int parts = shape::ConstraintMemory::parts_of(c.modes);
-    return sizeof(double) *
-           static_cast<std::size_t>(2 * c.points * c.modes +
-                                    (parts + shape::ConstraintLevel::kMoments) * parts);
-  }
+/// A patch's model; its matrix is on its way to shared memory if there is room.
+__device__ DevicePatch stage_patch(const ShapeTables& t, const DeviceProfile& profile, int point,
+                                   Staged& staged) {
+  const int words = DevicePatch::words_of_block({t.patch.side});
+  const PatchWords* const matrix =
+      staged.matrix(t.patch_words + static_cast<std::size_t>(profile.first) * words,
+                    profile.blocks * words, point);
+  return {matrix, t.patch_rows + profile.first, profile.blocks, profile.edge};
+}
+
+/// Faces of which a block looks for the same point at once.
+struct FacesAtOnce {
+  static constexpr int kMost = PatchMemory::kMostFaces;
+  std::int32_t count, jobs[kMost];
 };
+/// Of the block's memory what they take, before all else.
+constexpr std::size_t kFacesBytes = 32;
+static_assert(sizeof(FacesAtOnce) <= kFacesBytes);
 
-template <Profiles kProfiles>
-__device__ ShapePoint look_for(const ShapeTables& t, const ShapeWork& work, int job, int level,
-                               int point, void* memory, Staged& staged, double& cost) {
+/// For all threads of a block, one of which calls found(face, point and cost) for each face.
+template <Profiles kProfiles, typename Found>
+__device__ void look_for(const ShapeTables& t, const ShapeWork& work, const FacesAtOnce& faces,
+                         int level, int point, void* memory, Staged& staged, int most_faces,
+                         Found found) {
   const shape::ConstraintTables& c = t.constraint;
   const DeviceProfile& profile = t.profiles[level * c.points + point];
-  const ImageView<const std::uint8_t> picture = work.level(job, level);
-  const ShapePoint* const points = work.points + job * c.points;
-  const ShapePoint from = points[point];
-  TextureMatch match;
+  const auto start_of = [&](int job) { return work.points[job * c.points + point]; };
   if (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch) {
-    const int words = DevicePatch::words_of_block({t.patch.side});
-    const PatchWords* const matrix =
-        staged.matrix(t.patch_words + static_cast<std::size_t>(profile.first) * words,
-                      profile.blocks * words, point);
-    const DevicePatch patch{matrix, t.patch_rows + profile.first, profile.blocks, profile.edge};
-    match = match_patch<kThreads>(texture::PatchPixels{picture}, from, t.patch, patch,
-                                  t.most_blocks, work.strongest[job * t.levels + level], memory);
-  } else if (profile.kind == ProfileKind::kLine) {
-    const ShapeNeighbours& near = t.neighbours[point];
-    const ShapePoint step = texture::step_of(points[near.previous], from, points[near.next]);
-    const double* const numbers = t.lines + profile.first;
-    match =
-        match_line<kThreads>(picture, from, step, t.line, numbers, numbers + t.line.length, memory);
-    cost = match.cost;
-    return {from.x + match.dx * step.x, from.y + match.dx * step.y};
-  } else {
-    const DeviceHat tables{t.gradients, t.rows + level * t.hat.rows,
-                           t.columns + level * t.hat.columns};
-    match = match_hat<kThreads>(picture, from, t.hat, t.patches[level], tables,
-                                t.numbers + profile.first, memory);
-  }
-  cost = match.cost;
-  return {from.x + match.dx, from.y + match.dy};
-}
-
-// ---- the nearest legal shape
-
-/// What a block shares that constrains a face, where it has looked for a point before.
-struct ShapeMemory {
-  int points, modes;
-  bool is_iterated;
-
-  CUFACE_HD explicit ShapeMemory(const shape::ConstraintTables& c)
-      : points(c.points), modes(c.modes), is_iterated(c.kind == ShapeConstraint::kIterated) {}
-  using Lent = shape::ConstraintMemory;
-  using Sums = OrderedSums<Lent::kSums>;
-  CUFACE_HD std::size_t bytes() const {
-    const std::size_t kind =
-        is_iterated ? sizeof(double) * static_cast<std::size_t>(Lent::products_of(modes))
-                    : sizeof(Sums);
-    return sizeof(ShapePoint) * 2 * static_cast<std::size_t>(points) + 2 * sizeof(shape::Affine) +
-           sizeof(double) *
-               (Lent::kSums * Lent::kParts + (1 + Lent::kParts) * static_cast<std::size_t>(modes)) +
-           kind;
-  }
-
-#ifdef __CUDACC__
-  __device__ ShapePoint* shape(void* memory) const { return static_cast<ShapePoint*>(memory); }
-  __device__ Lent lent(void* memory, const double* costs, double* sums_of_face) const {
-    ShapePoint* const modelled = shape(memory) + points;
-    auto* const back = reinterpret_cast<shape::Affine*>(modelled + points);
-    auto* const sum_parts = reinterpret_cast<double*>(back + 2);
-    double* const weights = sum_parts + Lent::kSums * Lent::kParts;
-    double* const parts = weights + modes;
-    double* const rest = parts + Lent::kParts * modes;
-    return {modelled,  weights,     parts,    reinterpret_cast<Sums*>(rest),
-            sum_parts, back,        back + 1, rest,
-            costs,     sums_of_face};
-  }
-#endif
-};
-
-/// By all threads of a block. `is_last`: of the stage's iterations.
-__device__ void constrain(const ShapeTables& t, const ShapeWork& work, int number, int stage,
-                          bool is_last, void* memory, Staged& staged) {
-  const BlockLanes lanes;
-  shape::ConstraintTables c = t.constraint;
-  const ShapeMemory layout(c);
-  ShapePoint* const legal = layout.shape(memory);
-  FaceJob& job = work.jobs[number];
-  const int points = c.points, level = stage > 0 ? stage : 0;
-  const int parts = shape::ConstraintMemory::parts_of(c.modes);
-  ShapePoint* const before = work.points + number * points;
-  double* const weights = work.weights + number * c.modes;
-  double* const costs = work.costs + number * points;
-  const int sums_of_face = shape::ConstraintMemory::weighed_sums_of(c.modes);
-  const shape::ConstraintMemory lent =
-      layout.lent(memory, costs, work.sums_of_faces + number * sums_of_face);
-  lanes.each(points, [&](int i) {
-    const FoundPoint& found = work.found[number * points + i];
-    legal[i] = found.to;
-    costs[i] = found.cost;
-  });
-  lanes.each(c.modes, [&](int k) { lent.weights[k] = weights[k]; });
-  shape::ConstraintLevel of_level{t.means + level * points,
-                                  t.limits + level * c.modes,
-                                  t.centres[level],
-                                  t.mean_squares[level],
-                                  level,
-                                  t.grams + static_cast<std::ptrdiff_t>(level) * parts * parts,
-                                  t.moments + level * shape::ConstraintLevel::kMoments * parts};
-  staged.tables(c, of_level);
-  shape::Constrain<BlockLanes>{lanes, c, of_level, lent, legal}.run();
-
-  const bool moved = stage >= 0 && t.rest > 0 && lanes.largest(points, [&](int i) {
-    const auto is_near = [&](double a, double b) { return std::abs(a - b) <= t.rest; };
-    return is_near(legal[i].x, before[i].x) && is_near(legal[i].y, before[i].y) ? 0 : 1;
-  }) > 0;
-  const bool ends = is_last || (stage >= 0 && t.rest > 0 && !moved);
-  const auto is_bad = [&](int i) { return costs[i] > t.refit_limits[i] ? 1 : 0; };
-  const bool refits = stage <= 0 && t.refits > 0 && lanes.largest(points, is_bad) > 0;
-  const double finer = ends && stage > 0 ? 2 : 1;
-  lanes.each(points, [&](int i) { before[i] = {legal[i].x * finer, legal[i].y * finer}; });
-  lanes.each(c.modes, [&](int k) { weights[k] = ends && stage > 0 ? 0 : lent.weights[k]; });
-  lanes.once([&] {
-    job.searched = 0;
-    if (stage == FaceJob::kRefit) {
-      if (is_last || !refits) job.stage = FaceJob::kFound;
-    } else if (ends && stage > 0) {
-      job.stage = stage - 1;
-    } else if (ends) {
-      job.stage = refits ? FaceJob::kRefit : FaceJob::kFound;
-      if (refits) atomicOr(work.counts + ShapeWork::kRefits, 1);
+    const DevicePatch patch = stage_patch(t, profile, point, staged);
+    const PatchMemory layout(t.patch, t.most_blocks, most_faces);
+    if (const auto face = static_cast<int>(threadIdx.x); face < faces.count) {
+      const int job = faces.jobs[face];
+      const ShapePoint from = start_of(job);
+      const int strongest = work.strongest[job * t.levels + level];
+      layout.face(memory)[face] = {
+          work.level(job, level), texture::BetweenPixels::of(from.x, from.y, t.patch.is_bilinear),
+          patch.edge > 0 ? std::sqrt(static_cast<float>(strongest)) : 0.0f};
     }
-  });
+    __syncthreads();
+    match_patch<kThreads>(
+        t.patch, patch, layout, memory, faces.count, [&](int face, const TextureMatch& match) {
+          const ShapePoint from = start_of(faces.jobs[face]);
+          found(face, FoundPoint{{from.x + match.dx, from.y + match.dy}, match.cost});
+        });
+  } else {
+    for (int face = 0; face < faces.count; ++face) {
+      const int job = faces.jobs[face];
+      const ImageView<const std::uint8_t> picture = work.level(job, level);
+      const ShapePoint* const points = work.points + job * c.points;
+      const ShapePoint from = points[point];
+      ShapePoint step{1, 1};
+      TextureMatch match;
+      if (face > 0) __syncthreads();
+      if (profile.kind == ProfileKind::kLine) {
+        const ShapeNeighbours& near = t.neighbours[point];
+        step = texture::step_of(points[near.previous], from, points[near.next]);
+        const double* const numbers = t.lines + profile.first;
+        match = match_line<kThreads>(picture, from, step, t.line, numbers, numbers + t.line.length,
+                                     memory);
+        match.dy = match.dx;  // along the step
+      } else {
+        const DeviceHat tables{t.gradients, t.rows + level * t.hat.rows,
+                               t.columns + level * t.hat.columns};
+        match = match_hat<kThreads>(picture, from, t.hat, t.patches[level], tables,
+                                    t.numbers + profile.first, memory);
+      }
+      if (threadIdx.x == 0)
+        found(face,
+              FoundPoint{{from.x + match.dx * step.x, from.y + match.dy * step.y}, match.cost});
+    }
+  }
 }
 
-/// Tells that a point of a face has been searched for, and what it is; for all threads. Whether it
-/// was the face's last one.
-__device__ bool ends_face(FaceJob& job, int points) {
-  bool is_last = false;
-  if (threadIdx.x == 0) {
-    __threadfence();
-    is_last = atomicAdd(&job.searched, 1) + 1 == points;
-    if (is_last) __threadfence();
-  }
-  return __syncthreads_or(is_last) != 0;
-}
+// ---- an iteration
 
 /// Beside FaceJob::searched: a block constrains the face.
 constexpr std::int32_t kTaken = 1 << 30;
 
 /// A face of which all points have been searched for, and that no other block constrains; -1
 /// without one. For all threads. `place`: shared.
-__device__ int take_face(const ShapeWork& work, int jobs, int points, int* place) {
+__device__ int take_face(const ShapeWork& work, int jobs, int points, std::int32_t* place) {
   const auto thread = static_cast<int>(threadIdx.x);
   if (thread < kWarp) {
     int taken = -1;
@@ -244,50 +133,90 @@ __device__ int take_face(const ShapeWork& work, int jobs, int points, int* place
   return taken;
 }
 
-/// An iteration. Blocks divide the points of all faces, one each if there are enough blocks; the
-/// faces of a point come one after the other. Who is done with that constrains faces. `is_last`: of
-/// the stage's iterations. `staged_at`: bytes of shared memory before `room` for copies.
+/// An iteration. Blocks divide the points of all faces, one each if there are enough blocks; else
+/// each has faces of one point, `most_faces` at once. Who is done with that constrains faces.
+/// `is_last`: of the stage's iterations. `staged_at`: bytes of shared memory before `room` for
+/// copies.
 template <Profiles kProfiles>
 __global__ void __launch_bounds__(kThreads, kBlocksOfSm)
     iterate(const __grid_constant__ ShapeTables t, const __grid_constant__ ShapeWork work,
-            int stage, bool is_last, unsigned staged_at, unsigned room) {
-  extern __shared__ uint4 memory[];
-  Staged staged{reinterpret_cast<std::byte*>(memory) + staged_at, room, -1};
+            int stage, bool is_last, int most_faces, unsigned staged_at, unsigned room) {
+  extern __shared__ uint4 all_memory[];
+  auto& faces = *reinterpret_cast<FacesAtOnce*>(all_memory);
+  void* const memory = reinterpret_cast<std::byte*>(all_memory) + kFacesBytes;
+  Staged staged{reinterpret_cast<std::byte*>(all_memory) + staged_at, room};
   const int points = t.constraint.points, jobs = work.counts[ShapeWork::kJobs];
-  const int items = points * jobs, blocks = min(static_cast<int>(gridDim.x), items);
-  const auto block = static_cast<int>(blockIdx.x);
-  if (block >= blocks) return;
-  const auto first_of = [&](int i) {
-    return static_cast<int>(static_cast<std::int64_t>(items) * i / blocks);
-  };
-  const int end = first_of(block + 1);
-  const bool has_one = blocks == items;
-  int ended = -1;
-  for (int item = first_of(block); item < end; ++item) {
-    const int job = item % jobs, point = item / jobs;
-    if (work.jobs[job].stage != stage) continue;
-    const int at = job * points + point;
-    FoundPoint found{work.points[at], work.costs[at]};
-    if (stage != FaceJob::kRefit || found.cost > t.refit_limits[point])
-      found.to = look_for<kProfiles>(t, work, job, stage > 0 ? stage : 0, point, memory, staged,
-                                     found.cost);
-    if (threadIdx.x == 0) work.found[at] = found;
-    __syncthreads();  // all have read the job, and the memory is used again
-    if (ends_face(work.jobs[job], points)) ended = job;
+  const auto block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int groups = min(jobs, max(1, blocks / points)), items = points * groups;
+  const int level = stage > 0 ? stage : 0;
+  if (block < items && stage != FaceJob::kRefit) {
+    const int point = block / groups;
+    const DeviceProfile& profile = t.profiles[level * points + point];
+    if (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch)
+      stage_patch(t, profile, point, staged);
   }
+  // Iterations write what follows, and read nothing else of what others write.
+  wait_for_launch();
+  allow_next_launch();
+  if (block >= items) return;
+  const bool has_one = groups == jobs && items <= blocks;
+  bool ends_face = false;
+  for (int item = block; item < items; item += blocks) {
+    const int point = item / groups, group = item % groups, end = jobs * (group + 1) / groups;
+    for (int first = jobs * group / groups; first < end; first += most_faces) {
+      const int job = first + thread, at = job * points + point;
+      bool is_here = thread < most_faces && job < end && work.jobs[job].stage == stage;
+      if (thread < kWarp) {
+        bool is_wanted = is_here;
+        if (is_here && stage == FaceJob::kRefit) {
+          const FoundPoint before{work.points[at], work.costs[at]};
+          is_wanted = before.cost > t.refit_limits[point];
+          if (!is_wanted) work.found[at] = before;
+        }
+        const unsigned wanted = __ballot_sync(kAllLanes, is_wanted);
+        if (is_wanted) faces.jobs[__popc(wanted & ((1u << thread) - 1))] = job;
+        if (thread == 0) faces.count = __popc(wanted);
+      }
+      __syncthreads();
+      if (faces.count > 0)
+        look_for<kProfiles>(t, work, faces, level, point, memory, staged, most_faces,
+                            [&](int face, const FoundPoint& found) {
+                              work.found[faces.jobs[face] * points + point] = found;
+                            });
+      __syncthreads();  // the memory is used again
+      // Until it is known which block needs them.
+      if (has_one && faces.count > 0) staged.copy_tables(t, level);
+      if (is_here) {
+        __threadfence();
+        is_here = atomicAdd(&work.jobs[job].searched, 1) + 1 == points;
+        if (is_here) __threadfence();
+      }
+      if (has_one) ends_face = __syncthreads_or(is_here) != 0;
+    }
+  }
+  __syncthreads();
   const auto next_face = [&] {
-    const int one = ended;
-    ended = -1;
-    return has_one ? one : take_face(work, jobs, points, reinterpret_cast<int*>(memory));
+    if (!has_one) return take_face(work, jobs, points, &faces.count);
+    const bool is_first = ends_face;
+    ends_face = false;
+    return is_first ? block % groups : -1;
   };
-  for (int job = next_face(); job >= 0; job = next_face())
-    constrain(t, work, job, stage, is_last, memory, staged);
+  for (int job = next_face(); job >= 0; job = next_face()) {
+    staged.copy_tables(t, level);
+    if (staged.has_room_for(t.constraint))
+      constrain<true>(t, work, job, stage, is_last, memory, staged);
+    else
+      constrain<false>(t, work, job, stage, is_last, memory, staged);
+  }
+  staged.wait();
 }
 
 /// A block a face.
 __global__ void __launch_bounds__(kThreads)
     finish(const __grid_constant__ ShapeTables t, const __grid_constant__ ShapeWork work,
            const __grid_constant__ ShapeFrames frames) {
+  wait_for_launch();
   const auto number = static_cast<int>(blockIdx.x);
   if (number >= work.counts[ShapeWork::kJobs]) return;
   const FaceJob& job = work.jobs[number];
@@ -326,15 +255,15 @@ auto iterate_of(const DeviceShape& model) {
 
 }  // namespace
 
-std::size_t shared_bytes(const DeviceShape& model) {
+std::size_t shared_bytes(const DeviceShape& model, int faces) {
   const ShapeTables& t = model.tables();
   std::size_t bytes = ShapeMemory(t.constraint).bytes();
   if (model.has(ProfileKind::kPatch))
-    bytes = std::max(bytes, PatchMemory(t.patch, t.most_blocks).bytes());
+    bytes = std::max(bytes, PatchMemory(t.patch, t.most_blocks, faces).bytes());
   if (model.has(ProfileKind::kLine)) bytes = std::max(bytes, LineMemory(t.line).bytes());
   for (int i = 0; i < t.levels && model.has(ProfileKind::kHat); ++i)
     bytes = std::max(bytes, HatMemory(t.hat, t.patches[i], kThreads / kWarp).bytes());
-  return bytes;
+  return kFacesBytes + (bytes + 15) / 16 * 16;
 }
 
 Result<SearchShape> search_shape(const DeviceShape& model) {
@@ -345,7 +274,7 @@ Result<SearchShape> search_shape(const DeviceShape& model) {
   CUFACE_TRY(check(cudaGetDevice(&device), "shape"));
   CUFACE_TRY(ask(cudaDevAttrMaxSharedMemoryPerBlockOptin, most));
   CUFACE_TRY(ask(cudaDevAttrMultiProcessorCount, multiprocessors));
-  const std::size_t bytes = (shared_bytes(model) + 15) / 16 * 16;
+  std::size_t bytes = shared_bytes(model);
   const auto all = static_cast<std::size_t>(most);
   if (bytes > all)
     return Status(StatusCode::kUnsupported,
@@ -359,36 +288,50 @@ Result<SearchShape> search_shape(const DeviceShape& model) {
     CUFACE_TRY(check(cudaFuncSetAttribute(reinterpret_cast<const void*>(search),
                                           cudaFuncAttributeMaxDynamicSharedMemorySize, most),
                      "shape"));
+  CUFACE_TAKE(early, can_be_early(reinterpret_cast<const void*>(iterate_of(model))));
   const ShapeTables& t = model.tables();
+  const std::size_t matrix = sizeof(PatchWords) * static_cast<std::size_t>(t.most_blocks) *
+                             static_cast<std::size_t>(DevicePatch::words_of_block({t.patch.side}));
+  const auto fits = [&](std::size_t some) { return kBlocksOfSm * some <= all; };
+  int faces = 1;
+  const int most_faces = model.has(ProfileKind::kPatch)
+                             ? PatchMemory(t.patch, t.most_blocks, FacesAtOnce::kMost).faces
+                             : FacesAtOnce::kMost;
+  if (const std::size_t of_many = shared_bytes(model, most_faces); fits(of_many + matrix)) {
+    faces = most_faces;
+    bytes = of_many;
+  }
   std::size_t room = 0;
-  for (const std::size_t some :
-       {Staged::table_bytes(t.constraint),
-        sizeof(PatchWords) * static_cast<std::size_t>(t.most_blocks) *
-            static_cast<std::size_t>(DevicePatch::words_of_block({t.patch.side}))})
-    if (kBlocksOfSm * (bytes + some) <= all) room = std::max(room, some);
+  for (const std::size_t some : {Staged::table_bytes(t.constraint), matrix})
+    if (fits(bytes + some)) room = std::max(room, some);
   return SearchShape{static_cast<unsigned>(multiprocessors * kBlocksOfSm),
-                     static_cast<unsigned>(bytes), static_cast<unsigned>(room)};
+                     static_cast<unsigned>(bytes), static_cast<unsigned>(room), faces, early};
 }
 
 Status search_all(const DeviceShape& model, const SearchShape& shape, const ShapeWork& work,
                   const ShapeFrames& frames, Launcher launch) {
   const ShapeTables& t = model.tables();
   const LaunchShape points{dim3(shape.blocks), dim3(kThreads), shape.staged_at + shape.room};
+  bool early = shape.early;
   const auto repeat = [&](int stage, int iterations) -> Status {
-    for (int i = 0; i < iterations; ++i)
-      CUFACE_TRY(launch("shape: iteration", iterate_of(model), points, t, work, stage,
-                        i + 1 == iterations, shape.staged_at, shape.room));
+    for (int i = 0; i < iterations; ++i) {
+      CUFACE_TRY(launch.early(early)("shape: iteration", iterate_of(model), points, t, work, stage,
+                                     i + 1 == iterations, shape.faces, shape.staged_at,
+                                     shape.room));
+      early = shape.early;
+    }
     return {};
   };
   for (int level = t.levels - 1; level >= 0; --level) CUFACE_TRY(repeat(level, t.iterations));
   if (t.refits > 0) {
     launch.begin_if(work.counts + ShapeWork::kRefits);
+    early = false;  // behind no kernel
     const Status refits = repeat(FaceJob::kRefit, t.refits);
     launch.end_if();
     CUFACE_TRY(refits);
   }
-  return launch("shape: finish", finish, {static_cast<unsigned>(work.faces), kThreads}, t, work,
-                frames);
+  return launch.early(early && t.refits == 0)(
+      "shape: finish", finish, {static_cast<unsigned>(work.faces), kThreads}, t, work, frames);
 }
 
 }  // namespace cuface::cuda

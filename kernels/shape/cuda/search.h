@@ -77,26 +77,27 @@ struct ShapeWork {
 #endif
 };
 
-/// Launches what makes the levels of all searches, and finds their strongest edges.
-Status make_levels(const DeviceShape& model, const ShapeWork& work, const ShapeFrames& frames,
-                   Launcher launch);
-
-/// Bytes of shared memory that a search needs at least.
-std::size_t shared_bytes(const DeviceShape& model);
+/// Bytes of shared memory that a search needs at least, or with so many faces at once.
+std::size_t shared_bytes(const DeviceShape& model, int faces = 1);
 
 /// How iterations are launched.
 struct SearchShape {
   unsigned blocks;
   unsigned staged_at;  ///< bytes of their shared memory before what they keep copies in
   unsigned room;       ///< for the copies; 0: there is no room
+  int faces;           ///< that a block searches at once
+  bool early;          ///< all launches but the first are Launcher::early()
 };
 /// On the current device, whose kernels may then have all its shared memory. kUnsupported where it
 /// has too little.
 Result<SearchShape> search_shape(const DeviceShape& model);
 
-/// Launches the start, the iterations of all levels, the refits, and what hands out the points.
+/// Launches the start; what makes the levels of all searches, and finds their strongest edges; the
+/// iterations of all levels, the refits, and what hands out the points.
 Status start_searches(const DeviceShape& model, const ShapeWork& work, const ShapeFrames& frames,
                       Launcher launch);
+Status make_levels(const DeviceShape& model, const SearchShape& shape, const ShapeWork& work,
+                   const ShapeFrames& frames, Launcher launch);
 Status search_all(const DeviceShape& model, const SearchShape& shape, const ShapeWork& work,
                   const ShapeFrames& frames, Launcher launch);
 

@@ -90,7 +90,7 @@ Status ShapeSearcher::enqueue(std::span<const ShapeFrame> frames, Launcher launc
     all.frame[all.count++] = frame;
   }
   CUFACE_TRY(start_searches(*model_, work_, all, launch));
-  CUFACE_TRY(make_levels(*model_, work_, all, launch));
+  CUFACE_TRY(make_levels(*model_, shape_, work_, all, launch));
   return search_all(*model_, shape_, work_, all, launch);
 }
 

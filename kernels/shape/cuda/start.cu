@@ -1,4 +1,5 @@
 // The start of a search: a block lays out a face's window and levels, and puts its points there.
+#include "kernels/common/cuda/early.cuh"
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/faces/copy.cuh"
 #include "kernels/shape/cuda/search.h"
@@ -46,6 +47,7 @@ __device__ FaceJob make_job(const ShapeTables& t, const ShapeFrame& frame, const
 __global__ void __launch_bounds__(kThreads)
     start(const __grid_constant__ ShapeTables t, const __grid_constant__ ShapeWork work,
           const __grid_constant__ ShapeFrames frames) {
+  allow_next_launch();
   __shared__ Raw<FaceJob> shared;
   FaceJob& job = shared.get();
   const int number = static_cast<int>(blockIdx.x) / kMaxFaces;

@@ -1,103 +1,20 @@
-// Where a patch fits, by one block: the bits of IntegerPatch::match().
+// Where a patch fits, by one block, for a few faces at once that share its matrix: the bits of
+// IntegerPatch::match().
 //
 // All places take all rows of the matrix: what the CPU leaves out changes no result. The products
 // are made by tensor cores, of 16 rows with 8 places at once. They multiply bytes, so a number of
 // 16 bits is an upper and a lower one, and a product the sum of four.
 #pragma once
 
-#ifdef __CUDACC__
 #include <cuda_pipeline.h>
-#endif
 
 #include <cstdint>
 
 #include "kernels/common/cuda/warp.cuh"
-#include "kernels/common/lanes.h"
-#include "kernels/texture/integer_patch.h"
+#include "kernels/texture/cuda/patch_memory.h"
 #include "kernels/texture/texture.h"
 
 namespace cuface::cuda {
-
-/// How numbers of a patch are taken by tensor cores: four neighbours of a row of the patch are a
-/// word, and a step takes eight words. Rows are filled up to words, and patches to steps.
-struct PatchSteps {
-  static constexpr int kWords = 8, kNumbers = 4;
-  int side;
-
-  CUFACE_HD int words_across() const { return (side + kNumbers - 1) / kNumbers; }
-  CUFACE_HD int count() const { return (words_across() * side + kWords - 1) / kWords; }
-  /// Where a word is in a patch; below the last row for words that fill a step up.
-  CUFACE_HD int x(int word) const { return word % words_across() * kNumbers; }
-  CUFACE_HD int y(int word) const { return word / words_across(); }
-};
-
-/// A lane's words of the matrix for one step: rows g and g + 8, numbers of words t and t + 4, for
-/// lane 4 g + t. Upper bytes and lower ones.
-struct alignas(16) PatchWords {
-  std::uint32_t words[4];
-};
-enum PatchByte { kUpper, kLower, kPatchBytes };
-
-/// The bytes of which 256 times the upper one and the lower one are n; both have signs.
-CUFACE_HD inline int upper_byte(int n) { return (n + 128) >> 8; }
-CUFACE_HD inline int lower_byte(int n) { return n - 256 * upper_byte(n); }
-
-/// A patch's model in device memory.
-struct DevicePatch {
-  const PatchWords* words;          ///< [blocks][steps][kPatchBytes][kWarp], perhaps shared memory
-  const texture::PatchUnits* rows;  ///< [blocks]
-  int blocks;
-  float edge;
-  CUFACE_HD static int words_of_block(const PatchSteps& steps) {
-    return steps.count() * kPatchBytes * kWarp;
-  }
-};
-
-/// What a block shares while it looks for a patch.
-struct PatchMemory {
-  static constexpr int kPlaces = 32;  ///< that are multiplied together
-  static constexpr int kCorners = 4;
-  int area, places, most_blocks;  ///< numbers of a side; all places
-  PatchSteps steps;
-
-  CUFACE_HD PatchMemory(const PatchRule& rule, int blocks)
-      : area(rule.side + 2 * rule.reach),
-        places(rule.across() * rule.across()),
-        most_blocks(blocks),
-        steps{rule.side} {}
-  CUFACE_HD int pixel_count() const { return (area + 1) * (area + 1); }
-  /// The last place's last word reaches so far.
-  CUFACE_HD int word_count() const {
-    const int last = steps.count() * PatchSteps::kWords - 1;
-    return area * area + (steps.y(last) - steps.side + 1) * area + steps.words_across() * 4;
-  }
-  CUFACE_HD std::size_t bytes() const {
-    return sizeof(float) *
-           static_cast<std::size_t>(pixel_count() + area * area + 2 * word_count() +
-                                    (2 + kCorners) * places + most_blocks * kPlaces + 4);
-  }
-
-#ifdef __CUDACC__
-  __device__ float* pixels(void* memory) const { return static_cast<float*>(memory); }
-  __device__ std::int32_t* gradients(void* memory) const {
-    return reinterpret_cast<std::int32_t*>(pixels(memory) + pixel_count());
-  }
-  /// Of bytes of four neighbours, upper and lower ones.
-  __device__ std::uint32_t* words(void* memory) const {
-    return reinterpret_cast<std::uint32_t*>(gradients(memory) + area * area);
-  }
-  __device__ float* edges(void* memory) const {
-    return reinterpret_cast<float*>(words(memory) + 2 * word_count());
-  }
-  __device__ float* weights(void* memory) const { return edges(memory) + kCorners * places; }
-  __device__ float* costs(void* memory) const { return weights(memory) + places; }
-  __device__ float* squares(void* memory) const { return costs(memory) + places; }
-  /// Of the best place: its cost, and its index.
-  __device__ float* best(void* memory) const { return squares(memory) + most_blocks * kPlaces; }
-#endif
-};
-
-#ifdef __CUDACC__
 namespace patch {
 
 /// For a whole warp: adds to 16 x 8 sums the products of rows with places over 32 bytes of each.
@@ -129,17 +46,17 @@ __device__ inline void multiply(int (&sums)[4], const PatchWords& a, std::uint32
 #endif
 }
 
-/// One search, by all threads of a block. kSide, kReach: as the rule has them, with steps of 1; or
-/// 0 for any.
+/// The searches of `count` faces, by all threads of a block. kSide, kReach: as the rule has them,
+/// with steps of 1; or 0 for any.
 template <int kThreads, int kSide, int kReach>
 struct PatchSearch {
   static constexpr int kTilePlaces = 8;
   static constexpr int kTiles = 2;  // that a warp multiplies together
-  static constexpr int kParts = PatchMemory::kPlaces / (kTiles * kTilePlaces);
   const PatchRule& rule;
   const DevicePatch& model;
   const PatchMemory layout;
   void* const memory;
+  const int count;
 
   __device__ int across() const { return kSide > 0 ? 2 * kReach + 1 : rule.across(); }
   __device__ int area() const { return kSide > 0 ? kSide + 2 * kReach : layout.area; }
@@ -147,18 +64,29 @@ struct PatchSearch {
   __device__ int reach() const { return kSide > 0 ? kReach : rule.reach; }
   __device__ int places() const { return across() * across(); }
 
+  /// Numbers 0 .. of each face, f(face, number). Unrolled, loops of few turns would take registers
+  /// that multiply_block() needs.
+  template <typename F>
+  __device__ void each(int of_face, F f) const {
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < count * of_face; i += kThreads)
+      f(i / of_face, i % of_face);
+  }
+
   /// For a whole warp: of a block of rows, the sums of squares of places from `first` on, which go
-  /// to `to`.
+  /// to `to`; the places of all faces one after the other.
   __device__ void multiply_block(int block, int first, float* to) const {
     const PatchSteps steps{kSide > 0 ? kSide : rule.side};
     const int lane = static_cast<int>(threadIdx.x) % kWarp, g = lane / 4, t = lane % 4;
-    const std::uint32_t* const upper = layout.words(memory);
+    const std::uint32_t* const upper = layout.words(memory, 0);
     const std::uint32_t* const lower = upper + layout.word_count();
     int corners[kTiles];
 #pragma unroll
     for (int i = 0; i < kTiles; ++i) {
-      const int place = min(first + kTilePlaces * i + g, places() - 1);
-      corners[i] = (place / across() * area() + place % across()) * step();
+      const int one = min(first + kTilePlaces * i + g, count * places() - 1);
+      const int place = one % places();
+      corners[i] = one / places() * layout.floats_first() +
+                   (place / across() * area() + place % across()) * step();
     }
     int high[kTiles][4] = {}, middle[kTiles][4] = {}, low[kTiles][4] = {};
     const PatchWords* words = model.words + block * DevicePatch::words_of_block(steps) + lane;
@@ -181,6 +109,7 @@ struct PatchSearch {
     const texture::PatchUnits& rows = model.rows[block];
     const int offsets[2] = {rows.offsets[g], rows.offsets[g + 8]};
     const float scales[2] = {rows.scales[g], rows.scales[g + 8]};
+    float sums[kTiles][2];
 #pragma unroll
     for (int i = 0; i < kTiles; ++i) {
 #pragma unroll
@@ -196,136 +125,164 @@ struct PatchSearch {
               scales[half];
           return product * product;
         };
-        float sum = square(0) + square(1);
-#pragma unroll
-        for (int apart = 16; apart >= 4; apart /= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
-        if (g == 0) to[kTilePlaces * i + 2 * t + side] = sum;
+        sums[i][side] = square(0) + square(1);
       }
     }
+    // Halves of rows are added as sum_in_halves() does, and lanes take halves of the places.
+    const auto halve = [](float a, float b, int apart) {
+      const bool takes_second = (static_cast<int>(threadIdx.x) & apart) != 0;
+      return (takes_second ? b : a) + __shfl_xor_sync(kAllLanes, takes_second ? a : b, apart);
+    };
+    static_assert(kTiles == 2);
+    float sum = halve(halve(sums[0][0], sums[1][0], 16), halve(sums[0][1], sums[1][1], 16), 8);
+    sum += __shfl_xor_sync(kAllLanes, sum, 4);
+    if ((lane & 4) == 0) to[kTilePlaces * (lane >> 4) + 2 * t + (lane >> 3 & 1)] = sum;
   }
 
-  /// Of these places that of the least cost, the first of equal ones.
-  __device__ void find_best() const {
-    if (threadIdx.x < kWarp) {
-      const float* const costs = layout.costs(memory);
-      int index = 0;
-      float least = costs[0];
-      const auto take = [&](float other, int place) {
-        if (other < least || (other == least && place < index)) least = other, index = place;
-      };
-      for (int i = static_cast<int>(threadIdx.x); i < places(); i += kWarp) take(costs[i], i);
-#pragma unroll
-      for (int apart = kWarp / 2; apart > 0; apart /= 2) {
-        const float other = __shfl_xor_sync(kAllLanes, least, apart);
-        take(other, __shfl_xor_sync(kAllLanes, index, apart));
-      }
-      if (threadIdx.x == 0) {
-        layout.best(memory)[0] = least;
-        reinterpret_cast<std::int32_t*>(layout.best(memory))[1] = index;
-      }
-    }
-    __syncthreads();
-  }
-
-  /// Pixels' gradients and edges; then what lies between pixels; then bytes of neighbours.
-  __device__ void prepare(const texture::PatchPixels& pixels, const texture::BetweenPixels& at,
-                          float strongest) const {
+  /// Pixels; their gradients and edges; then what lies between pixels; then bytes of neighbours.
+  __device__ void prepare() const {
     const int side = kSide > 0 ? kSide : rule.side;
     const int rim = side / 2 + reach(), across = area() + 1, numbers = area() * area();
-    const int count = across * across;
-    const auto thread = static_cast<int>(threadIdx.x);
-    float *const between = layout.pixels(memory), *const edges = layout.edges(memory);
+    const int gradients = across * across, copied_across = area() + 3;
+    const int pixels = copied_across * copied_across;
+    const PatchFace* const faces = layout.face(memory);
+    constexpr int kAtOnce = 2;  // that a thread waits for together
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < count * pixels; i += kAtOnce * kThreads) {
+      int read[kAtOnce] = {};
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const int one = i + k * kThreads, of = one % pixels;
+        if (one >= count * pixels) break;
+        const PatchFace& face = faces[one / pixels];
+        read[k] = texture::PatchPixels{face.picture}.at(face.at.x - rim - 1 + of % copied_across,
+                                                        face.at.y - rim - 1 + of / copied_across);
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const int one = i + k * kThreads;
+        if (one < count * pixels)
+          layout.pixels(memory, one / pixels)[one % pixels] = static_cast<std::uint8_t>(read[k]);
+      }
+    }
+    __syncthreads();
     const bool weighs = model.edge > 0;
     constexpr int kCorners = PatchMemory::kCorners;
-    for (int i = thread; i < count + (weighs ? kCorners * places() : 0); i += kThreads) {
-      if (i < count) {
-        between[i] = texture::pixel_gradient(pixels, rule.gradient == PatchRule::kForward,
-                                             at.x - rim + i % across, at.y - rim + i / across);
+    each(gradients + (weighs ? kCorners * places() : 0), [&](int face, int i) {
+      const CopiedPixels near{layout.pixels(memory, face), copied_across, rim + 1, rim + 1};
+      if (i < gradients) {
+        layout.gradients(memory, face)[i] = texture::pixel_gradient(
+            near, rule.gradient == PatchRule::kForward, i % across - rim, i / across - rim);
       } else {
-        const int place = (i - count) / kCorners, corner = (i - count) % kCorners;
-        edges[i - count] = texture::edge_intensity(
-            pixels, at.x + place % this->across() * step() - reach() + corner % 2,
-            at.y + place / this->across() * step() - reach() + corner / 2);
+        const int place = (i - gradients) / kCorners, corner = (i - gradients) % kCorners;
+        layout.edges(memory, face)[i - gradients] =
+            texture::edge_intensity(near, place % this->across() * step() - reach() + corner % 2,
+                                    place / this->across() * step() - reach() + corner / 2);
       }
-    }
+    });
     __syncthreads();
     const auto q = static_cast<float>(rule.q);
-    std::int32_t* const gradients = layout.gradients(memory);
-    for (int i = thread; i < numbers + places(); i += kThreads) {
+    const int bytes = layout.byte_count();
+    each(bytes, [&](int face, int i) {
+      int n = 0;
       if (i < numbers) {
-        const float* const above = between + i / area() * across + i % area();
-        gradients[i] = texture::counted_gradient(
-            at.mix(above[0], above[1], above[across], above[across + 1]), q);
-      } else {
-        const float* const e = edges + (i - numbers) * kCorners;
-        layout.weights(memory)[i - numbers] =
-            weighs ? texture::edge_weight(model.edge, at.mix(e[0], e[1], e[2], e[3]), strongest)
-                   : 1;
+        const float* const above =
+            layout.gradients(memory, face) + i / area() * across + i % area();
+        n = texture::counted_gradient(
+            faces[face].at.mix(above[0], above[1], above[across], above[across + 1]), q);
       }
-    }
+      std::uint8_t* const counted = layout.counted(memory, face);
+      counted[i] = static_cast<std::uint8_t>(upper_byte(n));
+      counted[bytes + i] = static_cast<std::uint8_t>(lower_byte(n));
+    });
+    each(places(), [&](int face, int i) {
+      const float* const e = layout.edges(memory, face) + i * kCorners;
+      layout.weights(memory, face)[i] =
+          weighs ? texture::edge_weight(model.edge, faces[face].at.mix(e[0], e[1], e[2], e[3]),
+                                        faces[face].strongest)
+                 : 1;
+    });
     __syncthreads();
-    std::uint32_t* const words = layout.words(memory);
-    for (int i = thread; i < layout.word_count(); i += kThreads) {
-      unsigned upper = 0, lower = 0;
-      for (int k = 0; k < PatchSteps::kNumbers; ++k) {
-        const int n = i + k < numbers ? gradients[i + k] : 0;
-        upper |= static_cast<unsigned>(upper_byte(n) & 255) << 8 * k;
-        lower |= static_cast<unsigned>(lower_byte(n) & 255) << 8 * k;
-      }
-      words[i] = upper;
-      words[layout.word_count() + i] = lower;
-    }
+    each(layout.word_count(), [&](int face, int i) {
+      const auto* const four =
+          reinterpret_cast<const std::uint32_t*>(layout.counted(memory, face)) + i / 4;
+      const auto word_at = [&](int from) {
+        return __funnelshift_r(four[from], four[from + 1], static_cast<unsigned>(i % 4 * 8));
+      };
+      std::uint32_t* const words = layout.words(memory, face);
+      words[i] = word_at(0);
+      words[layout.word_count() + i] = word_at(bytes / 4);
+    });
     __pipeline_wait_prior(0);  // for the matrix
     __syncthreads();
   }
 
-  __device__ TextureMatch run() const {
-    const auto warp = static_cast<int>(threadIdx.x) / kWarp;
-    for (int first = 0; first < places(); first += PatchMemory::kPlaces) {
-      for (int task = warp; task < model.blocks * kParts; task += kThreads / kWarp) {
-        const int block = task / kParts, from = task % kParts * kTiles * kTilePlaces;
-        multiply_block(block, first + from,
-                       layout.squares(memory) + block * PatchMemory::kPlaces + from);
+  /// found(face, match) for each face by one thread, of the place of the least cost, the first of
+  /// equal ones.
+  template <typename Found>
+  __device__ void run(Found found) const {
+    constexpr int kStep = kTiles * kTilePlaces;
+    const auto thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+    const int all = count * places(), at_once = layout.faces * PatchMemory::kPlaces;
+    int index = 0;
+    float least = 0;
+    const auto take = [&](float other, int place) {
+      if (other < least || (other == least && place < index)) least = other, index = place;
+    };
+    // Of several faces all places are multiplied together.
+    for (int first = 0; first < all; first += at_once) {
+      if (first > 0) __syncthreads();
+      const int parts = (min(at_once, all - first) + kStep - 1) / kStep;
+#pragma unroll 1
+      for (int task = warp; task < model.blocks * parts; task += kThreads / kWarp) {
+        const int block = task / parts, from = task % parts * kStep;
+        multiply_block(block, first + from, layout.squares(memory) + block * at_once + from);
       }
       __syncthreads();
-      const int place = first + static_cast<int>(threadIdx.x);
-      if (static_cast<int>(threadIdx.x) < min(PatchMemory::kPlaces, places() - first)) {
-        const float* const squares = layout.squares(memory) + threadIdx.x;
-        float cost = 0;
-        for (int block = 0; block < model.blocks; ++block)
-          cost += squares[block * PatchMemory::kPlaces];
-        layout.costs(memory)[place] = layout.weights(memory)[place] * cost;
-      }
-      __syncthreads();
+      // A warp a face; lanes without a place take the last one again.
+      if (warp >= count) continue;
+      const int place = min(first + lane, places() - 1);
+      const float* const squares = layout.squares(memory) + warp * places() + place - first;
+      float cost = 0;
+      for (int block = 0; block < model.blocks; ++block) cost += squares[block * at_once];
+      cost *= layout.weights(memory, warp)[place];
+      if (first == 0) least = cost, index = place;
+      take(cost, place);
     }
-    find_best();
-    const int place = reinterpret_cast<const std::int32_t*>(layout.best(memory))[1];
-    return {place % across() * step() - reach(), place / across() * step() - reach(),
-            static_cast<double>(layout.best(memory)[0])};
+    if (warp >= count) return;
+#pragma unroll
+    for (int apart = kWarp / 2; apart > 0; apart /= 2) {
+      const float other = __shfl_xor_sync(kAllLanes, least, apart);
+      take(other, __shfl_xor_sync(kAllLanes, index, apart));
+    }
+    if (lane == 0)
+      found(warp, TextureMatch{index % across() * step() - reach(),
+                               index / across() * step() - reach(), static_cast<double>(least)});
   }
 };
 
 }  // namespace patch
 
-/// The offset of the least cost around a point, for all threads of a block. `memory`: shared, of
-/// PatchMemory::bytes(); others may use it again behind a barrier. The model's words may still be
-/// on their way there. `strongest_square`: of the picture's edges.
-template <int kThreads>
-__device__ TextureMatch match_patch(const texture::PatchPixels& pixels, const ShapePoint& point,
-                                    const PatchRule& rule, const DevicePatch& model,
-                                    int most_blocks, int strongest_square, void* memory) {
-  const auto at = texture::BetweenPixels::of(point.x, point.y, rule.is_bilinear);
-  const float strongest = model.edge > 0 ? std::sqrt(static_cast<float>(strongest_square)) : 0.0f;
+/// The offset of the least cost around a point of each of `count` faces, which are in `memory`; by
+/// all threads of a block, of which one a face calls found(face, match). `memory`: shared, of
+/// layout.bytes(); others may use it again behind a barrier. The model's words may still be on
+/// their way there.
+template <int kThreads, typename Found>
+__device__ void match_patch(const PatchRule& rule, const DevicePatch& model,
+                            const PatchMemory& layout, void* memory, int count, Found found) {
+  static_assert(kThreads / kWarp >= PatchMemory::kMostFaces);
   const auto run = [&](const auto& search) {
-    search.prepare(pixels, at, strongest);
-    return search.run();
+    search.prepare();
+    search.run(found);
   };
   constexpr int kMasmSide = 13, kMasmReach = 2;
-  const PatchMemory layout(rule, most_blocks);
-  if (rule.side == kMasmSide && rule.reach == kMasmReach && rule.step == 1)
-    return run(patch::PatchSearch<kThreads, kMasmSide, kMasmReach>{rule, model, layout, memory});
-  return run(patch::PatchSearch<kThreads, 0, 0>{rule, model, layout, memory});
+  if (rule.side == kMasmSide && rule.reach == kMasmReach && rule.step == 1) {
+    // Its numbers are known to the compiler.
+    const PatchMemory masm({kMasmSide, kMasmReach, 1}, layout.most_blocks, layout.faces);
+    return run(
+        patch::PatchSearch<kThreads, kMasmSide, kMasmReach>{rule, model, masm, memory, count});
+  }
+  return run(patch::PatchSearch<kThreads, 0, 0>{rule, model, layout, memory, count});
 }
-#endif
 
 }  // namespace cuface::cuda

@@ -1,0 +1,209 @@
+// The nearest legal shape of a face, by one block, with its tables in shared memory.
+#pragma once
+
+#include <cuda_pipeline.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/common/lanes.h"
+#include "kernels/shape/cuda/search.h"
+
+namespace cuface::cuda {
+
+constexpr int kShapeThreads = 256;  // of a block that looks for points, and constrains faces
+
+/// What the constraint reads of a model, of one level.
+struct LevelTables {
+  shape::ConstraintTables model;
+  shape::ConstraintLevel level;
+
+  __device__ LevelTables(const ShapeTables& t, int number)
+      : model(t.constraint),
+        level{t.means + number * model.points,
+              t.limits + number * model.modes,
+              t.centres[number],
+              t.mean_squares[number],
+              number,
+              t.parts + number * model.points * parts(),
+              t.grams + static_cast<std::ptrdiff_t>(number) * parts() * parts(),
+              t.moments + number * shape::ConstraintLevel::kMoments * parts()} {}
+  // nvcc 13.0 makes a copy of all this out of what `t` has at the same place.
+  LevelTables(const LevelTables&) = delete;
+  LevelTables& operator=(const LevelTables&) = delete;
+  __device__ int parts() const { return shape::ConstraintMemory::parts_of(model.modes); }
+};
+
+/// Shared memory for what a block reads again and again: the matrix of the point that it last
+/// looked for, or tables of the constraint.
+struct Staged {
+  enum Nothing : int { kNothing = -1, kTables = -2 };
+  std::byte* memory;
+  std::size_t room;      ///< 0: read from where they are
+  int holds = kNothing;  ///< a point whose matrix is there, or that it is tables
+
+  /// For all threads of a block, behind a barrier; whoever reads waits for the copies.
+  template <typename T>
+  __device__ void copy(T* to, const T* from, int count) {
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += kShapeThreads)
+      __pipeline_memcpy_async(to + i, from + i, sizeof(T));
+    __pipeline_commit();
+  }
+  __device__ const PatchWords* matrix(const PatchWords* from, int words, int of) {
+    if (sizeof(PatchWords) * static_cast<std::size_t>(words) > room) return from;
+    auto* const to = reinterpret_cast<PatchWords*>(memory);
+    if (holds != of) {
+      wait();
+      copy(to, from, words);
+      holds = of;
+    }
+    return to;
+  }
+  /// For what is on its way. Also before the block ends: copies would go to the next one's memory.
+  __device__ void wait() const {
+    if (holds == kNothing) return;
+    __pipeline_wait_prior(0);
+    __syncthreads();
+  }
+  __device__ bool has_room_for(const shape::ConstraintTables& c) const {
+    return table_bytes(c) <= room;
+  }
+  /// Begins to copy those of a level where there is room.
+  __device__ void copy_tables(const ShapeTables& t, int level) {
+    if (!has_room_for(t.constraint) || holds == kTables) return;
+    wait();
+    LevelTables tables(t, level);
+    keep(tables, [&](auto* to, const auto* from, int count) { copy(to, from, count); });
+    holds = kTables;
+  }
+  /// What copy_tables() has copied.
+  __device__ void read_tables(LevelTables& tables) const {
+    keep(tables, [](auto*, const auto*, int) {});
+    wait();
+  }
+  /// take(to, from, count) for all tables, which are in this memory then.
+  template <typename Take>
+  __device__ void keep(LevelTables& tables, Take take) const {
+    shape::ConstraintTables& c = tables.model;
+    shape::ConstraintLevel& level = tables.level;
+    std::byte* free = memory;
+    const auto all = [&](auto*& from, int count) {
+      using T = std::remove_cvref_t<decltype(*from)>;
+      auto* const to = reinterpret_cast<T*>(free);
+      take(to, from, count);
+      from = to;
+      free += sizeof(T) * static_cast<unsigned>(count);
+    };
+    if (c.kind == ShapeConstraint::kIterated) {
+      const int parts = tables.parts();
+      all(level.parts, c.points * parts);
+      all(level.gram, parts * parts);
+      all(level.moments, shape::ConstraintLevel::kMoments * parts);
+    } else {
+      all(level.mean, c.points);
+      all(c.eigenvectors, 2 * c.points * c.modes);
+    }
+    all(c.weights, c.points);
+    all(level.limits, c.modes);
+  }
+  CUFACE_HD static std::size_t table_bytes(const shape::ConstraintTables& c) {
+    const int parts = shape::ConstraintMemory::parts_of(c.modes);
+    const int doubles = c.kind == ShapeConstraint::kIterated
+                            ? (2 * c.points + parts + shape::ConstraintLevel::kMoments) * parts
+                            : 2 * c.points * (1 + c.modes);
+    return sizeof(double) * static_cast<std::size_t>(doubles + c.points + c.modes);
+  }
+};
+
+/// What a block shares that constrains a face, where it has looked for a point before.
+struct ShapeMemory {
+  int points, modes;
+  bool is_iterated;
+
+  CUFACE_HD explicit ShapeMemory(const shape::ConstraintTables& c)
+      : points(c.points), modes(c.modes), is_iterated(c.kind == ShapeConstraint::kIterated) {}
+  using Lent = shape::ConstraintMemory;
+  using Sums = OrderedSums<Lent::kSums>;
+  CUFACE_HD std::size_t bytes() const {
+    const std::size_t kind =
+        is_iterated ? sizeof(double) * static_cast<std::size_t>(Lent::products_of(modes))
+                    : sizeof(Sums);
+    return (sizeof(ShapePoint) * 3 + sizeof(double)) * static_cast<std::size_t>(points) +
+           2 * sizeof(shape::Affine) +
+           sizeof(double) *
+               (Lent::kSums * Lent::kParts + (1 + Lent::kParts) * static_cast<std::size_t>(modes)) +
+           kind;
+  }
+
+  __device__ ShapePoint* shape(void* memory) const { return static_cast<ShapePoint*>(memory); }
+  __device__ ShapePoint* before(void* memory) const { return shape(memory) + points; }
+  __device__ double* costs(void* memory) const {
+    return reinterpret_cast<double*>(before(memory) + 2 * points);
+  }
+  __device__ Lent lent(void* memory, double* sums_of_face) const {
+    ShapePoint* const modelled = before(memory) + points;
+    auto* const back = reinterpret_cast<shape::Affine*>(costs(memory) + points);
+    auto* const sum_parts = reinterpret_cast<double*>(back + 2);
+    double* const weights = sum_parts + Lent::kSums * Lent::kParts;
+    double* const parts = weights + modes;
+    double* const rest = parts + Lent::kParts * modes;
+    return {modelled,      weights,     parts,    reinterpret_cast<Sums*>(rest),
+            sum_parts,     back,        back + 1, rest,
+            costs(memory), sums_of_face};
+  }
+};
+
+/// By all threads of a block. `is_last`: of the stage's iterations.
+template <bool kStaged>
+__device__ void constrain(const ShapeTables& t, const ShapeWork& work, int number, int stage,
+                          bool is_last, void* memory, const Staged& staged) {
+  const BlockLanes lanes;
+  LevelTables tables(t, stage > 0 ? stage : 0);
+  const shape::ConstraintTables& c = tables.model;
+  const ShapeMemory layout(c);
+  ShapePoint *const legal = layout.shape(memory), *const before = layout.before(memory);
+  double* const costs = layout.costs(memory);
+  FaceJob& job = work.jobs[number];
+  const int points = c.points;
+  ShapePoint* const out = work.points + number * points;
+  double* const weights = work.weights + number * c.modes;
+  const int sums_of_face = shape::ConstraintMemory::weighed_sums_of(c.modes);
+  const shape::ConstraintMemory lent =
+      layout.lent(memory, work.sums_of_faces + number * sums_of_face);
+  const bool one_pass = c.kind == ShapeConstraint::kOnePass;
+  if (one_pass) lanes.each(c.modes, [&](int k) { lent.weights[k] = weights[k]; });
+  const bool is_bad = lanes.any(points, [&](int i) {
+    const FoundPoint found = work.found[number * points + i];
+    legal[i] = found.to;
+    before[i] = out[i];
+    costs[i] = work.costs[number * points + i] = found.cost;
+    return t.refits > 0 && found.cost > t.refit_limits[i];
+  });
+  if constexpr (kStaged) staged.read_tables(tables);
+  shape::Constrain<BlockLanes>{lanes, c, tables.level, lent, legal}.run();
+
+  const bool moved = stage >= 0 && t.rest > 0 && lanes.any(points, [&](int i) {
+    const auto is_near = [&](double a, double b) { return std::abs(a - b) <= t.rest; };
+    return !(is_near(legal[i].x, before[i].x) && is_near(legal[i].y, before[i].y));
+  });
+  const bool ends = is_last || (stage >= 0 && t.rest > 0 && !moved);
+  const bool refits = stage <= 0 && is_bad;
+  const double finer = ends && stage > 0 ? 2 : 1;
+  if (one_pass)
+    lanes.each(c.modes, [&](int k) { weights[k] = ends && stage > 0 ? 0 : lent.weights[k]; });
+  lanes.each(points, [&](int i) { out[i] = {legal[i].x * finer, legal[i].y * finer}; });
+  lanes.once([&] {
+    job.searched = 0;
+    if (stage == FaceJob::kRefit) {
+      if (is_last || !refits) job.stage = FaceJob::kFound;
+    } else if (ends && stage > 0) {
+      job.stage = stage - 1;
+    } else if (ends) {
+      job.stage = refits ? FaceJob::kRefit : FaceJob::kFound;
+      if (refits) atomicOr(work.counts + ShapeWork::kRefits, 1);
+    }
+  });
+}
+
+}  // namespace cuface::cuda

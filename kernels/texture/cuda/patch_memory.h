@@ -1,0 +1,136 @@
+// A patch's model and faces as a block has them that looks for it (patch.cuh).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/host_device.h"
+#include "kernels/common/image.h"
+#include "kernels/texture/integer_patch.h"
+#include "kernels/texture/patch_pixels.h"
+#include "kernels/texture/texture.h"
+
+namespace cuface::cuda {
+
+/// How numbers of a patch are taken by tensor cores: four neighbours of a row of the patch are a
+/// word, and a step takes eight words. Rows are filled up to words, and patches to steps.
+struct PatchSteps {
+  static constexpr int kWords = 8, kNumbers = 4;
+  int side;
+
+  CUFACE_HD int words_across() const { return (side + kNumbers - 1) / kNumbers; }
+  CUFACE_HD int count() const { return (words_across() * side + kWords - 1) / kWords; }
+  /// Where a word is in a patch; below the last row for words that fill a step up.
+  CUFACE_HD int x(int word) const { return word % words_across() * kNumbers; }
+  CUFACE_HD int y(int word) const { return word / words_across(); }
+};
+
+/// A lane's words of the matrix for one step: rows g and g + 8, numbers of words t and t + 4, for
+/// lane 4 g + t. Upper bytes and lower ones.
+struct alignas(16) PatchWords {
+  std::uint32_t words[4];
+};
+enum PatchByte { kUpper, kLower, kPatchBytes };
+
+/// The bytes of which 256 times the upper one and the lower one are n; both have signs.
+CUFACE_HD inline int upper_byte(int n) { return (n + 128) >> 8; }
+CUFACE_HD inline int lower_byte(int n) { return n - 256 * upper_byte(n); }
+
+/// A patch's model in device memory.
+struct DevicePatch {
+  const PatchWords* words;          ///< [blocks][steps][kPatchBytes][kWarp], perhaps shared memory
+  const texture::PatchUnits* rows;  ///< [blocks]
+  int blocks;
+  float edge;
+  CUFACE_HD static int words_of_block(const PatchSteps& steps) {
+    return steps.count() * kPatchBytes * kWarp;
+  }
+};
+
+/// Pixels around a point that a block has copied, rows of `across`; (0, 0) is at `left`, `top`.
+struct CopiedPixels {
+  const std::uint8_t* bytes;
+  int across, left, top;
+  CUFACE_HD int at(int x, int y) const { return bytes[(y + top) * across + x + left]; }
+};
+
+/// Of one of the faces.
+struct PatchFace {
+  ImageView<const std::uint8_t> picture;
+  texture::BetweenPixels at;  ///< where its search starts
+  float strongest;            ///< edge of the picture
+};
+
+/// What a block shares while it looks for a patch. Words of gradients lie where gradients and edges
+/// of pixels came before, and bytes of gradients where pixels came before and sums of squares
+/// follow: the largest patches take less than 48 KB.
+struct PatchMemory {
+  static constexpr int kPlaces = kWarp;  ///< of each face, that are multiplied together
+  static constexpr int kMostFaces = 6;   ///< at once, where a warp has a lane for each place
+  static constexpr int kCorners = 4;
+  int area, places, most_blocks, faces;  ///< numbers of a side; all places of a face
+  PatchSteps steps;
+
+  CUFACE_HD PatchMemory(const PatchRule& rule, int blocks, int most_faces)
+      : area(rule.side + 2 * rule.reach),
+        places(rule.across() * rule.across()),
+        most_blocks(blocks),
+        faces(places <= kPlaces ? most_faces : 1),
+        steps{rule.side} {}
+  CUFACE_HD int gradient_count() const { return (area + 1) * (area + 1); }
+  /// Of a side of the pixels, each with its neighbours.
+  CUFACE_HD int pixels_across() const { return area + 3; }
+  /// The last place's last word reaches so far.
+  CUFACE_HD int word_count() const {
+    const int last = steps.count() * PatchSteps::kWords - 1;
+    return area * area + (steps.y(last) - steps.side + 1) * area + steps.words_across() * 4;
+  }
+  /// Whole words, of which the last word's bytes and one word more are read.
+  CUFACE_HD int byte_count() const { return (word_count() + 3) / 4 * 4 + 8; }
+  /// Of a face.
+  CUFACE_HD int floats_first() const {
+    const int before = gradient_count() + kCorners * places, after = 2 * word_count();
+    return before > after ? before : after;
+  }
+  CUFACE_HD int floats_then() const {
+    const int pixels = (pixel_count() + 3) / 4, bytes = 2 * byte_count() / 4;
+    const int before = pixels > bytes ? pixels : bytes, after = most_blocks * kPlaces;
+    return before > after ? before : after;
+  }
+  CUFACE_HD int pixel_count() const { return pixels_across() * pixels_across(); }
+  CUFACE_HD std::size_t bytes() const {
+    return static_cast<std::size_t>(faces) *
+           (sizeof(PatchFace) +
+            sizeof(float) * static_cast<std::size_t>(floats_first() + floats_then() + places));
+  }
+
+#ifdef __CUDACC__
+  __device__ PatchFace* face(void* memory) const { return static_cast<PatchFace*>(memory); }
+  __device__ float* gradients(void* memory, int of_face) const {
+    return reinterpret_cast<float*>(face(memory) + faces) + of_face * floats_first();
+  }
+  __device__ float* edges(void* memory, int of_face) const {
+    return gradients(memory, of_face) + gradient_count();
+  }
+  /// Of bytes of four neighbours, upper and lower ones.
+  __device__ std::uint32_t* words(void* memory, int of_face) const {
+    return reinterpret_cast<std::uint32_t*>(gradients(memory, of_face));
+  }
+  /// [blocks][faces x kPlaces]
+  __device__ float* squares(void* memory) const { return gradients(memory, faces); }
+  __device__ std::uint8_t* pixels(void* memory, int of_face) const {
+    return reinterpret_cast<std::uint8_t*>(squares(memory) + of_face * floats_then());
+  }
+  /// Upper and lower bytes of what gradients count.
+  __device__ std::uint8_t* counted(void* memory, int of_face) const {
+    return pixels(memory, of_face);
+  }
+  /// What places' costs are weighed by.
+  __device__ float* weights(void* memory, int of_face) const {
+    return squares(memory) + faces * floats_then() + of_face * places;
+  }
+#endif
+};
+
+}  // namespace cuface::cuda
