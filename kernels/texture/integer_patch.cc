@@ -1,3 +1,5 @@
+#include "kernels/texture/integer_patch.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -5,7 +7,6 @@
 
 #include "kernels/common/simd.h"
 #include "kernels/texture/cpu/patch_vectors.h"
-#include "kernels/texture/integer_patch.h"
 
 namespace cuface {
 namespace {
@@ -56,21 +57,30 @@ texture::PatchTable::PatchTable(const PatchRule& rule, std::span<const double> f
 void texture::PatchTable::add_row(const PatchRule& rule, const double* mean, const double* row,
                                   int at) {
   // What is left of a sum of 32 bits fits into them, whatever the patch; sums on the way may not.
+  constexpr double kMostRounded = 1.25;  // of a number: 0.5, and what its neighbours have left
   const int size = rule.size();
-  const double most_sum = 2147483647.0 - 2.0 * kPatchOne * size;
-  constexpr double kMostNumber = 32639;  // whose upper byte, rounded, is 127
+  const double most_sum = 2147483647.0 - (2 * kMostRounded + 0.5) * kPatchOne * size;
+  constexpr double kMostNumber = 32637;  // whose upper byte, rounded, is 127
   const double least = rule.gradient == PatchRule::kForward ? -1 : 0;  // that a gradient counts
-  double largest = 0, sum = 0;
+  double largest = 0, most = 0, fewest = 0;
   for (int k = 0; k < size; ++k) {
     largest = std::max(largest, std::abs(row[k]));
-    sum += std::abs(row[k]) * std::max(1 - mean[k], mean[k] - least) * kPatchOne;
+    const auto [less, more] = std::minmax({row[k] * (least - mean[k]), row[k] * (1 - mean[k])});
+    most += more * kPatchOne;
+    fewest += less * kPatchOne;
   }
-  const double unit = std::max(largest / kMostNumber, sum / most_sum);
+  const double unit = std::max(largest / kMostNumber, std::max(most, -fewest) / most_sum);
   if (!(unit > 0)) return;
   std::int16_t* const to = numbers.data() + size_of(at / kPatchRows) * block_size_;
+  // What is rounded goes to the right and lower neighbour, half each: gradients change slowly from
+  // one to the next, so that most of it cancels out.
+  std::vector<double> rounded(size_of(size + rule.side));
   double of_mean = 0;
   for (int k = 0; k < size; ++k) {
-    const double number = std::rint(row[k] / unit);
+    const double wanted = row[k] / unit + rounded[size_of(k)], number = std::rint(wanted);
+    const bool is_last = (k + 1) % rule.side == 0;
+    if (!is_last) rounded[size_of(k + 1)] += (wanted - number) / 2;
+    rounded[size_of(k + rule.side)] += (wanted - number) / (is_last ? 1 : 2);
     to[(k / 2 * kPatchRows + at % kPatchRows) * 2 + k % 2] = static_cast<std::int16_t>(number);
     of_mean += number * mean[k] * kPatchOne;
   }

@@ -83,7 +83,7 @@ CUFACE_HD float pixel_gradient(const Pixels& pixels, bool forward, int x, int y)
 }
 
 /// What an endless gradient counts in a patch of integers.
-inline constexpr int kPatchOne = 8192;
+inline constexpr int kPatchOne = 16384;
 /// What a gradient counts in it.
 CUFACE_HD inline int counted_gradient(float g, float q) {
   return static_cast<int>(std::lrint(g / (std::abs(g) + q) * kPatchOne));
