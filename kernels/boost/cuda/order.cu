@@ -18,6 +18,7 @@ using cuface::boost::key_of;
 constexpr int kMostThreads = 1024;
 constexpr int kDigits = 4, kDigitBits = 8, kDigitValues = 1 << kDigitBits;
 constexpr int kTotals = kDigitValues + 1;
+constexpr int kEndWords = kBins / 32;  // a bit for each bin
 /// Of a warp, where a block sorts in shared memory: ranks wait in registers.
 constexpr int kMostRounds = 16;
 
@@ -110,11 +111,18 @@ __device__ inline bool places_of(std::uint32_t* counts, std::uint32_t* totals, i
   return false;
 }
 
+/// What a place is multiplied with for its bin, in steps of 2^-32.
+__device__ inline std::uint32_t bin_scale(int count) {
+  const std::uint64_t scale = (std::uint64_t{kBins} << 32) / static_cast<std::uint32_t>(count);
+  return static_cast<std::uint32_t>(scale < UINT32_MAX ? scale : UINT32_MAX);
+}
+
 template <typename Id, bool kShared>
 __global__ void __launch_bounds__(kMostThreads)
     order_kernel(const __grid_constant__ SumRows rows, const BoundFeature* bound,
                  std::uint32_t features, const __grid_constant__ OrderRows<Id> out,
-                 std::byte* scratch, std::size_t scratch_of_block) {
+                 const __grid_constant__ BinRows bins, std::byte* scratch,
+                 std::size_t scratch_of_block) {
   extern __shared__ std::uint32_t memory[];
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const int lane = thread % kWarp, warp = thread / kWarp, warps = threads / kWarp;
@@ -122,7 +130,8 @@ __global__ void __launch_bounds__(kMostThreads)
   std::uint32_t* counts = memory;
   std::uint32_t* lanes = counts + warps * kDigitValues;
   std::uint32_t* totals = lanes + warps * kDigitValues;
-  std::uint32_t* buffers = totals + kTotals;
+  std::uint32_t* ends = totals + kTotals;
+  std::uint32_t* buffers = ends + kEndWords;
   if constexpr (!kShared)
     buffers = reinterpret_cast<std::uint32_t*>(scratch + blockIdx.x * scratch_of_block);
   SortBuffers<Id> at(buffers, places);
@@ -131,9 +140,15 @@ __global__ void __launch_bounds__(kMostThreads)
   const int begin = warp * rounds * kWarp, end = min(count, begin + rounds * kWarp);
   const WarpDigits own{counts + warp * kDigitValues, lanes + warp * kDigitValues};
   for (int i = thread; i < warps * kDigitValues; i += threads) lanes[i] = 0;
+  const std::uint32_t scale = bin_scale(count);
+  const auto bin_of = [scale](int place) {
+    return static_cast<std::uint32_t>(std::uint64_t{scale} * static_cast<std::uint32_t>(place) >>
+                                      32);
+  };
 
   for (std::uint32_t f = blockIdx.x; f < features; f += gridDim.x) {
     const BoundFeature feature = bound[f];
+    if (thread < kEndWords) ends[thread] = 0;
     for (int i = thread; i < count; i += threads) {
       at.keys[i] = key_of(value_in(feature, rows, i));
       at.ids[i] = static_cast<Id>(i);
@@ -187,10 +202,25 @@ __global__ void __launch_bounds__(kMostThreads)
     }
     const std::uint32_t* keys = at.keys;
     Id* to = out.ids + static_cast<std::size_t>(f) * out.stride;
+    auto* bin_of_sample = reinterpret_cast<std::uint8_t*>(at.other_keys);
     for (int i = thread; i < places; i += threads) {
       const bool apart = i + 1 < count && are_apart(keys[i], keys[i + 1]);
       const Id id = i < count ? at.ids[i] : static_cast<Id>(count);
       to[i] = static_cast<Id>(id | (apart ? OrderRows<Id>::kApart : Id{0}));
+      if (!bins.bins) continue;
+      bin_of_sample[id] = static_cast<std::uint8_t>(bin_of(i));
+      if (apart && bin_of(i) != bin_of(i + 1))
+        atomicOr(ends + bin_of(i) / 32, 1u << bin_of(i) % 32);
+    }
+    __syncthreads();
+    if (!bins.bins) continue;
+    if (thread == 0) bins.ends[f] = std::uint64_t{ends[1]} << 32 | ends[0];
+    auto* of_feature =
+        reinterpret_cast<uint4*>(bins.bins + f / BinRows::kGroup * BinRows::kGroup * bins.stride) +
+        f % BinRows::kGroup;
+    for (int i = thread; i < places / static_cast<int>(BinRows::kTogether); i += threads) {
+      const std::uint32_t* four = at.other_keys + 4 * i;
+      of_feature[i * static_cast<int>(BinRows::kGroup)] = uint4{four[0], four[1], four[2], four[3]};
     }
     __syncthreads();
   }
@@ -222,7 +252,8 @@ Result<OrderPlan> OrderPlan::create(int count, std::size_t id_bytes) {
   constexpr int kDigitBytes = 2 * kDigitValues * static_cast<int>(sizeof(std::uint32_t));
   plan.threads_ = std::min(plan.threads_, most_shared / 2 / kDigitBytes * kWarp);
   plan.shared_ =
-      static_cast<std::size_t>(2 * plan.threads_ / kWarp * kDigitValues + kTotals) * sizeof(int);
+      static_cast<std::size_t>(2 * plan.threads_ / kWarp * kDigitValues + kTotals + kEndWords) *
+      sizeof(int);
   const bool fits = plan.shared_ + buffers <= static_cast<std::size_t>(most_shared) &&
                     count <= kMostRounds * plan.threads_;
   if (fits)
@@ -245,17 +276,20 @@ Result<OrderPlan> OrderPlan::create(int count, std::size_t id_bytes) {
 
 template <typename Id>
 Status OrderPlan::make(const SumRows& rows, const BoundFeature* bound, std::uint32_t features,
-                       const OrderRows<Id>& out, std::byte* scratch, Launcher launch) const {
+                       const OrderRows<Id>& out, const BinRows& bins, std::byte* scratch,
+                       Launcher launch) const {
   if (features == 0) return {};
   const unsigned blocks = std::min(static_cast<unsigned>(blocks_), features);
   return launch("sorting features", kernel_for<Id>(scratch_ == 0),
                 {blocks, static_cast<unsigned>(threads_), shared_}, rows, bound, features, out,
-                scratch, scratch_);
+                bins, scratch, scratch_);
 }
 
 template Status OrderPlan::make(const SumRows&, const BoundFeature*, std::uint32_t,
-                                const OrderRows<std::uint16_t>&, std::byte*, Launcher) const;
+                                const OrderRows<std::uint16_t>&, const BinRows&, std::byte*,
+                                Launcher) const;
 template Status OrderPlan::make(const SumRows&, const BoundFeature*, std::uint32_t,
-                                const OrderRows<std::uint32_t>&, std::byte*, Launcher) const;
+                                const OrderRows<std::uint32_t>&, const BinRows&, std::byte*,
+                                Launcher) const;
 
 }  // namespace cuface::cuda::boost

@@ -32,6 +32,25 @@ struct OrderRows {
   static std::size_t stride_of(std::size_t count) { return (count + kChunk - 1) / kChunk * kChunk; }
 };
 
+inline constexpr int kBins = 64;
+
+/// Of each feature the bin that each sample lies in. A group of features lies side by side: 16
+/// samples of the first one, of the second one, and so on; then the next 16.
+struct BinRows {
+  static constexpr std::size_t kGroup = 32, kTogether = 16;
+
+  std::uint8_t* bins = nullptr;  ///< null: there are none
+  std::uint64_t* ends =
+      nullptr;             ///< of each feature: a bit for each bin behind which a split may stand
+  std::size_t stride = 0;  ///< samples of a feature, a multiple of kTogether
+
+  static std::size_t bytes(std::size_t features, std::size_t stride) {
+    return (features + kGroup - 1) / kGroup * kGroup * stride;
+  }
+  /// From feature `first` on, a multiple of kGroup.
+  BinRows from(std::size_t first) const { return {bins + first * stride, ends + first, stride}; }
+};
+
 /// How orders are made on a GPU: a block sorts a feature, in shared memory where it fits.
 class OrderPlan {
  public:
@@ -41,10 +60,12 @@ class OrderPlan {
   /// Of device memory, for blocks that do not sort in shared memory.
   std::size_t scratch_bytes() const { return scratch_ * static_cast<std::size_t>(blocks_); }
 
-  /// Writes the orders of `features` features from `bound` on. A corner of theirs is a row of sums.
+  /// Writes the orders of `features` features from `bound` on, and their bins, where there is room
+  /// for them. A corner of theirs is a row of sums.
   template <typename Id>
   Status make(const SumRows& rows, const BoundFeature* bound, std::uint32_t features,
-              const OrderRows<Id>& out, std::byte* scratch, Launcher launch) const;
+              const OrderRows<Id>& out, const BinRows& bins, std::byte* scratch,
+              Launcher launch) const;
 
  private:
   int blocks_ = 0, threads_ = 0;

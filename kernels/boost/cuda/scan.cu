@@ -1,9 +1,9 @@
 // A warp walks up a feature, a chunk of samples for each lane at once. Most chunks are only added
 // up: their corners tell that no split within reaches the best one so far.
 #include <algorithm>
-#include <bit>
 
 #include "kernels/boost/cuda/scan.h"
+#include "kernels/boost/cuda/splits.cuh"
 #include "kernels/common/cuda/runtime.h"
 #include "kernels/common/cuda/warp.cuh"
 
@@ -13,9 +13,6 @@ namespace {
 using cuface::boost::BoostSums;
 
 constexpr int kThreads = 1024;
-/// Qualities are rounded: twenty roundings, each by 2^-24 at most. What is below a bound by more
-/// than this share of it is not above it.
-constexpr float kSlack = 1 - 0x1p-18f;
 
 template <typename Id>
 struct Chunk {
@@ -45,57 +42,11 @@ struct Chunk {
   __device__ bool is_apart(int i) const { return (marked(i) & OrderRows<Id>::kApart) != 0; }
 };
 
-/// What a node's samples add up to, and how good a split with so much on its left is.
-template <Boosting kBoosting>
-struct Splits {
-  static constexpr bool kDiscrete = kBoosting == Boosting::kDiscrete;
-  static constexpr bool kWeights = kBoosting == Boosting::kLogit;
-  BoostSums all;
-  float own;  ///< quality of no split
-
-  __device__ explicit Splits(BoostSums sums) : all(sums), own(0) {
-    const float response = static_cast<float>(all.response);
-    if (!kDiscrete) own = response * response / static_cast<float>(all.weight);
-  }
-
-  __device__ float quality(BoostSums left) const {
-    return kDiscrete ? static_cast<float>(right_weight(all, left)) : squares_explained(all, left);
-  }
-
-  /// False where `left` is no split that is as good as `bound`. Without a division.
-  __device__ bool may_reach(std::int32_t weight, std::int32_t response, float bound) const {
-    if (kDiscrete) return static_cast<float>(right_weight(all, {weight, response})) >= bound;
-    const float l = static_cast<float>(weight), r = static_cast<float>(all.weight - weight);
-    const float d = static_cast<float>(response), e = static_cast<float>(all.response - response);
-    const float dividend = d * d * r + e * e * l, divisor = l * r;
-    // With nothing on one side: nearby splits are nearly as good as none.
-    if (divisor == 0) return dividend > 0 || own >= bound * kSlack;
-    return dividend >= bound * kSlack * divisor;
-  }
-
-  /// The same of all splits within a chunk that begins with `left` before it. Quality is a convex
-  /// function of weight and response, so it is highest at a corner of where they may come to: with
-  /// all or none of the positive samples, and of the negative ones. LogitBoost's samples have more
-  /// or less of both: corners of a box.
-  __device__ bool chunk_may_reach(BoostSums left, std::int32_t weight, std::int32_t positive,
-                                  std::int32_t negative, float bound) const {
-    const auto reaches = [&](std::int32_t more, std::int32_t response) {
-      return may_reach(left.weight + more, left.response + response, bound);
-    };
-    if (kDiscrete) return reaches(0, positive) || reaches(0, -negative);
-    if (kWeights) {
-      return reaches(0, positive) || reaches(weight, positive) || reaches(0, -negative) ||
-             reaches(weight, -negative);
-    }
-    return reaches(0, 0) || reaches(positive, positive) || reaches(negative, -negative) ||
-           reaches(weight, positive - negative);
-  }
-};
-
 template <typename Id, Boosting kBoosting, bool kShared>
 __global__ void __launch_bounds__(kThreads, 1)
     scan_kernel(const __grid_constant__ OrderRows<Id> orders, std::uint32_t first,
-                std::uint32_t features, const __grid_constant__ DeviceNode node, BestSplit* best) {
+                std::uint32_t features, const __grid_constant__ DeviceNode node,
+                const float* bounds, BestSplit* best) {
   using Found = Splits<kBoosting>;
   extern __shared__ std::int32_t memory[];
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
@@ -122,11 +73,10 @@ __global__ void __launch_bounds__(kThreads, 1)
   const std::size_t stride = orders.stride;
   const auto warps = static_cast<std::uint32_t>(threads / kWarp);
 
-  for (std::uint32_t f = blockIdx.x * warps + threadIdx.x / kWarp; f < features;
-       f += gridDim.x * warps) {
+  const auto walk = [&](std::uint32_t f) {
     // Others raise it meanwhile: an old one only bounds less.
-    const BestSplit before = *reinterpret_cast<const volatile BestSplit*>(best);
-    float bound = std::bit_cast<float>(static_cast<std::uint32_t>(before >> 32)), quality = -1;
+    const BestSplit before = now(best);
+    float bound = quality_of(before), quality = -1;
     const Id* ids = orders.ids + f * stride;
     BoostSums carry;
     const std::size_t step = kWarp * kChunk;
@@ -180,10 +130,22 @@ __global__ void __launch_bounds__(kThreads, 1)
       bound = quality > bound ? quality : bound;
     }
     // All lanes have the same.
-    if (lane != 0 || quality < 0) continue;
-    const BestSplit found = BestSplit{std::bit_cast<std::uint32_t>(quality)} << 32 |
-                            static_cast<std::uint32_t>(~(first + f));
+    if (lane != 0 || quality < 0) return;
+    const BestSplit found = split_of(quality, first + f);
     if (found > before) atomicMax(best, found);
+  };
+  const std::uint32_t all_warps = gridDim.x * warps;
+  // Alike features lie side by side: they are of different blocks.
+  for (std::uint32_t from = threadIdx.x / kWarp * gridDim.x + blockIdx.x; from < features;
+       from += kWarp * all_warps) {
+    const std::uint32_t of_lane = from + static_cast<std::uint32_t>(lane) * all_warps;
+    bool is_wanted = of_lane < features;
+    if (is_wanted && bounds) is_wanted = bounds[of_lane] >= quality_of(now(best)) * kSlack;
+    for (unsigned wanted = __ballot_sync(kAllLanes, is_wanted); wanted != 0; wanted &= wanted - 1) {
+      const std::uint32_t f =
+          from + static_cast<std::uint32_t>(__ffs(static_cast<int>(wanted)) - 1) * all_warps;
+      walk(f);
+    }
   }
 }
 
@@ -231,17 +193,18 @@ Result<ScanPlan> ScanPlan::create(int count, Boosting boosting) {
 
 template <typename Id>
 Status ScanPlan::run(const OrderRows<Id>& orders, std::uint32_t first, std::uint32_t features,
-                     const DeviceNode& node, BestSplit* best, Launcher launch) const {
+                     const DeviceNode& node, const float* bounds, BestSplit* best,
+                     Launcher launch) const {
   if (features == 0) return {};
   const unsigned warps = std::min(features, static_cast<std::uint32_t>(kThreads / kWarp));
   const unsigned blocks = std::min(static_cast<unsigned>(blocks_), (features + warps - 1) / warps);
   return launch("searching features", kernel_for<Id>(node.boosting, shared_ > 0),
-                {blocks, warps * kWarp, shared_}, orders, first, features, node, best);
+                {blocks, warps * kWarp, shared_}, orders, first, features, node, bounds, best);
 }
 
 template Status ScanPlan::run(const OrderRows<std::uint16_t>&, std::uint32_t, std::uint32_t,
-                              const DeviceNode&, BestSplit*, Launcher) const;
+                              const DeviceNode&, const float*, BestSplit*, Launcher) const;
 template Status ScanPlan::run(const OrderRows<std::uint32_t>&, std::uint32_t, std::uint32_t,
-                              const DeviceNode&, BestSplit*, Launcher) const;
+                              const DeviceNode&, const float*, BestSplit*, Launcher) const;
 
 }  // namespace cuface::cuda::boost

@@ -29,10 +29,11 @@ class ScanPlan {
   /// Of the current GPU.
   static Result<ScanPlan> create(int count, Boosting boosting);
 
-  /// Raises *best by these orders, of `features` features from number `first` on.
+  /// Raises *best by these orders, of `features` features from number `first` on. `bounds`, where
+  /// there are any: what each is at most.
   template <typename Id>
   Status run(const OrderRows<Id>& orders, std::uint32_t first, std::uint32_t features,
-             const DeviceNode& node, BestSplit* best, Launcher launch) const;
+             const DeviceNode& node, const float* bounds, BestSplit* best, Launcher launch) const;
 
  private:
   int blocks_ = 0;

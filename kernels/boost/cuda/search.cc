@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/boost/cuda/bounds.h"
 #include "kernels/boost/cuda/order.h"
 #include "kernels/boost/cuda/scan.h"
 #include "kernels/boost/cuda/sums.h"
@@ -52,6 +53,9 @@ struct SearchMemory : StageMemory {
   PinnedBuffer<BestSplit> host_best;
   PinnedBuffer<std::byte> host_order;
   DeviceBuffer<std::byte> orders, spare;
+  DeviceBuffer<std::uint8_t> bins;
+  DeviceBuffer<std::uint64_t> ends;
+  DeviceBuffer<float> bounds;
   OwnStream stream;  ///< ends before what it works on
 
   Status prepare(const FeatureBank& bank, const SumLayout& layout) {
@@ -77,7 +81,9 @@ class CudaSearch : public SplitSearch {
         count_(samples),
         stride_(OrderRows<Id>::stride_of(samples)) {}
   ~CudaSearch() override {
-    if (!keeps_orders_) memory_->orders = {};
+    if (keeps_orders_) return;
+    memory_->orders = {};
+    memory_->bins = {};
   }
   CudaSearch(const CudaSearch&) = delete;
   CudaSearch& operator=(const CudaSearch&) = delete;
@@ -93,8 +99,8 @@ class CudaSearch : public SplitSearch {
     CUFACE_TRY(take(OrderPlan::create(static_cast<int>(count_), sizeof(Id)), order_plan_));
     CUFACE_TRY(take(ScanPlan::create(static_cast<int>(count_), boosting_), scan_plan_));
     CUFACE_TRY(grow_to(order_plan_.scratch_bytes(), m.scratch));
-    CUFACE_TRY(grow_to(2 * (count_ + 1), m.node));
-    CUFACE_TRY(grow_to(2 * (count_ + 1), m.host_node));
+    CUFACE_TRY(grow_to(2 * node_size(), m.node));
+    CUFACE_TRY(grow_to(2 * node_size(), m.host_node));
     CUFACE_TRY(grow_to(count_ * sizeof(Id), m.host_order));
     if (values.is_filled()) {
       CUFACE_TRY(upload(values.sums().data(), values.sums().size(), m.sums, stream()));
@@ -128,28 +134,32 @@ class CudaSearch : public SplitSearch {
     SearchMemory& m = *memory_;
     std::int32_t* to = m.host_node.data();
     std::copy(node.responses.begin(), node.responses.end(), to);
-    to[count_] = 0;
+    std::fill(to + count_, to + node_size(), 0);
     if (weighs) {
-      std::copy(node.weights.begin(), node.weights.end(), to + samples());
-      to[samples() + count_] = 0;
+      std::copy(node.weights.begin(), node.weights.end(), to + node_size());
+      std::fill(to + node_size() + count_, to + 2 * node_size(), 0);
     }
     *m.host_best.data() = 0;
     const cudaStream_t stream = this->stream();
     CUFACE_TRY(check(
-        cudaMemcpyAsync(m.node.data(), to, samples() * (weighs ? 2 : 1) * sizeof(std::int32_t),
+        cudaMemcpyAsync(m.node.data(), to, node_size() * (weighs ? 2 : 1) * sizeof(std::int32_t),
                         cudaMemcpyHostToDevice, stream),
         "copying weights to the GPU"));
     CUFACE_TRY(check(cudaMemcpyAsync(m.best.data(), m.host_best.data(), sizeof(BestSplit),
                                      cudaMemcpyHostToDevice, stream),
                      "copying weights to the GPU"));
-    const DeviceNode on_gpu{m.node.data(), m.node.data() + samples(), static_cast<int>(count_),
+    const DeviceNode on_gpu{m.node.data(), m.node.data() + node_size(), static_cast<int>(count_),
                             node.all, boosting_};
-    CUFACE_TRY(scan(0, stored_, rows_of(0), on_gpu));
+    if (has_bins_) {
+      CUFACE_TRY(bound_features(bins_of(0), static_cast<std::uint32_t>(stored_), on_gpu,
+                                m.bounds.data(), m.best.data(), stream));
+    }
+    CUFACE_TRY(scan(0, stored_, rows_of(0), on_gpu, has_bins_ ? m.bounds.data() : nullptr));
     for (std::size_t first = stored_; first < bank_.count(); first += kBlock) {
       if (is_raised(stop)) return cancelled();
       const std::size_t features = std::min(kBlock, bank_.count() - first);
-      CUFACE_TRY(sort(first, features, spare_rows()));
-      CUFACE_TRY(scan(first, features, spare_rows(), on_gpu));
+      CUFACE_TRY(sort(first, features, spare_rows(), {}));
+      CUFACE_TRY(scan(first, features, spare_rows(), on_gpu, nullptr));
       CUFACE_TRY(wait(stream));
     }
     CUFACE_TRY(check(cudaMemcpyAsync(m.host_best.data(), m.best.data(), sizeof(BestSplit),
@@ -181,7 +191,7 @@ class CudaSearch : public SplitSearch {
 
   std::size_t bytes() const override {
     const SearchMemory& m = *memory_;
-    return m.orders.size() + m.spare.size() + m.scratch.size() +
+    return m.orders.size() + m.bins.size() + m.spare.size() + m.scratch.size() +
            m.sums.size() * sizeof(std::uint32_t) + m.bound.size() * sizeof(BoundFeature);
   }
 
@@ -189,25 +199,37 @@ class CudaSearch : public SplitSearch {
   static constexpr int kBlocksAhead = 6;  ///< while the host makes its own sums
 
   cudaStream_t stream() const { return memory_->stream.get(); }
-  std::size_t samples() const { return count_ + 1; }
+  /// One without weight at least is behind them, and as many as orders and bins need.
+  std::size_t node_size() const { return OrderRows<Id>::stride_of(count_ + 1); }
 
   /// Room for the orders that are kept, and for those that are sorted again.
   Status allocate(std::size_t memory) {
     SearchMemory& m = *memory_;
     std::size_t free = 0, all = 0;
     CUFACE_TRY(check(cudaMemGetInfo(&free, &all), "asking for the GPU's memory"));
-    const std::size_t ours = free + m.orders.size() + m.spare.size();
+    const std::size_t ours = free + m.orders.size() + m.bins.size() + m.spare.size();
     if (memory == 0) memory = static_cast<std::size_t>(static_cast<double>(ours) * kShareOfFree);
     const std::size_t of_feature = stride_ * sizeof(Id);
     stored_ = std::min(bank_.count(), memory / of_feature);
+    const std::size_t of_orders = stored_ * of_feature, of_bins = BinRows::bytes(stored_, stride_);
+    has_bins_ = boosting_ != Boosting::kLogit && stored_ == bank_.count() &&
+                of_orders + of_bins <= memory;
     // Between stages others need some too.
-    keeps_orders_ = stored_ * of_feature <= ours / 2;
-    CUFACE_TRY(grow_to(stored_ * of_feature, m.orders));
+    keeps_orders_ = of_orders + (has_bins_ ? of_bins : 0) <= ours / 2;
+    CUFACE_TRY(grow_to(of_orders, m.orders));
+    if (has_bins_) {
+      CUFACE_TRY(grow_to(of_bins, m.bins));
+      CUFACE_TRY(grow_to(stored_, m.ends));
+      CUFACE_TRY(grow_to(stored_, m.bounds));
+    }
     return grow_to(std::min(kBlock, bank_.count() - stored_) * of_feature, m.spare);
   }
 
   OrderRows<Id> rows_of(std::size_t feature) {
     return {reinterpret_cast<Id*>(memory_->orders.data()) + feature * stride_, stride_};
+  }
+  BinRows bins_of(std::size_t first) {
+    return BinRows{memory_->bins.data(), memory_->ends.data(), stride_}.from(first);
   }
   OrderRows<Id> spare_rows() { return {reinterpret_cast<Id*>(memory_->spare.data()), stride_}; }
 
@@ -215,17 +237,18 @@ class CudaSearch : public SplitSearch {
   Status sort_more() {
     const std::size_t first = sorted_;
     sorted_ = std::min(stored_, first + kBlock);
-    return sort(first, sorted_ - first, rows_of(first));
+    return sort(first, sorted_ - first, rows_of(first), has_bins_ ? bins_of(first) : BinRows{});
   }
-  Status sort(std::size_t first, std::size_t features, const OrderRows<Id>& to) {
+  Status sort(std::size_t first, std::size_t features, const OrderRows<Id>& to,
+              const BinRows& bins) {
     return order_plan_.make(rows_, memory_->bound.data() + first,
-                            static_cast<std::uint32_t>(features), to, memory_->scratch.data(),
+                            static_cast<std::uint32_t>(features), to, bins, memory_->scratch.data(),
                             stream());
   }
   Status scan(std::size_t first, std::size_t features, const OrderRows<Id>& orders,
-              const DeviceNode& node) {
+              const DeviceNode& node, const float* bounds) {
     return scan_plan_.run(orders, static_cast<std::uint32_t>(first),
-                          static_cast<std::uint32_t>(features), node, memory_->best.data(),
+                          static_cast<std::uint32_t>(features), node, bounds, memory_->best.data(),
                           stream());
   }
 
@@ -238,6 +261,7 @@ class CudaSearch : public SplitSearch {
   ScanPlan scan_plan_;
   std::size_t stored_ = 0, sorted_ = 0;  ///< features
   bool keeps_orders_ = true;
+  bool has_bins_ = false;  ///< of all features, or none
   SumRows rows_ = {};
 };
 

@@ -103,7 +103,7 @@ class BoostCuda : public testing::Test {
     test::GuardedBytes scratch(plan.value().scratch_bytes(), 0x5A);
     const Status made =
         plan.value().make({sums.data(), norms.data(), values.padded(), count}, device_bound.data(),
-                          static_cast<std::uint32_t>(bound.size()), orders,
+                          static_cast<std::uint32_t>(bound.size()), orders, {},
                           reinterpret_cast<std::byte*>(scratch.data()), *stream_);
     ASSERT_TRUE(made.ok()) << made.message();
     scratch.get();
@@ -164,7 +164,7 @@ class BoostCuda : public testing::Test {
     for (std::size_t f = 0; f < numbers.size(); ++f) {
       const Status scanned = plan.value().run<Id>({orders.ids + f * orders.stride, orders.stride},
                                                   static_cast<std::uint32_t>(numbers[f]), 1, device,
-                                                  best.data() + f, *stream_);
+                                                  nullptr, best.data() + f, *stream_);
       ASSERT_TRUE(scanned.ok()) << scanned.message();
     }
     std::vector<cuda::boost::BestSplit> found(numbers.size());
