@@ -156,7 +156,7 @@ struct Miner::Impl {
       item_of.push_back(i);
     }
     std::vector<SearchedPicture> found;
-    CUFACE_TRY(gpu->search(tasks, found, stop));
+    CUFACE_TRY(gpu->search(tasks, found, decoders, stop));
     for (std::size_t i = 0; i < found.size(); ++i) batch.searched[item_of[i]] = std::move(found[i]);
     return {};
   }
@@ -209,9 +209,10 @@ struct Miner::Impl {
   }
 
   /// So much of what passes that one look at all backgrounds gives what is wanted: by a few of
-  /// them.
+  /// them. `meanwhile` is done besides, once.
+  template <typename Meanwhile>
   Status estimate_share(std::vector<MiningSearch>& searches, std::uint64_t stage_key,
-                        const StopFlag* stop) {
+                        const StopFlag* stop, const Meanwhile& meanwhile) {
     constexpr std::uint64_t kProbes = 64;
     const std::uint64_t count = backgrounds.count(), probes = std::min(count, kProbes);
     double passed = 0;
@@ -221,7 +222,10 @@ struct Miner::Impl {
         items.push_back({false, i * count / probes, 0, random_at(stage_key, i), 0, 0});
       if (is_raised(stop)) return cancelled();
       const Batch batch = search(std::move(items), stop);
-      CUFACE_TAKE(results, look_at(batch, searches, stop, [] {}));
+      const bool is_last = i == probes;
+      CUFACE_TAKE(results, look_at(batch, searches, stop, [&] {
+                    if (is_last) meanwhile();
+                  }));
       for (const MinedWindows& of : results) {
         CUFACE_TRY(of.status);
         passed += of.in_picture;
@@ -306,10 +310,17 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     const std::uint64_t stage_key = random_at(m.options.seed, stages.size());
     m.taken_share = 1;
     // Of generated pictures, which come last, each window is taken.
-    if (!is_drawn(m.passing) && position.pictures < m.passes() && found.count() < m.options.wanted)
-      CUFACE_TRY(m.estimate_share(searches, stage_key, stop));
     Impl::Batch batch;
     bool is_searched = false;
+    if (!is_drawn(m.passing) && position.pictures < m.passes() &&
+        found.count() < m.options.wanted) {
+      CUFACE_TRY(m.estimate_share(searches, stage_key, stop, [&] {
+        is_searched = m.on_gpu;
+        if (is_searched) batch = m.search(m.next_items(position, stage_key), stop);
+      }));
+      // The same pictures, of which other shares are taken.
+      if (is_searched) batch.items = m.next_items(position, stage_key);
+    }
     double gain = 0;  // by a picture of the last batch
     while (found.count() < m.options.wanted) {
       if (is_raised(stop)) return cancelled();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "kernels/boost/boost.h"
+#include "kernels/boost/cuda/bounds.h"
 #include "kernels/boost/cuda/order.h"
 #include "kernels/boost/cuda/scan.h"
 #include "kernels/boost/cuda/search.h"
@@ -101,12 +103,16 @@ class BoostCuda : public testing::Test {
     auto plan = cuda::boost::OrderPlan::create(count, sizeof(Id));
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     test::GuardedBytes scratch(plan.value().scratch_bytes(), 0x5A);
+    test::GuardedBytes bin_bytes(cuda::boost::BinRows::bytes(bound.size(), stride), 0x5A);
+    auto ends = uploaded(std::vector<std::uint64_t>(bound.size()));
+    const cuda::boost::BinRows bins{bin_bytes.data(), ends.data(), stride};
     const Status made =
         plan.value().make({sums.data(), norms.data(), values.padded(), count}, device_bound.data(),
-                          static_cast<std::uint32_t>(bound.size()), orders, {},
+                          static_cast<std::uint32_t>(bound.size()), orders, bins,
                           reinterpret_cast<std::byte*>(scratch.data()), *stream_);
     ASSERT_TRUE(made.ok()) << made.message();
     scratch.get();
+    bin_bytes.get();
     const std::vector<std::uint8_t> bytes = ids.get();
     std::vector<Id> got(bound.size() * stride);
     std::memcpy(got.data(), bytes.data(), bytes.size());
@@ -119,7 +125,8 @@ class BoostCuda : public testing::Test {
     features_ += static_cast<long>(bound.size());
     for (const Boosting boosting : kAllBoostings) {
       for (const bool trimmed : {false, true})
-        compare_qualities<Id>(orders, values, bank, numbers, Node(samples, boosting, trimmed));
+        compare_qualities<Id>(orders, bins, values, bank, numbers,
+                              Node(samples, boosting, trimmed));
       if (HasFailure()) return;
     }
   }
@@ -145,18 +152,19 @@ class BoostCuda : public testing::Test {
   }
 
   template <typename Id>
-  void compare_qualities(const cuda::boost::OrderRows<Id>& orders, const SampleValues& values,
-                         const FeatureBank& bank, const std::vector<std::size_t>& numbers,
-                         const Node& node) {
+  void compare_qualities(const cuda::boost::OrderRows<Id>& orders, const cuda::boost::BinRows& bins,
+                         const SampleValues& values, const FeatureBank& bank,
+                         const std::vector<std::size_t>& numbers, const Node& node) {
     const NodeSamples of_node = node.samples();
     std::vector<std::int32_t> all(of_node.responses.begin(), of_node.responses.end());
-    all.push_back(0);
+    const std::size_t padded = cuda::boost::OrderRows<Id>::stride_of(values.count() + 1);
+    all.resize(padded);
     all.insert(all.end(), of_node.weights.begin(), of_node.weights.end());
-    all.push_back(0);
+    all.resize(2 * padded);
     auto on_gpu = uploaded(all);
     const auto count = static_cast<int>(values.count());
-    const cuda::boost::DeviceNode device{on_gpu.data(), on_gpu.data() + count + 1, count,
-                                         of_node.all, of_node.boosting};
+    const cuda::boost::DeviceNode device{on_gpu.data(), on_gpu.data() + padded, count, of_node.all,
+                                         of_node.boosting};
     auto best = uploaded(std::vector<cuda::boost::BestSplit>(numbers.size()));
     auto plan = cuda::boost::ScanPlan::create(count, of_node.boosting);
     ASSERT_TRUE(plan.ok()) << plan.status().message();
@@ -185,6 +193,37 @@ class BoostCuda : public testing::Test {
       ASSERT_EQ(found[f], quality < 0 ? 0 : cuda::boost::BestSplit{bits} << 32 | number)
           << "feature " << numbers[f] << ", boosting " << static_cast<int>(of_node.boosting);
     }
+    if (of_node.boosting != Boosting::kLogit) compare_bounds(bins, device, found);
+  }
+
+  /// `found`: the best split of each feature.
+  void compare_bounds(const cuda::boost::BinRows& bins, const cuda::boost::DeviceNode& node,
+                      const std::vector<cuda::boost::BestSplit>& found) {
+    auto bounds = uploaded(std::vector<float>(found.size()));
+    auto reached = uploaded(std::vector<cuda::boost::BestSplit>(1));
+    const Status done = cuda::boost::bound_features(bins, static_cast<std::uint32_t>(found.size()),
+                                                    node, bounds.data(), reached.data(), *stream_);
+    ASSERT_TRUE(done.ok()) << done.message();
+    std::vector<float> at_most(found.size());
+    cuda::boost::BestSplit least = 0;
+    ASSERT_EQ(cudaStreamSynchronize(*stream_), cudaSuccess);
+    ASSERT_EQ(cudaMemcpy(at_most.data(), bounds.data(), at_most.size() * sizeof(float),
+                         cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    ASSERT_EQ(cudaMemcpy(&least, reached.data(), sizeof least, cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    const auto quality_of = [](cuda::boost::BestSplit split) {
+      return std::bit_cast<float>(static_cast<std::uint32_t>(split >> 32));
+    };
+    const auto best = *std::ranges::max_element(found);
+    // A split of one of them, so that this one is walked up.
+    EXPECT_LE(quality_of(least), quality_of(best));
+    EXPECT_EQ(static_cast<std::uint32_t>(least), 0u);
+    for (std::size_t f = 0; f < found.size(); ++f) {
+      ASSERT_GE(at_most[f], quality_of(found[f]) * (1 - 0x1p-18f))
+          << "feature " << f << ", boosting " << static_cast<int>(node.boosting);
+      passed_over_ += at_most[f] < quality_of(least) * (1 - 0x1p-18f) ? 1 : 0;
+    }
   }
 
   void compare_stages(const DrawnSamples& samples, const FeatureBank& bank,
@@ -203,7 +242,7 @@ class BoostCuda : public testing::Test {
   }
 
   std::optional<test::Stream> stream_;
-  long features_ = 0, ties_ = 0, nodes_ = 0;
+  long features_ = 0, ties_ = 0, nodes_ = 0, passed_over_ = 0;
   std::size_t bytes_ = 0;
 };
 
@@ -240,6 +279,7 @@ TEST_F(BoostCuda, OrdersAndQualitiesOfEveryFeature) {
   compare_features<std::uint32_t>(coarse_samples(side, 40, 41), FeatureMode::kBasic);
   test::compared("features", features_, 4'000);
   test::compared("places within ties", ties_, 10'000);
+  test::compared("features not walked up", passed_over_, 10'000);
 }
 
 // Around whole chunks, and rounds of a warp and of a block.
