@@ -20,6 +20,7 @@
 #include "kernels/boost/values.h"
 #include "kernels/cascade/bind.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/kernels/boost_node.h"
 #include "tests/kernels/boost_samples.h"
 
 namespace cuface {
@@ -29,50 +30,18 @@ using boost::NodeSamples;
 using boost::SampleValues;
 using test::bank_of;
 using test::bytes_of;
+using test::downloaded;
 using test::DrawnSamples;
 using test::kAllBoostings;
+using test::Node;
 using test::options_of;
+using test::uploaded;
 
 /// Windows of few grey levels, of which many are the same: many ties.
 DrawnSamples coarse_samples(int side, std::uint32_t positives, std::uint32_t negatives) {
   DrawnSamples samples = test::drawn_samples(side, positives, negatives);
   for (std::uint8_t& pixel : samples.pixels) pixel = static_cast<std::uint8_t>(pixel / 64 * 64);
   return samples;
-}
-
-/// A node of some of the samples, of uneven weights; with trimming others have none.
-class Node {
- public:
-  Node(const DrawnSamples& samples, Boosting boosting, bool trimmed)
-      : boosting_(boosting), weights_(samples.labels.size()), responses_(samples.labels.size()) {
-    const auto count = static_cast<std::int64_t>(weights_.size());
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (trimmed && i % 3 != 1) continue;
-      const std::size_t at = static_cast<std::size_t>(i);
-      weights_[at] = static_cast<std::int32_t>((i * 5 % 17 + 1) * (1 << 30) / 17 / count);
-      const std::int32_t size =
-          boosting == Boosting::kLogit ? weights_[at] / (1 + weights_[at] % 9) : weights_[at];
-      responses_[at] = samples.labels[at] ? size : -size;
-      all_.weight += weights_[at];
-      all_.response += responses_[at];
-    }
-  }
-  NodeSamples samples() const { return {weights_, responses_, all_, boosting_}; }
-
- private:
-  Boosting boosting_;
-  std::vector<std::int32_t> weights_, responses_;
-  boost::BoostSums all_;
-};
-
-template <typename T>
-cuda::DeviceBuffer<T> uploaded(const std::vector<T>& values) {
-  auto buffer = cuda::DeviceBuffer<T>::create(values.size());
-  EXPECT_TRUE(buffer.ok());
-  EXPECT_EQ(cudaMemcpy(buffer.value().data(), values.data(), values.size() * sizeof(T),
-                       cudaMemcpyHostToDevice),
-            cudaSuccess);
-  return std::move(buffer.value());
 }
 
 class BoostCuda : public testing::Test {
@@ -175,11 +144,7 @@ class BoostCuda : public testing::Test {
                                                   nullptr, best.data() + f, *stream_);
       ASSERT_TRUE(scanned.ok()) << scanned.message();
     }
-    std::vector<cuda::boost::BestSplit> found(numbers.size());
-    ASSERT_EQ(cudaStreamSynchronize(*stream_), cudaSuccess);
-    ASSERT_EQ(cudaMemcpy(found.data(), best.data(), found.size() * sizeof found[0],
-                         cudaMemcpyDeviceToHost),
-              cudaSuccess);
+    const std::vector<cuda::boost::BestSplit> found = downloaded(best);
     std::vector<float> of_feature(values.padded());
     std::vector<std::uint32_t> sorted;
     for (std::size_t f = 0; f < numbers.size(); ++f) {
@@ -204,14 +169,8 @@ class BoostCuda : public testing::Test {
     const Status done = cuda::boost::bound_features(bins, static_cast<std::uint32_t>(found.size()),
                                                     node, bounds.data(), reached.data(), *stream_);
     ASSERT_TRUE(done.ok()) << done.message();
-    std::vector<float> at_most(found.size());
-    cuda::boost::BestSplit least = 0;
-    ASSERT_EQ(cudaStreamSynchronize(*stream_), cudaSuccess);
-    ASSERT_EQ(cudaMemcpy(at_most.data(), bounds.data(), at_most.size() * sizeof(float),
-                         cudaMemcpyDeviceToHost),
-              cudaSuccess);
-    ASSERT_EQ(cudaMemcpy(&least, reached.data(), sizeof least, cudaMemcpyDeviceToHost),
-              cudaSuccess);
+    const std::vector<float> at_most = downloaded(bounds);
+    const cuda::boost::BestSplit least = downloaded(reached)[0];
     const auto quality_of = [](cuda::boost::BestSplit split) {
       return std::bit_cast<float>(static_cast<std::uint32_t>(split >> 32));
     };
