@@ -40,12 +40,13 @@ struct PictureKind {
 /// How they are searched. Each has its own scratch.
 struct KindPlan {
   PictureKind kind;
-  bool can = false;  ///< false: the CPU has these
+  bool is_made = false;  ///< for the model in use
+  bool can = false;      ///< false: the CPU has these
   std::int64_t windows = 0;
   ImageView<std::uint8_t> picture, pixels;  ///< whole, and the atlas of its levels
   cuda::ScratchPart<std::uint8_t> picture_part, pixels_part;
   std::size_t scratch_bytes = 0;
-  cuda::LevelResize resize;
+  std::optional<cuda::LevelResize> resize;  ///< the same for all models
   cuda::CascadeSearch search;
 
   std::size_t picture_bytes() const { return picture_part.size(); }
@@ -105,7 +106,7 @@ class CudaMining final : public GpuMining {
   }
 
   void use(std::shared_ptr<const CascadeModel> model) override {
-    plans_.clear();
+    for (KindPlan& plan : plans_) plan.is_made = false;
     cascade_.reset();
     model_ = std::move(model);
     cascade_.emplace(*model_);
@@ -246,7 +247,7 @@ class CudaMining final : public GpuMining {
                                              plan.kind.width - plan.kind.dx,
                                              plan.kind.height - plan.kind.dy, plan.picture.stride};
     CUFACE_TRY(
-        plan.resize.enqueue_many(part, plan.pixels, count, apart, launch, plan.search.zeros()));
+        plan.resize->enqueue_many(part, plan.pixels, count, apart, launch, plan.search.zeros()));
     CUFACE_TRY(plan.search.enqueue_many(plan.pixels, group.scratch, count, apart, launch));
     CUFACE_TRY(check(cudaMemcpy2DAsync(load.counts.data() + place, sizeof(cuda::SearchCounts),
                                        plan.search.counts(), apart, sizeof(cuda::SearchCounts),
@@ -308,18 +309,19 @@ class CudaMining final : public GpuMining {
                            task.factor,
                            generated};
     const auto known = std::ranges::find(plans_, kind, &KindPlan::kind);
-    if (known != plans_.end()) {
+    if (known != plans_.end())
       plans_.splice(plans_.begin(), plans_, known);
-      return &plans_.front();
-    }
-    KindPlan plan;
-    plan.kind = kind;
+    else
+      plans_.emplace_front().kind = kind;
+    KindPlan& plan = plans_.front();
+    if (plan.is_made) return &plan;
     const std::vector<Level> levels = plan_levels(
         *model_, {kind.width - kind.dx, kind.height - kind.dy, kind.factor, 0, 0, 0, 1, nullptr});
     const Status status = fill(levels, plan);
+    plan.can = status.ok();
     if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
-    plans_.push_front(std::move(plan));
-    return &plans_.front();
+    plan.is_made = true;
+    return &plan;
   }
 
   /// kUnsupported where the search is the CPU's.
@@ -346,12 +348,13 @@ class CudaMining final : public GpuMining {
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(plan.windows, kBoxes, kMaxRawWindows));
     CUFACE_TRY(
         take(cuda::CascadeSearch::create(*cascade_, levels, slots, most, parts), plan.search));
-    CUFACE_TRY(take(cuda::LevelResize::create(plan.kind.width - plan.kind.dx,
-                                              plan.kind.height - plan.kind.dy, slots),
-                    plan.resize));
+    if (!plan.resize) {
+      CUFACE_TAKE(resize, cuda::LevelResize::create(plan.kind.width - plan.kind.dx,
+                                                    plan.kind.height - plan.kind.dy, slots));
+      plan.resize = std::move(resize);
+    }
     plan.scratch_bytes = parts.bytes();
     if (plan.scratch_bytes > kMostApart) return {StatusCode::kUnsupported, ""};
-    plan.can = true;
     return {};
   }
   int side_of(const Level& level) const { return scaled_side(model_->window_width, level.scale); }
