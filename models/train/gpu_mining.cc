@@ -113,12 +113,12 @@ class CudaMining final : public GpuMining {
   }
 
   Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
-                Workers& workers, const StopFlag* stop) override {
+                const StopFlag* stop) override {
     CUFACE_TRY(check(cudaSetDevice(device_), "choosing the GPU"));
     found.clear();
     found.resize(tasks.size());
     while (plans_.size() > kMostPlans) plans_.pop_back();
-    const Status status = search_all(tasks, found, workers, stop);
+    const Status status = search_all(tasks, found, stop);
     if (status.ok()) return status;
     for (const Load& load : loads_) CUFACE_TRY(load.wait());
     return status;
@@ -131,7 +131,7 @@ class CudaMining final : public GpuMining {
   static constexpr std::uint32_t kBoxes = 64;  ///< fetched with the counts; more are seldom
 
   Status search_all(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
-                    Workers& workers, const StopFlag* stop) {
+                    const StopFlag* stop) {
     Load* before = nullptr;
     for (std::size_t next = 0, turn = 0; next < tasks.size() || before; turn = 1 - turn) {
       if (is_raised(stop)) return cancelled();
@@ -141,7 +141,7 @@ class CudaMining final : public GpuMining {
         load->begin = next;
         CUFACE_TRY(gather(tasks, next, load->groups));
         load->end = next;
-        CUFACE_TRY(begin(tasks, *load, workers));
+        CUFACE_TRY(begin(tasks, *load));
       }
       if (before) CUFACE_TRY(end(*before, found));
       before = load;
@@ -165,7 +165,7 @@ class CudaMining final : public GpuMining {
     return {};
   }
 
-  Status begin(std::span<const SearchTask> tasks, Load& load, Workers& workers) {
+  Status begin(std::span<const SearchTask> tasks, Load& load) {
     std::size_t scratch = 0, pictures = 0;
     for (const Group& group : load.groups) {
       scratch += group.plan->scratch_bytes * group.tasks.size();
@@ -184,8 +184,8 @@ class CudaMining final : public GpuMining {
     for (std::size_t i = 0; i < load.groups.size(); ++i) {
       Group& group = load.groups[i];
       group.scratch = at;
-      CUFACE_TRY(enqueue(tasks, load, group, place, picture, workers,
-                         load.streams[i % Load::kStreams].get()));
+      CUFACE_TRY(
+          enqueue(tasks, load, group, place, picture, load.streams[i % Load::kStreams].get()));
       at += group.plan->scratch_bytes * group.tasks.size();
       place += group.tasks.size();
     }
@@ -207,7 +207,7 @@ class CudaMining final : public GpuMining {
   }
 
   Status enqueue(std::span<const SearchTask> tasks, Load& load, Group& group, std::size_t place,
-                 std::uint8_t*& host_picture, Workers& workers, cudaStream_t stream) {
+                 std::uint8_t*& host_picture, cudaStream_t stream) {
     KindPlan& plan = *group.plan;
     const auto count = static_cast<unsigned>(group.tasks.size());
     const std::size_t apart = plan.scratch_bytes;
@@ -231,13 +231,11 @@ class CudaMining final : public GpuMining {
                                             launch));
     } else {
       std::uint8_t* const first = host_picture;
-      workers.run(static_cast<int>(count), [&](int i, int) {
-        const auto at = static_cast<std::size_t>(i);
-        const ImageView<const std::uint8_t>& from = tasks[group.tasks[at]].picture;
-        copy(from,
-             {first + at * plan.picture_bytes(), from.width, from.height, plan.picture.stride});
-      });
-      host_picture += count * plan.picture_bytes();
+      for (const std::size_t task : group.tasks) {
+        const ImageView<const std::uint8_t>& from = tasks[task].picture;
+        copy(from, {host_picture, from.width, from.height, plan.picture.stride});
+        host_picture += plan.picture_bytes();
+      }
       CUFACE_TRY(
           check(cudaMemcpy2DAsync(plan.picture.data, apart, first, plan.picture_bytes(),
                                   plan.picture_bytes(), count, cudaMemcpyHostToDevice, stream),

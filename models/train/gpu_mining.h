@@ -13,7 +13,6 @@
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 #include "kernels/common/stop_flag.h"
-#include "kernels/common/workers.h"
 
 namespace cuface::train {
 
@@ -41,10 +40,9 @@ class GpuMining {
   virtual ~GpuMining() = default;
   /// Searches from now on are with this cascade. Memory is kept from one to the next.
   virtual void use(std::shared_ptr<const CascadeModel> model) = 0;
-  /// Searches the pictures, each as the CPU's Searcher does. `workers` copy them. kCancelled once
-  /// `stop` is raised.
+  /// Searches the pictures, each as the CPU's Searcher does. kCancelled once `stop` is raised.
   virtual Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
-                        Workers& workers, const StopFlag* stop) = 0;
+                        const StopFlag* stop) = 0;
 };
 
 /// On the current GPU. `seed` is that of generated pictures. kUnsupported with what CUDA says, or

@@ -200,7 +200,7 @@ GpuMiningMaker maker_of(Asked& asked) {
     explicit Gpu(Asked& a) : asked(a) {}
     void use(std::shared_ptr<const CascadeModel> /*model*/) override {}
     Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
-                  Workers& /*workers*/, const StopFlag* /*stop*/) override {
+                  const StopFlag* /*stop*/) override {
       asked.searches.emplace_back(tasks.begin(), tasks.end());
       found = std::vector<SearchedPicture>(tasks.size());
       asked.in_search();
