@@ -40,6 +40,8 @@ class Backgrounds {
   double pixels() const { return pixels_; }  ///< of all together
   const std::vector<std::string>& notes() const { return notes_; }
 
+  /// Whether picture() gives the same memory each time.
+  bool is_kept(std::size_t i) const { return entries_[i].kept != nullptr; }
   /// kIo where the picture is no longer what it was. Thread-safe.
   Result<std::shared_ptr<const Image<std::uint8_t>>> picture(std::size_t i);
 

@@ -19,6 +19,7 @@
 #include "kernels/generated/generated_cuda.h"
 #include "kernels/levels/levels.h"
 #include "kernels/pyramid/cuda/resize.h"
+#include "models/train/gpu_pictures.h"
 #endif
 
 namespace cuface::train {
@@ -33,7 +34,7 @@ using cuda::grow_to;
 struct PictureKind {
   int width = 0, height = 0, dx = 0, dy = 0;
   double factor = 0;
-  bool generated = false;
+  bool generated = false, stays = false;  ///< stays: on the GPU
   friend bool operator==(const PictureKind&, const PictureKind&) = default;
 };
 
@@ -169,7 +170,8 @@ class CudaMining final : public GpuMining {
     std::size_t scratch = 0, pictures = 0;
     for (const Group& group : load.groups) {
       scratch += group.plan->scratch_bytes * group.tasks.size();
-      if (!group.plan->kind.generated) pictures += group.plan->picture_bytes() * group.tasks.size();
+      if (!group.plan->kind.generated && !group.plan->kind.stays)
+        pictures += group.plan->picture_bytes() * group.tasks.size();
     }
     const std::size_t count = load.end - load.begin;
     CUFACE_TRY(grow_to(scratch, load.scratch));
@@ -229,6 +231,8 @@ class CudaMining final : public GpuMining {
                 "copying scenes to the GPU"));
       CUFACE_TRY(cuda::generate_backgrounds(load.scenes.data() + place, count, plan.picture, apart,
                                             launch));
+    } else if (plan.kind.stays) {
+      CUFACE_TRY(pictures_.copy(tasks, group.tasks, plan.picture, apart, stream));
     } else {
       std::uint8_t* const first = host_picture;
       for (const std::size_t task : group.tasks) {
@@ -300,12 +304,16 @@ class CudaMining final : public GpuMining {
 
   Result<KindPlan*> plan_for(const SearchTask& task) {
     const bool generated = task.generated.has_value();
-    const PictureKind kind{generated ? kGeneratedWidth : task.picture.width,
-                           generated ? kGeneratedHeight : task.picture.height,
-                           task.dx,
-                           task.dy,
-                           task.factor,
-                           generated};
+    PictureKind kind{generated ? kGeneratedWidth : task.picture.width,
+                     generated ? kGeneratedHeight : task.picture.height,
+                     task.dx,
+                     task.dy,
+                     task.factor,
+                     generated};
+    if (task.stays) {
+      CUFACE_TAKE(at, pictures_.find(task.picture, row_bytes(kind.width)));
+      kind.stays = at != nullptr;
+    }
     const auto known = std::ranges::find(plans_, kind, &KindPlan::kind);
     if (known != plans_.end())
       plans_.splice(plans_.begin(), plans_, known);
@@ -337,9 +345,8 @@ class CudaMining final : public GpuMining {
       view = {nullptr, width, height, static_cast<std::ptrdiff_t>(stride)};
       return parts.add<std::uint8_t>(stride * static_cast<std::size_t>(height));
     };
-    constexpr std::size_t kRow = Image<std::uint8_t>::kAlignment;
-    const std::size_t row = (static_cast<std::size_t>(plan.kind.width) + kRow - 1) / kRow * kRow;
-    plan.picture_part = add(plan.kind.width, plan.kind.height, row, plan.picture);
+    plan.picture_part =
+        add(plan.kind.width, plan.kind.height, row_bytes(plan.kind.width), plan.picture);
     plan.pixels_part =
         add(atlas.width, atlas.height, cuda::ScratchLayout::stride_of(atlas.width), plan.pixels);
     const auto most =
@@ -355,13 +362,18 @@ class CudaMining final : public GpuMining {
     if (plan.scratch_bytes > kMostApart) return {StatusCode::kUnsupported, ""};
     return {};
   }
+  static std::size_t row_bytes(int width) {
+    constexpr std::size_t kRow = Image<std::uint8_t>::kAlignment;
+    return (static_cast<std::size_t>(width) + kRow - 1) / kRow * kRow;
+  }
   int side_of(const Level& level) const { return scaled_side(model_->window_width, level.scale); }
 
   const std::uint64_t seed_;
   int device_ = 0;
   std::shared_ptr<const CascadeModel> model_;
   std::optional<cuda::DeviceCascade> cascade_;  ///< of it
-  std::list<KindPlan> plans_;                   ///< the last one used first
+  GpuPictures pictures_;
+  std::list<KindPlan> plans_;  ///< the last one used first
   std::array<Load, 2> loads_;
 };
 

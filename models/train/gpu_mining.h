@@ -19,6 +19,7 @@ namespace cuface::train {
 /// A picture to search, from pixel (dx, dy) on.
 struct SearchTask {
   ImageView<const std::uint8_t> picture;   ///< in host memory; not read with `generated`
+  bool stays = false;                      ///< there, with these pixels, for as long as GpuMining
   std::optional<std::uint64_t> generated;  ///< instead: the number of such a picture
   int dx = 0, dy = 0;
   double factor = 1.1;  ///< between sizes of windows

@@ -145,6 +145,7 @@ struct Miner::Impl {
       } else {
         if (!pictures[i].ok()) continue;  // look() says so, once it is its turn
         task.picture = pictures[i].value()->view();
+        task.stays = backgrounds.is_kept(items[i].picture);
         width = task.picture.width;
         height = task.picture.height;
       }
@@ -156,7 +157,7 @@ struct Miner::Impl {
       item_of.push_back(i);
     }
     std::vector<SearchedPicture> found;
-    CUFACE_TRY(gpu->search(tasks, found, decoders, stop));
+    CUFACE_TRY(gpu->search(tasks, found, stop));
     for (std::size_t i = 0; i < found.size(); ++i) batch.searched[item_of[i]] = std::move(found[i]);
     return {};
   }
@@ -256,7 +257,7 @@ struct Miner::Impl {
     const std::size_t bytes = found.size().pixels();
     for (std::size_t at = 0; at < of.pixels.size() && found.count() < options.wanted; at += bytes) {
       const std::span<const std::uint8_t> window(of.pixels.data() + at, bytes);
-      const std::uint64_t hash = xxh64(window);
+      const std::uint64_t hash = of.hashes[at / bytes];
       if (const auto it = positives.find(hash); it != positives.end()) {
         return {StatusCode::kInvalidArgument,
                 (item.generated ? "generated background " + std::to_string(item.picture)

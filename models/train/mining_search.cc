@@ -12,6 +12,7 @@
 #include "kernels/levels/levels.h"
 #include "kernels/pyramid/pyramid.h"
 #include "models/train/mining.h"
+#include "models/xxh64.h"
 
 namespace cuface::train {
 namespace {
@@ -210,6 +211,7 @@ class MiningSearch::Impl {
         const std::span window(pixels.data() + i * size.pixels(), size.pixels());
         if (failed[i] == stages_ && !is_flat(window, size)) {
           out.pixels.insert(out.pixels.end(), window.begin(), window.end());
+          out.hashes.push_back(xxh64(window));
         }
       }
     }

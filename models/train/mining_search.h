@@ -33,7 +33,8 @@ struct MinedWindows {
   Status status;
   std::int64_t windows = 0, passed = 0;
   double in_picture = 0;  ///< that pass, of all; about, where they are more than a search keeps
-  std::vector<std::uint8_t> pixels;  ///< of the chosen windows
+  std::vector<std::uint8_t> pixels;   ///< of the chosen windows
+  std::vector<std::uint64_t> hashes;  ///< of each one's pixels
 };
 
 /// What of a picture is looked at in a pass. Another pixel to begin with: where the step is 2 these

@@ -18,7 +18,6 @@ using cuface::boost::key_of;
 constexpr int kMostThreads = 1024;
 constexpr int kDigits = 4, kDigitBits = 8, kDigitValues = 1 << kDigitBits;
 constexpr int kTotals = kDigitValues + 1;
-constexpr int kEndWords = kBins / 32;  // a bit for each bin
 /// Of a warp, where a block sorts in shared memory: ranks wait in registers.
 constexpr int kMostRounds = 16;
 
@@ -214,7 +213,7 @@ __global__ void __launch_bounds__(kMostThreads)
     }
     __syncthreads();
     if (!bins.bins) continue;
-    if (thread == 0) bins.ends[f] = std::uint64_t{ends[1]} << 32 | ends[0];
+    if (thread < kEndWords) bins.ends[f * kEndWords + thread] = ends[thread];
     auto* of_feature =
         reinterpret_cast<uint4*>(bins.bins + f / BinRows::kGroup * BinRows::kGroup * bins.stride) +
         f % BinRows::kGroup;

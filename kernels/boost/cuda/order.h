@@ -32,7 +32,11 @@ struct OrderRows {
   static std::size_t stride_of(std::size_t count) { return (count + kChunk - 1) / kChunk * kChunk; }
 };
 
-inline constexpr int kBins = 64;
+#ifndef BINS
+#define BINS 128
+#endif
+inline constexpr int kBins = BINS;
+inline constexpr int kEndWords = kBins / 32;  ///< a bit for each bin
 
 /// Of each feature the bin that each sample lies in. A group of features lies side by side: 16
 /// samples of the first one, of the second one, and so on; then the next 16.
@@ -40,15 +44,17 @@ struct BinRows {
   static constexpr std::size_t kGroup = 32, kTogether = 16;
 
   std::uint8_t* bins = nullptr;  ///< null: there are none
-  std::uint64_t* ends =
-      nullptr;             ///< of each feature: a bit for each bin behind which a split may stand
+  /// Of each feature a bit for each bin behind which a split may stand.
+  std::uint32_t* ends = nullptr;
   std::size_t stride = 0;  ///< samples of a feature, a multiple of kTogether
 
   static std::size_t bytes(std::size_t features, std::size_t stride) {
     return (features + kGroup - 1) / kGroup * kGroup * stride;
   }
   /// From feature `first` on, a multiple of kGroup.
-  BinRows from(std::size_t first) const { return {bins + first * stride, ends + first, stride}; }
+  BinRows from(std::size_t first) const {
+    return {bins + first * stride, ends + first * kEndWords, stride};
+  }
 };
 
 /// How orders are made on a GPU: a block sorts a feature, in shared memory where it fits.

@@ -54,7 +54,7 @@ struct SearchMemory : StageMemory {
   PinnedBuffer<std::byte> host_order;
   DeviceBuffer<std::byte> orders, spare;
   DeviceBuffer<std::uint8_t> bins;
-  DeviceBuffer<std::uint64_t> ends;
+  DeviceBuffer<std::uint32_t> ends;
   DeviceBuffer<float> bounds;
   OwnStream stream;  ///< ends before what it works on
 
@@ -212,14 +212,14 @@ class CudaSearch : public SplitSearch {
     const std::size_t of_feature = stride_ * sizeof(Id);
     stored_ = std::min(bank_.count(), memory / of_feature);
     const std::size_t of_orders = stored_ * of_feature, of_bins = BinRows::bytes(stored_, stride_);
-    has_bins_ = boosting_ != Boosting::kLogit && stored_ == bank_.count() &&
-                of_orders + of_bins <= memory;
+    has_bins_ =
+        boosting_ != Boosting::kLogit && stored_ == bank_.count() && of_orders + of_bins <= memory;
     // Between stages others need some too.
     keeps_orders_ = of_orders + (has_bins_ ? of_bins : 0) <= ours / 2;
     CUFACE_TRY(grow_to(of_orders, m.orders));
     if (has_bins_) {
       CUFACE_TRY(grow_to(of_bins, m.bins));
-      CUFACE_TRY(grow_to(stored_, m.ends));
+      CUFACE_TRY(grow_to(stored_ * kEndWords, m.ends));
       CUFACE_TRY(grow_to(stored_, m.bounds));
     }
     return grow_to(std::min(kBlock, bank_.count() - stored_) * of_feature, m.spare);

@@ -54,19 +54,20 @@ struct Splits {
     return dividend >= bound * kSlack * divisor;
   }
 
-  /// No less than the quality of `left`, but for roundings; of a side with nothing what nearby
-  /// splits come to.
-  __device__ float most(std::int32_t weight, std::int32_t response) const {
-    if (kDiscrete) return static_cast<float>(right_weight(all, {weight, response}));
-    const cuface::boost::BoostSums left{weight, response};
-    if (weight == 0 || weight == all.weight) return own;
-    return squares_explained(all, left);
+  /// Of discrete boosting all are; the others' quality is else NaN.
+  __device__ bool is_split(cuface::boost::BoostSums left) const {
+    return kDiscrete || (left.weight != 0 && left.weight != all.weight);
   }
 
-  /// The same of all splits within a chunk that begins with `left` before it. Quality is a convex
-  /// function of weight and response, so it is highest at a corner of where they may come to: with
-  /// all or none of the positive samples, and of the negative ones. LogitBoost's samples have more
-  /// or less of both: corners of a box.
+  /// The quality of a split; else what nearby splits come to.
+  __device__ float most(cuface::boost::BoostSums left) const {
+    return is_split(left) ? quality(left) : own;
+  }
+
+  /// may_reach() of all splits within a chunk that begins with `left` before it. Quality is a
+  /// convex function of weight and response, so it is highest at a corner of where they may come
+  /// to: with all or none of the positive samples, and of the negative ones. LogitBoost's samples
+  /// have more or less of both: corners of a box.
   __device__ bool chunk_may_reach(cuface::boost::BoostSums left, std::int32_t weight,
                                   std::int32_t positive, std::int32_t negative, float bound) const {
     const auto reaches = [&](std::int32_t more, std::int32_t response) {

@@ -73,7 +73,7 @@ class BoostCuda : public testing::Test {
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     test::GuardedBytes scratch(plan.value().scratch_bytes(), 0x5A);
     test::GuardedBytes bin_bytes(cuda::boost::BinRows::bytes(bound.size(), stride), 0x5A);
-    auto ends = uploaded(std::vector<std::uint64_t>(bound.size()));
+    auto ends = uploaded(std::vector<std::uint32_t>(bound.size() * cuda::boost::kEndWords));
     const cuda::boost::BinRows bins{bin_bytes.data(), ends.data(), stride};
     const Status made =
         plan.value().make({sums.data(), norms.data(), values.padded(), count}, device_bound.data(),
