@@ -55,7 +55,6 @@ __global__ void __launch_bounds__(kWarps* kWarp, 3)
 #pragma unroll
       for (unsigned k = 0; k < 4; ++k) {
         const std::int32_t response = of_word[k];
-        if (response == 0) continue;  // trimmed, for all lanes
         const std::uint32_t place = (static_cast<std::uint32_t>(response) >> 24 & 0x80) |
                                     static_cast<std::uint32_t>(lane) * sizeof(std::int32_t);
         const std::uint32_t address = __byte_perm(words[i], place, 0x5504 | k << 4);
@@ -101,13 +100,25 @@ __global__ void __launch_bounds__(kWarps* kWarp, 3)
   if (warp == 0 && has) bounds[feature] = std::bit_cast<float>(shared.bounds[lane]);
 }
 
+auto kernel_of(Boosting boosting) {
+  return boosting == Boosting::kDiscrete ? bound_kernel<Boosting::kDiscrete>
+                                         : bound_kernel<Boosting::kGentle>;
+}
+
 }  // namespace
+
+Result<bool> can_bound(Boosting boosting) {
+  int device = 0, most = 0;
+  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the current GPU"));
+  CUFACE_TRY(check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                   "asking for a GPU's shared memory"));
+  return boosting != Boosting::kLogit && static_cast<std::size_t>(most) >= sizeof(BoundMemory);
+}
 
 Status bound_features(const BinRows& rows, std::uint32_t features, const DeviceNode& node,
                       float* bounds, BestSplit* best, Launcher launch) {
   if (features == 0) return {};
-  const auto kernel = node.boosting == Boosting::kDiscrete ? bound_kernel<Boosting::kDiscrete>
-                                                           : bound_kernel<Boosting::kGentle>;
+  const auto kernel = kernel_of(node.boosting);
   CUFACE_TRY(
       check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                  cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(BoundMemory)),

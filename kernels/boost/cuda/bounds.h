@@ -10,9 +10,12 @@
 
 namespace cuface::cuda::boost {
 
+/// False for LogitBoost, and where a block of the current GPU has too little shared memory.
+Result<bool> can_bound(Boosting boosting);
+
 /// For each of `features` features no less than the quality of its best split, but for what kSlack
 /// leaves to roundings. Raises *best to what one of them reaches at least, as a split of feature
-/// ~0. Not for LogitBoost. node.responses has zeros up to rows.stride.
+/// ~0. Where can_bound(). node.responses has zeros up to rows.stride.
 Status bound_features(const BinRows& rows, std::uint32_t features, const DeviceNode& node,
                       float* bounds, BestSplit* best, Launcher launch);
 

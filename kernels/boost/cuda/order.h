@@ -32,10 +32,7 @@ struct OrderRows {
   static std::size_t stride_of(std::size_t count) { return (count + kChunk - 1) / kChunk * kChunk; }
 };
 
-#ifndef BINS
-#define BINS 128
-#endif
-inline constexpr int kBins = BINS;
+inline constexpr int kBins = 256;             ///< as a byte has
 inline constexpr int kEndWords = kBins / 32;  ///< a bit for each bin
 
 /// Of each feature the bin that each sample lies in. A group of features lies side by side: 16

@@ -212,8 +212,9 @@ class CudaSearch : public SplitSearch {
     const std::size_t of_feature = stride_ * sizeof(Id);
     stored_ = std::min(bank_.count(), memory / of_feature);
     const std::size_t of_orders = stored_ * of_feature, of_bins = BinRows::bytes(stored_, stride_);
-    has_bins_ =
-        boosting_ != Boosting::kLogit && stored_ == bank_.count() && of_orders + of_bins <= memory;
+    const auto can = can_bound(boosting_);
+    CUFACE_TRY(can.status());
+    has_bins_ = can.value() && stored_ == bank_.count() && of_orders + of_bins <= memory;
     // Between stages others need some too.
     keeps_orders_ = of_orders + (has_bins_ ? of_bins : 0) <= ours / 2;
     CUFACE_TRY(grow_to(of_orders, m.orders));
