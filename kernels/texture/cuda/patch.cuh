@@ -22,12 +22,12 @@ namespace patch {
 /// (two) and g + 8, of places 2 t and 2 t + 1.
 __device__ inline void multiply(int (&sums)[4], const PatchWords& a, std::uint32_t b0,
                                 std::uint32_t b1) {
-#ifdef __NVCC__
+#if defined(__NVCC__) && __CUDA_ARCH__ >= 800
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
       "{%8, %9}, {%0, %1, %2, %3};"
       : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
       : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b0), "r"(b1));
-#else  // tests/gpu/emulator
+#else  // tests/gpu/emulator, and GPUs of before 2020
   const int lane = static_cast<int>(threadIdx.x) % kWarp, g = lane / 4, t = lane % 4;
   for (int from = 0; from < 4; ++from) {
     std::uint32_t rows[4], places[2][2];
