@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +82,14 @@ class PositionsCuda : public testing::Test {
   TempFolder folder_;
 };
 
+/// cudaconvertscale turns from GStreamer 1.24 on.
+bool is_known(const std::string& elements) {
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
+  return minor >= 24 || elements.find("cudaconvertscale") == std::string::npos ||
+         elements.find("video-direction") == std::string::npos;
+}
+
 TEST_F(PositionsCuda, FacesStayInTheirPlaceWhereNoPixelMoves) {
   const Behind plain = behind("identity");
   const std::vector<double> expected = boxes_in(plain.lines);
@@ -95,6 +104,7 @@ TEST_F(PositionsCuda, FacesStayInTheirPlaceWhereNoPixelMoves) {
         "queue ! cudascale" + kOnCuda + "width=960,height=540 ! tee ! queue ! cudaconvert" +
             kOnCuda + "format=I420 ! cudadownload ! capsfilter caps=video/x-raw ! cudaupload" +
             kOnCuda + "width=960"}) {
+    if (!is_known(elements)) continue;
     const Behind found = behind(elements);
     EXPECT_TRUE(found.warnings.empty()) << elements << ": " << found.warnings[0];
     const std::vector<double> boxes = boxes_in(found.lines);
@@ -108,10 +118,11 @@ TEST_F(PositionsCuda, FacesStayInTheirPlaceWhereNoPixelMoves) {
     std::printf(
         "{\"what\": \"faces behind elements on CUDA\", \"elements\": \"%s\", \"boxes\": %zu, "
         "\"largest difference\": %.6f}\n",
-        elements.c_str(), both / 4, largest);
+        std::regex_replace(elements, std::regex(" ! capsfilter caps=\\S+"), "").c_str(), both / 4,
+        largest);
     ++compared;
   }
-  EXPECT_EQ(compared, 6);
+  EXPECT_EQ(compared, is_known("cudaconvertscale video-direction=") ? 6 : 5);
 }
 
 TEST_F(PositionsCuda, FacesAreLostLoudlyWherePixelsMove) {
@@ -133,6 +144,7 @@ TEST_F(PositionsCuda, FacesAreLostLoudlyWherePixelsMove) {
         {"cudadownload" + in_system + "videocrop name=x left=80 ! cudaupload", "x (videocrop)"},
         {"cudadownload" + in_system + "videoflip name=x video-direction=horiz ! cudaupload",
          "x (videoflip)"}}) {
+    if (!is_known(elements)) continue;
     const Behind found = behind(elements);
     EXPECT_EQ(faces_in(found.lines), 0) << elements;
     EXPECT_EQ(found.seen, 0) << elements << ": the probe";
@@ -142,7 +154,7 @@ TEST_F(PositionsCuda, FacesAreLostLoudlyWherePixelsMove) {
         << elements << ": " << found.warnings[0];
     ++lost;
   }
-  EXPECT_EQ(lost, 9);
+  EXPECT_EQ(lost, is_known("cudaconvertscale video-direction=") ? 9 : 6);
 }
 
 }  // namespace
