@@ -1,6 +1,6 @@
 #include "kernels/boost/cuda/bounds.h"
 #include "kernels/boost/cuda/splits.cuh"
-#include "kernels/common/cuda/runtime.h"
+#include "kernels/common/cuda/attributes.h"
 #include "kernels/common/cuda/warp.cuh"
 
 namespace cuface::cuda::boost {
@@ -100,25 +100,18 @@ __global__ void __launch_bounds__(kWarps* kWarp, 3)
   if (warp == 0 && has) bounds[feature] = std::bit_cast<float>(shared.bounds[lane]);
 }
 
-auto kernel_of(Boosting boosting) {
-  return boosting == Boosting::kDiscrete ? bound_kernel<Boosting::kDiscrete>
-                                         : bound_kernel<Boosting::kGentle>;
-}
-
 }  // namespace
 
 Result<bool> can_bound(Boosting boosting) {
-  int device = 0, most = 0;
-  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the current GPU"));
-  CUFACE_TRY(check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                   "asking for a GPU's shared memory"));
+  CUFACE_TAKE(most, most_shared_memory());
   return boosting != Boosting::kLogit && static_cast<std::size_t>(most) >= sizeof(BoundMemory);
 }
 
 Status bound_features(const BinRows& rows, std::uint32_t features, const DeviceNode& node,
                       float* bounds, BestSplit* best, Launcher launch) {
   if (features == 0) return {};
-  const auto kernel = kernel_of(node.boosting);
+  const auto kernel = node.boosting == Boosting::kDiscrete ? bound_kernel<Boosting::kDiscrete>
+                                                           : bound_kernel<Boosting::kGentle>;
   CUFACE_TRY(
       check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                  cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(BoundMemory)),

@@ -6,7 +6,7 @@
 
 #include "kernels/boost/cuda/order.h"
 #include "kernels/boost/keys.h"
-#include "kernels/common/cuda/runtime.h"
+#include "kernels/common/cuda/attributes.h"
 #include "kernels/common/cuda/warp.cuh"
 
 namespace cuface::cuda::boost {
@@ -234,13 +234,8 @@ auto kernel_for(bool shared) {
 
 Result<OrderPlan> OrderPlan::create(int count, std::size_t id_bytes) {
   OrderPlan plan;
-  int device = 0, most_shared = 0, processors = 0;
-  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the GPU"));
-  CUFACE_TRY(
-      check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-            "asking for the GPU's shared memory"));
-  CUFACE_TRY(check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-                   "asking for the GPU's processors"));
+  CUFACE_TAKE(most_shared, most_shared_memory());
+  CUFACE_TAKE(processors, multiprocessors());
   const bool wide = id_bytes == sizeof(std::uint32_t);
   const std::size_t places = OrderRows<std::uint16_t>::stride_of(static_cast<std::size_t>(count));
   const std::size_t buffers =

@@ -4,7 +4,7 @@
 
 #include "kernels/boost/cuda/scan.h"
 #include "kernels/boost/cuda/splits.cuh"
-#include "kernels/common/cuda/runtime.h"
+#include "kernels/common/cuda/attributes.h"
 #include "kernels/common/cuda/warp.cuh"
 
 namespace cuface::cuda::boost {
@@ -170,13 +170,8 @@ auto kernel_for(Boosting boosting, bool shared) {
 
 Result<ScanPlan> ScanPlan::create(int count, Boosting boosting) {
   ScanPlan plan;
-  int device = 0, most_shared = 0, processors = 0;
-  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the GPU"));
-  CUFACE_TRY(
-      check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-            "asking for the GPU's shared memory"));
-  CUFACE_TRY(check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-                   "asking for the GPU's processors"));
+  CUFACE_TAKE(most_shared, most_shared_memory());
+  CUFACE_TAKE(processors, multiprocessors());
   plan.blocks_ = processors;
   plan.shared_ = static_cast<std::size_t>(count + 1) * sizeof(std::int32_t) *
                  (boosting == Boosting::kLogit ? 2 : 1);

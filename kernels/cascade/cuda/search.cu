@@ -7,6 +7,7 @@
 #include "kernels/cascade/cuda/survivors.cuh"
 #include "kernels/cascade/cuda/tile.cuh"
 #include "kernels/cascade/cuda/window_search.cuh"
+#include "kernels/common/cuda/attributes.h"
 #include "kernels/common/cuda/tables.h"
 #include "kernels/common/try.h"
 
@@ -22,11 +23,7 @@ Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
   TilePlan& plan = search.plan_;
   int most_step = 1;
   for (const Level& level : levels) most_step = std::max(most_step, level.grid.step);
-  int device = 0, most_shared = 0;
-  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the GPU"));
-  CUFACE_TRY(
-      check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-            "asking for the GPU's shared memory"));
+  CUFACE_TAKE(most_shared, most_shared_memory());
   const auto pairs = [&](const SearchLayouts& layouts, int most_stages) -> const PairNodes& {
     return cascade.pairs(layouts, most_stages);
   };
@@ -63,9 +60,7 @@ Result<CascadeSearch> CascadeSearch::create(DeviceCascade& cascade,
     level.end = level.rows;
     parts.push_back(level);
   }
-  int processors = 0;
-  CUFACE_TRY(check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-                   "asking for the GPU's processors"));
+  CUFACE_TAKE(processors, multiprocessors());
   if (plan.in_pairs) cut_tiles(parts, processors * kPairBlocks);
   std::uint64_t tiles = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {

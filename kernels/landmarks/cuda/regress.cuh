@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels/common/cuda/attributes.h"
 #include "kernels/common/cuda/launch.h"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/common/try.h"
@@ -181,10 +182,7 @@ ForestKernel<Job> kernel_of(Fit fit, const ForestTables& forest) {
 /// so that no landmarker may set one of its own. Returns whether this model's tables fit.
 template <typename Job>
 Result<bool> allow_shared_memory(const ForestTables& forest) {
-  int device = 0, most = 0;
-  CUFACE_TRY(check(cudaGetDevice(&device), "landmarks"));
-  CUFACE_TRY(check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                   "landmarks"));
+  CUFACE_TAKE(most, most_shared_memory());
   for (const Fit fit : {Fit::kDlib, Fit::kStaged, Fit::kUnstaged}) {
     CUFACE_TRY(check(cudaFuncSetAttribute(kernel_of<Job>(fit, forest),
                                           cudaFuncAttributeMaxDynamicSharedMemorySize, most),

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels/common/cuda/attributes.h"
 #include "kernels/common/cuda/early.cuh"
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/common/try.h"
@@ -267,13 +268,8 @@ std::size_t shared_bytes(const DeviceShape& model, int faces) {
 }
 
 Result<SearchShape> search_shape(const DeviceShape& model) {
-  int device = 0, most = 0, multiprocessors = 0;
-  const auto ask = [&](cudaDeviceAttr what, int& value) {
-    return check(cudaDeviceGetAttribute(&value, what, device), "shape");
-  };
-  CUFACE_TRY(check(cudaGetDevice(&device), "shape"));
-  CUFACE_TRY(ask(cudaDevAttrMaxSharedMemoryPerBlockOptin, most));
-  CUFACE_TRY(ask(cudaDevAttrMultiProcessorCount, multiprocessors));
+  CUFACE_TAKE(most, most_shared_memory());
+  CUFACE_TAKE(processors, multiprocessors());
   std::size_t bytes = shared_bytes(model);
   const auto all = static_cast<std::size_t>(most);
   if (bytes > all)
@@ -304,8 +300,8 @@ Result<SearchShape> search_shape(const DeviceShape& model) {
   std::size_t room = 0;
   for (const std::size_t some : {Staged::table_bytes(t.constraint), matrix})
     if (fits(bytes + some)) room = std::max(room, some);
-  return SearchShape{static_cast<unsigned>(multiprocessors * kBlocksOfSm),
-                     static_cast<unsigned>(bytes), static_cast<unsigned>(room), faces, early};
+  return SearchShape{static_cast<unsigned>(processors * kBlocksOfSm), static_cast<unsigned>(bytes),
+                     static_cast<unsigned>(room), faces, early};
 }
 
 Status search_all(const DeviceShape& model, const SearchShape& shape, const ShapeWork& work,
