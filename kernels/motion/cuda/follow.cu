@@ -36,6 +36,19 @@ struct Follow {
   Sums sums[kWarps];
 };
 
+/// For a whole warp: a bit for each column of a row of cells, of what a lane each says.
+template <typename Is>
+__device__ std::uint64_t bits_of_row(int columns, Is is) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  std::uint64_t bits = 0;
+#pragma unroll 1
+  for (int first = 0; first < columns; first += kWarp) {
+    const int c = first + lane;
+    bits |= std::uint64_t{__ballot_sync(kAllLanes, c < columns && is(c))} << first;
+  }
+  return bits;
+}
+
 /// The counts of the cells go to the result; which of them are active.
 __device__ void find_active_by_rows(const MotionPlan& plan, bool forget,
                                     const MotionCellCounts& counts, const std::uint8_t* streak,
@@ -46,24 +59,18 @@ __device__ void find_active_by_rows(const MotionPlan& plan, bool forget,
   Sums sums{};
 #pragma unroll 1
   for (int r = warp; r < rows; r += kWarps) {
-    std::uint64_t active = 0;
-#pragma unroll 1
-    for (int first = 0; first < columns; first += kWarp) {
-      const int c = first + lane, i = r * columns + c;
-      bool is = false;
-      if (c < columns) {
-        const std::uint32_t changed = counts.changed[i], pixels = counts.pixels[i];
-        shared.streaks[i] = forget ? std::uint8_t{0} : streak[i];
-        is = is_cell_active(plan, counts, r, c);
-        out->cell_changed[i] = changed;
-        out->cell_stirred[i] = counts.stirred[i];
-        out->cell_pixels[i] = pixels;
-        sums.changed += changed;
-        sums.pixels += pixels;
-        sums.counted_cells += pixels > 0;
-      }
-      active |= std::uint64_t{__ballot_sync(kAllLanes, is)} << first;
-    }
+    const std::uint64_t active = bits_of_row(columns, [&](int c) {
+      const int i = r * columns + c;
+      const std::uint32_t changed = counts.changed[i], pixels = counts.pixels[i];
+      shared.streaks[i] = forget ? std::uint8_t{0} : streak[i];
+      out->cell_changed[i] = changed;
+      out->cell_stirred[i] = counts.stirred[i];
+      out->cell_pixels[i] = pixels;
+      sums.changed += changed;
+      sums.pixels += pixels;
+      sums.counted_cells += pixels > 0;
+      return is_cell_active(plan, counts, r, c);
+    });
     sums.active_cells += count_bits(active);
     if (lane == 0) shared.active[r] = active;
   }
@@ -102,20 +109,14 @@ __device__ void find_moving_by_rows(const MotionPlan& plan, const Seen& seen, Mo
   int moving_cells = 0;
 #pragma unroll 1
   for (int r = warp; r < rows; r += kWarps) {
-    std::uint64_t moving = 0;
-#pragma unroll 1
-    for (int first = 0; first < columns; first += kWarp) {
-      const int c = first + lane, i = r * columns + c;
-      bool moves = false;
-      if (c < columns) {
-        const std::uint8_t now =
-            global ? std::uint8_t{0} : streak_of(plan, shared.active[r], r, c, before);
-        memory->state.streak[i] = now;
-        moves = !global && now >= plan.config.min_frames;
-        memory->changed[i] = memory->stirred[i] = 0;
-      }
-      moving |= std::uint64_t{__ballot_sync(kAllLanes, moves)} << first;
-    }
+    const std::uint64_t moving = bits_of_row(columns, [&](int c) {
+      const int i = r * columns + c;
+      const std::uint8_t now =
+          global ? std::uint8_t{0} : streak_of(plan, shared.active[r], r, c, before);
+      memory->state.streak[i] = now;
+      memory->changed[i] = memory->stirred[i] = 0;
+      return !global && now >= plan.config.min_frames;
+    });
     moving_cells += count_bits(moving);
     if (lane != 0) continue;
     summary.active[r] = shared.active[r];
