@@ -23,7 +23,7 @@
 namespace cuface::gst {
 
 /// Counted up where the layout changes; others are not read.
-inline constexpr std::uint8_t kWireVersion = 2;
+inline constexpr std::uint8_t kWireVersion = 3;
 /// Most of what one result may have.
 inline constexpr std::uint32_t kMostWireFaces = 1 << 14, kMostWireLandmarks = 1024,
                                kMostWireSide = 1 << 15, kMostWirePictures = 1 << 12;
