@@ -23,8 +23,8 @@ inline constexpr int kMostFastSide = 32768;
 inline constexpr int kMostFastThreshold = 255;
 
 struct Corner {
-  std::int16_t x = 0, y = 0;
-  std::int32_t score = 0;
+  std::int16_t x = 0, y = 0;  ///< pixel of the whole picture, also where a part is searched
+  std::int32_t score = 0;     ///< the greatest threshold that keeps it, to kMostFastThreshold
   friend bool operator==(const Corner&, const Corner&) = default;
 };
 
@@ -35,10 +35,10 @@ class FastDetector {
   /// kInvalidArgument: a side below 1 or above kMostFastSide.
   static Result<FastDetector> create(int width, int height);
 
-  /// `corners` := those in `part` of the whole picture's, row by row. Pixels beside the part count
-  /// as neighbours; the three at each side of the picture are no corners. kInvalidArgument: a
-  /// picture that is larger than planned, a threshold out of 0 to kMostFastThreshold.
-  /// kCancelled, with some of them, once `stop` is raised.
+  /// `corners` := those of the whole picture that lie in `part`, row by row; `part` may reach
+  /// beyond it. Pixels beside the part count as neighbours; the three at each side of the picture
+  /// are no corners. kInvalidArgument: a picture that is larger than planned, a threshold out of 0
+  /// to kMostFastThreshold. kCancelled, with some of them, once `stop` is raised.
   Status run(ImageView<const std::uint8_t> grey, int threshold, Rect part,
              std::vector<Corner>& corners, const StopFlag* stop = nullptr);
 

@@ -48,11 +48,12 @@ class Draws {
   virtual Place jitter(std::size_t sample) = 0;
   /// Where a feature pixel lies.
   virtual Place pixel(int stage, int index) = 0;
-  /// The splits that a tree tries: [nodes][tests].
+  /// Fills `tests`, [nodes][tests], with the splits that a tree tries. `pixels` are the stage's.
   virtual void splits(int stage, int tree, std::span<const Point> pixels,
                       std::span<ForestSplit> tests) = 0;
 };
 
+/// Those of options.draws, which are valid, for so many faces. One thread at a time.
 std::unique_ptr<Draws> make_draws(const ForestOptions& options, std::size_t faces);
 
 }  // namespace cuface::grow

@@ -12,12 +12,12 @@
 
 namespace cuface::grow {
 
-/// In the unit box: for each x and y of every landmark. Face i has the samples from
+/// Shapes in the unit box, x0, y0, x1, y1 ... each. Face i has the samples from
 /// i * oversampling_amount on.
 struct Starts {
-  std::vector<float> mean;
-  std::vector<float> targets;  ///< [faces]; 0 where a landmark is not there
-  std::vector<float> shapes;   ///< [samples]
+  std::vector<float> mean;     ///< [2 * landmarks]
+  std::vector<float> targets;  ///< [faces][2 * landmarks]; 0 where a landmark is not there
+  std::vector<float> shapes;   ///< [samples][2 * landmarks]
 };
 
 /// 0 for 0, as dlib's.

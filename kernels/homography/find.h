@@ -1,5 +1,5 @@
-// How a homography is found, for the host and for a device alike. Counts are integers and sums of
-// doubles have the order of the pairs, so that all lanes give the same bits.
+// RANSAC (Fischler, Bolles 1981) scored as MSAC (Torr, Zisserman 2000), for host and device. Counts
+// are integers, and sums of doubles have the order of the pairs, so all lanes give the same bits.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The least squares of a homography, for the host and for a device alike: steps of Levenberg and
-// Marquardt in normalised points, whose sums have the order of the pairs.
+// Least squares of a homography, for host and device: Levenberg-Marquardt, in points normalised as
+// Hartley (1997) does: to root mean square distance sqrt(2). Sums have the order of the pairs.
 #pragma once
 
 #include <cmath>
@@ -66,7 +66,7 @@ struct System {
   CUFACE_HD double squares() const { return sum[kSums - 1]; }
 };
 
-/// What one pair adds to them; the sum of squares is not finite where the pair is behind.
+/// What a pair (x, y), (u, v) adds, kSums terms; squares are infinite behind the camera.
 CUFACE_HD inline void add_pair(const double* n, double x, double y, double u, double v,
                                double* term) {
   const double w = n[6] * x + n[7] * y + 1, over = 1 / w;
@@ -123,7 +123,7 @@ CUFACE_HD inline bool solve(const System& system, double damping, double* step) 
   return true;
 }
 
-/// refine_homography() by any lanes, each of which gets an answer of its own.
+/// refine_homography() by any lanes, each with its own answer and `map`; `scratch` is shared.
 CUFACE_HD_GENERIC
 template <typename Lanes>
 CUFACE_HD bool refine(const Lanes& lanes, std::span<const Point> from, std::span<const Point> to,

@@ -42,22 +42,22 @@ struct HomographyConfig {
 /// gives it.
 Status validate(const HomographyConfig& config);
 
-/// Samples come from a counter-based generator keyed by `seed`. The sample whose pairs agree best
-/// wins (each inlier counts the more the nearer it is; of equals the earlier one), and is refined
-/// over its inliers. inlier[i] := 0/1, of as many as there are pairs, by the refined map. Returns
-/// how many these are; 0 = there is none, and `out` is untouched: below four pairs, and where no
-/// four lie in general position. Pairs that are not finite are never inliers. `config` is valid,
-/// and there are 2^22 pairs at most. `turns`, of each pair or empty: by how many degrees the
-/// picture is turned there, as its keypoints say, above -360 and below 360. The pairs of a sample
-/// are then turned about alike where such are drawn in time. Deterministic, thread-safe.
+/// Finds the map from `from` to `to`, places in pixels of either picture. All spans are the
+/// caller's, of as many entries as there are pairs, 2^22 at most; `turns` may be empty. `config` is
+/// valid. The sample whose pairs agree best wins; each inlier counts the more the nearer it is; of
+/// equals the earlier one. Its map is refined over its inliers. inlier[i] := 0/1, by the refined
+/// map. Returns the number of inliers. 0 = there is no map, and `out` is untouched: below four
+/// pairs, or no four in general position. A pair that is not finite is no inlier. `turns`: degrees
+/// by which the picture is turned at each pair, above -360 and below 360; a sample's pairs are then
+/// turned about alike where such are drawn in time. Deterministic by `seed`, thread-safe.
 int find_homography(std::span<const Point> from, std::span<const Point> to,
                     const HomographyConfig& config, std::uint64_t seed,
                     std::span<std::uint8_t> inlier, Homography& out,
                     std::span<const float> turns = {});
 
 /// `map` := the map near it with the least squares of distances in `to`, over the pairs with
-/// inlier[i] != 0, all before the camera. False, and `map` untouched, below four of them or where
-/// they do not tell it. Deterministic, thread-safe.
+/// inlier[i] != 0, all before the camera. Spans as above. False, and `map` untouched, below four of
+/// them or where these do not determine a map. Deterministic, thread-safe.
 bool refine_homography(std::span<const Point> from, std::span<const Point> to,
                        std::span<const std::uint8_t> inlier, Homography& map);
 

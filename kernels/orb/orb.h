@@ -51,16 +51,16 @@ class OrbDetector {
   OrbDetector& operator=(OrbDetector&&) noexcept;
   ~OrbDetector();
 
-  /// `out` := the keypoints, level by level and of each row by row. Every level has its share of
-  /// max_keypoints; all that equal the last one of a share stay, up to kMostKeypoints in all.
-  /// kInvalidArgument where the size is another; kCancelled, with some of them, once `stop` is
-  /// raised.
+  /// `out` := the keypoints in pixels of `grey`, level by level and of each row by row. Each level
+  /// has its share of max_keypoints; all that equal the last one of a share stay, up to
+  /// kMostKeypoints in all. kInvalidArgument where the size is not the planned one; kCancelled,
+  /// with some of the keypoints, once `stop` is raised.
   Status run(ImageView<const std::uint8_t> grey, BinaryFeatures& out,
              const StopFlag* stop = nullptr);
 
-  /// `out` := those of `given` on a level that there is, kLeastEdge away from its sides, as they
-  /// are and in their order, with their descriptors. Errors as run(), and kInvalidArgument where
-  /// more than kMostKeypoints are given.
+  /// `out` := `given` with descriptors, unchanged and in order; without those whose octave is no
+  /// level, or that lie nearer than kLeastEdge to a level's sides. Errors as run(), and
+  /// kInvalidArgument where more than kMostKeypoints are given.
   Status describe(ImageView<const std::uint8_t> grey, std::span<const Keypoint> given,
                   BinaryFeatures& out, const StopFlag* stop = nullptr);
 

@@ -15,8 +15,9 @@ namespace cuface::planar {
 /// Cells of a picture, each way.
 inline constexpr int kCells = 8;
 
-/// At most `most` of them: the strongest of each cell, then the second of each, and so on; of
-/// equals the earlier one. So an object is still known by the part that is not covered.
+/// At most `most` of the keypoints of a picture of width x height, in its pixels: the strongest of
+/// each cell, then the second of each, and so on; of equals the earlier one. None is within 3
+/// pixels of another, each way. So an object is still known by the part that is not covered.
 inline std::vector<Point> spread_points(std::span<const Keypoint> keypoints, int width, int height,
                                         int most) {
   std::vector<std::vector<const Keypoint*>> cells(kCells * kCells);

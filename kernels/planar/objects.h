@@ -32,8 +32,8 @@ Status validate(const PlanarSearchConfig& config);
 /// The objects of frames of one size. One thread at a time.
 class PlanarObjects {
  public:
-  /// What is looked for. The picture is copied; the features, found as those of frames are, stay
-  /// as they are.
+  /// What is looked for. The picture is copied. The features must outlive the PlanarObjects, and
+  /// have the frames' kind of descriptor.
   struct Reference {
     ImageView<const std::uint8_t> picture;
     const Features* features;
@@ -53,9 +53,11 @@ class PlanarObjects {
   /// FeatureFinder::create().
   Status resize(int width, int height);
 
-  /// Frame number `frame`, whose pyramid is `now`. `before` is that of the frame before; null where
-  /// there is none, and all objects are looked for. `known`: the frame's keypoints, where somebody
-  /// has found them. kCancelled, with some of the objects, once `stop` is raised.
+  /// Follows what is visible and, on each interval-th frame, looks for what is not. Call resize()
+  /// first. `now`: the pyramid of frame number `frame`. `before`: that of the frame before; null
+  /// where there is none: then nothing is visible any more. `known`: the frame's keypoints; null:
+  /// found here where they are needed. Nothing of them is kept. kCancelled, with some of the
+  /// objects, once `stop` is raised.
   Status step(GaussianPyramid* before, GaussianPyramid& now, const Features* known,
               std::uint64_t frame, const StopFlag* stop = nullptr);
 

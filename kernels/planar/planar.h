@@ -37,7 +37,7 @@ struct PlanarPose {
   bool visible = false;
   bool found = false;  ///< by descriptors, on this frame; else followed
   Homography map;      ///< from pixels of the picture to those of the frame; m[8] = 1
-  Point corners[4];    ///< of the picture: top left, top right, bottom right, bottom left
+  Point corners[4];    ///< outer corners, in px of the frame: clockwise from the top left
   int inliers = 0;     ///< points that look like the picture where the map has them
 };
 
@@ -61,15 +61,15 @@ class PlanarScratch {
 /// One object. Allocates when it is made, and in its first steps. One thread at a time.
 class PlanarTracker {
  public:
-  /// Of `picture`, whose keypoints these are; both may go afterwards. kInvalidArgument as
-  /// validate(), or where a side is below 16 pixels.
+  /// Of `picture` and its keypoints, in its pixels; copies both. kInvalidArgument as validate(),
+  /// or where a side is below 16 pixels.
   static Result<PlanarTracker> create(ImageView<const std::uint8_t> picture,
                                       std::span<const Keypoint> keypoints,
                                       const PlanarConfig& config);
 
-  /// Looks for it by matches of places in the picture with those in a frame, and by how many
-  /// degrees each is turned there. Samples are keyed by `seed`. kCancelled, and it is not visible,
-  /// once `stop` is raised; so for follow().
+  /// Looks for it by matches: places in picture and frame, in pixels, and degrees by which each is
+  /// turned, of equal number. Samples are keyed by `seed`. Not finding it is no error. kCancelled,
+  /// and it is not visible, once `stop` is raised; so for follow().
   Status find(std::span<const Point> in_picture, std::span<const Point> in_frame,
               std::span<const float> turns, GaussianPyramid& frame, std::uint64_t seed,
               PlanarScratch& scratch, const StopFlag* stop = nullptr);

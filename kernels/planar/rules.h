@@ -28,6 +28,7 @@ inline constexpr int kMostAttempts = 4;
 /// px^2 that an object covers at the least.
 inline constexpr double kLeastArea = 400;
 
+/// The same map with m[8] = 1; m[8] is not 0.
 CUFACE_HD inline Homography scaled(const Homography& h) {
   Homography out;
   for (int i = 0; i < 9; ++i) out.m[i] = h.m[i] / h.m[8];
@@ -39,7 +40,9 @@ CUFACE_HD inline bool is_near_frame(Point p) {
   return std::abs(p.x) < kFar && std::abs(p.y) < kFar;
 }
 
-/// The map shows the picture's front, all of it before the camera.
+/// Writes where a map has the outer corners of a picture of width x height, in pixels of the frame.
+/// False, and `corners` is written in part, where the map does not show the front, has a corner
+/// behind the camera or far from the frame, or covers less than kLeastArea.
 CUFACE_HD inline bool place_corners(const Homography& map, int width, int height, Point* corners) {
   const auto right = static_cast<float>(width) - 0.5f, bottom = static_cast<float>(height) - 0.5f;
   const Point of[4] = {{-0.5f, -0.5f}, {right, -0.5f}, {right, bottom}, {-0.5f, bottom}};

@@ -119,6 +119,8 @@ struct Likeness {
   }
 };
 
+/// Of the square less `margin` pixels on each side, which is within both pictures: a is `seen`, b
+/// is `frame`.
 inline Likeness compare(ImageView<const std::uint8_t> seen, ImageView<const std::uint8_t> frame,
                         const Square& square, int margin) {
   Likeness sums;
@@ -161,6 +163,7 @@ struct Light {
   }
 };
 
+/// Gives the drawn square the frame's light; `sums` as compare() tells them.
 inline void relight(ImageView<std::uint8_t> seen, const Square& square, const Likeness& sums) {
   const Light light(sums);
   std::uint8_t table[256];
