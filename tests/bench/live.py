@@ -8,19 +8,16 @@ that drops what is more than 20 ms late. Each setting runs in a process of its o
 turns, and the medians over the rounds count.
 """
 import argparse
-import datetime
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
 import threading
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("CUFACE_BUILD", SOURCE / "build"))
-DATA = pathlib.Path(os.environ.get("CUFACE_DATA", SOURCE / "../shared/data"))
+import chain
+
 CLIPS = ["WolfgangLanger_Pexels.mp4", "face-demographics-walking.mp4", "classroom.mp4"]
 SETTINGS = {"whole": "spread=false", "auto": "spread=auto"}
 SECONDS = 2  # of a clip that are kept decoded and shown forwards and backwards, so that nothing jumps
@@ -33,7 +30,7 @@ CHAIN = ("appsrc name=camera is-live=true format=time ! video/x-raw,format=NV12,
 def decoded(clip, width, height, rate):
     """Pictures of the clip, NV12."""
     raw = subprocess.run(
-        ["ffmpeg", "-nostdin", "-v", "error", "-i", str(DATA / "videos" / clip), "-t", str(SECONDS), "-vf",
+        ["ffmpeg", "-nostdin", "-v", "error", "-i", str(chain.DATA / "videos" / clip), "-t", str(SECONDS), "-vf",
          f"fps={rate},scale={width}:{height}", "-pix_fmt", "nv12", "-f", "rawvideo", "-"], check=True,
         stdout=subprocess.PIPE).stdout
     size = width * height * 3 // 2
@@ -131,13 +128,9 @@ def main():
             rows.append(row)
             print(json.dumps(row), flush=True)
     if arguments.output:
-        commit = subprocess.run(["git", "-C", str(SOURCE), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE,
-                                text=True).stdout.strip()
-        cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
-                   platform.processor())
         arguments.output.write_text(json.dumps(
-            {"date": datetime.date.today().isoformat(), "commit": commit, "processor": cpu, "size": arguments.size,
-             "rate": arguments.rate, "rounds": arguments.rounds, "rows": rows}, indent=1) + "\n")
+            {**chain.header(), "size": arguments.size, "rate": arguments.rate, "rounds": arguments.rounds, "rows": rows},
+            indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -28,17 +28,6 @@ std::string file_of(const std::string& folder, int face, const char* kind) {
   return folder + "/" + std::to_string(face) + kind;
 }
 
-/// A box like a detector's around labelled points: over the eyebrows there are none.
-Box box_of(std::span<const Point> points) {
-  Point low = points[0], high = points[0];
-  for (const Point& p : points) {
-    low = {std::min(low.x, p.x), std::min(low.y, p.y)};
-    high = {std::max(high.x, p.x), std::max(high.y, p.y)};
-  }
-  const float side = 1.1f * std::max(high.x - low.x, high.y - low.y);
-  return {(low.x + high.x - side) / 2, high.y - 0.95f * side, side, side};
-}
-
 Box detected(cv::CascadeClassifier& cascade, const cv::Mat& picture, const Box& labelled,
              int& found) {
   std::vector<cv::Rect> faces;
@@ -62,7 +51,7 @@ int prepare(const ShapeModel& model, const std::string& folder) {
   for (const test::LandmarkRow& row : test::landmark_rows()) {
     if (!row.human) continue;
     const cv::Mat picture = row.picture();
-    const Box box = detected(cascade, picture, box_of(row.truth), found);
+    const Box box = detected(cascade, picture, test::box_around(row.truth), found);
     std::vector<ShapePoint> start(static_cast<std::size_t>(model.points));
     const Rect window = shape::start_in_window(model, box, picture.cols, picture.rows, start);
     cv::imwrite(file_of(folder, face, ".pgm"),

@@ -9,15 +9,11 @@ import subprocess
 import pytest
 
 from programs import BUILD
+from train_tool import TOOL, interrupted, run
 
-TOOL = BUILD / "models/train/cuface-train"
 MODEL = BUILD / "models/cuface-model"
 SETTINGS = ("--cascade-depth", "3", "--num-trees-per-cascade-level", "12", "--oversampling-amount", "4", "--feature-pool-size",
             "100", "--num-test-splits", "8", "--mirror")
-
-
-def run(*command, **options):
-    return subprocess.run([TOOL, *map(str, command)], capture_output=True, text=True, check=False, **options)
 
 
 @pytest.fixture(name="drawn", scope="module")
@@ -98,19 +94,9 @@ def test_the_report_tells_growing_from_the_rest(undisturbed):
 
 
 def stopped(drawn, folder, how, after, *more):
-    """A training that got the signal; its process and what it then said."""
-    with subprocess.Popen([TOOL, "forest", *inputs(drawn), *SETTINGS, "--num-trees-per-cascade-level", "150", *more, "--output",
-                           folder / "m.dat", "--checkpoint-every", "0"], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
-                          text=True) as process:
-        said = ""
-        for text in process.stderr:
-            said = text
-            if re.match(after, text):
-                process.send_signal(how)
-                break
-        rest = process.stderr.read()
-    assert re.match(after, said), said
-    return process.returncode, rest
+    """A training that got the signal; its exit status and what it then said."""
+    return interrupted(["forest", *inputs(drawn), *SETTINGS, "--num-trees-per-cascade-level", "150", *more,
+                        "--output", folder / "m.dat", "--checkpoint-every", "0"], after, how)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -9,13 +9,9 @@ import pytest
 
 from model_file import blocks
 from programs import BUILD
+from train_tool import TOOL, run
 
-TOOL = BUILD / "models/train/cuface-train"
 SETTINGS = ("--profiles", "patches", "--variance", "0.97", "--mirror", "--patch", "7", "--levels", "3", "--size", "40", "--refits", "2", "--confidence-folds", "0")
-
-
-def run(*command):
-    return subprocess.run([TOOL, *map(str, command)], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(name="drawn", scope="module")

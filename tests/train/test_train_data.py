@@ -1,19 +1,17 @@
 """cuface-train data from outside: files, messages with file and line, exit codes."""
 import json
 import os
-import subprocess
 
 import pytest
 
 from drawn_training import drawn_window, write_pgm
-from programs import BUILD
+import train_tool
 
-TOOL = BUILD / "models/train/cuface-train"
 WIDTH, HEIGHT = 60, 48
 
 
 def run(*command, **options):
-    return subprocess.run([TOOL, "data", *map(str, command)], capture_output=True, text=True, check=False, **options)
+    return train_tool.run("data", *command, **options)
 
 
 @pytest.fixture(name="place")
@@ -71,9 +69,9 @@ def test_switches(place):
 
 def test_what_it_makes_can_be_trained_with(place):
     assert run(*inputs(place), "--output", place / "out").returncode == 0
-    done = subprocess.run([TOOL, "cascade", "--positives", place / "out/train.vec", "--negatives",
-                           place / "out/train-backgrounds.txt", "--output", place / "box.xml", "--size", "12x12", "--stages",
-                           "1", "--negatives-per-stage", "50"], capture_output=True, text=True, check=False)
+    done = train_tool.run("cascade", "--positives", place / "out/train.vec", "--negatives",
+                          place / "out/train-backgrounds.txt", "--output", place / "box.xml", "--size", "12x12", "--stages",
+                          "1", "--negatives-per-stage", "50")
     assert done.returncode == 0, done.stderr
     assert "1 stages" in done.stdout
 

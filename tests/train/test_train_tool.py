@@ -10,14 +10,9 @@ import subprocess
 import pytest
 
 from drawn_training import drawn_window, write_pgm, write_training
-from programs import BUILD
+from train_tool import TOOL, interrupted, run
 
-TOOL = BUILD / "models/train/cuface-train"
 SETTINGS = ("--size", "12x12", "--stages", "5", "--negatives-per-stage", "100", "--max-false-alarm-rate", "0.6")
-
-
-def run(*command, **options):
-    return subprocess.run([TOOL, *map(str, command)], capture_output=True, text=True, check=False, **options)
 
 
 @pytest.fixture(name="place", scope="module")
@@ -93,24 +88,14 @@ def test_the_report_has_phases_and_memory(undisturbed):
     assert report["settings"]["seed"] == "0"
 
 
-def interrupted(place, folder, line, how, *more):
-    """A training that got the signal when it said so; its process."""
-    command = [TOOL, "cascade", *inputs(place), *SETTINGS, "--output", folder / "face.xml", "--checkpoint-every", "0", *more]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
-        said = []
-        for text in process.stderr:
-            said.append(text)
-            if re.match(line, text):
-                process.send_signal(how)
-                break
-        rest = process.stderr.read()
-    assert said and re.match(line, said[-1]), said
-    return process.returncode, rest
+def stopped(place, folder, line, how, *more):
+    """A training that got the signal when it said so."""
+    return interrupted(["cascade", *inputs(place), *SETTINGS, "--output", folder / "face.xml", "--checkpoint-every", "0", *more],
+                       line, how)
 
 
 def test_ctrl_c_and_resume(place, undisturbed, tmp_path):
-    code, text = interrupted(place, tmp_path, "stage 2 of 5: ", signal.SIGINT)
+    code, text = stopped(place, tmp_path, "stage 2 of 5: ", signal.SIGINT)
     checkpoint = tmp_path / "face.xml.checkpoint"
     assert code == 3, text
     assert f"to go on: cuface-train resume {checkpoint}" in text
@@ -144,7 +129,7 @@ def test_a_gpu_gives_the_same_bytes(place, undisturbed, tmp_path):
     assert (tmp_path / "face.xml").read_bytes() == undisturbed.read_bytes()
     folder = tmp_path / "stopped"
     folder.mkdir()
-    code, text = interrupted(place, folder, "stage 2 of 5: ", signal.SIGINT, "--backend", "cuda")
+    code, text = stopped(place, folder, "stage 2 of 5: ", signal.SIGINT, "--backend", "cuda")
     assert code == 3, text
     rest = run("resume", folder / "face.xml.checkpoint", "--backend", "cpu")
     assert rest.returncode == 0, rest.stderr
@@ -154,7 +139,7 @@ def test_a_gpu_gives_the_same_bytes(place, undisturbed, tmp_path):
 
 @pytest.mark.parametrize("line", ["stage 1 of 5: 100 of 100 negatives", "stage 3 of 5: .* boosting in"])
 def test_kill_nine_and_resume(place, undisturbed, tmp_path, line):
-    code, _ = interrupted(place, tmp_path, line, signal.SIGKILL)
+    code, _ = stopped(place, tmp_path, line, signal.SIGKILL)
     assert code == -signal.SIGKILL
     done = run("resume", tmp_path / "face.xml.checkpoint")
     assert done.returncode == 0, done.stderr
@@ -164,7 +149,7 @@ def test_kill_nine_and_resume(place, undisturbed, tmp_path, line):
 def test_inputs_that_have_moved_or_changed(place, undisturbed, tmp_path):
     here = tmp_path / "here"
     shutil.copytree(place, here)
-    assert interrupted(here, tmp_path, "stage 2 of 5: ", signal.SIGTERM)[0] == 3
+    assert stopped(here, tmp_path, "stage 2 of 5: ", signal.SIGTERM)[0] == 3
     checkpoint = tmp_path / "face.xml.checkpoint"
     there = here.rename(tmp_path / "there")
     gone = run("resume", checkpoint)
