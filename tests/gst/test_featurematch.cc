@@ -4,11 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 
-#include "gst/meta/gstcufacematchmeta.h"
 #include "gst/meta/keypoints.h"
-#include "gst/meta/matches.h"
 #include "kernels/match/match.h"
 #include "tests/gst/features_read.h"
+#include "tests/gst/matches_read.h"
 #include "tests/gst/support.h"
 
 namespace cuface::test {
@@ -52,42 +51,6 @@ std::vector<PictureMatch> expected(const cv::Mat& reference, const cv::Mat& fram
   return out;
 }
 
-/// A buffer's matches in pixels of a frame of this size; -1 pictures without a meta.
-struct Read {
-  int pictures = -1;
-  std::vector<MatchedPicture> references;
-  std::vector<PictureMatch> matches;
-
-  Read(GstBuffer* buffer, float width, float height) {
-    GstCufaceMatchMeta* meta = buffer ? gst_cuface_buffer_get_match_meta(buffer) : nullptr;
-    GstCufaceMatches* all = meta ? gst_cuface_match_meta_get_matches(meta) : nullptr;
-    if (!all) return;
-    pictures = static_cast<int>(gst_cuface_matches_get_reference_count(all));
-    for (guint i = 0; static_cast<int>(i) < pictures; ++i) {
-      guint w = 0, h = 0, keypoints = 0;
-      const gchar* name = gst_cuface_matches_get_reference(all, i, &w, &h, &keypoints);
-      references.push_back(
-          {name, static_cast<int>(w), static_cast<int>(h), static_cast<std::int32_t>(keypoints)});
-    }
-    for (guint i = 0; i < gst_cuface_matches_get_count(all); ++i) {
-      PictureMatch m;
-      m.picture = static_cast<std::int32_t>(gst_cuface_matches_get_match(
-          all, i, &m.at.x, &m.at.y, &m.in_picture.x, &m.in_picture.y, &m.distance));
-      const MatchedPicture& in = references.at(static_cast<std::size_t>(m.picture));
-      m.at = {m.at.x * width - 0.5f, m.at.y * height - 0.5f};
-      m.in_picture = {m.in_picture.x * static_cast<float>(in.width) - 0.5f,
-                      m.in_picture.y * static_cast<float>(in.height) - 0.5f};
-      matches.push_back(m);
-    }
-    gst_cuface_matches_unref(all);
-  }
-  int of(int picture) const {
-    int count = 0;
-    for (const PictureMatch& m : matches) count += m.picture == picture;
-    return count;
-  }
-};
-
 /// The same, but for the rounding of places.
 void expect_same(const std::vector<PictureMatch>& a, const std::vector<PictureMatch>& b) {
   ASSERT_EQ(a.size(), b.size());
@@ -114,10 +77,10 @@ class FeatureMatches : public testing::Test {
     harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, grey.cols, grey.rows));
     return harness.pass(grey_frame(grey));
   }
-  static Read matches(const std::string& pipeline, const cv::Mat& grey) {
+  static MatchesRead matches(const std::string& pipeline, const cv::Mat& grey) {
     GstBuffer* out = pass(pipeline, grey);
     EXPECT_NE(out, nullptr) << pipeline;
-    const Read read(out, static_cast<float>(grey.cols), static_cast<float>(grey.rows));
+    const MatchesRead read(out, static_cast<float>(grey.cols), static_cast<float>(grey.rows));
     if (out) gst_buffer_unref(out);
     return read;
   }
@@ -162,7 +125,7 @@ TEST_F(FeatureMatches, OfTheMetaAreTheKernels) {
     harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight));
     GstBuffer* out = harness.pass(grey_frame(frame));
     ASSERT_NE(out, nullptr) << c.features;
-    const Read read(out, kWidth, kHeight);
+    const MatchesRead read(out, kWidth, kHeight);
     gst_buffer_unref(out);
     const auto wanted = expected(frame(kPart).clone(), frame, c.found_with, c.config);
     EXPECT_GE(wanted.size(), 30u) << c.features << c.match;
@@ -176,7 +139,7 @@ TEST_F(FeatureMatches, OfTheMetaAreTheKernels) {
 }
 
 TEST_F(FeatureMatches, SayWhereAPartOfThePictureIs) {
-  const Read read = matches("cufeatures ! cufeaturematch reference=" + part, frame);
+  const MatchesRead read = matches("cufeatures ! cufeaturematch reference=" + part, frame);
   int right = 0;
   for (const PictureMatch& m : read.matches)
     right += std::abs(m.at.x - m.in_picture.x - static_cast<float>(kPart.x)) < 2 &&
@@ -189,7 +152,7 @@ TEST_F(FeatureMatches, SayWhereAPartOfThePictureIs) {
 TEST_F(FeatureMatches, TellPicturesApart) {
   const std::string other = write("other.png", textured(200, 180, 9));
   const std::string rest = write("rest.png", frame(cv::Rect(0, 100, 150, 140)));
-  const Read read =
+  const MatchesRead read =
       matches("cufeatures ! cufeaturematch reference=" + part + "," + other + "," + rest, frame);
   ASSERT_EQ(read.pictures, 3);
   EXPECT_GE(read.of(0), 60);
@@ -205,7 +168,7 @@ TEST_F(FeatureMatches, FollowThePictureAndTheSettings) {
   GstBuffer* scaled =
       pass(chain + " ! videoscale ! capsfilter caps=video/x-raw,width=640,height=480", frame);
   ASSERT_NE(scaled, nullptr);
-  expect_same(Read(scaled, kWidth, kHeight).matches, all);
+  expect_same(MatchesRead(scaled, kWidth, kHeight).matches, all);
   gst_buffer_unref(scaled);
 
   Harness harness(chain);
@@ -217,7 +180,7 @@ TEST_F(FeatureMatches, FollowThePictureAndTheSettings) {
     ASSERT_NE(out, nullptr);
     MatchConfig config;
     config.ratio = upright ? 0.6f : 0.75f;
-    expect_same(Read(out, kWidth, kHeight).matches,
+    expect_same(MatchesRead(out, kWidth, kHeight).matches,
                 expected(frame(kPart).clone(), frame, with_orb({.upright = upright}), config));
     gst_buffer_unref(out);
   }
@@ -235,8 +198,28 @@ TEST_F(FeatureMatches, FollowThePictureAndTheSettings) {
   }
   EXPECT_GE(inside.size(), 10u);
   EXPECT_LT(inside.size(), all.size());
-  expect_same(Read(out, 160, 120).matches, inside);
+  expect_same(MatchesRead(out, 160, 120).matches, inside);
   gst_buffer_unref(out);
+}
+
+TEST_F(FeatureMatches, FollowOtherCaps) {
+  Harness harness("cufeatures ! cufeaturematch reference=" + part);
+  for (const auto& [format, width] : {std::pair{GST_VIDEO_FORMAT_GRAY8, kWidth},
+                                      {GST_VIDEO_FORMAT_BGRx, kWidth},
+                                      {GST_VIDEO_FORMAT_BGRx, kWidth * 3 / 4},
+                                      {GST_VIDEO_FORMAT_GRAY8, kWidth * 5 / 4}}) {
+    const GstVideoInfo info = video_info(format, width, kHeight * width / kWidth);
+    cv::Mat other;
+    cv::resize(frame, other, {info.width, info.height}, 0, 0, cv::INTER_AREA);
+    harness.set_caps(info);
+    GstBuffer* out = harness.pass(make_frame(info, other));
+    ASSERT_NE(out, nullptr);
+    const std::vector<PictureMatch> wanted = expected(frame(kPart).clone(), other, {}, {});
+    EXPECT_GE(wanted.size(), 20u) << width;
+    const auto w = static_cast<float>(info.width), h = static_cast<float>(info.height);
+    expect_same(MatchesRead(out, w, h).matches, wanted);
+    gst_buffer_unref(out);
+  }
 }
 
 TEST_F(FeatureMatches, StandInALineOfJson) {
@@ -307,14 +290,15 @@ TEST_F(FeatureMatches, AGapAndAWhiteFrameHaveNone) {
   ASSERT_NE(gap, nullptr);
   EXPECT_EQ(gst_cuface_buffer_get_match_meta(gap), nullptr);
   gst_buffer_unref(gap);
-  const Read white = matches(chain, cv::Mat(kHeight, kWidth, CV_8U, cv::Scalar(255)));
+  const MatchesRead white = matches(chain, cv::Mat(kHeight, kWidth, CV_8U, cv::Scalar(255)));
   EXPECT_EQ(white.pictures, 1) << "it was matched";
   EXPECT_TRUE(white.matches.empty());
 }
 
 TEST_F(FeatureMatches, APictureWithoutKeypointsMatchesNothingAndSaysSo) {
   const std::string white = write("white.png", cv::Mat(80, 90, CV_8U, cv::Scalar(255)));
-  const Read read = matches("cufeatures ! cufeaturematch reference=" + white + "," + part, frame);
+  const MatchesRead read =
+      matches("cufeatures ! cufeaturematch reference=" + white + "," + part, frame);
   EXPECT_EQ(read.pictures, 2);
   EXPECT_EQ(read.references.at(0).keypoints, 0);
   EXPECT_EQ(read.of(0), 0);
@@ -339,7 +323,7 @@ TEST_F(FeatureMatches, AsManyKeypointsAsThereMayBe) {
   harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, many.cols, many.rows));
   GstBuffer* out = harness.pass(grey_frame(many));
   ASSERT_NE(out, nullptr);
-  const Read read(out, static_cast<float>(many.cols), static_cast<float>(many.rows));
+  const MatchesRead read(out, static_cast<float>(many.cols), static_cast<float>(many.rows));
   gst_buffer_unref(out);
   const guint64 keypoints = harness.stat("f", "keypoints");
   std::printf("%llu keypoints, of the picture %d, %zu matches\n",

@@ -238,15 +238,24 @@ TEST_P(FeatureElements, FollowAPictureThatIsScaledOrCropped) {
   gst_buffer_unref(out);
 }
 
-TEST_P(FeatureElements, AreTheSameInColour) {
-  for (const GstVideoFormat format :
-       {GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_GBR}) {
-    const GstVideoInfo info = video_info(format, kWidth, kHeight);
-    Harness harness(element);
+TEST_P(FeatureElements, AreTheSameInColourAndFollowOtherCaps) {
+  Harness harness(element);
+  for (const auto& [format, width] : {std::pair{GST_VIDEO_FORMAT_RGB, kWidth},
+                                      {GST_VIDEO_FORMAT_BGRx, kWidth},
+                                      {GST_VIDEO_FORMAT_BGRx, kWidth * 3 / 4},
+                                      {GST_VIDEO_FORMAT_GBR, kWidth},
+                                      {GST_VIDEO_FORMAT_GRAY8, kWidth * 5 / 4}}) {
+    const GstVideoInfo info = video_info(format, width, kHeight * width / kWidth);
+    cv::Mat frame = grey;
+    if (width != kWidth) cv::resize(grey, frame, {info.width, info.height}, 0, 0, cv::INTER_AREA);
     harness.set_caps(info);
-    GstBuffer* out = harness.pass(make_frame(info, grey));
+    GstBuffer* out = harness.pass(make_frame(info, frame));
     ASSERT_NE(out, nullptr);
-    expect_same(Read(out).in_pixels(kWidth, kHeight), all);
+    const Features wanted = width == kWidth ? all : features_of(frame, GetParam().config);
+    EXPECT_GE(wanted.keypoints.size(), 20u);
+    expect_same(
+        Read(out).in_pixels(static_cast<float>(info.width), static_cast<float>(info.height)),
+        wanted);
     gst_buffer_unref(out);
   }
 }

@@ -53,14 +53,54 @@ TEST_F(PlanarTracks, KeepTheIdOfWhatComesBack) {
   EXPECT_TRUE(back.objects[0].found);
   EXPECT_EQ(harness.stat("p", "lost-objects"), 1u);
   EXPECT_EQ(harness.stat("p", "searches"), 3u);
-  // Other caps: it is found again, with its id.
-  cv::Mat small;
-  cv::resize(scene(view), small, {400, 300}, 0, 0, cv::INTER_AREA);
-  harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, small.cols, small.rows));
-  const PlanarRead changed = pass(harness, small);
-  ASSERT_EQ(changed.objects.size(), 1u);
-  EXPECT_EQ(changed.objects[0].id, 1u);
-  EXPECT_TRUE(changed.objects[0].found);
+}
+
+/// Other caps are another picture: what was followed is found again, with its id, and where it is
+/// in frames of the new size. Ids are told apart by finding the second picture first.
+TEST_F(PlanarTracks, AreFoundAgainWithOtherCaps) {
+  Harness harness(chain);
+  const cv::Mat pictures[] = {poster(22), object};
+  const View places[] = {{.tilt = 15, .roll = -20, .scale = 0.7, .x = 180, .y = 330},
+                         {.tilt = 20, .towards = 70, .roll = 30, .scale = 0.7, .x = 440, .y = 150}};
+  const std::vector<std::size_t> both = {0, 1}, first = {0}, second = {1}, none;
+  unsigned n = 0;
+  std::uint64_t left = 0;
+  for (const auto& [format, width, visible] :
+       {std::tuple{GST_VIDEO_FORMAT_GRAY8, kSceneWidth, second},
+        {GST_VIDEO_FORMAT_BGRx, kSceneWidth, second},
+        {GST_VIDEO_FORMAT_BGRx, 480, first},
+        {GST_VIDEO_FORMAT_GRAY8, 480, none},
+        {GST_VIDEO_FORMAT_GRAY8, 720, both},
+        {GST_VIDEO_FORMAT_RGB, kSceneWidth, both}}) {
+    const GstVideoInfo info = video_info(format, width, width * kSceneHeight / kSceneWidth);
+    harness.set_caps(info);
+    for (int f = 0; f < 4; ++f, ++n) {
+      View now[] = {places[0], places[1]};
+      cv::Mat frame = background.clone();
+      for (const std::size_t i : visible) {
+        now[i].x += 3 * n;
+        lay(frame, pictures[i], map_of(now[i], object.size()));
+      }
+      expose(frame, 1, 0, 0.5, 2, n);
+      cv::resize(frame, frame, {info.width, info.height}, 0, 0,
+                 width < kSceneWidth ? cv::INTER_AREA : cv::INTER_CUBIC);
+      GstBuffer* out = harness.pass(make_frame(info, frame));
+      ASSERT_NE(out, nullptr);
+      const PlanarRead read(out, kSceneWidth, kSceneHeight);
+      gst_buffer_unref(out);
+      ASSERT_EQ(read.objects.size(), visible.size()) << n;
+      for (std::size_t i = 0; i < visible.size(); ++i) {
+        const PlanarRead::Object& one = read.objects[i];
+        EXPECT_EQ(one.picture, visible[i]) << n;
+        EXPECT_EQ(one.id, visible[i] == 1 ? 1u : 2u) << n;
+        EXPECT_EQ(one.found, f == 0) << n;
+        EXPECT_LT(error_of(one, now[visible[i]], object), 1) << n;
+      }
+      left += read.objects.size();
+    }
+  }
+  EXPECT_EQ(harness.stat("p", "visible-objects"), left);
+  EXPECT_EQ(harness.stat("p", "lost-objects"), 0u) << "nothing was looked for where it had been";
 }
 
 TEST_F(PlanarTracks, FollowThePicture) {
@@ -230,35 +270,39 @@ TEST_F(PlanarTracks, RestInAGap) {
   EXPECT_FALSE(pass(harness, scene(view, 2)).objects.at(0).found) << "it is followed over the gap";
 }
 
-/// Nobody knows where an object is in a gap behind a flush or a jump.
+/// Nobody knows where an object is in a gap behind a flush, a jump or other caps.
 TEST_F(PlanarTracks, DoNotRestBehindABreak) {
-  for (const bool flush : {true, false}) {
+  for (const std::string what : {"flush", "jump", "caps"}) {
     Harness harness(chain);
-    harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, kSceneWidth, kSceneHeight));
-    const auto at = [&](GstBuffer* in, GstClockTime pts) {
+    cv::Size size(kSceneWidth, kSceneHeight);
+    harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, size.width, size.height));
+    const auto at = [&](const cv::Mat& scene, bool gap, GstClockTime pts) {
+      cv::Mat grey;
+      cv::resize(scene, grey, size, 0, 0, cv::INTER_AREA);
+      GstBuffer* in = grey_frame(grey);
+      if (gap) GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_GAP);
       harness.push_at(in, pts);
       GstBuffer* out = harness.pull();
-      const std::size_t objects = PlanarRead(out, kSceneWidth, kSceneHeight).objects.size();
+      const std::size_t objects = PlanarRead(out, size.width, size.height).objects.size();
       gst_buffer_unref(out);
       return objects;
     };
-    const auto gap = [&] {
-      GstBuffer* buffer = grey_frame(background);
-      GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
-      return buffer;
-    };
-    EXPECT_EQ(at(grey_frame(scene(view)), 0), 1u);
-    EXPECT_EQ(at(gap(), 40 * GST_MSECOND), 1u);
-    if (flush) {
+    EXPECT_EQ(at(scene(view), false, 0), 1u);
+    EXPECT_EQ(at(background, true, 40 * GST_MSECOND), 1u);
+    if (what == "flush") {
       gst_harness_push_event(harness.get(), gst_event_new_flush_start());
       gst_harness_push_event(harness.get(), gst_event_new_flush_stop(FALSE));
       GstSegment segment;
       gst_segment_init(&segment, GST_FORMAT_TIME);
       gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
     }
-    const GstClockTime later = flush ? 80 * GST_MSECOND : 3600 * GST_SECOND;
-    EXPECT_EQ(at(gap(), later), 0u) << (flush ? "flush" : "jump");
-    EXPECT_EQ(at(grey_frame(scene(view)), later + 40 * GST_MSECOND), 1u);
+    if (what == "caps") {
+      size = {480, 360};
+      harness.set_caps(video_info(GST_VIDEO_FORMAT_GRAY8, size.width, size.height));
+    }
+    const GstClockTime later = what == "jump" ? 3600 * GST_SECOND : 80 * GST_MSECOND;
+    EXPECT_EQ(at(background, true, later), 0u) << what;
+    EXPECT_EQ(at(scene(view), false, later + 40 * GST_MSECOND), 1u) << what;
   }
 }
 
