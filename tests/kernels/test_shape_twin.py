@@ -56,31 +56,57 @@ def patch(plane, x, y, side, q, bilinear):
     return (g / (np.abs(g) + q)).ravel()
 
 
-def trained(random, size, kept):
+def trained(samples, kept):
     """A mean, a covariance of full rank, its leading eigenvectors, and the residual's whitening matrix."""
-    samples = random.normal(size=(2 * size, size)) @ random.normal(size=(size, size)) / size
     mean, cov = samples.mean(0), np.cov(samples.T)
     values, vectors = np.linalg.eigh(cov)
     leading, rest = vectors[:, -kept:], vectors[:, :-kept]
     return mean, cov, leading, (rest / np.sqrt(values[:-kept])).T
 
 
+def noise_picture(random, edge):
+    picture = random.integers(0, 256, (47, 61))
+    if edge:  # most of it flat, so that intensities differ
+        picture = np.where(random.random(picture.shape) < 0.97, 100, picture)
+    return picture
+
+
+def noise_samples(random, size):
+    return random.normal(size=(2 * size, size)) @ random.normal(size=(size, size)) / size
+
+
+def smooth_picture(random):
+    """Grey levels that change slowly from pixel to pixel, with a camera's noise."""
+    picture = random.normal(size=(67, 81))
+    for axis in (0, 1):
+        for _ in range(2):
+            picture = np.apply_along_axis(np.convolve, axis, picture, np.ones(5), "valid")
+    picture = picture[:47, :61]
+    return np.clip(np.rint(128 + 40 * picture / picture.std() + random.normal(size=picture.shape)), 0, 255).astype(int)
+
+
+def smooth_samples(random, size, gradient, q):
+    side, pictures = int(size ** 0.5), [planes(smooth_picture(random), gradient)[0] for _ in range(20)]
+    return np.array([patch(pictures[n % 20], *random.uniform((8, 8), (52, 38)), side, q, True) for n in range(2 * size)])
+
+
 @pytest.mark.parametrize("gradient", [FORWARD, MAGNITUDE])
 @pytest.mark.parametrize("bilinear", [1, 0])
-def test_costs(gradient, bilinear):
-    random, compared, moved, edges = np.random.default_rng(7), 0, 0, 0
+@pytest.mark.parametrize("smooth", [0, 1])
+def test_costs(gradient, bilinear, smooth):
+    random, compared, moved, edges, off = np.random.default_rng(7), 0, 0, 0, []
+    q = 31.5
     for side, reach, step, edge in ((13, 2, 1, 0), (13, 2, 1, 2), (5, 3, 2, 2), (1, 1, 1, 0)):
         if side == 1:
             mean, cov, leading, matrix = np.zeros(1), np.eye(1), np.zeros((1, 0)), np.eye(1)
         else:
-            mean, cov, leading, matrix = trained(random, side * side, side * side // 2)
+            size = side * side
+            samples = smooth_samples(random, size, gradient, q) if smooth else noise_samples(random, size)
+            mean, cov, leading, matrix = trained(samples, size // 2)
         inverse = np.linalg.inv(cov)
-        picture = random.integers(0, 256, (47, 61))
-        if edge:  # most of it flat, so that intensities differ
-            picture = np.where(random.random(picture.shape) < 0.97, 100, picture)
+        picture = smooth_picture(random) if smooth else noise_picture(random, edge)
         points = random.uniform((-3, -3), (64, 50), (14, 2)).round(3)
         points[:4] = (0, 0), (60, 46), (12, 20), (30.5, 7.5)
-        q = 31.5
         settings = {"side": side, "reach": reach, "step": step, "gradient": gradient, "bilinear": bilinear, "q": q, "edge": edge,
                     "rows": len(matrix), "width": 61, "height": 47, "points": len(points)}
         found = run("costs", [mean, matrix, points, picture], **settings, float=0)
@@ -101,11 +127,15 @@ def test_costs(gradient, bilinear):
             assert tuple(ours[-3:-1]) == offsets[best] and ours[-1] == pytest.approx(expected[best], rel=1e-4), (x, y)
             # In integers flat patches cost the same to the bit, in double they differ by rounding.
             there = expected[offsets.index(tuple(in_integers[:2]))]
-            assert there == pytest.approx(expected[best], rel=1e-3), (x, y)
-            # A gradient is rounded to 1/8192: much for a patch of a single one.
-            assert in_integers[2] == pytest.approx(there, rel=1e-3, abs=1e-5), (x, y)
+            assert there == pytest.approx(expected[best], rel=3e-3), (x, y)
+            # A gradient is rounded to 1/16384: much for a patch of a single one.
+            assert in_integers[2] == pytest.approx(there, rel=3e-3, abs=1e-5), (x, y)
+            if side > 1:
+                off.append(abs(in_integers[2] / there - 1))
             compared, moved = compared + len(offsets), moved + (offsets[best] != (0, 0))
-    assert compared > 1000 and moved > 30 and edges > 25, (compared, moved, edges)
+    # What integers round off cancels out where gradients change slowly; in white noise it adds up.
+    assert np.mean(off) < (4e-4 if smooth else 6e-4), off
+    assert compared > 1000 and moved > 30 and (smooth or edges > 25), (compared, moved, edges)
 
 
 def algorithm_1(mean, vectors, values, limit, weights, given, likely=None):
