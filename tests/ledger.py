@@ -6,7 +6,8 @@
                                                     took these
   tests/ledger.py run LOG TOTAL BUILD SECONDS...    the tests of meson's testlog.json, seconds of all tests/run and of
                                                     its build, and what `calibrate` printed before, between and after
-  tests/ledger.py gpu GPU.json                      the seconds of the GPU suite, as tests/gpu/tools/run notes them
+  tests/ledger.py gpu GPU.json                      the seconds that the GPU suite holds a card, as tests/gpu/tools/run
+                                                    notes them; where several programs shared a card, it counts once
 
 A suite costs the sum of its tests' seconds, though two run at a time. Budgets grow with the machine's slowness, which
 the calibration loop states; waits do not shrink on a fast machine, so neither do budgets. Something new adds an entry
@@ -19,6 +20,7 @@ its own: a machine that compiles slowly need not run slowly, and one number cali
 budgets of parts on one machine and broke one on another, with its whole far below.
 """
 import collections
+import datetime
 import json
 import multiprocessing
 import os
@@ -113,12 +115,27 @@ def run(log, total, build, *calibrations):
     return 1 if over(rows, scale) else 0
 
 
+def seconds_of_cards(runs):
+    """Seconds in which a card was held by one run at least, of all cards."""
+    held = collections.defaultdict(list)
+    for part in runs:
+        end = datetime.datetime.fromisoformat(part["end"]).timestamp()
+        held[part["card"]].append((end - part["seconds"], end))
+    total = 0
+    for times in held.values():
+        until = 0
+        for begin, end in sorted(times):
+            total += max(0, end - max(begin, until))
+            until = max(until, end)
+    return total
+
+
 def gpu(path):
-    seconds = json.loads(pathlib.Path(path).read_text(encoding="utf-8")).get("seconds")
-    if not seconds:
-        print(f"{os.path.basename(path)} was written before seconds were noted")
+    runs = json.loads(pathlib.Path(path).read_text(encoding="utf-8")).get("runs")
+    if not runs:
+        print(f"{os.path.basename(path)} was written before runs were noted")
         return SKIPPED
-    return over([("the GPU suite", sum(seconds.values()), total_of("gpu.json"))], 1)
+    return over([("the GPU suite", seconds_of_cards(runs), total_of("gpu.json"))], 1)
 
 
 def main(arguments):

@@ -1,5 +1,8 @@
 """The ledger fails above a budget, forgives a slow machine, and refuses what has no budget or adds too much."""
 import json
+import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -97,3 +100,39 @@ def test_additions_to_suites_are_limited_and_known(added, suites):
     added("a suite", 20, **suites)
     with pytest.raises(SystemExit):
         ledger.budget_of_suites()
+
+
+def test_a_card_that_programs_share_counts_once():
+    def run(card, minute, seconds):
+        return {"card": card, "end": f"2026-01-01T00:{minute:02}:00Z", "seconds": seconds}
+    assert ledger.seconds_of_cards([run("a", 10, 120), run("a", 11, 120), run("a", 20, 60)]) == 180 + 60
+    assert ledger.seconds_of_cards([run("a", 10, 120), run("b", 10, 120)]) == 240
+    assert ledger.seconds_of_cards([run("a", 10, 300), run("a", 9, 60)]) == 300
+
+
+def test_the_gpu_suite_above_its_budget_fails(tmp_path, capsys):
+    result = tmp_path / "gpu.json"
+    for seconds, status in ((ledger.total_of("gpu.json"), 0), (ledger.total_of("gpu.json") + 1, 1)):
+        result.write_text(json.dumps({"runs": [{"card": "a", "end": "2026-01-01T00:00:00Z", "seconds": seconds}]}))
+        assert ledger.gpu(result) == status, capsys.readouterr().out
+
+
+def test_runs_of_the_gpu_suite_are_merged(tmp_path):
+    def write(name, commit, test):
+        file = tmp_path / name
+        file.write_text(json.dumps({
+            "date": f"2026-01-01T00:00:0{test}Z", "device": "card", "driver": "1", "commit": commit, "seconds": {f"test_{test}": 5},
+            "runs": [{"card": "a", "end": "2026-01-01T00:00:00Z", "seconds": 5}], "benchmarks": [{"what": test}],
+            "tests": {"passed": test, "failed": 0, "skipped": 1, "failures": [], "skips": [f"test_{test}"]}}))
+        return file
+    tool = pathlib.Path(__file__).parent / "gpu/tools/results.py"
+    merged = tmp_path / "merged.json"
+    parts = [write("1.json", "abc", 1), write("2.json", "abc", 2)]
+    subprocess.run([sys.executable, tool, "merge", merged, *parts], check=True)
+    result = json.loads(merged.read_text())
+    assert result["tests"] == {"passed": 3, "failed": 0, "skipped": 2, "failures": [], "skips": ["test_1", "test_2"]}
+    assert result["seconds"] == {"test_1": 5, "test_2": 5} and len(result["runs"]) == len(result["benchmarks"]) == 2
+    assert result["date"].endswith("02Z")
+    other = write("3.json", "def", 3)
+    refused = subprocess.run([sys.executable, tool, "merge", merged, *parts, other], check=False, capture_output=True, text=True)
+    assert refused.returncode == 1 and "more than one commit" in refused.stderr

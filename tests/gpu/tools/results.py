@@ -2,6 +2,7 @@
 """What tests/gpu/tools/run found, as one JSON file and as a table.
 
   results.py collect FOLDER COMMIT FILE.json   from the logs and reports in FOLDER
+  results.py merge FILE.json FIRST.json ...    of runs of one commit, which several cards or programs shared
   results.py table FILE.json                   as Markdown, to standard output, with the figures of the
                                                CPU (docs/results/cpu-*.json)
   results.py check FILE.json                   exit status 1 when FILE.md is not that
@@ -15,12 +16,15 @@ In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and N
 GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
 its log is "N passed, N failed, N skipped" these are its counts. A line of a log that is a JSON object
 with a key "what" is a measurement. FILE.json has date, device, driver, commit, seconds of each
-test (tests/ledger.py holds their sum against the budget), tests, benchmarks.
+test, runs (which card was held, until when, for how many seconds: tests/ledger.py holds them against the budget),
+tests, benchmarks.
 """
+import collections
 import contextlib
 import datetime
 import io
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -92,14 +96,15 @@ def measurements(log):
 
 
 def gpu():
-    """(name, driver) of the first GPU, or None."""
+    """(name, driver, UUID) of the first GPU that programs see, or None."""
     try:
-        out = subprocess.run(['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader'],
+        first = os.environ.get('CUDA_VISIBLE_DEVICES', '').split(',')[0] or '0'
+        out = subprocess.run(['nvidia-smi', '-i', first, '--query-gpu=name,driver_version,uuid', '--format=csv,noheader'],
                              check=True, capture_output=True, text=True, timeout=60).stdout
-        name, driver = out.splitlines()[0].split(', ')
-        return name, driver
+        name, driver, card = out.splitlines()[0].split(', ')
+        return name, driver, card
     except (OSError, subprocess.SubprocessError, IndexError, ValueError):
-        return None, None
+        return None, None, None
 
 
 def collect(folder, commit, path):
@@ -116,10 +121,11 @@ def collect(folder, commit, path):
             report = None
         tests.add(name, int(rc), log, report)
         benchmarks += measurements(log)
-    device, driver = gpu()
+    device, driver, card = gpu()
     counts = tests.as_dict()
-    result = {'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
-              'device': device, 'driver': driver, 'commit': commit, 'seconds': seconds,
+    date = datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')
+    result = {'date': date, 'device': device, 'driver': driver, 'commit': commit, 'seconds': seconds,
+              'runs': [{'card': card, 'end': date, 'seconds': sum(seconds.values())}],
               'tests': counts, 'benchmarks': benchmarks}
     pathlib.Path(path).write_text(json.dumps(result, indent=1) + '\n')
     for skip in counts['skips']:
@@ -128,6 +134,22 @@ def collect(folder, commit, path):
         print('FAILED:', failure['test'] + ':', failure['message'][:300].replace('\n', '\n  '))
     print('{passed} passed, {failed} failed, {skipped} skipped'.format(**counts))
     return 1 if counts['failed'] or not counts['passed'] else 0
+
+
+def merge(path, parts):
+    parts = [json.loads(pathlib.Path(part).read_text()) for part in parts]
+    for key in ('device', 'driver', 'commit'):
+        if len(different := {part[key] for part in parts}) > 1:
+            sys.exit(f'results.py: runs of more than one {key}: {", ".join(sorted(different))}')
+    seconds, tests = collections.Counter(), {}
+    for part in parts:
+        seconds.update(part['seconds'])
+        for key, value in part['tests'].items():
+            tests[key] = tests.get(key, type(value)()) + value
+    pathlib.Path(path).write_text(json.dumps({
+        **parts[0], 'date': max(part['date'] for part in parts), 'seconds': dict(sorted(seconds.items())),
+        'runs': [run for part in parts for run in part['runs']], 'tests': tests,
+        'benchmarks': [row for part in parts for row in part['benchmarks']]}, indent=1) + '\n')
 
 
 # What is measured on both: what, size; the GPU's row; the CPU's file and case, where its figure lies and
@@ -293,6 +315,8 @@ if __name__ == '__main__':
     match sys.argv[1:]:
         case ['collect', folder, commit, path]:
             sys.exit(collect(folder, commit, path))
+        case ['merge', path, first, *others]:
+            merge(path, [first, *others])
         case ['table', path]:
             sys.exit(table(path))
         case ['check', path]:
