@@ -23,8 +23,15 @@ struct BoundMemory {
   std::uint32_t bounds[kWarp];     ///< bits of what is not negative
 };
 
+/// Blocks at once on a multiprocessor: one of 7.5 has 1,024 threads.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBlocks = 2;
+#else
+constexpr int kBlocks = 3;
+#endif
+
 template <Boosting kBoosting>
-__global__ void __launch_bounds__(kWarps* kWarp, 3)
+__global__ void __launch_bounds__(kWarps* kWarp, kBlocks)
     bound_kernel(const __grid_constant__ BinRows rows, std::uint32_t features,
                  const __grid_constant__ DeviceNode node, float* bounds, BestSplit* best) {
   extern __shared__ uint4 memory[];

@@ -7,6 +7,7 @@
 
 #include "kernels/cascade/cuda/stages.cuh"
 #include "kernels/cascade/cuda/survivors.h"
+#include "kernels/common/cuda/reduce.cuh"
 
 namespace cuface::cuda {
 
@@ -168,15 +169,6 @@ __device__ inline void add_survivor_leaf(const uint4& first, const uint4& second
     value += weight(second.z) * rectangle(second.z, second.w);
   if (static_cast<float>(static_cast<std::int32_t>(value)) * norm < __uint_as_float(first.x))
     sum += static_cast<std::int32_t>(first.y);
-}
-
-__device__ inline std::int32_t sum_of_warp(std::int32_t sum) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_add_sync(kAllLanes, sum);
-#else
-  for (int apart = kWarp / 2; apart > 0; apart /= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
-  return sum;
-#endif
 }
 
 /// What survivors need of a SearchStage.

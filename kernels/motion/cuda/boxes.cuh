@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/cuda/reduce.cuh"
 #include "kernels/motion/events.h"
 
 namespace cuface::cuda::motion {
@@ -62,11 +62,10 @@ __device__ inline void find_boxes_by_warp(const MotionPlan& plan, MotionSummary&
       part = more;
     }
     const std::uint64_t own = part.row[0] | part.row[1];
-    const std::uint64_t columns =
-        __reduce_or_sync(kAllLanes, static_cast<unsigned>(own)) |
-        std::uint64_t{__reduce_or_sync(kAllLanes, static_cast<unsigned>(own >> 32))} << 32;
-    const int cells =
-        __reduce_add_sync(kAllLanes, count_bits(part.row[0]) + count_bits(part.row[1]));
+    const std::uint64_t columns = bits_of_warp(static_cast<unsigned>(own)) |
+                                  std::uint64_t{bits_of_warp(static_cast<unsigned>(own >> 32))}
+                                      << 32;
+    const int cells = sum_of_warp(count_bits(part.row[0]) + count_bits(part.row[1]));
     MotionBox box;
     box.left = __ffsll(static_cast<long long>(columns)) - 1;
     box.right = kMostMotionCells - __clzll(static_cast<long long>(columns));
@@ -98,7 +97,7 @@ __device__ inline void keep_ids_by_warp(const MotionPlan& plan, std::int64_t tim
       if ((taken >> i & 1) == 0)
         best = max(best, common_cells(known.box, result.boxes[i]) * kMostMotionBoxes +
                              (kMostMotionBoxes - 1 - i));
-    best = __reduce_max_sync(kAllLanes, best);
+    best = largest_of_warp(best);
     __syncwarp();  // all lanes have read what the first one writes
     if (best >= kMostMotionBoxes) {
       const int i = kMostMotionBoxes - 1 - best % kMostMotionBoxes;

@@ -74,9 +74,9 @@ __device__ void find_active_by_rows(const MotionPlan& plan, bool forget,
     sums.active_cells += count_bits(active);
     if (lane == 0) shared.active[r] = active;
   }
-  sums.changed = __reduce_add_sync(kAllLanes, sums.changed);
-  sums.pixels = __reduce_add_sync(kAllLanes, sums.pixels);
-  sums.counted_cells = __reduce_add_sync(kAllLanes, sums.counted_cells);
+  sums.changed = sum_of_warp(sums.changed);
+  sums.pixels = sum_of_warp(sums.pixels);
+  sums.counted_cells = sum_of_warp(sums.counted_cells);
   if (lane == 0) shared.sums[warp] = sums;
 }
 
