@@ -56,12 +56,16 @@ class PlanarTrack final : public Element {
   }
 
   Status plan(const GstVideoInfo& info) override {
-    if (backend() == Backend::kCuda) return make_finder(info.width, info.height);
+    if (backend() == Backend::kCuda) {
+      if (objects_) ids_ = objects_->ids();
+      objects_.reset();
+      return make_finder(info.width, info.height);
+    }
     if (!objects_) CUFACE_TRY(make_objects());
     return objects_->resize(info.width, info.height);
   }
 
-  /// Ids go on in frames of another size.
+  /// Ids go on in frames of another size, and on the other processor.
   void unplan() override {
     if (!device_) return;
     auto ids = device_->ids();
@@ -152,7 +156,7 @@ class PlanarTrack final : public Element {
     std::vector<PlanarObjects::Reference> references;
     for (const ReferencePictures::Picture& picture : references_->pictures())
       references.push_back({picture.grey.view(), &picture.found});
-    auto made = PlanarObjects::create(references, config);
+    auto made = PlanarObjects::create(references, config, ids_);
     if (!made.ok()) return {made.status().code(), "reference: " + made.status().message()};
     objects_.emplace(std::move(made.value()));
     return {};
@@ -199,7 +203,7 @@ class PlanarTrack final : public Element {
   std::optional<ReferencePictures> references_;
   std::optional<PlanarObjects> objects_;        ///< of references_
   std::unique_ptr<DevicePlanarFinder> device_;  ///< while planned for the GPU
-  std::vector<std::uint64_t> ids_;              ///< of the finder before
+  std::vector<std::uint64_t> ids_;              ///< of the finder, or the objects, before
   FlowPyramid before_;                          ///< of the last frame; null where there is none
   std::uint64_t frames_ = 0;
   FirstSeen first_seen_;

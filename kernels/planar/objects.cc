@@ -24,7 +24,8 @@ Status validate(const PlanarSearchConfig& config) {
 }
 
 Result<PlanarObjects> PlanarObjects::create(const std::vector<Reference>& references,
-                                            const PlanarSearchConfig& config) {
+                                            const PlanarSearchConfig& config,
+                                            const std::vector<std::uint64_t>& ids) {
   CUFACE_TRY(validate(config));
   CUFACE_TAKE(bytes, Matcher::create(config.match));
   MatchConfig with_signs = config.match;
@@ -36,7 +37,17 @@ Result<PlanarObjects> PlanarObjects::create(const std::vector<Reference>& refere
                                                config.planar));
     made.objects_.push_back({std::move(tracker), reference.features});
   }
+  for (std::size_t o = 0; o < std::min(ids.size(), made.objects_.size()); ++o) {
+    made.objects_[o].id = ids[o];
+    made.ids_ = std::max(made.ids_, ids[o]);
+  }
   return made;
+}
+
+std::vector<std::uint64_t> PlanarObjects::ids() const {
+  std::vector<std::uint64_t> ids;
+  for (const Object& object : objects_) ids.push_back(object.id);
+  return ids;
 }
 
 void PlanarObjects::lose() {

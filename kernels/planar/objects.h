@@ -44,10 +44,11 @@ class PlanarObjects {
     std::uint64_t id = 0;  ///< 0 until it is found; then for good. They count from 1 on.
   };
 
-  /// For frames of a size that resize() is yet to say. Errors as validate() and
-  /// PlanarTracker::create().
+  /// For frames of a size that resize() is yet to say. `ids`, of as many as references or none:
+  /// those that others have given them. Errors as validate() and PlanarTracker::create().
   static Result<PlanarObjects> create(const std::vector<Reference>& references,
-                                      const PlanarSearchConfig& config);
+                                      const PlanarSearchConfig& config,
+                                      const std::vector<std::uint64_t>& ids = {});
 
   /// Frames have this size from now on. Nothing is visible; ids stay. Errors as
   /// FeatureFinder::create().
@@ -68,6 +69,7 @@ class PlanarObjects {
   bool searched() const { return searched_; }
   /// In the order of the references.
   const std::vector<Object>& objects() const { return objects_; }
+  std::vector<std::uint64_t> ids() const;  ///< 0 of those that have none yet
 
  private:
   PlanarObjects(const PlanarSearchConfig& config, Matcher bytes, Matcher floats)

@@ -169,6 +169,39 @@ TEST_F(ObjectsCuda, StaysWithKeypointsOnTheCpu) {
   compared("objects found", found_, 3);
 }
 
+/// Caps with other memory change the processor. The second picture is found first, so ids that are
+/// given anew are others.
+TEST_F(ObjectsCuda, KeepTheirIdsWhenTheMemoryChanges) {
+  std::string objects = text("max-keypoints=400");
+  objects.replace(objects.find("BACKEND"), 7, "auto");
+  Pipeline* playing = nullptr;
+  const auto make = [&](int number, GstCudaContext* context) {
+    const bool in_cuda_memory = number % 2 == 0;
+    playing->set("src", "caps",
+                 "video/x-raw" + std::string(in_cuda_memory ? "(memory:CUDAMemory)" : "") +
+                     ",format=NV12,width=" + std::to_string(kWidth) +
+                     ",height=" + std::to_string(kHeight) + ",framerate=25/1");
+    Grey grey = printed(kWidth, kHeight, 99);
+    if (number > 0) lay(grey, picture(0), turned(10, 20, 1, 0.02, 2e-4));
+    if (number != 1) lay(grey, picture(1), turned(180, 25, 1, 0.01, 0));
+    return make_buffer(GST_VIDEO_FORMAT_NV12, grey, 1, in_cuda_memory ? context : nullptr);
+  };
+  std::string ids;
+  const auto see = [&](GstBuffer* b) {
+    const auto result = gst::find_result<FramePlanar>(b, 0, 0).result;
+    ids += result.pending ? "gpu" : "cpu";
+    const auto found = result.read();
+    ASSERT_TRUE(found.ok() && found.value());
+    for (const PlanarObject& o : found.value()->objects)
+      ids.append(" ").append(std::to_string(o.picture)).append(":").append(std::to_string(o.id));
+    ids += "\n";
+  };
+  play({objects, GST_VIDEO_FORMAT_NV12, kWidth, kHeight, 4, make, see,
+        [&](Pipeline& pipeline) { playing = &pipeline; }},
+       Memory::kCuda);
+  EXPECT_EQ(ids, "gpu 1:1\ncpu 0:2\ngpu 0:2 1:1\ncpu 0:2 1:1\n");
+}
+
 TEST_F(ObjectsCuda, APictureIsLaidOnThem) {
   const std::string image = folder_.file("laid.png");
   write_small_picture(image);
