@@ -29,6 +29,9 @@ using BytesOfShorts = hn::Rebind<std::uint8_t, Shorts>;
 using BytesOfWords = hn::Rebind<std::uint8_t, Words>;
 using ShortsOfWords = hn::Rebind<std::int16_t, Words>;
 
+/// What the weights of a narrow blur have in common.
+constexpr int kNarrowUnit = 16;
+
 /// f(x) for vectors of `lanes` that cover [0, width), the last one inside of it where it has so
 /// many: for rows that end with the picture. `f` may write beyond where it has not.
 template <typename F>
@@ -81,6 +84,14 @@ inline void blur_down(const std::uint8_t* const* given, const std::vector<int>& 
   });
 }
 
+/// Makes what the blur along a row of sums reads beside it.
+inline void reflect_sums(std::int16_t* sums, int half, int width) {
+  for (int i = 1; i <= half; ++i) {
+    sums[-i] = sums[reflect_101(-i, width)];
+    sums[width - 1 + i] = sums[reflect_101(width - 1 + i, width)];
+  }
+}
+
 /// The blur along a row of these sums, rounded. Pairs of 16-bit products are added at once: those
 /// that begin at even pixels are the sums of even pixels, the others those of odd ones.
 inline void blur_across(std::int16_t* sums, const std::vector<int>& weights, int width,
@@ -88,23 +99,22 @@ inline void blur_across(std::int16_t* sums, const std::vector<int>& weights, int
   const Shorts d;
   const Words words;
   const int size = static_cast<int>(weights.size()), half = size / 2;
-  for (int i = 1; i <= half; ++i) {
-    sums[-i] = sums[reflect_101(-i, width)];
-    sums[width - 1 + i] = sums[reflect_101(width - 1 + i, width)];
-  }
+  reflect_sums(sums, half, width);
   // Of 2 * kBlurBits; weights add up to 1 << kBlurBits.
   const auto first = hn::Set(words, (kSumOffset << kBlurBits) + (1 << (2 * kBlurBits - 1)));
   const auto high = hn::Set(words, static_cast<std::int32_t>(0xffff0000));
-  const auto pair = [&](int i) HWY_ATTR {
+  std::int32_t pairs[kMostBlur];
+  for (int i = 0; i < size; i += 2) {
     const int next = i + 1 < size ? weights[static_cast<std::size_t>(i + 1)] : 0;
-    return hn::BitCast(d, hn::Set(words, next << 16 | weights[static_cast<std::size_t>(i)]));
-  };
+    pairs[i] = next << 16 | weights[static_cast<std::size_t>(i)];
+  }
   for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
     auto even = first, odd = first;
     for (int i = 0; i < size; i += 2) {
       const std::int16_t* from = sums + x + i - half;
-      even = hn::Add(even, pair_products(words, hn::LoadU(d, from), pair(i)));
-      odd = hn::Add(odd, pair_products(words, hn::LoadU(d, from + 1), pair(i)));
+      const auto pair = hn::BitCast(d, hn::Set(words, pairs[i]));
+      even = hn::Add(even, pair_products(words, hn::LoadU(d, from), pair));
+      odd = hn::Add(odd, pair_products(words, hn::LoadU(d, from + 1), pair));
     }
     static_assert(2 * kBlurBits == 16, "the upper halves are the results");
     const auto both = hn::Or(hn::ShiftRight<16>(even), hn::And(odd, high));
@@ -112,25 +122,79 @@ inline void blur_across(std::int16_t* sums, const std::vector<int>& weights, int
   }
 }
 
+/// The blur of kSize pixels whose weights are multiples of kNarrowUnit, as those of 3 and 5 are:
+/// without that factor its sums fit 16 bits both ways.
+template <int kSize>
+void blur_narrow(const std::uint8_t* const* given, const std::vector<int>& weights, int width,
+                 std::int16_t* sums, std::uint8_t* out) {
+  constexpr int kHalf = kSize / 2, kBits = 8;
+  static_assert(kNarrowUnit * kNarrowUnit == 1 << (2 * kBlurBits - kBits));
+  const hn::RebindToUnsigned<Shorts> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  hn::Vec<decltype(d)> weight[std::size_t{kHalf} + 1];
+  for (int i = 0; i <= kHalf; ++i)
+    weight[i] =
+        hn::Set(d, static_cast<std::uint16_t>(weights[static_cast<std::size_t>(i)] / kNarrowUnit));
+  const auto weighed = [&](const auto& at) HWY_ATTR {
+    auto sum = hn::Mul(at(kHalf), weight[kHalf]);
+    for (int i = 0; i < kHalf; ++i)
+      sum = hn::Add(sum, hn::Mul(hn::Add(at(i), at(kSize - 1 - i)), weight[i]));
+    return sum;
+  };
+  ShortRows copies;
+  const auto rows = copies.widen(given, kSize, width);
+  cover(width, lanes, [&](int x) HWY_ATTR {
+    const auto sum = weighed(
+        [&](int i) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x)); });
+    hn::StoreU(hn::BitCast(Shorts(), sum), Shorts(), sums + x);
+  });
+  reflect_sums(sums, kHalf, width);
+  const auto rounding = hn::Set(d, 1 << (kBits - 1));
+  const auto across = [&](int x) HWY_ATTR {
+    const auto sum = weighed(
+        [&](int i) HWY_ATTR { return hn::BitCast(d, hn::LoadU(Shorts(), sums + x + i - kHalf)); });
+    return hn::BitCast(Shorts(), hn::ShiftRight<kBits>(hn::Add(sum, rounding)));
+  };
+  for (int x = 0; x < width; x += lanes)
+    hn::StoreU(hn::DemoteTo(BytesOfShorts(), across(x)), BytesOfShorts(), out + x);
+}
+
+/// The taps of a gradient from its middle on, in vectors: a store might write to the rules, for all
+/// that a compiler knows. Slopes of three taps are 1.
+template <int kTaps>
+struct Taps {
+  static constexpr int kHalf = kTaps / 2;
+  HWY_INLINE explicit Taps(const EdgeRules& rules) {
+    for (int i = 0; i <= kHalf; ++i) {
+      smooth[i] = hn::Set(Shorts(), static_cast<std::int16_t>(rules.smooth[kHalf + i]));
+      slope[i] = hn::Set(Shorts(), static_cast<std::int16_t>(rules.slope[kHalf + i]));
+    }
+  }
+  HWY_INLINE hn::Vec<Shorts> sloped(hn::Vec<Shorts> step, int i) const {
+    return kTaps == 3 ? step : hn::Mul(step, slope[i]);
+  }
+  hn::Vec<Shorts> smooth[std::size_t{kHalf} + 1], slope[std::size_t{kHalf} + 1];
+};
+
 /// Smoothed and sloping sums down the rows.
 template <int kTaps>
 void gradient_down(const std::uint8_t* const* given, const EdgeRules& rules, int width,
                    std::int16_t* smooth, std::int16_t* slope) {
   constexpr int kHalf = kTaps / 2;
   const Shorts d;
+  const Taps<kTaps> taps(rules);
   ShortRows copies;
   const auto rows = copies.widen(given, kTaps, width);
-  const auto set = [&](std::int32_t v) { return hn::Set(d, static_cast<std::int16_t>(v)); };
-  cover(width, static_cast<int>(hn::Lanes(d)), [&](int x) {
-    const auto row = [&](int i) {
+  cover(width, static_cast<int>(hn::Lanes(d)), [&](int x) HWY_ATTR {
+    const auto row = [&](int i) HWY_ATTR {
       return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x));
     };
-    auto sum = hn::Mul(row(kHalf), set(rules.smooth[kHalf]));
+    auto sum = hn::Mul(row(kHalf), taps.smooth[0]);
     auto difference = hn::Zero(d);
     for (int i = 1; i <= kHalf; ++i) {
       const auto above = row(kHalf - i), below = row(kHalf + i);
-      sum = hn::Add(sum, hn::Mul(hn::Add(above, below), set(rules.smooth[kHalf + i])));
-      difference = hn::Add(difference, hn::Mul(hn::Sub(below, above), set(rules.slope[kHalf + i])));
+      sum = hn::Add(sum, hn::Mul(hn::Add(above, below), taps.smooth[i]));
+      difference = hn::Add(difference, taps.sloped(hn::Sub(below, above), i));
     }
     hn::StoreU(sum, d, smooth + x);
     hn::StoreU(difference, d, slope + x);
@@ -147,14 +211,14 @@ void gradient_across(const std::int16_t* smooth, const std::int16_t* slope, cons
                      int width, std::int16_t* dx, std::int16_t* dy) {
   constexpr int kHalf = kTaps / 2;
   const Shorts d;
-  const auto set = [&](std::int32_t v) { return hn::Set(d, static_cast<std::int16_t>(v)); };
+  const Taps<kTaps> taps(rules);
   for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
-    auto along = hn::Zero(d), down = hn::Mul(hn::LoadU(d, slope + x), set(rules.smooth[kHalf]));
+    auto along = hn::Zero(d), down = hn::Mul(hn::LoadU(d, slope + x), taps.smooth[0]);
     for (int i = 1; i <= kHalf; ++i) {
       const auto step = hn::Sub(hn::LoadU(d, smooth + x + i), hn::LoadU(d, smooth + x - i));
       const auto both = hn::Add(hn::LoadU(d, slope + x + i), hn::LoadU(d, slope + x - i));
-      along = hn::Add(along, hn::Mul(step, set(rules.slope[kHalf + i])));
-      down = hn::Add(down, hn::Mul(both, set(rules.smooth[kHalf + i])));
+      along = hn::Add(along, taps.sloped(step, i));
+      down = hn::Add(down, hn::Mul(both, taps.smooth[i]));
     }
     hn::StoreU(along, d, dx + x);
     hn::StoreU(down, d, dy + x);

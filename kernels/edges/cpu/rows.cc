@@ -118,7 +118,11 @@ void classes_of_row(D d, const T* above, const T* here, const T* below, const st
 /// Makes the rows of a picture that the next row of gradients needs.
 class Blurring {
  public:
-  Blurring(Rows& rows, ImageView<const std::uint8_t> grey) : rows_(rows), grey_(grey) {}
+  Blurring(Rows& rows, ImageView<const std::uint8_t> grey)
+      : rows_(rows),
+        grey_(grey),
+        narrow_(std::all_of(rows.blur.begin(), rows.blur.end(),
+                            [](int weight) { return weight % kNarrowUnit == 0; })) {}
 
   /// Row y; rows are asked for in order, and up to a few before the newest.
   const std::uint8_t* row(int y) {
@@ -129,8 +133,15 @@ class Blurring {
       for (int i = 0; i < size; ++i)
         from[i] = grey_.row(reflect_101(next_ + i - size / 2, rows_.height));
       std::int16_t* sums = rows_.blur_sums.row(0);
-      blur_down(from, rows_.blur, rows_.width, sums);
-      blur_across(sums, rows_.blur, rows_.width, rows_.blurred.row(next_));
+      std::uint8_t* out = rows_.blurred.row(next_);
+      if (narrow_ && size == 3) {
+        blur_narrow<3>(from, rows_.blur, rows_.width, sums, out);
+      } else if (narrow_ && size == 5) {
+        blur_narrow<5>(from, rows_.blur, rows_.width, sums, out);
+      } else {
+        blur_down(from, rows_.blur, rows_.width, sums);
+        blur_across(sums, rows_.blur, rows_.width, out);
+      }
     }
     return rows_.blurred.row(y);
   }
@@ -138,6 +149,7 @@ class Blurring {
  private:
   Rows& rows_;
   ImageView<const std::uint8_t> grey_;
+  const bool narrow_;
   int next_ = 0;
 };
 
