@@ -1,10 +1,82 @@
-// Linking, 64 pixels at a time.
-#include <algorithm>
+// Linking, 64 pixels at a time, and in sweeps as many words as a vector has.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/edges/cpu/link.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "kernels/common/dispatch.h"
 #include "kernels/edges/cpu/rows.h"
 
+HWY_BEFORE_NAMESPACE();
+namespace cuface::edges::HWY_NAMESPACE {
+#if HWY_TARGET == HWY_SCALAR
+// Never chosen: without vectors the plain version runs.
+void sweep_rows(BitMap&, BitMap&, std::uint8_t*, int, int) {}
+#else
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Lanes = hn::ScalableTag<std::uint64_t>;
+static_assert(hn::MaxLanes(Lanes()) <= BitMap::kRim, "vectors read the rim");
+
+/// The ridge pixels of a row that touch edges become edges, and those that touch them in the row.
+/// Whether there are any.
+HWY_INLINE bool grow_row(const std::uint64_t* ridges, const std::uint64_t* above,
+                         std::uint64_t* here, const std::uint64_t* below, int words) {
+  const Lanes d;
+  const auto ends = hn::Set(d, std::uint64_t{1} << 63 | 1);
+  bool changed = false;
+  for (bool again = true; again;) {
+    again = false;
+    for (int i = 0; i < words; i += static_cast<int>(hn::Lanes(d))) {
+      const auto is = hn::LoadU(d, here + i);
+      const auto open = hn::AndNot(is, hn::LoadU(d, ridges + i));
+      const auto column = [&](int by) HWY_ATTR {
+        return hn::Or(hn::Or(hn::LoadU(d, above + i + by), hn::LoadU(d, here + i + by)),
+                      hn::LoadU(d, below + i + by));
+      };
+      const auto beside = [&](auto v) HWY_ATTR {
+        return hn::Or(hn::ShiftLeft<1>(v), hn::ShiftRight<1>(v));
+      };
+      const auto all_three = column(0);
+      const auto from_words = hn::Or(hn::ShiftRight<63>(column(-1)), hn::ShiftLeft<63>(column(1)));
+      auto added = hn::And(open, hn::Or(hn::Or(all_three, beside(all_three)), from_words));
+      if (hn::AllTrue(d, hn::Eq(added, hn::Zero(d)))) continue;
+      for (auto before = hn::Zero(d); !hn::AllTrue(d, hn::Eq(added, before));) {
+        before = added;
+        added = hn::Or(added, hn::And(open, beside(added)));
+        added = hn::Or(added, hn::And(open, beside(added)));
+      }
+      hn::StoreU(hn::Or(is, added), d, here + i);
+      changed = true;
+      again |= !hn::AllTrue(d, hn::Eq(hn::And(added, ends), hn::Zero(d)));
+    }
+  }
+  return changed;
+}
+
+/// Grows the rows from `first` to `last`, of those that are pending.
+void sweep_rows(BitMap& ridges, BitMap& edges, std::uint8_t* pending, int first, int last) {
+  const int step = first <= last ? 1 : -1;
+  for (int y = first; y != last + step; y += step) {
+    if (!pending[y]) continue;
+    pending[y] = 0;
+    if (grow_row(ridges.row(y), edges.row(y - 1), edges.row(y), edges.row(y + 1), edges.words()))
+      pending[y - 1] = pending[y + 1] = 1;
+  }
+}
+
+#endif
+}  // namespace cuface::edges::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace cuface::edges {
 namespace {
+
+HWY_EXPORT(sweep_rows);
 
 /// The ridge pixels of a word that touch edges become edges, and those that touch them there.
 /// Whether there are any.
@@ -43,26 +115,14 @@ void Linker::run(BitMap& ridges, BitMap& edges) {
   if (rules_.linking == Linking::kApron) widen(ridges, edges);
 }
 
-/// A sweep down and one up; what goes on along a row is followed in one go. That is all for most
+/// Sweeps down, up and down; what goes on along a row is followed in one go. That is all for most
 /// pictures. An edge that winds would need a sweep a bend, so the rest is followed word by word.
 void Linker::grow(BitMap& ridges, BitMap& edges) {
   std::fill(pending_.begin(), pending_.end(), std::uint8_t{1});
   std::uint8_t* pending = pending_.data() + 1;
-  const int words = edges.words();
-  const auto sweep_row = [&](int y) {
-    if (!pending[y]) return;
-    pending[y] = 0;
-    const std::uint64_t *ridge = ridges.row(y), *above = edges.row(y - 1),
-                        *below = edges.row(y + 1);
-    std::uint64_t* here = edges.row(y);
-    bool changed = false;
-    for (int i = 0; i < words; ++i) changed |= grow_word(ridge[i], above + i, here + i, below + i);
-    if (!changed) return;
-    for (int i = words - 2; i >= 0; --i) grow_word(ridge[i], above + i, here + i, below + i);
-    pending[y - 1] = pending[y + 1] = 1;
-  };
-  for (int y = 0; y < height_; ++y) sweep_row(y);
-  for (int y = height_ - 1; y >= 0; --y) sweep_row(y);
+  const int last = height_ - 1;
+  for (const auto& [from, to] : {std::pair(0, last), std::pair(last, 0), std::pair(0, last)})
+    CUFACE_DISPATCH(sweep_rows)(ridges, edges, pending, from, to);
   follow(ridges, edges);
 }
 
@@ -119,3 +179,4 @@ void Linker::widen(BitMap& ridges, BitMap& edges) {
 }
 
 }  // namespace cuface::edges
+#endif

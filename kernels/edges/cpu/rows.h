@@ -36,11 +36,13 @@ class Ring {
   std::vector<T> values_;
 };
 
-/// A bit map with a rim of a row or a word of zeros on all sides.
+/// A bit map with a rim of zeros on all sides: a row, a word, and to the right a vector.
 class BitMap {
  public:
-  BitMap(int width, int height) : words_(words_of(width)), bits_(words_ + 2, height + 2) {
-    for (int y = -1; y <= height; ++y) std::fill_n(row(y) - 1, words_ + 2, std::uint64_t{0});
+  static constexpr int kRim = 8;  ///< words behind a row
+
+  BitMap(int width, int height) : words_(words_of(width)), bits_(words_ + 1 + kRim, height + 2) {
+    for (int y = -1; y <= height; ++y) std::fill_n(row(y) - 1, bits_.width(), std::uint64_t{0});
   }
   int words() const { return words_; }  ///< of a row
   std::uint64_t* row(int y) { return bits_.view().row(y + 1) + 1; }
