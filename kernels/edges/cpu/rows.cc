@@ -23,6 +23,11 @@ bool classify_rows(Rows&, ImageView<const std::uint8_t>, const GradientViews&, c
 void draw_row(const std::uint64_t*, int, std::uint8_t*) {}
 #else
 
+/// a * b, of values from 0 to 2^15: of 32 bits most machines have slow products.
+HWY_INLINE auto products_of_low(hn::Vec<Words> a, hn::Vec<Words> b) {
+  return pair_products(Words(), hn::BitCast(Shorts(), a), hn::BitCast(Shorts(), b));
+}
+
 // What differs between magnitudes of 16 and of 32 bits.
 HWY_INLINE auto load_gradient(Shorts d, const std::int16_t* row) { return hn::LoadU(d, row); }
 HWY_INLINE auto load_gradient(Words d, const std::int16_t* row) {
@@ -33,7 +38,7 @@ HWY_INLINE auto times_tan22(Shorts d, hn::Vec<Shorts> x) {
   return hn::MulHigh(x, hn::Set(d, 2 * 13573));
 }
 HWY_INLINE auto times_tan22(Words d, hn::Vec<Words> x) {
-  return hn::ShiftRight<15>(hn::Mul(x, hn::Set(d, 13573)));
+  return hn::ShiftRight<15>(products_of_low(x, hn::Set(d, 13573)));
 }
 
 template <class D, typename T = hn::TFromD<D>>
@@ -43,7 +48,11 @@ void magnitudes_of_row(D d, const std::int16_t* dx, const std::int16_t* dy, Grad
     const auto along = load_gradient(d, dx + x), down = load_gradient(d, dy + x);
     auto m = hn::Add(hn::Abs(along), hn::Abs(down));
     if constexpr (sizeof(T) == sizeof(std::int32_t)) {
-      if (norm == GradientNorm::kL2) m = hn::Add(hn::Mul(along, along), hn::Mul(down, down));
+      if (norm == GradientNorm::kL2) {  // both in a lane, side by side
+        const auto low = hn::And(along, hn::Set(d, 0xffff));
+        const auto both = hn::BitCast(Shorts(), hn::Or(low, hn::ShiftLeft<16>(down)));
+        m = pair_products(d, both, both);
+      }
     }
     hn::StoreU(m, d, out + x);
   }
@@ -90,7 +99,8 @@ void classes_of_row(D d, const T* above, const T* here, const T* below, const st
     auto steep = hn::Gt(height_of, hn::Add(tan22, hn::Add(width_of, width_of)));
     if constexpr (sizeof(T) == sizeof(std::int32_t)) {
       if (sectors) {
-        const auto x2 = hn::Mul(along, along), y2 = hn::Mul(down, down);
+        const auto x2 = products_of_low(width_of, width_of);
+        const auto y2 = products_of_low(height_of, height_of);
         flat = hn::Lt(hn::Add(y2, hn::Add(y2, y2)), x2);
         steep = hn::Gt(y2, hn::Add(x2, hn::Add(x2, x2)));
       }
