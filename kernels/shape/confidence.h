@@ -7,8 +7,9 @@
 
 namespace cuface::shape {
 
-/// What a point's cost is where faces are found well: half of them lie below the middle, and a
-/// quarter above it by more than the spread.
+/// What a point's cost is where faces are found well: a quarter of them lie above the half by more
+/// than the spread. The middle is this half, less what the point is worse than others of such
+/// costs.
 struct UsualCost {
   double middle = 0, spread = 1;
 };

@@ -79,6 +79,84 @@ std::vector<UsualCost> usual_costs(std::span<const SearchedFace> faces) {
   return out;
 }
 
+/// [faces][landmarks]
+std::vector<double> scores_of(std::span<const SearchedFace> faces,
+                              std::span<const UsualCost> usual) {
+  std::vector<double> out;
+  for (const SearchedFace& face : faces) {
+    double mean = 0;
+    for (std::size_t i = 0; i < usual.size(); ++i) mean += unusual_of(face, usual, i);
+    mean /= static_cast<double>(usual.size());
+    for (std::size_t i = 0; i < usual.size(); ++i)
+      out.push_back(score_of_cost(unusual_of(face, usual, i), mean));
+  }
+  return out;
+}
+
+bool is_good(const SearchedFace& face, std::size_t i) { return face.off[i] <= kGood; }
+
+ConfidenceTable table_of(std::span<const SearchedFace> faces, std::span<const double> scores) {
+  constexpr int kFirst = -8, kSteps = kMostConfidenceSteps;
+  // Half a good and half a bad point each to begin with.
+  std::vector<double> good(kSteps, 0.5), all(kSteps, 1.0);
+  const std::size_t landmarks = scores.size() / faces.size();
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    const double within = std::clamp(scores[k] - kFirst, 0.0, kSteps - 1.0);
+    const double step = std::floor(within), to_next = within - step;
+    const auto at = static_cast<std::size_t>(step);
+    const double share = is_good(faces[k / landmarks], k % landmarks) ? 1 : 0;
+    all[at] += 1 - to_next;
+    good[at] += (1 - to_next) * share;
+    if (!(to_next > 0)) continue;
+    all[at + 1] += to_next;
+    good[at + 1] += to_next * share;
+  }
+  // Neighbours are pooled until none has a larger share than the one before.
+  struct Pool {
+    double good, all;
+    int steps;
+    double share() const { return good / all; }
+  };
+  std::vector<Pool> pools;
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    pools.push_back({good[i], all[i], 1});
+    while (pools.size() > 1 && pools.back().share() > pools[pools.size() - 2].share()) {
+      const Pool last = pools.back();
+      pools.pop_back();
+      pools.back() = {pools.back().good + last.good, pools.back().all + last.all,
+                      pools.back().steps + last.steps};
+    }
+  }
+  ConfidenceTable out{kFirst, kSteps, {}};
+  int step = 0;
+  for (const Pool& pool : pools)
+    for (int i = 0; i < pool.steps; ++i) out.at[step++] = static_cast<float>(pool.share());
+  return out;
+}
+
+/// Some points are off more often than others at equal costs, as those of the jaw: each middle goes
+/// to where the point's mean confidence is its share of good ones.
+void move_middles(std::span<const SearchedFace> faces, std::span<UsualCost> usual) {
+  constexpr double kMost = 16;  // spreads
+  const std::vector<double> scores = scores_of(faces, usual);
+  const ConfidenceTable table = table_of(faces, scores);
+  const auto count = static_cast<double>(faces.size());
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    const auto good = static_cast<double>(
+        std::ranges::count_if(faces, [i](const SearchedFace& face) { return is_good(face, i); }));
+    const double share = (good + 0.5) / (count + 1);
+    double low = -kMost, high = kMost;
+    for (int halving = 0; halving < 16; ++halving) {
+      const double by = (low + high) / 2;
+      double sum = 0;
+      for (std::size_t k = i; k < scores.size(); k += usual.size())
+        sum += static_cast<double>(confidence_of_logarithm(table, scores[k] + by));
+      (sum > share * count ? low : high) = by;
+    }
+    usual[i].middle -= (low + high) / 2 * usual[i].spread;
+  }
+}
+
 }  // namespace
 
 std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& model,
@@ -108,49 +186,13 @@ std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& mode
 }
 
 Calibration calibrate(std::span<const SearchedFace> faces) {
-  constexpr int kFirst = -8, kSteps = kMostConfidenceSteps;
   Calibration out;
   if (std::ranges::none_of(faces, [](const SearchedFace& face) { return face.is_plain; }))
     return out;
   out.usual = usual_costs(faces);
-  // Half a good and half a bad point each to begin with.
-  std::vector<double> good(kSteps, 0.5), all(kSteps, 1.0);
-  for (const SearchedFace& face : faces) {
-    double mean = 0;
-    for (std::size_t i = 0; i < face.costs.size(); ++i) mean += unusual_of(face, out.usual, i);
-    mean /= static_cast<double>(face.costs.size());
-    for (std::size_t i = 0; i < face.costs.size(); ++i) {
-      const double score = score_of_cost(unusual_of(face, out.usual, i), mean) - kFirst;
-      const double within = std::clamp(score, 0.0, kSteps - 1.0), step = std::floor(within);
-      const auto at = static_cast<std::size_t>(step);
-      const double to_next = within - step, is_good = face.off[i] <= kGood ? 1 : 0;
-      all[at] += 1 - to_next;
-      good[at] += (1 - to_next) * is_good;
-      if (!(to_next > 0)) continue;
-      all[at + 1] += to_next;
-      good[at + 1] += to_next * is_good;
-    }
-  }
-  // Neighbours are pooled until none has a larger share than the one before.
-  struct Pool {
-    double good, all;
-    int steps;
-    double share() const { return good / all; }
-  };
-  std::vector<Pool> pools;
-  for (std::size_t i = 0; i < good.size(); ++i) {
-    pools.push_back({good[i], all[i], 1});
-    while (pools.size() > 1 && pools.back().share() > pools[pools.size() - 2].share()) {
-      const Pool last = pools.back();
-      pools.pop_back();
-      pools.back() = {pools.back().good + last.good, pools.back().all + last.all,
-                      pools.back().steps + last.steps};
-    }
-  }
-  out.table = {kFirst, kSteps, {}};
-  int step = 0;
-  for (const Pool& pool : pools)
-    for (int i = 0; i < pool.steps; ++i) out.table.at[step++] = static_cast<float>(pool.share());
+  constexpr int kRounds = 2;  // a third changes nothing
+  for (int round = 0; round < kRounds; ++round) move_middles(faces, out.usual);
+  out.table = table_of(faces, scores_of(faces, out.usual));
   return out;
 }
 

@@ -23,7 +23,8 @@ std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& mode
                                       const ShapeFaces& faces, std::size_t face);
 
 struct Calibration {
-  std::vector<UsualCost> usual;  ///< [landmarks], of plain faces
+  /// [landmarks], of plain faces; middles are moved so that no point is trusted more than it should
+  std::vector<UsualCost> usual;
   ConfidenceTable table;
 };
 /// The shares of good points about each score, which fall or stay the same. A point is good within
