@@ -61,7 +61,7 @@ class FastTrees : public SampleTrees {
         leaf_of_(kTreesTogether * samples_),
         batch_(kTreesTogether * leaves_ * size_),
         pending_(leaves_ * stride_),
-        masks_((1 + (faces.present.empty() ? 0 : faces.count())) * stride_),
+        masks_((faces.present.empty() ? 1 : faces.count()) * stride_),
         found_(leaves_ - 1),
         leaf_sums_(leaves_ * stride_) {
     for (int i = 0; i < workers_.count(); ++i) each_worker_.emplace_back(stride_);
