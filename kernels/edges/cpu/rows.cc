@@ -23,7 +23,7 @@ bool classify_rows(Rows&, ImageView<const std::uint8_t>, const GradientViews&, c
 void draw_row(const std::uint64_t*, int, std::uint8_t*) {}
 #else
 
-/// a * b, of values from 0 to 2^15: of 32 bits most machines have slow products.
+/// a * b, of values from 0 to 32,767: of 32 bits most machines have slow products.
 HWY_INLINE auto products_of_low(hn::Vec<Words> a, hn::Vec<Words> b) {
   return pair_products(Words(), hn::BitCast(Shorts(), a), hn::BitCast(Shorts(), b));
 }
