@@ -85,9 +85,9 @@ def smooth_picture(random):
     return np.clip(np.rint(128 + 40 * picture / picture.std() + random.normal(size=picture.shape)), 0, 255).astype(int)
 
 
-def smooth_samples(random, size, gradient, q):
-    side, pictures = int(size ** 0.5), [planes(smooth_picture(random), gradient)[0] for _ in range(20)]
-    return np.array([patch(pictures[n % 20], *random.uniform((8, 8), (52, 38)), side, q, True) for n in range(2 * size)])
+def smooth_samples(random, side, gradient, q):
+    pictures = [planes(smooth_picture(random), gradient)[0] for _ in range(20)]
+    return np.array([patch(pictures[n % 20], *random.uniform((8, 8), (52, 38)), side, q, True) for n in range(2 * side * side)])
 
 
 @pytest.mark.parametrize("gradient", [FORWARD, MAGNITUDE])
@@ -100,9 +100,8 @@ def test_costs(gradient, bilinear, smooth):
         if side == 1:
             mean, cov, leading, matrix = np.zeros(1), np.eye(1), np.zeros((1, 0)), np.eye(1)
         else:
-            size = side * side
-            samples = smooth_samples(random, size, gradient, q) if smooth else noise_samples(random, size)
-            mean, cov, leading, matrix = trained(samples, size // 2)
+            samples = smooth_samples(random, side, gradient, q) if smooth else noise_samples(random, side * side)
+            mean, cov, leading, matrix = trained(samples, side * side // 2)
         inverse = np.linalg.inv(cov)
         picture = smooth_picture(random) if smooth else noise_picture(random, edge)
         points = random.uniform((-3, -3), (64, 50), (14, 2)).round(3)
