@@ -2,9 +2,9 @@
 # cuface-multi (pipelines/multi) with 32 streams of 1080p on one and on two GPUs, in turns: streams are spread, each
 # one's lines are the same, and how much faster two are.
 #
-#   tests/gpu/pipelines/multi.sh [ROUNDS]     default: 5; needs two GPUs, nvh264dec and $CUFACE_CLIPS/bench
+#   tests/gpu/pipelines/multi.sh [ROUNDS]     default: 3; needs two GPUs, nvh264dec and $CUFACE_CLIPS/bench
 set -euo pipefail
-rounds=${1:-5} streams=32
+rounds=${1:-3} streams=32
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 skip() { echo "SKIP: $*"; exit 77; }

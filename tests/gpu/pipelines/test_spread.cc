@@ -20,7 +20,7 @@
 namespace cuface::test {
 namespace {
 
-constexpr int kStreams = 32, kRounds = 5, kAtHand = 60;
+constexpr int kStreams = 32, kRounds = 3, kAtHand = 60;
 constexpr double kGoal = 1.9;
 
 /// The clip's first frames in a GPU's memory, to be played forwards and backwards.
