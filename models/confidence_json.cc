@@ -38,6 +38,34 @@ Result<ConfidenceTable> confidence_from(const Json& json) {
   return table;
 }
 
+Json to_json(const ConfidenceTable& table, const shape::ScoreParts& parts) {
+  Json json = to_json(table);
+  json["parts"] = {
+      {"own", parts.own}, {"around", parts.around}, {"face", parts.face}, {"reach", parts.reach}};
+  return json;
+}
+
+Result<ShapeConfidence> shape_confidence_from(Json json) {
+  ShapeConfidence confidence;
+  if (json.is_object() && json.contains("parts")) {
+    const Json& parts = json["parts"];
+    shape::ScoreParts& to = confidence.parts;
+    const std::pair<const char*, double&> members[] = {
+        {"own", to.own}, {"around", to.around}, {"face", to.face}, {"reach", to.reach}};
+    if (!parts.is_object() || parts.size() != std::size(members))
+      return corrupt("parts has not the members \"own\", \"around\", \"face\" and \"reach\"");
+    for (const auto& [name, value] : members) {
+      const auto it = parts.find(name);
+      if (it == parts.end() || !it->is_number())
+        return corrupt(std::string("parts has no number \"") + name + "\"");
+      value = it->get<double>();
+    }
+    json.erase("parts");
+  }
+  CUFACE_TRY(take(confidence_from(json), confidence.table));
+  return confidence;
+}
+
 Result<ShapeConfidence> load_shape_confidence(const std::string& path) {
   CUFACE_TAKE(json, load_small_json(path));
   const auto refuse = [&path](const Status& why) {
@@ -46,16 +74,26 @@ Result<ShapeConfidence> load_shape_confidence(const std::string& path) {
   const auto costs = json.is_object() ? json.find("usual_costs") : json.end();
   if (costs == json.end() || !costs->is_array())
     return refuse(corrupt("usual_costs is not a list"));
-  ShapeConfidence confidence;
+  std::vector<shape::UsualCost> usual_costs;
   for (const Json& usual : *costs) {
     if (!usual.is_array() || usual.size() != 2 || !usual[0].is_number() || !usual[1].is_number())
       return refuse(corrupt("a usual cost is not two numbers"));
-    confidence.usual_costs.push_back({usual[0].get<double>(), usual[1].get<double>()});
+    usual_costs.push_back({usual[0].get<double>(), usual[1].get<double>()});
   }
   json.erase("usual_costs");
-  auto table = confidence_from(json);
-  if (!table.ok()) return refuse(table.status());
-  confidence.table = table.value();
+  std::vector<double> offsets;
+  if (const auto said = json.find("offsets"); said != json.end()) {
+    if (!said->is_array()) return refuse(corrupt("offsets is not a list"));
+    for (const Json& offset : *said) {
+      if (!offset.is_number()) return refuse(corrupt("an offset is no number"));
+      offsets.push_back(offset.get<double>());
+    }
+    json.erase("offsets");
+  }
+  auto confidence = shape_confidence_from(std::move(json));
+  if (!confidence.ok()) return refuse(confidence.status());
+  confidence.value().usual_costs = std::move(usual_costs);
+  confidence.value().offsets = std::move(offsets);
   return confidence;
 }
 

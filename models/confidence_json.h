@@ -32,11 +32,17 @@ Result<ConfidenceTable> confidence_from(const nlohmann::json& json);
 /// Of a file, as load_scheme().
 Result<ConfidenceTable> load_confidence(const std::string& path);
 
-/// That of a shape model has a third member: "usual_costs", middle and spread of each point.
+/// How sure a shape model is of its points. In a model file's header only the first two are.
 struct ShapeConfidence {
   ConfidenceTable table;
-  std::vector<shape::UsualCost> usual_costs;
+  shape::ScoreParts parts;                    ///< "parts", which older files do not have
+  std::vector<shape::UsualCost> usual_costs;  ///< middle and spread of each point
+  std::vector<double> offsets;                ///< of each point's score, or none
 };
+nlohmann::json to_json(const ConfidenceTable& table, const shape::ScoreParts& parts);
+/// Of a header. kCorrupt, with what is wrong.
+Result<ShapeConfidence> shape_confidence_from(nlohmann::json json);
+/// Of a file, with "usual_costs" and perhaps "offsets".
 Result<ShapeConfidence> load_shape_confidence(const std::string& path);
 
 }  // namespace cuface

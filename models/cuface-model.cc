@@ -255,6 +255,8 @@ Status set_shape_confidence(std::shared_ptr<const ShapeModel>& model, const std:
   auto changed = std::make_shared<ShapeModel>(*model);
   changed->confidence = tables->own.table;
   changed->usual_costs = tables->own.usual_costs;
+  changed->score_offsets = tables->own.offsets;
+  changed->score_parts = tables->own.parts;
   changed->storage = std::move(tables);
   if (const Status status = validate(*changed); !status.ok())
     return {status.code(), path + ": " + status.message()};

@@ -122,9 +122,13 @@ Result<std::shared_ptr<const ShapeModel>> read_shape_file(const Container& conta
                   container.file()->path() + ": not a usable shape model: " + why.message());
   };
   model->usual_costs = container.block<shape::UsualCost>("usual_costs");
-  if (const auto said = container.header().find("confidence"); said != container.header().end())
-    if (const Status status = take(confidence_from(*said), model->confidence); !status.ok())
-      return refuse(status);
+  model->score_offsets = container.block<double>("score_offsets");
+  if (const auto said = container.header().find("confidence"); said != container.header().end()) {
+    const auto confidence = shape_confidence_from(*said);
+    if (!confidence.ok()) return refuse(confidence.status());
+    model->confidence = confidence.value().table;
+    model->score_parts = confidence.value().parts;
+  }
   if (const Status status = validate(*model); !status.ok()) return refuse(status);
   if (const Status status =
           take(scheme_of(container, model->points, mean_points(*model)), model->scheme);
@@ -144,7 +148,8 @@ Status write_shape_file(const ShapeModel& model, const Provenance& source,
   for (const auto& [name, value] : optional_integers_of(named, optional)) header[name] = value;
   for (const auto& [name, value] : optional_numbers_of(named)) header[name] = value;
   put_scheme(model.scheme, header);
-  if (model.confidence.is_known()) header["confidence"] = to_json(model.confidence);
+  if (model.confidence.is_known())
+    header["confidence"] = to_json(model.confidence, model.score_parts);
   return write_container(
       path, "shape", std::move(header), source,
       {block_of("mean_shape", model.mean_shape), block_of("eigenvalues", model.eigenvalues),
@@ -152,7 +157,7 @@ Status write_shape_file(const ShapeModel& model, const Provenance& source,
        block_of("refit_limits", model.refit_limits), block_of("neighbours", model.neighbours),
        block_of("profiles", model.profiles), block_of("numbers", model.numbers),
        block_of("rules", model.rules), block_of("moves", model.moves),
-       block_of("usual_costs", model.usual_costs)});
+       block_of("usual_costs", model.usual_costs), block_of("score_offsets", model.score_offsets)});
 }
 
 }  // namespace cuface

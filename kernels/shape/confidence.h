@@ -1,15 +1,17 @@
-// How sure a shape search is of a point: by how unusual its cost is where it was found, and those
-// of the whole face. One source for the CPU and CUDA. docs/design/confidence.md tells what it is
-// worth.
+// How sure a shape search is of a point: by how unusual the costs are where it and the points
+// around it were found, and those of the whole face. One source for the CPU and CUDA.
+// docs/design/confidence.md tells what it is worth.
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include "kernels/common/host_device.h"
 
 namespace cuface::shape {
 
 /// What a point's cost is where faces are found well: a quarter of them lie above the half by more
-/// than the spread. The middle is this half, less what the point is worse than others of such
-/// costs.
+/// than the spread.
 struct UsualCost {
   double middle = 0, spread = 1;
 };
@@ -22,10 +24,26 @@ CUFACE_HD inline double unusual(double cost, const UsualCost& usual) {
   return by > kLeast ? by : kLeast;
 }
 
-/// The score of a point of a face with this mean: a logarithm for ConfidenceTable.
-CUFACE_HD inline double score_of_cost(double unusual_by, double mean) {
-  constexpr double kOfFace = 4;
-  return unusual_by + kOfFace * mean;
+/// A point's score is a sum: `own` times how unusual its cost is, `around` times the mean of the
+/// points around it, itself too, and `face` times the mean of all. Around it a point weighs by a
+/// Gaussian of its distance in the mean shape, whose deviation is `reach` times the mean distance
+/// of points from their centre.
+struct ScoreParts {
+  double own = 1, around = 0, face = 4, reach = 0.5;
+};
+inline constexpr double kMostScorePart = 1000, kLeastScoreReach = 0.01, kMostScoreReach = 100;
+
+/// [points][points]: a row has what a point adds to each score. `mean_shape`: x0, y0, x1 ...; not
+/// all points are the same.
+std::vector<double> score_matrix(const ScoreParts& parts, std::span<const double> mean_shape);
+
+/// The score of point `i`: a logarithm for ConfidenceTable. `offset`: how much worse it is than
+/// others of such costs. The sum is in the order of the points.
+CUFACE_HD inline double score_of_costs(const double* matrix, const double* unusual_by, int points,
+                                       int i, double offset) {
+  double sum = offset;
+  for (int j = 0; j < points; ++j) sum += matrix[j * points + i] * unusual_by[j];
+  return sum;
 }
 
 /// What a point weighs in the constraint where a HAT descriptor found it: its likelihood there,

@@ -173,7 +173,10 @@ class CpuShapeSearcher final : public ShapeSearcher {
         stop_(stop),
         search_(*model_, shape::hat_costs(*model_, arithmetic),
                 shape::patch_matcher(*model_, arithmetic)),
-        points_(static_cast<std::size_t>(model_->points)) {}
+        points_(static_cast<std::size_t>(model_->points)),
+        unusual_(points_.size()) {
+    if (has_confidences()) scores_ = shape::score_matrix(model_->score_parts, model_->mean_shape);
+  }
 
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes,
                  std::span<Point> out, std::span<const Point> starts,
@@ -203,18 +206,18 @@ class CpuShapeSearcher final : public ShapeSearcher {
   bool has_confidences() const override { return model_->confidence.is_known(); }
 
  private:
-  /// Of the last search. Doubles, added in the order of the points.
-  void tell_confidences(bool is_found, std::span<float> out) const {
+  /// Of the last search.
+  void tell_confidences(bool is_found, std::span<float> out) {
     std::ranges::fill(out, 0.0f);
     if (!is_found) return;
-    const auto by = [this](std::size_t i) {
-      return shape::unusual(search_.matches()[i].cost, model_->usual_costs[i]);
-    };
-    double mean = 0;
-    for (std::size_t i = 0; i < out.size(); ++i) mean += by(i);
-    mean /= static_cast<double>(out.size());
     for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = confidence_of_logarithm(model_->confidence, shape::score_of_cost(by(i), mean));
+      unusual_[i] = shape::unusual(search_.matches()[i].cost, model_->usual_costs[i]);
+    const std::span<const double> offsets = model_->score_offsets;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = confidence_of_logarithm(
+          model_->confidence,
+          shape::score_of_costs(scores_.data(), unusual_.data(), model_->points,
+                                static_cast<int>(i), offsets.empty() ? 0 : offsets[i]));
   }
 
   Status search(ImageView<const std::uint8_t> luma, const Box& box, std::span<Point> out,
@@ -247,6 +250,7 @@ class CpuShapeSearcher final : public ShapeSearcher {
   const StopFlag* const stop_;
   shape::FaceSearch search_;
   std::vector<ShapePoint> points_;
+  std::vector<double> unusual_, scores_;  ///< [points], score_matrix()
 };
 
 }  // namespace

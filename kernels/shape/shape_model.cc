@@ -249,6 +249,16 @@ Status check_confidence(const ShapeModel& m) {
     if (!is_within(usual.middle, -kMaxShapeNumber, kMaxShapeNumber) ||
         !is_within(usual.spread, 1e-9, kMaxShapeNumber))
       return corrupt("a usual cost is out of range");
+  const shape::ScoreParts& parts = m.score_parts;
+  for (const double part : {parts.own, parts.around, parts.face})
+    if (!is_within(part, 0, shape::kMostScorePart))
+      return corrupt("a part of its scores is out of range");
+  if (!is_within(parts.reach, shape::kLeastScoreReach, shape::kMostScoreReach))
+    return corrupt("the reach of its scores is out of range");
+  if (!m.score_offsets.empty())
+    CUFACE_TRY(check_count(m.score_offsets, m.usual_costs.size(), "score_offsets"));
+  CUFACE_TRY(check_numbers(m.score_offsets, -shape::kMostScorePart, shape::kMostScorePart,
+                           "score_offsets"));
   return {};
 }
 

@@ -131,6 +131,8 @@ struct ShapeModel {
   /// Of scores as kernels/shape/confidence.h makes them of costs.
   ConfidenceTable confidence;
   std::span<const shape::UsualCost> usual_costs;  ///< [points], or none without a table
+  std::span<const double> score_offsets;          ///< [points], or none: all are 0
+  shape::ScoreParts score_parts;
 
   const ShapeProfile& profile(int level, int point) const {
     return profiles[static_cast<std::size_t>(level * points + point)];

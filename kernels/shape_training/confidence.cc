@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "kernels/shape_training/face_on_level.h"
 
@@ -61,10 +63,6 @@ Image<std::uint8_t> covered(ImageView<const std::uint8_t> picture, const Rect& p
   return out;
 }
 
-double unusual_of(const SearchedFace& face, std::span<const UsualCost> usual, std::size_t i) {
-  return unusual(face.costs[i], usual[i]);
-}
-
 std::vector<UsualCost> usual_costs(std::span<const SearchedFace> faces) {
   constexpr double kLeast = 1e-6;
   std::vector<UsualCost> out;
@@ -79,16 +77,16 @@ std::vector<UsualCost> usual_costs(std::span<const SearchedFace> faces) {
   return out;
 }
 
-/// [faces][landmarks]
-std::vector<double> scores_of(std::span<const SearchedFace> faces,
-                              std::span<const UsualCost> usual) {
-  std::vector<double> out;
+/// [faces][landmarks], without offsets.
+std::vector<double> scores_of(std::span<const SearchedFace> faces, std::span<const UsualCost> usual,
+                              const ScoreParts& parts, std::span<const double> mean_shape) {
+  const std::vector<double> matrix = score_matrix(parts, mean_shape);
+  std::vector<double> out, by(usual.size());
+  const auto points = static_cast<int>(usual.size());
   for (const SearchedFace& face : faces) {
-    double mean = 0;
-    for (std::size_t i = 0; i < usual.size(); ++i) mean += unusual_of(face, usual, i);
-    mean /= static_cast<double>(usual.size());
-    for (std::size_t i = 0; i < usual.size(); ++i)
-      out.push_back(score_of_cost(unusual_of(face, usual, i), mean));
+    for (std::size_t i = 0; i < by.size(); ++i) by[i] = unusual(face.costs[i], usual[i]);
+    for (int i = 0; i < points; ++i)
+      out.push_back(score_of_costs(matrix.data(), by.data(), points, i, 0));
   }
   return out;
 }
@@ -134,27 +132,57 @@ ConfidenceTable table_of(std::span<const SearchedFace> faces, std::span<const do
   return out;
 }
 
-/// Some points are off more often than others at equal costs, as those of the jaw: each middle goes
-/// to where the point's mean confidence is its share of good ones.
-void move_middles(std::span<const SearchedFace> faces, std::span<UsualCost> usual) {
-  constexpr double kMost = 16;  // spreads
-  const std::vector<double> scores = scores_of(faces, usual);
-  const ConfidenceTable table = table_of(faces, scores);
+/// Some points are off more often than others at equal costs, as those of the jaw: each score is
+/// moved to where the point's mean confidence is its share of good ones.
+std::vector<double> move_scores(std::span<const SearchedFace> faces, std::span<double> scores) {
+  constexpr double kMost = 16;
+  constexpr int kRounds = 2;  // a third changes nothing
   const auto count = static_cast<double>(faces.size());
-  for (std::size_t i = 0; i < usual.size(); ++i) {
-    const auto good = static_cast<double>(
-        std::ranges::count_if(faces, [i](const SearchedFace& face) { return is_good(face, i); }));
-    const double share = (good + 0.5) / (count + 1);
-    double low = -kMost, high = kMost;
-    for (int halving = 0; halving < 16; ++halving) {
+  std::vector<double> offsets(scores.size() / faces.size());
+  for (int round = 0; round < kRounds; ++round) {
+    const ConfidenceTable table = table_of(faces, scores);
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      const auto good = static_cast<double>(
+          std::ranges::count_if(faces, [i](const SearchedFace& face) { return is_good(face, i); }));
+      const double share = (good + 0.5) / (count + 1);
+      double low = -kMost, high = kMost;
+      for (int halving = 0; halving < 16; ++halving) {
+        const double by = (low + high) / 2;
+        double sum = 0;
+        for (std::size_t k = i; k < scores.size(); k += offsets.size())
+          sum += static_cast<double>(confidence_of_logarithm(table, scores[k] + by));
+        (sum > share * count ? low : high) = by;
+      }
       const double by = (low + high) / 2;
-      double sum = 0;
-      for (std::size_t k = i; k < scores.size(); k += usual.size())
-        sum += static_cast<double>(confidence_of_logarithm(table, scores[k] + by));
-      (sum > share * count ? low : high) = by;
+      offsets[i] += by;
+      for (std::size_t k = i; k < scores.size(); k += offsets.size()) scores[k] += by;
     }
-    usual[i].middle -= (low + high) / 2 * usual[i].spread;
   }
+  return offsets;
+}
+
+/// How far confidences are from 1 of good points and 0 of bad ones, squared and added up: Brier's
+/// score, least where they are the shares of good points and tell these best.
+double squares_of(std::span<const SearchedFace> faces, std::span<const double> scores,
+                  const ConfidenceTable& table) {
+  const std::size_t landmarks = scores.size() / faces.size();
+  double sum = 0;
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    const double off = static_cast<double>(confidence_of_logarithm(table, scores[k])) -
+                       (is_good(faces[k / landmarks], k % landmarks) ? 1 : 0);
+    sum += off * off;
+  }
+  return sum;
+}
+
+/// Among which the calibration chooses. All add up to 5, so that scores fit the table's steps.
+std::vector<ScoreParts> choices() {
+  std::vector<ScoreParts> out;
+  for (const double reach : {0.25, 0.5, 1.0})
+    for (const double own : {0.0, 1.0})
+      for (const double face : {0.0, 1.0, 2.0, 3.0, 4.0})
+        out.push_back({own, 5 - own - face, face, reach});
+  return out;
 }
 
 }  // namespace
@@ -185,15 +213,22 @@ std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& mode
   return out;
 }
 
-Calibration calibrate(std::span<const SearchedFace> faces) {
-  Calibration out;
+Calibration calibrate(std::span<const SearchedFace> faces, std::span<const double> mean_shape) {
+  Calibration best;
   if (std::ranges::none_of(faces, [](const SearchedFace& face) { return face.is_plain; }))
-    return out;
-  out.usual = usual_costs(faces);
-  constexpr int kRounds = 2;  // a third changes nothing
-  for (int round = 0; round < kRounds; ++round) move_middles(faces, out.usual);
-  out.table = table_of(faces, scores_of(faces, out.usual));
-  return out;
+    return best;
+  best.usual = usual_costs(faces);
+  double least = std::numeric_limits<double>::infinity();
+  for (const ScoreParts& parts : choices()) {
+    std::vector<double> scores = scores_of(faces, best.usual, parts, mean_shape);
+    std::vector<double> offsets = move_scores(faces, scores);
+    const ConfidenceTable table = table_of(faces, scores);
+    const double squares = squares_of(faces, scores, table);
+    if (!(squares < least)) continue;
+    least = squares;
+    best = {std::move(best.usual), std::move(offsets), parts, table};
+  }
+  return best;
 }
 
 }  // namespace cuface::shape

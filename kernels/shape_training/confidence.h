@@ -23,12 +23,14 @@ std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& mode
                                       const ShapeFaces& faces, std::size_t face);
 
 struct Calibration {
-  /// [landmarks], of plain faces; middles are moved so that no point is trusted more than it should
-  std::vector<UsualCost> usual;
+  std::vector<UsualCost> usual;  ///< [landmarks], of plain faces
+  std::vector<double> offsets;   ///< [landmarks]; no point is trusted more than it should be
+  ScoreParts parts;
   ConfidenceTable table;
 };
 /// The shares of good points about each score, which fall or stay the same. A point is good within
-/// a tenth.
-Calibration calibrate(std::span<const SearchedFace> faces);
+/// a tenth. The parts of scores are those of a few that tell good points best.
+/// `mean_shape`: the model's that gets the calibration.
+Calibration calibrate(std::span<const SearchedFace> faces, std::span<const double> mean_shape);
 
 }  // namespace cuface::shape

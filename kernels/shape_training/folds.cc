@@ -39,7 +39,7 @@ class Folds {
         workers_(run.threads > 0 ? run.threads : Workers::processors()) {}
 
   /// Costs of each fold's faces by a model of the others.
-  Result<shape::Calibration> calibration() {
+  Result<shape::Calibration> calibration(std::span<const double> mean_shape) {
     std::vector<shape::SearchedFace> all;
     for (int fold = 0; fold < options_.confidence_folds; ++fold) {
       CUFACE_TAKE(model, learn_others(fold));
@@ -48,7 +48,7 @@ class Folds {
         run_.note("confidences: fold " + std::to_string(fold + 1) + " of " +
                   std::to_string(options_.confidence_folds) + " done");
     }
-    return shape::calibrate(all);
+    return shape::calibrate(all, mean_shape);
   }
 
  private:
@@ -124,12 +124,14 @@ class Folds {
 Result<Model> with(const shape::Calibration& calibration, const Model& model) {
   struct Both {
     Model model;
-    std::vector<shape::UsualCost> usual;
+    shape::Calibration calibration;
   };
-  auto both = std::make_shared<Both>(Both{model, calibration.usual});
+  auto both = std::make_shared<Both>(Both{model, calibration});
   auto out = std::make_shared<ShapeModel>(*model);
   out->confidence = calibration.table;
-  out->usual_costs = both->usual;
+  out->usual_costs = both->calibration.usual;
+  out->score_offsets = both->calibration.offsets;
+  out->score_parts = calibration.parts;
   out->storage = both;
   CUFACE_TRY(validate(*out));
   return Model(std::move(out));
@@ -144,7 +146,7 @@ Result<Model> train_shape(const ShapeFaces& faces, const ShapeOptions& options, 
   return guarded("training a shape model", [&]() -> Result<Model> {
     CUFACE_TAKE(model, shape::learn_shape(faces, options, run, std::move(begun)));
     if (options.confidence_folds == 0) return model;
-    CUFACE_TAKE(calibration, Folds(faces, options, run).calibration());
+    CUFACE_TAKE(calibration, Folds(faces, options, run).calibration(model->mean_shape));
     // Without a face that could be searched for nothing is known.
     return calibration.table.is_known() ? with(calibration, model) : Result<Model>(model);
   });

@@ -302,13 +302,18 @@ TEST(Shape, StartsAnywhere) {
             StatusCode::kInvalidArgument);
 }
 
-TEST(Shape, PointsHaveConfidencesByTheirCosts) {
+TEST(Shape, PointsHaveConfidencesByTheCostsAroundThem) {
   auto model = std::make_shared<ShapeModel>(*test::random_shape_model(11));
   const auto points = static_cast<std::size_t>(model->points);
   std::vector<shape::UsualCost> usual;
   for (std::size_t i = 0; i < points; ++i)
     usual.push_back({0.1 * static_cast<double>(i), 0.5 + static_cast<double>(i)});
   model->usual_costs = usual;
+  std::vector<double> offsets;
+  for (std::size_t i = 0; i < points; ++i) offsets.push_back(i % 2 ? 0.75 : -1.5);
+  model->score_offsets = offsets;
+  const shape::ScoreParts parts{0.5, 3, 1.25, 0.7};
+  model->score_parts = parts;
   model->confidence = {-16, 32, {}};
   for (int i = 0; i < 32; ++i) model->confidence.at[i] = 1 - static_cast<float>(i) / 40;
   Image<std::uint8_t> picture(300, 240);
@@ -326,6 +331,17 @@ TEST(Shape, PointsHaveConfidencesByTheirCosts) {
   EXPECT_EQ(out, alone) << "confidences change no point";
   shape::FaceSearch search(*model, shape::hat_costs(*model, ShapeArithmetic::kDouble),
                            shape::patch_matcher(*model, ShapeArithmetic::kDouble));
+  const std::vector<Point> mean_shape = mean_points(*model);
+  Point centre{};
+  for (const Point& p : mean_shape) {
+    centre.x += p.x / static_cast<float>(points);
+    centre.y += p.y / static_cast<float>(points);
+  }
+  const auto distance = [](const Point& a, const Point& b) {
+    return std::hypot(static_cast<double>(a.x - b.x), static_cast<double>(a.y - b.y));
+  };
+  double far = 0;
+  for (const Point& p : mean_shape) far += distance(p, centre) / static_cast<double>(points);
   std::set<float> different;
   for (const std::size_t face : {0u, 2u}) {
     std::vector<ShapePoint> start(points);
@@ -343,7 +359,15 @@ TEST(Shape, PointsHaveConfidencesByTheirCosts) {
       mean += by[i] / static_cast<double>(points);
     }
     for (std::size_t i = 0; i < points; ++i) {
-      const double place = std::clamp(by[i] + 4 * mean + 16, 0.0, 31.0);
+      double around = 0, weights = 0;
+      for (std::size_t j = 0; j < points; ++j) {
+        const double away = distance(mean_shape[i], mean_shape[j]) / (parts.reach * far);
+        around += std::exp(-away * away / 2) * by[j];
+        weights += std::exp(-away * away / 2);
+      }
+      const double score =
+          parts.own * by[i] + parts.around * around / weights + parts.face * mean + offsets[i];
+      const double place = std::clamp(score + 16, 0.0, 31.0);
       EXPECT_NEAR(confidences[face * points + i], 1 - place / 40, 1e-5) << face << " " << i;
       different.insert(confidences[face * points + i]);
     }

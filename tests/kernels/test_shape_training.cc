@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <opencv2/core.hpp>
 #include <random>
 
@@ -189,6 +190,22 @@ TEST(ShapeTraining, ARegressionOfEqualSamplesIsTheirMean) {
   EXPECT_NEAR(found[0], 0.5, 1e-9);
 }
 
+/// Of three points.
+constexpr double kCorners[] = {0, 0, 1, 0, 0, 1};
+
+std::vector<double> scores_of(const shape::SearchedFace& face, const shape::Calibration& found,
+                              std::span<const double> mean_shape) {
+  const std::vector<double> matrix = shape::score_matrix(found.parts, mean_shape);
+  std::vector<double> by, out;
+  for (std::size_t k = 0; k < face.costs.size(); ++k)
+    by.push_back(unusual(face.costs[k], found.usual[k]));
+  const auto points = static_cast<int>(by.size());
+  for (int k = 0; k < points; ++k)
+    out.push_back(shape::score_of_costs(matrix.data(), by.data(), points, k,
+                                        found.offsets[static_cast<std::size_t>(k)]));
+  return out;
+}
+
 /// Points whose cost says how far they are off.
 TEST(ShapeTraining, ConfidencesAreSharesOfGoodPoints) {
   std::mt19937 random(6);
@@ -203,7 +220,7 @@ TEST(ShapeTraining, ConfidencesAreSharesOfGoodPoints) {
     }
     faces.push_back(face);
   }
-  const shape::Calibration found = shape::calibrate(faces);
+  const shape::Calibration found = shape::calibrate(faces, kCorners);
   ASSERT_EQ(found.usual.size(), 3u);
   for (std::size_t k = 0; k < 3; ++k) {
     const auto by = static_cast<double>(k + 1);
@@ -216,16 +233,15 @@ TEST(ShapeTraining, ConfidencesAreSharesOfGoodPoints) {
   // Of points so made the shares in bins of confidence are the confidences.
   double sum = 0, good = 0;
   for (const shape::SearchedFace& face : faces) {
-    double mean = 0;
-    for (std::size_t k = 0; k < 3; ++k) mean += unusual(face.costs[k], found.usual[k]) / 3;
+    const std::vector<double> scores = scores_of(face, found, kCorners);
     for (std::size_t k = 0; k < 3; ++k) {
-      const double score = shape::score_of_cost(unusual(face.costs[k], found.usual[k]), mean);
+      const double score = scores[k];
       sum += static_cast<double>(confidence_of_logarithm(found.table, score));
       good += face.off[k] <= 0.1 ? 1 : 0;
     }
   }
   EXPECT_NEAR(sum, good, 0.05 * good);
-  EXPECT_FALSE(shape::calibrate({}).table.is_known());
+  EXPECT_FALSE(shape::calibrate({}, kCorners).table.is_known());
 }
 
 /// Of equal costs, but the last is twice as far off as its cost says.
@@ -242,19 +258,55 @@ TEST(ShapeTraining, APointThatIsWorseThanItsCostIsTrustedLess) {
     }
     faces.push_back(face);
   }
-  const shape::Calibration found = shape::calibrate(faces);
+  const shape::Calibration found = shape::calibrate(faces, kCorners);
   double sum[3] = {}, good[3] = {};
   for (const shape::SearchedFace& face : faces) {
-    double mean = 0;
-    for (std::size_t k = 0; k < 3; ++k) mean += unusual(face.costs[k], found.usual[k]) / 3;
+    const std::vector<double> scores = scores_of(face, found, kCorners);
     for (std::size_t k = 0; k < 3; ++k) {
-      const double score = shape::score_of_cost(unusual(face.costs[k], found.usual[k]), mean);
+      const double score = scores[k];
       sum[k] += static_cast<double>(confidence_of_logarithm(found.table, score));
       good[k] += face.off[k] <= 0.1 ? 1 : 0;
     }
   }
   ASSERT_LT(good[2], 0.8 * good[0]);
   for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(sum[k], good[k], 0.03 * good[k]) << k;
+}
+
+/// Twelve points on a circle. What is off in a face: each for itself, a third of the circle, or
+/// all.
+shape::ScoreParts chosen_parts(int together, double noise) {
+  constexpr std::size_t kPoints = 12;
+  std::vector<double> circle;
+  for (std::size_t k = 0; k < kPoints; ++k) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / kPoints;
+    circle.insert(circle.end(), {std::cos(angle), std::sin(angle)});
+  }
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<shape::SearchedFace> faces;
+  for (int i = 0; i < 600; ++i) {
+    shape::SearchedFace face{i % 4 == 0, {}, {}};
+    bool is_off = false;
+    for (std::size_t k = 0; k < kPoints; ++k) {
+      if (k % static_cast<std::size_t>(together) == 0) is_off = random() % 3 == 0;
+      const bool is_bad = is_off && !face.is_plain;
+      face.off.push_back(is_bad ? 0.3 : 0.02);
+      face.costs.push_back((is_bad ? 2 : 0) + noise * normal(random));
+    }
+    faces.push_back(face);
+  }
+  return shape::calibrate(faces, circle).parts;
+}
+
+TEST(ShapeTraining, ScoresAreMadeOfWhatTellsBadPoints) {
+  const shape::ScoreParts alone = chosen_parts(1, 1), third = chosen_parts(4, 1.5),
+                          all = chosen_parts(12, 2);
+  EXPECT_EQ(alone.own, 1);
+  EXPECT_LE(alone.face, 1);
+  EXPECT_LT(alone.reach, 0.5);
+  EXPECT_EQ(third.own, 0);
+  EXPECT_LE(third.face, 1);
+  EXPECT_GE(all.face + (all.reach == 1 ? all.around : 0), 3);
 }
 
 TEST(ShapeTraining, FlatSamplesHaveAFloor) {

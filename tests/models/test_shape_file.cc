@@ -73,25 +73,50 @@ TEST(ShapeFile, ConfidencesComeWithTheModel) {
   std::vector<shape::UsualCost> usual(8, {2, 0.5});
   model.usual_costs = usual;
   model.confidence = {-3, 3, {1, 0.5f, 0.25f}};
+  EXPECT_TRUE(load_written(model, folder / "o").score_offsets.empty());
+  std::vector<double> moved{1, -2, 0, 0, 0, 0, 0, 0.125};
+  model.score_offsets = moved;
+  model.score_parts = {0.5, 3, 1, 0.25};
   const ShapeModel loaded = load_written(model, folder / "s");
-  EXPECT_EQ(to_json(loaded.confidence), to_json(model.confidence));
+  EXPECT_EQ(to_json(loaded.confidence, loaded.score_parts),
+            to_json(model.confidence, model.score_parts));
+  EXPECT_EQ(std::vector(loaded.score_offsets.begin(), loaded.score_offsets.end()), moved);
   ASSERT_EQ(loaded.usual_costs.size(), 8u);
   EXPECT_EQ(loaded.usual_costs[7].spread, 0.5);
   const std::function<void()> faults[] = {
-      [&] { usual[3].spread = 0; },    [&] { usual[3].spread = std::nan(""); },
-      [&] { usual[3].spread = -1; },   [&] { usual[3].middle = HUGE_VAL; },
-      [&] { model.usual_costs = {}; }, [&] { model.usual_costs = std::span(usual).subspan(1); },
-      [&] { model.confidence = {}; },  [&] { model.confidence.at[2] = 0.75f; },
+      [&] { usual[3].spread = 0; },
+      [&] { usual[3].spread = std::nan(""); },
+      [&] { usual[3].spread = -1; },
+      [&] { usual[3].middle = HUGE_VAL; },
+      [&] { model.usual_costs = {}; },
+      [&] { model.usual_costs = std::span(usual).subspan(1); },
+      [&] { model.confidence = {}; },
+      [&] { model.confidence.at[2] = 0.75f; },
+      [&] { moved[1] = std::nan(""); },
+      [&] { moved[1] = 1e4; },
+      [&] { model.score_offsets = std::span(moved).subspan(1); },
+      [&] {
+        model.usual_costs = {};
+        model.confidence = {};
+      },
+      [&] { model.score_parts.own = -1; },
+      [&] { model.score_parts.around = 1e4; },
+      [&] { model.score_parts.face = std::nan(""); },
+      [&] { model.score_parts.reach = 0; },
+      [&] { model.score_parts.reach = HUGE_VAL; },
   };
   for (const auto& fault : faults) {
     const ShapeModel before = model;
     const auto costs = usual;
+    const auto offsets = moved;
     fault();
     ASSERT_TRUE(write_shape_file(model, {}, folder / "bad").ok());
     EXPECT_EQ(load_shape(folder / "bad").status().code(), StatusCode::kCorrupt) << &fault - faults;
     model = before;
     usual = costs;
     model.usual_costs = usual;
+    moved = offsets;
+    model.score_offsets = moved;
   }
 }
 

@@ -110,6 +110,14 @@ Status DeviceShape::upload_shape(const ShapeModel& model) {
   CUFACE_TRY(take(upload(model.moves), moves_));
   CUFACE_TRY(take(upload(model.usual_costs), usual_costs_));
   t.usual_costs = usual_costs_.data();
+  if (model.confidence.is_known()) {
+    std::vector<double> scores = shape::score_matrix(model.score_parts, model.mean_shape);
+    scores.insert(scores.end(), model.score_offsets.begin(), model.score_offsets.end());
+    scores.resize(static_cast<std::size_t>(model.points) *
+                  (static_cast<std::size_t>(model.points) + 1));
+    CUFACE_TRY(take(upload(scores), scores_));
+  }
+  t.scores = scores_.data();
   t.mean_shape = mean_shape_.data();
   t.means = means_.data();
   t.limits = limits_.data();

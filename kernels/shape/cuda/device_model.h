@@ -53,6 +53,7 @@ struct ShapeTables {
   std::int32_t most_blocks;  ///< of a patch's rows
   ShapePyramid pyramid;
   const shape::UsualCost* usual_costs;  ///< [points], where there are confidences
+  const double* scores;                 ///< shape::score_matrix(), then [points] offsets; there
   ConfidenceTable confidence;
 };
 
@@ -80,7 +81,7 @@ class DeviceShape {
   bool has_[3] = {}, has_edges_ = false;
   double size_across_ = 0, size_down_ = 0;
   DeviceBuffer<double> mean_shape_, limits_, grams_, moments_, refit_limits_, eigenvectors_,
-      weights_, lines_;
+      weights_, lines_, scores_;
   DeviceBuffer<float> numbers_;
   DeviceBuffer<PatchWords> patch_words_;
   DeviceBuffer<texture::PatchUnits> patch_rows_;

@@ -231,18 +231,16 @@ __global__ void __launch_bounds__(kThreads)
               static_cast<float>(p.y * job.back + job.window.y)};
   }
   if (!t.confidence.is_known()) return;
-  // As on the CPU: doubles, added in the order of the points.
   __shared__ double unusual[kMaxShapePoints];
   const BlockLanes lanes;
   lanes.each(points, [&](int i) {
     unusual[i] = shape::unusual(work.costs[number * points + i], t.usual_costs[i]);
   });
-  double mean = 0;
-  for (int i = 0; i < points; ++i) mean += unusual[i];
-  mean /= static_cast<double>(points);
+  const double* const offsets = t.scores + points * points;
   float* const confidences = frame.out->confidences(frame.in->count, points) + job.face * points;
   lanes.each(points, [&](int i) {
-    confidences[i] = confidence_of_logarithm(t.confidence, shape::score_of_cost(unusual[i], mean));
+    confidences[i] = confidence_of_logarithm(
+        t.confidence, shape::score_of_costs(t.scores, unusual, points, i, offsets[i]));
   });
 }
 

@@ -105,6 +105,9 @@ TEST_F(ShapeCuda, ConfidencesAndStartsOfATracker) {
   const std::vector<shape::UsualCost> usual(8, {20, 15});
   auto model = std::make_shared<ShapeModel>(*plain);
   model->usual_costs = usual;
+  const std::vector<double> offsets = {0, 1, -1, 0.5, 0, 0, -0.25, 2};
+  model->score_offsets = offsets;
+  model->score_parts = {0.5, 3, 1.5, 0.6};
   model->confidence.first = -4;
   model->confidence.steps = 12;
   for (int i = 0; i < 12; ++i) model->confidence.at[i] = 1 - 0.08f * static_cast<float>(i);
