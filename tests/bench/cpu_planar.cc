@@ -4,9 +4,8 @@
 #include <opencv2/video/tracking.hpp>
 #include <vector>
 
-#include "kernels/planar/objects.h"
 #include "tests/bench/ratio.h"
-#include "tests/planar_scenes.h"
+#include "tests/planar_video.h"
 
 namespace cuface {
 namespace {
@@ -14,10 +13,6 @@ namespace {
 constexpr int kPasses = 41, kFrames = 24;
 /// us of a frame, at most.
 constexpr double kGoal = 3000;
-
-ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-}
 
 /// Frames of one object, there and back.
 struct Clip {
@@ -43,26 +38,16 @@ struct Clip {
       frames.push_back(frames[static_cast<std::size_t>(n)]);
       maps.push_back(maps[static_cast<std::size_t>(n)]);
     }
-    auto detector = FeatureFinder::create({}, object.cols, object.rows);
-    if (!detector.ok() || !detector.value().run(view_of(object), features).ok()) std::abort();
+    features = test::features_of(object);
   }
 };
 
 /// All frames once; the object stays in view.
 std::function<void()> ours(const Clip& clip) {
-  auto made = PlanarObjects::create({{view_of(clip.object), &clip.features}}, {});
-  if (!made.ok() || !made.value().resize(test::kSceneWidth, test::kSceneHeight).ok()) std::abort();
-  auto objects = std::make_shared<PlanarObjects>(std::move(made.value()));
-  auto pyramids = std::make_shared<std::vector<GaussianPyramid>>();
-  for (int i = 0; i < 2; ++i) pyramids->emplace_back(test::kSceneWidth, test::kSceneHeight);
-  return [&clip, objects, pyramids, n = std::uint64_t{0}]() mutable {
-    for (const cv::Mat& frame : clip.frames) {
-      GaussianPyramid &now = (*pyramids)[n % 2], &before = (*pyramids)[(n + 1) % 2];
-      now.build(view_of(frame));
-      if (!objects->step(n > 0 ? &before : nullptr, now, nullptr, n).ok()) std::abort();
-      if (!objects->objects()[0].tracker.pose().visible) std::abort();
-      ++n;
-    }
+  auto video = std::make_shared<test::PlanarVideo>(std::vector{clip.object});
+  return [&clip, video] {
+    for (const cv::Mat& frame : clip.frames)
+      if (!video->next(frame).visible) std::abort();
   };
 }
 

@@ -12,12 +12,9 @@
 
 #include "kernels/common/image.h"
 #include "tests/data.h"
+#include "tests/mat_view.h"
 
 namespace cuface::test {
-
-inline ImageView<const std::uint8_t> view_of(const cv::Mat& grey) {
-  return {grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)};
-}
 
 /// A header of the picture, without a copy.
 inline cv::Mat mat_of(ImageView<const std::uint8_t> v) {

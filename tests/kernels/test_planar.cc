@@ -15,56 +15,14 @@
 #include "kernels/planar/followed.h"
 #include "kernels/planar/objects.h"
 #include "kernels/planar/view.h"
-#include "tests/planar_scenes.h"
+#include "tests/planar_video.h"
 
 namespace cuface {
 namespace {
 
-ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-}
-
-Features features_of(const cv::Mat& grey) {
-  auto detector = FeatureFinder::create({}, grey.cols, grey.rows);
-  Features out;
-  EXPECT_TRUE(detector.ok() && detector.value().run(view_of(grey), out).ok());
-  return out;
-}
-
-/// Objects over frames, as an element has them.
-class Video {
- public:
-  explicit Video(std::vector<cv::Mat> pictures, PlanarSearchConfig config = {},
-                 cv::Size size = {test::kSceneWidth, test::kSceneHeight})
-      : pictures_(std::move(pictures)),
-        pyramids_{{size.width, size.height}, {size.width, size.height}} {
-    for (const cv::Mat& picture : pictures_) features_.push_back(features_of(picture));
-    std::vector<PlanarObjects::Reference> references;
-    for (std::size_t i = 0; i < pictures_.size(); ++i)
-      references.push_back({view_of(pictures_[i]), &features_[i]});
-    auto made = PlanarObjects::create(references, config);
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    objects_.emplace(std::move(made.value()));
-    EXPECT_TRUE(objects_->resize(size.width, size.height).ok());
-  }
-
-  const PlanarPose& next(const cv::Mat& frame, const Features* known = nullptr) {
-    GaussianPyramid &now = pyramids_[n_ % 2], &before = pyramids_[(n_ + 1) % 2];
-    now.build(view_of(frame));
-    EXPECT_TRUE(objects_->step(n_ > 0 ? &before : nullptr, now, known, n_).ok());
-    ++n_;
-    return pose(0);
-  }
-  const PlanarPose& pose(std::size_t i) const { return objects_->objects()[i].tracker.pose(); }
-  std::uint64_t id(std::size_t i) const { return objects_->objects()[i].id; }
-
- private:
-  std::vector<cv::Mat> pictures_;
-  std::vector<Features> features_;
-  GaussianPyramid pyramids_[2];
-  std::optional<PlanarObjects> objects_;
-  std::uint64_t n_ = 0;
-};
+using test::features_of;
+using test::view_of;
+using Video = test::PlanarVideo;
 
 cv::Mat scene(const cv::Mat& object, const test::View& view, unsigned seed) {
   cv::Mat frame = test::poster(77, test::kSceneWidth, test::kSceneHeight);

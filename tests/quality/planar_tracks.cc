@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "kernels/planar/objects.h"
-#include "tests/planar_scenes.h"
+#include "tests/planar_video.h"
 
 namespace cuface {
 namespace {
@@ -43,37 +42,15 @@ double tremble(const std::vector<std::array<cv::Point2d, 4>>& all) {
 
 nlohmann::ordered_json run(unsigned clip) {
   const test::PlanarClip scene(clip);
-  std::vector<Features> features(scene.objects.size());
-  std::vector<PlanarObjects::Reference> references;
-  for (std::size_t i = 0; i < scene.objects.size(); ++i) {
-    const cv::Mat& object = scene.objects[i];
-    const ImageView<const std::uint8_t> view{object.data, object.cols, object.rows,
-                                             static_cast<std::ptrdiff_t>(object.step)};
-    auto detector = FeatureFinder::create({}, object.cols, object.rows);
-    if (!detector.ok() || !detector.value().run(view, features[i]).ok()) std::abort();
-    references.push_back({view, &features[i]});
-  }
-  auto objects = PlanarObjects::create(references, {});
-  if (!objects.ok() || !objects.value().resize(test::kSceneWidth, test::kSceneHeight).ok())
-    std::abort();
-  std::vector<Track> tracks(references.size());
-  std::vector<int> since(references.size(), 0);
-  GaussianPyramid pyramids[2] = {{test::kSceneWidth, test::kSceneHeight},
-                                 {test::kSceneWidth, test::kSceneHeight}};
+  test::PlanarVideo video(scene.objects);
+  std::vector<Track> tracks(scene.objects.size());
+  std::vector<int> since(tracks.size(), 0);
   for (int n = 0; n < test::PlanarClip::kFrames; ++n) {
-    const cv::Mat frame = scene.frame(n);
-    GaussianPyramid &now = pyramids[n % 2], &before = pyramids[(n + 1) % 2];
-    now.build({frame.data, frame.cols, frame.rows, static_cast<std::ptrdiff_t>(frame.step)});
     std::vector<bool> was;
-    for (const auto& object : objects.value().objects())
-      was.push_back(object.tracker.pose().visible);
-    if (!objects.value()
-             .step(n > 0 ? &before : nullptr, now, nullptr, static_cast<std::uint64_t>(n))
-             .ok())
-      std::abort();
+    for (std::size_t i = 0; i < tracks.size(); ++i) was.push_back(video.pose(i).visible);
+    video.next(scene.frame(n));
     for (std::size_t i = 0; i < tracks.size(); ++i) {
-      const PlanarObjects::Object& object = objects.value().objects()[i];
-      const PlanarPose& pose = object.tracker.pose();
+      const PlanarPose& pose = video.pose(i);
       const cv::Matx33d truth = scene.map(i, n);
       Track& track = tracks[i];
       const bool can_be_seen = scene.seen(i, n) >= 0.4;
@@ -83,8 +60,8 @@ nlohmann::ordered_json run(unsigned clip) {
       since[i] = can_be_seen && !pose.visible ? since[i] + 1 : 0;
       track.latest_return = std::max(track.latest_return, since[i]);
       if (!pose.visible) continue;
-      if (track.first_id == 0) track.first_id = object.id;
-      track.same_id = track.same_id && track.first_id == object.id;
+      if (track.first_id == 0) track.first_id = video.id(i);
+      track.same_id = track.same_id && track.first_id == video.id(i);
       std::array<cv::Point2d, 4> corners;
       double error = 0;
       const cv::Mat& picture = scene.objects[i];

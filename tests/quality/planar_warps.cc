@@ -14,24 +14,14 @@
 #include "kernels/homography/homography.h"
 #include "kernels/match/match_features.h"
 #include "kernels/orb/orb.h"
-#include "kernels/planar/objects.h"
-#include "tests/planar_scenes.h"
+#include "tests/planar_video.h"
 
 namespace cuface {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-Features features_of(const cv::Mat& grey, const FeatureConfig& config) {
-  auto detector = FeatureFinder::create(config, grey.cols, grey.rows);
-  Features out;
-  if (!detector.ok() ||
-      !detector.value()
-           .run({grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)}, out)
-           .ok())
-    std::abort();
-  return out;
-}
+using test::features_of;
 
 /// As the tracker has them.
 std::vector<Match> matches_of(MatchConfig config, const Features& a, const Features& b) {
@@ -157,10 +147,7 @@ int main(int argc, char** argv) {
   }
   cv::setNumThreads(1);
   cuface::PlanarSearchConfig search;
-  if (kind == "surf") {
-    search.features.detector = cuface::FeatureDetector::kHessian;
-    search.features.descriptor = cuface::FeatureDescriptor::kSurf;
-  }
+  if (kind == "surf") search.features = cuface::test::kSurfFeatures;
   if (!validate(search).ok()) return 3;  // built without SURF
   for (int tilt = 0; tilt <= 60; tilt += 10) {
     const auto first = static_cast<unsigned>(std::atoi(argv[1]));
