@@ -115,12 +115,10 @@ class FeatureMatch final : public Element {
   }
 
   Status describe(const FeatureConfig& config) {
-    CUFACE_TAKE(is_new, references_->describe(config, &stop_flag()));
-    if (is_new)
-      tell_keypoints(element(), GST_CAT_DEFAULT, *references_,
-                     "so nothing matches it. Lower threshold or edge of cufeatures, or take a "
-                     "picture with corners");
-    return {};
+    return describe_and_tell(
+        *references_, config, &stop_flag(), element(), GST_CAT_DEFAULT,
+        "so nothing matches it. Lower threshold or edge of cufeatures, or take a picture with "
+        "corners");
   }
 
   Status match(const Features& in_frame, const FeatureConfig& config,

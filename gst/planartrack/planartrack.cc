@@ -164,11 +164,8 @@ class PlanarTrack final : public Element {
 
   /// As the frames' keypoints are. Objects go on seeing the features, which stay where they are.
   Status describe(const FeatureConfig& config) {
-    CUFACE_TAKE(is_new, references_->describe(config, &stop_flag()));
-    if (is_new)
-      tell_keypoints(element(), GST_CAT_DEFAULT, *references_,
-                     "so it is never found. Take a picture with corners");
-    return {};
+    return describe_and_tell(*references_, config, &stop_flag(), element(), GST_CAT_DEFAULT,
+                             "so it is never found. Take a picture with corners");
   }
 
   Status look(Frame& frame) {

@@ -71,8 +71,11 @@ Result<bool> ReferencePictures::describe(const FeatureConfig& config, const Stop
   return true;
 }
 
-void tell_keypoints(GstElement* element, GstDebugCategory* category,
-                    const ReferencePictures& references, const char* follows, SourceLine where) {
+Status describe_and_tell(ReferencePictures& references, const FeatureConfig& config,
+                         const StopFlag* stop, GstElement* element, GstDebugCategory* category,
+                         const char* follows, SourceLine where) {
+  CUFACE_TAKE(is_new, references.describe(config, stop));
+  if (!is_new) return {};
   for (const MatchedPicture& picture : references.names()) {
     GST_CAT_INFO_OBJECT(category, element, "%s: %d keypoints", picture.name.c_str(),
                         picture.keypoints);
@@ -80,6 +83,7 @@ void tell_keypoints(GstElement* element, GstDebugCategory* category,
     post_warning(element, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
                  "reference: " + picture.name + " has no keypoints, " + follows, where);
   }
+  return {};
 }
 
 }  // namespace cuface::gst

@@ -50,10 +50,10 @@ class ReferencePictures {
   int descriptions_ = 0;
 };
 
-/// After a describe() that found keypoints: logs how many each picture has, and warns of each that
-/// has none, with what follows from that.
-void tell_keypoints(GstElement* element, GstDebugCategory* category,
-                    const ReferencePictures& references, const char* follows,
-                    SourceLine where = SourceLine::here());
+/// Calls describe(). Where it finds keypoints, logs how many each picture has, and warns of each
+/// that has none, with what follows from that.
+Status describe_and_tell(ReferencePictures& references, const FeatureConfig& config,
+                         const StopFlag* stop, GstElement* element, GstDebugCategory* category,
+                         const char* follows, SourceLine where = SourceLine::here());
 
 }  // namespace cuface::gst
