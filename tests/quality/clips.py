@@ -63,8 +63,9 @@ def read_raw(arguments, plane, whole):
             process.kill()  # when no more frames are wanted
 
 
-def decode(path, first=0, count=100000, size=None):
-    """Frames of a video of the test data (all are 4:2:0), from `first` on: the Y plane in full range."""
+def decode(path, first=0, count=100000, size=None, timed=True):
+    """Frames of a video of the test data (all are 4:2:0), from `first` on: the Y plane in full range. Where times have
+    gaps, frames are repeated; not with timed=False."""
     stream = probe(path)
     width, height = size or (stream["width"], stream["height"])
     assert stream["pix_fmt"] in ("yuv420p", "yuvj420p"), f"{path}: {stream['pix_fmt']}"
@@ -73,7 +74,7 @@ def decode(path, first=0, count=100000, size=None):
         levels = np.clip(((levels - 16) * 255 + 109) // 219, 0, 255)
     levels = levels.astype(np.uint8)
     arguments = ["-i", path, "-vf", f"trim=start_frame={first},scale={width}:{height}", "-pix_fmt", stream["pix_fmt"],
-                 "-frames:v", str(count)]
+                 "-frames:v", str(count), *([] if timed else ["-fps_mode", "passthrough"])]
     whole = width * height + 2 * ((width + 1) // 2) * ((height + 1) // 2)
     for plane in read_raw(arguments, width * height, whole):
         yield levels[plane.reshape(height, width)]

@@ -4,15 +4,16 @@ clips whose truth is known (tests/planar_scenes.h).
 
   tests/quality/planar.py [--choosing] [--table]
 
-Writes docs/results/planar.json and the tables of docs/results/planar.md, from the seeds REPORTED. --choosing prints the
-same of the seeds by which constants were chosen, and writes nothing; --table only makes the tables again. Needs a build
-with tests and with SURF (-Dsurf=enabled).
+Writes docs/results/planar.json and the tables of docs/results/planar.md, from the seeds REPORTED and from a filmed clip
+(planar_box.py). --choosing prints what the seeds give by which constants were chosen, and writes nothing; --table only
+makes the tables again. Needs a build with tests and with SURF (-Dsurf=enabled), and Debian's opencv-doc.
 """
 import json
 import subprocess
 
 import chains
 import pages
+import planar_box
 
 RESULT = chains.SOURCE / "docs/results/planar.json"
 PAGE = chains.SOURCE / "docs/results/planar.md"
@@ -65,6 +66,17 @@ def goals(result):
     rows.append(("corners at rest tremble, px, the worst", tremble, f"≤ {MOST_TREMBLE}", tremble <= MOST_TREMBLE))
     drift = max(o["first_to_last_px"] for o in objects)
     rows.append(("last 100 frames to first 100, px, the worst", drift, f"≤ {MOST_DRIFT}", drift <= MOST_DRIFT))
+    for kind, faces in result["box"].items():
+        for name, face in faces.items() if kind != "opencv" else ():
+            what, both = f"filmed box, {name}, {kind}: ", face["both"]
+            trembles = result["box"]["opencv"][name]["tremble_px"]
+            rows += [(what + "frames followed", face["found"], face["frames"], face["found"] == face["frames"]),
+                     (what + "lost, and changes of its id", face["lost"] + face["id_changes"], "0",
+                      not face["lost"] + face["id_changes"]),
+                     (f"{what}px from {both['marks']} marks that both found", both["px"],
+                      f"≤ OpenCV's, {both['other_px']}", both["px"] <= both["other_px"]),
+                     (what + "trembling, px", face["tremble_px"], f"≤ OpenCV's, {trembles}",
+                      face["tremble_px"] <= trembles)]
     return [{"what": w, "figure": f, "goal": g, "reached": r} for w, f, g, r in rows]
 
 
@@ -83,7 +95,14 @@ def tables(result):
                        sum(o["lost"] for o in objects), max(o["latest_return"] for o in objects),
                        max(o["tremble_px"] for o in objects), max(o["first_to_last_px"] for o in objects),
                        max(o["median_error_px"] for o in objects), max(o["largest_error_px"] for o in objects)))
-    return {"goals": pages.table(["what", "figure", "goal", "reached"], reached),
+    box = [(f"{name}, {kind}", f"{face['found']} of {face['frames']}", face["lost"],
+            *(text(face[key]) for key in ("median_px", "largest_px", "first_px", "last_px", "tremble_px", "apart_px")),
+            face["far"], text(face.get("backwards_px")))
+           for kind, faces in result["box"].items() for name, face in faces.items()]
+    return {"box": pages.table(["face", "frames found", "lost", "median error, px", "largest, px",
+                                "first 100 frames, px", "last 100 frames, px", "trembling, px", "to OpenCV's, px",
+                                "over 10 px", "to backwards, px"], box),
+            "goals": pages.table(["what", "figure", "goal", "reached"], reached),
             **views,
             "tracks": pages.table(["object", "frames followed", "lost", "latest return, frames", "tremble, px",
                                    "first to last, px", "median error, px", "largest error, px"], tracks)}
@@ -97,6 +116,7 @@ def result_of(choosing):
     seeds = CHOOSING if choosing else REPORTED
     result = pages.origin("flat objects in views and clips with known truth; tests/quality/planar.py", seeds)
     result |= measured(seeds)
+    result["box"] = {} if choosing else {kind: planar_box.measured(kind) for kind in planar_box.KINDS}
     result["goals"] = goals(result)
     return result
 

@@ -1,7 +1,11 @@
-"""A few made views and a clip, held to what the page promises of all; and the page is of its JSON."""
+"""A few made views and a clip, and the filmed one, held to what the page promises; and the page is of its JSON."""
 import json
 
 import planar
+import planar_box
+import pytest
+
+MOST_BOX_PX = 1.5  # the marks of hand are repeated to half a pixel
 
 
 def test_few_views_and_a_clip_keep_the_goals():
@@ -16,6 +20,17 @@ def test_few_views_and_a_clip_keep_the_goals():
         assert known["visible"] >= 200 and known["tracked"] >= known["visible"] - 5, known
         assert known["lost"] == 0 and known["same_id"], known
         assert known["tremble_px"] <= planar.MOST_TREMBLE and known["first_to_last_px"] <= planar.MOST_DRIFT, known
+
+
+@pytest.mark.skipif(not planar_box.clip().exists(), reason=f"no {planar_box.clip()}: apt-get install opencv-doc")
+def test_the_filmed_box_is_followed_through_the_clip():
+    orb, surf = planar_box.measured("orb", "surf"), planar_box.measured("surf", "orb")
+    assert orb["front"]["found"] >= 200, "low for FAST's corners: found late, then followed"
+    for name, face in [("top", orb["top"]), *surf.items()]:
+        assert face["found"] >= 450 and face["compared"] >= 50, (name, face)
+        assert face["median_px"] <= MOST_BOX_PX, (name, face)
+    for face in (*orb.values(), *surf.values()):
+        assert face["lost"] == 0 and face["id_changes"] == 0, face
 
 
 def test_the_page_is_of_its_json():

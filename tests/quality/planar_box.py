@@ -1,0 +1,99 @@
+"""A printed box in a filmed clip, which a hand holds and turns. Its faces are cut from a frame each and followed through
+all, beside marks of hand in other frames (printed_box.json), and beside OpenCV's SIFT on each frame for itself.
+
+The clip is of Debian's opencv-doc, in $CUFACE_OPENCV_DOC or where it is installed. Its first two frames cannot be
+decoded without an error, so the clip begins behind them.
+"""
+import functools
+import gzip
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import chains
+import clips
+import numpy as np
+
+MARKS = pathlib.Path(__file__).with_name("printed_box.json")
+FOLDER = pathlib.Path(os.environ.get("CUFACE_OPENCV_DOC", "/usr/share/doc/opencv-doc"))
+KINDS = "orb", "surf", "opencv"
+END = 100  # frames at either end whose errors are compared
+FAR = 10  # px from the peer's corners
+
+
+@functools.lru_cache
+def marks():
+    return json.loads(MARKS.read_text(encoding="utf-8"))
+
+
+def clip():
+    return FOLDER / marks()["clip"]
+
+
+@functools.lru_cache
+def frames():
+    """All grey frames as bytes."""
+    film = gzip.decompress(clip().read_bytes())
+    digest = hashlib.sha256(film).hexdigest()
+    assert digest == marks()["sha256"], f"{clip()}: is {digest}"
+    with tempfile.NamedTemporaryFile(suffix=".mp4") as file:
+        file.write(film)
+        file.flush()
+        decoded = list(clips.decode(file.name, 1, marks()["frames"], timed=False))
+    assert len(decoded) == marks()["frames"], len(decoded)
+    return np.stack(decoded).tobytes()
+
+
+@functools.lru_cache
+def tracks(kind, *order):
+    """[a face's {"corners": frames x 4 x 2 with nan where it was not found, "lost", "ids"}]"""
+    done = subprocess.run([chains.BUILD / "tests/quality/planar_clip", MARKS, kind, *order], input=frames(), check=True,
+                          stdout=subprocess.PIPE)
+    out = [json.loads(line) for line in done.stdout.splitlines()]
+    for track in out:
+        nowhere = [[np.nan, np.nan]] * 4
+        track["corners"] = np.array([corners or nowhere for corners in track["corners"]])
+    return out
+
+
+def length(vectors):
+    return np.hypot(vectors[..., 0], vectors[..., 1])
+
+
+def middle(values):
+    known = values[~np.isnan(values)]
+    return round(float(np.median(known)), 3) if known.size else None
+
+
+def errors(corners, face):
+    """(frame's place, px) of each marked corner; nan where it was not found."""
+    return np.array([(int(key) - marks()["first"], np.hypot(*(corners[int(key) - marks()["first"]][k] - mark)))
+                     for key, marked in face["marks"].items() for k, mark in enumerate(marked) if mark])
+
+
+def measured(kind, beside="opencv"):
+    """{face: figures}, and how far it is from the track of another kind."""
+    out = {}
+    for face, track, peer in zip(marks()["faces"], tracks(kind), tracks(beside), strict=True):
+        corners = track["corners"]
+        place, px = errors(corners, face).T
+        others = errors(peer["corners"], face)[:, 1]
+        both = ~np.isnan(px + others)
+        apart = length(corners - peer["corners"]).max(axis=1)
+        bends = length(np.diff(corners, 2, axis=0))
+        at = {"first": place < END, "last": place >= len(corners) - END}
+        out[face["name"]] = {
+            "frames": len(corners), "found": int((~np.isnan(corners[:, 0, 0])).sum()), "lost": track["lost"],
+            "id_changes": max(0, len(track["ids"]) - 1), "marks": len(px), "compared": int((~np.isnan(px)).sum()),
+            "median_px": middle(px), "largest_px": round(float(np.nanmax(px)), 3),
+            **{f"{end}_px": middle(px[chosen]) for end, chosen in at.items()},
+            "tremble_px": middle(bends), "apart_px": middle(apart),
+            "both": {"marks": int(both.sum()), "px": middle(px[both]), "other_px": middle(others[both])},
+            "far": int((apart > FAR).sum())}
+        if kind != "opencv":  # what a track has gathered on its way would differ on the way back
+            back = tracks(kind, "backwards")[len(out) - 1]["corners"]
+            out[face["name"]]["backwards_px"] = middle(length(corners - back).max(axis=1))
+    return out
