@@ -81,8 +81,13 @@ struct ConstraintMemory {
   static_assert(kTerms <= kSums);
   /// The mean, the modes, and a shift in x.
   CUFACE_HD static int parts_of(int modes) { return modes + 2; }
+  /// After a round, a shape's modes are these times numbers of the round, added up: their products
+  /// with the points as they are and turned, their moments, and the mean less its own modes.
+  enum Span { kOfAlong, kOfAcross, kOfX, kOfY, kOfMean, kSpan };
+  /// Of each of them, a term but the last, and its weighed products with all of them.
+  static constexpr int kSpanTerms = int{kModelSquare} + int{kSpan};
   CUFACE_HD static int products_of(int modes) {
-    return (kProducts * kPointParts + kTerms) * parts_of(modes);
+    return (kProducts * kPointParts + kTerms + 2 * kSpan) * parts_of(modes) + kSpanTerms * kSpan;
   }
   CUFACE_HD static int weighed_sums_of(int modes) {
     return (2 * parts_of(modes) + ConstraintLevel::kMoments) * parts_of(modes);

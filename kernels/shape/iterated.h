@@ -71,32 +71,36 @@ struct Iterated {
       multiply_points(weight);
     } else {
       multiply_points([](int) { return 1.0; });
+      multiply_span();
     }
     if (lanes.is_of_few()) find_weights(typename Lanes::Few{});
     lanes.wait();
     const Affine there = *memory.there;
     lanes.each(model.points, [&](int i) {
-      const ShapePoint mean = part(i, 0);
-      const double* const weights = memory.weights;
-      points[i] = there(
-          {mean.x + sum_by_fours(model.modes, [&](int k) { return part(i, 1 + k).x * weights[k]; }),
-           mean.y +
-               sum_by_fours(model.modes, [&](int k) { return part(i, 1 + k).y * weights[k]; })});
+      points[i] = there(plus(part(i, 0), sum_by_fours(model.modes, [&](int k) {
+                               const ShapePoint mode = part(i, 1 + k);
+                               const double weight = memory.weights[k];
+                               return ShapePoint{mode.x * weight, mode.y * weight};
+                             })));
     });
   }
 
  private:
+  CUFACE_HD static double plus(double a, double b) { return a + b; }
+  CUFACE_HD static ShapePoint plus(const ShapePoint& a, const ShapePoint& b) {
+    return {a.x + b.x, a.y + b.y};
+  }
   /// term(0) .. term(n - 1) added up: those of a remainder by four in turn, then these sums.
   CUFACE_HD_GENERIC
   template <typename Term>
-  CUFACE_HD static double sum_by_fours(int n, Term term) {
-    double sum[4] = {};
+  CUFACE_HD static auto sum_by_fours(int n, Term term) {
+    decltype(term(0)) sum[4] = {};
     int k = 0;
     for (; k + 4 <= n; k += 4)
-      for (int p = 0; p < 4; ++p) sum[p] += term(k + p);
+      for (int p = 0; p < 4; ++p) sum[p] = plus(sum[p], term(k + p));
     for (int p = 0; p < 3; ++p)
-      if (k + p < n) sum[p] += term(k + p);
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      if (k + p < n) sum[p] = plus(sum[p], term(k + p));
+    return plus(plus(sum[0], sum[1]), plus(sum[2], sum[3]));
   }
 
   /// The modes' weights of the nearest legal shape, and its pose, memory.there.
@@ -109,16 +113,19 @@ struct Iterated {
     const double weight = total_weight(), by_weight = weight > 0 ? 1 / weight : 0;
     double *now = memory.weights, *next = memory.parts;
     few.each(model.modes, [&](int k) { now[k] = 0; });
+    double of_span[ConstraintMemory::kSpan] = {0, 0, 0, 0, 1};
     bool moves = true;
     for (int round = 0; moves && round < kMostRounds; ++round) {
-      const Fit fit = fit_to(few, now);
+      const Fit fit = level.rest   ? fit_to(few, now)
+                      : round == 0 ? fit_to_mean()
+                                   : fit_in_span(of_span);
       const Affine back = scaled_back(fit, by_weight);
       const double scale = fit.along * fit.along + fit.across * fit.across;
       const auto taken_back = [&](int k) {
-        const double sum = back.xx * product(ConstraintMemory::kAlong, k) +
-                           back.xy * product(ConstraintMemory::kAcross, k) +
-                           back.x * moment(ConstraintLevel::kX, k) +
-                           back.y * moment(ConstraintLevel::kY, k);
+        const double sum =
+            (back.xx * product(ConstraintMemory::kAlong, k) +
+             back.xy * product(ConstraintMemory::kAcross, k)) +
+            (back.x * moment(ConstraintLevel::kX, k) + back.y * moment(ConstraintLevel::kY, k));
         if (!level.rest) return sum;
         // A point of weight w asks for w of its way from where the modes have put it: they rest
         // where the weighted squares are least.
@@ -126,6 +133,10 @@ struct Iterated {
       };
       // The tangent projection y / (y . mean) presumes a mean of length 1.
       const double along = taken_back(0), factor = along > 0 ? level.mean_square / along : 0;
+      of_span[ConstraintMemory::kOfAlong] = factor * back.xx;
+      of_span[ConstraintMemory::kOfAcross] = factor * back.xy;
+      of_span[ConstraintMemory::kOfX] = factor * back.x;
+      of_span[ConstraintMemory::kOfY] = factor * back.y;
       moves = few.any(model.modes, [&](int k) {
         next[k] = factor * taken_back(1 + k) - moment(ConstraintLevel::kByMean, 1 + k);
         return std::abs(next[k] - now[k]) > kRest;
@@ -134,15 +145,21 @@ struct Iterated {
       now = next;
       next = before;
     }
-    few.each(model.modes, [&](int k) { memory.weights[k] = level.cut(now[k], k); });
-    // The pose of the legal shape, whose weights may have been cut.
-    const Affine there = forward(pose_of(fit_to(few, memory.weights), weight));
+    const bool cuts = few.any(model.modes, [&](int k) {
+      const double legal = level.cut(now[k], k);
+      const bool is_cut = legal != now[k];
+      memory.weights[k] = legal;
+      return is_cut;
+    });
+    // The pose of the legal shape.
+    const bool is_spanned = !level.rest && !cuts;
+    const Fit legal = is_spanned ? fit_in_span(of_span) : fit_to(few, memory.weights);
+    const Affine there = forward(pose_of(legal, weight));
     few.each(1, [&](int) { *memory.there = there; });
   }
 
   CUFACE_HD double product(ConstraintMemory::Product which, int k) const {
-    const int parts = ConstraintMemory::parts_of(model.modes);
-    return memory.products[which * ConstraintMemory::kPointParts * parts + k];
+    return products_with(which)[k];
   }
   CUFACE_HD double moment(ConstraintLevel::Moment which, int k) const {
     return level.moments[which * ConstraintMemory::parts_of(model.modes) + k];
@@ -182,6 +199,60 @@ struct Iterated {
     });
   }
 
+  // Where points weigh the same in all rounds, a round needs no sums over modes: what it fits to is
+  // ConstraintMemory::Span by a few numbers, so these sums are made once.
+
+  /// [kSpan][parts]
+  CUFACE_HD double* span() const {
+    const int parts = ConstraintMemory::parts_of(model.modes);
+    return memory.products + (ConstraintMemory::kProducts * ConstraintMemory::kPointParts +
+                              ConstraintMemory::kTerms) *
+                                 parts;
+  }
+  /// [kSpanTerms][kSpan], behind [kSpan][parts] of it times the gram.
+  CUFACE_HD double* span_sums() const {
+    return span() + 2 * ConstraintMemory::kSpan * ConstraintMemory::parts_of(model.modes);
+  }
+  CUFACE_HD_GENERIC
+  CUFACE_HD void multiply_span() const {
+    using Memory = ConstraintMemory;
+    const int parts = Memory::parts_of(model.modes), shapes = 1 + model.modes;
+    double *const span = this->span(), *const by_gram = span + Memory::kSpan * parts;
+    lanes.each(Memory::kSpan * shapes, [&](int j) {
+      const int s = j / shapes, k = j % shapes;
+      double value = 0;
+      if (s == Memory::kOfMean)
+        value = k == 0 ? 1 : -moment(ConstraintLevel::kByMean, k);
+      else if (k > 0)
+        value = s == Memory::kOfAlong    ? product(Memory::kAlong, k)
+                : s == Memory::kOfAcross ? product(Memory::kAcross, k)
+                : s == Memory::kOfX      ? moment(ConstraintLevel::kX, k)
+                                         : moment(ConstraintLevel::kY, k);
+      span[s * parts + k] = value;
+    });
+    lanes.each(Memory::kSpan * shapes, [&](int j) {
+      const double* const of = span + j / shapes * parts;
+      const double* const gram = level.gram + j % shapes;
+      by_gram[j / shapes * parts + j % shapes] =
+          sum_by_fours(shapes, [&](int k) { return gram[k * parts] * of[k]; });
+    });
+    lanes.each(Memory::kSpanTerms * Memory::kSpan, [&](int j) {
+      const int term = j / Memory::kSpan;
+      const double* const of = span + j % Memory::kSpan * parts;
+      const double* const by =
+          term == Memory::kModelX        ? level.moments + ConstraintLevel::kWeighedX * parts
+          : term == Memory::kModelY      ? level.moments + ConstraintLevel::kWeighedY * parts
+          : term == Memory::kAlongModel  ? products_with(Memory::kWeighedAlong)
+          : term == Memory::kAcrossModel ? products_with(Memory::kWeighedAcross)
+                                         : by_gram + (term - Memory::kModelSquare) * parts;
+      span_sums()[j] = sum_by_fours(shapes, [&](int k) { return by[k] * of[k]; });
+    });
+  }
+  CUFACE_HD const double* products_with(ConstraintMemory::Product which) const {
+    return memory.products +
+           which * ConstraintMemory::kPointParts * ConstraintMemory::parts_of(model.modes);
+  }
+
   /// Sums of weighted least squares between the modelled shape and the points.
   struct Fit {
     double model[2], points[2], along, across, determinant;
@@ -215,6 +286,32 @@ struct Iterated {
       const double* const of = memory.sum_parts + s * kParts;
       sum[s] = (of[0] + of[1]) + (of[2] + of[3]);
     }
+    return fit_of(sum);
+  }
+  /// Of the mean shape.
+  CUFACE_HD Fit fit_to_mean() const {
+    return fit_of({moment(ConstraintLevel::kWeighedX, 0), moment(ConstraintLevel::kWeighedY, 0),
+                   product(ConstraintMemory::kWeighedAlong, 0),
+                   product(ConstraintMemory::kWeighedAcross, 0), level.gram[0]});
+  }
+  CUFACE_HD static double multiplied_by(const double (&times)[ConstraintMemory::kSpan],
+                                        const double* of) {
+    return ((times[0] * of[0] + times[1] * of[1]) + (times[2] * of[2] + times[3] * of[3])) +
+           times[4] * of[4];
+  }
+  /// Of the shape that so many times the span gives.
+  CUFACE_HD Fit fit_in_span(const double (&times)[ConstraintMemory::kSpan]) const {
+    double sum[ConstraintMemory::kSpanTerms];
+    const double* of = span_sums();
+    for (int term = 0; term < ConstraintMemory::kSpanTerms; ++term, of += ConstraintMemory::kSpan)
+      sum[term] = multiplied_by(times, of);
+    const double square = multiplied_by(times, sum + ConstraintMemory::kModelSquare);
+    return fit_of({sum[ConstraintMemory::kModelX], sum[ConstraintMemory::kModelY],
+                   sum[ConstraintMemory::kAlongModel], sum[ConstraintMemory::kAcrossModel],
+                   square});
+  }
+  CUFACE_HD Fit fit_of(const double (&sum)[ConstraintMemory::kTerms]) const {
+    const int shapes = 1 + model.modes;
     const double w = total_weight(), sx = sum[ConstraintMemory::kModelX],
                  sy = sum[ConstraintMemory::kModelY];
     const double px = product(ConstraintMemory::kWeighedAlong, shapes);
