@@ -12,6 +12,15 @@ __device__ inline void wait_for_launch() {
 #endif
 }
 
+/// Whether that waits at all: else launches are not early.
+__device__ constexpr bool waits_for_launch() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  return true;
+#else
+  return false;
+#endif
+}
+
 /// The next launch may start, when all blocks have called this or have ended. Behind
 /// wait_for_launch(), so that no launch meets one but the last before it.
 __device__ inline void allow_next_launch() {

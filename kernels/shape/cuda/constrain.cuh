@@ -35,13 +35,12 @@ struct LevelTables {
   __device__ int parts() const { return shape::ConstraintMemory::parts_of(model.modes); }
 };
 
-/// Shared memory for what a block reads again and again: the matrix of the point that it last
-/// looked for, or tables of the constraint.
+/// Shared memory for what a block reads again and again: the model of the patch that it looks for,
+/// or tables of the constraint.
 struct Staged {
-  enum Nothing : int { kNothing = -1, kTables = -2 };
   std::byte* memory;
-  std::size_t room;      ///< 0: read from where they are
-  int holds = kNothing;  ///< a point whose matrix is there, or that it is tables
+  std::size_t room;        ///< 0: read from where they are
+  bool is_filled = false;  ///< or will be
 
   /// For all threads of a block, behind a barrier; whoever reads waits for the copies.
   template <typename T>
@@ -50,19 +49,22 @@ struct Staged {
       __pipeline_memcpy_async(to + i, from + i, sizeof(T));
     __pipeline_commit();
   }
-  __device__ const PatchWords* matrix(const PatchWords* from, int words, int of) {
-    if (sizeof(PatchWords) * static_cast<std::size_t>(words) > room) return from;
+  /// A patch's model, which is on its way here if there is room.
+  __device__ DevicePatch patch(const DevicePatch& from, int words_of_block) {
+    constexpr int kWordsOfRows = sizeof(texture::PatchUnits) / sizeof(PatchWords);
+    const int words = from.blocks * words_of_block, of_rows = from.blocks * kWordsOfRows;
+    if (sizeof(PatchWords) * static_cast<std::size_t>(words + of_rows) > room) return from;
     auto* const to = reinterpret_cast<PatchWords*>(memory);
-    if (holds != of) {
-      wait();
-      copy(to, from, words);
-      holds = of;
+    if (!is_filled) {
+      copy(to, from.words, words);
+      copy(to + words, reinterpret_cast<const PatchWords*>(from.rows), of_rows);
+      is_filled = true;
     }
-    return to;
+    return {to, reinterpret_cast<const texture::PatchUnits*>(to + words), from.blocks, from.edge};
   }
   /// For what is on its way. Also before the block ends: copies would go to the next one's memory.
   __device__ void wait() const {
-    if (holds == kNothing) return;
+    if (!is_filled) return;
     __pipeline_wait_prior(0);
     __syncthreads();
   }
@@ -71,11 +73,10 @@ struct Staged {
   }
   /// Begins to copy those of a level where there is room.
   __device__ void copy_tables(const ShapeTables& t, int level) {
-    if (!has_room_for(t.constraint) || holds == kTables) return;
-    wait();
+    if (!has_room_for(t.constraint)) return;
     LevelTables tables(t, level);
     keep(tables, [&](auto* to, const auto* from, int count) { copy(to, from, count); });
-    holds = kTables;
+    is_filled = true;
   }
   /// What copy_tables() has copied.
   __device__ void read_tables(LevelTables& tables) const {
@@ -154,10 +155,11 @@ struct ShapeMemory {
   }
 };
 
-/// By all threads of a block. `is_last`: of the stage's iterations.
+/// By all threads of a block. `is_last`: of the stage's iterations. `rehearses`: of the mean shape,
+/// and nobody gets to know.
 template <bool kStaged>
 __device__ void constrain(const ShapeTables& t, const ShapeWork& work, int number, int stage,
-                          bool is_last, void* memory, const Staged& staged) {
+                          bool is_last, void* memory, const Staged& staged, bool rehearses) {
   const BlockLanes lanes;
   LevelTables tables(t, stage > 0 ? stage : 0);
   const shape::ConstraintTables& c = tables.model;
@@ -174,6 +176,10 @@ __device__ void constrain(const ShapeTables& t, const ShapeWork& work, int numbe
   const bool one_pass = c.kind == ShapeConstraint::kOnePass;
   if (one_pass) lanes.each(c.modes, [&](int k) { lent.weights[k] = weights[k]; });
   const bool is_bad = lanes.any(points, [&](int i) {
+    if (rehearses) {
+      legal[i] = t.means[tables.level.number * points + i];
+      return false;
+    }
     const FoundPoint found = work.found[number * points + i];
     legal[i] = found.to;
     before[i] = out[i];
@@ -182,6 +188,7 @@ __device__ void constrain(const ShapeTables& t, const ShapeWork& work, int numbe
   });
   if constexpr (kStaged) staged.read_tables(tables);
   shape::Constrain<BlockLanes>{lanes, c, tables.level, lent, legal}.run();
+  if (rehearses) return;
 
   const bool moved = stage >= 0 && t.rest > 0 && lanes.any(points, [&](int i) {
     const auto is_near = [&](double a, double b) { return std::abs(a - b) <= t.rest; };

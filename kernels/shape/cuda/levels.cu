@@ -77,10 +77,45 @@ __global__ void __launch_bounds__(kThreads) other_levels(const __grid_constant__
   });
 }
 
-/// A level of ShapePyramid::kGaussian from the one before: gaussian_down().
+/// The strongest edge of a level of a face, which is one of `levels`.
+__device__ void find_strongest(const ShapeWork& work, int job, int level, int levels) {
+  const texture::PatchPixels pixels{work.level(job, level)};
+  const int width = pixels.picture.width, height = pixels.picture.height;
+  int strongest = 0;
+  each_strip(width, height, [&](int x, int first, int end) {
+    // texture::sobel_square() by parts of rows: right less left, and all three together.
+    const auto across = [&](int y) { return pixels.at(x + 1, y) - pixels.at(x - 1, y); };
+    const auto together = [&](int y) {
+      return pixels.at(x - 1, y) + 2 * pixels.at(x, y) + pixels.at(x + 1, y);
+    };
+    int across_0 = across(first - 1), across_1 = across(first);
+    int together_0 = together(first - 1), together_1 = together(first);
+#pragma unroll
+    for (int k = 0; k < kRows; ++k) {
+      const int y = first + k;
+      if (y >= end) break;
+      const int across_2 = across(y + 1), together_2 = together(y + 1);
+      const int dx = across_0 + 2 * across_1 + across_2, dy = together_2 - together_0;
+      strongest = max(strongest, dx * dx + dy * dy);
+      across_0 = across_1;
+      across_1 = across_2;
+      together_0 = together_1;
+      together_1 = together_2;
+    }
+  });
+#pragma unroll
+  for (int apart = kWarp / 2; apart > 0; apart /= 2)
+    strongest = max(strongest, __shfl_xor_sync(kAllLanes, strongest, apart));
+  if (threadIdx.x % kWarp == 0 && strongest > 0)
+    atomicMax(work.strongest + job * levels + level, strongest);
+}
+
+/// A level of ShapePyramid::kGaussian from the one before: gaussian_down(). Blocks of another z
+/// than 0 look for the strongest edge of that.
 __global__ void __launch_bounds__(kThreads)
-    next_level(const __grid_constant__ ShapeWork work, int level) {
+    next_level(const __grid_constant__ ShapeWork work, int level, int levels) {
   each_job(work, [&](int job) {
+    if (blockIdx.z > 0) return find_strongest(work, job, level - 1, levels);
     const ImageView<const std::uint8_t> from = work.level(job, level - 1);
     const ImageView<std::uint8_t> to = work.level(job, level);
     each_strip(to.width, to.height, [&](int x, int first, int end) {
@@ -107,40 +142,11 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-/// The strongest edge of each level, a block's z each.
+/// The strongest edges of levels from `first` on, a block's z each.
 __global__ void __launch_bounds__(kThreads)
-    strongest_edges(const __grid_constant__ ShapeWork work) {
-  const auto level = static_cast<int>(blockIdx.z);
+    strongest_edges(const __grid_constant__ ShapeWork work, int first, int levels) {
   each_job(work, [&](int job) {
-    const texture::PatchPixels pixels{work.level(job, level)};
-    const int width = pixels.picture.width, height = pixels.picture.height;
-    int strongest = 0;
-    each_strip(width, height, [&](int x, int first, int end) {
-      // texture::sobel_square() by parts of rows: right less left, and all three together.
-      const auto across = [&](int y) { return pixels.at(x + 1, y) - pixels.at(x - 1, y); };
-      const auto together = [&](int y) {
-        return pixels.at(x - 1, y) + 2 * pixels.at(x, y) + pixels.at(x + 1, y);
-      };
-      int across_0 = across(first - 1), across_1 = across(first);
-      int together_0 = together(first - 1), together_1 = together(first);
-#pragma unroll
-      for (int k = 0; k < kRows; ++k) {
-        const int y = first + k;
-        if (y >= end) break;
-        const int across_2 = across(y + 1), together_2 = together(y + 1);
-        const int dx = across_0 + 2 * across_1 + across_2, dy = together_2 - together_0;
-        strongest = max(strongest, dx * dx + dy * dy);
-        across_0 = across_1;
-        across_1 = across_2;
-        together_0 = together_1;
-        together_1 = together_2;
-      }
-    });
-#pragma unroll
-    for (int apart = kWarp / 2; apart > 0; apart /= 2)
-      strongest = max(strongest, __shfl_xor_sync(kAllLanes, strongest, apart));
-    if (threadIdx.x % kWarp == 0 && strongest > 0)
-      atomicMax(work.strongest + job * static_cast<int>(gridDim.z) + level, strongest);
+    find_strongest(work, job, first + static_cast<int>(blockIdx.z), levels);
   });
 }
 
@@ -157,10 +163,14 @@ Status make_levels(const DeviceShape& model, const SearchShape& search, const Sh
   CUFACE_TRY(launch("shape: level 0", first_level, shape(1), work, frames));
   if (t.pyramid == ShapePyramid::kLinear && levels > 1)
     CUFACE_TRY(launch("shape: levels", other_levels, shape(levels - 1), work));
-  for (int level = 1; t.pyramid == ShapePyramid::kGaussian && level < t.levels; ++level)
-    CUFACE_TRY(launch("shape: level", next_level, shape(1), work, level));
-  if (!model.has_edges()) return {};
-  return launch("shape: edges", strongest_edges, shape(levels), work);
+  const bool with_edges = model.has_edges();
+  int first = 0;
+  for (; t.pyramid == ShapePyramid::kGaussian && first + 1 < t.levels; ++first)
+    CUFACE_TRY(
+        launch("shape: level", next_level, shape(with_edges ? 2 : 1), work, first + 1, t.levels));
+  if (!with_edges) return {};
+  return launch("shape: edges", strongest_edges, shape(levels - static_cast<unsigned>(first)), work,
+                first, t.levels);
 }
 
 }  // namespace cuface::cuda

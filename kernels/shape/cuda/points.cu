@@ -1,6 +1,6 @@
-// The search: a block looks for a landmark of a face. The one that looks for a face's last landmark
-// moves all its points to the nearest legal shape. A face that rests has left the stage that later
-// launches look for.
+// The search: a block looks for a landmark of a face or a few; another one waits for all landmarks
+// of a face and moves them to the nearest legal shape. A face that rests has left the stage that
+// later launches look for.
 #include <cstdint>
 #include <string>
 
@@ -25,61 +25,59 @@ constexpr int kBlocksOfSm = 2;  // that look for points side by side; three have
 /// Of which profiles a kernel knows; one of patches alone needs fewer registers.
 enum class Profiles { kPatches, kAll };
 
-/// A patch's model; its matrix is on its way to shared memory if there is room.
-__device__ DevicePatch stage_patch(const ShapeTables& t, const DeviceProfile& profile, int point,
+/// A patch's model; it is on its way to shared memory if there is room.
+__device__ DevicePatch stage_patch(const ShapeTables& t, const DeviceProfile& profile,
                                    Staged& staged) {
   const int words = DevicePatch::words_of_block({t.patch.side});
-  const PatchWords* const matrix =
-      staged.matrix(t.patch_words + static_cast<std::size_t>(profile.first) * words,
-                    profile.blocks * words, point);
-  return {matrix, t.patch_rows + profile.first, profile.blocks, profile.edge};
+  return staged.patch({t.patch_words + static_cast<std::size_t>(profile.first) * words,
+                       t.patch_rows + profile.first, profile.blocks, profile.edge},
+                      words);
 }
 
+/// A face's search for a point.
+struct FaceHere {
+  ImageView<const std::uint8_t> picture;
+  ShapePoint from;
+  std::int32_t job, strongest;  ///< square of the strongest edge
+};
 /// Faces of which a block looks for the same point at once.
 struct FacesAtOnce {
   static constexpr int kMost = PatchMemory::kMostFaces;
-  std::int32_t count, jobs[kMost];
+  FaceHere faces[kMost];
+  std::int32_t count;
 };
 /// Of the block's memory what they take, before all else.
-constexpr std::size_t kFacesBytes = 32;
-static_assert(sizeof(FacesAtOnce) <= kFacesBytes);
+constexpr std::size_t kFacesBytes = (sizeof(FacesAtOnce) + 15) / 16 * 16;
 
 /// For all threads of a block, one of which calls found(face, point and cost) for each face.
 template <Profiles kProfiles, typename Found>
 __device__ void look_for(const ShapeTables& t, const ShapeWork& work, const FacesAtOnce& faces,
-                         int level, int point, void* memory, Staged& staged, int most_faces,
-                         Found found) {
-  const shape::ConstraintTables& c = t.constraint;
-  const DeviceProfile& profile = t.profiles[level * c.points + point];
-  const auto start_of = [&](int job) { return work.points[job * c.points + point]; };
+                         const DeviceProfile& profile, int level, int point, void* memory,
+                         Staged& staged, int most_faces, Found found) {
   if (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch) {
-    const DevicePatch patch = stage_patch(t, profile, point, staged);
+    const DevicePatch patch = stage_patch(t, profile, staged);
     const PatchMemory layout(t.patch, t.most_blocks, most_faces);
     if (const auto face = static_cast<int>(threadIdx.x); face < faces.count) {
-      const int job = faces.jobs[face];
-      const ShapePoint from = start_of(job);
-      const int strongest = work.strongest[job * t.levels + level];
+      const FaceHere& here = faces.faces[face];
       layout.face(memory)[face] = {
-          work.level(job, level), texture::BetweenPixels::of(from.x, from.y, t.patch.is_bilinear),
-          patch.edge > 0 ? std::sqrt(static_cast<float>(strongest)) : 0.0f};
+          here.picture, texture::BetweenPixels::of(here.from.x, here.from.y, t.patch.is_bilinear),
+          patch.edge > 0 ? std::sqrt(static_cast<float>(here.strongest)) : 0.0f};
     }
     __syncthreads();
     match_patch<kThreads>(
         t.patch, patch, layout, memory, faces.count, [&](int face, const TextureMatch& match) {
-          const ShapePoint from = start_of(faces.jobs[face]);
+          const ShapePoint from = faces.faces[face].from;
           found(face, FoundPoint{{from.x + match.dx, from.y + match.dy}, match.cost});
         });
   } else {
     for (int face = 0; face < faces.count; ++face) {
-      const int job = faces.jobs[face];
-      const ImageView<const std::uint8_t> picture = work.level(job, level);
-      const ShapePoint* const points = work.points + job * c.points;
-      const ShapePoint from = points[point];
+      const auto& [picture, from, job, strongest] = faces.faces[face];
       ShapePoint step{1, 1};
       TextureMatch match;
       if (face > 0) __syncthreads();
       if (profile.kind == ProfileKind::kLine) {
         const ShapeNeighbours& near = t.neighbours[point];
+        const ShapePoint* const points = work.points + job * t.constraint.points;
         step = texture::step_of(points[near.previous], from, points[near.next]);
         const double* const numbers = t.lines + profile.first;
         match = match_line<kThreads>(picture, from, step, t.line, numbers, numbers + t.line.length,
@@ -100,44 +98,33 @@ __device__ void look_for(const ShapeTables& t, const ShapeWork& work, const Face
 
 // ---- an iteration
 
-/// Beside FaceJob::searched: a block constrains the face.
-constexpr std::int32_t kTaken = 1 << 30;
+/// Blocks that constrain faces, at least. They are the last ones, so that all that look for points
+/// have begun when one of these waits for them.
+constexpr int kConstrainBlocks = 16;
 
-/// A face of which all points have been searched for, and that no other block constrains; -1
-/// without one. For all threads. `place`: shared.
-__device__ int take_face(const ShapeWork& work, int jobs, int points, std::int32_t* place) {
-  const auto thread = static_cast<int>(threadIdx.x);
-  if (thread < kWarp) {
-    int taken = -1;
-    for (int first = 0; first < jobs && taken < 0; first += kWarp) {
-      // Blocks begin with different faces.
-      const auto job_of = [&](int lane) {
-        return (first + lane + static_cast<int>(blockIdx.x)) % jobs;
-      };
-      const volatile std::int32_t* const searched = &work.jobs[job_of(thread)].searched;
-      unsigned complete = __ballot_sync(kAllLanes, first + thread < jobs && *searched == points);
-      for (; complete != 0 && taken < 0; complete &= complete - 1) {
-        const int job = job_of(__ffs(static_cast<int>(complete)) - 1);
-        bool is_ours = false;
-        if (thread == 0) is_ours = atomicOr(&work.jobs[job].searched, kTaken) == points;
-        if (__any_sync(kAllLanes, is_ours)) taken = job;
-      }
+/// For all threads: until all points of a face have been looked for.
+__device__ void wait_for_points(const FaceJob& job, int points) {
+  if (threadIdx.x == 0) {
+    const volatile std::int32_t* const searched = &job.searched;
+    while (*searched != points) {
     }
-    if (thread == 0) {
-      __threadfence();
-      *place = taken;
-    }
+    __threadfence();
   }
   __syncthreads();
-  const int taken = *place;
-  __syncthreads();
-  return taken;
+}
+
+/// Whether blocks do their part once before the launch before has ended, on what is there by then,
+/// and drop what comes out: the second time their instructions and pixels lie near. There is room
+/// beside the launch before where blocks are few, and nothing but points and stages may change.
+__device__ bool rehearses_of(const ShapeTables& t, int stage, int items, int blocks) {
+  return waits_for_launch() && 2 * items <= blocks && stage != FaceJob::kRefit &&
+         t.constraint.kind == ShapeConstraint::kIterated && t.constraint.least_weight >= 1;
 }
 
 /// An iteration. Blocks divide the points of all faces, one each if there are enough blocks; else
-/// each has faces of one point, `most_faces` at once. Who is done with that constrains faces.
-/// `is_last`: of the stage's iterations. `staged_at`: bytes of shared memory before `room` for
-/// copies.
+/// each has faces of one point, `most_faces` at once. The last blocks constrain a face each as soon
+/// as all its points are found. `is_last`: of the stage's iterations. `staged_at`: bytes of shared
+/// memory before `room` for copies.
 template <Profiles kProfiles>
 __global__ void __launch_bounds__(kThreads, kBlocksOfSm)
     iterate(const __grid_constant__ ShapeTables t, const __grid_constant__ ShapeWork work,
@@ -149,66 +136,91 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfSm)
   const int points = t.constraint.points, jobs = work.counts[ShapeWork::kJobs];
   const auto block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
   const auto thread = static_cast<int>(threadIdx.x);
-  const int groups = min(jobs, max(1, blocks / points)), items = points * groups;
+  const int items = min(points * jobs, blocks - kConstrainBlocks);
   const int level = stage > 0 ? stage : 0;
-  if (block < items && stage != FaceJob::kRefit) {
-    const int point = block / groups;
-    const DeviceProfile& profile = t.profiles[level * points + point];
-    if (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch)
-      stage_patch(t, profile, point, staged);
+  // Blocks of the same point lie behind each other.
+  const auto first_of = [&](int point) { return items * point / points; };
+  const int point = items > 0 ? ((block + 1) * points - 1) / items : 0;
+  DeviceProfile profile{};
+  if (block >= items) {
+    if (block - items < jobs) staged.copy_tables(t, level);
+  } else {
+    profile = t.profiles[level * points + point];
+    if (stage != FaceJob::kRefit &&
+        (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch))
+      stage_patch(t, profile, staged);
   }
   // Iterations write what follows, and read nothing else of what others write.
-  wait_for_launch();
-  allow_next_launch();
-  if (block >= items) return;
-  const bool has_one = groups == jobs && items <= blocks;
-  bool ends_face = false;
-  for (int item = block; item < items; item += blocks) {
-    const int point = item / groups, group = item % groups, end = jobs * (group + 1) / groups;
-    for (int first = jobs * group / groups; first < end; first += most_faces) {
-      const int job = first + thread, at = job * points + point;
-      bool is_here = thread < most_faces && job < end && work.jobs[job].stage == stage;
-      if (thread < kWarp) {
-        bool is_wanted = is_here;
-        if (is_here && stage == FaceJob::kRefit) {
-          const FoundPoint before{work.points[at], work.costs[at]};
-          is_wanted = before.cost > t.refit_limits[point];
-          if (!is_wanted) work.found[at] = before;
-        }
-        const unsigned wanted = __ballot_sync(kAllLanes, is_wanted);
-        if (is_wanted) faces.jobs[__popc(wanted & ((1u << thread) - 1))] = job;
-        if (thread == 0) faces.count = __popc(wanted);
-      }
-      __syncthreads();
-      if (faces.count > 0)
-        look_for<kProfiles>(t, work, faces, level, point, memory, staged, most_faces,
-                            [&](int face, const FoundPoint& found) {
-                              work.found[faces.jobs[face] * points + point] = found;
-                            });
-      __syncthreads();  // the memory is used again
-      // Until it is known which block needs them.
-      if (has_one && faces.count > 0) staged.copy_tables(t, level);
-      if (is_here) {
-        __threadfence();
-        is_here = atomicAdd(&work.jobs[job].searched, 1) + 1 == points;
-        if (is_here) __threadfence();
-      }
-      if (has_one) ends_face = __syncthreads_or(is_here) != 0;
-    }
-  }
-  __syncthreads();
-  const auto next_face = [&] {
-    if (!has_one) return take_face(work, jobs, points, &faces.count);
-    const bool is_first = ends_face;
-    ends_face = false;
-    return is_first ? block % groups : -1;
+  bool rehearses = kProfiles == Profiles::kPatches && block < items + jobs &&
+                   rehearses_of(t, stage, items, blocks);
+  const auto begin = [] {
+    wait_for_launch();
+    allow_next_launch();
   };
-  for (int job = next_face(); job >= 0; job = next_face()) {
-    staged.copy_tables(t, level);
+  if (!rehearses) begin();
+  const int of_block = block - items, others = blocks - items;
+#pragma unroll 1
+  for (int turn = rehearses ? -1 : 0; of_block >= 0; ++turn) {
+    const int job = of_block + max(turn, 0) * others;
+    if (job >= jobs) break;
+    if (!rehearses) {
+      if (__ldcg(&work.jobs[job].stage) != stage) continue;
+      wait_for_points(work.jobs[job], points);
+    }
     if (staged.has_room_for(t.constraint))
-      constrain<true>(t, work, job, stage, is_last, memory, staged);
+      constrain<true>(t, work, job, stage, is_last, memory, staged, rehearses);
     else
-      constrain<false>(t, work, job, stage, is_last, memory, staged);
+      constrain<false>(t, work, job, stage, is_last, memory, staged, rehearses);
+    if (rehearses) begin();
+    rehearses = false;
+  }
+  const int groups = max(1, first_of(point + 1) - first_of(point)), group = block - first_of(point);
+  const int end = jobs * (group + 1) / groups;
+#pragma unroll 1
+  for (int first = jobs * group / groups; block < items && first < end;) {
+    const int job = first + thread, at = job * points + point;
+    bool is_here = thread < most_faces && job < end;
+    if (thread < kWarp) {
+      // All that is read is asked for at once.
+      FaceHere here{};
+      if (is_here) {
+        // Not from where a rehearsal has left them.
+        const ShapePoint& from = work.points[at];
+        here = {work.level(job, level),
+                {__ldcg(&from.x), __ldcg(&from.y)},
+                job,
+                __ldcg(work.strongest + job * t.levels + level)};
+        const std::int32_t stage_of_face = __ldcg(&work.jobs[job].stage);
+        is_here = rehearses ? stage_of_face >= 0 : stage_of_face == stage;
+      }
+      bool is_wanted = is_here;
+      if (is_here && stage == FaceJob::kRefit) {
+        const FoundPoint before{work.points[at], work.costs[at]};
+        is_wanted = before.cost > t.refit_limits[point];
+        if (!is_wanted) work.found[at] = before;
+      }
+      const unsigned wanted = __ballot_sync(kAllLanes, is_wanted);
+      if (is_wanted) faces.faces[__popc(wanted & ((1u << thread) - 1))] = here;
+      if (thread == 0) faces.count = __popc(wanted);
+    }
+    __syncthreads();
+    if (faces.count > 0)
+      look_for<kProfiles>(t, work, faces, profile, level, point, memory, staged, most_faces,
+                          [&](int face, const FoundPoint& found) {
+                            if (!rehearses)
+                              work.found[faces.faces[face].job * points + point] = found;
+                          });
+    __syncthreads();  // the memory is used again
+    if (rehearses) {
+      rehearses = false;
+      begin();
+      continue;
+    }
+    first += most_faces;
+    if (is_here) {
+      __threadfence();
+      atomicAdd(&work.jobs[job].searched, 1);
+    }
   }
   staged.wait();
 }
@@ -284,8 +296,9 @@ Result<SearchShape> search_shape(const DeviceShape& model) {
                      "shape"));
   CUFACE_TAKE(early, can_be_early(reinterpret_cast<const void*>(iterate_of(model))));
   const ShapeTables& t = model.tables();
-  const std::size_t matrix = sizeof(PatchWords) * static_cast<std::size_t>(t.most_blocks) *
-                             static_cast<std::size_t>(DevicePatch::words_of_block({t.patch.side}));
+  const auto words = static_cast<std::size_t>(DevicePatch::words_of_block({t.patch.side}));
+  const std::size_t matrix = static_cast<std::size_t>(t.most_blocks) *
+                             (sizeof(PatchWords) * words + sizeof(texture::PatchUnits));
   const auto fits = [&](std::size_t some) { return kBlocksOfSm * some <= all; };
   int faces = 1;
   const int most_faces = model.has(ProfileKind::kPatch)
@@ -298,7 +311,8 @@ Result<SearchShape> search_shape(const DeviceShape& model) {
   std::size_t room = 0;
   for (const std::size_t some : {Staged::table_bytes(t.constraint), matrix})
     if (fits(bytes + some)) room = std::max(room, some);
-  return SearchShape{static_cast<unsigned>(processors * kBlocksOfSm), static_cast<unsigned>(bytes),
+  const int blocks = std::max(processors * kBlocksOfSm, t.constraint.points + kConstrainBlocks);
+  return SearchShape{static_cast<unsigned>(blocks), static_cast<unsigned>(bytes),
                      static_cast<unsigned>(room), faces, early};
 }
 

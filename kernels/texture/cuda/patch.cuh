@@ -88,6 +88,9 @@ struct PatchSearch {
       corners[i] = one / places() * layout.floats_first() +
                    (place / across() * area() + place % across()) * step();
     }
+    const texture::PatchUnits& rows = model.rows[block];
+    const int offsets[2] = {rows.offsets[g], rows.offsets[g + 8]};
+    const float scales[2] = {rows.scales[g], rows.scales[g + 8]};
     int high[kTiles][4] = {}, middle[kTiles][4] = {}, low[kTiles][4] = {};
     const PatchWords* words = model.words + block * DevicePatch::words_of_block(steps) + lane;
 #pragma unroll
@@ -106,9 +109,6 @@ struct PatchSearch {
         multiply(middle[i], down, u0, u1);
       }
     }
-    const texture::PatchUnits& rows = model.rows[block];
-    const int offsets[2] = {rows.offsets[g], rows.offsets[g + 8]};
-    const float scales[2] = {rows.scales[g], rows.scales[g + 8]};
     float sums[kTiles][2];
 #pragma unroll
     for (int i = 0; i < kTiles; ++i) {

@@ -39,8 +39,8 @@ CUFACE_HD inline int lower_byte(int n) { return n - 256 * upper_byte(n); }
 
 /// A patch's model in device memory.
 struct DevicePatch {
-  const PatchWords* words;          ///< [blocks][steps][kPatchBytes][kWarp], perhaps shared memory
-  const texture::PatchUnits* rows;  ///< [blocks]
+  const PatchWords* words;          ///< [blocks][steps][kPatchBytes][kWarp]; perhaps shared memory
+  const texture::PatchUnits* rows;  ///< [blocks]; the same
   int blocks;
   float edge;
   CUFACE_HD static int words_of_block(const PatchSteps& steps) {
