@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kBandRows = 32;
+/// Bands whose totals are read before they are added.
+constexpr int kBandsAtOnce = 24;
 
 int bands_of(int height) { return (height + kBandRows - 1) / kBandRows; }
 
@@ -24,6 +26,10 @@ struct Strip {
     first = band * kBandRows;
     last = min(first + kBandRows, picture.height);
   }
+  /// The strip's i-th pixel, 0 behind the last one.
+  __device__ std::uint32_t at(const ImageView<const std::uint8_t>& picture, int i) const {
+    return first + i < last ? picture.at(x, first + i) : 0;
+  }
 };
 
 __global__ void __launch_bounds__(kThreads)
@@ -34,9 +40,9 @@ __global__ void __launch_bounds__(kThreads)
   const Strip strip(picture);
   if (strip.x >= picture.width) return;
   uint2 total = {0, 0};
-#pragma unroll 8
-  for (int y = strip.first; y < strip.last; ++y) {
-    const std::uint32_t v = picture.at(strip.x, y);
+#pragma unroll
+  for (int i = 0; i < kBandRows; ++i) {
+    const std::uint32_t v = strip.at(picture, i);
     total.x += v;
     total.y += v * v;
   }
@@ -52,14 +58,26 @@ __global__ void __launch_bounds__(kThreads)
   if (idle(run)) return;
   const Strip strip(picture);
   if (strip.x >= picture.width) return;
+  // All are read before one is written: they may be the same memory to the compiler.
+  std::uint32_t values[kBandRows];
+#pragma unroll
+  for (int i = 0; i < kBandRows; ++i) values[i] = strip.at(picture, i);
   uint2 sum = {0, 0};
-  for (int band = 0; band < strip.band; ++band) {
-    const uint2 total = totals[band * picture.width + strip.x];
-    sum.x += total.x;
-    sum.y += total.y;
+  for (int from = 0; from < strip.band; from += kBandsAtOnce) {
+#pragma unroll
+    for (int i = 0; i < kBandsAtOnce; ++i) {
+      const int band = from + i;
+      if (band >= strip.band) continue;
+      const uint2 total = totals[band * picture.width + strip.x];
+      sum.x += total.x;
+      sum.y += total.y;
+    }
   }
-  for (int y = strip.first; y < strip.last; ++y) {
-    const std::uint32_t v = picture.at(strip.x, y);
+#pragma unroll
+  for (int i = 0; i < kBandRows; ++i) {
+    const int y = strip.first + i;
+    if (y >= strip.last) break;
+    const std::uint32_t v = values[i];
     sums.at(strip.x + 1, y + 1) = sum.x += v;
     if constexpr (kSquares) squared.at(strip.x + 1, y + 1) = sum.y += v * v;
   }
@@ -70,7 +88,7 @@ template <bool kSquares>
 __global__ void __launch_bounds__(kThreads)
     rows_kernel(const std::int32_t* run, ImageView<std::uint32_t> sums,
                 ImageView<std::uint64_t> squared) {
-  constexpr int kAtOnce = kSquares ? 1 : 4;
+  constexpr int kAtOnce = kSquares ? 1 : 16;
   if (idle(run)) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int y = static_cast<int>(blockIdx.x * (kThreads / kWarp) + threadIdx.x / kWarp);
