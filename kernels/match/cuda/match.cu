@@ -16,6 +16,8 @@ constexpr int kThreads = 512, kWarps = kThreads / kWarp;
 constexpr int kQueries = 8;
 constexpr unsigned kMostBlocks = 1056;
 constexpr int kCheckThreads = 1024;
+/// Lists that are read before one of them is merged.
+constexpr int kListsAtOnce = 8;
 
 /// A descriptor as words; kWords of bytes, or as many floats.
 template <int kWords>
@@ -188,9 +190,18 @@ __global__ void __launch_bounds__(kCheckThreads)
   for (int begin = 0; begin < all; begin += kCheckThreads, round ^= 1) {
     const int i = begin + thread;
     Nearest nearest{kFar, kFar, kNobody};
-    if (i < all) nearest = of_queries[i];
-    for (int part = 1; part < parts && i < all; ++part)
-      merge(nearest, of_queries[static_cast<std::ptrdiff_t>(part) * most + i]);
+    for (int first = 0; first < parts; first += kListsAtOnce) {
+      Nearest lists[kListsAtOnce];
+#pragma unroll
+      for (int k = 0; k < kListsAtOnce; ++k) {
+        const int part = first + k;
+        lists[k] = part < parts && i < all
+                       ? of_queries[static_cast<std::ptrdiff_t>(part) * most + i]
+                       : Nearest{kFar, kFar, kNobody};
+      }
+#pragma unroll
+      for (const Nearest& list : lists) merge(nearest, list);
+    }
     bool stays = nearest.index != kNobody;
     const auto length = [&](std::uint32_t distance) {
       if (distance == kFar) return as_float(kFar);

@@ -44,7 +44,7 @@ namespace match {
 
 /// Of one descriptor. Distances are words that grow with them: a count of bits, or the bits of a
 /// float, squared. kFar or more: nobody.
-struct Nearest {
+struct alignas(16) Nearest {
   std::uint32_t first, second;
   std::int32_t index;
 };
