@@ -146,13 +146,15 @@ CUFACE_HD inline std::uint8_t byte_of(float value) {
   return static_cast<std::uint8_t>(whole < 0 ? 0 : whole > 255 ? 255 : whole);
 }
 
-/// Between four pixels, `a` of the way to the right and `b` down: a whole number.
+/// Between four pixels, `a` of the way to the right and `b` down: a whole number. Where `one` is a
+/// power of two, `a` and `b` are in parts of it, and the result is times its square.
 CUFACE_HD inline float pixel_between(float left_above, float right_above, float left_below,
-                                     float right_below, float a, float b) {
+                                     float right_below, float a, float b, float one = 1) {
   constexpr float kWhole = 3 << 22;  // what is added to it has no fraction
-  const float value = left_above * (1.f - a) * (1.f - b) + right_above * a * (1.f - b) +
-                      left_below * (1.f - a) * b + right_below * a * b;
-  return (value + kWhole) - kWhole;
+  const float whole = kWhole * one * one;
+  const float value = left_above * (one - a) * (one - b) + right_above * a * (one - b) +
+                      left_below * (one - a) * b + right_below * a * b;
+  return (value + whole) - whole;
 }
 
 /// A pixel of a window: between four of the picture, or the nearest one at its sides.

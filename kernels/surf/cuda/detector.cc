@@ -63,6 +63,7 @@ Result<SurfDetector> SurfDetector::create(const SurfConfig& config, int width, i
     made.plan_layers();
     made.most_ = std::min(made.most_found_, static_cast<std::size_t>(config.max_keypoints));
     made.found_ = layout.add<surf::Found>(made.most_found_);
+    made.responses_ = layout.add<float>(made.most_found_);
     made.chosen_ = layout.add<surf::Chosen>(made.most_found_);
   }
   made.counts_ = layout.add<std::uint32_t>(surf::kCounts);
@@ -110,6 +111,7 @@ void SurfDetector::bind(std::byte* scratch) {
   mipmap_.bind(scratch);
   counts_.bind(scratch);
   found_.bind(scratch);
+  responses_.bind(scratch);
   chosen_.bind(scratch);
   windows_.bind(scratch);
   parts_.bind(scratch);
@@ -123,8 +125,10 @@ Status SurfDetector::validate_picture(ImageView<const std::uint8_t> grey) const 
 
 surf::BlobWork SurfDetector::work() const {
   std::uint32_t* counts = counts_.data();
-  return {found_.data(), counts,     chosen_.data(), counts + 1,     windows_.data(),
-          parts_.data(), counts + 2, counts + 3,     patches_.data()};
+  return {
+      found_.data(), responses_.data(), counts,         chosen_.data(),
+      counts + 1,    windows_.data(),   parts_.data(),  static_cast<std::uint32_t>(parts_.size()),
+      counts + 2,    counts + 4,        patches_.data()};
 }
 
 surf::Tables SurfDetector::tables() const {
@@ -133,8 +137,8 @@ surf::Tables SurfDetector::tables() const {
 }
 
 Status SurfDetector::enqueue_sums(ImageView<const std::uint8_t> grey, Launcher launch) const {
-  const Zeros zeros{reinterpret_cast<uint4*>(counts_.data()), 1};
-  static_assert(surf::kCounts * sizeof(std::uint32_t) == sizeof(uint4));
+  const Zeros zeros{reinterpret_cast<uint4*>(counts_.data()),
+                    surf::kCounts * sizeof(std::uint32_t) / sizeof(uint4)};
   return integral_.enqueue(grey, nullptr, zeros, launch);
 }
 

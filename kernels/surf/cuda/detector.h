@@ -71,6 +71,7 @@ class SurfDetector {
   surf::Mipmap mipmap_;
   ScratchPart<std::uint32_t> counts_;
   ScratchPart<surf::Found> found_;
+  ScratchPart<float> responses_;
   ScratchPart<surf::Chosen> chosen_;
   ScratchPart<surf::Window> windows_;
   ScratchPart<surf::WindowPart> parts_;

@@ -96,45 +96,25 @@ __device__ inline float determinant_near(const Layer& layer, const Corner& at) {
       .determinant;
 }
 
-/// A place of a tile that may be a maximum.
+/// A place of a tile that may be a maximum: its layer, row and column.
 struct Place {
-  int x, y;  ///< of the octave's grid
+  std::uint32_t layer : 16, row : 8, column : 8;
 };
-
-/// For a whole warp: lists the keypoint of a place of layers[1], if it is one.
-__device__ __attribute__((noinline)) void examine(const Layer* layers,
-                                                  const ImageView<const std::uint32_t>& sums,
-                                                  Place place, int octave, float threshold,
-                                                  bool upright, const Tables& tables,
-                                                  float* of_lanes, const BlobWork& work) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  Answer answer{0, 0};
-  // A lane a neighbour.
-  if (lane < kNeighbours) {
-    const Layer& layer = layers[lane / 9];
-    const int x = place.x + lane % 3 - 1, y = place.y + lane / 3 % 3 - 1;
-    if (layer.has(x, y)) answer = answer_at(layer, layer.corner(sums, x, y));
-  }
-  of_lanes[lane] = answer.determinant;
-  const float trace = __shfl_sync(kAllLanes, answer.trace, kNeighbours / 2);
-  __syncwarp();
-  if (lane == 0) {
-    ScaleNeighbours around;
-    for (int i = 0; i < kNeighbours; ++i) around.at[i / 9][i / 3 % 3][i % 3] = of_lanes[i];
-    Keypoint k;
-    if (around.centre() > threshold && around.is_maximum() &&
-        keypoint_at(layers[1].scale, layers[0].scale.size, around, octave, place.x, place.y, k) &&
-        has_direction(sums, upright, tables, k))
-      work.found[atomicAdd(work.found_count, 1u)] = {
-          k.x, k.y, k.size, k.response, k.octave, cuface::surf::sign_of(trace)};
-  }
-  __syncwarp();
-}
+/// The determinants of a maximum and around it, and its trace.
+struct Maximum {
+  float around[kNeighbours], trace;
+  Place place;
+};
+/// Places that a block has listed, and maxima that a warp has, until they are made keypoints.
+constexpr unsigned kMostPlaces = 192;
+constexpr int kMostMaxima = 8;
 
 /// What a block has of its tile.
 struct Tile {
   float determinants[kAtOnce][kAround][kAround];  ///< of layer i % kAtOnce
-  float of_lanes[kWarps][kWarp];
+  Maximum maxima[kWarps][kMostMaxima];
+  Place places[kMostPlaces];
+  std::uint32_t place_count;  ///< of those that found no room, too
   std::uint32_t copy[kCopyPitch * kCopyPitch];
 };
 
@@ -160,6 +140,46 @@ struct TilePlace {
                                               : answer_at(layer, at).determinant;
   }
 };
+
+/// For a whole warp: whether a place is a maximum, by exact determinants.
+__device__ __attribute__((noinline)) bool is_maximum(const Layer* layers,
+                                                     const ImageView<const std::uint32_t>& sums,
+                                                     int x, int y, float threshold, Maximum& out) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  Answer answer{-FLT_MAX, 0};
+  // A lane a neighbour.
+  if (lane < kNeighbours) {
+    const Layer& layer = layers[lane / 9];
+    const int u = x + lane % 3 - 1, v = y + lane / 3 % 3 - 1;
+    answer = layer.has(u, v) ? answer_at(layer, layer.corner(sums, u, v)) : Answer{0, 0};
+  }
+  const float centre = __shfl_sync(kAllLanes, answer.determinant, kNeighbours / 2);
+  const bool is_beaten = lane != kNeighbours / 2 && !(centre > answer.determinant);
+  if (__any_sync(kAllLanes, is_beaten) || !(centre > threshold)) return false;
+  if (lane < kNeighbours) out.around[lane] = answer.determinant;
+  if (lane == kNeighbours / 2) out.trace = answer.trace;
+  return true;
+}
+
+/// For each lane: lists the keypoint of a maximum, if it is one.
+__device__ __attribute__((noinline)) void list(const Maximum& maximum, const TilePlace& place,
+                                               const ImageView<const std::uint32_t>& sums,
+                                               int octave, bool upright, const Tables& tables,
+                                               const BlobWork& work) {
+  ScaleNeighbours around;
+#pragma unroll
+  for (int i = 0; i < kNeighbours; ++i) around.at[i / 9][i / 3 % 3][i % 3] = maximum.around[i];
+  const Layer* layers = place.layers + maximum.place.layer;
+  Keypoint k;
+  if (keypoint_at(layers[0].scale, layers[-1].scale.size, around, octave,
+                  place.left + static_cast<int>(maximum.place.column),
+                  place.top + static_cast<int>(maximum.place.row), k) &&
+      has_direction(sums, upright, tables, k)) {
+    const std::uint32_t i = atomicAdd(work.found_count, 1u);
+    work.found[i] = {k.x, k.y, k.size, k.response, k.octave, cuface::surf::sign_of(maximum.trace)};
+    work.responses[i] = k.response;
+  }
+}
 
 /// For all threads: the sums that the determinants of a tile are made of. Those of the last layer
 /// are asked for inside of its rim only.
@@ -250,6 +270,24 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
   const int lane = static_cast<int>(threadIdx.x) % kWarp,
             warp = static_cast<int>(threadIdx.x) / kWarp;
   const int first = warp * kRowsOfWarp;
+  // A warp takes a place at a time, but its lanes make keypoints at once.
+  Maximum* maxima = tile.maxima[warp];
+  int held = 0;
+  const auto list_held = [&] {
+    __syncwarp();
+    if (lane < held) list(maxima[lane], place, sums, number, upright, tables, work);
+    __syncwarp();
+    held = 0;
+  };
+  const auto examine = [&](const Place& which) {
+    if (!is_maximum(place.layers + which.layer - 1, sums,
+                    place.left + static_cast<int>(which.column),
+                    place.top + static_cast<int>(which.row), octaves.threshold, maxima[held]))
+      return;
+    if (lane == 0) maxima[held].place = which;
+    if (++held == kMostMaxima) list_held();
+  };
+  if (threadIdx.x == 0) tile.place_count = 0;
   if (place.of_copy) copy(place, sums, tile);
   __syncthreads();
   for (int above = 1; above <= last; ++above) {
@@ -257,13 +295,17 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     __syncthreads();
     const int i = above - 1;
     if (i == 0) continue;
+    const float(&own)[kAround][kAround] = tile.determinants[i % kAtOnce];
+    float greatest = own[first][lane];
+#pragma unroll
+    for (int r = 1; r < kRowsOfWarp; ++r) greatest = fmaxf(greatest, own[first + r][lane]);
+    if (!__any_sync(kAllLanes, greatest > octaves.threshold - kTolerance)) continue;
     float most[kRowsOfWarp];
 #pragma unroll
     for (float& value : most) value = -FLT_MAX;
 #pragma unroll 1
     for (int l = max(i - 1, 1); l <= min(above, last - 1); ++l)
       take_greatest(tile.determinants[l % kAtOnce], first, most);
-    const float(&own)[kAround][kAround] = tile.determinants[i % kAtOnce];
     const int least = place.layers[above].scale.margin + 1;
     const int x = place.left + lane;
     const bool is_column = lane > 0 && lane <= kTile && x >= least && x < octave.columns - least;
@@ -286,12 +328,28 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
         if (may && (other == 0 || other == last))
           may = own[row][lane] + 2 * kTolerance >
                 place.determinant(tile, sums, place.layer(other), row);
-      for (unsigned rest = __ballot_sync(kAllLanes, may); rest; rest &= rest - 1)
-        examine(place.layers + i - 1, sums,
-                {place.left + __ffs(static_cast<int>(rest)) - 1, place.top + row}, number,
-                octaves.threshold, upright, tables, tile.of_lanes[warp], work);
+      const unsigned those_here = __ballot_sync(kAllLanes, may);
+      if (those_here == 0) continue;
+      unsigned at = 0;
+      if (lane == 0) at = atomicAdd(&tile.place_count, static_cast<unsigned>(__popc(those_here)));
+      at = __shfl_sync(kAllLanes, at, 0);
+      const auto place_of = [&](int column) {
+        return Place{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(row),
+                     static_cast<std::uint32_t>(column)};
+      };
+      const unsigned own_at = at + static_cast<unsigned>(__popc(those_here & ((1u << lane) - 1)));
+      if (may && own_at < kMostPlaces) tile.places[own_at] = place_of(lane);
+      // Those that there is no room for.
+      for (unsigned rest = __ballot_sync(kAllLanes, may && own_at >= kMostPlaces); rest;
+           rest &= rest - 1)
+        examine(place_of(__ffs(static_cast<int>(rest)) - 1));
     }
   }
+  __syncthreads();
+  const unsigned listed = min(tile.place_count, kMostPlaces);
+  for (unsigned at = static_cast<unsigned>(warp); at < listed; at += kWarps)
+    examine(tile.places[at]);
+  list_held();
 }
 
 }  // namespace

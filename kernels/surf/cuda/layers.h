@@ -78,16 +78,19 @@ struct WindowPart {
 /// Counts begin at 0.
 struct BlobWork {
   Found* found;
+  float* responses;  ///< of these, once more: they are looked through several times
   std::uint32_t* found_count;
   Chosen* chosen;
   std::uint32_t* chosen_count;
   Window* windows;  ///< of each keypoint
+  /// Those of large windows from the first on, so that they begin first; others from the last back.
   WindowPart* parts;
-  std::uint32_t* part_count;
-  std::uint32_t* taken;   ///< of these, by blocks
-  std::uint8_t* patches;  ///< of each keypoint pixels() x pixels()
+  std::uint32_t part_room;
+  std::uint32_t* part_counts;  ///< of both
+  std::uint32_t* taken;        ///< of these, by blocks
+  std::uint8_t* patches;       ///< of each keypoint pixels() x pixels()
 };
-inline constexpr int kCounts = 4;  ///< words
+inline constexpr int kCounts = 8;  ///< words: five, in whole uint4
 
 /// What directions and descriptors are made of.
 struct Tables {

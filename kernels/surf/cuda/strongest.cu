@@ -20,11 +20,11 @@ __global__ void __launch_bounds__(kChooseThreads)
     choose_kernel(std::uint32_t most, const __grid_constant__ BlobWork work) {
   const std::uint32_t count = *work.found_count;
   const std::uint32_t least =
-      count > most ? key_of_rank<kChooseThreads>(
-                         [&](std::uint32_t i) { return work.found[i].response; }, count, most)
+      count > most ? key_of_rank<kChooseThreads>([&](std::uint32_t i) { return work.responses[i]; },
+                                                 count, most)
                    : 0;
   for (std::uint32_t i = threadIdx.x; i < count; i += kChooseThreads) {
-    const float response = work.found[i].response;
+    const float response = work.responses[i];
     if (key_of(response) >= least) work.chosen[atomicAdd(work.chosen_count, 1u)] = {response, i};
   }
 }

@@ -17,13 +17,27 @@ using cuface::surf::WindowOutline;
 /// Lines of a window that a block has at a time, at most; pixels of a line that a warp makes at a
 /// time.
 inline constexpr int kMostLines = 128, kSpan = 32;
+/// The same of an upright window, whose lines are columns of the picture: they begin at any byte of
+/// a word.
+inline constexpr int kMostColumns = kMostLines - 3;
+/// A block's warps.
+inline constexpr int kWarpsOfPart = 3;
 /// Blocks that share a band of rows, where it has so many groups of columns.
 inline constexpr int kPartsOfBand = 3, kManyGroups = 6;
+/// A window that has so many parts is a large one.
+inline constexpr int kManyParts = 3;
 
 /// For a whole warp. Rows of a band share two lines with others, and a lane has a line: bands are
 /// such that the fewest lanes are without one.
-__device__ inline WindowCut cut_of(int size, int pixels) {
+__device__ inline WindowCut cut_of(int size, int pixels, bool upright) {
   const auto shares = [](int all, int each) { return (all + each - 1) / each; };
+  if (upright) {
+    // All lines of a band are a warp's.
+    const int rows = min(max((kMostColumns - 2) * pixels / size, 1), pixels),
+              bands = shares(pixels, rows),
+              parts = bands > 1 && bands * kPartsOfBand <= pixels ? kPartsOfBand : 1;
+    return {shares(pixels, bands), shares(pixels, parts * kWarpsOfPart), parts};
+  }
   const int most = min(max((kSpan - 2) * pixels / size, 1), pixels), groups = shares(pixels, most);
   const int rows = static_cast<int>(threadIdx.x) % kWarp + 1, lines = rows * size / pixels + 2;
   int cost = shares(pixels, rows) * shares(lines, kWarp);
@@ -66,17 +80,19 @@ __device__ inline void add_window(const Keypoint& k, bool upright, int pixels, s
     for (const int end = __shfl_sync(kAllLanes, first, row); line < end; ++line) at += step;
     if (lane < 2) (lane == 0 ? window.x : window.y)[row] = at;
   }
-  const WindowCut cut = cut_of(outline.size, pixels);
+  const WindowCut cut = cut_of(outline.size, pixels, upright);
   const int parts = (pixels + cut.rows - 1) / cut.rows * cut.parts;
+  const bool is_large = parts >= kManyParts;
   std::uint32_t begin = 0;
   if (lane == 0) {
     window.outline = outline;
     window.cut = cut;
-    begin = atomicAdd(work.part_count, static_cast<std::uint32_t>(parts));
+    begin = atomicAdd(work.part_counts + (is_large ? 0 : 1), static_cast<std::uint32_t>(parts));
   }
   begin = __shfl_sync(kAllLanes, begin, 0);
+  const std::uint32_t slot = begin + static_cast<std::uint32_t>(lane);
   if (lane < parts)
-    work.parts[begin + static_cast<std::uint32_t>(lane)] = {
+    work.parts[is_large ? slot : work.part_room - 1 - slot] = {
         number, static_cast<std::uint32_t>(lane / cut.parts * cut.rows),
         static_cast<std::uint32_t>(lane % cut.parts)};
 }
