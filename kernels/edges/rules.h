@@ -62,9 +62,8 @@ CUFACE_HD inline Across across_of(std::int32_t dx, std::int32_t dy) {
   constexpr std::int32_t kTan22 = 13573, kBits = 15;
   const std::int32_t x = dx < 0 ? -dx : dx, y = (dy < 0 ? -dy : dy) << kBits;
   const std::int32_t tan22 = x * kTan22, tan67 = tan22 + (x << (kBits + 1));
-  if (y < tan22) return {1, 0};
-  if (y > tan67) return {0, 1};
-  return {(dx ^ dy) < 0 ? -1 : 1, 1};
+  const bool flat = y<tan22, steep = y> tan67;
+  return {steep ? 0 : flat || (dx ^ dy) >= 0 ? 1 : -1, flat ? 0 : 1};
 }
 
 /// Of the published sectors, with borders at 30 and 60 degrees: tan^2 is 1/3 and 3, so no gradient
@@ -86,7 +85,15 @@ CUFACE_HD inline bool is_ridge(std::int32_t magnitude, std::int32_t dx, std::int
                                Thinning thinning, MagnitudeAt magnitude_at) {
   const bool sectors = thinning == Thinning::kSectors;
   const Across a = sectors ? across_of_sectors(dx, dy) : across_of(dx, dy);
-  const std::int32_t before = magnitude_at(-a.x, -a.y), after = magnitude_at(a.x, a.y);
+  // Places that the compiler knows: neighbours in registers are chosen among, not looked up.
+  const std::int32_t before = a.y == 0   ? magnitude_at(-1, 0)
+                              : a.x == 0 ? magnitude_at(0, -1)
+                              : a.x > 0  ? magnitude_at(-1, -1)
+                                         : magnitude_at(1, -1);
+  const std::int32_t after = a.y == 0   ? magnitude_at(1, 0)
+                             : a.x == 0 ? magnitude_at(0, 1)
+                             : a.x > 0  ? magnitude_at(1, 1)
+                                        : magnitude_at(-1, 1);
   const bool equal_wins = !sectors && (a.x == 0 || a.y == 0);
   return magnitude > before && (equal_wins ? magnitude >= after : magnitude > after);
 }

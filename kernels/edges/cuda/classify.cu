@@ -11,16 +11,11 @@ namespace {
 constexpr int kThreads = kTileThreads, kWarps = kThreads / kWarp;
 constexpr int kQuad = 4;  // bytes that are read at once
 
-// Gradients are those of the tile and a pixel around it.
-constexpr int kAroundWidth = kTileWidth + 2, kAroundHeight = kTileHeight + 2;
-constexpr int kStrip = 5;  // rows of a thread
-constexpr int kStrips = (kAroundHeight + kStrip - 1) / kStrip;
+constexpr int kRows = kTileHeight / kWarps;  // of a warp
 
-constexpr int kGradients = kAroundWidth * kAroundHeight;
 constexpr int kNodes = 1 + kTileWidth * kTileHeight;
-static_assert(kNodes <= kGradients, "nodes lie where gradients were");
 
-/// Where pictures lie around a tile, and in shared memory behind the gradients.
+/// Where pictures lie around a tile, and in shared memory behind the nodes.
 struct Plan {
   int half, reach;  ///< of the blur; of gradients of the pixels around the tile
   int margin;       ///< columns of grey beside the tile, whole quads
@@ -38,22 +33,11 @@ struct Plan {
   __host__ __device__ int sums_bytes() const { return half ? 2 * flat_width * grey_height : 0; }
   __host__ __device__ int flat_bytes() const { return half ? flat_width * flat_height : 0; }
   __host__ __device__ int bytes() const {
-    return kGradients * 4 + grey_bytes() + sums_bytes() + flat_bytes();
+    return kNodes * 4 + grey_bytes() + sums_bytes() + flat_bytes();
   }
 };
 
 __device__ inline int clamped(int i, int n) { return min(max(i, 0), n - 1); }
-
-/// Both gradients of a pixel in a word: 16 bits hold each.
-__device__ inline std::uint32_t packed(std::int32_t dx, std::int32_t dy) {
-  return (static_cast<std::uint32_t>(dx) & 0xffff) | static_cast<std::uint32_t>(dy) << 16;
-}
-__device__ inline std::int32_t dx_of(std::uint32_t both) {
-  return static_cast<std::int16_t>(both & 0xffff);
-}
-__device__ inline std::int32_t dy_of(std::uint32_t both) {
-  return static_cast<std::int16_t>(both >> 16);
-}
 
 /// The picture around a tile. What lies outside is there: reflected where it is to be blurred,
 /// else repeated. `words` where rows begin at whole words.
@@ -61,19 +45,42 @@ template <bool kBlurred>
 __device__ void load(ImageView<const std::uint8_t> grey, const Plan& plan, int tile_x, int tile_y,
                      bool words, std::uint8_t* to) {
   const auto inside = [](int i, int n) { return kBlurred ? reflect_101(i, n) : clamped(i, n); };
-  const int quads = plan.grey_width / kQuad;
-  for (int i = static_cast<int>(threadIdx.x); i < quads * plan.grey_height; i += kThreads) {
-    const int row = i / quads, column = i % quads * kQuad;
-    const int x = tile_x - plan.margin + column;
-    const std::uint8_t* from = grey.row(inside(tile_y - plan.half - plan.reach + row, grey.height));
-    std::uint32_t quad = 0;
-    if (words && x >= 0 && x + kQuad <= grey.width) {
-      quad = *reinterpret_cast<const std::uint32_t*>(from + x);
-    } else {
-      for (int k = 0; k < kQuad; ++k)
-        quad |= static_cast<std::uint32_t>(from[inside(x + k, grey.width)]) << (8 * k);
-    }
+  const int quads = plan.grey_width / kQuad, all = quads * plan.grey_height;
+  const int left = tile_x - plan.margin, top = tile_y - plan.half - plan.reach;
+  const int last = words ? grey.width - kQuad : -1;  // of the places where a quad is read at once
+  const auto row_of = [&](int row) { return grey.row(inside(top + row, grey.height)); };
+  const auto is_whole = [&](int x) { return x >= 0 && x <= last; };
+  const auto store = [&](int row, int column, std::uint32_t quad) {
     *reinterpret_cast<std::uint32_t*>(to + row * plan.grey_width + column) = quad;
+  };
+  // All reads of a thread are on their way before it stores the first one.
+  constexpr int kReads = 6;
+  for (int before = 0; before < all; before += kReads * kThreads) {
+    std::uint32_t read[kReads] = {};
+#pragma unroll
+    for (int k = 0; k < kReads; ++k) {
+      const int i = before + k * kThreads + static_cast<int>(threadIdx.x);
+      const int row = i / quads, x = left + i % quads * kQuad;
+      if (i < all && is_whole(x))
+        read[k] = *reinterpret_cast<const std::uint32_t*>(row_of(row) + x);
+    }
+#pragma unroll
+    for (int k = 0; k < kReads; ++k) {
+      const int i = before + k * kThreads + static_cast<int>(threadIdx.x);
+      const int row = i / quads, column = i % quads * kQuad;
+      if (i < all && is_whole(left + column)) store(row, column, read[k]);
+    }
+  }
+  if (is_whole(left) && is_whole(left + plan.grey_width - kQuad)) return;
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < all; i += kThreads) {
+    const int row = i / quads, column = i % quads * kQuad, x = left + column;
+    if (is_whole(x)) continue;
+    const std::uint8_t* from = row_of(row);
+    std::uint32_t quad = 0;
+    for (int k = 0; k < kQuad; ++k)
+      quad |= static_cast<std::uint32_t>(from[inside(x + k, grey.width)]) << (8 * k);
+    store(row, column, quad);
   }
 }
 
@@ -104,82 +111,186 @@ __device__ void blur_tile(const std::uint8_t* grey, const Plan& plan, const Blur
   }
 }
 
-/// Gradients of the tile and a pixel around it, (0, 0) outside of the picture. `flat` begins
-/// `reach` beside and above the tile.
+/// Of a lane's two pixels of a row, which are a word apart. They are in one number,
+/// first + 2^16 * second: sums of multiples of such numbers are such numbers.
+struct Pair {
+  std::int32_t first = 0, second = 0;
+};
+__device__ inline Pair unpacked(std::uint32_t both) {
+  const auto first = static_cast<std::int16_t>(both & 0xffff);
+  return {first, static_cast<std::int32_t>(both - static_cast<std::uint32_t>(first)) >> 16};
+}
+
+/// A row's magnitudes at a lane's pixels, and beside them.
+struct Magnitudes {
+  Pair left, own, right;
+};
+
+/// Filters of gradients over the rows of a tile, one after the other, by a warp. `from`: the pixel
+/// that the first of a lane's filters begins at.
 template <int kTaps>
-__device__ void gradients(const std::uint8_t* flat, int stride, int rows, const EdgeRules& rules,
-                          int tile_x, int tile_y, int width, int height, std::uint32_t* out) {
-  for (int i = static_cast<int>(threadIdx.x); i < kAroundWidth * kStrips; i += kThreads) {
-    const int column = i % kAroundWidth, first = i / kAroundWidth * kStrip;
-    std::int32_t smooth[kStrip + kTaps - 1], slope[kStrip + kTaps - 1];
+struct Filters {
+  /// Along the rows, of the last rows.
+  std::uint32_t smooth[kTaps] = {}, slope[kTaps] = {};
+
+  /// Takes the next row in.
+  __device__ void take(const std::uint8_t* from, const EdgeRules& rules) {
 #pragma unroll
-    for (int r = 0; r < kStrip + kTaps - 1; ++r) {
-      const std::uint8_t* from = flat + min(first + r, rows - 1) * stride + column;
-      smooth[r] = slope[r] = 0;
-#pragma unroll
-      for (int k = 0; k < kTaps; ++k) {
-        smooth[r] += from[k] * rules.smooth[k];
-        slope[r] += from[k] * rules.slope[k];
-      }
+    for (int k = 0; k + 1 < kTaps; ++k) {
+      smooth[k] = smooth[k + 1];
+      slope[k] = slope[k + 1];
     }
-    const int x = tile_x - 1 + column;
+    std::uint32_t s = 0, d = 0;
 #pragma unroll
-    for (int r = 0; r < kStrip; ++r) {
-      if (first + r >= kAroundHeight) break;
-      std::int32_t dx = 0, dy = 0;
+    for (int k = 0; k < kTaps; ++k) {
+      const std::uint32_t both = from[k] | std::uint32_t{from[k + kWarp]} << 16;
+      s += both * static_cast<std::uint32_t>(rules.smooth[k]);
+      d += both * static_cast<std::uint32_t>(rules.slope[k]);
+    }
+    smooth[kTaps - 1] = s;
+    slope[kTaps - 1] = d;
+  }
+  __device__ void gradients(const EdgeRules& rules, Pair& dx, Pair& dy) const {
+    // Those of seven taps need more than 16 bits before they are divided.
+    if constexpr (kTaps == 7) {
+      dx = dy = {};
 #pragma unroll
       for (int k = 0; k < kTaps; ++k) {
-        dx += slope[r + k] * rules.smooth[k];
-        dy += smooth[r + k] * rules.slope[k];
+        const Pair d = unpacked(slope[k]);
+        const Pair s = unpacked(smooth[k]);
+        dx.first += d.first * rules.smooth[k];
+        dx.second += d.second * rules.smooth[k];
+        dy.first += s.first * rules.slope[k];
+        dy.second += s.second * rules.slope[k];
       }
-      if (rules.sixteenths) {
-        dx = divide_by_sixteen(dx);
-        dy = divide_by_sixteen(dy);
+      for (std::int32_t* sum : {&dx.first, &dx.second, &dy.first, &dy.second})
+        *sum = rules.sixteenths ? divide_by_sixteen(*sum) : *sum;
+    } else {
+      std::uint32_t x = 0, y = 0;
+#pragma unroll
+      for (int k = 0; k < kTaps; ++k) {
+        x += slope[k] * static_cast<std::uint32_t>(rules.smooth[k]);
+        y += smooth[k] * static_cast<std::uint32_t>(rules.slope[k]);
       }
-      const int y = tile_y - 1 + first + r;
-      const bool inside = x >= 0 && x < width && y >= 0 && y < height;
-      out[(first + r) * kAroundWidth + column] = inside ? packed(dx, dy) : 0;
+      dx = unpacked(x);
+      dy = unpacked(y);
     }
   }
+};
+
+/// The magnitude of one pixel, whose filter begins at `from`.
+template <int kTaps>
+__device__ std::int32_t magnitude_at(const std::uint8_t* from, int stride, const EdgeRules& rules) {
+  std::int32_t dx = 0, dy = 0;
+#pragma unroll
+  for (int r = 0; r < kTaps; ++r) {
+    std::int32_t smooth = 0, slope = 0;
+#pragma unroll
+    for (int k = 0; k < kTaps; ++k) {
+      smooth += from[r * stride + k] * rules.smooth[k];
+      slope += from[r * stride + k] * rules.slope[k];
+    }
+    dx += slope * rules.smooth[r];
+    dy += smooth * rules.slope[r];
+  }
+  if (rules.sixteenths) {
+    dx = divide_by_sixteen(dx);
+    dy = divide_by_sixteen(dy);
+  }
+  return magnitude_of(dx, dy, rules.norm);
 }
 
-/// Each warp has words of a column; each of its threads has a pixel.
-__device__ void thin(const std::uint32_t* gradients, const EdgeRules& rules,
-                     const OctaveTable& octave, int tile_x, int tile_y, int width, int height,
-                     const ClassifyViews& out, TileBits& bits) {
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+/// Gradients and what they make of the tile's pixels. Each warp has rows; a lane has a pixel of
+/// either word. What is beside it comes from the lanes beside, what is above and below stays in
+/// registers. `flat` begins `reach` beside and above the tile. Magnitudes are 0 outside of the
+/// picture.
+template <int kTaps, bool kPlain>
+__device__ void find_ridges(const std::uint8_t* flat, int stride, const EdgeRules& rules,
+                            const OctaveTable& octave, int tile_x, int tile_y, int width,
+                            int height, const ClassifyViews& out, TileBits& bits) {
+  const GradientNorm norm = kPlain ? GradientNorm::kL1 : rules.norm;
+  const Thinning thinning = kPlain ? Thinning::kGradient : rules.thinning;
+  const Linking linking = kPlain ? Linking::kHysteresis : rules.linking;
+  constexpr int kAround = kRows + 2;
+  static_assert(2 * kAround <= kWarp && kTileWords == 2);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  for (int i = warp; i < kWords; i += kWarps) {
-    const int word = i % kTileWords, row = i / kTileWords, column = word * kWarp + lane;
-    const std::uint32_t* here = gradients + (row + 1) * kAroundWidth + column + 1;
-    const std::int32_t dx = dx_of(*here), dy = dy_of(*here);
-    const std::int32_t magnitude = magnitude_of(dx, dy, rules.norm);
-    const bool above = magnitude > rules.low;
-    const bool ridge =
-        above && is_ridge(magnitude, dx, dy, rules.thinning, [&](int across, int down) {
-          const std::uint32_t there = here[down * kAroundWidth + across];
-          return magnitude_of(dx_of(there), dy_of(there), rules.norm);
-        });
-    const bool edge = ridge && magnitude > rules.high;
-    const bool linked = rules.linking == Linking::kApron  ? above
-                        : rules.linking == Linking::kNone ? edge
+  const int top = static_cast<int>(threadIdx.x) / kWarp * kRows;
+  const auto in_row = [&](int y) { return tile_y + y >= 0 && tile_y + y < height; };
+  // The columns beside the tile: a lane a pixel of either.
+  std::int32_t beside = 0;
+  if (lane < 2 * kAround) {
+    const int y = lane % kAround, x = lane < kAround ? 0 : kTileWidth + 1;
+    if (in_row(top - 1 + y) && tile_x + x > 0 && tile_x + x - 1 < width)
+      beside = magnitude_at<kTaps>(flat + (top + y) * stride + x, stride, rules);
+  }
+  const bool inside[2] = {tile_x + lane < width, tile_x + lane + kWarp < width};
+  const std::uint8_t* from = flat + top * stride + lane + 1;
+  Filters<kTaps> filters;
+#pragma unroll
+  for (int r = 0; r + 1 < kTaps; ++r) filters.take(from + r * stride, rules);
+  Magnitudes above, here, below;
+  Pair dx, dy, next_dx, next_dy;
+#pragma unroll 1
+  for (int r = 0; r < kAround; ++r) {
+    filters.take(from + (r + kTaps - 1) * stride, rules);
+    filters.gradients(rules, next_dx, next_dy);
+    const bool there = in_row(top - 1 + r);
+    below.own.first = there && inside[0] ? magnitude_of(next_dx.first, next_dy.first, norm) : 0;
+    below.own.second = there && inside[1] ? magnitude_of(next_dx.second, next_dy.second, norm) : 0;
+    const auto from_lane = [](std::int32_t value, int of) {
+      return __shfl_sync(kAllLanes, value, of % kWarp);
+    };
+    const std::int32_t side = from_lane(beside, lane == 0 ? r : kAround + r);
+    below.left = {from_lane(below.own.first, lane + kWarp - 1),
+                  from_lane(below.own.second, lane + kWarp - 1)};
+    below.right = {from_lane(below.own.first, lane + 1), from_lane(below.own.second, lane + 1)};
+    if (lane == 0) below.left = {side, below.left.first};
+    if (lane == kWarp - 1) below.right = {below.right.second, side};
+    if (r >= 2) {
+      const int row = top + r - 2;
+      std::uint32_t ridges[2] = {}, edges[2] = {};
+      if (!kPlain || __any_sync(kAllLanes, max(here.own.first, here.own.second) > rules.low)) {
+#pragma unroll
+        for (int word = 0; word < 2; ++word) {
+          const auto of = [&](const Pair& pair) { return word == 0 ? pair.first : pair.second; };
+          const std::int32_t magnitude = of(here.own);
+          const bool above_low = magnitude > rules.low;
+          const bool ridge =
+              above_low && is_ridge(magnitude, of(dx), of(dy), thinning, [&](int across, int down) {
+                const Magnitudes& m = down < 0 ? above : down > 0 ? below : here;
+                return of(across < 0 ? m.left : across > 0 ? m.right : m.own);
+              });
+          const bool edge = ridge && magnitude > rules.high;
+          const bool linked = linking == Linking::kApron  ? above_low
+                              : linking == Linking::kNone ? edge
                                                           : ridge;
-    const std::uint32_t all = __ballot_sync(kAllLanes, linked);
-    const std::uint32_t strong = __ballot_sync(kAllLanes, edge);
-    if (lane == 0) {
-      bits.ridges[row][word] = all;
-      bits.edges[row][word] = strong;
+          ridges[word] = __ballot_sync(kAllLanes, linked);
+          edges[word] = __ballot_sync(kAllLanes, edge);
+          const int x = tile_x + word * kWarp + lane, y = tile_y + row;
+          if (!kPlain && inside[word] && y < height) {
+            if (out.magnitude.data) out.magnitude.at(x, y) = contrast(magnitude, rules);
+            if (out.angle.data) out.angle.at(x, y) = angle_step(of(dx), of(dy), octave);
+          }
+        }
+      }
+      if (lane == 0) {
+        for (int word = 0; word < 2; ++word) {
+          bits.ridges[row][word] = ridges[word];
+          bits.edges[row][word] = edges[word];
+        }
+      }
     }
-    const int x = tile_x + column, y = tile_y + row;
-    if (x >= width || y >= height) continue;
-    if (out.magnitude.data) out.magnitude.at(x, y) = contrast(magnitude, rules);
-    if (out.angle.data) out.angle.at(x, y) = angle_step(dx, dy, octave);
+    above = here;
+    here = below;
+    dx = next_dx;
+    dy = next_dy;
   }
 }
 
-/// A block a tile. kSize: of the blur, 0 = that of `blur`.
-template <int kTaps, int kSize>
-__global__ void __launch_bounds__(kThreads)
+/// A block a tile. kSize: of the blur, 0 = that of `blur`. kPlain: cv::Canny with the norm L1, and
+/// nothing but its map: half the instructions.
+template <int kTaps, int kSize, bool kPlain>
+__global__ void __launch_bounds__(kThreads, 8)
     classify_kernel(ImageView<const std::uint8_t> grey, const __grid_constant__ EdgeRules rules,
                     const __grid_constant__ Blur blur, const __grid_constant__ OctaveTable octave,
                     const __grid_constant__ ClassifyViews out, bool words) {
@@ -190,7 +301,7 @@ __global__ void __launch_bounds__(kThreads)
   const int tile_x = static_cast<int>(blockIdx.x) * kTileWidth;
   const int tile_y = static_cast<int>(blockIdx.y) * kTileHeight;
   const int thread = static_cast<int>(threadIdx.x);
-  auto* bytes = reinterpret_cast<std::uint8_t*>(memory + kGradients);
+  auto* bytes = reinterpret_cast<std::uint8_t*>(memory + kNodes);
   load<kSize != 1>(grey, plan, tile_x, tile_y, words, bytes);
   __syncthreads();
   const std::uint8_t* flat = bytes + plan.margin - plan.reach;
@@ -203,10 +314,8 @@ __global__ void __launch_bounds__(kThreads)
     flat = blurred;
     stride = plan.flat_width;
   }
-  gradients<kTaps>(flat, stride, plan.flat_height, rules, tile_x, tile_y, grey.width, grey.height,
-                   memory);
-  __syncthreads();
-  thin(memory, rules, octave, tile_x, tile_y, grey.width, grey.height, out, bits);
+  find_ridges<kTaps, kPlain>(flat, stride, rules, octave, tile_x, tile_y, grey.width, grey.height,
+                             out, bits);
   if (!out.ridges.data) return;
   __syncthreads();
   if (out.parents) {
@@ -233,15 +342,10 @@ using Kernel = void (*)(ImageView<const std::uint8_t>, EdgeRules, Blur, OctaveTa
                         bool);
 
 template <int kTaps>
-Kernel kernel_for(int size) {
-  switch (size) {
-    case 1:
-      return classify_kernel<kTaps, 1>;
-    case 5:
-      return classify_kernel<kTaps, 5>;
-    default:
-      return classify_kernel<kTaps, 0>;
-  }
+Kernel kernel_for(int size, bool plain) {
+  if (plain && size == 1) return classify_kernel<kTaps, 1, true>;
+  if (plain && size == 5) return classify_kernel<kTaps, 5, true>;
+  return size == 1 ? classify_kernel<kTaps, 1, false> : classify_kernel<kTaps, 0, false>;
 }
 
 }  // namespace
@@ -251,9 +355,12 @@ Status classify(ImageView<const std::uint8_t> grey, const EdgeRules& rules, cons
   const auto parts = [](int n, int of) { return static_cast<unsigned>((n + of - 1) / of); };
   const bool words =
       reinterpret_cast<std::uintptr_t>(grey.data) % kQuad == 0 && grey.stride % kQuad == 0;
-  const Kernel kernel = rules.taps == 3   ? kernel_for<3>(blur.size)
-                        : rules.taps == 5 ? kernel_for<5>(blur.size)
-                                          : kernel_for<7>(blur.size);
+  const bool plain = rules.norm == GradientNorm::kL1 && rules.thinning == Thinning::kGradient &&
+                     rules.linking == Linking::kHysteresis && !out.magnitude.data &&
+                     !out.angle.data;
+  const Kernel kernel = rules.taps == 3   ? kernel_for<3>(blur.size, plain)
+                        : rules.taps == 5 ? kernel_for<5>(blur.size, plain)
+                                          : kernel_for<7>(blur.size, plain);
   const dim3 grid(parts(grey.width, kTileWidth), parts(grey.height, kTileHeight));
   const auto shared = static_cast<std::size_t>(Plan(rules.taps, blur.size).bytes());
   return launch("edges", kernel, {grid, kThreads, shared}, grey, rules, blur, octave, out, words);

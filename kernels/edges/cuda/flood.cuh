@@ -16,24 +16,32 @@ __device__ inline std::uint64_t filled_upwards(std::uint64_t row, std::uint64_t 
   return row & (~(row + seeds) | seeds);
 }
 
-/// Adds to `part`, which is a part of the tile, what of the tile hangs together with it. A winding
-/// edge takes many steps: false where that was not the end.
+/// Adds to `part`, which is a part of the tile, what of the tile hangs together with it: `row` is
+/// the lane's. A winding edge takes many steps: false where that was not the end.
 __device__ inline bool flood(std::uint64_t row, std::uint64_t& part) {
-  constexpr int kRounds = 20, kSteps = 2;  // an edge from the top to the bottom takes 32 steps
-  const std::uint64_t reversed = __brevll(row);
-  for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t before = part;
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      // The first and the last row have themselves for a neighbour.
-      std::uint64_t near = part | __shfl_up_sync(kAllLanes, part, 1);
-      near |= __shfl_down_sync(kAllLanes, part, 1);
-      near |= near << 1 | near >> 1;
-      const std::uint64_t up = filled_upwards(row, near & row);
-      part = __brevll(filled_upwards(reversed, __brevll(up)));
+  constexpr int kSteps =
+      40;  // an edge from the top to the bottom takes 32, and one that grows no more
+  // Neighbours are the same ones in both orders of a row's pixels: each step ends in the other one.
+  std::uint64_t reversed = __brevll(row);
+#pragma unroll 1
+  for (int step = 0; step < kSteps; ++step) {
+    // The first and the last row have themselves for a neighbour.
+    std::uint64_t near = part | __shfl_up_sync(kAllLanes, part, 1);
+    near |= __shfl_down_sync(kAllLanes, part, 1);
+    near |= near << 1 | near >> 1;
+    const std::uint64_t up = filled_upwards(row, near & row), turned = __brevll(up);
+    const std::uint64_t all = filled_upwards(reversed, turned);
+    const bool grew = __any_sync(kAllLanes, up != part || all != turned);
+    if (!grew) {
+      if (step % 2 == 1) part = turned;
+      return true;
     }
-    if (!__any_sync(kAllLanes, part != before)) return true;
+    part = all;
+    const std::uint64_t row_before = row;
+    row = reversed;
+    reversed = row_before;
   }
+  static_assert(kSteps % 2 == 0, "in the order of the row");
   return false;
 }
 

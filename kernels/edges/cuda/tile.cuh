@@ -10,7 +10,7 @@
 
 namespace cuface::cuda::edges {
 
-inline constexpr int kTileThreads = 256;
+inline constexpr int kTileThreads = 128;
 inline constexpr int kTileWords = kTileWidth / kWarp, kWords = kTileWords * kTileHeight;
 
 struct TileBits {
@@ -39,18 +39,24 @@ __device__ inline void settle_tile(TileBits& bits) {
     words[0] = static_cast<std::uint32_t>(to);
     words[1] = static_cast<std::uint32_t>(to >> kWarp);
   };
-  const std::uint64_t ridges = whole(bits.ridges[row]);
-  std::uint64_t edges = whole(bits.edges[row]);
-  const bool all = flood(ridges, edges);
-  set(bits.edges[row], edges);
-  if (row == 0) bits.winding = !all;
-  if (!all) return;
-  const std::uint64_t left = ridges & ~edges;
   constexpr std::uint64_t kSides = 1 | std::uint64_t{1} << (kTileWidth - 1);
-  std::uint64_t outwards = row == 0 || row == kTileHeight - 1 ? left : left & kSides;
-  const bool reached = flood(left, outwards);
-  set(bits.ridges[row], reached ? outwards : left);
-  if (row == 0 && !reached) bits.winding = true;
+  std::uint64_t left = whole(bits.ridges[row]), part = whole(bits.edges[row]);
+  // First from the edges, then from the border inwards.
+  bool all = true;
+#pragma unroll 1
+  for (int from_border = 0; from_border < 2 && all; ++from_border) {
+    all = flood(left, part);
+    if (from_border == 0) {
+      set(bits.edges[row], part);
+      if (!all) break;
+      left &= ~part;
+      part = row == 0 || row == kTileHeight - 1 ? left : left & kSides;
+    } else if (all) {
+      left = part;
+    }
+  }
+  set(bits.ridges[row], left);
+  if (row == 0) bits.winding = !all;
 }
 
 /// The row above a run, and what of it the run touches: bit 1 + i stands for pixel i of the run's
