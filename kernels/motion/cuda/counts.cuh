@@ -13,17 +13,48 @@ namespace cuface::cuda::motion {
 /// A block's part of the mask: a warp a row.
 inline constexpr int kMaskWords = kWarp, kMaskRows = 4, kMaskThreads = kMaskWords * kMaskRows;
 
+/// n / of, for n from 0 to 2^22 - 1, without a division: a half is more than the floats are off.
+struct Divisor {
+  float inverse;
+
+  explicit Divisor(int of) : inverse(1.0f / static_cast<float>(of)) {}
+  __device__ int operator()(int n) const {
+    return static_cast<int>((static_cast<float>(n) + 0.5f) * inverse);
+  }
+};
+static_assert(kMostMotionCells * (kMostMotionSide + 1) < 1 << 22);
+
+/// Which cell a pixel is of, and where one begins.
+struct CellPlaces {
+  int width, height, columns, rows;
+  Divisor by_width, by_height, by_columns;
+
+  explicit CellPlaces(const MotionPlan& plan)
+      : width(plan.width),
+        height(plan.height),
+        columns(plan.config.columns),
+        rows(plan.config.rows),
+        by_width(width),
+        by_height(height),
+        by_columns(columns) {}
+  /// cell_of().
+  __device__ int column_of(int x) const { return by_width(x * columns); }
+  __device__ int row_of(int y) const { return by_height(y * rows); }
+  /// first_pixel().
+  __device__ int first_of(int column) const { return by_columns(column * width + columns - 1); }
+};
+
 /// The cells that a block's part of the mask has pixels of. A cell has at least a pixel each way.
 struct CellPart {
   int left, above, columns, rows;
 
-  __device__ CellPart(const MotionPlan& plan, int first_word, int top) {
-    const int right = min((first_word + kMaskWords) * kWordBits, plan.width) - 1;
-    const int bottom = min(top + kMaskRows, plan.height) - 1;
-    left = cell_of(first_word * kWordBits, plan.config.columns, plan.width);
-    above = cell_of(top, plan.config.rows, plan.height);
-    columns = cell_of(right, plan.config.columns, plan.width) - left + 1;
-    rows = cell_of(bottom, plan.config.rows, plan.height) - above + 1;
+  __device__ CellPart(const CellPlaces& places, int first_word, int top) {
+    const int right = min((first_word + kMaskWords) * kWordBits, places.width) - 1;
+    const int bottom = min(top + kMaskRows, places.height) - 1;
+    left = places.column_of(first_word * kWordBits);
+    above = places.row_of(top);
+    columns = places.column_of(right) - left + 1;
+    rows = places.row_of(bottom) - above + 1;
   }
   static constexpr int kMost = kMostMotionCells * kMaskRows;
   __device__ int cells() const { return columns * rows; }
@@ -37,16 +68,14 @@ struct CellCounts {
     for (int i = thread; i < part.cells(); i += kMaskThreads) of[i] = 0;
   }
   /// Those of a word.
-  __device__ void add(const MotionPlan& plan, const CellPart& part, int i, int y,
+  __device__ void add(const CellPlaces& places, const CellPart& part, int i, int y,
                       std::uint64_t word) {
     if (word == 0) return;
-    const int columns = plan.config.columns, begin = i * kWordBits;
-    std::uint32_t* row =
-        of + (cell_of(y, plan.config.rows, plan.height) - part.above) * part.columns;
+    const int begin = i * kWordBits;
+    std::uint32_t* row = of + (places.row_of(y) - part.above) * part.columns;
     // Mostly all are of one cell.
-    for (int c = cell_of(begin, columns, plan.width); word != 0; ++c) {
-      const std::uint64_t own =
-          word & bits_between(i, begin, first_pixel(c + 1, columns, plan.width));
+    for (int c = places.column_of(begin); word != 0; ++c) {
+      const std::uint64_t own = word & bits_between(i, begin, places.first_of(c + 1));
       if (own != 0)
         atomicAdd(row + c - part.left,
                   static_cast<std::uint32_t>(__popcll(static_cast<unsigned long long>(own))));
@@ -54,11 +83,12 @@ struct CellCounts {
     }
   }
   /// Adds them to those of the frame.
-  __device__ void give(const MotionPlan& plan, const CellPart& part, int thread,
+  __device__ void give(const CellPlaces& places, const CellPart& part, int thread,
                        std::uint32_t* frame) const {
-    for (int i = thread; i < part.cells(); i += kMaskThreads) {
-      const int row = part.above + i / part.columns, column = part.left + i % part.columns;
-      if (of[i] != 0) atomicAdd(frame + row * plan.config.columns + column, of[i]);
+    for (int r = 0; r < part.rows; ++r) {
+      std::uint32_t* to = frame + (part.above + r) * places.columns + part.left;
+      for (int c = thread; c < part.columns; c += kMaskThreads)
+        if (const std::uint32_t count = of[r * part.columns + c]) atomicAdd(to + c, count);
     }
   }
 };

@@ -60,8 +60,10 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   };
   made.kept_ = kept.data();
   made.cell_pixels_ = cell_pixels.data();
+  CUFACE_TAKE(early, motion::follow_can_be_early());
   made.views_ = {view(kept),  cell_pixels.data(), view(mask), {maps.data(), words, height},
-                 view(found), view(moved),        view(near), view(before)};
+                 view(found), view(moved),        view(near), view(before),
+                 early};
   made.pictures_ = {pictures.data(), words * kWordBits, height};
   motion::ModeSlots& planes = made.planes_;
   planes.stride = words * kWordBits;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/common/cuda/early.cuh"
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/motion/cuda/boxes.cuh"
 #include "kernels/motion/cuda/memory.h"
@@ -131,15 +132,17 @@ __global__ void __launch_bounds__(kThreads)
                   MotionMemory* memory, MotionResult* out, MotionCounters* counters) {
   __shared__ Follow shared;
   const int thread = static_cast<int>(threadIdx.x);
-  const MotionFrame frame = memory->frame;
-  Seen seen = memory->seen;
-  if (plan.config.method != MotionMethod::kBackground) seen.compared = frame.then >= 0;
   MotionSummary& summary = shared.summary.get();
   MotionTracks& tracks = shared.tracks.get();
   copy_words<MotionTracks>(memory->state, tracks);
   auto* words = reinterpret_cast<std::uint64_t*>(&summary);
   for (int i = thread; i < static_cast<int>(sizeof summary / sizeof *words); i += kThreads)
     words[i] = 0;
+  // So far nothing of the mask: this launch may be early.
+  wait_for_launch();
+  const MotionFrame frame = memory->frame;
+  Seen seen = memory->seen;
+  if (plan.config.method != MotionMethod::kBackground) seen.compared = frame.then >= 0;
   std::uint8_t* streak = memory->state.streak;
   if (seen.compared)
     find_active_by_rows(plan, frame.forget != 0, {memory->changed, cell_pixels, memory->stirred},
@@ -174,6 +177,10 @@ Status follow(const MotionPlan& plan, const std::uint32_t* cell_pixels, MotionMe
               MotionResult* out, MotionCounters* counters, Launcher launch) {
   return launch("what moves", follow_kernel, {1, kThreads}, plan, cell_pixels, memory, out,
                 counters);
+}
+
+Result<bool> follow_can_be_early() {
+  return can_be_early(reinterpret_cast<const void*>(follow_kernel));
 }
 
 }  // namespace cuface::cuda::motion

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/common/cuda/early.cuh"
 #include "kernels/motion/cuda/counts.cuh"
 #include "kernels/motion/cuda/memory.h"
 #include "kernels/motion/cuda/words.cuh"
@@ -75,12 +76,17 @@ struct Columns {
 __device__ inline Columns columns_of(const EdgeMaps& maps, int j, int y) {
   Columns out;
   const std::uint64_t all = bits_between(j, 0, maps.width);
-  const int last = min(y + maps.reach, maps.now.height - 1);
-#pragma unroll 8
-  for (int v = max(y - maps.reach, 0); v <= last; ++v) {
-    const std::uint64_t then = maps.then.row(v)[j];
-    out.then |= then;
-    out.other |= maps.symmetric ? maps.now.row(v)[j] : ~then & all;
+  // Rows that are read at once: all of 1080p. Some of them twice does not matter.
+  constexpr int kRows = 9;
+  const int first = max(y - maps.reach, 0), last = min(y + maps.reach, maps.now.height - 1);
+#pragma unroll 1
+  for (int v = first; v <= last; v += kRows) {
+#pragma unroll
+    for (int k = 0; k < kRows; ++k) {
+      const std::uint64_t then = maps.then.row(min(v + k, last))[j];
+      out.then |= then;
+      out.other |= maps.symmetric ? maps.now.row(min(v + k, last))[j] : ~then & all;
+    }
   }
   return out;
 }
@@ -98,8 +104,8 @@ __device__ std::uint64_t changed_edges_by_row(const EdgeMaps& maps, bool inside,
     edges.then = maps.then.row(y)[i];
     edges.now = maps.now.row(y)[i];
   }
-  if (!__any_sync(kAllLanes, (edges.then | edges.now) != 0)) return 0;
   const Columns own = inside ? columns_of(maps, i, y) : Columns{};
+  if (!__any_sync(kAllLanes, (edges.then | edges.now) != 0)) return 0;
   Columns left{__shfl_up_sync(kAllLanes, own.then, 1), __shfl_up_sync(kAllLanes, own.other, 1)};
   Columns right{__shfl_down_sync(kAllLanes, own.then, 1),
                 __shfl_down_sync(kAllLanes, own.other, 1)};
@@ -160,9 +166,11 @@ struct KeptFrame {
 template <MotionMethod kMethod, typename Told>
 __global__ void __launch_bounds__(kMaskThreads)
     mask_kernel(const __grid_constant__ MotionPlan plan, const __grid_constant__ MaskViews views,
-                Bits edges, Told told, MotionMemory* memory, MotionResult* out) {
+                const __grid_constant__ CellPlaces places, Bits edges, Told told,
+                MotionMemory* memory, MotionResult* out) {
   constexpr bool kBackground = kMethod == MotionMethod::kBackground;
   __shared__ CellCounts changes, stirs;
+  allow_next_launch();  // follow()
   const int thread = static_cast<int>(threadIdx.x);
   const MotionFrame frame = told.get();
   Seen seen = memory->seen;
@@ -171,30 +179,30 @@ __global__ void __launch_bounds__(kMaskThreads)
   if (kMethod == MotionMethod::kEdges && block == 0 && thread == 0) memory->frame = frame;
   const int first = static_cast<int>(blockIdx.x) * kMaskWords;
   const int top = static_cast<int>(blockIdx.y) * kMaskRows;
-  const CellPart part(plan, first, top);
+  const int i = first + thread % kMaskWords, y = top + thread / kMaskWords;
+  const bool inside = i < views.mask.width && y < plan.height;
+  const std::uint64_t kept = inside ? views.kept.row(y)[i] : 0;
+  const std::uint64_t all = changed<kMethod>(plan, views, edges, frame, seen, inside, i, y) & kept;
+  const CellPart part(places, first, top);
   changes.clear(part, thread);
   if (kBackground) stirs.clear(part, thread);
   clear_cells(out, block * kMaskThreads + threadIdx.x, blocks * kMaskThreads);
   __syncthreads();
-  const int i = first + thread % kMaskWords, y = top + thread / kMaskWords;
-  const bool inside = i < views.mask.width && y < plan.height;
-  const std::uint64_t all = changed<kMethod>(plan, views, edges, frame, seen, inside, i, y);
   if (inside) {
-    const std::uint64_t word = all & views.kept.row(y)[i];
-    views.mask.row(y)[i] = word;
-    changes.add(plan, part, i, y, word);
+    views.mask.row(y)[i] = all;
+    changes.add(places, part, i, y, all);
     if (kBackground) {
       std::uint64_t& before = views.before.row(y)[i];
       if (frame.forget) before = 0;
       if (seen.compared) {
-        stirs.add(plan, part, i, y, before ^ word);
-        before = word;
+        stirs.add(places, part, i, y, before ^ all);
+        before = all;
       }
     }
   }
   __syncthreads();
-  changes.give(plan, part, thread, memory->changed);
-  if (kBackground) stirs.give(plan, part, thread, memory->stirred);
+  changes.give(places, part, thread, memory->changed);
+  if (kBackground) stirs.give(places, part, thread, memory->stirred);
 }
 
 __global__ void __launch_bounds__(kBlockX* kBlockY)
@@ -238,8 +246,8 @@ Status finish_mask(const MotionPlan& plan, const MaskViews& views, MotionMemory*
                           ? mask_kernel<MotionMethod::kBackground, KeptFrame>
                           : mask_kernel<MotionMethod::kDifference, KeptFrame>;
   CUFACE_TRY(launch("a mask of motion", kernel, {mask_grid(plan, views), kMaskThreads}, plan, views,
-                    Bits{}, KeptFrame{memory}, memory, out));
-  return follow(plan, views.cell_pixels, memory, out, counters, launch);
+                    CellPlaces(plan), Bits{}, KeptFrame{memory}, memory, out));
+  return follow(plan, views.cell_pixels, memory, out, counters, launch.early(views.early));
 }
 
 Status mask_edges(Bits edges, const MotionPlan& plan, const MotionFrame& frame,
@@ -248,9 +256,10 @@ Status mask_edges(Bits edges, const MotionPlan& plan, const MotionFrame& frame,
   CUFACE_TRY(launch.tell(frame, [&](const auto& told) {
     return launch("a mask of motion",
                   mask_kernel<MotionMethod::kEdges, std::decay_t<decltype(told)>>,
-                  {mask_grid(plan, views), kMaskThreads}, plan, views, edges, told, memory, out);
+                  {mask_grid(plan, views), kMaskThreads}, plan, views, CellPlaces(plan), edges,
+                  told, memory, out);
   }));
-  return follow(plan, views.cell_pixels, memory, out, counters, launch);
+  return follow(plan, views.cell_pixels, memory, out, counters, launch.early(views.early));
 }
 
 Status unpack(Bits bits, ImageView<std::uint8_t> out, Launcher launch) {

@@ -97,6 +97,7 @@ struct MaskViews {
   ImageView<std::uint64_t> moved;   ///< background: what the majority kept
   ImageView<std::uint64_t> near;    ///< background: what moved on the frame before, widened
   ImageView<std::uint64_t> before;  ///< background: the mask before
+  bool early;                       ///< follow() is Launcher::early()
 };
 
 /// Takes a picture into the frame's slot, and marks where it differs.
@@ -117,6 +118,7 @@ struct MotionCounters {
 /// What the counts of the cells make of those before: the result. `counters`: null = none.
 Status follow(const MotionPlan& plan, const std::uint32_t* cell_pixels, MotionMemory* memory,
               MotionResult* out, MotionCounters* counters, Launcher launch);
+Result<bool> follow_can_be_early();
 /// Makes the mask, counts the cells, and has the result. Two launches.
 Status finish_mask(const MotionPlan& plan, const MaskViews& views, MotionMemory* memory,
                    MotionResult* out, MotionCounters* counters, Launcher launch);
