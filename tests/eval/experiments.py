@@ -89,8 +89,8 @@ def build_options():
 
 
 class Gpu:
-    """The newest run of all tests on a GPU, whichever card it was: they print the same curves."""
-    RUNS = "gpu.json", "gpu-h100.json"
+    """The newest run of the tests on a GPU, whichever card it was: they print the same curves."""
+    RUNS = "gpu.json", "gpu-part.json", "gpu-h100.json"
 
     def __init__(self, folder=SOURCE / "docs/results", alone=""):
         files = [folder / name for name in (*self.RUNS, alone) if name]
