@@ -10,8 +10,8 @@
 
 namespace cuface::shape {
 
-/// What a point's cost is where faces are found well: a quarter of them lie above the half by more
-/// than the spread.
+/// What a point's cost is where faces are found well: `middle` is the median, `spread` the way from
+/// there to the third quartile.
 struct UsualCost {
   double middle = 0, spread = 1;
 };

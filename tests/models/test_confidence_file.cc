@@ -60,7 +60,7 @@ TEST_F(ConfidenceFile, StasmsAreThoseMeasured) {
   EXPECT_EQ(validate(model).message(), "");
 }
 
-// That covered points are ranked a little too low stands in docs/status.json.
+// That covered points are trusted a little too much stands in docs/status.json.
 TEST_F(ConfidenceFile, TrainedModelsReachTheGoals) {
   const Json measured = results("confidence-trained"), &goals = measured["goals"];
   EXPECT_GE(measured["all"]["points"], 200000);

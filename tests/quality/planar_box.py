@@ -22,12 +22,12 @@ FOLDER = pathlib.Path(os.environ.get("CUFACE_OPENCV_DOC", "/usr/share/doc/opencv
 KINDS = "orb", "surf", "opencv"
 END = 100  # frames at either end whose errors are compared
 FAR = 10  # px from the peer's corners
+NO_SURF = 3  # planar_clip's exit status in a build without it
 
 
 @functools.lru_cache
 def marks():
     return json.loads(MARKS.read_text(encoding="utf-8"))
-
 
 def clip():
     return FOLDER / marks()["clip"]
@@ -83,7 +83,8 @@ def measured(kind, beside="opencv"):
         others = errors(peer["corners"], face)[:, 1]
         both = ~np.isnan(px + others)
         apart = length(corners - peer["corners"]).max(axis=1)
-        bends = length(np.diff(corners, 2, axis=0))
+        bends, others_bends = (length(np.diff(of, 2, axis=0)) for of in (corners, peer["corners"]))
+        in_both = ~np.isnan(bends + others_bends)
         at = {"first": place < END, "last": place >= len(corners) - END}
         out[face["name"]] = {
             "frames": len(corners), "found": int((~np.isnan(corners[:, 0, 0])).sum()), "lost": track["lost"],
@@ -91,7 +92,8 @@ def measured(kind, beside="opencv"):
             "median_px": middle(px), "largest_px": round(float(np.nanmax(px)), 3),
             **{f"{end}_px": middle(px[chosen]) for end, chosen in at.items()},
             "tremble_px": middle(bends), "apart_px": middle(apart),
-            "both": {"marks": int(both.sum()), "px": middle(px[both]), "other_px": middle(others[both])},
+            "both": {"marks": int(both.sum()), "px": middle(px[both]), "other_px": middle(others[both]),
+                     "tremble_px": middle(bends[in_both]), "other_tremble_px": middle(others_bends[in_both])},
             "far": int((apart > FAR).sum())}
         if kind != "opencv":  # what a track has gathered on its way would differ on the way back
             back = tracks(kind, "backwards")[len(out) - 1]["corners"]

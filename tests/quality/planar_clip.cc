@@ -20,7 +20,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of the peer: Lowe's ratio, px of RANSAC and the least inliers are the tracker's.
+/// Of the peer: Lowe's ratio and px of RANSAC are the tracker's. It asks for ten inliers, where the
+/// tracker takes six that agree and looks at the picture then.
 constexpr float kRatio = 0.8f;
 constexpr double kThreshold = 3;
 constexpr int kLeast = 10;

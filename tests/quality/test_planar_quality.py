@@ -1,5 +1,6 @@
 """A few made views and a clip, and the filmed one, held to what the page promises; and the page is of its JSON."""
 import json
+import subprocess
 
 import planar
 import planar_box
@@ -24,7 +25,13 @@ def test_few_views_and_a_clip_keep_the_goals():
 
 @pytest.mark.skipif(not planar_box.clip().exists(), reason=f"no {planar_box.clip()}: apt-get install opencv-doc")
 def test_the_filmed_box_is_followed_through_the_clip():
-    orb, surf = planar_box.measured("orb", "surf"), planar_box.measured("surf", "orb")
+    try:
+        surf = planar_box.measured("surf", "orb")
+    except subprocess.CalledProcessError as error:
+        if error.returncode != planar_box.NO_SURF:
+            raise
+        pytest.skip("built without SURF")
+    orb = planar_box.measured("orb", "surf")
     assert orb["front"]["found"] >= 200, "low for FAST's corners: found late, then followed"
     for name, face in [("top", orb["top"]), *surf.items()]:
         assert face["found"] >= 450 and face["compared"] >= 50, (name, face)
