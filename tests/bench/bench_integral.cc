@@ -6,13 +6,12 @@
 #include "kernels/integral/integral.h"
 #include "kernels/pyramid/pyramid.h"
 #include "tests/bench/naturals.h"
+#include "tests/mat_view.h"
 
 namespace cuface {
 namespace {
 
-ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-}
+using test::view_of;
 
 template <typename Run>
 void with_picture(benchmark::State& state, Run run) {

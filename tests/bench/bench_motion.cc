@@ -7,9 +7,12 @@
 
 #include "kernels/motion/motion.h"
 #include "tests/bench/naturals.h"
+#include "tests/mat_view.h"
 
 namespace cuface {
 namespace {
+
+using test::view_of;
 
 constexpr int kWidth = 640, kHeight = 480, kFrames = 16;
 constexpr std::int64_t kFrame = 40'000'000;
@@ -32,10 +35,6 @@ const std::vector<cv::Mat>& frames() {
     return out;
   }();
   return all;
-}
-
-ImageView<const std::uint8_t> view_of(const cv::Mat& picture) {
-  return {picture.data, picture.cols, picture.rows, static_cast<std::ptrdiff_t>(picture.step)};
 }
 
 void ours(benchmark::State& state, MotionMethod method) {

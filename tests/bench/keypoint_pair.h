@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "tests/bench/naturals.h"
+#include "tests/mat_view.h"
 
 namespace cuface::bench {
 
-inline ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-}
+using test::view_of;
 
 /// Both look at a picture that is another one each time: shifted by some pixels. Found is what the
 /// detector gives.

@@ -29,9 +29,12 @@
 #include "models/models.h"
 #include "tests/clip.h"
 #include "tests/data.h"
+#include "tests/mat_view.h"
 
 namespace cuface {
 namespace {
+
+using test::view_of;
 
 constexpr const char* kCascade = "haarcascade_frontalface_alt";
 
@@ -86,10 +89,6 @@ bool set(TrackConfig& c, const std::string& name, double value) {
   else
     return false;
   return true;
-}
-
-ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
 }
 
 using Detections = std::vector<std::vector<Face>>;  // by frame

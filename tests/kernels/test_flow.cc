@@ -18,13 +18,12 @@
 #include "tests/fewer.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
+#include "tests/mat_view.h"
 
 namespace cuface {
 namespace {
 
-ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
-}
+using test::view_of;
 
 struct Tracked {
   std::vector<Point> points;

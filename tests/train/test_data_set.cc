@@ -15,12 +15,14 @@
 #include "models/train/data_set.h"
 #include "models/train/picture.h"
 #include "models/train/split.h"
+#include "tests/mat_view.h"
 #include "tests/models/temporary.h"
 
 namespace cuface::train {
 namespace {
 
 using test::TemporaryFolder;
+using test::view_of;
 using test::write_file;
 
 /// A picture unlike those of other numbers: coarse blocks under noise.
@@ -31,10 +33,6 @@ cv::Mat drawn(int number, int width = 96, int height = 80) {
   random.fill(noise, cv::RNG::UNIFORM, 0, 20);
   cv::resize(coarse, picture, {width, height}, 0, 0, cv::INTER_CUBIC);
   return picture + noise;
-}
-
-ImageView<const std::uint8_t> view_of(const cv::Mat& m) {
-  return {m.data, m.cols, m.rows, static_cast<std::ptrdiff_t>(m.step)};
 }
 
 SplitPicture split_picture(const cv::Mat& m, std::size_t samples = 1) {
