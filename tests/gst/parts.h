@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/drawn_heads.h"
 #include "tests/gst/support.h"
-#include "tests/models/synthetic_forest.h"
 
 namespace cuface::test {
 
@@ -17,7 +17,7 @@ inline constexpr const char* kElements[] = {"cufacedetect",  "culktrack",     "c
 struct Parts {
   TempFolder folder;
   std::string cascade = folder.write("square.xml", square_cascade_xml());
-  std::string model = folder.write("small.dat", synthetic_dat(7, 4, 20, 3, 40, 11));
+  std::string model = drawn_heads_model();
   std::string lines = folder.path() + "/faces.jsonl";
   std::string detect = "cufacedetect name=d cascade=" + cascade;
   std::string track = "culktrack name=t max-shape-change=0";

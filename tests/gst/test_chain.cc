@@ -1,8 +1,8 @@
 // The chain as a whole: results depend on the video and the pipeline, never on timing.
 #include <atomic>
 
+#include "tests/drawn_heads.h"
 #include "tests/gst/support.h"
-#include "tests/models/synthetic_forest.h"
 
 namespace cuface::test {
 namespace {
@@ -13,7 +13,7 @@ class ChainTest : public testing::Test {
  protected:
   TempFolder folder;
   std::string cascade = folder.write("square.xml", square_cascade_xml());
-  std::string model = folder.write("small.dat", synthetic_dat(7, 4, 20, 3, 40, 11));
+  std::string model = drawn_heads_model();
   std::string detect = "cufacedetect name=d min-size=60 redetect-interval=6 cascade=" + cascade;
   std::string track = "culktrack name=t max-shape-change=0";
   std::string landmark = "cufacelandmark name=l model=" + model;

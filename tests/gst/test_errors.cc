@@ -2,8 +2,8 @@
 #include <gst/base/gstbasetransform.h>
 
 #include "gst/base/errors.h"
+#include "tests/drawn_heads.h"
 #include "tests/gst/support.h"
-#include "tests/models/synthetic_forest.h"
 
 namespace cuface::test {
 namespace {
@@ -12,7 +12,7 @@ class Errors : public testing::Test {
  protected:
   TempFolder folder;
   std::string cascade = folder.write("square.xml", square_cascade_xml());
-  std::string dat = synthetic_dat(7, 4, 20, 3, 40, 11);
+  std::string dat = read_file(drawn_heads_model());
 
   static BusReport run(const std::string& element) {
     return run_pipeline("videotestsrc num-buffers=3 ! video/x-raw,width=160,height=120 ! " +

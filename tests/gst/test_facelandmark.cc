@@ -12,9 +12,9 @@
 #include "models/forest_file.h"
 #include "models/models.h"
 #include "models/shape_file.h"
+#include "tests/drawn_heads.h"
 #include "tests/gst/support.h"
 #include "tests/kernels/shape_models.h"
-#include "tests/models/synthetic_forest.h"
 
 namespace cuface::test {
 namespace {
@@ -25,7 +25,7 @@ class LandmarkElement : public testing::Test {
  protected:
   TempFolder folder;
   std::string cascade = folder.write("square.xml", square_cascade_xml());
-  std::string model = folder.write("small.dat", synthetic_dat(7, 4, 20, 3, 40, 11));
+  std::string model = drawn_heads_model();
   std::string detect = "cufacedetect name=d min-size=60 cascade=" + cascade + " ";
   std::string landmark = "cufacelandmark name=l samples=1 refine=false model=" + model + " ";
   GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
@@ -45,7 +45,9 @@ class LandmarkElement : public testing::Test {
 /// How many points of faces with whole pixels as boxes are not dlib's.
 struct DlibsPoints {
   int equal = 0, different = 0;
-  const dlib::shape_predictor predictor = synthetic_predictor(7, 4, 20, 3, 40, 11);
+  dlib::shape_predictor predictor;
+
+  DlibsPoints() { dlib::deserialize(drawn_heads_model()) >> predictor; }
 
   void compare(const FaceList& faces, const cv::Mat& grey) {
     dlib::array2d<unsigned char> picture(grey.rows, grey.cols);
@@ -57,7 +59,7 @@ struct DlibsPoints {
       const auto x = static_cast<long>(box.x), y = static_cast<long>(box.y);
       const auto side = static_cast<long>(box.w);
       const auto shape = predictor(picture, dlib::rectangle(x, y, x + side - 1, y + side - 1));
-      for (unsigned j = 0; j < 7; ++j) {
+      for (unsigned j = 0; j < kDrawnHeadPoints; ++j) {
         const Point p = faces.landmarks_of(f)[j];
         const bool same = std::lround(std::floor(p.x + 0.5f)) == shape.part(j).x() &&
                           std::lround(std::floor(p.y + 0.5f)) == shape.part(j).y();
@@ -87,7 +89,7 @@ TEST_F(LandmarkElement, EqualsDlibWithTheFourSettingsAndOnlyThen) {
       points.compare(*read_faces(out, kWidth, kHeight).faces, picture);
       gst_buffer_unref(out);
     }
-    EXPECT_EQ(points.equal + points.different, 6 * 2 * 7) << settings;
+    EXPECT_EQ(points.equal + points.different, 6 * 2 * kDrawnHeadPoints) << settings;
     if (without == needed.size())
       EXPECT_EQ(points.different, 0) << settings;
     else
@@ -138,7 +140,7 @@ TEST_F(LandmarkElement, WorksInBothOrdersAndOnForeignRegions) {
     GstBuffer* out = harness.pass(make_frame(info, frame));
     GstCufaceFaces* faces = faces_of(out);
     EXPECT_EQ(gst_cuface_faces_get_count(faces), 1u) << i;
-    EXPECT_EQ(gst_cuface_faces_get_n_landmarks(faces), 7u) << i;
+    EXPECT_EQ(gst_cuface_faces_get_n_landmarks(faces), std::size_t{kDrawnHeadPoints}) << i;
     gst_cuface_faces_unref(faces);
     gst_buffer_unref(out);
   }
@@ -152,7 +154,7 @@ TEST_F(LandmarkElement, WorksInBothOrdersAndOnForeignRegions) {
   const auto read = read_faces(out, kWidth, kHeight);
   ASSERT_EQ(read.faces->faces.size(), 1u);
   auto landmarker = Landmarker::create(Backend::kCpu, load_forest(model).value());
-  std::vector<Point> expected(7);
+  std::vector<Point> expected(kDrawnHeadPoints);
   ASSERT_TRUE(landmarker.value()
                   ->enqueue({two.data, kWidth, kHeight, static_cast<std::ptrdiff_t>(two.step)},
                             std::vector<Box>{{40, 40, 48, 48}}, expected)
@@ -233,7 +235,7 @@ TEST_F(LandmarkElement, StartAtEyesNamesWhatIsMissing) {
 TEST_F(LandmarkElement, TellsTheSchemeAndTheConfidences) {
   auto forest = std::make_shared<ForestModel>(*load_forest(model).value());
   forest->scheme = known_scheme(5);
-  forest->scheme.points = 7;
+  forest->scheme.points = kDrawnHeadPoints;
   forest->scheme.eyes = {3, 1, 2};
   forest->confidence = {-30, 30, {}};
   for (int i = 0; i < 30; ++i) forest->confidence.at[i] = 1 - static_cast<float>(i) / 32;
@@ -245,7 +247,7 @@ TEST_F(LandmarkElement, TellsTheSchemeAndTheConfidences) {
     ASSERT_EQ(read.faces->faces.size(), 2u);
     ASSERT_TRUE(read.faces->scheme);
     EXPECT_EQ(read.faces->scheme->eyes.left, 3);
-    ASSERT_EQ(read.faces->landmark_confidences.size(), 14u);
+    ASSERT_EQ(read.faces->landmark_confidences.size(), 2u * kDrawnHeadPoints);
     const auto [least, most] = std::ranges::minmax(read.faces->landmark_confidences);
     EXPECT_GT(least, 0);
     EXPECT_LT(most, 1);
@@ -263,7 +265,7 @@ TEST_F(LandmarkElement, TellsTheSchemeAndTheConfidences) {
     GstBuffer* out = harness.pass(in);
     const auto faces = read_faces(out, kWidth, kHeight).faces;
     gst_buffer_unref(out);
-    ASSERT_EQ(faces->landmark_confidences.size(), 14u) << frame;
+    ASSERT_EQ(faces->landmark_confidences.size(), 2u * kDrawnHeadPoints) << frame;
     if (frame == 3) {
       EXPECT_EQ(faces->landmark_confidences, before);
     }
@@ -314,7 +316,7 @@ TEST_F(LandmarkElement, SmoothsAndTurnsFacesWithAnIdUntilTheStreamBreaks) {
     GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{64, 63, 48, 48}})));
     std::vector<Point> points = read_faces(out, kWidth, kHeight).faces->landmarks;
     gst_buffer_unref(out);
-    EXPECT_EQ(points.size(), 7u);
+    EXPECT_EQ(points.size(), std::size_t{kDrawnHeadPoints});
     return points;
   };
   const auto raw = landmarks_of_second("", false);
@@ -372,7 +374,7 @@ TEST_F(LandmarkElement, HasInertiaWhereTheTrackerCarriesItsLandmarks) {
     std::vector<Point> points = faces->landmarks;
     width = faces->faces.at(0).box.w;
     gst_buffer_unref(out);
-    EXPECT_EQ(points.size(), 7u);
+    EXPECT_EQ(points.size(), std::size_t{kDrawnHeadPoints});
     return points;
   };
   const std::string track = "culktrack ! ";
@@ -382,7 +384,7 @@ TEST_F(LandmarkElement, HasInertiaWhereTheTrackerCarriesItsLandmarks) {
   const auto before = landmarks_of_second("inertia=0", track, 0);
   // A point that was carried by 1/80 of the box's width counts half.
   const double share = width / (width + 80.0);
-  for (std::size_t i = 0; i < 7; ++i) {
+  for (std::size_t i = 0; i < kDrawnHeadPoints; ++i) {
     const Point carried{before[i].x + 1, before[i].y};
     const auto between = [&](double inertia, float measured, float there) {
       return measured + inertia * share * (there - measured);

@@ -92,7 +92,7 @@ TEST_F(Sizes, AnEightKFrame) {
                               }),
                 1)
           << "frame " << i << " " << r;
-    EXPECT_EQ(faces->landmarks.size(), 7 * expected.size());
+    EXPECT_EQ(faces->landmarks.size(), kDrawnHeadPoints * expected.size());
     gst_buffer_unref(out);
   }
 }

@@ -7,9 +7,10 @@
 #include "kernels/common/lanes.h"
 #include "kernels/landmark_samples/landmark_samples.h"
 #include "kernels/landmarks/roll.h"
+#include "models/models.h"
+#include "tests/drawn_heads.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
-#include "tests/models/synthetic_forest.h"
 
 namespace cuface {
 namespace {
@@ -22,7 +23,9 @@ Roll turned(double degrees) {
 }
 
 std::shared_ptr<const ForestModel> small_model() {
-  return test::synthetic_forest(9, 4, 30, 3, 40, 5);
+  const auto model = load_forest(test::drawn_heads_model());
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return model.value();
 }
 
 /// Pixels of neighbours differ little, so that a rounding seldom changes a split.
@@ -54,7 +57,7 @@ TEST_P(TurnedForest, TurnedPicturesGiveTurnedLandmarks) {
   const std::vector<Box> boxes{{41.3f, 52.7f, 97.1f, 97.1f},
                                {150.2f, 33.4f, 120.6f, 120.6f},
                                {-20.3f, 100.8f, 110.2f, 110.2f}};
-  const std::size_t n = boxes.size() * 9;
+  const std::size_t n = boxes.size() * test::kDrawnHeadPoints;
   for (const int samples : {1, 3}) {
     std::vector<Point> straight(n), without(n);
     const std::vector<Roll> none(boxes.size());
@@ -95,7 +98,7 @@ TEST_P(TurnedForest, HasTheBitsOfTheReference) {
   ASSERT_TRUE(landmarker.ok());
   const cv::Mat picture = smooth_noise(320, 240);
   const auto landmarks_in = [&](Box box, Roll roll) {
-    std::vector<Point> out(9);
+    std::vector<Point> out(test::kDrawnHeadPoints);
     EXPECT_TRUE(landmarker.value()
                     ->enqueue(test::view_of(picture), {&box, 1}, kMap, 1, out, {&roll, 1})
                     .ok());

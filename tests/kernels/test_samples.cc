@@ -12,9 +12,9 @@
 #include "models/box_map.h"
 #include "models/models.h"
 #include "tests/data.h"
+#include "tests/drawn_heads.h"
 #include "tests/kernels/pictures.h"
 #include "tests/models/landmark_rows.h"
-#include "tests/models/synthetic_forest.h"
 
 namespace cuface {
 namespace {
@@ -28,7 +28,9 @@ SampleMaps maps_of(const BoxMap& map, int samples) {
 }
 
 std::shared_ptr<const ForestModel> small_model() {
-  return test::synthetic_forest(9, 4, 30, 3, 40, 5);
+  const auto model = load_forest(test::drawn_heads_model());
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return model.value();
 }
 
 cv::Mat noise(int width, int height) {
@@ -124,8 +126,8 @@ TEST_F(SamplesOfFaces, OneIsTheLandmarkerAndMoreAreItsMean) {
       }
     }
   }
-  EXPECT_EQ(compared, 7 * 3 * 9);
-  EXPECT_GE(moved, 4 * 3 * 9) << "points that are not those of the box alone";
+  EXPECT_EQ(compared, 7 * 3 * test::kDrawnHeadPoints);
+  EXPECT_GE(moved, 4 * 3 * test::kDrawnHeadPoints) << "points that are not those of the box alone";
 }
 
 /// The look whose two samples lie closest together, in parts of the head found there.
@@ -255,8 +257,8 @@ TEST(Samples, RefuseWhatTheLandmarkerRefuses) {
   auto made = SampledLandmarker::create(Backend::kCpu, small_model());
   ASSERT_TRUE(made.ok());
   const cv::Mat picture = noise(100, 100);
-  std::vector<Point> out(9, Point{7, 7});
-  const auto code = [&](const Box& box, int samples, std::size_t room = 9) {
+  std::vector<Point> out(test::kDrawnHeadPoints, Point{7, 7});
+  const auto code = [&](const Box& box, int samples, std::size_t room = test::kDrawnHeadPoints) {
     return made.value()
         ->enqueue(test::view(picture), {&box, 1}, kMap, samples, std::span(out).first(room))
         .code();
@@ -270,7 +272,7 @@ TEST(Samples, RefuseWhatTheLandmarkerRefuses) {
   }
   EXPECT_EQ(code(good, 0), StatusCode::kInvalidArgument);
   EXPECT_EQ(code(good, kMaxSamples + 1), StatusCode::kInvalidArgument);
-  EXPECT_EQ(out, std::vector<Point>(9, Point{7, 7}));
+  EXPECT_EQ(out, std::vector<Point>(test::kDrawnHeadPoints, Point{7, 7}));
   EXPECT_EQ(code(good, 8), StatusCode::kOk);
   EXPECT_EQ(SampledLandmarker::create(Backend::kCpu, nullptr).status().code(),
             StatusCode::kInvalidArgument);

@@ -1,0 +1,21 @@
+// The landmark model of tests that need no real data: a forest that cuface-train has trained on
+// drawn heads while the tests were built (tests/train/drawn-heads).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace cuface::test {
+
+inline constexpr int kDrawnHeadPoints = 68;
+
+/// dlib's file of it; a failure of the test where the build does not say where it is.
+inline std::string drawn_heads_model() {
+  const char* path = std::getenv("CUFACE_DRAWN_HEADS");
+  EXPECT_NE(path, nullptr) << "CUFACE_DRAWN_HEADS is not set: run tests by meson";
+  return path ? path : "";
+}
+
+}  // namespace cuface::test
