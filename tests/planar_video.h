@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/keypoints/reference.h"
 #include "kernels/planar/objects.h"
 #include "tests/mat_view.h"
 #include "tests/planar_scenes.h"
@@ -33,6 +34,13 @@ inline Features features_of(const cv::Mat& grey, const FeatureConfig& config = {
   return out;
 }
 
+/// Of a picture that is looked for.
+inline Features reference_features(const cv::Mat& grey, const FeatureConfig& config) {
+  Features out;
+  must(find_in_reference(config, view_of(grey), out));
+  return out;
+}
+
 class PlanarVideo {
  public:
   explicit PlanarVideo(std::vector<cv::Mat> pictures, const PlanarSearchConfig& config = {},
@@ -40,7 +48,7 @@ class PlanarVideo {
       : pictures_(std::move(pictures)),
         pyramids_{{size.width, size.height}, {size.width, size.height}} {
     for (const cv::Mat& picture : pictures_)
-      features_.push_back(features_of(picture, config.features));
+      features_.push_back(reference_features(picture, config.features));
     std::vector<PlanarObjects::Reference> references;
     for (std::size_t i = 0; i < pictures_.size(); ++i)
       references.push_back({view_of(pictures_[i]), &features_[i]});

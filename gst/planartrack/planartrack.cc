@@ -164,7 +164,8 @@ class PlanarTrack final : public Element {
 
   /// As the frames' keypoints are. Objects go on seeing the features, which stay where they are.
   Status describe(const FeatureConfig& config) {
-    return describe_and_tell(*references_, config, &stop_flag(), element(), GST_CAT_DEFAULT,
+    return describe_and_tell(*references_, config, SmallPictures::kEnlargedToo, &stop_flag(),
+                             element(), GST_CAT_DEFAULT,
                              "so it is never found. Take a picture with corners");
   }
 

@@ -22,7 +22,7 @@ struct PlanarSearchConfig {
   PlanarConfig planar;
   FeatureConfig features;  ///< of frames, where nobody has found their keypoints
   /// Lowe's ratio. Of descriptors with signs, light spots match light ones only [S2.13].
-  MatchConfig match{.ratio = 0.8f};
+  MatchConfig match{.ratio = 0.85f};
   int interval = 1;  ///< frames from one search to the next, at least; >= 1
 };
 

@@ -124,6 +124,24 @@ bool PlanarTracker::verify(Homography& map, GaussianPyramid& frame, std::uint64_
   return std::ranges::count(alike_, 1) >= config_.least_found;
 }
 
+/// From the points that look like the picture to those around them, as long as they become more:
+/// the first of them may lie together, so that corners far from them are a guess.
+void PlanarTracker::grow(Homography map, GaussianPyramid& frame, std::uint64_t seed,
+                         PlanarScratch& s) {
+  for (int round = 0; round < kMostGrowths && pose_.visible; ++round) {
+    const PlanarPose before = pose_;
+    were_alike_ = alike_;
+    if (refine(map, frame, kRefined[kRounds - 1], true, seed, s)) {
+      const auto inliers = static_cast<int>(std::ranges::count(alike_, 1));
+      if (inliers > before.inliers) settle(map, inliers, true);
+      if (inliers > before.inliers && pose_.visible) continue;
+    }
+    pose_ = before;
+    alike_ = were_alike_;
+    return;
+  }
+}
+
 Status PlanarTracker::find(std::span<const Point> in_picture, std::span<const Point> in_frame,
                            std::span<const float> turns, GaussianPyramid& frame, std::uint64_t seed,
                            PlanarScratch& s, const StopFlag* stop) {
@@ -141,6 +159,7 @@ Status PlanarTracker::find(std::span<const Point> in_picture, std::span<const Po
       return {};
     if (verify(map, frame, seed, s)) {
       settle(map, static_cast<int>(std::ranges::count(alike_, 1)), true);
+      grow(map, frame, seed, s);
       return {};
     }
     // Something else of the frame has the picture's corners in part: the next map is without it.

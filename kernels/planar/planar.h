@@ -87,6 +87,7 @@ class PlanarTracker {
 
   bool refine(Homography& map, GaussianPyramid& frame, float threshold, bool must_look_alike,
               std::uint64_t seed, PlanarScratch& scratch);
+  void grow(Homography map, GaussianPyramid& frame, std::uint64_t seed, PlanarScratch& scratch);
   bool verify(Homography& map, GaussianPyramid& frame, std::uint64_t seed, PlanarScratch& scratch);
   void settle(const Homography& map, int inliers, bool found);
 
@@ -95,6 +96,7 @@ class PlanarTracker {
   int width_, height_;
   std::vector<Point> points_;
   std::vector<std::uint8_t> alike_;  ///< of points_: it looks like the picture on the last frame
+  std::vector<std::uint8_t> were_alike_;  ///< before a round that may be taken back
   PlanarPose pose_;
 };
 

@@ -23,6 +23,8 @@ inline constexpr double kAlike = 0.8;
 inline constexpr float kFollowed = 3;
 inline constexpr int kRounds = 3;
 inline constexpr float kRefined[kRounds] = {3, 1.5f, 0.6f};
+/// Rounds behind these, as long as more points look like the picture.
+inline constexpr int kMostGrowths = 6;
 /// Maps of the matches of one frame that are tried.
 inline constexpr int kMostAttempts = 4;
 /// px^2 that an object covers at the least.

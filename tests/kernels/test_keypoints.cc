@@ -1,7 +1,10 @@
 // A detector and a descriptor by name: each pair beside the stages themselves.
 #include <gtest/gtest.h>
 
+#include <opencv2/imgproc.hpp>
+
 #include "kernels/keypoints/keypoints.h"
+#include "kernels/keypoints/reference.h"
 #include "tests/kernels/pictures.h"
 
 namespace cuface {
@@ -70,6 +73,69 @@ TEST(Keypoints, OfFastAndSurf) {
   EXPECT_EQ(found.floats, wanted.descriptors);
   EXPECT_EQ(found.signs, std::vector<std::int8_t>(found.keypoints.size(), 0));
   EXPECT_TRUE(found.descriptors.empty());
+}
+
+Features in_reference(const FeatureConfig& config, const cv::Mat& grey) {
+  Features out;
+  EXPECT_TRUE(find_in_reference(config, test::view_of(grey), out).ok());
+  return out;
+}
+
+Features in_frame(const FeatureConfig& config, const cv::Mat& grey) {
+  Features out;
+  FeatureFinder finder = std::move(FeatureFinder::create(config, grey.cols, grey.rows).value());
+  EXPECT_TRUE(finder.run(test::view_of(grey), out).ok());
+  return out;
+}
+
+TEST(Keypoints, OfALargeReferenceAreThoseOfAFrame) {
+  const FeatureConfig config;
+  const cv::Mat large = test::smooth_noise(300, kEdgesOfSmallPicture * config.orb.edge, 6, 3);
+  const Features found = in_reference(config, large), wanted = in_frame(config, large);
+  EXPECT_GE(found.keypoints.size(), 100u);
+  EXPECT_EQ(found.keypoints, wanted.keypoints);
+  EXPECT_EQ(found.descriptors, wanted.descriptors);
+}
+
+TEST(Keypoints, OfASmallReferenceAreThoseOfItAndOfItEnlarged) {
+  for (const FeatureDescriptor descriptor : {FeatureDescriptor::kOrb, FeatureDescriptor::kSurf}) {
+    if (descriptor == FeatureDescriptor::kSurf && !has_surf()) continue;
+    const FeatureConfig config{.descriptor = descriptor};
+    const cv::Mat small = test::smooth_noise(180, 90, 6, 3);
+    cv::Mat twice;
+    cv::resize(small, twice, {}, 2, 2, cv::INTER_LINEAR_EXACT);
+    const Features own = in_frame(config, small);
+    const std::size_t n = own.keypoints.size();
+    FeatureConfig rest = config;
+    rest.orb.max_keypoints -= static_cast<int>(n);
+    const Features found = in_reference(config, small), more = in_frame(rest, twice);
+    ASSERT_GE(n, 10u);
+    ASSERT_GE(more.keypoints.size(), 50u);
+    ASSERT_EQ(found.keypoints.size(), n + more.keypoints.size());
+    for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(found.keypoints[i], own.keypoints[i]) << i;
+    for (std::size_t i = 0; i < more.keypoints.size(); ++i) {
+      const Keypoint &of = more.keypoints[i], &k = found.keypoints[n + i];
+      EXPECT_FLOAT_EQ(2 * k.x + 0.5f, of.x) << i;
+      EXPECT_FLOAT_EQ(2 * k.y + 0.5f, of.y) << i;
+      EXPECT_EQ(2 * k.size, of.size) << i;
+      EXPECT_EQ(k.angle, of.angle) << i;
+    }
+    const auto joined = [](auto first, const auto& second) {
+      first.insert(first.end(), second.begin(), second.end());
+      return first;
+    };
+    EXPECT_EQ(found.descriptors, joined(own.descriptors, more.descriptors));
+    EXPECT_EQ(found.floats, joined(own.floats, more.floats));
+    EXPECT_EQ(found.signs, joined(own.signs, more.signs));
+  }
+}
+
+TEST(Keypoints, OfAReferenceAsLowAsTheBorderIsWide) {
+  const cv::Mat low = test::smooth_noise(300, 62, 6, 3);
+  EXPECT_TRUE(in_frame({}, low).keypoints.empty());
+  EXPECT_GE(in_reference({}, low).keypoints.size(), 50u);
+  const FeatureConfig few{.orb = {.max_keypoints = 20}};
+  EXPECT_LE(in_reference(few, low).keypoints.size(), 20u);
 }
 
 TEST(Keypoints, RefuseWhatMakesNoSenseOrIsNotBuilt) {

@@ -216,6 +216,15 @@ TEST(Planar, KeypointsOfOthersAreTaken) {
   EXPECT_TRUE(video.next(frame, &some).visible);
 }
 
+// The border of 31 pixels that ORB leaves out is as wide as the picture is high.
+TEST(Planar, FindsALowPicture) {
+  const cv::Mat low = test::poster(14)(cv::Rect(0, 40, 320, 62)).clone();
+  Video video(std::vector{low});
+  const PlanarPose& pose = video.next(scene(low, {}, 1));
+  ASSERT_TRUE(pose.visible);
+  EXPECT_LT(error_of(pose, {}, low), 1);
+}
+
 TEST(Planar, SearchesAsOftenAsAsked) {
   const cv::Mat object = test::poster(14);
   const cv::Mat empty = test::poster(77, test::kSceneWidth, test::kSceneHeight);

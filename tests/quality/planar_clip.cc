@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of the peer: Lowe's ratio and px of RANSAC are the tracker's. It asks for ten inliers, where the
+/// Of the peer: Lowe's ratio, and the tracker's px of RANSAC. It asks for ten inliers, where the
 /// tracker takes six that agree and looks at the picture then.
 constexpr float kRatio = 0.8f;
 constexpr double kThreshold = 3;

@@ -22,6 +22,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 using test::features_of;
+using test::reference_features;
 
 /// As the tracker has them.
 std::vector<Match> matches_of(MatchConfig config, const Features& a, const Features& b) {
@@ -84,7 +85,7 @@ nlohmann::ordered_json run(int tilt, unsigned first, int views, const PlanarSear
     test::lay(frame, object, truth);
     test::expose(frame, between(0.6, 1.2), between(-15, 15), between(0, 1.2), 2, seed);
 
-    const Features ours = features_of(object, search.features),
+    const Features ours = reference_features(object, search.features),
                    theirs = features_of(frame, search.features);
     const std::vector<Match> matches = matches_of(search.match, ours, theirs);
     std::vector<Point> from, to;

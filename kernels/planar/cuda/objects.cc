@@ -238,9 +238,14 @@ Status PlanarObjects::search(ImageView<const std::uint8_t> frame, const std::byt
   for (int attempt = 0; attempt < cuface::planar::kMostAttempts; ++attempt) {
     CUFACE_TRY(planar::guess(work_, attempt, launch));
     for (int round = 0; round < cuface::planar::kRounds; ++round) {
-      CUFACE_TRY(planar::look(work_, frame, round == cuface::planar::kRounds - 1, launch));
+      CUFACE_TRY(planar::look(work_, frame, planar::Looks::kForMap,
+                              round == cuface::planar::kRounds - 1, launch));
       CUFACE_TRY(planar::fit(work_, round, launch));
     }
+  }
+  for (int round = 0; round < cuface::planar::kMostGrowths; ++round) {
+    CUFACE_TRY(planar::look(work_, frame, planar::Looks::kForMore, true, launch));
+    CUFACE_TRY(planar::grow(work_, launch));
   }
   return {};
 }
@@ -266,7 +271,7 @@ Status PlanarObjects::enqueue(std::shared_ptr<GaussianPyramid> now, const std::b
   flow.status = work_.status;
   CUFACE_TRY(enqueue_flow(prev, next, flow, config_.planar.flow, launch));
   CUFACE_TRY(planar::carry(work_, launch));
-  CUFACE_TRY(planar::look(work_, picture, true, launch));
+  CUFACE_TRY(planar::look(work_, picture, planar::Looks::kForMap, true, launch));
   CUFACE_TRY(planar::fit(work_, planar::kFollowing, launch));
   CUFACE_TRY(planar::decide(work_, launch));
   launch.begin_if(&shared_.data()->run);

@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads)
       work.shared->flows = work.count * work.stride;
     }
     object.active = object.pose.visible && !moment.loses;
-    object.looks = 0;
+    object.looks = Looks::kNot;
     object.map = object.pose.map;
   });
   const std::uint8_t* alike = work.alike + my.first;
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads) carry_kernel(const __grid_constant__
   lanes.once([&] {
     if (inliers < work.least_followed) return;
     object.map = map.get();
-    object.looks = 1;
+    object.looks = Looks::kForMap;
   });
 }
 
@@ -123,7 +123,7 @@ struct OnePicture {
 /// A block a point of an object.
 __global__ void __launch_bounds__(BlockPatch::kThreads)
     look_kernel(const __grid_constant__ PlanarWork work, ImageView<const std::uint8_t> frame,
-                bool must_look_alike) {
+                Looks looks, bool must_look_alike) {
   static_assert(BlockPatch::kThreads == kThreads);
   constexpr int kPixels = kSquareSide * kSquareSide;
   extern __shared__ std::uint8_t memory[];
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(BlockPatch::kThreads)
   __shared__ int sums[5];
   const Mine my(work, static_cast<int>(blockIdx.y));
   const int i = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
-  if (!my.object.looks || i >= my.model.points) return;
+  if (my.object.looks != looks || i >= my.model.points) return;
   const std::size_t mine = my.first + static_cast<std::size_t>(i);
   const Homography map = my.object.map, back = inverse(map);
   const ImageView<const std::uint8_t>* octaves = my.model.octave;
@@ -186,6 +186,27 @@ __global__ void __launch_bounds__(BlockPatch::kThreads)
   work.status[mine] = good ? 1 : 0;
 }
 
+/// Which points look like the picture by the map of the first pairs.
+__device__ void note_alike(const Mine& my, const BlockLanes& lanes, bool agrees) {
+  const std::uint8_t* status = my.work.status + my.first;
+  std::uint8_t* alike = my.work.alike + my.first;
+  lanes.each(my.model.points, [&](int i) { alike[i] = 0; });
+  lanes.pick(
+      agrees ? my.model.points : 0, [&](int i) { return status[i] != 0; },
+      [&](int i, int place) {
+        alike[i] = my.work.inlier[my.first + static_cast<std::size_t>(place)];
+      });
+}
+
+/// `pose` is visible if `map` shows all corners.
+__device__ void settle(const Mine& my, const Homography& map, int inliers, bool found,
+                       PlanarPose& pose) {
+  pose.visible = my.place(map, pose.corners);
+  pose.found = found;
+  pose.map = scaled(map);
+  pose.inliers = inliers;
+}
+
 __global__ void __launch_bounds__(kThreads)
     fit_kernel(const __grid_constant__ PlanarWork work, int round, float threshold) {
   __shared__ Raw<homography::FindScratch> scratch;
@@ -193,34 +214,56 @@ __global__ void __launch_bounds__(kThreads)
   const int number = static_cast<int>(blockIdx.x);
   const Mine my(work, number);
   Object& object = my.object;
-  if (!object.looks) return;
+  if (object.looks != Looks::kForMap) return;
   const BlockLanes lanes;
   const int n = my.pick_pairs(lanes, my.model.points, work.points);
   const bool is_last = round == kFollowing || round == kRounds - 1;
   const int inliers = my.find(lanes, n, threshold, my.seed(number), map.get(), scratch.get());
   const bool agrees = inliers >= work.least_followed;
-  const std::uint8_t* status = work.status + my.first;
-  std::uint8_t* alike = work.alike + my.first;
-  lanes.each(my.model.points, [&](int i) { alike[i] = 0; });
-  lanes.pick(
-      agrees ? my.model.points : 0, [&](int i) { return status[i] != 0; },
-      [&](int i, int place) {
-        alike[i] = work.inlier[my.first + static_cast<std::size_t>(place)];
-      });
+  note_alike(my, lanes, agrees);
   lanes.once([&] {
     if (agrees) object.map = map.get();
     if (agrees && !is_last) return;
-    object.looks = 0;
+    object.looks = Looks::kNot;
     const bool is_search = round != kFollowing;
     if (!agrees || (is_search && inliers < work.least_found)) return;
     PlanarPose pose;
-    pose.visible = my.place(object.map, pose.corners);
-    pose.found = is_search;
-    pose.map = scaled(object.map);
-    pose.inliers = inliers;
+    settle(my, object.map, inliers, is_search, pose);
     object.pose = pose.visible ? pose : PlanarPose{};
-    if (is_search) object.active = 0;
+    if (!is_search) return;
+    object.active = 0;
+    if (pose.visible) object.looks = Looks::kForMore;
   });
+}
+
+/// A map by which more points look like the picture takes the place of the last one.
+__global__ void __launch_bounds__(kThreads)
+    grow_kernel(const __grid_constant__ PlanarWork work, float threshold) {
+  __shared__ Raw<homography::FindScratch> scratch;
+  __shared__ Raw<Homography> map;
+  __shared__ Raw<PlanarPose> pose;
+  __shared__ bool grows;
+  const int number = static_cast<int>(blockIdx.x);
+  const Mine my(work, number);
+  Object& object = my.object;
+  if (object.looks != Looks::kForMore) return;
+  const BlockLanes lanes;
+  const int n = my.pick_pairs(lanes, my.model.points, work.points);
+  const int inliers = my.find(lanes, n, threshold, my.seed(number), map.get(), scratch.get());
+  lanes.once([&] {
+    grows = inliers >= work.least_followed && inliers > object.pose.inliers;
+    if (grows) {
+      settle(my, map.get(), inliers, true, pose.get());
+      grows = pose.get().visible;
+    }
+    if (!grows) {
+      object.looks = Looks::kNot;
+      return;
+    }
+    object.map = map.get();
+    object.pose = pose.get();
+  });
+  if (grows) note_alike(my, lanes, true);
 }
 
 /// One block.
@@ -303,7 +346,7 @@ __global__ void __launch_bounds__(kThreads)
     if (!object.active) return;
     object.map = map.get();
     Point corners[4];
-    object.looks = my.place(object.map, corners);
+    object.looks = my.place(object.map, corners) ? Looks::kForMap : Looks::kNot;
   });
 }
 
@@ -353,18 +396,22 @@ Status carry(const PlanarWork& work, Launcher launch) {
   return launch("planar: carry", carry_kernel, each(work), work);
 }
 
-Status look(const PlanarWork& work, ImageView<const std::uint8_t> frame, bool must_look_alike,
-            Launcher launch) {
+Status look(const PlanarWork& work, ImageView<const std::uint8_t> frame, Looks looks,
+            bool must_look_alike, Launcher launch) {
   const dim3 grid(static_cast<unsigned>(work.stride), static_cast<unsigned>(work.count));
   return launch(
       "planar: look", look_kernel,
       {grid, BlockPatch::kThreads, static_cast<std::size_t>(BlockPatch::bytes(kRefineWindow))},
-      work, frame, must_look_alike);
+      work, frame, looks, must_look_alike);
 }
 
 Status fit(const PlanarWork& work, int round, Launcher launch) {
   return launch("planar: fit", fit_kernel, each(work), work, round,
                 kRefined[round == kFollowing ? kRounds - 1 : round]);
+}
+
+Status grow(const PlanarWork& work, Launcher launch) {
+  return launch("planar: grow", grow_kernel, each(work), work, kRefined[kRounds - 1]);
 }
 
 Status decide(const PlanarWork& work, Launcher launch) {

@@ -61,13 +61,16 @@ struct Model {
   HomographyConfig homography;  ///< of matches
 };
 
+/// What for: a map of matches or of flow; or more points, after it was found.
+enum class Looks : std::int32_t { kNot, kForMap, kForMore };
+
 /// What becomes of it.
 struct Object {
   PlanarPose pose;
   Homography map;       ///< that is looked at
   std::uint64_t id;     ///< 0 until it is found
   std::int32_t active;  ///< it is being followed, or looked for
-  std::int32_t looks;   ///< its points are to be looked at, by `map`
+  Looks looks;          ///< its points are to be looked at, by `map`
   std::int32_t pairs;   ///< matches that are left
   std::int32_t wanted;  ///< keypoints that are to be matched: all or none
 };
@@ -105,11 +108,13 @@ Status begin(const PlanarWork& work, const Moment& moment, Launcher launch);
 /// The maps of their flow, work.after.
 Status carry(const PlanarWork& work, Launcher launch);
 /// Where the points are by what the picture looks like there: work.after.
-Status look(const PlanarWork& work, ImageView<const std::uint8_t> frame, bool must_look_alike,
-            Launcher launch);
+Status look(const PlanarWork& work, ImageView<const std::uint8_t> frame, Looks looks,
+            bool must_look_alike, Launcher launch);
 /// The maps of that, in a round of a search, or of what is followed.
 inline constexpr int kFollowing = -1;
 Status fit(const PlanarWork& work, int round, Launcher launch);
+/// The maps of what was found on this frame, where they have more points.
+Status grow(const PlanarWork& work, Launcher launch);
 /// Whether something is to be looked for: shared->run, and what of it is to be matched.
 Status decide(const PlanarWork& work, Launcher launch);
 /// Pairs of an object's matches.
