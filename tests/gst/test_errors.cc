@@ -4,6 +4,7 @@
 #include "gst/base/errors.h"
 #include "tests/drawn_heads.h"
 #include "tests/gst/support.h"
+#include "tests/models/temporary.h"
 
 namespace cuface::test {
 namespace {

@@ -174,7 +174,7 @@ TEST_F(ForeignChain, FacesAreFollowedBetweenItsSearchesAndHaveLandmarks) {
       const FacesRead read = read_faces(out, kWidth, kHeight);
       ASSERT_NE(read.faces, nullptr);
       ASSERT_EQ(read.faces->faces.size(), 2u) << i;
-      EXPECT_EQ(read.faces->landmarks_per_face, 7);
+      EXPECT_EQ(read.faces->landmarks_per_face, kDrawnHeadPoints);
       EXPECT_EQ(read.faces->searched, i % kEvery == 0);
       for (int which = 0; which < 2; ++which) {
         const Face& face = read.faces->faces[static_cast<std::size_t>(which)];
