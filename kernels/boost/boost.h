@@ -132,4 +132,20 @@ Result<CascadeModel> make_cascade(const FeatureBank& bank, std::span<const Boost
 Result<std::vector<std::uint16_t>> failed_stages(const CascadeModel& model,
                                                  const TrainingSamples& samples);
 
+/// The same for windows that come one by one. Serves one thread at a time.
+class FailedStages {
+ public:
+  /// `model` is valid, and outlives it. May throw std::bad_alloc.
+  explicit FailedStages(const CascadeModel& model);
+  FailedStages(FailedStages&&) noexcept;
+  ~FailedStages();
+
+  /// Of a window of the model's size, row after row.
+  std::uint16_t of(const std::uint8_t* window);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 }  // namespace cuface

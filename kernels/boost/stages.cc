@@ -45,19 +45,32 @@ Result<std::vector<std::uint16_t>> failed_stages(const CascadeModel& model,
                                                  const TrainingSamples& samples) {
   CUFACE_TRY(validate(model));
   CUFACE_TRY(boost::check_windows(samples, model.window_width, model.window_height));
-  boost::WindowSums window(model.window_width, model.window_height, model.has_tilted());
-  BoundCascade cascade(model);
-  cascade.bind(window.layout());
+  FailedStages stages(model);
   std::vector<std::uint16_t> failed;
   failed.reserve(samples.count());
-  for (std::size_t i = 0; i < samples.count(); ++i) {
-    window.make(samples.window(i));
-    const float norm = window.norm();
-    failed.push_back(
-        norm == 0 ? 0
-                  : static_cast<std::uint16_t>(cascade.failed_stage(window.sums().data(), norm)));
-  }
+  for (std::size_t i = 0; i < samples.count(); ++i) failed.push_back(stages.of(samples.window(i)));
   return failed;
+}
+
+struct FailedStages::Impl {
+  explicit Impl(const CascadeModel& model)
+      : sums(model.window_width, model.window_height, model.has_tilted()), cascade(model) {
+    cascade.bind(sums.layout());
+  }
+
+  boost::WindowSums sums;
+  BoundCascade cascade;
+};
+
+FailedStages::FailedStages(const CascadeModel& model) : impl_(std::make_unique<Impl>(model)) {}
+FailedStages::FailedStages(FailedStages&&) noexcept = default;
+FailedStages::~FailedStages() = default;
+
+std::uint16_t FailedStages::of(const std::uint8_t* window) {
+  impl_->sums.make(window);
+  const float norm = impl_->sums.norm();
+  if (norm == 0) return 0;
+  return static_cast<std::uint16_t>(impl_->cascade.failed_stage(impl_->sums.sums().data(), norm));
 }
 
 }  // namespace cuface

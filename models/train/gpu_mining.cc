@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <list>
-#include <optional>
+#include <deque>
 #include <tuple>
 #include <utility>
 
 #ifdef CUFACE_HAVE_CUDA
-#include "kernels/cascade/cuda/search.h"
 #include "kernels/common/cuda/runtime.h"
-#include "kernels/common/cuda/scratch.h"
 #include "kernels/common/guarded.h"
 #include "kernels/common/try.h"
-#include "kernels/detect/searcher.h"
 #include "kernels/generated/generated.h"
 #include "kernels/generated/generated_cuda.h"
-#include "kernels/levels/levels.h"
-#include "kernels/pyramid/cuda/resize.h"
 #include "models/train/gpu_pictures.h"
+#include "models/train/gpu_plans.h"
 #endif
 
 namespace cuface::train {
@@ -29,29 +24,6 @@ namespace {
 
 using cuda::check;
 using cuda::grow_to;
-
-/// What pictures of one launch have in common.
-struct PictureKind {
-  int width = 0, height = 0, dx = 0, dy = 0;
-  double factor = 0;
-  bool generated = false, stays = false;  ///< stays: on the GPU
-  friend bool operator==(const PictureKind&, const PictureKind&) = default;
-};
-
-/// How they are searched. Each has its own scratch.
-struct KindPlan {
-  PictureKind kind;
-  bool is_made = false;  ///< for the model in use
-  bool can = false;      ///< false: the CPU has these
-  std::int64_t windows = 0;
-  ImageView<std::uint8_t> picture, pixels;  ///< whole, and the atlas of its levels
-  cuda::ScratchPart<std::uint8_t> picture_part, pixels_part;
-  std::size_t scratch_bytes = 0;
-  std::optional<cuda::LevelResize> resize;  ///< the same for all models
-  cuda::CascadeSearch search;
-
-  std::size_t picture_bytes() const { return picture_part.size(); }
-};
 
 /// Pictures of one kind, side by side in the scratch.
 struct Group {
@@ -63,11 +35,17 @@ struct Group {
   const Rect* raw = nullptr;
 };
 
-/// Pictures on their way, and their memory. There are two, so that the GPU has work while the host
-/// sees to what it found.
+/// A search that has begun.
+struct BegunSearch {
+  std::vector<SearchedPicture> found;
+};
+
+/// Pictures of one search on their way, and their memory. There are several, so that the GPU has
+/// work while the host sees to what it found.
 struct Load {
   static constexpr std::size_t kStreams = 4;
 
+  BegunSearch* search = nullptr;   ///< null: not in use
   std::size_t begin = 0, end = 0;  ///< tasks
   std::vector<Group> groups;
   cuda::DeviceBuffer<std::byte> scratch;
@@ -78,9 +56,15 @@ struct Load {
   cuda::PinnedBuffer<Rect> boxes;
   std::array<cuda::OwnStream, kStreams> streams;  ///< end before what they work on
 
+  std::size_t scratch_needed() const {
+    std::size_t bytes = 0;
+    for (const Group& group : groups) bytes += group.plan->scratch_bytes * group.tasks.size();
+    return bytes;
+  }
+  cudaStream_t stream_of(std::size_t group) const { return streams[group % kStreams].get(); }
   Status wait() const {
-    for (const cuda::OwnStream& stream : streams)
-      CUFACE_TRY(check(cudaStreamSynchronize(stream.get()), "mining"));
+    for (std::size_t i = 0; i < std::min(groups.size(), kStreams); ++i)
+      CUFACE_TRY(check(cudaStreamSynchronize(streams[i].get()), "mining"));
     return {};
   }
 };
@@ -107,47 +91,82 @@ class CudaMining final : public GpuMining {
   }
 
   void use(std::shared_ptr<const CascadeModel> model) override {
-    for (KindPlan& plan : plans_) plan.is_made = false;
-    cascade_.reset();
-    model_ = std::move(model);
-    cascade_.emplace(*model_);
+    drop();
+    plans_.use(std::move(model));
   }
 
-  Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
-                const StopFlag* stop) override {
+  Status begin(std::span<const SearchTask> tasks, const StopFlag* stop) override {
     CUFACE_TRY(check(cudaSetDevice(device_), "choosing the GPU"));
-    found.clear();
-    found.resize(tasks.size());
-    while (plans_.size() > kMostPlans) plans_.pop_back();
-    const Status status = search_all(tasks, found, stop);
+    BegunSearch& search = begun_.emplace_back();
+    search.found.resize(tasks.size());
+    Status status = begin(tasks, search, stop);
     if (status.ok()) return status;
-    for (const Load& load : loads_) CUFACE_TRY(load.wait());
+    while (!in_flight_.empty() && in_flight_.back()->search == &search) {
+      const Status waited = in_flight_.back()->wait();
+      if (!waited.ok()) status = waited;
+      in_flight_.back()->search = nullptr;
+      in_flight_.pop_back();
+    }
+    begun_.pop_back();
+    return status;
+  }
+
+  Status end(std::vector<SearchedPicture>& found) override {
+    CUFACE_TRY(check(cudaSetDevice(device_), "choosing the GPU"));
+    BegunSearch& search = begun_.front();
+    Status status;
+    while (!in_flight_.empty() && in_flight_.front()->search == &search) {
+      const Status ended = end_oldest();
+      if (!ended.ok()) status = ended;
+    }
+    found = std::move(search.found);
+    begun_.pop_front();
     return status;
   }
 
  private:
-  static constexpr std::size_t kAtOnce = 64, kMostPlans = 64;
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 29;  ///< of a scratch, or a picture
-  static constexpr std::size_t kMostApart = INT32_MAX;             ///< of rows that a copy takes
-  static constexpr std::uint32_t kBoxes = 64;  ///< fetched with the counts; more are seldom
+  static constexpr std::size_t kAtOnce = 128, kLoads = 5;
+  static constexpr std::size_t kMostBytes = std::size_t{3} << 26;     ///< of a scratch of several
+  static constexpr std::size_t kMostInFlight = std::size_t{1} << 30;  ///< of all, or one picture
+  static constexpr std::uint32_t kBoxes = GpuPlans::kFewestBoxes;     ///< fetched with the counts
 
-  Status search_all(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
-                    const StopFlag* stop) {
-    Load* before = nullptr;
-    for (std::size_t next = 0, turn = 0; next < tasks.size() || before; turn = 1 - turn) {
+  /// What has begun and not ended is not asked for.
+  void drop() {
+    for (Load* load : in_flight_) {
+      (void)load->wait();  // what went wrong concerned nobody
+      load->search = nullptr;
+    }
+    in_flight_.clear();
+    begun_.clear();
+  }
+
+  Status begin(std::span<const SearchTask> tasks, BegunSearch& search, const StopFlag* stop) {
+    if (plans_.are_many()) {
+      while (!in_flight_.empty()) CUFACE_TRY(end_oldest());
+      plans_.keep_few();
+    }
+    for (std::size_t next = 0; next < tasks.size();) {
       if (is_raised(stop)) return cancelled();
+      if (in_flight_.size() == kLoads) CUFACE_TRY(end_oldest());
+      // The one with most memory, so that not each one needs as much as the largest picture.
       Load* load = nullptr;
-      if (next < tasks.size()) {
-        load = &loads_[turn];
-        load->begin = next;
-        CUFACE_TRY(gather(tasks, next, load->groups));
-        load->end = next;
-        CUFACE_TRY(begin(tasks, *load));
-      }
-      if (before) CUFACE_TRY(end(*before, found));
-      before = load;
+      for (Load& other : loads_)
+        if (!other.search && (!load || load->scratch.size() < other.scratch.size())) load = &other;
+      load->begin = next;
+      CUFACE_TRY(gather(tasks, next, load->groups));
+      load->end = next;
+      while (!in_flight_.empty() && bytes_in_flight() + load->scratch_needed() > kMostInFlight)
+        CUFACE_TRY(end_oldest());
+      load->search = &search;
+      in_flight_.push_back(load);
+      CUFACE_TRY(begin(tasks, *load));
     }
     return {};
+  }
+  std::size_t bytes_in_flight() const {
+    std::size_t bytes = 0;
+    for (const Load* load : in_flight_) bytes += load->scratch_needed();
+    return bytes;
   }
 
   /// The tasks from `first` on that are searched together, by kind; `first` becomes the next one.
@@ -165,16 +184,24 @@ class CudaMining final : public GpuMining {
     }
     return {};
   }
+  Result<KindPlan*> plan_for(const SearchTask& task) {
+    bool is_on_gpu = false;
+    if (task.stays) {
+      CUFACE_TAKE(at, pictures_.find(task.picture, GpuPlans::row_bytes(task.picture.width)));
+      is_on_gpu = at != nullptr;
+    }
+    return plans_.find(task, is_on_gpu);
+  }
 
   Status begin(std::span<const SearchTask> tasks, Load& load) {
-    std::size_t scratch = 0, pictures = 0;
-    for (const Group& group : load.groups) {
-      scratch += group.plan->scratch_bytes * group.tasks.size();
+    std::size_t pictures = 0;
+    for (const Group& group : load.groups)
       if (!group.plan->kind.generated && !group.plan->kind.stays)
         pictures += group.plan->picture_bytes() * group.tasks.size();
-    }
-    const std::size_t count = load.end - load.begin;
-    CUFACE_TRY(grow_to(scratch, load.scratch));
+    const std::size_t count = kAtOnce, scratch = load.scratch_needed();
+    // To get more would wait for all that the GPU does: at once for what later kinds need.
+    CUFACE_TRY(
+        grow_to(scratch < kMostBytes / 4 ? scratch : std::max(scratch, kMostBytes), load.scratch));
     CUFACE_TRY(grow_to(pictures, load.host_pictures));
     CUFACE_TRY(grow_to(count, load.scenes));
     CUFACE_TRY(grow_to(count, load.host_scenes));
@@ -186,14 +213,21 @@ class CudaMining final : public GpuMining {
     for (std::size_t i = 0; i < load.groups.size(); ++i) {
       Group& group = load.groups[i];
       group.scratch = at;
-      CUFACE_TRY(
-          enqueue(tasks, load, group, place, picture, load.streams[i % Load::kStreams].get()));
+      CUFACE_TRY(enqueue(tasks, load, group, place, picture, load.stream_of(i)));
       at += group.plan->scratch_bytes * group.tasks.size();
       place += group.tasks.size();
     }
     return {};
   }
 
+  /// Waits for the load that began first, and sees what it found.
+  Status end_oldest() {
+    Load& load = *in_flight_.front();
+    const Status status = end(load, load.search->found);
+    load.search = nullptr;
+    in_flight_.pop_front();
+    return status;
+  }
   Status end(const Load& load, std::vector<SearchedPicture>& found) {
     CUFACE_TRY(load.wait());
     std::size_t place = 0;
@@ -287,7 +321,7 @@ class CudaMining final : public GpuMining {
     int first = kGeneratedHeight, last = 0;
     for (const Rect& box : found.boxes) {
       const int around =
-          2 * (box.h / model_->window_height + 2);  // what a level's pixel is made of
+          2 * (box.h / plans_.model().window_height + 2);  // what a level's pixel is made of
       first = std::min(first, plan.kind.dy + box.y - around);
       last = std::max(last, plan.kind.dy + box.y + box.h + around);
     }
@@ -302,79 +336,13 @@ class CudaMining final : public GpuMining {
                  "copying a background from the GPU");
   }
 
-  Result<KindPlan*> plan_for(const SearchTask& task) {
-    const bool generated = task.generated.has_value();
-    PictureKind kind{generated ? kGeneratedWidth : task.picture.width,
-                     generated ? kGeneratedHeight : task.picture.height,
-                     task.dx,
-                     task.dy,
-                     task.factor,
-                     generated};
-    if (task.stays) {
-      CUFACE_TAKE(at, pictures_.find(task.picture, row_bytes(kind.width)));
-      kind.stays = at != nullptr;
-    }
-    const auto known = std::ranges::find(plans_, kind, &KindPlan::kind);
-    if (known != plans_.end())
-      plans_.splice(plans_.begin(), plans_, known);
-    else
-      plans_.emplace_front().kind = kind;
-    KindPlan& plan = plans_.front();
-    if (plan.is_made) return &plan;
-    const std::vector<Level> levels = plan_levels(
-        *model_, {kind.width - kind.dx, kind.height - kind.dy, kind.factor, 0, 0, 0, 1, nullptr});
-    const Status status = fill(levels, plan);
-    plan.can = status.ok();
-    if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
-    plan.is_made = true;
-    return &plan;
-  }
-
-  /// kUnsupported where the search is the CPU's.
-  Status fill(const std::vector<Level>& levels, KindPlan& plan) {
-    // Windows are told apart by their boxes, and those of two levels must differ.
-    for (std::size_t i = 0; i + 1 < levels.size(); ++i)
-      if (side_of(levels[i]) >= side_of(levels[i + 1])) return {StatusCode::kUnsupported, ""};
-    CUFACE_TAKE(atlas, level_atlas(levels));
-    std::vector<AtlasSlot> slots;
-    for (std::size_t i = 0; i < levels.size(); ++i)
-      slots.push_back({atlas.slots[i].x, atlas.slots[i].y, levels[i].width, levels[i].height});
-    plan.windows = count_windows(levels);
-    cuda::ScratchLayout parts;
-    const auto add = [&](int width, int height, std::size_t stride, ImageView<std::uint8_t>& view) {
-      view = {nullptr, width, height, static_cast<std::ptrdiff_t>(stride)};
-      return parts.add<std::uint8_t>(stride * static_cast<std::size_t>(height));
-    };
-    plan.picture_part =
-        add(plan.kind.width, plan.kind.height, row_bytes(plan.kind.width), plan.picture);
-    plan.pixels_part =
-        add(atlas.width, atlas.height, cuda::ScratchLayout::stride_of(atlas.width), plan.pixels);
-    const auto most =
-        static_cast<std::uint32_t>(std::clamp<std::int64_t>(plan.windows, kBoxes, kMaxRawWindows));
-    CUFACE_TRY(
-        take(cuda::CascadeSearch::create(*cascade_, levels, slots, most, parts), plan.search));
-    if (!plan.resize) {
-      CUFACE_TAKE(resize, cuda::LevelResize::create(plan.kind.width - plan.kind.dx,
-                                                    plan.kind.height - plan.kind.dy, slots));
-      plan.resize = std::move(resize);
-    }
-    plan.scratch_bytes = parts.bytes();
-    if (plan.scratch_bytes > kMostApart) return {StatusCode::kUnsupported, ""};
-    return {};
-  }
-  static std::size_t row_bytes(int width) {
-    constexpr std::size_t kRow = Image<std::uint8_t>::kAlignment;
-    return (static_cast<std::size_t>(width) + kRow - 1) / kRow * kRow;
-  }
-  int side_of(const Level& level) const { return scaled_side(model_->window_width, level.scale); }
-
   const std::uint64_t seed_;
   int device_ = 0;
-  std::shared_ptr<const CascadeModel> model_;
-  std::optional<cuda::DeviceCascade> cascade_;  ///< of it
   GpuPictures pictures_;
-  std::list<KindPlan> plans_;  ///< the last one used first
-  std::array<Load, 2> loads_;
+  GpuPlans plans_;
+  std::deque<BegunSearch> begun_;  ///< those that have not ended, the first one first
+  std::array<Load, kLoads> loads_;
+  std::deque<Load*> in_flight_;  ///< the first one first
 };
 
 }  // namespace

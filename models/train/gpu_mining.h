@@ -39,11 +39,15 @@ struct SearchedPicture {
 class GpuMining {
  public:
   virtual ~GpuMining() = default;
-  /// Searches from now on are with this cascade. Memory is kept from one to the next.
+  /// Searches that begin from now on are with this cascade; those that have begun and not ended are
+  /// dropped. Memory is kept from one to the next.
   virtual void use(std::shared_ptr<const CascadeModel> model) = 0;
-  /// Searches the pictures, each as the CPU's Searcher does. kCancelled once `stop` is raised.
-  virtual Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
-                        const StopFlag* stop) = 0;
+  /// Begins to search the pictures, each as the CPU's Searcher does, and returns while the GPU is
+  /// at it. The pictures are read before that. kCancelled once `stop` is raised: a search that
+  /// could not begin has no end.
+  virtual Status begin(std::span<const SearchTask> tasks, const StopFlag* stop) = 0;
+  /// Waits for the search that began first among those that have not ended. There has to be one.
+  virtual Status end(std::vector<SearchedPicture>& found) = 0;
 };
 
 /// On the current GPU. `seed` is that of generated pictures. kUnsupported with what CUDA says, or

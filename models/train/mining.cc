@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -10,8 +11,8 @@
 #include "kernels/common/training_backend.h"
 #include "kernels/common/try.h"
 #include "kernels/common/workers.h"
-#include "kernels/generated/generated.h"
 #include "models/train/gpu_mining.h"
+#include "models/train/mining_batch.h"
 #include "models/train/mining_search.h"
 #include "models/xxh64.h"
 
@@ -19,6 +20,7 @@ namespace cuface::train {
 namespace {
 
 constexpr std::size_t kPicturesAtOnce = 16, kOnGpuAtOnce = 256, kFewGenerated = 64;
+constexpr std::size_t kBatchesAhead = 2;
 // Of generated pictures each gives at most one in so many samples of a stage.
 constexpr std::size_t kGeneratedShare = 64;
 
@@ -57,8 +59,6 @@ double expected_samples(const MiningPosition& looked, std::size_t pictures,
 }
 
 struct Miner::Impl {
-  using Picture = std::shared_ptr<const Image<std::uint8_t>>;
-
   Impl(const FeatureBank& b, Backgrounds& g, const WindowList& p, const MiningOptions& o,
        const GpuMiningMaker& make)
       : bank(b),
@@ -66,11 +66,14 @@ struct Miner::Impl {
         options(o),
         make_gpu(make),
         workers(o.threads > 0 ? o.threads : Workers::processors()),
-        decoders(workers.count()) {
+        batches(b, g, o.seed, workers.count()) {
     for (std::size_t i = 0; i < p.count(); ++i) positives.emplace(xxh64(p.at(i)), i);
   }
 
   std::uint64_t passes() const { return backgrounds.count() * kMiningPasses; }
+
+  /// For this stage; null: the CPU has its searches.
+  GpuMining* searching_gpu() { return on_gpu ? gpu.get() : nullptr; }
 
   /// Most pictures that are looked at together.
   std::size_t at_once() const {
@@ -106,90 +109,46 @@ struct Miner::Impl {
     return items;
   }
 
-  /// Pictures, and what is known of them before they are looked at.
-  struct Batch {
-    std::vector<MiningItem> items;
-    std::vector<SearchedPicture> searched;
-    std::vector<Result<Picture>> pictures;  ///< null: to be decoded yet
-    Status status;                          ///< of the search
+  /// The GPU has these to search while the host looks at those before.
+  struct Ahead {
+    std::deque<MiningBatch> batches;
+    MiningPosition end;  ///< behind the last one that has begun
+    std::uint64_t stage_key = 0;
+    double gain = 0;           ///< samples of a picture, as far as is known
+    std::size_t pictures = 0;  ///< not looked at, of batches that have begun
   };
 
-  /// Searches them on the GPU, where there is one.
-  Batch search(std::vector<MiningItem> of, const StopFlag* stop) {
-    Batch batch;
-    batch.status = guarded("looking for negatives", [&] {
-      batch.items = std::move(of);
-      return search(batch, stop);
-    });
-    return batch;
+  /// Nothing is, and `position` is next.
+  void forget_ahead(const MiningPosition& position) {
+    ahead.batches.clear();
+    ahead.pictures = 0;
+    ahead.end = position;
   }
-  Status search(Batch& batch, const StopFlag* stop) {
-    const std::vector<MiningItem>& items = batch.items;
-    batch.searched = std::vector<SearchedPicture>(items.size());
-    batch.pictures = std::vector<Result<Picture>>(items.size(), Picture());
-    if (!on_gpu || items.empty()) return {};
-    auto& pictures = batch.pictures;
-    decoders.run(static_cast<int>(items.size()), [&](int i, int) {
-      const std::size_t at = static_cast<std::size_t>(i);
-      if (!items[at].generated)
-        pictures[at] = guarded("looking for negatives",
-                               [&] { return backgrounds.picture(items[at].picture); });
-    });
-    std::vector<SearchTask> tasks;
-    std::vector<std::size_t> item_of;  // for each task
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      SearchTask task;
-      int width = kGeneratedWidth, height = kGeneratedHeight;
-      if (items[i].generated) {
-        task.generated = items[i].picture;
-      } else {
-        if (!pictures[i].ok()) continue;  // look() says so, once it is its turn
-        task.picture = pictures[i].value()->view();
-        task.stays = backgrounds.is_kept(items[i].picture);
-        width = task.picture.width;
-        height = task.picture.height;
-      }
-      const MiningPart of_pass(items[i], {bank.width(), bank.height()}, width, height);
-      task.dx = of_pass.dx;
-      task.dy = of_pass.dy;
-      task.factor = of_pass.factor;
-      tasks.push_back(task);
-      item_of.push_back(i);
-    }
-    std::vector<SearchedPicture> found;
-    CUFACE_TRY(gpu->search(tasks, found, stop));
-    for (std::size_t i = 0; i < found.size(); ++i) batch.searched[item_of[i]] = std::move(found[i]);
-    return {};
+  void begin_next(const StopFlag* stop) {
+    ahead.batches.push_back(
+        batches.begin(next_items(ahead.end, ahead.stage_key), searching_gpu(), stop));
+    for (const MiningItem& item : ahead.batches.back().items) step_over(item, ahead.end);
+    ahead.pictures += ahead.batches.back().items.size();
   }
-
-  MinedWindows look(const Batch& batch, std::size_t at, MiningSearch& search) {
-    MinedWindows out;
-    const MiningItem& item = batch.items[at];
-    const SearchedPicture& searched = batch.searched[at];
-    const SearchedPicture* on_gpu = searched.is_searched ? &searched : nullptr;
-    if (on_gpu && !on_gpu->too_many && on_gpu->boxes.empty()) {
-      out.windows = on_gpu->windows;
-      return out;
-    }
-    out.status = guarded("looking for negatives", [&]() -> Status {
-      if (item.generated) {
-        const bool is_there = searched.generated.view().data != nullptr;
-        const Image<std::uint8_t> made =
-            is_there ? Image<std::uint8_t>() : generate_background(options.seed, item.picture);
-        out = search.look(item, (is_there ? searched.generated : made).view(), on_gpu);
-        return out.status;
-      }
-      CUFACE_TAKE(picture, batch.pictures[at]);
-      if (!picture) CUFACE_TRY(cuface::take(backgrounds.picture(item.picture), picture));
-      out = search.look(item, picture->view(), on_gpu);
-      return out.status;
-    });
-    return out;
+  /// Lets the GPU search on, unless what has begun gives enough. Some more than that: a search that
+  /// nobody looks at costs little, one that is waited for leaves the host without work.
+  void go_ahead(std::size_t missing, const StopFlag* stop) {
+    constexpr double kEnough = 1.25;
+    const auto can = [&] {
+      if (!on_gpu || is_raised(stop) || ahead.batches.size() == kBatchesAhead) return false;
+      if (ahead.batches.empty()) return true;
+      const MiningBatch& last = ahead.batches.back();
+      return last.status.ok() && !last.items.empty();
+    };
+    while (can() && ahead.gain * static_cast<double>(ahead.pictures) <
+                        kEnough * static_cast<double>(missing))
+      begin_next(stop);
   }
 
   /// What each of them gave; `searches` are the workers'. `meanwhile` is done besides.
   template <typename Meanwhile>
-  Result<std::vector<MinedWindows>> look_at(const Batch& batch, std::vector<MiningSearch>& searches,
+  Result<std::vector<MinedWindows>> look_at(const MiningBatch& batch,
+                                            std::vector<MiningSearch>& searches,
                                             const StopFlag* stop, const Meanwhile& meanwhile) {
     if (is_raised(stop)) return cancelled();
     if (batch.status.code() == StatusCode::kOutOfDeviceMemory &&
@@ -204,36 +163,42 @@ struct Miner::Impl {
     workers.run(static_cast<int>(batch.items.size()) + 1, [&](int i, int worker) {
       if (i == 0) return meanwhile();
       const std::size_t at = static_cast<std::size_t>(i) - 1;
-      results[at] = look(batch, at, searches[static_cast<std::size_t>(worker)]);
+      results[at] = batches.look(batch, at, searches[static_cast<std::size_t>(worker)]);
     });
     return results;
   }
 
   /// So much of what passes that one look at all backgrounds gives what is wanted: by a few of
-  /// them. `meanwhile` is done besides, once.
-  template <typename Meanwhile>
-  Status estimate_share(std::vector<MiningSearch>& searches, std::uint64_t stage_key,
-                        const StopFlag* stop, const Meanwhile& meanwhile) {
+  /// them. Behind those the GPU searches the first batches.
+  Status estimate_share(std::vector<MiningSearch>& searches, const MiningPosition& position,
+                        std::size_t missing, const StopFlag* stop) {
     constexpr std::uint64_t kProbes = 64;
     const std::uint64_t count = backgrounds.count(), probes = std::min(count, kProbes);
     double passed = 0;
     for (std::uint64_t i = 0; i < probes;) {
       std::vector<MiningItem> items;
       for (const std::size_t most = at_once(); items.size() < most && i < probes; ++i)
-        items.push_back({false, i * count / probes, 0, random_at(stage_key, i), 0, 0});
+        items.push_back({false, i * count / probes, 0, random_at(ahead.stage_key, i), 0, 0});
       if (is_raised(stop)) return cancelled();
-      const Batch batch = search(std::move(items), stop);
-      const bool is_last = i == probes;
-      CUFACE_TAKE(results, look_at(batch, searches, stop, [&] {
-                    if (is_last) meanwhile();
-                  }));
+      MiningBatch batch = batches.begin(std::move(items), searching_gpu(), stop);
+      if (i == probes && batch.status.ok()) go_ahead(missing, stop);
+      batches.finish(batch, searching_gpu());
+      CUFACE_TAKE(results, look_at(batch, searches, stop, [] {}));
       for (const MinedWindows& of : results) {
         CUFACE_TRY(of.status);
         passed += of.in_picture;
       }
     }
-    const double expected = passed * static_cast<double>(count) / static_cast<double>(probes);
+    const double of_picture = passed / static_cast<double>(probes);
+    const double expected = of_picture * static_cast<double>(count);
     taken_share = std::fmin(1, static_cast<double>(options.wanted) / std::fmax(expected, 1));
+    ahead.gain = of_picture * taken_share;
+    // The same pictures, of which other shares are taken.
+    MiningPosition begin = position;
+    for (MiningBatch& batch : ahead.batches) {
+      batch.items = next_items(begin, ahead.stage_key);
+      for (const MiningItem& item : batch.items) step_over(item, begin);
+    }
     return {};
   }
 
@@ -278,11 +243,13 @@ struct Miner::Impl {
   Backgrounds& backgrounds;
   const MiningOptions options;
   const GpuMiningMaker make_gpu;
-  Workers workers, decoders;       ///< those who look, and those of the next batch
+  Workers workers;  ///< those who look
+  MiningBatches batches;
   std::unique_ptr<GpuMining> gpu;  ///< once it was needed
   bool on_gpu = false;             ///< this stage
   double passing = 1;              ///< of all windows, through the stages so far
   double taken_share = 1;          ///< of the windows that a search finds, in the first pass
+  Ahead ahead;
   std::unordered_map<std::uint64_t, std::size_t> positives;
   std::unordered_set<std::uint64_t> seen;
 };
@@ -308,47 +275,34 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     for (std::size_t i = 0; i < found.count(); ++i) m.seen.insert(xxh64(found.at(i)));
     std::vector<MiningSearch> searches;
     for (int i = 0; i < m.workers.count(); ++i) searches.emplace_back(m.bank, *model, m.passing);
-    const std::uint64_t stage_key = random_at(m.options.seed, stages.size());
     m.taken_share = 1;
+    m.ahead = {};
+    m.ahead.end = position;
+    m.ahead.stage_key = random_at(m.options.seed, stages.size());
+    const auto missing = [&] {
+      return m.options.wanted - std::min(m.options.wanted, found.count());
+    };
     // Of generated pictures, which come last, each window is taken.
-    Impl::Batch batch;
-    bool is_searched = false;
-    if (!is_drawn(m.passing) && position.pictures < m.passes() &&
-        found.count() < m.options.wanted) {
-      CUFACE_TRY(m.estimate_share(searches, stage_key, stop, [&] {
-        is_searched = m.on_gpu;
-        if (is_searched) batch = m.search(m.next_items(position, stage_key), stop);
-      }));
-      // The same pictures, of which other shares are taken.
-      if (is_searched) batch.items = m.next_items(position, stage_key);
-    }
-    double gain = 0;  // by a picture of the last batch
-    while (found.count() < m.options.wanted) {
+    if (!is_drawn(m.passing) && position.pictures < m.passes() && missing() > 0)
+      CUFACE_TRY(m.estimate_share(searches, position, missing(), stop));
+    while (missing() > 0) {
       if (is_raised(stop)) return cancelled();
-      if (!is_searched) batch = m.search(m.next_items(position, stage_key), stop);
+      if (!m.on_gpu) m.forget_ahead(position);
+      if (m.ahead.batches.empty()) m.begin_next(stop);
+      MiningBatch batch = std::move(m.ahead.batches.front());
+      m.ahead.batches.pop_front();
       if (batch.items.empty()) break;
-      // While the host looks at these a GPU has the next ones, unless it seems that none are
-      // needed.
-      MiningPosition behind = position;
-      for (const MiningItem& item : batch.items) step_over(item, behind);
-      const double expected = gain * static_cast<double>(batch.items.size());
-      is_searched = m.on_gpu && static_cast<double>(found.count()) + expected <
-                                    static_cast<double>(m.options.wanted);
-      Impl::Batch next;
-      std::vector<MiningItem> items;
-      if (is_searched) items = m.next_items(behind, stage_key);
-      const auto meanwhile = [&] {
-        if (is_searched) next = m.search(std::move(items), stop);
-      };
-      CUFACE_TAKE(results, m.look_at(batch, searches, stop, meanwhile));
+      m.batches.finish(batch, m.searching_gpu());
       const std::size_t before = found.count();
-      for (std::size_t i = 0; i < batch.items.size() && found.count() < m.options.wanted; ++i) {
+      CUFACE_TAKE(results, m.look_at(batch, searches, stop, [&] { m.go_ahead(missing(), stop); }));
+      for (std::size_t i = 0; i < batch.items.size() && missing() > 0; ++i) {
         CUFACE_TRY(results[i].status);
         CUFACE_TRY(m.take(batch.items[i], results[i], position, found));
       }
-      gain = static_cast<double>(found.count() - before) / static_cast<double>(batch.items.size());
+      m.ahead.pictures -= batch.items.size();
+      m.ahead.gain =
+          static_cast<double>(found.count() - before) / static_cast<double>(batch.items.size());
       if (progress) progress();
-      batch = std::move(next);
     }
     return {};
   });

@@ -40,8 +40,8 @@ struct MiningOptions {
   std::uint64_t generated = 0;  ///< most generated backgrounds for a stage, after the others
   int threads = 0;
   TrainingBackend backend = TrainingBackend::kCpu;  ///< of searches; not of what is drawn
-  /// Decoded for the GPU at once, about, and as many for the next search: large photographs would
-  /// take gigabytes.
+  /// Decoded for the GPU at once, about, and as many for each of the next two searches: large
+  /// photographs would take gigabytes.
   double pixels_at_once = 128e6;
 };
 

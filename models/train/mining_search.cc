@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <list>
+#include <optional>
 #include <utility>
 
 #include "kernels/boost/boost.h"
@@ -34,6 +36,12 @@ struct PictureLevels {
   std::vector<Level> levels;
   std::vector<std::unique_ptr<LinearResize>> resizes;
   std::unique_ptr<Searcher> searcher;
+
+  PictureLevels(int w, int h, double f, WindowSize window) : width(w), height(h), factor(f) {
+    const LevelQuery query{window.width, window.height, width, height, factor, 0, 0};
+    levels = pyramid_levels(query, search_scales(query), 0);
+    resizes.resize(levels.size());
+  }
 
   bool fits(int w, int h, double f) const { return w == width && h == height && f == factor; }
 
@@ -78,7 +86,7 @@ class MiningSearch::Impl {
     std::vector<Candidate> candidates;
     if (!search(part, on_gpu, candidates, out)) {
       // The share is one of all windows then: of those that pass it is the same.
-      const auto windows = static_cast<double>(count_windows(at_.levels));
+      const auto windows = static_cast<double>(count_windows(sizes().levels));
       out = look_at_some(item, part, item.share * windows);
       out.in_picture = std::fmax(kMaxRawWindows, passing_ * windows);
       return out;
@@ -95,15 +103,17 @@ class MiningSearch::Impl {
 
  private:
   void plan(int width, int height, double factor) {
-    if (at_.fits(width, height, factor)) return;
-    at_ = {};
-    at_.width = width;
-    at_.height = height;
-    at_.factor = factor;
-    const LevelQuery query{bank_.width(), bank_.height(), width, height, factor, 0, 0};
-    at_.levels = pyramid_levels(query, search_scales(query), 0);
-    at_.resizes.resize(at_.levels.size());
+    const auto known = std::ranges::find_if(
+        plans_, [&](const PictureLevels& plan) { return plan.fits(width, height, factor); });
+    if (known == plans_.begin() && known != plans_.end()) return;
+    if (!plans_.empty()) plans_.front().searcher.reset();  // it is large
+    if (known != plans_.end())
+      plans_.splice(plans_.begin(), plans_, known);
+    else
+      plans_.emplace_front(width, height, factor, WindowSize{bank_.width(), bank_.height()});
+    if (plans_.size() > kMiningPasses) plans_.pop_back();
   }
+  PictureLevels& sizes() { return plans_.front(); }
 
   /// All windows. False where more pass than a search keeps.
   bool search(ImageView<const std::uint8_t> part, const SearchedPicture* on_gpu,
@@ -113,27 +123,27 @@ class MiningSearch::Impl {
       if (on_gpu->too_many) return false;
       result.windows = on_gpu->windows;
     } else {
-      if (!at_.searcher) {
-        at_.searcher = make_pyramid_searcher(
-            model_, {part.width, part.height, at_.factor, 0, 0, 0, 1, nullptr});
+      if (!sizes().searcher) {
+        sizes().searcher = make_pyramid_searcher(
+            model_, {part.width, part.height, sizes().factor, 0, 0, 0, 1, nullptr});
       }
-      if (!at_.searcher->search(part, kWholePicture, nullptr, found)) return false;
-      result.windows = at_.searcher->windows();
+      if (!sizes().searcher->search(part, kWholePicture, nullptr, found)) return false;
+      result.windows = sizes().searcher->windows();
     }
     const std::vector<Rect>& boxes = on_gpu ? on_gpu->boxes : found;
     result.passed = static_cast<std::int64_t>(boxes.size());
     std::size_t level = 0;
     for (const Rect& box : boxes) {  // by level, so that levels are found by going on
-      while (level < at_.levels.size() && !has_size(level, box)) ++level;
-      if (level == at_.levels.size()) break;
-      const float scale = at_.levels[level].scale;
+      while (level < sizes().levels.size() && !has_size(level, box)) ++level;
+      if (level == sizes().levels.size()) break;
+      const float scale = sizes().levels[level].scale;
       out.push_back({level, unscaled(box.x, scale), unscaled(box.y, scale)});
     }
     return true;
   }
-  bool has_size(std::size_t level, const Rect& box) const {
-    return scaled_side(bank_.width(), at_.levels[level].scale) == box.w &&
-           scaled_side(bank_.height(), at_.levels[level].scale) == box.h;
+  bool has_size(std::size_t level, const Rect& box) {
+    return scaled_side(bank_.width(), sizes().levels[level].scale) == box.w &&
+           scaled_side(bank_.height(), sizes().levels[level].scale) == box.h;
   }
   /// The place in the level that lies at `v` in the picture.
   static int unscaled(int v, float scale) {
@@ -160,7 +170,7 @@ class MiningSearch::Impl {
   void draw(const MiningItem& item, std::size_t draws, std::vector<Candidate>& out) {
     std::vector<std::int64_t> ends;
     std::int64_t all = 0;
-    for (const Level& level : at_.levels) {
+    for (const Level& level : sizes().levels) {
       ends.push_back(all += columns_of(level.grid) * rows_of(level.grid));
     }
     if (all == 0) return;
@@ -169,7 +179,7 @@ class MiningSearch::Impl {
           static_cast<std::int64_t>(random_index(item.key, i, static_cast<std::size_t>(all)));
       const std::size_t level =
           static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
-      const SearchGrid& grid = at_.levels[level].grid;
+      const SearchGrid& grid = sizes().levels[level].grid;
       const std::int64_t in_level = at - (level == 0 ? 0 : ends[level - 1]);
       out.push_back({level, static_cast<int>(in_level % columns_of(grid)) * grid.step,
                      static_cast<int>(in_level / columns_of(grid)) * grid.step});
@@ -187,38 +197,27 @@ class MiningSearch::Impl {
   Status take(ImageView<const std::uint8_t> part, const std::vector<Candidate>& candidates,
               std::size_t most, std::int64_t* windows, MinedWindows& out) {
     const WindowSize size{bank_.width(), bank_.height()};
-    const std::size_t at_once = std::min<std::size_t>(most + 16, 1024);
-    std::vector<std::uint8_t> pixels;
-    for (std::size_t first = 0;
-         first < candidates.size() && out.pixels.size() < most * size.pixels(); first += at_once) {
-      const std::size_t count = std::min(at_once, candidates.size() - first);
-      pixels.resize(count * size.pixels());
-      for (std::size_t i = 0; i < count; ++i) {
-        read_window(candidates[first + i], part, pixels.data() + i * size.pixels());
-      }
-      const std::vector<std::uint8_t> labels(count);
+    std::vector<std::uint8_t> pixels(size.pixels());
+    if (stages_ > 0 && !failed_) failed_.emplace(model_);
+    const std::size_t at_once = std::min<std::size_t>(most + 16, 1024);  // that are counted
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const bool is_enough = out.pixels.size() == most * size.pixels();
+      if (is_enough && (!windows || i % at_once == 0)) break;
+      read_window(candidates[i], part, pixels.data());
       // Such as a search in other steps would not have found fall out here, and flat ones.
-      std::vector<std::uint16_t> failed(count);
-      if (stages_ > 0) {
-        CUFACE_TRY(
-            cuface::take(failed_stages(model_, {pixels, labels, size.width, size.height}), failed));
-      }
+      const bool passes = stages_ == 0 || failed_->of(pixels.data()) == stages_;
       if (windows) {
-        *windows += static_cast<std::int64_t>(count);
-        out.passed += std::count(failed.begin(), failed.end(), stages_);
+        ++*windows;
+        out.passed += passes;
       }
-      for (std::size_t i = 0; i < count && out.pixels.size() < most * size.pixels(); ++i) {
-        const std::span window(pixels.data() + i * size.pixels(), size.pixels());
-        if (failed[i] == stages_ && !is_flat(window, size)) {
-          out.pixels.insert(out.pixels.end(), window.begin(), window.end());
-          out.hashes.push_back(xxh64(window));
-        }
-      }
+      if (!passes || is_enough || is_flat(pixels, size)) continue;
+      out.pixels.insert(out.pixels.end(), pixels.begin(), pixels.end());
+      out.hashes.push_back(xxh64(pixels));
     }
     return {};
   }
   void read_window(const Candidate& c, ImageView<const std::uint8_t> part, std::uint8_t* to) {
-    const LinearResize& resize = at_.resize(c.level);
+    const LinearResize& resize = sizes().resize(c.level);
     for (int y = 0; y < bank_.height(); ++y) {
       resize.row(part, c.y + y, c.x, bank_.width(), to + y * bank_.width());
     }
@@ -228,7 +227,9 @@ class MiningSearch::Impl {
   const std::size_t stages_;
   const CascadeModel& model_;
   const double passing_;
-  PictureLevels at_;
+  /// The last one used first: of generated pictures each has the next pass.
+  std::list<PictureLevels> plans_;
+  std::optional<FailedStages> failed_;
 };
 
 MiningSearch::MiningSearch(const FeatureBank& bank, const CascadeModel& model, double passing)

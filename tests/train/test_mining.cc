@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <opencv2/imgcodecs.hpp>
 #include <set>
 
@@ -199,14 +200,19 @@ GpuMiningMaker maker_of(Asked& asked) {
   struct Gpu : GpuMining {
     explicit Gpu(Asked& a) : asked(a) {}
     void use(std::shared_ptr<const CascadeModel> /*model*/) override {}
-    Status search(std::span<const SearchTask> tasks, std::vector<SearchedPicture>& found,
-                  const StopFlag* /*stop*/) override {
+    Status begin(std::span<const SearchTask> tasks, const StopFlag* /*stop*/) override {
       asked.searches.emplace_back(tasks.begin(), tasks.end());
-      found = std::vector<SearchedPicture>(tasks.size());
+      begun.push_back(tasks.size());
       asked.in_search();
       return asked.status;
     }
+    Status end(std::vector<SearchedPicture>& found) override {
+      found = std::vector<SearchedPicture>(begun.front());
+      begun.pop_front();
+      return {};
+    }
     Asked& asked;
+    std::deque<std::size_t> begun;
   };
   return [&asked](std::uint64_t) -> Result<std::unique_ptr<GpuMining>> {
     return Result<std::unique_ptr<GpuMining>>(std::make_unique<Gpu>(asked));
