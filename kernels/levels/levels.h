@@ -32,6 +32,14 @@ CUFACE_HD inline int scaled_side(int size, float scale) {
   return static_cast<int>(std::lrintf(static_cast<float>(size) * scale));
 }
 
+/// The place in a level that lies at `v` in the picture, where `v` is scaled_side() of one.
+CUFACE_HD inline int level_place(int v, float scale) {
+  const int near = static_cast<int>(std::lrintf(static_cast<float>(v) / scale));
+  if (scaled_side(near, scale) == v) return near;
+  if (scaled_side(near - 1, scale) == v) return near - 1;
+  return scaled_side(near + 1, scale) == v ? near + 1 : near;
+}
+
 /// The class of a map of active parts that a level's windows have.
 CUFACE_HD inline int level_class(int window_width, float scale) {
   return size_class_of(scaled_side(window_width, scale));

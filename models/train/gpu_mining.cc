@@ -4,10 +4,12 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
 #ifdef CUFACE_HAVE_CUDA
+#include "kernels/cascade/cuda/fetch.h"
 #include "kernels/common/cuda/runtime.h"
 #include "kernels/common/guarded.h"
 #include "kernels/common/try.h"
@@ -54,6 +56,7 @@ struct Load {
   cuda::PinnedBuffer<std::uint8_t> host_pictures;
   cuda::PinnedBuffer<cuda::SearchCounts> counts;
   cuda::PinnedBuffer<Rect> boxes;
+  cuda::PinnedBuffer<std::uint8_t> windows;       ///< pixels
   std::array<cuda::OwnStream, kStreams> streams;  ///< end before what they work on
 
   std::size_t scratch_needed() const {
@@ -128,7 +131,9 @@ class CudaMining final : public GpuMining {
   static constexpr std::size_t kAtOnce = 128, kLoads = 5;
   static constexpr std::size_t kMostBytes = std::size_t{3} << 26;     ///< of a scratch of several
   static constexpr std::size_t kMostInFlight = std::size_t{1} << 30;  ///< of all, or one picture
-  static constexpr std::uint32_t kBoxes = GpuPlans::kFewestBoxes;     ///< fetched with the counts
+  static constexpr std::uint32_t kBoxes = 1024;  ///< of a picture, fetched with the counts
+  // The same of windows' pixels; large windows are fewer.
+  static constexpr std::size_t kWindows = 64, kWindowBytes = std::size_t{36} << 10;
 
   /// What has begun and not ended is not asked for.
   void drop() {
@@ -199,14 +204,16 @@ class CudaMining final : public GpuMining {
       if (!group.plan->kind.generated && !group.plan->kind.stays)
         pictures += group.plan->picture_bytes() * group.tasks.size();
     const std::size_t count = kAtOnce, scratch = load.scratch_needed();
-    // To get more would wait for all that the GPU does: at once for what later kinds need.
-    CUFACE_TRY(
-        grow_to(scratch < kMostBytes / 4 ? scratch : std::max(scratch, kMostBytes), load.scratch));
+    // To get more would wait for all that the GPU does: at once for what later kinds need, where
+    // there is so much.
+    if (scratch > kMostBytes / 4) (void)grow_to(std::max(scratch, kMostBytes), load.scratch);
+    CUFACE_TRY(grow_to(scratch, load.scratch));
     CUFACE_TRY(grow_to(pictures, load.host_pictures));
     CUFACE_TRY(grow_to(count, load.scenes));
     CUFACE_TRY(grow_to(count, load.host_scenes));
     CUFACE_TRY(grow_to(count, load.counts));
     CUFACE_TRY(grow_to(count * kBoxes, load.boxes));
+    CUFACE_TRY(grow_to(count * bytes_of_windows(), load.windows));
     std::byte* at = load.scratch.data();
     std::uint8_t* picture = load.host_pictures.data();
     std::size_t place = 0;  // of the group's first picture, among all
@@ -234,12 +241,7 @@ class CudaMining final : public GpuMining {
     for (const Group& group : load.groups)
       for (std::size_t i = 0; i < group.tasks.size(); ++i)
         CUFACE_TRY(fetch(load, group, i, place++, found[group.tasks[i]]));
-    CUFACE_TRY(load.wait());
-    for (std::size_t i = load.begin; i < load.end; ++i) {
-      std::ranges::sort(found[i].boxes, {},
-                        [](const Rect& box) { return std::tuple(box.w, box.y, box.x); });
-    }
-    return {};
+    return load.wait();
   }
 
   Status enqueue(std::span<const SearchTask> tasks, Load& load, Group& group, std::size_t place,
@@ -285,14 +287,15 @@ class CudaMining final : public GpuMining {
     CUFACE_TRY(
         plan.resize->enqueue_many(part, plan.pixels, count, apart, launch, plan.search.zeros()));
     CUFACE_TRY(plan.search.enqueue_many(plan.pixels, group.scratch, count, apart, launch));
-    CUFACE_TRY(check(cudaMemcpy2DAsync(load.counts.data() + place, sizeof(cuda::SearchCounts),
-                                       plan.search.counts(), apart, sizeof(cuda::SearchCounts),
-                                       count, cudaMemcpyDeviceToHost, stream),
-                     "copying counts from the GPU"));
-    return check(cudaMemcpy2DAsync(load.boxes.data() + place * kBoxes, kBoxes * sizeof(Rect),
-                                   plan.search.raw_windows(), apart, kBoxes * sizeof(Rect), count,
-                                   cudaMemcpyDeviceToHost, stream),
-                 "copying windows from the GPU");
+    const CascadeModel& model = plans_.model();
+    const std::size_t bytes = bytes_of_windows();
+    return cuda::fetch_windows(
+        {plan.search.raw_windows(), plan.search.counts(), plan.search.levels(),
+         plan.search.level_count(), model.window_width, model.window_height},
+        plan.pixels, count, apart,
+        {load.counts.data() + place, load.boxes.data() + place * kBoxes,
+         load.windows.data() + place * bytes, kBoxes, most_windows()},
+        launch);
   }
 
   /// What the host needs of a picture. `place`: in load.counts.
@@ -316,6 +319,11 @@ class CudaMining final : public GpuMining {
                        "copying windows from the GPU"));
       CUFACE_TRY(load.wait());
     }
+    if (count <= most_windows()) {
+      sort_with_pixels(load.windows.data() + place * bytes_of_windows(), found);
+      return {};
+    }
+    std::ranges::sort(found.boxes, {}, kInOrder);
     if (!plan.kind.generated) return {};
     // Of a whole picture the copy would take longer than the search.
     int first = kGeneratedHeight, last = 0;
@@ -335,6 +343,30 @@ class CudaMining final : public GpuMining {
                                  cudaMemcpyDeviceToHost, stream),
                  "copying a background from the GPU");
   }
+
+  /// As the CPU's search has them.
+  static constexpr auto kInOrder = [](const Rect& box) { return std::tuple(box.w, box.y, box.x); };
+  void sort_with_pixels(const std::uint8_t* pixels, SearchedPicture& found) const {
+    const std::vector<Rect> boxes = found.boxes;
+    std::vector<std::size_t> order(boxes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return kInOrder(boxes[i]); });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      found.boxes[i] = boxes[order[i]];
+      const std::uint8_t* window = pixels + order[i] * window_pixels();
+      found.pixels.insert(found.pixels.end(), window, window + window_pixels());
+    }
+  }
+
+  std::size_t window_pixels() const {
+    return static_cast<std::size_t>(plans_.model().window_width) *
+           static_cast<std::size_t>(plans_.model().window_height);
+  }
+  /// Of a picture, whose pixels are fetched.
+  std::uint32_t most_windows() const {
+    return static_cast<std::uint32_t>(std::min(kWindowBytes / window_pixels(), kWindows));
+  }
+  std::size_t bytes_of_windows() const { return most_windows() * window_pixels(); }
 
   const std::uint64_t seed_;
   int device_ = 0;

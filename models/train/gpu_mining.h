@@ -28,10 +28,12 @@ struct SearchTask {
 struct SearchedPicture {
   /// False where the GPU cannot search a picture of this size: for the CPU then.
   bool is_searched = false;
-  bool too_many = false;     ///< pass, more than kMaxRawWindows: `boxes` has none
-  std::int64_t windows = 0;  ///< looked at
-  std::vector<Rect> boxes;   ///< as Searcher::search() has them, in its order
-  /// The picture, where it was generated and has boxes; only the rows that they lie in.
+  bool too_many = false;             ///< pass, more than kMaxRawWindows: `boxes` has none
+  std::int64_t windows = 0;          ///< looked at
+  std::vector<Rect> boxes;           ///< as Searcher::search() has them, in its order
+  std::vector<std::uint8_t> pixels;  ///< of the boxes' windows in their levels, or none
+  /// The picture, where it was generated and has boxes without pixels; only the rows that they lie
+  /// in.
   Image<std::uint8_t> generated;
 };
 

@@ -85,6 +85,11 @@ MinedWindows MiningBatches::look(const MiningBatch& batch, std::size_t at, Minin
   }
   out.status = guarded("looking for negatives", [&]() -> Status {
     if (item.generated) {
+      if (on_gpu && !on_gpu->pixels.empty()) {
+        out = search.look(item, {nullptr, kGeneratedWidth, kGeneratedHeight, kGeneratedWidth},
+                          on_gpu);
+        return out.status;
+      }
       const bool is_there = searched.generated.view().data != nullptr;
       const Image<std::uint8_t> made =
           is_there ? Image<std::uint8_t>() : generate_background(seed_, item.picture);

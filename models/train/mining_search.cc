@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <list>
 #include <optional>
 #include <utility>
@@ -27,6 +28,7 @@ constexpr std::array<double, kMiningPasses> kScaleFactors = {1.1, 1.15, 1.2, 1.2
 struct Candidate {
   std::size_t level;
   int x, y;
+  const std::uint8_t* pixels = nullptr;  ///< or null: to be read from the picture
 };
 
 /// The sizes of one kind of picture, and the scalings to them.
@@ -77,9 +79,9 @@ class MiningSearch::Impl {
   MinedWindows look(const MiningItem& item, ImageView<const std::uint8_t> picture,
                     const SearchedPicture* on_gpu) {
     const MiningPart of_pass(item, {bank_.width(), bank_.height()}, picture.width, picture.height);
-    const ImageView<const std::uint8_t> part{picture.row(of_pass.dy) + of_pass.dx,
-                                             picture.width - of_pass.dx,
-                                             picture.height - of_pass.dy, picture.stride};
+    const ImageView<const std::uint8_t> part{
+        picture.data ? picture.row(of_pass.dy) + of_pass.dx : nullptr, picture.width - of_pass.dx,
+        picture.height - of_pass.dy, picture.stride};
     plan(part.width, part.height, of_pass.factor);
     if (is_drawn(passing_)) return look_at_some(item, part, HUGE_VAL);
     MinedWindows out;
@@ -133,25 +135,20 @@ class MiningSearch::Impl {
     const std::vector<Rect>& boxes = on_gpu ? on_gpu->boxes : found;
     result.passed = static_cast<std::int64_t>(boxes.size());
     std::size_t level = 0;
+    const std::uint8_t* pixels =
+        on_gpu && !on_gpu->pixels.empty() ? on_gpu->pixels.data() : nullptr;
     for (const Rect& box : boxes) {  // by level, so that levels are found by going on
       while (level < sizes().levels.size() && !has_size(level, box)) ++level;
       if (level == sizes().levels.size()) break;
       const float scale = sizes().levels[level].scale;
-      out.push_back({level, unscaled(box.x, scale), unscaled(box.y, scale)});
+      out.push_back({level, level_place(box.x, scale), level_place(box.y, scale), pixels});
+      if (pixels) pixels += WindowSize{bank_.width(), bank_.height()}.pixels();
     }
     return true;
   }
   bool has_size(std::size_t level, const Rect& box) {
     return scaled_side(bank_.width(), sizes().levels[level].scale) == box.w &&
            scaled_side(bank_.height(), sizes().levels[level].scale) == box.h;
-  }
-  /// The place in the level that lies at `v` in the picture.
-  static int unscaled(int v, float scale) {
-    const int near = static_cast<int>(std::lrintf(static_cast<float>(v) / scale));
-    for (const int place : {near, near - 1, near + 1}) {
-      if (scaled_side(place, scale) == v) return place;
-    }
-    return near;
   }
 
   /// Drawn windows: as many as should let item.quota through, and no more than `most`.
@@ -217,6 +214,10 @@ class MiningSearch::Impl {
     return {};
   }
   void read_window(const Candidate& c, ImageView<const std::uint8_t> part, std::uint8_t* to) {
+    if (c.pixels) {
+      std::memcpy(to, c.pixels, WindowSize{bank_.width(), bank_.height()}.pixels());
+      return;
+    }
     const LinearResize& resize = sizes().resize(c.level);
     for (int y = 0; y < bank_.height(); ++y) {
       resize.row(part, c.y + y, c.x, bank_.width(), to + y * bank_.width());

@@ -56,7 +56,8 @@ class MiningSearch {
   ~MiningSearch();
 
   /// Windows that pass all stages and are not flat. `on_gpu`: what a GPU found in the picture, or
-  /// null. May throw std::bad_alloc.
+  /// null; where that has pixels of all its windows the picture needs none. May throw
+  /// std::bad_alloc.
   MinedWindows look(const MiningItem& item, ImageView<const std::uint8_t> picture,
                     const SearchedPicture* on_gpu);
 

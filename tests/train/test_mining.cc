@@ -199,7 +199,7 @@ struct Asked {
 GpuMiningMaker maker_of(Asked& asked) {
   struct Gpu : GpuMining {
     explicit Gpu(Asked& a) : asked(a) {}
-    void use(std::shared_ptr<const CascadeModel> /*model*/) override {}
+    void use(std::shared_ptr<const CascadeModel> /*model*/) override { begun.clear(); }
     Status begin(std::span<const SearchTask> tasks, const StopFlag* /*stop*/) override {
       asked.searches.emplace_back(tasks.begin(), tasks.end());
       begun.push_back(tasks.size());

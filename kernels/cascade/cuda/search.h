@@ -63,8 +63,11 @@ class CascadeSearch {
   Status enqueue_many(ImageView<const std::uint8_t> pixels, std::byte* scratch, unsigned pictures,
                       std::size_t apart, Launcher launch);
 
-  const Rect* raw_windows() const { return raw_.data(); }        ///< in device memory
-  const SearchCounts* counts() const { return counts_.data(); }  ///< in device memory
+  // In device memory.
+  const Rect* raw_windows() const { return raw_.data(); }
+  const SearchCounts* counts() const { return counts_.data(); }
+  const WindowLevel* levels() const { return levels_.data(); }  ///< some of them in two parts
+  std::int32_t level_count() const { return static_cast<std::int32_t>(levels_.size()); }
 
  private:
   TileTable table() const;

@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "kernels/cascade/cuda/fetch.h"
+#include "kernels/common/cuda/warp.cuh"
+#include "kernels/levels/levels.h"
+
+namespace cuface::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr unsigned kMostBlocks = 8;  // of a picture, which seldom has more windows than warps
+
+__device__ bool has_size(const WindowLevel& level, const RawWindows& from, const Rect& box) {
+  return scaled_side(from.width, level.scale) == box.w &&
+         scaled_side(from.height, level.scale) == box.h;
+}
+
+/// Some blocks a picture, a warp the pixels of a window.
+__global__ void __launch_bounds__(kThreads)
+    fetch_kernel(RawWindows from, ImageView<const std::uint8_t> atlas, std::size_t apart,
+                 FetchedWindows to) {
+  const std::size_t picture = blockIdx.y, behind = picture * apart;
+  const auto of_picture = [&](auto* at) {
+    return reinterpret_cast<decltype(at)>(reinterpret_cast<const std::byte*>(at) + behind);
+  };
+  atlas.data = of_picture(atlas.data);
+  const Rect* boxes = of_picture(from.boxes);
+  const SearchCounts counts = *of_picture(from.counts);
+  const unsigned thread = blockIdx.x * kThreads + threadIdx.x, threads = gridDim.x * kThreads;
+  if (thread == 0) to.counts[picture] = counts;
+  for (unsigned i = thread; i < min(counts.raw, to.most_boxes); i += threads)
+    to.boxes[picture * to.most_boxes + i] = boxes[i];
+  if (counts.raw > to.most_windows) return;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, bytes = from.width * from.height;
+  for (unsigned i = thread / kWarp; i < counts.raw; i += threads / kWarp) {
+    const Rect box = boxes[i];
+    int number = 0;
+    while (number + 1 < from.level_count && !has_size(from.levels[number], from, box)) ++number;
+    const WindowLevel level = from.levels[number];
+    const std::uint8_t* first = &atlas.at(level.x + level_place(box.x, level.scale),
+                                          level.y + level_place(box.y, level.scale));
+    std::uint8_t* out = to.pixels + (picture * to.most_windows + i) * static_cast<unsigned>(bytes);
+    for (int p = lane; p < bytes; p += kWarp)
+      out[p] = first[p / from.width * atlas.stride + p % from.width];
+  }
+}
+
+}  // namespace
+
+Status fetch_windows(const RawWindows& from, ImageView<const std::uint8_t> atlas, unsigned pictures,
+                     std::size_t apart, const FetchedWindows& to, Launcher launch) {
+  const unsigned windows_of_block = kThreads / kWarp;
+  const unsigned blocks =
+      std::clamp((to.most_windows + windows_of_block - 1) / windows_of_block, 1u, kMostBlocks);
+  return launch("fetching windows", fetch_kernel, {dim3(blocks, pictures), kThreads}, from, atlas,
+                apart, to);
+}
+
+}  // namespace cuface::cuda
