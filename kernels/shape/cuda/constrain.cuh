@@ -52,6 +52,7 @@ struct Staged {
   /// A patch's model, which is on its way here if there is room.
   __device__ DevicePatch patch(const DevicePatch& from, int words_of_block) {
     constexpr int kWordsOfRows = sizeof(texture::PatchUnits) / sizeof(PatchWords);
+    static_assert(sizeof(texture::PatchUnits) % sizeof(PatchWords) == 0);
     const int words = from.blocks * words_of_block, of_rows = from.blocks * kWordsOfRows;
     if (sizeof(PatchWords) * static_cast<std::size_t>(words + of_rows) > room) return from;
     auto* const to = reinterpret_cast<PatchWords*>(memory);

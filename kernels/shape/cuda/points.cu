@@ -45,6 +45,7 @@ struct FacesAtOnce {
   static constexpr int kMost = PatchMemory::kMostFaces;
   FaceHere faces[kMost];
   std::int32_t count;
+  std::int32_t ticket;  ///< ShapeWork::kBegun when the block began
 };
 /// Of the block's memory what they take, before all else.
 constexpr std::size_t kFacesBytes = (sizeof(FacesAtOnce) + 15) / 16 * 16;
@@ -98,16 +99,30 @@ __device__ void look_for(const ShapeTables& t, const ShapeWork& work, const Face
 
 // ---- an iteration
 
-/// Blocks that constrain faces, at least. They are the last ones, so that all that look for points
-/// have begun when one of these waits for them.
+/// Blocks that constrain faces, at least. They are the last ones that begin, so that all that look
+/// for points have begun when one of these waits for them.
 constexpr int kConstrainBlocks = 16;
+
+/// For all threads: the block's number in the order in which blocks begin, which need not be that
+/// of blockIdx. All blocks of a launch call it before the next launch may begin.
+__device__ int begin_in_order(const ShapeWork& work, FacesAtOnce& shared) {
+  if (threadIdx.x == 0) shared.ticket = atomicAdd(work.counts + ShapeWork::kBegun, 1);
+  __syncthreads();
+  return shared.ticket % static_cast<int>(gridDim.x);
+}
+
+/// Between two looks at a counter, which others count up meanwhile.
+__device__ void wait_a_little() {
+#ifdef __NVCC__  // in tests/gpu/emulator nobody waits
+  __nanosleep(20);
+#endif
+}
 
 /// For all threads: until all points of a face have been looked for.
 __device__ void wait_for_points(const FaceJob& job, int points) {
   if (threadIdx.x == 0) {
     const volatile std::int32_t* const searched = &job.searched;
-    while (*searched != points) {
-    }
+    while (*searched != points) wait_a_little();
     __threadfence();
   }
   __syncthreads();
@@ -115,26 +130,29 @@ __device__ void wait_for_points(const FaceJob& job, int points) {
 
 /// Whether blocks do their part once before the launch before has ended, on what is there by then,
 /// and drop what comes out: the second time their instructions and pixels lie near. There is room
-/// beside the launch before where blocks are few, and nothing but points and stages may change.
-__device__ bool rehearses_of(const ShapeTables& t, int stage, int items, int blocks) {
-  return waits_for_launch() && 2 * items <= blocks && stage != FaceJob::kRefit &&
+/// beside the launch before where blocks are few, and nothing but points and stages may change: not
+/// in the first iteration, before which pixels are written.
+__device__ bool rehearses_of(const ShapeTables& t, int stage, bool is_first, int items,
+                             int blocks) {
+  return waits_for_launch() && !is_first && 2 * items <= blocks && stage != FaceJob::kRefit &&
          t.constraint.kind == ShapeConstraint::kIterated && t.constraint.least_weight >= 1;
 }
 
 /// An iteration. Blocks divide the points of all faces, one each if there are enough blocks; else
 /// each has faces of one point, `most_faces` at once. The last blocks constrain a face each as soon
-/// as all its points are found. `is_last`: of the stage's iterations. `staged_at`: bytes of shared
-/// memory before `room` for copies.
+/// as all its points are found. `is_first`: of all iterations. `is_last`: of the stage's.
+/// `staged_at`: bytes of shared memory before `room` for copies.
 template <Profiles kProfiles>
 __global__ void __launch_bounds__(kThreads, kBlocksOfSm)
     iterate(const __grid_constant__ ShapeTables t, const __grid_constant__ ShapeWork work,
-            int stage, bool is_last, int most_faces, unsigned staged_at, unsigned room) {
+            int stage, bool is_first, bool is_last, int most_faces, unsigned staged_at,
+            unsigned room) {
   extern __shared__ uint4 all_memory[];
   auto& faces = *reinterpret_cast<FacesAtOnce*>(all_memory);
   void* const memory = reinterpret_cast<std::byte*>(all_memory) + kFacesBytes;
   Staged staged{reinterpret_cast<std::byte*>(all_memory) + staged_at, room};
   const int points = t.constraint.points, jobs = work.counts[ShapeWork::kJobs];
-  const auto block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+  const int block = begin_in_order(work, faces), blocks = static_cast<int>(gridDim.x);
   const auto thread = static_cast<int>(threadIdx.x);
   const int items = min(points * jobs, blocks - kConstrainBlocks);
   const int level = stage > 0 ? stage : 0;
@@ -152,7 +170,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfSm)
   }
   // Iterations write what follows, and read nothing else of what others write.
   bool rehearses = kProfiles == Profiles::kPatches && block < items + jobs &&
-                   rehearses_of(t, stage, items, blocks);
+                   rehearses_of(t, stage, is_first, items, blocks);
   const auto begin = [] {
     wait_for_launch();
     allow_next_launch();
@@ -320,13 +338,14 @@ Status search_all(const DeviceShape& model, const SearchShape& shape, const Shap
                   const ShapeFrames& frames, Launcher launch) {
   const ShapeTables& t = model.tables();
   const LaunchShape points{dim3(shape.blocks), dim3(kThreads), shape.staged_at + shape.room};
-  bool early = shape.early;
+  bool early = shape.early, is_first = true;
   const auto repeat = [&](int stage, int iterations) -> Status {
     for (int i = 0; i < iterations; ++i) {
       CUFACE_TRY(launch.early(early)("shape: iteration", iterate_of(model), points, t, work, stage,
-                                     i + 1 == iterations, shape.faces, shape.staged_at,
+                                     is_first, i + 1 == iterations, shape.faces, shape.staged_at,
                                      shape.room));
       early = shape.early;
+      is_first = false;
     }
     return {};
   };

@@ -52,7 +52,7 @@ struct FoundPoint {
 /// Memory of all searches; `faces` of them fit.
 struct ShapeWork {
   FaceJob* jobs;            ///< [faces]
-  std::int32_t* counts;     ///< kJobs, kRefits
+  std::int32_t* counts;     ///< [kCounts]
   std::int32_t* strongest;  ///< [faces][levels]: square of the strongest edge
   ShapePoint* points;       ///< [faces][points]: before an iteration's search
   FoundPoint* found;        ///< [faces][points]: after it
@@ -66,7 +66,8 @@ struct ShapeWork {
   } rooms[kMaxShapeLevels];
   std::int64_t faces;
 
-  enum Count { kJobs, kRefits, kCounts };  ///< faces; whether points are to be searched for again
+  /// Faces; whether points are to be searched for again; blocks of iterations that have begun.
+  enum Count { kJobs, kRefits, kBegun, kCounts };
 
 #ifdef __CUDACC__
   __device__ ImageView<std::uint8_t> level(int job, int i) const {

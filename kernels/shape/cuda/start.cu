@@ -63,6 +63,7 @@ __global__ void __launch_bounds__(kThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     work.counts[ShapeWork::kJobs] = all < work.faces ? all : static_cast<int>(work.faces);
     work.counts[ShapeWork::kRefits] = 0;
+    work.counts[ShapeWork::kBegun] = 0;
   }
   if (face >= frame.in->count) return;
   copy_face<kThreads>(frame.in, frame.out, face);
