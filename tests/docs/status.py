@@ -2,7 +2,7 @@
 """docs/status.md, made of docs/status.json: the goals that are missed, and what is open.
 
 A row of "missed" has its figure, or says where in docs/results it was measured: a measure of quality.json, a goal of
-gate.json by engine and what, or a benchmark of gpu.json by what and size.
+gate.json by engine and what, or a benchmark of gpu.json or gpu-part.json by what and size.
 
 `status.py --update` writes the page; test_status.py holds it.
 """
@@ -38,7 +38,8 @@ def figure(row):
     if "engine" in where:
         return next(found["ours"] for found in gate_rows() if all(found[key] == where[key] for key in ("engine", "what")))
     key = where.get("key", "us")
-    return next(found[key] for found in read("results/gpu.json")["benchmarks"]
+    rows = (found for file in ("gpu", "gpu-part") for found in read(f"results/{file}.json")["benchmarks"])
+    return next(found[key] for found in rows
                 if key in found and all(found.get(name) == where[name] for name in ("what", "size") if name in where))
 
 

@@ -10,7 +10,8 @@
                                                which figures of the published experiments a second run on the
                                                same card has not repeated within 5 %: printed, and to OUT.json
 
-Beside FILE.json there may be FILE-two.json, of a machine with two GPUs: the page has its section.
+Beside FILE.json there may be FILE-part.json, of tests of the same commit that ran later: the page has their figures,
+too. And FILE-two.json, of a machine with two GPUs: the page has its section.
 
 In FOLDER: `items` with lines "name exit-status seconds" (tabs), NAME.log, and NAME.json where
 GoogleTest wrote a report. A script's status is 0 passed, 77 skipped, else failed; if the last line of
@@ -251,11 +252,22 @@ def two_gpus(path):
     print_tables(row for row in result['benchmarks'] if 'gpus' in row)
 
 
+def with_part(path, result):
+    """The run with the figures of FILE-part.json, which is printed, where that is of the same commit."""
+    path = path.with_name(f'{path.stem}-part.json')
+    if not path.exists() or (part := json.loads(path.read_text()))['commit'] != result['commit']:
+        return result
+    print()
+    print_run(path, part)
+    return {**result, 'benchmarks': result['benchmarks'] + part['benchmarks']}
+
+
 def print_page(path):
     """Prints the page."""
     result = json.loads(path.read_text())
     print('# The tests and times on a GPU\n')
     print_run(path, result)
+    result = with_part(path, result)
     # What this machine's CPU took stays in the file: cpu.md has the figures of a CPU.
     rows = [r for r in result['benchmarks'] if r['what'] != 'same lines' and 'CPU us' not in r]
     print_tables([*rows, *same_lines(r for r in result['benchmarks'] if r['what'] == 'same lines')])
