@@ -41,9 +41,22 @@ HWY_INLINE void cover(int width, int lanes, F f) {
   if (x < width) f(std::max(width - lanes, 0));
 }
 
+/// The pixels of a row of the picture, or of a blurred one.
+HWY_INLINE hn::Vec<Shorts> load_pixels(const std::uint8_t* from) {
+  return hn::PromoteTo(Shorts(), hn::LoadU(BytesOfShorts(), from));
+}
+HWY_INLINE hn::Vec<Shorts> load_pixels(const std::int16_t* from) {
+  return hn::LoadU(Shorts(), from);
+}
+
 /// Rows of bytes that end with the picture, where a vector is longer than they are: copies.
 class ShortRows {
  public:
+  /// Blurred rows have room behind them.
+  static const std::int16_t* const* widen(const std::int16_t* const* rows, int, int) {
+    return rows;
+  }
+
   /// The rows, or copies that live as long as this.
   const std::uint8_t* const* widen(const std::uint8_t* const* rows, int count, int width) {
     if (width >= static_cast<int>(hn::Lanes(Shorts()))) return rows;
@@ -93,9 +106,11 @@ inline void reflect_sums(std::int16_t* sums, int half, int width) {
 }
 
 /// The blur along a row of these sums, rounded. Pairs of 16-bit products are added at once: those
-/// that begin at even pixels are the sums of even pixels, the others those of odd ones.
-inline void blur_across(std::int16_t* sums, const std::vector<int>& weights, int width,
-                        std::uint8_t* out) {
+/// that begin at even pixels are the sums of even pixels, the others those of odd ones. Calls
+/// use(x, pixels) for each vector.
+template <typename F>
+void blur_across(std::int16_t* sums, const std::vector<int>& weights, int width, std::int16_t* out,
+                 F use) {
   const Shorts d;
   const Words words;
   const int size = static_cast<int>(weights.size()), half = size / 2;
@@ -118,15 +133,16 @@ inline void blur_across(std::int16_t* sums, const std::vector<int>& weights, int
     }
     static_assert(2 * kBlurBits == 16, "the upper halves are the results");
     const auto both = hn::Or(hn::ShiftRight<16>(even), hn::And(odd, high));
-    hn::StoreU(hn::DemoteTo(BytesOfShorts(), hn::BitCast(d, both)), BytesOfShorts(), out + x);
+    hn::StoreU(hn::BitCast(d, both), d, out + x);
+    use(x, hn::BitCast(d, both));
   }
 }
 
 /// The blur of kSize pixels whose weights are multiples of kNarrowUnit, as those of 3 and 5 are:
-/// without that factor its sums fit 16 bits both ways.
-template <int kSize>
+/// without that factor its sums fit 16 bits both ways. Calls use(x, pixels) for each vector.
+template <int kSize, typename F>
 void blur_narrow(const std::uint8_t* const* given, const std::vector<int>& weights, int width,
-                 std::int16_t* sums, std::uint8_t* out) {
+                 std::int16_t* sums, std::int16_t* out, F use) {
   constexpr int kHalf = kSize / 2, kBits = 8;
   static_assert(kNarrowUnit * kNarrowUnit == 1 << (2 * kBlurBits - kBits));
   const hn::RebindToUnsigned<Shorts> d;
@@ -155,8 +171,11 @@ void blur_narrow(const std::uint8_t* const* given, const std::vector<int>& weigh
         [&](int i) HWY_ATTR { return hn::BitCast(d, hn::LoadU(Shorts(), sums + x + i - kHalf)); });
     return hn::BitCast(Shorts(), hn::ShiftRight<kBits>(hn::Add(sum, rounding)));
   };
-  for (int x = 0; x < width; x += lanes)
-    hn::StoreU(hn::DemoteTo(BytesOfShorts(), across(x)), BytesOfShorts(), out + x);
+  for (int x = 0; x < width; x += lanes) {
+    const auto pixels = across(x);
+    hn::StoreU(pixels, Shorts(), out + x);
+    use(x, pixels);
+  }
 }
 
 /// The taps of a gradient from its middle on, in vectors: a store might write to the rules, for all
@@ -176,60 +195,79 @@ struct Taps {
   hn::Vec<Shorts> smooth[std::size_t{kHalf} + 1], slope[std::size_t{kHalf} + 1];
 };
 
-/// Smoothed and sloping sums down the rows.
-template <int kTaps>
-void gradient_down(const std::uint8_t* const* given, const EdgeRules& rules, int width,
-                   std::int16_t* smooth, std::int16_t* slope) {
+/// Where the sums of a row go.
+struct DownSums {
+  std::int16_t *smooth, *slope;
+};
+
+/// Smoothed and sloping sums of row(i), the i-th row's pixels from x on.
+template <int kTaps, typename F>
+HWY_INLINE void store_sums(const Taps<kTaps>& taps, const DownSums& out, int x, F row) {
   constexpr int kHalf = kTaps / 2;
   const Shorts d;
-  const Taps<kTaps> taps(rules);
-  ShortRows copies;
-  const auto rows = copies.widen(given, kTaps, width);
-  cover(width, static_cast<int>(hn::Lanes(d)), [&](int x) HWY_ATTR {
-    const auto row = [&](int i) HWY_ATTR {
-      return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x));
-    };
-    auto sum = hn::Mul(row(kHalf), taps.smooth[0]);
-    auto difference = hn::Zero(d);
-    for (int i = 1; i <= kHalf; ++i) {
-      const auto above = row(kHalf - i), below = row(kHalf + i);
-      sum = hn::Add(sum, hn::Mul(hn::Add(above, below), taps.smooth[i]));
-      difference = hn::Add(difference, taps.sloped(hn::Sub(below, above), i));
-    }
-    hn::StoreU(sum, d, smooth + x);
-    hn::StoreU(difference, d, slope + x);
-  });
-  for (std::int16_t* row : {smooth, slope}) {
-    std::fill_n(row - kHalf, kHalf, row[0]);
-    std::fill_n(row + width, kHalf, row[width - 1]);
+  auto sum = hn::Mul(row(kHalf), taps.smooth[0]);
+  auto difference = hn::Zero(d);
+  for (int i = 1; i <= kHalf; ++i) {
+    const auto above = row(kHalf - i), below = row(kHalf + i);
+    const auto step = taps.sloped(hn::Sub(below, above), i);
+    sum = hn::Add(sum, hn::Mul(hn::Add(above, below), taps.smooth[i]));
+    difference = i == 1 ? step : hn::Add(difference, step);
+  }
+  hn::StoreU(sum, d, out.smooth + x);
+  hn::StoreU(difference, d, out.slope + x);
+}
+
+/// What the gradients along a row read beside it.
+inline void repeat_ends(const DownSums& sums, int half, int width) {
+  for (std::int16_t* row : {sums.smooth, sums.slope}) {
+    std::fill_n(row - half, half, row[0]);
+    std::fill_n(row + width, half, row[width - 1]);
   }
 }
 
-/// The gradients along these, in 16 bits.
+/// The sums down the rows.
+template <int kTaps, typename Pixel>
+void gradient_down(const Pixel* const* given, const EdgeRules& rules, int width,
+                   const DownSums& out) {
+  const Taps<kTaps> taps(rules);
+  ShortRows copies;
+  const auto rows = copies.widen(given, kTaps, width);
+  cover(width, static_cast<int>(hn::Lanes(Shorts())), [&](int x) HWY_ATTR {
+    store_sums(taps, out, x, [&](int i) HWY_ATTR { return load_pixels(rows[i] + x); });
+  });
+  repeat_ends(out, kTaps / 2, width);
+}
+
+/// The gradients along these, in 16 bits, and their sums if `magnitude` is not null.
 template <int kTaps>
-void gradient_across(const std::int16_t* smooth, const std::int16_t* slope, const EdgeRules& rules,
-                     int width, std::int16_t* dx, std::int16_t* dy) {
+void gradient_across(const DownSums& sums, const EdgeRules& rules, int width, std::int16_t* dx,
+                     std::int16_t* dy, std::int16_t* magnitude) {
+  const std::int16_t *smooth = sums.smooth, *slope = sums.slope;
   constexpr int kHalf = kTaps / 2;
   const Shorts d;
   const Taps<kTaps> taps(rules);
   for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
-    auto along = hn::Zero(d), down = hn::Mul(hn::LoadU(d, slope + x), taps.smooth[0]);
+    const auto step = [&](int i) HWY_ATTR {
+      const auto apart = hn::Sub(hn::LoadU(d, smooth + x + i), hn::LoadU(d, smooth + x - i));
+      return taps.sloped(apart, i);
+    };
+    auto along = step(1), down = hn::Mul(hn::LoadU(d, slope + x), taps.smooth[0]);
+    for (int i = 2; i <= kHalf; ++i) along = hn::Add(along, step(i));
     for (int i = 1; i <= kHalf; ++i) {
-      const auto step = hn::Sub(hn::LoadU(d, smooth + x + i), hn::LoadU(d, smooth + x - i));
       const auto both = hn::Add(hn::LoadU(d, slope + x + i), hn::LoadU(d, slope + x - i));
-      along = hn::Add(along, taps.sloped(step, i));
       down = hn::Add(down, hn::Mul(both, taps.smooth[i]));
     }
     hn::StoreU(along, d, dx + x);
     hn::StoreU(down, d, dy + x);
+    if (magnitude) hn::StoreU(hn::Add(hn::Abs(along), hn::Abs(down)), d, magnitude + x);
   }
 }
 
 /// The same for aperture 7, whose sums need 32 bits before they are divided by 16.
 template <>
-inline void gradient_across<7>(const std::int16_t* smooth, const std::int16_t* slope,
-                               const EdgeRules& rules, int width, std::int16_t* dx,
-                               std::int16_t* dy) {
+inline void gradient_across<7>(const DownSums& sums, const EdgeRules& rules, int width,
+                               std::int16_t* dx, std::int16_t* dy, std::int16_t* magnitude) {
+  const std::int16_t *smooth = sums.smooth, *slope = sums.slope;
   constexpr int kHalf = 3;
   const Words d;
   const ShortsOfWords shorts;
@@ -247,8 +285,11 @@ inline void gradient_across<7>(const std::int16_t* smooth, const std::int16_t* s
       along = hn::Add(along, hn::Mul(step, hn::Set(d, rules.slope[kHalf + i])));
       down = hn::Add(down, hn::Mul(both, hn::Set(d, rules.smooth[kHalf + i])));
     }
-    hn::StoreU(hn::DemoteTo(shorts, divided(along)), shorts, dx + x);
-    hn::StoreU(hn::DemoteTo(shorts, divided(down)), shorts, dy + x);
+    const auto x16 = hn::DemoteTo(shorts, divided(along)),
+               y16 = hn::DemoteTo(shorts, divided(down));
+    hn::StoreU(x16, shorts, dx + x);
+    hn::StoreU(y16, shorts, dy + x);
+    if (magnitude) hn::StoreU(hn::Add(hn::Abs(x16), hn::Abs(y16)), shorts, magnitude + x);
   }
 }
 

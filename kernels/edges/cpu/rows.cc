@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "kernels/common/bits.h"
 #include "kernels/common/border.h"
@@ -41,22 +42,20 @@ HWY_INLINE auto times_tan22(Words d, hn::Vec<Words> x) {
   return hn::ShiftRight<15>(products_of_low(x, hn::Set(d, 13573)));
 }
 
-template <class D, typename T = hn::TFromD<D>>
-void magnitudes_of_row(D d, const std::int16_t* dx, const std::int16_t* dy, GradientNorm norm,
-                       int width, T* out) {
+/// Magnitudes of 32 bits.
+void magnitudes_of_row(const std::int16_t* dx, const std::int16_t* dy, GradientNorm norm, int width,
+                       std::int32_t* out) {
+  const Words d;
   for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
     const auto along = load_gradient(d, dx + x), down = load_gradient(d, dy + x);
     auto m = hn::Add(hn::Abs(along), hn::Abs(down));
-    if constexpr (sizeof(T) == sizeof(std::int32_t)) {
-      if (norm == GradientNorm::kL2) {  // both in a lane, side by side
-        const auto low = hn::And(along, hn::Set(d, 0xffff));
-        const auto both = hn::BitCast(Shorts(), hn::Or(low, hn::ShiftLeft<16>(down)));
-        m = pair_products(d, both, both);
-      }
+    if (norm == GradientNorm::kL2) {  // both in a lane, side by side
+      const auto low = hn::And(along, hn::Set(d, 0xffff));
+      const auto both = hn::BitCast(Shorts(), hn::Or(low, hn::ShiftLeft<16>(down)));
+      m = pair_products(d, both, both);
     }
     hn::StoreU(m, d, out + x);
   }
-  out[-1] = out[width] = 0;
 }
 
 /// Bits of the pixels from x on. A vector of fewer than eight fills half of a byte.
@@ -125,53 +124,64 @@ void classes_of_row(D d, const T* above, const T* here, const T* below, const st
   edges[last] &= bits_between(last, 0, width);
 }
 
-/// Makes the rows of a picture that the next row of gradients needs.
-class Blurring {
+/// The sums down the rows of a picture, blurred where it is to be, row by row.
+template <int kTaps>
+class SumsDown {
  public:
-  Blurring(Rows& rows, ImageView<const std::uint8_t> grey)
+  SumsDown(Rows& rows, ImageView<const std::uint8_t> grey)
       : rows_(rows),
         grey_(grey),
         narrow_(std::all_of(rows.blur.begin(), rows.blur.end(),
                             [](int weight) { return weight % kNarrowUnit == 0; })) {}
 
-  /// Row y; rows are asked for in order, and up to a few before the newest.
-  const std::uint8_t* row(int y) {
-    const int size = static_cast<int>(rows_.blur.size());
-    if (size == 1) return grey_.row(y);
-    for (; next_ <= y; ++next_) {
-      const std::uint8_t* from[kMostBlur];
-      for (int i = 0; i < size; ++i)
-        from[i] = grey_.row(reflect_101(next_ + i - size / 2, rows_.height));
-      std::int16_t* sums = rows_.blur_sums.row(0);
-      std::uint8_t* out = rows_.blurred.row(next_);
-      if (narrow_ && size == 3) {
-        blur_narrow<3>(from, rows_.blur, rows_.width, sums, out);
-      } else if (narrow_ && size == 5) {
-        blur_narrow<5>(from, rows_.blur, rows_.width, sums, out);
-      } else {
-        blur_down(from, rows_.blur, rows_.width, sums);
-        blur_across(sums, rows_.blur, rows_.width, out);
-      }
+  /// Those of row y; rows are asked for in order.
+  DownSums row(int y) {
+    const DownSums out = {rows_.smooth.row(0), rows_.slope.row(0)};
+    const auto near = [&](int i) { return std::clamp(y + i - kTaps / 2, 0, rows_.height - 1); };
+    if (rows_.blur.size() == 1) {
+      const std::uint8_t* from[std::size_t{kTaps}];
+      for (int i = 0; i < kTaps; ++i) from[i] = grey_.row(near(i));
+      gradient_down<kTaps>(from, rows_.rules, rows_.width, out);
+      return out;
     }
-    return rows_.blurred.row(y);
+    const std::int16_t* from[std::size_t{kTaps}];
+    for (int i = 0; i < kTaps; ++i) from[i] = rows_.blurred.row(near(i));
+    while (next_ < near(kTaps - 1)) blur([](int, hn::Vec<Shorts>) {});
+    if (next_ > near(kTaps - 1)) {
+      gradient_down<kTaps>(from, rows_.rules, rows_.width, out);
+      return out;
+    }
+    const Taps<kTaps> taps(rows_.rules);
+    blur([&](int x, hn::Vec<Shorts> pixels) HWY_ATTR {  // the last row, while it is at hand
+      store_sums(taps, out, x, [&](int i) HWY_ATTR {
+        return i == kTaps - 1 ? pixels : load_pixels(from[i] + x);
+      });
+    });
+    repeat_ends(out, kTaps / 2, rows_.width);
+    return out;
   }
 
  private:
+  /// The next row. Calls use(x, pixels) for each vector of it.
+  template <typename F>
+  void blur(F use) {
+    const int size = static_cast<int>(rows_.blur.size()), width = rows_.width;
+    const std::uint8_t* from[kMostBlur];
+    for (int i = 0; i < size; ++i)
+      from[i] = grey_.row(reflect_101(next_ + i - size / 2, rows_.height));
+    std::int16_t *sums = rows_.blur_sums.row(0), *out = rows_.blurred.row(next_);
+    ++next_;
+    if (narrow_ && size == 3) return blur_narrow<3>(from, rows_.blur, width, sums, out, use);
+    if (narrow_ && size == 5) return blur_narrow<5>(from, rows_.blur, width, sums, out, use);
+    blur_down(from, rows_.blur, width, sums);
+    blur_across(sums, rows_.blur, width, out, use);
+  }
+
   Rows& rows_;
   ImageView<const std::uint8_t> grey_;
   const bool narrow_;
   int next_ = 0;
 };
-
-template <int kTaps>
-void gradients_of_row(Rows& rows, Blurring& blurring, int y) {
-  const std::uint8_t* from[7];
-  for (int i = 0; i < kTaps; ++i)
-    from[i] = blurring.row(std::clamp(y + i - kTaps / 2, 0, rows.height - 1));
-  std::int16_t *smooth = rows.smooth.row(0), *slope = rows.slope.row(0);
-  gradient_down<kTaps>(from, rows.rules, rows.width, smooth, slope);
-  gradient_across<kTaps>(smooth, slope, rows.rules, rows.width, rows.dx.row(y), rows.dy.row(y));
-}
 
 /// A copy of the rules, so that the compiler makes vectors of the loop.
 template <typename T>
@@ -214,25 +224,30 @@ void angles_of_row(const std::int16_t* dx, const std::int16_t* dy, int width, st
 }
 
 /// The rows of one kind of magnitude, from -1 to height, those without a picture all 0.
-template <class D, typename T = hn::TFromD<D>>
+template <int kTaps, class D, typename T = hn::TFromD<D>>
 bool classify_by(D d, Rows& rows, Ring<T>& magnitude, ImageView<const std::uint8_t> grey,
                  const GradientViews& wanted, const StopFlag* stop) {
+  constexpr bool kWide = sizeof(T) > sizeof(std::int16_t);
   const auto row_of = [&](int y) { return magnitude.row(y + 1); };
   const auto clear = [&](int y) {
     std::fill_n(row_of(y) - kMargin, rows.width + 2 * kMargin, T{});
   };
-  Blurring blurring(rows, grey);
+  SumsDown<kTaps> sums(rows, grey);
   clear(-1);
   for (int y = 0; y <= rows.height; ++y) {
     if (y % kRowsPerLook == 0 && is_raised(stop)) return false;
     if (y < rows.height) {
-      if (rows.rules.taps == 3) gradients_of_row<3>(rows, blurring, y);
-      if (rows.rules.taps == 5) gradients_of_row<5>(rows, blurring, y);
-      if (rows.rules.taps == 7) gradients_of_row<7>(rows, blurring, y);
-      const std::int16_t *dx = rows.dx.row(y), *dy = rows.dy.row(y);
-      magnitudes_of_row(d, dx, dy, rows.rules.norm, rows.width, row_of(y));
+      std::int16_t *dx = rows.dx.row(y), *dy = rows.dy.row(y);
+      T* here = row_of(y);
+      if constexpr (kWide) {
+        gradient_across<kTaps>(sums.row(y), rows.rules, rows.width, dx, dy, nullptr);
+        magnitudes_of_row(dx, dy, rows.rules.norm, rows.width, here);
+      } else {
+        gradient_across<kTaps>(sums.row(y), rows.rules, rows.width, dx, dy, here);
+      }
+      here[-1] = here[rows.width] = 0;
       if (wanted.magnitude.data)
-        contrasts_of_row(row_of(y), rows.width, rows.rules, wanted.magnitude.row(y));
+        contrasts_of_row(here, rows.width, rows.rules, wanted.magnitude.row(y));
       if (wanted.angle.data) angles_of_row(dx, dy, rows.width, wanted.angle.row(y));
     } else {
       clear(y);
@@ -246,10 +261,18 @@ bool classify_by(D d, Rows& rows, Ring<T>& magnitude, ImageView<const std::uint8
   return true;
 }
 
+template <int kTaps>
+bool classify_taps(Rows& rows, ImageView<const std::uint8_t> grey, const GradientViews& wanted,
+                   const StopFlag* stop) {
+  if (rows.wide) return classify_by<kTaps>(Words(), rows, rows.wide_magnitude, grey, wanted, stop);
+  return classify_by<kTaps>(Shorts(), rows, rows.magnitude, grey, wanted, stop);
+}
+
 bool classify_rows(Rows& rows, ImageView<const std::uint8_t> grey, const GradientViews& wanted,
                    const StopFlag* stop) {
-  if (rows.wide) return classify_by(Words(), rows, rows.wide_magnitude, grey, wanted, stop);
-  return classify_by(Shorts(), rows, rows.magnitude, grey, wanted, stop);
+  if (rows.rules.taps == 3) return classify_taps<3>(rows, grey, wanted, stop);
+  if (rows.rules.taps == 5) return classify_taps<5>(rows, grey, wanted, stop);
+  return classify_taps<7>(rows, grey, wanted, stop);
 }
 
 void draw_row(const std::uint64_t* bits, int width, std::uint8_t* out) {

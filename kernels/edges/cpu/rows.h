@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,23 +16,19 @@ namespace cuface::edges {
 /// What a vector may read or write beside a row, in elements: the taps, and a whole vector.
 inline constexpr int kMargin = 64;
 
-/// `count` rows of `width` elements with margins. Row y is where row y + count was.
+/// `count` rows of `width` elements with margins, 0 at first. Row y is where row y + count was.
 template <typename T>
 class Ring {
  public:
   Ring() = default;
-  Ring(int width, int count)
-      : count_(count), stride_(static_cast<std::size_t>((width + 2 * kMargin + 63) / 64 * 64)) {
-    values_.resize(stride_ * static_cast<std::size_t>(count));
+  Ring(int width, int count) : values_(width + 2 * kMargin, count) {
+    static_assert(kMargin * sizeof(T) % Image<T>::kAlignment == 0, "vectors are aligned");
+    for (int y = 0; y < count; ++y) std::fill_n(values_.view().row(y), values_.width(), T{});
   }
-  T* row(int y) {
-    return values_.data() + static_cast<std::size_t>(y % count_) * stride_ + kMargin;
-  }
+  T* row(int y) { return values_.view().row(y % values_.height()) + kMargin; }
 
  private:
-  int count_ = 1;
-  std::size_t stride_ = 0;
-  std::vector<T> values_;
+  Image<T> values_;
 };
 
 /// A bit map with a rim of zeros on all sides: a row, a word, and to the right a vector.
@@ -61,8 +56,7 @@ struct Rows {
   std::vector<int> blur;
   bool wide;  ///< magnitudes have 32 bits: of L2, and where sectors are compared
   Ring<std::int16_t> blur_sums;
-  Ring<std::uint8_t> blurred;
-  Ring<std::int16_t> smooth, slope, dx, dy;
+  Ring<std::int16_t> blurred, smooth, slope, dx, dy;
   Ring<std::int16_t> magnitude;       // not wide
   Ring<std::int32_t> wide_magnitude;  // wide
   BitMap ridges;  ///< for Linking::kApron: all pixels above rules.low, ridge or not
