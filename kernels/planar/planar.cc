@@ -104,14 +104,7 @@ bool PlanarTracker::refine(Homography& map, GaussianPyramid& frame, float thresh
 }
 
 void PlanarTracker::settle(const Homography& map, int inliers, bool found) {
-  PlanarPose pose;
-  pose.visible = place_corners(map, width_, height_, pose.corners);
-  if (pose.visible) {
-    pose.found = found;
-    pose.map = scaled(map);
-    pose.inliers = inliers;
-  }
-  pose_ = pose.visible ? pose : PlanarPose{};
+  pose_ = pose_of(map, width_, height_, inliers, found);
 }
 
 /// Refines a map of matches until its points look like the picture. False where they do not.
@@ -129,16 +122,17 @@ bool PlanarTracker::verify(Homography& map, GaussianPyramid& frame, std::uint64_
 void PlanarTracker::grow(Homography map, GaussianPyramid& frame, std::uint64_t seed,
                          PlanarScratch& s) {
   for (int round = 0; round < kMostGrowths && pose_.visible; ++round) {
-    const PlanarPose before = pose_;
     were_alike_ = alike_;
+    PlanarPose next;
     if (refine(map, frame, kRefined[kRounds - 1], true, seed, s)) {
       const auto inliers = static_cast<int>(std::ranges::count(alike_, 1));
-      if (inliers > before.inliers) settle(map, inliers, true);
-      if (inliers > before.inliers && pose_.visible) continue;
+      next = pose_of(map, width_, height_, inliers, true);
     }
-    pose_ = before;
-    alike_ = were_alike_;
-    return;
+    if (next.inliers <= pose_.inliers) {
+      alike_ = were_alike_;
+      return;
+    }
+    pose_ = next;
   }
 }
 

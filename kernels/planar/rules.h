@@ -8,6 +8,7 @@
 #include "kernels/common/host_device.h"
 #include "kernels/homography/find.h"
 #include "kernels/homography/homography.h"
+#include "kernels/planar/planar.h"
 #include "kernels/planar/view.h"
 
 namespace cuface::planar {
@@ -60,6 +61,18 @@ CUFACE_HD inline bool place_corners(const Homography& map, int width, int height
     area += turn / 4;
   }
   return area >= kLeastArea;
+}
+
+/// Where an object of width x height is by a map; not visible where place_corners() says no.
+CUFACE_HD inline PlanarPose pose_of(const Homography& map, int width, int height, int inliers,
+                                    bool found) {
+  PlanarPose pose;
+  if (!place_corners(map, width, height, pose.corners)) return {};
+  pose.visible = true;
+  pose.found = found;
+  pose.map = scaled(map);
+  pose.inliers = inliers;
+  return pose;
 }
 
 /// Where a map has a point of the picture in a frame, and what is compared there. False where that
