@@ -152,9 +152,8 @@ struct Described {
 Result<Described> describe(const std::string& path, const FeatureConfig& config) {
   CUFACE_TAKE(picture, train::load_picture(path));
   Described described{path, std::move(picture.grey), {}};
-  auto finder = FeatureFinder::create(config, described.grey.width(), described.grey.height());
-  if (!finder.ok()) return Status(finder.status().code(), path + ": " + finder.status().message());
-  CUFACE_TRY(finder.value().run(described.view(), described.found));
+  const Status found = find_keypoints(config, described.view(), described.found);
+  if (!found.ok()) return Status(found.code(), path + ": " + found.message());
   return described;
 }
 

@@ -27,10 +27,8 @@ inline void must(const Status& status) {
 }
 
 inline Features features_of(const cv::Mat& grey, const FeatureConfig& config = {}) {
-  auto finder = FeatureFinder::create(config, grey.cols, grey.rows);
-  must(finder.status());
   Features out;
-  must(finder.value().run(view_of(grey), out));
+  must(find_keypoints(config, view_of(grey), out));
   return out;
 }
 

@@ -116,7 +116,7 @@ class FeatureMatch final : public Element {
 
   Status describe(const FeatureConfig& config) {
     return describe_and_tell(
-        *references_, config, SmallPictures::kAsFrames, &stop_flag(), element(), GST_CAT_DEFAULT,
+        *references_, config, find_keypoints, &stop_flag(), element(), GST_CAT_DEFAULT,
         "so nothing matches it. Lower threshold or edge of cufeatures, or take a picture with "
         "corners");
   }

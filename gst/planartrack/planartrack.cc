@@ -14,6 +14,7 @@
 #include "gst/references/references.h"
 #include "gst/regions/regions.h"
 #include "kernels/common/try.h"
+#include "kernels/keypoints/reference.h"
 #include "kernels/planar/objects.h"
 
 GST_DEBUG_CATEGORY_STATIC(cuface_planar_debug);
@@ -164,9 +165,8 @@ class PlanarTrack final : public Element {
 
   /// As the frames' keypoints are. Objects go on seeing the features, which stay where they are.
   Status describe(const FeatureConfig& config) {
-    return describe_and_tell(*references_, config, SmallPictures::kEnlargedToo, &stop_flag(),
-                             element(), GST_CAT_DEFAULT,
-                             "so it is never found. Take a picture with corners");
+    return describe_and_tell(*references_, config, find_in_reference, &stop_flag(), element(),
+                             GST_CAT_DEFAULT, "so it is never found. Take a picture with corners");
   }
 
   Status look(Frame& frame) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "kernels/common/try.h"
-#include "kernels/keypoints/reference.h"
 #include "models/grey_pixels.h"
 
 namespace cuface::gst {
@@ -56,20 +55,14 @@ Result<ReferencePictures> ReferencePictures::load(const std::string& list) {
   return references;
 }
 
-Result<bool> ReferencePictures::describe(const FeatureConfig& config, SmallPictures small,
+Result<bool> ReferencePictures::describe(const FeatureConfig& config, KeypointFinder find,
                                          const StopFlag* stop) {
   if (described_ == config) return false;
   described_.reset();
   names_.clear();
   for (Picture& picture : pictures_) {
     const int width = picture.grey.width(), height = picture.grey.height();
-    const auto grey = std::as_const(picture.grey).view();
-    if (small == SmallPictures::kEnlargedToo) {
-      CUFACE_TRY(find_in_reference(config, grey, picture.found, stop));
-    } else {
-      CUFACE_TAKE(finder, FeatureFinder::create(config, width, height));
-      CUFACE_TRY(finder.run(grey, picture.found, stop));
-    }
+    CUFACE_TRY(find(config, std::as_const(picture.grey).view(), picture.found, stop));
     names_.push_back({short_name(picture.name), width, height,
                       static_cast<std::int32_t>(picture.found.keypoints.size())});
   }
@@ -79,9 +72,9 @@ Result<bool> ReferencePictures::describe(const FeatureConfig& config, SmallPictu
 }
 
 Status describe_and_tell(ReferencePictures& references, const FeatureConfig& config,
-                         SmallPictures small, const StopFlag* stop, GstElement* element,
+                         KeypointFinder find, const StopFlag* stop, GstElement* element,
                          GstDebugCategory* category, const char* follows, SourceLine where) {
-  CUFACE_TAKE(is_new, references.describe(config, small, stop));
+  CUFACE_TAKE(is_new, references.describe(config, find, stop));
   if (!is_new) return {};
   for (const MatchedPicture& picture : references.names()) {
     GST_CAT_INFO_OBJECT(category, element, "%s: %d keypoints", picture.name.c_str(),

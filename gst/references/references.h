@@ -19,8 +19,9 @@ namespace cuface::gst {
 /// As many may be in one property.
 inline constexpr std::size_t kMostReferences = 1024;
 
-/// Whether small pictures are described by find_in_reference(), or as frames are.
-enum class SmallPictures { kAsFrames, kEnlargedToo };
+/// find_keypoints(), which finds them as in frames, or find_in_reference().
+using KeypointFinder = Status (*)(const FeatureConfig&, ImageView<const std::uint8_t>, Features&,
+                                  const StopFlag*);
 
 /// Used by one thread at a time.
 class ReferencePictures {
@@ -36,10 +37,10 @@ class ReferencePictures {
   /// say what helps.
   static Result<ReferencePictures> load(const std::string& list);
 
-  /// Finds the keypoints of all pictures with these settings, unless that has been done with the
-  /// same `config`; `small` is the same in all calls. True where
-  /// it had to be. kCancelled, and nothing is known, once `stop` is raised.
-  Result<bool> describe(const FeatureConfig& config, SmallPictures small, const StopFlag* stop);
+  /// Finds the keypoints of all pictures with these settings, unless that has been done. `find` is
+  /// the same in all calls. True where it had to be. kCancelled, and nothing is known, once `stop`
+  /// is raised.
+  Result<bool> describe(const FeatureConfig& config, KeypointFinder find, const StopFlag* stop);
 
   const std::vector<Picture>& pictures() const { return pictures_; }
   /// For a result: what the pictures are. After describe().
@@ -57,7 +58,7 @@ class ReferencePictures {
 /// Calls describe(). Where it finds keypoints, logs how many each picture has, and warns of each
 /// that has none, with what follows from that.
 Status describe_and_tell(ReferencePictures& references, const FeatureConfig& config,
-                         SmallPictures small, const StopFlag* stop, GstElement* element,
+                         KeypointFinder find, const StopFlag* stop, GstElement* element,
                          GstDebugCategory* category, const char* follows,
                          SourceLine where = SourceLine::here());
 

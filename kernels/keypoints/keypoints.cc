@@ -51,4 +51,10 @@ Status FeatureFinder::run(ImageView<const std::uint8_t> grey, Features& out, con
   return {};
 }
 
+Status find_keypoints(const FeatureConfig& config, ImageView<const std::uint8_t> grey,
+                      Features& out, const StopFlag* stop) {
+  CUFACE_TAKE(finder, FeatureFinder::create(config, grey.width, grey.height));
+  return finder.run(grey, out, stop);
+}
+
 }  // namespace cuface

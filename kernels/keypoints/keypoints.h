@@ -53,4 +53,8 @@ class FeatureFinder {
   std::optional<SurfDetector> surf_;
 };
 
+/// A FeatureFinder for one picture.
+Status find_keypoints(const FeatureConfig& config, ImageView<const std::uint8_t> grey,
+                      Features& out, const StopFlag* stop = nullptr);
+
 }  // namespace cuface

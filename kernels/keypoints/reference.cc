@@ -11,12 +11,6 @@ namespace {
 
 constexpr int kLarger = 2;
 
-Status find_in(const FeatureConfig& config, ImageView<const std::uint8_t> grey, Features& out,
-               const StopFlag* stop) {
-  CUFACE_TAKE(finder, FeatureFinder::create(config, grey.width, grey.height));
-  return finder.run(grey, out, stop);
-}
-
 bool is_small(const FeatureConfig& config, ImageView<const std::uint8_t> grey) {
   return config.detector == FeatureDetector::kFast &&
          std::min(grey.width, grey.height) < kEdgesOfSmallPicture * config.orb.edge;
@@ -31,7 +25,7 @@ void append(const std::vector<T>& from, std::vector<T>& to) {
 
 Status find_in_reference(const FeatureConfig& config, ImageView<const std::uint8_t> grey,
                          Features& out, const StopFlag* stop) {
-  CUFACE_TRY(find_in(config, grey, out, stop));
+  CUFACE_TRY(find_keypoints(config, grey, out, stop));
   FeatureConfig rest = config;
   rest.orb.max_keypoints -= static_cast<int>(out.keypoints.size());
   if (!is_small(config, grey) || rest.orb.max_keypoints <= 0) return {};
@@ -40,7 +34,7 @@ Status find_in_reference(const FeatureConfig& config, ImageView<const std::uint8
   LinearResize(grey.width, grey.height, enlarged.width(), enlarged.height())
       .run(grey, enlarged.view());
   Features more;
-  CUFACE_TRY(find_in(rest, std::as_const(enlarged).view(), more, stop));
+  CUFACE_TRY(find_keypoints(rest, std::as_const(enlarged).view(), more, stop));
   for (Keypoint& keypoint : more.keypoints) {
     keypoint.x = (keypoint.x + 0.5f) / kLarger - 0.5f;
     keypoint.y = (keypoint.y + 0.5f) / kLarger - 0.5f;

@@ -233,8 +233,7 @@ std::vector<View> graffiti(cv::Mat& first) {
 
 Features features_of(const cv::Mat& picture, const FeatureConfig& config) {
   Features out;
-  check(made(FeatureFinder::create(config, picture.cols, picture.rows))
-            .run(test::view_of(picture), out));
+  check(find_keypoints(config, test::view_of(picture), out));
   return out;
 }
 

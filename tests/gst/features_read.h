@@ -17,12 +17,10 @@ inline FeatureConfig with_surf(const SurfConfig& surf = {}) {
 }
 
 inline Features features_of(const cv::Mat& grey, const FeatureConfig& config = {}) {
-  Result<FeatureFinder> finder = FeatureFinder::create(config, grey.cols, grey.rows);
   Features out;
-  EXPECT_TRUE(finder.ok());
   EXPECT_TRUE(
-      finder.value()
-          .run({grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)}, out)
+      find_keypoints(config,
+                     {grey.data, grey.cols, grey.rows, static_cast<std::ptrdiff_t>(grey.step)}, out)
           .ok());
   return out;
 }

@@ -83,8 +83,7 @@ Features in_reference(const FeatureConfig& config, const cv::Mat& grey) {
 
 Features in_frame(const FeatureConfig& config, const cv::Mat& grey) {
   Features out;
-  FeatureFinder finder = std::move(FeatureFinder::create(config, grey.cols, grey.rows).value());
-  EXPECT_TRUE(finder.run(test::view_of(grey), out).ok());
+  EXPECT_TRUE(find_keypoints(config, test::view_of(grey), out).ok());
   return out;
 }
 
