@@ -32,6 +32,11 @@ CUFACE_HD inline int scaled_side(int size, float scale) {
   return static_cast<int>(std::lrintf(static_cast<float>(size) * scale));
 }
 
+/// Whether a box is one of windows of width x height in a level of that scale.
+CUFACE_HD inline bool has_size(const Rect& box, int width, int height, float scale) {
+  return scaled_side(width, scale) == box.w && scaled_side(height, scale) == box.h;
+}
+
 /// The place in a level that lies at `v` in the picture, where `v` is scaled_side() of one.
 CUFACE_HD inline int level_place(int v, float scale) {
   const int near = static_cast<int>(std::lrintf(static_cast<float>(v) / scale));

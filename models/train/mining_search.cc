@@ -99,7 +99,7 @@ class MiningSearch::Impl {
     const std::size_t most =
         std::min({item.quota, static_cast<std::size_t>(wanted + draw), candidates.size()});
     shuffle(item, most, candidates);
-    out.status = take(part, candidates, most, nullptr, out);
+    take(part, candidates, most, nullptr, out);
     return out;
   }
 
@@ -138,17 +138,15 @@ class MiningSearch::Impl {
     const std::uint8_t* pixels =
         on_gpu && !on_gpu->pixels.empty() ? on_gpu->pixels.data() : nullptr;
     for (const Rect& box : boxes) {  // by level, so that levels are found by going on
-      while (level < sizes().levels.size() && !has_size(level, box)) ++level;
+      while (level < sizes().levels.size() &&
+             !has_size(box, bank_.width(), bank_.height(), sizes().levels[level].scale))
+        ++level;
       if (level == sizes().levels.size()) break;
       const float scale = sizes().levels[level].scale;
       out.push_back({level, level_place(box.x, scale), level_place(box.y, scale), pixels});
       if (pixels) pixels += WindowSize{bank_.width(), bank_.height()}.pixels();
     }
     return true;
-  }
-  bool has_size(std::size_t level, const Rect& box) {
-    return scaled_side(bank_.width(), sizes().levels[level].scale) == box.w &&
-           scaled_side(bank_.height(), sizes().levels[level].scale) == box.h;
   }
 
   /// Drawn windows: as many as should let item.quota through, and no more than `most`.
@@ -159,7 +157,7 @@ class MiningSearch::Impl {
         std::fmin(most, static_cast<double>(item.quota) / std::fmax(passing_, kLeastPassing)));
     std::vector<Candidate> candidates;
     draw(item, static_cast<std::size_t>(draws), candidates);
-    out.status = take(part, candidates, kMostOfDrawn * item.quota, &out.windows, out);
+    take(part, candidates, kMostOfDrawn * item.quota, &out.windows, out);
     return out;
   }
 
@@ -191,8 +189,8 @@ class MiningSearch::Impl {
   }
 
   /// Up to `most` of those that pass, in order. With `windows` all count as looked at.
-  Status take(ImageView<const std::uint8_t> part, const std::vector<Candidate>& candidates,
-              std::size_t most, std::int64_t* windows, MinedWindows& out) {
+  void take(ImageView<const std::uint8_t> part, const std::vector<Candidate>& candidates,
+            std::size_t most, std::int64_t* windows, MinedWindows& out) {
     const WindowSize size{bank_.width(), bank_.height()};
     std::vector<std::uint8_t> pixels(size.pixels());
     if (stages_ > 0 && !failed_) failed_.emplace(model_);
@@ -211,7 +209,6 @@ class MiningSearch::Impl {
       out.pixels.insert(out.pixels.end(), pixels.begin(), pixels.end());
       out.hashes.push_back(xxh64(pixels));
     }
-    return {};
   }
   void read_window(const Candidate& c, ImageView<const std::uint8_t> part, std::uint8_t* to) {
     if (c.pixels) {

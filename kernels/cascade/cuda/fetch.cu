@@ -10,11 +10,6 @@ namespace {
 constexpr int kThreads = 128;
 constexpr unsigned kMostBlocks = 8;  // of a picture, which seldom has more windows than warps
 
-__device__ bool has_size(const WindowLevel& level, const RawWindows& from, const Rect& box) {
-  return scaled_side(from.width, level.scale) == box.w &&
-         scaled_side(from.height, level.scale) == box.h;
-}
-
 /// Some blocks a picture, a warp the pixels of a window.
 __global__ void __launch_bounds__(kThreads)
     fetch_kernel(RawWindows from, ImageView<const std::uint8_t> atlas, std::size_t apart,
@@ -35,7 +30,9 @@ __global__ void __launch_bounds__(kThreads)
   for (unsigned i = thread / kWarp; i < counts.raw; i += threads / kWarp) {
     const Rect box = boxes[i];
     int number = 0;
-    while (number + 1 < from.level_count && !has_size(from.levels[number], from, box)) ++number;
+    while (number + 1 < from.level_count &&
+           !has_size(box, from.width, from.height, from.levels[number].scale))
+      ++number;
     const WindowLevel level = from.levels[number];
     const std::uint8_t* first = &atlas.at(level.x + level_place(box.x, level.scale),
                                           level.y + level_place(box.y, level.scale));
