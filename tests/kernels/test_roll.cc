@@ -22,12 +22,6 @@ Roll turned(double degrees) {
   return {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
 }
 
-std::shared_ptr<const ForestModel> small_model() {
-  const auto model = load_forest(test::drawn_heads_model());
-  EXPECT_TRUE(model.ok()) << model.status().message();
-  return model.value();
-}
-
 /// Pixels of neighbours differ little, so that a rounding seldom changes a split.
 cv::Mat smooth_noise(int width, int height) {
   cv::Mat picture(height, width, CV_8UC1);
@@ -50,7 +44,7 @@ CUFACE_EVERY_VERSION(TurnedForest);
 // A picture turned by a quarter is the same pixels, so the landmarks in it are those of the upright
 // one, turned: in each box, through the map and with samples too.
 TEST_P(TurnedForest, TurnedPicturesGiveTurnedLandmarks) {
-  const auto model = small_model();
+  const auto model = test::drawn_heads_forest();
   const auto landmarker = SampledLandmarker::create(Backend::kCpu, model);
   ASSERT_TRUE(landmarker.ok());
   const cv::Mat upright = smooth_noise(320, 240);
@@ -93,7 +87,7 @@ TEST_P(TurnedForest, TurnedPicturesGiveTurnedLandmarks) {
 
 // Any angle: vector code has the reference's bits.
 TEST_P(TurnedForest, HasTheBitsOfTheReference) {
-  const auto model = small_model();
+  const auto model = test::drawn_heads_forest();
   const auto landmarker = SampledLandmarker::create(Backend::kCpu, model);
   ASSERT_TRUE(landmarker.ok());
   const cv::Mat picture = smooth_noise(320, 240);
@@ -121,7 +115,7 @@ TEST_P(TurnedForest, HasTheBitsOfTheReference) {
 }
 
 TEST(RollArguments, EveryBoxOrNoneHasOne) {
-  const auto model = small_model();
+  const auto model = test::drawn_heads_forest();
   const auto landmarker = SampledLandmarker::create(Backend::kCpu, model);
   ASSERT_TRUE(landmarker.ok());
   const cv::Mat picture = smooth_noise(64, 64);
@@ -134,7 +128,7 @@ TEST(RollArguments, EveryBoxOrNoneHasOne) {
 }
 
 TEST(RollMemory, KnowsTheTurnOfTheLandmarksByTheFacesId) {
-  const std::vector<Point> mean = mean_points(*small_model());
+  const std::vector<Point> mean = mean_points(*test::drawn_heads_forest());
   std::vector<Face> faces;
   std::vector<Point> landmarks;
   for (int i = 0; i < 5; ++i) {
@@ -194,7 +188,7 @@ TEST(RollMemory, KnowsTheTurnOfTheLandmarksByTheFacesId) {
 }
 
 TEST(RollMemory, LandmarksWithoutAShapeAreUpright) {
-  const std::vector<Point> mean = mean_points(*small_model());
+  const std::vector<Point> mean = mean_points(*test::drawn_heads_forest());
   std::vector<Point> landmarks(mean.size(), {5, 5});
   EXPECT_EQ(forest::roll_of(mean, landmarks), Roll{});
   landmarks[3].x = std::nanf("");

@@ -27,12 +27,6 @@ SampleMaps maps_of(const BoxMap& map, int samples) {
   return maps.value();
 }
 
-std::shared_ptr<const ForestModel> small_model() {
-  const auto model = load_forest(test::drawn_heads_model());
-  EXPECT_TRUE(model.ok()) << model.status().message();
-  return model.value();
-}
-
 cv::Mat noise(int width, int height) {
   cv::Mat picture(height, width, CV_8UC1);
   cv::RNG(4).fill(picture, cv::RNG::UNIFORM, 0, 256);
@@ -82,7 +76,7 @@ class SamplesOfFaces : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(sampled.ok() && plain.ok()); }
 
-  const std::shared_ptr<const ForestModel> model = small_model();
+  const std::shared_ptr<const ForestModel> model = test::drawn_heads_forest();
   const Result<std::unique_ptr<SampledLandmarker>> sampled =
       SampledLandmarker::create(Backend::kCpu, model);
   const Result<std::unique_ptr<Landmarker>> plain = Landmarker::create(Backend::kCpu, model);
@@ -233,7 +227,7 @@ TEST_F(SamplesOfFaces, LookTwiceWhereItIsAskedFor) {
 }
 
 TEST(Samples, FitsTheHeadInItsTurn) {
-  const std::vector<Point> mean = mean_points(*small_model());
+  const std::vector<Point> mean = mean_points(*test::drawn_heads_forest());
   const Roll roll{0.8f, 0.6f};
   // The unit box is 99 px, so the box 100, about (70, 60).
   std::vector<Point> landmarks;
@@ -254,7 +248,7 @@ TEST(Samples, FitsTheHeadInItsTurn) {
 }
 
 TEST(Samples, RefuseWhatTheLandmarkerRefuses) {
-  auto made = SampledLandmarker::create(Backend::kCpu, small_model());
+  auto made = SampledLandmarker::create(Backend::kCpu, test::drawn_heads_forest());
   ASSERT_TRUE(made.ok());
   const cv::Mat picture = noise(100, 100);
   std::vector<Point> out(test::kDrawnHeadPoints, Point{7, 7});

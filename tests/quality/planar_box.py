@@ -29,6 +29,7 @@ NO_SURF = 3  # planar_clip's exit status in a build without it
 def marks():
     return json.loads(MARKS.read_text(encoding="utf-8"))
 
+
 def clip():
     return FOLDER / marks()["clip"]
 

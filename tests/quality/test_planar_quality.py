@@ -34,10 +34,8 @@ def test_the_filmed_box_is_followed_through_the_clip(kind):
         pytest.skip("built without SURF: meson setup -Dsurf=enabled")
     for name, face in faces.items():
         assert face["lost"] == 0 and face["id_changes"] == 0, (name, face)
-        if (name, kind) == ("front", "orb"):
-            assert face["found"] >= 200, "low for FAST's corners: found late, then followed"
-            continue
-        assert face["found"] >= 450 and face["compared"] >= 50, (name, face)
+        least = 400 if (name, kind) == ("front", "orb") else 450  # low for FAST's corners: found late
+        assert face["found"] >= least and face["compared"] >= 50, (name, face)
         assert face["median_px"] <= MOST_BOX_PX, (name, face)
 
 

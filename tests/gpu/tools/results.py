@@ -252,22 +252,21 @@ def two_gpus(path):
     print_tables(row for row in result['benchmarks'] if 'gpus' in row)
 
 
-def with_part(path, result):
-    """The run with the figures of FILE-part.json, which is printed, where that is of the same commit."""
-    path = path.with_name(f'{path.stem}-part.json')
-    if not path.exists() or (part := json.loads(path.read_text()))['commit'] != result['commit']:
-        return result
-    print()
-    print_run(path, part)
-    return {**result, 'benchmarks': result['benchmarks'] + part['benchmarks']}
+def runs_of(path):
+    """[(its file, the run)]: FILE.json, and FILE-part.json where that is of the same commit."""
+    files = [file for file in (path, path.with_name(f'{path.stem}-part.json')) if file.exists()]
+    runs = [(file, json.loads(file.read_text())) for file in files]
+    return [(file, run) for file, run in runs if run['commit'] == runs[0][1]['commit']]
 
 
 def print_page(path):
     """Prints the page."""
-    result = json.loads(path.read_text())
-    print('# The tests and times on a GPU\n')
-    print_run(path, result)
-    result = with_part(path, result)
+    print('# The tests and times on a GPU')
+    runs = runs_of(path)
+    for file, run in runs:
+        print()
+        print_run(file, run)
+    result = {'benchmarks': [row for _, run in runs for row in run['benchmarks']]}
     # What this machine's CPU took stays in the file: cpu.md has the figures of a CPU.
     rows = [r for r in result['benchmarks'] if r['what'] != 'same lines' and 'CPU us' not in r]
     print_tables([*rows, *same_lines(r for r in result['benchmarks'] if r['what'] == 'same lines')])
