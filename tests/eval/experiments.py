@@ -89,7 +89,8 @@ def build_options():
 
 
 class Gpu:
-    """The newest run of the tests on a GPU, whichever card it was: they print the same curves."""
+    """The newest run of the tests on a GPU, whichever card it was, and what others of its commit and card measured: they
+    print the same curves."""
     RUNS = "gpu.json", "gpu-part.json", "gpu-h100.json"
 
     def __init__(self, folder=SOURCE / "docs/results", alone=""):
@@ -97,7 +98,8 @@ class Gpu:
         runs = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists() or file.name != alone]
         result = max(runs, key=lambda run: run["date"])
         self.whose = f"{result['device']}, {result['date'][:10]}, commit {result['commit'][:7]}"
-        self.rows = result["benchmarks"]
+        self.rows = [row for run in runs if all(run[key] == result[key] for key in ("commit", "device"))
+                     for row in run["benchmarks"]]
         self.times = {(row["curve"].removesuffix(", random model"), row["x"]): row["us"]  # microseconds of a curve's point
                       for row in self.rows if row["what"] == "curve"}
 

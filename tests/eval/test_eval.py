@@ -96,6 +96,13 @@ def test_figures_of_a_gpu_are_of_the_newest_run(tmp_path):
         assert gpu.figure(({"what": "pipeline", "way": "no face"}, "us mean", 1e-3)) == pytest.approx(0.012)
 
 
+def test_a_newer_run_of_a_part_leaves_the_others_of_its_commit_and_card(tmp_path):
+    gpu_run(tmp_path, "gpu.json", "2026-01-01T00:00:00Z", 5.0)
+    gpu_run(tmp_path, "gpu-part.json", "2026-01-02T00:00:00Z", 6.0, curves=())
+    gpu_run(tmp_path, "gpu-h100.json", "2026-01-01T00:00:00Z", 7.0, "other card")
+    assert experiments.Gpu(tmp_path).times[("reduction", 10)] == 5.0
+
+
 def test_all_that_the_page_shows_of_a_gpu_is_measured_twice():
     spec = importlib.util.spec_from_file_location("results", SOURCE / "tests/gpu/tools/results.py")
     results = importlib.util.module_from_spec(spec)
@@ -103,8 +110,9 @@ def test_all_that_the_page_shows_of_a_gpu_is_measured_twice():
     # A function's figure is a share of many rows.
     shown = {f.gpu[0]["what"] for listed in page.SYSTEMS.values() for e in listed for f in e.figures if isinstance(f.gpu, tuple)}
     assert shown <= set(results.REPEATED) and len(shown) >= 5, shown - set(results.REPEATED)
-    rows = json.loads((SOURCE / "docs/results/gpu-h100.json").read_text(encoding="utf-8"))["benchmarks"]
-    assert {row["what"] for row in rows} >= set(results.REPEATED), "a name that no test prints"
+    h100 = json.loads((SOURCE / "docs/results/gpu-h100.json").read_text(encoding="utf-8"))["benchmarks"]
+    for rows in h100, experiments.Gpu().rows:
+        assert {row["what"] for row in rows} >= set(results.REPEATED), "a name that no test prints"
 
 
 def test_times_that_a_second_run_does_not_repeat_are_named(tmp_path):
