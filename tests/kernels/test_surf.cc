@@ -3,10 +3,13 @@
 // compares it on any picture.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <opencv2/imgproc.hpp>
 
 #include "kernels/surf/surf.h"
+#include "tests/kernels/dlib_surf.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/surf_golden.h"
 #include "tests/kernels/versions.h"
@@ -55,6 +58,31 @@ TEST_P(Surf, KeypointsAreOpenCvs) {
     EXPECT_EQ(k.octave, wanted.octave) << i;
     EXPECT_EQ(found.signs[i], wanted.sign) << i;
     EXPECT_NEAR(k.angle, wanted.angle, 1e-3) << i;
+  }
+}
+
+// dlib's filters, borders and thresholds are others: a loose oracle, but one that shares no line.
+TEST_P(Surf, FindsHalfOfWhatDlibFinds) {
+  CUFACE_NEEDS_DATA();
+  for (const char* name : {"scenes/astronaut.png", "scenes/multi_face.jpg"}) {
+    const cv::Mat picture = test::natural(name, 640);
+    ASSERT_FALSE(picture.empty());
+    SurfConfig config;
+    config.max_keypoints = 4000;
+    const FloatFeatures ours = surf(picture, config);
+    const std::vector<Keypoint> theirs = test::dlib_surf(test::view_of(picture), 500);
+    ASSERT_GE(theirs.size(), 300u) << "dlib leaves out those at the border";
+    const auto is_near = [](const Keypoint& a, const Keypoint& b) {
+      return std::hypot(a.x - b.x, a.y - b.y) <= 2 &&
+             std::max(a.size, b.size) <= 1.5f * std::min(a.size, b.size);
+    };
+    const auto found = std::ranges::count_if(theirs, [&](const Keypoint& k) {
+      return std::ranges::any_of(ours.keypoints,
+                                 [&](const Keypoint& own) { return is_near(k, own); });
+    });
+    std::printf("%s: %ld of %zu, of %zu of ours\n", name, static_cast<long>(found), theirs.size(),
+                ours.keypoints.size());
+    EXPECT_GE(2 * found, static_cast<std::ptrdiff_t>(theirs.size())) << name;
   }
 }
 
