@@ -76,6 +76,10 @@ def goals(result):
                       f"≤ OpenCV's, {both['other_px']}", both["px"] <= both["other_px"]),
                      (what + "trembling where both found, px", both["tremble_px"], f"≤ OpenCV's, {both['other_tremble_px']}",
                       both["tremble_px"] <= both["other_tremble_px"])]
+            ends = result["aligned"][kind][name]
+            further = round(ends["last_px"] - ends["first_px"], 3)
+            rows.append((what + "first to last frames, px from all pixels", further, f"≤ {MOST_DRIFT}",
+                         abs(further) <= MOST_DRIFT))
     return [{"what": w, "figure": f, "goal": g, "reached": r} for w, f, g, r in rows]
 
 
@@ -98,7 +102,10 @@ def tables(result):
             *(text(face[key]) for key in ("median_px", "largest_px", "first_px", "last_px", "tremble_px")),
             *(("-", "-") if kind == "opencv" else (text(face["apart_px"]), face["far"])), text(face.get("backwards_px")))
            for kind, faces in result["box"].items() for name, face in faces.items()]
-    return {"box": pages.table(["face", "frames found", "lost", "median error, px", "largest, px",
+    aligned = [(f"{name}, {kind}", text(face["first_px"]), text(face["last_px"]))
+               for kind in planar_box.KINDS for name, face in result["aligned"].get(kind, {}).items()]
+    return {"aligned": pages.table(["face", "first 100 frames, px", "last 100 frames, px"], aligned),
+            "box": pages.table(["face", "frames found", "lost", "median error, px", "largest, px",
                                 "first 100 frames, px", "last 100 frames, px", "trembling, px", "to OpenCV's, px",
                                 "over 10 px", "to backwards, px"], box),
             "goals": pages.table(["what", "figure", "goal", "reached"], reached),
@@ -116,6 +123,7 @@ def result_of(choosing):
     result = pages.origin("flat objects in views and clips with known truth; tests/quality/planar.py", seeds)
     result |= measured(seeds)
     result["box"] = {} if choosing else {kind: planar_box.measured(kind) for kind in planar_box.KINDS}
+    result["aligned"] = {} if choosing else planar_box.from_aligned()
     result["goals"] = goals(result)
     return result
 

@@ -1,5 +1,6 @@
 """A printed box in a filmed clip, which a hand holds and turns. Its faces are cut from a frame each and followed through
-all, beside marks of hand in other frames (printed_box.json), and beside OpenCV's SIFT on each frame for itself.
+all, beside marks of hand in other frames (printed_box.json), beside OpenCV's SIFT on each frame for itself, and beside
+OpenCV's findTransformECC, which aligns all pixels of each frame with the picture.
 
 The clip is of Debian's opencv-doc, in $CUFACE_OPENCV_DOC or where it is installed. Its first two frames cannot be
 decoded without an error, so the clip begins behind them.
@@ -73,6 +74,18 @@ def errors(corners, face):
     """(frame's place, px) of each marked corner; nan where it was not found."""
     return np.array([(int(key) - marks()["first"], np.hypot(*(corners[int(key) - marks()["first"]][k] - mark)))
                      for key, marked in face["marks"].items() for k, mark in enumerate(marked) if mark])
+
+
+def from_aligned():
+    """{kind: {face: the median px from where all pixels agree best, at either end}}, and the same of that from its way
+    back, for all frames."""
+    truth, back = (np.array([track["corners"] for track in tracks("aligned", *order)]) for order in ((), ("backwards",)))
+    out = {kind: {} for kind in KINDS}
+    for kind, faces in out.items():
+        for face, track, aligned in zip(marks()["faces"], tracks(kind), truth, strict=True):
+            px = length(track["corners"] - aligned)
+            faces[face["name"]] = {"first_px": middle(px[:END]), "last_px": middle(px[-END:])}
+    return out | {"repeat_px": middle(length(truth - back))}
 
 
 def measured(kind, beside="opencv"):

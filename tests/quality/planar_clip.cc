@@ -1,7 +1,7 @@
 // The faces of a printed box in a filmed clip, cut from one frame each by marks of hand: followed
 // by ORB's or SURF's keypoints, or found by OpenCV's SIFT and findHomography on each frame for
-// itself.
-//   planar_clip MARKS orb|surf|opencv [backwards] < FRAMES
+// itself, or aligned with it by OpenCV's findTransformECC, which takes all pixels.
+//   planar_clip MARKS orb|surf|opencv|aligned [backwards] < FRAMES
 // FRAMES: grey ones in a row. Gives a line of JSON a face. backwards: from the last frame on.
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include <opencv2/calib3d.hpp>
 #include <opencv2/features2d.hpp>
 #include <opencv2/imgproc.hpp>
+#include <opencv2/video/tracking.hpp>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,41 @@ std::vector<Track> find(const std::vector<cv::Mat>& pictures, const std::vector<
   return tracks;
 }
 
+/// Beside `picture` as it lies at `start`; null where they do not become alike.
+Json align(const cv::Mat& picture, const cv::Mat& frame, const Json& start) {
+  constexpr double kLeastCorrelation = 0.8;
+  if (start.is_null()) return {};
+  std::vector<cv::Point2f> corners;
+  for (const Json& corner : start) corners.emplace_back(corner.at(0), corner.at(1));
+  cv::Mat map;
+  cv::getPerspectiveTransform(corners_of(picture.size()), corners).convertTo(map, CV_32F);
+  const cv::TermCriteria end(cv::TermCriteria::COUNT + cv::TermCriteria::EPS, 100, 1e-6);
+  try {
+    if (cv::findTransformECC(picture, frame, map, cv::MOTION_HOMOGRAPHY, end, cv::noArray(), 5) <
+        kLeastCorrelation)
+      return {};
+  } catch (const cv::Exception&) {  // it does not converge
+    return {};
+  }
+  cv::perspectiveTransform(corners_of(picture.size()), corners, map);
+  return listed(corners);
+}
+
+/// Begins each frame where the picture was on the frame before, and by `found` where that fails.
+std::vector<Track> aligned(const std::vector<cv::Mat>& pictures, const std::vector<cv::Mat>& frames,
+                           std::vector<Track> found) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    Json before;
+    for (std::size_t n = 0; n < frames.size(); ++n) {
+      Json& corners = found[i].corners.at(n);
+      before = align(pictures[i], frames[n], before);
+      if (before.is_null()) before = align(pictures[i], frames[n], corners);
+      corners = before;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 }  // namespace cuface
 
@@ -123,8 +159,9 @@ int main(int argc, char** argv) {
   using namespace cuface;
   const std::string kind = argc >= 3 ? argv[2] : "";
   const bool backwards = argc == 4 && argv[3] == std::string("backwards");
-  if ((kind != "orb" && kind != "surf" && kind != "opencv") || argc > 3 + backwards) {
-    std::fprintf(stderr, "planar_clip MARKS orb|surf|opencv [backwards] < FRAMES\n");
+  const bool by_peer = kind == "opencv" || kind == "aligned";
+  if ((kind != "orb" && kind != "surf" && !by_peer) || argc > 3 + backwards) {
+    std::fprintf(stderr, "planar_clip MARKS orb|surf|opencv|aligned [backwards] < FRAMES\n");
     return 2;
   }
   cv::setNumThreads(1);
@@ -143,7 +180,8 @@ int main(int argc, char** argv) {
     pictures.push_back(cut(frames.at(static_cast<std::size_t>(n)), face));
   }
   if (backwards) std::ranges::reverse(frames);
-  auto tracks = kind == "opencv" ? find(pictures, frames) : follow(pictures, frames, search);
+  auto tracks = by_peer ? find(pictures, frames) : follow(pictures, frames, search);
+  if (kind == "aligned") tracks = aligned(pictures, frames, std::move(tracks));
   for (Track& track : tracks) {
     if (backwards) std::ranges::reverse(track.corners);
     const Json line = {{"corners", track.corners}, {"lost", track.lost}, {"ids", track.ids}};
