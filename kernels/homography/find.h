@@ -1,5 +1,6 @@
-// RANSAC (Fischler, Bolles 1981) scored as MSAC (Torr, Zisserman 2000), for host and device. Counts
-// are integers, and sums of doubles have the order of the pairs, so all lanes give the same bits.
+// RANSAC (Fischler, Bolles 1981) scored as MSAC (Torr, Zisserman 2000), its best samples optimised
+// (Chum, Matas, Kittler 2003), for host and device. Counts are integers, and sums of doubles have
+// the order of the pairs, so all lanes give the same bits.
 #pragma once
 
 #include <cmath>
@@ -18,8 +19,11 @@ namespace cuface::homography {
 inline constexpr int kTrialsAtOnce = 64;
 /// A pair that a map carries exactly counts so much, one at the threshold 1.
 inline constexpr int kFullScore = 256;
-/// Fits, each over the inliers of the one before.
-inline constexpr int kMostRounds = 5;
+/// Fits of a sample's map, each to the pairs near the one before, and steps of each.
+inline constexpr int kMostRounds = 5, kStepsOfRound = 2;
+/// In thresholds, how far away a pair may be that counts in the first fit; one less a fit, down to
+/// the last.
+inline constexpr int kFirstReach = 4, kLastReach = 2;
 /// Draws of a sample's second to fourth pair, until one is turned as the first is; degrees between
 /// them.
 inline constexpr std::uint64_t kMostDraws = 8;
@@ -29,7 +33,7 @@ inline constexpr float kMostTurn = 30;
 struct FindScratch {
   static constexpr int kMostParts = 4;
   std::int32_t score[kTrialsAtOnce * kMostParts];  // of each sample, in parts
-  std::int32_t count[kTrialsAtOnce * kMostParts];
+  std::int32_t count[kTrialsAtOnce];
   Sums sums;
 };
 
@@ -168,6 +172,32 @@ CUFACE_HD Total mark(const Lanes& lanes, std::span<const Point> from, std::span<
   return total;
 }
 
+/// Fits `map` to the pairs, the nearer the more, as long as they agree better and a camera can see
+/// it so. Its total.
+CUFACE_HD_GENERIC
+template <typename Lanes>
+CUFACE_HD Total optimise(const Lanes& lanes, std::span<const Point> from, std::span<const Point> to,
+                         const HomographyConfig& config, double threshold2,
+                         std::span<std::uint8_t> inlier, Homography& map, FindScratch& scratch) {
+  Total total = mark(lanes, from, to, map, threshold2, inlier, scratch);
+  for (int round = 0; round < kMostRounds; ++round) {
+    const int less = kFirstReach - round, reach = less > kLastReach ? less : kLastReach;
+    const auto weight = [&](std::size_t i) {
+      const int score = score_of(map, from[i], to[i], reach * reach * threshold2);
+      const double share = static_cast<double>(score) / kFullScore, square = share * share;
+      return square * square;
+    };
+    Homography fit = map;
+    if (!refine(lanes, from, to, weight, kStepsOfRound, fit, scratch.sums)) break;
+    if (!is_seen(fit, config)) break;
+    const Total there = mark(lanes, from, to, fit, threshold2, inlier, scratch);
+    if (there.score <= total.score) break;
+    map = fit;
+    total = there;
+  }
+  return total;
+}
+
 /// Whether so many samples have held one of inliers alone with this confidence: of `count` of n
 /// pairs.
 CUFACE_HD inline bool is_enough(int blocks, int count, int n, double confidence) {
@@ -193,22 +223,19 @@ CUFACE_HD int find(const Lanes& lanes, std::span<const Point> from, std::span<co
   };
   if (n < 4) return none();
   const double threshold2 = static_cast<double>(config.threshold) * config.threshold;
-  std::int64_t best_score = 0;
-  int best_count = 0, best_trial = 0;
+  std::int64_t best_sample = 0;
+  Total best;
+  Homography map;
   for (int block = 0; block * kTrialsAtOnce < config.trials; ++block) {
     const int first = block * kTrialsAtOnce;
     lanes.each(kTrialsAtOnce * kParts, [&](int part) {
       Homography h;
-      int score = 0, count = 0;
+      int score = 0;
       if (sample(from, to, turns, config, seed, first + part / kParts, h)) {
-        for (auto i = static_cast<std::size_t>(part % kParts); i < from.size(); i += kParts) {
-          const int one = score_of(h, from[i], to[i], threshold2);
-          score += one;
-          count += one > 0;
-        }
+        for (auto i = static_cast<std::size_t>(part % kParts); i < from.size(); i += kParts)
+          score += score_of(h, from[i], to[i], threshold2);
       }
       scratch.score[part] = score;
-      scratch.count[part] = count;
     });
     // Of equals the earlier one.
     const std::int64_t most = lanes.largest(kTrialsAtOnce, [&](int k) {
@@ -216,35 +243,23 @@ CUFACE_HD int find(const Lanes& lanes, std::span<const Point> from, std::span<co
       for (int part = 0; part < kParts; ++part) score += scratch.score[k * kParts + part];
       return score * kTrialsAtOnce + (kTrialsAtOnce - 1 - k);
     });
-    if (most / kTrialsAtOnce > best_score) {
+    if (most / kTrialsAtOnce > best_sample) {
+      best_sample = most / kTrialsAtOnce;
       const int k = kTrialsAtOnce - 1 - static_cast<int>(most % kTrialsAtOnce);
-      best_score = most / kTrialsAtOnce;
-      best_trial = first + k;
-      best_count = 0;
-      for (int part = 0; part < kParts; ++part) best_count += scratch.count[k * kParts + part];
+      Homography here;
+      sample(from, to, turns, config, seed, first + k, here);
+      const Total total = optimise(lanes, from, to, config, threshold2, inlier, here, scratch);
+      if (total.score > best.score) {
+        best = total;
+        map = here;
+      }
     }
-    lanes.once([] {});  // the next block writes what has been read
-    if (best_count >= 4 && is_enough(block + 1, best_count, n, config.confidence)) break;
+    if (best.count >= 4 && is_enough(block + 1, best.count, n, config.confidence)) break;
   }
-  Homography best;
-  if (best_count < 4 || !sample(from, to, turns, config, seed, best_trial, best)) return none();
-  Total total = mark(lanes, from, to, best, threshold2, inlier, scratch);
-  for (int round = 0; round < kMostRounds; ++round) {
-    Homography refined = best;
-    if (!refine(lanes, from, to, inlier.data(), refined, scratch.sums)) break;
-    const Total there = mark(lanes, from, to, refined, threshold2, inlier, scratch);
-    if (there.score < total.score) {
-      total = mark(lanes, from, to, best, threshold2, inlier, scratch);
-      break;
-    }
-    const bool done = there.score == total.score;
-    best = refined;
-    total = there;
-    if (done) break;
-  }
-  if (total.count < 4) return none();
-  lanes.once([&] { out = best; });
-  return total.count;
+  if (best.count < 4) return none();
+  mark(lanes, from, to, map, threshold2, inlier, scratch);
+  lanes.once([&] { out = map; });
+  return best.count;
 }
 
 }  // namespace cuface::homography

@@ -13,7 +13,7 @@
 
 namespace cuface::homography {
 
-/// Steps of a fit at most.
+/// Steps of a fit that is to be exact, at most.
 inline constexpr int kMostSteps = 12;
 /// Entries of the normal equations that differ, their right sides, and the sum of squares.
 inline constexpr int kSums = 6 + 6 + 6 + 3 + 8 + 1;
@@ -123,36 +123,40 @@ CUFACE_HD inline bool solve(const System& system, double damping, double* step) 
   return true;
 }
 
-/// refine_homography() by any lanes, each with its own answer and `map`; `scratch` is shared.
+/// refine_homography() by any lanes, each with its own answer and `map`; `scratch` is shared. Pair
+/// i counts weight(i) times, 0 or more; at most so many steps are tried.
 CUFACE_HD_GENERIC
-template <typename Lanes>
+template <typename Lanes, typename Weight>
 CUFACE_HD bool refine(const Lanes& lanes, std::span<const Point> from, std::span<const Point> to,
-                      const std::uint8_t* inlier, Homography& map, Sums& scratch) {
+                      Weight weight, int steps, Homography& map, Sums& scratch) {
   const int all = static_cast<int>(from.size());
   if (all < 4) return false;
-  add_up<5>(
+  add_up<6>(
       lanes, all,
       [&](int p, double* term) {
         const auto i = static_cast<std::size_t>(p);
-        const bool counts = inlier[i];
-        term[0] = counts ? from[i].x : 0;
-        term[1] = counts ? from[i].y : 0;
-        term[2] = counts ? to[i].x : 0;
-        term[3] = counts ? to[i].y : 0;
-        term[4] = counts;
+        const double one = weight(i);
+        const bool counts = one > 0;  // else the points may be no numbers
+        term[0] = counts ? one * from[i].x : 0;
+        term[1] = counts ? one * from[i].y : 0;
+        term[2] = counts ? one * to[i].x : 0;
+        term[3] = counts ? one * to[i].y : 0;
+        term[4] = one;
+        term[5] = counts;
       },
       scratch);
   const double* sum = scratch.sum;
   const double count = sum[4];
-  if (count < 4) return false;
+  if (sum[5] < 4) return false;
   Norm p{sum[0] / count, sum[1] / count}, q{sum[2] / count, sum[3] / count};
   add_up<2>(
       lanes, all,
       [&](int k, double* term) {
         const auto i = static_cast<std::size_t>(k);
         const double x = from[i].x - p.x, y = from[i].y - p.y, u = to[i].x - q.x, v = to[i].y - q.y;
-        term[0] = inlier[i] ? x * x + y * y : 0;
-        term[1] = inlier[i] ? u * u + v * v : 0;
+        const double one = weight(i);
+        term[0] = one > 0 ? one * (x * x + y * y) : 0;
+        term[1] = one > 0 ? one * (u * u + v * v) : 0;
       },
       scratch);
   if (!(sum[0] > 0 && sum[1] > 0)) return false;
@@ -164,10 +168,11 @@ CUFACE_HD bool refine(const Lanes& lanes, std::span<const Point> from, std::span
         lanes, all,
         [&](int k, double* term) {
           const auto i = static_cast<std::size_t>(k);
-          if (inlier[i])
-            return add_pair(n, (from[i].x - p.x) * p.scale, (from[i].y - p.y) * p.scale,
-                            (to[i].x - q.x) * q.scale, (to[i].y - q.y) * q.scale, term);
-          for (int s = 0; s < kSums; ++s) term[s] = 0;
+          const double one = weight(i);
+          if (one > 0)
+            add_pair(n, (from[i].x - p.x) * p.scale, (from[i].y - p.y) * p.scale,
+                     (to[i].x - q.x) * q.scale, (to[i].y - q.y) * q.scale, term);
+          for (int s = 0; s < kSums; ++s) term[s] = one > 0 ? one * term[s] : 0;
         },
         scratch);
     System system;
@@ -180,7 +185,7 @@ CUFACE_HD bool refine(const Lanes& lanes, std::span<const Point> from, std::span
   if (!(system.squares() < INFINITY)) return false;
   double damping = 1e-3;
   bool solved = false;
-  for (int tried = 0; tried < kMostSteps && system.squares() > 0; ++tried) {
+  for (int tried = 0; tried < steps && system.squares() > 0; ++tried) {
     double step[8], next[8];
     if (solve(system, damping, step)) {
       solved = true;

@@ -26,7 +26,9 @@ int find_homography(std::span<const Point> from, std::span<const Point> to,
 bool refine_homography(std::span<const Point> from, std::span<const Point> to,
                        std::span<const std::uint8_t> inlier, Homography& map) {
   homography::Sums scratch;
-  return homography::refine(SerialLanes{}, from, to, inlier.data(), map, scratch);
+  return homography::refine(
+      SerialLanes{}, from, to, [&](std::size_t i) { return inlier[i] ? 1.0 : 0.0; },
+      homography::kMostSteps, map, scratch);
 }
 
 }  // namespace cuface
