@@ -1,6 +1,6 @@
 // homography: the projective map that best carries points of a plane onto those of another picture
-// of it: random samples of four pairs (RANSAC), then least squares over the pairs that agree
-// [S2.18].
+// of it: random samples of four pairs (RANSAC), and least squares over the pairs near the best of
+// them [S2.18].
 //
 // fit.h, find.h: the steps, for the CPU and CUDA.
 #pragma once
@@ -44,9 +44,9 @@ Status validate(const HomographyConfig& config);
 
 /// Finds the map from `from` to `to`, places in pixels of either picture. All spans are the
 /// caller's, of as many entries as there are pairs, 2^22 at most; `turns` may be empty. `config` is
-/// valid. The sample whose pairs agree best wins; each inlier counts the more the nearer it is; of
-/// equals the earlier one. Its map is refined over its inliers. inlier[i] := 0/1, by the refined
-/// map. Returns the number of inliers. 0 = there is no map, and `out` is untouched: below four
+/// valid. The best samples are fitted to the pairs near them. The map whose pairs agree best wins;
+/// each inlier counts the more the nearer it is; of equals the earlier one. inlier[i] := 0/1, by
+/// that map. Returns the number of inliers. 0 = there is no map, and `out` is untouched: below four
 /// pairs, or no four in general position. A pair that is not finite is no inlier. `turns`: degrees
 /// by which the picture is turned at each pair, above -360 and below 360; a sample's pairs are then
 /// turned about alike where such are drawn in time. Deterministic by `seed`, thread-safe.

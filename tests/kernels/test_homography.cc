@@ -2,6 +2,7 @@
 // all pairs by least squares, and with planted outliers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -251,6 +252,28 @@ TEST(Homography, IsAFunctionOfItsArguments) {
     seed_matters = seed_matters || a != b;
   }
   EXPECT_TRUE(seed_matters);
+}
+
+/// Where right pairs are off by as much as the threshold, who is in by a hair must not decide.
+TEST(Homography, IsExactWhereRightPairsAreOffByTheThreshold) {
+  std::vector<double> ours, theirs;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Homography truth = view(seed, 0.2f);
+    Pairs p = pairs_under(truth, 80, 1.8f, seed);
+    std::mt19937 random(seed + 1000);
+    std::uniform_real_distribution<float> at(0, 1000);
+    for (std::size_t i = 0; i < 50; ++i) p.to[i] = {at(random), at(random)};
+    std::vector<std::uint8_t> inlier(80);
+    Homography h;
+    ASSERT_GE(find_homography(p.from, p.to, {}, seed, inlier, h), 4);
+    ours.push_back(apart(h, truth));
+    theirs.push_back(apart(opencv(cv::findHomography(points(p.from), points(p.to), cv::RANSAC, 3,
+                                                     cv::noArray(), 2000, 0.999)),
+                           truth));
+  }
+  std::ranges::sort(ours);
+  std::ranges::sort(theirs);
+  for (const std::size_t i : {30u, 45u}) EXPECT_LT(ours[i], theirs[i]) << i;
 }
 
 /// Sampling ends early where most pairs agree, and goes on where they do not.
