@@ -223,8 +223,7 @@ TEST_F(PlanarCuda, WhatIsNotThereIsNotFound) {
 
 /// Of frames of 1080p with three cards, which move forth and back, and of one without any.
 TEST_F(PlanarCuda, Time) {
-  if (test::under_tool("emulator", "racecheck"))
-    GTEST_SKIP() << "takes a minute, or is in a conditional node (conditional_nodes.cu)";
+  if (test::under_tool("emulator")) GTEST_SKIP() << "takes a minute";
   constexpr int kWide = 1920, kHigh = 1080, kCards = 3;
   std::vector<Grey> cards;
   std::vector<Features> features(kCards);
