@@ -34,11 +34,15 @@ std::vector<cv::Point2f> corners_of(cv::Size size) {
   return {{-0.5f, -0.5f}, {right, -0.5f}, {right, bottom}, {-0.5f, bottom}};
 }
 
+std::vector<cv::Point2f> points_of(const Json& corners) {
+  std::vector<cv::Point2f> out;
+  for (const Json& corner : corners) out.emplace_back(corner.at(0), corner.at(1));
+  return out;
+}
+
 cv::Mat cut(const cv::Mat& frame, const Json& face) {
   const cv::Size size(face.at("size").at(0), face.at("size").at(1));
-  std::vector<cv::Point2f> from;
-  for (const Json& corner : face.at("reference").at("corners"))
-    from.emplace_back(corner.at(0), corner.at(1));
+  const auto from = points_of(face.at("reference").at("corners"));
   cv::Mat out;
   cv::warpPerspective(frame, out, cv::getPerspectiveTransform(from, corners_of(size)), size);
   return out;
@@ -121,8 +125,7 @@ std::vector<Track> find(const std::vector<cv::Mat>& pictures, const std::vector<
 Json align(const cv::Mat& picture, const cv::Mat& frame, const Json& start) {
   constexpr double kLeastCorrelation = 0.8;
   if (start.is_null()) return {};
-  std::vector<cv::Point2f> corners;
-  for (const Json& corner : start) corners.emplace_back(corner.at(0), corner.at(1));
+  auto corners = points_of(start);
   cv::Mat map;
   cv::getPerspectiveTransform(corners_of(picture.size()), corners).convertTo(map, CV_32F);
   const cv::TermCriteria end(cv::TermCriteria::COUNT + cv::TermCriteria::EPS, 100, 1e-6);
