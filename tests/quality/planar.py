@@ -75,7 +75,10 @@ def goals(result):
                      (f"{what}px from {both['marks']} marks that both found", both["px"],
                       f"≤ OpenCV's, {both['other_px']}", both["px"] <= both["other_px"]),
                      (what + "trembling where both found, px", both["tremble_px"], f"≤ OpenCV's, {both['other_tremble_px']}",
-                      both["tremble_px"] <= both["other_tremble_px"])]
+                      both["tremble_px"] <= both["other_tremble_px"]),
+                     (what + "lost on the way there and back", face["returning_lost"], "0", not face["returning_lost"]),
+                     (what + "there and back, last 100 frames to first 100, px", face["drift_px"], f"≤ {MOST_DRIFT}",
+                      face["drift_px"] <= MOST_DRIFT)]
             ends = result["aligned"][kind][name]
             further = round(ends["last_px"] - ends["first_px"], 3)
             rows.append((what + "first to last frames, px from all pixels", further, f"≤ {MOST_DRIFT}",
@@ -102,12 +105,15 @@ def tables(result):
             *(text(face[key]) for key in ("median_px", "largest_px", "first_px", "last_px", "tremble_px")),
             *(("-", "-") if kind == "opencv" else (text(face["apart_px"]), face["far"])), text(face.get("backwards_px")))
            for kind, faces in result["box"].items() for name, face in faces.items()]
+    returning = [(f"{name}, {kind}", *(text(face[key]) for key in ("returning_lost", "drift_px", "returned_px")))
+                 for kind, faces in result["box"].items() if kind != "opencv" for name, face in faces.items()]
     aligned = [(f"{name}, {kind}", text(face["first_px"]), text(face["last_px"]))
                for kind in planar_box.KINDS for name, face in result["aligned"].get(kind, {}).items()]
     return {"aligned": pages.table(["face", "first 100 frames, px", "last 100 frames, px"], aligned),
             "box": pages.table(["face", "frames found", "lost", "median error, px", "largest, px",
                                 "first 100 frames, px", "last 100 frames, px", "trembling, px", "to OpenCV's, px",
                                 "over 10 px", "to backwards, px"], box),
+            "returning": pages.table(["face", "lost", "worst corner's mean, px", "median of all corners, px"], returning),
             "goals": pages.table(["what", "figure", "goal", "reached"], reached),
             **views,
             "tracks": pages.table(["object", "frames followed", "lost", "latest return, frames", "tremble, px",

@@ -88,6 +88,14 @@ def from_aligned():
     return out | {"repeat_px": middle(length(truth - back))}
 
 
+def drift(corners):
+    """Of a track to the last frame and back to the first. So the first END frames come again at its end, and where their
+    corners truly are cancels out. As planar_tracks measures it: px between the means of the worst corner."""
+    apart = corners[:END] - corners[-END:][::-1]
+    known = apart[~np.isnan(apart[:, 0, 0])]
+    return {"drift_px": round(float(length(known.mean(axis=0)).max()), 3), "returned_px": middle(length(known))}
+
+
 def measured(kind, beside="opencv"):
     """{face: figures}, and how far it is from the track of another kind."""
     out = {}
@@ -112,4 +120,6 @@ def measured(kind, beside="opencv"):
         if kind != "opencv":  # what a track has gathered on its way would differ on the way back
             back = tracks(kind, "backwards")[len(out) - 1]["corners"]
             out[face["name"]]["backwards_px"] = middle(length(corners - back).max(axis=1))
+            returning = tracks(kind, "returning")[len(out) - 1]
+            out[face["name"]] |= {"returning_lost": returning["lost"]} | drift(returning["corners"])
     return out

@@ -1,8 +1,9 @@
 // The faces of a printed box in a filmed clip, cut from one frame each by marks of hand: followed
 // by ORB's or SURF's keypoints, or found by OpenCV's SIFT and findHomography on each frame for
 // itself, or aligned with it by OpenCV's findTransformECC, which takes all pixels.
-//   planar_clip MARKS orb|surf|opencv|aligned [backwards] < FRAMES
-// FRAMES: grey ones in a row. Gives a line of JSON a face. backwards: from the last frame on.
+//   planar_clip MARKS orb|surf|opencv|aligned [backwards|returning] < FRAMES
+// FRAMES: grey ones in a row. Gives a line of JSON a face. backwards: from the last frame on, and
+// told from the first on. returning: to the last frame and back to the first, told as they came.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -161,10 +162,12 @@ std::vector<Track> aligned(const std::vector<cv::Mat>& pictures, const std::vect
 int main(int argc, char** argv) {
   using namespace cuface;
   const std::string kind = argc >= 3 ? argv[2] : "";
-  const bool backwards = argc == 4 && argv[3] == std::string("backwards");
+  const std::string order = argc == 4 ? argv[3] : "";
+  const bool backwards = order == "backwards", returning = order == "returning";
   const bool by_peer = kind == "opencv" || kind == "aligned";
-  if ((kind != "orb" && kind != "surf" && !by_peer) || argc > 3 + backwards) {
-    std::fprintf(stderr, "planar_clip MARKS orb|surf|opencv|aligned [backwards] < FRAMES\n");
+  if ((kind != "orb" && kind != "surf" && !by_peer) || argc > 3 + (backwards || returning)) {
+    std::fprintf(stderr,
+                 "planar_clip MARKS orb|surf|opencv|aligned [backwards|returning] < FRAMES\n");
     return 2;
   }
   cv::setNumThreads(1);
@@ -183,6 +186,7 @@ int main(int argc, char** argv) {
     pictures.push_back(cut(frames.at(static_cast<std::size_t>(n)), face));
   }
   if (backwards) std::ranges::reverse(frames);
+  for (std::size_t n = returning ? frames.size() : 0; n-- > 0;) frames.push_back(frames[n]);
   auto tracks = by_peer ? find(pictures, frames) : follow(pictures, frames, search);
   if (kind == "aligned") tracks = aligned(pictures, frames, std::move(tracks));
   for (Track& track : tracks) {

@@ -37,6 +37,7 @@ def test_the_filmed_box_is_followed_through_the_clip(kind):
         least = 400 if (name, kind) == ("front", "orb") else 450  # low for FAST's corners: found late
         assert face["found"] >= least and face["compared"] >= 50, (name, face)
         assert face["median_px"] <= MOST_BOX_PX, (name, face)
+        assert face["returning_lost"] == 0 and face["drift_px"] <= planar.MOST_DRIFT, (name, face)
 
 
 def test_the_page_is_of_its_json():
