@@ -77,7 +77,7 @@ def goals(result):
                      (what + "trembling where both found, px", both["tremble_px"], f"≤ OpenCV's, {both['other_tremble_px']}",
                       both["tremble_px"] <= both["other_tremble_px"]),
                      (what + "lost on the way there and back", face["returning_lost"], "0", not face["returning_lost"]),
-                     (what + "there and back, last 100 frames to first 100, px", face["drift_px"], f"≤ {MOST_DRIFT}",
+                     (what + "there and back, px between the ends", face["drift_px"], f"≤ {MOST_DRIFT}",
                       face["drift_px"] <= MOST_DRIFT)]
             ends = result["aligned"][kind][name]
             further = round(ends["last_px"] - ends["first_px"], 3)
