@@ -44,3 +44,7 @@ inline std::string model_dir() {
 /// Skips the test, with the reason, when the shared pictures are not there.
 #define CUFACE_NEEDS_DATA() \
   if (cuface::test::data_dir().empty()) GTEST_SKIP() << "no test data: set CUFACE_DATA"
+
+/// Skips the test when OpenCV's cascades are not there.
+#define CUFACE_NEEDS_CASCADES() \
+  if (!std::filesystem::is_directory(cuface::test::kCascadeDir)) GTEST_SKIP() << "no opencv-data"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <opencv2/imgcodecs.hpp>
 #include <random>
 #include <thread>
@@ -36,9 +35,6 @@ double seconds_of(F f) {
   f();
   return seconds_now() - begin;
 }
-
-#define CUFACE_NEEDS_CASCADES() \
-  if (!std::filesystem::is_directory(kCascadeDir)) GTEST_SKIP() << "no opencv-data"
 
 std::string detector(const std::string& settings) {
   return "cufacedetect name=d cascade=" + cascade_path("frontalface_default") + " " + settings;

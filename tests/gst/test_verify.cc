@@ -11,8 +11,8 @@ class VerifyElement : public testing::Test {
   static constexpr int kTurns = 30, kHeld = 40;
 
   void SetUp() override {
-    if (data_dir().empty()) GTEST_SKIP() << "no test data: set CUFACE_DATA";
-    if (!std::filesystem::is_directory(kCascadeDir)) GTEST_SKIP() << "no opencv-data";
+    CUFACE_NEEDS_DATA();
+    CUFACE_NEEDS_CASCADES();
     model = model_dir() + "/shape_predictor_68_face_landmarks.dat";
     if (!std::filesystem::exists(model)) GTEST_SKIP() << "no landmark model: models/fetch";
     cv::Mat photo = cv::imread(data_dir() + "/images/helen/" + kPhoto, cv::IMREAD_GRAYSCALE);

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <tuple>
@@ -19,9 +18,6 @@
 
 namespace cuface {
 namespace {
-
-#define CUFACE_NEEDS_CASCADES() \
-  if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data"
 
 std::shared_ptr<const CascadeModel> frontal() {
   const auto loaded = load_cascade(test::cascade_path("frontalface_alt"));

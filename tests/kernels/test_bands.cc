@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <random>
@@ -25,9 +24,6 @@ Model frontal() {
   EXPECT_TRUE(loaded.ok()) << loaded.status().message();
   return loaded.ok() ? loaded.value() : nullptr;
 }
-
-#define CUFACE_NEEDS_CASCADES() \
-  if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data"
 
 /// One plan for many searches.
 struct Search {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <vector>
@@ -371,7 +370,7 @@ TEST(TilePlan, WindowsThatNoBlockHoldsAreRefusedWithTheWayOut) {
 }
 
 TEST(CascadeTables, OfRealCascades) {
-  if (!std::filesystem::is_directory(kCascadeDir)) GTEST_SKIP() << "no opencv-data";
+  CUFACE_NEEDS_CASCADES();
   SeenPairs seen;
   for (const char* name : {"frontalface_alt", "frontalface_default", "frontalface_alt2",
                            "lefteye_2splits", "fullbody"}) {

@@ -24,9 +24,6 @@ namespace {
 using test::view_of;
 using Model = std::shared_ptr<const CascadeModel>;
 
-#define CUFACE_NEEDS_CASCADES() \
-  if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data"
-
 constexpr int kNoLimit = 1 << 20;
 
 Model load(const std::string& path) {

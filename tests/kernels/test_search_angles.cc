@@ -120,7 +120,7 @@ TEST(Turns, JoinKeepsTheBestOfEachHead) {
 class TurnedSearch : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data";
+    CUFACE_NEEDS_CASCADES();
     path = test::cascade_path("frontalface_alt");
     std::ifstream file(path, std::ios::binary);
     std::stringstream text;

@@ -28,9 +28,6 @@ namespace {
 using test::view_of;
 using Model = std::shared_ptr<const CascadeModel>;
 
-#define CUFACE_NEEDS_CASCADES() \
-  if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data"
-
 /// Processor time of the process, which the load of the machine does not change; in ms.
 double worked_ms() {
   timespec t{};

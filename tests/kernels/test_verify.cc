@@ -170,7 +170,7 @@ TEST(Verify, OnlyWhatASearchShouldHaveFound) {
 class VerifySearch : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data";
+    CUFACE_NEEDS_CASCADES();
     auto loaded = load_cascade(test::cascade_path("frontalface_alt"));
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     model = loaded.value();

@@ -10,7 +10,7 @@ namespace cuface::test {
 namespace {
 
 TEST(BadCascadeXml, Truncations) {
-  if (!std::filesystem::is_directory(kCascadeDir)) GTEST_SKIP() << "no opencv-data";
+  CUFACE_NEEDS_CASCADES();
   Feeder<CascadeModel> feeder(load_cascade, "bad.xml");
   int files = 0, cuts = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kCascadeDir)) {
@@ -23,7 +23,7 @@ TEST(BadCascadeXml, Truncations) {
 }
 
 TEST(BadCascadeXml, Flips) {
-  if (!std::filesystem::is_directory(kCascadeDir)) GTEST_SKIP() << "no opencv-data";
+  CUFACE_NEEDS_CASCADES();
   Feeder<CascadeModel> feeder(load_cascade, "bad.xml");
   // The old and the new layout.
   for (const char* name : {"licence_plate_rus_16stages", "russian_plate_number"}) {

@@ -162,7 +162,7 @@ TEST(CascadeWriter, NoFloatLooksLikeAnInteger) {
 }
 
 TEST(CascadeWriter, DebiansCascadesComeBack) {
-  if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data";
+  CUFACE_NEEDS_CASCADES();
   const TemporaryFolder folder;
   int files = 0;
   for (const std::string& path : test::haar_cascades()) {

@@ -25,9 +25,6 @@ std::string file_text(const std::string& path) {
 
 Parsed load(const std::string& path) { return parse_cascade_xml(file_text(path), path); }
 
-#define CUFACE_NEEDS_CASCADES() \
-  if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data"
-
 // Everything in the model, number by number, as OpenCV's own storage reader sees the file.
 void compare_with_storage(const CascadeModel& m, const std::string& path) {
   const cv::FileStorage storage(path, cv::FileStorage::READ);

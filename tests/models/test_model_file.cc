@@ -344,7 +344,7 @@ TEST_F(ForestFile, AWriteThatFailsLeavesTheOldFile) {
 }
 
 TEST(CascadeFile, ComesBackAsItWas) {
-  if (!std::filesystem::is_directory(test::kCascadeDir)) GTEST_SKIP() << "no opencv-data";
+  CUFACE_NEEDS_CASCADES();
   const TemporaryFolder folder;
   std::size_t compared = 0;
   for (const auto& entry : std::filesystem::directory_iterator(test::kCascadeDir)) {
