@@ -6,6 +6,7 @@
 #include "kernels/integral/integral.h"
 #include "tests/fewer.h"
 #include "tests/kernels/brute_cascade.h"
+#include "tests/kernels/one_node_cascade.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
 
@@ -318,23 +319,8 @@ TEST_P(CascadeSearchTest, SearchesNothingOutsideTheGrid) {
   EXPECT_EQ(windows, test::BruteCascade(m, picture).search(9, 7, 1, 0));
 }
 
-// One stage that lets every window pass.
-CascadeModel all_accepting(int side) {
-  CascadeModel m;
-  m.window_width = m.window_height = side;
-  m.stages = {{0, 1, -5}};
-  m.trees = {{0, 1, 0, 2}};
-  m.nodes = {{0, 0, 0, -1}};
-  m.leaves = {1, 2};
-  m.features.resize(1);
-  m.features[0].rect_count = 2;
-  m.features[0].rects[0] = {0, 0, side, side, -1};
-  m.features[0].rects[1] = {0, 0, side / 2, side, 2};
-  return m;
-}
-
 TEST_P(CascadeSearchTest, StopsAtTheLimit) {
-  const CascadeModel m = all_accepting(10);
+  const CascadeModel m = test::all_accepting(10);
   const cv::Mat picture = test::noise(60, 50, 43);
   const Sums sums(picture);
   BoundSearch bound(m, sums, picture);
@@ -353,7 +339,7 @@ TEST_P(CascadeSearchTest, StopsAtTheLimit) {
 
 // A deviation of 10 grey levels or less is flat: rejected, and the next window is not skipped.
 TEST_P(CascadeSearchTest, FlatWindowsAreRejected) {
-  const CascadeModel m = all_accepting(10);
+  const CascadeModel m = test::all_accepting(10);
   for (const int contrast : {0, 1, 9, 10, 11, 40}) {
     cv::Mat picture(30, 30, CV_8U, cv::Scalar(100));
     for (int y = 0; y < 30; ++y) {
@@ -365,40 +351,6 @@ TEST_P(CascadeSearchTest, FlatWindowsAreRejected) {
     std::vector<RawWindow> windows;
     EXPECT_TRUE(search.run(sums.level, {21, 21, 1}, 0, 1000, windows));
     EXPECT_EQ(windows.size(), contrast > 10 ? 21u * 21 : 0u) << contrast;
-  }
-}
-
-TEST(CascadeModel, ValidateNamesWhatIsWrong) {
-  using Change = void (*)(CascadeModel&);
-  const std::pair<Change, const char*> cases[] = {
-      {[](CascadeModel& m) { m.stages.clear(); }, "no stages"},
-      {[](CascadeModel& m) { m.window_width = 2; }, "window"},
-      {[](CascadeModel& m) { m.window_height = 256; }, "window"},
-      {[](CascadeModel& m) { m.stages[0].tree_count = 2; }, "stage 0"},
-      {[](CascadeModel& m) { m.stages[0].tree_count = 0; }, "stage 0"},
-      {[](CascadeModel& m) { m.stages[0].first_tree = -1; }, "stage 0"},
-      {[](CascadeModel& m) { m.stages[0].first_tree = 2147483647; }, "stage 0"},
-      {[](CascadeModel& m) { m.stages[0].threshold = std::nanf(""); }, "stage 0"},
-      {[](CascadeModel& m) { m.trees[0].first_node = 1; }, "tree 0"},
-      {[](CascadeModel& m) { m.trees[0].leaf_count = 1; }, "tree 0"},
-      {[](CascadeModel& m) { m.trees[0].first_leaf = -1; }, "tree 0"},
-      {[](CascadeModel& m) { m.nodes[0].feature = 1; }, "uses feature 1"},
-      {[](CascadeModel& m) { m.nodes[0].threshold = INFINITY; }, "threshold"},
-      {[](CascadeModel& m) { m.nodes[0].left = -2; }, "child -2"},
-      {[](CascadeModel& m) { m.nodes[0].right = 1; }, "child 1"},
-      {[](CascadeModel& m) { m.leaves[1] = std::nanf(""); }, "leaf 1"},
-      {[](CascadeModel& m) { m.features[0].rect_count = 4; }, "feature 0"},
-      {[](CascadeModel& m) { m.features[0].rects[1].w = 11; }, "leaves the window"},
-      {[](CascadeModel& m) { m.features[0].rects[1].weight = std::nanf(""); }, "weight"},
-      {[](CascadeModel& m) { m.features[0].tilted = true; }, "leaves the window"},
-  };
-  ASSERT_TRUE(validate(all_accepting(10)).ok());
-  for (const auto& [change, message] : cases) {
-    CascadeModel m = all_accepting(10);
-    change(m);
-    const Status status = validate(m);
-    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << message;
-    EXPECT_NE(status.message().find(message), std::string::npos) << status.message();
   }
 }
 
