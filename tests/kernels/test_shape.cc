@@ -9,8 +9,6 @@
 #include <random>
 #include <set>
 
-#include "kernels/faces/landmark_scheme.h"
-#include "kernels/overlay/strokes.h"
 #include "kernels/shape/search.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/shape_models.h"
@@ -44,189 +42,6 @@ TEST(Shape, ResizingIsOpenCvs) {
   EXPECT_EQ(compared, 960);
 }
 
-/// The constraint with OpenCV's matrices and its solver for least squares.
-std::vector<ShapePoint> constrained(const ShapeModel& m, int level, cv::Mat_<double>& b,
-                                    const std::vector<ShapePoint>& points) {
-  const int n = m.points;
-  const double scale = std::pow(0.5, level);
-  const cv::Mat_<double> mean =
-      cv::Mat_<double>(2 * n, 1, const_cast<double*>(m.mean_shape.data())) * scale;
-  const cv::Mat_<double> modes(2 * n, m.modes, const_cast<double*>(m.eigenvectors.data()));
-  const cv::Mat_<double> shape = mean + modes * b;
-  cv::Mat_<double> a(2 * n, 4), y(2 * n, 1);
-  for (int i = 0; i < n; ++i) {
-    const double w = std::sqrt(m.weights[static_cast<std::size_t>(i)]);
-    const double px = shape(2 * i), py = shape(2 * i + 1);
-    const ShapePoint& to = points[static_cast<std::size_t>(i)];
-    const double rows[2][4] = {{px, -py, 1, 0}, {py, px, 0, 1}};
-    for (int k = 0; k < 4; ++k) a(2 * i, k) = w * rows[0][k], a(2 * i + 1, k) = w * rows[1][k];
-    y(2 * i) = w * to.x, y(2 * i + 1) = w * to.y;
-  }
-  cv::Mat_<double> pose;
-  cv::solve(a, y, pose, cv::DECOMP_SVD);
-  const double c = pose(0), s = pose(1), square = c * c + s * s;
-  cv::Mat_<double> back(2 * n, 1);
-  for (int i = 0; i < n; ++i) {
-    const double x = points[static_cast<std::size_t>(i)].x - pose(2);
-    const double down = points[static_cast<std::size_t>(i)].y - pose(3);
-    back(2 * i) = (c * x + s * down) / square;
-    back(2 * i + 1) = (c * down - s * x) / square;
-  }
-  b = modes.t() * (back - mean);
-  for (int k = 0; k < m.modes; ++k) {
-    const double limit =
-        m.mode_limit * std::sqrt(m.eigenvalues[static_cast<std::size_t>(k)]) * scale;
-    b(k) = std::clamp(b(k), -limit, limit);
-  }
-  const cv::Mat_<double> legal = mean + modes * b;
-  std::vector<ShapePoint> out;
-  for (int i = 0; i < n; ++i) {
-    const double px = legal(2 * i), py = legal(2 * i + 1);
-    out.push_back({c * px - s * py + pose(2), s * px + c * py + pose(3)});
-  }
-  return out;
-}
-
-TEST(Shape, TheConstraintIsLeastSquares) {
-  std::mt19937 random(5);
-  std::normal_distribution<double> normal;
-  double largest = 0;
-  int cut = 0;
-  for (unsigned seed = 0; seed < 20; ++seed) {
-    ShapeModel m;
-    test::ShapeTables tables;
-    test::random_shape(m, tables, seed, 11);
-    m.first_rule_level = kMaxShapeLevels;  // no rules
-    m.mode_limit = 0.3;
-    ASSERT_TRUE(validate(m).ok());
-    shape::Constraint constraint(m);
-    constraint.start_level(1);
-    cv::Mat_<double> b = cv::Mat_<double>::zeros(m.modes, 1);
-    std::vector<ShapePoint> points;
-    for (int i = 0; i < m.points; ++i) {
-      const double x = m.mean_shape[2 * static_cast<std::size_t>(i)] / 2;
-      const double y = m.mean_shape[2 * static_cast<std::size_t>(i) + 1] / 2;
-      points.push_back({1.1 * x - 0.3 * y + 90 + 4 * normal(random),
-                        0.3 * x + 1.1 * y + 70 + 4 * normal(random)});
-    }
-    for (int i = 0; i < 3; ++i) {  // the weights of one are the next one's start
-      const std::vector<ShapePoint> expected = constrained(m, 1, b, points);
-      constraint.run(points);
-      for (std::size_t p = 0; p < points.size(); ++p) {
-        largest =
-            std::max(largest, std::hypot(points[p].x - expected[p].x, points[p].y - expected[p].y));
-        points[p].x += normal(random);
-      }
-      for (int k = 0; k < m.modes; ++k) {
-        EXPECT_NEAR(constraint.weights()[static_cast<std::size_t>(k)], b(k), 1e-9);
-        cut += std::abs(std::abs(b(k)) -
-                        m.mode_limit * std::sqrt(m.eigenvalues[static_cast<std::size_t>(k)]) / 2) <
-               1e-12;
-      }
-    }
-  }
-  EXPECT_LT(largest, 1e-9);
-  EXPECT_GT(cut, 10) << "weights that were cut";
-}
-
-/// A model whose constraint changes nothing but what its rules say.
-class Rules : public testing::Test {
- protected:
-  Rules() {
-    test::random_shape(model_, tables_, 4);
-    std::fill(tables_.eigenvectors.begin(), tables_.eigenvectors.end(), 0.0);
-    model_.first_rule_level = 0;
-    std::fill(tables_.weights.begin(), tables_.weights.end(), 1.0);
-    tables_.show(model_);
-  }
-  /// Where the mean shape's points go.
-  std::vector<ShapePoint> moved() {
-    EXPECT_TRUE(validate(model_).ok());
-    shape::Constraint constraint(model_);
-    constraint.start_level(0);
-    std::vector<ShapePoint> points, before;
-    for (std::size_t i = 0; i < 8; ++i)
-      points.push_back({model_.mean_shape[2 * i] + 200, model_.mean_shape[2 * i + 1] + 100});
-    before = points;
-    constraint.run(points);
-    for (std::size_t i = 0; i < 8; ++i)
-      points[i] = {points[i].x - before[i].x, points[i].y - before[i].y};
-    return points;
-  }
-  ShapeModel model_;
-  test::ShapeTables tables_;
-};
-
-TEST_F(Rules, MovePointsBySizeAndSkipTheNext) {
-  // Point 1 is above point 2, so the first rule counts, and the second does not.
-  std::vector<ShapePoint> points = moved();
-  const double size =
-      std::hypot((0 - 50 * std::sin(M_PI / 4)) / 2 - 0, (-50 - 50 * std::cos(M_PI / 4)) / 2 - 50);
-  EXPECT_NEAR(points[1].y, 0.06 * size, 1e-9);
-  EXPECT_NEAR(points[2].y, -0.03 * size, 1e-9);
-  EXPECT_NEAR(points[3].x, 0, 1e-9);
-  // Without it the second counts: x1 - x2 is below twice x4, and its amount is the shift's unit.
-  tables_.rules[0].limit = -10;
-  tables_.show(model_);
-  points = moved();
-  EXPECT_NEAR(points[1].y, 0, 1e-9);
-  EXPECT_NEAR(points[3].x, 0.06 * std::abs(-50 * std::sin(M_PI / 4) + 50), 1e-9);
-  // A sum below 0 that is compared with counts as 0.
-  tables_.rules[1].measure[0].weight = -1;
-  tables_.rules[1].measure[1].weight = 1;
-  tables_.rules[1].against[0].weight = -1;
-  tables_.show(model_);
-  EXPECT_NEAR(moved()[3].x, 0.06 * std::abs(-50 * std::sin(M_PI / 4) + 50), 1e-9);
-}
-
-/// Points of a small shape far from the origin: the largest entry of a column is below its
-/// diagonal.
-TEST(Shape, TheConstraintPivots) {
-  ShapeModel m;
-  test::ShapeTables tables;
-  test::random_shape(m, tables, 3);
-  m.first_rule_level = kMaxShapeLevels;
-  m.missing_within = 0;
-  for (double& v : tables.mean_shape) v = 0.002 * v + 0.3;
-  for (double& v : tables.eigenvectors) v *= 0.002;
-  std::vector<ShapePoint> points;
-  for (int i = 0; i < m.points; ++i) {
-    const double x = m.mean_shape[2 * static_cast<std::size_t>(i)];
-    const double y = m.mean_shape[2 * static_cast<std::size_t>(i) + 1];
-    points.push_back({3 * x - 2 * y + 5 + 0.01 * (i % 3), 2 * x + 3 * y + 7 - 0.01 * (i % 2)});
-  }
-  shape::Constraint constraint(m);
-  constraint.start_level(0);
-  cv::Mat_<double> b = cv::Mat_<double>::zeros(m.modes, 1);
-  const std::vector<ShapePoint> expected = constrained(m, 0, b, points);
-  constraint.run(points);
-  for (std::size_t p = 0; p < points.size(); ++p) {
-    EXPECT_NEAR(points[p].x, expected[p].x, 1e-9);
-    EXPECT_NEAR(points[p].y, expected[p].y, 1e-9);
-  }
-}
-
-TEST_F(Rules, PointsAtTheOriginAreMissing) {
-  model_.first_rule_level = kMaxShapeLevels;
-  std::vector<ShapePoint> points;
-  for (std::size_t i = 0; i < 8; ++i) {
-    points.push_back({model_.mean_shape[2 * i] + 40, model_.mean_shape[2 * i + 1] + 40});
-  }
-  const ShapePoint third = points[3];
-  points[5] = {0.05, -0.05};
-  std::vector<ShapePoint> all = points;
-  shape::Constraint constraint(model_);
-  constraint.start_level(0);
-  constraint.run(points);
-  EXPECT_NEAR(points[3].x, third.x, 1e-9) << "the others fit";
-  EXPECT_NEAR(points[3].y, third.y, 1e-9);
-  model_.missing_within = 0;
-  shape::Constraint counts(model_);
-  counts.start_level(0);
-  counts.run(all);
-  EXPECT_GT(std::hypot(all[3].x - third.x, all[3].y - third.y), 1) << "now it counts";
-}
-
 TEST(Shape, EveryBoxGivesPoints) {
   const auto model = test::random_shape_model(11);
   const cv::Mat picture = test::noise(160, 120, 2);
@@ -252,15 +67,13 @@ TEST(Shape, EveryBoxGivesPoints) {
 TEST(Shape, StartsAnywhere) {
   const auto model = test::random_shape_model(11);
   const auto points = static_cast<std::size_t>(model->points);
-  Image<std::uint8_t> picture(300, 240);
-  std::mt19937 random(5);
-  for (int y = 0; y < 240; ++y)
-    for (int x = 0; x < 300; ++x) picture.view().at(x, y) = static_cast<std::uint8_t>(random());
+  const cv::Mat noise = test::noise(300, 240, 5);
+  const auto picture = test::view_of(noise);
   const std::vector<Box> boxes = {{60, 50, 100, 100}, {90, 80, 120, 110}};
   auto searcher = ShapeSearcher::create(Backend::kCpu, model, ShapeArithmetic::kDouble);
   ASSERT_TRUE(searcher.ok());
   std::vector<Point> from_boxes(2 * points), out(2 * points), starts(2 * points);
-  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, from_boxes).ok());
+  ASSERT_TRUE(searcher.value()->enqueue(picture, boxes, from_boxes).ok());
   // The first face turned and smaller, the second one in its box, as a point is none.
   std::vector<ShapePoint> start(points);
   shape::start_shape(*model, boxes[0], start);
@@ -271,15 +84,13 @@ TEST(Shape, StartsAnywhere) {
     start[i] = {static_cast<double>(starts[i].x), static_cast<double>(starts[i].y)};
   }
   starts[points + 3].y = std::numeric_limits<float>::quiet_NaN();
-  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, out, starts).ok());
+  ASSERT_TRUE(searcher.value()->enqueue(picture, boxes, out, starts).ok());
   const Rect window = shape::window_of(model->window, boxes[0], 300, 240);
   for (ShapePoint& p : start) p = {p.x - window.x, p.y - window.y};
   shape::FaceSearch search(*model, shape::hat_costs(*model, ShapeArithmetic::kDouble),
                            shape::patch_matcher(*model, ShapeArithmetic::kDouble));
   ASSERT_TRUE(
-      search
-          .run({picture.view().row(window.y) + window.x, window.w, window.h, picture.view().stride},
-               start)
+      search.run({picture.row(window.y) + window.x, window.w, window.h, picture.stride}, start)
           .ok());
   int moved = 0;
   for (std::size_t i = 0; i < points; ++i) {
@@ -291,14 +102,14 @@ TEST(Shape, StartsAnywhere) {
   EXPECT_GT(moved, 5);
   for (const float far : {1e9f, -HUGE_VALF}) {
     starts[2].x = far;
-    ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, out, starts).ok());
+    ASSERT_TRUE(searcher.value()->enqueue(picture, boxes, out, starts).ok());
     EXPECT_EQ(out, from_boxes) << far;
   }
   std::fill(starts.begin(), starts.end(), Point{50, 50});  // no face: as it is
-  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, out, starts).ok());
+  ASSERT_TRUE(searcher.value()->enqueue(picture, boxes, out, starts).ok());
   EXPECT_EQ(out, starts);
   starts.pop_back();
-  EXPECT_EQ(searcher.value()->enqueue(picture.view(), boxes, out, starts).code(),
+  EXPECT_EQ(searcher.value()->enqueue(picture, boxes, out, starts).code(),
             StatusCode::kInvalidArgument);
 }
 
@@ -316,18 +127,16 @@ TEST(Shape, PointsHaveConfidencesByTheCostsAroundThem) {
   model->score_parts = parts;
   model->confidence = {-16, 32, {}};
   for (int i = 0; i < 32; ++i) model->confidence.at[i] = 1 - static_cast<float>(i) / 40;
-  Image<std::uint8_t> picture(300, 240);
-  std::mt19937 random(5);
-  for (int y = 0; y < 240; ++y)
-    for (int x = 0; x < 300; ++x) picture.view().at(x, y) = static_cast<std::uint8_t>(random());
+  const cv::Mat noise = test::noise(300, 240, 5);
+  const auto picture = test::view_of(noise);
   const std::vector<Box> boxes = {{60, 50, 100, 100}, {-5000, 0, 9, 9}, {90, 80, 120, 110}};
   auto searcher = ShapeSearcher::create(Backend::kCpu, model, ShapeArithmetic::kDouble);
   ASSERT_TRUE(searcher.ok()) << searcher.status().message();
   ASSERT_TRUE(searcher.value()->has_confidences());
   std::vector<Point> out(3 * points), alone(3 * points);
   std::vector<float> confidences(3 * points, 7);
-  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, out, {}, confidences).ok());
-  ASSERT_TRUE(searcher.value()->enqueue(picture.view(), boxes, alone).ok());
+  ASSERT_TRUE(searcher.value()->enqueue(picture, boxes, out, {}, confidences).ok());
+  ASSERT_TRUE(searcher.value()->enqueue(picture, boxes, alone).ok());
   EXPECT_EQ(out, alone) << "confidences change no point";
   shape::FaceSearch search(*model, shape::hat_costs(*model, ShapeArithmetic::kDouble),
                            shape::patch_matcher(*model, ShapeArithmetic::kDouble));
@@ -346,11 +155,9 @@ TEST(Shape, PointsHaveConfidencesByTheCostsAroundThem) {
   for (const std::size_t face : {0u, 2u}) {
     std::vector<ShapePoint> start(points);
     const Rect window = shape::start_in_window(*model, boxes[face], 300, 240, start);
-    ASSERT_TRUE(search
-                    .run({picture.view().row(window.y) + window.x, window.w, window.h,
-                          picture.view().stride},
-                         start)
-                    .ok());
+    ASSERT_TRUE(
+        search.run({picture.row(window.y) + window.x, window.w, window.h, picture.stride}, start)
+            .ok());
     std::vector<double> by;
     double mean = 0;
     for (std::size_t i = 0; i < points; ++i) {
@@ -375,13 +182,13 @@ TEST(Shape, PointsHaveConfidencesByTheCostsAroundThem) {
   EXPECT_GT(different.size(), 8u);
   for (std::size_t i = 0; i < points; ++i) EXPECT_EQ(confidences[points + i], 0) << "beyond";
   confidences.pop_back();
-  EXPECT_EQ(searcher.value()->enqueue(picture.view(), boxes, out, {}, confidences).code(),
+  EXPECT_EQ(searcher.value()->enqueue(picture, boxes, out, {}, confidences).code(),
             StatusCode::kInvalidArgument);
   auto plain = ShapeSearcher::create(Backend::kCpu, test::random_shape_model(11));
   ASSERT_TRUE(plain.ok());
   EXPECT_FALSE(plain.value()->has_confidences());
   confidences.resize(3 * points);
-  EXPECT_EQ(plain.value()->enqueue(picture.view(), boxes, out, {}, confidences).code(),
+  EXPECT_EQ(plain.value()->enqueue(picture, boxes, out, {}, confidences).code(),
             StatusCode::kInvalidArgument);
 }
 
