@@ -1,4 +1,5 @@
-// Our own file: what goes in comes out, and no damaged or hostile file gets through.
+// Our own file, and forests in it: what goes in comes out, and no damaged or hostile file gets
+// through.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +12,6 @@
 #include <utility>
 
 #include "models/box_map.h"
-#include "models/cascade_file.h"
 #include "models/forest_file.h"
 #include "models/models.h"
 #include "models/xxh64.h"
@@ -341,110 +341,6 @@ TEST_F(ForestFile, AWriteThatFailsLeavesTheOldFile) {
   EXPECT_EQ(write_forest_file(*model, source, folder / "folder.cuface").code(), StatusCode::kIo);
   EXPECT_EQ(test::read_file(path), before);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
-}
-
-TEST(CascadeFile, ComesBackAsItWas) {
-  CUFACE_NEEDS_CASCADES();
-  const TemporaryFolder folder;
-  std::size_t compared = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(test::kCascadeDir)) {
-    const auto xml = load_cascade(entry.path());
-    ASSERT_TRUE(xml.ok()) << xml.status().message();
-    const CascadeModel& a = *xml.value();
-    const std::string path = folder / "converted.cuface";
-    ASSERT_TRUE(write_cascade_file(a, {entry.path().filename(), "", ""}, path).ok());
-    const auto ours = load_cascade(path);
-    ASSERT_TRUE(ours.ok()) << ours.status().message();
-    const CascadeModel& b = *ours.value();
-    EXPECT_EQ(a.name, b.name);
-    EXPECT_EQ(a.window_width, b.window_width);
-    EXPECT_EQ(a.window_height, b.window_height);
-    EXPECT_EQ(a.leaves, b.leaves);
-    ASSERT_EQ(a.stages.size(), b.stages.size());
-    for (std::size_t i = 0; i < a.stages.size(); ++i) {
-      EXPECT_EQ(a.stages[i].first_tree, b.stages[i].first_tree);
-      EXPECT_EQ(a.stages[i].tree_count, b.stages[i].tree_count);
-      EXPECT_EQ(a.stages[i].threshold, b.stages[i].threshold);
-    }
-    ASSERT_EQ(a.trees.size(), b.trees.size());
-    for (std::size_t i = 0; i < a.trees.size(); ++i) {
-      EXPECT_EQ(a.trees[i].first_node, b.trees[i].first_node);
-      EXPECT_EQ(a.trees[i].node_count, b.trees[i].node_count);
-      EXPECT_EQ(a.trees[i].first_leaf, b.trees[i].first_leaf);
-      EXPECT_EQ(a.trees[i].leaf_count, b.trees[i].leaf_count);
-    }
-    ASSERT_EQ(a.nodes.size(), b.nodes.size());
-    for (std::size_t i = 0; i < a.nodes.size(); ++i) {
-      EXPECT_EQ(a.nodes[i].feature, b.nodes[i].feature);
-      EXPECT_EQ(a.nodes[i].threshold, b.nodes[i].threshold);
-      EXPECT_EQ(a.nodes[i].left, b.nodes[i].left);
-      EXPECT_EQ(a.nodes[i].right, b.nodes[i].right);
-    }
-    ASSERT_EQ(a.features.size(), b.features.size());
-    for (std::size_t i = 0; i < a.features.size(); ++i) {
-      EXPECT_EQ(a.features[i].tilted, b.features[i].tilted);
-      ASSERT_EQ(a.features[i].rect_count, b.features[i].rect_count);
-      for (int r = 0; r < a.features[i].rect_count; ++r) {
-        const HaarRect &p = a.features[i].rects[r], &q = b.features[i].rects[r];
-        EXPECT_TRUE(p.x == q.x && p.y == q.y && p.w == q.w && p.h == q.h && p.weight == q.weight);
-      }
-      ++compared;
-    }
-  }
-  EXPECT_GT(compared, 10000u);
-}
-
-CascadeModel small_cascade() {
-  CascadeModel m;
-  m.name = "small";
-  m.window_width = m.window_height = 20;
-  m.stages = {{0, 1, -0.5f}};
-  m.trees = {{0, 1, 0, 2}};
-  m.nodes = {{0, 0.01f, 0, -1}};
-  m.leaves = {-1, 1};
-  m.features = {{false, 2, {{0, 0, 8, 8, -1}, {0, 0, 4, 8, 2}, {}}}};
-  return m;
-}
-
-TEST(CascadeFile, EveryFlippedBitAndTruncationIsFound) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "small.cuface";
-  ASSERT_TRUE(write_cascade_file(small_cascade(), {}, path).ok());
-  ASSERT_TRUE(load_cascade(path).ok()) << load_cascade(path).status().message();
-  const std::string good = test::read_file(path);
-  for (std::size_t i = 0; i < good.size(); ++i) {
-    std::string bad = good;
-    bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
-    test::write_file(path, bad);
-    EXPECT_FALSE(load_cascade(path).ok()) << "byte " << i;
-    test::write_file(path, good.substr(0, i));
-    EXPECT_EQ(load_cascade(path).status().code(), StatusCode::kCorrupt) << i;
-  }
-}
-
-TEST(CascadeFile, HostileNumbersAreRefused) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "small.cuface";
-  const std::vector<void (*)(CascadeModel&)> damages = {
-      [](CascadeModel& m) { m.window_width = 0; },
-      [](CascadeModel& m) { m.window_height = 1 << 30; },
-      [](CascadeModel& m) { m.stages.clear(); },
-      [](CascadeModel& m) { m.stages[0].tree_count = 2147483647; },
-      [](CascadeModel& m) { m.trees[0].first_node = -2147483647 - 1; },
-      [](CascadeModel& m) { m.trees[0].leaf_count = 3; },
-      [](CascadeModel& m) { m.nodes[0].feature = 1; },
-      [](CascadeModel& m) { m.nodes[0].left = -2147483647 - 1; },
-      [](CascadeModel& m) { m.nodes[0].right = 1; },
-      [](CascadeModel& m) { m.features[0].rect_count = 4; },
-      [](CascadeModel& m) { m.features[0].rects[1].x = 2147483647; },
-      [](CascadeModel& m) { m.leaves[1] = std::numeric_limits<float>::quiet_NaN(); },
-  };
-  for (std::size_t i = 0; i < damages.size(); ++i) {
-    CascadeModel model = small_cascade();
-    damages[i](model);
-    ASSERT_TRUE(write_cascade_file(model, {}, path).ok());
-    EXPECT_EQ(load_cascade(path).status().code(), StatusCode::kCorrupt) << "damage " << i;
-  }
 }
 
 // ---- needs the fetched model ----
