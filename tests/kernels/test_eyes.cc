@@ -25,7 +25,8 @@ TEST(EyeStart, FindsTheEyesOfLabelledFaces) {
   const StopFlag stop;
   auto start = EyeStart::create(load_cascade(path.value()).value(), *model, stop);
   ASSERT_TRUE(start.ok()) << start.status().message();
-  int faces = 0, found = 0, near = 0;
+  std::size_t faces = 0;
+  int found = 0, near = 0;
   std::vector<Point> points(8);
   for (const LandmarkRow& row : landmark_rows()) {
     if (!row.human) continue;
@@ -46,11 +47,11 @@ TEST(EyeStart, FindsTheEyesOfLabelledFaces) {
     near += std::hypot(points[1].x - eyes[0].x, points[1].y - eyes[0].y) < 0.15f * apart &&
             std::hypot(points[7].x - eyes[1].x, points[7].y - eyes[1].y) < 0.15f * apart;
   }
-  EXPECT_EQ(faces, 166);
+  EXPECT_EQ(faces, kHumanRows);
   EXPECT_GE(found, 120);
   EXPECT_GE(near, found * 9 / 10);
   RecordProperty("found", found);
-  std::printf("eyes of %d of %d faces found, %d of them within 15 %%\n", found, faces, near);
+  std::printf("eyes of %d of %zu faces found, %d of them within 15 %%\n", found, faces, near);
 }
 
 TEST(EyeStart, WhatIsNoFace) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <opencv2/imgcodecs.hpp>
@@ -34,6 +35,9 @@ struct LandmarkRow {
 
   static constexpr int kBorder = 128;
 };
+
+/// How many rows there are, and how many of them people labelled.
+inline constexpr std::size_t kLandmarkRows = 209, kHumanRows = 166;
 
 inline std::vector<LandmarkRow> landmark_rows() {
   std::vector<LandmarkRow> rows;
