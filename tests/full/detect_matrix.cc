@@ -13,13 +13,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
-#include <opencv2/objdetect.hpp>
 #include <optional>
-#include <sstream>
-#include <tuple>
 
-#include "kernels/detect/detect.h"
-#include "models/cascade_xml.h"
+#include "tests/kernels/detections.h"
 #include "tests/kernels/pictures.h"
 
 namespace cuface {
@@ -77,7 +73,7 @@ std::vector<Picture> all_pictures() {
   return out;
 }
 
-using Multiset = std::map<std::tuple<int, int, int, int, int>, int>;
+using test::Multiset;
 
 std::optional<Multiset> ours(const std::shared_ptr<const CascadeModel>& model,
                              const DetectConfig& config, const cv::Mat& picture) {
@@ -87,32 +83,14 @@ std::optional<Multiset> ours(const std::shared_ptr<const CascadeModel>& model,
       result.overflow) {
     return std::nullopt;
   }
-  Multiset out;
-  for (const Detection& d : result.faces) ++out[{d.box.x, d.box.y, d.box.w, d.box.h, d.neighbors}];
-  return out;
-}
-
-Multiset opencv(cv::CascadeClassifier& classifier, const DetectConfig& config,
-                const cv::Mat& picture) {
-  std::vector<cv::Rect> rects;
-  std::vector<int> neighbors;
-  classifier.detectMultiScale(picture, rects, neighbors, config.scale_factor, config.min_neighbors,
-                              0, {config.min_size, config.min_size});
-  Multiset out;
-  for (std::size_t i = 0; i < rects.size(); ++i) {
-    ++out[{rects[i].x, rects[i].y, rects[i].width, rects[i].height, neighbors[i]}];
-  }
-  return out;
+  return test::multiset(result.faces);
 }
 
 class Matrix {
  public:
   void run(const std::vector<Picture>& pictures, const std::vector<std::string>& cascades) {
     for (const std::string& path : cascades) {
-      std::ifstream file(path, std::ios::binary);
-      std::stringstream text;
-      text << file.rdbuf();
-      auto parsed = parse_cascade_xml(text.str(), path);
+      const auto parsed = load_cascade(path);
       if (!parsed.ok()) {
         std::cerr << parsed.status().message() << "\n";
         std::exit(2);
@@ -167,7 +145,8 @@ class Matrix {
           const double start = cpu_seconds();
           const std::optional<Multiset> found = ours(model, config, picture.grey);
           const double middle = cpu_seconds();
-          const Multiset expected = opencv(classifier, config, picture.grey);
+          const Multiset expected =
+              test::multiset(test::opencv_detections(classifier, config, picture.grey));
           counts.seconds_ours += middle - start;
           counts.seconds_opencv += cpu_seconds() - middle;
           ++counts.cases;

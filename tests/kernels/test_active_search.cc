@@ -8,22 +8,15 @@
 #include <vector>
 
 #include "kernels/detect/boxes.h"
-#include "kernels/detect/detect.h"
 #include "kernels/detect/searcher.h"
-#include "models/models.h"
 #include "tests/fewer.h"
 #include "tests/kernels/brute_cascade.h"
+#include "tests/kernels/detections.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
 
 namespace cuface {
 namespace {
-
-std::shared_ptr<const CascadeModel> frontal() {
-  const auto loaded = load_cascade(test::cascade_path("frontalface_alt"));
-  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
-  return loaded.ok() ? loaded.value() : nullptr;
-}
 
 std::vector<Rect> sorted(std::vector<Rect> list) {
   const auto values = [](const Rect& r) { return std::tuple(r.w, r.h, r.y, r.x); };
@@ -50,7 +43,7 @@ CUFACE_EVERY_VERSION(ActiveSearch);
 
 TEST_P(ActiveSearch, OfAllCellsIsTheWholeSearch) {
   CUFACE_NEEDS_CASCADES();
-  const auto model = frontal();
+  const auto model = test::cascade_of(test::cascade_path("frontalface_alt"));
   std::mt19937 random(1);
   const ActivityMap all = random_map(random, 0);
   std::size_t windows = 0;
@@ -74,7 +67,7 @@ TEST_P(ActiveSearch, OfAllCellsIsTheWholeSearch) {
 // The definition: a window whose middle lies in a cell that is off neither passes nor fails.
 TEST_P(ActiveSearch, EqualsTheDefinition) {
   CUFACE_NEEDS_CASCADES();
-  const auto model = frontal();
+  const auto model = test::cascade_of(test::cascade_path("frontalface_alt"));
   std::mt19937 random(2);
   std::size_t windows = 0, left_out = 0;
   for (const auto& [width, height] : {std::pair(330, 240), {230, 157}}) {
@@ -124,7 +117,9 @@ TEST(ActiveParts, AreThoseOfADetectorThatIsToldSo) {
   DetectConfig config;
   const cv::Mat picture = test::drawn_faces(640, 360, 2);
   const auto make = [&] {
-    auto made = Detector::create(Backend::kCpu, frontal(), config, picture.cols, picture.rows);
+    auto made =
+        Detector::create(Backend::kCpu, test::cascade_of(test::cascade_path("frontalface_alt")),
+                         config, picture.cols, picture.rows);
     EXPECT_TRUE(made.ok());
     return std::move(made.value());
   };
@@ -160,7 +155,8 @@ TEST(ChangedParts, AreNotSearchedWhereNothingHasChanged) {
     cv::Mat picture = test::drawn_faces(640, 360, 2);
     const DetectConfig config{.verify = verify, .active_parts = true};
     const auto made =
-        Detector::create(Backend::kCpu, frontal(), config, picture.cols, picture.rows);
+        Detector::create(Backend::kCpu, test::cascade_of(test::cascade_path("frontalface_alt")),
+                         config, picture.cols, picture.rows);
     ASSERT_TRUE(made.ok());
     DetectResult whole, changed;
     ASSERT_TRUE(made.value()->enqueue(test::view_of(picture), whole).ok());

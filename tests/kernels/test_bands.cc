@@ -9,21 +9,14 @@
 #include <vector>
 
 #include "kernels/detect/boxes.h"
-#include "kernels/detect/detect.h"
-#include "models/models.h"
 #include "tests/fewer.h"
+#include "tests/kernels/detections.h"
 #include "tests/kernels/pictures.h"
 
 namespace cuface {
 namespace {
 
 using Model = std::shared_ptr<const CascadeModel>;
-
-Model frontal() {
-  const auto loaded = load_cascade(test::cascade_path("frontalface_alt"));
-  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
-  return loaded.ok() ? loaded.value() : nullptr;
-}
 
 /// One plan for many searches.
 struct Search {
@@ -105,7 +98,7 @@ TEST(Bands, EveryBoxIsInExactlyOne) {
 // to it, and no window belongs to none.
 TEST(Bands, HaveTheWindowsOfTheWholePicture) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = frontal();
+  const Model model = test::cascade_of(test::cascade_path("frontalface_alt"));
   std::size_t windows = 0;
   for (const int detect_scale : {1, 2})
     for (const int threads : {1, 3}) {
@@ -137,7 +130,7 @@ TEST(Bands, HaveTheWindowsOfTheWholePicture) {
 // Grouped: a face has all its windows in the band that it is in.
 TEST(Bands, HaveTheFacesOfTheWholePicture) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = frontal();
+  const Model model = test::cascade_of(test::cascade_path("frontalface_alt"));
   std::size_t faces = 0;
   for (const double scale_factor : {1.1, 1.3}) {
     DetectConfig config;
@@ -165,7 +158,7 @@ TEST(Bands, HaveTheFacesOfTheWholePicture) {
 
 TEST(Bands, OfPicturesTooLowForThem) {
   CUFACE_NEEDS_CASCADES();
-  const Model model = frontal();
+  const Model model = test::cascade_of(test::cascade_path("frontalface_alt"));
   for (const int height : {1, 19, 20, 21, 30}) {
     Search search(model, {}, test::smooth_noise(100, height, 3, 5));
     for (std::int32_t index = 0; index < 16; ++index)

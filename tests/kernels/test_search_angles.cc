@@ -2,17 +2,13 @@
 // force; and that turned faces are found at all.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <opencv2/objdetect.hpp>
 #include <random>
-#include <sstream>
 
 #include "kernels/common/lanes.h"
-#include "kernels/detect/detect.h"
 #include "kernels/detect/search_angles.h"
 #include "kernels/group/box_rules.h"
 #include "kernels/turn/turn.h"
-#include "models/cascade_xml.h"
+#include "tests/kernels/detections.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/turned_picture.h"
 
@@ -122,12 +118,8 @@ class TurnedSearch : public testing::Test {
   void SetUp() override {
     CUFACE_NEEDS_CASCADES();
     path = test::cascade_path("frontalface_alt");
-    std::ifstream file(path, std::ios::binary);
-    std::stringstream text;
-    text << file.rdbuf();
-    auto parsed = parse_cascade_xml(text.str(), path);
-    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
-    model = parsed.value();
+    model = test::cascade_of(path);
+    ASSERT_TRUE(model);
   }
 
   DetectResult search(const cv::Mat& picture, const DetectConfig& config) {

@@ -12,13 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/detect/detect.h"
 #include "kernels/integral/integral.h"
 #include "kernels/luma/luma.h"
 #include "kernels/pyramid/pyramid.h"
 #include "kernels/turn/turn.h"
-#include "models/models.h"
 #include "tests/fewer.h"
+#include "tests/kernels/detections.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/versions.h"
 
@@ -55,11 +54,7 @@ std::vector<Case> long_searches() {
   };
 }
 
-Model frontal() {
-  auto loaded = load_cascade(test::cascade_path("frontalface_default"));
-  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
-  return loaded.ok() ? loaded.value() : nullptr;
-}
+Model frontal() { return test::cascade_of(test::cascade_path("frontalface_default")); }
 
 void expect_soon(const Case& c) {
   StopFlag stop;

@@ -7,10 +7,9 @@
 #include <numbers>
 #include <random>
 
-#include "kernels/detect/detect.h"
 #include "kernels/detect/search_angles.h"
 #include "kernels/detect/verify.h"
-#include "models/models.h"
+#include "tests/kernels/detections.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/turned_picture.h"
 
@@ -171,9 +170,8 @@ class VerifySearch : public testing::Test {
  protected:
   void SetUp() override {
     CUFACE_NEEDS_CASCADES();
-    auto loaded = load_cascade(test::cascade_path("frontalface_alt"));
-    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-    model = loaded.value();
+    model = test::cascade_of(test::cascade_path("frontalface_alt"));
+    ASSERT_TRUE(model);
   }
 
   DetectResult search(const cv::Mat& picture, const DetectConfig& config,

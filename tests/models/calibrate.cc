@@ -5,11 +5,11 @@
 //
 //   CUFACE_DATA=... build/tests/models/calibrate YUNET.cuface > docs/results/box-map.json
 //
-// A cascade's boxes are OpenCV's (ours are equal: test_detect), scale factor 1.1, min-neighbors 3,
-// min-size 24. The network has cufacedetect's defaults. Of a picture's boxes the one counts that
-// overlaps best with the box of the true points, if they overlap by 0.4. A grid over scale and
-// downward shift is searched for the lowest mean error, smoothed 3x3, because the valley is flat
-// and its walls are steep.
+// A cascade's boxes are OpenCV's (ours are equal: test_detect_opencv), scale factor 1.1,
+// min-neighbors 3, min-size 24. The network has cufacedetect's defaults. Of a picture's boxes the
+// one counts that overlaps best with the box of the true points, if they overlap by 0.4. A grid
+// over scale and downward shift is searched for the lowest mean error, smoothed 3x3, because the
+// valley is flat and its walls are steep.
 //
 // The committed map is fitted on all faces. Its error there is too good, so each face is also
 // scored by the map of the other four fifths of the photographs (`unseen`).
