@@ -1,46 +1,20 @@
 // cufacelandmark: the landmarks are the forest's in the mapped box, whatever the order of elements.
-#include <dlib/image_processing.h>
-
 #include <algorithm>
 #include <cmath>
 #include <opencv2/imgcodecs.hpp>
 
-#include "gst/faces/feedback.h"
 #include "kernels/landmarks/landmarks.h"
 #include "kernels/shape/search.h"
 #include "models/box_map.h"
 #include "models/forest_file.h"
 #include "models/models.h"
 #include "models/shape_file.h"
-#include "tests/drawn_heads.h"
-#include "tests/gst/support.h"
+#include "tests/gst/landmark_element.h"
 #include "tests/kernels/shape_models.h"
+#include "tests/models/dlib_forest.h"
 
 namespace cuface::test {
 namespace {
-
-constexpr int kWidth = 320, kHeight = 200;
-
-class LandmarkElement : public testing::Test {
- protected:
-  TempFolder folder;
-  std::string cascade = folder.write("square.xml", square_cascade_xml());
-  std::string model = drawn_heads_model();
-  std::string detect = "cufacedetect name=d min-size=60 cascade=" + cascade + " ";
-  std::string landmark = "cufacelandmark name=l samples=1 refine=false model=" + model + " ";
-  GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
-  cv::Mat two = squares(kWidth, kHeight, {{40, 40, 48, 48}, {200, 70, 60, 60}});
-
-  FacesRead faces_after(const std::string& pipeline, const cv::Mat& picture) {
-    Harness harness(pipeline);
-    GstVideoInfo format = video_info(GST_VIDEO_FORMAT_GRAY8, picture.cols, picture.rows);
-    harness.set_caps(format);
-    GstBuffer* out = harness.pass(make_frame(format, picture));
-    FacesRead read = read_faces(out, picture.cols, picture.rows);
-    gst_buffer_unref(out);
-    return read;
-  }
-};
 
 /// How many points of faces with whole pixels as boxes are not dlib's.
 struct DlibsPoints {
@@ -50,15 +24,11 @@ struct DlibsPoints {
   DlibsPoints() { dlib::deserialize(drawn_heads_model()) >> predictor; }
 
   void compare(const FaceList& faces, const cv::Mat& grey) {
-    dlib::array2d<unsigned char> picture(grey.rows, grey.cols);
-    for (int y = 0; y < grey.rows; ++y)
-      for (int x = 0; x < grey.cols; ++x) picture[y][x] = grey.at<uchar>(y, x);
+    const auto picture = to_dlib(grey);
     for (std::size_t f = 0; f < faces.faces.size(); ++f) {
       const Box& box = faces.faces[f].box;
       ASSERT_EQ(box, (Box{std::round(box.x), std::round(box.y), std::round(box.w), box.w}));
-      const auto x = static_cast<long>(box.x), y = static_cast<long>(box.y);
-      const auto side = static_cast<long>(box.w);
-      const auto shape = predictor(picture, dlib::rectangle(x, y, x + side - 1, y + side - 1));
+      const auto shape = predictor(picture, to_dlib(box));
       for (unsigned j = 0; j < kDrawnHeadPoints; ++j) {
         const Point p = faces.landmarks_of(f)[j];
         const bool same = std::lround(std::floor(p.x + 0.5f)) == shape.part(j).x() &&
@@ -85,9 +55,7 @@ TEST_F(LandmarkElement, EqualsDlibWithTheFourSettingsAndOnlyThen) {
     for (int frame = 0; frame < 6; ++frame) {
       const cv::Mat picture =
           squares(kWidth, kHeight, {{40 + 2 * frame, 40, 48, 48}, {200, 70 - frame, 60, 60}});
-      GstBuffer* out = harness.pass(make_frame(info, picture));
-      points.compare(*read_faces(out, kWidth, kHeight).faces, picture);
-      gst_buffer_unref(out);
+      points.compare(*next_faces(harness, picture), picture);
     }
     EXPECT_EQ(points.equal + points.different, 6 * 2 * kDrawnHeadPoints) << settings;
     if (without == needed.size())
@@ -186,18 +154,13 @@ TEST_F(LandmarkElement, TheModelFileDecidesTheEngine) {
 TEST_F(LandmarkElement, ShapeModelsStartAtTheEyesOrWhereTheTrackerIs) {
   const std::string path = folder.path() + "/shape.cuface";
   ASSERT_TRUE(write_shape_file(*random_shape_model_with_eyes(3), {}, path).ok());
-  cv::Mat still = squares(kWidth, kHeight, {{60, 60, 48, 48}}), texture(still.size(), CV_8UC1);
-  cv::RNG(1).fill(texture, cv::RNG::UNIFORM, 0, 160);
-  cv::GaussianBlur(texture, texture, {}, 2);
-  cv::addWeighted(still, 0.7, texture, 0.7, 0, still);
+  const cv::Mat still = textured_square();
   const auto second = [&](const std::string& start) {
     Harness harness(detect + "redetect-interval=1 ! culktrack ! cufacelandmark inertia=0 model=" +
                     path + " start=" + start);
     harness.set_caps(info);
-    gst_buffer_unref(harness.pass(make_frame(info, still)));
-    GstBuffer* out = harness.pass(make_frame(info, still));
-    const auto faces = read_faces(out, kWidth, kHeight).faces;
-    gst_buffer_unref(out);
+    next_faces(harness, still);
+    const auto faces = next_faces(harness, still);
     EXPECT_EQ(faces->faces.size(), 1u);
     EXPECT_TRUE(faces->landmark_confidences.empty()) << "they are not calibrated";
     return faces->landmarks;
@@ -296,166 +259,6 @@ TEST_F(LandmarkElement, IterationsStopTheForestEarlier) {
   const auto one = faces_after(detect + "! " + landmark + "iterations=1", two);
   EXPECT_EQ(all.faces->landmarks, four.faces->landmarks);
   EXPECT_NE(all.faces->landmarks, one.faces->landmarks);
-}
-
-// The landmarks of a frame after one in which the face lay elsewhere.
-TEST_F(LandmarkElement, SmoothsAndTurnsFacesWithAnIdUntilTheStreamBreaks) {
-  const auto landmarks_of_second = [&](const std::string& settings, bool flush, bool track = true) {
-    Harness harness(detect + "redetect-interval=1 ! " + (track ? "culktrack ! " : "") + landmark +
-                    "follow-roll=false " + settings);
-    harness.set_caps(info);
-    const cv::Mat first = squares(kWidth, kHeight, {{60, 60, 48, 48}});
-    gst_buffer_unref(harness.pass(make_frame(info, first)));
-    if (flush) {
-      gst_harness_push_event(harness.get(), gst_event_new_flush_start());
-      gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE));
-      GstSegment segment;
-      gst_segment_init(&segment, GST_FORMAT_TIME);
-      gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
-    }
-    GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{64, 63, 48, 48}})));
-    std::vector<Point> points = read_faces(out, kWidth, kHeight).faces->landmarks;
-    gst_buffer_unref(out);
-    EXPECT_EQ(points.size(), std::size_t{kDrawnHeadPoints});
-    return points;
-  };
-  const auto raw = landmarks_of_second("", false);
-  EXPECT_NE(landmarks_of_second("smooth=0.5", false), raw);
-  EXPECT_NE(landmarks_of_second("smooth=5", false), landmarks_of_second("smooth=0.5", false));
-  EXPECT_EQ(landmarks_of_second("smooth=5", true), landmarks_of_second("", true));
-  EXPECT_EQ(landmarks_of_second("smooth=5", false, false), landmarks_of_second("", false, false))
-      << "without ids";
-  EXPECT_NE(landmarks_of_second("follow-roll=true", false), raw);
-  EXPECT_EQ(landmarks_of_second("follow-roll=true", true), landmarks_of_second("", true));
-  EXPECT_EQ(landmarks_of_second("follow-roll=true", false, false),
-            landmarks_of_second("", false, false));
-}
-
-// Who follows a face knows it after the first frame.
-TEST_F(LandmarkElement, LooksTwiceAtFacesThatAreNotKnown) {
-  const auto frames = [&](const std::string& settings, const std::string& track) {
-    Harness harness(detect + "redetect-interval=1 ! " + track + landmark + settings);
-    harness.set_caps(info);
-    std::array<std::vector<Point>, 2> found;
-    for (std::vector<Point>& points : found) {
-      GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{60, 60, 48, 48}})));
-      points = read_faces(out, kWidth, kHeight).faces->landmarks;
-      gst_buffer_unref(out);
-    }
-    return found;
-  };
-  const auto once = frames("", ""), twice = frames("refine=true", "");
-  EXPECT_NE(twice[0], once[0]);
-  EXPECT_EQ(twice[1], twice[0]);
-  EXPECT_EQ(frames("refine=true follow-roll=false", ""), once);
-  const std::string track = "culktrack ! ";
-  const std::string anew = " inertia=0";
-  EXPECT_EQ(frames("refine=true" + anew, track)[0], twice[0]);
-  EXPECT_NE(frames("refine=true" + anew, track)[1], twice[1]);
-}
-
-// A square with a texture that can be followed moves by one pixel.
-TEST_F(LandmarkElement, HasInertiaWhereTheTrackerCarriesItsLandmarks) {
-  cv::Mat still = squares(kWidth, kHeight, {{60, 60, 48, 48}}), texture(still.size(), CV_8UC1);
-  cv::RNG(1).fill(texture, cv::RNG::UNIFORM, 0, 160);
-  cv::GaussianBlur(texture, texture, {}, 2);
-  cv::addWeighted(still, 0.7, texture, 0.7, 0, still);
-  float width = 0;
-  const auto landmarks_of_second = [&](const std::string& settings, const std::string& track,
-                                       int moved) {
-    Harness harness(detect + "redetect-interval=1 ! " + track + landmark +
-                    "follow-roll=false iterations=1 " + settings);
-    harness.set_caps(info);
-    gst_buffer_unref(harness.pass(make_frame(info, still)));
-    cv::Mat next;
-    cv::warpAffine(still, next, cv::Matx23d(1, 0, moved, 0, 1, 0), still.size());
-    GstBuffer* out = harness.pass(make_frame(info, next));
-    const auto faces = read_faces(out, kWidth, kHeight).faces;
-    std::vector<Point> points = faces->landmarks;
-    width = faces->faces.at(0).box.w;
-    gst_buffer_unref(out);
-    EXPECT_EQ(points.size(), std::size_t{kDrawnHeadPoints});
-    return points;
-  };
-  const std::string track = "culktrack ! ";
-  const auto anew = landmarks_of_second("inertia=0", track, 1),
-             half = landmarks_of_second("inertia=0.5", track, 1),
-             most = landmarks_of_second("inertia=0.95", track, 1);
-  const auto before = landmarks_of_second("inertia=0", track, 0);
-  // A point that was carried by 1/80 of the box's width counts half.
-  const double share = width / (width + 80.0);
-  for (std::size_t i = 0; i < kDrawnHeadPoints; ++i) {
-    const Point carried{before[i].x + 1, before[i].y};
-    const auto between = [&](double inertia, float measured, float there) {
-      return measured + inertia * share * (there - measured);
-    };
-    EXPECT_NEAR(most[i].x, between(0.95, anew[i].x, carried.x), 0.1) << i;
-    EXPECT_NEAR(most[i].y, between(0.95, anew[i].y, carried.y), 0.1) << i;
-    EXPECT_NEAR(half[i].x, between(0.5, anew[i].x, carried.x), 0.1) << i;
-  }
-  EXPECT_NE(half, anew);
-  EXPECT_EQ(landmarks_of_second("inertia=0.95", "", 1), landmarks_of_second("inertia=0", "", 1))
-      << "nobody carries them";
-}
-
-TEST_F(LandmarkElement, PostsItsResultForTheTracker) {
-  Harness harness(detect + "! culktrack ! " + landmark);
-  harness.set_caps(info);
-  GstBuffer* out = harness.pass(make_frame(info, two));
-  const auto feedback = gst::find_result<gst::FeedbackCell>(out, kWidth, kHeight).result;
-  ASSERT_TRUE(feedback);
-  const auto& results = gst::get_frame_record(out)->results;
-  EXPECT_EQ(feedback.host()->take().value, results.back().result.value);
-  EXPECT_EQ(
-      std::count_if(results.begin(), results.end(),
-                    [](const auto& r) { return r.kind == gst::ResultKind<FaceList>::type(); }),
-      3)
-      << "one result an element";
-  gst_buffer_unref(out);
-}
-
-// What lags must not be carried on.
-TEST_F(LandmarkElement, PostsLandmarksBeforeTheyAreSmoothed) {
-  const auto second = [&](const std::string& settings) {
-    Harness harness(detect + "redetect-interval=1 ! culktrack ! " + landmark +
-                    "inertia=0 follow-roll=false " + settings);
-    harness.set_caps(info);
-    gst_buffer_unref(harness.pass(make_frame(info, squares(kWidth, kHeight, {{60, 60, 48, 48}}))));
-    GstBuffer* out = harness.pass(make_frame(info, squares(kWidth, kHeight, {{64, 63, 48, 48}})));
-    std::pair told{gst::find_result<FaceList>(out, kWidth, kHeight).result.host()->landmarks,
-                   gst::find_result<gst::FeedbackCell>(out, kWidth, kHeight)
-                       .result.host()
-                       ->take()
-                       .host()
-                       ->landmarks};
-    gst_buffer_unref(out);
-    return told;
-  };
-  const auto [found, found_told] = second("");
-  const auto [smooth, smooth_told] = second("smooth=2");
-  EXPECT_EQ(found_told, found);
-  EXPECT_EQ(smooth_told, found);
-  EXPECT_NE(smooth, found);
-}
-
-// Its pixels are not the tracker's: a crop, which a second detector may have searched since.
-TEST_F(LandmarkElement, PostsNothingToATrackerThatSeesAnotherPicture) {
-  const std::string again = "cufacedetect min-size=60 cascade=" + cascade + " ! ";
-  for (const std::string& between :
-       {std::string("videocrop left=20 ! "), "videocrop left=20 ! " + again,
-        "videoflip video-direction=horiz ! " + again}) {
-    for (const bool only_tells : {false, true}) {
-      Harness harness(detect + "! culktrack ! " + between + landmark);
-      if (only_tells)
-        gst_harness_add_propose_allocation_meta(harness.get(), GST_VIDEO_CROP_META_API_TYPE,
-                                                nullptr);
-      harness.set_caps(info);
-      GstBuffer* out = harness.pass(make_frame(info, two));
-      EXPECT_FALSE(gst::find_result<gst::FeedbackCell>(out, kWidth - 20, kHeight).result)
-          << between;
-      gst_buffer_unref(out);
-    }
-  }
 }
 
 }  // namespace
