@@ -1,94 +1,17 @@
-// The search schedule, the joining of two detectors' faces and the counting on the GPU, against the
-// same on the CPU.
+// The search schedule and the joining of two detectors' faces on the GPU, against the same on the
+// CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <optional>
-#include <random>
 #include <vector>
 
 #include "kernels/common/cuda/runtime.h"
-#include "kernels/detect/cuda/schedule.h"
-#include "kernels/faces/counters_cuda.h"
-#include "tests/gpu/gpu.h"
+#include "tests/gpu/kernels/search_lists.h"
 
 namespace cuface::test {
 namespace {
-
-using cuda::DeviceFaces;
-
-constexpr int kLandmarks = 5;
-const int kFrames = cases(2400);
-
-/// Faces in host memory as the device holds them.
-struct Faces {
-  std::vector<std::uint8_t> bytes =
-      std::vector<std::uint8_t>(cuda::device_faces_bytes(kLandmarks), kCanary);
-  DeviceFaces* operator->() { return reinterpret_cast<DeviceFaces*>(bytes.data()); }
-};
-
-class SearchCuda : public testing::Test {
- protected:
-  void SetUp() override {
-    CUFACE_NEEDS_GPU();
-    for (auto* memory : {&before_, &found_, &out_, &asker_})
-      memory->emplace(cuda::device_faces_bytes(kLandmarks), kCanary);
-    state_memory_.emplace(sizeof(cuda::SearchState), kCanary);
-    moved_.emplace(sizeof(cuda::Activity::State), kCanary);
-    state_ = reinterpret_cast<cuda::SearchState*>(state_memory_->data());
-  }
-  static DeviceFaces* faces(std::optional<GuardedBytes>& memory) {
-    return reinterpret_cast<DeviceFaces*>(memory->data());
-  }
-  static void put(std::optional<GuardedBytes>& to, const Faces& from) { to->set(from.bytes); }
-  static Faces get(const std::optional<GuardedBytes>& from) { return {from->get()}; }
-  Faces random_faces(int count, int landmarks) {
-    Faces made;
-    made->count = count;
-    made->landmarks_per_face = landmarks;
-    made->searched = chance(2);
-    made->lost = 3;
-    made->search_wanted = kWholePicture;
-    made->has_confidences = landmarks > 0 && chance(2);
-    for (int k = 0; made->has_confidences && k < count * landmarks; ++k)
-      made->confidences(count, landmarks)[k] = static_cast<float>(below(100)) / 100;
-    made->part = {};
-    if (chance(3)) made->part = {below(4), 4};
-    for (int i = 0; i < count; ++i) {
-      // On a coarse grid, so that many overlap and some are equal.
-      const auto side = static_cast<float>(20 + 10 * below(4));
-      made->faces[i] =
-          Face{static_cast<std::uint64_t>(below(100)),
-               static_cast<float>(below(8)) / 8,
-               below(30),
-               Origin::kDetected,
-               false,
-               below(3),
-               {static_cast<float>(10 * below(30)), static_cast<float>(10 * below(20)), side, side},
-               {static_cast<float>(below(2)), static_cast<float>(below(2))},
-               {}};
-    }
-    for (int i = 0; i < count * landmarks; ++i)
-      made->landmarks()[i] = {static_cast<float>(below(640)), static_cast<float>(below(480))};
-    return made;
-  }
-  static std::vector<std::uint8_t> bytes_of(const cuda::Activity::State& moved) {
-    std::vector<std::uint8_t> bytes(sizeof moved);
-    std::memcpy(bytes.data(), &moved, sizeof moved);
-    return bytes;
-  }
-  const cuda::Activity::State* moved_state() {
-    return reinterpret_cast<const cuda::Activity::State*>(moved_->data());
-  }
-  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  bool chance(int n) { return below(n) == 0; }
-
-  std::mt19937 random_{1};
-  std::optional<GuardedBytes> before_, found_, out_, asker_, state_memory_, moved_;
-  cuda::SearchState* state_ = nullptr;
-};
 
 TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   SearchSchedule wish;
@@ -96,11 +19,11 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
   ASSERT_TRUE(seen.ok());
   *seen.value().data() = {};
   std::uint64_t last_seen = 0;
-  Faces asker;
+  HostFaces asker;
   int searched = 0, skipped = 0, wished = 0, too_late = 0, parts = 0, active = 0, tentative = 0,
       unmoved = 0, news = 0;
   // Few are enough for none of what is counted.
-  for (int i = 0; i < std::max(kFrames, 600); ++i) {
+  for (int i = 0; i < std::max(frames_, 600); ++i) {
     const bool restart = i == 0 || chance(50);
     // For a while nothing but what moves is searched.
     const bool calm = i / 40 % 2 == 1;
@@ -123,7 +46,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
                                                : SearchRegion{below(6), 6};
     asker->count = below(2);
     put(asker_, asker);
-    Faces result = random_faces(found, 0);
+    HostFaces result = random_faces(found, 0);
 
     if (restart) wish = {};
     SearchRequest told = ask;
@@ -168,7 +91,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
                     .ok());
     ASSERT_EQ(cudaMemcpy(&ran, &state_->run, sizeof ran, cudaMemcpyDeviceToHost), cudaSuccess);
     ASSERT_EQ(ran != 0, run) << "frame " << i;
-    Faces out = get(out_);
+    HostFaces out = get(out_);
     ASSERT_EQ(out->count, run ? found : 0);
     ASSERT_EQ(out->searched, run && !what.is_part());
     ASSERT_EQ(out->part, run && what.is_part() && !what.only_new() ? what : SearchRegion{});
@@ -206,10 +129,10 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
 
 TEST_F(SearchCuda, TellsWhomIsFollowedAsTheCpuDoes) {
   int told = 0, turned = 0, only_active = 0;
-  for (int i = 0; i < kFrames / 4; ++i) {
+  for (int i = 0; i < frames_ / 4; ++i) {
     const int landmarks = chance(3) ? 0 : chance(3) ? 3 : kLandmarks;
     const bool carried = chance(2);
-    Faces asker = random_faces(chance(4) ? cuda::kMaxFaces : below(6), landmarks);
+    HostFaces asker = random_faces(chance(4) ? cuda::kMaxFaces : below(6), landmarks);
     asker->followed_per_face = 0;
     asker->search_wanted = chance(4) ? kWholePicture : SearchRegion{};
     if (carried) std::swap(asker->landmarks_per_face, asker->followed_per_face);
@@ -275,12 +198,12 @@ TEST_F(SearchCuda, SearchesTheWholeWhereSomethingHasMoved) {
 
 TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
   int joined = 0, kept = 0, full = 0, confident = 0;
-  for (int i = 0; i < kFrames; ++i) {
+  for (int i = 0; i < frames_; ++i) {
     const bool due = !chance(4);
     const bool many = chance(8);
     const int landmarks = chance(2) ? kLandmarks : 0;
-    Faces before = random_faces(many ? 50 + below(15) : below(10), landmarks);
-    Faces found = random_faces(many ? 50 + below(15) : below(10), 0);
+    HostFaces before = random_faces(many ? 50 + below(15) : below(10), landmarks);
+    HostFaces found = random_faces(many ? 50 + below(15) : below(10), 0);
     put(before_, before);
     put(found_, found);
     out_->set(std::vector<std::uint8_t>(out_->size(), kCanary));
@@ -291,7 +214,7 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
     ASSERT_TRUE(
         cuda::end_search(state_, faces(before_), faces(found_), faces(out_), kLandmarks, nullptr)
             .ok());
-    Faces out = get(out_);
+    HostFaces out = get(out_);
 
     std::vector<Face> expected(before->faces, before->faces + before->count);
     if (due) {
@@ -341,73 +264,6 @@ TEST_F(SearchCuda, JoinsTwoDetectorsAsTheCpuDoes) {
   compared("lists in which faces met", joined, 100);
   compared("lists with landmarks kept", kept, 20);
   compared("lists too long", full, 5);
-}
-
-TEST_F(SearchCuda, CountsInPinnedMemory) {
-  auto counters = cuda::TallyBuffer<cuda::FaceCounters>::create();
-  ASSERT_TRUE(counters.ok());
-  auto wants = cuda::PinnedBuffer<std::int32_t>::create(1);
-  ASSERT_TRUE(wants.ok());
-  std::int32_t wanted = *wants.value().data() = 7;  // as long as nobody is told
-  long wishes = 0, confident = 0;
-  cuda::FaceCounters expected{};
-  SearchRequest ask;
-  ask.asked = true;
-  const cuda::SearchBegin begin{true, ask, 0, nullptr};
-  ASSERT_TRUE(cuda::begin_search(state_, begin, nullptr).ok());  // searched
-  for (int i = 0; i < kFrames; ++i) {
-    Faces some = random_faces(below(65), chance(2) ? kLandmarks : 0);
-    some->followed_per_face = 0;
-    some->overflow = chance(3);
-    some->search_wanted = chance(2) ? kWholePicture : SearchRegion{};
-    const bool told = chance(2);
-    const bool searches = chance(2), tracks = chance(2), skips = chance(2);
-    put(found_, some);
-    const cuda::CountedWork work{searches ? &state_->run : nullptr, tracks,
-                                 skips ? &state_->run : nullptr,
-                                 told ? wants.value().data() : nullptr};
-    out_->set(std::vector<std::uint8_t>(out_->size(), kCanary));
-    cuda::Delivery delivery;
-    delivery.from.list[0] = faces(found_);
-    delivery.to.list[0] = faces(out_);
-    ASSERT_TRUE(
-        cuda::count_faces(faces(found_), work, counters.value().get(), nullptr, delivery).ok());
-    // What the list has, and nothing more.
-    const auto points = static_cast<std::size_t>(some->count * points_per_face(*some.operator->()));
-    std::vector<std::uint8_t> want(out_->size(), kCanary);
-    std::copy_n(some.bytes.begin(),
-                offsetof(DeviceFaces, faces) + static_cast<std::size_t>(some->count) * sizeof(Face),
-                want.begin());
-    std::copy_n(some.bytes.begin() + sizeof(DeviceFaces),
-                points * (sizeof(Point) + (some->has_confidences ? sizeof(float) : 0)),
-                want.begin() + sizeof(DeviceFaces));
-    ASSERT_EQ(out_->get(), want) << "delivered, list " << i;
-    confident += some->has_confidences && points > 0;
-    if (told) {
-      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-      wanted = some->search_wanted.count > 0;
-      wishes += wanted;
-    }
-    ASSERT_EQ(*wants.value().data(), wanted) << i;
-    expected.searches += searches;
-    expected.skipped_searches += skips;
-    expected.overflows += searches && some->overflow;
-    expected.faces += static_cast<std::uint64_t>(some->count);
-    if (tracks) expected.lost_tracks += 3;
-    for (int f = 0; f < some->count; ++f)
-      expected.last_id = std::max(expected.last_id, some->faces[f].id);
-  }
-  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const cuda::FaceCounters& got = *counters.value().told();
-  EXPECT_EQ(got.searches, expected.searches);
-  EXPECT_EQ(got.skipped_searches, expected.skipped_searches);
-  EXPECT_EQ(got.overflows, expected.overflows);
-  EXPECT_EQ(got.faces, expected.faces);
-  EXPECT_EQ(got.lost_tracks, expected.lost_tracks);
-  EXPECT_EQ(got.last_id, expected.last_id);
-  compared("faces counted", static_cast<long>(got.faces), 5000);
-  compared("wishes for a search told", wishes, 300);
-  compared("lists with confidences delivered", confident, 100);
 }
 
 }  // namespace
