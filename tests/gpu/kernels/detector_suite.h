@@ -3,18 +3,61 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kernels/common/cuda/scratch.h"
 #include "kernels/keypoints/keypoints.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
 #include "tests/moving_faces.h"
 
 namespace cuface::test {
+
+/// A detector of CUDA with its scratch, its picture and its list, in guarded memory.
+template <typename Detector>
+class GuardedDetector {
+ public:
+  void set(const Grey& picture) {
+    picture_->set(picture.view());
+    out_->set(std::vector<std::uint8_t>(out_->size(), kCanary));
+  }
+
+ protected:
+  /// Gives the detector its memory. `list_bytes(detector)` is the size of the largest list.
+  template <typename ListBytes>
+  void hold(Result<Detector> made, const cuda::ScratchLayout& layout, int width, int height,
+            int lead, int padding, ListBytes list_bytes) {
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    if (!made.ok()) return;
+    detector_.emplace(std::move(made.value()));
+    scratch_.emplace(layout.bytes(), kCanary);
+    detector_->bind(reinterpret_cast<std::byte*>(scratch_->data()));
+    picture_.emplace(width, height, lead, padding);
+    out_.emplace(list_bytes(*detector_), kCanary);
+  }
+  /// The list; looks at the guards of all memory.
+  std::vector<std::uint8_t> list_read() {
+    scratch_->get();
+    return out_->get();
+  }
+  static void expect_nothing_behind(const std::vector<std::uint8_t>& list, std::size_t used) {
+    EXPECT_TRUE(std::all_of(list.begin() + static_cast<std::ptrdiff_t>(used), list.end(),
+                            [](auto b) { return b == kCanary; }))
+        << "wrote behind the last keypoint";
+  }
+
+  std::optional<Detector> detector_;
+  std::optional<GuardedBytes> scratch_, out_;
+  std::optional<DevicePicture> picture_;
+};
 
 /// Device is made of a configuration, a size, a lead and a padding; set(), enqueue() and found()
 /// are those of a detector. What is found is what compare_found() says.
@@ -49,6 +92,22 @@ class DetectorSuite : public testing::Test {
     }
     ++pictures_;
     keypoints_ += static_cast<long>(expected.size());
+  }
+  /// Of sides from `least` on, by less than `widths` and `heights` more; draw() as below.
+  template <typename Draw, typename RandomConfig>
+  void compare_settings(int pictures, int least, unsigned widths, unsigned heights, Draw draw,
+                        RandomConfig random_config) {
+    std::mt19937 random(1);
+    for (int i = 0; i < cases(pictures); ++i) {
+      const int width = least + static_cast<int>(random() % widths),
+                height = least + static_cast<int>(random() % heights);
+      // Of few values: many responses alike.
+      const Grey picture = draw(width, height, random, i % 3 ? 200 : 2);
+      compare(picture, random_config(random), static_cast<int>(random() % 4),
+              static_cast<int>(random() % 9));
+      if (HasFatalFailure()) return;
+    }
+    compared("pictures", pictures_, pictures);
   }
   template <typename RandomConfig>
   void compare_natural_pictures(RandomConfig random_config) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -53,23 +52,13 @@ BinaryFeatures reference(const Grey& picture, const OrbConfig& config) {
   return out;
 }
 
-/// A detector of CUDA with its scratch, its picture and its list, in guarded memory.
-class Device {
+class Device : public test::GuardedDetector<cuda::OrbDetector> {
  public:
   Device(const OrbConfig& config, int width, int height, int lead = 0, int padding = 0) {
     cuda::ScratchLayout layout;
     auto made = cuda::OrbDetector::create(config, width, height, layout);
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    if (!made.ok()) return;
-    detector_.emplace(std::move(made.value()));
-    scratch_.emplace(layout.bytes(), test::kCanary);
-    detector_->bind(reinterpret_cast<std::byte*>(scratch_->data()));
-    picture_.emplace(width, height, lead, padding);
-    out_.emplace(cuda::device_features_bytes(detector_->most()), test::kCanary);
-  }
-  void set(const Grey& picture) {
-    picture_->set(picture.view());
-    out_->set(std::vector<std::uint8_t>(out_->size(), test::kCanary));
+    hold(std::move(made), layout, width, height, lead, padding,
+         [](const auto& detector) { return cuda::device_features_bytes(detector.most()); });
   }
   Status enqueue(cuda::Launcher launch) {
     return detector_->enqueue(picture_->view(),
@@ -81,8 +70,7 @@ class Device {
                                launch);
   }
   BinaryFeatures found() {
-    scratch_->get();  // looks at the guards
-    const std::vector<std::uint8_t> bytes = out_->get();
+    const std::vector<std::uint8_t> bytes = list_read();
     const auto* list = reinterpret_cast<const cuda::DeviceFeatures*>(bytes.data());
     BinaryFeatures out;
     EXPECT_LE(static_cast<std::size_t>(list->count), detector_->most());
@@ -92,17 +80,10 @@ class Device {
       out.signs.push_back(f.sign);
       out.descriptors.insert(out.descriptors.end(), f.descriptor, f.descriptor + kBinaryBytes);
     }
-    const auto behind = bytes.begin() + static_cast<std::ptrdiff_t>(cuda::device_features_bytes(
-                                            static_cast<std::size_t>(list->count)));
-    EXPECT_TRUE(std::all_of(behind, bytes.end(), [](auto b) { return b == test::kCanary; }))
-        << "wrote behind the last keypoint";
+    expect_nothing_behind(bytes,
+                          cuda::device_features_bytes(static_cast<std::size_t>(list->count)));
     return out;
   }
-
- private:
-  std::optional<cuda::OrbDetector> detector_;
-  std::optional<test::GuardedBytes> scratch_, out_;
-  std::optional<test::DevicePicture> picture_;
 };
 
 class OrbCuda : public test::DetectorSuite<Device, OrbConfig, BinaryFeatures> {
@@ -120,16 +101,7 @@ class OrbCuda : public test::DetectorSuite<Device, OrbConfig, BinaryFeatures> {
 };
 
 TEST_F(OrbCuda, EverySetting) {
-  std::mt19937 random(1);
-  for (int i = 0; i < test::cases(240); ++i) {
-    const int w = 60 + static_cast<int>(random() % 400), h = 60 + static_cast<int>(random() % 250);
-    // Of few values: many responses alike.
-    const Grey picture = spots(w, h, random, i % 3 ? 200 : 2);
-    compare(picture, random_config(random), static_cast<int>(random() % 4),
-            static_cast<int>(random() % 9));
-    if (HasFatalFailure()) return;
-  }
-  test::compared("pictures", pictures_, 240);
+  compare_settings(240, 60, 400, 250, spots, random_config);
   test::compared("keypoints", keypoints_, 20'000);
 }
 

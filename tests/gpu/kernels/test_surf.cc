@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -70,25 +69,15 @@ SurfDetector reference(const SurfConfig& config) {
   return std::move(made.value());
 }
 
-/// A detector of CUDA with its scratch, its picture and its list, in guarded memory.
-class Device {
+class Device : public test::GuardedDetector<cuda::SurfDetector> {
  public:
   Device(const SurfConfig& config, int width, int height, int lead = 0, int padding = 0,
          int most_given = 0) {
     cuda::ScratchLayout layout;
     auto made = cuda::SurfDetector::create(config, width, height, most_given, layout);
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    if (!made.ok()) return;
-    detector_.emplace(std::move(made.value()));
-    scratch_.emplace(layout.bytes(), test::kCanary);
-    detector_->bind(reinterpret_cast<std::byte*>(scratch_->data()));
-    picture_.emplace(width, height, lead, padding);
-    out_.emplace(cuda::device_float_features_bytes(detector_->most(), detector_->floats()),
-                 test::kCanary);
-  }
-  void set(const Grey& picture) {
-    picture_->set(picture.view());
-    out_->set(std::vector<std::uint8_t>(out_->size(), test::kCanary));
+    hold(std::move(made), layout, width, height, lead, padding, [](const auto& detector) {
+      return cuda::device_float_features_bytes(detector.most(), detector.floats());
+    });
   }
   Status enqueue(cuda::Launcher launch) {
     return detector_->enqueue(picture_->view(), list(), launch);
@@ -97,8 +86,7 @@ class Device {
     return detector_->describe(picture_->view(), given, list(), launch);
   }
   FloatFeatures found() {
-    scratch_->get();  // looks at the guards
-    std::vector<std::uint8_t> bytes = out_->get();
+    std::vector<std::uint8_t> bytes = list_read();
     const cuda::DeviceFloatFeatures list{reinterpret_cast<std::byte*>(bytes.data()),
                                          detector_->floats()};
     FloatFeatures out;
@@ -110,19 +98,12 @@ class Device {
       out.descriptors.insert(out.descriptors.end(), list.descriptor(i),
                              list.descriptor(i) + list.floats);
     }
-    const auto behind = bytes.begin() + static_cast<std::ptrdiff_t>(
-                                            cuda::device_float_features_bytes(count, list.floats));
-    EXPECT_TRUE(std::all_of(behind, bytes.end(), [](auto b) { return b == test::kCanary; }))
-        << "wrote behind the last keypoint";
+    expect_nothing_behind(bytes, cuda::device_float_features_bytes(count, list.floats));
     return out;
   }
 
  private:
   std::byte* list() { return reinterpret_cast<std::byte*>(out_->data()); }
-
-  std::optional<cuda::SurfDetector> detector_;
-  std::optional<test::GuardedBytes> scratch_, out_;
-  std::optional<test::DevicePicture> picture_;
 };
 
 class SurfCuda : public test::DetectorSuite<Device, SurfConfig, FloatFeatures> {
@@ -149,16 +130,7 @@ class SurfCuda : public test::DetectorSuite<Device, SurfConfig, FloatFeatures> {
 };
 
 TEST_F(SurfCuda, EverySetting) {
-  std::mt19937 random(1);
-  for (int i = 0; i < test::cases(300); ++i) {
-    const int w = 40 + static_cast<int>(random() % 300), h = 40 + static_cast<int>(random() % 200);
-    // Of few values: many responses alike.
-    const Grey picture = discs(w, h, random, i % 3 ? 200 : 2);
-    compare(picture, random_config(random), static_cast<int>(random() % 4),
-            static_cast<int>(random() % 9));
-    if (HasFatalFailure()) return;
-  }
-  test::compared("pictures", pictures_, 300);
+  compare_settings(300, 40, 300, 200, discs, random_config);
   test::compared("keypoints", keypoints_, 12'000);
 }
 
