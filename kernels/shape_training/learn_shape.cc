@@ -111,7 +111,8 @@ class Training {
     const std::size_t n = 2 * landmarks_;
     model.points = faces_.landmarks;
     model.levels = options_.levels;
-    model.iterations = options_.iterations;
+    // A fifth iteration finds patches no better in faces that were not learnt from.
+    model.iterations = options_.iterations > 0 ? options_.iterations : is_patch_ ? 4 : 5;
     model.rest = options_.rest;
     model.refits = options_.refits;
     model.constraint = ShapeConstraint::kIterated;

@@ -22,7 +22,7 @@ Status validate(const ShapeOptions& o, int landmarks) {
       return invalid("--size-points names no point");
   if (!in(o.size, 16, 400)) return invalid("--size must be 16 to 400");
   if (!in(o.levels, 1, kMaxShapeLevels)) return invalid("--levels must be 1 to 6");
-  if (!in(o.iterations, 1, kMaxShapeIterations)) return invalid("--iterations must be 1 to 20");
+  if (!in(o.iterations, 0, kMaxShapeIterations)) return invalid("--iterations must be 0 to 20");
   if (!in(o.rest, 0, 100)) return invalid("--rest must be 0 to 100");
   if (!in(o.variance, 0.01, 1)) return invalid("--variance must be 0.01 to 1");
   if (!in(o.mode_limit, 0, 100)) return invalid("--mode-limit must be 0 to 100");

@@ -30,7 +30,8 @@ struct ShapeOptions {
   ProfileKind profiles = ProfileKind::kHat;
   double size = 100;  ///< pixels from the middle of the eyes to the mouth at level 0
   int size_left = -1, size_right = -1, size_below = -1;  ///< these; -1: the scheme's
-  int levels = 4, iterations = 5;
+  int levels = 4;
+  int iterations = 0;       ///< ShapeModel::iterations; 0: 4 of patches, 5 of other profiles
   double rest = 0.5;        ///< ShapeModel::rest
   double variance = 0.9;    ///< of shapes that the modes keep, above 0 to 1
   double mode_limit = 1.5;  ///< standard deviations; 3 where faces are many

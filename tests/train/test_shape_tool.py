@@ -83,7 +83,7 @@ def test_hats(drawn, tmp_path):
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "a/m.cuface").read_bytes() == (tmp_path / "b/m.cuface").read_bytes()
     header, table = blocks(tmp_path / "a/m.cuface")
-    assert header["landmarks"] == 68
+    assert header["landmarks"] == 68 and header["iterations"] == 5
     steps = header["confidence"]["at"]
     assert len(table("usual_costs")) == 2 * 68 and all(1 >= a >= b >= 0 for a, b in zip(steps, steps[1:])) and steps[0] > steps[-1]
     parts = header["confidence"]["parts"]
@@ -99,7 +99,7 @@ def test_the_shape_is_the_mean_of_aligned_shapes(drawn, undisturbed):
     z = np.array([[complex(float(r[first + 2 * i]), float(r[first + 2 * i + 1])) for i in range(68)] for r in rows[1:]], complex)
     header, table = blocks(undisturbed)
     mean = table("mean_shape").reshape(-1, 2) @ (1, 1j)
-    assert header["landmarks"] == 68
+    assert header["landmarks"] == 68 and header["iterations"] == 4
     size = abs((mean[36] + mean[45]) / 2 - mean[66])
     assert size == pytest.approx(40, rel=1e-9)
     mean = mean - mean.mean()

@@ -50,7 +50,7 @@ inline ShapeRef random_masm(unsigned seed, int points = 68, int levels = 4,
   random_shape(*model, *tables, seed, points, levels);
   model->constraint = ShapeConstraint::kIterated;
   model->pyramid = ShapePyramid::kGaussian;
-  model->iterations = 5;
+  model->iterations = 4;
   model->rest = 0.5;
   model->refits = 0;
   model->modes = std::min(20, points);
