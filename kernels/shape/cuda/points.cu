@@ -45,7 +45,7 @@ struct FacesAtOnce {
   static constexpr int kMost = PatchMemory::kMostFaces;
   FaceHere faces[kMost];
   std::int32_t count;
-  std::int32_t ticket;  ///< ShapeWork::kBegun when the block began
+  std::int32_t number;  ///< of the block
 };
 /// Of the block's memory what they take, before all else.
 constexpr std::size_t kFacesBytes = (sizeof(FacesAtOnce) + 15) / 16 * 16;
@@ -56,7 +56,9 @@ __device__ void look_for(const ShapeTables& t, const ShapeWork& work, const Face
                          const DeviceProfile& profile, int level, int point, void* memory,
                          Staged& staged, int most_faces, Found found) {
   if (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch) {
-    const DevicePatch patch = stage_patch(t, profile, staged);
+    DevicePatch patch = stage_patch(t, profile, staged);
+    if (static_cast<const void*>(patch.words) == staged.memory)
+      patch.staged_at = static_cast<std::int32_t>(staged.memory - static_cast<std::byte*>(memory));
     const PatchMemory layout(t.patch, t.most_blocks, most_faces);
     if (const auto face = static_cast<int>(threadIdx.x); face < faces.count) {
       const FaceHere& here = faces.faces[face];
@@ -99,16 +101,36 @@ __device__ void look_for(const ShapeTables& t, const ShapeWork& work, const Face
 
 // ---- an iteration
 
-/// Blocks that constrain faces, at least. They are the last ones that begin, so that all that look
-/// for points have begun when one of these waits for them.
+/// Blocks that constrain faces. They are the last ones that begin, so that all that look for points
+/// have begun when one of these waits for them.
 constexpr int kConstrainBlocks = 16;
 
-/// For all threads: the block's number in the order in which blocks begin, which need not be that
-/// of blockIdx. All blocks of a launch call it before the next launch may begin.
+__device__ unsigned multiprocessor() {
+  unsigned number = 0;
+#ifdef __NVCC__
+  asm("mov.u32 %0, %%smid;" : "=r"(number));
+#endif
+  return number;
+}
+
+/// For all threads: the block's number, by the order in which blocks begin, which need not be that
+/// of blockIdx. Of two blocks of a multiprocessor one has a small number and one a large number, so
+/// that they are a large group of faces and a small one, or a group and nothing. All blocks of a
+/// launch call it before the next launch may begin.
 __device__ int begin_in_order(const ShapeWork& work, FacesAtOnce& shared) {
-  if (threadIdx.x == 0) shared.ticket = atomicAdd(work.counts + ShapeWork::kBegun, 1);
+  if (threadIdx.x == 0) {
+    const int there = ShapeWork::kBegunThere + multiprocessor() % ShapeWork::kMultiprocessors;
+    const int turn = atomicAdd(work.counts + ShapeWork::kBegun, 1);
+    const bool is_first = atomicAdd(work.counts + there, 1) % 2 == 0;
+    const auto blocks = static_cast<int>(gridDim.x);
+    const int others = blocks - kConstrainBlocks;
+    std::int32_t* const taken = work.counts + ShapeWork::kTaken + turn / blocks * 2;
+    shared.number = turn % blocks >= others ? turn % blocks
+                    : is_first              ? atomicAdd(taken, 1)
+                                            : others - 1 - atomicAdd(taken + 1, 1);
+  }
   __syncthreads();
-  return shared.ticket % static_cast<int>(gridDim.x);
+  return shared.number;
 }
 
 /// Between two looks at a counter, which others count up meanwhile.
@@ -156,30 +178,32 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfSm)
   const auto thread = static_cast<int>(threadIdx.x);
   const int items = min(points * jobs, blocks - kConstrainBlocks);
   const int level = stage > 0 ? stage : 0;
-  // Blocks of the same point lie behind each other.
-  const auto first_of = [&](int point) { return items * point / points; };
-  const int point = items > 0 ? ((block + 1) * points - 1) / items : 0;
+  // The first points have fewer groups of faces, which are larger.
+  const int fewer = items / points, large = points - items % points;
+  const int of_rest = block - large * fewer, groups = max(1, of_rest < 0 ? fewer : fewer + 1);
+  const int point = of_rest < 0 ? block / groups : large + of_rest / groups;
+  const int group = (of_rest < 0 ? block : of_rest) % groups;
+  const int of_block = block - (blocks - kConstrainBlocks);  // that constrain
+  const bool constrains = of_block >= 0 && of_block < jobs;
   DeviceProfile profile{};
-  if (block >= items) {
-    if (block - items < jobs) staged.copy_tables(t, level);
-  } else {
+  if (constrains) staged.copy_tables(t, level);
+  if (block < items) {
     profile = t.profiles[level * points + point];
     if (stage != FaceJob::kRefit &&
         (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch))
       stage_patch(t, profile, staged);
   }
   // Iterations write what follows, and read nothing else of what others write.
-  bool rehearses = kProfiles == Profiles::kPatches && block < items + jobs &&
+  bool rehearses = kProfiles == Profiles::kPatches && (block < items || constrains) &&
                    rehearses_of(t, stage, is_first, items, blocks);
   const auto begin = [] {
     wait_for_launch();
     allow_next_launch();
   };
   if (!rehearses) begin();
-  const int of_block = block - items, others = blocks - items;
 #pragma unroll 1
   for (int turn = rehearses ? -1 : 0; of_block >= 0; ++turn) {
-    const int job = of_block + max(turn, 0) * others;
+    const int job = of_block + max(turn, 0) * kConstrainBlocks;
     if (job >= jobs) break;
     if (!rehearses) {
       if (__ldcg(&work.jobs[job].stage) != stage) continue;
@@ -192,7 +216,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfSm)
     if (rehearses) begin();
     rehearses = false;
   }
-  const int groups = max(1, first_of(point + 1) - first_of(point)), group = block - first_of(point);
   const int end = jobs * (group + 1) / groups;
 #pragma unroll 1
   for (int first = jobs * group / groups; block < items && first < end;) {

@@ -66,8 +66,19 @@ struct ShapeWork {
   } rooms[kMaxShapeLevels];
   std::int64_t faces;
 
-  /// Faces; whether points are to be searched for again; blocks of iterations that have begun.
-  enum Count { kJobs, kRefits, kBegun, kCounts };
+  static constexpr int kMostIterations = kMaxShapeLevels * kMaxShapeIterations + kMaxShapeRefits;
+  static constexpr int kMultiprocessors = 256;  ///< that are told apart
+  /// Faces; whether points are to be searched for again; blocks of iterations that have begun, of
+  /// all and of each multiprocessor; of each iteration the numbers that its blocks have taken from
+  /// the front and from the back.
+  enum Count {
+    kJobs,
+    kRefits,
+    kBegun,
+    kBegunThere,
+    kTaken = kBegunThere + kMultiprocessors,
+    kCounts = kTaken + 2 * kMostIterations
+  };
 
 #ifdef __CUDACC__
   __device__ ImageView<std::uint8_t> level(int job, int i) const {

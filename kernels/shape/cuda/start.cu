@@ -63,8 +63,10 @@ __global__ void __launch_bounds__(kThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     work.counts[ShapeWork::kJobs] = all < work.faces ? all : static_cast<int>(work.faces);
     work.counts[ShapeWork::kRefits] = 0;
-    work.counts[ShapeWork::kBegun] = 0;
   }
+  for (int i = ShapeWork::kBegun + static_cast<int>(threadIdx.x);
+       blockIdx.x == 0 && i < ShapeWork::kCounts; i += kThreads)
+    work.counts[i] = 0;
   if (face >= frame.in->count) return;
   copy_face<kThreads>(frame.in, frame.out, face);
   const int place = first + face;

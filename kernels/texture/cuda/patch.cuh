@@ -47,17 +47,19 @@ __device__ inline void multiply(int (&sums)[4], const PatchWords& a, std::uint32
 }
 
 /// The searches of `count` faces, by all threads of a block. kSide, kReach: as the rule has them,
-/// with steps of 1; or 0 for any.
+/// with steps of 1, and the model in shared memory; or 0 for any.
 template <int kThreads, int kSide, int kReach>
 struct PatchSearch {
   static constexpr int kTilePlaces = 8;
   static constexpr int kTiles = 2;  // that a warp multiplies together
+  static_assert(kSide == 0 || PatchSteps{kSide}.words_across() == 4);
   const PatchRule& rule;
   const DevicePatch& model;
   const PatchMemory layout;
   void* const memory;
   const int count;
 
+  __device__ int side() const { return kSide > 0 ? kSide : rule.side; }
   __device__ int across() const { return kSide > 0 ? 2 * kReach + 1 : rule.across(); }
   __device__ int area() const { return kSide > 0 ? kSide + 2 * kReach : layout.area; }
   __device__ int step() const { return kSide > 0 ? 1 : rule.step; }
@@ -73,41 +75,60 @@ struct PatchSearch {
       f(i / of_face, i % of_face);
   }
 
-  /// For a whole warp: of a block of rows, the sums of squares of places from `first` on, which go
-  /// to `to`; the places of all faces one after the other.
+  /// For a whole warp: of a block of rows, the sums of squares of kTiles tiles of places from
+  /// `first` on, which go to `to`; the places of all faces one after the other.
   __device__ void multiply_block(int block, int first, float* to) const {
-    const PatchSteps steps{kSide > 0 ? kSide : rule.side};
-    const int lane = static_cast<int>(threadIdx.x) % kWarp, g = lane / 4, t = lane % 4;
-    const std::uint32_t* const upper = layout.words(memory, 0);
-    const std::uint32_t* const lower = upper + layout.word_count();
-    int corners[kTiles];
-#pragma unroll
-    for (int i = 0; i < kTiles; ++i) {
-      const int one = min(first + kTilePlaces * i + g, count * places() - 1);
-      const int place = one % places();
-      corners[i] = one / places() * layout.floats_first() +
-                   (place / across() * area() + place % across()) * step();
-    }
-    const texture::PatchUnits& rows = model.rows[block];
+    const PatchSteps steps{side()};
+    const unsigned lane = threadIdx.x % kWarp, g = lane / 4, t = lane % 4;
+    const int at = block * DevicePatch::words_of_block(steps) + static_cast<int>(lane);
+    // So the compiler knows that it is shared memory, whose instructions take constant offsets.
+    const PatchWords* const staged = model.staged(memory);
+    const PatchWords* const words = (kSide > 0 ? staged : model.words) + at;
+    const texture::PatchUnits& rows =
+        kSide > 0 ? DevicePatch::rows_behind(staged + model.blocks *
+                                                          DevicePatch::words_of_block(steps))[block]
+                  : model.rows[block];
     const int offsets[2] = {rows.offsets[g], rows.offsets[g + 8]};
     const float scales[2] = {rows.scales[g], rows.scales[g + 8]};
-    int high[kTiles][4] = {}, middle[kTiles][4] = {}, low[kTiles][4] = {};
-    const PatchWords* words = model.words + block * DevicePatch::words_of_block(steps) + lane;
+    const std::uint32_t* upper[kTiles];
 #pragma unroll
-    for (int step = 0; step < steps.count(); ++step, words += kPatchBytes * kWarp) {
-      const PatchWords up = words[kUpper * kWarp], down = words[kLower * kWarp];
-      const int word = step * PatchSteps::kWords + t;
-      const int at = steps.y(word) * area() + steps.x(word);
-      const int next = steps.y(word + 4) * area() + steps.x(word + 4);
+    for (int i = 0; i < kTiles; ++i) {
+      const int one = min(first + kTilePlaces * i + static_cast<int>(g), count * places() - 1);
+      const int place = one % places();
+      upper[i] = layout.words(memory, 0) + one / places() * layout.floats_first() +
+                 (place / across() * area() + place % across()) * step();
+      if (kSide > 0) upper[i] += PatchSteps::kNumbers * t;
+    }
+    // Where word 4 * half + t of a step is. A row of a patch whose side is known has four words, so
+    // that all but the first is a constant.
+    const auto offset = [&](int step, int half) {
+      if (kSide > 0) return (2 * step + half) * area();
+      const int word = step * PatchSteps::kWords + 4 * half + static_cast<int>(t);
+      return steps.y(word) * area() + steps.x(word);
+    };
+    int high[kTiles][4] = {}, middle[kTiles][4] = {}, low[kTiles][4] = {};
+#pragma unroll
+    for (int step = 0; step < steps.count(); ++step) {
+      const PatchWords up = words[(step * kPatchBytes + kUpper) * kWarp];
+      const PatchWords down = words[(step * kPatchBytes + kLower) * kWarp];
+      std::uint32_t u[kTiles][2], l[kTiles][2];
 #pragma unroll
       for (int i = 0; i < kTiles; ++i) {
-        const std::uint32_t u0 = upper[corners[i] + at], u1 = upper[corners[i] + next];
-        const std::uint32_t l0 = lower[corners[i] + at], l1 = lower[corners[i] + next];
-        multiply(high[i], up, u0, u1);
-        multiply(middle[i], up, l0, l1);
-        multiply(low[i], down, l0, l1);
-        multiply(middle[i], down, u0, u1);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          u[i][half] = upper[i][offset(step, half)];
+          l[i][half] = upper[i][offset(step, half) + layout.word_count()];
+        }
       }
+      // A sum waits for the one before: those of other sums stand between.
+#pragma unroll
+      for (int i = 0; i < kTiles; ++i) multiply(middle[i], up, l[i][0], l[i][1]);
+#pragma unroll
+      for (int i = 0; i < kTiles; ++i) multiply(high[i], up, u[i][0], u[i][1]);
+#pragma unroll
+      for (int i = 0; i < kTiles; ++i) multiply(middle[i], down, u[i][0], u[i][1]);
+#pragma unroll
+      for (int i = 0; i < kTiles; ++i) multiply(low[i], down, l[i][0], l[i][1]);
     }
     float sums[kTiles][2];
 #pragma unroll
@@ -129,8 +150,8 @@ struct PatchSearch {
       }
     }
     // Halves of rows are added as sum_in_halves() does, and lanes take halves of the places.
-    const auto halve = [](float a, float b, int apart) {
-      const bool takes_second = (static_cast<int>(threadIdx.x) & apart) != 0;
+    const auto halve = [](float a, float b, unsigned apart) {
+      const bool takes_second = (threadIdx.x & apart) != 0;
       return (takes_second ? b : a) + __shfl_xor_sync(kAllLanes, takes_second ? a : b, apart);
     };
     static_assert(kTiles == 2);
@@ -141,41 +162,37 @@ struct PatchSearch {
 
   /// Pixels; their gradients and edges; then what lies between pixels; then bytes of neighbours.
   __device__ void prepare() const {
-    const int side = kSide > 0 ? kSide : rule.side;
-    const int rim = side / 2 + reach(), across = area() + 1, numbers = area() * area();
-    const int gradients = across * across, copied_across = area() + 3;
-    const int pixels = copied_across * copied_across;
+    const int rim = side() / 2 + reach(), across = layout.pixels_across(), down = area() + 1;
+    constexpr int kFour = PixelWords::kBytes;  // pixels of a thread
+    const int words_across = across / kFour, numbers = area() * area();
     const PatchFace* const faces = layout.face(memory);
-    constexpr int kAtOnce = 2;  // that a thread waits for together
-#pragma unroll 1
-    for (int i = static_cast<int>(threadIdx.x); i < count * pixels; i += kAtOnce * kThreads) {
-      int read[kAtOnce] = {};
+    each(words_across * layout.pixels_down(), [&](int face, int i) {
+      const auto& [picture, at, strongest] = faces[face];
+      const int x = at.x - rim - 1 + i % words_across * kFour,
+                y = at.y - rim - 1 + i / words_across;
+      std::uint32_t four = 0;
 #pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        const int one = i + k * kThreads, of = one % pixels;
-        if (one >= count * pixels) break;
-        const PatchFace& face = faces[one / pixels];
-        read[k] = texture::PatchPixels{face.picture}.at(face.at.x - rim - 1 + of % copied_across,
-                                                        face.at.y - rim - 1 + of / copied_across);
-      }
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        const int one = i + k * kThreads;
-        if (one < count * pixels)
-          layout.pixels(memory, one / pixels)[one % pixels] = static_cast<std::uint8_t>(read[k]);
-      }
-    }
+      for (int k = 0; k < kFour; ++k)
+        four |= static_cast<std::uint32_t>(texture::PatchPixels{picture}.at(x + k, y)) << 8 * k;
+      reinterpret_cast<std::uint32_t*>(layout.pixels(memory, face))[i] = four;
+    });
     __syncthreads();
     const bool weighs = model.edge > 0;
     constexpr int kCorners = PatchMemory::kCorners;
-    each(gradients + (weighs ? kCorners * places() : 0), [&](int face, int i) {
-      const CopiedPixels near{layout.pixels(memory, face), copied_across, rim + 1, rim + 1};
-      if (i < gradients) {
-        layout.gradients(memory, face)[i] = texture::pixel_gradient(
-            near, rule.gradient == PatchRule::kForward, i % across - rim, i / across - rim);
+    const int fours = words_across * down;
+    each(fours + (weighs ? kCorners * places() : 0), [&](int face, int i) {
+      if (i < fours) {
+        const PixelWords near(reinterpret_cast<const std::uint32_t*>(layout.pixels(memory, face)) +
+                                  (i / words_across + 1) * words_across,
+                              words_across, i % words_across);
+        float* const to = layout.gradients(memory, face) + i * kFour;
+#pragma unroll
+        for (int k = 0; k < kFour; ++k)
+          to[k] = texture::pixel_gradient(near, rule.gradient == PatchRule::kForward, k, 0);
       } else {
-        const int place = (i - gradients) / kCorners, corner = (i - gradients) % kCorners;
-        layout.edges(memory, face)[i - gradients] =
+        const CopiedPixels near{layout.pixels(memory, face), across, rim + 1, rim + 1};
+        const int place = (i - fours) / kCorners, corner = (i - fours) % kCorners;
+        layout.edges(memory, face)[i - fours] =
             texture::edge_intensity(near, place % this->across() * step() - reach() + corner % 2,
                                     place / this->across() * step() - reach() + corner / 2);
       }
@@ -187,7 +204,7 @@ struct PatchSearch {
       int n = 0;
       if (i < numbers) {
         const float* const above =
-            layout.gradients(memory, face) + i / area() * across + i % area();
+            layout.gradients(memory, face) + i / area() * across + i % area() + 1;
         n = texture::counted_gradient(
             faces[face].at.mix(above[0], above[1], above[across], above[across + 1]), q);
       }
@@ -221,7 +238,7 @@ struct PatchSearch {
   /// equal ones.
   template <typename Found>
   __device__ void run(Found found) const {
-    constexpr int kStep = kTiles * kTilePlaces;
+    constexpr int kWarps = kThreads / kWarp;
     const auto thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
     const int all = count * places(), at_once = layout.faces * PatchMemory::kPlaces;
     int index = 0;
@@ -232,10 +249,13 @@ struct PatchSearch {
     // Of several faces all places are multiplied together.
     for (int first = 0; first < all; first += at_once) {
       if (first > 0) __syncthreads();
-      const int parts = (min(at_once, all - first) + kStep - 1) / kStep;
+      // Warps divide the places of all blocks of rows evenly.
+      constexpr int kPart = kTiles * kTilePlaces;
+      const int parts = (min(at_once, all - first) + kPart - 1) / kPart;
+      const int tasks = model.blocks * parts, end = tasks * (warp + 1) / kWarps;
 #pragma unroll 1
-      for (int task = warp; task < model.blocks * parts; task += kThreads / kWarp) {
-        const int block = task / parts, from = task % parts * kStep;
+      for (int task = tasks * warp / kWarps; task < end; ++task) {
+        const int block = task / parts, from = task % parts * kPart;
         multiply_block(block, first + from, layout.squares(memory) + block * at_once + from);
       }
       __syncthreads();
@@ -276,7 +296,7 @@ __device__ void match_patch(const PatchRule& rule, const DevicePatch& model,
     search.run(found);
   };
   constexpr int kMasmSide = 13, kMasmReach = 2;
-  if (rule.side == kMasmSide && rule.reach == kMasmReach && rule.step == 1) {
+  if (rule.side == kMasmSide && rule.reach == kMasmReach && rule.step == 1 && model.is_staged()) {
     // Its numbers are known to the compiler.
     const PatchMemory masm({kMasmSide, kMasmReach, 1}, layout.most_blocks, layout.faces);
     return run(

@@ -1,6 +1,7 @@
 // A patch's model and faces as a block has them that looks for it (patch.cuh).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,11 +20,11 @@ struct PatchSteps {
   static constexpr int kWords = 8, kNumbers = 4;
   int side;
 
-  CUFACE_HD int words_across() const { return (side + kNumbers - 1) / kNumbers; }
-  CUFACE_HD int count() const { return (words_across() * side + kWords - 1) / kWords; }
+  CUFACE_HD constexpr int words_across() const { return (side + kNumbers - 1) / kNumbers; }
+  CUFACE_HD constexpr int count() const { return (words_across() * side + kWords - 1) / kWords; }
   /// Where a word is in a patch; below the last row for words that fill a step up.
-  CUFACE_HD int x(int word) const { return word % words_across() * kNumbers; }
-  CUFACE_HD int y(int word) const { return word / words_across(); }
+  CUFACE_HD constexpr int x(int word) const { return word % words_across() * kNumbers; }
+  CUFACE_HD constexpr int y(int word) const { return word / words_across(); }
 };
 
 /// A lane's words of the matrix for one step: rows g and g + 8, numbers of words t and t + 4, for
@@ -43,6 +44,16 @@ struct DevicePatch {
   const texture::PatchUnits* rows;  ///< [blocks]; the same
   int blocks;
   float edge;
+  /// Bytes from match_patch()'s memory to the words, with the rows behind them, where both are
+  /// shared, too; else below 0.
+  std::int32_t staged_at = -1;
+  CUFACE_HD bool is_staged() const { return staged_at >= 0; }
+  CUFACE_HD const PatchWords* staged(const void* memory) const {
+    return reinterpret_cast<const PatchWords*>(static_cast<const std::byte*>(memory) + staged_at);
+  }
+  CUFACE_HD static const texture::PatchUnits* rows_behind(const PatchWords* words) {
+    return reinterpret_cast<const texture::PatchUnits*>(words);
+  }
   CUFACE_HD static int words_of_block(const PatchSteps& steps) {
     return steps.count() * kPatchBytes * kWarp;
   }
@@ -53,6 +64,24 @@ struct CopiedPixels {
   const std::uint8_t* bytes;
   int across, left, top;
   CUFACE_HD int at(int x, int y) const { return bytes[(y + top) * across + x + left]; }
+};
+
+/// Four pixels of a row and those around them, of copied rows of whole words. Beyond a row's ends
+/// the word at the end stands again.
+struct PixelWords {
+  static constexpr int kBytes = 4;
+  std::uint32_t words[3][3];
+
+  CUFACE_HD PixelWords(const std::uint32_t* row, int words_across, int word) {
+    for (int y = 0; y < 3; ++y)
+      for (int x = 0; x < 3; ++x)
+        words[y][x] = row[(y - 1) * words_across + std::clamp(word + x - 1, 0, words_across - 1)];
+  }
+  /// The first of the four is (0, 0).
+  CUFACE_HD int at(int x, int y) const {
+    const int byte = x + kBytes;
+    return static_cast<int>(words[y + 1][byte / kBytes] >> (8 * (byte % kBytes)) & 255);
+  }
 };
 
 /// Of one of the faces.
@@ -78,9 +107,11 @@ struct PatchMemory {
         most_blocks(blocks),
         faces(places <= kPlaces ? most_faces : 1),
         steps{rule.side} {}
-  CUFACE_HD int gradient_count() const { return (area + 1) * (area + 1); }
-  /// Of a side of the pixels, each with its neighbours.
-  CUFACE_HD int pixels_across() const { return area + 3; }
+  /// Rows of as many as pixels have, which begin with one that is not used.
+  CUFACE_HD int gradient_count() const { return (area + 1) * pixels_across(); }
+  /// Each with its neighbours; whole words.
+  CUFACE_HD int pixels_across() const { return (pixels_down() + 3) / 4 * 4; }
+  CUFACE_HD int pixels_down() const { return area + 3; }
   /// The last place's last word reaches so far.
   CUFACE_HD int word_count() const {
     const int last = steps.count() * PatchSteps::kWords - 1;
@@ -98,7 +129,7 @@ struct PatchMemory {
     const int before = pixels > bytes ? pixels : bytes, after = most_blocks * kPlaces;
     return before > after ? before : after;
   }
-  CUFACE_HD int pixel_count() const { return pixels_across() * pixels_across(); }
+  CUFACE_HD int pixel_count() const { return pixels_across() * pixels_down(); }
   CUFACE_HD std::size_t bytes() const {
     return static_cast<std::size_t>(faces) *
            (sizeof(PatchFace) +
