@@ -10,6 +10,7 @@
 
 #include "kernels/common/dispatch.h"
 #include "kernels/common/simd.h"
+#include "kernels/motion/around-inl.h"
 #include "kernels/motion/mixture-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,7 +18,8 @@ namespace cuface::motion::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 // Never chosen: without vectors the plain version runs.
 void mixture_row(const MixtureRow&, int, const FrameRules&) {}
-void grey_row(const std::uint16_t*, int, std::uint8_t*) {}
+void explain_words(const ExplainedRow&, int) {}
+int count_samples(const ModeBlock*, const std::uint8_t*, const std::uint64_t*, int) { return 0; }
 #endif
 }  // namespace cuface::motion::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -28,89 +30,129 @@ namespace cuface::motion {
 namespace {
 
 HWY_EXPORT(mixture_row);
-HWY_EXPORT(grey_row);
-
-/// The least or greatest within `reach` of a pixel, of 2 * reach + 1 rows.
-int around_plain(const std::uint8_t* const* rows, int reach, int x, bool greatest) {
-  std::uint8_t best = rows[0][x];
-  for (int i = 0; i <= 2 * reach; ++i)
-    for (const std::uint8_t* at = rows[i] + x - reach; at <= rows[i] + x + reach; ++at)
-      best = greatest ? std::max(best, *at) : std::min(best, *at);
-  return best;
-}
-
-bool is_explained_around(const MixtureRow& row, int x, int restless) {
-  const int near = around_plain(row.restless_around, kRestlessReach, x, true);
-  if (std::max(restless, near) < kRestless) return false;
-  const int low = around_plain(row.grey_around, kNeighbourReach, x, false);
-  const int high = around_plain(row.grey_around, kNeighbourReach, x, true);
-  return explained_around(row.picture[x], low, high);
-}
+HWY_EXPORT(explain_words);
+HWY_EXPORT(count_samples);
 
 void mixture_row_plain(const MixtureRow& row, int width, const FrameRules& rules) {
   for (int x = 0; x < width; ++x) {
-    const int grey = row.picture[x];
+    const int i = x / kWordBits, at = x % kWordBits;
     Modes modes;
     for (int k = 0; k < kModes; ++k) {
-      modes.mean[k] = row.mean[k][x];
-      modes.weight[k] = row.weight[k][x];
-      modes.spread[k] = row.spread[k][x];
+      modes.mean[k] = row.mode[k][i].mean(at);
+      modes.weight[k] = row.mode[k][i].weight[at];
+      modes.spread[k] = row.mode[k][i].spread[at];
     }
-    std::uint8_t& restless = row.restless[x];
-    std::uint64_t& word = row.was_foreground[x / kWordBits];
-    const std::uint64_t bit = std::uint64_t{1} << x % kWordBits;
-    const bool unsure = row.unsure && (row.unsure[x / kWordBits] & bit) != 0;
-    const bool foreground = !take_grey(modes, grey, unsure, rules);
+    row.grey[x] = background_grey(modes.mean[0]);
+    BlockNotes& notes = row.notes[i];
+    const std::uint64_t bit = std::uint64_t{1} << at;
+    const bool unsure = row.unsure && (row.unsure[i] & bit) != 0;
+    const bool foreground = !take_grey(modes, row.picture[x], unsure, rules);
     for (int k = 0; k < kModes; ++k) {
-      row.mean[k][x] = modes.mean[k];
-      row.weight[k][x] = modes.weight[k];
-      row.spread[k][x] = modes.spread[k];
+      row.mode[k][i].mean(at) = modes.mean[k];
+      row.mode[k][i].weight[at] = modes.weight[k];
+      row.mode[k][i].spread[at] = modes.spread[k];
     }
-    restless = restlessness(restless, (word & bit) != 0, foreground);
-    word = foreground ? word | bit : word & ~bit;
-    row.foreground[x] = foreground && !is_explained_around(row, x, restless);
+    const auto note = [&](std::uint64_t& word, bool is) { word = is ? word | bit : word & ~bit; };
+    note(notes.was_restless, row.restless[x] >= kRestless);
+    row.restless[x] = restlessness(row.restless[x], (notes.foreground & bit) != 0, foreground);
+    note(notes.is_restless, row.restless[x] >= kRestless);
+    note(notes.foreground, foreground);
+  }
+}
+
+bool has_bit(std::uint64_t word, int x) { return (word >> x % kWordBits & 1) != 0; }
+
+void explain_row_plain(const ExplainedRow& row, int width) {
+  std::fill_n(row.seen, words_of(width), std::uint64_t{0});
+  for (int x = 0; x < width; ++x) {
+    if (!has_bit(row.notes[x / kWordBits].foreground, x)) continue;
+    bool restless = has_bit(row.notes[x / kWordBits].is_restless, x);
+    for (const BlockNotes* notes : row.around)
+      for (int u = x - kRestlessReach; u <= x + kRestlessReach; ++u)
+        restless |= u >= 0 && u < width && has_bit(notes[u / kWordBits].was_restless, u);
+    int low = 255, high = 0;
+    for (int k = 0; k < GreyAround::kRows; ++k) {
+      const std::uint8_t* grey = row.grey_around[k]->grey;
+      for (int u = x - kNeighbourReach; u <= x + kNeighbourReach; ++u) {
+        low = std::min<int>(low, grey[u]);
+        high = std::max<int>(high, grey[u]);
+      }
+    }
+    if (!restless || !explained_around(row.picture[x], low, high)) set_bit(row.seen, x);
   }
 }
 
 }  // namespace
 
+GreyAround::GreyAround(int width)
+    : width_(width),
+      rows_(zeros<std::uint8_t>(width + 3 * kWordBits, kRows)),
+      least_(width, kRows),
+      greatest_(width, kRows),
+      made_(words_of(width), kRows) {
+  // A word before each row, so that vectors are aligned.
+  for (int i = 0; i < kRows; ++i)
+    slots_[i] = {rows_.view().row(i) + kWordBits, least_.view().row(i), greatest_.view().row(i),
+                 made_.view().row(i)};
+  for (int i = 0; i < 2 * kRows; ++i) in_turn_[i] = slots_ + i % kRows;
+}
+
+void GreyAround::finish(int y) {
+  std::uint8_t* at = row(y);
+  std::fill_n(at - kNeighbourReach, kNeighbourReach, at[0]);
+  std::fill_n(at + width_, kNeighbourReach, at[width_ - 1]);
+  std::fill_n(slots_[y % kRows].made, made_.width(), std::uint8_t{0});
+}
+
+const GreyAround::Row* const* GreyAround::around(int y, int height) {
+  const int first = y - kNeighbourReach;
+  if (first >= 0 && first + kRows <= height) return in_turn_ + first % kRows;
+  for (int k = 0; k < kRows; ++k)
+    at_border_[k] = slots_ + std::clamp(first + k, 0, height - 1) % kRows;
+  return at_border_;
+}
+
 Background::Background(int width, int height)
     : width_(width),
       height_(height),
       row_(zeros<std::uint8_t>(width, 1)),
-      sample_(width, 2),
-      grey_before_(width, kNeighbourReach),
-      restless_before_(width, kRestlessReach),
+      sampled_(static_cast<std::size_t>(words_of(width))),
+      grey_(width),
+      seen_(width, height),
       majority_(width),
       hidden_(width, height, kHiddenReach),
       staying_(width, height, stay_reach(width)),
       moved_(width, height),
-      hidden_bits_(width, height),
-      stayed_(width, height) {
-  for (int k = 0; k < kModes; ++k) {
-    planes_.mean[k] = zeros<std::uint16_t>(width, height);
-    planes_.weight[k] = zeros<std::uint8_t>(width, height);
-    planes_.spread[k] = zeros<std::uint8_t>(width, height);
-  }
-  planes_.restless = zeros<std::uint8_t>(width, height);
-  planes_.was_foreground = {width, height};
+      hidden_bits_(width, height) {
+  const int words = words_of(width);
+  planes_.modes = LargeMemory(sizeof(ModeBlock) * static_cast<std::size_t>(kModes) *
+                              static_cast<std::size_t>(words) * static_cast<std::size_t>(height));
+  planes_.notes = {words, height};
+  planes_.restless = {width, height};
   planes_.unsure = {width, height};
+  const int step = sample_step(width, height);
+  for (int x = step / 2; x < width; x += step) set_bit(sampled_.data(), x);
 }
 
 void Background::begin(Bytes picture) {
   for (int y = 0; y < height_; ++y) {
-    const std::uint8_t* in = picture.row(y);
-    for (int x = 0; x < width_; ++x) {
+    const std::uint8_t* in = readable(picture, y);
+    for (int i = 0; i < words_of(width_); ++i) {
       for (int k = 0; k < kModes; ++k) {
+        ModeBlock& block = planes_.mode(k, y)[i];
         const bool first = k == 0;
-        planes_.mean[k].view().at(x, y) = static_cast<std::uint16_t>(first ? in[x] * 256 : 0);
-        planes_.weight[k].view().at(x, y) = first ? kEnoughWeight + 1 : 0;
-        planes_.spread[k].view().at(x, y) = kFirstSpread;
+        for (int at = 0; at < kWordBits; ++at)
+          block.mean(at) = static_cast<std::uint16_t>(first ? in[i * kWordBits + at] * 256 : 0);
+        std::fill_n(block.weight, kWordBits,
+                    static_cast<std::uint8_t>(first ? kEnoughWeight + 1 : 0));
+        std::fill_n(block.spread, kWordBits, static_cast<std::uint8_t>(kFirstSpread));
       }
-      planes_.restless.view().at(x, y) = 0;
     }
   }
-  for (BitImage* bits : {&moved_, &planes_.was_foreground, &planes_.unsure}) bits->clear();
+  clear(planes_.notes);
+  clear(planes_.restless);
+  moved_.clear();
+  planes_.unsure.clear();
   frames_ = 1;
   unsure_frames_ = 0;
 }
@@ -128,36 +170,48 @@ Background::Seen Background::look(Bytes picture, ImageView<std::uint64_t> mask) 
   const FrameRules rules = frame_rules(frames_, global);
   frames_ = std::min(frames_ + 1, 1 << 30);
   if (unsure_frames_ > 0 && --unsure_frames_ == 0) planes_.unsure.clear();
-  staying_.run(std::as_const(moved_).view(), stayed_.view());
-  for (int y = 0; y < height_; ++y) {
-    take_row(picture, y, rules);
-    majority_.take(y, moved_.view());
+  staying_.prepare(std::as_const(moved_).view());
+  for (int y = 0; y < height_ + kNeighbourReach; ++y) {
+    if (y < height_) take_row(picture, y, rules);
+    if (y < kNeighbourReach) continue;
+    explain_row(picture, y - kNeighbourReach);
+    majority_.take(y - kNeighbourReach, std::as_const(seen_).view(), moved_.view());
   }
-  for (int y = 0; y < height_; ++y)
-    for (int i = 0; i < mask.width; ++i)
-      mask.row(y)[i] = moved_.view().row(y)[i] & stayed_.view().row(y)[i];
+  staying_.keep(std::as_const(moved_).view(), mask);
   return {true, global, rules.learn};
 }
 
-void Background::copy_grey(int y, std::uint8_t* to) {
-  const std::uint16_t* mean = planes_.mean[0].view().row(y);
-  if (simd::vectors()) return CUFACE_DISPATCH(grey_row)(mean, width_, to);
-  for (int x = 0; x < width_; ++x) to[x] = background_grey(mean[x]);
+std::uint8_t Background::grey(int x, int y) {
+  return background_grey(planes_.mode(0, y)[x / kWordBits].mean(x % kWordBits));
+}
+
+const std::uint8_t* Background::readable(Bytes picture, int y) {
+  if (width_ % kWordBits == 0) return picture.row(y);
+  std::copy_n(picture.row(y), width_, row_.view().row(0));
+  return row_.view().row(0);
+}
+
+int Background::count_other(Bytes picture, int y) {
+  if (simd::vectors())
+    return CUFACE_DISPATCH(count_samples)(planes_.mode(0, y), readable(picture, y), sampled_.data(),
+                                          words_of(width_));
+  int count = 0;
+  for (int x = 0; x < width_; ++x)
+    count += has_bit(sampled_[static_cast<std::size_t>(x / kWordBits)], x) &&
+             distance(grey(x, y), picture.at(x, y)) > kSampleApart;
+  return count;
 }
 
 bool Background::change_of_all(Bytes picture) {
   const int step = sample_step(width_, height_);
   const auto each = [&](const auto& use) {
     for (int y = step / 2; y < height_; y += step)
-      for (int x = step / 2; x < width_; x += step)
-        use(int{background_grey(planes_.mean[0].view().at(x, y))}, int{picture.at(x, y)});
+      for (int x = step / 2; x < width_; x += step) use(int{grey(x, y)}, int{picture.at(x, y)});
   };
   int all = 0, other = 0;
-  std::uint8_t *grey = sample_.view().row(0), *apart = sample_.view().row(1);
   for (int y = step / 2; y < height_; y += step) {
-    copy_grey(y, grey);
-    differing(grey, picture.row(y), width_, kSampleApart, apart);
-    for (int x = step / 2; x < width_; x += step, ++all) other += apart[x];
+    other += count_other(picture, y);
+    all += (width_ - step / 2 + step - 1) / step;
   }
   if (!most_of(other, all)) return false;
   LightSums sums;
@@ -184,7 +238,7 @@ void Background::relight(const LightTable& table) {
   for (int y = 0; y < height_; ++y) {
     for (int x = 0; x < width_; ++x) {
       for (int k = 0; k < kModes; ++k) {
-        std::uint16_t& mean = planes_.mean[k].view().at(x, y);
+        std::uint16_t& mean = planes_.mode(k, y)[x / kWordBits].mean(x % kWordBits);
         mean = relit(table, mean);
       }
     }
@@ -196,27 +250,37 @@ void Background::relight(const LightTable& table) {
 
 void Background::take_row(Bytes picture, int y, const FrameRules& rules) {
   MixtureRow row;
-  row.grey_around =
-      grey_before_.around(y, height_, [&](int i, std::uint8_t* to) { copy_grey(i, to); });
-  row.restless_around = restless_before_.around(y, height_, [&](int i, std::uint8_t* to) {
-    std::copy_n(planes_.restless.view().row(i), width_, to);
-  });
-  for (int k = 0; k < kModes; ++k) {
-    row.mean[k] = planes_.mean[k].view().row(y);
-    row.weight[k] = planes_.weight[k].view().row(y);
-    row.spread[k] = planes_.spread[k].view().row(y);
-  }
+  row.picture = readable(picture, y);
+  for (int k = 0; k < kModes; ++k) row.mode[k] = planes_.mode(k, y);
+  row.to_below = y + 1 < height_ ? words_of(width_) : 0;
+  row.notes = planes_.notes.view().row(y);
   row.restless = planes_.restless.view().row(y);
-  row.was_foreground = planes_.was_foreground.view().row(y);
   if (unsure_frames_ > 0) row.unsure = planes_.unsure.view().row(y);
-  row.foreground = majority_.row(y);
-  row.picture = picture.row(y);
-  if (!simd::vectors()) return mixture_row_plain(row, width_, rules);
-  if (width_ % 64 != 0) {
-    std::copy_n(picture.row(y), width_, row_.view().row(0));
-    row.picture = row_.view().row(0);
+  row.grey = grey_.row(y);
+  if (simd::vectors())
+    CUFACE_DISPATCH(mixture_row)(row, words_of(width_), rules);
+  else
+    mixture_row_plain(row, width_, rules);
+  grey_.finish(y);
+}
+
+void Background::explain_row(Bytes picture, int y) {
+  const int words = words_of(width_);
+  ExplainedRow row;
+  row.notes = planes_.notes.view().row(y);
+  row.seen = seen_.view().row(y);
+  const auto is_foreground = [](const BlockNotes& notes) { return notes.foreground != 0; };
+  if (std::none_of(row.notes, row.notes + words, is_foreground)) {
+    std::fill_n(row.seen, words, std::uint64_t{0});
+    return;
   }
-  CUFACE_DISPATCH(mixture_row)(row, width_, rules);
+  row.picture = readable(picture, y);
+  for (int k = 0; k <= 2 * kRestlessReach; ++k)
+    row.around[k] = planes_.notes.view().row(std::clamp(y + k - kRestlessReach, 0, height_ - 1));
+  row.grey_around = grey_.around(y, height_);
+  if (!simd::vectors()) return explain_row_plain(row, width_);
+  CUFACE_DISPATCH(explain_words)(row, words);
+  row.seen[words - 1] &= bits_between(words - 1, 0, width_);
 }
 
 }  // namespace cuface::motion

@@ -35,7 +35,7 @@ void CountedPixels::ignore(Bytes pixels) {
       if (pixels.at(x, y) != 0) row[x / kWordBits] &= ~(std::uint64_t{1} << x % kWordBits);
   }
   std::fill(std::begin(cell_pixels_), std::end(cell_pixels_), 0);
-  count(std::as_const(kept_).view(), cell_pixels_);
+  for (int y = 0; y < height; ++y) count_row(y, kept_.view().row(y), cell_pixels_);
   for (int y = 0; y < height; ++y) {
     const bool inside = y >= border && y < height - border;
     for (int i = 0; i < words_of(width); ++i)
@@ -43,13 +43,12 @@ void CountedPixels::ignore(Bytes pixels) {
   }
 }
 
-void CountedPixels::count(Bits bits, std::uint32_t* cells) const {
-  for (int y = 0; y < plan_.height; ++y) {
-    std::uint32_t* row = cells + cell_of(y, plan_.config.rows, plan_.height) * plan_.config.columns;
-    for (const Piece& piece : pieces_)
-      if (const std::uint64_t word = bits.row(y)[piece.word] & piece.bits; word != 0)
-        row[piece.column] += set_bits(word);
-  }
+void CountedPixels::count_row(int y, const std::uint64_t* bits, std::uint32_t* cells) const {
+  if (is_empty(bits, words_of(plan_.width))) return;
+  std::uint32_t* row = cells + cell_of(y, plan_.config.rows, plan_.height) * plan_.config.columns;
+  for (const Piece& piece : pieces_)
+    if (const std::uint64_t word = bits[piece.word] & piece.bits; word != 0)
+      row[piece.column] += set_bits(word);
 }
 
 }  // namespace cuface::motion

@@ -19,8 +19,8 @@ class CountedPixels {
   Bits kept() const { return kept_.view(); }
   /// Of each cell, row after row; those of the border count.
   const std::uint32_t* cell_pixels() const { return cell_pixels_; }
-  /// The set pixels of each cell, added.
-  void count(Bits bits, std::uint32_t* cells) const;
+  /// The set pixels of each cell in a row of bits, added.
+  void count_row(int y, const std::uint64_t* bits, std::uint32_t* cells) const;
 
  private:
   /// A part of a row of words that belongs to one cell.

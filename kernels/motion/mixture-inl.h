@@ -6,7 +6,10 @@
 #define CUFACE_MIXTURE_INL_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
+
+#include <cstddef>
 
 #include "kernels/motion/background.h"
 
@@ -15,231 +18,325 @@ namespace cuface::motion::HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Shorts = hn::ScalableTag<std::uint16_t>;
-using Halves = hn::Rebind<std::uint8_t, Shorts>;
-using V = hn::Vec<Shorts>;
-using M = hn::Mask<Shorts>;
+using Lanes = hn::ScalableTag<std::uint8_t>;
+using Shorts = hn::Repartition<std::uint16_t, Lanes>;
+using Pixels = hn::Vec<Lanes>;
+using Wide = hn::Vec<Shorts>;
+using Which = hn::Mask<Lanes>;
+inline constexpr int kLanes = static_cast<int>(hn::MaxLanes(Lanes()));
+static_assert(kWordBits % kLanes == 0 && kLanes % kNoted == 0);
+inline constexpr std::uint64_t kAllLanes = ~std::uint64_t{0} >> (kWordBits - kLanes);
 
-HWY_INLINE V load(const std::uint8_t* from) {
-  return hn::PromoteTo(Shorts(), hn::LoadU(Halves(), from));
+HWY_INLINE Pixels set(int value) { return hn::Set(Lanes(), static_cast<std::uint8_t>(value)); }
+HWY_INLINE Wide set_wide(int value) { return hn::Set(Shorts(), static_cast<std::uint16_t>(value)); }
+HWY_INLINE Wide as_wide(Pixels bytes) { return hn::BitCast(Shorts(), bytes); }
+HWY_INLINE Pixels as_pixels(Wide wide) { return hn::BitCast(Lanes(), wide); }
+HWY_INLINE Which is_zero(Pixels bytes) { return hn::Eq(bytes, hn::Zero(Lanes())); }
+HWY_INLINE Which is_more(Pixels bytes, int than) {
+  return hn::Ne(hn::SaturatedSub(bytes, set(than)), hn::Zero(Lanes()));
 }
-HWY_INLINE void store(V values, std::uint8_t* to) {
-  const hn::RebindToSigned<Shorts> shorts;
-  hn::StoreU(hn::DemoteTo(Halves(), hn::BitCast(shorts, values)), Halves(), to);
+
+/// The bits of a vector's pixels.
+HWY_INLINE std::uint64_t bits_of(Which which) {
+  std::uint64_t bits = 0;
+  hn::StoreMaskBits(Lanes(), which, reinterpret_cast<std::uint8_t*>(&bits));
+  return bits;
 }
-HWY_INLINE V set(int value) { return hn::Set(Shorts(), static_cast<std::uint16_t>(value)); }
-HWY_INLINE M all_or_none(bool all) { return all ? hn::Eq(set(0), set(0)) : hn::Ne(set(0), set(0)); }
-HWY_INLINE M at_most(V a, V b) { return hn::Eq(hn::Min(a, b), a); }
-/// a > b, of values below 2^15.
-HWY_INLINE M more(V a, V b) {
+HWY_INLINE Which which_of(std::uint64_t bits) {
+  return hn::LoadMaskBits(Lanes(), reinterpret_cast<const std::uint8_t*>(&bits));
+}
+
+/// 16 bits of each pixel: of even ones, and of odd ones.
+struct EvenOdd {
+  Wide even, odd;
+};
+/// Bytes times 256.
+HWY_INLINE EvenOdd split_high(Pixels bytes) {
+  return {hn::ShiftLeft<8>(as_wide(bytes)), hn::And(as_wide(bytes), set_wide(0xff00))};
+}
+/// Bytes that are 0 or 255 alike.
+HWY_INLINE EvenOdd split_mask(Pixels bytes) {
   const hn::RebindToSigned<Shorts> d;
-  return hn::RebindMask(Shorts(), hn::Gt(hn::BitCast(d, a), hn::BitCast(d, b)));
+  const auto signs = hn::BitCast(d, bytes);
+  return {hn::BitCast(Shorts(), hn::ShiftRight<8>(hn::ShiftLeft<8>(signs))),
+          hn::BitCast(Shorts(), hn::ShiftRight<8>(signs))};
+}
+/// 1 where a pixel's 16 bits are not 0.
+HWY_INLINE Pixels not_zero(const EvenOdd& pair) {
+  const Wide one = set_wide(1);
+  return as_pixels(hn::Or(hn::Min(pair.even, one), hn::ShiftLeft<8>(hn::Min(pair.odd, one))));
+}
+HWY_INLINE EvenOdd chosen(const EvenOdd& mask, const EvenOdd& yes, const EvenOdd& no) {
+  return {hn::IfVecThenElse(mask.even, yes.even, no.even),
+          hn::IfVecThenElse(mask.odd, yes.odd, no.odd)};
+}
+
+/// background_grey() of means.
+HWY_INLINE Pixels grey_of(const EvenOdd& mean) {
+  const Wide half = set_wide(128);
+  const Wide even = hn::ShiftRight<8>(hn::SaturatedAdd(mean.even, half));
+  const Wide odd = hn::And(hn::SaturatedAdd(mean.odd, half), set_wide(0xff00));
+  return as_pixels(hn::Or(even, odd));
+}
+HWY_INLINE EvenOdd load_mean(const ModeBlock& block, int at) {
+  return {hn::Load(Shorts(), block.means[0] + at / 2), hn::Load(Shorts(), block.means[1] + at / 2)};
 }
 
 /// A mode of many pixels.
 struct ModeLanes {
-  V mean, weight, spread;
+  HWY_INLINE ModeLanes(const ModeBlock& block, int at)
+      : mean(load_mean(block, at)),
+        weight(hn::Load(Lanes(), block.weight + at)),
+        spread(hn::Load(Lanes(), block.spread + at)) {}
+  HWY_INLINE void store(ModeBlock& block, int at) const {
+    hn::Store(mean.even, Shorts(), block.means[0] + at / 2);
+    hn::Store(mean.odd, Shorts(), block.means[1] + at / 2);
+    hn::Store(weight, Lanes(), block.weight + at);
+    hn::Store(spread, Lanes(), block.spread + at);
+  }
+  EvenOdd mean;
+  Pixels weight, spread;
 };
 
-HWY_INLINE ModeLanes chosen(M mask, const ModeLanes& yes, const ModeLanes& no) {
-  return {hn::IfThenElse(mask, yes.mean, no.mean), hn::IfThenElse(mask, yes.weight, no.weight),
-          hn::IfThenElse(mask, yes.spread, no.spread)};
-}
-
 HWY_INLINE void swap_if_heavier(ModeLanes& first, ModeLanes& second) {
-  const M heavier = more(second.weight, first.weight);
+  const Which heavier = hn::Ne(hn::SaturatedSub(second.weight, first.weight), hn::Zero(Lanes()));
+  if (hn::AllFalse(Lanes(), heavier)) return;
+  const EvenOdd mask = split_mask(hn::VecFromMask(Lanes(), heavier));
   const ModeLanes was = first;
-  first = chosen(heavier, second, was);
-  second = chosen(heavier, was, second);
+  first.mean = chosen(mask, second.mean, was.mean);
+  second.mean = chosen(mask, was.mean, second.mean);
+  first.weight = hn::Max(was.weight, second.weight);
+  second.weight = hn::Min(was.weight, second.weight);
+  first.spread = hn::IfThenElse(heavier, second.spread, was.spread);
+  second.spread = hn::IfThenElse(heavier, was.spread, second.spread);
 }
 
-/// take_grey() of the pixels from x on, where their modes lie. kNewLight: it has changed, or some
-/// pixels are unsure since then.
-template <bool kNewLight>
-class ModesAt {
- public:
-  HWY_INLINE ModesAt(const MixtureRow& row, int x, const FrameRules& rules)
-      : row_(row), rules_(rules), x_(x), wide_(hn::ShiftLeft<8>(load(row.picture + x))) {
-    if constexpr (kNewLight) {
-      unsure_ =
-          hn::LoadMaskBits(Shorts(), reinterpret_cast<const std::uint8_t*>(row.unsure) + x / 8);
-      relight_ = rules.relight ? hn::Not(unsure_) : all_or_none(false);
-    }
-  }
+/// What 256ths of a grey level above it are more than `spread`: 16 times that and 15.
+HWY_INLINE EvenOdd spread_ends(Pixels spread) {
+  const Wide bytes = as_wide(spread), bits = set_wide(0xff0), ones = set_wide(15);
+  return {hn::Or(hn::And(hn::ShiftLeft<4>(bytes), bits), ones),
+          hn::Or(hn::And(hn::ShiftRight<4>(bytes), bits), ones)};
+}
 
-  /// The first `kCount` modes, and those behind them where one of the pixels is of none of them. As
-  /// weights descend, modes behind the one that explains a pixel only decay.
-  template <int kCount = 1>
-  HWY_INLINE M take() {
-    constexpr int k = kCount - 1;
-    const Shorts d;
-    ModeLanes& mode = modes_[k];
-    mode = {hn::LoadU(d, row_.mean[k] + x_), load(row_.weight[k] + x_), load(row_.spread[k] + x_)};
-    const V off = hn::Sub(hn::Max(wide_, mode.mean), hn::Min(wide_, mode.mean));
-    const V reach = hn::Add(set(kLeastApart * 256), hn::Mul(mode.spread, set(kSpreads * 16)));
-    const M fits = hn::And(at_most(off, reach), hn::Ne(mode.weight, hn::Zero(d)));
-    hit_[k] = hn::And(left_, fits);
-    off_ = k == 0 ? off : hn::IfThenElse(hit_[k], off, off_);
-    one_ = k == 0 ? mode : chosen(hit_[k], mode, one_);
-    left_ = hn::AndNot(fits, left_);
-    if constexpr (kCount < kModes) {
-      if (!hn::AllFalse(d, left_)) return take<kCount + 1>();
+/// How far pixels are off a mean: above it, below it, either.
+struct Apart {
+  HWY_INLINE Apart(const EvenOdd& grey, const EvenOdd& mean)
+      : above{hn::SaturatedSub(grey.even, mean.even), hn::SaturatedSub(grey.odd, mean.odd)},
+        below{hn::SaturatedSub(mean.even, grey.even), hn::SaturatedSub(mean.odd, grey.odd)},
+        either{hn::Or(above.even, below.even), hn::Or(above.odd, below.odd)} {}
+  /// How far beyond what a mode of this spread explains.
+  HWY_INLINE EvenOdd beyond(Pixels spread) const {
+    static_assert(kSpreads == 3);
+    const Wide least = set_wide(kLeastApart * 256 - kSpreads * 15);
+    const EvenOdd end = spread_ends(spread);
+    const auto of = [&](Wide off, Wide one) HWY_ATTR {
+      return hn::SaturatedSub(off, hn::Add(hn::Add(one, one), hn::Add(one, least)));
+    };
+    return {of(either.even, end.even), of(either.odd, end.odd)};
+  }
+  EvenOdd above, below, either;
+};
+
+HWY_INLINE bool none(Wide bits) { return hn::AllTrue(Shorts(), hn::Eq(bits, hn::Zero(Shorts()))); }
+
+/// take_grey() of a row. kNewLight: it has changed, or some pixels are unsure since then.
+template <bool kNewLight>
+class Mixing {
+ public:
+  HWY_INLINE Mixing(const MixtureRow& row, const FrameRules& rules)
+      : row_(row),
+        decays_(rules.decay),
+        decay_(set(rules.decay)),
+        learn_(set(rules.learn ? 255 : 0)),
+        relight_(set(rules.relight ? 255 : 0)),
+        factor_(set_wide(1 << (16 - rules.shift))) {}
+
+  /// Which of the pixels `at` on of block i are foreground. Where the first mode explains all of
+  /// them, the others are not touched: that their weights decay is noted.
+  HWY_INLINE Which take(int i, int at) {
+    ModeBlock& block = row_.mode[0][i];
+    if (at == 0) fetch_below(0, i);
+    const EvenOdd grey = split_high(hn::LoadU(Lanes(), row_.picture + i * kWordBits + at));
+    ModeLanes first(block, at);
+    hn::StoreU(grey_of(first.mean), Lanes(), row_.grey + i * kWordBits + at);
+    if constexpr (kNewLight) {
+      unsure_ = hn::VecFromMask(Lanes(), which_of(row_.unsure[i] >> at));
+      relit_ = hn::AndNot(unsure_, relight_);
     }
-    return update<kCount>();
+    const Apart apart(grey, first.mean);
+    // Mostly all are so near that no spread matters.
+    const Wide most = hn::Max(apart.either.even, apart.either.odd);
+    if (!none(hn::SaturatedSub(most, set_wide(kLeastApart * 256)))) {
+      const EvenOdd beyond = apart.beyond(first.spread);
+      if (!none(hn::Or(beyond.even, beyond.odd)))
+        return take_others(i, at, grey, first, is_zero(not_zero(beyond)));
+    }
+    const Which background = is_more(first.weight, kEnoughWeight);
+    strengthen(first, grey, apart);
+    first.store(block, at);
+    for (int k = 1; k < kModes; ++k) owe(k, i, at);
+    return hn::Not(background);
   }
 
  private:
-  template <int kCount>
-  HWY_INLINE M update() {
-    const V one = set(1);
-    M background = hn::AndNot(left_, more(one_.weight, set(kEnoughWeight)));
-    strengthen();
-    for (int k = 0; k < kCount; ++k) {
-      if (rules_.decay) {
-        V& weight = modes_[k].weight;
-        const V lighter = hn::SaturatedSub(weight, one);
-        weight = k == 0 ? hn::Max(lighter, hn::Min(weight, one)) : lighter;
-      }
-      modes_[k] = chosen(hit_[k], one_, modes_[k]);
-    }
-    if constexpr (kCount == kModes) {
-      M learn = all_or_none(rules_.learn);
-      if constexpr (kNewLight) learn = hn::Or(learn, relight_);
-      background = hn::Or(background, hn::And(left_, learn));
-      const V weight = hn::IfThenElse(learn, set(kEnoughWeight + 1), one);
-      modes_[kModes - 1] = chosen(left_, {wide_, weight, set(kFirstSpread)}, modes_[kModes - 1]);
-    }
-    for (int k = kCount - 2; k >= 0; --k) swap_if_heavier(modes_[k], modes_[k + 1]);
-    for (int k = 0; k < kCount; ++k) {
-      hn::StoreU(modes_[k].mean, Shorts(), row_.mean[k] + x_);
-      store(modes_[k].weight, row_.weight[k] + x_);
-      store(modes_[k].spread, row_.spread[k] + x_);
-    }
-    for (int k = kCount; k < kModes && rules_.decay; ++k)
-      store(hn::SaturatedSub(load(row_.weight[k] + x_), one), row_.weight[k] + x_);
-    return background;
-  }
-
-  /// The modes that have explained the pixels.
-  HWY_INLINE void strengthen() {
-    const V one = set(1), most = set(255);
-    V step = hn::ShiftRightSame(off_, rules_.shift), spread = one_.spread;
-    if constexpr (kNewLight) {
-      step = hn::IfThenElse(relight_, off_, step);
-      spread = hn::IfThenElse(relight_, hn::Max(spread, set(kFirstSpread)), spread);
-    }
-    const M above = at_most(one_.mean, wide_);
-    one_.mean = hn::IfThenElse(above, hn::Add(one_.mean, step), hn::Sub(one_.mean, step));
-    const V wider = hn::Min(hn::Add(spread, one), most), less = hn::SaturatedSub(spread, one);
-    one_.spread = hn::IfThenElse(more(hn::ShiftRight<4>(off_), spread), wider, less);
-    one_.weight = hn::Min(hn::Add(one_.weight, one), most);
-    if constexpr (kNewLight) {
-      const M some = more(one_.weight, set(kUnsureWeight));
-      const M enough = more(one_.weight, set(kEnoughWeight));
-      const M sure_now = hn::And(unsure_, hn::AndNot(enough, some));
-      one_.weight = hn::IfThenElse(sure_now, set(kEnoughWeight + 1), one_.weight);
-    }
-  }
-
-  const MixtureRow& row_;
-  const FrameRules& rules_;
-  const int x_;
-  const V wide_;
-  M unsure_, relight_;  ///< kNewLight only
-  ModeLanes modes_[kModes];
-  M hit_[kModes], left_ = all_or_none(true);
-  ModeLanes one_;  ///< of each pixel the mode that explains it, the first where none does
-  V off_;          ///< how far the pixel is off its mean
-};
-
-/// Says of a row what the modes do not explain.
-template <bool kNewLight>
-HWY_INLINE void take_row(const MixtureRow& row, int width, const FrameRules& rules) {
-  const V zero = set(0), one = set(1);
-  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(Shorts()))) {
-    const M background = ModesAt<kNewLight>(row, x, rules).take();
-    store(hn::IfThenElse(background, zero, one), row.foreground + x);
-  }
-}
-
-using Lanes = hn::ScalableTag<std::uint8_t>;
-using Pixels = hn::Vec<Lanes>;
-
-/// The least and greatest within kReach of the pixels from x on, of 2 * kReach + 1 rows.
-template <int kReach>
-struct Around {
-  HWY_INLINE Around(const std::uint8_t* const* rows, int x) {
+  HWY_INLINE Which take_others(int i, int at, const EvenOdd& grey, ModeLanes& first,
+                               Which first_hit) {
     const Lanes d;
-    constexpr int kSpan = 2 * kReach;
-    static_assert(kSpan <= 16, "two vectors cover a span more than one");
-    HWY_ALIGN std::uint8_t lows[hn::MaxLanes(Lanes()) + kSpan];
-    HWY_ALIGN std::uint8_t highs[hn::MaxLanes(Lanes()) + kSpan];
-    for (const int i : {0, kSpan}) {
-      const auto at = [&](int k) HWY_ATTR { return hn::LoadU(d, rows[k] + x - kReach + i); };
-      Pixels low = at(0), high = low;
-      for (int k = 1; k <= kSpan; ++k) {
-        low = hn::Min(low, at(k));
-        high = hn::Max(high, at(k));
-      }
-      hn::StoreU(low, d, lows + i);
-      hn::StoreU(high, d, highs + i);
+    for (int k = 1; k < kModes && at == 0; ++k) fetch_below(k, i);
+    ModeLanes one = first;  // of each pixel the mode that explains it
+    Which left = hn::Not(first_hit);
+    ModeLanes second(row_.mode[1][i], at);
+    const Which second_hit = take_next(1, i, at, grey, second, one, left);
+    const bool all = hn::AllFalse(d, left);
+    ModeLanes third = second;
+    Which third_hit = left;
+    if (all) {
+      owe(2, i, at);
+    } else {
+      third = ModeLanes(row_.mode[2][i], at);
+      third_hit = take_next(2, i, at, grey, third, one, left);
     }
-    least = hn::LoadU(d, lows);
-    greatest = hn::LoadU(d, highs);
-    for (int i = 1; i <= kSpan; ++i) {
-      least = hn::Min(least, hn::LoadU(d, lows + i));
-      greatest = hn::Max(greatest, hn::LoadU(d, highs + i));
+    Which background = hn::AndNot(left, is_more(one.weight, kEnoughWeight));
+    strengthen(one, grey, Apart(grey, one.mean));
+    if (!all) {
+      Pixels learn = learn_;
+      if constexpr (kNewLight) learn = hn::Or(learn, relit_);
+      background = hn::Or(background, hn::And(left, hn::Not(is_zero(learn))));
+      const Pixels weight = hn::IfVecThenElse(learn, set(kEnoughWeight + 1), set(1));
+      one.mean = chosen(split_mask(hn::VecFromMask(d, left)), grey, one.mean);
+      one.weight = hn::IfThenElse(left, weight, one.weight);
+      one.spread = hn::IfThenElse(left, set(kFirstSpread), one.spread);
+      third.weight = hn::SaturatedSub(third.weight, decay_);
+      put(third, one, hn::Or(third_hit, left));
+    }
+    second.weight = hn::SaturatedSub(second.weight, decay_);
+    put(second, one, second_hit);
+    first.weight = hn::Max(hn::SaturatedSub(first.weight, decay_), set(1));  // it never goes
+    put(first, one, first_hit);
+    if (!all) {
+      swap_if_heavier(second, third);
+      third.store(row_.mode[2][i], at);
+    }
+    swap_if_heavier(first, second);
+    first.store(row_.mode[0][i], at);
+    second.store(row_.mode[1][i], at);
+    return hn::Not(background);
+  }
+
+  /// Which of the pixels that are left a mode behind the first explains.
+  HWY_INLINE Which take_next(int k, int i, int at, const EvenOdd& grey, ModeLanes& mode,
+                             ModeLanes& one, Which& left) {
+    std::uint8_t& owed = row_.notes[i].owed[k][at / kNoted];
+    mode.weight = hn::SaturatedSub(mode.weight, set(owed));
+    owed = 0;
+    const EvenOdd beyond = Apart(grey, mode.mean).beyond(mode.spread);
+    const Which fits = hn::AndNot(is_zero(mode.weight), is_zero(not_zero(beyond)));
+    const Which hit = hn::And(left, fits);
+    left = hn::AndNot(fits, left);
+    put(one, mode, hit);
+    return hit;
+  }
+
+  static HWY_INLINE void put(ModeLanes& to, const ModeLanes& from, Which which) {
+    to.mean = chosen(split_mask(hn::VecFromMask(Lanes(), which)), from.mean, to.mean);
+    to.weight = hn::IfThenElse(which, from.weight, to.weight);
+    to.spread = hn::IfThenElse(which, from.spread, to.spread);
+  }
+
+  /// strengthen() of the modes that have explained the pixels.
+  HWY_INLINE void strengthen(ModeLanes& mode, const EvenOdd& grey, const Apart& apart) {
+    // The upper half of a product is a shift.
+    const auto moved = [&](Wide mean, Wide above, Wide below) HWY_ATTR {
+      return hn::Sub(hn::Add(mean, hn::MulHigh(above, factor_)), hn::MulHigh(below, factor_));
+    };
+    mode.mean = {moved(mode.mean.even, apart.above.even, apart.below.even),
+                 moved(mode.mean.odd, apart.above.odd, apart.below.odd)};
+    if constexpr (kNewLight) {
+      mode.mean = chosen(split_mask(relit_), grey, mode.mean);
+      mode.spread = hn::IfVecThenElse(relit_, hn::Max(mode.spread, set(kFirstSpread)), mode.spread);
+    }
+    const EvenOdd end = spread_ends(mode.spread);
+    const Pixels one = set(1), wider = not_zero({hn::SaturatedSub(apart.either.even, end.even),
+                                                 hn::SaturatedSub(apart.either.odd, end.odd)});
+    mode.spread = hn::SaturatedSub(hn::SaturatedAdd(mode.spread, wider), hn::Xor(wider, one));
+    mode.weight = hn::SaturatedAdd(mode.weight, one);
+    if constexpr (kNewLight) {
+      const Which some = is_more(mode.weight, kUnsureWeight);
+      const Which enough = is_more(mode.weight, kEnoughWeight);
+      const Which unsure = hn::Not(is_zero(unsure_));
+      const Which sure_now = hn::And(unsure, hn::AndNot(enough, some));
+      mode.weight = hn::IfThenElse(sure_now, set(kEnoughWeight + 1), mode.weight);
     }
   }
-  Pixels least, greatest;
+
+  /// Fetches a mode of the row below, which mostly needs those that this one does.
+  HWY_INLINE void fetch_below(int k, int i) {
+    const auto* block = reinterpret_cast<const std::uint8_t*>(row_.mode[k] + i + row_.to_below);
+    for (std::size_t at = 0; at < sizeof(ModeBlock); at += kWordBits) hwy::Prefetch(block + at);
+  }
+
+  HWY_INLINE void owe(int k, int i, int at) {
+    if (!decays_) return;
+    std::uint8_t& owed = row_.notes[i].owed[k][at / kNoted];
+    owed = static_cast<std::uint8_t>(owed + (owed < 255));
+  }
+
+  const MixtureRow row_;  // a copy: what is stored may lie anywhere, so a reference is read again
+  const bool decays_;
+  const Pixels decay_, learn_, relight_;
+  const Wide factor_;
+  Pixels unsure_, relit_;  ///< kNewLight only
 };
 
-/// Which of the pixels are restless or near one that was, and explained by what is around them.
-HWY_INLINE hn::Mask<Lanes> explained_around(const MixtureRow& row, int x, Pixels restless) {
+template <bool kNewLight>
+HWY_INLINE void take_row(const MixtureRow row, int words, const FrameRules& rules) {
   const Lanes d;
-  const Pixels zero = hn::Zero(d), apart = hn::Set(d, kLeastApart);
-  const Pixels near = Around<kRestlessReach>(row.restless_around, x).greatest;
-  const auto stirs =
-      hn::Ne(hn::SaturatedSub(hn::Max(restless, near), hn::Set(d, kRestless - 1)), zero);
-  if (hn::AllFalse(d, stirs)) return stirs;
-  const Around<kNeighbourReach> around(row.grey_around, x);
-  const Pixels grey = hn::LoadU(d, row.picture + x);
-  const Pixels below = hn::SaturatedSub(around.least, hn::SaturatedAdd(grey, apart));
-  const Pixels above = hn::SaturatedSub(grey, hn::SaturatedAdd(around.greatest, apart));
-  return hn::And(stirs, hn::Eq(hn::Or(below, above), zero));
-}
-
-/// Follows which pixels come and go. Only what is foreground asks what is around it.
-HWY_INLINE void take_changes(const MixtureRow& row, int width) {
-  const Lanes d;
-  const Pixels zero = hn::Zero(d), one = hn::Set(d, 1), change = hn::Set(d, kChange);
-  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
-    std::uint8_t* bits = reinterpret_cast<std::uint8_t*>(row.was_foreground) + x / 8;
-    const Pixels is = hn::LoadU(d, row.foreground + x);
-    const auto was = hn::LoadMaskBits(d, bits), now = hn::Ne(is, zero);
-    hn::StoreMaskBits(d, now, bits);
-    const Pixels calmer = hn::SaturatedSub(hn::LoadU(d, row.restless + x), one);
-    const Pixels changed = hn::IfThenElse(hn::Xor(was, now), change, zero);
-    const Pixels restless = hn::SaturatedAdd(calmer, changed);
-    hn::StoreU(restless, d, row.restless + x);
-    if (hn::AllFalse(d, now)) continue;
-    hn::StoreU(hn::IfThenElse(explained_around(row, x, restless), zero, is), d, row.foreground + x);
+  Mixing<kNewLight> mixing(row, rules);
+  for (int i = 0; i < words; ++i) {
+    BlockNotes& notes = row.notes[i];
+    std::uint64_t foreground = 0, was = 0, is = 0;
+    for (int at = 0; at < kWordBits; at += kLanes) {
+      const std::uint64_t now = bits_of(mixing.take(i, at));
+      foreground |= now << at;
+      // Follows what comes and goes.
+      const std::uint64_t changed = (notes.foreground >> at ^ now) & kAllLanes;
+      std::uint8_t& stirred = notes.stirred[at / kNoted];
+      if (changed == 0 && stirred == 0) continue;
+      std::uint8_t* restless = row.restless + i * kWordBits + at;
+      const Pixels before = hn::Load(d, restless);
+      const Pixels change = hn::IfThenElseZero(which_of(changed), set(kChange));
+      const Pixels after = hn::SaturatedAdd(hn::SaturatedSub(before, set(1)), change);
+      hn::Store(after, d, restless);
+      stirred = !hn::AllTrue(d, is_zero(after));
+      was |= bits_of(is_more(before, kRestless - 1)) << at;
+      is |= bits_of(is_more(after, kRestless - 1)) << at;
+    }
+    notes.foreground = foreground;
+    notes.was_restless = was;
+    notes.is_restless = is;
   }
 }
 
-void grey_row(const std::uint16_t* mean, int width, std::uint8_t* out) {
-  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(Shorts()))) {
-    const V wide = hn::SaturatedAdd(hn::LoadU(Shorts(), mean + x), set(128));
-    store(hn::ShiftRight<8>(wide), out + x);
-  }
-}
-
-void mixture_row(const MixtureRow& row, int width, const FrameRules& rules) {
+void mixture_row(const MixtureRow& row, int words, const FrameRules& rules) {
   if (row.unsure)
-    take_row<true>(row, width, rules);
+    take_row<true>(row, words, rules);
   else
-    take_row<false>(row, width, rules);
-  take_changes(row, width);
+    take_row<false>(row, words, rules);
+}
+
+/// How many of the samples of a row differ from the background.
+int count_samples(const ModeBlock* blocks, const std::uint8_t* picture,
+                  const std::uint64_t* sampled, int words) {
+  std::size_t count = 0;
+  for (int i = 0; i < words; ++i) {
+    for (int at = 0; at < kWordBits; at += kLanes) {
+      const Pixels seen = hn::LoadU(Lanes(), picture + i * kWordBits + at);
+      const Pixels grey = grey_of(load_mean(blocks[i], at));
+      const Pixels apart = hn::Or(hn::SaturatedSub(seen, grey), hn::SaturatedSub(grey, seen));
+      count += hwy::PopCount(bits_of(is_more(apart, kSampleApart)) & sampled[i] >> at);
+    }
+  }
+  return static_cast<int>(count);
 }
 
 #endif

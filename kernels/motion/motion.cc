@@ -61,6 +61,7 @@ class MotionDetector::Impl {
       case MotionMethod::kDifference:
         for (Image<std::uint8_t>& picture : pictures_) picture = {width, height};
         majority_ = motion::Majority(width);
+        differing_ = BitImage(width, height);
         break;
       case MotionMethod::kBackground:
         background_.emplace(width, height);
@@ -125,11 +126,12 @@ class MotionDetector::Impl {
     if (!seen.compared || seen.global) mask_.clear();
     if (!seen.compared) return rest(time);
     std::copy_n(counted_.cell_pixels(), std::size(result_.cell_pixels), result_.cell_pixels);
-    for (int y = 0; y < plan_.height; ++y)
-      for (int i = 0; i < words_of(plan_.width); ++i)
-        mask_.view().row(y)[i] &= counted_.kept().row(y)[i];
-    counted_.count(std::as_const(mask_).view(), result_.cell_changed);
-    if (background_) stir();
+    for (int y = 0; y < plan_.height; ++y) {
+      std::uint64_t* row = mask_.view().row(y);
+      for (int i = 0; i < words_of(plan_.width); ++i) row[i] &= counted_.kept().row(y)[i];
+      counted_.count_row(y, row, result_.cell_changed);
+      if (background_) stir(y, row);
+    }
     follow_cells(plan_, seen.global, time, state_, result_);
     return result_;
   }
@@ -145,29 +147,29 @@ class MotionDetector::Impl {
     if (slots.then < 0) return;
     for (int y = 0; y < plan_.height; ++y) {
       motion::differing(pictures_[slots.then].view().row(y), now.row(y), plan_.width,
-                        motion::kLeastDifference, majority_->row(y));
-      majority_->take(y, mask_.view());
+                        motion::kLeastDifference, differing_.view().row(y));
+      majority_->take(y, std::as_const(differing_).view(), mask_.view());
     }
   }
 
-  /// Counts what differs from the mask before, which this one then is.
-  void stir() {
-    for (int y = 0; y < plan_.height; ++y)
-      for (int i = 0; i < words_of(plan_.width); ++i)
-        before_.view().row(y)[i] ^= mask_.view().row(y)[i];
-    counted_.count(std::as_const(before_).view(), result_.cell_stirred);
-    for (int y = 0; y < plan_.height; ++y)
-      std::copy_n(mask_.view().row(y), words_of(plan_.width), before_.view().row(y));
+  /// Counts what differs from the mask before in a row, which this one then is.
+  void stir(int y, const std::uint64_t* row) {
+    const int words = words_of(plan_.width);
+    std::uint64_t* before = before_.view().row(y);
+    for (int i = 0; i < words; ++i) before[i] ^= row[i];
+    counted_.count_row(y, before, result_.cell_stirred);
+    std::copy_n(row, words, before);
   }
 
   const MotionPlan plan_;
   BitImage mask_;
-  BitImage before_;  ///< the method background: first the mask before, then what differs from it
+  BitImage before_;  ///< the method background: the mask before
   motion::CountedPixels counted_;
   References references_;
   std::optional<motion::EdgeDifference> edges_;
   motion::EdgeFrame maps_[References::kSlots];
   std::optional<motion::Majority> majority_;
+  BitImage differing_;  ///< the method difference
   Image<std::uint8_t> pictures_[References::kSlots];
   std::optional<motion::Background> background_;
   MotionState state_;

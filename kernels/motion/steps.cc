@@ -18,9 +18,9 @@ namespace cuface::motion::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 // Never chosen: without vectors the plain version runs.
 void pack_vector(const std::uint8_t*, int, std::uint64_t*) {}
-void differing_row(const std::uint8_t*, const std::uint8_t*, int, int, std::uint8_t*) {}
-void add_rows(std::uint8_t*, const std::uint8_t*, const std::uint8_t*, int) {}
-void majority_row(const std::uint8_t*, int, std::uint64_t*) {}
+void differing_row(const std::uint8_t*, const std::uint8_t*, int, int, std::uint64_t*) {}
+void add_rows(const ColumnSums&, const std::uint64_t*, const std::uint64_t*, int) {}
+void majority_row(const ColumnSums&, int, std::uint64_t*) {}
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -42,45 +42,54 @@ void pack_vector(const std::uint8_t* bytes, int width, std::uint64_t* bits) {
 }
 
 void differing_row(const std::uint8_t* then, const std::uint8_t* now, int width, int least,
-                   std::uint8_t* out) {
+                   std::uint64_t* out) {
   const Lanes d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto limit = hn::Set(d, static_cast<std::uint8_t>(least)), one = hn::Set(d, 1);
+  const auto limit = hn::Set(d, static_cast<std::uint8_t>(least)), zero = hn::Zero(d);
   int x = 0;
   for (; x + lanes <= width; x += lanes) {
     const auto a = hn::LoadU(d, then + x), b = hn::LoadU(d, now + x);
     const auto apart = hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a));
-    const auto over = hn::SaturatedSub(apart, limit);
-    hn::StoreU(hn::Min(over, one), d, out + x);
-  }
-  for (; x < width; ++x) out[x] = static_cast<std::uint8_t>(std::abs(now[x] - then[x]) > least);
-}
-
-/// sums += in - out; null = a row of zeros.
-void add_rows(std::uint8_t* sums, const std::uint8_t* in, const std::uint8_t* out, int width) {
-  const Lanes d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  int x = 0;
-  for (; x + lanes <= width; x += lanes) {
-    auto sum = hn::LoadU(d, sums + x);
-    if (in) sum = hn::Add(sum, hn::LoadU(d, in + x));
-    if (out) sum = hn::Sub(sum, hn::LoadU(d, out + x));
-    hn::StoreU(sum, d, sums + x);
+    store_bits(hn::Ne(hn::SaturatedSub(apart, limit), zero), x, out);
   }
   for (; x < width; ++x)
-    sums[x] = static_cast<std::uint8_t>(sums[x] + (in ? in[x] : 0) - (out ? out[x] : 0));
+    if (std::abs(now[x] - then[x]) > least) set_bit(out, x);
 }
 
-/// Sums of columns have kAround / 2 zeros before them, and a vector and as many behind.
-void majority_row(const std::uint8_t* sums, int width, std::uint64_t* bits) {
+/// sums += in - out. Most words of both are empty.
+void add_rows(const ColumnSums& sums, const std::uint64_t* in, const std::uint64_t* out,
+              int words) {
+  const Lanes d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto one = hn::Set(d, 1);
+  for (int i = 0; i < words; ++i) {
+    if ((in[i] | out[i]) == 0) continue;
+    sums.counts[i] += static_cast<std::int32_t>(hwy::PopCount(in[i]));
+    sums.counts[i] -= static_cast<std::int32_t>(hwy::PopCount(out[i]));
+    const auto* ins = reinterpret_cast<const std::uint8_t*>(in + i);
+    const auto* outs = reinterpret_cast<const std::uint8_t*>(out + i);
+    for (int at = 0; at < kWordBits; at += lanes) {
+      std::uint8_t* to = sums.columns + i * kWordBits + at;
+      const auto more = hn::IfThenElseZero(hn::LoadMaskBits(d, ins + at / 8), one);
+      const auto less = hn::IfThenElseZero(hn::LoadMaskBits(d, outs + at / 8), one);
+      hn::Store(hn::Sub(hn::Add(hn::Load(d, to), more), less), d, to);
+    }
+  }
+}
+
+void majority_row(const ColumnSums& sums, int words, std::uint64_t* bits) {
   const Lanes d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const auto least = hn::Set(d, kLeastAround - 1);
-  for (int x = 0; x < width; x += lanes) {
-    auto sum = hn::LoadU(d, sums + x - kAround / 2);
-    for (int i = 1 - kAround / 2; i <= kAround / 2; ++i)
-      sum = hn::Add(sum, hn::LoadU(d, sums + x + i));
-    store_bits(hn::Ne(hn::SaturatedSub(sum, least), hn::Zero(d)), x, bits);
+  for (int i = 0; i < words; ++i) {
+    bits[i] = 0;
+    if (sums.counts[i - 1] + sums.counts[i] + sums.counts[i + 1] < kLeastAround) continue;
+    for (int x = i * kWordBits; x < (i + 1) * kWordBits; x += lanes) {
+      auto sum = hn::LoadU(d, sums.columns + x - kAround / 2);
+      for (int k = 1 - kAround / 2; k <= kAround / 2; ++k)
+        sum = hn::Add(sum, hn::LoadU(d, sums.columns + x + k));
+      store_bits(hn::Ne(hn::SaturatedSub(sum, least), hn::Zero(d)), x, bits);
+    }
   }
 }
 
@@ -233,43 +242,40 @@ void EdgeDifference::run_plain(Bits then, Bits now, ImageView<std::uint64_t> out
 }
 
 void differing(const std::uint8_t* then, const std::uint8_t* now, int width, int least,
-               std::uint8_t* out) {
+               std::uint64_t* out) {
+  std::fill_n(out, words_of(width), std::uint64_t{0});
   if (simd::vectors()) return CUFACE_DISPATCH(differing_row)(then, now, width, least, out);
   for (int x = 0; x < width; ++x)
-    out[x] = static_cast<std::uint8_t>(std::abs(now[x] - then[x]) > least);
-}
-
-namespace {
-constexpr int kBeside = 64;  // so that vectors are aligned, and may be read behind a row's last one
+    if (std::abs(now[x] - then[x]) > least) set_bit(out, x);
 }
 
 Majority::Majority(int width)
     : width_(width),
-      rows_(zeros<std::uint8_t>(width, kAround + 1)),
-      sums_(zeros<std::uint8_t>(width + 3 * kBeside, 1)) {}
+      columns_(zeros<std::uint8_t>((words_of(width) + 2) * kWordBits, 1)),
+      counts_(static_cast<std::size_t>(words_of(width)) + 2),
+      none_(static_cast<std::size_t>(words_of(width))) {}
 
-std::uint8_t* Majority::row(int y) { return rows_.view().row(y % rows_.height()); }
-
-void Majority::take(int y, ImageView<std::uint64_t> out) {
+void Majority::take(int y, Bits pixels, ImageView<std::uint64_t> out) {
   constexpr int kHalf = kAround / 2;
-  if (y == 0) std::memset(sums_.view().row(0), 0, static_cast<std::size_t>(sums_.width()));
-  std::uint8_t* sums = sums_.view().row(0) + kBeside;
-  const auto add = [&](int in, int gone) {
-    CUFACE_DISPATCH(add_rows)
-    (sums, in < out.height ? row(in) : nullptr, gone >= 0 ? row(gone) : nullptr, width_);
+  if (y == 0) {
+    clear(columns_);
+    std::fill(counts_.begin(), counts_.end(), 0);
+  }
+  const auto row = [&](int i) {
+    return i >= 0 && i < pixels.height ? pixels.row(i) : none_.data();
   };
   const int last = y == out.height - 1 ? y : y - kHalf;
   for (int i = y; i <= last + kHalf; ++i) {
-    if (simd::vectors()) add(i, i - kAround);
-    if (i >= kHalf) keep(i - kHalf, out);
+    if (simd::vectors()) CUFACE_DISPATCH(add_rows)(sums(), row(i), row(i - kAround), pixels.width);
+    if (i >= kHalf) keep(i - kHalf, pixels, out);
   }
 }
 
 /// A row whose sums down the rows are made.
-void Majority::keep(int y, ImageView<std::uint64_t> out) {
+void Majority::keep(int y, Bits pixels, ImageView<std::uint64_t> out) {
   constexpr int kHalf = kAround / 2;
   if (simd::vectors()) {
-    CUFACE_DISPATCH(majority_row)(sums_.view().row(0) + kBeside, width_, out.row(y));
+    CUFACE_DISPATCH(majority_row)(sums(), out.width, out.row(y));
     out.row(y)[out.width - 1] &= bits_between(out.width - 1, 0, width_);
     return;
   }
@@ -278,23 +284,9 @@ void Majority::keep(int y, ImageView<std::uint64_t> out) {
     int count = 0;
     for (int v = std::max(y - kHalf, 0); v <= std::min(y + kHalf, out.height - 1); ++v)
       for (int u = std::max(x - kHalf, 0); u <= std::min(x + kHalf, width_ - 1); ++u)
-        count += row(v)[u];
+        count += bit_at(pixels, u, v);
     if (count >= kLeastAround) set_bit(out.row(y), x);
   }
-}
-
-RowsAround::RowsAround(int width, int reach)
-    : width_(width),
-      reach_(reach),
-      rows_(zeros<std::uint8_t>(width + 3 * kBeside, 2 * reach + 1)),
-      around_(static_cast<std::size_t>(rows_.height())) {}
-
-std::uint8_t* RowsAround::row(int y) { return rows_.view().row(y % rows_.height()) + kBeside; }
-
-void RowsAround::widen(int y) {
-  std::uint8_t* at = row(y);
-  std::fill_n(at - reach_, reach_, at[0]);
-  std::fill_n(at + width_, reach_, at[width_ - 1]);
 }
 
 }  // namespace cuface::motion

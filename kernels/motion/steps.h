@@ -2,7 +2,6 @@
 // that gives the same bits. All pictures of a call have one size.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,12 +15,16 @@ namespace cuface::motion {
 using Bytes = ImageView<const std::uint8_t>;
 using Bits = ImageView<const std::uint64_t>;  ///< `width` in words
 
-/// A picture of zeros, and what lies behind its rows up to the next multiple of 64 bytes.
+/// Makes zeros of a picture, and of what lies behind its rows up to the next multiple of 64 bytes.
+template <typename T>
+void clear(Image<T>& picture) {
+  for (int y = 0; y < picture.height(); ++y)
+    std::memset(picture.view().row(y), 0, static_cast<std::size_t>(picture.view().stride));
+}
 template <typename T>
 Image<T> zeros(int width, int height) {
   Image<T> out(width, height);
-  for (int y = 0; y < height; ++y)
-    std::memset(out.view().row(y), 0, static_cast<std::size_t>(out.view().stride));
+  clear(out);
   return out;
 }
 
@@ -37,6 +40,12 @@ class BitImage {
  private:
   Image<std::uint64_t> words_;
 };
+
+inline bool is_empty(const std::uint64_t* row, int words) {
+  std::uint64_t any = 0;
+  for (int i = 0; i < words; ++i) any |= row[i];
+  return any == 0;
+}
 
 /// A bit for each byte that is not 0.
 void pack(Bytes bytes, ImageView<std::uint64_t> bits);
@@ -81,58 +90,36 @@ class EdgeDifference {
 /// The method difference: two frames differ in a pixel that is further apart, in grey levels.
 inline constexpr int kLeastDifference = 15;
 
-/// A row: 1 where the grey levels of two are more than `least` apart, 0 elsewhere.
+/// A row: a bit where the grey levels of two are more than `least` apart.
 void differing(const std::uint8_t* then, const std::uint8_t* now, int width, int least,
-               std::uint8_t* out);
+               std::uint64_t* out);
 
 /// Keeps what is not alone: a pixel is set if at least `kLeastAround` of the kAround x kAround
-/// around it are 1. Those outside of the picture are 0. A row at a time, so that the pixels need no
-/// picture of their own.
+/// around it are. Those outside of the picture are not.
 inline constexpr int kAround = 7, kLeastAround = 22;
+/// Sums down kAround rows: of each column, and of a word's columns. Both are 0 before and behind
+/// the row.
+struct ColumnSums {
+  std::uint8_t* columns;
+  std::int32_t* counts;
+};
 class Majority {
  public:
   Majority() = default;
   explicit Majority(int width);
-  /// Where row y of the pixels, 0 or 1, is to be written: up to the next multiple of 64 of them.
-  std::uint8_t* row(int y);
-  /// Takes row y when it is there, from 0 on, and fills all rows of `out` up to y - kAround / 2, at
-  /// the end all that are left.
-  void take(int y, ImageView<std::uint64_t> out);
+  /// Takes row y of the pixels when it is there, from 0 on, and fills all rows of `out` up to
+  /// y - kAround / 2, at the end all that are left.
+  void take(int y, Bits pixels, ImageView<std::uint64_t> out);
 
  private:
-  void keep(int y, ImageView<std::uint64_t> out);
+  void keep(int y, Bits pixels, ImageView<std::uint64_t> out);
+
+  ColumnSums sums() { return {columns_.view().row(0) + kWordBits, counts_.data() + 1}; }
 
   int width_ = 0;
-  Image<std::uint8_t> rows_, sums_;
-};
-
-/// The rows of a picture within `reach` of one, as they were before that one and those above it
-/// were written over: copies.
-class RowsAround {
- public:
-  RowsAround(int width, int reach);
-  /// 2 * reach + 1 rows around row y of `height`; y goes up from 0, and copy(row, to) is called for
-  /// each row before it may be written over. They may be read `reach` pixels beside their ends, and
-  /// a vector behind that. What is outside of the picture is as what is nearest in it.
-  template <typename Copy>
-  const std::uint8_t* const* around(int y, int height, const Copy& copy) {
-    if (y == 0) next_ = 0;
-    for (; next_ <= std::min(y + reach_, height - 1); ++next_) {
-      copy(next_, row(next_));
-      widen(next_);
-    }
-    for (int i = -reach_; i <= reach_; ++i)
-      around_[static_cast<std::size_t>(i + reach_)] = row(std::clamp(y + i, 0, height - 1));
-    return around_.data();
-  }
-
- private:
-  std::uint8_t* row(int y);
-  void widen(int y);
-
-  int width_, reach_, next_ = 0;
-  Image<std::uint8_t> rows_;
-  std::vector<const std::uint8_t*> around_;
+  Image<std::uint8_t> columns_;
+  std::vector<std::int32_t> counts_;
+  std::vector<std::uint64_t> none_;  ///< a row outside of the picture
 };
 
 }  // namespace cuface::motion
