@@ -10,10 +10,10 @@
 
 namespace cuface::test {
 
-inline ForestOptions small_options() {
+inline ForestOptions small_options(int trees_of_level = 6) {
   ForestOptions options;
   options.cascade_depth = 2;
-  options.num_trees_per_cascade_level = 6;
+  options.num_trees_per_cascade_level = trees_of_level;
   options.tree_depth = 3;
   options.oversampling_amount = 7;
   options.feature_pool_size = 60;
