@@ -17,7 +17,7 @@ LargeMemory::LargeMemory(std::size_t bytes) {
   const std::align_val_t alignment{large ? kLargePage : kAlignment};
   data_ = {::operator new(bytes, alignment), Free{alignment}};
 #ifdef MADV_HUGEPAGE
-  // A wish: where the system does not grant it the memory is as good.
+  // A hint: where the system does not grant it the memory is as good.
   if (large) madvise(data_.get(), bytes, MADV_HUGEPAGE);
 #endif
 }

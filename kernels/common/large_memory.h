@@ -1,5 +1,5 @@
-// Memory for a table that a frame goes through as a whole. In pages of 4 KiB a processor has
-// forgotten where they are when something else ran before, as a decoder does; large ones it finds.
+// Memory for a table that a frame goes through as a whole. Its pages of 4 KiB would be evicted from
+// the TLB when something else runs in between, as a decoder does; large pages stay.
 #pragma once
 
 #include <cstddef>

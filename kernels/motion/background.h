@@ -24,7 +24,7 @@ struct alignas(kWordBits) ModeBlock {
   std::uint16_t& mean(int x) { return means[x % 2][x / 2]; }
 };
 
-/// Of so many pixels there is one note whether vector code may pass over something.
+/// Pixels that share an entry of `owed` and of `stirred`.
 inline constexpr int kNoted = 16;
 
 /// What else is known of the same pixels. Vector code of one kind made the notes that it reads, so

@@ -1,7 +1,6 @@
 #include "kernels/motion/motion.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>

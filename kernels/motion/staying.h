@@ -8,8 +8,8 @@
 
 namespace cuface::motion {
 
-/// Most words of what moved are empty, and of the others most have a row close by that says all. So
-/// nothing is made of whole pictures but what is near along the rows.
+/// Only the spread along rows is stored. Rows above and below are looked up where something moved,
+/// as most words are empty.
 class Staying {
  public:
   Staying() = default;

@@ -6,7 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 #include <utility>
 
 #include "kernels/common/dispatch.h"

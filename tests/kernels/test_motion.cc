@@ -7,10 +7,13 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/bits.h"
 #include "kernels/motion/motion.h"
+#include "kernels/motion/staying.h"
 #include "tests/kernels/allocations.h"
 #include "tests/kernels/motion_videos.h"
 #include "tests/kernels/versions.h"
@@ -45,6 +48,36 @@ class MotionOfEveryVersion : public test::EveryVersion {};
 CUFACE_EVERY_VERSION(MotionOfEveryVersion);
 class MotionByVectors : public test::EveryVersion {};
 CUFACE_EVERY_VECTOR_VERSION(MotionByVectors);
+
+// Above 63 a reach takes several passes over a row, and no version has code of its own for that.
+TEST(Staying, EqualsOpenCvsDilation) {
+  for (const auto& [width, height, reach] :
+       {std::tuple(2600, 3, 96), {200, 9, 63}, {1300, 4, 64}, {65, 3, 1}, {1, 1, 130}}) {
+    const cv::Mat before =
+                      specks(width, height, reach > 1 ? 1 : 50, 1) & specks(width, height, 20, 2),
+                  now = specks(width, height, 30, 3);
+    cv::Mat near;
+    cv::dilate(before, near, cv::Mat::ones(2 * reach + 1, 2 * reach + 1, CV_8U), {-1, -1}, 1,
+               cv::BORDER_CONSTANT, cv::Scalar(0));
+    const cv::Mat expected = now & near;
+    motion::BitImage then(width, height), moved(width, height), stayed(width, height);
+    for (int y = 0; y < height; ++y) {
+      pack_row(before.ptr(y), width, then.view().row(y));
+      pack_row(now.ptr(y), width, moved.view().row(y));
+    }
+    motion::Staying staying(width, height, reach);
+    staying.prepare(std::as_const(then).view());
+    staying.keep(std::as_const(moved).view(), stayed.view());
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x)
+        ASSERT_EQ(bit_at(std::as_const(stayed).view(), x, y), expected.at<std::uint8_t>(y, x) != 0)
+            << width << "x" << height << ", " << reach << ": " << x << ", " << y;
+    if (width > 1) {
+      EXPECT_GT(cv::countNonZero(expected), 0) << reach;
+      EXPECT_LT(cv::countNonZero(expected), cv::countNonZero(now)) << reach;
+    }
+  }
+}
 
 // By cv::dilate both ways: an edge has come that no former one is near, or gone.
 TEST_P(MotionOfEveryVersion, EdgesEqualOpenCv) {
