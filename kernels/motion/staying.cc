@@ -5,22 +5,21 @@
 namespace cuface::motion {
 namespace {
 
-/// Bits and those up to `by` above them.
-std::uint64_t spread_up(std::uint64_t bits, int by) {
+/// Bits and those up to `by` from them, to the side that shift(bits, n) moves them to.
+template <typename Shift>
+std::uint64_t spread(std::uint64_t bits, int by, Shift shift) {
   for (int reach = 0; reach < by;) {
     const int step = std::min(reach + 1, by - reach);
-    bits |= bits << step;
+    bits |= shift(bits, step);
     reach += step;
   }
   return bits;
 }
+std::uint64_t spread_up(std::uint64_t bits, int by) {
+  return spread(bits, by, [](std::uint64_t word, int n) { return word << n; });
+}
 std::uint64_t spread_down(std::uint64_t bits, int by) {
-  for (int reach = 0; reach < by;) {
-    const int step = std::min(reach + 1, by - reach);
-    bits |= bits >> step;
-    reach += step;
-  }
-  return bits;
+  return spread(bits, by, [](std::uint64_t word, int n) { return word >> n; });
 }
 
 /// Adds a word of a row, and what is up to `by` pixels beside its bits, 0 < by < 64.

@@ -17,35 +17,31 @@
 #include "kernels/keypoints/keypoints.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/kernels/guarded_detector.h"
 #include "tests/moving_faces.h"
 
 namespace cuface::test {
 
-/// A detector of CUDA with its scratch, its picture and its list, in guarded memory.
+/// A detector of keypoints with its list.
 template <typename Detector>
-class GuardedDetector {
+class GuardedKeypointDetector : public GuardedDetector<Detector> {
  public:
   void set(const Grey& picture) {
-    picture_->set(picture.view());
+    this->picture_->set(picture.view());
     out_->set(std::vector<std::uint8_t>(out_->size(), kCanary));
   }
 
  protected:
-  /// Gives the detector its memory. `list_bytes(detector)` is the size of the largest list.
+  /// `list_bytes(detector)` is the size of the largest list.
   template <typename ListBytes>
   void hold(Result<Detector> made, const cuda::ScratchLayout& layout, int width, int height,
             int lead, int padding, ListBytes list_bytes) {
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    if (!made.ok()) return;
-    detector_.emplace(std::move(made.value()));
-    scratch_.emplace(layout.bytes(), kCanary);
-    detector_->bind(reinterpret_cast<std::byte*>(scratch_->data()));
-    picture_.emplace(width, height, lead, padding);
-    out_.emplace(list_bytes(*detector_), kCanary);
+    if (GuardedDetector<Detector>::hold(std::move(made), layout, width, height, lead, padding))
+      out_.emplace(list_bytes(*this->detector_), kCanary);
   }
   /// The list; looks at the guards of all memory.
   std::vector<std::uint8_t> list_read() {
-    scratch_->get();
+    this->scratch_->get();
     return out_->get();
   }
   static void expect_nothing_behind(const std::vector<std::uint8_t>& list, std::size_t used) {
@@ -54,9 +50,7 @@ class GuardedDetector {
         << "wrote behind the last keypoint";
   }
 
-  std::optional<Detector> detector_;
-  std::optional<GuardedBytes> scratch_, out_;
-  std::optional<DevicePicture> picture_;
+  std::optional<GuardedBytes> out_;
 };
 
 /// Device is made of a configuration, a size, a lead and a padding; set(), enqueue() and found()

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/bits.h"
@@ -14,6 +15,7 @@
 #include "kernels/edges/edges.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/kernels/guarded_detector.h"
 #include "tests/moving_faces.h"
 
 namespace cuface::test {
@@ -86,18 +88,13 @@ inline Found reference(const Grey& picture, const EdgeConfig& config) {
 }
 
 /// A detector of CUDA with its scratch, and results in guarded memory, rows `padding` apart.
-class Device {
+class Device : public GuardedDetector<cuda::EdgeDetector> {
  public:
   Device(const EdgeConfig& config, int width, int height, int lead = 0, int padding = 0)
       : width_(width), height_(height), lead_(lead), padding_(padding) {
     cuda::ScratchLayout layout;
     auto made = cuda::EdgeDetector::create(config, width, height, layout);
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    if (!made.ok()) return;
-    detector_.emplace(std::move(made.value()));
-    scratch_.emplace(layout.bytes(), kCanary);
-    detector_->bind(reinterpret_cast<std::byte*>(scratch_->data()));
-    picture_.emplace(width, height, lead, padding);
+    if (!hold(std::move(made), layout, width, height, lead, padding)) return;
     const auto bytes = static_cast<std::size_t>(lead + (width + padding) * height);
     for (auto& picture : pictures_) picture.emplace(bytes, kCanary);
     bits_.emplace(static_cast<std::size_t>(words_of(width) * height) * 8, kCanary);
@@ -138,9 +135,7 @@ class Device {
   }
 
   int width_, height_, lead_, padding_;
-  std::optional<cuda::EdgeDetector> detector_;
-  std::optional<GuardedBytes> scratch_, pictures_[3], bits_;
-  std::optional<DevicePicture> picture_;
+  std::optional<GuardedBytes> pictures_[3], bits_;
 };
 
 }  // namespace cuface::test

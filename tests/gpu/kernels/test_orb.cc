@@ -52,7 +52,7 @@ BinaryFeatures reference(const Grey& picture, const OrbConfig& config) {
   return out;
 }
 
-class Device : public test::GuardedDetector<cuda::OrbDetector> {
+class Device : public test::GuardedKeypointDetector<cuda::OrbDetector> {
  public:
   Device(const OrbConfig& config, int width, int height, int lead = 0, int padding = 0) {
     cuda::ScratchLayout layout;

@@ -69,7 +69,7 @@ SurfDetector reference(const SurfConfig& config) {
   return std::move(made.value());
 }
 
-class Device : public test::GuardedDetector<cuda::SurfDetector> {
+class Device : public test::GuardedKeypointDetector<cuda::SurfDetector> {
  public:
   Device(const SurfConfig& config, int width, int height, int lead = 0, int padding = 0,
          int most_given = 0) {
