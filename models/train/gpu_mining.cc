@@ -4,8 +4,6 @@
 #include <array>
 #include <cstring>
 #include <deque>
-#include <numeric>
-#include <tuple>
 #include <utility>
 
 #ifdef CUFACE_HAVE_CUDA
@@ -132,7 +130,7 @@ class CudaMining final : public GpuMining {
   static constexpr std::size_t kMostBytes = std::size_t{3} << 26;     ///< of a scratch of several
   static constexpr std::size_t kMostInFlight = std::size_t{1} << 30;  ///< of all, or one picture
   static constexpr std::uint32_t kBoxes = 1024;  ///< of a picture, fetched with the counts
-  // The same of windows' pixels; large windows are fewer.
+  // The same of windows' pixels, on average; large windows are fewer.
   static constexpr std::size_t kWindows = 64, kWindowBytes = std::size_t{36} << 10;
 
   /// What has begun and not ended is not asked for.
@@ -238,9 +236,19 @@ class CudaMining final : public GpuMining {
   Status end(const Load& load, std::vector<SearchedPicture>& found) {
     CUFACE_TRY(load.wait());
     std::size_t place = 0;
-    for (const Group& group : load.groups)
-      for (std::size_t i = 0; i < group.tasks.size(); ++i)
-        CUFACE_TRY(fetch(load, group, i, place++, found[group.tasks[i]]));
+    for (const Group& group : load.groups) {
+      const std::uint8_t* const pixels = load.windows.data() + place * bytes_of_windows();
+      std::uint32_t begin = 0;
+      for (std::size_t i = 0; i < group.tasks.size(); ++i) {
+        SearchedPicture& picture = found[group.tasks[i]];
+        const std::uint32_t count = load.counts.data()[place].raw;
+        const std::uint32_t most = most_windows(group);
+        begin = cuda::FetchedWindows::begin_of_next(begin, count, most);
+        const std::uint8_t* const behind = pixels + begin * window_pixels();
+        if (begin <= most) picture.pixels.assign(behind - count * window_pixels(), behind);
+        CUFACE_TRY(fetch(load, group, i, place++, picture));
+      }
+    }
     return load.wait();
   }
 
@@ -294,7 +302,7 @@ class CudaMining final : public GpuMining {
          plan.search.level_count(), model.window_width, model.window_height},
         plan.pixels, count, apart,
         {load.counts.data() + place, load.boxes.data() + place * kBoxes,
-         load.windows.data() + place * bytes, kBoxes, most_windows()},
+         load.windows.data() + place * bytes, kBoxes, most_windows(group)},
         launch);
   }
 
@@ -319,12 +327,7 @@ class CudaMining final : public GpuMining {
                        "copying windows from the GPU"));
       CUFACE_TRY(load.wait());
     }
-    if (count <= most_windows()) {
-      sort_with_pixels(load.windows.data() + place * bytes_of_windows(), found);
-      return {};
-    }
-    std::ranges::sort(found.boxes, {}, kInOrder);
-    if (!plan.kind.generated) return {};
+    if (!plan.kind.generated || !found.pixels.empty()) return {};
     // Of a whole picture the copy would take longer than the search.
     int first = kGeneratedHeight, last = 0;
     for (const Rect& box : found.boxes) {
@@ -344,29 +347,17 @@ class CudaMining final : public GpuMining {
                  "copying a background from the GPU");
   }
 
-  /// As the CPU's search has them.
-  static constexpr auto kInOrder = [](const Rect& box) { return std::tuple(box.w, box.y, box.x); };
-  void sort_with_pixels(const std::uint8_t* pixels, SearchedPicture& found) const {
-    const std::vector<Rect> boxes = found.boxes;
-    std::vector<std::size_t> order(boxes.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::sort(order, {}, [&](std::size_t i) { return kInOrder(boxes[i]); });
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      found.boxes[i] = boxes[order[i]];
-      const std::uint8_t* window = pixels + order[i] * window_pixels();
-      found.pixels.insert(found.pixels.end(), window, window + window_pixels());
-    }
-  }
-
   std::size_t window_pixels() const {
     return static_cast<std::size_t>(plans_.model().window_width) *
            static_cast<std::size_t>(plans_.model().window_height);
   }
-  /// Of a picture, whose pixels are fetched.
-  std::uint32_t most_windows() const {
-    return static_cast<std::uint32_t>(std::min(kWindowBytes / window_pixels(), kWindows));
+  /// Of so many pixels are fetched, of a picture on average.
+  std::size_t usual_windows() const { return std::min(kWindowBytes / window_pixels(), kWindows); }
+  std::size_t bytes_of_windows() const { return usual_windows() * window_pixels(); }
+  /// Of all pictures of a group.
+  std::uint32_t most_windows(const Group& group) const {
+    return static_cast<std::uint32_t>(usual_windows() * group.tasks.size());
   }
-  std::size_t bytes_of_windows() const { return most_windows() * window_pixels(); }
 
   const std::uint64_t seed_;
   int device_ = 0;

@@ -30,7 +30,7 @@ struct SearchedPicture {
   bool is_searched = false;
   bool too_many = false;             ///< pass, more than kMaxRawWindows: `boxes` has none
   std::int64_t windows = 0;          ///< looked at
-  std::vector<Rect> boxes;           ///< as Searcher::search() has them, in its order
+  std::vector<Rect> boxes;           ///< as Searcher::search() has them, in any order
   std::vector<std::uint8_t> pixels;  ///< of the boxes' windows in their levels, or none
   /// The picture, where it was generated and has boxes without pixels; only the rows that they lie
   /// in.

@@ -272,6 +272,8 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     m.passing = passing(stages);
     CUFACE_TRY(m.choose_processor(model));
     m.seen.clear();
+    m.seen.reserve(m.options.wanted);
+    found.reserve(m.options.wanted);
     for (std::size_t i = 0; i < found.count(); ++i) m.seen.insert(xxh64(found.at(i)));
     std::vector<MiningSearch> searches;
     for (int i = 0; i < m.workers.count(); ++i) searches.emplace_back(m.bank, *model, m.passing);

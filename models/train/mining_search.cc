@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <list>
+#include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "kernels/boost/boost.h"
@@ -133,18 +135,25 @@ class MiningSearch::Impl {
       result.windows = sizes().searcher->windows();
     }
     const std::vector<Rect>& boxes = on_gpu ? on_gpu->boxes : found;
-    result.passed = static_cast<std::int64_t>(boxes.size());
-    std::size_t level = 0;
     const std::uint8_t* pixels =
         on_gpu && !on_gpu->pixels.empty() ? on_gpu->pixels.data() : nullptr;
-    for (const Rect& box : boxes) {  // by level, so that levels are found by going on
+    result.passed = static_cast<std::int64_t>(boxes.size());
+    std::vector<std::size_t> order(boxes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) {
+      return std::tuple(boxes[i].w, boxes[i].y, boxes[i].x);
+    });
+    const WindowSize size{bank_.width(), bank_.height()};
+    std::size_t level = 0;
+    for (const std::size_t i : order) {  // by level, so that levels are found by going on
+      const Rect& box = boxes[i];
       while (level < sizes().levels.size() &&
-             !has_size(box, bank_.width(), bank_.height(), sizes().levels[level].scale))
+             !has_size(box, size.width, size.height, sizes().levels[level].scale))
         ++level;
       if (level == sizes().levels.size()) break;
       const float scale = sizes().levels[level].scale;
-      out.push_back({level, level_place(box.x, scale), level_place(box.y, scale), pixels});
-      if (pixels) pixels += WindowSize{bank_.width(), bank_.height()}.pixels();
+      out.push_back({level, level_place(box.x, scale), level_place(box.y, scale),
+                     pixels ? pixels + i * size.pixels() : nullptr});
     }
     return true;
   }

@@ -40,6 +40,7 @@ class WindowList {
   /// The window of that size at (x,y) of a picture that it lies in.
   void add(ImageView<const std::uint8_t> picture, int x, int y);
   void clear() { pixels_.clear(); }
+  void reserve(std::size_t windows) { pixels_.reserve(windows * size_.pixels()); }
 
  private:
   WindowSize size_;

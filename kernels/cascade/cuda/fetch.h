@@ -9,6 +9,7 @@
 #include "kernels/cascade/cuda/search.h"
 #include "kernels/common/cuda/launch.h"
 #include "kernels/common/geometry.h"
+#include "kernels/common/host_device.h"
 #include "kernels/common/image.h"
 #include "kernels/common/status.h"
 
@@ -27,9 +28,17 @@ struct RawWindows {
 struct FetchedWindows {
   SearchCounts* counts;
   Rect* boxes;  ///< most_boxes of each, as far as there are
-  std::uint8_t*
-      pixels;  ///< most_windows of each, row after row: all of a picture's windows, or none
+  /// Windows of all pictures, one behind the other, row after row. A picture has all of its windows
+  /// there, or none where begin_of_next() says that they do not fit.
+  std::uint8_t* pixels;
   std::uint32_t most_boxes, most_windows;
+
+  /// Where the pixels of the next picture's windows begin, behind a picture with `count` windows
+  /// whose own begin at `begin`. That one's fit where this is at most most_windows.
+  CUFACE_HD static std::uint32_t begin_of_next(std::uint32_t begin, std::uint32_t count,
+                                               std::uint32_t most_windows) {
+    return begin > most_windows || count > most_windows - begin ? most_windows + 1 : begin + count;
+  }
 };
 
 /// Of `pictures` pictures, of which each has its atlas and its windows `apart` bytes behind those
