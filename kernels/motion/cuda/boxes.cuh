@@ -1,5 +1,5 @@
-// Boxes of moving cells and their ids (events.h), by a warp: a lane has two rows of cells, or two
-// boxes.
+// Boxes of moving cells and their ids (events.h), by a warp: a lane has one or two rows of cells,
+// and up to two boxes.
 #pragma once
 
 #include <cstdint>
@@ -11,121 +11,145 @@ namespace cuface::cuda::motion {
 
 static_assert(kMostMotionCells == 2 * kWarp && kMostMotionBoxes == 2 * kWarp);
 
-/// One word of each row of cells. The lane's rows are `lane` and `lane + kWarp`.
+/// A word of each row of cells. The lane's rows are `lane` and, of two, `lane + kWarp`. Few cells
+/// need but one word of 32 bits, and a part of the time.
+template <typename Word, int kRows>
 struct CellRows {
-  std::uint64_t row[2] = {};
+  Word row[kRows] = {};
 
-  __device__ CellRows operator&(const CellRows& other) const {
-    return {{row[0] & other.row[0], row[1] & other.row[1]}};
+  CellRows() = default;
+  template <typename WordOf>
+  __device__ CellRows(int lane, const WordOf& word_of) {
+    for (int h = 0; h < kRows; ++h) row[h] = static_cast<Word>(word_of(lane + h * kWarp));
   }
-  __device__ bool operator!=(const CellRows& other) const {
-    return row[0] != other.row[0] || row[1] != other.row[1];
+  /// The columns that have a cell, in all lanes.
+  __device__ std::uint64_t columns() const {
+    std::uint64_t own = 0;
+    for (int h = 0; h < kRows; ++h) own |= row[h];
+    std::uint64_t out = bits_of_warp(static_cast<unsigned>(own));
+    if constexpr (sizeof(Word) > sizeof(unsigned))
+      out |= std::uint64_t{bits_of_warp(static_cast<unsigned>(own >> 32))} << 32;
+    return out;
   }
-  /// A bit for each row that has a cell.
+  /// The rows that have one.
   __device__ std::uint64_t used() const {
-    return __ballot_sync(kAllLanes, row[0] != 0) |
-           std::uint64_t{__ballot_sync(kAllLanes, row[1] != 0)} << kWarp;
+    std::uint64_t out = 0;
+    for (int h = 0; h < kRows; ++h)
+      out |= std::uint64_t{__ballot_sync(kAllLanes, row[h] != 0)} << h * kWarp;
+    return out;
+  }
+  __device__ int cells() const {
+    int own = 0;
+    for (int h = 0; h < kRows; ++h) own += count_bits(row[h]);
+    return sum_of_warp(own);
   }
   /// around() of each row.
   __device__ CellRows near(int lane) const {
-    const std::uint64_t across[2] = {row[0] | row[0] << 1 | row[0] >> 1,
-                                     row[1] | row[1] << 1 | row[1] >> 1};
-    const std::uint64_t last = __shfl_sync(kAllLanes, across[0], kWarp - 1);
-    const std::uint64_t next = __shfl_sync(kAllLanes, across[1], 0);
+    Word across[kRows];
+    for (int h = 0; h < kRows; ++h) across[h] = row[h] | row[h] << 1 | row[h] >> 1;
     CellRows out;
-    for (int h = 0; h < 2; ++h) {
-      const std::uint64_t above = __shfl_up_sync(kAllLanes, across[h], 1);
-      const std::uint64_t below = __shfl_down_sync(kAllLanes, across[h], 1);
-      const std::uint64_t upper = lane > 0 ? above : h == 0 ? 0 : last;
-      const std::uint64_t lower = lane < kWarp - 1 ? below : h == 0 ? next : 0;
-      out.row[h] = across[h] | upper | lower;
+    for (int h = 0; h < kRows; ++h) {
+      Word above = __shfl_up_sync(kAllLanes, across[h], 1);
+      Word below = __shfl_down_sync(kAllLanes, across[h], 1);
+      if (lane == 0) above = 0;
+      if (lane == kWarp - 1) below = 0;
+      if constexpr (kRows == 2) {
+        const Word other = __shfl_sync(kAllLanes, across[1 - h], h == 0 ? 0 : kWarp - 1);
+        if (lane == (h == 0 ? kWarp - 1 : 0)) (h == 0 ? below : above) = other;
+      }
+      out.row[h] = across[h] | above | below;
     }
     return out;
   }
 };
 
-/// find_boxes().
-__device__ inline void find_boxes_by_warp(const MotionPlan& plan, MotionSummary& result) {
+/// find_boxes(): the lane's boxes. How many there are in all, also beyond those there is room for.
+template <typename Word, int kRows>
+__device__ int find_boxes_by_warp(CellRows<Word, kRows> left, MotionBox (&own)[2]) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  CellRows left;
-  for (int h = 0; h < 2; ++h)
-    if (const int r = lane + h * kWarp; r < plan.config.rows) left.row[h] = result.moving[r];
   int boxes = 0;
   for (std::uint64_t used = left.used(); used != 0; used = left.used(), ++boxes) {
-    const int top = __ffsll(static_cast<long long>(used)) - 1;
-    CellRows part;
-    for (int h = 0; h < 2; ++h)
-      part.row[h] = lane + h * kWarp == top ? left.row[h] & (~left.row[h] + 1) : 0;
+    MotionBox box;
+    box.top = __ffsll(static_cast<long long>(used)) - 1;
+    CellRows<Word, kRows> part;
+    for (int h = 0; h < kRows; ++h)
+      part.row[h] = lane + h * kWarp == box.top ? left.row[h] & (~left.row[h] + 1) : 0;
     for (bool grew = true; grew;) {
-      const CellRows more = part.near(lane) & left;
-      grew = __any_sync(kAllLanes, more != part) != 0;
+      CellRows<Word, kRows> more = part.near(lane);
+      bool other = false;
+      for (int h = 0; h < kRows; ++h) {
+        more.row[h] &= left.row[h];
+        other = other || more.row[h] != part.row[h];
+      }
+      grew = __any_sync(kAllLanes, other) != 0;
       part = more;
     }
-    const std::uint64_t own = part.row[0] | part.row[1];
-    const std::uint64_t columns = bits_of_warp(static_cast<unsigned>(own)) |
-                                  std::uint64_t{bits_of_warp(static_cast<unsigned>(own >> 32))}
-                                      << 32;
-    const int cells = sum_of_warp(count_bits(part.row[0]) + count_bits(part.row[1]));
-    MotionBox box;
+    for (int h = 0; h < kRows; ++h) left.row[h] &= ~part.row[h];
+    const std::uint64_t columns = part.columns();
     box.left = __ffsll(static_cast<long long>(columns)) - 1;
     box.right = kMostMotionCells - __clzll(static_cast<long long>(columns));
-    box.top = top;
     box.bottom = kMostMotionCells - __clzll(static_cast<long long>(part.used()));
-    box.cells = cells;
-    if (lane == 0 && boxes < kMostMotionBoxes) result.boxes[boxes] = box;
-    for (int h = 0; h < 2; ++h) left.row[h] &= ~part.row[h];
+    box.cells = part.cells();
+    for (int h = 0; h < 2; ++h)
+      if (boxes == lane + h * kWarp) own[h] = box;
   }
-  if (lane == 0) {
-    result.count = min(boxes, kMostMotionBoxes);
-    result.beyond = boxes - result.count;
-  }
-  __syncwarp();
+  return boxes;
 }
 
-/// keep_ids().
-__device__ inline void keep_ids_by_warp(const MotionPlan& plan, std::int64_t time,
-                                        MotionTracks& state, MotionSummary& result) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int known_count = state.known_count, count = result.count;
-  std::uint64_t taken = 0;
+/// keep_ids(), of the lanes' boxes.
+__device__ inline void keep_ids_by_warp(const MotionPlan& plan, std::int64_t time, int count,
+                                        MotionTracks& state, MotionBox (&own)[2]) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, known_count = state.known_count;
   int kept = 0;
   for (int k = 0; k < known_count; ++k) {
-    KnownMotion known = state.known[k];
+    const KnownMotion known = state.known[k];
     // Of equal ones the first: it has the greatest key.
     int best = 0;
-    for (int i = lane; i < count; i += kWarp)
-      if ((taken >> i & 1) == 0)
-        best = max(best, common_cells(known.box, result.boxes[i]) * kMostMotionBoxes +
-                             (kMostMotionBoxes - 1 - i));
-    best = largest_of_warp(best);
-    __syncwarp();  // all lanes have read what the first one writes
+    for (int h = 0; h * kWarp < count; ++h)
+      if (const int i = lane + h * kWarp; i < count && own[h].id == 0)
+        best = max(best,
+                   common_cells(known.box, own[h]) * kMostMotionBoxes + (kMostMotionBoxes - 1 - i));
+    if (count > 0) best = largest_of_warp(best);
     if (best >= kMostMotionBoxes) {
       const int i = kMostMotionBoxes - 1 - best % kMostMotionBoxes;
-      taken |= std::uint64_t{1} << i;
-      if (lane == 0) {
-        result.boxes[i].id = known.box.id;
-        known = {result.boxes[i], time};
+      for (int h = 0; h < 2; ++h) {
+        if (i != lane + h * kWarp) continue;
+        own[h].id = known.box.id;
+        state.known[kept] = {own[h], time};
       }
     } else if (time - known.seen > plan.config.gap) {
       continue;
+    } else if (lane == 0 && kept != k) {
+      state.known[kept] = known;
     }
-    if (lane == 0) state.known[kept] = known;
     ++kept;
     __syncwarp();
   }
   if (lane == 0) state.known_count = kept;
-  __syncwarp();
 }
 
-/// follow_moving().
-__device__ inline void follow_moving_by_warp(const MotionPlan& plan, std::int64_t time,
-                                             MotionTracks& state, MotionSummary& result) {
-  if (result.moving_cells > 0) find_boxes_by_warp(plan, result);
-  keep_ids_by_warp(plan, time, state, result);
-  if (threadIdx.x % kWarp == 0) {
-    give_new_ids(time, state, result);
-    follow_event(plan, time, state, result);
+/// follow_moving(), but for the event.
+template <typename Word, int kRows>
+__device__ void follow_moving_by_warp(const MotionPlan& plan, std::int64_t time,
+                                      const CellRows<Word, kRows>& moving, MotionTracks& state,
+                                      MotionSummary& result) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  MotionBox own[2];
+  const int boxes = find_boxes_by_warp(moving, own), count = min(boxes, kMostMotionBoxes);
+  keep_ids_by_warp(plan, time, count, state, own);
+  bool anew = false;
+  for (int h = 0; h < 2; ++h) {
+    if (lane + h * kWarp >= count) continue;
+    anew = anew || own[h].id == 0;
+    result.boxes[lane + h * kWarp] = own[h];
   }
+  if (lane == 0) {
+    result.count = count;
+    result.beyond = boxes - count;
+  }
+  if (!__any_sync(kAllLanes, anew)) return;
+  __syncwarp();
+  if (lane == 0) give_new_ids(time, state, result);
   __syncwarp();
 }
 

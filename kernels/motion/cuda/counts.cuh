@@ -10,9 +10,6 @@
 
 namespace cuface::cuda::motion {
 
-/// A block's part of the mask: a warp a row.
-inline constexpr int kMaskWords = kWarp, kMaskRows = 4, kMaskThreads = kMaskWords * kMaskRows;
-
 /// n / of, for n from 0 to 2^22 - 1, without a division: a half is more than the floats are off.
 struct Divisor {
   float inverse;
@@ -44,42 +41,53 @@ struct CellPlaces {
   __device__ int first_of(int column) const { return by_columns(column * width + columns - 1); }
 };
 
-/// The cells that a block's part of the mask has pixels of. A cell has at least a pixel each way.
+/// The cells that a part of the mask has pixels of: words `first` to `end` of rows `top` to
+/// `bottom`, the last ones without. A cell has at least a pixel each way.
 struct CellPart {
   int left, above, columns, rows;
 
-  __device__ CellPart(const CellPlaces& places, int first_word, int top) {
-    const int right = min((first_word + kMaskWords) * kWordBits, places.width) - 1;
-    const int bottom = min(top + kMaskRows, places.height) - 1;
-    left = places.column_of(first_word * kWordBits);
+  __device__ CellPart(const CellPlaces& places, int first, int end, int top, int bottom) {
+    left = places.column_of(first * kWordBits);
     above = places.row_of(top);
-    columns = places.column_of(right) - left + 1;
-    rows = places.row_of(bottom) - above + 1;
+    columns = places.column_of(min(end * kWordBits, places.width) - 1) - left + 1;
+    rows = places.row_of(min(bottom, places.height) - 1) - above + 1;
   }
-  static constexpr int kMost = kMostMotionCells * kMaskRows;
   __device__ int cells() const { return columns * rows; }
 };
 
-/// The set pixels of a part's cells.
+/// The set pixels of a part's cells, of at most so many rows of them, by a block of so many
+/// threads.
+template <int kRows, int kThreads>
 struct CellCounts {
-  std::uint32_t of[CellPart::kMost];
+  std::uint32_t of[kMostMotionCells * kRows];
 
   __device__ void clear(const CellPart& part, int thread) {
-    for (int i = thread; i < part.cells(); i += kMaskThreads) of[i] = 0;
+    for (int i = thread; i < part.cells(); i += kThreads) of[i] = 0;
   }
-  /// Those of a word.
+  /// Those of words one below the other, from row y on; behind the picture they are 0.
+  template <int kWords>
   __device__ void add(const CellPlaces& places, const CellPart& part, int i, int y,
-                      std::uint64_t word) {
-    if (word == 0) return;
+                      const std::uint64_t (&words)[kWords]) {
+    std::uint64_t left = 0;
+#pragma unroll
+    for (const std::uint64_t word : words) left |= word;
+    if (left == 0) return;
     const int begin = i * kWordBits;
-    std::uint32_t* row = of + (places.row_of(y) - part.above) * part.columns;
+    const int last = places.row_of(min(y + kWords, places.height) - 1);
     // Mostly all are of one cell.
-    for (int c = places.column_of(begin); word != 0; ++c) {
-      const std::uint64_t own = word & bits_between(i, begin, places.first_of(c + 1));
-      if (own != 0)
-        atomicAdd(row + c - part.left,
-                  static_cast<std::uint32_t>(__popcll(static_cast<unsigned long long>(own))));
-      word &= ~own;
+    for (int c = places.column_of(begin); left != 0; ++c) {
+      const std::uint64_t own = left & bits_between(i, begin, places.first_of(c + 1));
+      left &= ~own;
+      for (int r = places.row_of(y); own != 0 && r <= last; ++r) {
+        int count = 0;
+#pragma unroll
+        for (int k = 0; k < kWords; ++k)
+          if (places.row_of(y + k) == r)
+            count += __popcll(static_cast<unsigned long long>(words[k] & own));
+        if (count != 0)
+          atomicAdd(of + (r - part.above) * part.columns + c - part.left,
+                    static_cast<std::uint32_t>(count));
+      }
     }
   }
   /// Adds them to those of the frame.
@@ -87,7 +95,7 @@ struct CellCounts {
                        std::uint32_t* frame) const {
     for (int r = 0; r < part.rows; ++r) {
       std::uint32_t* to = frame + (part.above + r) * places.columns + part.left;
-      for (int c = thread; c < part.columns; c += kMaskThreads)
+      for (int c = thread; c < part.columns; c += kThreads)
         if (const std::uint32_t count = of[r * part.columns + c]) atomicAdd(to + c, count);
     }
   }

@@ -32,7 +32,9 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   const bool edges = method == MotionMethod::kEdges;
   const bool background = method == MotionMethod::kBackground;
   const auto words_if = [&](bool is) { return layout.add<std::uint64_t>(is ? map : 0); };
-  Words maps = layout.add<std::uint64_t>(edges ? kSlots * map : 0), found = words_if(!edges),
+  const auto slots_if = [&](bool is) { return layout.add<std::uint64_t>(is ? kSlots * map : 0); };
+  Words maps = slots_if(edges), widened = slots_if(edges),
+        hollow = slots_if(edges && !config.symmetric), found = words_if(!edges),
         moved = words_if(background), near = words_if(background), before = words_if(background);
   auto pictures =
       layout.add<std::uint8_t>(method == MotionMethod::kDifference ? kSlots * pixels : 0);
@@ -47,7 +49,8 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   CUFACE_TRY(
       check(cudaMemset(made.memory_.data(), 0, sizeof(motion::MotionMemory)), "clearing motion"));
   std::byte* all = made.bytes_.data();
-  for (Words* part : {&kept, &mask, &maps, &found, &moved, &near, &before}) part->bind(all);
+  for (Words* part : {&kept, &mask, &maps, &widened, &hollow, &found, &moved, &near, &before})
+    part->bind(all);
   cell_pixels.bind(all);
   pictures.bind(all);
   first.bind(all);
@@ -61,8 +64,14 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   made.kept_ = kept.data();
   made.cell_pixels_ = cell_pixels.data();
   CUFACE_TAKE(early, motion::follow_can_be_early());
-  made.views_ = {view(kept),  cell_pixels.data(), view(mask), {maps.data(), words, height},
-                 view(found), view(moved),        view(near), view(before),
+  const auto slots = [&](const Words& part) {
+    return motion::Slots<std::uint64_t>{part.data(), words, height};
+  };
+  made.views_ = {view(kept),     {cell_pixels.data(), 0, 0},
+                 view(mask),     slots(maps),
+                 slots(widened), slots(hollow),
+                 view(found),    view(moved),
+                 view(near),     view(before),
                  early};
   made.pictures_ = {pictures.data(), words * kWordBits, height};
   motion::ModeSlots& planes = made.planes_;
@@ -93,10 +102,19 @@ Status MotionDetector::ignore(ImageView<const std::uint8_t> pixels) {
   std::vector<std::uint64_t> words;
   for (int y = 0; y < kept.height; ++y)
     words.insert(words.end(), kept.row(y), kept.row(y) + kept.width);
+  if (plan_.config.method == MotionMethod::kEdges)
+    views_.kept.data = pixels.data || plan_.config.border > 0 ? kept_ : nullptr;
   CUFACE_TRY(check(cudaDeviceSynchronize(), "waiting for frames before"));
   CUFACE_TRY(
       check(cudaMemcpy(kept_, words.data(), words.size() * sizeof words[0], cudaMemcpyHostToDevice),
             "uploading what is ignored"));
+  motion::Counted& sums = views_.counted;
+  sums.pixels = 0;
+  sums.cells = 0;
+  for (std::size_t i = 0; i < kCells; ++i) {
+    sums.pixels += counted.cell_pixels()[i];
+    sums.cells += counted.cell_pixels()[i] > 0;
+  }
   CUFACE_TRY(check(cudaMemcpy(cell_pixels_, counted.cell_pixels(), kCells * sizeof(std::uint32_t),
                               cudaMemcpyHostToDevice),
                    "uploading the pixels of cells"));

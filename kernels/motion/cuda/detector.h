@@ -1,7 +1,8 @@
 // Motion in device memory: the result and the mask of MotionDetector, bit for bit.
 //
-// memory.h: what is kept, and the launches; masks.cu: what changed, by each method, and the mask;
-// background.cu: the method background; follow.cuh: the cells of a mask; words.cuh: bit maps.
+// memory.h: what is kept, and the launches; masks.cu: what changed, and the mask; edges.cu,
+// strips.cuh: the mask of the method edges; background.cu, mixture.cu: the method background;
+// follow.cu, boxes.cuh: what the cells of a mask come to; words.cuh: bit maps.
 #pragma once
 
 #include <cstdint>

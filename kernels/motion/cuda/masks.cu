@@ -5,7 +5,6 @@
 #include "kernels/motion/cuda/counts.cuh"
 #include "kernels/motion/cuda/memory.h"
 #include "kernels/motion/cuda/words.cuh"
-#include "kernels/motion/edges.h"
 #include "kernels/motion/steps.h"
 
 namespace cuface::cuda::motion {
@@ -62,88 +61,10 @@ __device__ std::uint64_t majority(Bits bits, int i, int y) {
   return all.at_least(kLeastAround);
 }
 
-/// What the method edges compares.
-struct EdgeMaps {
-  Bits then, now;
-  bool symmetric;
-  int width, reach;
-};
-/// Of words of a column, within the reach of a row: whether `then` has the pixel, and whether `now`
-/// has it - or where the rule is not symmetric, whether `then` lacks it.
-struct Columns {
-  std::uint64_t then = 0, other = 0;
-};
-__device__ inline Columns columns_of(const EdgeMaps& maps, int j, int y) {
-  Columns out;
-  const std::uint64_t all = bits_between(j, 0, maps.width);
-  // Rows that are read at once: all of 1080p. Some of them twice does not matter.
-  constexpr int kRows = 9;
-  const int first = max(y - maps.reach, 0), last = min(y + maps.reach, maps.now.height - 1);
-#pragma unroll 1
-  for (int v = first; v <= last; v += kRows) {
-#pragma unroll
-    for (int k = 0; k < kRows; ++k) {
-      const std::uint64_t then = maps.then.row(min(v + k, last))[j];
-      out.then |= then;
-      out.other |= maps.symmetric ? maps.now.row(min(v + k, last))[j] : ~then & all;
-    }
-  }
-  return out;
-}
-/// The same where it is rare.
-__device__ __attribute__((noinline)) Columns columns_afar(const EdgeMaps& maps, int j, int y) {
-  return columns_of(maps, j, y);
-}
-
-/// The method edges, of word i of row y, by a warp that has words of the row one after the other. A
-/// dilation goes along columns first, so that each word is widened once, and then asks the lanes
-/// beside. All lanes call it; `inside`: it has a word.
-__device__ std::uint64_t changed_edges_by_row(const EdgeMaps& maps, bool inside, int i, int y) {
-  EdgeWords edges;
-  if (inside) {
-    edges.then = maps.then.row(y)[i];
-    edges.now = maps.now.row(y)[i];
-  }
-  const Columns own = inside ? columns_of(maps, i, y) : Columns{};
-  if (!__any_sync(kAllLanes, (edges.then | edges.now) != 0)) return 0;
-  Columns left{__shfl_up_sync(kAllLanes, own.then, 1), __shfl_up_sync(kAllLanes, own.other, 1)};
-  Columns right{__shfl_down_sync(kAllLanes, own.then, 1),
-                __shfl_down_sync(kAllLanes, own.other, 1)};
-  if (!inside) return 0;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp, words = maps.now.width;
-  if (lane == 0 && i > 0) left = columns_afar(maps, i - 1, y);
-  if (lane == kWarp - 1 && i + 1 < words) right = columns_afar(maps, i + 1, y);
-  const auto near = [&](std::uint64_t Columns::*part) {
-    return widened(
-        [&](int j) {
-          return j == i       ? own.*part
-                 : j == i - 1 ? left.*part
-                 : j == i + 1 ? right.*part
-                              : columns_afar(maps, j, y).*part;
-        },
-        words, i, maps.reach);
-  };
-  edges.near_then = near(&Columns::then);
-  const std::uint64_t near_other = near(&Columns::other);
-  edges.near_now = near_other;
-  edges.solid_then = ~near_other;
-  return changed_edges(edges, maps.symmetric);
-}
-
 template <MotionMethod kMethod>
-__device__ std::uint64_t changed(const MotionPlan& plan, const MaskViews& views, Bits edges,
-                                 const MotionFrame& frame, const Seen& seen, bool inside, int i,
-                                 int y) {
-  if constexpr (kMethod == MotionMethod::kEdges) {
-    if (inside) views.maps.view(frame.now).row(y)[i] = edges.row(y)[i];
-    return seen.compared
-               ? changed_edges_by_row({views.maps.view(frame.then), edges, plan.config.symmetric,
-                                       plan.width, plan.config.tolerance},
-                                      inside, i, y)
-               : 0;
-  } else if (!inside) {
-    return 0;
-  } else if constexpr (kMethod == MotionMethod::kDifference) {
+__device__ std::uint64_t changed(const MotionPlan& plan, const MaskViews& views, const Seen& seen,
+                                 int i, int y) {
+  if constexpr (kMethod == MotionMethod::kDifference) {
     return seen.compared ? majority(views.found, i, y) : 0;
   } else {
     const std::uint64_t moved =
@@ -155,48 +76,43 @@ __device__ std::uint64_t changed(const MotionPlan& plan, const MaskViews& views,
   }
 }
 
-/// What the host says of the frame, where a launch before has kept it.
-struct KeptFrame {
-  const MotionMemory* memory;
-  __device__ MotionFrame get() const { return memory->frame; }
-};
+/// A block's part of the mask: a warp a row.
+constexpr int kMaskWords = kWarp, kMaskRows = 4, kMaskThreads = kMaskWords * kMaskRows;
 
-/// A thread a word, a warp a row of them. `edges`: the method edges, which nothing has kept the
-/// frame for.
-template <MotionMethod kMethod, typename Told>
+/// Differences and background: a thread a word, a warp a row of them.
+template <MotionMethod kMethod>
 __global__ void __launch_bounds__(kMaskThreads)
     mask_kernel(const __grid_constant__ MotionPlan plan, const __grid_constant__ MaskViews views,
-                const __grid_constant__ CellPlaces places, Bits edges, Told told,
-                MotionMemory* memory, MotionResult* out) {
+                const __grid_constant__ CellPlaces places, MotionMemory* memory,
+                MotionResult* out) {
   constexpr bool kBackground = kMethod == MotionMethod::kBackground;
-  __shared__ CellCounts changes, stirs;
+  __shared__ CellCounts<kMaskRows, kMaskThreads> changes, stirs;
   allow_next_launch();  // follow()
   const int thread = static_cast<int>(threadIdx.x);
-  const MotionFrame frame = told.get();
   Seen seen = memory->seen;
-  if (!kBackground) seen.compared = frame.then >= 0;
+  if (!kBackground) seen.compared = memory->frame.then >= 0;
   const unsigned blocks = gridDim.x * gridDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
-  if (kMethod == MotionMethod::kEdges && block == 0 && thread == 0) memory->frame = frame;
   const int first = static_cast<int>(blockIdx.x) * kMaskWords;
   const int top = static_cast<int>(blockIdx.y) * kMaskRows;
   const int i = first + thread % kMaskWords, y = top + thread / kMaskWords;
   const bool inside = i < views.mask.width && y < plan.height;
-  const std::uint64_t kept = inside ? views.kept.row(y)[i] : 0;
-  const std::uint64_t all = changed<kMethod>(plan, views, edges, frame, seen, inside, i, y) & kept;
-  const CellPart part(places, first, top);
+  const std::uint64_t all[] = {
+      inside ? changed<kMethod>(plan, views, seen, i, y) & views.kept.row(y)[i] : 0};
+  const CellPart part(places, first, first + kMaskWords, top, top + kMaskRows);
   changes.clear(part, thread);
   if (kBackground) stirs.clear(part, thread);
   clear_cells(out, block * kMaskThreads + threadIdx.x, blocks * kMaskThreads);
   __syncthreads();
   if (inside) {
-    views.mask.row(y)[i] = all;
+    views.mask.row(y)[i] = all[0];
     changes.add(places, part, i, y, all);
     if (kBackground) {
       std::uint64_t& before = views.before.row(y)[i];
-      if (frame.forget) before = 0;
+      if (memory->frame.forget) before = 0;
       if (seen.compared) {
-        stirs.add(places, part, i, y, before ^ all);
-        before = all;
+        const std::uint64_t stirred[] = {before ^ all[0]};
+        stirs.add(places, part, i, y, stirred);
+        before = all[0];
       }
     }
   }
@@ -236,30 +152,15 @@ Status differ(ImageView<const std::uint8_t> picture, const MotionFrame& frame,
   });
 }
 
-static dim3 mask_grid(const MotionPlan& plan, const MaskViews& views) {
-  return {parts(views.mask.width, kMaskWords), parts(plan.height, kMaskRows)};
-}
-
 Status finish_mask(const MotionPlan& plan, const MaskViews& views, MotionMemory* memory,
                    MotionResult* out, MotionCounters* counters, Launcher launch) {
   const auto kernel = plan.config.method == MotionMethod::kBackground
-                          ? mask_kernel<MotionMethod::kBackground, KeptFrame>
-                          : mask_kernel<MotionMethod::kDifference, KeptFrame>;
-  CUFACE_TRY(launch("a mask of motion", kernel, {mask_grid(plan, views), kMaskThreads}, plan, views,
-                    CellPlaces(plan), Bits{}, KeptFrame{memory}, memory, out));
-  return follow(plan, views.cell_pixels, memory, out, counters, launch.early(views.early));
-}
-
-Status mask_edges(Bits edges, const MotionPlan& plan, const MotionFrame& frame,
-                  const MaskViews& views, MotionMemory* memory, MotionResult* out,
-                  MotionCounters* counters, Launcher launch) {
-  CUFACE_TRY(launch.tell(frame, [&](const auto& told) {
-    return launch("a mask of motion",
-                  mask_kernel<MotionMethod::kEdges, std::decay_t<decltype(told)>>,
-                  {mask_grid(plan, views), kMaskThreads}, plan, views, CellPlaces(plan), edges,
-                  told, memory, out);
-  }));
-  return follow(plan, views.cell_pixels, memory, out, counters, launch.early(views.early));
+                          ? mask_kernel<MotionMethod::kBackground>
+                          : mask_kernel<MotionMethod::kDifference>;
+  const dim3 grid(parts(views.mask.width, kMaskWords), parts(plan.height, kMaskRows));
+  CUFACE_TRY(launch("a mask of motion", kernel, {grid, kMaskThreads}, plan, views, CellPlaces(plan),
+                    memory, out));
+  return follow(plan, views.counted, memory, out, counters, launch.early(views.early));
 }
 
 Status unpack(Bits bits, ImageView<std::uint8_t> out, Launcher launch) {

@@ -87,12 +87,21 @@ struct ModeSlots {
   }
 };
 
+/// cuface::motion::CountedPixels::cell_pixels(), in device memory, and what they come to.
+struct Counted {
+  const std::uint32_t* of_cells;
+  std::uint32_t pixels;
+  std::int32_t cells;  ///< that have any
+};
+
 /// What the mask of a frame is made of, and what stays of it.
 struct MaskViews {
-  Bits kept;                         ///< cuface::motion::CountedPixels::kept()
-  const std::uint32_t* cell_pixels;  ///< and cell_pixels()
+  Bits kept;  ///< cuface::motion::CountedPixels::kept(); edges: null = all
+  Counted counted;
   ImageView<std::uint64_t> mask;
   Slots<std::uint64_t> maps;        ///< edges: of the frames
+  Slots<std::uint64_t> widened;     ///< edges: what is near those
+  Slots<std::uint64_t> hollow;      ///< edges, not symmetric: what is near pixels without one
   ImageView<std::uint64_t> found;   ///< differences and background: before the majority
   ImageView<std::uint64_t> moved;   ///< background: what the majority kept
   ImageView<std::uint64_t> near;    ///< background: what moved on the frame before, widened
@@ -116,13 +125,14 @@ struct MotionCounters {
   std::uint64_t moving_frames, global_changes, events;
 };
 /// What the counts of the cells make of those before: the result. `counters`: null = none.
-Status follow(const MotionPlan& plan, const std::uint32_t* cell_pixels, MotionMemory* memory,
+Status follow(const MotionPlan& plan, const Counted& counted, MotionMemory* memory,
               MotionResult* out, MotionCounters* counters, Launcher launch);
 Result<bool> follow_can_be_early();
 /// Makes the mask, counts the cells, and has the result. Two launches.
 Status finish_mask(const MotionPlan& plan, const MaskViews& views, MotionMemory* memory,
                    MotionResult* out, MotionCounters* counters, Launcher launch);
 /// The same for the method edges, with nothing before it: takes the edges into the frame's slot.
+/// Two launches.
 Status mask_edges(Bits edges, const MotionPlan& plan, const MotionFrame& frame,
                   const MaskViews& views, MotionMemory* memory, MotionResult* out,
                   MotionCounters* counters, Launcher launch);
