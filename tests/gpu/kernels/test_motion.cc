@@ -161,7 +161,7 @@ TEST_F(MotionCuda, BackgroundsOfEverySetting) {
 
 // Also more than one block of words beside another.
 TEST_F(MotionCuda, EdgesFarApart) {
-  for (const int tolerance : {2, 63, 64, 65, 127, 128, 200, 255}) {
+  for (const int tolerance : {2, 4, 8, 16, 17, 63, 64, 65, 127, 128, 200, 255}) {
     for (const bool symmetric : {true, false}) {
       MotionConfig config;
       config.method = MotionMethod::kEdges;
