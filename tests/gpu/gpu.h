@@ -264,10 +264,9 @@ inline void report_parts(const std::string& what, const std::string& size,
     record(0);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       list.argument_pointers(entries[i], arguments);
-      const cuda::LaunchShape& shape = entries[i].shape;
-      EXPECT_EQ(cudaLaunchKernel(entries[i].kernel, shape.grid, shape.block, arguments.data(),
-                                 shape.shared, stream),
-                cudaSuccess);
+      EXPECT_TRUE(cuda::launch_kernel(entries[i].what, entries[i].kernel, entries[i].shape,
+                                      arguments.data(), stream, false, entries[i].cooperative)
+                      .ok());
       record(i + 1);
     }
   });

@@ -68,7 +68,7 @@ bool fits(const LaunchList& a, const LaunchList& b) {
   for (std::size_t i = 0; i < a.entries().size(); ++i) {
     const LaunchList::Entry &x = a.entries()[i], &y = b.entries()[i];
     if (x.kind != y.kind || x.inside != y.inside || x.kernel != y.kernel || x.bytes != y.bytes ||
-        x.early != y.early || x.run != y.run || x.part != y.part)
+        x.early != y.early || x.cooperative != y.cooperative || x.run != y.run || x.part != y.part)
       return false;
     if (x.inside && !equal(a, b, i)) return false;
   }
@@ -187,6 +187,13 @@ class GraphSet::Graph {
             check(cudaGraphAddKernelNode(&node, into, &last, last && !early ? 1 : 0, &params),
                   entry.what));
         if (early) CUFACE_TRY(add_early_edge(into, last, node));
+        if (entry.cooperative) {
+          cudaKernelNodeAttrValue value = {};
+          value.cooperative = 1;
+          CUFACE_TRY(
+              check(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeCooperative, &value),
+                    entry.what));
+        }
         if (into != graph_) ++built.conditional;
         last = node;
         break;

@@ -20,6 +20,18 @@ Result<bool> can_be_early(const void* kernel) {
   return attributes.ptxVersion >= 90 && CUDART_VERSION >= 12030;
 }
 
+Result<int> blocks_at_once(const void* kernel, int threads, std::size_t shared) {
+  int device = 0, processors = 0, has_cooperative = 0, blocks = 0;
+  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the GPU"));
+  for (const auto& [what, value] : {std::pair{cudaDevAttrMultiProcessorCount, &processors},
+                                    std::pair{cudaDevAttrCooperativeLaunch, &has_cooperative}})
+    CUFACE_TRY(check(cudaDeviceGetAttribute(value, what, device), "asking what the GPU has"));
+  if (has_cooperative == 0) return 0;
+  CUFACE_TRY(check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared),
+                   "asking for a kernel"));
+  return blocks * processors;
+}
+
 void LaunchList::clear() {
   drop_rest();
   variant_ = 0;
@@ -59,11 +71,12 @@ LaunchList::Entry& LaunchList::add(Kind kind, const char* what) {
 
 void LaunchList::add_kernel(const char* what, const void* kernel, const LaunchShape& shape,
                             const void* const* arguments, const std::size_t* sizes,
-                            std::size_t count, bool early) {
+                            std::size_t count, bool early, bool cooperative) {
   if (knows(Kind::kKernel)) {
     const Entry& before = entries_[filled_];
     bool equal = before.kernel == kernel && before.what == what && before.shape == shape &&
-                 before.early == early && before.arguments == count;
+                 before.early == early && before.cooperative == cooperative &&
+                 before.arguments == count;
     // Of the same kernel they have the same sizes.
     for (std::size_t i = 0; i < count && equal; ++i)
       equal = std::memcmp(argument_bytes(before) + offsets_[before.first_argument + i],
@@ -77,6 +90,7 @@ void LaunchList::add_kernel(const char* what, const void* kernel, const LaunchSh
   entry.kernel = kernel;
   entry.shape = shape;
   entry.early = early;
+  entry.cooperative = cooperative;
   entry.arguments = count;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = bytes_.size();
@@ -149,26 +163,39 @@ void LaunchList::assign(std::size_t entry, const LaunchList& from) {
     std::memcpy(bytes_.data() + to.first_byte, from.argument_bytes(other), to.bytes);
 }
 
-Status Launcher::launch(const char* what, const void* kernel, const LaunchShape& shape,
-                        void** arguments, const std::size_t* sizes, std::size_t count) const {
-  if (list_) {
-    list_->add_kernel(what, kernel, shape, arguments, sizes, count, early_);
-    return {};
-  }
-  if (!early_)
-    return check(
-        cudaLaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared, stream_), what);
+Status launch_kernel(const char* what, const void* kernel, const LaunchShape& shape,
+                     void** arguments, cudaStream_t stream, bool early, bool cooperative) {
+  cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = shape.grid;
   config.blockDim = shape.block;
   config.dynamicSmemBytes = shape.shared;
-  config.stream = stream_;
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &early;
-  config.numAttrs = 1;
-  return check(cudaLaunchKernelExC(&config, kernel, arguments), what);
+  config.stream = stream;
+  config.attrs = attributes;
+  if (early) {
+    cudaLaunchAttribute& to = attributes[config.numAttrs++];
+    to.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    to.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cooperative) {
+    cudaLaunchAttribute& to = attributes[config.numAttrs++];
+    to.id = cudaLaunchAttributeCooperative;
+    to.val.cooperative = 1;
+  }
+  const cudaError_t error = config.numAttrs > 0 ? cudaLaunchKernelExC(&config, kernel, arguments)
+                                                : cudaLaunchKernel(kernel, shape.grid, shape.block,
+                                                                   arguments, shape.shared, stream);
+  return check(error, what);
+}
+
+Status Launcher::launch(const char* what, const void* kernel, const LaunchShape& shape,
+                        void** arguments, const std::size_t* sizes, std::size_t count) const {
+  const bool early = early_ && !cooperative_;
+  if (list_)
+    list_->add_kernel(what, kernel, shape, arguments, sizes, count, early, cooperative_);
+  else
+    return launch_kernel(what, kernel, shape, arguments, stream_, early, cooperative_);
+  return {};
 }
 
 Status Launcher::record(cudaEvent_t event) const {

@@ -49,8 +49,14 @@ struct LaunchShape {
   }
 };
 
+/// As Launcher does on a stream.
+Status launch_kernel(const char* what, const void* kernel, const LaunchShape& shape,
+                     void** arguments, cudaStream_t stream, bool early, bool cooperative);
 /// Whether the current device's code of a kernel can wait for the launch before.
 Result<bool> can_be_early(const void* kernel);
+/// How many blocks of a kernel the current device runs at once; 0 where it has no cooperative
+/// launches.
+Result<int> blocks_at_once(const void* kernel, int threads, std::size_t shared);
 
 /// Kernels, with their arguments by value, and records of events, in the order of a stream.
 /// clear() keeps the memory and what is there: who fills a list with the same work again allocates
@@ -63,6 +69,7 @@ class LaunchList {
     Kind kind;
     bool inside;       ///< of kIf .. kEndIf
     bool early;        ///< Launcher::early()
+    bool cooperative;  ///< Launcher::cooperative()
     const char* what;  ///< for errors; lives as long as the program
     const void* kernel;
     LaunchShape shape;
@@ -81,7 +88,7 @@ class LaunchList {
   void set_variant(int variant) { variant_ = variant; }
   void add_kernel(const char* what, const void* kernel, const LaunchShape& shape,
                   const void* const* arguments, const std::size_t* sizes, std::size_t count,
-                  bool early = false);
+                  bool early = false, bool cooperative = false);
   void add_event(cudaEvent_t event);
   /// Puts a value into the message that is sent with the list, and says where kernels that are
   /// added from now on find it; null where there is no post, or no room, or nothing is in it yet
@@ -210,6 +217,13 @@ class Launcher {
     same.early_ = early;
     return same;
   }
+  /// One whose kernels' blocks may wait for each other: a kernel runs when there is room for all of
+  /// them, of which there are blocks_at_once() or fewer. They are not early.
+  Launcher cooperative() const {
+    Launcher same = *this;
+    same.cooperative_ = true;
+    return same;
+  }
   /// LaunchList::set_variant().
   void set_variant(int variant) const {
     if (list_) list_->set_variant(variant);
@@ -221,7 +235,7 @@ class Launcher {
 
   cudaStream_t stream_ = nullptr;
   LaunchList* list_ = nullptr;
-  bool ifs_ = true, early_ = false;
+  bool ifs_ = true, early_ = false, cooperative_ = false;
 };
 
 template <typename Enqueue, typename... Args>

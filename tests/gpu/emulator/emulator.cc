@@ -292,6 +292,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
   *value = which == cudaDevAttrMultiProcessorCount ? 3 : static_cast<int>(emulator::kToldShared);
   return cudaSuccess;
 }
+/// No two blocks run at once.
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int,
+                                                          std::size_t) {
+  *blocks = 0;
+  return cudaSuccess;
+}
 cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cudaSuccess;
