@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kernels/common/lanes.h"
+#include "kernels/shape/cuda/once.cuh"
 #include "kernels/shape/cuda/search.h"
 
 namespace cuface::cuda {
@@ -62,6 +63,11 @@ struct Staged {
       is_filled = true;
     }
     return {to, reinterpret_cast<const texture::PatchUnits*>(to + words), from.blocks, from.edge};
+  }
+  /// Before another model or level comes here.
+  __device__ void clear() {
+    wait();
+    is_filled = false;
   }
   /// For what is on its way. Also before the block ends: copies would go to the next one's memory.
   __device__ void wait() const {
@@ -156,12 +162,13 @@ struct ShapeMemory {
   }
 };
 
-/// By all threads of a block. `is_last`: of the stage's iterations. `rehearses`: of the mean shape,
-/// and nobody gets to know.
+/// By all threads of a block, when all points of a face have been looked for in a round.
 template <bool kStaged>
-__device__ void constrain(const ShapeTables& t, const ShapeWork& work, int number, int stage,
-                          bool is_last, void* memory, const Staged& staged, bool rehearses) {
+__device__ void constrain(const ShapeTables& t, const ShapeWork& work, int number, int round,
+                          void* memory, const Staged& staged) {
   const BlockLanes lanes;
+  const int stage = stage_of(t, round);
+  const bool is_last = stage_of(t, round + 1) != stage;
   LevelTables tables(t, stage > 0 ? stage : 0);
   const shape::ConstraintTables& c = tables.model;
   const ShapeMemory layout(c);
@@ -169,7 +176,6 @@ __device__ void constrain(const ShapeTables& t, const ShapeWork& work, int numbe
   double* const costs = layout.costs(memory);
   FaceJob& job = work.jobs[number];
   const int points = c.points;
-  ShapePoint* const out = work.points + number * points;
   double* const weights = work.weights + number * c.modes;
   const int sums_of_face = shape::ConstraintMemory::weighed_sums_of(c.modes);
   const shape::ConstraintMemory lent =
@@ -177,20 +183,14 @@ __device__ void constrain(const ShapeTables& t, const ShapeWork& work, int numbe
   const bool one_pass = c.kind == ShapeConstraint::kOnePass;
   if (one_pass) lanes.each(c.modes, [&](int k) { lent.weights[k] = weights[k]; });
   const bool is_bad = lanes.any(points, [&](int i) {
-    if (rehearses) {
-      legal[i] = t.means[tables.level.number * points + i];
-      return false;
-    }
-    const FoundPoint found = work.found[number * points + i];
+    before[i] = when_there(work.points_of(number, round)[i]);
+    const FoundPoint found = when_there(work.found_of(number, round)[i]);
     legal[i] = found.to;
-    before[i] = out[i];
     costs[i] = work.costs[number * points + i] = found.cost;
     return t.refits > 0 && found.cost > t.refit_limits[i];
   });
   if constexpr (kStaged) staged.read_tables(tables);
   shape::Constrain<BlockLanes>{lanes, c, tables.level, lent, legal}.run();
-  if (rehearses) return;
-
   const bool moved = stage >= 0 && t.rest > 0 && lanes.any(points, [&](int i) {
     const auto is_near = [&](double a, double b) { return std::abs(a - b) <= t.rest; };
     return !(is_near(legal[i].x, before[i].x) && is_near(legal[i].y, before[i].y));
@@ -200,17 +200,20 @@ __device__ void constrain(const ShapeTables& t, const ShapeWork& work, int numbe
   const double finer = ends && stage > 0 ? 2 : 1;
   if (one_pass)
     lanes.each(c.modes, [&](int k) { weights[k] = ends && stage > 0 ? 0 : lent.weights[k]; });
-  lanes.each(points, [&](int i) { out[i] = {legal[i].x * finer, legal[i].y * finer}; });
+  const bool is_refit = stage == FaceJob::kRefit;
+  const std::int32_t then = is_refit    ? (is_last || !refits ? FaceJob::kFound : stage)
+                            : !ends     ? stage
+                            : stage > 0 ? stage - 1
+                            : refits    ? FaceJob::kRefit
+                                        : FaceJob::kFound;
+  const int next = then == stage ? round + 1 : first_round(t, then);
+  lanes.each(points, [&](int i) {
+    put(ShapePoint{legal[i].x * finer, legal[i].y * finer}, work.points_of(number, next)[i]);
+    for (int rests = round + 1; rests < next; ++rests) skip(work.points_of(number, rests)[i]);
+  });
   lanes.once([&] {
-    job.searched = 0;
-    if (stage == FaceJob::kRefit) {
-      if (is_last || !refits) job.stage = FaceJob::kFound;
-    } else if (ends && stage > 0) {
-      job.stage = stage - 1;
-    } else if (ends) {
-      job.stage = refits ? FaceJob::kRefit : FaceJob::kFound;
-      if (refits) atomicOr(work.counts + ShapeWork::kRefits, 1);
-    }
+    job.stage = then;
+    if (!is_refit && then == FaceJob::kRefit) atomicOr(work.counts + ShapeWork::kRefits, 1);
   });
 }
 

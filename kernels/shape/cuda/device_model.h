@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/common/cuda/runtime.h"
+#include "kernels/common/host_device.h"
 #include "kernels/common/status.h"
 #include "kernels/shape/constrain.h"
 #include "kernels/shape/shape_model.h"
@@ -51,6 +52,9 @@ struct ShapeTables {
   std::int32_t patches[kMaxShapeLevels];  ///< sides of HAT's
   std::int32_t levels, iterations, refits;
   std::int32_t most_blocks;  ///< of a patch's rows
+  /// A search is rounds: the iterations of all levels, the coarsest level first, then the refits.
+  CUFACE_HD int rounds_of_levels() const { return levels * iterations; }
+  CUFACE_HD int rounds() const { return rounds_of_levels() + refits; }
   ShapePyramid pyramid;
   const shape::UsualCost* usual_costs;  ///< [points], where there are confidences
   const double* scores;                 ///< shape::score_matrix(), then [points] offsets; there

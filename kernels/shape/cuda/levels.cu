@@ -6,6 +6,7 @@
 #include "kernels/common/cuda/early.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/common/try.h"
+#include "kernels/shape/cuda/once.cuh"
 #include "kernels/shape/cuda/search.h"
 #include "kernels/shape/pyramid_rules.h"
 #include "kernels/texture/patch_pixels.h"
@@ -61,6 +62,13 @@ __global__ void __launch_bounds__(kThreads)
     first_level(const __grid_constant__ ShapeWork work,
                 const __grid_constant__ ShapeFrames frames) {
   each_job(work, [&](int job) {
+    const auto clear = [&](auto* first, int count) {
+      for (int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x); i < count;
+           i += static_cast<int>(gridDim.x) * kThreads)
+        unset(first[i]);
+    };
+    clear(work.points_of(job, 1), work.rounds * work.landmarks);
+    clear(work.found_of(job, 0), work.rounds * work.landmarks);
     const FaceJob& of = work.jobs[job];
     const ImageView<const std::uint8_t>& luma = frames.frame[of.frame].luma;
     const ImageView<const std::uint8_t> part{luma.row(of.window.y) + of.window.x, of.window.w,

@@ -9,6 +9,7 @@
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/common/try.h"
 #include "kernels/shape/cuda/constrain.cuh"
+#include "kernels/shape/cuda/rounds.cuh"
 #include "kernels/shape/cuda/search.h"
 #include "kernels/texture/cuda/hat.cuh"
 #include "kernels/texture/cuda/line.cuh"
@@ -18,7 +19,6 @@ namespace cuface::cuda {
 namespace {
 
 constexpr int kThreads = kShapeThreads;
-constexpr int kBlocksOfSm = 2;  // that look for points side by side; three have too few registers
 
 // ---- where points fit
 
@@ -53,7 +53,7 @@ constexpr std::size_t kFacesBytes = (sizeof(FacesAtOnce) + 15) / 16 * 16;
 /// For all threads of a block, one of which calls found(face, point and cost) for each face.
 template <Profiles kProfiles, typename Found>
 __device__ void look_for(const ShapeTables& t, const ShapeWork& work, const FacesAtOnce& faces,
-                         const DeviceProfile& profile, int level, int point, void* memory,
+                         const DeviceProfile& profile, int round, int point, void* memory,
                          Staged& staged, int most_faces, Found found) {
   if (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch) {
     DevicePatch patch = stage_patch(t, profile, staged);
@@ -80,13 +80,15 @@ __device__ void look_for(const ShapeTables& t, const ShapeWork& work, const Face
       if (face > 0) __syncthreads();
       if (profile.kind == ProfileKind::kLine) {
         const ShapeNeighbours& near = t.neighbours[point];
-        const ShapePoint* const points = work.points + job * t.constraint.points;
-        step = texture::step_of(points[near.previous], from, points[near.next]);
+        const ShapePoint* const points = work.points_of(job, round);
+        step = texture::step_of(when_there(points[near.previous]), from,
+                                when_there(points[near.next]));
         const double* const numbers = t.lines + profile.first;
         match = match_line<kThreads>(picture, from, step, t.line, numbers, numbers + t.line.length,
                                      memory);
         match.dy = match.dx;  // along the step
       } else {
+        const int level = max(stage_of(t, round), 0);
         const DeviceHat tables{t.gradients, t.rows + level * t.hat.rows,
                                t.columns + level * t.hat.columns};
         match = match_hat<kThreads>(picture, from, t.hat, t.patches[level], tables,
@@ -99,170 +101,115 @@ __device__ void look_for(const ShapeTables& t, const ShapeWork& work, const Face
   }
 }
 
-// ---- an iteration
+// ---- rounds
 
-/// Blocks that constrain faces. They are the last ones that begin, so that all that look for points
-/// have begun when one of these waits for them.
-constexpr int kConstrainBlocks = 16;
-
-__device__ unsigned multiprocessor() {
-  unsigned number = 0;
-#ifdef __NVCC__
-  asm("mov.u32 %0, %%smid;" : "=r"(number));
-#endif
-  return number;
-}
-
-/// For all threads: the block's number, by the order in which blocks begin, which need not be that
-/// of blockIdx. Of two blocks of a multiprocessor one has a small number and one a large number, so
-/// that they are a large group of faces and a small one, or a group and nothing. All blocks of a
-/// launch call it before the next launch may begin.
-__device__ int begin_in_order(const ShapeWork& work, FacesAtOnce& shared) {
-  if (threadIdx.x == 0) {
-    const int there = ShapeWork::kBegunThere + multiprocessor() % ShapeWork::kMultiprocessors;
-    const int turn = atomicAdd(work.counts + ShapeWork::kBegun, 1);
-    const bool is_first = atomicAdd(work.counts + there, 1) % 2 == 0;
-    const auto blocks = static_cast<int>(gridDim.x);
-    const int others = blocks - kConstrainBlocks;
-    std::int32_t* const taken = work.counts + ShapeWork::kTaken + turn / blocks * 2;
-    shared.number = turn % blocks >= others ? turn % blocks
-                    : is_first              ? atomicAdd(taken, 1)
-                                            : others - 1 - atomicAdd(taken + 1, 1);
+/// By one of the blocks that constrain, of faces `first`, `first` + kConstrainBlocks ...
+__device__ void constrain_faces(const ShapeTables& t, const ShapeWork& work, const Rounds& rounds,
+                                int first, int jobs, void* memory, Staged& staged) {
+  int level_here = -1;
+#pragma unroll 1
+  for (int round = rounds.first; round < rounds.end; ++round) {
+    const int stage = stage_of(t, round), level = max(stage, 0);
+    if (level != level_here && first < jobs) {
+      staged.clear();
+      staged.copy_tables(t, level);
+      level_here = level;
+    }
+    if (round == rounds.first) begin_rounds();
+#pragma unroll 1
+    for (int job = first; job < jobs; job += kConstrainBlocks) {
+      if (__ldcg(&work.jobs[job].stage) != stage) continue;
+      if (staged.has_room_for(t.constraint))
+        constrain<true>(t, work, job, round, memory, staged);
+      else
+        constrain<false>(t, work, job, round, memory, staged);
+    }
   }
-  __syncthreads();
-  return shared.number;
 }
 
-/// Between two looks at a counter, which others count up meanwhile.
-__device__ void wait_a_little() {
-#ifdef __NVCC__  // in tests/gpu/emulator nobody waits
-  __nanosleep(20);
-#endif
-}
-
-/// For all threads: until all points of a face have been looked for.
-__device__ void wait_for_points(const FaceJob& job, int points) {
-  if (threadIdx.x == 0) {
-    const volatile std::int32_t* const searched = &job.searched;
-    while (*searched != points) wait_a_little();
-    __threadfence();
+/// By the other blocks, each of which has faces of one point, `most_faces` at once.
+template <Profiles kProfiles>
+__device__ void search_points(const ShapeTables& t, const ShapeWork& work, const Rounds& rounds,
+                              const FaceGroup& of, int jobs, FacesAtOnce& faces, void* memory,
+                              Staged& staged, int most_faces) {
+  const int points = t.constraint.points, point = of.point;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int halves = rounds.are_many() && jobs >= kLeastInHalves ? 2 : 1;
+  DeviceProfile profile{};
+  int level_here = -1;
+#pragma unroll 1
+  for (int round = rounds.first; round < rounds.end; ++round) {
+    const int stage = stage_of(t, round), level = max(stage, 0);
+    if (level != level_here) {
+      profile = t.profiles[level * points + point];
+      staged.clear();
+      if (stage != FaceJob::kRefit &&
+          (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch))
+        stage_patch(t, profile, staged);
+      level_here = level;
+    }
+    // What is read before does not change.
+    if (round == rounds.first) begin_rounds();
+#pragma unroll 1
+    for (int half = 0; half < halves; ++half) {
+      const int begin = jobs * half / halves, end = jobs * (half + 1) / halves;
+      // The groups of both halves together are even.
+      const int skipped = begin % of.groups, to = of.group - skipped;
+#pragma unroll 1
+      for (int first = begin + (to < 0 ? to + of.groups : to); first < end;
+           first += most_faces * of.groups) {
+        if (thread < kWarp) {
+          const int job = first + thread * of.groups, at = job * points + point;
+          FaceHere here{};
+          bool is_wanted = thread < most_faces && job < end;
+          if (is_wanted) {
+            here = {
+                work.level(job, level), {}, job, __ldcg(work.strongest + job * t.levels + level)};
+            here.from = when_there(work.points_of(job, round)[point]);
+            is_wanted = !is_skipped(here.from.x);
+          }
+          if (is_wanted && stage == FaceJob::kRefit) {
+            const FoundPoint before{here.from, work.costs[at]};
+            is_wanted = before.cost > t.refit_limits[point];
+            if (!is_wanted) put(before, work.found_of(job, round)[point]);
+          }
+          const unsigned wanted = __ballot_sync(kAllLanes, is_wanted);
+          if (is_wanted) faces.faces[__popc(wanted & ((1u << thread) - 1))] = here;
+          if (thread == 0) faces.count = __popc(wanted);
+        }
+        __syncthreads();
+        if (faces.count > 0)
+          look_for<kProfiles>(t, work, faces, profile, round, point, memory, staged, most_faces,
+                              [&](int face, const FoundPoint& found) {
+                                put(found, work.found_of(faces.faces[face].job, round)[point]);
+                              });
+        __syncthreads();  // the memory is used again
+      }
+    }
   }
-  __syncthreads();
 }
 
-/// Whether blocks do their part once before the launch before has ended, on what is there by then,
-/// and drop what comes out: the second time their instructions and pixels lie near. There is room
-/// beside the launch before where blocks are few, and nothing but points and stages may change: not
-/// in the first iteration, before which pixels are written.
-__device__ bool rehearses_of(const ShapeTables& t, int stage, bool is_first, int items,
-                             int blocks) {
-  return waits_for_launch() && !is_first && 2 * items <= blocks && stage != FaceJob::kRefit &&
-         t.constraint.kind == ShapeConstraint::kIterated && t.constraint.least_weight >= 1;
-}
-
-/// An iteration. Blocks divide the points of all faces, one each if there are enough blocks; else
-/// each has faces of one point, `most_faces` at once. The last blocks constrain a face each as soon
-/// as all its points are found. `is_first`: of all iterations. `is_last`: of the stage's.
-/// `staged_at`: bytes of shared memory before `room` for copies.
+/// Some rounds. Where these are more than one, blocks wait for each other, so all of them must run
+/// at once. `staged_at`: bytes of shared memory before `room` for copies.
 template <Profiles kProfiles>
 __global__ void __launch_bounds__(kThreads, kBlocksOfSm)
     iterate(const __grid_constant__ ShapeTables t, const __grid_constant__ ShapeWork work,
-            int stage, bool is_first, bool is_last, int most_faces, unsigned staged_at,
-            unsigned room) {
+            Rounds rounds, int most_faces, unsigned staged_at, unsigned room) {
   extern __shared__ uint4 all_memory[];
   auto& faces = *reinterpret_cast<FacesAtOnce*>(all_memory);
   void* const memory = reinterpret_cast<std::byte*>(all_memory) + kFacesBytes;
   Staged staged{reinterpret_cast<std::byte*>(all_memory) + staged_at, room};
   const int points = t.constraint.points, jobs = work.counts[ShapeWork::kJobs];
-  const int block = begin_in_order(work, faces), blocks = static_cast<int>(gridDim.x);
-  const auto thread = static_cast<int>(threadIdx.x);
-  const int items = min(points * jobs, blocks - kConstrainBlocks);
-  const int level = stage > 0 ? stage : 0;
-  // The first points have fewer groups of faces, which are larger.
-  const int fewer = items / points, large = points - items % points;
-  const int of_rest = block - large * fewer, groups = max(1, of_rest < 0 ? fewer : fewer + 1);
-  const int point = of_rest < 0 ? block / groups : large + of_rest / groups;
-  const int group = (of_rest < 0 ? block : of_rest) % groups;
-  const int of_block = block - (blocks - kConstrainBlocks);  // that constrain
-  const bool constrains = of_block >= 0 && of_block < jobs;
-  DeviceProfile profile{};
-  if (constrains) staged.copy_tables(t, level);
-  if (block < items) {
-    profile = t.profiles[level * points + point];
-    if (stage != FaceJob::kRefit &&
-        (kProfiles == Profiles::kPatches || profile.kind == ProfileKind::kPatch))
-      stage_patch(t, profile, staged);
-  }
-  // Iterations write what follows, and read nothing else of what others write.
-  bool rehearses = kProfiles == Profiles::kPatches && (block < items || constrains) &&
-                   rehearses_of(t, stage, is_first, items, blocks);
-  const auto begin = [] {
-    wait_for_launch();
-    allow_next_launch();
-  };
-  if (!rehearses) begin();
-#pragma unroll 1
-  for (int turn = rehearses ? -1 : 0; of_block >= 0; ++turn) {
-    const int job = of_block + max(turn, 0) * kConstrainBlocks;
-    if (job >= jobs) break;
-    if (!rehearses) {
-      if (__ldcg(&work.jobs[job].stage) != stage) continue;
-      wait_for_points(work.jobs[job], points);
-    }
-    if (staged.has_room_for(t.constraint))
-      constrain<true>(t, work, job, stage, is_last, memory, staged, rehearses);
-    else
-      constrain<false>(t, work, job, stage, is_last, memory, staged, rehearses);
-    if (rehearses) begin();
-    rehearses = false;
-  }
-  const int end = jobs * (group + 1) / groups;
-#pragma unroll 1
-  for (int first = jobs * group / groups; block < items && first < end;) {
-    const int job = first + thread, at = job * points + point;
-    bool is_here = thread < most_faces && job < end;
-    if (thread < kWarp) {
-      // All that is read is asked for at once.
-      FaceHere here{};
-      if (is_here) {
-        // Not from where a rehearsal has left them.
-        const ShapePoint& from = work.points[at];
-        here = {work.level(job, level),
-                {__ldcg(&from.x), __ldcg(&from.y)},
-                job,
-                __ldcg(work.strongest + job * t.levels + level)};
-        const std::int32_t stage_of_face = __ldcg(&work.jobs[job].stage);
-        is_here = rehearses ? stage_of_face >= 0 : stage_of_face == stage;
-      }
-      bool is_wanted = is_here;
-      if (is_here && stage == FaceJob::kRefit) {
-        const FoundPoint before{work.points[at], work.costs[at]};
-        is_wanted = before.cost > t.refit_limits[point];
-        if (!is_wanted) work.found[at] = before;
-      }
-      const unsigned wanted = __ballot_sync(kAllLanes, is_wanted);
-      if (is_wanted) faces.faces[__popc(wanted & ((1u << thread) - 1))] = here;
-      if (thread == 0) faces.count = __popc(wanted);
-    }
-    __syncthreads();
-    if (faces.count > 0)
-      look_for<kProfiles>(t, work, faces, profile, level, point, memory, staged, most_faces,
-                          [&](int face, const FoundPoint& found) {
-                            if (!rehearses)
-                              work.found[faces.faces[face].job * points + point] = found;
-                          });
-    __syncthreads();  // the memory is used again
-    if (rehearses) {
-      rehearses = false;
-      begin();
-      continue;
-    }
-    first += most_faces;
-    if (is_here) {
-      __threadfence();
-      atomicAdd(&work.jobs[job].searched, 1);
-    }
-  }
+  const int block = begin_in_order(work, rounds, faces.number);
+  const int others = static_cast<int>(gridDim.x) - kConstrainBlocks;
+  const int items = min(points * jobs, others);
+  if (block >= others)
+    constrain_faces(t, work, rounds, block - others, jobs, memory, staged);
+  else if (block < items)
+    search_points<kProfiles>(t, work, rounds, FaceGroup(block, items, points), jobs, faces, memory,
+                             staged, most_faces);
+  else
+    begin_rounds();
   staged.wait();
 }
 
@@ -279,7 +226,7 @@ __global__ void __launch_bounds__(kThreads)
   const ShapeFrame& frame = frames.frame[job.frame];
   Point* const out = frame.out->landmarks() + job.face * points;
   for (int i = static_cast<int>(threadIdx.x); i < points; i += kThreads) {
-    const ShapePoint p = work.points[number * points + i];
+    const ShapePoint p = when_there(work.points_of(number, work.rounds)[i]);
     out[i] = {static_cast<float>(p.x * job.back + job.window.x),
               static_cast<float>(p.y * job.back + job.window.y)};
   }
@@ -353,30 +300,38 @@ Result<SearchShape> search_shape(const DeviceShape& model) {
   for (const std::size_t some : {Staged::table_bytes(t.constraint), matrix})
     if (fits(bytes + some)) room = std::max(room, some);
   const int blocks = std::max(processors * kBlocksOfSm, t.constraint.points + kConstrainBlocks);
-  return SearchShape{static_cast<unsigned>(blocks), static_cast<unsigned>(bytes),
-                     static_cast<unsigned>(room), faces, early};
+  CUFACE_TAKE(at_once, blocks_at_once(reinterpret_cast<const void*>(iterate_of(model)), kThreads,
+                                      bytes + room));
+  return SearchShape{static_cast<unsigned>(blocks),
+                     static_cast<unsigned>(bytes),
+                     static_cast<unsigned>(room),
+                     faces,
+                     early,
+                     blocks <= at_once};
 }
 
 Status search_all(const DeviceShape& model, const SearchShape& shape, const ShapeWork& work,
                   const ShapeFrames& frames, Launcher launch) {
   const ShapeTables& t = model.tables();
   const LaunchShape points{dim3(shape.blocks), dim3(kThreads), shape.staged_at + shape.room};
-  bool early = shape.early, is_first = true;
-  const auto repeat = [&](int stage, int iterations) -> Status {
-    for (int i = 0; i < iterations; ++i) {
-      CUFACE_TRY(launch.early(early)("shape: iteration", iterate_of(model), points, t, work, stage,
-                                     is_first, i + 1 == iterations, shape.faces, shape.staged_at,
-                                     shape.room));
-      early = shape.early;
-      is_first = false;
-    }
+  bool early = shape.early;
+  const auto run = [&](const Launcher& how, Rounds rounds) -> Status {
+    const Launcher now = how.early(early);
+    early = shape.early;
+    return now("shape: iterations", iterate_of(model), points, t, work, rounds, shape.faces,
+               shape.staged_at, shape.room);
+  };
+  const auto one_by_one = [&](int first, int end) -> Status {
+    for (int round = first; round < end; ++round) CUFACE_TRY(run(launch, {round, round + 1}));
     return {};
   };
-  for (int level = t.levels - 1; level >= 0; --level) CUFACE_TRY(repeat(level, t.iterations));
+  const int refits_from = t.rounds_of_levels();
+  CUFACE_TRY(shape.cooperative ? run(launch.cooperative(), {0, refits_from})
+                               : one_by_one(0, refits_from));
   if (t.refits > 0) {
     launch.begin_if(work.counts + ShapeWork::kRefits);
     early = false;  // behind no kernel
-    const Status refits = repeat(FaceJob::kRefit, t.refits);
+    const Status refits = one_by_one(refits_from, t.rounds());
     launch.end_if();
     CUFACE_TRY(refits);
   }

@@ -36,6 +36,7 @@ Status ShapeSearcher::allocate(int faces, bool follows) {
   const ShapeTables& model = model_->tables();
   const auto count = static_cast<std::size_t>(faces);
   const std::size_t points = count * static_cast<std::size_t>(model.constraint.points);
+  const auto rounds = static_cast<std::size_t>(model.rounds());
   // Points that are followed may be a face of any size.
   int width = follows ? kMaxShapeWindow : most_pixels(model, model_->size_across());
   int height = follows ? kMaxShapeWindow : most_pixels(model, model_->size_down());
@@ -51,8 +52,8 @@ Status ShapeSearcher::allocate(int faces, bool follows) {
   CUFACE_TRY(
       take(DeviceBuffer<std::int32_t>::create(count * static_cast<std::size_t>(model.levels)),
            strongest_));
-  CUFACE_TRY(take(DeviceBuffer<ShapePoint>::create(points), points_));
-  CUFACE_TRY(take(DeviceBuffer<FoundPoint>::create(points), found_));
+  CUFACE_TRY(take(DeviceBuffer<ShapePoint>::create(points * (rounds + 1)), points_));
+  CUFACE_TRY(take(DeviceBuffer<FoundPoint>::create(points * rounds), found_));
   CUFACE_TRY(
       take(DeviceBuffer<double>::create(count * static_cast<std::size_t>(model.constraint.modes)),
            weights_));
@@ -75,6 +76,8 @@ Status ShapeSearcher::allocate(int faces, bool follows) {
   work_.pictures = pictures_.data();
   work_.picture_bytes = bytes;
   work_.faces = faces;
+  work_.rounds = model.rounds();
+  work_.landmarks = model.constraint.points;
   return {};
 }
 

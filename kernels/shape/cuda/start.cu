@@ -2,6 +2,7 @@
 #include "kernels/common/cuda/early.cuh"
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/faces/copy.cuh"
+#include "kernels/shape/cuda/once.cuh"
 #include "kernels/shape/cuda/search.h"
 #include "kernels/shape/pyramid_rules.h"
 #include "kernels/shape/start_rules.h"
@@ -104,8 +105,11 @@ __global__ void __launch_bounds__(kThreads)
     if (is_refused && t.confidence.is_known())
       frame.out->confidences(frame.in->count, points)[face * points + i] = 0;
     if (!has_room) continue;
-    work.points[place * points + i] = {p.x * job.scale * to_coarsest,
-                                       p.y * job.scale * to_coarsest};
+    for (int round = 0; is_refused && round < work.rounds; ++round)
+      skip(work.points_of(place, round)[i]);
+    if (!is_refused)
+      put(ShapePoint{p.x * job.scale * to_coarsest, p.y * job.scale * to_coarsest},
+          work.points_of(place, 0)[i]);
     work.costs[place * points + i] = kDearest;
   }
   if (!has_room) return;

@@ -178,6 +178,53 @@ TEST_F(ShapeCuda, FramesOfSeveralStreams) {
   EXPECT_GT(faces_ - refused_, 4);
 }
 
+/// Of one searcher no two searches are under way, but of several: none may keep another from having
+/// all its blocks on the device.
+TEST_F(ShapeCuda, SearchersBesideEachOther) {
+  const int points = test::under_tool() ? 3 : 68, turns = test::under_tool() ? 1 : 250;
+  const ShapeRef model = test::random_masm(2, points, test::under_tool() ? 1 : 4);
+  struct Search {
+    ShapeInput input;
+    std::unique_ptr<cuda::ShapeSearcher> searcher;
+    test::Stream stream;
+    test::Submitter submitter;
+    test::GuardedBytes luma, in, out;
+
+    Status submit() {
+      const cuda::ShapeFrame frame{input.picture.at(luma.data()), test::faces_at(in),
+                                   test::faces_at(out)};
+      return submitter(stream, [&](cuda::Launcher launch) {
+        return searcher->enqueue({&frame, 1}, launch);
+      });
+    }
+  };
+  std::vector<std::unique_ptr<Search>> all;
+  std::vector<test::Bytes> expected;
+  for (const int faces : {1, 16, 1, 9}) {
+    const auto seed = static_cast<unsigned>(all.size());
+    ShapeInput input{noise(500, 400, seed), {}};
+    for (int i = 0; i < (test::under_tool() ? 1 : faces); ++i)
+      input.boxes.push_back({10.0f + 20 * static_cast<float>(i), 60, 180, 180});
+    auto searcher = make_cuda(*model);
+    ASSERT_TRUE(searcher);
+    ASSERT_NO_FATAL_FAILURE(compare(model, *searcher, {input}));
+    const test::Bytes in = input.block(points), out(in.size(), test::kCanary);
+    all.emplace_back(new Search{input,
+                                std::move(searcher),
+                                {},
+                                test::Submitter(),
+                                test::GuardedBytes(input.picture.bytes),
+                                test::GuardedBytes(in),
+                                test::GuardedBytes(out)});
+    ASSERT_TRUE(all.back()->submit().ok());
+    expected.push_back(all.back()->out.get());
+  }
+  for (int turn = 0; turn < turns; ++turn)
+    for (const auto& search : all) ASSERT_TRUE(search->submit().ok());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    EXPECT_TRUE(all[i]->out.get() == expected[i]) << "searcher " << i;
+}
+
 /// The largest of each kind that a model may have, of few points.
 TEST_F(ShapeCuda, TheLargestProfiles) {
   const auto fill = [](test::ShapeTables& t, int numbers) {
