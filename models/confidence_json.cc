@@ -40,8 +40,9 @@ Result<ConfidenceTable> confidence_from(const Json& json) {
 
 Json to_json(const ConfidenceTable& table, const shape::ScoreParts& parts) {
   Json json = to_json(table);
-  json["parts"] = {
-      {"own", parts.own}, {"around", parts.around}, {"face", parts.face}, {"reach", parts.reach}};
+  json["parts"] = {{"own", parts.own},     {"around", parts.around}, {"face", parts.face},
+                   {"reach", parts.reach}, {"shape", parts.shape},   {"least", parts.least},
+                   {"most", parts.most}};
   return json;
 }
 
@@ -51,10 +52,13 @@ Result<ShapeConfidence> shape_confidence_from(Json json) {
     const Json& parts = json["parts"];
     shape::ScoreParts& to = confidence.parts;
     const std::pair<const char*, double&> members[] = {
-        {"own", to.own}, {"around", to.around}, {"face", to.face}, {"reach", to.reach}};
-    if (!parts.is_object() || parts.size() != std::size(members))
+        {"own", to.own},     {"around", to.around}, {"face", to.face}, {"reach", to.reach},
+        {"shape", to.shape}, {"least", to.least},   {"most", to.most}};
+    // Older files have the first four.
+    const std::size_t all = std::size(members), of_file = parts.size();
+    if (!parts.is_object() || (of_file != all && of_file != 4))
       return corrupt("parts has not the members \"own\", \"around\", \"face\" and \"reach\"");
-    for (const auto& [name, value] : members) {
+    for (const auto& [name, value] : std::span(members).first(of_file)) {
       const auto it = parts.find(name);
       if (it == parts.end() || !it->is_number())
         return corrupt(std::string("parts has no number \"") + name + "\"");

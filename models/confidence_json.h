@@ -35,8 +35,8 @@ Result<ConfidenceTable> load_confidence(const std::string& path);
 /// How sure a shape model is of its points. In a model file's header only the first two are.
 struct ShapeConfidence {
   ConfidenceTable table;
-  shape::ScoreParts parts;                    ///< "parts", which older files do not have
-  std::vector<shape::UsualCost> usual_costs;  ///< middle and spread of each point
+  shape::ScoreParts parts;                    ///< "parts", which older files lack, or have four of
+  std::vector<shape::UsualCost> usual_costs;  ///< middle and spread of each point, and of the shape
   std::vector<double> offsets;                ///< of each point's score, or none
 };
 nlohmann::json to_json(const ConfidenceTable& table, const shape::ScoreParts& parts);

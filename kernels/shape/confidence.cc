@@ -16,7 +16,7 @@ std::vector<double> score_matrix(const ScoreParts& parts, std::span<const double
   for (std::size_t i = 0; i < points; ++i)
     far += std::hypot(mean_shape[2 * i] - x, mean_shape[2 * i + 1] - y) / count;
   const double deviation = parts.reach * far;
-  std::vector<double> matrix(points * points), weights(points);
+  std::vector<double> matrix((points + 1) * points, parts.shape), weights(points);
   for (std::size_t i = 0; i < points; ++i) {
     double sum = 0;
     for (std::size_t j = 0; j < points; ++j) {

@@ -174,7 +174,7 @@ class CpuShapeSearcher final : public ShapeSearcher {
         search_(*model_, shape::hat_costs(*model_, arithmetic),
                 shape::patch_matcher(*model_, arithmetic)),
         points_(static_cast<std::size_t>(model_->points)),
-        unusual_(points_.size()) {
+        unusual_(model_->usual_costs.size()) {
     if (has_confidences()) scores_ = shape::score_matrix(model_->score_parts, model_->mean_shape);
   }
 
@@ -210,14 +210,17 @@ class CpuShapeSearcher final : public ShapeSearcher {
   void tell_confidences(bool is_found, std::span<float> out) {
     std::ranges::fill(out, 0.0f);
     if (!is_found) return;
-    for (std::size_t i = 0; i < out.size(); ++i)
-      unusual_[i] = shape::unusual(search_.matches()[i].cost, model_->usual_costs[i]);
+    for (std::size_t i = 0; i < unusual_.size(); ++i)
+      unusual_[i] =
+          shape::unusual(i < out.size() ? search_.matches()[i].cost : search_.shape_cost(),
+                         model_->usual_costs[i], model_->score_parts);
     const std::span<const double> offsets = model_->score_offsets;
     for (std::size_t i = 0; i < out.size(); ++i)
       out[i] = confidence_of_logarithm(
           model_->confidence,
-          shape::score_of_costs(scores_.data(), unusual_.data(), model_->points,
-                                static_cast<int>(i), offsets.empty() ? 0 : offsets[i]));
+          shape::score_of_costs(scores_.data(), unusual_.data(), static_cast<int>(unusual_.size()),
+                                model_->points, static_cast<int>(i),
+                                offsets.empty() ? 0 : offsets[i]));
   }
 
   Status search(ImageView<const std::uint8_t> luma, const Box& box, std::span<Point> out,
@@ -250,7 +253,7 @@ class CpuShapeSearcher final : public ShapeSearcher {
   const StopFlag* const stop_;
   shape::FaceSearch search_;
   std::vector<ShapePoint> points_;
-  std::vector<double> unusual_, scores_;  ///< [points], score_matrix()
+  std::vector<double> unusual_, scores_;  ///< as usual_costs, score_matrix()
 };
 
 }  // namespace

@@ -41,6 +41,8 @@ class FaceSearch {
              const StopFlag* stop = nullptr);
   /// What each point cost where the last run() has found it, before the constraint.
   std::span<const TextureMatch> matches() const { return matches_; }
+  /// What its shape costs.
+  double shape_cost() const { return constraint_.shape_cost(); }
   /// How many times the last run() moved all points, and how many of its points it searched again.
   int iterations() const { return iterations_; }
   int refitted() const { return refitted_; }

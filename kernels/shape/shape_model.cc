@@ -243,20 +243,25 @@ Status check_weights(const ShapeModel& m) {
 
 Status check_confidence(const ShapeModel& m) {
   if (!is_sound(m.confidence)) return corrupt("its table of confidences is none");
-  if (m.usual_costs.size() != (m.confidence.is_known() ? size_of(m.points) : 0))
+  const std::size_t costs = size_of(m.points) + (m.score_parts.shape > 0 ? 1 : 0);
+  if (m.usual_costs.size() != (m.confidence.is_known() ? costs : 0))
     return corrupt("its table of confidences has not one usual cost for each point");
   for (const shape::UsualCost& usual : m.usual_costs)
     if (!is_within(usual.middle, -kMaxShapeNumber, kMaxShapeNumber) ||
         !is_within(usual.spread, 1e-9, kMaxShapeNumber))
       return corrupt("a usual cost is out of range");
   const shape::ScoreParts& parts = m.score_parts;
-  for (const double part : {parts.own, parts.around, parts.face})
+  for (const double part : {parts.own, parts.around, parts.face, parts.shape})
     if (!is_within(part, 0, shape::kMostScorePart))
       return corrupt("a part of its scores is out of range");
+  if (!is_within(parts.least, -shape::kMostScorePart, 0) ||
+      !is_within(parts.most, 0, shape::kMostScorePart))
+    return corrupt("the cut of its scores is out of range");
   if (!is_within(parts.reach, shape::kLeastScoreReach, shape::kMostScoreReach))
     return corrupt("the reach of its scores is out of range");
   if (!m.score_offsets.empty())
-    CUFACE_TRY(check_count(m.score_offsets, m.usual_costs.size(), "score_offsets"));
+    CUFACE_TRY(check_count(m.score_offsets, m.confidence.is_known() ? size_of(m.points) : 0,
+                           "score_offsets"));
   CUFACE_TRY(check_numbers(m.score_offsets, -shape::kMostScorePart, shape::kMostScorePart,
                            "score_offsets"));
   return {};

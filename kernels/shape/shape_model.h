@@ -130,8 +130,9 @@ struct ShapeModel {
   LandmarkScheme scheme;  ///< what the points stand for; points 0: nobody has said
   /// Of scores as kernels/shape/confidence.h makes them of costs.
   ConfidenceTable confidence;
-  std::span<const shape::UsualCost> usual_costs;  ///< [points], or none without a table
-  std::span<const double> score_offsets;          ///< [points], or none: all are 0
+  /// [points], and the shape's where it counts in scores; none without a table.
+  std::span<const shape::UsualCost> usual_costs;
+  std::span<const double> score_offsets;  ///< [points], or none: all are 0
   shape::ScoreParts score_parts;
 
   const ShapeProfile& profile(int level, int point) const {

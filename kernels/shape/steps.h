@@ -75,6 +75,11 @@ class Constraint {
 
   /// Of the modes: what is kept from one iteration to the next.
   std::span<double> weights() { return weights_; }
+  /// Of the shape that the last run() has made.
+  double shape_cost() const {
+    return shape::shape_cost(
+        weights_.data(), levels_[static_cast<std::size_t>(level_)].limits.data(), tables_.modes);
+  }
 
  private:
   const ConstraintTables tables_;

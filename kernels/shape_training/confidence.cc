@@ -63,6 +63,12 @@ Image<std::uint8_t> covered(ImageView<const std::uint8_t> picture, const Rect& p
   return out;
 }
 
+bool covers(const Hard& hard, const Box& box, const ShapePoint& p) {
+  const double x = (p.x - static_cast<double>(box.x)) / static_cast<double>(box.w);
+  const double y = (p.y - static_cast<double>(box.y)) / static_cast<double>(box.h);
+  return x >= hard.left && x < hard.end && y >= hard.top && y < hard.bottom;
+}
+
 std::vector<UsualCost> usual_costs(std::span<const SearchedFace> faces) {
   constexpr double kLeast = 1e-6;
   std::vector<UsualCost> out;
@@ -82,11 +88,11 @@ std::vector<double> scores_of(std::span<const SearchedFace> faces, std::span<con
                               const ScoreParts& parts, std::span<const double> mean_shape) {
   const std::vector<double> matrix = score_matrix(parts, mean_shape);
   std::vector<double> out, by(usual.size());
-  const auto points = static_cast<int>(usual.size());
+  const auto costs = static_cast<int>(usual.size()), points = costs - 1;
   for (const SearchedFace& face : faces) {
-    for (std::size_t i = 0; i < by.size(); ++i) by[i] = unusual(face.costs[i], usual[i]);
+    for (std::size_t i = 0; i < by.size(); ++i) by[i] = unusual(face.costs[i], usual[i], parts);
     for (int i = 0; i < points; ++i)
-      out.push_back(score_of_costs(matrix.data(), by.data(), points, i, 0));
+      out.push_back(score_of_costs(matrix.data(), by.data(), costs, points, i, 0));
   }
   return out;
 }
@@ -161,27 +167,33 @@ std::vector<double> move_scores(std::span<const SearchedFace> faces, std::span<d
   return offsets;
 }
 
-/// How far confidences are from 1 of good points and 0 of bad ones, squared and added up: Brier's
-/// score, least where they are the shares of good points and tell these best.
+/// How far confidences are from 1 of good points and 0 of bad and covered ones, squared and added
+/// up: Brier's score, least where they tell these best.
 double squares_of(std::span<const SearchedFace> faces, std::span<const double> scores,
                   const ConfidenceTable& table) {
   const std::size_t landmarks = scores.size() / faces.size();
   double sum = 0;
   for (std::size_t k = 0; k < scores.size(); ++k) {
+    const SearchedFace& face = faces[k / landmarks];
+    const std::size_t i = k % landmarks;
+    const bool is_covered = !face.covered.empty() && face.covered[i];
     const double off = static_cast<double>(confidence_of_logarithm(table, scores[k])) -
-                       (is_good(faces[k / landmarks], k % landmarks) ? 1 : 0);
+                       (is_good(face, i) && !is_covered ? 1 : 0);
     sum += off * off;
   }
   return sum;
 }
 
-/// Among which the calibration chooses. All add up to 5, so that scores fit the table's steps.
+/// Among which the calibration chooses. Parts add up to 5, so that scores fit the table's steps.
 std::vector<ScoreParts> choices() {
   std::vector<ScoreParts> out;
   for (const double reach : {0.25, 0.5, 1.0})
     for (const double own : {0.0, 1.0})
       for (const double face : {0.0, 1.0, 2.0, 3.0, 4.0})
-        out.push_back({own, 5 - own - face, face, reach});
+        for (const double shape : {0.0, 1.0, 2.0})
+          for (const auto& [least, most] : {std::pair{-3.0, 10.0}, std::pair{-1.0, 4.0}})
+            if (const double around = 5 - own - face - shape; around >= 0)
+              out.push_back({own, around, face, reach, shape, least, most});
   return out;
 }
 
@@ -202,12 +214,14 @@ std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& mode
     if (!(unit > 0) || part.w <= 0 || part.h <= 0) continue;
     const Image<std::uint8_t> copy = covered(picture, part, faces.boxes[face], hard);
     if (!search.run(copy.view(), points).ok()) continue;
-    SearchedFace found{&hard == kHard, {}, {}};
+    SearchedFace found{&hard == kHard, {}, {}, {}};
     for (std::size_t i = 0; i < points.size(); ++i) {
       found.costs.push_back(search.matches()[i].cost);
       found.off.push_back(
           std::hypot(points[i].x + part.x - truth[i].x, points[i].y + part.y - truth[i].y) / unit);
+      found.covered.push_back(covers(hard, faces.boxes[face], truth[i]));
     }
+    found.costs.push_back(search.shape_cost());
     out.push_back(std::move(found));
   }
   return out;
@@ -228,6 +242,7 @@ Calibration calibrate(std::span<const SearchedFace> faces, std::span<const doubl
     least = squares;
     best = {std::move(best.usual), std::move(offsets), parts, table};
   }
+  if (!(best.parts.shape > 0)) best.usual.pop_back();
   return best;
 }
 

@@ -1,8 +1,9 @@
 // What a landmark model finds in the labelled faces made hard (`thirds`: plain, and with a third
 // covered), for tests/full/confidence: a line for each face and difficulty, with path and
 // difficulty. Of a forest then each point's error (in distances of the outer corners of the eyes),
-// score and confidence. Of a shape model each point's cost and confidence, then for each point that
-// is labelled too its number, how far it is off right and down, and whether it is covered.
+// score and confidence. Of a shape model each point's cost and confidence, then the shape's cost,
+// then for each point that is labelled too its number, how far it is off right and down, and
+// whether it is covered.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -218,6 +219,7 @@ int run_shape(bool is_of_thirds, const std::string& path, const std::string& for
       std::printf("%s\t%s", row.path.c_str(), difficulty.name);
       for (std::size_t i = 0; i < count; ++i)
         std::printf("\t%.9g %.6f", search.matches()[i].cost, static_cast<double>(confidences[i]));
+      std::printf("\t%.9g", search.shape_cost());
       for (const auto& [ours, truth] : pairs)
         std::printf("\t%zu %.5f %.5f %d", ours,
                     static_cast<double>(found[ours].x - hard.truth[truth].x) / eyes,

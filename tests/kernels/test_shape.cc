@@ -119,11 +119,12 @@ TEST(Shape, PointsHaveConfidencesByTheCostsAroundThem) {
   std::vector<shape::UsualCost> usual;
   for (std::size_t i = 0; i < points; ++i)
     usual.push_back({0.1 * static_cast<double>(i), 0.5 + static_cast<double>(i)});
+  usual.push_back({0.25, 0.5});  // of the shape
   model->usual_costs = usual;
   std::vector<double> offsets;
   for (std::size_t i = 0; i < points; ++i) offsets.push_back(i % 2 ? 0.75 : -1.5);
   model->score_offsets = offsets;
-  const shape::ScoreParts parts{0.5, 3, 1.25, 0.7};
+  const shape::ScoreParts parts{0.5, 3, 1.25, 0.7, 0.75, -2, 4};
   model->score_parts = parts;
   model->confidence = {-16, 32, {}};
   for (int i = 0; i < 32; ++i) model->confidence.at[i] = 1 - static_cast<float>(i) / 40;
@@ -161,10 +162,17 @@ TEST(Shape, PointsHaveConfidencesByTheCostsAroundThem) {
     std::vector<double> by;
     double mean = 0;
     for (std::size_t i = 0; i < points; ++i) {
-      by.push_back(
-          std::clamp((search.matches()[i].cost - usual[i].middle) / usual[i].spread, -3.0, 10.0));
+      by.push_back(std::clamp((search.matches()[i].cost - usual[i].middle) / usual[i].spread,
+                              parts.least, parts.most));
       mean += by[i] / static_cast<double>(points);
     }
+    double of_shape = 0;
+    for (std::size_t k = 0; k < model->eigenvalues.size(); ++k) {
+      const double weight = search.constraint().weights()[k] / model->mode_limit;
+      of_shape += weight * weight / model->eigenvalues[k] / model->modes;
+    }
+    of_shape = std::clamp((of_shape - usual[points].middle) / usual[points].spread, parts.least,
+                          parts.most);
     for (std::size_t i = 0; i < points; ++i) {
       double around = 0, weights = 0;
       for (std::size_t j = 0; j < points; ++j) {
@@ -172,8 +180,8 @@ TEST(Shape, PointsHaveConfidencesByTheCostsAroundThem) {
         around += std::exp(-away * away / 2) * by[j];
         weights += std::exp(-away * away / 2);
       }
-      const double score =
-          parts.own * by[i] + parts.around * around / weights + parts.face * mean + offsets[i];
+      const double score = parts.own * by[i] + parts.around * around / weights + parts.face * mean +
+                           parts.shape * of_shape + offsets[i];
       const double place = std::clamp(score + 16, 0.0, 31.0);
       EXPECT_NEAR(confidences[face * points + i], 1 - place / 40, 1e-5) << face << " " << i;
       different.insert(confidences[face * points + i]);

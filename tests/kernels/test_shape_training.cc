@@ -197,11 +197,11 @@ std::vector<double> scores_of(const shape::SearchedFace& face, const shape::Cali
                               std::span<const double> mean_shape) {
   const std::vector<double> matrix = shape::score_matrix(found.parts, mean_shape);
   std::vector<double> by, out;
-  for (std::size_t k = 0; k < face.costs.size(); ++k)
-    by.push_back(unusual(face.costs[k], found.usual[k]));
-  const auto points = static_cast<int>(by.size());
+  for (std::size_t k = 0; k < found.usual.size(); ++k)
+    by.push_back(unusual(face.costs[k], found.usual[k], found.parts));
+  const auto points = static_cast<int>(face.off.size()), costs = static_cast<int>(by.size());
   for (int k = 0; k < points; ++k)
-    out.push_back(shape::score_of_costs(matrix.data(), by.data(), points, k,
+    out.push_back(shape::score_of_costs(matrix.data(), by.data(), costs, points, k,
                                         found.offsets[static_cast<std::size_t>(k)]));
   return out;
 }
@@ -212,12 +212,13 @@ TEST(ShapeTraining, ConfidencesAreSharesOfGoodPoints) {
   std::uniform_real_distribution<double> uniform;
   std::vector<shape::SearchedFace> faces;
   for (int i = 0; i < 400; ++i) {
-    shape::SearchedFace face{i % 4 == 0, {}, {}};
+    shape::SearchedFace face{i % 4 == 0, {}, {}, {}};
     for (int k = 0; k < 3; ++k) {
       const double off = uniform(random) * (face.is_plain ? 0.08 : 0.4);
       face.costs.push_back((k + 1) * off - 5);
       face.off.push_back(off);
     }
+    face.costs.push_back(i % 7);
     faces.push_back(face);
   }
   const shape::Calibration found = shape::calibrate(faces, kCorners);
@@ -250,12 +251,13 @@ TEST(ShapeTraining, APointThatIsWorseThanItsCostIsTrustedLess) {
   std::uniform_real_distribution<double> uniform;
   std::vector<shape::SearchedFace> faces;
   for (int i = 0; i < 400; ++i) {
-    shape::SearchedFace face{i % 4 == 0, {}, {}};
+    shape::SearchedFace face{i % 4 == 0, {}, {}, {}};
     for (int k = 0; k < 3; ++k) {
       const double cost = uniform(random) * (face.is_plain ? 0.08 : 0.2);
       face.costs.push_back(cost);
       face.off.push_back(k == 2 ? 2 * cost : cost);
     }
+    face.costs.push_back(1);
     faces.push_back(face);
   }
   const shape::Calibration found = shape::calibrate(faces, kCorners);
@@ -273,8 +275,8 @@ TEST(ShapeTraining, APointThatIsWorseThanItsCostIsTrustedLess) {
 }
 
 /// Twelve points on a circle. What is off in a face: each for itself, a third of the circle, or
-/// all.
-shape::ScoreParts chosen_parts(int together, double noise) {
+/// all. `of_shape`: of what the shape's cost says.
+shape::ScoreParts chosen_parts(int together, double noise, double of_shape = 0) {
   constexpr std::size_t kPoints = 12;
   std::vector<double> circle;
   for (std::size_t k = 0; k < kPoints; ++k) {
@@ -285,7 +287,7 @@ shape::ScoreParts chosen_parts(int together, double noise) {
   std::normal_distribution<double> normal;
   std::vector<shape::SearchedFace> faces;
   for (int i = 0; i < 600; ++i) {
-    shape::SearchedFace face{i % 4 == 0, {}, {}};
+    shape::SearchedFace face{i % 4 == 0, {}, {}, {}};
     bool is_off = false;
     for (std::size_t k = 0; k < kPoints; ++k) {
       if (k % static_cast<std::size_t>(together) == 0) is_off = random() % 3 == 0;
@@ -293,6 +295,7 @@ shape::ScoreParts chosen_parts(int together, double noise) {
       face.off.push_back(is_bad ? 0.3 : 0.02);
       face.costs.push_back((is_bad ? 2 : 0) + noise * normal(random));
     }
+    face.costs.push_back((is_off && !face.is_plain ? of_shape : 0) + normal(random));
     faces.push_back(face);
   }
   return shape::calibrate(faces, circle).parts;
@@ -307,6 +310,39 @@ TEST(ShapeTraining, ScoresAreMadeOfWhatTellsBadPoints) {
   EXPECT_EQ(third.own, 0);
   EXPECT_LE(third.face, 1);
   EXPECT_GE(all.face + (all.reach == 1 ? all.around : 0), 3);
+  EXPECT_LE(all.shape, 1);
+  EXPECT_GE(chosen_parts(12, 6, 6).shape, 2);
+}
+
+/// A third of the points is covered and costs more, but is where it should be. Of a lost face the
+/// shape tells.
+TEST(ShapeTraining, ScoresTellCoveredPoints) {
+  constexpr std::size_t kPoints = 12;
+  std::vector<double> circle;
+  for (std::size_t k = 0; k < kPoints; ++k) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / kPoints;
+    circle.insert(circle.end(), {std::cos(angle), std::sin(angle)});
+  }
+  std::mt19937 random(8);
+  std::normal_distribution<double> normal;
+  std::vector<shape::SearchedFace> faces;
+  for (int i = 0; i < 600; ++i) {
+    shape::SearchedFace face{i % 4 == 0, {}, {}, {}};
+    const bool is_lost = !face.is_plain && random() % 3 == 0;
+    const std::size_t first = random() % kPoints;
+    for (std::size_t k = 0; k < kPoints; ++k) {
+      const bool is_covered = !face.is_plain && (k + kPoints - first) % kPoints < 4;
+      face.covered.push_back(is_covered);
+      face.off.push_back(is_lost ? 0.3 : 0.02);
+      face.costs.push_back((is_covered ? 3 : 0) + (is_lost ? 1 : 0) + normal(random));
+    }
+    face.costs.push_back((is_lost ? 2 : 0) + normal(random));
+    faces.push_back(face);
+  }
+  const shape::ScoreParts told = shape::calibrate(faces, circle).parts;
+  for (shape::SearchedFace& face : faces) face.covered.clear();
+  const shape::ScoreParts untold = shape::calibrate(faces, circle).parts;
+  EXPECT_GE(told.own + told.around, untold.own + untold.around + 2);
 }
 
 TEST(ShapeTraining, FlatSamplesHaveAFloor) {

@@ -76,13 +76,16 @@ TEST(ShapeFile, ConfidencesComeWithTheModel) {
   EXPECT_TRUE(load_written(model, folder / "o").score_offsets.empty());
   std::vector<double> moved{1, -2, 0, 0, 0, 0, 0, 0.125};
   model.score_offsets = moved;
-  model.score_parts = {0.5, 3, 1, 0.25};
+  model.score_parts = {0.5, 3, 1, 0.25, 2, -1, 5};
+  usual.push_back({1, 0.25});  // of the shape
+  model.usual_costs = usual;
   const ShapeModel loaded = load_written(model, folder / "s");
   EXPECT_EQ(to_json(loaded.confidence, loaded.score_parts),
             to_json(model.confidence, model.score_parts));
   EXPECT_EQ(std::vector(loaded.score_offsets.begin(), loaded.score_offsets.end()), moved);
-  ASSERT_EQ(loaded.usual_costs.size(), 8u);
+  ASSERT_EQ(loaded.usual_costs.size(), 9u);
   EXPECT_EQ(loaded.usual_costs[7].spread, 0.5);
+  EXPECT_EQ(loaded.usual_costs[8].spread, 0.25);
   const std::function<void()> faults[] = {
       [&] { usual[3].spread = 0; },
       [&] { usual[3].spread = std::nan(""); },
@@ -104,6 +107,11 @@ TEST(ShapeFile, ConfidencesComeWithTheModel) {
       [&] { model.score_parts.face = std::nan(""); },
       [&] { model.score_parts.reach = 0; },
       [&] { model.score_parts.reach = HUGE_VAL; },
+      [&] { model.score_parts.shape = 0; },
+      [&] { model.score_parts.least = 1; },
+      [&] { model.score_parts.most = std::nan(""); },
+      [&] { model.score_parts.shape = std::nan(""); },
+      [&] { model.usual_costs = std::span(usual).first(8); },
   };
   for (const auto& fault : faults) {
     const ShapeModel before = model;

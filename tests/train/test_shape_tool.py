@@ -85,9 +85,10 @@ def test_hats(drawn, tmp_path):
     header, table = blocks(tmp_path / "a/m.cuface")
     assert header["landmarks"] == 68 and header["iterations"] == 5
     steps = header["confidence"]["at"]
-    assert len(table("usual_costs")) == 2 * 68 and all(1 >= a >= b >= 0 for a, b in zip(steps, steps[1:])) and steps[0] > steps[-1]
+    assert all(1 >= a >= b >= 0 for a, b in zip(steps, steps[1:])) and steps[0] > steps[-1]
     parts = header["confidence"]["parts"]
-    assert parts["own"] + parts["around"] + parts["face"] == 5 and np.isfinite(table("score_offsets")).all() and len(table("score_offsets")) == 68
+    assert len(table("usual_costs")) == 2 * (69 if parts["shape"] else 68)
+    assert parts["own"] + parts["around"] + parts["face"] + parts["shape"] == 5 and np.isfinite(table("score_offsets")).all() and len(table("score_offsets")) == 68
     numbers = table("numbers")
     assert len(numbers) == 3 * 68 * 161 and np.isfinite(numbers).all() and np.abs(numbers).max() > 0
 

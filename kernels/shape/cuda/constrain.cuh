@@ -198,7 +198,7 @@ __device__ void constrain(const ShapeTables& t, const ShapeWork& work, int numbe
   const bool ends = is_last || (stage >= 0 && t.rest > 0 && !moved);
   const bool refits = stage <= 0 && is_bad;
   const double finer = ends && stage > 0 ? 2 : 1;
-  if (one_pass)
+  if (one_pass || (stage <= 0 && t.costs > points))
     lanes.each(c.modes, [&](int k) { weights[k] = ends && stage > 0 ? 0 : lent.weights[k]; });
   const bool is_refit = stage == FaceJob::kRefit;
   const std::int32_t then = is_refit    ? (is_last || !refits ? FaceJob::kFound : stage)

@@ -67,6 +67,7 @@ Result<std::shared_ptr<const DeviceShape>> DeviceShape::make(const ShapeModel& m
   t.refits = model.refits;
   t.pyramid = model.pyramid;
   t.confidence = model.confidence;
+  t.score_parts = model.score_parts;
   CUFACE_TRY(made->upload_shape(model));
   CUFACE_TRY(made->upload_profiles(model));
   if (made->has(ProfileKind::kHat)) CUFACE_TRY(made->upload_hats(model));
@@ -110,11 +111,11 @@ Status DeviceShape::upload_shape(const ShapeModel& model) {
   CUFACE_TRY(take(upload(model.moves), moves_));
   CUFACE_TRY(take(upload(model.usual_costs), usual_costs_));
   t.usual_costs = usual_costs_.data();
+  t.costs = static_cast<std::int32_t>(model.usual_costs.size());
   if (model.confidence.is_known()) {
     std::vector<double> scores = shape::score_matrix(model.score_parts, model.mean_shape);
     scores.insert(scores.end(), model.score_offsets.begin(), model.score_offsets.end());
-    scores.resize(static_cast<std::size_t>(model.points) *
-                  (static_cast<std::size_t>(model.points) + 1));
+    scores.resize(size_of(model.points * (model.points + 2)));
     CUFACE_TRY(take(upload(scores), scores_));
   }
   t.scores = scores_.data();

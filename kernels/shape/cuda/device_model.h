@@ -56,8 +56,10 @@ struct ShapeTables {
   CUFACE_HD int rounds_of_levels() const { return levels * iterations; }
   CUFACE_HD int rounds() const { return rounds_of_levels() + refits; }
   ShapePyramid pyramid;
-  const shape::UsualCost* usual_costs;  ///< [points], where there are confidences
+  const shape::UsualCost* usual_costs;  ///< [costs], where there are confidences
   const double* scores;                 ///< shape::score_matrix(), then [points] offsets; there
+  std::int32_t costs;                   ///< that a score is made of
+  shape::ScoreParts score_parts;
   ConfidenceTable confidence;
 };
 

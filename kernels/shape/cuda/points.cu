@@ -231,16 +231,20 @@ __global__ void __launch_bounds__(kThreads)
               static_cast<float>(p.y * job.back + job.window.y)};
   }
   if (!t.confidence.is_known()) return;
-  __shared__ double unusual[kMaxShapePoints];
+  __shared__ double unusual[kMaxShapePoints + 1];
   const BlockLanes lanes;
-  lanes.each(points, [&](int i) {
-    unusual[i] = shape::unusual(work.costs[number * points + i], t.usual_costs[i]);
+  lanes.each(t.costs, [&](int i) {
+    const int modes = t.constraint.modes;
+    const double cost = i < points
+                            ? work.costs[number * points + i]
+                            : shape::shape_cost(work.weights + number * modes, t.limits, modes);
+    unusual[i] = shape::unusual(cost, t.usual_costs[i], t.score_parts);
   });
-  const double* const offsets = t.scores + points * points;
+  const double* const offsets = t.scores + (points + 1) * points;
   float* const confidences = frame.out->confidences(frame.in->count, points) + job.face * points;
   lanes.each(points, [&](int i) {
     confidences[i] = confidence_of_logarithm(
-        t.confidence, shape::score_of_costs(t.scores, unusual, points, i, offsets[i]));
+        t.confidence, shape::score_of_costs(t.scores, unusual, t.costs, points, i, offsets[i]));
   });
 }
 

@@ -101,32 +101,42 @@ TEST_F(ShapeCuda, PatchesAlone) {
 }
 
 TEST_F(ShapeCuda, ConfidencesAndStartsOfATracker) {
-  const ShapeRef plain = changed_model(5, 8, 2, [](ShapeModel&, test::ShapeTables&) {});
-  const std::vector<shape::UsualCost> usual(8, {20, 15});
-  auto model = std::make_shared<ShapeModel>(*plain);
-  model->usual_costs = usual;
+  std::vector<shape::UsualCost> usual(8, {20, 15});
   const std::vector<double> offsets = {0, 1, -1, 0.5, 0, 0, -0.25, 2};
-  model->score_offsets = offsets;
-  model->score_parts = {0.5, 3, 1.5, 0.6};
-  model->confidence.first = -4;
-  model->confidence.steps = 12;
-  for (int i = 0; i < 12; ++i) model->confidence.at[i] = 1 - 0.08f * static_cast<float>(i);
-  ASSERT_TRUE(validate(*model).ok()) << validate(*model).message();
-  for (const bool follows : {false, true}) {
-    const auto ours = make_cuda(*model, 4, follows);
-    ASSERT_TRUE(ours);
-    ShapeInput input{noise(150, 110, 3), boxes_of_all_kinds(6, 150, 110, 4)};
-    for (std::size_t i = 0; follows && i < 8 * input.boxes.size(); ++i) {
-      const double angle = 0.785 * static_cast<double>(i % 8) + 0.2, far = i < 8 ? 12 : 25;
-      input.followed.push_back({static_cast<float>(70 - far * std::sin(angle)),
-                                static_cast<float>(60 - far * std::cos(angle))});
+  constexpr int kKinds = 4;
+  for (int kind = 0; kind < kKinds; ++kind) {
+    SCOPED_TRACE("kind " + std::to_string(kind));
+    auto model = std::make_shared<ShapeModel>(
+        *changed_model(5, 8, 2, [&](ShapeModel& m, test::ShapeTables& t) {
+          if (kind % 2 == 1) m.constraint = ShapeConstraint::kIterated;
+          m.refits = kind < 2 ? 0 : 3;
+          if (m.refits == 0) t.refit_limits.clear();
+        }));
+    const bool shape_counts = kind < kKinds - 1;
+    usual.resize(shape_counts ? 9 : 8, {0.2, 0.3});
+    model->usual_costs = usual;
+    model->score_offsets = offsets;
+    model->score_parts = {0.5, 3, 1.5, 0.6, shape_counts ? 2.0 : 0, -2, 5};
+    model->confidence.first = -4;
+    model->confidence.steps = 12;
+    for (int i = 0; i < 12; ++i) model->confidence.at[i] = 1 - 0.08f * static_cast<float>(i);
+    ASSERT_TRUE(validate(*model).ok()) << validate(*model).message();
+    for (const bool follows : {false, true}) {
+      const auto ours = make_cuda(*model, 4, follows);
+      ASSERT_TRUE(ours);
+      ShapeInput input{noise(150, 110, 3), boxes_of_all_kinds(6, 150, 110, 4)};
+      for (std::size_t i = 0; follows && i < 8 * input.boxes.size(); ++i) {
+        const double angle = 0.785 * static_cast<double>(i % 8) + 0.2, far = i < 8 ? 12 : 25;
+        input.followed.push_back({static_cast<float>(70 - far * std::sin(angle)),
+                                  static_cast<float>(60 - far * std::cos(angle))});
+      }
+      // A face that nobody followed.
+      if (follows) input.followed[8 + 5].x = std::numeric_limits<float>::quiet_NaN();
+      ASSERT_NO_FATAL_FAILURE(compare(model, *ours, {input}, false, 4));
     }
-    // A face that nobody followed.
-    if (follows) input.followed[8 + 5].x = std::numeric_limits<float>::quiet_NaN();
-    ASSERT_NO_FATAL_FAILURE(compare(model, *ours, {input}, false, 4));
   }
   EXPECT_GE(followed_, 3);
-  EXPECT_EQ(confidences_, 96);
+  EXPECT_EQ(confidences_, kKinds * 96);
 }
 
 TEST_F(ShapeCuda, TheGraphOfAnElement) {
