@@ -156,7 +156,7 @@ fi
 
 
 def test_stasm_is_converted_with_its_confidences(fetch, tmp_path):
-    """From a checkout and installed; an older file without them is converted again."""
+    """From a checkout and installed; an older file without them, or with older ones, is converted again."""
     tool, model = tmp_path / 'tool', tmp_path / 'PyStasm-0.3.1.cuface'
     tool.write_text(TOOL)
     tool.chmod(0o755)
@@ -168,6 +168,9 @@ def test_stasm_is_converted_with_its_confidences(fetch, tmp_path):
     model.write_text('--confidence, and once more would change it')
     fetch.convert(*convert, fetch.stasm_confidence())
     assert model.read_text().endswith('would change it')
+    os.utime(model, (0, 0))  # so the confidences are newer
+    fetch.convert(*convert, fetch.stasm_confidence())
+    assert not model.read_text().endswith('would change it')
 
 
 def test_the_installed_program_finds_the_confidences(tmp_path):
