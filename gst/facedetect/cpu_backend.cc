@@ -94,7 +94,7 @@ Result<FaceResult> CpuBackend::run(Frame& frame, const DetectSettings& settings,
   } else {
     *list = std::move(own);
   }
-  if (what) schedule_.searched(what, !list->faces.empty(), found.pause);
+  if (what) schedule_.searched(what, !list->faces.empty(), found.pause, found.rest);
   return FaceResult(std::move(list));
 }
 

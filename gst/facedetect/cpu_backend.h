@@ -16,7 +16,8 @@ namespace cuface::gst {
 struct Searched {
   SearchRegion what;  ///< count 0 = nothing: nothing has changed
   FaceList faces;
-  std::int32_t pause = static_cast<std::int32_t>(kActiveInterval);  ///< for SearchSchedule
+  /// For SearchSchedule.
+  std::int32_t pause = kUsualPause, rest = kUsualPause;
 };
 
 /// Decides when to search, and joins what a search finds with the faces before.

@@ -115,7 +115,7 @@ class CudaNetworkBackend final : public CudaBackend {
     const int width = turn.frame.width(), height = turn.frame.height();
     CUFACE_TAKE(luma, turn.device.luma());
     if (!activity_) {
-      CUFACE_TAKE(made, cuda::Activity::create(width, height, width, height));
+      CUFACE_TAKE(made, cuda::Activity::create(width, height, width, height, true));
       activity_.emplace(std::move(made));
     }
     const std::int32_t* run = &state()->run;

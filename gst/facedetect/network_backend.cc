@@ -51,16 +51,23 @@ class NetworkBackend final : public CpuBackend {
     CUFACE_TRY(network_->enqueue(std::as_const(picture_).view(), found_));
     const FaceLimits limits{settings.config.min_size, settings.config.max_size,
                             settings.config.max_faces};
-    return Searched{kWholePicture,
-                    faces_from_network(found_, scaler_->size().width, scaler_->size().height,
-                                       limits, frame.width(), frame.height())};
+    Searched out{kWholePicture,
+                 faces_from_network(found_, scaler_->size().width, scaler_->size().height, limits,
+                                    frame.width(), frame.height())};
+    if (activity_) {
+      out.rest = kNetworkRest;
+      if (what.only_if_changed())
+        out.pause = network_pause(activity_->changed_cells(), activity_->cells());
+    }
+    return out;
   }
 
   /// Whether to search the frame, as a whole: of kChangedParts and kNewParts where something has
   /// changed.
   Result<bool> has_changed(Frame& frame, const SearchInputs& inputs, const SearchRegion& what) {
     CUFACE_TAKE(picture, frame.luma());
-    if (!activity_) activity_.emplace(frame.width(), frame.height(), frame.width(), frame.height());
+    const int width = frame.width(), height = frame.height();
+    if (!activity_) activity_.emplace(width, height, width, height, true);
     if (what.only_if_changed()) {
       activity_->look(picture->view(), followed_by(frame, inputs), what);
       if (activity_->changed_cells() == 0) return false;

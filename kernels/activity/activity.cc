@@ -5,12 +5,13 @@
 
 namespace cuface {
 
-Activity::Activity(int width, int height, int full_width, int full_height)
+Activity::Activity(int width, int height, int full_width, int full_height, bool no_parts)
     : grid_(cell_grid(width, height)),
       full_width_(full_width),
       full_height_(full_height),
       blocks_across_(width / kBlock),
-      blocks_down_(height / kBlock) {
+      blocks_down_(height / kBlock),
+      no_parts_(no_parts) {
   for (int c = 0; c < grid_.columns; ++c)
     cell_of_column_.resize(static_cast<std::size_t>(first_block(c + 1, grid_.columns, width)),
                            static_cast<std::uint8_t>(c));
@@ -41,7 +42,7 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
                                   std::span<const Followed> followed, const SearchRegion& what) {
   std::fill_n(changed_, kMostCells, 0);
   if (!taken_) {
-    take(picture);
+    if (!no_parts_) take(picture);
     std::fill_n(changed_, grid_.rows, cell_bits(0, grid_.columns - 1));
   } else {
     for (int row = 0; row < grid_.rows; ++row) {
@@ -63,7 +64,7 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
       if (what.only_new())
         for (const Followed& face : followed)
           changed_[row] &= ~person_row(face.box, full_width_, full_height_, grid_, row);
-      if (changed_[row] == 0) continue;
+      if (changed_[row] == 0 || no_parts_) continue;
       for (int k = first; k < end; ++k) {
         const std::uint8_t* now = now_.data() + std::ptrdiff_t{k} * blocks_across_;
         std::uint8_t* then = then_.data() + std::ptrdiff_t{k} * blocks_across_;
@@ -71,6 +72,11 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
           if (changed_[row] >> cell_of_column_[static_cast<std::size_t>(x)] & 1) then[x] = now[x];
       }
     }
+  }
+  if (no_parts_ && what.only_new()) {
+    bool large = false;
+    for (int row = 0; row < grid_.rows; ++row) large = large || is_large(changed_, grid_, row);
+    if (!large) std::fill_n(changed_, kMostCells, 0);
   }
   followed_.clear();
   if (!what.only_new())

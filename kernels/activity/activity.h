@@ -48,8 +48,10 @@ CUFACE_HD inline bool differs(std::uint8_t now, std::uint8_t then) {
 /// For pictures of one size. Allocates when it is made; serves one thread at a time.
 class Activity {
  public:
-  /// `full_*`: of the picture that boxes of followed faces are in.
-  Activity(int width, int height, int full_width, int full_height);
+  /// `full_*`: of the picture that boxes of followed faces are in. `no_parts`: the search behind is
+  /// of the whole picture, or none. Then look() takes nothing, and of kNewParts there are large
+  /// ones only (is_large()) or none.
+  Activity(int width, int height, int full_width, int full_height, bool no_parts = false);
 
   /// All of this picture is searched now.
   void take(ImageView<const std::uint8_t> picture);
@@ -73,6 +75,7 @@ class Activity {
 
   const CellGrid grid_;
   const int full_width_, full_height_, blocks_across_, blocks_down_;
+  const bool no_parts_;
   bool taken_ = false;
   std::vector<std::uint8_t> cell_of_column_;  ///< of blocks
   std::vector<FollowedCells> followed_;

@@ -53,8 +53,9 @@ __device__ bool is_of_followed(const FollowedFaces* followed, int full_width, in
 /// A warp a cell. Cells of a row write their own bits of its words.
 __global__ void __launch_bounds__(kThreads)
     changes_kernel(ImageView<const std::uint8_t> picture, CellGrid grid, int full_width,
-                   int full_height, const std::int32_t* run, const SearchRegion* band,
-                   const FollowedFaces* followed, std::uint8_t* then, Activity::State* state) {
+                   int full_height, bool no_parts, const std::int32_t* run,
+                   const SearchRegion* band, const FollowedFaces* followed, std::uint8_t* then,
+                   Activity::State* state) {
   const bool look = band && band->active_only;
   // Whether active parts are to be searched, the map tells.
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
@@ -89,7 +90,8 @@ __global__ void __launch_bounds__(kThreads)
     if (take && band->only_new() && followed)
       take = !is_of_followed(followed, full_width, full_height, grid, row, c);
   }
-  if (take) {
+  const bool remember = take && !(look && no_parts);
+  if (remember) {
 #pragma unroll 2
     for (int i = lane; i < count; i += kWarp) {
       const int x = left + i % columns, y = top + i / columns;
@@ -101,7 +103,7 @@ __global__ void __launch_bounds__(kThreads)
   auto* taken = reinterpret_cast<unsigned long long*>(state->taken + row);
   if (take) {
     atomicOr(changed, 1ull << c);
-    atomicOr(taken, 1ull << c);
+    if (remember) atomicOr(taken, 1ull << c);
   } else {
     atomicAnd(changed, ~(1ull << c));
   }
@@ -109,12 +111,16 @@ __global__ void __launch_bounds__(kThreads)
 
 /// A block a class of sizes, a thread a row of cells.
 __global__ void __launch_bounds__(kMostCells)
-    map_kernel(CellGrid grid, int full_width, int full_height, const std::int32_t* run,
-               const SearchRegion* band, const FollowedFaces* followed, Activity::State* state) {
+    map_kernel(CellGrid grid, int full_width, int full_height, bool no_parts,
+               const std::int32_t* run, const SearchRegion* band, const FollowedFaces* followed,
+               Activity::State* state) {
   if (idle(run) || !band || !band->active_only) return;
   __shared__ FollowedCells cells[kMaxFaces];
   const int size = static_cast<int>(blockIdx.x), row = static_cast<int>(threadIdx.x);
-  const bool moved = __syncthreads_or(row < grid.rows && state->changed[row] != 0) != 0;
+  const bool large = no_parts && band->only_new();
+  const bool moved =
+      __syncthreads_or(row < grid.rows && (large ? is_large(state->changed, grid, row)
+                                                 : state->changed[row] != 0)) != 0;
   const int count = followed && !band->only_new() ? followed->count : 0;
   for (int i = row; i < count; i += kMostCells)
     cells[i] = followed_cells(followed->faces[i].box, full_width, full_height, grid,
@@ -126,7 +132,8 @@ __global__ void __launch_bounds__(kMostCells)
     if (state->is_unchanged(*band)) state->due = 0;
   }
   if (row >= grid.rows) return;
-  const std::uint64_t on = map_row(state->changed, grid, cells, count, size, row);
+  const std::uint64_t on =
+      moved || !large ? map_row(state->changed, grid, cells, count, size, row) : 0;
   state->map.cells[size][row] = on;
   // Whoever says so says the same.
   if (on != 0 && (moved || !band->only_if_changed())) state->search = 1;
@@ -134,11 +141,13 @@ __global__ void __launch_bounds__(kMostCells)
 
 }  // namespace
 
-Result<Activity> Activity::create(int width, int height, int full_width, int full_height) {
+Result<Activity> Activity::create(int width, int height, int full_width, int full_height,
+                                  bool no_parts) {
   Activity activity;
   activity.grid_ = cell_grid(width, height);
   activity.full_width_ = full_width;
   activity.full_height_ = full_height;
+  activity.no_parts_ = no_parts;
   CUFACE_TRY(take(upload(std::vector<State>(1)), activity.state_));
   const std::size_t blocks =
       static_cast<std::size_t>(width / kBlock) * static_cast<std::size_t>(height / kBlock);
@@ -156,14 +165,14 @@ Status Activity::changes(ImageView<const std::uint8_t> picture, const std::int32
   const dim3 cells(static_cast<unsigned>((grid_.columns - 1) / kCells + 1),
                    static_cast<unsigned>(grid_.rows));
   return launch("what has changed", changes_kernel, {cells, kThreads}, picture, grid_, full_width_,
-                full_height_, run, band, followed, then_.data(), state_.data());
+                full_height_, no_parts_, run, band, followed, then_.data(), state_.data());
 }
 
 Status Activity::enqueue(ImageView<const std::uint8_t> picture, const std::int32_t* run,
                          const SearchRegion* band, const FollowedFaces* followed, Launcher launch) {
   CUFACE_TRY(changes(picture, run, band, followed, launch));
   return launch("what is active", map_kernel, {kSizeClasses, kMostCells}, grid_, full_width_,
-                full_height_, run, band, followed, state_.data());
+                full_height_, no_parts_, run, band, followed, state_.data());
 }
 
 }  // namespace cuface::cuda

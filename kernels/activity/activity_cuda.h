@@ -36,7 +36,8 @@ class Activity {
 
   Activity() = default;
   /// As cuface::Activity. Allocates.
-  static Result<Activity> create(int width, int height, int full_width, int full_height);
+  static Result<Activity> create(int width, int height, int full_width, int full_height,
+                                 bool no_parts = false);
 
   /// Before a search of `band` (null = the whole picture): for kActiveParts, kChangedParts and
   /// kNewParts what look() does, for the whole picture take(). `run`, `band` and `followed` (null =
@@ -65,6 +66,7 @@ class Activity {
 
   CellGrid grid_;
   int full_width_ = 0, full_height_ = 0;
+  bool no_parts_ = false;
   DeviceBuffer<State> state_;
   DeviceBuffer<std::uint8_t> then_;  ///< means, row after row
 };

@@ -78,6 +78,16 @@ CUFACE_HD inline std::int32_t count_cells(const std::uint64_t* rows, const CellG
   return count;
 }
 
+/// Whether cells are on three by two, the uppermost ones in this row: as somebody is who comes in.
+/// Narrower is the rim of somebody who moves. Of a smaller grid all columns or rows are enough.
+CUFACE_HD inline bool is_large(const std::uint64_t* rows, const CellGrid& grid, int row) {
+  const int below = grid.rows > 1 ? row + 1 : row;
+  if (below >= grid.rows) return false;
+  std::uint64_t all = rows[row] & rows[below];
+  for (int c = 1; c < 3 && c < grid.columns; ++c) all &= rows[row] >> c & rows[below] >> c;
+  return all != 0;
+}
+
 /// How far, in cells along a side, a change makes windows of a class be looked at whose own cell
 /// has not changed: those that it lies in the inner half of.
 CUFACE_HD inline int reach_of_change(int size_class, int cells, int size) {

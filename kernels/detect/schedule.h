@@ -20,6 +20,7 @@ namespace cuface {
 
 /// Frames from one search of active parts to the next: a new face is to be found within so many.
 inline constexpr std::uint64_t kActiveInterval = 10;
+inline constexpr auto kUsualPause = static_cast<std::int32_t>(kActiveInterval);
 
 /// So many times the share of the picture that was searched is the time in frames before what moves
 /// is searched again.
@@ -27,11 +28,21 @@ inline constexpr std::int32_t kMotionPause = 10;
 
 /// Frames from a search of so many changed cells to the next; 0 = none had changed, and it was no
 /// search.
-CUFACE_HD inline std::int32_t motion_pause(std::int32_t changed, std::int32_t cells) {
-  constexpr auto kLongest = static_cast<std::int32_t>(kActiveInterval);
-  const std::int32_t pause = cells > 0 ? (kMotionPause * changed + cells - 1) / cells : 0;
-  return pause < kLongest ? pause : kLongest;
+CUFACE_HD inline std::int32_t motion_pause(std::int32_t changed, std::int32_t cells,
+                                           std::int32_t of_all = kMotionPause) {
+  const std::int32_t pause = cells > 0 ? (of_all * changed + cells - 1) / cells : 0;
+  return pause < kUsualPause ? pause : kUsualPause;
 }
+
+/// The same of a network, all of whose searches are of the whole picture: three frames where
+/// somebody may come in, more where the light or the camera changes much.
+CUFACE_HD inline std::int32_t network_pause(std::int32_t changed, std::int32_t cells) {
+  constexpr std::int32_t kLeast = 3, kOfAll = 15;
+  const std::int32_t pause = motion_pause(changed, cells, kOfAll);
+  return pause > kLeast ? pause : kLeast;
+}
+/// And from each of them to its next of all that has changed.
+inline constexpr std::int32_t kNetworkRest = 12;
 
 /// What is due on a frame by its number.
 struct PeriodStep {
@@ -132,14 +143,14 @@ struct SearchSchedule {
   }
   /// That next() has returned `what`, and that it was searched: not kChangedParts or kNewParts
   /// where nothing has changed. A band may well be without a face. `next`: motion_pause() of these.
-  CUFACE_HD void searched(const SearchRegion& what, bool found_any,
-                          std::int32_t next = static_cast<std::int32_t>(kActiveInterval)) {
+  CUFACE_HD void searched(const SearchRegion& what, bool found_any, std::int32_t next = kUsualPause,
+                          std::int32_t next_rest = kUsualPause) {
     if (what.count > 1) return;
     pause = next;
     if (what.only_new()) return;
     wanted = found_any ? kNothing : kAgain;
     active_wanted = 0;
-    rest = static_cast<std::int32_t>(kActiveInterval);
+    rest = next_rest;
   }
 
  private:

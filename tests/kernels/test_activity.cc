@@ -237,6 +237,42 @@ TEST(Activity, NewIsWhatChangesAwayFromFollowedFaces) {
   EXPECT_GT(own, 40);
 }
 
+// Before a search of the whole picture, or none. A cell that has changed is one of these points.
+TEST(Activity, LargeIsThreeCellsByTwo) {
+  const auto large = [](int width, int height, const std::vector<cv::Point>& cells) {
+    cv::Mat picture(32 * height, 32 * width, CV_8U, cv::Scalar(90));
+    Activity activity(picture.cols, picture.rows, picture.cols, picture.rows, true);
+    activity.take(test::view_of(picture));
+    for (const cv::Point& cell : cells)
+      picture(cv::Rect(32 * cell.x + 8, 32 * cell.y + 8, 16, 16)) = 200;
+    const auto changed = [&](const SearchRegion& what) {
+      activity.look(test::view_of(picture), {}, what);
+      return activity.changed_cells();
+    };
+    const auto all = static_cast<std::int32_t>(cells.size());
+    const std::int32_t count = changed(kNewParts);
+    EXPECT_TRUE(count == 0 || count == all);
+    EXPECT_EQ(changed(kChangedParts), all);
+    EXPECT_EQ(changed(kChangedParts), all) << "nothing was searched";
+    EXPECT_EQ(changed(kNewParts), count);
+    activity.take(test::view_of(picture));
+    EXPECT_EQ(changed(kChangedParts), 0);
+    return count > 0;
+  };
+  EXPECT_TRUE(large(9, 6, {{3, 1}, {4, 1}, {5, 1}, {3, 2}, {4, 2}, {5, 2}}));
+  EXPECT_TRUE(large(9, 6, {{6, 4}, {7, 4}, {8, 4}, {6, 5}, {7, 5}, {8, 5}, {0, 0}})) << "a corner";
+  EXPECT_FALSE(large(9, 6, {{3, 1}, {4, 1}, {5, 1}, {3, 2}, {4, 2}}));
+  EXPECT_FALSE(large(9, 6, {{3, 0}, {4, 0}, {3, 1}, {4, 1}, {3, 2}, {4, 2}, {3, 3}})) << "a rim";
+  EXPECT_FALSE(large(9, 6, {{3, 5}, {4, 5}, {5, 5}, {6, 5}})) << "the last row";
+  EXPECT_FALSE(large(9, 6, {{3, 2}, {4, 2}, {5, 2}, {4, 3}, {5, 3}, {6, 3}}));
+  EXPECT_FALSE(large(9, 6, {}));
+  EXPECT_TRUE(large(9, 1, {{3, 0}, {4, 0}, {5, 0}})) << "there is one row";
+  EXPECT_FALSE(large(9, 1, {{3, 0}, {4, 0}}));
+  EXPECT_TRUE(large(2, 6, {{0, 3}, {1, 3}, {0, 4}, {1, 4}})) << "there are two columns";
+  EXPECT_FALSE(large(2, 6, {{0, 3}, {0, 4}, {1, 4}}));
+  EXPECT_TRUE(large(1, 1, {{0, 0}}));
+}
+
 // In front of a body there is no smaller face; beside it and above there may be.
 TEST(Activity, HasNoSmallerWindowsInFrontOfABody) {
   const int width = 960, height = 544;

@@ -28,6 +28,7 @@ __global__ void begin_kernel(SearchState* state, const __grid_constant__ Told to
   state->frame = begin.frame;
   const SearchRegion what = state->wish.next(ask);
   state->what = what;
+  state->pause = state->rest = kUsualPause;
   state->followed.count = begin.verify || what.active_only ? count : 0;
   state->run = !what ? 0 : begins_search(ask, what) ? 1 : 2;
   state->skipped = state->wish.skipped(ask);
@@ -67,11 +68,11 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
   out->search_wanted = {};
   out->frame = state->frame;
   state->run = run ? state->run : 0;
-  constexpr auto kUsualPause = static_cast<std::int32_t>(kActiveInterval);
   const bool share = moved && what.only_if_changed();
   if (run)
     state->wish.searched(what, out->count > 0,
-                         share ? motion_pause(moved->changed_cells, moved->cells) : kUsualPause);
+                         share ? motion_pause(moved->changed_cells, moved->cells) : state->pause,
+                         state->rest);
   if (!seen) return;
   seen->wish = state->wish;
   __threadfence_system();
@@ -80,7 +81,9 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
 
 /// A thread.
 __global__ void whole_kernel(SearchState* state, const Activity::State* moved) {
+  state->rest = kNetworkRest;
   if (state->run == 0 || !state->what.only_if_changed()) return;
+  state->pause = network_pause(moved->changed_cells, moved->cells);
   if (moved->is_unchanged(state->what)) {
     state->run = 0;
     state->what = {};

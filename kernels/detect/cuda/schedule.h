@@ -19,9 +19,10 @@ struct SearchState {
   std::uint64_t frame;
   /// Whether this frame is searched: the flag for cuda::Detector; as CountedWork has it.
   std::int32_t run;
-  std::int32_t skipped;    ///< whether it is not because frames are late
-  SearchRegion what;       ///< of it is searched
-  FollowedFaces followed;  ///< whom the detector is told of
+  std::int32_t skipped;      ///< whether it is not because frames are late
+  SearchRegion what;         ///< of it is searched
+  std::int32_t pause, rest;  ///< behind it, for SearchSchedule; the usual ones or a network's
+  FollowedFaces followed;    ///< whom the detector is told of
 };
 
 /// What the host is told of a schedule, in pinned memory: how it was behind frame `frame`, which is
@@ -53,7 +54,7 @@ Status begin_search(SearchState* state, const SearchBegin& begin, Launcher launc
 
 /// Before a detector that has no parts, and behind `moved` of state->run and ->what: where only
 /// what has changed is searched, and nothing has, state->run becomes 0; else state->what the whole
-/// picture. One launch.
+/// picture. Sets ->pause and ->rest. One launch.
 Status search_whole(SearchState* state, const Activity::State* moved, Launcher launch);
 
 /// After the detector, which has written `found` where state->run: `out` gets the faces of the

@@ -182,9 +182,11 @@ TEST_F(SearchCuda, SearchesTheWholeWhereSomethingHasMoved) {
       cuda::SearchState state{};
       state.what = due;
       state.run = due.count;
+      state.pause = kUsualPause;
       ASSERT_EQ(cudaMemcpy(state_, &state, sizeof state, cudaMemcpyHostToDevice), cudaSuccess);
       cuda::Activity::State moved;
       moved.changed_cells = changed;
+      moved.cells = 50;
       moved_->set(bytes_of(moved));
       ASSERT_TRUE(cuda::search_whole(state_, moved_state(), nullptr).ok());
       ASSERT_EQ(
@@ -193,6 +195,16 @@ TEST_F(SearchCuda, SearchesTheWholeWhereSomethingHasMoved) {
       const bool none = due.only_if_changed() && changed == 0;
       EXPECT_EQ(state.run, none ? 0 : due.count);
       EXPECT_EQ(state.what, none ? SearchRegion{} : due.only_if_changed() ? kWholePicture : due);
+      if (state.run == 0) continue;
+      HostFaces nobody = random_faces(0, 0);
+      put(found_, nobody);
+      ASSERT_TRUE(cuda::end_search(state_, nullptr, faces(found_), faces(out_), 0, nullptr).ok());
+      ASSERT_EQ(
+          cudaMemcpy(static_cast<void*>(&state), state_, sizeof state, cudaMemcpyDeviceToHost),
+          cudaSuccess);
+      const std::int32_t pause = due.only_if_changed() ? network_pause(changed, 50) : kUsualPause;
+      EXPECT_EQ(state.wish.pause, pause);
+      EXPECT_EQ(state.wish.rest, kNetworkRest);
     }
 }
 
