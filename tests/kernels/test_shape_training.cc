@@ -274,22 +274,26 @@ TEST(ShapeTraining, APointThatIsWorseThanItsCostIsTrustedLess) {
   for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(sum[k], good[k], 0.03 * good[k]) << k;
 }
 
-/// Twelve points on a circle. What is off in a face: each for itself, a third of the circle, or
-/// all. `of_shape`: of what the shape's cost says.
-shape::ScoreParts chosen_parts(int together, double noise, double of_shape = 0) {
-  constexpr std::size_t kPoints = 12;
-  std::vector<double> circle;
-  for (std::size_t k = 0; k < kPoints; ++k) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / kPoints;
-    circle.insert(circle.end(), {std::cos(angle), std::sin(angle)});
+constexpr std::size_t kOnCircle = 12;
+std::vector<double> circle() {
+  std::vector<double> out;
+  for (std::size_t k = 0; k < kOnCircle; ++k) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / kOnCircle;
+    out.insert(out.end(), {std::cos(angle), std::sin(angle)});
   }
+  return out;
+}
+
+/// What is off in a face: each point for itself, a third of the circle, or all. `of_shape`: of what
+/// the shape's cost says.
+shape::ScoreParts chosen_parts(int together, double noise, double of_shape = 0) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   std::vector<shape::SearchedFace> faces;
   for (int i = 0; i < 600; ++i) {
     shape::SearchedFace face{i % 4 == 0, {}, {}, {}};
     bool is_off = false;
-    for (std::size_t k = 0; k < kPoints; ++k) {
+    for (std::size_t k = 0; k < kOnCircle; ++k) {
       if (k % static_cast<std::size_t>(together) == 0) is_off = random() % 3 == 0;
       const bool is_bad = is_off && !face.is_plain;
       face.off.push_back(is_bad ? 0.3 : 0.02);
@@ -298,7 +302,7 @@ shape::ScoreParts chosen_parts(int together, double noise, double of_shape = 0) 
     face.costs.push_back((is_off && !face.is_plain ? of_shape : 0) + normal(random));
     faces.push_back(face);
   }
-  return shape::calibrate(faces, circle).parts;
+  return shape::calibrate(faces, circle()).parts;
 }
 
 TEST(ShapeTraining, ScoresAreMadeOfWhatTellsBadPoints) {
@@ -317,21 +321,15 @@ TEST(ShapeTraining, ScoresAreMadeOfWhatTellsBadPoints) {
 /// A third of the points is covered and costs more, but is where it should be. Of a lost face the
 /// shape tells.
 TEST(ShapeTraining, ScoresTellCoveredPoints) {
-  constexpr std::size_t kPoints = 12;
-  std::vector<double> circle;
-  for (std::size_t k = 0; k < kPoints; ++k) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / kPoints;
-    circle.insert(circle.end(), {std::cos(angle), std::sin(angle)});
-  }
   std::mt19937 random(8);
   std::normal_distribution<double> normal;
   std::vector<shape::SearchedFace> faces;
   for (int i = 0; i < 600; ++i) {
     shape::SearchedFace face{i % 4 == 0, {}, {}, {}};
     const bool is_lost = !face.is_plain && random() % 3 == 0;
-    const std::size_t first = random() % kPoints;
-    for (std::size_t k = 0; k < kPoints; ++k) {
-      const bool is_covered = !face.is_plain && (k + kPoints - first) % kPoints < 4;
+    const std::size_t first = random() % kOnCircle;
+    for (std::size_t k = 0; k < kOnCircle; ++k) {
+      const bool is_covered = !face.is_plain && (k + kOnCircle - first) % kOnCircle < 4;
       face.covered.push_back(is_covered);
       face.off.push_back(is_lost ? 0.3 : 0.02);
       face.costs.push_back((is_covered ? 3 : 0) + (is_lost ? 1 : 0) + normal(random));
@@ -339,9 +337,9 @@ TEST(ShapeTraining, ScoresTellCoveredPoints) {
     face.costs.push_back((is_lost ? 2 : 0) + normal(random));
     faces.push_back(face);
   }
-  const shape::ScoreParts told = shape::calibrate(faces, circle).parts;
+  const shape::ScoreParts told = shape::calibrate(faces, circle()).parts;
   for (shape::SearchedFace& face : faces) face.covered.clear();
-  const shape::ScoreParts untold = shape::calibrate(faces, circle).parts;
+  const shape::ScoreParts untold = shape::calibrate(faces, circle()).parts;
   EXPECT_GE(told.own + told.around, untold.own + untold.around + 2);
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/common/cuda/attributes.h"
 #include "kernels/common/cuda/mailbox.h"
 #include "kernels/common/cuda/runtime.h"
 
@@ -21,12 +22,10 @@ Result<bool> can_be_early(const void* kernel) {
 }
 
 Result<int> blocks_at_once(const void* kernel, int threads, std::size_t shared) {
-  int device = 0, processors = 0, has_cooperative = 0, blocks = 0;
-  CUFACE_TRY(check(cudaGetDevice(&device), "asking for the GPU"));
-  for (const auto& [what, value] : {std::pair{cudaDevAttrMultiProcessorCount, &processors},
-                                    std::pair{cudaDevAttrCooperativeLaunch, &has_cooperative}})
-    CUFACE_TRY(check(cudaDeviceGetAttribute(value, what, device), "asking what the GPU has"));
+  CUFACE_TAKE(has_cooperative, attribute_of_gpu(cudaDevAttrCooperativeLaunch));
   if (has_cooperative == 0) return 0;
+  CUFACE_TAKE(processors, multiprocessors());
+  int blocks = 0;
   CUFACE_TRY(check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared),
                    "asking for a kernel"));
   return blocks * processors;

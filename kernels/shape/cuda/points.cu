@@ -1,6 +1,6 @@
 // The search: a block looks for a landmark of a face or a few; another one waits for all landmarks
-// of a face and moves them to the nearest legal shape. A face that rests has left the stage that
-// later launches look for.
+// of a face and moves them to the nearest legal shape. A face that rests skips the rounds before
+// its next stage.
 #include <cstdint>
 #include <string>
 
