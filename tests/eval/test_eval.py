@@ -13,6 +13,7 @@ import programs
 os.environ["CUFACE_BUILD"] = str(programs.BUILD)
 import experiments  # noqa: E402
 import page  # noqa: E402
+import s3  # noqa: E402
 from experiments import LABELS, SOURCE  # noqa: E402
 
 ROWS = json.loads(page.ROWS.read_text(encoding="utf-8"))
@@ -101,6 +102,19 @@ def test_a_newer_run_of_a_part_leaves_the_others_of_its_commit_and_card(tmp_path
     gpu_run(tmp_path, "gpu-part.json", "2026-01-02T00:00:00Z", 6.0, curves=())
     gpu_run(tmp_path, "gpu-h100.json", "2026-01-01T00:00:00Z", 7.0, "other card")
     assert experiments.Gpu(tmp_path).times[("reduction", 10)] == 5.0
+
+
+def test_shares_on_a_gpu_are_of_the_launches_that_it_has():
+    def rows(**times):
+        return [{"what": f"shape model of 68 patches, 1 faces part {i} shape: {launch.replace('_', ' ')}", "us": us}
+                for i, (launch, us) in enumerate(times.items())]
+    found = rows(start=5.0, level_0=10.0, level=10.0, edges=5.0, iterations=165.0, finish=5.0) + rows(level=0.0)
+    assert s3.share_on_gpu("search")(found) == pytest.approx(82.5)
+    assert s3.share_on_gpu("levels")(found) == pytest.approx(12.5)
+    assert s3.share_on_gpu("search")([{"what": "another", "us": 7.0}]) is None
+    with pytest.raises(ValueError, match="no launch .'iterations'. .* 'search'"):
+        s3.share_on_gpu("search")(rows(level_0=10.0, level=10.0, edges=5.0, search=1.0, constraint=1.0))
+    assert s3.share_on_gpu("search")(experiments.Gpu().rows) is not None
 
 
 def test_all_that_the_page_shows_of_a_gpu_is_measured_twice():
