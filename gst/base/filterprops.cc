@@ -13,9 +13,10 @@ const std::vector<Setting>& table() {
          {static_cast<int>(BackendChoice::kCpu), "The CPU, frames in system memory", "cpu"},
          {static_cast<int>(BackendChoice::kCuda),
           "CUDA, also for frames in system memory; an error where there is none", "cuda"}});
-    auto* made = new std::vector<Setting>{choice(
-        "backend", "Backend", "The processor that does the work. Set cpu or cuda to insist on one.",
-        CUFACE_FIELD(Settings, backend), backend, kReady)};
+    auto* made = new std::vector<Setting>{
+        choice("backend", "Backend",
+               "Processor that does the work. Set cpu or cuda to allow only that one.",
+               CUFACE_FIELD(Settings, backend), backend, kReady)};
     if (DeviceElement::create(nullptr))
       made->push_back(number("cuda-device-id", "CUDA device",
                              "The GPU to work on; -1 is the one that holds the frames, or the "

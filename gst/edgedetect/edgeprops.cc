@@ -92,14 +92,14 @@ std::vector<Setting> edge_settings() {
              "Lower it where edges are missing.",
              FIELD(edges.high), 0, kMostThreshold),
       choice("linking", "Linking",
-             "What is added to the edges above high. Set apron for published results.",
+             "Which weaker pixels join the edges above high. Set apron for published results.",
              FIELD(edges.linking), linking_type()),
       number("apron", "Apron",
              "Distance from an edge, in pixels, within which linking=apron adds pixels. Raise it "
              "to close wider gaps.",
              FIELD(edges.apron), 0, kMostApron),
       choice("thinning", "Thinning",
-             "How ridges are chosen, pixels higher than their neighbours across the edge. Set "
+             "Non-maximum suppression: how it picks a pixel's neighbours across the edge. Set "
              "sectors for published results.",
              FIELD(edges.thinning), thinning_type()),
       choice("convolution", "Convolution",

@@ -83,7 +83,8 @@ class Face2Json final : public FaceElementWith<Settings> {
 
 std::vector<Setting> json_settings() {
   return {
-      text("source", "Source", "Name put into each line. Set it where several cameras write.",
+      text("source", "Source",
+           "Name of the source, written into each line. Set it where several cameras write.",
            CUFACE_FIELD(Settings, source)),
   };
 }

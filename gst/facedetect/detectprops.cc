@@ -36,7 +36,7 @@ GType search_type() {
       {{static_cast<int>(Search::kFull), "The whole picture, every redetect-interval frames",
         "full"},
        {static_cast<int>(Search::kSmart),
-        "In between, where something has changed and around faces that are followed", "smart"},
+        "As full, and in between where something has changed and around followed faces", "smart"},
        {static_cast<int>(Search::kMotion), "Only where something has moved since the last search",
         "motion"}});
 }
@@ -70,18 +70,17 @@ std::vector<Setting> detect_settings() {
              "Lowest score of a face that a network finds. Raise it against false faces.",
              FIELD(score_threshold), 0, 1),
       number("nms-threshold", "Overlap threshold",
-             "Overlap, intersection over union, beyond which a network keeps the better face only. "
-             "Raise it where faces hide each other.",
+             "Non-maximum suppression: intersection over union above which only the better of two "
+             "faces stays. Raise it where faces hide each other.",
              FIELD(nms_threshold), 0, 1),
       number("input-size", "Input size",
              "Longer side, in pixels, of the picture that a network reads; 0 is the frame's own. "
              "Raise it to find smaller faces.",
              FIELD(input_size), 0, kMaxNetworkSide),
-      choice(
-          "precision", "Precision",
-          "Numbers that a network computes with; on CUDA only float. Set int16 to halve a search's "
-          "time on the CPU, with scores that differ by thousandths.",
-          FIELD(precision), precision_type()),
+      choice("precision", "Precision",
+             "Number format of a network; CUDA has only float. Set int16 to halve a search's time "
+             "on the CPU, with scores that differ by thousandths.",
+             FIELD(precision), precision_type()),
       number("redetect-interval", "Redetect interval",
              "Searches every N-th frame; 0 means 10 with a culktrack downstream, else 1. Raise it "
              "to save time.",
@@ -119,8 +118,8 @@ std::vector<Setting> detect_settings() {
              "fewer faces can be there.",
              FIELD(config.max_faces), 1, 65536),
       choice("grouping", "Grouping",
-             "How the windows on one face become one face. Change it to reproduce the published "
-             "system.",
+             "How the windows that found a face become one box. Change it to reproduce the "
+             "published system.",
              FIELD(config.grouping), grouping_type()),
       number("detect-scale", "Detect scale",
              "Searches a picture this many times smaller. Raise it to search faster where no face "
@@ -143,12 +142,12 @@ std::vector<Setting> detect_settings() {
                        "it for tilted heads, at several times the cost.",
                        FIELD(config.roll), 0, kMaxRoll),
       boolean("verify", "Verify",
-              "Looks again, near its last place, for a followed face that a search missed. Turn it "
-              "off to save that time.",
+              "Searches again, near its last place, for a followed face that a search missed. Turn "
+              "it off to save time.",
               FIELD(config.verify)),
       choice("search", "Search",
-             "Whether the whole picture is searched, or what has changed too (smart), or only that "
-             "(motion). Use motion before a fixed camera.",
+             "What searches cover: the whole picture, also changed parts in between (smart), or "
+             "only moving parts (motion). Use motion for a fixed camera.",
              FIELD(search), search_type()),
   };
 }

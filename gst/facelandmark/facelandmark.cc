@@ -128,9 +128,9 @@ GType box_map_type() {
   return enum_type(
       "GstCufaceBoxMap",
       {{static_cast<int>(BoxMapChoice::kAuto),
-        "As calibrated for the detector that found the face; learned for detectors of others",
+        "The calibrated map of the detector that found the face; learned for other detectors",
         "auto"},
-       {static_cast<int>(BoxMapChoice::kNone), "Boxes as they come", "none"}});
+       {static_cast<int>(BoxMapChoice::kNone), "The box as it is", "none"}});
 }
 
 GType start_type() {
@@ -138,9 +138,9 @@ GType start_type() {
       "GstCufaceLandmarkStart",
       {{static_cast<int>(LandmarkStart::kBox), "The mean face in the face's box", "box"},
        {static_cast<int>(LandmarkStart::kTracker),
-        "Where culktrack has followed the landmarks to; the box where it has not", "tracker"},
+        "The landmarks as culktrack followed them; the box if there are none", "tracker"},
        {static_cast<int>(LandmarkStart::kEyes),
-        "The mean face on the eyes, found by OpenCV's cascade; the box where there are none",
+        "The mean face on the eyes that OpenCV's cascade finds; the box if it finds none",
         "eyes"}});
 }
 
@@ -151,40 +151,40 @@ std::vector<Setting> landmark_settings() {
       standard_metas_setting<Settings>(),
       labels_setting<Settings>(),
       text("model", "Model",
-           "Landmark model: a dlib shape predictor, or a file converted by cuface-model, perhaps a "
-           "shape model. Unset takes the 68-point model where it is installed.",
+           "Landmark model: a dlib shape predictor, or a .cuface file of a forest or shape model. "
+           "Unset loads the 68-point model if it is installed.",
            FIELD(model), kReady),
       number("iterations", "Iterations",
              "Regression stages to run; 0 runs all, 15 in dlib's models. Lower it for faster, "
              "coarser landmarks.",
              FIELD(iterations), 0, 1000),
       choice("box-map", "Box map",
-             "How a face box becomes the box that the model was trained on. Use none for boxes "
-             "that fit already.",
+             "How a face's box becomes the box that the model expects. Set none if the boxes fit "
+             "already.",
              FIELD(box_map), box_map_type()),
       choice("start", "Start",
              "Where the search of a shape model starts. Set eyes for single pictures of tilted "
              "heads, tracker for video.",
              FIELD(start), start_type(), kReady),
       number("samples", "Samples",
-             "Boxes tried for each face, whose landmarks are averaged. Raise it for steadier "
+             "Boxes for each face; the element averages their landmarks. Raise it for steadier "
              "landmarks, lower it to save time.",
              FIELD(samples), 1, kMaxSamples),
       number("smooth", "Smooth",
-             "Smooths landmarks of followed faces over about this part of a second; 0 is off. "
-             "Raise it against trembling, at some delay.",
+             "Smooths landmarks of followed faces over about this many seconds; 0 is off. Raise it "
+             "against jitter, at some delay.",
              FIELD(smooth), 0, 10),
       boolean("follow-roll", "Follow roll",
-              "Turns the picture with a followed head before its landmarks are found. Turn it off "
-              "for dlib's points.",
+              "Turns the picture upright by a followed head's roll before finding its landmarks. "
+              "Turn it off for dlib's points.",
               FIELD(follow_roll)),
       number("inertia", "Inertia",
-             "Part of a resting landmark's place that optical flow decides, for followed faces. "
-             "Lower it where landmarks follow expressions too slowly.",
+             "Weight of optical flow in the place of a resting landmark, for followed faces. Lower "
+             "it if landmarks follow expressions too slowly.",
              FIELD(inertia), 0, 0.95f),
       boolean("refine", "Refine",
-              "Looks twice for the landmarks of a new face, which places them better. Turn it off "
-              "to save time without a culktrack.",
+              "Finds the landmarks of a new face in two passes, which is more accurate. Turn it "
+              "off to save time without a culktrack.",
               FIELD(refine)),
   };
 }

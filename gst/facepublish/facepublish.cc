@@ -184,14 +184,15 @@ std::vector<Setting> publish_settings() {
   return {
       standard_metas_setting<Settings>(),
       text("location", "Location",
-           "File for one JSON object a frame; - is standard output. Required unless post-messages "
-           "is set.",
+           "File to write, one JSON object a frame; - is standard output. Required unless "
+           "post-messages is set.",
            FIELD(location), kReady),
       boolean("append", "Append",
-              "Keeps what the file holds and writes behind it. Set it where a restart must not "
-              "lose earlier lines.",
+              "Appends to the file instead of replacing it. Set it where a restart must not lose "
+              "earlier lines.",
               FIELD(append), kReady),
-      text("source", "Source", "Name put into each line. Set it where several cameras write.",
+      text("source", "Source",
+           "Name of the source, written into each line. Set it where several cameras write.",
            FIELD(source)),
       boolean("post-messages", "Post messages",
               "Posts an element message cuface-faces for each frame. Set it in applications that "

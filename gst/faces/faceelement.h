@@ -21,11 +21,10 @@ struct FaceSettings {
 /// The property of those that make something of others' faces.
 template <typename S>
 Setting labels_setting() {
-  return text(
-      "labels", "Labels",
-      "Names of what other detectors find that are faces, separated by commas. Set it where "
-      "a detector names them otherwise.",
-      CUFACE_FIELD(S, labels));
+  return text("labels", "Labels",
+              "Types of other detectors' boxes that count as faces, separated by commas. Set it if "
+              "a detector uses other names.",
+              CUFACE_FIELD(S, labels));
 }
 
 class FaceElement : public Element {

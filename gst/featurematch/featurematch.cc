@@ -173,11 +173,11 @@ constexpr float kLeastRatio = 0.01f, kMostDistance = 256;
 std::vector<Setting> match_settings() {
   return {
       text("reference", "Reference",
-           "PNG files of what to look for, with commas between them. Set it always.",
+           "PNG files of the reference pictures, separated by commas. Always set it.",
            FIELD(reference), kReady),
       number("ratio", "Ratio",
-             "The nearest descriptor is a match if nearer than this times the second; 1 is any. "
-             "Lower it for fewer false matches.",
+             "Ratio test: the nearest descriptor matches if nearer than this times the second; 1 "
+             "accepts any. Lower it for fewer false matches.",
              FIELD(match.ratio), kLeastRatio, 1),
       number("max-distance", "Most distance",
              "Largest distance between the descriptors of a match, ORB's in bits; 0 is any. Set it "
@@ -187,11 +187,10 @@ std::vector<Setting> match_settings() {
               "Keeps a match only where both descriptors are nearest to each other. Set it for "
               "fewer false matches.",
               FIELD(match.cross_check)),
-      boolean(
-          "sign-check", "Sign check",
-          "Light spots match light ones only. Set it where light does not change: it takes less "
-          "time.",
-          FIELD(match.sign_check)),
+      boolean("sign-check", "Sign check",
+              "Matches light blobs only with light ones, and dark with dark. Set it where light "
+              "does not change; matching takes less time.",
+              FIELD(match.sign_check)),
       number("early-out", "Early out",
              "Skips pairs whose middle cells have a dot product of at most this; 0 skips none. It "
              "does nothing with ORB's descriptors.",

@@ -13,7 +13,7 @@ GType detector_type() {
   static const GEnumValue fast = {static_cast<int>(FeatureDetector::kFast),
                                   "FAST: corners, on a pyramid", "fast"},
                           hessian = {static_cast<int>(FeatureDetector::kHessian),
-                                     "SURF's: blobs, by boxes of growing size", "hessian"};
+                                     "SURF's detector: blobs, by boxes of growing size", "hessian"};
   return has_surf() ? enum_type("GstCufaceFeatureDetector", {fast, hessian})
                     : enum_type("GstCufaceFeatureDetector", {fast});
 }
@@ -47,9 +47,9 @@ GType orientation_type() {
       "GstCufaceSurfOrientation",
       {{static_cast<int>(SurfOrientation::kHaar), "72 windows of gradients, as OpenCV", "haar"},
        {static_cast<int>(SurfOrientation::kSliding),
-        "A window that begins at each gradient, as Bay has it", "sliding"},
-       {static_cast<int>(SurfOrientation::kCentroid), "To the centroid of grey levels",
-        "centroid"}});
+        "A window that begins at each gradient, as Bay describes it", "sliding"},
+       {static_cast<int>(SurfOrientation::kCentroid),
+        "The direction to the centroid of grey levels", "centroid"}});
 }
 
 GType window_type() {
@@ -103,7 +103,7 @@ std::vector<Setting> feature_settings() {
              "Method that describes keypoints. Use orb with detector=fast only.",
              FIELD(config.descriptor), types().descriptor),
       number("max-keypoints", "Most keypoints",
-             "Most keypoints a frame; those of FAST that equal the last one stay, too. Raise it "
+             "Most keypoints a frame; FAST also keeps those that tie with the last one. Raise it "
              "for large pictures.",
              FIELD(config.orb.max_keypoints), 1, kMostKeypoints),
       number("threshold", "Threshold",
@@ -113,33 +113,32 @@ std::vector<Setting> feature_settings() {
                           "own, 20. Lower it for weak corners.",
              FIELD(threshold), 0, has_surf() ? kMostThreshold : kMostFastThreshold),
       number("levels", "Levels",
-             "Sizes of the picture in which FAST looks for keypoints. Raise it where things come "
-             "nearer.",
+             "Pyramid levels in which FAST looks for keypoints. Raise it where things come nearer.",
              FIELD(config.orb.levels), 1, kMostOrbLevels),
       number("scale-factor", "Scale factor",
-             "How much smaller each level is than the one before. Raise it to save time.",
+             "Ratio of the sizes of one pyramid level and the next. Raise it to save time.",
              FIELD(config.orb.scale_factor), kLeastScale, kMostScale),
       number("edge", "Edge",
-             "Pixels along the sides of each level without keypoints. Lower it for small "
+             "Width, in pixels, of each level's border, which has no keypoints. Lower it for small "
              "pictures.",
              FIELD(config.orb.edge), kLeastEdge, kMostEdge),
       choice("score", "Score",
-             "Which keypoints of FAST are the best. Set fast to save time, for worse keypoints.",
+             "Measure that ranks keypoints of FAST. Set fast to save time, for worse keypoints.",
              FIELD(config.orb.score), types().score),
       boolean("upright", "Upright",
-              "Describes keypoints without turning them; good to about 15 degrees. Set it where "
-              "nothing turns.",
+              "Computes descriptors without rotating them; works up to about 15 degrees. Set it "
+              "where nothing turns.",
               FIELD(config.orb.upright)),
   };
   if (!has_surf()) return all;
   all.push_back(number("octaves", "Octaves",
-                       "Times that the boxes of hessian double. Lower it to save time, raise it "
-                       "for large blobs.",
+                       "Octaves of hessian, each with boxes of twice the size. Lower it to save "
+                       "time, raise it for large blobs.",
                        FIELD(config.surf.octaves), 1, kMostSurfOctaves));
-  all.push_back(number("layers", "Layers",
-                       "Sizes of an octave in which hessian looks for keypoints. Raise it for more "
-                       "of them.",
-                       FIELD(config.surf.layers), 1, kMostSurfLayers));
+  all.push_back(number(
+      "layers", "Layers",
+      "Scales of an octave at which hessian looks for keypoints. Raise it for more keypoints.",
+      FIELD(config.surf.layers), 1, kMostSurfLayers));
   all.push_back(choice("descriptor-size", "Descriptor's size",
                        "Floats of a descriptor of surf. Set 36 to save time, for worse matches.",
                        FIELD(config.surf.descriptor_size), types().size));

@@ -35,7 +35,7 @@ std::vector<Setting> track_settings() {
              "save time.",
              FIELD(flow.epsilon), 0, 10),
       number("min-eigen", "Minimum eigenvalue",
-             "A point whose window is flatter than this is not followed (OpenCV's "
+             "Smallest eigenvalue of the gradients around a point that is followed (OpenCV's "
              "minEigThreshold). Lower it for video with little contrast.",
              FIELD(flow.min_eigen), 0, 1),
       number("max-faces", "Maximum faces",
@@ -51,12 +51,12 @@ std::vector<Setting> track_settings() {
              "box's width. Raise it where expressions end tracks.",
              FIELD(max_residual), 0.001, 1),
       number("min-points", "Minimum points",
-             "A face is lost when a smaller fraction of its points is followed and agrees. Lower "
-             "it for partly covered faces.",
+             "A face is lost when less than this fraction of its points agrees on its motion. "
+             "Lower it for partly covered faces.",
              FIELD(min_points), 0, 1),
       number("min-confidence", "Minimum confidence",
-             "Landmarks below this confidence do not move their face; a face without others asks "
-             "for a search. Set 0.5 where hands cover faces.",
+             "Landmarks below this confidence do not move their face; without better ones the "
+             "tracker asks for a search. Set 0.5 where hands cover faces.",
              FIELD(min_confidence), 0, 1),
       number("max-scale-step", "Maximum scale step",
              "A face that grows or shrinks by more than this ratio between two frames is lost. "
@@ -87,20 +87,20 @@ std::vector<Setting> track_settings() {
              "Raise it where searches miss faces.",
              FIELD(max_missed), 0, 1000),
       number("min-confirmed", "Minimum confirmations",
-             "Searches that must find a face before hold-time applies, or that end the doubt about "
-             "a network's face. Raise it against false faces that stay.",
+             "Searches that must find a face before hold-time applies, or before a network's "
+             "tentative face is delivered. Raise it against false faces that stay.",
              FIELD(min_confirmed), 1, 1000),
       number("doubt-below", "Doubt below",
-             "A new face of less confidence is delivered once further searches find it too. Raise "
-             "it against false faces; 0 delivers all.",
+             "A new face below this confidence is delivered only after further searches find it. "
+             "Raise it against false faces; 0 delivers all.",
              FIELD(doubt_below), 0, 1),
       number("hold-time", "Hold time",
-             "Seconds since the last confirmation in which missed searches do not end a track. "
-             "Lower it where boxes stay too long.",
+             "Seconds after the last confirmation during which missed searches do not end a track. "
+             "Lower it if boxes stay too long.",
              FIELD(hold_time), 0, 60),
       choice("revive", "Revive",
-             "How a face that comes back is known. Set features where faces come back elsewhere, "
-             "and raise revive-time.",
+             "How the tracker recognises a face that comes back. Set features if faces come back "
+             "elsewhere, and raise revive-time.",
              FIELD(revive), revive_type()),
       number("revive-time", "Revive time",
              "Seconds in which a face found near where a track was lost gets its id back. Raise it "

@@ -219,15 +219,15 @@ std::vector<Setting> planar_settings() {
   return {
       standard_metas_setting<Settings>(),
       text("reference", "Reference",
-           "PNG files of what to look for, each FILE or NAME=FILE, with commas between them. Set "
-           "it always.",
+           "PNG files of the reference pictures, each FILE or NAME=FILE, separated by commas. "
+           "Always set it.",
            FIELD(reference), kReady),
       number("ratio", "Ratio",
-             "The nearest descriptor is a match if nearer than this times the second. Raise it for "
-             "objects that are tilted or small.",
+             "Ratio test: the nearest descriptor matches if nearer than this times the second. "
+             "Raise it for objects that are tilted or small.",
              FIELD(search.match.ratio), kLeastRatio, 1, kReady),
       number("max-keypoints", "Most keypoints",
-             "Most keypoints of a frame, and of a reference, that are compared. Raise it for small "
+             "Most keypoints of a frame, and of a reference, to compare. Raise it for small "
              "objects in large frames.",
              FIELD(search.features.orb.max_keypoints), 1, kMostKeypoints, kReady),
       number("search-interval", "Search interval",

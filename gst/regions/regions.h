@@ -23,8 +23,8 @@ GType standard_metas_type();
 template <typename S>
 Setting standard_metas_setting() {
   return choice("standard-metas", "Standard metas",
-                "Whether results are also written as GStreamer's own metas. Set always where other "
-                "elements read them behind a GPU.",
+                "Also writes results as GStreamer's own metas. Set always if other elements read "
+                "them on a GPU's frames.",
                 CUFACE_FIELD(S, standard_metas), standard_metas_type());
 }
 
