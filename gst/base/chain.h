@@ -1,5 +1,5 @@
-// What the elements of one chain share besides results: the grey picture of the frame on its way,
-// and whatever elements of one kind tell each other. docs/design/chain.md says why it is so little.
+// The data that the elements of one chain share besides results: the grey picture of the current
+// frame, and messages between elements of one kind. docs/design/chain.md says why it is so little.
 #pragma once
 
 #include <gst/gst.h>
@@ -43,7 +43,7 @@ class Chain {
 
   /// The number of the frame on its way.
   std::uint64_t generation() const { return generation_; }
-  /// What elements of one kind share: the chain's only T, made for the first that asks.
+  /// The chain's only T, shared by elements of one kind, and created for the first that asks.
   template <typename T>
   T& shared() {
     static const char key = 0;

@@ -1,4 +1,4 @@
-// What an element counts.
+// The counters of an element.
 #pragma once
 
 #include <algorithm>

@@ -16,7 +16,7 @@ namespace cuface::gst {
 class DeviceFrame;
 class Frame;
 
-/// What an element does with frames in CUDA memory.
+/// How an element works on frames in CUDA memory.
 enum class CudaUse {
   kNone,      ///< it takes none
   kPasses,    ///< does not touch the pixels
@@ -37,7 +37,7 @@ class DeviceElement {
  public:
   /// Null in a build without CUDA.
   static std::unique_ptr<DeviceElement> create(GstElement* element);
-  /// Empty where there are a driver and a GPU; else a sentence on what is missing.
+  /// Empty if there are a driver and a GPU; else a sentence that says what is missing.
   static const std::string& missing();
 
   virtual ~DeviceElement() = default;
@@ -67,12 +67,12 @@ class DeviceElement {
   virtual DeviceFrame* begin(Frame& frame, bool in_cuda_memory) = 0;
   virtual Status end() = 0;
 
-  /// What the GPU has counted since the last start, a few frames late while it is working.
+  /// The GPU's counters since the last start, a few frames late while it is working.
   virtual Counts counts() const = 0;
   /// From the first to the last kernel of each frame, since the last start. Most frames are
   /// estimated by one in 16, but those right after a call of this are measured.
   virtual std::uint64_t device_time_ns() const = 0;
-  /// How often the streaming thread, or whoever freed a frame, had to wait for the GPU.
+  /// How often the streaming thread, or a thread that freed a frame, waited for the GPU.
   virtual std::uint64_t waits() const = 0;
 };
 

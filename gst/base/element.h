@@ -1,5 +1,5 @@
-// What an element of any kind adds to the base: a class derived from Element, and an ElementInfo
-// that says how it is registered. docs/guide/adding-an-element.md goes through one.
+// An element of any kind adds two things to the base: a class derived from Element, and an
+// ElementInfo for its registration. docs/guide/adding-an-element.md goes through one.
 #pragma once
 
 #include <gst/gst.h>
@@ -23,7 +23,7 @@ struct GstCufaceFilter;
 
 namespace cuface::gst {
 
-/// Why an element forgets what it knew of earlier frames.
+/// Why an element forgets earlier frames.
 enum class Reset {
   kStart,  ///< READY to PAUSED
   kFlush,
@@ -58,9 +58,9 @@ class Element {
   /// READY to NULL: frees what load() made.
   virtual void unload() {}
 
-  /// Each of these sees what is on its way before the base does.
+  /// Each of these sees an event or query before the base does.
   virtual void sink_event(GstEvent*) {}
-  /// True: the event has been of use, whoever else takes it.
+  /// True: the event was of use, even if nobody else handles it.
   virtual bool src_event(GstEvent*) { return false; }
   /// True: the query, which comes from downstream or upstream, is answered.
   virtual bool answer(GstPadDirection, GstQuery*) { return false; }
@@ -68,11 +68,12 @@ class Element {
   /// Whether it goes onto the GPU with the elements before it, which have left results of this
   /// frame there. Asked where the frame is in system memory and `backend` is auto.
   virtual bool follows_to_gpu(const Frame&) { return true; }
-  /// What upstream gets for a frame that has been processed. Not GST_FLOW_OK where another thread
+  /// The flow return that upstream gets for a processed frame. Not GST_FLOW_OK where another thread
   /// has posted an error, or where the frame goes no further.
   virtual GstFlowReturn flow() const { return GST_FLOW_OK; }
 
-  /// What ElementInfo::settings is about, and that one of them has been set; under SettingsLock.
+  /// The struct that ElementInfo::settings describes, and a notice that a setting has changed;
+  /// under SettingsLock.
   virtual void* settings_address() { return nullptr; }
   virtual void settings_changed() {}
 
@@ -91,9 +92,9 @@ class Element {
   /// The segment that frames are of.
   const GstSegment& segment() const;
   GstPad* src_pad() const;
-  /// What has been counted since the start, on the frames that are done, on either processor.
+  /// The counters since the start, for finished frames, on either processor.
   Counts counts() const;
-  /// What of it the GPU has counted; zeros without one.
+  /// The GPU's part of the counters; zeros without a GPU.
   Counts device_counts() const;
 
  private:
@@ -106,7 +107,7 @@ struct StatsField {
   int counter;  ///< Frame::count() and the kernels count there
 };
 
-/// What all elements of one kind have in common. Lives as long as the program.
+/// Data that all elements of one kind have in common. Lives as long as the program.
 struct ElementInfo {
   const char* name;  ///< in a pipeline, and of its lines in the debug log
   GstDebugCategory** debug = nullptr;

@@ -15,7 +15,8 @@ namespace cuface::gst {
 /// RESOURCE/FAILED. The message's debug string names the place where the Status was made.
 void post_error(GstElement* element, const Status& status);
 
-/// The same of what is no Status, with a domain and a code of the caller's; its place is `where`.
+/// The same for an error that is no Status, with the caller's domain and code; `where` is its
+/// source location.
 void post_error(GstElement* element, GQuark domain, int code, const std::string& text,
                 SourceLine where);
 

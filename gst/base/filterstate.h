@@ -1,4 +1,4 @@
-// What the base class of our elements keeps, and its properties.
+// The state of our elements' base class, and its properties.
 #pragma once
 
 #include <gst/gst.h>
@@ -53,7 +53,7 @@ struct FilterState {
 /// backend, stats, and cuda-device-id in builds with CUDA.
 void install_filter_properties(GObjectClass* klass);
 
-/// What the element has counted on either processor.
+/// The element's counters on either processor.
 Counts counts_of(GstCufaceFilter* self);
 
 /// The value of `stats`; the caller's, made under SettingsLock.

@@ -1,4 +1,4 @@
-// What an element knows of when its frames come, and whether one belongs to the frame before.
+// The times of an element's frames, and whether a frame continues the one before.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>

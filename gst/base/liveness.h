@@ -1,4 +1,4 @@
-// Whether the source of a stream is live: only there may the machine's speed change what is found.
+// Whether the source of a stream is live. Only then may results depend on the machine's speed.
 #pragma once
 
 #include <gst/gst.h>

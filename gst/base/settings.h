@@ -1,5 +1,5 @@
-// The properties of an element as a table: how each is called, what it may be, and which field of
-// the element's settings holds it. Ids are places in the table, and nobody names them.
+// The properties of an element as a table: the name, range and settings field of each. Ids are
+// places in the table, and nobody names them.
 #pragma once
 
 #include <gst/gst.h>
@@ -83,14 +83,14 @@ Setting setting(GParamSpec* spec, T& (*field)(S&)) {
           [field](void* s, GValue* v) { write_value(v, field(*static_cast<S*>(s))); }};
 }
 
-/// What a field is in settings that nobody has touched: the property's default.
+/// The field's value in default settings: the property's default.
 template <typename S, typename T>
 T default_of(T& (*field)(S&)) {
   S settings;
   return field(settings);
 }
 
-/// What a range is written in: 0.01 is no float.
+/// The type in which ranges are written, because 0.01 is no float.
 template <typename P>
 using Bound = std::conditional_t<std::is_floating_point_v<P>, double, P>;
 

@@ -1,4 +1,4 @@
-// How far a streaming thread is behind a live source because of what it does itself.
+// How far a streaming thread is behind a live source because of its own work.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,7 +10,7 @@ namespace cuface::gst {
 
 /// A source that does not wait drops frames while the thread that takes them is busy: at once (a
 /// leaky queue), or some frames later (a camera whose buffers were full by then). The timestamps
-/// step over what was dropped. This counts how much that may be: the time that the thread was busy,
+/// jump over dropped frames. This counts how much that may be: the time that the thread was busy,
 /// less the time that the frames it took since stand for.
 ///
 /// Times are of the machine, in ns, and passed in. resume() from any thread, the rest from the
@@ -19,7 +19,7 @@ class Slowness {
  public:
   void restart() { behind_ = busy_ = 0; }
 
-  /// What the thread does from here to leave() keeps the next frame waiting.
+  /// Work of the thread from here to leave() delays the next frame.
   void arrive(GstClockTime now) { arrived_ = now; }
   void leave(GstClockTime now) { busy_ += now - std::max(arrived_, resumed_.load()); }
 

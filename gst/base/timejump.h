@@ -1,4 +1,4 @@
-// What the timestamps say of two frames: do they belong together?
+// Whether two frames belong together, by their timestamps.
 #pragma once
 
 #include <gst/gst.h>
@@ -23,16 +23,16 @@ struct FrameStep {
 ///
 /// A jump is a step of over a second that is also over three times the usual one, in either
 /// direction. The usual step is the median of the last five, so that neither a dropped frame nor
-/// the jump itself changes it, and a stream that has become slower jumps three times at most.
-/// Whoever sends a frame every two seconds is slow from the beginning: as long as no step is known
-/// none forwards is a jump.
+/// the jump itself changes it, and a stream that has become slower jumps three times at most. A
+/// source may send a frame every two seconds from the beginning. So until a step is known, no step
+/// forwards is a jump.
 class TimeLine {
  public:
   static constexpr GstClockTime kLeastJump = GST_SECOND;
   static constexpr GstClockTime kUsualSteps = 3;
 
   void restart() { *this = {}; }
-  /// Whatever its timestamp, the next frame does not belong to the one before.
+  /// The next frame does not continue the one before, whatever its timestamp.
   void break_off() { broken_ = true; }
 
   /// The step to the frame of this timestamp. Where the stream is played in `reverse`, forwards is

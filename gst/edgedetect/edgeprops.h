@@ -18,7 +18,7 @@ struct EdgeSettings {
 
 std::vector<Setting> edge_settings();
 
-/// What the settings come to: an even kernel size is the next odd one, and Scharr's and Prewitt's
+/// The effective settings: an even kernel size becomes the next odd one, and Scharr's and Prewitt's
 /// operators have aperture 3.
 EdgeConfig config_of(const EdgeSettings& settings);
 

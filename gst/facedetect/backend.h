@@ -1,4 +1,4 @@
-// What cufacedetect does with a frame, on the processor it was planned for.
+// How cufacedetect processes a frame on the processor that it was planned for.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace cuface::gst {
 
-/// What is known in host memory of whether to search a frame.
+/// The data in host memory that decide whether to search a frame.
 struct SearchInputs {
   SearchRequest ask;
   /// The faces that the tracker followed on the frame before, in pixels of this one; or none. On
@@ -23,7 +23,7 @@ struct SearchInputs {
   FaceResult followed;
   /// Whether those that a search misses are to be verified.
   bool verify = false;
-  /// Whether a search is due on every frame, so that hardly any goes without.
+  /// Whether a search is due on (nearly) every frame.
   bool every_frame = false;
 };
 
@@ -37,7 +37,7 @@ class DetectBackend {
                                  const SearchInputs& inputs) = 0;
 };
 
-/// What a back end has of the element it works for, which outlives it.
+/// The parts of the element that a back end uses; the element outlives it.
 struct BackendOwner {
   StopFlag& stop;  ///< raised: planning and searching end with kCancelled
   /// Called in the streaming thread whenever a search is planned, before the first one: how many

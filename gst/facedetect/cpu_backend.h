@@ -1,4 +1,4 @@
-// What searches on the CPU have in common, whatever they search with.
+// The common part of searches on the CPU, with a cascade or a network.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cuface::gst {
 
-/// What a search has found.
+/// The result of a search.
 struct Searched {
   SearchRegion what;  ///< count 0 = nothing: nothing has changed
   FaceList faces;
@@ -30,7 +30,7 @@ class CpuBackend : public DetectBackend {
  protected:
   explicit CpuBackend(BackendOwner owner) : owner_(std::move(owner)) {}
   const BackendOwner& owner() const { return owner_; }
-  /// Those that the CPU has followed. Valid until the next call.
+  /// The faces that a tracker on the CPU follows. Valid until the next call.
   std::span<const Followed> followed_by(const Frame& frame, const SearchInputs& inputs);
 
   /// The faces in that part of the frame.

@@ -1,4 +1,4 @@
-// What searches on CUDA have in common, whatever they search with.
+// The common part of searches on CUDA, with a cascade or a network.
 #pragma once
 
 #include <memory>
@@ -46,7 +46,7 @@ class CudaBackend : public DetectBackend {
   /// Launches the search, for where state()->run says so.
   virtual Status search(const Turn& turn, cuda::Launcher launch) = 0;
   virtual cuda::Scratch& scratch() = 0;
-  /// What the search knows of changes in the picture; null = nothing.
+  /// Changes in the picture that the search knows; null = none.
   virtual const cuda::Activity::State* moved() const { return nullptr; }
 
  private:

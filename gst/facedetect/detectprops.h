@@ -23,7 +23,7 @@ enum class Spread { kFalse, kTrue, kAuto };
 /// where faces are followed; only what has changed.
 enum class Search { kFull, kSmart, kMotion };
 
-/// What a network is planned for.
+/// The settings for which a network is planned.
 struct NetworkSettings {
   NetworkConfig config;
   int input_size = 640;

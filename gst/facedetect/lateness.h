@@ -58,8 +58,7 @@ class Lateness {
   int late_seconds() const { return late_seconds_; }
   GstClockTimeDiff worst() const { return worst_; }
 
-  /// What the last QOS event said: how late the frame was, and how much faster the data should
-  /// come.
+  /// The last QOS event: how late the frame was, and how much faster the data should come.
   GstClockTimeDiff lateness() const { return lateness_; }
   gdouble proportion() const { return proportion_; }
 

@@ -1,4 +1,4 @@
-// What cufacelandmark does with a frame, on the processor it was planned for.
+// How cufacelandmark processes a frame on the processor that it was planned for.
 #pragma once
 
 #include <memory>
@@ -40,8 +40,8 @@ struct LandmarkModel {
 
 struct Landmarks {
   FaceResult faces;
-  /// The same before they were smoothed, for the tracker: what it carries on must not lag. Null
-  /// where that is no difference.
+  /// The same before smoothing, for the tracker, whose points must not lag. Null where that is no
+  /// difference.
   FaceResult unsmoothed;
 };
 

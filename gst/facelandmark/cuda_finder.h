@@ -1,5 +1,5 @@
-// Landmarks in the boxes of a frame's faces, on a GPU: what is the model's business. Whatever the
-// model, its landmarks are smoothed and kept alike (cuda_backend.cc).
+// Finds landmarks in the boxes of a frame's faces on a GPU: the part that depends on the model.
+// Whatever the model, its landmarks are smoothed and kept alike (cuda_backend.cc).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class DeviceLandmarkFinder {
   virtual Status find(ImageView<const std::uint8_t> luma, const cuda::DeviceFaces* in,
                       cuda::DeviceFaces* out, const LandmarkSettings& settings,
                       cuda::Launcher launch) = 0;
-  /// What was found, for the next frame.
+  /// The landmarks found, for the next frame.
   virtual Status remember(const cuda::DeviceFaces* faces, const LandmarkSettings& settings,
                           cuda::Launcher launch) = 0;
   virtual void forget() = 0;

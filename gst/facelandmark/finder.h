@@ -1,5 +1,5 @@
-// Landmarks in the boxes of a frame's faces, on the CPU: what is the model's business. Whatever the
-// model, its landmarks are smoothed and kept alike (cpu_backend.cc).
+// Finds landmarks in the boxes of a frame's faces on the CPU: the part that depends on the model.
+// Whatever the model, its landmarks are smoothed and kept alike (cpu_backend.cc).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class LandmarkFinder {
                          const LandmarkSettings& settings) = 0;
   /// Fills the landmarks of the list's faces, and their confidences where it knows them.
   virtual Status find(Frame& frame, const LandmarkSettings& settings, FaceList& list) = 0;
-  /// What is delivered, for the next frame.
+  /// The delivered landmarks, for the next frame.
   virtual void remember(const FaceList& list, const LandmarkSettings& settings) = 0;
   virtual void forget() = 0;
 };

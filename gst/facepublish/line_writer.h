@@ -41,7 +41,7 @@ class LineWriter {
 
   /// From stop() on, for all lines that wait together.
   static constexpr std::chrono::milliseconds kPatience{2000};
-  /// What a reader that has stalled is given when the stream flushes.
+  /// The time that a stalled reader gets when the stream flushes.
   static constexpr std::chrono::milliseconds kFlushPatience{200};
   /// Between two tries to open a named pipe that nobody reads yet.
   static constexpr std::chrono::milliseconds kRetry{50};
@@ -73,8 +73,8 @@ class LineWriter {
   /// the reader has stalled. From any thread.
   void release(bool on);
 
-  /// The stream ends: nothing waits from now on, and what has not been written kPatience later is
-  /// lost. From any thread.
+  /// The stream ends. No call waits from now on, and lines not written within kPatience are lost.
+  /// From any thread.
   void stop();
 
  private:

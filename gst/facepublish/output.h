@@ -1,5 +1,5 @@
-// Where lines go: a file, a named pipe, a terminal, or standard output. Once open, nothing here
-// waits for whoever reads.
+// Where lines go: a file, a named pipe, a terminal, or standard output. Once open, no function here
+// waits for the reader.
 #pragma once
 
 #include <sys/types.h>
@@ -32,7 +32,7 @@ class Output {
 
   /// A file, which takes all that is written to it.
   bool is_regular() const { return kind_ == Kind::kRegular; }
-  /// Nobody can find what is written to a file without a name.
+  /// Nobody could find the lines of a file without a name.
   bool is_removed() const;
 
   /// To be polled for POLLOUT before write(), unless it is a file.

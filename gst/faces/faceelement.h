@@ -1,5 +1,5 @@
-// What all face elements have beside the base: they warn where faces no longer fit the picture, and
-// write faces as standard metas too.
+// All face elements add this to the base: they warn if faces no longer fit the picture, and also
+// write faces as standard metas.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct FaceSettings {
   std::string labels = "face";
 };
 
-/// The property of those that make something of others' faces.
+/// The property of elements that read other detectors' faces.
 template <typename S>
 Setting labels_setting() {
   return text("labels", "Labels",

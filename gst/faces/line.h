@@ -1,5 +1,5 @@
-// What our elements found on one frame, for those who pass it on: a line of faces.jsonl
-// (docs/reference/faces.schema.json), or an element message.
+// The results of our elements for one frame, as a line of faces.jsonl
+// (docs/reference/faces.schema.json) or as an element message.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace cuface::gst {
 
-/// What is known of one frame.
+/// All results of one frame.
 struct Line {
   std::uint64_t frame = 0;
   FrameTime time;
@@ -35,9 +35,9 @@ struct Line {
 };
 
 /// One JSON object and a newline. Floats are written with the fewest digits that give the same
-/// float back. Waits for what is still on a GPU; an error where it cannot be read, as a line
-/// would say that there is nothing. A face with a coordinate that is not finite is left out:
-/// JSON has no such numbers.
+/// float back. Waits for results that are still on a GPU. If one cannot be read it returns an
+/// error, because a line would claim that there is nothing. A face with a coordinate that is not
+/// finite is left out: JSON has no such numbers.
 Result<std::string> to_json(const Line& line);
 
 /// A structure cuface-faces, the caller's: the line's own fields, a list of structures face

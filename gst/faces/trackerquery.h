@@ -5,8 +5,8 @@
 
 namespace cuface::gst {
 
-/// Asks what is linked behind `src_pad`; the query passes queue, tee, videoconvert and whatever
-/// else forwards custom queries.
+/// Queries the elements behind `src_pad`. The query passes queue, tee, videoconvert and all
+/// elements that forward custom queries.
 bool tracker_downstream(GstPad* src_pad);
 
 /// Whether the query is ours; then it is answered with yes.

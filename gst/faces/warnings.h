@@ -1,4 +1,4 @@
-// What the face elements warn of when frames come.
+// The warnings of the face elements on frames.
 #pragma once
 
 #include <gst/gst.h>

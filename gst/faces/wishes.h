@@ -1,4 +1,4 @@
-// What the tracker of a chain tells its detectors of the next frame.
+// The requests of a chain's tracker to its detectors for the next frame.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace cuface::gst {
 
-/// Shared in the Chain, and of its thread. What is told on one frame holds for the next one only.
+/// Shared in the Chain, and of its thread. A request made on one frame holds only for the next
+/// frame.
 class SearchWishes {
  public:
   static SearchWishes& of(Chain& chain) {
@@ -22,7 +23,8 @@ class SearchWishes {
     return wishes;
   }
 
-  /// What the tracker wants searched of the next frame, and what it wanted on the frame before.
+  /// The part of the next frame that the tracker wants searched, and the part that it wanted on the
+  /// frame before.
   void request(const SearchRegion& what) { next_.wanted = what; }
   const SearchRegion& requested() const { return now_.wanted; }
   /// The faces that the tracker followed on the frame before, in pixels of its frames; none where

@@ -16,8 +16,8 @@ namespace cuface::gst {
 class DeviceFeatureMatcher {
  public:
   virtual ~DeviceFeatureMatcher() = default;
-  /// What the host knows of keypoints on the frame's GPU and of its size, without waiting: all but
-  /// the keypoints. Null where they are elsewhere. As long as the frame.
+  /// Data about keypoints on the frame's GPU and about its size that the host knows without
+  /// waiting: all but the keypoints. Null where they are elsewhere. As long as the frame.
   virtual Result<const FrameFeatures*> find(Frame& frame, const FeaturesFound& found) = 0;
   /// Matches those that find() found last, and adds the result to the frame. Counts the matches as
   /// the counter 0 of the element.

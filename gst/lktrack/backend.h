@@ -1,4 +1,4 @@
-// What culktrack does with a frame, on the processor it was planned for.
+// How culktrack processes a frame on the processor that it was planned for.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cuface::gst {
 
-/// What is known of a frame beside its picture.
+/// The data of a frame besides its picture.
 struct TrackFrame {
   FaceResult faces;     ///< of the elements before; empty = none, and nobody searched
   FaceResult feedback;  ///< landmarks in the boxes of the previous frame, or empty

@@ -12,10 +12,10 @@
 
 namespace cuface::gst {
 
-/// Posts face-appeared with the first frame on which an id is, and face-lost once a frame is
-/// without it: the face as it was on its last frame, the time of that frame, and how long it was
-/// there. Where a GPU has the faces nothing waits for them before four frames have passed. The
-/// streaming thread's.
+/// Posts face-appeared with the first frame of an id, and face-lost with the first frame without
+/// it. The latter has the face and the time of its last frame, and how long the face was there.
+/// Where a GPU has the faces nothing waits for them before four frames have passed. The streaming
+/// thread's.
 class Presence {
  public:
   explicit Presence(GstElement* element) : element_(element) {}

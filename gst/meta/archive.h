@@ -1,5 +1,5 @@
-// What turns a result into bytes and back (wire.cc says which): a Writer and a Reader that the same
-// function of a layout takes.
+// Turns a result into bytes and back (wire.cc has the layouts). A layout is one function, which
+// takes a Writer or a Reader.
 #pragma once
 
 #include <bit>

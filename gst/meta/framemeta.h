@@ -1,15 +1,15 @@
 // The meta that our elements of any kind write, and that nobody else knows: GstCufaceFrameMeta (not
-// installed). The first of them adds it. What it holds of faces can be seen from outside by
-// GstCufaceMeta. The library exports none of these functions: the plugin's own
-// (gst/meta/client.cc) go through the table of gst/meta/internal.h.
+// installed). The first of them adds it. Applications see its faces through GstCufaceMeta. The
+// library exports none of these functions: the plugin's own (gst/meta/client.cc) go through the
+// table of gst/meta/internal.h.
 //
 // Results with places are in pixels of the frame they were found on. The frame meta itself has no
-// tags, so it passes every element that copies metas, also those that move pixels. Whether places
-// still fit the picture is told by a twin, the witness: a meta with the tags of size and
-// orientation, which such elements either transform (scaling; from GStreamer 1.28 on crop and
-// borders) or drop (flip).
-// GStreamer's elements on CUDA memory always drop it; the frame meta finds out which one copies the
-// frame, and puts the witness back where no pixel has moved. docs/design/metadata.md.
+// tags, so it passes every element that copies metas, also those that move pixels. A second meta,
+// the witness, says whether places still fit the picture. It has the tags of size and orientation.
+// Elements that move pixels either transform it (scaling; from GStreamer 1.28 on crop and borders)
+// or drop it (flip). GStreamer's elements on CUDA memory always drop it; the frame meta finds out
+// which one copies the frame, and puts the witness back where no pixel has moved.
+// docs/design/metadata.md.
 #pragma once
 
 #include <gst/gst.h>
@@ -40,7 +40,8 @@ class FrameUse {
   virtual void wait() const = 0;
 };
 
-/// What the frame meta holds. Copies of the buffer share what is there and see nothing added later.
+/// The content of the frame meta. Copies of the buffer share this content, and do not see results
+/// added later.
 struct FrameRecord {
   struct Entry {
     GType kind;
@@ -63,7 +64,7 @@ struct FrameRecord {
   /// What the elements in the frame's thread have kept a live source waiting: of the time since the
   /// frame before so many ns may be missing for it (gst/base/slowness.h).
   std::uint64_t behind = 0;
-  /// What still reads or writes the frame's memory.
+  /// Work that still reads or writes the frame's memory.
   std::vector<std::shared_ptr<const FrameUse>> uses;
   /// The last of our elements that the frame has passed. The frame meta looks from there for the
   /// element that copies the frame.

@@ -62,9 +62,9 @@ GST_CUFACE_API GType gst_cuface_meta_api_get_type(void);
  * gst_cuface_register_metas:
  *
  * Registers the metas of faces, motion, edges, keypoints, matches and flat objects. A program that
- * gets buffers from another process (unixfdsrc, GStreamer 1.24 or later) calls it before the first
- * buffer, or the buffers come without them. Elsewhere nobody needs it. From any thread, any number
- * of times.
+ * gets buffers from another process (unixfdsrc, GStreamer 1.24 or later) must call it before the
+ * first buffer, or the buffers come without the metas. Other programs need not call it. Call it
+ * from any thread, any number of times.
  */
 GST_CUFACE_API void gst_cuface_register_metas(void);
 
@@ -79,13 +79,13 @@ GST_CUFACE_API void gst_cuface_register_metas(void);
  * @height: height, more than 0
  * @confidence: 0 to 1
  *
- * Adds a face that the application has found, to those that the buffer has already. culktrack and
- * cufacelandmark take it as one that a search of this frame has found. To be called in front of
- * them: landmarks cannot be added.
+ * Adds a face of the application to those of the buffer. culktrack and cufacelandmark treat it as
+ * one that a search of this frame has found. Call it before these elements get the buffer: a face
+ * has no landmarks yet.
  *
- * Returns: %FALSE, and the buffer is as it was, where an argument is out of its range, where the
- *     buffer is not writable, where its faces have landmarks or no longer fit the picture, and
- *     where it has 16384 faces
+ * Returns: %FALSE, with the buffer unchanged, if an argument is out of its range, if the buffer is
+ *     not writable, if its faces have landmarks or no longer fit the picture, or if it has 16384
+ *     faces
  */
 GST_CUFACE_API gboolean gst_cuface_buffer_add_face(GstBuffer* buffer, guint frame_width,
                                                    guint frame_height, gfloat x, gfloat y,
@@ -95,8 +95,8 @@ GST_CUFACE_API gboolean gst_cuface_buffer_add_face(GstBuffer* buffer, guint fram
  * gst_cuface_buffer_get_face_meta:
  * @buffer: a #GstBuffer
  *
- * Returns: (transfer none) (nullable): the buffer's face meta, or %NULL when no element of ours
- *     has seen the buffer
+ * Returns: (transfer none) (nullable): the buffer's face meta, or %NULL when no element of
+ *     gst-cuface has seen the buffer
  */
 GST_CUFACE_API GstCufaceMeta* gst_cuface_buffer_get_face_meta(GstBuffer* buffer);
 
@@ -115,8 +115,8 @@ GST_CUFACE_API guint gst_cuface_meta_get_n_faces(GstCufaceMeta* meta);
  * @meta: a #GstCufaceMeta
  *
  * Returns: (transfer full) (nullable): a snapshot of the newest result, empty where there are no
- *     faces; %NULL when the faces cannot be read from the GPU, so that nobody knows whether there
- *     are any (an error is logged). The next call tries again.
+ *     faces; %NULL when the faces cannot be read from the GPU (an error is logged). The next call
+ *     tries again.
  */
 GST_CUFACE_API GstCufaceFaces* gst_cuface_meta_get_faces(GstCufaceMeta* meta);
 

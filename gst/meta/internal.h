@@ -1,6 +1,6 @@
 // The one way from the plugin into its library: a table of functions on the face meta's private
-// side. Not installed. The table passes C++ objects by pointer. That is safe because library and
-// plugin come from one build, which the version says exactly. docs/design/metadata.md tells why the
+// side. Not installed. The table passes C++ objects by pointer. This is safe because library and
+// plugin come from one build, which the version verifies. docs/design/metadata.md tells why the
 // table exists.
 #pragma once
 
@@ -20,9 +20,9 @@
 
 G_BEGIN_DECLS
 
-/// What framemeta.h and facemeta.h promise, for those who do not link the library's own code. Each
-/// function behaves like the one of its name there; an object that is passed by value there is
-/// moved from here.
+/// The functions of framemeta.h and facemeta.h, for code that does not link the library's own
+/// sources. Each function behaves like the one of its name there; an object that is passed by value
+/// there is moved from here.
 typedef struct _GstCufaceInternal {
   cuface::gst::FrameRecord* (*get_frame_record)(GstBuffer* buffer);
   cuface::gst::FrameRecord* (*ensure_frame_record)(GstBuffer* buffer);

@@ -16,7 +16,8 @@ namespace cuface {
 struct FrameFeatures {
   int width = 0, height = 0;
   Features found;
-  /// What they were found with: other pictures must be described alike to be compared with this.
+  /// The settings that found them. Pictures that are compared with this one must be described with
+  /// the same settings.
   FeatureConfig config = {};
 };
 using FrameFeaturesRef = std::shared_ptr<const FrameFeatures>;

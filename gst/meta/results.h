@@ -1,5 +1,5 @@
-// What one element found on one frame, of whatever kind: in host memory, or on a GPU until somebody
-// reads it.
+// The result of one element for one frame, of any kind, in host memory, or on a GPU until it is
+// read.
 #pragma once
 
 #include <glib-object.h>
@@ -29,8 +29,8 @@ inline bool is_visible(const Box& b, int width, int height) {
          b.y + b.h > 0;
 }
 
-/// Where the pixels of one picture are in another: scaled, then moved. What moves beyond the other
-/// picture's borders is not to be seen there.
+/// Where the pixels of one picture are in another: scaled, then moved. Parts beyond the other
+/// picture's borders are not visible there.
 struct PictureMap {
   int from_width = 0, from_height = 0;
   int width = 0, height = 0;
@@ -58,9 +58,8 @@ class PendingResult {
   virtual ~PendingResult() = default;
   /// Whether read() returns at once.
   virtual bool is_ready() const = 0;
-  /// Waits where it has to. The value, never null and of the kind's type, or what the GPU said:
-  /// nobody knows then what was found. An error is not kept, so that the next call asks the GPU
-  /// again.
+  /// Waits where it has to. The value, never null and of the kind's type, or the GPU's error: then
+  /// the result is unknown. An error is not kept, so that the next call asks the GPU again.
   virtual Result<std::shared_ptr<const void>> read() const = 0;
   /// This, where it is in device memory (gst/base/cuda/deviceresult.h), else null.
   virtual const DeviceResult* on_device() const { return nullptr; }
@@ -71,7 +70,7 @@ class PendingResult {
 using PendingResultRef = std::shared_ptr<const PendingResult>;
 
 /// One result, seen from a picture of width x height. Of `value` and `pending` at most one is set;
-/// none means that nothing was found. As cheap as a pointer or two; copies share what was found.
+/// none means that nothing was found. As cheap as a pointer or two; copies share the value.
 struct AnyResult {
   int width = 0, height = 0;
   std::shared_ptr<const void> value;
@@ -115,7 +114,7 @@ struct FrameResult : AnyResult {
     if (list) *this = FrameResult(list, list->width, list->height);
   }
 
-  /// What was found, where it is in host memory; in pixels of the picture it was found on.
+  /// The value, if it is in host memory, in pixels of the picture in which it was found.
   const T* host() const { return static_cast<const T*>(value.get()); }
   /// The same result in pixels of another size; read() does the arithmetic.
   FrameResult scaled(int w, int h) const {

@@ -40,7 +40,7 @@ bool read_result(GstBuffer* buffer, std::span<const std::uint8_t> bytes) {
   return true;
 }
 
-/// Null where GStreamer cannot carry metas: then nothing of wire.h is in the library.
+/// Null if GStreamer cannot serialise metas; then the library has no code of wire.h.
 template <typename T>
 const Wire* wire_for() {
 #if GST_CHECK_VERSION(1, 24, 0)

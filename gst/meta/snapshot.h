@@ -1,5 +1,4 @@
-// What the public functions of all kinds of results share: snapshots, and what the library says in
-// the log.
+// The common part of the public functions for all kinds of results: snapshots and log messages.
 #pragma once
 
 #include <gst/gst.h>
@@ -27,8 +26,8 @@ FrameResult<T> fitting_result(GstBuffer* buffer, const char* kind) {
   return std::move(found.result);
 }
 
-/// What a result is in host memory, null when there is none. False, and a line in the log, where
-/// the GPU that has it cannot be read.
+/// The result in host memory; null if there is none. False, and a line in the log, where the GPU
+/// that has it cannot be read.
 template <typename T>
 bool read_logged(const FrameResult<T>& result, const char* kind, std::shared_ptr<const T>& value) {
   auto read = result.read();
@@ -40,7 +39,7 @@ bool read_logged(const FrameResult<T>& result, const char* kind, std::shared_ptr
   return true;
 }
 
-/// What was found, for as long as somebody wants it. From any thread.
+/// A result, for as long as somebody holds it. From any thread.
 template <typename T>
 class Snapshot {
  public:

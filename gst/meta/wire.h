@@ -1,9 +1,9 @@
 // Results as bytes, for another process: what GStreamer's serialisation of metas carries
 // (serialise.cc).
 //
-// Little-endian on every machine. Whoever reads trusts nothing: a length that the bytes do not
-// have, a number that is not finite or out of its range, or a byte too many is no result. Nothing
-// larger than the bytes is allocated before they are known to be there.
+// Little-endian on every machine. The reader trusts nothing. It rejects a length beyond the bytes,
+// a number that is not finite or out of range, and bytes left over. Nothing larger than the bytes
+// is allocated before they are known to be there.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ inline constexpr std::uint32_t kMostWireFaces = 1 << 14, kMostWireLandmarks = 10
 /// Of any number's amount: what is scaled to another picture stays finite.
 inline constexpr float kMostWireNumber = 1e30f;
 
-/// T is FaceList, MotionMap, Edges, FrameFeatures, FrameMatches or FramePlanar. What the tracker
-/// alone needs of faces (followed points, the part of a picture that was searched) is left out.
+/// T is FaceList, MotionMap, Edges, FrameFeatures, FrameMatches or FramePlanar. Data of faces that
+/// only the tracker needs (followed points, the searched part of a picture) are left out.
 template <typename T>
 std::vector<std::uint8_t> to_bytes(const T& result);
 

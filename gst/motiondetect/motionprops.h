@@ -13,7 +13,7 @@ namespace cuface::gst {
 enum class MotionOutput { kMeta, kMask, kCells };
 enum class MotionDensity { kExact, kPublished };
 
-/// What a MotionConfig is made of, in the units of the properties.
+/// The settings of a MotionConfig, in the units of the properties.
 struct MotionRules {
   MotionMethod method = MotionConfig().method;
   double interval = 0.2, gap = 1;  ///< seconds

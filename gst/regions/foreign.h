@@ -15,18 +15,18 @@ namespace cuface::gst {
 /// Most that are read of one frame: as many as culktrack follows.
 inline constexpr std::size_t kMostForeign = 64;
 
-/// What other elements found under these labels, which commas separate: regions of interest by
+/// Boxes of other elements with one of these labels, which commas separate: regions of interest by
 /// their roi-type, and with GStreamer 1.24 object detections by their type. In pixels within
 /// `geometry`, first the regions of interest, each in the order of the metas, without ids.
 ///
 /// A region with DL Streamer's parameter "detection" has its confidence, and its place where that
-/// rounds to the region's; another has confidence 1. What is no number has confidence 0. From
+/// rounds to the region's; another has confidence 1. A confidence that is NaN counts as 0. From
 /// GStreamer 1.26 on a detection may be turned.
 ///
-/// Left out is what is empty, lies outside of the frame or is more than twice its size. Two
-/// detectors may have found one object, and one may write both metas: of boxes that have their
-/// centres in each other and are alike in size the most confident stays, of equals the first. Of
-/// more than kMostForeign the most confident stay.
+/// Boxes that are empty, outside the frame, or more than twice its size are left out. Two detectors
+/// may find one object, and a detector may write both metas. So if two boxes of similar size
+/// contain each other's centre, only the more confident one stays, or the first of equals. If there
+/// are more than kMostForeign boxes, the most confident stay.
 std::vector<Region> read_foreign(GstBuffer* buffer, const FrameGeometry& geometry,
                                  std::string_view labels);
 

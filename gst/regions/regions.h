@@ -1,4 +1,4 @@
-// What elements found in places of the picture, in the metas that everybody else reads.
+// Writes boxes that elements found as GStreamer's own metas, for other plugins.
 #pragma once
 
 #include <gst/video/video.h>
@@ -49,8 +49,8 @@ struct RegionKind {
 /// Replaces the standard entries that our elements wrote before on this buffer under the kind's
 /// label by those of `result` (pixels of a frame of `info`, within its crop rectangle), and touches
 /// nobody else's. Needs a writable buffer. `first_seen` belongs to the element and is brought up to
-/// date. Waits for what is still on a GPU; an error where it cannot be read, and then changes
-/// nothing.
+/// date. Waits for results that are still on a GPU. If one cannot be read it returns an error, and
+/// changes nothing.
 ///
 /// One GstVideoRegionOfInterestMeta a region: roi-type, id, the visible part of the box in whole
 /// pixels, and parameters. "detection" is DL Streamer's: x_min, y_min, x_max, y_max (0 to 1 of the

@@ -23,7 +23,7 @@ inline constexpr int kBlock = 4;
 inline constexpr int kTolerance = 6;  ///< grey levels
 inline constexpr int kFewest = 1;     ///< percent: the published Gamma
 
-/// What a cell's blocks say: the counts of those that differ and of all.
+/// A cell's blocks: the number of those that differ, and of all.
 CUFACE_HD inline bool has_changed(int differ, int blocks) {
   return 100 * differ > kFewest * blocks;
 }
@@ -55,11 +55,11 @@ class Activity {
 
   /// All of this picture is searched now.
   void take(ImageView<const std::uint8_t> picture);
-  /// What was taken last is not searched after all: as before the first take().
+  /// The part taken last is not searched after all: as before the first take().
   void forget() { taken_ = false; }
-  /// What of this picture to search; where something has changed it counts as searched now. Before
-  /// the first take() all has changed. Valid until the next call. `what` is
-  /// kActiveParts, kChangedParts or kNewParts.
+  /// The part of this picture to search; changed cells count as searched from now on. Before the
+  /// first take() all has changed. Valid until the next call. `what` is kActiveParts, kChangedParts
+  /// or kNewParts.
   const ActivityMap& look(ImageView<const std::uint8_t> picture, std::span<const Followed> followed,
                           const SearchRegion& what = kActiveParts);
 

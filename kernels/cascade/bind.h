@@ -1,5 +1,5 @@
-// What binding a cascade does to its parts, for who knows features before there is a bound cascade:
-// training, and a device that binds them by itself.
+// Binds parts of a cascade, for code that has features but no bound cascade: training, and a device
+// that binds them itself.
 #pragma once
 
 #include <cstdint>

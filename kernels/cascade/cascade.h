@@ -81,10 +81,10 @@ inline constexpr float kMaxRectWeight = 1000.0f;
 
 /// kCorrupt and a sentence that says which stage, tree or feature is wrong.
 ///
-/// Who validates models, and who trusts them. A loader validates what it has read, so that its
-/// error names the file. Every public create() that takes a model validates it again, so that a
-/// model made by hand cannot harm. What create() has accepted is trusted from there on. The same
-/// rule holds for landmark models (kernels/landmarks/landmarks.h).
+/// Who validates models, and who trusts them. A loader validates its input, so that its error names
+/// the file. Every public create() that takes a model validates it again, so that a model made by
+/// hand cannot harm. After create() has accepted a model, all code trusts it. The same rule holds
+/// for landmark models (kernels/landmarks/landmarks.h).
 Status validate(const CascadeModel& model);
 
 /// A window that passed all stages: its top-left corner in the level's pixels.
@@ -202,7 +202,7 @@ class VectorSearch;
 class SearchTables;
 struct WaitingLists;
 
-/// What vector code reads of a bound cascade, for any number of searches in any threads. Null where
+/// Tables of a bound cascade for vector code, for any number of searches in any threads. Null where
 /// the plain reference runs. The cascade must outlive it and stay bound as it is.
 std::shared_ptr<SearchTables> make_search_tables(const BoundCascade& cascade);
 /// Where windows wait for stages, for any number of searches of a cascade with so many, one after

@@ -11,10 +11,10 @@
 
 namespace cuface {
 
-/// Of a search that goes window by window: whether it leaves out the next one.
+/// For a search window by window: whether it skips the next window.
 CUFACE_HD inline bool skips_next(std::size_t failed_stage) { return failed_stage == 0; }
 
-/// Of 64 windows of a row, those that the rule skips. `failed` has the windows that would fail the
+/// The windows among 64 of a row that the rule skips. `failed` has the windows that would fail the
 /// first stage, skipped or not. `carry` says in and out whether the first window of the next word
 /// is skipped.
 CUFACE_HD inline std::uint64_t skipped_windows(std::uint64_t failed, bool& carry) {

@@ -44,7 +44,7 @@ struct VectorStage {
   std::int32_t fails, passes;
 };
 
-/// What sums a node's value is made of.
+/// The sums that make up a node's value.
 enum class VectorSums {
   kWords,   ///< of 32 bits
   kShorts,  ///< of 16 where that is exact; the cascade must be bound

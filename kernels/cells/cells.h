@@ -128,8 +128,8 @@ struct FollowedCells {
   std::uint64_t body_columns;  ///< 0 = none
 };
 
-/// `box` in pixels of a picture of which the searched one is a reduced copy. `with_body`: what is
-/// seen in front of a body is no further away, so no smaller faces are looked for below the box
+/// `box` in pixels of a picture of which the searched one is a reduced copy. `with_body`: objects
+/// in front of a body are no further away. So no smaller faces are searched for below the box
 /// either, twice as wide.
 CUFACE_HD inline FollowedCells followed_cells(const Box& box, int full_width, int full_height,
                                               const CellGrid& grid, bool with_body = false) {

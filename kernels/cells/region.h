@@ -1,5 +1,5 @@
-// A part of the picture that a search looks at: one of several bands, from top to bottom, or what
-// is active.
+// The part of the picture that a search covers: one of several bands, from top to bottom, or the
+// active parts.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,9 @@
 
 namespace cuface {
 
-/// The faces whose middle lies between the band's borders. count 1 = the whole picture, 0 = nothing
-/// of it. Of a whole picture that is `active_only` there are those in its changed parts and where
-/// faces are followed (kernels/activity): a followed face was looked for. See kChangedParts and
-/// kNewParts for its other values.
+/// A band covers the faces whose middle lies between its borders. count 1 = the whole picture, 0 =
+/// nothing. With `active_only` the search covers the changed parts, and the surroundings of
+/// followed faces (kernels/activity). See kChangedParts and kNewParts for its other values.
 struct SearchRegion {
   std::int32_t index = 0, count = 0, active_only = 0;
 
@@ -24,13 +23,13 @@ struct SearchRegion {
 };
 inline constexpr SearchRegion kWholePicture = {0, 1};
 inline constexpr SearchRegion kActiveParts = {0, 1, 1};
-/// The same, and nothing at all where nothing has changed.
+/// The same, and nothing at all if nothing has changed.
 inline constexpr SearchRegion kChangedParts = {0, 1, 2};
-/// What has changed where nobody is followed. Followed faces are not looked for.
+/// Changed parts without a followed face. Followed faces are not searched for.
 inline constexpr SearchRegion kNewParts = {0, 1, 3};
 
-/// The bands of a picture, at most: narrower ones would be searched twice, since they take what
-/// lies around them.
+/// The bands of a picture, at most: narrower ones would be searched twice, since a band includes a
+/// margin.
 inline constexpr std::int32_t kMostBands = 16;
 
 /// The row of a picture at which band `index` of `count` begins and the one above ends. The outer

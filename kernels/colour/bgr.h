@@ -1,4 +1,5 @@
-// What the CPU and CUDA versions share: the formulas of the contract, of one pixel, and the checks.
+// The common part of the CPU and CUDA versions: the contract's formulas for one pixel, and the
+// checks.
 #pragma once
 
 #include <cstddef>
@@ -91,9 +92,9 @@ CUFACE_HD inline Bgr pixel_of(const FrameView& frame, const Weights& weights,
   return {blend(&Bgr::b), blend(&Bgr::g), blend(&Bgr::r)};
 }
 
-/// What create() refuses on both processors.
+/// The configurations that create() refuses on both processors.
 Status validate_plan(int width, int height, int input_size);
-/// What run() refuses, for frames of `width` x `height` and pictures of `size`.
+/// The arguments that run() refuses, for frames of `width` x `height` and pictures of `size`.
 Status validate_run(const FrameView& frame, int width, int height, ImageView<Bgr> out,
                     const BgrSize& size);
 

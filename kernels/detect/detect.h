@@ -112,18 +112,18 @@ class Detector {
   virtual ~Detector() = default;
 
   /// `luma` must have the planned size (kInvalidArgument). Pictures smaller than the window give an
-  /// empty list. Of a band, which can_search_bands() must allow, the faces that belong to it or lie
-  /// at its border. Of kActiveParts, which DetectConfig::active_parts must allow (else
-  /// kInvalidArgument), those of windows that kernels/activity tells to look at, among others where
-  /// faces are `followed`, as on the frame before; kChangedParts are the same, but where no cell
-  /// has changed nothing is searched or verified, and of kNewParts nothing is verified. With
-  /// DetectConfig::verify those of `followed` that ought to be in what is searched and are not
-  /// found are verified. While create()'s `stop` is raised kCancelled, with an empty `out`: a
-  /// search of any size looks at it at least every 20 ms.
+  /// empty list. A band, which can_search_bands() must allow, gives the faces that belong to it or
+  /// lie at its border. kActiveParts, which DetectConfig::active_parts must allow (else
+  /// kInvalidArgument), searches only the windows that kernels/activity selects, among them those
+  /// around `followed` faces. kChangedParts does the same, but neither searches nor verifies if no
+  /// cell has changed. kNewParts verifies nothing. With DetectConfig::verify the search verifies
+  /// each face of `followed` that lies in the searched part and was not found. While create()'s
+  /// `stop` is raised, returns kCancelled with an empty `out`; every search polls it at least every
+  /// 20 ms.
   Status enqueue(ImageView<const std::uint8_t> luma, DetectResult& out,
                  const SearchRegion& band = kWholePicture, std::span<const Followed> followed = {});
 
-  /// How many windows a search of the whole picture looks at, at all angles, without verifying.
+  /// The number of windows in a search of the whole picture, at all angles, without verifying.
   virtual long long windows() const = 0;
 
  private:

@@ -1,4 +1,4 @@
-// When cufacedetect searches, and how what it finds joins what was found before it.
+// Decides when cufacedetect searches, and merges its faces with those of a detector before it.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 namespace cuface {
 
 // A search happens on frame n with n mod interval = 0, after a search that found nothing, and on
-// request. A frame that cannot be searched, or may not because frames are late, passes its turn on.
-// While a tracker follows faces, that of every interval may be spread over its frames, a band of
-// the picture on each; when all bands have been put off, the whole picture is due. Faces that a
-// tracker doubts are searched for in a band of their own, where bands can be searched and are not
-// spread. Where a tracker says what it follows, the active parts of the picture may be searched in
-// between, and instead of the whole after a search that found nothing. Or nothing but what has
-// moved is searched: the more of the picture that was, the longer before the next look.
+// request. A frame that cannot be searched, or may not because frames are late, passes the search
+// on to the next frame. While a tracker follows faces, the search of each interval may be spread
+// over its frames, a band of the picture on each. When all bands have been put off, the whole
+// picture is due. Tentative faces are searched for in a separate band, if bands can be searched and
+// are not spread. If the tracker reports its faces, the active parts of the picture may be searched
+// in between, and instead of the whole picture after a search that found nothing. Or only moving
+// parts are searched: the larger they were, the longer the pause before the next search.
 
-/// Frames from one search of active parts to the next: a new face is to be found within so many.
+/// Frames from one search of active parts to the next: a new face must be found within so many.
 inline constexpr std::uint64_t kActiveInterval = 10;
 inline constexpr auto kUsualPause = static_cast<std::int32_t>(kActiveInterval);
 
@@ -44,7 +44,7 @@ CUFACE_HD inline std::int32_t network_pause(std::int32_t changed, std::int32_t c
 /// And from each of them to its next of all that has changed.
 inline constexpr std::int32_t kNetworkRest = 12;
 
-/// What is due on a frame by its number.
+/// The searches that are due on a frame by its number.
 struct PeriodStep {
   bool search = false;  ///< a search of the whole picture
   SearchRegion band;    ///< where it is spread; count 0 = none
@@ -71,7 +71,7 @@ class SearchPeriod {
   std::uint64_t frame_ = 0;
 };
 
-/// What a SearchSchedule is told about a frame.
+/// The input of a SearchSchedule for a frame.
 struct SearchRequest {
   bool asked = false;      ///< somebody asks for a search of the whole picture
   bool bands = false;      ///< the tracker may ask for a band
@@ -83,13 +83,13 @@ struct SearchRequest {
   /// Active parts are to be searched, and the tracker behind has said which faces it follows, be it
   /// none; then searches are not spread.
   bool active_parts = false;
-  /// Only what has moved is to be searched, and what is asked for, whatever the period's turn; then
-  /// searches are not spread.
+  /// Only moving and requested parts are searched, whatever the period says; then searches are not
+  /// spread.
   bool motion = false;
   bool soon = false;  ///< with `motion`: all that has changed, at once
 
   CUFACE_HD bool spread() const { return step.band.is_part() && follows; }
-  /// What the tracker wants of this frame; count 0 = nothing.
+  /// The part of this frame that the tracker wants searched; count 0 = nothing.
   CUFACE_HD void tracker_asks(const SearchRegion& wanted) {
     if (bands && wanted.is_part())
       tentative = wanted;
@@ -109,7 +109,7 @@ struct SearchSchedule {
   std::int32_t pause = 0;          ///< frames before what moves is searched, at least
   std::int32_t rest = 0;           ///< the same of what moves where somebody is followed
 
-  /// What of this frame to search; count 0 = nothing.
+  /// The part of this frame to search; count 0 = nothing.
   CUFACE_HD SearchRegion next(const SearchRequest& ask) {
     const bool turn = ask.step.search && !ask.motion && !ask.spread();
     if (ask.asked || turn) wanted = kWhole;
@@ -194,7 +194,7 @@ CUFACE_HD inline int merge_faces(const Face* found, int n, Face* into, int count
   return count;
 }
 
-/// The detections in what was searched as faces of a frame.
+/// The detections of a search as faces of a frame.
 FaceList faces_from_detections(const DetectResult& found, const SearchRegion& searched,
                                const std::string& cascade, int width, int height);
 

@@ -1,5 +1,5 @@
-// At which angles a search with DetectConfig::roll looks, and how what it finds at each becomes one
-// list. One source for the CPU and for CUDA (kernels/common/lanes.h).
+// The angles of a search with DetectConfig::roll, and the merging of their faces into one list. One
+// source for the CPU and for CUDA (kernels/common/lanes.h).
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ constexpr std::size_t search_of(std::size_t angle) { return (angle + 1) / 2; }
 /// looks like a face by chance does so at every angle alike.
 constexpr int turned_neighbors(int min_neighbors) { return 2 * min_neighbors; }
 
-/// What the lanes of one join share.
+/// Data that the lanes of one join share.
 struct JoinScratch {
   int next[kMaxAngles];  ///< of each angle's list
   int kept, angle;

@@ -18,8 +18,8 @@ struct SearchPlan;
 /// The rows of windows of a level's stripes, but for the last.
 int rows_of_stripes(const SearchGrid& grid);
 
-/// What the searches of one detector share: at several angles, and of followed faces. They run one
-/// after another. Plan time; one thread at a time.
+/// Data that the searches of one detector share: at several angles, and of followed faces. They run
+/// one after another. Plan time; one thread at a time.
 class SharedSearch {
  public:
   /// A cascade bound to a layout, and what searches read of it.
@@ -38,7 +38,7 @@ class SharedSearch {
   int width() const { return width_; }  ///< of the largest stripe so far, in pixels
   int height() const { return height_; }
 
-  /// What one worker writes, for its search of one stripe after another.
+  /// Memory that one worker writes, for its search of one stripe after another.
   struct Scratch {
     std::vector<std::uint8_t> pixels;  ///< a row and the one above
     std::vector<std::uint32_t> sums;
@@ -52,7 +52,7 @@ class SharedSearch {
   Scratch& scratch(std::size_t worker);
   /// Bound by each search for itself.
   BoundCascade& scaled();
-  /// Raised: planning ends with what is not to be used, a search returns false. Null = never.
+  /// Raised: planning ends with an unusable result, a search returns false. Null = never.
   const StopFlag* stop() const { return stop_; }
 
  private:
@@ -64,7 +64,7 @@ class SharedSearch {
   std::unique_ptr<BoundCascade> scaled_;
 };
 
-/// What a search is planned for. Lengths in pixels of the searched picture.
+/// The settings for which a search is planned. Lengths in pixels of the searched picture.
 struct SearchPlan {
   int width = 0, height = 0;
   double scale_factor = 1.1;

@@ -23,7 +23,7 @@ inline constexpr int kMostVerified = 16;
 /// Patches side by side in the atlas.
 inline constexpr int kPatchColumns = 4;
 
-/// What one cascade's patches are like: the same for all faces.
+/// The form of one cascade's patches, the same for all faces.
 struct PatchShape {
   int face_width = 0, face_height = 0;  ///< of the followed face's box in its patch
   int width = 0, height = 0;            ///< of a patch

@@ -1,4 +1,4 @@
-// What the settings of edges come to, for whoever runs its pixels.
+// The derived settings of edges, for code that computes the pixels.
 #pragma once
 
 #include "kernels/edges/edges.h"
@@ -9,7 +9,7 @@ namespace cuface {
 /// Of a config that is valid.
 EdgeRules edge_rules(const EdgeConfig& config);
 
-/// What create() of both processors refuses.
+/// The configurations that create() refuses on both processors.
 Status validate_plan(const EdgeConfig& config, int width, int height);
 /// kInvalidArgument where a picture has not the planned size.
 Status validate_run(ImageView<const std::uint8_t> grey, const EdgeViews& out, int width,

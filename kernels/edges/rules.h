@@ -1,4 +1,4 @@
-// What one pixel of edges computes, the same on the CPU and in CUDA: integers throughout.
+// The computation of one pixel of edges, the same on the CPU and in CUDA: integers throughout.
 //
 // Gradients are OpenCV's: x to the right, y downwards, the picture's border repeated outside. The
 // largest one is 12,240 (aperture 5), so sums fit 32 bits and each gradient 16.
@@ -23,7 +23,7 @@ enum class Linking : std::int32_t { kHysteresis, kApron, kNone };
 /// one, of zeros outside, with the edges that come of them, and sums are cut [S1.01].
 enum class Convolution : std::int32_t { kOpenCv, kFull };
 
-/// What all pixels of a picture share.
+/// The settings that all pixels of a picture share.
 struct EdgeRules {
   std::int32_t low = 0, high = 0;  ///< a magnitude above is one (magnitude_of())
   GradientNorm norm = GradientNorm::kL1;

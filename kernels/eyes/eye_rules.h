@@ -1,5 +1,5 @@
-// Where the eyes of a face are looked for, and what is made of what was found: one source for both
-// processors.
+// The part of a face in which eyes are searched, and the choice among the finds: one source for
+// both processors.
 #pragma once
 
 #include <algorithm>

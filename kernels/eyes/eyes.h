@@ -26,8 +26,8 @@ class EyeStart {
 
   /// The model's mean shape, turned, scaled and moved so that its eyes are where those of the face
   /// are, in pixels of `luma`. False, and `out` untouched, where not both eyes are found: one on
-  /// either side of the box's middle, apart as eyes are. Of several on a side that with the most
-  /// neighbours.
+  /// either side of the box's middle, apart as eyes are. If there are several on a side, the one
+  /// with the most neighbours.
   Result<bool> find(ImageView<const std::uint8_t> luma, const Box& box, std::span<Point> out);
 
  private:

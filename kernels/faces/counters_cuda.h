@@ -1,5 +1,5 @@
-// What the GPU counts for the elements' stats: the host sees it in pinned memory, so that nothing
-// is copied and nobody waits.
+// The GPU's counters for the elements' stats. The host reads them in pinned memory, without a copy
+// or a wait.
 #pragma once
 
 #include <cstdint>

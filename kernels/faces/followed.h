@@ -1,4 +1,4 @@
-// What a detector is told of a face that a tracker follows.
+// The data of a followed face that the tracker passes to a detector.
 #pragma once
 
 #include "kernels/common/geometry.h"

@@ -1,12 +1,12 @@
-// What the landmarks of a face stand for: which are the eyes, the mouth and the jaw, which lines
-// join them, and which measure a face. A scheme is data of the landmark model
-// (models/scheme_json.h) and comes with the faces (FaceList::scheme). Models without one have that
-// of their number of points: 68 of iBUG, 5 of dlib, 77 of Stasm, 194 of HELEN, and of 79 the jaw
-// [S3.06].
+// The meaning of a face's landmarks: which are the eyes, the mouth and the jaw, which lines join
+// them, and which measure a face. A scheme is data of the landmark model (models/scheme_json.h) and
+// comes with the faces (FaceList::scheme). Models without one have that of their number of points:
+// 68 of iBUG, 5 of dlib, 77 of Stasm, 194 of HELEN, and of 79 the jaw [S3.06].
 //
-// Who reads it: kernels/detect/verify.h the eyes, kernels/overlay eyes, low point, mouth and lines,
-// the training eyes, jaw and corners. With a scheme that nobody knows all points are drawn as such.
-// A model that was trained on boxes of another detector than ours has a box map (models/box_map.h).
+// Users: kernels/detect/verify.h reads the eyes; kernels/overlay the eyes, low point, mouth and
+// lines; training the eyes, jaw and corners. With a scheme that nobody knows all points are drawn
+// as such. A model that was trained on boxes of another detector than ours has a box map
+// (models/box_map.h).
 #pragma once
 
 #include <cstdint>
@@ -133,8 +133,8 @@ CUFACE_HD constexpr LandmarkScheme known_scheme(int points) {
   return s;
 }
 
-/// Of faces with so many points, of which `said` was said; where nothing was, or something of other
-/// points: that of their number.
+/// The scheme of faces with so many points: `said`, or if that is null or has another number of
+/// points, the usual scheme of that number.
 CUFACE_HD inline LandmarkScheme scheme_for(const LandmarkScheme* said, int points) {
   return said && points > 0 && said->points == points ? *said : known_scheme(points);
 }

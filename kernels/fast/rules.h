@@ -1,4 +1,4 @@
-// What makes a pixel a corner, for the CPU and CUDA.
+// The definition of a corner, for the CPU and CUDA.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// features: keypoints and descriptors as data, for whoever finds, describes, matches or sends them.
+// features: keypoints and descriptors as data, for code that finds, describes, matches or sends
+// them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The steps of following one point, for the host and for a device alike. What differs between them
-// is only how the pixels of a window are read and summed.
+// The steps of following one point, for the host and for a device alike. They differ only in how
+// they read and sum the pixels of a window.
 #pragma once
 
 #include <algorithm>

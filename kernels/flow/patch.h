@@ -1,4 +1,4 @@
-// What the CPU's two ways of reading a window share.
+// The common part of the CPU's two ways of reading a window.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ inline Picture around(PyramidLevel& level, const Sample& s, int window) {
 }
 
 /// Makes the window at `s` the patch: scratch.patch gets I, dI/dx and dI/dy. Pixels outside the
-/// picture are reflected, but their derivatives are 0. What lies in a row beyond the window is not
-/// touched (it is 0 from the beginning).
+/// picture are reflected, but their derivatives are 0. Elements of a row beyond the window are not
+/// written (they are 0 from the beginning).
 GradientSums take_patch(const Picture& picture, const Sample& s, int window, FlowScratch& scratch);
 
 MismatchSums compare_patch(const Picture& picture, const Sample& s, int window,

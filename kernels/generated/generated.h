@@ -14,7 +14,7 @@ namespace cuface {
 
 inline constexpr int kGeneratedWidth = 640, kGeneratedHeight = 480;
 
-/// What a generated picture is made of. Lengths in pixels.
+/// The parts of a generated picture. Lengths in pixels.
 struct GeneratedScene {
   static constexpr int kOctaves = 6, kMostShapes = 32;
 

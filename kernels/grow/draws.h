@@ -1,4 +1,4 @@
-// All that is random in the training of a forest. Nothing of it depends on the samples' pixels.
+// All that is random in the training of a forest. None of the draws depend on the samples' pixels.
 #pragma once
 
 #include <cstddef>

@@ -87,8 +87,8 @@ inline constexpr int kMostTestSplits = 1024;
 /// backend cannot follow the options: kCuda and ForestDraws::kDlib.
 Status validate(const ForestOptions& options, TrainingBackend backend = TrainingBackend::kAuto);
 
-/// A forest that grows, tree after tree, stage after stage. What it has so far is all that a
-/// checkpoint needs beside samples and options. Tables as ForestModel's.
+/// A forest that grows, tree after tree, stage after stage. Its state is all that a checkpoint
+/// needs besides samples and options. Tables as ForestModel's.
 struct GrownForest {
   std::vector<float> mean_shape;       ///< [2 * landmarks]
   std::vector<std::uint32_t> anchors;  ///< of all stages, begun or not

@@ -1,4 +1,4 @@
-// What training begins with: target shapes, their mean, a starting shape for each sample, and
+// The initial data of training: target shapes, their mean, a starting shape for each sample, and
 // feature pixels. All in float and in one order, as dlib has it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a tree computes: one source for the CPU and CUDA. Residuals are integers where they are
-// added up, so that no order of additions changes a bit.
+// The computations of a tree: one source for the CPU and CUDA. Residuals are integers where they
+// are added up, so that no order of additions changes a bit.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// homography: the projective map that best carries points of a plane onto those of another picture
-// of it: random samples of four pairs (RANSAC), and least squares over the pairs near the best of
-// them [S2.18].
+// homography: the projective map between two pictures of a plane that fits matched points best.
+// RANSAC draws samples of four pairs; least squares refines over the inliers of the best sample
+// [S2.18].
 //
 // fit.h, find.h: the steps, for the CPU and CUDA.
 #pragma once

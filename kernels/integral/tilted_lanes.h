@@ -14,7 +14,7 @@ namespace cuface {
 /// The (width + 1) x (height + 1) words of integral_tilted(), modulo 2^32, by three walks over all
 /// of them, one behind the other. Rows are `stride` words apart, and their columns lie in `order`.
 /// If `pixels` are a part of a larger picture, each rectangle in the part has the same sum by the
-/// words of either. What lies outside of a rectangle cancels in its corners.
+/// words of either. Parts outside of a rectangle cancel in its corners.
 ///
 /// T(x,y) - T(x,y-1) is what lies on the two diagonals that lead up from the pixel (x-1,y-1). Along
 /// each diagonal, and down the columns, a running sum makes all words; a lane takes one of these.

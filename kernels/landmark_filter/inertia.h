@@ -1,9 +1,9 @@
 // Landmarks of a face that is followed: where the regression finds them, and where the picture has
-// carried those of the frame before. It is a Kalman filter's steady state for a point that moves as
-// the optical flow says: the regression's own trembling is averaged over some frames, and nothing
-// lags, as the motion is in the prediction. The further a point is carried the less it counts: flow
-// is worse there, and a contour is no point of the head. The weight depends on nothing else that is
-// measured (docs/design/quality.md says why).
+// carried those of the frame before. It is a Kalman filter's steady state for a point that moves
+// with the optical flow. It averages the regression's jitter over some frames, without lag, because
+// the prediction has the motion. The further a point is carried the less it counts: flow is worse
+// there, and a contour is no point of the head. The weight depends on nothing else that is measured
+// (docs/design/quality.md says why).
 //
 // One source for the CPU and for CUDA (kernels/common/lanes.h).
 #pragma once

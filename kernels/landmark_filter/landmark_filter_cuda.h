@@ -12,8 +12,8 @@
 
 namespace cuface::cuda {
 
-/// What a filter remembers of each face: its InertiaState or SmoothState. One a chain; one stream,
-/// or streams ordered by the caller.
+/// A filter's state of each face: its InertiaState or SmoothState. One a chain; one stream, or
+/// streams ordered by the caller.
 template <typename State>
 class FilterMemory {
  public:

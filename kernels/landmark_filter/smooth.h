@@ -1,9 +1,9 @@
-// Landmarks smoothed in time: the One-Euro filter (Casiez, Roussel and Vogel, CHI 2012) on each
-// point, in eye distances a second so that it treats near and far faces alike, and mixed with the
-// frame before, which takes away what trembles from frame to frame. A slow point is averaged over a
-// while, a fast one hardly. What is filtered lags; so each point is first moved with its face,
-// which is known well from all its points, and only what is left of its motion is filtered. How
-// much a measurement counts depends on nothing but that speed (docs/design/quality.md says why).
+// Landmarks smoothed in time by the One-Euro filter (Casiez, Roussel and Vogel, CHI 2012) on each
+// point. Speeds are in eye distances a second, so near and far faces are treated alike. The result
+// is mixed with the frame before, which removes jitter between two frames. A slow point is averaged
+// over many frames, a fast one hardly. A filter lags. So each point first moves with its face,
+// whose motion all points give well, and only the rest of its motion is filtered. The weight of a
+// measurement depends only on that speed (docs/design/quality.md says why).
 //
 // One source for the CPU and for CUDA (kernels/common/lanes.h).
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace cuface {
 
-/// What is remembered of each face until a frame without it. Zeros know no face.
+/// The state of each face, kept until a frame without it. Zeros know no face.
 struct SmoothState {
   static constexpr int kFaces = forest::kSlots;
   std::uint64_t id[kFaces] = {};  ///< 0 = free

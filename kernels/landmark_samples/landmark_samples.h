@@ -1,9 +1,9 @@
 // Several boxes for each face, and the mean of what the forest finds in them: the regression reacts
 // to a pixel's noise and to a box's place, and both average out without any delay.
 //
-// Sample boxes are the face's box moved by at most kSampleShift and scaled by at most kSampleScale,
-// in pairs on either side of it, so that their mean is the box itself; of an odd number one is the
-// box itself. docs/log/landmarks.md tells how the figures were chosen.
+// Sample boxes are the face's box moved by at most kSampleShift and scaled by at most kSampleScale.
+// They come in pairs on either side of the box, so that their mean is the box; if their number is
+// odd, one is the box itself. docs/log/landmarks.md tells how the figures were chosen.
 #pragma once
 
 #include <cstdint>
@@ -82,20 +82,20 @@ class SampledLandmarker {
   /// untouched, for a wrong number of samples, a wrong size of `out`, `rolls` or `twice`, or a
   /// sample box that is empty or not finite.
   ///
-  /// A face with a `twice` that is not 0 (no `twice`: none has) is looked at from several boxes
-  /// first (starts.h); then the samples are those of the box that fits what was found there, turned
-  /// with it (fit_head()), which is nearer to the face than a detector's. Where nothing fits, or a
-  /// box to look from is not finite, they are those of its box.
+  /// A face whose `twice` is not 0 has two passes (an empty `twice`: no face has). The first pass
+  /// starts from several boxes (starts.h). The samples are then taken in the box that fits its
+  /// points, turned with them (fit_head()), which is nearer to the face than a detector's. If no
+  /// box fits, or a box of the first pass is not finite, they are taken in the face's box.
   ///
   /// `confidences`: empty, or one for each point, where has_confidences() (spread.h).
   Status enqueue(ImageView<const std::uint8_t> luma, std::span<const Box> boxes, const BoxMap& map,
                  int samples, std::span<Point> out, std::span<const Roll> rolls = {},
                  std::span<const std::uint8_t> twice = {}, std::span<float> confidences = {});
-  /// Whether enqueue() can tell confidences: of several samples, and of a model with a table.
+  /// Whether enqueue() gives confidences: it needs several samples, and a model with a table.
   bool has_confidences(int samples) const { return samples > 1 && table_.is_known(); }
 
-  /// The first look alone, at one face. Nothing where no landmarks with an extent are found, or a
-  /// box to look from is not finite.
+  /// The first pass alone, for one face. Empty if the landmarks have no extent, or a box of the
+  /// pass is not finite.
   Result<std::optional<FirstLook>> look(ImageView<const std::uint8_t> luma, const Box& box,
                                         const BoxMap& map, Roll roll);
 

@@ -16,7 +16,7 @@
 
 namespace cuface::cuda {
 
-/// What is known of a face while its boxes are looked at.
+/// The state of a face while its boxes are evaluated.
 struct FaceOfSamples {
   unsigned done = 0;   ///< boxes so far of this launch
   bool found = false;  ///< the first look has found `head`

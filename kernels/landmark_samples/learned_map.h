@@ -33,23 +33,22 @@ inline constexpr float kMostLearnedShift = 0.5f;
 using Looker =
     std::function<Result<std::optional<FirstLook>>(const Box& box, const BoxMap& map, Roll roll)>;
 
-/// What is learned depends on the faces alone, in their order. Nothing but learn() allocates. One
-/// thread at a time.
+/// The result depends only on the faces, in their order. Nothing but learn() allocates. One thread
+/// at a time.
 class LearnedMap {
  public:
   bool is_done() const {
     return maps_.size() >= kLearnedFaces || lessons_ >= kMostLessons || frames_ >= kMostLessons;
   }
 
-  /// The faces of a frame on which the detector has said something. Of those that a search found
-  /// and that were not there before, each is looked at from boxes of several sides, then once more
-  /// from the head that a look's samples agree on best; six looks. What is no head teaches nothing.
-  /// Errors are look()'s.
+  /// `faces`: of a frame on which the detector ran. Each face that a search found for the first
+  /// time is evaluated from boxes of several sides, then once more from the head on which a pass's
+  /// samples agree best: six passes. A face that fits no head is not learned from. Errors are
+  /// look()'s.
   Status learn(std::span<const Face> faces, const Looker& look);
 
-  /// From the detector's box to the model's: the middle of each number of what the faces taught (of
-  /// an even number the lower one), so that a few that are wrong do no harm. The identity before
-  /// the first.
+  /// From the detector's box to the model's: the median of each parameter over the faces (the lower
+  /// one of an even number), so that a few wrong faces do no harm. The identity before the first.
   const BoxMap& map() const { return map_; }
 
  private:

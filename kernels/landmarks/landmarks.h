@@ -96,8 +96,8 @@ struct ForestModel {
   int leaf_size() const { return 2 * landmarks; }
 };
 
-/// Largest values a model may have; what is larger is refused before anything is allocated. dlib's
-/// public models of 5, 68, 81 and 194 points have at most 15 stages of 500 trees of depth 5:
+/// Largest values that a model may have; a larger model is refused before anything is allocated.
+/// dlib's public models of 5, 68, 81 and 194 points have at most 15 stages of 500 trees of depth 5:
 /// 240,000 leaves, and 7,500 feature pixels.
 inline constexpr int kMaxLandmarks = 256;
 inline constexpr int kMaxForestStages = 1000;

@@ -14,7 +14,7 @@
 
 namespace cuface {
 
-/// What a level list depends on. Sizes in pixels; limits as in DetectConfig.
+/// The parameters of a level list. Sizes in pixels; limits as in DetectConfig.
 struct LevelQuery {
   int window_width = 0, window_height = 0;  ///< the cascade's
   int picture_width = 0, picture_height = 0;

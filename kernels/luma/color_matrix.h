@@ -1,4 +1,4 @@
-// What the luma of a frame is made of.
+// The colour matrix of a frame's luma.
 #pragma once
 
 namespace cuface {

@@ -1,4 +1,4 @@
-// What a set of descriptors must be, for both processors.
+// The requirements for a set of descriptors, on both processors.
 #pragma once
 
 #include <string>

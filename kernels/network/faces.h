@@ -1,4 +1,4 @@
-// What a network finds in a scaled picture, as faces of the frame.
+// A network's finds in a scaled picture, as faces of the frame.
 #pragma once
 
 #include <span>

@@ -22,11 +22,11 @@
 
 namespace cuface {
 
-/// What a layer does. Weights lie in the order of ONNX, row-major as written here, and the biases,
-/// [out], follow them. Values outside of a tensor are 0 and are multiplied like any other.
+/// The operation of a layer. Weights lie in the order of ONNX, row-major as written here, and the
+/// biases, [out], follow them. Values outside of a tensor are 0 and are multiplied like any other.
 ///
 /// A convolution's sum begins with the bias and adds one rounded product after the other, in the
-/// order of the weights. ReLU then makes 0 of what is not above 0.
+/// order of the weights. ReLU then sets values that are not above 0 to 0.
 enum class NetworkOp {
   kPictureConvolution,  ///< [out][3][3][3], stride 2, padding 1; reads the picture: blue, green,
                         ///< red
@@ -98,8 +98,8 @@ struct NetworkGrid {
   std::size_t first = 0;
 };
 
-/// What a network needs for one size of pictures. Its width and height are those of the picture,
-/// which is padded right and bottom with 0 to multiples of the largest stride of any tensor.
+/// The plan of a network for one picture size. Its width and height are those of the picture, which
+/// is padded right and bottom with 0 to multiples of the largest stride of any tensor.
 struct NetworkPlan {
   int width = 0, height = 0;
   int padded_width = 0, padded_height = 0;
@@ -117,7 +117,7 @@ inline constexpr std::size_t kMaxNetworkScratch = std::size_t{640} << 20;  ///< 
 /// of the same shape that fits. For a model that validate() accepts.
 Result<NetworkPlan> plan_network(const NetworkModel& model, int width, int height);
 
-/// What the network says of one cell, before any sigmoid or exponential.
+/// The network's output for one cell, before any sigmoid or exponential.
 struct NetworkCell {
   float classes, objects;
   float box[4];      ///< centre from the cell's corner, in strides; logarithms of width and height
@@ -135,7 +135,7 @@ struct NetworkFace {
   friend bool operator==(const NetworkFace&, const NetworkFace&) = default;
 };
 
-/// What the layers are computed in.
+/// The number format of the layers.
 enum class NetworkPrecision {
   kFloat,
   kInt16,  ///< integers of 16 bits: half the time; CPU only (docs/design/network-integers.md)

@@ -1,6 +1,6 @@
-// orb: keypoints on a pyramid and their binary descriptors, as cv::ORB has them: FAST corners on
-// each level, the best of them by Harris' measure, the direction of the centroid, and 256
-// comparisons in the blurred level, turned by that direction [S2.10, S2.14, S2.17].
+// orb: keypoints on a pyramid and their binary descriptors, equal to cv::ORB's. FAST finds corners
+// on each level, Harris' measure ranks them, and the centroid gives a direction. A descriptor is
+// 256 comparisons in the blurred level, turned by that direction [S2.10, S2.14, S2.17].
 //
 // plan.h: the levels; rules.h: the formulas; pattern.h: what is compared; reference.h: a keypoint,
 // plainly; vector.h: the same by vectors.

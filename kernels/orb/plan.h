@@ -1,4 +1,4 @@
-// The levels of ORB, for whoever fills them.
+// The levels of ORB, for code that fills them.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct OrbLevel {
   int share;    ///< of max_keypoints
 };
 
-/// What create() of both processors refuses.
+/// The configurations that create() refuses on both processors.
 Status validate_plan(const OrbConfig& config, int width, int height);
 
 /// Those on which there can be keypoints, from the picture itself on. Of a config that is valid.

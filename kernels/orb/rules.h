@@ -1,4 +1,4 @@
-// What ORB computes for one keypoint, for the CPU and CUDA: floats in the order of OpenCV's.
+// ORB's computations for one keypoint, for the CPU and CUDA: floats in OpenCV's order.
 #pragma once
 
 #include <cstdint>

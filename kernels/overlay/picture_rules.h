@@ -2,7 +2,7 @@
 // the CPU and CUDA versions. From the affine map's coefficients on, all is integers.
 //
 // The map carries both eyes and the chin of the picture onto those of the face, so it turns, leans
-// and narrows with the head. Pictures are premultiplied: what is transparent has no colour, and
+// and narrows with the head. Pictures are premultiplied: transparent pixels have no colour, and
 // edges blend without a rim. They have levels, each half as large as the one before, so that a
 // small face does not skip pixels.
 #pragma once
@@ -121,7 +121,7 @@ CUFACE_HD inline FacePose pose_of_keypoints(const Face& face) {
                  (static_cast<double>(right.y) + static_cast<double>(left.y)) / 2, kChinByMouth);
 }
 
-/// The box says nothing of how the head is turned, but whoever found it may.
+/// The box does not give the head's roll, but its detector may.
 CUFACE_HD inline FacePose pose_of_box(const Face& face) {
   if (!strokes::is_near(face.box)) return {};
   const auto cos = static_cast<double>(face.roll.cos), sin = static_cast<double>(face.roll.sin);

@@ -1,5 +1,5 @@
-// What raster draws with, as functions of one pixel or one sample: shared by the CPU and CUDA
-// versions, so that both write the same bytes. Integers; a square root only as an exact floor.
+// The drawing primitives, as functions of one pixel or one sample. The CPU and CUDA versions share
+// them, so that both write the same bytes. Integers; a square root only as an exact floor.
 #pragma once
 
 #include <algorithm>

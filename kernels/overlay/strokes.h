@@ -20,7 +20,8 @@ using raster::kOne;
 using raster::Outline;
 using raster::Stroke;
 
-/// What is further away cannot be seen in any frame; keeps the products of raster within 64 bits.
+/// Points further away cannot be seen in any frame; the limit keeps the products of raster within
+/// 64 bits.
 inline constexpr float kFar = 32768;
 
 inline constexpr int kMaxLineWidth = 64;

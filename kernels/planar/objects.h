@@ -54,11 +54,11 @@ class PlanarObjects {
   /// FeatureFinder::create().
   Status resize(int width, int height);
 
-  /// Follows what is visible and, on each interval-th frame, looks for what is not. Call resize()
-  /// first. `now`: the pyramid of frame number `frame`. `before`: that of the frame before; null
-  /// where there is none: then nothing is visible any more. `known`: the frame's keypoints; null:
-  /// found here where they are needed. Nothing of them is kept. kCancelled, with some of the
-  /// objects, once `stop` is raised.
+  /// Tracks visible objects and, on each interval-th frame, searches for the others. Call resize()
+  /// first. `now`: the pyramid of frame number `frame`. `before`: that of the frame before; if it
+  /// is null, no object is visible any more. `known`: the frame's keypoints, of which no copy is
+  /// kept; if null, they are found here when needed. kCancelled, with some of the objects, once
+  /// `stop` is raised.
   Status step(GaussianPyramid* before, GaussianPyramid& now, const Features* known,
               std::uint64_t frame, const StopFlag* stop = nullptr);
 

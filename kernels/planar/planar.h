@@ -67,14 +67,16 @@ class PlanarTracker {
                                       std::span<const Keypoint> keypoints,
                                       const PlanarConfig& config);
 
-  /// Looks for it by matches: places in picture and frame, in pixels, and degrees by which each is
-  /// turned, of equal number. Samples are keyed by `seed`. Not finding it is no error. kCancelled,
-  /// and it is not visible, once `stop` is raised; so for follow().
+  /// Searches for the object by matches: places in picture and frame, in pixels, and the rotation
+  /// of each in degrees, of equal number. Samples are keyed by `seed`. It is no error if it is not
+  /// found. Once `stop` is raised, returns kCancelled, and the object is not visible; the same
+  /// holds for follow().
   Status find(std::span<const Point> in_picture, std::span<const Point> in_frame,
               std::span<const float> turns, GaussianPyramid& frame, std::uint64_t seed,
               PlanarScratch& scratch, const StopFlag* stop = nullptr);
-  /// Where it is on `now` if it is visible on `before`, the frame of the last step: its points'
-  /// flow, then the flow from the picture as the camera sees it, so that no error adds up.
+  /// Tracks the object to `now` if it is visible on `before`, the frame of the last step. The flow
+  /// of its points gives a first place; the flow from the warped reference picture corrects it, so
+  /// that no error adds up.
   Status follow(GaussianPyramid& before, GaussianPyramid& now, std::uint64_t seed,
                 PlanarScratch& scratch, const StopFlag* stop = nullptr);
   /// Forgets where it was.

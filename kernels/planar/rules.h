@@ -1,5 +1,4 @@
-// When an object is where a map has it: the numbers, and what is decided of one map or of one
-// point. For the CPU and CUDA.
+// The rules and thresholds by which a map or a point is accepted. For the CPU and CUDA.
 #pragma once
 
 #include <cmath>
@@ -75,7 +74,7 @@ CUFACE_HD inline PlanarPose pose_of(const Homography& map, int width, int height
   return pose;
 }
 
-/// Where a map has a point of the picture in a frame, and what is compared there. False where that
+/// The place of a picture's point in a frame by a map, and the comparison there. False where that
 /// is not all of the frame.
 CUFACE_HD inline bool place_point(const Homography& map, Point point, int frame_width,
                                   int frame_height, Point& at, Square& square) {

@@ -123,8 +123,8 @@ class PyramidLevel {
 };
 
 /// Level 0 is the full picture; level i+1 is gaussian_down of level i. Owns the levels above 0,
-/// each allocated when it is first read. For one thread at a time: who reads a level makes it, and
-/// who reads it then shares what is made.
+/// each allocated when it is first read. For one thread at a time. A level is made when it is first
+/// read, and then shared.
 class GaussianPyramid {
  public:
   /// With these it serves every valid FlowConfig.

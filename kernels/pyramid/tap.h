@@ -1,4 +1,4 @@
-// What lies under a pixel of a LinearResize, on either processor.
+// The source pixels of a LinearResize's pixel, on either processor.
 #pragma once
 
 #include <cmath>

@@ -22,8 +22,8 @@ struct Similarity {
 /// fewer than two pairs, when `from` has no extent, or when a value is not finite. Thread-safe.
 bool fit_similarity(std::span<const Point> from, std::span<const Point> to, Similarity& out);
 
-/// Robust fit: a fixed number of two-point samples drawn by a counter-based generator keyed by
-/// `seed`, the sample with the most pairs within `threshold` px wins (ties: the earlier), then
+/// Robust fit (RANSAC): a counter-based generator keyed by `seed` draws a fixed number of two-point
+/// samples. The sample with the most pairs within `threshold` px wins (ties: the earlier), then
 /// least squares on its inliers. inlier[i] := 0/1, of as many as there are pairs. Returns the
 /// number of inliers, 0 = no fit. Pairs that are not finite are never inliers. Deterministic,
 /// thread-safe.

@@ -1,4 +1,4 @@
-// A layer: one size of the wavelets, and what is computed at its places.
+// A layer: one size of the wavelets, and the determinants at its places.
 #pragma once
 
 #include <math.h>

@@ -1,5 +1,5 @@
-// What a direction and a descriptor are sums of: gradients at places around a keypoint, for the CPU
-// and CUDA.
+// Gradients at places around a keypoint, whose sums give direction and descriptor, for the CPU and
+// CUDA.
 #pragma once
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SURF's detector by vectors. Needs simd::vectors().
 //
 // Determinants are computed from whole numbers, with other roundings than the reference's, and
-// compared with a tolerance. What may be a maximum is then computed again, as the reference does.
+// compared with a tolerance. Possible maxima are then computed again, as in the reference.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a direction and a descriptor are made of, plainly and by vectors: gradients around a
-// keypoint, and a window of pixels that is resized.
+// The gradients around a keypoint for its direction, and the resized window of pixels for its
+// descriptor, in plain and in vector code.
 #pragma once
 
 #include <math.h>

@@ -82,7 +82,7 @@ class IntegerPatch final : public PatchMatcher {
 
  private:
   using Model = texture::PatchTable::Model;
-  /// A place of the search: what it costs so far, and what that is weighed by.
+  /// A place of the search: its cost so far, and the cost's weight.
   struct Place {
     int index = 0;
     float weight = 1;

@@ -1,4 +1,5 @@
-// What line profiles are made of, on either processor, in double and Stasm 4.1's order of sums.
+// The computation of line profiles, on either processor, in double and in Stasm 4.1's order of
+// sums.
 #pragma once
 
 #include <algorithm>

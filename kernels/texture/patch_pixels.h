@@ -1,5 +1,5 @@
-// What patches are made of, on either processor: integers of a picture whose rim goes on for ever,
-// and numbers between its pixels.
+// The pixels of patches, on either processor: integers of a picture whose border is replicated, and
+// values between its pixels.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// How alike a face looks on two frames that follow each other: a small picture of it, and the
-// correlation of two of them, which no change of light touches that is linear in the grey values.
-// Integer sums, and no libm beyond sqrt, so that the CPU and CUDA get the same.
+// Compares a face's looks on two successive frames: a small picture of the face, and the
+// correlation of two such pictures, which linear changes of the grey values do not affect. Integer
+// sums, and no libm beyond sqrt, so that the CPU and CUDA get the same.
 #pragma once
 
 #include <algorithm>

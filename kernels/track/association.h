@@ -45,7 +45,7 @@ CUFACE_HD inline int add_votes(int before, float confidence) {
   return sum < kMostVotes ? sum : kMostVotes;
 }
 
-/// What the searches that found a face say for it. Scores of a network do not add up as windows of
+/// The evidence of the searches that found a face. Scores of a network do not add up as windows of
 /// a cascade do: they are compared, and count as one find each.
 struct Finds {
   std::uint8_t votes = 0;  ///< windows, added up: add_votes()

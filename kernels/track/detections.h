@@ -1,4 +1,4 @@
-// What the detections of a frame do to the tracks: they confirm, revive, doubt, start and end them.
+// Applies the detections of a frame to the tracks: confirms, revives, doubts, starts and ends them.
 // One source for the CPU and for CUDA.
 #pragma once
 
@@ -85,7 +85,7 @@ CUFACE_HD inline float ghost_distance2(const Ghost& g, const Box& now, const Tra
   return there < 0 || (onward >= 0 && onward < there) ? onward : there;
 }
 
-/// The track that a free detection belongs to although their boxes lie apart, or -1: what covers a
+/// The track of a free detection although their boxes lie apart, or -1. An object that covers a
 /// face may drag its track along, until the face comes out where its own motion has taken it.
 CUFACE_HD inline int dragged_track(const State& state, const Box& now, const TrackConfig& config) {
   int nearest = -1;
@@ -149,7 +149,7 @@ CUFACE_HD inline void start_track(State& state, const TrackedFrame& frame, int f
   confirm(state.track[slot], frame, face, scratch.source[slot]);
 }
 
-/// What a search says about a track that it did not confirm. Does not change what it reads of the
+/// The effect of a search on a track that it did not confirm. Does not change what it reads of the
 /// others: those it changes have been missed.
 CUFACE_HD inline void apply_search(State& state, int i, const TrackedFrame& frame,
                                    const TrackConfig& config) {

@@ -1,5 +1,5 @@
-// Faces that are known by their descriptors: views of those that are followed, kept for those that
-// were lost, and compared with those that come. One source for the CPU and for CUDA.
+// Recognises faces by their descriptors: keeps views of followed faces after a loss, and compares
+// them with new faces. One source for the CPU and for CUDA.
 #pragma once
 
 #include <cstdint>

@@ -12,14 +12,14 @@
 
 namespace cuface::track {
 
-/// What happened on a frame.
+/// The events of a frame.
 struct Outcome {
   int lost;  // tracks that ended, without those in doubt
   int lost_by[kLossCount];
   SearchRegion search_wanted;
 };
 
-/// What becomes of a track: lost ones are buried as ghosts, or dropped where they were in doubt.
+/// The fate of a track: lost tracks become ghosts; tentative ones are dropped.
 enum class Fate : std::uint8_t { kKept, kBuried, kDropped };
 
 /// What the lanes that sort the tracks share.

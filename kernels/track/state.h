@@ -1,5 +1,5 @@
-// What the tracker remembers from frame to frame, and how its tracks are carried to a frame: one
-// source for the CPU and for CUDA. Both call, for every frame,
+// The tracker's state from frame to frame, and the motion of its tracks to a new frame: one source
+// for the CPU and for CUDA. Both call, for every frame,
 //   begin_frame; for every track age_track and, unless it is lost, carry_track; finish_frame
 // and put the flow of the points (choose_points) before carry_track. finish_frame, in detections.h,
 // is what the frame's detections do.
@@ -48,7 +48,7 @@ struct Faces {
   }
 };
 
-/// What the tracker is told about one frame, less the picture.
+/// The tracker's input for one frame, without the picture.
 struct TrackedFrame {
   Faces faces;
   Faces feedback;

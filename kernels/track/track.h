@@ -50,9 +50,9 @@ struct TrackConfig {
   /// Fraction of the face's points, 0..1. Fewer followed, or fewer of them agreeing: lost.
   float min_points = 0.4f;
 
-  /// Confidence, 0..1; 0 turns the rule off. Landmarks of less are weak: they say nothing of the
-  /// face's motion while enough others do, `min_points` of all. A face that comes to have weak
-  /// landmarks only asks for a search. Works only where landmarks come with confidences.
+  /// Confidence, 0..1; 0 turns the rule off. Landmarks below this are weak: they do not move the
+  /// face while enough others do, `min_points` of all. A face that comes to have weak landmarks
+  /// only asks for a search. Works only where landmarks come with confidences.
   float min_confidence = 0;
 
   /// Ratio, 1..10. A face that grows or shrinks by more between two frames is lost.
@@ -74,8 +74,8 @@ struct TrackConfig {
   float min_overlap = 0.3f;
 
   /// Correlation, 0..1; 0 turns the rule off. A detection confirms a track that was lost on the
-  /// same frame only where the grey values of the two frames there are as much alike: else the
-  /// scene has been cut to another face in its place.
+  /// same frame only if the faces' grey values correlate by this much. Otherwise the scene was cut
+  /// to another face at the same place.
   float min_correlation = 0.5f;
 
   /// Searches in a row, 0..1000. A healthy track that more searches than this missed is lost,
@@ -86,18 +86,19 @@ struct TrackConfig {
   /// seldom repeated, and goes after `max_missed`.
   int min_confirmed = 2;
 
-  /// Confidence, 0..1. A new face that is less is tentative: followed, but delivered only once the
-  /// searches that found it, which the tracker asks for, have seen as many windows in all as one of
-  /// this confidence (12); one of a network once its score was this, or `min_confirmed` have found
-  /// it. Those of the first search are not: there may be no other. 0 = none is.
+  /// Confidence, 0..1. A new face below this confidence is tentative: the tracker follows it and
+  /// asks for searches. A cascade's face is delivered once the windows of all finds add up to those
+  /// of this confidence (12). A network's face is delivered once its score reached this, or
+  /// `min_confirmed` searches found it. Faces of the first search are not tentative, because there
+  /// may be no other search. 0 = none is.
   float doubt_below = 0.8f;
 
   /// Seconds since the last confirmation, 0..60. So long searches may miss a healthy track. It
   /// matters most where they follow each other frame by frame because they find nothing.
   float hold_time = 1.0f;
 
-  /// With kFeatures `revive_distance` and `revive_motion` say nothing of lost tracks: a face gets
-  /// the id of the one that it is alike, if there is no doubt.
+  /// With kFeatures `revive_distance` and `revive_motion` do not apply to lost tracks: a face gets
+  /// the id of the most similar one, if the match is not doubtful.
   Revive revive = Revive::kLook;
 
   /// Seconds, 0..60. A face detected within this time of the loss of a track, near where it was,
@@ -132,7 +133,7 @@ enum class Loss : std::uint8_t {
 };
 inline constexpr int kLossCount = 6;
 
-/// What the tracker is told about one frame.
+/// The tracker's input for one frame.
 struct TrackInput {
   /// Of its luma, which has the planned size; it serves every FlowConfig (its constructor's
   /// defaults). The tracker makes the parts that it reads, and where it follows a face it holds the
@@ -158,8 +159,8 @@ struct TrackOutput {
   FaceList faces;
   int lost = 0;                           ///< faces that ended on this frame
   std::array<int, kLossCount> lost_by{};  ///< the same, by reason
-  /// What of the next frame to search, because the last face was lost, some are in doubt, or the
-  /// landmarks of one are weak; count 0 = nothing.
+  /// The part of the next frame to search, because the last face was lost, faces are tentative, or
+  /// a face's landmarks are weak; count 0 = nothing.
   SearchRegion search_wanted;
 };
 

@@ -1,5 +1,5 @@
-// turn: a picture turned about its centre, so that a search that knows upright faces only sees
-// turned ones upright, and the way back for what it finds there.
+// turn: rotates a picture about its centre, so that a search for upright faces finds turned ones,
+// and maps its finds back.
 //
 // Lengths are 32-bit and 64-bit integers throughout, in steps of 2^-17 pixel, so that the CPU and
 // CUDA give the same bytes.
@@ -16,8 +16,8 @@
 
 namespace cuface {
 
-/// A picture of width x height in a canvas that holds all of it. What is turned by this much in the
-/// picture (clockwise, as y points down) is upright in the canvas.
+/// A picture of width x height in a canvas that holds all of it. Objects turned by this much in the
+/// picture (clockwise, as y points down) are upright in the canvas.
 struct Turn {
   int width = 0, height = 0;
   int canvas_width = 0, canvas_height = 0;
@@ -28,7 +28,7 @@ struct Turn {
   }
 };
 
-/// What the canvas shows where the picture is not: flat, so that no window there is a face.
+/// The canvas outside the picture: flat, so that no window there is a face.
 inline constexpr std::uint8_t kOutside = 128;
 
 /// `degrees` from -90 to 90; sides up to 2^15.
