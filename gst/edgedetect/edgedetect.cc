@@ -99,7 +99,7 @@ constexpr ElementInfo kEdgeDetect{
     .type = "GstCufaceEdgeDetect",
     .title = "Edge detector",
     .category = "Filter/Effect/Video",
-    .description = "Finds edges as Canny does, and shows them or puts them in a meta",
+    .description = "Finds edges with Canny's method, and shows them or attaches them as a meta",
     .cuda_use = CudaUse::kComputes,
     .make = make_element<EdgeDetect>,
     .settings = edge_settings,

@@ -97,7 +97,8 @@ constexpr ElementInfo kFace2Json{
     .type = "GstCuface2Json",
     .title = "Faces to JSON",
     .category = "Converter/Video",
-    .description = "Makes a buffer of JSON of what was found on each frame",
+    .description =
+        "Replaces each frame by a JSON buffer with the results of the elements before it",
     .cuda_use = CudaUse::kPasses,
     .make = make_element<Face2Json>,
     .settings = json_settings,

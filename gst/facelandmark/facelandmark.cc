@@ -199,8 +199,7 @@ constexpr ElementInfo kFaceLandmark{
     .type = "GstCufaceLandmark",
     .title = "Face landmarks",
     .category = "Filter/Analyzer/Video",
-    .description =
-        "Puts landmarks on the faces of each frame with regression trees or a shape model",
+    .description = "Finds landmarks of each frame's faces with regression trees or a shape model",
     .cuda_use = CudaUse::kComputes,
     .make = make_element<FaceLandmark>,
     .settings = landmark_settings,

@@ -215,7 +215,7 @@ constexpr ElementInfo kFacePublish{
     .type = "GstCufacePublish",
     .title = "Face publisher",
     .category = "Filter/Analyzer/Video",
-    .description = "Writes what was found on each frame as a line of JSON",
+    .description = "Writes the results of the elements before it as a line of JSON a frame",
     .cuda_use = CudaUse::kPasses,
     .make = make_element<FacePublish>,
     .settings = publish_settings,

@@ -206,7 +206,7 @@ constexpr ElementInfo kFeatureMatch{
     .type = "GstCufaceFeatureMatch",
     .title = "Keypoint matcher",
     .category = "Filter/Analyzer/Video",
-    .description = "Finds keypoints of reference pictures among those of each frame",
+    .description = "Matches the keypoints of reference pictures with those of each frame",
     .cuda_use = CudaUse::kComputes,
     .make = make_element<FeatureMatch>,
     .settings = match_settings,

@@ -162,7 +162,7 @@ constexpr ElementInfo kLkTrack{
     .title = "Face tracker",
     .category = "Filter/Analyzer/Video",
     .description =
-        "Follows faces from frame to frame with pyramidal Lucas-Kanade and gives them lasting ids",
+        "Tracks faces from frame to frame with pyramidal Lucas-Kanade and gives them lasting ids",
     .cuda_use = CudaUse::kComputes,
     .make = make_element<LkTrack>,
     .settings = track_settings,

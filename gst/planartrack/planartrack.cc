@@ -245,7 +245,7 @@ constexpr ElementInfo kPlanarTrack{
     .type = "GstCufacePlanarTrack",
     .title = "Planar object tracker",
     .category = "Filter/Analyzer/Video",
-    .description = "Finds flat objects by reference pictures and follows them",
+    .description = "Finds flat objects by reference pictures and tracks them",
     .cuda_use = CudaUse::kComputes,
     .make = make_element<PlanarTrack>,
     .settings = planar_settings,
