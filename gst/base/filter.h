@@ -50,7 +50,7 @@ inline const ElementInfo& info_of(GstCufaceFilter* self) {
 /// The caps of both pads. Frames in CUDA memory come first, and are not offered without a driver
 /// and a GPU.
 void add_pad_templates(GstElementClass* element_class, const ElementInfo& info);
-/// Those of a pad, as far as the filter, which may be null, takes them.
+/// The template caps of a pad, restricted to the filter, which may be null.
 GstCaps* template_caps(GstPad* pad, GstCaps* filter);
 
 }  // namespace cuface::gst

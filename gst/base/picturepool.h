@@ -19,8 +19,7 @@ class LumaAndPyramid {
   LumaAndPyramid(int width, int height) : luma_(width, height), pyramid_(width, height) {}
 
   ImageView<const std::uint8_t> view() const { return luma_.view(); }
-  /// Who reads the pyramid of a picture that stays as it is makes parts of it: one thread at a
-  /// time.
+  /// Reading the pyramid makes its parts, though the picture stays the same: one thread at a time.
   GaussianPyramid& pyramid() const { return pyramid_; }
 
   int width() const { return luma_.width(); }
@@ -40,8 +39,8 @@ using GreyPicture = std::shared_ptr<const LumaAndPyramid>;
 /// Holds the luma too.
 using FlowPyramid = std::shared_ptr<GaussianPyramid>;
 
-/// What is made for a size, T(width, height). Of one thread, which alone takes and writes them;
-/// they may be let go in any. Grows only when more are held at once than ever before.
+/// What is made for a size, T(width, height). Only one thread takes and writes them; any thread may
+/// release them. Grows only when more are held at once than ever before.
 template <typename T>
 class SizedPool {
  public:

@@ -10,7 +10,7 @@
 
 namespace cuface::gst {
 
-/// Of T's that have an is_ready(). One thread at a time.
+/// T has a function is_ready(). One thread at a time.
 template <typename T>
 class ReadyQueue {
  public:

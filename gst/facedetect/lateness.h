@@ -35,8 +35,8 @@ class Lateness {
     late_until_ = late > 0 ? timestamp + 2 * static_cast<GstClockTime>(late) : GST_CLOCK_TIME_NONE;
   }
 
-  /// Whether a frame of this running time is late. That says something where the source is live:
-  /// others wait for us, and what is found in their frames must not depend on the machine's speed.
+  /// Whether a frame of this running time is late. Lateness counts only if the source is live.
+  /// Other sources wait, and their faces must not depend on the machine's speed.
   bool is_late(GstClockTime running_time) const {
     const GstClockTime until = late_until_;
     return GST_CLOCK_TIME_IS_VALID(until) && GST_CLOCK_TIME_IS_VALID(running_time) &&

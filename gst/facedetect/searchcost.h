@@ -12,7 +12,7 @@ namespace cuface::gst {
 /// long search goes unannounced.
 inline constexpr double kPyramidWindowNs = 30;
 inline constexpr double kScaledWindowNs = 300;
-/// Of a GPU: an H200 takes 0.12, and of scaled windows an H100 0.77.
+/// For a GPU: an H200 takes 0.12, and an H100 0.77 for scaled windows.
 inline constexpr double kCudaWindowNs = 0.2;
 inline constexpr double kCudaScaledWindowNs = 1.5;
 

@@ -14,7 +14,7 @@ template <>
 struct ResultKind<FaceList> {
   static GType type() { return gst_cuface_meta_api_get_type(); }
   static FaceListRef scaled(FaceListRef faces, int width, int height);
-  /// Those outside are left out.
+  /// Faces outside are left out.
   static FaceListRef cropped(const FaceList& faces, const PictureMap& map);
 };
 

@@ -106,8 +106,8 @@ FrameRecord& ensure_frame_record(GstBuffer* buffer);
 /// buffer.
 void append_any(GstBuffer* buffer, GType kind, AnyResult result, bool has_places);
 
-/// Of a buffer of width x height without its crop rectangle; 0 where that is not known. Does not
-/// wait.
+/// The buffer has width x height pixels without its crop rectangle; 0 if that is not known. Does
+/// not wait.
 Placement place_any(GstBuffer* buffer, GType kind, int width, int height);
 
 template <typename T>

@@ -69,7 +69,7 @@ class PendingResult {
 
 using PendingResultRef = std::shared_ptr<const PendingResult>;
 
-/// One result, seen from a picture of width x height. Of `value` and `pending` at most one is set;
+/// One result, seen from a picture of width x height. At most one of `value` and `pending` is set;
 /// none means that nothing was found. As cheap as a pointer or two; copies share the value.
 struct AnyResult {
   int width = 0, height = 0;
@@ -105,7 +105,7 @@ struct FrameResult : AnyResult {
       : AnyResult{w, h, std::move(found), {}} {}
   FrameResult(PendingResultRef found, int w, int h) : AnyResult{w, h, {}, std::move(found)} {}
   explicit FrameResult(AnyResult any) : AnyResult(std::move(any)) {}
-  /// Of a type that knows its picture's size.
+  /// For a type that knows its picture's size.
   template <typename U>
   requires std::convertible_to<U, std::shared_ptr<const T>> FrameResult(
       U found)  // NOLINT(google-explicit-constructor)

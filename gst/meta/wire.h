@@ -27,7 +27,7 @@ inline constexpr std::uint8_t kWireVersion = 3;
 /// Most of what one result may have.
 inline constexpr std::uint32_t kMostWireFaces = 1 << 14, kMostWireLandmarks = 1024,
                                kMostWireSide = 1 << 15, kMostWirePictures = 1 << 12;
-/// Of any number's amount: what is scaled to another picture stays finite.
+/// Largest magnitude of any number, so that numbers stay finite when scaled to another picture.
 inline constexpr float kMostWireNumber = 1e30f;
 
 /// T is FaceList, MotionMap, Edges, FrameFeatures, FrameMatches or FramePlanar. Data of faces that

@@ -27,7 +27,7 @@ inline auto list_on_device(const Frame& frame, const FeaturesFound& found) {
   return known;
 }
 
-/// Those of them that are on the frame's GPU.
+/// The keypoints that are on the frame's GPU.
 inline Result<KeypointList> keypoints_on_device(Frame& frame, const FeaturesFound& found) {
   const auto known = list_on_device(frame, found);
   if (!known) return KeypointList();

@@ -110,7 +110,7 @@ struct SumLayout {
 };
 
 /// A feature bound to a layout: corner offsets from the window's first word, rectangle after
-/// rectangle. Of two rectangles the third has weight 0.
+/// rectangle. If there are two rectangles, the third has weight 0.
 struct BoundFeature {
   std::int32_t corner[3][4];
   float weight[3];

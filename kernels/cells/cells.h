@@ -36,7 +36,7 @@ CUFACE_HD inline int window_cell(int at, int window, int cells, int level_size) 
   return cell_of(at + window / 2, cells, level_size);
 }
 
-/// The least side of a class: 16, 22, 32, 45 ... pixels. That below is class 0 too.
+/// The least side of a class: 16, 22, 32, 45 ... pixels. Smaller sides are class 0, too.
 CUFACE_HD inline int least_side(int size_class) {
   const int octave = 16 << size_class / 2;
   return size_class % 2 == 0 ? octave : octave * 181 / 128;
@@ -79,7 +79,7 @@ CUFACE_HD inline std::int32_t count_cells(const std::uint64_t* rows, const CellG
 }
 
 /// Whether cells are on three by two, the uppermost ones in this row: as somebody is who comes in.
-/// Narrower is the rim of somebody who moves. Of a smaller grid all columns or rows are enough.
+/// Narrower is the rim of somebody who moves. In a smaller grid all columns or rows are enough.
 CUFACE_HD inline bool is_large(const std::uint64_t* rows, const CellGrid& grid, int row) {
   const int below = grid.rows > 1 ? row + 1 : row;
   if (below >= grid.rows) return false;

@@ -53,8 +53,8 @@ CUFACE_HD inline bool is_in(const SearchRegion& band, const Box& box, int height
 /// found by one of two searches.
 inline constexpr float kBandBorder = 1.0f / 16;
 
-/// Of a face whose middle lies so many of its heights inside a band, that band's search finds all
-/// that a search of the whole picture would, and on the next frame too.
+/// If a face's middle lies this many of its heights inside a band, the band's search finds it with
+/// all windows of a whole search, on the next frame too.
 inline constexpr float kWellInside = 0.25f;
 
 /// The narrowest band of a picture that high in which a box lies well inside; the whole picture

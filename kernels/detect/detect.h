@@ -79,7 +79,7 @@ struct DetectResult {
   /// upright.
   std::vector<Roll> rolls;
   bool overflow = false;
-  /// Of active parts: the cells that had changed, and all. Else 0.
+  /// For active parts: the cells that had changed, and all cells. Else 0.
   std::int32_t changed_cells = 0, cells = 0;
 
   void clear() {

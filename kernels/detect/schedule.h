@@ -141,8 +141,8 @@ struct SearchSchedule {
     const bool due = ask.motion ? wanted == kWhole : wanted || active_wanted || ask.spread();
     return ask.late && (due || ask.tentative);
   }
-  /// That next() has returned `what`, and that it was searched: not kChangedParts or kNewParts
-  /// where nothing has changed. A band may well be without a face. `next`: motion_pause() of these.
+  /// Call it after a search of `what`, which next() returned; not for kChangedParts or kNewParts if
+  /// nothing has changed. A band may well be without a face. `next`: motion_pause() of these.
   CUFACE_HD void searched(const SearchRegion& what, bool found_any, std::int32_t next = kUsualPause,
                           std::int32_t next_rest = kUsualPause) {
     if (what.count > 1) return;

@@ -103,7 +103,7 @@ class Searcher {
     (void)bottom;
     return search(picture, kWholePicture, nullptr, out);
   }
-  /// Of a search of the whole picture.
+  /// The windows of a search of the whole picture.
   virtual long long windows() const = 0;
 };
 

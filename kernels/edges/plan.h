@@ -6,7 +6,7 @@
 
 namespace cuface {
 
-/// Of a config that is valid.
+/// `config` must be valid.
 EdgeRules edge_rules(const EdgeConfig& config);
 
 /// The configurations that create() refuses on both processors.

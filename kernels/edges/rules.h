@@ -57,7 +57,7 @@ struct Across {
   std::int32_t x, y;
 };
 
-/// Of OpenCV: the slope against tan 22.5 and 67.5 degrees, in 1/32768.
+/// As in OpenCV: compares the slope with tan 22.5 and 67.5 degrees, in 1/32768.
 CUFACE_HD inline Across across_of(std::int32_t dx, std::int32_t dy) {
   constexpr std::int32_t kTan22 = 13573, kBits = 15;
   const std::int32_t x = dx < 0 ? -dx : dx, y = (dy < 0 ? -dy : dy) << kBits;

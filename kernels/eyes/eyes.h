@@ -53,7 +53,7 @@ inline DetectConfig search_config() {
   return config;
 }
 
-/// Of a model's mean shape. kUnsupported as EyeStart::create().
+/// The eyes of a model's mean shape. kUnsupported as EyeStart::create().
 Result<EyePair> eyes_of(const ShapeModel& model, std::span<const Point> mean);
 
 }  // namespace eyes

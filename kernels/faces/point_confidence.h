@@ -31,7 +31,7 @@ CUFACE_HD inline float confidence_at(const ConfidenceTable& table, int step, dou
   return table.at[step] + (table.at[step + 1] - table.at[step]) * static_cast<float>(part);
 }
 
-/// Of a score that is a logarithm; of a table that is_known(). NaN gives 0.
+/// `score` is a logarithm; the table must be is_known(). NaN gives 0.
 CUFACE_HD inline float confidence_of_logarithm(const ConfidenceTable& table, double score) {
   constexpr double kFar = 1e6;
   if (!(score == score)) return 0;
@@ -40,7 +40,7 @@ CUFACE_HD inline float confidence_of_logarithm(const ConfidenceTable& table, dou
   return confidence_at(table, static_cast<int>(whole) - table.first, near - whole);
 }
 
-/// Of a table that is_known(). NaN gives 0.
+/// The table must be is_known(). NaN gives 0.
 CUFACE_HD inline float confidence_of(const ConfidenceTable& table, double score) {
   if (!(score >= 0)) return 0;
   const auto bits = std::bit_cast<std::uint64_t>(score);

@@ -19,7 +19,7 @@ class DlibRandom {
   explicit DlibRandom(const std::string& seed);
 
   std::uint32_t word() { return static_cast<std::uint32_t>(twister_()); }
-  /// Of 48 bits, in [0, 1).
+  /// A draw of 48 bits, in [0, 1).
   double real();
   /// In [0, n), each as likely.
   std::uint64_t index(std::uint64_t n);
@@ -53,7 +53,7 @@ class Draws {
                       std::span<ForestSplit> tests) = 0;
 };
 
-/// Those of options.draws, which are valid, for so many faces. One thread at a time.
+/// The draws of options.draws for this many faces; the options are valid. One thread at a time.
 std::unique_ptr<Draws> make_draws(const ForestOptions& options, std::size_t faces);
 
 }  // namespace cuface::grow

@@ -42,7 +42,7 @@ struct LabelledFaces {
   std::size_t count() const { return boxes.size(); }
 };
 
-/// Of more, each oversampled, the sums of integers could overflow.
+/// With more samples the integer sums could overflow.
 inline constexpr std::size_t kMostForestSamples = std::size_t{1} << 24;
 /// Points farther from their box, in sides of it, are refused: a label must be wrong.
 inline constexpr float kFarthestPoint = 100;

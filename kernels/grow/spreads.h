@@ -53,8 +53,8 @@ struct SpreadSums {
   }
 };
 
-/// Of a tree: `sums` and `spreads` are [leaves][landmarks]. A leaf that no sample with the landmark
-/// has reached gets the spread of the whole tree.
+/// For one tree: `sums` and `spreads` are [leaves][landmarks]. A leaf that no sample with the
+/// landmark has reached gets the spread of the whole tree.
 inline void write_spreads(std::span<const SpreadSums> sums, std::size_t landmarks,
                           std::span<std::uint16_t> spreads) {
   for (std::size_t landmark = 0; landmark < landmarks; ++landmark) {

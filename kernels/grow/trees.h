@@ -40,7 +40,8 @@ class SampleTrees {
   /// Reads the feature pixels of a stage at the samples' current shapes, and their residuals.
   virtual Status begin(std::span<const std::uint32_t> anchors, std::span<const float> deltas) = 0;
   /// The next tree: for each node, breadth first, the best of its splits in `tests`, [2^depth -
-  /// 1][tests]. Of equal ones the first; the first of all where each leaves a side empty.
+  /// 1][tests]. Among equal scores the first split wins; the very first if each leaves a side
+  /// empty.
   virtual Status find(std::span<const ForestSplit> tests, const TreeTables& tree) = 0;
   /// Before add(): how far the samples of each leaf of the tree, whether found or begun with, lie
   /// apart, [2^depth][landmarks].

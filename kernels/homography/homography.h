@@ -20,7 +20,7 @@ struct Homography {
   double m[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
   CUFACE_HD double divisor(Point p) const { return m[6] * p.x + m[7] * p.y + m[8]; }
-  /// Of a point before the camera.
+  /// `p` must lie in front of the camera.
   CUFACE_HD Point apply(Point p) const {
     const double w = divisor(p);
     return {static_cast<float>((m[0] * p.x + m[1] * p.y + m[2]) / w),
@@ -32,8 +32,8 @@ struct HomographyConfig {
   float threshold = 3;        ///< px between q and its p carried over, at most, of an inlier; > 0
   int trials = 2048;          ///< samples of four at most, 1 to 65536; whole blocks of 64 are tried
   float confidence = 0.999f;  ///< sampling ends once a sample without outliers is so likely; 0..1
-  /// Of `from`, as width and height from (0, 0) on: where this is not 0, samples count only if all
-  /// of it is before the camera, no part more than 4 times as far as another, and not mirrored.
+  /// The size of `from`, from (0, 0) on. If it is not 0, samples count only if all of it lies in
+  /// front of the camera, no part more than 4 times as far as another, and not mirrored.
   float width = 0, height = 0;
   friend bool operator==(const HomographyConfig&, const HomographyConfig&) = default;
 };

@@ -25,7 +25,7 @@ struct FeatureConfig {
   /// are made of does.
   SurfConfig surf = {};
 
-  /// Of a descriptor; 0: it has bytes.
+  /// The floats of a descriptor; 0: it has bytes.
   int floats() const { return descriptor == FeatureDescriptor::kSurf ? surf.descriptor_size : 0; }
   friend bool operator==(const FeatureConfig&, const FeatureConfig&) = default;
 };

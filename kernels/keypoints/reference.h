@@ -10,8 +10,8 @@ namespace cuface {
 inline constexpr int kEdgesOfSmallPicture = 8;
 
 /// `out` := the keypoints of `grey` in its own pixels, at most as many as one picture may have.
-/// Those of the enlarged picture have the octave on which it showed them. Errors as those of
-/// FeatureFinder.
+/// Keypoints of the enlarged picture keep the octave on which they were found there. Errors as
+/// those of FeatureFinder.
 Status find_in_reference(const FeatureConfig& config, ImageView<const std::uint8_t> grey,
                          Features& out, const StopFlag* stop = nullptr);
 

@@ -28,14 +28,14 @@ CUFACE_HD float spread_of_samples(int samples, Point mean, double side, At at) {
   return static_cast<float>(sum / std::sqrt(samples * (samples - 1.0)) / side);
 }
 
-/// Of a face: doubles added in the order of the landmarks.
+/// The mean over a face: doubles added in the order of the landmarks.
 CUFACE_HD inline double mean_spread(const float* spreads, int landmarks) {
   double sum = 0;
   for (int i = 0; i < landmarks; ++i) sum += static_cast<double>(spreads[i]);
   return sum / landmarks;
 }
 
-/// Of a landmark in a face with that mean.
+/// The confidence of a landmark in a face with that mean.
 CUFACE_HD inline float confidence_of_spread(const ConfidenceTable& table, float spread,
                                             double mean) {
   return confidence_of(table, static_cast<double>(spread) * mean);

@@ -23,7 +23,8 @@ struct StartScratch {
 };
 
 /// `at(row, i)` is landmark i of the sample in the box of make_start_maps().map[row]. False, and
-/// `out` untouched, where no look has found landmarks with an extent. Of equals the first look.
+/// `out` untouched, where no look has found landmarks with an extent. Among equals the first pass
+/// wins.
 CUFACE_HD_GENERIC
 template <typename Lanes, typename At>
 CUFACE_HD void best_look(const Lanes& lanes, StartScratch& scratch,

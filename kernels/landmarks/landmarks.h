@@ -83,7 +83,7 @@ struct ForestModel {
   std::shared_ptr<const void> storage;
 
   LandmarkScheme scheme;  ///< what the landmarks stand for; points 0: nobody has said
-  /// Of scores as kernels/landmark_samples/spread.h makes them.
+  /// For the scores of kernels/landmark_samples/spread.h.
   ConfidenceTable confidence;
 
   /// Where this model wants its box, seen from the box of the detector with this name
@@ -104,7 +104,7 @@ inline constexpr int kMaxForestStages = 1000;
 inline constexpr int kMaxForestTrees = 100000;
 inline constexpr int kMaxForestDepth = 12;
 inline constexpr int kMaxForestPool = 100000;
-/// Of all trees, and of all stages: a device pads each leaf to a line of memory.
+/// Limits for all trees and all stages together: a device pads each leaf to a line of memory.
 inline constexpr std::size_t kMaxForestLeaves = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxForestPixels = std::size_t{1} << 20;
 /// Scale and shifts of a box map: from 1 / kMaxBoxScale to kMaxBoxScale, and as much either way. A

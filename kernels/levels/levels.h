@@ -88,8 +88,8 @@ CUFACE_HD inline RowRange band_rows(const SearchRegion& band, int height, int wi
   return {first, last > first ? last : first};
 }
 
-/// The levels for `scales`. step: 0 = 1 where the scale is >= 2, else 2; otherwise as given. Of
-/// each level only the rows that OpenCV's division of the work into stripes covers are searched.
+/// The levels for `scales`. step: 0 = 1 where the scale is >= 2, else 2; otherwise as given. A
+/// level has only the rows that OpenCV's division of the work into stripes covers.
 std::vector<Level> pyramid_levels(const LevelQuery& query, const std::vector<float>& scales,
                                   int step);
 

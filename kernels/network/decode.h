@@ -27,7 +27,7 @@ class Survivors {
   /// As many are looked at without a branch.
   static constexpr std::size_t kBlock = 64;
 
-  /// Of boxes whose coordinates, as truncated() leaves them, are exact in floats.
+  /// For boxes whose coordinates, after truncated(), are exact in floats.
   struct Block {
     float left[kBlock], top[kBlock], right[kBlock], bottom[kBlock], area[kBlock];
   };

@@ -22,7 +22,7 @@ struct OrbLevel {
 /// The configurations that create() refuses on both processors.
 Status validate_plan(const OrbConfig& config, int width, int height);
 
-/// Those on which there can be keypoints, from the picture itself on. Of a config that is valid.
+/// The levels on which there can be keypoints, from the picture itself on. `config` must be valid.
 std::vector<OrbLevel> plan_levels(const OrbConfig& config, int width, int height);
 
 /// Where keypoints may lie on a level.

@@ -33,7 +33,7 @@ struct PictureLevel {
   int width = 0, height = 0;
 };
 
-/// Of pictures up to 4096 pixels wide.
+/// For pictures up to 4096 pixels wide.
 inline constexpr int kMostPictureLevels = 13;
 
 struct PictureLevels {

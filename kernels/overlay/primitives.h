@@ -191,7 +191,7 @@ CUFACE_HD inline Span2 cells_of(int frame_width, int frame_height, const Rect& a
   return {a.x0 / block * block, a.y0 / block * block, a.x1, a.y1};
 }
 
-/// Of n > 0 samples, rounded to nearest.
+/// The mean of n > 0 samples, rounded to nearest.
 CUFACE_HD inline int mean_of(std::int64_t sum, std::int64_t n) {
   return static_cast<int>((sum + n / 2) / n);
 }

@@ -74,8 +74,8 @@ CUFACE_HD inline int ink_of(const FacePoints& points, int from, int to, unsigned
   return least >= 0.9f ? 2 : least >= 0.7f ? 3 : least >= kWeakConfidence ? 4 : 5;
 }
 
-/// The strokes of one ink. `points`: as many as the scheme has. Those on no curve are points for
-/// kDrawContour, too.
+/// The strokes of one ink. `points`: as many as the scheme has. Landmarks on no curve are points
+/// for kDrawContour, too.
 template <typename Sink>
 CUFACE_HD void add_landmarks(Sink& sink, const FacePoints& points, const LandmarkScheme& scheme,
                              unsigned draw, int width, int ink) {

@@ -21,7 +21,7 @@ namespace cuface {
 struct PlanarSearchConfig {
   PlanarConfig planar;
   FeatureConfig features;  ///< of frames, where nobody has found their keypoints
-  /// Lowe's ratio. Of descriptors with signs, light spots match light ones only [S2.13].
+  /// Lowe's ratio. If descriptors have signs, light blobs match only light blobs [S2.13].
   MatchConfig match{.ratio = 0.85f};
   int interval = 1;  ///< frames from one search to the next, at least; >= 1
 };

@@ -61,8 +61,8 @@ class PlanarScratch {
 /// One object. Allocates when it is made, and in its first steps. One thread at a time.
 class PlanarTracker {
  public:
-  /// Of `picture` and its keypoints, in its pixels; copies both. kInvalidArgument as validate(),
-  /// or where a side is below 16 pixels.
+  /// A tracker for `picture` and its keypoints, in the picture's pixels; copies both.
+  /// kInvalidArgument as validate(), or where a side is below 16 pixels.
   static Result<PlanarTracker> create(ImageView<const std::uint8_t> picture,
                                       std::span<const Keypoint> keypoints,
                                       const PlanarConfig& config);

@@ -38,7 +38,7 @@ struct Square {
   }
 };
 
-/// Of `side` pixels, odd; the point is finite and within the frame's range.
+/// The square has `side` pixels, odd; the point is finite and within the frame's range.
 CUFACE_HD inline Square square_around(Point p, int side) {
   return {static_cast<int>(std::floor(p.x + 0.5f)) - side / 2,
           static_cast<int>(std::floor(p.y + 0.5f)) - side / 2, side};

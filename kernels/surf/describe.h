@@ -34,12 +34,12 @@ class Describer {
   void describe_by_mipmap(const Mipmap& mipmap, const Keypoint& k, float* out);
 
  private:
-  /// Of a Gradient at each place of a turned grid.
+  /// Sums of a Gradient at each place of a turned grid.
   template <typename Gradient>
   void describe_by(const Keypoint& k, const Gradient& gradient, float* out);
-  /// Of dx_ and dy_.
+  /// Writes the sums of dx_ and dy_.
   void sum(float* out) const;
-  /// Of gradients_; the longest sum.
+  /// The direction of the longest sum of gradients_.
   float longest_turn() const;
   float longest_window() const;
   float to_centroid(ImageView<const std::uint32_t> sums, const GradientRing& ring,

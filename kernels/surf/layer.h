@@ -48,7 +48,7 @@ struct LayerPlan : LayerScale {
   /// Layer `index` of an octave, of a picture of this size.
   LayerPlan(int octave, int index, int width, int height);
 
-  /// Of a place that has an answer.
+  /// The place must have an answer.
   Answer answer_at(const ImageView<const std::uint32_t>& sums, int x, int y) const {
     const int left = (x - margin) * step, top = (y - margin) * step;
     return answer_of(answer(xx, sums, left, top), answer(yy, sums, left, top),

@@ -21,13 +21,14 @@
 namespace cuface {
 
 inline constexpr int kMostSurfOctaves = 8, kMostSurfLayers = 16;
-/// Of a picture: its sums fit into 32 bits.
+/// Most pixels of a picture, so that its sums fit into 32 bits.
 inline constexpr std::int64_t kMostSurfPixels = std::int64_t{1} << 24;
 
 /// Whether the build has the option `surf`.
 bool has_surf();
 
-/// Of a keypoint that is described: its window then is larger than the descriptor's pixels.
+/// Least size of a keypoint that is described, so that its window is larger than the descriptor's
+/// pixels.
 inline constexpr float kLeastSurfSize = 7.5f;
 
 /// What a descriptor's gradients are of: differences of a window that is resized, as OpenCV does
@@ -75,10 +76,10 @@ class SurfDetector {
 
   static Result<SurfDetector> create(const SurfConfig& config);
 
-  /// `out` := the strongest keypoints, by response, then size, octave, larger y, smaller x. Those
-  /// in whose surroundings no gradient can be sampled are left out before the strongest are chosen.
-  /// kInvalidArgument: a picture without pixels or of more than kMostSurfPixels. kCancelled, with
-  /// nothing, once `stop` is raised.
+  /// `out` := the strongest keypoints, by response, then size, octave, larger y, smaller x.
+  /// Keypoints around which no gradient can be sampled are left out before the strongest are
+  /// chosen. kInvalidArgument: a picture without pixels or of more than kMostSurfPixels.
+  /// kCancelled, with nothing, once `stop` is raised.
   Status run(ImageView<const std::uint8_t> grey, FloatFeatures& out,
              const StopFlag* stop = nullptr);
 

@@ -51,7 +51,7 @@ struct WindowOutline {
   int left, bottom;
   float sine, cosine, x0, y0;
 
-  /// That of a keypoint, which is resized to patch x patch pixels.
+  /// The window of a keypoint, which is resized to patch x patch pixels.
   CUFACE_HD static WindowOutline of(const Keypoint& k, bool is_upright, int patch) {
     WindowOutline out{};
     out.size = static_cast<int>(static_cast<float>(patch) * scale_of(k));
@@ -74,7 +74,7 @@ struct WindowOutline {
 struct WindowPlace : WindowOutline {
   std::vector<float> x, y;  ///< where lines begin, unless upright; room for a vector more
 
-  /// That of a keypoint, which is resized to so many pixels.
+  /// Sets the window of a keypoint, which is resized to this many pixels.
   void set(const Keypoint& k, bool is_upright, int patch);
 
   /// Calls work(j, x, y) for each pixel of line i, where it is not upright.
@@ -102,7 +102,7 @@ struct PixelShare {
     return i == count - 1 && has_tail ? tail : body;
   }
 
-  /// Of pixel `to` of `to_size`.
+  /// The share of pixel `to` of `to_size`.
   CUFACE_HD static PixelShare of(int from_size, int to_size, int to) {
     constexpr double kLeast = 1e-3;
     const double scale = 1 / (static_cast<double>(to_size) / from_size);
@@ -124,7 +124,7 @@ struct PixelShare {
   }
 };
 
-/// Those of a side, with their weights one behind the other.
+/// The shares of a side, with their weights one behind the other.
 struct Shares {
   struct One {
     int first = 0, count = 0;
@@ -181,7 +181,7 @@ class WindowResize {
                   std::uint8_t* patch);
 
  private:
-  /// Of arrays that vectors read.
+  /// The size of arrays that vectors read.
   static constexpr int kVector = 64;
   /// Sums of a square of pixels are below 2^24 up to this side.
   static constexpr int kMostExactSide = 256;
@@ -191,7 +191,7 @@ class WindowResize {
     std::ptrdiff_t pitch;
   };
 
-  /// Those of windows of this size.
+  /// The shares of windows of this size.
   const Shares& shares(int size);
   Lines lines_of(const ImageView<const std::uint8_t>& grey, const WindowPlace& place);
 

@@ -15,12 +15,12 @@ namespace texture {
 /// Differences of two pixels: -255 to 255.
 inline constexpr int kHatDifferences = 511;
 
-/// Of two differences of neighbours: the direction's bin, and what it and the next one get.
+/// For two differences of neighbours: the direction's bin, and the weights of it and the next bin.
 struct HatGradient {
   float here = 0, next = 0;
   std::int32_t bin = 0;
 };
-/// Of all, by dy and dx.
+/// The table of all gradients, by dy and dx.
 std::vector<HatGradient> hat_gradients(int bins);
 
 /// The exponent of a pixel's weight, for hat_taps().
@@ -33,7 +33,8 @@ struct HatTaps {
   float weight[kMaxHatPatch] = {};
 };
 
-/// Of `histograms` rows (columns) over a patch. `decay` is the exponent of the pixels' weight.
+/// The taps of `histograms` rows (columns) over a patch. `decay` is the exponent of the pixels'
+/// weight.
 std::vector<HatTaps> hat_taps(int patch, int histograms, double decay);
 
 /// A patch within a picture of pixels of `bins` floats: what each direction has of the gradient.

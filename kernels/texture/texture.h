@@ -1,8 +1,8 @@
 // texture: the picture around a landmark as numbers, and how far these are from what training saw.
-// Of three kinds: a line profile, gradients along the normal of the contour (Cootes and Taylor,
-// 2004) [S3.02]; a patch, gradients around the point in the subspace of MASM [S3.03 to S3.05]; and
-// a HAT descriptor, histograms of gradient directions around the point (Milborrow and Nicolls,
-// VISAPP 2014).
+// There are three kinds: a line profile, gradients along the normal of the contour (Cootes and
+// Taylor, 2004) [S3.02]; a patch, gradients around the point in the subspace of MASM [S3.03 to
+// S3.05]; and a HAT descriptor, histograms of gradient directions around the point (Milborrow and
+// Nicolls, VISAPP 2014).
 //
 // The room: line_profile.cc, patch.cc and hat.cc are the references, in double; those of lines and
 // HAT descriptors in Stasm 4.1's order of sums. integer_patch.h and float_hat.h are what elements
@@ -70,7 +70,7 @@ struct HatRule {
   CUFACE_HD int size() const { return rows * columns * bins; }
   /// Places in a row of the search.
   CUFACE_HD int across() const { return 2 * reach / step + 1; }
-  /// Of a level, 0 the finest.
+  /// The patch of a level, 0 the finest.
   int patch_at(int level) const;
 };
 inline constexpr int kMaxHatGrid = 16;
@@ -190,8 +190,8 @@ class HatReference final : public HatCosts {
   void describe(int x, int y, std::span<double> out);
 
  private:
-  /// Of a pixel of the patch: the first histogram that it counts for, and how much of it goes to
-  /// the next.
+  /// For a pixel of the patch: the first histogram that it counts for, and the share of the next
+  /// one.
   struct Share {
     int row = 0, column = 0;
     double to_next_row = 0, to_next_column = 0, weight = 0;

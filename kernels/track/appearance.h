@@ -43,7 +43,8 @@ CUFACE_HD inline std::int32_t appearance_cell(ImageView<const std::uint8_t> pict
   return sum;
 }
 
-/// Of two appearances, -1..1. One without any structure, as in a flash, says nothing: 1.
+/// The correlation of two appearances, -1..1. One without any structure, as in a flash, says
+/// nothing: 1.
 CUFACE_HD inline float appearance_correlation(const std::int32_t* a, const std::int32_t* b) {
   std::int64_t sum_a = 0, sum_b = 0, aa = 0, bb = 0, ab = 0;
   for (int i = 0; i < kAppearanceCells; ++i) {

@@ -145,7 +145,7 @@ CUFACE_HD inline float revive_distance2(const Box& before, const Box& now, float
 }
 
 /// How fast a face moves, px/s, by two of its confirmations: what covers a face drags its points
-/// along before the track is lost. Those that lie closer in time tell the detector's noise.
+/// along before the track is lost. Confirmations closer in time would measure the detector's noise.
 inline constexpr double kMotionTime = 0.2;
 CUFACE_HD inline Point velocity_of(const Box& before, const Box& now, double seconds) {
   const double dx = now.x + now.w / 2.0 - (before.x + before.w / 2.0);

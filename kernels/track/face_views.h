@@ -30,10 +30,11 @@ inline constexpr int kShift = 6, kShiftStep = 2, kShifts = 2 * (kShift / kShiftS
 /// All places of a face that are compared with a view's.
 inline constexpr int kProbeSide = ((kPlacesSide - 1) * kPlaceStep + 2 * kShift) / kShiftStep + 1,
                      kProbes = kProbeSide * kProbeSide, kPlaceProbes = kPlaceStep / kShiftStep;
-/// Two pictures show one face if no more bits differ, a place on average. Of several faces one has
-/// to be alike by so much more than the others.
+/// Two pictures show one face if no more bits differ, a place on average. If several faces match,
+/// one must be this much more alike than the others.
 inline constexpr int kMostDiffering = 34, kLeastApart = 3;
-/// Of a place where fewer bits are set, or cleared, nothing is known: it differs by half of them.
+/// A place with fewer bits set, or cleared, has no structure: it counts as differing by half of the
+/// bits.
 inline constexpr int kLeastStructure = 32, kUnknown = 128;
 /// px; a box that is narrower shows too little.
 inline constexpr float kLeastFace = 32;
@@ -116,7 +117,7 @@ CUFACE_HD inline int differing_bits(const Descriptor& a, const Descriptor& b) {
   return sum;
 }
 
-/// Of one place of a view and the most alike of those probed around it.
+/// The bits that differ between one place of a view and the most alike of those probed around it.
 CUFACE_HD inline std::uint16_t least_differing(const View& view, const Descriptor* probe,
                                                int place) {
   const Descriptor& known = view.at[place];

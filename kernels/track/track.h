@@ -135,9 +135,9 @@ inline constexpr int kLossCount = 6;
 
 /// The tracker's input for one frame.
 struct TrackInput {
-  /// Of its luma, which has the planned size; it serves every FlowConfig (its constructor's
-  /// defaults). The tracker makes the parts that it reads, and where it follows a face it holds the
-  /// pyramid until the next frame: so long nobody begins it anew.
+  /// The pyramid of the frame's luma, which has the planned size; it serves every FlowConfig (its
+  /// constructor's defaults). The tracker makes the parts that it reads, and where it follows a
+  /// face it holds the pyramid until the next frame: so long nobody begins it anew.
   std::shared_ptr<GaussianPyramid> pyramid;
   /// Faces of this frame from the elements before; `searched` says whether a detector looked. May
   /// carry landmarks (order detect, landmark, track): the tracker then follows those and delivers
@@ -154,8 +154,8 @@ struct TrackInput {
 
 struct TrackOutput {
   /// Confirmed and tracked faces with ids, by id. Confidence of a tracked face: the fraction of its
-  /// points that passed the checks, divided by 1 + the searches that missed it. Of faces that were
-  /// followed by landmarks fed back, `followed` says where these went.
+  /// points that passed the checks, divided by 1 + the searches that missed it. If faces were
+  /// followed by landmarks fed back, `followed` has the new places of these.
   FaceList faces;
   int lost = 0;                           ///< faces that ended on this frame
   std::array<int, kLossCount> lost_by{};  ///< the same, by reason

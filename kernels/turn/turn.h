@@ -48,7 +48,8 @@ Status turn_picture(ImageView<const std::uint8_t> picture, const Turn& turn,
 
 namespace turning {
 
-/// Of a place in the picture; places count from the first pixel's centre, in steps of 2^-17 pixel.
+/// Fraction bits of a place in the picture; places count from the first pixel's centre, in steps of
+/// 2^-17 pixel.
 inline constexpr int kFraction = 17;
 
 /// The place of the first pixel of the canvas' row v; each pixel to the right adds 2 * cos to x and
