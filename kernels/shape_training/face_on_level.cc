@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/faces/landmark_scheme.h"
+
 namespace cuface::shape {
 
 std::vector<ShapePoint> points_of(const ShapeFaces& faces, std::size_t face) {
@@ -63,6 +65,27 @@ bool FaceOnLevel::make(const ShapeFaces& faces, std::size_t face, const ShapeMod
   const double scale = factor * std::ldexp(1.0, -level);
   for (ShapePoint& p : points_) p = {(p.x - left) * scale, (p.y - top) * scale};
   return true;
+}
+
+std::vector<ShapeNeighbours> neighbours_of(int landmarks) {
+  const LandmarkScheme scheme = known_scheme(landmarks);
+  std::vector<ShapeNeighbours> out;
+  for (int i = 0; i < landmarks; ++i) {
+    const int mirrored = mirrored_landmark(landmarks, i);
+    ShapeNeighbours n{std::max(i - 1, 0), std::min(i + 1, landmarks - 1),
+                      mirrored < 0 ? i : mirrored};
+    for (int c = 0; c < scheme.curves; ++c) {
+      const LandmarkCurve& curve = scheme.curve[c];
+      if (i < curve.first || i > curve.last) continue;
+      n.previous = i > curve.first ? i - 1 : curve.closed ? curve.last : i + 1;
+      n.next = i < curve.last ? i + 1 : curve.closed ? curve.first : i - 1;
+      // At an end the neighbour counts twice: the normal is that of one side.
+      if (!curve.closed && i == curve.first) n.previous = i, n.next = i + 1;
+      if (!curve.closed && i == curve.last) n.previous = i - 1, n.next = i;
+    }
+    out.push_back(n);
+  }
+  return out;
 }
 
 std::vector<std::uint8_t> used_landmarks(const ShapeFaces& faces, const ShapeModel& model,

@@ -27,6 +27,9 @@ class FaceOnLevel {
 /// In pixels of its picture.
 std::vector<ShapePoint> points_of(const ShapeFaces& faces, std::size_t face);
 
+/// Of each landmark of the scheme that is known for so many, or of its number's neighbours.
+std::vector<ShapeNeighbours> neighbours_of(int landmarks);
+
 /// Which landmarks of which faces can be learnt from, [faces][landmarks]: those around which a
 /// square of `side` pixels of the level lies in the picture, or of which this share does, or any if
 /// less than ShapeOptions::kFewestSamples faces have so much.

@@ -13,21 +13,16 @@ int displaced_by(const HatRule& rule) { return rule.reach + rule.step; }
 
 }  // namespace
 
-std::size_t samples_of_hat(const ShapeOptions& options) {
-  return 1 + static_cast<std::size_t>(options.displaced);
-}
-
-HatSamples HatSampler::sample(const ShapeFaces& faces, std::size_t face, const ShapeModel& model,
-                              int level) {
-  HatSamples out;
+DisplacedSamples HatSampler::sample(const ShapeFaces& faces, std::size_t face,
+                                    const ShapeModel& model, int level) {
+  DisplacedSamples out;
   FaceOnLevel on_level;
   if (!on_level.make(faces, face, model, level)) return out;
   hats_.set_picture(on_level.picture(), model.hat.patch_at(level));
   const std::span<const ShapePoint> points = on_level.points();
-  const std::size_t samples = samples_of_hat(options_);
+  const std::size_t samples = samples_of_landmark(options_);
   const int most = displaced_by(model.hat);
   const auto places = static_cast<std::size_t>(2 * most + 1);
-  const double spread = 2 * options_.target * options_.target;
   std::vector<float> descriptor(static_cast<std::size_t>(model.hat.size()));
   for (std::size_t i = 0; i < points.size(); ++i) {
     // Of one landmark and level all faces have other places.
@@ -41,9 +36,8 @@ HatSamples HatSampler::sample(const ShapeFaces& faces, std::size_t face, const S
         y += static_cast<int>(random_index(seed, 2 * s + 1, places)) - most;
       }
       hats_.descriptor(x, y, descriptor);
-      out.descriptors.insert(out.descriptors.end(), descriptor.begin(), descriptor.end());
-      const double dx = x - points[i].x, dy = y - points[i].y;
-      out.targets.push_back(static_cast<float>(std::exp(-(dx * dx + dy * dy) / spread)));
+      out.textures.insert(out.textures.end(), descriptor.begin(), descriptor.end());
+      out.targets.push_back(likelihood(options_.target, x - points[i].x, y - points[i].y));
     }
   }
   return out;

@@ -11,12 +11,14 @@
 #include "kernels/faces/landmark_scheme.h"
 #include "kernels/shape_training/face_on_level.h"
 #include "kernels/shape_training/hats.h"
+#include "kernels/shape_training/patches.h"
 #include "kernels/shape_training/regression.h"
 
 namespace cuface {
 namespace {
 
 using shape::FaceOnLevel;
+using shape::neighbours_of;
 using shape::points_of;
 using shape::Texture;
 
@@ -31,27 +33,6 @@ void set_size_points(const ShapeOptions& options, int landmarks, ShapeModel& mod
   model.size_left = use ? known.left : options.size_left;
   model.size_right = use ? known.right : options.size_right;
   model.size_below = use ? known.below : options.size_below;
-}
-
-std::vector<ShapeNeighbours> neighbours_of(int landmarks) {
-  const LandmarkScheme scheme = known_scheme(landmarks);
-  std::vector<ShapeNeighbours> out;
-  for (int i = 0; i < landmarks; ++i) {
-    const int mirrored = mirrored_landmark(landmarks, i);
-    ShapeNeighbours n{std::max(i - 1, 0), std::min(i + 1, landmarks - 1),
-                      mirrored < 0 ? i : mirrored};
-    for (int c = 0; c < scheme.curves; ++c) {
-      const LandmarkCurve& curve = scheme.curve[c];
-      if (i < curve.first || i > curve.last) continue;
-      n.previous = i > curve.first ? i - 1 : curve.closed ? curve.last : i + 1;
-      n.next = i < curve.last ? i + 1 : curve.closed ? curve.first : i - 1;
-      // At an end the neighbour counts twice: the normal is that of one side.
-      if (!curve.closed && i == curve.first) n.previous = i, n.next = i + 1;
-      if (!curve.closed && i == curve.last) n.previous = i - 1, n.next = i;
-    }
-    out.push_back(n);
-  }
-  return out;
 }
 
 /// What a model's spans point into.
@@ -274,17 +255,39 @@ class Training {
     CUFACE_TRY(each(samples.size(), [&](std::size_t face, std::size_t) {
       samples[face] = sample(model, face, level);
     }));
-    return each(landmarks_, [&](std::size_t i, std::size_t) { learn(samples, i, used, out[i]); });
+    std::vector<std::vector<double>> likelihoods(landmarks_);
+    if (is_patch_ && options_.pull > 0) {
+      CUFACE_TRY(regress<shape::PatchSampler>(
+          model, level, used, [&](std::size_t i, std::size_t, std::span<const double> numbers) {
+            likelihoods[i].assign(numbers.begin() + 1, numbers.end());
+          }));
+    }
+    return each(landmarks_, [&](std::size_t i, std::size_t) {
+      learn(samples, i, used, likelihoods[i], out[i]);
+    });
   }
 
-  /// Of HAT descriptors, which are too many to be in memory all at once.
   Status learn_hats(const ShapeModel& model, int level, std::span<const std::uint8_t> used,
                     std::vector<Learnt>& out) {
+    return regress<shape::HatSampler>(
+        model, level, used, [&](std::size_t i, std::size_t faces, std::span<const double> numbers) {
+          out[i].faces = faces;
+          // The likeliest place costs least.
+          for (const double number : numbers) out[i].texture.matrix.push_back(-number);
+        });
+  }
+
+  /// Regressions of likelihoods: take(landmark, faces that it was learnt from, intercept and
+  /// coefficients). Samples are too many to be in memory all at once.
+  template <typename Sampler, typename Take>
+  Status regress(const ShapeModel& model, int level, std::span<const std::uint8_t> used,
+                 const Take& take) {
     constexpr std::size_t kAtOnce = 64;  // faces
-    const std::size_t count = faces_.boxes.size(), each_has = shape::samples_of_hat(options_);
+    const std::size_t count = faces_.boxes.size();
+    const std::size_t each_has = shape::samples_of_landmark(options_);
     std::vector<shape::RidgeRegression> regressions(landmarks_, shape::RidgeRegression(size_));
-    std::vector<shape::HatSampler> samplers(size_of(workers_.count()), shape::HatSampler(options_));
-    std::vector<shape::HatSamples> some(std::min(kAtOnce, count));
+    std::vector<Sampler> samplers(size_of(workers_.count()), Sampler(options_));
+    std::vector<shape::DisplacedSamples> some(std::min(kAtOnce, count));
     for (std::size_t first = 0; first < count; first += kAtOnce) {
       const std::size_t left = std::min(kAtOnce, count - first);
       CUFACE_TRY(each(left, [&](std::size_t k, std::size_t worker) {
@@ -294,17 +297,14 @@ class Training {
         for (std::size_t k = 0; k < left; ++k) {
           if (!used[(first + k) * landmarks_ + i] || some[k].targets.empty()) continue;
           const std::size_t at = i * each_has;
-          regressions[i].add(std::span(some[k].descriptors).subspan(at * size_, each_has * size_),
+          regressions[i].add(std::span(some[k].textures).subspan(at * size_, each_has * size_),
                              std::span(some[k].targets).subspan(at, each_has));
         }
       }));
     }
     return each(landmarks_, [&](std::size_t i, std::size_t) {
-      out[i].faces = regressions[i].count() / each_has;
-      if (out[i].faces < 2) return;
-      // The likeliest place costs least.
-      for (const double number : regressions[i].solve(options_.ridge))
-        out[i].texture.matrix.push_back(-number);
+      if (const std::size_t faces = regressions[i].count() / each_has; faces >= 2)
+        take(i, faces, regressions[i].solve(options_.ridge));
     });
   }
 
@@ -317,7 +317,7 @@ class Training {
   }
 
   void learn(const std::vector<OfFace>& faces, std::size_t i, std::span<const std::uint8_t> used,
-             Learnt& out) const {
+             std::span<const double> likelihood, Learnt& out) const {
     std::vector<float> samples;
     std::vector<double> edges;
     for (std::size_t face = 0; face < faces.size(); ++face) {
@@ -330,6 +330,7 @@ class Training {
     if (out.faces < 2) return;
     out.texture = is_patch_ ? shape::learn_patch(samples, size_, options_)
                             : shape::learn_line(samples, size_, options_.floor);
+    if (!likelihood.empty()) shape::pull_mean(likelihood, options_.pull, out.texture);
     if (options_.refits > 0 && is_patch_) out.limit = limit_of(samples, edges, i, out.texture);
   }
 

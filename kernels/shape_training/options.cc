@@ -45,6 +45,7 @@ Status validate(const ShapeOptions& o, int landmarks) {
   if (!in(o.target, 0.1, 100)) return invalid("--target must be 0.1 to 100");
   if (!in(o.ridge, 1e-6, 1e3)) return invalid("--ridge must be 0.000001 to 1000");
   if (!in(o.patch.q, 1e-3, 1e6)) return invalid("--q must be 0.001 to 1000000");
+  if (!in(o.pull, 0, 1e5)) return invalid("--pull must be 0 to 100000");
   if (!in(o.patch_variance, 0.01, 1)) return invalid("--patch-variance must be 0.01 to 1");
   if (!in(o.floor, 1e-6, 1)) return invalid("--floor must be 0.000001 to 1");
   if (o.edge != 0 && !in(o.edge, 1, 100)) return invalid("--edge must be 0, or 1 to 100");

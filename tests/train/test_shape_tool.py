@@ -41,6 +41,40 @@ def test_any_threads_give_the_same_bytes(drawn, undisturbed, tmp_path):
     assert (tmp_path / "m.cuface").read_bytes() == undisturbed.read_bytes()
 
 
+def test_pulled_means(drawn, undisturbed, tmp_path):
+    """The same bytes with any threads and when resumed; nothing but the patches' means is another."""
+    outputs = []
+    for threads in (1, 3):
+        outputs.append(tmp_path / str(threads) / "m.cuface")
+        outputs[-1].parent.mkdir()
+        done = run("shape", "--images", drawn, *SETTINGS, "--pull", 400, "--displaced", 5, "--output", outputs[-1], "--threads", threads)
+        assert done.returncode == 0, done.stderr
+    resumed = tmp_path / "resumed" / "m.cuface"
+    resumed.parent.mkdir()
+    with subprocess.Popen([TOOL, "shape", "--images", drawn, *SETTINGS, "--pull", "400", "--displaced", "5", "--output", resumed,
+                           "--threads", "1", "--checkpoint-every", "0"], stderr=subprocess.PIPE, text=True) as going:
+        for line in going.stderr:
+            if "level 1 of" in line:
+                going.send_signal(signal.SIGINT)
+                break
+        going.stderr.read()
+    if going.returncode == 3:
+        done = run("resume", f"{resumed}.checkpoint")
+        assert done.returncode == 0, done.stderr
+    for other in (outputs[1], resumed):
+        assert other.read_bytes() == outputs[0].read_bytes()
+    plain, pulled = (blocks(path)[1]("numbers") for path in (undisturbed, outputs[0]))
+    size, at, moved = 49, 0, 0
+    assert len(plain) == len(pulled)
+    while at < len(plain):
+        rows, mean = int(plain[at]), slice(at + 2, at + 2 + size)
+        end = mean.stop + rows * size
+        assert (plain[at:at + 2] == pulled[at:at + 2]).all() and (plain[mean.stop:end] == pulled[mean.stop:end]).all()
+        moved += (plain[mean] != pulled[mean]).any()
+        at = end
+    assert moved == 3 * 68
+
+
 def test_stopped_and_resumed(drawn, undisturbed, tmp_path):
     stopped = 0
     for attempt in range(4):

@@ -1,0 +1,72 @@
+#include "kernels/shape_training/patches.h"
+
+#include <algorithm>
+
+#include "kernels/common/random.h"
+#include "kernels/shape_training/face_on_level.h"
+
+namespace cuface::shape {
+namespace {
+
+/// A search compares places of one face: what all places of a face have in common tells nothing.
+void centre(std::span<float> numbers, std::size_t size) {
+  const auto count = static_cast<float>(numbers.size() / size);
+  for (std::size_t k = 0; k < size; ++k) {
+    float sum = 0;
+    for (std::size_t i = k; i < numbers.size(); i += size) sum += numbers[i];
+    for (std::size_t i = k; i < numbers.size(); i += size) numbers[i] -= sum / count;
+  }
+}
+
+}  // namespace
+
+DisplacedSamples PatchSampler::sample(const ShapeFaces& faces, std::size_t face,
+                                      const ShapeModel& model, int level) const {
+  DisplacedSamples out;
+  FaceOnLevel on_level;
+  if (!on_level.make(faces, face, model, level)) return out;
+  PatchReference patches(options_.patch, {});
+  patches.set_picture(on_level.picture(), false);
+  const std::span<const ShapePoint> points = on_level.points();
+  const std::size_t samples = samples_of_landmark(options_);
+  const auto size = static_cast<std::size_t>(options_.patch.size());
+  // What a search sees from where it may stand: the coarser a level, the farther off in its pixels.
+  const double farther = std::max(level + 1, 2) / 2.0;
+  const double most = farther * 2 * std::max(options_.patch.reach, 1);
+  constexpr std::size_t kPlaces = 2001;  // in a row, between pixels too
+  const auto displacement = [&](std::uint64_t seed, std::uint64_t number) {
+    return (static_cast<double>(random_index(seed, number, kPlaces)) / (kPlaces / 2) - 1) * most;
+  };
+  std::vector<double> patch(size);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::uint64_t seed =
+        random_at(face * points.size() + i, static_cast<std::uint64_t>(level));
+    for (std::size_t s = 0; s < samples; ++s) {
+      const double dx = s > 0 ? displacement(seed, 2 * s) : 0;
+      const double dy = s > 0 ? displacement(seed, 2 * s + 1) : 0;
+      patches.patch({points[i].x + dx, points[i].y + dy}, 0, 0, patch);
+      for (const double value : patch) out.textures.push_back(static_cast<float>(value));
+      out.targets.push_back(likelihood(farther * options_.target, dx, dy));
+    }
+    centre(std::span(out.textures).last(samples * size), size);
+    centre(std::span(out.targets).last(samples), 1);
+  }
+  return out;
+}
+
+void pull_mean(std::span<const double> coefficients, double pull, Texture& texture) {
+  const std::size_t size = texture.mean.size();
+  for (std::size_t r = 0; r < texture.rows; ++r) {
+    const double* const row = texture.matrix.data() + r * size;
+    double along = 0, square = 0;
+    for (std::size_t k = 0; k < size; ++k) {
+      along += row[k] * coefficients[k];
+      square += row[k] * row[k];
+    }
+    // A row is a direction over the root of its variance.
+    const double by = pull * along / (square * square);
+    for (std::size_t k = 0; k < size; ++k) texture.mean[k] += by * row[k];
+  }
+}
+
+}  // namespace cuface::shape
