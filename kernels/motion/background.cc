@@ -85,30 +85,30 @@ void explain_row_plain(const ExplainedRow& row, int width) {
 }  // namespace
 
 Background::Background(int width, int height)
-    : width_(width),
-      height_(height),
-      row_(zeros<std::uint8_t>(width, 1)),
-      sampled_(static_cast<std::size_t>(words_of(width))),
-      grey_(width),
-      seen_(width, height),
-      majority_(width),
-      hidden_(width, height, kHiddenReach),
-      staying_(width, height, stay_reach(width)),
-      moved_(width, height),
-      hidden_bits_(width, height) {
-  const int words = words_of(width);
+    : width_(half_size(width)),
+      height_(half_size(height)),
+      half_(zeros<std::uint8_t>(width_, height_)),
+      sampled_(static_cast<std::size_t>(words_of(width_))),
+      grey_(width_),
+      seen_(width_, height_),
+      majority_(width_, kBackgroundMajority),
+      hidden_(width_, height_, kHiddenReach),
+      staying_(width_, height_, stay_reach(width_)),
+      moved_(width_, height_),
+      hidden_bits_(width_, height_) {
+  const int words = words_of(width_);
   planes_.modes = LargeMemory(sizeof(ModeBlock) * static_cast<std::size_t>(kModes) *
-                              static_cast<std::size_t>(words) * static_cast<std::size_t>(height));
-  planes_.notes = {words, height};
-  planes_.restless = {width, height};
-  planes_.unsure = {width, height};
-  const int step = sample_step(width, height);
-  for (int x = step / 2; x < width; x += step) set_bit(sampled_.data(), x);
+                              static_cast<std::size_t>(words) * static_cast<std::size_t>(height_));
+  planes_.notes = {words, height_};
+  planes_.restless = {width_, height_};
+  planes_.unsure = {width_, height_};
+  const int step = sample_step(width_, height_);
+  for (int x = step / 2; x < width_; x += step) set_bit(sampled_.data(), x);
 }
 
 void Background::begin(Bytes picture) {
   for (int y = 0; y < height_; ++y) {
-    const std::uint8_t* in = readable(picture, y);
+    const std::uint8_t* in = picture.row(y);
     for (int i = 0; i < words_of(width_); ++i) {
       for (int k = 0; k < kModes; ++k) {
         ModeBlock& block = planes_.mode(k, y)[i];
@@ -129,7 +129,9 @@ void Background::begin(Bytes picture) {
   unsure_frames_ = 0;
 }
 
-Background::Seen Background::look(Bytes picture, ImageView<std::uint64_t> mask) {
+Background::Seen Background::look(Bytes whole, ImageView<std::uint64_t> mask) {
+  halve(whole, half_.view());
+  const Bytes picture = half_.view();
   if (frames_ == 0) {
     begin(picture);
     return {};
@@ -157,15 +159,9 @@ std::uint8_t Background::grey(int x, int y) {
   return background_grey(planes_.mode(0, y)[x / kWordBits].mean(x % kWordBits));
 }
 
-const std::uint8_t* Background::readable(Bytes picture, int y) {
-  if (width_ % kWordBits == 0) return picture.row(y);
-  std::copy_n(picture.row(y), width_, row_.view().row(0));
-  return row_.view().row(0);
-}
-
 int Background::count_other(Bytes picture, int y) {
   if (simd::vectors())
-    return CUFACE_DISPATCH(count_samples)(planes_.mode(0, y), readable(picture, y), sampled_.data(),
+    return CUFACE_DISPATCH(count_samples)(planes_.mode(0, y), picture.row(y), sampled_.data(),
                                           words_of(width_));
   int count = 0;
   for (int x = 0; x < width_; ++x)
@@ -222,7 +218,7 @@ void Background::relight(const LightTable& table) {
 
 void Background::take_row(Bytes picture, int y, const FrameRules& rules) {
   MixtureRow row;
-  row.picture = readable(picture, y);
+  row.picture = picture.row(y);
   for (int k = 0; k < kModes; ++k) row.mode[k] = planes_.mode(k, y);
   row.to_below = y + 1 < height_ ? words_of(width_) : 0;
   row.notes = planes_.notes.view().row(y);
@@ -246,7 +242,7 @@ void Background::explain_row(Bytes picture, int y) {
     std::fill_n(row.seen, words, std::uint64_t{0});
     return;
   }
-  row.picture = readable(picture, y);
+  row.picture = picture.row(y);
   for (int k = 0; k <= 2 * kRestlessReach; ++k)
     row.around[k] = planes_.notes.view().row(std::clamp(y + k - kRestlessReach, 0, height_ - 1));
   row.grey_around = grey_.around(y, height_);

@@ -7,6 +7,7 @@
 
 #include "kernels/common/large_memory.h"
 #include "kernels/motion/around.h"
+#include "kernels/motion/half.h"
 #include "kernels/motion/light.h"
 #include "kernels/motion/mixture.h"
 #include "kernels/motion/staying.h"
@@ -69,9 +70,10 @@ struct ExplainedRow {
   std::uint64_t* seen = nullptr;  ///< becomes foreground that is not explained
 };
 
-/// For pictures of one size.
+/// For pictures of one size. All that it has is half as wide and as high: half.h.
 class Background {
  public:
+  /// Of the whole pictures.
   Background(int width, int height);
 
   /// What is known of a frame.
@@ -80,8 +82,8 @@ class Background {
     bool global = false;    ///< it changed as a whole, and the mask is of no use
     bool learning = false;  ///< what is new was taken for background
   };
-  /// Takes a frame and says in `mask` what of it is not background.
-  Seen look(Bytes picture, ImageView<std::uint64_t> mask);
+  /// Takes a frame and says in `mask`, of half its size, what of it is not background.
+  Seen look(Bytes whole, ImageView<std::uint64_t> mask);
   void forget() { frames_ = 0; }
 
  private:
@@ -96,14 +98,12 @@ class Background {
   /// Takes what is explained around it from the foreground of a row. kNeighbourReach rows behind
   /// it have been taken.
   void explain_row(Bytes picture, int y);
-  /// A row of the picture that may be read up to the next multiple of 64 pixels.
-  const std::uint8_t* readable(Bytes picture, int y);
 
   const int width_, height_;
   int frames_ = 0;         ///< since the model was begun
   int unsure_frames_ = 0;  ///< left
   ModePlanes planes_;
-  Image<std::uint8_t> row_;             ///< of the picture, with room behind it
+  Image<std::uint8_t> half_;            ///< the frame
   std::vector<std::uint64_t> sampled_;  ///< pixels of a row that are samples
   GreyAround grey_;
   BitImage seen_;  ///< foreground that nothing around it explains

@@ -1,6 +1,7 @@
-// The method background: what a pixel has been like, as up to three modes, after Stauffer and
-// Grimson's mixture. A mode has a mean, a spread and a weight: the frames that it explained, less
-// those that it did not. A grey level is background where a mode of enough weight explains it.
+// The method background: what a pixel of the half picture (half.h) has been like, as up to three
+// modes, after Stauffer and Grimson's mixture. A mode has a mean, a spread and a weight: the frames
+// that it explained, less those that it did not. A grey level is background where a mode of enough
+// weight explains it.
 //
 // Where a pixel is restless - a leaf, an edge before a shaking camera - what is background close by
 // explains it, too. Frames are counted, not seconds.
@@ -15,7 +16,7 @@ namespace cuface::motion {
 inline constexpr int kModes = 3;
 
 // Chosen on the seeds motion_scenes.CHOOSING, by tests/quality/motion.py.
-inline constexpr int kLeastApart = 7;      ///< grey levels that a mode always explains
+inline constexpr int kLeastApart = 5;      ///< grey levels that a mode always explains
 inline constexpr int kSpreads = 3;         ///< spreads that it explains beyond
 inline constexpr int kFirstSpread = 32;    ///< sixteenths of a grey level
 inline constexpr int kEnoughWeight = 50;   ///< a mode of more is background
@@ -24,13 +25,13 @@ inline constexpr int kLearnFrames = 32;    ///< the first frames, in which all i
 inline constexpr int kChange = 16;         ///< restlessness of coming and of going
 inline constexpr int kRestless = 80;       ///< is restless
 inline constexpr int kRestlessReach = 2;   ///< pixels around a restless one that are, too
-inline constexpr int kNeighbourReach = 4;  ///< whose background explains a restless pixel
+inline constexpr int kNeighbourReach = 2;  ///< whose background explains a restless pixel
 inline constexpr int kUnsureWeight = 12;   ///< enough for pixels that were hidden as light changed
 inline constexpr int kUnsureFrames = 60;   ///< for so long
-inline constexpr int kHiddenReach = 3;     ///< around what moved then
+inline constexpr int kHiddenReach = 2;     ///< around what moved then
 
 /// How far from where something was on the frame before it can be: rain is elsewhere.
-CUFACE_HD inline int stay_reach(int width) { return width / 40 < 4 ? 4 : width / 40; }
+CUFACE_HD inline int stay_reach(int width) { return width / 40 < 2 ? 2 : width / 40; }
 
 /// Means are in 256ths of a grey level, spreads in 16ths: the median of what lies between the mean
 /// and what it explained. The first has the most weight; those of weight 0 are none.

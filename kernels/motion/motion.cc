@@ -59,12 +59,14 @@ class MotionDetector::Impl {
         break;
       case MotionMethod::kDifference:
         for (Image<std::uint8_t>& picture : pictures_) picture = {width, height};
-        majority_ = motion::Majority(width);
+        majority_ = motion::Majority(width, motion::kDifferenceMajority);
         differing_ = BitImage(width, height);
         break;
       case MotionMethod::kBackground:
         background_.emplace(width, height);
-        before_ = BitImage(width, height);
+        for (BitImage* half : {&found_, &before_})
+          *half = BitImage(motion::half_size(width), motion::half_size(height));
+        stirred_ = BitImage(width, 1);
         break;
     }
   }
@@ -72,7 +74,7 @@ class MotionDetector::Impl {
   void ignore(ImageView<const std::uint8_t> pixels) { counted_.ignore(pixels); }
 
   const MotionResult& look(ImageView<const std::uint8_t> picture, std::int64_t time) {
-    if (background_) return follow(background_->look(picture, mask_.view()), time);
+    if (background_) return follow(background_->look(picture, found_.view()), time);
     const References::Choice slots = references_.choose(time, plan_.config.interval);
     if (edges_) {
       motion::pack(picture, maps_[slots.now].map.view());
@@ -122,15 +124,16 @@ class MotionDetector::Impl {
   const MotionResult& follow(const motion::Background::Seen& seen, std::int64_t time) {
     result_ = {};
     result_.learning = seen.learning;
-    if (!seen.compared || seen.global) mask_.clear();
+    if (!seen.compared || seen.global) {
+      mask_.clear();
+      found_.clear();
+    }
     if (!seen.compared) return rest(time);
     std::copy_n(counted_.cell_pixels(), std::size(result_.cell_pixels), result_.cell_pixels);
-    for (int y = 0; y < plan_.height; ++y) {
-      std::uint64_t* row = mask_.view().row(y);
-      for (int i = 0; i < words_of(plan_.width); ++i) row[i] &= counted_.kept().row(y)[i];
-      counted_.count_row(y, row, result_.cell_changed);
-      if (background_) stir(y, row);
-    }
+    if (background_)
+      count_found();
+    else
+      for (int y = 0; y < plan_.height; ++y) count(y);
     follow_cells(plan_, seen.global, time, state_, result_);
     return result_;
   }
@@ -151,18 +154,40 @@ class MotionDetector::Impl {
     }
   }
 
-  /// Counts what differs from the mask before in a row, which this one then is.
-  void stir(int y, const std::uint64_t* row) {
+  /// Counts a row of the mask, of which only what is to be kept is left.
+  void count(int y) {
+    std::uint64_t* row = mask_.view().row(y);
+    for (int i = 0; i < words_of(plan_.width); ++i) row[i] &= counted_.kept().row(y)[i];
+    counted_.count_row(y, row, result_.cell_changed);
+  }
+
+  /// The mask of what the background has found, and what differs from that of the frame before.
+  void count_found() {
     const int words = words_of(plan_.width);
-    std::uint64_t* before = before_.view().row(y);
-    for (int i = 0; i < words; ++i) before[i] ^= row[i];
-    counted_.count_row(y, before, result_.cell_stirred);
-    std::copy_n(row, words, before);
+    for (int y = 0; y < plan_.height; ++y) {
+      const std::uint64_t *now = found_.view().row(y / 2), *before = before_.view().row(y / 2);
+      const std::uint64_t* kept = counted_.kept().row(y);
+      std::uint64_t *row = mask_.view().row(y), *stirred = stirred_.view().row(0);
+      if (motion::is_empty(now, found_.view().width) &&
+          motion::is_empty(before, found_.view().width)) {
+        std::fill_n(row, words, std::uint64_t{0});
+        continue;
+      }
+      for (int i = 0; i < words; ++i) {
+        row[i] = motion::doubled_word(now, i) & kept[i];
+        stirred[i] = (motion::doubled_word(before, i) & kept[i]) ^ row[i];
+      }
+      counted_.count_row(y, row, result_.cell_changed);
+      counted_.count_row(y, stirred, result_.cell_stirred);
+    }
+    std::swap(found_, before_);
   }
 
   const MotionPlan plan_;
   BitImage mask_;
-  BitImage before_;  ///< the method background: the mask before
+  // The method background.
+  BitImage found_, before_;  ///< half as large: what it has found, on this frame and before
+  BitImage stirred_;         ///< a row of the mask that differs from that before
   motion::CountedPixels counted_;
   References references_;
   std::optional<motion::EdgeDifference> edges_;

@@ -5,12 +5,14 @@
 // Three methods say which pixels changed:
 // - edges: the edges of two frames differ by more than a tolerance [S1.09];
 // - difference: the grey levels of two frames differ;
-// - background: a pixel is of none of up to three modes that the background has had there.
+// - background: a mean of 2 x 2 pixels is of none of up to three modes that the background has had
+//   there; its four pixels change together.
 // All are integers throughout, in an order that does not matter: every version has the same bits.
 //
 // rules.h: cells, densities, the preset; events.h: what lasts from frame to frame: streaks, boxes,
-// events; references.h: which frame is compared with; edges.h, mixture.h, light.h: the methods' own
-// rules, for the CPU and CUDA; counted.h: pixels that count; maps of bits: kernels/common/bits.h.
+// events; references.h: which frame is compared with; edges.h, half.h, mixture.h, light.h: the
+// methods' own rules, for the CPU and CUDA; counted.h: pixels that count; maps of bits:
+// kernels/common/bits.h.
 #pragma once
 
 #include <cstdint>

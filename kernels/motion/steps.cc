@@ -20,7 +20,7 @@ namespace cuface::motion::HWY_NAMESPACE {
 void pack_vector(const std::uint8_t*, int, std::uint64_t*) {}
 void differing_row(const std::uint8_t*, const std::uint8_t*, int, int, std::uint64_t*) {}
 void add_rows(const ColumnSums&, const std::uint64_t*, const std::uint64_t*, int) {}
-void majority_row(const ColumnSums&, int, std::uint64_t*) {}
+void majority_row(const ColumnSums&, MajorityRule, int, std::uint64_t*) {}
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -77,17 +77,16 @@ void add_rows(const ColumnSums& sums, const std::uint64_t* in, const std::uint64
   }
 }
 
-void majority_row(const ColumnSums& sums, int words, std::uint64_t* bits) {
+void majority_row(const ColumnSums& sums, MajorityRule rule, int words, std::uint64_t* bits) {
   const Lanes d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto least = hn::Set(d, kLeastAround - 1);
+  const int lanes = static_cast<int>(hn::Lanes(d)), half = rule.side / 2;
+  const auto least = hn::Set(d, static_cast<std::uint8_t>(rule.least - 1));
   for (int i = 0; i < words; ++i) {
     bits[i] = 0;
-    if (sums.counts[i - 1] + sums.counts[i] + sums.counts[i + 1] < kLeastAround) continue;
+    if (sums.counts[i - 1] + sums.counts[i] + sums.counts[i + 1] < rule.least) continue;
     for (int x = i * kWordBits; x < (i + 1) * kWordBits; x += lanes) {
-      auto sum = hn::LoadU(d, sums.columns + x - kAround / 2);
-      for (int k = 1 - kAround / 2; k <= kAround / 2; ++k)
-        sum = hn::Add(sum, hn::LoadU(d, sums.columns + x + k));
+      auto sum = hn::LoadU(d, sums.columns + x - half);
+      for (int k = 1 - half; k <= half; ++k) sum = hn::Add(sum, hn::LoadU(d, sums.columns + x + k));
       store_bits(hn::Ne(hn::SaturatedSub(sum, least), hn::Zero(d)), x, bits);
     }
   }
@@ -249,14 +248,15 @@ void differing(const std::uint8_t* then, const std::uint8_t* now, int width, int
     if (std::abs(now[x] - then[x]) > least) set_bit(out, x);
 }
 
-Majority::Majority(int width)
+Majority::Majority(int width, MajorityRule rule)
     : width_(width),
+      rule_(rule),
       columns_(zeros<std::uint8_t>((words_of(width) + 2) * kWordBits, 1)),
       counts_(static_cast<std::size_t>(words_of(width)) + 2),
       none_(static_cast<std::size_t>(words_of(width))) {}
 
 void Majority::take(int y, Bits pixels, ImageView<std::uint64_t> out) {
-  constexpr int kHalf = kAround / 2;
+  const int half = rule_.side / 2;
   if (y == 0) {
     clear(columns_);
     std::fill(counts_.begin(), counts_.end(), 0);
@@ -264,28 +264,29 @@ void Majority::take(int y, Bits pixels, ImageView<std::uint64_t> out) {
   const auto row = [&](int i) {
     return i >= 0 && i < pixels.height ? pixels.row(i) : none_.data();
   };
-  const int last = y == out.height - 1 ? y : y - kHalf;
-  for (int i = y; i <= last + kHalf; ++i) {
-    if (simd::vectors()) CUFACE_DISPATCH(add_rows)(sums(), row(i), row(i - kAround), pixels.width);
-    if (i >= kHalf) keep(i - kHalf, pixels, out);
+  const int last = y == out.height - 1 ? y : y - half;
+  for (int i = y; i <= last + half; ++i) {
+    if (simd::vectors())
+      CUFACE_DISPATCH(add_rows)(sums(), row(i), row(i - rule_.side), pixels.width);
+    if (i >= half) keep(i - half, pixels, out);
   }
 }
 
 /// A row whose sums down the rows are made.
 void Majority::keep(int y, Bits pixels, ImageView<std::uint64_t> out) {
-  constexpr int kHalf = kAround / 2;
+  const int half = rule_.side / 2;
   if (simd::vectors()) {
-    CUFACE_DISPATCH(majority_row)(sums(), out.width, out.row(y));
+    CUFACE_DISPATCH(majority_row)(sums(), rule_, out.width, out.row(y));
     out.row(y)[out.width - 1] &= bits_between(out.width - 1, 0, width_);
     return;
   }
   clear_row(out, y);
   for (int x = 0; x < width_; ++x) {
     int count = 0;
-    for (int v = std::max(y - kHalf, 0); v <= std::min(y + kHalf, out.height - 1); ++v)
-      for (int u = std::max(x - kHalf, 0); u <= std::min(x + kHalf, width_ - 1); ++u)
+    for (int v = std::max(y - half, 0); v <= std::min(y + half, out.height - 1); ++v)
+      for (int u = std::max(x - half, 0); u <= std::min(x + half, width_ - 1); ++u)
         count += bit_at(pixels, u, v);
-    if (count >= kLeastAround) set_bit(out.row(y), x);
+    if (count >= rule_.least) set_bit(out.row(y), x);
   }
 }
 

@@ -94,11 +94,15 @@ inline constexpr int kLeastDifference = 15;
 void differing(const std::uint8_t* then, const std::uint8_t* now, int width, int least,
                std::uint64_t* out);
 
-/// Keeps what is not alone: a pixel is set if at least `kLeastAround` of the kAround x kAround
-/// around it are. Those outside of the picture are not.
-inline constexpr int kAround = 7, kLeastAround = 22;
-/// Sums down kAround rows: of each column, and of a word's columns. Both are 0 before and behind
-/// the row.
+/// Keeps what is not alone: a pixel is set if at least `least` of the `side` x `side` around it
+/// are. Those outside of the picture are not.
+struct MajorityRule {
+  int side = 7, least = 22;
+};
+inline constexpr MajorityRule kDifferenceMajority;
+inline constexpr MajorityRule kBackgroundMajority = {5, 11};
+/// Sums down the rows of a rule: of each column, and of a word's columns. Both are 0 before and
+/// behind the row.
 struct ColumnSums {
   std::uint8_t* columns;
   std::int32_t* counts;
@@ -106,9 +110,9 @@ struct ColumnSums {
 class Majority {
  public:
   Majority() = default;
-  explicit Majority(int width);
+  Majority(int width, MajorityRule rule);
   /// Takes row y of the pixels when it is there, from 0 on, and fills all rows of `out` up to
-  /// y - kAround / 2, at the end all that are left.
+  /// y - side / 2, at the end all that are left.
   void take(int y, Bits pixels, ImageView<std::uint64_t> out);
 
  private:
@@ -117,6 +121,7 @@ class Majority {
   ColumnSums sums() { return {columns_.view().row(0) + kWordBits, counts_.data() + 1}; }
 
   int width_ = 0;
+  MajorityRule rule_;
   Image<std::uint8_t> columns_;
   std::vector<std::int32_t> counts_;
   std::vector<std::uint64_t> none_;  ///< a row outside of the picture

@@ -62,8 +62,8 @@ def edges_as_printed(then, now, beta):
     return inner & (then != now) & ~near
 
 
-def majority(bits):
-    return window(bits.astype(np.int64), 3, 0, np.add) >= 22
+def majority(bits, reach=3, least=22):
+    return window(bits.astype(np.int64), reach, 0, np.add) >= least
 
 
 def differences(then, now):
@@ -75,8 +75,16 @@ def divided(a, b):
     return np.sign(a) * (np.abs(a) // b)
 
 
+def halved(grey):
+    """Means of 2 x 2; a last row or column that is alone counts twice."""
+    height, width = grey.shape
+    even = np.pad(grey.astype(int), ((0, height % 2), (0, width % 2)), mode="edge")
+    return (even[::2, ::2] + even[::2, 1::2] + even[1::2, ::2] + even[1::2, 1::2] + 2) // 4
+
+
 class Mixture:
-    LEAST, SPREADS, FIRST, ENOUGH, UNSURE = 7, 3, 32, 50, 12
+    """Of half the picture; look() takes and gives whole ones."""
+    LEAST, SPREADS, FIRST, ENOUGH, UNSURE = 5, 3, 32, 50, 12
 
     def __init__(self):
         self.frames = 0
@@ -125,7 +133,7 @@ class Mixture:
             self.frames = 0
             return True
         self.mean = np.clip(self.mean + table[self.mean >> 8], 0, 255 * 256)
-        self.unsure |= window(self.moved, 3, False, np.logical_or)
+        self.unsure |= window(self.moved, 2, False, np.logical_or)
         self.unsure_frames = 60
         return True
 
@@ -163,8 +171,12 @@ class Mixture:
                                           np.where(heavier, plane[k], plane[k + 1]))
         return ~background
 
-    def look(self, grey):
-        grey = grey.astype(int)
+    def look(self, whole):
+        mask, changed = self.look_at_half(halved(whole))
+        height, width = whole.shape
+        return None if mask is None else mask.repeat(2, 0).repeat(2, 1)[:height, :width], changed
+
+    def look_at_half(self, grey):
         if self.frames == 0:
             self.begin(grey)
             return None, False
@@ -177,8 +189,8 @@ class Mixture:
             if self.unsure_frames == 0:
                 self.unsure[:] = False
         ground = self.background()
-        low = window(ground, 4, 255, np.minimum)
-        high = window(ground, 4, 0, np.maximum)
+        low = window(ground, 2, 255, np.minimum)
+        high = window(ground, 2, 0, np.maximum)
         near = window(self.restless, 2, 0, np.maximum)
         foreground = self.take(grey, whole)
         self.frames += 1
@@ -186,8 +198,8 @@ class Mixture:
         self.was = foreground
         stirs = np.maximum(near, self.restless) >= 80
         around = (grey >= low - self.LEAST) & (grey <= high + self.LEAST)
-        stayed = window(self.moved, max(4, grey.shape[1] // 40), False, np.logical_or)
-        self.moved = majority(foreground & ~(stirs & around))
+        stayed = window(self.moved, max(2, grey.shape[1] // 40), False, np.logical_or)
+        self.moved = majority(foreground & ~(stirs & around), 2, 11)
         return self.moved & stayed, whole
 
 
@@ -347,9 +359,9 @@ def test_differences_over_the_interval(version, step):
 
 @functools.lru_cache
 def scene_of(kind, seed, first, last):
-    """A quarter of the pixels, in a width that is no vector's."""
+    """A quarter of the pixels, in a width that is no vector's, and odd sizes."""
     scene = motion_scenes.Scene(kind, seed)
-    return [np.ascontiguousarray(scene.frame(t)[0][::2, 2::2]) for t in range(first, last)]
+    return [np.ascontiguousarray(scene.frame(t)[0][2::2, 2::2]) for t in range(first, last)]
 
 
 @VERSIONS

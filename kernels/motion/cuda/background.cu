@@ -4,6 +4,7 @@
 #include "kernels/common/cuda/raw.cuh"
 #include "kernels/motion/cuda/memory.h"
 #include "kernels/motion/cuda/words.cuh"
+#include "kernels/motion/half.h"
 
 namespace cuface::cuda::motion {
 namespace {
@@ -13,10 +14,12 @@ using namespace cuface::motion;  // NOLINT(google-build-using-namespace)
 constexpr int kThreads = 256;
 constexpr int kRelightBlocks = 264;
 
-/// The samples of a picture.
+/// The samples of half a picture.
 struct Samples {
   int step, columns, rows;
 
+  CUFACE_HD explicit Samples(ImageView<const std::uint8_t> picture)
+      : Samples(half_size(picture.width), half_size(picture.height)) {}
   CUFACE_HD Samples(int width, int height) : step(sample_step(width, height)) {
     columns = count(width);
     rows = count(height);
@@ -43,7 +46,7 @@ __device__ bool is_other_light(ImageView<const std::uint8_t> picture, const std:
   const auto each = [&](const auto& use) {
     for (int i = thread; i < all; i += kThreads) {
       const int x = samples.x(i), y = samples.y(i);
-      use(int{grey[std::ptrdiff_t{y} * stride + x]}, int{picture.at(x, y)});
+      use(int{grey[std::ptrdiff_t{y} * stride + x]}, int{half_at(picture, x, y)});
     }
   };
   if (thread < kLightBins) sums.sum[thread] = sums.count[thread] = 0;
@@ -89,12 +92,12 @@ __global__ void __launch_bounds__(kThreads)
     const int i = word % moved.width, y = word / moved.width;
     if (y >= moved.height) return;
     const std::uint64_t* row = moved.row(y);
-    near.row(y)[i] =
-        widened([&](int j) { return row[j]; }, moved.width, i, stay_reach(picture.width));
+    near.row(y)[i] = widened([&](int j) { return row[j]; }, moved.width, i,
+                             stay_reach(half_size(picture.width)));
     return;
   }
   const MotionFrame frame = told.get();
-  const Samples samples(picture.width, picture.height);
+  const Samples samples(picture);
   const int frames = frame.forget ? 0 : memory->frames;
   const int from = memory->seen.from;  // the last block writes it, behind all the others
   const std::uint8_t* grey = planes.grey[1 - from];
@@ -102,7 +105,8 @@ __global__ void __launch_bounds__(kThreads)
   bool other = false;
   if (frames > 0 && sample < samples.all()) {
     const int x = samples.x(sample), y = samples.y(sample);
-    other = distance(grey[std::ptrdiff_t{y} * planes.stride + x], picture.at(x, y)) > kSampleApart;
+    other = distance(grey[std::ptrdiff_t{y} * planes.stride + x], half_at(picture, x, y)) >
+            kSampleApart;
   }
   const unsigned others = __ballot_sync(kAllLanes, other);
   if (thread % kWarp == 0 && others != 0)
@@ -171,7 +175,7 @@ __global__ void __launch_bounds__(kThreads)
 Status look_at_background(ImageView<const std::uint8_t> picture, const MotionFrame& frame,
                           const ModeSlots& planes, const MaskViews& views, MotionMemory* memory,
                           Launcher launch) {
-  const int width = picture.width, height = picture.height;
+  const int width = half_size(picture.width), height = half_size(picture.height);
   const unsigned sample_blocks = std::max(1u, parts(Samples(width, height).all(), kThreads));
   const unsigned word_blocks = parts(views.moved.width * height, kThreads);
   CUFACE_TRY(launch.tell(frame, [&](const auto& told) {

@@ -7,6 +7,7 @@
 #include "kernels/common/cuda/scratch.h"
 #include "kernels/common/try.h"
 #include "kernels/motion/counted.h"
+#include "kernels/motion/half.h"
 
 namespace cuface::cuda {
 namespace {
@@ -22,16 +23,22 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   CUFACE_TRY(take(plan_motion(config, width, height), made.plan_));
   const int words = words_of(width);
   const std::size_t map = static_cast<std::size_t>(words) * static_cast<std::size_t>(height);
-  const std::size_t pixels = map * kWordBits;
+  const MotionMethod method = made.plan_.config.method;
+  const bool edges = method == MotionMethod::kEdges;
+  const bool background = method == MotionMethod::kBackground;
+  // What the background has is half as wide and as high.
+  const int found_width = background ? cuface::motion::half_size(width) : width;
+  const int found_height = background ? cuface::motion::half_size(height) : height;
+  const int found_words = words_of(found_width);
+  const std::size_t found_map =
+      static_cast<std::size_t>(found_words) * static_cast<std::size_t>(found_height);
+  const std::size_t pixels = found_map * kWordBits;
   constexpr auto kSlots = static_cast<std::size_t>(References::kSlots);
   ScratchLayout layout;
   using Words = ScratchPart<std::uint64_t>;
   Words kept = layout.add<std::uint64_t>(map), mask = layout.add<std::uint64_t>(map);
   auto cell_pixels = layout.add<std::uint32_t>(kCells);
-  const MotionMethod method = made.plan_.config.method;
-  const bool edges = method == MotionMethod::kEdges;
-  const bool background = method == MotionMethod::kBackground;
-  const auto words_if = [&](bool is) { return layout.add<std::uint64_t>(is ? map : 0); };
+  const auto words_if = [&](bool is) { return layout.add<std::uint64_t>(is ? found_map : 0); };
   const auto slots_if = [&](bool is) { return layout.add<std::uint64_t>(is ? kSlots * map : 0); };
   Words maps = slots_if(edges), widened = slots_if(edges),
         hollow = slots_if(edges && !config.symmetric), found = words_if(!edges),
@@ -57,25 +64,27 @@ Result<MotionDetector> MotionDetector::create(const MotionConfig& config, int wi
   means.bind(all);
   bytes.bind(all);
 
-  const auto view = [&](const Words& part) {
-    return ImageView<std::uint64_t>{part.data(), words, height,
-                                    words * static_cast<std::ptrdiff_t>(sizeof(std::uint64_t))};
+  const auto view_of = [](const Words& part, int wide, int high) {
+    return ImageView<std::uint64_t>{part.data(), wide, high,
+                                    wide * static_cast<std::ptrdiff_t>(sizeof(std::uint64_t))};
   };
+  const auto whole = [&](const Words& part) { return view_of(part, words, height); };
+  const auto view = [&](const Words& part) { return view_of(part, found_words, found_height); };
   made.kept_ = kept.data();
   made.cell_pixels_ = cell_pixels.data();
   CUFACE_TAKE(early, motion::follow_can_be_early());
   const auto slots = [&](const Words& part) {
     return motion::Slots<std::uint64_t>{part.data(), words, height};
   };
-  made.views_ = {view(kept),     {cell_pixels.data(), 0, 0},
-                 view(mask),     slots(maps),
+  made.views_ = {whole(kept),    {cell_pixels.data(), 0, 0},
+                 whole(mask),    slots(maps),
                  slots(widened), slots(hollow),
                  view(found),    view(moved),
                  view(near),     view(before),
                  early};
   made.pictures_ = {pictures.data(), words * kWordBits, height};
   motion::ModeSlots& planes = made.planes_;
-  planes.stride = words * kWordBits;
+  planes.stride = found_words * kWordBits;
   std::uint8_t* next = bytes.data();
   const auto plane = [&] { return std::exchange(next, next + (background ? pixels : 0)); };
   planes.first = first.data();

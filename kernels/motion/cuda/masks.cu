@@ -1,17 +1,19 @@
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "kernels/common/cuda/early.cuh"
 #include "kernels/motion/cuda/counts.cuh"
 #include "kernels/motion/cuda/memory.h"
 #include "kernels/motion/cuda/words.cuh"
+#include "kernels/motion/half.h"
 #include "kernels/motion/steps.h"
 
 namespace cuface::cuda::motion {
 namespace {
 
-using cuface::motion::kAround;
-using cuface::motion::kLeastAround;
+using cuface::motion::doubled;
+using cuface::motion::half_size;
 using cuface::motion::kLeastDifference;
 
 /// A thread a quad.
@@ -39,16 +41,18 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
 }
 
 /// What motion::Majority keeps of a word.
+template <int kSide, int kLeast>
 __device__ std::uint64_t majority(Bits bits, int i, int y) {
-  constexpr int kHalf = kAround / 2;
-  Counts<3> left, own, right;  // of a column, up to kAround
+  constexpr int kHalf = kSide / 2;
+  static_assert(kSide <= 7);
+  Counts<3> left, own, right;  // of a column
   for (int v = max(y - kHalf, 0); v <= min(y + kHalf, bits.height - 1); ++v) {
     const std::uint64_t* row = bits.row(v);
     if (i > 0) left.add(row[i - 1]);
     own.add(row[i]);
     if (i + 1 < bits.width) right.add(row[i + 1]);
   }
-  Counts<6> all;
+  Counts<std::bit_width(unsigned{kSide * kSide})> all;
 #pragma unroll
   for (int b = 0; b < 3; ++b) {
     all.add(own.bits[b], b);
@@ -58,63 +62,90 @@ __device__ std::uint64_t majority(Bits bits, int i, int y) {
       all.add(own.bits[b] >> by | right.bits[b] << (kWordBits - by), b);
     }
   }
-  return all.at_least(kLeastAround);
+  return all.at_least(kLeast);
 }
 
+/// A word of what changed; of the background, of half the picture.
 template <MotionMethod kMethod>
 __device__ std::uint64_t changed(const MotionPlan& plan, const MaskViews& views, const Seen& seen,
                                  int i, int y) {
   if constexpr (kMethod == MotionMethod::kDifference) {
-    return seen.compared ? majority(views.found, i, y) : 0;
+    constexpr auto kRule = cuface::motion::kDifferenceMajority;
+    return seen.compared ? majority<kRule.side, kRule.least>(views.found, i, y) : 0;
   } else {
-    const std::uint64_t moved =
-        seen.begin ? 0 : majority(views.found, i, y) & bits_between(i, 0, plan.width);
+    constexpr auto kRule = cuface::motion::kBackgroundMajority;
+    const int width = half_size(plan.width);
+    const std::uint64_t moved = seen.begin ? 0
+                                           : majority<kRule.side, kRule.least>(views.found, i, y) &
+                                                 bits_between(i, 0, width);
     views.moved.row(y)[i] = moved;
     if (moved == 0 || seen.global) return 0;
-    return moved & column([&](int v) { return views.near.row(v)[i]; }, plan.height, y,
-                          cuface::motion::stay_reach(plan.width));
+    return moved & column([&](int v) { return views.near.row(v)[i]; }, views.near.height, y,
+                          cuface::motion::stay_reach(width));
   }
 }
 
-/// A block's part of the mask: a warp a row.
-constexpr int kMaskWords = kWarp, kMaskRows = 4, kMaskThreads = kMaskWords * kMaskRows;
-
-/// Differences and background: a thread a word, a warp a row of them.
+/// A block's part of what changed: words of some rows, a thread each.
 template <MotionMethod kMethod>
-__global__ void __launch_bounds__(kMaskThreads)
+struct MaskBlock {
+  static constexpr bool kHalf = kMethod == MotionMethod::kBackground;
+  static constexpr int kWords = kHalf ? kWarp / 2 : kWarp, kRows = 4, kThreads = kWords * kRows;
+  /// Words and rows of the mask that one has along a side.
+  static constexpr int kEach = kHalf ? 2 : 1;
+};
+
+/// Differences and background.
+template <MotionMethod kMethod>
+__global__ void __launch_bounds__(MaskBlock<kMethod>::kThreads)
     mask_kernel(const __grid_constant__ MotionPlan plan, const __grid_constant__ MaskViews views,
                 const __grid_constant__ CellPlaces places, MotionMemory* memory,
                 MotionResult* out) {
+  using Block = MaskBlock<kMethod>;
   constexpr bool kBackground = kMethod == MotionMethod::kBackground;
-  __shared__ CellCounts<kMaskRows, kMaskThreads> changes, stirs;
+  constexpr int kEach = Block::kEach, kThreads = Block::kThreads;
+  using Cells = CellCounts<Block::kRows * kEach, kThreads>;
+  __shared__ Cells changes, stirs;
   allow_next_launch();  // follow()
   const int thread = static_cast<int>(threadIdx.x);
   Seen seen = memory->seen;
   if (!kBackground) seen.compared = memory->frame.then >= 0;
   const unsigned blocks = gridDim.x * gridDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
-  const int first = static_cast<int>(blockIdx.x) * kMaskWords;
-  const int top = static_cast<int>(blockIdx.y) * kMaskRows;
-  const int i = first + thread % kMaskWords, y = top + thread / kMaskWords;
-  const bool inside = i < views.mask.width && y < plan.height;
-  const std::uint64_t all[] = {
-      inside ? changed<kMethod>(plan, views, seen, i, y) & views.kept.row(y)[i] : 0};
-  const CellPart part(places, first, first + kMaskWords, top, top + kMaskRows);
+  const int first = static_cast<int>(blockIdx.x) * Block::kWords;
+  const int top = static_cast<int>(blockIdx.y) * Block::kRows;
+  const int i = first + thread % Block::kWords, y = top + thread / Block::kWords;
+  const bool inside = i < views.found.width && y < views.found.height;
+  const std::uint64_t now = inside ? changed<kMethod>(plan, views, seen, i, y) : 0;
+  std::uint64_t stirred = 0;
+  const CellPart part(places, kEach * first, kEach * (first + Block::kWords), kEach * top,
+                      kEach * (top + Block::kRows));
   changes.clear(part, thread);
   if (kBackground) stirs.clear(part, thread);
-  clear_cells(out, block * kMaskThreads + threadIdx.x, blocks * kMaskThreads);
-  __syncthreads();
-  if (inside) {
-    views.mask.row(y)[i] = all[0];
-    changes.add(places, part, i, y, all);
-    if (kBackground) {
-      std::uint64_t& before = views.before.row(y)[i];
-      if (memory->frame.forget) before = 0;
-      if (seen.compared) {
-        const std::uint64_t stirred[] = {before ^ all[0]};
-        stirs.add(places, part, i, y, stirred);
-        before = all[0];
-      }
+  clear_cells(out, block * kThreads + threadIdx.x, blocks * kThreads);
+  if (kBackground && inside) {
+    std::uint64_t& before = views.before.row(y)[i];
+    if (memory->frame.forget) before = 0;
+    if (seen.compared) {
+      stirred = before ^ now;
+      before = now;
     }
+  }
+  __syncthreads();
+  for (int k = 0; k < kEach && inside; ++k) {
+    const int word = kEach * i + k;
+    if (word >= views.mask.width) break;
+    const auto whole = [&](std::uint64_t bits) {
+      return kBackground ? doubled(static_cast<std::uint32_t>(bits >> (k * kWordBits / 2))) : bits;
+    };
+    std::uint64_t change[kEach], stir[kEach];
+    for (int r = 0; r < kEach; ++r) {
+      const int row = kEach * y + r;
+      const std::uint64_t kept = row < plan.height ? views.kept.row(row)[word] : 0;
+      change[r] = whole(now) & kept;
+      stir[r] = whole(stirred) & kept;
+      if (row < plan.height) views.mask.row(row)[word] = change[r];
+    }
+    changes.add(places, part, word, kEach * y, change);
+    if (kBackground) stirs.add(places, part, word, kEach * y, stir);
   }
   __syncthreads();
   changes.give(places, part, thread, memory->changed);
@@ -154,12 +185,17 @@ Status differ(ImageView<const std::uint8_t> picture, const MotionFrame& frame,
 
 Status finish_mask(const MotionPlan& plan, const MaskViews& views, MotionMemory* memory,
                    MotionResult* out, MotionCounters* counters, Launcher launch) {
-  const auto kernel = plan.config.method == MotionMethod::kBackground
-                          ? mask_kernel<MotionMethod::kBackground>
-                          : mask_kernel<MotionMethod::kDifference>;
-  const dim3 grid(parts(views.mask.width, kMaskWords), parts(plan.height, kMaskRows));
-  CUFACE_TRY(launch("a mask of motion", kernel, {grid, kMaskThreads}, plan, views, CellPlaces(plan),
-                    memory, out));
+  const auto make = [&](const auto& kernel, auto block) {
+    using Block = decltype(block);
+    const dim3 grid(parts(views.found.width, Block::kWords),
+                    parts(views.found.height, Block::kRows));
+    return launch("a mask of motion", kernel, {grid, Block::kThreads}, plan, views,
+                  CellPlaces(plan), memory, out);
+  };
+  constexpr auto kBackground = MotionMethod::kBackground, kDifference = MotionMethod::kDifference;
+  CUFACE_TRY(plan.config.method == kBackground
+                 ? make(mask_kernel<kBackground>, MaskBlock<kBackground>())
+                 : make(mask_kernel<kDifference>, MaskBlock<kDifference>()));
   return follow(plan, views.counted, memory, out, counters, launch.early(views.early));
 }
 

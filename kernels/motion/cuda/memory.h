@@ -57,8 +57,8 @@ struct Slots {
   }
 };
 
-/// The background: planes of one stride, a multiple of a word's pixels, so that whole quads of
-/// pixels may be read and written.
+/// The background: planes of half the picture (half.h), of one stride, a multiple of a word's
+/// pixels, so that whole quads of pixels may be read and written.
 struct ModeSlots {
   /// The first modes, a word each: the mean, above it the spread, and the weight at the top. So one
   /// addition changes all three.
@@ -99,13 +99,14 @@ struct MaskViews {
   Bits kept;  ///< cuface::motion::CountedPixels::kept(); edges: null = all
   Counted counted;
   ImageView<std::uint64_t> mask;
-  Slots<std::uint64_t> maps;        ///< edges: of the frames
-  Slots<std::uint64_t> widened;     ///< edges: what is near those
-  Slots<std::uint64_t> hollow;      ///< edges, not symmetric: what is near pixels without one
-  ImageView<std::uint64_t> found;   ///< differences and background: before the majority
-  ImageView<std::uint64_t> moved;   ///< background: what the majority kept
-  ImageView<std::uint64_t> near;    ///< background: what moved on the frame before, widened
-  ImageView<std::uint64_t> before;  ///< background: the mask before
+  Slots<std::uint64_t> maps;       ///< edges: of the frames
+  Slots<std::uint64_t> widened;    ///< edges: what is near those
+  Slots<std::uint64_t> hollow;     ///< edges, not symmetric: what is near pixels without one
+  ImageView<std::uint64_t> found;  ///< differences and background: before the majority
+  // The background; these three, and `found`, are of half the picture.
+  ImageView<std::uint64_t> moved;   ///< what the majority kept
+  ImageView<std::uint64_t> near;    ///< what moved on the frame before, widened
+  ImageView<std::uint64_t> before;  ///< what stayed of it on the frame before
   bool early;                       ///< follow() is Launcher::early()
 };
 

@@ -5,6 +5,7 @@
 
 #include "kernels/motion/cuda/memory.h"
 #include "kernels/motion/cuda/words.cuh"
+#include "kernels/motion/half.h"
 
 namespace cuface::cuda::motion {
 namespace {
@@ -28,13 +29,28 @@ __device__ inline Bytes& bytes_at(std::uint8_t* plane, std::ptrdiff_t at) {
   return *reinterpret_cast<Bytes*>(plane + at);
 }
 
-/// The quad's pixels; those outside of the picture are 0.
+/// The means of two words of pixels below each other, as numbers of 16 bits.
+__device__ inline std::uint32_t means_of(std::uint32_t above, std::uint32_t below) {
+  constexpr std::uint32_t kEven = 0x00ff00ffu, kHalf = 0x00020002u;
+  const std::uint32_t sums =
+      (above & kEven) + (above >> 8 & kEven) + (below & kEven) + (below >> 8 & kEven) + kHalf;
+  return sums >> 2 & kEven;
+}
+
+/// The quad's pixels of half the picture; those outside of it are 0.
 __device__ inline Bytes quad_of(const ImageView<const std::uint8_t>& picture, int x, int y) {
-  const std::uint8_t* in = picture.row(y) + x;
-  if (x + kQuad <= picture.width && reinterpret_cast<std::uintptr_t>(in) % kQuad == 0)
-    return {*reinterpret_cast<const std::uint32_t*>(in)};
+  const std::uint8_t* in = picture.row(2 * y) + 2 * x;
+  if (2 * (x + kQuad) <= picture.width && 2 * y + 1 < picture.height &&
+      (reinterpret_cast<std::uintptr_t>(in) | static_cast<std::uintptr_t>(picture.stride)) % 8 ==
+          0) {
+    const auto above = *reinterpret_cast<const uint2*>(in);
+    const auto below = *reinterpret_cast<const uint2*>(in + picture.stride);
+    const std::uint32_t left = means_of(above.x, below.x), right = means_of(above.y, below.y);
+    return {(left & 255) | (left >> 8 & 0xff00) | (right & 255) << 16 | (right << 8 & 0xff000000u)};
+  }
   Bytes out{};
-  for (int i = 0; i < kQuad && x + i < picture.width; ++i) out.set(i, in[i]);
+  for (int i = 0; i < kQuad && x + i < half_size(picture.width); ++i)
+    out.set(i, half_at(picture, x + i, y));
   return out;
 }
 
@@ -159,12 +175,13 @@ __global__ void __launch_bounds__(kThreads, 4)
   const Place quad = place();
   const Seen seen = memory->seen;
   const int x = quad.x * kQuad, y = quad.y;
+  const int width = half_size(picture.width), height = half_size(picture.height);
   if (lane < kWarpPixels / kHalf) foreground[warp][lane] = 0;
   Bytes now{}, flags{}, restless{};
   std::uint32_t waits = 0;  // a byte a pixel
-  if (x < picture.width && y < picture.height) {
+  if (x < width && y < height) {
     const std::ptrdiff_t at = std::ptrdiff_t{y} * planes.stride + x;
-    const int pixels = min(picture.width - x, kQuad);
+    const int pixels = min(width - x, kQuad);
     auto& modes_at = *reinterpret_cast<uint4*>(planes.first + at);
     const uint4 before = modes_at;
     now = quad_of(picture, x, y);
@@ -229,7 +246,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   for (int i = lane; i < waiting; i += kWarp) {
     const Waiting pixel = lists[warp][i];
     const int place = pixel.place();
-    if (take_pixel(planes, seen, picture.width, picture.height, x - lane * kQuad + place, y, pixel))
+    if (take_pixel(planes, seen, width, height, x - lane * kQuad + place, y, pixel))
       atomicOr(&foreground[warp][place / kHalf], 1u << place % kHalf);
   }
   __syncwarp();
@@ -242,7 +259,7 @@ __global__ void __launch_bounds__(kThreads, 4)
 
 Status mix(ImageView<const std::uint8_t> picture, const ModeSlots& planes,
            ImageView<std::uint64_t> found, const MotionMemory* memory, Launcher launch) {
-  const dim3 grid(parts(found.width * kWordBits, kQuad * kBlockX), parts(picture.height, kBlockY));
+  const dim3 grid(parts(found.width * kWordBits, kQuad * kBlockX), parts(found.height, kBlockY));
   return launch("a mixture", mixture_kernel, {grid, dim3(kBlockX, kBlockY)}, picture, planes, found,
                 memory);
 }
