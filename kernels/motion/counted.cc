@@ -16,7 +16,8 @@ std::uint32_t set_bits(std::uint64_t word) {
 
 }  // namespace
 
-CountedPixels::CountedPixels(const MotionPlan& plan) : plan_(plan), kept_(plan.width, plan.height) {
+CountedPixels::CountedPixels(const MotionPlan& plan)
+    : plan_(plan), kept_(plan.width, plan.height), twins_(static_cast<std::size_t>(plan.height)) {
   for (int c = 0; c < plan.config.columns; ++c) {
     const int first = first_pixel(c, plan.config.columns, plan.width);
     const int end = first_pixel(c + 1, plan.config.columns, plan.width);
@@ -41,14 +42,21 @@ void CountedPixels::ignore(Bytes pixels) {
     for (int i = 0; i < words_of(width); ++i)
       kept_.view().row(y)[i] &= inside ? bits_between(i, border, width - border) : 0;
   }
+  const auto cells_of = [&](int y) { return cell_of(y, plan_.config.rows, height); };
+  for (int y = 0; y + 1 < height; ++y)
+    twins_[static_cast<std::size_t>(y)] =
+        cells_of(y) == cells_of(y + 1) &&
+        std::equal(kept_.view().row(y), kept_.view().row(y) + words_of(width),
+                   kept_.view().row(y + 1));
 }
 
-void CountedPixels::count_row(int y, const std::uint64_t* bits, std::uint32_t* cells) const {
+void CountedPixels::count_row(int y, const std::uint64_t* bits, std::uint32_t* cells,
+                              int times) const {
   if (is_empty(bits, words_of(plan_.width))) return;
   std::uint32_t* row = cells + cell_of(y, plan_.config.rows, plan_.height) * plan_.config.columns;
   for (const Piece& piece : pieces_)
     if (const std::uint64_t word = bits[piece.word] & piece.bits; word != 0)
-      row[piece.column] += set_bits(word);
+      row[piece.column] += set_bits(word) * static_cast<std::uint32_t>(times);
 }
 
 }  // namespace cuface::motion

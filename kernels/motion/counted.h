@@ -1,6 +1,7 @@
 // The pixels that count, on the host: those that are not ignored, and how many of each cell.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,8 +20,10 @@ class CountedPixels {
   Bits kept() const { return kept_.view(); }
   /// Of each cell, row after row; those of the border count.
   const std::uint32_t* cell_pixels() const { return cell_pixels_; }
-  /// The set pixels of each cell in a row of bits, added.
-  void count_row(int y, const std::uint64_t* bits, std::uint32_t* cells) const;
+  /// The set pixels of each cell in a row of bits, added; `times` such rows.
+  void count_row(int y, const std::uint64_t* bits, std::uint32_t* cells, int times = 1) const;
+  /// Whether the row below has the same cells, and keeps the same pixels.
+  bool has_twin(int y) const { return twins_[static_cast<std::size_t>(y)] != 0; }
 
  private:
   /// A part of a row of words that belongs to one cell.
@@ -32,6 +35,7 @@ class CountedPixels {
   const MotionPlan plan_;
   BitImage kept_;
   std::vector<Piece> pieces_;
+  std::vector<std::uint8_t> twins_;
   std::uint32_t cell_pixels_[kMostMotionCells * kMostMotionCells] = {};
 };
 

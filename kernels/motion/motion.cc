@@ -161,24 +161,33 @@ class MotionDetector::Impl {
     counted_.count_row(y, row, result_.cell_changed);
   }
 
+  /// Counts a row of what the background has found, in so many rows of the mask, of which it makes
+  /// one.
+  void count_half(int y, const std::uint64_t* half, int times, std::uint64_t* out,
+                  std::uint32_t* cells) const {
+    const int words = words_of(plan_.width);
+    if (motion::is_empty(half, found_.view().width)) {
+      std::fill_n(out, words, std::uint64_t{0});
+      return;
+    }
+    const std::uint64_t* kept = counted_.kept().row(y);
+    for (int i = 0; i < words; ++i) out[i] = motion::doubled_word(half, i) & kept[i];
+    counted_.count_row(y, out, cells, times);
+  }
+
   /// The mask of what the background has found, and what differs from that of the frame before.
   void count_found() {
-    const int words = words_of(plan_.width);
-    for (int y = 0; y < plan_.height; ++y) {
-      const std::uint64_t *now = found_.view().row(y / 2), *before = before_.view().row(y / 2);
-      const std::uint64_t* kept = counted_.kept().row(y);
-      std::uint64_t *row = mask_.view().row(y), *stirred = stirred_.view().row(0);
-      if (motion::is_empty(now, found_.view().width) &&
-          motion::is_empty(before, found_.view().width)) {
-        std::fill_n(row, words, std::uint64_t{0});
-        continue;
+    const int words = words_of(plan_.width), halves = found_.view().width;
+    for (int y = 0; y < plan_.height; y += 2) {
+      const std::uint64_t* now = found_.view().row(y / 2);
+      std::uint64_t* before = before_.view().row(y / 2);
+      for (int i = 0; i < halves; ++i) before[i] ^= now[i];
+      const int end = std::min(y + 2, plan_.height), times = counted_.has_twin(y) ? 2 : 1;
+      for (int v = y; v < end; v += times) {
+        count_half(v, now, times, mask_.view().row(v), result_.cell_changed);
+        count_half(v, before, times, stirred_.view().row(0), result_.cell_stirred);
       }
-      for (int i = 0; i < words; ++i) {
-        row[i] = motion::doubled_word(now, i) & kept[i];
-        stirred[i] = (motion::doubled_word(before, i) & kept[i]) ^ row[i];
-      }
-      counted_.count_row(y, row, result_.cell_changed);
-      counted_.count_row(y, stirred, result_.cell_stirred);
+      if (times == 2) std::copy_n(mask_.view().row(y), words, mask_.view().row(y + 1));
     }
     std::swap(found_, before_);
   }
