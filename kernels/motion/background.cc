@@ -97,8 +97,7 @@ Background::Background(int width, int height)
       moved_(width_, height_),
       hidden_bits_(width_, height_) {
   const int words = words_of(width_);
-  planes_.modes = LargeMemory(sizeof(ModeBlock) * static_cast<std::size_t>(kModes) *
-                              static_cast<std::size_t>(words) * static_cast<std::size_t>(height_));
+  planes_.modes = {words, kModes * height_};
   planes_.notes = {words, height_};
   planes_.restless = {width_, height_};
   planes_.unsure = {width_, height_};

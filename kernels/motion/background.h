@@ -1,11 +1,9 @@
 // The method background on the CPU (mixture.h, light.h).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "kernels/common/large_memory.h"
 #include "kernels/motion/around.h"
 #include "kernels/motion/half.h"
 #include "kernels/motion/light.h"
@@ -39,15 +37,12 @@ struct BlockNotes {
 
 /// What is known of each pixel.
 struct ModePlanes {
-  LargeMemory modes;  ///< the first mode of all pixels, then the others: mode()
+  Image<ModeBlock> modes;  ///< the first mode of all pixels, then the others: mode()
   Image<BlockNotes> notes;
   Image<std::uint8_t> restless;
   BitImage unsure;  ///< kUnsure
 
-  ModeBlock* mode(int k, int y) {
-    const std::ptrdiff_t row = std::ptrdiff_t{k} * notes.height() + y;
-    return static_cast<ModeBlock*>(modes.data()) + row * notes.width();
-  }
+  ModeBlock* mode(int k, int y) { return modes.view().row(k * notes.height() + y); }
 };
 
 /// A row of all that its pixels are judged by. For the vector code it may be read and written up to
