@@ -45,16 +45,19 @@ class EdgeDetect final : public Element {
     const std::shared_ptr<Edges> edges = pool_.take(frame.width(), frame.height());
     EdgeViews views;
     views.bits = edges->bits.view();
-    if (settings.output == EdgeOutput::kPicture) views.map = picture_.view();
+    const bool picture = settings.output == EdgeOutput::kPicture;
+    const bool masks = picture && settings.mask;
+    if (masks) views.map = picture_.view();
     if (settings.output == EdgeOutput::kGradient) views.magnitude = picture_.view();
     if (settings.output == EdgeOutput::kAngle) views.angle = picture_.view();
     CUFACE_TRY(detector_->run(luma->view(), views, &stop_flag()));
     frame.add_result<Edges>({edges, frame.width(), frame.height()});
     if (settings.output == EdgeOutput::kMeta) return {};
-    const bool masks = settings.mask && settings.output == EdgeOutput::kPicture;
     return frame.write([&](const FrameView& view) -> Status {
       if (masks)
         write_black(std::as_const(picture_).view(), view);
+      else if (picture)
+        write_bits(edges->bits.view(), view);
       else
         write_grey(std::as_const(picture_).view(), view);
       return {};

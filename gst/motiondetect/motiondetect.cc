@@ -260,12 +260,13 @@ class MotionDetect final : public Element {
 
   /// In place of the picture.
   Status show(Frame& frame, MotionOutput output, const MotionResult& result) {
+    if (output == MotionOutput::kMask && !frame.is_gap())
+      return frame.write([&](const FrameView& view) -> Status {
+        write_bits(detector_->mask(), view);
+        return {};
+      });
     if (picture_.width() == 0) picture_ = {frame.width(), frame.height()};
-    const bool looked = !frame.is_gap();
-    if (output == MotionOutput::kMask && looked)
-      unpack(detector_->mask(), picture_.view());
-    else
-      draw_cells(plan_, result, picture_.view());
+    draw_cells(plan_, result, picture_.view());
     return frame.write([&](const FrameView& view) -> Status {
       write_grey(std::as_const(picture_).view(), view);
       return {};

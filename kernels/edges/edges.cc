@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/common/bits.h"
+#include "kernels/common/draw_bits.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
 #include "kernels/convolve/convolve.h"
@@ -165,7 +166,7 @@ class EdgeDetector::Impl {
     if (!out.map.data && !out.bits.data) return {};
     linker_->run(rows_->ridges, rows_->edges);
     for (int y = 0; y < height_; ++y) {
-      if (out.map.data) edges::draw(rows_->edges.row(y), width_, out.map.row(y));
+      if (out.map.data) draw_bits(rows_->edges.row(y), width_, 0, 255, out.map.row(y));
       if (out.bits.data) std::copy_n(rows_->edges.row(y), out.bits.width, out.bits.row(y));
     }
     return {};

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
+#include "kernels/common/draw_bits.h"
 #include "kernels/common/simd.h"
 #include "kernels/luma/cpu/grey_rows.h"
 #include "kernels/luma/grey.h"
@@ -55,6 +57,26 @@ void put_neutral_chroma(const FrameView& frame) {
           grey::put(out + x * c.pixel_stride, c.depth, c.shift, neutral);
     }
     if (pairs) return;
+  }
+}
+
+/// The frame's greys, row by row: row_of(y).
+template <typename RowOf>
+void write_rows(const RowOf& row_of, const FrameView& frame) {
+  const int depth = frame.component[0].depth;
+  std::uint32_t samples[256];
+  for (int v = 0; v < 256; ++v)
+    samples[v] = grey::sample_of(static_cast<std::uint8_t>(v), depth, frame.full_range);
+  const int greys = frame.rgb ? 3 : 1;
+  for (int y = 0; y < frame.height; ++y) {
+    const std::uint8_t* in = row_of(y);
+    const int done = put_bytes(in, y, frame);
+    for (int i = 0; i < greys; ++i) {
+      const Component& c = frame.component[i];
+      std::uint8_t* out = c.data + y * c.stride;
+      for (int x = done; x < frame.width; ++x)
+        grey::put(out + x * c.pixel_stride, depth, c.shift, samples[in[x]]);
+    }
   }
 }
 
@@ -115,20 +137,26 @@ void write_black(ImageView<const std::uint8_t> mask, const FrameView& frame) {
 }
 
 void write_grey(ImageView<const std::uint8_t> picture, const FrameView& frame) {
-  const int depth = frame.component[0].depth;
-  std::uint32_t samples[256];
-  for (int v = 0; v < 256; ++v)
-    samples[v] = grey::sample_of(static_cast<std::uint8_t>(v), depth, frame.full_range);
-  const int greys = frame.rgb ? 3 : 1;
-  for (int y = 0; y < frame.height; ++y) {
-    const std::uint8_t* in = picture.row(y);
-    const int done = put_bytes(in, y, frame);
-    for (int i = 0; i < greys; ++i) {
-      const Component& c = frame.component[i];
-      std::uint8_t* out = c.data + y * c.stride;
-      for (int x = done; x < frame.width; ++x)
-        grey::put(out + x * c.pixel_stride, depth, c.shift, samples[in[x]]);
-    }
+  write_rows([&](int y) { return picture.row(y); }, frame);
+  if (!frame.rgb) put_neutral_chroma(frame);
+}
+
+void write_bits(ImageView<const std::uint64_t> bits, const FrameView& frame) {
+  const Component& c = frame.component[0];
+  if (!frame.rgb && c.depth == 8 && c.pixel_stride == 1) {
+    const auto sample = [&](std::uint8_t grey) {
+      return static_cast<std::uint8_t>(grey::sample_of(grey, 8, frame.full_range));
+    };
+    for (int y = 0; y < frame.height; ++y)
+      draw_bits(bits.row(y), frame.width, sample(0), sample(255), c.data + y * c.stride);
+  } else {
+    std::vector<std::uint8_t> row(static_cast<std::size_t>(frame.width));
+    write_rows(
+        [&](int y) {
+          draw_bits(bits.row(y), frame.width, 0, 255, row.data());
+          return row.data();
+        },
+        frame);
   }
   if (!frame.rgb) put_neutral_chroma(frame);
 }

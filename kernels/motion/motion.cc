@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/common/draw_bits.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
 #include "kernels/motion/background.h"
@@ -250,8 +251,7 @@ ImageView<const std::uint64_t> MotionDetector::mask() const { return impl_->mask
 const MotionPlan& MotionDetector::plan() const { return impl_->plan(); }
 
 void unpack(ImageView<const std::uint64_t> bits, ImageView<std::uint8_t> out) {
-  for (int y = 0; y < out.height; ++y)
-    for (int x = 0; x < out.width; ++x) out.at(x, y) = bit_at(bits, x, y) ? 255 : 0;
+  for (int y = 0; y < out.height; ++y) draw_bits(bits.row(y), out.width, 0, 255, out.row(y));
 }
 
 void draw_cells(const MotionPlan& plan, const MotionResult& result, ImageView<std::uint8_t> out) {

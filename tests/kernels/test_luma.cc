@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 #include <vector>
 
+#include "kernels/common/bits.h"
 #include "kernels/luma/luma.h"
 #include "kernels/luma/write.h"
 #include "tests/kernels/luma_suite.h"
@@ -216,6 +217,21 @@ TEST_P(WriteGreyVersions, EveryLayoutAndWidthFollowsTheFormula) {
           }
       }
       write_grey({picture.data(), width, kHeight, width}, frame);
+      ASSERT_EQ(bytes, expected) << packing.name << ", " << width;
+      // A map of bits is written as its bytes are.
+      const int words = words_of(width);
+      std::vector<std::uint64_t> map(static_cast<std::size_t>(words * kHeight));
+      std::vector<std::uint8_t> drawn(picture.size());
+      for (int y = 0; y < kHeight; ++y) {
+        std::uint8_t* row = drawn.data() + y * width;
+        for (int x = 0; x < width; ++x)
+          row[x] = picture[static_cast<std::size_t>(y * width + x)] > 99 ? 255 : 0;
+        pack_row(row, width, map.data() + y * words);
+      }
+      write_grey({drawn.data(), width, kHeight, width}, frame);
+      expected = bytes;
+      write_grey({picture.data(), width, kHeight, width}, frame);
+      write_bits({map.data(), words, kHeight, words * 8}, frame);
       ASSERT_EQ(bytes, expected) << packing.name << ", " << width;
     }
   EXPECT_GT(compared, 50'000);

@@ -21,7 +21,6 @@ namespace cuface::edges::HWY_NAMESPACE {
 bool classify_rows(Rows&, ImageView<const std::uint8_t>, const GradientViews&, const StopFlag*) {
   return false;
 }
-void draw_row(const std::uint64_t*, int, std::uint8_t*) {}
 #else
 
 /// a * b, of values from 0 to 32,767: of 32 bits most machines have slow products.
@@ -275,16 +274,6 @@ bool classify_rows(Rows& rows, ImageView<const std::uint8_t> grey, const Gradien
   return classify_taps<7>(rows, grey, wanted, stop);
 }
 
-void draw_row(const std::uint64_t* bits, int width, std::uint8_t* out) {
-  const hn::ScalableTag<std::uint8_t> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(bits);
-  int x = 0;
-  for (; x + lanes <= width; x += lanes)
-    hn::StoreU(hn::VecFromMask(d, hn::LoadMaskBits(d, bytes + x / 8)), d, out + x);
-  for (; x < width; ++x) out[x] = bytes[x / 8] >> (x % 8) & 1 ? 255 : 0;
-}
-
 #endif
 }  // namespace cuface::edges::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -293,7 +282,6 @@ HWY_AFTER_NAMESPACE();
 namespace cuface::edges {
 
 HWY_EXPORT(classify_rows);
-HWY_EXPORT(draw_row);
 
 Rows::Rows(int width_, int height_, const EdgeRules& rules_, const std::vector<int>& blur_)
     : width(width_),
@@ -315,10 +303,6 @@ Rows::Rows(int width_, int height_, const EdgeRules& rules_, const std::vector<i
 bool classify(Rows& rows, ImageView<const std::uint8_t> grey, const GradientViews& wanted,
               const StopFlag* stop) {
   return CUFACE_DISPATCH(classify_rows)(rows, grey, wanted, stop);
-}
-
-void draw(const std::uint64_t* bits, int width, std::uint8_t* out) {
-  CUFACE_DISPATCH(draw_row)(bits, width, out);
 }
 
 }  // namespace cuface::edges

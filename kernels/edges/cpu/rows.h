@@ -72,9 +72,6 @@ struct GradientViews {
 bool classify(Rows& rows, ImageView<const std::uint8_t> grey, const GradientViews& wanted,
               const StopFlag* stop);
 
-/// A row of the map: 255 where the bit is set.
-void draw(const std::uint64_t* bits, int width, std::uint8_t* out);
-
 /// What Linking does, over the bits of a whole picture: link.cc.
 class Linker {
  public:
