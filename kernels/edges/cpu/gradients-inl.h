@@ -143,8 +143,8 @@ void blur_across(std::int16_t* sums, const std::vector<int>& weights, int width,
 /// The blur of kSize pixels whose weights are multiples of kNarrowUnit, as those of 3 and 5 are:
 /// without that factor its sums fit 16 bits both ways. Calls use(x, pixels) for each vector.
 template <int kSize, typename F>
-void blur_narrow(const std::uint8_t* const* given, const std::vector<int>& weights, int width,
-                 std::int16_t* sums, std::int16_t* out, F use) {
+HWY_INLINE void blur_narrow(const std::uint8_t* const* given, const std::vector<int>& weights,
+                            int width, std::int16_t* sums, std::int16_t* out, F use) {
   constexpr int kHalf = kSize / 2, kBits = 8;
   static_assert(kNarrowUnit * kNarrowUnit == 1 << (2 * kBlurBits - kBits));
   const hn::RebindToUnsigned<Shorts> d;
@@ -160,7 +160,8 @@ void blur_narrow(const std::uint8_t* const* given, const std::vector<int>& weigh
     return sum;
   };
   ShortRows copies;
-  const auto rows = copies.widen(given, kSize, width);
+  const std::uint8_t* rows[std::size_t{kSize}];  // in registers: a store might write to those given
+  std::copy_n(copies.widen(given, kSize, width), kSize, rows);
   cover(width, lanes, [&](int x) HWY_ATTR {
     const auto sum = weighed(
         [&](int i) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x)); });

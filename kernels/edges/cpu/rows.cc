@@ -163,7 +163,7 @@ class SumsDown {
  private:
   /// The next row. Calls use(x, pixels) for each vector of it.
   template <typename F>
-  void blur(F use) {
+  HWY_INLINE void blur(F use) {
     const int size = static_cast<int>(rows_.blur.size()), width = rows_.width;
     const std::uint8_t* from[kMostBlur];
     for (int i = 0; i < size; ++i)
