@@ -96,10 +96,9 @@ class MotionDetect final : public Element {
     }
     time_ += step_of(frame);
     if (frame.device()) return process_on_device(frame, settings);
-    MotionResult nothing;
-    const MotionResult* result = &nothing;
+    const MotionResult* result = &nothing_;
     if (frame.is_gap())
-      rest(nothing);
+      rest(nothing_);
     else
       CUFACE_TRY(look(frame, result));
     deliver(frame, *result);
@@ -241,9 +240,8 @@ class MotionDetect final : public Element {
       CUFACE_TRY(device_->make(frame, plan_.config, ignored.view()));
     }
     if (frame.is_gap()) {
-      MotionResult nothing;
-      rest(nothing);
-      deliver(frame, nothing);
+      rest(nothing_);
+      deliver(frame, nothing_);
       if (settings.output != MotionOutput::kMeta) CUFACE_TRY(device_->show_nothing(frame));
     } else {
       CUFACE_TRY(take(device_->look(frame, time_, settings.output, ids_before_), found_));
@@ -286,7 +284,8 @@ class MotionDetect final : public Element {
   Image<std::uint8_t> picture_;
   MotionEvents events_;
   FirstSeen first_seen_;
-  MotionFound found_;  ///< on the last frame
+  MotionFound found_;     ///< on the last frame
+  MotionResult nothing_;  ///< of a gap
   /// A frame whose result the GPU may still be making.
   struct Pending {
     MotionFound motion;

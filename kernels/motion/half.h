@@ -23,6 +23,7 @@ CUFACE_HD inline std::uint8_t half_at(const ImageView<const std::uint8_t>& pictu
 
 /// Each of 32 bits twice.
 CUFACE_HD inline std::uint64_t doubled(std::uint32_t half) {
+  if (half == 0) return 0;  // mostly
   std::uint64_t bits = half;
   bits = (bits | bits << 16) & 0x0000ffff0000ffff;
   bits = (bits | bits << 8) & 0x00ff00ff00ff00ff;

@@ -105,7 +105,7 @@ class MotionDetector::Impl {
   }
 
   const MotionResult& finish() {
-    result_ = {};
+    clear_result();
     mask_.clear();
     end_event(state_, result_);
     return result_;
@@ -115,6 +115,15 @@ class MotionDetector::Impl {
   ImageView<const std::uint64_t> mask() const { return mask_.view(); }
 
  private:
+  int cells() const { return plan_.config.columns * plan_.config.rows; }
+
+  /// Of cells that there are not nothing is ever counted.
+  void clear_result() {
+    static_cast<MotionSummary&>(result_) = {};
+    for (std::uint32_t* counts : {result_.cell_changed, result_.cell_pixels, result_.cell_stirred})
+      std::fill_n(counts, cells(), 0u);
+  }
+
   /// A frame that was compared with nothing.
   const MotionResult& rest(std::int64_t time) {
     follow_event(plan_, time, state_, result_);
@@ -123,14 +132,14 @@ class MotionDetector::Impl {
 
   /// What the mask of a frame comes to.
   const MotionResult& follow(const motion::Background::Seen& seen, std::int64_t time) {
-    result_ = {};
+    clear_result();
     result_.learning = seen.learning;
     if (!seen.compared || seen.global) {
       mask_.clear();
       found_.clear();
     }
     if (!seen.compared) return rest(time);
-    std::copy_n(counted_.cell_pixels(), std::size(result_.cell_pixels), result_.cell_pixels);
+    std::copy_n(counted_.cell_pixels(), cells(), result_.cell_pixels);
     if (background_)
       count_found();
     else
