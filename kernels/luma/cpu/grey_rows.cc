@@ -55,11 +55,14 @@ int repeat_row(const std::uint8_t* in, int width, std::uint8_t* out, int pixel_s
   if (pixel_stride == 3) {
     const Bytes d;
     const int lanes = static_cast<int>(hn::Lanes(d));
-    for (; x + lanes < width; x += lanes) {
-      const auto grey = hn::LoadU(d, in + x);
-      hn::StoreInterleaved3(grey, grey, grey, d, out + 3 * x);
-    }
-    return x;
+    const auto repeat = [&](int at) HWY_ATTR {
+      const auto grey = hn::LoadU(d, in + at);
+      hn::StoreInterleaved3(grey, grey, grey, d, out + 3 * at);
+    };
+    for (; x + lanes <= width; x += lanes) repeat(x);
+    if (x == width || width < lanes) return x;
+    repeat(width - lanes);  // once more, what is done already among it
+    return width;
   }
   // The fourth byte is the one behind these three, perhaps the next pixel's own.
   const Words d;

@@ -9,7 +9,7 @@ namespace cuface::grey {
 void limited_samples_row(const std::uint8_t* in, int width, std::uint8_t* out);
 
 /// Three neighbouring bytes of each pixel, `pixel_stride` (3 or 4) bytes apart, become its grey;
-/// the fourth stays. Gives how many pixels are done: at least one is left to the plain version.
+/// the fourth stays. Gives how many pixels are done; the others are left to the plain version.
 int rgb_samples_row(const std::uint8_t* in, int width, std::uint8_t* out, int pixel_stride);
 
 }  // namespace cuface::grey

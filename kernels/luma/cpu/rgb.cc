@@ -53,10 +53,16 @@ template <typename Load>
 HWY_INLINE int weigh_all(int width, std::uint8_t* out, Load load) {
   const int lanes = static_cast<int>(hn::Lanes(Shorts()));
   int x = 0;
-  for (; x + lanes < width; x += lanes) {
+  const auto take = [&] HWY_ATTR {
     ByteVector r, g, b;
     load(x, r, g, b);
     weigh(r, g, b, out + x);
+    x += lanes;
+  };
+  while (x + lanes < width) take();
+  if (x + 1 < width && lanes < width) {
+    x = width - lanes - 1;  // once more, what is done already among it
+    take();
   }
   return x;
 }
