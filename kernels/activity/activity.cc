@@ -16,6 +16,7 @@ Activity::Activity(int width, int height, int full_width, int full_height, bool 
     cell_of_column_.resize(static_cast<std::size_t>(first_block(c + 1, grid_.columns, width)),
                            static_cast<std::uint8_t>(c));
   column_sums_.resize(static_cast<std::size_t>(blocks_across_) * kBlock);
+  column_differs_.resize(static_cast<std::size_t>(blocks_across_));
   now_.resize(static_cast<std::size_t>(blocks_across_) * static_cast<std::size_t>(blocks_down_));
   then_.resize(now_.size());
 }
@@ -47,17 +48,21 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
   } else {
     for (int row = 0; row < grid_.rows; ++row) {
       int blocks[kMostCells] = {}, differ[kMostCells] = {};
+      std::fill(column_differs_.begin(), column_differs_.end(), std::uint16_t{0});
       const int first = first_block(row, grid_.rows, grid_.height);
       const int end = first_block(row + 1, grid_.rows, grid_.height);
       for (int y = first; y < end; ++y) {
         std::uint8_t* now = now_.data() + std::ptrdiff_t{y} * blocks_across_;
         const std::uint8_t* then = then_.data() + std::ptrdiff_t{y} * blocks_across_;
         reduce(picture, y, now);
-        for (int x = 0; x < blocks_across_; ++x) {
-          const auto column = cell_of_column_[static_cast<std::size_t>(x)];
-          ++blocks[column];
-          differ[column] += differs(now[x], then[x]);
-        }
+        std::uint16_t* column_differs = column_differs_.data();
+        for (int x = 0; x < blocks_across_; ++x)
+          column_differs[x] =
+              static_cast<std::uint16_t>(column_differs[x] + differs(now[x], then[x]));
+      }
+      for (std::size_t x = 0; x < column_differs_.size(); ++x) {
+        blocks[cell_of_column_[x]] += end - first;
+        differ[cell_of_column_[x]] += column_differs_[x];
       }
       for (int c = 0; c < grid_.columns; ++c)
         if (has_changed(differ[c], blocks[c])) changed_[row] |= std::uint64_t{1} << c;

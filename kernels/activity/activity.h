@@ -79,7 +79,7 @@ class Activity {
   bool taken_ = false;
   std::vector<std::uint8_t> cell_of_column_;  ///< of blocks
   std::vector<FollowedCells> followed_;
-  std::vector<std::uint16_t> column_sums_;
+  std::vector<std::uint16_t> column_sums_, column_differs_;
   std::vector<std::uint8_t> now_, then_;  ///< means, row after row
   std::uint64_t changed_[kMostCells] = {};
   ActivityMap map_;
