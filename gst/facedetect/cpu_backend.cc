@@ -41,7 +41,7 @@ class CascadeBackend final : public CpuBackend {
     if (is_unchanged(found_, what)) return Searched{};
     Searched out{what,
                  faces_from_detections(found_, what, model_->name, frame.width(), frame.height())};
-    if (what.only_if_changed()) out.pause = motion_pause(found_.changed_cells, found_.cells);
+    if (what.only_if_changed()) out.pause = motion_pause(what, found_.changed_cells, found_.cells);
     return out;
   }
 

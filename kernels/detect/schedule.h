@@ -22,24 +22,27 @@ namespace cuface {
 inline constexpr std::uint64_t kActiveInterval = 10;
 inline constexpr auto kUsualPause = static_cast<std::int32_t>(kActiveInterval);
 
-/// So many times the share of the picture that was searched is the time in frames before what moves
-/// is searched again.
-inline constexpr std::int32_t kMotionPause = 10;
-
-/// Frames from a search of so many changed cells to the next; 0 = none had changed, and it was no
-/// search.
-CUFACE_HD inline std::int32_t motion_pause(std::int32_t changed, std::int32_t cells,
-                                           std::int32_t of_all = kMotionPause) {
-  const std::int32_t pause = cells > 0 ? (of_all * changed + cells - 1) / cells : 0;
-  return pause < kUsualPause ? pause : kUsualPause;
+/// Frames from a search of so many changed cells to the next of new motion: so many times their
+/// share as `of_all`, and at least so many; 0 = none had changed, and it was no search.
+CUFACE_HD inline std::int32_t share_pause(std::int32_t changed, std::int32_t cells,
+                                          std::int32_t of_all, std::int32_t least) {
+  if (changed == 0) return 0;
+  const std::int32_t pause = (of_all * changed + cells - 1) / cells;
+  return pause < least ? least : pause < kUsualPause ? pause : kUsualPause;
 }
 
-/// The same of a network, all of whose searches are of the whole picture: three frames where
-/// somebody may come in, more where the light or the camera changes much.
-CUFACE_HD inline std::int32_t network_pause(std::int32_t changed, std::int32_t cells) {
-  constexpr std::int32_t kLeast = 3, kOfAll = 15;
-  const std::int32_t pause = motion_pause(changed, cells, kOfAll);
-  return pause > kLeast ? pause : kLeast;
+/// After a search of `what`. Of all that has changed most is people who are followed: whoever comes
+/// in then has not been searched for, and does not wait long.
+CUFACE_HD inline std::int32_t motion_pause(const SearchRegion& what, std::int32_t changed,
+                                           std::int32_t cells) {
+  return what.only_new() ? share_pause(changed, cells, kUsualPause, 2)
+                         : share_pause(changed, cells, 3, 1);
+}
+
+/// The same of a network, all of whose searches are of the whole picture.
+CUFACE_HD inline std::int32_t network_pause(const SearchRegion& what, std::int32_t changed,
+                                            std::int32_t cells) {
+  return share_pause(changed, cells, what.only_new() ? 15 : 0, 3);
 }
 /// And from each of them to its next of all that has changed.
 inline constexpr std::int32_t kNetworkRest = 12;
@@ -108,6 +111,7 @@ struct SearchSchedule {
   std::int32_t put_off = 0;        ///< bands by which a spread search is behind the frames' numbers
   std::int32_t pause = 0;          ///< frames before what moves is searched, at least
   std::int32_t rest = 0;           ///< the same of what moves where somebody is followed
+  std::int32_t little = 0;         ///< frames on which waits() has put a search off
 
   /// The part of this frame to search; count 0 = nothing.
   CUFACE_HD SearchRegion next(const SearchRequest& ask) {
@@ -141,12 +145,19 @@ struct SearchSchedule {
     const bool due = ask.motion ? wanted == kWhole : wanted || active_wanted || ask.spread();
     return ask.late && (due || ask.tentative);
   }
+  /// Whether a network puts off the search that next() has returned: little has moved, less than a
+  /// twelfth of the cells, and the search has not waited long. Large new motion does not wait.
+  CUFACE_HD bool waits(const SearchRegion& what, std::int32_t changed, std::int32_t cells) {
+    return what.only_if_changed() && !what.only_new() && 12 * changed < cells &&
+           ++little < kNetworkRest;
+  }
   /// Call it after a search of `what`, which next() returned; not for kChangedParts or kNewParts if
   /// nothing has changed. A band may well be without a face. `next`: motion_pause() of these.
   CUFACE_HD void searched(const SearchRegion& what, bool found_any, std::int32_t next = kUsualPause,
                           std::int32_t next_rest = kUsualPause) {
     if (what.count > 1) return;
     pause = next;
+    little = 0;
     if (what.only_new()) return;
     wanted = found_any ? kNothing : kAgain;
     active_wanted = 0;

@@ -85,21 +85,32 @@ TEST_F(Smart, PassesOnWhatCannotBeSearched) {
 }
 
 TEST(MotionPause, IsAsLongAsTheShareThatWasSearched) {
-  EXPECT_EQ(motion_pause(0, 200), 0) << "it was no search";
-  EXPECT_EQ(motion_pause(0, 0), 0);
-  int last = 0;
-  for (int changed = 1; changed <= 200; ++changed) {
-    const int pause = motion_pause(changed, 200);
-    EXPECT_GE(pause, std::max(last, 1));
-    EXPECT_LE(pause, 10);
-    if (pause < 10) {
-      EXPECT_LE(kMotionPause * changed, 200 * pause) << "a search of every frame costs as much";
+  for (const auto pause_of : {motion_pause, network_pause})
+    for (const SearchRegion& what : {kChangedParts, kNewParts}) {
+      EXPECT_EQ(pause_of(what, 0, 200), 0) << "it was no search";
+      EXPECT_EQ(pause_of(what, 0, 0), 0);
+      const int first = pause_of(what, 1, 200);
+      int last = first;
+      for (int changed = 1; changed <= 200; ++changed) {
+        const int pause = pause_of(what, changed, 200);
+        EXPECT_GE(pause, last);
+        EXPECT_LE(pause, 10);
+        if (pause > first && pause < 10) {
+          EXPECT_LE(pause, last + 1) << changed;
+        }
+        last = pause;
+      }
+      EXPECT_EQ(pause_of(what, 4096, 4096), last);
     }
-    last = pause;
-  }
-  EXPECT_EQ(motion_pause(1, 200), 1);
-  EXPECT_EQ(motion_pause(200, 200), 10);
-  EXPECT_EQ(motion_pause(4096, 4096), 10);
+  EXPECT_EQ(motion_pause(kNewParts, 1, 200), 2);
+  EXPECT_EQ(motion_pause(kNewParts, 41, 200), 3);
+  EXPECT_EQ(motion_pause(kNewParts, 200, 200), 10);
+  EXPECT_EQ(motion_pause(kChangedParts, 1, 200), 1);
+  EXPECT_EQ(motion_pause(kChangedParts, 200, 200), 3);
+  EXPECT_EQ(network_pause(kNewParts, 40, 200), 3);
+  EXPECT_EQ(network_pause(kNewParts, 41, 200), 4);
+  EXPECT_EQ(network_pause(kNewParts, 200, 200), 10);
+  EXPECT_EQ(network_pause(kChangedParts, 200, 200), 3);
 }
 
 class MotionSearch : public Smart {
@@ -124,6 +135,15 @@ TEST_F(MotionSearch, LooksOnEveryFrameUntilSomethingHasMoved) {
   wish.searched(kNewParts, true, 10);
   EXPECT_EQ(next(), SearchRegion{});
   EXPECT_EQ(next(), kChangedParts) << "ten frames later, whatever was new";
+}
+
+TEST_F(MotionSearch, ALittleMotionWaitsForANetworkAndNotForLong) {
+  for (int i = 1; i < kNetworkRest; ++i) EXPECT_TRUE(wish.waits(kChangedParts, 9, 120)) << i;
+  EXPECT_FALSE(wish.waits(kChangedParts, 9, 120));
+  wish.searched(kWholePicture, true);
+  EXPECT_TRUE(wish.waits(kChangedParts, 9, 120));
+  EXPECT_FALSE(wish.waits(kChangedParts, 10, 120));
+  EXPECT_FALSE(wish.waits(kNewParts, 6, 120));
 }
 
 TEST_F(MotionSearch, TheWholePictureIsSearchedOnRequestOnly) {
@@ -305,13 +325,13 @@ TEST_F(SmartChain, MotionElsewhereMissesNoFace) {
     frames.back()(cv::Rect(10 + i % 2 * 8, 4, 8, 8)) = 255;
   }
   const Seen seen = run(motion + track + "max-missed=0 hold-time=0 min-points=0 ", frames);
-  EXPECT_EQ(seen.searches_at, "s-----------sssss--ssss---");
+  EXPECT_EQ(seen.searches_at, "s-----------ss--s--s--ss--");
   std::string counts;
   for (const int count : seen.counts) counts += static_cast<char>('0' + count);
   EXPECT_EQ(counts, "22222222222222222222221111") << "ten frames after the first search";
 }
 
-TEST_F(SmartChain, MotionOfAllIsSearchedEveryTenthFrameAndALittleMoreOften) {
+TEST_F(SmartChain, MotionOfAllIsSearchedTwiceInTenFramesAndALittleMoreOften) {
   cv::Mat stripes(1, kWidth / 4, CV_8U), wide;
   cv::RNG random(3);
   random.fill(stripes, cv::RNG::UNIFORM, 20, 120);
@@ -321,11 +341,10 @@ TEST_F(SmartChain, MotionOfAllIsSearchedEveryTenthFrameAndALittleMoreOften) {
     turning.push_back(wide(cv::Rect(5 * i, 0, kWidth, kHeight)).clone());
     draw_square(turning.back(), left.x, left.y, left.width);
     little.push_back(squares(kWidth, kHeight, {left}));
-    little.back()(cv::Rect(400 + i % 2 * 8, 300, 8, 8)) = 255;
+    little.back()(cv::Rect(400 + i % 3 * 8, 300, 8, 8)) = 255;
   }
-  EXPECT_EQ(run(motion + track, turning).searches_at, "s---------s---------s---------s---------s");
-  EXPECT_EQ(run(motion + track, little).searches_at, "s----------" + std::string(30, 's'))
-      << "the tenth frame is like the first";
+  EXPECT_EQ(run(motion + track, turning).searches_at, "s---------s--s------s--s------s--s-----ss");
+  EXPECT_EQ(run(motion + track, little).searches_at, "s---------ss-s-s-s-sss-s-s-s-sss-s-s-s-ss");
 }
 
 TEST_F(SmartChain, MotionLetsTheWholePictureBeAskedFor) {

@@ -70,9 +70,9 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
   state->run = run ? state->run : 0;
   const bool share = moved && what.only_if_changed();
   if (run)
-    state->wish.searched(what, out->count > 0,
-                         share ? motion_pause(moved->changed_cells, moved->cells) : state->pause,
-                         state->rest);
+    state->wish.searched(
+        what, out->count > 0,
+        share ? motion_pause(what, moved->changed_cells, moved->cells) : state->pause, state->rest);
   if (!seen) return;
   seen->wish = state->wish;
   __threadfence_system();
@@ -83,8 +83,9 @@ __global__ void end_kernel(SearchState* state, const DeviceFaces* before, const 
 __global__ void whole_kernel(SearchState* state, const Activity::State* moved) {
   state->rest = kNetworkRest;
   if (state->run == 0 || !state->what.only_if_changed()) return;
-  state->pause = network_pause(moved->changed_cells, moved->cells);
-  if (moved->is_unchanged(state->what)) {
+  state->pause = network_pause(state->what, moved->changed_cells, moved->cells);
+  if (moved->is_unchanged(state->what) ||
+      state->wish.waits(state->what, moved->changed_cells, moved->cells)) {
     state->run = 0;
     state->what = {};
   } else {

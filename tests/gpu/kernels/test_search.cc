@@ -100,7 +100,7 @@ TEST_F(SearchCuda, DecidesAsTheCpuDoes) {
     ASSERT_EQ(out->search_wanted, SearchRegion{});
     ASSERT_EQ(out->frame, frame);
     if (run && told_of_moves && what.only_if_changed())
-      wish.searched(what, found > 0, motion_pause(moved.changed_cells, moved.cells));
+      wish.searched(what, found > 0, motion_pause(what, moved.changed_cells, moved.cells));
     else if (run)
       wish.searched(what, found > 0);
     news += run && what.only_new();
@@ -192,7 +192,9 @@ TEST_F(SearchCuda, SearchesTheWholeWhereSomethingHasMoved) {
       ASSERT_EQ(
           cudaMemcpy(static_cast<void*>(&state), state_, sizeof state, cudaMemcpyDeviceToHost),
           cudaSuccess);
-      const bool none = due.only_if_changed() && changed == 0;
+      SearchSchedule schedule;
+      const bool none =
+          due.only_if_changed() && (changed == 0 || schedule.waits(due, changed, moved.cells));
       EXPECT_EQ(state.run, none ? 0 : due.count);
       EXPECT_EQ(state.what, none ? SearchRegion{} : due.only_if_changed() ? kWholePicture : due);
       if (state.run == 0) continue;
@@ -202,7 +204,8 @@ TEST_F(SearchCuda, SearchesTheWholeWhereSomethingHasMoved) {
       ASSERT_EQ(
           cudaMemcpy(static_cast<void*>(&state), state_, sizeof state, cudaMemcpyDeviceToHost),
           cudaSuccess);
-      const std::int32_t pause = due.only_if_changed() ? network_pause(changed, 50) : kUsualPause;
+      const std::int32_t pause =
+          due.only_if_changed() ? network_pause(due, changed, moved.cells) : kUsualPause;
       EXPECT_EQ(state.wish.pause, pause);
       EXPECT_EQ(state.wish.rest, kNetworkRest);
     }
