@@ -17,8 +17,8 @@ from motion_scenes import dead_leaves, sampled
 WIDTH, HEIGHT, FPS, LENGTH = 480, 272, 25, 300
 MARGIN = 48  # px of the room around the picture, for the camera
 KINDS = "room", "lights", "camera"
-CHOOSING = range(1, 7)
-REPORTED = range(301, 309)
+CHOOSING = *range(1, 13), *range(301, 309), *range(1001, 1011)  # 90 clips of three kinds
+REPORTED = range(2001, 2033)                                    # 96
 SHARE = 0.3, 0.8         # of the frames with a visible face
 VISIBLE = 0.6            # of a face's box, from which it counts as visible
 FEWEST, LEAST = 130, 10  # something moves where so many pixels change by more grey levels from frame to frame

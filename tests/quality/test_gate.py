@@ -38,6 +38,19 @@ def test_each_face_of_the_baseline_counts():
     assert gate.late_frames(mine, baseline, true) == [0, 12]
 
 
+def test_who_is_hidden_is_late_apart():
+    true = [truth((10, 1.0), (200, 0.5))] * 20
+    baseline = [[face(10, 1), face(200, 2)]] * 20
+    mine = [[face(10, 1)]] * 20
+    assert gate.late_frames(mine, baseline, true) == [0, 20]
+    assert gate.late_frames(mine, baseline, true, gate_scenes.VISIBLE) == [0]
+
+
+def test_an_error_is_of_clips():
+    assert gate.error_of_share([1, 1, 1], [100, 100, 100]) == 0
+    assert gate.error_of_share([0, 2] * 50, [100] * 100) == pytest.approx(0.1, rel=0.01)
+
+
 def test_recall_is_of_visible_faces():
     true = [truth((10, 1.0), (200, 0.5), (300, 0.7))] * 2
     assert gate.recall([[face(12), face(200)], [face(300), face(60)]], true) == (2, 4)
@@ -53,7 +66,8 @@ def test_a_closed_time_is_one_of_motion_without_a_search():
 def figures(ms, found, late, closed):
     by = {name: value for name, value in zip(gate.SEARCHES, ms)}
     return {"ms": by, "searches": by, "found": dict(zip(gate.SEARCHES, found)), "faces": 100,
-            "late": {name: [late] for name in gate.SAVED}, "closed": closed, "closed_camera": closed, "people": 150}
+            "late": {name: [late] for name in gate.SAVED}, "late_visible": {name: [late] for name in gate.SAVED},
+            "closed": closed, "closed_camera": closed, "people": 150}
 
 
 @pytest.mark.parametrize("ms,found,late,closed,missed", [
