@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,18 +49,22 @@ class GpuPictures {
   }
 
   /// Those of such tasks, which are there, to `to` in device memory and behind it, `apart` bytes
-  /// each. Those that lie one after the other are copied at once.
-  Status copy(std::span<const SearchTask> tasks, const std::vector<std::size_t>& numbers,
+  /// each, in an order that `numbers` has then. Those that lie one after the other are copied at
+  /// once, and sorted like this most do.
+  Status copy(std::span<const SearchTask> tasks, std::vector<std::size_t>& numbers,
               ImageView<std::uint8_t> to, std::size_t apart, cudaStream_t stream) {
     const auto stride = static_cast<std::size_t>(to.stride);
     const std::size_t bytes = stride * static_cast<std::size_t>(to.height);
-    for (std::size_t first = 0, end = 0; first < numbers.size(); first = end) {
-      const std::uint8_t* from = nullptr;
-      for (; end < numbers.size(); ++end) {
-        CUFACE_TAKE(at, find(tasks[numbers[end]].picture, stride));
-        if (end == first) from = at;
-        if (at != from + (end - first) * bytes) break;
-      }
+    std::vector<std::pair<const std::uint8_t*, std::size_t>> places;
+    for (const std::size_t number : numbers) {
+      CUFACE_TAKE(at, find(tasks[number].picture, stride));
+      places.emplace_back(at, number);
+    }
+    std::ranges::sort(places);
+    for (std::size_t i = 0; i < places.size(); ++i) numbers[i] = places[i].second;
+    for (std::size_t first = 0, end = 0; first < places.size(); first = end) {
+      const std::uint8_t* const from = places[first].first;
+      while (end < places.size() && places[end].first == from + (end - first) * bytes) ++end;
       CUFACE_TRY(cuda::check(cudaMemcpy2DAsync(to.data + first * apart, apart, from, bytes, bytes,
                                                end - first, cudaMemcpyDeviceToDevice, stream),
                              "copying backgrounds on the GPU"));
