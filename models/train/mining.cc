@@ -145,11 +145,18 @@ struct Miner::Impl {
       begin_next(stop);
   }
 
-  /// What each of them gave; `searches` are the workers'. `meanwhile` is done besides.
-  template <typename Meanwhile>
-  Result<std::vector<MinedWindows>> look_at(const MiningBatch& batch,
-                                            std::vector<MiningSearch>& searches,
-                                            const StopFlag* stop, const Meanwhile& meanwhile) {
+  /// Pictures that were looked at.
+  struct Looked {
+    MiningBatch batch;
+    std::vector<MinedWindows> results;
+    std::size_t given = 0;  ///< windows; no more of them are taken
+  };
+
+  /// What each of them gives; `searches` are the workers'. The first tasks are `others`.
+  template <typename Others>
+  Status look_at(Looked& of, std::vector<MiningSearch>& searches, const StopFlag* stop,
+                 int other_tasks, const Others& others) {
+    const MiningBatch& batch = of.batch;
     if (is_raised(stop)) return cancelled();
     if (batch.status.code() == StatusCode::kOutOfDeviceMemory &&
         options.backend != TrainingBackend::kCuda) {
@@ -159,13 +166,15 @@ struct Miner::Impl {
     } else {
       CUFACE_TRY(batch.status);
     }
-    std::vector<MinedWindows> results(batch.items.size());
-    workers.run(static_cast<int>(batch.items.size()) + 1, [&](int i, int worker) {
-      if (i == 0) return meanwhile();
-      const std::size_t at = static_cast<std::size_t>(i) - 1;
-      results[at] = batches.look(batch, at, searches[static_cast<std::size_t>(worker)]);
+    const std::vector<std::size_t> order = batch.longest_first();
+    of.results.resize(batch.items.size());
+    workers.run(static_cast<int>(batch.items.size()) + other_tasks, [&](int i, int worker) {
+      if (i < other_tasks) return others(i);
+      const std::size_t at = order[static_cast<std::size_t>(i - other_tasks)];
+      of.results[at] = batches.look(batch, at, searches[static_cast<std::size_t>(worker)]);
     });
-    return results;
+    for (const MinedWindows& result : of.results) of.given += result.hashes.size();
+    return {};
   }
 
   /// So much of what passes that one look at all backgrounds gives what is wanted: by a few of
@@ -180,11 +189,12 @@ struct Miner::Impl {
       for (const std::size_t most = at_once(); items.size() < most && i < probes; ++i)
         items.push_back({false, i * count / probes, 0, random_at(ahead.stage_key, i), 0, 0});
       if (is_raised(stop)) return cancelled();
-      MiningBatch batch = batches.begin(std::move(items), searching_gpu(), stop);
-      if (i == probes && batch.status.ok()) go_ahead(missing, stop);
-      batches.finish(batch, searching_gpu());
-      CUFACE_TAKE(results, look_at(batch, searches, stop, [] {}));
-      for (const MinedWindows& of : results) {
+      Looked probe;
+      probe.batch = batches.begin(std::move(items), searching_gpu(), stop);
+      if (i == probes && probe.batch.status.ok()) go_ahead(missing, stop);
+      batches.finish(probe.batch, searching_gpu());
+      CUFACE_TRY(look_at(probe, searches, stop, 0, [](int) {}));
+      for (const MinedWindows& of : probe.results) {
         CUFACE_TRY(of.status);
         passed += of.in_picture;
       }
@@ -239,6 +249,19 @@ struct Miner::Impl {
     return {};
   }
 
+  /// What these gave, which are none from then on.
+  Status take(Looked& all, MiningPosition& position, WindowList& found) {
+    const Looked of = std::move(all);
+    all = {};
+    return guarded("looking for negatives", [&]() -> Status {
+      for (std::size_t i = 0; i < of.results.size() && found.count() < options.wanted; ++i) {
+        CUFACE_TRY(of.results[i].status);
+        CUFACE_TRY(take(of.batch.items[i], of.results[i], position, found));
+      }
+      return {};
+    });
+  }
+
   const FeatureBank& bank;
   Backgrounds& backgrounds;
   const MiningOptions options;
@@ -287,23 +310,33 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     // Of generated pictures, which come last, each window is taken.
     if (!is_drawn(m.passing) && position.pictures < m.passes() && missing() > 0)
       CUFACE_TRY(m.estimate_share(searches, position, missing(), stop));
+    // Windows are taken while the next pictures are looked at, where it is sure that these have to.
+    Impl::Looked last;
     while (missing() > 0) {
       if (is_raised(stop)) return cancelled();
       if (!m.on_gpu) m.forget_ahead(position);
       if (m.ahead.batches.empty()) m.begin_next(stop);
-      MiningBatch batch = std::move(m.ahead.batches.front());
+      Impl::Looked next;
+      next.batch = std::move(m.ahead.batches.front());
       m.ahead.batches.pop_front();
-      if (batch.items.empty()) break;
-      m.batches.finish(batch, m.searching_gpu());
-      const std::size_t before = found.count();
-      CUFACE_TAKE(results, m.look_at(batch, searches, stop, [&] { m.go_ahead(missing(), stop); }));
-      for (std::size_t i = 0; i < batch.items.size() && missing() > 0; ++i) {
-        CUFACE_TRY(results[i].status);
-        CUFACE_TRY(m.take(batch.items[i], results[i], position, found));
+      if (next.batch.items.empty()) {
+        CUFACE_TRY(m.take(last, position, found));
+        break;
       }
-      m.ahead.pictures -= batch.items.size();
-      m.ahead.gain =
-          static_cast<double>(found.count() - before) / static_cast<double>(batch.items.size());
+      m.batches.finish(next.batch, m.searching_gpu());
+      Status taken;
+      const std::size_t now_missing = missing() - last.given;
+      CUFACE_TRY(m.look_at(next, searches, stop, 2, [&](int i) {
+        if (i == 0)
+          m.go_ahead(now_missing, stop);
+        else
+          taken = m.take(last, position, found);
+      }));
+      CUFACE_TRY(taken);
+      m.ahead.pictures -= next.results.size();
+      m.ahead.gain = static_cast<double>(next.given) / static_cast<double>(next.results.size());
+      last = std::move(next);
+      if (!m.on_gpu || last.given >= missing()) CUFACE_TRY(m.take(last, position, found));
       if (progress) progress();
     }
     return {};

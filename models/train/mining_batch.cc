@@ -1,5 +1,8 @@
 #include "models/train/mining_batch.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "kernels/common/guarded.h"
@@ -7,6 +10,15 @@
 #include "kernels/generated/generated.h"
 
 namespace cuface::train {
+
+std::vector<std::size_t> MiningBatch::longest_first() const {
+  std::vector<std::size_t> order(items.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, std::ranges::greater(), [this](std::size_t i) {
+    return searched[i].too_many ? SIZE_MAX : searched[i].boxes.size();
+  });
+  return order;
+}
 
 MiningBatch MiningBatches::begin(std::vector<MiningItem> items, GpuMining* gpu,
                                  const StopFlag* stop) {

@@ -26,6 +26,9 @@ struct MiningBatch {
   bool is_begun = false;                  ///< by the GPU
   std::vector<std::size_t> item_of;       ///< of each picture that it searches
   std::vector<SearchedPicture> searched;  ///< behind finish()
+
+  /// Its items, those first that take longest to look at: all threads are to be done at once.
+  std::vector<std::size_t> longest_first() const;
 };
 
 /// begin() and finish() serve one thread at a time, which need not always be the same; look() is
