@@ -67,13 +67,16 @@ class Workers::Pool {
   /// Helpers may join from here on.
   void begin(Call& call) {
     int wake = 0;
+    bool all = false;
     {
       const std::lock_guard lock(mutex_);
       calls_.push_back(&call);
       open_calls_ = static_cast<int>(calls_.size());
       ++busy_;
       wake = std::min({call.tasks - 1, call.threads - 1, idle_, room_for(call)});
+      all = wake == idle_;
     }
+    if (all) return work_.notify_all();  // one call of the system, not one each
     for (; wake > 0; --wake) work_.notify_one();
   }
 
