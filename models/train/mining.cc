@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <memory_resource>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -109,6 +111,12 @@ struct Miner::Impl {
     return items;
   }
 
+  void forget_seen() {
+    seen.reset();
+    seen_memory.release();
+    seen.emplace(options.wanted, &seen_memory);
+  }
+
   /// The GPU has these to search while the host looks at those before.
   struct Ahead {
     std::deque<MiningBatch> batches;
@@ -178,9 +186,9 @@ struct Miner::Impl {
   }
 
   /// So much of what passes that one look at all backgrounds gives what is wanted: by a few of
-  /// them. Behind those the GPU searches the first batches.
+  /// them. Behind those the GPU searches the first batch.
   Status estimate_share(std::vector<MiningSearch>& searches, const MiningPosition& position,
-                        std::size_t missing, const StopFlag* stop) {
+                        const StopFlag* stop) {
     constexpr std::uint64_t kProbes = 64;
     const std::uint64_t count = backgrounds.count(), probes = std::min(count, kProbes);
     double passed = 0;
@@ -191,7 +199,7 @@ struct Miner::Impl {
       if (is_raised(stop)) return cancelled();
       Looked probe;
       probe.batch = batches.begin(std::move(items), searching_gpu(), stop);
-      if (i == probes && probe.batch.status.ok()) go_ahead(missing, stop);
+      if (on_gpu && i == probes && probe.batch.status.ok()) begin_next(stop);
       batches.finish(probe.batch, searching_gpu());
       CUFACE_TRY(look_at(probe, searches, stop, 0, [](int) {}));
       for (const MinedWindows& of : probe.results) {
@@ -241,7 +249,7 @@ struct Miner::Impl {
                     ", pixel for pixel. A background holds nothing that is to be found: take it "
                     "out of one of both"};
       }
-      if (seen.insert(hash).second) found.add(window);
+      if (seen->insert(hash).second) found.add(window);
     }
     step_over(item, position);
     position.windows += of.windows;
@@ -274,7 +282,9 @@ struct Miner::Impl {
   double taken_share = 1;          ///< of the windows that a search finds, in the first pass
   Ahead ahead;
   std::unordered_map<std::uint64_t, std::size_t> positives;
-  std::unordered_set<std::uint64_t> seen;
+  /// Of the hashes taken, which all go at once: one by one they take a while.
+  std::pmr::monotonic_buffer_resource seen_memory;
+  std::optional<std::pmr::unordered_set<std::uint64_t>> seen;
 };
 
 Miner::Miner(const FeatureBank& bank, Backgrounds& backgrounds, const WindowList& positives,
@@ -294,10 +304,9 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     if (!stages.empty()) CUFACE_TRY(take(make_cascade(m.bank, stages), *model));
     m.passing = passing(stages);
     CUFACE_TRY(m.choose_processor(model));
-    m.seen.clear();
-    m.seen.reserve(m.options.wanted);
+    m.forget_seen();
     found.reserve(m.options.wanted);
-    for (std::size_t i = 0; i < found.count(); ++i) m.seen.insert(xxh64(found.at(i)));
+    for (std::size_t i = 0; i < found.count(); ++i) m.seen->insert(xxh64(found.at(i)));
     std::vector<MiningSearch> searches;
     for (int i = 0; i < m.workers.count(); ++i) searches.emplace_back(m.bank, *model, m.passing);
     m.taken_share = 1;
@@ -309,7 +318,7 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     };
     // Of generated pictures, which come last, each window is taken.
     if (!is_drawn(m.passing) && position.pictures < m.passes() && missing() > 0)
-      CUFACE_TRY(m.estimate_share(searches, position, missing(), stop));
+      CUFACE_TRY(m.estimate_share(searches, position, stop));
     // Windows are taken while the next pictures are looked at, where it is sure that these have to.
     Impl::Looked last;
     while (missing() > 0) {
