@@ -30,7 +30,6 @@ class CpuBackend : public DetectBackend {
  protected:
   explicit CpuBackend(BackendOwner owner) : owner_(std::move(owner)) {}
   const BackendOwner& owner() const { return owner_; }
-  SearchSchedule& schedule() { return schedule_; }
   /// The faces that a tracker on the CPU follows. Valid until the next call.
   std::span<const Followed> followed_by(const Frame& frame, const SearchInputs& inputs);
 

@@ -109,7 +109,7 @@ class CudaNetworkBackend final : public CudaBackend {
     });
   }
 
-  /// Whether to search the frame, as a whole: of kChangedParts and kNewParts where enough has
+  /// Whether to search the frame, as a whole: of kChangedParts and kNewParts where something has
   /// changed.
   Status gate(const Turn& turn, cuda::Launcher launch) {
     const int width = turn.frame.width(), height = turn.frame.height();

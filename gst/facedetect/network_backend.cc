@@ -62,7 +62,7 @@ class NetworkBackend final : public CpuBackend {
     return out;
   }
 
-  /// Whether to search the frame, as a whole: of kChangedParts and kNewParts where enough has
+  /// Whether to search the frame, as a whole: of kChangedParts and kNewParts where something has
   /// changed.
   Result<bool> has_changed(Frame& frame, const SearchInputs& inputs, const SearchRegion& what) {
     CUFACE_TAKE(picture, frame.luma());
@@ -70,8 +70,7 @@ class NetworkBackend final : public CpuBackend {
     if (!activity_) activity_.emplace(width, height, width, height, true);
     if (what.only_if_changed()) {
       activity_->look(picture->view(), followed_by(frame, inputs), what);
-      const std::int32_t changed = activity_->changed_cells();
-      if (changed == 0 || schedule().waits(what, changed, activity_->cells())) return false;
+      if (activity_->changed_cells() == 0) return false;
     }
     activity_->take(picture->view());
     return true;

@@ -55,7 +55,7 @@ class Activity {
 
   /// All of this picture is searched now.
   void take(ImageView<const std::uint8_t> picture);
-  /// The part taken last is not searched after all: as before the first take().
+  /// The picture taken last is not searched after all: as before the first take().
   void forget() { taken_ = false; }
   /// The part of this picture to search; changed cells count as searched from now on. Before the
   /// first take() all has changed. Valid until the next call. `what` is kActiveParts, kChangedParts

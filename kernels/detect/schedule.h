@@ -31,8 +31,8 @@ CUFACE_HD inline std::int32_t share_pause(std::int32_t changed, std::int32_t cel
   return pause < least ? least : pause < kUsualPause ? pause : kUsualPause;
 }
 
-/// After a search of `what`. Of all that has changed most is people who are followed: whoever comes
-/// in then has not been searched for, and does not wait long.
+/// After a search of `what`. Most of all that has changed is people who are followed, so a newcomer
+/// does not wait long for it.
 CUFACE_HD inline std::int32_t motion_pause(const SearchRegion& what, std::int32_t changed,
                                            std::int32_t cells) {
   return what.only_new() ? share_pause(changed, cells, kUsualPause, 2)
@@ -44,7 +44,7 @@ CUFACE_HD inline std::int32_t network_pause(const SearchRegion& what, std::int32
                                             std::int32_t cells) {
   return share_pause(changed, cells, what.only_new() ? 15 : 0, 3);
 }
-/// And from each of them to its next of all that has changed.
+/// Frames from each search of a network to the next of all that has changed.
 inline constexpr std::int32_t kNetworkRest = 12;
 
 /// The searches that are due on a frame by its number.
@@ -111,7 +111,6 @@ struct SearchSchedule {
   std::int32_t put_off = 0;        ///< bands by which a spread search is behind the frames' numbers
   std::int32_t pause = 0;          ///< frames before what moves is searched, at least
   std::int32_t rest = 0;           ///< the same of what moves where somebody is followed
-  std::int32_t little = 0;         ///< frames on which waits() has put a search off
 
   /// The part of this frame to search; count 0 = nothing.
   CUFACE_HD SearchRegion next(const SearchRequest& ask) {
@@ -145,19 +144,12 @@ struct SearchSchedule {
     const bool due = ask.motion ? wanted == kWhole : wanted || active_wanted || ask.spread();
     return ask.late && (due || ask.tentative);
   }
-  /// Whether a network puts off the search that next() has returned: little has moved, less than a
-  /// twelfth of the cells, and the search has not waited long. Large new motion does not wait.
-  CUFACE_HD bool waits(const SearchRegion& what, std::int32_t changed, std::int32_t cells) {
-    return what.only_if_changed() && !what.only_new() && 12 * changed < cells &&
-           ++little < kNetworkRest;
-  }
   /// Call it after a search of `what`, which next() returned; not for kChangedParts or kNewParts if
   /// nothing has changed. A band may well be without a face. `next`: motion_pause() of these.
   CUFACE_HD void searched(const SearchRegion& what, bool found_any, std::int32_t next = kUsualPause,
                           std::int32_t next_rest = kUsualPause) {
     if (what.count > 1) return;
     pause = next;
-    little = 0;
     if (what.only_new()) return;
     wanted = found_any ? kNothing : kAgain;
     active_wanted = 0;

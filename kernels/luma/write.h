@@ -13,7 +13,9 @@ namespace cuface {
 /// the range is limited; 0 and 255 always come back. Needs a frame that validate() accepts.
 void write_grey(ImageView<const std::uint8_t> picture, const FrameView& frame);
 
-/// The same of 255 where a bit of a map is set, and 0 elsewhere (kernels/common/bits.h).
+/// Writes a bit map (kernels/common/bits.h) as write_grey() writes a picture: 255 where the bit is
+/// set, 0 elsewhere. `bits` has words_of(frame.width) words a row, and frame.height rows. Needs a
+/// frame that validate() accepts.
 void write_bits(ImageView<const std::uint64_t> bits, const FrameView& frame);
 
 /// Makes the frame black where `mask`, which has its size, is 0. Elsewhere it stays; chroma stays

@@ -144,6 +144,7 @@ Background::Seen Background::look(Bytes whole, ImageView<std::uint64_t> mask) {
   frames_ = std::min(frames_ + 1, 1 << 30);
   if (unsure_frames_ > 0 && --unsure_frames_ == 0) planes_.unsure.clear();
   staying_.prepare(std::as_const(moved_).view());
+  static_assert(kRestlessReach <= kNeighbourReach, "explain_row() reads restless pixels below");
   for (int y = 0; y < height_ + kNeighbourReach; ++y) {
     if (y < height_) take_row(picture, y, rules);
     if (y < kNeighbourReach) continue;

@@ -90,8 +90,8 @@ class Background {
   std::uint8_t grey(int x, int y);  ///< background_grey() of a pixel
   int count_other(Bytes picture, int y);
   void take_row(Bytes picture, int y, const FrameRules& rules);
-  /// Takes what is explained around it from the foreground of a row. kNeighbourReach rows behind
-  /// it have been taken.
+  /// Takes what is explained around it from the foreground of a row. kNeighbourReach rows below it
+  /// have been taken: it reads kRestlessReach of them, too.
   void explain_row(Bytes picture, int y);
 
   const int width_, height_;

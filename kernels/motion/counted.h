@@ -20,7 +20,7 @@ class CountedPixels {
   Bits kept() const { return kept_.view(); }
   /// Of each cell, row after row; those of the border count.
   const std::uint32_t* cell_pixels() const { return cell_pixels_; }
-  /// The set pixels of each cell in a row of bits, added; `times` such rows.
+  /// Adds the set pixels of a row of bits, `times` times, to its cells.
   void count_row(int y, const std::uint64_t* bits, std::uint32_t* cells, int times = 1) const;
   /// Whether the row below has the same cells, and keeps the same pixels.
   bool has_twin(int y) const { return twins_[static_cast<std::size_t>(y)] != 0; }

@@ -43,7 +43,8 @@ struct MotionResult : MotionSummary {
   /// Row after row, `columns` in each: pixels that changed, and that are not ignored.
   std::uint32_t cell_changed[kMostMotionCells * kMostMotionCells] = {};
   std::uint32_t cell_pixels[kMostMotionCells * kMostMotionCells] = {};
-  /// The method background only: pixels that are in one of this mask and the one before.
+  /// The method background only: pixels, not ignored now, that the background finds on one of this
+  /// frame and the one before.
   std::uint32_t cell_stirred[kMostMotionCells * kMostMotionCells] = {};
 };
 

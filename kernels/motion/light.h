@@ -17,7 +17,8 @@ inline constexpr int kFewestSamples = 8;    ///< that say something of a bin
 inline constexpr int kMostSamples = 20000;  ///< of a picture
 inline constexpr int kLightPasses = 3;      ///< each beside the mean of the one before
 
-/// Samples lie so many pixels apart, both ways, the first half as far from the border.
+/// Samples lie so many pixels of the half picture apart, both ways, the first half as far from the
+/// border.
 CUFACE_HD inline int sample_step(int width, int height) {
   int step = 4;
   while (std::int64_t{width / step} * (height / step) > kMostSamples) ++step;

@@ -30,7 +30,8 @@ inline constexpr int kUnsureWeight = 12;   ///< enough for pixels that were hidd
 inline constexpr int kUnsureFrames = 60;   ///< for so long
 inline constexpr int kHiddenReach = 2;     ///< around what moved then
 
-/// How far from where something was on the frame before it can be: rain is elsewhere.
+/// How far from where something was on the frame before it can be: rain is elsewhere. In pixels of
+/// the half picture, of its width.
 CUFACE_HD inline int stay_reach(int width) { return width / 40 < 2 ? 2 : width / 40; }
 
 /// Means are in 256ths of a grey level, spreads in 16ths: the median of what lies between the mean

@@ -117,7 +117,7 @@ class MotionDetector::Impl {
  private:
   int cells() const { return plan_.config.columns * plan_.config.rows; }
 
-  /// Of cells that there are not nothing is ever counted.
+  /// Entries behind the last cell are never written, so they stay 0.
   void clear_result() {
     static_cast<MotionSummary&>(result_) = {};
     for (std::uint32_t* counts : {result_.cell_changed, result_.cell_pixels, result_.cell_stirred})
@@ -171,8 +171,7 @@ class MotionDetector::Impl {
     counted_.count_row(y, row, result_.cell_changed);
   }
 
-  /// Counts a row of what the background has found, in so many rows of the mask, of which it makes
-  /// one.
+  /// Doubles a row of the half map into row y of the mask, and counts it `times` times.
   void count_half(int y, const std::uint64_t* half, int times, std::uint64_t* out,
                   std::uint32_t* cells) const {
     const int words = words_of(plan_.width);

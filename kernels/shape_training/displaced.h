@@ -11,7 +11,8 @@ namespace cuface::shape {
 /// Of one face on one level. Each landmark has samples_of_landmark() of them.
 struct DisplacedSamples {
   std::vector<float> textures;  ///< [landmarks][samples][size]; none: the face has no such level
-  std::vector<float> targets;   ///< [landmarks][samples]: 1 at the landmark, to 0 away from it
+  std::vector<float> targets;   ///< [landmarks][samples]: 1 at the landmark, to 0 away from it;
+                                ///< of patches less their mean in the face
 };
 
 /// Of a landmark of a face.

@@ -54,6 +54,8 @@ Status validate(const ShapeOptions& o, int landmarks) {
     return invalid("--confidence-folds must be 0, or 2 to 20");
   if (!in(o.refits, 0, kMaxShapeRefits)) return invalid("--refits must be 0 to 50");
   if (!in(o.refit_share, 0, 1)) return invalid("--refit-share must be 0 to 1");
+  if (o.profiles != ProfileKind::kPatch && o.pull > 0)
+    return invalid("--pull needs patches: other profiles have no distance to add it to");
   if (o.profiles != ProfileKind::kPatch && o.refits > 0)
     return invalid("--refits need patches: nothing else has limits of costs");
   return {};

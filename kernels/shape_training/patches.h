@@ -17,8 +17,9 @@ class PatchSampler {
   const ShapeOptions& options_;
 };
 
-/// Moves a patch's mean so that a place's cost gets 2 * `pull` times its likelihood less, where
-/// `coefficients` say how likely it is: along each row by its variance.
+/// Moves a patch's mean so that a place's cost gets 2 * `pull` times its likelihood less, but for a
+/// constant; `coefficients` say how likely it is. Of rows that do not span all of a patch, only the
+/// part of the likelihood along them counts.
 void pull_mean(std::span<const double> coefficients, double pull, Texture& texture);
 
 }  // namespace cuface::shape

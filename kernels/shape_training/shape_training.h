@@ -3,7 +3,7 @@
 // a subspace [S3.03 to S3.05], or HAT descriptors with a regression (Milborrow and Nicolls, 2014).
 //
 // The room: procrustes.cc aligns shapes and finds their modes, textures.cc learns what is around
-// one landmark, hats.cc and patches.cc what beside it is not, learn_shape.h goes through the
+// one landmark, hats.cc and patches.cc sample places beside it, learn_shape.h goes through the
 // levels, folds.cc calibrates by confidence.h. eigen.h has the eigenvectors, regression.h the
 // regression.
 #pragma once
@@ -41,8 +41,7 @@ struct ShapeOptions {
 
   PatchRule patch{13, 2, 1, PatchRule::kMagnitude, true, 10};
   PatchRows rows = PatchRows::kResidual;
-  /// How much a patch's distance counts how likely a regression takes a place for the landmark's,
-  /// beside the distance itself. 0: not at all.
+  /// Weight of a regression's likelihood beside a patch's distance; 0 turns it off.
   double pull = 0;
   double patch_variance = 0.97;  ///< that a subspace keeps, above 0 to 1
   /// No eigenvalue of a texture counts as less than so much of their mean: 1e-6 to 1.
@@ -52,7 +51,7 @@ struct ShapeOptions {
   LineRule line{13, 3, 1};
   HatRule hat{4, 5, 8, 39, -6, 6, 2, 0.5, 10};
   int displaced = 15;   ///< samples of each landmark and face away from it, of a regression
-  double target = 1;    ///< pixels from a landmark at which its likelihood has fallen to 0.6
+  double target = 1;    ///< pixels from a landmark to a likelihood of 0.6; more on coarse levels
   double ridge = 0.02;  ///< penalty of the regression, in mean variances of a descriptor's number
   /// A patch or profile with less than this share of its pixels in the picture is not learnt from,
   /// unless a landmark has less than kFewestSamples others: 0 to 1.

@@ -27,8 +27,9 @@ class GpuPictures {
     const auto known = at_.find(picture.data);
     if (known != at_.end()) return known->second;
     const std::size_t bytes = stride * static_cast<std::size_t>(picture.height);
-    if (is_full_ || bytes > kPart) return nullptr;
-    if (parts_.empty() || used_ + bytes > kPart) {
+    // No picture ends with a part, so no copy of neighbours spans two allocations.
+    if (is_full_ || bytes >= kPart) return nullptr;
+    if (parts_.empty() || used_ + bytes >= kPart) {
       auto part = cuda::DeviceBuffer<std::uint8_t>::create(kPart);
       is_full_ = !part.ok() || parts_.size() == kMostParts;
       if (is_full_) return nullptr;
@@ -48,9 +49,8 @@ class GpuPictures {
     return to;
   }
 
-  /// Those of such tasks, which are there, to `to` in device memory and behind it, `apart` bytes
-  /// each, in an order that `numbers` has then. Those that lie one after the other are copied at
-  /// once, and sorted like this most do.
+  /// Sorts `numbers` by where the pictures of these tasks lie on the GPU, and copies them in that
+  /// order to `to` in device memory, `apart` bytes each. Neighbours are one copy.
   Status copy(std::span<const SearchTask> tasks, std::vector<std::size_t>& numbers,
               ImageView<std::uint8_t> to, std::size_t apart, cudaStream_t stream) {
     const auto stride = static_cast<std::size_t>(to.stride);

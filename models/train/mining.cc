@@ -345,6 +345,8 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
       m.ahead.pictures -= next.results.size();
       m.ahead.gain = static_cast<double>(next.given) / static_cast<double>(next.results.size());
       last = std::move(next);
+      // Its pictures may be large, and taking wants the windows alone.
+      last.batch.pictures.clear(), last.batch.searched.clear();
       if (!m.on_gpu || last.given >= missing()) CUFACE_TRY(m.take(last, position, found));
       if (progress) progress();
     }

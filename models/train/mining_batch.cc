@@ -15,7 +15,8 @@ std::vector<std::size_t> MiningBatch::longest_first() const {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, std::ranges::greater(), [this](std::size_t i) {
-    return searched[i].too_many ? SIZE_MAX : searched[i].boxes.size();
+    const SearchedPicture& of = searched[i];
+    return of.is_searched && !of.too_many ? of.boxes.size() : SIZE_MAX;
   });
   return order;
 }

@@ -27,7 +27,7 @@ struct MiningBatch {
   std::vector<std::size_t> item_of;       ///< of each picture that it searches
   std::vector<SearchedPicture> searched;  ///< behind finish()
 
-  /// Its items, those first that take longest to look at: all threads are to be done at once.
+  /// Indices of `items`, slowest to look at first, so that all threads end together.
   std::vector<std::size_t> longest_first() const;
 };
 

@@ -84,8 +84,7 @@ __global__ void whole_kernel(SearchState* state, const Activity::State* moved) {
   state->rest = kNetworkRest;
   if (state->run == 0 || !state->what.only_if_changed()) return;
   state->pause = network_pause(state->what, moved->changed_cells, moved->cells);
-  if (moved->is_unchanged(state->what) ||
-      state->wish.waits(state->what, moved->changed_cells, moved->cells)) {
+  if (moved->is_unchanged(state->what)) {
     state->run = 0;
     state->what = {};
   } else {

@@ -69,7 +69,7 @@ class ShortRows {
   }
 
  private:
-  // Made where they are needed only: to clear them for each row took a twentieth of all edges.
+  // Left undefined: to clear them for each row took a twentieth of the time of edges.
   const std::uint8_t* rows_[kMostBlur];
   std::uint8_t copies_[kMostBlur][HWY_MAX_BYTES];
 };

@@ -43,7 +43,7 @@ void narrow_row(const std::uint8_t* in, int width, std::uint8_t* out) {
   const int lanes = static_cast<int>(hn::Lanes(Bytes()));
   int x = 0;
   for (; x + lanes <= width; x += lanes) narrow(in + x, out + x);
-  if (x < width && width >= lanes) {  // once more, what is done already among it
+  if (x < width && width >= lanes) {  // the last vector overlaps the one before
     narrow(in + width - lanes, out + width - lanes);
     x = width;
   }
@@ -61,7 +61,7 @@ int repeat_row(const std::uint8_t* in, int width, std::uint8_t* out, int pixel_s
     };
     for (; x + lanes <= width; x += lanes) repeat(x);
     if (x == width || width < lanes) return x;
-    repeat(width - lanes);  // once more, what is done already among it
+    repeat(width - lanes);  // the last vector overlaps the one before
     return width;
   }
   // The fourth byte is the one behind these three, perhaps the next pixel's own.

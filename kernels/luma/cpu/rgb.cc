@@ -53,7 +53,7 @@ template <typename Load>
 HWY_INLINE int weigh_all(int width, std::uint8_t* out, Load load) {
   const int lanes = static_cast<int>(hn::Lanes(Shorts()));
   int x = 0;
-  const auto take = [&] HWY_ATTR {
+  const auto take = [&]() HWY_ATTR {
     ByteVector r, g, b;
     load(x, r, g, b);
     weigh(r, g, b, out + x);
@@ -61,7 +61,7 @@ HWY_INLINE int weigh_all(int width, std::uint8_t* out, Load load) {
   };
   while (x + lanes < width) take();
   if (x + 1 < width && lanes < width) {
-    x = width - lanes - 1;  // once more, what is done already among it
+    x = width - lanes - 1;  // the last vector overlaps the one before
     take();
   }
   return x;

@@ -90,7 +90,7 @@ template <MotionMethod kMethod>
 struct MaskBlock {
   static constexpr bool kHalf = kMethod == MotionMethod::kBackground;
   static constexpr int kWords = kHalf ? kWarp / 2 : kWarp, kRows = 4, kThreads = kWords * kRows;
-  /// Words and rows of the mask that one has along a side.
+  /// Words, and rows, of the mask that one word of the half map fills.
   static constexpr int kEach = kHalf ? 2 : 1;
 };
 

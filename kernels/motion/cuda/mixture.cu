@@ -105,7 +105,7 @@ struct Waiting {
   __device__ int flags() const { return static_cast<int>(word >> 24); }
 };
 
-/// Background::take_row_plain() of a pixel; whether it is foreground.
+/// mixture_row_plain() of a pixel; whether it is foreground.
 __device__ bool take_pixel(const ModeSlots& planes, const Seen& seen, int width, int height, int x,
                            int y, Waiting pixel) {
   const std::ptrdiff_t at = std::ptrdiff_t{y} * planes.stride + x;
@@ -163,7 +163,7 @@ __device__ bool taken(std::uint32_t& first, std::uint32_t grey, int shift) {
   return true;
 }
 
-/// A thread a quad: Background::take_row_plain(), or begin(). Modes have the order of their
+/// A thread a quad: mixture_row_plain(), or begin(). Modes have the order of their
 /// weights, so where the first one explains a pixel, the others do at most decay.
 __global__ void __launch_bounds__(kThreads, 4)
     mixture_kernel(ImageView<const std::uint8_t> picture, const __grid_constant__ ModeSlots planes,

@@ -1,0 +1,138 @@
+// Learning the patches of a shape model, beside OpenCV's inverses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <opencv2/core.hpp>
+#include <random>
+
+#include "kernels/shape_training/patches.h"
+#include "kernels/shape_training/shape_training.h"
+
+namespace cuface {
+namespace {
+
+/// MASM's distance as it is printed, with S's own inverse.
+TEST(ShapePatches, APatchsMatrixIsTheResidualsDistance) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  const int size = 25, count = 200;
+  cv::Mat_<double> mix(size, size);
+  for (double& v : mix) v = normal(random);
+  std::vector<float> samples;
+  cv::Mat_<double> all(count, size);
+  for (int i = 0; i < count; ++i) {
+    cv::Mat_<double> draw(1, size);
+    for (double& v : draw) v = normal(random);
+    const cv::Mat_<double> sample = draw * mix;
+    for (int k = 0; k < size; ++k) {
+      samples.push_back(static_cast<float>(sample(k)));
+      all(i, k) = static_cast<double>(samples.back());
+    }
+  }
+  cv::Mat_<double> covariance, mean;
+  cv::calcCovarMatrix(all, covariance, mean, cv::COVAR_NORMAL | cv::COVAR_ROWS, CV_64F);
+  covariance /= count - 1;
+  cv::Mat_<double> values, vectors;
+  cv::eigen(covariance, values, vectors);
+  ShapeOptions options;
+  options.floor = 1e-6;
+  options.patch_variance = 0.9;
+  for (const PatchRows rows : {PatchRows::kResidual, PatchRows::kKept, PatchRows::kAll}) {
+    options.rows = rows;
+    const shape::Texture found = shape::learn_patch(samples, size, options);
+    const auto kept = static_cast<int>(shape::kept_modes({values[0], size}, 0.9));
+    ASSERT_GT(kept, 2);
+    const int expected = rows == PatchRows::kAll    ? size
+                         : rows == PatchRows::kKept ? kept
+                                                    : size - kept;
+    ASSERT_EQ(found.rows, static_cast<std::size_t>(expected));
+    const cv::Mat_<double> matrix(expected, size, const_cast<double*>(found.matrix.data()));
+    const cv::Mat_<double> leading = vectors.rowRange(0, kept);
+    for (int i = 0; i < 20; ++i) {
+      const cv::Mat_<double> g = (all.row(i) - mean).t() * (1 + 0.1 * i);
+      const cv::Mat_<double> inside = leading.t() * (leading * g);
+      const cv::Mat_<double> r = rows == PatchRows::kAll    ? g
+                                 : rows == PatchRows::kKept ? inside
+                                                            : cv::Mat_<double>(inside - g);
+      const cv::Mat_<double> distance = r.t() * covariance.inv(cv::DECOMP_SVD) * r;
+      const cv::Mat_<double> root = matrix * g;
+      EXPECT_NEAR(root.dot(root), distance(0), 1e-4 * (1 + distance(0)));
+    }
+  }
+}
+
+TEST(ShapePatches, APulledMeanTakesTheLikelihoodFromTheDistance) {
+  std::mt19937 random(4);
+  std::normal_distribution<float> normal;
+  const std::size_t size = 9;
+  std::vector<float> samples(60 * size);
+  for (float& v : samples) v = normal(random);
+  std::vector<double> coefficients(size);
+  for (double& v : coefficients) v = static_cast<double>(normal(random));
+  ShapeOptions options;
+  options.rows = PatchRows::kAll;
+  const shape::Texture plain = shape::learn_patch(samples, size, options);
+  shape::Texture pulled = plain;
+  shape::pull_mean(coefficients, 3, pulled);
+  EXPECT_EQ(pulled.matrix, plain.matrix);
+  const auto cost = [&](const shape::Texture& texture, std::size_t sample) {
+    double sum = 0;
+    for (std::size_t r = 0; r < texture.rows; ++r) {
+      double along = 0;
+      for (std::size_t k = 0; k < size; ++k)
+        along += texture.matrix[r * size + k] *
+                 (static_cast<double>(samples[sample * size + k]) - texture.mean[k]);
+      sum += along * along;
+    }
+    return sum;
+  };
+  const auto likelihood = [&](std::size_t sample) {
+    double sum = 0;
+    for (std::size_t k = 0; k < size; ++k)
+      sum += coefficients[k] * static_cast<double>(samples[sample * size + k]);
+    return sum;
+  };
+  for (std::size_t s = 1; s < 60; ++s)
+    EXPECT_NEAR(cost(pulled, s) - cost(pulled, 0),
+                cost(plain, s) - cost(plain, 0) - 6 * (likelihood(s) - likelihood(0)), 1e-9);
+}
+
+TEST(ShapePatches, DisplacedPatchesAreCentredInEachFace) {
+  Image<std::uint8_t> picture(160, 160);
+  std::mt19937 random(5);
+  for (int y = 0; y < 160; ++y)
+    for (int x = 0; x < 160; ++x) picture.view().at(x, y) = static_cast<std::uint8_t>(random());
+  const std::vector<Point> points = {{50, 60}, {110, 60}, {80, 110}};
+  const std::vector<std::uint8_t> present(3, 1);
+  const std::vector<ImageView<const std::uint8_t>> pictures = {picture.view()};
+  const std::uint32_t of = 0;
+  const Box box{30, 30, 100, 100};
+  const ShapeFaces faces{3, pictures, {&of, 1}, {&box, 1}, points, present, 0};
+  ShapeModel model;
+  model.points = 3;
+  model.levels = 2;
+  model.size_left = 0, model.size_right = 1, model.size_below = 2;
+  model.size = 50;
+  model.pyramid = ShapePyramid::kGaussian;
+  ShapeOptions options;
+  options.displaced = 7;
+  const shape::DisplacedSamples found = shape::PatchSampler(options).sample(faces, 0, model, 0);
+  const auto size = static_cast<std::size_t>(options.patch.size());
+  ASSERT_EQ(found.textures.size(), 3 * 8 * size);
+  ASSERT_EQ(found.targets.size(), 3u * 8);
+  for (std::size_t i = 0; i < 3; ++i) {
+    // Nothing is as likely as the landmark itself, which comes first.
+    for (std::size_t s = 1; s < 8; ++s) EXPECT_GT(found.targets[8 * i], found.targets[8 * i + s]);
+    float sum = 0;
+    for (std::size_t s = 0; s < 8; ++s) sum += found.targets[8 * i + s];
+    EXPECT_NEAR(sum, 0, 1e-5f);
+    for (std::size_t k = 0; k < size; ++k) {
+      sum = 0;
+      for (std::size_t s = 0; s < 8; ++s) sum += found.textures[(8 * i + s) * size + k];
+      ASSERT_NEAR(sum, 0, 1e-5f);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cuface
