@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <list>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -30,6 +30,7 @@ constexpr std::array<double, kMiningPasses> kScaleFactors = {1.1, 1.15, 1.2, 1.2
 struct Candidate {
   std::size_t level;
   int x, y;
+  bool passes = false;                   ///< surely, as a search has found it
   const std::uint8_t* pixels = nullptr;  ///< or null: to be read from the picture
 };
 
@@ -140,20 +141,22 @@ class MiningSearch::Impl {
     result.passed = static_cast<std::int64_t>(boxes.size());
     std::vector<std::size_t> order(boxes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::sort(order, {}, [&](std::size_t i) {
-      return std::tuple(boxes[i].w, boxes[i].y, boxes[i].x);
-    });
+    std::ranges::sort(
+        order, {}, [&](std::size_t i) { return std::tuple(boxes[i].w, boxes[i].y, boxes[i].x); });
     const WindowSize size{bank_.width(), bank_.height()};
+    const std::vector<Level>& levels = sizes().levels;
+    const auto is_of = [&](const Rect& box, std::size_t level) {
+      return level < levels.size() && has_size(box, size.width, size.height, levels[level].scale);
+    };
     std::size_t level = 0;
     for (const std::size_t i : order) {  // by level, so that levels are found by going on
       const Rect& box = boxes[i];
-      while (level < sizes().levels.size() &&
-             !has_size(box, size.width, size.height, sizes().levels[level].scale))
-        ++level;
-      if (level == sizes().levels.size()) break;
-      const float scale = sizes().levels[level].scale;
+      while (level < levels.size() && !is_of(box, level)) ++level;
+      if (level == levels.size()) break;
+      const float scale = levels[level].scale;
+      // Of very small windows two levels may have boxes of one size: then it may be of the other.
       out.push_back({level, level_place(box.x, scale), level_place(box.y, scale),
-                     pixels ? pixels + i * size.pixels() : nullptr});
+                     !is_of(box, level + 1), pixels ? pixels + i * size.pixels() : nullptr});
     }
     return true;
   }
@@ -201,29 +204,32 @@ class MiningSearch::Impl {
   void take(ImageView<const std::uint8_t> part, const std::vector<Candidate>& candidates,
             std::size_t most, std::int64_t* windows, MinedWindows& out) {
     const WindowSize size{bank_.width(), bank_.height()};
-    std::vector<std::uint8_t> pixels(size.pixels());
-    if (stages_ > 0 && !failed_) failed_.emplace(model_);
+    std::vector<std::uint8_t> read(size.pixels());
     const std::size_t at_once = std::min<std::size_t>(most + 16, 1024);  // that are counted
     for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const Candidate& candidate = candidates[i];
       const bool is_enough = out.pixels.size() == most * size.pixels();
       if (is_enough && (!windows || i % at_once == 0)) break;
-      read_window(candidates[i], part, pixels.data());
-      // Such as a search in other steps would not have found fall out here, and flat ones.
-      const bool passes = stages_ == 0 || failed_->of(pixels.data()) == stages_;
+      if (!candidate.pixels) read_window(candidate, part, read.data());
+      const std::span<const std::uint8_t> pixels(candidate.pixels ? candidate.pixels : read.data(),
+                                                 size.pixels());
+      const bool passes = candidate.passes || passes_all(pixels.data());
       if (windows) {
         ++*windows;
         out.passed += passes;
       }
-      if (!passes || is_enough || is_flat(pixels, size)) continue;
+      // To a search flat windows do not pass.
+      if (!passes || is_enough || (!candidate.passes && is_flat(pixels, size))) continue;
       out.pixels.insert(out.pixels.end(), pixels.begin(), pixels.end());
       out.hashes.push_back(xxh64(pixels));
     }
   }
+  bool passes_all(const std::uint8_t* window) {
+    if (stages_ == 0) return true;
+    if (!failed_) failed_.emplace(model_);
+    return failed_->of(window) == stages_;
+  }
   void read_window(const Candidate& c, ImageView<const std::uint8_t> part, std::uint8_t* to) {
-    if (c.pixels) {
-      std::memcpy(to, c.pixels, WindowSize{bank_.width(), bank_.height()}.pixels());
-      return;
-    }
     const LinearResize& resize = sizes().resize(c.level);
     for (int y = 0; y < bank_.height(); ++y) {
       resize.row(part, c.y + y, c.x, bank_.width(), to + y * bank_.width());

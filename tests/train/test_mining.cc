@@ -81,6 +81,25 @@ TEST_F(TrainMining, WindowsPassDifferAndAreTheSameWithAnyThreadsAndMemory) {
   }
 }
 
+// Of so small a window two levels have boxes of one size, so a box does not tell its level.
+TEST_F(TrainMining, WindowsOfLevelsThatLookAlikePass) {
+  const FeatureBank bank = FeatureBank::create(4, 4, FeatureMode::kBasic).value();
+  auto opened = Backgrounds::open(folder_.path(), {{4, 4}, false, 2, 1 << 20}, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  const std::vector<BoostedStage> cascade(6, half_stage(0.2f));
+  const WindowList none({4, 4});
+  Miner miner(bank, *opened.value(), none, {38, 300, 0, 2});
+  MiningPosition position;
+  WindowList found({4, 4});
+  ASSERT_TRUE(miner.gather(cascade, position, found, {}, nullptr).ok());
+  ASSERT_EQ(found.count(), 300u);
+  const std::vector<std::uint8_t> labels(300);
+  const auto failed =
+      failed_stages(make_cascade(bank, cascade).value(), {found.pixels(), labels, 4, 4});
+  ASSERT_TRUE(failed.ok()) << failed.status().message();
+  EXPECT_EQ(std::ranges::count(failed.value(), 6), 300);
+}
+
 /// A first stage that few windows pass, as it says: `least` of 2,000 or some more.
 BoostedStage stage_of_few(const FeatureBank& bank, Backgrounds& backgrounds, std::ptrdiff_t least,
                           float step) {
