@@ -319,6 +319,8 @@ Status Miner::gather(std::span<const BoostedStage> stages, MiningPosition& posit
     // Of generated pictures, which come last, each window is taken.
     if (!is_drawn(m.passing) && position.pictures < m.passes() && missing() > 0)
       CUFACE_TRY(m.estimate_share(searches, position, stop));
+    // The first batch is on its way: the GPU is not to wait for the look at it.
+    m.go_ahead(missing(), stop);
     // Windows are taken while the next pictures are looked at, where it is sure that these have to.
     Impl::Looked last;
     while (missing() > 0) {
