@@ -9,6 +9,7 @@
 #include "kernels/generated/generated.h"
 #include "kernels/levels/levels.h"
 #include "kernels/pyramid/pyramid.h"
+#include "models/train/cascade_job.h"
 #include "models/train/mining.h"
 #include "tests/kernels/pictures.h"
 #include "tests/models/temporary.h"
@@ -24,6 +25,8 @@ struct Asked {
   std::size_t most_windows = 0;  ///< of a picture, whose pixels it gives
   std::size_t begun = 0, on_their_way = 0, most_on_their_way = 0;
   std::size_t generated = 0;  ///< pictures
+  std::size_t pictures = 0;   ///< of searches that have ended
+  std::size_t found = 0;      ///< windows of the last one
 };
 
 /// Searches when the search is ended, as a GPU that is slow.
@@ -44,7 +47,12 @@ class StandIn : public GpuMining {
   }
   Status end(std::vector<SearchedPicture>& found) override {
     found.clear();
-    for (const SearchTask& task : begun_.front()) found.push_back(searched(task));
+    asked_.found = 0;
+    for (const SearchTask& task : begun_.front()) {
+      found.push_back(searched(task));
+      asked_.found += found.back().boxes.size();
+    }
+    asked_.pictures += found.size();
     begun_.pop_front();
     --asked_.on_their_way;
     return {};
@@ -107,22 +115,46 @@ class GpuMiningTest : public testing::Test {
   /// A stage that few windows pass, by one split, and lets a share through as it says.
   static std::vector<BoostedStage> cascade() {
     BoostedStage stage;
-    stage.trees.push_back({{{0, 0.06f, 0, -1}}, {-1.0f, 1.0f}});
+    stage.trees.push_back({{{0, 0.03f, 0, -1}}, {-1.0f, 1.0f}});
     stage.false_alarm = 0.01f;
     return {stage};
   }
-  WindowList mined(TrainingBackend backend, double pixels_at_once, Asked& asked,
-                   MiningPosition& position) {
+  Status mine(TrainingBackend backend, double pixels_at_once, Asked& asked,
+              MiningPosition& position, WindowList& found,
+              const std::function<void()>& progress = {}, const StopFlag* stop = nullptr) {
     const WindowList none(kSize);
     Miner miner(bank_, *backgrounds_, none, {kSeed, kWanted, 8, 2, backend, pixels_at_once},
                 [&](std::uint64_t) {
                   return Result<std::unique_ptr<GpuMining>>(std::make_unique<StandIn>(asked));
                 });
-    WindowList found(kSize);
-    const Status status = miner.gather(cascade(), position, found, {}, nullptr);
-    EXPECT_TRUE(status.ok()) << status.message();
+    Status status = miner.gather(cascade(), position, found, progress, stop);
     EXPECT_EQ(miner.was_on_gpu(), backend == TrainingBackend::kCuda);
+    return status;
+  }
+  WindowList mined(TrainingBackend backend, double pixels_at_once, Asked& asked,
+                   MiningPosition& position) {
+    WindowList found(kSize);
+    const Status status = mine(backend, pixels_at_once, asked, position, found);
+    EXPECT_TRUE(status.ok()) << status.message();
     return found;
+  }
+  /// What a checkpoint has of a stage whose negatives are found so far.
+  void keep(MiningPosition& position, WindowList& found) {
+    const std::string path = folder_ / "checkpoint";
+    CascadeJob job;
+    job.settings.size = kSize;
+    job.settings.negatives = kWanted;
+    job.inputs.positives = job.inputs.negatives = job.output = "of no concern";
+    job.state = CascadeState(kSize);
+    job.state.stages = cascade();
+    job.state.records.resize(2);
+    job.state.position = position;
+    job.state.negatives = found;
+    ASSERT_TRUE(write_cascade_checkpoint(path, job).ok());
+    const auto read = read_cascade_job(Checkpoint::read(path).value());
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    position = read.value().state.position;
+    found = read.value().state.negatives;
   }
 
   static constexpr std::size_t kWanted = 4000;
@@ -156,6 +188,50 @@ TEST_F(GpuMiningTest, FindsWhatTheCpuFinds) {
       EXPECT_EQ(asked.most_on_their_way, 2u) << "one lies behind the one that is waited for";
     }
   }
+}
+
+// Windows of a batch are taken beside the look at the next one. Stopped between both they are in no
+// checkpoint, so their pictures are looked at again: by a GPU, or by the CPU.
+TEST_F(GpuMiningTest, StoppedWhileWindowsWaitItGoesOnToTheSameBytes) {
+  constexpr double kAtOnce = 60.0 * 50 * 5;
+  MiningPosition whole_position;
+  Asked unasked;
+  const WindowList whole = mined(TrainingBackend::kCuda, kAtOnce, unasked, whole_position);
+  int waited = 0;
+  for (int stop_at = 1;; ++stop_at) {
+    SCOPED_TRACE(testing::Message() << "stopped at batch " << stop_at);
+    Asked asked;
+    asked.most_windows = 20;
+    MiningPosition position;
+    WindowList found(kSize);
+    StopFlag stop;
+    int batches = 0;
+    const Status status = mine(
+        TrainingBackend::kCuda, kAtOnce, asked, position, found,
+        [&] {
+          if (++batches == stop_at) stop.raise();
+        },
+        &stop);
+    if (status.ok()) break;
+    ASSERT_EQ(status.code(), StatusCode::kCancelled);
+    const std::size_t looked_at = asked.pictures - backgrounds_->count();  // all were probed
+    EXPECT_GT(looked_at, position.pictures + position.generated);
+    waited += asked.found > 0;
+    ASSERT_LT(found.count(), whole.count());
+    keep(position, found);
+    for (const TrainingBackend backend : {TrainingBackend::kCuda, TrainingBackend::kCpu}) {
+      MiningPosition its_position = position;
+      WindowList its_found = found;
+      const Status gone_on = mine(backend, kAtOnce, asked, its_position, its_found);
+      ASSERT_TRUE(gone_on.ok()) << gone_on.message();
+      EXPECT_TRUE(std::ranges::equal(its_found.pixels(), whole.pixels()));
+      EXPECT_EQ(its_position.windows, whole_position.windows);
+      EXPECT_EQ(its_position.passed, whole_position.passed);
+      EXPECT_EQ(its_position.next_picture, whole_position.next_picture);
+      EXPECT_EQ(its_position.next_generated, whole_position.next_generated);
+    }
+  }
+  EXPECT_GE(waited, 5) << "batches without windows leave nothing to wait";
 }
 
 }  // namespace
