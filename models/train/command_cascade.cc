@@ -11,12 +11,10 @@ namespace cuface::train {
 namespace {
 
 /// Done, or without a tree: then nothing is lost but some windows.
-bool may_go(const Checkpoint& checkpoint) {
-  const Result<CascadeJob> job = read_cascade_job(checkpoint);
-  if (!job.ok()) return false;
-  const CascadeState& state = job.value().state;
-  return job.value().end == JobEnd::kAllStages ||
-         (state.stages.empty() && state.begun.trees.empty());
+Result<bool> may_go(const Checkpoint& checkpoint) {
+  CUFACE_TAKE(job, read_cascade_job(checkpoint));
+  return job.end == JobEnd::kAllStages ||
+         (job.state.stages.empty() && job.state.begun.trees.empty());
 }
 
 int cascade(const std::vector<std::string>& arguments) {

@@ -17,9 +17,9 @@ Status validate(const ForestInputs& in) {
 }
 
 /// Done, or without a tree.
-bool may_go(const Checkpoint& checkpoint) {
-  const Result<ForestJob> job = read_forest_job(checkpoint);
-  return job.ok() && (job.value().done || job.value().forest.splits.empty());
+Result<bool> may_go(const Checkpoint& checkpoint) {
+  CUFACE_TAKE(job, read_forest_job(checkpoint));
+  return job.done || job.forest.splits.empty();
 }
 
 /// Checks what was given, and runs it.

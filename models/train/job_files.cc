@@ -32,7 +32,7 @@ Status check_output(const char* what, const std::string& path,
   return {};
 }
 
-Status check_is_free(const std::string& path, bool (*may_go)(const Checkpoint&)) {
+Status check_is_free(const std::string& path, Result<bool> (*may_go)(const Checkpoint&)) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return {};
   const std::string instead = "; remove it, or give another --checkpoint";
@@ -41,7 +41,9 @@ Status check_is_free(const std::string& path, bool (*may_go)(const Checkpoint&))
     return {StatusCode::kInvalidArgument,
             path + ": is there, and is no checkpoint of this program" + instead};
   }
-  if (may_go(there.value())) return {};
+  const Result<bool> may = may_go(there.value());
+  if (!may.ok()) return {StatusCode::kInvalidArgument, may.status().message() + instead};
+  if (may.value()) return {};
   return {StatusCode::kInvalidArgument,
           path + ": is there, of a training that is not done. To go on: cuface-train resume " +
               path + instead};

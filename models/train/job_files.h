@@ -22,8 +22,8 @@ Status check_output(const char* what, const std::string& path,
                     std::initializer_list<std::string_view> endings);
 
 /// Refuses to write over a training that somebody may want to go on with: `path` is free, or a
-/// checkpoint that `may_go`. kInvalidArgument.
-Status check_is_free(const std::string& path, bool (*may_go)(const Checkpoint& checkpoint));
+/// checkpoint that `may_go`. kInvalidArgument, also where that cannot be told.
+Status check_is_free(const std::string& path, Result<bool> (*may_go)(const Checkpoint& checkpoint));
 
 /// kInvalidArgument where the inputs `name`, at `path`, are not what they were.
 Status expect_same(const char* name, const std::string& path, std::uint64_t before,

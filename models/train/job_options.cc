@@ -7,11 +7,11 @@
 namespace cuface::train {
 namespace {
 
-/// A text of a head, which may be anything; empty where there is none.
-std::string text_of(const nlohmann::json& json, const char* key) {
-  if (!json.is_object()) return "";
+/// A text of an object, which may be anything; `missing` where there is none.
+std::string text_of(const nlohmann::json& json, const char* key, const std::string& missing) {
   const auto it = json.find(key);
-  return it != json.end() && it->is_string() ? it->get<std::string>() : "";
+  if (it == json.end()) return missing;
+  return it->is_string() ? it->get<std::string>() : "";
 }
 
 }  // namespace
@@ -24,8 +24,10 @@ nlohmann::json as_json(const std::vector<Option>& options) {
 
 Status read_options(const Checkpoint& file, const char* key, const std::vector<Option>& options) {
   const auto it = file.head().find(key);
+  if (it == file.head().end() || !it->is_object())
+    return file.damaged("it has no " + std::string(key));
   for (const Option& option : options) {
-    const std::string text = it == file.head().end() ? "" : text_of(*it, option.name);
+    const std::string text = text_of(*it, option.name, option.get());
     if (!option.set(text)) {
       return file.damaged("its option --" + std::string(option.name) + " is \"" + shortened(text) +
                           "\"");

@@ -13,8 +13,9 @@ namespace cuface::train {
 
 /// An object of names and texts.
 nlohmann::json as_json(const std::vector<Option>& options);
-/// Sets the options by that object of the checkpoint's head. kCorrupt where one is missing or
-/// wrong.
+/// Sets the options by that object of the checkpoint's head. One that it lacks, as the program that
+/// wrote it did not have it, keeps its value. kCorrupt where one is wrong, or is missing and empty
+/// is no value of it.
 Status read_options(const Checkpoint& file, const char* key, const std::vector<Option>& options);
 
 /// 16 digits.

@@ -100,6 +100,39 @@ TEST_F(TrainCascadeCheckpoint, ACheckpointWithFeaturesOutsideOfTheWindowIsRefuse
   }
 }
 
+// A program that did not have an option trained as its default does.
+TEST_F(TrainCascadeCheckpoint, AnOptionThatACheckpointLacksHasItsDefault) {
+  CascadeJob job = new_job();
+  job.settings.stages = 1;
+  ASSERT_TRUE(train(job).ok());
+  ASSERT_TRUE(write_cascade_checkpoint(checkpoint_, job).ok());
+  const std::string good = read_file(checkpoint_);
+  const auto with = [&](const std::string& text, std::string other) {
+    std::string bytes = good;
+    const std::size_t at = bytes.find(text);
+    EXPECT_NE(at, std::string::npos) << text;
+    other.resize(text.size(), ' ');
+    if (at != std::string::npos) bytes.replace(at, text.size(), other);
+    test::mend_checksums(bytes);
+    write_file(checkpoint_, bytes);
+    return read_cascade_job(Checkpoint::read(checkpoint_).value());
+  };
+  const auto lacking = with(R"(,"weights":"zero-mean")", "");
+  ASSERT_TRUE(lacking.ok()) << lacking.status().message();
+  EXPECT_EQ(lacking.value().settings, job.settings);
+  const auto refused = [&](const std::string& text, const std::string& other,
+                           const std::string& says) {
+    const Status status = with(text, other).status();
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt);
+    EXPECT_NE(status.message().find(says), std::string::npos) << status.message();
+  };
+  refused(R"("weights":"zero-mean")", R"("weights":"eat")", "its option --weights is \"eat\"");
+  refused(R"("weights":"zero-mean")", R"("weights":3)", "its option --weights is \"\"");
+  // Without inputs there is nothing to go on with.
+  refused(R"("output":)", R"("OUTPUT":)", "its option --output is \"\"");
+  refused(R"("settings":{)", R"("SETTINGS":{)", "it has no settings");
+}
+
 TEST_F(TrainCascadeCheckpoint, ACheckpointOfAnotherTrainingIsRefused) {
   ASSERT_TRUE(write_checkpoint(checkpoint_, "forest", {{"settings", 3}}, {}).ok());
   const auto job = read_cascade_job(Checkpoint::read(checkpoint_).value());

@@ -1,15 +1,15 @@
 """cuface-train shape from outside: from drawn heads to a model, with any threads, stopped and gone on with."""
 import json
+import shutil
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
 
 from model_file import blocks
 from programs import BUILD
-from train_tool import TOOL, run
+from train_tool import interrupted, run
 
 SETTINGS = ("--profiles", "patches", "--variance", "0.97", "--mirror", "--patch", "7", "--levels", "3", "--size", "40", "--refits", "2", "--confidence-folds", "0")
 
@@ -41,6 +41,26 @@ def test_any_threads_give_the_same_bytes(drawn, undisturbed, tmp_path):
     assert (tmp_path / "m.cuface").read_bytes() == undisturbed.read_bytes()
 
 
+def resumed(drawn, folder, line, *more):
+    """The model of a training that Ctrl-C stopped behind that line, and that then went on."""
+    folder.mkdir()
+    output = folder / "m.cuface"
+    for _ in range(5):
+        code, rest = interrupted(["shape", "--images", drawn, *SETTINGS, *more, "--output", output, "--threads", "1",
+                                  "--checkpoint-every", "0"], line, signal.SIGINT)
+        if code == 3:
+            break
+        assert code == 0, rest  # it was done before the signal came
+        output.unlink()
+    else:
+        pytest.fail("it cannot be stopped")
+    assert not output.exists()
+    assert run("info", f"{output}.checkpoint").returncode == 0
+    done = run("resume", f"{output}.checkpoint")
+    assert done.returncode == 0, done.stderr
+    return output
+
+
 def test_pulled_means(drawn, undisturbed, tmp_path):
     """The same bytes with any threads and when resumed; nothing but the patches' means is another."""
     outputs = []
@@ -49,19 +69,8 @@ def test_pulled_means(drawn, undisturbed, tmp_path):
         outputs[-1].parent.mkdir()
         done = run("shape", "--images", drawn, *SETTINGS, "--pull", 400, "--displaced", 5, "--output", outputs[-1], "--threads", threads)
         assert done.returncode == 0, done.stderr
-    resumed = tmp_path / "resumed" / "m.cuface"
-    resumed.parent.mkdir()
-    with subprocess.Popen([TOOL, "shape", "--images", drawn, *SETTINGS, "--pull", "400", "--displaced", "5", "--output", resumed,
-                           "--threads", "1", "--checkpoint-every", "0"], stderr=subprocess.PIPE, text=True) as going:
-        for line in going.stderr:
-            if "level 1 of" in line:
-                going.send_signal(signal.SIGINT)
-                break
-        going.stderr.read()
-    if going.returncode == 3:
-        done = run("resume", f"{resumed}.checkpoint")
-        assert done.returncode == 0, done.stderr
-    for other in (outputs[1], resumed):
+    outputs.append(resumed(drawn, tmp_path / "resumed", "level 1 of", "--pull", "400", "--displaced", "5"))
+    for other in outputs[1:]:
         assert other.read_bytes() == outputs[0].read_bytes()
     plain, pulled = (blocks(path)[1]("numbers") for path in (undisturbed, outputs[0]))
     size, at, moved = 49, 0, 0
@@ -75,26 +84,19 @@ def test_pulled_means(drawn, undisturbed, tmp_path):
     assert moved == 3 * 68
 
 
-def test_stopped_and_resumed(drawn, undisturbed, tmp_path):
-    stopped = 0
-    for attempt in range(4):
-        output = tmp_path / str(attempt) / "m.cuface"
-        output.parent.mkdir()
-        with subprocess.Popen([TOOL, "shape", "--images", drawn, *SETTINGS, "--output", output, "--threads", "1",
-                               "--checkpoint-every", "0"], stderr=subprocess.PIPE, text=True) as going:
-            for line in going.stderr:
-                if f"level {attempt % 3} of" in line or (attempt % 3 == 0 and "faces of 68" in line):
-                    time.sleep(0.02)
-                    going.send_signal(signal.SIGINT)
-                    break
-            going.stderr.read()
-        if going.returncode == 3:
-            stopped += 1
-            assert run("info", f"{output}.checkpoint").returncode == 0
-            done = run("resume", f"{output}.checkpoint")
-            assert done.returncode == 0, done.stderr
-        assert output.read_bytes() == undisturbed.read_bytes()
-    assert stopped > 0
+@pytest.mark.parametrize("line", [".*faces of 68 points", "level 1 of", "level 2 of"])
+def test_stopped_and_resumed(drawn, undisturbed, tmp_path, line):
+    assert resumed(drawn, tmp_path / "stopped", line).read_bytes() == undisturbed.read_bytes()
+
+
+def test_a_checkpoint_in_the_way_is_told_of(drawn, undisturbed, tmp_path):
+    """One of another training, and one of a training that is done and may go."""
+    checkpoint = shutil.copy(f"{undisturbed}.checkpoint", tmp_path / "c")
+    done = run("forest", "--images", drawn, "--output", tmp_path / "m.dat", "--checkpoint", checkpoint)
+    assert done.returncode == 1
+    assert 'c: a checkpoint of the training "shape", not of "forest"' in done.stderr and "give another --checkpoint" in done.stderr
+    done = run("shape", "--images", drawn, *SETTINGS, "--output", tmp_path / "m.cuface", "--checkpoint", checkpoint)
+    assert done.returncode == 0, done.stderr
 
 
 def test_lines_and_other_pictures_are_refused(drawn, undisturbed, tmp_path):

@@ -12,9 +12,9 @@ namespace {
 constexpr const char* kReported = "write times, sizes and memory as JSON";
 
 /// Done, or without a level.
-bool may_go(const Checkpoint& checkpoint) {
-  const Result<ShapeJob> job = read_shape_job(checkpoint);
-  return job.ok() && (job.value().done || job.value().textures.profiles.empty());
+Result<bool> may_go(const Checkpoint& checkpoint) {
+  CUFACE_TAKE(job, read_shape_job(checkpoint));
+  return job.done || job.textures.profiles.empty();
 }
 
 int run_checked(ShapeJob& job, RunOptions& run, bool resumed) {
