@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from drawn_training import drawn_window, write_pgm, write_training
+from programs import BUILD
 from train_tool import TOOL, interrupted, run
 
 SETTINGS = ("--size", "12x12", "--stages", "5", "--negatives-per-stage", "100", "--max-false-alarm-rate", "0.6")
@@ -33,6 +34,7 @@ def trained(place, tmp_path_factory):
     done = run("cascade", *inputs(place), *SETTINGS, "--output", folder / "face.xml", "--report", folder / "report.json")
     assert done.returncode == 0, done.stderr
     assert re.search(r"face\.xml: written \(Haar cascade, 5 stages, \d+ trees; hit rate of the positives (0\.9|1\.0)", done.stdout)
+    (folder / "told").write_text(done.stderr)
     return folder / "face.xml"
 
 
@@ -86,6 +88,27 @@ def test_the_report_has_phases_and_memory(undisturbed):
     assert report["trees"] == sum(stage["trees"] for stage in report["stages"])
     assert 4_000_000 < report["peak_bytes"] < 1_000_000_000
     assert report["settings"]["seed"] == "0"
+
+
+def test_rates_and_the_time_left_are_told(undisturbed):
+    told = (undisturbed.parent / "told").read_text()
+    rate, seconds = r"[\d.]+ [kMG]? ?windows/s", r"[\d.]+ s"
+    assert re.search(rf"^stage 1 of 5: 100 of 100 negatives, {rate}, 100 % pass, {seconds} left$", told, re.M), told
+    stages = re.findall(rf"^stage (\d) of 5: \d+ trees, hit rate [\d.]+, false alarms [\d.]+; negatives in {seconds} "
+                        rf"\({rate}, [\d.]+ % pass\), boosting in {seconds}(; about {seconds} left)?$", told, re.M)
+    assert [int(number) for number, _ in stages] == [1, 2, 3, 4, 5]
+    assert [bool(left) for _, left in stages] == [True] * 4 + [False]
+
+
+def test_a_model_tells_where_it_comes_from(place, undisturbed, tmp_path):
+    done = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.cuface", "--quiet")
+    assert done.returncode == 0, done.stderr
+    for path in (undisturbed, tmp_path / "face.cuface"):
+        info = subprocess.run([BUILD / "models/cuface-model", "info", path], capture_output=True, text=True, check=True).stdout
+        for line in (r"program: cuface-train \S+ \(\S+\)", r"positives: 100 windows, xxh64 [0-9a-f]{16}",
+                     r"backgrounds: 6 pictures, xxh64 [0-9a-f]{16}", "seed: 0", "size: 12x12", "stages: 5",
+                     "negatives-per-stage: 100", "boosting: gentle", "max-false-alarm-rate: 0.6"):
+            assert re.search(f"^trained +{line}$", info, re.M), info
 
 
 def stopped(place, folder, line, how, *more):
@@ -229,6 +252,17 @@ def test_want_of_negatives_says_what_to_do(place, tmp_path):
     fewer = run("resume", tmp_path / "face.xml.checkpoint", "--stages", "4")
     assert fewer.returncode == 2
     assert "can only grow" in fewer.stderr
+
+
+def test_want_of_negatives_is_foretold(place, tmp_path):
+    """Stages before the one that has too few."""
+    result = run("cascade", *inputs(place), *SETTINGS, "--stages", "14", "--output", tmp_path / "face.xml")
+    assert result.returncode == 3, result.stderr
+    warning = re.search(r"warning: at this rate stage (\d+) will not find its negatives.*--generated N", result.stderr)
+    ended = re.search(r"warning: stage (\d+) found only \d+ of 100 negatives", result.stderr)
+    first = re.search(r"^stage (\d+) of 14: .*boosting", result.stderr[warning.start():], re.M)
+    assert int(first[1]) + 3 < int(ended[1]) and int(warning[1]) <= int(ended[1]), result.stderr
+    assert (tmp_path / "face.xml").exists()
 
 
 def test_other_checkpoints_are_refused(tmp_path):
