@@ -30,9 +30,10 @@ import time
 import xml.etree.ElementTree
 
 import chains
+import clips
 import measures
 import pages
-from training_samples import PROGRAM, SHARE, Split, write_backgrounds, write_faces
+from training_samples import DATA, PROGRAM, SHARE, Split, write_backgrounds, write_faces
 
 sys.path.insert(0, str(chains.SOURCE / "tests"))
 import plots  # noqa: E402
@@ -50,6 +51,7 @@ SPARE = 0.9            # opencv_traincascade takes new samples for those that a 
 TOO_FEW_NEGATIVES = 3  # exit status of cuface-train, with the stages before written
 LEVELS = 0.1, 0.3, 1.0  # false alarms a picture at which hit rates are compared
 STAGES_TOLD = 1, 5, 10, 15, 20, 25
+CLIP_STEP = 10          # frames of a clip
 
 
 def noted(text):
@@ -184,6 +186,24 @@ def write_full_samples(split, folder):
     shutil.copytree(split.tiles, folder / "negatives", dirs_exist_ok=True)
 
 
+def on_clips(cascade):
+    """How many frames of each clip there are, what cufacedetect finds in them by a cascade, and in how many of them
+    cv::CascadeClassifier finds anything else."""
+    import cv2
+    classifier, rows = cv2.CascadeClassifier(str(cascade)), []
+    for path in sorted((DATA / "videos").iterdir()):
+        clip = clips.every(clips.given(DATA, path.name), CLIP_STEP)
+        with clip.file(chains.CACHE) as frames:
+            ours = chains.ours(clip, frames, f"cufacedetect cascade={cascade} max-faces=1000")
+        other = 0
+        for frame, faces in zip(clip.make(), ours, strict=True):
+            theirs = classifier.detectMultiScale(frame, scaleFactor=1.1, minNeighbors=3)
+            other += sorted(tuple(face[side] for side in "xywh") for face in faces) != sorted(map(tuple, theirs))
+        rows.append({"clip": path.name, "frames": clip.length, "faces": sum(map(len, ours)), "frames_that_differ": other})
+        noted(rows[-1])
+    return rows
+
+
 def full_result(split, cascade, report):
     """The report of a training, with what its cascade finds beside OpenCV's."""
     import cv2
@@ -194,7 +214,8 @@ def full_result(split, cascade, report):
     curves = {name: curve(found) for name, (found, _) in judgements.items()}
     rates = [{"false_alarms_a_picture": level, "percent": percent_at(curves, level, faces, len(shown))} for level in LEVELS]
     return pages.origin("a training of full size; tests/quality/training.py --full-result", "1") | {
-        "faces": faces, "pictures": len(shown), "rates": rates, "training": json.loads(report.read_text(encoding="utf-8"))}
+        "faces": faces, "pictures": len(shown), "rates": rates, "clips": on_clips(cascade),
+        "training": json.loads(report.read_text(encoding="utf-8"))}
 
 
 def thinned(points):
