@@ -40,10 +40,14 @@ namespace cuface {
 
 HWY_EXPORT(draw_vectors);
 
-void draw_bits(const std::uint64_t* bits, int width, std::uint8_t clear, std::uint8_t set,
-               std::uint8_t* out) {
-  int x = simd::vectors() ? CUFACE_DISPATCH(draw_vectors)(bits, width, clear, set, out) : 0;
-  for (; x < width; ++x) out[x] = (bits[x / kWordBits] >> x % kWordBits & 1) != 0 ? set : clear;
+void draw_bits(ImageView<const std::uint64_t> bits, ImageView<std::uint8_t> out, std::uint8_t clear,
+               std::uint8_t set) {
+  for (int y = 0; y < out.height; ++y) {
+    std::uint8_t* row = out.row(y);
+    int x = 0;
+    if (simd::vectors()) x = CUFACE_DISPATCH(draw_vectors)(bits.row(y), out.width, clear, set, row);
+    for (; x < out.width; ++x) row[x] = bit_at(bits, x, y) ? set : clear;
+  }
 }
 
 }  // namespace cuface

@@ -3,10 +3,13 @@
 
 #include <cstdint>
 
+#include "kernels/common/image.h"
+
 namespace cuface {
 
-/// A row of `width` bytes: `set` where the bit is set, `clear` elsewhere.
-void draw_bits(const std::uint64_t* bits, int width, std::uint8_t clear, std::uint8_t set,
-               std::uint8_t* out);
+/// Writes all of `out`: `set` where the bit is set, `clear` elsewhere. `bits` has
+/// words_of(out.width) words a row, and out.height rows.
+void draw_bits(ImageView<const std::uint64_t> bits, ImageView<std::uint8_t> out,
+               std::uint8_t clear = 0, std::uint8_t set = 255);
 
 }  // namespace cuface

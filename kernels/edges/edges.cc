@@ -165,10 +165,9 @@ class EdgeDetector::Impl {
     if (!edges::classify(*rows_, grey, {out.magnitude, out.angle}, stop)) return cancelled();
     if (!out.map.data && !out.bits.data) return {};
     linker_->run(rows_->ridges, rows_->edges);
-    for (int y = 0; y < height_; ++y) {
-      if (out.map.data) draw_bits(rows_->edges.row(y), width_, 0, 255, out.map.row(y));
-      if (out.bits.data) std::copy_n(rows_->edges.row(y), out.bits.width, out.bits.row(y));
-    }
+    if (out.map.data) draw_bits(rows_->edges.view(), out.map);
+    for (int y = 0; y < height_ && out.bits.data; ++y)
+      std::copy_n(rows_->edges.row(y), out.bits.width, out.bits.row(y));
     return {};
   }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
+#include "kernels/common/bits.h"
 #include "kernels/common/draw_bits.h"
 #include "kernels/common/simd.h"
 #include "kernels/luma/cpu/grey_rows.h"
@@ -18,24 +18,38 @@ bool are_alike(const Component& a, const Component& b) {
          a.sub_x == b.sub_x && a.sub_y == b.sub_y;
 }
 
-/// The greys of a row where they are bytes in a layout that vector code knows: how many are done.
-int put_bytes(const std::uint8_t* in, int y, const FrameView& frame) {
-  const Component& c = frame.component[0];
-  if (c.depth != 8 || !simd::vectors()) return 0;
-  std::uint8_t* out = c.data + y * c.stride;
-  if (frame.rgb) {
-    const Component &green = frame.component[1], &blue = frame.component[2];
-    const auto [first, last] = std::minmax({c.data, green.data, blue.data});
-    const bool packed = last == first + 2 && are_alike(c, green) && are_alike(c, blue);
-    if (!packed || (c.pixel_stride != 3 && c.pixel_stride != 4)) return 0;
-    return grey::rgb_samples_row(in, frame.width, first + y * c.stride, c.pixel_stride);
+/// Where the pixels of an 8-bit frame begin whose red, green and blue are three neighbours of three
+/// or four bytes: a layout that vector code knows. Else null.
+std::uint8_t* packed_pixels(const FrameView& frame) {
+  const Component &red = frame.component[0], &green = frame.component[1],
+                  &blue = frame.component[2];
+  if (!frame.rgb || red.depth != 8 || !simd::vectors()) return nullptr;
+  const auto [first, last] = std::minmax({red.data, green.data, blue.data});
+  const bool packed = last == first + 2 && are_alike(red, green) && are_alike(red, blue);
+  return packed && (red.pixel_stride == 3 || red.pixel_stride == 4) ? first : nullptr;
+}
+
+/// Whether a row's luma is bytes side by side.
+bool has_plain_luma(const FrameView& frame) {
+  return !frame.rgb && frame.component[0].depth == 8 && frame.component[0].pixel_stride == 1;
+}
+
+/// Writes the greys grey_of(x, y) row by row, but for the first done_of(y) pixels.
+template <typename DoneOf, typename GreyOf>
+void put_greys(const FrameView& frame, const DoneOf& done_of, const GreyOf& grey_of) {
+  const int depth = frame.component[0].depth;
+  std::uint32_t samples[256];
+  for (int v = 0; v < 256; ++v)
+    samples[v] = grey::sample_of(static_cast<std::uint8_t>(v), depth, frame.full_range);
+  for (int y = 0; y < frame.height; ++y) {
+    const int done = done_of(y);
+    for (int i = 0; i < (frame.rgb ? 3 : 1); ++i) {
+      const Component& c = frame.component[i];
+      std::uint8_t* out = c.data + y * c.stride;
+      for (int x = done; x < frame.width; ++x)
+        grey::put(out + x * c.pixel_stride, depth, c.shift, samples[grey_of(x, y)]);
+    }
   }
-  if (c.pixel_stride != 1) return 0;
-  if (frame.full_range)
-    std::memcpy(out, in, static_cast<std::size_t>(frame.width));
-  else
-    grey::limited_samples_row(in, frame.width, out);
-  return frame.width;
 }
 
 void put_neutral_chroma(const FrameView& frame) {
@@ -57,26 +71,6 @@ void put_neutral_chroma(const FrameView& frame) {
           grey::put(out + x * c.pixel_stride, c.depth, c.shift, neutral);
     }
     if (pairs) return;
-  }
-}
-
-/// The frame's greys, row by row: row_of(y).
-template <typename RowOf>
-void write_rows(const RowOf& row_of, const FrameView& frame) {
-  const int depth = frame.component[0].depth;
-  std::uint32_t samples[256];
-  for (int v = 0; v < 256; ++v)
-    samples[v] = grey::sample_of(static_cast<std::uint8_t>(v), depth, frame.full_range);
-  const int greys = frame.rgb ? 3 : 1;
-  for (int y = 0; y < frame.height; ++y) {
-    const std::uint8_t* in = row_of(y);
-    const int done = put_bytes(in, y, frame);
-    for (int i = 0; i < greys; ++i) {
-      const Component& c = frame.component[i];
-      std::uint8_t* out = c.data + y * c.stride;
-      for (int x = done; x < frame.width; ++x)
-        grey::put(out + x * c.pixel_stride, depth, c.shift, samples[in[x]]);
-    }
   }
 }
 
@@ -137,26 +131,39 @@ void write_black(ImageView<const std::uint8_t> mask, const FrameView& frame) {
 }
 
 void write_grey(ImageView<const std::uint8_t> picture, const FrameView& frame) {
-  write_rows([&](int y) { return picture.row(y); }, frame);
+  const Component& c = frame.component[0];
+  std::uint8_t* const packed = packed_pixels(frame);
+  const bool plain = has_plain_luma(frame) && simd::vectors();
+  const auto done_of = [&](int y) {
+    const std::uint8_t* in = picture.row(y);
+    std::uint8_t* out = c.data + y * c.stride;
+    if (packed)
+      return grey::rgb_samples_row(in, frame.width, packed + y * c.stride, c.pixel_stride);
+    if (!plain) return 0;
+    if (frame.full_range)
+      std::memcpy(out, in, static_cast<std::size_t>(frame.width));
+    else
+      grey::limited_samples_row(in, frame.width, out);
+    return frame.width;
+  };
+  put_greys(frame, done_of, [&](int x, int y) { return picture.at(x, y); });
   if (!frame.rgb) put_neutral_chroma(frame);
 }
 
 void write_bits(ImageView<const std::uint64_t> bits, const FrameView& frame) {
   const Component& c = frame.component[0];
-  if (!frame.rgb && c.depth == 8 && c.pixel_stride == 1) {
+  if (has_plain_luma(frame)) {
     const auto sample = [&](std::uint8_t grey) {
       return static_cast<std::uint8_t>(grey::sample_of(grey, 8, frame.full_range));
     };
-    for (int y = 0; y < frame.height; ++y)
-      draw_bits(bits.row(y), frame.width, sample(0), sample(255), c.data + y * c.stride);
+    draw_bits(bits, {c.data, frame.width, frame.height, c.stride}, sample(0), sample(255));
   } else {
-    std::vector<std::uint8_t> row(static_cast<std::size_t>(frame.width));
-    write_rows(
-        [&](int y) {
-          draw_bits(bits.row(y), frame.width, 0, 255, row.data());
-          return row.data();
-        },
-        frame);
+    std::uint8_t* const packed = packed_pixels(frame);
+    const auto done_of = [&](int y) {
+      if (!packed) return 0;
+      return grey::rgb_bits_row(bits.row(y), frame.width, packed + y * c.stride, c.pixel_stride);
+    };
+    put_greys(frame, done_of, [&](int x, int y) { return bit_at(bits, x, y) ? 255 : 0; });
   }
   if (!frame.rgb) put_neutral_chroma(frame);
 }

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "kernels/common/draw_bits.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/try.h"
 #include "kernels/motion/background.h"
@@ -257,10 +256,6 @@ void MotionDetector::forget() { impl_->forget(); }
 const MotionResult& MotionDetector::finish() { return impl_->finish(); }
 ImageView<const std::uint64_t> MotionDetector::mask() const { return impl_->mask(); }
 const MotionPlan& MotionDetector::plan() const { return impl_->plan(); }
-
-void unpack(ImageView<const std::uint64_t> bits, ImageView<std::uint8_t> out) {
-  for (int y = 0; y < out.height; ++y) draw_bits(bits.row(y), out.width, 0, 255, out.row(y));
-}
 
 void draw_cells(const MotionPlan& plan, const MotionResult& result, ImageView<std::uint8_t> out) {
   for (int y = 0; y < out.height; ++y) {

@@ -65,8 +65,6 @@ class MotionDetector {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A bit map as bytes: 255 where a bit is set. `out` has the picture's size.
-void unpack(ImageView<const std::uint64_t> bits, ImageView<std::uint8_t> out);
 /// The motion-area image [S1.11]: 255 in the cells that move.
 void draw_cells(const MotionPlan& plan, const MotionResult& result, ImageView<std::uint8_t> out);
 

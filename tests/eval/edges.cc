@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/common/bits.h"
+#include "kernels/common/draw_bits.h"
 #include "kernels/convolve/convolve.h"
 #include "kernels/motion/motion.h"
 #include "tests/eval/curves.h"
@@ -233,7 +234,7 @@ void add_motion(Program& program, const cv::Mat& picture) {
         // The same in the same frames: both have seen the second map last, or both the first.
         if ((number - 1) % 2 != peers_number % 2) look();
         cv::Mat mask(area.size(), CV_8U);
-        unpack(ours.mask(), view<std::uint8_t>(mask));
+        draw_bits(ours.mask(), view<std::uint8_t>(mask));
         point["changed_pixels"] = result->changed;
         point["moving_cells"] = result->moving_cells;
         point["pixels_unlike_peer"] = cv::countNonZero(mask != peer.difference);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/draw_bits.h"
 #include "kernels/motion/motion.h"
 
 namespace {
@@ -108,7 +109,7 @@ int main(int argc, char** argv) {
     print_cells(motion.plan(), result.active);
     print_cells(motion.plan(), result.moving);
     std::cout << '\n';
-    unpack(motion.mask(), picture);
+    draw_bits(motion.mask(), picture);
     std::cout.write(reinterpret_cast<const char*>(bytes.data()),
                     static_cast<std::streamsize>(bytes.size()));
   }

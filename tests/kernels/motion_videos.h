@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "kernels/common/draw_bits.h"
 #include "kernels/motion/motion.h"
 #include "tests/kernels/pictures.h"
 
@@ -34,7 +35,7 @@ inline const MotionResult& look(MotionDetector& motion, const cv::Mat& picture, 
 
 inline cv::Mat mask_of(const MotionDetector& motion) {
   cv::Mat out(motion.plan().height, motion.plan().width, CV_8U);
-  unpack(motion.mask(), {out.data, out.cols, out.rows, static_cast<std::ptrdiff_t>(out.step)});
+  draw_bits(motion.mask(), {out.data, out.cols, out.rows, static_cast<std::ptrdiff_t>(out.step)});
   return out;
 }
 

@@ -41,6 +41,9 @@ class BitMap {
   }
   int words() const { return words_; }  ///< of a row
   std::uint64_t* row(int y) { return bits_.view().row(y + 1) + 1; }
+  ImageView<const std::uint64_t> view() {
+    return {row(0), words_, bits_.height() - 2, bits_.view().stride};
+  }
 
  private:
   int words_;
@@ -54,7 +57,7 @@ struct Rows {
   int width, height;
   EdgeRules rules;
   std::vector<int> blur;
-  bool wide;  ///< magnitudes have 32 bits: of L2, and where sectors are compared
+  bool wide;                     ///< magnitudes have 32 bits: of L2, and where sectors are compared
   Ring<std::int16_t> blur_sums;
   Ring<std::int16_t> blurred, smooth, slope, dx, dy;
   Ring<std::int16_t> magnitude;       // not wide

@@ -5,7 +5,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/common/bits.h"
 #include "kernels/common/dispatch.h"
+#include "kernels/luma/cpu/cover-inl.h"
 #include "kernels/luma/grey.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -14,6 +16,7 @@ namespace cuface::grey::HWY_NAMESPACE {
 // Never chosen: without vectors the plain version runs.
 void narrow_row(const std::uint8_t*, int, std::uint8_t*) {}
 int repeat_row(const std::uint8_t*, int, std::uint8_t*, int) { return 0; }
+int draw_row(const std::uint64_t*, int, std::uint8_t*, int) { return 0; }
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -40,41 +43,78 @@ HWY_INLINE void narrow(const std::uint8_t* in, std::uint8_t* out) {
 }
 
 void narrow_row(const std::uint8_t* in, int width, std::uint8_t* out) {
-  const int lanes = static_cast<int>(hn::Lanes(Bytes()));
-  int x = 0;
-  for (; x + lanes <= width; x += lanes) narrow(in + x, out + x);
-  if (x < width && width >= lanes) {  // the last vector overlaps the one before
-    narrow(in + width - lanes, out + width - lanes);
-    x = width;
-  }
+  int x = cover(width, static_cast<int>(hn::Lanes(Bytes())),
+                [&](int at) HWY_ATTR { narrow(in + at, out + at); });
   for (; x < width; ++x) out[x] = static_cast<std::uint8_t>(sample_of(in[x], 8, false));
 }
 
 int repeat_row(const std::uint8_t* in, int width, std::uint8_t* out, int pixel_stride) {
-  int x = 0;
   if (pixel_stride == 3) {
     const Bytes d;
-    const int lanes = static_cast<int>(hn::Lanes(d));
-    const auto repeat = [&](int at) HWY_ATTR {
-      const auto grey = hn::LoadU(d, in + at);
-      hn::StoreInterleaved3(grey, grey, grey, d, out + 3 * at);
-    };
-    for (; x + lanes <= width; x += lanes) repeat(x);
-    if (x == width || width < lanes) return x;
-    repeat(width - lanes);  // the last vector overlaps the one before
-    return width;
+    return cover(width, static_cast<int>(hn::Lanes(d)), [&](int x) HWY_ATTR {
+      const auto grey = hn::LoadU(d, in + x);
+      hn::StoreInterleaved3(grey, grey, grey, d, out + 3 * x);
+    });
   }
   // The fourth byte is the one behind these three, perhaps the next pixel's own.
   const Words d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (; x + lanes < width; x += lanes) {
+  return cover(width - 1, static_cast<int>(hn::Lanes(d)), [&](int x) HWY_ATTR {
     const auto grey = hn::PromoteTo(d, hn::LoadU(QuarterOfBytes(), in + x));
     const auto pixels = hn::BitCast(d, hn::LoadU(Bytes(), out + 4 * x));
     const auto three = hn::Or(hn::Or(grey, hn::ShiftLeft<8>(grey)), hn::ShiftLeft<16>(grey));
     const auto written = hn::Or(three, hn::And(pixels, hn::Set(d, 0xFF000000u)));
     hn::StoreU(hn::BitCast(Bytes(), written), Bytes(), out + 4 * x);
+  });
+}
+
+/// Of each byte of 64 pixels of `kStride` bytes: where the pixel's bit is.
+template <int kStride>
+struct BitOfByte {
+  alignas(HWY_MAX_BYTES) std::uint8_t byte[std::size_t{64} * kStride],
+      bit[std::size_t{64} * kStride];
+  constexpr BitOfByte() : byte(), bit() {
+    for (int i = 0; i < 64 * kStride; ++i) {
+      byte[i] = static_cast<std::uint8_t>(i / kStride / 8);
+      bit[i] = static_cast<std::uint8_t>(1 << i / kStride % 8);
+    }
   }
-  return x;
+};
+
+/// `count` bits from x on, 64 at most, and then others.
+HWY_INLINE std::uint64_t bits_from(const std::uint64_t* bits, int x, int count) {
+  const std::uint64_t* word = bits + x / kWordBits;
+  const int at = x % kWordBits;
+  return at + count <= kWordBits ? word[0] >> at : word[0] >> at | word[1] << (kWordBits - at);
+}
+
+template <int kStride>
+int draw_pixels(const std::uint64_t* bits, int width, std::uint8_t* out) {
+  static constexpr BitOfByte<kStride> kWhere;
+  // Frames begin anywhere, and of longer vectors each would lie in two lines of the cache.
+  const hn::CappedTag<std::uint8_t, 32> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> longs;
+  const hn::Repartition<std::uint32_t, decltype(d)> words;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto fourth = hn::BitCast(d, hn::Set(words, 0xFF000000u));
+  return cover(width, lanes, [&](int x) HWY_ATTR {
+    const auto all = hn::BitCast(d, hn::Set(longs, bits_from(bits, x, lanes)));
+    for (int i = 0; i < kStride; ++i) {
+      const auto here = hn::TableLookupBytes(all, hn::Load(d, kWhere.byte + i * lanes));
+      const auto is = hn::TestBit(here, hn::Load(d, kWhere.bit + i * lanes));
+      std::uint8_t* to = out + kStride * x + i * lanes;
+      fetch_ahead(to);
+      auto pixels = hn::VecFromMask(d, is);
+      if (kStride == 4)
+        pixels = hn::Or(hn::AndNot(fourth, pixels), hn::And(fourth, hn::LoadU(d, to)));
+      hn::StoreU(pixels, d, to);
+    }
+  });
+}
+
+int draw_row(const std::uint64_t* bits, int width, std::uint8_t* out, int pixel_stride) {
+  // The fourth byte is the one behind these three, and behind the last pixel is none.
+  return pixel_stride == 3 ? draw_pixels<3>(bits, width, out)
+                           : draw_pixels<4>(bits, width - 1, out);
 }
 
 #endif
@@ -86,6 +126,7 @@ namespace cuface::grey {
 
 HWY_EXPORT(narrow_row);
 HWY_EXPORT(repeat_row);
+HWY_EXPORT(draw_row);
 
 void limited_samples_row(const std::uint8_t* in, int width, std::uint8_t* out) {
   CUFACE_DISPATCH(narrow_row)(in, width, out);
@@ -93,6 +134,10 @@ void limited_samples_row(const std::uint8_t* in, int width, std::uint8_t* out) {
 
 int rgb_samples_row(const std::uint8_t* in, int width, std::uint8_t* out, int pixel_stride) {
   return CUFACE_DISPATCH(repeat_row)(in, width, out, pixel_stride);
+}
+
+int rgb_bits_row(const std::uint64_t* bits, int width, std::uint8_t* out, int pixel_stride) {
+  return CUFACE_DISPATCH(draw_row)(bits, width, out, pixel_stride);
 }
 
 }  // namespace cuface::grey

@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/common/dispatch.h"
+#include "kernels/luma/cpu/cover-inl.h"
 #include "kernels/luma/grey.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,13 +39,8 @@ HWY_INLINE void expand(const std::uint8_t* in, std::uint8_t* out) {
 }
 
 void expand_row(const std::uint8_t* in, int width, std::uint8_t* out) {
-  const int lanes = static_cast<int>(hn::Lanes(Bytes()));
-  int x = 0;
-  for (; x + lanes <= width; x += lanes) expand(in + x, out + x);
-  if (x < width && width >= lanes) {  // once more, what is done already among it
-    expand(in + width - lanes, out + width - lanes);
-    x = width;
-  }
+  int x = cover(width, static_cast<int>(hn::Lanes(Bytes())),
+                [&](int at) HWY_ATTR { expand(in + at, out + at); });
   for (; x < width; ++x) out[x] = limited(in[x], 8);
 }
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "kernels/common/cuda/mailbox.h"
+#include "kernels/common/draw_bits.h"
 #include "kernels/edges/edges.h"
 #include "kernels/motion/cuda/detector.h"
-#include "kernels/motion/motion.h"
 #include "tests/gpu/kernels/motion_pair.h"
 
 namespace cuface {
@@ -301,7 +301,7 @@ TEST_F(MotionCuda, DrawsMasksAndCells) {
     scene.squares = true;
     pair.look(scene.next(), i * kFrame, *stream_);
     Grey expected(131, 77);
-    unpack(pair.cpu().mask(), expected.view());
+    draw_bits(pair.cpu().mask(), expected.view());
     ASSERT_TRUE(cuda::motion::unpack(pair.gpu().mask(), view, *stream_).ok());
     ASSERT_TRUE(drawn.get() == expected.pixels);
     white += std::count(expected.pixels.begin(), expected.pixels.end(), 255);
