@@ -99,11 +99,11 @@ inline void blur_down(const std::uint8_t* const* given, const std::vector<int>& 
   });
 }
 
-/// Makes what the blur along a row of sums reads beside it.
-inline void reflect_sums(std::int16_t* sums, int half, int width) {
+/// Makes what the blur along a row reads beside it.
+inline void reflect_ends(std::int16_t* row, int half, int width) {
   for (int i = 1; i <= half; ++i) {
-    sums[-i] = sums[reflect_101(-i, width)];
-    sums[width - 1 + i] = sums[reflect_101(width - 1 + i, width)];
+    row[-i] = row[reflect_101(-i, width)];
+    row[width - 1 + i] = row[reflect_101(width - 1 + i, width)];
   }
 }
 
@@ -116,7 +116,7 @@ void blur_across(std::int16_t* sums, const std::vector<int>& weights, int width,
   const Shorts d;
   const Words words;
   const int size = static_cast<int>(weights.size()), half = size / 2;
-  reflect_sums(sums, half, width);
+  reflect_ends(sums, half, width);
   // Of 2 * kBlurBits; weights add up to 1 << kBlurBits.
   const auto first = hn::Set(words, (kSumOffset << kBlurBits) + (1 << (2 * kBlurBits - 1)));
   const auto high = hn::Set(words, static_cast<std::int32_t>(0xffff0000));
@@ -140,46 +140,67 @@ void blur_across(std::int16_t* sums, const std::vector<int>& weights, int width,
   }
 }
 
-/// The blur of kSize pixels whose weights are multiples of kNarrowUnit, as those of 3 and 5 are:
-/// without that factor its sums fit 16 bits both ways. Calls use(x, pixels) for each vector.
-template <int kSize, typename F>
-HWY_INLINE void blur_narrow(const std::uint8_t* const* given, const std::vector<int>& weights,
-                            int width, std::int16_t* sums, std::int16_t* out, F use) {
-  constexpr int kHalf = kSize / 2, kBits = 8;
+/// A blur of kSize pixels whose weights are multiples of kNarrowUnit, as those of 3 and 5 are:
+/// without that factor its sums fit 16 bits both ways. kUnit: those at the ends are that factor.
+template <int kSize, bool kUnit>
+struct NarrowBlur {
+  static constexpr int kHalf = kSize / 2, kBits = 8;
   static_assert(kNarrowUnit * kNarrowUnit == 1 << (2 * kBlurBits - kBits));
-  const hn::RebindToUnsigned<Shorts> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  hn::Vec<decltype(d)> weight[std::size_t{kHalf} + 1];
-  for (int i = 0; i <= kHalf; ++i)
-    weight[i] =
-        hn::Set(d, static_cast<std::uint16_t>(weights[static_cast<std::size_t>(i)] / kNarrowUnit));
-  const auto weighed = [&](const auto& at) HWY_ATTR {
-    auto sum = hn::Mul(at(kHalf), weight[kHalf]);
-    for (int i = 0; i < kHalf; ++i)
-      sum = hn::Add(sum, hn::Mul(hn::Add(at(i), at(kSize - 1 - i)), weight[i]));
-    return sum;
-  };
-  ShortRows copies;
-  const std::uint8_t* rows[std::size_t{kSize}];  // in registers: a store might write to those given
-  std::copy_n(copies.widen(given, kSize, width), kSize, rows);
-  cover(width, lanes, [&](int x) HWY_ATTR {
-    const auto sum = weighed(
-        [&](int i) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x)); });
-    hn::StoreU(hn::BitCast(Shorts(), sum), Shorts(), sums + x);
-  });
-  reflect_sums(sums, kHalf, width);
-  const auto rounding = hn::Set(d, 1 << (kBits - 1));
-  const auto across = [&](int x) HWY_ATTR {
-    const auto sum = weighed(
-        [&](int i) HWY_ATTR { return hn::BitCast(d, hn::LoadU(Shorts(), sums + x + i - kHalf)); });
-    return hn::BitCast(Shorts(), hn::ShiftRight<kBits>(hn::Add(sum, rounding)));
-  };
-  for (int x = 0; x < width; x += lanes) {
-    const auto pixels = across(x);
-    hn::StoreU(pixels, Shorts(), out + x);
-    use(x, pixels);
+  using Unsigned = hn::RebindToUnsigned<Shorts>;
+
+  HWY_INLINE explicit NarrowBlur(const std::vector<int>& weights) {
+    for (int i = 0; i <= kHalf; ++i)
+      weight[i] =
+          hn::Set(Unsigned(),
+                  static_cast<std::uint16_t>(weights[static_cast<std::size_t>(i)] / kNarrowUnit));
   }
-}
+
+  /// Of row(i) + x, i from 0 to kSize - 1.
+  template <typename F>
+  HWY_INLINE hn::Vec<Unsigned> sum(int x, F row) const {
+    const auto at = [&](int i) HWY_ATTR {
+      return hn::BitCast(Unsigned(), hn::LoadU(Shorts(), row(i) + x));
+    };
+    auto all = hn::Mul(at(kHalf), weight[kHalf]);
+    for (int i = 0; i < kHalf; ++i) {
+      const auto both = hn::Add(at(i), at(kSize - 1 - i));
+      all = hn::Add(all, kUnit && i == 0 ? both : hn::Mul(both, weight[i]));
+    }
+    return all;
+  }
+
+  /// Along a row: its sums. `wide` has room for the row and margins.
+  HWY_INLINE void along(const std::uint8_t* given, int width, std::int16_t* wide,
+                        std::int16_t* out) const {
+    const int lanes = static_cast<int>(hn::Lanes(Shorts()));
+    ShortRows copies;
+    const std::uint8_t* row = copies.widen(&given, 1, width)[0];
+    cover(width, lanes,
+          [&](int x) HWY_ATTR { hn::StoreU(load_pixels(row + x), Shorts(), wide + x); });
+    reflect_ends(wide, kHalf, width);
+    for (int x = 0; x < width; x += lanes) {
+      const auto all = sum(x, [&](int i) HWY_ATTR { return wide + i - kHalf; });
+      hn::StoreU(hn::BitCast(Shorts(), all), Shorts(), out + x);
+    }
+  }
+
+  /// Down these sums, rounded. Calls use(x, pixels) for each vector.
+  template <typename F>
+  HWY_INLINE void down(const std::int16_t* const* given, int width, std::int16_t* out,
+                       F use) const {
+    const std::int16_t* rows[std::size_t{kSize}];  // in registers: a store might write to these
+    std::copy_n(given, kSize, rows);
+    const auto rounding = hn::Set(Unsigned(), 1 << (kBits - 1));
+    for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(Shorts()))) {
+      const auto all = sum(x, [&](int i) HWY_ATTR { return rows[i]; });
+      const auto pixels = hn::BitCast(Shorts(), hn::ShiftRight<kBits>(hn::Add(all, rounding)));
+      hn::StoreU(pixels, Shorts(), out + x);
+      use(x, pixels);
+    }
+  }
+
+  hn::Vec<Unsigned> weight[std::size_t{kHalf} + 1];
+};
 
 /// The taps of a gradient from its middle on, in vectors: a store might write to the rules, for all
 /// that a compiler knows. Slopes of three taps are 1.

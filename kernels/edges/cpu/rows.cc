@@ -165,21 +165,35 @@ class SumsDown {
   template <typename F>
   HWY_INLINE void blur(F use) {
     const int size = static_cast<int>(rows_.blur.size()), width = rows_.width;
+    if (narrow_ && size == 3) return blur_narrow<3, false>(use);
+    if (narrow_ && size == 5 && rows_.blur[0] == kNarrowUnit) return blur_narrow<5, true>(use);
+    if (narrow_ && size == 5) return blur_narrow<5, false>(use);
     const std::uint8_t* from[kMostBlur];
     for (int i = 0; i < size; ++i)
       from[i] = grey_.row(reflect_101(next_ + i - size / 2, rows_.height));
     std::int16_t *sums = rows_.blur_sums.row(0), *out = rows_.blurred.row(next_);
     ++next_;
-    if (narrow_ && size == 3) return blur_narrow<3>(from, rows_.blur, width, sums, out, use);
-    if (narrow_ && size == 5) return blur_narrow<5>(from, rows_.blur, width, sums, out, use);
     blur_down(from, rows_.blur, width, sums);
     blur_across(sums, rows_.blur, width, out, use);
+  }
+
+  /// The same, first along the rows: so each pixel is made 16 bits once.
+  template <int kSize, bool kUnit, typename F>
+  HWY_INLINE void blur_narrow(F use) {
+    const NarrowBlur<kSize, kUnit> narrow(rows_.blur);
+    const int y = next_++, width = rows_.width, height = rows_.height;
+    for (; along_ <= std::min(y + kSize / 2, height - 1); ++along_)
+      narrow.along(grey_.row(along_), width, rows_.widened.row(0), rows_.blur_sums.row(along_));
+    const std::int16_t* from[std::size_t{kSize}];
+    for (int i = 0; i < kSize; ++i)
+      from[i] = rows_.blur_sums.row(reflect_101(y + i - kSize / 2, height));
+    narrow.down(from, width, rows_.blurred.row(y), use);
   }
 
   Rows& rows_;
   ImageView<const std::uint8_t> grey_;
   const bool narrow_;
-  int next_ = 0;
+  int next_ = 0, along_ = 0;
 };
 
 /// A copy of the rules, so that the compiler makes vectors of the loop.
@@ -289,7 +303,8 @@ Rows::Rows(int width_, int height_, const EdgeRules& rules_, const std::vector<i
       rules(rules_),
       blur(blur_),
       wide(rules_.norm == GradientNorm::kL2 || rules_.thinning == Thinning::kSectors),
-      blur_sums(width_, 1),
+      widened(width_, 1),
+      blur_sums(width_, static_cast<int>(blur_.size())),
       blurred(width_, rules_.taps),
       smooth(width_, 1),
       slope(width_, 1),

@@ -58,7 +58,8 @@ struct Rows {
   EdgeRules rules;
   std::vector<int> blur;
   bool wide;                     ///< magnitudes have 32 bits: of L2, and where sectors are compared
-  Ring<std::int16_t> blur_sums;
+  Ring<std::int16_t> widened;    ///< a row of the picture
+  Ring<std::int16_t> blur_sums;  ///< of the blur's first direction
   Ring<std::int16_t> blurred, smooth, slope, dx, dy;
   Ring<std::int16_t> magnitude;       // not wide
   Ring<std::int32_t> wide_magnitude;  // wide
