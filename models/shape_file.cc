@@ -55,7 +55,10 @@ std::vector<NamedInteger> optional_integers_of(ShapeModel& m, Optional& o) {
           {"patch_bilinear", o.bilinear}};
 }
 std::vector<NamedNumber> optional_numbers_of(ShapeModel& m) {
-  return {{"rest", m.rest}, {"patch_q", m.patch.q}, {"least_weight", m.least_weight}};
+  return {{"rest", m.rest},
+          {"patch_q", m.patch.q},
+          {"least_weight", m.least_weight},
+          {"noise", m.noise}};
 }
 
 std::vector<NamedNumber> numbers_of(ShapeModel& m) {

@@ -14,7 +14,9 @@ LevelNumbers::LevelNumbers(const ShapeModel& model, int level)
     : number(level), mean(size_of(model.points)), limits(size_of(model.modes)) {
   const double scale = std::ldexp(1.0, -level), squared = std::ldexp(1.0, -2 * level);
   for (std::size_t k = 0; k < limits.size(); ++k) {
-    limits[k] = model.mode_limit * std::sqrt(model.eigenvalues[k] * squared);
+    // In the unit of multiply_parts().
+    limits[k] =
+        model.mode_limit * std::sqrt(model.eigenvalues[k] * squared + model.noise * model.noise);
   }
   for (std::size_t i = 0; i < mean.size(); ++i) {
     mean[i] = {model.mean_shape[2 * i] * scale, model.mean_shape[2 * i + 1] * scale};
@@ -33,11 +35,20 @@ void LevelNumbers::multiply_parts(const ShapeModel& model) {
   const ConstraintTables tables = constraint_tables(model);
   const int of_all = ConstraintMemory::parts_of(model.modes);
   parts.reserve(size_of(model.points * of_all));
+  // The likeliest weight is what the nearest shape has, times s = variance / (variance + noise^2).
+  // Vectors times the root of s give it, both where a shape is projected and where it is made.
+  std::vector<double> roots(size_of(model.modes), 1);
+  for (std::size_t k = 0; k < roots.size() && model.noise > 0; ++k) {
+    const double variance = std::ldexp(model.eigenvalues[k], -2 * number);
+    roots[k] = std::sqrt(variance / (variance + model.noise * model.noise));
+  }
   for (int i = 0; i < model.points; ++i) {
     const ShapePoint& m = mean[size_of(i)];
     parts.push_back({m.x - centre.x, m.y - centre.y});
-    for (int k = 0; k < model.modes; ++k)
-      parts.push_back({tables.vector(2 * i, k), tables.vector(2 * i + 1, k)});
+    for (int k = 0; k < model.modes; ++k) {
+      const double root = roots[size_of(k)];
+      parts.push_back({root * tables.vector(2 * i, k), root * tables.vector(2 * i + 1, k)});
+    }
     parts.push_back({1, 0});
   }
   gram.resize(size_of(of_all * of_all));

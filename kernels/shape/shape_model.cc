@@ -18,6 +18,12 @@ Status corrupt(const std::string& what) { return {StatusCode::kCorrupt, what}; }
 /// NaN is outside of everything.
 bool is_within(double v, double low, double high) { return v >= low && v <= high; }
 
+/// None, or one that the iterated constraint can divide by.
+bool is_usable_noise(const ShapeModel& m) {
+  return m.noise == 0 ||
+         (is_within(m.noise, 1e-3, 100) && m.constraint == ShapeConstraint::kIterated);
+}
+
 Status check_sizes(const ShapeModel& m) {
   const auto in = [](int v, int low, int high) { return v >= low && v <= high; };
   if (!in(m.points, 3, kMaxShapePoints) || !in(m.modes, 1, kMaxShapeModes) ||
@@ -28,9 +34,9 @@ Status check_sizes(const ShapeModel& m) {
                    std::to_string(m.iterations) + " iterations");
   }
   if (!is_within(m.size, 8, 1024)) return corrupt("the header's size of a face is out of range");
-  if (!is_within(m.mode_limit, 0, 100) || !is_within(m.missing_within, 0, 1) ||
-      !is_within(m.start_scale, 1e-6, 1e3) || !is_within(m.window, 0.25, 4) ||
-      !in(m.first_rule_level, 0, kMaxShapeLevels)) {
+  if (!is_within(m.mode_limit, 0, 100) || !is_usable_noise(m) ||
+      !is_within(m.missing_within, 0, 1) || !is_within(m.start_scale, 1e-6, 1e3) ||
+      !is_within(m.window, 0.25, 4) || !in(m.first_rule_level, 0, kMaxShapeLevels)) {
     return corrupt("its header has a constant out of range");
   }
   for (const int point : {m.size_left, m.size_right, m.size_below}) {

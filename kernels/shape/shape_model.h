@@ -98,6 +98,10 @@ struct ShapeModel {
   double size = 0;
 
   double mode_limit = 0;  ///< of a mode, in standard deviations
+  /// So many pixels of its level a found point is off in x and y, by the root of the mean square.
+  /// An iterated constraint takes the likeliest weights, where modes vary by their eigenvalues and
+  /// points by this: coarse levels, and modes that vary little, have less. 0: the nearest shape's.
+  double noise = 0;
   /// Below 1 points weigh in the iterated constraint what their HAT descriptors' costs say, at
   /// least so much (shape::weight_of_cost()). 1: all weigh the same.
   double least_weight = 1;

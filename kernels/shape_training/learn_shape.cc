@@ -101,6 +101,7 @@ class Training {
     set_size_points(options_, faces_.landmarks, model);
     model.size = options_.size;
     model.mode_limit = options_.mode_limit;
+    model.noise = options_.noise;
     model.least_weight = options_.least_weight;
     model.first_rule_level = kMaxShapeLevels;
     model.window = options_.window;

@@ -26,6 +26,7 @@ Status validate(const ShapeOptions& o, int landmarks) {
   if (!in(o.rest, 0, 100)) return invalid("--rest must be 0 to 100");
   if (!in(o.variance, 0.01, 1)) return invalid("--variance must be 0.01 to 1");
   if (!in(o.mode_limit, 0, 100)) return invalid("--mode-limit must be 0 to 100");
+  if (o.noise != 0 && !in(o.noise, 1e-3, 100)) return invalid("--noise must be 0, or 0.001 to 100");
   if (!in(o.least_weight, kLeastShapeWeight, 1))
     return invalid("--least-weight must be 0.001 to 1");
   if (o.profiles != ProfileKind::kHat && o.least_weight < 1)

@@ -36,6 +36,7 @@ struct ShapeOptions {
   double rest = 0.5;        ///< ShapeModel::rest
   double variance = 0.9;    ///< of shapes that the modes keep, above 0 to 1
   double mode_limit = 1.5;  ///< standard deviations; 3 where faces are many
+  double noise = 0;         ///< ShapeModel::noise
   double least_weight = 1;  ///< ShapeModel::least_weight, of HAT descriptors
   double window = 1;        ///< ShapeModel::window
 

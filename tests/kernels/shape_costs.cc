@@ -81,6 +81,7 @@ int constrain() {
   model.eigenvalues = values;
   model.eigenvectors = vectors;
   model.weights = weights;
+  if (settings.contains("noise")) model.noise = settings["noise"];
   if (settings.contains("least")) model.least_weight = settings["least"];
   const std::vector<double> costs = read(model.least_weight < 1 ? n / 2 : 0);
   std::vector<ShapePoint> points(n / 2);

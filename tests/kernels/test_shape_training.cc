@@ -310,6 +310,11 @@ TEST(ShapeTraining, WhatIsRefused) {
   options.pull = 0;
   options.floor = std::nan("");
   EXPECT_NE(validate(options, 68).message().find("--floor"), std::string::npos);
+  options.floor = 0.1;
+  for (const double noise : {-1.0, 1e-200, 101.0, std::nan("")}) {
+    options.noise = noise;
+    EXPECT_NE(validate(options, 68).message().find("--noise"), std::string::npos) << noise;
+  }
   ShapeFaces faces;
   faces.landmarks = 68;
   EXPECT_EQ(train_shape(faces, {}).status().code(), StatusCode::kInvalidArgument);

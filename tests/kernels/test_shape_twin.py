@@ -137,8 +137,9 @@ def test_costs(gradient, bilinear, smooth):
     assert compared > 1000 and moved > 30 and (smooth or edges > 25), (compared, moved, edges)
 
 
-def algorithm_1(mean, vectors, values, limit, weights, given, likely=None):
-    """On complex numbers; `mean` is centred. A point of which it is known how likely it is goes so much of its way."""
+def algorithm_1(mean, vectors, values, limit, weights, given, likely=None, noise=0):
+    """On complex numbers; `mean` is centred. A point of which it is known how likely it is goes so much of its way. Where points
+    have noise, modes' weights are those of ridge regression: of Gaussian modes and noise the likeliest."""
     b, sure = np.zeros(len(values)), np.ones(len(given)) if likely is None else likely
     weights = weights * sure
     for _ in range(100):
@@ -149,7 +150,7 @@ def algorithm_1(mean, vectors, values, limit, weights, given, likely=None):
         y = x + sure * ((given - target) / turn + centre - x)
         y = np.column_stack([y.real, y.imag]).ravel()
         y = y * (mean @ mean) / (y @ mean)
-        b = vectors.T @ (y - mean)
+        b = np.linalg.solve(vectors.T @ vectors + np.diag(noise ** 2 / values), vectors.T @ (y - mean))
     b = np.clip(b, -limit * np.sqrt(values), limit * np.sqrt(values))
     x = (mean + vectors @ b).reshape(-1, 2) @ (1, 1j)
     centre, target = w @ x, w @ given
@@ -157,7 +158,8 @@ def algorithm_1(mean, vectors, values, limit, weights, given, likely=None):
     return turn * (x - centre) + target, b
 
 
-def test_algorithm_1():
+@pytest.mark.parametrize("noise", [0, 1.5])
+def test_algorithm_1(noise):
     random, compared, cut = np.random.default_rng(3), 0, 0
     for points in (5, 20, 68):
         for level in (0, 2):
@@ -174,10 +176,11 @@ def test_algorithm_1():
             given = given + (random.normal(size=points) + 1j * random.normal(size=points)) * 2 / 2 ** level
             shifted = mean + (7, -11)  # in a file the mean shape's origin is the middle of the box
             found = run("constrain", [shifted, values, vectors, weights, given.real[:, None] * (1, 0) + given.imag[:, None] * (0, 1)],
-                        points=points, modes=4, limit=1.0, level=level)
-            expected, b = algorithm_1(mean.ravel() / 2 ** level, vectors, values / 4 ** level, 1.0, weights, given)
+                        points=points, modes=4, limit=1.0, level=level, noise=noise)
+            there = values / 4 ** level
+            expected, b = algorithm_1(mean.ravel() / 2 ** level, vectors, there, 1.0, weights, given, noise=noise)
             assert np.allclose(found[:2 * points].reshape(-1, 2) @ (1, 1j), expected, atol=1e-4)
-            assert np.allclose(found[2 * points:], b, atol=1e-4)
+            assert np.allclose(found[2 * points:], b * np.sqrt(1 + noise ** 2 / there), atol=1e-4)
             compared, cut = compared + points, cut + np.count_nonzero(np.isclose(np.abs(b), np.sqrt(values) / 2 ** level))
     assert compared > 150 and cut > 3, (compared, cut)
 

@@ -40,6 +40,11 @@ TEST(ShapeFile, RoundTrip) {
   EXPECT_EQ(loaded.value()->patch.side, 5);
   EXPECT_EQ(loaded.value()->patch.q, 20);
   EXPECT_EQ(loaded.value()->rest, 0.1);
+  EXPECT_EQ(loaded.value()->noise, 0);
+  ShapeModel noisy = *model;
+  noisy.constraint = ShapeConstraint::kIterated;
+  noisy.noise = 1.5;
+  EXPECT_EQ(load_written(noisy, folder / "n").noise, 1.5);
   EXPECT_EQ(loaded.value()->refit_limits.size(), 8u);
 }
 
@@ -166,6 +171,7 @@ TEST(ShapeFile, WhatIsOutOfRange) {
     std::function<void(ShapeModel&, ShapeTables&)> make;
   };
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr auto kIterated = ShapeConstraint::kIterated;
   const Fault faults[] = {
       {"2 points", [](auto& m, auto&) { m.points = 2; }},
       {"300 points", [](auto& m, auto&) { m.points = 300; }},
@@ -178,6 +184,11 @@ TEST(ShapeFile, WhatIsOutOfRange) {
       {"measured by no point", [](auto& m, auto&) { m.size_below = 8; }},
       {"a point below 0", [](auto& m, auto&) { m.size_left = -1; }},
       {"limit", [](auto& m, auto&) { m.mode_limit = -1; }},
+      {"noise below 0", [](auto& m, auto&) { m.noise = -1, m.constraint = kIterated; }},
+      {"noise NaN", [](auto& m, auto&) { m.noise = kNan, m.constraint = kIterated; }},
+      {"no square", [](auto& m, auto&) { m.noise = 1e-200, m.constraint = kIterated; }},
+      {"much noise", [](auto& m, auto&) { m.noise = 101, m.constraint = kIterated; }},
+      {"noise in one pass", [](auto& m, auto&) { m.noise = 1; }},
       {"no weight", [](auto& m, auto&) { m.least_weight = 0; }},
       {"weight NaN", [](auto& m, auto&) { m.least_weight = kNan; }},
       {"weights of lines", [](auto& m, auto&) { m.least_weight = 0.5; }},

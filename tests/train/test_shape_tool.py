@@ -101,8 +101,9 @@ def test_a_checkpoint_in_the_way_is_told_of(drawn, undisturbed, tmp_path):
 
 def test_lines_and_other_pictures_are_refused(drawn, undisturbed, tmp_path):
     done = run("shape", "--images", drawn, "--profiles", "lines", "--mirror", "--size", "40", "--confidence-folds", "0",
-               "--output", tmp_path / "l.cuface")
+               "--noise", "1.5", "--output", tmp_path / "l.cuface")
     assert done.returncode == 0, done.stderr
+    assert blocks(tmp_path / "l.cuface")[0]["noise"] == 1.5 and blocks(undisturbed)[0]["noise"] == 0
     rows = drawn.read_text().splitlines()
     (drawn.parent / "fewer.csv").write_text("\n".join(rows[:-1]) + "\n")
     done = run("resume", f"{undisturbed}.checkpoint", "--images", drawn.parent / "fewer.csv", "--output", tmp_path / "o.cuface")

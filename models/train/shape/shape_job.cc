@@ -70,6 +70,8 @@ std::vector<Option> shape_options(ShapeJob& job) {
       option("rest", nullptr, "X", o.rest, "pixels by which points move where a level ends"),
       option("variance", nullptr, "X", o.variance, "of shapes that is kept"),
       option("mode-limit", nullptr, "X", o.mode_limit, "standard deviations a mode may have"),
+      option("noise", nullptr, "X", o.noise,
+             "pixels a found point is off, so that modes count less; 0 = none"),
       option("least-weight", nullptr, "X", o.least_weight,
              "of a point that is unlikely, in the constraint; 1 = all weigh the same"),
       option("window", nullptr, "X", o.window, "box sides from its middle that are searched"),

@@ -50,6 +50,7 @@ ShapeRef model_of_any_kind(unsigned seed, int levels) {
     m.missing_within = one_of(2) ? 0.1 : 0;
     m.window = one_of(2) ? 1 : 0.6;
     m.size = 40 + one_of(40);
+    if (m.constraint == ShapeConstraint::kIterated) m.noise = 0.5 * (seed % 3);
     if (m.constraint != ShapeConstraint::kIterated || one_of(2)) return;
     // HAT descriptors of all points, which weigh by their costs.
     for (ShapeProfile& p : t.profiles) p = t.profiles[1];
