@@ -68,7 +68,8 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
         if (has_changed(differ[c], blocks[c])) changed_[row] |= std::uint64_t{1} << c;
       if (what.only_new())
         for (const Followed& face : followed)
-          changed_[row] &= ~person_row(face.box, full_width_, full_height_, grid_, row);
+          changed_[row] &= ~person_row(face.box, person_beside(no_parts_), full_width_,
+                                       full_height_, grid_, row);
       if (changed_[row] == 0 || no_parts_) continue;
       for (int k = first; k < end; ++k) {
         const std::uint8_t* now = now_.data() + std::ptrdiff_t{k} * blocks_across_;

@@ -23,6 +23,10 @@ inline constexpr int kBlock = 4;
 inline constexpr int kTolerance = 6;  ///< grey levels
 inline constexpr int kFewest = 1;     ///< percent: the published Gamma
 
+/// How many faces to either side of a followed one its person may move. Less where only large new
+/// motion counts (is_large()): then a rim does not.
+CUFACE_HD inline float person_beside(bool no_parts) { return no_parts ? 0.25f : 0.75f; }
+
 /// A cell's blocks: the number of those that differ, and of all.
 CUFACE_HD inline bool has_changed(int differ, int blocks) {
   return 100 * differ > kFewest * blocks;

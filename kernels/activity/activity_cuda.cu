@@ -42,11 +42,11 @@ class Blocks {
 };
 
 /// Of a cell in which somebody followed may move; for all lanes of a warp.
-__device__ bool is_of_followed(const FollowedFaces* followed, int full_width, int full_height,
-                               const CellGrid& grid, int row, int c) {
+__device__ bool is_of_followed(const FollowedFaces* followed, float beside, int full_width,
+                               int full_height, const CellGrid& grid, int row, int c) {
   std::uint64_t own = 0;
   for (int i = static_cast<int>(threadIdx.x) % kWarp; i < followed->count; i += kWarp)
-    own |= person_row(followed->faces[i].box, full_width, full_height, grid, row);
+    own |= person_row(followed->faces[i].box, beside, full_width, full_height, grid, row);
   return __any_sync(kAllLanes, static_cast<int>(own >> c & 1));
 }
 
@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(kThreads)
       differ += __shfl_xor_sync(kAllLanes, differ, apart);
     take = has_changed(differ, count);
     if (take && band->only_new() && followed)
-      take = !is_of_followed(followed, full_width, full_height, grid, row, c);
+      take =
+          !is_of_followed(followed, person_beside(no_parts), full_width, full_height, grid, row, c);
   }
   const bool remember = take && !(look && no_parts);
   if (remember) {

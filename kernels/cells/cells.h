@@ -164,14 +164,14 @@ CUFACE_HD inline FollowedCells followed_cells(const Box& box, int full_width, in
   return out;
 }
 
-/// The columns of a row in which the person of a followed face may move: three quarters of the face
-/// to either side of it, from half a face above it down.
-CUFACE_HD inline std::uint64_t person_row(const Box& box, int full_width, int full_height,
-                                          const CellGrid& grid, int row) {
-  constexpr float kBeside = 0.75f, kAbove = 0.5f;
+/// The columns of a row in which the person of a followed face may move: `beside` faces to either
+/// side of it, from half a face above it down.
+CUFACE_HD inline std::uint64_t person_row(const Box& box, float beside, int full_width,
+                                          int full_height, const CellGrid& grid, int row) {
+  constexpr float kAbove = 0.5f;
   if (row < cell_at(box.y - kAbove * box.h, full_height, grid.rows)) return 0;
-  return cell_bits(cell_at(box.x - kBeside * box.w, full_width, grid.columns),
-                   cell_at(box.x + (1 + kBeside) * box.w, full_width, grid.columns));
+  return cell_bits(cell_at(box.x - beside * box.w, full_width, grid.columns),
+                   cell_at(box.x + (1 + beside) * box.w, full_width, grid.columns));
 }
 
 /// A row of the map. Where one face lies inside another it is looked for.

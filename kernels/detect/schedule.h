@@ -28,7 +28,7 @@ CUFACE_HD inline std::int32_t share_pause(std::int32_t changed, std::int32_t cel
                                           std::int32_t of_all, std::int32_t least) {
   if (changed == 0) return 0;
   const std::int32_t pause = (of_all * changed + cells - 1) / cells;
-  return pause < least ? least : pause < kUsualPause ? pause : kUsualPause;
+  return pause < least ? least : pause;
 }
 
 /// After a search of `what`. Most of all that has changed is people who are followed, so a newcomer
@@ -42,10 +42,10 @@ CUFACE_HD inline std::int32_t motion_pause(const SearchRegion& what, std::int32_
 /// The same of a network, all of whose searches are of the whole picture.
 CUFACE_HD inline std::int32_t network_pause(const SearchRegion& what, std::int32_t changed,
                                             std::int32_t cells) {
-  return share_pause(changed, cells, what.only_new() ? 15 : 0, 3);
+  return share_pause(changed, cells, what.only_new() ? 8 : 0, 3);
 }
 /// Frames from each search of a network to the next of all that has changed.
-inline constexpr std::int32_t kNetworkRest = 12;
+inline constexpr std::int32_t kNetworkRest = 15;
 
 /// The searches that are due on a frame by its number.
 struct PeriodStep {

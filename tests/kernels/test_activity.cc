@@ -237,6 +237,24 @@ TEST(Activity, NewIsWhatChangesAwayFromFollowedFaces) {
   EXPECT_GT(own, 40);
 }
 
+// Of three columns of cells, each 32 pixels wide. The face reaches to column 14.
+TEST(Activity, TheWholePictureIsSearchedForWhatChangesNearerToAFollowedFace) {
+  const int width = 960, height = 544;
+  const Followed face{{400, 200, 80, 80}, {}};
+  const auto fresh = [&](int first, bool no_parts) {
+    cv::Mat picture(height, width, CV_8U, cv::Scalar(90));
+    Activity activity(width, height, width, height, no_parts);
+    activity.take(test::view_of(picture));
+    picture(cv::Rect(32 * first, 32 * 8, 32 * 3, 32 * 2)) = 200;
+    activity.look(test::view_of(picture), {&face, 1}, kNewParts);
+    return activity.changed_cells();
+  };
+  EXPECT_EQ(fresh(17, false), 6);
+  EXPECT_EQ(fresh(16, false), 4) << "within three quarters of a face";
+  EXPECT_EQ(fresh(16, true), 6);
+  EXPECT_EQ(fresh(15, true), 0) << "within a quarter; the rest is not large";
+}
+
 // Before a search of the whole picture, or none. A cell that has changed is one of these points.
 TEST(Activity, LargeIsThreeCellsByTwo) {
   const auto large = [](int width, int height, const std::vector<cv::Point>& cells) {

@@ -105,9 +105,9 @@ TEST(MotionPause, IsAsLongAsTheShareThatWasSearched) {
   EXPECT_EQ(motion_pause(kNewParts, 200, 200), 10);
   EXPECT_EQ(motion_pause(kChangedParts, 1, 200), 1);
   EXPECT_EQ(motion_pause(kChangedParts, 200, 200), 3);
-  EXPECT_EQ(network_pause(kNewParts, 40, 200), 3);
-  EXPECT_EQ(network_pause(kNewParts, 41, 200), 4);
-  EXPECT_EQ(network_pause(kNewParts, 200, 200), 10);
+  EXPECT_EQ(network_pause(kNewParts, 75, 200), 3);
+  EXPECT_EQ(network_pause(kNewParts, 76, 200), 4);
+  EXPECT_EQ(network_pause(kNewParts, 200, 200), 8);
   EXPECT_EQ(network_pause(kChangedParts, 200, 200), 3);
 }
 

@@ -31,6 +31,7 @@ TEST_F(ActivityCuda, MapsAreTheCpus) {
   struct Size {
     int width, height, full, lead, padding;
     bool no_parts = false;
+    int largest_change = 60;
   };
   const test::Stream stream;
   long on = 0, off = 0, kept = 0, nothing = 0, unchanged = 0, only_new = 0, small = 0;
@@ -46,7 +47,8 @@ TEST_F(ActivityCuda, MapsAreTheCpus) {
                            {31, 300, 3, 2, 2, true},
                            {64, 48, 16, 0, 1, true},
                            {4200, 2300, 1, 0, 0},
-                           {200, 200, 1, 0, 0, true}}) {
+                           {200, 200, 1, 0, 0, true},
+                           {960, 544, 1, 0, 0, true, 240}}) {
     if (test::under_tool() && size.width > 1000) continue;
     const int full_width = size.width * size.full + size.full / 2;
     const int full_height = size.height * size.full + size.full / 2;
@@ -126,7 +128,7 @@ TEST_F(ActivityCuda, MapsAreTheCpus) {
         if (run && whole) cpu.take(picture.view());
       }
       EXPECT_EQ(download(gpu.value().search(), 1)[0], search);
-      if (round % 4 != 0) changes_.change(picture, 1 + size.width / 200, 60);
+      if (round % 4 != 0) changes_.change(picture, 1 + size.width / 200, size.largest_change);
     }
   }
   test::compared("cells that have changed", on, 300);
