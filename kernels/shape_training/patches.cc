@@ -30,9 +30,8 @@ DisplacedSamples PatchSampler::sample(const ShapeFaces& faces, std::size_t face,
   const std::span<const ShapePoint> points = on_level.points();
   const std::size_t samples = samples_of_landmark(options_);
   const auto size = static_cast<std::size_t>(options_.patch.size());
-  // What a search sees from where it may stand: the coarser a level, the farther off in its pixels.
-  const double farther = std::max(level + 1, 2) / 2.0;
-  const double most = farther * 2 * std::max(options_.patch.reach, 1);
+  // What a search sees that stands a little farther off than it reaches.
+  const double most = 3 * std::max(options_.patch.reach, 1);
   constexpr std::size_t kPlaces = 2001;  // in a row, between pixels too
   const auto displacement = [&](std::uint64_t seed, std::uint64_t number) {
     return (static_cast<double>(random_index(seed, number, kPlaces)) / (kPlaces / 2) - 1) * most;
@@ -46,7 +45,7 @@ DisplacedSamples PatchSampler::sample(const ShapeFaces& faces, std::size_t face,
       const double dy = s > 0 ? displacement(seed, 2 * s + 1) : 0;
       patches.patch({points[i].x + dx, points[i].y + dy}, 0, 0, patch);
       for (const double value : patch) out.textures.push_back(static_cast<float>(value));
-      out.targets.push_back(likelihood(farther * options_.target, dx, dy));
+      out.targets.push_back(likelihood(options_.target, dx, dy));
     }
     centre(std::span(out.textures).last(samples * size), size);
     centre(std::span(out.targets).last(samples), 1);

@@ -52,7 +52,7 @@ struct ShapeOptions {
   LineRule line{13, 3, 1};
   HatRule hat{4, 5, 8, 39, -6, 6, 2, 0.5, 10};
   int displaced = 15;   ///< samples of each landmark and face away from it, of a regression
-  double target = 1;    ///< pixels from a landmark to a likelihood of 0.6; more on coarse levels
+  double target = 1;    ///< pixels from a landmark to a likelihood of 0.6
   double ridge = 0.02;  ///< penalty of the regression, in mean variances of a descriptor's number
   /// A patch or profile with less than this share of its pixels in the picture is not learnt from,
   /// unless a landmark has less than kFewestSamples others: 0 to 1.

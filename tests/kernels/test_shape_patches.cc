@@ -97,6 +97,37 @@ TEST(ShapePatches, APulledMeanTakesTheLikelihoodFromTheDistance) {
                 cost(plain, s) - cost(plain, 0) - 6 * (likelihood(s) - likelihood(0)), 1e-9);
 }
 
+/// On all levels alike: the mean of a Gaussian of one pixel over a square of 12.
+TEST(ShapePatches, PatchesAreDisplacedBySixPixelsOnEachLevel) {
+  Image<std::uint8_t> picture(160, 160);
+  const std::vector<Point> points = {{50, 60}, {110, 60}, {80, 110}};
+  const std::vector<std::uint8_t> present(3, 1);
+  const std::vector<ImageView<const std::uint8_t>> pictures = {picture.view()};
+  const std::uint32_t of = 0;
+  const Box box{30, 30, 100, 100};
+  const ShapeFaces faces{3, pictures, {&of, 1}, {&box, 1}, points, present, 0};
+  ShapeModel model;
+  model.points = 3;
+  model.levels = 4;
+  model.size_left = 0, model.size_right = 1, model.size_below = 2;
+  model.size = 50;
+  model.pyramid = ShapePyramid::kGaussian;
+  ShapeOptions options;
+  options.displaced = 1000;
+  options.patch.side = 3;
+  const double expected = 2 * M_PI / (12 * 12);
+  for (const int level : {0, 3}) {
+    const shape::DisplacedSamples found =
+        shape::PatchSampler(options).sample(faces, 0, model, level);
+    ASSERT_EQ(found.targets.size(), 3u * 1001);
+    for (std::size_t i = 0; i < 3; ++i) {
+      // All are less their mean, so the landmark's own likelihood, 1, says what that is.
+      const double mean = 1 - static_cast<double>(found.targets[1001 * i]);
+      EXPECT_NEAR((1001 * mean - 1) / 1000, expected, 0.02) << level;
+    }
+  }
+}
+
 TEST(ShapePatches, DisplacedPatchesAreCentredInEachFace) {
   Image<std::uint8_t> picture(160, 160);
   std::mt19937 random(5);
