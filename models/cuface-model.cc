@@ -177,17 +177,21 @@ void print(const NetworkModel& m) {
   std::printf("\n");
 }
 
+/// A line of `info`, where the model has any of the kind.
+void print_profiles(const ShapeModel& m, ProfileKind kind, const char* text, int size) {
+  const auto count = std::ranges::count(m.profiles, kind, &ShapeProfile::kind);
+  if (count > 0) std::printf("profiles   %td %s %d\n", count, text, size);
+}
+
 void print(const ShapeModel& m) {
-  const auto hats = std::count_if(m.profiles.begin(), m.profiles.end(), [](const ShapeProfile& p) {
-    return p.kind == ProfileKind::kHat;
-  });
   std::printf("kind       shape model (active shape model)\n");
   std::printf("landmarks  %d\n", m.points);
   std::printf("shapes     %d modes, up to %g standard deviations\n", m.modes, m.mode_limit);
   std::printf("search     %d levels of %d iterations, faces of %g pixels from eyes to mouth\n",
               m.levels, m.iterations, m.size);
-  std::printf("profiles   %td HAT descriptors of %d numbers, %td line profiles of %d\n", hats,
-              m.hat.size(), std::ssize(m.profiles) - hats, m.line.length);
+  print_profiles(m, ProfileKind::kHat, "HAT descriptors, numbers:", m.hat.size());
+  print_profiles(m, ProfileKind::kLine, "line profiles, pixels:", m.line.length);
+  print_profiles(m, ProfileKind::kPatch, "patches, pixels a side:", m.patch.side);
   std::printf("rules      %zu corrections of shapes\n", m.rules.size());
   std::printf("scheme     %s\n", summary(m.scheme).c_str());
   print(m.confidence);

@@ -22,6 +22,12 @@ def drawn_heads(tmp_path_factory):
     return folder / "train/labels.csv"
 
 
+def profiles(model):
+    """What cuface-model says of a model's profiles."""
+    text = subprocess.run([BUILD / "models/cuface-model", "info", model], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [line.split(maxsplit=1)[1] for line in text.splitlines() if line.startswith("profiles ")]
+
+
 @pytest.fixture(name="undisturbed", scope="module")
 def trained(drawn, tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
@@ -32,6 +38,7 @@ def trained(drawn, tmp_path_factory):
     report = json.loads((folder / "report.json").read_text())
     assert report["modes"] >= 1 and len(report["rows"]) == 3 and report["settings"]["patch"] == "7"
     assert subprocess.run([BUILD / "models/cuface-model", "check", folder / "m.cuface"], check=False).returncode == 0
+    assert profiles(folder / "m.cuface") == ["204 patches, pixels a side: 7"]
     return folder / "m.cuface"
 
 
@@ -119,6 +126,7 @@ def test_hats(drawn, tmp_path):
         done = run("shape", "--images", drawn, *settings, "--output", tmp_path / name / "m.cuface", "--threads", threads)
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "a/m.cuface").read_bytes() == (tmp_path / "b/m.cuface").read_bytes()
+    assert profiles(tmp_path / "a/m.cuface") == ["204 HAT descriptors, numbers: 160"]
     header, table = blocks(tmp_path / "a/m.cuface")
     assert header["landmarks"] == 68 and header["iterations"] == 5
     steps = header["confidence"]["at"]
