@@ -97,28 +97,39 @@ TEST(ShapePatches, APulledMeanTakesTheLikelihoodFromTheDistance) {
                 cost(plain, s) - cost(plain, 0) - 6 * (likelihood(s) - likelihood(0)), 1e-9);
 }
 
-/// On all levels alike: the mean of a Gaussian of one pixel over a square of 12.
-TEST(ShapePatches, PatchesAreDisplacedBySixPixelsOnEachLevel) {
-  Image<std::uint8_t> picture(160, 160);
+/// A face of three points in noise, and a model of it without numbers.
+struct FaceInNoise {
+  explicit FaceInNoise(int levels) {
+    std::mt19937 random(5);
+    for (int y = 0; y < 160; ++y)
+      for (int x = 0; x < 160; ++x) picture.view().at(x, y) = static_cast<std::uint8_t>(random());
+    model.points = 3;
+    model.levels = levels;
+    model.size_left = 0, model.size_right = 1, model.size_below = 2;
+    model.size = 50;
+    model.pyramid = ShapePyramid::kGaussian;
+  }
+
+  Image<std::uint8_t> picture{160, 160};
   const std::vector<Point> points = {{50, 60}, {110, 60}, {80, 110}};
-  const std::vector<std::uint8_t> present(3, 1);
+  const std::vector<std::uint8_t> present = std::vector<std::uint8_t>(3, 1);
   const std::vector<ImageView<const std::uint8_t>> pictures = {picture.view()};
   const std::uint32_t of = 0;
   const Box box{30, 30, 100, 100};
   const ShapeFaces faces{3, pictures, {&of, 1}, {&box, 1}, points, present, 0};
   ShapeModel model;
-  model.points = 3;
-  model.levels = 4;
-  model.size_left = 0, model.size_right = 1, model.size_below = 2;
-  model.size = 50;
-  model.pyramid = ShapePyramid::kGaussian;
+};
+
+/// On all levels alike: the mean of a Gaussian of one pixel over a square of 12.
+TEST(ShapePatches, PatchesAreDisplacedBySixPixelsOnEachLevel) {
+  const FaceInNoise face(4);
   ShapeOptions options;
   options.displaced = 1000;
   options.patch.side = 3;
   const double expected = 2 * M_PI / (12 * 12);
   for (const int level : {0, 3}) {
     const shape::DisplacedSamples found =
-        shape::PatchSampler(options).sample(faces, 0, model, level);
+        shape::PatchSampler(options).sample(face.faces, 0, face.model, level);
     ASSERT_EQ(found.targets.size(), 3u * 1001);
     for (std::size_t i = 0; i < 3; ++i) {
       // All are less their mean, so the landmark's own likelihood, 1, says what that is.
@@ -129,25 +140,11 @@ TEST(ShapePatches, PatchesAreDisplacedBySixPixelsOnEachLevel) {
 }
 
 TEST(ShapePatches, DisplacedPatchesAreCentredInEachFace) {
-  Image<std::uint8_t> picture(160, 160);
-  std::mt19937 random(5);
-  for (int y = 0; y < 160; ++y)
-    for (int x = 0; x < 160; ++x) picture.view().at(x, y) = static_cast<std::uint8_t>(random());
-  const std::vector<Point> points = {{50, 60}, {110, 60}, {80, 110}};
-  const std::vector<std::uint8_t> present(3, 1);
-  const std::vector<ImageView<const std::uint8_t>> pictures = {picture.view()};
-  const std::uint32_t of = 0;
-  const Box box{30, 30, 100, 100};
-  const ShapeFaces faces{3, pictures, {&of, 1}, {&box, 1}, points, present, 0};
-  ShapeModel model;
-  model.points = 3;
-  model.levels = 2;
-  model.size_left = 0, model.size_right = 1, model.size_below = 2;
-  model.size = 50;
-  model.pyramid = ShapePyramid::kGaussian;
+  const FaceInNoise face(2);
   ShapeOptions options;
   options.displaced = 7;
-  const shape::DisplacedSamples found = shape::PatchSampler(options).sample(faces, 0, model, 0);
+  const shape::DisplacedSamples found =
+      shape::PatchSampler(options).sample(face.faces, 0, face.model, 0);
   const auto size = static_cast<std::size_t>(options.patch.size());
   ASSERT_EQ(found.textures.size(), 3 * 8 * size);
   ASSERT_EQ(found.targets.size(), 3u * 8);
