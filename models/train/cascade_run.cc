@@ -67,8 +67,8 @@ class JobRunner {
                 Backgrounds::open(in.negatives,
                                   {size, in.skip_bad, options_.threads, options_.memory_mib << 20},
                                   positives.names, run_.stop()));
-    for (const std::string& note : positives.notes) run_.progress().tell(note);
-    for (const std::string& note : backgrounds->notes()) run_.progress().tell(note);
+    for (const std::string& note : positives.notes) run_.progress().warn(note);
+    for (const std::string& note : backgrounds->notes()) run_.progress().warn(note);
     const std::uint64_t hashes[] = {xxh64(positives.windows.pixels()), backgrounds->hash()};
     if (resumed_) {
       CUFACE_TRY(expect_same("positives", in.positives, in.positives_hash, hashes[0]));

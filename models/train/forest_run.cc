@@ -69,7 +69,7 @@ class JobRunner {
     return {};
   }
   void tell(const FaceSet& set, const std::string& path) {
-    for (const std::string& note : set.notes) run_.progress().tell(note);
+    for (const std::string& note : set.notes) run_.progress().warn(note);
     run_.progress().tell(path + ": " + std::to_string(set.boxes.size()) + " faces of " +
                          std::to_string(set.landmarks) + " points in " +
                          std::to_string(set.pictures.size()) + " pictures");

@@ -238,7 +238,7 @@ def test_boxes_of_our_detector_need_no_map(tmp_path):
     command = ("forest", "--images", tmp_path / "heads/labels.csv", *SETTINGS, "--boxes", cascade)
     done = run(*command, "--output", tmp_path / "m.cuface")
     assert done.returncode == 0, done.stderr
-    left_out = int(re.search(r"^(\d+) faces were not found by the detector", done.stderr, re.M)[1])
+    left_out = int(re.search(r"^cuface-train: warning: (\d+) faces were not found by the detector", done.stderr, re.M)[1])
     used = int(re.search(r"labels\.csv: (\d+) faces of 68 points", done.stderr)[1])
     assert used == 2 * (40 - left_out) and left_out < 20
     assert "box_maps" not in (tmp_path / "m.cuface").read_bytes()[:4096].decode("latin-1")

@@ -240,6 +240,15 @@ def test_bad_inputs_are_named(place, tmp_path):
     assert "one/face.pgm" in says(tmp_path / "one", tmp_path / "one"), "a positive among the backgrounds"
 
 
+def test_what_is_left_out_is_told_where_all_else_is_quiet(place, tmp_path):
+    shutil.copytree(inputs(place)[3], tmp_path / "some")
+    (tmp_path / "some/text.pgm").write_text("no picture")
+    done = run("cascade", "--positives", inputs(place)[1], "--negatives", tmp_path / "some", *SETTINGS, "--bad", "skip",
+               "--quiet", "--output", tmp_path / "face.xml")
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"cuface-train: warning: left out: \S*/some/text\.pgm: .*\n", done.stderr)
+
+
 def test_want_of_negatives_says_what_to_do(place, tmp_path):
     (tmp_path / "few").mkdir()
     write_pgm(tmp_path / "few/0.pgm", 14, 14, bytes(range(196)))

@@ -57,7 +57,7 @@ class JobRunner {
     FaceOptions options = job_.faces;
     options.threads = options_.threads;
     CUFACE_TRY(take(load_faces(job_.images, options, run_.stop()), faces_));
-    for (const std::string& note : faces_.notes) run_.progress().tell(note);
+    for (const std::string& note : faces_.notes) run_.progress().warn(note);
     run_.progress().tell(job_.images + ": " + std::to_string(faces_.boxes.size()) + " faces of " +
                          std::to_string(faces_.landmarks) + " points in " +
                          std::to_string(faces_.pictures.size()) + " pictures");
