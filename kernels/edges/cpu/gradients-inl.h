@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/common/border.h"
+#include "kernels/common/cover-inl.h"
 #include "kernels/common/pair_products-inl.h"
 #include "kernels/convolve/convolve.h"
 #include "kernels/edges/cpu/rows.h"
@@ -33,13 +34,11 @@ using ShortsOfWords = hn::Rebind<std::int16_t, Words>;
 /// What the weights of a narrow blur have in common.
 constexpr int kNarrowUnit = 16;
 
-/// f(x) for vectors of `lanes` that cover [0, width), the last one inside of it where it has so
-/// many: for rows that end with the picture. `f` may write beyond where it has not.
+/// cover() of all pixels, for rows that end with the picture: where a vector is longer `f` may
+/// write beyond them.
 template <typename F>
-HWY_INLINE void cover(int width, int lanes, F f) {
-  int x = 0;
-  for (; x + lanes <= width; x += lanes) f(x);
-  if (x < width) f(std::max(width - lanes, 0));
+HWY_INLINE void cover_all(int width, int lanes, F f) {
+  if (cuface::HWY_NAMESPACE::cover(width, lanes, f) < width) f(0);
 }
 
 /// The pixels of a row of the picture, or of a blurred one.
@@ -88,7 +87,7 @@ inline void blur_down(const std::uint8_t* const* given, const std::vector<int>& 
   const auto weight = [&](int i) {
     return hn::Set(d, static_cast<std::uint16_t>(weights[static_cast<std::size_t>(i)]));
   };
-  cover(width, static_cast<int>(hn::Lanes(d)), [&](int x) {
+  cover_all(width, static_cast<int>(hn::Lanes(d)), [&](int x) {
     const auto row = [&](int i) {
       return hn::PromoteTo(d, hn::LoadU(BytesOfShorts(), rows[i] + x));
     };
@@ -175,8 +174,8 @@ struct NarrowBlur {
     const int lanes = static_cast<int>(hn::Lanes(Shorts()));
     ShortRows copies;
     const std::uint8_t* row = copies.widen(&given, 1, width)[0];
-    cover(width, lanes,
-          [&](int x) HWY_ATTR { hn::StoreU(load_pixels(row + x), Shorts(), wide + x); });
+    cover_all(width, lanes,
+              [&](int x) HWY_ATTR { hn::StoreU(load_pixels(row + x), Shorts(), wide + x); });
     reflect_ends(wide, kHalf, width);
     for (int x = 0; x < width; x += lanes) {
       const auto all = sum(x, [&](int i) HWY_ATTR { return wide + i - kHalf; });
@@ -256,7 +255,7 @@ void gradient_down(const Pixel* const* given, const EdgeRules& rules, int width,
   const Taps<kTaps> taps(rules);
   ShortRows copies;
   const auto rows = copies.widen(given, kTaps, width);
-  cover(width, static_cast<int>(hn::Lanes(Shorts())), [&](int x) HWY_ATTR {
+  cover_all(width, static_cast<int>(hn::Lanes(Shorts())), [&](int x) HWY_ATTR {
     store_sums(taps, out, x, [&](int i) HWY_ATTR { return load_pixels(rows[i] + x); });
   });
   repeat_ends(out, kTaps / 2, width);

@@ -6,8 +6,9 @@
 #include <hwy/highway.h>
 
 #include "kernels/common/bits.h"
+#include "kernels/common/cover-inl.h"
 #include "kernels/common/dispatch.h"
-#include "kernels/luma/cpu/cover-inl.h"
+#include "kernels/luma/cpu/fetch_ahead-inl.h"
 #include "kernels/luma/grey.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,6 +21,7 @@ int draw_row(const std::uint64_t*, int, std::uint8_t*, int) { return 0; }
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
+using cuface::HWY_NAMESPACE::cover;
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
 using Shorts = hn::Repartition<std::uint16_t, Bytes>;

@@ -5,8 +5,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/common/cover-inl.h"
 #include "kernels/common/dispatch.h"
-#include "kernels/luma/cpu/cover-inl.h"
 #include "kernels/luma/grey.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,6 +17,7 @@ void expand_row(const std::uint8_t*, int, std::uint8_t*) {}
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
+using cuface::HWY_NAMESPACE::cover;
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
 using Shorts = hn::Repartition<std::uint16_t, Bytes>;

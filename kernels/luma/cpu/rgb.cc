@@ -7,9 +7,10 @@
 
 #include <algorithm>
 
+#include "kernels/common/cover-inl.h"
 #include "kernels/common/dispatch.h"
 #include "kernels/common/pair_products-inl.h"
-#include "kernels/luma/cpu/cover-inl.h"
+#include "kernels/luma/cpu/fetch_ahead-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cuface::grey::HWY_NAMESPACE {
@@ -19,6 +20,7 @@ int weigh_row(const RgbRow&, int, std::uint8_t*) { return 0; }
 #else
 
 namespace hn = hwy::HWY_NAMESPACE;
+using cuface::HWY_NAMESPACE::cover;
 using cuface::HWY_NAMESPACE::pair_products;
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
