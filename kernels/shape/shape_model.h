@@ -157,6 +157,9 @@ inline constexpr int kMaxShapeMoves = 4096;
 inline constexpr double kLeastShapeWeight = 1e-3;
 /// Of mean shapes, eigenvectors, weights and the numbers of profiles, either way.
 inline constexpr double kMaxShapeNumber = 1e6;
+/// Of a file, and so many numbers of profiles, which leave room for all else.
+inline constexpr std::size_t kMaxShapeBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxShapeNumbers = (std::size_t{62} << 20) / sizeof(double);
 /// Pixels of a window's side at the size that is searched.
 inline constexpr int kMaxShapeWindow = 1024;
 /// Additions of a search: all profiles and offsets in all iterations. Stasm's has 3e7,

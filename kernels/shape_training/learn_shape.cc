@@ -67,6 +67,8 @@ class Training {
     tables->textures = std::move(begun);
     for (int level = static_cast<int>(done); level < options_.levels; ++level) {
       CUFACE_TRY(learn_level(*model, level, tables->textures));
+      CUFACE_TRY(check_model_size(options_, faces_.landmarks, tables->textures.numbers.size(),
+                                  options_.levels - level - 1));
       if (run_.watch) run_.watch(tables->textures);
     }
     show(*tables, *model);

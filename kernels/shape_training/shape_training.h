@@ -81,6 +81,11 @@ struct ShapeFaces {
 
 /// kInvalidArgument, with the option's name.
 Status validate(const ShapeOptions& options, int landmarks);
+/// kInvalidArgument where the model is to be too large to be read: `numbers` of its profiles have
+/// been learnt, and so many levels are to come. How many rows a patch has is known behind these,
+/// but with PatchRows::kAll.
+Status check_model_size(const ShapeOptions& options, int landmarks, std::size_t numbers,
+                        int levels_to_come);
 
 /// What has been learnt so far, level after level, the finest first: all that a checkpoint needs.
 struct LearntTextures {

@@ -164,6 +164,13 @@ def test_the_shape_is_the_mean_of_aligned_shapes(drawn, undisturbed):
     assert kept.sum() >= 0.97 * values.sum() * 0.999
 
 
+@pytest.mark.parametrize("points, status", [((), 1), (("--points", 68), 2)])
+def test_a_model_that_could_not_be_read_is_not_trained(drawn, tmp_path, points, status):
+    done = run("shape", "--images", drawn, "--profiles", "patches", "--rows", "all", "--levels", 5, *points, "--output", tmp_path / "m.cuface")
+    assert done.returncode == status and "at most 62 MiB" in done.stderr and "--rows residual" in done.stderr, done.stderr
+    assert "level 1" not in done.stderr and not (tmp_path / "m.cuface").exists()
+
+
 @pytest.mark.parametrize("option, says", [
     ("--floor=0", "--floor"), ("--patch=8", "odd"), ("--size-points=1,2", "--size-points"), ("--edge-points=x", "--edge-points"),
     ("--levels=7", "--levels"), ("--hat=20", "--hat"), ("--hat=65", "--hat"), ("--ridge=0", "--ridge"),
