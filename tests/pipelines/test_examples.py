@@ -166,21 +166,23 @@ def test_four_views_are_those_of_one_frame(tmp_path):
 
 
 def test_confidence_colours_points_and_times_stages(data, tmp_path):
-    """Sure points are green, which they are not in the clip itself."""
+    """Sure points are green, which they are not in the clip itself, and a text at the top says what each stage takes."""
     out = good(run("confidence", SHORT, "--output", tmp_path)).stdout
     (video,) = tmp_path.glob("confidence.*")
     assert str(video) in out, out
     said = re.search(r"^35 frames, [0-9.]+ ms: search (\d+) %  tracker (\d+) %  landmarks (\d+) %  drawing (\d+) %$", out, re.M)
     assert said and abs(sum(map(int, said.groups())) - 100) <= 2, out
-    lines, green = json_lines(tmp_path, SHORT), {}
+    lines, green, tops = json_lines(tmp_path, SHORT), {}, {}
     for path in (SHORT, video):
         raw = tmp_path / "raw.rgb"
         done = programs.gst_launch(f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,format=RGBx ! filesink"
                                    f" location={raw}")
         assert done.returncode == 0, done.stdout
         pixels, width, height = raw.read_bytes(), *(lines[0]["resolution"][side] for side in ("width", "height"))
-        green[path] = []
+        green[path], tops[path] = [], []
         for number, line in enumerate(lines):
+            first = 4 * number * width * height
+            tops[path].append(pixels[first + 1:first + 4 * 60 * width:4])
             for face in line["objects"]:
                 for (x, y), confidence in zip(face["landmarks"], face["landmark_confidences"], strict=True):
                     if confidence > 0.92 and 0 <= x < width - 1 and 0 <= y < height - 1:
@@ -191,6 +193,9 @@ def test_confidence_colours_points_and_times_stages(data, tmp_path):
     rise = (sum(green[video]) - sum(green[SHORT])) / len(green[video])
     print(f"{len(green[video])} sure points, greener by {rise:.0f}")
     assert rise > 40, f"greener by {rise:.0f}"
+    shaded = [sum(new < 40 and old > 80 for new, old in zip(*top)) for top in zip(tops[video], tops[SHORT])]
+    print(f"pixels of the text's ground: {min(shaded)} to {max(shaded)}")
+    assert min(shaded) > 2000, "no text"
     refused(run("confidence", "/nonexistent.mp4", "--output", tmp_path), "/nonexistent.mp4", "no such file")
     refused(run("confidence", SHORT, "--landmark", "sampels=4", "--output", tmp_path), "sampels")
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import programs
-from programs import DATA, SOURCE, lines_of
+from programs import BUILD, DATA, SOURCE, lines_of
 
 gi = pytest.importorskip("gi")
 gi.require_version("Gst", "1.0")
@@ -88,6 +88,17 @@ def test_a_snapshot_outlives_the_pipeline():
         check_face(faces)
         assert faces.get_n_landmarks() == 0, "nobody has put landmarks"
     assert isinstance(kept[0].get_origin(0), GstCuface.Origin), "an enum of ours"
+
+
+def test_how_sure_a_landmark_is():
+    for samples, known in ((4, True), (1, False)):
+        found = []
+        run(f"culktrack ! cufacelandmark samples={samples} model={BUILD}/tests/drawn-heads.dat",
+            lambda buffer, found=found: found.append(GstCuface.buffer_get_face_meta(buffer).get_faces()))
+        assert len(found) == FRAMES
+        assert all(faces.get_n_landmarks() == 68 for faces in found)
+        sure = {faces.get_landmark_confidence(0, i) for faces in found for i in range(68)}
+        assert min(sure) >= 0 and max(sure) <= 1 and len(sure) > 10 if known else sure == {-1}, sure
 
 
 def test_without_our_elements_there_is_no_meta():

@@ -9,7 +9,7 @@ import pytest
 
 from model_file import blocks
 from programs import BUILD
-from train_tool import interrupted, run
+from train_tool import interrupted, model_info, run
 
 SETTINGS = ("--profiles", "patches", "--variance", "0.97", "--mirror", "--patch", "7", "--levels", "3", "--size", "40", "--refits", "2", "--confidence-folds", "0")
 
@@ -24,8 +24,7 @@ def drawn_heads(tmp_path_factory):
 
 def profiles(model):
     """What cuface-model says of a model's profiles."""
-    text = subprocess.run([BUILD / "models/cuface-model", "info", model], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [line.split(maxsplit=1)[1] for line in text.splitlines() if line.startswith("profiles ")]
+    return [line.split(maxsplit=1)[1] for line in model_info(model).splitlines() if line.startswith("profiles ")]
 
 
 @pytest.fixture(name="undisturbed", scope="module")

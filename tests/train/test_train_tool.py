@@ -10,8 +10,7 @@ import subprocess
 import pytest
 
 from drawn_training import drawn_window, write_pgm, write_training
-from programs import BUILD
-from train_tool import TOOL, interrupted, run
+from train_tool import TOOL, interrupted, model_info, run
 
 SETTINGS = ("--size", "12x12", "--stages", "5", "--negatives-per-stage", "100", "--max-false-alarm-rate", "0.6")
 
@@ -104,7 +103,7 @@ def test_a_model_tells_where_it_comes_from(place, undisturbed, tmp_path):
     done = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.cuface", "--quiet")
     assert done.returncode == 0, done.stderr
     for path in (undisturbed, tmp_path / "face.cuface"):
-        info = subprocess.run([BUILD / "models/cuface-model", "info", path], capture_output=True, text=True, check=True).stdout
+        info = model_info(path)
         for line in (r"program: cuface-train \S+ \(\S+\)", r"positives: 100 windows, xxh64 [0-9a-f]{16}",
                      r"backgrounds: 6 pictures, xxh64 [0-9a-f]{16}", "seed: 0", "size: 12x12", "stages: 5",
                      "negatives-per-stage: 100", "boosting: gentle", "max-false-alarm-rate: 0.6"):
