@@ -95,8 +95,8 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
         const std::uint8_t* then = then_.data() + std::ptrdiff_t{y} * blocks_across_;
         reduce(picture, y, now);
         std::uint8_t* const column_differs = column_differs_.data();
-        const int across =
-            blocks_across_;  // a byte may be part of *this: the loop would read it again
+        // A byte may be part of *this: the loop would read the member again.
+        const int across = blocks_across_;
         for (int x = 0; x < across; ++x)
           column_differs[x] =
               static_cast<std::uint8_t>(column_differs[x] + differs(now[x], then[x]));
