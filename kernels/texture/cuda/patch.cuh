@@ -19,14 +19,20 @@ namespace patch {
 
 /// For a whole warp: adds to 16 x 8 sums the products of rows with places over 32 bytes of each.
 /// Lane 4 g + t has words t and t + 4 of rows g and g + 8, and of place g; and the sums of rows g
-/// (two) and g + 8, of places 2 t and 2 t + 1.
+/// (two) and g + 8, of places 2 t and 2 t + 1. `is_half`: words t + 4 are 0.
 __device__ inline void multiply(int (&sums)[4], const PatchWords& a, std::uint32_t b0,
-                                std::uint32_t b1) {
+                                std::uint32_t b1, [[maybe_unused]] bool is_half) {
 #if defined(__NVCC__) && __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-      : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b0), "r"(b1));
+  if (is_half)
+    asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(a.words[0]), "r"(a.words[1]), "r"(b0));
+  else
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b0), "r"(b1));
 #else  // tests/gpu/emulator, and GPUs of before 2020
   const int lane = static_cast<int>(threadIdx.x) % kWarp, g = lane / 4, t = lane % 4;
   for (int from = 0; from < 4; ++from) {
@@ -75,8 +81,9 @@ struct PatchSearch {
       f(i / of_face, i % of_face);
   }
 
-  /// For a whole warp: of a block of rows, the sums of squares of kTiles tiles of places from
-  /// `first` on, which go to `to`; the places of all faces one after the other.
+  /// For a whole warp: of a block of rows, the sums of squares of kOf tiles of places from `first`
+  /// on, which go to `to`; the places of all faces one after the other.
+  template <int kOf>
   __device__ void multiply_block(int block, int first, float* to) const {
     const PatchSteps steps{side()};
     const unsigned lane = threadIdx.x % kWarp, g = lane / 4, t = lane % 4;
@@ -90,9 +97,9 @@ struct PatchSearch {
                   : model.rows[block];
     const int offsets[2] = {rows.offsets[g], rows.offsets[g + 8]};
     const float scales[2] = {rows.scales[g], rows.scales[g + 8]};
-    const std::uint32_t* upper[kTiles];
+    const std::uint32_t* upper[kOf];
 #pragma unroll
-    for (int i = 0; i < kTiles; ++i) {
+    for (int i = 0; i < kOf; ++i) {
       const int one = min(first + kTilePlaces * i + static_cast<int>(g), count * places() - 1);
       const int place = one % places();
       upper[i] = layout.words(memory, 0) + one / places() * layout.floats_first() +
@@ -106,33 +113,34 @@ struct PatchSearch {
       const int word = step * PatchSteps::kWords + 4 * half + static_cast<int>(t);
       return steps.y(word) * area() + steps.x(word);
     };
-    int high[kTiles][4] = {}, middle[kTiles][4] = {}, low[kTiles][4] = {};
+    int high[kOf][4] = {}, middle[kOf][4] = {}, low[kOf][4] = {};
 #pragma unroll
     for (int step = 0; step < steps.count(); ++step) {
+      const bool is_half = kSide > 0 && steps.is_half(step);
       const PatchWords up = words[(step * kPatchBytes + kUpper) * kWarp];
       const PatchWords down = words[(step * kPatchBytes + kLower) * kWarp];
-      std::uint32_t u[kTiles][2], l[kTiles][2];
+      std::uint32_t u[kOf][2] = {}, l[kOf][2] = {};
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) {
+      for (int i = 0; i < kOf; ++i) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
+        for (int half = 0; half < (is_half ? 1 : 2); ++half) {
           u[i][half] = upper[i][offset(step, half)];
           l[i][half] = upper[i][offset(step, half) + layout.word_count()];
         }
       }
       // A sum waits for the one before: those of other sums stand between.
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) multiply(middle[i], up, l[i][0], l[i][1]);
+      for (int i = 0; i < kOf; ++i) multiply(middle[i], up, l[i][0], l[i][1], is_half);
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) multiply(high[i], up, u[i][0], u[i][1]);
+      for (int i = 0; i < kOf; ++i) multiply(high[i], up, u[i][0], u[i][1], is_half);
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) multiply(middle[i], down, u[i][0], u[i][1]);
+      for (int i = 0; i < kOf; ++i) multiply(middle[i], down, u[i][0], u[i][1], is_half);
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) multiply(low[i], down, l[i][0], l[i][1]);
+      for (int i = 0; i < kOf; ++i) multiply(low[i], down, l[i][0], l[i][1], is_half);
     }
-    float sums[kTiles][2];
+    float sums[kTiles][2] = {};
 #pragma unroll
-    for (int i = 0; i < kTiles; ++i) {
+    for (int i = 0; i < kOf; ++i) {
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
         const auto square = [&](int half) {
@@ -249,14 +257,22 @@ struct PatchSearch {
     // Of several faces all places are multiplied together.
     for (int first = 0; first < all; first += at_once) {
       if (first > 0) __syncthreads();
-      // Warps divide the places of all blocks of rows evenly.
+      // Warps divide the places of all blocks of rows evenly. The last tile may be alone.
       constexpr int kPart = kTiles * kTilePlaces;
-      const int parts = (min(at_once, all - first) + kPart - 1) / kPart;
-      const int tasks = model.blocks * parts, end = tasks * (warp + 1) / kWarps;
+      const int tiles = (min(at_once, all - first) + kTilePlaces - 1) / kTilePlaces;
+      const int parts = (tiles + kTiles - 1) / kTiles;
+      const int tasks = model.blocks * parts, begin = tasks * warp / kWarps;
+      int block = begin / parts, from = begin % parts * kPart;
 #pragma unroll 1
-      for (int task = tasks * warp / kWarps; task < end; ++task) {
-        const int block = task / parts, from = task % parts * kPart;
-        multiply_block(block, first + from, layout.squares(memory) + block * at_once + from);
+      for (int left = tasks * (warp + 1) / kWarps - begin; left > 0; --left) {
+        float* const to = layout.squares(memory) + block * at_once + from;
+        const bool is_last = from + kPart >= tiles * kTilePlaces;
+        if (kSide > 0 && is_last && tiles % kTiles != 0)
+          multiply_block<1>(block, first + from, to);
+        else
+          multiply_block<kTiles>(block, first + from, to);
+        block += is_last;
+        from = is_last ? 0 : from + kPart;
       }
       __syncthreads();
       // A warp a face; lanes without a place take the last one again.

@@ -21,7 +21,10 @@ struct PatchSteps {
   int side;
 
   CUFACE_HD constexpr int words_across() const { return (side + kNumbers - 1) / kNumbers; }
-  CUFACE_HD constexpr int count() const { return (words_across() * side + kWords - 1) / kWords; }
+  CUFACE_HD constexpr int words() const { return words_across() * side; }
+  CUFACE_HD constexpr int count() const { return (words() + kWords - 1) / kWords; }
+  /// Whether a step has words in its first half alone.
+  CUFACE_HD constexpr bool is_half(int step) const { return words() - step * kWords <= kWords / 2; }
   /// Where a word is in a patch; below the last row for words that fill a step up.
   CUFACE_HD constexpr int x(int word) const { return word % words_across() * kNumbers; }
   CUFACE_HD constexpr int y(int word) const { return word / words_across(); }
