@@ -63,7 +63,7 @@ Status check_sizes(const ShapeModel& m) {
   if (patch.side != 0 &&
       (!in(patch.side, 1, kMaxPatchSide) || patch.side % 2 == 0 ||
        !in(patch.reach, 0, kMaxPatchReach) || !in(patch.step, 1, kMaxPatchReach) ||
-       !in(patch.gradient, PatchRule::kForward, PatchRule::kMagnitude) ||
+       !in(patch.gradient, PatchRule::kForward, PatchRule::kTurns) ||
        !is_within(patch.q, 1e-3, 1e6))) {
     return corrupt("its header has no usable patch");
   }

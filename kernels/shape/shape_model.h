@@ -118,10 +118,12 @@ struct ShapeModel {
   HatRule hat;
   PatchRule patch;
 
-  std::span<const double> mean_shape;           ///< [points][2]
-  std::span<const double> eigenvalues;          ///< [modes]
-  std::span<const double> eigenvectors;         ///< [points][2][modes]
-  std::span<const double> weights;              ///< [points] in the fit of the pose
+  std::span<const double> mean_shape;    ///< [points][2]
+  std::span<const double> eigenvalues;   ///< [modes]
+  std::span<const double> eigenvectors;  ///< [points][2][modes]
+  /// [points] in the fit of the pose; of an iterated constraint in the modes, too, which are then
+  /// at right angles where points weigh so much.
+  std::span<const double> weights;
   std::span<const double> refit_limits;         ///< [points], or none where refits is 0
   std::span<const ShapeNeighbours> neighbours;  ///< [points]
   std::span<const ShapeProfile> profiles;       ///< [levels][points], the finest level first

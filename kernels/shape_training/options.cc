@@ -80,6 +80,8 @@ Status validate(const ShapeOptions& o, int landmarks) {
   if (!in(o.refit_share, 0, 1)) return invalid("--refit-share must be 0 to 1");
   if (o.profiles != ProfileKind::kPatch && o.pull > 0)
     return invalid("--pull needs patches: other profiles have no distance to add it to");
+  if (o.profiles != ProfileKind::kPatch && o.weigh)
+    return invalid("--weigh needs patches: others are not searched for in training");
   if (o.profiles != ProfileKind::kPatch && o.refits > 0)
     return invalid("--refits need patches: nothing else has limits of costs");
   return check_model_size(o, landmarks, 0, o.levels);

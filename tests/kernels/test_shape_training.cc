@@ -346,6 +346,9 @@ TEST(ShapeTraining, WhatIsRefused) {
   options.pull = 1;
   EXPECT_NE(validate(options, 68).message().find("patches"), std::string::npos);
   options.pull = 0;
+  options.weigh = true;
+  EXPECT_NE(validate(options, 68).message().find("patches"), std::string::npos);
+  options.weigh = false;
   options.floor = std::nan("");
   EXPECT_NE(validate(options, 68).message().find("--floor"), std::string::npos);
   options.floor = 0.1;

@@ -252,7 +252,7 @@ TEST(ShapeFile, WhatIsOutOfRange) {
       {"a wide patch", [](auto& m, auto&) { m.patch.side = 33; }},
       {"patch reach", [](auto& m, auto&) { m.patch.reach = 17; }},
       {"patch step", [](auto& m, auto&) { m.patch.step = 0; }},
-      {"patch gradient", [](auto& m, auto&) { m.patch.gradient = 2; }},
+      {"patch gradient", [](auto& m, auto&) { m.patch.gradient = 3; }},
       {"patch q", [](auto& m, auto&) { m.patch.q = 0; }},
       {"rows of a patch", [](auto&, auto& t) { t.numbers[t.profiles[2].first_number] = 26; }},
       {"half a row", [](auto&, auto& t) { t.numbers[t.profiles[2].first_number] = 2.5; }},
