@@ -85,6 +85,10 @@ inline GstBuffer* grey_frame(const cv::Mat& grey) {
   return make_frame(video_info(GST_VIDEO_FORMAT_GRAY8, grey.cols, grey.rows), grey);
 }
 
+/// That an element's properties have these defaults, as one writes them in a pipeline.
+void expect_defaults(const char* element,
+                     const std::vector<std::pair<const char*, const char*>>& defaults);
+
 /// The pixel formats in the caps of an element.
 std::vector<std::string> offered_formats(const char* element);
 

@@ -346,6 +346,9 @@ TEST(ShapeTraining, WhatIsRefused) {
   options.pull = 1;
   EXPECT_NE(validate(options, 68).message().find("patches"), std::string::npos);
   options.pull = 0;
+  options.weigh = true;
+  EXPECT_NE(validate(options, 68).message().find("patches"), std::string::npos);
+  options.weigh = false;
   options.floor = std::nan("");
   EXPECT_NE(validate(options, 68).message().find("--floor"), std::string::npos);
   options.floor = 0.1;
@@ -356,6 +359,24 @@ TEST(ShapeTraining, WhatIsRefused) {
   ShapeFaces faces;
   faces.landmarks = 68;
   EXPECT_EQ(train_shape(faces, {}).status().code(), StatusCode::kInvalidArgument);
+}
+
+// 68 patches of 169 gradients and all rows: 28,732 numbers each, which are 14.9 MiB a level.
+TEST(ShapeTraining, AModelThatCouldNotBeReadIsRefusedBefore) {
+  ShapeOptions options;
+  options.profiles = ProfileKind::kPatch;
+  options.levels = 5;
+  EXPECT_TRUE(validate(options, 68).ok());
+  constexpr std::size_t kLevel = 68u * (2 + 169 + 169 * 169);
+  EXPECT_TRUE(check_model_size(options, 68, 4 * kLevel, 1).ok());
+  EXPECT_EQ(check_model_size(options, 68, 5 * kLevel, 0).code(), StatusCode::kInvalidArgument);
+  options.rows = PatchRows::kAll;
+  const Status refused = validate(options, 68);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  for (const char* word : {"74 MiB", "62 MiB", "--levels", "--rows residual"})
+    EXPECT_NE(refused.message().find(word), std::string::npos) << refused.message();
+  options.levels = 4;
+  EXPECT_TRUE(validate(options, 68).ok());
 }
 
 }  // namespace

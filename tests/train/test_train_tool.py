@@ -140,7 +140,7 @@ def test_ctrl_c_and_resume(place, undisturbed, tmp_path):
 def test_a_gpu_gives_the_same_bytes(place, undisturbed, tmp_path):
     done = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.xml", "--backend", "cuda")
     if done.returncode == 1:
-        assert re.search("looking for a GPU: .|this build has no CUDA", done.stderr), done.stderr
+        assert re.search("(looking for a GPU: .*|this build has no CUDA); --backend cpu gives the same bytes", done.stderr), done.stderr
         # Nothing is lost: what was mined goes on without one.
         again = run("resume", tmp_path / "face.xml.checkpoint", "--backend", "auto")
         assert again.returncode == 0, again.stderr
@@ -235,7 +235,8 @@ def test_bad_inputs_are_named(place, tmp_path):
     assert "less than the window's 12x12; leave such out with --bad skip" in says(good[0], tmp_path / "small")
     (tmp_path / "text").mkdir()
     (tmp_path / "text/t.pgm").write_text("no picture")
-    assert "text/t.pgm" in says(good[0], tmp_path / "text")
+    for positives, negatives in ((good[0], tmp_path / "text"), (tmp_path / "text", good[1])):
+        assert re.search(r"text/t\.pgm: .*; leave such out with --bad skip\n", says(positives, negatives))
     assert "one/face.pgm" in says(tmp_path / "one", tmp_path / "one"), "a positive among the backgrounds"
 
 
@@ -246,6 +247,7 @@ def test_what_is_left_out_is_told_where_all_else_is_quiet(place, tmp_path):
                "--quiet", "--output", tmp_path / "face.xml")
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"cuface-train: warning: left out: \S*/some/text\.pgm: .*\n", done.stderr)
+    assert "--bad" not in done.stderr
 
 
 def test_want_of_negatives_says_what_to_do(place, tmp_path):
@@ -260,6 +262,24 @@ def test_want_of_negatives_says_what_to_do(place, tmp_path):
     fewer = run("resume", tmp_path / "face.xml.checkpoint", "--stages", "4")
     assert fewer.returncode == 2
     assert "can only grow" in fewer.stderr
+
+
+def test_backgrounds_that_are_of_no_use_are_told(place, tmp_path):
+    """Copies of one picture, and pictures of one grey."""
+    def told(name, pictures):
+        (tmp_path / name).mkdir()
+        for i, (width, height, pixels) in enumerate(pictures):
+            write_pgm(tmp_path / name / f"{i}.pgm", width, height, pixels)
+        return run("cascade", "--positives", place / "positives.vec", "--negatives", tmp_path / name, *SETTINGS, "--quiet",
+                   "--output", tmp_path / "face.xml", "--checkpoint", tmp_path / f"{name}.checkpoint")
+    head = (inputs(place)[3] / "0.pgm").read_bytes().split(b"\n", 1)
+    width, height = map(int, head[0].split()[1:3])
+    copies = told("copies", [(width, height, head[1])] * 10)
+    assert "warning: 9 of 10 backgrounds have the pixels of another one" in copies.stderr and "one grey" not in copies.stderr
+    grey = told("grey", [(40, 30, bytes([50 + i]) * 1200) for i in range(5)])
+    assert grey.returncode == 3, grey.stderr
+    first, second = grey.stderr.splitlines()
+    assert "warning: 5 of 5 backgrounds have one grey" in first and "found only 0 of 100 negatives" in second
 
 
 def test_want_of_negatives_is_foretold(place, tmp_path):

@@ -19,14 +19,20 @@ namespace patch {
 
 /// For a whole warp: adds to 16 x 8 sums the products of rows with places over 32 bytes of each.
 /// Lane 4 g + t has words t and t + 4 of rows g and g + 8, and of place g; and the sums of rows g
-/// (two) and g + 8, of places 2 t and 2 t + 1.
+/// (two) and g + 8, of places 2 t and 2 t + 1. `is_half`: words t + 4 are 0.
 __device__ inline void multiply(int (&sums)[4], const PatchWords& a, std::uint32_t b0,
-                                std::uint32_t b1) {
+                                std::uint32_t b1, [[maybe_unused]] bool is_half) {
 #if defined(__NVCC__) && __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-      : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b0), "r"(b1));
+  if (is_half)
+    asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(a.words[0]), "r"(a.words[1]), "r"(b0));
+  else
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b0), "r"(b1));
 #else  // tests/gpu/emulator, and GPUs of before 2020
   const int lane = static_cast<int>(threadIdx.x) % kWarp, g = lane / 4, t = lane % 4;
   for (int from = 0; from < 4; ++from) {
@@ -46,9 +52,9 @@ __device__ inline void multiply(int (&sums)[4], const PatchWords& a, std::uint32
 #endif
 }
 
-/// The searches of `count` faces, by all threads of a block. kSide, kReach: as the rule has them,
-/// with steps of 1, and the model in shared memory; or 0 for any.
-template <int kThreads, int kSide, int kReach>
+/// The searches of `count` faces, by all threads of a block. kSide, kReach, kPlanes: as the rule
+/// has them, with steps of 1, and the model in shared memory; or 0 for any.
+template <int kThreads, int kSide, int kReach, int kPlanes>
 struct PatchSearch {
   static constexpr int kTilePlaces = 8;
   static constexpr int kTiles = 2;  // that a warp multiplies together
@@ -64,6 +70,7 @@ struct PatchSearch {
   __device__ int area() const { return kSide > 0 ? kSide + 2 * kReach : layout.area; }
   __device__ int step() const { return kSide > 0 ? 1 : rule.step; }
   __device__ int reach() const { return kSide > 0 ? kReach : rule.reach; }
+  __device__ int planes() const { return kSide > 0 ? kPlanes : layout.planes; }
   __device__ int places() const { return across() * across(); }
 
   /// Numbers 0 .. of each face, f(face, number). Unrolled, loops of few turns would take registers
@@ -75,8 +82,9 @@ struct PatchSearch {
       f(i / of_face, i % of_face);
   }
 
-  /// For a whole warp: of a block of rows, the sums of squares of kTiles tiles of places from
-  /// `first` on, which go to `to`; the places of all faces one after the other.
+  /// For a whole warp: of a block of rows, the sums of squares of kOf tiles of places from `first`
+  /// on, which go to `to`; the places of all faces one after the other.
+  template <int kOf>
   __device__ void multiply_block(int block, int first, float* to) const {
     const PatchSteps steps{side()};
     const unsigned lane = threadIdx.x % kWarp, g = lane / 4, t = lane % 4;
@@ -90,9 +98,9 @@ struct PatchSearch {
                   : model.rows[block];
     const int offsets[2] = {rows.offsets[g], rows.offsets[g + 8]};
     const float scales[2] = {rows.scales[g], rows.scales[g + 8]};
-    const std::uint32_t* upper[kTiles];
+    const std::uint32_t* upper[kOf];
 #pragma unroll
-    for (int i = 0; i < kTiles; ++i) {
+    for (int i = 0; i < kOf; ++i) {
       const int one = min(first + kTilePlaces * i + static_cast<int>(g), count * places() - 1);
       const int place = one % places();
       upper[i] = layout.words(memory, 0) + one / places() * layout.floats_first() +
@@ -101,38 +109,42 @@ struct PatchSearch {
     }
     // Where word 4 * half + t of a step is. A row of a patch whose side is known has four words, so
     // that all but the first is a constant.
-    const auto offset = [&](int step, int half) {
-      if (kSide > 0) return (2 * step + half) * area();
-      const int word = step * PatchSteps::kWords + 4 * half + static_cast<int>(t);
-      return steps.y(word) * area() + steps.x(word);
+    const auto of_row = [&](int y) {
+      return y * area() + y % 2 * (planes() - 1) * kPatchBytes * layout.word_count();
     };
-    int high[kTiles][4] = {}, middle[kTiles][4] = {}, low[kTiles][4] = {};
+    const auto offset = [&](int step, int half) {
+      if (kSide > 0) return of_row(2 * step + half);
+      const int word = step * PatchSteps::kWords + 4 * half + static_cast<int>(t);
+      return of_row(steps.y(word)) + steps.x(word);
+    };
+    int high[kOf][4] = {}, middle[kOf][4] = {}, low[kOf][4] = {};
 #pragma unroll
     for (int step = 0; step < steps.count(); ++step) {
+      const bool is_half = kSide > 0 && steps.is_half(step);
       const PatchWords up = words[(step * kPatchBytes + kUpper) * kWarp];
       const PatchWords down = words[(step * kPatchBytes + kLower) * kWarp];
-      std::uint32_t u[kTiles][2], l[kTiles][2];
+      std::uint32_t u[kOf][2] = {}, l[kOf][2] = {};
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) {
+      for (int i = 0; i < kOf; ++i) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
+        for (int half = 0; half < (is_half ? 1 : 2); ++half) {
           u[i][half] = upper[i][offset(step, half)];
           l[i][half] = upper[i][offset(step, half) + layout.word_count()];
         }
       }
       // A sum waits for the one before: those of other sums stand between.
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) multiply(middle[i], up, l[i][0], l[i][1]);
+      for (int i = 0; i < kOf; ++i) multiply(middle[i], up, l[i][0], l[i][1], is_half);
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) multiply(high[i], up, u[i][0], u[i][1]);
+      for (int i = 0; i < kOf; ++i) multiply(high[i], up, u[i][0], u[i][1], is_half);
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) multiply(middle[i], down, u[i][0], u[i][1]);
+      for (int i = 0; i < kOf; ++i) multiply(middle[i], down, u[i][0], u[i][1], is_half);
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) multiply(low[i], down, l[i][0], l[i][1]);
+      for (int i = 0; i < kOf; ++i) multiply(low[i], down, l[i][0], l[i][1], is_half);
     }
-    float sums[kTiles][2];
+    float sums[kTiles][2] = {};
 #pragma unroll
-    for (int i = 0; i < kTiles; ++i) {
+    for (int i = 0; i < kOf; ++i) {
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
         const auto square = [&](int half) {
@@ -185,10 +197,12 @@ struct PatchSearch {
         const PixelWords near(reinterpret_cast<const std::uint32_t*>(layout.pixels(memory, face)) +
                                   (i / words_across + 1) * words_across,
                               words_across, i % words_across);
-        float* const to = layout.gradients(memory, face) + i * kFour;
+        float* to = layout.gradients(memory, face) + i * kFour;
+        for (int plane = 0; plane < planes(); ++plane, to += layout.gradient_count()) {
 #pragma unroll
-        for (int k = 0; k < kFour; ++k)
-          to[k] = texture::pixel_gradient(near, rule.gradient == PatchRule::kForward, k, 0);
+          for (int k = 0; k < kFour; ++k)
+            to[k] = texture::pixel_gradient<float>(near, rule.of_plane(plane), k, 0);
+        }
       } else {
         const CopiedPixels near{layout.pixels(memory, face), across, rim + 1, rim + 1};
         const int place = (i - fours) / kCorners, corner = (i - fours) % kCorners;
@@ -200,15 +214,17 @@ struct PatchSearch {
     __syncthreads();
     const auto q = static_cast<float>(rule.q);
     const int bytes = layout.byte_count();
-    each(bytes, [&](int face, int i) {
+    each(planes() * bytes, [&](int face, int of_planes) {
+      const int plane = of_planes / bytes, i = of_planes % bytes;
       int n = 0;
       if (i < numbers) {
-        const float* const above =
-            layout.gradients(memory, face) + i / area() * across + i % area() + 1;
+        const float* const above = layout.gradients(memory, face) +
+                                   plane * layout.gradient_count() + i / area() * across +
+                                   i % area() + 1;
         n = texture::counted_gradient(
             faces[face].at.mix(above[0], above[1], above[across], above[across + 1]), q);
       }
-      std::uint8_t* const counted = layout.counted(memory, face);
+      std::uint8_t* const counted = layout.counted(memory, face) + plane * kPatchBytes * bytes;
       counted[i] = static_cast<std::uint8_t>(upper_byte(n));
       counted[bytes + i] = static_cast<std::uint8_t>(lower_byte(n));
     });
@@ -223,12 +239,24 @@ struct PatchSearch {
     each(layout.word_count(), [&](int face, int i) {
       const auto* const four =
           reinterpret_cast<const std::uint32_t*>(layout.counted(memory, face)) + i / 4;
-      const auto word_at = [&](int from) {
-        return __funnelshift_r(four[from], four[from + 1], static_cast<unsigned>(i % 4 * 8));
+      const auto word_at = [&](int plane, int byte) {
+        const std::uint32_t* const from = four + (plane * kPatchBytes + byte) * (bytes / 4);
+        return __funnelshift_r(from[0], from[1], static_cast<unsigned>(i % 4 * 8));
       };
-      std::uint32_t* const words = layout.words(memory, face);
-      words[i] = word_at(0);
-      words[layout.word_count() + i] = word_at(bytes / 4);
+      std::uint32_t* const words = layout.words(memory, face) + i;
+      const int count = layout.word_count();
+#pragma unroll
+      for (int byte = 0; byte < kPatchBytes; ++byte) {
+        const std::uint32_t first = word_at(0, byte);
+        if (planes() == 1) {
+          words[byte * count] = first;
+          continue;
+        }
+        constexpr std::uint32_t kEven = 0x00ff00ff;
+        const std::uint32_t second = word_at(1, byte);
+        words[byte * count] = (first & kEven) | (second & ~kEven);
+        words[(kPatchBytes + byte) * count] = (second & kEven) | (first & ~kEven);
+      }
     });
     __pipeline_wait_prior(0);  // for the matrix
     __syncthreads();
@@ -249,14 +277,22 @@ struct PatchSearch {
     // Of several faces all places are multiplied together.
     for (int first = 0; first < all; first += at_once) {
       if (first > 0) __syncthreads();
-      // Warps divide the places of all blocks of rows evenly.
+      // Warps divide the places of all blocks of rows evenly. The last tile may be alone.
       constexpr int kPart = kTiles * kTilePlaces;
-      const int parts = (min(at_once, all - first) + kPart - 1) / kPart;
-      const int tasks = model.blocks * parts, end = tasks * (warp + 1) / kWarps;
+      const int tiles = (min(at_once, all - first) + kTilePlaces - 1) / kTilePlaces;
+      const int parts = (tiles + kTiles - 1) / kTiles;
+      const int tasks = model.blocks * parts, begin = tasks * warp / kWarps;
+      int block = begin / parts, from = begin % parts * kPart;
 #pragma unroll 1
-      for (int task = tasks * warp / kWarps; task < end; ++task) {
-        const int block = task / parts, from = task % parts * kPart;
-        multiply_block(block, first + from, layout.squares(memory) + block * at_once + from);
+      for (int left = tasks * (warp + 1) / kWarps - begin; left > 0; --left) {
+        float* const to = layout.squares(memory) + block * at_once + from;
+        const bool is_last = from + kPart >= tiles * kTilePlaces;
+        if (kSide > 0 && is_last && tiles % kTiles != 0)
+          multiply_block<1>(block, first + from, to);
+        else
+          multiply_block<kTiles>(block, first + from, to);
+        block += is_last;
+        from = is_last ? 0 : from + kPart;
       }
       __syncthreads();
       // A warp a face; lanes without a place take the last one again.
@@ -298,11 +334,17 @@ __device__ void match_patch(const PatchRule& rule, const DevicePatch& model,
   constexpr int kMasmSide = 13, kMasmReach = 2;
   if (rule.side == kMasmSide && rule.reach == kMasmReach && rule.step == 1 && model.is_staged()) {
     // Its numbers are known to the compiler.
-    const PatchMemory masm({kMasmSide, kMasmReach, 1}, layout.most_blocks, layout.faces);
+    if (rule.planes() == 1) {
+      const PatchMemory masm({kMasmSide, kMasmReach, 1}, layout.most_blocks, layout.faces);
+      return run(
+          patch::PatchSearch<kThreads, kMasmSide, kMasmReach, 1>{rule, model, masm, memory, count});
+    }
+    const PatchMemory masm({kMasmSide, kMasmReach, 1, PatchRule::kTurns}, layout.most_blocks,
+                           layout.faces);
     return run(
-        patch::PatchSearch<kThreads, kMasmSide, kMasmReach>{rule, model, masm, memory, count});
+        patch::PatchSearch<kThreads, kMasmSide, kMasmReach, 2>{rule, model, masm, memory, count});
   }
-  return run(patch::PatchSearch<kThreads, 0, 0>{rule, model, layout, memory, count});
+  return run(patch::PatchSearch<kThreads, 0, 0, 0>{rule, model, layout, memory, count});
 }
 
 }  // namespace cuface::cuda
