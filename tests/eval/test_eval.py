@@ -106,6 +106,13 @@ def test_no_photograph_is_in_two_folds():
     assert len(fold_of) == 157, "eight photographs have several faces"
 
 
+def test_parity_with_stasm_reaches_its_goals():
+    found = json.loads((SOURCE / "docs/results/shape-parity.json").read_text(encoding="utf-8"))
+    assert found["faces"] == 166 and found["points"] >= 200000
+    assert found["other_offsets"] == len(found["mismatches"]) <= 1e-4 * found["points"] and not found["steps_above_1e-6_px"]
+    assert found["faces_within_0.01_px"] == found["faces"] - len(found["other_faces"]) >= 0.95 * found["faces"]
+
+
 def test_figures_of_a_gpu_are_of_the_newest_run(tmp_path):
     for newer in experiments.Gpu.RUNS:
         for name in experiments.Gpu.RUNS:
