@@ -27,7 +27,6 @@ namespace {
 // Far more than any model of the kind has; what a hostile file may cost.
 constexpr std::size_t kMaxCascadeBytes = XmlTree::kMaxBytes;
 constexpr std::size_t kMaxNetworkBytes = std::size_t{8} << 20;
-constexpr std::size_t kMaxShapeBytes = std::size_t{64} << 20;
 
 using FileRef = std::shared_ptr<const FileBytes>;
 

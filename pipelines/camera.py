@@ -1,8 +1,10 @@
 """A network camera that fails and returns: shared by the examples that watch one."""
 import pathlib
+import re
 import signal
 import subprocess
 import sys
+import urllib.parse
 
 import common
 from common import UserError
@@ -21,6 +23,8 @@ def add_arguments(parser):
 def check(parser, arguments):
     if bool(arguments.input) == bool(arguments.loopback):
         parser.error("give INPUT or --loopback")
+    if arguments.input and not re.match(r"rtsp[a-z-]*://.", arguments.input):
+        parser.error(f"INPUT: '{arguments.input}' is no address such as rtsp://USER:PASSWORD@HOST/PATH")
     if arguments.retry <= 0:
         parser.error("--retry: more than 0 seconds")
     return arguments
@@ -93,6 +97,12 @@ class Camera:
         GLib.idle_add(self.lost, "the stream has ended")
         return Gst.PadProbeReturn.DROP
 
+    def reason(self, error):
+        """Where nobody answers, rtspsrc says only that it cannot open a resource."""
+        if error.matches(Gst.ResourceError.quark(), Gst.ResourceError.OPEN_READ_WRITE):
+            return f"cannot connect to {urllib.parse.urlsplit(self.uri).netloc.rpartition('@')[2]}"
+        return error.message
+
     def owns(self, element):
         return self.source is not None and element.has_as_ancestor(self.source)
 
@@ -105,7 +115,7 @@ class Camera:
         if message.type == Gst.MessageType.LATENCY:
             self.pipeline.recalculate_latency()
         elif message.type == Gst.MessageType.ERROR and self.owns(message.src):
-            self.lost(message.parse_error()[0].message)
+            self.lost(self.reason(message.parse_error()[0]))
         elif message.type == Gst.MessageType.ERROR and message.src.has_as_ancestor(self.pipeline):
             self.fail(common.error_text(message))
 

@@ -2,8 +2,47 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
+#include "kernels/common/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/activity/activity.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/common/cover-inl.h"
+#include "kernels/common/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cuface::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The means of blocks side by side, of four rows of pixels; returns how many are done.
+int block_means(const std::uint8_t* const* in, int blocks, std::uint8_t* out) {
+  const hn::ScalableTag<std::int32_t> d;  // a block
+  const hn::Repartition<std::uint8_t, decltype(d)> pixels;
+  const hn::Rebind<std::uint8_t, decltype(d)> means;
+  const auto pair = hn::Set(d, 0xff00ff);
+  return cover(blocks, static_cast<int>(hn::Lanes(d)), [&](int x) HWY_ATTR {
+    auto sums = hn::Set(d, kBlock * kBlock / 2);
+    for (int y = 0; y < kBlock; ++y) {
+      const auto four = hn::BitCast(d, hn::LoadU(pixels, in[y] + kBlock * x));
+      sums = hn::Add(sums, hn::Add(hn::And(four, pair), hn::And(hn::ShiftRight<8>(four), pair)));
+    }
+    sums = hn::Add(hn::And(sums, hn::Set(d, 0xffff)), hn::ShiftRight<16>(sums));
+    hn::StoreU(hn::DemoteTo(means, hn::ShiftRight<4>(sums)), means, out + x);
+  });
+}
+
+}  // namespace cuface::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace cuface {
+
+HWY_EXPORT(block_means);
 
 Activity::Activity(int width, int height, int full_width, int full_height, bool no_parts)
     : grid_(cell_grid(width, height)),
@@ -15,7 +54,6 @@ Activity::Activity(int width, int height, int full_width, int full_height, bool 
   for (int c = 0; c < grid_.columns; ++c)
     cell_of_column_.resize(static_cast<std::size_t>(first_block(c + 1, grid_.columns, width)),
                            static_cast<std::uint8_t>(c));
-  column_sums_.resize(static_cast<std::size_t>(blocks_across_) * kBlock);
   column_differs_.resize(static_cast<std::size_t>(blocks_across_));
   now_.resize(static_cast<std::size_t>(blocks_across_) * static_cast<std::size_t>(blocks_down_));
   then_.resize(now_.size());
@@ -25,12 +63,13 @@ void Activity::reduce(ImageView<const std::uint8_t> picture, int row, std::uint8
   static_assert(kBlock == 4);
   const std::uint8_t* in[kBlock];
   for (int y = 0; y < kBlock; ++y) in[y] = picture.row(row * kBlock + y);
-  std::uint16_t* sums = column_sums_.data();
-  const int columns = blocks_across_ * kBlock;
-  for (int x = 0; x < columns; ++x)
-    sums[x] = static_cast<std::uint16_t>(in[0][x] + in[1][x] + in[2][x] + in[3][x]);
-  for (int x = 0; x < blocks_across_; ++x, sums += kBlock)
-    out[x] = block_mean(sums[0] + sums[1] + sums[2] + sums[3]);
+  int x = simd::vectors() ? CUFACE_DISPATCH(block_means)(in, blocks_across_, out) : 0;
+  for (; x < blocks_across_; ++x) {
+    int sum = 0;
+    for (const std::uint8_t* pixels : in)
+      sum += std::accumulate(pixels + kBlock * x, pixels + kBlock * (x + 1), 0);
+    out[x] = block_mean(sum);
+  }
 }
 
 void Activity::take(ImageView<const std::uint8_t> picture) {
@@ -48,17 +87,19 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
   } else {
     for (int row = 0; row < grid_.rows; ++row) {
       int blocks[kMostCells] = {}, differ[kMostCells] = {};
-      std::fill(column_differs_.begin(), column_differs_.end(), std::uint16_t{0});
+      std::fill(column_differs_.begin(), column_differs_.end(), std::uint8_t{0});
       const int first = first_block(row, grid_.rows, grid_.height);
       const int end = first_block(row + 1, grid_.rows, grid_.height);
       for (int y = first; y < end; ++y) {
         std::uint8_t* now = now_.data() + std::ptrdiff_t{y} * blocks_across_;
         const std::uint8_t* then = then_.data() + std::ptrdiff_t{y} * blocks_across_;
         reduce(picture, y, now);
-        std::uint16_t* column_differs = column_differs_.data();
-        for (int x = 0; x < blocks_across_; ++x)
+        std::uint8_t* const column_differs = column_differs_.data();
+        // A byte may be part of *this: the loop would read the member again.
+        const int across = blocks_across_;
+        for (int x = 0; x < across; ++x)
           column_differs[x] =
-              static_cast<std::uint16_t>(column_differs[x] + differs(now[x], then[x]));
+              static_cast<std::uint8_t>(column_differs[x] + differs(now[x], then[x]));
       }
       for (std::size_t x = 0; x < column_differs_.size(); ++x) {
         blocks[cell_of_column_[x]] += end - first;
@@ -97,3 +138,4 @@ const ActivityMap& Activity::look(ImageView<const std::uint8_t> picture,
 }
 
 }  // namespace cuface
+#endif

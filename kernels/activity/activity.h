@@ -83,8 +83,8 @@ class Activity {
   bool taken_ = false;
   std::vector<std::uint8_t> cell_of_column_;  ///< of blocks
   std::vector<FollowedCells> followed_;
-  std::vector<std::uint16_t> column_sums_, column_differs_;
-  std::vector<std::uint8_t> now_, then_;  ///< means, row after row
+  std::vector<std::uint8_t> column_differs_;  ///< of a row of cells, fewer than 100 rows of blocks
+  std::vector<std::uint8_t> now_, then_;      ///< means, row after row
   std::uint64_t changed_[kMostCells] = {};
   ActivityMap map_;
 };

@@ -92,9 +92,9 @@ Status make_search(const FeatureBank& bank, const TrainingSamples& samples,
   on_gpu = run.backend != TrainingBackend::kCpu;
   if (!on_gpu || bank.mode() == FeatureMode::kAll) values.fill(samples, threads);
   if (on_gpu) {
-    MadeSearch made = make_cuda_search(bank, samples, values, options, run);
-    on_gpu = !falls_back(run.backend, made.status());
-    if (on_gpu) CUFACE_TRY(take(std::move(made), search));
+    CUFACE_TRY(take(take_or_fall_back(
+                        run.backend, make_cuda_search(bank, samples, values, options, run), search),
+                    on_gpu));
   }
   if (!values.is_filled()) values.fill(samples, threads);
   if (!on_gpu) return take(make_cpu_search(bank, values, run), search);

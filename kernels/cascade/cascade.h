@@ -198,6 +198,16 @@ struct WindowMask {
   const std::uint64_t* row(int index) const { return bits ? bits + index * stride : nullptr; }
 };
 
+/// One of several grids that are searched together: they lie one below the other in the same
+/// planes.
+struct SearchPart {
+  SearchGrid grid;
+  int level = 0;
+  int left = 0, top = 0;  ///< of its first window in the level
+  int row = 0;            ///< the same in the planes, where it lies at the left
+  WindowMask mask = {};
+};
+
 class VectorSearch;
 class SearchTables;
 struct WaitingLists;
@@ -220,11 +230,18 @@ class CascadeSearch {
                 std::shared_ptr<WaitingLists> waiting, const StopFlag* stop = nullptr);
   ~CascadeSearch();
 
-  /// Appends the windows of one level that pass all stages, by y, then x. Returns false, with
-  /// `limit` windows in `out`, where there are more, and, with any windows in `out`, once `stop` is
-  /// raised. The grid has the step of the cascade's layout. Allocates nothing but what `out` needs.
+  /// Appends the windows that pass all stages, by part, then y, then x. Parts come in the order of
+  /// their rows. Returns false, with `limit` windows in `out`, where there are more, and, with any
+  /// windows in `out`, once `stop` is raised. Grids have the step of the cascade's layout.
+  /// Allocates nothing but what `out` needs.
+  bool run(const LevelSums& sums, std::span<const SearchPart> parts, std::size_t limit,
+           std::vector<RawWindow>& out);
+  /// The same of one whole grid.
   bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-           std::vector<RawWindow>& out, const WindowMask& mask = {});
+           std::vector<RawWindow>& out) {
+    const SearchPart part{.grid = grid, .level = level};
+    return run(sums, {&part, 1}, limit, out);
+  }
 
  private:
   const BoundCascade& cascade_;

@@ -34,13 +34,13 @@ class WindowNorm {
   std::ptrdiff_t corner_[4];
 };
 
-bool search_plain(const BoundCascade& cascade, const LevelSums& sums, const SearchGrid& grid,
-                  int level, std::size_t limit, std::vector<RawWindow>& out, const WindowMask& mask,
-                  const StopFlag* stop) {
+bool search_plain(const BoundCascade& cascade, const LevelSums& sums, const SearchPart& part,
+                  std::size_t limit, std::vector<RawWindow>& out, const StopFlag* stop) {
   const WindowNorm norm_of(cascade);
   const std::size_t stages = cascade.stages().size();
+  const SearchGrid& grid = part.grid;
   for (int y = 0; y < grid.rows; y += grid.step) {
-    const std::uint64_t* active = mask.row(y / grid.step);
+    const std::uint64_t* active = part.mask.row(y / grid.step);
     int next_look = 0;
     for (int x = 0; x < grid.columns; x += grid.step) {
       if (x >= next_look) {
@@ -49,14 +49,14 @@ bool search_plain(const BoundCascade& cascade, const LevelSums& sums, const Sear
       }
       const int bit = x / grid.step;
       if (active && !(active[bit / 64] >> (bit % 64) & 1)) continue;
-      const std::ptrdiff_t at = cascade.layout().offset(x, y);
+      const std::ptrdiff_t at = cascade.layout().offset(x, part.row + y);
       const float norm = norm_of(sums.sum + at, sums.squared + at);
       if (norm == 0.0f) continue;
       const std::size_t failed = cascade.failed_stage(sums.sum + at, norm);
       if (skips_next(failed)) x += grid.step;
       if (failed < stages) continue;
       if (out.size() >= limit) return false;
-      out.push_back({level, x, y});
+      out.push_back({part.level, part.left + x, part.top + y});
     }
   }
   return true;
@@ -87,10 +87,12 @@ CascadeSearch::CascadeSearch(const BoundCascade& cascade, int max_columns,
 
 CascadeSearch::~CascadeSearch() = default;
 
-bool CascadeSearch::run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-                        std::vector<RawWindow>& out, const WindowMask& mask) {
-  if (vector_) return vector_->run(sums, grid, level, limit, out, mask);
-  return search_plain(cascade_, sums, grid, level, limit, out, mask, stop_);
+bool CascadeSearch::run(const LevelSums& sums, std::span<const SearchPart> parts, std::size_t limit,
+                        std::vector<RawWindow>& out) {
+  if (vector_) return vector_->run(sums, parts, limit, out);
+  for (const SearchPart& part : parts)
+    if (!search_plain(cascade_, sums, part, limit, out, stop_)) return false;
+  return true;
 }
 
 }  // namespace cuface

@@ -35,8 +35,7 @@ CUFACE_HD inline std::int32_t share_pause(std::int32_t changed, std::int32_t cel
 /// does not wait long for it.
 CUFACE_HD inline std::int32_t motion_pause(const SearchRegion& what, std::int32_t changed,
                                            std::int32_t cells) {
-  return what.only_new() ? share_pause(changed, cells, kUsualPause, 2)
-                         : share_pause(changed, cells, 3, 1);
+  return what.only_new() ? share_pause(changed, cells, 6, 2) : share_pause(changed, cells, 3, 1);
 }
 
 /// The same of a network, all of whose searches are of the whole picture.

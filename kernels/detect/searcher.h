@@ -33,10 +33,11 @@ class SharedSearch {
   explicit SharedSearch(const CascadeModel& model, const StopFlag* stop = nullptr)
       : model_(model), stop_(stop) {}
 
-  /// All stripes of levels get room for those of this search, so that they have one layout.
+  /// The planes of sums get room for the stripes of this search, so that all searches have one
+  /// layout: for the highest one, and for some that are small.
   void make_room(const SearchPlan& plan);
   int width() const { return width_; }  ///< of the largest stripe so far, in pixels
-  int height() const { return height_; }
+  int rows() const { return rows_; }    ///< of planes of sums
 
   /// Memory that one worker writes, for its search of one stripe after another.
   struct Scratch {
@@ -58,7 +59,7 @@ class SharedSearch {
  private:
   const CascadeModel& model_;
   const StopFlag* const stop_;
-  int width_ = 0, height_ = 0;
+  int width_ = 0, rows_ = 0;
   std::vector<std::unique_ptr<Bound>> bound_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  ///< of each worker
   std::unique_ptr<BoundCascade> scaled_;

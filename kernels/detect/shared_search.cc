@@ -10,6 +10,8 @@ namespace {
 // The rows of windows in a stripe: what is scaled and summed twice, a window's height, stays a
 // small part, and what is summed stays in the cache.
 constexpr int kStripeRows = 128;
+// Of the planes in which several stripes lie.
+constexpr int kMostRows = 512;
 
 }  // namespace
 
@@ -19,11 +21,15 @@ int rows_of_stripes(const SearchGrid& grid) {
 }
 
 void SharedSearch::make_room(const SearchPlan& plan) {
+  int all = 0;
   for (const Level& level : plan_levels(model_, plan)) {
     width_ = std::max(width_, level.width);
     if (level.grid.columns == 0) continue;
-    height_ = std::max(height_, rows_of_stripes(level.grid) + model_.window_height - 1);
+    const int rows = rows_of_stripes(level.grid), stripes = (level.grid.rows + rows - 1) / rows;
+    rows_ = std::max(rows_, rows + model_.window_height);
+    all = std::min(all + stripes * (rows + model_.window_height), kMostRows);
   }
+  rows_ = std::max(rows_, all);
 }
 
 const SharedSearch::Bound& SharedSearch::bound(const SumLayout& layout) {

@@ -153,8 +153,10 @@ MadeTrees make_trees(const LabelledFaces& faces, const ForestOptions& options, c
   if (options.draws == ForestDraws::kDlib)
     return make_dlib_trees(faces, options, std::move(starts), threads, run.stop);
   if (run.backend != TrainingBackend::kCpu) {
-    MadeTrees made = make_cuda_trees(faces, options, run, starts);
-    if (!falls_back(run.backend, made.status())) return made;
+    std::unique_ptr<SampleTrees> trees;
+    CUFACE_TAKE(on_gpu, take_or_fall_back(run.backend, make_cuda_trees(faces, options, run, starts),
+                                          trees));
+    if (on_gpu) return trees;
   }
   if (!simd::vectors()) return make_plain_trees(faces, options, std::move(starts), run.stop);
   return make_fast_trees(faces, options, std::move(starts), threads, run.stop);

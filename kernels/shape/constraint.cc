@@ -21,12 +21,16 @@ LevelNumbers::LevelNumbers(const ShapeModel& model, int level)
   for (std::size_t i = 0; i < mean.size(); ++i) {
     mean[i] = {model.mean_shape[2 * i] * scale, model.mean_shape[2 * i + 1] * scale};
   }
-  for (const ShapePoint& p : mean) centre = {centre.x + p.x, centre.y + p.y};
-  const auto count = static_cast<double>(mean.size());
-  centre = {centre.x / count, centre.y / count};
-  for (const ShapePoint& p : mean) {
-    const double x = p.x - centre.x, y = p.y - centre.y;
-    mean_square += x * x + y * y;
+  double weight = 0;
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    const double w = model.weights[i];
+    centre = {centre.x + w * mean[i].x, centre.y + w * mean[i].y};
+    weight += w;
+  }
+  if (weight > 0) centre = {centre.x / weight, centre.y / weight};
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    const double x = mean[i].x - centre.x, y = mean[i].y - centre.y;
+    mean_square += model.weights[i] * (x * x + y * y);
   }
   if (model.constraint == ShapeConstraint::kIterated) multiply_parts(model);
 }

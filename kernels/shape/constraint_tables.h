@@ -55,7 +55,7 @@ struct ConstraintLevel {
   CUFACE_HD double cut(double weight, int mode) const {
     return std::clamp(weight, -limits[mode], limits[mode]);
   }
-  enum Moment { kWeighedX, kWeighedY, kX, kY, kByMean, kMoments };
+  enum Moment { kX, kY, kByMean, kMoments };
 };
 
 /// What lanes share.
@@ -73,9 +73,9 @@ struct ConstraintMemory {
   const double* costs;   ///< [points], of what was found; read where the model weighs by them
   double* sums_of_face;  ///< weighed_sums_of(modes) of them there, else null
 
-  /// Its sums over all points, in kPointParts parts each: weighed or not, of the points as they are
-  /// and turned by a right angle.
-  enum Product { kAlong, kAcross, kWeighedAlong, kWeighedAcross, kProducts };
+  /// Its weighed sums over all points, in kPointParts parts each: of the points as they are and
+  /// turned by a right angle.
+  enum Product { kAlong, kAcross, kProducts };
   /// What fits the pose: the model's moments, and its products with the points and itself.
   enum Term { kModelX, kModelY, kAlongModel, kAcrossModel, kModelSquare, kTerms };
   static_assert(kTerms <= kSums);

@@ -39,14 +39,12 @@ struct Iterated {
     double sum[ConstraintLevel::kMoments] = {}, weighed = 0, lacking = 0;
     for (int i = 0; i < model.points; ++i) {
       const ShapePoint of = part(i, k), other = part(i, j);
-      const double product = of.x * other.x + of.y * other.y;
+      const double product = model.weights[i] * (of.x * other.x + of.y * other.y);
       const double w = weight(i), all = model.weights[i] * w;
-      sum[ConstraintLevel::kWeighedX] += all * of.x;
-      sum[ConstraintLevel::kWeighedY] += all * of.y;
-      sum[ConstraintLevel::kX] += w * of.x;
-      sum[ConstraintLevel::kY] += w * of.y;
+      sum[ConstraintLevel::kX] += all * of.x;
+      sum[ConstraintLevel::kY] += all * of.y;
       sum[ConstraintLevel::kByMean] += product;
-      weighed += all * product;
+      weighed += w * product;
       lacking += (1 - w) * product;
     }
     gram[k * parts + j] = weighed;
@@ -185,11 +183,9 @@ struct Iterated {
       for (int i = j / parts; i < model.points; i += kPointParts) {
         const ShapePoint of = part(i, k), p = points[i];
         const double along = of.x * p.x + of.y * p.y, across = of.x * p.y - of.y * p.x;
-        const double w = weight(i), all = model.weights[i] * w;
+        const double w = model.weights[i] * weight(i);
         sum[ConstraintMemory::kAlong] += w * along;
         sum[ConstraintMemory::kAcross] += w * across;
-        sum[ConstraintMemory::kWeighedAlong] += all * along;
-        sum[ConstraintMemory::kWeighedAcross] += all * across;
       }
       for (int s = 0; s < kProducts; ++s) memory.products[s * kPointParts * parts + j] = sum[s];
     });
@@ -240,10 +236,10 @@ struct Iterated {
       const int term = j / Memory::kSpan;
       const double* const of = span + j % Memory::kSpan * parts;
       const double* const by =
-          term == Memory::kModelX        ? level.moments + ConstraintLevel::kWeighedX * parts
-          : term == Memory::kModelY      ? level.moments + ConstraintLevel::kWeighedY * parts
-          : term == Memory::kAlongModel  ? products_with(Memory::kWeighedAlong)
-          : term == Memory::kAcrossModel ? products_with(Memory::kWeighedAcross)
+          term == Memory::kModelX        ? level.moments + ConstraintLevel::kX * parts
+          : term == Memory::kModelY      ? level.moments + ConstraintLevel::kY * parts
+          : term == Memory::kAlongModel  ? products_with(Memory::kAlong)
+          : term == Memory::kAcrossModel ? products_with(Memory::kAcross)
                                          : by_gram + (term - Memory::kModelSquare) * parts;
       span_sums()[j] = sum_by_fours(shapes, [&](int k) { return by[k] * of[k]; });
     });
@@ -268,12 +264,12 @@ struct Iterated {
     few.each(shapes, [&](int k) {
       const double by_shape = multiplied(level.gram, weights, k);
       const double weight = k > 0 ? weights[k - 1] : 1;
-      terms[ConstraintMemory::kModelX * parts + k] = weight * moment(ConstraintLevel::kWeighedX, k);
-      terms[ConstraintMemory::kModelY * parts + k] = weight * moment(ConstraintLevel::kWeighedY, k);
+      terms[ConstraintMemory::kModelX * parts + k] = weight * moment(ConstraintLevel::kX, k);
+      terms[ConstraintMemory::kModelY * parts + k] = weight * moment(ConstraintLevel::kY, k);
       terms[ConstraintMemory::kAlongModel * parts + k] =
-          weight * product(ConstraintMemory::kWeighedAlong, k);
+          weight * product(ConstraintMemory::kAlong, k);
       terms[ConstraintMemory::kAcrossModel * parts + k] =
-          weight * product(ConstraintMemory::kWeighedAcross, k);
+          weight * product(ConstraintMemory::kAcross, k);
       terms[ConstraintMemory::kModelSquare * parts + k] = weight * by_shape;
     });
     few.each(kTerms * kParts, [&](int j) {
@@ -290,9 +286,9 @@ struct Iterated {
   }
   /// Of the mean shape.
   CUFACE_HD Fit fit_to_mean() const {
-    return fit_of({moment(ConstraintLevel::kWeighedX, 0), moment(ConstraintLevel::kWeighedY, 0),
-                   product(ConstraintMemory::kWeighedAlong, 0),
-                   product(ConstraintMemory::kWeighedAcross, 0), level.gram[0]});
+    return fit_of({moment(ConstraintLevel::kX, 0), moment(ConstraintLevel::kY, 0),
+                   product(ConstraintMemory::kAlong, 0), product(ConstraintMemory::kAcross, 0),
+                   level.gram[0]});
   }
   CUFACE_HD static double multiplied_by(const double (&times)[ConstraintMemory::kSpan],
                                         const double* of) {
@@ -314,8 +310,8 @@ struct Iterated {
     const int shapes = 1 + model.modes;
     const double w = total_weight(), sx = sum[ConstraintMemory::kModelX],
                  sy = sum[ConstraintMemory::kModelY];
-    const double px = product(ConstraintMemory::kWeighedAlong, shapes);
-    const double py = product(ConstraintMemory::kWeighedAcross, shapes);
+    const double px = product(ConstraintMemory::kAlong, shapes);
+    const double py = product(ConstraintMemory::kAcross, shapes);
     return {{sx, sy},
             {px, py},
             w * sum[ConstraintMemory::kAlongModel] - (sx * px + sy * py),

@@ -118,10 +118,12 @@ struct ShapeModel {
   HatRule hat;
   PatchRule patch;
 
-  std::span<const double> mean_shape;           ///< [points][2]
-  std::span<const double> eigenvalues;          ///< [modes]
-  std::span<const double> eigenvectors;         ///< [points][2][modes]
-  std::span<const double> weights;              ///< [points] in the fit of the pose
+  std::span<const double> mean_shape;    ///< [points][2]
+  std::span<const double> eigenvalues;   ///< [modes]
+  std::span<const double> eigenvectors;  ///< [points][2][modes]
+  /// [points] in the fit of the pose; of an iterated constraint in the modes, too, which are then
+  /// at right angles where points weigh so much.
+  std::span<const double> weights;
   std::span<const double> refit_limits;         ///< [points], or none where refits is 0
   std::span<const ShapeNeighbours> neighbours;  ///< [points]
   std::span<const ShapeProfile> profiles;       ///< [levels][points], the finest level first
@@ -157,6 +159,9 @@ inline constexpr int kMaxShapeMoves = 4096;
 inline constexpr double kLeastShapeWeight = 1e-3;
 /// Of mean shapes, eigenvectors, weights and the numbers of profiles, either way.
 inline constexpr double kMaxShapeNumber = 1e6;
+/// Of a file, and so many numbers of profiles, which leave room for all else.
+inline constexpr std::size_t kMaxShapeBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxShapeNumbers = (std::size_t{62} << 20) / sizeof(double);
 /// Pixels of a window's side at the size that is searched.
 inline constexpr int kMaxShapeWindow = 1024;
 /// Additions of a search: all profiles and offsets in all iterations. Stasm's has 3e7,

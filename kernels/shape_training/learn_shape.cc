@@ -13,6 +13,7 @@
 #include "kernels/shape_training/hats.h"
 #include "kernels/shape_training/patches.h"
 #include "kernels/shape_training/regression.h"
+#include "kernels/shape_training/weights.h"
 
 namespace cuface {
 namespace {
@@ -67,9 +68,18 @@ class Training {
     tables->textures = std::move(begun);
     for (int level = static_cast<int>(done); level < options_.levels; ++level) {
       CUFACE_TRY(learn_level(*model, level, tables->textures));
+      CUFACE_TRY(check_model_size(options_, faces_.landmarks, tables->textures.numbers.size(),
+                                  options_.levels - level - 1));
       if (run_.watch) run_.watch(tables->textures);
     }
     show(*tables, *model);
+    if (options_.weigh) {
+      const auto all = [this](std::size_t count, const auto& task) { return each(count, task); };
+      CUFACE_TRY(take(shape::point_weights(faces_, *model, options_.inside, workers_.count(), all),
+                      tables->weights));
+      shape::turn_modes(tables->weights, tables->eigenvalues, tables->eigenvectors);
+      show(*tables, *model);
+    }
     model->scheme = known_scheme(mean_points(*model));
     model->storage = tables;
     CUFACE_TRY(validate(*model));

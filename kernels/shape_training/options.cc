@@ -9,7 +9,30 @@ namespace {
 
 Status invalid(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
 
+/// Of one landmark on one level, at least.
+std::size_t least_numbers(const ShapeOptions& o) {
+  const auto line = static_cast<std::size_t>(o.line.length);
+  if (o.profiles == ProfileKind::kLine) return line * (1 + line);
+  if (o.profiles == ProfileKind::kHat) return 1 + static_cast<std::size_t>(o.hat.size());
+  return PatchModel::numbers(o.patch, o.rows == PatchRows::kAll ? o.patch.size() : 1);
+}
+
 }  // namespace
+
+Status check_model_size(const ShapeOptions& o, int landmarks, std::size_t numbers,
+                        int levels_to_come) {
+  const auto profiles =
+      static_cast<std::size_t>(landmarks) * static_cast<std::size_t>(levels_to_come);
+  const std::size_t least = numbers + profiles * least_numbers(o);
+  if (least <= kMaxShapeNumbers) return {};
+  const auto mib = [](std::size_t n) { return std::to_string(n * sizeof(double) >> 20) + " MiB"; };
+  return invalid("a model of these options has " + mib(least) +
+                 " of numbers or more, and a file that can be read at most " +
+                 mib(kMaxShapeNumbers) + "; lower " +
+                 (o.profiles == ProfileKind::kLine ? "--line or --levels"
+                  : o.rows == PatchRows::kAll      ? "--patch or --levels, or give --rows residual"
+                                                   : "--patch or --levels"));
+}
 
 Status validate(const ShapeOptions& o, int landmarks) {
   const auto in = [](double v, double low, double high) { return v >= low && v <= high; };
@@ -57,9 +80,11 @@ Status validate(const ShapeOptions& o, int landmarks) {
   if (!in(o.refit_share, 0, 1)) return invalid("--refit-share must be 0 to 1");
   if (o.profiles != ProfileKind::kPatch && o.pull > 0)
     return invalid("--pull needs patches: other profiles have no distance to add it to");
+  if (o.profiles != ProfileKind::kPatch && o.weigh)
+    return invalid("--weigh needs patches: others are not searched for in training");
   if (o.profiles != ProfileKind::kPatch && o.refits > 0)
     return invalid("--refits need patches: nothing else has limits of costs");
-  return {};
+  return check_model_size(o, landmarks, 0, o.levels);
 }
 
 }  // namespace cuface

@@ -3,9 +3,9 @@
 // a subspace [S3.03 to S3.05], or HAT descriptors with a regression (Milborrow and Nicolls, 2014).
 //
 // The room: procrustes.cc aligns shapes and finds their modes, textures.cc learns what is around
-// one landmark, hats.cc and patches.cc sample places beside it, learn_shape.h goes through the
-// levels, folds.cc calibrates by confidence.h. eigen.h has the eigenvectors, regression.h the
-// regression.
+// one landmark, hats.cc and patches.cc sample places beside it, weights.cc weighs it, learn_shape.h
+// goes through the levels, folds.cc calibrates by confidence.h. eigen.h has the eigenvectors,
+// regression.h the regression.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,8 @@ struct ShapeOptions {
   PatchRows rows = PatchRows::kResidual;
   /// Weight of a regression's likelihood beside a patch's distance; 0 turns it off.
   double pull = 0;
+  /// Points of patches weigh by how near a search finds them.
+  bool weigh = false;
   double patch_variance = 0.97;  ///< that a subspace keeps, above 0 to 1
   /// No eigenvalue of a texture counts as less than so much of their mean: 1e-6 to 1.
   double floor = 0.1;
@@ -81,6 +83,11 @@ struct ShapeFaces {
 
 /// kInvalidArgument, with the option's name.
 Status validate(const ShapeOptions& options, int landmarks);
+/// kInvalidArgument where the model is to be too large to be read: `numbers` of its profiles have
+/// been learnt, and so many levels are to come. How many rows a patch has is known behind these,
+/// but with PatchRows::kAll.
+Status check_model_size(const ShapeOptions& options, int landmarks, std::size_t numbers,
+                        int levels_to_come);
 
 /// What has been learnt so far, level after level, the finest first: all that a checkpoint needs.
 struct LearntTextures {

@@ -61,7 +61,7 @@ void texture::PatchTable::add_row(const PatchRule& rule, const double* mean, con
   const int size = rule.size();
   const double most_sum = 2147483647.0 - (2 * kMostRounded + 0.5) * kPatchOne * size;
   constexpr double kMostNumber = 32637;  // whose upper byte, rounded, is 127
-  const double least = rule.gradient == PatchRule::kForward ? -1 : 0;  // that a gradient counts
+  const double least = rule.gradient == PatchRule::kMagnitude ? 0 : -1;  // that a gradient counts
   double largest = 0, most = 0, fewest = 0;
   for (int k = 0; k < size; ++k) {
     largest = std::max(largest, std::abs(row[k]));
@@ -72,15 +72,16 @@ void texture::PatchTable::add_row(const PatchRule& rule, const double* mean, con
   const double unit = std::max(largest / kMostNumber, std::max(most, -fewest) / most_sum);
   if (!(unit > 0)) return;
   std::int16_t* const to = numbers.data() + size_of(at / kPatchRows) * block_size_;
-  // What is rounded goes to the right and lower neighbour, half each: gradients change slowly from
-  // one to the next, so that most of it cancels out.
-  std::vector<double> rounded(size_of(size + rule.side));
+  // What is rounded goes to the right and lower neighbour of the same plane, half each: gradients
+  // change slowly from one to the next, so that most of it cancels out.
+  const int right = rule.planes(), below = rule.side + right - 1;
+  std::vector<double> rounded(size_of(size + below));
   double of_mean = 0;
   for (int k = 0; k < size; ++k) {
     const double wanted = row[k] / unit + rounded[size_of(k)], number = std::rint(wanted);
-    const bool is_last = (k + 1) % rule.side == 0;
-    if (!is_last) rounded[size_of(k + 1)] += (wanted - number) / 2;
-    rounded[size_of(k + rule.side)] += (wanted - number) / (is_last ? 1 : 2);
+    const bool is_last = k % rule.side + right >= rule.side;
+    if (!is_last) rounded[size_of(k + right)] += (wanted - number) / 2;
+    rounded[size_of(k + below)] += (wanted - number) / (is_last ? 1 : 2);
     to[(k / 2 * kPatchRows + at % kPatchRows) * 2 + k % 2] = static_cast<std::int16_t>(number);
     of_mean += number * mean[k] * kPatchOne;
   }
@@ -102,7 +103,7 @@ IntegerPatch::IntegerPatch(const PatchRule& rule, std::span<const double> number
   const std::size_t size = size_of(2 * texture::patch_pairs(rule.size()));
   const std::size_t places = size_of(across_ * across_), area = size_of(rule.side + 2 * rule.reach);
   pixel_gradients_.resize((area + 1) * (area + 1));
-  gradients_.resize(area * area);
+  gradients_.resize(size_of(rule.planes()) * area * area);
   patches_.resize(places * size);
   costs_.resize(places);
   some_costs_.resize(places);
@@ -122,19 +123,21 @@ void IntegerPatch::set_picture(ImageView<const std::uint8_t> picture, bool has_e
 
 void IntegerPatch::make_patches(const texture::BetweenPixels& at) {
   const int rim = rule_.side / 2 + rule_.reach, area = 2 * rim + 1, across = area + 1;
-  for (int y = 0; y < across; ++y) {
-    for (int x = 0; x < across; ++x) {
-      pixel_gradients_[size_of(y * across + x)] = texture::pixel_gradient(
-          pixels_, rule_.gradient == PatchRule::kForward, at.x - rim + x, at.y - rim + y);
-    }
-  }
+  const int planes = rule_.planes();
   const auto q = static_cast<float>(rule_.q);
-  for (int y = 0; y < area; ++y) {
-    const float* const above = pixel_gradients_.data() + y * across;
-    for (int x = 0; x < area; ++x) {
-      const float g = at.mix(above[x], above[x + 1], above[x + across], above[x + across + 1]);
-      gradients_[size_of(y * area + x)] =
-          static_cast<std::int16_t>(texture::counted_gradient(g, q));
+  for (int plane = 0; plane < planes; ++plane) {
+    const texture::PixelGradient kind = rule_.of_plane(plane);
+    for (int y = 0; y < across; ++y)
+      for (int x = 0; x < across; ++x)
+        pixel_gradients_[size_of(y * across + x)] =
+            texture::pixel_gradient<float>(pixels_, kind, at.x - rim + x, at.y - rim + y);
+    for (int y = 0; y < area; ++y) {
+      const float* const above = pixel_gradients_.data() + y * across;
+      std::int16_t* const to = gradients_.data() + (plane * area + y) * area;
+      for (int x = 0; x < area; ++x) {
+        const float g = at.mix(above[x], above[x + 1], above[x + across], above[x + across + 1]);
+        to[x] = static_cast<std::int16_t>(texture::counted_gradient(g, q));
+      }
     }
   }
   // A number that fills a patch up stays 0.
@@ -142,7 +145,13 @@ void IntegerPatch::make_patches(const texture::BetweenPixels& at) {
     std::int16_t* to = patches_.data() + size_of(place * 2 * texture::patch_pairs(rule_.size()));
     const std::int16_t* from =
         gradients_.data() + place / across_ * rule_.step * area + place % across_ * rule_.step;
-    for (int y = 0; y < rule_.side; ++y, from += area) to = std::copy_n(from, rule_.side, to);
+    for (int y = 0; y < rule_.side; ++y, from += area) {
+      if (planes == 1) {
+        to = std::copy_n(from, rule_.side, to);
+        continue;
+      }
+      for (int x = 0; x < rule_.side; ++x) *to++ = from[x + (x + y) % 2 * area * area];
+    }
   }
 }
 

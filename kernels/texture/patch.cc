@@ -13,11 +13,6 @@ std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 PatchReference::PatchReference(const PatchRule& rule, std::span<const double> numbers)
     : rule_(rule), numbers_(numbers), patch_(size_of(rule.size())) {}
 
-double PatchReference::gradient(int x, int y) const {
-  if (rule_.gradient == PatchRule::kForward) return texture::forward_difference(pixels_, x, y);
-  return std::sqrt(static_cast<double>(texture::central_square(pixels_, x, y)));
-}
-
 /// What `at` says of the point between four pixels, or of the nearest one.
 template <typename At>
 double PatchReference::between(const ShapePoint& point, int dx, int dy, At at) const {
@@ -40,13 +35,12 @@ void PatchReference::set_picture(ImageView<const std::uint8_t> picture, bool has
 
 void PatchReference::patch(const ShapePoint& point, int dx, int dy, std::span<double> out) const {
   const int half = rule_.side / 2;
-  double* to = out.data();
-  for (int v = -half; v <= half; ++v) {
-    for (int u = -half; u <= half; ++u) {
-      const double g =
-          between(point, dx + u, dy + v, [this](int x, int y) { return gradient(x, y); });
-      *to++ = g / (std::abs(g) + rule_.q);
-    }
+  for (int k = 0; k < rule_.size(); ++k) {
+    const texture::PixelGradient kind = rule_.of_plane(k % rule_.planes());
+    const double g =
+        between(point, dx + k % rule_.side - half, dy + k / rule_.side - half,
+                [&](int x, int y) { return texture::pixel_gradient<double>(pixels_, kind, x, y); });
+    out[size_of(k)] = g / (std::abs(g) + rule_.q);
   }
 }
 

@@ -75,11 +75,28 @@ struct BetweenPixels {
   }
 };
 
-/// A pixel's gradient, of the kind that PatchRule::Gradient says.
-template <typename Pixels>
-CUFACE_HD float pixel_gradient(const Pixels& pixels, bool forward, int x, int y) {
-  return forward ? static_cast<float>(forward_difference(pixels, x, y))
-                 : std::sqrt(static_cast<float>(central_square(pixels, x, y)));
+/// What a number of a patch is made of.
+enum class PixelGradient {
+  kForward,  ///< right and lower neighbour less the pixel twice
+  kLength,   ///< of the central differences
+  kRight,    ///< right neighbour less the pixel
+  kDown      ///< lower neighbour less the pixel
+};
+
+/// In the arithmetic of `Number`.
+template <typename Number, typename Pixels>
+CUFACE_HD Number pixel_gradient(const Pixels& p, PixelGradient kind, int x, int y) {
+  switch (kind) {
+    case PixelGradient::kForward:
+      return static_cast<Number>(forward_difference(p, x, y));
+    case PixelGradient::kRight:
+      return static_cast<Number>(p.at(x + 1, y) - p.at(x, y));
+    case PixelGradient::kDown:
+      return static_cast<Number>(p.at(x, y + 1) - p.at(x, y));
+    case PixelGradient::kLength:
+      break;
+  }
+  return std::sqrt(static_cast<Number>(central_square(p, x, y)));
 }
 
 /// What an endless gradient counts in a patch of integers.

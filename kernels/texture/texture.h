@@ -42,8 +42,9 @@ inline constexpr int kMaxLineReach = 32;
 /// pixels.
 struct PatchRule {
   enum Gradient : int {
-    kForward,   ///< right and lower neighbour less the pixel twice: one sign for both directions
-    kMagnitude  ///< length of the central differences
+    kForward,    ///< right and lower neighbour less the pixel twice: one sign for both directions
+    kMagnitude,  ///< length of the central differences
+    kTurns       ///< right and lower neighbour less the pixel in turns, as a chessboard's fields
   };
   int side = 0;  ///< odd; 0: the model has no patches
   int reach = 0, step = 1;
@@ -53,6 +54,14 @@ struct PatchRule {
   CUFACE_HD int size() const { return side * side; }
   /// Places in a row of the search.
   CUFACE_HD int across() const { return 2 * reach / step + 1; }
+  /// Number k of a patch is of plane k % planes(): `side` is odd, so two are a chessboard.
+  CUFACE_HD int planes() const { return gradient == kTurns ? 2 : 1; }
+  CUFACE_HD texture::PixelGradient of_plane(int plane) const {
+    return gradient == kForward     ? texture::PixelGradient::kForward
+           : gradient == kMagnitude ? texture::PixelGradient::kLength
+           : plane == 0             ? texture::PixelGradient::kRight
+                                    : texture::PixelGradient::kDown;
+  }
 };
 inline constexpr int kMaxPatchSide = 31;
 inline constexpr int kMaxPatchReach = 16;
@@ -154,7 +163,6 @@ class PatchReference final : public PatchMatcher {
   /// As cost(), or no less than `enough` where that is known earlier: a sum of squares only grows.
   double cost_up_to(double enough, const ShapePoint& point, int dx, int dy,
                     const PatchModel& model);
-  double gradient(int x, int y) const;
   template <typename At>
   double between(const ShapePoint& point, int dx, int dy, At at) const;
 

@@ -15,6 +15,16 @@ namespace {
 
 constexpr std::size_t kPicturesAtOnce = 32;
 
+/// No window of it has any contrast.
+bool has_one_grey(ImageView<const std::uint8_t> grey) {
+  const std::uint8_t first = *grey.row(0);
+  for (int y = 0; y < grey.height; ++y) {
+    if (!std::all_of(grey.row(y), grey.row(y) + grey.width, [&](auto v) { return v == first; }))
+      return false;
+  }
+  return true;
+}
+
 std::string as_text(int width, int height) {
   return std::to_string(width) + "x" + std::to_string(height);
 }
@@ -32,6 +42,7 @@ Result<std::unique_ptr<Backgrounds>> Backgrounds::open(
     if (out->entries_.empty()) {
       return Status(StatusCode::kCorrupt, path + ": no background is left");
     }
+    out->note_useless();
     return out;
   });
 }
@@ -65,22 +76,24 @@ Status Backgrounds::add_pictures(const std::string& path, const BackgroundOption
     std::vector<Status> statuses(count);
     workers.run(static_cast<int>(count), [&](int i, int) {
       const std::size_t at = static_cast<std::size_t>(i);
-      statuses[at] = take(load_picture(pictures[first + at].path), part[at]);
+      const LabelledPicture& picture = pictures[first + at];
+      statuses[at] = take(load_listed(picture.path, picture.where, options.skip_bad), part[at]);
     });
     for (std::size_t i = 0; i < count; ++i) {
       const std::string &name = pictures[first + i].path, &where = pictures[first + i].where;
+      const std::string prefix = where.empty() ? "" : where + ": ";
       Status status = statuses[i];
       if (status.ok()) {
         const Image<std::uint8_t>& grey = part[i].grey;
         if (grey.width() < options.size.width || grey.height() < options.size.height) {
-          status = {StatusCode::kCorrupt, name + ": " + as_text(grey.width(), grey.height()) +
+          status = {StatusCode::kCorrupt, prefix + name + ": " +
+                                              as_text(grey.width(), grey.height()) +
                                               " pixels, less than the window's " +
                                               as_text(options.size.width, options.size.height) +
                                               "; leave such out with --bad skip"};
         }
       }
       if (!status.ok()) {
-        if (!where.empty()) status = {status.code(), where + ": " + status.message()};
         if (!options.skip_bad) return status;
         if (++left_out <= options.most_notes) notes_.push_back("left out: " + status.message());
         continue;
@@ -89,8 +102,7 @@ Status Backgrounds::add_pictures(const std::string& path, const BackgroundOption
       const std::uint64_t hash = hash_of(grey.view());
       if (const auto positive = positives.find(hash); positive != positives.end()) {
         return {StatusCode::kInvalidArgument,
-                (where.empty() ? "" : where + ": ") + name +
-                    ": a background with the pixels of the positive picture of " +
+                prefix + name + ": a background with the pixels of the positive picture of " +
                     positive->second +
                     ". A background holds nothing that is to be found: take it out of one of both"};
       }
@@ -104,6 +116,8 @@ Status Backgrounds::add_pictures(const std::string& path, const BackgroundOption
 }
 
 void Backgrounds::add(std::string name, std::uint64_t hash, Image<std::uint8_t> grey) {
+  copies_ += !seen_.insert(hash).second;
+  grey_ += has_one_grey(grey.view());
   pixels_ += static_cast<double>(grey.width()) * grey.height();
   hash_ = random_at(hash_ ^ hash, entries_.size());
   Entry entry{std::move(name), hash, nullptr};
@@ -113,6 +127,16 @@ void Backgrounds::add(std::string name, std::uint64_t hash, Image<std::uint8_t> 
     entry.kept = std::make_shared<const Image<std::uint8_t>>(std::move(grey));
   }
   entries_.push_back(std::move(entry));
+}
+
+void Backgrounds::note_useless() {
+  const auto note = [&](std::size_t count, const char* why) {
+    if (count == 0) return;
+    notes_.push_back(std::to_string(count) + " of " + std::to_string(entries_.size()) +
+                     " backgrounds " + why);
+  };
+  note(copies_, "have the pixels of another one, so they hold no other negatives");
+  note(grey_, "have one grey, and a window without contrast is no negative");
 }
 
 Result<std::shared_ptr<const Image<std::uint8_t>>> Backgrounds::picture(std::size_t i) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "kernels/common/image.h"
@@ -57,9 +58,12 @@ class Backgrounds {
   Status add_pictures(const std::string& path, const BackgroundOptions& options,
                       const std::map<std::uint64_t, std::string>& positives, const StopFlag* stop);
   void add(std::string name, std::uint64_t hash, Image<std::uint8_t> grey);
+  void note_useless();
 
   std::vector<Entry> entries_;
   std::vector<std::string> notes_;
+  std::unordered_set<std::uint64_t> seen_;
+  std::size_t copies_ = 0, grey_ = 0;
   std::size_t memory_ = 0;  ///< left for pictures
   std::uint64_t hash_ = 0;
   double pixels_ = 0;

@@ -113,13 +113,9 @@ class FaceLoader {
   OfPicture load(const LabelledPicture& labels) const {
     OfPicture out;
     if (labels.objects.empty()) return out;
-    Result<GreyPicture> picture = load_picture(labels.path);
-    if (!picture.ok()) {
-      out.status = {picture.status().code(),
-                    labels.objects[0].where + ": " + picture.status().message()};
-      return out;
-    }
-    out.picture = std::move(picture.value());
+    out.status =
+        take(load_listed(labels.path, labels.objects[0].where, options_.skip_bad), out.picture);
+    if (!out.status.ok()) return out;
     for (const LabelledObject& object : labels.objects) {
       Face face;
       const Status status = make_face(object, out.picture.grey, labels.path, face);

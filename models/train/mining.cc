@@ -225,9 +225,8 @@ struct Miner::Impl {
     on_gpu = false;
     if (options.backend == TrainingBackend::kCpu || is_drawn(passing)) return {};
     if (!gpu) {
-      Result<std::unique_ptr<GpuMining>> made = make_gpu(options.seed);
-      if (falls_back(options.backend, made.status())) return {};
-      CUFACE_TRY(cuface::take(std::move(made), gpu));
+      CUFACE_TAKE(is_made, take_or_fall_back(options.backend, make_gpu(options.seed), gpu));
+      if (!is_made) return {};
     }
     gpu->use(std::move(model));
     on_gpu = true;

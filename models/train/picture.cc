@@ -126,6 +126,14 @@ Result<GreyPicture> load_picture(const std::string& path) {
   });
 }
 
+Result<GreyPicture> load_listed(const std::string& path, const std::string& where, bool skip_bad) {
+  Result<GreyPicture> picture = load_picture(path);
+  if (picture.ok()) return picture;
+  return Status(picture.status().code(), (where.empty() ? "" : where + ": ") +
+                                             picture.status().message() +
+                                             (skip_bad ? "" : "; leave such out with --bad skip"));
+}
+
 std::uint64_t hash_of(ImageView<const std::uint8_t> grey) {
   Xxh64 hash;
   const std::uint32_t size[2] = {static_cast<std::uint32_t>(grey.width),

@@ -23,6 +23,9 @@ struct GreyPicture {
 /// kUnsupported where a picture is too large or its format is not read, kCorrupt where it does not
 /// decode; every error names the file. Thread-safe.
 Result<GreyPicture> load_picture(const std::string& path);
+/// The same of a list's picture. An error begins with `where`, unless that is empty; where it ends
+/// the reading, as --bad skip was not given, it says so.
+Result<GreyPicture> load_listed(const std::string& path, const std::string& where, bool skip_bad);
 
 /// Of the pixels and the size: what tells this picture from others, whatever its file's format.
 std::uint64_t hash_of(ImageView<const std::uint8_t> grey);

@@ -35,12 +35,9 @@ class SampleLoader {
 
   OfPicture load(const LabelledPicture& labels) const {
     OfPicture out;
-    const Result<GreyPicture> picture = load_picture(labels.path);
-    if (!picture.ok()) {
-      out.status = {picture.status().code(),
-                    (labels.where.empty() ? "" : labels.where + ": ") + picture.status().message()};
-      return out;
-    }
+    const Result<GreyPicture> picture = load_listed(labels.path, labels.where, options_.skip_bad);
+    out.status = picture.status();
+    if (!picture.ok()) return out;
     const ImageView<const std::uint8_t> view = picture.value().grey.view();
     out.hash = hash_of(view);
     out.sketch = sketch_of(view);

@@ -39,6 +39,7 @@ include/gstreamer-1.0/gst/cuface/gstcufaceplanarmeta.h
 share/doc/gst-cuface/CONTRIBUTING.md
 share/doc/gst-cuface/README.md
 share/doc/gst-cuface/docs/**/*
+share/gst-cuface/draw-signs
 share/gst-cuface/stasm-confidence.json
 share/gstreamer-1.0/presets/GstCufaceDetect.prs
 share/gstreamer-1.0/presets/GstCufaceEdgeDetect.prs
@@ -93,6 +94,12 @@ def test_a_c_program_builds_and_runs(place):
     assert text == "GstCufaceDetect GstCufaceFaces no meta\n", text
     version = run(place, "pkg-config", "--modversion", "gstreamer-cuface-1.0").strip()
     assert run(place, "cuface-model", "--version") == f"cuface-model {version}\n", version
+
+
+def test_the_guides_pictures_are_drawn(place):
+    run(place, place.prefix / "share/gst-cuface/draw-signs", place.prefix / "pictures")
+    drawn = {name: len(list((place.prefix / "pictures" / name).glob("*.png"))) for name in ("signs", "backgrounds", "street")}
+    assert drawn == {"signs": 200, "backgrounds": 40, "street": 50}, drawn
 
 
 def test_gst_inspect_finds_the_installed_plugin(place):

@@ -1,5 +1,6 @@
 """What the plugin of this build says of itself is what is written down (reference.py)."""
 import difflib
+import re
 
 import pytest
 
@@ -63,3 +64,20 @@ def test_every_property_is_explained(plugin):
                 lengths = [len(sentence.split()) for sentence in value["blurb"].split(". ")]
                 assert len(lengths) <= 2 and max(lengths) <= 20, f"{name} {prop}: sentences of {lengths} words"
                 assert not value["writable"] or value["mutable"] in ("ready", "playing"), f"{name} {prop}: mutable?"
+
+
+@pytest.mark.parametrize("ours, theirs", [("cuedgedetect", "edgedetect"), ("cumotiondetect", "motioncells")])
+def test_each_property_of_gst_opencvs_element_has_its_place(plugin, ours, theirs):
+    """In the table that says which of ours it is, and which is one there."""
+    peer = Gst.ElementFactory.make(theirs)
+    if not peer or peer.__gtype__.name.startswith("GstCuface"):
+        pytest.skip(f"no {theirs} of gst-opencv")
+    table = re.search(rf"^## Beside {theirs}.*?(?=^## |\Z|^<!-- gen)", (reference.PAGES / f"{ours}.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert table, f"{ours}.md has no part of {theirs}"
+    lines = [line for line in table[0].splitlines() if line.startswith("| `") or line.startswith("| message")]
+    left = set(re.findall(r"`([a-z0-9-]+)", " ".join(line.split(" | ")[0] for line in lines)))
+    has = {prop.name for prop in peer.list_properties() if prop.owner_type.name == peer.__gtype__.name}
+    assert len(has) >= 4 and has <= left, f"not in the table: {sorted(has - left)}"
+    right = set(re.findall(r"`([a-z0-9-]+)", " ".join(line.split(" | ")[1] for line in lines if "| none" not in line)))
+    known = {*plugin["elements"][ours]["properties"], ours, "cuface-motion"}
+    assert right <= known, f"no property of {ours}: {sorted(right - known)}"

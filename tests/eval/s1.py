@@ -1,5 +1,5 @@
 """The experiments of S1: edges and motion. The published times are seconds of its tables I to VI."""
-from experiments import REPRODUCED, SUBSTITUTE, Experiment, Figure, Theirs, size_of_square
+from experiments import HARDWARE, REPRODUCED, SUBSTITUTE, Experiment, Figure, Theirs, size_of_square
 import live_rate
 import views
 
@@ -41,6 +41,22 @@ def fft_wins(way):
     return least
 
 
+def worst_winding(rows):
+    """Of spirals and mazes of one faint edge, the one that takes longest."""
+    return max((row["us"] for row in rows if row["what"] == "edges, winding"), default=None)
+
+
+# cv::cuda's Canny of OpenCV 4.14 on its own stream, measured once on an H200, 50 and 150, L1, the picture on the GPU already: the
+# name, our row of the GPU, theirs. Its one edge is a serpentine of 685,573 pixels.
+BESIDE_CUDA = (("Canny of 1920x1080, aperture 3", ({"what": "edges, aperture 3", "size": "mosaic1080"}, "us", 1), "192"),
+               ("behind a blur of 5x5", ({"what": "edges, blur 5, aperture 3", "size": "mosaic1080"}, "us", 1), "212"),
+               ("one edge all over 1920x1080", worst_winding, "118000"))
+
+
+def edges(run):
+    return run.program("edges", "S1.E3") | {"figures": {name: {"ours": None, "peer": None} for name, _, _ in BESIDE_CUDA}}
+
+
 def motion(run):
     result = run.program("edges", "S1.E4")
     points = result["curves"][0]["points"]
@@ -76,12 +92,14 @@ EXPERIMENTS = [
     Experiment(
         "S1.E3", "Edges",
         "Magnitude, angle, thinning and linking as published, thresholds 70 and 80, no blur. Ours includes the Sobel "
-        "filters, and computes no angle, as the sectors need none. The picture is a mosaic of 12 faces, theirs is unknown. OpenCV's Canny links by hysteresis instead.",
-        lambda run: run.program("edges", "S1.E3"),
+        "filters, and computes no angle, as the sectors need none. The picture is a mosaic of 12 faces, theirs is unknown. OpenCV's Canny links by hysteresis instead. The first table has OpenCV's CUDA module, measured once, "
+        "beside `cuedgedetect` with the same settings.",
+        edges,
         {"edges as published": [
             times(CPU, LARGE[:-1], (.033848, .070105, .213390, .616050, 1.114336, 1.627116, 2.215267, 2.764201)),
             times(GPU, LARGE[:-1], (.000347, .006773, .022899, .078498, .160118, .265466, .388015, .528509))]},
-        size=size_of_square),
+        tuple(Figure(name, "us", f"{us}, OpenCV 4.14 on an H200", HARDWARE, row) for name, row, us in BESIDE_CUDA),
+        size_of_square),
     Experiment(
         "S1.E4", "Motion between two edge maps",
         "Thresholded difference, densities of 10 x 6 cells and the motion-area image, with a tolerance of 12 pixels. The "

@@ -88,6 +88,24 @@ def gpu_run(folder, name, date, us, device="card", curves=("reduction",)):
     return folder / name
 
 
+def test_errors_of_landmarks_are_those_of_the_folds():
+    """S3.E7 measures nothing itself: a newer shape-folds.json wants it again."""
+    shown = page.read(page.RESULTS)["S3.E7"]
+    assert shown["figures"] == s3.folds(None)["figures"], "tests/eval/run --only S3.E7 mends it"
+
+
+def test_no_photograph_is_in_two_folds():
+    """HELEN's names are the photograph's number, the face's, and another."""
+    folds = json.loads((SOURCE / "tests/full/shape_folds.json").read_text(encoding="utf-8"))
+    assert len(folds) == 5 and len({path for paths in folds for path in paths}) == sum(map(len, folds)) == 166
+    fold_of = {}
+    for fold, paths in enumerate(folds):
+        for path in paths:
+            photograph = re.sub(r"_\d+_\d\.jpg$", "", path)
+            assert fold_of.setdefault(photograph, fold) == fold, path
+    assert len(fold_of) == 157, "eight photographs have several faces"
+
+
 def test_figures_of_a_gpu_are_of_the_newest_run(tmp_path):
     for newer in experiments.Gpu.RUNS:
         for name in experiments.Gpu.RUNS:
@@ -112,7 +130,8 @@ def test_shares_on_a_gpu_are_of_the_launches_that_it_has():
     assert s3.share_on_gpu("search")(found) == pytest.approx(82.5)
     assert s3.share_on_gpu("levels")(found) == pytest.approx(12.5)
     assert s3.share_on_gpu("search")([{"what": "another", "us": 7.0}]) is None
-    with pytest.raises(ValueError, match="no launch .'iterations'. .* 'search'"):
+    assert s3.share_on_gpu("levels")(rows(start=5.0, levels=10.0, iterations=180.0, finish=5.0)) == pytest.approx(5)
+    with pytest.raises(ValueError, match="no launch iterations .* 'search'"):
         s3.share_on_gpu("search")(rows(level_0=10.0, level=10.0, edges=5.0, search=1.0, constraint=1.0))
     assert s3.share_on_gpu("search")(experiments.Gpu().rows) is not None
 

@@ -64,8 +64,8 @@ struct MotionHarness : FrameHarness {
 };
 
 /// The messages cuface-motion so far, as "begin 400 3" and "end 800 5": state, timestamp in ms,
-/// cells.
-inline std::vector<std::string> motion_messages(Bus& bus) {
+/// cells. `shares` gets the share of each.
+inline std::vector<std::string> motion_messages(Bus& bus, std::vector<float>* shares = nullptr) {
   std::vector<std::string> all;
   while (GstMessage* message = bus.next(GST_MESSAGE_ELEMENT, 0)) {
     const GstStructure* s = gst_message_get_structure(message);
@@ -79,6 +79,7 @@ inline std::vector<std::string> motion_messages(Bus& bus) {
       EXPECT_EQ(running, timestamp) << "the segment begins at 0";
       EXPECT_GT(share, 0);
       EXPECT_LT(share, 1);
+      if (shares) shares->push_back(share);
       all.push_back(std::string(gst_structure_get_string(s, "state")) + " " +
                     std::to_string(timestamp / GST_MSECOND) + " " + std::to_string(cells));
     }

@@ -59,6 +59,29 @@ GstBuffer* make_frame(const GstVideoInfo& info, const cv::Mat& grey) {
   return buffer;
 }
 
+void expect_defaults(const char* element,
+                     const std::vector<std::pair<const char*, const char*>>& defaults) {
+  GstElement* made = gst_element_factory_make(element, nullptr);
+  ASSERT_NE(made, nullptr) << element;
+  for (const auto& [name, text] : defaults) {
+    GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(made), name);
+    ASSERT_NE(spec, nullptr) << element << " " << name;
+    GValue wanted = G_VALUE_INIT;
+    g_value_init(&wanted, spec->value_type);
+    ASSERT_TRUE(gst_value_deserialize(&wanted, text)) << name << "=" << text;
+    EXPECT_EQ(g_param_values_cmp(spec, &wanted, g_param_spec_get_default_value(spec)), 0)
+        << element << " " << name;
+    // What is set by nobody is the default, too.
+    GValue there = G_VALUE_INIT;
+    g_value_init(&there, spec->value_type);
+    g_object_get_property(G_OBJECT(made), name, &there);
+    EXPECT_EQ(g_param_values_cmp(spec, &wanted, &there), 0) << element << " " << name;
+    g_value_unset(&wanted);
+    g_value_unset(&there);
+  }
+  gst_object_unref(made);
+}
+
 std::vector<std::string> offered_formats(const char* element) {
   GstElement* made = gst_element_factory_make(element, nullptr);
   GstCaps* caps = gst_pad_get_pad_template_caps(GST_BASE_TRANSFORM_SINK_PAD(made));

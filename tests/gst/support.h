@@ -19,6 +19,7 @@
 #include "gst/meta/facemeta.h"
 #include "gst/meta/gstcufacemeta.h"
 #include "tests/data.h"
+#include "tests/square_cascade.h"
 
 namespace cuface::test {
 
@@ -42,21 +43,6 @@ class TempFolder {
  private:
   std::filesystem::path path_;
 };
-
-/// A cascade of one stump that finds bright squares on dark ground, window 24x24.
-inline std::string square_cascade_xml() {
-  return R"(<?xml version="1.0"?>
-<opencv_storage><cascade type_id="opencv-cascade-classifier">
-<stageType>BOOST</stageType><featureType>HAAR</featureType><height>24</height><width>24</width>
-<stageParams><maxWeakCount>1</maxWeakCount></stageParams>
-<featureParams><maxCatCount>0</maxCatCount></featureParams><stageNum>1</stageNum>
-<stages><_><maxWeakCount>1</maxWeakCount><stageThreshold>0.5</stageThreshold>
-<weakClassifiers><_><internalNodes>0 -1 0 1.6</internalNodes><leafValues>0. 1.</leafValues></_>
-</weakClassifiers></_></stages>
-<features><_><rects><_>0 0 24 24 -1.</_><_>6 6 12 12 4.</_></rects></_></features>
-</cascade></opencv_storage>
-)";
-}
 
 /// A dark, slightly uneven picture.
 inline cv::Mat dark_ground(int width, int height) {
@@ -98,6 +84,10 @@ GstBuffer* make_frame(const GstVideoInfo& info, const cv::Mat& grey);
 inline GstBuffer* grey_frame(const cv::Mat& grey) {
   return make_frame(video_info(GST_VIDEO_FORMAT_GRAY8, grey.cols, grey.rows), grey);
 }
+
+/// That an element's properties have these defaults, as one writes them in a pipeline.
+void expect_defaults(const char* element,
+                     const std::vector<std::pair<const char*, const char*>>& defaults);
 
 /// The pixel formats in the caps of an element.
 std::vector<std::string> offered_formats(const char* element);

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "gst/faces/standardmetas.h"
 #include "tests/gst/faces.h"
+#include "tests/gst/motion.h"
 
 namespace cuface::test {
 namespace {
@@ -366,6 +368,32 @@ TEST_F(Analytics, AreMadeOnceAFrame) {
     for (const std::size_t there : behind_detector) EXPECT_EQ(there, c.left ? 0u : 3u);
     gst_object_unref(pad);
   }
+}
+
+// As cumotiondetect puts them on a frame.
+TEST(MotionAnalytics, TellWhatMoves) {
+  FrameHarness harness("cumotiondetect method=difference interval=0 min-frames=1", "GRAY8",
+                       kMotionWidth, kMotionHeight);
+  int compared = 0;
+  for (int f = 0; f < 12; ++f) {
+    GstBuffer* out = harness.pass(grey_frame(moving_square(40 + 8 * f, 60)));
+    const MotionMapRef motion = motion_of(out);
+    ASSERT_TRUE(motion) << f;
+    const auto all = detections(out);
+    ASSERT_EQ(all.size(), motion->regions.size()) << f;
+    for (std::size_t i = 0; i < all.size(); ++i, ++compared) {
+      const Box& box = motion->regions[i].box;
+      EXPECT_EQ(all[i].type, "motion");
+      EXPECT_EQ(all[i].box,
+                (std::array<gint, 4>{
+                    static_cast<gint>(std::lrint(box.x)), static_cast<gint>(std::lrint(box.y)),
+                    static_cast<gint>(std::lrint(box.w)), static_cast<gint>(std::lrint(box.h))}));
+      EXPECT_TRUE(all[i].tracked);
+      EXPECT_EQ(all[i].id, motion->regions[i].id);
+    }
+    gst_buffer_unref(out);
+  }
+  EXPECT_GE(compared, 8);
 }
 
 }  // namespace

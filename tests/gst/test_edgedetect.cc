@@ -156,24 +156,88 @@ TEST(EdgeDetect, TheMetaPassesAScalerAndIsEmptyBehindACrop) {
   EXPECT_LE(size_behind("videocrop left=20"), 0);
 }
 
-TEST(EdgeDetect, MaskKeepsTheColoursOfEdges) {
-  const cv::Mat map = canny(picture());
-  const GstVideoInfo info = video_info(GST_VIDEO_FORMAT_RGB, kWidth, kHeight);
-  GstBuffer* in = make_frame(info, picture());
-  GstBuffer* before = gst_buffer_copy_deep(in);
-  GstBuffer* out = passed("cuedgedetect mask=true", info, in);
-  ASSERT_NE(out, nullptr);
-  {
-    const Mapped mapped(info, out), old(info, before);
-    for (int y = 0; y < kHeight; ++y) {
-      for (int x = 0; x < kWidth; ++x) {
-        const int kept = map.at<uchar>(y, x) ? sample(old.frame(), 0, x, y).value : 0;
-        ASSERT_EQ(sample(mapped.frame(), 0, x, y).value, kept) << x << "," << y;
+/// A picture in which each component of each pixel is another, in this format.
+GstBuffer* coloured(const GstVideoInfo& info) {
+  const GstVideoInfo rgba = video_info(GST_VIDEO_FORMAT_RGBA, kWidth, kHeight);
+  GstBuffer* frame = make_frame(rgba, picture());
+  GstMapInfo map;
+  EXPECT_TRUE(gst_buffer_map(frame, &map, GST_MAP_READWRITE));
+  for (gsize i = 0; i < map.size; ++i) {
+    const int more = static_cast<int>(i * 37 % 50) - 25;
+    map.data[i] = static_cast<guint8>(std::clamp(map.data[i] + more, 0, 255));
+  }
+  gst_buffer_unmap(frame, &map);
+  GstCaps* caps = gst_video_info_to_caps(&info);
+  gchar* text = gst_caps_to_string(caps);
+  GstBuffer* out =
+      passed("videoconvert ! capsfilter caps=\"" + std::string(text) + "\"", rgba, frame);
+  g_free(text);
+  gst_caps_unref(caps);
+  return out;
+}
+
+// A sample stays where one of the pixels that it is of lies on an edge, and alpha everywhere.
+TEST(EdgeDetect, MaskKeepsTheColoursOfEdgesInEveryFormat) {
+  int formats = 0, kept = 0, chroma_kept = 0;
+  for (const std::string& format : offered_formats("cuedgedetect")) {
+    GstVideoInfo info = video_info(gst_video_format_from_string(format.c_str()), kWidth, kHeight);
+    const bool rgb = GST_VIDEO_INFO_IS_RGB(&info);
+    if (!rgb) info.colorimetry.range = GST_VIDEO_COLOR_RANGE_16_235;
+    GstBuffer* in = coloured(info);
+    ASSERT_NE(in, nullptr) << format;
+    GstBuffer* before = gst_buffer_copy_deep(in);
+    GstBuffer* out = passed("cuedgedetect mask=true", info, in);
+    ASSERT_NE(out, nullptr) << format;
+    GstCufaceEdges* edges = gst_cuface_edge_meta_get_edges(gst_cuface_buffer_get_edge_meta(out));
+    ASSERT_NE(edges, nullptr) << format;
+    {
+      const Mapped mapped(info, out), old(info, before);
+      const GstVideoFormatInfo* finfo = mapped.frame().info.finfo;
+      for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS(&info); ++c) {
+        const int across = 1 << GST_VIDEO_FORMAT_INFO_W_SUB(finfo, c);
+        const int down = 1 << GST_VIDEO_FORMAT_INFO_H_SUB(finfo, c);
+        for (int y = 0; y < kHeight; ++y) {
+          for (int x = 0; x < kWidth; ++x) {
+            bool edge = false;
+            for (int v = y / down * down; v < std::min(y / down * down + down, kHeight); ++v)
+              for (int u = x / across * across; u < std::min(x / across * across + across, kWidth);
+                   ++u)
+                edge |= gst_cuface_edges_get_pixel(edges, static_cast<guint>(u),
+                                                   static_cast<guint>(v)) != 0;
+            const auto [was, depth] = sample(old.frame(), c, x, y);
+            const int black = rgb ? 0 : c == 0 ? 16 << (depth - 8) : 1 << (depth - 1);
+            ASSERT_EQ(sample(mapped.frame(), c, x, y).value, edge || c == 3 ? was : black)
+                << format << " component " << c << " at " << x << "," << y;
+            kept += edge && c == 0;
+            chroma_kept += edge && (c == 1 || c == 2) && was != black;
+          }
+        }
       }
     }
+    gst_cuface_edges_unref(edges);
+    gst_buffer_unref(out);
+    gst_buffer_unref(before);
+    ++formats;
   }
-  gst_buffer_unref(out);
-  gst_buffer_unref(before);
+  EXPECT_GE(formats, 50);
+  EXPECT_GT(kept, 200 * formats);
+  EXPECT_GT(chroma_kept, 200 * formats / 2);
+}
+
+TEST(EdgeDetect, DefaultsAreThoseOfCanny) {
+  expect_defaults("cuedgedetect", {{"kernel-size", "5"},
+                                   {"sigma", "0"},
+                                   {"operator", "sobel"},
+                                   {"aperture", "3"},
+                                   {"norm", "l1"},
+                                   {"low", "50"},
+                                   {"high", "150"},
+                                   {"linking", "hysteresis"},
+                                   {"apron", "2"},
+                                   {"thinning", "gradient"},
+                                   {"convolution", "opencv"},
+                                   {"mask", "false"},
+                                   {"output", "picture"}});
 }
 
 TEST(EdgeDetect, GradientAndAngleAreTheKernels) {

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <opencv2/imgcodecs.hpp>
+#include <optional>
+#include <set>
 
+#include "kernels/eyes/eyes.h"
 #include "kernels/landmarks/landmarks.h"
 #include "kernels/shape/search.h"
 #include "models/box_map.h"
@@ -132,7 +135,7 @@ TEST_F(LandmarkElement, WorksInBothOrdersAndOnForeignRegions) {
 }
 
 TEST_F(LandmarkElement, TheModelFileDecidesTheEngine) {
-  const auto shapes = random_shape_model(3);
+  const auto shapes = with_confidences(*random_shape_model(3));
   const std::string path = folder.path() + "/shape.cuface";
   ASSERT_TRUE(write_shape_file(*shapes, {}, path).ok());
   const FacesRead read =
@@ -142,13 +145,16 @@ TEST_F(LandmarkElement, TheModelFileDecidesTheEngine) {
   std::vector<Box> boxes;
   for (const Face& face : read.faces->faces) boxes.push_back(face.box);
   std::vector<Point> expected(boxes.size() * 8);
+  std::vector<float> confidences(expected.size());
   auto searcher = ShapeSearcher::create(Backend::kCpu, shapes);
   ASSERT_TRUE(searcher.ok());
   ASSERT_TRUE(searcher.value()
                   ->enqueue({two.data, two.cols, two.rows, static_cast<std::ptrdiff_t>(two.step)},
-                            boxes, expected)
+                            boxes, expected, {}, confidences)
                   .ok());
   EXPECT_EQ(read.faces->landmarks, expected);
+  EXPECT_EQ(read.faces->landmark_confidences, confidences);
+  EXPECT_GT(std::set(confidences.begin(), confidences.end()).size(), 4u);
 }
 
 TEST_F(LandmarkElement, ShapeModelsStartAtTheEyesOrWhereTheTrackerIs) {
@@ -173,6 +179,56 @@ TEST_F(LandmarkElement, ShapeModelsStartAtTheEyesOrWhereTheTrackerIs) {
   }
 }
 
+/// Where models are looked for first.
+class ModelPath {
+ public:
+  explicit ModelPath(const std::string& folder) {
+    if (const char* before = g_getenv(kName)) kept_ = before;
+    g_setenv(kName, folder.c_str(), TRUE);
+  }
+  ~ModelPath() { kept_ ? (void)g_setenv(kName, kept_->c_str(), TRUE) : g_unsetenv(kName); }
+  ModelPath(const ModelPath&) = delete;
+  ModelPath& operator=(const ModelPath&) = delete;
+
+ private:
+  static constexpr const char* kName = "CUFACE_MODEL_PATH";
+  std::optional<std::string> kept_;
+};
+
+/// Of a face whose eyes are squares, by a cascade of squares in the place of Debian's.
+TEST_F(LandmarkElement, StartsAtTheEyesThatTheCascadeFinds) {
+  const auto shapes = random_shape_model_with_eyes(3);
+  const std::string path = folder.path() + "/shape.cuface";
+  ASSERT_TRUE(write_shape_file(*shapes, {}, path).ok());
+  const ModelPath first(folder.path());
+  const auto eyes = load_cascade(folder.write("haarcascade_eye.xml", square_cascade_xml()));
+  ASSERT_TRUE(eyes.ok());
+  const cv::Mat picture = squares(kWidth, kHeight, {{110, 60, 20, 20}, {190, 70, 20, 20}});
+  const auto found = [&](const std::string& start) {
+    Harness harness("cufacelandmark model=" + path + " start=" + start);
+    harness.set_caps(info);
+    GstBuffer* buffer = make_frame(info, picture);
+    gst_buffer_add_video_region_of_interest_meta(buffer, "face", 80, 20, 160, 160);
+    GstBuffer* out = harness.pass(buffer);
+    const std::vector<Point> landmarks = read_faces(out, kWidth, kHeight).faces->landmarks;
+    gst_buffer_unref(out);
+    return landmarks;
+  };
+  const std::vector<Box> boxes = {{80, 20, 160, 160}};
+  const ImageView<const std::uint8_t> luma{picture.data, kWidth, kHeight,
+                                           static_cast<std::ptrdiff_t>(picture.step)};
+  const StopFlag stop;
+  auto start = EyeStart::create(eyes.value(), *shapes, stop);
+  auto searcher = ShapeSearcher::create(Backend::kCpu, shapes);
+  ASSERT_TRUE(start.ok() && searcher.ok());
+  std::vector<Point> starts(8), expected(8);
+  const auto has_eyes = start.value()->find(luma, boxes[0], starts);
+  ASSERT_TRUE(has_eyes.ok() && has_eyes.value());
+  ASSERT_TRUE(searcher.value()->enqueue(luma, boxes, expected, starts).ok());
+  EXPECT_EQ(found("eyes"), expected);
+  EXPECT_NE(found("box"), expected);
+}
+
 TEST_F(LandmarkElement, StartAtEyesNamesWhatIsMissing) {
   const std::string path = folder.path() + "/shape.cuface";
   ASSERT_TRUE(write_shape_file(*random_shape_model(3), {}, path).ok());
@@ -185,12 +241,8 @@ TEST_F(LandmarkElement, StartAtEyesNamesWhatIsMissing) {
   EXPECT_NE(error("start=eyes").find("start=box"), std::string::npos) << "no scheme";
   // Where the cascade is looked for first lies one that is none.
   const std::string own = folder.write("haarcascade_eye.xml", "no cascade");
-  const char* before = g_getenv("CUFACE_MODEL_PATH");
-  const std::string kept = before ? before : "";
-  g_setenv("CUFACE_MODEL_PATH", folder.path().c_str(), TRUE);
+  const ModelPath first(folder.path());
   const std::string text = error("start=eyes");
-  before ? (void)g_setenv("CUFACE_MODEL_PATH", kept.c_str(), TRUE)
-         : g_unsetenv("CUFACE_MODEL_PATH");
   for (const std::string& word : {own, std::string("start=eyes"), std::string("start=box")})
     EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
 }

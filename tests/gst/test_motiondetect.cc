@@ -80,15 +80,50 @@ TEST(MotionDetect, SaysWhatTheKernelSays) {
   }
 }
 
+TEST(MotionDetect, DefaultsAreTheDocumentedOnes) {
+  expect_defaults("cumotiondetect", {{"method", "background"},
+                                     {"interval", "0.2"},
+                                     {"tolerance", "0"},
+                                     {"symmetric", "true"},
+                                     {"border", "0"},
+                                     {"columns", "10"},
+                                     {"rows", "6"},
+                                     {"threshold", "0.01"},
+                                     {"density", "exact"},
+                                     {"global-changes", "true"},
+                                     {"min-frames", "2"},
+                                     {"gap", "1"},
+                                     {"output", "meta"}});
+}
+
 TEST(MotionDetect, PostsBeginAndEnd) {
   MotionHarness harness("method=difference gap=0.5");
   Bus bus(harness);
-  const std::vector<int> moving = moving_frames(harness);
+  std::vector<MotionMapRef> moving;
+  std::vector<int> frames;
+  for (int f = 0; f < kFrames; ++f) {
+    const MotionMapRef motion = harness.see(picture(f));
+    if (motion->moving_cells == 0) continue;
+    moving.push_back(motion);
+    frames.push_back(f);
+  }
   ASSERT_GE(moving.size(), 20u);
-  const auto messages = motion_messages(bus);
-  ASSERT_EQ(messages.size(), 2u);
-  EXPECT_TRUE(messages[0].starts_with("begin " + std::to_string(40 * moving.front()) + " "));
-  EXPECT_TRUE(messages[1].starts_with("end " + std::to_string(40 * moving.back()) + " "));
+  // The first frame's share and cells, then the largest of the event.
+  int most_cells = 0;
+  float most_share = 0;
+  for (const MotionMapRef& motion : moving) {
+    most_cells = std::max(most_cells, motion->moving_cells);
+    most_share = std::max(most_share, motion->share);
+  }
+  EXPECT_GT(most_cells, moving.front()->moving_cells);
+  EXPECT_GT(most_share, moving.front()->share);
+  std::vector<float> shares;
+  EXPECT_EQ(motion_messages(bus, &shares),
+            (std::vector<std::string>{
+                "begin " + std::to_string(40 * frames.front()) + " " +
+                    std::to_string(moving.front()->moving_cells),
+                "end " + std::to_string(40 * frames.back()) + " " + std::to_string(most_cells)}));
+  EXPECT_EQ(shares, (std::vector<float>{moving.front()->share, most_share}));
 }
 
 TEST(MotionDetect, TheEndOfTheStreamEndsAnEvent) {

@@ -8,11 +8,13 @@
 
 namespace cuface::test {
 std::atomic<long> allocations{0};
+std::atomic<long> allocated_bytes{0};
 }  // namespace cuface::test
 
 namespace {
 void* counted(std::size_t size, std::size_t alignment) {
   ++cuface::test::allocations;
+  cuface::test::allocated_bytes += static_cast<long>(size);
   void* p = nullptr;
   if (posix_memalign(&p, alignment, size) != 0) throw std::bad_alloc();
   return p;

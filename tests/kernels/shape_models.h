@@ -122,4 +122,21 @@ inline std::shared_ptr<const ShapeModel> random_shape_model_with_eyes(unsigned s
   return model;
 }
 
+/// With confidences, which differ from point to point.
+inline std::shared_ptr<const ShapeModel> with_confidences(const ShapeModel& of) {
+  struct Costs {
+    std::shared_ptr<const void> of_model;
+    std::vector<shape::UsualCost> usual;
+  };
+  const auto points = static_cast<std::size_t>(of.points);
+  const auto costs =
+      std::make_shared<Costs>(of.storage, std::vector<shape::UsualCost>(points, {20, 15}));
+  auto model = std::make_shared<ShapeModel>(of);
+  model->storage = costs;
+  model->usual_costs = costs->usual;
+  model->confidence = {-8, 16, {}};
+  for (int i = 0; i < 16; ++i) model->confidence.at[i] = 1 - static_cast<float>(i) / 20;
+  return model;
+}
+
 }  // namespace cuface::test

@@ -281,6 +281,14 @@ TEST(MotionBackground, SeesWhatStandsStillForAWhile) {
   for (int i = 100; i < 120; ++i) EXPECT_EQ(share(i, false), 0) << i;
 }
 
+TEST(MotionAllocates, AtMost16BytesAPixelForABackground) {
+  const long before = test::allocated_bytes;
+  MotionDetector motion = made(with(MotionMethod::kBackground), 640, 480);
+  look(motion, test::noise(640, 480, 1), 0);
+  EXPECT_LE(test::allocated_bytes - before, 16 * 640 * 480);
+  EXPECT_GT(test::allocated_bytes - before, 3 * 640 * 480);
+}
+
 TEST(MotionAllocates, NothingAFrame) {
   const cv::Mat pictures[] = {test::noise(160, 120, 1), test::smooth_noise(160, 120, 9, 2)};
   for (const MotionMethod method :

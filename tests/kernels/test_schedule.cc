@@ -101,8 +101,9 @@ TEST(MotionPause, IsAsLongAsTheShareThatWasSearched) {
       EXPECT_EQ(pause_of(what, 4096, 4096), last);
     }
   EXPECT_EQ(motion_pause(kNewParts, 1, 200), 2);
-  EXPECT_EQ(motion_pause(kNewParts, 41, 200), 3);
-  EXPECT_EQ(motion_pause(kNewParts, 200, 200), 10);
+  EXPECT_EQ(motion_pause(kNewParts, 66, 200), 2);
+  EXPECT_EQ(motion_pause(kNewParts, 67, 200), 3);
+  EXPECT_EQ(motion_pause(kNewParts, 200, 200), 6);
   EXPECT_EQ(motion_pause(kChangedParts, 1, 200), 1);
   EXPECT_EQ(motion_pause(kChangedParts, 200, 200), 3);
   EXPECT_EQ(network_pause(kNewParts, 75, 200), 3);

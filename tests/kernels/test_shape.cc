@@ -64,6 +64,96 @@ TEST(Shape, EveryBoxGivesPoints) {
   }
 }
 
+/// run() put together from its parts: from the coarsest level to the finest, each until it rests,
+/// and points that cost too much once more.
+struct SearchByHand {
+  int iterations = 0, searched_again = 0;
+
+  void run(const ShapeModel& m, const cv::Mat& picture, std::vector<ShapePoint>& points) {
+    shape::FaceSearch search(m, shape::hat_costs(m, ShapeArithmetic::kDouble),
+                             shape::patch_matcher(m, ShapeArithmetic::kDouble));
+    std::vector<TextureMatch> matches(points.size()), found(points.size());
+    // A search is chaotic, so what is rounded must be the same.
+    const auto scaled = [&](double by) {
+      for (ShapePoint& p : points) p = {p.x * by, p.y * by};
+    };
+    const double scale = search.factor(points);
+    ASSERT_TRUE(search.set_picture(test::view_of(picture), scale).ok());
+    scaled(scale);
+    scaled(std::ldexp(1.0, 1 - m.levels));
+    for (int level = m.levels - 1; level >= 0; --level) {
+      search.start_level(level);
+      double moved = HUGE_VAL;
+      for (int i = 0; i < m.iterations && moved > m.rest; ++i, ++iterations) {
+        const std::vector<ShapePoint> before = points;
+        search.suggest(points, matches);
+        search.constraint().run(points);
+        moved = 0;
+        for (std::size_t k = 0; k < points.size(); ++k)
+          moved = std::max(
+              {moved, std::abs(points[k].x - before[k].x), std::abs(points[k].y - before[k].y)});
+      }
+      for (int round = 0; level == 0 && round < m.refits; ++round) {
+        std::vector<ShapePoint> again = points;
+        search.suggest(again, found);
+        int bad = 0;
+        for (std::size_t k = 0; k < points.size(); ++k) {
+          if (matches[k].cost <= m.refit_limits[k]) continue;
+          points[k] = again[k];
+          matches[k] = found[k];
+          ++bad;
+        }
+        if (bad == 0) break;
+        searched_again += bad;
+        search.constraint().run(points);
+      }
+      scaled(level > 0 ? 2 : 1 / scale);
+    }
+  }
+};
+
+TEST(Shape, ASearchGoesFromCoarseToFineAndOnceMoreForBadPoints) {
+  SearchByHand by_hand;
+  int refitted = 0, iterations = 0;
+  constexpr int kSeeds = 12;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    ShapeModel m;
+    test::ShapeTables tables;
+    test::random_shape(m, tables, seed, 8, 3);
+    m.iterations = 4;
+    m.rest = 0.7;
+    m.refits = 3;
+    const cv::Mat picture = test::noise(160, 140, seed);
+    std::vector<ShapePoint> start(8), points, expected;
+    shape::start_shape(m, {40, 30, 80, 80}, start);
+    shape::FaceSearch search(m, shape::hat_costs(m, ShapeArithmetic::kDouble),
+                             shape::patch_matcher(m, ShapeArithmetic::kDouble));
+    // About half of the points cost more than their limits.
+    tables.refit_limits.assign(8, 1e300);
+    tables.show(m);
+    ASSERT_TRUE(search.run(test::view_of(picture), points = start).ok());
+    EXPECT_EQ(search.refitted(), 0);
+    std::vector<double> costs;
+    for (const TextureMatch& match : search.matches()) costs.push_back(match.cost);
+    std::ranges::nth_element(costs, costs.begin() + 4);
+    tables.refit_limits.assign(8, std::max(costs[4], 0.0));
+    ASSERT_TRUE(validate(m).ok());
+    ASSERT_TRUE(search.run(test::view_of(picture), points = start).ok());
+    by_hand.run(m, picture, expected = start);
+    for (std::size_t k = 0; k < 8; ++k) {
+      EXPECT_EQ(points[k].x, expected[k].x) << seed;
+      EXPECT_EQ(points[k].y, expected[k].y) << seed;
+    }
+    refitted += search.refitted();
+    iterations += search.iterations();
+  }
+  EXPECT_EQ(refitted, by_hand.searched_again);
+  EXPECT_GT(refitted, kSeeds);
+  EXPECT_LT(refitted, kSeeds * 8 * 3);
+  EXPECT_EQ(iterations, by_hand.iterations);
+  EXPECT_LT(iterations, kSeeds * 3 * 4) << "some levels end at rest";
+}
+
 TEST(Shape, StartsAnywhere) {
   const auto model = test::random_shape_model(11);
   const auto points = static_cast<std::size_t>(model->points);

@@ -1,12 +1,15 @@
 // Learning the patches of a shape model, beside OpenCV's inverses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <opencv2/core.hpp>
 #include <random>
 
+#include "kernels/shape_training/face_on_level.h"
 #include "kernels/shape_training/patches.h"
 #include "kernels/shape_training/shape_training.h"
+#include "kernels/shape_training/weights.h"
 
 namespace cuface {
 namespace {
@@ -119,6 +122,68 @@ struct FaceInNoise {
   const ShapeFaces faces{3, pictures, {&of, 1}, {&box, 1}, points, present, 0};
   ShapeModel model;
 };
+
+TEST(ShapePatches, PointsWeighByHowNearASearchFindsThem) {
+  FaceInNoise face(1);
+  ShapeModel& model = face.model;
+  model.patch = {5, 2, 1, PatchRule::kTurns, true, 20};
+  // The first landmark's own patch, in which nothing else is alike, and twice a flat one.
+  shape::FaceOnLevel on_level;
+  ASSERT_TRUE(on_level.make(face.faces, 0, model, 0));
+  PatchReference patches(model.patch, {});
+  patches.set_picture(on_level.picture(), false);
+  const std::size_t size = 25;
+  std::vector<double> numbers, mean(size);
+  std::vector<ShapeProfile> profiles;
+  patches.patch(on_level.points()[0], 0, 0, mean);
+  for (int i = 0; i < 3; ++i) {
+    profiles.push_back({ProfileKind::kPatch, static_cast<std::uint32_t>(numbers.size())});
+    numbers.insert(numbers.end(), {static_cast<double>(size), 0});
+    numbers.insert(numbers.end(), mean.begin(), mean.end());
+    for (std::size_t k = 0; k < size * size; ++k) numbers.push_back(k % (size + 1) == 0);
+    std::ranges::fill(mean, 0);
+  }
+  model.profiles = profiles;
+  model.numbers = numbers;
+  const auto one_by_one = [](std::size_t count, const auto& task) {
+    for (std::size_t i = 0; i < count; ++i) task(i, 0);
+    return Status();
+  };
+  const auto weights = shape::point_weights(face.faces, model, 0.9, 1, one_by_one);
+  ASSERT_TRUE(weights.ok());
+  EXPECT_EQ(weights.value()[0], 1);
+  EXPECT_LT(weights.value()[1], 0.5);
+  EXPECT_LT(weights.value()[2], 0.5);
+}
+
+TEST(ShapePatches, TurnedModesHaveTheSameLikelyShapes) {
+  constexpr std::size_t kRows = 12, kModes = 3;
+  std::mt19937 random(6);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> vectors(kRows * kModes), weights(kRows / 2), values = {9, 4, 1};
+  for (double& v : vectors) v = uniform(random);
+  for (double& w : weights) w = 1.2 + uniform(random);
+  const auto covariance = [&](std::size_t r, std::size_t c) {
+    double sum = 0;
+    for (std::size_t k = 0; k < kModes; ++k)
+      sum += values[k] * vectors[r * kModes + k] * vectors[c * kModes + k];
+    return sum;
+  };
+  std::vector<double> before;
+  for (std::size_t i = 0; i < kRows * kRows; ++i)
+    before.push_back(covariance(i / kRows, i % kRows));
+  shape::turn_modes(weights, values, vectors);
+  for (std::size_t i = 0; i < kRows * kRows; ++i)
+    EXPECT_NEAR(covariance(i / kRows, i % kRows), before[i], 1e-12);
+  for (std::size_t a = 0; a < kModes; ++a) {
+    for (std::size_t b = 0; b < kModes; ++b) {
+      double product = 0;
+      for (std::size_t r = 0; r < kRows; ++r)
+        product += weights[r / 2] * vectors[r * kModes + a] * vectors[r * kModes + b];
+      EXPECT_NEAR(product, a == b, 1e-12);
+    }
+  }
+}
 
 /// On all levels alike: the mean of a Gaussian of one pixel over a square of 12.
 TEST(ShapePatches, PatchesAreDisplacedBySixPixelsOnEachLevel) {

@@ -8,6 +8,7 @@
 
 #include "kernels/shape_training/confidence.h"
 #include "kernels/shape_training/eigen.h"
+#include "kernels/shape_training/face_on_level.h"
 #include "kernels/shape_training/regression.h"
 #include "kernels/shape_training/shape_training.h"
 
@@ -293,6 +294,43 @@ TEST(ShapeTraining, ScoresTellCoveredPoints) {
   EXPECT_GE(told.own + told.around, untold.own + untold.around + 2);
 }
 
+/// Squares of 20 pixels at level 0, of 40 at level 1, of pictures of 100.
+TEST(ShapeTraining, SamplesBeyondThePictureAreLeftOut) {
+  Image<std::uint8_t> picture(100, 100);
+  const std::vector<ImageView<const std::uint8_t>> pictures = {picture.view()};
+  const auto used = [&](std::size_t count, int level, double share) {
+    std::vector<Point> points;
+    std::vector<std::uint8_t> present;
+    for (std::size_t i = 0; i < count; ++i) {
+      // Of every other face the first point lies 7 pixels from the edge, in the last one beyond it.
+      const float x = i + 1 == count ? -30.0f : i % 2 ? 6.5f : 40;
+      points.insert(points.end(), {{x, 30}, {70, 30}, {50, 80}});
+      present.insert(present.end(), {1, 1, static_cast<std::uint8_t>(i > 0)});
+    }
+    const std::vector<std::uint32_t> of(count, 0);
+    const std::vector<Box> boxes(count, Box{20, 20, 60, 60});
+    ShapeModel model;
+    model.size_left = model.size_right = 1, model.size_below = 2;
+    model.size = static_cast<double>(std::hypot(20.0f, 50.0f));
+    return shape::used_landmarks({3, pictures, of, boxes, points, present, 0}, model, level, 20,
+                                 share);
+  };
+  const auto faces_of = [&](const std::vector<std::uint8_t>& all, std::size_t landmark) {
+    std::size_t sum = 0;
+    for (std::size_t i = landmark; i < all.size(); i += 3) sum += all[i];
+    return sum;
+  };
+  constexpr std::size_t kFaces = 101, kWhole = kFaces / 2;
+  const auto strict = used(kFaces, 0, 0.9);
+  EXPECT_EQ(faces_of(strict, 0), kWhole) << "17 of 20 columns are in the picture";
+  EXPECT_EQ(faces_of(strict, 1), kFaces);
+  EXPECT_EQ(faces_of(strict, 2), kFaces - 1) << "one is missing";
+  EXPECT_EQ(faces_of(used(kFaces, 0, 0.8), 0), kFaces - 1);
+  EXPECT_EQ(faces_of(used(kFaces, 1, 0.75), 0), kWhole) << "27 of 40";
+  // Of few faces all count that are not wholly beyond the picture.
+  EXPECT_EQ(faces_of(used(60, 0, 0.9), 0), 59u);
+}
+
 TEST(ShapeTraining, FlatSamplesHaveAFloor) {
   const std::vector<float> samples(9 * 50, 0.25f);
   const shape::Texture found = shape::learn_patch(samples, 9, {});
@@ -308,6 +346,9 @@ TEST(ShapeTraining, WhatIsRefused) {
   options.pull = 1;
   EXPECT_NE(validate(options, 68).message().find("patches"), std::string::npos);
   options.pull = 0;
+  options.weigh = true;
+  EXPECT_NE(validate(options, 68).message().find("patches"), std::string::npos);
+  options.weigh = false;
   options.floor = std::nan("");
   EXPECT_NE(validate(options, 68).message().find("--floor"), std::string::npos);
   options.floor = 0.1;
@@ -318,6 +359,24 @@ TEST(ShapeTraining, WhatIsRefused) {
   ShapeFaces faces;
   faces.landmarks = 68;
   EXPECT_EQ(train_shape(faces, {}).status().code(), StatusCode::kInvalidArgument);
+}
+
+// 68 patches of 169 gradients and all rows: 28,732 numbers each, which are 14.9 MiB a level.
+TEST(ShapeTraining, AModelThatCouldNotBeReadIsRefusedBefore) {
+  ShapeOptions options;
+  options.profiles = ProfileKind::kPatch;
+  options.levels = 5;
+  EXPECT_TRUE(validate(options, 68).ok());
+  constexpr std::size_t kLevel = 68u * (2 + 169 + 169 * 169);
+  EXPECT_TRUE(check_model_size(options, 68, 4 * kLevel, 1).ok());
+  EXPECT_EQ(check_model_size(options, 68, 5 * kLevel, 0).code(), StatusCode::kInvalidArgument);
+  options.rows = PatchRows::kAll;
+  const Status refused = validate(options, 68);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  for (const char* word : {"74 MiB", "62 MiB", "--levels", "--rows residual"})
+    EXPECT_NE(refused.message().find(word), std::string::npos) << refused.message();
+  options.levels = 4;
+  EXPECT_TRUE(validate(options, 68).ok());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ import pytest
 
 from programs import BUILD
 
-FORWARD, MAGNITUDE = range(2)
+FORWARD, MAGNITUDE, TURNS = range(3)
 
 
 def run(what, data, **settings):
@@ -31,28 +31,33 @@ def sampled(plane, x, y, bilinear):
 
 
 def planes(picture, gradient):
-    """Gradients, and intensities of edges, with a rim so wide that what lies beyond it is flat or goes on."""
+    """Gradients of each kind that a patch has, and intensities of edges, with a rim so wide that what lies beyond it is flat or
+    goes on."""
     p = np.pad(picture.astype(float), 40, "edge")
 
     def moved(x, y):
         return np.roll(p, (-y, -x), (0, 1))
     if gradient == FORWARD:
-        g = moved(1, 0) + moved(0, 1) - 2 * p
+        kinds = [moved(1, 0) + moved(0, 1) - 2 * p]
+    elif gradient == TURNS:
+        kinds = [moved(1, 0) - p, moved(0, 1) - p]
     else:
-        g = np.hypot(moved(1, 0) - moved(-1, 0), moved(0, 1) - moved(0, -1))
+        kinds = [np.hypot(moved(1, 0) - moved(-1, 0), moved(0, 1) - moved(0, -1))]
     sx = sum(w * (moved(1, i) - moved(-1, i)) for i, w in ((-1, 1), (0, 2), (1, 1)))
     sy = sum(w * (moved(i, 1) - moved(i, -1)) for i, w in ((-1, 1), (0, 2), (1, 1)))
     sobel = np.hypot(sx, sy)
     inside = sobel[40:-40, 40:-40]
-    return g[2:-2, 2:-2], sobel[2:-2, 2:-2] / max(inside.max(), 1e-300)
+    return [g[2:-2, 2:-2] for g in kinds], sobel[2:-2, 2:-2] / max(inside.max(), 1e-300)
 
 
-def patch(plane, x, y, side, q, bilinear):
+def patch(kinds, x, y, side, q, bilinear):
+    """Of two kinds the first is on the fields of a chessboard that the corner is of."""
     half = side // 2
     v, u = np.mgrid[-half:half + 1, -half:half + 1]
     if not bilinear:
         x, y = np.rint(x), np.rint(y)
-    g = sampled(plane, x + u + 38, y + v + 38, bilinear)
+    of_kinds = [sampled(plane, x + u + 38, y + v + 38, bilinear) for plane in kinds]
+    g = np.where((u + v) % 2 == 0, of_kinds[0], of_kinds[-1])
     return (g / (np.abs(g) + q)).ravel()
 
 
@@ -90,7 +95,7 @@ def smooth_samples(random, side, gradient, q):
     return np.array([patch(pictures[n % 20], *random.uniform((8, 8), (52, 38)), side, q, True) for n in range(2 * side * side)])
 
 
-@pytest.mark.parametrize("gradient", [FORWARD, MAGNITUDE])
+@pytest.mark.parametrize("gradient", [FORWARD, MAGNITUDE, TURNS])
 @pytest.mark.parametrize("bilinear", [1, 0])
 @pytest.mark.parametrize("smooth", [0, 1])
 def test_costs(gradient, bilinear, smooth):
@@ -111,12 +116,12 @@ def test_costs(gradient, bilinear, smooth):
         found = run("costs", [mean, matrix, points, picture], **settings, float=0)
         best_in_integers = run("costs", [mean, matrix, points, picture], **settings, float=1).reshape(len(points), -1)[:, -3:]
         offsets = [(x, y) for y in range(-reach, reach + 1, step) for x in range(-reach, reach + 1, step)]
-        plane, intensity = planes(picture, gradient)
+        kinds, intensity = planes(picture, gradient)
         for (x, y), ours, in_integers in zip(points, found.reshape(len(points), -1), best_in_integers):
             expected = []
             for dx, dy in offsets:
                 px, py = (x + dx, y + dy) if bilinear else (np.rint(x) + dx, np.rint(y) + dy)
-                g = patch(plane, px, py, side, q, bilinear)
+                g = patch(kinds, px, py, side, q, bilinear)
                 r = mean + leading @ leading.T @ (g - mean) - g
                 at = float(sampled(intensity, np.array(px + 38), np.array(py + 38), bilinear))
                 expected.append(r @ inverse @ r * (edge - at if edge else 1))
@@ -141,6 +146,7 @@ def algorithm_1(mean, vectors, values, limit, weights, given, likely=None, noise
     """On complex numbers; `mean` is centred. A point of which it is known how likely it is goes so much of its way. Where points
     have noise, modes' weights are those of ridge regression: of Gaussian modes and noise the likeliest."""
     b, sure = np.zeros(len(values)), np.ones(len(given)) if likely is None else likely
+    each = np.repeat(weights, 2)
     weights = weights * sure
     for _ in range(100):
         x = (mean + vectors @ b).reshape(-1, 2) @ (1, 1j)
@@ -149,8 +155,9 @@ def algorithm_1(mean, vectors, values, limit, weights, given, likely=None, noise
         turn = (w * (x - centre).conj()) @ (given - target) / (w @ np.abs(x - centre) ** 2)
         y = x + sure * ((given - target) / turn + centre - x)
         y = np.column_stack([y.real, y.imag]).ravel()
-        y = y * (mean @ mean) / (y @ mean)
-        b = np.linalg.solve(vectors.T @ vectors + np.diag(noise ** 2 / values), vectors.T @ (y - mean))
+        y = y * (mean @ (each * mean)) / (y @ (each * mean))
+        weighed = vectors.T * each
+        b = np.linalg.solve(weighed @ vectors + np.diag(noise ** 2 / values), weighed @ (y - mean))
     b = np.clip(b, -limit * np.sqrt(values), limit * np.sqrt(values))
     x = (mean + vectors @ b).reshape(-1, 2) @ (1, 1j)
     centre, target = w @ x, w @ given
@@ -163,14 +170,15 @@ def test_algorithm_1(noise):
     random, compared, cut = np.random.default_rng(3), 0, 0
     for points in (5, 20, 68):
         for level in (0, 2):
+            weights = random.uniform(0.2, 1, points)
             mean = random.normal(size=(points, 2)) * 40
-            mean -= mean.mean(0)
-            # Modes as of aligned shapes: no shift, and at right angles to each other and the mean.
+            mean -= weights @ mean / weights.sum()
+            # Modes as of aligned shapes: no shift, and at right angles to each other and the mean, where points weigh so much.
             basis = np.column_stack([np.tile((1, 0), points), np.tile((0, 1), points), mean.ravel(),
                                      random.normal(size=(2 * points, 4))])
-            vectors = np.linalg.qr(basis)[0][:, 3:]
+            roots = np.repeat(np.sqrt(weights), 2)[:, None]
+            vectors = np.linalg.qr(roots * basis)[0][:, 3:] / roots
             values = np.array([300, 90, 30, 9.0])
-            weights = random.uniform(0.2, 1, points)
             shape = mean.ravel() + vectors @ (random.normal(size=4) * np.sqrt(values) * 1.5)
             given = (shape.reshape(-1, 2) @ (1, 1j)) / 2 ** level * (0.9 + 0.4j) + (120 + 80j)
             given = given + (random.normal(size=points) + 1j * random.normal(size=points)) * 2 / 2 ** level

@@ -280,6 +280,8 @@ struct Patches {
 
 const std::vector<Patches> kPatches{{{13, 2, 1, PatchRule::kForward, true, 20}, 92},
                                     {{7, 3, 2, PatchRule::kMagnitude, true, 5}, 17},
+                                    {{13, 2, 1, PatchRule::kTurns, true, 20}, 92},
+                                    {{7, 3, 2, PatchRule::kTurns, true, 5}, 17},
                                     {{5, 3, 1, PatchRule::kForward, false, 1}, 3},
                                     {{1, 1, 1, PatchRule::kForward, true, 1}, 1}};
 

@@ -1,5 +1,6 @@
 // Shape models in our own file format: what comes back, and what is refused.
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <limits>
 
@@ -46,6 +47,21 @@ TEST(ShapeFile, RoundTrip) {
   noisy.noise = 1.5;
   EXPECT_EQ(load_written(noisy, folder / "n").noise, 1.5);
   EXPECT_EQ(loaded.value()->refit_limits.size(), 8u);
+}
+
+// As many numbers as a training may give.
+TEST(ShapeFile, TheLargestModelIsRead) {
+  const TemporaryFolder folder;
+  ShapeModel model;
+  ShapeTables tables;
+  random_shape(model, tables, 2);
+  tables.numbers.resize(kMaxShapeNumbers);
+  tables.show(model);
+  EXPECT_EQ(load_written(model, folder / "s").numbers.size(), kMaxShapeNumbers);
+  EXPECT_GT(std::filesystem::file_size(folder / "s"), std::uintmax_t{60} << 20);
+  tables.numbers.push_back(0);
+  tables.show(model);
+  EXPECT_EQ(validate(model).code(), StatusCode::kCorrupt);
 }
 
 TEST(ShapeFile, TheSchemeComesWithTheModel) {
@@ -236,7 +252,7 @@ TEST(ShapeFile, WhatIsOutOfRange) {
       {"a wide patch", [](auto& m, auto&) { m.patch.side = 33; }},
       {"patch reach", [](auto& m, auto&) { m.patch.reach = 17; }},
       {"patch step", [](auto& m, auto&) { m.patch.step = 0; }},
-      {"patch gradient", [](auto& m, auto&) { m.patch.gradient = 2; }},
+      {"patch gradient", [](auto& m, auto&) { m.patch.gradient = 3; }},
       {"patch q", [](auto& m, auto&) { m.patch.q = 0; }},
       {"rows of a patch", [](auto&, auto& t) { t.numbers[t.profiles[2].first_number] = 26; }},
       {"half a row", [](auto&, auto& t) { t.numbers[t.profiles[2].first_number] = 2.5; }},

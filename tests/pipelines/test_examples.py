@@ -56,10 +56,24 @@ def test_json_says_what_is_wrong(models, tmp_path):
 
 
 def test_edges_writes_a_video(data, tmp_path):
-    for options in ((), ("--mask", "--published")):
+    """Its frames are those of cuedgedetect, but for what x264 makes of them; those of the other settings are not."""
+    published = "linking=apron thinning=sectors convolution=full norm=l2 sigma=5 low=15 high=25"
+    expected = []
+    for i, settings in enumerate(("", f"mask=true {published}", published)):
+        raw = tmp_path / f"{i}.gray"
+        done = programs.gst_launch(f"filesrc location={SHORT} ! decodebin ! videoconvert ! cuedgedetect {settings} ! videoconvert"
+                                   f" ! video/x-raw,format=GRAY8,width=480,height=270 ! filesink location={raw}")
+        assert done.returncode == 0, done.stdout
+        expected.append(raw.read_bytes())
+    for options, own in (((), 0), (("--mask", "--published"), 1), (("--published",), 2)):
         out = tmp_path / "edges.mp4"
         assert "the edges of" in good(run("edges", SHORT, "--output", out, *options)).stdout
-        assert out.stat().st_size > 10_000, f"{out.stat().st_size} bytes"
+        written = b"".join(grey_frames(out, 480, 270))
+        assert len(written) == len(expected[own]) == 35 * 480 * 270, f"{len(written)} bytes"
+        step = 7  # each seventh pixel will do
+        off = [sum(abs(a - b) for a, b in zip(written[::step], other[::step])) / len(written[::step]) for other in expected]
+        print(f"{options}: off by {', '.join(f'{mean:.1f}' for mean in off)} grey levels")
+        assert off[own] < 0.4 * min(mean for i, mean in enumerate(off) if i != own), f"{options}: {off}"
     refused(run("edges"), "INPUT is missing")
     refused(run("edges", "/nonexistent.mp4"), "/nonexistent.mp4", "no such file")
 
@@ -152,21 +166,23 @@ def test_four_views_are_those_of_one_frame(tmp_path):
 
 
 def test_confidence_colours_points_and_times_stages(data, tmp_path):
-    """Sure points are green, which they are not in the clip itself."""
+    """Sure points are green, which they are not in the clip itself, and a text at the top says what each stage takes."""
     out = good(run("confidence", SHORT, "--output", tmp_path)).stdout
     (video,) = tmp_path.glob("confidence.*")
     assert str(video) in out, out
     said = re.search(r"^35 frames, [0-9.]+ ms: search (\d+) %  tracker (\d+) %  landmarks (\d+) %  drawing (\d+) %$", out, re.M)
     assert said and abs(sum(map(int, said.groups())) - 100) <= 2, out
-    lines, green = json_lines(tmp_path, SHORT), {}
+    lines, green, tops = json_lines(tmp_path, SHORT), {}, {}
     for path in (SHORT, video):
         raw = tmp_path / "raw.rgb"
         done = programs.gst_launch(f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,format=RGBx ! filesink"
                                    f" location={raw}")
         assert done.returncode == 0, done.stdout
         pixels, width, height = raw.read_bytes(), *(lines[0]["resolution"][side] for side in ("width", "height"))
-        green[path] = []
+        green[path], tops[path] = [], []
         for number, line in enumerate(lines):
+            first = 4 * number * width * height
+            tops[path].append(pixels[first + 1:first + 4 * 60 * width:4])
             for face in line["objects"]:
                 for (x, y), confidence in zip(face["landmarks"], face["landmark_confidences"], strict=True):
                     if confidence > 0.92 and 0 <= x < width - 1 and 0 <= y < height - 1:
@@ -177,6 +193,9 @@ def test_confidence_colours_points_and_times_stages(data, tmp_path):
     rise = (sum(green[video]) - sum(green[SHORT])) / len(green[video])
     print(f"{len(green[video])} sure points, greener by {rise:.0f}")
     assert rise > 40, f"greener by {rise:.0f}"
+    shaded = [sum(new < 40 and old > 80 for new, old in zip(*top)) for top in zip(tops[video], tops[SHORT])]
+    print(f"pixels of the text's ground: {min(shaded)} to {max(shaded)}")
+    assert min(shaded) > 2000, "no text"
     refused(run("confidence", "/nonexistent.mp4", "--output", tmp_path), "/nonexistent.mp4", "no such file")
     refused(run("confidence", SHORT, "--landmark", "sampels=4", "--output", tmp_path), "sampels")
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import programs
-from programs import DATA, SOURCE, lines_of
+from programs import BUILD, DATA, SOURCE, lines_of
 
 gi = pytest.importorskip("gi")
 gi.require_version("Gst", "1.0")
@@ -30,8 +30,9 @@ def texture():
                  for y in range(HEIGHT) for x in range(WIDTH))
 
 
-def run(chain, on_buffer=None, messages=None, region=True):
-    """Pushes FRAMES pictures, each with a region of interest, through the chain; nothing of it is left."""
+def run(chain, on_buffer=None, messages=None, region=True, picture_of=None):
+    """Pushes FRAMES pictures, each with a region of interest, through the chain; nothing of it is left. The pictures are
+    equal, unless picture_of(number) gives them."""
     pipeline = Gst.parse_launch(
         f"appsrc name=src format=time caps=video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT},framerate=25/1"
         f" ! {chain} ! fakesink name=sink sync=false")
@@ -43,7 +44,7 @@ def run(chain, on_buffer=None, messages=None, region=True):
     source, picture = pipeline.get_by_name("src"), texture()
     pipeline.set_state(Gst.State.PLAYING)
     for number in range(FRAMES):
-        buffer = Gst.Buffer.new_wrapped(picture)
+        buffer = Gst.Buffer.new_wrapped(picture_of(number) if picture_of else picture)
         buffer.pts, buffer.duration = number * 40 * Gst.MSECOND, 40 * Gst.MSECOND
         if region:
             GstVideo.buffer_add_video_region_of_interest_meta(buffer, "face", *BOX)
@@ -87,6 +88,17 @@ def test_a_snapshot_outlives_the_pipeline():
         check_face(faces)
         assert faces.get_n_landmarks() == 0, "nobody has put landmarks"
     assert isinstance(kept[0].get_origin(0), GstCuface.Origin), "an enum of ours"
+
+
+def test_how_sure_a_landmark_is():
+    for samples, known in ((4, True), (1, False)):
+        found = []
+        run(f"culktrack ! cufacelandmark samples={samples} model={BUILD}/tests/drawn-heads.dat",
+            lambda buffer, found=found: found.append(GstCuface.buffer_get_face_meta(buffer).get_faces()))
+        assert len(found) == FRAMES
+        assert all(faces.get_n_landmarks() == 68 for faces in found)
+        sure = {faces.get_landmark_confidence(0, i) for faces in found for i in range(68)}
+        assert min(sure) >= 0 and max(sure) <= 1 and len(sure) > 10 if known else sure == {-1}, sure
 
 
 def test_without_our_elements_there_is_no_meta():
@@ -153,6 +165,44 @@ def test_lines_keep_to_the_schema(schema, tmp_path, chain, region):
         errors = list(schema.iter_errors(line))
         assert not errors, errors[0].message
         assert len(line["objects"]) == region
+
+
+def test_motion_keeps_to_the_schema_and_is_that_of_the_meta(schema, tmp_path):
+    """A bright bar comes down the texture; its edges are in a meta of their own."""
+    seen, still = [], texture()
+
+    def picture_of(number):
+        at = WIDTH * (40 + 12 * number)
+        return still[:at] + b"\xff" * WIDTH * 20 + still[at + 20 * WIDTH:]
+
+    def on_buffer(buffer):
+        motion = GstCuface.buffer_get_motion_meta(buffer).get_motion()
+        seen.append({"compared": motion.get_compared(), "global_change": motion.get_global_change(),
+                     "in_event": motion.get_in_event(), "share": motion.get_share(),
+                     "boxes": [motion.get_box(i) for i in range(motion.get_n_boxes())],
+                     "cells": [[c, r] for r in range(motion.get_rows()) for c in range(motion.get_columns()) if motion.get_cell(c, r)[0]]})
+        edges = GstCuface.buffer_get_edge_meta(buffer).get_edges()
+        assert (edges.get_width(), edges.get_height()) == (WIDTH, HEIGHT)
+        row = edges.get_row(HEIGHT // 2)
+        bits = [bool(row[x // 8] >> x % 8 & 1) for x in range(WIDTH)]
+        assert bits == [bool(edges.get_pixel(x, HEIGHT // 2)) for x in range(WIDTH)]
+    lines = published("cumotiondetect method=difference interval=0 min-frames=1 ! cuedgedetect output=meta", tmp_path / "faces.jsonl",
+                      on_buffer=on_buffer, region=False, picture_of=picture_of)
+    assert len(lines) == len(seen) == FRAMES
+    moving = 0
+    for line, of_meta in zip(lines, seen):
+        errors = list(schema.iter_errors(line))
+        assert not errors, errors[0].message
+        motion = line["motion"]
+        assert {name: motion[name] for name in ("compared", "global_change", "in_event")} == {
+            name: bool(of_meta[name]) for name in ("compared", "global_change", "in_event")}
+        assert motion["share"] == pytest.approx(of_meta["share"], abs=1e-6)
+        assert [box["id"] for box in motion["boxes"]] == [box[0] for box in of_meta["boxes"]]
+        for written, (_, x, y, w, h) in zip(motion["boxes"], of_meta["boxes"]):
+            assert [written[side] for side in ("x", "y", "w", "h")] == pytest.approx([x * WIDTH, y * HEIGHT, w * WIDTH, h * HEIGHT], abs=0.1)
+        assert motion["cells"] == of_meta["cells"]
+        moving += bool(of_meta["boxes"] and of_meta["cells"])
+    assert moving >= FRAMES - 2, f"{moving} frames with motion"
 
 
 def test_matches_keep_to_the_schema_and_are_those_of_the_meta(schema, tmp_path):

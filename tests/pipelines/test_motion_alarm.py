@@ -85,8 +85,16 @@ def test_the_detector_takes_settings(camera, tmp_path):
     refused(run("motion", camera, "--output", tmp_path, "--detector", "no-such=1"), "no-such")
 
 
+def test_a_camera_that_does_not_answer_is_named_without_its_password(tmp_path):
+    with programs.start("motion", "rtsp://me:secret@127.0.0.1:1/x", "--output", tmp_path) as process:
+        assert process.stdout.readline() == "lost: cannot connect to 127.0.0.1:1; again in 2 s\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+
+
 def test_motion_says_what_is_wrong(tmp_path):
     refused(run("motion"), "INPUT or --loopback")
+    refused(run("motion", "192.168.0.20/video"), "192.168.0.20/video", "rtsp://USER:PASSWORD@HOST/PATH")
     refused(run("motion", "rtsp://127.0.0.1:1/x", "--longest", 0), "--longest")
     refused(run("motion", "--loopback", "/nonexistent.mp4"), "/nonexistent.mp4")
     good(run("motion", "--help"))

@@ -9,9 +9,10 @@ import pytest
 
 from model_file import blocks
 from programs import BUILD
-from train_tool import interrupted, run
+from train_tool import interrupted, model_info, run
 
-SETTINGS = ("--profiles", "patches", "--variance", "0.97", "--mirror", "--patch", "7", "--levels", "3", "--size", "40", "--refits", "2", "--confidence-folds", "0")
+SETTINGS = ("--profiles", "patches", "--gradient", "turns", "--variance", "0.97", "--mirror", "--patch", "7", "--levels", "3",
+            "--size", "40", "--refits", "2", "--confidence-folds", "0")
 
 
 @pytest.fixture(name="drawn", scope="module")
@@ -24,8 +25,7 @@ def drawn_heads(tmp_path_factory):
 
 def profiles(model):
     """What cuface-model says of a model's profiles."""
-    text = subprocess.run([BUILD / "models/cuface-model", "info", model], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [line.split(maxsplit=1)[1] for line in text.splitlines() if line.startswith("profiles ")]
+    return [line.split(maxsplit=1)[1] for line in model_info(model).splitlines() if line.startswith("profiles ")]
 
 
 @pytest.fixture(name="undisturbed", scope="module")
@@ -68,15 +68,16 @@ def resumed(drawn, folder, line, *more):
     return output
 
 
-def test_pulled_means(drawn, undisturbed, tmp_path):
-    """The same bytes with any threads and when resumed; nothing but the patches' means is another."""
-    outputs = []
+def test_pulled_means_and_points_that_weigh(drawn, undisturbed, tmp_path):
+    """The same bytes with any threads and when resumed; of patches nothing but their means is another, and likely shapes are the
+    same, by modes that are at right angles where points weigh so."""
+    outputs, more = [], ("--pull", "400", "--displaced", "5", "--weigh")
     for threads in (1, 3):
         outputs.append(tmp_path / str(threads) / "m.cuface")
         outputs[-1].parent.mkdir()
-        done = run("shape", "--images", drawn, *SETTINGS, "--pull", 400, "--displaced", 5, "--output", outputs[-1], "--threads", threads)
+        done = run("shape", "--images", drawn, *SETTINGS, *more, "--output", outputs[-1], "--threads", threads)
         assert done.returncode == 0, done.stderr
-    outputs.append(resumed(drawn, tmp_path / "resumed", "level 1 of", "--pull", "400", "--displaced", "5"))
+    outputs.append(resumed(drawn, tmp_path / "resumed", "level 1 of", *more))
     for other in outputs[1:]:
         assert other.read_bytes() == outputs[0].read_bytes()
     plain, pulled = (blocks(path)[1]("numbers") for path in (undisturbed, outputs[0]))
@@ -89,6 +90,15 @@ def test_pulled_means(drawn, undisturbed, tmp_path):
         moved += (plain[mean] != pulled[mean]).any()
         at = end
     assert moved == 3 * 68
+    shapes = []
+    for path in (undisturbed, outputs[0]):
+        table = blocks(path)[1]
+        weights, values = table("weights"), table("eigenvalues")
+        vectors = table("eigenvectors").reshape(136, len(values))
+        assert np.allclose((vectors.T * np.repeat(weights, 2)) @ vectors, np.eye(len(values)), atol=1e-9)
+        shapes.append(vectors * values @ vectors.T)
+    assert weights.max() == 1 and 0 < weights.min() < 0.9
+    assert np.allclose(*shapes, atol=1e-9)
 
 
 @pytest.mark.parametrize("line", [".*faces of 68 points", "level 1 of", "level 2 of"])
@@ -162,6 +172,13 @@ def test_the_shape_is_the_mean_of_aligned_shapes(drawn, undisturbed):
     kept = table("eigenvalues")
     assert np.allclose(kept, values[:len(kept)], rtol=1e-2, atol=1e-3)
     assert kept.sum() >= 0.97 * values.sum() * 0.999
+
+
+@pytest.mark.parametrize("points, status", [((), 1), (("--points", 68), 2)])
+def test_a_model_that_could_not_be_read_is_not_trained(drawn, tmp_path, points, status):
+    done = run("shape", "--images", drawn, "--profiles", "patches", "--rows", "all", "--levels", 5, *points, "--output", tmp_path / "m.cuface")
+    assert done.returncode == status and "at most 62 MiB" in done.stderr and "--rows residual" in done.stderr, done.stderr
+    assert "level 1" not in done.stderr and not (tmp_path / "m.cuface").exists()
 
 
 @pytest.mark.parametrize("option, says", [

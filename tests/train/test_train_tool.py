@@ -10,8 +10,7 @@ import subprocess
 import pytest
 
 from drawn_training import drawn_window, write_pgm, write_training
-from programs import BUILD
-from train_tool import TOOL, interrupted, run
+from train_tool import TOOL, interrupted, model_info, run
 
 SETTINGS = ("--size", "12x12", "--stages", "5", "--negatives-per-stage", "100", "--max-false-alarm-rate", "0.6")
 
@@ -104,7 +103,7 @@ def test_a_model_tells_where_it_comes_from(place, undisturbed, tmp_path):
     done = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.cuface", "--quiet")
     assert done.returncode == 0, done.stderr
     for path in (undisturbed, tmp_path / "face.cuface"):
-        info = subprocess.run([BUILD / "models/cuface-model", "info", path], capture_output=True, text=True, check=True).stdout
+        info = model_info(path)
         for line in (r"program: cuface-train \S+ \(\S+\)", r"positives: 100 windows, xxh64 [0-9a-f]{16}",
                      r"backgrounds: 6 pictures, xxh64 [0-9a-f]{16}", "seed: 0", "size: 12x12", "stages: 5",
                      "negatives-per-stage: 100", "boosting: gentle", "max-false-alarm-rate: 0.6"):
@@ -141,7 +140,7 @@ def test_ctrl_c_and_resume(place, undisturbed, tmp_path):
 def test_a_gpu_gives_the_same_bytes(place, undisturbed, tmp_path):
     done = run("cascade", *inputs(place), *SETTINGS, "--output", tmp_path / "face.xml", "--backend", "cuda")
     if done.returncode == 1:
-        assert re.search("looking for a GPU: .|this build has no CUDA", done.stderr), done.stderr
+        assert re.search("(looking for a GPU: .*|this build has no CUDA); --backend cpu gives the same bytes", done.stderr), done.stderr
         # Nothing is lost: what was mined goes on without one.
         again = run("resume", tmp_path / "face.xml.checkpoint", "--backend", "auto")
         assert again.returncode == 0, again.stderr
@@ -236,7 +235,8 @@ def test_bad_inputs_are_named(place, tmp_path):
     assert "less than the window's 12x12; leave such out with --bad skip" in says(good[0], tmp_path / "small")
     (tmp_path / "text").mkdir()
     (tmp_path / "text/t.pgm").write_text("no picture")
-    assert "text/t.pgm" in says(good[0], tmp_path / "text")
+    for positives, negatives in ((good[0], tmp_path / "text"), (tmp_path / "text", good[1])):
+        assert re.search(r"text/t\.pgm: .*; leave such out with --bad skip\n", says(positives, negatives))
     assert "one/face.pgm" in says(tmp_path / "one", tmp_path / "one"), "a positive among the backgrounds"
 
 
@@ -247,6 +247,7 @@ def test_what_is_left_out_is_told_where_all_else_is_quiet(place, tmp_path):
                "--quiet", "--output", tmp_path / "face.xml")
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"cuface-train: warning: left out: \S*/some/text\.pgm: .*\n", done.stderr)
+    assert "--bad" not in done.stderr
 
 
 def test_want_of_negatives_says_what_to_do(place, tmp_path):
@@ -261,6 +262,24 @@ def test_want_of_negatives_says_what_to_do(place, tmp_path):
     fewer = run("resume", tmp_path / "face.xml.checkpoint", "--stages", "4")
     assert fewer.returncode == 2
     assert "can only grow" in fewer.stderr
+
+
+def test_backgrounds_that_are_of_no_use_are_told(place, tmp_path):
+    """Copies of one picture, and pictures of one grey."""
+    def told(name, pictures):
+        (tmp_path / name).mkdir()
+        for i, (width, height, pixels) in enumerate(pictures):
+            write_pgm(tmp_path / name / f"{i}.pgm", width, height, pixels)
+        return run("cascade", "--positives", place / "positives.vec", "--negatives", tmp_path / name, *SETTINGS, "--quiet",
+                   "--output", tmp_path / "face.xml", "--checkpoint", tmp_path / f"{name}.checkpoint")
+    head = (inputs(place)[3] / "0.pgm").read_bytes().split(b"\n", 1)
+    width, height = map(int, head[0].split()[1:3])
+    copies = told("copies", [(width, height, head[1])] * 10)
+    assert "warning: 9 of 10 backgrounds have the pixels of another one" in copies.stderr and "one grey" not in copies.stderr
+    grey = told("grey", [(40, 30, bytes([50 + i]) * 1200) for i in range(5)])
+    assert grey.returncode == 3, grey.stderr
+    first, second = grey.stderr.splitlines()
+    assert "warning: 5 of 5 backgrounds have one grey" in first and "found only 0 of 100 negatives" in second
 
 
 def test_want_of_negatives_is_foretold(place, tmp_path):

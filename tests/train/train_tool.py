@@ -12,6 +12,11 @@ def run(*command, **options):
     return subprocess.run([TOOL, *map(str, command)], capture_output=True, text=True, check=False, **options)
 
 
+def model_info(path):
+    """What cuface-model says of a model."""
+    return subprocess.run([BUILD / "models/cuface-model", "info", path], capture_output=True, text=True, check=True).stdout
+
+
 def interrupted(command, line, how):
     """Sends the program that signal once it prints a line that begins so. Its exit status, and what it prints afterwards."""
     # A shell without job control lets what it starts ignore SIGINT, and the program would keep to that.

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "kernels/cascade/cpu/stages-inl.h"
 #include "kernels/cascade/row_rule.h"
@@ -20,9 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cuface::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 // Never chosen: without vectors the plain version runs.
-bool search_rows(VectorSearch&, const LevelSums&, const SearchGrid&, const WindowMask&) {
-  return true;
-}
+bool search_parts(VectorSearch&, const LevelSums&, std::span<const SearchPart>) { return true; }
 #else
 
 // As long as more windows of a vector are left they stay together: where waiting windows are
@@ -205,13 +204,33 @@ inline Bits bits_at(const std::uint64_t* words, std::size_t i) {
   return static_cast<Bits>(words[i / 64] >> (i % 64) & (kAllLanes << kLanes | kAllLanes));
 }
 
+// The first stage of the windows `there` of kParts vectors of a row, from window `i` on.
+template <std::size_t kParts>
+HWY_INLINE void first_stage_of(VectorSearch& search, const NormCorners& corners,
+                               const SideBySide& row, const std::int32_t* squared, std::size_t i,
+                               Bits there) {
+  const Floats f;
+  VF norm[kParts];
+  Bits asked = 0;
+  for (std::size_t p = 0; p < kParts; ++p) {
+    const std::size_t at = i + p * kLanes;
+    norm[p] = row_norms(corners, row.first + at, squared + at);
+    hn::StoreU(norm[p], f, search.row_norm().data() + at);
+    asked |= bits_of(f, hn::Gt(norm[p], hn::Zero(f))) << p * kLanes;
+  }
+  asked &= there;
+  const Bits passed =
+      asked == 0 ? 0 : passing(search, search.stages(), 0, row.from(i), norm, asked);
+  search.alive()[i / 64] |= std::uint64_t{passed} << (i % 64);
+  search.failed()[i / 64] |= std::uint64_t{asked & ~passed} << (i % 64);
+}
+
 // The first stage of a row of windows, those of `active` or all: leaves in alive() a bit for each
 // window that passes it.
 inline void first_stage(VectorSearch& search, const NormCorners& corners, const SideBySide& row,
                         const std::int32_t* squared, std::size_t count,
                         const std::uint64_t* active) {
   std::vector<std::uint64_t>&failed = search.failed(), &alive = search.alive();
-  const Floats f;
   const std::size_t words = (count + 63) / 64;
   std::fill_n(failed.begin(), words, 0);
   std::fill_n(alive.begin(), words, 0);
@@ -220,39 +239,26 @@ inline void first_stage(VectorSearch& search, const NormCorners& corners, const 
     Bits there = ~Bits{0} >> (32 - std::min(count - i, 2 * kLanes));
     if (active) there &= bits_at(active, i);
     if (there == 0) continue;
-    VF norm[2];
-    Bits asked = 0;
-    for (std::size_t p = 0; p < 2; ++p) {
-      const std::size_t at = i + p * kLanes;
-      norm[p] = row_norms(corners, row.first + at, squared + at);
-      hn::StoreU(norm[p], f, search.row_norm().data() + at);
-      asked |= bits_of(f, hn::Gt(norm[p], hn::Zero(f))) << p * kLanes;
-    }
-    asked &= there;
-    const Bits passed =
-        asked == 0 ? 0 : passing(search, search.stages(), 0, row.from(i), norm, asked);
-    alive[i / 64] |= std::uint64_t{passed} << (i % 64);
-    failed[i / 64] |= std::uint64_t{asked & ~passed} << (i % 64);
+    if ((there >> kLanes) == 0)
+      first_stage_of<1>(search, corners, row, squared, i, there);
+    else
+      first_stage_of<2>(search, corners, row, squared, i, there);
   }
   bool carry = false;
   for (std::size_t w = 0; w < words; ++w) alive[w] &= ~skipped_windows(failed[w], carry);
 }
 
-// False once the search is stopped; then windows may be left waiting.
-bool search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& grid,
-                 const WindowMask& mask) {
-  const NormCorners corners(search.cascade());
+// A part's windows side by side. False once the search is stopped.
+bool search_rows(VectorSearch& search, const NormCorners& corners, const Planes& planes,
+                 const std::int32_t* squared, const SearchPart& part) {
+  const SearchGrid& grid = part.grid;
   const int stride = search.cascade().layout().stride;
   const std::size_t count = static_cast<std::size_t>((grid.columns + grid.step - 1) / grid.step);
   const int few = search.packed_layout().packs() ? kFewWindows : kFewWindowsScattered;
-  const Planes planes{reinterpret_cast<const std::int32_t*>(sums.sum),
-                      reinterpret_cast<const std::int16_t*>(sums.shorts),
-                      reinterpret_cast<const std::int16_t*>(sums.shorts_in_order)};
   for (int y = 0; y < grid.rows; y += grid.step) {
-    const std::int32_t start = y * stride;
+    const std::int32_t start = (part.row + y) * stride;
     const SideBySide row{planes.sums + start, planes.shorts + start};
-    first_stage(search, corners, row, reinterpret_cast<const std::int32_t*>(sums.squared) + start,
-                count, mask.row(y / grid.step));
+    first_stage(search, corners, row, squared + start, count, part.mask.row(y / grid.step));
     for (std::size_t i = 0; i < count; i += 2 * kLanes) {
       if (i % kWindowsPerLook == 0 && search.stopped()) return false;
       const Bits alive = bits_at(search.alive().data(), i);
@@ -266,6 +272,18 @@ bool search_rows(VectorSearch& search, const LevelSums& sums, const SearchGrid& 
       take_full(search, planes);
     }
   }
+  return true;
+}
+
+// False once the search is stopped; then windows may be left waiting.
+bool search_parts(VectorSearch& search, const LevelSums& sums, std::span<const SearchPart> parts) {
+  const NormCorners corners(search.cascade());
+  const Planes planes{reinterpret_cast<const std::int32_t*>(sums.sum),
+                      reinterpret_cast<const std::int16_t*>(sums.shorts),
+                      reinterpret_cast<const std::int16_t*>(sums.shorts_in_order)};
+  const auto* const squared = reinterpret_cast<const std::int32_t*>(sums.squared);
+  for (const SearchPart& part : parts)
+    if (part.grid.columns > 0 && !search_rows(search, corners, planes, squared, part)) return false;
   for (std::size_t stage = 1; stage < search.stages().size(); ++stage) {
     if (search.stopped()) return false;
     take_waiting(search, planes, stage);
@@ -280,20 +298,23 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cuface {
 
-HWY_EXPORT(search_rows);
+HWY_EXPORT(search_parts);
 
-bool VectorSearch::run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-                       std::vector<RawWindow>& out, const WindowMask& mask) {
+bool VectorSearch::run(const LevelSums& sums, std::span<const SearchPart> parts, std::size_t limit,
+                       std::vector<RawWindow>& out) {
   found_.clear();
   waiting_->clear();  // a search that had no memory, or was stopped, may have left some
-  if (grid.columns > 0 && grid.rows > 0 && !CUFACE_DISPATCH(search_rows)(*this, sums, grid, mask))
-    return false;
+  if (!CUFACE_DISPATCH(search_parts)(*this, sums, parts)) return false;
   // Offsets grow with y, and in a row of the windows' columns with x.
   std::sort(found_.begin(), found_.end());
   const SumLayout& layout = cascade().layout();
+  auto part = parts.begin();
   for (const std::int32_t offset : found_) {
     if (out.size() >= limit) return false;
-    out.push_back({level, offset % layout.stride * layout.step, offset / layout.stride});
+    const int row = offset / layout.stride;
+    while (row >= part->row + part->grid.rows) ++part;
+    out.push_back({part->level, part->left + offset % layout.stride * layout.step,
+                   part->top + row - part->row});
   }
   return true;
 }

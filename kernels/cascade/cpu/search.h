@@ -2,7 +2,8 @@
 //
 // A vector holds neighbouring windows of a row. They go through the stages together, reading their
 // sums side by side, until few of them are left. Those wait, stage by stage, until windows from
-// anywhere fill vectors.
+// anywhere fill vectors. Parts of several levels that lie in the same planes wait together: else
+// the last vectors of each part's stages would be nearly empty.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "kernels/cascade/vector_tables.h"
@@ -86,8 +88,8 @@ class VectorSearch {
                int max_columns, const StopFlag* stop);
 
   /// As CascadeSearch::run.
-  bool run(const LevelSums& sums, const SearchGrid& grid, int level, std::size_t limit,
-           std::vector<RawWindow>& out, const WindowMask& mask = {});
+  bool run(const LevelSums& sums, std::span<const SearchPart> parts, std::size_t limit,
+           std::vector<RawWindow>& out);
 
   // For the code of each instruction set.
 

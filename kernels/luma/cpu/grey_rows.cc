@@ -97,7 +97,6 @@ int draw_pixels(const std::uint64_t* bits, int width, std::uint8_t* out) {
   const hn::Repartition<std::uint64_t, decltype(d)> longs;
   const hn::Repartition<std::uint32_t, decltype(d)> words;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto fourth = hn::BitCast(d, hn::Set(words, 0xFF000000u));
   return cover(width, lanes, [&](int x) HWY_ATTR {
     const auto all = hn::BitCast(d, hn::Set(longs, bits_from(bits, x, lanes)));
     for (int i = 0; i < kStride; ++i) {
@@ -106,8 +105,9 @@ int draw_pixels(const std::uint64_t* bits, int width, std::uint8_t* out) {
       std::uint8_t* to = out + kStride * x + i * lanes;
       fetch_ahead(to);
       auto pixels = hn::VecFromMask(d, is);
-      if (kStride == 4)
-        pixels = hn::Or(hn::AndNot(fourth, pixels), hn::And(fourth, hn::LoadU(d, to)));
+      if constexpr (kStride == 4)
+        pixels = hn::IfVecThenElse(hn::BitCast(d, hn::Set(words, 0xFF000000u)), hn::LoadU(d, to),
+                                   pixels);
       hn::StoreU(pixels, d, to);
     }
   });

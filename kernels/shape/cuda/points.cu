@@ -296,8 +296,10 @@ Result<SearchShape> search_shape(const DeviceShape& model) {
   const int most_faces = model.has(ProfileKind::kPatch)
                              ? PatchMemory(t.patch, t.most_blocks, FacesAtOnce::kMost).faces
                              : FacesAtOnce::kMost;
-  if (const std::size_t of_many = shared_bytes(model, most_faces); fits(of_many + matrix)) {
-    faces = most_faces;
+  for (int many = most_faces; many > faces; --many) {
+    const std::size_t of_many = shared_bytes(model, many);
+    if (!fits(of_many + matrix)) continue;
+    faces = many;
     bytes = of_many;
   }
   std::size_t room = 0;

@@ -52,9 +52,9 @@ __device__ inline void multiply(int (&sums)[4], const PatchWords& a, std::uint32
 #endif
 }
 
-/// The searches of `count` faces, by all threads of a block. kSide, kReach: as the rule has them,
-/// with steps of 1, and the model in shared memory; or 0 for any.
-template <int kThreads, int kSide, int kReach>
+/// The searches of `count` faces, by all threads of a block. kSide, kReach, kPlanes: as the rule
+/// has them, with steps of 1, and the model in shared memory; or 0 for any.
+template <int kThreads, int kSide, int kReach, int kPlanes>
 struct PatchSearch {
   static constexpr int kTilePlaces = 8;
   static constexpr int kTiles = 2;  // that a warp multiplies together
@@ -70,6 +70,7 @@ struct PatchSearch {
   __device__ int area() const { return kSide > 0 ? kSide + 2 * kReach : layout.area; }
   __device__ int step() const { return kSide > 0 ? 1 : rule.step; }
   __device__ int reach() const { return kSide > 0 ? kReach : rule.reach; }
+  __device__ int planes() const { return kSide > 0 ? kPlanes : layout.planes; }
   __device__ int places() const { return across() * across(); }
 
   /// Numbers 0 .. of each face, f(face, number). Unrolled, loops of few turns would take registers
@@ -108,10 +109,13 @@ struct PatchSearch {
     }
     // Where word 4 * half + t of a step is. A row of a patch whose side is known has four words, so
     // that all but the first is a constant.
+    const auto of_row = [&](int y) {
+      return y * area() + y % 2 * (planes() - 1) * kPatchBytes * layout.word_count();
+    };
     const auto offset = [&](int step, int half) {
-      if (kSide > 0) return (2 * step + half) * area();
+      if (kSide > 0) return of_row(2 * step + half);
       const int word = step * PatchSteps::kWords + 4 * half + static_cast<int>(t);
-      return steps.y(word) * area() + steps.x(word);
+      return of_row(steps.y(word)) + steps.x(word);
     };
     int high[kOf][4] = {}, middle[kOf][4] = {}, low[kOf][4] = {};
 #pragma unroll
@@ -193,10 +197,12 @@ struct PatchSearch {
         const PixelWords near(reinterpret_cast<const std::uint32_t*>(layout.pixels(memory, face)) +
                                   (i / words_across + 1) * words_across,
                               words_across, i % words_across);
-        float* const to = layout.gradients(memory, face) + i * kFour;
+        float* to = layout.gradients(memory, face) + i * kFour;
+        for (int plane = 0; plane < planes(); ++plane, to += layout.gradient_count()) {
 #pragma unroll
-        for (int k = 0; k < kFour; ++k)
-          to[k] = texture::pixel_gradient(near, rule.gradient == PatchRule::kForward, k, 0);
+          for (int k = 0; k < kFour; ++k)
+            to[k] = texture::pixel_gradient<float>(near, rule.of_plane(plane), k, 0);
+        }
       } else {
         const CopiedPixels near{layout.pixels(memory, face), across, rim + 1, rim + 1};
         const int place = (i - fours) / kCorners, corner = (i - fours) % kCorners;
@@ -208,15 +214,17 @@ struct PatchSearch {
     __syncthreads();
     const auto q = static_cast<float>(rule.q);
     const int bytes = layout.byte_count();
-    each(bytes, [&](int face, int i) {
+    each(planes() * bytes, [&](int face, int of_planes) {
+      const int plane = of_planes / bytes, i = of_planes % bytes;
       int n = 0;
       if (i < numbers) {
-        const float* const above =
-            layout.gradients(memory, face) + i / area() * across + i % area() + 1;
+        const float* const above = layout.gradients(memory, face) +
+                                   plane * layout.gradient_count() + i / area() * across +
+                                   i % area() + 1;
         n = texture::counted_gradient(
             faces[face].at.mix(above[0], above[1], above[across], above[across + 1]), q);
       }
-      std::uint8_t* const counted = layout.counted(memory, face);
+      std::uint8_t* const counted = layout.counted(memory, face) + plane * kPatchBytes * bytes;
       counted[i] = static_cast<std::uint8_t>(upper_byte(n));
       counted[bytes + i] = static_cast<std::uint8_t>(lower_byte(n));
     });
@@ -231,12 +239,24 @@ struct PatchSearch {
     each(layout.word_count(), [&](int face, int i) {
       const auto* const four =
           reinterpret_cast<const std::uint32_t*>(layout.counted(memory, face)) + i / 4;
-      const auto word_at = [&](int from) {
-        return __funnelshift_r(four[from], four[from + 1], static_cast<unsigned>(i % 4 * 8));
+      const auto word_at = [&](int plane, int byte) {
+        const std::uint32_t* const from = four + (plane * kPatchBytes + byte) * (bytes / 4);
+        return __funnelshift_r(from[0], from[1], static_cast<unsigned>(i % 4 * 8));
       };
-      std::uint32_t* const words = layout.words(memory, face);
-      words[i] = word_at(0);
-      words[layout.word_count() + i] = word_at(bytes / 4);
+      std::uint32_t* const words = layout.words(memory, face) + i;
+      const int count = layout.word_count();
+#pragma unroll
+      for (int byte = 0; byte < kPatchBytes; ++byte) {
+        const std::uint32_t first = word_at(0, byte);
+        if (planes() == 1) {
+          words[byte * count] = first;
+          continue;
+        }
+        constexpr std::uint32_t kEven = 0x00ff00ff;
+        const std::uint32_t second = word_at(1, byte);
+        words[byte * count] = (first & kEven) | (second & ~kEven);
+        words[(kPatchBytes + byte) * count] = (second & kEven) | (first & ~kEven);
+      }
     });
     __pipeline_wait_prior(0);  // for the matrix
     __syncthreads();
@@ -314,11 +334,17 @@ __device__ void match_patch(const PatchRule& rule, const DevicePatch& model,
   constexpr int kMasmSide = 13, kMasmReach = 2;
   if (rule.side == kMasmSide && rule.reach == kMasmReach && rule.step == 1 && model.is_staged()) {
     // Its numbers are known to the compiler.
-    const PatchMemory masm({kMasmSide, kMasmReach, 1}, layout.most_blocks, layout.faces);
+    if (rule.planes() == 1) {
+      const PatchMemory masm({kMasmSide, kMasmReach, 1}, layout.most_blocks, layout.faces);
+      return run(
+          patch::PatchSearch<kThreads, kMasmSide, kMasmReach, 1>{rule, model, masm, memory, count});
+    }
+    const PatchMemory masm({kMasmSide, kMasmReach, 1, PatchRule::kTurns}, layout.most_blocks,
+                           layout.faces);
     return run(
-        patch::PatchSearch<kThreads, kMasmSide, kMasmReach>{rule, model, masm, memory, count});
+        patch::PatchSearch<kThreads, kMasmSide, kMasmReach, 2>{rule, model, masm, memory, count});
   }
-  return run(patch::PatchSearch<kThreads, 0, 0>{rule, model, layout, memory, count});
+  return run(patch::PatchSearch<kThreads, 0, 0, 0>{rule, model, layout, memory, count});
 }
 
 }  // namespace cuface::cuda

@@ -96,12 +96,16 @@ struct PatchFace {
 
 /// What a block shares while it looks for a patch. Words of gradients lie where gradients and edges
 /// of pixels came before, and bytes of gradients where pixels came before and sums of squares
-/// follow: the largest patches take less than 48 KB.
+/// follow: the largest patches of one plane take less than 48 KB.
+///
+/// Where numbers of two planes take turns, words of neighbours are of both, too: those that begin
+/// with the first plane, for even rows of a patch, then those that begin with the other.
 struct PatchMemory {
   static constexpr int kPlaces = kWarp;  ///< of each face, that are multiplied together
   static constexpr int kMostFaces = 6;   ///< at once, where a warp has a lane for each place
   static constexpr int kCorners = 4;
   int area, places, most_blocks, faces;  ///< numbers of a side; all places of a face
+  int planes;
   PatchSteps steps;
 
   CUFACE_HD PatchMemory(const PatchRule& rule, int blocks, int most_faces)
@@ -109,26 +113,28 @@ struct PatchMemory {
         places(rule.across() * rule.across()),
         most_blocks(blocks),
         faces(places <= kPlaces ? most_faces : 1),
+        planes(rule.planes()),
         steps{rule.side} {}
-  /// Rows of as many as pixels have, which begin with one that is not used.
+  /// Of a plane: rows of as many as pixels have, which begin with one that is not used.
   CUFACE_HD int gradient_count() const { return (area + 1) * pixels_across(); }
   /// Each with its neighbours; whole words.
   CUFACE_HD int pixels_across() const { return (pixels_down() + 3) / 4 * 4; }
   CUFACE_HD int pixels_down() const { return area + 3; }
-  /// The last place's last word reaches so far.
+  /// Of a byte's words in one order of planes: the last place's last word reaches so far.
   CUFACE_HD int word_count() const {
     const int last = steps.count() * PatchSteps::kWords - 1;
     return area * area + (steps.y(last) - steps.side + 1) * area + steps.words_across() * 4;
   }
-  /// Whole words, of which the last word's bytes and one word more are read.
+  /// Of a plane: whole words, of which the last word's bytes and one word more are read.
   CUFACE_HD int byte_count() const { return (word_count() + 3) / 4 * 4 + 8; }
   /// Of a face.
   CUFACE_HD int floats_first() const {
-    const int before = gradient_count() + kCorners * places, after = 2 * word_count();
+    const int before = planes * gradient_count() + kCorners * places;
+    const int after = kPatchBytes * planes * word_count();
     return before > after ? before : after;
   }
   CUFACE_HD int floats_then() const {
-    const int pixels = (pixel_count() + 3) / 4, bytes = 2 * byte_count() / 4;
+    const int pixels = (pixel_count() + 3) / 4, bytes = kPatchBytes * planes * byte_count() / 4;
     const int before = pixels > bytes ? pixels : bytes, after = most_blocks * kPlaces;
     return before > after ? before : after;
   }
@@ -145,9 +151,9 @@ struct PatchMemory {
     return reinterpret_cast<float*>(face(memory) + faces) + of_face * floats_first();
   }
   __device__ float* edges(void* memory, int of_face) const {
-    return gradients(memory, of_face) + gradient_count();
+    return gradients(memory, of_face) + planes * gradient_count();
   }
-  /// Of bytes of four neighbours, upper and lower ones.
+  /// Of bytes of four neighbours, [planes][kPatchBytes][word_count()].
   __device__ std::uint32_t* words(void* memory, int of_face) const {
     return reinterpret_cast<std::uint32_t*>(gradients(memory, of_face));
   }
@@ -156,7 +162,7 @@ struct PatchMemory {
   __device__ std::uint8_t* pixels(void* memory, int of_face) const {
     return reinterpret_cast<std::uint8_t*>(squares(memory) + of_face * floats_then());
   }
-  /// Upper and lower bytes of what gradients count.
+  /// Bytes of what gradients count, [planes][kPatchBytes][byte_count()].
   __device__ std::uint8_t* counted(void* memory, int of_face) const {
     return pixels(memory, of_face);
   }

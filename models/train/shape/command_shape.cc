@@ -18,12 +18,13 @@ Result<bool> may_go(const Checkpoint& checkpoint) {
 }
 
 int run_checked(ShapeJob& job, RunOptions& run, bool resumed) {
-  // Without knowing how many points there are: with size points of its own none is too far.
+  // Without knowing how many points there are: with size points of its own none is too far, and
+  // the fewest make no model too large. The training itself knows more.
   ShapeOptions checked = job.options;
   if (job.faces.points == 0) checked.size_left = checked.size_right = checked.size_below = 0;
   for (const Status& status :
-       {read_point_options(job),
-        cuface::validate(checked, job.faces.points ? job.faces.points : 68), validate(run)})
+       {read_point_options(job), cuface::validate(checked, job.faces.points ? job.faces.points : 3),
+        validate(run)})
     if (!status.ok()) return wrong_usage(status.message());
   for (std::string* path : {&job.images, &job.output, &job.faces.detector, &job.faces.mirror_table})
     *path = from_root(*path);

@@ -22,7 +22,8 @@ constexpr Choice<PatchRows> kRows[] = {{PatchRows::kResidual, "residual", "resid
                                        {PatchRows::kKept, "kept", "kept"},
                                        {PatchRows::kAll, "all", "all"}};
 constexpr Choice<int> kGradients[] = {{PatchRule::kForward, "forward", "forward"},
-                                      {PatchRule::kMagnitude, "magnitude", "magnitude"}};
+                                      {PatchRule::kMagnitude, "magnitude", "magnitude"},
+                                      {PatchRule::kTurns, "turns", "turns"}};
 constexpr Choice<bool> kBad[] = {{false, "stop", "stop"}, {true, "skip", "skip"}};
 
 std::vector<Option> place_options(ShapeJob& job) {
@@ -77,7 +78,7 @@ std::vector<Option> shape_options(ShapeJob& job) {
       option("window", nullptr, "X", o.window, "box sides from its middle that are searched"),
       option("patch", nullptr, "N", o.patch.side, "gradients in a row of a patch"),
       option("reach", nullptr, "N", o.patch.reach, "pixels a patch is looked for, either way"),
-      option("gradient", nullptr, "forward|magnitude", o.patch.gradient, kGradients,
+      option("gradient", nullptr, "forward|magnitude|turns", o.patch.gradient, kGradients,
              "what a patch has of each pixel"),
       option("bilinear", nullptr, o.patch.is_bilinear, "patches lie between pixels"),
       option("q", nullptr, "X", o.patch.q, "a gradient g counts as g / (|g| + q)"),
@@ -85,6 +86,7 @@ std::vector<Option> shape_options(ShapeJob& job) {
              "which part of a patch is compared"),
       option("pull", nullptr, "X", o.pull,
              "how much a likelihood counts beside a patch's distance; 0 = none"),
+      option("weigh", nullptr, o.weigh, "points weigh by how near one search finds them"),
       option("patch-variance", nullptr, "X", o.patch_variance, "of patches that a subspace keeps"),
       option("floor", nullptr, "X", o.floor, "least variance of a direction, in their mean"),
       option("edge", nullptr, "X", o.edge, "weight of edges at a face's boundary; 0 = none"),

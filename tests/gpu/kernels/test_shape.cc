@@ -42,7 +42,7 @@ ShapeRef model_of_any_kind(unsigned seed, int levels) {
     m.refits = one_of(4);
     if (m.refits == 0) t.refit_limits.clear();
     for (double& limit : t.refit_limits) limit = 0.1 * one_of(400);
-    m.patch.gradient = one_of(2) ? PatchRule::kMagnitude : PatchRule::kForward;
+    m.patch.gradient = one_of(3);
     m.patch.is_bilinear = one_of(4) > 0;
     m.patch.step = 1 + one_of(2);
     m.hat.step = 1 + one_of(3);
@@ -88,7 +88,9 @@ TEST_F(ShapeCuda, ModelsOfAllKinds) {
 TEST_F(ShapeCuda, PatchesAlone) {
   const std::vector<Box> boxes = {{30, 20, 70, 70}, {90, 60, 60, 60}, {40, 30, 80, 80}};
   for (const PatchRule& rule : {PatchRule{13, 2, 1, PatchRule::kMagnitude, true, 10},
+                                PatchRule{13, 2, 1, PatchRule::kTurns, true, 10},
                                 PatchRule{13, 4, 1, PatchRule::kForward, true, 20},
+                                PatchRule{13, 4, 1, PatchRule::kTurns, true, 20},
                                 PatchRule{7, 5, 2, PatchRule::kMagnitude, false, 20}}) {
     const ShapeRef model = test::random_masm(7, 3, 2, rule);
     const auto ours = make_cuda(*model);
@@ -97,7 +99,7 @@ TEST_F(ShapeCuda, PatchesAlone) {
       ASSERT_NO_FATAL_FAILURE(
           compare(model, *ours, {{noise(160, 120, 4), {boxes.begin(), boxes.begin() + faces}}}));
   }
-  EXPECT_EQ(faces_ - refused_, 12);
+  EXPECT_EQ(faces_ - refused_, 20);
   EXPECT_GT(moved_, 10);
 }
 

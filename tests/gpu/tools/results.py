@@ -290,7 +290,7 @@ def check(path):
 
 # Whatever the page of the published experiments shows of a GPU (test_eval).
 REPEATED = ('curve', 'pipeline', 'pipeline, ratios', DETECT.format('alt'), DETECT.format('default'),
-            'pyramid and flow, 68 points graph')
+            'pyramid and flow, 68 points graph', 'edges, aperture 3', 'edges, blur 5, aperture 3', 'edges, winding')
 WITHIN = 0.05
 
 
