@@ -41,8 +41,9 @@ struct ShapeInput {
   }
 };
 
-/// Patches of the size, rank and number that a trained model of 68 points has, of random numbers;
-/// rows become smaller, so that the first ones decide less than all. For times without a file.
+/// Patches of the size and number that a trained model of 68 points has, of random numbers and with
+/// fewer rows; rows become smaller, so that the first ones decide less than all. For times without
+/// a file.
 inline ShapeRef random_masm(unsigned seed, int points = 68, int levels = 4,
                             const PatchRule& patch = {13, 2, 1, PatchRule::kMagnitude, true, 10}) {
   auto tables = std::make_shared<ShapeTables>();
