@@ -13,6 +13,13 @@ namespace {
 
 std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
+/// Pixels that were copied from a picture, about (0, 0).
+struct NearPixels {
+  const std::uint8_t* origin;
+  int across;
+  int at(int x, int y) const { return origin[y * across + x]; }
+};
+
 void add_rows_plain(const std::int16_t* block, int pairs, const texture::PatchUnits& rows,
                     std::span<const std::int16_t* const> patches, float* costs) {
   for (std::size_t i = 0; i < patches.size(); ++i) {
@@ -72,16 +79,21 @@ void texture::PatchTable::add_row(const PatchRule& rule, const double* mean, con
   const double unit = std::max(largest / kMostNumber, std::max(most, -fewest) / most_sum);
   if (!(unit > 0)) return;
   std::int16_t* const to = numbers.data() + size_of(at / kPatchRows) * block_size_;
-  // What is rounded goes to the right and lower neighbour of the same plane, half each: gradients
-  // change slowly from one to the next, so that most of it cancels out.
-  const int right = rule.planes(), below = rule.side + right - 1;
-  std::vector<double> rounded(size_of(size + below));
+  // What is rounded goes to the nearest two neighbours of the same plane that follow, half each:
+  // gradients change slowly from one to the next, so that most of it cancels out. Of one plane that
+  // is to the right and below, of two below on either side.
+  const bool is_one = rule.planes() == 1;
+  std::vector<double> rounded(size_of(size + rule.side + 1));
   double of_mean = 0;
   for (int k = 0; k < size; ++k) {
     const double wanted = row[k] / unit + rounded[size_of(k)], number = std::rint(wanted);
-    const bool is_last = k % rule.side + right >= rule.side;
-    if (!is_last) rounded[size_of(k + right)] += (wanted - number) / 2;
-    rounded[size_of(k + below)] += (wanted - number) / (is_last ? 1 : 2);
+    const int first = is_one ? k + 1 : k + rule.side - 1;
+    const int second = is_one ? k + rule.side : k + rule.side + 1;
+    const bool has_first = is_one ? (k + 1) % rule.side != 0 : k % rule.side != 0;
+    const bool has_second = is_one || (k + 1) % rule.side != 0;
+    const double left = (wanted - number) / (has_first && has_second ? 2 : 1);
+    if (has_first) rounded[size_of(first)] += left;
+    if (has_second) rounded[size_of(second)] += left;
     to[(k / 2 * kPatchRows + at % kPatchRows) * 2 + k % 2] = static_cast<std::int16_t>(number);
     of_mean += number * mean[k] * kPatchOne;
   }
@@ -103,6 +115,7 @@ IntegerPatch::IntegerPatch(const PatchRule& rule, std::span<const double> number
   const std::size_t size = size_of(2 * texture::patch_pairs(rule.size()));
   const std::size_t places = size_of(across_ * across_), area = size_of(rule.side + 2 * rule.reach);
   pixel_gradients_.resize((area + 1) * (area + 1));
+  near_.resize((area + 3) * (area + 3));
   gradients_.resize(size_of(rule.planes()) * area * area);
   patches_.resize(places * size);
   costs_.resize(places);
@@ -125,33 +138,37 @@ void IntegerPatch::make_patches(const texture::BetweenPixels& at) {
   const int rim = rule_.side / 2 + rule_.reach, area = 2 * rim + 1, across = area + 1;
   const int planes = rule_.planes();
   const auto q = static_cast<float>(rule_.q);
+  // A rim of a pixel, for the neighbours of the outermost.
+  const int copied = across + 2;
+  for (int y = 0; y < copied; ++y)
+    for (int x = 0; x < copied; ++x)
+      near_[size_of(y * copied + x)] =
+          static_cast<std::uint8_t>(pixels_.at(at.x - rim - 1 + x, at.y - rim - 1 + y));
+  const NearPixels near{near_.data() + copied + 1, copied};
   for (int plane = 0; plane < planes; ++plane) {
     const texture::PixelGradient kind = rule_.of_plane(plane);
     for (int y = 0; y < across; ++y)
       for (int x = 0; x < across; ++x)
         pixel_gradients_[size_of(y * across + x)] =
-            texture::pixel_gradient<float>(pixels_, kind, at.x - rim + x, at.y - rim + y);
+            texture::pixel_gradient<float>(near, kind, x, y);
     for (int y = 0; y < area; ++y) {
       const float* const above = pixel_gradients_.data() + y * across;
-      std::int16_t* const to = gradients_.data() + (plane * area + y) * area;
       for (int x = 0; x < area; ++x) {
         const float g = at.mix(above[x], above[x + 1], above[x + across], above[x + across + 1]);
-        to[x] = static_cast<std::int16_t>(texture::counted_gradient(g, q));
+        // Two planes are a chessboard each, by which of them is at its corner.
+        const int board = planes == 1 ? 0 : (plane + x + y) % 2;
+        gradients_[size_of((board * area + y) * area + x)] =
+            static_cast<std::int16_t>(texture::counted_gradient(g, q));
       }
     }
   }
   // A number that fills a patch up stays 0.
   for (int place = 0; place < across_ * across_; ++place) {
     std::int16_t* to = patches_.data() + size_of(place * 2 * texture::patch_pairs(rule_.size()));
-    const std::int16_t* from =
-        gradients_.data() + place / across_ * rule_.step * area + place % across_ * rule_.step;
-    for (int y = 0; y < rule_.side; ++y, from += area) {
-      if (planes == 1) {
-        to = std::copy_n(from, rule_.side, to);
-        continue;
-      }
-      for (int x = 0; x < rule_.side; ++x) *to++ = from[x + (x + y) % 2 * area * area];
-    }
+    const int x = place % across_ * rule_.step, y = place / across_ * rule_.step;
+    const int board = planes == 1 ? 0 : (x + y) % 2;
+    const std::int16_t* from = gradients_.data() + (board * area + y) * area + x;
+    for (int row = 0; row < rule_.side; ++row, from += area) to = std::copy_n(from, rule_.side, to);
   }
 }
 

@@ -100,6 +100,7 @@ class IntegerPatch final : public PatchMatcher {
   texture::PatchTable table_;
   texture::PatchPixels pixels_;
   float strongest_ = 0;  // edge of the picture
+  std::vector<std::uint8_t> near_;
   std::vector<float> pixel_gradients_, costs_, some_costs_;
   std::vector<std::int16_t> gradients_, patches_;
   std::vector<const std::int16_t*> some_patches_;
