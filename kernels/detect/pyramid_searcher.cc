@@ -30,7 +30,7 @@ class StripeSearch {
     make_room(scratch_.pixels, 2 * static_cast<std::size_t>(summed_columns(plan.width)));
     make_room(scratch_.sums, words * (plan.tilted ? 3 : 2) + kSumPadding);
     make_room(scratch_.shorts, words * 3 + kSumPadding);
-    const auto rows = static_cast<std::size_t>(plan.shared->rows());
+    const auto rows = static_cast<std::size_t>(plan.plane_rows);
     make_room(scratch_.mask, rows * static_cast<std::size_t>(plan.mask_words()));
     parts_.reserve(rows / static_cast<std::size_t>(plan.model.window_height));
     for (const SharedSearch::Bound* bound : plan.cascades) {

@@ -59,7 +59,8 @@ struct StripePlan {
     windows = count_windows(levels);
     shared->make_room(plan);
     stride = stride_for(summed_columns(shared->width()) + 2);
-    plane_words = static_cast<std::ptrdiff_t>(shared->rows()) * stride;
+    plane_rows = shared->rows();
+    plane_words = static_cast<std::ptrdiff_t>(plane_rows) * stride;
     for (const int step : {1, 2}) {
       const bool used = std::any_of(levels.begin(), levels.end(),
                                     [&](const Level& l) { return l.grid.step == step; });
@@ -187,12 +188,12 @@ struct StripePlan {
   /// How many stripes of a list are searched together, from the first one on.
   std::size_t together(std::span<const Stripe> list) const {
     long long pixels = 0;
-    int rows = 0;
+    int taken = 0;  // rows
     std::size_t count = 0;
     for (const Stripe& s : list) {
-      rows += rows_in_planes(s);
+      taken += rows_in_planes(s);
       pixels += static_cast<long long>(rows_in_planes(s)) * (s.grid.columns + model.window_width);
-      const bool fits = rows <= shared->rows() && pixels <= kPixelsTogether;
+      const bool fits = taken <= plane_rows && pixels <= kPixelsTogether;
       if (count > 0 && (!fits || s.grid.step != list.front().grid.step)) break;
       ++count;
     }
@@ -207,8 +208,8 @@ struct StripePlan {
   std::vector<LinearResize> resizes;
   std::vector<Stripe> stripes;
   long long windows = 0;
-  int width = 0;  ///< of the widest stripe, in pixels
-  int stride = 0;
+  int width = 0;                   ///< of the widest stripe, in pixels
+  int stride = 0, plane_rows = 0;  ///< of the planes of sums
   std::ptrdiff_t plane_words = 0;
   std::shared_ptr<SharedSearch> shared;
   std::vector<const SharedSearch::Bound*> cascades;  ///< for step 1 and 2; null: not needed
