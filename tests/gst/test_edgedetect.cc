@@ -167,13 +167,9 @@ GstBuffer* coloured(const GstVideoInfo& info) {
     map.data[i] = static_cast<guint8>(std::clamp(map.data[i] + more, 0, 255));
   }
   gst_buffer_unmap(frame, &map);
-  GstCaps* caps = gst_video_info_to_caps(&info);
-  gchar* text = gst_caps_to_string(caps);
-  GstBuffer* out =
-      passed("videoconvert ! capsfilter caps=\"" + std::string(text) + "\"", rgba, frame);
-  g_free(text);
-  gst_caps_unref(caps);
-  return out;
+  return passed("videoconvert ! capsfilter caps=video/x-raw,format=" +
+                    std::string(GST_VIDEO_INFO_NAME(&info)),
+                rgba, frame);
 }
 
 // A sample stays where one of the pixels that it is of lies on an edge, and alpha everywhere.
