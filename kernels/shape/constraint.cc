@@ -54,6 +54,7 @@ void LevelNumbers::multiply_parts(const ShapeModel& model) {
       parts.push_back({root * tables.vector(2 * i, k), root * tables.vector(2 * i + 1, k)});
     }
     parts.push_back({1, 0});
+    parts.resize(size_of((i + 1) * of_all));
   }
   gram.resize(size_of(of_all * of_all));
   moments.resize(size_of(ConstraintLevel::kMoments * of_all));

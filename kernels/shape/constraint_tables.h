@@ -79,8 +79,9 @@ struct ConstraintMemory {
   /// What fits the pose: the model's moments, and its products with the points and itself.
   enum Term { kModelX, kModelY, kAlongModel, kAcrossModel, kModelSquare, kTerms };
   static_assert(kTerms <= kSums);
-  /// The mean, the modes, and a shift in x.
-  CUFACE_HD static int parts_of(int modes) { return modes + 2; }
+  /// The mean, the modes, and a shift in x; odd, by one of zeros: lanes that take a point each read
+  /// a column of parts, of which no two are in one bank of shared memory then.
+  CUFACE_HD static int parts_of(int modes) { return (modes + 2) | 1; }
   /// After a round, a shape's modes are these times numbers of the round, added up: their products
   /// with the points as they are and turned, their moments, and the mean less its own modes.
   enum Span { kOfAlong, kOfAcross, kOfX, kOfY, kOfMean, kSpan };

@@ -67,11 +67,12 @@ struct Iterated {
       level.rest = rest;
       level.moments = moments;
       multiply_points(weight);
+      if (lanes.is_of_few()) find_weights<true>(typename Lanes::Few{});
     } else {
       multiply_points([](int) { return 1.0; });
       multiply_span();
+      if (lanes.is_of_few()) find_weights<false>(typename Lanes::Few{});
     }
-    if (lanes.is_of_few()) find_weights(typename Lanes::Few{});
     lanes.wait();
     const Affine there = *memory.there;
     lanes.each(model.points, [&](int i) {
@@ -92,18 +93,25 @@ struct Iterated {
   CUFACE_HD_GENERIC
   template <typename Term>
   CUFACE_HD static auto sum_by_fours(int n, Term term) {
-    decltype(term(0)) sum[4] = {};
+    // No array: CUDA's compiler keeps one in local memory, and loads wait for its stores.
+    decltype(term(0)) a{}, b{}, c{}, d{};
     int k = 0;
-    for (; k + 4 <= n; k += 4)
-      for (int p = 0; p < 4; ++p) sum[p] = plus(sum[p], term(k + p));
-    for (int p = 0; p < 3; ++p)
-      if (k + p < n) sum[p] = plus(sum[p], term(k + p));
-    return plus(plus(sum[0], sum[1]), plus(sum[2], sum[3]));
+    for (; k + 4 <= n; k += 4) {
+      a = plus(a, term(k));
+      b = plus(b, term(k + 1));
+      c = plus(c, term(k + 2));
+      d = plus(d, term(k + 3));
+    }
+    if (k < n) a = plus(a, term(k));
+    if (k + 1 < n) b = plus(b, term(k + 1));
+    if (k + 2 < n) c = plus(c, term(k + 2));
+    return plus(plus(a, b), plus(c, d));
   }
 
-  /// The modes' weights of the nearest legal shape, and its pose, memory.there.
+  /// The modes' weights of the nearest legal shape, and its pose, memory.there. `kWeighed`: with
+  /// level.rest. Apart, as CUDA's compiler knows then in which memory the level's tables are.
   CUFACE_HD_GENERIC
-  template <typename Few>
+  template <bool kWeighed, typename Few>
   CUFACE_HD void find_weights(const Few& few) const {
     // A handful of rounds where points have equal weights; of few points, many.
     constexpr int kMostRounds = 100;
@@ -114,9 +122,9 @@ struct Iterated {
     double of_span[ConstraintMemory::kSpan] = {0, 0, 0, 0, 1};
     bool moves = true;
     for (int round = 0; moves && round < kMostRounds; ++round) {
-      const Fit fit = level.rest   ? fit_to(few, now)
+      const Fit fit = kWeighed     ? fit_to(few, now)
                       : round == 0 ? fit_to_mean()
-                                   : fit_in_span(of_span);
+                                   : fit_in_span(few, of_span);
       const Affine back = scaled_back(fit, by_weight);
       const double scale = fit.along * fit.along + fit.across * fit.across;
       const auto taken_back = [&](int k) {
@@ -124,7 +132,7 @@ struct Iterated {
             (back.xx * product(ConstraintMemory::kAlong, k) +
              back.xy * product(ConstraintMemory::kAcross, k)) +
             (back.x * moment(ConstraintLevel::kX, k) + back.y * moment(ConstraintLevel::kY, k));
-        if (!level.rest) return sum;
+        if constexpr (!kWeighed) return sum;
         // A point of weight w asks for w of its way from where the modes have put it: they rest
         // where the weighted squares are least.
         return sum + scale * multiplied(level.rest, now, k);
@@ -150,8 +158,8 @@ struct Iterated {
       return is_cut;
     });
     // The pose of the legal shape.
-    const bool is_spanned = !level.rest && !cuts;
-    const Fit legal = is_spanned ? fit_in_span(of_span) : fit_to(few, memory.weights);
+    const bool is_spanned = !kWeighed && !cuts;
+    const Fit legal = is_spanned ? fit_in_span(few, of_span) : fit_to(few, memory.weights);
     const Affine there = forward(pose_of(legal, weight));
     few.each(1, [&](int) { *memory.there = there; });
   }
@@ -295,12 +303,16 @@ struct Iterated {
     return ((times[0] * of[0] + times[1] * of[1]) + (times[2] * of[2] + times[3] * of[3])) +
            times[4] * of[4];
   }
-  /// Of the shape that so many times the span gives.
-  CUFACE_HD Fit fit_in_span(const double (&times)[ConstraintMemory::kSpan]) const {
-    double sum[ConstraintMemory::kSpanTerms];
-    const double* of = span_sums();
-    for (int term = 0; term < ConstraintMemory::kSpanTerms; ++term, of += ConstraintMemory::kSpan)
-      sum[term] = multiplied_by(times, of);
+  /// Of the shape that so many times the span gives; for all lanes, of which each adds up a term.
+  CUFACE_HD_GENERIC
+  template <typename Few>
+  CUFACE_HD Fit fit_in_span(const Few& few, const double (&times)[ConstraintMemory::kSpan]) const {
+    static_assert(ConstraintMemory::kSpanTerms <=
+                  ConstraintMemory::kSums * ConstraintMemory::kParts);
+    double* const sum = memory.sum_parts;
+    few.each(ConstraintMemory::kSpanTerms, [&](int term) {
+      sum[term] = multiplied_by(times, span_sums() + term * ConstraintMemory::kSpan);
+    });
     const double square = multiplied_by(times, sum + ConstraintMemory::kModelSquare);
     return fit_of({sum[ConstraintMemory::kModelX], sum[ConstraintMemory::kModelY],
                    sum[ConstraintMemory::kAlongModel], sum[ConstraintMemory::kAcrossModel],

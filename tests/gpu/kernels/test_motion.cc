@@ -14,6 +14,7 @@
 #include "kernels/edges/edges.h"
 #include "kernels/motion/cuda/detector.h"
 #include "tests/gpu/kernels/motion_pair.h"
+#include "tests/gpu/launch_time.h"
 
 namespace cuface {
 namespace {
@@ -370,12 +371,16 @@ TEST_F(MotionCuda, Time) {
           time, result, launch);
     };
     const std::string size = std::to_string(w) + "x" + std::to_string(h);
-    test::report_time(name, size, test::median_us(*stream_, [&] {
-                        list.clear();
-                        list.use(post.value().get());
-                        EXPECT_TRUE(enqueue(cuda::Launcher(list)).ok());
-                        EXPECT_TRUE(graphs.submit(list, *stream_).ok());
-                      }));
+    const auto submit = [&] {
+      list.clear();
+      list.use(post.value().get());
+      EXPECT_TRUE(enqueue(cuda::Launcher(list)).ok());
+      EXPECT_TRUE(graphs.submit(list, *stream_).ok());
+    };
+    // With what the host takes to submit it, and without.
+    test::report_time(name, size, test::median_us(*stream_, submit));
+    test::report_time(std::string(name) + ", pictures in turns", size,
+                      test::launch_us(*stream_, submit));
     cuda::LaunchList plain;
     ASSERT_TRUE(enqueue(cuda::Launcher(plain)).ok());
     test::report_time(std::string(name) + ", one graph again", size,
