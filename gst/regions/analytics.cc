@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "gst/regions/regions.h"
+#include "kernels/faces/faces.h"
 
 namespace cuface::gst {
 namespace {
@@ -61,8 +62,8 @@ std::vector<bool> own_entries(Meta* meta, GQuark label) {
 
 GstMetaTransformCopy kAll{FALSE, 0, static_cast<gsize>(-1)};
 
-/// As a buffer's copy does it with all at once. Returns the new id.
-guint copy_entry(GstBuffer* buffer, Meta* meta, GstBuffer* from_buffer, Meta* from, guint id) {
+/// As a buffer's copy does it with all at once.
+void copy_entry(GstBuffer* buffer, Meta* meta, GstBuffer* from_buffer, Meta* from, guint id) {
   const GstAnalyticsMtd entry{id, from};
   const GstAnalyticsMtdImpl* impl = implementation_of(entry);
   const gsize size = gst_analytics_mtd_get_size(&entry);
@@ -71,7 +72,6 @@ guint copy_entry(GstBuffer* buffer, Meta* meta, GstBuffer* from_buffer, Meta* fr
   std::memcpy(data, gst_analytics_relation_meta_get_mtd_data(from, id), size);
   if (impl->mtd_meta_transform)
     impl->mtd_meta_transform(buffer, &copy, from_buffer, _gst_meta_transform_copy, &kAll);
-  return copy.id;
 }
 
 #ifdef CUFACE_HAVE_KEYPOINTS
@@ -87,8 +87,8 @@ void copy_tag(const GstAnalyticsMtd& from, GstAnalyticsMtd to) {
   g_free(tag);
 }
 
-/// Members are ids, so they are looked up among the new ones.
-guint copy_group(Meta* meta, Meta* from, guint id, const std::vector<guint>& now) {
+/// Members are ids, so the copy has the new ones.
+void copy_group(Meta* meta, Meta* from, guint id, const std::vector<guint>& now) {
   const GstAnalyticsGroupMtd group{id, from};
   const gsize count = gst_analytics_group_mtd_get_member_count(&group);
   GstAnalyticsGroupMtd copy;
@@ -98,19 +98,19 @@ guint copy_group(Meta* meta, Meta* from, guint id, const std::vector<guint>& now
     if (gst_analytics_group_mtd_get_member(&group, i, &member) && now[member.id] != kNoEntry)
       gst_analytics_group_mtd_add_member(&copy, now[member.id]);
   }
-  return copy.id;
 }
 
-void add_keypoints(Meta* meta, GQuark label, guint mark, guint detection,
-                   const std::vector<gint>& points) {
-  if (points.empty()) return;
-  const gsize count = points.size() / 2;
-  const std::string tag =
-      std::string(g_quark_to_string(label)) + "-" + std::to_string(count) + "-kp";
+/// A group that the detection contains.
+void add_points(Meta* meta, guint mark, guint detection, const std::string& tag,
+                const PlainPoints& points) {
+  if (points.at.empty()) return;
+  const gsize count = points.count();
   GstAnalyticsGroupMtd group;
   if (!gst_analytics_relation_meta_add_keypoints_group(
-          meta, tag.c_str(), GST_ANALYTICS_KEYPOINT_DIMENSIONS_2D, points.size(), points.data(),
-          count, nullptr, nullptr, 0, nullptr, &group))
+          meta, tag.c_str(), GST_ANALYTICS_KEYPOINT_DIMENSIONS_2D, points.at.size(),
+          points.at.data(), count,
+          points.confidences.size() == count ? points.confidences.data() : nullptr, nullptr, 0,
+          nullptr, &group))
     return;
   contain(meta, detection, group.id);
   contain(meta, mark, group.id);
@@ -120,14 +120,30 @@ void add_keypoints(Meta* meta, GQuark label, guint mark, guint detection,
   }
 }
 
+bool has_tag(Meta* meta, guint id, const std::string& tag) {
+  const GstAnalyticsMtd entry{id, meta};
+  return gst_analytics_mtd_has_semantic_tag(&entry, tag.c_str());
+}
+
 #else
 
 bool is_group(Meta*, guint) { return false; }
 void copy_tag(const GstAnalyticsMtd&, const GstAnalyticsMtd&) {}
-guint copy_group(Meta*, Meta*, guint, const std::vector<guint>&) { return kNoEntry; }
-void add_keypoints(Meta*, GQuark, guint, guint, const std::vector<gint>&) {}
+void copy_group(Meta*, Meta*, guint, const std::vector<guint>&) {}
+void add_points(Meta*, guint, guint, const std::string&, const PlainPoints&) {}
+bool has_tag(Meta*, guint, const std::string&) { return false; }
 
 #endif
+
+/// As in GStreamer's own documentation: "face-68-kp".
+std::string keypoints_tag(GQuark label, std::size_t count) {
+  return std::string(g_quark_to_string(label)) + "-" + std::to_string(count) + "-kp";
+}
+/// Five of a forest are not the five of a network.
+std::string landmarks_tag(GQuark label, std::size_t count) {
+  if (count != kFaceKeypoints) return keypoints_tag(label, count);
+  return std::string(g_quark_to_string(label)) + "-landmarks-" + std::to_string(count) + "-kp";
+}
 
 Meta* add_meta(GstBuffer* buffer, std::size_t entries) {
   GstAnalyticsRelationMetaInitParams room;
@@ -136,39 +152,43 @@ Meta* add_meta(GstBuffer* buffer, std::size_t entries) {
   return gst_buffer_add_analytics_relation_meta_full(buffer, &room);
 }
 
-/// GstAnalytics cannot remove an entry, so the meta is made anew without them. `room`: entries to
-/// come.
-void remove_own(GstBuffer* buffer, GQuark label, std::size_t room) {
-  Meta* meta = gst_buffer_get_analytics_relation_meta(buffer);
-  if (!meta) return;
-  const std::vector<bool> own = own_entries(meta, label);
-  std::vector<guint> kept;
-  for (guint id = 0; id < own.size(); ++id)
-    if (!own[id]) kept.push_back(id);
-  if (kept.size() == own.size()) return;
-
-  // A buffer has one such meta, so the old one moves to another buffer.
-  GstBuffer* aside = gst_buffer_new();
-  auto* old = reinterpret_cast<GstMeta*>(meta);
-  if (!kept.empty()) old->info->transform_func(aside, old, buffer, _gst_meta_transform_copy, &kAll);
-  gst_buffer_remove_meta(buffer, old);
-  if (!kept.empty()) {
-    Meta* from = gst_buffer_get_analytics_relation_meta(aside);
-    meta = add_meta(buffer, kept.size() + room);
-    std::vector<guint> now(own.size(), kNoEntry);
-    for (const bool groups : {false, true})  // members come before their group
-      for (const guint id : kept) {
-        if (is_group(from, id) != groups) continue;
-        now[id] =
-            groups ? copy_group(meta, from, id, now) : copy_entry(buffer, meta, aside, from, id);
-        copy_tag({id, from}, {now[id], meta});
-      }
-    for (const guint one : kept)
-      for (const guint other : kept)
-        gst_analytics_relation_meta_set_relation(
-            meta, gst_analytics_relation_meta_get_relation(from, one, other), now[one], now[other]);
+/// GstAnalytics can neither remove entries nor make room for many, so the meta is made anew without
+/// those that are `gone`, with room for as many more. Entries that a transform has dropped have no
+/// implementation, and go too. Returns the new id of each, or kNoEntry.
+std::vector<guint> remake(GstBuffer* buffer, const std::vector<bool>& gone, std::size_t room) {
+  Meta* from = gst_buffer_get_analytics_relation_meta(buffer);
+  auto* old = reinterpret_cast<GstMeta*>(from);
+  std::vector<guint> kept, now(gone.size(), kNoEntry);
+  for (guint id = 0; id < gone.size(); ++id) {
+    if (gone[id] || !implementation_of({id, from})) continue;
+    now[id] = static_cast<guint>(kept.size());  // an entry's id is its place
+    kept.push_back(id);
   }
+  if (kept.empty()) {
+    gst_buffer_remove_meta(buffer, old);
+    return now;
+  }
+
+  // A buffer has one such meta, so the new one is made on another buffer.
+  GstBuffer* aside = gst_buffer_new();
+  Meta* meta = add_meta(aside, kept.size() + room);
+  for (const guint id : kept) {
+    if (is_group(from, id))
+      copy_group(meta, from, id, now);
+    else
+      copy_entry(aside, meta, buffer, from, id);
+    copy_tag({id, from}, {now[id], meta});
+  }
+  for (const guint one : kept)
+    for (const guint other : kept)
+      gst_analytics_relation_meta_set_relation(
+          meta, gst_analytics_relation_meta_get_relation(from, one, other), now[one], now[other]);
+  const GstMetaInfo* info = old->info;
+  gst_buffer_remove_meta(buffer, old);
+  info->transform_func(buffer, reinterpret_cast<GstMeta*>(meta), aside, _gst_meta_transform_copy,
+                       &kAll);
   gst_buffer_unref(aside);
+  return now;
 }
 
 GstAnalyticsODMtd add_detection(Meta* meta, GQuark label, const PlainRegion& region) {
@@ -201,12 +221,62 @@ void relate(Meta* meta, guint one, guint other) {
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, other, one);
 }
 
-void add_region(Meta* meta, GQuark label, guint mark, const PlainRegion& region, GstClockTime now) {
+void add_region(Meta* meta, GQuark label, guint mark, const PlainRegion& region, bool landmarks,
+                GstClockTime now) {
   GstAnalyticsODMtd found = add_detection(meta, label, region);
   contain(meta, mark, found.id);
-  add_keypoints(meta, label, mark, found.id, region.keypoints);
+  add_points(meta, mark, found.id, keypoints_tag(label, kFaceKeypoints), region.keypoints);
+  if (landmarks)
+    add_points(meta, mark, found.id, landmarks_tag(label, region.landmarks.count()),
+               region.landmarks);
   if (region.id == 0) return;
   relate(meta, found.id, add_track(meta, mark, region.id, region.first_seen, now).id);
+}
+
+std::size_t entries_of(const PlainPoints& points) {
+  return kHaveKeypoints && !points.at.empty() ? 1 + points.count() : 0;
+}
+
+/// The regions, from the first on, whose landmarks are told where there are `entries` without them;
+/// and the entries of these landmarks.
+struct Told {
+  std::size_t regions = 0, entries = 0;
+};
+Told landmarks_told(const std::vector<PlainRegion>& regions, std::size_t entries) {
+  Told told;
+  for (const PlainRegion& region : regions) {
+    const std::size_t more = entries_of(region.landmarks);
+    if (entries + told.entries + more > kMostEntries) break;
+    told.entries += more;
+    ++told.regions;
+  }
+  return told;
+}
+
+/// Adds the landmarks to our entries of these regions. False where there are landmarks already, or
+/// not these regions.
+bool add_landmarks(GstBuffer* buffer, GQuark label, const std::vector<bool>& own,
+                   const std::vector<PlainRegion>& regions) {
+  Meta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  const std::string keypoints = keypoints_tag(label, kFaceKeypoints);
+  guint mark = kNoEntry;
+  std::vector<guint> detections;
+  for (guint id = 0; id < own.size(); ++id) {
+    if (!own[id]) continue;
+    const GstAnalyticsMtd entry{id, meta};
+    const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&entry);
+    if (type == type_of(kMark)) mark = id;
+    if (type == gst_analytics_od_mtd_get_mtd_type()) detections.push_back(id);
+    if (is_group(meta, id) && !has_tag(meta, id, keypoints)) return false;
+  }
+  if (mark == kNoEntry || detections.size() != regions.size()) return false;
+  const Told told = landmarks_told(regions, own.size());
+  const auto now = remake(buffer, std::vector<bool>(own.size(), false), told.entries);
+  meta = gst_buffer_get_analytics_relation_meta(buffer);
+  for (std::size_t i = 0; i < told.regions; ++i)
+    add_points(meta, now[mark], now[detections[i]],
+               landmarks_tag(label, regions[i].landmarks.count()), regions[i].landmarks);
+  return true;
 }
 
 ForeignDetection detection_of(const GstAnalyticsODMtd& entry) {
@@ -228,22 +298,33 @@ ForeignDetection detection_of(const GstAnalyticsODMtd& entry) {
 
 void publish_analytics(GstBuffer* buffer, const char* label_text,
                        const std::vector<PlainRegion>& regions, const std::vector<LostRegion>& lost,
-                       GstClockTime now, bool changed) {
+                       GstClockTime now, Changed changed) {
   const GQuark label = g_quark_from_string(label_text);
-  if (Meta* there = gst_buffer_get_analytics_relation_meta(buffer); there && !changed)
-    if (const auto own = own_entries(there, label);
-        std::find(own.begin(), own.end(), true) != own.end())
-      return;
-  const bool any = !regions.empty() || !lost.empty();
-  const std::size_t room = any ? 1 + 2 * regions.size() + lost.size() : 0;
-  remove_own(buffer, label, room);
-  if (!any) return;
   Meta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  const std::vector<bool> own = meta ? own_entries(meta, label) : std::vector<bool>{};
+  const auto others = static_cast<std::size_t>(std::count(own.begin(), own.end(), false));
+  if (others < own.size()) {
+    if (changed == Changed::kNothing || (changed == Changed::kLandmarks && !kHaveKeypoints)) return;
+    // Others may refer to our entries.
+    if (changed == Changed::kLandmarks && others > 0 && add_landmarks(buffer, label, own, regions))
+      return;
+  }
+  const bool any = !regions.empty() || !lost.empty();
+  std::size_t room = any ? 1 + 2 * regions.size() + lost.size() : 0;
+  std::size_t points = 0;
+  for (const PlainRegion& region : regions) points += entries_of(region.keypoints);
+  const Told told = landmarks_told(regions, others + room + points);
+  points += told.entries;
+  room += points;
+  if (others < own.size() || (others > 0 && points > 0)) remake(buffer, own, room);
+  if (!any) return;
+  meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (!meta) meta = add_meta(buffer, room);
   GstAnalyticsMtd mark;
   std::memcpy(gst_analytics_relation_meta_add_mtd(meta, &kMark, sizeof label, &mark), &label,
               sizeof label);
-  for (const PlainRegion& region : regions) add_region(meta, label, mark.id, region, now);
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    add_region(meta, label, mark.id, regions[i], i < told.regions, now);
   for (const LostRegion& one : lost) {
     GstAnalyticsTrackingMtd track = add_track(meta, mark.id, one.id, one.first_seen, one.last_seen);
     gst_analytics_tracking_mtd_set_lost(&track);

@@ -3,6 +3,7 @@
 
 #include <gst/gst.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -12,6 +13,14 @@
 
 namespace cuface::gst {
 
+/// Points of a region, as others read them.
+struct PlainPoints {
+  std::vector<gint> at{};            ///< x0, y0, x1, y1, ...: whole pixels of the picture in memory
+  std::vector<float> confidences{};  ///< of each point; none where they are not known
+
+  std::size_t count() const { return at.size() / 2; }
+};
+
 /// A region as others read it.
 struct PlainRegion {
   Rect box;              ///< whole pixels of the picture in memory
@@ -19,7 +28,7 @@ struct PlainRegion {
   float confidence = 0;
   GstClockTime first_seen = GST_CLOCK_TIME_NONE;  ///< of this id: FirstSeen
   Roll roll{};
-  std::vector<gint> keypoints{};  ///< x0, y0, x1, y1, ...: whole pixels of the picture in memory
+  PlainPoints keypoints{}, landmarks{};
 };
 
 /// One that was there on the frame before and is no longer.
@@ -36,6 +45,9 @@ struct ForeignDetection {
   Roll roll{};
 };
 
+/// What of the regions differs from what our elements put before into the buffer's metas.
+enum class Changed { kNothing, kLandmarks, kRegions };
+
 /// Replaces what our elements put before under this label into the buffer's
 /// GstAnalyticsRelationMeta. Needs a writable buffer.
 ///
@@ -43,19 +55,31 @@ struct ForeignDetection {
 /// turned), and where it has an id one tracking metadata
 /// with it, first_seen and `now`; each RELATE_TO the other. One tracking metadata that is lost for
 /// each of `lost`. A metadata of our own type "cuface", which holds the label, CONTAINs them all:
-/// so they are known as ours later. From 1.30 on the detection of a region with keypoints CONTAINs
-/// their group, "face-5-kp" for 5 of the label "face".
+/// so they are known as ours later. From 1.30 on the detection of a region with points CONTAINs
+/// their groups: "face-5-kp" for a network's 5 keypoints of the label "face", "face-68-kp" for 68
+/// landmarks, and "face-landmarks-5-kp" for 5 landmarks. Confidences that are not known are 1, as
+/// GStreamer's are then. Of many regions only the first have landmarks: see kMostEntries.
 ///
 /// Metadata of others stay, with the relations between them; their ids (which are places in the
 /// meta) change where ours came before them.
 ///
-/// An entry cannot be changed, so the meta is made anew: but not where ours are there already and
-/// `changed` says that they still hold.
+/// An entry cannot be changed, so ours are made anew: but not where they are there already and
+/// `changed` says that they still hold. Where they lack the landmarks alone these are added, so
+/// what others related to our entries stays.
+///
+/// The relations of n entries are n x n bytes, and each copy of the buffer visits them all. With
+/// landmarks there are at most so many entries: 7 faces of 68 landmarks.
+inline constexpr std::size_t kMostEntries = 512;
+#ifdef CUFACE_HAVE_KEYPOINTS
+inline constexpr bool kHaveKeypoints = true;
+#else
+inline constexpr bool kHaveKeypoints = false;
+#endif
 #ifdef CUFACE_HAVE_ANALYTICS
 inline constexpr bool kHaveAnalytics = true;
 void publish_analytics(GstBuffer* buffer, const char* label,
                        const std::vector<PlainRegion>& regions, const std::vector<LostRegion>& lost,
-                       GstClockTime now, bool changed);
+                       GstClockTime now, Changed changed);
 /// The object detections of these labels (is_one_of()) that our elements did not put there, in the
 /// order of the metadata.
 std::vector<ForeignDetection> foreign_detections(GstBuffer* buffer, std::string_view labels);
@@ -66,7 +90,7 @@ void relate_tracks(GstBuffer* buffer, std::string_view labels,
 #else
 inline constexpr bool kHaveAnalytics = false;
 inline void publish_analytics(GstBuffer*, const char*, const std::vector<PlainRegion>&,
-                              const std::vector<LostRegion>&, GstClockTime, bool) {}
+                              const std::vector<LostRegion>&, GstClockTime, Changed) {}
 inline std::vector<ForeignDetection> foreign_detections(GstBuffer*, std::string_view) { return {}; }
 inline void relate_tracks(GstBuffer*, std::string_view,
                           const std::function<std::uint64_t(const Rect&)>&) {}

@@ -122,9 +122,8 @@ GstStructure* get_param(GstVideoRegionOfInterestMeta& roi, const char* name) {
 }
 
 /// What DL Streamer's elements write and read: "detection", and "object_id" where there is one.
-/// False where all of it was so before.
-bool write_detection(GstVideoRegionOfInterestMeta& roi, const Region& region,
-                     const FrameGeometry& geometry) {
+Changed write_detection(GstVideoRegionOfInterestMeta& roi, const Region& region,
+                        const FrameGeometry& geometry) {
   GstStructure* params = get_param(roi, kDetectionParam);
   const auto fraction = [](float v, int size) {
     return std::clamp(static_cast<double>(v) / size, 0.0, 1.0);
@@ -137,38 +136,38 @@ bool write_detection(GstVideoRegionOfInterestMeta& roi, const Region& region,
       {"y_max", fraction(box.y + box.h, geometry.height)},
       {"confidence", region.confidence},
       {"roll", roll_degrees(region.roll)}};
-  bool same = true;
+  Changed changed = Changed::kNothing;
+  const auto write = [params, &changed](const char* field, const std::vector<float>& values,
+                                        Changed what) {
+    if (has_floats(params, field, values)) return;
+    set_floats(params, field, values);
+    changed = std::max(changed, what);
+  };
   for (const auto& [field, value] : fields) {
     gdouble known = 0;
     if (gst_structure_get_double(params, field, &known) && known == value) continue;
     gst_structure_set(params, field, G_TYPE_DOUBLE, value, nullptr);
-    same = false;
+    changed = Changed::kRegions;
   }
-  if (!has_floats(params, kLandmarks, region.landmarks))
-    set_floats(params, kLandmarks, region.landmarks);
-  if (!has_floats(params, kConfidences, region.confidences))
-    set_floats(params, kConfidences, region.confidences);
-  if (!has_floats(params, kKeypoints, region.keypoints)) {
-    set_floats(params, kKeypoints, region.keypoints);
-    same = false;
-  }
+  write(kLandmarks, region.landmarks, Changed::kLandmarks);
+  write(kConfidences, region.confidences, Changed::kLandmarks);
+  write(kKeypoints, region.keypoints, Changed::kRegions);
   if (region.id != 0 && roi.id != static_cast<gint>(region.id))
     gst_structure_set(get_param(roi, kObjectIdParam), "id", G_TYPE_INT,
                       static_cast<gint>(region.id), nullptr);
-  return same;
+  return changed;
 }
 
-/// Makes it that region, whosever it was, and writes only what is not so yet. False where all but
-/// the landmarks was so before.
-bool write_region(GstVideoRegionOfInterestMeta& roi, const Rect& box, const Region& region,
-                  const FrameGeometry& geometry) {
+/// Makes it that region, whosever it was, and writes only what is not so yet.
+Changed write_region(GstVideoRegionOfInterestMeta& roi, const Rect& box, const Region& region,
+                     const FrameGeometry& geometry) {
   GstStructure* params = gst_video_region_of_interest_meta_get_param(&roi, kOwnParam);
   gfloat confidence = -1;
   if (params)
     gst_structure_get(params, "confidence", G_TYPE_FLOAT, &confidence, nullptr);
   else
     gst_video_region_of_interest_meta_add_param(&roi, params = gst_structure_new_empty(kOwnParam));
-  const bool same_detection = write_detection(roi, region, geometry);
+  const Changed changed = write_detection(roi, region, geometry);
   const bool same = box_of(roi) == box && roi.id == static_cast<gint>(region.id) &&
                     confidence == region.confidence;
   if (!same) {
@@ -182,7 +181,7 @@ bool write_region(GstVideoRegionOfInterestMeta& roi, const Rect& box, const Regi
   }
   if (!has_floats(params, kLandmarks, region.landmarks))
     set_floats(params, kLandmarks, region.landmarks);
-  return !same || !same_detection;
+  return same ? changed : Changed::kRegions;
 }
 
 }  // namespace
@@ -211,7 +210,7 @@ Status publish_regions(GstBuffer* buffer, const GstVideoInfo& info, const Region
   CUFACE_TAKE(metas, own_regions(buffer, kind, geometry));
   first_seen.update(regions, GST_BUFFER_PTS(buffer));
   std::vector<PlainRegion> plain;
-  bool changed = false;
+  Changed changed = Changed::kNothing;
   for (const Region& region : regions) {
     const Rect box = visible_part(region.box, geometry);
     if (box.w <= 0 || box.h <= 0) continue;
@@ -219,11 +218,15 @@ Status publish_regions(GstBuffer* buffer, const GstVideoInfo& info, const Region
         plain.size() < metas.size()
             ? metas[plain.size()]
             : gst_buffer_add_video_region_of_interest_meta(buffer, kind.label, 0, 0, 0, 0);
-    changed |= write_region(*roi, box, region, geometry);
-    plain.push_back({box, region.id, region.confidence, first_seen.of(region.id), region.roll,
-                     whole_pixels(region.keypoints, geometry)});
+    changed = std::max(changed, write_region(*roi, box, region, geometry));
+    plain.push_back(
+        {box, region.id, region.confidence, first_seen.of(region.id), region.roll, {}, {}});
+    if (kHaveKeypoints && analytics) {
+      plain.back().keypoints = {whole_pixels(region.keypoints, geometry), {}};
+      plain.back().landmarks = {whole_pixels(region.landmarks, geometry), region.confidences};
+    }
   }
-  changed |= plain.size() != metas.size();
+  if (plain.size() != metas.size()) changed = Changed::kRegions;
   for (std::size_t i = plain.size(); i < metas.size(); ++i)
     gst_buffer_remove_meta(buffer, &metas[i]->meta);
   std::vector<LostRegion> lost;

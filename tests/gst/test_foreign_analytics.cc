@@ -4,8 +4,10 @@
 
 #include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
+#include "gst/faces/standardmetas.h"
 #include "gst/regions/foreign.h"
 #include "tests/gst/faces.h"
 #include "tests/gst/standin.h"
@@ -165,6 +167,52 @@ TEST(ForeignAnalyticsChain, TracksComeBackAndLostOnesAreMarkedOnce) {
     gst_buffer_unref(out);
   }
   EXPECT_EQ(lost, 1);
+}
+
+/// An entry that no copy keeps has no implementation there from GStreamer 1.28 on, but a place.
+TEST_F(ForeignAnalytics, StayBehindEntriesThatACopyHasDropped) {
+  static const GstAnalyticsMtdImpl leaves = [] {
+    GstAnalyticsMtdImpl impl{};
+    impl.name = "leaves";
+    impl.mtd_meta_transform = [](GstBuffer*, GstAnalyticsMtd*, GstBuffer*, GQuark,
+                                 gpointer) -> gboolean { return FALSE; };
+    return impl;
+  }();
+  GstAnalyticsRelationMeta* meta = gst_buffer_add_analytics_relation_meta(buffer_);
+  GstAnalyticsMtd entry;
+  ASSERT_TRUE(gst_analytics_relation_meta_add_mtd(meta, &leaves, 4, &entry));
+  const GstAnalyticsODMtd dog = add_detection(buffer_, "dog", {110, 20, 30, 40}, 0.5f);
+  const GstAnalyticsODMtd car = add_detection(buffer_, "car", {210, 20, 50, 60}, 0.75f);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, dog.id, car.id);
+  const GstVideoInfo info = video_info(GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  gst::FirstSeen first_seen;
+  const auto publish = [&](GstBuffer* buffer, int count) {
+    first_seen.clear();
+    EXPECT_TRUE(
+        gst::publish_standard_metas(buffer, info, make_faces(kWidth, kHeight, count, 0), first_seen)
+            .ok());
+  };
+  publish(buffer_, 2);
+  GstBuffer* copy = gst_buffer_copy(buffer_);
+  std::swap(copy, buffer_);
+  gst_buffer_unref(copy);
+  for (const int count : {1, 0, 3}) {
+    SCOPED_TRACE(count);
+    publish(buffer_, count);
+    EXPECT_EQ(read().size(), 0u) << "our own";
+    ASSERT_EQ(read("dog").size(), 1u);
+    EXPECT_EQ(read("dog")[0].box, (Box{110, 20, 30, 40}));
+    ASSERT_EQ(read("car").size(), 1u);
+    EXPECT_EQ(read("car")[0].confidence, 0.75f);
+    meta = meta_of(buffer_);
+    int related = 0;
+    const auto length = static_cast<guint>(gst_analytics_relation_get_length(meta));
+    for (guint one = 0; one < length; ++one)
+      for (guint other = 0; other < length; ++other)
+        related += gst_analytics_relation_meta_get_relation(meta, one, other) ==
+                   GST_ANALYTICS_REL_TYPE_IS_PART_OF;
+    EXPECT_EQ(related, 1);
+  }
 }
 
 }  // namespace
